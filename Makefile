@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make help` lists the targets and the variables.
+
+RELEASE = 0.1
+
+PREFIX ?= /usr/local
+SBINDIR ?= $(PREFIX)/sbin
+MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/kernel_delay
+
+CLANG ?= clang
+PKG_CONFIG ?= pkg-config
+BPF_CPU ?= v2
+CFLAGS ?= -O2 -g
+BUILD ?= build
+GEN := $(BUILD)/gen
+
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.SUFFIXES:
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+ifeq ($(V),1)
+say := @:
+else
+Q := @
+say := @printf '  %-5s %s\n'
+endif
+
+all: $(BUILD)/kernel_delay
+
+# --- What there is to build with ---
+
+# Some distributions keep bpftool out of the users' PATH, and what is in PATH may
+# be a wrapper around one that is not installed: take the first that works.
+ifeq ($(origin BPFTOOL),undefined)
+BPFTOOL := $(shell for tool in bpftool /usr/sbin/bpftool /sbin/bpftool /usr/local/sbin/bpftool \
+	/usr/lib/linux-tools/*/bpftool /usr/lib/linux-tools-*/bpftool; do \
+	"$$tool" version >/dev/null 2>&1 && echo "$$tool" && break; done)
+endif
+
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(filter x86_64 aarch64,$(MACHINE))))
+
+PACKAGES := libbpf libelf
+PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
+
+comma := ,
+command = $(if $(1),$(shell command -v $(firstword $(1)) 2>/dev/null))
+package = $(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo yes)
+# need: $(1) is empty if there is no $(2)
+need = $(if $(1),,$(eval MISSING := $(if $(MISSING),$(MISSING)$(comma) )$(2)))
+
+BUILD_NOTHING := bench check clean demo deps format help uninstall
+ifneq ($(filter-out $(BUILD_NOTHING),$(or $(MAKECMDGOALS),all)),)
+$(call need,$(call command,$(CC)),C compiler ($(CC)))
+$(call need,$(call command,$(CLANG)),clang ($(CLANG)))
+$(call need,$(call command,$(BPFTOOL)),bpftool)
+$(call need,$(call command,$(PKG_CONFIG)),pkg-config ($(PKG_CONFIG)))
+$(call need,$(call package,libbpf >= 1.1),libbpf >= 1.1)
+$(call need,$(call package,libelf),libelf)
+ifdef MISSING
+$(error cannot build without $(strip $(MISSING)): run `make deps`, which installs what is needed)
+endif
+ifeq ($(BPF_ARCH),)
+$(error cannot build for $(or $(MACHINE),an unknown machine): only x86_64 and aarch64 are supported)
+endif
+endif
+
+# --- Version: the checkout's, or that of the release that was unpacked here ---
+
+ifneq ($(wildcard .git),)
+TAG := $(patsubst v%,%,$(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null))
+COMMIT := $(shell git describe --always --exclude '*' --dirty 2>/dev/null)
+endif
+VERSION := $(or $(TAG),$(RELEASE)$(addprefix -g,$(COMMIT)))
+
+# --- Flags ---
+
+OPTIMISED := $(filter-out -O0,$(filter -O%,$(CFLAGS)))
+FORTIFIED := $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS))
+FORTIFY := $(if $(OPTIMISED),$(if $(FORTIFIED),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+STRICT := $(if $(filter 1,$(WERROR)),-Werror)
+
+# A warning that not every clang knows.
+SIGNEDNESS := $(shell $(CC) -Werror -Wformat-signedness -fsyntax-only -xc /dev/null 2>/dev/null && \
+	echo -Wformat-signedness)
+
+C_FLAGS := -std=gnu11 -Wall -Wextra -Wshadow $(SIGNEDNESS) $(STRICT) \
+	-I$(GEN) -I$(BUILD) $(PACKAGE_CFLAGS) $(CPPFLAGS) $(CFLAGS)
+CLI_FLAGS := -fPIE -fstack-protector-strong $(FORTIFY) $(C_FLAGS)
+LINK_FLAGS := -pie -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
+ASAN_FLAGS := -U_FORTIFY_SOURCE $(C_FLAGS) -O1 -g -fno-omit-frame-pointer \
+	-fsanitize=address,undefined -fno-sanitize-recover=all
+BPF_FLAGS := -target bpf -g -O2 -mcpu=$(BPF_CPU) -D__TARGET_ARCH_$(BPF_ARCH) \
+	-Wall -Wextra -Wno-unused-parameter $(STRICT) $(PACKAGE_CFLAGS)
+DEPENDENCIES = -MMD -MP -MT $@ -MF $@.d
+
+# --- Stamps: their text is compared when make runs, and written if it differs ---
+
+FLAGS_TEXT := $(strip $(CC) $(CLI_FLAGS) : $(LINK_FLAGS) $(PACKAGE_LIBS) : \
+	$(CLANG) $(BPF_FLAGS) : $(BPFTOOL))
+ifneq ($(file <$(BUILD)/flags),$(FLAGS_TEXT))
+$(BUILD)/flags: FORCE
+endif
+$(BUILD)/flags: | $(GEN)
+	$(file >$@,$(FLAGS_TEXT))
+
+VERSION_TEXT := \#define KERNEL_DELAY_VERSION "$(VERSION)"
+ifneq ($(file <$(GEN)/version.h),$(VERSION_TEXT))
+$(GEN)/version.h: FORCE
+endif
+$(GEN)/version.h: | $(GEN)
+	$(file >$@,$(VERSION_TEXT))
+
+$(GEN):
+	@mkdir -p $@
+
+# --- The program ---
+
+CLI := $(wildcard cli/*.c cli/*/*.c)
+LIBBPF_USERS := $(shell grep -lE '<bpf/|\.skel\.h"' $(CLI) /dev/null)
+
+$(BUILD)/kernel_delay: $(CLI:%.c=$(BUILD)/%.o)
+	$(say) LINK $@
+	$(Q)$(CC) $(LINK_FLAGS) $^ -o $@ $(PACKAGE_LIBS)
+
+$(BUILD)/cli/%.o: cli/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(CLI_FLAGS) $(DEPENDENCIES) -c $< -o $@
+
+# What is made before it can be included; the rest is known from the second run on.
+OBJECTS = $(1:%.c=$(BUILD)/%.o) $(1:%.c=$(BUILD)/asan/%.o)
+$(call OBJECTS,$(LIBBPF_USERS)): | $(GEN)/kernel_delay.skel.h
+$(call OBJECTS,cli/syscall_names.c): | $(GEN)/syscall_table.inc
+$(call OBJECTS,cli/options.c): | $(GEN)/version.h
+
+# The only user of KERNEL_DELAY_VERSION.
+$(BUILD)/cli/options.o: CLI_FLAGS += -include $(GEN)/version.h
+$(BUILD)/asan/cli/options.o: ASAN_FLAGS += -include $(GEN)/version.h
+
+$(GEN)/syscall_table.inc: cli/syscall_table.sh $(BUILD)/flags
+	$(say) GEN $@
+	$(Q)CC="$(CC)" cli/syscall_table.sh $@
+
+$(GEN)/%.bpf.o: bpf/%.bpf.c $(BUILD)/flags
+	$(say) BPF $@
+	$(Q)$(CLANG) $(BPF_FLAGS) $(DEPENDENCIES) -c $< -o $@
+
+# Linking leaves out the DWARF, which is half of the object.
+$(GEN)/%.linked.o: $(GEN)/%.bpf.o
+	$(say) BPF $@
+	$(Q)$(BPFTOOL) gen object $@ $<
+
+$(GEN)/%.skel.h: $(GEN)/%.linked.o
+	$(say) GEN $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@
+
+# --- Tests ---
+
+# What unit tests may be linked with: all that does not know libbpf.
+PURE := $(filter-out cli/main.c $(LIBBPF_USERS),$(CLI))
+UNIT := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
+UNIT_PROGRAMS := $(UNIT:%=$(BUILD)/%) $(UNIT:%=$(BUILD)/asan/%)
+WORKLOADS := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c))
+
+unit: $(UNIT_PROGRAMS)
+workloads: $(WORKLOADS)
+
+$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/pure.a $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) TEST $@
+	$(Q)$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< $(BUILD)/pure.a -o $@ -pie $(LDFLAGS)
+
+$(BUILD)/asan/unit/%: tests/unit/%.c $(BUILD)/asan/pure.a $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) TEST $@
+	$(Q)$(CC) $(ASAN_FLAGS) $(DEPENDENCIES) $< $(BUILD)/asan/pure.a -o $@ $(LDFLAGS)
+
+$(BUILD)/pure.a: $(PURE:%.c=$(BUILD)/%.o)
+$(BUILD)/asan/pure.a: $(PURE:%.c=$(BUILD)/asan/%.o)
+%/pure.a:
+	$(say) AR $@
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/asan/cli/%.o: cli/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(ASAN_FLAGS) $(DEPENDENCIES) -c $< -o $@
+
+$(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(C_FLAGS) $(DEPENDENCIES) -pthread $< -o $@ $(LDFLAGS)
+
+
+# After `sudo make`, what was built belongs to the owner of the tree.
+disown = $(if $(SUDO_UID),@chown -R --reference=. $(BUILD))
+
+check-unit: unit
+	@tests/run $(UNIT_PROGRAMS)
+
+lint:
+	@tests/run $(sort $(wildcard tests/lint/*.t))
+
+check:
+	@tests/deps build check
+	@$(MAKE) all unit workloads
+	$(disown)
+	@tests/run $(UNIT_PROGRAMS) $(sort $(wildcard tests/lint/*.t tests/integration/*.t))
+	$(disown)
+
+bench:
+	@tests/deps build bench
+	@$(MAKE) all workloads
+	$(disown)
+	@tests/bench/run
+
+demo:
+	@tests/deps build
+	@$(MAKE) all $(BUILD)/workloads/demo
+	$(disown)
+	@tests/demo $(BUILD)/kernel_delay $(BUILD)/workloads/demo
+
+# --- Everything else ---
+
+deps:
+	@tests/deps build
+
+format:
+	clang-format -i $(wildcard bpf/*.[ch] cli/*.[ch] cli/*/*.[ch] tests/*/*.[ch])
+
+INSTALL_MAN := $(wildcard man/*.8)
+INSTALL_DOC := $(wildcard README.rst LICENSE)
+INSTALL_EXAMPLES := $(wildcard examples/*)
+INSTALL_LICENSES := $(wildcard LICENSES/*)
+# install_files: mode, files (if any), directory
+install_files = $(if $(2),@install -d "$(DESTDIR)$(3)" && \
+	install -m $(1) $(2) "$(DESTDIR)$(3)" && echo "  INSTALL $(DESTDIR)$(3)")
+
+install: all
+	$(call install_files,755,$(BUILD)/kernel_delay,$(SBINDIR))
+	$(call install_files,644,$(INSTALL_MAN),$(MANDIR)/man8)
+	$(call install_files,644,$(INSTALL_DOC),$(DOCDIR))
+	$(call install_files,644,$(INSTALL_EXAMPLES),$(DOCDIR)/examples)
+	$(call install_files,644,$(INSTALL_LICENSES),$(DOCDIR)/LICENSES)
+
+uninstall:
+	rm -f "$(DESTDIR)$(SBINDIR)/kernel_delay" "$(DESTDIR)$(MANDIR)/man8/kernel_delay.8"
+	rm -rf "$(DESTDIR)$(DOCDIR)"
+
+clean:
+	rm -rf $(BUILD)
+
+define HELP
+make              build $(BUILD)/kernel_delay
+make deps         install what building needs (apt-get or dnf, with sudo if need be)
+make demo         deps, build, and one sample of a bundled process (as root)
+make install      into PREFIX ($(PREFIX)), below DESTDIR
+make uninstall    undo that
+make check        install what the tests need, build, run every test (as root)
+make check-unit   the tests that need neither root nor network
+make lint         style, includes, documents, warnings
+make bench        measure costs (as root)
+make format       apply .clang-format
+make clean        remove $(BUILD)
+
+Variables: CC CLANG BPFTOOL PKG_CONFIG CPPFLAGS CFLAGS LDFLAGS BPF_CPU
+  PREFIX SBINDIR MANDIR DOCDIR DESTDIR BUILD
+  V=1       show the commands
+  WERROR=1  make warnings errors
+endef
+
+help:
+	$(info $(HELP))
+	@:
+
+FORCE:
+.PHONY: all unit workloads check check-unit lint bench demo deps format install uninstall clean \
+	help FORCE
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* System calls. */
+#ifndef CALL_BPF_H
+#define CALL_BPF_H
+
+#include "sched.bpf.h"
+
+/* The current thread. Its TID suffices here: between the two steps of an execve
+ * (see slot_during_exec()) it enters and leaves no system call. */
+static __always_inline struct target target_current(void)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct target target = {};
+	u16 *entry;
+
+	if (likely(pid_tgid >> 32 != kd_tgid))
+		return target;
+	entry = tid_entry((u32)pid_tgid);
+	if (!entry)
+		return target;
+	if (unlikely(*entry == KD_SLOT_FREE)) {
+		if (READ_ONCE(kd_word))
+			loss_count(KD_LOSS_UNTRACKED);
+		return target;
+	}
+	if (unlikely(*entry == KD_SLOT_REFUSED))
+		return target;
+	target.slot = *entry;
+	target.thread = slot_thread(target.slot);
+	return target;
+}
+
+static __always_inline u8 call_class(s32 call)
+{
+	return (u32)call < KD_CLASSES ? kd_class[call] : 0;
+}
+
+/* What is special about entering a call. Returns true if it is none of the
+ * target's and to be ignored. */
+static __noinline bool call_enter_special(struct kd_thread *thread, u32 slot, u8 class, u64 t)
+{
+	if (class & KD_CLASS_IGNORED)
+		return true;
+	if (class & KD_CLASS_EXEC)
+		kd_exec_slot = slot;
+	if (class & KD_CLASS_POLL && thread->poll_since)
+		item_across(slot, ITEM_LONG_POLL, thread->poll_since, t);
+	return false;
+}
+
+/* A call ended with -ERESTART_RESTARTBLOCK: it goes on as restart_syscall, if
+ * that is what the thread enters next, or has ended then. Returns true if it
+ * goes on. */
+static __noinline bool call_restart(struct kd_thread *thread, u32 slot, u8 class)
+{
+	s32 call = thread->restart_call;
+
+	thread->restart_call = KD_CALL_NONE;
+	if (class & KD_CLASS_RESTART) {
+		thread->call = call;
+		thread->call_since = thread->restart_since;
+		return true;
+	}
+	item_across(slot, (u64)(u32)call << 8 | ITEM_CALL, thread->restart_since,
+		    thread->restart_at);
+	return false;
+}
+
+/* A thread that makes a system call is running, whatever was reported. */
+static __noinline void call_resync(u32 slot, u64 t)
+{
+	struct task_struct *task = current_task();
+
+	switch_in_unreported(slot, task ? exec_ns_now(task) : 0, t);
+}
+
+static __always_inline void call_enter(u32 call)
+{
+	struct target target = target_current();
+	struct kd_thread *thread = target.thread;
+	u8 class = call_class(call);
+	struct event event;
+	u64 t;
+
+	if (!thread)
+		return;
+	t = clock_now();
+	if (unlikely(class) && call_enter_special(thread, target.slot, class, t))
+		return;
+	if (unlikely(thread->state != KD_USER))
+		call_resync(target.slot, t);
+	event = event_at(target, t);
+	state_book(event, KD_USER);
+	if (likely(thread->restart_call == KD_CALL_NONE) ||
+	    !call_restart(thread, target.slot, class)) {
+		thread->call = call;
+		thread->call_since = t;
+	}
+	thread->since = t;
+	thread->state = KD_KERNEL;
+}
+
+static __always_inline void call_exit(s32 result)
+{
+	struct target target = target_current();
+	struct kd_thread *thread = target.thread;
+	struct event event;
+	s32 call;
+	u64 t;
+
+	if (!thread)
+		return;
+	/* An exit without an entry: of a call that we ignored, or that seccomp or
+	 * a tracer skipped. */
+	if (unlikely(thread->call == KD_CALL_NONE))
+		return;
+	t = clock_now();
+	if (unlikely(thread->state != KD_KERNEL))
+		call_resync(target.slot, t);
+	event = event_at(target, t);
+	state_book(event, KD_KERNEL);
+	call = thread->call;
+	thread->call = KD_CALL_NONE;
+	thread->since = t;
+	thread->state = KD_USER;
+	if (call < 0)
+		return;
+	if (unlikely(result == -ERESTART_RESTARTBLOCK)) {
+		thread->restart_call = call;
+		thread->restart_since = thread->call_since;
+		thread->restart_at = t;
+		return;
+	}
+	item_book(event, ITEM_CALL, call, thread->call_since);
+	if (unlikely(call_class(call) & KD_CLASS_POLL))
+		thread->poll_since = t;
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Everything that differs between kernels. Features are asked for (CO-RE),
+ * versions are named only to say where a difference comes from. */
+#ifndef COMPAT_BPF_H
+#define COMPAT_BPF_H
+
+#include "kernel_types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "kernel_delay.h"
+
+/* task_struct.state became __state in 5.14 (2f064a59a11f). */
+static __always_inline u32 task_state(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return ((struct task_struct___before_5_14 *)task)->state;
+}
+
+/* sched_switch hands over prev_state since 5.18 (fa2c3254d7cf), and in stable
+ * kernels that took that change: its type then has one parameter more. */
+typedef void (*btf_trace_sched_switch)(void *, bool, struct task_struct *, struct task_struct *,
+				       unsigned int);
+
+static __always_inline u32 switch_prev_state(unsigned long long *ctx, struct task_struct *prev)
+{
+	return bpf_core_type_exists(btf_trace_sched_switch) ? (u32)ctx[3] : task_state(prev);
+}
+
+/* thread_info.cpu on x86 was task_struct.cpu before 5.16 (bcf9033e5449). */
+struct task_struct___before_5_16 {
+	u32 cpu;
+} __attribute__((preserve_access_index));
+
+static __always_inline u32 task_cpu(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return ((struct task_struct___before_5_16 *)task)->cpu;
+}
+
+/* A sleeping thread may stay on its run queue since 6.12 (152e11f6df29). */
+static __always_inline bool task_dequeue_is_delayed(struct task_struct *task)
+{
+	struct sched_entity___delayed *se = (void *)&task->se;
+
+	if (!bpf_core_field_exists(se->sched_delayed))
+		return false;
+	return se->sched_delayed;
+}
+
+/* bpf_get_current_task_btf() came with 5.11 (3ca1032ab7ab). */
+static __always_inline struct task_struct *current_task(void)
+{
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+		return NULL;
+	return bpf_get_current_task_btf();
+}
+
+/* The run queue of a task's CPU, where group scheduling gives a way to it. Not
+ * by direct loads: for each pointer so loaded the verifier searches the whole
+ * BTF several times, which takes milliseconds. */
+static __always_inline struct rq *task_rq(struct task_struct *task)
+{
+	if (!task || !bpf_core_field_exists(task->se.cfs_rq))
+		return NULL;
+	return BPF_CORE_READ(task, se.cfs_rq, rq);
+}
+
+/* Number of the system call that a thread which is not running is in, or a
+ * KD_CALL_*. bpf_task_pt_regs() came with 5.15 (dd6e10fbd9fb). */
+static __always_inline s32 task_call(struct task_struct *task)
+{
+	struct pt_regs *regs;
+	s32 call;
+
+	if (task->flags & PF_IO_WORKER) /* never was in user mode */
+		return KD_CALL_UNKNOWN;
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return KD_CALL_UNKNOWN;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+#if defined(__TARGET_ARCH_x86)
+	if (!regs->ip)
+		return KD_CALL_UNKNOWN;
+	/* Interrupts and exceptions leave a negative number here. */
+	call = (s32)regs->orig_ax;
+#else
+	if (!regs->pc)
+		return KD_CALL_UNKNOWN;
+	call = (s32)regs->syscallno;
+#endif
+	return call < 0 ? KD_CALL_NONE : call;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* The kernel's own count of a thread's run time. */
+#ifndef EXEC_BPF_H
+#define EXEC_BPF_H
+
+#include "compat.bpf.h"
+#include "maps.bpf.h"
+
+/* The distance of the run queues' clock from CLOCK_MONOTONIC: the least ever
+ * seen, as that clock is read only now and then. User space has just slept, so
+ * its CPU's clock is fresh. */
+static __always_inline void exec_clock_read(void)
+{
+	struct rq *rq = task_rq(current_task());
+	u64 skew;
+
+	if (!rq)
+		return;
+	skew = bpf_ktime_get_ns() - BPF_CORE_READ(rq, clock);
+	if (skew < kd_clock_skew)
+		kd_clock_skew = skew;
+}
+
+/* sum_exec_runtime is brought up to date at ticks and switches only. What a
+ * running thread has run since then follows from its run queue's clock. Returns
+ * 0 if unknown. */
+static __noinline u64 exec_ns_now(struct task_struct *task)
+{
+	u64 t = bpf_ktime_get_ns(), exec_ns = task->se.sum_exec_runtime, clock, clock_task;
+	struct rq *rq;
+
+	if (!task->on_cpu)
+		return exec_ns;
+	rq = task_rq(task);
+	if (!rq || kd_clock_skew == ~0ULL)
+		return 0;
+	clock = BPF_CORE_READ(rq, clock) + kd_clock_skew;
+	clock_task = BPF_CORE_READ(rq, clock_task);
+	if (clock_task > task->se.exec_start)
+		exec_ns += clock_task - task->se.exec_start;
+	if (t > clock)
+		exec_ns += t - clock;
+	return exec_ns;
+}
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the BPF programs and user space share: plain types, nothing else.
+ *
+ * All times are nanoseconds of CLOCK_MONOTONIC counted from the run's epoch
+ * (kd_epoch, set before the programs are loaded); 0 means "not known" or
+ * "not running". */
+#ifndef KERNEL_DELAY_H
+#define KERNEL_DELAY_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+/* Where a thread is. Interrupts are no state of their own: they are an overlay
+ * on the running states and are subtracted from those in user space. */
+enum kd_state {
+	KD_UNSEEN, /* no event yet: the seed of the task iterator holds */
+	KD_USER,
+	KD_KERNEL,
+	KD_READY_WOKEN,     /* runnable after a wake-up (or birth) */
+	KD_READY_PREEMPTED, /* runnable after it was taken off its CPU */
+	KD_BLOCKED,         /* interruptible sleep */
+	KD_BLOCKED_UNINT,   /* uninterruptible sleep */
+	KD_STOPPED,         /* job control or tracing stop */
+	KD_DEAD,            /* switched out for the last time */
+	KD_STATES,
+};
+#define KD_STATES_ROOM 16 /* a power of two, so that a mask bounds the index */
+
+#define KD_COMM_LEN 16
+
+/* The system call in progress, or one of these. */
+#define KD_CALL_NONE -1    /* in user mode */
+#define KD_CALL_UNKNOWN -2 /* in the kernel, number not known */
+
+#define KD_CALLS 64    /* distinct system calls kept in a thread's table */
+#define KD_PROBES 4    /* places looked at for one of them; more overflow */
+#define KD_SOFTIRQS 16 /* vectors; the kernel has 10 */
+#define KD_CPU_WORDS 16 /* bitmap of CPUs used: 1,024 of them */
+#define KD_IRQ_NAME_LEN 32
+
+#define KD_TID_PAGE 4096 /* slot numbers in one element of kd_tids */
+#define KD_SLOT_FREE 0
+#define KD_SLOT_REFUSED 0xffff /* the thread got no slot, which has been counted */
+#define KD_SLOTS_MAX 0xfffe
+
+struct kd_tid_page {
+	__u16 slot[KD_TID_PAGE];
+};
+
+/* What is special about a system call, by number; 0 for nearly all of them. */
+#define KD_CLASSES 512
+enum kd_class {
+	KD_CLASS_POLL = 1,
+	KD_CLASS_IGNORED = 2, /* made by the kernel itself, for uprobes */
+	KD_CLASS_EXEC = 4,
+	KD_CLASS_RESTART = 8,
+};
+
+/* A window of time. The window word says all that a program needs on its fast
+ * path: when the last edge was and whether it opened a window. The word of an
+ * open window is also its generation: it is never used again. */
+#define KD_MAX_BANKS 4
+#define KD_WORD_OPEN 1ULL
+#define KD_WORD_BANK_SHIFT 1
+#define KD_WORD_BANK_MASK 7ULL
+#define KD_WORD_SHIFT 12
+
+struct kd_window {
+	__u64 start;
+	__u64 end; /* KD_NEVER while the window is open */
+	__u64 gen; /* 0: nothing to record here */
+};
+#define KD_NEVER (~0ULL)
+
+/* Interrupts that are not irq_handler_*: their tracepoints give no name. They
+ * have the first places in a thread's table of hard interrupts. */
+enum kd_vector {
+	KD_VECTOR_LOCAL_TIMER,
+	KD_VECTOR_RESCHEDULE,
+	KD_VECTOR_CALL_FUNCTION,
+	KD_VECTOR_CALL_FUNCTION_SINGLE,
+	KD_VECTOR_IRQ_WORK,
+	KD_VECTOR_THERMAL,
+	KD_VECTOR_NMI,
+	KD_VECTORS,
+};
+#define KD_LINES 16 /* distinct interrupt lines kept per thread */
+#define KD_HARDIRQS 32 /* room for both, a power of two */
+
+/* Keys of interrupt lines; 0 is a free place. */
+#define KD_IRQ_LINE (1ULL << 32)      /* | irq number, and the name's address << 35 */
+#define KD_IRQ_UNHANDLED (1ULL << 34) /* the handler said IRQ_NONE */
+#define KD_IRQ_NAME_SHIFT 35
+
+struct kd_irq_name {
+	char text[KD_IRQ_NAME_LEN];
+};
+
+struct kd_count {
+	__u64 count;
+	__u64 total;
+	__u64 max;
+};
+
+struct kd_span {
+	__u64 count;
+	__u64 total;
+	__u64 max;
+	__u64 min;
+};
+
+struct kd_cell {
+	__u64 gen;
+	__u64 count;
+	__u64 total;
+	__u64 max;
+};
+
+/* Time that one class of interrupts took from a thread in one window. It has
+ * its own generation, as an interrupt may hit a program that is just zeroing
+ * the rest of the record. */
+struct kd_overlay {
+	__u64 gen;
+	__u64 in_user;
+	__u64 in_kernel;
+};
+
+/* One interrupt in progress on top of a thread. */
+struct kd_irq_frame {
+	__u64 since;
+	__u64 stolen; /* taken by interrupts nested in it */
+};
+
+/* A system call that crosses an edge of a window. */
+struct kd_open_call {
+	__u64 since; /* 0: before we looked */
+	__u64 until;
+	__s32 call; /* KD_CALL_NONE: there was none */
+	__u32 pad;
+};
+
+/* The run time of a thread by the kernel's count (sum_exec_runtime) and by
+ * ours, read at one moment by the task iterator. */
+struct kd_reading {
+	__u64 at; /* 0: not read */
+	__u64 exec_ns;
+	__u64 run_ns;
+	__u64 ran; /* since a switch-in that was not reported to us */
+};
+enum kd_reading_edge { KD_AT_OPEN, KD_AT_CLOSE, KD_READINGS };
+
+/* What is known of a thread right now, whether a window is open or not. The
+ * slot is the thread's index in kd_threads and, per bank, in kd_records. */
+struct kd_thread {
+	__u64 since;      /* when it entered its state */
+	__u32 state;      /* enum kd_state */
+	__s32 call;       /* KD_CALL_* or the number of the call in progress */
+	__u64 call_since; /* 0: entered before we looked */
+	__u64 run_since;  /* switched in, or first seen */
+	__u64 run_ns;     /* all its run time before run_since */
+	__u64 exec_out;   /* the kernel's count of it at the last switch-out */
+	__u64 poll_since; /* last return from poll; 0: none */
+	__u64 restart_since; /* a call that the kernel may restart, see call_exit() */
+	__u64 restart_at;
+	__s32 restart_call; /* KD_CALL_NONE: none */
+	__u32 on_cpu;
+	__u64 task;       /* address of its task_struct: its identity */
+	__u32 tid;
+	__u32 cpu;
+	__u64 born; /* 0: it was there before us */
+	__u64 died; /* 0: alive */
+	struct kd_irq_frame hardirq;
+	struct kd_irq_frame softirq;
+
+	/* Written by the task iterator only. */
+	__u32 seed_state;
+	__s32 seed_call;
+	struct kd_reading readings[KD_READINGS];
+
+	char comm[KD_COMM_LEN];
+
+	/* Open addressing, a key stays in its place until the slot is reused. */
+	__u32 call_keys[KD_CALLS];      /* number + 1 */
+	__u64 line_keys[KD_LINES];
+};
+
+/* What happened to a thread in one window. */
+struct kd_record {
+	__u64 gen;
+	__u64 upto; /* booked up to this time */
+	__u32 last; /* state of the last interval booked */
+	__u32 cpus_beyond; /* ran on a CPU beyond the bitmap */
+	struct kd_open_call open_start, open_end;
+	__u64 ns[KD_STATES_ROOM]; /* by enum kd_state */
+	struct kd_span run;
+	struct kd_span long_poll;
+	struct kd_count ready;
+	struct kd_count stopped;
+	__u64 voluntary;
+	__u64 involuntary;
+	__u64 migrations;
+	__u64 cpus[KD_CPU_WORDS];
+	/* From here on each part has a generation of its own. */
+	struct kd_overlay hardirq_ns;
+	struct kd_overlay softirq_ns;
+	struct kd_cell hardirqs[KD_HARDIRQS];
+	struct kd_cell softirqs[KD_SOFTIRQS];
+	struct kd_cell calls[KD_CALLS];
+};
+
+/* System calls that find no place in their thread's table. */
+struct kd_overflow_key {
+	__u64 gen;
+	__u32 slot;
+	__u32 number;
+};
+
+/* Every reason for which something may be missing from the report. */
+enum kd_loss {
+	KD_LOSS_THREADS,  /* no free slot for a thread */
+	KD_LOSS_CALLS,    /* no room for a (thread, system call) */
+	KD_LOSS_HARDIRQS, /* no room for a (thread, interrupt) */
+	KD_LOSS_IRQ_NAMES,
+	KD_LOSS_UNTRACKED, /* event of a target thread that has no slot */
+	KD_LOSSES,
+};
+
+_Static_assert(KD_VECTORS + KD_LINES <= KD_HARDIRQS, "a place for each interrupt");
+_Static_assert(KD_STATES <= KD_STATES_ROOM, "a place for each state");
+_Static_assert(sizeof(struct kd_overflow_key) == 16, "no padding in a key");
+_Static_assert(sizeof(struct kd_record) % 8 == 0, "array elements are 8-byte aligned");
+_Static_assert(sizeof(struct kd_thread) % 8 == 0, "array elements are 8-byte aligned");
+
+#endif

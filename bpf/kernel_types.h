@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* The few kernel structures and constants that the programs use, relocated
+ * against the running kernel (CO-RE), in place of a generated vmlinux.h.
+ *
+ * Integers are declared unsigned whatever the kernel says: libbpf can adapt the
+ * size of an unsigned load to the running kernel's field (on_cpu became u8 in
+ * 7.2), not that of a signed one. */
+#ifndef KERNEL_TYPES_H
+#define KERNEL_TYPES_H
+
+#define __VMLINUX_H__ /* libbpf's headers and ours ask for no others */
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed int __s32;
+typedef signed long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define NULL ((void *)0)
+
+/* include/uapi/linux/bpf.h */
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_QUEUE = 22,
+};
+enum { BPF_ANY, BPF_NOEXIST };
+enum { BPF_F_MMAPABLE = 1U << 10 };
+
+/* include/linux/sched.h */
+#define TASK_INTERRUPTIBLE 0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define __TASK_STOPPED 0x4
+#define __TASK_TRACED 0x8
+#define TASK_DEAD 0x80
+#define TASK_WAKING 0x200
+#define TASK_RTLOCK_WAIT 0x1000
+#define PF_IO_WORKER 0x10
+
+#define IRQ_NONE 0 /* include/linux/irqreturn.h */
+#define ERESTART_RESTARTBLOCK 516 /* include/linux/errno.h */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct rq {
+	u64 clock;
+	u64 clock_task;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	u64 exec_start;
+	u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+};
+
+struct thread_info {
+	u32 cpu;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	u32 __state;
+	u32 flags;
+	u32 on_cpu;
+	u32 on_rq;
+	struct sched_entity se;
+	u32 exit_state;
+	u32 pid;
+	u32 tgid;
+	u64 start_time;
+	char comm[16];
+};
+
+struct task_struct___before_5_14 {
+	unsigned long state;
+};
+
+struct sched_entity___delayed {
+	u8 sched_delayed;
+};
+
+struct irqaction {
+	const char *name;
+};
+
+struct linux_binprm;
+
+struct pt_regs {
+#if defined(__TARGET_ARCH_x86)
+	unsigned long ip;
+	unsigned long orig_ax;
+#elif defined(__TARGET_ARCH_arm64)
+	u64 pc;
+	u32 syscallno;
+#else
+#error "this architecture's pt_regs is not known yet"
+#endif
+};
+
+struct bpf_iter__task {
+	struct task_struct *task;
+};
+
+/* Only the enumerators asked about; their values are the running kernel's. */
+enum bpf_func_id {
+	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_task_pt_regs = 175,
+};
+
+#pragma clang attribute pop
+
+#endif

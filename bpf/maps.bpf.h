@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the programs are told, and where they keep what they find. */
+#ifndef MAPS_BPF_H
+#define MAPS_BPF_H
+
+#include "kernel_types.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "kernel_delay.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+/* An index that the verifier sees to be in bounds (room is a power of two); the
+ * compiler must not find out that it is anyway, and drop the mask. */
+#define BOUNDED(index, room)                                                                       \
+	({                                                                                         \
+		u32 bounded = (index);                                                             \
+		barrier_var(bounded);                                                              \
+		bounded % (room);                                                                  \
+	})
+#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
+
+/* Set before loading; the verifier sees them as constants. */
+const volatile __u32 kd_tgid;
+const volatile __u64 kd_epoch;
+const volatile __u32 kd_slots;
+const volatile __u32 kd_banks = 1;
+const volatile __u8 kd_class[KD_CLASSES];
+
+/* The window word: time of the last edge << KD_WORD_SHIFT | bank | open. It is
+ * read by every event and alone in its cache line. */
+__u64 kd_word SEC(".data.word") __attribute__((aligned(64))) = 0;
+struct kd_window kd_windows[KD_MAX_BANKS] SEC(".data.word") __attribute__((aligned(64)));
+
+__u64 kd_losses[KD_LOSSES];
+/* Threads that started at or after this time, in ns of CLOCK_MONOTONIC, are the
+ * fork handler's, older ones the task iterator's: no thread gets two slots. */
+__u64 kd_attached_at = ~0ULL;
+__u32 kd_edge;	  /* enum kd_reading_edge: which reading the iterator takes */
+__u64 kd_resynced; /* switches that the kernel did not report, see thread_resync() */
+__u32 kd_overflowed; /* kd_overflow has been used */
+__u32 kd_exec_slot; /* the last thread that entered execve */
+__u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see exec.bpf.h */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* pid_max / KD_TID_PAGE */
+	__type(key, u32);
+	__type(value, struct kd_tid_page);
+} kd_tids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* kd_slots */
+	__type(key, u32);
+	__type(value, struct kd_thread);
+} kd_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* kd_banks * kd_slots */
+	__type(key, u32);
+	__type(value, struct kd_record);
+} kd_records SEC(".maps");
+
+/* Slots that no thread has; filled by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1); /* kd_slots */
+	__uint(key_size, 0);
+	__uint(value_size, sizeof(u32));
+} kd_free_slots SEC(".maps");
+
+/* System calls that found no place in their thread's own table. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct kd_overflow_key);
+	__type(value, struct kd_count);
+} kd_overflow SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u64);
+	__type(value, struct kd_irq_name);
+} kd_irq_names SEC(".maps");
+
+static __always_inline u64 clock_now(void)
+{
+	return bpf_ktime_get_ns() - kd_epoch;
+}
+
+static __always_inline void loss_count(enum kd_loss reason)
+{
+	__sync_fetch_and_add(&kd_losses[reason], 1);
+}
+
+#endif

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "collect.h"
+
+#include <errno.h>
+#include <search.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../ledger.h"
+
+#define READ_TRIES 8
+
+struct collector {
+	struct session *session;
+	pid_t pid;
+	struct thread_row *rows; /* being built: row_of[slot] - 1 is a thread's */
+	size_t n_rows, room;
+	uint32_t *row_of;
+	void *ended;	/* tsearch(3) tree of struct thread_row, by name */
+	size_t n_ended; /* names in it */
+	uint64_t torn;
+};
+
+static int row_compare(const void *a, const void *b)
+{
+	const struct thread_row *left = a, *right = b;
+
+	return strncmp(left->name, right->name, sizeof(left->name));
+}
+
+static void row_free(void *row)
+{
+	thread_clear(row);
+	free(row);
+}
+
+struct collector *collector_new(struct session *session, pid_t pid)
+{
+	struct collector *collector = calloc(1, sizeof(*collector));
+
+	if (!collector)
+		return NULL;
+	collector->session = session;
+	collector->pid = pid;
+	collector->row_of = calloc(session_view(session).slots, sizeof(*collector->row_of));
+	if (!collector->row_of) {
+		free(collector);
+		return NULL;
+	}
+	return collector;
+}
+
+static void rows_clear(struct collector *collector)
+{
+	for (size_t i = 0; i < collector->n_rows; i++)
+		thread_clear(&collector->rows[i]);
+	collector->n_rows = 0;
+	memset(collector->row_of, 0,
+	       session_view(collector->session).slots * sizeof(*collector->row_of));
+}
+
+void collector_reset(struct collector *collector)
+{
+	tdestroy(collector->ended, row_free);
+	collector->ended = NULL;
+	collector->n_ended = 0;
+	collector->torn = 0;
+}
+
+void collector_free(struct collector *collector)
+{
+	if (!collector)
+		return;
+	collector_reset(collector);
+	rows_clear(collector);
+	free(collector->rows);
+	free(collector->row_of);
+	free(collector);
+}
+
+static struct thread_row *row_new(struct collector *collector)
+{
+	if (collector->n_rows == collector->room) {
+		size_t room = collector->room ? 2 * collector->room : 64;
+		void *rows = reallocarray(collector->rows, room, sizeof(*collector->rows));
+
+		if (!rows)
+			return NULL;
+		collector->rows = rows;
+		collector->room = room;
+	}
+	memset(&collector->rows[collector->n_rows], 0, sizeof(*collector->rows));
+	return &collector->rows[collector->n_rows++];
+}
+
+static int calls_read(struct thread_row *row, const struct kd_thread *thread,
+		      const struct kd_record *record, uint64_t gen)
+{
+	struct call_row calls[KD_CALLS];
+	size_t n = 0;
+
+	for (int i = 0; i < KD_CALLS; i++) {
+		const struct kd_cell *cell = &record->calls[i];
+
+		if (cell->gen == gen && thread->call_keys[i])
+			calls[n++] = (struct call_row){ thread->call_keys[i] - 1, cell->count,
+							cell->total, cell->max };
+	}
+	if (!n)
+		return 0;
+	row->calls = malloc(n * sizeof(*calls));
+	if (!row->calls)
+		return -ENOMEM;
+	memcpy(row->calls, calls, n * sizeof(*calls));
+	row->n_calls = n;
+	return 0;
+}
+
+static void hardirq_name(struct session *session, int place, uint64_t key, struct irq_row *row)
+{
+	static const char *const vectors[KD_VECTORS] = {
+		[KD_VECTOR_LOCAL_TIMER] = "local_timer",
+		[KD_VECTOR_RESCHEDULE] = "reschedule",
+		[KD_VECTOR_CALL_FUNCTION] = "call_function",
+		[KD_VECTOR_CALL_FUNCTION_SINGLE] = "call_function_single",
+		[KD_VECTOR_IRQ_WORK] = "irq_work",
+		[KD_VECTOR_THERMAL] = "thermal_apic",
+		[KD_VECTOR_NMI] = "nmi",
+	};
+	char name[KD_IRQ_NAME_LEN];
+
+	if (place < KD_VECTORS) {
+		snprintf(row->name, sizeof(row->name), "%s", vectors[place]);
+		return;
+	}
+	row->unhandled = key & KD_IRQ_UNHANDLED;
+	session_irq_name(session, key & ~KD_IRQ_UNHANDLED, name);
+	if (*name)
+		snprintf(row->name, sizeof(row->name), "%s", name);
+	else
+		snprintf(row->name, sizeof(row->name), "irq %u", (uint32_t)key);
+}
+
+static void softirq_name(uint32_t vector, struct irq_row *row)
+{
+	static const char *const names[] = { "hi",	 "timer",   "net_tx", "net_rx",	 "block",
+					     "irq_poll", "tasklet", "sched",  "hrtimer", "rcu" };
+
+	row->vector = vector;
+	if (vector < sizeof(names) / sizeof(*names))
+		snprintf(row->name, sizeof(row->name), "%s", names[vector]);
+	else
+		snprintf(row->name, sizeof(row->name), "<unknown:%u>", vector);
+}
+
+static int irqs_keep(struct irq_row **into, size_t *count, const struct irq_row *rows, size_t n)
+{
+	*count = 0;
+	if (!n)
+		return 0;
+	*into = malloc(n * sizeof(*rows));
+	if (!*into)
+		return -ENOMEM;
+	memcpy(*into, rows, n * sizeof(*rows));
+	*count = n;
+	return 0;
+}
+
+static int irqs_read(struct collector *collector, struct thread_row *row,
+		     const struct kd_thread *thread, const struct kd_record *record, uint64_t gen)
+{
+	struct irq_row rows[KD_HARDIRQS > KD_SOFTIRQS ? KD_HARDIRQS : KD_SOFTIRQS];
+	size_t n = 0;
+	int error;
+
+	for (int i = 0; i < KD_VECTORS + KD_LINES; i++) {
+		const struct kd_cell *cell = &record->hardirqs[i];
+
+		if (cell->gen != gen)
+			continue;
+		rows[n] = (struct irq_row){ .count = cell->count,
+					    .total = cell->total,
+					    .max = cell->max };
+		hardirq_name(collector->session, i,
+			     i < KD_VECTORS ? 0 : thread->line_keys[i - KD_VECTORS], &rows[n++]);
+	}
+	error = irqs_keep(&row->hardirqs, &row->n_hardirqs, rows, n);
+	if (error)
+		return error;
+	n = 0;
+	for (uint32_t i = 0; i < KD_SOFTIRQS; i++) {
+		const struct kd_cell *cell = &record->softirqs[i];
+
+		if (cell->gen != gen)
+			continue;
+		rows[n] = (struct irq_row){ .count = cell->count,
+					    .total = cell->total,
+					    .max = cell->max };
+		softirq_name(i, &rows[n++]);
+	}
+	return irqs_keep(&row->softirqs, &row->n_softirqs, rows, n);
+}
+
+/* Copies a thread and the plain part of its record until no event came between
+ * the two. */
+static bool slot_read(const struct session_view *view, uint32_t slot, struct kd_thread *thread,
+		      struct kd_record *record)
+{
+	const volatile struct kd_thread *live = &view->threads[slot];
+	size_t head = offsetof(struct kd_record, hardirqs);
+
+	for (int i = 0; i < READ_TRIES; i++) {
+		if (i)
+			sched_yield();
+		memcpy(thread, &view->threads[slot], sizeof(*thread));
+		memcpy(record, &view->records[slot], head);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (live->since == thread->since && live->state == thread->state &&
+		    live->call == thread->call)
+			return true;
+	}
+	return false;
+}
+
+/* Times in the sample are those of CLOCK_MONOTONIC; 0 stays "not known". */
+static void open_calls_shift(struct thread_row *row, uint64_t epoch)
+{
+	for (size_t i = 0; i < row->n_open; i++) {
+		if (row->open[i].since)
+			row->open[i].since += epoch;
+		if (row->open[i].until)
+			row->open[i].until += epoch;
+	}
+}
+
+/* Returns 1, 0 if the thread did not live in the window, or a negative errno. */
+static int row_read(struct collector *collector, const struct session_view *view, uint32_t slot,
+		    struct thread_row *row)
+{
+	const struct ledger_window window = { view->start, view->end, view->gen };
+	struct kd_record record;
+	struct kd_thread thread;
+	int result, error;
+
+	for (int i = 0; i < READ_TRIES; i++) {
+		bool whole = slot_read(view, slot, &thread, &record);
+
+		result = ledger_fill(&row->ledger, &thread, &record, &window);
+		if (whole && result >= 0)
+			break;
+		session_settle(collector->session);
+	}
+	if (!result)
+		return 0;
+	if (result < 0 || ledger_sum(&row->ledger) != row->ledger.life)
+		collector->torn++;
+	row->tid = (pid_t)thread.tid;
+	row->members = 1;
+	row->ended = thread.died && thread.died <= view->end;
+	memcpy(row->name, thread.comm, sizeof(row->name));
+	row->name[sizeof(row->name) - 1] = '\0';
+	row->n_open = ledger_open_calls(row->open, &thread, &record, &window);
+	open_calls_shift(row, view->epoch);
+	if (record.gen == view->gen) {
+		row->run = record.run;
+		row->long_poll = record.long_poll;
+		row->ready = record.ready;
+		row->stopped = record.stopped;
+		row->voluntary = record.voluntary;
+		row->involuntary = record.involuntary;
+		row->migrations = record.migrations;
+		memcpy(row->cpus, record.cpus, sizeof(row->cpus));
+		row->cpus_beyond = record.cpus_beyond;
+	}
+	if (row->ledger.ns[LEDGER_USER] + row->ledger.ns[LEDGER_KERNEL] && thread.cpu < KD_CPU_WORDS * 64)
+		row->cpus[thread.cpu / 64] |= 1ULL << (thread.cpu % 64);
+	error = calls_read(row, &thread, &view->records[slot], view->gen);
+	if (!error)
+		error = irqs_read(collector, row, &thread, &view->records[slot], view->gen);
+	return error ? error : 1;
+}
+
+static int overflow_found(void *context, const struct kd_overflow_key *key,
+			  const struct kd_count *count)
+{
+	struct collector *collector = context;
+	struct session_view view = session_view(collector->session);
+	struct thread_row *row;
+	struct call_row *calls;
+
+	if (key->gen != view.gen)
+		return 1;
+	if (key->slot >= view.slots || !collector->row_of[key->slot])
+		return 0;
+	row = &collector->rows[collector->row_of[key->slot] - 1];
+	calls = reallocarray(row->calls, row->n_calls + 1, sizeof(*calls));
+	if (!calls)
+		return -ENOMEM;
+	calls[row->n_calls++] =
+		(struct call_row){ key->number, count->count, count->total, count->max };
+	row->calls = calls;
+	return 1;
+}
+
+/* Adds an ended thread to those of its name; takes over what the row owns. */
+static int ended_add(struct collector *collector, struct thread_row *row)
+{
+	struct thread_row *copy, **found;
+	int error;
+
+	copy = malloc(sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	*copy = *row;
+	found = tsearch(copy, &collector->ended, row_compare);
+	if (!found) {
+		free(copy);
+		return -ENOMEM;
+	}
+	if (*found == copy) {
+		memset(row, 0, sizeof(*row));
+		collector->n_ended++;
+		return 0;
+	}
+	free(copy);
+	error = thread_merge(*found, row);
+	thread_clear(row);
+	return error;
+}
+
+/* Reads the threads that have ended (or all) into rows. */
+static int slots_read(struct collector *collector, const struct session_view *view, bool all)
+{
+	for (uint32_t slot = 1; slot < view->slots; slot++) {
+		uint32_t state = __atomic_load_n(&view->threads[slot].state, __ATOMIC_ACQUIRE);
+		struct thread_row *row;
+		int result;
+
+		if (!view->threads[slot].task || (!all && state != KD_DEAD))
+			continue;
+		row = row_new(collector);
+		if (!row)
+			return -ENOMEM;
+		collector->row_of[slot] = (uint32_t)collector->n_rows;
+		result = row_read(collector, view, slot, row);
+		if (result < 0)
+			return result;
+	}
+	return session_overflow(collector->session, overflow_found, collector);
+}
+
+/* Moves the rows of ended threads to those of their names and frees the slots;
+ * the other rows stay. */
+static int rows_settle(struct collector *collector, const struct session_view *view)
+{
+	int result = 0;
+
+	for (uint32_t slot = 1; slot < view->slots && !result; slot++) {
+		struct thread_row *row;
+
+		if (!collector->row_of[slot])
+			continue;
+		row = &collector->rows[collector->row_of[slot] - 1];
+		if (row->members && row->ended)
+			result = ended_add(collector, row);
+		if (__atomic_load_n(&view->threads[slot].state, __ATOMIC_ACQUIRE) == KD_DEAD &&
+		    (!row->members || view->threads[slot].died <= view->end))
+			session_slot_free(collector->session, slot);
+	}
+	return result;
+}
+
+/* Between windows threads that have ended are nobody's. */
+static void slots_free(struct collector *collector, const struct session_view *view)
+{
+	for (uint32_t slot = 1; slot < view->slots; slot++)
+		if (__atomic_load_n(&view->threads[slot].state, __ATOMIC_ACQUIRE) == KD_DEAD)
+			session_slot_free(collector->session, slot);
+}
+
+int collector_drain(struct collector *collector)
+{
+	struct session_view view = session_view(collector->session);
+	int result;
+
+	if (!view.gen) {
+		slots_free(collector, &view);
+		return 0;
+	}
+	result = slots_read(collector, &view, false);
+	if (!result)
+		result = rows_settle(collector, &view);
+	rows_clear(collector);
+	return result;
+}
+
+/* Moves all rows, those of living threads and of ended names, into the sample. */
+static int rows_move(struct collector *collector, struct sample *sample)
+{
+	size_t n = 0;
+
+	sample->threads = calloc(collector->n_rows + collector->n_ended + 1,
+				 sizeof(*sample->threads));
+	if (!sample->threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < collector->n_rows; i++) {
+		if (!collector->rows[i].members)
+			continue;
+		sample->threads[n++] = collector->rows[i];
+		memset(&collector->rows[i], 0, sizeof(*collector->rows));
+	}
+	while (collector->ended) {
+		struct thread_row *row = *(struct thread_row **)collector->ended;
+
+		tdelete(row, &collector->ended, row_compare);
+		sample->threads[n++] = *row;
+		free(row);
+	}
+	collector->n_ended = 0;
+	sample->n_threads = n;
+	return 0;
+}
+
+int collector_finish(struct collector *collector, struct sample *sample)
+{
+	struct session_view view = session_view(collector->session);
+	int result;
+
+	memset(sample, 0, sizeof(*sample));
+	result = slots_read(collector, &view, true);
+	if (!result)
+		result = rows_settle(collector, &view);
+	if (!result)
+		result = rows_move(collector, sample);
+	rows_clear(collector);
+	sample->pid = collector->pid;
+	sample->start = view.start + view.epoch;
+	sample->end = view.end + view.epoch;
+	sample->torn = collector->torn;
+	sample->skipped_runs = session_losses(collector->session, sample->losses);
+	sample->resynced = session_resynced(collector->session);
+	sample->absent = session_absences(collector->session, &sample->n_absent);
+	if (!result)
+		result = sample_finish(sample);
+	collector_reset(collector);
+	session_window_release(collector->session);
+	return result;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the maps of a session to a sample. */
+#ifndef COLLECT_H
+#define COLLECT_H
+
+#include <sys/types.h>
+
+#include "../sample.h"
+#include "session.h"
+
+struct collector;
+
+/* Returns NULL without memory. The session must outlive the collector. */
+struct collector *collector_new(struct session *session, pid_t pid);
+void collector_free(struct collector *collector);
+
+/* Accounts threads that have ended, folded by name, and gives their slots back.
+ * To be called every few ten milliseconds. Returns 0 or -ENOMEM. */
+int collector_drain(struct collector *collector);
+
+/* Drops what has been drained: a new window begins. */
+void collector_reset(struct collector *collector);
+
+/* Reads the closed window into *sample, of which only the wall clock's times and
+ * how it ended are left to the caller. The caller clears the sample. Returns 0
+ * or a negative errno. */
+int collector_finish(struct collector *collector, struct sample *sample);
+
+#endif

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../clock.h"
+#include "../exit_status.h"
+#include "../log.h"
+#include "../syscall_names.h"
+#include "btf.h"
+#include "kernel_delay.skel.h"
+
+/* How far ahead an edge is announced, see bpf/window.bpf.h. */
+#define EDGE_LEAD_NS (30 * NSEC_PER_USEC)
+/* After an edge, until programs that began before it have surely ended. */
+#define SETTLE_NS (100 * NSEC_PER_USEC)
+#define MAX_ABSENCES 4
+
+struct session {
+	struct kernel_delay *skel;
+	struct bpf_link *iter;
+	struct kd_thread *threads;
+	struct kd_record *records;
+	size_t threads_size, records_size;
+	uint64_t epoch;
+	uint32_t slots, banks, bank;
+	uint64_t losses[KD_LOSSES], skipped, resynced; /* already told */
+	struct absence absences[MAX_ABSENCES];
+	size_t n_absences;
+};
+
+static int print_debug(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	log_debug_text(format, args);
+	return 0;
+}
+
+static void absence_add(struct session *session, const char *section, const char *reason)
+{
+	for (size_t i = 0; i < session->n_absences; i++)
+		if (!strcmp(session->absences[i].section, section))
+			return;
+	if (session->n_absences < MAX_ABSENCES)
+		session->absences[session->n_absences++] = (struct absence){ section, reason };
+}
+
+/* Which section of the report a program serves; NULL: the tool needs it. */
+static const char *program_section(const char *tracepoint)
+{
+	if (!strncmp(tracepoint, "softirq_", 8))
+		return "SOFT IRQ STATISTICS";
+	if (!strncmp(tracepoint, "sys_", 4) || !strncmp(tracepoint, "sched_", 6))
+		return NULL;
+	return "HARD IRQ STATISTICS";
+}
+
+/* Interrupts that not every machine has: nothing is missing without them. */
+static bool program_is_extra(const char *tracepoint)
+{
+	return strncmp(tracepoint, "irq_handler_", 12) && strncmp(tracepoint, "local_timer_", 12);
+}
+
+/* Switches on the programs whose tracepoints this kernel has. Setting the target
+ * looks it up in the kernel's BTF, which libbpf keeps for loading. */
+static int programs_select(struct session *session)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program (program, session->skel->obj) {
+		const char *tracepoint = strchr(bpf_program__section_name(program), '/') + 1;
+		const char *section = program_section(tracepoint);
+		int error;
+
+		if (program == session->skel->progs.kd_task_iter) {
+			bpf_program__set_autoload(program, true);
+			continue;
+		}
+		error = bpf_program__set_attach_target(program, 0, tracepoint);
+		if (!error) {
+			bpf_program__set_autoload(program, true);
+		} else if (!section) {
+			log_error("this kernel has no tracepoint %s", tracepoint);
+			log_hint("it is needed: use a kernel built with CONFIG_FTRACE_SYSCALLS=y "
+				 "and CONFIG_DEBUG_INFO_BTF=y");
+			return EX_OSERR;
+		} else if (!program_is_extra(tracepoint) || !strncmp(section, "SOFT", 4)) {
+			absence_add(session, section, "this kernel lacks its tracepoints");
+		}
+	}
+	return 0;
+}
+
+static void class_set(struct session *session, const char *name, __u8 class)
+{
+	int number = syscall_number(name);
+
+	if (number >= 0 && number < KD_CLASSES)
+		session->skel->rodata->kd_class[number] |= class;
+}
+
+static uint32_t pid_max(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/pid_max", "re");
+	unsigned int value = 0;
+
+	if (!file || fscanf(file, "%u", &value) != 1)
+		value = 4U << 20; /* PID_MAX_LIMIT */
+	if (file)
+		fclose(file);
+	return value;
+}
+
+/* Everything that must be known before the programs are loaded. */
+static int session_size(struct session *session, const struct session_config *config)
+{
+	struct kernel_delay *skel = session->skel;
+	/* Room for the threads there are, for more to come, and for those that
+	 * end until the collector next looks after them. */
+	uint64_t slots = config->threads + config->threads / 4 + 768;
+	int error;
+
+	if (slots > KD_SLOTS_MAX)
+		slots = KD_SLOTS_MAX;
+	session->slots = (uint32_t)slots;
+	session->banks = config->banks;
+	session->epoch = clock_monotonic();
+	skel->rodata->kd_tgid = (__u32)config->tgid;
+	skel->rodata->kd_epoch = session->epoch;
+	skel->rodata->kd_slots = session->slots;
+	skel->rodata->kd_banks = session->banks;
+	class_set(session, "poll", KD_CLASS_POLL);
+	class_set(session, "ppoll", KD_CLASS_POLL);
+	class_set(session, "uretprobe", KD_CLASS_IGNORED);
+	class_set(session, "uprobe", KD_CLASS_IGNORED);
+	class_set(session, "execve", KD_CLASS_EXEC);
+	class_set(session, "execveat", KD_CLASS_EXEC);
+	class_set(session, "restart_syscall", KD_CLASS_RESTART);
+	error = bpf_map__set_max_entries(skel->maps.kd_tids, pid_max() / KD_TID_PAGE + 1) ?:
+		bpf_map__set_max_entries(skel->maps.kd_threads, session->slots) ?:
+		bpf_map__set_max_entries(skel->maps.kd_free_slots, session->slots) ?:
+		bpf_map__set_max_entries(skel->maps.kd_records, session->slots * session->banks);
+	if (error)
+		log_error("cannot size the BPF maps: %s", strerror(-error));
+	return error ? EX_SOFTWARE : 0;
+}
+
+static int load_failed(int error)
+{
+	switch (-error) {
+	case EPERM:
+		log_error("the kernel refused to load the BPF programs: %s", strerror(-error));
+		log_hint("root, or CAP_BPF and CAP_PERFMON, is needed; lockdown "
+			 "(/sys/kernel/security/lockdown) or a container may forbid BPF");
+		return EX_NOPERM;
+	case ENOMEM:
+		log_error("no memory for the BPF maps");
+		log_hint("raise the memory limit of this session's cgroup or `ulimit -l`");
+		return EX_OSERR;
+	case ESRCH:
+	case ENOENT:
+		log_error("the kernel's BTF lacks what the BPF programs ask for");
+		log_hint("a kernel of 5.10 or later with CONFIG_DEBUG_INFO_BTF=y is needed; "
+			 "--debug shows libbpf's messages");
+		return EX_OSFILE;
+	default:
+		log_error("the kernel refused the BPF programs: %s", strerror(-error));
+		log_hint("kernel too old (5.10 or later is needed)? --debug shows the verifier's "
+			 "messages");
+		return EX_OSERR;
+	}
+}
+
+static void *map_memory(const struct bpf_map *map, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int session_map(struct session *session)
+{
+	session->threads_size = session->slots * sizeof(*session->threads);
+	session->records_size = (size_t)session->slots * session->banks * sizeof(*session->records);
+	session->threads = map_memory(session->skel->maps.kd_threads, session->threads_size);
+	session->records = map_memory(session->skel->maps.kd_records, session->records_size);
+	if (!session->threads || !session->records) {
+		log_error("cannot map the BPF maps: %s", strerror(errno));
+		return EX_OSERR;
+	}
+	for (uint32_t slot = 1; slot < session->slots; slot++) {
+		if (bpf_map_update_elem(bpf_map__fd(session->skel->maps.kd_free_slots), NULL, &slot,
+					BPF_ANY)) {
+			log_error("cannot fill the list of free slots: %s", strerror(errno));
+			return EX_OSERR;
+		}
+	}
+	return 0;
+}
+
+/* Attaches what was loaded. A section whose tracepoint refuses is left out. */
+static int session_attach(struct session *session)
+{
+	struct bpf_object_skeleton *skeleton = session->skel->skeleton;
+
+	for (int i = 0; i < skeleton->prog_cnt; i++) {
+		struct bpf_program *program = *skeleton->progs[i].prog;
+		const char *tracepoint = strchr(bpf_program__section_name(program), '/') + 1;
+
+		if (!bpf_program__autoload(program) || program == session->skel->progs.kd_task_iter)
+			continue;
+		*skeleton->progs[i].link = bpf_program__attach(program);
+		if (*skeleton->progs[i].link)
+			continue;
+		if (!program_section(tracepoint)) {
+			log_error("cannot attach to tracepoint %s: %s", tracepoint, strerror(errno));
+			log_hint("does lockdown, a security module or a container forbid it?");
+			return errno == EPERM || errno == EACCES ? EX_NOPERM : EX_OSERR;
+		}
+		absence_add(session, program_section(tracepoint),
+			    "the kernel refused to attach to its tracepoint");
+	}
+	session->skel->data->kd_attached_at = clock_monotonic();
+	return 0;
+}
+
+/* The iterator visits only the target where the kernel can filter (6.1). */
+static int session_iter(struct session *session, pid_t tgid)
+{
+	union bpf_iter_link_info info = { .task.pid = (__u32)tgid };
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
+		    .link_info_len = sizeof(info));
+
+	session->iter = bpf_program__attach_iter(session->skel->progs.kd_task_iter, &options);
+	if (!session->iter)
+		session->iter = bpf_program__attach_iter(session->skel->progs.kd_task_iter, NULL);
+	if (!session->iter) {
+		log_error("cannot create the task iterator: %s", strerror(errno));
+		return EX_OSERR;
+	}
+	return 0;
+}
+
+/* Twice: the first visit may find a thread in the middle of a switch. */
+static int session_seed(struct session *session)
+{
+	int error = session_visit(session, KD_AT_OPEN);
+
+	session_settle(session);
+	if (!error)
+		error = session_visit(session, KD_AT_OPEN);
+	if (error) {
+		log_error("cannot read the target's threads: %s", strerror(-error));
+		return EX_OSERR;
+	}
+	return 0;
+}
+
+static int session_start(struct session *session, const struct session_config *config)
+{
+	int status, error;
+
+	status = btf_provide(config->btf_file);
+	if (status)
+		return status;
+	session->skel = kernel_delay__open();
+	if (!session->skel) {
+		log_error("cannot open the BPF object: %s", strerror(errno));
+		return EX_SOFTWARE;
+	}
+	status = programs_select(session);
+	if (!status)
+		status = session_size(session, config);
+	if (status)
+		return status;
+	error = kernel_delay__load(session->skel);
+	if (error)
+		return load_failed(error);
+	status = session_map(session);
+	if (!status)
+		status = session_attach(session);
+	if (!status)
+		status = session_iter(session, config->tgid);
+	if (!status)
+		status = session_seed(session);
+	return status;
+}
+
+int session_open(struct session **out, const struct session_config *config)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	int status;
+
+	if (!session) {
+		log_error("no memory");
+		return EX_OSERR;
+	}
+	libbpf_set_print(print_debug);
+	status = session_start(session, config);
+	if (status) {
+		session_close(session);
+		session = NULL;
+	}
+	*out = session;
+	return status;
+}
+
+void session_close(struct session *session)
+{
+	if (!session)
+		return;
+	bpf_link__destroy(session->iter);
+	if (session->threads)
+		munmap(session->threads, session->threads_size);
+	if (session->records)
+		munmap(session->records, session->records_size);
+	kernel_delay__destroy(session->skel);
+	free(session);
+}
+
+/* The word goes last: who sees it sees the window too. */
+static void word_set(struct session *session, uint64_t at, uint64_t bank, uint64_t open)
+{
+	__atomic_store_n(&session->skel->data_word->kd_word,
+			 at << KD_WORD_SHIFT | bank << KD_WORD_BANK_SHIFT | open, __ATOMIC_SEQ_CST);
+}
+
+uint64_t session_window_open(struct session *session)
+{
+	struct kd_window *window;
+	uint64_t start;
+
+	session->bank = (session->bank + 1) % session->banks;
+	window = &session->skel->data_word->kd_windows[session->bank];
+	do { /* again if this process was held up: programs may have missed the edge */
+		window->gen = 0;
+		start = clock_monotonic() + EDGE_LEAD_NS - session->epoch;
+		window->start = start;
+		window->end = KD_NEVER;
+		__atomic_store_n(&window->gen,
+				 start << KD_WORD_SHIFT |
+					 (uint64_t)session->bank << KD_WORD_BANK_SHIFT |
+					 KD_WORD_OPEN,
+				 __ATOMIC_SEQ_CST);
+		word_set(session, start, session->bank, KD_WORD_OPEN);
+	} while (clock_monotonic() - session->epoch >= start);
+	clock_wait_until(start + session->epoch);
+	return start + session->epoch;
+}
+
+uint64_t session_window_close(struct session *session)
+{
+	struct kd_window *window = &session->skel->data_word->kd_windows[session->bank];
+	uint64_t end = clock_monotonic() + EDGE_LEAD_NS - session->epoch;
+
+	__atomic_store_n(&window->end, end, __ATOMIC_SEQ_CST);
+	word_set(session, end, session->bank, 0);
+	clock_wait_until(end + session->epoch);
+	return end + session->epoch;
+}
+
+void session_window_release(struct session *session)
+{
+	__atomic_store_n(&session->skel->data_word->kd_windows[session->bank].gen, 0,
+			 __ATOMIC_SEQ_CST);
+}
+
+void session_settle(struct session *session)
+{
+	(void)session;
+	clock_wait_until(clock_monotonic() + SETTLE_NS);
+}
+
+int session_visit(struct session *session, enum kd_reading_edge edge)
+{
+	char nothing[64];
+	ssize_t got;
+	int fd;
+
+	session->skel->bss->kd_edge = edge;
+	fd = bpf_iter_create(bpf_link__fd(session->iter));
+	if (fd < 0)
+		return -errno;
+	/* Having just slept, this CPU's run queue clock is fresh: see seed.bpf.h. */
+	clock_wait_until(clock_monotonic() + NSEC_PER_USEC);
+	do {
+		got = read(fd, nothing, sizeof(nothing));
+	} while (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)));
+	close(fd);
+	return got < 0 ? -errno : 0;
+}
+
+struct session_view session_view(struct session *session)
+{
+	const struct kd_window *window = &session->skel->data_word->kd_windows[session->bank];
+
+	return (struct session_view){
+		.threads = session->threads,
+		.records = session->records + (size_t)session->bank * session->slots,
+		.slots = session->slots,
+		.epoch = session->epoch,
+		.start = window->start,
+		.end = window->end,
+		.gen = window->gen,
+	};
+}
+
+void session_slot_free(struct session *session, uint32_t slot)
+{
+	memset(&session->threads[slot], 0, sizeof(session->threads[slot]));
+	for (uint32_t bank = 0; bank < session->banks; bank++)
+		memset(&session->records[(size_t)bank * session->slots + slot], 0,
+		       sizeof(*session->records));
+	bpf_map_update_elem(bpf_map__fd(session->skel->maps.kd_free_slots), NULL, &slot, BPF_ANY);
+}
+
+int session_overflow(struct session *session, session_overflow_fn *found, void *context)
+{
+	int fd = bpf_map__fd(session->skel->maps.kd_overflow);
+	uint32_t room = bpf_map__max_entries(session->skel->maps.kd_overflow), n = 0;
+	struct kd_overflow_key *keys;
+	struct kd_count count;
+	int result = 0;
+
+	if (!__atomic_load_n(&session->skel->bss->kd_overflowed, __ATOMIC_RELAXED))
+		return 0;
+	keys = calloc(room, sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	while (n < room && !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
+		n++;
+	for (uint32_t i = 0; i < n && result >= 0; i++) {
+		if (bpf_map_lookup_elem(fd, &keys[i], &count))
+			continue;
+		result = found(context, &keys[i], &count);
+		if (result > 0)
+			bpf_map_delete_elem(fd, &keys[i]);
+	}
+	free(keys);
+	return result < 0 ? result : 0;
+}
+
+void session_irq_name(struct session *session, uint64_t key, char name[KD_IRQ_NAME_LEN])
+{
+	struct kd_irq_name found = { "" };
+
+	bpf_map_lookup_elem(bpf_map__fd(session->skel->maps.kd_irq_names), &key, &found);
+	memcpy(name, found.text, KD_IRQ_NAME_LEN);
+	name[KD_IRQ_NAME_LEN - 1] = '\0';
+}
+
+static uint64_t program_skipped(struct bpf_program *program)
+{
+	struct bpf_prog_info info = {};
+	__u32 size = sizeof(info);
+	int fd = bpf_program__fd(program);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		return 0;
+	return info.recursion_misses;
+}
+
+uint64_t session_losses(struct session *session, uint64_t losses[KD_LOSSES])
+{
+	struct bpf_program *program;
+	uint64_t skipped = 0, before = session->skipped;
+
+	for (int i = 0; i < KD_LOSSES; i++) {
+		uint64_t now = __atomic_load_n(&session->skel->bss->kd_losses[i], __ATOMIC_RELAXED);
+
+		losses[i] = now - session->losses[i];
+		session->losses[i] = now;
+	}
+	bpf_object__for_each_program (program, session->skel->obj)
+		skipped += program_skipped(program);
+	session->skipped = skipped;
+	return skipped - before;
+}
+
+uint64_t session_resynced(struct session *session)
+{
+	uint64_t before = session->resynced;
+
+	session->resynced = __atomic_load_n(&session->skel->bss->kd_resynced, __ATOMIC_RELAXED);
+	return session->resynced - before;
+}
+
+const struct absence *session_absences(const struct session *session, size_t *count)
+{
+	*count = session->n_absences;
+	return session->absences;
+}

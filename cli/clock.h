@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLOCK_H
+#define CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NSEC_PER_USEC 1000ULL
+#define NSEC_PER_MSEC 1000000ULL
+#define NSEC_PER_SEC 1000000000ULL
+
+/* CLOCK_MONOTONIC in ns: the clock of bpf_ktime_get_ns(). */
+static inline uint64_t clock_monotonic(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+/* Sleeps until that time on CLOCK_MONOTONIC, whatever signals come. */
+static inline void clock_wait_until(uint64_t when)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(when / NSEC_PER_SEC),
+		.tv_nsec = (long)(when % NSEC_PER_SEC),
+	};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
+		;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decimal numbers as text, whatever the locale. */
+#ifndef NUMBER_H
+#define NUMBER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NUMBER_LEN 27 /* 20 digits, 6 separators, NUL */
+
+/* Writes the number to text, digits only or in groups of three separated by
+ * ','. Returns the length. */
+size_t number_plain(char text[static NUMBER_LEN], uint64_t number);
+size_t number_grouped(char text[static NUMBER_LEN], uint64_t number);
+
+/* Writes part as a percentage of whole with two decimals, rounded to the
+ * nearest; 0.00 if whole is 0. Returns the length. */
+size_t number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t whole);
+
+#endif

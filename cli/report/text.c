@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text.h"
+
+#include "../syscall_names.h"
+#include "columns.h"
+#include "text_thread.h"
+#include "timestamp.h"
+
+/* What a loss means to the reader: of what, for one and for several; then what
+ * became of it, why, and what to do. */
+struct warning {
+	const char *one, *many;
+	const char *what;
+};
+
+static const struct warning losses[KD_LOSSES] = {
+	[KD_LOSS_THREADS] = {
+		"thread is", "threads are",
+		"missing (more threads at once than there is room for); take a shorter sample.",
+	},
+	[KD_LOSS_CALLS] = {
+		"system call is", "system calls are",
+		"missing in [SYSCALL STATISTICS], not in [THREAD TIME] (too many different ones); "
+		"take a shorter sample.",
+	},
+	[KD_LOSS_HARDIRQS] = {
+		"hard interrupt is", "hard interrupts are",
+		"missing in [HARD IRQ STATISTICS], not in [THREAD TIME] (too many different ones "
+		"in one thread); take a shorter sample.",
+	},
+	[KD_LOSS_IRQ_NAMES] = {
+		"hard interrupt is", "hard interrupts are",
+		"shown without a name (too many different ones); look up the number in "
+		"/proc/interrupts.",
+	},
+	[KD_LOSS_UNTRACKED] = {
+		"event is", "events are",
+		"missing (from threads that were not known yet); take another sample.",
+	},
+};
+
+static const struct warning skipped = {
+	"program run was",
+	"program runs were",
+	"skipped by the kernel (another BPF program was busy on that CPU), counts and times may "
+	"be too small; stop other tracing tools and take another sample.",
+};
+
+static const struct warning torn = {
+	"thread was",
+	"threads were",
+	"not read consistently (too many events meanwhile), figures may not fit together; "
+	"take another sample.",
+};
+
+static void warning_line(struct columns *columns, const struct warning *warning, uint64_t count)
+{
+	if (!count)
+		return;
+	columns_add(columns, "# WARNING: ");
+	columns_ns(columns, count, 0);
+	columns_add(columns, " ");
+	columns_add(columns, count == 1 ? warning->one : warning->many);
+	columns_add(columns, " ");
+	columns_add(columns, warning->what);
+	columns_add(columns, "\n");
+}
+
+static void footer(struct columns *columns, const struct sample *sample)
+{
+	if (sample_lost(sample) || sample->n_absent || sample->interrupted || sample->target_exited)
+		columns_add(columns, "\n");
+	if (sample->target_exited)
+		columns_add(columns, "# NOTE: The process exited; the sample ends there.\n");
+	else if (sample->interrupted)
+		columns_add(columns, "# NOTE: A signal ended the sample early.\n");
+
+	for (size_t i = 0; i < KD_LOSSES; i++)
+		warning_line(columns, &losses[i], sample->losses[i]);
+	warning_line(columns, &skipped, sample->skipped_runs);
+	warning_line(columns, &torn, sample->torn);
+
+	for (size_t i = 0; i < sample->n_absent; i++) {
+		columns_add(columns, "# NOTE: [");
+		columns_add(columns, sample->absent[i].section);
+		columns_add(columns, "] is left out: ");
+		columns_add(columns, sample->absent[i].reason);
+		columns_add(columns, ".\n");
+	}
+}
+
+static void mark(struct columns *columns, const char *what, const struct timespec *when)
+{
+	char time[TIMESTAMP_LEN];
+
+	timestamp_format(time, when);
+	columns_add(columns, "# ");
+	columns_add(columns, what);
+	columns_add(columns, " @");
+	columns_add(columns, time);
+	columns_add(columns, "\n");
+}
+
+int report_text_mark(FILE *out, const char *what, const struct timespec *when)
+{
+	struct columns columns;
+
+	columns_begin(&columns, out);
+	mark(&columns, what, when);
+	return columns_end(&columns);
+}
+
+int report_text(const struct sample *sample, FILE *out)
+{
+	struct text text = {
+		.sample = sample,
+		.poll = syscall_number("poll"),
+		.ppoll = syscall_number("ppoll"),
+	};
+
+	columns_begin(&text.columns, out);
+	mark(&text.columns, "Sample dump", &sample->wall_dump);
+	columns_add(&text.columns,
+		    "TID        THREAD           <RESOURCE SPECIFIC>\n"
+		    "---------- ---------------- --------------------------------------"
+		    "--------------------------------------\n");
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		if (i)
+			columns_add(&text.columns, "\n");
+		text_thread(&text, &sample->threads[i]);
+	}
+	footer(&text.columns, sample);
+	return columns_end(&text.columns);
+}

@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Writes the system calls of the architecture that $CC compiles for, sorted by
+# number, one initializer a line, to the file named by the first argument.
+set -eu
+export LC_ALL=C
+
+[ $# -eq 1 ] || { echo "usage: CC=cc $0 OUTPUT" >&2; exit 64; }
+cc=${CC:-cc}
+output=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Calls that the build machine's headers may be too old to know. From 424 on
+# they have the same number everywhere, but for two families of architectures.
+newer_calls() {
+	cat <<-END
+	#if !defined(__alpha__) && !defined(__mips__)
+	424 pidfd_send_signal
+	425 io_uring_setup
+	426 io_uring_enter
+	427 io_uring_register
+	428 open_tree
+	429 move_mount
+	430 fsopen
+	431 fsconfig
+	432 fsmount
+	433 fspick
+	434 pidfd_open
+	435 clone3
+	436 close_range
+	437 openat2
+	438 pidfd_getfd
+	439 faccessat2
+	440 process_madvise
+	441 epoll_pwait2
+	442 mount_setattr
+	443 quotactl_fd
+	444 landlock_create_ruleset
+	445 landlock_add_rule
+	446 landlock_restrict_self
+	447 memfd_secret
+	448 process_mrelease
+	449 futex_waitv
+	450 set_mempolicy_home_node
+	451 cachestat
+	452 fchmodat2
+	453 map_shadow_stack
+	454 futex_wake
+	455 futex_wait
+	456 futex_requeue
+	457 statmount
+	458 listmount
+	459 lsm_get_self_attr
+	460 lsm_set_self_attr
+	461 lsm_list_modules
+	462 mseal
+	463 setxattrat
+	464 getxattrat
+	465 listxattrat
+	466 removexattrat
+	467 open_tree_attr
+	468 file_getattr
+	469 file_setattr
+	470 listns
+	471 rseq_slice_yield
+	#endif
+	#if defined(__x86_64__) && !defined(__ILP32__)
+	334 rseq
+	335 uretprobe
+	336 uprobe
+	#endif
+	END
+}
+
+# The compiler tells which names there are, and then what they stand for: some
+# headers define one by another.
+echo '#include <asm/unistd.h>' >"$work/names.c"
+$cc -E -dM "$work/names.c" >"$work/macros"
+{
+	echo '#include <asm/unistd.h>'
+	sed -n 's/^#define __NR_\([a-z_][a-z0-9_]*\) .*/__NR_\1 =\1/p' "$work/macros"
+	newer_calls
+} >"$work/calls.c"
+
+# A number's first name stays, so what the headers say comes first. Names are
+# quoted by the "=" before them: the preprocessor leaves them alone unless the
+# compiler itself defines such a word.
+$cc -E -P "$work/calls.c" |
+	sed -n 's/^\([0-9][0-9]*\) *=* *\([a-z_][a-z0-9_]*\)$/\1 \2/p' |
+	grep -v -e ' syscalls$' -e ' arch_specific_syscall$' |
+	sort -n -s -u -k 1,1 |
+	sed 's/\(.*\) \(.*\)/{ \1, "\2" },/' >"$work/table"
+
+[ -s "$work/table" ] || { echo "$0: $cc knows no system calls" >&2; exit 1; }
+mkdir -p "$(dirname "$output")"
+cp "$work/table" "$output"

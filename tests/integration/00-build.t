@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tree builds in a clean copy: as a plain user, without git, without the
+kernel's BTF, with other compilers and flags; and builds again what changed."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+import kdtest
+
+NOBODY = 65534
+PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin"  # without sbin, where bpftool may be
+
+
+class Tree:
+    """A copy of the sources in a directory that ends with the case."""
+
+    def __init__(self, test):
+        self.top = test.directory() / "tree"
+        shutil.copytree(kdtest.ROOT, self.top,
+                        ignore=shutil.ignore_patterns("build", ".git", "__pycache__"))
+        self.wrapper = []
+
+    def give_to_nobody(self):
+        """From now on a plain user owns the copy and runs make."""
+        self.top.parent.chmod(0o755)
+        for place, _, names in os.walk(self.top):
+            for path in (place, *(os.path.join(place, name) for name in names)):
+                os.chown(path, NOBODY, NOBODY)
+        self.wrapper = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+
+    def run(self, *argv):
+        """Returns (status, all that was printed)."""
+        env = {"PATH": PLAIN_PATH, "HOME": str(self.top.parent), "LC_ALL": "C"}
+        done = subprocess.run([*self.wrapper, *argv], cwd=self.top, env=env, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False, errors="replace")
+        return done.returncode, done.stdout
+
+    def make(self, *args):
+        return self.run("make", "-j4", "--output-sync", *args)
+
+    def builds(self, test, text, *args):
+        status, said = self.make(*args)
+        program = self.top / "build" / "kernel_delay"
+        test.ok(status == 0 and program.exists(), text, *said.split("\n")[-20:])
+        return said
+
+    def version(self):
+        return self.run("build/kernel_delay", "--version")[1].split()[-1]
+
+    def script(self, name, text):
+        path = self.top / name
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return path
+
+
+def out_of_date(tree, header):
+    """Whether a change of this header would be noticed."""
+    path = tree.top / header
+    before = path.stat()
+    os.utime(path, (time.time() + 2, time.time() + 2))
+    status, _ = tree.run("make", "-q")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    return status == 1
+
+
+def case_plain_user(test):
+    tree = Tree(test)
+    tree.give_to_nobody()
+    tree.builds(test, "make succeeds")
+    test.eq(tree.run("make", "-q"), (0, ""), "a second make has nothing to do")
+    headers = [path.relative_to(tree.top) for folder in ("bpf", "cli", "probes")
+               for path in sorted((tree.top / folder).rglob("*.h"))]
+    test.ok(len(headers) > 10, "there are headers")
+    stale = [str(header) for header in headers if not out_of_date(tree, header)]
+    test.eq(stale, [], "a change of any header is noticed")
+    skeleton = tree.top / "build" / "gen" / "kernel_delay.skel.h"
+    before = skeleton.stat().st_mtime_ns
+    os.utime(tree.top / "bpf" / "kernel_delay.h")
+    tree.builds(test, "make succeeds again")
+    test.ok(skeleton.stat().st_mtime_ns > before, "the BPF programs are built again")
+    test.eq(tree.make("clean")[0], 0, "make clean succeeds")
+    test.ok(not (tree.top / "build").exists(), "and leaves nothing")
+
+
+def case_version(test):
+    tree = Tree(test)
+    tree.builds(test, "it builds without git")
+    test.eq(tree.version(), "0.1", "the version is the release's")
+    tree.builds(test, "it builds as another release", "RELEASE=9.8")
+    test.eq(tree.version(), "9.8", "a new version is built in")
+    if not shutil.which("git"):
+        raise kdtest.Skip("git is not installed")
+    git = ("git", "-c", "user.name=test", "-c", "user.email=test@localhost")
+    for step in (("git", "init", "-q"), (*git, "add", "."), (*git, "commit", "-q", "-m", "one"),
+                 (*git, "tag", "v7.1")):
+        test.eq(tree.run(*step)[0], 0, " ".join(step[-2:]))
+    tree.builds(test, "it builds in a checkout")
+    test.eq(tree.version(), "7.1", "the version is the tag's")
+    tree.run(*git, "commit", "-q", "--allow-empty", "-m", "two")
+    tree.builds(test, "it builds after a commit")
+    test.ok(tree.version().startswith("7.1-1-g"), "the version is that of the commit",
+            tree.version())
+
+
+def case_compilers_and_flags(test):
+    tree = Tree(test)
+    said = tree.builds(test, "it builds with clang and other flags", "CC=clang", "V=1",
+                       "CFLAGS=-O1 -g -DTWO_WORDS='\"a b\"'", "LDFLAGS=-Wl,-O1 -Wl,--as-needed")
+    compiled = [line for line in said.split("\n") if "-c cli/" in line]
+    test.ok(compiled and all(line.startswith("clang ") and "-O1 -g -DTWO_WORDS='\"a b\"'" in line
+                             for line in compiled), "which are used", *compiled)
+    test.ok(all("_FORTIFY_SOURCE=2" in line for line in compiled), "optimised code is fortified")
+    said = tree.builds(test, "it builds without optimisation", "CFLAGS=-O0", "V=1")
+    compiled = [line for line in said.split("\n") if "-c cli/" in line]
+    test.ok(compiled, "other flags build it again")
+    test.ok(not any("_FORTIFY_SOURCE=2" in line for line in compiled), "and unfortified")
+    test.ok("warning" not in said, "without warnings",
+            *(line for line in said.split("\n") if "warning" in line))
+
+
+def case_no_kernel_btf(test):
+    tree = Tree(test)
+    hide = "mount -t tmpfs none /sys/kernel/btf && ls /sys/kernel/btf/vmlinux 2>/dev/null; "
+    if not os.path.isdir("/sys/kernel/btf"):
+        hide = ""
+    status, said = tree.run("unshare", "-m", "sh", "-c", hide + "exec make -j4")
+    test.ok(status == 0, "it builds", *said.split("\n")[-20:])
+    test.ok("/sys/kernel/btf/vmlinux" not in said, "there was none")
+
+
+def case_missing_tools(test):
+    tree = Tree(test)
+    fake = tree.script("fake-pkg-config",
+                       'case "$*" in *libbpf\\ *) exit 1 ;; esac\nexec pkg-config "$@"\n')
+    for setting, name in ((f"PKG_CONFIG={fake}", "libbpf >= 1.1"), ("BPFTOOL=/none", "bpftool"),
+                          ("CLANG=no-clang", "clang (no-clang)"), ("CC=no-cc", "C compiler (no-cc)")):
+        status, said = tree.make(setting)
+        test.ok(status and f"cannot build without {name}" in said and "make deps" in said,
+                f"without {name} it says so, and what to do", said)
+        test.ok(said.count("\n") == 1, "in one line", said)
+        test.eq(tree.make("clean", setting)[0], 0, "make clean works all the same")
+    said = tree.make("CC=no-cc", "CLANG=no-clang", "BPFTOOL=/none")[1]
+    test.ok("without C compiler (no-cc), clang (no-clang), bpftool:" in said, "all are named", said)
+
+
+def case_half_made_files(test):
+    tree = Tree(test)
+    fake = tree.script("fake-bpftool", 'case "$*" in "gen skeleton"*) echo half; exit 1 ;; esac\n'
+                       'PATH=$PATH:/usr/sbin:/sbin exec bpftool "$@"\n')
+    test.ok(tree.make(f"BPFTOOL={fake}")[0], "a failing bpftool makes make fail")
+    test.ok(not (tree.top / "build" / "gen" / "kernel_delay.skel.h").exists(),
+            "its half-made file is removed")
+    tree.builds(test, "the next make succeeds")
+
+
+def case_deps(test):
+    tree = Tree(test)
+    began = time.monotonic()
+    status, said = tree.run("unshare", "-n", "make", "deps")
+    test.eq((status, said), (0, ""), "all that is there is left alone, without network")
+    test.between(time.monotonic() - began, 0, 5, "in a moment")
+
+
+def case_demo(test):
+    demo = kdtest.ROOT / "tests" / "demo"
+    process = kdtest.WORKLOADS / "demo"
+    done = kdtest.Finished(test.child([demo, kdtest.PROGRAM, process]))
+    test.eq((done.status, done.stderr), (0, ""), "a sample is taken")
+    for name in ("kd_demo", "poller", "feeder", "worker1", "spinner1", "sleeper"):
+        test.ok(name in done.stdout, f"it shows {name}", done.stdout)
+    pid = done.stdout.split()[1]
+    test.ok(not pathlib.Path("/proc", pid).exists(), "the process has been ended")
+    done = kdtest.Finished(test.child([demo, "/bin/false", process]))
+    test.eq(done.status, 1, "a failing program's status is passed on")
+    pid = done.stdout.split()[1]
+    test.ok(not pathlib.Path("/proc", pid).exists(), "and the process has been ended, too")
+
+
+kdtest.main(case_plain_user, case_version, case_compilers_and_flags, case_no_kernel_btf,
+            case_missing_tools, case_half_made_files, case_deps, case_demo)

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The books of a mixed process, and the check of books itself: it has to find
+what is wrong with a report that was spoilt."""
+
+import time
+
+import kdtest
+from kdtest import MS
+
+
+def mixed_sample(test):
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", "spin:-1", f"spin:{cpu}", f"fifo:{cpu}:2:20", "poll", "poll",
+                         "pingpong:3000:0", "yield:2000:0", "vfork:100", "calls:5000:50:2000",
+                         f"udp:500:{cpu}", "pollonce:300")
+    capture = test.capture(load.pid)
+    first = load.mark()
+    load.go()
+    time.sleep(0.2)
+    second = load.mark()
+    return capture.close(test), first, second, load, capture.stdout
+
+
+def case_mixed_process(test):
+    report, first, second, load, _ = mixed_sample(test)
+    bounds = first.bounds(second, report)
+    test.ok(sum(least > 100 * MS for least, _ in bounds.values()) >= 2, "some threads were busy")
+    test.books(report, bounds)
+    test.eq({thread.tid for thread in report.threads}, set(kdtest.threads_of(load.pid)),
+            "every thread is there")
+    known = [thread for thread in report.threads if thread.books.get("KERNEL'S COUNT") is not None]
+    test.ok(known, "the kernel's count is known")
+    for thread in known:
+        least, most = bounds.get(thread.tid, (0, report.window))
+        test.between(thread.books["KERNEL'S COUNT"], least, most,
+                     f"{thread.name}: the kernel's count is what the thread's clock says")
+
+
+def case_the_check_finds_faults(test):
+    report, first, second, load, text = mixed_sample(test)
+    bounds = first.bounds(second, report)
+    test.eq(kdtest.kdreport.book_faults(report, bounds), [], "a good report has no faults")
+    spinner = load.tid("spin")[0]
+
+    def spoilt(what, change):
+        copy = kdtest.kdreport.parse(text)[0]
+        change(copy.thread(spinner))
+        test.ok(kdtest.kdreport.book_faults(copy, bounds), what)
+
+    def shift(thread, state, to_state, part):
+        moved = int(thread.ns[state] * part)
+        thread.ns[state] -= moved
+        thread.ns[to_state] += moved
+
+    spoilt("a state that is too large", lambda thread: thread.ns.update(stopped=5 * MS))
+    spoilt("a wrong percentage", lambda thread: thread.percent.update({"soft irq": 7.0}))
+    spoilt("a life that is too short",
+           lambda thread: thread.books.update(SUM=thread.books["SUM"] * 9 // 10))
+    spoilt("running that was taken for waiting", lambda thread: shift(
+        thread, "running user", "ready after wakeup", 0.5))
+    spoilt("a ledger that is missing", lambda thread: thread.books.clear())
+
+    def breaks(what, old, new):
+        try:
+            kdtest.kdreport.parse(text.replace(old, new, 1))
+        except kdtest.kdreport.ReportError:
+            test.ok(old in text, what)
+        else:
+            test.ok(False, what)
+
+    breaks("a torn line", "[THREAD TIME]\n", "[THREAD TIME]\nred\n")
+    breaks("an unknown section", "[THREAD TIME]", "[THREAD TOME]")
+    breaks("wrong columns", "SCHED_CNT", "COUNT")
+
+
+kdtest.main(case_mixed_process, case_the_check_finds_faults)

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that start, end and change their names during the sample."""
+
+import re
+import time
+
+import kdtest
+from kdtest import MS
+
+COUNT = 20000
+MEMORY_KB = 64 * 1024
+
+
+def lost_threads(report):
+    """Threads that the footer says are not in the tables."""
+    lost = re.compile(r"# WARNING: ([\d,]+) threads? (?:are|is) missing")
+    return sum(kdtest.kdreport.number(match[1]) for match in map(lost.match, report.warnings)
+               if match)
+
+
+def case_20000_threads(test):
+    load = test.workload("churn", str(COUNT))
+    capture = test.capture(load.pid)
+    time.sleep(0.2)
+    start = int(kdtest.status_field(capture.pid, "VmHWM"))
+    truth = load.go(patience=120)
+    peak = int(kdtest.status_field(capture.pid, "VmHWM"))
+    report = capture.close(test)
+    # The leader has the name of its program and so that of many threads.
+    churn = [thread for thread in report.named("churn") if thread.tid != load.pid]
+    other = report.named("other")
+    accounted = {name: sum(thread.members for thread in rows)
+                 for name, rows in (("churn", churn), ("other", other))}
+    lost = lost_threads(report)
+    test.eq(sum(accounted.values()) + lost, truth["churn"] + truth["other"],
+            "every thread is accounted or counted as lost")
+    test.ok(accounted["churn"] > COUNT / 2, "most are accounted", accounted)
+    test.eq((len(churn), len(other)), (1, 1), "one row per name")
+    test.ok(all(thread.ended for thread in churn + other), "which says that they ended")
+    test.eq(report.total("getppid"), 3 * accounted["churn"], "three getppid calls each")
+    test.eq(report.total("getuid"), 2 * accounted["other"], "two getuid calls of the others")
+    test.eq((report.total("getuid", churn), report.total("getppid", other)), (0, 0),
+            "none is in the other's row")
+    test.eq([thread for thread in report.threads if thread.name.startswith("<unknown")], [],
+            "every name is known")
+    test.eq({thread.tid for thread in report.threads if not thread.ended}, {load.pid},
+            "the leader lives on in a row of its own")
+    for thread in churn + other:
+        test.ok(thread.members == 1 or thread.life < report.window * 11,
+                "at most eleven were alive at one time", thread.life, report.window)
+    test.books(report, losses=bool(lost))
+    test.between(peak, 1, MEMORY_KB, "memory of the program in KiB")
+    test.between(peak - start, 0, 4096, "which does not grow with the threads")
+
+
+def case_lossless_up_to_the_slots(test):
+    """A moderate churn loses nothing."""
+    load = test.workload("churn", "200")
+    capture = test.capture(load.pid)
+    truth = load.go()
+    report = capture.close(test)
+    ended = [thread for thread in report.threads if thread.ended]
+    test.eq({thread.name: thread.members for thread in ended},
+            {"churn": truth["churn"], "other": truth["other"]}, "all in their rows")
+    test.eq(report.total("getppid"), 600, "with their calls")
+    leader = report.thread(load.pid)
+    test.eq(leader.count("clone3") + leader.count("clone"), truth["churn"] + truth["other"],
+            "the leader created them")
+    test.books(report)
+
+
+def case_born_in_the_window(test):
+    """Threads that start in the window and are alive at its end."""
+    load = test.workload("late", "5")
+    capture = test.capture(load.pid)
+    time.sleep(0.2)
+    asked = time.monotonic_ns()
+    truth = load.go()
+    time.sleep(0.2)
+    report = capture.close(test)
+    closed = time.monotonic_ns()
+    for born in truth["threads"]:
+        thread = report.thread(born["tid"])
+        test.eq((thread.name, thread.count("getppid")), (born["name"], born["getppid"]),
+                "its name and calls")
+        test.between(thread.life, 200 * MS, closed - asked, "it lived for a part of the window")
+    test.books(report, late={born["tid"] for born in truth["threads"]})
+
+
+def case_rename(test):
+    """A thread that changes its name is one row under its new one."""
+    load = test.workload("names")
+    renamed = [tid for tid in kdtest.threads_of(load.pid) if tid != load.pid]
+    capture = test.capture(load.pid)
+    truths = load.go()["threads"]
+    report = capture.close(test)
+    last = truths[-1]
+    test.eq(sorted(thread["tid"] for thread in truths), renamed, "all changed their names")
+    test.eq(report.thread(last["tid"]).name, bytes.fromhex(last["name_hex"]).decode(), "new name")
+    test.eq(report.thread(last["tid"]).count("getppid"), last["getppid"], "all its calls")
+    test.eq(report.named("name-before"), [], "no row has the old name")
+    test.books(report)
+
+
+kdtest.main(case_20000_threads, case_lossless_up_to_the_slots, case_born_in_the_window, case_rename)

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How a run ends: signals, the target's end, counts, and outputs that fail."""
+
+import datetime
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+import kdtest
+from kdtest import MS, SECOND
+
+
+def case_signals_close_the_window(test):
+    load = test.workload("roles", "poll")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        capture = test.capture(load.pid)
+        time.sleep(0.3)
+        sent = time.monotonic_ns()
+        capture.signal(number)
+        status = capture.wait()
+        took = time.monotonic_ns() - sent
+        name = signal.Signals(number).name
+        test.eq(status, 0, f"{name}: status 0")
+        test.ok(took < 5 * SECOND, f"{name} does not wait for the sample time")
+        report = kdtest.kdreport.parse(capture.stdout)[0]
+        test.between(report.window, sent - capture.opened, sent - capture.opened + SECOND,
+                     f"{name}: the window ends with the signal")
+        test.eq(set(report.stamps), {"Start sampling", "Stop sampling", "Sample dump"},
+                f"{name}: a whole report")
+        test.books(report)
+
+
+def case_second_signal_quits(test):
+    """Its report blocked in a full pipe, the program cannot end by itself."""
+    load = test.workload("names")
+    reader, writer = os.pipe()
+    test.stack.callback(os.close, reader)
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60"], stdout=writer)
+    os.close(writer)
+    opened = b""
+    while b"# Start sampling" not in opened:
+        opened += os.read(reader, 200)
+    load.go()
+    child.signal(signal.SIGINT)
+    kdtest.wait_until(lambda: waiting_bytes(reader) >= 4096)
+    time.sleep(0.2)
+    if not test.ok(child.proc.poll() is None, "the first signal lets it print"):
+        return
+    child.signal(signal.SIGINT)
+    try:
+        status = child.wait(patience=2)
+    except subprocess.TimeoutExpired:
+        status = "still running"
+    test.ok(status in (-signal.SIGINT, 128 + signal.SIGINT), "the second ends it at once", status)
+
+
+def waiting_bytes(fd):
+    return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def kernel_objects(pid):
+    """Ids of the BPF objects that the descriptors of a process hold."""
+    found = {"prog_id": set(), "link_id": set(), "map_id": set()}
+    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        for line in info.read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key in found:
+                found[key].add(int(value))
+    return found
+
+
+def listed(kind):
+    output = subprocess.run(["bpftool", kind, "show", "-j"], stdout=subprocess.PIPE, check=True)
+    return {entry["id"] for entry in json.loads(output.stdout or "[]")}
+
+
+def case_sigkill_leaves_nothing(test):
+    if not shutil.which("bpftool"):
+        raise kdtest.Skip("bpftool is not installed")
+    load = test.workload("roles", "poll")
+    capture = test.capture(load.pid)
+    held = kernel_objects(capture.pid)
+    test.ok(held["prog_id"] and held["map_id"], "the program holds BPF objects", held)
+    programs = held["prog_id"]
+    test.ok(programs <= listed("prog"), "which bpftool sees")
+    capture.signal(signal.SIGKILL)
+    test.eq(capture.wait(), -signal.SIGKILL, "it is killed")
+    left = None
+    for _ in range(100):
+        left = {"prog": programs & listed("prog"), "link": held["link_id"] & listed("link"),
+                "map": held["map_id"] & listed("map")}
+        if not any(left.values()):
+            break
+        time.sleep(0.1)
+    test.ok(not any(left.values()), "nothing of it is left in the kernel", left)
+
+
+def case_target_exits(test):
+    for how in ("by itself", "killed"):
+        load = test.workload("roles", "calls:500:0:0", "spin:-1")
+        capture = test.capture(load.pid)
+        truth = load.go()["threads"][0]
+        time.sleep(0.2)
+        exited = time.monotonic_ns()
+        if how == "killed":
+            load.signal(signal.SIGKILL)
+        else:
+            load.send("end")
+        load.wait()
+        status = capture.wait(patience=10)
+        took = time.monotonic_ns() - exited
+        test.eq(status, 0, f"target ended {how}: status 0")
+        test.ok(took < 5 * SECOND, "soon after the target")
+        report = kdtest.kdreport.parse(capture.stdout)[0]
+        test.between(report.window, exited - capture.opened - MS,
+                     exited - capture.opened + 2 * SECOND, "the window ended with it")
+        test.eq([report.total("getppid"), sum(thread.members for thread in report.threads)],
+                [truth["getppid"], 3], "the report has its threads and calls")
+        test.ok(all(thread.ended for thread in report.threads), "as ended", report.threads)
+        test.eq({thread.name for thread in report.threads}, {"roles", "calls", "spin"},
+                "under their names")
+        test.books(report)
+
+
+def case_three_samples(test):
+    load = test.workload("roles", "calls:700:0:0", "poll")
+    child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-count", "3", "--sample-time",
+                        "0.4", "--sample-interval", "0.3"])
+    child.line("# Start sampling")
+    load.go()
+    test.eq(child.wait(), 0, "status 0")
+    reports = kdtest.kdreport.parse(child.stdout)
+    test.eq(len(reports), 3, "three reports")
+    test.eq([report.total("getppid") for report in reports], [700, 0, 0],
+            "the calls are in the first one only")
+    for report in reports:
+        test.between(report.window, 400 * MS, 900 * MS, "as long as asked for")
+        test.books(report)
+    for one, two in zip(reports, reports[1:]):
+        pause = two.stamps["Start sampling"] - one.stamps["Stop sampling"]
+        test.between(pause / datetime.timedelta(milliseconds=1), 300, 1300, "the interval, in ms")
+
+
+def case_samples_until_stopped(test):
+    load = test.workload("roles", "poll")
+    child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-count", "0", "--sample-time",
+                        "50ms"])
+    for _ in range(5):
+        child.line("# Sample dump")
+    child.signal(signal.SIGINT)
+    test.eq(child.wait(), 0, "status 0")
+    reports = kdtest.kdreport.parse(child.stdout)
+    test.ok(len(reports) >= 5, "reports until the signal", len(reports))
+    for report in reports[:5]:
+        test.between(report.window, 50 * MS, SECOND, "of the length asked for")
+        test.books(report)
+
+
+def case_sample_time(test):
+    load = test.workload("roles", "poll")
+    for text, length in (("0.25", 250 * MS), ("300ms", 300 * MS), ("150000us", 150 * MS)):
+        done = test.program("-p", load.pid, "--sample-time", text)
+        report = kdtest.kdreport.parse(done.stdout)[0]
+        test.between(report.window, length, length + 300 * MS, f"--sample-time {text}")
+        test.books(report)
+
+
+def case_output_fails(test):
+    load = test.workload("roles", "poll")
+    arguments = ["-p", load.pid, "--sample-time", "0.1"]
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = test.program(*arguments, stdout=full)
+    test.eq(done.status, 74, "/dev/full: status 74")
+    test.between(len(done.stderr.splitlines()), 1, 2, "one or two lines of why")
+    read, write = os.pipe()
+    child = test.child([kdtest.PROGRAM, *arguments], stdout=write)
+    os.close(write)
+    os.close(read)
+    test.eq(child.wait(), 74, "nobody reads the pipe: status 74")
+    done = test.program(*arguments, wrapper=("sh", "-c", '"$@" >&-', "sh"))
+    test.eq(done.status, 74, "no stdout at all: status 74")
+
+
+kdtest.main(case_signals_close_the_window, case_second_signal_quits, case_sigkill_leaves_nothing,
+            case_target_exits, case_three_samples, case_samples_until_stopped, case_sample_time,
+            case_output_fails)

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text report of kernel_delay as objects, and a check of its books.
+
+The parser is strict: a line that has no place in the grammar raises
+ReportError, so every test that reads a report tests the layout too."""
+
+import datetime
+import re
+
+STATES = ("running user", "running kernel", "hard irq", "soft irq", "ready after wakeup",
+          "ready after preemption", "blocked interruptible", "blocked uninterruptible", "stopped")
+RUNNING = STATES[:4]
+INDENT = " " * 28
+
+# Section -> titles of its columns, as they stand in the line below its name.
+# Sections whose first column is NAME have one row per name and maybe a total.
+SECTIONS = {
+    "SYSCALL STATISTICS": "NAME NUMBER COUNT TOTAL MAX",
+    "LONG POLL STATISTICS": "COUNT AVERAGE MIN MAX",
+    "THREAD RUN STATISTICS": "SCHED_CNT TOTAL MIN MAX",
+    "THREAD READY STATISTICS": "SCHED_CNT TOTAL MAX",
+    "THREAD STOPPED STATISTICS": "STOP_CNT TOTAL MAX",
+    "HARD IRQ STATISTICS": "NAME COUNT TOTAL MAX",
+    "SOFT IRQ STATISTICS": "NAME VECT_NR COUNT TOTAL MAX",
+    "THREAD TIME": "STATE TOTAL %",
+    "THREAD SWITCHES": "VOLUNTARY INVOLUNTARY MIGRATIONS CPUS",
+    "IN FLIGHT": "NAME NUMBER INSIDE EDGE BEFORE START AT END",
+}
+
+STAMP = re.compile(r"# (Start sampling|Stop sampling|Sample dump) "
+                   r"@(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) \(\d\d:\d\d:\d\d UTC\)$")
+THREAD = re.compile(r"(?P<who>[ \d,]{10}|[ \d,]{9}x) (?P<name>.{16,}) \[SYSCALL STATISTICS\]$")
+SILENT = re.compile(r"(?P<who>[ \d,]{10}|[ \d,]{9}x) (?P<name>.{16,}?) +\[THREAD TIME\] "
+                    r"(?P<state>[a-z ]+) (?P<ns>[\d,]+) ns +(?P<percent>[\d.]+) %, "
+                    r"no event in the window(?:, in (?P<call>.+))?$")
+FLIGHT = re.compile(r"(?P<name>.+?) +(?P<number>-?\d+|-) +(?P<inside>[\d,]+)  +"
+                    r"(?P<edge>start|end|both) +(?P<before>[\d,]+|-|unknown)  +"
+                    r"(?P<end>returned|still open)$")
+TIME = re.compile(r"(?P<label>[A-Za-z' ]+?) +(?P<ns>-?[\d,]+|unknown)"
+                  r"(?: +(?P<percent>-?[\d.]+))?$")
+NOTICE = re.compile(r"# (WARNING|NOTE): .+\.?$")
+
+
+class ReportError(Exception):
+    pass
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+class Row(dict):
+    """The columns of one row by lower-case title, also as attributes."""
+
+    __getattr__ = dict.__getitem__
+
+
+class Thread:
+    def __init__(self, who, name):
+        self.tid = None if who.endswith("x") else number(who)
+        self.members = number(who[:-1]) if who.endswith("x") else 1
+        self.name = name
+        self.ended = False
+        self.silent = False
+        self.calls, self.hardirqs, self.softirqs = {}, {}, {}
+        self.totals = {}          # section -> Row of its TOTAL line
+        self.tables = {}          # section without names -> Row
+        self.ns = dict.fromkeys(STATES, 0)
+        self.percent = dict.fromkeys(STATES, 0.0)
+        self.books = {}           # SUM, RUNNING, KERNEL'S COUNT, RESIDUAL -> ns or None
+        self.flights = []
+        self.cpus = set()
+        self.silent_call = None
+
+    def count(self, call):
+        return self.calls[call].count if call in self.calls else 0
+
+    @property
+    def life(self):
+        return self.books["SUM"]
+
+    @property
+    def running(self):
+        return sum(self.ns[state] for state in RUNNING)
+
+    def __repr__(self):
+        return f"{self.members}x {self.name} (TID {self.tid}{', ended' if self.ended else ''})"
+
+
+class Report:
+    def __init__(self):
+        self.stamps, self.threads, self.notices = {}, [], []
+
+    @property
+    def window(self):
+        """Length of the window in ns, by the wall clock of its edges."""
+        length = self.stamps["Stop sampling"] - self.stamps["Start sampling"]
+        return round(length.total_seconds() * 1e6) * 1000
+
+    @property
+    def warnings(self):
+        return [line for line in self.notices if line.startswith("# WARNING")]
+
+    def thread(self, tid, ended=False):
+        found = [thread for thread in self.threads if thread.tid == tid and thread.ended == ended]
+        if len(found) != 1:
+            raise ReportError(f"{len(found)} rows for TID {tid}; there are {self.threads}")
+        return found[0]
+
+    def named(self, name):
+        return [thread for thread in self.threads if thread.name == name]
+
+    def total(self, call, threads=None):
+        return sum(thread.count(call) for thread in (self.threads if threads is None else threads))
+
+
+class Parser:
+    """One pass over the lines; the state is the section that a line belongs to."""
+
+    def __init__(self, text):
+        self.reports, self.thread, self.section, self.columns = [], None, None, None
+        self.shape = None
+        for where, line in enumerate(text.split("\n"), 1):
+            try:
+                self.line(line)
+            except ReportError as error:
+                raise ReportError(f"line {where}: {error}: {line!r}") from None
+
+    @property
+    def report(self):
+        if not self.reports:
+            raise ReportError("before the first sample")
+        return self.reports[-1]
+
+    def line(self, line):
+        if not line:
+            self.section = None
+        elif line.startswith(INDENT):
+            self.data(line[len(INDENT):])
+        elif line.startswith("#"):
+            self.comment(line)
+        elif line.startswith(("TID ", "----")):
+            if not re.fullmatch(r"TID {8}THREAD {11}<RESOURCE SPECIFIC>|-{10} -{16} -{76}", line):
+                raise ReportError("not the table's head")
+        else:
+            self.head(line)
+
+    def comment(self, line):
+        stamp = STAMP.match(line)
+        if stamp:
+            if stamp[1] == "Start sampling":
+                self.reports.append(Report())
+            self.report.stamps[stamp[1]] = datetime.datetime.fromisoformat(stamp[2])
+        elif line.startswith("# Triggers:"):
+            pass
+        elif NOTICE.match(line):
+            self.report.notices.append(line)
+        else:
+            raise ReportError("unknown comment")
+
+    def head(self, line):
+        silent = SILENT.match(line)
+        match = silent or THREAD.match(line)
+        if not match:
+            raise ReportError("not the first line of a thread")
+        self.thread = Thread(match["who"].strip(), match["name"].rstrip())
+        self.report.threads.append(self.thread)
+        self.section, self.columns = (None, None) if silent else ("SYSCALL STATISTICS", None)
+        if silent:
+            if match["state"] not in STATES:
+                raise ReportError("unknown state")
+            self.thread.silent, self.thread.silent_call = True, match["call"]
+            self.thread.ns[match["state"]] = number(match["ns"])
+            self.thread.percent[match["state"]] = float(match["percent"])
+            self.thread.books["SUM"] = number(match["ns"])
+
+    def data(self, text):
+        if self.thread is None:
+            raise ReportError("outside of a thread")
+        title = re.fullmatch(r"\[([A-Z ]+)\]", text)
+        if title:
+            if title[1] not in SECTIONS or self.section:
+                raise ReportError("section unknown or not set off by an empty line")
+            self.section, self.columns = title[1], None
+        elif not self.section:
+            raise ReportError("outside of a section")
+        elif text.startswith("(") and self.section == "THREAD TIME" and not self.columns:
+            match = re.fullmatch(r"\((?:([\d,]+) threads, )?ended during the sample\)", text)
+            if not match or number(match[1] or "1") != self.thread.members:
+                raise ReportError("not the remark on ended threads")
+            self.thread.ended = True
+        elif not self.columns:
+            self.columns = re.sub(r" ns\b", "", text).split()
+            if " ".join(self.columns) != SECTIONS[self.section]:
+                raise ReportError("not the columns of " + self.section)
+        elif self.section == "THREAD TIME":
+            self.time(text)
+        elif self.section == "THREAD SWITCHES":
+            self.switches(text)
+        elif self.section == "IN FLIGHT":
+            self.flight(text)
+        else:
+            self.row(text)
+
+    def row(self, text):
+        titles = [column.lower() for column in self.columns]
+        named = titles[0] == "name"
+        numbers = titles[1:] if named else titles
+        total = re.match(r"TOTAL(?:\( - poll\))?: ", text)
+        if total:
+            numbers = [title for title in ("count", "total", "max") if title in titles][:2]
+        fields = text.rsplit(None, len(numbers)) if named else text.split()
+        if len(fields) != len(numbers) + named:
+            raise ReportError("wrong number of columns")
+        try:
+            row = Row(zip(numbers, map(number, fields[int(named):])))
+        except ValueError:
+            raise ReportError("not a number") from None
+        if total:
+            self.thread.totals[self.section] = row
+        elif named:
+            self.name_table()[self.key(fields[0].strip(), row)] = row
+        else:
+            self.thread.tables[self.section] = row
+
+    def name_table(self):
+        return {"SYSCALL STATISTICS": self.thread.calls,
+                "HARD IRQ STATISTICS": self.thread.hardirqs,
+                "SOFT IRQ STATISTICS": self.thread.softirqs}[self.section]
+
+    def key(self, name, row):
+        """The name, with the number where two long names were cut to the same text."""
+        table = self.name_table()
+        if name in table and row.get("number") == table[name].get("number"):
+            raise ReportError("second row of one name")
+        return f"{name}#{row.number}" if name in table else name
+
+    def time(self, text):
+        match = TIME.match(text)
+        if not match:
+            raise ReportError("not a line of the ledger")
+        value = None if match["ns"] == "unknown" else number(match["ns"])
+        if match["label"] in STATES:
+            self.thread.ns[match["label"]] = value
+            self.thread.percent[match["label"]] = float(match["percent"])
+        elif match["label"] in ("SUM", "RUNNING", "KERNEL'S COUNT", "RESIDUAL"):
+            self.thread.books[match["label"]] = value
+        else:
+            raise ReportError("unknown state")
+
+    def switches(self, text):
+        match = re.fullmatch(r" *([\d,]+) +([\d,]+) +([\d,]+)  +([-\d,+]+)", text)
+        if not match:
+            raise ReportError("not a line of switches")
+        self.thread.tables[self.section] = Row(voluntary=number(match[1]),
+                                               involuntary=number(match[2]),
+                                               migrations=number(match[3]))
+        for part in match[4].rstrip("+").split(","):
+            if part.strip("-"):
+                low, _, high = part.partition("-")
+                self.thread.cpus.update(range(int(low), int(high or low) + 1))
+
+    def flight(self, text):
+        match = FLIGHT.match(text)
+        if not match:
+            raise ReportError("not a call in flight")
+        before = match["before"]
+        self.thread.flights.append(Row(
+            name=match["name"], inside=number(match["inside"]), edge=match["edge"],
+            before=number(before) if before[0].isdigit() else before, end=match["end"]))
+
+
+def parse(text):
+    """All reports of one run, in order."""
+    return Parser(text).reports
+
+
+def book_faults(report, cpu=None, late=()):
+    """What is wrong with the books of a report, as a list of texts.
+
+    cpu: {TID: (least, most)} run time in ns as the thread itself measured it.
+    late: TIDs of threads born in the window; all others that are alive lived
+    through all of it."""
+    faults = []
+    for thread in report.threads:
+        say = lambda text, who=thread: faults.append(f"{who!r}: {text}")
+        if "SUM" not in thread.books:
+            say("no ledger")
+            continue
+        life, window = thread.life, report.window * thread.members
+        if abs(sum(thread.ns.values()) - life) > life / 1000:
+            say(f"states add up to {sum(thread.ns.values()):,}, SUM is {life:,}")
+        if life and abs(sum(thread.percent.values()) - 100) > 0.1:
+            say(f"percents add up to {sum(thread.percent.values()):.2f}")
+        for state in STATES:
+            if life and abs(thread.ns[state] * 100 / life - thread.percent[state]) > 0.011:
+                say(f"{state}: {thread.ns[state]:,} of {life:,} is not {thread.percent[state]} %")
+        if life > window * 1.001 + 20_000:
+            say(f"lived {life:,} in a window of {window:,}")
+        if not thread.ended and thread.tid not in late and life < window * 0.999 - 20_000:
+            say(f"lived {life:,}, but the window has {window:,}")
+        for flight in thread.flights:
+            if flight.inside > life:
+                say(f"{flight.name} in flight for {flight.inside:,}, longer than its life")
+        if not thread.silent:
+            faults += [f"{thread!r}: {text}" for text in sum_faults(thread) + table_faults(thread)]
+        least, most = (cpu or {}).get(thread.tid, (0, life))
+        if not thread.ended and not least <= thread.running <= most:
+            say(f"ran {thread.running:,}, by its own clock {least:,} to {most:,}")
+    return faults
+
+
+def sum_faults(thread):
+    books, faults = thread.books, []
+    if books.get("RUNNING") != thread.running:
+        faults.append(f"RUNNING is {books.get('RUNNING')}, its lines add up to {thread.running}")
+    if "KERNEL'S COUNT" not in books:
+        faults.append("no KERNEL'S COUNT")
+    elif (books["KERNEL'S COUNT"] is not None and
+          books.get("RESIDUAL") != books["RUNNING"] - books["KERNEL'S COUNT"]):
+        faults.append(f"RESIDUAL does not fit: {books}")
+    named = (("SYSCALL STATISTICS", thread.calls), ("HARD IRQ STATISTICS", thread.hardirqs),
+             ("SOFT IRQ STATISTICS", thread.softirqs))
+    for section, rows in named:
+        if section in thread.totals:
+            counted = [row for name, row in rows.items() if name not in ("poll", "ppoll")]
+            for column, value in thread.totals[section].items():
+                if sum(row[column] for row in counted) != value:
+                    faults.append(f"{section}: {column} does not add up to its TOTAL")
+    return faults
+
+
+def table_faults(thread):
+    """The classic tables count what began and ended inside: never more than the ledger."""
+    faults = []
+    ready = thread.ns["ready after wakeup"] + thread.ns["ready after preemption"]
+    most = {"THREAD RUN STATISTICS": thread.running, "THREAD READY STATISTICS": ready,
+            "THREAD STOPPED STATISTICS": thread.ns["stopped"]}
+    for section, ledger in most.items():
+        row = thread.tables.get(section)
+        if row and row.total > ledger * 1.001 + 10_000:
+            faults.append(f"{section}: {row.total:,} is more than the ledger's {ledger:,}")
+    if sum(row.total for row in thread.calls.values()) > thread.life * 1.001:
+        faults.append("longer in system calls than it lived")
+    for rows in (thread.calls, thread.hardirqs, thread.softirqs):
+        for name, row in rows.items():
+            if not row.count or not row.max <= row.total <= row.max * row.count:
+                faults.append(f"{name}: {row} cannot be")
+    return faults

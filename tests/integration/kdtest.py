@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the integration tests share: processes that are ended by their pid
+whatever happens, runs of kernel_delay, workloads, and TAP on stdout.
+
+A test file defines case functions that take a Test and ends with
+kdtest.main(case, ...). Names of cases as arguments select some of them."""
+
+import atexit
+import contextlib
+import json
+import os
+import pathlib
+import queue
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+import kdreport
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("KERNEL_DELAY", str(ROOT / "build" / "kernel_delay"))
+WORKLOADS = pathlib.Path(os.environ.get("WORKLOADS", str(ROOT / "build" / "workloads")))
+PATIENCE = 30  # seconds after which a process that says nothing is at fault
+MS = 1_000_000
+SECOND = 1_000_000_000
+
+
+class Skip(Exception):
+    """The rest of a case cannot run on this machine; the text says why."""
+
+
+class Child:
+    """A process whose lines are read as they come; ended at the latest by end()."""
+
+    def __init__(self, argv, **options):
+        options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE,
+                   "stderr": subprocess.PIPE, **options}
+        self.argv = [str(arg) for arg in argv]
+        self.proc = subprocess.Popen(self.argv, **options)
+        self.pid = self.proc.pid
+        self.out, self.errors, self.lines, self.readers = [], [], queue.Queue(), []
+        self.read(self.proc.stdout, self.out, self.lines)
+        self.read(self.proc.stderr, self.errors)
+
+    def read(self, stream, kept, lines=None):
+        def drain():
+            for line in stream:
+                kept.append(line)
+                if lines:
+                    lines.put(line)
+            if lines:
+                lines.put(None)
+        if stream:
+            self.readers.append(threading.Thread(target=drain, daemon=True))
+            self.readers[-1].start()
+
+    def line(self, start="", patience=PATIENCE):
+        """The next line that begins with start; those before it are passed over."""
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                line = self.lines.get(timeout=max(0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise TimeoutError(f"{self.argv} said no {start!r} in {patience} s") from None
+            if line is None:
+                raise EOFError(f"{self.argv} ended without {start!r}: {self.stderr}")
+            text = line.decode(errors="surrogateescape").rstrip("\n")
+            if text.startswith(start):
+                return text
+
+    def send(self, word):
+        self.proc.stdin.write(word.encode() + b"\n")
+        self.proc.stdin.flush()
+
+    def signal(self, number):
+        self.proc.send_signal(number)
+
+    def wait(self, patience=PATIENCE):
+        """Its exit status, negative if a signal ended it."""
+        status = self.proc.wait(patience)
+        for reader in self.readers:
+            reader.join(patience)
+        return status
+
+    def end(self):
+        if self.proc.poll() is None:
+            self.proc.send_signal(signal.SIGCONT)
+            self.proc.kill()
+        with contextlib.suppress(OSError):
+            self.proc.stdin and self.proc.stdin.close()
+        self.wait()
+
+    @property
+    def stdout(self):
+        return b"".join(self.out).decode(errors="surrogateescape")
+
+    @property
+    def stderr(self):
+        return b"".join(self.errors).decode(errors="surrogateescape")
+
+
+class Workload(Child):
+    """A program of tests/workloads, ready for its test's commands."""
+
+    def __init__(self, name, *args, wrapper=(), **options):
+        path = name if os.path.isabs(name) else WORKLOADS / name
+        super().__init__([*wrapper, path, *args], **options)
+        self.ready = self.line("ready").split()[1:]
+
+    def go(self, patience=PATIENCE):
+        """Lets it do its work and returns its truths."""
+        self.send("go")
+        return json.loads(self.line("{", patience))
+
+    def mark(self):
+        """The run time of each of its threads, by the thread's own clock."""
+        self.send("mark")
+        mark = json.loads(self.line("{"))
+        return Mark(mark["mono"], {int(tid): ns for tid, ns in mark["cpu"].items()})
+
+    def tid(self, role):
+        """TIDs of the threads of this name, ascending."""
+        return [tid for tid in threads_of(self.pid) if thread_name(self.pid, tid) == role]
+
+
+class Mark:
+    """Run times at one moment, and the time the hypervisor took until then."""
+
+    def __init__(self, mono, cpu):
+        self.mono, self.cpu, self.steal = mono, cpu, steal_ns()
+
+    def bounds(self, later, report):
+        """What running may be in a report whose window holds both marks: at least
+        the run time between them; at most that, the rest of the window, steal
+        and 1 %."""
+        outside = max(0, report.window - (later.mono - self.mono))
+        bounds = {}
+        for tid, before in self.cpu.items():
+            ran = later.cpu.get(tid, before) - before
+            # 20 us: the thread's clock and the scheduler's events are not read at one time.
+            bounds[tid] = (ran * 0.999 - 20_000,
+                           ran * 1.01 + outside + (later.steal - self.steal) + 100_000)
+        return bounds
+
+
+def proc_mark(pid):
+    """A Mark of any process, from its schedstat files. A running thread's count
+    there may be a tick old, so the marks of a busy thread differ by that much."""
+    cpu = {}
+    for tid in threads_of(pid):
+        with contextlib.suppress(OSError):
+            cpu[tid] = schedstat(pid, tid)[0]
+    return Mark(time.monotonic_ns(), cpu)
+
+
+class Capture(Child):
+    """A run of kernel_delay on a process; made when its window is open."""
+
+    def __init__(self, pid, *args, **options):
+        super().__init__([PROGRAM, "-p", pid, "--sample-time", 60, *args], **options)
+        self.line("# Start sampling")
+        self.opened = time.monotonic_ns()
+
+    def close(self, test):
+        """Closes the window and returns the one report of the run."""
+        if self.proc.poll() is None:
+            self.signal(signal.SIGINT)
+        status = self.wait()
+        test.ok(status == 0, "the program ends with status 0", f"status {status}", self.stderr)
+        reports = kdreport.parse(self.stdout)
+        if len(reports) != 1:
+            raise kdreport.ReportError(f"{len(reports)} reports instead of one")
+        return reports[0]
+
+
+class Finished:
+    """What a program that ran to its end left."""
+
+    def __init__(self, child):
+        self.status = child.wait()
+        self.stdout, self.stderr = child.stdout, child.stderr
+
+
+class Test:
+    """Counts and prints the results; ends what a case started when it is over."""
+
+    def __init__(self):
+        self.count, self.failed, self.case = 0, 0, ""
+        self.stack = contextlib.ExitStack()
+
+    def result(self, passed, text, remark=""):
+        self.count += 1
+        self.failed += not passed
+        print(f"{'ok' if passed else 'not ok'} {self.count} - {self.case}: {text}{remark}",
+              flush=True)
+
+    def ok(self, passed, text, *remarks):
+        self.result(bool(passed), text)
+        if not passed:
+            self.remark(*remarks)
+        return bool(passed)
+
+    def eq(self, got, want, text):
+        return self.ok(got == want, text, f"got  {got!r}", f"want {want!r}")
+
+    def between(self, value, least, most, text):
+        shown = [f"{part:,.0f}" if isinstance(part, (int, float)) else repr(part)
+                 for part in (value, least, most)]
+        inside = value is not None and least <= value <= most
+        return self.ok(inside, text, "got {}, want {} to {}".format(*shown))
+
+    def skip(self, text, why):
+        self.result(True, text, f" # SKIP {why}")
+
+    def remark(self, *texts):
+        for text in texts:
+            for line in str(text).rstrip().split("\n"):
+                print("#   " + line.encode("ascii", "backslashreplace").decode(), flush=True)
+
+    def books(self, report, cpu=None, late=(), losses=False):
+        """The check that every report of every test has to pass."""
+        faults = kdreport.book_faults(report, cpu, late)
+        self.ok(not faults, "the books balance", *faults[:12])
+        if not losses:
+            self.ok(not report.warnings, "nothing is lost", *report.warnings)
+
+    def start(self, child):
+        self.stack.callback(child.end)
+        return child
+
+    def child(self, argv, **options):
+        return self.start(Child(argv, **options))
+
+    def workload(self, name, *args, **options):
+        return self.start(Workload(name, *args, **options))
+
+    def capture(self, pid, *args, **options):
+        return self.start(Capture(pid, *args, **options))
+
+    def program(self, *args, wrapper=(), **options):
+        """Runs kernel_delay to its end."""
+        return Finished(self.child([*wrapper, PROGRAM, *args],
+                                   **{"stdin": subprocess.DEVNULL, **options}))
+
+    def directory(self):
+        return pathlib.Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="kdtest")))
+
+    def run(self, case):
+        self.case = case.__name__.replace("case_", "").replace("_", " ")
+        try:
+            with self.stack:
+                case(self)
+        except Skip as why:
+            self.skip("the rest", str(why))
+        except Exception:  # pylint: disable=broad-except
+            self.result(False, "runs to its end")
+            self.remark(traceback.format_exc())
+
+
+def main(*cases):
+    if os.geteuid():
+        print("1..0 # SKIP not root: tracing is not permitted")
+        return
+    if not os.access(PROGRAM, os.X_OK):
+        print(f"Bail out! {PROGRAM} is missing: run make first")
+        sys.exit(1)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    test = Test()
+    atexit.register(test.stack.close)
+    for case in cases:
+        if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
+            test.run(case)
+    print(f"1..{test.count}")
+    sys.exit(1 if test.failed else 0)
+
+
+def threads_of(pid):
+    return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
+
+
+def thread_name(pid, tid):
+    return pathlib.Path(f"/proc/{pid}/task/{tid}/comm").read_text(errors="replace")[:-1]
+
+
+def schedstat(pid, tid):
+    """(time on CPU, time in a run queue) of a thread, ns since its birth."""
+    text = pathlib.Path(f"/proc/{pid}/task/{tid}/schedstat").read_text()
+    ran, waited, _ = map(int, text.split())
+    return ran, waited
+
+
+def status_field(pid, field):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text(errors="replace")
+    match = re.search(rf"^{field}:\s*(\S+)", text, re.MULTILINE)
+    return match[1] if match else None
+
+
+def processes_named(name):
+    """PIDs of the processes that have this name now."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            if path.read_bytes() == name.encode() + b"\n":
+                found.append(int(path.parent.name))
+    return found
+
+
+def steal_ns():
+    """Time that the hypervisor took from all CPUs, in whole ticks."""
+    fields = pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    ticks = int(fields[8])
+    return ticks * SECOND // os.sysconf("SC_CLK_TCK")
+
+
+def interrupts(row, cpu):
+    """The count of /proc/interrupts or /proc/softirqs for one row and CPU."""
+    for name in ("/proc/interrupts", "/proc/softirqs"):
+        lines = pathlib.Path(name).read_text().splitlines()
+        column = lines[0].split().index(f"CPU{cpu}")
+        for line in lines[1:]:
+            fields = line.split()
+            if fields[0] == row + ":":
+                return int(fields[1 + column])
+    return None
+
+
+def last_cpu():
+    return max(os.sched_getaffinity(0))
+
+
+def wait_until(happened, patience=PATIENCE):
+    """Waits until a function returns something true, and returns that."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        value = happened()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise TimeoutError(f"{happened} did not come true in {patience} s")

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Where each thread's time went, against what the kernel, the threads
+themselves and the test measured."""
+
+import signal
+import time
+
+import kdtest
+from kdtest import MS
+
+
+def sample(test, load, seconds, *args):
+    """A window of some seconds over threads that work throughout, with a mark
+    near each edge. Returns the report and the two marks."""
+    capture = test.capture(load.pid, *args)
+    first, waited = load.mark(), waits(load)
+    time.sleep(seconds)
+    second, more = load.mark(), waits(load)
+    report = capture.close(test)
+    test.books(report, first.bounds(second, report))
+    return report, first, second, {tid: more[tid] - waited[tid] for tid in more}
+
+
+def waits(load):
+    """The kernel's own count of the time in a run queue, per thread."""
+    return {tid: kdtest.schedstat(load.pid, tid)[1] for tid in kdtest.threads_of(load.pid)}
+
+
+def case_two_hogs(test):
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", f"spin:{cpu}", f"spin:{cpu}")
+    time.sleep(0.2)
+    report, first, second, delay = sample(test, load, 2)
+    edges = report.window - (second.mono - first.mono)
+    # The kernel books a wait when it ends, so one time slice may be missing at either mark.
+    slack = edges + 60 * MS
+    for tid in load.tid("spin"):
+        thread = report.thread(tid)
+        ready = thread.ns["ready after preemption"]
+        test.between(ready, delay[tid] - slack, delay[tid] + slack,
+                     "ready after preemption is its run_delay")
+        ran = second.cpu[tid] - first.cpu[tid]
+        test.between(ready, second.mono - first.mono - ran - 5 * MS, report.window - ran + 5 * MS,
+                     "and what its run time leaves of the window")
+        test.between(ready / report.window, 0.2, 0.8, "which is about half")
+        test.ok(thread.tables["THREAD SWITCHES"].involuntary > 2, "it was preempted")
+        test.eq(thread.tables["THREAD SWITCHES"].migrations, 0, "it stayed on its CPU")
+        test.eq(thread.cpus, {cpu}, "which is named")
+
+
+def case_shared_with_fifo(test):
+    """A hog below a SCHED_FIFO thread that runs 10 ms of every 40."""
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", f"spin:{cpu}", f"fifo:{cpu}:10:40")
+    time.sleep(0.2)
+    report, first, second, _ = sample(test, load, 2)
+    edges = report.window - (second.mono - first.mono)
+    fifo, hog = load.tid("fifo")[0], load.tid("spin")[0]
+    taken = second.cpu[fifo] - first.cpu[fifo]
+    # Others may use this CPU too, and the hog waits for them as well.
+    others = (second.mono - first.mono) - taken - (second.cpu[hog] - first.cpu[hog])
+    test.ok(taken > 200 * MS, "the FIFO thread ran its pattern", taken)
+    test.between(report.thread(hog).ns["ready after preemption"], taken * 0.99,
+                 taken * 1.01 + max(0, others) + edges + 5 * MS,
+                 "the hog waits as long as the FIFO thread runs")
+    thread = report.thread(fifo)
+    test.between(thread.running, taken * 0.99, taken * 1.01 + edges + 5 * MS,
+                 "the FIFO thread's own time")
+    test.between(thread.ns["ready after preemption"], 0, report.window * 0.06,
+                 "which hardly waits after preemption")
+    run = thread.tables["THREAD RUN STATISTICS"]
+    test.between(run.sched_cnt, (second.mono - first.mono) / (40 * MS) * 0.5,
+                 report.window / (40 * MS) * 2 + 5, "about one run per period")
+
+
+def case_stopped(test):
+    load = test.workload("roles", "spin:-1", "poll", "calls:0:200:10000")
+    capture = test.capture(load.pid)
+    load.send("go")
+    time.sleep(0.3)
+    before = time.monotonic_ns()
+    load.signal(signal.SIGSTOP)
+    kdtest.wait_until(lambda: all_stopped(load.pid))
+    stopped = time.monotonic_ns()
+    time.sleep(0.5)
+    continuing = time.monotonic_ns()
+    load.signal(signal.SIGCONT)
+    after = time.monotonic_ns()
+    time.sleep(0.2)
+    report = capture.close(test)
+    least, most = continuing - stopped, after - before + 20 * MS
+    for tid in kdtest.threads_of(load.pid):
+        thread = report.thread(tid)
+        table = thread.tables.get("THREAD STOPPED STATISTICS")
+        test.eq(table and table.stop_cnt, 1, f"{thread.name} was stopped once")
+        test.between(table and table.total, least, most, "for as long as the test measured")
+        test.between(thread.ns["stopped"], least, most, "so says its ledger")
+    test.books(report)
+
+
+def all_stopped(pid):
+    return all("T" in kdtest.status_field(f"{pid}/task/{tid}", "State")
+               for tid in kdtest.threads_of(pid))
+
+
+def case_stopped_at_both_edges(test):
+    """Stopped before the window opens and until after it: 100 % stopped."""
+    load = test.workload("roles", "spin:-1", "poll")
+    load.signal(signal.SIGSTOP)
+    kdtest.wait_until(lambda: all_stopped(load.pid))
+    capture = test.capture(load.pid)
+    time.sleep(0.5)
+    report = capture.close(test)
+    for tid in kdtest.threads_of(load.pid):
+        thread = report.thread(tid)
+        test.between(thread.ns["stopped"], report.window * 0.999, report.window * 1.001,
+                     f"{thread.name} was stopped throughout")
+        test.ok("THREAD STOPPED STATISTICS" not in thread.tables,
+                "a stop that neither began nor ended inside has no row")
+    load.signal(signal.SIGCONT)
+    test.books(report)
+
+
+def case_spinner(test):
+    """A FIFO spinner never leaves its CPU: all of the window is running."""
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", f"fifo:{cpu}:600:600")
+    capture = test.capture(load.pid)
+    first = load.mark()
+    time.sleep(0.5)
+    second = load.mark()
+    report = capture.close(test)
+    tid = load.tid("fifo")[0]
+    thread = report.thread(tid)
+    ran = second.cpu[tid] - first.cpu[tid]
+    test.between(ran, (second.mono - first.mono) * 0.9, second.mono - first.mono + MS,
+                 "by its own clock it ran nearly all the time")
+    test.between(thread.running, ran * 0.999, report.window * 1.001, "so says its ledger")
+    test.between(100 - sum(thread.percent[state] for state in kdtest.kdreport.RUNNING),
+                 -0.05, 100 - 99 * ran / (second.mono - first.mono), "in percent, too")
+    test.books(report, first.bounds(second, report))
+
+
+def case_poll_throughout(test):
+    load = test.workload("roles", "poll")
+    tid = load.tid("poll")[0]
+    kdtest.wait_until(lambda: "S" in kdtest.status_field(f"{load.pid}/task/{tid}", "State"))
+    report, *_ = sample(test, load, 0.5)
+    thread = report.thread(tid)
+    test.eq(thread.ns["blocked interruptible"], thread.life, "blocked all its life")
+    test.between(thread.percent["blocked interruptible"], 99.995, 100.0, "100 % blocked")
+    test.eq([flight.name in ("poll", "ppoll") for flight in thread.flights], [True],
+            "one call in flight, a poll")
+    flight = thread.flights[0]
+    test.eq((flight.edge, flight.end, flight.inside), ("both", "still open", thread.life),
+            "open at both edges, for the whole window, not returned")
+    test.eq((flight.before, thread.calls), ("unknown", {}),
+            "it began before tracing and is in no other table")
+
+
+def case_call_begun_inside(test):
+    """In flight at the end only, and one that returns inside but began before."""
+    load = test.workload("roles", "calls:1:1:300000", "pollonce:2000")
+    capture = test.capture(load.pid)
+    started = time.monotonic_ns()
+    load.send("go")
+    time.sleep(0.8)
+    report = capture.close(test)
+    closed = time.monotonic_ns()
+    poll = report.thread(load.tid("pollonce")[0])
+    ends = [flight for flight in poll.flights if flight.edge == "end"]
+    test.eq([(flight.name in ("poll", "ppoll"), flight.before, flight.end) for flight in ends],
+            [(True, "-", "still open")], "a poll that began inside is open at the end")
+    test.between(ends[0].inside if ends else None, 700 * MS, closed - started, "since its entry")
+    for thread in (poll, report.thread(load.tid("calls")[0])):
+        starts = [flight for flight in thread.flights if flight.edge == "start"]
+        test.eq([(flight.name, flight.end) for flight in starts], [("read", "returned")],
+                "the read that waited for the test returned inside")
+        test.between(starts[0].inside if starts else None, 0, started + 100 * MS - capture.opened,
+                     "soon after the window opened")
+    test.books(report)
+
+
+def case_ping_pong(test):
+    load = test.workload("roles", f"pingpong:5000:{kdtest.last_cpu()}")
+    capture = test.capture(load.pid)
+    before = load.mark()
+    truths = load.go()["threads"]
+    after = load.mark()
+    report = capture.close(test)
+    for truth in truths:
+        thread = report.thread(truth["tid"])
+        switches = thread.tables["THREAD SWITCHES"]
+        # Its arrival from "go" and its wait for "end" are not in its own count, nor is the
+        # move to its CPU.
+        test.between(switches.voluntary, truth["nvcsw"], truth["nvcsw"] + 2,
+                     "voluntary switches as in getrusage")
+        test.between(switches.involuntary, truth["nivcsw"], truth["nivcsw"] + 2,
+                     "and involuntary ones")
+        test.eq(thread.count("read"), 5000, "reads")
+        test.eq(thread.count("write"), 5001, "writes, one of them to say that it is done")
+        test.between(switches.migrations, 0, 1, "it is moved once at most")
+    test.books(report, before.bounds(after, report))
+
+
+def case_vfork(test):
+    """The parent of a vfork child waits for it uninterruptibly."""
+    load = test.workload("roles", "vfork:200")
+    capture = test.capture(load.pid)
+    truth = load.go()["threads"][0]
+    report = capture.close(test)
+    thread = report.thread(truth["tid"])
+    test.between(thread.ns["blocked uninterruptible"], 199 * MS, truth["around_ns"] + MS,
+                 "blocked uninterruptible while the child sleeps")
+    test.between(thread.calls["vfork"].total if "vfork" in thread.calls else None,
+                 200 * MS, truth["around_ns"] + MS, "inside of vfork")
+    test.eq({thread.tid for thread in report.threads}, set(kdtest.threads_of(load.pid)),
+            "the child is another process")
+    test.books(report)
+
+
+def case_yield(test):
+    """Threads that yield to each other are ready, not blocked."""
+    load = test.workload("roles", f"yield:2000:{kdtest.last_cpu()}")
+    capture = test.capture(load.pid)
+    before = load.mark()
+    truths = load.go()["threads"]
+    after = load.mark()
+    report = capture.close(test)
+    for truth in truths:
+        thread = report.thread(truth["tid"])
+        switches = thread.tables["THREAD SWITCHES"]
+        test.eq(thread.count("sched_yield"), 2000, "its calls")
+        test.ok(truth["nivcsw"] > 100, "the two did yield to each other", truth)
+        test.between(switches.involuntary, truth["nivcsw"], truth["nivcsw"] + 3,
+                     "involuntary switches as in getrusage")
+        test.ok(thread.ns["ready after preemption"] > 0, "it waited for the other")
+    test.books(report, before.bounds(after, report))
+
+
+kdtest.main(case_two_hogs, case_shared_with_fifo, case_stopped, case_stopped_at_both_edges,
+            case_spinner, case_poll_throughout, case_call_begun_inside, case_ping_pong, case_vfork,
+            case_yield)

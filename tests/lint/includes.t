@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Includes point one way: main -> options, preflight, session, loop, report;
+report -> sample; sample -> bpf/kernel_delay.h. Few files know libbpf."""
+
+import os
+import re
+
+import lint
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+
+SHARED = r"bpf/kernel_delay\.h"
+SAMPLE = r"cli/sample\.h"
+# Small files that know nothing of the rest.
+SMALL_NAMES = r"cli/(clock|escape|exit_status|log|parse|syscall_names)"
+SMALL = SMALL_NAMES + r"\.h"
+GENERATED = r"syscall_table\.inc"
+SKELETON = r"kernel_delay\.skel\.h"
+
+# Which of the tree's own files a file may include; the first rule that fits.
+# Its own header and, in folders of their own, its neighbours always may be.
+RULES = (
+    (r"bpf/.*", ()),
+    (r"cli/main\.c", (SAMPLE, r"cli/[^/]*\.h", r"cli/(capture|report)/[^/]*\.h")),
+    (r"cli/sample\.[ch]", (SHARED,)),
+    (r"cli/ledger\.[ch]", (SHARED, SAMPLE)),
+    (r"cli/report/.*", (SAMPLE, r"cli/(escape|number|syscall_names)\.h")),
+    (r"cli/capture/session[^/]*\.c", (SHARED, SAMPLE, SMALL, SKELETON)),
+    (r"cli/capture/.*", (SHARED, SAMPLE, SMALL, r"cli/ledger\.h")),
+    (SMALL_NAMES + r"\.[ch]", (SMALL, GENERATED)),
+    (r"cli/[^/]*", (SHARED, SMALL, r"cli/(options|preflight|target|placement)\.h")),
+    (r"probes/.*", (SMALL,)),
+)
+LIBBPF_USERS = re.compile(r"bpf/.*|cli/capture/(session[^/]*|btf)\.c|probes/attach\.c")
+
+
+def resolve(path, name):
+    """The tree's file that is meant, relative to its top; the name if it is generated."""
+    file = os.path.normpath(path.parent / name)
+    return file if (lint.ROOT / file).exists() else name
+
+
+def allowed(path, target):
+    folder = path.parent.as_posix()
+    if target == path.with_suffix(".h").as_posix():
+        return True
+    if folder not in ("cli", ".") and os.path.dirname(target) == folder:
+        return True
+    for pattern, targets in RULES:
+        if re.fullmatch(pattern, path.as_posix()):
+            return any(re.fullmatch(other, target) for other in targets)
+    return False
+
+
+def case_direction(test):
+    paths = [path for folder in ("bpf", "cli", "probes") if (lint.ROOT / folder).is_dir()
+             for path in lint.files(".c", ".h", under=folder)]
+    test.ok(paths, "there are sources")
+    for path in paths:
+        own, libbpf = [], []
+        for quoted, angled in INCLUDE.findall(lint.text(path)):
+            if quoted:
+                own.append(resolve(path, quoted))
+            elif angled.startswith("bpf/"):
+                libbpf.append(angled)
+        wrong = [target for target in own if not allowed(path, target)]
+        if libbpf and not LIBBPF_USERS.fullmatch(path.as_posix()):
+            wrong += libbpf
+        test.ok(not wrong, path, *(f"may not include {target}" for target in wrong))
+
+
+lint.main(case_direction)

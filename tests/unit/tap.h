@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small producer of the Test Anything Protocol for the unit tests in C.
+ * Include it once per test program and end main() with
+ * "return done_testing();".
+ */
+#ifndef TESTS_UNIT_TAP_H
+#define TESTS_UNIT_TAP_H
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A test program need not use every check. */
+#define TAP_FUNCTION(format_at)                                                                    \
+	__attribute__((unused, format(printf, format_at, format_at + 1))) static
+
+static struct {
+	unsigned int run;
+	unsigned int failed;
+} tap;
+
+/* Prints one result line; '#' and newlines in the name would change its meaning. */
+__attribute__((format(printf, 2, 0))) static void tap_result(bool passed, const char *fmt,
+							     va_list args)
+{
+	char name[512];
+
+	vsnprintf(name, sizeof(name), fmt, args);
+	for (char *at = name; *at; at++) {
+		if (*at == '#' || (unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+	}
+	tap.run++;
+	tap.failed += !passed;
+	printf("%sok %u - %s\n", passed ? "" : "not ", tap.run, name);
+}
+
+/* Prints a string of a diagnostic on one line, bytes outside ASCII as \xNN. */
+__attribute__((unused)) static void tap_print_string(const char *label, const char *text)
+{
+	printf("# %s: ", label);
+	if (!text) {
+		printf("NULL\n");
+		return;
+	}
+	putchar('"');
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)*text;
+
+		if (byte < ' ' || byte > '~')
+			printf("\\x%02x", byte);
+		else
+			putchar(byte);
+	}
+	printf("\"\n");
+}
+
+/* One test: passes if the condition holds. The name is printf-like. */
+TAP_FUNCTION(2) void ok(bool condition, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	tap_result(condition, fmt, args);
+	va_end(args);
+}
+
+/* One test: passes if two unsigned numbers are equal; else both are printed. */
+TAP_FUNCTION(3) void is_u64(uint64_t got, uint64_t want, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	tap_result(got == want, fmt, args);
+	va_end(args);
+	if (got != want)
+		printf("#  got: %" PRIu64 "\n# want: %" PRIu64 "\n", got, want);
+}
+
+/* One test: passes if two signed numbers are equal; else both are printed. */
+TAP_FUNCTION(3) void is_i64(int64_t got, int64_t want, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	tap_result(got == want, fmt, args);
+	va_end(args);
+	if (got != want)
+		printf("#  got: %" PRId64 "\n# want: %" PRId64 "\n", got, want);
+}
+
+/* One test: passes if two strings are equal (or both NULL); else both are printed. */
+TAP_FUNCTION(3) void is_str(const char *got, const char *want, const char *fmt, ...)
+{
+	bool same = got && want ? strcmp(got, want) == 0 : got == want;
+	va_list args;
+
+	va_start(args, fmt);
+	tap_result(same, fmt, args);
+	va_end(args);
+	if (!same) {
+		tap_print_string(" got", got);
+		tap_print_string("want", want);
+	}
+}
+
+/* Prints the plan. Returns main()'s exit code: 1 if a test failed or none ran. */
+__attribute__((unused)) static int done_testing(void)
+{
+	printf("1..%u\n", tap.run);
+	if (tap.failed)
+		printf("# %u of %u failed\n", tap.failed, tap.run);
+	return tap.failed || !tap.run || fflush(stdout) ? 1 : 0;
+}
+
+#endif /* TESTS_UNIT_TAP_H */

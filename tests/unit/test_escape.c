@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../cli/escape.h"
+#include "tap.h"
+
+#define ROUNDS 200000U
+
+static void test_escape_text(void)
+{
+	static const struct {
+		const char *name, *text, *want;
+	} cases[] = {
+		{ "empty", "", "" },
+		{ "plain", "ovs-vswitchd", "ovs-vswitchd" },
+		{ "all that is printable", "a !\"#$%&'()*+,-./09:;<=>?@AZ[]^_`az{|}~",
+		  "a !\"#$%&'()*+,-./09:;<=>?@AZ[]^_`az{|}~" },
+		{ "backslash", "a\\b", "a\\\\b" },
+		{ "text that looks like an escape", "\\x1b\\n", "\\\\x1b\\\\n" },
+		{ "tab, line feed, return", "\t\n\r", "\\t\\n\\r" },
+		{ "other controls", "\x01\x07\x08\x0b\x1b\x1f\x7f",
+		  "\\x01\\x07\\x08\\x0b\\x1b\\x1f\\x7f" },
+		{ "terminal sequence", "\x1b[2J\x1b]0;x\x07", "\\x1b[2J\\x1b]0;x\\x07" },
+		{ "C1 as UTF-8", "\xc2\x80\xc2\x9b\xc2\x9f", "\\xc2\\x80\\xc2\\x9b\\xc2\\x9f" },
+		{ "first after C1", "\xc2\xa0", "\xc2\xa0" },
+		{ "C1 as a byte",
+		  "\x9b"
+		  "1m",
+		  "\\x9b1m" },
+		{ "two bytes", "\xc3\xa9", "\xc3\xa9" },
+		{ "three bytes", "\xe6\x97\xa5\xe6\x9c\xac", "\xe6\x97\xa5\xe6\x9c\xac" },
+		{ "four bytes", "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" },
+		{ "combining mark", "e\xcc\x81", "e\xcc\x81" },
+		{ "last code point of two bytes", "\xdf\xbf", "\xdf\xbf" },
+		{ "a continuation alone", "a\x80z", "a\\x80z" },
+		{ "a lead alone", "a\xc3z", "a\\xc3z" },
+		{ "cut off after one byte", "\xe6", "\\xe6" },
+		{ "cut off after two bytes", "\xe6\x97", "\\xe6\\x97" },
+		{ "cut off after three bytes", "\xf0\x9f\x98", "\\xf0\\x9f\\x98" },
+		{ "too long form of '/'", "\xc0\xaf", "\\xc0\\xaf" },
+		{ "too long form of ESC", "\xe0\x80\x9b", "\\xe0\\x80\\x9b" },
+		{ "too long form in four bytes", "\xf0\x80\x80\xaf", "\\xf0\\x80\\x80\\xaf" },
+		{ "surrogate", "\xed\xa0\x80", "\\xed\\xa0\\x80" },
+		{ "beyond Unicode", "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
+		{ "no UTF-8 bytes", "\xf8\x88\xfe\xff", "\\xf8\\x88\\xfe\\xff" },
+		{ "Latin-1", "caf\xe9", "caf\\xe9" },
+		{ "soft hyphen", "\xc2\xad", "\\xc2\\xad" },
+		{ "zero-width space and joiner", "\xe2\x80\x8b\xe2\x80\x8d",
+		  "\\xe2\\x80\\x8b\\xe2\\x80\\x8d" },
+		{ "direction marks", "\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c",
+		  "\\xe2\\x80\\x8e\\xe2\\x80\\x8f\\xd8\\x9c" },
+		{ "line and paragraph separator", "\xe2\x80\xa8\xe2\x80\xa9",
+		  "\\xe2\\x80\\xa8\\xe2\\x80\\xa9" },
+		{ "direction override", "\xe2\x80\xaa\xe2\x80\xae",
+		  "\\xe2\\x80\\xaa\\xe2\\x80\\xae" },
+		{ "after the overrides", "\xe2\x80\xaf", "\xe2\x80\xaf" },
+		{ "direction isolate", "\xe2\x81\xa6\xe2\x81\xa9",
+		  "\\xe2\\x81\\xa6\\xe2\\x81\\xa9" },
+		{ "byte order mark", "\xef\xbb\xbf", "\\xef\\xbb\\xbf" },
+		{ "no character", "\xef\xbf\xbf", "\\xef\\xbf\\xbf" },
+		{ "variation selector", "\xef\xb8\x8f", "\\xef\\xb8\\x8f" },
+		{ "tag", "\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char out[ESCAPE_SIZE(64)];
+		size_t length = escape_text(out, sizeof(out), cases[i].text, strlen(cases[i].text));
+
+		is_str(out, cases[i].want, "%s", cases[i].name);
+		is_u64(length, strlen(cases[i].want), "%s: length", cases[i].name);
+	}
+}
+
+static void test_length(void)
+{
+	char out[ESCAPE_SIZE(16)];
+
+	escape_text(out, sizeof(out), "abc\0def", 7);
+	is_str(out, "abc", "a NUL ends the text");
+	escape_text(out, sizeof(out), "abcdef", 2);
+	is_str(out, "ab", "the length ends the text");
+	escape_text(out, sizeof(out), "\xe6\x97\xa5", 2);
+	is_str(out, "\\xe6\\x97", "a character that goes on after the end is cut off");
+	is_u64(escape_text(out, sizeof(out), "abc", 0), 0, "no text");
+	is_str(out, "", "no text: empty");
+}
+
+static void test_truncation(void)
+{
+	static const struct {
+		const char *text;
+		size_t size;
+		const char *want;
+	} cases[] = {
+		{ "abc", 1, "" },
+		{ "abc", 3, "ab" },
+		{ "abc", 4, "abc" },
+		{ "a\n", 2, "a" },
+		{ "a\n", 3, "a" },
+		{ "a\n", 4, "a\\n" },
+		{ "a\x1b", 5, "a" },
+		{ "a\x1b", 6, "a\\x1b" },
+		{ "a\xc3\xa9", 3, "a" },
+		{ "a\xc3\xa9", 4, "a\xc3\xa9" },
+		{ "\xf0\x9f\x98\x80", 4, "" },
+		{ "\xf0\x9f\x98\x80", 5, "\xf0\x9f\x98\x80" },
+		{ "\xe2\x80\xae", 12, "" },
+		{ "\xe2\x80\xae", 13, "\\xe2\\x80\\xae" },
+		{ "\xe2\x80\xae"
+		  "b",
+		  5, "" },
+	};
+	char untouched = 'u';
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char out[32];
+
+		escape_text(out, cases[i].size, cases[i].text, strlen(cases[i].text));
+		is_str(out, cases[i].want, "case %zu in %zu bytes", i, cases[i].size);
+	}
+	is_u64(escape_text(&untouched, 0, "abc", 3), 0, "no room: length 0");
+	ok(untouched == 'u', "no room: nothing is written");
+}
+
+static void test_width(void)
+{
+	static const struct {
+		const char *text;
+		size_t width;
+	} cases[] = {
+		{ "", 0 },
+		{ "ovs-vswitchd", 12 },
+		{ "\\x1b", 4 },
+		{ "caf\xc3\xa9", 4 },
+		{ "cafe\xcc\x81", 4 },
+		{ "\xd0\x94\xd0\xb0", 2 },         /* Cyrillic */
+		{ "\xe6\x97\xa5\xe6\x9c\xac", 4 }, /* Han */
+		{ "\xed\x95\x9c", 2 },             /* Hangul */
+		{ "\xe3\x81\x82\xe3\x82\xab", 4 }, /* Kana */
+		{ "\xef\xbd\xb1", 1 },             /* half-width kana */
+		{ "\xef\xbc\xa1", 2 },             /* full-width A */
+		{ "\xf0\x9f\x98\x80x", 3 },        /* emoji */
+		{ "\xf0\xa0\x80\x80", 2 },         /* Han beyond the first plane */
+		{ "\xe2\x82\xac", 1 },             /* euro */
+		{ "\xff", 1 },                     /* never in an escaped text */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		is_u64(escape_width(cases[i].text), cases[i].width, "width, case %zu", i);
+}
+
+/* A fixed sequence: a failure can be repeated. */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* Reads an escaped text back. Returns the length; -1 if it is ambiguous. */
+static long unescape(char *out, const char *text)
+{
+	long length = 0;
+
+	for (; *text; text++) {
+		unsigned int byte;
+
+		if (*text != '\\') {
+			out[length++] = *text;
+			continue;
+		}
+		switch (*++text) {
+		case 't':
+			out[length++] = '\t';
+			break;
+		case 'n':
+			out[length++] = '\n';
+			break;
+		case 'r':
+			out[length++] = '\r';
+			break;
+		case '\\':
+			out[length++] = '\\';
+			break;
+		case 'x':
+			if (!isxdigit((unsigned char)text[1]) ||
+			    !isxdigit((unsigned char)text[2]) ||
+			    sscanf(text + 1, "%2x", &byte) != 1)
+				return -1;
+			out[length++] = (char)byte;
+			text += 2;
+			break;
+		default:
+			return -1;
+		}
+	}
+	return length;
+}
+
+static bool has_control(const char *text)
+{
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)text[0], next = (unsigned char)text[1];
+
+		if (byte < 0x20 || byte == 0x7f || (byte == 0xc2 && next < 0xa0))
+			return true;
+	}
+	return false;
+}
+
+/* Fills text with bytes that are near the borders of UTF-8 more often than not. */
+static void random_text(uint64_t *state, char *text, size_t length)
+{
+	static const unsigned char special[] = { 0x1b, '\\', '\n', 0x7f, 0x80, 0x9b, 0xa8,
+						 0xbf, 0xc0, 0xc2, 0xc3, 0xe0, 0xe2, 0xed,
+						 0xef, 0xf0, 0xf3, 0xf4, 0xf5, 0xff };
+
+	for (size_t i = 0; i < length; i++) {
+		uint64_t random = next_random(state);
+
+		text[i] = (char)(random & 1 ? special[(random >> 8) % sizeof(special)]
+					    : 1 + (random >> 8) % 255);
+	}
+}
+
+/* Source and destination are of just their size, so that a sanitizer sees an
+ * access too far. */
+static void test_random(void)
+{
+	uint64_t state = 0x123456789abcdef1, controls = 0, lossy = 0, overlong = 0, cut = 0;
+
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		size_t length = next_random(&state) % 17, full_length, short_length;
+		size_t size = 1 + next_random(&state) % ESCAPE_SIZE(length);
+		char *text = malloc(length + 1), *room = malloc(size);
+		char full[ESCAPE_SIZE(16)], back[ESCAPE_SIZE(16)];
+
+		if (!text || !room)
+			abort();
+		random_text(&state, text, length);
+		/* no NUL after it */
+		text = realloc(text, length ? length : 1);
+		if (!text)
+			abort();
+		full_length = escape_text(full, sizeof(full), text, length);
+		short_length = escape_text(room, size, text, length);
+
+		controls += has_control(full) || has_control(room);
+		lossy += unescape(back, full) != (long)length || memcmp(back, text, length);
+		overlong += full_length != strlen(full) || short_length != strlen(room) ||
+			    short_length >= size || escape_width(full) > 2 * full_length;
+		cut += memcmp(room, full, short_length) || unescape(back, room) < 0 ||
+		       (full[short_length] & 0xc0) == 0x80;
+		free(text);
+		free(room);
+	}
+	is_u64(controls, 0, "%u random texts: never a control character", ROUNDS);
+	is_u64(lossy, 0, "%u random texts: each can be read back", ROUNDS);
+	is_u64(overlong, 0, "%u random texts: lengths and widths fit", ROUNDS);
+	is_u64(cut, 0, "%u random texts: cut off between characters", ROUNDS);
+}
+
+int main(void)
+{
+	test_escape_text();
+	test_length();
+	test_truncation();
+	test_width();
+	test_random();
+	return done_testing();
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums, folding and order of samples. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "../../cli/sample.h"
+#include "tap.h"
+
+static void *copy(const void *from, size_t size)
+{
+	void *to = malloc(size);
+
+	if (!to)
+		abort();
+	return memcpy(to, from, size);
+}
+
+static void set_calls(struct thread_row *row, const struct call_row *calls, size_t n)
+{
+	row->calls = copy(calls, n * sizeof(*calls));
+	row->n_calls = n;
+}
+
+static struct thread_row thread(pid_t tid, const char *name)
+{
+	struct thread_row row = { .tid = tid, .members = 1 };
+
+	snprintf(row.name, sizeof(row.name), "%s", name);
+	return row;
+}
+
+/* A thread that was in one state throughout. */
+static struct thread_row silent(pid_t tid, const char *name, enum ledger_state state)
+{
+	struct thread_row row = thread(tid, name);
+
+	row.ledger.life = 1000;
+	row.ledger.ns[state] = 1000;
+	return row;
+}
+
+/* A sample that owns a copy of the rows. */
+static struct sample sample_of(const struct thread_row *rows, size_t n)
+{
+	struct sample sample = { .n_threads = n, .end = 1000 };
+
+	sample.threads = copy(rows, n * sizeof(*rows));
+	return sample;
+}
+
+static void test_ledger(void)
+{
+	struct ledger ledger = { .ns = { 1, 2, 4, 8, 16, 32, 64, 128, 256 } };
+
+	is_u64(ledger_sum(&ledger), 511, "the sum has every line");
+	is_u64(ledger_running(&ledger), 15, "running is user, kernel and interrupts");
+	ledger.ns[LEDGER_USER] = UINT64_MAX - 3;
+	is_u64(ledger_sum(&ledger), UINT64_MAX, "a sum does not wrap");
+	is_u64(ledger_running(&ledger), UINT64_MAX, "nor does running");
+}
+
+static void test_lost(void)
+{
+	struct sample sample = { .pid = 1 };
+
+	is_u64(sample_lost(&sample), 0, "nothing lost");
+	for (size_t i = 0; i < KD_LOSSES; i++)
+		sample.losses[i] = 1;
+	is_u64(sample_lost(&sample), KD_LOSSES, "every reason counts");
+	sample.skipped_runs = 10;
+	sample.torn = 100;
+	is_u64(sample_lost(&sample), KD_LOSSES + 110, "and so do skipped runs and torn threads");
+	sample.torn = UINT64_MAX;
+	is_u64(sample_lost(&sample), UINT64_MAX, "losses do not wrap");
+}
+
+static void not_silent(struct thread_row row, const char *why)
+{
+	enum ledger_state state;
+
+	ok(!thread_is_silent(&row, &state), "not silent: %s", why);
+}
+
+static void test_silent(void)
+{
+	struct thread_row row, base = silent(1, "a", LEDGER_BLOCKED);
+	enum ledger_state state = LEDGER_USER;
+	struct call_row call = { .number = 1, .count = 1 };
+	struct irq_row irq = { .count = 1 };
+
+	ok(thread_is_silent(&base, &state), "blocked throughout is silent");
+	is_u64(state, LEDGER_BLOCKED, "and its state is told");
+	row = silent(1, "a", LEDGER_USER);
+	ok(thread_is_silent(&row, &state) && state == LEDGER_USER, "so is a spinner");
+	row = base;
+	row.open[0] = (struct open_call){ .number = 7, .at_start = true, .at_end = true };
+	row.n_open = 1;
+	ok(thread_is_silent(&row, &state), "a call open throughout is no event");
+	row.open[0].at_start = false;
+	not_silent(row, "a call that began");
+	row.open[0].at_start = true;
+	row.open[0].at_end = false;
+	not_silent(row, "a call that ended");
+
+	not_silent(thread(1, "a"), "no life");
+	row = base;
+	row.ledger.ns[LEDGER_USER] = 1;
+	not_silent(row, "two states");
+	row = base;
+	row.ledger.life++;
+	not_silent(row, "less than its life");
+	row = base;
+	row.ended = true;
+	not_silent(row, "it ended");
+	row = base;
+	row.calls = &call, row.n_calls = 1;
+	not_silent(row, "a call");
+	row = base;
+	row.hardirqs = &irq, row.n_hardirqs = 1;
+	not_silent(row, "a hard interrupt");
+	row = base;
+	row.softirqs = &irq, row.n_softirqs = 1;
+	not_silent(row, "a soft interrupt");
+	row = base;
+	row.run.count = 1;
+	not_silent(row, "it ran");
+	row = base;
+	row.ready.count = 1;
+	not_silent(row, "it waited");
+	row = base;
+	row.stopped.count = 1;
+	not_silent(row, "it stopped");
+	row = base;
+	row.voluntary = 1;
+	not_silent(row, "a voluntary switch");
+	row = base;
+	row.involuntary = 1;
+	not_silent(row, "an involuntary switch");
+	row = base;
+	row.migrations = 1;
+	not_silent(row, "a migration");
+}
+
+static void test_merge_figures(void)
+{
+	const struct call_row some[] = { { 7, 1, 100, 100 }, { 0, 2, 30, 20 } };
+	const struct call_row others[] = { { 0, 1, 50, 50 }, { 202, 1, 9, 9 }, { 1, 3, 3, 1 } };
+	struct thread_row a = thread(1, "a"), b = thread(2, "a");
+
+	set_calls(&a, some, 2);
+	set_calls(&b, others, 3);
+	a.ledger = (struct ledger){ .life = 10, .ns = { 10 }, .exec = 9, .exec_known = true };
+	b.ledger = (struct ledger){ .life = 5, .ns = { 1, 4 }, .exec = 4, .exec_known = true };
+	a.run = (struct kd_span){ .count = 2, .total = 20, .max = 15, .min = 5 };
+	b.run = (struct kd_span){ .count = 1, .total = 3, .max = 3, .min = 3 };
+	b.long_poll = (struct kd_span){ .count = 1, .total = 8, .max = 8, .min = 8 };
+	a.ready = (struct kd_count){ .count = 1, .total = 4, .max = 4 };
+	b.ready = (struct kd_count){ .count = 1, .total = 6, .max = 6 };
+	b.stopped = (struct kd_count){ .count = 1, .total = 2, .max = 2 };
+	a.voluntary = 1, b.voluntary = 2, b.involuntary = 3, a.migrations = 4;
+	a.cpus[0] = 1, b.cpus[0] = 4, b.cpus[15] = 1, b.cpus_beyond = true;
+
+	is_i64(thread_merge(&a, &b), 0, "merge");
+	is_u64(a.members, 2, "members");
+	is_i64(a.tid, 1, "the first one's TID");
+	is_u64(a.n_calls, 4, "calls are united");
+	ok(a.calls[0].number == 0 && a.calls[0].count == 3 && a.calls[0].total == 80 &&
+		   a.calls[0].max == 50,
+	   "the same call is added");
+	ok(a.calls[1].number == 1 && a.calls[1].count == 3 && a.calls[2].number == 7 &&
+		   a.calls[2].total == 100 && a.calls[3].number == 202,
+	   "others are inserted");
+	is_u64(b.n_calls, 3, "the source keeps its calls");
+	is_u64(b.calls[1].number, 202, "in their order");
+	is_u64(a.ledger.life, 15, "lives add up");
+	ok(a.ledger.ns[0] == 11 && a.ledger.ns[1] == 4, "and so do the ledger's lines");
+	ok(a.ledger.exec_known && a.ledger.exec == 13, "and the kernel's count");
+	ok(a.run.count == 3 && a.run.total == 23 && a.run.min == 3 && a.run.max == 15, "run");
+	ok(a.long_poll.count == 1 && a.long_poll.min == 8, "an empty span's minimum is none");
+	ok(a.ready.count == 2 && a.ready.total == 10 && a.ready.max == 6, "ready");
+	ok(a.stopped.count == 1 && a.stopped.total == 2, "stopped");
+	ok(a.voluntary == 3 && a.involuntary == 3 && a.migrations == 4, "switches");
+	ok(a.cpus[0] == 5 && a.cpus[15] == 1 && a.cpus_beyond, "CPUs");
+
+	b.ledger.exec_known = false;
+	thread_merge(&a, &b);
+	ok(!a.ledger.exec_known, "one unknown count makes the sum unknown");
+	b.ledger.exec_known = true;
+	thread_merge(&a, &b);
+	ok(!a.ledger.exec_known, "for good");
+	thread_clear(&a);
+	ok(!a.calls && !a.n_calls && !a.members, "cleared");
+	thread_clear(&a);
+	thread_clear(&b);
+}
+
+static void test_merge_irqs(void)
+{
+	const struct irq_row some[] = {
+		{ .name = "eth0", .count = 1, .total = 5, .max = 5 },
+		{ .name = "eth0", .unhandled = true, .count = 1, .total = 1, .max = 1 },
+	};
+	const struct irq_row vector = {
+		.name = "net_rx", .vector = 3, .count = 2, .total = 8, .max = 7
+	};
+	const struct irq_row other = {
+		.name = "rcu", .vector = 9, .count = 1, .total = 2, .max = 2
+	};
+	struct thread_row a = thread(1, "a"), b = thread(2, "b");
+
+	b.hardirqs = copy(some, sizeof(some));
+	b.n_hardirqs = 2;
+	b.softirqs = copy(&vector, sizeof(vector));
+	b.n_softirqs = 1;
+	a.softirqs = copy(&other, sizeof(other));
+	a.n_softirqs = 1;
+	thread_merge(&a, &b);
+	thread_merge(&a, &b);
+	is_u64(a.n_hardirqs, 2, "unhandled interrupts have a row of their own");
+	ok(a.hardirqs[0].count == 2 && a.hardirqs[0].total == 10 && a.hardirqs[0].max == 5,
+	   "the same interrupt is added");
+	is_u64(a.n_softirqs, 2, "vectors have a row each");
+	ok(a.softirqs[1].vector == 3 && a.softirqs[1].total == 16, "the same vector is added");
+	thread_clear(&a);
+	thread_clear(&b);
+}
+
+static void test_merge_overflow(void)
+{
+	const struct call_row large = { 1, UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	struct thread_row a = thread(1, "a"), b = thread(2, "a");
+
+	set_calls(&a, &large, 1);
+	set_calls(&b, &large, 1);
+	a.voluntary = b.voluntary = a.ledger.life = b.ledger.life = UINT64_MAX;
+	a.run.count = a.run.total = b.run.count = b.run.total = UINT64_MAX;
+	a.members = b.members = UINT32_MAX;
+	thread_merge(&a, &b);
+	ok(a.calls[0].count == UINT64_MAX && a.calls[0].total == UINT64_MAX, "calls do not wrap");
+	ok(a.voluntary == UINT64_MAX && a.ledger.life == UINT64_MAX && a.run.total == UINT64_MAX &&
+		   a.members == UINT32_MAX,
+	   "nor does anything else");
+	thread_clear(&a);
+	thread_clear(&b);
+}
+
+static void test_merge_empty(void)
+{
+	struct thread_row sum = { .members = 0 }, a = silent(9, "a", LEDGER_USER);
+
+	a.ended = true;
+	a.ledger.exec = 5;
+	a.ledger.exec_known = true;
+	a.open[0] = (struct open_call){ .number = 7, .at_start = true };
+	a.n_open = 1;
+	thread_merge(&sum, &a);
+	ok(sum.members == 1 && sum.tid == 9 && !strcmp(sum.name, "a") && sum.ended &&
+		   sum.ledger.exec_known && sum.ledger.exec == 5 && sum.n_open == 1,
+	   "an empty row becomes what is added to it");
+}
+
+static struct thread_row in_call(pid_t tid, int32_t number, uint64_t since, bool at_end)
+{
+	struct thread_row row = silent(tid, "a", LEDGER_BLOCKED);
+
+	row.open[0] = (struct open_call){
+		.number = number, .since = since, .inside = 1000, .at_start = true, .at_end = at_end
+	};
+	row.n_open = 1;
+	return row;
+}
+
+static void test_merge_open(void)
+{
+	struct thread_row a = in_call(1, 7, 50, true), b = in_call(2, 7, 20, true);
+
+	thread_merge(&a, &b);
+	is_u64(a.n_open, 1, "the same call of all is kept");
+	ok(a.open[0].inside == 2000 && a.open[0].since == 20,
+	   "its time added, its first entry kept");
+	b = in_call(3, 7, 0, true);
+	thread_merge(&a, &b);
+	is_u64(a.open[0].since, 0, "one unknown entry makes it unknown");
+	b = in_call(4, 202, 1, true);
+	thread_merge(&a, &b);
+	is_u64(a.n_open, 0, "different calls are dropped");
+	b = in_call(5, 7, 1, true);
+	thread_merge(&a, &b);
+	is_u64(a.n_open, 0, "for good");
+
+	a = in_call(1, 7, 1, true);
+	b = in_call(2, 7, 1, false);
+	thread_merge(&a, &b);
+	is_u64(a.n_open, 0, "a call that ended is dropped");
+	a = in_call(1, KD_CALL_UNKNOWN, 1, true);
+	b = a;
+	thread_merge(&a, &b);
+	is_u64(a.n_open, 0, "unknown calls are not the same");
+	a = in_call(1, 7, 1, true);
+	b = silent(2, "a", LEDGER_BLOCKED);
+	thread_merge(&a, &b);
+	is_u64(a.n_open, 0, "a thread in no call drops it");
+}
+
+static void test_order(void)
+{
+	const struct call_row calls[] = { { 3, 1, 5, 5 }, { 2, 1, 9, 9 }, { 1, 1, 5, 5 } };
+	const struct irq_row irqs[] = {
+		{ .name = "b", .total = 1 },
+		{ .name = "c", .total = 7 },
+		{ .name = "a", .total = 1 },
+	};
+	struct thread_row rows[] = {
+		thread(30, "b"), thread(9, "b"), thread(5, ""), thread(7, "a"), thread(2, "\xff"),
+	};
+	struct sample sample;
+
+	set_calls(&rows[3], calls, 3);
+	rows[3].hardirqs = copy(irqs, sizeof(irqs));
+	rows[3].softirqs = copy(irqs, sizeof(irqs));
+	rows[3].n_hardirqs = rows[3].n_softirqs = 3;
+	sample = sample_of(rows, 5);
+	is_i64(sample_finish(&sample), 0, "finish");
+	is_u64(sample.n_threads, 5, "nothing to fold");
+	ok(sample.threads[0].tid == 5 && sample.threads[1].tid == 7 && sample.threads[2].tid == 9 &&
+		   sample.threads[3].tid == 30 && sample.threads[4].tid == 2,
+	   "sorted by name, then TID");
+	ok(sample.threads[1].calls[0].number == 2 && sample.threads[1].calls[1].number == 1 &&
+		   sample.threads[1].calls[2].number == 3,
+	   "calls by total, then number");
+	ok(sample.threads[1].hardirqs[0].name[0] == 'c' &&
+		   sample.threads[1].hardirqs[1].name[0] == 'a' &&
+		   sample.threads[1].softirqs[2].name[0] == 'b',
+	   "interrupts by total, then name");
+	sample_clear(&sample);
+	ok(!sample.threads && !sample.n_threads, "cleared");
+	sample_clear(&sample);
+	is_i64(sample_finish(&sample), 0, "an empty sample is fine");
+}
+
+static void test_fold_ended(void)
+{
+	const struct call_row call = { 1, 2, 3, 3 };
+	struct thread_row rows[] = {
+		silent(11, "a", LEDGER_USER),
+		thread(12, "a"),
+		thread(13, "b"),
+		thread(14, "a"),
+		thread(15, ""),
+		thread(16, ""),
+		silent(17, "a", LEDGER_USER),
+	};
+	struct sample sample;
+
+	rows[0].ended = rows[2].ended = rows[3].ended = rows[4].ended = rows[5].ended = true;
+	rows[6].ended = true;
+	rows[6].members = 20;
+	set_calls(&rows[0], &call, 1);
+	set_calls(&rows[3], &call, 1);
+	sample = sample_of(rows, 7);
+	sample_finish(&sample);
+	is_u64(sample.n_threads, 4, "ended threads fold by name");
+	ok(sample.threads[0].tid == 15 && sample.threads[0].members == 2, "unknown names as well");
+	ok(sample.threads[1].tid == 11 && sample.threads[1].members == 22 &&
+		   sample.threads[1].ended,
+	   "members are counted");
+	ok(sample.threads[1].n_calls == 1 && sample.threads[1].calls[0].count == 4, "calls added");
+	ok(sample.threads[2].tid == 12 && !sample.threads[2].ended, "the living stay alone");
+	ok(sample.threads[3].tid == 13 && sample.threads[3].members == 1,
+	   "and so do others' names");
+	sample_clear(&sample);
+}
+
+static void test_fold_silent(void)
+{
+	struct thread_row rows[20];
+	struct sample sample;
+	size_t n = 0;
+
+	for (pid_t i = 0; i < SAMPLE_FOLD; i++)
+		rows[n++] = silent(100 + i, "few", LEDGER_BLOCKED);
+	rows[n++] = silent(110, "few", LEDGER_USER);
+	for (pid_t i = 0; i < SAMPLE_FOLD + 1; i++)
+		rows[n++] = in_call(204 - i, 7, 1, true);
+	rows[n++] = silent(210, "a", LEDGER_USER);
+	rows[n] = silent(211, "a", LEDGER_BLOCKED);
+	rows[n++].voluntary = 1;
+	rows[n] = silent(212, "a", LEDGER_BLOCKED);
+	rows[n++].ended = true;
+	sample = sample_of(rows, n);
+	sample_finish(&sample);
+	is_u64(sample.n_threads, 4 + SAMPLE_FOLD + 1, "more than %d silent ones fold", SAMPLE_FOLD);
+	ok(sample.threads[0].tid == 200 && sample.threads[0].members == SAMPLE_FOLD + 1,
+	   "by name, the first one's TID shown");
+	ok(sample.threads[0].ledger.life == 5000 && sample.threads[0].n_open == 1 &&
+		   sample.threads[0].open[0].inside == 5000,
+	   "with their time and their call");
+	ok(sample.threads[1].tid == 210 && sample.threads[1].members == 1, "and by state");
+	ok(sample.threads[2].tid == 211 && sample.threads[2].members == 1, "active ones do not");
+	ok(sample.threads[3].tid == 212 && sample.threads[3].members == 1, "nor those that ended");
+	sample_finish(&sample);
+	is_u64(sample.n_threads, 4 + SAMPLE_FOLD + 1, "finishing again changes nothing");
+	sample_clear(&sample);
+}
+
+/* Not a benchmark: an order of growth that would be noticed fails. */
+static void test_many(void)
+{
+	enum { THREADS = 20000, CALLS = 30 };
+	struct thread_row sum = thread(1, "worker"), one = thread(2, "worker");
+	struct call_row calls[CALLS];
+	struct timespec begin, end;
+
+	for (uint32_t i = 0; i < CALLS; i++)
+		calls[i] = (struct call_row){
+			.number = i * 37 % 400, .count = 1, .total = i, .max = i
+		};
+	set_calls(&one, calls, CALLS);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (unsigned int i = 0; i < THREADS; i++)
+		thread_merge(&sum, &one);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	is_u64(sum.members, THREADS + 1, "many threads are merged");
+	is_u64(sum.n_calls, CALLS, "into as many calls as there are");
+	is_u64(sum.calls[5].count, THREADS, "each counted");
+	ok(end.tv_sec - begin.tv_sec <= 2, "in well under two seconds");
+	thread_clear(&sum);
+	thread_clear(&one);
+}
+
+int main(void)
+{
+	test_ledger();
+	test_lost();
+	test_silent();
+	test_merge_figures();
+	test_merge_irqs();
+	test_merge_overflow();
+	test_merge_empty();
+	test_merge_open();
+	test_order();
+	test_fold_ended();
+	test_fold_silent();
+	test_many();
+	return done_testing();
+}
