@@ -20,8 +20,7 @@ static __always_inline struct target target_interrupted(void)
 	return target_find((u32)pid_tgid, bpf_get_current_task());
 }
 
-static __always_inline void overlay_add(struct kd_overlay *overlay, u64 gen, bool in_kernel,
-					u64 ns)
+static __always_inline void overlay_add(struct kd_overlay *overlay, u64 gen, bool in_kernel, u64 ns)
 {
 	if (unlikely(overlay->gen != gen)) {
 		overlay->in_user = 0;

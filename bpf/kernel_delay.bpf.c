@@ -99,7 +99,7 @@ SEC("?tp_btf/nmi_handler") int BPF_PROG(kd_nmi_handler, void *handler, s64 ns)
 	}                                                                                          \
 	SEC("?tp_btf/" #name "_exit") int BPF_PROG(kd_##name##_exit)                               \
 	{                                                                                          \
-		vector_exit(vector);                                                                                                           \
+		vector_exit(vector);                                                               \
 		return 0;                                                                          \
 	}
 

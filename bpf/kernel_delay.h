@@ -33,9 +33,9 @@ enum kd_state {
 #define KD_CALL_NONE -1    /* in user mode */
 #define KD_CALL_UNKNOWN -2 /* in the kernel, number not known */
 
-#define KD_CALLS 64    /* distinct system calls kept in a thread's table */
-#define KD_PROBES 4    /* places looked at for one of them; more overflow */
-#define KD_SOFTIRQS 16 /* vectors; the kernel has 10 */
+#define KD_CALLS 64     /* distinct system calls kept in a thread's table */
+#define KD_PROBES 4     /* places looked at for one of them; more overflow */
+#define KD_SOFTIRQS 16  /* vectors; the kernel has 10 */
 #define KD_CPU_WORDS 16 /* bitmap of CPUs used: 1,024 of them */
 #define KD_IRQ_NAME_LEN 32
 
@@ -85,7 +85,7 @@ enum kd_vector {
 	KD_VECTOR_NMI,
 	KD_VECTORS,
 };
-#define KD_LINES 16 /* distinct interrupt lines kept per thread */
+#define KD_LINES 16    /* distinct interrupt lines kept per thread */
 #define KD_HARDIRQS 32 /* room for both, a power of two */
 
 /* Keys of interrupt lines; 0 is a free place. */
@@ -153,19 +153,19 @@ enum kd_reading_edge { KD_AT_OPEN, KD_AT_CLOSE, KD_READINGS };
 /* What is known of a thread right now, whether a window is open or not. The
  * slot is the thread's index in kd_threads and, per bank, in kd_records. */
 struct kd_thread {
-	__u64 since;      /* when it entered its state */
-	__u32 state;      /* enum kd_state */
-	__s32 call;       /* KD_CALL_* or the number of the call in progress */
-	__u64 call_since; /* 0: entered before we looked */
-	__u64 run_since;  /* switched in, or first seen */
-	__u64 run_ns;     /* all its run time before run_since */
-	__u64 exec_out;   /* the kernel's count of it at the last switch-out */
-	__u64 poll_since; /* last return from poll; 0: none */
+	__u64 since;         /* when it entered its state */
+	__u32 state;         /* enum kd_state */
+	__s32 call;          /* KD_CALL_* or the number of the call in progress */
+	__u64 call_since;    /* 0: entered before we looked */
+	__u64 run_since;     /* switched in, or first seen */
+	__u64 run_ns;        /* all its run time before run_since */
+	__u64 exec_out;      /* the kernel's count of it at the last switch-out */
+	__u64 poll_since;    /* last return from poll; 0: none */
 	__u64 restart_since; /* a call that the kernel may restart, see call_exit() */
 	__u64 restart_at;
 	__s32 restart_call; /* KD_CALL_NONE: none */
 	__u32 on_cpu;
-	__u64 task;       /* address of its task_struct: its identity */
+	__u64 task; /* address of its task_struct: its identity */
 	__u32 tid;
 	__u32 cpu;
 	__u64 born; /* 0: it was there before us */
@@ -181,15 +181,15 @@ struct kd_thread {
 	char comm[KD_COMM_LEN];
 
 	/* Open addressing, a key stays in its place until the slot is reused. */
-	__u32 call_keys[KD_CALLS];      /* number + 1 */
+	__u32 call_keys[KD_CALLS]; /* number + 1 */
 	__u64 line_keys[KD_LINES];
 };
 
 /* What happened to a thread in one window. */
 struct kd_record {
 	__u64 gen;
-	__u64 upto; /* booked up to this time */
-	__u32 last; /* state of the last interval booked */
+	__u64 upto;        /* booked up to this time */
+	__u32 last;        /* state of the last interval booked */
 	__u32 cpus_beyond; /* ran on a CPU beyond the bitmap */
 	struct kd_open_call open_start, open_end;
 	__u64 ns[KD_STATES_ROOM]; /* by enum kd_state */

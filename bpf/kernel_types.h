@@ -49,7 +49,7 @@ enum { BPF_F_MMAPABLE = 1U << 10 };
 #define TASK_RTLOCK_WAIT 0x1000
 #define PF_IO_WORKER 0x10
 
-#define IRQ_NONE 0 /* include/linux/irqreturn.h */
+#define IRQ_NONE 0                /* include/linux/irqreturn.h */
 #define ERESTART_RESTARTBLOCK 516 /* include/linux/errno.h */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -16,7 +16,7 @@ static __always_inline void seed_state(struct kd_thread *thread, struct task_str
 {
 	u32 state = task_state(task);
 
-	if (thread->state != KD_UNSEEN)
+	if (thread->state != KD_UNSEEN || kd_edge != KD_AT_OPEN)
 		return;
 	if (task->on_cpu) {
 		thread->seed_call = KD_CALL_NONE; /* or in a call; its exit will tell */

@@ -101,8 +101,8 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	return slot;
 }
 
-/* A thread that no fork event announced (io_uring workers do not) or that the
- * iterator has not reached yet: followed from now on. */
+/* A thread that no fork event announced (io_uring workers have none) or that the
+ * iterator has not reached yet, about to be switched in: followed from now on. */
 static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 {
 	struct kd_thread *thread;
@@ -115,6 +115,7 @@ static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 	if (!thread)
 		return KD_SLOT_FREE;
 	thread->born = t;
+	thread->call = task_call(task);
 	thread->readings[KD_AT_OPEN].at = t;
 	thread->readings[KD_AT_OPEN].exec_ns = task->se.sum_exec_runtime;
 	return slot;

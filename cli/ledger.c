@@ -133,8 +133,8 @@ static size_t returned_call(struct open_call *call, const struct kd_open_call *o
 		.since = open->since,
 		.until = open->until,
 		.inside = earlier(open->until, window->end) - later(open->since, window->start),
-		.at_start = open->since < window->start,
-		.at_end = open->until > window->end,
+		.at_start = (open->since < window->start),
+		.at_end = (open->until > window->end),
 	};
 	return 1;
 }
@@ -157,7 +157,7 @@ static size_t pending_call(struct open_call *call, const struct kd_thread *threa
 		.number = number,
 		.since = since,
 		.inside = window->end - later(since, window->start),
-		.at_start = since < window->start,
+		.at_start = (since < window->start),
 		.at_end = true,
 	};
 	return 1;

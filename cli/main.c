@@ -121,9 +121,10 @@ static int samples_take(struct run *run)
 		if (options->sample_count && n == options->sample_count)
 			break;
 		if (n && options->sample_interval)
-			event = loop_wait(run->loop,
-					  deadline_after(clock_monotonic(), options->sample_interval),
-					  drain, run);
+			event = loop_wait(
+				run->loop,
+				deadline_after(clock_monotonic(), options->sample_interval), drain,
+				run);
 		if (event == LOOP_DEADLINE)
 			status = sample_take(run, &event);
 	}

@@ -45,7 +45,8 @@ static void cpus_remove_target(cpu_set_t *cpus, const cpu_set_t *all, pid_t pid)
 	threads = opendir(path);
 	while (threads && (entry = readdir(threads))) {
 		if (!isdigit((unsigned char)*entry->d_name) ||
-		    sched_getaffinity((pid_t)strtol(entry->d_name, NULL, 10), sizeof(bound), &bound))
+		    sched_getaffinity((pid_t)strtol(entry->d_name, NULL, 10), sizeof(bound),
+				      &bound))
 			continue;
 		CPU_AND(&free_to_run, &bound, all);
 		if (CPU_EQUAL(&free_to_run, all))

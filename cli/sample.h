@@ -107,7 +107,7 @@ struct sample {
 	uint64_t losses[KD_LOSSES];
 	uint64_t skipped_runs; /* of BPF programs, by the kernel */
 	uint64_t resynced;     /* switches found by their effects, as none was reported */
-	uint64_t torn;	       /* threads whose record could not be read consistently */
+	uint64_t torn;         /* threads whose record could not be read consistently */
 
 	const struct absence *absent;
 	size_t n_absent;

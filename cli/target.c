@@ -179,7 +179,8 @@ int target_find(struct target *target, pid_t pid, const char *comm)
 	}
 	if (!process_read(pid, &process) || process.state == 'Z') {
 		log_error("there is no process %d%s", (int)pid,
-			  access("/proc/self/stat", R_OK) ? " to be seen: /proc is not mounted" : "");
+			  access("/proc/self/stat", R_OK) ? " to be seen: /proc is not mounted"
+							  : "");
 		log_hint("look for it with `pgrep -a NAME`; --comm NAME finds it by name");
 		return EX_UNAVAILABLE;
 	}

@@ -19,7 +19,7 @@ struct collector {
 	struct thread_row *rows; /* being built: row_of[slot] - 1 is a thread's */
 	size_t n_rows, room;
 	uint32_t *row_of;
-	void *ended;	/* tsearch(3) tree of struct thread_row, by name */
+	void *ended;    /* tsearch(3) tree of struct thread_row, by name */
 	size_t n_ended; /* names in it */
 	uint64_t torn;
 };
@@ -146,7 +146,7 @@ static void hardirq_name(struct session *session, int place, uint64_t key, struc
 
 static void softirq_name(uint32_t vector, struct irq_row *row)
 {
-	static const char *const names[] = { "hi",	 "timer",   "net_tx", "net_rx",	 "block",
+	static const char *const names[] = { "hi",       "timer",   "net_tx", "net_rx",  "block",
 					     "irq_poll", "tasklet", "sched",  "hrtimer", "rcu" };
 
 	row->vector = vector;
@@ -275,7 +275,8 @@ static int row_read(struct collector *collector, const struct session_view *view
 		memcpy(row->cpus, record.cpus, sizeof(row->cpus));
 		row->cpus_beyond = record.cpus_beyond;
 	}
-	if (row->ledger.ns[LEDGER_USER] + row->ledger.ns[LEDGER_KERNEL] && thread.cpu < KD_CPU_WORDS * 64)
+	if (row->ledger.ns[LEDGER_USER] + row->ledger.ns[LEDGER_KERNEL] &&
+	    thread.cpu < KD_CPU_WORDS * 64)
 		row->cpus[thread.cpu / 64] |= 1ULL << (thread.cpu % 64);
 	error = calls_read(row, &thread, &view->records[slot], view->gen);
 	if (!error)
@@ -299,8 +300,8 @@ static int overflow_found(void *context, const struct kd_overflow_key *key,
 	calls = reallocarray(row->calls, row->n_calls + 1, sizeof(*calls));
 	if (!calls)
 		return -ENOMEM;
-	calls[row->n_calls++] =
-		(struct call_row){ key->number, count->count, count->total, count->max };
+	calls[row->n_calls++] = (struct call_row){ key->number, count->count, count->total,
+						   count->max };
 	row->calls = calls;
 	return 1;
 }

@@ -222,7 +222,8 @@ static int session_attach(struct session *session)
 		if (*skeleton->progs[i].link)
 			continue;
 		if (!program_section(tracepoint)) {
-			log_error("cannot attach to tracepoint %s: %s", tracepoint, strerror(errno));
+			log_error("cannot attach to tracepoint %s: %s", tracepoint,
+				  strerror(errno));
 			log_hint("does lockdown, a security module or a container forbid it?");
 			return errno == EPERM || errno == EACCES ? EX_NOPERM : EX_OSERR;
 		}

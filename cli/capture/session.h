@@ -18,9 +18,9 @@ struct session;
 
 struct session_config {
 	pid_t tgid;
-	unsigned int threads;	/* the target has now */
-	unsigned int banks;	/* windows that may be unread at a time, >= 1 */
-	const char *btf_file;	/* NULL: the kernel's own */
+	unsigned int threads; /* the target has now */
+	unsigned int banks;   /* windows that may be unread at a time, >= 1 */
+	const char *btf_file; /* NULL: the kernel's own */
 };
 
 /* What the collector reads; it is the memory of the maps. */
@@ -30,7 +30,7 @@ struct session_view {
 	uint32_t slots;
 	uint64_t epoch;
 	uint64_t start, end; /* of the window, since the epoch; end: KD_NEVER while open */
-	uint64_t gen;	     /* 0: there is no window */
+	uint64_t gen;        /* 0: there is no window */
 };
 
 /* Loads and attaches all programs and learns the target's threads. Returns 0,

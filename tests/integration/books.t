@@ -48,17 +48,19 @@ def case_the_check_finds_faults(test):
         change(copy.thread(spinner))
         test.ok(kdtest.kdreport.book_faults(copy, bounds), what)
 
-    def shift(thread, state, to_state, part):
-        moved = int(thread.ns[state] * part)
+    def wait_instead(thread):
+        state = max(kdtest.kdreport.RUNNING, key=thread.ns.get)
+        moved = thread.ns[state] // 2
         thread.ns[state] -= moved
-        thread.ns[to_state] += moved
+        thread.ns["ready after wakeup"] += moved
+        thread.books["RUNNING"] -= moved
+        thread.books["RESIDUAL"] -= moved
 
     spoilt("a state that is too large", lambda thread: thread.ns.update(stopped=5 * MS))
     spoilt("a wrong percentage", lambda thread: thread.percent.update({"soft irq": 7.0}))
     spoilt("a life that is too short",
            lambda thread: thread.books.update(SUM=thread.books["SUM"] * 9 // 10))
-    spoilt("running that was taken for waiting", lambda thread: shift(
-        thread, "running user", "ready after wakeup", 0.5))
+    spoilt("running that was taken for waiting", wait_instead)
     spoilt("a ledger that is missing", lambda thread: thread.books.clear())
 
     def breaks(what, old, new):

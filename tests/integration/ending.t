@@ -51,8 +51,8 @@ def case_second_signal_quits(test):
         opened += os.read(reader, 200)
     load.go()
     child.signal(signal.SIGINT)
-    kdtest.wait_until(lambda: waiting_bytes(reader) >= 4096)
-    time.sleep(0.2)
+    kdtest.wait_until(lambda: waiting_bytes(reader) and
+                      "pipe_write" in pathlib.Path(f"/proc/{child.pid}/wchan").read_text())
     if not test.ok(child.proc.poll() is None, "the first signal lets it print"):
         return
     child.signal(signal.SIGINT)

@@ -305,9 +305,22 @@ def book_faults(report, cpu=None, late=()):
         if not thread.silent:
             faults += [f"{thread!r}: {text}" for text in sum_faults(thread) + table_faults(thread)]
         least, most = (cpu or {}).get(thread.tid, (0, life))
-        if not thread.ended and not least <= thread.running <= most:
-            say(f"ran {thread.running:,}, by its own clock {least:,} to {most:,}")
+        if not thread.ended and not least - clock_lead(thread) <= thread.running <= most:
+            say(f"ran {thread.running:,}, by its own clock {least:,.0f} to {most:,.0f}")
     return faults
+
+
+def clock_lead(thread):
+    """How much more than the time on a CPU the kernel may count as run time.
+
+    The scheduler reads its clock shortly before the switch, and a wakeup that
+    preempts (the idle thread, too) spares that reading: wakeup_preempt() calls
+    rq_clock_skip_update(), and for the kernel the run begins with the wakeup."""
+    switches = thread.tables.get("THREAD SWITCHES")
+    if not switches:
+        return 0
+    return (min(thread.ns["ready after wakeup"], 50_000 * switches.voluntary) +
+            100 * (switches.voluntary + switches.involuntary))
 
 
 def sum_faults(thread):

@@ -311,6 +311,12 @@ def processes_named(name):
     return found
 
 
+def switches(pid, tid):
+    """The kernel's count of a thread's context switches."""
+    return sum(int(status_field(f"{pid}/task/{tid}", f"{kind}_ctxt_switches"))
+               for kind in ("voluntary", "nonvoluntary"))
+
+
 def steal_ns():
     """Time that the hypervisor took from all CPUs, in whole ticks."""
     fields = pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()
