@@ -53,17 +53,14 @@ static __noinline bool call_enter_special(struct kd_thread *thread, u32 slot, u8
  * goes on. */
 static __noinline bool call_restart(struct kd_thread *thread, u32 slot, u8 class)
 {
-	s32 call = thread->restart_call;
-
-	thread->restart_call = KD_CALL_NONE;
-	if (class & KD_CLASS_RESTART) {
-		thread->call = call;
-		thread->call_since = thread->restart_since;
-		return true;
+	if (!(class & KD_CLASS_RESTART)) {
+		restart_drop(thread, slot);
+		return false;
 	}
-	item_across(slot, (u64)(u32)call << 8 | ITEM_CALL, thread->restart_since,
-		    thread->restart_at);
-	return false;
+	thread->call = thread->restart_call;
+	thread->call_since = thread->restart_since;
+	thread->restart_call = KD_CALL_NONE;
+	return true;
 }
 
 /* A thread that makes a system call is running, whatever was reported. */

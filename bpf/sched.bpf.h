@@ -79,6 +79,16 @@ __noinline int switch_in_unreported(u32 slot, u64 exec_ns, u64 t)
 	return 0;
 }
 
+/* A call that the kernel could have restarted has ended instead. */
+static __noinline void restart_drop(struct kd_thread *thread, u32 slot)
+{
+	s32 call = thread->restart_call;
+
+	thread->restart_call = KD_CALL_NONE;
+	item_across(slot, (u64)(u32)call << 8 | ITEM_CALL, thread->restart_since,
+		    thread->restart_at);
+}
+
 static __always_inline void switch_out(struct event event, struct task_struct *task, bool preempt,
 				       u32 task_state)
 {
@@ -99,6 +109,8 @@ static __always_inline void switch_out(struct event event, struct task_struct *t
 	if (runnable) {
 		thread->state = KD_READY_PREEMPTED;
 	} else if (unlikely(task_state & TASK_DEAD)) {
+		if (thread->restart_call != KD_CALL_NONE)
+			restart_drop(thread, event.slot);
 		thread_end(thread, task, event.t);
 		thread->state = KD_DEAD;
 	} else {

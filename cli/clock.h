@@ -18,6 +18,21 @@ static inline uint64_t clock_monotonic(void)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
+/* The wall clock's time at a moment of CLOCK_MONOTONIC not long ago. */
+static inline struct timespec clock_wall_at(uint64_t when)
+{
+	struct timespec wall;
+	int64_t ns;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	ns = (int64_t)wall.tv_sec * (int64_t)NSEC_PER_SEC + wall.tv_nsec;
+	ns -= (int64_t)(clock_monotonic() - when);
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / (int64_t)NSEC_PER_SEC),
+		.tv_nsec = (long)(ns % (int64_t)NSEC_PER_SEC),
+	};
+}
+
 /* Sleeps until that time on CLOCK_MONOTONIC, whatever signals come. */
 static inline void clock_wait_until(uint64_t when)
 {

@@ -54,10 +54,11 @@ static uint64_t deadline_after(uint64_t start, uint64_t duration)
 	return duration > UINT64_MAX - start ? UINT64_MAX : start + duration;
 }
 
-/* Prints a line such as "# Start sampling". */
-static int mark(const char *what, struct timespec *when)
+/* Prints a line such as "# Start sampling" for an edge of the window, with the
+ * wall clock's time of that edge. */
+static int mark(const char *what, uint64_t edge, struct timespec *when)
 {
-	clock_gettime(CLOCK_REALTIME, when);
+	*when = clock_wall_at(edge);
 	if (report_text_mark(stdout, what, when))
 		return output_failed();
 	return 0;
@@ -77,7 +78,7 @@ static int sample_take(struct run *run, enum loop_event *event)
 {
 	struct timespec wall_start, wall_stop;
 	struct sample sample = { 0 };
-	uint64_t start;
+	uint64_t start, end;
 	int status, error;
 
 	error = session_visit(run->session, KD_AT_OPEN);
@@ -85,12 +86,12 @@ static int sample_take(struct run *run, enum loop_event *event)
 		return capture_failed(error);
 	collector_reset(run->collector);
 	start = session_window_open(run->session);
-	status = mark("Start sampling", &wall_start);
+	status = mark("Start sampling", start, &wall_start);
 	if (status)
 		return status;
 	*event = loop_wait(run->loop, deadline_after(start, run->options->sample_time), drain, run);
-	session_window_close(run->session);
-	status = mark("Stop sampling", &wall_stop);
+	end = session_window_close(run->session);
+	status = mark("Stop sampling", end, &wall_stop);
 	if (status)
 		return status;
 	session_settle(run->session);

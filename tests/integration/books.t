@@ -49,10 +49,12 @@ def case_the_check_finds_faults(test):
         test.ok(kdtest.kdreport.book_faults(copy, bounds), what)
 
     def wait_instead(thread):
+        """Half of the running time as ready, and all else as if it were so."""
         state = max(kdtest.kdreport.RUNNING, key=thread.ns.get)
         moved = thread.ns[state] // 2
-        thread.ns[state] -= moved
-        thread.ns["ready after wakeup"] += moved
+        for name, change in ((state, -moved), ("ready after wakeup", moved)):
+            thread.ns[name] += change
+            thread.percent[name] = 100 * thread.ns[name] / thread.life
         thread.books["RUNNING"] -= moved
         thread.books["RESIDUAL"] -= moved
 

@@ -46,6 +46,10 @@ def case_exec_by_another_thread(test):
     ended = [thread for thread in report.threads if thread.ended]
     test.eq(sum(thread.members for thread in ended), len(before) - 1,
             "the old leader and the other threads ended")
+    leader = report.thread(truth["pid"], ended=True)
+    test.eq([(flight.edge, flight.end) for flight in leader.flights
+             if flight.name in ("poll", "ppoll")], [("start", "returned")],
+            "the old leader's poll was in flight when the window opened")
     names = {name for tid, name in before.items() if tid != successor}
     test.eq({thread.name for thread in ended}, names, "under their own names")
     test.ok(all(thread.life < report.window * thread.members for thread in ended),

@@ -143,6 +143,8 @@ def case_spinner(test):
     test.between(ran, (second.mono - first.mono) * 0.9, second.mono - first.mono + MS,
                  "by its own clock it ran nearly all the time")
     test.between(thread.running, ran * 0.999, report.window * 1.001, "so says its ledger")
+    test.between(thread.ns["running user"], thread.running * 0.95, thread.running,
+                 "nearly all of it in its own code")
     test.between(100 - sum(thread.percent[state] for state in kdtest.kdreport.RUNNING),
                  -0.05, 100 - 99 * ran / (second.mono - first.mono), "in percent, too")
     test.books(report, first.bounds(second, report))
