@@ -144,7 +144,7 @@ static __always_inline void vector_exit(enum kd_vector vector)
 		irq_exit(target, true, vector);
 }
 
-/* The place of an interrupt line's action, KD_HARDIRQS if there is none. */
+/* The place of an interrupt line's action. */
 static __noinline u32 line_place(struct kd_thread *thread, u64 key)
 {
 	u32 home = (key ^ key >> KD_IRQ_NAME_SHIFT) % KD_LINES;
@@ -157,7 +157,7 @@ static __noinline u32 line_place(struct kd_thread *thread, u64 key)
 		if (thread->line_keys[line] == key)
 			return KD_VECTORS + line;
 	}
-	return KD_HARDIRQS;
+	return KD_HARDIRQ_OTHER;
 }
 
 /* The name of an interrupt line's action, once per action. */
@@ -177,7 +177,6 @@ static __always_inline void line_exit(u32 line, struct irqaction *action, u32 re
 	struct target target = target_interrupted();
 	const char *name;
 	u64 key;
-	u32 place;
 
 	if (!target.thread)
 		return;
@@ -186,11 +185,7 @@ static __always_inline void line_exit(u32 line, struct irqaction *action, u32 re
 	line_name(key, name);
 	if (result == IRQ_NONE)
 		key |= KD_IRQ_UNHANDLED;
-	place = line_place(target.thread, key);
-	if (place < KD_HARDIRQS)
-		irq_exit(target, true, place);
-	else
-		loss_count(KD_LOSS_HARDIRQS);
+	irq_exit(target, true, line_place(target.thread, key));
 }
 
 /* An NMI tells its duration after the fact. */

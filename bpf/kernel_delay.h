@@ -85,8 +85,9 @@ enum kd_vector {
 	KD_VECTOR_NMI,
 	KD_VECTORS,
 };
-#define KD_LINES 16    /* distinct interrupt lines kept per thread */
-#define KD_HARDIRQS 32 /* room for both, a power of two */
+#define KD_LINES 16                        /* distinct interrupt lines kept per thread */
+#define KD_HARDIRQS 32                     /* room for both, a power of two */
+#define KD_HARDIRQ_OTHER (KD_HARDIRQS - 1) /* lines that find no place */
 
 /* Keys of interrupt lines; 0 is a free place. */
 #define KD_IRQ_LINE (1ULL << 32)      /* | irq number, and the name's address << 35 */
@@ -218,15 +219,14 @@ struct kd_overflow_key {
 
 /* Every reason for which something may be missing from the report. */
 enum kd_loss {
-	KD_LOSS_THREADS,  /* no free slot for a thread */
-	KD_LOSS_CALLS,    /* no room for a (thread, system call) */
-	KD_LOSS_HARDIRQS, /* no room for a (thread, interrupt) */
+	KD_LOSS_THREADS, /* no free slot for a thread */
+	KD_LOSS_CALLS,   /* no room for a (thread, system call) */
 	KD_LOSS_IRQ_NAMES,
 	KD_LOSS_UNTRACKED, /* event of a target thread that has no slot */
 	KD_LOSSES,
 };
 
-_Static_assert(KD_VECTORS + KD_LINES <= KD_HARDIRQS, "a place for each interrupt");
+_Static_assert(KD_VECTORS + KD_LINES < KD_HARDIRQS, "a place for each interrupt");
 _Static_assert(KD_STATES <= KD_STATES_ROOM, "a place for each state");
 _Static_assert(sizeof(struct kd_overflow_key) == 16, "no padding in a key");
 _Static_assert(sizeof(struct kd_record) % 8 == 0, "array elements are 8-byte aligned");

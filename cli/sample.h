@@ -85,10 +85,10 @@ struct thread_row {
 	size_t n_open;
 };
 
-/* A section that this kernel does not allow, and why. */
+/* A section of which this kernel does not allow all. */
 struct absence {
 	const char *section; /* as in the report: "HARD IRQ STATISTICS" */
-	const char *reason;
+	const char *what; /* "is left out: ..." */
 };
 
 struct sample {

@@ -119,7 +119,8 @@ static int calls_read(struct thread_row *row, const struct kd_thread *thread,
 	return 0;
 }
 
-static void hardirq_name(struct session *session, int place, uint64_t key, struct irq_row *row)
+static void hardirq_name(struct session *session, int place, const struct kd_thread *thread,
+			 struct irq_row *row)
 {
 	static const char *const vectors[KD_VECTORS] = {
 		[KD_VECTOR_LOCAL_TIMER] = "local_timer",
@@ -130,14 +131,16 @@ static void hardirq_name(struct session *session, int place, uint64_t key, struc
 		[KD_VECTOR_THERMAL] = "thermal_apic",
 		[KD_VECTOR_NMI] = "nmi",
 	};
-	char name[KD_IRQ_NAME_LEN];
+	char name[KD_IRQ_NAME_LEN] = "other";
+	uint64_t key = 0;
 
 	if (place < KD_VECTORS) {
-		snprintf(row->name, sizeof(row->name), "%s", vectors[place]);
-		return;
+		snprintf(name, sizeof(name), "%s", vectors[place]);
+	} else if (place < KD_VECTORS + KD_LINES) {
+		key = thread->line_keys[place - KD_VECTORS];
+		session_irq_name(session, key & ~KD_IRQ_UNHANDLED, name);
 	}
 	row->unhandled = key & KD_IRQ_UNHANDLED;
-	session_irq_name(session, key & ~KD_IRQ_UNHANDLED, name);
 	if (*name)
 		snprintf(row->name, sizeof(row->name), "%s", name);
 	else
@@ -176,7 +179,7 @@ static int irqs_read(struct collector *collector, struct thread_row *row,
 	size_t n = 0;
 	int error;
 
-	for (int i = 0; i < KD_VECTORS + KD_LINES; i++) {
+	for (int i = 0; i < KD_HARDIRQS; i++) {
 		const struct kd_cell *cell = &record->hardirqs[i];
 
 		if (cell->gen != gen)
@@ -184,8 +187,7 @@ static int irqs_read(struct collector *collector, struct thread_row *row,
 		rows[n] = (struct irq_row){ .count = cell->count,
 					    .total = cell->total,
 					    .max = cell->max };
-		hardirq_name(collector->session, i,
-			     i < KD_VECTORS ? 0 : thread->line_keys[i - KD_VECTORS], &rows[n++]);
+		hardirq_name(collector->session, i, thread, &rows[n++]);
 	}
 	error = irqs_keep(&row->hardirqs, &row->n_hardirqs, rows, n);
 	if (error)

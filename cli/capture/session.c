@@ -34,7 +34,7 @@ struct session {
 	uint64_t epoch;
 	uint32_t slots, banks, bank;
 	uint64_t losses[KD_LOSSES], skipped, resynced; /* already told */
-	struct absence absences[MAX_ABSENCES];
+	struct absence absences[MAX_ABSENCES];         /* no two alike */
 	size_t n_absences;
 };
 
@@ -45,29 +45,45 @@ static int print_debug(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-static void absence_add(struct session *session, const char *section, const char *reason)
+/* What the report lacks without a tracepoint, by how its name begins. NULL: the
+ * tool is nothing without it. Other interrupts are not on every machine. */
+static const struct {
+	const char *prefix, *section, *without;
+} uses[] = {
+	{ "sys_", NULL, NULL },
+	{ "sched_", NULL, NULL },
+	{ "softirq_", "SOFT IRQ STATISTICS", "is left out: this kernel lacks its tracepoints" },
+	{ "irq_handler_", "HARD IRQ STATISTICS",
+	  "leaves out interrupt lines: this kernel lacks their tracepoints" },
+#if defined(__x86_64__) || defined(__i386__)
+	{ "local_timer_", "HARD IRQ STATISTICS",
+	  "leaves out the local timer: this kernel lacks its tracepoints" },
+#endif
+};
+#define N_USES (sizeof(uses) / sizeof(*uses))
+
+/* Notes that a tracepoint is missing. Returns false if nothing works without. */
+static bool tracepoint_spare(struct session *session, const char *tracepoint)
 {
+	size_t use = 0;
+
+	while (use < N_USES && strncmp(tracepoint, uses[use].prefix, strlen(uses[use].prefix)))
+		use++;
+	if (use == N_USES)
+		return true;
+	if (!uses[use].section)
+		return false;
 	for (size_t i = 0; i < session->n_absences; i++)
-		if (!strcmp(session->absences[i].section, section))
-			return;
-	if (session->n_absences < MAX_ABSENCES)
-		session->absences[session->n_absences++] = (struct absence){ section, reason };
+		if (session->absences[i].what == uses[use].without)
+			return true;
+	session->absences[session->n_absences++] = (struct absence){ uses[use].section,
+								     uses[use].without };
+	return true;
 }
 
-/* Which section of the report a program serves; NULL: the tool needs it. */
-static const char *program_section(const char *tracepoint)
+static const char *program_tracepoint(const struct bpf_program *program)
 {
-	if (!strncmp(tracepoint, "softirq_", 8))
-		return "SOFT IRQ STATISTICS";
-	if (!strncmp(tracepoint, "sys_", 4) || !strncmp(tracepoint, "sched_", 6))
-		return NULL;
-	return "HARD IRQ STATISTICS";
-}
-
-/* Interrupts that not every machine has: nothing is missing without them. */
-static bool program_is_extra(const char *tracepoint)
-{
-	return strncmp(tracepoint, "irq_handler_", 12) && strncmp(tracepoint, "local_timer_", 12);
+	return strchr(bpf_program__section_name(program), '/') + 1;
 }
 
 /* Switches on the programs whose tracepoints this kernel has. Setting the target
@@ -77,24 +93,16 @@ static int programs_select(struct session *session)
 	struct bpf_program *program;
 
 	bpf_object__for_each_program (program, session->skel->obj) {
-		const char *tracepoint = strchr(bpf_program__section_name(program), '/') + 1;
-		const char *section = program_section(tracepoint);
-		int error;
+		const char *tracepoint = program_tracepoint(program);
 
-		if (program == session->skel->progs.kd_task_iter) {
+		if (program == session->skel->progs.kd_task_iter ||
+		    !bpf_program__set_attach_target(program, 0, tracepoint)) {
 			bpf_program__set_autoload(program, true);
-			continue;
-		}
-		error = bpf_program__set_attach_target(program, 0, tracepoint);
-		if (!error) {
-			bpf_program__set_autoload(program, true);
-		} else if (!section) {
+		} else if (!tracepoint_spare(session, tracepoint)) {
 			log_error("this kernel has no tracepoint %s", tracepoint);
-			log_hint("it is needed: use a kernel built with CONFIG_FTRACE_SYSCALLS=y "
-				 "and CONFIG_DEBUG_INFO_BTF=y");
+			log_hint("it is needed: use a kernel of 5.10 or later built with "
+				 "CONFIG_FTRACE_SYSCALLS=y and CONFIG_DEBUG_INFO_BTF=y");
 			return EX_OSERR;
-		} else if (!program_is_extra(tracepoint) || !strncmp(section, "SOFT", 4)) {
-			absence_add(session, section, "this kernel lacks its tracepoints");
 		}
 	}
 	return 0;
@@ -154,13 +162,32 @@ static int session_size(struct session *session, const struct session_config *co
 	return error ? EX_SOFTWARE : 0;
 }
 
+/* In this mode no program may read the kernel's memory. */
+static bool kernel_is_locked_down(void)
+{
+	char mode[128] = "";
+	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+
+	if (!file)
+		return false;
+	if (!fgets(mode, sizeof(mode), file))
+		*mode = '\0';
+	fclose(file);
+	return strstr(mode, "[confidentiality]");
+}
+
 static int load_failed(int error)
 {
+	if (kernel_is_locked_down()) {
+		log_error("the kernel is locked down: BPF programs may not read its memory");
+		log_hint("boot it without lockdown=confidentiality, or with lockdown=integrity");
+		return EX_NOPERM;
+	}
 	switch (-error) {
 	case EPERM:
 		log_error("the kernel refused to load the BPF programs: %s", strerror(-error));
-		log_hint("root, or CAP_BPF and CAP_PERFMON, is needed; lockdown "
-			 "(/sys/kernel/security/lockdown) or a container may forbid BPF");
+		log_hint("a container, a security module or seccomp may forbid bpf(): run it on the "
+			 "host");
 		return EX_NOPERM;
 	case ENOMEM:
 		log_error("no memory for the BPF maps");
@@ -214,21 +241,19 @@ static int session_attach(struct session *session)
 
 	for (int i = 0; i < skeleton->prog_cnt; i++) {
 		struct bpf_program *program = *skeleton->progs[i].prog;
-		const char *tracepoint = strchr(bpf_program__section_name(program), '/') + 1;
+		const char *tracepoint = program_tracepoint(program);
 
 		if (!bpf_program__autoload(program) || program == session->skel->progs.kd_task_iter)
 			continue;
 		*skeleton->progs[i].link = bpf_program__attach(program);
 		if (*skeleton->progs[i].link)
 			continue;
-		if (!program_section(tracepoint)) {
+		if (!tracepoint_spare(session, tracepoint)) {
 			log_error("cannot attach to tracepoint %s: %s", tracepoint,
 				  strerror(errno));
 			log_hint("does lockdown, a security module or a container forbid it?");
 			return errno == EPERM || errno == EACCES ? EX_NOPERM : EX_OSERR;
 		}
-		absence_add(session, program_section(tracepoint),
-			    "the kernel refused to attach to its tracepoint");
 	}
 	session->skel->data->kd_attached_at = clock_monotonic();
 	return 0;

@@ -23,11 +23,6 @@ static const struct warning losses[KD_LOSSES] = {
 		"missing in [SYSCALL STATISTICS], not in [THREAD TIME] (too many different ones); "
 		"take a shorter sample.",
 	},
-	[KD_LOSS_HARDIRQS] = {
-		"hard interrupt is", "hard interrupts are",
-		"missing in [HARD IRQ STATISTICS], not in [THREAD TIME] (too many different ones "
-		"in one thread); take a shorter sample.",
-	},
 	[KD_LOSS_IRQ_NAMES] = {
 		"hard interrupt is", "hard interrupts are",
 		"shown without a name (too many different ones); look up the number in "
@@ -68,7 +63,8 @@ static void warning_line(struct columns *columns, const struct warning *warning,
 
 static void footer(struct columns *columns, const struct sample *sample)
 {
-	if (sample_lost(sample) || sample->n_absent || sample->interrupted || sample->target_exited)
+	if (sample_lost(sample) || sample->resynced || sample->n_absent || sample->interrupted ||
+	    sample->target_exited)
 		columns_add(columns, "\n");
 	if (sample->target_exited)
 		columns_add(columns, "# NOTE: The process exited; the sample ends there.\n");
@@ -80,11 +76,18 @@ static void footer(struct columns *columns, const struct sample *sample)
 	warning_line(columns, &skipped, sample->skipped_runs);
 	warning_line(columns, &torn, sample->torn);
 
+	if (sample->resynced) {
+		columns_add(columns, "# NOTE: ");
+		columns_ns(columns, sample->resynced, 0);
+		columns_add(columns, sample->resynced == 1 ? " switch was" : " switches were");
+		columns_add(columns, " not reported by the kernel; their times come from its count "
+				     "of the run time.\n");
+	}
 	for (size_t i = 0; i < sample->n_absent; i++) {
 		columns_add(columns, "# NOTE: [");
 		columns_add(columns, sample->absent[i].section);
-		columns_add(columns, "] is left out: ");
-		columns_add(columns, sample->absent[i].reason);
+		columns_add(columns, "] ");
+		columns_add(columns, sample->absent[i].what);
 		columns_add(columns, ".\n");
 	}
 }

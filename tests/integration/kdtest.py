@@ -121,7 +121,7 @@ class Workload(Child):
         """The run time of each of its threads, by the thread's own clock."""
         self.send("mark")
         mark = json.loads(self.line("{"))
-        return Mark(mark["mono"], {int(tid): ns for tid, ns in mark["cpu"].items()})
+        return Mark(mark["from"], {int(tid): ns for tid, ns in mark["cpu"].items()}, mark["to"])
 
     def tid(self, role):
         """TIDs of the threads of this name, ascending."""
@@ -129,16 +129,20 @@ class Workload(Child):
 
 
 class Mark:
-    """Run times at one moment, and the time the hypervisor took until then."""
+    """Run times read between two moments, and the time the hypervisor took until then."""
 
-    def __init__(self, mono, cpu):
-        self.mono, self.cpu, self.steal = mono, cpu, steal_ns()
+    def __init__(self, start, cpu, end):
+        self.start, self.cpu, self.end, self.steal = start, cpu, end, steal_ns()
+
+    def until(self, later):
+        """The time that certainly lies between the readings of two marks."""
+        return later.start - self.end
 
     def bounds(self, later, report):
         """What running may be in a report whose window holds both marks: at least
         the run time between them; at most that, the rest of the window, steal
         and 1 %."""
-        outside = max(0, report.window - (later.mono - self.mono))
+        outside = max(0, report.window - self.until(later))
         bounds = {}
         for tid, before in self.cpu.items():
             ran = later.cpu.get(tid, before) - before
@@ -151,11 +155,11 @@ class Mark:
 def proc_mark(pid):
     """A Mark of any process, from its schedstat files. A running thread's count
     there may be a tick old, so the marks of a busy thread differ by that much."""
-    cpu = {}
+    cpu, start = {}, time.monotonic_ns()
     for tid in threads_of(pid):
         with contextlib.suppress(OSError):
             cpu[tid] = schedstat(pid, tid)[0]
-    return Mark(time.monotonic_ns(), cpu)
+    return Mark(start, cpu, time.monotonic_ns())
 
 
 class Capture(Child):

@@ -338,8 +338,8 @@ static void test_extremes(void)
 static void test_footer(void)
 {
 	static const struct absence absent[] = {
-		{ "HARD IRQ STATISTICS", "this kernel lacks its tracepoints" },
-		{ "SOFT IRQ STATISTICS", "the kernel refused to attach" },
+		{ "HARD IRQ STATISTICS", "is left out: this kernel lacks its tracepoints" },
+		{ "SOFT IRQ STATISTICS", "is left out: the kernel refused to attach" },
 	};
 	struct sample sample = sample_begin();
 
@@ -353,13 +353,14 @@ static void test_footer(void)
 		sample.losses[i] = 1234 + i;
 	sample.skipped_runs = 1000000;
 	sample.torn = 2;
+	sample.resynced = 3;
 	is_golden(&sample, "losses");
 
 	sample = sample_begin();
 	sample.target_exited = true;
 	for (size_t i = 0; i < KD_LOSSES; i++)
 		sample.losses[i] = 1;
-	sample.skipped_runs = sample.torn = 1;
+	sample.skipped_runs = sample.torn = sample.resynced = 1;
 	is_golden(&sample, "losses_of_one");
 }
 

@@ -3,7 +3,8 @@
  * stdout, and their threads wait in known places before and after their work.
  *
  *   -> ready            all threads are in place
- *   <- mark             -> {"mono": ns, "cpu": {"TID": ns, ...}}
+ *   <- mark             -> {"from": ns, "cpu": {"TID": ns, ...}, "to": ns}: the run times
+ *                       of the threads, read between these times of CLOCK_MONOTONIC
  *   <- go               -> {"pid": ..., "threads": [truths of each thread]}
  *   <- end              the process ends, as it does when stdin is closed
  *
@@ -198,7 +199,7 @@ static inline void stage_start(struct stage *stage)
 
 static inline void stage_mark(struct stage *stage)
 {
-	printf("{\"mono\": %lld, \"cpu\": {", clock_ns(CLOCK_MONOTONIC));
+	printf("{\"from\": %lld, \"cpu\": {", clock_ns(CLOCK_MONOTONIC));
 	for (int i = 0; i < stage->count; i++) {
 		clockid_t clock;
 
@@ -206,7 +207,7 @@ static inline void stage_mark(struct stage *stage)
 			die("pthread_getcpuclockid");
 		printf("%s\"%d\": %lld", i ? ", " : "", stage->workers[i].tid, clock_ns(clock));
 	}
-	say("}}");
+	say("}, \"to\": %lld}", clock_ns(CLOCK_MONOTONIC));
 }
 
 /* Lets the workers do their work and prints their truths. */

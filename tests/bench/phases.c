@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Preloaded into kernel_delay, notes when it is in libbpf's main functions and in
+ * bpf(2), at the price of two clock readings for each. At exit it writes to the
+ * file named by $BENCH_PHASES a line for each: NAME DETAIL BEGIN END, in ns of
+ * CLOCK_MONOTONIC; DETAIL is the BTF ID for BPF_PROG_LOAD, else 0. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <linux/bpf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#define NOTES 65536
+
+struct bpf_link;
+struct bpf_object_skeleton;
+struct bpf_program;
+
+static struct note {
+	const char *name;
+	unsigned int detail;
+	unsigned long long begin, end;
+} notes[NOTES];
+static unsigned int n_notes;
+
+static unsigned long long now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ULL + time.tv_nsec;
+}
+
+static void note(const char *name, unsigned int detail, unsigned long long begin)
+{
+	if (n_notes < NOTES)
+		notes[n_notes++] = (struct note){ name, detail, begin, now() };
+}
+
+/* The function that this library's one of the same name hides. */
+#define HIDDEN(function) ((__typeof__(&(function)))dlsym(RTLD_NEXT, #function))
+
+#define NOTED(type, function, parameters, arguments)                                               \
+	type function parameters;                                                                  \
+	type function parameters                                                                   \
+	{                                                                                          \
+		unsigned long long begin = now();                                                  \
+		type result = HIDDEN(function) arguments;                                          \
+                                                                                                   \
+		note(#function, 0, begin);                                                         \
+		return result;                                                                     \
+	}
+
+NOTED(int, bpf_object__open_skeleton, (struct bpf_object_skeleton * skel, const void *options),
+      (skel, options))
+NOTED(int, bpf_object__load_skeleton, (struct bpf_object_skeleton * skel), (skel))
+NOTED(int, bpf_program__set_attach_target,
+      (struct bpf_program * program, int prog_fd, const char *name), (program, prog_fd, name))
+NOTED(struct bpf_link *, bpf_program__attach, (struct bpf_program * program), (program))
+NOTED(struct bpf_link *, bpf_program__attach_iter,
+      (struct bpf_program * program, const void *options), (program, options))
+
+static const char *command_name(long command)
+{
+	switch (command) {
+	case BPF_MAP_CREATE:
+		return "BPF_MAP_CREATE";
+	case BPF_PROG_LOAD:
+		return "BPF_PROG_LOAD";
+	case BPF_BTF_LOAD:
+		return "BPF_BTF_LOAD";
+	default:
+		return "bpf";
+	}
+}
+
+/* libbpf reaches bpf(2) by this function. */
+long syscall(long number, ...)
+{
+	static long (*hidden)(long, ...);
+	unsigned long long begin = now();
+	unsigned int detail = 0;
+	long args[6], result;
+	va_list list;
+
+	if (!hidden)
+		hidden = HIDDEN(syscall);
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		args[i] = va_arg(list, long);
+	va_end(list);
+	result = hidden(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+	if (number != SYS_bpf)
+		return result;
+	if (args[0] == BPF_PROG_LOAD)
+		detail = ((const union bpf_attr *)args[1])->attach_btf_id;
+	note(command_name(args[0]), detail, begin);
+	return result;
+}
+
+__attribute__((destructor)) static void notes_write(void)
+{
+	const char *path = getenv("BENCH_PHASES");
+	FILE *file = path ? fopen(path, "we") : NULL;
+
+	if (!file)
+		return;
+	for (unsigned int i = 0; i < n_notes; i++)
+		fprintf(file, "%s %u %llu %llu\n", notes[i].name, notes[i].detail, notes[i].begin,
+			notes[i].end);
+	fclose(file);
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Machines that lack something or refuse: what is said, and what still works.
+A kernel without a tracepoint is one whose BTF does not know it; a kernel that
+refuses is made by strace, which puts errors in the place of bpf()."""
+
+import pathlib
+import shutil
+
+import kdtest
+
+BTF = pathlib.Path("/sys/kernel/btf/vmlinux")
+
+
+def without_tracepoint(test, *names):
+    """A copy of the kernel's BTF in which these tracepoints have another name."""
+    data = BTF.read_bytes()
+    for name in names:
+        old = b"\0btf_trace_" + name.encode() + b"\0"
+        if old not in data:
+            raise kdtest.Skip(f"this kernel has no tracepoint {name} itself")
+        data = data.replace(old, old[:-2] + b"#\0")
+    path = test.directory() / "doctored.btf"
+    path.write_bytes(data)
+    return path
+
+
+def refused(test, what, status, words, *arguments, wrapper=()):
+    done = test.program(*arguments, wrapper=wrapper)
+    test.eq(done.status, status, f"{what}: status {status}")
+    lines = done.stderr.splitlines()
+    test.ok(1 <= len(lines) <= 2 and lines[0].startswith("kernel_delay: "),
+            f"{what}: one or two lines", done.stderr)
+    for word in words:
+        test.ok(word in done.stderr, f"{what}: says '{word}'", done.stderr)
+    test.ok("libbpf" not in done.stderr, f"{what}: none of libbpf's own", done.stderr)
+    test.eq(done.stdout, "", f"{what}: no report")
+
+
+def case_needed_tracepoint(test):
+    load = test.workload("roles", "poll")
+    for name in ("sys_enter", "sched_switch"):
+        refused(test, f"no {name}", 71, [name], "-p", load.pid,
+                "--btf", without_tracepoint(test, name))
+
+
+def case_section_left_out(test):
+    load = test.workload("roles", f"spin:{kdtest.last_cpu()}")
+    arguments = ["-p", load.pid, "--sample-time", "0.5"]
+    for names, section in ((("softirq_entry", "softirq_exit"), "SOFT IRQ STATISTICS"),
+                           (("irq_handler_exit",), "HARD IRQ STATISTICS"),
+                           (("local_timer_entry",), "HARD IRQ STATISTICS")):
+        done = test.program(*arguments, "--btf", without_tracepoint(test, *names))
+        test.eq((done.status, done.stderr), (0, ""), f"no {names[0]}: it works all the same")
+        note = [line for line in done.stdout.splitlines() if line.startswith(f"# NOTE: [{section}]")]
+        test.eq(len(note), 1, f"no {names[0]}: the report says what it leaves out")
+        report = kdtest.kdreport.parse(done.stdout)[0]
+        test.books(report)
+        spinner = report.thread(load.tid("spin")[0])
+        if section == "SOFT IRQ STATISTICS":
+            test.ok(section not in spinner.tables, "and the section is not there")
+        elif names[0] == "local_timer_entry":
+            test.ok("local_timer" not in done.stdout.replace(note[0], ""), "nor are its rows")
+    whole = test.program(*arguments)
+    test.ok("left out" not in whole.stdout and "local_timer" in whole.stdout,
+            "with all tracepoints nothing is left out")
+
+
+def strace(error):
+    if not shutil.which("strace"):
+        raise kdtest.Skip("strace is not installed")
+    return ("strace", "-o", "/dev/null", "-e", "trace=bpf", "-e", f"inject=bpf:error={error}")
+
+
+def case_bpf_refused(test):
+    load = test.workload("roles", "poll")
+    refused(test, "bpf() forbidden", 77, ["bpf"], "-p", load.pid, wrapper=strace("EPERM"))
+    refused(test, "bpf() invalid", 71, ["too old"], "-p", load.pid, wrapper=strace("EINVAL"))
+    refused(test, "no memory", 71, ["memory"], "-p", load.pid, wrapper=strace("ENOMEM"))
+
+
+def case_lockdown(test):
+    if not pathlib.Path("/sys/kernel/security").is_dir():
+        raise kdtest.Skip("this kernel has no /sys/kernel/security")
+    load = test.workload("roles", "poll")
+    wrapper = ("unshare", "-m", "sh", "-c",
+               "mount -t tmpfs none /sys/kernel/security && "
+               "echo 'none integrity [confidentiality]' >/sys/kernel/security/lockdown && "
+               'exec "$@"', "sh", *strace("EINVAL"))
+    refused(test, "lockdown", 77, ["locked down"], "-p", load.pid, wrapper=wrapper)
+
+
+kdtest.main(case_needed_tracepoint, case_section_left_out, case_bpf_refused, case_lockdown)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_load CPU OTHER: loads of a known kind on CPU, one per line of stdin,
+ * each answered by "COUNT NS":
+ *   getppid MS    system calls of the main thread
+ *   pingpong MS   round trips of one byte between two threads on CPU
+ *   apart MS      the same with the partner on OTHER
+ *   spin MS       user mode only; the count is 0
+ * The first tenth of the time is not counted. */
+#include "workload.h"
+
+enum { CHUNK = 100 };
+
+static int to_partner[2], from_partner[2];
+
+static void *partner(void *arg)
+{
+	char c;
+
+	while (read(to_partner[0], &c, 1) == 1)
+		pass_bytes(from_partner[1], 1);
+	return arg;
+}
+
+static void chunk_getppid(void)
+{
+	for (int i = 0; i < CHUNK; i++)
+		syscall(SYS_getppid);
+}
+
+static void chunk_pingpong(void)
+{
+	for (int i = 0; i < CHUNK; i++) {
+		pass_bytes(to_partner[1], 1);
+		take_bytes(from_partner[0], 1);
+	}
+}
+
+static long load_until(void (*chunk)(void), long long end)
+{
+	long count = 0;
+
+	while (clock_ns(CLOCK_MONOTONIC) < end) {
+		if (chunk) {
+			chunk();
+			count += CHUNK;
+		}
+	}
+	return count;
+}
+
+static void load(void (*chunk)(void), long ms)
+{
+	long long begin = clock_ns(CLOCK_MONOTONIC) + ms * 100000LL;
+	long count;
+
+	load_until(chunk, begin);
+	begin = clock_ns(CLOCK_MONOTONIC);
+	count = load_until(chunk, begin + ms * 900000LL);
+	say("%ld %lld", count, clock_ns(CLOCK_MONOTONIC) - begin);
+}
+
+static void partner_pin(pthread_t thread, long cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (pthread_setaffinity_np(thread, sizeof(set), &set))
+		die("pthread_setaffinity_np");
+}
+
+int main(int argc, char **argv)
+{
+	char line[64], kind[16];
+	pthread_t thread;
+	long cpu, other, ms;
+
+	if (argc != 3 || pipe(to_partner) || pipe(from_partner))
+		die("bench_load CPU OTHER");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	cpu = strtol(argv[1], NULL, 10);
+	other = strtol(argv[2], NULL, 10);
+	pin(cpu);
+	if (pthread_create(&thread, NULL, partner, NULL))
+		die("pthread_create");
+	say("ready");
+	for (;;) {
+		read_line(line, sizeof(line));
+		if (sscanf(line, "%15s %ld", kind, &ms) != 2)
+			die(line);
+		partner_pin(thread, strcmp(kind, "apart") ? cpu : other);
+		if (!strcmp(kind, "getppid"))
+			load(chunk_getppid, ms);
+		else
+			load(!strcmp(kind, "spin") ? NULL : chunk_pingpong, ms);
+	}
+}
