@@ -196,6 +196,24 @@ $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
 	$(say) CC $@
 	$(Q)$(CC) $(C_FLAGS) $(DEPENDENCIES) -pthread $< -o $@ $(LDFLAGS)
 
+# What the benchmark measures with.
+bench-programs: $(addprefix $(BUILD)/bench/,floor names phases.so render)
+
+$(GEN)/%.bpf.o: tests/bench/%.bpf.c $(BUILD)/flags
+	$(say) BPF $@
+	$(Q)$(CLANG) $(BPF_FLAGS) $(DEPENDENCIES) -c $< -o $@
+
+$(BUILD)/bench/floor: | $(GEN)/floor.skel.h
+$(BUILD)/bench/%: tests/bench/%.c $(BUILD)/pure.a $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< $(BUILD)/pure.a -o $@ -pie $(LDFLAGS) $(PACKAGE_LIBS)
+
+$(BUILD)/bench/%.so: tests/bench/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(C_FLAGS) $(DEPENDENCIES) -fPIC -shared $< -o $@ $(LDFLAGS)
+
 
 # After `sudo make`, what was built belongs to the owner of the tree.
 disown = $(if $(SUDO_UID),@chown -R --reference=. $(BUILD))
@@ -215,9 +233,10 @@ check:
 
 bench:
 	@tests/deps build bench
-	@$(MAKE) all workloads
+	@$(MAKE) all workloads bench-programs
 	$(disown)
 	@tests/bench/run
+	$(disown)
 
 demo:
 	@tests/deps build
@@ -279,7 +298,7 @@ help:
 	@:
 
 FORCE:
-.PHONY: all unit workloads check check-unit lint bench demo deps format install uninstall clean \
+.PHONY: all unit workloads check check-unit lint bench bench-programs demo deps format install uninstall clean \
 	help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -16,9 +16,7 @@ static __always_inline struct target target_current(void)
 	if (likely(pid_tgid >> 32 != kd_tgid))
 		return target;
 	entry = tid_entry((u32)pid_tgid);
-	if (!entry)
-		return target;
-	if (unlikely(*entry == KD_SLOT_FREE)) {
+	if (unlikely(!entry || *entry == KD_SLOT_FREE)) {
 		if (READ_ONCE(kd_word))
 			loss_count(KD_LOSS_UNTRACKED);
 		return target;

@@ -45,8 +45,11 @@ static int capture_failed(int error)
 static int drain(void *context)
 {
 	struct run *run = context;
+	int error = collector_drain(run->collector);
 
-	return collector_drain(run->collector);
+	if (error)
+		capture_failed(error);
+	return error;
 }
 
 static uint64_t deadline_after(uint64_t start, uint64_t duration)
@@ -56,10 +59,11 @@ static uint64_t deadline_after(uint64_t start, uint64_t duration)
 
 /* Prints a line such as "# Start sampling" for an edge of the window, with the
  * wall clock's time of that edge. */
-static int mark(const char *what, uint64_t edge, struct timespec *when)
+static int mark(const char *what, uint64_t edge)
 {
-	*when = clock_wall_at(edge);
-	if (report_text_mark(stdout, what, when))
+	struct timespec when = clock_wall_at(edge);
+
+	if (report_text_mark(stdout, what, &when))
 		return output_failed();
 	return 0;
 }
@@ -76,7 +80,6 @@ static int sample_print(struct run *run, struct sample *sample)
 /* Takes one sample and prints it. *event says how its window ended. */
 static int sample_take(struct run *run, enum loop_event *event)
 {
-	struct timespec wall_start, wall_stop;
 	struct sample sample = { 0 };
 	uint64_t start, end;
 	int status, error;
@@ -86,12 +89,12 @@ static int sample_take(struct run *run, enum loop_event *event)
 		return capture_failed(error);
 	collector_reset(run->collector);
 	start = session_window_open(run->session);
-	status = mark("Start sampling", start, &wall_start);
+	status = mark("Start sampling", start);
 	if (status)
 		return status;
 	*event = loop_wait(run->loop, deadline_after(start, run->options->sample_time), drain, run);
 	end = session_window_close(run->session);
-	status = mark("Stop sampling", end, &wall_stop);
+	status = mark("Stop sampling", end);
 	if (status)
 		return status;
 	session_settle(run->session);
@@ -101,8 +104,6 @@ static int sample_take(struct run *run, enum loop_event *event)
 	if (error) {
 		status = capture_failed(error);
 	} else {
-		sample.wall_start = wall_start;
-		sample.wall_stop = wall_stop;
 		sample.foreign_calls = run->target.foreign_calls;
 		sample.interrupted = *event == LOOP_SIGNAL;
 		sample.target_exited = *event == LOOP_EXIT;
@@ -130,7 +131,7 @@ static int samples_take(struct run *run)
 			status = sample_take(run, &event);
 	}
 	if (!status && event == LOOP_ERROR)
-		status = capture_failed(-errno);
+		status = EX_OSERR;
 	if (!status && run->lost && options->strict)
 		status = EX_LOSSES;
 	return status;

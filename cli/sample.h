@@ -93,11 +93,10 @@ struct absence {
 
 struct sample {
 	pid_t pid;
-	char process[KD_COMM_LEN];
 	bool foreign_calls; /* 32-bit target: numbers are not this architecture's */
 
 	uint64_t start, end; /* the window */
-	struct timespec wall_start, wall_stop, wall_dump;
+	struct timespec wall_dump; /* when the report was made */
 	bool interrupted;   /* by a signal */
 	bool target_exited; /* and ended the window */
 

@@ -58,13 +58,19 @@ void loop_close(struct loop *loop)
 	free(loop);
 }
 
+static enum loop_event loop_failed(const char *what)
+{
+	log_error("cannot %s: %s", what, strerror(errno));
+	return LOOP_ERROR;
+}
+
 /* From now on the signals do what they do by default. */
 static enum loop_event loop_signalled(struct loop *loop)
 {
 	struct signalfd_siginfo info;
 
 	if (read(loop->fds[0].fd, &info, sizeof(info)) < 0)
-		return LOOP_ERROR;
+		return loop_failed("read a signal");
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	sigprocmask(SIG_UNBLOCK, &loop->signals, NULL);
@@ -84,7 +90,7 @@ enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void
 		timeout = (struct timespec){ 0, (long)until };
 		ready = ppoll(loop->fds, 2, &timeout, NULL);
 		if (ready < 0 && errno != EINTR)
-			loop->event = LOOP_ERROR;
+			loop->event = loop_failed("poll");
 		else if (ready > 0 && loop->fds[0].revents)
 			loop->event = loop_signalled(loop);
 		else if (ready > 0 && loop->fds[1].revents)

@@ -12,7 +12,7 @@ enum loop_event {
 	LOOP_DEADLINE,
 	LOOP_SIGNAL, /* SIGINT or SIGTERM; the next one ends the process at once */
 	LOOP_EXIT,   /* the target has ended */
-	LOOP_ERROR,
+	LOOP_ERROR, /* has been printed */
 };
 
 /* Takes SIGINT and SIGTERM over and watches the process. Returns 0, or after
@@ -23,8 +23,8 @@ int loop_open(struct loop **loop, pid_t pid);
 void loop_close(struct loop *loop);
 
 /* Waits until the deadline (ns of CLOCK_MONOTONIC) or an event, and calls
- * tick(context) every LOOP_TICK_NS meanwhile. tick() returns 0 or a negative
- * errno, which ends the wait with LOOP_ERROR. An event stays: the next call
+ * tick(context) every LOOP_TICK_NS meanwhile. tick() returns 0, or after
+ * printing why a negative errno, which ends the wait with LOOP_ERROR. An event stays: the next call
  * returns it again at once. */
 enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void *), void *context);
 #define LOOP_TICK_NS 20000000ULL

@@ -88,6 +88,23 @@ def case_born_in_the_window(test):
     test.books(report, late={born["tid"] for born in truth["threads"]})
 
 
+def case_more_than_there_is_room_for(test):
+    """A process that grows too far: threads are missing, and counted."""
+    for strict, status in (([], 0), (["--strict"], 1)):
+        load = test.workload("late", "2500")
+        capture = test.capture(load.pid, *strict)
+        truth = load.go(patience=60)
+        report = capture.close(test, want=status)
+        lost = lost_threads(report)
+        test.between(lost, 1, len(truth["threads"]), "some threads found no room")
+        test.eq(len(report.threads) + lost, 1 + len(truth["threads"]), "the others are there")
+        calls = {born["tid"]: born["getppid"] for born in truth["threads"]}
+        wrong = [thread for thread in report.threads
+                 if thread.count("getppid") != calls.get(thread.tid, 0)]
+        test.eq(wrong, [], "each with its own calls")
+        load.end()
+
+
 def case_rename(test):
     """A thread that changes its name is one row under its new one."""
     load = test.workload("names")
@@ -103,4 +120,5 @@ def case_rename(test):
     test.books(report)
 
 
-kdtest.main(case_20000_threads, case_lossless_up_to_the_slots, case_born_in_the_window, case_rename)
+kdtest.main(case_20000_threads, case_lossless_up_to_the_slots, case_born_in_the_window,
+            case_more_than_there_is_room_for, case_rename)

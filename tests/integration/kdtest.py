@@ -170,12 +170,13 @@ class Capture(Child):
         self.line("# Start sampling")
         self.opened = time.monotonic_ns()
 
-    def close(self, test):
+    def close(self, test, want=0):
         """Closes the window and returns the one report of the run."""
         if self.proc.poll() is None:
             self.signal(signal.SIGINT)
         status = self.wait()
-        test.ok(status == 0, "the program ends with status 0", f"status {status}", self.stderr)
+        test.ok(status == want, f"the program ends with status {want}", f"status {status}",
+                self.stderr)
         reports = kdreport.parse(self.stdout)
         if len(reports) != 1:
             raise kdreport.ReportError(f"{len(reports)} reports instead of one")

@@ -20,7 +20,6 @@ static struct sample sample_begin(void)
 {
 	return (struct sample){
 		.pid = 9719,
-		.process = "ovs-vswitchd",
 		.start = 100 * SECOND,
 		.end = 101 * SECOND,
 		.wall_dump = { .tv_sec = 1795218874, .tv_nsec = 981958999 },

@@ -10,11 +10,11 @@ enum { STACK = 64 * 1024 };
 
 /* With -1 and NULL for arguments they all end at once, and change nothing. */
 static const long calls[] = {
-	SYS_getpid, SYS_getppid,   SYS_gettid,	SYS_getuid,    SYS_geteuid,   SYS_getgid,
-	SYS_getegid, SYS_getpgid,  SYS_getsid,	SYS_read,      SYS_write,     SYS_close,
-	SYS_fstat,  SYS_lseek,	   SYS_pread64, SYS_pwrite64,  SYS_readv,     SYS_writev,
-	SYS_dup,    SYS_fcntl,	   SYS_flock,	SYS_fsync,     SYS_fdatasync, SYS_ftruncate,
-	SYS_fchdir, SYS_fchmod,	   SYS_ioctl,	SYS_fallocate, SYS_getdents64, SYS_shutdown,
+	SYS_getpid,  SYS_getppid, SYS_gettid,  SYS_getuid,    SYS_geteuid,    SYS_getgid,
+	SYS_getegid, SYS_getpgid, SYS_getsid,  SYS_read,      SYS_write,      SYS_close,
+	SYS_fstat,   SYS_lseek,   SYS_pread64, SYS_pwrite64,  SYS_readv,      SYS_writev,
+	SYS_dup,     SYS_fcntl,   SYS_flock,   SYS_fsync,     SYS_fdatasync,  SYS_ftruncate,
+	SYS_fchdir,  SYS_fchmod,  SYS_ioctl,   SYS_fallocate, SYS_getdents64, SYS_shutdown,
 };
 _Static_assert(sizeof(calls) / sizeof(*calls) == 30, "as documented");
 

@@ -4,7 +4,8 @@
  * then wait for the end of the process. */
 #include "workload.h"
 
-#define MAX_THREADS 16
+#define MAX_THREADS 4096
+#define STACK_SIZE (64 << 10)
 
 struct late {
 	pthread_t thread;
@@ -29,18 +30,20 @@ static void *live(void *arg)
 
 int main(int argc, char **argv)
 {
-	struct late threads[MAX_THREADS];
+	static struct late threads[MAX_THREADS];
+	pthread_attr_t small;
 	long count = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
 	int done[2];
 
-	if (count > MAX_THREADS || pipe(done))
+	if (count > MAX_THREADS || pipe(done) || pthread_attr_init(&small) ||
+	    pthread_attr_setstacksize(&small, STACK_SIZE))
 		return 2;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	say("ready");
 	wait_for("go");
 	for (int i = 0; i < count; i++) {
 		threads[i] = (struct late){ .index = i, .done = done[1] };
-		if (pthread_create(&threads[i].thread, NULL, live, &threads[i]))
+		if (pthread_create(&threads[i].thread, &small, live, &threads[i]))
 			die("pthread_create");
 	}
 	take_bytes(done[0], (int)count);

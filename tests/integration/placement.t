@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Where the program itself runs: off the CPUs of the target's bound threads."""
+
+import os
+import pathlib
+import re
+
+import kdtest
+
+
+def allowed(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    cpus = set()
+    for part in re.search(r"Cpus_allowed_list:\s+(\S+)", status)[1].split(","):
+        first, _, last = part.partition("-")
+        cpus |= set(range(int(first), int(last or first) + 1))
+    return cpus
+
+
+def case_off_the_bound_cpu(test):
+    everywhere = os.sched_getaffinity(0)
+    if len(everywhere) < 2:
+        raise kdtest.Skip("one CPU only")
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", f"spin:{cpu}")
+    capture = test.capture(load.pid)
+    test.eq(allowed(capture.pid), everywhere - {cpu}, "it leaves the spinner's CPU alone")
+    test.books(capture.close(test))
+
+
+def case_free_threads(test):
+    load = test.workload("roles", "poll")
+    capture = test.capture(load.pid)
+    test.eq(allowed(capture.pid), os.sched_getaffinity(0), "free threads bind it to nothing")
+    capture.close(test)
+
+
+def case_no_cpu_left(test):
+    load = test.workload("roles", *(f"spin:{cpu}" for cpu in sorted(os.sched_getaffinity(0))))
+    done = test.program("-p", load.pid, "--sample-time", "0.2")
+    test.eq(done.status, 0, "bound threads on all CPUs: it works")
+    test.ok("warning" in done.stderr and len(done.stderr.splitlines()) == 1,
+            "and says that it takes their time", done.stderr)
+
+
+kdtest.main(case_off_the_bound_cpu, case_free_threads, case_no_cpu_left)
