@@ -57,24 +57,21 @@ static __always_inline struct kd_cell *record_irq(struct kd_record *record, bool
 __noinline int irq_across(u32 slot, u32 irq, u64 since, u64 t, u64 stolen)
 {
 	bool hard = irq & IRQ_HARD;
+	struct kd_record *record;
+	struct part part;
+	u64 ns;
 
-	for (u32 bank = 0; bank < KD_MAX_BANKS && bank < kd_banks; bank++) {
-		struct kd_window *window = &kd_windows[bank];
-		u64 gen = window->gen;
-		u64 from = since > window->start ? since : window->start;
-		u64 to = t < window->end ? t : window->end;
-		struct kd_record *record;
-
-		if (!gen || from >= to)
+	FOR_EACH_BANK(bank)
+	{
+		if (!window_part(bank, since, t, &part) || part.to - part.from < stolen)
 			continue;
 		record = record_raw(slot, bank);
-		if (!record || to - from < stolen)
+		if (!record)
 			continue;
-		overlay_add(record_overlay(record, hard), gen, irq & IRQ_IN_KERNEL,
-			    to - from - stolen);
-		if (from == since && to == t)
-			cell_add(record_irq(record, hard, irq >> IRQ_PLACE_SHIFT), gen,
-				 t - since - stolen);
+		ns = part.to - part.from - stolen;
+		overlay_add(record_overlay(record, hard), part.gen, irq & IRQ_IN_KERNEL, ns);
+		if (part.from == since && part.to == t)
+			cell_add(record_irq(record, hard, irq >> IRQ_PLACE_SHIFT), part.gen, ns);
 	}
 	return 0;
 }

@@ -187,31 +187,47 @@ static __always_inline void item_add(struct kd_record *record, u32 slot, struct 
 	}
 }
 
-/* Counts an item of [since, t] in every window that it lies in; since == 0: it
- * began before we looked. key_item is key << 8 | item. A system call that
- * crosses an edge is kept as open there. */
+/* What of [since, t] lies in a window. */
+struct part {
+	u64 gen, from, to;
+};
+
+/* Returns false if nothing does. since == 0: it began before we looked. */
+static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part *part)
+{
+	struct kd_window *window = &kd_windows[bank];
+	u64 start = window->start, end = window->end;
+
+	part->gen = window->gen;
+	part->from = since > start ? since : start;
+	part->to = t < end ? t : end;
+	return part->gen && t > start && since < end;
+}
+
+#define FOR_EACH_BANK(bank) for (u32 bank = 0; bank < KD_MAX_BANKS && bank < kd_banks; bank++)
+
+/* Counts an item of [since, t] in every window that it lies in. key_item is
+ * key << 8 | item. A system call that crosses an edge is kept as open there. */
 __noinline int item_across(u32 slot, u64 key_item, u64 since, u64 t)
 {
-	enum item item = key_item & 0xff;
-	u32 key = key_item >> 8;
+	struct kd_open_call open = { .since = since, .until = t, .call = (s32)(key_item >> 8) };
 	struct kd_thread *thread = slot_thread(slot);
+	enum item item = key_item & 0xff;
+	struct kd_record *record;
+	struct part part;
 
 	if (!thread)
 		return 0;
-	for (u32 bank = 0; bank < KD_MAX_BANKS && bank < kd_banks; bank++) {
-		struct kd_window *window = &kd_windows[bank];
-		u64 start = window->start, end = window->end, gen = window->gen;
-		struct kd_open_call open = { .since = since, .until = t, .call = (s32)key };
-		struct kd_record *record;
-
-		if (!gen || t <= start || since >= end)
+	FOR_EACH_BANK(bank)
+	{
+		if (!window_part(bank, since, t, &part))
 			continue;
-		record = record_get(slot, bank, gen);
+		record = record_get(slot, bank, part.gen);
 		if (!record)
 			continue;
-		if (since >= start && t <= end)
-			item_add(record, slot, thread, item, key, gen, t - since);
-		else if (item == ITEM_CALL && since < start)
+		if (part.from == since && part.to == t)
+			item_add(record, slot, thread, item, key_item >> 8, part.gen, t - since);
+		else if (item == ITEM_CALL && part.from != since)
 			record->open_start = open;
 		else if (item == ITEM_CALL)
 			record->open_end = open;
@@ -222,20 +238,18 @@ __noinline int item_across(u32 slot, u64 key_item, u64 since, u64 t)
 /* Books an interval in every window that it touches. */
 __noinline int state_across(u32 slot, u32 state, u64 since, u64 t)
 {
-	for (u32 bank = 0; bank < KD_MAX_BANKS && bank < kd_banks; bank++) {
-		struct kd_window *window = &kd_windows[bank];
-		u64 gen = window->gen;
-		u64 from = since > window->start ? since : window->start;
-		u64 to = t < window->end ? t : window->end;
-		struct kd_record *record;
+	struct kd_record *record;
+	struct part part;
 
-		if (!gen || from >= to)
+	FOR_EACH_BANK(bank)
+	{
+		if (!window_part(bank, since, t, &part))
 			continue;
-		record = record_get(slot, bank, gen);
+		record = record_get(slot, bank, part.gen);
 		if (!record)
 			continue;
-		*record_state(record, state) += to - from;
-		record->upto = to;
+		*record_state(record, state) += part.to - part.from;
+		record->upto = part.to;
 		record->last = state;
 	}
 	return 0;

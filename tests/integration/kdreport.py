@@ -313,14 +313,14 @@ def book_faults(report, cpu=None, late=()):
 def clock_lead(thread):
     """How much more than the time on a CPU the kernel may count as run time.
 
-    The scheduler reads its clock shortly before the switch, and a wakeup that
+    The scheduler reads its clock some 100 ns before the switch, and a wakeup that
     preempts (the idle thread, too) spares that reading: wakeup_preempt() calls
     rq_clock_skip_update(), and for the kernel the run begins with the wakeup."""
     switches = thread.tables.get("THREAD SWITCHES")
     if not switches:
         return 0
     return (min(thread.ns["ready after wakeup"], 50_000 * switches.voluntary) +
-            100 * (switches.voluntary + switches.involuntary))
+            500 * (switches.voluntary + switches.involuntary))
 
 
 def sum_faults(thread):
