@@ -298,7 +298,7 @@ help:
 	@:
 
 FORCE:
-.PHONY: all unit workloads check check-unit lint bench bench-programs demo deps format install uninstall clean \
-	help FORCE
+.PHONY: all unit workloads check check-unit lint bench bench-programs demo deps format install \
+	uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -61,22 +61,32 @@ static __always_inline void seed_reading(struct kd_thread *thread, struct task_s
 	}
 }
 
+/* A slot for a thread that has none. Newborns get theirs from the fork handler;
+ * at the end of a window it is too late. */
+static __always_inline u32 seed_slot(struct task_struct *task)
+{
+	u64 started = task->start_time, t = bpf_ktime_get_ns();
+	u16 *entry = tid_entry(task->pid);
+
+	if (!entry || (started >= kd_attached_at && started + SEED_AGE_NS > t))
+		return KD_SLOT_FREE;
+	if (kd_edge == KD_AT_CLOSE) {
+		if (*entry != KD_SLOT_REFUSED)
+			loss_count(KD_LOSS_THREADS);
+		return KD_SLOT_FREE;
+	}
+	*entry = KD_SLOT_FREE; /* there may be room by now */
+	return slot_take(task, KD_UNSEEN, clock_now());
+}
+
 static __always_inline void seed_visit(struct task_struct *task)
 {
 	struct kd_thread *thread;
-	u64 started, t;
 	u32 slot;
 
 	if (task->tgid != kd_tgid || task->exit_state)
 		return;
-	slot = slot_of(task->pid, (u64)task);
-	if (!slot) {
-		started = task->start_time;
-		t = bpf_ktime_get_ns();
-		if (started >= kd_attached_at && started + SEED_AGE_NS > t)
-			return;
-		slot = slot_take(task, KD_UNSEEN, clock_now());
-	}
+	slot = target_find(task->pid, (u64)task).slot ?: seed_slot(task);
 	thread = slot ? slot_thread(slot) : NULL;
 	if (!thread)
 		return;

@@ -124,12 +124,16 @@ static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 static __always_inline void thread_fork(struct task_struct *child)
 {
 	struct kd_thread *thread;
+	u16 *entry;
 	u64 t;
 	u32 slot;
 
 	if (child->tgid != kd_tgid || child->start_time < READ_ONCE(kd_attached_at))
 		return;
 	t = clock_now();
+	entry = tid_entry(child->pid);
+	if (entry)
+		*entry = KD_SLOT_FREE; /* whatever the last thread of this TID left */
 	slot = slot_take(child, KD_READY_WOKEN, t);
 	thread = slot ? slot_thread(slot) : NULL;
 	if (thread)

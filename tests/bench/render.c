@@ -52,7 +52,7 @@ static void thread_fill(struct thread_row *thread, unsigned int index, size_t ca
 /* Returns the ns it took, 0 if it failed. */
 static unsigned long long render(unsigned int threads, size_t calls, FILE *out)
 {
-	struct sample sample = { .pid = 1000, .process = "process", .end = SECOND };
+	struct sample sample = { .pid = 1000, .end = SECOND };
 	unsigned long long begin, took;
 	int error;
 
