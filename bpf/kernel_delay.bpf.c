@@ -11,7 +11,9 @@
 #include "sched.bpf.h"
 #include "seed.bpf.h"
 
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
+/* The kernel knows no name for "Apache-2.0 or GPL-2.0": to it they are the
+ * latter's. */
+char LICENSE[] SEC("license") = "GPL";
 
 /* System calls: raw tracepoints with BTF, or the classic ones where the kernel
  * lets the former be preempted. */
