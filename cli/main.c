@@ -19,6 +19,8 @@
 #include "sample.h"
 #include "target.h"
 
+#define EXIT_PATIENCE_NS (100 * NSEC_PER_MSEC)
+
 /* What a run needs, in the order of its making. */
 struct run {
 	const struct options *options;
@@ -77,6 +79,19 @@ static int sample_print(struct run *run, struct sample *sample)
 	return 0;
 }
 
+/* The end of a process is told before its last threads have left their CPUs. */
+static int exit_await(struct run *run)
+{
+	uint64_t deadline = clock_monotonic() + EXIT_PATIENCE_NS;
+	int error = drain(run);
+
+	while (!error && !collector_is_empty(run->collector) && clock_monotonic() < deadline) {
+		session_settle(run->session);
+		error = drain(run);
+	}
+	return error;
+}
+
 /* Takes one sample and prints it. *event says how its window ended. */
 static int sample_take(struct run *run, enum loop_event *event)
 {
@@ -93,6 +108,8 @@ static int sample_take(struct run *run, enum loop_event *event)
 	if (status)
 		return status;
 	*event = loop_wait(run->loop, deadline_after(start, run->options->sample_time), drain, run);
+	if (*event == LOOP_EXIT && exit_await(run))
+		*event = LOOP_ERROR;
 	end = session_window_close(run->session);
 	status = mark("Stop sampling", end);
 	if (status)

@@ -400,6 +400,16 @@ int collector_drain(struct collector *collector)
 	return result;
 }
 
+bool collector_is_empty(const struct collector *collector)
+{
+	struct session_view view = session_view(collector->session);
+
+	for (uint32_t slot = 1; slot < view.slots; slot++)
+		if (view.threads[slot].task)
+			return false;
+	return true;
+}
+
 /* Moves all rows, those of living threads and of ended names, into the sample. */
 static int rows_move(struct collector *collector, struct sample *sample)
 {

@@ -3,6 +3,7 @@
 #ifndef COLLECT_H
 #define COLLECT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "../sample.h"
@@ -17,6 +18,9 @@ void collector_free(struct collector *collector);
 /* Accounts threads that have ended, folded by name, and gives their slots back.
  * To be called every few ten milliseconds. Returns 0 or -ENOMEM. */
 int collector_drain(struct collector *collector);
+
+/* True if no thread of the target is left that has not been drained. */
+bool collector_is_empty(const struct collector *collector);
 
 /* Drops what has been drained: a new window begins. */
 void collector_reset(struct collector *collector);

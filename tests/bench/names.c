@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints a line for every BPF program and map there is, for joining with the IDs
  * in /proc/PID/fdinfo:
- *   prog ID BTF-ID NAME   (NAME: its tracepoint if it has one)
- *   map ID 0 NAME */
+ *   prog ID NAME BTF-ID TRACEPOINT   (or what else it is attached to)
+ *   map ID NAME */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static void program_print(const struct btf *btf, __u32 id)
 {
 	struct bpf_prog_info info = { 0 };
 	const struct btf_type *type = NULL;
-	const char *name = info.name;
+	const char *where = "-";
 	__u32 size = sizeof(info);
 	int fd = bpf_prog_get_fd_by_id(id);
 
@@ -25,10 +25,11 @@ static void program_print(const struct btf *btf, __u32 id)
 		if (btf && info.attach_btf_id)
 			type = btf__type_by_id(btf, info.attach_btf_id);
 		if (type)
-			name = btf__name_by_offset(btf, type->name_off);
-		if (!strncmp(name, TRACEPOINT_TYPE, strlen(TRACEPOINT_TYPE)))
-			name += strlen(TRACEPOINT_TYPE);
-		printf("prog %u %u %s\n", id, info.attach_btf_id, name);
+			where = btf__name_by_offset(btf, type->name_off);
+		if (!strncmp(where, TRACEPOINT_TYPE, strlen(TRACEPOINT_TYPE)))
+			where += strlen(TRACEPOINT_TYPE);
+		printf("prog %u %s %u %s\n", id, *info.name ? info.name : "-", info.attach_btf_id,
+		       where);
 	}
 	close(fd);
 }
@@ -42,7 +43,7 @@ static void map_print(__u32 id)
 	if (fd < 0)
 		return;
 	if (!bpf_obj_get_info_by_fd(fd, &info, &size))
-		printf("map %u 0 %s\n", id, info.name);
+		printf("map %u %s\n", id, *info.name ? info.name : "-");
 	close(fd);
 }
 

@@ -11,6 +11,7 @@ STATES = ("running user", "running kernel", "hard irq", "soft irq", "ready after
           "ready after preemption", "blocked interruptible", "blocked uninterruptible", "stopped")
 RUNNING = STATES[:4]
 INDENT = " " * 28
+WAKEUP_TO_SWITCH = 50_000  # ns, see clock_shift()
 
 # Section -> titles of its columns, as they stand in the line below its name.
 # Sections whose first column is NAME have one row per name and maybe a total.
@@ -305,22 +306,26 @@ def book_faults(report, cpu=None, late=()):
         if not thread.silent:
             faults += [f"{thread!r}: {text}" for text in sum_faults(thread) + table_faults(thread)]
         least, most = (cpu or {}).get(thread.tid, (0, life))
-        if not thread.ended and not least - clock_lead(thread) <= thread.running <= most:
+        lacks, exceeds = clock_shift(thread)
+        if not thread.ended and not least - exceeds <= thread.running <= most + lacks:
             say(f"ran {thread.running:,}, by its own clock {least:,.0f} to {most:,.0f}")
     return faults
 
 
-def clock_lead(thread):
-    """How much more than the time on a CPU the kernel may count as run time.
+def clock_shift(thread):
+    """How much the kernel's count of the run time may (lack, exceed) the time on a CPU.
 
-    The scheduler reads its clock some 100 ns before the switch, and a wakeup that
-    preempts (the idle thread, too) spares that reading: wakeup_preempt() calls
-    rq_clock_skip_update(), and for the kernel the run begins with the wakeup."""
+    A wakeup that preempts reads the scheduler's clock and spares the switch that
+    follows the reading: wakeup_preempt() calls rq_clock_skip_update(). So for the
+    kernel the run of the woken begins, and that of the preempted ends, with the
+    wakeup; until the switch an interrupt may have to reach another CPU. In all
+    other cases the clock is read less than 500 ns before the switch."""
     switches = thread.tables.get("THREAD SWITCHES")
     if not switches:
-        return 0
-    return (min(thread.ns["ready after wakeup"], 50_000 * switches.voluntary) +
-            500 * (switches.voluntary + switches.involuntary))
+        return 0, 0
+    near = 500 * (switches.voluntary + switches.involuntary)
+    exceeds = min(thread.ns["ready after wakeup"], WAKEUP_TO_SWITCH * switches.voluntary)
+    return WAKEUP_TO_SWITCH * switches.involuntary + near, exceeds + near
 
 
 def sum_faults(thread):

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From exec to the printed report of a sample of 10 ms, and where the time goes:
+by the times at which the output's lines arrive and, in runs of their own, by a
+preloaded library that notes when the program is in libbpf and in bpf(2)."""
+
+import pathlib
+import statistics
+import tempfile
+import time
+
+from benchlib import BUILD, LONG, QUICK, Load, Missing, fdinfo, kernel_delay, names
+
+ROUNDS = 5 if QUICK else 31
+SAMPLE_MS = 10
+GOAL_MS = 70
+
+PHASES = (
+    "exec, linking, options, finding the target",
+    "opening the BPF object",
+    "finding the tracepoints in the kernel's BTF",
+    "loading: creating maps",
+    "loading: verifying programs",
+    "loading: libbpf (BTF, relocations)",
+    "mapping and filling maps",
+    "attaching",
+    "reading the threads, opening the window",
+    "window beyond its 10 ms",
+    "collecting and printing",
+    "after the report: detaching, ending",
+)
+
+
+def sample_once(pid, **environment):
+    """Seconds of CLOCK_MONOTONIC: exec, start line, stop line, last line, end."""
+    with kernel_delay(pid, "--sample-time", f"{SAMPLE_MS}ms", **environment) as process:
+        start = process.line(b"# Start sampling")[0]
+        stop = process.line(b"# Stop sampling")[0]
+        process.rest()
+        last = process.data_at
+        status = process.proc.wait()
+        end = time.monotonic()
+    if status:
+        raise Missing(f"kernel_delay ended with status {status}")
+    return process.began, start, stop, last, end
+
+
+def read_notes(path):
+    """{function or command: [(BTF ID, begin, end)]} in seconds."""
+    notes = {}
+    for line in path.read_text().splitlines():
+        name, detail, begin, end = line.split()
+        notes.setdefault(name, []).append((int(detail), int(begin) / 1e9, int(end) / 1e9))
+    return notes
+
+
+def duration(intervals, begin=0.0, end=float("inf")):
+    """Of those inside."""
+    return sum(b - a for _, a, b in intervals if a >= begin and b <= end)
+
+
+def phases_of(stamps, notes):
+    """Seconds of each of PHASES, and {BTF ID: seconds} of loading each program."""
+    began, start, stop, last, end = stamps
+    (_, opening, opened), = notes["bpf_object__open_skeleton"]
+    (_, loading, loaded), = notes["bpf_object__load_skeleton"]
+    attaching = notes["bpf_program__attach"][0][1]
+    iterating = notes["bpf_program__attach_iter"][0][1]
+    targets = notes["bpf_program__set_attach_target"]
+    maps = duration(notes["BPF_MAP_CREATE"], loading, loaded)
+    verifier = duration(notes["BPF_PROG_LOAD"], loading, loaded)
+    values = (opening - began, opened - opening, duration(targets), maps, verifier,
+              loaded - loading - maps - verifier, attaching - loaded, iterating - attaching,
+              start - iterating, stop - start - SAMPLE_MS / 1000, last - stop, end - last)
+    return values, {number: b - a for number, a, b in notes["BPF_PROG_LOAD"] if number}
+
+
+def print_programs(table, load, loads):
+    """Verified instructions and load time of each program."""
+    table.section(f"{'BPF programs':<50}{'LOAD ms':>12}{'VERIFIED':>12}")
+    with kernel_delay(load.pid, "--sample-time", LONG) as process:
+        process.line(b"# Start sampling")
+        name_of = names()
+        programs = {tuple(name_of["prog", number][1:]): int(fields.get("verified_insns", 0))
+                    for number, fields in fdinfo(process.pid, "prog").items()}
+    for (btf_id, tracepoint), verified in sorted(programs.items(), key=lambda item: item[0][1]):
+        ms = statistics.median(each.get(int(btf_id), 0) for each in loads) * 1000
+        table.say(f"  {tracepoint:<48}{ms:>12.2f}{verified:>12,}  instructions")
+    table.say(f"  {'sum':<48}{'':>12}{sum(programs.values()):>12,}  instructions")
+
+
+def measure(table):
+    table.section(f"exec to the printed report, less its {SAMPLE_MS} ms")
+    plain, noted = [], []
+    with Load() as load, tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "notes")
+        sample_once(load.pid)  # reads the files into memory
+        for _ in range(ROUNDS):
+            plain.append(sample_once(load.pid))
+            stamps = sample_once(load.pid, LD_PRELOAD=str(BUILD / "bench" / "phases.so"),
+                                 BENCH_PHASES=str(path))
+            noted.append((stamps, *phases_of(stamps, read_notes(path))))
+        table.row("until the report is printed",
+                  [(stamps[3] - stamps[0]) * 1000 - SAMPLE_MS for stamps in plain], "ms", 1,
+                  GOAL_MS)
+        table.row("until the process has ended",
+                  [(stamps[4] - stamps[0]) * 1000 - SAMPLE_MS for stamps in plain], "ms")
+        table.say("  where it goes, in runs that note the time of each phase")
+        for index, name in enumerate(PHASES):
+            table.row(f"  {name}", [values[index] * 1000 for _, values, _ in noted], "ms")
+        table.row("  all of it until the report is printed",
+                  [(stamps[3] - stamps[0]) * 1000 - SAMPLE_MS for stamps, _, _ in noted], "ms")
+        print_programs(table, load, [loads for _, _, loads in noted])
