@@ -95,6 +95,7 @@ static int exit_await(struct run *run)
 /* Takes one sample and prints it. *event says how its window ended. */
 static int sample_take(struct run *run, enum loop_event *event)
 {
+	unsigned int threads = target_threads(run->target.pid), hidden;
 	struct sample sample = { 0 };
 	uint64_t start, end;
 	int status, error;
@@ -102,6 +103,7 @@ static int sample_take(struct run *run, enum loop_event *event)
 	error = session_visit(run->session, KD_AT_OPEN);
 	if (error)
 		return capture_failed(error);
+	hidden = collector_hidden(run->collector, threads);
 	collector_reset(run->collector);
 	start = session_window_open(run->session);
 	status = mark("Start sampling", start);
@@ -121,6 +123,7 @@ static int sample_take(struct run *run, enum loop_event *event)
 	if (error) {
 		status = capture_failed(error);
 	} else {
+		sample.hidden = hidden;
 		sample.foreign_calls = run->target.foreign_calls;
 		sample.interrupted = *event == LOOP_SIGNAL;
 		sample.target_exited = *event == LOOP_EXIT;

@@ -272,7 +272,7 @@ static int read_option(int key, const char *text, struct options *options)
 	case 'V':
 		print_version();
 	}
-	return EX_SOFTWARE; /* an option of the table that is not above */
+	return EX_USAGE; /* an option of the table that is not above */
 }
 
 /* An optional value may also be the next argument, if that begins with a digit. */

@@ -37,7 +37,7 @@ static int three_way(uint64_t a, uint64_t b)
 
 uint64_t sample_lost(const struct sample *sample)
 {
-	uint64_t lost = add(sample->skipped_runs, sample->torn);
+	uint64_t lost = add(add(sample->skipped_runs, sample->torn), sample->hidden);
 
 	for (size_t i = 0; i < KD_LOSSES; i++)
 		lost = add(lost, sample->losses[i]);

@@ -88,23 +88,24 @@ struct thread_row {
 /* A section of which this kernel does not allow all. */
 struct absence {
 	const char *section; /* as in the report: "HARD IRQ STATISTICS" */
-	const char *what; /* "is left out: ..." */
+	const char *what;    /* "is left out: ..." */
 };
 
 struct sample {
 	pid_t pid;
 	bool foreign_calls; /* 32-bit target: numbers are not this architecture's */
 
-	uint64_t start, end; /* the window */
+	uint64_t start, end;       /* the window */
 	struct timespec wall_dump; /* when the report was made */
-	bool interrupted;   /* by a signal */
-	bool target_exited; /* and ended the window */
+	bool interrupted;          /* by a signal */
+	bool target_exited;        /* and ended the window */
 
 	struct thread_row *threads; /* sorted by name, then TID */
 	size_t n_threads;
 
 	uint64_t losses[KD_LOSSES];
 	uint64_t skipped_runs; /* of BPF programs, by the kernel */
+	uint64_t hidden;       /* threads that /proc knows and tracing does not show */
 	uint64_t resynced;     /* switches found by their effects, as none was reported */
 	uint64_t torn;         /* threads whose record could not be read consistently */
 

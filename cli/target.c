@@ -167,6 +167,13 @@ static bool program_is_foreign(pid_t pid)
 	return ident[EI_CLASS] != (sizeof(long) == 8 ? ELFCLASS64 : ELFCLASS32);
 }
 
+unsigned int target_threads(pid_t pid)
+{
+	struct process process;
+
+	return process_read(pid, &process) && process.state != 'Z' ? process.threads : 0;
+}
+
 int target_find(struct target *target, pid_t pid, const char *comm)
 {
 	struct process process;

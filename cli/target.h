@@ -18,4 +18,7 @@ struct target {
  * cannot be traced), EX_NOINPUT (several; they are listed). */
 int target_find(struct target *target, pid_t pid, const char *comm);
 
+/* The number of threads of a process now; 0 if it is gone. */
+unsigned int target_threads(pid_t pid);
+
 #endif

@@ -30,7 +30,8 @@ static int btf_check(const char *file)
 	struct btf *btf = btf__parse(file, NULL);
 
 	if (!btf) {
-		log_error("--btf %s: no BTF: %s", file, strerror(errno));
+		log_error("--btf %s: %s", file,
+			  errno < __LIBBPF_ERRNO__START ? strerror(errno) : "this is no BTF");
 		log_hint("give a copy of " BTF_FILE " or a vmlinux with a .BTF section, of the "
 			 "kernel that is running");
 		return EX_OSFILE;

@@ -400,14 +400,28 @@ int collector_drain(struct collector *collector)
 	return result;
 }
 
-bool collector_is_empty(const struct collector *collector)
+static unsigned int slots_used(const struct collector *collector)
 {
 	struct session_view view = session_view(collector->session);
+	unsigned int used = 0;
 
 	for (uint32_t slot = 1; slot < view.slots; slot++)
-		if (view.threads[slot].task)
-			return false;
-	return true;
+		used += view.threads[slot].task != 0;
+	return used;
+}
+
+bool collector_is_empty(const struct collector *collector)
+{
+	return slots_used(collector) == 0;
+}
+
+unsigned int collector_hidden(const struct collector *collector, unsigned int threads)
+{
+	struct session_view view = session_view(collector->session);
+	unsigned int used = slots_used(collector);
+
+	/* With all slots taken the others were refused one, and counted. */
+	return threads > used && used < view.slots - 1 ? threads - used : 0;
 }
 
 /* Moves all rows, those of living threads and of ended names, into the sample. */

@@ -22,6 +22,10 @@ int collector_drain(struct collector *collector);
 /* True if no thread of the target is left that has not been drained. */
 bool collector_is_empty(const struct collector *collector);
 
+/* How many of the given number of threads, which /proc counted a moment ago, have
+ * no slot and have not been counted as lost for want of one. */
+unsigned int collector_hidden(const struct collector *collector, unsigned int threads);
+
 /* Drops what has been drained: a new window begins. */
 void collector_reset(struct collector *collector);
 

@@ -12,7 +12,7 @@ enum loop_event {
 	LOOP_DEADLINE,
 	LOOP_SIGNAL, /* SIGINT or SIGTERM; the next one ends the process at once */
 	LOOP_EXIT,   /* the target has ended */
-	LOOP_ERROR, /* has been printed */
+	LOOP_ERROR,  /* has been printed */
 };
 
 /* Takes SIGINT and SIGTERM over and watches the process. Returns 0, or after

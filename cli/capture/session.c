@@ -159,7 +159,7 @@ static int session_size(struct session *session, const struct session_config *co
 		bpf_map__set_max_entries(skel->maps.kd_records, session->slots * session->banks);
 	if (error)
 		log_error("cannot size the BPF maps: %s", strerror(-error));
-	return error ? EX_SOFTWARE : 0;
+	return error ? EX_OSERR : 0;
 }
 
 /* In this mode no program may read the kernel's memory. */
@@ -186,8 +186,9 @@ static int load_failed(int error)
 	switch (-error) {
 	case EPERM:
 		log_error("the kernel refused to load the BPF programs: %s", strerror(-error));
-		log_hint("a container, a security module or seccomp may forbid bpf(): run it on the "
-			 "host");
+		log_hint(
+			"a container, a security module or seccomp may forbid bpf(): run it on the "
+			"host");
 		return EX_NOPERM;
 	case ENOMEM:
 		log_error("no memory for the BPF maps");
@@ -301,7 +302,7 @@ static int session_start(struct session *session, const struct session_config *c
 	session->skel = kernel_delay__open();
 	if (!session->skel) {
 		log_error("cannot open the BPF object: %s", strerror(errno));
-		return EX_SOFTWARE;
+		return EX_OSERR;
 	}
 	status = programs_select(session);
 	if (!status)

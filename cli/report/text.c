@@ -41,6 +41,12 @@ static const struct warning skipped = {
 	"be too small; stop other tracing tools and take another sample.",
 };
 
+static const struct warning hidden = {
+	"thread is",
+	"threads are",
+	"missing (this kernel hides them from tracing).",
+};
+
 static const struct warning torn = {
 	"thread was",
 	"threads were",
@@ -73,6 +79,7 @@ static void footer(struct columns *columns, const struct sample *sample)
 
 	for (size_t i = 0; i < KD_LOSSES; i++)
 		warning_line(columns, &losses[i], sample->losses[i]);
+	warning_line(columns, &hidden, sample->hidden);
 	warning_line(columns, &skipped, sample->skipped_runs);
 	warning_line(columns, &torn, sample->torn);
 
@@ -80,8 +87,8 @@ static void footer(struct columns *columns, const struct sample *sample)
 		columns_add(columns, "# NOTE: ");
 		columns_ns(columns, sample->resynced, 0);
 		columns_add(columns, sample->resynced == 1 ? " switch was" : " switches were");
-		columns_add(columns, " not reported by the kernel; their times come from its count "
-				     "of the run time.\n");
+		columns_add(columns, " not reported by the kernel, which hides some of its tasks; "
+				     "the times are from its count of the run time.\n");
 	}
 	for (size_t i = 0; i < sample->n_absent; i++) {
 		columns_add(columns, "# NOTE: [");

@@ -239,7 +239,8 @@ class Table:
         """One figure in all its rounds; the goal is the most that its median may be.
         The name stands for it in the last line."""
         middle = statistics.median(values)
-        numbers = "".join(f"{value:>12,.{digits}f}"
+        # Plus 0.0, so that nothing is printed as -0.
+        numbers = "".join(f"{round(value, digits) + 0.0:>12,.{digits}f}"
                           for value in (middle, min(values), max(values)))
         verdict = ""
         if goal is not None:

@@ -5,6 +5,7 @@ A kernel without a tracepoint is one whose BTF does not know it; a kernel that
 refuses is made by strace, which puts errors in the place of bpf()."""
 
 import pathlib
+import re
 import shutil
 
 import kdtest
@@ -90,4 +91,18 @@ def case_lockdown(test):
     refused(test, "lockdown", 77, ["locked down"], "-p", load.pid, wrapper=wrapper)
 
 
-kdtest.main(case_needed_tracepoint, case_section_left_out, case_bpf_refused, case_lockdown)
+def case_hidden_threads(test):
+    """Some machines hide their own agents from tracing, if not from /proc."""
+    done = test.program("-p", 1, "--sample-time", "0.1", "--strict")
+    there = int(kdtest.status_field(1, "Threads"))
+    shown = sum(thread.members for thread in kdtest.kdreport.parse(done.stdout)[0].threads)
+    if done.status == 0:
+        test.ok(shown >= there, "no thread of process 1 is missing", there, shown)
+        raise kdtest.Skip("nothing is hidden on this machine")
+    test.eq(done.status, 1, "a thread that tracing does not show is a loss")
+    test.ok(re.search(r"^# WARNING: \d+ threads? (is|are) missing \(this kernel hides", done.stdout,
+                      re.M), "and the report says so", done.stdout[-300:])
+
+
+kdtest.main(case_needed_tracepoint, case_section_left_out, case_bpf_refused, case_lockdown,
+            case_hidden_threads)

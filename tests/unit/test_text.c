@@ -353,13 +353,14 @@ static void test_footer(void)
 	sample.skipped_runs = 1000000;
 	sample.torn = 2;
 	sample.resynced = 3;
+	sample.hidden = 4;
 	is_golden(&sample, "losses");
 
 	sample = sample_begin();
 	sample.target_exited = true;
 	for (size_t i = 0; i < KD_LOSSES; i++)
 		sample.losses[i] = 1;
-	sample.skipped_runs = sample.torn = sample.resynced = 1;
+	sample.skipped_runs = sample.torn = sample.resynced = sample.hidden = 1;
 	is_golden(&sample, "losses_of_one");
 }
 
