@@ -91,8 +91,7 @@ static __always_inline void call_enter(u32 call)
 		thread->call = call;
 		thread->call_since = t;
 	}
-	thread->since = t;
-	thread->state = KD_KERNEL;
+	thread_enter(thread, KD_KERNEL, t);
 }
 
 static __always_inline void call_exit(s32 result)
@@ -116,8 +115,7 @@ static __always_inline void call_exit(s32 result)
 	state_book(event, KD_KERNEL);
 	call = thread->call;
 	thread->call = KD_CALL_NONE;
-	thread->since = t;
-	thread->state = KD_USER;
+	thread_enter(thread, KD_USER, t);
 	if (call < 0)
 		return;
 	if (unlikely(result == -ERESTART_RESTARTBLOCK)) {

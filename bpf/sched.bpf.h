@@ -37,8 +37,7 @@ static __always_inline void thread_wake(struct task_struct *task)
 	state_book(event, state);
 	if (unlikely(state == KD_STOPPED))
 		item_across(event.slot, ITEM_STOPPED, event.thread->since, event.t);
-	event.thread->since = event.t;
-	event.thread->state = KD_READY_WOKEN;
+	thread_enter(event.thread, KD_READY_WOKEN, event.t);
 }
 
 static __always_inline void switch_in(struct event event)
@@ -53,8 +52,7 @@ static __always_inline void switch_in(struct event event)
 	thread->cpu = cpu;
 	thread->on_cpu = 1;
 	thread->run_since = event.t;
-	thread->since = event.t;
-	thread->state = thread->call == KD_CALL_NONE ? KD_USER : KD_KERNEL;
+	thread_enter(thread, thread->call == KD_CALL_NONE ? KD_USER : KD_KERNEL, event.t);
 }
 
 /* The thread is running at t although its last event says otherwise: a switch
@@ -105,16 +103,15 @@ static __always_inline void switch_out(struct event event, struct task_struct *t
 	thread->exec_out = task->se.sum_exec_runtime;
 	thread->run_ns += event.t - thread->run_since;
 	thread->on_cpu = 0;
-	thread->since = event.t;
 	if (runnable) {
-		thread->state = KD_READY_PREEMPTED;
+		thread_enter(thread, KD_READY_PREEMPTED, event.t);
 	} else if (unlikely(task_state & TASK_DEAD)) {
 		if (thread->restart_call != KD_CALL_NONE)
 			restart_drop(thread, event.slot);
 		thread_end(thread, task, event.t);
-		thread->state = KD_DEAD;
+		thread_enter(thread, KD_DEAD, event.t);
 	} else {
-		thread->state = state_of_sleep(task_state);
+		thread_enter(thread, state_of_sleep(task_state), event.t);
 	}
 }
 

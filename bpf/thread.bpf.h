@@ -189,6 +189,15 @@ static __always_inline void thread_exec(struct task_struct *task, u32 old_tid)
 		thread->tid = task->pid;
 }
 
+/* The state goes last: a waker on another CPU (sched_waking holds no run queue's
+ * lock) that sees a thread asleep sees all that led to it. */
+static __always_inline void thread_enter(struct kd_thread *thread, u32 state, u64 t)
+{
+	thread->since = t;
+	barrier();
+	WRITE_ONCE(thread->state, state);
+}
+
 /* The thread's state; adopts the iterator's seed at the first event. */
 static __always_inline u32 thread_state(struct kd_thread *thread)
 {
