@@ -12,6 +12,7 @@ STATES = ("running user", "running kernel", "hard irq", "soft irq", "ready after
 RUNNING = STATES[:4]
 INDENT = " " * 28
 WAKEUP_TO_SWITCH = 50_000  # ns, see clock_shift()
+UNREPORTED_SWITCH = 100_000  # ns, see Report.unreported
 
 # Section -> titles of its columns, as they stand in the line below its name.
 # Sections whose first column is NAME have one row per name and maybe a total.
@@ -97,6 +98,13 @@ class Report:
         """Length of the window in ns, by the wall clock of its edges."""
         length = self.stamps["Stop sampling"] - self.stamps["Start sampling"]
         return round(length.total_seconds() * 1e6) * 1000
+
+    @property
+    def unreported(self):
+        """How many switches were found by their effects only, to some 10 us."""
+        found = re.search(r"# NOTE: ([\d,]+) switch(es)? (was|were) not reported",
+                          "\n".join(self.notices))
+        return int(found[1].replace(",", "")) if found else 0
 
     @property
     def warnings(self):
@@ -307,7 +315,9 @@ def book_faults(report, cpu=None, late=()):
             faults += [f"{thread!r}: {text}" for text in sum_faults(thread) + table_faults(thread)]
         least, most = (cpu or {}).get(thread.tid, (0, life))
         lacks, exceeds = clock_shift(thread)
-        if not thread.ended and not least - exceeds <= thread.running <= most + lacks:
+        unsure = UNREPORTED_SWITCH * report.unreported
+        if not thread.ended and not (least - exceeds - unsure <= thread.running <=
+                                     most + lacks + unsure):
             say(f"ran {thread.running:,}, by its own clock {least:,.0f} to {most:,.0f}")
     return faults
 
