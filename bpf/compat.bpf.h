@@ -69,8 +69,27 @@ static __always_inline struct rq *task_rq(struct task_struct *task)
 	return BPF_CORE_READ(task, se.cfs_rq, rq);
 }
 
+/* What a system call or interrupt in user mode left at the top of the thread's
+ * kernel stack, as bpf_task_pt_regs() tells since 5.15 (dd6e10fbd9fb). */
+static __always_inline s32 task_call_before_5_15(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	const u64 thread_size = 16384;
+	u64 top = (u64)BPF_CORE_READ(task, stack) + thread_size;
+	struct pt_regs *regs = (void *)(top - bpf_core_type_size(struct pt_regs));
+	s32 call;
+
+	if (!BPF_CORE_READ(regs, ip))
+		return KD_CALL_UNKNOWN;
+	call = (s32)BPF_CORE_READ(regs, orig_ax);
+	return call < 0 ? KD_CALL_NONE : call;
+#else
+	return KD_CALL_UNKNOWN;
+#endif
+}
+
 /* Number of the system call that a thread which is not running is in, or a
- * KD_CALL_*. bpf_task_pt_regs() came with 5.15 (dd6e10fbd9fb). */
+ * KD_CALL_*. */
 static __always_inline s32 task_call(struct task_struct *task)
 {
 	struct pt_regs *regs;
@@ -79,7 +98,7 @@ static __always_inline s32 task_call(struct task_struct *task)
 	if (task->flags & PF_IO_WORKER) /* never was in user mode */
 		return KD_CALL_UNKNOWN;
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return KD_CALL_UNKNOWN;
+		return task_call_before_5_15(task);
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 #if defined(__TARGET_ARCH_x86)
 	if (!regs->ip)

@@ -11,7 +11,7 @@
  * its CPU's clock is fresh. */
 static __always_inline void exec_clock_read(void)
 {
-	struct rq *rq = task_rq(current_task());
+	struct rq *rq = task_rq((struct task_struct *)bpf_get_current_task());
 	u64 skew;
 
 	if (!rq)

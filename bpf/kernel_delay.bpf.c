@@ -29,6 +29,18 @@ SEC("?tp_btf/sys_exit") int BPF_PROG(kd_sys_exit, struct pt_regs *regs, long ret
 	return 0;
 }
 
+SEC("?tp/raw_syscalls/sys_enter") int kd_sys_enter_classic(struct trace_event_raw_sys_enter *ctx)
+{
+	call_enter(ctx->id);
+	return 0;
+}
+
+SEC("?tp/raw_syscalls/sys_exit") int kd_sys_exit_classic(struct trace_event_raw_sys_exit *ctx)
+{
+	call_exit(ctx->ret);
+	return 0;
+}
+
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(kd_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -111,6 +123,13 @@ VECTOR(call_function, KD_VECTOR_CALL_FUNCTION)
 VECTOR(call_function_single, KD_VECTOR_CALL_FUNCTION_SINGLE)
 VECTOR(irq_work, KD_VECTOR_IRQ_WORK)
 VECTOR(thermal_apic, KD_VECTOR_THERMAL)
+
+/* Never loaded: libbpf looks kernel functions up for it, see
+ * kernel_has_function(). */
+SEC("?fentry") int BPF_PROG(kd_function_probe)
+{
+	return 0;
+}
 
 SEC("?iter/task") int kd_task_iter(struct bpf_iter__task *ctx)
 {

@@ -76,6 +76,7 @@ struct thread_info {
 struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
+	void *stack;
 	u32 flags;
 	u32 on_cpu;
 	u32 on_rq;
@@ -93,6 +94,14 @@ struct task_struct___before_5_14 {
 
 struct sched_entity___delayed {
 	u8 sched_delayed;
+};
+
+struct trace_event_raw_sys_enter {
+	unsigned long id;
+};
+
+struct trace_event_raw_sys_exit {
+	unsigned long ret;
 };
 
 struct irqaction {

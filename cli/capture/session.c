@@ -16,17 +16,18 @@
 #include "../exit_status.h"
 #include "../log.h"
 #include "../syscall_names.h"
-#include "btf.h"
+#include "kernelfs.h"
+#include "session_programs.h"
 #include "kernel_delay.skel.h"
 
 /* How far ahead an edge is announced, see bpf/window.bpf.h. */
 #define EDGE_LEAD_NS (30 * NSEC_PER_USEC)
 /* After an edge, until programs that began before it have surely ended. */
 #define SETTLE_NS (100 * NSEC_PER_USEC)
-#define MAX_ABSENCES 4
 
 struct session {
 	struct kernel_delay *skel;
+	struct programs programs;
 	struct bpf_link *iter;
 	struct kd_thread *threads;
 	struct kd_record *records;
@@ -34,77 +35,12 @@ struct session {
 	uint64_t epoch;
 	uint32_t slots, banks, bank;
 	uint64_t losses[KD_LOSSES], skipped, resynced; /* already told */
-	struct absence absences[MAX_ABSENCES];         /* no two alike */
-	size_t n_absences;
 };
 
 static int print_debug(enum libbpf_print_level level, const char *format, va_list args)
 {
 	(void)level;
 	log_debug_text(format, args);
-	return 0;
-}
-
-/* What the report lacks without a tracepoint, by how its name begins. NULL: the
- * tool is nothing without it. Other interrupts are not on every machine. */
-static const struct {
-	const char *prefix, *section, *without;
-} uses[] = {
-	{ "sys_", NULL, NULL },
-	{ "sched_", NULL, NULL },
-	{ "softirq_", "SOFT IRQ STATISTICS", "is left out: this kernel lacks its tracepoints" },
-	{ "irq_handler_", "HARD IRQ STATISTICS",
-	  "leaves out interrupt lines: this kernel lacks their tracepoints" },
-#if defined(__x86_64__) || defined(__i386__)
-	{ "local_timer_", "HARD IRQ STATISTICS",
-	  "leaves out the local timer: this kernel lacks its tracepoints" },
-#endif
-};
-#define N_USES (sizeof(uses) / sizeof(*uses))
-
-/* Notes that a tracepoint is missing. Returns false if nothing works without. */
-static bool tracepoint_spare(struct session *session, const char *tracepoint)
-{
-	size_t use = 0;
-
-	while (use < N_USES && strncmp(tracepoint, uses[use].prefix, strlen(uses[use].prefix)))
-		use++;
-	if (use == N_USES)
-		return true;
-	if (!uses[use].section)
-		return false;
-	for (size_t i = 0; i < session->n_absences; i++)
-		if (session->absences[i].what == uses[use].without)
-			return true;
-	session->absences[session->n_absences++] = (struct absence){ uses[use].section,
-								     uses[use].without };
-	return true;
-}
-
-static const char *program_tracepoint(const struct bpf_program *program)
-{
-	return strchr(bpf_program__section_name(program), '/') + 1;
-}
-
-/* Switches on the programs whose tracepoints this kernel has. Setting the target
- * looks it up in the kernel's BTF, which libbpf keeps for loading. */
-static int programs_select(struct session *session)
-{
-	struct bpf_program *program;
-
-	bpf_object__for_each_program (program, session->skel->obj) {
-		const char *tracepoint = program_tracepoint(program);
-
-		if (program == session->skel->progs.kd_task_iter ||
-		    !bpf_program__set_attach_target(program, 0, tracepoint)) {
-			bpf_program__set_autoload(program, true);
-		} else if (!tracepoint_spare(session, tracepoint)) {
-			log_error("this kernel has no tracepoint %s", tracepoint);
-			log_hint("it is needed: use a kernel of 5.10 or later built with "
-				 "CONFIG_FTRACE_SYSCALLS=y and CONFIG_DEBUG_INFO_BTF=y");
-			return EX_OSERR;
-		}
-	}
 	return 0;
 }
 
@@ -235,29 +171,13 @@ static int session_map(struct session *session)
 	return 0;
 }
 
-/* Attaches what was loaded. A section whose tracepoint refuses is left out. */
+/* From now on forks are the fork handler's. */
 static int session_attach(struct session *session)
 {
-	struct bpf_object_skeleton *skeleton = session->skel->skeleton;
+	int status = programs_attach(&session->programs);
 
-	for (int i = 0; i < skeleton->prog_cnt; i++) {
-		struct bpf_program *program = *skeleton->progs[i].prog;
-		const char *tracepoint = program_tracepoint(program);
-
-		if (!bpf_program__autoload(program) || program == session->skel->progs.kd_task_iter)
-			continue;
-		*skeleton->progs[i].link = bpf_program__attach(program);
-		if (*skeleton->progs[i].link)
-			continue;
-		if (!tracepoint_spare(session, tracepoint)) {
-			log_error("cannot attach to tracepoint %s: %s", tracepoint,
-				  strerror(errno));
-			log_hint("does lockdown, a security module or a container forbid it?");
-			return errno == EPERM || errno == EACCES ? EX_NOPERM : EX_OSERR;
-		}
-	}
 	session->skel->data->kd_attached_at = clock_monotonic();
-	return 0;
+	return status;
 }
 
 /* The iterator visits only the target where the kernel can filter (6.1). */
@@ -304,7 +224,8 @@ static int session_start(struct session *session, const struct session_config *c
 		log_error("cannot open the BPF object: %s", strerror(errno));
 		return EX_OSERR;
 	}
-	status = programs_select(session);
+	session->programs.skel = session->skel;
+	status = programs_select(&session->programs);
 	if (!status)
 		status = session_size(session, config);
 	if (status)
@@ -485,21 +406,9 @@ void session_irq_name(struct session *session, uint64_t key, char name[KD_IRQ_NA
 	name[KD_IRQ_NAME_LEN - 1] = '\0';
 }
 
-static uint64_t program_skipped(struct bpf_program *program)
-{
-	struct bpf_prog_info info = {};
-	__u32 size = sizeof(info);
-	int fd = bpf_program__fd(program);
-
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
-		return 0;
-	return info.recursion_misses;
-}
-
 uint64_t session_losses(struct session *session, uint64_t losses[KD_LOSSES])
 {
-	struct bpf_program *program;
-	uint64_t skipped = 0, before = session->skipped;
+	uint64_t before = session->skipped;
 
 	for (int i = 0; i < KD_LOSSES; i++) {
 		uint64_t now = __atomic_load_n(&session->skel->bss->kd_losses[i], __ATOMIC_RELAXED);
@@ -507,10 +416,8 @@ uint64_t session_losses(struct session *session, uint64_t losses[KD_LOSSES])
 		losses[i] = now - session->losses[i];
 		session->losses[i] = now;
 	}
-	bpf_object__for_each_program (program, session->skel->obj)
-		skipped += program_skipped(program);
-	session->skipped = skipped;
-	return skipped - before;
+	session->skipped = programs_skipped(&session->programs);
+	return session->skipped - before;
 }
 
 uint64_t session_resynced(struct session *session)
@@ -523,6 +430,6 @@ uint64_t session_resynced(struct session *session)
 
 const struct absence *session_absences(const struct session *session, size_t *count)
 {
-	*count = session->n_absences;
-	return session->absences;
+	*count = session->programs.n_absences;
+	return session->programs.absences;
 }

@@ -32,7 +32,7 @@ RULES = (
     (r"cli/[^/]*", (SHARED, SMALL, r"cli/(options|preflight|target|placement)\.h")),
     (r"probes/.*", (SMALL,)),
 )
-LIBBPF_USERS = re.compile(r"bpf/.*|cli/capture/(session[^/]*|btf)\.c|probes/attach\.c")
+LIBBPF_USERS = re.compile(r"bpf/.*|cli/capture/(session[^/]*|kernelfs)\.c|probes/attach\.c")
 
 
 def resolve(path, name):
