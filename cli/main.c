@@ -100,11 +100,11 @@ static int sample_take(struct run *run, enum loop_event *event)
 	uint64_t start, end;
 	int status, error;
 
+	collector_reset(run->collector);
 	error = session_visit(run->session, KD_AT_OPEN);
 	if (error)
 		return capture_failed(error);
 	hidden = collector_hidden(run->collector, threads);
-	collector_reset(run->collector);
 	start = session_window_open(run->session);
 	status = mark("Start sampling", start);
 	if (status)

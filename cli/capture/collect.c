@@ -62,7 +62,7 @@ static void rows_clear(struct collector *collector)
 	       session_view(collector->session).slots * sizeof(*collector->row_of));
 }
 
-void collector_reset(struct collector *collector)
+static void ended_clear(struct collector *collector)
 {
 	tdestroy(collector->ended, row_free);
 	collector->ended = NULL;
@@ -70,11 +70,20 @@ void collector_reset(struct collector *collector)
 	collector->torn = 0;
 }
 
+void collector_reset(struct collector *collector)
+{
+	uint64_t before[KD_LOSSES];
+
+	ended_clear(collector);
+	session_losses(collector->session, before);
+	session_resynced(collector->session);
+}
+
 void collector_free(struct collector *collector)
 {
 	if (!collector)
 		return;
-	collector_reset(collector);
+	ended_clear(collector);
 	rows_clear(collector);
 	free(collector->rows);
 	free(collector->row_of);
@@ -472,7 +481,7 @@ int collector_finish(struct collector *collector, struct sample *sample)
 	sample->absent = session_absences(collector->session, &sample->n_absent);
 	if (!result)
 		result = sample_finish(sample);
-	collector_reset(collector);
+	ended_clear(collector);
 	session_window_release(collector->session);
 	return result;
 }

@@ -26,7 +26,7 @@ bool collector_is_empty(const struct collector *collector);
  * no slot and have not been counted as lost for want of one. */
 unsigned int collector_hidden(const struct collector *collector, unsigned int threads);
 
-/* Drops what has been drained: a new window begins. */
+/* Forgets ended threads and losses: a new sample begins. */
 void collector_reset(struct collector *collector);
 
 /* Reads the closed window into *sample, of which only the wall clock's times and
