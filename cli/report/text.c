@@ -87,7 +87,7 @@ static void footer(struct columns *columns, const struct sample *sample)
 		columns_add(columns, "# NOTE: ");
 		columns_ns(columns, sample->resynced, 0);
 		columns_add(columns, sample->resynced == 1 ? " switch was" : " switches were");
-		columns_add(columns, " not reported by the kernel, which hides some of its tasks; "
+		columns_add(columns, " not reported by the kernel, which hides some threads; "
 				     "the times are from its count of the run time.\n");
 	}
 	for (size_t i = 0; i < sample->n_absent; i++) {
