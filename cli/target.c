@@ -20,7 +20,7 @@
 /* What /proc/PID/status and /proc/PID/stat say of a process. */
 struct process {
 	char comm[64];
-	pid_t tgid, parent, tracer;
+	pid_t tgid;
 	unsigned int threads;
 	char state;
 	bool kernel;
@@ -28,7 +28,6 @@ struct process {
 
 struct matches {
 	pid_t pids[MAX_LISTED];
-	pid_t parents[MAX_LISTED];
 	size_t n; /* may exceed what is listed */
 };
 
@@ -72,7 +71,6 @@ static bool process_read(pid_t pid, struct process *process)
 	if (!end || sscanf(end + 1, " %c %*d %*d %*d %*d %*d %u", &process->state, &flags) != 2)
 		return false;
 	process->tgid = (pid_t)status_number(status, "\nTgid:");
-	process->parent = (pid_t)status_number(status, "\nPPid:");
 	process->threads = (unsigned int)status_number(status, "\nThreads:");
 	process->kernel = flags & PF_KTHREAD;
 	return true;
@@ -91,33 +89,13 @@ static struct matches processes_named(const char *comm)
 		if (!isdigit((unsigned char)*entry->d_name) || !process_read(pid, &process) ||
 		    strcmp(process.comm, comm) || process.state == 'Z')
 			continue;
-		if (matches.n < MAX_LISTED) {
+		if (matches.n < MAX_LISTED)
 			matches.pids[matches.n] = pid;
-			matches.parents[matches.n] = process.parent;
-		}
 		matches.n++;
 	}
 	if (proc)
 		closedir(proc);
 	return matches;
-}
-
-/* A daemon started with --monitor has a parent of the same name, which does
- * nothing but watch it: Open vSwitch's says so in its command line. */
-static void matches_drop_monitor(struct matches *matches)
-{
-	char command[256];
-
-	for (size_t i = 0; i < matches->n && matches->n == 2; i++) {
-		size_t other = 1 - i;
-
-		if (matches->parents[other] != matches->pids[i] ||
-		    proc_read(matches->pids[i], "cmdline", command, sizeof(command)) <= 0 ||
-		    !strstr(command, "monitoring pid"))
-			continue;
-		matches->pids[0] = matches->pids[other];
-		matches->n = 1;
-	}
 }
 
 static int matches_several(const struct matches *matches, const char *comm)
@@ -143,7 +121,6 @@ static int pid_by_name(pid_t *pid, const char *comm)
 	for (size_t i = 0; i < n; i++) {
 		struct matches matches = processes_named(names[i]);
 
-		matches_drop_monitor(&matches);
 		if (matches.n > 1)
 			return matches_several(&matches, names[i]);
 		*pid = matches.pids[0];

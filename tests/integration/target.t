@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Which process is looked at when none is named."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import kdtest
+
+DEFAULTS = ("ovs-vswitchd", "vpp_main", "vpp")
+
+
+def alone():
+    for name in DEFAULTS:
+        if kdtest.processes_named(name):
+            raise kdtest.Skip(f"a {name} runs on this machine")
+
+
+def start(test, name):
+    """A process of that name: a process is named after its file."""
+    path = test.directory() / name
+    shutil.copy(kdtest.WORKLOADS / "roles", path)
+    return test.workload(str(path), "poll")
+
+
+def case_each_default_name(test):
+    alone()
+    for name in DEFAULTS:
+        load = start(test, name)
+        done = test.program("--sample-time", "0.1")
+        test.eq(done.status, 0, f"{name} is found")
+        report = kdtest.kdreport.parse(done.stdout)[0]
+        test.eq({thread.tid for thread in report.threads}, set(kdtest.threads_of(load.pid)),
+                "and is what the report is about")
+        load.end()
+
+
+def case_vswitchd_comes_first(test):
+    alone()
+    vpp, switch = start(test, "vpp_main"), start(test, "ovs-vswitchd")
+    report = kdtest.kdreport.parse(test.program("--sample-time", "0.1").stdout)[0]
+    test.eq({thread.tid for thread in report.threads}, set(kdtest.threads_of(switch.pid)),
+            "ovs-vswitchd, not vpp_main")
+    switch.end()
+    vpp.end()
+
+
+def case_several(test):
+    alone()
+    loads = [start(test, "ovs-vswitchd") for _ in range(3)]
+    done = test.program("--sample-time", "0.1")
+    test.eq((done.status, done.stdout), (66, ""), "three of them: status 66")
+    test.ok(all(str(load.pid) in done.stderr for load in loads) and
+            len(done.stderr.splitlines()) == 2, "and a list", done.stderr)
+    for load in loads:
+        load.end()
+
+
+def case_monitor(test):
+    """`ovs-vswitchd --monitor` has a parent that only watches it: not meant."""
+    alone()
+    if not shutil.which("ovs-vswitchd"):
+        raise kdtest.Skip("ovs-vswitchd is not installed")
+    directory = test.directory()
+    environment = {"OVS_RUNDIR": str(directory), "PATH": os.environ["PATH"]}
+    database, socket, pidfile = directory / "db", directory / "db.sock", directory / "v.pid"
+    subprocess.run(["ovsdb-tool", "create", database,
+                    "/usr/share/openvswitch/vswitch.ovsschema"], check=True)
+    test.child(["ovsdb-server", database, f"--remote=punix:{socket}", "-vconsole:off",
+                f"--unixctl={directory}/db.ctl"], env=environment)
+    kdtest.wait_until(socket.exists)
+    parent = test.child(["ovs-vswitchd", f"unix:{socket}", "--disable-system", "--monitor",
+                         "-vconsole:off", f"--pidfile={pidfile}", f"--unixctl={directory}/v.ctl"],
+                        env=environment)
+    kdtest.wait_until(lambda: pidfile.exists() and pidfile.read_text())
+    child = int(pidfile.read_text())
+    try:
+        test.ok(child != parent.pid, "a process and its monitor")
+        done = test.program("--sample-time", "0.2")
+        test.eq(done.status, 0, "are no reason to ask which is meant")
+        report = kdtest.kdreport.parse(done.stdout)[0]
+        test.eq({thread.tid for thread in report.threads}, set(kdtest.threads_of(child)),
+                "it is the one that works")
+    finally:
+        os.kill(child, signal.SIGTERM)
+        parent.wait()
+
+
+kdtest.main(case_each_default_name, case_vswitchd_comes_first, case_several, case_monitor)
