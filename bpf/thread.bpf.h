@@ -140,8 +140,7 @@ static __always_inline void thread_fork(struct task_struct *child)
 		thread->born = t;
 }
 
-/* By direct loads, as lockdown may forbid bpf_probe_read_kernel(); each costs
- * the verifier a walk through the type. */
+/* In two words: the verifier walks through the type for each load. */
 static __always_inline void thread_read_comm(struct kd_thread *thread, struct task_struct *task)
 {
 	((u64 *)thread->comm)[0] = ((u64 *)task->comm)[0];

@@ -4,9 +4,13 @@
 A kernel without a tracepoint is one whose BTF does not know it; a kernel that
 refuses is made by strace, which puts errors in the place of bpf()."""
 
+import json
+import os
 import pathlib
 import re
 import shutil
+import signal
+import subprocess
 
 import kdtest
 
@@ -23,6 +27,21 @@ def without_tracepoint(test, *names):
         data = data.replace(old, old[:-2] + b"#\0")
     path = test.directory() / "doctored.btf"
     path.write_bytes(data)
+    return path
+
+
+def with_function(test, name):
+    """A copy of the kernel's BTF in which another function has this name."""
+    dump = subprocess.run(["bpftool", "btf", "dump", "file", str(BTF)], capture_output=True,
+                          text=True, check=True).stdout
+    if f"FUNC '{name}'" in dump:
+        return BTF
+    other = re.search(rf"FUNC '(\w{{{len(name)}}})'", dump)
+    if not other:
+        raise kdtest.Skip(f"no function to be renamed to {name}")
+    path = test.directory() / "doctored.btf"
+    path.write_bytes(BTF.read_bytes().replace(b"\0" + other[1].encode() + b"\0",
+                                              b"\0" + name.encode() + b"\0"))
     return path
 
 
@@ -67,6 +86,42 @@ def case_section_left_out(test):
             "with all tracepoints nothing is left out")
 
 
+def call_programs():
+    """Names and types of the loaded programs for system calls."""
+    shown = json.loads(subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True,
+                                      text=True, check=True).stdout)
+    return {(program["name"], program["type"]) for program in shown
+            if program.get("name", "").startswith("kd_sys_")}
+
+
+def case_classic_tracepoints(test):
+    """A kernel whose raw tracepoints of system calls can be preempted."""
+    path = "/usr/sbin:/sbin:" + os.environ["PATH"]
+    if not shutil.which("bpftool", path=path):
+        raise kdtest.Skip("bpftool is not installed")
+    os.environ["PATH"] = path
+    btf = with_function(test, "trace_call_bpf_faultable")
+    no_tracefs = ("unshare", "-m", "sh", "-c",
+                  "umount -l /sys/kernel/tracing /sys/kernel/debug 2>/dev/null; "
+                  "! test -d /sys/kernel/tracing/events || exit 99; "
+                  'exec "$@"', "sh")
+    for what, wrapper in (("as it is", ()), ("tracefs not mounted", no_tracefs)):
+        load = test.workload("roles", "calls:5000:3:1000")
+        child = test.child([*wrapper, kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60",
+                            "--btf", btf])
+        child.line("# Start sampling", patience=60)
+        test.eq(call_programs(), {("kd_sys_enter_cl", "tracepoint"),
+                                  ("kd_sys_exit_cla", "tracepoint")},
+                f"{what}: the classic tracepoints are attached")
+        truth = load.go()["threads"][0]
+        child.signal(signal.SIGINT)
+        test.eq(child.wait(), 0, f"{what}: it works")
+        thread = kdtest.kdreport.parse(child.stdout)[0].thread(truth["tid"])
+        test.eq((thread.count("getppid"), thread.count("clock_nanosleep")),
+                (truth["getppid"], truth["sleeps"]), f"{what}: the counts are exact")
+        load.end()
+
+
 def strace(error):
     if not shutil.which("strace"):
         raise kdtest.Skip("strace is not installed")
@@ -104,5 +159,5 @@ def case_hidden_threads(test):
                       re.M), "and the report says so", done.stdout[-300:])
 
 
-kdtest.main(case_needed_tracepoint, case_section_left_out, case_bpf_refused, case_lockdown,
-            case_hidden_threads)
+kdtest.main(case_needed_tracepoint, case_section_left_out, case_classic_tracepoints,
+            case_bpf_refused, case_lockdown, case_hidden_threads)
