@@ -90,7 +90,7 @@ def call_programs():
     """Names and types of the loaded programs for system calls."""
     shown = json.loads(subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True,
                                       text=True, check=True).stdout)
-    return {(program["name"], program["type"]) for program in shown
+    return {(program["name"][:15], program["type"]) for program in shown
             if program.get("name", "").startswith("kd_sys_")}
 
 
