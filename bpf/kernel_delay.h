@@ -166,6 +166,8 @@ struct kd_thread {
 	__u64 restart_at;
 	__s32 restart_call; /* KD_CALL_NONE: none */
 	__u32 on_cpu;
+	__u32 ready_state; /* in which it waited for its present run */
+	__u32 pad;
 	__u64 task; /* address of its task_struct: its identity */
 	__u32 tid;
 	__u32 cpu;

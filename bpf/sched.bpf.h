@@ -51,6 +51,7 @@ static __always_inline void switch_in(struct event event)
 	item_book(event, ITEM_CPU, cpu << 1 | (cpu != thread->cpu), event.t);
 	thread->cpu = cpu;
 	thread->on_cpu = 1;
+	thread->ready_state = state;
 	thread->run_since = event.t;
 	thread_enter(thread, thread->call == KD_CALL_NONE ? KD_USER : KD_KERNEL, event.t);
 }
@@ -87,6 +88,27 @@ static __noinline void restart_drop(struct kd_thread *thread, u32 slot)
 		    thread->restart_at);
 }
 
+/* The scheduler's clock may have begun the run before the switch: a wakeup that
+ * preempts (the idle thread, too) reads that clock and spares the switch the
+ * reading (rq_clock_skip_update() in wakeup_preempt()). That part of the wait is
+ * CPU time to the kernel, and so it is to us. Returns how much it was. */
+static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
+{
+	struct kd_thread *thread = event.thread;
+	u64 *waited, lead, ran = event.t - thread->run_since;
+
+	if (exec_ns - thread->exec_out <= ran || !event.record || thread->run_since < event.edge)
+		return 0;
+	lead = exec_ns - thread->exec_out - ran;
+	waited = record_state(event.record, thread->ready_state);
+	if (lead > *waited)
+		lead = *waited;
+	*waited -= lead;
+	*record_state(event.record,
+		      thread->ready_state == KD_READY_WOKEN ? KD_KERNEL : KD_USER) += lead;
+	return lead;
+}
+
 static __always_inline void switch_out(struct event event, struct task_struct *task, bool preempt,
 				       u32 task_state)
 {
@@ -100,8 +122,9 @@ static __always_inline void switch_out(struct event event, struct task_struct *t
 	item_book(event, ITEM_RUN, 0, thread->run_since);
 	/* As the kernel counts nivcsw and nvcsw (__schedule()). */
 	item_book(event, runnable ? ITEM_INVOLUNTARY : ITEM_VOLUNTARY, 0, event.t);
+	thread->run_ns += event.t - thread->run_since +
+			  switch_lead(event, task->se.sum_exec_runtime);
 	thread->exec_out = task->se.sum_exec_runtime;
-	thread->run_ns += event.t - thread->run_since;
 	thread->on_cpu = 0;
 	if (runnable) {
 		thread_enter(thread, KD_READY_PREEMPTED, event.t);

@@ -323,19 +323,19 @@ def book_faults(report, cpu=None, late=()):
 
 
 def clock_shift(thread):
-    """How much the kernel's count of the run time may (lack, exceed) the time on a CPU.
+    """How much the kernel's count of the run time may (lack, exceed) the ledger's.
 
     A wakeup that preempts reads the scheduler's clock and spares the switch that
     follows the reading: wakeup_preempt() calls rq_clock_skip_update(). So for the
-    kernel the run of the woken begins, and that of the preempted ends, with the
-    wakeup; until the switch an interrupt may have to reach another CPU. In all
-    other cases the clock is read less than 500 ns before the switch."""
+    kernel the run of the preempted ends with the wakeup; until the switch an
+    interrupt may have to reach another CPU. The run of the woken begins then,
+    which the ledger follows. In all other cases the clock is read less than
+    500 ns before the switch."""
     switches = thread.tables.get("THREAD SWITCHES")
     if not switches:
         return 0, 0
     near = 500 * (switches.voluntary + switches.involuntary)
-    exceeds = min(thread.ns["ready after wakeup"], WAKEUP_TO_SWITCH * switches.voluntary)
-    return WAKEUP_TO_SWITCH * switches.involuntary + near, exceeds + near
+    return WAKEUP_TO_SWITCH * switches.involuntary + near, near
 
 
 def sum_faults(thread):
@@ -361,7 +361,10 @@ def sum_faults(thread):
 def table_faults(thread):
     """The classic tables count what began and ended inside: never more than the ledger."""
     faults = []
+    # The table has the waits up to the switch, the ledger up to the scheduler's clock.
     ready = thread.ns["ready after wakeup"] + thread.ns["ready after preemption"]
+    if "THREAD SWITCHES" in thread.tables:
+        ready += WAKEUP_TO_SWITCH * thread.tables["THREAD SWITCHES"].voluntary
     most = {"THREAD RUN STATISTICS": thread.running, "THREAD READY STATISTICS": ready,
             "THREAD STOPPED STATISTICS": thread.ns["stopped"]}
     for section, ledger in most.items():
