@@ -361,16 +361,17 @@ def sum_faults(thread):
 def table_faults(thread):
     """The classic tables count what began and ended inside: never more than the ledger."""
     faults = []
-    # The table has the waits up to the switch, the ledger up to the scheduler's clock.
-    ready = thread.ns["ready after wakeup"] + thread.ns["ready after preemption"]
-    if "THREAD SWITCHES" in thread.tables:
-        ready += WAKEUP_TO_SWITCH * thread.tables["THREAD SWITCHES"].voluntary
-    most = {"THREAD RUN STATISTICS": thread.running, "THREAD READY STATISTICS": ready,
-            "THREAD STOPPED STATISTICS": thread.ns["stopped"]}
-    for section, ledger in most.items():
-        row = thread.tables.get(section)
-        if row and row.total > ledger * 1.001 + 10_000:
-            faults.append(f"{section}: {row.total:,} is more than the ledger's {ledger:,}")
+    total = {section: thread.tables[section].total if section in thread.tables else 0
+             for section in ("THREAD RUN STATISTICS", "THREAD READY STATISTICS",
+                             "THREAD STOPPED STATISTICS")}
+    run, ready, stopped = total.values()
+    waited = thread.ns["ready after wakeup"] + thread.ns["ready after preemption"]
+    # A wait is in its table up to the switch, in the ledger up to the scheduler's clock.
+    for what, table, ledger in (("RUN", run, thread.running),
+                                ("RUN and READY", run + ready, thread.running + waited),
+                                ("STOPPED", stopped, thread.ns["stopped"])):
+        if table > ledger * 1.001 + 10_000:
+            faults.append(f"{what}: {table:,} is more than the ledger's {ledger:,}")
     if sum(row.total for row in thread.calls.values()) > thread.life * 1.001:
         faults.append("longer in system calls than it lived")
     for rows in (thread.calls, thread.hardirqs, thread.softirqs):
