@@ -14,6 +14,9 @@ GETUIDS, GETPPIDS = 40, 20000
 def run(test, who):
     """One window around the exec; returns the report, the truths and the TIDs before."""
     load = test.workload("execer", who, GETUIDS, GETPPIDS)
+    # Until all but the leader have taken their own names.
+    kdtest.wait_until(lambda: [kdtest.thread_name(load.pid, tid)
+                               for tid in kdtest.threads_of(load.pid)].count("execer") == 1)
     before = {tid: kdtest.thread_name(load.pid, tid) for tid in kdtest.threads_of(load.pid)}
     capture = test.capture(load.pid)
     load.send("go")

@@ -76,6 +76,8 @@ def case_monitor(test):
                         env=environment)
     kdtest.wait_until(lambda: pidfile.exists() and pidfile.read_text())
     child = int(pidfile.read_text())
+    # The parent takes the name of a monitor when the child has started.
+    kdtest.wait_until(lambda: kdtest.processes_named("ovs-vswitchd") == [child])
     try:
         test.ok(child != parent.pid, "a process and its monitor")
         done = test.program("--sample-time", "0.2")
