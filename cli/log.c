@@ -53,17 +53,6 @@ void log_set_debug(bool on)
 	debugging = on;
 }
 
-void log_debug(const char *fmt, ...)
-{
-	va_list args;
-
-	if (!debugging)
-		return;
-	va_start(args, fmt);
-	print_line("kernel_delay: debug: ", fmt, args);
-	va_end(args);
-}
-
 void log_debug_text(const char *fmt, va_list args)
 {
 	if (debugging)

@@ -20,9 +20,6 @@ __attribute__((format(printf, 1, 2))) void log_warn(const char *fmt, ...);
 /* Switches debugging messages on or off; they are off at first. */
 void log_set_debug(bool on);
 
-/* With debugging on "kernel_delay: debug: <text>", else nothing. */
-__attribute__((format(printf, 1, 2))) void log_debug(const char *fmt, ...);
-
 /* With debugging on the text as it is, which may be several lines and needs its
  * own line feeds: for what libraries and the kernel's verifier say. */
 __attribute__((format(printf, 1, 0))) void log_debug_text(const char *fmt, va_list args);
