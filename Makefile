@@ -42,9 +42,10 @@ endif
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(filter x86_64 aarch64,$(MACHINE))))
 
-PACKAGES := libbpf libelf
+PACKAGES := libbpf libelf liblzma
 PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
+PURE_LIBS := $(shell $(PKG_CONFIG) --libs liblzma 2>/dev/null)
 
 comma := ,
 command = $(if $(1),$(shell command -v $(firstword $(1)) 2>/dev/null))
@@ -52,7 +53,7 @@ package = $(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo yes)
 # need: $(1) is empty if there is no $(2)
 need = $(if $(1),,$(eval MISSING := $(if $(MISSING),$(MISSING)$(comma) )$(2)))
 
-BUILD_NOTHING := bench check clean demo deps format help uninstall
+BUILD_NOTHING := bench check check-vm clean demo deps format help uninstall
 ifneq ($(filter-out $(BUILD_NOTHING),$(or $(MAKECMDGOALS),all)),)
 $(call need,$(call command,$(CC)),C compiler ($(CC)))
 $(call need,$(call command,$(CLANG)),clang ($(CLANG)))
@@ -60,6 +61,7 @@ $(call need,$(call command,$(BPFTOOL)),bpftool)
 $(call need,$(call command,$(PKG_CONFIG)),pkg-config ($(PKG_CONFIG)))
 $(call need,$(call package,libbpf >= 1.1),libbpf >= 1.1)
 $(call need,$(call package,libelf),libelf)
+$(call need,$(call package,liblzma),liblzma)
 ifdef MISSING
 $(error cannot build without $(strip $(MISSING)): run `make deps`, which installs what is needed)
 endif
@@ -119,14 +121,14 @@ $(GEN):
 
 # --- The program ---
 
-CLI := $(wildcard cli/*.c cli/*/*.c)
+CLI := $(wildcard cli/*.c cli/*/*.c probes/*.c)
 LIBBPF_USERS := $(shell grep -lE '<bpf/|\.skel\.h"' $(CLI) /dev/null)
 
 $(BUILD)/kernel_delay: $(CLI:%.c=$(BUILD)/%.o)
 	$(say) LINK $@
 	$(Q)$(CC) $(LINK_FLAGS) $^ -o $@ $(PACKAGE_LIBS)
 
-$(BUILD)/cli/%.o: cli/%.c $(BUILD)/flags
+$(CLI:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(Q)$(CC) $(CLI_FLAGS) $(DEPENDENCIES) -c $< -o $@
@@ -166,18 +168,18 @@ UNIT := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT:%=$(BUILD)/%) $(UNIT:%=$(BUILD)/asan/%)
 WORKLOADS := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c))
 
-unit: $(UNIT_PROGRAMS)
+unit: $(UNIT_PROGRAMS) $(BUILD)/unit/elf_list
 workloads: $(WORKLOADS)
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/pure.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) TEST $@
-	$(Q)$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< $(BUILD)/pure.a -o $@ -pie $(LDFLAGS)
+	$(Q)$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< $(BUILD)/pure.a -o $@ -pie $(LDFLAGS) $(PURE_LIBS)
 
 $(BUILD)/asan/unit/%: tests/unit/%.c $(BUILD)/asan/pure.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) TEST $@
-	$(Q)$(CC) $(ASAN_FLAGS) $(DEPENDENCIES) $< $(BUILD)/asan/pure.a -o $@ $(LDFLAGS)
+	$(Q)$(CC) $(ASAN_FLAGS) $(DEPENDENCIES) $< $(BUILD)/asan/pure.a -o $@ $(LDFLAGS) $(PURE_LIBS)
 
 $(BUILD)/pure.a: $(PURE:%.c=$(BUILD)/%.o)
 $(BUILD)/asan/pure.a: $(PURE:%.c=$(BUILD)/asan/%.o)
@@ -186,7 +188,7 @@ $(BUILD)/asan/pure.a: $(PURE:%.c=$(BUILD)/asan/%.o)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/asan/cli/%.o: cli/%.c $(BUILD)/flags
+$(CLI:%.c=$(BUILD)/asan/%.o): $(BUILD)/asan/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(Q)$(CC) $(ASAN_FLAGS) $(DEPENDENCIES) -c $< -o $@
@@ -228,8 +230,18 @@ check:
 	@tests/deps build check
 	@$(MAKE) all unit workloads
 	$(disown)
-	@tests/run $(UNIT_PROGRAMS) $(sort $(wildcard tests/lint/*.t tests/integration/*.t))
+	@tests/run -t $(VM_TIMEOUT) $(UNIT_PROGRAMS) \
+		$(sort $(wildcard tests/lint/*.t tests/integration/*.t)) tests/vm/kernels.t
 	$(disown)
+
+# Seconds; the machines have limits of their own.
+VM_TIMEOUT := 1500
+
+check-vm:
+	@tests/deps build check
+	@$(MAKE) all workloads
+	$(disown)
+	@tests/run -t $(VM_TIMEOUT) tests/vm/kernels.t
 
 bench:
 	@tests/deps build bench
@@ -250,7 +262,7 @@ deps:
 	@tests/deps build
 
 format:
-	clang-format -i $(wildcard bpf/*.[ch] cli/*.[ch] cli/*/*.[ch] tests/*/*.[ch])
+	clang-format -i $(wildcard bpf/*.[ch] cli/*.[ch] cli/*/*.[ch] probes/*.[ch] tests/*/*.[ch])
 
 INSTALL_MAN := $(wildcard man/*.8)
 INSTALL_DOC := $(wildcard README.rst LICENSE)
@@ -282,6 +294,8 @@ make install      into PREFIX ($(PREFIX)), below DESTDIR
 make uninstall    undo that
 make check        install what the tests need, build, run every test (as root)
 make check-unit   the tests that need neither root nor network
+make check-vm     only those in virtual machines with other kernels (as root);
+                  `tests/vm/run 6.1 COMMAND...` runs one command in one
 make lint         style, includes, documents, warnings
 make bench        measure costs (as root)
 make format       apply .clang-format
@@ -298,7 +312,7 @@ help:
 	@:
 
 FORCE:
-.PHONY: all unit workloads check check-unit lint bench bench-programs demo deps format install \
-	uninstall clean help FORCE
+.PHONY: all unit workloads check check-unit check-vm lint bench bench-programs demo deps format \
+	install uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -88,6 +88,16 @@ static __always_inline s32 task_call_before_5_15(struct task_struct *task)
 #endif
 }
 
+/* What the function that a kretprobe has caught returns. */
+static __always_inline s32 function_result(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (s32)regs->ax;
+#else
+	return (s32)regs->regs[0];
+#endif
+}
+
 /* Number of the system call that a thread which is not running is in, or a
  * KD_CALL_*. */
 static __always_inline s32 task_call(struct task_struct *task)

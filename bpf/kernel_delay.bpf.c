@@ -10,6 +10,8 @@
 #include "irq.bpf.h"
 #include "sched.bpf.h"
 #include "seed.bpf.h"
+#include "trigger.bpf.h"
+#include "upcall.bpf.h"
 
 /* The kernel knows no name for "Apache-2.0 or GPL-2.0": to it they are the
  * latter's. */
@@ -123,6 +125,39 @@ VECTOR(call_function, KD_VECTOR_CALL_FUNCTION)
 VECTOR(call_function_single, KD_VECTOR_CALL_FUNCTION_SINGLE)
 VECTOR(irq_work, KD_VECTOR_IRQ_WORK)
 VECTOR(thermal_apic, KD_VECTOR_THERMAL)
+
+/* Triggers: by role, by kind of probe, and by what the kernel has for edges. */
+#define TRIGGER(name, start, stop)                                                                 \
+	SEC("?kprobe") int kd_##name##_probe(void *ctx)                                            \
+	{                                                                                          \
+		trigger_hit(start, stop, true);                                                    \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?tp") int kd_##name##_tracepoint(void *ctx)                                           \
+	{                                                                                          \
+		trigger_hit(start, stop, true);                                                    \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?kprobe") int kd_##name##_probe_token(void *ctx)                                      \
+	{                                                                                          \
+		trigger_hit(start, stop, false);                                                   \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?tp") int kd_##name##_tracepoint_token(void *ctx)                                     \
+	{                                                                                          \
+		trigger_hit(start, stop, false);                                                   \
+		return 0;                                                                          \
+	}
+
+TRIGGER(start, true, false)
+TRIGGER(stop, false, true)
+TRIGGER(both, true, true)
+
+SEC("?kretprobe/ovs_dp_upcall") int kd_upcall(struct pt_regs *regs)
+{
+	upcall_end(function_result(regs));
+	return 0;
+}
 
 /* Never loaded: libbpf looks kernel functions up for it, see
  * kernel_has_function(). */

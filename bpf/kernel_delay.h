@@ -60,18 +60,76 @@ enum kd_class {
 /* A window of time. The window word says all that a program needs on its fast
  * path: when the last edge was and whether it opened a window. The word of an
  * open window is also its generation: it is never used again. */
-#define KD_MAX_BANKS 4
+#define KD_BANKS 8 /* room; a power of two */
+#define KD_MAX_BANKS 7
+#define KD_NO_BANK 7ULL /* the window is timed, not recorded: all banks are taken */
 #define KD_WORD_OPEN 1ULL
 #define KD_WORD_BANK_SHIFT 1
 #define KD_WORD_BANK_MASK 7ULL
 #define KD_WORD_SHIFT 12
 
+enum kd_bank {
+	KD_BANK_FREE,
+	KD_BANK_TAKEN,  /* its window is about to open, open, or about to end */
+	KD_BANK_CLOSED, /* and not read yet */
+};
+
 struct kd_window {
 	__u64 start;
-	__u64 end; /* KD_NEVER while the window is open */
-	__u64 gen; /* 0: nothing to record here */
+	__u64 end;                  /* KD_NEVER while the window is open */
+	__u64 gen;                  /* 0: nothing to record here */
+	__u64 bank;                 /* enum kd_bank */
+	__s32 opened_by, closed_by; /* TIDs; -1: user space */
 };
 #define KD_NEVER (~0ULL)
+
+/* What became of a hit of a trigger's probe. Of a start and its stop both count,
+ * the start when it is decided. */
+enum kd_outcome {
+	KD_HIT_USED,       /* an edge of a window that was kept */
+	KD_HIT_SKIPPED,    /* of a window shorter than the delta */
+	KD_HIT_MISSED,     /* of one as long as that for which no bank was free */
+	KD_HIT_OVERLAPPED, /* start: another window was open; stop: of such a start */
+	KD_HIT_IDLE,       /* none was wanted: pause between samples, or all are taken */
+	KD_HIT_UNMATCHED,  /* stop without start */
+	KD_OUTCOMES,
+};
+
+enum kd_role { KD_START, KD_STOP, KD_ROLES };
+
+/* A log-linear histogram of durations: values below KD_SUB have a place each,
+ * larger ones KD_SUB places per power of two. */
+#define KD_SUB_BITS 5
+#define KD_SUB (1U << KD_SUB_BITS)
+#define KD_DURATIONS (KD_SUB * 64) /* a power of two */
+
+/* Counted per CPU, over the whole run. */
+struct kd_tally {
+	__u64 hits[KD_ROLES];
+	__u64 foreign; /* hits by other processes, both roles */
+	__u64 outcome[KD_ROLES][KD_OUTCOMES];
+	__u64 nested;   /* pairs not shorter than the delta that overlapped another's window */
+	__u64 unlisted; /* records that found no room in the ring */
+	__u64 min;      /* its complement, so that 0 is "none" */
+	__u64 max;
+	__u64 total;
+	__u64 durations[KD_DURATIONS];
+};
+
+/* What user space is told as it happens. */
+enum kd_event_type {
+	KD_EVENT_OPENED, /* a window that user space has to close */
+	KD_EVENT_CLOSED, /* a window waits in its bank */
+	KD_EVENT_SKIPPED,
+	KD_EVENT_NESTED,
+};
+
+struct kd_event {
+	__u32 type; /* enum kd_event_type */
+	__u32 tid;
+	__u64 start, end;
+	char comm[KD_COMM_LEN];
+};
 
 /* Interrupts that are not irq_handler_*: their tracepoints give no name. They
  * have the first places in a thread's table of hard interrupts. */
@@ -173,6 +231,8 @@ struct kd_thread {
 	__u32 cpu;
 	__u64 born; /* 0: it was there before us */
 	__u64 died; /* 0: alive */
+	__u64 hits; /* of triggers' probes */
+	__u64 pair; /* a start that waits for its stop, see trigger.bpf.h; 0: none */
 	struct kd_irq_frame hardirq;
 	struct kd_irq_frame softirq;
 
@@ -219,12 +279,22 @@ struct kd_overflow_key {
 	__u32 number;
 };
 
+/* Upcalls of openvswitch that ended on one CPU in one window, by errno; 0:
+ * successful. */
+#define KD_ERRNOS 136
+struct kd_upcalls {
+	__u64 gen;
+	__u64 count[KD_ERRNOS]; /* the last one: whatever has no place */
+};
+
 /* Every reason for which something may be missing from the report. */
 enum kd_loss {
 	KD_LOSS_THREADS, /* no free slot for a thread */
 	KD_LOSS_CALLS,   /* no room for a (thread, system call) */
 	KD_LOSS_IRQ_NAMES,
 	KD_LOSS_UNTRACKED, /* event of a target thread that has no slot */
+	KD_LOSS_PAIRS,     /* no room for the start of a thread of another process */
+	KD_LOSS_EDGES,     /* hits while another was busy for long (before 5.12) */
 	KD_LOSSES,
 };
 

@@ -34,10 +34,13 @@ typedef _Bool bool;
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_QUEUE = 22,
+	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum { BPF_ANY, BPF_NOEXIST };
 enum { BPF_F_MMAPABLE = 1U << 10 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 
 /* include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x1
@@ -112,9 +115,11 @@ struct linux_binprm;
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
+	unsigned long ax;
 	unsigned long ip;
 	unsigned long orig_ax;
 #elif defined(__TARGET_ARCH_arm64)
+	u64 regs[31];
 	u64 pc;
 	u32 syscallno;
 #else

@@ -27,12 +27,27 @@ const volatile __u32 kd_tgid;
 const volatile __u64 kd_epoch;
 const volatile __u32 kd_slots;
 const volatile __u32 kd_banks = 1;
+const volatile __u32 kd_cpus = 1;
 const volatile __u8 kd_class[KD_CLASSES];
+
+/* Triggers. */
+const volatile __u8 kd_target_only[KD_ROLES]; /* hits of other processes mean nothing */
+const volatile __u8 kd_same_thread;           /* a stop counts on the thread that started */
+const volatile __u8 kd_closes_itself = 1;     /* 0: user space closes what a trigger opened */
+const volatile __u8 kd_list_skipped;
+const volatile __u64 kd_delta;    /* shorter windows are skipped */
+const volatile __u64 kd_interval; /* after each window kept */
 
 /* The window word: time of the last edge << KD_WORD_SHIFT | bank | open. It is
  * read by every event and alone in its cache line. */
 __u64 kd_word SEC(".data.word") __attribute__((aligned(64))) = 0;
-struct kd_window kd_windows[KD_MAX_BANKS] SEC(".data.word") __attribute__((aligned(64)));
+struct kd_window kd_windows[KD_BANKS] SEC(".data.word") __attribute__((aligned(64)));
+
+/* What triggers may do now. Changed where a window is kept only. */
+__u64 kd_armed SEC(".data.word") __attribute__((aligned(64))) = 0; /* hits count */
+__u64 kd_wanted SEC(".data.word") = 0;                             /* windows still to be taken */
+__u64 kd_not_before SEC(".data.word") = 0;                         /* the next window may begin */
+__u64 kd_keep SEC(".data.word") = 0; /* shorter windows count, but need not be recorded */
 
 __u64 kd_losses[KD_LOSSES];
 /* Threads that started at or after this time, in ns of CLOCK_MONOTONIC, are the
@@ -89,6 +104,42 @@ struct {
 	__type(key, u64);
 	__type(value, struct kd_irq_name);
 } kd_irq_names SEC(".maps");
+
+/* Of triggers only; the first of them and the ring are made only with those. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct kd_tally);
+} kd_tallies SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024);
+} kd_ring SEC(".maps");
+
+/* Starts on threads of other processes, by TID (and CPU, for the idle ones). */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u64);
+	__type(value, u64);
+} kd_pairs SEC(".maps");
+
+/* One token: who has it may set edges, on kernels without compare-and-swap. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__uint(key_size, 0);
+	__uint(value_size, sizeof(u32));
+} kd_edge_token SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* kd_banks * kd_cpus */
+	__type(key, u32);
+	__type(value, struct kd_upcalls);
+} kd_upcalls SEC(".maps");
 
 static __always_inline u64 clock_now(void)
 {

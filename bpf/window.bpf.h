@@ -195,10 +195,13 @@ struct part {
 /* Returns false if nothing does. since == 0: it began before we looked. */
 static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part *part)
 {
-	struct kd_window *window = &kd_windows[bank];
-	u64 start = window->start, end = window->end;
+	struct kd_window *window = &kd_windows[BOUNDED(bank, KD_BANKS)];
+	u64 start = window->start, end = window->end, word = READ_ONCE(kd_word);
 
 	part->gen = window->gen;
+	/* The edge is in the word before it is in the window. */
+	if (end == KD_NEVER && !(word & KD_WORD_OPEN) && word_bank(word) == bank)
+		end = word >> KD_WORD_SHIFT;
 	part->from = since > start ? since : start;
 	part->to = t < end ? t : end;
 	return part->gen && t > start && since < end;

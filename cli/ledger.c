@@ -118,7 +118,8 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 	ledger->ns[LEDGER_BLOCKED] = ns[KD_BLOCKED];
 	ledger->ns[LEDGER_BLOCKED_UNINT] = ns[KD_BLOCKED_UNINT];
 	ledger->ns[LEDGER_STOPPED] = ns[KD_STOPPED];
-	ledger_exec(ledger, thread);
+	if (window->has_readings)
+		ledger_exec(ledger, thread);
 	return result;
 }
 

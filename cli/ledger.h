@@ -15,6 +15,7 @@
 struct ledger_window {
 	uint64_t start, end;
 	uint64_t gen;
+	bool has_readings; /* of the kernel's run times, at its edges */
 };
 
 /* Fills the ledger of a thread. The record counts only if it is of the window's

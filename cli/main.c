@@ -1,190 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The order of things: options, target, checks, session, samples, report. */
+/* The order of things: options, target, checks, triggers, run. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/collect.h"
-#include "capture/loop.h"
-#include "capture/session.h"
-#include "clock.h"
+#include "../probes/list.h"
+#include "capture/kernelfs.h"
 #include "exit_status.h"
 #include "log.h"
 #include "options.h"
 #include "placement.h"
 #include "preflight.h"
-#include "report/text.h"
-#include "sample.h"
+#include "run.h"
 #include "target.h"
+#include "trigger_set.h"
 
-#define EXIT_PATIENCE_NS (100 * NSEC_PER_MSEC)
-
-/* What a run needs, in the order of its making. */
-struct run {
-	const struct options *options;
-	struct target target;
-	struct session *session;
-	struct collector *collector;
-	struct loop *loop;
-	bool lost; /* something, in any sample */
-};
-
-static int output_failed(void)
+static int listing_failed(int error)
 {
-	log_error("cannot write the report: %s", strerror(errno));
-	log_hint("is the disk full, or has the reader of a pipe gone away?");
+	log_error("cannot write the list: %s", strerror(-error));
 	return EX_IOERR;
 }
 
-static int capture_failed(int error)
+static int list_probes(const struct options *options, const struct target *target)
 {
-	log_error("cannot read what was recorded: %s", strerror(-error));
-	return EX_OSERR;
+	int error = probes_list(stdout, target->pid, options->list_glob);
+
+	return error ? listing_failed(error) : 0;
 }
 
-static int drain(void *context)
+static int check_triggers(const struct trigger_set *triggers)
 {
-	struct run *run = context;
-	int error = collector_drain(run->collector);
+	static const char *const roles[KD_ROLES] = { [KD_START] = "start", [KD_STOP] = "stop" };
+	int error = 0;
 
-	if (error)
-		capture_failed(error);
-	return error;
+	for (int role = 0; role < KD_ROLES; role++)
+		for (size_t i = 0; i < triggers->n_sets[role] && !error; i++)
+			error = triggers_check(stdout, roles[role], &triggers->triggers[role],
+					       triggers->sets[role][i]);
+	return error ? listing_failed(error) : 0;
 }
 
-static uint64_t deadline_after(uint64_t start, uint64_t duration)
+static int run_or_check(const struct options *options, const struct target *target)
 {
-	return duration > UINT64_MAX - start ? UINT64_MAX : start + duration;
-}
-
-/* Prints a line such as "# Start sampling" for an edge of the window, with the
- * wall clock's time of that edge. */
-static int mark(const char *what, uint64_t edge)
-{
-	struct timespec when = clock_wall_at(edge);
-
-	if (report_text_mark(stdout, what, &when))
-		return output_failed();
-	return 0;
-}
-
-static int sample_print(struct run *run, struct sample *sample)
-{
-	clock_gettime(CLOCK_REALTIME, &sample->wall_dump);
-	run->lost |= sample_lost(sample) > 0;
-	if (report_text(sample, stdout))
-		return output_failed();
-	return 0;
-}
-
-/* The end of a process is told before its last threads have left their CPUs. */
-static int exit_await(struct run *run)
-{
-	uint64_t deadline = clock_monotonic() + EXIT_PATIENCE_NS;
-	int error = drain(run);
-
-	while (!error && !collector_is_empty(run->collector) && clock_monotonic() < deadline) {
-		session_settle(run->session);
-		error = drain(run);
-	}
-	return error;
-}
-
-/* Takes one sample and prints it. *event says how its window ended. */
-static int sample_take(struct run *run, enum loop_event *event)
-{
-	unsigned int threads = target_threads(run->target.pid), hidden;
-	struct sample sample = { 0 };
-	uint64_t start, end;
-	int status, error;
-
-	collector_reset(run->collector);
-	error = session_visit(run->session, KD_AT_OPEN);
-	if (error)
-		return capture_failed(error);
-	hidden = collector_hidden(run->collector, threads);
-	start = session_window_open(run->session);
-	status = mark("Start sampling", start);
-	if (status)
-		return status;
-	*event = loop_wait(run->loop, deadline_after(start, run->options->sample_time), drain, run);
-	if (*event == LOOP_EXIT && exit_await(run))
-		*event = LOOP_ERROR;
-	end = session_window_close(run->session);
-	status = mark("Stop sampling", end);
-	if (status)
-		return status;
-	session_settle(run->session);
-	error = session_visit(run->session, KD_AT_CLOSE);
-	if (!error)
-		error = collector_finish(run->collector, &sample);
-	if (error) {
-		status = capture_failed(error);
-	} else {
-		sample.hidden = hidden;
-		sample.foreign_calls = run->target.foreign_calls;
-		sample.interrupted = *event == LOOP_SIGNAL;
-		sample.target_exited = *event == LOOP_EXIT;
-		status = sample_print(run, &sample);
-	}
-	sample_clear(&sample);
-	return status;
-}
-
-static int samples_take(struct run *run)
-{
-	const struct options *options = run->options;
-	enum loop_event event = LOOP_DEADLINE;
-	int status = 0;
-
-	for (uint64_t n = 0; !status && event == LOOP_DEADLINE; n++) {
-		if (options->sample_count && n == options->sample_count)
-			break;
-		if (n && options->sample_interval)
-			event = loop_wait(
-				run->loop,
-				deadline_after(clock_monotonic(), options->sample_interval), drain,
-				run);
-		if (event == LOOP_DEADLINE)
-			status = sample_take(run, &event);
-	}
-	if (!status && event == LOOP_ERROR)
-		status = EX_OSERR;
-	if (!status && run->lost && options->strict)
-		status = EX_LOSSES;
-	return status;
-}
-
-static int run_samples(struct run *run)
-{
-	struct session_config config = {
-		.tgid = run->target.pid,
-		.threads = run->target.threads,
-		.banks = run->options->sample_count == 1 ? 1 : 2,
-		.btf_file = run->options->btf_file,
-	};
+	struct trigger_set triggers;
 	int status;
 
-	status = session_open(&run->session, &config);
-	if (status)
-		return status;
-	run->collector = collector_new(run->session, run->target.pid);
-	if (!run->collector) {
-		log_error("no memory");
-		return EX_OSERR;
-	}
-	status = loop_open(&run->loop, run->target.pid);
-	if (!status)
-		status = samples_take(run);
+	status = trigger_set_find(&triggers, options, target->pid);
+	if (!status && options->check)
+		status = check_triggers(&triggers);
+	else if (!status)
+		status = run_all(options, target, &triggers);
+	trigger_set_clear(&triggers);
 	return status;
 }
 
 int main(int argc, char **argv)
 {
 	struct options options;
-	struct run run = { .options = &options };
+	struct target target;
 	int status;
 
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like others */
@@ -192,15 +67,18 @@ int main(int argc, char **argv)
 	if (status)
 		return status;
 	log_set_debug(options.debug);
-	status = target_find(&run.target, options.pid, options.comm);
+	status = target_find(&target, options.pid, options.comm);
 	if (!status)
 		status = preflight_check();
 	if (status)
 		return status;
-	placement_choose(run.target.pid);
-	status = run_samples(&run);
-	loop_close(run.loop);
-	collector_free(run.collector);
-	session_close(run.session);
-	return status;
+	/* Where it cannot be mounted, what needs it says so. */
+	if (options.list_probes || options.triggers[KD_START] || options.triggers[KD_STOP] ||
+	    options.long_poll)
+		tracefs_provide();
+	if (options.list_probes)
+		return list_probes(&options, &target);
+	if (!options.check)
+		placement_choose(target.pid);
+	return run_or_check(&options, &target);
 }

@@ -410,10 +410,22 @@ void thread_clear(struct thread_row *thread)
 	memset(thread, 0, sizeof(*thread));
 }
 
+int sample_add_upcalls(struct sample *sample, const struct upcall_row *row)
+{
+	void *rows = reallocarray(sample->upcalls, sample->n_upcalls + 1, sizeof(*row));
+
+	if (!rows)
+		return -ENOMEM;
+	sample->upcalls = rows;
+	sample->upcalls[sample->n_upcalls++] = *row;
+	return 0;
+}
+
 void sample_clear(struct sample *sample)
 {
 	for (size_t i = 0; i < sample->n_threads; i++)
 		thread_clear(&sample->threads[i]);
 	free(sample->threads);
+	free(sample->upcalls);
 	memset(sample, 0, sizeof(*sample));
 }

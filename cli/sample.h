@@ -85,6 +85,12 @@ struct thread_row {
 	size_t n_open;
 };
 
+/* Upcalls of openvswitch on one CPU, by result: 0 or an errno. */
+struct upcall_row {
+	uint32_t cpu, error;
+	uint64_t count;
+};
+
 /* A section of which this kernel does not allow all. */
 struct absence {
 	const char *section; /* as in the report: "HARD IRQ STATISTICS" */
@@ -95,13 +101,19 @@ struct sample {
 	pid_t pid;
 	bool foreign_calls; /* 32-bit target: numbers are not this architecture's */
 
-	uint64_t start, end;       /* the window */
+	uint64_t start, end;                  /* the window */
+	bool start_triggered, stop_triggered; /* by hits on these threads: */
+	pid_t started_on, stopped_on;
 	struct timespec wall_dump; /* when the report was made */
 	bool interrupted;          /* by a signal */
 	bool target_exited;        /* and ended the window */
 
 	struct thread_row *threads; /* sorted by name, then TID */
 	size_t n_threads;
+
+	struct upcall_row *upcalls; /* by CPU, then error */
+	size_t n_upcalls;
+	bool upcalls_known; /* they were counted */
 
 	uint64_t losses[KD_LOSSES];
 	uint64_t skipped_runs; /* of BPF programs, by the kernel */
@@ -129,6 +141,9 @@ bool thread_is_silent(const struct thread_row *thread, enum ledger_state *state)
 /* Adds all of from's figures to into. Takes over nothing: from is unchanged.
  * Returns 0 or -ENOMEM. */
 int thread_merge(struct thread_row *into, const struct thread_row *from);
+
+/* Adds a row to the upcalls. Returns 0 or -ENOMEM. */
+int sample_add_upcalls(struct sample *sample, const struct upcall_row *row);
 
 /* Sorts the calls and interrupts of each thread by total and the threads by
  * name and TID; folds threads that ended by name, and silent threads by name

@@ -180,6 +180,7 @@ int target_find(struct target *target, pid_t pid, const char *comm)
 	}
 	target->pid = pid;
 	target->threads = process.threads;
+	target->is_vswitchd = !strcmp(process.comm, "ovs-vswitchd");
 	target->foreign_calls = program_is_foreign(pid);
 	return 0;
 }

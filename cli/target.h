@@ -9,6 +9,7 @@
 struct target {
 	pid_t pid;
 	unsigned int threads; /* at the moment */
+	bool is_vswitchd;     /* by its name */
 	bool foreign_calls;   /* a 32-bit program: its system calls have other numbers */
 };
 

@@ -19,9 +19,11 @@ struct collector {
 	struct thread_row *rows; /* being built: row_of[slot] - 1 is a thread's */
 	size_t n_rows, room;
 	uint32_t *row_of;
-	void *ended;    /* tsearch(3) tree of struct thread_row, by name */
-	size_t n_ended; /* names in it */
+	void *ended;        /* tsearch(3) tree of struct thread_row, by name */
+	size_t n_ended;     /* names in it */
+	uint64_t ended_gen; /* the window in which they have ended */
 	uint64_t torn;
+	struct session_view view; /* the window being read */
 };
 
 static int row_compare(const void *a, const void *b)
@@ -67,6 +69,7 @@ static void ended_clear(struct collector *collector)
 	tdestroy(collector->ended, row_free);
 	collector->ended = NULL;
 	collector->n_ended = 0;
+	collector->ended_gen = 0;
 	collector->torn = 0;
 }
 
@@ -251,7 +254,12 @@ static void open_calls_shift(struct thread_row *row, uint64_t epoch)
 static int row_read(struct collector *collector, const struct session_view *view, uint32_t slot,
 		    struct thread_row *row)
 {
-	const struct ledger_window window = { view->start, view->end, view->gen };
+	const struct ledger_window window = {
+		.start = view->start,
+		.end = view->end,
+		.gen = view->gen,
+		.has_readings = view->opened_by < 0 && view->closed_by < 0,
+	};
 	struct kd_record record;
 	struct kd_thread thread;
 	int result, error;
@@ -299,13 +307,12 @@ static int overflow_found(void *context, const struct kd_overflow_key *key,
 			  const struct kd_count *count)
 {
 	struct collector *collector = context;
-	struct session_view view = session_view(collector->session);
 	struct thread_row *row;
 	struct call_row *calls;
 
-	if (key->gen != view.gen)
-		return 1;
-	if (key->slot >= view.slots || !collector->row_of[key->slot])
+	if (key->gen != collector->view.gen)
+		return session_has_window(collector->session, key->gen) ? 0 : 1;
+	if (key->slot >= collector->view.slots || !collector->row_of[key->slot])
 		return 0;
 	row = &collector->rows[collector->row_of[key->slot] - 1];
 	calls = reallocarray(row->calls, row->n_calls + 1, sizeof(*calls));
@@ -379,7 +386,7 @@ static int rows_settle(struct collector *collector, const struct session_view *v
 		if (row->members && row->ended)
 			result = ended_add(collector, row);
 		if (__atomic_load_n(&view->threads[slot].state, __ATOMIC_ACQUIRE) == KD_DEAD &&
-		    (!row->members || view->threads[slot].died <= view->end))
+		    view->threads[slot].died <= view->end)
 			session_slot_free(collector->session, slot);
 	}
 	return result;
@@ -393,17 +400,34 @@ static void slots_free(struct collector *collector, const struct session_view *v
 			session_slot_free(collector->session, slot);
 }
 
+/* Whoever has ended by now may also be in windows that are closed and have to be
+ * read first, and only what ended in the window that is still open belongs to
+ * that one. */
+static bool window_is_current(const struct collector *collector, uint64_t gen)
+{
+	struct session_view unread;
+
+	return !session_window_next(collector->session, &unread) &&
+	       session_view(collector->session).gen == gen;
+}
+
 int collector_drain(struct collector *collector)
 {
 	struct session_view view = session_view(collector->session);
 	int result;
 
+	if (view.gen != collector->ended_gen)
+		ended_clear(collector);
+	if (!window_is_current(collector, view.gen))
+		return 0;
 	if (!view.gen) {
 		slots_free(collector, &view);
 		return 0;
 	}
+	collector->ended_gen = view.gen;
+	collector->view = view;
 	result = slots_read(collector, &view, false);
-	if (!result)
+	if (!result && window_is_current(collector, view.gen))
 		result = rows_settle(collector, &view);
 	rows_clear(collector);
 	return result;
@@ -460,28 +484,37 @@ static int rows_move(struct collector *collector, struct sample *sample)
 	return 0;
 }
 
-int collector_finish(struct collector *collector, struct sample *sample)
+int collector_finish(struct collector *collector, const struct session_view *view,
+		     struct sample *sample)
 {
-	struct session_view view = session_view(collector->session);
 	int result;
 
 	memset(sample, 0, sizeof(*sample));
-	result = slots_read(collector, &view, true);
+	if (view->gen != collector->ended_gen)
+		ended_clear(collector);
+	collector->view = *view;
+	result = slots_read(collector, view, true);
 	if (!result)
-		result = rows_settle(collector, &view);
+		result = rows_settle(collector, view);
 	if (!result)
 		result = rows_move(collector, sample);
 	rows_clear(collector);
 	sample->pid = collector->pid;
-	sample->start = view.start + view.epoch;
-	sample->end = view.end + view.epoch;
+	sample->start = view->start + view->epoch;
+	sample->end = view->end + view->epoch;
+	sample->start_triggered = view->opened_by >= 0;
+	sample->stop_triggered = view->closed_by >= 0;
+	sample->started_on = sample->start_triggered ? view->opened_by : 0;
+	sample->stopped_on = sample->stop_triggered ? view->closed_by : 0;
 	sample->torn = collector->torn;
 	sample->skipped_runs = session_losses(collector->session, sample->losses);
 	sample->resynced = session_resynced(collector->session);
 	sample->absent = session_absences(collector->session, &sample->n_absent);
 	if (!result)
+		result = session_upcalls(collector->session, view, sample);
+	if (!result)
 		result = sample_finish(sample);
 	ended_clear(collector);
-	session_window_release(collector->session);
+	session_window_release(collector->session, view);
 	return result;
 }

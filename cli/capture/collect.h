@@ -29,9 +29,10 @@ unsigned int collector_hidden(const struct collector *collector, unsigned int th
 /* Forgets ended threads and losses: a new sample begins. */
 void collector_reset(struct collector *collector);
 
-/* Reads the closed window into *sample, of which only the wall clock's times and
- * how it ended are left to the caller. The caller clears the sample. Returns 0
- * or a negative errno. */
-int collector_finish(struct collector *collector, struct sample *sample);
+/* Reads a closed window into *sample, of which only the wall clock's times and
+ * how it ended are left to the caller, and releases it. The caller clears the
+ * sample. Returns 0 or a negative errno. */
+int collector_finish(struct collector *collector, const struct session_view *view,
+		     struct sample *sample);
 
 #endif

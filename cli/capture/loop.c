@@ -16,7 +16,7 @@
 #include "../log.h"
 
 struct loop {
-	struct pollfd fds[2]; /* signals, the target */
+	struct pollfd fds[3]; /* signals, the target, what wakes up */
 	sigset_t signals;
 	enum loop_event event; /* LOOP_DEADLINE: none so far */
 };
@@ -36,6 +36,7 @@ int loop_open(struct loop **out, pid_t pid)
 	sigprocmask(SIG_BLOCK, &loop->signals, NULL);
 	loop->fds[0] = (struct pollfd){ signalfd(-1, &loop->signals, SFD_CLOEXEC), POLLIN, 0 };
 	loop->fds[1] = (struct pollfd){ (int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0 };
+	loop->fds[2] = (struct pollfd){ -1, POLLIN, 0 };
 	*out = loop;
 	if (loop->fds[0].fd >= 0 && loop->fds[1].fd >= 0)
 		return 0;
@@ -77,25 +78,35 @@ static enum loop_event loop_signalled(struct loop *loop)
 	return LOOP_SIGNAL;
 }
 
+void loop_watch(struct loop *loop, int fd)
+{
+	loop->fds[2].fd = fd;
+}
+
 enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void *), void *context)
 {
 	while (loop->event == LOOP_DEADLINE) {
 		uint64_t now = clock_monotonic(), until;
 		struct timespec timeout;
-		int ready;
+		int ready, done;
 
 		if (now >= deadline)
 			return LOOP_DEADLINE;
 		until = deadline - now < LOOP_TICK_NS ? deadline - now : LOOP_TICK_NS;
 		timeout = (struct timespec){ 0, (long)until };
-		ready = ppoll(loop->fds, 2, &timeout, NULL);
+		ready = ppoll(loop->fds, 3, &timeout, NULL);
 		if (ready < 0 && errno != EINTR)
 			loop->event = loop_failed("poll");
 		else if (ready > 0 && loop->fds[0].revents)
 			loop->event = loop_signalled(loop);
 		else if (ready > 0 && loop->fds[1].revents)
 			loop->event = LOOP_EXIT;
-		else if (tick(context))
+		if (loop->event != LOOP_DEADLINE)
+			break;
+		done = tick(context);
+		if (done > 0)
+			return LOOP_DONE;
+		if (done < 0)
 			loop->event = LOOP_ERROR;
 	}
 	return loop->event;

@@ -12,6 +12,7 @@ enum loop_event {
 	LOOP_DEADLINE,
 	LOOP_SIGNAL, /* SIGINT or SIGTERM; the next one ends the process at once */
 	LOOP_EXIT,   /* the target has ended */
+	LOOP_DONE,   /* tick() says so */
 	LOOP_ERROR,  /* has been printed */
 };
 
@@ -22,10 +23,13 @@ int loop_open(struct loop **loop, pid_t pid);
 /* Gives the signals back; NULL is allowed. */
 void loop_close(struct loop *loop);
 
+/* A descriptor that wakes the loop up for a tick() when it becomes readable. */
+void loop_watch(struct loop *loop, int fd);
+
 /* Waits until the deadline (ns of CLOCK_MONOTONIC) or an event, and calls
- * tick(context) every LOOP_TICK_NS meanwhile. tick() returns 0, or after
- * printing why a negative errno, which ends the wait with LOOP_ERROR. An event stays: the next call
- * returns it again at once. */
+ * tick(context) every LOOP_TICK_NS meanwhile. tick() returns 0; 1 to end this
+ * wait with LOOP_DONE; or after printing why a negative errno, which ends it with
+ * LOOP_ERROR. Other events stay: the next call returns them again at once. */
 enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void *), void *context);
 #define LOOP_TICK_NS 20000000ULL
 

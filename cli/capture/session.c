@@ -18,10 +18,10 @@
 #include "../syscall_names.h"
 #include "kernelfs.h"
 #include "session_programs.h"
+#include "session_triggers.h"
+#include "session_windows.h"
 #include "kernel_delay.skel.h"
 
-/* How far ahead an edge is announced, see bpf/window.bpf.h. */
-#define EDGE_LEAD_NS (30 * NSEC_PER_USEC)
 /* After an edge, until programs that began before it have surely ended. */
 #define SETTLE_NS (100 * NSEC_PER_USEC)
 
@@ -32,8 +32,10 @@ struct session {
 	struct kd_thread *threads;
 	struct kd_record *records;
 	size_t threads_size, records_size;
+	struct windows windows;
+	struct triggers triggers;
 	uint64_t epoch;
-	uint32_t slots, banks, bank;
+	uint32_t slots, banks;
 	uint64_t losses[KD_LOSSES], skipped, resynced; /* already told */
 };
 
@@ -71,6 +73,7 @@ static int session_size(struct session *session, const struct session_config *co
 	/* Room for the threads there are, for more to come, and for those that
 	 * end until the collector next looks after them. */
 	uint64_t slots = config->threads + config->threads / 4 + 768;
+	uint32_t cpus = (uint32_t)libbpf_num_possible_cpus();
 	int error;
 
 	if (slots > KD_SLOTS_MAX)
@@ -89,6 +92,10 @@ static int session_size(struct session *session, const struct session_config *co
 	class_set(session, "execve", KD_CLASS_EXEC);
 	class_set(session, "execveat", KD_CLASS_EXEC);
 	class_set(session, "restart_syscall", KD_CLASS_RESTART);
+	bpf_program__set_autoload(skel->progs.kd_upcall, config->upcalls);
+	skel->rodata->kd_cpus = cpus;
+	if (config->upcalls)
+		bpf_map__set_max_entries(skel->maps.kd_upcalls, cpus * session->banks);
 	error = bpf_map__set_max_entries(skel->maps.kd_tids, pid_max() / KD_TID_PAGE + 1) ?:
 		bpf_map__set_max_entries(skel->maps.kd_threads, session->slots) ?:
 		bpf_map__set_max_entries(skel->maps.kd_free_slots, session->slots) ?:
@@ -176,6 +183,7 @@ static int session_attach(struct session *session)
 {
 	int status = programs_attach(&session->programs);
 
+	programs_attach_upcalls(&session->programs);
 	session->skel->data->kd_attached_at = clock_monotonic();
 	return status;
 }
@@ -228,11 +236,19 @@ static int session_start(struct session *session, const struct session_config *c
 	status = programs_select(&session->programs);
 	if (!status)
 		status = session_size(session, config);
+	if (!status)
+		status = triggers_select(&session->triggers, session->skel, config);
 	if (status)
 		return status;
 	error = kernel_delay__load(session->skel);
 	if (error)
 		return load_failed(error);
+	session->windows = (struct windows){
+		.shared = session->skel->data_word,
+		.banks = session->banks,
+		.epoch = session->epoch,
+		.token = triggers_token(&session->triggers),
+	};
 	status = session_map(session);
 	if (!status)
 		status = session_attach(session);
@@ -240,6 +256,8 @@ static int session_start(struct session *session, const struct session_config *c
 		status = session_iter(session, config->tgid);
 	if (!status)
 		status = session_seed(session);
+	if (!status)
+		status = triggers_attach(&session->triggers, config);
 	return status;
 }
 
@@ -266,6 +284,7 @@ void session_close(struct session *session)
 {
 	if (!session)
 		return;
+	triggers_close(&session->triggers);
 	bpf_link__destroy(session->iter);
 	if (session->threads)
 		munmap(session->threads, session->threads_size);
@@ -275,51 +294,117 @@ void session_close(struct session *session)
 	free(session);
 }
 
-/* The word goes last: who sees it sees the window too. */
-static void word_set(struct session *session, uint64_t at, uint64_t bank, uint64_t open)
-{
-	__atomic_store_n(&session->skel->data_word->kd_word,
-			 at << KD_WORD_SHIFT | bank << KD_WORD_BANK_SHIFT | open, __ATOMIC_SEQ_CST);
-}
-
 uint64_t session_window_open(struct session *session)
 {
-	struct kd_window *window;
-	uint64_t start;
-
-	session->bank = (session->bank + 1) % session->banks;
-	window = &session->skel->data_word->kd_windows[session->bank];
-	do { /* again if this process was held up: programs may have missed the edge */
-		window->gen = 0;
-		start = clock_monotonic() + EDGE_LEAD_NS - session->epoch;
-		window->start = start;
-		window->end = KD_NEVER;
-		__atomic_store_n(&window->gen,
-				 start << KD_WORD_SHIFT |
-					 (uint64_t)session->bank << KD_WORD_BANK_SHIFT |
-					 KD_WORD_OPEN,
-				 __ATOMIC_SEQ_CST);
-		word_set(session, start, session->bank, KD_WORD_OPEN);
-	} while (clock_monotonic() - session->epoch >= start);
-	clock_wait_until(start + session->epoch);
-	return start + session->epoch;
+	return windows_open(&session->windows) + session->epoch;
 }
 
 uint64_t session_window_close(struct session *session)
 {
-	struct kd_window *window = &session->skel->data_word->kd_windows[session->bank];
-	uint64_t end = clock_monotonic() + EDGE_LEAD_NS - session->epoch;
+	uint64_t end = windows_close(&session->windows);
 
-	__atomic_store_n(&window->end, end, __ATOMIC_SEQ_CST);
-	word_set(session, end, session->bank, 0);
-	clock_wait_until(end + session->epoch);
-	return end + session->epoch;
+	return end ? end + session->epoch : 0;
 }
 
-void session_window_release(struct session *session)
+static struct session_view view_of(const struct session *session, uint32_t bank,
+				   const struct kd_window *window)
 {
-	__atomic_store_n(&session->skel->data_word->kd_windows[session->bank].gen, 0,
+	struct session_view view = {
+		.threads = session->threads,
+		.records = session->records,
+		.slots = session->slots,
+		.bank = bank,
+		.epoch = session->epoch,
+	};
+
+	if (bank == KD_NO_BANK)
+		return view;
+	view.records += (size_t)bank * session->slots;
+	view.start = window->start;
+	view.end = window->end;
+	view.gen = window->gen;
+	view.opened_by = window->opened_by;
+	view.closed_by = window->closed_by;
+	return view;
+}
+
+struct session_view session_view(const struct session *session)
+{
+	struct kd_window window = { 0 };
+	uint32_t bank = windows_current(&session->windows, &window);
+
+	return view_of(session, bank, &window);
+}
+
+bool session_window_next(const struct session *session, struct session_view *view)
+{
+	struct kd_window window = { 0 };
+	uint32_t bank = windows_closed(&session->windows, &window);
+
+	*view = view_of(session, bank, &window);
+	return bank != KD_NO_BANK;
+}
+
+void session_window_release(struct session *session, const struct session_view *view)
+{
+	windows_release(&session->windows, view->bank);
+}
+
+bool session_has_window(const struct session *session, uint64_t gen)
+{
+	return windows_have(&session->windows, gen);
+}
+
+void session_arm(struct session *session, uint64_t windows)
+{
+	__atomic_store_n(&session->skel->data_word->kd_wanted, windows, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&session->skel->data_word->kd_armed, 1, __ATOMIC_SEQ_CST);
+}
+
+uint64_t session_wanted(const struct session *session)
+{
+	return __atomic_load_n(&session->skel->data_word->kd_wanted, __ATOMIC_SEQ_CST);
+}
+
+void session_pause(struct session *session, uint64_t until)
+{
+	__atomic_store_n(&session->skel->data_word->kd_not_before, until - session->epoch,
 			 __ATOMIC_SEQ_CST);
+}
+
+bool session_is_open(const struct session *session)
+{
+	return __atomic_load_n(&session->skel->data_word->kd_word, __ATOMIC_SEQ_CST) & KD_WORD_OPEN;
+}
+
+void session_disarm(struct session *session)
+{
+	__atomic_store_n(&session->skel->data_word->kd_armed, 0, __ATOMIC_SEQ_CST);
+}
+
+void session_keep(struct session *session, uint64_t ns)
+{
+	__atomic_store_n(&session->skel->data_word->kd_keep, ns, __ATOMIC_SEQ_CST);
+}
+
+void session_detach_triggers(struct session *session)
+{
+	triggers_detach(&session->triggers);
+}
+
+int session_events_fd(const struct session *session)
+{
+	return triggers_events_fd(&session->triggers);
+}
+
+int session_events(struct session *session, session_event_fn *found, void *context)
+{
+	return triggers_events(&session->triggers, found, context);
+}
+
+int session_tally(const struct session *session, struct kd_tally *tally)
+{
+	return triggers_tally(&session->triggers, tally);
 }
 
 void session_settle(struct session *session)
@@ -345,21 +430,6 @@ int session_visit(struct session *session, enum kd_reading_edge edge)
 	} while (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)));
 	close(fd);
 	return got < 0 ? -errno : 0;
-}
-
-struct session_view session_view(struct session *session)
-{
-	const struct kd_window *window = &session->skel->data_word->kd_windows[session->bank];
-
-	return (struct session_view){
-		.threads = session->threads,
-		.records = session->records + (size_t)session->bank * session->slots,
-		.slots = session->slots,
-		.epoch = session->epoch,
-		.start = window->start,
-		.end = window->end,
-		.gen = window->gen,
-	};
 }
 
 void session_slot_free(struct session *session, uint32_t slot)
@@ -395,6 +465,35 @@ int session_overflow(struct session *session, session_overflow_fn *found, void *
 	}
 	free(keys);
 	return result < 0 ? result : 0;
+}
+
+/* One CPU's counts in a window's bank. */
+static int upcalls_add(const struct kd_upcalls *counts, uint32_t cpu, struct sample *sample)
+{
+	for (uint32_t i = 0; i < KD_ERRNOS; i++) {
+		struct upcall_row row = { cpu, i, counts->count[i] };
+
+		if (counts->count[i] && sample_add_upcalls(sample, &row))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int session_upcalls(const struct session *session, const struct session_view *view,
+		    struct sample *sample)
+{
+	uint32_t cpus = session->skel->rodata->kd_cpus;
+	int fd = bpf_map__fd(session->skel->maps.kd_upcalls), result = 0;
+	struct kd_upcalls counts;
+
+	sample->upcalls_known = session->skel->links.kd_upcall != NULL;
+	for (uint32_t cpu = 0; sample->upcalls_known && cpu < cpus && !result; cpu++) {
+		uint32_t index = view->bank * cpus + cpu;
+
+		if (!bpf_map_lookup_elem(fd, &index, &counts) && counts.gen == view->gen)
+			result = upcalls_add(&counts, cpu, sample);
+	}
+	return result;
 }
 
 void session_irq_name(struct session *session, uint64_t key, char name[KD_IRQ_NAME_LEN])

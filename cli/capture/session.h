@@ -12,25 +12,43 @@
 #include <sys/types.h>
 
 #include "../../bpf/kernel_delay.h"
+#include "../../probes/resolve.h"
 #include "../sample.h"
 
 struct session;
 
+/* All places of a trigger, in one or more sets; no set: there is no trigger. */
+struct session_trigger {
+	const struct trigger *trigger;
+	struct places *const *sets;
+	size_t n_sets;
+};
+
 struct session_config {
 	pid_t tgid;
 	unsigned int threads; /* the target has now */
-	unsigned int banks;   /* windows that may be unread at a time, >= 1 */
+	unsigned int banks;   /* windows that may be unread at a time, 1 to KD_MAX_BANKS */
 	const char *btf_file; /* NULL: the kernel's own */
+	bool upcalls;         /* count those of openvswitch, where the kernel can */
+
+	/* By enum kd_role. The same probe for both is attached once. */
+	struct session_trigger triggers[KD_ROLES];
+	bool same_probe;
+	bool target_only[KD_ROLES];
+	bool same_thread, list_skipped;
+	uint64_t delta;    /* ns; of windows that triggers open and close */
+	uint64_t interval; /* ns from the end of a window to the next one's start */
 };
 
 /* What the collector reads; it is the memory of the maps. */
 struct session_view {
 	struct kd_thread *threads; /* slots of them; slot 0 is never used */
-	struct kd_record *records; /* of the bank in question, by slot */
-	uint32_t slots;
+	struct kd_record *records; /* of the window's bank, by slot */
+	uint32_t slots, bank;
 	uint64_t epoch;
-	uint64_t start, end; /* of the window, since the epoch; end: KD_NEVER while open */
-	uint64_t gen;        /* 0: there is no window */
+	uint64_t start, end;          /* of the window, since the epoch; end: KD_NEVER while open */
+	uint64_t gen;                 /* 0: there is no window */
+	int32_t opened_by, closed_by; /* TIDs of the threads that hit the triggers; -1: none */
 };
 
 /* Loads and attaches all programs and learns the target's threads. Returns 0,
@@ -41,16 +59,20 @@ int session_open(struct session **session, const struct session_config *config);
 /* Detaches and frees all; NULL is allowed. */
 void session_close(struct session *session);
 
-/* Opens a window in the next bank. Returns its start. */
+/* Opens a window in a free bank. Returns its start. */
 uint64_t session_window_open(struct session *session);
 
-/* Closes the window. Returns its end. Nothing is written into the bank after
- * session_settle(). */
+/* Closes the window that is open. Returns its end; 0 if none is open. Nothing is
+ * written into its bank after session_settle(). */
 uint64_t session_window_close(struct session *session);
+
+/* The oldest of the windows that are closed and not yet released. Returns false
+ * if there is none. */
+bool session_window_next(const struct session *session, struct session_view *view);
 
 /* The window has been read: nothing more is recorded for it. Its records may be
  * used again. */
-void session_window_release(struct session *session);
+void session_window_release(struct session *session, const struct session_view *view);
 
 /* Waits until the programs that were running at the last edge have ended. */
 void session_settle(struct session *session);
@@ -59,8 +81,50 @@ void session_settle(struct session *session);
  * times and names are read. Returns 0 or a negative errno. */
 int session_visit(struct session *session, enum kd_reading_edge edge);
 
-/* The current window and what was recorded in it. */
-struct session_view session_view(struct session *session);
+/* The window that is open now and what was recorded in it. */
+struct session_view session_view(const struct session *session);
+
+/* True if there is a window of this generation: open, or closed and not read. */
+bool session_has_window(const struct session *session, uint64_t gen);
+
+/* The triggers may take that many windows from now on; UINT64_MAX: any number. */
+void session_arm(struct session *session, uint64_t windows);
+
+/* How many of those are still to be taken. */
+uint64_t session_wanted(const struct session *session);
+
+/* The triggers take no window before this time (CLOCK_MONOTONIC ns). */
+void session_pause(struct session *session, uint64_t until);
+
+/* True if a window is open, recorded or not. */
+bool session_is_open(const struct session *session);
+
+/* No trigger does anything any more. */
+void session_disarm(struct session *session);
+
+/* Windows shorter than this need not be recorded. */
+void session_keep(struct session *session, uint64_t ns);
+
+/* Detaches the triggers' probes, which may take some 0.1 s each. */
+void session_detach_triggers(struct session *session);
+
+/* Becomes readable when a trigger has opened a window that it does not close,
+ * and when one has closed. -1 without triggers. */
+int session_events_fd(const struct session *session);
+
+/* Calls found() for each event since the last call. found() returns 0, or a
+ * negative errno, which ends the walk and is returned. */
+typedef int session_event_fn(void *context, const struct kd_event *event);
+int session_events(struct session *session, session_event_fn *found, void *context);
+
+/* What the triggers have done so far; the durations' histogram included. Returns
+ * 0 or a negative errno. */
+int session_tally(const struct session *session, struct kd_tally *tally);
+
+/* Adds the upcalls of openvswitch in a window to the sample. Returns 0 or
+ * -ENOMEM. */
+int session_upcalls(const struct session *session, const struct session_view *view,
+		    struct sample *sample);
 
 /* Gives back the slot of a thread that has ended and been accounted. */
 void session_slot_free(struct session *session, uint32_t slot);

@@ -80,6 +80,12 @@ static bool calls_are_classic(struct programs *programs)
 	return false;
 }
 
+/* Those that triggers and upcalls need have no tracepoint to be found at. */
+static bool program_is_optional(const struct bpf_program *program)
+{
+	return bpf_program__type(program) == BPF_PROG_TYPE_KPROBE || !*program_tracepoint(program);
+}
+
 /* Switches a program on if the run needs it and this kernel has its tracepoint.
  * Returns false if nothing works without. */
 static bool program_select(struct programs *programs, struct bpf_program *program, bool classic)
@@ -87,10 +93,10 @@ static bool program_select(struct programs *programs, struct bpf_program *progra
 	const char *tracepoint = program_tracepoint(program);
 	bool on;
 
-	if (program == programs->skel->progs.kd_function_probe)
-		on = false;
-	else if (program == programs->skel->progs.kd_task_iter)
+	if (program == programs->skel->progs.kd_task_iter)
 		on = true;
+	else if (program_is_optional(program))
+		on = false;
 	else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACEPOINT)
 		on = classic;
 	else if (classic && !strncmp(tracepoint, "sys_", 4))
@@ -129,7 +135,7 @@ int programs_attach(struct programs *programs)
 		struct bpf_program *program = *skeleton->progs[i].prog;
 		const char *tracepoint = program_tracepoint(program);
 
-		if (!bpf_program__autoload(program) ||
+		if (!bpf_program__autoload(program) || program_is_optional(program) ||
 		    program == programs->skel->progs.kd_task_iter)
 			continue;
 		*skeleton->progs[i].link = bpf_program__attach(program);
@@ -143,6 +149,18 @@ int programs_attach(struct programs *programs)
 		}
 	}
 	return 0;
+}
+
+void programs_attach_upcalls(struct programs *programs)
+{
+	struct bpf_program *program = programs->skel->progs.kd_upcall;
+
+	if (!bpf_program__autoload(program))
+		return;
+	programs->skel->links.kd_upcall = bpf_program__attach(program);
+	if (!programs->skel->links.kd_upcall)
+		absence_add(programs, "UPCALL STATISTICS",
+			    "is left out: it needs the openvswitch kernel module and kretprobes");
 }
 
 static uint64_t program_skipped(struct bpf_program *program)

@@ -8,7 +8,7 @@
 
 #include "../sample.h"
 
-#define MAX_ABSENCES 4
+#define MAX_ABSENCES 5
 
 struct kernel_delay;
 
@@ -25,6 +25,10 @@ int programs_select(struct programs *programs);
 /* Attaches what was loaded. A section whose tracepoint refuses is left out.
  * Returns 0, or after printing what failed EX_NOPERM or EX_OSERR. */
 int programs_attach(struct programs *programs);
+
+/* Attaches the program that counts upcalls, if it was loaded; if that fails, the
+ * section is left out. */
+void programs_attach_upcalls(struct programs *programs);
 
 /* How many runs of the programs the kernel has skipped since they were loaded. */
 uint64_t programs_skipped(const struct programs *programs);

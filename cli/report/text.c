@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "text.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #include "../syscall_names.h"
 #include "columns.h"
+#include "number.h"
 #include "text_thread.h"
+#include "text_upcalls.h"
 #include "timestamp.h"
 
 /* What a loss means to the reader: of what, for one and for several; then what
@@ -27,6 +33,15 @@ static const struct warning losses[KD_LOSSES] = {
 		"hard interrupt is", "hard interrupts are",
 		"shown without a name (too many different ones); look up the number in "
 		"/proc/interrupts.",
+	},
+	[KD_LOSS_PAIRS] = {
+		"start trigger is", "start triggers are",
+		"missing (on too many threads of other processes at once); add "
+		"--trigger-target-only.",
+	},
+	[KD_LOSS_EDGES] = {
+		"trigger is", "triggers are",
+		"missing (another CPU was just setting an edge).",
 	},
 	[KD_LOSS_UNTRACKED] = {
 		"event is", "events are",
@@ -99,25 +114,43 @@ static void footer(struct columns *columns, const struct sample *sample)
 	}
 }
 
-static void mark(struct columns *columns, const char *what, const struct timespec *when)
+static void mark(struct columns *columns, const char *what, uint64_t trigger,
+		 const struct timespec *when)
 {
 	char time[TIMESTAMP_LEN];
 
 	timestamp_format(time, when);
 	columns_add(columns, "# ");
 	columns_add(columns, what);
+	if (trigger) {
+		columns_add(columns, " (trigger@");
+		columns_count(columns, trigger, 0);
+		columns_add(columns, ")");
+	}
 	columns_add(columns, " @");
 	columns_add(columns, time);
 	columns_add(columns, "\n");
 }
 
-int report_text_mark(FILE *out, const char *what, const struct timespec *when)
+int report_text_mark(FILE *out, const char *what, uint64_t trigger, const struct timespec *when)
 {
 	struct columns columns;
 
 	columns_begin(&columns, out);
-	mark(&columns, what, when);
+	mark(&columns, what, trigger, when);
 	return columns_end(&columns);
+}
+
+static void title(struct columns *columns, const struct sample *sample)
+{
+	char delta[NUMBER_LEN], what[80] = "Sample dump";
+
+	if (sample->start_triggered && sample->stop_triggered) {
+		number_grouped(delta, sample->end - sample->start);
+		snprintf(what, sizeof(what), "Triggered sample dump, stop-start delta %s ns",
+			 delta);
+	}
+	mark(columns, what, 0, &sample->wall_dump);
 }
 
 int report_text(const struct sample *sample, FILE *out)
@@ -129,7 +162,7 @@ int report_text(const struct sample *sample, FILE *out)
 	};
 
 	columns_begin(&text.columns, out);
-	mark(&text.columns, "Sample dump", &sample->wall_dump);
+	title(&text.columns, sample);
 	columns_add(&text.columns,
 		    "TID        THREAD           <RESOURCE SPECIFIC>\n"
 		    "---------- ---------------- --------------------------------------"
@@ -139,6 +172,7 @@ int report_text(const struct sample *sample, FILE *out)
 			columns_add(&text.columns, "\n");
 		text_thread(&text, &sample->threads[i]);
 	}
+	text_upcalls(&text.columns, sample);
 	footer(&text.columns, sample);
 	return columns_end(&text.columns);
 }

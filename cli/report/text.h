@@ -15,7 +15,9 @@
  * stream failed. */
 int report_text(const struct sample *sample, FILE *out);
 
-/* Writes and flushes the line "# WHAT @LOCAL TIME (UTC)". Returns as above. */
-int report_text_mark(FILE *out, const char *what, const struct timespec *when);
+/* Writes and flushes the line "# WHAT @LOCAL TIME (UTC)", with "(trigger@NS)"
+ * after WHAT if trigger is not 0: when it was hit, CLOCK_MONOTONIC ns. Returns as
+ * above. */
+int report_text_mark(FILE *out, const char *what, uint64_t trigger, const struct timespec *when);
 
 #endif

@@ -29,8 +29,14 @@ SECTIONS = {
     "IN FLIGHT": "NAME NUMBER INSIDE EDGE BEFORE START AT END",
 }
 
-STAMP = re.compile(r"# (Start sampling|Stop sampling|Sample dump) "
-                   r"@(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) \(\d\d:\d\d:\d\d UTC\)$")
+# An edge made by a probe has its time; the last line of a window says how long it was
+# if a probe ended it.
+STAMP = re.compile(r"# (?:(?P<what>Start sampling|Stop sampling|Sample dump)"
+                   r"(?: \(trigger@(?P<edge>\d+)\))?|"
+                   r"Triggered sample dump, stop-start delta (?P<delta>[\d,]+) ns|"
+                   r"Sample dump skipped, delta (?P<skipped>[\d,]+) ns) "
+                   r"@(?P<wall>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) "
+                   r"\(\d\d:\d\d:\d\d UTC\)$")
 THREAD = re.compile(r"(?P<who>[ \d,]{10}|[ \d,]{9}x) (?P<name>.{16,}) \[SYSCALL STATISTICS\]$")
 SILENT = re.compile(r"(?P<who>[ \d,]{10}|[ \d,]{9}x) (?P<name>.{16,}?) +\[THREAD TIME\] "
                     r"(?P<state>[a-z ]+) (?P<ns>[\d,]+) ns +(?P<percent>[\d.]+) %, "
@@ -92,10 +98,15 @@ class Thread:
 class Report:
     def __init__(self):
         self.stamps, self.threads, self.notices = {}, [], []
+        self.start, self.stop = None, None  # times of CLOCK_MONOTONIC, of edges made by probes
+        self.delta = None                   # ns, of windows that a probe ended
+        self.skipped = False                # too short: there is nothing but its edges
 
     @property
     def window(self):
-        """Length of the window in ns, by the wall clock of its edges."""
+        """Length of the window in ns, else by the wall clock of its edges."""
+        if self.delta is not None:
+            return self.delta
         length = self.stamps["Stop sampling"] - self.stamps["Start sampling"]
         return round(length.total_seconds() * 1e6) * 1000
 
@@ -128,7 +139,7 @@ class Parser:
 
     def __init__(self, text):
         self.reports, self.thread, self.section, self.columns = [], None, None, None
-        self.shape = None
+        self.skipped, self.statistics = [], []
         for where, line in enumerate(text.split("\n"), 1):
             try:
                 self.line(line)
@@ -142,7 +153,9 @@ class Parser:
         return self.reports[-1]
 
     def line(self, line):
-        if not line:
+        if self.statistics or line == "# TRIGGER STATISTICS:":
+            self.statistics.append(line)
+        elif not line:
             self.section = None
         elif line.startswith(INDENT):
             self.data(line[len(INDENT):])
@@ -157,15 +170,34 @@ class Parser:
     def comment(self, line):
         stamp = STAMP.match(line)
         if stamp:
-            if stamp[1] == "Start sampling":
-                self.reports.append(Report())
-            self.report.stamps[stamp[1]] = datetime.datetime.fromisoformat(stamp[2])
+            self.stamp(stamp)
         elif line.startswith("# Triggers:"):
             pass
         elif NOTICE.match(line):
             self.report.notices.append(line)
         else:
             raise ReportError("unknown comment")
+
+    def stamp(self, stamp):
+        what = stamp["what"] or "Sample dump"
+        if what == "Start sampling":
+            self.reports.append(Report())
+        elif what in self.report.stamps:
+            raise ReportError("second line of the kind for one window")
+        report = self.report
+        report.stamps[what] = datetime.datetime.fromisoformat(stamp["wall"])
+        if stamp["edge"] and what == "Sample dump":
+            raise ReportError("a dump is no edge")
+        if stamp["edge"]:
+            setattr(report, "start" if what == "Start sampling" else "stop", int(stamp["edge"]))
+        length = stamp["delta"] or stamp["skipped"]
+        if length:
+            report.delta = number(length)
+            if report.stop is None or report.start and report.stop - report.start != report.delta:
+                raise ReportError("not the time between the edges")
+        if stamp["skipped"]:
+            report.skipped = True
+            self.skipped.append(self.reports.pop())
 
     def head(self, line):
         silent = SILENT.match(line)
@@ -282,6 +314,69 @@ class Parser:
 def parse(text):
     """All reports of one run, in order."""
     return Parser(text).reports
+
+
+class Run:
+    """What one run with triggers printed."""
+
+    def __init__(self, text):
+        parser = Parser(text)
+        self.reports, self.skipped = parser.reports, parser.skipped
+        self.triggers = Triggers(parser.statistics)
+
+
+class Triggers:
+    """What a run says of its triggers after the last report: the lines from
+    "# TRIGGER STATISTICS:" on."""
+
+    def __init__(self, lines):
+        self.roles = {}          # start, stop -> Row of the counts
+        self.names = {}          # and the trigger as it was given
+        self.durations = Row(count=0)
+        self.nested, self.n_nested, self.unlisted = [], 0, 0
+        self.cost = None         # (ns in all, ns of the run, ns per hit)
+        self.warnings = []
+        section, titles = None, None
+        for line in lines:
+            if line.startswith("# "):
+                section, titles = self.head(line) or section, None
+            elif line and not titles:
+                titles = line.replace("(ns)", "").replace(" ns", "").lower().split()
+            elif line:
+                self.row(section, titles, line)
+
+    def head(self, line):
+        match = re.fullmatch(r"# (?:(TRIGGER STATISTICS):|(WINDOW DURATIONS) \(.*\):|"
+                             r"(NESTED LONG) \(.*\): ([\d,]+)|WARNING: (.+)|NOTE: (.+))", line)
+        if not match:
+            raise ReportError(f"unknown head: {line!r}")
+        if match[4]:
+            self.n_nested = number(match[4])
+        if match[5] or match[6]:
+            self.warnings.append(match[5] or match[6])
+        return match[1] or match[2] or match[3]
+
+    def row(self, section, titles, line):
+        cost = re.fullmatch(r"Estimated cost of the probes: ([\d,]+) ns in ([\d,]+) ns, "
+                            r"([\d,]+) ns per hit\.", line)
+        rest = re.fullmatch(r"\(and ([\d,]+) more, for which there was no room\)", line)
+        fields = line.split()
+        if section == "TRIGGER STATISTICS" and cost:
+            self.cost = tuple(map(number, cost.groups()))
+        elif section == "TRIGGER STATISTICS":
+            values = fields[1 - len(titles):]
+            self.roles[fields[0]] = Row(zip(titles[1:], map(number, values)))
+            self.names[fields[0]] = line[6:].split("  ")[0]
+        elif section == "WINDOW DURATIONS":
+            self.durations = Row(zip(titles, map(number, fields)))
+        elif section == "NESTED LONG" and rest:
+            self.unlisted = number(rest[1])
+        elif section == "NESTED LONG":
+            start, duration = map(number, fields[-2:])
+            self.nested.append(Row(tid=number(fields[0]), thread=line[11:27].rstrip(),
+                                   start=start, duration=duration))
+        else:
+            raise ReportError(f"in no section of the triggers: {line!r}")
 
 
 def book_faults(report, cpu=None, late=()):

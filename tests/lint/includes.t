@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Includes point one way: main -> options, preflight, session, loop, report;
-report -> sample; sample -> bpf/kernel_delay.h. Few files know libbpf."""
+"""Includes point one way: main -> options, preflight, run; run -> session, loop,
+report; session -> probes; report -> sample; sample -> bpf/kernel_delay.h. Few
+files know libbpf."""
 
 import os
 import re
@@ -17,22 +18,30 @@ SMALL_NAMES = r"cli/(clock|escape|exit_status|log|parse|syscall_names)"
 SMALL = SMALL_NAMES + r"\.h"
 GENERATED = r"syscall_table\.inc"
 SKELETON = r"kernel_delay\.skel\.h"
+# What the reports are given.
+REPORTED = r"cli/(sample|trigger_stats)\.h"
+DISTRIBUTION = r"cli/distribution\.h"
+TRIGGERS = r"probes/(trigger|resolve|kernel)\.h"
 
 # Which of the tree's own files a file may include; the first rule that fits.
 # Its own header and, in folders of their own, its neighbours always may be.
 RULES = (
     (r"bpf/.*", ()),
-    (r"cli/main\.c", (SAMPLE, r"cli/[^/]*\.h", r"cli/(capture|report)/[^/]*\.h")),
+    (r"cli/main\.c", (r"cli/[^/]*\.h", r"cli/capture/kernelfs\.h", r"probes/list\.h")),
+    (r"cli/run[^/]*", (r"cli/[^/]*\.h", r"cli/(capture|report)/[^/]*\.h")),
+    (r"cli/trigger_set\.[ch]", (SHARED, SMALL, TRIGGERS, r"cli/options\.h")),
+    (r"cli/worst\.[ch]", (SAMPLE,)),
     (r"cli/sample\.[ch]", (SHARED,)),
     (r"cli/ledger\.[ch]", (SHARED, SAMPLE)),
-    (r"cli/report/.*", (SAMPLE, r"cli/(escape|number|syscall_names)\.h")),
-    (r"cli/capture/session[^/]*\.c", (SHARED, SAMPLE, SMALL, SKELETON)),
+    (r"cli/report/.*", (REPORTED, DISTRIBUTION, r"cli/(escape|number|syscall_names)\.h")),
+    (r"cli/capture/session\.h", (SHARED, SAMPLE, r"probes/resolve\.h")),
+    (r"cli/capture/session[^/]*\.c", (SHARED, SAMPLE, SMALL, SKELETON, r"probes/attach\.h")),
     (r"cli/capture/.*", (SHARED, SAMPLE, SMALL, r"cli/ledger\.h")),
     (SMALL_NAMES + r"\.[ch]", (SMALL, GENERATED)),
     (r"cli/[^/]*", (SHARED, SMALL, r"cli/(options|preflight|target|placement)\.h")),
     (r"probes/.*", (SMALL,)),
 )
-LIBBPF_USERS = re.compile(r"bpf/.*|cli/capture/(session[^/]*|kernelfs)\.c|probes/attach\.c")
+LIBBPF_USERS = re.compile(r"bpf/.*|cli/capture/(session[^/]*|kernelfs)\.c|probes/attach[^/]*\.c")
 
 
 def resolve(path, name):

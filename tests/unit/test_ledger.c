@@ -11,7 +11,7 @@
 #define END 2000000ULL
 #define GEN 77ULL
 
-static const struct ledger_window window = { START, END, GEN };
+static const struct ledger_window window = { START, END, GEN, true };
 
 /* A thread that has slept since before the window, without a record. */
 static struct kd_thread sleeper(void)

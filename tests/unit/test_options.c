@@ -150,7 +150,7 @@ static const struct good good[] = {
 	{ { "--sample-interval=3s" }, .interval = 3 * S },
 	{ { "--sample-count", "7" }, .count = 7 },
 	{ { "--sample-count=0" }, .forever = true },
-	{ { "--sample-count", "18446744073709551615" }, .count = UINT64_MAX },
+	{ { "--sample-count", "18446744073709551614" }, .count = UINT64_MAX - 1 },
 	/* run */
 	{ { "--btf", "/x/vmlinux" }, .btf_file = "/x/vmlinux" },
 	{ { "--strict" }, .strict = true },

@@ -387,12 +387,12 @@ static void test_mark(void)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	zone("IST-5:30");
-	is_i64(report_text_mark(out, "Start sampling", &when), 0, "mark");
+	is_i64(report_text_mark(out, "Start sampling", 0, &when), 0, "mark");
 	is_str(text, "# Start sampling @2026-11-21T05:24:33.000005 (23:54:33 UTC)\n",
 	       "local time with all microseconds, then UTC");
 	zone("UTC");
 	rewind(out);
-	is_i64(report_text_mark(out, "Stop", &never), 0, "a time beyond all calendars");
+	is_i64(report_text_mark(out, "Stop", 0, &never), 0, "a time beyond all calendars");
 	ok(!strncmp(text, "# Stop @9223372036854775807 s\n", 30), "is printed in seconds");
 	fclose(out);
 }
@@ -406,8 +406,8 @@ static void test_full_disk(void)
 
 	for (pid_t i = 0; i < 2000; i++)
 		rows[i] = thread(i, "thread");
-	is_i64(report_text_mark(full, "Start sampling", &when), -ENOSPC, "no room for a mark");
-	ok(report_text_mark(full, "Start sampling", &when) < 0, "nor afterwards");
+	is_i64(report_text_mark(full, "Start sampling", 0, &when), -ENOSPC, "no room for a mark");
+	ok(report_text_mark(full, "Start sampling", 0, &when) < 0, "nor afterwards");
 	fclose(full);
 	full = fopen("/dev/full", "w");
 	is_i64(report_text(&sample, full), -ENOSPC, "no room for a small report");

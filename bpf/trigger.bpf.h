@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Triggers: probes that open and close windows.
+ *
+ * An edge is one compare-and-swap of the window word: who wins it has made the
+ * edge. A bank is taken before its window opens, so that all that others need
+ * to know is there when the word says "open"; nobody opens a window before the
+ * last one's end is written down. The stamp of an edge is read where the probe
+ * is hit.
+ *
+ * Kernels before 5.12 have no compare-and-swap, and their verifier refuses one
+ * even in code that is never reached: for them each program exists a second
+ * time, with a token that it must hold. */
+#ifndef TRIGGER_BPF_H
+#define TRIGGER_BPF_H
+
+#include "thread.bpf.h"
+#include "window.bpf.h"
+
+#define TOKEN_TRIES 64
+
+/* A start that waits for its stop: its time << PAIR_SHIFT | what it did. */
+enum pair {
+	PAIR_OPENED, /* a window, recorded or not */
+	PAIR_OVERLAPPED,
+	PAIR_IDLE,
+};
+#define PAIR_SHIFT 2
+#define PAIR_MASK 3
+
+struct hit {
+	u64 t;
+	u32 tid;
+	bool atomic; /* there is a compare-and-swap */
+	struct kd_tally *tally;
+	struct kd_thread *thread; /* NULL: of another process, or not known */
+};
+
+static __always_inline bool swap(u64 *place, u64 old, u64 new, bool atomic)
+{
+	if (atomic)
+		return __sync_val_compare_and_swap(place, old, new) == old;
+	if (READ_ONCE(*place) != old)
+		return false;
+	WRITE_ONCE(*place, new);
+	return true;
+}
+
+/* A tally is its CPU's own, but a program may be interrupted, and since 6.0 those
+ * of user-space probes may be preempted, by another that counts there. */
+static __always_inline void count_up(u64 *count)
+{
+	__sync_fetch_and_add(count, 1);
+}
+
+static __always_inline void tally_outcome(struct hit *hit, enum kd_role role,
+					  enum kd_outcome outcome)
+{
+	count_up(&hit->tally->outcome[role][outcome]);
+}
+
+/* Of a pair: the start is decided with its stop. */
+static __always_inline void tally_pair(struct hit *hit, enum kd_outcome outcome)
+{
+	tally_outcome(hit, KD_START, outcome);
+	tally_outcome(hit, KD_STOP, outcome);
+}
+
+/* The place of a duration in the histogram. */
+static __always_inline u32 duration_place(u64 ns)
+{
+	u32 log = 0, shift;
+	u64 rest = ns;
+
+	if (ns < KD_SUB)
+		return ns;
+	for (u32 step = 32; step; step /= 2) {
+		if (rest >> step) {
+			rest >>= step;
+			log += step;
+		}
+	}
+	shift = log - KD_SUB_BITS;
+	return shift * KD_SUB + (u32)(ns >> shift);
+}
+
+static __always_inline void tally_duration(struct hit *hit, u64 ns)
+{
+	struct kd_tally *tally = hit->tally;
+
+	if (ns > tally->max)
+		tally->max = ns;
+	if (~ns > tally->min)
+		tally->min = ~ns;
+	__sync_fetch_and_add(&tally->total, ns);
+	count_up(&tally->durations[BOUNDED(duration_place(ns), KD_DURATIONS)]);
+}
+
+/* Out of line: rare, and its stack is not the hot path's. */
+__noinline int event_send(u32 type, u32 tid, u64 start, u64 end)
+{
+	struct kd_event event = { .type = type, .tid = tid, .start = start, .end = end };
+	bool urgent = type == KD_EVENT_OPENED || type == KD_EVENT_CLOSED;
+	struct kd_tally *tally;
+	u32 zero = 0;
+
+	bpf_get_current_comm(event.comm, sizeof(event.comm));
+	if (!bpf_ringbuf_output(&kd_ring, &event, sizeof(event),
+				urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
+		return 0;
+	tally = bpf_map_lookup_elem(&kd_tallies, &zero);
+	if (tally && !urgent)
+		count_up(&tally->unlisted);
+	return 0;
+}
+
+/* A bank for the next window, preferably the one that was used last: a window
+ * too short has just left it. */
+static __always_inline u32 bank_take(u32 last, bool atomic)
+{
+	u32 bank = last < kd_banks ? last : 0;
+
+	for (u32 i = 0; i < KD_MAX_BANKS && i < kd_banks; i++) {
+		if (swap(&kd_windows[BOUNDED(bank, KD_BANKS)].bank, KD_BANK_FREE, KD_BANK_TAKEN,
+			 atomic))
+			return bank;
+		bank = bank + 1 < kd_banks ? bank + 1 : 0;
+	}
+	return KD_NO_BANK;
+}
+
+static __always_inline void bank_drop(struct kd_window *window)
+{
+	window->gen = 0;
+	barrier();
+	WRITE_ONCE(window->bank, KD_BANK_FREE);
+}
+
+/* Opens a window at the hit's time. */
+static __always_inline enum pair window_open(struct hit *hit)
+{
+	u64 word = READ_ONCE(kd_word), next;
+	struct kd_window *window;
+	u32 bank;
+
+	bank = word_bank(word);
+	if (word & KD_WORD_OPEN || hit->t < word >> KD_WORD_SHIFT ||
+	    READ_ONCE(kd_windows[BOUNDED(bank, KD_BANKS)].bank) == KD_BANK_TAKEN)
+		return PAIR_OVERLAPPED;
+	if (!READ_ONCE(kd_wanted) || hit->t < READ_ONCE(kd_not_before))
+		return PAIR_IDLE;
+	bank = bank_take(bank, hit->atomic);
+	window = &kd_windows[BOUNDED(bank, KD_BANKS)];
+	next = hit->t << KD_WORD_SHIFT | bank << KD_WORD_BANK_SHIFT | KD_WORD_OPEN;
+	if (bank != KD_NO_BANK) {
+		window->start = hit->t;
+		window->end = KD_NEVER;
+		window->opened_by = hit->tid;
+		window->gen = next;
+		barrier();
+	}
+	if (!swap(&kd_word, word, next, hit->atomic)) {
+		if (bank != KD_NO_BANK)
+			bank_drop(window);
+		return PAIR_OVERLAPPED;
+	}
+	return PAIR_OPENED;
+}
+
+/* Closes the window of the given word at the hit's time. KD_HIT_UNMATCHED: some
+ * other hit has done so. */
+static __always_inline enum kd_outcome window_close(struct hit *hit, u64 word)
+{
+	u64 start = word >> KD_WORD_SHIFT, ns = hit->t - start;
+	u32 bank = word_bank(word);
+	struct kd_window *window = &kd_windows[BOUNDED(bank, KD_BANKS)];
+	bool counts = ns >= kd_delta, wanted = counts && ns >= READ_ONCE(kd_keep);
+	bool keep = wanted && bank != KD_NO_BANK;
+
+	if (wanted && !keep)
+		counts = false;
+	/* Before the window is closed: the next one may open at once. */
+	if (counts)
+		__sync_fetch_and_add(&kd_wanted, -1);
+	if (keep && kd_interval)
+		WRITE_ONCE(kd_not_before, hit->t + kd_interval);
+	if (!swap(&kd_word, word, hit->t << KD_WORD_SHIFT | bank << KD_WORD_BANK_SHIFT,
+		  hit->atomic)) {
+		if (counts)
+			__sync_fetch_and_add(&kd_wanted, 1);
+		return KD_HIT_UNMATCHED;
+	}
+	if (wanted && !keep)
+		return KD_HIT_MISSED;
+	if (!keep) {
+		if (bank != KD_NO_BANK)
+			bank_drop(window);
+		return counts ? KD_HIT_USED : KD_HIT_SKIPPED;
+	}
+	window->end = hit->t;
+	window->closed_by = hit->tid;
+	barrier();
+	WRITE_ONCE(window->bank, KD_BANK_CLOSED);
+	event_send(KD_EVENT_CLOSED, hit->tid, start, hit->t);
+	return KD_HIT_USED;
+}
+
+static __always_inline void start_hit(struct hit *hit, u64 *pair)
+{
+	enum pair did;
+
+	if (pair && *pair) { /* the function calls itself, or a stop was not seen */
+		tally_outcome(hit, KD_START, KD_HIT_OVERLAPPED);
+		return;
+	}
+	did = window_open(hit);
+	if (!kd_closes_itself && did == PAIR_OPENED) {
+		__sync_fetch_and_add(&kd_wanted, -1);
+		tally_outcome(hit, KD_START, KD_HIT_USED);
+		event_send(KD_EVENT_OPENED, hit->tid, hit->t, 0);
+	} else if (pair) {
+		*pair = hit->t << PAIR_SHIFT | did;
+	} else if (did != PAIR_OPENED) {
+		tally_outcome(hit, KD_START, did == PAIR_IDLE ? KD_HIT_IDLE : KD_HIT_OVERLAPPED);
+	}
+}
+
+/* Ends the window that is open, whoever started it. */
+static __always_inline void stop_hit_any(struct hit *hit)
+{
+	u64 word = READ_ONCE(kd_word);
+	enum kd_outcome outcome = KD_HIT_UNMATCHED;
+
+	if (word & KD_WORD_OPEN && hit->t > word >> KD_WORD_SHIFT)
+		outcome = window_close(hit, word);
+	if (outcome == KD_HIT_UNMATCHED) {
+		tally_outcome(hit, KD_STOP, outcome);
+		return;
+	}
+	tally_pair(hit, outcome);
+	tally_duration(hit, hit->t - (word >> KD_WORD_SHIFT));
+	if (kd_list_skipped && outcome == KD_HIT_SKIPPED)
+		event_send(KD_EVENT_SKIPPED, hit->tid, word >> KD_WORD_SHIFT, hit->t);
+}
+
+/* What becomes of a pair that opened no window. */
+static __always_inline enum kd_outcome pair_apart(struct hit *hit, enum pair did, u64 since)
+{
+	if (hit->t - since < kd_delta)
+		return KD_HIT_SKIPPED;
+	if (did == PAIR_IDLE)
+		return KD_HIT_IDLE;
+	count_up(&hit->tally->nested);
+	event_send(KD_EVENT_NESTED, hit->tid, since, hit->t);
+	return KD_HIT_OVERLAPPED;
+}
+
+/* Ends what this thread started. */
+static __always_inline void stop_hit_same(struct hit *hit, u64 *pair)
+{
+	u64 since = *pair >> PAIR_SHIFT, word = READ_ONCE(kd_word);
+	enum kd_outcome outcome;
+	enum pair did = *pair & PAIR_MASK;
+
+	if (!*pair || hit->t <= since) {
+		tally_outcome(hit, KD_STOP, KD_HIT_UNMATCHED);
+		return;
+	}
+	*pair = 0;
+	if (did != PAIR_OPENED)
+		outcome = pair_apart(hit, did, since);
+	else if (word & KD_WORD_OPEN && word >> KD_WORD_SHIFT == since)
+		outcome = window_close(hit, word);
+	else
+		outcome = KD_HIT_IDLE; /* user space has ended the window */
+	if (outcome == KD_HIT_UNMATCHED)
+		outcome = KD_HIT_IDLE;
+	tally_pair(hit, outcome);
+	tally_duration(hit, hit->t - since);
+	if (kd_list_skipped && outcome == KD_HIT_SKIPPED)
+		event_send(KD_EVENT_SKIPPED, hit->tid, since, hit->t);
+}
+
+/* Where a thread of another process keeps its start. NULL: no room. */
+static __noinline u64 *pair_foreign(u32 tid, bool create)
+{
+	u64 key = tid ?: (u64)bpf_get_smp_processor_id() << 32, zero = 0;
+	u64 *pair = bpf_map_lookup_elem(&kd_pairs, &key);
+
+	if (pair || !create)
+		return pair;
+	if (bpf_map_update_elem(&kd_pairs, &key, &zero, BPF_NOEXIST))
+		loss_count(KD_LOSS_PAIRS);
+	return bpf_map_lookup_elem(&kd_pairs, &key);
+}
+
+static __always_inline void pair_forget(struct hit *hit)
+{
+	u64 key = hit->tid ?: (u64)bpf_get_smp_processor_id() << 32;
+
+	if (!hit->thread)
+		bpf_map_delete_elem(&kd_pairs, &key);
+}
+
+static __always_inline void role_hit(struct hit *hit, bool start, bool stop)
+{
+	u64 *pair;
+
+	if (!kd_same_thread) {
+		if (stop)
+			stop_hit_any(hit);
+		if (start)
+			start_hit(hit, NULL);
+		return;
+	}
+	pair = hit->thread ? &hit->thread->pair : pair_foreign(hit->tid, start);
+	if (stop && pair)
+		stop_hit_same(hit, pair);
+	else if (stop)
+		tally_outcome(hit, KD_STOP, KD_HIT_UNMATCHED);
+	if (start && pair)
+		start_hit(hit, pair);
+	else if (stop && pair)
+		pair_forget(hit);
+}
+
+static __always_inline bool token_take(void)
+{
+	u32 token;
+
+	for (u32 i = 0; i < TOKEN_TRIES; i++)
+		if (!bpf_map_pop_elem(&kd_edge_token, &token))
+			return true;
+	return false;
+}
+
+static __always_inline void token_give(void)
+{
+	u32 token = 1;
+
+	bpf_map_push_elem(&kd_edge_token, &token, BPF_ANY);
+}
+
+/* A probe was hit. One that is start and stop at once counts as both. */
+static __always_inline void trigger_hit(bool start, bool stop, bool atomic)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	bool ours = pid_tgid >> 32 == kd_tgid;
+	struct hit hit = { .tid = pid_tgid, .atomic = atomic };
+	u32 zero = 0;
+	u16 *entry;
+
+	if (!READ_ONCE(kd_armed) || (!ours && kd_target_only[start ? KD_START : KD_STOP]))
+		return;
+	hit.t = clock_now();
+	hit.tally = bpf_map_lookup_elem(&kd_tallies, &zero);
+	if (!hit.tally)
+		return;
+	entry = ours ? tid_entry(hit.tid) : NULL;
+	if (entry && *entry != KD_SLOT_FREE && *entry != KD_SLOT_REFUSED)
+		hit.thread = slot_thread(*entry);
+	if (hit.thread)
+		hit.thread->hits++;
+	else
+		count_up(&hit.tally->foreign);
+	if (start)
+		count_up(&hit.tally->hits[KD_START]);
+	if (stop)
+		count_up(&hit.tally->hits[KD_STOP]);
+	if (!atomic && !token_take()) {
+		loss_count(KD_LOSS_EDGES);
+		return;
+	}
+	role_hit(&hit, start, stop);
+	if (!atomic)
+		token_give();
+}
+
+#endif

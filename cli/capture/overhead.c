@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "overhead.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../clock.h"
+
+#define PERIOD_NS (100 * NSEC_PER_MSEC)
+
+struct overhead {
+	const struct session *session;
+	uint64_t cost, percent;
+	uint64_t looked;  /* when */
+	uint64_t foreign; /* hits by others then */
+	uint64_t *hits;   /* by slot, then */
+	uint64_t *tasks;  /* whose the slot was then */
+};
+
+struct overhead *overhead_new(const struct session *session, uint64_t cost_ns, uint64_t percent)
+{
+	struct overhead *overhead = calloc(1, sizeof(*overhead));
+	uint32_t slots = session_view(session).slots;
+
+	if (!overhead)
+		return NULL;
+	overhead->session = session;
+	overhead->cost = cost_ns;
+	overhead->percent = percent;
+	overhead->looked = clock_monotonic();
+	overhead->hits = calloc(slots, sizeof(*overhead->hits));
+	overhead->tasks = calloc(slots, sizeof(*overhead->tasks));
+	if (overhead->hits && overhead->tasks)
+		return overhead;
+	overhead_free(overhead);
+	return NULL;
+}
+
+void overhead_free(struct overhead *overhead)
+{
+	if (!overhead)
+		return;
+	free(overhead->hits);
+	free(overhead->tasks);
+	free(overhead);
+}
+
+/* The most hits of one thread since the last look. */
+static uint64_t worst_thread(struct overhead *overhead, pid_t *tid)
+{
+	struct session_view view = session_view(overhead->session);
+	uint64_t worst = 0;
+
+	for (uint32_t slot = 1; slot < view.slots; slot++) {
+		const struct kd_thread *thread = &view.threads[slot];
+		uint64_t hits = thread->hits, before = overhead->hits[slot];
+
+		if (thread->task != overhead->tasks[slot] || hits < before)
+			before = 0;
+		overhead->hits[slot] = hits;
+		overhead->tasks[slot] = thread->task;
+		if (hits - before > worst) {
+			worst = hits - before;
+			*tid = (pid_t)thread->tid;
+		}
+	}
+	return worst;
+}
+
+/* Hits of other processes since the last look, as if each CPU were one thread. */
+static uint64_t others(struct overhead *overhead)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct kd_tally tally;
+	uint64_t hits;
+
+	if (session_tally(overhead->session, &tally) || cpus < 1)
+		return 0;
+	hits = tally.foreign - overhead->foreign;
+	overhead->foreign = tally.foreign;
+	return hits / (uint64_t)cpus;
+}
+
+uint64_t overhead_check(struct overhead *overhead, pid_t *tid)
+{
+	uint64_t now = clock_monotonic(), elapsed = now - overhead->looked, hits, foreign, percent;
+
+	if (!overhead->percent || elapsed < PERIOD_NS)
+		return 0;
+	overhead->looked = now;
+	hits = worst_thread(overhead, tid);
+	foreign = others(overhead);
+	if (foreign > hits) {
+		hits = foreign;
+		*tid = 0;
+	}
+	percent = hits * overhead->cost * 100 / elapsed;
+	return percent > overhead->percent ? percent : 0;
+}

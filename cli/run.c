@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "exit_status.h"
+#include "log.h"
+#include "report/text.h"
+
+#define EXIT_PATIENCE_NS (100 * NSEC_PER_MSEC)
+
+int run_output_failed(void)
+{
+	log_error("cannot write the report: %s", strerror(errno));
+	log_hint("is the disk full, or has the reader of a pipe gone away?");
+	return EX_IOERR;
+}
+
+int run_capture_failed(int error)
+{
+	log_error("cannot read what was recorded: %s", strerror(-error));
+	return EX_OSERR;
+}
+
+int run_drain(void *context)
+{
+	struct run *run = context;
+	int error = collector_drain(run->collector);
+
+	if (error)
+		run_capture_failed(error);
+	return error;
+}
+
+uint64_t run_deadline_after(uint64_t start, uint64_t duration)
+{
+	return duration > UINT64_MAX - start ? UINT64_MAX : start + duration;
+}
+
+int run_mark(const char *what, uint64_t edge, bool triggered)
+{
+	struct timespec when = clock_wall_at(edge);
+
+	if (report_text_mark(stdout, what, triggered ? edge : 0, &when))
+		return run_output_failed();
+	return 0;
+}
+
+int run_print(struct run *run, struct sample *sample, enum loop_event event)
+{
+	sample->foreign_calls = run->target->foreign_calls;
+	sample->interrupted = event == LOOP_SIGNAL;
+	sample->target_exited = event == LOOP_EXIT;
+	clock_gettime(CLOCK_REALTIME, &sample->wall_dump);
+	run->lost |= sample_lost(sample) > 0;
+	if (report_text(sample, stdout))
+		return run_output_failed();
+	return 0;
+}
+
+/* The end of a process is told before its last threads have left their CPUs. */
+int run_exit_await(struct run *run)
+{
+	uint64_t deadline = clock_monotonic() + EXIT_PATIENCE_NS;
+	int error = run_drain(run);
+
+	while (!error && !collector_is_empty(run->collector) && clock_monotonic() < deadline) {
+		session_settle(run->session);
+		error = run_drain(run);
+	}
+	return error;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Reads the window that has just been closed and prints it. */
+static int sample_finish_timed(struct run *run, unsigned int hidden, enum loop_event event)
+{
+	struct session_view view;
+	struct sample sample = { 0 };
+	int status, error;
+
+	session_settle(run->session);
+	error = session_visit(run->session, KD_AT_CLOSE);
+	if (!error && session_window_next(run->session, &view))
+		error = collector_finish(run->collector, &view, &sample);
+	sample.hidden = hidden;
+	status = error ? run_capture_failed(error) : run_print(run, &sample, event);
+	sample_clear(&sample);
+	return status;
+}
+
+/* Takes one sample and prints it. *event says how its window ended. */
+static int sample_take(struct run *run, enum loop_event *event)
+{
+	unsigned int threads = target_threads(run->target->pid), hidden;
+	uint64_t start, end;
+	int status, error;
+
+	collector_reset(run->collector);
+	error = session_visit(run->session, KD_AT_OPEN);
+	if (error)
+		return run_capture_failed(error);
+	hidden = collector_hidden(run->collector, threads);
+	start = session_window_open(run->session);
+	status = run_mark("Start sampling", start, false);
+	if (status)
+		return status;
+	end = run_deadline_after(start, run->options->sample_time);
+	*event = loop_wait(run->loop, earlier(end, run->deadline), run_drain, run);
+	if (*event == LOOP_EXIT && run_exit_await(run))
+		*event = LOOP_ERROR;
+	end = session_window_close(run->session);
+	status = run_mark("Stop sampling", end, false);
+	return status ? status : sample_finish_timed(run, hidden, *event);
+}
+
+int run_timed(struct run *run)
+{
+	const struct options *options = run->options;
+	enum loop_event event = LOOP_DEADLINE;
+	int status = 0;
+
+	for (uint64_t n = 0; !status && event == LOOP_DEADLINE; n++) {
+		uint64_t now = clock_monotonic();
+
+		if ((options->sample_count && n == options->sample_count) || now >= run->deadline)
+			break;
+		if (n && options->sample_interval)
+			event = loop_wait(run->loop,
+					  earlier(run_deadline_after(now, options->sample_interval),
+						  run->deadline),
+					  run_drain, run);
+		if (event == LOOP_DEADLINE && clock_monotonic() < run->deadline)
+			status = sample_take(run, &event);
+	}
+	return !status && event == LOOP_ERROR ? EX_OSERR : status;
+}
+
+static void config_fill(struct session_config *config, const struct run *run)
+{
+	const struct trigger_set *set = run->triggers;
+
+	*config = (struct session_config){
+		.tgid = run->target->pid,
+		.threads = run->target->threads,
+		.banks = !trigger_set_is_empty(set)        ? run->options->window_banks
+			 : run->options->sample_count == 1 ? 1
+							   : 2,
+		.btf_file = run->options->btf_file,
+		.upcalls = run->target->is_vswitchd && !run->options->skip_upcall_stats,
+		.same_probe = set->same_probe,
+		.same_thread = set->same_thread,
+		.list_skipped = run->options->verbose,
+		.delta = set->delta,
+		.interval = run->options->sample_interval,
+	};
+	for (int role = 0; role < KD_ROLES; role++) {
+		config->triggers[role] = (struct session_trigger){
+			.trigger = &set->triggers[role],
+			.sets = set->sets[role],
+			.n_sets = set->n_sets[role],
+		};
+		config->target_only[role] = set->target_only[role];
+	}
+}
+
+static int run_open(struct run *run)
+{
+	struct session_config config;
+	int status;
+
+	config_fill(&config, run);
+	status = session_open(&run->session, &config);
+	if (status)
+		return status;
+	run->collector = collector_new(run->session, run->target->pid);
+	if (!run->collector) {
+		log_error("no memory");
+		return EX_OSERR;
+	}
+	run->deadline = run_deadline_after(clock_monotonic(), run->options->duration);
+	return loop_open(&run->loop, run->target->pid);
+}
+
+int run_all(const struct options *options, const struct target *target,
+	    const struct trigger_set *triggers)
+{
+	struct run run = { .options = options, .target = target, .triggers = triggers };
+	int status = run_open(&run);
+
+	if (!status)
+		status = trigger_set_is_empty(triggers) ? run_timed(&run) : run_triggered(&run);
+	if (!status && run.lost && options->strict)
+		status = EX_LOSSES;
+	loop_close(run.loop);
+	collector_free(run.collector);
+	session_close(run.session);
+	return status;
+}

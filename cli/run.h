@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run: the samples that the options ask for, each taken and printed. */
+#ifndef RUN_H
+#define RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/collect.h"
+#include "capture/loop.h"
+#include "capture/session.h"
+#include "options.h"
+#include "sample.h"
+#include "target.h"
+#include "trigger_set.h"
+
+/* What a run needs; the session, the collector and the loop are its own. */
+struct run {
+	const struct options *options;
+	const struct target *target;
+	const struct trigger_set *triggers;
+	struct session *session;
+	struct collector *collector;
+	struct loop *loop;
+	uint64_t deadline; /* of the whole run, CLOCK_MONOTONIC ns */
+	bool lost;         /* something, in any sample */
+};
+
+/* Takes and prints all samples. Returns 0 or, after printing why, an exit status. */
+int run_all(const struct options *options, const struct target *target,
+	    const struct trigger_set *triggers);
+
+/* For the two kinds of runs. */
+
+/* Samples of a given time. Returns an exit status. */
+int run_timed(struct run *run);
+
+/* Samples that triggers start or stop. Returns an exit status. */
+int run_triggered(struct run *run);
+
+int run_output_failed(void);
+int run_capture_failed(int error);
+
+/* Accounts what has ended; a tick of the loop. context is the run. */
+int run_drain(void *context);
+
+/* Later by a duration, which may be UINT64_MAX. */
+uint64_t run_deadline_after(uint64_t start, uint64_t duration);
+
+/* Prints a line such as "# Start sampling" for an edge of a window, with the wall
+ * clock's time of that edge (CLOCK_MONOTONIC ns), and whether a trigger set it. */
+int run_mark(const char *what, uint64_t edge, bool triggered);
+
+/* Completes the sample with how it ended, and prints it. */
+int run_print(struct run *run, struct sample *sample, enum loop_event event);
+
+/* Waits for the last threads of a process that has ended. Returns 0 or -errno. */
+int run_exit_await(struct run *run);
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "trigger_stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int trigger_stats_add_nested(struct trigger_stats *stats, const struct nested_pair *pair)
+{
+	if (!(stats->n_nested & (stats->n_nested - 1))) { /* full: double it */
+		size_t room = stats->n_nested ? 2 * stats->n_nested : 1;
+		void *nested = reallocarray(stats->nested, room, sizeof(*pair));
+
+		if (!nested)
+			return -ENOMEM;
+		stats->nested = nested;
+	}
+	stats->nested[stats->n_nested++] = *pair;
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct nested_pair *left = a, *right = b;
+
+	return (left->start > right->start) - (left->start < right->start);
+}
+
+void trigger_stats_finish(struct trigger_stats *stats)
+{
+	if (stats->n_nested)
+		qsort(stats->nested, stats->n_nested, sizeof(*stats->nested), by_start);
+}
+
+void trigger_stats_clear(struct trigger_stats *stats)
+{
+	free(stats->nested);
+	memset(stats, 0, sizeof(*stats));
+}

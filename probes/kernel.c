@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "kernel.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../cli/exit_status.h"
+#include "../cli/log.h"
+#include "entries.h"
+#include "names.h"
+
+#define LINE_LEN 1024                       /* the kernel's longest names have 511 bytes */
+#define MATCHES_MAX (8 * KERNEL_PLACES_MAX) /* names repeat */
+
+static FILE *root_open(const char *root, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s%s", root, name) >= (int)sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	return fopen(path, "re");
+}
+
+static FILE *tracefs_open(const char *root, const char *name)
+{
+	static const char *const folders[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	int error = ENOENT;
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		char path[PATH_MAX];
+		FILE *file;
+
+		snprintf(path, sizeof(path), "%s/%s", folders[i], name);
+		file = root_open(root, path);
+		if (file)
+			return file;
+		if (errno != ENOENT)
+			error = errno;
+	}
+	errno = error;
+	return NULL;
+}
+
+/* Called for each line, without its end. */
+typedef int line_fn(void *context, char *line);
+
+/* Closes the file. Lines that are too long to be the kernel's are passed over. */
+static int lines_each(FILE *file, line_fn *each, void *context)
+{
+	char line[LINE_LEN];
+	bool cut = false;
+	int result = 0;
+
+	while (!result && fgets(line, sizeof(line), file)) {
+		size_t length = strlen(line);
+		bool whole = length && line[length - 1] == '\n';
+
+		if (whole)
+			line[length - 1] = '\0';
+		if (whole && !cut)
+			result = each(context, line);
+		cut = !whole;
+	}
+	if (!result && ferror(file))
+		result = errno ? -errno : -EIO;
+	fclose(file);
+	return result;
+}
+
+struct event_lines {
+	kernel_event_fn *each;
+	void *context;
+};
+
+/* "SYSTEM:EVENT" */
+static int event_line(void *context, char *line)
+{
+	const struct event_lines *lines = context;
+	char *colon = strchr(line, ':');
+
+	if (!colon)
+		return 0;
+	*colon = '\0';
+	return lines->each(lines->context, line, colon + 1);
+}
+
+static int events_each(const char *root, kernel_event_fn *each, void *context)
+{
+	struct event_lines lines = { .each = each, .context = context };
+	FILE *file = tracefs_open(root, "available_events");
+
+	return file ? lines_each(file, event_line, &lines) : -errno;
+}
+
+struct function_lines {
+	kernel_function_fn *each;
+	void *context;
+};
+
+/* "NAME", or "NAME [MODULE]", from where the name begins. */
+static int function_line(void *context, char *line)
+{
+	/* Not functions: the space before one for kCFI and call depth tracking; what
+	 * ftrace shows in place of a weak function that was replaced. */
+	static const char *const others[] = { "__pfx_", "__cfi_", "__ftrace_invalid_address___" };
+	const struct function_lines *lines = context;
+	char *end = line + strcspn(line, " \t"), *module = strchr(end, '[');
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (!strncmp(line, others[i], strlen(others[i])))
+			return 0;
+	}
+	*end = '\0';
+	if (module) {
+		module++;
+		module[strcspn(module, "]")] = '\0';
+		/* Not a module, but code that the kernel made while it ran. */
+		if (!strcmp(module, "bpf") || !strncmp(module, "__builtin__", 11))
+			return 0;
+	}
+	return *line ? lines->each(lines->context, line, module) : 0;
+}
+
+/* "ADDRESS TYPE NAME", or "ADDRESS TYPE NAME<tab>[MODULE]" */
+static int kallsyms_line(void *context, char *line)
+{
+	char *type = strchr(line, ' ');
+
+	if (!type || !type[1] || type[2] != ' ' || !strchr("tTwW", type[1]))
+		return 0;
+	return function_line(context, type + 3);
+}
+
+static int kallsyms_each(const char *root, kernel_function_fn *each, void *context)
+{
+	struct function_lines lines = { .each = each, .context = context };
+	FILE *file = root_open(root, "/proc/kallsyms");
+
+	return file ? lines_each(file, kallsyms_line, &lines) : -errno;
+}
+
+/* Those that ftrace can trace, as a wildcard had better not hit others; all, if
+ * there is no function tracer. */
+static int functions_each(const char *root, kernel_function_fn *each, void *context)
+{
+	struct function_lines lines = { .each = each, .context = context };
+	FILE *file = tracefs_open(root, "available_filter_functions");
+
+	return file ? lines_each(file, function_line, &lines) : kallsyms_each(root, each, context);
+}
+
+static bool has_kprobes(const char *root)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/sys/bus/event_source/devices/kprobe", root);
+	return !access(path, F_OK);
+}
+
+struct search {
+	const struct trigger *trigger;
+	struct entries matches; /* what can be probed; the flag: but not by its name */
+	struct entries symbols; /* the functions that match, to know which names are unique */
+	struct names_closest closest;
+	struct names_closest systems;
+	bool system_found;
+	kernel_found_fn *found;
+	void *context;
+};
+
+static int match_add(struct entries *matches, const char *name)
+{
+	return matches->n < MATCHES_MAX ? entries_add(matches, name, 0, false) : -E2BIG;
+}
+
+static int too_many(const struct trigger *trigger)
+{
+	log_error("%s: more than %d match", trigger->text, KERNEL_PLACES_MAX);
+	log_hint("narrow the pattern");
+	return EX_CONFIG;
+}
+
+/* For an error of reading the lists. */
+static int unreadable(const struct trigger *trigger, const char *what, int error, const char *hint)
+{
+	if (error == -E2BIG)
+		return too_many(trigger);
+	log_error("%s: cannot read the kernel's list of %s: %s", trigger->text, what,
+		  strerror(-error));
+	if (error != -ENOMEM)
+		log_hint("%s", hint);
+	return EX_OSERR;
+}
+
+static int event_try(void *context, const char *system, const char *event)
+{
+	struct search *search = context;
+	const struct trigger *trigger = search->trigger;
+
+	names_closest_offer(&search->systems, system);
+	if (strcmp(system, trigger->group))
+		return 0;
+	search->system_found = true;
+	if (names_match(trigger->name, event))
+		return match_add(&search->matches, event);
+	names_closest_offer(&search->closest, event);
+	return 0;
+}
+
+static int no_event(const struct search *search)
+{
+	const struct trigger *trigger = search->trigger;
+	char prefix[LINE_LEN], list[LINE_LEN];
+
+	snprintf(prefix, sizeof(prefix), "t:%s:", trigger->group);
+	snprintf(list, sizeof(list), "--list-probes='t:%s:*' lists those that there are",
+		 trigger->group);
+	if (search->system_found) {
+		log_error("%s: the kernel has no such tracepoint in %s", trigger->text,
+			  trigger->group);
+		names_closest_hint(&search->closest, prefix, list);
+	} else {
+		log_error("%s: the kernel has no tracepoints in %s", trigger->text, trigger->group);
+		names_closest_hint(&search->systems, "t:",
+				   "load the module that has them; --list-probes='t:*' lists all "
+				   "that there are");
+	}
+	return EX_CONFIG;
+}
+
+/* Calls found for every name that can be probed. */
+static int matches_report(struct search *search)
+{
+	struct entries *matches = &search->matches;
+	const struct trigger *trigger = search->trigger;
+	size_t n = 0;
+	int status = 0;
+
+	entries_sort(matches);
+	for (size_t i = 0; i < matches->n; i = entries_end(matches, i))
+		n += !matches->all[i].flag;
+	if (n > KERNEL_PLACES_MAX)
+		return too_many(trigger);
+	for (size_t i = 0; !status && i < matches->n; i = entries_end(matches, i)) {
+		if (!matches->all[i].flag)
+			status = search->found(search->context, trigger->group,
+					       matches->all[i].text, trigger->offset);
+	}
+	return status;
+}
+
+static int tracepoints_find(struct search *search, const char *root)
+{
+	const struct trigger *trigger = search->trigger;
+	int error = events_each(root, event_try, search);
+
+	if (error)
+		return unreadable(trigger, "tracepoints", error,
+				  "as root: mount -t tracefs none /sys/kernel/tracing");
+	if (!search->matches.n)
+		return no_event(search);
+	return matches_report(search);
+}
+
+static int function_try(void *context, const char *function, const char *module)
+{
+	struct search *search = context;
+
+	(void)module;
+	if (names_match(search->trigger->name, function))
+		return match_add(&search->matches, function);
+	names_closest_offer(&search->closest, function);
+	return 0;
+}
+
+static int symbol_try(void *context, const char *function, const char *module)
+{
+	struct search *search = context;
+
+	(void)module;
+	if (names_match(search->trigger->name, function))
+		return match_add(&search->symbols, function);
+	return 0;
+}
+
+/* The kernel refuses a name that several functions have (since commit
+ * b022f0c7e404, 6.7 and stable kernels), as it takes no address from us; before, it
+ * took the first, which may be the wrong one. */
+static int ambiguous(const struct trigger *trigger, size_t times)
+{
+	log_error("%s: the kernel has %zu functions of that name and cannot tell which is meant",
+		  trigger->text, times);
+	log_hint("use a function that calls it, or a tracepoint");
+	return EX_CONFIG;
+}
+
+/* Flags the names that several functions have. Returns how many names are left. */
+static size_t matches_flag(struct search *search)
+{
+	struct entries *matches = &search->matches, *symbols = &search->symbols;
+	size_t left = 0, left_out = 0, symbol = 0, end;
+
+	entries_sort(matches);
+	entries_sort(symbols);
+	for (size_t i = 0; i < matches->n; i = end) {
+		const char *name = matches->all[i].text;
+		bool several;
+
+		end = entries_end(matches, i);
+		while (symbol < symbols->n && strcmp(symbols->all[symbol].text, name) < 0)
+			symbol++;
+		several = symbol < symbols->n && !strcmp(symbols->all[symbol].text, name) &&
+			  entries_end(symbols, symbol) - symbol > 1;
+		for (size_t j = i; j < end; j++)
+			matches->all[j].flag = several;
+		left += !several;
+		left_out += several;
+	}
+	if (left && left_out)
+		log_warn("%s: left out the names that several functions share: %zu",
+			 search->trigger->text, left_out);
+	return left;
+}
+
+static int function_find(struct search *search, const char *root)
+{
+	static const char hint[] = "as root, with /proc mounted, on a kernel with CONFIG_KALLSYMS";
+	const struct trigger *trigger = search->trigger;
+	bool glob = trigger_is_glob(trigger);
+	size_t found;
+	int error;
+
+	if (!has_kprobes(root)) {
+		log_error("%s: this kernel has no probes on its functions", trigger->text);
+		log_hint("use a kernel with CONFIG_KPROBE_EVENTS, or a tracepoint: "
+			 "--list-probes='t:*' lists them");
+		return EX_OSERR;
+	}
+	error = glob ? functions_each(root, function_try, search)
+		     : kallsyms_each(root, function_try, search);
+	found = search->matches.n;
+	if (!error && glob)
+		error = kallsyms_each(root, symbol_try, search);
+	if (error)
+		return unreadable(trigger, "functions", error, hint);
+	if (!found) {
+		log_error("%s: the kernel has no such function", trigger->text);
+		names_closest_hint(&search->closest, trigger_is_return(trigger) ? "kr:" : "k:",
+				   "load the module that has it, or look for others with "
+				   "--list-probes='k:*PART*'");
+		return EX_CONFIG;
+	}
+	if (glob ? !matches_flag(search) : found > 1)
+		return ambiguous(trigger, found);
+	return matches_report(search);
+}
+
+int kernel_find_below(const char *root, const struct trigger *trigger, kernel_found_fn *found,
+		      void *context)
+{
+	struct search search = { .trigger = trigger, .found = found, .context = context };
+	int status;
+
+	names_closest_init(&search.closest, trigger->name);
+	names_closest_init(&search.systems, trigger->group ? trigger->group : "");
+	if (trigger->kind == TRIGGER_TRACEPOINT)
+		status = tracepoints_find(&search, root);
+	else
+		status = function_find(&search, root);
+	entries_clear(&search.matches);
+	entries_clear(&search.symbols);
+	names_closest_clear(&search.closest);
+	names_closest_clear(&search.systems);
+	return status;
+}
+
+int kernel_find(const struct trigger *trigger, kernel_found_fn *found, void *context)
+{
+	return kernel_find_below("", trigger, found, context);
+}
+
+bool kernel_has_kprobes(void)
+{
+	return has_kprobes("");
+}
+
+int kernel_each_event(kernel_event_fn *each, void *context)
+{
+	return events_each("", each, context);
+}
+
+int kernel_each_function(kernel_function_fn *each, void *context)
+{
+	return functions_each("", each, context);
+}

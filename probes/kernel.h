@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which tracepoints and functions the running kernel has. */
+#ifndef KERNEL_H
+#define KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trigger.h"
+
+/* The most places that a pattern in a kernel trigger may stand for. */
+#define KERNEL_PLACES_MAX 1000
+
+/* Called for each place of a trigger: the system of a tracepoint (else NULL), the
+ * name of the event or function, the offset into the function. The strings live
+ * until it returns. Returns 0; or an exit status, which ends the search. */
+typedef int kernel_found_fn(void *context, const char *group, const char *name, uint64_t offset);
+
+/* Finds what a kernel trigger (tracepoint, kprobe, kretprobe) names, and calls
+ * found for each in the order of the names. Returns 0 after at least one; what
+ * found returned if not 0; or, after printing what is wrong and which names come
+ * close, EX_CONFIG if the trigger names nothing, several functions of one name, or
+ * too many; EX_OSERR if this kernel cannot have such a probe, or does not say which
+ * there are. */
+int kernel_find(const struct trigger *trigger, kernel_found_fn *found, void *context);
+
+/* The same with the kernel's files below another folder than /: for tests. */
+int kernel_find_below(const char *root, const struct trigger *trigger, kernel_found_fn *found,
+		      void *context);
+
+/* True if kprobes and kretprobes can be had (CONFIG_KPROBE_EVENTS). */
+bool kernel_has_kprobes(void);
+
+/* What kernel_each_event() and kernel_each_function() call; a result other than 0
+ * ends the iteration and is returned. */
+typedef int kernel_event_fn(void *context, const char *system, const char *event);
+typedef int kernel_function_fn(void *context, const char *function, const char *module);
+
+/* Calls each for every tracepoint, in the kernel's order. Returns 0, what it
+ * returned, or a negative errno: -ENOENT if tracefs is not mounted. Prints nothing. */
+int kernel_each_event(kernel_event_fn *each, void *context);
+
+/* Calls each for every function that the kernel can trace, with the module that
+ * holds it or NULL; names may repeat. As above; -ENOENT without /proc/kallsyms. */
+int kernel_each_function(kernel_function_fn *each, void *context);
+
+#endif

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "list.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../cli/escape.h"
+#include "../cli/exit_status.h"
+#include "../cli/log.h"
+#include "elf_file.h"
+#include "entries.h"
+#include "kernel.h"
+#include "names.h"
+#include "object_choose.h"
+#include "objects.h"
+#include "symbols.h"
+#include "usdt.h"
+
+#define TEXT_MAX (3 * 4096) /* of a trigger: path or provider, and name */
+#define WIDEST 60           /* column of triggers */
+
+/* What is to be listed. */
+struct filter {
+	const char *glob; /* NULL: an overview */
+	const char *rest; /* of it after the kind */
+	char word[16];    /* its kind, as it is spelt; "" if it has none */
+	enum trigger_kind kind;
+};
+
+struct listing {
+	FILE *out;
+	int error; /* of out, a negative errno */
+	struct filter filter;
+	size_t printed;
+	struct objects *objects;
+	size_t index; /* of the object in hand */
+	struct entries entries;
+};
+
+static void filter_init(struct filter *filter, const char *glob)
+{
+	size_t length = glob ? trigger_kind_read(&filter->kind, glob) : 0;
+
+	*filter = (struct filter){ .glob = glob, .rest = glob, .kind = filter->kind };
+	if (!length || length >= sizeof(filter->word))
+		return;
+	memcpy(filter->word, glob, length);
+	filter->rest = glob + length + 1;
+}
+
+/* True if probes of this kind, or on the return of such, may be wanted. */
+static bool filter_wants(const struct filter *filter, enum trigger_kind kind)
+{
+	enum trigger_kind wanted = filter->kind;
+
+	if (!*filter->word)
+		return true;
+	if (wanted == TRIGGER_KRETPROBE)
+		wanted = TRIGGER_KPROBE;
+	if (wanted == TRIGGER_URETPROBE)
+		wanted = TRIGGER_UPROBE;
+	return wanted == kind;
+}
+
+static bool filter_takes(const struct filter *filter, const char *text, const char *name)
+{
+	if (!filter->glob || names_match(filter->rest, strchr(text, ':') + 1) ||
+	    names_match(filter->rest, name))
+		return true;
+	return !*filter->word && names_match(filter->glob, text);
+}
+
+__attribute__((format(printf, 2, 3))) static void print(struct listing *listing, const char *fmt,
+							...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	if (!listing->error && vfprintf(listing->out, fmt, args) < 0)
+		listing->error = errno ? -errno : -EIO;
+	va_end(args);
+}
+
+/* Text of foreign origin, filled up with blanks. */
+static void print_text(struct listing *listing, const char *text, size_t width)
+{
+	char escaped[ESCAPE_SIZE(TEXT_MAX)];
+	size_t used;
+
+	escape_text(escaped, sizeof(escaped), text, TEXT_MAX);
+	used = width ? escape_width(escaped) : 0;
+	print(listing, "%s%*s", escaped, used < width ? (int)(width - used) : 0, "");
+}
+
+/* The width of the column that the entries' texts need. */
+static size_t entries_width(const struct entries *entries)
+{
+	char escaped[ESCAPE_SIZE(TEXT_MAX)];
+	size_t width = 0;
+
+	for (size_t i = 0; i < entries->n; i++) {
+		size_t used;
+
+		escape_text(escaped, sizeof(escaped), entries->all[i].text, TEXT_MAX);
+		used = escape_width(escaped);
+		if (used > width && used <= WIDEST)
+			width = used;
+	}
+	return width;
+}
+
+/* Adds a probe to what is printed, if the filter takes it. Object is NULL for those
+ * of the program and of the kernel. */
+static int probe_offer(struct listing *listing, enum trigger_kind kind, const char *object,
+		       const char *group, const char *name, const struct entry *entry, bool *taken)
+{
+	static const char *const words[] = {
+		[TRIGGER_USDT] = "u",
+		[TRIGGER_TRACEPOINT] = "t",
+		[TRIGGER_KPROBE] = "k",
+		[TRIGGER_UPROBE] = "up",
+	};
+	const struct filter *filter = &listing->filter;
+	char text[TEXT_MAX];
+	int length;
+
+	*taken = false;
+	length = snprintf(text, sizeof(text), "%s:%s%s%s%s%s",
+			  *filter->word ? filter->word : words[kind], object ? object : "",
+			  object ? ":" : "", group ? group : "", group ? ":" : "", name);
+	if (length >= (int)sizeof(text) || !filter_takes(filter, text, name))
+		return 0;
+	*taken = true;
+	return entries_add(&listing->entries, text, entry->address, entry->flag);
+}
+
+/* The same for a probe of the object in hand. The program need not be named, but
+ * may be, and the filter may mean it so. */
+static int object_offer(struct listing *listing, enum trigger_kind kind, const char *group,
+			const char *name, const struct entry *entry)
+{
+	const struct object *object = objects_get(listing->objects, listing->index);
+	bool taken = false;
+	int error = 0;
+
+	if (object->executable)
+		error = probe_offer(listing, kind, NULL, group, name, entry, &taken);
+	if (!error && !taken)
+		error = probe_offer(listing, kind, object_label(listing->objects, object), group,
+				    name, entry, &taken);
+	return error;
+}
+
+static void entries_done(struct listing *listing)
+{
+	if (listing->entries.incomplete)
+		log_warn("there are more names than fit into %lu MB; some are left out",
+			 ENTRIES_MAX >> 20);
+	entries_clear(&listing->entries);
+}
+
+static int no_memory(void)
+{
+	log_error("out of memory");
+	return EX_OSERR;
+}
+
+/* --- What is in the process --- */
+
+/* Calls read for every wanted object: the program first, then by name. What cannot
+ * be read is said and passed over. */
+static int objects_each(struct listing *listing,
+			int (*read)(struct listing *listing, const struct elf_file *file))
+{
+	struct entries order = { .n = 0 };
+	int error = 0;
+
+	for (size_t i = 0; !error && i < objects_count(listing->objects); i++) {
+		const struct object *object = objects_get(listing->objects, i);
+		const char *label = object_label(listing->objects, object);
+
+		error = entries_add(&order, object->executable ? "" : label, i, false);
+	}
+	entries_sort(&order);
+	for (size_t i = 0; !error && !listing->error && i < order.n; i++) {
+		const struct object *object;
+		struct elf_file *file;
+		int fd;
+
+		listing->index = order.all[i].address;
+		object = objects_get(listing->objects, listing->index);
+		fd = objects_open(listing->objects, object);
+		error = fd < 0 ? fd : elf_file_open(&file, fd);
+		if (!error) {
+			error = read(listing, file);
+			elf_file_close(file);
+		}
+		if (fd >= 0)
+			close(fd);
+		if (error && error != -ENOMEM) {
+			/* Something else than code may be mapped, too. */
+			if (error != -ENOEXEC)
+				log_warn("cannot read all of %s: %s", object->path,
+					 elf_file_error(error));
+			error = 0;
+		}
+	}
+	entries_clear(&order);
+	return error;
+}
+
+static int usdt_take(void *context, const struct usdt_site *site)
+{
+	struct listing *listing = context;
+	struct entry entry = { .address = listing->index, .flag = site->semaphore };
+
+	/* A colon would end the part of the trigger. */
+	if (!site->usable || strchr(site->provider, ':') || strchr(site->name, ':'))
+		return 0;
+	return object_offer(listing, TRIGGER_USDT, site->provider, site->name, &entry);
+}
+
+static int usdt_read(struct listing *listing, const struct elf_file *file)
+{
+	return usdt_each(file, usdt_take, listing);
+}
+
+static int usdt_list(struct listing *listing)
+{
+	struct entries *entries = &listing->entries;
+	int error = objects_each(listing, usdt_read);
+	size_t width, end;
+
+	entries_sort(entries);
+	width = entries_width(entries);
+	if (entries->n)
+		print(listing, "# USDT probes\n");
+	else if (!listing->filter.glob)
+		print(listing, "# No USDT probes\n");
+	for (size_t i = 0; i < entries->n && !listing->error; i = end) {
+		const struct entry *entry = &entries->all[i];
+		const struct object *object = objects_get(listing->objects, entry->address);
+		bool semaphore = false;
+
+		end = entries_end(entries, i);
+		for (size_t j = i; j < end; j++)
+			semaphore |= entries->all[j].flag;
+		print_text(listing, entry->text, width);
+		print(listing, "  sites %zu  semaphore %-3s  ", end - i, semaphore ? "yes" : "no");
+		print_text(listing, object->path, 0);
+		print(listing, "%s\n", object->deleted ? " (deleted)" : "");
+		listing->printed++;
+	}
+	entries_done(listing);
+	return error;
+}
+
+/* What is chosen from functions of one name: not the old versions of it, and each
+ * address once. Returns how many are left, which come first. */
+static size_t namesakes(struct entry *all, size_t n)
+{
+	size_t current = 0, kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		current += !all[i].flag;
+	for (size_t i = 0; i < n; i++) {
+		struct entry entry = all[i];
+
+		if ((current && entry.flag) || (kept && all[kept - 1].address == entry.address))
+			continue;
+		/* Swapped, as each is to be freed. */
+		all[i] = all[kept];
+		all[kept++] = entry;
+	}
+	return kept;
+}
+
+/* A function by its name; several of one name by their addresses. */
+static void functions_print(struct listing *listing, struct entry *all, size_t n)
+{
+	const char *name = strrchr(all->text, ':') + 1;
+
+	n = namesakes(all, n);
+	if (n == 1) {
+		print_text(listing, all->text, 0);
+		print(listing, "\n");
+	}
+	for (size_t i = 0; n > 1 && i < n; i++) {
+		char text[TEXT_MAX];
+
+		snprintf(text, sizeof(text), "%.*s0x%" PRIx64, (int)(name - all->text), all->text,
+			 all[i].address);
+		print_text(listing, text, 0);
+		print(listing, "  ");
+		print_text(listing, name, 0);
+		print(listing, ", %zu of %zu\n", i + 1, n);
+	}
+	listing->printed++;
+}
+
+static int symbol_take(void *context, const struct symbol *symbol)
+{
+	struct listing *listing = context;
+	struct entry entry = { .address = symbol->address, .flag = symbol->superseded };
+
+	/* A colon would make what is before it an object. */
+	if (symbol->resolver || strchr(symbol->name, ':'))
+		return 0;
+	return object_offer(listing, TRIGGER_UPROBE, NULL, symbol->name, &entry);
+}
+
+static void functions_count(struct listing *listing, const struct object *object)
+{
+	struct entries *entries = &listing->entries;
+	char text[TEXT_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < entries->n; i = entries_end(entries, i))
+		n++;
+	snprintf(text, sizeof(text), "up:%s:*", object_label(listing->objects, object));
+	print_text(listing, text, WIDEST / 2);
+	print(listing, "  %6zu functions  ", n);
+	print_text(listing, object->path, 0);
+	print(listing, "%s\n", object->deleted ? " (deleted)" : "");
+}
+
+static int functions_read(struct listing *listing, const struct elf_file *file)
+{
+	const struct object *object = objects_get(listing->objects, listing->index);
+	struct entries *entries = &listing->entries;
+	int error = symbols_each(file, objects_pid(listing->objects), object->path, symbol_take,
+				 listing);
+	size_t end;
+
+	entries_sort(entries);
+	if (!listing->filter.glob) {
+		functions_count(listing, object);
+	} else if (entries->n) {
+		print(listing, "# Functions of ");
+		print_text(listing, object->path, 0);
+		print(listing, "%s\n", object->deleted ? " (deleted)" : "");
+		for (size_t i = 0; i < entries->n && !listing->error; i = end) {
+			end = entries_end(entries, i);
+			functions_print(listing, &entries->all[i], end - i);
+		}
+	}
+	entries_done(listing);
+	return error;
+}
+
+static int process_list(struct listing *listing, pid_t pid)
+{
+	const struct filter *filter = &listing->filter;
+	int error = objects_read(&listing->objects, pid);
+
+	if (error) {
+		listing->objects = NULL;
+		log_error("cannot look into process %d: %s", (int)pid, strerror(-error));
+		return error == -ESRCH                       ? EX_UNAVAILABLE
+		       : error == -EPERM || error == -EACCES ? EX_NOPERM
+							     : EX_OSERR;
+	}
+	if (filter_wants(filter, TRIGGER_USDT))
+		error = usdt_list(listing);
+	if (!error && !filter->glob)
+		print(listing,
+		      "# Functions: --list-probes='up:OBJECT:*' lists those of an object\n");
+	if (!error && filter_wants(filter, TRIGGER_UPROBE))
+		error = objects_each(listing, functions_read);
+	return error ? no_memory() : 0;
+}
+
+/* --- What is in the kernel --- */
+
+static int event_take(void *context, const char *system, const char *event)
+{
+	struct entry entry = { .address = 0 };
+	bool taken;
+
+	return probe_offer(context, TRIGGER_TRACEPOINT, NULL, system, event, &entry, &taken);
+}
+
+static int function_take(void *context, const char *function, const char *module)
+{
+	struct entry entry = { .address = 0 };
+	bool taken;
+
+	(void)module;
+	return probe_offer(context, TRIGGER_KPROBE, NULL, NULL, function, &entry, &taken);
+}
+
+static void systems_print(struct listing *listing)
+{
+	struct entries *entries = &listing->entries;
+	size_t n = 1;
+
+	for (size_t i = 0; i < entries->n; i++, n++) {
+		const char *text = entries->all[i].text;
+		size_t length = (size_t)(strrchr(text, ':') + 1 - text);
+		char system[TEXT_MAX];
+
+		if (i + 1 < entries->n && !strncmp(text, entries->all[i + 1].text, length))
+			continue;
+		snprintf(system, sizeof(system), "%.*s*", (int)length, text);
+		print_text(listing, system, WIDEST / 2);
+		print(listing, "  %6zu tracepoints\n", n);
+		n = 0;
+	}
+}
+
+static int tracepoints_list(struct listing *listing)
+{
+	struct entries *entries = &listing->entries;
+	int error = kernel_each_event(event_take, listing);
+
+	if (error && error != -ENOMEM) {
+		log_warn("cannot list tracepoints: %s (as root: mount -t tracefs none "
+			 "/sys/kernel/tracing)",
+			 strerror(-error));
+		error = 0;
+	}
+	entries_sort(entries);
+	if (!listing->filter.glob && entries->n) {
+		print(listing,
+		      "# Tracepoints: --list-probes='t:SYSTEM:*' lists those of a system\n");
+		systems_print(listing);
+	} else if (entries->n) {
+		print(listing, "# Tracepoints\n");
+		for (size_t i = 0; i < entries->n && !listing->error; i++) {
+			print_text(listing, entries->all[i].text, 0);
+			print(listing, "\n");
+			listing->printed++;
+		}
+	}
+	entries_done(listing);
+	return error;
+}
+
+static int kernel_functions_list(struct listing *listing)
+{
+	struct entries *entries = &listing->entries;
+	size_t end, left_out = 0;
+	int error;
+
+	if (!kernel_has_kprobes()) {
+		if (*listing->filter.word)
+			log_warn("this kernel has no probes on its functions "
+				 "(CONFIG_KPROBE_EVENTS)");
+		return 0;
+	}
+	error = kernel_each_function(function_take, listing);
+	if (error && error != -ENOMEM) {
+		log_warn("cannot list functions of the kernel: %s", strerror(-error));
+		error = 0;
+	}
+	entries_sort(entries);
+	if (entries->n)
+		print(listing, "# Functions of the kernel\n");
+	for (size_t i = 0; i < entries->n && !listing->error; i = end) {
+		end = entries_end(entries, i);
+		if (end - i > 1) {
+			left_out += end - i;
+			continue;
+		}
+		print_text(listing, entries->all[i].text, 0);
+		print(listing, "\n");
+		listing->printed++;
+	}
+	if (left_out)
+		print(listing, "# and %zu that share their names, so that none can be chosen\n",
+		      left_out);
+	entries_done(listing);
+	return error;
+}
+
+static int kernel_list(struct listing *listing)
+{
+	const struct filter *filter = &listing->filter;
+	int error = 0;
+
+	if (filter_wants(filter, TRIGGER_TRACEPOINT))
+		error = tracepoints_list(listing);
+	if (!error && filter->glob && filter_wants(filter, TRIGGER_KPROBE))
+		error = kernel_functions_list(listing);
+	return error ? no_memory() : 0;
+}
+
+int probes_list(FILE *out, pid_t pid, const char *glob)
+{
+	struct listing listing = { .out = out };
+	const struct filter *filter = &listing.filter;
+	int status = 0;
+
+	filter_init(&listing.filter, glob);
+	if (pid && (filter_wants(filter, TRIGGER_USDT) || filter_wants(filter, TRIGGER_UPROBE)))
+		status = process_list(&listing, pid);
+	if (!status)
+		status = kernel_list(&listing);
+	if (!status && glob && !listing.printed && !listing.error)
+		log_warn("nothing matches %s", glob);
+	entries_clear(&listing.entries);
+	objects_free(listing.objects);
+	if (!listing.error && fflush(out))
+		listing.error = errno ? -errno : -EIO;
+	return listing.error ? listing.error : status;
+}
+
+/* --- What triggers mean --- */
+
+static void place_print(struct listing *listing, const struct trigger *trigger,
+			const struct place *place)
+{
+	print(listing, "  ");
+	if (place->group) {
+		print_text(listing, place->group, 0);
+		print(listing, ":");
+	}
+	print_text(listing, *place->name ? place->name : "(by address)", 0);
+	if (trigger->offset)
+		print(listing, "+0x%" PRIx64, trigger->offset);
+	if (place->object) {
+		print(listing, "  at 0x%" PRIx64 " of ", place->offset);
+		print_text(listing, place->object, 0);
+	}
+	if (place->semaphore)
+		print(listing, ", semaphore at 0x%" PRIx64, place->semaphore);
+	print(listing, "\n");
+}
+
+int triggers_check(FILE *out, const char *role, const struct trigger *trigger,
+		   const struct places *places)
+{
+	struct listing listing = { .out = out };
+	size_t n = places_count(places);
+
+	print(&listing, "%s ", role);
+	print_text(&listing, trigger->text, 0);
+	print(&listing, ": %s, %zu place%s, fires for %s\n", trigger_kind_name(trigger->kind), n,
+	      n == 1 ? "" : "s",
+	      trigger_is_of_target(trigger) ? "the target only"
+					    : "any process, unless --trigger-target-only");
+	for (size_t i = 0; i < n && !listing.error; i++)
+		place_print(&listing, trigger, places_get(places, i));
+	if (!listing.error && fflush(out))
+		listing.error = errno ? -errno : -EIO;
+	return listing.error;
+}

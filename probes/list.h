@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tells which probes there are, and what triggers mean. */
+#ifndef LIST_H
+#define LIST_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "resolve.h"
+#include "trigger.h"
+
+/* Prints what can be a trigger; each line begins with the text of the trigger, and
+ * lines that begin with # are headings. Without glob (NULL): the USDT probes of the
+ * process, how many functions its objects have, and how many tracepoints the systems
+ * of the kernel. With glob: all that match it, functions of the kernel too; it is
+ * compared with the whole text, with the text after the kind, and with the name
+ * alone. A kind at its beginning, in any spelling, leaves only such. With pid 0 only
+ * what the kernel has is listed.
+ * Returns 0; after printing what is wrong an exit status; or a negative errno if out
+ * failed, of which nothing is printed. */
+int probes_list(FILE *out, pid_t pid, const char *glob);
+
+/* Prints what a trigger means: kind, for whom it fires, and every place. Role is such
+ * as "start trigger". Returns 0, or a negative errno if out failed. */
+int triggers_check(FILE *out, const char *role, const struct trigger *trigger,
+		   const struct places *places);
+
+#endif

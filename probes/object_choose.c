@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "object_choose.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "../cli/exit_status.h"
+#include "../cli/log.h"
+#include "choices.h"
+#include "elf_file.h"
+#include "names.h"
+
+#define MAX_SONAME 256
+
+/* How well a name fits; the best are meant. */
+enum fit { FIT_NONE, FIT_UNVERSIONED, FIT_EXACT };
+
+static enum fit name_fit(const char *wanted, const char *name)
+{
+	size_t length = strlen(wanted);
+
+	if (strncmp(wanted, name, length) != 0)
+		return FIT_NONE;
+	if (!name[length])
+		return FIT_EXACT;
+	return name[length] == '.' && length > 3 && strstr(wanted, ".so") ? FIT_UNVERSIONED
+									  : FIT_NONE;
+}
+
+static bool object_soname(const struct objects *objects, const struct object *object, char *soname,
+			  size_t size)
+{
+	struct elf_file *file;
+	bool found = false;
+	int fd = objects_open(objects, object);
+
+	if (fd < 0)
+		return false;
+	if (!elf_file_open(&file, fd)) {
+		found = elf_file_soname(file, soname, size);
+		elf_file_close(file);
+	}
+	close(fd);
+	return found;
+}
+
+static enum fit object_fit(const struct objects *objects, const struct object *object,
+			   const char *wanted)
+{
+	char soname[MAX_SONAME];
+	enum fit fit, other;
+
+	if (strchr(wanted, '/'))
+		return strcmp(wanted, object->path) == 0 ||
+				       objects_path_leads_to(objects, wanted, object)
+			       ? FIT_EXACT
+			       : FIT_NONE;
+	fit = name_fit(wanted, object_basename(object));
+	if (fit == FIT_EXACT || !object_soname(objects, object, soname, sizeof(soname)))
+		return fit;
+	other = name_fit(wanted, soname);
+	return other > fit ? other : fit;
+}
+
+static int object_absent(const struct objects *objects, const struct trigger *trigger)
+{
+	struct names_closest closest;
+
+	names_closest_init(&closest, trigger->object);
+	for (size_t i = 0; i < objects_count(objects); i++)
+		names_closest_offer(&closest, object_label(objects, objects_get(objects, i)));
+	log_error("%s: process %d has no object %s mapped", trigger->text,
+		  (int)objects_pid(objects), trigger->object);
+	names_closest_hint(&closest, "", "its objects are in /proc/PID/maps");
+	names_closest_clear(&closest);
+	return EX_CONFIG;
+}
+
+int object_choose(const struct object **object, const struct objects *objects,
+		  const struct trigger *trigger)
+{
+	struct choices choices = { .n = 0 };
+	enum fit best = FIT_UNVERSIONED;
+
+	*object = NULL;
+	if (!trigger->object) {
+		*object = objects_executable(objects);
+		return 0;
+	}
+	for (size_t i = 0; i < objects_count(objects); i++) {
+		const struct object *candidate = objects_get(objects, i);
+		enum fit fit = object_fit(objects, candidate, trigger->object);
+
+		if (fit < best)
+			continue;
+		if (fit > best)
+			choices_clear(&choices);
+		best = fit;
+		*object = candidate;
+		choices_add(&choices, "%s", candidate->path);
+	}
+	if (choices.n == 1)
+		return 0;
+	if (!choices.n)
+		return object_absent(objects, trigger);
+	log_error("%s: %zu objects could be %s", trigger->text, choices.n, trigger->object);
+	choices_hint(&choices);
+	return EX_CONFIG;
+}
+
+const char *object_label(const struct objects *objects, const struct object *object)
+{
+	for (size_t i = 0; i < objects_count(objects); i++) {
+		const struct object *other = objects_get(objects, i);
+
+		if (other != object && strcmp(object_basename(other), object_basename(object)) == 0)
+			return object->path;
+	}
+	return object_basename(object);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trigger.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "names.h"
+
+const char *const trigger_grammar[] = {
+	"u|usdt:[OBJECT:]PROVIDER:PROBE        USDT probe of the target",
+	"t|trace:SYSTEM:EVENT                  tracepoint of the kernel",
+	"k|kprobe:FUNCTION[+OFFSET]            kernel function, or what is OFFSET bytes into it",
+	"kr|kretprobe:FUNCTION                 return of a kernel function",
+	"up|uprobe:[OBJECT:]FUNCTION[+OFFSET]  function of the target",
+	"up|uprobe:[OBJECT:]0xADDRESS          instruction of the target",
+	"ur|upr|uretprobe:[OBJECT:]FUNCTION    return of a function of the target",
+	"ur|upr|uretprobe:[OBJECT:]0xADDRESS   return of the function that begins there",
+	"Wildcards (*, ?, [a-z]) in FUNCTION, EVENT, PROVIDER, PROBE: all that match",
+};
+const size_t trigger_grammar_len = sizeof(trigger_grammar) / sizeof(*trigger_grammar);
+
+static const struct {
+	const char *word;
+	enum trigger_kind kind;
+} kinds[] = {
+	/* The long form comes first. */
+	{ "usdt", TRIGGER_USDT },           { "u", TRIGGER_USDT },
+	{ "trace", TRIGGER_TRACEPOINT },    { "t", TRIGGER_TRACEPOINT },
+	{ "kprobe", TRIGGER_KPROBE },       { "k", TRIGGER_KPROBE },
+	{ "kretprobe", TRIGGER_KRETPROBE }, { "kr", TRIGGER_KRETPROBE },
+	{ "uprobe", TRIGGER_UPROBE },       { "up", TRIGGER_UPROBE },
+	{ "uretprobe", TRIGGER_URETPROBE }, { "ur", TRIGGER_URETPROBE },
+	{ "upr", TRIGGER_URETPROBE },
+};
+
+/* A part of the text while it is taken to pieces. */
+struct piece {
+	const char *at;
+	size_t length;
+};
+
+static struct piece piece_of(const char *text)
+{
+	return (struct piece){ .at = text, .length = strlen(text) };
+}
+
+/* Moves what comes before the last separator from *rest to *head, and that itself
+ * to nowhere. Returns false if there is none. */
+static bool piece_split(struct piece *head, struct piece *rest, char separator)
+{
+	for (size_t i = rest->length; i; i--) {
+		if (rest->at[i - 1] != separator)
+			continue;
+		*head = (struct piece){ .at = rest->at, .length = i - 1 };
+		rest->at += i;
+		rest->length -= i;
+		return true;
+	}
+	return false;
+}
+
+static bool piece_starts(const struct piece *piece, const char *text)
+{
+	return piece->length >= strlen(text) && !memcmp(piece->at, text, strlen(text));
+}
+
+/* -ENOMEM, or a copy is in *string. */
+static int piece_copy(char **string, const struct piece *piece)
+{
+	*string = strndup(piece->at, piece->length);
+	return *string ? 0 : -ENOMEM;
+}
+
+static int digit_value(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	if (digit >= 'a' && digit <= 'f')
+		return digit - 'a' + 10;
+	if (digit >= 'A' && digit <= 'F')
+		return digit - 'A' + 10;
+	return 99;
+}
+
+/* Reads all of the piece, decimal or, with 0x, hexadecimal. Returns 0; -EINVAL;
+ * -ERANGE if it does not fit. */
+static int piece_number(const struct piece *piece, uint64_t *number)
+{
+	bool hexadecimal = piece_starts(piece, "0x");
+	unsigned int base = hexadecimal ? 16 : 10;
+	bool fits = true;
+	uint64_t sum = 0;
+	size_t i = hexadecimal ? 2 : 0;
+
+	if (i == piece->length)
+		return -EINVAL;
+	for (; i < piece->length; i++) {
+		unsigned int digit = (unsigned int)digit_value(piece->at[i]);
+
+		if (digit >= base)
+			return -EINVAL;
+		fits = fits && !__builtin_mul_overflow(sum, base, &sum) &&
+		       !__builtin_add_overflow(sum, digit, &sum);
+	}
+	*number = sum;
+	return fits ? 0 : -ERANGE;
+}
+
+size_t trigger_kind_read(enum trigger_kind *kind, const char *text)
+{
+	size_t length = strcspn(text, ":");
+
+	for (size_t i = 0; text[length] && i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (strlen(kinds[i].word) == length && !memcmp(kinds[i].word, text, length)) {
+			*kind = kinds[i].kind;
+			return length;
+		}
+	}
+	return 0;
+}
+
+static int kind_take(struct trigger *trigger, const char **rest, const char **why)
+{
+	size_t length = trigger_kind_read(&trigger->kind, trigger->text);
+
+	*rest = trigger->text + length + 1;
+	if (length && **rest)
+		return 0;
+	*why = length ? "nothing follows the kind of probe" : "it begins with no kind of probe";
+	return -EINVAL;
+}
+
+static int usdt_read(struct trigger *trigger, struct piece name, const char **why)
+{
+	struct piece object, group;
+	int error;
+
+	*why = "a USDT probe needs its provider and its name";
+	if (!piece_split(&group, &name, ':'))
+		return -EINVAL;
+	/* The object may hold colons itself, the others may not. */
+	if (piece_split(&object, &group, ':')) {
+		*why = "the object before the provider is empty";
+		if (!object.length)
+			return -EINVAL;
+		error = piece_copy(&trigger->object, &object);
+		if (error)
+			return error;
+	}
+	*why = group.length ? "the name of the probe is empty" : "the provider is empty";
+	if (!group.length || !name.length)
+		return -EINVAL;
+	error = piece_copy(&trigger->group, &group);
+	return error ? error : piece_copy(&trigger->name, &name);
+}
+
+static int tracepoint_read(struct trigger *trigger, struct piece event, const char **why)
+{
+	struct piece system;
+	int error;
+
+	*why = "a tracepoint is a system and an event";
+	if (!piece_split(&system, &event, ':') || memchr(system.at, ':', system.length))
+		return -EINVAL;
+	*why = system.length ? "the event is empty" : "the system is empty";
+	if (!system.length || !event.length)
+		return -EINVAL;
+	/* Both become parts of a path in tracefs. */
+	*why = "a tracepoint has no / in its name";
+	if (memchr(system.at, '/', system.length) || memchr(event.at, '/', event.length))
+		return -EINVAL;
+	error = piece_copy(&trigger->group, &system);
+	if (!error)
+		error = piece_copy(&trigger->name, &event);
+	*why = "wildcards are allowed in the event only, not in its system";
+	return !error && names_is_glob(trigger->group) ? -EINVAL : error;
+}
+
+/* What follows the function's name. A + without a number is not part of any name
+ * that a linker knows, but a mistake. */
+static int offset_read(struct trigger *trigger, struct piece *name, const char **why)
+{
+	struct piece function, offset = *name;
+
+	if (!piece_split(&function, &offset, '+'))
+		return 0;
+	*why = "a probe on a return has no offset";
+	if (trigger_is_return(trigger))
+		return -EINVAL;
+	switch (piece_number(&offset, &trigger->offset)) {
+	case -EINVAL:
+		*why = "the offset after + has to be a number, decimal or with 0x";
+		return -EINVAL;
+	case -ERANGE:
+		*why = "the offset is too large";
+		return -EINVAL;
+	}
+	*name = function;
+	return 0;
+}
+
+static int function_read(struct trigger *trigger, struct piece name, const char **why)
+{
+	bool with_offset = memchr(name.at, '+', name.length);
+	int error = offset_read(trigger, &name, why);
+
+	if (error)
+		return error;
+	*why = "the name of the function is empty";
+	if (!name.length)
+		return -EINVAL;
+	error = piece_copy(&trigger->name, &name);
+	*why = "wildcards and an offset do not go together";
+	return !error && with_offset && names_is_glob(trigger->name) ? -EINVAL : error;
+}
+
+static int kernel_function_read(struct trigger *trigger, struct piece name, const char **why)
+{
+	*why = "a function of the kernel has no : in its name";
+	if (memchr(name.at, ':', name.length))
+		return -EINVAL;
+	*why = "a function of the kernel is given by its name, not by an address";
+	if (piece_starts(&name, "0x"))
+		return -EINVAL;
+	return function_read(trigger, name, why);
+}
+
+static int address_read(struct trigger *trigger, const struct piece *address, const char **why)
+{
+	switch (piece_number(address, &trigger->address)) {
+	case -EINVAL:
+		*why = memchr(address->at, '+', address->length)
+			       ? "an address has no offset: add it"
+			       : "the address has to be a hexadecimal number";
+		return -EINVAL;
+	case -ERANGE:
+		*why = "the address is too large";
+		return -EINVAL;
+	}
+	*why = "the address is 0";
+	return trigger->address ? 0 : -EINVAL;
+}
+
+static int user_function_read(struct trigger *trigger, struct piece name, const char **why)
+{
+	struct piece object;
+	int error;
+
+	if (piece_split(&object, &name, ':')) {
+		*why = "the object before the function is empty";
+		if (!object.length)
+			return -EINVAL;
+		error = piece_copy(&trigger->object, &object);
+		if (error)
+			return error;
+	}
+	if (piece_starts(&name, "0x"))
+		return address_read(trigger, &name, why);
+	return function_read(trigger, name, why);
+}
+
+static int text_read(struct trigger *trigger, const char **why)
+{
+	const char *rest;
+	int error = kind_take(trigger, &rest, why);
+
+	if (error)
+		return error;
+	switch (trigger->kind) {
+	case TRIGGER_USDT:
+		return usdt_read(trigger, piece_of(rest), why);
+	case TRIGGER_TRACEPOINT:
+		return tracepoint_read(trigger, piece_of(rest), why);
+	case TRIGGER_KPROBE:
+	case TRIGGER_KRETPROBE:
+		return kernel_function_read(trigger, piece_of(rest), why);
+	case TRIGGER_UPROBE:
+	case TRIGGER_URETPROBE:
+		return user_function_read(trigger, piece_of(rest), why);
+	}
+	return -EINVAL;
+}
+
+int trigger_parse(struct trigger *trigger, const char *text, const char **why)
+{
+	int error;
+
+	memset(trigger, 0, sizeof(*trigger));
+	*why = "it is too long";
+	if (strnlen(text, TRIGGER_MAX + 1) > TRIGGER_MAX)
+		return -EINVAL;
+	trigger->text = strdup(text);
+	error = trigger->text ? text_read(trigger, why) : -ENOMEM;
+	if (error)
+		trigger_clear(trigger);
+	return error;
+}
+
+void trigger_clear(struct trigger *trigger)
+{
+	free(trigger->text);
+	free(trigger->object);
+	free(trigger->group);
+	free(trigger->name);
+	memset(trigger, 0, sizeof(*trigger));
+}
+
+bool trigger_is_user(const struct trigger *trigger)
+{
+	return trigger->kind == TRIGGER_USDT || trigger->kind == TRIGGER_UPROBE ||
+	       trigger->kind == TRIGGER_URETPROBE;
+}
+
+bool trigger_is_return(const struct trigger *trigger)
+{
+	return trigger->kind == TRIGGER_KRETPROBE || trigger->kind == TRIGGER_URETPROBE;
+}
+
+bool trigger_is_glob(const struct trigger *trigger)
+{
+	return (trigger->name && names_is_glob(trigger->name)) ||
+	       (trigger->group && names_is_glob(trigger->group));
+}
+
+bool trigger_is_of_target(const struct trigger *trigger)
+{
+	return trigger_is_user(trigger) ||
+	       (trigger->kind == TRIGGER_TRACEPOINT && !strcmp(trigger->group, "syscalls"));
+}
+
+const char *trigger_kind_name(enum trigger_kind kind)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (kinds[i].kind == kind)
+			return kinds[i].word;
+	}
+	return "?";
+}

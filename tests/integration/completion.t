@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Completion in an interactive bash, by the keys that a person presses."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import time
+
+import kdtest
+
+SCRIPT = kdtest.ROOT / "cli" / "completion.bash"
+TAB, ALL, SHOW, CLEAR = "\t", "\x18*", "\x18s", "\x18c"
+SETUP = r"""
+set +o history
+PS1=
+bind 'set enable-bracketed-paste off' 'set bell-style none' 2>/dev/null
+bind '"\C-x*": insert-completions'
+bind '"\C-xc": kill-whole-line'
+bind -x '"\C-xs": printf "\nLINE<%s>\n" "$READLINE_LINE"'
+"""
+
+
+class Shell:
+    """A bash on a terminal of its own; what is typed there is completed."""
+
+    def __init__(self, test, before=""):
+        self.master, slave = pty.openpty()
+        test.stack.callback(os.close, self.master)
+        folder = test.directory()
+        (folder / "kernel_delay").symlink_to(kdtest.PROGRAM)
+        (folder / "rc").write_text(f"{SETUP}{before}\n. {SCRIPT}\necho LINE'<ready>'\n")
+        path = f"{folder}:{os.environ['PATH']}"
+        test.child(["bash", "--noprofile", "--rcfile", folder / "rc", "-i"], stdin=slave,
+                   stdout=slave, stderr=slave, cwd=folder,
+                   env={**os.environ, "PATH": path, "TERM": "dumb", "LC_ALL": "C"})
+        os.close(slave)
+        self.folder = folder
+        self.said = ""
+        self.line()
+
+    def line(self):
+        """What bash has on its command line; self.said is what came before."""
+        self.said = ""
+        deadline = time.monotonic() + kdtest.PATIENCE
+        while time.monotonic() < deadline:
+            if select.select([self.master], [], [], 0.1)[0]:
+                self.said += os.read(self.master, 65536).decode(errors="replace")
+            found = re.search(r"\nLINE<(.*)>\r?\n", self.said, re.DOTALL) or \
+                re.search(r"^LINE<(ready)>\r?\n", self.said, re.MULTILINE)
+            if found:
+                self.said = self.said[:found.start()]
+                return found[1].replace("\r\n", "\n")
+        raise TimeoutError(f"bash says no more than {self.said!r}")
+
+    def press(self, keys, how):
+        os.write(self.master, (keys + how + SHOW).encode())
+        line = self.line()
+        os.write(self.master, CLEAR.encode())
+        return line
+
+    def complete(self, typed):
+        """The line after one tab."""
+        return self.press("kernel_delay " + typed, TAB)
+
+    def all(self, typed):
+        """All words that could stand in the place of the last one."""
+        line = self.press("kernel_delay " + typed, ALL)
+        return line[len("kernel_delay " + typed.rpartition(" ")[0]):].split()
+
+
+def long_options():
+    said = subprocess.run([kdtest.PROGRAM, "--help"], stdout=subprocess.PIPE, check=True).stdout
+    return set(re.findall(r"^ {2,6}(?:-\w, )?(--[a-z][a-z-]+)", said.decode(), re.MULTILINE))
+
+
+def case_options(test):
+    shell = Shell(test)
+    test.eq(shell.complete("--sample-c"), "kernel_delay --sample-count ", "one option")
+    test.eq(shell.complete("--start-t"), "kernel_delay --start-trigger ", "another one")
+    test.eq(set(shell.all("--")), long_options(), "all of --help")
+    test.eq(shell.complete("--no-such"), "kernel_delay --no-such", "one that there is not")
+
+
+def case_processes(test):
+    shell = Shell(test)
+    load = test.workload("roles", "poll")
+    pid = str(load.pid)
+    test.ok(pid in shell.all("-p " + pid[0]), "-p: the process")
+    test.eq(shell.complete("--pid=" + pid), f"kernel_delay --pid={pid} ", "--pid=: the process")
+    test.ok("2" not in shell.all("--pid 2"), "but no kernel thread")
+    path = test.directory() / "kdnone"
+    shutil.copy(kdtest.WORKLOADS / "roles", path)
+    test.workload(str(path), "poll")
+    test.eq(shell.complete("--comm kdno"), "kernel_delay --comm kdnone ", "--comm: its name")
+
+
+def case_hostile_name(test):
+    """The name of a process is no command."""
+    shell = Shell(test)
+    path = test.directory() / "kdx$(touch\tt)"
+    shutil.copy(kdtest.WORKLOADS / "roles", path)
+    test.workload(str(path), "poll")
+    line = shell.complete("--comm kdx")
+    test.ok(line.startswith("kernel_delay --comm kdx\\$\\(touch") or "$'kdx$(touch" in line,
+            "it is quoted", line)
+    test.ok(not (shell.folder / "t").exists(), "and was not run")
+
+
+def check_triggers(test, shell, pid):
+    def same(typed, want, what):
+        test.eq(shell.complete(typed), f"kernel_delay {want}", what)
+
+    same("--start-trigger t:sched:sched_swi", "--start-trigger t:sched:sched_switch ",
+         "a tracepoint")
+    same("--start-trigger=t:sched:sched_swi", "--start-trigger=t:sched:sched_switch ", "after =")
+    same("--stop-trigger trace:raw_sy", "--stop-trigger trace:raw_syscalls:", "a system")
+    same("--start-trigger 't:sched:sched_swi", "--start-trigger 't:sched:sched_switch' ",
+         "in quotes")
+    same("--list-probes=t:sched:sched_swi", "--list-probes=t:sched:sched_switch ",
+         "for --list-probes")
+    same(f"-p {pid} --stop-trigger u:kdt", f"-p {pid} --stop-trigger u:kdtest:", "a provider")
+    same(f"--pid={pid} --stop-trigger u:kdtest:o", f"--pid={pid} --stop-trigger u:kdtest:one ",
+         "a probe")
+    same(f"-p {pid} --start-trigger up:mai", f"-p {pid} --start-trigger up:main ", "a function")
+    same(f"-p{pid} --start-trigger ur:libc.so.6:getpp",
+         f"-p{pid} --start-trigger ur:libc.so.6:getppid ", "one of a library")
+
+
+def case_triggers(test):
+    load = test.workload("sdt")
+    if not test.program("-p", load.pid, "--list-probes=u:kdtest:*").stdout:
+        raise kdtest.Skip("built without <sys/sdt.h>")
+    shell = Shell(test)
+    test.eq(set(shell.all("--start-trigger k")), {"k:", "kr:", "kprobe:", "kretprobe:"}, "kinds")
+    check_triggers(test, shell, load.pid)
+    listed = test.program("-p", load.pid, "--list-probes=u:kdtest:*").stdout
+    words = {line.split()[0] for line in listed.splitlines() if line.startswith("u:")}
+    got = shell.all(f"-p {load.pid} --start-trigger u:kdtest:")
+    # Readline begins anew after a colon.
+    test.eq({"u:kdtest:" + word.rpartition(":")[2] for word in got}, words,
+            "all that --list-probes lists")
+
+
+def case_colons_break_no_words(test):
+    """Some people take the colon out of COMP_WORDBREAKS."""
+    load = test.workload("sdt")
+    if not test.program("-p", load.pid, "--list-probes=u:kdtest:*").stdout:
+        raise kdtest.Skip("built without <sys/sdt.h>")
+    check_triggers(test, Shell(test, "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}"), load.pid)
+    check_triggers(test, Shell(test, "COMP_WORDBREAKS=${COMP_WORDBREAKS//[:=]}"), load.pid)
+
+
+def case_silent(test):
+    shell = Shell(test)
+    for typed in ("-p 999999999 --start-trigger up:x", "--start-trigger x:y",
+                  "--start-trigger t:*", "-p '$(false) --start-trigger u:x", "stray", "'"):
+        line = shell.complete(typed)
+        test.eq(line, f"kernel_delay {typed}", f"nothing for {typed}")
+        test.ok(not re.search(r"kernel_delay:|bash:|error", shell.said), "and no words",
+                shell.said)
+
+
+kdtest.main(case_options, case_processes, case_hostile_name, case_triggers,
+            case_colons_break_no_words, case_silent)

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of triggers share: runs of kernel_delay with triggers, the logs
+of the workloads, and the symbols of a program, read without the program's help."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+import kdreport
+import kdtest
+
+ENTRY, RETURN = "up:probed_call", "ur:probed_call"
+BOTH = ("--start-trigger", ENTRY, "--stop-trigger", RETURN)
+UNLIMITED = ("--sample-count", "0")
+NO_LIMIT = ("--max-overhead", "0")
+OUTCOMES = ("used", "skipped", "missed", "overlapped", "idle", "unmatched")
+
+
+class Triggered(kdtest.Child):
+    """A run of kernel_delay with triggers; made when it waits for them."""
+
+    def __init__(self, test, pid, *args, **options):
+        super().__init__([kdtest.PROGRAM, "-p", pid, *args], **options)
+        test.start(self)
+        kdtest.wait_until(self.waits)
+
+    def waits(self):
+        """True if it waits for what happens: its probes are attached then."""
+        if self.proc.poll() is not None:
+            self.wait()
+            raise EOFError(f"{self.argv} ended: {self.stderr}")
+        return "poll" in pathlib.Path(f"/proc/{self.pid}/wchan").read_text()
+
+    def stop(self, test, want=0):
+        """Ends the run by a signal and returns what it printed."""
+        self.signal(signal.SIGINT)
+        return self.finish(test, want)
+
+    def finish(self, test, want=0, patience=kdtest.PATIENCE):
+        """Waits for the end of the run and returns what it printed."""
+        status = self.wait(patience)
+        test.ok(status == want, f"the program ends with status {want}", f"status {status}",
+                self.stderr)
+        run = kdreport.Run(self.stdout)
+        balance(test, run)
+        return run
+
+
+def balance(test, run):
+    """Every hit has one outcome."""
+    faults = []
+    for role, row in run.triggers.roles.items():
+        if sum(row[outcome] for outcome in OUTCOMES) != row.hits:
+            faults.append(f"{role}: {row}")
+    test.ok(run.triggers.roles and not faults, "every hit has one outcome", *faults)
+
+
+def check_reports(test, reports, cpu=None):
+    """The books of all reports, and that no call of theirs is the probes' own."""
+    faults = []
+    for number, report in enumerate(reports):
+        found = kdreport.book_faults(report, (cpu or {}).get(number)) + report.warnings
+        calls = {name for thread in report.threads for name in thread.calls}
+        calls |= {flight.name for thread in report.threads for flight in thread.flights}
+        found += [f"{name} is the kernel's own call" for name in calls
+                  if "uprobe" in name or "uretprobe" in name or "335" in name or "336" in name]
+        faults += [f"report {number}: {text}" for text in found]
+    test.ok(not faults, f"the books of {len(reports)} reports balance", *faults[:12])
+
+
+class Log:
+    """What a caller measured: [before, begin, end, after] of its long calls, and
+    the same of the times from one call's start to the next one's."""
+
+    def __init__(self, load, truths):
+        load.send("log")
+        self.by_tid = {int(tid): log for tid, log in json.loads(load.line("{")).items()}
+        self.truths = {thread["tid"]: thread for thread in truths["threads"]
+                       if "calls" in thread}
+        self.lost = sum(truth["lost"] for truth in self.truths.values())
+        self.made = sum(truth["calls"] for truth in self.truths.values())
+
+    def calls(self, key="calls"):
+        """Of all threads, by time."""
+        return sorted(entry for log in self.by_tid.values() for entry in log[key])
+
+
+def inside(start, stop, entry):
+    """True if both edges lie where the workload saw them."""
+    before, begin, end, after = entry
+    return before <= start <= begin and end <= stop <= after
+
+
+def reported_once(test, reports, entries, least, what="long call"):
+    """Each of the entries that was certainly as long as least is reported once,
+    and nothing that was certainly shorter."""
+    matched, faults = {}, []
+    for report in reports:
+        fits = [number for number, entry in enumerate(entries)
+                if inside(report.start, report.stop, entry)]
+        if len(fits) != 1:
+            faults.append(f"window {report.start} to {report.stop} ({report.delta:,}) is "
+                          f"{len(fits)} of what the workload logged")
+        for number in fits:
+            matched[number] = matched.get(number, 0) + 1
+    for number, (before, begin, end, after) in enumerate(entries):
+        times = matched.get(number, 0)
+        if times > 1 or times and after - before < least or not times and end - begin >= least:
+            faults.append(f"{before} to {after} ({after - before:,}) is reported {times} times")
+    test.ok(not faults, f"every {what} is reported once, and nothing else "
+            f"({len(matched)} of {len(entries)})", *faults[:12])
+
+
+def certainly(entries, least):
+    """How many are certainly so long, and how many may be."""
+    return (sum(entry[2] - entry[1] >= least for entry in entries),
+            sum(entry[3] - entry[0] >= least for entry in entries))
+
+
+def monotonic(stamp):
+    """A wall clock stamp of a report as CLOCK_MONOTONIC, to some us."""
+    shift = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
+    return round(stamp.timestamp() * 1e6) * 1000 - shift
+
+
+def compiled(test, source, name, *flags, compiler=None):
+    """Compiles a source (a path or text) into a directory of the case; its path."""
+    compiler = compiler or os.environ.get("CC", "cc")
+    if not shutil.which(compiler.split()[0]):
+        raise kdtest.Skip(f"there is no {compiler}")
+    path = test.directory() / name
+    path.parent.chmod(0o755)
+    text = source if isinstance(source, str) else source.read_text()
+    language = "c++" if compiler.endswith("++") else "c"
+    subprocess.run([*compiler.split(), "-O2", "-g", "-x", language, "-", "-o", path, *flags],
+                   input=text.encode(), check=True)
+    return path
+
+
+def symbols(path):
+    """{name: (address, size)} of the functions in an ELF file's .symtab, for 64 bits."""
+    data = pathlib.Path(path).read_bytes()
+    offset, = struct.unpack_from("<Q", data, 40)
+    size, count = struct.unpack_from("<HH", data, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", data, offset + size * i) for i in range(count)]
+    found = {}
+    for section in sections:
+        if section[1] != 2:  # SHT_SYMTAB
+            continue
+        names = sections[section[6]][4]
+        for at in range(section[4], section[4] + section[5], 24):
+            name, info, _, _, value, length = struct.unpack_from("<IBBHQQ", data, at)
+            if info & 15 == 2:  # STT_FUNC
+                end = data.index(b"\0", names + name)
+                found[data[names + name:end].decode()] = value, length
+    return found
+
+
+def program_offset(path, address):
+    """Where in the file the byte of an address is."""
+    data = pathlib.Path(path).read_bytes()
+    offset, = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    for i in range(count):
+        kind, _, start, virtual, _, length = struct.unpack_from("<IIQQQQ", data, offset + size * i)
+        if kind == 1 and virtual <= address < virtual + length:  # PT_LOAD
+            return address - virtual + start
+    raise ValueError(f"{address:#x} is in no segment of {path}")
+
+
+def second_instruction(path, function):
+    """The offset of a function's second instruction, as objdump has it."""
+    if not shutil.which("objdump"):
+        raise kdtest.Skip("there is no objdump")
+    said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}",
+                           path], stdout=subprocess.PIPE, text=True, check=True).stdout
+    addresses = re.findall(r"^ +([0-9a-f]+):\t", said, re.MULTILINE)
+    return int(addresses[1], 16) - int(addresses[0], 16)
+
+
+class Text:
+    """The code of a function in a file and in a process that has it mapped."""
+
+    def __init__(self, pid, path, name, length=16):
+        address, size = symbols(path)[name]
+        offset, self.length = program_offset(path, address), min(length, size)
+        self.pid = pid
+        self.file = pathlib.Path(path).read_bytes()[offset:offset + self.length]
+        inode = os.stat(path).st_ino
+        for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+            fields = line.split()
+            start, end = (int(part, 16) for part in fields[0].split("-"))
+            first = int(fields[2], 16)
+            if int(fields[4]) == inode and first <= offset < first + end - start:
+                self.address = start + offset - first
+                return
+        raise ValueError(f"{path} is not mapped by {pid}")
+
+    def memory(self):
+        with open(f"/proc/{self.pid}/mem", "rb", buffering=0) as memory:
+            memory.seek(self.address)
+            return memory.read(self.length)
+
+    def unchanged(self):
+        return self.memory() == self.file
+
+
+class Counted:
+    """Hits of a place in a file as the kernel's own uprobe events count them."""
+
+    ROOT = pathlib.Path("/sys/kernel/tracing")
+
+    def __init__(self, test, path, offset):
+        if not os.access(self.ROOT / "uprobe_events", os.W_OK):
+            raise kdtest.Skip("tracefs has no uprobe_events")
+        self.name = f"kdtest_{os.getpid()}"
+        self.define(f"p:{self.name}/{self.name} {path}:{offset:#x}\n")
+        test.stack.callback(self.end)
+        self.switch("1")
+
+    def define(self, text):
+        # Not open(): it looks for the end of the file, which tracefs does not have.
+        events = os.open(self.ROOT / "uprobe_events", os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(events, text.encode())
+        finally:
+            os.close(events)
+
+    def switch(self, state):
+        (self.ROOT / "events" / self.name / self.name / "enable").write_text(state)
+
+    def count(self):
+        for line in (self.ROOT / "uprobe_profile").read_text().splitlines():
+            fields = line.split()
+            if fields[1] == self.name:
+                return int(fields[2])
+        raise ValueError("no such event")
+
+    def end(self):
+        with contextlib.suppress(OSError):
+            self.switch("0")
+            self.define(f"-:{self.name}/{self.name}\n")

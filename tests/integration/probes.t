@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Where probes are, compared with what readelf and nm say, in real programs and
+in some that are built, stripped, moved and deleted here."""
+
+import collections
+import fcntl
+import lzma
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import kdtest
+
+LIST = kdtest.WORKLOADS.parent / "unit" / "elf_list"
+NOP = {0x90, 0x0f, 0x1f}  # the first byte of what a USDT site is made of
+
+MAIN_C = """
+#include <stdio.h>
+#include <unistd.h>
+int shared_name(int);
+int other(int);
+static int __attribute__((noinline)) twin(int n) { return n * 3 + 1; }
+static int __attribute__((noinline)) hidden(int n) { return n * 7 + 1; }
+int visible(int n) { return twin(n) + hidden(n); }
+int main(int argc, char **argv)
+{
+	(void)argv;
+	printf("ready %d\\n", visible(argc) + other(argc) + shared_name(argc));
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+"""
+OTHER_C = """
+static int __attribute__((noinline)) twin(int n) { return n * 5 + 1; }
+int other(int n) { return twin(n); }
+"""
+LIBRARY_C = """
+static int __attribute__((noinline)) inside(int n) { return n * 9 + 1; }
+int shared_name(int n) { return inside(n); }
+"""
+SDT_C = """
+#include <sys/sdt.h>
+static inline __attribute__((always_inline)) void sell(int n) { DTRACE_PROBE1(shop, sold, n); }
+int sales(int n);
+int sales(int n)
+{
+	sell(n);
+	if (n > 1)
+		sell(n + 1);
+	DTRACE_PROBE(shop, closed);
+	return n;
+}
+"""
+
+
+def run(*argv, **options):
+    done = subprocess.run([str(arg) for arg in argv], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, **options)
+    done.stdout, done.stderr = (part.decode(errors="surrogateescape")
+                                for part in (done.stdout, done.stderr))
+    return done
+
+
+def must(*argv, **options):
+    done = run(*argv, **options)
+    if done.returncode:
+        raise kdtest.Skip(f"{argv[0]} fails: {done.stderr.strip()}")
+    return done.stdout
+
+
+def code_segments(path):
+    """[(address, offset, size)] of what can be executed."""
+    found = []
+    for line in must("readelf", "-lW", path).splitlines():
+        match = re.match(r"\s*LOAD\s+(\S+)\s+(\S+)\s+\S+\s+(\S+)\s+\S+\s+(\S+(?: \S+)?)\s+\S+$", line)
+        if match and "E" in match[4]:
+            offset, address, size = (int(match[n], 16) for n in (1, 2, 3))
+            found.append((address, offset, size))
+    return found
+
+
+def offset_of(path, address):
+    for start, offset, size in code_segments(path):
+        if start <= address < start + size:
+            return address - start + offset
+    return None
+
+
+def readelf_functions(path):
+    """{(address, name)} of the functions that are in the file's code."""
+    segments, found = code_segments(path), set()
+    for line in must("readelf", "-sW", path).splitlines():
+        fields = line.split()
+        if len(fields) < 8 or fields[3] not in ("FUNC", "IFUNC") or fields[6] == "UND":
+            continue
+        address = int(fields[1], 16)
+        name = fields[7][:1] + fields[7][1:].partition("@")[0]
+        if any(start <= address < start + size for start, _, size in segments):
+            found.add((address, name))
+    return found
+
+
+def readelf_usdt(path):
+    """Sorted (address, semaphore, provider, name), as often as they are noted."""
+    found = []
+    text = must("readelf", "-nW", path)
+    for match in re.finditer(r"Provider: (.*)\n\s*Name: (.*)\n\s*Location: (\w+), Base: (\w+), "
+                             r"Semaphore: (\w+)", text):
+        found.append((int(match[3], 16), int(match[5], 16), match[1], match[2]))
+    return sorted(found)
+
+
+def listed(path):
+    """(functions, USDT sites with their offsets), as our reader finds them."""
+    functions, sites = set(), []
+    done = run(LIST, path)
+    if done.returncode:
+        raise AssertionError(done.stderr)
+    for line in done.stdout.splitlines():
+        kind, *fields = line.split(" ")
+        if kind == "function":
+            functions.add((int(fields[0], 16), fields[2]))
+        else:
+            address, offset, semaphore, _ = (int(field, 16) for field in fields[:4])
+            sites.append(((address, semaphore, fields[4], fields[5]), offset))
+    return functions, sorted(sites)
+
+
+def places(pid, *triggers, wrapper=()):
+    """[(object, offset, semaphore, name)] of the triggers, and what was said."""
+    done = run(*wrapper, LIST, pid, *triggers)
+    found = []
+    for line in done.stdout.splitlines():
+        _, path, offset, semaphore, name = line.split(" ")
+        found.append((path, int(offset, 16), int(semaphore, 16), name))
+    return found, done
+
+
+def real_files():
+    names = ["/usr/bin/python3.11", "/usr/bin/python3", "/usr/sbin/ovs-vswitchd",
+             "/usr/bin/redis-server", str(kdtest.PROGRAM)]
+    names += map(str, pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    for library in ("libc.so.6", "libm.so.6", "libstdc++.so.6"):
+        names.append(run("cc", f"-print-file-name={library}").stdout.strip())
+    return sorted({os.path.realpath(name) for name in names if os.path.isfile(name)})
+
+
+def case_functions_as_readelf(test):
+    files = real_files()
+    test.ok(sum(len(readelf_functions(path)) for path in files) > 1000, "they have functions")
+    for path in files:
+        want, got = readelf_functions(path), listed(path)[0]
+        missing, more = sorted(want - got)[:5], sorted(got - want)[:5]
+        test.ok(not missing, f"{path}: all {len(want)} functions", *missing)
+        # Where debug files are installed there is more.
+        stripped = ".symtab" not in must("readelf", "-SW", path)
+        if not stripped or not os.path.isdir("/usr/lib/debug/.build-id"):
+            test.ok(not more, f"{path}: and no others", *more)
+
+
+def case_usdt_as_readelf(test):
+    probes = 0
+    for path in real_files():
+        want, got = readelf_usdt(path), listed(path)[1]
+        test.eq([site for site, _ in got], want, f"{path}: {len(want)} USDT sites")
+        data = pathlib.Path(path).read_bytes()
+        wrong = [site for site, offset in got
+                 if offset != offset_of(path, site[0]) or data[offset] not in NOP]
+        if got:
+            test.ok(not wrong, f"{path}: each is an instruction that does nothing", *wrong)
+        probes += len(want)
+    test.ok(probes, "some of them have USDT")
+
+
+def case_postgres(test):
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    if not found:
+        raise kdtest.Skip("postgresql is not installed")
+    copy = test.directory() / "kd_postgres"
+    shutil.copy(found[-1], copy)
+    # Its code is needed, not its work: it waits for the reader of what it prints.
+    reader, writer = os.pipe()
+    test.stack.callback(os.close, reader)
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    pid = test.child([copy, "--describe-config"], stdout=writer).pid
+    os.close(writer)
+    os.read(reader, 1)
+    sites = collections.Counter(site[2:] for site in readelf_usdt(copy))
+    several = [probe for probe, count in sites.items() if count > 1]
+    test.ok(len(sites) >= 50 and several, f"{len(sites)} probes, {len(several)} of several sites")
+    for provider, name in [*several, next(iter(sites))]:
+        got, done = places(pid, f"u:{provider}:{name}")
+        test.eq(len(got), sites[provider, name], f"{name}: a place for each site")
+        test.ok(all(place[2] for place in got), f"{name}: each with its semaphore", done.stderr)
+    got, done = places(pid, "u:postgresql:*")
+    test.eq(len(got), len({site[:2] for site in readelf_usdt(copy)}), "a pattern: all sites")
+
+
+def build(test, **changes):
+    """A program and its shared library in a directory of their own, as built."""
+    folder = test.directory()
+    folder.chmod(0o755)
+    for name, text in (("main.c", MAIN_C), ("other.c", OTHER_C), ("lib.c", LIBRARY_C)):
+        (folder / name).write_text(text)
+    library, program = folder / "libkdtest.so.1.2", folder / "program"
+    must("cc", "-O1", "-g", "-shared", "-fPIC", "-Wl,-soname,libkdtest.so.1",
+         *changes.get("flags", ()), "-o", library, folder / "lib.c")
+    (folder / "libkdtest.so.1").symlink_to(library.name)
+    must("cc", "-O1", "-g", *changes.get("flags", ()), "-o", program, folder / "main.c",
+         folder / "other.c", library, "-Wl,-rpath,$ORIGIN")
+    return folder, program, library
+
+
+def symbols_of(path):
+    """{name: [addresses]} by nm."""
+    found = {}
+    for line in must("nm", path).splitlines():
+        fields = line.split()
+        if len(fields) == 3 and fields[1] in "tT":
+            found.setdefault(fields[2], []).append(int(fields[0], 16))
+    return found
+
+
+def start(test, program, *wrapper, **options):
+    target = test.child([*wrapper, program], **options)
+    target.line("ready")
+    return target
+
+
+def case_choices(test):
+    _, program, library = build(test)
+    target = start(test, program)
+    names, inner = symbols_of(program), symbols_of(library)
+    want = offset_of(program, names["hidden"][0])
+    test.eq(places(target.pid, "up:hidden")[0], [(str(program), want, 0, "hidden")],
+            "a static function")
+    want = offset_of(library, inner["inside"][0])
+    for name in (library.name, "libkdtest.so.1", "libkdtest.so", str(library),
+                 f"{library.parent}/libkdtest.so.1"):
+        test.eq(places(target.pid, f"up:{name}:inside")[0], [(str(library), want, 0, "inside")],
+                f"in the library, named {name}")
+    got, done = places(target.pid, "up:twin")
+    test.ok(not got and done.returncode == 78, "two static functions of one name: status 78")
+    choices = re.findall(r"up:program:0x\w+", done.stderr)
+    test.eq(sorted(int(choice.split("0x")[1], 16) for choice in choices), sorted(names["twin"]),
+            "their addresses are named")
+    for choice in choices:
+        want = offset_of(program, int(choice.split("0x")[1], 16))
+        test.eq(places(target.pid, choice)[0], [(str(program), want, 0, "")],
+                "each of them can be chosen")
+    test.eq(len(places(target.pid, "up:tw*")[0]), 2, "a pattern takes both")
+    got, done = places(target.pid, "up:inside")
+    test.ok(done.returncode == 78 and "up:libkdtest.so.1.2:inside" in done.stderr,
+            "only the library has it: it is named", done.stderr)
+
+
+def case_debug_link(test):
+    folder, program, _ = build(test, flags=["-Wl,--build-id=none"])
+    want = offset_of(program, symbols_of(program)["hidden"][0])
+    debug = folder / "program.dbg"
+    must("objcopy", "--only-keep-debug", program, debug)
+    must("strip", program)
+    must("objcopy", f"--add-gnu-debuglink={debug}", program)
+    target = start(test, program)
+    test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [want],
+            "next to the program")
+    (folder / ".debug").mkdir()
+    debug.rename(folder / ".debug" / debug.name)
+    test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [want], "in .debug")
+    with open(folder / ".debug" / debug.name, "ab") as stream:
+        stream.write(b"\0")
+    got, done = places(target.pid, "up:hidden")
+    test.ok(not got and done.returncode == 78, "not if its checksum is wrong", done.stderr)
+    test.eq(len(places(target.pid, f"up:program:{hex(want)}")[0]), 1, "an address does always")
+
+
+def case_packed_symbols(test):
+    """As Fedora's packages have them: xz in .gnu_debugdata."""
+    folder, program, _ = build(test)
+    want = offset_of(program, symbols_of(program)["hidden"][0])
+    debug, packed = folder / "mini", folder / "mini.xz"
+    must("objcopy", "-S", "--remove-section", ".comment", "--keep-symbol=hidden", program, debug)
+    packed.write_bytes(lzma.compress(debug.read_bytes()))
+    must("strip", program)
+    must("objcopy", "--add-section", f".gnu_debugdata={packed}", program)
+    target = start(test, program)
+    test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [want],
+            "a function that only the packed part has")
+    test.eq(places(target.pid, "up:twin")[1].returncode, 78, "none that it does not have")
+
+
+def case_build_id_in_a_root(test):
+    """A process whose / is another directory, with the debug file in there."""
+    root = test.directory()
+    (root / "main.c").write_text(MAIN_C + OTHER_C.replace("twin", "other_twin") + LIBRARY_C)
+    program = root / "program"
+    must("cc", "-O1", "-g", "-static", "-Wl,--build-id", "-o", program, root / "main.c")
+    want = offset_of(program, symbols_of(program)["hidden"][0])
+    build_id = re.search(r"Build ID: (\w+)", must("readelf", "-n", program))[1]
+    debug = root / "usr" / "lib" / "debug" / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
+    debug.parent.mkdir(parents=True)
+    must("objcopy", "--only-keep-debug", program, debug)
+    must("strip", program)
+    target = start(test, "/program", "chroot", root)
+    test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [want], "by its build ID")
+    real = debug.rename(root / "moved.debug")
+    debug.symlink_to("/moved.debug")
+    test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [want],
+            "a link in there is followed in there")
+    real.unlink()
+    test.eq(places(target.pid, "up:hidden")[1].returncode, 78, "not without the debug file")
+
+
+def case_other_mounts(test):
+    folder, program, library = build(test)
+    want = offset_of(library, symbols_of(library)["inside"][0])
+    place = folder / "mounted"
+    place.mkdir()
+    script = ('mount -t tmpfs none "$1" && cp -a "$2"/libkdtest* "$2"/program "$1" && '
+              'exec "$1"/program')
+    target = test.child(["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh",
+                         place, folder])
+    target.line("ready")
+    test.ok(not list(place.iterdir()), "we do not see its files")
+    test.eq([found[1] for found in places(target.pid, "up:libkdtest.so:inside")[0]], [want],
+            "but find what is in them")
+    bare = ["capsh", "--drop=cap_sys_admin,cap_checkpoint_restore", "--", "-c", 'exec "$@"', "sh"]
+    test.eq([found[1] for found in
+             places(target.pid, "up:libkdtest.so:inside", wrapper=bare)[0]], [want],
+            "also by their path, without the right to follow the kernel's links")
+
+
+def case_deleted(test):
+    _, program, library = build(test)
+    outer = offset_of(program, symbols_of(program)["hidden"][0])
+    inner = offset_of(library, symbols_of(library)["inside"][0])
+    target = start(test, program)
+    for path in (program, library):
+        path.unlink()
+    for what in ("deleted", "another file in their place"):
+        test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [outer],
+                f"the program: {what}")
+        test.eq([place[1] for place in places(target.pid, "up:libkdtest.so:inside")[0]], [inner],
+                f"the library: {what}")
+        for path in (program, library):
+            path.write_bytes(pathlib.Path(LIST).read_bytes())
+    bare = ["capsh", "--drop=cap_sys_admin,cap_checkpoint_restore", "--", "-c", 'exec "$@"', "sh"]
+    got, done = places(target.pid, "up:libkdtest.so:inside", wrapper=bare)
+    test.ok(not got and done.returncode, "the other file is not taken for it", done.stderr)
+
+
+def case_sdt_header(test):
+    folder = test.directory()
+    (folder / "probe.c").write_text("#include <sys/sdt.h>\n")
+    if run("cc", "-E", folder / "probe.c").returncode:
+        raise kdtest.Skip("sys/sdt.h is not installed")
+    _, program, _ = build(test)
+    (folder / "probe.c").write_text(SDT_C + MAIN_C.replace("visible(argc)", "sales(argc)")
+                                    + OTHER_C.replace("twin", "other_twin") + LIBRARY_C)
+    program = folder / "shop"
+    must("cc", "-O2", "-o", program, folder / "probe.c")
+    target = start(test, program)
+    want = [site for site in readelf_usdt(program) if site[3] == "sold"]
+    test.eq(len(want), 2, "the compiler made two sites")
+    test.eq(sorted(place[1] for place in places(target.pid, "u:shop:sold")[0]),
+            sorted(offset_of(program, site[0]) for site in want), "both are found")
+    got, done = places(target.pid, "u:shop:close")
+    test.ok(done.returncode == 78 and "u:shop:closed" in done.stderr, "a close name", done.stderr)
+
+
+kdtest.main(case_functions_as_readelf, case_usdt_as_readelf, case_postgres, case_choices,
+            case_debug_link, case_packed_symbols, case_build_id_in_a_root, case_other_mounts,
+            case_deleted, case_sdt_header)

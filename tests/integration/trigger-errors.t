@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Triggers that are wrong, that cannot be had, or that nothing hits: the exit
+status, and what the program says."""
+
+import ctypes
+import os
+import platform
+import re
+import struct
+import time
+
+import kdtest
+from kdtest import SECOND
+from kdtrigger import BOTH, ENTRY, RETURN, UNLIMITED, Log, Triggered, check_reports, compiled
+
+
+def refused(test, what, status, *args, words=()):
+    """The program has to refuse this with its status and these words, and without a report."""
+    done = test.program(*args)
+    test.eq(done.status, status, f"{what}: status {status}")
+    test.ok("# Start" not in done.stdout, f"{what}: no report", done.stdout)
+    test.ok("libbpf:" not in done.stderr, f"{what}: without libbpf's text", done.stderr)
+    missing = [word for word in words if not re.search(word, done.stderr)]
+    test.ok(done.stderr and not missing, f"{what}: says why", f"missing: {missing}", done.stderr)
+    return done
+
+
+def case_grammar(test):
+    """What cannot be read is answered by the grammar."""
+    load = test.workload("caller", "sleeper")
+    for trigger in ("nonsense", "up", "up:", ":probed_call", "x:probed_call", "u:kdtest",
+                    "t:sched", "t::sched_switch", "up:probed_call+", "up:caller:0x",
+                    "up:caller:0xzz", "up:probed_call+0x1g", "", "k:", "u::one"):
+        refused(test, f"{trigger!r}", 78, "-p", load.pid, "--start-trigger", trigger,
+                words=[r"up(robe)?\b.*:", r"t(race)?\b.*:"])
+        refused(test, f"{trigger!r} as stop", 78, "-p", load.pid, "--stop-trigger", trigger)
+
+
+def case_names(test):
+    """A name that is not there is answered by those that are close."""
+    load = test.workload("caller", "sleeper")
+    for trigger, *words in (("up:probed_cal", "probed_call"), ("ur:caller:probedcall",
+                            "probed_call"), ("up:no_such_thing_at_all", "no_such_thing_at_all"),
+                            ("up:libnone.so.7:main", r"libnone\.so\.7"),
+                            ("up:libc.so.6:clock_nanoslep", "clock_nanosleep"),
+                            ("t:sched:sched_swich", "sched_switch"),
+                            ("t:shed:sched_switch", "shed"),
+                            ("u:kdtest:nothing", "nothing"), ("up:no_match_*", "no_match_"),
+                            ("up:caller:0xfffffffffff", "0xfffffffffff")):
+        refused(test, trigger, 78, "-p", load.pid, "--start-trigger", trigger, words=words)
+    load = test.workload("sdt")
+    if not load.ready:
+        refused(test, "u:kdtest:mny", 78, "-p", load.pid, "--start-trigger", "u:kdtest:mny",
+                words=["many"])
+
+
+def case_options(test):
+    """Options that do not go together, and values that cannot be."""
+    load = test.workload("caller", "sleeper")
+    pid = ["-p", load.pid]
+    both = [*pid, *BOTH]
+    for args in ([*pid, "--start-trigger"], [*pid, "--check"],
+                 [*pid, "--trigger-target-only"], [*both, "--trigger-delta=soon"], [*both, "--trigger-delta=-1"],
+                 [*both, "--trigger-delta=1.5x"], [*pid, "--trigger-same-thread"],
+                 [*pid, "--start-trigger", ENTRY, "--trigger-same-thread"],
+                 [*pid, "--trigger-worst", "3"], [*both, "--trigger-worst", "0"],
+                 [*both, "--trigger-worst", "3"], [*both, "--max-overhead", "101"],
+                 [*both, "--trigger-worst", "many"], [*both, "--window-banks", "1"],
+                 [*both, "--window-banks", "8"], [*both, "--window-banks", "two"],
+                 [*both, "--max-overhead", "-1"], [*both, "--max-overhead", "much"],
+                 [*both, "--max-overhead", "nan"], [*both, "--duration", "0"],
+                 [*both, "--duration", "late"], [*pid, "--long-poll=0"],
+                 [*pid, "--long-poll=often"], [*both, "--long-poll"],
+                 [*pid, "--stop-trigger", RETURN, "--long-poll"],
+                 [*pid, "--start-trigger", ENTRY, "--start-trigger", "up:main"]):
+        what = " ".join("PID" if arg == load.pid else str(arg) for arg in args)
+        refused(test, what, 64, *args)
+
+
+def case_never_hit(test):
+    """--duration without a window: status 75 and how often each probe was hit."""
+    for start, stop, hits in (("up:main", RETURN, (0, 40)), ("up:main", "ur:main", (0, 0))):
+        load = test.workload("caller", "sleeps:40:200:1:1000")
+        began = time.monotonic_ns()
+        run = Triggered(test, load.pid, "--start-trigger", start, "--stop-trigger", stop,
+                        "--duration", "700ms")
+        load.go()
+        run = run.finish(test, want=75)
+        test.between(time.monotonic_ns() - began, 700 * kdtest.MS, 3 * SECOND, "after 0.7 s")
+        test.eq(run.reports, [], "there is no report")
+        roles = run.triggers.roles
+        test.eq((roles["start"].hits, roles["stop"].hits), hits, f"hits of {start} and {stop}")
+    load = test.workload("caller", "sleeps:40:200:1:1000")
+    run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "1s", "--duration", "500ms")
+    load.go()
+    run = run.finish(test, want=75)
+    test.eq(run.triggers.roles["start"].skipped, 40, "windows that were too short do not count")
+
+
+def case_never_ended(test):
+    """A window that is open when the duration is over ends with it."""
+    load = test.workload("caller", "sleeps:40:200:1:1000")
+    run = Triggered(test, load.pid, "--start-trigger", ENTRY, "--stop-trigger", "up:main",
+                    "--duration", "700ms")
+    truths = load.go()
+    calls = Log(load, truths).calls()
+    run = run.finish(test)
+    test.eq([(report.stop, report.delta) for report in run.reports], [(None, None)],
+            "one report, which no trigger ended")
+    test.ok(all(calls[0][0] <= report.start <= calls[0][1] for report in run.reports),
+            "it begins with the first call")
+    test.eq(run.triggers.roles["start"].overlapped, 39, "the others overlapped it")
+    check_reports(test, run.reports)
+
+
+def case_no_kprobes(test):
+    """Where the kernel cannot have kprobes, that is said."""
+    config = os.path.exists("/sys/kernel/tracing/kprobe_events")
+    if config:
+        raise kdtest.Skip("this kernel has kprobes")
+    load = test.workload("caller", "sleeper")
+    for trigger in ("k:do_nanosleep", "kr:do_nanosleep", "kprobe:ovs_dp_process_packet"):
+        refused(test, trigger, 71, "-p", load.pid, "--start-trigger", trigger, words=["KPROBE|kprobe"])
+
+
+UNPROBEABLE = """
+#include <stdio.h>
+asm(".globl locked\\n.type locked,@function\\n"
+    "locked: lock incl (%rdi)\\n ret\\n .size locked, .-locked\\n");
+void locked(int *count);
+int main(void)
+{
+	int count = 0;
+	locked(&count);
+	puts("ready");
+	fflush(stdout);
+	return getchar() - getchar();
+}
+"""
+
+
+def case_attach_fails(test):
+    """An instruction that the kernel cannot probe."""
+    if platform.machine() != "x86_64":
+        raise kdtest.Skip("the instruction is one of x86-64")
+    program = compiled(test, UNPROBEABLE, "locked")
+    load = test.workload(str(program))
+    refused(test, "up:locked", 71, "-p", load.pid, "--start-trigger", "up:locked",
+            words=["locked"])
+    test.ok(load.proc.poll() is None, "the target is alive")
+
+
+def confined():
+    """Runs in the child: a seccomp filter as container runtimes have it, which ends
+    the process at system calls that it does not know (here: those of probes)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    allow, kill = 0x7fff0000, 0x80000000
+
+    def instruction(code, true, false, value):
+        return struct.pack("=HBBI", code, true, false, value)
+
+    code = (instruction(0x20, 0, 0, 0) +            # load the number of the call
+            instruction(0x15, 1, 0, 335) +          # uretprobe
+            instruction(0x15, 0, 1, 336) +          # uprobe
+            instruction(0x06, 0, 0, kill) + instruction(0x06, 0, 0, allow))
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("=HxxxxxxQ", len(code) // 8, ctypes.addressof(buffer))
+    filters = ctypes.create_string_buffer(program, len(program))
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filters, 0, 0):
+        os._exit(3)
+
+
+def case_seccomp(test):
+    """A uretprobe in a process whose seccomp filter would kill it for that: refused
+    on the kernels that let it, harmless on others."""
+    if platform.machine() != "x86_64":
+        raise kdtest.Skip("uretprobes are no system calls here")
+    load = test.workload("caller", "sleeps:20:100:1:1000", preexec_fn=confined)
+    test.eq(kdtest.status_field(load.pid, "Seccomp"), "2", "the target is confined")
+    version = tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
+    if (6, 11) <= version <= (6, 13):
+        done = test.program("-p", load.pid, *BOTH, "--duration", "0.5s")
+        test.ok("seccomp" in done.stderr, "it is refused or warned of", done.stderr)
+        test.ok(load.proc.poll() is None, "the target is alive")
+        return
+    run = Triggered(test, load.pid, *BOTH, *UNLIMITED)
+    truths = load.go()
+    run = run.stop(test)
+    test.eq((len(run.reports), truths["threads"][0]["calls"]), (20, 20),
+            "it lives and its calls are recorded")
+    check_reports(test, run.reports)
+
+
+def case_nothing_left_out(test):
+    """A signal before the first window ends the run well."""
+    load = test.workload("caller", "sleeper")
+    run = Triggered(test, load.pid, *BOTH)
+    run = run.stop(test)
+    test.eq(run.reports, [], "there is no report")
+    test.eq(run.triggers.roles["start"].hits, 0, "the counts are printed")
+
+
+kdtest.main(case_grammar, case_names, case_options, case_never_hit, case_never_ended, case_no_kprobes,
+            case_attach_fails, case_seccomp, case_nothing_left_out)

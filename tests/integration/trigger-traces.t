@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel tracepoints as triggers: those of system calls for the target only,
+others for every process unless told otherwise."""
+
+import pathlib
+import subprocess
+
+import kdtest
+from kdtest import MS
+from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports
+
+EVENTS = pathlib.Path("/sys/kernel/tracing/events")
+
+
+def need(*events):
+    for event in events:
+        if not (EVENTS / event).exists() and not pathlib.Path(
+                "/sys/kernel/debug/tracing/events", event).exists():
+            raise kdtest.Skip(f"this kernel has no tracepoint {event}")
+
+
+def case_pair(test):
+    """From the entry of a system call to its return."""
+    need("syscalls/sys_enter_clock_nanosleep")
+    load = test.workload("roles", "calls:100:5:20000")
+    other = test.workload("roles", "calls:0:1000:100")
+    run = Triggered(test, load.pid, "--start-trigger", "t:syscalls:sys_enter_clock_nanosleep",
+                    "--stop-trigger", "trace:syscalls:sys_exit_clock_nanosleep", *UNLIMITED)
+    other.send("go")
+    truth = load.go()["threads"][0]
+    other.line("{")
+    run = run.stop(test)
+    start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
+    test.eq((start.hits, stop.hits), (truth["sleeps"], truth["sleeps"]),
+            "the target's calls are hits, another process's are not")
+    test.eq(len(run.reports), truth["sleeps"], "each is a window")
+    test.between(sum(report.delta for report in run.reports), truth["sleep_ns"],
+                 truth["around_ns"], "all of them together last as long as the sleeps")
+    for report in run.reports:
+        test.between(report.delta, 20 * MS, truth["around_ns"], "it lasts as long as its sleep")
+        thread = report.thread(truth["tid"])
+        test.between(thread.ns["blocked interruptible"], 19 * MS, report.delta,
+                     "in which the thread is blocked")
+    check_reports(test, run.reports)
+
+
+def hits_of(test, load, event, *args, during):
+    """How often a tracepoint was hit, as a stop trigger that never finds a start."""
+    run = Triggered(test, load.pid, "--start-trigger", event, "--stop-trigger", event,
+                    "--trigger-delta", "1min", *UNLIMITED, *NO_LIMIT, *args)
+    during()
+    run = run.stop(test)
+    return run.triggers.roles["start"].hits
+
+
+def spawn(count):
+    for _ in range(count):
+        subprocess.run(["true"], check=True)
+
+
+def case_target_only(test):
+    need("syscalls/sys_enter_getppid", "sched/sched_process_fork")
+    load = test.workload("roles", "calls:7:0:0")
+    other = test.workload("roles", "calls:50000:0:0")
+    hits = hits_of(test, load, "t:syscalls:sys_enter_getppid",
+                   during=lambda: (other.go(), load.go()))
+    test.eq(hits, 7, "t:syscalls: counts for the target only")
+    forks = [f"vfork:{ms}" for ms in range(1, 6)]
+    for args in ((), ("--trigger-target-only",)):
+        load = test.workload("roles", *forks)
+        hits = hits_of(test, load, "t:sched:sched_process_fork", *args,
+                       during=lambda: (load.go(), spawn(30)))  # pylint: disable=W0640
+        if args:
+            test.eq(hits, len(forks), "with --trigger-target-only the target's forks count")
+        else:
+            test.ok(hits >= 30 + len(forks), "without it those of all processes", hits)
+
+
+def case_from_another_process(test):
+    """What another process does opens and closes windows of the target."""
+    need("sched/sched_process_fork", "sched/sched_process_exit")
+    load = test.workload("caller", "sleeper", "spinner")
+    run = Triggered(test, load.pid, "--start-trigger", "t:sched:sched_process_exec",
+                    "--stop-trigger", "t:sched:sched_process_exit", "--sample-count", "5")
+    spawn(20)
+    run = run.finish(test)
+    test.eq(len(run.reports), 5, "five reports")
+    for report in run.reports:
+        thread = report.thread(load.tid("sleeper")[0])
+        test.eq(thread.ns["blocked interruptible"], thread.life, "the sleeper sleeps")
+    check_reports(test, run.reports)
+
+
+def case_says_what_applies(test):
+    """Whose hits count is printed."""
+    need("sched/sched_process_fork")
+    load = test.workload("roles", "poll")
+    seen = {}
+    for args in ((), ("--trigger-target-only",)):
+        run = Triggered(test, load.pid, "--start-trigger", "t:sched:sched_process_fork",
+                        "--stop-trigger", "t:syscalls:sys_enter_getppid", "--duration", "200ms",
+                        *args)
+        status = run.wait()
+        test.eq(status, 75, "no window: status 75")
+        seen[args] = [line for line in run.stdout.splitlines() if line.startswith("# Triggers")]
+    test.ok(seen[()] and seen[()] != seen[("--trigger-target-only",)],
+            "it differs with --trigger-target-only", seen)
+
+
+kdtest.main(case_pair, case_target_only, case_from_another_process, case_says_what_applies)

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Windows that probes open and close: the four combinations, counts and pauses,
+the delta, against the log of the process that is probed."""
+
+import json
+import time
+
+import kdtest
+from kdtest import MS, SECOND
+from kdtrigger import (BOTH, ENTRY, NO_LIMIT, RETURN, UNLIMITED, Log, Triggered, certainly,
+                       check_reports, inside, monotonic, reported_once)
+
+DELTA = SECOND // 2000
+LATE = 300 * MS  # what a shared machine may be late by
+
+
+def starts_in(report, entry):
+    return entry[0] <= report.start <= entry[1]
+
+
+def stops_in(report, entry):
+    return entry[2] <= report.stop <= entry[3]
+
+
+def case_start_only(test):
+    """From the trigger for the sample time; then a pause in which it does not count."""
+    load = test.workload("caller", "sleeps:100:100:1:5000")
+    run = Triggered(test, load.pid, "--start-trigger", ENTRY, "--sample-time", "0.15",
+                    "--sample-count", "2", "--sample-interval", "0.2")
+    calls = Log(load, load.go()).calls()
+    run = run.finish(test)
+    if not test.eq(len(run.reports), 2, "two reports"):
+        return
+    first, second = run.reports
+    test.ok(starts_in(first, calls[0]), "the first call opens the first window", first.start,
+            calls[0])
+    test.ok(any(starts_in(second, call) for call in calls), "a call opens the second",
+            second.start)
+    for report in run.reports:
+        test.eq((report.stop, report.delta), (None, None), "time ends it, not a trigger")
+        test.between(report.window, 150 * MS, 150 * MS + LATE, "after the sample time")
+    pause = second.start - monotonic(first.stamps["Stop sampling"])
+    test.between(pause, 200 * MS - MS, 200 * MS + LATE, "the pause between them")
+    test.eq(run.triggers.roles["start"].used, 2, "two hits were used")
+    test.ok("stop" not in run.triggers.roles, "there is no stop trigger")
+    check_reports(test, run.reports)
+
+
+def case_stop_only(test):
+    """From now to the trigger."""
+    load = test.workload("caller", "sleeps:60:50:1:5000")
+    run = Triggered(test, load.pid, "--stop-trigger", RETURN, "--sample-count", "2")
+    calls = Log(load, load.go()).calls()
+    run = run.finish(test)
+    if not test.eq(len(run.reports), 2, "two reports"):
+        return
+    first, second = run.reports
+    test.ok(stops_in(first, calls[0]), "the first return ends the first window", first.stop,
+            calls[0])
+    test.ok(monotonic(first.stamps["Start sampling"]) < calls[0][0], "which began before the call")
+    opened = monotonic(second.stamps["Start sampling"])
+    ends = [call for call in calls if call[2] > opened + MS]
+    test.ok(any(stops_in(second, call) for call in calls), "a return ends the second", second.stop)
+    test.ok(ends and second.stop <= ends[0][3], "the next one", opened, ends[:1])
+    test.eq([report.start for report in run.reports], [None, None], "no trigger opens them")
+    test.eq(run.triggers.roles["stop"].used, 2, "two hits were used")
+    check_reports(test, run.reports)
+
+
+def case_both(test):
+    """Three windows are the first three calls, and one thing happens in each."""
+    load = test.workload("caller", "sleeps:20:50:1:5000")
+    run = Triggered(test, load.pid, *BOTH, "--sample-count", "3")
+    truths = load.go()
+    calls = Log(load, truths).calls()
+    run = run.finish(test)
+    if not test.eq(len(run.reports), 3, "three reports"):
+        return
+    for number, (report, call) in enumerate(zip(run.reports, calls)):
+        test.ok(inside(report.start, report.stop, call), f"window {number} is call {number}",
+                report.start, report.stop, call)
+        thread = report.thread(truths["threads"][0]["tid"])
+        test.eq({name: row.count for name, row in thread.calls.items()}, {"clock_nanosleep": 1},
+                "it holds the one system call of the function")
+        test.between(thread.ns["blocked interruptible"], 4.5 * MS, report.delta,
+                     "which was most of it")
+    test.eq((run.triggers.roles["start"].used, run.triggers.roles["stop"].used), (3, 3),
+            "three hits of each were used")
+    check_reports(test, run.reports)
+
+
+def case_pause(test):
+    """With both, too, calls in the pause do not count."""
+    load = test.workload("caller", "sleeps:70:50:1:5000")
+    run = Triggered(test, load.pid, *BOTH, "--sample-count", "3", "--sample-interval", "300ms")
+    calls = Log(load, load.go()).calls()
+    run = run.finish(test)
+    test.eq(len(run.reports), 3, "three reports")
+    reported_once(test, run.reports, [call for call in calls if any(
+        inside(report.start, report.stop, call) for report in run.reports)], 0, "window")
+    for one, two in zip(run.reports, run.reports[1:]):
+        test.between(two.start - one.stop, 300 * MS, 300 * MS + 60 * MS,
+                     "the next call after the pause is the next window")
+    test.ok(run.triggers.roles["start"].idle >= 10, "hits in the pause are counted",
+            run.triggers.roles)
+    check_reports(test, run.reports)
+
+
+def companions_faults(load, reports):
+    """What is wrong with the threads that slept and spun through all windows."""
+    sleeper, spinner = load.tid("sleeper")[0], load.tid("spinner")[0]
+    faults = []
+    for number, report in enumerate(reports):
+        asleep, awake = report.thread(sleeper), report.thread(spinner)
+        if asleep.ns["blocked interruptible"] != asleep.life:
+            faults.append(f"report {number}: the sleeper: {asleep.ns}")
+        ran = awake.running + awake.ns["ready after preemption"] + awake.ns["ready after wakeup"]
+        if ran != awake.life:
+            faults.append(f"report {number}: the spinner: {awake.ns}")
+        for thread in (asleep, awake):
+            if not report.delta * 0.999 - 1000 <= thread.life <= report.delta * 1.001 + 1000:
+                faults.append(f"report {number}: {thread!r} lived {thread.life:,} of "
+                              f"{report.delta:,}")
+    return faults
+
+
+def case_delta(test):
+    """Of 600,000 calls at 100,000 a second each long one is reported, and no other."""
+    load = test.workload("caller", "spins:600000:100000:-10000:1000", "sleeper", "spinner")
+    run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "500us", *UNLIMITED, *NO_LIMIT)
+    truths = load.go(patience=60)
+    log = Log(load, truths)
+    run = run.stop(test)
+    calls = log.calls()
+    least, most = certainly(calls, DELTA)
+    test.ok(least >= 40, "there were long calls", least)
+    test.between(len(run.reports), least, most, "as many reports as long calls")
+    reported_once(test, run.reports, calls, DELTA)
+    start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
+    test.eq((start.hits, stop.hits), (log.made, log.made), "every call was evaluated")
+    test.eq((start.missed, stop.missed), (0, 0), "none was missed")
+    test.eq((start.used, start.skipped), (len(run.reports), log.made - len(run.reports)),
+            "the others were too short")
+    test.eq([role[outcome] for role in (start, stop)
+             for outcome in ("overlapped", "idle", "unmatched")], [0] * 6,
+            "there was nothing else")
+    test.eq(run.triggers.durations.count, log.made, "all are in the distribution")
+    test.between(run.triggers.durations.max, max(call[2] - call[1] for call in calls),
+                 max(call[3] - call[0] for call in calls), "its maximum")
+    test.between(run.triggers.durations.min, truths["threads"][0]["min_ns"] / 4,
+                 20 * truths["threads"][0]["min_ns"] + 10_000, "its minimum")
+    faults = companions_faults(load, run.reports)
+    test.ok(not faults, "a sleeper slept and a spinner ran in all of them", *faults[:12])
+    check_reports(test, run.reports)
+
+
+def case_hit_to_hit(test):
+    """The same probe as start and stop: windows from each call to the next."""
+    load = test.workload("caller", "spins:100000:50000:-5000:1000")
+    run = Triggered(test, load.pid, "--start-trigger", ENTRY, "--stop-trigger", ENTRY,
+                    "--trigger-delta=500000", *UNLIMITED, *NO_LIMIT)
+    log = Log(load, load.go())
+    run = run.stop(test)
+    starts = log.calls("starts")
+    # The last call opens a window that only the end of the run closes.
+    last = [report for report in run.reports if report.stop is None]
+    run.reports = [report for report in run.reports if report.stop is not None]
+    test.ok(len(last) <= 1 and all(report.start > starts[-1][1] for report in last),
+            "the last call has no next one", last)
+    test.ok(certainly(starts, DELTA)[0] >= 10, "there were long ones", certainly(starts, DELTA))
+    reported_once(test, run.reports, starts, DELTA, "long time between two calls")
+    start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
+    test.eq((start.hits, stop.hits), (log.made, log.made), "each hit is both")
+    test.eq(run.triggers.durations.count, log.made - 1, "from hit to hit")
+    test.eq((start.missed, stop.missed, start.overlapped), (0, 0, 0), "none was missed")
+    check_reports(test, run.reports)
+
+
+def case_verbose(test):
+    """Windows that are too short have their lines with --verbose only."""
+    for option in ((), ("--verbose",), ("-v",)):
+        load = test.workload("caller", "spins:200:1000:20:2000")
+        run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "1000000", *UNLIMITED, *option)
+        log = Log(load, load.go())
+        run = run.stop(test)
+        reported_once(test, run.reports, log.calls(), MS)
+        skipped = run.triggers.roles["start"].skipped
+        test.eq(skipped, log.made - len(run.reports), "the short ones are counted")
+        test.eq(len(run.skipped), skipped if option else 0,
+                f"{option[0] if option else 'without it'}: lines of windows too short")
+        windows = sorted([(each.start, each.stop) for each in run.skipped + run.reports])
+        first, last = (log.truths[load.tid("spins")[0]][edge] for edge in ("from", "to"))
+        test.ok(all(one[1] < two[0] for one, two in zip(windows, windows[1:])) and
+                first <= windows[0][0] and windows[-1][1] <= last,
+                "none overlaps another, all lie in the time of the calls", windows[:3])
+        test.ok(all(each.delta < MS for each in run.skipped), "they are short")
+        check_reports(test, run.reports)
+
+
+def case_banks(test):
+    """Many windows at once, with few banks and many: what is missed is counted."""
+    for banks in (2, 4, 7):
+        load = test.workload("caller", "spins:600:2000:1:50")
+        run = Triggered(test, load.pid, *BOTH, "--window-banks", str(banks), *UNLIMITED,
+                        *NO_LIMIT)
+        log = Log(load, load.go())
+        run = run.stop(test)
+        start = run.triggers.roles["start"]
+        test.eq(start.hits, log.made, f"{banks} banks: every call was evaluated")
+        test.ok(run.reports, f"{banks} banks: there are reports")
+        test.eq(start.used + start.missed, log.made, f"{banks} banks: used or missed")
+        test.eq(len(run.reports), start.used, f"{banks} banks: what was used is reported")
+        calls = [call for call in log.calls() if any(inside(report.start, report.stop, call)
+                                                     for report in run.reports)]
+        reported_once(test, run.reports, calls, 0, "window")
+        check_reports(test, run.reports)
+
+
+def case_duration(test):
+    """The whole run has an end, with what was recorded until then."""
+    load = test.workload("caller", "sleeps:100:50:25:5000")
+    run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "2ms", *UNLIMITED, "--duration",
+                    "1.2s")
+    began = time.monotonic_ns()
+    load.send("go")
+    run = run.finish(test)
+    test.between(time.monotonic_ns() - began, SECOND, 1200 * MS + 2 * SECOND,
+                 "it ends by itself")
+    log = Log(load, json.loads(load.line("{")))
+    test.between(len(run.reports), 1, 3, "with the windows until then")
+    reported_once(test, run.reports, log.calls()[:len(run.reports)], 2 * MS)
+    check_reports(test, run.reports)
+
+
+kdtest.main(case_start_only, case_stop_only, case_both, case_pause, case_delta, case_hit_to_hit,
+            case_verbose, case_banks, case_duration)

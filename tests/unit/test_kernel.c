@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../cli/exit_status.h"
+#include "../../probes/kernel.h"
+#include "tap.h"
+
+static char root[] = "/tmp/test_kernel.XXXXXX";
+static char found[4096]; /* "group:name+offset " of each */
+static char said[4096];  /* on stderr */
+
+static bool file_write(const char *name, const char *text)
+{
+	char path[256];
+	size_t length = (size_t)snprintf(path, sizeof(path), "%s/%s", root, name);
+	FILE *file;
+
+	for (size_t i = sizeof(root); i < length; i++) {
+		if (path[i] != '/')
+			continue;
+		path[i] = '\0';
+		mkdir(path, 0700);
+		path[i] = '/';
+	}
+	file = fopen(path, "w");
+	return file && fputs(text, file) >= 0 && !fclose(file);
+}
+
+static void file_remove(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	unlink(path);
+}
+
+static int take(void *context, const char *group, const char *name, uint64_t offset)
+{
+	size_t length = strlen(found);
+
+	snprintf(found + length, sizeof(found) - length, "%s%s%s+%" PRIu64, length ? " " : "",
+		 group ? group : "", name, offset);
+	return *(const int *)context;
+}
+
+/* What kernel_find_below() returns; what it prints goes to said. */
+static int find(const char *text, int result)
+{
+	struct trigger trigger;
+	int status, original = dup(STDERR_FILENO), file = memfd_create("stderr", 0);
+	const char *why;
+	ssize_t got;
+
+	found[0] = said[0] = '\0';
+	if (original < 0 || file < 0 || trigger_parse(&trigger, text, &why))
+		return -1;
+	dup2(file, STDERR_FILENO);
+	status = kernel_find_below(root, &trigger, take, &result);
+	dup2(original, STDERR_FILENO);
+	close(original);
+	got = pread(file, said, sizeof(said) - 1, 0);
+	said[got > 0 ? got : 0] = '\0';
+	close(file);
+	trigger_clear(&trigger);
+	return status;
+}
+
+static void finds(const char *text, const char *want)
+{
+	is_i64(find(text, 0), 0, "%s is there", text);
+	is_str(found, want, "%s", text);
+}
+
+static void fails(const char *text, int status, const char *words, const char *hint)
+{
+	is_i64(find(text, 0), status, "%s: status %d", text, status);
+	is_str(found, "", "%s: nothing found", text);
+	ok(strstr(said, words) && strstr(said, hint), "%s: the reason and what to do", text);
+	if (strstr(said, words) && strstr(said, hint))
+		return;
+	tap_print_string("said", said);
+	tap_print_string("reason", words);
+	tap_print_string("what to do", hint);
+}
+
+static void test_tracepoints(void)
+{
+	fails("t:sched:sched_switch", EX_OSERR, "No such file", "mount -t tracefs");
+	ok(file_write("sys/kernel/debug/tracing/available_events",
+		      "irq:irq_handler_exit\nsched:sched_switch\nsched:sched_waking\nsched:a.b\n"
+		      "syscalls:sys_exit_poll\nsyscalls:sys_enter_poll\nsyscalls:sys_enter_ppoll\n"
+		      "broken\nsched:cut_off"),
+	   "tracefs in debugfs");
+	finds("t:sched:sched_switch", "schedsched_switch+0");
+	finds("t:syscalls:*_poll", "syscallssys_enter_poll+0 syscallssys_exit_poll+0");
+	finds("t:sched:a?b", "scheda.b+0");
+	fails("t:sched:aXb", EX_CONFIG, "no such tracepoint in sched", "t:sched:a.b");
+	fails("t:sched:sched_swich", EX_CONFIG, "no such tracepoint in sched",
+	      "close names: t:sched:sched_switch");
+	fails("t:sched:cut_off", EX_CONFIG, "no such tracepoint", "--list-probes");
+	fails("t:shed:sched_switch", EX_CONFIG, "no tracepoints in shed", "close names: t:sched");
+	fails("t:openvswitch:ovs_dp_upcall", EX_CONFIG, "no tracepoints in openvswitch", "module");
+	fails("t:syscalls:*_epoll*", EX_CONFIG, "no such tracepoint",
+	      "--list-probes='t:syscalls:*'");
+	fails("t:syscalls:*_enter_pol", EX_CONFIG, "no such tracepoint",
+	      "close names: t:syscalls:sys_enter_poll");
+	ok(file_write("sys/kernel/tracing/available_events", "net:napi\n"), "tracefs itself");
+	finds("t:net:napi", "netnapi+0");
+	is_i64(find("t:net:napi", 70), 70, "what the caller returns is passed on");
+}
+
+static void test_functions(void)
+{
+	fails("k:ip_rcv", EX_OSERR, "no probes on its functions", "CONFIG_KPROBE_EVENTS");
+	ok(file_write("sys/bus/event_source/devices/kprobe/type", "8\n"), "kprobes");
+	fails("k:ip_rcv", EX_OSERR, "No such file", "CONFIG_KALLSYMS");
+	ok(file_write("proc/kallsyms",
+		      "0000000000000000 T ip_rcv\n0000000000000000 t __pfx_ip_rcv\n"
+		      "0000000000000000 t cleanup\n0000000000000000 t cleanup\n"
+		      "0000000000000000 D ip_data\n0000000000000000 A fixed\n"
+		      "ffffffff81000000 W ip_weak\nffffffffc0000000 t ovs_flow\t[openvswitch]\n"
+		      "ffffffffc0000010 t cleanup\t[openvswitch]\n"
+		      "ffffffffc0000020 t bpf_prog_1_x\t[bpf]\n"
+		      "ffffffffc0000030 t tramp\t[__builtin__ftrace]\n"
+		      "0000000000000000 t tcp_ack.isra.0\n0000000000000000\nx\n\n"),
+	   "functions");
+	finds("k:ip_rcv", "ip_rcv+0");
+	finds("kr:ip_weak", "ip_weak+0");
+	finds("k:ip_rcv+0x1b", "ip_rcv+27");
+	finds("k:ovs_flow", "ovs_flow+0");
+	finds("k:tcp_ack.isra.0", "tcp_ack.isra.0+0");
+	finds("k:ip_*", "ip_rcv+0 ip_weak+0");
+	fails("k:cleanup", EX_CONFIG, "3 functions of that name", "tracepoint");
+	fails("k:cleanu?", EX_CONFIG, "functions of that name", "tracepoint");
+	fails("k:tcp_ack", EX_CONFIG, "no such function", "close names: k:tcp_ack.isra.0");
+	fails("kr:ip_rvc", EX_CONFIG, "no such function", "close names: kr:ip_rcv");
+	fails("k:ip_data", EX_CONFIG, "no such function", "module");
+	fails("k:__pfx_ip_rcv", EX_CONFIG, "no such function", "--list-probes");
+	fails("k:bpf_prog_1_x", EX_CONFIG, "no such function", "--list-probes");
+	finds("k:*", "ip_rcv+0 ip_weak+0 ovs_flow+0 tcp_ack.isra.0+0");
+	ok(strstr(said, "warning: k:*: left out the names that several functions share: 1"),
+	   "warns of what it leaves out");
+	ok(file_write("sys/kernel/tracing/available_filter_functions",
+		      "ip_rcv\n__ftrace_invalid_address___8\ncleanup [openvswitch]\nip_rcv\n"
+		      "ovs_flow [openvswitch]\n"),
+	   "a function tracer");
+	finds("k:*", "ip_rcv+0 ovs_flow+0");
+	finds("k:ip_weak", "ip_weak+0");
+	is_i64(find("k:*", 70), 70, "what the caller returns is passed on");
+	is_str(found, "ip_rcv+0", "and ends the search");
+}
+
+static void test_many(void)
+{
+	static char text[40 * 20000];
+	size_t length = 0;
+
+	file_remove("sys/kernel/tracing/available_filter_functions");
+	for (unsigned int i = 0; i < 20000; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length,
+					   "0000000000000000 t many_%u\n", i);
+	file_write("proc/kallsyms", text);
+	fails("k:many_*", EX_CONFIG, "more than 1000 match", "narrow");
+	is_i64(find("k:many_1???", 0), 0, "a thousand are not too many");
+	finds("k:many_19999", "many_19999+0");
+}
+
+/* A line longer than any name of the kernel does not become two lines. */
+static void test_long_line(void)
+{
+	static char text[5000];
+
+	memset(text, 'x', 4000);
+	memcpy(text, "0000000000000000 t ", 19);
+	strcpy(text + 1023, "0000000000000000 t hidden\n0000000000000000 t seen\n");
+	file_write("proc/kallsyms", text);
+	finds("k:*", "seen+0");
+}
+
+static int count_event(void *context, const char *system, const char *event)
+{
+	*(unsigned int *)context += *system && *event;
+	return 0;
+}
+
+static int count_function(void *context, const char *function, const char *module)
+{
+	(void)module;
+	*(unsigned int *)context += !!*function;
+	return 0;
+}
+
+/* The running kernel, whatever it lets us see. */
+static void test_here(void)
+{
+	unsigned int events = 0, functions = 0;
+	int result = kernel_each_event(count_event, &events);
+
+	ok(result ? !events : events > 100, "this kernel's tracepoints: %u, %d", events, result);
+	result = kernel_each_function(count_function, &functions);
+	ok(result ? !functions : functions > 1000, "its functions: %u, %d", functions, result);
+	printf("# kprobes: %s\n", kernel_has_kprobes() ? "yes" : "no");
+}
+
+int main(void)
+{
+	char command[64];
+
+	if (!mkdtemp(root))
+		return 1;
+	test_tracepoints();
+	test_functions();
+	test_many();
+	test_long_line();
+	test_here();
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	ok(!system(command), "removed");
+	return done_testing();
+}

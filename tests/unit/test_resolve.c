@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a trigger to the places in the files that a process has mapped: this
+ * process, with its own code and with files made by hand. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "../../probes/resolve.h"
+#include "elf_image.h"
+#include "tap.h"
+
+static char directory[] = "/tmp/test_resolve.XXXXXX";
+static char said[4096]; /* on stderr, by the last search */
+static struct image image;
+static struct image_symbols table;
+
+/* What is looked for in this program. */
+__attribute__((noinline)) int resolve_me_one(int number)
+{
+	return number * 3 + 1;
+}
+
+__attribute__((noinline)) int resolve_me_two(int number)
+{
+	return number * 5 + 1;
+}
+
+int resolve_me_again(int number) __attribute__((alias("resolve_me_two")));
+
+static struct places *find(const char *text, int want)
+{
+	struct trigger trigger = { .text = NULL };
+	struct places *places = NULL;
+	const char *why = "";
+	int status, saved = dup(STDERR_FILENO);
+	FILE *messages = tmpfile();
+
+	if (!messages || saved < 0 || trigger_parse(&trigger, text, &why)) {
+		ok(false, "%s: cannot be read: %s", text, why);
+		return NULL;
+	}
+	dup2(fileno(messages), STDERR_FILENO);
+	status = places_find(&places, &trigger, getpid());
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(messages);
+	said[fread(said, 1, sizeof(said) - 1, messages)] = '\0';
+	fclose(messages);
+	trigger_clear(&trigger);
+	is_i64(status, want, "%s: status", text);
+	if (status != want)
+		tap_print_string("said", said);
+	ok(status ? !places : !*said, "%s: %s", text, status ? "no places" : "nothing is said");
+	return places;
+}
+
+static void says(const char *text, const char *word)
+{
+	places_free(find(text, EX_CONFIG));
+	ok(strstr(said, word), "%s: says %s", text, word);
+	if (!strstr(said, word))
+		tap_print_string("said", said);
+}
+
+/* Where the kernel has mapped an address of this process from. */
+static bool address_offset(const void *address, uint64_t *offset, uint64_t *inode)
+{
+	uint64_t wanted = (uint64_t)(uintptr_t)address;
+	uint64_t start, end, from;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	bool found = false;
+	char line[4096];
+
+	while (maps && !found && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx %*s %lx %*s %lu", &start, &end, &from, inode) == 4 &&
+		    wanted >= start && wanted < end) {
+			*offset = wanted - start + from;
+			found = true;
+		}
+	}
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+static void leads_to(const char *text, const char *address, const char *name)
+{
+	struct places *places = find(text, 0);
+	uint64_t offset = 0, inode = 0;
+	const struct place *place;
+	struct stat stat;
+
+	if (!places || !address_offset(address, &offset, &inode)) {
+		ok(false, "%s: found", text);
+		return;
+	}
+	place = places_get(places, 0);
+	is_u64(places_count(places), 1, "%s: one place", text);
+	is_u64(place->offset, offset, "%s: its offset", text);
+	is_str(place->name, name, "%s: its name", text);
+	ok(!fstat(place->fd, &stat) && stat.st_ino == inode, "%s: the file", text);
+	places_free(places);
+}
+
+static int take_base(struct dl_phdr_info *info, size_t size, void *base)
+{
+	(void)size;
+	*(uint64_t *)base = info->dlpi_addr;
+	return 1; /* the first is the program */
+}
+
+static void test_own_code(void)
+{
+	const char *one = (const char *)(uintptr_t)resolve_me_one;
+	const char *two = (const char *)(uintptr_t)resolve_me_two;
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	char text[512], program[256];
+	uint64_t base = 0;
+
+	leads_to("up:resolve_me_one", one, "resolve_me_one");
+	leads_to("ur:resolve_me_two", two, "resolve_me_two");
+	leads_to("up:resolve_me_again", two, "resolve_me_again");
+	leads_to("up:resolve_me_one+0x2", one + 2, "resolve_me_one");
+	leads_to("up:resolve_me_o*", one, "resolve_me_one");
+	program[readlink("/proc/self/exe", program, sizeof(program) - 1)] = '\0';
+	snprintf(text, sizeof(text), "up:%s:resolve_me_one", program);
+	leads_to(text, one, "resolve_me_one");
+	snprintf(text, sizeof(text), "up:%s:resolve_me_one", basename(program));
+	leads_to(text, one, "resolve_me_one");
+	dl_iterate_phdr(take_base, &base);
+	snprintf(text, sizeof(text), "up:%s:0x%lx", basename(program),
+		 (uint64_t)(uintptr_t)one - base);
+	leads_to(text, one, "");
+	if (libc) {
+		leads_to("up:libc.so.6:getppid", dlsym(libc, "getppid"), "getppid");
+		leads_to("up:libc.so:getppid", dlsym(libc, "getppid"), "getppid");
+	}
+	says("up:resolve_me_on", "up:resolve_me_one");
+	says("up:getpgid", "up:libc.so.6:getpgid");
+	says("up:resolve_me_one+0x10000", "ends after");
+	says("up:libc.so.6:resolve_me_one", "libc.so.6 has no function resolve_me_one");
+	says("up:libnone.so:read", "has no object libnone.so");
+	says("up:0x7", "not in the code");
+}
+
+static void test_globs(void)
+{
+	struct places *places = find("up:resolve_me_*", 0);
+
+	if (places)
+		is_u64(places_count(places), 2, "an alias is not another place");
+	places_free(places);
+	says("up:resolve_you_*", "no function that matches");
+}
+
+/* Maps a file made by hand; returns the path, which the caller frees. */
+static char *image_map(const char *name)
+{
+	char *path;
+	int fd;
+
+	image_finish(&image);
+	if (asprintf(&path, "%s/%s", directory, name) < 0)
+		abort();
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+	if (fd < 0 || write(fd, image.bytes, image.size) != (ssize_t)image.size)
+		abort();
+	if (mmap(NULL, image.size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED) {
+		printf("1..0 # skip files in /tmp may not be executed\n");
+		exit(0);
+	}
+	close(fd);
+	return path;
+}
+
+static void image_begin(void)
+{
+	symbols_init(&table, true);
+	image_init(&image, true);
+}
+
+static void test_ambiguous_name(void)
+{
+	struct places *places;
+	char *path;
+
+	image_begin();
+	symbols_add(&table, "same", TEXT_ADDRESS + 16, 8, STT_FUNC);
+	symbols_add(&table, "same", TEXT_ADDRESS + 32, 8, STT_FUNC);
+	symbols_add(&table, "resolver", TEXT_ADDRESS + 48, 8, STT_GNU_IFUNC);
+	image_symbols(&image, &table, SHT_SYMTAB);
+	path = image_map("libtwice.so.1");
+	says("up:libtwice.so.1:same", "up:libtwice.so.1:0x401210, up:libtwice.so.1:0x401220");
+	says("up:libtwice.so:same+4", "0x401214");
+	says("up:libtwice.so.1:resolver", "IFUNC");
+	says("up:libtwice.so.1:0x512300", "not in the code");
+	places = find("up:libtwice.so.1:0x401220", 0);
+	if (places) {
+		is_u64(places_get(places, 0)->offset, TEXT_OFFSET + 32, "a choice: its offset");
+		is_str(places_get(places, 0)->object, path, "a choice: the object");
+	}
+	places_free(places);
+	places = find("up:libtwice.so.1:sam?", 0);
+	is_u64(places ? places_count(places) : 0, 2, "a pattern takes both");
+	places_free(places);
+	/* By its soname, which is not the name of the file. */
+	places_free(find("up:" IMAGE_SONAME ":0x401220", 0));
+	places_free(find("up:libimage.so:0x401220", 0));
+	/* Deleted, and another file is in its place. */
+	unlink(path);
+	places = find("up:libtwice.so.1:sam?", 0);
+	is_u64(places ? places_count(places) : 0, 2, "in a deleted file");
+	places_free(places);
+	close(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700));
+	places = find("up:libtwice.so.1:sam?", 0);
+	is_u64(places ? places_count(places) : 0, 2, "in a file that was replaced");
+	places_free(places);
+	unlink(path);
+	free(path);
+}
+
+static void test_ambiguous_object(void)
+{
+	char *paths[2], folder[2][64], text[512];
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(folder[i], sizeof(folder[i]), "%s/%d", directory, i);
+		mkdir(folder[i], 0700);
+		image_begin();
+		symbols_add(&table, "only", TEXT_ADDRESS, 8, STT_FUNC);
+		image_symbols(&image, &table, SHT_SYMTAB);
+		paths[i] = image_map(i ? "1/libpair.so" : "0/libpair.so");
+	}
+	says("up:libpair.so:only", paths[0]);
+	ok(strstr(said, paths[1]), "both are named");
+	snprintf(text, sizeof(text), "up:%s:only", paths[1]);
+	places_free(find(text, 0));
+	/* A path with a link in it. */
+	snprintf(text, sizeof(text), "%s/link", directory);
+	if (symlink("1", text))
+		abort();
+	snprintf(text, sizeof(text), "up:%s/link/libpair.so:only", directory);
+	places_free(find(text, 0));
+	snprintf(text, sizeof(text), "%s/link", directory);
+	unlink(text);
+	for (int i = 0; i < 2; i++) {
+		unlink(paths[i]);
+		rmdir(folder[i]);
+		free(paths[i]);
+	}
+}
+
+static char *usdt_map(const char *name, const char *own)
+{
+	struct image_notes notes = { .is_64 = true };
+
+	notes_add_site(&notes, TEXT_ADDRESS + 1, 0, DATA_ADDRESS + 2, "shop", "sold");
+	notes_add_site(&notes, TEXT_ADDRESS + 9, 0, DATA_ADDRESS + 2, "shop", "sold");
+	notes_add_site(&notes, TEXT_ADDRESS + 9, 0, DATA_ADDRESS + 2, "shop", "sold");
+	notes_add_site(&notes, TEXT_ADDRESS + 17, 0, 0, "shop", own);
+	notes_add_site(&notes, TEXT_ADDRESS - 17, 0, 0, "shop", "nowhere");
+	image_begin();
+	image_section(&image, ".note.stapsdt", SHT_NOTE, notes.bytes, notes.size);
+	return image_map(name);
+}
+
+static void test_usdt(void)
+{
+	char *first = usdt_map("libshop.so", "opened"), *second;
+	struct places *places = find("u:shop:sold", 0);
+
+	is_u64(places ? places_count(places) : 0, 2, "two sites, one of which is noted twice");
+	if (places) {
+		is_u64(places_get(places, 0)->offset, TEXT_OFFSET + 1, "the first one's offset");
+		is_u64(places_get(places, 1)->offset, TEXT_OFFSET + 9, "the second one's");
+		is_u64(places_get(places, 1)->semaphore, DATA_OFFSET + 2, "the semaphore's");
+		is_str(places_get(places, 0)->group, "shop", "the provider");
+		is_str(places_get(places, 0)->object, first, "the object");
+	}
+	places_free(places);
+	places = find("u:shop:opened", 0);
+	is_u64(places ? places_get(places, 0)->semaphore : 1, 0, "no semaphore");
+	places_free(places);
+	says("u:shop:nowhere", "USDT probe");
+	says("u:libshop.so:shop:nowhere", "does not have the addresses");
+	says("u:shop:opend", "u:shop:opened");
+	says("u:libshop.so:shop:opend", "u:libshop.so:shop:opened");
+
+	second = usdt_map("libstore.so", "closed");
+	says("u:shop:sold", "u:libshop.so:shop:sold");
+	ok(strstr(said, "u:libstore.so:shop:sold"), "both objects are named");
+	places = find("u:libstore.so:shop:sold", 0);
+	is_str(places ? places_get(places, 0)->object : NULL, second, "the one that is named");
+	places_free(places);
+	places = find("u:sh*:*[od][sp]ed", 0);
+	is_u64(places ? places_count(places) : 0, 1, "a pattern in one object");
+	places_free(places);
+	places = find("u:shop:s?ld", 0);
+	is_u64(places ? places_count(places) : 0, 4, "a pattern in both");
+	places_free(places);
+	unlink(first);
+	unlink(second);
+	free(first);
+	free(second);
+}
+
+static void test_too_many(void)
+{
+	struct places *places;
+	char name[32], *path;
+
+	image_begin();
+	for (unsigned int i = 0; i < TEXT_SIZE; i++) {
+		sprintf(name, "f%u", i);
+		symbols_add(&table, name, TEXT_ADDRESS + i, 1, STT_FUNC);
+	}
+	image_symbols(&image, &table, SHT_SYMTAB);
+	path = image_map("libmany.so");
+	places = find("up:libmany.so:f*", 0);
+	is_u64(places ? places_count(places) : 0, TEXT_SIZE, "a function at every byte");
+	places_free(places);
+	unlink(path);
+	free(path);
+	says("up:libc.so.6:*", "more than 1000");
+}
+
+static void test_damaged(void)
+{
+	char *path;
+
+	image_begin();
+	image_section(&image, ".note.stapsdt", SHT_NOTE, "\377\377\377\377\377\377\377\377\3\0\0\0",
+		      12);
+	symbols_add(&table, "name", TEXT_ADDRESS, 1, STT_FUNC);
+	image_symbols(&image, &table, SHT_SYMTAB);
+	image.sections[2].sh_entsize = 1;
+	path = image_map("libhurt.so");
+	says("up:libhurt.so:name", "damaged");
+	says("u:libhurt.so:p:n", "damaged");
+	says("u:p:n", "USDT probe"); /* it is passed over where others are meant as well */
+	if (truncate(path, 100))
+		abort();
+	says("up:libhurt.so:name", "damaged");
+	if (truncate(path, 0))
+		abort();
+	says("up:libhurt.so:name", "not an ELF file");
+	unlink(path);
+	free(path);
+}
+
+int main(void)
+{
+	struct places *none = NULL;
+	struct trigger trigger = { .kind = TRIGGER_UPROBE,
+				   .text = (char *)"up:f",
+				   .name = (char *)"f" };
+
+	if (!mkdtemp(directory))
+		return 1;
+	test_own_code();
+	test_globs();
+	test_ambiguous_name();
+	test_ambiguous_object();
+	test_usdt();
+	test_too_many();
+	test_damaged();
+	is_i64(places_find(&none, &trigger, 0x7fffffff), EX_UNAVAILABLE, "no such process");
+	places_free(NULL);
+	rmdir(directory);
+	return done_testing();
+}

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A virtual machine that runs one command with a kernel of Debian's: qemu without
+hardware's help, one processor, no network, the host's files read-only below a
+layer in memory. What the command prints comes through a serial port of virtio,
+so do its status and the kernel's messages in the end."""
+
+import contextlib
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TREE = HERE.parents[1]
+QEMU = "qemu-system-x86_64"
+VIRTIOFSD = ("/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd")
+MEMORY = "1G"
+NEEDED = ("virtio_pci", "virtio_console", "virtiofs", "overlay")
+TIMEOUT = 280  # seconds
+# What the machine's clock cannot be blamed for: an emulated processor that does not
+# run for seconds, as the host is busy, is neither an unstable clock nor locked up.
+ARGUMENTS = ("console=ttyS0 loglevel=5 panic=-1 tsc=reliable mitigations=off log_buf_len=4M "
+             "rcupdate.rcu_cpu_stall_timeout=200 watchdog_thresh=60 random.trust_cpu=on")
+# Messages of a kernel that has gone wrong.
+SPLAT = re.compile(r"BUG:|WARNING:|\bOops\b|[Gg]eneral protection|Kernel panic|[Cc]all [Tt]race:|"
+                   r"(?:self-)?detected (?:\w+ )*stalls?\b|kthread starved|"
+                   r"[Ss]oft lockup|[Hh]ard LOCKUP|blocked for more than|double fault|"
+                   r"possible (?:recursive|circular|irq) lock|inconsistent lock state|"
+                   r"UBSAN:|KASAN:|refcount_t:|list_(?:add|del) corruption|[Bb]ad page")
+
+
+class Unfit(Exception):
+    """This machine cannot run others; the text says what is missing."""
+
+
+class Outcome:
+    """What became of a command."""
+
+    def __init__(self):
+        self.status = None    # of the command; None if it did not end
+        self.failure = ""     # why it did not
+        self.messages = []    # the kernel's, by line
+
+    @property
+    def splats(self):
+        return [line for line in self.messages if SPLAT.search(line)]
+
+
+def tools():
+    """Paths of (qemu, virtiofsd, busybox)."""
+    if os.geteuid():
+        raise Unfit("not root: the file system cannot be shared")
+    virtiofsd = next((path for path in VIRTIOFSD if os.access(path, os.X_OK)), None)
+    found = {QEMU: shutil.which(QEMU), "virtiofsd": virtiofsd,
+             "busybox": shutil.which("busybox")}
+    missing = [name for name, path in found.items() if not path]
+    if missing or os.uname().machine != "x86_64":
+        raise Unfit(f"not installed: {', '.join(missing)}" if missing else "the host is no x86_64")
+    return found.values()
+
+
+def modules(kernel):
+    """Paths of the modules that a machine starts with, each after those it needs.
+    What the kernel has built in is no module."""
+    needs, paths, ordered = {}, {}, []
+    for line in (kernel.modules / "modules.dep").read_text().splitlines():
+        path, _, others = line.partition(":")
+        needs[path] = others.split()
+        paths[path.rsplit("/", 1)[-1].split(".")[0].replace("-", "_")] = path
+    for name in NEEDED:
+        # depmod names what a module needs in the reverse order of loading.
+        if name in paths:
+            ordered += reversed([paths[name], *needs[paths[name]]])
+    return list(dict.fromkeys(ordered))
+
+
+def initial_files(kernel, busybox, folder, command):
+    """Makes the initial file system; returns its path."""
+    root = folder / "initial"
+    for name in ("bin", "dev", "proc", "sys", "modules"):
+        (root / name).mkdir(parents=True)
+    shutil.copy(busybox, root / "bin" / "busybox")
+    (root / "bin" / "sh").symlink_to("busybox")
+    shutil.copy(HERE / "init", root / "init")
+    names = []
+    for path in modules(kernel):
+        name = os.path.basename(path)
+        unpack = {"xz": "xzcat", "gz": "zcat"}.get(name.rsplit(".", 1)[-1], "cat")
+        names.append(name.split(".")[0] + ".ko")
+        with open(root / "modules" / names[-1], "wb") as stream:
+            subprocess.run([busybox, unpack, kernel.modules / path], stdout=stream, check=True)
+    (root / "modules" / "order").write_text("".join(f"{name}\n" for name in names))
+    (root / "machine").write_text(f"TREE={shlex.quote(str(TREE))}\n"
+                                  f"MODULES={shlex.quote(str(kernel.modules))}\n")
+    (root / "command").write_text(command)
+    listing = "\n".join(["."] + [str(path.relative_to(root)) for path in root.rglob("*")])
+    with open(folder / "initrd", "wb") as stream:
+        subprocess.run([busybox, "cpio", "-o", "-H", "newc"], input=listing.encode(), cwd=root,
+                       stdout=stream, stderr=subprocess.DEVNULL, check=True)
+    return folder / "initrd"
+
+
+def script(argv, environment):
+    """A shell script that runs a command here, in this directory and environment."""
+    # The interpreter itself, where python3 is one that chooses among several.
+    path = os.path.dirname(os.path.realpath(sys.executable))
+    variables = {"PATH": f"{path}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                 "HOME": "/root", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1",
+                 **environment}
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+    return "\n".join([*lines, f"cd {shlex.quote(os.getcwd())}", f"exec {shlex.join(argv)}", ""])
+
+
+# In a mount namespace of its own, where nothing can be written.
+SHARE = """
+while read -r _ place _; do
+	mount -o remount,bind,ro "$(printf '%b' "$place")" 2>/dev/null
+done </proc/self/mounts
+[ -w / ] && { echo "the files cannot be made read-only" >&2; exit 1; }
+exec "$@"
+"""
+
+
+def share_files(virtiofsd, listener, log):
+    """Starts the server of the host's files, which ends with its one client."""
+    argv = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "sh", "-c", SHARE, "sh",
+            virtiofsd, f"--fd={listener.fileno()}", "-o", "source=/,cache=always,sandbox=chroot"]
+    return subprocess.Popen(argv, pass_fds=[listener.fileno()], stdin=subprocess.DEVNULL,
+                            stdout=log, stderr=log)
+
+
+def start(qemu, kernel, folder, log):
+    """Starts the machine whose files are in a folder."""
+    ports = [argument for name in ("output", "status", "messages") for argument in
+             ("-chardev", f"file,id={name},path={folder / name}",
+              "-device", f"virtserialport,chardev={name},name={name}")]
+    argv = ["setpriv", "--pdeathsig", "KILL", qemu, "-nodefaults", "-no-user-config", "-no-reboot",
+            "-display", "none", "-accel", "tcg", "-cpu", "max,la57=off", "-smp", "1",
+            "-m", MEMORY, "-object", f"memory-backend-memfd,id=memory,size={MEMORY},share=on",
+            "-machine", "q35,memory-backend=memory", "-kernel", kernel.image,
+            "-initrd", folder / "initrd", "-append", ARGUMENTS,
+            "-serial", f"file:{folder / 'console'}",
+            "-chardev", f"socket,id=files,path={folder / 'files'}",
+            "-device", "vhost-user-fs-pci,chardev=files,tag=host,queue-size=1024",
+            "-device", "virtio-serial-pci", *ports]
+    return subprocess.Popen([str(arg) for arg in argv], stdin=subprocess.DEVNULL, stdout=log,
+                            stderr=log)
+
+
+def finish(process):
+    """Ends a process if it does not end by itself at once."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(1)
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def text(path):
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
+def run(kernel, argv, environment, output, timeout=TIMEOUT, stopped=lambda: False):
+    """Runs a command in a machine with a kernel, and copies to a binary stream what
+    it prints meanwhile. Environment is what it has besides the usual variables;
+    stopped says whether to give up. Returns its Outcome."""
+    qemu, virtiofsd, busybox = tools()
+    outcome, deadline = Outcome(), time.monotonic() + timeout
+    with contextlib.ExitStack() as stack:
+        folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kdvm")))
+        log = stack.enter_context(open(folder / "log", "wb"))
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(str(folder / "files"))
+        listener.listen()
+        initial_files(kernel, busybox, folder, script(argv, environment))
+        (folder / "output").touch()
+        printed = stack.enter_context(open(folder / "output", "rb"))
+        stack.callback(finish, share_files(virtiofsd, listener, log))
+        machine = start(qemu, kernel, folder, log)
+        stack.callback(finish, machine)
+        while machine.poll() is None and time.monotonic() < deadline and not stopped():
+            time.sleep(0.1)
+            shutil.copyfileobj(printed, output)
+            output.flush()
+        judge(outcome, folder, machine.poll() is None and f"it took longer than {timeout:g} s")
+    return outcome
+
+
+def judge(outcome, folder, failure):
+    """Fills an outcome from what the machine left."""
+    status = text(folder / "status").strip()
+    if status:
+        outcome.status = int(status)
+    elif failure:
+        outcome.failure = failure
+    else:
+        said = (text(folder / "log") + text(folder / "console")).strip().split("\n")
+        outcome.failure = f"it ended before the command did: {said[-1] or 'nothing said'}"
+    outcome.messages = (text(folder / "messages") or text(folder / "console")).splitlines()

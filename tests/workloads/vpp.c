@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process shaped like VPP: vpp_main, and vpp_wk_0, which is pinned and spins
+ * through the nodes of a shared library, in the variant for one CPU.
+ *
+ *   cc -shared -fPIC -DNODES vpp.c -o libvnet_test.so
+ *   vpp LIBRARY VARIANT CPU
+ *
+ *   -> ready
+ *   <- hit N          vpp_wk_0 passes N times through ip4_lookup_node_fn_VARIANT
+ *                     -> {"tid": TID of vpp_wk_0, "from": ns, "to": ns}
+ *   <- end            the process ends */
+#ifdef NODES
+#define NODE(name)                                                                                 \
+	unsigned int name(unsigned int n);                                                         \
+	__attribute__((noinline)) unsigned int name(unsigned int n)                                \
+	{                                                                                          \
+		for (volatile unsigned int i = 0; i < n; i++)                                      \
+			;                                                                          \
+		return n;                                                                          \
+	}
+
+NODE(ethernet_input_node_fn_hsw)
+NODE(ethernet_input_node_fn_skx)
+NODE(ethernet_input_node_fn_icl)
+NODE(ip4_lookup_node_fn_hsw)
+NODE(ip4_lookup_node_fn_skx)
+NODE(ip4_lookup_node_fn_icl)
+#else
+#include "workload.h"
+
+#include <dlfcn.h>
+
+typedef unsigned int node_fn(unsigned int);
+
+static node_fn *input, *lookup;
+static atomic_long wanted;
+static atomic_int worker_tid;
+static atomic_llong first, last;
+static long cpu;
+
+static void *worker_run(void *arg)
+{
+	long left;
+
+	(void)arg;
+	pin(cpu);
+	prctl(PR_SET_NAME, "vpp_wk_0");
+	atomic_store(&worker_tid, gettid());
+	for (;;) {
+		input(100);
+		left = atomic_load(&wanted);
+		if (!left)
+			continue;
+		atomic_store(&first, clock_ns(CLOCK_MONOTONIC));
+		for (long i = 0; i < left; i++) {
+			input(100);
+			lookup(100);
+		}
+		atomic_store(&last, clock_ns(CLOCK_MONOTONIC));
+		atomic_store(&wanted, 0);
+	}
+	return NULL;
+}
+
+static node_fn *node_find(void *library, const char *node, const char *variant)
+{
+	char name[64];
+	union {
+		void *object;
+		node_fn *function;
+	} found;
+
+	snprintf(name, sizeof(name), "%s_node_fn_%s", node, variant);
+	found.object = dlsym(library, name);
+	if (!found.object) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(2);
+	}
+	return found.function;
+}
+
+int main(int argc, char **argv)
+{
+	void *library = argc == 4 ? dlopen(argv[1], RTLD_NOW) : NULL;
+	struct timespec pause = { .tv_nsec = 1000000 };
+	pthread_t worker;
+	char line[64];
+	long count;
+
+	if (!library) {
+		fprintf(stderr, "%s\n", argc == 4 ? dlerror() : "usage: vpp LIBRARY VARIANT CPU");
+		return 2;
+	}
+	input = node_find(library, "ethernet_input", argv[2]);
+	lookup = node_find(library, "ip4_lookup", argv[2]);
+	cpu = strtol(argv[3], NULL, 10);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "vpp_main");
+	if (pthread_create(&worker, NULL, worker_run, NULL))
+		die("pthread_create");
+	while (!atomic_load(&worker_tid))
+		nanosleep(&pause, NULL);
+	say("ready");
+	for (;;) {
+		read_line(line, sizeof(line));
+		if (sscanf(line, "hit %ld", &count) != 1)
+			break;
+		atomic_store(&wanted, count);
+		while (atomic_load(&wanted))
+			nanosleep(&pause, NULL);
+		say("{\"tid\": %d, \"from\": %lld, \"to\": %lld}", atomic_load(&worker_tid),
+		    atomic_load(&first), atomic_load(&last));
+	}
+	/* The worker ends with the process. */
+	_exit(0);
+}
+#endif
