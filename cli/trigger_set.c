@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../probes/confined.h"
 #include "../probes/kernel.h"
 #include "exit_status.h"
 #include "log.h"
@@ -127,12 +128,31 @@ static bool trigger_is_targets(const struct trigger *trigger)
 	       (trigger->kind == TRIGGER_TRACEPOINT && text_is(trigger->group, "syscalls"));
 }
 
+/* The probes must not be the target's death. */
+static int safety_check(const struct trigger_set *set, pid_t pid)
+{
+	for (int role = 0; role < KD_ROLES; role++) {
+		if (!trigger_set_has(set, role) || !trigger_is_user(&set->triggers[role]) ||
+		    !probes_endanger(pid))
+			continue;
+		log_error("%s trigger '%s': seccomp confines the process, and on this kernel it "
+			  "may be killed for such a probe",
+			  role_names[role], set->triggers[role].text);
+		log_hint("take a trigger in the kernel, such as t:syscalls:..., or a kernel that "
+			 "lets probes pass seccomp (6.14, or an update of 6.12 or 6.13)");
+		return EX_OSERR;
+	}
+	return 0;
+}
+
 int trigger_set_find(struct trigger_set *set, const struct options *options, pid_t pid)
 {
 	int status;
 
 	memset(set, 0, sizeof(*set));
 	status = options->long_poll ? long_poll_find(set, pid) : given_find(set, options, pid);
+	if (!status)
+		status = safety_check(set, pid);
 	if (status)
 		return status;
 	for (int role = 0; role < KD_ROLES; role++)

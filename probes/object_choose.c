@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object_choose.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,13 +66,16 @@ static enum fit object_fit(const struct objects *objects, const struct object *o
 static int object_absent(const struct objects *objects, const struct trigger *trigger)
 {
 	struct names_closest closest;
+	char maps[64];
 
 	names_closest_init(&closest, trigger->object);
 	for (size_t i = 0; i < objects_count(objects); i++)
 		names_closest_offer(&closest, object_label(objects, objects_get(objects, i)));
 	log_error("%s: process %d has no object %s mapped", trigger->text,
 		  (int)objects_pid(objects), trigger->object);
-	names_closest_hint(&closest, "", "its objects are in /proc/PID/maps");
+	snprintf(maps, sizeof(maps), "those that it has are in /proc/%d/maps",
+		 (int)objects_pid(objects));
+	names_closest_hint(&closest, "", maps);
 	names_closest_clear(&closest);
 	return EX_CONFIG;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../cli/exit_status.h"
@@ -19,6 +20,7 @@
 #include "usdt.h"
 
 #define MAX_PLACES FUNCTIONS_MAX
+#define ELSEWHERE_SECONDS 1
 
 /* A place, and what of it is to be freed. */
 struct entry {
@@ -225,11 +227,22 @@ static int address_find(struct search *search, const struct object *object,
 	return places_add(search->places, trigger, &place);
 }
 
-/* The names of the functions could be in another object. */
+static bool deadline_is_over(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec - start->tv_sec > ELSEWHERE_SECONDS;
+}
+
+/* Which other objects have such functions: for a hint, which is not worth much time. */
 static void functions_list_elsewhere(struct search *search, const struct object *but,
 				     struct choices *choices)
 {
-	for (size_t i = 0; i < objects_count(search->objects); i++) {
+	struct timespec start;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	for (size_t i = 0; i < objects_count(search->objects) && !deadline_is_over(&start); i++) {
 		const struct object *object = objects_get(search->objects, i);
 		struct functions functions;
 		struct binary *binary;
@@ -254,10 +267,11 @@ static int functions_absent(struct search *search, const struct object *object,
 	char prefix[512];
 
 	if (functions->resolvers) {
-		log_error("%s: in %s this is code that chooses the function (an IFUNC) and is run "
-			  "once only",
+		log_error("%s: in %s this is an IFUNC: code that runs once, to choose the function",
 			  trigger->text, object_basename(object));
-		log_hint("probe the function that it chose: up:OBJECT:0xADDR");
+		log_hint("probe the function that it chose, by its own name or address "
+			 "(" KIND_FORMAT ":OBJECT:0xADDR)",
+			 KIND(trigger));
 		return EX_CONFIG;
 	}
 	log_error("%s: %s has no function %s%s", trigger->text, object_basename(object),

@@ -37,7 +37,7 @@ def case_usage(test):
                  ["-p", pid, "--sample-count", "1.5"], ["-p", pid, "--sample-count", "-3"],
                  ["-p", pid, "--sample-count", "18446744073709551616"],
                  ["-p", pid, "--sample-interval", "abc"], ["-p", pid, "--sample-interval", "-0.1"],
-                 ["-p", pid, "--debug=many"], ["-p", pid, "--start-trigger", "up:main"], ["-p"]):
+                 ["-p", pid, "--debug=many"], ["-p", pid, "--trigger-same-thread"], ["-p"]):
         what = " ".join(repr(arg) if not arg or " " in arg else arg for arg in args)
         refused(test, what.replace(pid, "PID"), 64, *args)
 

@@ -128,7 +128,8 @@ def companions_faults(load, reports):
 def case_delta(test):
     """Of 600,000 calls at 100,000 a second each long one is reported, and no other."""
     load = test.workload("caller", "spins:600000:100000:-10000:1000", "sleeper", "spinner")
-    run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "500us", *UNLIMITED, *NO_LIMIT)
+    run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "500us", *UNLIMITED, *NO_LIMIT,
+                    urgent=True)
     truths = load.go(patience=60)
     log = Log(load, truths)
     run = run.stop(test)
@@ -159,7 +160,7 @@ def case_hit_to_hit(test):
     """The same probe as start and stop: windows from each call to the next."""
     load = test.workload("caller", "spins:100000:50000:-5000:1000")
     run = Triggered(test, load.pid, "--start-trigger", ENTRY, "--stop-trigger", ENTRY,
-                    "--trigger-delta=500000", *UNLIMITED, *NO_LIMIT)
+                    "--trigger-delta=500000", *UNLIMITED, *NO_LIMIT, urgent=True)
     log = Log(load, load.go())
     run = run.stop(test)
     starts = log.calls("starts")

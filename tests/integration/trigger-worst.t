@@ -41,7 +41,7 @@ def distribution(test, durations, calls):
 def case_over_a_duration(test):
     load = test.workload("caller", "varies:800:1000:1:20")
     run = Triggered(test, load.pid, *BOTH, "--trigger-worst", str(WORST), "--duration", "2s",
-                    *NO_LIMIT)
+                    *NO_LIMIT, urgent=True)
     log = Log(load, load.go())
     run = run.finish(test)
     calls = log.calls()
@@ -56,7 +56,7 @@ def case_over_a_count(test):
     """Of the first hundred windows only."""
     load = test.workload("caller", "varies:300:1000:1:20")
     run = Triggered(test, load.pid, *BOTH, "--trigger-worst", str(WORST), "--sample-count", "100",
-                    *NO_LIMIT)
+                    *NO_LIMIT, urgent=True)
     calls = Log(load, load.go()).calls()
     run = run.finish(test)
     longest_are_reported(test, run, calls[:100])
@@ -68,7 +68,7 @@ def case_with_a_delta(test):
     """Those shorter than the delta do not count, even if there are no others."""
     load = test.workload("caller", "spins:300:1000:150:3000")
     run = Triggered(test, load.pid, *BOTH, "--trigger-worst", str(WORST), "--trigger-delta", "2ms",
-                    "--duration", "1s", *NO_LIMIT)
+                    "--duration", "1s", *NO_LIMIT, urgent=True)
     log = Log(load, load.go())
     run = run.finish(test)
     long = [call for call in log.calls() if call[3] - call[0] >= 2 * MS]

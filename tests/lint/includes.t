@@ -21,7 +21,7 @@ SKELETON = r"kernel_delay\.skel\.h"
 # What the reports are given.
 REPORTED = r"cli/(sample|trigger_stats)\.h"
 DISTRIBUTION = r"cli/distribution\.h"
-TRIGGERS = r"probes/(trigger|resolve|kernel)\.h"
+TRIGGERS = r"probes/(trigger|resolve|kernel|confined)\.h"
 
 # Which of the tree's own files a file may include; the first rule that fits.
 # Its own header and, in folders of their own, its neighbours always may be.

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""--list-probes and --check, compared with what readelf and the kernel say."""
+
+import collections
+import re
+import shutil
+import subprocess
+
+import kdtest
+
+SEMAPHORE = re.compile(r"Provider: (\S+)\s+Name: (\S+)\s+Location: (\S+), Base: \S+, "
+                       r"Semaphore: (\S+)")
+
+
+def readelf(option, path):
+    return subprocess.run(["readelf", "-W", option, path], stdout=subprocess.PIPE, check=True,
+                          stderr=subprocess.DEVNULL).stdout.decode()
+
+
+def probes_of(path):
+    """{provider:name: (sites, has a semaphore)}"""
+    sites, semaphores = collections.Counter(), {}
+    for provider, name, _, semaphore in SEMAPHORE.findall(readelf("-n", path)):
+        sites[f"{provider}:{name}"] += 1
+        semaphores[f"{provider}:{name}"] = int(semaphore, 16) != 0
+    return {probe: (sites[probe], semaphores[probe]) for probe in sites}
+
+
+def functions_of(path):
+    """{name: addresses} of the functions that are defined there."""
+    found = collections.defaultdict(set)
+    for line in readelf("-s", path).splitlines():
+        fields = line.split()
+        if len(fields) > 7 and fields[3] == "FUNC" and fields[6] != "UND":
+            found[fields[7].partition("@")[0]].add(int(fields[1], 16))
+    return found
+
+
+def file_offset(path, address):
+    for line in readelf("-l", path).splitlines():
+        fields = line.split()
+        if fields and fields[0] == "LOAD":
+            offset, start, size = (int(fields[i], 16) for i in (1, 2, 4))
+            if start <= address < start + size:
+                return address - start + offset
+    return None
+
+
+def listed(test, pid, *glob):
+    """Lines without headings."""
+    done = test.program("-p", pid, "--list-probes" + "=".join(["", *glob]))
+    test.eq(done.status, 0, f"lists {' '.join(glob) or 'all'}")
+    return [line for line in done.stdout.splitlines() if not line.startswith("#")]
+
+
+def usdt_listed(lines):
+    found = {}
+    for line in lines:
+        match = re.fullmatch(r"u:(\S+:\S+) +sites (\d+)  semaphore (yes|no) +(/.*)", line)
+        if match:
+            found[match[1]] = (int(match[2]), match[3] == "yes")
+    return found
+
+
+def sdt(test, name="sdt"):
+    load = test.workload(name)
+    if not probes_of(kdtest.WORKLOADS / name):
+        raise kdtest.Skip("built without <sys/sdt.h>")
+    return load
+
+
+def case_usdt(test):
+    for name in ("sdt", "sdt_plain"):
+        load = sdt(test, name)
+        want = probes_of(kdtest.WORKLOADS / name)
+        test.eq(usdt_listed(listed(test, load.pid, "u:kdtest:*")), want,
+                f"{name}: probes, sites and semaphores as readelf shows them")
+    test.ok(max(sites for sites, _ in want.values()) > 1, "some have several sites")
+
+
+def case_python(test):
+    path = shutil.which("python3.11", path="/usr/bin")
+    if not path or not probes_of(path):
+        raise kdtest.Skip("there is no python3.11 with USDT probes")
+    child = test.child([path, "-c", "print('up', flush=True); input()"])
+    child.line("up")
+    test.eq(usdt_listed(listed(test, child.pid, "u:python:*")), probes_of(path),
+            "python's USDT probes")
+    overview = listed(test, child.pid)
+    test.ok(set(probes_of(path)) <= set(usdt_listed(overview)), "are in the overview, too")
+
+
+def case_functions(test):
+    load = test.workload("roles", "poll")
+    path = kdtest.WORKLOADS / "roles"
+    want = functions_of(path)
+    lines = listed(test, load.pid, "up:roles:*")
+    test.eq({line.rpartition(":")[2] for line in lines if " " not in line},
+            {name for name, addresses in want.items() if len(addresses) == 1},
+            "the program's functions as readelf shows them")
+    count = next(line for line in listed(test, load.pid) if line.startswith("up:roles:*"))
+    test.eq(count.split()[1:3], [str(len(want)), "functions"], "and as many in the overview")
+    test.eq(listed(test, load.pid, "up:mai?"), ["up:main"], "the program need not be named")
+    test.eq(listed(test, load.pid, "uretprobe:main"), ["uretprobe:main"],
+            "a kind is spelt as in the pattern")
+    test.ok("up:libc.so.6:getppid" in listed(test, load.pid, "getppid"), "by the name alone")
+
+
+def case_namesakes(test):
+    """Several functions of one name can be told apart by their addresses only."""
+    folder = test.directory()
+    for number in (1, 2):
+        (folder / f"{number}.c").write_text(
+            "__attribute__((noinline)) static int twin(int n) { return n + %d; }\n"
+            "int user%d(int n) { return twin(n); }\n" % (number, number))
+    (folder / "main.c").write_text("#include <unistd.h>\nint user1(int), user2(int);\n"
+                                   "int main(int n, char **v) { (void)v;\n"
+                                   "user1(n); user2(n); for (;;) pause(); }\n")
+    program = folder / "twins"
+    subprocess.run(["cc", "-O1", "-o", program, *folder.glob("*.c")], check=True)
+    child = test.child([program])
+    kdtest.wait_until(lambda: kdtest.thread_name(child.pid, child.pid) == "twins")
+    want = {f"up:0x{address:x}" for address in functions_of(program)["twin"]}
+    lines = listed(test, child.pid, "up:twin")
+    test.eq({line.split()[0] for line in lines}, want, "their addresses")
+    test.ok(len(want) == 2 and all("twin, " in line for line in lines), "and their name", *lines)
+    for text in want:
+        done = test.program("-p", child.pid, "--check", "--start-trigger", text)
+        test.eq(done.status, 0, f"{text.split('0x')[0]}0x... is a trigger")
+
+
+def case_tracepoints(test):
+    load = test.workload("roles", "poll")
+    folder = test.directory()
+    if subprocess.run(["mount", "-t", "tracefs", "none", folder], check=False).returncode:
+        raise kdtest.Skip("tracefs cannot be mounted")
+    test.stack.callback(subprocess.run, ["umount", folder], check=True)
+    events = ["t:" + line for line in (folder / "available_events").read_text().split()]
+    test.eq(listed(test, load.pid, "t:*"), sorted(events, key=str.encode), "all of the kernel's")
+    sched = [event for event in events if event.startswith("t:sched:")]
+    overview = listed(test, load.pid)
+    test.ok(any(line.split()[:2] == ["t:sched:*", str(len(sched))] for line in overview),
+            "and how many in the overview")
+
+
+def case_nothing(test):
+    load = test.workload("roles", "poll")
+    done = test.program("-p", load.pid, "--list-probes=no-such-name")
+    test.eq((done.status, done.stdout), (0, ""), "nothing matches")
+    test.ok("nothing matches no-such-name" in done.stderr, "and that is said", done.stderr)
+
+
+def case_output(test):
+    load = test.workload("roles", "poll")
+    for option in (["--list-probes"], ["--list-probes=*"],
+                   ["--check", "--start-trigger=up:main"]):
+        with open("/dev/full", "wb") as full:
+            done = test.program("-p", load.pid, *option, stdout=full)
+        test.eq(done.status, 74, f"{option[0]} onto a full disk: status 74")
+
+
+def case_hostile_path(test):
+    path = test.directory() / "sdt\x1b[31m\r\u202e"
+    shutil.copy(kdtest.WORKLOADS / "sdt", path)
+    load = test.workload(str(path))
+    for args in (["--list-probes"], ["--list-probes=*main*"],
+                 ["--check", "--start-trigger=up:main"]):
+        done = test.program("-p", load.pid, *args)
+        test.eq(done.status, 0, f"{args[0]} with a strange path")
+        test.ok(not re.search("[\x1b\r\u202e]", done.stdout) and
+                r"sdt\x1b[31m\r\xe2\x80\xae" in done.stdout, "is escaped", done.stdout[:300])
+
+
+def case_check(test):
+    load = sdt(test)
+    path = kdtest.WORKLOADS / "sdt"
+    address, = functions_of(path)["main"]
+    want = f"start up:main: uprobe, 1 place, fires for the target only\n" \
+           f"  main  at 0x{file_offset(path, address):x} of {path}\n"
+    done = test.program("-p", load.pid, "--check", "--start-trigger", "up:main",
+                        "--stop-trigger", "u:kdtest:many")
+    test.eq(done.status, 0, "--check")
+    test.ok(want in done.stdout, "the place of a function", done.stdout, want)
+    lines = done.stdout.splitlines()
+    sites = [line for line in lines if line.startswith("  kdtest:many  at ")]
+    test.eq(len(sites), probes_of(path)["kdtest:many"][0], "a line for each site")
+    test.ok(all(", semaphore at 0x" in line for line in sites), "with its semaphore", *sites)
+    for text, whom in (("t:syscalls:sys_enter_poll", "the target only"),
+                       ("t:sched:sched_switch", "any process")):
+        done = test.program("-p", load.pid, "--check", "--start-trigger", text)
+        test.ok(f"fires for {whom}" in done.stdout, f"{text} fires for {whom}", done.stdout)
+
+
+kdtest.main(case_usdt, case_python, case_functions, case_namesakes, case_tracepoints,
+            case_nothing, case_output, case_hostile_path, case_check)
