@@ -7,6 +7,7 @@ PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/kernel_delay
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 
 CLANG ?= clang
 PKG_CONFIG ?= pkg-config
@@ -199,13 +200,14 @@ $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
 	$(Q)$(CC) $(C_FLAGS) $(DEPENDENCIES) -pthread $< -o $@ $(LDFLAGS)
 
 # What the benchmark measures with.
-bench-programs: $(addprefix $(BUILD)/bench/,floor names phases.so render)
+bench-programs: $(addprefix $(BUILD)/bench/,floor names phases.so probe render)
 
 $(GEN)/%.bpf.o: tests/bench/%.bpf.c $(BUILD)/flags
 	$(say) BPF $@
 	$(Q)$(CLANG) $(BPF_FLAGS) $(DEPENDENCIES) -c $< -o $@
 
 $(BUILD)/bench/floor: | $(GEN)/floor.skel.h
+$(BUILD)/bench/probe: | $(GEN)/probe.skel.h
 $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/pure.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
@@ -278,9 +280,13 @@ install: all
 	$(call install_files,644,$(INSTALL_DOC),$(DOCDIR))
 	$(call install_files,644,$(INSTALL_EXAMPLES),$(DOCDIR)/examples)
 	$(call install_files,644,$(INSTALL_LICENSES),$(DOCDIR)/LICENSES)
+	@install -d "$(DESTDIR)$(COMPLETIONDIR)"
+	@install -m 644 cli/completion.bash "$(DESTDIR)$(COMPLETIONDIR)/kernel_delay"
+	@echo "  INSTALL $(DESTDIR)$(COMPLETIONDIR)"
 
 uninstall:
 	rm -f "$(DESTDIR)$(SBINDIR)/kernel_delay" "$(DESTDIR)$(MANDIR)/man8/kernel_delay.8"
+	rm -f "$(DESTDIR)$(COMPLETIONDIR)/kernel_delay"
 	rm -rf "$(DESTDIR)$(DOCDIR)"
 
 clean:
@@ -302,7 +308,7 @@ make format       apply .clang-format
 make clean        remove $(BUILD)
 
 Variables: CC CLANG BPFTOOL PKG_CONFIG CPPFLAGS CFLAGS LDFLAGS BPF_CPU
-  PREFIX SBINDIR MANDIR DOCDIR DESTDIR BUILD
+  PREFIX SBINDIR MANDIR DOCDIR COMPLETIONDIR DESTDIR BUILD
   V=1       show the commands
   WERROR=1  make warnings errors
 endef

@@ -23,11 +23,27 @@ static int listing_failed(int error)
 	return EX_IOERR;
 }
 
-static int list_probes(const struct options *options, const struct target *target)
+/* What the kernel has needs no target. */
+static bool list_needs_target(const struct options *options)
 {
-	int error = probes_list(stdout, target->pid, options->list_glob);
+	struct trigger only = { 0 };
 
-	return error ? listing_failed(error) : 0;
+	return options->pid || options->comm || !options->list_glob ||
+	       !trigger_kind_read(&only.kind, options->list_glob) || trigger_is_user(&only);
+}
+
+static int list_probes(const struct options *options)
+{
+	struct target target = { .pid = 0 };
+	int status = 0;
+
+	if (list_needs_target(options))
+		status = target_find(&target, options->pid, options->comm);
+	if (status)
+		return status;
+	tracefs_provide(); /* where it cannot be had, the list says so */
+	status = probes_list(stdout, target.pid, options->list_glob);
+	return status < 0 ? listing_failed(status) : status;
 }
 
 static int check_triggers(const struct trigger_set *triggers)
@@ -38,7 +54,8 @@ static int check_triggers(const struct trigger_set *triggers)
 	for (int role = 0; role < KD_ROLES; role++)
 		for (size_t i = 0; i < triggers->n_sets[role] && !error; i++)
 			error = triggers_check(stdout, roles[role], &triggers->triggers[role],
-					       triggers->sets[role][i]);
+					       triggers->sets[role][i],
+					       triggers->target_only[role]);
 	return error ? listing_failed(error) : 0;
 }
 
@@ -47,6 +64,10 @@ static int run_or_check(const struct options *options, const struct target *targ
 	struct trigger_set triggers;
 	int status;
 
+	if (options->triggers[KD_START] || options->triggers[KD_STOP] || options->long_poll)
+		tracefs_provide(); /* where it cannot be had, what needs it says so */
+	if (!options->check)
+		placement_choose(target->pid);
 	status = trigger_set_find(&triggers, options, target->pid);
 	if (!status && options->check)
 		status = check_triggers(&triggers);
@@ -67,18 +88,10 @@ int main(int argc, char **argv)
 	if (status)
 		return status;
 	log_set_debug(options.debug);
+	if (options.list_probes)
+		return list_probes(&options);
 	status = target_find(&target, options.pid, options.comm);
 	if (!status)
 		status = preflight_check();
-	if (status)
-		return status;
-	/* Where it cannot be mounted, what needs it says so. */
-	if (options.list_probes || options.triggers[KD_START] || options.triggers[KD_STOP] ||
-	    options.long_poll)
-		tracefs_provide();
-	if (options.list_probes)
-		return list_probes(&options, &target);
-	if (!options.check)
-		placement_choose(target.pid);
-	return run_or_check(&options, &target);
+	return status ? status : run_or_check(&options, &target);
 }

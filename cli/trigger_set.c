@@ -120,14 +120,6 @@ static int given_find(struct trigger_set *set, const struct options *options, pi
 	return status;
 }
 
-/* The process's own functions and calls are hit by its threads; what the kernel
- * does for it may run on top of any thread. */
-static bool trigger_is_targets(const struct trigger *trigger)
-{
-	return trigger_is_user(trigger) ||
-	       (trigger->kind == TRIGGER_TRACEPOINT && text_is(trigger->group, "syscalls"));
-}
-
 /* The probes must not be the target's death. */
 static int safety_check(const struct trigger_set *set, pid_t pid)
 {
@@ -158,7 +150,7 @@ int trigger_set_find(struct trigger_set *set, const struct options *options, pid
 	for (int role = 0; role < KD_ROLES; role++)
 		set->target_only[role] = trigger_set_has(set, role) &&
 					 (options->target_only ||
-					  trigger_is_targets(&set->triggers[role]));
+					  trigger_is_of_target(&set->triggers[role]));
 	set->same_thread = options->same_thread || options->long_poll;
 	if (!trigger_set_has(set, KD_START) || !trigger_set_has(set, KD_STOP))
 		return 0;

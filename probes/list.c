@@ -532,7 +532,7 @@ static void place_print(struct listing *listing, const struct trigger *trigger,
 }
 
 int triggers_check(FILE *out, const char *role, const struct trigger *trigger,
-		   const struct places *places)
+		   const struct places *places, bool target_only)
 {
 	struct listing listing = { .out = out };
 	size_t n = places_count(places);
@@ -541,8 +541,7 @@ int triggers_check(FILE *out, const char *role, const struct trigger *trigger,
 	print_text(&listing, trigger->text, 0);
 	print(&listing, ": %s, %zu place%s, fires for %s\n", trigger_kind_name(trigger->kind), n,
 	      n == 1 ? "" : "s",
-	      trigger_is_of_target(trigger) ? "the target only"
-					    : "any process, unless --trigger-target-only");
+	      target_only ? "the target only" : "any process, unless --trigger-target-only");
 	for (size_t i = 0; i < n && !listing.error; i++)
 		place_print(&listing, trigger, places_get(places, i));
 	if (!listing.error && fflush(out))

@@ -3,6 +3,7 @@
 #ifndef LIST_H
 #define LIST_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -21,8 +22,8 @@
 int probes_list(FILE *out, pid_t pid, const char *glob);
 
 /* Prints what a trigger means: kind, for whom it fires, and every place. Role is such
- * as "start trigger". Returns 0, or a negative errno if out failed. */
+ * as "start". Returns 0, or a negative errno if out failed. */
 int triggers_check(FILE *out, const char *role, const struct trigger *trigger,
-		   const struct places *places);
+		   const struct places *places, bool target_only);
 
 #endif

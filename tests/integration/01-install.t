@@ -37,7 +37,8 @@ def installed(top):
 
 def expected(tree):
     files = {"sbin/kernel_delay": 0o755, f"{DOC}/LICENSE": 0o644,
-             f"{DOC}/LICENSES/Apache-2.0.txt": 0o644, f"{DOC}/LICENSES/GPL-2.0-only.txt": 0o644}
+             f"{DOC}/LICENSES/Apache-2.0.txt": 0o644, f"{DOC}/LICENSES/GPL-2.0-only.txt": 0o644,
+             "share/bash-completion/completions/kernel_delay": 0o644}
     if (tree / "man" / "kernel_delay.8").exists():
         files["share/man/man8/kernel_delay.8"] = 0o644
     if (tree / "README.rst").exists():

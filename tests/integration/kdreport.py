@@ -364,8 +364,9 @@ class Triggers:
         if section == "TRIGGER STATISTICS" and cost:
             self.cost = tuple(map(number, cost.groups()))
         elif section == "TRIGGER STATISTICS":
-            values = fields[1 - len(titles):]
-            self.roles[fields[0]] = Row(zip(titles[1:], map(number, values)))
+            counts = titles[2:]
+            self.roles[fields[0]] = Row(zip(counts, map(number, fields[-len(counts):])))
+            self.roles[fields[0]]["of"] = fields[-len(counts) - 1]
             self.names[fields[0]] = line[6:].split("  ")[0]
         elif section == "WINDOW DURATIONS":
             self.durations = Row(zip(titles, map(number, fields)))

@@ -321,7 +321,7 @@ def case_ovs_vswitchd(test):
     kdtest.wait_until((directory / "vswitchd.ctl").exists)
     path = os.path.realpath(f"/proc/{switch.pid}/exe")
     address = plt_address(path, "poll")
-    counted = Counted(test, path, program_offset(path, address))
+    counted = Counted(test, path, program_offset(path, address), switch.pid)
 
     def appctl():
         first = counted.count()

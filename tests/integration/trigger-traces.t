@@ -5,6 +5,7 @@ others for every process unless told otherwise."""
 
 import pathlib
 import subprocess
+import time
 
 import kdtest
 from kdtest import MS
@@ -92,20 +93,63 @@ def case_from_another_process(test):
     check_reports(test, run.reports)
 
 
+def case_pairs_of_other_processes(test):
+    """On one thread each, of processes that come and go."""
+    need("sched/sched_process_exec", "sched/sched_process_exit")
+    load = test.workload("caller", "sleeper")
+    run = Triggered(test, load.pid, "--start-trigger", "t:sched:sched_process_exec",
+                    "--stop-trigger", "t:sched:sched_process_exit", "--trigger-same-thread",
+                    "--trigger-delta", "150ms", *UNLIMITED)
+    spawn(20)
+    before = time.monotonic_ns()
+    subprocess.run(["sleep", "0.2"], check=True)
+    took = time.monotonic_ns() - before
+    run = run.stop(test)
+    test.ok(run.triggers.durations.count >= 21, "each is measured", run.triggers.durations)
+    longest = [report for report in run.reports if report.delta >= 199 * MS]
+    test.ok(any(report.delta <= took for report in longest) or run.triggers.nested,
+            "the one that slept is reported", run.triggers.durations)
+    check_reports(test, run.reports)
+
+
+def case_kprobes(test):
+    """A function of the kernel and its return."""
+    if not (EVENTS.parent / "kprobe_events").exists():
+        raise kdtest.Skip("this kernel has no kprobes")
+    for args in ((), ("--trigger-target-only",)):
+        load = test.workload("roles", "calls:100:5:20000")
+        other = test.workload("roles", "calls:0:20:1000")
+        run = Triggered(test, load.pid, "--start-trigger", "k:hrtimer_nanosleep",
+                        "--stop-trigger", "kr:hrtimer_nanosleep", "--trigger-same-thread",
+                        "--trigger-delta", "10ms", *UNLIMITED, *args)
+        other.go()
+        truth = load.go()["threads"][0]
+        run = run.stop(test)
+        start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
+        if args:
+            test.eq((start.hits, stop.hits), (truth["sleeps"], truth["sleeps"]),
+                    "with --trigger-target-only the target's calls are hits")
+            test.eq(len(run.reports), truth["sleeps"], "each is a window")
+        else:
+            test.ok(min(start.hits, stop.hits) >= 20 + truth["sleeps"],
+                    "calls of other processes are hits, too", start, stop)
+            test.ok(len(run.reports) + run.triggers.n_nested >= truth["sleeps"],
+                    "each sleep of the target is found", len(run.reports))
+        check_reports(test, run.reports)
+
+
 def case_says_what_applies(test):
     """Whose hits count is printed."""
     need("sched/sched_process_fork")
     load = test.workload("roles", "poll")
-    seen = {}
-    for args in ((), ("--trigger-target-only",)):
+    for args, of in (((), "any"), (("--trigger-target-only",), "target")):
         run = Triggered(test, load.pid, "--start-trigger", "t:sched:sched_process_fork",
                         "--stop-trigger", "t:syscalls:sys_enter_getppid", "--duration", "200ms",
                         *args)
-        status = run.wait()
-        test.eq(status, 75, "no window: status 75")
-        seen[args] = [line for line in run.stdout.splitlines() if line.startswith("# Triggers")]
-    test.ok(seen[()] and seen[()] != seen[("--trigger-target-only",)],
-            "it differs with --trigger-target-only", seen)
+        run = run.finish(test, want=(0, 75))
+        test.eq((run.triggers.roles["start"].of, run.triggers.roles["stop"].of), (of, "target"),
+                f"whose hits count {' '.join(args)}")
 
 
-kdtest.main(case_pair, case_target_only, case_from_another_process, case_says_what_applies)
+kdtest.main(case_pair, case_target_only, case_from_another_process,
+            case_pairs_of_other_processes, case_kprobes, case_says_what_applies)

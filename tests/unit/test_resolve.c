@@ -34,7 +34,7 @@ __attribute__((noinline)) int resolve_me_two(int number)
 
 int resolve_me_again(int number) __attribute__((alias("resolve_me_two")));
 
-static struct places *find(const char *text, int want)
+static struct places *find_in(pid_t pid, const char *text, int want)
 {
 	struct trigger trigger = { .text = NULL };
 	struct places *places = NULL;
@@ -47,7 +47,7 @@ static struct places *find(const char *text, int want)
 		return NULL;
 	}
 	dup2(fileno(messages), STDERR_FILENO);
-	status = places_find(&places, &trigger, getpid());
+	status = places_find(&places, &trigger, pid);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
 	rewind(messages);
@@ -59,6 +59,11 @@ static struct places *find(const char *text, int want)
 		tap_print_string("said", said);
 	ok(status ? !places : !*said, "%s: %s", text, status ? "no places" : "nothing is said");
 	return places;
+}
+
+static struct places *find(const char *text, int want)
+{
+	return find_in(getpid(), text, want);
 }
 
 static void says(const char *text, const char *word)
@@ -357,11 +362,6 @@ static void test_damaged(void)
 
 int main(void)
 {
-	struct places *none = NULL;
-	struct trigger trigger = { .kind = TRIGGER_UPROBE,
-				   .text = (char *)"up:f",
-				   .name = (char *)"f" };
-
 	if (!mkdtemp(directory))
 		return 1;
 	test_own_code();
@@ -371,7 +371,7 @@ int main(void)
 	test_usdt();
 	test_too_many();
 	test_damaged();
-	is_i64(places_find(&none, &trigger, 0x7fffffff), EX_UNAVAILABLE, "no such process");
+	places_free(find_in(0x7fffffff, "up:f", EX_UNAVAILABLE));
 	places_free(NULL);
 	rmdir(directory);
 	return done_testing();

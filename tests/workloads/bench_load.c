@@ -4,6 +4,7 @@
  *   getppid MS    system calls of the main thread
  *   pingpong MS   round trips of one byte between two threads on CPU
  *   apart MS      the same with the partner on OTHER
+ *   probed MS     calls of probed_call()
  *   spin MS       user mode only; the count is 0
  * The first tenth of the time is not counted. */
 #include "workload.h"
@@ -33,6 +34,28 @@ static void chunk_pingpong(void)
 		pass_bytes(to_partner[1], 1);
 		take_bytes(from_partner[0], 1);
 	}
+}
+
+/* For probes. */
+__attribute__((noinline, noclone)) void probed_call(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static void chunk_probed(void)
+{
+	for (int i = 0; i < CHUNK; i++)
+		probed_call();
+}
+
+/* What a line of stdin names; NULL: user mode only. */
+static void (*chunk_of(const char *kind))(void)
+{
+	if (!strcmp(kind, "getppid"))
+		return chunk_getppid;
+	if (!strcmp(kind, "probed"))
+		return chunk_probed;
+	return strcmp(kind, "spin") ? chunk_pingpong : NULL;
 }
 
 static long load_until(void (*chunk)(void), long long end)
@@ -89,9 +112,6 @@ int main(int argc, char **argv)
 		if (sscanf(line, "%15s %ld", kind, &ms) != 2)
 			die(line);
 		partner_pin(thread, strcmp(kind, "apart") ? cpu : other);
-		if (!strcmp(kind, "getppid"))
-			load(chunk_getppid, ms);
-		else
-			load(!strcmp(kind, "spin") ? NULL : chunk_pingpong, ms);
+		load(chunk_of(kind), ms);
 	}
 }

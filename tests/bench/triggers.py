@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a hit of a trigger's probe costs, how many windows a second are evaluated,
+and how long it takes to find a function in a very large program."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+from benchlib import BUILD, LONG, MB, QUICK, ROOT, Load, Missing, Process, fdinfo, names
+
+ROUNDS, MS = (3, 100) if QUICK else (8, 400)
+BANKS = (2, 4, 7)
+PAIR = ("--start-trigger", "up:probed_call", "--stop-trigger", "ur:probed_call",
+        "--max-overhead", "0")
+HIT_GOAL = 100  # ns
+BIG_SECONDS_GOAL, BIG_MB_GOAL = 0.5, 100
+
+
+def attached(process):
+    """Waits until the triggers' programs are there, and have their probes."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        found = {name for (kind, number), (name, *_) in names().items()
+                 if kind == "prog" and number in fdinfo(process.pid, "prog")}
+        if {"kd_start_probe", "kd_stop_probe"} <= found:
+            time.sleep(0.3)
+            return process
+        time.sleep(0.05)
+    raise Missing(f"kernel_delay did not attach: {process.last_error()}")
+
+
+def tool(load, *options):
+    return attached(Process([BUILD / "kernel_delay", "-p", load.pid, *PAIR, *options]))
+
+
+def empty(load):
+    process = Process([BUILD / "bench" / "probe", load.pid, "probed_call"])
+    process.line(b"ready")
+    return process
+
+
+def counts(*processes):
+    """{program: (ns, runs)}"""
+    name_of = names()
+    return {name_of["prog", number][0]: (int(fields["run_time_ns"]), int(fields["run_cnt"]))
+            for process in processes
+            for number, fields in fdinfo(process.pid, "prog").items()}
+
+
+def measure_hits(table):
+    table.section("ns per hit of a probe, net of an empty program on the same one")
+    with Load() as load:
+        for banks in BANKS:
+            each = {"start": [], "stop": []}
+            for _ in range(ROUNDS):
+                with empty(load) as floor, tool(load, "--trigger-delta", "1s", "--window-banks",
+                                                banks, "--duration", LONG) as process:
+                    before = counts(floor, process)
+                    load.run("probed", MS)
+                    after = counts(floor, process)
+                spent = {name: (after[name][0] - before[name][0]) /
+                               (after[name][1] - before[name][1]) for name in after
+                         if after[name][1] > before[name][1]}
+                each["start"].append(spent["kd_start_probe"] - spent["empty_entry"])
+                each["stop"].append(spent["kd_stop_probe"] - spent["empty_return"])
+            for role, values in each.items():
+                table.row(f"{role} trigger, {banks} banks", values, "ns", goal=HIT_GOAL)
+
+
+def measure_cost(table):
+    """What the probes cost the thread in all: the figures that --max-overhead uses."""
+    bare, floor, ours = [], [], []
+    with Load() as load:
+        for _ in range(ROUNDS):
+            bare.append(load.ns_each("probed", MS))
+            with empty(load):
+                floor.append(load.ns_each("probed", MS))
+            with tool(load, "--trigger-delta", "1s", "--duration", LONG):
+                ours.append(load.ns_each("probed", MS))
+    table.section("ns per call of a function that does nothing")
+    table.row("bare", bare, "ns")
+    table.row("uprobe and uretprobe with empty programs", floor, "ns")
+    table.row("as start and stop trigger of kernel_delay", ours, "ns")
+
+
+def evaluated(output):
+    """Windows that were measured, of the report's end."""
+    found = re.search(r"^stop .*?(?:target|any) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)", output,
+                      re.MULTILINE)
+    if not found:
+        raise Missing("no statistics in the report")
+    _, used, skipped, _ = (int(number.replace(",", "")) for number in found.groups())
+    return used + skipped
+
+
+def windows_rate(load, *options):
+    """Windows evaluated per second of load."""
+    process = tool(load, "--sample-count", 0, "--duration", LONG, *options)
+    sink = tempfile.TemporaryFile()
+    load.begin("probed", MS)
+    while b"\n" not in load.buffer:  # the report is read meanwhile
+        for source, keep in ((process, sink.write), (load, None)):
+            try:
+                data = source.read(patience=0.01)
+            except Missing:
+                continue
+            if keep:
+                keep(data)
+            else:
+                load.buffer += data
+    _, line = load.line()
+    process.proc.send_signal(2)
+    sink.write(process.rest())
+    process.stop()
+    sink.seek(0)
+    return evaluated(sink.read().decode(errors="replace")) / (int(line.split()[1]) / 1e9)
+
+
+def measure_rate(table):
+    kernel, user = [], []
+    with Load() as load:
+        for _ in range(ROUNDS):
+            kernel.append(windows_rate(load, "--trigger-delta", "1s"))
+            user.append(windows_rate(load))
+    table.section("windows evaluated per second, one caller that does nothing else")
+    table.row("in the kernel, none as long as the delta", kernel, "/s", 0)
+    table.row("each read and printed by user space", user, "/s", 0)
+    table.row("ratio", [a / b for a, b in zip(kernel, user)], "x")
+
+
+def measure_big(table):
+    """A trigger in a program of 1 GB and 1,000,000 symbols."""
+    with tempfile.TemporaryDirectory() as directory:
+        big = pathlib.Path(directory) / "big"
+        made = subprocess.run([sys.executable, ROOT / "tests" / "bench" / "big_elf.py", big],
+                              check=True, stdout=subprocess.PIPE, text=True)
+        seconds, peak = [], []
+        with Process([big], name="big") as process:
+            time.sleep(0.2)
+            for _ in range(ROUNDS):
+                began = time.monotonic()
+                child = subprocess.Popen(
+                    [BUILD / "kernel_delay", "-p", str(process.pid), "--check",
+                     "--start-trigger", made.stdout.strip() or "up:last_function"],
+                    stdout=subprocess.DEVNULL)
+                _, status, usage = os.wait4(child.pid, 0)
+                seconds.append(time.monotonic() - began)
+                peak.append(usage.ru_maxrss * 1024 / MB)
+                if status:
+                    raise Missing("the trigger was not found")
+    table.section("a trigger in a program of 1 GB with 1,000,000 symbols (--check)")
+    table.row("time", seconds, "s", 3, goal=BIG_SECONDS_GOAL, name="1 GB: time")
+    table.row("peak memory", peak, "MB", goal=BIG_MB_GOAL, name="1 GB: memory")

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of the kernel as triggers: one that only the workload calls, so often
+and so long as it says itself."""
+
+import json
+import pathlib
+import signal
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path += [str(HERE), str(HERE.parent / "integration")]
+
+# pylint: disable=wrong-import-position
+import kdreport  # noqa: E402
+import kdtest  # noqa: E402
+from kdtest import MS  # noqa: E402
+from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports  # noqa: E402
+from kernelevents import FunctionEvent, need_kprobes  # noqa: E402
+
+# The system call behind sigtimedwait(), which hardly any program makes.
+FUNCTION = "__x64_sys_rt_sigtimedwait"
+ENTRY, RETURN = f"k:{FUNCTION}", f"kr:{FUNCTION}"
+BOTH = ("--start-trigger", ENTRY, "--stop-trigger", RETURN)
+PROBES = pathlib.Path("/sys/kernel/debug/kprobes")
+# Makes calls that wait in vain, every LONG-th for 20 ms, and prints when it was outside.
+WORKLOAD = """
+import json, signal, sys, time
+calls, every = int(sys.argv[1]), int(sys.argv[2])
+print("ready", flush=True)
+for line in sys.stdin:
+    log = []
+    for number in range(calls):
+        long = every and number % every == 0
+        before = time.monotonic_ns()
+        signal.sigtimedwait([signal.SIGUSR2], 0.02 if long else 0)
+        log.append((before, time.monotonic_ns(), long))
+    print(json.dumps(log), flush=True)
+"""
+
+
+def start(test, calls, every=0):
+    need_kprobes()
+    child = test.child([sys.executable, "-c", WORKLOAD, str(calls), str(every)])
+    child.line("ready")
+    return child
+
+
+def go(load):
+    load.send("go")
+    return json.loads(load.line("[", patience=60))
+
+
+def matches(test, reports, calls):
+    """Checks that each window lies inside of one call, and each call has one window."""
+    found = {}
+    for report in reports:
+        inside = [number for number, (before, after, _) in enumerate(calls)
+                  if before <= report.start and report.stop <= after]
+        for number in inside:
+            found[number] = found.get(number, 0) + 1
+        test.eq(len(inside), 1, "a window lies inside of one call's own time stamps")
+    test.eq(found, dict.fromkeys(range(len(calls)), 1), "each call is one window")
+
+
+def case_entry_to_return(test):
+    load = start(test, 12, 4)
+    truths = FunctionEvent(test, "p", FUNCTION), FunctionEvent(test, "r", FUNCTION)
+    run = Triggered(test, load.pid, *BOTH, *UNLIMITED)
+    calls = go(load)
+    run = run.stop(test)
+    for role, truth in zip(("start", "stop"), truths):
+        test.eq((run.triggers.roles[role].hits, truth.count()), (len(calls), len(calls)),
+                f"{role}: a hit for each call, as the kernel's own event counts them")
+    matches(test, run.reports, calls)
+    for report, (before, after, long) in zip(run.reports, calls):
+        test.between(report.delta, 20 * MS if long else 0, after - before,
+                     "which is as long as the call")
+        if long:
+            thread = report.thread(load.pid)
+            test.between(thread.ns["blocked interruptible"], 19 * MS, report.delta,
+                         "in which the thread is blocked")
+    check_reports(test, run.reports)
+
+
+def case_delta(test):
+    """Of many calls only the long ones are reported."""
+    load = start(test, 300, 60)
+    run = Triggered(test, load.pid, *BOTH, *UNLIMITED, *NO_LIMIT, "--trigger-delta", "20ms")
+    calls = go(load)
+    run = run.stop(test)
+    row = run.triggers.roles["stop"]
+    least = [call for call in calls if call[2]]
+    most = [call for call in calls if call[1] - call[0] >= 20 * MS]
+    test.eq(row.hits, len(calls), "every call is a hit")
+    test.eq((row.missed, row.unmatched), (0, 0), "no window is missed")
+    test.between(len(run.reports), len(least), len(most), "the long calls are reported")
+    test.eq(row.skipped, len(calls) - len(run.reports), "all others are skipped")
+    matches(test, run.reports, [call for call in most if any(
+        call[0] <= report.start <= call[1] for report in run.reports)])
+    test.ok(all(any(before <= report.start <= after for report in run.reports)
+                for before, after, _ in least), "each of them")
+    check_reports(test, run.reports)
+
+
+def case_return_opens(test):
+    """A window from a function's return, as long as the sample time."""
+    load = start(test, 1, 1)
+    run = Triggered(test, load.pid, "--start-trigger", RETURN, "--sample-time", "0.2",
+                    "--sample-count", "1")
+    (before, after, _), = go(load)
+    run = run.finish(test)
+    test.eq(len(run.reports), 1, "one window")
+    report = run.reports[0]
+    test.between(report.start, before + 20 * MS, after, "it opens at the end of the call")
+    test.between(report.window, 200 * MS, 30 * kdtest.SECOND, "and lasts as long as asked for")
+    test.books(report)
+
+
+def case_whose_calls(test):
+    """Any process's calls are hits, unless the target's only are asked for."""
+    for arguments, both in (((), True), (("--trigger-target-only",), False)):
+        target, other = start(test, 5), start(test, 7)
+        run = Triggered(test, target.pid, *BOTH, *UNLIMITED, *arguments)
+        go(target)
+        go(other)
+        run = run.stop(test)
+        want = 5 + 7 * both
+        test.eq([row.hits for row in run.triggers.roles.values()], [want, want],
+                f"hits with {arguments}")
+        test.eq(len(run.reports), want, "each pair is a window")
+
+
+def case_pattern(test):
+    load = start(test, 6)
+    run = Triggered(test, load.pid, "--start-trigger", "k:__x64_sys_rt_sigtimedw*",
+                    "--stop-trigger", "kr:__x64_sys_rt_sigtimedw*", *UNLIMITED)
+    calls = go(load)
+    run = run.stop(test)
+    matches(test, run.reports, calls)
+
+
+def probed():
+    return FUNCTION in (PROBES / "list").read_text()
+
+
+def case_nothing_is_left(test):
+    """Two runs on one probe; killed or ended, they leave no probe behind."""
+    load = start(test, 5)
+    killed = Triggered(test, load.pid, *BOTH, *UNLIMITED)
+    other = Triggered(test, load.pid, *BOTH, *UNLIMITED)
+    test.ok(probed(), "the kernel has a probe")
+    killed.signal(signal.SIGKILL)
+    killed.wait()
+    calls = go(load)
+    run = other.stop(test)
+    matches(test, run.reports, calls)
+    kdtest.wait_until(lambda: not probed())
+    test.ok(not probed(), "the kernel has none after both ended")
+
+
+def case_no_trigger_fires(test):
+    load = start(test, 1)
+    began = time.monotonic()
+    done = test.program("-p", load.pid, *BOTH, "--duration", "1")
+    test.eq(done.status, 75, "status 75")
+    test.between(time.monotonic() - began, 1, 60, "after the duration")
+    test.eq([row.hits for row in kdreport.Run(done.stdout).triggers.roles.values()], [0, 0],
+            "no hit of either probe")
+
+
+def case_refused(test):
+    """A function that does not exist, and one where the kernel allows no probe."""
+    load = start(test, 1)
+    forbidden = [line.split()[-1] for line in (PROBES / "blacklist").read_text().splitlines()]
+    names = {line.split()[2] for line in pathlib.Path("/proc/kallsyms").read_text().splitlines()
+             if line.split()[1] in "tT"}
+    forbidden = next(name for name in forbidden if name in names and "." not in name)
+    for name, statuses in (("__x64_sys_rt_sigtimedwalk", (78,)), (forbidden, (71, 78))):
+        done = test.program("-p", load.pid, "--start-trigger", f"k:{name}", "--duration", "5")
+        test.ok(done.status in statuses, f"{name}: status {' or '.join(map(str, statuses))}",
+                done.status, done.stderr)
+        test.ok(name in done.stderr and "libbpf" not in done.stderr, f"{name}: says why",
+                done.stderr)
+    done = test.program("-p", load.pid, "--start-trigger", "k:__x64_sys_rt_sigtimedwalk")
+    test.ok(FUNCTION in done.stderr, "the closest name is proposed", done.stderr)
+
+
+kdtest.main(case_entry_to_return, case_delta, case_return_opens, case_whose_calls, case_pattern,
+            case_nothing_is_left, case_no_trigger_fires, case_refused)
