@@ -68,6 +68,10 @@ enum kd_class {
 #define KD_WORD_BANK_MASK 7ULL
 #define KD_WORD_SHIFT 12
 
+/* Edges that a trigger sets are this much later than its hit, so that no program
+ * reads a time beyond the edge before the word says so. */
+#define KD_LEAD_NS 300
+
 enum kd_bank {
 	KD_BANK_FREE,
 	KD_BANK_TAKEN,  /* its window is about to open, open, or about to end */
@@ -116,7 +120,7 @@ struct kd_tally {
 	__u64 durations[KD_DURATIONS];
 };
 
-/* What user space is told as it happens. */
+/* What user space is told as it happens; start and end are edges, too. */
 enum kd_event_type {
 	KD_EVENT_OPENED, /* a window that user space has to close */
 	KD_EVENT_CLOSED, /* a window waits in its bank */

@@ -5,7 +5,7 @@
  * edge. A bank is taken before its window opens, so that all that others need
  * to know is there when the word says "open"; nobody opens a window before the
  * last one's end is written down. The stamp of an edge is read where the probe
- * is hit.
+ * is hit, and all edges are set the same little time ahead (KD_LEAD_NS).
  *
  * Kernels before 5.12 have no compare-and-swap, and their verifier refuses one
  * even in code that is never reached: for them each program exists a second
@@ -28,7 +28,7 @@ enum pair {
 #define PAIR_MASK 3
 
 struct hit {
-	u64 t;
+	u64 t; /* of the edge */
 	u32 tid;
 	bool atomic; /* there is a compare-and-swap */
 	struct kd_tally *tally;
@@ -351,7 +351,7 @@ static __always_inline void trigger_hit(bool start, bool stop, bool atomic)
 
 	if (!READ_ONCE(kd_armed) || (!ours && kd_target_only[start ? KD_START : KD_STOP]))
 		return;
-	hit.t = clock_now();
+	hit.t = clock_now() + KD_LEAD_NS;
 	hit.tally = bpf_map_lookup_elem(&kd_tallies, &zero);
 	if (!hit.tally)
 		return;

@@ -43,9 +43,10 @@ uint64_t run_deadline_after(uint64_t start, uint64_t duration)
 
 int run_mark(const char *what, uint64_t edge, bool triggered)
 {
-	struct timespec when = clock_wall_at(edge);
+	uint64_t hit = triggered ? edge - KD_LEAD_NS : 0;
+	struct timespec when = clock_wall_at(triggered ? hit : edge);
 
-	if (report_text_mark(stdout, what, triggered ? edge : 0, &when))
+	if (report_text_mark(stdout, what, hit, &when))
 		return run_output_failed();
 	return 0;
 }

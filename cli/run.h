@@ -47,8 +47,8 @@ int run_drain(void *context);
 /* Later by a duration, which may be UINT64_MAX. */
 uint64_t run_deadline_after(uint64_t start, uint64_t duration);
 
-/* Prints a line such as "# Start sampling" for an edge of a window, with the wall
- * clock's time of that edge (CLOCK_MONOTONIC ns), and whether a trigger set it. */
+/* Prints a line such as "# Start sampling" for an edge of a window (CLOCK_MONOTONIC
+ * ns), with the wall clock's time of that edge; or of the hit, if a trigger set it. */
 int run_mark(const char *what, uint64_t edge, bool triggered);
 
 /* Completes the sample with how it ended, and prints it. */

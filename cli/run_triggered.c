@@ -92,7 +92,7 @@ static int windows_take(struct triggered *state, uint64_t until, enum loop_event
 
 static int skipped_tell(const struct kd_event *event, uint64_t epoch)
 {
-	struct timespec end = clock_wall_at(event->end + epoch);
+	struct timespec end = clock_wall_at(event->end - KD_LEAD_NS + epoch);
 	int status = run_mark("Start sampling", event->start + epoch, true);
 
 	if (!status)
@@ -106,8 +106,8 @@ static int nested_keep(struct triggered *state, const struct kd_event *event, ui
 {
 	struct nested_pair pair = {
 		.tid = (pid_t)event->tid,
-		.start = event->start + epoch,
-		.end = event->end + epoch,
+		.start = event->start - KD_LEAD_NS + epoch,
+		.end = event->end - KD_LEAD_NS + epoch,
 	};
 
 	memcpy(pair.name, event->comm, sizeof(pair.name));
@@ -234,7 +234,6 @@ static void stats_begin(struct triggered *state)
 	state->stats.same_thread = set->same_thread;
 	for (int role = 0; role < KD_ROLES; role++) {
 		state->stats.names[role] = trigger_name(state->run, role);
-		state->stats.cost[role] = trigger_set_cost(set, role);
 		state->stats.target_only[role] = set->target_only[role];
 	}
 }
@@ -245,6 +244,9 @@ static int stats_tell(struct triggered *state, uint64_t began)
 
 	if (error)
 		return run_capture_failed(error);
+	for (int role = 0; role < KD_ROLES; role++)
+		if (state->stats.tally.hits[role])
+			state->stats.cost[role] = session_hit_cost(state->run->session, role);
 	session_events(state->run->session, event_found, state);
 	state->stats.lasted = clock_monotonic() - began;
 	trigger_stats_finish(&state->stats);
@@ -288,14 +290,11 @@ static int outcome_tell(const struct triggered *state, enum loop_event event)
 static int triggered_begin(struct triggered *state)
 {
 	struct run *run = state->run;
-	uint64_t count = run->options->sample_count, cost;
+	uint64_t count = run->options->sample_count;
 	int error;
 
 	stats_begin(state);
-	cost = state->stats.cost[KD_START] + state->stats.cost[KD_STOP];
-	if (state->stats.cost[KD_START] && state->stats.cost[KD_STOP])
-		cost /= 2; /* there is one of each */
-	state->overhead = overhead_new(run->session, cost, run->options->max_overhead);
+	state->overhead = overhead_new(run->session, run->options->max_overhead);
 	error = worst_init(&state->worst, run->options->trigger_worst);
 	if (!state->overhead || error)
 		return run_capture_failed(-ENOMEM);

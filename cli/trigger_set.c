@@ -169,30 +169,3 @@ void trigger_set_clear(struct trigger_set *set)
 	}
 	memset(set, 0, sizeof(*set));
 }
-
-/* Measured by `make bench` on several machines, rounded up: an exception or two
- * and the program. */
-static uint64_t hit_cost(enum trigger_kind kind)
-{
-	switch (kind) {
-	case TRIGGER_UPROBE:
-	case TRIGGER_USDT:
-		return 1000;
-	case TRIGGER_URETPROBE:
-		return 1500;
-	case TRIGGER_KPROBE:
-		return 200;
-	case TRIGGER_KRETPROBE:
-		return 400;
-	case TRIGGER_TRACEPOINT:
-		return 150;
-	}
-	return 0;
-}
-
-uint64_t trigger_set_cost(const struct trigger_set *set, enum kd_role role)
-{
-	if (!trigger_set_has(set, role) || (role == KD_STOP && set->same_probe))
-		return 0;
-	return hit_cost(set->triggers[role].kind);
-}

@@ -32,10 +32,6 @@ int trigger_set_find(struct trigger_set *set, const struct options *options, pid
 /* Releases what the set owns. */
 void trigger_set_clear(struct trigger_set *set);
 
-/* About what a hit of a trigger costs the thread that makes it, in ns; 0 if there
- * is no such trigger, or it is the same probe as the start. */
-uint64_t trigger_set_cost(const struct trigger_set *set, enum kd_role role);
-
 static inline bool trigger_set_has(const struct trigger_set *set, enum kd_role role)
 {
 	return set->n_sets[role] > 0;

@@ -14,9 +14,10 @@
 #include "attach_multi.h"
 
 struct attachment {
-	size_t n, n_multi;
+	struct bpf_link **links;
+	size_t n_links;
 	int *multi; /* links of many probes at once */
-	struct bpf_link *links[];
+	size_t n_multi;
 };
 
 void attachment_prepare(struct bpf_program *program, const struct trigger *trigger)
@@ -59,6 +60,22 @@ static struct bpf_link *attach_place(const struct bpf_program *program,
 	return bpf_program__attach_kprobe_opts(program, place->name, &options);
 }
 
+static int attach_alone(struct attachment *attachment, const struct bpf_program *program,
+			const struct trigger *trigger, const struct place *place, pid_t pid)
+{
+	struct bpf_link **links = reallocarray(attachment->links, attachment->n_links + 1,
+					       sizeof(*links));
+
+	if (!links)
+		return -ENOMEM;
+	attachment->links = links;
+	links[attachment->n_links] = attach_place(program, trigger, place, pid);
+	if (!links[attachment->n_links])
+		return -errno;
+	attachment->n_links++;
+	return 0;
+}
+
 static int attach_failed(const struct trigger *trigger, const struct place *place, int error)
 {
 	log_error("cannot attach %s to %s%s%s: %s", trigger_kind_name(trigger->kind),
@@ -85,80 +102,115 @@ static int attach_failed(const struct trigger *trigger, const struct place *plac
 	}
 }
 
-/* All places of a file at once. */
-static int attach_files(struct attachment *attachment, const struct bpf_program *program,
-			const struct trigger *trigger, const struct places *places, pid_t pid)
+/* n places of the same file. */
+static int attach_together(struct attachment *attachment, const struct bpf_program *program,
+			   const struct trigger *trigger, const struct place *const *places,
+			   size_t n, pid_t pid)
 {
-	size_t all = places_count(places), n;
+	uint64_t *offsets = calloc(2 * n, sizeof(*offsets)), *semaphores = offsets + n;
+	int *multi = reallocarray(attachment->multi, attachment->n_multi + 1, sizeof(*multi));
+	int link = -ENOMEM;
 
-	for (size_t first = 0; first < all; first += n) {
-		const struct place *place = places_get(places, first);
-		int link, *multi;
-
-		n = 1;
-		while (first + n < all && places_get(places, first + n)->fd == place->fd)
-			n++;
-		multi = reallocarray(attachment->multi, attachment->n_multi + 1, sizeof(*multi));
-		if (!multi)
-			return attach_failed(trigger, place, ENOMEM);
+	if (multi)
 		attachment->multi = multi;
-		link = attach_multi(program, trigger, places, first, n, pid);
-		if (link < 0)
-			return attach_failed(trigger, place, -link);
-		multi[attachment->n_multi++] = link;
+	for (size_t i = 0; offsets && i < n; i++) {
+		offsets[i] = places[i]->offset;
+		semaphores[i] = places[i]->semaphore;
 	}
+	if (offsets && multi)
+		link = attach_multi(program, trigger_is_return(trigger), places[0]->fd, offsets,
+				    semaphores, n, pid);
+	free(offsets);
+	if (link < 0)
+		return link;
+	multi[attachment->n_multi++] = link;
 	return 0;
 }
 
-static int attach_set(struct attachment *attachment, const struct bpf_program *program,
-		      const struct trigger *trigger, const struct places *places, pid_t pid)
+/* How many places of a list are of the same file as its first. */
+static size_t same_file(const struct place *const *places, size_t n)
 {
-	if (program_is_multi(program))
-		return attach_files(attachment, program, trigger, places, pid);
-	for (size_t i = 0; i < places_count(places); i++) {
-		const struct place *place = places_get(places, i);
-		struct bpf_link *link = attach_place(program, trigger, place, pid);
+	size_t same = 1;
 
-		if (!link)
-			return attach_failed(trigger, place, errno);
-		attachment->links[attachment->n++] = link;
+	while (same < n && places[same]->fd == places[0]->fd)
+		same++;
+	return same;
+}
+
+static int attach_list(struct attachment *attachment, const struct bpf_program *program,
+		       const struct trigger *trigger, const struct place *const *places, size_t n,
+		       pid_t pid, const struct place **failed)
+{
+	int error = 0;
+
+	for (size_t done = 0, step; done < n && !error; done += step) {
+		*failed = places[done];
+		if (program_is_multi(program)) {
+			step = same_file(&places[done], n - done);
+			error = attach_together(attachment, program, trigger, &places[done], step,
+						pid);
+		} else {
+			step = 1;
+			error = attach_alone(attachment, program, trigger, places[done], pid);
+		}
 	}
-	return 0;
+	return error;
+}
+
+/* One list of all places of the sets; NULL: no memory. */
+static const struct place **places_join(struct places *const *sets, size_t n_sets, size_t *n)
+{
+	const struct place **list;
+	size_t all = 0;
+
+	for (size_t i = 0; i < n_sets; i++)
+		all += places_count(sets[i]);
+	list = calloc(all + 1, sizeof(*list));
+	*n = 0;
+	for (size_t i = 0; list && i < n_sets; i++)
+		for (size_t j = 0; j < places_count(sets[i]); j++)
+			list[(*n)++] = places_get(sets[i], j);
+	return list;
 }
 
 int attachment_open(struct attachment **out, const struct bpf_program *program,
 		    const struct trigger *trigger, struct places *const *sets, size_t n_sets,
 		    pid_t pid)
 {
-	struct attachment *attachment;
-	int status = 0;
-	size_t n = 0;
+	const struct place *failed = NULL, **list;
+	int error;
+	size_t n;
 
-	*out = NULL;
-	for (size_t i = 0; i < n_sets; i++)
-		n += places_count(sets[i]);
-	attachment = calloc(1, sizeof(*attachment) + n * sizeof(attachment->links[0]));
-	if (!attachment) {
+	*out = calloc(1, sizeof(**out));
+	list = places_join(sets, n_sets, &n);
+	if (!*out || !list) {
+		free(list);
 		log_error("no memory");
 		return EX_OSERR;
 	}
-	for (size_t i = 0; i < n_sets && !status; i++)
-		status = attach_set(attachment, program, trigger, sets[i], pid);
-	if (status)
-		attachment_close(attachment);
-	else
-		*out = attachment;
-	return status;
+	error = attach_list(*out, program, trigger, list, n, pid, &failed);
+	free(list);
+	return error ? attach_failed(trigger, failed, -error) : 0;
+}
+
+int attachment_open_one(struct attachment **out, const struct bpf_program *program,
+			const struct trigger *trigger, const struct place *place, pid_t pid)
+{
+	const struct place *failed;
+
+	*out = calloc(1, sizeof(**out));
+	return *out ? attach_list(*out, program, trigger, &place, 1, pid, &failed) : -ENOMEM;
 }
 
 void attachment_close(struct attachment *attachment)
 {
 	if (!attachment)
 		return;
-	for (size_t i = 0; i < attachment->n; i++)
+	for (size_t i = 0; i < attachment->n_links; i++)
 		bpf_link__destroy(attachment->links[i]);
 	for (size_t i = 0; i < attachment->n_multi; i++)
 		close(attachment->multi[i]);
+	free(attachment->links);
 	free(attachment->multi);
 	free(attachment);
 }

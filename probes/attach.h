@@ -16,10 +16,14 @@ void attachment_prepare(struct bpf_program *program, const struct trigger *trigg
 /* Attaches a loaded program of the fitting type (tracepoint or kprobe) to every
  * place of the sets; to those in files only where the process has them mapped.
  * Returns 0, or after printing what failed an exit status. The caller closes
- * *attachment. */
+ * *attachment either way. */
 int attachment_open(struct attachment **attachment, const struct bpf_program *program,
 		    const struct trigger *trigger, struct places *const *sets, size_t n_sets,
 		    pid_t pid);
+
+/* The same for one place, and without a word. Returns 0 or a negative errno. */
+int attachment_open_one(struct attachment **attachment, const struct bpf_program *program,
+			const struct trigger *trigger, const struct place *place, pid_t pid);
 
 /* Detaches, which takes the kernel some 0.1 s if any place is in a file, before
  * Linux 6.6 for each. NULL is allowed. */

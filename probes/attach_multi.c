@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -68,10 +67,9 @@ void attach_multi_prepare(struct bpf_program *program)
 	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)TRACE_UPROBE_MULTI);
 }
 
-int attach_multi(const struct bpf_program *program, const struct trigger *trigger,
-		 const struct places *places, size_t first, size_t n, pid_t pid)
+int attach_multi(const struct bpf_program *program, bool on_return, int file,
+		 const uint64_t *offsets, const uint64_t *semaphores, size_t n, pid_t pid)
 {
-	uint64_t *offsets = calloc(2 * n, sizeof(*offsets)), *semaphores = offsets + n;
 	char path[32];
 	struct link_request request = {
 		.prog_fd = (uint32_t)bpf_program__fd(program),
@@ -79,25 +77,13 @@ int attach_multi(const struct bpf_program *program, const struct trigger *trigge
 		.path = pointer(path),
 		.offsets = pointer(offsets),
 		.n = (uint32_t)n,
-		.multi_flags = trigger_is_return(trigger) ? MULTI_RETURN : 0,
+		.multi_flags = on_return ? MULTI_RETURN : 0,
 		.pid = (uint32_t)pid,
 	};
-	bool has_semaphores = false;
-	int result;
 
-	if (!offsets)
-		return -ENOMEM;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", places_get(places, first)->fd);
-	for (size_t i = 0; i < n; i++) {
-		const struct place *place = places_get(places, first + i);
-
-		offsets[i] = place->offset;
-		semaphores[i] = place->semaphore;
-		has_semaphores |= place->semaphore != 0;
-	}
-	if (has_semaphores)
-		request.semaphores = pointer(semaphores);
-	result = link_create(&request);
-	free(offsets);
-	return result;
+	for (size_t i = 0; i < n; i++)
+		if (semaphores[i])
+			request.semaphores = pointer(semaphores);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	return link_create(&request);
 }

@@ -7,9 +7,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
-
-#include "resolve.h"
 
 struct bpf_program;
 
@@ -19,9 +18,10 @@ bool attach_multi_is_possible(void);
 /* To be told before the program is loaded: it can be attached so only. */
 void attach_multi_prepare(struct bpf_program *program);
 
-/* Attaches the program to places of one file. Returns the link, which is detached
- * by close(), or a negative errno. */
-int attach_multi(const struct bpf_program *program, const struct trigger *trigger,
-		 const struct places *places, size_t first, size_t n, pid_t pid);
+/* Attaches the program to offsets in a file, with their semaphores (0: none), where
+ * the process has them mapped; on_return: to the returns of the functions there.
+ * Returns the link, which is detached by close(), or a negative errno. */
+int attach_multi(const struct bpf_program *program, bool on_return, int file,
+		 const uint64_t *offsets, const uint64_t *semaphores, size_t n, pid_t pid);
 
 #endif

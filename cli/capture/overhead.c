@@ -8,17 +8,18 @@
 #include "../clock.h"
 
 #define PERIOD_NS (100 * NSEC_PER_MSEC)
+#define COST_MAX_NS (20 * NSEC_PER_USEC)
 
 struct overhead {
-	const struct session *session;
-	uint64_t cost, percent;
+	struct session *session;
+	uint64_t percent;
 	uint64_t looked;  /* when */
 	uint64_t foreign; /* hits by others then */
 	uint64_t *hits;   /* by slot, then */
 	uint64_t *tasks;  /* whose the slot was then */
 };
 
-struct overhead *overhead_new(const struct session *session, uint64_t cost_ns, uint64_t percent)
+struct overhead *overhead_new(struct session *session, uint64_t percent)
 {
 	struct overhead *overhead = calloc(1, sizeof(*overhead));
 	uint32_t slots = session_view(session).slots;
@@ -26,7 +27,6 @@ struct overhead *overhead_new(const struct session *session, uint64_t cost_ns, u
 	if (!overhead)
 		return NULL;
 	overhead->session = session;
-	overhead->cost = cost_ns;
 	overhead->percent = percent;
 	overhead->looked = clock_monotonic();
 	overhead->hits = calloc(slots, sizeof(*overhead->hits));
@@ -82,6 +82,15 @@ static uint64_t others(struct overhead *overhead)
 	return hits / (uint64_t)cpus;
 }
 
+/* Of start and stop on average: there are about as many of each. */
+static uint64_t hit_cost(struct session *session)
+{
+	uint64_t start = session_hit_cost(session, KD_START);
+	uint64_t stop = session_hit_cost(session, KD_STOP);
+
+	return start && stop ? (start + stop) / 2 : start + stop;
+}
+
 uint64_t overhead_check(struct overhead *overhead, pid_t *tid)
 {
 	uint64_t now = clock_monotonic(), elapsed = now - overhead->looked, hits, foreign, percent;
@@ -95,6 +104,9 @@ uint64_t overhead_check(struct overhead *overhead, pid_t *tid)
 		hits = foreign;
 		*tid = 0;
 	}
-	percent = hits * overhead->cost * 100 / elapsed;
+	/* Far from it, even on slow machines: not worth measuring what hits cost. */
+	if (hits * COST_MAX_NS * 100 / elapsed <= overhead->percent)
+		return 0;
+	percent = hits * hit_cost(overhead->session) * 100 / elapsed;
 	return percent > overhead->percent ? percent : 0;
 }

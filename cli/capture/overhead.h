@@ -10,9 +10,9 @@
 
 struct overhead;
 
-/* Watches for more than a share of a thread's time, in percent; a hit costs
- * cost_ns. Returns NULL without memory. The session must outlive it. */
-struct overhead *overhead_new(const struct session *session, uint64_t cost_ns, uint64_t percent);
+/* Watches for more than a share of a thread's time, in percent; 0: for nothing.
+ * Returns NULL without memory. The session must outlive it. */
+struct overhead *overhead_new(struct session *session, uint64_t percent);
 void overhead_free(struct overhead *overhead);
 
 /* To be called often; looks every 100 ms. Returns the share that the worst thread

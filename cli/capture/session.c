@@ -402,6 +402,11 @@ int session_events(struct session *session, session_event_fn *found, void *conte
 	return triggers_events(&session->triggers, found, context);
 }
 
+uint64_t session_hit_cost(struct session *session, enum kd_role role)
+{
+	return triggers_hit_cost(&session->triggers, role);
+}
+
 int session_tally(const struct session *session, struct kd_tally *tally)
 {
 	return triggers_tally(&session->triggers, tally);

@@ -117,6 +117,10 @@ int session_events_fd(const struct session *session);
 typedef int session_event_fn(void *context, const struct kd_event *event);
 int session_events(struct session *session, session_event_fn *found, void *context);
 
+/* About what a hit of a role's probe costs the thread that makes it, in ns; 0 if
+ * there is none, or it is the start's. The first call may take some 0.1 s. */
+uint64_t session_hit_cost(struct session *session, enum kd_role role);
+
 /* What the triggers have done so far; the durations' histogram included. Returns
  * 0 or a negative errno. */
 int session_tally(const struct session *session, struct kd_tally *tally);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../probes/attach.h"
+#include "../../probes/attach_cost.h"
 #include "../exit_status.h"
 #include "../log.h"
 #include "kernel_delay.skel.h"
@@ -67,6 +68,7 @@ static void trigger_select(struct triggers *triggers, const struct session_confi
 	triggers->programs[role] = program_of(triggers->skel, start, stop,
 					      given->trigger->kind == TRIGGER_TRACEPOINT,
 					      triggers->token);
+	triggers->texts[role] = given->trigger;
 	bpf_program__set_autoload(triggers->programs[role], true);
 	attachment_prepare(triggers->programs[role], given->trigger);
 	triggers->on = true;
@@ -170,6 +172,14 @@ void triggers_close(struct triggers *triggers)
 	triggers_detach(triggers);
 	ring_buffer__free(triggers->ring);
 	triggers->ring = NULL;
+}
+
+uint64_t triggers_hit_cost(struct triggers *triggers, enum kd_role role)
+{
+	if (triggers->programs[role] && !triggers->costs[role])
+		triggers->costs[role] = attach_cost(triggers->programs[role],
+						    triggers->texts[role]);
+	return triggers->costs[role];
 }
 
 static void tally_add(struct kd_tally *sum, const struct kd_tally *tally)

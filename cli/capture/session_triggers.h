@@ -16,7 +16,9 @@ struct ring_buffer;
 struct triggers {
 	struct kernel_delay *skel;
 	struct bpf_program *programs[KD_ROLES]; /* NULL: none */
+	const struct trigger *texts[KD_ROLES];
 	struct attachment *attachments[KD_ROLES];
+	uint64_t costs[KD_ROLES]; /* of a hit; 0: not measured yet */
 	struct ring_buffer *ring;
 	bool on, token;
 	session_event_fn *found; /* of the walk in progress */
@@ -37,6 +39,7 @@ int triggers_attach(struct triggers *triggers, const struct session_config *conf
 /* See the functions of the session that are named alike. */
 int triggers_events_fd(const struct triggers *triggers);
 int triggers_events(struct triggers *triggers, session_event_fn *found, void *context);
+uint64_t triggers_hit_cost(struct triggers *triggers, enum kd_role role);
 int triggers_tally(const struct triggers *triggers, struct kd_tally *sum);
 
 void triggers_detach(struct triggers *triggers);

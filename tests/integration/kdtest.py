@@ -306,6 +306,16 @@ def status_field(pid, field):
     return match[1] if match else None
 
 
+def waits_in(pid, function):
+    """Whether a process waits in a function of the kernel, or part of its name. Some
+    kernels leave wchan empty (5.10), others have no stack to show."""
+    text = ""
+    for name in ("wchan", "stack"):
+        with contextlib.suppress(OSError):
+            text += pathlib.Path(f"/proc/{pid}/{name}").read_text()
+    return function in text
+
+
 def processes_named(name):
     """PIDs of the processes that have this name now."""
     found = []

@@ -43,7 +43,7 @@ class Triggered(kdtest.Child):
         if self.proc.poll() is not None:
             self.wait()
             raise EOFError(f"{self.argv} ended: {self.stderr}")
-        return "poll" in pathlib.Path(f"/proc/{self.pid}/wchan").read_text()
+        return kdtest.waits_in(self.pid, "poll")
 
     def stop(self, test, want=0):
         """Ends the run by a signal and returns what it printed."""

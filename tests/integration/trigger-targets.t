@@ -56,10 +56,10 @@ def case_sdt(test):
         if load.ready:
             raise kdtest.Skip("sys/sdt.h was not there when it was built")
         got, _, _ = hits(test, load.pid, "u:kdtest:one", "usdt:kdtest:many",
-                         lambda: tell(load, "one 17", "many 9"))  # pylint: disable=W0640
+                         lambda: tell(load, "one 17", "many 9"))
         test.eq(got, (17, 27), f"{name}: hits of one place, and of three")
         got, _, during = hits(test, load.pid, f"u:{name}:kdtest:one", "u:kdtest:many",
-                              lambda: sdt_counts(load))  # pylint: disable=W0640
+                              lambda: sdt_counts(load))
         test.eq(got, (0, 0), f"{name}: none while nothing happens")
         if name == "sdt":
             test.ok(min(during["semaphores"][:2]) > 0 and during["semaphores"][2:] == [0, 0],
@@ -67,7 +67,7 @@ def case_sdt(test):
             kdtest.wait_until(lambda: sdt_counts(load)["semaphores"] == [0, 0, 0, 0])
             test.ok(True, "and down again")
         _, run, _ = hits(test, load.pid, "u:kdtest:begin", "u:kdtest:end",
-                         lambda: tell(load, "pair 10 3000"), *UNLIMITED)  # pylint: disable=W0640
+                         lambda: tell(load, "pair 10 3000"), *UNLIMITED)
         reported_once(test, run.reports, sdt_counts(load)["pairs"], 0, "pair")
         check_reports(test, run.reports)
 

@@ -71,7 +71,7 @@ def case_target_only(test):
     for args in ((), ("--trigger-target-only",)):
         load = test.workload("roles", *forks)
         hits = hits_of(test, load, "t:sched:sched_process_fork", *args,
-                       during=lambda: (load.go(), spawn(30)))  # pylint: disable=W0640
+                       during=lambda: (load.go(), spawn(30)))
         if args:
             test.eq(hits, len(forks), "with --trigger-target-only the target's forks count")
         else:

@@ -4,7 +4,6 @@
 one probe do not disturb each other."""
 
 import json
-import pathlib
 import signal
 
 import kdtest
@@ -105,9 +104,8 @@ def case_target_ends(test):
         load.send("go")
         if during:
             tid = load.tid("sleeps")[0]
-            wchan = pathlib.Path(f"/proc/{load.pid}/task/{tid}/syscall")
-            kdtest.wait_until(lambda: "S" in kdtest.status_field(  # pylint: disable=W0640
-                f"{load.pid}/task/{tid}", "State") and wchan.read_text().startswith("230 "))
+            kdtest.wait_until(lambda: kdtest.waits_in(
+                f"{load.pid}/task/{tid}", "nanosleep"))
         else:
             load.line("{")
         load.signal(signal.SIGKILL)

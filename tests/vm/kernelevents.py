@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import kdtest
+import kdtrigger
 
 TRACING = pathlib.Path("/sys/kernel/tracing")
 
@@ -25,6 +26,13 @@ def need_module(name):
 def need_kprobes():
     if not os.access(TRACING / "kprobe_events", os.W_OK):
         raise kdtest.Skip("this kernel has no kprobe events")
+
+
+class Triggered(kdtrigger.Triggered):
+    """As its base, also where the kernel does not tell in wchan."""
+
+    def waits(self):
+        return kdtest.waits_in(self.pid, "poll") or super().waits()
 
 
 class FunctionEvent:

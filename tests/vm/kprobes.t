@@ -16,18 +16,19 @@ sys.path += [str(HERE), str(HERE.parent / "integration")]
 import kdreport  # noqa: E402
 import kdtest  # noqa: E402
 from kdtest import MS  # noqa: E402
-from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports  # noqa: E402
-from kernelevents import FunctionEvent, need_kprobes  # noqa: E402
+from kdtrigger import NO_LIMIT, UNLIMITED, check_reports  # noqa: E402
+from kernelevents import FunctionEvent, Triggered, need_kprobes  # noqa: E402
 
 # The system call behind sigtimedwait(), which hardly any program makes.
 FUNCTION = "__x64_sys_rt_sigtimedwait"
 ENTRY, RETURN = f"k:{FUNCTION}", f"kr:{FUNCTION}"
 BOTH = ("--start-trigger", ENTRY, "--stop-trigger", RETURN)
 PROBES = pathlib.Path("/sys/kernel/debug/kprobes")
-# Makes calls that wait in vain, every LONG-th for 20 ms, and prints when it was outside.
+# Makes calls that wait in vain, every so many for 20 ms, and prints when it was outside.
+# With a pause between them the program need not be quick to get its banks back.
 WORKLOAD = """
 import json, signal, sys, time
-calls, every = int(sys.argv[1]), int(sys.argv[2])
+calls, every, pause = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 print("ready", flush=True)
 for line in sys.stdin:
     log = []
@@ -36,13 +37,14 @@ for line in sys.stdin:
         before = time.monotonic_ns()
         signal.sigtimedwait([signal.SIGUSR2], 0.02 if long else 0)
         log.append((before, time.monotonic_ns(), long))
+        time.sleep(pause)
     print(json.dumps(log), flush=True)
 """
 
 
-def start(test, calls, every=0):
+def start(test, calls, every=0, pause=0.1):
     need_kprobes()
-    child = test.child([sys.executable, "-c", WORKLOAD, str(calls), str(every)])
+    child = test.child([sys.executable, "-c", WORKLOAD, calls, every, pause])
     child.line("ready")
     return child
 
@@ -86,7 +88,7 @@ def case_entry_to_return(test):
 
 def case_delta(test):
     """Of many calls only the long ones are reported."""
-    load = start(test, 300, 60)
+    load = start(test, 300, 60, 0)
     run = Triggered(test, load.pid, *BOTH, *UNLIMITED, *NO_LIMIT, "--trigger-delta", "20ms")
     calls = go(load)
     run = run.stop(test)
