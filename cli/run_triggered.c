@@ -133,6 +133,14 @@ static int event_found(void *context, const struct kd_event *event)
 	return state->status ? -EIO : 0;
 }
 
+static void events_take(struct triggered *state)
+{
+	int error = session_events(state->run->session, event_found, state);
+
+	if (error && !state->status)
+		state->status = run_capture_failed(error);
+}
+
 /* A trigger has started a sample that the clock is to stop. */
 static int window_opened(struct triggered *state, const struct session_view *view)
 {
@@ -158,7 +166,7 @@ static int tick(void *context)
 	struct session_view view;
 	uint64_t reported = state->reported;
 
-	session_events(run->session, event_found, state);
+	events_take(state);
 	if (!state->status)
 		state->status = windows_take(state, NEVER, LOOP_DEADLINE);
 	view = session_view(run->session);
@@ -187,16 +195,16 @@ static int window_begin(struct triggered *state)
 /* What is to be done at this time. */
 static int times_come(struct triggered *state)
 {
-	uint64_t now = clock_monotonic(), end;
+	uint64_t now = clock_monotonic();
 
 	if (now >= state->open_at && session_wanted(state->run->session))
 		return window_begin(state);
 	if (now < state->close_at)
 		return 0;
 	state->close_at = NEVER;
-	end = session_window_close(state->run->session);
 	session_pause(state->run->session,
-		      run_deadline_after(end, state->run->options->sample_interval));
+		      run_deadline_after(now, state->run->options->sample_interval));
+	session_window_close(state->run->session);
 	return windows_take(state, NEVER, LOOP_DEADLINE);
 }
 
@@ -209,6 +217,8 @@ static int window_end(struct triggered *state, enum loop_event event)
 	if (event == LOOP_EXIT && run_exit_await(state->run))
 		return EX_OSERR;
 	end = session_window_close(state->run->session);
+	if (state->taken)
+		session_detach_triggers(state->run->session);
 	if (!end || !view.gen)
 		return 0;
 	/* It would not have been kept, if it had ended so. */
@@ -247,7 +257,7 @@ static int stats_tell(struct triggered *state, uint64_t began)
 	for (int role = 0; role < KD_ROLES; role++)
 		if (state->stats.tally.hits[role])
 			state->stats.cost[role] = session_hit_cost(state->run->session, role);
-	session_events(state->run->session, event_found, state);
+	events_take(state);
 	state->stats.lasted = clock_monotonic() - began;
 	trigger_stats_finish(&state->stats);
 	if (report_text_triggers(&state->stats, stdout))

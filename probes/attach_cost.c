@@ -56,11 +56,11 @@ static uint64_t call_ns(void)
 	return best / CALLS;
 }
 
-static uint64_t cost_measure(const struct bpf_program *program, const struct trigger *trigger)
+static uint64_t cost_measure(struct attachment **attachment, const struct bpf_program *program,
+			     const struct trigger *trigger)
 {
 	struct search search = { .address = (uintptr_t)probed };
 	struct place place = { .object = "/proc/self/exe", .name = "" };
-	struct attachment *attachment = NULL;
 	uint64_t bare, with = 0;
 
 	dl_iterate_phdr(program_search, &search);
@@ -69,16 +69,17 @@ static uint64_t cost_measure(const struct bpf_program *program, const struct tri
 		return 0;
 	place.offset = search.offset;
 	bare = call_ns();
-	if (search.offset && !attachment_open_one(&attachment, program, trigger, &place, getpid()))
+	if (search.offset && !attachment_open_one(attachment, program, trigger, &place, getpid()))
 		with = call_ns();
-	attachment_close(attachment);
 	close(place.fd);
 	return with > bare ? with - bare : 0;
 }
 
-uint64_t attach_cost(const struct bpf_program *program, const struct trigger *trigger)
+uint64_t attach_cost(struct attachment **attachment, const struct bpf_program *program,
+		     const struct trigger *trigger)
 {
-	uint64_t measured = trigger_is_user(trigger) ? cost_measure(program, trigger) : 0;
+	uint64_t measured = trigger_is_user(trigger) ? cost_measure(attachment, program, trigger)
+						     : 0;
 
 	if (measured)
 		return measured;

@@ -8,12 +8,14 @@
 
 #include "trigger.h"
 
+struct attachment;
 struct bpf_program;
 
 /* About what one hit of such a trigger costs the thread that makes it, in ns. For a
  * probe in files the program, which must be loaded, is attached to a function of
- * this process, which takes some 0.1 s; for one in the kernel, or if that fails, it
- * is a typical figure. */
-uint64_t attach_cost(const struct bpf_program *program, const struct trigger *trigger);
+ * this process; for one in the kernel, or if that fails, it is a typical figure.
+ * The caller closes *attachment, which may be NULL, when there is time for that. */
+uint64_t attach_cost(struct attachment **attachment, const struct bpf_program *program,
+		     const struct trigger *trigger);
 
 #endif

@@ -118,7 +118,7 @@ typedef int session_event_fn(void *context, const struct kd_event *event);
 int session_events(struct session *session, session_event_fn *found, void *context);
 
 /* About what a hit of a role's probe costs the thread that makes it, in ns; 0 if
- * there is none, or it is the start's. The first call may take some 0.1 s. */
+ * there is none, or it is the start's. The first call takes some 10 ms. */
 uint64_t session_hit_cost(struct session *session, enum kd_role role);
 
 /* What the triggers have done so far; the durations' histogram included. Returns

@@ -170,6 +170,8 @@ void triggers_detach(struct triggers *triggers)
 void triggers_close(struct triggers *triggers)
 {
 	triggers_detach(triggers);
+	for (int role = 0; role < KD_ROLES; role++)
+		attachment_close(triggers->measured[role]);
 	ring_buffer__free(triggers->ring);
 	triggers->ring = NULL;
 }
@@ -177,8 +179,8 @@ void triggers_close(struct triggers *triggers)
 uint64_t triggers_hit_cost(struct triggers *triggers, enum kd_role role)
 {
 	if (triggers->programs[role] && !triggers->costs[role])
-		triggers->costs[role] = attach_cost(triggers->programs[role],
-						    triggers->texts[role]);
+		triggers->costs[role] = attach_cost(
+			&triggers->measured[role], triggers->programs[role], triggers->texts[role]);
 	return triggers->costs[role];
 }
 

@@ -18,7 +18,8 @@ struct triggers {
 	struct bpf_program *programs[KD_ROLES]; /* NULL: none */
 	const struct trigger *texts[KD_ROLES];
 	struct attachment *attachments[KD_ROLES];
-	uint64_t costs[KD_ROLES]; /* of a hit; 0: not measured yet */
+	uint64_t costs[KD_ROLES];              /* of a hit; 0: not measured yet */
+	struct attachment *measured[KD_ROLES]; /* what that was done with */
 	struct ring_buffer *ring;
 	bool on, token;
 	session_event_fn *found; /* of the walk in progress */

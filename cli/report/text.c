@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../escape.h"
 #include "../syscall_names.h"
 #include "columns.h"
 #include "number.h"
@@ -82,11 +83,47 @@ static void warning_line(struct columns *columns, const struct warning *warning,
 	columns_add(columns, "\n");
 }
 
+static void hit_line(struct columns *columns, const struct sample *sample, const char *which,
+		     pid_t tid)
+{
+	char name[ESCAPE_SIZE(KD_COMM_LEN)] = "";
+
+	for (size_t i = 0; i < sample->n_threads && !*name; i++)
+		if (sample->threads[i].tid == tid && sample->threads[i].members == 1)
+			escape_text(name, sizeof(name), sample->threads[i].name, KD_COMM_LEN);
+	columns_add(columns, "# NOTE: The ");
+	columns_add(columns, which);
+	columns_add(columns, " hit on thread ");
+	columns_count(columns, (uint64_t)tid, 0);
+	if (*name) {
+		columns_add(columns, " (");
+		columns_add(columns, name);
+		columns_add(columns, ")");
+	}
+	columns_add(columns, ".\n");
+}
+
+/* Whose doing the window is. */
+static void hits(struct columns *columns, const struct sample *sample)
+{
+	bool start = sample->start_triggered, stop = sample->stop_triggered;
+
+	if (start && stop && sample->started_on == sample->stopped_on) {
+		hit_line(columns, sample, "triggers were", sample->started_on);
+		return;
+	}
+	if (start)
+		hit_line(columns, sample, "start trigger was", sample->started_on);
+	if (stop)
+		hit_line(columns, sample, "stop trigger was", sample->stopped_on);
+}
+
 static void footer(struct columns *columns, const struct sample *sample)
 {
 	if (sample_lost(sample) || sample->resynced || sample->n_absent || sample->interrupted ||
-	    sample->target_exited)
+	    sample->target_exited || sample->start_triggered || sample->stop_triggered)
 		columns_add(columns, "\n");
+	hits(columns, sample);
 	if (sample->target_exited)
 		columns_add(columns, "# NOTE: The process exited; the sample ends there.\n");
 	else if (sample->interrupted)

@@ -29,7 +29,7 @@ import itertools, socket, sys, time
 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for number in itertools.count():
     sock.sendto(b"x", (sys.argv[1], 1024 + number % 60000))
-    time.sleep(0.01)
+    time.sleep(0.04)
 """
 UPCALLS = re.compile(r"\n# UPCALL STATISTICS \(TOTAL \[CPU_ID: N_UPCALLS_PER_CPU, \.\.\.\]\):\n"
                      r"((?:  .*\n)*)")
