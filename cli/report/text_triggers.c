@@ -24,13 +24,13 @@ static const char *const role_names[KD_ROLES] = {
 	[KD_STOP] = "stop",
 };
 
-/* Text from the command line or the target, whole or cut to the column. */
+/* Text from the command line or the target at the left of a column, whole even if
+ * it is wider. */
 static void foreign(struct columns *columns, const char *text, size_t length, size_t width)
 {
 	char escaped[512];
-	size_t room = width && width < sizeof(escaped) ? width + 1 : sizeof(escaped);
 
-	escape_text(escaped, room, text, length);
+	escape_text(escaped, sizeof(escaped), text, length);
 	columns_add(columns, escaped);
 	columns_pad(columns, escape_width(escaped), width);
 }
