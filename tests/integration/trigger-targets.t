@@ -30,7 +30,7 @@ def need(*programs):
 def hits(test, pid, start, stop, during, *args):
     """Hits of the two triggers while something is done; the run and what that returned."""
     run = Triggered(test, pid, "--start-trigger", start, "--stop-trigger", stop,
-                    *(args or NONE))
+                    *(args or NONE), urgent=True)
     result = during()
     run = run.stop(test)
     roles = run.triggers.roles
@@ -67,7 +67,8 @@ def case_sdt(test):
             kdtest.wait_until(lambda: sdt_counts(load)["semaphores"] == [0, 0, 0, 0])
             test.ok(True, "and down again")
         _, run, _ = hits(test, load.pid, "u:kdtest:begin", "u:kdtest:end",
-                         lambda: tell(load, "pair 10 3000"), *UNLIMITED)
+                         lambda: tell(load, "pair 10 3000"), "--window-banks", "7",
+                         *UNLIMITED)
         reported_once(test, run.reports, sdt_counts(load)["pairs"], 0, "pair")
         check_reports(test, run.reports)
 
@@ -347,9 +348,11 @@ def case_callers_of_two_kinds(test):
     log = Log(load, load.go())
     run = run.stop(test)
     long = [call for call in log.calls() if call[3] - call[0] >= 20 * kdtest.MS]
-    test.eq(len(run.reports), len(long), "as many as there are long calls")
-    for report, call in zip(run.reports, long):
-        test.ok(call[1] <= report.start < report.stop <= call[2], "inside of the long call")
+    # It sleeps between its calls, too, which may take longer than it should.
+    inside = [[report for report in run.reports
+               if call[1] <= report.start < report.stop <= call[2]] for call in long]
+    test.eq([len(found) for found in inside], [1] * len(long), "one inside of each long call")
+    test.ok(long, "there are long calls")
     check_reports(test, run.reports)
 
 

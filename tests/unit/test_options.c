@@ -3,112 +3,8 @@
  * child, whose output and fate are looked at. */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "../../cli/options.h"
-#include "tap.h"
-
-#define ARGS 8
-#define MS 1000000ULL
-#define S (1000 * MS)
-#define ENDED 1000 /* status if the child ended the process: this + exit status */
-
-struct outcome {
-	int status; /* returned, or ENDED + the exit status */
-	struct options options;
-	char comm[32], btf_file[32];
-	char out[8192], err[8192];
-};
-
-/* What the child leaves for its parent. */
-static struct outcome *shared;
-
-static void copy_name(char to[static 32], const char *from)
-{
-	snprintf(to, 32, "%s", from ? from : "(none)");
-}
-
-static void child(char **args, int out, int err)
-{
-	char *argv[ARGS + 2] = { (char[]){ "./build/kernel_delay" } };
-	int argc = 1;
-
-	dup2(out, STDOUT_FILENO);
-	dup2(err, STDERR_FILENO);
-	for (; args[argc - 1]; argc++)
-		argv[argc] = args[argc - 1];
-	memset(&shared->options, 0xa5, sizeof(shared->options));
-	shared->status = options_parse(argc, argv, &shared->options);
-	if (!shared->status) {
-		copy_name(shared->comm, shared->options.comm);
-		copy_name(shared->btf_file, shared->options.btf_file);
-	}
-	fflush(NULL);
-	_exit(0);
-}
-
-static int memory_file(const char *name)
-{
-	int fd = memfd_create(name, MFD_CLOEXEC);
-
-	if (fd < 0) {
-		perror("memfd_create");
-		exit(1);
-	}
-	return fd;
-}
-
-static void read_back(int fd, char *text, size_t size)
-{
-	ssize_t n = pread(fd, text, size - 1, 0);
-
-	text[n > 0 ? n : 0] = '\0';
-	close(fd);
-}
-
-/* Runs options_parse() with its standard output on the file descriptor, or to
- * memory if that is -1. */
-static const struct outcome *run(const char *const args[ARGS], int stdout_fd)
-{
-	int out = memory_file("out"), err = memory_file("err"), status = 0;
-	pid_t pid;
-
-	memset(shared, 0, sizeof(*shared));
-	shared->status = -1;
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		char *copies[ARGS + 1] = { NULL };
-
-		for (size_t i = 0; i < ARGS && args[i]; i++)
-			copies[i] = strdup(args[i]);
-		child(copies, stdout_fd < 0 ? out : stdout_fd, err);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
-		perror("fork");
-		exit(1);
-	}
-	if (shared->status < 0)
-		shared->status = WIFEXITED(status) ? ENDED + WEXITSTATUS(status) : -1;
-	read_back(out, shared->out, sizeof(shared->out));
-	read_back(err, shared->err, sizeof(shared->err));
-	return shared;
-}
-
-/* The arguments as one line, for the name of a test. */
-static const char *join(const char *const args[ARGS], char line[static 256])
-{
-	size_t used = 0;
-
-	line[0] = '\0';
-	for (size_t i = 0; i < ARGS && args[i] && used < 200; i++)
-		used += (size_t)snprintf(line + used, 256 - used, "%s%.50s", i ? " " : "", args[i]);
-	return line;
-}
+#include "options_run.h"
 
 /* What a command line must yield; what is not set here is the default. */
 struct good {
@@ -226,12 +122,8 @@ static const struct {
 	{ { "--syscall-events" }, "--syscall-events", "unknown option" },
 	{ { "--syscall-events=50000" }, "--syscall-events", "unknown option" },
 	{ { "--skip-syscall-poll-events" }, "--skip-syscall-poll-events", "unknown option" },
-	{ { "--skip-upcall-stats" }, "--skip-upcall-stats", "unknown option" },
 	{ { "--buffer-page-count", "1" }, "--buffer-page-count", "unknown option" },
 	{ { "--stack-trace-size", "1" }, "--stack-trace-size", "unknown option" },
-	{ { "--start-trigger", "x" }, "--start-trigger", "unknown option" },
-	{ { "--stop-trigger", "x" }, "--stop-trigger", "unknown option" },
-	{ { "--trigger-delta" }, "--trigger-delta", "unknown option" },
 	/* stray arguments */
 	{ { "stray" }, "'stray'", "unexpected argument" },
 	{ { "" }, "''", "unexpected argument" },
@@ -297,15 +189,6 @@ static const struct {
 	{ { "-p", "1", "-C", "x" }, "--pid and --comm", "exclude each other" },
 	{ { "-C", "x", "--strict", "-p", "1" }, "--pid and --comm", "exclude each other" },
 };
-
-static unsigned int count_lines(const char *text)
-{
-	unsigned int lines = 0;
-
-	for (; *text; text++)
-		lines += *text == '\n';
-	return lines;
-}
 
 static void test_bad(void)
 {
@@ -441,19 +324,13 @@ static void test_random(void)
 
 int main(void)
 {
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
-	if (shared == MAP_FAILED) {
-		perror("mmap");
-		return 1;
-	}
-	unsetenv("ARGP_HELP_FMT");
+	options_run_begin();
 	test_good();
 	test_bad();
 	test_long_value();
 	test_endings();
 	test_output_errors();
 	test_random();
-	munmap(shared, sizeof(*shared));
+	options_run_end();
 	return done_testing();
 }
