@@ -93,7 +93,7 @@ SIGNEDNESS := $(shell $(CC) -Werror -Wformat-signedness -fsyntax-only -xc /dev/n
 C_FLAGS := -std=gnu11 -Wall -Wextra -Wshadow $(SIGNEDNESS) $(STRICT) \
 	-I$(GEN) -I$(BUILD) $(PACKAGE_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 CLI_FLAGS := -fPIE -fstack-protector-strong $(FORTIFY) $(C_FLAGS)
-LINK_FLAGS := -pie -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
+LINK_FLAGS := -pie -pthread -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
 ASAN_FLAGS := -U_FORTIFY_SOURCE $(C_FLAGS) -O1 -g -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 BPF_FLAGS := -target bpf -g -O2 -mcpu=$(BPF_CPU) -D__TARGET_ARCH_$(BPF_ARCH) \

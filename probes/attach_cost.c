@@ -2,42 +2,14 @@
 #define _GNU_SOURCE
 #include "attach_cost.h"
 
-#include <fcntl.h>
-#include <link.h>
-#include <stddef.h>
 #include <unistd.h>
 
 #include "../cli/clock.h"
 #include "attach.h"
+#include "self_probe.h"
 
 #define BATCHES 8
 #define CALLS 32
-
-/* What is probed. */
-__attribute__((noinline, noclone)) static void probed(void)
-{
-	__asm__ volatile("" ::: "memory");
-}
-
-struct search {
-	uintptr_t address;
-	uint64_t offset; /* in the file; 0: not found */
-};
-
-static int program_search(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct search *search = context;
-
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uintptr_t at = search->address - info->dlpi_addr - segment->p_vaddr;
-
-		if (segment->p_type == PT_LOAD && at < segment->p_filesz)
-			search->offset = segment->p_offset + at;
-	}
-	return 1; /* the first object is this program */
-}
 
 /* The quickest of some batches: whatever disturbs comes on top. */
 static uint64_t call_ns(void)
@@ -48,7 +20,7 @@ static uint64_t call_ns(void)
 		uint64_t began = clock_monotonic(), took;
 
 		for (int i = 0; i < CALLS; i++)
-			probed();
+			self_probe_call();
 		took = clock_monotonic() - began;
 		if (took < best)
 			best = took;
@@ -59,17 +31,13 @@ static uint64_t call_ns(void)
 static uint64_t cost_measure(struct attachment **attachment, const struct bpf_program *program,
 			     const struct trigger *trigger)
 {
-	struct search search = { .address = (uintptr_t)probed };
-	struct place place = { .object = "/proc/self/exe", .name = "" };
+	struct place place;
 	uint64_t bare, with = 0;
 
-	dl_iterate_phdr(program_search, &search);
-	place.fd = open(place.object, O_RDONLY | O_CLOEXEC);
-	if (place.fd < 0)
+	if (self_probe_find(&place))
 		return 0;
-	place.offset = search.offset;
 	bare = call_ns();
-	if (search.offset && !attachment_open_one(attachment, program, trigger, &place, getpid()))
+	if (!attachment_open_one(attachment, program, trigger, &place, getpid()))
 		with = call_ns();
 	close(place.fd);
 	return with > bare ? with - bare : 0;

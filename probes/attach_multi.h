@@ -12,7 +12,8 @@
 
 struct bpf_program;
 
-/* True if this kernel has them. */
+/* True if this kernel has them, and means a process where one is given: 6.6 to 6.9
+ * at first took its main thread only (fixed by 46ba0e49b642). */
 bool attach_multi_is_possible(void);
 
 /* To be told before the program is loaded: it can be attached so only. */

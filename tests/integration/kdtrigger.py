@@ -23,20 +23,18 @@ NO_LIMIT = ("--max-overhead", "0")
 OUTCOMES = ("used", "skipped", "missed", "overlapped", "idle", "unmatched")
 
 
-def realtime():
-    with contextlib.suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-
-
 class Triggered(kdtest.Child):
     """A run of kernel_delay with triggers; made when it waits for them."""
 
     def __init__(self, test, pid, *args, urgent=False, **options):
-        # On a shared machine others may keep it from running until all banks are full.
-        options = {"preexec_fn": realtime, **options} if urgent else options
         super().__init__([kdtest.PROGRAM, "-p", pid, *args], **options)
         test.start(self)
         kdtest.wait_until(self.waits)
+        if urgent:
+            # On a shared machine others may keep it from running until all banks are
+            # full. Not earlier: those that it has starved by loading would come first.
+            with contextlib.suppress(OSError):
+                os.sched_setscheduler(self.pid, os.SCHED_FIFO, os.sched_param(1))
 
     def waits(self):
         """True if it waits for what happens: its probes are attached then."""

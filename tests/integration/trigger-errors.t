@@ -61,7 +61,8 @@ def case_options(test):
     pid = ["-p", load.pid]
     both = [*pid, *BOTH]
     for args in ([*pid, "--start-trigger"], [*pid, "--check"],
-                 [*pid, "--trigger-target-only"], [*both, "--trigger-delta=soon"], [*both, "--trigger-delta=-1"],
+                 [*pid, "--trigger-target-only"], [*both, "--trigger-delta=soon"],
+                 [*both, "--trigger-delta=-1"],
                  [*both, "--trigger-delta=1.5x"], [*pid, "--trigger-same-thread"],
                  [*pid, "--start-trigger", ENTRY, "--trigger-same-thread"],
                  [*pid, "--trigger-worst", "3"], [*both, "--trigger-worst", "0"],
@@ -122,7 +123,8 @@ def case_no_kprobes(test):
         raise kdtest.Skip("this kernel has kprobes")
     load = test.workload("caller", "sleeper")
     for trigger in ("k:do_nanosleep", "kr:do_nanosleep", "kprobe:ovs_dp_process_packet"):
-        refused(test, trigger, 71, "-p", load.pid, "--start-trigger", trigger, words=["KPROBE|kprobe"])
+        refused(test, trigger, 71, "-p", load.pid, "--start-trigger", trigger,
+                words=["KPROBE|kprobe"])
 
 
 UNPROBEABLE = """
@@ -202,5 +204,5 @@ def case_nothing_left_out(test):
     test.eq(run.triggers.roles["start"].hits, 0, "the counts are printed")
 
 
-kdtest.main(case_grammar, case_names, case_options, case_never_hit, case_never_ended, case_no_kprobes,
-            case_attach_fails, case_seccomp, case_nothing_left_out)
+kdtest.main(case_grammar, case_names, case_options, case_never_hit, case_never_ended,
+            case_no_kprobes, case_attach_fails, case_seccomp, case_nothing_left_out)

@@ -66,7 +66,8 @@ def case_several_threads(test):
     test.ok(len(entries) >= 11, "there were long ones", len(entries))
     test.ok(not faults, "each is reported or listed as nested", *faults[:12])
     test.between(len(run.reports) + run.triggers.n_nested,
-                 sum(entry[2] - entry[1] >= LONG for entry in entries), len(entries), "once, and no others")
+                 sum(entry[2] - entry[1] >= LONG for entry in entries), len(entries),
+                 "once, and no others")
     check_reports(test, run.reports)
 
 

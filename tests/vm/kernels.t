@@ -20,12 +20,15 @@ import machine
 sys.path.insert(0, str(machine.TREE / "tests" / "integration"))
 import kdtest  # noqa: E402  pylint: disable=wrong-import-position
 
-# Left out are those that need a second processor (placement), that look at this
-# machine's system (errors, 00-build, 01-install), or at what lacks on it (machines).
+# Left out are those that need a second processor (placement) or much speed (of the
+# triggers' tests most), that look at this machine's system (errors, 00-build,
+# 01-install) or at what a doctored kernel lacks (machines), and those for which
+# the kernel makes no difference (names, probes, target).
 PROGRAMS = ("integration/counts.t", "integration/books.t", "integration/churn.t",
             "integration/execve.t", "integration/ending.t", "integration/irq.t",
-            "integration/target.t", "integration/ledger.t", "integration/names.t",
-            "integration/real.t", "vm/kprobes.t", "vm/openvswitch.t")
+            "integration/ledger.t", "integration/trigger-traces.t",
+            "integration/trigger-unchanged.t", "integration/trigger-worst.t", "vm/kprobes.t",
+            "vm/openvswitch.t")
 AT_ONCE = 2      # machines
 TIMEOUT = 600    # seconds for a machine
 PATIENCE = 200   # seconds for one program in it

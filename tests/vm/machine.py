@@ -111,8 +111,7 @@ def script(argv, environment):
     # The interpreter itself, where python3 is one that chooses among several.
     path = os.path.dirname(os.path.realpath(sys.executable))
     variables = {"PATH": f"{path}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                 "HOME": "/root", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1",
-                 **environment}
+                 "HOME": "/root", "LANG": "C.UTF-8", **environment}
     lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
     return "\n".join([*lines, f"cd {shlex.quote(os.getcwd())}", f"exec {shlex.join(argv)}", ""])
 
