@@ -86,17 +86,18 @@ static const struct argp_option table[] = {
 	  "unit. NS may follow a space (default: 0).",
 	  GROUP_TRIGGERS },
 	{ "trigger-same-thread", OPT_TRIGGER_SAME_THREAD, NULL, 0,
-	  "A stop counts on the thread that started, and each thread's pairs are measured.",
+	  "A stop counts only on the thread that hit the start; each thread's pairs are measured.",
 	  GROUP_TRIGGERS },
 	{ "trigger-target-only", OPT_TRIGGER_TARGET_ONLY, NULL, 0,
 	  "Kernel probes, too, count only when the process hits them.", GROUP_TRIGGERS },
 	{ "trigger-worst", OPT_TRIGGER_WORST, "N", 0,
 	  "Of the samples between start and stop trigger print the N longest, at the end "
-	  "(default: each as it comes).",
+	  "(default: each as it comes). Needs --duration or --sample-count.",
 	  GROUP_TRIGGERS },
 	{ "long-poll", OPT_LONG_POLL, "DURATION", OPTION_ARG_OPTIONAL,
-	  "Sample from a thread's return from poll, select or epoll_wait to its next such call, "
-	  "if that takes DURATION or longer (default: 1s).",
+	  "Sample from a thread's return from poll, select or epoll_wait (ppoll, pselect6, "
+	  "epoll_pwait too) to its next such call, if that takes DURATION or longer (default: "
+	  "1s).",
 	  GROUP_TRIGGERS },
 	{ "max-overhead", OPT_MAX_OVERHEAD, "PERCENT", 0,
 	  "Give up when probes take more of a thread's time; 0: never (default: 10).",
@@ -104,7 +105,8 @@ static const struct argp_option table[] = {
 	{ "window-banks", OPT_WINDOW_BANKS, "N", 0,
 	  "Samples that may wait to be read while the next ones are taken, 2 to 7 (default: 4).",
 	  GROUP_TRIGGERS },
-	{ "verbose", 'v', NULL, 0, "Print a line for each skipped sample, too.", GROUP_TRIGGERS },
+	{ "verbose", 'v', NULL, 0, "Print three lines for each skipped sample, too.",
+	  GROUP_TRIGGERS },
 	{ "list-probes", OPT_LIST_PROBES, "GLOB", OPTION_ARG_OPTIONAL,
 	  "List what can be a trigger for the process, or of that what GLOB matches.",
 	  GROUP_TRIGGERS },
@@ -138,11 +140,12 @@ static const struct argp help = {
 	       "or min: 0.5, 250ms, 2min. The longest is 365 days.\n\n"
 	       "TRIGGER is one of\n"
 	       "  u:[OBJECT:]PROVIDER:PROBE      USDT probe (also usdt:)\n"
-	       "  up:[OBJECT:]FUNCTION[+0xOFF]   function of the process (uprobe:)\n"
+	       "  up:[OBJECT:]FUNCTION[+OFFSET]  function of the process (uprobe:)\n"
 	       "  up:[OBJECT:]0xADDR             address as in OBJECT's symbol table\n"
 	       "  ur:[OBJECT:]FUNCTION           its return (upr:, uretprobe:)\n"
+	       "  ur:[OBJECT:]0xADDR             its return\n"
 	       "  t:SYSTEM:EVENT                 kernel tracepoint (trace:)\n"
-	       "  k:FUNCTION[+0xOFF]             function of the kernel (kprobe:)\n"
+	       "  k:FUNCTION[+OFFSET]            function of the kernel (kprobe:)\n"
 	       "  kr:FUNCTION                    its return (kretprobe:)\n"
 	       "OBJECT is a file that the process has mapped, by path or soname (default: its "
 	       "executable). Names may be patterns: all that match are one trigger.\n\n"

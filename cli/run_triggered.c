@@ -229,13 +229,6 @@ static int window_end(struct triggered *state, enum loop_event event)
 	return windows_take(state, NEVER, event);
 }
 
-static const char *trigger_name(const struct run *run, enum kd_role role)
-{
-	if (!trigger_set_has(run->triggers, role))
-		return NULL;
-	return run->options->long_poll ? "--long-poll" : run->triggers->triggers[role].text;
-}
-
 static void stats_begin(struct triggered *state)
 {
 	const struct trigger_set *set = state->run->triggers;
@@ -243,12 +236,13 @@ static void stats_begin(struct triggered *state)
 	state->stats.delta = set->delta;
 	state->stats.same_thread = set->same_thread;
 	for (int role = 0; role < KD_ROLES; role++) {
-		state->stats.names[role] = trigger_name(state->run, role);
+		if (trigger_set_has(set, role))
+			state->stats.names[role] = set->triggers[role].text;
 		state->stats.target_only[role] = set->target_only[role];
 	}
 }
 
-static int stats_tell(struct triggered *state, uint64_t began)
+static int stats_tell(struct triggered *state, uint64_t lasted)
 {
 	int error = session_tally(state->run->session, &state->stats.tally);
 
@@ -258,7 +252,7 @@ static int stats_tell(struct triggered *state, uint64_t began)
 		if (state->stats.tally.hits[role])
 			state->stats.cost[role] = session_hit_cost(state->run->session, role);
 	events_take(state);
-	state->stats.lasted = clock_monotonic() - began;
+	state->stats.lasted = lasted;
 	trigger_stats_finish(&state->stats);
 	if (report_text_triggers(&state->stats, stdout))
 		return run_output_failed();
@@ -280,10 +274,16 @@ static int outcome_tell(const struct triggered *state, enum loop_event event)
 	const struct kd_tally *tally = &state->stats.tally;
 
 	if (state->taken) {
-		log_error("the probes take %llu %% of the time of %s %d: they were detached",
-			  (unsigned long long)state->taken,
-			  state->taken_from ? "thread" : "other processes, target",
-			  (int)(state->taken_from ? state->taken_from : state->run->target->pid));
+		unsigned long long percent = state->taken < 100 ? state->taken : 100;
+
+		if (state->taken_from)
+			log_error("the probes take about %llu %% of the time of thread %d: they "
+				  "were detached",
+				  percent, (int)state->taken_from);
+		else
+			log_error("the probes take about %llu %% of the CPU time of other "
+				  "processes: they were detached",
+				  percent);
 		log_hint("take triggers that are hit less often, or allow more with "
 			 "--max-overhead");
 		return EX_TEMPFAIL;
@@ -293,7 +293,10 @@ static int outcome_tell(const struct triggered *state, enum loop_event event)
 	log_error("no sample: %llu hits of the start trigger, %llu of the stop trigger",
 		  (unsigned long long)tally->hits[KD_START],
 		  (unsigned long long)tally->hits[KD_STOP]);
-	log_hint("the statistics above say what became of them");
+	if (tally->hits[KD_START] || tally->hits[KD_STOP])
+		log_hint("the statistics above say what became of them");
+	else
+		log_hint("does the code come there? --check shows the places");
 	return EX_TEMPFAIL;
 }
 
@@ -345,13 +348,14 @@ int run_triggered(struct run *run)
 		.close_at = NEVER,
 		.open_at = NEVER,
 	};
-	uint64_t began = clock_monotonic();
+	uint64_t began = clock_monotonic(), lasted = 0;
 	enum loop_event event = LOOP_DEADLINE;
 	int status = triggered_begin(&state);
 
 	if (!status) {
 		event = triggered_loop(&state);
 		session_disarm(run->session);
+		lasted = clock_monotonic() - began;
 		status = state.status;
 	}
 	if (!status && event == LOOP_ERROR)
@@ -361,7 +365,7 @@ int run_triggered(struct run *run)
 	if (!status)
 		status = worst_tell(&state);
 	if (!status)
-		status = stats_tell(&state, began);
+		status = stats_tell(&state, lasted);
 	if (!status)
 		status = outcome_tell(&state, event);
 	worst_clear(&state.worst);

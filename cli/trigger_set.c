@@ -85,6 +85,22 @@ static int poll_find(struct trigger_set *set, enum kd_role role, const char *cal
 	return status ? status : trigger_find(set, role, pid);
 }
 
+/* What the triggers are called in lists and reports. */
+static int triggers_rename(struct trigger_set *set, const char *name)
+{
+	for (int role = 0; role < KD_ROLES; role++) {
+		char *text = strdup(name);
+
+		if (!text) {
+			log_error("no memory");
+			return EX_OSERR;
+		}
+		free(set->triggers[role].text);
+		set->triggers[role].text = text;
+	}
+	return 0;
+}
+
 /* From each return of such a call to the thread's next one. */
 static int long_poll_find(struct trigger_set *set, pid_t pid)
 {
@@ -98,6 +114,8 @@ static int long_poll_find(struct trigger_set *set, pid_t pid)
 		if (!status)
 			status = poll_find(set, KD_STOP, polls[i], pid);
 	}
+	if (!status && trigger_set_has(set, KD_STOP))
+		status = triggers_rename(set, "--long-poll");
 	if (status || trigger_set_has(set, KD_STOP))
 		return status;
 	log_error("option --long-poll: the tracepoints of system calls are not to be found%s%s",

@@ -285,9 +285,11 @@ static int functions_absent(struct search *search, const struct object *object,
 	snprintf(prefix, sizeof(prefix), KIND_FORMAT ":%s%s", KIND(trigger),
 		 trigger->object ? trigger->object : "", trigger->object ? ":" : "");
 	names_closest_hint(closest, prefix,
-			   functions->any ? "--list-probes shows what there is"
-					  : "it is stripped of all names: give up:OBJECT:0xADDR, "
-					    "or install its debug symbols");
+			   functions->any
+				   ? "--list-probes shows what there is"
+				   : "it is stripped of all names: install its debug "
+				     "symbols, or give the address of an instruction's "
+				     "first byte (up:OBJECT:0xADDR; any other may crash it)");
 	return EX_CONFIG;
 }
 
@@ -504,7 +506,7 @@ static int cannot_look(pid_t pid, int err)
 	case -EPERM:
 	case -EACCES:
 		log_error("not permitted to see what process %d has mapped", (int)pid);
-		log_hint("run as root");
+		log_hint("run it as root, with CAP_SYS_PTRACE");
 		return EX_NOPERM;
 	default:
 		log_error("cannot see what process %d has mapped: %s", (int)pid, strerror(-err));

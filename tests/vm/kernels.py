@@ -25,6 +25,7 @@ SERIES = tuple(SUITES)
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "/var/cache") / "kernel_delay"
 FRESH = 24 * 3600  # seconds for which a suite's list of packages is good
 TIMEOUT = 240      # seconds for one command of apt
+PATIENCE = 3       # failures after which the mirror is not asked any more
 KEEP = 2           # kernels of a series: another run may still use the one before
 KEYRINGS = tuple(f"/usr/share/keyrings/debian-archive-keyring.{end}" for end in ("gpg", "pgp"))
 
@@ -38,7 +39,7 @@ Dir::Cache "{place}/cache";
 APT::Sandbox::User "root";
 APT::Get::List-Cleanup "false";
 Acquire::Languages "none";
-Acquire::Retries "3";
+Acquire::Retries "1";
 Acquire::http::Timeout "30";
 Acquire::https::Timeout "30";
 #clear APT::Update::Pre-Invoke;
@@ -92,8 +93,8 @@ def run(argv, **options):
     except OSError as error:
         raise Unavailable(f"{argv[0]}: {error.strerror}") from None
     if done.returncode:
-        lines = (done.stderr or done.stdout).strip().split("\n")
-        raise Unavailable(f"{argv[0]}: {lines[-1] or f'status {done.returncode}'}")
+        lines = (done.stderr or done.stdout or f"status {done.returncode}").strip().split("\n")
+        raise Unavailable(f"{argv[0]}: {lines[0]}")
     return done.stdout
 
 
@@ -124,6 +125,8 @@ def mirrors():
 class Suite:
     """A suite of the mirror, with apt's lists and configuration for it alone."""
 
+    silent = 0  # how often the mirror did not answer
+
     def __init__(self, name):
         uri = mirrors().get("security" if name.endswith("-security") else "main")
         keys = [path for path in KEYRINGS if os.path.exists(path)]
@@ -140,12 +143,17 @@ class Suite:
         return run([f"apt-{tool}", "-c", self.place / "apt.conf", "-qq", *args], **options)
 
     def persist(self, *args, **options):
-        """A command that needs the network, which may be back in a moment."""
-        try:
-            return self.apt(*args, **options)
-        except Unavailable:
-            time.sleep(5)
-            return self.apt(*args, **options)
+        """A command that needs the network, which may be back in a moment, or is not there."""
+        for pause in (5, 0):
+            if Suite.silent >= PATIENCE:
+                raise Unavailable("the mirror does not answer")
+            try:
+                return self.apt(*args, **options)
+            except Unavailable as why:
+                if not pause or "404" in str(why):
+                    raise
+                Suite.silent += 1
+                time.sleep(pause)
 
     def update(self):
         stamp = self.place / "updated"
