@@ -15,15 +15,17 @@
 #include "worst.h"
 
 #define NEVER UINT64_MAX
+#define NESTED_MAX 10000 /* listed; all are counted */
 
 struct triggered {
 	struct run *run;
 	bool has_start, has_stop;
-	uint64_t reported; /* samples */
-	uint64_t close_at; /* the sample that a trigger has started ends; NEVER: none such */
-	uint64_t open_at;  /* a sample that only a trigger stops begins; NEVER: one has begun */
-	bool start_told;   /* "# Start sampling" of the next sample has been printed */
-	int status;        /* an exit status, if a tick has failed */
+	uint64_t reported;   /* samples */
+	unsigned int hidden; /* threads that tracing does not show */
+	uint64_t close_at;   /* the sample that a trigger has started ends; NEVER: none such */
+	uint64_t open_at;    /* a sample that only a trigger stops begins; NEVER: one has begun */
+	bool start_told;     /* "# Start sampling" of the next sample has been printed */
+	int status;          /* an exit status, if a tick has failed */
 	struct worst worst;
 	struct overhead *overhead;
 	uint64_t taken; /* percent: more than --max-overhead */
@@ -61,6 +63,7 @@ static int window_take(struct triggered *state, const struct session_view *view,
 	error = session_visit(run->session, KD_AT_OPEN);
 	if (!error)
 		error = collector_finish(run->collector, view, &sample);
+	sample.hidden = state->hidden;
 	if (error) {
 		status = run_capture_failed(error);
 	} else if (run->options->trigger_worst) {
@@ -110,6 +113,8 @@ static int nested_keep(struct triggered *state, const struct kd_event *event, ui
 		.end = event->end - KD_LEAD_NS + epoch,
 	};
 
+	if (state->stats.n_nested == NESTED_MAX)
+		return 0;
 	memcpy(pair.name, event->comm, sizeof(pair.name));
 	return trigger_stats_add_nested(&state->stats, &pair) ? run_capture_failed(-ENOMEM) : 0;
 }
@@ -167,8 +172,10 @@ static int tick(void *context)
 	uint64_t reported = state->reported;
 
 	events_take(state);
+	/* Not those that begin meanwhile: they may never end. */
+	view = session_view(run->session);
 	if (!state->status)
-		state->status = windows_take(state, NEVER, LOOP_DEADLINE);
+		state->status = windows_take(state, clock_monotonic() - view.epoch, LOOP_DEADLINE);
 	view = session_view(run->session);
 	if (!state->status && !state->has_stop && state->close_at == NEVER && view.gen) {
 		state->status = window_opened(state, &view);
@@ -211,11 +218,15 @@ static int times_come(struct triggered *state)
 /* Ends the window that is still open. */
 static int window_end(struct triggered *state, enum loop_event event)
 {
-	struct session_view view = session_view(state->run->session);
+	struct session_view view;
 	uint64_t end;
+	int status = windows_take(state, NEVER, LOOP_DEADLINE);
 
+	if (status)
+		return status;
 	if (event == LOOP_EXIT && run_exit_await(state->run))
 		return EX_OSERR;
+	view = session_view(state->run->session);
 	end = session_window_close(state->run->session);
 	if (state->taken)
 		session_detach_triggers(state->run->session);
@@ -304,6 +315,7 @@ static int triggered_begin(struct triggered *state)
 {
 	struct run *run = state->run;
 	uint64_t count = run->options->sample_count;
+	unsigned int threads = target_threads(run->target->pid);
 	int error;
 
 	stats_begin(state);
@@ -315,6 +327,7 @@ static int triggered_begin(struct triggered *state)
 	error = session_visit(run->session, KD_AT_OPEN);
 	if (error)
 		return run_capture_failed(error);
+	state->hidden = collector_hidden(run->collector, threads);
 	loop_watch(run->loop, session_events_fd(run->session));
 	state->open_at = state->has_start ? NEVER : 0;
 	session_arm(run->session, count ? count : UINT64_MAX / 2);

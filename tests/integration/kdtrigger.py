@@ -41,7 +41,8 @@ class Triggered(kdtest.Child):
         if self.proc.poll() is not None:
             self.wait()
             raise EOFError(f"{self.argv} ended: {self.stderr}")
-        return kdtest.waits_in(self.pid, "poll_schedule_timeout")
+        return any(kdtest.waits_in(self.pid, function)
+                   for function in ("poll_schedule_timeout", "do_sys_poll"))
 
     def stop(self, test, want=0):
         """Ends the run by a signal and returns what it printed."""

@@ -219,7 +219,7 @@ def fetch(series):
             return there[0] if there else unpack(suite, release)
         except Unavailable as why:
             reasons.append(str(why))
-    raise Unavailable("; ".join(reasons))
+    raise Unavailable("; ".join(dict.fromkeys(reasons)))
 
 
 @contextlib.contextmanager
