@@ -67,9 +67,10 @@ enum kd_class {
 #define KD_WORD_BANK_SHIFT 1
 #define KD_WORD_BANK_MASK 7ULL
 #define KD_WORD_SHIFT 12
+#define KD_FAR ((1ULL << 52) - 1) /* a time that does not come: somebody is setting an edge */
 
 /* Edges that a trigger sets are this much later than its hit, so that no program
- * reads a time beyond the edge before the word says so. */
+ * reads a time beyond the edge before it can know of it. */
 #define KD_LEAD_NS 300
 
 enum kd_bank {
@@ -229,8 +230,8 @@ struct kd_thread {
 	__s32 restart_call; /* KD_CALL_NONE: none */
 	__u32 on_cpu;
 	__u32 ready_state; /* in which it waited for its present run */
-	__u32 pad;
-	__u64 task; /* address of its task_struct: its identity */
+	__u32 before;      /* its state before this one */
+	__u64 task;        /* address of its task_struct: its identity */
 	__u32 tid;
 	__u32 cpu;
 	__u64 born; /* 0: it was there before us */
@@ -255,6 +256,8 @@ struct kd_thread {
 /* What happened to a thread in one window. */
 struct kd_record {
 	__u64 gen;
+	__u64 first; /* booked from this time on, and what it was before: */
+	__u64 before;
 	__u64 upto;        /* booked up to this time */
 	__u32 last;        /* state of the last interval booked */
 	__u32 cpus_beyond; /* ran on a CPU beyond the bitmap */

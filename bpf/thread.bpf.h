@@ -193,6 +193,7 @@ static __always_inline void thread_exec(struct task_struct *task, u32 old_tid)
 static __always_inline void thread_enter(struct kd_thread *thread, u32 state, u64 t)
 {
 	thread->since = t;
+	thread->before = thread->state;
 	barrier();
 	WRITE_ONCE(thread->state, state);
 }

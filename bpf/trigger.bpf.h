@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Triggers: probes that open and close windows.
  *
- * An edge is one compare-and-swap of the window word: who wins it has made the
- * edge. A bank is taken before its window opens, so that all that others need
- * to know is there when the word says "open"; nobody opens a window before the
- * last one's end is written down. The stamp of an edge is read where the probe
- * is hit, and all edges are set the same little time ahead (KD_LEAD_NS).
+ * Who swaps the window word for one that is closed until KD_FAR makes the edge:
+ * no other hit can set one now, and every event looks at the banks. Then the
+ * clock is read, the bank is written and the word says what is so. Between the
+ * reading and the writing of the bank are a few instructions; edges are set a
+ * little ahead (KD_LEAD_NS) to make up for them.
  *
  * Kernels before 5.12 have no compare-and-swap, and their verifier refuses one
  * even in code that is never reached: for them each program exists a second
@@ -28,12 +28,20 @@ enum pair {
 #define PAIR_MASK 3
 
 struct hit {
-	u64 t; /* of the edge */
+	u64 t; /* of the edge; 0: not read yet */
 	u32 tid;
 	bool atomic; /* there is a compare-and-swap */
 	struct kd_tally *tally;
 	struct kd_thread *thread; /* NULL: of another process, or not known */
 };
+
+/* As late as possible, and once: what ends a window may begin the next one. */
+static __always_inline u64 hit_time(struct hit *hit)
+{
+	if (!hit->t)
+		hit->t = clock_now() + KD_LEAD_NS;
+	return hit->t;
+}
 
 static __always_inline bool swap(u64 *place, u64 old, u64 new, bool atomic)
 {
@@ -128,80 +136,90 @@ static __always_inline u32 bank_take(u32 last, bool atomic)
 	return KD_NO_BANK;
 }
 
-static __always_inline void bank_drop(struct kd_window *window)
+/* Takes the word, if it has not changed: all others have to wait. */
+static __always_inline bool word_take(u64 word, bool atomic)
 {
-	window->gen = 0;
-	barrier();
-	WRITE_ONCE(window->bank, KD_BANK_FREE);
+	u64 far = KD_FAR << KD_WORD_SHIFT | (word & KD_WORD_BANK_MASK << KD_WORD_BANK_SHIFT);
+
+	return swap(&kd_word, word, far, atomic);
 }
 
-/* Opens a window at the hit's time. */
+static __always_inline bool is_paused(void)
+{
+	u64 until = READ_ONCE(kd_not_before);
+
+	return until && clock_now() < until;
+}
+
 static __always_inline enum pair window_open(struct hit *hit)
 {
 	u64 word = READ_ONCE(kd_word), next;
 	struct kd_window *window;
 	u32 bank;
 
-	bank = word_bank(word);
-	if (word & KD_WORD_OPEN || hit->t < word >> KD_WORD_SHIFT ||
-	    READ_ONCE(kd_windows[BOUNDED(bank, KD_BANKS)].bank) == KD_BANK_TAKEN)
+	if (word & KD_WORD_OPEN || word >> KD_WORD_SHIFT == KD_FAR)
 		return PAIR_OVERLAPPED;
-	if (!READ_ONCE(kd_wanted) || hit->t < READ_ONCE(kd_not_before))
+	if (!READ_ONCE(kd_wanted) || is_paused())
 		return PAIR_IDLE;
-	bank = bank_take(bank, hit->atomic);
+	if (!word_take(word, hit->atomic))
+		return PAIR_OVERLAPPED;
+	bank = bank_take(word_bank(word), hit->atomic);
 	window = &kd_windows[BOUNDED(bank, KD_BANKS)];
-	next = hit->t << KD_WORD_SHIFT | bank << KD_WORD_BANK_SHIFT | KD_WORD_OPEN;
-	if (bank != KD_NO_BANK) {
-		window->start = hit->t;
-		window->end = KD_NEVER;
-		window->opened_by = hit->tid;
-		window->gen = next;
-		barrier();
-	}
-	if (!swap(&kd_word, word, next, hit->atomic)) {
-		if (bank != KD_NO_BANK)
-			bank_drop(window);
+	if (hit_time(hit) < word >> KD_WORD_SHIFT) { /* an end that user space announced */
+		WRITE_ONCE(window->bank, KD_BANK_FREE);
+		WRITE_ONCE(kd_word, word);
 		return PAIR_OVERLAPPED;
 	}
+	window->end = KD_NEVER;
+	window->opened_by = hit->tid;
+	window->start = hit->t;
+	next = hit->t << KD_WORD_SHIFT | bank << KD_WORD_BANK_SHIFT | KD_WORD_OPEN;
+	barrier();
+	window->gen = bank == KD_NO_BANK ? 0 : next;
+	barrier();
+	WRITE_ONCE(kd_word, next);
 	return PAIR_OPENED;
 }
 
-/* Closes the window of the given word at the hit's time. KD_HIT_UNMATCHED: some
- * other hit has done so. */
+/* Closes the window of the given word. KD_HIT_UNMATCHED: some other hit has done
+ * so. */
 static __always_inline enum kd_outcome window_close(struct hit *hit, u64 word)
 {
-	u64 start = word >> KD_WORD_SHIFT, ns = hit->t - start;
+	u64 start = word >> KD_WORD_SHIFT, ns;
 	u32 bank = word_bank(word);
 	struct kd_window *window = &kd_windows[BOUNDED(bank, KD_BANKS)];
-	bool counts = ns >= kd_delta, wanted = counts && ns >= READ_ONCE(kd_keep);
-	bool keep = wanted && bank != KD_NO_BANK;
+	enum kd_outcome outcome = KD_HIT_USED;
+	bool keep;
 
-	if (wanted && !keep)
-		counts = false;
-	/* Before the window is closed: the next one may open at once. */
-	if (counts)
-		__sync_fetch_and_add(&kd_wanted, -1);
-	if (keep && kd_interval)
-		WRITE_ONCE(kd_not_before, hit->t + kd_interval);
-	if (!swap(&kd_word, word, hit->t << KD_WORD_SHIFT | bank << KD_WORD_BANK_SHIFT,
-		  hit->atomic)) {
-		if (counts)
-			__sync_fetch_and_add(&kd_wanted, 1);
+	if (!word_take(word, hit->atomic))
+		return KD_HIT_UNMATCHED;
+	if (hit_time(hit) <= start) { /* user space has announced it for later */
+		WRITE_ONCE(kd_word, word);
 		return KD_HIT_UNMATCHED;
 	}
-	if (wanted && !keep)
-		return KD_HIT_MISSED;
-	if (!keep) {
-		if (bank != KD_NO_BANK)
-			bank_drop(window);
-		return counts ? KD_HIT_USED : KD_HIT_SKIPPED;
-	}
 	window->end = hit->t;
-	window->closed_by = hit->tid;
 	barrier();
-	WRITE_ONCE(window->bank, KD_BANK_CLOSED);
-	event_send(KD_EVENT_CLOSED, hit->tid, start, hit->t);
-	return KD_HIT_USED;
+	ns = hit->t - start;
+	keep = ns >= kd_delta && ns >= READ_ONCE(kd_keep);
+	if (ns < kd_delta)
+		outcome = KD_HIT_SKIPPED;
+	else if (keep && bank == KD_NO_BANK)
+		outcome = KD_HIT_MISSED;
+	else
+		__sync_fetch_and_add(&kd_wanted, -1);
+	keep = keep && bank != KD_NO_BANK;
+	if (keep && kd_interval)
+		WRITE_ONCE(kd_not_before, hit->t + kd_interval);
+	if (keep)
+		window->closed_by = hit->tid;
+	else
+		window->gen = 0;
+	barrier();
+	WRITE_ONCE(window->bank, keep ? KD_BANK_CLOSED : KD_BANK_FREE);
+	WRITE_ONCE(kd_word, hit->t << KD_WORD_SHIFT | bank << KD_WORD_BANK_SHIFT);
+	if (keep)
+		event_send(KD_EVENT_CLOSED, hit->tid, start, hit->t);
+	return outcome;
 }
 
 static __always_inline void start_hit(struct hit *hit, u64 *pair)
@@ -218,7 +236,7 @@ static __always_inline void start_hit(struct hit *hit, u64 *pair)
 		tally_outcome(hit, KD_START, KD_HIT_USED);
 		event_send(KD_EVENT_OPENED, hit->tid, hit->t, 0);
 	} else if (pair) {
-		*pair = hit->t << PAIR_SHIFT | did;
+		*pair = hit_time(hit) << PAIR_SHIFT | did;
 	} else if (did != PAIR_OPENED) {
 		tally_outcome(hit, KD_START, did == PAIR_IDLE ? KD_HIT_IDLE : KD_HIT_OVERLAPPED);
 	}
@@ -230,7 +248,7 @@ static __always_inline void stop_hit_any(struct hit *hit)
 	u64 word = READ_ONCE(kd_word);
 	enum kd_outcome outcome = KD_HIT_UNMATCHED;
 
-	if (word & KD_WORD_OPEN && hit->t > word >> KD_WORD_SHIFT)
+	if (word & KD_WORD_OPEN)
 		outcome = window_close(hit, word);
 	if (outcome == KD_HIT_UNMATCHED) {
 		tally_outcome(hit, KD_STOP, outcome);
@@ -245,7 +263,7 @@ static __always_inline void stop_hit_any(struct hit *hit)
 /* What becomes of a pair that opened no window. */
 static __always_inline enum kd_outcome pair_apart(struct hit *hit, enum pair did, u64 since)
 {
-	if (hit->t - since < kd_delta)
+	if (hit_time(hit) - since < kd_delta)
 		return KD_HIT_SKIPPED;
 	if (did == PAIR_IDLE)
 		return KD_HIT_IDLE;
@@ -261,7 +279,7 @@ static __always_inline void stop_hit_same(struct hit *hit, u64 *pair)
 	enum kd_outcome outcome;
 	enum pair did = *pair & PAIR_MASK;
 
-	if (!*pair || hit->t <= since) {
+	if (!*pair) {
 		tally_outcome(hit, KD_STOP, KD_HIT_UNMATCHED);
 		return;
 	}
@@ -275,7 +293,7 @@ static __always_inline void stop_hit_same(struct hit *hit, u64 *pair)
 	if (outcome == KD_HIT_UNMATCHED)
 		outcome = KD_HIT_IDLE;
 	tally_pair(hit, outcome);
-	tally_duration(hit, hit->t - since);
+	tally_duration(hit, hit_time(hit) - since);
 	if (kd_list_skipped && outcome == KD_HIT_SKIPPED)
 		event_send(KD_EVENT_SKIPPED, hit->tid, since, hit->t);
 }
@@ -351,7 +369,6 @@ static __always_inline void trigger_hit(bool start, bool stop, bool atomic)
 
 	if (!READ_ONCE(kd_armed) || (!ours && kd_target_only[start ? KD_START : KD_STOP]))
 		return;
-	hit.t = clock_now() + KD_LEAD_NS;
 	hit.tally = bpf_map_lookup_elem(&kd_tallies, &zero);
 	if (!hit.tally)
 		return;

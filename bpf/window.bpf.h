@@ -29,11 +29,17 @@ enum item {
 
 /* Everything up to the overlays; those and the cells have their own
  * generations. */
-static __noinline void record_reset(struct kd_record *record, u64 gen)
+static __noinline void record_reset(struct kd_record *record, u32 slot, u64 gen)
 {
+	struct kd_thread *thread = slot_thread(slot);
+
 	__builtin_memset(record, 0, __builtin_offsetof(struct kd_record, hardirq_ns));
 	record->open_start.call = KD_CALL_NONE;
 	record->open_end.call = KD_CALL_NONE;
+	if (thread) {
+		record->first = thread->since;
+		record->before = thread->before;
+	}
 	record->gen = gen;
 }
 
@@ -49,7 +55,7 @@ static __always_inline struct kd_record *record_get(u32 slot, u32 bank, u64 gen)
 	struct kd_record *record = record_raw(slot, bank);
 
 	if (record && unlikely(record->gen != gen))
-		record_reset(record, gen);
+		record_reset(record, slot, gen);
 	return record;
 }
 
@@ -196,12 +202,9 @@ struct part {
 static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part *part)
 {
 	struct kd_window *window = &kd_windows[BOUNDED(bank, KD_BANKS)];
-	u64 start = window->start, end = window->end, word = READ_ONCE(kd_word);
+	u64 start = window->start, end = window->end;
 
 	part->gen = window->gen;
-	/* The edge is in the word before it is in the window. */
-	if (end == KD_NEVER && !(word & KD_WORD_OPEN) && word_bank(word) == bank)
-		end = word >> KD_WORD_SHIFT;
 	part->from = since > start ? since : start;
 	part->to = t < end ? t : end;
 	return part->gen && t > start && since < end;

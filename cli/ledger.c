@@ -98,6 +98,11 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 	if (record->gen == window->gen) {
 		memcpy(ns, record->ns, sizeof(ns));
 		upto = later(record->upto, from);
+		/* If a trigger set the edge late, a thread may have changed its state
+		 * meanwhile without knowing of the window. */
+		if (record->first > from && record->first < to && record->before != KD_UNSEEN &&
+		    record->before < KD_STATES)
+			ns[record->before] += record->first - from;
 		/* A program that began before the edge may have booked beyond. */
 		if (upto > to && record->last < KD_STATES_ROOM)
 			ns[record->last] -= earlier(ns[record->last], upto - to);

@@ -56,6 +56,8 @@ int run_print(struct run *run, struct sample *sample, enum loop_event event)
 	sample->foreign_calls = run->target->foreign_calls;
 	sample->interrupted = event == LOOP_SIGNAL;
 	sample->target_exited = event == LOOP_EXIT;
+	sample->expired = run->expired;
+	sample->overloaded = run->overloaded;
 	clock_gettime(CLOCK_REALTIME, &sample->wall_dump);
 	run->lost |= sample_lost(sample) > 0;
 	if (report_text(sample, stdout))
@@ -115,6 +117,7 @@ static int sample_take(struct run *run, enum loop_event *event)
 	if (status)
 		return status;
 	end = run_deadline_after(start, run->options->sample_time);
+	run->expired = run->deadline < end;
 	*event = loop_wait(run->loop, earlier(end, run->deadline), run_drain, run);
 	if (*event == LOOP_EXIT && run_exit_await(run))
 		*event = LOOP_ERROR;

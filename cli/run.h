@@ -24,6 +24,8 @@ struct run {
 	struct loop *loop;
 	uint64_t deadline; /* of the whole run, CLOCK_MONOTONIC ns */
 	bool lost;         /* something, in any sample */
+	bool expired;      /* the deadline ends the sample */
+	bool overloaded;   /* the probes' cost does */
 };
 
 /* Takes and prints all samples. Returns 0 or, after printing why, an exit status. */

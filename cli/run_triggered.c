@@ -237,6 +237,8 @@ static int window_end(struct triggered *state, enum loop_event event)
 		session_window_release(state->run->session, &view);
 		return 0;
 	}
+	state->run->overloaded = state->taken;
+	state->run->expired = true;
 	return windows_take(state, NEVER, event);
 }
 
@@ -264,6 +266,8 @@ static int stats_tell(struct triggered *state, uint64_t lasted)
 			state->stats.cost[role] = session_hit_cost(state->run->session, role);
 	events_take(state);
 	state->stats.lasted = lasted;
+	state->stats.skipped = session_triggers_skipped(state->run->session);
+	state->run->lost |= state->stats.skipped > 0;
 	trigger_stats_finish(&state->stats);
 	if (report_text_triggers(&state->stats, stdout))
 		return run_output_failed();

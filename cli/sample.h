@@ -107,6 +107,8 @@ struct sample {
 	struct timespec wall_dump; /* when the report was made */
 	bool interrupted;          /* by a signal */
 	bool target_exited;        /* and ended the window */
+	bool expired;              /* the run's duration ended it */
+	bool overloaded;           /* the probes' cost ended it */
 
 	struct thread_row *threads; /* sorted by name, then TID */
 	size_t n_threads;

@@ -25,6 +25,7 @@ struct trigger_stats {
 	uint64_t delta;              /* ns */
 	uint64_t lasted;             /* the run, ns */
 	bool same_thread;
+	uint64_t skipped; /* hits whose program the kernel did not run */
 	struct kd_tally tally;
 	struct nested_pair *nested; /* as many as could be kept, by start */
 	size_t n_nested;

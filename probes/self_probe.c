@@ -9,7 +9,7 @@
 
 /* It saves a register first, as functions do: the kernel can emulate that, while
  * most other instructions cost a second exception. */
-__attribute__((noinline, noclone)) void self_probe_call(void)
+__attribute__((noinline)) void self_probe_call(void)
 {
 #if defined(__x86_64__)
 	__asm__ volatile("" ::: "rbx");

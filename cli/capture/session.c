@@ -407,6 +407,11 @@ uint64_t session_hit_cost(struct session *session, enum kd_role role)
 	return triggers_hit_cost(&session->triggers, role);
 }
 
+uint64_t session_triggers_skipped(const struct session *session)
+{
+	return triggers_skipped(&session->triggers);
+}
+
 int session_tally(const struct session *session, struct kd_tally *tally)
 {
 	return triggers_tally(&session->triggers, tally);

@@ -121,6 +121,9 @@ int session_events(struct session *session, session_event_fn *found, void *conte
  * there is none, or it is the start's. The first call takes some 10 ms. */
 uint64_t session_hit_cost(struct session *session, enum kd_role role);
 
+/* How many hits found their program not run, as another one was busy. */
+uint64_t session_triggers_skipped(const struct session *session);
+
 /* What the triggers have done so far; the durations' histogram included. Returns
  * 0 or a negative errno. */
 int session_tally(const struct session *session, struct kd_tally *tally);

@@ -163,7 +163,7 @@ void programs_attach_upcalls(struct programs *programs)
 			    "is left out: it needs the openvswitch kernel module and kretprobes");
 }
 
-static uint64_t program_skipped(struct bpf_program *program)
+uint64_t program_skipped(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = {};
 	__u32 size = sizeof(info);

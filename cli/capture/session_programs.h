@@ -10,6 +10,7 @@
 
 #define MAX_ABSENCES 5
 
+struct bpf_program;
 struct kernel_delay;
 
 struct programs {
@@ -29,6 +30,9 @@ int programs_attach(struct programs *programs);
 /* Attaches the program that counts upcalls, if it was loaded; if that fails, the
  * section is left out. */
 void programs_attach_upcalls(struct programs *programs);
+
+/* How many runs of one program the kernel has skipped since it was loaded. */
+uint64_t program_skipped(const struct bpf_program *program);
 
 /* How many runs of the programs the kernel has skipped since they were loaded. */
 uint64_t programs_skipped(const struct programs *programs);

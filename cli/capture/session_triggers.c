@@ -14,6 +14,7 @@
 #include "../exit_status.h"
 #include "../log.h"
 #include "kernel_delay.skel.h"
+#include "session_programs.h"
 
 /* Whether BPF programs may compare and swap (5.12): loads one that does. */
 static bool kernel_has_swap(void)
@@ -174,6 +175,16 @@ void triggers_close(struct triggers *triggers)
 		attachment_close(triggers->measured[role]);
 	ring_buffer__free(triggers->ring);
 	triggers->ring = NULL;
+}
+
+uint64_t triggers_skipped(const struct triggers *triggers)
+{
+	uint64_t skipped = 0;
+
+	for (int role = 0; role < KD_ROLES; role++)
+		if (triggers->programs[role])
+			skipped += program_skipped(triggers->programs[role]);
+	return skipped;
 }
 
 uint64_t triggers_hit_cost(struct triggers *triggers, enum kd_role role)

@@ -40,6 +40,7 @@ int triggers_attach(struct triggers *triggers, const struct session_config *conf
 /* See the functions of the session that are named alike. */
 int triggers_events_fd(const struct triggers *triggers);
 int triggers_events(struct triggers *triggers, session_event_fn *found, void *context);
+uint64_t triggers_skipped(const struct triggers *triggers);
 uint64_t triggers_hit_cost(struct triggers *triggers, enum kd_role role);
 int triggers_tally(const struct triggers *triggers, struct kd_tally *sum);
 

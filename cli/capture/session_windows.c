@@ -26,6 +26,18 @@ static uint64_t word_load(const struct windows *windows)
 	return load((const uint64_t *)&windows->shared->kd_word);
 }
 
+/* The word, when no program is setting an edge. */
+static uint64_t word_await(const struct windows *windows)
+{
+	uint64_t word = word_load(windows);
+
+	while (word >> KD_WORD_SHIFT == KD_FAR) {
+		clock_wait_until(clock_monotonic() + 10 * NSEC_PER_USEC);
+		word = word_load(windows);
+	}
+	return word;
+}
+
 static uint32_t word_bank(uint64_t word)
 {
 	return word >> KD_WORD_BANK_SHIFT & KD_WORD_BANK_MASK;
@@ -49,7 +61,7 @@ static bool word_swap(struct windows *windows, uint64_t old, uint64_t word)
 
 uint64_t windows_open(struct windows *windows)
 {
-	uint64_t word = word_load(windows), start, next, armed = windows->shared->kd_armed;
+	uint64_t word = word_await(windows), start, next, armed = windows->shared->kd_armed;
 	uint32_t bank = windows->last;
 	struct kd_window *window;
 
@@ -75,8 +87,8 @@ uint64_t windows_open(struct windows *windows)
 		}
 		word = next;
 	} while (clock_monotonic() - windows->epoch >= start);
-	store(&windows->shared->kd_armed, armed);
 	clock_wait_until(start + windows->epoch);
+	store(&windows->shared->kd_armed, armed);
 	return start;
 }
 
@@ -87,19 +99,21 @@ uint64_t windows_close(struct windows *windows)
 	uint32_t bank;
 
 	do {
-		word = word_load(windows);
+		word = word_await(windows);
 		if (!(word & KD_WORD_OPEN))
 			return 0;
 		bank = word_bank(word);
-		end = clock_monotonic() + EDGE_LEAD_NS - windows->epoch;
 	} while (!word_swap(windows, word,
-			    end << KD_WORD_SHIFT | (uint64_t)bank << KD_WORD_BANK_SHIFT));
+			    KD_FAR << KD_WORD_SHIFT | (uint64_t)bank << KD_WORD_BANK_SHIFT));
+	window = &windows->shared->kd_windows[bank];
+	end = clock_monotonic() + EDGE_LEAD_NS - windows->epoch;
+	store(&window->end, end);
+	window->closed_by = -1;
+	store(&windows->shared->kd_word,
+	      end << KD_WORD_SHIFT | (uint64_t)bank << KD_WORD_BANK_SHIFT);
 	clock_wait_until(end + windows->epoch);
 	if (bank == KD_NO_BANK)
 		return 0;
-	window = &windows->shared->kd_windows[bank];
-	window->closed_by = -1;
-	store(&window->end, end);
 	store(&window->bank, KD_BANK_CLOSED);
 	return end;
 }

@@ -66,8 +66,8 @@ static const struct warning hidden = {
 static const struct warning torn = {
 	"thread was",
 	"threads were",
-	"not read consistently (too many events meanwhile), figures may not fit together; "
-	"take another sample.",
+	"not read consistently (too many events meanwhile, or an edge set late), figures may not "
+	"fit together; take another sample.",
 };
 
 static void warning_line(struct columns *columns, const struct warning *warning, uint64_t count)
@@ -121,13 +121,18 @@ static void hits(struct columns *columns, const struct sample *sample)
 static void footer(struct columns *columns, const struct sample *sample)
 {
 	if (sample_lost(sample) || sample->resynced || sample->n_absent || sample->interrupted ||
-	    sample->target_exited || sample->start_triggered || sample->stop_triggered)
+	    sample->target_exited || sample->expired || sample->overloaded ||
+	    sample->start_triggered || sample->stop_triggered)
 		columns_add(columns, "\n");
 	hits(columns, sample);
 	if (sample->target_exited)
 		columns_add(columns, "# NOTE: The process exited; the sample ends there.\n");
 	else if (sample->interrupted)
 		columns_add(columns, "# NOTE: A signal ended the sample early.\n");
+	else if (sample->overloaded)
+		columns_add(columns, "# NOTE: The cost of the probes ended the sample early.\n");
+	else if (sample->expired)
+		columns_add(columns, "# NOTE: The end of the run ended the sample early.\n");
 
 	for (size_t i = 0; i < KD_LOSSES; i++)
 		warning_line(columns, &losses[i], sample->losses[i]);

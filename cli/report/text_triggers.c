@@ -167,6 +167,13 @@ int report_text_triggers(const struct trigger_stats *stats, FILE *out)
 		columns_add(&columns,
 			    "# WARNING: Windows were missed, as all banks were waiting to "
 			    "be read; raise --window-banks.\n");
+	if (stats->skipped) {
+		columns_add(&columns, "# WARNING: ");
+		columns_ns(&columns, stats->skipped, 0);
+		columns_add(&columns, stats->skipped == 1 ? " hit is" : " hits are");
+		columns_add(&columns, " missing (another BPF program was busy on that CPU); stop "
+				      "other tracing tools.\n");
+	}
 	return columns_end(&columns);
 }
 

@@ -9,7 +9,7 @@ from kdtrigger import (BOTH, NO_LIMIT, UNLIMITED, Log, Triggered, certainly, che
 
 DELTA = MS // 2
 CALLERS = 4
-LATE = 4  # windows of a hundred
+LATE = 0  # windows of a hundred
 
 
 def matched(calls, pairs, what, faults):

@@ -189,6 +189,30 @@ static void test_unreported(void)
 	is_u64(ledger.ns[LEDGER_USER], END - START, "it ran");
 }
 
+/* A trigger set the edge late: meanwhile the thread fell asleep and woke up. */
+static void test_late_edge(void)
+{
+	struct kd_thread thread = sleeper();
+	struct kd_record record = booked(END - 100);
+	struct ledger ledger;
+
+	thread.since = END - 100;
+	record.ns[KD_USER] -= 300;
+	record.first = START + 300;
+	record.before = KD_READY_WOKEN;
+	ledger_fill(&ledger, &thread, &record, &window);
+	is_balanced(&ledger, END - START, "late edge");
+	is_u64(ledger.ns[LEDGER_READY_WOKEN], 300, "what it did before is as it was");
+	record.before = KD_UNSEEN;
+	ledger_fill(&ledger, &thread, &record, &window);
+	is_u64(ledger_sum(&ledger), END - START - 300, "and missing if that is not known");
+	record.first = START - 300;
+	record.before = KD_USER;
+	record.ns[KD_USER] += 300;
+	ledger_fill(&ledger, &thread, &record, &window);
+	is_balanced(&ledger, END - START, "an edge in time");
+}
+
 static void test_open_calls(void)
 {
 	struct kd_thread thread = sleeper();
@@ -261,6 +285,7 @@ int main(void)
 	test_overlays();
 	test_exec();
 	test_unreported();
+	test_late_edge();
 	test_open_calls();
 	test_random();
 	return done_testing();

@@ -37,7 +37,7 @@ static void chunk_pingpong(void)
 }
 
 /* For probes. It saves a register first, as functions do: see self_probe.c. */
-__attribute__((noinline, noclone)) void probed_call(void)
+__attribute__((noinline)) void probed_call(void)
 {
 #if defined(__x86_64__)
 	__asm__ volatile("" ::: "rbx");
