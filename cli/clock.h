@@ -18,15 +18,25 @@ static inline uint64_t clock_monotonic(void)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-/* The wall clock's time at a moment of CLOCK_MONOTONIC not long ago. */
+/* The wall clock's time at a moment of CLOCK_MONOTONIC not long ago. Both clocks
+ * are read close to one another: again if this process was held up in between. */
 static inline struct timespec clock_wall_at(uint64_t when)
 {
-	struct timespec wall;
-	int64_t ns;
+	uint64_t before, apart, least = UINT64_MAX;
+	int64_t ns = 0;
 
-	clock_gettime(CLOCK_REALTIME, &wall);
-	ns = (int64_t)wall.tv_sec * (int64_t)NSEC_PER_SEC + wall.tv_nsec;
-	ns -= (int64_t)(clock_monotonic() - when);
+	for (int i = 0; i < 8 && least > NSEC_PER_USEC; i++) {
+		struct timespec wall;
+
+		before = clock_monotonic();
+		clock_gettime(CLOCK_REALTIME, &wall);
+		apart = clock_monotonic() - before;
+		if (apart >= least)
+			continue;
+		least = apart;
+		ns = (int64_t)wall.tv_sec * (int64_t)NSEC_PER_SEC + wall.tv_nsec -
+		     (int64_t)(before + apart / 2 - when);
+	}
 	return (struct timespec){
 		.tv_sec = (time_t)(ns / (int64_t)NSEC_PER_SEC),
 		.tv_nsec = (long)(ns % (int64_t)NSEC_PER_SEC),
