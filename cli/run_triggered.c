@@ -22,6 +22,7 @@ struct triggered {
 	bool has_start, has_stop;
 	uint64_t reported;   /* samples */
 	unsigned int hidden; /* threads that tracing does not show */
+	uint64_t names_at;   /* threads and names are to be read again */
 	uint64_t close_at;   /* the sample that a trigger has started ends; NEVER: none such */
 	uint64_t open_at;    /* a sample that only a trigger stops begins; NEVER: one has begun */
 	bool start_told;     /* "# Start sampling" of the next sample has been printed */
@@ -51,6 +52,18 @@ static int sample_tell(struct triggered *state, struct sample *sample, enum loop
 	return status ? status : run_print(state->run, sample, event);
 }
 
+/* Threads that the kernel tells of now only, and new names; not for each window of
+ * many. */
+static int names_read(struct triggered *state)
+{
+	uint64_t now = clock_monotonic();
+
+	if (now < state->names_at)
+		return 0;
+	state->names_at = now + LOOP_TICK_NS;
+	return session_visit(state->run->session, KD_AT_OPEN);
+}
+
 /* Reads a closed window, and prints or keeps it. */
 static int window_take(struct triggered *state, const struct session_view *view,
 		       enum loop_event event)
@@ -59,8 +72,8 @@ static int window_take(struct triggered *state, const struct session_view *view,
 	struct sample sample = { 0 };
 	int status = 0, error;
 
-	session_settle(run->session);
-	error = session_visit(run->session, KD_AT_OPEN);
+	session_settle_after(run->session, view->end + view->epoch);
+	error = names_read(state);
 	if (!error)
 		error = collector_finish(run->collector, view, &sample);
 	sample.hidden = state->hidden;

@@ -39,7 +39,7 @@ static int link_create(const struct link_request *request)
 static int link_places(int program, bool on_return, int file, const uint64_t *offsets,
 		       const uint64_t *semaphores, size_t n, pid_t pid)
 {
-	char path[32];
+	char path[32] = "";
 	struct link_request request = {
 		.prog_fd = (uint32_t)program,
 		.attach_type = TRACE_UPROBE_MULTI,

@@ -93,7 +93,8 @@ static uint64_t hit_cost(struct session *session)
 
 uint64_t overhead_check(struct overhead *overhead, pid_t *tid)
 {
-	uint64_t now = clock_monotonic(), elapsed = now - overhead->looked, hits, foreign, percent;
+	uint64_t now = clock_monotonic(), elapsed = now - overhead->looked, hits, foreign, limit,
+		 spent;
 
 	if (!overhead->percent || elapsed < PERIOD_NS)
 		return 0;
@@ -104,9 +105,10 @@ uint64_t overhead_check(struct overhead *overhead, pid_t *tid)
 		hits = foreign;
 		*tid = 0;
 	}
+	limit = overhead->percent * elapsed / 100;
 	/* Far from it, even on slow machines: not worth measuring what hits cost. */
-	if (hits * COST_MAX_NS * 100 / elapsed <= overhead->percent)
+	if (hits * COST_MAX_NS <= limit)
 		return 0;
-	percent = hits * hit_cost(overhead->session) * 100 / elapsed;
-	return percent > overhead->percent ? percent : 0;
+	spent = hits * hit_cost(overhead->session);
+	return spent > limit ? (spent * 100 + elapsed - 1) / elapsed : 0;
 }

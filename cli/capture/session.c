@@ -419,8 +419,14 @@ int session_tally(const struct session *session, struct kd_tally *tally)
 
 void session_settle(struct session *session)
 {
+	session_settle_after(session, clock_monotonic());
+}
+
+void session_settle_after(struct session *session, uint64_t edge)
+{
 	(void)session;
-	clock_wait_until(clock_monotonic() + SETTLE_NS);
+	if (clock_monotonic() < edge + SETTLE_NS)
+		clock_wait_until(edge + SETTLE_NS);
 }
 
 int session_visit(struct session *session, enum kd_reading_edge edge)

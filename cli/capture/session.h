@@ -74,8 +74,12 @@ bool session_window_next(const struct session *session, struct session_view *vie
  * used again. */
 void session_window_release(struct session *session, const struct session_view *view);
 
-/* Waits until the programs that were running at the last edge have ended. */
+/* Waits until the programs that are running now have ended. */
 void session_settle(struct session *session);
+
+/* Waits, if need be, until those have ended that were running at an edge (ns of
+ * CLOCK_MONOTONIC). */
+void session_settle_after(struct session *session, uint64_t edge);
 
 /* Lets the task iterator visit the target's threads: new ones get a slot, run
  * times and names are read. Returns 0 or a negative errno. */

@@ -12,16 +12,22 @@ GETUIDS, GETPPIDS = 40, 20000
 
 
 def run(test, who):
-    """One window around the exec; returns the report, the truths and the TIDs before."""
+    """One window around the exec; returns the report, the truths and the TIDs before.
+    Among the truths is how long the kernel says that the thread ran, for a time that
+    begins before the window does and ends after it."""
     load = test.workload("execer", who, GETUIDS, GETPPIDS)
     # Until all but the leader have taken their own names.
     kdtest.wait_until(lambda: [kdtest.thread_name(load.pid, tid)
                                for tid in kdtest.threads_of(load.pid)].count("execer") == 1)
     before = {tid: kdtest.thread_name(load.pid, tid) for tid in kdtest.threads_of(load.pid)}
+    successor = int(load.ready[0])
+    ran, _ = kdtest.schedstat(load.pid, successor)
     capture = test.capture(load.pid)
     load.send("go")
     truth = json.loads(load.line("{"))
-    return capture.close(test), truth, before, int(load.ready[0])
+    report = capture.close(test)
+    truth["ran"] = kdtest.schedstat(load.pid, truth["tid"])[0] - ran
+    return report, truth, before, successor
 
 
 def check_new_program(test, report, truth):
@@ -37,7 +43,7 @@ def check_new_program(test, report, truth):
     test.between(thread.ns["blocked interruptible"], truth["slept_ns"], report.window,
                  "it slept")
     # Its clock was read after "go" had arrived and before the truths were printed.
-    test.between(thread.running, truth["cpu"] * 0.999, truth["cpu"] * 1.01 + 5 * MS,
+    test.between(thread.running, truth["cpu"] * 0.999, truth["ran"] * 1.01 + 5 * MS,
                  "it ran as long as its own clock says")
     test.between(thread.life, report.window * 0.999, report.window * 1.001,
                  "it was there throughout")

@@ -46,7 +46,7 @@ def case_cheap_enough(test):
 
 def case_limit_of_ones_own(test):
     """A limit that a slow caller exceeds, too."""
-    load = test.workload("caller", "spins:60000:10000:0:0")
+    load = test.workload("caller", "spins:150000:30000:0:0")
     run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "1s", *UNLIMITED, "--max-overhead",
                     "1")
     load.send("go")
@@ -56,7 +56,7 @@ def case_limit_of_ones_own(test):
     test.ok("--max-overhead" in run.stderr, "1 % is exceeded",
             run.stderr)
     truths = json.loads(load.line("{"))
-    test.eq(truths["threads"][0]["calls"], 60000, "the target goes on")
+    test.eq(truths["threads"][0]["calls"], 150000, "the target goes on")
 
 
 kdtest.main(case_too_much, case_cheap_enough, case_limit_of_ones_own)

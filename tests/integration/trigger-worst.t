@@ -40,10 +40,10 @@ def distribution(test, durations, calls):
 
 def case_over_a_duration(test):
     load = test.workload("caller", "varies:800:1000:1:20")
-    run = Triggered(test, load.pid, *BOTH, "--trigger-worst", str(WORST), "--duration", "2s",
+    run = Triggered(test, load.pid, *BOTH, "--trigger-worst", str(WORST), "--duration", "2min",
                     *NO_LIMIT, urgent=True)
     log = Log(load, load.go())
-    run = run.finish(test)
+    run = run.stop(test)
     calls = log.calls()
     test.eq(len(calls), log.made, "the workload logged all calls")
     longest_are_reported(test, run, calls)
@@ -68,9 +68,9 @@ def case_with_a_delta(test):
     """Those shorter than the delta do not count, even if there are no others."""
     load = test.workload("caller", "spins:300:1000:150:3000")
     run = Triggered(test, load.pid, *BOTH, "--trigger-worst", str(WORST), "--trigger-delta", "2ms",
-                    "--duration", "1s", *NO_LIMIT, urgent=True)
+                    "--duration", "2min", *NO_LIMIT, urgent=True)
     log = Log(load, load.go())
-    run = run.finish(test)
+    run = run.stop(test)
     long = [call for call in log.calls() if call[3] - call[0] >= 2 * MS]
     test.eq(sorted(len([call for call in long if inside(report.start, report.stop, call)])
                    for report in run.reports), [1] * min(WORST, len(long)),

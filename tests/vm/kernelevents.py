@@ -9,7 +9,6 @@ import shutil
 import subprocess
 
 import kdtest
-import kdtrigger
 
 TRACING = pathlib.Path("/sys/kernel/tracing")
 
@@ -26,13 +25,6 @@ def need_module(name):
 def need_kprobes():
     if not os.access(TRACING / "kprobe_events", os.W_OK):
         raise kdtest.Skip("this kernel has no kprobe events")
-
-
-class Triggered(kdtrigger.Triggered):
-    """As its base, also where the kernel does not tell in wchan."""
-
-    def waits(self):
-        return kdtest.waits_in(self.pid, "poll") or super().waits()
 
 
 class FunctionEvent:

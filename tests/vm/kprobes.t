@@ -16,8 +16,8 @@ sys.path += [str(HERE), str(HERE.parent / "integration")]
 import kdreport  # noqa: E402
 import kdtest  # noqa: E402
 from kdtest import MS  # noqa: E402
-from kdtrigger import NO_LIMIT, UNLIMITED, check_reports  # noqa: E402
-from kernelevents import FunctionEvent, Triggered, need_kprobes  # noqa: E402
+from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports  # noqa: E402
+from kernelevents import FunctionEvent, need_kprobes  # noqa: E402
 
 # The system call behind sigtimedwait(), which hardly any program makes.
 FUNCTION = "__x64_sys_rt_sigtimedwait"

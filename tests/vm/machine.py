@@ -187,6 +187,8 @@ def run(kernel, argv, environment, output, timeout=TIMEOUT, stopped=lambda: Fals
             time.sleep(0.1)
             shutil.copyfileobj(printed, output)
             output.flush()
+        shutil.copyfileobj(printed, output)  # its last words
+        output.flush()
         judge(outcome, folder, machine.poll() is None and f"it took longer than {timeout:g} s")
     return outcome
 

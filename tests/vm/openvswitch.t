@@ -20,8 +20,8 @@ sys.path += [str(HERE), str(HERE.parent / "integration")]
 # pylint: disable=wrong-import-position
 import kdreport  # noqa: E402
 import kdtest  # noqa: E402
-from kdtrigger import NO_LIMIT, UNLIMITED, check_reports  # noqa: E402
-from kernelevents import FunctionEvent, Triggered, need_module  # noqa: E402
+from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports  # noqa: E402
+from kernelevents import FunctionEvent, need_module  # noqa: E402
 
 UPTIME = 11  # seconds; started earlier, ovs-vswitchd has no handlers, for ever
 SENDER = """
