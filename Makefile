@@ -232,18 +232,15 @@ check:
 	@tests/deps build check
 	@$(MAKE) all unit workloads
 	$(disown)
-	@tests/run -t $(VM_TIMEOUT) $(UNIT_PROGRAMS) \
+	@tests/run $(UNIT_PROGRAMS) \
 		$(sort $(wildcard tests/lint/*.t tests/integration/*.t)) tests/vm/kernels.t
 	$(disown)
-
-# Seconds; the machines have limits of their own.
-VM_TIMEOUT := 1500
 
 check-vm:
 	@tests/deps build check
 	@$(MAKE) all workloads
 	$(disown)
-	@tests/run -t $(VM_TIMEOUT) tests/vm/kernels.t
+	@tests/run tests/vm/kernels.t
 
 bench:
 	@tests/deps build bench

@@ -38,12 +38,12 @@ class Skip(Exception):
 
 
 @functools.cache
-def preempted_maps():
-    """Whether kernel_delay, preempted in bpf(2), makes the kernel skip other threads'
-    runs of its programs for system calls; the reports tell how many. That is so where
-    these are classic tracepoints (see calls_are_classic()), and hits a machine with
-    one CPU all the time. There the tests let it run before other threads: so counts
-    are exact, and a run that is skipped all the same is a fault."""
+def preempts_programs():
+    """Whether this is a virtual machine whose kernel runs programs of system calls
+    preemptibly. kernel_delay avoids that with others in their place, which the kernel
+    skips while any thread on the CPU is preempted in bpf(2); the reports tell how often.
+    A single CPU does so all the time. There the tests let kernel_delay run before
+    other threads, so counts are exact, and a skipped run is a fault all the same."""
     btf = pathlib.Path("/sys/kernel/btf/vmlinux")
     return (VM and len(os.sched_getaffinity(0)) == 1 and btf.exists() and
             b"\0trace_call_bpf_faultable\0" in btf.read_bytes())
@@ -56,7 +56,7 @@ class Child:
         options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE,
                    "stderr": subprocess.PIPE, **options}
         self.argv = [str(arg) for arg in argv]
-        if PROGRAM in self.argv and preempted_maps():
+        if PROGRAM in self.argv and preempts_programs():
             self.argv = ["chrt", "-f", "20", *self.argv]
         self.proc = subprocess.Popen(self.argv, **options)
         self.pid = self.proc.pid
