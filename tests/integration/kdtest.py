@@ -42,11 +42,18 @@ def preempts_programs():
     """Whether this is a virtual machine whose kernel runs programs of system calls
     preemptibly. kernel_delay avoids that with others in their place, which the kernel
     skips while any thread on the CPU is preempted in bpf(2); the reports tell how often.
-    A single CPU does so all the time. There the tests let kernel_delay run before
-    other threads, so counts are exact, and a skipped run is a fault all the same."""
+    A single CPU does so all the time. There the tests let kernel_delay run before other
+    threads, so counts are exact; what it tells of others' doing is no fault of it."""
     btf = pathlib.Path("/sys/kernel/btf/vmlinux")
     return (VM and len(os.sched_getaffinity(0)) == 1 and btf.exists() and
             b"\0trace_call_bpf_faultable\0" in btf.read_bytes())
+
+
+def losses_told(report):
+    """What a report says was lost; but see preempts_programs(): other processes, too, use
+    bpf(2)."""
+    return [text for text in report.warnings
+            if not (preempts_programs() and "skipped by the kernel" in text)]
 
 
 class Child:
@@ -248,8 +255,12 @@ class Test:
         """The check that every report of every test has to pass."""
         faults = kdreport.book_faults(report, cpu, late)
         self.ok(not faults, "the books balance", *faults[:12])
-        if not losses:
-            self.ok(not report.warnings, "nothing is lost", *report.warnings)
+        if losses:
+            return
+        told = losses_told(report)
+        self.ok(not told, "nothing is lost", *told)
+        if len(told) < len(report.warnings):
+            self.skip("no run is skipped", "this kernel preempts programs on its one CPU")
 
     def start(self, child):
         self.stack.callback(child.end)

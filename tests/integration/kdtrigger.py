@@ -81,7 +81,7 @@ def check_reports(test, reports, cpu=None, late=0):
     for number, report in enumerate(reports):
         if report in torn:
             continue
-        found = kdreport.book_faults(report, (cpu or {}).get(number)) + report.warnings
+        found = kdreport.book_faults(report, (cpu or {}).get(number)) + kdtest.losses_told(report)
         calls = {name for thread in report.threads for name in thread.calls}
         calls |= {flight.name for thread in report.threads for flight in thread.flights}
         found += [f"{name} is the kernel's own call" for name in calls
