@@ -183,7 +183,11 @@ def fdinfo(pid, kind):
     """{ID: fields} of the BPF programs (kind "prog") or maps ("map") of a process."""
     found = {}
     for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        fields = dict(re.findall(r"^(\w+):\s*(.*)$", path.read_text(), re.MULTILINE))
+        try:
+            text = path.read_text()
+        except FileNotFoundError:  # closed meanwhile
+            continue
+        fields = dict(re.findall(r"^(\w+):\s*(.*)$", text, re.MULTILINE))
         if f"{kind}_type" in fields:
             found[int(fields[f"{kind}_id"])] = fields
     return found
