@@ -43,14 +43,18 @@ endif
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(filter x86_64 aarch64,$(MACHINE))))
 
-PACKAGES := libbpf libelf liblzma
+PURE_PACKAGES := liblzma libunwind-generic libunwind libseccomp libcap-ng
+PACKAGES := libbpf libelf $(PURE_PACKAGES)
 PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
-PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
-PURE_LIBS := $(shell $(PKG_CONFIG) --libs liblzma 2>/dev/null)
+PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) 2>/dev/null) -liberty
+PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs libbpf libelf 2>/dev/null) $(PURE_LIBS)
 
 comma := ,
 command = $(if $(1),$(shell command -v $(firstword $(1)) 2>/dev/null))
 package = $(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo yes)
+# exports: whether the library $(2) has the function $(1)
+exports = $(shell echo 'int $(1)(); int (*used)() = $(1); int main(void) { return 0; }' | \
+	$(CC) -w -fno-builtin -xc - $(2) -o /dev/null 2>/dev/null && echo yes)
 # need: $(1) is empty if there is no $(2)
 need = $(if $(1),,$(eval MISSING := $(if $(MISSING),$(MISSING)$(comma) )$(2)))
 
@@ -63,6 +67,13 @@ $(call need,$(call command,$(PKG_CONFIG)),pkg-config ($(PKG_CONFIG)))
 $(call need,$(call package,libbpf >= 1.1),libbpf >= 1.1)
 $(call need,$(call package,libelf),libelf)
 $(call need,$(call package,liblzma),liblzma)
+$(call need,$(call package,libunwind-generic),libunwind)
+$(call need,$(call package,libseccomp),libseccomp)
+$(call need,$(call package,libcap-ng),libcap-ng)
+$(call need,$(call exports,cplus_demangle,-liberty),libiberty)
+# Which libunwind exports and does not declare, see cli/stack/unwind.c.
+$(call need,$(call exports,_U$(MACHINE)_dwarf_search_unwind_table,-lunwind-generic -lunwind),\
+	libunwind with dwarf_search_unwind_table)
 ifdef MISSING
 $(error cannot build without $(strip $(MISSING)): run `make deps`, which installs what is needed)
 endif

@@ -138,6 +138,12 @@ VECTOR(thermal_apic, KD_VECTOR_THERMAL)
 		trigger_hit(start, stop, true);                                                    \
 		return 0;                                                                          \
 	}                                                                                          \
+	SEC("?tp") int kd_##name##_call(struct trace_event_raw_sys_enter *ctx)                     \
+	{                                                                                          \
+		if (call_is_trigger(ctx, start ? KD_START : KD_STOP))                              \
+			trigger_hit(start, stop, true);                                            \
+		return 0;                                                                          \
+	}                                                                                          \
 	SEC("?kprobe") int kd_##name##_probe_token(void *ctx)                                      \
 	{                                                                                          \
 		trigger_hit(start, stop, false);                                                   \

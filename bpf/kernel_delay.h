@@ -102,6 +102,9 @@ enum kd_outcome {
 
 enum kd_role { KD_START, KD_STOP, KD_ROLES };
 
+/* A trigger of this role is at a system call's entry, or its exit. */
+#define KD_AT(role, exit) (1U << ((role)*2 + (exit)))
+
 /* A log-linear histogram of durations: values below KD_SUB have a place each,
  * larger ones KD_SUB places per power of two. */
 #define KD_SUB_BITS 5
@@ -134,6 +137,67 @@ struct kd_event {
 	__u32 tid;
 	__u64 start, end;
 	char comm[KD_COMM_LEN];
+};
+
+/* --- Traces: what slow calls, long waits and samples of running code leave in
+ * kd_traces, a ring of its own. --- */
+
+/* User registers, by their DWARF numbers. */
+#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
+#define KD_REGS 17
+#define KD_REG_SP 7
+#define KD_REG_IP 16
+#else
+#define KD_REGS 33
+#define KD_REG_SP 31
+#define KD_REG_IP 32
+#endif
+
+/* The stack is copied in pieces of this size, those that are in memory. */
+#define KD_STACK_PAGE 4096
+#define KD_STACK_PAGES 256 /* looked at, from the stack pointer on: 1 MB */
+#define KD_STACK_WORDS (KD_STACK_PAGES / 64)
+#define KD_STACK_MAX (128 * 1024) /* copied at most */
+#define KD_KERNEL_FRAMES 64
+
+enum kd_trace_type {
+	KD_TRACE_CALL,   /* a slow system call has returned */
+	KD_TRACE_WAIT,   /* a long wait has ended */
+	KD_TRACE_STACK,  /* the user stack that belongs to waits with the same since */
+	KD_TRACE_SAMPLE, /* where a thread was running */
+	KD_TRACE_MAPS,   /* the target has mapped code, or replaced its program */
+};
+
+enum kd_trace_flags {
+	KD_TRACE_REGS = 1,    /* regs are set, and the stack was copied */
+	KD_TRACE_LIMITED = 2, /* no user stack: --stack-rate */
+	KD_TRACE_WAITED = 4,  /* kernel[] is where the thread waited longest, for waited ns */
+	KD_TRACE_CUT = 8,     /* the stack is larger than what may be copied */
+};
+
+/* Behind it, the copy of the stack: size bytes. */
+struct kd_trace {
+	__u32 type; /* enum kd_trace_type */
+	__u32 flags;
+	__u32 tid;
+	__u32 cpu;
+	__u64 start, end; /* of the call or wait; sample: its time, twice */
+	__u64 since;      /* of the system call in progress, or of the wait outside one */
+	__u64 waited;
+	__s64 result;   /* of the call */
+	__s32 call;     /* its number, or KD_CALL_* */
+	__u32 state;    /* wait: enum kd_state */
+	__u32 ended_by; /* wait: TID of the thread that woke it; 0: an interrupt, or unknown */
+	__u32 n_kernel; /* frames in kernel[], innermost first */
+	char comm[KD_COMM_LEN];
+	char ended_by_comm[KD_COMM_LEN];
+	__u64 user_ip;
+	__u64 regs[KD_REGS];
+	__u64 stack_start;           /* address of the first byte copied */
+	__u64 pages[KD_STACK_WORDS]; /* bitmap, page 0 being that of stack_start */
+	__u64 kernel[KD_KERNEL_FRAMES];
+	__u32 size;
+	__u32 pad;
 };
 
 /* Interrupts that are not irq_handler_*: their tracepoints give no name. They
@@ -308,6 +372,7 @@ enum kd_loss {
 _Static_assert(KD_VECTORS + KD_LINES < KD_HARDIRQS, "a place for each interrupt");
 _Static_assert(KD_STATES <= KD_STATES_ROOM, "a place for each state");
 _Static_assert(sizeof(struct kd_overflow_key) == 16, "no padding in a key");
+_Static_assert(sizeof(struct kd_trace) % 8 == 0, "no padding in a trace");
 _Static_assert(sizeof(struct kd_record) % 8 == 0, "array elements are 8-byte aligned");
 _Static_assert(sizeof(struct kd_thread) % 8 == 0, "array elements are 8-byte aligned");
 

@@ -35,6 +35,8 @@ const volatile __u8 kd_target_only[KD_ROLES]; /* hits of other processes mean no
 const volatile __u8 kd_same_thread;           /* a stop counts on the thread that started */
 const volatile __u8 kd_closes_itself = 1;     /* 0: user space closes what a trigger opened */
 const volatile __u8 kd_list_skipped;
+/* Where triggers are at the entry or exit of system calls, see KD_AT(). */
+const volatile __u8 kd_trigger_calls[KD_CLASSES];
 const volatile __u64 kd_delta;    /* shorter windows are skipped */
 const volatile __u64 kd_interval; /* after each window kept */
 

@@ -31,6 +31,7 @@ struct hit {
 	u64 t; /* of the edge; 0: not read yet */
 	u32 tid;
 	bool atomic; /* there is a compare-and-swap */
+	u64 kept;    /* start of the window that it closed and that is to be read; 0: none */
 	struct kd_tally *tally;
 	struct kd_thread *thread; /* NULL: of another process, or not known */
 };
@@ -41,6 +42,14 @@ static __always_inline u64 hit_time(struct hit *hit)
 	if (!hit->t)
 		hit->t = clock_now() + KD_LEAD_NS;
 	return hit->t;
+}
+
+/* bpf_ktime_get_ns() may go back a little (ktime_get_mono_fast_ns()). */
+static __always_inline u64 hit_since(struct hit *hit, u64 since)
+{
+	u64 t = hit_time(hit);
+
+	return t > since ? t - since : 0;
 }
 
 static __always_inline bool swap(u64 *place, u64 old, u64 new, bool atomic)
@@ -218,7 +227,7 @@ static __always_inline enum kd_outcome window_close(struct hit *hit, u64 word)
 	WRITE_ONCE(window->bank, keep ? KD_BANK_CLOSED : KD_BANK_FREE);
 	WRITE_ONCE(kd_word, hit->t << KD_WORD_SHIFT | bank << KD_WORD_BANK_SHIFT);
 	if (keep)
-		event_send(KD_EVENT_CLOSED, hit->tid, start, hit->t);
+		hit->kept = start;
 	return outcome;
 }
 
@@ -263,12 +272,12 @@ static __always_inline void stop_hit_any(struct hit *hit)
 /* What becomes of a pair that opened no window. */
 static __always_inline enum kd_outcome pair_apart(struct hit *hit, enum pair did, u64 since)
 {
-	if (hit_time(hit) - since < kd_delta)
+	if (hit_since(hit, since) < kd_delta)
 		return KD_HIT_SKIPPED;
 	if (did == PAIR_IDLE)
 		return KD_HIT_IDLE;
 	count_up(&hit->tally->nested);
-	event_send(KD_EVENT_NESTED, hit->tid, since, hit->t);
+	event_send(KD_EVENT_NESTED, hit->tid, since, since + hit_since(hit, since));
 	return KD_HIT_OVERLAPPED;
 }
 
@@ -293,7 +302,7 @@ static __always_inline void stop_hit_same(struct hit *hit, u64 *pair)
 	if (outcome == KD_HIT_UNMATCHED)
 		outcome = KD_HIT_IDLE;
 	tally_pair(hit, outcome);
-	tally_duration(hit, hit_time(hit) - since);
+	tally_duration(hit, hit_since(hit, since));
 	if (kd_list_skipped && outcome == KD_HIT_SKIPPED)
 		event_send(KD_EVENT_SKIPPED, hit->tid, since, hit->t);
 }
@@ -390,6 +399,20 @@ static __always_inline void trigger_hit(bool start, bool stop, bool atomic)
 	role_hit(&hit, start, stop);
 	if (!atomic)
 		token_give();
+	/* Last: who is woken by it may read the tallies at once. */
+	if (hit.kept)
+		event_send(KD_EVENT_CLOSED, hit.tid, hit.kept, hit.t);
+}
+
+/* Whether the system call at hand is one of a trigger's; the cookie says whether
+ * this is its exit. Entry and exit have the number in the same place. */
+static __always_inline bool call_is_trigger(struct trace_event_raw_sys_enter *ctx,
+					    enum kd_role role)
+{
+	u64 number = ctx->id;
+
+	return number < KD_CLASSES &&
+	       kd_trigger_calls[number] & KD_AT(role, bpf_get_attach_cookie(ctx) & 1);
 }
 
 #endif

@@ -46,6 +46,14 @@ static struct bpf_link *attach_file(const struct bpf_program *program,
 	return bpf_program__attach_uprobe_opts(program, pid, path, place->offset, &options);
 }
 
+static struct bpf_link *attach_tracepoint(const struct bpf_program *program,
+					  const struct place *place)
+{
+	LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = place->offset);
+
+	return bpf_program__attach_tracepoint_opts(program, place->group, place->name, &options);
+}
+
 static struct bpf_link *attach_place(const struct bpf_program *program,
 				     const struct trigger *trigger, const struct place *place,
 				     pid_t pid)
@@ -56,7 +64,7 @@ static struct bpf_link *attach_place(const struct bpf_program *program,
 	if (trigger_is_user(trigger))
 		return attach_file(program, trigger, place, pid);
 	if (trigger->kind == TRIGGER_TRACEPOINT)
-		return bpf_program__attach_tracepoint(program, place->group, place->name);
+		return attach_tracepoint(program, place);
 	return bpf_program__attach_kprobe_opts(program, place->name, &options);
 }
 
@@ -190,6 +198,22 @@ int attachment_open(struct attachment **out, const struct bpf_program *program,
 	}
 	error = attach_list(*out, program, trigger, list, n, pid, &failed);
 	free(list);
+	return error ? attach_failed(trigger, failed, -error) : 0;
+}
+
+int attachment_open_calls(struct attachment **out, const struct bpf_program *program,
+			  const struct trigger *trigger)
+{
+	static const struct place places[] = {
+		{ .fd = -1, .group = "raw_syscalls", .name = "sys_enter", .offset = 0 },
+		{ .fd = -1, .group = "raw_syscalls", .name = "sys_exit", .offset = 1 },
+	};
+	const struct place *const list[] = { &places[0], &places[1] }, *failed = list[0];
+	int error = -ENOMEM;
+
+	*out = calloc(1, sizeof(**out));
+	if (*out)
+		error = attach_list(*out, program, trigger, list, 2, 0, &failed);
 	return error ? attach_failed(trigger, failed, -error) : 0;
 }
 

@@ -21,6 +21,11 @@ int attachment_open(struct attachment **attachment, const struct bpf_program *pr
 		    const struct trigger *trigger, struct places *const *sets, size_t n_sets,
 		    pid_t pid);
 
+/* Attaches a loaded program to the entries and the exits of all system calls, which
+ * its cookie tells apart: 0, 1. Returns and leaves to the caller the same. */
+int attachment_open_calls(struct attachment **attachment, const struct bpf_program *program,
+			  const struct trigger *trigger);
+
 /* The same for one place, and without a word. Returns 0 or a negative errno. */
 int attachment_open_one(struct attachment **attachment, const struct bpf_program *program,
 			const struct trigger *trigger, const struct place *place, pid_t pid);

@@ -15,7 +15,7 @@ struct place {
 	const char *object; /* user space: its path as the target has it mapped; else NULL */
 	const char *group;  /* USDT: the provider; tracepoint: the system; else NULL */
 	const char *name;   /* of the function, probe or event; "" if only the address is known */
-	uint64_t offset;    /* user space: into the file; kernel: into the function */
+	uint64_t offset;    /* into the file or the kernel's function; tracepoint: the cookie */
 	uint64_t semaphore; /* USDT: offset of the semaphore in the file; 0: none */
 };
 

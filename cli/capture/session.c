@@ -237,7 +237,8 @@ static int session_start(struct session *session, const struct session_config *c
 	if (!status)
 		status = session_size(session, config);
 	if (!status)
-		status = triggers_select(&session->triggers, session->skel, config);
+		status = triggers_select(&session->triggers, session->skel, session->programs.classic,
+					 config);
 	if (status)
 		return status;
 	error = kernel_delay__load(session->skel);

@@ -88,7 +88,7 @@ static bool program_is_optional(const struct bpf_program *program)
 
 /* Switches a program on if the run needs it and this kernel has its tracepoint.
  * Returns false if nothing works without. */
-static bool program_select(struct programs *programs, struct bpf_program *program, bool classic)
+static bool program_select(struct programs *programs, struct bpf_program *program)
 {
 	const char *tracepoint = program_tracepoint(program);
 	bool on;
@@ -98,8 +98,8 @@ static bool program_select(struct programs *programs, struct bpf_program *progra
 	else if (program_is_optional(program))
 		on = false;
 	else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACEPOINT)
-		on = classic;
-	else if (classic && !strncmp(tracepoint, "sys_", 4))
+		on = programs->classic;
+	else if (programs->classic && !strncmp(tracepoint, "sys_", 4))
 		on = false;
 	else if (!bpf_program__set_attach_target(program, 0, tracepoint))
 		on = true;
@@ -113,11 +113,11 @@ static bool program_select(struct programs *programs, struct bpf_program *progra
 
 int programs_select(struct programs *programs)
 {
-	const bool classic = calls_are_classic(programs);
 	struct bpf_program *program;
 
+	programs->classic = calls_are_classic(programs);
 	bpf_object__for_each_program (program, programs->skel->obj) {
-		if (program_select(programs, program, classic))
+		if (program_select(programs, program))
 			continue;
 		log_error("this kernel has no tracepoint %s", program_tracepoint(program));
 		log_hint("it is needed: use a kernel of 5.10 or later built with "

@@ -3,6 +3,7 @@
 #ifndef SESSION_PROGRAMS_H
 #define SESSION_PROGRAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct kernel_delay;
 
 struct programs {
 	struct kernel_delay *skel;
+	bool classic; /* raw tracepoints of system calls may be preempted: not used */
 	struct absence absences[MAX_ABSENCES]; /* what the report lacks; no two alike */
 	size_t n_absences;
 };

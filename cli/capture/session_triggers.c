@@ -11,6 +11,7 @@
 
 #include "../../probes/attach.h"
 #include "../../probes/attach_cost.h"
+#include "../../probes/call_place.h"
 #include "../exit_status.h"
 #include "../log.h"
 #include "kernel_delay.skel.h"
@@ -41,6 +42,24 @@ static bool kernel_has_swap(void)
 	return fd >= 0;
 }
 
+/* Where a role's trigger is at single system calls, marks them for the program
+ * that looks at all calls. Returns false if any of its places is another. */
+static bool calls_mark(struct kernel_delay *skel, const struct session_trigger *given,
+		       enum kd_role role)
+{
+	bool exit;
+
+	for (size_t i = 0; i < given->n_sets; i++)
+		for (size_t j = 0; j < places_count(given->sets[i]); j++) {
+			int number = place_call(places_get(given->sets[i], j), &exit);
+
+			if (number < 0 || number >= KD_CLASSES)
+				return false;
+			skel->rodata->kd_trigger_calls[number] |= KD_AT(role, exit);
+		}
+	return true;
+}
+
 /* The program for a role: start, stop, or both at once. */
 static struct bpf_program *program_of(const struct kernel_delay *skel, bool start, bool stop,
 				      bool tracepoint, bool token)
@@ -57,8 +76,15 @@ static struct bpf_program *program_of(const struct kernel_delay *skel, bool star
 	return programs[start && stop ? 2 : stop][tracepoint][token];
 }
 
+static struct bpf_program *call_program_of(const struct kernel_delay *skel, bool start, bool stop)
+{
+	if (start && stop)
+		return skel->progs.kd_both_call;
+	return start ? skel->progs.kd_start_call : skel->progs.kd_stop_call;
+}
+
 static void trigger_select(struct triggers *triggers, const struct session_config *config,
-			   enum kd_role role)
+			   enum kd_role role, bool classic)
 {
 	const struct session_trigger *given = &config->triggers[role];
 	bool start = role == KD_START || config->same_probe;
@@ -66,9 +92,13 @@ static void trigger_select(struct triggers *triggers, const struct session_confi
 
 	if (!given->n_sets || (config->same_probe && role == KD_STOP))
 		return;
-	triggers->programs[role] = program_of(triggers->skel, start, stop,
-					      given->trigger->kind == TRIGGER_TRACEPOINT,
-					      triggers->token);
+	triggers->calls[role] = classic && calls_mark(triggers->skel, given, role);
+	if (triggers->calls[role])
+		triggers->programs[role] = call_program_of(triggers->skel, start, stop);
+	else
+		triggers->programs[role] =
+			program_of(triggers->skel, start, stop,
+				   given->trigger->kind == TRIGGER_TRACEPOINT, triggers->token);
 	triggers->texts[role] = given->trigger;
 	bpf_program__set_autoload(triggers->programs[role], true);
 	attachment_prepare(triggers->programs[role], given->trigger);
@@ -80,14 +110,14 @@ static void autocreate(struct bpf_map *map, bool on)
 	bpf_map__set_autocreate(map, on);
 }
 
-int triggers_select(struct triggers *triggers, struct kernel_delay *skel,
+int triggers_select(struct triggers *triggers, struct kernel_delay *skel, bool classic,
 		    const struct session_config *config)
 {
 	triggers->skel = skel;
 	if (config->triggers[KD_START].n_sets || config->triggers[KD_STOP].n_sets)
 		triggers->token = !kernel_has_swap();
-	trigger_select(triggers, config, KD_START);
-	trigger_select(triggers, config, KD_STOP);
+	trigger_select(triggers, config, KD_START, classic);
+	trigger_select(triggers, config, KD_STOP, classic);
 	autocreate(skel->maps.kd_tallies, triggers->on);
 	autocreate(skel->maps.kd_ring, triggers->on);
 	autocreate(skel->maps.kd_pairs, triggers->on);
@@ -137,6 +167,19 @@ int triggers_events(struct triggers *triggers, session_event_fn *found, void *co
 	return result < 0 ? result : 0;
 }
 
+static int trigger_attach(struct triggers *triggers, const struct session_config *config,
+			  enum kd_role role)
+{
+	const struct session_trigger *given = &config->triggers[role];
+	struct attachment **attachment = &triggers->attachments[role];
+	const struct bpf_program *program = triggers->programs[role];
+
+	if (triggers->calls[role])
+		return attachment_open_calls(attachment, program, given->trigger);
+	return attachment_open(attachment, program, given->trigger, given->sets, given->n_sets,
+			       config->tgid);
+}
+
 /* The stop first: no window is opened that nothing would close. */
 int triggers_attach(struct triggers *triggers, const struct session_config *config)
 {
@@ -153,10 +196,7 @@ int triggers_attach(struct triggers *triggers, const struct session_config *conf
 		return ring_failed();
 	for (int role = KD_ROLES - 1; role >= 0 && !status; role--)
 		if (triggers->programs[role])
-			status = attachment_open(
-				&triggers->attachments[role], triggers->programs[role],
-				config->triggers[role].trigger, config->triggers[role].sets,
-				config->triggers[role].n_sets, config->tgid);
+			status = trigger_attach(triggers, config, role);
 	return status;
 }
 

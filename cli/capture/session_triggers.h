@@ -17,6 +17,7 @@ struct triggers {
 	struct kernel_delay *skel;
 	struct bpf_program *programs[KD_ROLES]; /* NULL: none */
 	const struct trigger *texts[KD_ROLES];
+	bool calls[KD_ROLES]; /* the role's program is at all system calls */
 	struct attachment *attachments[KD_ROLES];
 	uint64_t costs[KD_ROLES];              /* of a hit; 0: not measured yet */
 	struct attachment *measured[KD_ROLES]; /* what that was done with */
@@ -27,8 +28,10 @@ struct triggers {
 };
 
 /* Before loading: switches the programs on that the triggers need, and tells
- * them what the triggers mean. Returns 0 or an exit status. */
-int triggers_select(struct triggers *triggers, struct kernel_delay *skel,
+ * them what the triggers mean. Classic: programs at system calls' own tracepoints may
+ * be preempted, so those that all calls pass are used. Returns 0 or an exit
+ * status. */
+int triggers_select(struct triggers *triggers, struct kernel_delay *skel, bool classic,
 		    const struct session_config *config);
 
 /* The map of which edges need the token; -1 if they need none. */

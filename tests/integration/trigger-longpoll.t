@@ -4,6 +4,7 @@
 next one, without any symbol, against the threads' own log."""
 
 import kdtest
+from kdbtf import with_function
 from kdtest import MS, SECOND
 from kdtrigger import UNLIMITED, Triggered, check_reports, inside, reported_once
 
@@ -46,10 +47,19 @@ def case_each_call(test):
 
 
 def case_several_threads(test):
+    several_threads(test)
+
+
+def case_several_threads_classic(test):
+    """As on a kernel where programs at a call's own tracepoint may be preempted."""
+    several_threads(test, "--btf", with_function(test, "trace_call_bpf_faultable"))
+
+
+def several_threads(test, *args):
     """Each long time is reported or, where another was being recorded, nested."""
     load = test.workload("poller", "poll:200:50:60:5", "epoll_wait:200:50:60:25", "ppoll:200:0:60",
                          "epoll_pwait:150:40:60:5")
-    run = Triggered(test, load.pid, "--long-poll=50ms", *UNLIMITED)
+    run = Triggered(test, load.pid, "--long-poll=50ms", *UNLIMITED, *args)
     truths, entries = truths_of(load)
     run = run.stop(test)
     open_until_the_end(test, run, truths)
@@ -87,4 +97,5 @@ def case_default(test):
     check_reports(test, run.reports)
 
 
-kdtest.main(case_each_call, case_several_threads, case_default)
+kdtest.main(case_each_call, case_several_threads, case_several_threads_classic,
+            case_default)

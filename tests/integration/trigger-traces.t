@@ -9,6 +9,7 @@ import time
 
 import kdreport
 import kdtest
+from kdbtf import with_function
 from kdtest import MS
 from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports
 
@@ -22,23 +23,16 @@ def need(*events):
             raise kdtest.Skip(f"this kernel has no tracepoint {event}")
 
 
-def case_pair(test):
+def pair(test, *args):
     """From the entry of a system call to its return."""
     need("syscalls/sys_enter_clock_nanosleep")
     load = test.workload("roles", "calls:100:5:20000")
     other = test.workload("roles", "calls:0:1000:100")
     run = Triggered(test, load.pid, "--start-trigger", "t:syscalls:sys_enter_clock_nanosleep",
-                    "--stop-trigger", "trace:syscalls:sys_exit_clock_nanosleep", *UNLIMITED)
+                    "--stop-trigger", "trace:syscalls:sys_exit_clock_nanosleep", *UNLIMITED, *args)
     other.send("go")
-    # Programs at a system call's own tracepoint are preempted there: the same calls of
-    # other threads, also of kernel_delay's, are skipped meanwhile, and edges are set late.
-    preempted = kdtest.preempts_programs()
-    if preempted:
-        other.line("{")
-        truth = load.go()["threads"][0]
-    else:
-        truth = load.go()["threads"][0]
-        other.line("{")
+    truth = load.go()["threads"][0]
+    other.line("{")
     run = run.stop(test)
     start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
     test.eq((start.hits, stop.hits), (truth["sleeps"], truth["sleeps"]),
@@ -48,15 +42,20 @@ def case_pair(test):
                  truth["around_ns"], "all of them together last as long as the sleeps")
     for report in run.reports:
         test.between(report.delta, 20 * MS, truth["around_ns"], "it lasts as long as its sleep")
-        if preempted:
-            continue
         thread = report.thread(truth["tid"])
         test.between(thread.ns["blocked interruptible"], 19 * MS, report.delta,
                      "in which the thread is blocked")
-    if preempted:
-        test.skip("the books", "this kernel preempts programs of system calls on its one CPU")
-    else:
-        check_reports(test, run.reports)
+    check_reports(test, run.reports)
+
+
+def case_pair(test):
+    pair(test)
+
+
+def case_pair_classic(test):
+    """Where programs at a call's own tracepoint may be preempted, those at the
+    tracepoints of all calls do their work."""
+    pair(test, "--btf", with_function(test, "trace_call_bpf_faultable"))
 
 
 def hits_of(test, load, event, *args, during):
@@ -166,5 +165,5 @@ def case_says_what_applies(test):
                 f"whose hits count {' '.join(args)}")
 
 
-kdtest.main(case_pair, case_target_only, case_from_another_process,
+kdtest.main(case_pair, case_pair_classic, case_target_only, case_from_another_process,
             case_pairs_of_other_processes, case_kprobes, case_says_what_applies)

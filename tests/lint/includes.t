@@ -35,7 +35,7 @@ RULES = (
     (r"cli/ledger\.[ch]", (SHARED, SAMPLE)),
     (r"cli/report/.*", (REPORTED, DISTRIBUTION, r"cli/(escape|number|syscall_names)\.h")),
     (r"cli/capture/session\.h", (SHARED, SAMPLE, r"probes/resolve\.h")),
-    (r"cli/capture/session[^/]*\.c", (SHARED, SAMPLE, SMALL, SKELETON, r"probes/attach(_cost)?\.h")),
+    (r"cli/capture/session[^/]*\.c", (SHARED, SAMPLE, SMALL, SKELETON, r"probes/(attach(_cost)?|call_place)\.h")),
     (r"cli/capture/.*", (SHARED, SAMPLE, SMALL, r"cli/ledger\.h")),
     (SMALL_NAMES + r"\.[ch]", (SMALL, GENERATED)),
     (r"cli/[^/]*", (SHARED, SMALL, r"cli/(options|preflight|target|placement)\.h")),

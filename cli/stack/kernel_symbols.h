@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel stacks: from addresses to names, by /proc/kallsyms. Each stack is kept
+ * once. */
+#ifndef KERNEL_SYMBOLS_H
+#define KERNEL_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stack.h"
+
+struct kernel_symbols;
+
+/* Reads the symbols, from path (NULL: /proc/kallsyms), in some 50 ms; to be called
+ * when the first stack is there. Room: how many different stacks are kept. Returns
+ * 0 or a negative errno; *symbols can be used if the kernel hides the addresses. The
+ * caller frees it. */
+int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t room);
+
+/* Frees all stacks, too. NULL is allowed. */
+void kernel_symbols_close(struct kernel_symbols *symbols);
+
+/* True if the kernel hides the addresses of its functions (kptr_restrict). */
+bool kernel_symbols_hidden(const struct kernel_symbols *symbols);
+
+/* The stack with these frames, innermost first. NULL if there is no room for
+ * another or no memory, which is counted. */
+const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const uint64_t *ips,
+					 size_t n);
+
+/* How many stacks found no room. */
+uint64_t kernel_symbols_beyond(const struct kernel_symbols *symbols);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user stacks of a process, resolved in a child process without privileges
+ * (sandbox.h), each kept once. */
+#ifndef STACKS_H
+#define STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "stack.h"
+#include "stack_copy.h"
+
+struct stacks;
+
+/* What became of the stacks, counted over the run. */
+struct stacks_counts {
+	uint64_t resolved;   /* copies that were unwound */
+	uint64_t incomplete; /* of those, stacks with a reason to stop */
+	uint64_t beyond;     /* not kept: more different ones than room for */
+	uint64_t failed;     /* not resolved: the child had died or was ended for taking too long */
+};
+
+/* Starts the child and reads what the process has mapped. Room: how many different
+ * stacks are kept. Returns 0, or after printing what failed an exit status. The
+ * caller ends it with stacks_close(). */
+int stacks_open(struct stacks **stacks, pid_t pid, size_t room);
+
+/* Ends the child and frees all stacks; NULL is allowed. */
+void stacks_close(struct stacks *stacks);
+
+/* The process has mapped code, or replaced its program, at t (CLOCK_MONOTONIC ns):
+ * reads its mappings again. Returns 0 or a negative errno (-ESRCH: it has gone; what
+ * is known stays). */
+int stacks_refresh(struct stacks *stacks, uint64_t t);
+
+/* Has a stack resolved that was copied at t. *stack is set, now or by the next
+ * stacks_flush(); to NULL if there is none. The copy may be freed at once. Returns
+ * 0 or -ENOMEM. */
+int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *copy,
+		  const struct stack **stack);
+
+/* Waits for all that were submitted. */
+void stacks_flush(struct stacks *stacks);
+
+struct stacks_counts stacks_counts(const struct stacks *stacks);
+
+/* Why there are no user stacks any more; NULL: the child is well. */
+const char *stacks_failure(const struct stacks *stacks);
+
+#endif
