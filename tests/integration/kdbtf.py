@@ -2,6 +2,7 @@
 """Other kernels, as far as kernel_delay can tell: copies of the kernel's BTF in which
 something has another name."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -37,3 +38,13 @@ def with_function(test, name):
     path.write_bytes(BTF.read_bytes().replace(b"\0" + other[1].encode() + b"\0",
                                               b"\0" + name.encode() + b"\0"))
     return path
+
+
+def with_preemptible_calls(test):
+    """The BTF of a kernel whose programs at system calls' own tracepoints may be preempted
+    (trace_call_bpf_faultable(), 7.x). It must be able to tell attachments of one program
+    apart, which came with 5.15 (bpf_get_attach_cookie())."""
+    release = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    if (int(release[1]), int(release[2])) < (5, 15):
+        raise kdtest.Skip("this kernel's programs have no cookies")
+    return with_function(test, "trace_call_bpf_faultable")

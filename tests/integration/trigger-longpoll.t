@@ -4,7 +4,7 @@
 next one, without any symbol, against the threads' own log."""
 
 import kdtest
-from kdbtf import with_function
+from kdbtf import with_preemptible_calls
 from kdtest import MS, SECOND
 from kdtrigger import UNLIMITED, Triggered, check_reports, inside, reported_once
 
@@ -52,7 +52,7 @@ def case_several_threads(test):
 
 def case_several_threads_classic(test):
     """As on a kernel where programs at a call's own tracepoint may be preempted."""
-    several_threads(test, "--btf", with_function(test, "trace_call_bpf_faultable"))
+    several_threads(test, "--btf", with_preemptible_calls(test))
 
 
 def several_threads(test, *args):

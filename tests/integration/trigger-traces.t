@@ -9,7 +9,7 @@ import time
 
 import kdreport
 import kdtest
-from kdbtf import with_function
+from kdbtf import with_preemptible_calls
 from kdtest import MS
 from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports
 
@@ -55,7 +55,7 @@ def case_pair(test):
 def case_pair_classic(test):
     """Where programs at a call's own tracepoint may be preempted, those at the
     tracepoints of all calls do their work."""
-    pair(test, "--btf", with_function(test, "trace_call_bpf_faultable"))
+    pair(test, "--btf", with_preemptible_calls(test))
 
 
 def hits_of(test, load, event, *args, during):
