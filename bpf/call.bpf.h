@@ -28,11 +28,6 @@ static __always_inline struct target target_current(void)
 	return target;
 }
 
-static __always_inline u8 call_class(s32 call)
-{
-	return (u32)call < KD_CLASSES ? kd_class[call] : 0;
-}
-
 /* What is special about entering a call. Returns true if it is none of the
  * target's and to be ignored. */
 static __noinline bool call_enter_special(struct kd_thread *thread, u32 slot, u8 class, u64 t)
@@ -94,7 +89,7 @@ static __always_inline void call_enter(u32 call)
 	thread_enter(thread, KD_KERNEL, t);
 }
 
-static __always_inline void call_exit(s32 result)
+static __always_inline void call_exit(void *ctx, s64 result)
 {
 	struct target target = target_current();
 	struct kd_thread *thread = target.thread;
@@ -114,11 +109,13 @@ static __always_inline void call_exit(s32 result)
 	event = event_at(target, t);
 	state_book(event, KD_KERNEL);
 	call = thread->call;
+	if (kd_tracing)
+		call_trace(ctx, event, call_class(call), result);
 	thread->call = KD_CALL_NONE;
 	thread_enter(thread, KD_USER, t);
 	if (call < 0)
 		return;
-	if (unlikely(result == -ERESTART_RESTARTBLOCK)) {
+	if (unlikely((s32)result == -ERESTART_RESTARTBLOCK)) {
 		thread->restart_call = call;
 		thread->restart_since = thread->call_since;
 		thread->restart_at = t;

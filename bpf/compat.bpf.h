@@ -11,6 +11,8 @@
 
 #include "kernel_delay.h"
 
+#define THREAD_SIZE 16384 /* of the kernel's stacks: arch/ARCH/include/asm/ */
+
 /* task_struct.state became __state in 5.14 (2f064a59a11f). */
 static __always_inline u32 task_state(struct task_struct *task)
 {
@@ -71,12 +73,19 @@ static __always_inline struct rq *task_rq(struct task_struct *task)
 
 /* What a system call or interrupt in user mode left at the top of the thread's
  * kernel stack, as bpf_task_pt_regs() tells since 5.15 (dd6e10fbd9fb). */
+#if defined(__TARGET_ARCH_x86)
+static __always_inline struct pt_regs *task_regs_before_5_15(struct task_struct *task)
+{
+	u64 top = (u64)BPF_CORE_READ(task, stack) + THREAD_SIZE;
+
+	return (void *)(top - bpf_core_type_size(struct pt_regs));
+}
+#endif
+
 static __always_inline s32 task_call_before_5_15(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
-	const u64 thread_size = 16384;
-	u64 top = (u64)BPF_CORE_READ(task, stack) + thread_size;
-	struct pt_regs *regs = (void *)(top - bpf_core_type_size(struct pt_regs));
+	struct pt_regs *regs = task_regs_before_5_15(task);
 	s32 call;
 
 	if (!BPF_CORE_READ(regs, ip))
@@ -86,6 +95,68 @@ static __always_inline s32 task_call_before_5_15(struct task_struct *task)
 #else
 	return KD_CALL_UNKNOWN;
 #endif
+}
+
+/* What a thread had in its registers when it came from user mode; NULL: unknown. */
+static __always_inline struct pt_regs *task_user_regs(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return task_regs_before_5_15(task);
+#endif
+	return (struct pt_regs *)bpf_task_pt_regs(task);
+}
+
+/* The same of the current thread. */
+static __always_inline struct pt_regs *current_user_regs(void)
+{
+#if defined(__TARGET_ARCH_x86)
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return task_regs_before_5_15((void *)bpf_get_current_task());
+#endif
+	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+static __always_inline u64 task_thread_pointer(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(task, thread.fsbase);
+#else
+	return BPF_CORE_READ(task, thread.uw.tp_value);
+#endif
+}
+
+static __always_inline u64 regs_ip(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(regs, ip);
+#else
+	return BPF_CORE_READ(regs, pc);
+#endif
+}
+
+/* The third argument of the system call that has these registers. */
+static __always_inline u64 call_third_argument(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(regs, dx);
+#else
+	return BPF_CORE_READ(regs, regs[2]);
+#endif
+}
+
+/* Whether this program runs in an interrupt, hard or soft: those have a stack of
+ * their own, and the arguments of a raw tracepoint are on the stack that is in use
+ * (bpf_trace_run1()). The kernel's count is no help: not all kernels can tell
+ * programs the address of a variable. */
+static __always_inline bool in_interrupt(void *ctx)
+{
+	u64 stack = (u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), stack);
+	void *place = ctx;
+	u64 address = 0;
+
+	bpf_probe_read_kernel(&address, sizeof(address), &place);
+	return address - stack >= THREAD_SIZE;
 }
 
 /* What the function that a kretprobe has caught returns. */

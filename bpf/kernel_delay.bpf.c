@@ -27,7 +27,7 @@ SEC("?tp_btf/sys_enter") int BPF_PROG(kd_sys_enter, struct pt_regs *regs, long i
 
 SEC("?tp_btf/sys_exit") int BPF_PROG(kd_sys_exit, struct pt_regs *regs, long ret)
 {
-	call_exit(ret);
+	call_exit(ctx, ret);
 	return 0;
 }
 
@@ -39,7 +39,7 @@ SEC("?tp/raw_syscalls/sys_enter") int kd_sys_enter_classic(struct trace_event_ra
 
 SEC("?tp/raw_syscalls/sys_exit") int kd_sys_exit_classic(struct trace_event_raw_sys_exit *ctx)
 {
-	call_exit(ctx->ret);
+	call_exit(ctx, ctx->ret);
 	return 0;
 }
 
@@ -52,13 +52,13 @@ int BPF_PROG(kd_sched_switch, bool preempt, struct task_struct *prev, struct tas
 
 SEC("?tp_btf/sched_waking") int BPF_PROG(kd_sched_waking, struct task_struct *task)
 {
-	thread_wake(task);
+	thread_wake(ctx, task);
 	return 0;
 }
 
 SEC("?tp_btf/sched_wakeup") int BPF_PROG(kd_sched_wakeup, struct task_struct *task)
 {
-	thread_wake(task);
+	thread_wake(ctx, task);
 	return 0;
 }
 
@@ -73,6 +73,8 @@ SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(kd_sched_process_exec, struct task_struct *task, u32 old_tid)
 {
 	thread_exec(task, old_tid);
+	if (kd_tracing && task->tgid == kd_tgid)
+		maps_trace(task->pid, clock_now(), true);
 	return 0;
 }
 
@@ -162,6 +164,21 @@ TRIGGER(both, true, true)
 SEC("?kretprobe/ovs_dp_upcall") int kd_upcall(struct pt_regs *regs)
 {
 	upcall_end(function_result(regs));
+	return 0;
+}
+
+SEC("?perf_event") int kd_sample(struct bpf_perf_event_data *ctx)
+{
+	sample_trace(ctx);
+	return 0;
+}
+
+SEC("?iter/task") int kd_open_calls_iter(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (task)
+		open_call_trace(task);
 	return 0;
 }
 

@@ -55,6 +55,8 @@ enum kd_class {
 	KD_CLASS_IGNORED = 2, /* made by the kernel itself, for uprobes */
 	KD_CLASS_EXEC = 4,
 	KD_CLASS_RESTART = 8,
+	KD_CLASS_MAPS = 16,   /* may map code */
+	KD_CLASS_TRACED = 32, /* slow ones leave traces */
 };
 
 /* A window of time. The window word says all that a program needs on its fast
@@ -158,12 +160,14 @@ struct kd_event {
 #define KD_STACK_PAGES 256 /* looked at, from the stack pointer on: 1 MB */
 #define KD_STACK_WORDS (KD_STACK_PAGES / 64)
 #define KD_STACK_MAX (128 * 1024) /* copied at most */
+#define KD_OTHER_PAGES 16         /* of the stack that a signal's handler has left */
 #define KD_KERNEL_FRAMES 64
 
 enum kd_trace_type {
 	KD_TRACE_CALL,   /* a slow system call has returned */
 	KD_TRACE_WAIT,   /* a long wait has ended */
 	KD_TRACE_STACK,  /* the user stack that belongs to waits with the same since */
+	KD_TRACE_OPEN,   /* a slow system call that goes on at the window's end */
 	KD_TRACE_SAMPLE, /* where a thread was running */
 	KD_TRACE_MAPS,   /* the target has mapped code, or replaced its program */
 };
@@ -173,9 +177,12 @@ enum kd_trace_flags {
 	KD_TRACE_LIMITED = 2, /* no user stack: --stack-rate */
 	KD_TRACE_WAITED = 4,  /* kernel[] is where the thread waited longest, for waited ns */
 	KD_TRACE_CUT = 8,     /* the stack is larger than what may be copied */
+	KD_TRACE_EARLIER = 16 /* it began before start, when that was not watched */
 };
 
-/* Behind it, the copy of the stack: size bytes. */
+/* A record ends where it has nothing more to say: in front of kernel if there are
+ * no frames, in front of regs if the stack was not copied. Behind a whole one there
+ * are the bytes of the stack, then those of the other. */
 struct kd_trace {
 	__u32 type; /* enum kd_trace_type */
 	__u32 flags;
@@ -192,12 +199,25 @@ struct kd_trace {
 	char comm[KD_COMM_LEN];
 	char ended_by_comm[KD_COMM_LEN];
 	__u64 user_ip;
+	__u64 kernel[KD_KERNEL_FRAMES];
 	__u64 regs[KD_REGS];
 	__u64 stack_start;           /* address of the first byte copied */
+	__u64 stack_end;             /* behind the last that is worth a look; ~0: not known */
 	__u64 pages[KD_STACK_WORDS]; /* bitmap, page 0 being that of stack_start */
+	/* In a signal's handler with a stack of its own: the outermost part of the
+	 * thread's. 0: none. */
+	__u64 other_start;
+	__u64 other_pages;
+	__u32 size, other_size;
+};
+
+/* A thread's longest wait in the system call that it is in. */
+struct kd_wait {
+	__u64 ns;
+	__u32 ended_by;
+	__u32 n;
+	char ended_by_comm[KD_COMM_LEN];
 	__u64 kernel[KD_KERNEL_FRAMES];
-	__u32 size;
-	__u32 pad;
 };
 
 /* Interrupts that are not irq_handler_*: their tracepoints give no name. They
@@ -282,6 +302,10 @@ enum kd_reading_edge { KD_AT_OPEN, KD_AT_CLOSE, KD_READINGS };
  * slot is the thread's index in kd_threads and, per bank, in kd_records. */
 struct kd_thread {
 	__u64 since;         /* when it entered its state */
+	__u64 out_since;     /* traces only: when it was switched out, */
+	__u64 woken_at;      /* woken (0: not yet), */
+	__u32 out_state;     /* and what it was then */
+	__u32 noted;         /* there is something in its kd_wait, or a trace of this call */
 	__u32 state;         /* enum kd_state */
 	__s32 call;          /* KD_CALL_* or the number of the call in progress */
 	__u64 call_since;    /* 0: entered before we looked */

@@ -30,6 +30,25 @@ typedef _Bool bool;
 #define false 0
 #define NULL ((void *)0)
 
+/* Registers of a user's context as programs of perf events and other processes
+ * see them (arch/ARCH/include/uapi/asm/ptrace.h): of a layout that never changes,
+ * which those that the kernel keeps begin with. */
+struct user_regs {
+#if defined(__TARGET_ARCH_x86)
+	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	u64 orig_ax, ip, cs, flags, sp, ss;
+#else
+	u64 regs[31], sp, pc, pstate;
+#endif
+};
+
+/* include/uapi/linux/bpf_perf_event.h */
+struct bpf_perf_event_data {
+	struct user_regs regs;
+	u64 sample_period;
+	u64 addr;
+};
+
 /* include/uapi/linux/bpf.h */
 enum {
 	BPF_MAP_TYPE_HASH = 1,
@@ -41,6 +60,8 @@ enum {
 enum { BPF_ANY, BPF_NOEXIST };
 enum { BPF_F_MMAPABLE = 1U << 10 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
+enum { BPF_RB_AVAIL_DATA = 0 };
+#define PROT_EXEC 4 /* include/uapi/asm-generic/mman-common.h */
 
 /* include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x1
@@ -52,7 +73,8 @@ enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 #define TASK_RTLOCK_WAIT 0x1000
 #define PF_IO_WORKER 0x10
 
-#define IRQ_NONE 0                /* include/linux/irqreturn.h */
+#define IRQ_NONE 0 /* include/linux/irqreturn.h */
+#define EINTR 4
 #define ERESTART_RESTARTBLOCK 516 /* include/linux/errno.h */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -74,6 +96,25 @@ struct sched_entity {
 
 struct thread_info {
 	u32 cpu;
+#if defined(__TARGET_ARCH_arm64)
+	struct {
+		u32 count;
+	} preempt;
+#endif
+};
+
+struct mm_struct {
+	unsigned long start_stack;
+};
+
+struct thread_struct {
+#if defined(__TARGET_ARCH_x86)
+	unsigned long fsbase;
+#else
+	struct {
+		unsigned long tp_value;
+	} uw;
+#endif
 };
 
 struct task_struct {
@@ -89,6 +130,10 @@ struct task_struct {
 	u32 tgid;
 	u64 start_time;
 	char comm[16];
+	struct mm_struct *mm;
+	unsigned long sas_ss_sp;
+	unsigned long sas_ss_size;
+	struct thread_struct thread;
 };
 
 struct task_struct___before_5_14 {
@@ -118,6 +163,7 @@ struct pt_regs {
 	unsigned long ax;
 	unsigned long ip;
 	unsigned long orig_ax;
+	unsigned long dx;
 #elif defined(__TARGET_ARCH_arm64)
 	u64 regs[31];
 	u64 pc;

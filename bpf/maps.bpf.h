@@ -40,6 +40,16 @@ const volatile __u8 kd_trigger_calls[KD_CLASSES];
 const volatile __u64 kd_delta;    /* shorter windows are skipped */
 const volatile __u64 kd_interval; /* after each window kept */
 
+/* Traces. ~0: none are wanted. */
+const volatile __u64 kd_call_ns = ~0ULL; /* of system calls that take at least this long */
+const volatile __u64 kd_wait_ns = ~0ULL; /* of waits */
+const volatile __u64 kd_note_ns = ~0ULL; /* the smaller of both */
+const volatile __u8 kd_tracing;          /* any, or samples of running code */
+const volatile __u8 kd_kernel_stacks;
+const volatile __u32 kd_user_bytes; /* copied of a user stack at most; 0: none are */
+const volatile __u64 kd_ring_half;  /* bytes */
+const volatile __u64 kd_stack_period, kd_stack_burst; /* ns; of copies, see stack_is_allowed() */
+
 /* The window word: time of the last edge << KD_WORD_SHIFT | bank | open. It is
  * read by every event and alone in its cache line. */
 __u64 kd_word SEC(".data.word") __attribute__((aligned(64))) = 0;
@@ -55,10 +65,15 @@ __u64 kd_losses[KD_LOSSES];
 /* Threads that started at or after this time, in ns of CLOCK_MONOTONIC, are the
  * fork handler's, older ones the task iterator's: no thread gets two slots. */
 __u64 kd_attached_at = ~0ULL;
-__u32 kd_edge;       /* enum kd_reading_edge: which reading the iterator takes */
-__u64 kd_resynced;   /* switches that the kernel did not report, see switch_in_unreported() */
-__u32 kd_overflowed; /* kd_overflow has been used */
-__u32 kd_exec_slot;  /* the last thread that entered execve */
+__u32 kd_edge;        /* enum kd_reading_edge: which reading the iterator takes */
+__u64 kd_resynced;    /* switches that the kernel did not report, see switch_in_unreported() */
+__u32 kd_overflowed;  /* kd_overflow has been used */
+__u64 kd_traces_lost; /* no room in their ring */
+__u64 kd_traces_from = ~0ULL; /* what began before is not known */
+/* When the next copy of a user stack is due: of system calls and samples, of
+ * threads taken off their CPU. */
+__u64 kd_stack_due[2];
+__u32 kd_exec_slot;          /* the last thread that entered execve */
 __u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see exec.bpf.h */
 
 struct {

@@ -4,6 +4,7 @@
 #define SCHED_BPF_H
 
 #include "exec.bpf.h"
+#include "trace.bpf.h"
 #include "window.bpf.h"
 
 static __always_inline u32 state_of_sleep(u32 task_state)
@@ -19,7 +20,7 @@ static __always_inline u32 state_of_sleep(u32 task_state)
  * thread was put on the run queue): the first that finds the thread asleep
  * counts, so that the time of an interprocessor interrupt between the two is
  * ready time. Wakeups of threads that are not asleep happen and mean nothing. */
-static __always_inline void thread_wake(struct task_struct *task)
+static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 {
 	struct target target;
 	struct event event;
@@ -38,6 +39,8 @@ static __always_inline void thread_wake(struct task_struct *task)
 	if (unlikely(state == KD_STOPPED))
 		item_across(event.slot, ITEM_STOPPED, event.thread->since, event.t);
 	thread_enter(event.thread, KD_READY_WOKEN, event.t);
+	if (kd_wait_ns != ~0ULL)
+		wait_woken(ctx, event.slot, event.t);
 }
 
 static __always_inline void switch_in(struct event event)
@@ -83,6 +86,8 @@ static __noinline void restart_drop(struct kd_thread *thread, u32 slot)
 {
 	s32 call = thread->restart_call;
 
+	if (kd_call_ns != ~0ULL && call_class(call) & KD_CLASS_TRACED)
+		call_trace_dropped(slot);
 	thread->restart_call = KD_CALL_NONE;
 	item_across(slot, (u64)(u32)call << 8 | ITEM_CALL, thread->restart_since,
 		    thread->restart_at);
@@ -126,6 +131,8 @@ static __always_inline void switch_out(struct event event, struct task_struct *t
 			  switch_lead(event, task->se.sum_exec_runtime);
 	thread->exec_out = task->se.sum_exec_runtime;
 	thread->on_cpu = 0;
+	if (kd_note_ns != ~0ULL)
+		wait_begin(event, runnable ? KD_READY_PREEMPTED : state_of_sleep(task_state));
 	if (runnable) {
 		thread_enter(thread, KD_READY_PREEMPTED, event.t);
 	} else if (unlikely(task_state & TASK_DEAD)) {
@@ -161,6 +168,9 @@ static __always_inline void thread_switch(bool preempt, struct task_struct *prev
 		}
 		if (target.thread)
 			switch_in(event_at(target, t));
+		if (kd_note_ns != ~0ULL && target.thread && target.thread->out_since &&
+		    t - target.thread->out_since >= kd_note_ns)
+			wait_over(target.slot, next, t);
 	}
 }
 

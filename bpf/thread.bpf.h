@@ -6,6 +6,11 @@
 #include "compat.bpf.h"
 #include "maps.bpf.h"
 
+static __always_inline u8 call_class(s32 call)
+{
+	return (u32)call < KD_CLASSES ? kd_class[call] : 0;
+}
+
 struct target {
 	u32 slot; /* KD_SLOT_FREE: not a thread of ours */
 	struct kd_thread *thread;
@@ -93,6 +98,8 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	thread->call = KD_CALL_UNKNOWN;
 	thread->restart_call = KD_CALL_NONE;
 	thread->exec_out = task->se.sum_exec_runtime;
+	thread->out_since = 0;
+	thread->noted = 0;
 	thread->cpu = task_cpu(task);
 	thread->task = (u64)task;
 	thread->tid = task->pid;
@@ -205,6 +212,8 @@ static __always_inline u32 thread_state(struct kd_thread *thread)
 		thread->call = thread->seed_call;
 		thread->on_cpu = thread->seed_state == KD_USER;
 		thread->state = thread->seed_state;
+		thread->out_since = thread->since;
+		thread->out_state = thread->seed_state;
 	}
 	return thread->state;
 }

@@ -78,6 +78,26 @@ _kernel_delay_triggers() {
 			}'
 }
 
+# System calls, of which those with a tracepoint are known, after what $value has up
+# to its last comma. Some tracepoints have the names of functions.
+_kernel_delay_calls() {
+	local name before=''
+
+	[[ $value == \!* ]] && before='!'
+	[[ $value == *,* ]] && before=${value%,*},
+	timeout 3 "$program" -p $$ '--list-probes=t:syscalls:sys_enter_*' 2>/dev/null |
+		while read -r name _; do
+			[[ $name == t:syscalls:sys_enter_* ]] || continue
+			name=${name#t:syscalls:sys_enter_}
+			case $name in
+			newstat | newlstat | newfstat | newuname) name=${name#new} ;;
+			sendfile64) name=sendfile ;;
+			umount) name=umount2 ;;
+			esac
+			printf '%s\n' "$before$name"
+		done
+}
+
 _kernel_delay() {
 	local program=${COMP_WORDS[0]} before='' value='' quoted='' option='' i
 	local -a words process=()
@@ -114,6 +134,13 @@ _kernel_delay() {
 	--comm) _kernel_delay_offer < <(_kernel_delay_processes comm) ;;
 	--start-trigger | --stop-trigger | --list-probes)
 		_kernel_delay_offer < <(_kernel_delay_triggers "${process[@]}")
+		;;
+	-e | --syscall-filter) _kernel_delay_offer < <(_kernel_delay_calls) ;;
+	-o | --output)
+		if [[ $value != *:* ]]; then
+			compopt -o nospace
+			_kernel_delay_offer <<< folded:
+		fi
 		;;
 	--btf) compopt -o default ;;
 	*) [[ $value == -* ]] && _kernel_delay_offer < <(_kernel_delay_options) ;;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One table describes the options: argp formats the help from it and
+/* One table (options_table) describes the options: argp formats the help from it and
  * getopt_long reads the command line by it (argp itself would not tell which
  * argument was wrong). */
 #include "options.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -16,145 +15,27 @@
 #include "clock.h"
 #include "exit_status.h"
 #include "log.h"
-#include "parse.h"
+#include "options_read.h"
+#include "options_table.h"
 
 #ifndef KERNEL_DELAY_VERSION
 #define KERNEL_DELAY_VERSION "(unversioned build)"
 #endif
 
-#define PROGRAM "kernel_delay"
 #define DEBUG_DEFAULT 0x3f /* as kernel_delay.py */
 #define SAMPLE_TIME_DEFAULT (NSEC_PER_SEC / 2)
 #define OVERHEAD_DEFAULT 10
 #define BANKS_DEFAULT 4
 #define COUNT_UNSET UINT64_MAX
 #define WORST_MAX 1000 /* samples kept in memory */
-#define DURATION_MAX (365 * 24 * 3600 * NSEC_PER_SEC)
-
-/* Options without a letter. */
-enum {
-	OPT_SAMPLE_TIME = 256,
-	OPT_SAMPLE_COUNT,
-	OPT_SAMPLE_INTERVAL,
-	OPT_DURATION,
-	OPT_START_TRIGGER,
-	OPT_STOP_TRIGGER,
-	OPT_TRIGGER_DELTA,
-	OPT_TRIGGER_SAME_THREAD,
-	OPT_TRIGGER_TARGET_ONLY,
-	OPT_TRIGGER_WORST,
-	OPT_LONG_POLL,
-	OPT_MAX_OVERHEAD,
-	OPT_WINDOW_BANKS,
-	OPT_LIST_PROBES,
-	OPT_CHECK,
-	OPT_SKIP_UPCALL_STATS,
-	OPT_BTF,
-	OPT_STRICT,
-	OPT_USAGE,
-};
-
-/* argp puts --help and --version into group -1, the last one, by itself. */
-enum group { GROUP_HELP = -1, GROUP_TARGET = 1, GROUP_SAMPLES, GROUP_TRIGGERS, GROUP_RUN };
-
-static const struct argp_option table[] = {
-	{ .doc = "Target:", .group = GROUP_TARGET },
-	{ "pid", 'p', "PID", 0, "Watch the process PID.", GROUP_TARGET },
-	{ "comm", 'C', "NAME", 0,
-	  "Watch the one process of this name (default: the one running ovs-vswitchd, else the one "
-	  "running vpp_main or vpp).",
-	  GROUP_TARGET },
-
-	{ .doc = "Samples:", .group = GROUP_SAMPLES },
-	{ "sample-time", OPT_SAMPLE_TIME, "DURATION", 0,
-	  "Length of a sample, more than 0 (default: 0.5s).", GROUP_SAMPLES },
-	{ "sample-count", OPT_SAMPLE_COUNT, "N", 0,
-	  "Number of samples; 0: until stopped (default: 1).", GROUP_SAMPLES },
-	{ "sample-interval", OPT_SAMPLE_INTERVAL, "DURATION", 0,
-	  "Pause between two samples (default: 0s).", GROUP_SAMPLES },
-
-	{ "duration", OPT_DURATION, "DURATION", 0,
-	  "End the whole run after this time (default: no limit).", GROUP_SAMPLES },
-
-	{ .doc = "Triggers:", .group = GROUP_TRIGGERS },
-	{ "start-trigger", OPT_START_TRIGGER, "TRIGGER", 0, "Start a sample when TRIGGER is hit.",
-	  GROUP_TRIGGERS },
-	{ "stop-trigger", OPT_STOP_TRIGGER, "TRIGGER", 0,
-	  "Stop the sample when TRIGGER is hit (default: after the sample time).", GROUP_TRIGGERS },
-	{ "trigger-delta", OPT_TRIGGER_DELTA, "NS", OPTION_ARG_OPTIONAL,
-	  "Skip samples from start to stop trigger that are shorter; a number of ns, or with a "
-	  "unit. NS may follow a space (default: 0).",
-	  GROUP_TRIGGERS },
-	{ "trigger-same-thread", OPT_TRIGGER_SAME_THREAD, NULL, 0,
-	  "A stop counts only on the thread that hit the start; each thread's pairs are measured.",
-	  GROUP_TRIGGERS },
-	{ "trigger-target-only", OPT_TRIGGER_TARGET_ONLY, NULL, 0,
-	  "Kernel probes, too, count only when the process hits them.", GROUP_TRIGGERS },
-	{ "trigger-worst", OPT_TRIGGER_WORST, "N", 0,
-	  "Of the samples between start and stop trigger print the N longest, at the end "
-	  "(default: each as it comes). Needs --duration or --sample-count.",
-	  GROUP_TRIGGERS },
-	{ "long-poll", OPT_LONG_POLL, "DURATION", OPTION_ARG_OPTIONAL,
-	  "Sample from a thread's return from poll, select or epoll_wait (ppoll, pselect6, "
-	  "epoll_pwait too) to its next such call, if that takes DURATION or longer (default: "
-	  "1s).",
-	  GROUP_TRIGGERS },
-	{ "max-overhead", OPT_MAX_OVERHEAD, "PERCENT", 0,
-	  "Give up when probes take more of a thread's time; 0: never (default: 10).",
-	  GROUP_TRIGGERS },
-	{ "window-banks", OPT_WINDOW_BANKS, "N", 0,
-	  "Samples that may wait to be read while the next ones are taken, 2 to 7 (default: 4).",
-	  GROUP_TRIGGERS },
-	{ "verbose", 'v', NULL, 0, "Print three lines for each skipped sample, too.",
-	  GROUP_TRIGGERS },
-	{ "list-probes", OPT_LIST_PROBES, "GLOB", OPTION_ARG_OPTIONAL,
-	  "List what can be a trigger for the process, or of that what GLOB matches.",
-	  GROUP_TRIGGERS },
-	{ "check", OPT_CHECK, NULL, 0, "Say where the triggers' probes would be, and end.",
-	  GROUP_TRIGGERS },
-
-	{ .doc = "Run:", .group = GROUP_RUN },
-	{ "skip-upcall-stats", OPT_SKIP_UPCALL_STATS, NULL, 0,
-	  "Do not count the upcalls of openvswitch.", GROUP_RUN },
-	{ "btf", OPT_BTF, "FILE", 0,
-	  "Take the kernel's types from FILE (default: /sys/kernel/btf/vmlinux).", GROUP_RUN },
-	{ "strict", OPT_STRICT, NULL, 0, "Exit with status 1 if anything was lost.", GROUP_RUN },
-	{ "debug", 'D', "N", OPTION_ARG_OPTIONAL,
-	  "Print the messages of libbpf and of the kernel's verifier. N may follow a space; 0: do "
-	  "not print them (default: 0; without N: 63).",
-	  GROUP_RUN },
-
-	{ .doc = "Help:", .group = GROUP_HELP },
-	{ "help", 'h', NULL, 0, "Print this help (-? too).", GROUP_HELP },
-	{ "usage", OPT_USAGE, NULL, 0, "Print a short usage message.", GROUP_HELP },
-	{ "version", 'V', NULL, 0, "Print the version.", GROUP_HELP },
-	{ 0 },
-};
-#define TABLE_LEN (sizeof(table) / sizeof(table[0]))
-
-static const struct argp help = {
-	.options = table,
-	.doc = "Show where each thread of a running process spends its time, and which of it is "
-	       "the kernel's doing.\v"
-	       "DURATION is a number of seconds, or a number directly followed by ns, us, ms, s "
-	       "or min: 0.5, 250ms, 2min. The longest is 365 days.\n\n"
-	       "TRIGGER is one of\n"
-	       "  u:[OBJECT:]PROVIDER:PROBE      USDT probe (also usdt:)\n"
-	       "  up:[OBJECT:]FUNCTION[+OFFSET]  function of the process (uprobe:)\n"
-	       "  up:[OBJECT:]0xADDR             address as in OBJECT's symbol table\n"
-	       "  ur:[OBJECT:]FUNCTION           its return (upr:, uretprobe:)\n"
-	       "  ur:[OBJECT:]0xADDR             its return\n"
-	       "  t:SYSTEM:EVENT                 kernel tracepoint (trace:)\n"
-	       "  k:FUNCTION[+OFFSET]            function of the kernel (kprobe:)\n"
-	       "  kr:FUNCTION                    its return (kretprobe:)\n"
-	       "OBJECT is a file that the process has mapped, by path or soname (default: its "
-	       "executable). Names may be patterns: all that match are one trigger.\n\n"
-	       "SIGINT and SIGTERM end the sample and print it; a second one quits at once.\n\n"
-	       "Exit status: 0 success, 1 losses with --strict, 64 wrong command line, 66 several "
-	       "processes fit, 69 no such process, 71 refused by the kernel, 72 no BTF, 74 output "
-	       "error, 75 no trigger within the duration, or too costly ones, 77 not permitted, "
-	       "78 wrong trigger.",
-};
+#define PAGES_DEFAULT 1024
+#define PAGES_MAX (1 << 18) /* 1 GB */
+#define STACKS_DEFAULT 4096
+#define STACKS_MAX 1000000
+#define STACK_RATE_DEFAULT 500
+#define STACK_RATE_MAX 1000000
+#define PROFILE_DEFAULT 49 /* in step with nothing that the kernel does regularly */
+#define PROFILE_MAX 10000
 
 /* Ends the process after something was printed on stdout. */
 static _Noreturn void finish_output(void)
@@ -170,7 +51,7 @@ static _Noreturn void finish_output(void)
 static _Noreturn void print_help(unsigned int parts)
 {
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error to report */
-	argp_help(&help, stdout, parts, (char[]){ PROGRAM });
+	argp_help(&options_help, stdout, parts, (char[]){ PROGRAM });
 	finish_output();
 }
 
@@ -181,21 +62,16 @@ static _Noreturn void print_version(void)
 	finish_output();
 }
 
-static int see_help(void)
-{
-	log_hint("`" PROGRAM " --help` lists the options");
-	return EX_USAGE;
-}
-
 /* The two tables of getopt_long. */
-static void make_getopt_tables(struct option longs[TABLE_LEN], char shorts[3 * TABLE_LEN + 3])
+static void make_getopt_tables(struct option longs[OPTIONS_TABLE_ROOM],
+			       char shorts[3 * OPTIONS_TABLE_ROOM + 3])
 {
 	/* Report a stray argument where it stands; be silent; tell what is missing. */
 	*shorts++ = '-';
 	*shorts++ = ':';
 
-	for (size_t i = 0; i < TABLE_LEN; i++) {
-		const struct argp_option *entry = &table[i];
+	for (size_t i = 0; i < options_table_length(); i++) {
+		const struct argp_option *entry = &options_table[i];
 		int colons = !entry->arg ? 0 : entry->flags & OPTION_ARG_OPTIONAL ? 2 : 1;
 
 		if (!entry->name)
@@ -211,112 +87,29 @@ static void make_getopt_tables(struct option longs[TABLE_LEN], char shorts[3 * T
 	*shorts = '\0';
 }
 
-static const struct argp_option *find_option(int key)
-{
-	for (size_t i = 0; i < TABLE_LEN; i++) {
-		if (table[i].name && table[i].key == key)
-			return &table[i];
-	}
-	return NULL;
-}
-
 /* What getopt_long answered with '?', which for a long option is the argument
  * before the next one. */
 static int refuse_option(int key, const char *argument)
 {
-	const struct argp_option *option = find_option(key);
+	const struct argp_option *option = options_table_find(key);
 	size_t length, similar = 0;
 
 	if (key == '?') /* which it does not know as an option */
 		print_help(ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
 	if (option) {
 		log_error("option --%s takes no value: '%s'", option->name, argument);
-		return see_help();
+		return options_see_help();
 	}
 	if (key) {
 		log_error("unknown option -%c", key);
-		return see_help();
+		return options_see_help();
 	}
 	length = strcspn(argument, "=");
-	for (size_t i = 0; i < TABLE_LEN && length > 2; i++)
-		similar += table[i].name && !strncmp(table[i].name, argument + 2, length - 2);
+	for (size_t i = 0; i < options_table_length() && length > 2; i++)
+		similar += options_table[i].name &&
+			   !strncmp(options_table[i].name, argument + 2, length - 2);
 	log_error("%s option %.*s", similar > 1 ? "ambiguous" : "unknown", (int)length, argument);
-	return see_help();
-}
-
-static int read_number(const char *option, const char *text, uint64_t min, uint64_t max,
-		       uint64_t *number)
-{
-	int error = parse_u64(text, min, max, number);
-
-	if (!error)
-		return 0;
-	log_error("option --%s: '%s' is %s", option, text,
-		  error == -ERANGE ? "out of range" : "no whole number");
-	log_hint("give a number from %llu to %llu", (unsigned long long)min,
-		 (unsigned long long)max);
-	return EX_USAGE;
-}
-
-/* bare: what a number without a unit counts, in ns */
-static int read_duration(const char *option, const char *text, uint64_t bare, uint64_t min,
-			 uint64_t *ns)
-{
-	uint64_t duration = 0;
-	int error = parse_duration(text, bare, DURATION_MAX, &duration);
-
-	if (!error && duration >= min) {
-		*ns = duration;
-		return 0;
-	}
-	if (error == -EINVAL) {
-		log_error("option --%s: '%s' is no duration", option, text);
-		log_hint("give a number of %s, or one with ns, us, ms, s or min: 0.5s, 250ms",
-			 bare == 1 ? "nanoseconds" : "seconds");
-	} else {
-		log_error("option --%s: '%s' is too %s", option, text, error ? "long" : "short");
-		log_hint(error ? "give at most 365 days: 525600min" : "give at least 1ns");
-	}
-	return EX_USAGE;
-}
-
-/* A thread name, as long as the kernel keeps them. */
-static int read_name(const char *option, const char *text, const char **name)
-{
-	if (!*text) {
-		log_error("option --%s: the name is empty", option);
-		log_hint("give the name of a process, as in /proc/PID/comm");
-		return EX_USAGE;
-	}
-	if (strlen(text) >= KD_COMM_LEN) {
-		log_error("option --%s: '%s' is too long", option, text);
-		log_hint("thread names have at most %d bytes: give the name as in /proc/PID/comm",
-			 KD_COMM_LEN - 1);
-		return EX_USAGE;
-	}
-	*name = text;
-	return 0;
-}
-
-static int read_trigger(const char *option, const char *text, const char **trigger)
-{
-	if (*trigger) {
-		log_error("option --%s is given twice", option);
-		log_hint("give one; a pattern such as up:handle_* stands for several functions");
-		return EX_USAGE;
-	}
-	*trigger = text;
-	return 0;
-}
-
-static int read_file(const char *option, const char *text, const char **file)
-{
-	if (!*text) {
-		log_error("option --%s: the file name is empty", option);
-		return see_help();
-	}
-	*file = text;
-	return 0;
+	return options_see_help();
 }
 
 /* One of the triggers' options; text is its value, NULL if it has none. */
@@ -363,10 +156,47 @@ static int read_trigger_option(int key, const char *name, const char *text, stru
 	return EX_USAGE; /* an option of the table that is read nowhere */
 }
 
+/* One of the options about system calls, waits, running code and stacks. */
+static int read_stack_option(int key, const char *name, const char *text, struct options *options)
+{
+	uint64_t number = PROFILE_DEFAULT;
+	int status = 0;
+
+	switch (key) {
+	case 's':
+		options->call_events = true;
+		options->call_threshold = 0;
+		return text ? read_duration(name, text, 1, 0, &options->call_threshold) : 0;
+	case OPT_SKIP_POLL_EVENTS:
+		options->skip_polls = true;
+		return 0;
+	case 'e':
+		return read_calls(name, text, options);
+	case OPT_OFF_CPU:
+		return read_duration(name, text, NSEC_PER_SEC, 1, &options->off_cpu);
+	case OPT_PROFILE:
+		if (text)
+			status = read_number(name, text, 1, PROFILE_MAX, &number);
+		options->profile_hz = (unsigned int)number;
+		return status;
+	case 'o':
+		return read_output(name, text, options);
+	case OPT_STACK_TRACE_SIZE:
+		return read_number(name, text, 0, STACKS_MAX, &options->stacks);
+	case OPT_USER_STACK_BYTES:
+		return read_bytes(name, text, KD_STACK_MAX, &options->stack_bytes);
+	case OPT_STACK_RATE:
+		return read_number(name, text, 0, STACK_RATE_MAX, &options->stack_rate);
+	case OPT_BUFFER_PAGE_COUNT:
+		return read_number(name, text, 1, PAGES_MAX, &options->buffer_pages);
+	}
+	return read_trigger_option(key, name, text, options);
+}
+
 /* One option; text is its value, NULL if it has none. */
 static int read_option(int key, const char *text, struct options *options)
 {
-	const char *name = find_option(key)->name;
+	const char *name = options_table_find(key)->name;
 	uint64_t number = 0;
 	int status = 0;
 
@@ -406,7 +236,7 @@ static int read_option(int key, const char *text, struct options *options)
 	case 'V':
 		print_version();
 	}
-	return read_trigger_option(key, name, text, options);
+	return read_stack_option(key, name, text, options);
 }
 
 /* An optional value may also be the next argument, if that begins with a digit. */
@@ -414,7 +244,7 @@ static char *following_value(int key, char **argv)
 {
 	const char *next = argv[optind];
 
-	if (!(find_option(key)->flags & OPTION_ARG_OPTIONAL))
+	if (!(options_table_find(key)->flags & OPTION_ARG_OPTIONAL))
 		return NULL;
 	return next && *next >= '0' && *next <= '9' ? argv[optind++] : NULL;
 }
@@ -422,13 +252,13 @@ static char *following_value(int key, char **argv)
 static int refuse_argument(const char *argument)
 {
 	log_error("unexpected argument '%s'", argument);
-	return see_help();
+	return options_see_help();
 }
 
 static int read_all(int argc, char **argv, struct options *options)
 {
-	struct option longs[TABLE_LEN];
-	char shorts[3 * TABLE_LEN + 3];
+	struct option longs[OPTIONS_TABLE_ROOM];
+	char shorts[3 * OPTIONS_TABLE_ROOM + 3];
 	int key, status = 0;
 
 	make_getopt_tables(longs, shorts);
@@ -440,8 +270,8 @@ static int read_all(int argc, char **argv, struct options *options)
 		case '?':
 			return refuse_option(optopt, argv[optind - 1]);
 		case ':':
-			log_error("option --%s needs a value", find_option(optopt)->name);
-			return see_help();
+			log_error("option --%s needs a value", options_table_find(optopt)->name);
+			return options_see_help();
 		}
 		if (!optarg)
 			optarg = following_value(key, argv);
@@ -489,6 +319,43 @@ static int check_triggers(const struct options *options)
 	return 0;
 }
 
+/* A copy has whole pages, and the buffer has room for one while another is read. */
+static void round_sizes(struct options *options)
+{
+	uint64_t pages = 1, least;
+
+	options->stack_bytes = (options->stack_bytes + KD_STACK_PAGE - 1) / KD_STACK_PAGE;
+	options->stack_bytes *= KD_STACK_PAGE;
+	least = 2 * (options->stack_bytes + sizeof(struct kd_trace)) / BUFFER_PAGE + 1;
+	while (pages < options->buffer_pages || pages < least)
+		pages *= 2;
+	options->buffer_pages = pages;
+}
+
+static int check_traces(struct options *options)
+{
+	if (options->calls_chosen && !options->call_events)
+		return refuse_together("option --syscall-filter needs --syscall-events",
+				       "give --syscall-events, or -s, as well");
+	if (options->n_outputs && !options_want_traces(options))
+		return refuse_together("option --output needs something that has stacks",
+				       "give --syscall-events, --off-cpu or --profile");
+	if (options->skip_polls) {
+		syscall_set_remove_polls(&options->calls);
+		options->calls_chosen = true;
+	}
+	if (syscall_set_is_empty(&options->calls))
+		return refuse_together("no system call is left to list",
+				       "give --syscall-filter other ones");
+	round_sizes(options);
+	return 0;
+}
+
+bool options_want_traces(const struct options *options)
+{
+	return options->call_events || options->off_cpu || options->profile_hz;
+}
+
 int options_parse(int argc, char **argv, struct options *options)
 {
 	int status;
@@ -499,7 +366,12 @@ int options_parse(int argc, char **argv, struct options *options)
 		.duration = UINT64_MAX,
 		.max_overhead = OVERHEAD_DEFAULT,
 		.window_banks = BANKS_DEFAULT,
+		.buffer_pages = PAGES_DEFAULT,
+		.stacks = STACKS_DEFAULT,
+		.stack_bytes = KD_STACK_MAX,
+		.stack_rate = STACK_RATE_DEFAULT,
 	};
+	syscall_set_fill(&options->calls);
 	status = read_all(argc, argv, options);
 	if (status)
 		return status;
@@ -509,5 +381,6 @@ int options_parse(int argc, char **argv, struct options *options)
 	if (options->pid && options->comm)
 		return refuse_together("options --pid and --comm exclude each other",
 				       "give one of them");
-	return check_triggers(options);
+	status = check_triggers(options);
+	return status ? status : check_traces(options);
 }

@@ -8,6 +8,18 @@
 #include <sys/types.h>
 
 #include "../bpf/kernel_delay.h"
+#include "syscall_set.h"
+
+#define OUTPUTS_MAX 8
+#define BUFFER_PAGE 4096 /* bytes, whatever the machine's pages are */
+
+/* Forms in which samples are written besides the text report. */
+enum output_format { OUTPUT_FOLDED, OUTPUT_FORMATS };
+
+struct output {
+	enum output_format format;
+	const char *file;
+};
 
 struct options {
 	pid_t pid;                /* 0: look for one */
@@ -29,11 +41,30 @@ struct options {
 	bool list_probes, check; /* instead of sampling */
 	const char *list_glob;   /* NULL: an overview */
 
+	bool call_events;         /* list slow system calls */
+	uint64_t call_threshold;  /* ns; 0: all calls */
+	struct syscall_set calls; /* which of them */
+	bool calls_chosen;        /* not all */
+	bool skip_polls;          /* calls is without them */
+	uint64_t off_cpu;         /* waits of so many ns or more; 0: not asked for */
+	unsigned int profile_hz;  /* 0: not asked for */
+
+	uint64_t buffer_pages; /* of BUFFER_PAGE bytes: a power of two, room for two stacks */
+	uint64_t stacks;       /* different ones that are kept; 0: no stacks at all */
+	uint64_t stack_bytes;  /* of each user stack, whole KD_STACK_PAGEs; 0: no user stacks */
+	uint64_t stack_rate;   /* user stacks per second; 0: no limit */
+
+	struct output outputs[OUTPUTS_MAX];
+	size_t n_outputs;
+
 	bool skip_upcall_stats;
 	const char *btf_file; /* NULL: the kernel's own */
 	unsigned int debug;   /* 0: off */
 	bool strict;
 };
+
+/* True if slow calls, waits or samples of running code are asked for. */
+bool options_want_traces(const struct options *options);
 
 /* Fills *options from the command line. Returns 0; or, after printing one or
  * two lines of what is wrong, an exit status of <sysexits.h>. --help and

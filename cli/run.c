@@ -9,7 +9,9 @@
 #include "clock.h"
 #include "exit_status.h"
 #include "log.h"
+#include "outputs.h"
 #include "report/text.h"
+#include "stack/stacks.h"
 
 #define EXIT_PATIENCE_NS (100 * NSEC_PER_MSEC)
 
@@ -29,7 +31,7 @@ int run_capture_failed(int error)
 int run_drain(void *context)
 {
 	struct run *run = context;
-	int error = collector_drain(run->collector);
+	int error = collector_drain(run->collector) ?: tracer_drain(run->tracer);
 
 	if (error)
 		run_capture_failed(error);
@@ -62,7 +64,17 @@ int run_print(struct run *run, struct sample *sample, enum loop_event event)
 	run->lost |= sample_lost(sample) > 0;
 	if (report_text(sample, stdout))
 		return run_output_failed();
-	return 0;
+	return outputs_write(run->outputs, sample);
+}
+
+int run_collect(struct run *run, const struct session_view *view, struct sample *sample)
+{
+	int error = collector_finish(run->collector, view, sample);
+
+	if (!error)
+		error = tracer_collect(run->tracer, sample->start, sample->end, &sample->traces);
+	traces_finish(&sample->traces);
+	return error;
 }
 
 /* The end of a process is told before its last threads have left their CPUs. */
@@ -93,7 +105,7 @@ static int sample_finish_timed(struct run *run, unsigned int hidden, enum loop_e
 	session_settle(run->session);
 	error = session_visit(run->session, KD_AT_CLOSE);
 	if (!error && session_window_next(run->session, &view))
-		error = collector_finish(run->collector, &view, &sample);
+		error = run_collect(run, &view, &sample);
 	sample.hidden = hidden;
 	status = error ? run_capture_failed(error) : run_print(run, &sample, event);
 	sample_clear(&sample);
@@ -148,6 +160,21 @@ int run_timed(struct run *run)
 	return !status && event == LOOP_ERROR ? EX_OSERR : status;
 }
 
+static void tracing_fill(struct session_tracing *tracing, const struct options *options)
+{
+	*tracing = (struct session_tracing){
+		.on = options_want_traces(options),
+		.call_ns = options->call_events ? options->call_threshold : UINT64_MAX,
+		.calls = options->calls.has,
+		.wait_ns = options->off_cpu ? options->off_cpu : UINT64_MAX,
+		.profile_hz = options->profile_hz,
+		.kernel_stacks = options->stacks > 0,
+		.user_bytes = options->stacks ? (uint32_t)options->stack_bytes : 0,
+		.rate = options->stack_rate,
+		.ring_bytes = (uint32_t)(options->buffer_pages * BUFFER_PAGE),
+	};
+}
+
 static void config_fill(struct session_config *config, const struct run *run)
 {
 	const struct trigger_set *set = run->triggers;
@@ -160,6 +187,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 							   : 2,
 		.btf_file = run->options->btf_file,
 		.upcalls = run->target->is_vswitchd && !run->options->skip_upcall_stats,
+		.tracing = run->tracing,
 		.same_probe = set->same_probe,
 		.same_thread = set->same_thread,
 		.list_skipped = run->options->verbose,
@@ -176,22 +204,45 @@ static void config_fill(struct session_config *config, const struct run *run)
 	}
 }
 
+/* What reads the session. */
+static int run_open_readers(struct run *run)
+{
+	struct tracer_config config = {
+		.pid = run->target->pid,
+		.epoch = session_view(run->session).epoch,
+		.wanted = &run->tracing,
+		.stacks = run->stacks,
+		.room = run->options->stacks,
+	};
+
+	run->collector = collector_new(run->session, run->target->pid);
+	run->tracer = tracer_new(run->session, &config);
+	if (run->collector && run->tracer)
+		return 0;
+	log_error("no memory");
+	return EX_OSERR;
+}
+
 static int run_open(struct run *run)
 {
 	struct session_config config;
-	int status;
+	int status = outputs_open(&run->outputs, run->options);
 
+	tracing_fill(&run->tracing, run->options);
+	/* First: its child should inherit as little as possible. */
+	if (!status && run->tracing.on && run->tracing.user_bytes)
+		status = stacks_open(&run->stacks, run->target->pid, run->options->stacks);
 	config_fill(&config, run);
-	status = session_open(&run->session, &config);
-	if (status)
-		return status;
-	run->collector = collector_new(run->session, run->target->pid);
-	if (!run->collector) {
-		log_error("no memory");
-		return EX_OSERR;
-	}
+	if (!status)
+		status = session_open(&run->session, &config);
+	if (!status)
+		status = run_open_readers(run);
 	run->deadline = run_deadline_after(clock_monotonic(), run->options->duration);
-	return loop_open(&run->loop, run->target->pid);
+	if (!status)
+		status = loop_open(&run->loop, run->target->pid);
+	if (!status)
+		loop_watch(run->loop, session_traces_fd(run->session));
+	return status;
 }
 
 int run_all(const struct options *options, const struct target *target,
@@ -205,7 +256,10 @@ int run_all(const struct options *options, const struct target *target,
 	if (!status && run.lost && options->strict)
 		status = EX_LOSSES;
 	loop_close(run.loop);
+	tracer_free(run.tracer);
+	stacks_close(run.stacks);
 	collector_free(run.collector);
 	session_close(run.session);
+	outputs_close(run.outputs);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "capture/collect.h"
 #include "capture/loop.h"
 #include "capture/session.h"
+#include "capture/tracer.h"
 #include "options.h"
 #include "sample.h"
 #include "target.h"
@@ -22,6 +23,10 @@ struct run {
 	struct session *session;
 	struct collector *collector;
 	struct loop *loop;
+	struct session_tracing tracing; /* what is wanted of the tracer */
+	struct tracer *tracer;
+	struct stacks *stacks; /* of the user; NULL: not wanted */
+	struct outputs *outputs;
 	uint64_t deadline; /* of the whole run, CLOCK_MONOTONIC ns */
 	bool lost;         /* something, in any sample */
 	bool expired;      /* the deadline ends the sample */
@@ -52,6 +57,10 @@ uint64_t run_deadline_after(uint64_t start, uint64_t duration);
 /* Prints a line such as "# Start sampling" for an edge of a window (CLOCK_MONOTONIC
  * ns), with the wall clock's time of that edge; or of the hit, if a trigger set it. */
 int run_mark(const char *what, uint64_t edge, bool triggered);
+
+/* Reads a closed window into *sample, which the caller clears. Returns 0 or a negative
+ * errno. */
+int run_collect(struct run *run, const struct session_view *view, struct sample *sample);
 
 /* Completes the sample with how it ended, and prints it. */
 int run_print(struct run *run, struct sample *sample, enum loop_event event);

@@ -75,7 +75,7 @@ static int window_take(struct triggered *state, const struct session_view *view,
 	session_settle_after(run->session, view->end + view->epoch);
 	error = names_read(state);
 	if (!error)
-		error = collector_finish(run->collector, view, &sample);
+		error = run_collect(run, view, &sample);
 	sample.hidden = state->hidden;
 	if (error) {
 		status = run_capture_failed(error);

@@ -41,7 +41,7 @@ uint64_t sample_lost(const struct sample *sample)
 
 	for (size_t i = 0; i < KD_LOSSES; i++)
 		lost = add(lost, sample->losses[i]);
-	return lost;
+	return add(lost, traces_lost(&sample->traces));
 }
 
 uint64_t ledger_sum(const struct ledger *ledger)
@@ -383,6 +383,7 @@ static int threads_fold(struct sample *sample)
 
 int sample_finish(struct sample *sample)
 {
+	traces_finish(&sample->traces);
 	if (!sample->n_threads)
 		return 0;
 	if (threads_fold(sample))
@@ -427,5 +428,6 @@ void sample_clear(struct sample *sample)
 		thread_clear(&sample->threads[i]);
 	free(sample->threads);
 	free(sample->upcalls);
+	traces_clear(&sample->traces);
 	memset(sample, 0, sizeof(*sample));
 }

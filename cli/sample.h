@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "../bpf/kernel_delay.h"
+#include "traces.h"
 
 /* The lines of the ledger, in the order of the report. Interrupts have been
  * subtracted from the running states: the lines add up to the life. */
@@ -117,6 +118,8 @@ struct sample {
 	size_t n_upcalls;
 	bool upcalls_known; /* they were counted */
 
+	struct trace_list traces;
+
 	uint64_t losses[KD_LOSSES];
 	uint64_t skipped_runs; /* of BPF programs, by the kernel */
 	uint64_t hidden;       /* threads that /proc knows and tracing does not show */
@@ -149,7 +152,7 @@ int sample_add_upcalls(struct sample *sample, const struct upcall_row *row);
 
 /* Sorts the calls and interrupts of each thread by total and the threads by
  * name and TID; folds threads that ended by name, and silent threads by name
- * and state where there are more than SAMPLE_FOLD of them. Returns 0 or
+ * and state where there are more than SAMPLE_FOLD of them; sorts the traces. Returns 0 or
  * -ENOMEM. */
 int sample_finish(struct sample *sample);
 #define SAMPLE_FOLD 4

@@ -19,6 +19,7 @@
 
 #define MAX_ID 64
 #define MAX_PATH 4096
+#define DEBUG_ROOT "/usr/lib/debug"
 
 /* Unpacked data that grows. */
 struct image {
@@ -168,14 +169,21 @@ static bool debug_fits(const struct elf_file *debug, const struct wanted *wanted
 	return *wanted->link && checksum_fits(debug, wanted->crc);
 }
 
-static int debug_try(struct elf_file **debug, int *fd, const struct wanted *wanted,
-		     const char *root, const char *path)
+/* A search for one file. */
+struct search {
+	struct wanted wanted;
+	debug_file_opener *opener;
+	void *context;
+};
+
+static int debug_try(struct elf_file **debug, int *fd, const struct search *search,
+		     const char *path)
 {
-	*fd = file_open(root, path);
+	*fd = search->opener(search->context, path);
 	if (*fd < 0)
 		return -ENOENT;
 	if (!elf_file_open(debug, *fd)) {
-		if (debug_fits(*debug, wanted))
+		if (debug_fits(*debug, &search->wanted))
 			return 0;
 		elf_file_close(*debug);
 	}
@@ -183,46 +191,72 @@ static int debug_try(struct elf_file **debug, int *fd, const struct wanted *want
 	return -ENOENT;
 }
 
-/* Tries all places below one root. */
-static int debug_search(struct elf_file **debug, int *fd, const struct wanted *wanted,
-			const char *root, const char *directory)
+static int debug_try_id(struct elf_file **debug, int *fd, const struct search *search)
 {
-	static const char *const forms[] = { "%s/%s", "%s/.debug/%s", "/usr/lib/debug%s/%s" };
-	char path[MAX_PATH], hex[2 * MAX_ID + 1];
+	char path[sizeof(".build-id//.debug") + 2 * MAX_ID], hex[2 * MAX_ID + 1];
 
-	for (size_t i = 0; i < wanted->id_size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", wanted->id[i]);
-	if (wanted->id_size > 1) {
-		snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex,
-			 hex + 2);
-		if (!debug_try(debug, fd, wanted, root, path))
-			return 0;
-	}
-	for (size_t i = 0; *wanted->link && i < sizeof(forms) / sizeof(*forms); i++) {
-		if (snprintf(path, sizeof(path), forms[i], directory, wanted->link) <
+	if (search->wanted.id_size < 2)
+		return -ENOENT;
+	for (size_t i = 0; i < search->wanted.id_size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", search->wanted.id[i]);
+	snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", hex, hex + 2);
+	return debug_try(debug, fd, search, path);
+}
+
+/* Tries all places that a link may mean, where gdb looks, too. */
+static int debug_try_link(struct elf_file **debug, int *fd, const struct search *search,
+			  const char *directory)
+{
+	static const char *const forms[] = { "%s/%s", "%s/.debug/%s", DEBUG_ROOT "%s/%s" };
+	char path[MAX_PATH];
+
+	for (size_t i = 0; *search->wanted.link && i < sizeof(forms) / sizeof(*forms); i++) {
+		if (snprintf(path, sizeof(path), forms[i], directory, search->wanted.link) <
 			    (int)sizeof(path) &&
-		    !debug_try(debug, fd, wanted, root, path))
+		    !debug_try(debug, fd, search, path))
 			return 0;
 	}
 	return -ENOENT;
 }
 
-int debug_file_open(struct elf_file **debug, int *fd, const struct elf_file *file, pid_t pid,
-		    const char *path)
+int debug_file_search(struct elf_file **debug, int *fd, const struct elf_file *file,
+		      const char *path, debug_file_opener *opener, void *context)
 {
-	struct wanted wanted = { .id_size = 0 };
-	char root[32], directory[MAX_PATH];
+	struct search search = { .opener = opener, .context = context };
 	const char *slash = strrchr(path, '/');
 	size_t length = slash ? (size_t)(slash - path) : 0;
+	char directory[MAX_PATH];
 
-	wanted.id_size = elf_file_build_id(file, wanted.id, sizeof(wanted.id));
-	wanted_read_link(&wanted, file);
-	if (length >= sizeof(directory))
+	search.wanted.id_size = elf_file_build_id(file, search.wanted.id, sizeof(search.wanted.id));
+	if (!debug_try_id(debug, fd, &search))
+		return 0;
+	if (*path != '/' || length >= sizeof(directory))
 		return -ENOENT;
 	memcpy(directory, path, length);
 	directory[length] = '\0';
+	wanted_read_link(&search.wanted, file);
+	return debug_try_link(debug, fd, &search, directory);
+}
+
+/* Opens below a root, the context; NULL: in our file system. */
+static int root_open(void *context, const char *path)
+{
+	char below[MAX_PATH];
+
+	if (*path == '/')
+		return file_open(context, path);
+	if (snprintf(below, sizeof(below), DEBUG_ROOT "/%s", path) >= (int)sizeof(below))
+		return -ENAMETOOLONG;
+	return file_open(context, below);
+}
+
+int debug_file_open(struct elf_file **debug, int *fd, const struct elf_file *file, pid_t pid,
+		    const char *path)
+{
+	char root[32];
+
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
-	if (pid && !debug_search(debug, fd, &wanted, root, directory))
+	if (pid && !debug_file_search(debug, fd, file, path, root_open, root))
 		return 0;
-	return debug_search(debug, fd, &wanted, NULL, directory);
+	return debug_file_search(debug, fd, file, path, root_open, NULL);
 }

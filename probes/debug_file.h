@@ -13,10 +13,23 @@
  * closes *debug. */
 int debug_file_unpack(struct elf_file **debug, const struct elf_file *file);
 
-/* Opens the separate debug file of a file that is at this path in the process (0:
- * as we see it): by build ID and by .gnu_debuglink, in the process's root first,
- * then in ours. Returns 0; -ENOENT if there is none that fits; another -errno. The
- * caller closes *debug and then *fd. */
+/* Finds the separate debug file of a file: see debug_file_open(). */
+typedef int debug_file_finder(void *context, struct elf_file **debug, int *fd,
+			      const struct elf_file *file);
+
+/* Opens a file for a search. Relative paths are below a directory for debug files,
+ * such as /usr/lib/debug; absolute ones are the paths of a process. Returns a
+ * descriptor, which becomes the caller's, or a negative errno. */
+typedef int debug_file_opener(void *context, const char *path);
+
+/* Looks for the separate debug file of a file that is at this path: by build ID
+ * (".build-id/ab/cdef.debug"), then by .gnu_debuglink. What opener hands out need
+ * not be the right file, or sound: it is checked. Returns 0; -ENOENT if there is none
+ * that fits. The caller closes *debug and then *fd. */
+int debug_file_search(struct elf_file **debug, int *fd, const struct elf_file *file,
+		      const char *path, debug_file_opener *opener, void *context);
+
+/* The same in the file system as a process (0: none) sees it, then as we do. */
 int debug_file_open(struct elf_file **debug, int *fd, const struct elf_file *file, pid_t pid,
 		    const char *path);
 

@@ -438,6 +438,21 @@ bool elf_file_offset(const struct elf_file *file, uint64_t address, uint32_t fla
 	return false;
 }
 
+bool elf_file_address(const struct elf_file *file, uint64_t offset, uint32_t flags,
+		      uint64_t *address)
+{
+	for (size_t i = 0; i < file->n_loads; i++) {
+		const Elf64_Phdr *load = &file->loads[i];
+		uint64_t within = offset - load->p_offset;
+
+		if ((load->p_flags & flags) != flags || offset < load->p_offset ||
+		    within >= load->p_filesz || offset >= file->size)
+			continue;
+		return !__builtin_add_overflow(load->p_vaddr, within, address);
+	}
+	return false;
+}
+
 bool elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end)
 {
 	*start = UINT64_MAX;

@@ -63,6 +63,11 @@ bool elf_file_section_address(const struct elf_file *file, const char *name, uin
 bool elf_file_offset(const struct elf_file *file, uint64_t address, uint32_t flags,
 		     uint64_t *offset);
 
+/* The address of a file offset, by the same rules; the other way round. Where several
+ * segments have the offset, it is that in the first of them. */
+bool elf_file_address(const struct elf_file *file, uint64_t offset, uint32_t flags,
+		      uint64_t *address);
+
 /* The addresses from the first to behind the last that can be executed. Returns
  * whether there are any. */
 bool elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end);

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "maps.h"
 
 /* Far more than any program loads; a path may have 4 KiB. */
 #define MAX_OBJECTS 8192
-#define DELETED " (deleted)"
 
 /* Its path as the kernel shows it, which object.path ends earlier. */
 struct mapped {
@@ -108,42 +108,29 @@ static int objects_add(struct objects *objects, const struct object *object, con
 	return 0;
 }
 
-/* Adds what a line of /proc/PID/maps says, if it is a file to be executed:
- * "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH". */
-static int objects_add_line(struct objects *objects, char *line)
+/* Adds a mapping, if it is of a file to be executed. */
+static int objects_add_map(void *context, const struct map *map)
 {
-	struct object object = { .path = NULL };
-	char permissions[8];
-	int at = 0;
+	struct objects *objects = context;
+	const struct object object = {
+		.start = map->start,
+		.end = map->end,
+		.major = map->major,
+		.minor = map->minor,
+		.inode = map->inode,
+	};
 
-	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%lx-%lx %7s %*x %x:%x %lu %n", &object.start, &object.end, permissions,
-		   &object.major, &object.minor, &object.inode, &at) != 6 ||
-	    !at || line[at] != '/' || strlen(permissions) < 3 || permissions[2] != 'x')
+	if (*map->path != '/' || !map->executable)
 		return 0;
 	if (objects->n && object_is_same_file(&objects->mapped[objects->n - 1].object, &object))
 		return 0;
-	return objects_add(objects, &object, line + at);
+	return objects_add(objects, &object, map->path);
 }
 
 static int objects_read_maps(struct objects *objects)
 {
-	char name[32], *line = NULL;
-	size_t size = 0;
-	int err = 0;
-	FILE *maps;
+	int err = maps_each(objects->pid, objects_add_map, objects);
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)objects->pid);
-	maps = fopen(name, "re");
-	if (!maps)
-		return errno == ENOENT ? -ESRCH : -errno;
-	errno = 0;
-	while (!err && getline(&line, &size, maps) >= 0)
-		err = objects_add_line(objects, line);
-	if (!err && ferror(maps))
-		err = errno ? -errno : -EIO;
-	free(line);
-	fclose(maps);
 	objects_unify(objects);
 	return err;
 }
@@ -199,17 +186,11 @@ static int objects_mark_executable(struct objects *objects)
 /* The paths are ended where " (deleted)" begins, once they have been compared. */
 static void objects_cut_deleted(struct objects *objects)
 {
-	size_t suffix = strlen(DELETED);
-
 	for (size_t i = 0; i < objects->n; i++) {
 		struct mapped *mapped = &objects->mapped[i];
-		size_t length = strlen(mapped->path);
 
 		mapped->object.path = mapped->path;
-		if (length <= suffix || strcmp(mapped->path + length - suffix, DELETED) != 0)
-			continue;
-		mapped->path[length - suffix] = '\0';
-		mapped->object.deleted = true;
+		mapped->object.deleted = maps_cut_deleted(mapped->path);
 	}
 }
 
@@ -293,25 +274,30 @@ static int object_open_path(const struct object *object, const char *root)
 
 /* The kernel's links lead to the very file wherever it is; without the right to
  * follow them the path has to do, as the process and as we see it. */
-int objects_open(const struct objects *objects, const struct object *object)
+int object_open(pid_t pid, const struct object *object)
 {
 	char name[96];
 	int fd = -ENOENT;
 
 	if (object->executable) {
-		snprintf(name, sizeof(name), "/proc/%d/exe", (int)objects->pid);
+		snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
 		fd = file_open(NULL, name);
 	}
 	if (fd < 0 && object->end) {
-		snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", (int)objects->pid,
-			 object->start, object->end);
+		snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", (int)pid, object->start,
+			 object->end);
 		fd = file_open(NULL, name);
 	}
 	if (fd < 0) {
-		snprintf(name, sizeof(name), "/proc/%d/root", (int)objects->pid);
+		snprintf(name, sizeof(name), "/proc/%d/root", (int)pid);
 		fd = object_open_path(object, name);
 	}
 	return fd < 0 ? object_open_path(object, NULL) : fd;
+}
+
+int objects_open(const struct objects *objects, const struct object *object)
+{
+	return object_open(objects->pid, object);
 }
 
 bool objects_path_leads_to(const struct objects *objects, const char *path,

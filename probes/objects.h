@@ -47,6 +47,9 @@ pid_t objects_pid(const struct objects *objects);
  * it; -ENOEXEC if it is not a regular file; another -errno. */
 int objects_open(const struct objects *objects, const struct object *object);
 
+/* The same for an object of the process pid that the caller has filled in. */
+int object_open(pid_t pid, const struct object *object);
+
 /* True if a path, also one with symbolic links in it, leads the process to the file
  * that is mapped. */
 bool objects_path_leads_to(const struct objects *objects, const char *path,

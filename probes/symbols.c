@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "debug_file.h"
-
 /* Twice what the largest programs have, with their debug information. */
 #define MAX_TABLE (256ULL << 20)
 #define MAX_STRINGS (1ULL << 30)
@@ -148,6 +146,7 @@ static int symbol_visit(struct search *search, struct table *table, size_t index
 	at = memchr(name + 1, '@', length - 1);
 	symbol.name = name;
 	symbol.resolver = type == STT_GNU_IFUNC;
+	symbol.local = ELF64_ST_BIND(entry->st_info) == STB_LOCAL;
 	symbol.superseded = at ? at[1] != '@'
 			       : table->versions && table->chunk_versions[index] & VERSYM_HIDDEN;
 	if (at)
@@ -212,11 +211,11 @@ static int unpacked_each(struct search *search, const struct elf_file *file)
 	return err;
 }
 
-static int separate_each(struct search *search, const struct elf_file *file, pid_t pid,
-			 const char *path)
+static int separate_each(struct search *search, const struct elf_file *file,
+			 debug_file_finder *find, void *find_context)
 {
 	struct elf_file *debug;
-	int fd, err = debug_file_open(&debug, &fd, file, pid, path);
+	int fd, err = find(find_context, &debug, &fd, file);
 
 	if (err)
 		return err;
@@ -226,8 +225,8 @@ static int separate_each(struct search *search, const struct elf_file *file, pid
 	return err;
 }
 
-int symbols_each(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
-		 void *context)
+int symbols_each_by(const struct elf_file *file, debug_file_finder *find, void *find_context,
+		    symbol_found *found, void *context)
 {
 	struct search search = { .file = file, .found = found, .context = context };
 	int err = type_each(&search, file, SHT_SYMTAB);
@@ -237,7 +236,28 @@ int symbols_each(const struct elf_file *file, pid_t pid, const char *path, symbo
 	if (err || elf_file_section(file, NULL, SHT_SYMTAB, NULL))
 		return err;
 	/* What is wrong with a file that only adds names is not this file's fault. */
-	if (unpacked_each(&search, file) && !search.result && path)
-		separate_each(&search, file, pid, path);
+	if (unpacked_each(&search, file) && !search.result && find)
+		separate_each(&search, file, find, find_context);
 	return search.result;
+}
+
+/* Where a process has a file. */
+struct place {
+	pid_t pid;
+	const char *path;
+};
+
+static int place_find(void *context, struct elf_file **debug, int *fd, const struct elf_file *file)
+{
+	const struct place *place = context;
+
+	return debug_file_open(debug, fd, file, place->pid, place->path);
+}
+
+int symbols_each(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
+		 void *context)
+{
+	struct place place = { .pid = pid, .path = path };
+
+	return symbols_each_by(file, path ? place_find : NULL, &place, found, context);
 }

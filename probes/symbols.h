@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "debug_file.h"
 #include "elf_file.h"
 
 /* Longer names are passed over. */
@@ -19,6 +20,7 @@ struct symbol {
 	uint64_t size;    /* in bytes; 0: unknown */
 	bool resolver;    /* an IFUNC: code that is run once, to choose the function */
 	bool superseded;  /* a version of the name that only older programs ask for */
+	bool local;       /* not to be seen from other files */
 };
 
 /* Returns 0 to go on; anything else ends the search. */
@@ -34,5 +36,9 @@ typedef int symbol_found(void *context, const struct symbol *symbol);
  * the file itself is passed over. */
 int symbols_each(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
 		 void *context);
+
+/* The same where find finds the separate debug file; NULL: none is looked for. */
+int symbols_each_by(const struct elf_file *file, debug_file_finder *find, void *find_context,
+		    symbol_found *found, void *context);
 
 #endif

@@ -16,7 +16,7 @@
 #include "../log.h"
 
 struct loop {
-	struct pollfd fds[3]; /* signals, the target, what wakes up */
+	struct pollfd fds[4]; /* signals, the target, what wakes up: two */
 	sigset_t signals;
 	enum loop_event event; /* LOOP_DEADLINE: none so far */
 };
@@ -36,7 +36,7 @@ int loop_open(struct loop **out, pid_t pid)
 	sigprocmask(SIG_BLOCK, &loop->signals, NULL);
 	loop->fds[0] = (struct pollfd){ signalfd(-1, &loop->signals, SFD_CLOEXEC), POLLIN, 0 };
 	loop->fds[1] = (struct pollfd){ (int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0 };
-	loop->fds[2] = (struct pollfd){ -1, POLLIN, 0 };
+	loop->fds[2] = loop->fds[3] = (struct pollfd){ -1, POLLIN, 0 };
 	*out = loop;
 	if (loop->fds[0].fd >= 0 && loop->fds[1].fd >= 0)
 		return 0;
@@ -80,7 +80,9 @@ static enum loop_event loop_signalled(struct loop *loop)
 
 void loop_watch(struct loop *loop, int fd)
 {
-	loop->fds[2].fd = fd;
+	int place = loop->fds[2].fd < 0 ? 2 : 3;
+
+	loop->fds[place].fd = fd;
 }
 
 enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void *), void *context)
@@ -94,7 +96,7 @@ enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void
 			return LOOP_DEADLINE;
 		until = deadline - now < LOOP_TICK_NS ? deadline - now : LOOP_TICK_NS;
 		timeout = (struct timespec){ 0, (long)until };
-		ready = ppoll(loop->fds, 3, &timeout, NULL);
+		ready = ppoll(loop->fds, 4, &timeout, NULL);
 		if (ready < 0 && errno != EINTR)
 			loop->event = loop_failed("poll");
 		else if (ready > 0 && loop->fds[0].revents)

@@ -23,7 +23,8 @@ int loop_open(struct loop **loop, pid_t pid);
 /* Gives the signals back; NULL is allowed. */
 void loop_close(struct loop *loop);
 
-/* A descriptor that wakes the loop up for a tick() when it becomes readable. */
+/* A descriptor that wakes the loop up for a tick() when it becomes readable; of two at
+ * most. -1: none. */
 void loop_watch(struct loop *loop, int fd);
 
 /* Waits until the deadline (ns of CLOCK_MONOTONIC) or an event, and calls

@@ -17,7 +17,9 @@
 #include "../log.h"
 #include "../syscall_names.h"
 #include "kernelfs.h"
+#include "session_iterator.h"
 #include "session_programs.h"
+#include "session_tracing.h"
 #include "session_triggers.h"
 #include "session_windows.h"
 #include "kernel_delay.skel.h"
@@ -34,6 +36,7 @@ struct session {
 	size_t threads_size, records_size;
 	struct windows windows;
 	struct triggers triggers;
+	struct tracing tracing;
 	uint64_t epoch;
 	uint32_t slots, banks;
 	uint64_t losses[KD_LOSSES], skipped, resynced; /* already told */
@@ -188,28 +191,15 @@ static int session_attach(struct session *session)
 	return status;
 }
 
-/* The iterator visits only the target where the kernel can filter (6.1). */
-static int session_iter(struct session *session, pid_t tgid)
-{
-	union bpf_iter_link_info info = { .task.pid = (__u32)tgid };
-	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
-		    .link_info_len = sizeof(info));
-
-	session->iter = bpf_program__attach_iter(session->skel->progs.kd_task_iter, &options);
-	if (!session->iter)
-		session->iter = bpf_program__attach_iter(session->skel->progs.kd_task_iter, NULL);
-	if (!session->iter) {
-		log_error("cannot create the task iterator: %s", strerror(errno));
-		return EX_OSERR;
-	}
-	return 0;
-}
-
 /* Twice: the first visit may find a thread in the middle of a switch. */
-static int session_seed(struct session *session)
+static int session_seed(struct session *session, pid_t tgid)
 {
-	int error = session_visit(session, KD_AT_OPEN);
+	int error;
 
+	session->iter = iterator_attach(session->skel->progs.kd_task_iter, tgid);
+	if (!session->iter)
+		return EX_OSERR;
+	error = session_visit(session, KD_AT_OPEN);
 	session_settle(session);
 	if (!error)
 		error = session_visit(session, KD_AT_OPEN);
@@ -237,8 +227,11 @@ static int session_start(struct session *session, const struct session_config *c
 	if (!status)
 		status = session_size(session, config);
 	if (!status)
-		status = triggers_select(&session->triggers, session->skel, session->programs.classic,
-					 config);
+		status = triggers_select(&session->triggers, session->skel,
+					 session->programs.classic, config);
+	if (!status)
+		status = tracing_select(&session->tracing, session->skel, &config->tracing,
+					session->slots);
 	if (status)
 		return status;
 	error = kernel_delay__load(session->skel);
@@ -254,9 +247,10 @@ static int session_start(struct session *session, const struct session_config *c
 	if (!status)
 		status = session_attach(session);
 	if (!status)
-		status = session_iter(session, config->tgid);
+		status = session_seed(session, config->tgid);
 	if (!status)
-		status = session_seed(session);
+		status = tracing_attach(&session->tracing, &config->tracing, config->tgid,
+					session->epoch);
 	if (!status)
 		status = triggers_attach(&session->triggers, config);
 	return status;
@@ -286,6 +280,7 @@ void session_close(struct session *session)
 	if (!session)
 		return;
 	triggers_close(&session->triggers);
+	tracing_close(&session->tracing);
 	bpf_link__destroy(session->iter);
 	if (session->threads)
 		munmap(session->threads, session->threads_size);
@@ -403,6 +398,38 @@ int session_events(struct session *session, session_event_fn *found, void *conte
 	return triggers_events(&session->triggers, found, context);
 }
 
+int session_traces_fd(const struct session *session)
+{
+	return tracing_fd(&session->tracing);
+}
+
+int session_traces(struct session *session, session_trace_fn *found, void *context)
+{
+	return tracing_read(&session->tracing, found, context);
+}
+
+int session_visit_calls(struct session *session)
+{
+	return tracing_visit(&session->tracing);
+}
+
+uint64_t session_traces_lost(struct session *session)
+{
+	return tracing_lost(&session->tracing);
+}
+
+bool session_call_goes_on(const struct session *session, uint32_t tid, int32_t call, uint64_t since)
+{
+	for (uint32_t slot = 1; slot < session->slots; slot++) {
+		const struct kd_thread *thread = &session->threads[slot];
+
+		if (__atomic_load_n(&thread->tid, __ATOMIC_RELAXED) == tid && !thread->died)
+			return __atomic_load_n(&thread->call, __ATOMIC_ACQUIRE) == call &&
+			       __atomic_load_n(&thread->call_since, __ATOMIC_RELAXED) == since;
+	}
+	return false;
+}
+
 uint64_t session_hit_cost(struct session *session, enum kd_role role)
 {
 	return triggers_hit_cost(&session->triggers, role);
@@ -432,21 +459,8 @@ void session_settle_after(struct session *session, uint64_t edge)
 
 int session_visit(struct session *session, enum kd_reading_edge edge)
 {
-	char nothing[64];
-	ssize_t got;
-	int fd;
-
 	session->skel->bss->kd_edge = edge;
-	fd = bpf_iter_create(bpf_link__fd(session->iter));
-	if (fd < 0)
-		return -errno;
-	/* Having just slept, this CPU's run queue clock is fresh: see seed.bpf.h. */
-	clock_wait_until(clock_monotonic() + NSEC_PER_USEC);
-	do {
-		got = read(fd, nothing, sizeof(nothing));
-	} while (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)));
-	close(fd);
-	return got < 0 ? -errno : 0;
+	return iterator_run(session->iter);
 }
 
 void session_slot_free(struct session *session, uint32_t slot)

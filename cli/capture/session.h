@@ -24,6 +24,19 @@ struct session_trigger {
 	size_t n_sets;
 };
 
+/* What is to leave traces. */
+struct session_tracing {
+	bool on;
+	uint64_t call_ns;        /* system calls that take at least so long; UINT64_MAX: none */
+	const bool *calls;       /* which of them: KD_CLASSES numbers */
+	uint64_t wait_ns;        /* waits; UINT64_MAX: none */
+	unsigned int profile_hz; /* samples of running code; 0: none */
+	bool kernel_stacks;
+	uint32_t user_bytes; /* copied of a user stack; 0: no user stacks */
+	uint64_t rate;       /* user stacks per second; 0: no limit */
+	uint32_t ring_bytes; /* a power of two, whole pages */
+};
+
 struct session_config {
 	pid_t tgid;
 	unsigned int threads; /* the target has now */
@@ -33,6 +46,7 @@ struct session_config {
 
 	/* By enum kd_role. The same probe for both is attached once. */
 	struct session_trigger triggers[KD_ROLES];
+	struct session_tracing tracing;
 	bool same_probe;
 	bool target_only[KD_ROLES];
 	bool same_thread, list_skipped;
@@ -120,6 +134,26 @@ int session_events_fd(const struct session *session);
  * negative errno, which ends the walk and is returned. */
 typedef int session_event_fn(void *context, const struct kd_event *event);
 int session_events(struct session *session, session_event_fn *found, void *context);
+
+/* Becomes readable when traces should be read at once. -1 if there are none. */
+int session_traces_fd(const struct session *session);
+
+/* Calls found() for each record since the last call; times count from the epoch.
+ * size says where the record ends, see struct kd_trace. found() returns 0, or a
+ * negative errno, which ends the walk and is returned. */
+typedef int session_trace_fn(void *context, const struct kd_trace *trace, size_t size);
+int session_traces(struct session *session, session_trace_fn *found, void *context);
+
+/* Leaves traces of the system calls that are in progress. Returns 0 or a negative
+ * errno. */
+int session_visit_calls(struct session *session);
+
+/* Records for which there was no room, since the last call. */
+uint64_t session_traces_lost(struct session *session);
+
+/* True if a thread is still in the call that it entered then (as in its record). */
+bool session_call_goes_on(const struct session *session, uint32_t tid, int32_t call,
+			  uint64_t since);
 
 /* About what a hit of a role's probe costs the thread that makes it, in ns; 0 if
  * there is none, or it is the start's. The first call takes some 10 ms. */

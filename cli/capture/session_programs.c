@@ -80,10 +80,12 @@ static bool calls_are_classic(struct programs *programs)
 	return false;
 }
 
-/* Those that triggers and upcalls need have no tracepoint to be found at. */
-static bool program_is_optional(const struct bpf_program *program)
+/* Those that triggers, upcalls and traces need have no tracepoint to be found at;
+ * whoever needs them switches them on and attaches them. */
+static bool program_is_optional(const struct programs *programs, const struct bpf_program *program)
 {
-	return bpf_program__type(program) == BPF_PROG_TYPE_KPROBE || !*program_tracepoint(program);
+	return bpf_program__type(program) == BPF_PROG_TYPE_KPROBE ||
+	       program == programs->skel->progs.kd_open_calls_iter || !*program_tracepoint(program);
 }
 
 /* Switches a program on if the run needs it and this kernel has its tracepoint.
@@ -95,7 +97,7 @@ static bool program_select(struct programs *programs, struct bpf_program *progra
 
 	if (program == programs->skel->progs.kd_task_iter)
 		on = true;
-	else if (program_is_optional(program))
+	else if (program_is_optional(programs, program))
 		on = false;
 	else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACEPOINT)
 		on = programs->classic;
@@ -135,7 +137,7 @@ int programs_attach(struct programs *programs)
 		struct bpf_program *program = *skeleton->progs[i].prog;
 		const char *tracepoint = program_tracepoint(program);
 
-		if (!bpf_program__autoload(program) || program_is_optional(program) ||
+		if (!bpf_program__autoload(program) || program_is_optional(programs, program) ||
 		    program == programs->skel->progs.kd_task_iter)
 			continue;
 		*skeleton->progs[i].link = bpf_program__attach(program);

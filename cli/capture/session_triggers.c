@@ -96,9 +96,9 @@ static void trigger_select(struct triggers *triggers, const struct session_confi
 	if (triggers->calls[role])
 		triggers->programs[role] = call_program_of(triggers->skel, start, stop);
 	else
-		triggers->programs[role] =
-			program_of(triggers->skel, start, stop,
-				   given->trigger->kind == TRIGGER_TRACEPOINT, triggers->token);
+		triggers->programs[role] = program_of(triggers->skel, start, stop,
+						      given->trigger->kind == TRIGGER_TRACEPOINT,
+						      triggers->token);
 	triggers->texts[role] = given->trigger;
 	bpf_program__set_autoload(triggers->programs[role], true);
 	attachment_prepare(triggers->programs[role], given->trigger);

@@ -106,6 +106,19 @@ void columns_gap_ns(struct columns *columns, uint64_t ns, size_t width)
 	add_right(columns, text, number_grouped(text, ns), GAP, width);
 }
 
+void columns_hex(struct columns *columns, uint64_t number)
+{
+	char text[18], *at = text + sizeof(text);
+
+	do {
+		*--at = "0123456789abcdef"[number % 16];
+		number /= 16;
+	} while (number);
+	*--at = 'x';
+	*--at = '0';
+	columns_bytes(columns, at, (size_t)(text + sizeof(text) - at));
+}
+
 int columns_end(struct columns *columns)
 {
 	write_out(columns, columns->text, columns->used);

@@ -44,6 +44,9 @@ void columns_ns(struct columns *columns, uint64_t ns, size_t width);
 void columns_gap_count(struct columns *columns, uint64_t count, size_t width);
 void columns_gap_ns(struct columns *columns, uint64_t ns, size_t width);
 
+/* A number in hexadecimal, with 0x. */
+void columns_hex(struct columns *columns, uint64_t number);
+
 /* Writes out what is left. Returns 0, or a negative errno if the stream failed
  * now or before. */
 int columns_end(struct columns *columns);

@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text_thread.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "../escape.h"
-#include "../syscall_names.h"
 #include "number.h"
+#include "text_words.h"
 
 #define INDENT "                            " /* 28: below <RESOURCE SPECIFIC> */
 #define NAME_WIDTH 20
-
-static const char *const state_names[LEDGER_STATES] = {
-	[LEDGER_USER] = "running user",
-	[LEDGER_KERNEL] = "running kernel",
-	[LEDGER_HARDIRQ] = "hard irq",
-	[LEDGER_SOFTIRQ] = "soft irq",
-	[LEDGER_READY_WOKEN] = "ready after wakeup",
-	[LEDGER_READY_PREEMPTED] = "ready after preemption",
-	[LEDGER_BLOCKED] = "blocked interruptible",
-	[LEDGER_BLOCKED_UNINT] = "blocked uninterruptible",
-	[LEDGER_STOPPED] = "stopped",
-};
 
 static void section_begin(struct columns *columns, const char *title)
 {
@@ -30,38 +16,15 @@ static void section_begin(struct columns *columns, const char *title)
 	columns_add(columns, "\n");
 }
 
-/* Text from the target or the kernel, at most so many columns of it. Returns how
- * many it took. No character has more columns than bytes. */
-static size_t foreign(struct columns *columns, const char *text, size_t length, size_t width)
-{
-	char escaped[ESCAPE_SIZE(sizeof(((struct irq_row *)0)->name))];
-	size_t room = width < sizeof(escaped) ? width + 1 : sizeof(escaped);
-
-	escape_text(escaped, room, text, length);
-	columns_add(columns, escaped);
-	return escape_width(escaped);
-}
-
 /* The name gives way to the mark. */
 static void irq_name(struct columns *columns, const struct irq_row *irq)
 {
 	const char *mark = irq->unhandled ? " [unhandled]" : "";
 	size_t room = NAME_WIDTH - strlen(mark);
-	size_t used = foreign(columns, irq->name, sizeof(irq->name), room);
+	size_t used = text_foreign(columns, irq->name, sizeof(irq->name), room);
 
 	columns_add(columns, mark);
 	columns_pad(columns, used, room);
-}
-
-/* A system call's name, which may be in the buffer. */
-static const char *call_name(const struct text *text, uint32_t number, char buffer[static 32])
-{
-	const char *name = text->sample->foreign_calls ? NULL : syscall_name(number);
-
-	if (name)
-		return name;
-	snprintf(buffer, 32, "[unknown: %u]", number);
-	return buffer;
 }
 
 static bool is_poll(const struct text *text, uint32_t number)
@@ -72,7 +35,7 @@ static bool is_poll(const struct text *text, uint32_t number)
 static void who(struct text *text, const struct thread_row *thread)
 {
 	struct columns *columns = &text->columns;
-	char number[NUMBER_LEN + 1], name[64];
+	char number[NUMBER_LEN + 1];
 
 	if (thread->members > 1) {
 		strcpy(number + number_grouped(number, thread->members), "x");
@@ -81,18 +44,8 @@ static void who(struct text *text, const struct thread_row *thread)
 		columns_count(columns, (uint64_t)thread->tid, 10);
 	}
 	columns_add(columns, " ");
-
-	if (thread->name[0]) {
-		columns_pad(columns, foreign(columns, thread->name, sizeof(thread->name), SIZE_MAX),
-			    16);
-		return;
-	}
-	if (thread->members > 1)
-		snprintf(name, sizeof(name), "<unknown:%d/*>", (int)text->sample->pid);
-	else
-		snprintf(name, sizeof(name), "<unknown:%d/%d>", (int)text->sample->pid,
-			 (int)thread->tid);
-	columns_left(columns, name, 16);
+	text_thread_name(columns, text->sample, thread->name,
+			 thread->members > 1 ? 0 : thread->tid);
 }
 
 static void calls(struct text *text, const struct thread_row *thread)
@@ -108,7 +61,7 @@ static void calls(struct text *text, const struct thread_row *thread)
 		const struct call_row *call = &thread->calls[i];
 
 		columns_add(columns, INDENT);
-		columns_cut(columns, call_name(text, call->number, buffer), NAME_WIDTH);
+		columns_cut(columns, text_call(text->sample, call->number, buffer), NAME_WIDTH);
 		columns_add(columns, " ");
 		columns_count(columns, call->number, 6);
 		columns_gap_count(columns, call->count, 10);
@@ -293,7 +246,7 @@ static void thread_time(struct columns *columns, const struct thread_row *thread
 	}
 	columns_add(columns, INDENT "STATE                               TOTAL ns        %\n");
 	for (size_t i = 0; i < LEDGER_STATES; i++)
-		ledger_line(columns, state_names[i], ledger->ns[i], ledger->life);
+		ledger_line(columns, text_state((enum ledger_state)i), ledger->ns[i], ledger->life);
 	ledger_line(columns, "SUM", ledger_sum(ledger), ledger->life);
 	ledger_line(columns, "RUNNING", ledger_running(ledger), ledger->life);
 	ledger_check(columns, ledger);
@@ -352,7 +305,8 @@ static void in_flight_row(struct text *text, const struct open_call *call)
 
 	columns_add(columns, INDENT);
 	if (call->number >= 0) {
-		columns_cut(columns, call_name(text, (uint32_t)call->number, buffer), NAME_WIDTH);
+		columns_cut(columns, text_call(text->sample, (uint32_t)call->number, buffer),
+			    NAME_WIDTH);
 		columns_add(columns, " ");
 		columns_count(columns, (uint64_t)call->number, 6);
 	} else {
@@ -392,7 +346,7 @@ static void silent_threads(struct text *text, const struct thread_row *thread,
 	char buffer[32], percent[NUMBER_LEN];
 
 	columns_add(columns, " [THREAD TIME] ");
-	columns_add(columns, state_names[state]);
+	columns_add(columns, text_state(state));
 	columns_add(columns, " ");
 	columns_ns(columns, ledger->ns[state], 0);
 	columns_add(columns, " ns ");
@@ -401,7 +355,8 @@ static void silent_threads(struct text *text, const struct thread_row *thread,
 	columns_add(columns, " %, no event in the window");
 	if (thread->n_open && thread->open[0].number >= 0) {
 		columns_add(columns, ", in ");
-		columns_add(columns, call_name(text, (uint32_t)thread->open[0].number, buffer));
+		columns_add(columns,
+			    text_call(text->sample, (uint32_t)thread->open[0].number, buffer));
 	}
 	columns_add(columns, "\n");
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "space.h"
 #include "stack_copy.h"
 #include "unwind.h"
 
@@ -17,22 +18,17 @@ struct resolved_frame {
 	const char *function; /* demangled; NULL: unknown */
 	uint64_t offset; /* from the function's start; or, without it, the address in the object */
 	const char *object;   /* its path as mapped, or "[vdso]"; NULL: in none */
-	const char *build_id; /* in hexadecimal; NULL: none */
-};
-
-/* Code that is mapped. */
-struct mapping {
-	uint64_t start, end; /* addresses */
-	uint64_t offset;     /* of start in the file */
-	uint32_t object;     /* the number it was added under */
+	const char *build_id; /* in hexadecimal, where the function is unknown; NULL: none */
 };
 
 struct resolver;
 
-/* Asked for a file with separate debug information: first by the build ID's path
- * below a root for such files (".build-id/ab/cdef.debug"), then by the path that a
- * .gnu_debuglink leads to. Returns a descriptor, which becomes the resolver's, or
- * -ENOENT. */
+/* Asked for a file with separate debug information of an object. First by its build
+ * ID, ".build-id/ab/cdef.debug" below a directory for such files, of which there may
+ * be several; then by the path that a .gnu_debuglink leads to, which is absolute and
+ * in the object's directory, in .debug in it, or in /usr/lib/debug before it. The
+ * path is from the file, and hostile. Returns a descriptor, which becomes the
+ * resolver's, or a negative errno. */
 typedef int resolver_open(void *context, uint32_t object, const char *path);
 
 /* Returns NULL without memory. */
@@ -41,13 +37,13 @@ struct resolver *resolver_new(resolver_open *open, void *context);
 /* NULL is allowed. */
 void resolver_free(struct resolver *resolver);
 
-/* Makes an object known under a number, 0 or the next one. The descriptor becomes
- * the resolver's, also if this fails. A file that is no ELF file or damaged is an
- * object without symbols. Returns 0 or -ENOMEM. */
+/* Makes an object known under a number: 0, and then the next one. The descriptor
+ * becomes the resolver's, also if this fails. A file that is no ELF file or damaged is
+ * an object without symbols. Returns 0; -EINVAL if it is another number; -ENOMEM. */
 int resolver_add_object(struct resolver *resolver, uint32_t number, int fd, const char *path);
 
 /* From t on (CLOCK_MONOTONIC ns) this code is mapped, n places sorted by address,
- * and no other. Returns 0 or -ENOMEM. */
+ * and no other: see space_set(), whose errors it returns. */
 int resolver_set_mappings(struct resolver *resolver, uint64_t t, const struct mapping *mappings,
 			  size_t n);
 
@@ -55,7 +51,11 @@ int resolver_set_mappings(struct resolver *resolver, uint64_t t, const struct ma
 void resolver_unwind(struct resolver *resolver, uint64_t t, const struct stack_copy *copy,
 		     struct unwound *unwound);
 
-/* Names a frame; exact as in struct unwound. The texts stay until the next call. */
+/* Names a frame; exact as in struct unwound: the function is that of ip if it is, and
+ * else of the call before it, and the offset that of ip in any case. Without any
+ * function the offset is the address in the object, without any object it is ip. The
+ * symbols of an object are read when the first of its frames is named. The texts stay
+ * until the next call. */
 void resolver_name(struct resolver *resolver, uint64_t t, uint64_t ip, bool exact,
 		   struct resolved_frame *frame);
 

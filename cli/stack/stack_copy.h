@@ -14,9 +14,29 @@ struct stack_copy {
 	uint64_t regs[KD_REGS];         /* by DWARF number */
 	uint64_t start;                 /* address of the first byte of the copy */
 	uint64_t pages[KD_STACK_WORDS]; /* bitmap: page i after the one of start was copied */
-	const uint8_t *data;            /* what was copied, without the holes; not owned */
-	size_t size;                    /* of data, in bytes */
+	/* The copied parts of those pages, one after the other; not owned. The part of
+	 * page 0 begins at start, and the last one may end before its page does. */
+	const uint8_t *data;
+	size_t size; /* of them in data, in bytes; without the other part */
+	/* In a signal's handler with a stack of its own: the outermost part of the
+	 * thread's, in up to 64 pages, whose bytes are in data behind the first part.
+	 * other_start is a multiple of KD_STACK_PAGE; 0: there is none. */
+	uint64_t other_start;
+	uint64_t other_pages; /* bitmap */
+	size_t other_size;
 };
+
+enum stack_copy_place {
+	STACK_COPY_THERE,
+	STACK_COPY_HOLE,   /* in a page that was not copied, or nothing was */
+	STACK_COPY_BEYOND, /* behind the last byte that was copied */
+	STACK_COPY_BEFORE, /* before the first: in no live part of this stack */
+};
+
+/* Reads a word of the user's memory, at any alignment. Says where it is; it was read
+ * if it is there. */
+enum stack_copy_place stack_copy_find(const struct stack_copy *copy, uint64_t address,
+				      uint64_t *word);
 
 /* Reads a word of the user's memory. Returns whether it was copied. */
 bool stack_copy_read(const struct stack_copy *copy, uint64_t address, uint64_t *word);

@@ -13,18 +13,30 @@
 
 struct stacks;
 
-/* What became of the stacks, counted over the run. */
+/* What became of the copies that were submitted, over the run: they were resolved,
+ * went beyond the room, or failed. */
 struct stacks_counts {
-	uint64_t resolved;   /* copies that were unwound */
+	uint64_t resolved;   /* have got a stack */
 	uint64_t incomplete; /* of those, stacks with a reason to stop */
 	uint64_t beyond;     /* not kept: more different ones than room for */
 	uint64_t failed;     /* not resolved: the child had died or was ended for taking too long */
 };
 
-/* Starts the child and reads what the process has mapped. Room: how many different
- * stacks are kept. Returns 0, or after printing what failed an exit status. The
- * caller ends it with stacks_close(). */
+/* For tests: other than what the program itself runs with. */
+struct stacks_setup {
+	unsigned int without; /* enum sandbox_without */
+	uint64_t patience;    /* ns */
+};
+
+/* Starts the child and reads what the process has mapped. To be called while this
+ * process has one thread, which has to live as long as the child. Room: how many
+ * different stacks are kept. Returns 0, or after printing what failed an exit status.
+ * The caller ends it with stacks_close(). */
 int stacks_open(struct stacks **stacks, pid_t pid, size_t room);
+
+/* The same with another setup. */
+int stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
+		      const struct stacks_setup *setup);
 
 /* Ends the child and frees all stacks; NULL is allowed. */
 void stacks_close(struct stacks *stacks);
@@ -47,5 +59,8 @@ struct stacks_counts stacks_counts(const struct stacks *stacks);
 
 /* Why there are no user stacks any more; NULL: the child is well. */
 const char *stacks_failure(const struct stacks *stacks);
+
+/* The child; 0: it has ended. */
+pid_t stacks_child(const struct stacks *stacks);
 
 #endif

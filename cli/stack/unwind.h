@@ -28,8 +28,8 @@ enum unwind_stop {
 
 struct unwound {
 	uint64_t ip[UNWIND_FRAMES]; /* innermost first */
-	/* The instruction itself was interrupted (the first frame, and those below
-	 * a signal's): look up ip, not ip - 1. */
+	/* Look up ip itself, not ip - 1: nothing was called there (the first frame,
+	 * what a signal's handler returns to, and what the signal interrupted). */
 	bool exact[UNWIND_FRAMES];
 	unsigned int n;
 	enum unwind_stop stop;
@@ -38,7 +38,7 @@ struct unwound {
 /* What is to be known of a mapped object for unwinding through it. */
 struct cfi;
 struct unwind_object {
-	struct cfi *cfi; /* NULL: it has none */
+	struct cfi *cfi; /* NULL: it has none; stays until unwinder_flush() or _free() */
 	uint64_t bias;   /* address in memory - address in the file */
 };
 
@@ -53,7 +53,8 @@ struct unwinder *unwinder_new(unwind_find *find, void *context);
 /* NULL is allowed. */
 void unwinder_free(struct unwinder *unwinder);
 
-/* Forgets what is remembered of code, as the mappings have changed. */
+/* Forgets what is remembered of code. To be called when find would answer otherwise
+ * than before: mappings have changed, or the next stack is from another time. */
 void unwinder_flush(struct unwinder *unwinder);
 
 /* Unwinds one stack. It has at least one frame, the interrupted instruction. */

@@ -19,7 +19,7 @@ SMALL = SMALL_NAMES + r"\.h"
 GENERATED = r"syscall_table\.inc"
 SKELETON = r"kernel_delay\.skel\.h"
 # What the reports are given.
-REPORTED = r"cli/(sample|trigger_stats)\.h"
+REPORTED = r"cli/(sample|traces|trigger_stats)\.h"
 DISTRIBUTION = r"cli/distribution\.h"
 TRIGGERS = r"probes/(trigger|resolve|kernel|confined)\.h"
 
@@ -28,12 +28,21 @@ TRIGGERS = r"probes/(trigger|resolve|kernel|confined)\.h"
 RULES = (
     (r"bpf/.*", ()),
     (r"cli/main\.c", (r"cli/[^/]*\.h", r"cli/capture/kernelfs\.h", r"probes/list\.h")),
-    (r"cli/run[^/]*", (r"cli/[^/]*\.h", r"cli/(capture|report)/[^/]*\.h")),
+    (r"cli/run[^/]*", (r"cli/[^/]*\.h", r"cli/(capture|report)/[^/]*\.h", r"cli/stack/stacks\.h")),
     (r"cli/trigger_set\.[ch]", (SHARED, SMALL, TRIGGERS, r"cli/options\.h")),
+    (r"cli/options[^/]*", (SHARED, SMALL, r"cli/(options[^/]*|syscall_set)\.h")),
+    (r"cli/syscall_set\.[ch]", (SHARED, SMALL, r"probes/names\.h")),
+    (r"cli/outputs\.[ch]", (SMALL, SAMPLE, r"cli/options\.h", r"cli/report/[^/]*\.h")),
     (r"cli/worst\.[ch]", (SAMPLE,)),
-    (r"cli/sample\.[ch]", (SHARED,)),
+    (r"cli/sample\.[ch]", (SHARED, r"cli/traces\.h")),
+    (r"cli/traces\.[ch]", (SHARED, r"cli/stack/stack\.h")),
     (r"cli/ledger\.[ch]", (SHARED, SAMPLE)),
     (r"cli/report/.*", (REPORTED, DISTRIBUTION, r"cli/(escape|number|syscall_names)\.h")),
+    (r"cli/capture/tracer\.[ch]", (SHARED, SAMPLE, SMALL, r"cli/traces\.h",
+                                  r"cli/stack/(stacks|kernel_symbols)\.h")),
+    (r"cli/stack/(cfi|unwind|resolver|space|function_table|stack_copy)[^/]*",
+     (SHARED, r"probes/(elf_file|symbols|debug_file)\.h")),
+    (r"cli/stack/.*", (SHARED, SMALL, r"probes/(file|objects)\.h")),
     (r"cli/capture/session\.h", (SHARED, SAMPLE, r"probes/resolve\.h")),
     (r"cli/capture/session[^/]*\.c", (SHARED, SAMPLE, SMALL, SKELETON, r"probes/(attach(_cost)?|call_place)\.h")),
     (r"cli/capture/.*", (SHARED, SAMPLE, SMALL, r"cli/ledger\.h")),

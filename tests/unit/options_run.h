@@ -12,7 +12,7 @@
 #include "../../cli/options.h"
 #include "tap.h"
 
-#define ARGS 8
+#define ARGS 10
 #define MS 1000000ULL
 #define S (1000 * MS)
 #define ENDED 1000 /* status if the child ended the process: this + exit status */
@@ -22,6 +22,7 @@ struct outcome {
 	struct options options;
 	char comm[32], btf_file[32]; /* "(none)" for NULL */
 	char triggers[KD_ROLES][32], list_glob[32];
+	char outputs[OUTPUTS_MAX][32];
 	char out[16384], err[8192];
 };
 
@@ -50,6 +51,8 @@ static void child(char **args, int out, int err)
 		copy_name(shared->list_glob, shared->options.list_glob);
 		for (int role = 0; role < KD_ROLES; role++)
 			copy_name(shared->triggers[role], shared->options.triggers[role]);
+		for (size_t i = 0; i < shared->options.n_outputs; i++)
+			copy_name(shared->outputs[i], shared->options.outputs[i].file);
 	}
 	fflush(NULL);
 	_exit(0);

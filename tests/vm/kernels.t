@@ -21,7 +21,8 @@ sys.path.insert(0, str(machine.TREE / "tests" / "integration"))
 import kdtest  # noqa: E402  pylint: disable=wrong-import-position
 
 # Left out are those that need a second processor (placement) or much speed
-# (trigger-windows, -threads, -worst), that look at this machine's system (errors, 00-build,
+# (trigger-windows, -threads,
+# -worst, -targets), that look at this machine's system (errors, 00-build,
 # 01-install) or at what a doctored kernel lacks (machines), and those for which
 # the kernel makes no difference (names, probes, target).
 PROGRAMS = ("integration/counts.t", "integration/execve.t", "integration/ledger.t",
@@ -30,8 +31,7 @@ PROGRAMS = ("integration/counts.t", "integration/execve.t", "integration/ledger.
 # With one kernel each: they take long, and most of what they test is not the kernel's.
 MORE = {"5.10": ("integration/irq.t", "integration/books.t", "integration/trigger-overhead.t"),
         "6.1": ("integration/churn.t", "integration/trigger-errors.t"),
-        "6.12": ("integration/ending.t", "integration/trigger-targets.t"),
-        "newest": ("integration/irq.t",)}
+        "6.12": ("integration/ending.t",), "newest": ("integration/irq.t",)}
 AT_ONCE = 2      # machines
 TIMEOUT = 700    # seconds for a machine; tests/run has to grant two of them
 PATIENCE = 300   # seconds for one program in it

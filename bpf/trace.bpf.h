@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Traces: records of slow system calls, of long waits and of running code, each
+ * with its stacks.
+ *
+ * A wait's kernel stack is taken when it is over, at switch-in: it still shows
+ * where the thread waited, and only then it is known to have been long. The stack
+ * of the user is taken when its thread is current: at the end of the system call,
+ * or when it is taken off its CPU in user mode. */
+#ifndef TRACE_BPF_H
+#define TRACE_BPF_H
+
+#include "stack.bpf.h"
+#include "window.bpf.h"
+
+/* By slot. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct kd_wait);
+} kd_waits SEC(".maps");
+
+/* A record without anything that not all kinds have. NULL: there is no scratch. */
+static __always_inline struct kd_trace *trace_begin(u32 key, u32 type, u32 tid, u64 start, u64 end)
+{
+	struct kd_trace *trace = scratch_trace(key);
+
+	if (!trace)
+		return NULL;
+	trace->type = type;
+	trace->flags = 0;
+	trace->tid = tid;
+	trace->cpu = bpf_get_smp_processor_id();
+	trace->start = start;
+	trace->end = end;
+	trace->since = start;
+	trace->waited = 0;
+	trace->n_kernel = 0;
+	trace->ended_by = 0;
+	trace->user_ip = 0;
+	return trace;
+}
+
+static __always_inline bool window_is_open(void)
+{
+	return READ_ONCE(kd_word) & KD_WORD_OPEN;
+}
+
+/* The current thread's user stack, if the rate allows one. */
+static __always_inline void trace_user(struct kd_trace *trace, u32 key, const void *regs, u64 *due)
+{
+	if (!kd_user_bytes)
+		return;
+	if (stack_is_allowed(trace->end, due))
+		user_stack_take(trace, key, regs);
+	else
+		trace->flags |= KD_TRACE_LIMITED;
+}
+
+/* --- Waits --- */
+
+/* A sleeper is woken by the current thread, or an interrupt. */
+static __noinline void wait_woken(void *ctx, u32 slot, u64 t)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (!wait || !thread)
+		return;
+	thread->woken_at = t;
+	if (t - thread->out_since < kd_wait_ns)
+		return;
+	if (in_interrupt(ctx)) {
+		wait->ended_by = 0;
+		__builtin_memcpy(wait->ended_by_comm, "interrupt\0\0\0\0\0\0", KD_COMM_LEN);
+	} else {
+		wait->ended_by = (u32)bpf_get_current_pid_tgid();
+		bpf_get_current_comm(wait->ended_by_comm, sizeof(wait->ended_by_comm));
+	}
+}
+
+/* Switched out in user mode: the stack is kept for the case that the wait gets
+ * long. */
+static __noinline void wait_begin_in_user(struct kd_thread *thread, u64 t)
+{
+	u32 key = scratch_key(SCRATCH_THREAD);
+	struct kd_trace *trace;
+
+	if (!window_is_open())
+		return;
+	trace = trace_begin(key, KD_TRACE_STACK, thread->tid, t, t);
+	if (!trace)
+		return;
+	trace_user(trace, key, current_user_regs(), &kd_stack_due[1]);
+	if (trace->flags)
+		trace_send(key, false);
+}
+
+static __always_inline void wait_begin(struct event event, u32 state)
+{
+	struct kd_thread *thread = event.thread;
+
+	thread->out_since = event.t;
+	thread->out_state = state;
+	thread->woken_at = 0;
+	if (kd_wait_ns != ~0ULL && thread->call == KD_CALL_NONE && kd_user_bytes)
+		wait_begin_in_user(thread, event.t);
+}
+
+/* One part of a wait: asleep, or ready. Its kernel stack is in the scratch. */
+static __always_inline void wait_send(u32 key, struct kd_trace *trace, struct kd_thread *thread,
+				      u32 state, u64 start, u64 end)
+{
+	trace->start = start;
+	trace->end = end;
+	trace->state = state;
+	trace->call = thread->call;
+	trace->since = thread->call == KD_CALL_NONE ? thread->out_since : thread->call_since;
+	trace_send(key, false);
+}
+
+static __always_inline void wait_report(u32 key, struct kd_trace *trace, struct kd_thread *thread,
+					struct kd_wait *wait, u64 t)
+{
+	u64 woken = thread->woken_at ?: thread->out_since;
+	bool slept = thread->out_state != KD_READY_PREEMPTED;
+
+	if (slept && woken - thread->out_since >= kd_wait_ns) {
+		trace->ended_by = wait->ended_by;
+		__builtin_memcpy(trace->ended_by_comm, wait->ended_by_comm, KD_COMM_LEN);
+		wait_send(key, trace, thread, thread->out_state, thread->out_since, woken);
+		thread->noted = 1;
+	}
+	if (t - woken >= kd_wait_ns) {
+		trace->ended_by = 0;
+		trace->ended_by_comm[0] = 0;
+		wait_send(key, trace, thread, slept ? KD_READY_WOKEN : KD_READY_PREEMPTED, woken,
+			  t);
+		thread->noted = 1;
+	}
+}
+
+/* A thread is switched in after a wait that was long enough to be noted. */
+static __noinline void wait_over(u32 slot, struct task_struct *task, u64 t)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+	u32 key = scratch_key(SCRATCH_THREAD);
+	struct kd_thread *thread = slot_thread(slot);
+	struct kd_trace *trace;
+	u64 ns;
+
+	if (!wait || !thread)
+		return;
+	ns = t - thread->out_since;
+	trace = trace_begin(key, KD_TRACE_WAIT, thread->tid, 0, 0);
+	if (!trace)
+		return;
+	kernel_stack_take(trace, task);
+	__builtin_memcpy(trace->comm, task->comm, KD_COMM_LEN);
+	if (ns >= kd_call_ns && ns > wait->ns && call_class(thread->call) & KD_CLASS_TRACED) {
+		wait->ns = ns;
+		wait->n = trace->n_kernel;
+		__builtin_memcpy(wait->kernel, trace->kernel, sizeof(wait->kernel));
+		thread->noted = 1;
+	}
+	if (ns < kd_wait_ns || !window_is_open())
+		return;
+	if (thread->call == KD_CALL_NONE)
+		trace->user_ip = regs_ip(task_user_regs(task));
+	wait_report(key, trace, thread, wait, t);
+}
+
+/* --- System calls --- */
+
+static __always_inline void trace_take_wait(struct kd_trace *trace, u32 slot)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+
+	if (!wait || !wait->ns)
+		return;
+	trace->waited = wait->ns;
+	trace->n_kernel = wait->n;
+	trace->flags |= KD_TRACE_WAITED;
+	__builtin_memcpy(trace->kernel, wait->kernel, sizeof(trace->kernel));
+	wait->ns = 0;
+}
+
+/* When a system call began, or since when we know of it. */
+static __always_inline u64 call_began(struct kd_thread *thread)
+{
+	return thread->call_since ?: kd_traces_from;
+}
+
+/* A call ends that was slow, or whose waits were. If it goes on as another, or was
+ * not slow itself, its stack is sent alone. */
+static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, bool slow)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	u32 key = scratch_key(SCRATCH_THREAD);
+	bool alone = !slow || result == -ERESTART_RESTARTBLOCK;
+	struct kd_trace *trace;
+	long bytes;
+
+	if (!thread)
+		return;
+	thread->noted = 0;
+	trace = trace_begin(key, alone ? KD_TRACE_STACK : KD_TRACE_CALL, thread->tid,
+			    call_began(thread), t);
+	if (!trace)
+		return;
+	trace->since = thread->call_since;
+	trace->call = thread->call;
+	trace->result = result;
+	if (!thread->call_since)
+		trace->flags |= KD_TRACE_EARLIER;
+	bpf_get_current_comm(trace->comm, sizeof(trace->comm));
+	trace_take_wait(trace, slot);
+	trace_user(trace, key, current_user_regs(), &kd_stack_due[0]);
+	if (!(trace->flags & (KD_TRACE_WAITED | KD_TRACE_LIMITED)) && kd_kernel_stacks) {
+		bytes = bpf_get_stack(ctx, trace->kernel, sizeof(trace->kernel), 0);
+		trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
+	}
+	trace_send(key, false);
+}
+
+/* Code may have been mapped. */
+static __noinline void maps_trace(u32 tid, u64 t, bool certain)
+{
+	u32 key = scratch_key(SCRATCH_THREAD);
+
+	if (!certain && !(call_third_argument(current_user_regs()) & PROT_EXEC))
+		return;
+	if (trace_begin(key, KD_TRACE_MAPS, tid, t, t))
+		trace_send(key, true);
+}
+
+/* To be called when a system call ends, before its thread forgets it. One that was
+ * going on when the last window ended is that window's. */
+static __always_inline void call_trace(void *ctx, struct event event, u8 class, s64 result)
+{
+	struct kd_thread *thread = event.thread;
+	bool slow = kd_call_ns != ~0ULL && class & KD_CLASS_TRACED &&
+		    event.t - call_began(thread) >= kd_call_ns;
+
+	if (unlikely(class & KD_CLASS_MAPS) && result >= 0)
+		maps_trace(thread->tid, event.t, false);
+	if (unlikely(thread->noted || slow))
+		call_trace_send(ctx, event.slot, event.t, result,
+				slow && (event.record || call_began(thread) < event.edge));
+}
+
+/* A call that could have gone on has ended; its stack was sent when that was open. */
+__noinline int call_trace_dropped(u32 slot)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	u32 key = scratch_key(SCRATCH_THREAD);
+	struct kd_trace *trace;
+
+	if (!thread || thread->restart_at - thread->restart_since < kd_call_ns || !window_is_open())
+		return 0;
+	trace = trace_begin(key, KD_TRACE_CALL, thread->tid, thread->restart_since,
+			    thread->restart_at);
+	if (!trace)
+		return 0;
+	trace->call = thread->restart_call;
+	trace->result = -EINTR;
+	__builtin_memcpy(trace->comm, thread->comm, KD_COMM_LEN);
+	return trace_send(key, false);
+}
+
+/* --- What is going on --- */
+
+/* For the iterator: a slow call that has not ended. User space copies the stack. */
+static __always_inline void open_call_trace(struct task_struct *task)
+{
+	struct target target;
+	struct kd_trace *trace;
+	u64 t = clock_now();
+
+	if (task->tgid != kd_tgid || task->exit_state)
+		return;
+	target = target_find(task->pid, (u64)task);
+	if (!target.thread)
+		return;
+	thread_state(target.thread);
+	if (target.thread->call < 0 || !(call_class(target.thread->call) & KD_CLASS_TRACED) ||
+	    t - call_began(target.thread) < kd_call_ns)
+		return;
+	trace = trace_begin(SCRATCH_ITERATOR, KD_TRACE_OPEN, task->pid, call_began(target.thread),
+			    t);
+	if (!trace)
+		return;
+	trace->since = target.thread->call_since;
+	trace->call = target.thread->call;
+	trace->cpu = target.thread->cpu;
+	__builtin_memcpy(trace->comm, task->comm, KD_COMM_LEN);
+	if (!target.thread->call_since)
+		trace->flags |= KD_TRACE_EARLIER;
+	kernel_stack_take(trace, task);
+	if (registers_take(trace, task_user_regs(task))) {
+		stack_bounds(trace, task);
+		trace->size = trace->other_size = 0;
+		trace->flags |= KD_TRACE_REGS;
+	}
+	trace_send(SCRATCH_ITERATOR, false);
+}
+
+/* A sample of what is running on this CPU. */
+static __always_inline void sample_trace(void *ctx)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid(), t = clock_now();
+	u32 key = scratch_key(SCRATCH_INTERRUPT);
+	struct kd_trace *trace;
+	long bytes = 0;
+
+	if (pid_tgid >> 32 != kd_tgid || !window_is_open())
+		return;
+	trace = trace_begin(key, KD_TRACE_SAMPLE, (u32)pid_tgid, t, t);
+	if (!trace)
+		return;
+	trace->call = KD_CALL_UNKNOWN;
+	bpf_get_current_comm(trace->comm, sizeof(trace->comm));
+	bytes = bpf_get_stack(ctx, trace->kernel, sizeof(trace->kernel), 0);
+	trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
+	trace->state = trace->n_kernel ? KD_KERNEL : KD_USER;
+	trace_user(trace, key, current_user_regs(), &kd_stack_due[0]);
+	trace_send(key, false);
+}
+
+#endif

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "session_tracing.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../clock.h"
+#include "../exit_status.h"
+#include "../log.h"
+#include "../syscall_names.h"
+#include "kernel_delay.skel.h"
+#include "session_iterator.h"
+
+/* Stacks that may be copied at once after a pause, in parts of a second's. */
+#define BURST_PARTS 5
+#define SCRATCHES_PER_CPU 2 /* bpf/stack.bpf.h */
+
+static void class_set(struct kernel_delay *skel, const char *name, __u8 class)
+{
+	int number = syscall_number(name);
+
+	if (number >= 0 && number < KD_CLASSES)
+		skel->rodata->kd_class[number] |= class;
+}
+
+static void tracing_tell(struct kernel_delay *skel, const struct session_tracing *wanted)
+{
+	skel->rodata->kd_tracing = 1;
+	skel->rodata->kd_call_ns = wanted->call_ns;
+	skel->rodata->kd_wait_ns = wanted->wait_ns;
+	skel->rodata->kd_note_ns = wanted->call_ns < wanted->wait_ns ? wanted->call_ns
+								     : wanted->wait_ns;
+	skel->rodata->kd_kernel_stacks = wanted->kernel_stacks;
+	skel->rodata->kd_user_bytes = wanted->user_bytes;
+	skel->rodata->kd_ring_half = wanted->ring_bytes / 2;
+	if (wanted->rate) {
+		skel->rodata->kd_stack_period = NSEC_PER_SEC / wanted->rate;
+		skel->rodata->kd_stack_burst = NSEC_PER_SEC / BURST_PARTS;
+	}
+	for (int number = 0; number < KD_CLASSES; number++)
+		if (wanted->calls && wanted->calls[number])
+			skel->rodata->kd_class[number] |= KD_CLASS_TRACED;
+	class_set(skel, "mmap", KD_CLASS_MAPS);
+	class_set(skel, "mprotect", KD_CLASS_MAPS);
+	class_set(skel, "pkey_mprotect", KD_CLASS_MAPS);
+}
+
+int tracing_select(struct tracing *tracing, struct kernel_delay *skel,
+		   const struct session_tracing *wanted, uint32_t slots)
+{
+	uint32_t scratches = (uint32_t)libbpf_num_possible_cpus() * SCRATCHES_PER_CPU + 1;
+	int error;
+
+	tracing->skel = skel;
+	if (!wanted->on)
+		return 0;
+	tracing->on = true;
+	tracing_tell(skel, wanted);
+	bpf_program__set_autoload(skel->progs.kd_sample, wanted->profile_hz > 0);
+	bpf_program__set_autoload(skel->progs.kd_open_calls_iter, wanted->call_ns != UINT64_MAX);
+	error = bpf_map__set_max_entries(skel->maps.kd_scratches, scratches) ?:
+		bpf_map__set_max_entries(skel->maps.kd_waits, slots) ?:
+		bpf_map__set_max_entries(skel->maps.kd_traces, wanted->ring_bytes);
+	if (error)
+		log_error("cannot size the BPF maps for stacks: %s", strerror(-error));
+	return error ? EX_OSERR : 0;
+}
+
+static int trace_found(void *context, void *data, size_t size)
+{
+	struct tracing *tracing = context;
+
+	if (size < offsetof(struct kd_trace, kernel))
+		return 0;
+	return tracing->found(tracing->context, data, size);
+}
+
+static int sampler_failed(int error, unsigned int hz)
+{
+	log_error("cannot sample running code at %u Hz: %s", hz, strerror(error));
+	if (error == EINVAL)
+		log_hint("see the limit in /proc/sys/kernel/perf_event_max_sample_rate");
+	else
+		log_hint("does a container or a security module forbid perf_event_open()?");
+	return error == EPERM || error == EACCES ? EX_NOPERM : EX_OSERR;
+}
+
+/* One event per CPU that is online, for whatever runs there: one that follows a
+ * thread could not be made for those that are born later. */
+static int samplers_attach(struct tracing *tracing, unsigned int hz)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = hz,
+	};
+	int cpus = libbpf_num_possible_cpus();
+
+	tracing->samplers = calloc((size_t)cpus, sizeof(*tracing->samplers));
+	if (!tracing->samplers)
+		return sampler_failed(ENOMEM, hz);
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+				      PERF_FLAG_FD_CLOEXEC);
+		struct bpf_link *link;
+
+		if (fd < 0 && errno == ENODEV) /* offline */
+			continue;
+		if (fd < 0)
+			return sampler_failed(errno, hz);
+		link = bpf_program__attach_perf_event(tracing->skel->progs.kd_sample, fd);
+		if (!link) {
+			int error = errno;
+
+			close(fd);
+			return sampler_failed(error, hz);
+		}
+		tracing->samplers[tracing->n_samplers++] = link; /* owns fd */
+	}
+	return 0;
+}
+
+int tracing_attach(struct tracing *tracing, const struct session_tracing *wanted, pid_t tgid,
+		   uint64_t epoch)
+{
+	if (!tracing->on)
+		return 0;
+	tracing->ring = ring_buffer__new(bpf_map__fd(tracing->skel->maps.kd_traces), trace_found,
+					 tracing, NULL);
+	if (!tracing->ring) {
+		log_error("cannot read the BPF ring buffer: %s", strerror(errno));
+		return EX_OSERR;
+	}
+	if (wanted->call_ns != UINT64_MAX) {
+		tracing->open_calls = iterator_attach(tracing->skel->progs.kd_open_calls_iter,
+						      tgid);
+		if (!tracing->open_calls)
+			return EX_OSERR;
+	}
+	tracing->skel->data->kd_traces_from = clock_monotonic() - epoch;
+	return wanted->profile_hz ? samplers_attach(tracing, wanted->profile_hz) : 0;
+}
+
+int tracing_fd(const struct tracing *tracing)
+{
+	return tracing->ring ? ring_buffer__epoll_fd(tracing->ring) : -1;
+}
+
+int tracing_read(struct tracing *tracing, session_trace_fn *found, void *context)
+{
+	int result;
+
+	if (!tracing->ring)
+		return 0;
+	tracing->found = found;
+	tracing->context = context;
+	result = ring_buffer__consume(tracing->ring);
+	return result < 0 ? result : 0;
+}
+
+int tracing_visit(struct tracing *tracing)
+{
+	return tracing->open_calls ? iterator_run(tracing->open_calls) : 0;
+}
+
+uint64_t tracing_lost(struct tracing *tracing)
+{
+	uint64_t lost, last = tracing->lost;
+
+	if (!tracing->on)
+		return 0;
+	lost = __atomic_load_n(&tracing->skel->bss->kd_traces_lost, __ATOMIC_RELAXED);
+	tracing->lost = lost;
+	return lost - last;
+}
+
+void tracing_close(struct tracing *tracing)
+{
+	for (size_t i = 0; i < tracing->n_samplers; i++)
+		bpf_link__destroy(tracing->samplers[i]);
+	free(tracing->samplers);
+	bpf_link__destroy(tracing->open_calls);
+	ring_buffer__free(tracing->ring);
+}

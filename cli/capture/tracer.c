@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "tracer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../stack/kernel_symbols.h"
+#include "../stack/stacks.h"
+#include "open_call.h"
+
+/* More records than this are not kept until their window is read. */
+#define PENDING_MAX 500000
+/* From so many on, those of windows that were not kept are looked for. */
+#define PENDING_MANY 20000
+
+/* A record that waits for its window to be read. */
+struct pending {
+	struct pending *next;
+	struct trace_row row;
+	uint32_t type; /* enum kd_trace_type */
+	size_t n_kernel;
+	uint64_t kernel[];
+};
+
+struct tracer {
+	struct session *session;
+	struct tracer_config config;
+	struct kernel_symbols *symbols;
+	struct pending *first, **last;
+	size_t n;
+	uint64_t lost;
+	struct stacks_counts told;
+	uint64_t beyond_told;
+};
+
+struct tracer *tracer_new(struct session *session, const struct tracer_config *config)
+{
+	struct tracer *tracer = calloc(1, sizeof(*tracer));
+
+	if (!tracer)
+		return NULL;
+	tracer->session = session;
+	tracer->config = *config;
+	tracer->last = &tracer->first;
+	return tracer;
+}
+
+/* Takes those out that end before a time (CLOCK_MONOTONIC ns), and calls that went on
+ * when they were looked at. */
+static void pending_drop(struct tracer *tracer, uint64_t before)
+{
+	struct pending **place = &tracer->first;
+
+	while (*place) {
+		struct pending *pending = *place;
+
+		if (pending->row.end >= before && pending->type != KD_TRACE_OPEN) {
+			place = &pending->next;
+			continue;
+		}
+		*place = pending->next;
+		free(pending);
+		tracer->n--;
+	}
+	tracer->last = place;
+}
+
+void tracer_free(struct tracer *tracer)
+{
+	if (!tracer)
+		return;
+	if (tracer->config.stacks)
+		stacks_flush(tracer->config.stacks);
+	pending_drop(tracer, UINT64_MAX);
+	kernel_symbols_close(tracer->symbols);
+	free(tracer);
+}
+
+static void row_fill(struct trace_row *row, const struct kd_trace *trace, uint64_t epoch)
+{
+	static const enum trace_kind kinds[] = {
+		[KD_TRACE_CALL] = TRACE_CALL,     [KD_TRACE_OPEN] = TRACE_CALL,
+		[KD_TRACE_WAIT] = TRACE_WAIT,     [KD_TRACE_STACK] = TRACE_CALL,
+		[KD_TRACE_SAMPLE] = TRACE_SAMPLE,
+	};
+
+	*row = (struct trace_row){
+		.kind = kinds[trace->type],
+		.tid = (pid_t)trace->tid,
+		.start = trace->start + epoch,
+		.end = trace->end + epoch,
+		.waited = trace->flags & KD_TRACE_WAITED ? trace->waited : 0,
+		.since = trace->since,
+		.cpu = trace->cpu,
+		.call = trace->call,
+		.result = trace->result,
+		.state = trace->state,
+		.ended_by = (pid_t)trace->ended_by,
+		.user_ip = trace->user_ip,
+		.limited = trace->flags & KD_TRACE_LIMITED,
+		.cut = trace->flags & KD_TRACE_CUT,
+		.earlier = trace->flags & KD_TRACE_EARLIER,
+	};
+	memcpy(row->name, trace->comm, sizeof(row->name));
+	if (trace->type == KD_TRACE_WAIT)
+		memcpy(row->ended_by_name, trace->ended_by_comm, sizeof(row->ended_by_name));
+}
+
+static int stack_submit(struct tracer *tracer, struct pending *pending,
+			const struct kd_trace *trace, const uint8_t *data)
+{
+	struct stack_copy copy = {
+		.start = trace->stack_start,
+		.data = data,
+		.size = trace->size,
+		.other_start = trace->other_start,
+		.other_pages = trace->other_pages,
+		.other_size = trace->other_size,
+	};
+
+	memcpy(copy.regs, trace->regs, sizeof(copy.regs));
+	memcpy(copy.pages, trace->pages, sizeof(copy.pages));
+	return stacks_submit(tracer->config.stacks, pending->row.end, &copy, &pending->row.user);
+}
+
+/* The stack of a call in progress, which the iterator could not copy. */
+static int open_stack_submit(struct tracer *tracer, struct pending *pending,
+			     const struct kd_trace *trace)
+{
+	struct kd_trace whole = *trace;
+	uint8_t *data = open_call_copy(tracer->config.pid, &whole,
+				       tracer->config.wanted->user_bytes);
+	int error = 0;
+
+	if (!data)
+		pending->row.no_user = "the process's memory could not be read";
+	else if (!session_call_goes_on(tracer->session, trace->tid, trace->call, trace->since))
+		pending->row.no_user = "the call ended while its stack was being read";
+	else
+		error = stack_submit(tracer, pending, &whole, data);
+	free(data);
+	return error;
+}
+
+static int trace_user(struct tracer *tracer, struct pending *pending, const struct kd_trace *trace,
+		      size_t size)
+{
+	if (!(trace->flags & KD_TRACE_REGS) || !tracer->config.stacks || size < sizeof(*trace))
+		return 0;
+	if (trace->type == KD_TRACE_OPEN)
+		return open_stack_submit(tracer, pending, trace);
+	if (size - sizeof(*trace) < (size_t)trace->size + trace->other_size)
+		return 0;
+	return stack_submit(tracer, pending, trace, (const uint8_t *)(trace + 1));
+}
+
+static size_t kernel_frames(const struct kd_trace *trace, size_t size)
+{
+	if (size < offsetof(struct kd_trace, regs) || trace->n_kernel > KD_KERNEL_FRAMES)
+		return 0;
+	return trace->n_kernel;
+}
+
+static int trace_found(void *context, const struct kd_trace *trace, size_t size)
+{
+	struct tracer *tracer = context;
+	uint64_t epoch = tracer->config.epoch;
+	struct pending *pending;
+	size_t n = kernel_frames(trace, size);
+
+	if (trace->type == KD_TRACE_MAPS) {
+		/* A process that has gone keeps what is known of it. */
+		if (tracer->config.stacks)
+			stacks_refresh(tracer->config.stacks, trace->end + epoch);
+		return 0;
+	}
+	if (tracer->n == PENDING_MAX) {
+		tracer->lost++;
+		return 0;
+	}
+	pending = calloc(1, sizeof(*pending) + n * sizeof(*pending->kernel));
+	if (!pending)
+		return -ENOMEM;
+	pending->type = trace->type;
+	pending->n_kernel = n;
+	memcpy(pending->kernel, trace->kernel, n * sizeof(*pending->kernel));
+	row_fill(&pending->row, trace, epoch);
+	*tracer->last = pending;
+	tracer->last = &pending->next;
+	tracer->n++;
+	return trace_user(tracer, pending, trace, size);
+}
+
+int tracer_drain(struct tracer *tracer)
+{
+	struct session_view view;
+	int error = session_traces(tracer->session, trace_found, tracer);
+
+	if (error || tracer->n < PENDING_MANY)
+		return error;
+	if (tracer->config.stacks)
+		stacks_flush(tracer->config.stacks);
+	if (!session_window_next(tracer->session, &view))
+		view = session_view(tracer->session);
+	if (view.gen)
+		pending_drop(tracer, view.start + view.epoch);
+	return 0;
+}
+
+static int stack_order(const void *a, const void *b)
+{
+	const struct pending *left = *(struct pending *const *)a;
+	const struct pending *right = *(struct pending *const *)b;
+
+	if (left->row.tid != right->row.tid)
+		return left->row.tid < right->row.tid ? -1 : 1;
+	return (left->row.since > right->row.since) - (left->row.since < right->row.since);
+}
+
+/* All records with the stack of a call or of a wait in user mode, to be looked up by
+ * thread and time. */
+static struct pending **stacks_index(const struct tracer *tracer, size_t *n)
+{
+	struct pending **index = calloc(tracer->n + 1, sizeof(struct pending *));
+
+	*n = 0;
+	if (!index)
+		return NULL;
+	for (struct pending *pending = tracer->first; pending; pending = pending->next)
+		if (pending->row.kind == TRACE_CALL && (pending->row.user || pending->row.limited))
+			index[(*n)++] = pending;
+	qsort(index, *n, sizeof(struct pending *), stack_order);
+	return index;
+}
+
+/* Waits get the stack of their call, and a call that was cut short the one it had
+ * when it could still go on. */
+static void stack_join(struct pending *pending, struct pending *const *index, size_t n, bool wanted)
+{
+	struct pending *const *found = bsearch(&pending, index, n, sizeof(*index), stack_order);
+
+	if (pending->row.user || pending->row.limited || pending->row.no_user || !wanted)
+		return;
+	if (found) {
+		pending->row.user = (*found)->row.user;
+		pending->row.limited = (*found)->row.limited;
+		pending->row.cut = (*found)->row.cut;
+	} else if (pending->row.kind == TRACE_WAIT && pending->row.call != KD_CALL_NONE) {
+		pending->row.no_user = "its system call went on";
+	}
+}
+
+/* Reading the symbols takes a while: not before there is a stack. */
+static int kernel_stack(struct tracer *tracer, struct pending *pending)
+{
+	int error = 0;
+
+	if (!pending->n_kernel)
+		return 0;
+	if (!tracer->symbols)
+		error = kernel_symbols_open(&tracer->symbols, NULL, tracer->config.room);
+	if (error)
+		return error;
+	pending->row.kernel = kernel_symbols_stack(tracer->symbols, pending->kernel,
+						   pending->n_kernel);
+	return 0;
+}
+
+static void counts_tell(struct tracer *tracer, struct trace_list *list)
+{
+	uint64_t kernel_beyond = kernel_symbols_beyond(tracer->symbols);
+	struct stacks_counts counts = { 0 };
+
+	if (tracer->config.stacks) {
+		counts = stacks_counts(tracer->config.stacks);
+		list->failure = stacks_failure(tracer->config.stacks);
+	}
+	list->lost = session_traces_lost(tracer->session) + tracer->lost;
+	list->beyond = counts.beyond - tracer->told.beyond + kernel_beyond - tracer->beyond_told;
+	list->failed = counts.failed - tracer->told.failed;
+	list->incomplete = counts.incomplete - tracer->told.incomplete;
+	list->kernel_hidden = tracer->symbols && kernel_symbols_hidden(tracer->symbols);
+	tracer->told = counts;
+	tracer->beyond_told = kernel_beyond;
+	tracer->lost = 0;
+}
+
+static void asked_tell(const struct tracer *tracer, struct trace_list *list)
+{
+	const struct session_tracing *wanted = tracer->config.wanted;
+
+	list->calls_asked = wanted->call_ns != UINT64_MAX;
+	list->call_threshold = wanted->call_ns;
+	list->waits_asked = wanted->wait_ns != UINT64_MAX;
+	list->wait_threshold = wanted->wait_ns;
+	list->profile_hz = wanted->profile_hz;
+	list->kernel_stacks_asked = wanted->kernel_stacks;
+	list->user_stacks_asked = wanted->user_bytes > 0;
+	list->stack_rate = wanted->rate;
+}
+
+enum belongs { OUTSIDE, INSIDE, UNFINISHED };
+
+/* Where a record belongs, as seen from a window. Calls that crossed its end may have
+ * ended since. */
+static enum belongs place_of(const struct tracer *tracer, const struct pending *pending,
+			     uint64_t start, uint64_t end)
+{
+	const struct trace_row *row = &pending->row;
+
+	if (pending->type == KD_TRACE_STACK || row->end < start)
+		return OUTSIDE;
+	if (row->end <= end)
+		return INSIDE;
+	if (row->kind != TRACE_CALL || row->start >= end ||
+	    end - row->start < tracer->config.wanted->call_ns)
+		return OUTSIDE;
+	return UNFINISHED;
+}
+
+static int rows_move(struct tracer *tracer, uint64_t start, uint64_t end, struct trace_list *list)
+{
+	bool wanted = tracer->config.stacks;
+	struct pending **index;
+	int error = 0;
+	size_t n;
+
+	index = stacks_index(tracer, &n);
+	if (!index)
+		return -ENOMEM;
+	for (struct pending *pending = tracer->first; pending && !error; pending = pending->next) {
+		enum belongs place = place_of(tracer, pending, start, end);
+		struct trace_row row;
+
+		if (place == OUTSIDE)
+			continue;
+		stack_join(pending, index, n, wanted);
+		error = kernel_stack(tracer, pending);
+		row = pending->row;
+		if (place == UNFINISHED)
+			row.end = 0;
+		list->limited += row.limited;
+		if (!error)
+			error = traces_add(list, &row);
+	}
+	free(index);
+	return error;
+}
+
+int tracer_collect(struct tracer *tracer, uint64_t start, uint64_t end, struct trace_list *list)
+{
+	int error = tracer_drain(tracer) ?: session_visit_calls(tracer->session) ?:
+		    tracer_drain(tracer);
+
+	if (error)
+		return error;
+	if (tracer->config.stacks)
+		stacks_flush(tracer->config.stacks);
+	asked_tell(tracer, list);
+	error = rows_move(tracer, start, end, list);
+	counts_tell(tracer, list);
+	pending_drop(tracer, end + 1);
+	return error;
+}

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Linux Standard Base, Core, 10.6: .eh_frame and .eh_frame_hdr. */
+#include "cfi.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cfi_read.h"
+#include "cfi_validate.h"
+
+#define MAX_SEGMENTS 1024
+#define MAX_INDEX (1U << 20) /* entries of a table that is made here */
+#define LENGTH_MAX (CFI_PROGRAM_MAX + 256)
+#define LENGTH_RESERVED 0xfffffff0 /* from here on: DWARF of 64 bits, which nobody writes */
+#define MEMOS 512                  /* a power of two */
+
+#if defined(__x86_64__)
+#define RETURN_ADDRESS 16
+#else
+#define RETURN_ADDRESS 30
+#endif
+
+/* A common information entry (CIE). */
+struct cie {
+	struct cfi_program program;
+	uint8_t fde_encoding;
+	bool signal;
+};
+
+/* An entry, without its length and without what tells CIE and FDE apart. */
+struct entry {
+	uint64_t address;
+	uint32_t length; /* of all that follows the length */
+	uint64_t cie;    /* address of its CIE; of a CIE: 0 */
+	struct cfi_reader reader;
+};
+
+/* Where code begins that an FDE describes. */
+struct index_entry {
+	uint64_t start;
+	uint64_t fde;
+};
+
+struct memo {
+	struct cfi_fde fde; /* address 0: none yet */
+	bool valid;
+};
+
+struct cfi {
+	const struct elf_file *file;
+	struct cfi_part frames; /* .eh_frame */
+	struct cfi_part header; /* .eh_frame_hdr; size 0: none that can be used */
+	uint64_t table;         /* address of its table, sorted pairs of 32-bit distances */
+	uint64_t n_table;
+	struct index_entry *index; /* instead of the table */
+	size_t n_index;
+	struct memo *memos; /* by address of the FDE */
+};
+
+/* --- Entries --- */
+
+/* Reads the beginning of an entry, which must be whole. Returns 0; -ENOENT at the
+ * terminator; -EBADMSG. */
+static int entry_read(struct cfi *cfi, uint64_t address, struct entry *entry)
+{
+	struct cfi_reader *reader = &entry->reader;
+	uint32_t distance;
+	uint64_t place;
+
+	*reader = cfi_reader_new(cfi_part_at(&cfi->frames, address, 4), 4, address);
+	entry->address = address;
+	entry->length = cfi_read_u32(reader);
+	if (reader->failed || entry->length > LENGTH_MAX)
+		return -EBADMSG;
+	if (!entry->length)
+		return -ENOENT;
+	place = address + 4;
+	*reader = cfi_reader_new(cfi_part_at(&cfi->frames, place, entry->length), entry->length,
+				 place);
+	distance = cfi_read_u32(reader);
+	/* libunwind takes the distance for a signed number. */
+	if (reader->failed || distance > INT32_MAX || distance > place)
+		return -EBADMSG;
+	entry->cie = distance ? place - distance : 0;
+	return 0;
+}
+
+/* Pointers of these encodings are skipped, their targets never looked at. */
+static void pointer_skip(struct cfi_reader *reader, uint8_t encoding)
+{
+	if (encoding != CFI_PE_OMIT)
+		cfi_read_pointer(reader, encoding & ~CFI_PE_INDIRECT);
+}
+
+static bool encoding_is_known(uint8_t encoding)
+{
+	uint8_t base = encoding & CFI_PE_BASE;
+
+	switch (encoding & CFI_PE_FORMAT) {
+	case CFI_PE_ABSPTR:
+	case CFI_PE_UDATA2:
+	case CFI_PE_UDATA4:
+	case CFI_PE_UDATA8:
+	case CFI_PE_SDATA2:
+	case CFI_PE_SDATA4:
+	case CFI_PE_SDATA8:
+		return base == CFI_PE_ABSPTR || base == CFI_PE_PCREL;
+	default:
+		return false;
+	}
+}
+
+/* Reads a CIE's augmentation. libunwind looks at no more than four letters, and takes
+ * for instructions what the last of them leaves of the augmentation's data. */
+static bool augmentation_read(struct cfi_reader *reader, const char *letters, struct cie *cie)
+{
+	uint64_t size = cfi_read_uleb(reader);
+	uint64_t end = reader->address + size;
+	uint8_t encoding;
+
+	if (reader->failed || size > (uint64_t)(reader->end - reader->at))
+		return false;
+	for (size_t i = 1; letters[i]; i++) {
+		switch (letters[i]) {
+		case 'P':
+			encoding = cfi_read_u8(reader);
+			if (encoding != CFI_PE_OMIT &&
+			    !encoding_is_known(encoding & ~CFI_PE_INDIRECT))
+				return false;
+			pointer_skip(reader, encoding);
+			break;
+		case 'L':
+			encoding = cfi_read_u8(reader);
+			if (encoding != CFI_PE_OMIT &&
+			    !encoding_is_known(encoding & ~CFI_PE_INDIRECT))
+				return false;
+			break;
+		case 'R':
+			cie->fde_encoding = cfi_read_u8(reader);
+			break;
+		case 'S':
+			cie->signal = true;
+			break;
+		case 'B': /* arm64: which key signs return addresses */
+			return !letters[i + 1] && reader->address == end;
+		default:
+			return false;
+		}
+	}
+	return reader->address == end;
+}
+
+static bool cie_read(struct cfi *cfi, uint64_t address, struct cie *cie)
+{
+	struct cfi_reader *reader;
+	struct entry entry;
+	char letters[6] = "";
+	uint8_t version;
+	uint64_t column;
+
+	*cie = (struct cie){ .fde_encoding = CFI_PE_ABSPTR };
+	if (entry_read(cfi, address, &entry) || entry.cie)
+		return false;
+	reader = &entry.reader;
+	version = cfi_read_u8(reader);
+	for (size_t i = 0; i < sizeof(letters); i++) {
+		letters[i] = (char)cfi_read_u8(reader);
+		if (!letters[i])
+			break;
+	}
+	/* Beyond four letters libunwind sees none, which only B allows. */
+	if (letters[0] != 'z' || letters[5] || (letters[4] && letters[4] != 'B'))
+		return false;
+	cfi_read_uleb(reader); /* alignment factors: any will do */
+	cfi_read_sleb(reader);
+	column = version == 1 ? cfi_read_u8(reader) : cfi_read_uleb(reader);
+	if ((version != 1 && version != 3) || column != RETURN_ADDRESS ||
+	    !augmentation_read(reader, letters, cie) || reader->failed ||
+	    !encoding_is_known(cie->fde_encoding))
+		return false;
+	cie->program.bytes = reader->at;
+	cie->program.size = (size_t)(reader->end - reader->at);
+	return true;
+}
+
+/* Reads what code an FDE describes; its reader stands behind that. */
+static bool range_read(struct entry *entry, const struct cie *cie, struct cfi_fde *fde)
+{
+	*fde = (struct cfi_fde){ .address = entry->address, .signal = cie->signal };
+	fde->absolute = !(cie->fde_encoding & CFI_PE_PCREL);
+	fde->start = cfi_read_pointer(&entry->reader, cie->fde_encoding);
+	fde->end = cfi_read_pointer(&entry->reader, cie->fde_encoding & CFI_PE_FORMAT);
+	return !entry->reader.failed && !__builtin_add_overflow(fde->start, fde->end, &fde->end);
+}
+
+/* Reads and validates an FDE. */
+static bool fde_read(struct cfi *cfi, uint64_t address, struct cfi_fde *fde)
+{
+	struct cfi_program program;
+	struct entry entry;
+	struct cie cie;
+
+	*fde = (struct cfi_fde){ .address = address };
+	if (entry_read(cfi, address, &entry) || !entry.cie || !cie_read(cfi, entry.cie, &cie) ||
+	    !range_read(&entry, &cie, fde) ||
+	    !cfi_read_bytes(&entry.reader, cfi_read_uleb(&entry.reader)))
+		return false;
+	program.bytes = entry.reader.at;
+	program.size = (size_t)(entry.reader.end - entry.reader.at);
+	fde->size = cie.program.size + program.size;
+	return cfi_programs_are_valid(cie.program, program);
+}
+
+/* --- Which FDE describes an address --- */
+
+/* A table for a file that comes without one. */
+static int index_add(struct cfi *cfi, uint64_t start, uint64_t fde)
+{
+	struct index_entry *larger;
+	size_t n = cfi->n_index;
+
+	if (n == MAX_INDEX)
+		return -E2BIG;
+	if (!(n & (n - 1))) { /* full: it doubles */
+		larger = realloc(cfi->index, (n ? 2 * n : 1) * sizeof(*larger));
+		if (!larger)
+			return -ENOMEM;
+		cfi->index = larger;
+	}
+	cfi->index[cfi->n_index++] = (struct index_entry){ .start = start, .fde = fde };
+	return 0;
+}
+
+static int index_compare(const void *left, const void *right)
+{
+	const struct index_entry *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->fde > b->fde) - (a->fde < b->fde);
+}
+
+static int index_make(struct cfi *cfi)
+{
+	uint64_t at = cfi->frames.address, end = at + cfi->frames.size, last = 0;
+	bool known = false;
+	struct entry entry;
+	struct cfi_fde fde;
+	struct cie cie;
+	int err;
+
+	while (at < end) {
+		err = entry_read(cfi, at, &entry);
+		if (err == -ENOENT)
+			break;
+		if (err)
+			return err;
+		at += 4ULL + entry.length;
+		if (!entry.cie)
+			continue;
+		if (entry.cie != last) {
+			last = entry.cie;
+			known = cie_read(cfi, last, &cie);
+		}
+		if (!known || !range_read(&entry, &cie, &fde))
+			continue;
+		err = index_add(cfi, fde.start, fde.address);
+		if (err)
+			return err;
+	}
+	if (!cfi->n_index)
+		return -ENOENT;
+	qsort(cfi->index, cfi->n_index, sizeof(*cfi->index), index_compare);
+	return 0;
+}
+
+static bool index_find(const struct cfi *cfi, uint64_t address, uint64_t *fde)
+{
+	size_t low = 0, high = cfi->n_index;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cfi->index[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low)
+		*fde = cfi->index[low - 1].fde;
+	return low > 0;
+}
+
+/* An entry of the table in .eh_frame_hdr: two distances from where that begins. */
+static bool table_entry(struct cfi *cfi, uint64_t i, uint64_t *start, uint64_t *fde)
+{
+	const uint8_t *bytes = cfi_part_at(&cfi->header, cfi->table + 8 * i, 8);
+	int32_t distances[2];
+
+	if (!bytes)
+		return false;
+	memcpy(distances, bytes, sizeof(distances));
+	*start = cfi->header.address + (uint64_t)(int64_t)distances[0];
+	*fde = cfi->header.address + (uint64_t)(int64_t)distances[1];
+	return true;
+}
+
+/* Returns 0; -ENOENT; -EBADMSG. A table that is not in order leads to some FDE, which
+ * is not the address's then. */
+static int table_find(struct cfi *cfi, uint64_t address, uint64_t *fde)
+{
+	uint64_t low = 0, high = cfi->n_table, start;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (!table_entry(cfi, middle, &start, fde))
+			return -EBADMSG;
+		if (start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return -ENOENT;
+	return table_entry(cfi, low - 1, &start, fde) ? 0 : -EBADMSG;
+}
+
+int cfi_find(struct cfi *cfi, uint64_t address, struct cfi_fde *fde)
+{
+	struct memo *memo;
+	uint64_t at;
+	int err;
+
+	if (cfi->n_index)
+		err = index_find(cfi, address, &at) ? 0 : -ENOENT;
+	else
+		err = table_find(cfi, address, &at);
+	if (err)
+		return err;
+	memo = &cfi->memos[at / 4 % MEMOS];
+	if (memo->fde.address != at || !at)
+		memo->valid = fde_read(cfi, at, &memo->fde);
+	/* Of a damaged entry nobody knows where its code ends. */
+	if (memo->valid && (address < memo->fde.start || address >= memo->fde.end))
+		return -ENOENT;
+	*fde = memo->fde;
+	return memo->valid ? 0 : -EBADMSG;
+}
+
+/* --- Where the information is --- */
+
+/* Finds the segment of a type that has an address (0: any). */
+static bool segment_find(const struct elf_file *file, uint32_t type, uint64_t address,
+			 Elf64_Phdr *segment)
+{
+	Elf64_Ehdr header;
+
+	if (elf_file_read(file, 0, &header, sizeof(header)) || header.e_phnum > MAX_SEGMENTS ||
+	    header.e_phentsize != sizeof(*segment))
+		return false;
+	for (uint64_t i = 0; i < header.e_phnum; i++) {
+		if (elf_file_read(file, header.e_phoff + i * sizeof(*segment), segment,
+				  sizeof(*segment)))
+			return false;
+		if (segment->p_type == type &&
+		    (!address || (address >= segment->p_vaddr &&
+				  address - segment->p_vaddr < segment->p_filesz)))
+			return true;
+	}
+	return false;
+}
+
+/* The frames begin at an address, and end with their section or, without sections,
+ * at a terminator somewhere in their segment. */
+static int frames_open(struct cfi *cfi, uint64_t address)
+{
+	const Elf64_Shdr *section = elf_file_section(cfi->file, NULL, SHT_NULL, ".eh_frame");
+	uint64_t size = 0, offset;
+	Elf64_Phdr segment;
+
+	if (section && address >= section->sh_addr && address - section->sh_addr < section->sh_size)
+		size = section->sh_size - (address - section->sh_addr);
+	else if (segment_find(cfi->file, PT_LOAD, address, &segment))
+		size = segment.p_filesz - (address - segment.p_vaddr);
+	if (!size || !elf_file_offset(cfi->file, address, 0, &offset))
+		return -EBADMSG;
+	if (size > elf_file_size(cfi->file) - offset)
+		size = elf_file_size(cfi->file) - offset;
+	return cfi_part_open(&cfi->frames, cfi->file, offset, address, size);
+}
+
+/* Reads .eh_frame_hdr: where the frames begin, and a table if it is of the one kind
+ * that linkers write. */
+static int header_read(struct cfi *cfi, uint64_t *frames)
+{
+	struct cfi_reader reader;
+	uint8_t encodings[4];
+	const uint8_t *bytes;
+	size_t size = cfi->header.size < 64 ? cfi->header.size : 64;
+	uint64_t room;
+
+	reader = cfi_reader_new(cfi_part_at(&cfi->header, cfi->header.address, size), size,
+				cfi->header.address);
+	bytes = cfi_read_bytes(&reader, sizeof(encodings));
+	if (!bytes || bytes[0] != 1) /* version */
+		return -EBADMSG;
+	memcpy(encodings, bytes, sizeof(encodings));
+	*frames = cfi_read_pointer(&reader, encodings[1]);
+	if (reader.failed)
+		return -EBADMSG;
+	if (encodings[2] == CFI_PE_OMIT || encodings[3] != (CFI_PE_DATAREL | CFI_PE_SDATA4))
+		return 0;
+	cfi->n_table = cfi_read_pointer(&reader, encodings[2]);
+	cfi->table = reader.address;
+	room = cfi->header.size - (reader.address - cfi->header.address);
+	if (reader.failed || cfi->n_table > room / 8)
+		cfi->n_table = 0;
+	return 0;
+}
+
+/* By the segment, as unwinders in the process itself do. */
+static int segment_open(struct cfi *cfi)
+{
+	Elf64_Phdr segment;
+	uint64_t frames;
+	int err;
+
+	if (!segment_find(cfi->file, PT_GNU_EH_FRAME, 0, &segment))
+		return -ENOENT;
+	err = cfi_part_open(&cfi->header, cfi->file, segment.p_offset, segment.p_vaddr,
+			    segment.p_filesz);
+	if (!err)
+		err = header_read(cfi, &frames);
+	return err ? err : frames_open(cfi, frames);
+}
+
+static int section_open(struct cfi *cfi)
+{
+	const Elf64_Shdr *section = elf_file_section(cfi->file, NULL, SHT_NULL, ".eh_frame");
+
+	if (!section || !section->sh_size)
+		return -ENOENT;
+	cfi->n_table = 0;
+	return cfi_part_open(&cfi->frames, cfi->file, section->sh_offset, section->sh_addr,
+			     section->sh_size);
+}
+
+int cfi_open(struct cfi **cfi, const struct elf_file *file)
+{
+	struct cfi *opened;
+	int err, header_err;
+
+	if (!elf_file_is_64(file)) /* the registers are those of a 64-bit process */
+		return -ENOENT;
+	opened = calloc(1, sizeof(*opened));
+	if (!opened)
+		return -ENOMEM;
+	opened->file = file;
+	err = header_err = segment_open(opened);
+	if (err) {
+		cfi_part_close(&opened->frames);
+		opened->frames = (struct cfi_part){ .size = 0 };
+		err = section_open(opened);
+		if (err == -ENOENT)
+			err = header_err;
+	}
+	if (!err && !opened->n_table)
+		err = index_make(opened);
+	if (!err) {
+		opened->memos = calloc(MEMOS, sizeof(*opened->memos));
+		err = opened->memos ? 0 : -ENOMEM;
+	}
+	if (err) {
+		cfi_close(opened);
+		return err;
+	}
+	*cfi = opened;
+	return 0;
+}
+
+void cfi_close(struct cfi *cfi)
+{
+	if (!cfi)
+		return;
+	cfi_part_close(&cfi->frames);
+	cfi_part_close(&cfi->header);
+	free(cfi->index);
+	free(cfi->memos);
+	free(cfi);
+}
+
+bool cfi_word(struct cfi *cfi, uint64_t address, uint64_t *word)
+{
+	const struct cfi_part *frames = &cfi->frames;
+	uint64_t last = address + sizeof(*word) - 1;
+	uint64_t end = frames->address + frames->size;
+	uint8_t bytes[sizeof(*word)] = { 0 };
+	uint64_t from, to;
+	const uint8_t *there;
+
+	if (last < address || last < frames->address || address >= end)
+		return false;
+	from = address < frames->address ? frames->address : address;
+	to = last < end ? last + 1 : end;
+	there = cfi_part_at(&cfi->frames, from, to - from);
+	if (!there)
+		return false;
+	memcpy(bytes + (from - address), there, to - from);
+	memcpy(word, bytes, sizeof(bytes));
+	return true;
+}
+
+bool cfi_code(const struct cfi *cfi, uint64_t address, void *code, size_t size)
+{
+	uint64_t offset;
+
+	return elf_file_offset(cfi->file, address, PF_X, &offset) &&
+	       !elf_file_read(cfi->file, offset, code, size);
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../clock.h"
+#include "stack_table.h"
+
+#define PATIENCE_PER_COPY (20 * NSEC_PER_MSEC)
+#define MOST_TEXT (UNWIND_FRAMES * (PROTOCOL_FUNCTION + PROTOCOL_PATH + PROTOCOL_BUILD_ID))
+
+/* What an ID means. */
+struct meaning {
+	bool known;
+	const struct stack *stack; /* NULL: there was no room for it */
+};
+
+struct client {
+	int socket;
+	uint8_t *shared;
+	uint64_t patience;
+	client_open *open;
+	void *context;
+	uint32_t objects;
+	size_t used;       /* of shared */
+	uint32_t n;        /* submitted */
+	uint32_t received; /* stacks of this batch */
+	const struct stack **submitted[PROTOCOL_COPIES];
+	struct stack_table *table;
+	struct meaning meanings[PROTOCOL_STACKS];
+	struct client_counts counts;
+	/* The stack that is being received. */
+	size_t n_frames;
+	struct frame frames[UNWIND_FRAMES];
+	size_t n_text;
+	char *text; /* MOST_TEXT bytes */
+	struct packet packet;
+};
+
+struct client *client_new(int socket, void *shared, size_t room, uint64_t patience,
+			  client_open *open, void *context)
+{
+	struct client *client = calloc(1, sizeof(*client));
+
+	if (!client)
+		return NULL;
+	client->socket = socket;
+	client->shared = shared;
+	client->patience = patience;
+	client->open = open;
+	client->context = context;
+	client->table = stack_table_new(room);
+	client->text = malloc(MOST_TEXT);
+	if (client->table && client->text)
+		return client;
+	client_free(client);
+	return NULL;
+}
+
+void client_free(struct client *client)
+{
+	if (!client)
+		return;
+	stack_table_free(client->table);
+	free(client->text);
+	free(client);
+}
+
+static uint64_t client_deadline(const struct client *client)
+{
+	return clock_monotonic() + client->patience + client->n * PATIENCE_PER_COPY;
+}
+
+/* Answers a request for a file. */
+static int client_serve(struct client *client, uint64_t deadline)
+{
+	struct packet *packet = &client->packet;
+	const char *path = packet_text(packet, PROTOCOL_PATH);
+	int fd, err;
+
+	if (!path || packet->head.number >= client->objects)
+		return -EBADMSG;
+	fd = client->open(client->context, packet->head.number, path);
+	if (fd == -EBADMSG)
+		return fd;
+	packet_begin(packet, MESSAGE_FILE);
+	err = protocol_send(client->socket, packet, fd, deadline);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* Receives the next packet that is not a request for a file. */
+static int client_receive(struct client *client, uint64_t deadline)
+{
+	int err;
+
+	do {
+		err = protocol_receive(client->socket, &client->packet, false, deadline);
+		if (err || client->packet.head.type != MESSAGE_OPEN)
+			return err;
+		err = client_serve(client, deadline);
+	} while (!err);
+	return err;
+}
+
+static int client_done(struct client *client, uint64_t deadline)
+{
+	int err = client_receive(client, deadline);
+
+	if (err)
+		return err;
+	if (client->packet.head.type != MESSAGE_DONE || client->packet.head.status > 0 ||
+	    client->packet.head.status < -4095)
+		return -EBADMSG;
+	return client->packet.head.status;
+}
+
+int client_greeted(struct client *client, char text[PROTOCOL_PATH])
+{
+	int err = client_done(client, client_deadline(client));
+	const char *said;
+
+	*text = '\0';
+	if (!err || err != client->packet.head.status)
+		return err;
+	said = packet_text(&client->packet, PROTOCOL_PATH);
+	if (said)
+		strcpy(text, said);
+	return err;
+}
+
+int client_object(struct client *client, uint32_t number, int fd, const char *path)
+{
+	uint64_t deadline = client_deadline(client);
+	int err;
+
+	packet_begin(&client->packet, MESSAGE_OBJECT);
+	client->packet.head.number = number;
+	err = packet_put_text(&client->packet, path);
+	if (err)
+		return err;
+	client->objects = number + 1; /* the other one may ask for its debug file at once */
+	err = protocol_send(client->socket, &client->packet, fd, deadline);
+	return err ? err : client_done(client, deadline);
+}
+
+int client_mappings(struct client *client, uint64_t t, const struct mapping *mappings, size_t n)
+{
+	uint64_t deadline;
+	int err = client_flush(client); /* they lie where the mappings go */
+
+	if (err)
+		return err;
+	deadline = client_deadline(client);
+	packet_begin(&client->packet, MESSAGE_MAPPINGS);
+	client->packet.head.t = t;
+	client->packet.head.n = (uint32_t)n;
+	if (n)
+		memcpy(client->shared, mappings, n * sizeof(*mappings));
+	err = protocol_send(client->socket, &client->packet, -1, deadline);
+	return err ? err : client_done(client, deadline);
+}
+
+int client_submit(struct client *client, uint64_t t, const struct stack_copy *copy,
+		  const struct stack **stack)
+{
+	struct shared_copy *shared;
+	size_t size = copy->size < KD_STACK_MAX ? copy->size : KD_STACK_MAX;
+	size_t room = sizeof(*shared) + (size + 7) / 8 * 8;
+	int err = 0;
+
+	*stack = NULL;
+	if (room > PROTOCOL_SHARED - client->used || client->n == PROTOCOL_COPIES)
+		err = client_flush(client);
+	if (err)
+		return err;
+	client->submitted[client->n++] = stack;
+	shared = (struct shared_copy *)(void *)(client->shared + client->used);
+	shared->t = t;
+	memcpy(shared->regs, copy->regs, sizeof(shared->regs));
+	shared->start = copy->start;
+	memcpy(shared->pages, copy->pages, sizeof(shared->pages));
+	shared->size = size;
+	if (size)
+		memcpy(shared + 1, copy->data, size);
+	client->used += room;
+	return 0;
+}
+
+/* A text of the packet, which the next packet takes the place of. */
+static const char *client_keep(struct client *client, const char *text)
+{
+	char *kept = client->text + client->n_text;
+	size_t size;
+
+	if (!text)
+		return NULL;
+	size = strlen(text) + 1;
+	memcpy(kept, text, size);
+	client->n_text += size;
+	return kept;
+}
+
+static int client_frames(struct client *client)
+{
+	const struct packet *packet = &client->packet;
+	struct frame frame;
+	uint32_t n = 0;
+	size_t at = 0;
+	int got;
+
+	while ((got = packet_get_frame(packet, &at, &frame)) > 0) {
+		if (client->n_frames == UNWIND_FRAMES)
+			return -EBADMSG;
+		client->frames[client->n_frames++] = (struct frame){
+			.function = client_keep(client, frame.function),
+			.offset = frame.offset,
+			.object = client_keep(client, frame.object),
+			.build_id = client_keep(client, frame.build_id),
+		};
+		n++;
+	}
+	return got || !n || n != packet->head.n ? -EBADMSG : 0;
+}
+
+static int client_stack(struct client *client)
+{
+	const struct message *message = &client->packet.head;
+
+	if (client->packet.size || message->number >= PROTOCOL_STACKS || message->status < 0 ||
+	    message->status >= UNWIND_STOPS || !client->n_frames || client->received++ == client->n)
+		return -EBADMSG;
+	client->meanings[message->number] = (struct meaning){
+		.known = true,
+		.stack = stack_table_get(client->table, client->frames, client->n_frames,
+					 unwind_stop_text((enum unwind_stop)message->status)),
+	};
+	client->n_frames = 0;
+	client->n_text = 0;
+	return 0;
+}
+
+/* Gives out one of the stacks. */
+static void client_give(struct client *client, const struct stack **stack,
+			const struct stack *meant)
+{
+	*stack = meant;
+	client->counts.resolved += !!meant;
+	client->counts.incomplete += meant && meant->stop;
+	client->counts.beyond += !meant;
+}
+
+static int client_ids(struct client *client)
+{
+	const struct packet *packet = &client->packet;
+	uint32_t ids[PROTOCOL_COPIES];
+
+	if (packet->head.n != client->n || packet->size != client->n * sizeof(*ids) ||
+	    client->n_frames)
+		return -EBADMSG;
+	memcpy(ids, packet->payload, packet->size);
+	for (uint32_t i = 0; i < client->n; i++) {
+		if (ids[i] >= PROTOCOL_STACKS || !client->meanings[ids[i]].known)
+			return -EBADMSG;
+	}
+	for (uint32_t i = 0; i < client->n; i++)
+		client_give(client, client->submitted[i], client->meanings[ids[i]].stack);
+	client->n = 0;
+	return 0;
+}
+
+/* Every message of the answer has to bring something new, so it ends. */
+static int client_answer(struct client *client, uint64_t deadline)
+{
+	int err = 0;
+
+	while (!err && client->n) {
+		err = client_receive(client, deadline);
+		if (err)
+			break;
+		switch (client->packet.head.type) {
+		case MESSAGE_FRAMES:
+			err = client_frames(client);
+			break;
+		case MESSAGE_STACK:
+			err = client_stack(client);
+			break;
+		case MESSAGE_IDS:
+			err = client_ids(client);
+			break;
+		default:
+			err = -EBADMSG;
+		}
+	}
+	return err;
+}
+
+int client_flush(struct client *client)
+{
+	uint64_t deadline;
+	int err;
+
+	if (!client->n)
+		return 0;
+	deadline = client_deadline(client);
+	packet_begin(&client->packet, MESSAGE_COPIES);
+	client->packet.head.n = client->n;
+	client->used = 0;
+	client->received = 0;
+	err = protocol_send(client->socket, &client->packet, -1, deadline);
+	return err ? err : client_answer(client, deadline);
+}
+
+void client_abandon(struct client *client)
+{
+	for (uint32_t i = 0; i < client->n; i++)
+		*client->submitted[i] = NULL;
+	client->counts.failed += client->n;
+	client->n = 0;
+}
+
+struct client_counts client_counts(const struct client *client)
+{
+	return client->counts;
+}

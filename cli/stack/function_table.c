@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "function_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The largest programs with all their symbols have about half of it. */
+#define MAX_FUNCTIONS (4U << 20)
+#define MAX_NAMES (1U << 28) /* bytes: what entry.name can hold */
+#define FIRST_FUNCTIONS 256
+#define FIRST_NAMES 4096
+
+/* Functions within others are rare, and not deep: cold parts of hand-written code. */
+#define MAX_NESTED 64
+#define MAX_SECTIONS 64 /* with code; linkers write five */
+
+struct entry {
+	uint64_t start;
+	uint32_t size;
+	uint32_t name : 28; /* offset in the names */
+	uint32_t sized : 1; /* the size is from the symbol table */
+	uint32_t local : 1;
+};
+
+struct function_table {
+	struct entry *entries;
+	uint32_t n, entries_room;
+	char *names;
+	uint32_t names_size, names_room;
+	size_t room; /* bytes for both */
+};
+
+static int entries_grow(struct function_table *table)
+{
+	uint32_t room = table->entries_room * 2;
+	struct entry *entries;
+
+	if (room > MAX_FUNCTIONS)
+		return -E2BIG;
+	entries = realloc(table->entries, room * sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	table->entries = entries;
+	table->entries_room = room;
+	return 0;
+}
+
+static int names_grow(struct function_table *table)
+{
+	uint32_t room = table->names_room * 2;
+	char *names;
+
+	if (room > MAX_NAMES)
+		return -E2BIG;
+	names = realloc(table->names, room);
+	if (!names)
+		return -ENOMEM;
+	table->names = names;
+	table->names_room = room;
+	return 0;
+}
+
+static int function_take(void *context, const struct symbol *symbol)
+{
+	struct function_table *table = context;
+	uint32_t length = (uint32_t)strlen(symbol->name) + 1; /* bounded by SYMBOL_NAME_MAX */
+	int err = 0;
+
+	if (function_table_size(table) + sizeof(*table->entries) + length > table->room)
+		return -E2BIG;
+	if (table->n == table->entries_room)
+		err = entries_grow(table);
+	while (!err && table->names_room - table->names_size < length)
+		err = names_grow(table);
+	if (err)
+		return err;
+	table->entries[table->n++] = (struct entry){
+		.start = symbol->address,
+		.size = symbol->size > UINT32_MAX ? UINT32_MAX : (uint32_t)symbol->size,
+		.name = table->names_size & (MAX_NAMES - 1),
+		.sized = symbol->size > 0,
+		.local = symbol->local,
+	};
+	memcpy(table->names + table->names_size, symbol->name, length);
+	table->names_size += length;
+	return 0;
+}
+
+/* Negative if a reader would rather see the first of two names. __GI_ is glibc's for
+ * calls within itself. */
+static int names_compare(const char *a, const char *b)
+{
+	size_t underscores_a = strspn(a, "_"), underscores_b = strspn(b, "_");
+	bool glibc_a = !strncmp(a, "__GI_", 5), glibc_b = !strncmp(b, "__GI_", 5);
+	size_t length_a, length_b;
+
+	if (glibc_a != glibc_b)
+		return glibc_a ? 1 : -1;
+	if (underscores_a != underscores_b)
+		return underscores_a < underscores_b ? -1 : 1;
+	length_a = strlen(a);
+	length_b = strlen(b);
+	if (length_a != length_b)
+		return length_a < length_b ? -1 : 1;
+	return strcmp(a, b);
+}
+
+/* Orders by address; at the same address the largest first, and the best name. */
+static int entries_compare(const void *left, const void *right, void *names)
+{
+	const struct entry *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->size != b->size)
+		return a->size > b->size ? -1 : 1;
+	if (a->local != b->local)
+		return a->local ? 1 : -1;
+	return names_compare((char *)names + a->name, (char *)names + b->name);
+}
+
+/* Leaves of the same code only the first, which has the best name, and none without
+ * a size where the size is known. */
+static void entries_unite(struct function_table *table)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < table->n; i++) {
+		const struct entry *entry = &table->entries[i];
+		const struct entry *last = n ? &table->entries[n - 1] : NULL;
+
+		if (!last || last->start != entry->start ||
+		    (last->size != entry->size && entry->sized))
+			table->entries[n++] = *entry;
+	}
+	table->n = n;
+}
+
+/* Copies the names that are left, in the order of addresses. */
+static int names_compact(struct function_table *table)
+{
+	uint32_t size = 0;
+	char *names;
+
+	for (uint32_t i = 0; i < table->n; i++)
+		size += (uint32_t)strlen(table->names + table->entries[i].name) + 1;
+	names = malloc(size + 1);
+	if (!names)
+		return -ENOMEM;
+	size = 0;
+	for (uint32_t i = 0; i < table->n; i++) {
+		const char *name = table->names + table->entries[i].name;
+		uint32_t length = (uint32_t)strlen(name) + 1;
+
+		memcpy(names + size, name, length);
+		table->entries[i].name = size & (MAX_NAMES - 1);
+		size += length;
+	}
+	free(table->names);
+	table->names = names;
+	table->names_size = table->names_room = size;
+	return 0;
+}
+
+/* The sections of code, by which functions without a size end. */
+struct sections {
+	const Elf64_Shdr *headers[MAX_SECTIONS];
+	size_t n;
+};
+
+static void sections_collect(struct sections *sections, const struct elf_file *file)
+{
+	const Elf64_Shdr *section = NULL;
+
+	sections->n = 0;
+	while (sections->n < MAX_SECTIONS &&
+	       (section = elf_file_section(file, section, SHT_NULL, NULL))) {
+		if (section->sh_flags & SHF_EXECINSTR)
+			sections->headers[sections->n++] = section;
+	}
+}
+
+/* The end of the section that an address is in; the address itself if it is in none. */
+static uint64_t sections_end(const struct sections *sections, uint64_t address)
+{
+	for (size_t i = 0; i < sections->n; i++) {
+		const Elf64_Shdr *section = sections->headers[i];
+		uint64_t end;
+
+		if (address >= section->sh_addr &&
+		    !__builtin_add_overflow(section->sh_addr, section->sh_size, &end) &&
+		    address < end)
+			return end;
+	}
+	return address;
+}
+
+static void entries_end(struct function_table *table, const struct elf_file *file)
+{
+	struct sections sections;
+	uint64_t outer = 0; /* where the functions end that began before */
+
+	sections_collect(&sections, file);
+	for (uint32_t i = 0; i < table->n; i++) {
+		struct entry *entry = &table->entries[i];
+		uint64_t end;
+
+		if (entry->sized) {
+			if (!__builtin_add_overflow(entry->start, entry->size, &end) && end > outer)
+				outer = end;
+			continue;
+		}
+		end = sections_end(&sections, entry->start);
+		if (entry->start < outer && outer < end) /* a label in a function */
+			end = outer;
+		if (i + 1 < table->n && table->entries[i + 1].start < end)
+			end = table->entries[i + 1].start;
+		entry->size = end - entry->start > UINT32_MAX ? UINT32_MAX
+							      : (uint32_t)(end - entry->start);
+	}
+}
+
+int function_table_read(struct function_table **result, const struct elf_file *file,
+			debug_file_finder *find, void *find_context, size_t room)
+{
+	struct function_table *table = calloc(1, sizeof(*table));
+	struct entry *entries;
+	int err = -ENOMEM;
+
+	if (!table)
+		return -ENOMEM;
+	table->room = room;
+	table->entries_room = FIRST_FUNCTIONS;
+	table->names_room = FIRST_NAMES;
+	table->entries = malloc(table->entries_room * sizeof(*table->entries));
+	table->names = malloc(table->names_room);
+	if (table->entries && table->names)
+		err = symbols_each_by(file, find, find_context, function_take, table);
+	if (err)
+		goto fail;
+	qsort_r(table->entries, table->n, sizeof(*table->entries), entries_compare, table->names);
+	entries_unite(table);
+	entries_end(table, file);
+	err = names_compact(table);
+	if (err)
+		goto fail;
+	entries = realloc(table->entries, (table->n + 1) * sizeof(*entries));
+	if (entries)
+		table->entries = entries;
+	*result = table;
+	return 0;
+fail:
+	function_table_free(table);
+	return err;
+}
+
+void function_table_free(struct function_table *table)
+{
+	if (!table)
+		return;
+	free(table->entries);
+	free(table->names);
+	free(table);
+}
+
+size_t function_table_count(const struct function_table *table)
+{
+	return table->n;
+}
+
+size_t function_table_size(const struct function_table *table)
+{
+	return table->n * sizeof(*table->entries) + table->names_size;
+}
+
+/* How many functions begin at or before an address. */
+static uint32_t entries_before(const struct function_table *table, uint64_t address)
+{
+	uint32_t first = 0, end = table->n;
+
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2;
+
+		if (table->entries[middle].start <= address)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
+
+bool function_table_find(const struct function_table *table, uint64_t address,
+			 struct function *function)
+{
+	uint32_t before = entries_before(table, address), found = UINT32_MAX;
+
+	for (uint32_t i = before; i > 0 && before - i < MAX_NESTED; i--) {
+		const struct entry *entry = &table->entries[i - 1];
+
+		if (address - entry->start >= entry->size)
+			continue;
+		if (entry->sized || found == UINT32_MAX)
+			found = i - 1;
+		if (entry->sized)
+			break;
+	}
+	if (found == UINT32_MAX)
+		return false;
+	*function = (struct function){
+		.name = table->names + table->entries[found].name,
+		.start = table->entries[found].start,
+		.number = found,
+	};
+	return true;
+}

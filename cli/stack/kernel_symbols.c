@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "kernel_symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KALLSYMS "/proc/kallsyms"
+#define READ_SIZE (256 * 1024)
+#define MAX_LINE 1024 /* KSYM_NAME_LEN is 512 */
+#define MAX_SYMBOLS (4U << 20)
+#define MAX_NAMES (256U << 20)
+#define MAX_MODULES 65535
+#define FIRST_SYMBOLS (64U << 10)
+#define FIRST_NAMES (1U << 20)
+
+/* What follows the last function of a module, or of the kernel, is no function: the
+ * file tells no sizes, and none is larger. */
+#define MAX_FUNCTION (1U << 20)
+
+#define FRAMES_MAX 1024 /* kernel.perf_event_max_stack is 127, and may be made 640 */
+#define BUCKETS 4096
+
+struct symbol {
+	uint64_t address;
+	uint32_t name;   /* offset in the names */
+	uint32_t module; /* number of its name, from 1; 0: the kernel itself */
+};
+
+struct kept {
+	struct kept *next;
+	uint64_t hash;
+	struct stack stack;
+	uint64_t *ips;
+	struct frame frames[];
+};
+
+struct kernel_symbols {
+	struct symbol *symbols; /* by address */
+	uint32_t n, symbols_room;
+	char *names; /* of functions and of modules */
+	uint32_t names_size, names_room;
+	uint32_t *modules; /* offsets in the names */
+	uint32_t n_modules, modules_room;
+	bool hidden;
+	struct kept *buckets[BUCKETS];
+	size_t n_kept, room;
+	uint64_t beyond;
+};
+
+/* Appends text and a NUL; *at is where it begins. */
+static int name_add(struct kernel_symbols *symbols, const char *text, size_t length, uint32_t *at)
+{
+	if (symbols->names_room - symbols->names_size <= length) {
+		uint32_t room = symbols->names_room ? symbols->names_room * 2 : FIRST_NAMES;
+		char *names;
+
+		if (room > MAX_NAMES)
+			return -E2BIG;
+		names = realloc(symbols->names, room);
+		if (!names)
+			return -ENOMEM;
+		symbols->names = names;
+		symbols->names_room = room;
+	}
+	*at = symbols->names_size;
+	memcpy(symbols->names + *at, text, length);
+	symbols->names[*at + length] = '\0';
+	symbols->names_size += (uint32_t)length + 1;
+	return 0;
+}
+
+/* The number of a module. Their symbols come together, so that only the last one is
+ * worth looking at. */
+static int module_add(struct kernel_symbols *symbols, const char *name, size_t length,
+		      uint32_t *number)
+{
+	const char *last = NULL;
+	int err;
+
+	if (symbols->n_modules)
+		last = symbols->names + symbols->modules[symbols->n_modules - 1];
+	if (!last || strlen(last) != length || memcmp(last, name, length) != 0) {
+		if (symbols->n_modules == symbols->modules_room) {
+			uint32_t room = symbols->modules_room ? symbols->modules_room * 2 : 64;
+			uint32_t *modules;
+
+			if (room > MAX_MODULES)
+				return -E2BIG;
+			modules = realloc(symbols->modules, room * sizeof(*modules));
+			if (!modules)
+				return -ENOMEM;
+			symbols->modules = modules;
+			symbols->modules_room = room;
+		}
+		err = name_add(symbols, name, length, &symbols->modules[symbols->n_modules]);
+		if (err)
+			return err;
+		symbols->n_modules++;
+	}
+	*number = symbols->n_modules;
+	return 0;
+}
+
+static int symbol_add(struct kernel_symbols *symbols, const struct symbol *symbol)
+{
+	if (symbols->n == symbols->symbols_room) {
+		uint32_t room = symbols->symbols_room ? symbols->symbols_room * 2 : FIRST_SYMBOLS;
+		struct symbol *moved;
+
+		if (room > MAX_SYMBOLS)
+			return -E2BIG;
+		moved = realloc(symbols->symbols, room * sizeof(*moved));
+		if (!moved)
+			return -ENOMEM;
+		symbols->symbols = moved;
+		symbols->symbols_room = room;
+	}
+	symbols->symbols[symbols->n++] = *symbol;
+	return 0;
+}
+
+/* Reads the digits that a line begins with; strtoull() takes three times as long. */
+static const char *address_read(const char *line, const char *end, uint64_t *address)
+{
+	*address = 0;
+	for (; line < end; line++) {
+		unsigned int digit = (unsigned char)*line;
+
+		if (digit >= '0' && digit <= '9')
+			digit -= '0';
+		else if (digit >= 'a' && digit <= 'f')
+			digit -= 'a' - 10;
+		else
+			break;
+		*address = *address << 4 | digit;
+	}
+	return line;
+}
+
+/* A line is "ffffffff81000000 T name" and, in a module, "\t[module]". Others than
+ * functions are passed over, also what does not look like this. */
+static int line_take(struct kernel_symbols *symbols, const char *line, const char *end)
+{
+	struct symbol symbol = { .module = 0 };
+	const char *name = address_read(line, end, &symbol.address), *tab;
+	int err;
+
+	if (name == line || end - name < 4 || name[0] != ' ' || name[2] != ' ' ||
+	    !memchr("tTwW", name[1], 4))
+		return 0;
+	if (!symbol.address)
+		return 0;
+	symbols->hidden = false;
+	name += 3;
+	tab = memchr(name, '\t', (size_t)(end - name));
+	if (tab && end - tab > 3 && tab[1] == '[' && end[-1] == ']') {
+		err = module_add(symbols, tab + 2, (size_t)(end - tab) - 3, &symbol.module);
+		if (err)
+			return err;
+	}
+	err = name_add(symbols, name, (size_t)((tab ? tab : end) - name), &symbol.name);
+	return err ? err : symbol_add(symbols, &symbol);
+}
+
+static int lines_read(struct kernel_symbols *symbols, int fd, char *buffer)
+{
+	size_t kept = 0; /* of a line whose end has not been read */
+	ssize_t got;
+
+	while ((got = read(fd, buffer + kept, READ_SIZE - kept))) {
+		char *line = buffer, *end = buffer + kept, *newline;
+		int err;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		end += got;
+		while ((newline = memchr(line, '\n', (size_t)(end - line)))) {
+			err = line_take(symbols, line, newline);
+			if (err)
+				return err;
+			line = newline + 1;
+		}
+		kept = (size_t)(end - line);
+		if (kept > MAX_LINE)
+			return -EBADMSG;
+		memmove(buffer, line, kept);
+	}
+	return line_take(symbols, buffer, buffer + kept);
+}
+
+/* Of several names of an address the one that the file has first, which is the one
+ * that the kernel prints. Names are appended as they are read. */
+static int symbols_compare(const void *left, const void *right)
+{
+	const struct symbol *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static void symbols_sort(struct kernel_symbols *symbols)
+{
+	uint32_t n = 0;
+
+	qsort(symbols->symbols, symbols->n, sizeof(*symbols->symbols), symbols_compare);
+	for (uint32_t i = 0; i < symbols->n; i++) {
+		if (!n || symbols->symbols[n - 1].address != symbols->symbols[i].address)
+			symbols->symbols[n++] = symbols->symbols[i];
+	}
+	symbols->n = n;
+}
+
+static int symbols_read(struct kernel_symbols *symbols, const char *path)
+{
+	char *buffer;
+	int err, fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	buffer = malloc(READ_SIZE);
+	err = buffer ? lines_read(symbols, fd, buffer) : -ENOMEM;
+	free(buffer);
+	close(fd);
+	if (!err && symbols->n)
+		symbols_sort(symbols);
+	return err;
+}
+
+int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t room)
+{
+	int err;
+
+	*symbols = calloc(1, sizeof(**symbols));
+	if (!*symbols)
+		return -ENOMEM;
+	(*symbols)->room = room;
+	(*symbols)->hidden = true;
+	err = symbols_read(*symbols, path ? path : KALLSYMS);
+	if (err) {
+		kernel_symbols_close(*symbols);
+		*symbols = NULL;
+	}
+	return err;
+}
+
+void kernel_symbols_close(struct kernel_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct kept *kept, *next;
+
+		for (kept = symbols->buckets[i]; kept; kept = next) {
+			next = kept->next;
+			free(kept->ips);
+			free(kept);
+		}
+	}
+	free(symbols->symbols);
+	free(symbols->names);
+	free(symbols->modules);
+	free(symbols);
+}
+
+bool kernel_symbols_hidden(const struct kernel_symbols *symbols)
+{
+	return symbols->hidden;
+}
+
+/* The function that contains an address; NULL if there is none. */
+static const struct symbol *symbol_find(const struct kernel_symbols *symbols, uint64_t address)
+{
+	uint32_t first = 0, end = symbols->n;
+
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2;
+
+		if (symbols->symbols[middle].address <= address)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	if (!first || address - symbols->symbols[first - 1].address >= MAX_FUNCTION)
+		return NULL;
+	return &symbols->symbols[first - 1];
+}
+
+/* The first address is looked up as it is: in running code it is the instruction that
+ * was interrupted, maybe the first of its function; in a thread that waits it is where
+ * it goes on in __schedule(), which is not at its end. All others are return addresses
+ * and looked up by the call: behind one that never returns another function begins. */
+static void frame_fill(const struct kernel_symbols *symbols, uint64_t ip, bool first,
+		       struct frame *frame)
+{
+	const struct symbol *symbol = symbol_find(symbols, first ? ip : ip - 1);
+
+	*frame = (struct frame){ .offset = ip };
+	if (!symbol)
+		return;
+	frame->function = symbols->names + symbol->name;
+	frame->offset = ip - symbol->address;
+	if (symbol->module)
+		frame->object = symbols->names + symbols->modules[symbol->module - 1];
+}
+
+/* FNV-1a by words. */
+static uint64_t ips_hash(const uint64_t *ips, size_t n)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < n; i++) {
+		hash = (hash ^ ips[i]) * 0x100000001b3;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static struct kept *kept_find(const struct kernel_symbols *symbols, const uint64_t *ips, size_t n,
+			      uint64_t hash)
+{
+	struct kept *kept = symbols->buckets[hash % BUCKETS];
+
+	while (kept && (kept->hash != hash || kept->stack.n != n ||
+			(n && memcmp(kept->ips, ips, n * sizeof(*ips)) != 0)))
+		kept = kept->next;
+	return kept;
+}
+
+static struct kept *kept_new(struct kernel_symbols *symbols, const uint64_t *ips, size_t n,
+			     uint64_t hash)
+{
+	struct kept *kept = calloc(1, sizeof(*kept) + n * sizeof(*kept->frames));
+	struct kept **bucket = &symbols->buckets[hash % BUCKETS];
+
+	if (!kept)
+		return NULL;
+	kept->ips = malloc(n * sizeof(*ips) + 1);
+	if (!kept->ips) {
+		free(kept);
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		kept->ips[i] = ips[i];
+		frame_fill(symbols, ips[i], i == 0, &kept->frames[i]);
+	}
+	kept->hash = hash;
+	kept->stack = (struct stack){ .frames = kept->frames, .n = n };
+	kept->next = *bucket;
+	*bucket = kept;
+	symbols->n_kept++;
+	return kept;
+}
+
+const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const uint64_t *ips,
+					 size_t n)
+{
+	size_t taken = n < FRAMES_MAX ? n : FRAMES_MAX;
+	uint64_t hash = ips_hash(ips, taken);
+	struct kept *kept = kept_find(symbols, ips, taken, hash);
+
+	if (!kept && symbols->n_kept < symbols->room)
+		kept = kept_new(symbols, ips, taken, hash);
+	if (!kept) {
+		symbols->beyond++;
+		return NULL;
+	}
+	return &kept->stack;
+}
+
+uint64_t kernel_symbols_beyond(const struct kernel_symbols *symbols)
+{
+	return symbols->beyond;
+}

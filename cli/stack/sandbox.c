@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "sandbox.h"
+
+#include <cap-ng.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+/* The tables of some large programs, one unpacked .gnu_debugdata, and the stacks. */
+#define MOST_MEMORY (1ULL << 30)
+/* Seconds. A run may resolve stacks for hours; whoever waits for an answer has a
+ * closer eye on the time. */
+#define MOST_CPU 3600
+/* Mapped objects and their debug files. */
+#define MOST_FILES 8400
+
+/* To be called with a step's name; evaluates to whether it failed. */
+#define FAILED(step, name) ((step) ? (*what = (name), true) : false)
+
+/* Without close_range(), which some containers' filters refuse. */
+static int close_listed(int first)
+{
+	struct dirent *entry;
+	DIR *list = opendir("/proc/self/fd");
+
+	if (!list)
+		return -1;
+	while ((entry = readdir(list))) {
+		int fd = atoi(entry->d_name);
+
+		if (fd >= first && fd != dirfd(list))
+			close(fd);
+	}
+	return closedir(list);
+}
+
+/* Otherwise files that are received would become these. */
+static int standard_silence(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd < SANDBOX_SOCKET; fd++) {
+		if (null < 0 || (null != fd && dup2(null, fd) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+/* The socket is all that is left. */
+static int descriptors_close(int socket, unsigned int without)
+{
+	socket = fcntl(socket, F_DUPFD_CLOEXEC, SANDBOX_SOCKET + 1); /* out of the way */
+	if (socket < 0 || (!(without & SANDBOX_WITHOUT_SILENCE) && standard_silence()) ||
+	    dup3(socket, SANDBOX_SOCKET, O_CLOEXEC) < 0)
+		return -1;
+	if (!syscall(SYS_close_range, SANDBOX_SOCKET + 1, ~0U, 0))
+		return 0;
+	return close_listed(SANDBOX_SOCKET + 1);
+}
+
+/* The terminal's signals reach this process, too, but the other one decides what
+ * they mean. */
+static int signals_block(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	return sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+/* An execve() could not give any back; so where the bounding set cannot be reduced,
+ * that does not matter. */
+static int bounding_set_clear(void)
+{
+	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))
+		return 0;
+	capng_clear(CAPNG_SELECT_BOUNDS);
+	return capng_apply(CAPNG_SELECT_BOUNDS);
+}
+
+/* True if it failed for want of the right to do it, or of what it needs in this
+ * container: /proc, or such a user. */
+static bool is_refused(int failed)
+{
+	return failed && (errno == EPERM || errno == EINVAL || errno == ENOENT);
+}
+
+/* An empty directory of this process's own: what the filter cannot see are the paths
+ * of newfstatat(). Namespaces of its own would add nothing to the filter; to make
+ * and remove a network namespace disturbs all CPUs of the machine. */
+static int root_drop(void)
+{
+	int failed = chroot("/proc/self/fdinfo");
+
+	if (failed)
+		return is_refused(failed) ? 0 : -1;
+	return chdir("/");
+}
+
+/* Root without capabilities still owns most files: it becomes nobody. Where that
+ * is not possible, no capabilities and the filter have to do. */
+static int user_drop(void)
+{
+	int failed = setgroups(0, NULL);
+
+	if (failed && !is_refused(failed))
+		return -1;
+	failed = setresgid(NOBODY, NOBODY, NOBODY);
+	if (failed && !is_refused(failed))
+		return -1;
+	failed = setresuid(NOBODY, NOBODY, NOBODY);
+	return failed && !is_refused(failed) ? -1 : 0;
+}
+
+static int capabilities_drop(void)
+{
+	capng_clear(CAPNG_SELECT_CAPS | CAPNG_SELECT_AMBIENT);
+	if (capng_apply(CAPNG_SELECT_CAPS) ||
+	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+		return -1;
+	if (capng_get_caps_process() || capng_have_capabilities(CAPNG_SELECT_CAPS) != CAPNG_NONE) {
+		errno = EPERM;
+		return -1;
+	}
+	return 0;
+}
+
+static int limit_set(__rlimit_resource_t resource, rlim_t most)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit))
+		return -1;
+	limit.rlim_max = most < limit.rlim_max ? most : limit.rlim_max;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(resource, &limit);
+}
+
+static int limits_set(unsigned int without)
+{
+	if (!(without & SANDBOX_WITHOUT_MEMORY_LIMIT) && limit_set(RLIMIT_AS, MOST_MEMORY))
+		return -1;
+	return limit_set(RLIMIT_CPU, MOST_CPU) || limit_set(RLIMIT_NOFILE, MOST_FILES) ||
+			       limit_set(RLIMIT_FSIZE, 0) || limit_set(RLIMIT_NPROC, 0) ||
+			       limit_set(RLIMIT_CORE, 0) || limit_set(RLIMIT_MEMLOCK, 0)
+		       ? -1
+		       : 0;
+}
+
+/* A change of the user takes both back (commit_creds()), so they come after it. */
+static int process_seclude(int parent)
+{
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	if (getppid() == parent)
+		return 0;
+	errno = ESRCH;
+	return -1;
+}
+
+/* A call that is allowed if its arguments are as wanted. */
+struct rule {
+	int call;
+	unsigned int n;
+	struct scmp_arg_cmp args[2];
+};
+
+/* Of descriptors, flags and protections the kernel takes 32 bits only. */
+#define BITS(arg, mask, value)                                                                     \
+	{                                                                                          \
+		(arg), SCMP_CMP_MASKED_EQ, (mask), (value)                                         \
+	}
+#define INT(arg, value) BITS(arg, UINT32_MAX, value)
+
+static const struct rule rules[] = {
+	{ .call = SCMP_SYS(brk) },
+	{ .call = SCMP_SYS(clock_gettime) },
+	{ .call = SCMP_SYS(close) },
+	{ .call = SCMP_SYS(exit) },
+	{ .call = SCMP_SYS(exit_group) },
+	{ .call = SCMP_SYS(fstat) },
+	{ .call = SCMP_SYS(futex) },
+	{ .call = SCMP_SYS(getrandom) },
+	{ .call = SCMP_SYS(lseek) },
+	{ .call = SCMP_SYS(madvise) },
+	{ .call = SCMP_SYS(mremap) }, /* it keeps the protection */
+	{ .call = SCMP_SYS(munmap) },
+	{ .call = SCMP_SYS(pread64) },
+	{ .call = SCMP_SYS(read) },
+	{ .call = SCMP_SYS(restart_syscall) },
+	{ .call = SCMP_SYS(rt_sigprocmask) }, /* libunwind's locks */
+	{ .call = SCMP_SYS(sysinfo) },        /* glibc's qsort() asks for the memory's size */
+	{ .call = SCMP_SYS(recvmsg), .n = 1, .args = { INT(0, SANDBOX_SOCKET) } },
+	{ .call = SCMP_SYS(sendmsg), .n = 1, .args = { INT(0, SANDBOX_SOCKET) } },
+	/* glibc's fstat() since 2.33 */
+	{ .call = SCMP_SYS(newfstatat), .n = 1, .args = { INT(3, AT_EMPTY_PATH) } },
+	/* Huge pages are few, and those of others. */
+	{ .call = SCMP_SYS(mmap),
+	  .n = 2,
+	  .args = { BITS(2, PROT_EXEC, 0), BITS(3, MAP_ANONYMOUS | MAP_HUGETLB, MAP_ANONYMOUS) } },
+	{ .call = SCMP_SYS(mprotect), .n = 1, .args = { BITS(2, PROT_EXEC, 0) } },
+};
+
+static int filter_fill(scmp_filter_ctx filter)
+{
+	int err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+
+	for (size_t i = 0; !err && i < sizeof(rules) / sizeof(*rules); i++)
+		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rules[i].call, rules[i].n,
+					     rules[i].args);
+	return err;
+}
+
+static int filter_load(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int err;
+
+	if (!filter) {
+		errno = ENOMEM;
+		return -1;
+	}
+	err = filter_fill(filter);
+	if (!err)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	errno = -err;
+	return err ? -1 : 0;
+}
+
+int sandbox_enter(int socket, int parent, unsigned int without, const char **what)
+{
+	errno = EIO;
+	if (FAILED(signals_block(), "blocking signals") ||
+	    FAILED(descriptors_close(socket, without), "closing files") ||
+	    FAILED(capng_get_caps_process(), "reading the capabilities") ||
+	    FAILED(bounding_set_clear(), "dropping capabilities for good") ||
+	    FAILED(root_drop(), "changing the root directory") ||
+	    FAILED(user_drop(), "becoming another user") ||
+	    FAILED(capabilities_drop(), "dropping capabilities") ||
+	    FAILED(process_seclude(parent), "secluding the process") ||
+	    FAILED(limits_set(without), "setting limits") ||
+	    FAILED(!(without & SANDBOX_WITHOUT_FILTER) && filter_load(), "filtering system calls"))
+		return errno ? -errno : -EIO;
+	return 0;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stack_copy.h"
+
+#include <string.h>
+
+/* One of the two parts of a copy. */
+struct part {
+	uint64_t start;
+	const uint64_t *pages;
+	uint64_t n_pages; /* places in the bitmap */
+	const uint8_t *data;
+	uint64_t size;
+};
+
+static bool page_is_copied(const struct part *part, uint64_t page)
+{
+	return page < part->n_pages && part->pages[page / 64] >> (page % 64) & 1;
+}
+
+/* How many of the pages before this one were copied. */
+static uint64_t pages_copied(const struct part *part, uint64_t page)
+{
+	uint64_t n = 0;
+
+	for (uint64_t word = 0; word < page / 64; word++)
+		n += (uint64_t)__builtin_popcountll(part->pages[word]);
+	if (page % 64)
+		n += (uint64_t)__builtin_popcountll(part->pages[page / 64] << (64 - page % 64));
+	return n;
+}
+
+/* No copied page follows. */
+static bool page_is_behind(const struct part *part, uint64_t page)
+{
+	return page >= part->n_pages ||
+	       pages_copied(part, page) == pages_copied(part, part->n_pages);
+}
+
+/* Finds a byte in a part's data: sets its index, and how many of its page are there
+ * from it on. */
+static enum stack_copy_place byte_find(const struct part *part, uint64_t address, uint64_t *index,
+				       uint64_t *room)
+{
+	uint64_t lead = part->start % KD_STACK_PAGE; /* what page 0 lacks */
+	uint64_t from_page, page;
+
+	if (address < part->start)
+		return STACK_COPY_BEFORE;
+	if (!part->size)
+		return STACK_COPY_HOLE;
+	from_page = address - part->start + lead;
+	page = from_page / KD_STACK_PAGE;
+	if (!page_is_copied(part, page))
+		return page_is_behind(part, page) ? STACK_COPY_BEYOND : STACK_COPY_HOLE;
+	*index = pages_copied(part, page) * KD_STACK_PAGE + from_page % KD_STACK_PAGE;
+	if (page_is_copied(part, 0))
+		*index -= lead;
+	if (*index >= part->size)
+		return STACK_COPY_BEYOND;
+	*room = KD_STACK_PAGE - from_page % KD_STACK_PAGE;
+	if (*room > part->size - *index)
+		*room = part->size - *index;
+	return STACK_COPY_THERE;
+}
+
+static enum stack_copy_place word_find(const struct part *part, uint64_t address, uint64_t *word)
+{
+	uint8_t bytes[sizeof(*word)];
+	size_t got = 0;
+
+	/* No more than two turns: a word lies in one page or in two. */
+	while (got < sizeof(bytes)) {
+		uint64_t index, room;
+		enum stack_copy_place place = byte_find(part, address + got, &index, &room);
+
+		if (place != STACK_COPY_THERE)
+			return place;
+		if (room > sizeof(bytes) - got)
+			room = sizeof(bytes) - got;
+		memcpy(bytes + got, part->data + index, room);
+		got += room;
+	}
+	memcpy(word, bytes, sizeof(bytes));
+	return STACK_COPY_THERE;
+}
+
+enum stack_copy_place stack_copy_find(const struct stack_copy *copy, uint64_t address,
+				      uint64_t *word)
+{
+	struct part part = {
+		.start = copy->start,
+		.pages = copy->pages,
+		.n_pages = KD_STACK_PAGES,
+		.data = copy->data,
+		.size = copy->size,
+	};
+	enum stack_copy_place place = word_find(&part, address, word);
+
+	if (place == STACK_COPY_THERE || !copy->other_start)
+		return place;
+	part = (struct part){
+		.start = copy->other_start,
+		.pages = &copy->other_pages,
+		.n_pages = 64,
+		.data = copy->data + copy->size,
+		.size = copy->other_size,
+	};
+	if (address - part.start >= part.n_pages * KD_STACK_PAGE)
+		return place;
+	return word_find(&part, address, word);
+}
+
+bool stack_copy_read(const struct stack_copy *copy, uint64_t address, uint64_t *word)
+{
+	return stack_copy_find(copy, address, word) == STACK_COPY_THERE;
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "stacks.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../clock.h"
+#include "../exit_status.h"
+#include "../log.h"
+#include "client.h"
+#include "debug_places.h"
+#include "mapped.h"
+#include "sandbox.h"
+#include "server.h"
+
+#define CHILD "the process that resolves user stacks"
+#define PATIENCE (10 * NSEC_PER_SEC) /* a debug file of 1 GB is read on the way */
+#define REAP_PATIENCE NSEC_PER_SEC
+#define MOST_OPENED 16 /* requests for debug files of one object */
+
+struct stacks {
+	pid_t pid;
+	pid_t child;
+	int socket;
+	void *shared;
+	struct client *client;
+	struct mapped *mapped;
+	uint64_t refreshed;
+	uint64_t failed; /* copies that the client did not get */
+	char failure[160];
+	uint8_t opened[PROTOCOL_OBJECTS]; /* how many debug files the child wanted */
+};
+
+/* The child wants a debug file. */
+static int stacks_serve(void *context, uint32_t object, const char *path)
+{
+	struct stacks *stacks = context;
+
+	if (stacks->opened[object] == MOST_OPENED)
+		return -EBADMSG;
+	stacks->opened[object]++;
+	return debug_places_open(stacks->pid, mapped_path(stacks->mapped, object), path);
+}
+
+/* Says why the child cannot start. The socket may have its final place already. */
+static void child_excuse(int socket, int err, const char *what)
+{
+	if (server_greet(socket, err, what))
+		server_greet(SANDBOX_SOCKET, err, what);
+}
+
+/* In the child. libunwind opens a pipe when it is used first, for something else than
+ * this; so that is done before. */
+static _Noreturn void child_run(int socket, void *shared, pid_t parent, unsigned int without)
+{
+	struct server *server = server_new(SANDBOX_SOCKET, shared);
+	const char *what = "starting";
+	int err = server ? 0 : -ENOMEM;
+
+	/* This process only reads what the other one writes there. */
+	if (!err && mprotect(shared, PROTOCOL_SHARED, PROT_READ))
+		err = -errno;
+	if (!err)
+		err = sandbox_enter(socket, parent, without, &what);
+	if (err)
+		child_excuse(socket, err, what);
+	else
+		err = server_greet(SANDBOX_SOCKET, 0, "ready");
+	if (!err)
+		err = server_run(server);
+	/* What it has is freed by the kernel sooner. */
+	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+static int child_start(struct stacks *stacks, const struct stacks_setup *setup)
+{
+	pid_t parent = getpid();
+	int sockets[2];
+	int err = protocol_connect(sockets);
+
+	if (err)
+		return err;
+	stacks->socket = sockets[0];
+	fflush(NULL); /* or both processes would write it */
+	stacks->child = fork();
+	if (!stacks->child)
+		child_run(sockets[1], stacks->shared, parent, setup->without);
+	err = stacks->child < 0 ? -errno : 0;
+	close(sockets[1]);
+	if (err)
+		stacks->child = 0;
+	return err;
+}
+
+/* Waits for the child, which is about to end, but not for ever: a file system that
+ * does not answer keeps it alive, even though killed. Returns whether it has ended. */
+static bool child_reap(pid_t child, int *status)
+{
+	const struct timespec pause = { .tv_nsec = NSEC_PER_MSEC };
+	uint64_t until = clock_monotonic() + REAP_PATIENCE;
+	pid_t ended;
+
+	do {
+		ended = waitpid(child, status, WNOHANG);
+		if (!ended)
+			nanosleep(&pause, NULL);
+	} while ((!ended || (ended < 0 && errno == EINTR)) && clock_monotonic() < until);
+	return ended == child;
+}
+
+/* There will be no stacks any more. The child's own end tells more than that the
+ * connection has gone. */
+static void stacks_fail(struct stacks *stacks, int err)
+{
+	int status = 0;
+	bool ended;
+
+	if (!stacks->child)
+		return;
+	if (err != -EPIPE)
+		kill(stacks->child, SIGKILL);
+	ended = child_reap(stacks->child, &status);
+	if (err == -EPIPE && !ended)
+		kill(stacks->child, SIGKILL);
+	stacks->child = 0;
+	client_abandon(stacks->client);
+	if (err == -ETIMEDOUT)
+		snprintf(stacks->failure, sizeof(stacks->failure),
+			 CHILD " took too long and was ended");
+	else if (err == -EBADMSG)
+		snprintf(stacks->failure, sizeof(stacks->failure),
+			 CHILD " sent what it must not and was ended");
+	else if (err != -EPIPE)
+		snprintf(stacks->failure, sizeof(stacks->failure), CHILD " failed: %s",
+			 strerror(-err));
+	else if (ended && WIFSIGNALED(status))
+		snprintf(stacks->failure, sizeof(stacks->failure),
+			 CHILD " was killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(stacks->failure, sizeof(stacks->failure), CHILD " has ended unexpectedly");
+}
+
+static int stacks_found(void *context, uint32_t number, int fd, const char *path)
+{
+	struct stacks *stacks = context;
+	int err = client_object(stacks->client, number, fd, path);
+
+	if (err)
+		stacks_fail(stacks, err);
+	return err;
+}
+
+/* Tells the child what is mapped from t on. */
+static int stacks_tell(struct stacks *stacks, uint64_t t)
+{
+	const struct mapping *mappings;
+	int changed, err;
+	size_t n;
+
+	changed = mapped_read(stacks->mapped, stacks_found, stacks);
+	if (changed <= 0)
+		return changed;
+	mappings = mapped_mappings(stacks->mapped, &n);
+	err = client_mappings(stacks->client, t, mappings, n);
+	if (err)
+		stacks_fail(stacks, err);
+	return err;
+}
+
+static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_setup *setup)
+{
+	int err;
+
+	stacks->shared = mmap(NULL, PROTOCOL_SHARED, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (stacks->shared == MAP_FAILED) {
+		stacks->shared = NULL;
+		return -errno;
+	}
+	stacks->mapped = mapped_new(stacks->pid);
+	if (!stacks->mapped)
+		return -ENOMEM;
+	err = child_start(stacks, setup);
+	if (err)
+		return err;
+	stacks->client = client_new(stacks->socket, stacks->shared, room, setup->patience,
+				    stacks_serve, stacks);
+	return stacks->client ? 0 : -ENOMEM;
+}
+
+static int stacks_greeted(struct stacks *stacks)
+{
+	char text[PROTOCOL_PATH];
+	int err = client_greeted(stacks->client, text);
+
+	if (!err)
+		return 0;
+	stacks_fail(stacks, err);
+	if (*text)
+		log_error("cannot resolve user stacks safely: %s: %s", text, strerror(-err));
+	else
+		log_error("cannot resolve user stacks: %s", stacks->failure);
+	log_hint("without them: --stack-trace-size 0");
+	return EX_OSERR;
+}
+
+int stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
+		      const struct stacks_setup *setup)
+{
+	int err, status = 0;
+
+	*stacks = calloc(1, sizeof(**stacks));
+	err = *stacks ? 0 : -ENOMEM;
+	if (!err) {
+		(*stacks)->pid = pid;
+		(*stacks)->socket = -1;
+		err = stacks_start(*stacks, room, setup);
+	}
+	if (err) {
+		log_error("cannot start " CHILD ": %s", strerror(-err));
+		log_hint("without user stacks: --stack-trace-size 0");
+		status = EX_OSERR;
+	} else {
+		status = stacks_greeted(*stacks);
+	}
+	/* All copies are of later: what is mapped now counts from the beginning. */
+	err = status ? 0 : stacks_tell(*stacks, 0);
+	if (err) {
+		bool denied = err == -EPERM || err == -EACCES;
+
+		log_error("cannot read what process %d has mapped: %s", (int)pid,
+			  (*stacks)->child ? strerror(-err) : (*stacks)->failure);
+		if (denied)
+			log_hint("run it as root, or without user stacks: --stack-trace-size 0");
+		status = err == -ESRCH ? EX_UNAVAILABLE : denied ? EX_NOPERM : EX_OSERR;
+	}
+	if (status) {
+		stacks_close(*stacks);
+		*stacks = NULL;
+	}
+	return status;
+}
+
+int stacks_open(struct stacks **stacks, pid_t pid, size_t room)
+{
+	const struct stacks_setup setup = { .patience = PATIENCE };
+
+	return stacks_open_setup(stacks, pid, room, &setup);
+}
+
+void stacks_close(struct stacks *stacks)
+{
+	int status;
+
+	if (!stacks)
+		return;
+	if (stacks->client)
+		client_abandon(stacks->client);
+	if (stacks->child) {
+		kill(stacks->child, SIGKILL);
+		child_reap(stacks->child, &status);
+	}
+	if (stacks->socket >= 0)
+		close(stacks->socket);
+	if (stacks->shared)
+		munmap(stacks->shared, PROTOCOL_SHARED);
+	client_free(stacks->client);
+	mapped_free(stacks->mapped);
+	free(stacks);
+}
+
+int stacks_refresh(struct stacks *stacks, uint64_t t)
+{
+	if (!stacks->child)
+		return 0;
+	/* What happened at one time may be told in another order. */
+	if (t > stacks->refreshed)
+		stacks->refreshed = t;
+	return stacks_tell(stacks, stacks->refreshed);
+}
+
+int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *copy,
+		  const struct stack **stack)
+{
+	int err;
+
+	*stack = NULL;
+	err = stacks->child ? client_submit(stacks->client, t, copy, stack) : -EPIPE;
+	if (err) {
+		stacks_fail(stacks, err);
+		stacks->failed++;
+	}
+	return 0;
+}
+
+void stacks_flush(struct stacks *stacks)
+{
+	int err = stacks->child ? client_flush(stacks->client) : 0;
+
+	if (err)
+		stacks_fail(stacks, err);
+}
+
+struct stacks_counts stacks_counts(const struct stacks *stacks)
+{
+	struct client_counts counts = client_counts(stacks->client);
+
+	return (struct stacks_counts){
+		.resolved = counts.resolved,
+		.incomplete = counts.incomplete,
+		.beyond = counts.beyond,
+		.failed = counts.failed + stacks->failed,
+	};
+}
+
+const char *stacks_failure(const struct stacks *stacks)
+{
+	return *stacks->failure ? stacks->failure : NULL;
+}
+
+pid_t stacks_child(const struct stacks *stacks)
+{
+	return stacks->child;
+}

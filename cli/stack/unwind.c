@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+/* libunwind's remote interface, and around it what it does not do: it is given call
+ * frame information only after that was validated (cfi.h), one entry at a time, and
+ * what it makes of an entry is kept here.
+ *
+ * unw_step() is not used: it guesses where there is no information, its cache is one
+ * for return addresses and interrupted ones alike (the rows of which differ behind
+ * a call that does not return), has 128 places, and masks signals around each look.
+ * unw_reg_states_iterate() and unw_apply_reg_state() are made for such a cache. */
+#include "unwind.h"
+
+#include <errno.h>
+#include <libunwind.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cfi.h"
+
+/* Exported and not declared (as of 1.8); the Makefile looks whether it is there. */
+int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
+				       unw_proc_info_t *info, int need_unwind_info, void *context);
+
+#define MAX_STEPS 200000 /* words that may be read for one stack */
+#define BYTES_PER_STEP 4 /* of instructions validated */
+#define PLACES 4096      /* a power of two: addresses of code that are remembered */
+#define MAX_ROW 4096     /* bytes; 1.6 has 176 on x86-64 and 1 KB on arm64 */
+
+/* Where libunwind finds the table with the one entry it asked for: at an address that
+ * no process has. */
+#define TABLE_ADDRESS 8
+
+#if defined(__x86_64__)
+#define REG_RETURN UNW_X86_64_RIP
+#define ADDRESS_MASK UINT64_MAX
+#define LEAF_NEEDS_STACK true /* its return address is there */
+#else
+#define REG_RETURN UNW_AARCH64_X30
+#define ADDRESS_MASK ((1ULL << 48) - 1) /* above are the bits of pointer authentication */
+#define LEAF_NEEDS_STACK false
+#endif
+
+/* What is known of an address of code: how to get from there to the caller. */
+struct place {
+	uint64_t address;
+	uint64_t generation; /* of the unwinder; another one: nothing is known */
+	struct cfi *cfi;
+	uint64_t bias;
+	struct cfi_fde fde;
+	enum unwind_stop stop; /* UNWIND_COMPLETE: there is a row */
+};
+
+struct unwinder {
+	unwind_find *find;
+	void *context;
+	unw_addr_space_t space;
+	struct place *places;
+	uint8_t *rows; /* of the places, libunwind's */
+	size_t row_size;
+	uint64_t generation;
+};
+
+/* The context of libunwind's call-backs: a stack being unwound or, without a copy, a
+ * place being looked up. */
+struct walk {
+	struct unwinder *unwinder;
+	const struct stack_copy *copy;
+	const struct place *place; /* whose information is being read */
+	uint64_t regs[KD_REGS];
+	uint64_t missing; /* bitmap of registers that are not known */
+	unsigned int *steps;
+	enum unwind_stop failure; /* why a read failed; UNWIND_COMPLETE: none did */
+	bool elsewhere;           /* a signal's handler ran on a stack of its own */
+	bool exact;               /* the frame's instruction itself was interrupted */
+	uint64_t ip, sp;
+	unw_cursor_t cursor;
+};
+
+/* --- What libunwind calls; -UNW_ENOINFO would make it guess --- */
+
+static int memory_access(unw_addr_space_t space, unw_word_t address, unw_word_t *word, int write,
+			 void *context)
+{
+	struct walk *walk = context;
+	const struct place *place = walk->place;
+
+	(void)space;
+	if (write)
+		return -UNW_EREADONLYREG;
+	if (++*walk->steps > MAX_STEPS) {
+		walk->failure = UNWIND_BUDGET;
+		return -UNW_EBADFRAME;
+	}
+	if (place && place->cfi && cfi_word(place->cfi, address - place->bias, word))
+		return 0;
+	if (!walk->copy) {
+		/* Of the table; or indirect pointers to personality routines, whose
+		 * values nobody needs. */
+		static const int32_t entry[2] = { INT32_MIN, 0 };
+
+		*word = 0;
+		if (address == TABLE_ADDRESS)
+			memcpy(word, entry, sizeof(entry));
+		return 0;
+	}
+	switch (stack_copy_find(walk->copy, address, word)) {
+	case STACK_COPY_THERE:
+		return 0;
+	case STACK_COPY_BEYOND:
+		walk->failure = walk->elsewhere ? UNWIND_NOT_COPIED : UNWIND_TRUNCATED;
+		return -UNW_EBADFRAME;
+	default:
+		walk->failure = UNWIND_NOT_COPIED;
+		return -UNW_EBADFRAME;
+	}
+}
+
+static int register_access(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value,
+			   int write, void *context)
+{
+	struct walk *walk = context;
+
+	(void)space;
+	if (write || number < 0 || number >= KD_REGS)
+		return -UNW_EBADREG;
+	if (walk->missing >> number & 1) {
+		walk->failure = UNWIND_NOT_COPIED;
+		return -UNW_EBADREG;
+	}
+	*value = walk->regs[number];
+	return 0;
+}
+
+static int float_access(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value, int write,
+			void *context)
+{
+	(void)space, (void)number, (void)value, (void)write, (void)context;
+	return -UNW_EBADREG;
+}
+
+/* The entry has been found and validated; libunwind gets it through a table that has
+ * no other, relative to the entry itself. */
+static int info_find(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info,
+		     int need_unwind_info, void *context)
+{
+	const struct walk *walk = context;
+	const struct place *place = walk->place;
+	unw_dyn_info_t table = {
+		.start_ip = place->bias + place->fde.start,
+		.end_ip = place->bias + place->fde.end,
+		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
+		.u.rti = {
+			.segbase = place->bias + place->fde.address,
+			.table_len = 1, /* words */
+			.table_data = TABLE_ADDRESS,
+		},
+	};
+	int err;
+
+	if (ip < table.start_ip || ip >= table.end_ip)
+		return -UNW_EBADFRAME;
+	err = UNW_OBJ(dwarf_search_unwind_table)(space, ip, &table, info, need_unwind_info,
+						 context);
+	return err == -UNW_ENOINFO ? -UNW_EBADFRAME : err;
+}
+
+static void info_put(unw_addr_space_t space, unw_proc_info_t *info, void *context)
+{
+	(void)space, (void)info, (void)context;
+}
+
+/* Of code that announces itself at run time, which is not looked for. */
+static int dynamic_find(unw_addr_space_t space, unw_word_t *list, void *context)
+{
+	(void)space, (void)list, (void)context;
+	return -UNW_ENOINFO;
+}
+
+static int resume_refuse(unw_addr_space_t space, unw_cursor_t *cursor, void *context)
+{
+	(void)space, (void)cursor, (void)context;
+	return -UNW_EINVAL;
+}
+
+static int name_refuse(unw_addr_space_t space, unw_word_t ip, char *name, size_t size,
+		       unw_word_t *offset, void *context)
+{
+	(void)space, (void)ip, (void)name, (void)size, (void)offset, (void)context;
+	return -UNW_EINVAL;
+}
+
+/* --- Places --- */
+
+struct row_search {
+	struct unwinder *unwinder;
+	const struct place *place;
+	bool found;
+};
+
+static uint8_t *place_row(const struct unwinder *unwinder, const struct place *place)
+{
+	return unwinder->rows + (size_t)(place - unwinder->places) * unwinder->row_size;
+}
+
+/* Keeps the row of the place's address, and ends the search. */
+static int row_keep(void *token, void *row, size_t size, unw_word_t start, unw_word_t end)
+{
+	struct row_search *search = token;
+	struct unwinder *unwinder = search->unwinder;
+
+	if (search->place->address < start || search->place->address >= end)
+		return 0;
+	if (!unwinder->rows && size <= MAX_ROW) {
+		unwinder->row_size = (size + 15) & ~(size_t)15;
+		unwinder->rows = calloc(PLACES, unwinder->row_size);
+	}
+	if (!unwinder->rows || size > unwinder->row_size)
+		return -UNW_ENOMEM;
+	memcpy(place_row(unwinder, search->place), row, size);
+	search->found = true;
+	return -UNW_ESTOPUNWIND;
+}
+
+/* Has libunwind make the row of a place. Returns UNWIND_COMPLETE, or what is wrong. */
+static enum unwind_stop row_make(struct unwinder *unwinder, const struct place *place,
+				 unsigned int *steps)
+{
+	struct row_search search = { .unwinder = unwinder, .place = place };
+	struct walk walk = { .unwinder = unwinder, .place = place, .steps = steps };
+	unw_cursor_t cursor;
+
+	walk.regs[KD_REG_IP] = place->address;
+	if (unw_init_remote(&cursor, unwinder->space, &walk) == 0)
+		unw_reg_states_iterate(&cursor, row_keep, &search);
+	if (search.found)
+		return UNWIND_COMPLETE;
+	return walk.failure ? walk.failure : UNWIND_BAD_CFI;
+}
+
+/* Finds out what is to be known of a place. */
+static enum unwind_stop place_explore(struct unwinder *unwinder, struct place *place,
+				      unsigned int *steps)
+{
+	struct unwind_object object = { .cfi = NULL };
+	int err;
+
+	if (!unwinder->find(unwinder->context, place->address, &object))
+		return UNWIND_NO_OBJECT;
+	place->cfi = object.cfi;
+	place->bias = object.bias;
+	if (!object.cfi)
+		return UNWIND_NO_CFI;
+	err = cfi_find(object.cfi, place->address - object.bias, &place->fde);
+	if (err)
+		return err == -ENOENT ? UNWIND_NO_CFI : UNWIND_BAD_CFI;
+	/* Of a file that is mapped elsewhere than it says; the dynamic linker might have
+	 * corrected the address, in memory only. */
+	if (place->fde.absolute && place->bias)
+		return UNWIND_BAD_CFI;
+	*steps += (unsigned int)(place->fde.size / BYTES_PER_STEP);
+	return row_make(unwinder, place, steps);
+}
+
+/* The place of an address, which stays until the next call. */
+static struct place *place_find(struct unwinder *unwinder, uint64_t address, unsigned int *steps)
+{
+	struct place *place = &unwinder->places[(address ^ address >> 12) % PLACES];
+
+	if (place->generation == unwinder->generation && place->address == address)
+		return place;
+	*place = (struct place){ .address = address, .generation = unwinder->generation };
+	place->stop = place_explore(unwinder, place, steps);
+	if (place->stop == UNWIND_BUDGET)
+		place->generation = 0; /* this stack's budget: another may have more left */
+	return place;
+}
+
+/* --- Frames --- */
+
+#if defined(__x86_64__)
+/* Bytes of an indirect near call (FF /2) without prefixes, by its ModRM and SIB bytes. */
+static size_t indirect_call_size(uint8_t modrm, uint8_t sib)
+{
+	uint8_t mode = modrm >> 6, base = modrm & 7;
+	size_t size = 2;
+
+	if ((modrm >> 3 & 7) != 2)
+		return 0;
+	if (mode == 3)
+		return size;
+	if (base == 4)
+		size++;
+	if (mode == 1)
+		return size + 1;
+	if (mode == 2 || base == 5 || (base == 4 && (sib & 7) == 5))
+		return size + 4;
+	return size;
+}
+
+static bool call_ends(const uint8_t *code, size_t size)
+{
+	if (code[size - 5] == 0xe8)
+		return true;
+	for (size_t n = 2; n <= size; n++) {
+		const uint8_t *at = code + size - n;
+
+		if (at[0] == 0xff && indirect_call_size(at[1], n > 2 ? at[2] : 0) == n)
+			return true;
+	}
+	return false;
+}
+#define CALL_SIZE 7
+#else
+static bool call_ends(const uint8_t *code, size_t size)
+{
+	uint32_t instruction;
+
+	memcpy(&instruction, code + size - sizeof(instruction), sizeof(instruction));
+	return (instruction & 0xfc000000) == 0x94000000 || /* bl */
+	       (instruction & 0xfffffc1f) == 0xd63f0000;   /* blr */
+}
+#define CALL_SIZE 4
+#endif
+
+/* Whether a call precedes an address in a known object's code. */
+static bool call_precedes(struct unwinder *unwinder, uint64_t address)
+{
+	struct unwind_object object = { .cfi = NULL };
+	uint8_t code[CALL_SIZE];
+
+	return unwinder->find(unwinder->context, address - 1, &object) && object.cfi &&
+	       cfi_code(object.cfi, address - object.bias - sizeof(code), code, sizeof(code)) &&
+	       call_ends(code, sizeof(code));
+}
+
+/* Begins to unwind from the registers. */
+static void walk_begin(struct walk *walk)
+{
+	unw_init_remote(&walk->cursor, walk->unwinder->space, walk);
+}
+
+/* Code without information that was interrupted, as are system calls in functions
+ * written by hand (clone3 and the like): if it has put nothing on the stack, the
+ * return address is at its top. */
+static bool walk_leaf(struct walk *walk)
+{
+	uint64_t missing = 0;
+	unw_word_t word;
+
+	for (int i = 0; i < KD_REGS; i++) {
+		if (i == KD_REG_IP || i == KD_REG_SP)
+			continue;
+		if (unw_get_reg(&walk->cursor, i, &word) < 0)
+			missing |= 1ULL << i;
+		else
+			walk->regs[i] = word;
+	}
+	walk->missing = missing;
+#if defined(__x86_64__)
+	if (stack_copy_find(walk->copy, walk->sp, &word) != STACK_COPY_THERE ||
+	    !call_precedes(walk->unwinder, word))
+		return false;
+	walk->sp += sizeof(word);
+#else
+	word = walk->regs[REG_RETURN] & ADDRESS_MASK;
+	if (!call_precedes(walk->unwinder, word))
+		return false;
+#endif
+	walk->ip = walk->regs[KD_REG_IP] = word;
+	walk->regs[KD_REG_SP] = walk->sp;
+	walk->exact = false;
+	walk_begin(walk);
+	return true;
+}
+
+#define WALK_ON UNWIND_STOPS /* it does not stop here */
+
+/* Goes from a frame to its caller. Returns UNWIND_COMPLETE if there is none. */
+static enum unwind_stop walk_apply(struct walk *walk, const struct place *place)
+{
+	unw_word_t ip, sp;
+	unw_save_loc_t from;
+	int err;
+
+	walk->place = place;
+	walk->failure = UNWIND_COMPLETE;
+	err = unw_apply_reg_state(&walk->cursor, place_row(walk->unwinder, place));
+	if (err < 0 && walk->failure)
+		return walk->failure;
+	if (err < 0) /* of bad frames, libunwind refuses those that are their own callers */
+		return err == -UNW_EBADFRAME ? UNWIND_LOOP : UNWIND_BAD_CFI;
+	if (unw_get_save_loc(&walk->cursor, REG_RETURN, &from) < 0 ||
+	    unw_get_reg(&walk->cursor, UNW_REG_SP, &sp) < 0)
+		return walk->failure ? walk->failure : UNWIND_BAD_CFI;
+	if (from.type == UNW_SLT_NONE) /* undefined: DWARF's mark of the outermost frame */
+		return UNWIND_COMPLETE;
+	if (unw_get_reg(&walk->cursor, REG_RETURN, &ip) < 0)
+		return walk->failure ? walk->failure : UNWIND_BAD_CFI;
+	ip &= ADDRESS_MASK;
+	if (!ip)
+		return UNWIND_COMPLETE;
+	if (place->fde.signal) {
+		if (sp - walk->copy->start >= KD_STACK_PAGES * KD_STACK_PAGE)
+			walk->elsewhere = true;
+	} else if (sp < walk->sp || (sp == walk->sp && (LEAF_NEEDS_STACK || !walk->exact))) {
+		return UNWIND_LOOP;
+	}
+	walk->ip = ip;
+	walk->sp = sp;
+	walk->exact = place->fde.signal;
+	return WALK_ON;
+}
+
+/* Adds a frame and goes to the next. */
+static enum unwind_stop walk_step(struct walk *walk, struct unwound *unwound)
+{
+	unsigned int i = unwound->n;
+	const struct place *place;
+
+	if (i == UNWIND_FRAMES)
+		return UNWIND_TOO_DEEP;
+	place = place_find(walk->unwinder, walk->exact ? walk->ip : walk->ip - 1, walk->steps);
+	unwound->ip[i] = walk->ip;
+	unwound->exact[i] = walk->exact || place->fde.signal;
+	unwound->n++;
+	if (*walk->steps > MAX_STEPS)
+		return UNWIND_BUDGET;
+	if (!place->stop)
+		return walk_apply(walk, place);
+	if (place->stop == UNWIND_NO_CFI && walk->exact && walk_leaf(walk))
+		return WALK_ON;
+	return place->stop;
+}
+
+void unwind(struct unwinder *unwinder, const struct stack_copy *copy, struct unwound *unwound)
+{
+	unsigned int steps = 0;
+	struct walk walk = { .unwinder = unwinder, .copy = copy, .steps = &steps, .exact = true };
+
+	memcpy(walk.regs, copy->regs, sizeof(walk.regs));
+	walk.ip = copy->regs[KD_REG_IP];
+	walk.sp = copy->regs[KD_REG_SP];
+	unwound->n = 0;
+	walk_begin(&walk); /* reads the registers, which are there */
+	unwound->stop = WALK_ON;
+	while (unwound->stop == WALK_ON)
+		unwound->stop = walk_step(&walk, unwound);
+}
+
+/* --- The unwinder --- */
+
+struct unwinder *unwinder_new(unwind_find *find, void *context)
+{
+	unw_accessors_t accessors = {
+		.find_proc_info = info_find,
+		.put_unwind_info = info_put,
+		.get_dyn_info_list_addr = dynamic_find,
+		.access_mem = memory_access,
+		.access_reg = register_access,
+		.access_fpreg = float_access,
+		.resume = resume_refuse,
+		.get_proc_name = name_refuse,
+	};
+	struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
+
+	if (!unwinder)
+		return NULL;
+	unwinder->find = find;
+	unwinder->context = context;
+	unwinder->generation = 1;
+	unwinder->places = calloc(PLACES, sizeof(*unwinder->places));
+	unwinder->space = unw_create_addr_space(&accessors, 0); /* 0: our byte order */
+	if (!unwinder->places || !unwinder->space) {
+		unwinder_free(unwinder);
+		return NULL;
+	}
+	unw_set_caching_policy(unwinder->space, UNW_CACHE_NONE);
+	return unwinder;
+}
+
+void unwinder_free(struct unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	if (unwinder->space)
+		unw_destroy_addr_space(unwinder->space);
+	free(unwinder->places);
+	free(unwinder->rows);
+	free(unwinder);
+}
+
+void unwinder_flush(struct unwinder *unwinder)
+{
+	unwinder->generation++;
+}
+
+const char *unwind_stop_text(enum unwind_stop stop)
+{
+	switch (stop) {
+	case UNWIND_NO_OBJECT:
+		return "code that is in no file";
+	case UNWIND_NO_CFI:
+		return "no unwind information";
+	case UNWIND_BAD_CFI:
+		return "unwind information that cannot be used";
+	case UNWIND_NOT_COPIED:
+		return "the stack goes on in memory that could not be read";
+	case UNWIND_TRUNCATED:
+		return "the stack goes on behind what was copied";
+	case UNWIND_LOOP:
+		return "frames that lead nowhere";
+	case UNWIND_TOO_DEEP:
+		return "too many frames";
+	case UNWIND_BUDGET:
+		return "too much work for one stack";
+	default:
+		return NULL;
+	}
+}

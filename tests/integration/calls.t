@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Slow system calls: those that the workload logged, no others, in order; what is asked
+for by options, and what the report says of what is missing."""
+
+import errno
+import json
+import os
+import pathlib
+import re
+import signal
+import time
+
+import kdreport
+import kdtest
+from kdstacks import THREAD, Capture, Libc, Program, check_stacks, parse, told
+from kdtest import MS
+from kdtrigger import BOTH, NO_LIMIT, UNLIMITED, Log, Triggered
+
+ALL = ("--stack-rate", "0")  # every call with its stack
+US_LOST = 2000  # ns: DELTA is in us, and both ends are cut off
+
+
+class Run:
+    """A workload that does its work while it is sampled, and its log."""
+
+    def __init__(self, test, roles, *options, **program):
+        self.test = test
+        self.load = test.workload("slow", *roles)
+        capture = test.start(Capture(self.load.pid, *options, **program))
+        self.truths = {thread["role"]: thread for thread in self.load.go()["threads"]}
+        self.load.send("log")
+        self.log = {int(tid): log for tid, log in json.loads(self.load.line("{")).items()}
+        self.report, self.stacks = capture.close(test)
+        self.stderr = capture.stderr
+
+    def tid(self, role):
+        return self.truths[role]["tid"]
+
+    def events(self, role):
+        return self.stacks.of(self.tid(role))
+
+
+def fits(event, entry):
+    before, after, call, result, _ = entry
+    return (event.call == call and before <= event.entry <= event.exit <= after and
+            event.result == result)
+
+
+def check_log(test, run, role, threshold=0):
+    """Each logged call that was certainly slow is listed once, with its result; what is
+    listed was logged and slow."""
+    log, faults, used, position = run.log[run.tid(role)], [], 0, 0
+    events = [event for event in run.events(role) if event.exit and event.entry >= log[0][0]]
+    for entry in log:
+        before, after, call, _, least = entry
+        event = events[position] if position < len(events) else None
+        if event is not None and fits(event, entry):
+            position += 1
+            used += 1
+            if after - before < threshold:
+                faults.append(f"{call} took {after - before:,} and is listed")
+            if abs(event.delta * 1000 - (event.exit - event.entry)) > US_LOST:
+                faults.append(f"DELTA {event.delta} is not EXIT - ENTRY")
+        elif least >= threshold and (least or not threshold):
+            faults.append(f"{entry} is not listed; the next one is {event}")
+    left = [event for event in events[position:] if
+            any(before <= event.entry <= after for before, after, *_ in log)]
+    test.ok(used and not faults and not left, f"{role}: {used} of {len(log)} calls are listed",
+            *faults[:10], *left[:3])
+    return used
+
+
+def check_order(test, stacks):
+    exits = [event.exit for event in stacks.events if event.exit]
+    test.eq(exits, sorted(exits), "ordered by exit")
+    ends = [event.exit is None for event in stacks.events]
+    test.eq(ends, sorted(ends), "unfinished calls come last")
+
+
+def case_threshold(test):
+    run = Run(test, ("sleeper:120:400:12000:6", "poller:20:9000", "failing:8:11000"),
+              "-s", "6ms", *ALL)
+    for role in ("sleeper", "poller", "failing"):
+        check_log(test, run, role, 6 * MS)
+    check_order(test, run.stacks)
+    short = [event for event in run.stacks.events if event.exit and
+             event.exit - event.entry < 6 * MS]
+    test.ok(not short, "nothing below the threshold", *short[:3])
+    test.books(run.report)
+
+
+def case_results_and_stacks(test):
+    """Results, the kernel's stack where each call waited, and the user's."""
+    run = Run(test, ("sleeper:5:400:12000:1", "reader:8:11000", "waiter:8:11000",
+                     "failing:4:11000"), "-s", "6ms", *ALL)
+    for role in ("sleeper", "reader", "waiter", "failing"):
+        check_log(test, run, role, 6 * MS)
+    failed = {(event.call, event.result) for event in run.events("failing") if event.exit}
+    test.eq(failed & {("futex", -errno.ETIMEDOUT), ("rt_sigtimedwait", -errno.EAGAIN)},
+            {("futex", -errno.ETIMEDOUT), ("rt_sigtimedwait", -errno.EAGAIN)}, "results")
+    where = {"clock_nanosleep": ("hrtimer_nanosleep", "do_nanosleep", "common_nsleep"),
+             "read": ("pipe_read", "anon_pipe_read"),
+             "futex": ("futex_wait", "__futex_wait", "futex_do_wait", "futex_wait_queue"),
+             "rt_sigtimedwait": ("do_sigtimedwait",)}
+    faults = []
+    for event in run.stacks.events:
+        if event.exit and event.call in where:
+            # A call that was interrupted as it began to wait may have waited elsewhere.
+            if not event.stack.in_kernel(*where[event.call]):
+                faults.append(repr(event))
+            elif not event.waited or event.waited > event.delta + 2:
+                faults.append(f"waited {event.waited} us of {event.delta}")
+    test.ok(not faults, "the kernel's stacks are where the calls waited", *faults[:5])
+    program = {"": Program(kdtest.WORKLOADS / "slow")}
+    for role, call, function, own in (
+            ("sleeper", "clock_nanosleep", "clock_nanosleep", "sleeper_sleep"),
+            ("waiter", "futex", "syscall", "waiter_wait"),
+            ("reader", "read", "read", "reader_wait")):
+        events = [event for event in run.events(role)
+                  if event.call == call and event.entry >= run.log[event.tid][0][0]]
+        check_stacks(test, [event for event in events if event.exit],
+                     (Libc(function), own, role, "worker_main", *THREAD), program,
+                     f"{role}: the user's stacks", len(run.log[run.tid(role)]))
+
+
+def case_unfinished(test):
+    """A call that goes on is there with its stack; one that has only begun is not."""
+    run = Run(test, ("blocked", "sleeper:3:400:12000:1"), "-s", "6ms", *ALL)
+    events = run.events("blocked")
+    test.eq([(event.exit, event.result, event.call in ("poll", "ppoll")) for event in events],
+            [(None, None, True)], "the poll is unfinished")
+    test.ok(events and events[0].stack.in_kernel("do_sys_poll", "do_poll",
+                                                 "schedule_hrtimeout", "poll_schedule"),
+            "with the kernel's stack", *events)
+    check_stacks(test, events, (Libc("poll"), "blocked", "worker_main", *THREAD),
+                 {"": Program(kdtest.WORKLOADS / "slow")}, "and the user's")
+
+
+def case_all_calls(test):
+    """Without a duration every call is listed: as many as are counted."""
+    options = ("-s", "--buffer-page-count", "1", "--stack-trace-size", "0")
+    run = Run(test, ("quick:700", "failing:20:100"), "-s", "--stack-rate", "1",
+              "--buffer-page-count", "4096")
+    thread = run.report.thread(run.tid("quick"))
+    listed = [event for event in run.events("quick") if event.call == "getppid"]
+    test.eq((len(listed), thread.count("getppid")), (700, 700), "getppid")
+    test.ok({event.result for event in listed} == {os.getpid()}, "its result is this PID")
+    check_log(test, run, "failing")
+    test.eq({event.result for event in run.events("failing") if event.call == "recvfrom"},
+            {-errno.EAGAIN}, "EAGAIN")
+    test.eq({event.result for event in run.events("failing")
+             if event.call == "read" and event.result < 0}, {-errno.EBADF}, "EBADF")
+    for role in ("quick", "failing"):
+        listed = {}
+        for event in run.events(role):
+            if event.exit:
+                listed[event.call] = listed.get(event.call, 0) + 1
+        # The call in which the thread was when the window opened is listed, not counted.
+        counted = {call: row.count for call, row in
+                   run.report.thread(run.tid(role)).calls.items()}
+        faults = [f"{call}: {listed.get(call)} listed, {counted[call]} counted"
+                  for call in counted
+                  if not counted[call] <= listed.get(call, 0) <= counted[call] + 1]
+        test.ok(not faults, f"{role}: each call is listed as often as it is counted", *faults)
+    check_order(test, run.stacks)
+    test.eq(kdtest.losses_told(run.report), [], "nothing is lost")
+
+
+def calls_of(run):
+    return {event.call for event in run.stacks.events}
+
+
+def case_choice(test):
+    """-e, its negation, and without the poll family."""
+    roles = ("sleeper:4:400:12000:1", "poller:4:12000", "waiter:4:11000", "reader:4:11000")
+    run = Run(test, roles, "-s", "6ms", "-e", "futex,read")
+    test.eq(calls_of(run) & {"futex", "read", "clock_nanosleep", "poll"}, {"futex", "read"},
+            "-e futex,read")
+    test.eq(calls_of(run) - {"futex", "read"}, set(), "and nothing else")
+    run = Run(test, roles, "-s", "6ms", "-e", "!futex,clock_nanosleep")
+    seen = calls_of(run)
+    test.ok({"poll", "read"} <= seen | ({"poll"} if "ppoll" in seen else set()) and
+            not seen & {"futex", "clock_nanosleep"}, "-e '!futex,clock_nanosleep'", seen)
+    run = Run(test, roles, "-s", "6ms", "--skip-syscall-poll-events")
+    seen = calls_of(run)
+    test.ok({"futex", "read", "clock_nanosleep"} <= seen and not seen & {
+        "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait"},
+        "--skip-syscall-poll-events", seen)
+
+
+def case_busy_call(test):
+    """A call that is long without waiting has no place where it waited."""
+    run = Run(test, ("zeros:40:64",), "-s", "1ms", "-e", "read", *ALL)
+    events = [event for event in run.events("zeros") if event.result == 64 << 20]
+    check_log(test, run, "zeros", 1 * MS)
+    test.ok(events, "they are listed")
+    unslept = [event for event in events if not event.waited]
+    wrong = [event for event in unslept if event.stack.in_kernel("read_zero", "schedule")]
+    test.ok(not wrong, f"{len(unslept)} never waited: at most the way out is shown", *wrong[:2])
+    wrong = [event for event in events
+             if not event.stack.complete or not event.stack.user[0].function]
+    test.ok(not wrong, "the user's stacks are complete", *wrong[:2])
+
+
+def case_losses(test):
+    """A ring that is too small: what finds no room is counted."""
+    options = ("-s", "--buffer-page-count", "1", "--stack-trace-size", "0")
+    run = Run(test, ("quick:20000",), *options)
+    listed = sum(event.call == "getppid" for event in run.events("quick"))
+    test.ok(0 < listed < 20000, "some are listed, some are not", listed)
+    line = told(run.report, "WARNING") or ""
+    counts = [int(text.replace(",", "")) for text in re.findall(r"[\d,]*\d", line)]
+    test.ok(any(count >= 20000 - listed for count in counts),
+            f"the others are told: {20000 - listed}", *run.report.notices)
+    strict = test.workload("slow", "quick:20000")
+    capture = test.start(Capture(strict.pid, *options, "--strict"))
+    strict.go()
+    capture.close(test, want=1)
+
+
+def case_stack_options(test):
+    """No stacks, few bytes, few stacks a second."""
+    roles = ("sleeper:30:6000:6000:1", "quick:300")
+    run = Run(test, roles, "-s", "2ms", "--stack-trace-size", "0")
+    test.ok(run.events("sleeper"), "there are calls")
+    test.eq([event for event in run.stacks.events
+             if event.stack.user or event.stack.kernel or event.stack.missing], [],
+            "--stack-trace-size 0: no stacks, and no word of them")
+    run = Run(test, roles, "-s", "2ms", "--stack-rate", "10")
+    limited = [event for event in run.stacks.events if not event.stack.user]
+    test.ok(any(event.stack.user for event in run.stacks.events), "--stack-rate 10: some stacks")
+    test.ok(limited and all("--stack-rate" in event.stack.missing.get("user", "")
+                            for event in limited if event.exit),
+            "where there is none it says why", *limited[:2])
+    test.ok(told(run.report, "--stack-rate"), "and how many", *run.report.notices)
+    run = Run(test, ("sleeper:9:6000:6000:1", "quick:9"), "-s", "--stack-trace-size", "1", *ALL)
+    kept = {repr(event.stack) for event in run.stacks.events if event.stack.user}
+    test.between(len(kept), 1, 2, "--stack-trace-size 1: one user stack")
+    test.ok(told(run.report, "stack") or told(run.report, "--stack-trace-size"),
+            "it is told that there were more", *run.report.notices)
+
+
+def case_truncated(test):
+    """A stack larger than what may be copied ends where the copy does, and says so."""
+    load = test.workload("chain")
+    capture = test.start(Capture(load.pid, "-s", "6ms", "--user-stack-bytes", "4096", *ALL))
+    truths = []
+    for shape in ("with_alloca", "deep_1"):
+        load.send(f"{shape} sleep 12")
+        truths.append(json.loads(load.line("{")))
+    _, stacks = capture.close(test)
+    inside = [[event for event in stacks.of(truth["tid"]) if event.exit and
+               truth["from"] <= event.entry <= truth["to"]] for truth in truths]
+    wanted = (Libc("clock_nanosleep"), "slow", "alloca_user")
+    test.eq([len(found) for found in inside], [4, 1], "the calls are listed")
+    cut = [event.stack for event in inside[0][1:]]
+    faults = [stack for stack in cut if not stack.stop or
+              stack.functions()[1:3] != list(wanted[1:])]
+    test.ok(cut and not faults, "stacks of 13 KB and more end in alloca_user", *faults)
+    test.ok(all("cop" in stack.stop for stack in cut if stack.stop), "the reason", *cut[:1])
+    test.ok(inside[1] and inside[1][0].stack.functions()[1:14] ==
+            ["slow", *(f"deep_{n}" for n in range(12, 0, -1))], "a small one is whole so far",
+            *inside[1])
+
+
+def case_triggered(test):
+    """With triggers each report has the calls of its window."""
+    load = test.workload("caller", "sleeps:24:60:6:12000")
+    capture = Triggered(test, load.pid, *BOTH, "--trigger-delta", "5ms", *UNLIMITED, *NO_LIMIT,
+                        "-s", "8ms", *ALL)
+    log = Log(load, load.go())
+    capture.signal(signal.SIGINT)
+    test.eq(capture.wait(), 0, "the program ends with status 0")
+    text, stacks = parse(capture.stdout)
+    reports = kdreport.Run(text).reports
+    long = [call for call in log.calls() if call[3] - call[0] >= 10 * MS]
+    test.eq((len(reports), len(stacks)), (len(long), len(long)), "a report for each long call")
+    faults = []
+    for report, found in zip(reports, stacks):
+        inside = [event for event in found.events if event.exit]
+        if len(inside) != 1 or inside[0].call != "clock_nanosleep" or not (
+                report.start <= inside[0].entry < inside[0].exit <= report.stop) or \
+                "probed_call" not in inside[0].stack.functions():
+            faults.append(inside)
+    test.ok(not faults, "with the one slow call inside", *faults[:3])
+
+
+def children_of(pid):
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(path.parent.name))
+    return found
+
+
+def case_child_killed(test):
+    """The process that reads the target's files dies: the report is there without user
+    stacks, and says so."""
+    load = test.workload("slow", "sleeper:20:7000:7000:1")
+    capture = test.start(Capture(load.pid, "-s", "3ms"))
+    children = children_of(capture.pid)
+    test.eq(len(children), 1, "there is one child")
+    os.kill(children[0], 9)
+    time.sleep(0.05)
+    truths = load.go()
+    report, stacks = capture.close(test)
+    events = stacks.of(truths["threads"][0]["tid"])
+    test.eq(sum(event.call == "clock_nanosleep" for event in events), 20, "all calls are listed")
+    test.ok(all(event.stack.kernel for event in events if event.waited),
+            "with the kernel's stacks", *events[:1])
+    test.ok(not any(event.stack.user for event in events), "without user stacks")
+    test.ok(all("user" in event.stack.missing for event in events), "each says so", *events[:1])
+    test.ok(told(report, "user stack"), "and the report tells why", *report.notices)
+    test.eq(children_of(capture.pid), [], "nothing is left")
+
+
+kdtest.main(case_threshold, case_results_and_stacks, case_unfinished, case_all_calls,
+            case_choice, case_busy_call, case_losses, case_stack_options, case_truncated,
+            case_triggered, case_child_killed)

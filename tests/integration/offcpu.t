@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Waits: as many as the workload made, as long as it measured, what ended them, and the
+stacks of both sides."""
+
+import json
+
+import kdtest
+from kdstacks import THREAD, Capture, Libc, Program, check_stacks, told
+
+ALL = ("--stack-rate", "0")
+SLEEP = ("hrtimer_nanosleep", "do_nanosleep")
+FUTEX = ("futex_wait", "__futex_wait", "futex_do_wait", "futex_wait_queue")
+
+
+class Run:
+    """A workload that does its work while its waits are recorded."""
+
+    def __init__(self, test, roles, *options):
+        self.load = test.workload("slow", *roles)
+        capture = test.start(Capture(self.load.pid, *options))
+        self.first = self.load.mark()
+        self.truths = {thread["role"]: thread for thread in self.load.go()["threads"]}
+        self.load.send("log")
+        self.log = {int(tid): log for tid, log in json.loads(self.load.line("{")).items()}
+        self.report, self.stacks = capture.close(test)
+
+    def tid(self, role):
+        return self.truths[role]["tid"]
+
+    def waits(self, role, *states, call=None):
+        """The rows of a thread's waits in these states, in a call."""
+        return [row for row in self.stacks.of(self.tid(role), "waits")
+                if row.state in states and call in (None, row.call)]
+
+    def lengths(self, role):
+        """What the thread logged, in us."""
+        return [(after - before) / 1000 for before, after, *_ in self.log[self.tid(role)]]
+
+
+BLOCKED = ("blocked interruptible", "blocked uninterruptible")
+
+
+def check_waits(test, run, role, call, least, where, chain):
+    """One wait in each logged call; their sum and longest fit the log; stacks."""
+    rows = run.waits(role, *BLOCKED, call=call)
+    # Waits for the pipe of the stage, and the end, are not of the work.
+    rows = [row for row in rows if row.stack.in_kernel(*where)]
+    logged = run.lengths(role)
+    test.eq(sum(row.count for row in rows), len(logged), f"{role}: as many waits as it made")
+    test.between(sum(row.total for row in rows), least * len(logged) * 0.97, sum(logged) + 1,
+                 f"{role}: their total, in us")
+    test.between(max((row.max for row in rows), default=None), least * 0.97, max(logged) + 1,
+                 f"{role}: the longest, in us")
+    check_stacks(test, rows, (*chain, role, "worker_main", *THREAD),
+                 {"": Program(kdtest.WORKLOADS / "slow")}, f"{role}: the user's stacks", len(rows))
+    return rows
+
+
+def case_ends(test):
+    """Woken by a thread, by a timer, by a page that came."""
+    run = Run(test, ("waiter:15:30000", "sleeper:20:200:9000:2", "reader:10:20000"),
+              "--off-cpu=4ms", *ALL)
+    rows = check_waits(test, run, "waiter", "futex", 29000, FUTEX,
+                       (Libc("syscall"), "waiter_wait"))
+    partner = run.truths["waiter"]["partner"]
+    test.eq({(row.waker, row.ended_by, row.others) for row in rows}, {(partner, "waker", None)},
+            "the waiter's waits were ended by the waker")
+    rows = check_waits(test, run, "reader", "read", 19000, ("pipe_read", "anon_pipe_read"),
+                       (Libc("read"), "reader_wait"))
+    test.eq({(row.waker, row.ended_by) for row in rows},
+            {(run.truths["reader"]["partner"], "writer")}, "the reader's by the writer")
+    rows = [row for row in run.waits("sleeper", *BLOCKED, call="clock_nanosleep")]
+    test.eq(sum(row.count for row in rows), 10, "the sleeper's long sleeps, not the short ones")
+    test.eq([row.waker for row in rows], [None] * len(rows), "no thread ended them")
+    test.ok(all(row.stack.in_kernel(*SLEEP) for row in rows), "where they slept", *rows[:2])
+    test.books(run.report)
+
+
+def case_page_fault(test):
+    """A wait outside of system calls: the stack is copied when the thread is switched out."""
+    run = Run(test, ("faulter:12:15000",), "--off-cpu=4ms", *ALL)
+    partner = run.truths["faulter"]["partner"]
+    if not partner:
+        raise kdtest.Skip("no userfaultfd that sees faults")
+    rows = [row for row in run.waits("faulter", *BLOCKED, call="-")]
+    logged = run.lengths("faulter")
+    test.eq(sum(row.count for row in rows), len(logged), "as many waits as faults")
+    test.ok(all(row.stack.in_kernel("handle_userfault") for row in rows), "in handle_userfault",
+            *rows[:1])
+    test.eq({(row.waker, row.ended_by) for row in rows}, {(partner, "filler")},
+            "ended by the thread that filled the page")
+    check_stacks(test, rows, ("faulter_touch", "faulter", "worker_main", *THREAD),
+                 {"": Program(kdtest.WORKLOADS / "slow")}, "the user's stacks", len(rows))
+
+
+def case_preempted(test):
+    """Ready, but another thread had the CPU: what the kernel counted as waiting to run."""
+    cpu = kdtest.last_cpu()
+    load = test.workload("slow", f"hog:{cpu}", f"gaps:700:{cpu}")
+    tid, = load.tid("gaps")
+    capture = test.start(Capture(load.pid, "--off-cpu=200us", *ALL))
+    before = kdtest.schedstat(load.pid, tid)[1]
+    load.go()
+    waited = (kdtest.schedstat(load.pid, tid)[1] - before) / 1000
+    load.send("log")
+    log = json.loads(load.line("{"))[str(tid)]
+    _, stacks = capture.close(test)
+    rows = [row for row in stacks.of(tid, "waits") if row.state == "ready after preemption"]
+    test.ok(rows, "it was preempted", *stacks.waits[:3])
+    gaps = [(after - first) / 1000 for first, after, *_ in log]
+    total = sum(row.total for row in rows)
+    test.between(total, waited * 0.8 - 2000, waited * 1.02 + 200,
+                 "their total is what the kernel counted, in us")
+    # Its clock may jump for more reasons than that it has waited, but not for less.
+    test.ok(gaps and max(row.max for row in rows) <= max(gaps) + 5000,
+            "the longest is a gap of its clock", [row.max for row in rows], max(gaps, default=0))
+    whole = [row for row in rows if row.stack.user]
+    test.ok(sum(row.count for row in whole) >= 0.8 * sum(row.count for row in rows),
+            "nearly all have the user's stack", *rows[:1])
+    check_stacks(test, whole, (Libc(local=True, least=0, most=3), "gaps", "worker_main", *THREAD),
+                 {"": Program(kdtest.WORKLOADS / "slow")}, "the user's stacks", len(whole))
+
+
+def case_threshold(test):
+    """No wait below the duration; --stack-rate limits the stacks of waits, too."""
+    run = Run(test, ("sleeper:40:300:6000:4",), "--off-cpu=3ms", "--stack-rate", "5")
+    test.eq([row for row in run.stacks.waits if row.max < 3000], [], "none is shorter")
+    rows = run.waits("sleeper", *BLOCKED, call="clock_nanosleep")
+    test.eq(sum(row.count for row in rows), 10, "each long one is there")
+    test.ok(any(row.stack.user for row in rows) or told(run.report, "--stack-rate"),
+            "stacks, or the reason why not", *run.report.notices)
+    test.eq(run.stacks.all["waits"][0], sum(row.count for row in run.stacks.waits), "All: count")
+    test.between(run.stacks.all["waits"][1], sum(row.total for row in run.stacks.waits) - 1,
+                 sum(row.total for row in run.stacks.waits) + len(run.stacks.waits),
+                 "All: total")
+
+
+kdtest.main(case_ends, case_page_fault, case_preempted, case_threshold)

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of kernel addresses, from files made by hand and from the real one. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../cli/stack/kernel_symbols.h"
+#include "tap.h"
+
+#define MOST_TIME 0.5 /* seconds; 50 ms are usual */
+
+static char path[] = "/tmp/test_kernel_symbols.XXXXXX";
+
+static struct kernel_symbols *symbols_of(const char *text, size_t room)
+{
+	struct kernel_symbols *symbols;
+	FILE *file = fopen(path, "w");
+	int err;
+
+	if (!file || fputs(text, file) < 0 || fclose(file))
+		abort();
+	err = kernel_symbols_open(&symbols, path, room);
+	if (err)
+		printf("# %s cannot be read: %d\n", path, err);
+	return err ? NULL : symbols;
+}
+
+static void frame_is(const struct stack *stack, size_t at, const char *function, uint64_t offset,
+		     const char *object)
+{
+	const struct frame *frame;
+
+	if (!stack || at >= stack->n) {
+		ok(false, "frame %zu is missing", at);
+		return;
+	}
+	frame = &stack->frames[at];
+	is_str(frame->function, function, "frame %zu: the function", at);
+	is_u64(frame->offset, offset, "frame %zu: the offset", at);
+	is_str(frame->object, object, "frame %zu: the module", at);
+}
+
+static void test_frames(void)
+{
+	struct kernel_symbols *symbols = symbols_of("ffffffff81000000 T _text\n"
+						    "ffffffff81000000 T startup_64\n"
+						    "ffffffff81000100 T __schedule\n"
+						    "ffffffff81000300 t do_exit\n"
+						    "ffffffff81000400 W weak\n"
+						    "ffffffff81000500 D some_data\n"
+						    "ffffffff81000600 B more_data\n"
+						    "0000000000000000 A fixed_percpu_data\n"
+						    "ffffffffc0000200 t later\t[module_b]\n"
+						    "ffffffffc0000000 t early\t[module_a]\n"
+						    "ffffffffc0000400 t prog_1_f\t[bpf]",
+						    10);
+	const uint64_t ips[] = {
+		0xffffffff81000100, 0xffffffff81000100,
+		0xffffffff81000400, 0xffffffff810004ff,
+		0xffffffffc0000010, 0xffffffffc0000210,
+		0xffffffffc0000480, 0xffffffffc0200000,
+		0xffffffff80ffffff, 0,
+	};
+	const struct stack *stack;
+
+	if (!symbols)
+		return;
+	ok(!kernel_symbols_hidden(symbols), "addresses are to be seen");
+	stack = kernel_symbols_stack(symbols, ips, sizeof(ips) / sizeof(*ips));
+	ok(stack && stack->n == 10 && !stack->stop, "a whole stack");
+	frame_is(stack, 0, "__schedule", 0, NULL);
+	frame_is(stack, 1, "_text", 0x100, NULL);
+	frame_is(stack, 2, "do_exit", 0x100, NULL);
+	frame_is(stack, 3, "weak", 0xff, NULL);
+	frame_is(stack, 4, "early", 0x10, "module_a");
+	frame_is(stack, 5, "later", 0x10, "module_b");
+	frame_is(stack, 6, "prog_1_f", 0x80, "bpf");
+	frame_is(stack, 7, NULL, 0xffffffffc0200000, NULL);
+	frame_is(stack, 8, NULL, 0xffffffff80ffffff, NULL);
+	frame_is(stack, 9, NULL, 0, NULL);
+	kernel_symbols_close(symbols);
+}
+
+static void test_stacks(void)
+{
+	struct kernel_symbols *symbols = symbols_of("ffffffff81000000 T f\n", 3);
+	const uint64_t ips[] = { 0xffffffff81000001, 0xffffffff81000002, 0xffffffff81000003 };
+	const struct stack *stack;
+	uint64_t *many = calloc(100000, sizeof(*many));
+
+	if (!symbols || !many)
+		abort();
+	stack = kernel_symbols_stack(symbols, ips, 3);
+	ok(stack && kernel_symbols_stack(symbols, ips, 3) == stack, "the same is kept once");
+	ok(stack != kernel_symbols_stack(symbols, ips, 2), "a shorter one is another");
+	ok(kernel_symbols_stack(symbols, ips, 0) && !kernel_symbols_stack(symbols, ips, 0)->n,
+	   "one without frames");
+	is_u64(kernel_symbols_beyond(symbols), 0, "all found room");
+	ok(!kernel_symbols_stack(symbols, ips + 1, 2), "no room for a fourth");
+	ok(kernel_symbols_stack(symbols, ips, 3) == stack, "those that are kept are found");
+	is_u64(kernel_symbols_beyond(symbols), 1, "it is counted");
+	kernel_symbols_close(symbols);
+	symbols = symbols_of("ffffffff81000000 T f\n", 2);
+	stack = symbols ? kernel_symbols_stack(symbols, many, 100000) : NULL;
+	ok(stack && stack->n < 100000 && stack->n >= 640, "an endless stack is cut off");
+	kernel_symbols_close(symbols);
+	kernel_symbols_close(NULL);
+	free(many);
+}
+
+static void test_hidden(void)
+{
+	struct kernel_symbols *symbols = symbols_of("0000000000000000 T _text\n"
+						    "0000000000000000 T __schedule\n",
+						    1);
+	const uint64_t ip = 0xffffffff81000001;
+
+	if (!symbols)
+		return;
+	ok(kernel_symbols_hidden(symbols), "all addresses are 0");
+	frame_is(kernel_symbols_stack(symbols, &ip, 1), 0, NULL, ip, NULL);
+	kernel_symbols_close(symbols);
+	symbols = symbols_of("", 1);
+	ok(symbols && kernel_symbols_hidden(symbols), "an empty file");
+	kernel_symbols_close(symbols);
+	is_i64(kernel_symbols_open(&symbols, "/nonexistent", 1), -ENOENT, "no file");
+	is_i64(kernel_symbols_open(&symbols, "/tmp", 1), -EISDIR, "a directory");
+}
+
+static void test_unsound(void)
+{
+	char *text = malloc(700000);
+	struct kernel_symbols *symbols;
+	const uint64_t ip = 0x21;
+
+	if (!text)
+		return;
+	symbols = symbols_of("\n \n10\n10 \n10 T\n10 T \nT f\nx0 T f\n20 t g\n30 t h\t[]\n"
+			     "40 t i\t[\n50 t\tj\n18 \xff\xff k\n19  t l\n1a tt m\n",
+			     1);
+	frame_is(symbols ? kernel_symbols_stack(symbols, &ip, 1) : NULL, 0, "g", 1, NULL);
+	kernel_symbols_close(symbols);
+	memset(text, 'x', 699999);
+	text[699999] = '\0';
+	symbols = symbols_of(text, 1);
+	ok(!symbols, "a line without an end");
+	kernel_symbols_close(symbols);
+	free(text);
+}
+
+/* An independent reading: the function of an address as awk finds it. */
+static bool truth_start(FILE **truth)
+{
+	*truth = popen(
+		"awk '$2 ~ /^[tTwW]$/ && $1 !~ /^0+$/ {print $1, $3, (NF > 3 ? $4 : \"-\"), NR}' "
+		"/proc/kallsyms | sort -k1,1 -k4,4n | awk '$1 != last {last = $1; "
+		"if (++n % 97 == 1) print $1, $2, $3}'",
+		"r");
+	return *truth;
+}
+
+static void test_real(void)
+{
+	unsigned long asked = 0, wrong = 0;
+	struct kernel_symbols *symbols;
+	struct timespec start, end;
+	char line[2048], name[1024];
+	double seconds;
+	FILE *truth;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	err = kernel_symbols_open(&symbols, NULL, 100000);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+	is_i64(err, 0, "the kernel's own, in %.0f ms", seconds * 1000);
+	if (err)
+		return;
+	ok(seconds < MOST_TIME, "in time");
+	if (kernel_symbols_hidden(symbols) || !truth_start(&truth)) {
+		ok(true, "addresses # SKIP they are hidden");
+		kernel_symbols_close(symbols);
+		return;
+	}
+	while (fgets(line, sizeof(line), truth)) {
+		char module[128] = "", shown[128] = "";
+		const struct stack *stack;
+		uint64_t ips[2];
+
+		sscanf(line, "%lx %1023s %127s", &ips[0], name, module);
+		ips[1] = ips[0] + 1;
+		if (!strcmp(module, "-"))
+			*module = '\0';
+		stack = kernel_symbols_stack(symbols, ips, 2);
+		asked++;
+		if (stack && stack->frames[0].object)
+			snprintf(shown, sizeof(shown), "[%.120s]", stack->frames[0].object);
+		if (stack && stack->frames[0].function &&
+		    !strcmp(stack->frames[0].function, name) && !stack->frames[0].offset &&
+		    stack->frames[1].function == stack->frames[0].function &&
+		    stack->frames[1].offset == 1 && !strcmp(shown, module))
+			continue;
+		if (wrong++ < 5)
+			printf("# %s", line);
+	}
+	pclose(truth);
+	ok(asked > 100 && !wrong, "%lu of %lu as in the file", asked - wrong, asked);
+	kernel_symbols_close(symbols);
+}
+
+int main(void)
+{
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	test_frames();
+	test_stacks();
+	test_hidden();
+	test_unsound();
+	test_real();
+	unlink(path);
+	return done_testing();
+}

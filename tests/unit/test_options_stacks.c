@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options about slow system calls, waits, running code and stacks. */
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+
+#include "options_run.h"
+
+#define ANY UINT64_MAX /* not looked at */
+
+/* What a command line must yield; what is not set here is the default. */
+static const struct good {
+	const char *args[ARGS];
+	bool events;
+	uint64_t threshold, off_cpu;
+	unsigned int hz;
+	uint64_t pages, stacks, bytes, rate;
+	bool no_stacks, no_bytes, no_rate;
+	bool chosen;
+	const char *files[OUTPUTS_MAX];
+} good[] = {
+	{ .args = { NULL } },
+	/* the threshold: ns, and also after a space */
+	{ { "-s" }, .events = true },
+	{ { "--syscall-events" }, .events = true },
+	{ { "-s50000" }, .events = true, .threshold = 50000 },
+	{ { "-s", "50000" }, .events = true, .threshold = 50000 },
+	{ { "--syscall-events=50000" }, .events = true, .threshold = 50000 },
+	{ { "--syscall-events", "50000" }, .events = true, .threshold = 50000 },
+	{ { "-s", "1.5ms" }, .events = true, .threshold = 1500000 },
+	{ { "-s10us" }, .events = true, .threshold = 10000 },
+	{ { "-s", "0" }, .events = true },
+	{ { "-s", "-p", "9" }, .events = true },
+	{ { "-s5", "-s" }, .events = true },
+	{ { "-s", "--strict" }, .events = true },
+	{ { "-s", "-e", "futex,recvmsg" }, .events = true, .chosen = true },
+	{ { "-e!poll", "-s1us" }, .events = true, .threshold = 1000, .chosen = true },
+	{ { "--syscall-filter=futex", "-s" }, .events = true, .chosen = true },
+	/* as upstream, it may stand alone */
+	{ { "--skip-syscall-poll-events" }, .chosen = true },
+	{ { "--skip-syscall-poll-events", "-s" }, .events = true, .chosen = true },
+	/* waits: seconds, as other durations */
+	{ { "--off-cpu=10ms" }, .off_cpu = 10 * MS },
+	{ { "--off-cpu", "0.5" }, .off_cpu = 500 * MS },
+	{ { "--off-cpu=1ns" }, .off_cpu = 1 },
+	{ { "--profile" }, .hz = 49 },
+	{ { "--profile=997" }, .hz = 997 },
+	{ { "--profile", "99" }, .hz = 99 },
+	{ { "--profile", "-p", "9" }, .hz = 49 },
+	{ { "--profile=1" }, .hz = 1 },
+	{ { "--profile=10000" }, .hz = 10000 },
+	/* sizes */
+	{ { "--buffer-page-count", "1024" }, .pages = 1024 },
+	{ { "--buffer-page-count=1025" }, .pages = 2048 },
+	{ { "--buffer-page-count=4000" }, .pages = 4096 },
+	{ { "--buffer-page-count=262144" }, .pages = 262144 },
+	{ { "--buffer-page-count=1" }, .pages = ANY },
+	{ { "--stack-trace-size=10" }, .stacks = 10 },
+	{ { "--stack-trace-size", "0" }, .no_stacks = true },
+	{ { "--user-stack-bytes=4K" }, .bytes = 4096 },
+	{ { "--user-stack-bytes=16k" }, .bytes = 16384 },
+	{ { "--user-stack-bytes", "131072" }, .bytes = 131072 },
+	{ { "--user-stack-bytes=128KiB" }, .bytes = 131072 },
+	{ { "--user-stack-bytes=5000" }, .bytes = 8192 },
+	{ { "--user-stack-bytes=0" }, .no_bytes = true },
+	{ { "--stack-rate=1" }, .rate = 1 },
+	{ { "--stack-rate=0" }, .no_rate = true },
+	/* outputs */
+	{ { "-s", "-o", "folded:a.txt" }, .events = true, .files = { "a.txt" } },
+	{ { "--profile", "--output=folded:/x/y:z" }, .hz = 49, .files = { "/x/y:z" } },
+	{ { "--off-cpu=1", "-ofolded:a", "-o", "folded:b" }, .off_cpu = S, .files = { "a", "b" } },
+};
+
+static uint64_t either(uint64_t set, bool is_zero, uint64_t otherwise)
+{
+	return is_zero ? 0 : set ? set : otherwise;
+}
+
+static void check_good(const struct good *want)
+{
+	const struct outcome *got = run(want->args, -1);
+	const struct options *options = &got->options;
+	char line[256];
+	size_t files = 0;
+
+	join(want->args, line);
+	is_i64(got->status, 0, "'%s' is accepted", line);
+	if (got->status)
+		return;
+	is_str(got->err, "", "'%s': no message", line);
+	ok(options->call_events == want->events, "'%s': events", line);
+	is_u64(options->call_threshold, want->threshold, "'%s': threshold", line);
+	ok(options->calls_chosen == want->chosen, "'%s': chosen calls", line);
+	is_u64(options->off_cpu, want->off_cpu, "'%s': off-CPU", line);
+	is_u64(options->profile_hz, want->hz, "'%s': profile", line);
+	if (want->pages != ANY)
+		is_u64(options->buffer_pages, either(want->pages, false, 1024), "'%s': pages",
+		       line);
+	is_u64(options->stacks, either(want->stacks, want->no_stacks, 4096), "'%s': stacks", line);
+	is_u64(options->stack_bytes, either(want->bytes, want->no_bytes, 131072), "'%s': bytes",
+	       line);
+	is_u64(options->stack_rate, either(want->rate, want->no_rate, 500), "'%s': rate", line);
+	ok(options_want_traces(options) == (want->events || want->off_cpu || want->hz),
+	   "'%s': whether there are traces", line);
+	while (files < OUTPUTS_MAX && want->files[files]) {
+		is_str(got->outputs[files], want->files[files], "'%s': file", line);
+		is_u64(options->outputs[files].format, OUTPUT_FOLDED, "'%s': format", line);
+		files++;
+	}
+	is_u64(options->n_outputs, files, "'%s': number of files", line);
+}
+
+/* Command lines that are refused, and what the message must say. */
+static const struct {
+	const char *args[ARGS];
+	const char *names, *says;
+} bad[] = {
+	{ { "-s", "5x" }, "--syscall-events", "no duration" },
+	{ { "--syscall-events=" }, "--syscall-events", "no duration" },
+	{ { "-s-1" }, "--syscall-events", "no duration" },
+	{ { "-s", "futex" }, "'futex'", "unexpected argument" },
+	{ { "--skip-syscall-poll-events=1" }, "--skip-syscall-poll-events", "takes no value" },
+	{ { "-e", "futex" }, "--syscall-filter", "needs --syscall-events" },
+	{ { "-e", "futex", "--off-cpu=1" }, "--syscall-filter", "needs --syscall-events" },
+	{ { "-s", "-e" }, "--syscall-filter", "needs a value" },
+	{ { "-s", "-e", "futx" }, "--syscall-filter", "close names: futex" },
+	{ { "-s", "-e", "" }, "--syscall-filter", "a name is missing" },
+	{ { "-s", "-e", "futex", "-e", "read" }, "--syscall-filter", "twice" },
+	{ { "-s", "-e", "*poll*", "-e", "read" }, "--syscall-filter", "twice" },
+	{ { "-s", "-e", "!*" }, "no system call is left", "--syscall-filter" },
+	{ { "-s", "-e", "ppoll", "--skip-syscall-poll-events" },
+	  "no system call is left",
+	  "--syscall-filter" },
+	{ { "--off-cpu" }, "--off-cpu", "needs a value" },
+	{ { "--off-cpu=0" }, "--off-cpu", "too short" },
+	{ { "--off-cpu=x" }, "--off-cpu", "no duration" },
+	{ { "--profile=0" }, "--profile", "out of range" },
+	{ { "--profile=10001" }, "--profile", "out of range" },
+	{ { "--profile=49Hz" }, "--profile", "no whole number" },
+	{ { "--buffer-page-count", "0" }, "--buffer-page-count", "out of range" },
+	{ { "--buffer-page-count", "262145" }, "--buffer-page-count", "out of range" },
+	{ { "--buffer-page-count", "4M" }, "--buffer-page-count", "no whole number" },
+	{ { "--stack-trace-size=-1" }, "--stack-trace-size", "no whole number" },
+	{ { "--stack-trace-size=1000001" }, "--stack-trace-size", "out of range" },
+	{ { "--user-stack-bytes=131073" }, "--user-stack-bytes", "out of range" },
+	{ { "--user-stack-bytes=129K" }, "--user-stack-bytes", "out of range" },
+	{ { "--user-stack-bytes=99999999999999999999999999" },
+	  "--user-stack-bytes",
+	  "out of range" },
+	{ { "--user-stack-bytes=18014398509481985K" }, "--user-stack-bytes", "out of range" },
+	{ { "--user-stack-bytes=K" }, "--user-stack-bytes", "no number of bytes" },
+	{ { "--user-stack-bytes=" }, "--user-stack-bytes", "no number of bytes" },
+	{ { "--user-stack-bytes=1M" }, "--user-stack-bytes", "no number of bytes" },
+	{ { "--user-stack-bytes=4 K" }, "--user-stack-bytes", "no number of bytes" },
+	{ { "--user-stack-bytes=-1" }, "--user-stack-bytes", "no number of bytes" },
+	{ { "--stack-rate=1000001" }, "--stack-rate", "out of range" },
+	{ { "-o", "folded:x" }, "--output", "something that has stacks" },
+	{ { "-s", "-o", "folded" }, "--output", "format" },
+	{ { "-s", "-o", "json:x" }, "--output", "format" },
+	{ { "-s", "-o", "foldedx:x" }, "--output", "format" },
+	{ { "-s", "-o", "fold:x" }, "--output", "format" },
+	{ { "-s", "-o", ":x" }, "--output", "format" },
+	{ { "-s", "-o", "" }, "--output", "format" },
+	{ { "-s", "-o", "folded:" }, "--output", "no file" },
+	{ { "-s", "-o", "folded:-" }, "--output", "no file" },
+	{ { "-s", "-o", "folded:x", "-o", "folded:x" }, "--output", "twice" },
+	{ { "-s", "-ofolded:1", "-ofolded:2", "-ofolded:3", "-ofolded:4", "-ofolded:5",
+	    "-ofolded:6", "-ofolded:7", "-ofolded:8", "-ofolded:9" },
+	  "--output",
+	  "more than 8 times" },
+};
+
+static void test_bad(void)
+{
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct outcome *got = run(bad[i].args, -1);
+		unsigned int lines = count_lines(got->err);
+		char line[256];
+
+		join(bad[i].args, line);
+		is_i64(got->status, 64, "'%s' is refused with a returned 64", line);
+		is_str(got->out, "", "'%s': nothing on stdout", line);
+		ok(lines == 1 || lines == 2, "'%s': one or two lines", line);
+		ok(strstr(got->err, bad[i].names) && strstr(got->err, bad[i].says),
+		   "'%s': names %s, says '%s'", line, bad[i].names, bad[i].says);
+		if (!strstr(got->err, bad[i].says))
+			tap_print_string("err", got->err);
+	}
+}
+
+/* Whatever sizes are asked for, the buffer is a power of two in which two records
+ * of that size have room: a ring cannot take one that is larger than itself. */
+static void test_sizes(void)
+{
+	static const char *const bytes[] = { "0", "4K", "64K", "128K" };
+	static const char *const pages[] = { "1", "3", "64", "1000" };
+
+	for (size_t i = 0; i < 16; i++) {
+		char size[64], count[64];
+		const char *args[ARGS] = { "-s", size, count };
+		const struct outcome *got;
+		uint64_t buffer;
+
+		snprintf(size, sizeof(size), "--user-stack-bytes=%s", bytes[i / 4]);
+		snprintf(count, sizeof(count), "--buffer-page-count=%s", pages[i % 4]);
+		got = run(args, -1);
+		is_i64(got->status, 0, "%s %s is accepted", size, count);
+		buffer = got->options.buffer_pages * 4096;
+		ok(buffer && !(buffer & (buffer - 1)), "%s %s: a power of two", size, count);
+		ok(buffer >= 4096 * strtoull(pages[i % 4], NULL, 10), "%s %s: not less", size,
+		   count);
+		ok(buffer >= 2 * (1024 * strtoull(bytes[i / 4], NULL, 10)) +
+				     2 * sizeof(struct kd_trace),
+		   "%s %s: room for two", size, count);
+	}
+}
+
+/* Which calls are left. */
+static void test_calls(void)
+{
+	static const struct {
+		const char *args[ARGS];
+		bool futex, poll, read;
+	} cases[] = {
+		{ { "-s" }, true, true, true },
+		{ { "-s", "-e", "futex,ppoll" }, true, true, false },
+		{ { "-s", "-e", "!futex" }, false, true, true },
+		{ { "-s", "--skip-syscall-poll-events" }, true, false, true },
+		{ { "-s", "-e", "*", "--skip-syscall-poll-events" }, true, false, true },
+		{ { "--skip-syscall-poll-events", "-e!futex", "-s" }, false, false, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct outcome *got = run(cases[i].args, -1);
+		const bool *has = got->options.calls.has;
+		char line[256];
+
+		join(cases[i].args, line);
+		is_i64(got->status, 0, "'%s' is accepted", line);
+		ok(has[SYS_futex] == cases[i].futex, "'%s': futex", line);
+		ok(has[SYS_ppoll] == cases[i].poll, "'%s': ppoll", line);
+		ok(has[SYS_read] == cases[i].read, "'%s': read", line);
+	}
+}
+
+int main(void)
+{
+	options_run_begin();
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		check_good(&good[i]);
+	test_bad();
+	test_sizes();
+	test_calls();
+	options_run_end();
+	return done_testing();
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of addresses of this process, whose functions the linker and the dynamic
+ * loader know; and of files whose symbols lie elsewhere. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../cli/stack/resolver.h"
+#include "elf_image.h"
+#include "tap.h"
+
+#define MAPPINGS 256
+#define HUGE_FILE (1UL << 40)
+
+static struct image image, inner;
+static struct image_symbols table;
+
+static struct mapping mappings[MAPPINGS];
+static size_t n_mappings;
+
+/* A descriptor that the resolver will close. */
+static int bytes_fd(const void *bytes, size_t size)
+{
+	int fd = memfd_create("test_resolver", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+		abort();
+	return fd;
+}
+
+static int no_open(void *context, uint32_t object, const char *path)
+{
+	(void)context;
+	(void)object;
+	(void)path;
+	return -ENOENT;
+}
+
+/* The vdso is two pages at the most. */
+static int vdso_fd(uint64_t start, uint64_t end)
+{
+	return bytes_fd((const void *)start, end - start); /* NOLINT: its address */
+}
+
+/* Adds the code that this process has mapped. */
+static void self_add(struct resolver *resolver)
+{
+	char line[1024], path[512], last[512] = "";
+	FILE *maps = fopen("/proc/self/maps", "r");
+	uint32_t objects = 0;
+
+	if (!maps)
+		abort();
+	n_mappings = 0;
+	while (fgets(line, sizeof(line), maps) && n_mappings < MAPPINGS) {
+		struct mapping *mapping = &mappings[n_mappings];
+		int at = 0, fd;
+
+		*path = '\0';
+		if (sscanf(line, "%lx-%lx %*2sxp %lx %*s %*s %511s%n", &mapping->start,
+			   &mapping->end, &mapping->offset, path, &at) < 4)
+			continue;
+		if (*path != '/' && strcmp(path, "[vdso]") != 0)
+			continue;
+		if (strcmp(path, last) != 0) {
+			fd = *path == '/' ? open(path, O_RDONLY | O_CLOEXEC)
+					  : vdso_fd(mapping->start, mapping->end);
+			if (resolver_add_object(resolver, objects++, fd, path))
+				abort();
+			strcpy(last, path);
+		}
+		mapping->object = objects - 1;
+		n_mappings++;
+	}
+	fclose(maps);
+	if (resolver_set_mappings(resolver, 1000, mappings, n_mappings))
+		abort();
+}
+
+static const char *name_of(struct resolver *resolver, uint64_t ip, bool exact, uint64_t *offset)
+{
+	static struct resolved_frame frame;
+
+	resolver_name(resolver, 1000, ip, exact, &frame);
+	*offset = frame.offset;
+	return frame.function;
+}
+
+static __attribute__((noinline, aligned(32))) int a_function_of_its_own(int n)
+{
+	return n * 7 + getpid();
+}
+
+static void test_self(void)
+{
+	uint64_t own = (uint64_t)&a_function_of_its_own, offset = 0;
+	struct resolver *resolver = resolver_new(no_open, NULL);
+	struct resolved_frame frame;
+	char path[512] = "";
+
+	if (!resolver || a_function_of_its_own(1) < 0)
+		return;
+	self_add(resolver);
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		abort();
+	is_str(name_of(resolver, own, true, &offset), "a_function_of_its_own", "a static function");
+	is_u64(offset, 0, "its start");
+	is_str(name_of(resolver, own + 5, false, &offset), "a_function_of_its_own", "a caller");
+	is_u64(offset, 5, "its offset is that of the return address");
+	is_str(name_of(resolver, own + 1, false, &offset), "a_function_of_its_own",
+	       "the call before");
+	ok(name_of(resolver, own, false, &offset) != NULL || offset,
+	   "a return to where a function begins");
+	resolver_name(resolver, 1000, own, false, &frame);
+	ok(!frame.function || strcmp(frame.function, "a_function_of_its_own") != 0,
+	   "is from the function before it");
+	resolver_name(resolver, 1000, own, true, &frame);
+	is_str(frame.object, path, "the object");
+	resolver_name(resolver, 1000, 0x10, true, &frame);
+	ok(!frame.function && !frame.object && !frame.build_id && frame.offset == 0x10,
+	   "an address where nothing is");
+	resolver_name(resolver, 1000, 0, false, &frame);
+	ok(!frame.function && !frame.object && frame.offset == 0, "address 0");
+	resolver_name(resolver, 0, own, true, &frame);
+	is_str(frame.function, "a_function_of_its_own", "before the first mappings");
+	resolver_free(resolver);
+	resolver_free(NULL);
+}
+
+/* dladdr() knows the dynamic symbols. The vdso is asked for by its auxiliary vector. */
+static void test_against_loader(void)
+{
+	void *functions[] = { dlsym(RTLD_DEFAULT, "qsort"),   dlsym(RTLD_DEFAULT, "getpid"),
+			      dlsym(RTLD_DEFAULT, "printf"),  dlsym(RTLD_DEFAULT, "lzma_crc32"),
+			      dlsym(RTLD_DEFAULT, "fprintf"), dlsym(RTLD_DEFAULT, "abort") };
+	struct resolver *resolver = resolver_new(no_open, NULL);
+	unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+	struct resolved_frame frame;
+	unsigned int named = 0;
+	bool symbolic = false;
+
+	if (!resolver)
+		return;
+	self_add(resolver);
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		Dl_info info;
+
+		/* Sanitizers put functions of their own in place of some. */
+		if (!functions[i] || !dladdr(functions[i], &info) || !info.dli_sname)
+			continue;
+		resolver_name(resolver, 1000, (uint64_t)functions[i], true, &frame);
+		named++;
+		ok(frame.function && !frame.offset &&
+			   (dlsym(RTLD_DEFAULT, frame.function) == functions[i] ||
+			    !strcmp(info.dli_sname, frame.function)),
+		   "%s is called %s", info.dli_sname, frame.function ? frame.function : "NULL");
+	}
+	ok(named >= 3, "functions of libraries");
+	for (uint64_t at = vdso; vdso && at < vdso + 8192; at += 16) {
+		resolver_name(resolver, 1000, at, true, &frame);
+		symbolic = symbolic || (frame.function && strstr(frame.function, "clock_gettime"));
+	}
+	ok(symbolic || !vdso, "a function of the vdso");
+	resolver_name(resolver, 1000, vdso, true, &frame);
+	is_str(vdso ? frame.object : "[vdso]", "[vdso]", "its object");
+	resolver_free(resolver);
+}
+
+static void build_id_add(struct image *to, uint8_t last)
+{
+	const uint8_t id[] = { 0xab, 0xcd, 0xef, last };
+	struct image_notes notes = { .is_64 = true };
+
+	notes_add(&notes, "GNU", NT_GNU_BUILD_ID, id, sizeof(id));
+	image_section(to, ".note.gnu.build-id", SHT_NOTE, notes.bytes, notes.size);
+}
+
+static void inner_make(const char *function, bool with_id)
+{
+	symbols_init(&table, true);
+	symbols_add(&table, function, TEXT_ADDRESS + 8, 16, STT_FUNC);
+	image_init(&inner, true);
+	if (with_id)
+		build_id_add(&inner, 1);
+	image_symbols(&inner, &table, SHT_SYMTAB);
+	image_finish(&inner);
+}
+
+/* What was asked for, and what is handed out at which path. */
+static struct {
+	char paths[1024];
+	const char *have;
+	unsigned int asked;
+} asked;
+
+static int ask_open(void *context, uint32_t object, const char *path)
+{
+	if (context != &asked || object != 0)
+		abort();
+	asked.asked++;
+	strncat(asked.paths, path, sizeof(asked.paths) - strlen(asked.paths) - 2);
+	strcat(asked.paths, " ");
+	return asked.have && !strcmp(path, asked.have) ? bytes_fd(inner.bytes, inner.size)
+						       : -ENOENT;
+}
+
+static void file_is(const char *path, const char *have, const char *function, uint64_t offset,
+		    const char *paths, const char *what)
+{
+	const struct mapping mapping = { 0x7000, 0x8000, 0, 0 };
+	struct resolver *resolver = resolver_new(ask_open, &asked);
+	struct resolved_frame frame;
+
+	asked.have = have;
+	asked.asked = 0;
+	*asked.paths = '\0';
+	if (!resolver ||
+	    resolver_add_object(resolver, 0, bytes_fd(image.bytes, image.size), path) ||
+	    resolver_set_mappings(resolver, 0, &mapping, 1))
+		abort();
+	for (int i = 0; i < 2; i++) /* the second time from memory */
+		resolver_name(resolver, 0, 0x7000 + TEXT_OFFSET + 12, false, &frame);
+	is_str(frame.function, function, "%s", what);
+	is_u64(frame.offset, offset, "%s: offset", what);
+	is_str(asked.paths, paths, "%s: where was looked", what);
+	is_str(frame.build_id, function ? NULL : "abcdef01", "%s: build ID", what);
+	resolver_free(resolver);
+}
+
+static void test_debug_files(void)
+{
+	uint8_t link[] = "p.debug\0\0\0\0\0", packed[8192];
+	size_t size = 0;
+	uint32_t crc;
+
+	image_init(&image, true);
+	build_id_add(&image, 1);
+	image_finish(&image);
+	inner_make("by_id", true);
+	file_is("/d/p", ".build-id/ab/cdef01.debug", "by_id", 4, ".build-id/ab/cdef01.debug ",
+		"by build ID");
+	file_is("[vdso]", ".build-id/ab/cdef01.debug", "by_id", 4, ".build-id/ab/cdef01.debug ",
+		"of what has no path");
+	file_is("/d/p", NULL, NULL, TEXT_ADDRESS + 12, ".build-id/ab/cdef01.debug ", "none");
+	inner_make("other", false);
+	build_id_add(&inner, 2);
+	file_is("/d/p", ".build-id/ab/cdef01.debug", NULL, TEXT_ADDRESS + 12,
+		".build-id/ab/cdef01.debug ", "one of another file");
+
+	inner_make("_ZN6linked4callEv", false);
+	crc = lzma_crc32(inner.bytes, inner.size, 0);
+	memcpy(link + 8, &crc, sizeof(crc));
+	image_init(&image, true);
+	build_id_add(&image, 1);
+	image_section(&image, ".gnu_debuglink", SHT_PROGBITS, link, 12);
+	image_finish(&image);
+	file_is("/d/p", "/d/.debug/p.debug", "linked::call()", 4,
+		".build-id/ab/cdef01.debug /d/p.debug /d/.debug/p.debug ", "by debug link");
+	file_is("/p", "/usr/lib/debug/p.debug", "linked::call()", 4,
+		".build-id/ab/cdef01.debug /p.debug /.debug/p.debug /usr/lib/debug/p.debug ",
+		"by debug link in the root");
+	file_is("p", NULL, NULL, TEXT_ADDRESS + 12, ".build-id/ab/cdef01.debug ",
+		"a path that is none");
+	inner.bytes[inner.size - 1] ^= 1;
+	file_is("/d/p", "/d/p.debug", NULL, TEXT_ADDRESS + 12,
+		".build-id/ab/cdef01.debug /d/p.debug /d/.debug/p.debug /usr/lib/debug/d/p.debug ",
+		"with another checksum");
+
+	inner_make("packed", false);
+	if (lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, inner.bytes, inner.size, packed,
+				    &size, sizeof(packed)) != LZMA_OK)
+		abort();
+	image_init(&image, true);
+	build_id_add(&image, 1);
+	image_section(&image, ".gnu_debugdata", SHT_PROGBITS, packed, size);
+	image_finish(&image);
+	file_is("/d/p", NULL, "packed", 4, "", "what is packed in the file");
+}
+
+/* An object whose file is of no use is still named. */
+static void useless_is(int fd, const char *what)
+{
+	const struct mapping mapping = { 0x7000, 0x9000, 0x100, 0 };
+	struct resolver *resolver = resolver_new(no_open, NULL);
+	struct resolved_frame frame;
+
+	if (!resolver)
+		return;
+	is_i64(resolver_add_object(resolver, 0, fd, "/a path"), 0, "%s", what);
+	resolver_set_mappings(resolver, 0, &mapping, 1);
+	resolver_name(resolver, 0, 0x7010, true, &frame);
+	is_str(frame.object, "/a path", "%s: its path", what);
+	ok(!frame.function && !frame.build_id && frame.offset == 0x110, "%s: the place in it",
+	   what);
+	resolver_free(resolver);
+}
+
+static void test_useless(void)
+{
+	struct rusage before, after;
+	int pipes[2], fd;
+
+	getrusage(RUSAGE_SELF, &before);
+	useless_is(-1, "no file");
+	useless_is(1000000, "a descriptor that is not open");
+	if (pipe(pipes))
+		return;
+	useless_is(pipes[0], "a pipe");
+	close(pipes[1]);
+	useless_is(open("/", O_RDONLY | O_DIRECTORY), "a directory");
+	useless_is(open("/dev/zero", O_RDONLY), "a device");
+	useless_is(open("/proc/self/exe", O_PATH), "a file that was not opened to read");
+	useless_is(bytes_fd("", 0), "an empty file");
+	useless_is(bytes_fd("#!/bin/sh\n", 10), "a script");
+	fd = bytes_fd("x", 1);
+	if (ftruncate(fd, (off_t)HUGE_FILE))
+		printf("# no huge file can be made\n");
+	useless_is(fd, "a terabyte of nothing");
+	getrusage(RUSAGE_SELF, &after);
+	ok(after.ru_maxrss - before.ru_maxrss < 64 << 10, "nothing of it is read whole");
+}
+
+/* A sound file of a terabyte, with its tables at the end. */
+static void test_huge(void)
+{
+	int fd = memfd_create("huge", MFD_CLOEXEC);
+	const struct mapping mapping = { 0x7000, 0x8000, 0, 0 };
+	struct resolver *resolver = resolver_new(no_open, NULL);
+	struct resolved_frame frame;
+	Elf64_Ehdr *header = (Elf64_Ehdr *)image.bytes;
+	Elf64_Shdr *sections;
+
+	symbols_init(&table, true);
+	symbols_add(&table, "far", TEXT_ADDRESS + 8, 16, STT_FUNC);
+	image_init(&image, true);
+	image_symbols(&image, &table, SHT_SYMTAB);
+	image_finish(&image);
+	sections = (Elf64_Shdr *)(image.bytes + header->e_shoff);
+	for (unsigned int i = 1; i < header->e_shnum; i++)
+		sections[i].sh_offset += HUGE_FILE;
+	header->e_shoff += HUGE_FILE;
+	if (!resolver || pwrite(fd, image.bytes, image.size, (off_t)HUGE_FILE) < 0 ||
+	    pwrite(fd, image.bytes, image.size, 0) < 0)
+		abort();
+	is_i64(resolver_add_object(resolver, 0, fd, "/huge"), 0, "a file of a terabyte");
+	resolver_set_mappings(resolver, 0, &mapping, 1);
+	resolver_name(resolver, 0, 0x7000 + TEXT_OFFSET + 8, true, &frame);
+	is_str(frame.function, "far", "what is at its end");
+	resolver_free(resolver);
+}
+
+/* The file changes between the reading of its headers and of its symbols. */
+static void test_shrinks(void)
+{
+	const struct mapping mapping = { 0x7000, 0x8000, 0, 0 };
+
+	symbols_init(&table, true);
+	symbols_add(&table, "there", TEXT_ADDRESS + 8, 16, STT_FUNC);
+	image_init(&image, true);
+	image_symbols(&image, &table, SHT_SYMTAB);
+	image_finish(&image);
+	for (size_t size = 0; size < image.size; size += image.size / 5) {
+		struct resolver *resolver = resolver_new(no_open, NULL);
+		int fd = bytes_fd(image.bytes, image.size), other = dup(fd);
+		struct resolved_frame frame;
+
+		if (!resolver || resolver_add_object(resolver, 0, fd, "/shrinks") ||
+		    ftruncate(other, (off_t)size))
+			abort();
+		resolver_set_mappings(resolver, 0, &mapping, 1);
+		resolver_name(resolver, 0, 0x7000 + TEXT_OFFSET + 8, true, &frame);
+		ok((!frame.function || !strcmp(frame.function, "there")) && frame.object,
+		   "a file that shrinks to %zu of %zu bytes", size, image.size);
+		close(other);
+		resolver_free(resolver);
+	}
+}
+
+/* The same addresses are another object's later. */
+static void test_over_time(void)
+{
+	const struct mapping first = { 0x7000, 0x8000, 0, 0 }, second = { 0x7000, 0x8000, 0, 1 };
+	struct resolver *resolver = resolver_new(no_open, NULL);
+	static const char *const names[] = { "early", "late" };
+	struct resolved_frame frame;
+
+	if (!resolver)
+		return;
+	for (uint32_t i = 0; i < 2; i++) {
+		inner_make(names[i], false);
+		if (resolver_add_object(resolver, i, bytes_fd(inner.bytes, inner.size), names[i]))
+			abort();
+	}
+	is_i64(resolver_add_object(resolver, 3, bytes_fd("", 0), "x"), -EINVAL, "a number too far");
+	is_i64(resolver_add_object(resolver, 1, bytes_fd("", 0), "x"), -EINVAL, "one again");
+	resolver_set_mappings(resolver, 100, &first, 1);
+	resolver_set_mappings(resolver, 200, &second, 1);
+	for (uint64_t t = 150; t <= 250; t += 50) {
+		resolver_name(resolver, t, 0x7000 + TEXT_OFFSET + 9, false, &frame);
+		is_str(frame.function, names[t >= 200], "at %lu", t);
+		is_str(frame.object, names[t >= 200], "at %lu: the object", t);
+	}
+	resolver_set_mappings(resolver, 300, &(struct mapping){ 0x7000, 0x8000, 0, 77 }, 1);
+	resolver_name(resolver, 300, 0x7000 + TEXT_OFFSET + 9, false, &frame);
+	ok(!frame.function && !frame.object, "an object that was never added");
+	resolver_free(resolver);
+}
+
+/* A stack of one frame, which is all that a copy without memory has. */
+static void test_unwind(void)
+{
+	struct resolver *resolver = resolver_new(no_open, NULL);
+	struct stack_copy copy = { .start = 0x1000 };
+	struct unwound unwound;
+
+	if (!resolver)
+		return;
+	self_add(resolver);
+	copy.regs[16] = (uint64_t)&a_function_of_its_own; /* rip */
+	copy.regs[7] = 0x1000;                            /* rsp */
+	resolver_unwind(resolver, 1000, &copy, &unwound);
+#ifdef __x86_64__
+	ok(unwound.n == 1 && unwound.ip[0] == copy.regs[16] && unwound.exact[0] &&
+		   unwound.stop != UNWIND_COMPLETE && unwound.stop != UNWIND_NO_OBJECT,
+	   "a frame whose caller was not copied");
+	copy.regs[16] = 0x10;
+	resolver_unwind(resolver, 1000, &copy, &unwound);
+	ok(unwound.n == 1 && unwound.stop == UNWIND_NO_OBJECT, "a frame where nothing is mapped");
+#endif
+	resolver_free(resolver);
+}
+
+int main(void)
+{
+	test_self();
+	test_against_loader();
+	test_debug_files();
+	test_useless();
+	test_huge();
+	test_shrinks();
+	test_over_time();
+	test_unwind();
+	return done_testing();
+}

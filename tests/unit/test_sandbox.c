@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process in the sandbox, seen from outside: what the kernel says that it may do,
+ * and what happens if it does something else. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/unistd.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../cli/stack/protocol.h"
+#include "../../cli/stack/sandbox.h"
+#include "sanitized.h"
+#include "tap.h"
+
+#define REACHED 42 /* exit status: the forbidden was possible */
+
+static int connection[2];
+
+/* A process in the sandbox that does this. */
+static pid_t sandboxed(unsigned int without, void (*act)(void))
+{
+	pid_t parent = getpid(), child;
+	const char *what = "";
+	int err;
+
+	fflush(stdout);
+	child = fork();
+	if (child)
+		return child;
+	err = sandbox_enter(connection[1], parent, without, &what);
+	if (err) {
+		fprintf(stderr, "# %s: %s\n", what, strerror(-err));
+		_exit(1);
+	}
+	act();
+	_exit(REACHED);
+}
+
+static int status_of(pid_t child)
+{
+	int status = -1;
+
+	waitpid(child, &status, 0);
+	return status;
+}
+
+/* Tells that it is there, and waits to be told to go. */
+static void act_wait(void)
+{
+	static struct packet packet;
+
+	packet_begin(&packet, MESSAGE_DONE);
+	protocol_send(SANDBOX_SOCKET, &packet, -1, 0);
+	protocol_receive(SANDBOX_SOCKET, &packet, true, 0);
+}
+
+/* The text behind a label of /proc/PID/status. */
+static const char *status_field(pid_t pid, const char *label)
+{
+	static char line[256];
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, label, strlen(label)) && line[strlen(label)] == ':') {
+			fclose(file);
+			return line + strlen(label) + 2;
+		}
+	}
+	if (file)
+		fclose(file);
+	return NULL;
+}
+
+static void check_files(pid_t pid)
+{
+	char path[64], to[256];
+	struct dirent *entry;
+	unsigned int n = 0;
+	ssize_t length;
+	DIR *list;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	list = opendir(path);
+	while (list && (entry = readdir(list)))
+		n += *entry->d_name != '.';
+	if (list)
+		closedir(list);
+	is_u64(n, 4, "it has four descriptors");
+	for (int fd = 0; fd < 4; fd++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+		length = readlink(path, to, sizeof(to) - 1);
+		to[length > 0 ? length : 0] = '\0';
+		if (fd < 3)
+			is_str(to, "/dev/null", "descriptor %d", fd);
+		else
+			ok(!strncmp(to, "socket:", 7), "descriptor %d is the socket: %s", fd, to);
+	}
+}
+
+/* Both limits, as /proc/PID/limits shows them. */
+static void check_limit(pid_t pid, const char *name, uint64_t most)
+{
+	unsigned long long soft = UINT64_MAX, hard = UINT64_MAX;
+	char path[64], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", (int)pid);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, name, strlen(name)))
+			sscanf(line + strlen(name), "%llu %llu", &soft, &hard);
+	}
+	if (file)
+		fclose(file);
+	ok(soft <= most && hard <= most, "%s: %llu, %llu", name, soft, hard);
+}
+
+static void test_privileges(void)
+{
+	static struct packet packet;
+	const unsigned int without = SANITIZED & ~SANDBOX_WITHOUT_SILENCE;
+	pid_t child;
+	int null = open("/dev/null", O_RDONLY); /* not close-on-exec: one more to close */
+
+	child = sandboxed(without, act_wait);
+	is_i64(protocol_receive(connection[0], &packet, false,
+				clock_monotonic() + 5 * NSEC_PER_SEC),
+	       0, "it can send");
+	is_str(status_field(child, "CapEff"), "0000000000000000", "no effective capabilities");
+	is_str(status_field(child, "CapPrm"), "0000000000000000", "none permitted");
+	is_str(status_field(child, "CapInh"), "0000000000000000", "none to inherit");
+	is_str(status_field(child, "CapAmb"), "0000000000000000", "none ambient");
+	is_str(status_field(child, "NoNewPrivs"), "1", "it gets no new privileges");
+	if (!SANITIZED)
+		is_str(status_field(child, "Seccomp"), "2", "its system calls are filtered");
+	if (!geteuid()) {
+		is_str(status_field(child, "CapBnd"), "0000000000000000", "none can come back");
+		is_str(status_field(child, "Uid"), "65534\t65534\t65534\t65534", "user: nobody");
+		is_str(status_field(child, "Gid"), "65534\t65534\t65534\t65534", "group: nobody");
+		is_str(status_field(child, "Groups"), " ", "no further groups");
+		check_files(child);
+	}
+	is_str(status_field(child, "SigBlk"), "fffffffe7ffbfeff", "signals are blocked");
+	check_limit(child, "Max file size", 0);
+	check_limit(child, "Max processes", 0);
+	check_limit(child, "Max core file size", 0);
+	check_limit(child, "Max open files", 8400);
+	check_limit(child, "Max cpu time", 3600);
+	if (!SANITIZED)
+		check_limit(child, "Max address space", 1ULL << 30);
+	kill(child, SIGINT);
+	kill(child, SIGTERM);
+	kill(child, SIGHUP);
+	is_i64(waitpid(child, NULL, WNOHANG), 0, "signals of the terminal do not end it");
+	packet_begin(&packet, MESSAGE_DONE);
+	protocol_send(connection[0], &packet, -1, 0);
+	is_i64(status_of(child), REACHED << 8, "it can receive");
+	close(null);
+}
+
+static void act_open(void)
+{
+	syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY);
+}
+
+static void act_socket(void)
+{
+	syscall(SYS_socket, AF_INET, SOCK_STREAM, 0);
+}
+
+static void act_execve(void)
+{
+	char *const none[] = { NULL };
+
+	syscall(SYS_execve, "/bin/true", none, none);
+}
+
+static void act_fork(void)
+{
+	syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static void act_kill(void)
+{
+	syscall(SYS_kill, 1, 0);
+}
+
+static void act_ptrace(void)
+{
+	syscall(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
+}
+
+static void act_readv(void)
+{
+	syscall(SYS_process_vm_readv, 1, NULL, 0, NULL, 0, 0);
+}
+
+static void act_write(void)
+{
+	syscall(SYS_write, 1, "x", 1);
+}
+
+static void act_prctl(void)
+{
+	syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+
+static void act_mmap_exec(void)
+{
+	syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void act_mmap_file(void)
+{
+	syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE, 0, 0);
+}
+
+static void act_mprotect(void)
+{
+	static _Alignas(4096) char page[4096];
+
+	syscall(SYS_mprotect, page, sizeof(page), PROT_READ | PROT_EXEC);
+}
+
+static void act_send_elsewhere(void)
+{
+	struct msghdr message = { .msg_iov = NULL };
+
+	syscall(SYS_sendmsg, 0, &message, 0);
+}
+
+static void act_stat_path(void)
+{
+	struct stat stat;
+
+	syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &stat, 0);
+}
+
+static void act_ioctl(void)
+{
+	syscall(SYS_ioctl, 0, 0, 0);
+}
+
+static void act_setuid(void)
+{
+	syscall(SYS_setresuid, 0, 0, 0);
+}
+
+static void act_unshare(void)
+{
+	syscall(SYS_unshare, CLONE_NEWUSER);
+}
+
+#if defined(__x86_64__)
+static void act_x32(void)
+{
+	syscall(0x40000000 | SYS_read, 0, NULL, 0);
+}
+
+/* As a 32-bit program has it: 5 is open(). */
+static void act_int80(void)
+{
+	long result;
+
+	__asm__ volatile("int $0x80" : "=a"(result) : "0"(5L), "b"(0L), "c"(0L) : "memory");
+}
+#endif
+
+static void test_forbidden(void)
+{
+	static const struct {
+		const char *name;
+		void (*act)(void);
+	} calls[] = {
+		{ "open", act_open },
+		{ "socket", act_socket },
+		{ "execve", act_execve },
+		{ "fork", act_fork },
+		{ "kill", act_kill },
+		{ "ptrace", act_ptrace },
+		{ "process_vm_readv", act_readv },
+		{ "write", act_write },
+		{ "prctl", act_prctl },
+		{ "mmap of executable memory", act_mmap_exec },
+		{ "mmap of a file", act_mmap_file },
+		{ "mprotect to executable", act_mprotect },
+		{ "sendmsg on another descriptor", act_send_elsewhere },
+		{ "stat of a path", act_stat_path },
+		{ "ioctl", act_ioctl },
+		{ "setresuid", act_setuid },
+		{ "unshare", act_unshare },
+#if defined(__x86_64__)
+		{ "a call of the x32 ABI", act_x32 },
+		{ "a call of the 32-bit ABI", act_int80 },
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		int status = status_of(sandboxed(0, calls[i].act));
+
+		ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "%s ends it: status %x",
+		   calls[i].name, (unsigned int)status);
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(int));
+}
+
+/* What resolving needs; each wrong step has a number of its own. */
+static void act_allowed(void)
+{
+	static struct packet packet;
+	struct stat stat;
+	char text[8] = "";
+	int *many;
+	char *most;
+
+	if (protocol_receive(SANDBOX_SOCKET, &packet, true, 0) || packet.fd < 0)
+		_exit(2);
+	if (fstat(packet.fd, &stat) || stat.st_size != 5 || pread(packet.fd, text, 8, 0) != 5 ||
+	    strcmp(text, "hello"))
+		_exit(3);
+	/* Where root's rights were needed to hide the file system, it is still there. */
+	if (!fstatat(AT_FDCWD, "/etc/passwd", &stat, AT_EMPTY_PATH) && packet.head.n)
+		_exit(4);
+	many = calloc(1 << 20, sizeof(*many));
+	if (!many || many[77])
+		_exit(5);
+	qsort(many, 1 << 20, sizeof(*many), compare);
+	many = realloc(many, 64 << 20);
+	if (!many)
+		_exit(6);
+	free(many);
+	/* With a constant the compiler would know better than to ask for it. */
+	most = malloc((size_t)1 << (packet.head.number + 30));
+	if (most)
+		_exit(7);
+	if (clock_monotonic() == 0)
+		_exit(8);
+}
+
+static void test_allowed(void)
+{
+	static struct packet packet;
+	FILE *file = tmpfile();
+	pid_t child;
+
+	fputs("hello", file);
+	fflush(file);
+	child = sandboxed(0, act_allowed);
+	packet_begin(&packet, MESSAGE_FILE);
+	packet.head.number = 1;
+	packet.head.n = !geteuid();
+	protocol_send(connection[0], &packet, fileno(file), 0);
+	is_i64(status_of(child), REACHED << 8,
+	       "files that it is given, memory and time; not 2 GB, and no paths");
+	fclose(file);
+}
+
+static void act_pause(void)
+{
+	static struct packet packet;
+
+	protocol_receive(SANDBOX_SOCKET, &packet, false, 0);
+}
+
+/* A process that starts one in the sandbox and ends: the other has to end, too,
+ * although the connection stays open. */
+static void test_orphan(void)
+{
+	struct pollfd poller = { .events = POLLIN };
+	int lifeline[2];
+	pid_t parent;
+
+	if (pipe(lifeline))
+		return;
+	fflush(stdout);
+	parent = fork();
+	if (!parent) {
+		pid_t child = sandboxed(SANITIZED | SANDBOX_WITHOUT_SILENCE, act_pause);
+
+		if (write(lifeline[1], &child, sizeof(child)) < 0)
+			_exit(1);
+		while (!status_field(child, "NoNewPrivs") ||
+		       strcmp(status_field(child, "NoNewPrivs"), "1"))
+			usleep(1000);
+		_exit(0);
+	}
+	is_i64(status_of(parent), 0, "a process starts another in the sandbox");
+	if (read(lifeline[0], &parent, sizeof(parent)) != sizeof(parent))
+		parent = 0;
+	poller.fd = (int)syscall(SYS_pidfd_open, parent, 0);
+	ok(poller.fd < 0 || poll(&poller, 1, 5000) == 1, "which ends with it");
+	close(poller.fd);
+	close(lifeline[0]);
+	close(lifeline[1]);
+}
+
+static void test_no_parent(void)
+{
+	const char *what = "";
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		int err = sandbox_enter(connection[1], 1, SANITIZED, &what);
+
+		_exit(err == -ESRCH && *what ? 7 : 8);
+	}
+	is_i64(status_of(child), 7 << 8, "one whose parent is another says so");
+}
+
+int main(void)
+{
+	if (protocol_connect(connection)) {
+		ok(false, "a connection");
+		return done_testing();
+	}
+	test_privileges();
+	test_no_parent();
+	test_orphan();
+	if (!SANITIZED) {
+		test_forbidden();
+		test_allowed();
+	}
+	return done_testing();
+}

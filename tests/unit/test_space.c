@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mappings over time, by hand and against a slow reading of the same rules. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../../cli/stack/space.h"
+#include "tap.h"
+
+static uint64_t state = 0x9e3779b97f4a7c15;
+
+static uint64_t chance(uint64_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % below;
+}
+
+/* The object at an address; -1: none. */
+static int64_t object_at(const struct space *space, uint64_t t, uint64_t address)
+{
+	const struct mapping *mapping = space_find(space, t, address);
+
+	return mapping ? (int64_t)mapping->object : -1;
+}
+
+static void test_times(void)
+{
+	const struct mapping first[] = { { 0x1000, 0x2000, 0, 1 }, { 0x4000, 0x5000, 0, 2 } };
+	const struct mapping second[] = { { 0x1000, 0x2000, 0, 1 }, { 0x3000, 0x4000, 0, 3 } };
+	const struct mapping third[] = { { 0x3000, 0x5000, 0, 4 } };
+	struct space *space = space_new();
+	uint64_t before, after;
+
+	if (!space)
+		return;
+	is_i64(object_at(space, 0, 0x1000), -1, "nothing is known");
+	is_i64(space_set(space, 100, first, 2), 0, "the first");
+	is_i64(object_at(space, 100, 0xfff), -1, "before a mapping");
+	is_i64(object_at(space, 100, 0x1000), 1, "its first byte");
+	is_i64(object_at(space, 100, 0x1fff), 1, "its last byte");
+	is_i64(object_at(space, 100, 0x2000), -1, "behind it");
+	is_i64(object_at(space, 0, 0x4000), 2, "before the first time there is only the first");
+	is_i64(object_at(space, UINT64_MAX, 0x4000), 2, "it lasts");
+	before = space_version(space, 150);
+	is_i64(space_set(space, 300, third, 1), 0, "a later one");
+	is_i64(space_set(space, 200, second, 2), 0, "one between them");
+	after = space_version(space, 150);
+	ok(before && after && before != after, "what is remembered may have become wrong");
+	ok(space_version(space, 199) != space_version(space, 200), "times of different mappings");
+	ok(space_version(space, 200) == space_version(space, 299), "times of the same mappings");
+	is_i64(object_at(space, 199, 0x4000), 2, "the first is in force until the next");
+	is_i64(object_at(space, 200, 0x3000), 3, "from then on the second");
+	is_i64(object_at(space, 199, 0x3000), 3, "not mapped yet: the next later that has it");
+	is_i64(object_at(space, 200, 0x4000), 4, "gone: the next later comes first");
+	is_i64(object_at(space, 300, 0x1000), 1, "gone for good: the next earlier");
+	is_i64(object_at(space, 300, 0x3800), 4, "the one in force counts first");
+	is_i64(object_at(space, 299, 0x3800), 3, "a moment before it is another");
+	is_i64(object_at(space, 300, 0x9000), -1, "never mapped");
+	is_i64(space_set(space, 200, first, 2), 0, "another at the same time");
+	is_i64(object_at(space, 250, 0x4000), 2, "takes its place");
+	is_i64(object_at(space, 250, 0x3000), 4, "which is gone");
+	before = space_version(space, 400);
+	is_i64(space_set(space, 350, third, 1), 0, "no change");
+	is_u64(space_version(space, 400), before, "changes nothing");
+	is_i64(space_set(space, 400, NULL, 0), 0, "nothing is mapped");
+	is_i64(object_at(space, 400, 0x3000), 4, "what was mapped remains known");
+	space_free(space);
+	space_free(NULL);
+}
+
+static void test_unsound(void)
+{
+	const struct mapping mappings[] = {
+		{ 0x5000, 0x6000, 0, 0 }, { 0x1000, 0x2000, 0, 1 }, { 0x5800, 0x7000, 0, 2 },
+		{ 0x7000, 0x7000, 0, 3 }, { 0x9000, 0x8000, 0, 4 }, { 0xa000, UINT64_MAX, 0, 5 },
+	};
+	struct space *space = space_new();
+
+	if (!space)
+		return;
+	is_i64(space_set(space, 0, mappings, 6), 0, "mappings that cannot be");
+	is_i64(object_at(space, 0, 0x5800), 0, "the first of two that overlap");
+	is_i64(object_at(space, 0, 0x1000), -1, "one out of order");
+	is_i64(object_at(space, 0, 0x6800), -1, "the rest of one that overlaps");
+	is_i64(object_at(space, 0, 0x8800), -1, "one that ends before it begins");
+	is_i64(object_at(space, 0, UINT64_MAX - 1), 5, "the last address but one");
+	is_i64(object_at(space, 0, UINT64_MAX), -1, "the last address");
+	space_free(space);
+}
+
+static void test_bounds(void)
+{
+	struct mapping *many = calloc(SPACE_MAPPINGS + 1, sizeof(*many));
+	struct space *space = space_new();
+
+	if (!space || !many)
+		abort();
+	for (uint32_t i = 0; i < SPACE_SNAPSHOTS + 10; i++)
+		space_set(space, i, &(struct mapping){ 0x1000 * (i + 1), 0x1000 * (i + 2), 0, i },
+			  1);
+	is_i64(object_at(space, 0, 0x1000 * 10), -1, "the oldest are forgotten");
+	is_i64(object_at(space, 0, 0x1000 * 11), 10, "not more of them than is needed");
+	is_i64(space_set(space, 5, many, 0), 0, "one that is older than all");
+	is_i64(object_at(space, 0, 0x1000 * 11), -1, "takes the place of the oldest");
+	for (uint32_t i = 0; i < SPACE_MAPPINGS + 1; i++)
+		many[i] = (struct mapping){ 0x1000UL * i, 0x1000UL * (i + 1), 0, i };
+	is_i64(space_set(space, 1000, many, SPACE_MAPPINGS + 1), -E2BIG, "too many");
+	is_i64(object_at(space, 0, 0x1000 * 20), 19, "all is as before");
+	is_i64(space_set(space, 1000, many, SPACE_MAPPINGS), 0, "as many as may be");
+	is_i64(object_at(space, 0, 0x1000 * 20), 20, "nothing else is kept");
+	free(many);
+	space_free(space);
+}
+
+/* The same rules without any search. */
+#define TIMES 12
+#define PLACES 6
+static int8_t grid[TIMES][PLACES];
+
+/* Adds a time to the set, unless it is the same as the one before; then the next one
+ * is not needed if it is the same. */
+static void grid_set(uint64_t *set, uint64_t t, const int8_t *row)
+{
+	uint64_t before = *set & ((2UL << t) - 1), after = *set & ~((2UL << t) - 1);
+	int next = after ? __builtin_ctzl(after) : -1;
+
+	if (before && !memcmp(grid[63 - __builtin_clzl(before)], row, PLACES))
+		return;
+	memcpy(grid[t], row, PLACES);
+	*set |= 1UL << t;
+	if (next >= 0 && !memcmp(grid[next], row, PLACES))
+		*set &= ~(1UL << next);
+}
+
+static int64_t grid_find(uint64_t set, uint64_t t, uint64_t place)
+{
+	int64_t at = (int64_t)t;
+
+	while (at > 0 && !(set >> at & 1))
+		at--;
+	for (int64_t i = at; i < TIMES; i++) {
+		if (set >> i & 1 && grid[i][place] >= 0)
+			return grid[i][place];
+	}
+	for (int64_t i = at - 1; i >= 0; i--) {
+		if (set >> i & 1 && grid[i][place] >= 0)
+			return grid[i][place];
+	}
+	return -1;
+}
+
+static void test_random(void)
+{
+	unsigned long wrong = 0, found = 0;
+
+	for (unsigned int round = 0; round < 300; round++) {
+		struct space *space = space_new();
+		uint64_t set = 0;
+
+		if (!space)
+			return;
+		for (unsigned int step = 0; step < 20; step++) {
+			struct mapping mappings[PLACES];
+			uint64_t t = chance(TIMES);
+			int8_t row[PLACES];
+			size_t n = 0;
+
+			for (uint32_t i = 0; i < PLACES; i++) {
+				row[i] = (int8_t)chance(3) - 1;
+				if (row[i] >= 0)
+					mappings[n++] = (struct mapping){ i + 1UL, i + 2UL, 0,
+									  (uint32_t)row[i] };
+			}
+			grid_set(&set, t, row);
+			if (space_set(space, t, mappings, n))
+				abort();
+			for (unsigned int i = 0; i < TIMES * PLACES; i++) {
+				int64_t want = grid_find(set, i / PLACES, i % PLACES);
+
+				found += want >= 0;
+				wrong += object_at(space, i / PLACES, i % PLACES + 1) != want;
+			}
+		}
+		space_free(space);
+	}
+	ok(found > 10000 && !wrong, "%lu of %lu found, %lu differ", found, 300UL * 20 * 72, wrong);
+}
+
+int main(void)
+{
+	test_times();
+	test_unsound();
+	test_bounds();
+	test_random();
+	return done_testing();
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* User stacks from end to end: a process whose functions are known, resolved in a
+ * child without privileges, which may die or hang. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+#include "../../cli/stack/stacks.h"
+#include "../../cli/stack/unwind.h"
+#include "sanitized.h"
+#include "stopped_target.h"
+#include "tap.h"
+
+#define PATIENCE (5 * NSEC_PER_SEC)
+
+static const struct stacks_setup setup = { .without = SANITIZED, .patience = PATIENCE };
+
+struct copied {
+	struct stack_copy copy;
+	uint8_t data[KD_STACK_MAX];
+};
+
+static void copy_regs(struct stack_copy *copy, const struct user_regs_struct *regs)
+{
+#if defined(__x86_64__)
+	const uint64_t all[KD_REGS] = { regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi,
+					regs->rdi, regs->rbp, regs->rsp, regs->r8,  regs->r9,
+					regs->r10, regs->r11, regs->r12, regs->r13, regs->r14,
+					regs->r15, regs->rip };
+
+	memcpy(copy->regs, all, sizeof(all));
+#else
+	memcpy(copy->regs, regs->regs, sizeof(regs->regs));
+	copy->regs[KD_REG_SP] = regs->sp;
+	copy->regs[KD_REG_IP] = regs->pc;
+#endif
+}
+
+/* What the kernel's programs would have copied. */
+static bool target_copy(pid_t pid, struct copied *copied)
+{
+	struct user_regs_struct regs;
+	struct iovec vector = { &regs, sizeof(regs) };
+	struct iovec local = { copied->data, 0 }, remote = { NULL, KD_STACK_PAGE };
+	uint64_t page;
+
+	memset(&copied->copy, 0, sizeof(copied->copy));
+	copied->copy.data = copied->data;
+	if (ptrace(PTRACE_SEIZE, pid, 0, 0) || ptrace(PTRACE_INTERRUPT, pid, 0, 0))
+		return false;
+	waitpid(pid, NULL, __WALL);
+	if (ptrace(PTRACE_GETREGSET, pid, 1, &vector))
+		return false;
+	copy_regs(&copied->copy, &regs);
+	copied->copy.start = (copied->copy.regs[KD_REG_SP] - 128) & ~7ULL;
+	page = copied->copy.start / KD_STACK_PAGE;
+	for (unsigned int i = 0; i < KD_STACK_MAX / KD_STACK_PAGE; i++) {
+		uint64_t from = i ? (page + i) * KD_STACK_PAGE : copied->copy.start;
+		size_t size = (page + i + 1) * KD_STACK_PAGE - from;
+
+		remote.iov_base = (void *)from;
+		remote.iov_len = size;
+		local.iov_base = copied->data + copied->copy.size;
+		local.iov_len = size;
+		if (process_vm_readv(pid, &local, 1, &remote, 1, 0) != (ssize_t)size)
+			break;
+		copied->copy.pages[i / 64] |= 1ULL << (i % 64);
+		copied->copy.size += size;
+	}
+	ptrace(PTRACE_DETACH, pid, 0, SIGSTOP);
+	return true;
+}
+
+static void print_stack(const struct stack *stack)
+{
+	for (size_t i = 0; stack && i < stack->n; i++)
+		printf("# %zu %s+%" PRIx64 " %s\n", i,
+		       stack->frames[i].function ? stack->frames[i].function : "?",
+		       stack->frames[i].offset,
+		       stack->frames[i].object ? stack->frames[i].object : "?");
+	if (stack && stack->stop)
+		printf("# %s\n", stack->stop);
+}
+
+/* Whether these functions follow one another somewhere in it. */
+static bool has_chain(const struct stack *stack)
+{
+	static const char *const chain[] = { "chain_stop", "chain_1", "chain_2",     "chain_3",
+					     "chain_4",    "chain_5", "target_start" };
+	const size_t n = sizeof(chain) / sizeof(*chain);
+
+	for (size_t i = 0; stack && i + n <= stack->n; i++) {
+		size_t j = 0;
+
+		while (j < n && stack->frames[i + j].function &&
+		       !strcmp(stack->frames[i + j].function, chain[j]))
+			j++;
+		if (j == n)
+			return true;
+	}
+	return false;
+}
+
+static void test_chain(void)
+{
+	static struct copied copied;
+	const struct stack *stack[3] = { (void *)1, (void *)1, (void *)1 };
+	struct stacks_counts counts;
+	struct stacks *stacks;
+	char self[256] = "";
+	pid_t pid = target_start(NULL);
+
+	is_i64(stacks_open_setup(&stacks, pid, 100, &setup), 0, "a process is opened");
+	if (!stacks)
+		return;
+	ok(stacks_child(stacks) > 0, "there is a child");
+	if (!target_copy(pid, &copied))
+		ok(false, "a stopped process is copied: %s", strerror(errno));
+	for (int i = 0; i < 2; i++)
+		stacks_submit(stacks, clock_monotonic(), &copied.copy, &stack[i]);
+	stacks_flush(stacks);
+	stacks_submit(stacks, clock_monotonic(), &copied.copy, &stack[2]);
+	stacks_flush(stacks);
+	ok(has_chain(stack[0]), "all known functions are there, in order");
+	ok(stack[0] && !stack[0]->stop, "the stack is complete");
+	if (!has_chain(stack[0]) || stack[0]->stop)
+		print_stack(stack[0]);
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) > 0 && stack[0])
+		is_str(stack[0]->frames[stack[0]->n - 1].object, self, "the outermost is ours");
+	ok(stack[0] == stack[1] && stack[1] == stack[2], "equal stacks are one");
+	counts = stacks_counts(stacks);
+	is_u64(counts.resolved, 3, "resolved");
+	is_u64(counts.incomplete, 0, "incomplete");
+	is_u64(counts.beyond, 0, "beyond");
+	is_u64(counts.failed, 0, "failed");
+	ok(!stacks_failure(stacks), "nothing has failed");
+	stacks_close(stacks);
+	target_end(pid);
+}
+
+/* More different stacks than there is room for: made by copies that end at
+ * different addresses of no object. */
+static void test_room(void)
+{
+	static struct copied copied;
+	const struct stack *stack[20], *again = NULL;
+	struct stacks_counts counts;
+	struct stacks *stacks;
+	unsigned int kept = 0;
+	pid_t pid = target_start(NULL);
+
+	stacks_open_setup(&stacks, pid, 8, &setup);
+	copied.copy.data = copied.data;
+	copied.copy.size = 64;
+	copied.copy.pages[0] = 1;
+	copied.copy.start = copied.copy.regs[KD_REG_SP] = 0x7ffff000;
+	for (unsigned int i = 0; i < 20; i++) {
+		copied.copy.regs[KD_REG_IP] = 0x1000 + i;
+		stacks_submit(stacks, clock_monotonic(), &copied.copy, &stack[i]);
+	}
+	copied.copy.regs[KD_REG_IP] = 0x1000;
+	stacks_submit(stacks, clock_monotonic(), &copied.copy, &again);
+	stacks_flush(stacks);
+	for (unsigned int i = 0; i < 20; i++)
+		kept += !!stack[i];
+	counts = stacks_counts(stacks);
+	is_u64(kept, 8, "as many stacks as there is room for");
+	is_u64(counts.beyond, 12, "the others are counted");
+	is_u64(counts.resolved, 9, "those that are kept can come again");
+	is_u64(counts.incomplete, 9, "without end");
+	ok(again && again == stack[0], "the same again");
+	ok(again && again->n == 1 && !again->frames[0].object && again->frames[0].offset == 0x1000,
+	   "an address in no object");
+	is_str(again ? again->stop : NULL, unwind_stop_text(UNWIND_NO_OBJECT), "and why");
+	stacks_close(stacks);
+	target_end(pid);
+}
+
+/* --- A child that dies or hangs. --- */
+
+static void check_failed(struct stacks *stacks, pid_t child, const char *how)
+{
+	static struct copied copied;
+	const struct stack *stack[3] = { (void *)1, (void *)1, (void *)1 };
+	uint64_t before = clock_monotonic();
+	struct stacks_counts counts;
+
+	copied.copy.data = copied.data;
+	copied.copy.size = 64;
+	for (int i = 0; i < 2; i++)
+		stacks_submit(stacks, before, &copied.copy, &stack[i]);
+	stacks_flush(stacks);
+	stacks_submit(stacks, before, &copied.copy, &stack[2]);
+	stacks_flush(stacks);
+	is_i64(stacks_refresh(stacks, before), 0, "%s: refresh", how);
+	counts = stacks_counts(stacks);
+	ok(!stack[0] && !stack[1] && !stack[2], "%s: no stacks", how);
+	is_u64(counts.failed, 3, "%s: all counted", how);
+	ok(stacks_failure(stacks), "%s: %s", how, stacks_failure(stacks));
+	is_i64(stacks_child(stacks), 0, "%s: no child", how);
+	ok(waitpid(child, NULL, WNOHANG) < 0 && errno == ECHILD, "%s: it is reaped", how);
+	ok(clock_monotonic() - before < 3 * NSEC_PER_SEC, "%s: in time", how);
+}
+
+static void test_failures(void)
+{
+	const struct stacks_setup hasty = { .without = SANITIZED, .patience = NSEC_PER_SEC / 5 };
+	pid_t pid = target_start(NULL), child;
+	struct stacks *stacks;
+
+	stacks_open_setup(&stacks, pid, 8, &setup);
+	child = stacks_child(stacks);
+	kill(child, SIGKILL);
+	check_failed(stacks, child, "killed");
+	ok(strstr(stacks_failure(stacks), "signal 9"), "killed: it says so");
+	stacks_close(stacks);
+
+	stacks_open_setup(&stacks, pid, 8, &hasty);
+	child = stacks_child(stacks);
+	kill(child, SIGSTOP);
+	check_failed(stacks, child, "hanging");
+	ok(strstr(stacks_failure(stacks), "too long"), "hanging: it says so");
+	stacks_close(stacks);
+
+	target_end(pid);
+	fflush(stderr);
+	is_i64(stacks_open_setup(&stacks, pid, 8, &setup), 69, "a process that has gone");
+	ok(!stacks, "nothing is opened");
+	stacks_close(NULL);
+}
+
+/* --- What is mapped later. --- */
+
+/* In the process: loads a library the second time. */
+static void load_late(void)
+{
+	static int times;
+
+	if (times++ && !dlopen(path_of("late.so"), RTLD_NOW))
+		_exit(1);
+}
+
+static bool late_make(void)
+{
+	char command[1024];
+
+	snprintf(command, sizeof(command),
+		 "echo 'int late_function(int n) { return n + 1; }' | "
+		 "cc -xc - -shared -fPIC -o %s 2>/dev/null",
+		 path_of("late.so"));
+	return system(command) == 0;
+}
+
+/* The address of a function in a process's library, by nm. */
+static uint64_t late_address(pid_t pid)
+{
+	char path[64], line[4096];
+	uint64_t start = 0, value = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	file = fopen(path, "r");
+	while (file && !start && fgets(line, sizeof(line), file)) {
+		if (strstr(line, "late.so"))
+			start = strtoull(line, NULL, 16);
+	}
+	if (file)
+		fclose(file);
+	snprintf(line, sizeof(line), "nm %s", path_of("late.so"));
+	file = popen(line, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strstr(line, " T late_function"))
+			value = strtoull(line, NULL, 16);
+	}
+	if (file)
+		pclose(file);
+	return start && value ? start + value : 0;
+}
+
+static void test_refresh(void)
+{
+	static struct copied copied;
+	const struct stack *before = NULL, *after = NULL;
+	struct stacks *stacks;
+	uint64_t t, address;
+	pid_t pid;
+
+	if (!late_make()) {
+		ok(true, "a library that is loaded later # SKIP no compiler");
+		return;
+	}
+	pid = target_start(load_late);
+	stacks_open_setup(&stacks, pid, 100, &setup);
+	kill(pid, SIGCONT);
+	waitpid(pid, NULL, WUNTRACED);
+	address = late_address(pid);
+	ok(address, "a library is loaded later");
+	copied.copy.data = copied.data;
+	copied.copy.size = 64;
+	copied.copy.regs[KD_REG_IP] = address;
+	t = clock_monotonic();
+	stacks_submit(stacks, t, &copied.copy, &before);
+	stacks_flush(stacks);
+	is_i64(stacks_refresh(stacks, t), 0, "refreshed");
+	is_i64(stacks_refresh(stacks, t - 1), 0, "and again, by an earlier time");
+	stacks_submit(stacks, t + 1, &copied.copy, &after);
+	stacks_flush(stacks);
+	ok(before && !before->frames[0].object, "before that, an address in no object");
+	is_str(after ? after->frames[0].function : NULL, "late_function", "then, its function");
+	is_str(after ? after->frames[0].object : NULL, path_of("late.so"), "in its object");
+	target_end(pid);
+	is_i64(stacks_refresh(stacks, t + 2), -ESRCH, "a process that has gone");
+	stacks_submit(stacks, t + 3, &copied.copy, &before);
+	stacks_flush(stacks);
+	ok(before && before == after, "what is known stays");
+	ok(!stacks_failure(stacks), "nothing has failed");
+	stacks_close(stacks);
+}
+
+int main(void)
+{
+	if (!mkdtemp(directory))
+		return 1;
+	test_chain();
+	test_room();
+	test_failures();
+	test_refresh();
+	directory_remove();
+	return done_testing();
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of a sample that has stacks: order, losses, merging. */
+#include "../../cli/traces.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../cli/sample.h"
+#include "tap.h"
+
+#define MS 1000000ULL
+
+static const struct stack stacks[4]; /* only their addresses matter */
+
+static struct trace_row row(enum trace_kind kind, pid_t tid, uint64_t start, uint64_t end)
+{
+	return (struct trace_row){
+		.kind = kind, .tid = tid, .name = "worker", .start = start, .end = end
+	};
+}
+
+static void add(struct trace_list *list, struct trace_row what)
+{
+	if (traces_add(list, &what))
+		abort();
+}
+
+static void test_order(void)
+{
+	static const struct {
+		enum trace_kind kind;
+		pid_t tid;
+		uint64_t start, end;
+	} sorted[] = {
+		{ TRACE_CALL, 1, 50, 60 },   { TRACE_CALL, 2, 10, 70 }, { TRACE_CALL, 3, 10, 70 },
+		{ TRACE_CALL, 1, 60, 70 },   { TRACE_CALL, 1, 71, 99 }, { TRACE_CALL, 1, 5, 0 },
+		{ TRACE_CALL, 9, 8, 0 },     { TRACE_WAIT, 1, 1, 2 },   { TRACE_WAIT, 1, 0, 99 },
+		{ TRACE_SAMPLE, 1, 55, 55 },
+	};
+	const size_t n = sizeof(sorted) / sizeof(*sorted);
+	struct trace_list list = { 0 };
+	bool right = true;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t j = i * 7 % n;
+
+		add(&list, row(sorted[j].kind, sorted[j].tid, sorted[j].start, sorted[j].end));
+	}
+	traces_finish(&list);
+	is_u64(list.n, n, "all rows are there");
+	for (size_t i = 0; i < n; i++)
+		right = right && list.rows[i].kind == sorted[i].kind &&
+			list.rows[i].tid == sorted[i].tid && list.rows[i].start == sorted[i].start;
+	ok(right, "by kind, then by the end, unfinished ones last by their start");
+	traces_clear(&list);
+	ok(!list.rows && !list.n, "nothing is left");
+	traces_finish(&list);
+	traces_clear(&list);
+	ok(true, "an empty list may be finished and cleared");
+}
+
+static void test_lost(void)
+{
+	struct sample sample = { .traces = {
+					 .limited = 5, .incomplete = 6, .kernel_hidden = true } };
+
+	is_u64(sample_lost(&sample), 0, "what a limit leaves out is not lost");
+	sample.traces.lost = 1;
+	is_u64(sample_lost(&sample), 1, "records without room are");
+	sample.traces.beyond = 20;
+	is_u64(sample_lost(&sample), 21, "stacks that were not kept are");
+	sample.traces.failed = 300;
+	is_u64(sample_lost(&sample), 321, "stacks that could not be resolved are");
+	sample.torn = 4000;
+	is_u64(sample_lost(&sample), 4321, "beside all else");
+	sample.traces.failed = UINT64_MAX;
+	is_u64(sample_lost(&sample), UINT64_MAX, "the sum does not wrap");
+}
+
+static void test_sample(void)
+{
+	struct sample sample = { 0 };
+
+	add(&sample.traces, row(TRACE_CALL, 1, 5, 9));
+	add(&sample.traces, row(TRACE_CALL, 1, 2, 3));
+	is_i64(sample_finish(&sample), 0, "a sample without threads is finished");
+	is_u64(sample.traces.rows[0].end, 3, "and its traces are sorted");
+	sample_clear(&sample);
+	ok(!sample.traces.rows, "clearing it releases them");
+}
+
+static void test_duration(void)
+{
+	struct trace_list list = { .profile_hz = 49 };
+	struct trace_row call = row(TRACE_CALL, 1, 100, 130), sample = row(TRACE_SAMPLE, 1, 7, 7);
+
+	is_u64(trace_duration(&list, &call, 1000), 30, "a call");
+	call.end = 0;
+	is_u64(trace_duration(&list, &call, 1000), 900, "one that is unfinished, up to the end");
+	is_u64(trace_duration(&list, &call, 50), 0, "of the window, which may be before it");
+	is_u64(trace_duration(&list, &sample, 1000), 20408163, "a sample at 49 Hz is 20.4 ms");
+	list.profile_hz = 0;
+	is_u64(trace_duration(&list, &sample, 1000), 0, "without a rate it stands for nothing");
+}
+
+static void check_sum(const struct trace_sum *sum, pid_t tid, uint64_t count, uint64_t total,
+		      uint64_t max, uint64_t of_thread, const char *what)
+{
+	is_i64(sum->longest->tid, tid, "%s: thread", what);
+	is_u64(sum->count, count, "%s: count", what);
+	is_u64(sum->total, total, "%s: total", what);
+	is_u64(sum->max, max, "%s: max", what);
+	is_u64(sum->of_thread, of_thread, "%s: of its thread", what);
+}
+
+static void test_merge(void)
+{
+	struct trace_list list = { 0 };
+	struct trace_row what;
+	struct trace_sum *sums;
+	size_t n;
+
+	is_i64(traces_merge(&list, TRACE_WAIT, 1000, &sums, &n), 0, "an empty list is merged");
+	ok(!sums && !n, "to nothing");
+
+	what = row(TRACE_WAIT, 7, 0, 10); /* three that are alike */
+	what.kernel = &stacks[0], what.user = &stacks[1];
+	what.state = KD_BLOCKED, what.ended_by = 3, what.user_ip = 5;
+	add(&list, what);
+	what.start = 100, what.end = 140, what.ended_by = 4;
+	add(&list, what);
+	what.start = 200, what.end = 240;
+	add(&list, what);
+	what.user = &stacks[2]; /* one with another stack, of the same thread */
+	what.start = 300, what.end = 305;
+	add(&list, what);
+	what.tid = 8; /* and one of another thread, which is the longest */
+	what.end = 999;
+	add(&list, what);
+	add(&list, row(TRACE_CALL, 7, 0, 5000));
+
+	is_i64(traces_merge(&list, TRACE_WAIT, 1000, &sums, &n), 0, "the waits are merged");
+	is_u64(n, 3, "to three");
+	check_sum(&sums[0], 8, 1, 699, 699, 1, "the largest");
+	check_sum(&sums[1], 7, 3, 90, 40, 4, "the three");
+	check_sum(&sums[2], 7, 1, 5, 5, 4, "the other stack");
+	is_u64(sums[1].longest->start, 100, "the first of the longest speaks for them");
+	ok(!sums[1].same_end && sums[1].same_ip, "not woken by the same, at the same place");
+	ok(sums[0].same_end && sums[0].same_ip, "a single one is like itself");
+	free(sums);
+	is_i64(traces_merge(&list, TRACE_SAMPLE, 1000, &sums, &n), 0, "a kind that is not there");
+	ok(!sums && !n, "is nothing");
+	traces_clear(&list);
+}
+
+/* Everything that must keep rows apart, and what must not. */
+static void test_likeness(void)
+{
+	struct trace_row a = row(TRACE_SAMPLE, 1, 5, 5), b[9];
+	static const bool apart[] = { true, true, true, true, true, true, true, false, false };
+	const size_t n_cases = sizeof(b) / sizeof(*b);
+
+	a.kernel = &stacks[0];
+	a.call = 3, a.state = KD_KERNEL, a.user_ip = 1;
+	for (size_t i = 0; i < n_cases; i++)
+		b[i] = a;
+	b[0].tid = 2;
+	b[1].name[0] = 'x';
+	b[2].call = 4;
+	b[3].state = KD_USER;
+	b[4].kernel = NULL;
+	b[5].user = &stacks[1];
+	b[6].limited = true;
+	b[7].user_ip = 2;
+	b[8].cpu = 1, b[8].start = b[8].end = 9;
+	for (size_t i = 0; i < n_cases; i++) {
+		struct trace_list list = { .profile_hz = 1000 };
+		struct trace_sum *sums;
+		size_t n;
+
+		add(&list, a);
+		add(&list, b[i]);
+		is_i64(traces_merge(&list, TRACE_SAMPLE, 10, &sums, &n), 0, "case %zu", i);
+		is_u64(n, apart[i] ? 2 : 1, "case %zu: rows", i);
+		is_u64(sums[0].total, apart[i] ? MS : 2 * MS, "case %zu: total", i);
+		ok(sums[0].same_ip == (i != 7), "case %zu: instruction", i);
+		free(sums);
+		traces_clear(&list);
+	}
+}
+
+/* Many rows in a random order against sums made in a simpler way. */
+static void test_random(void)
+{
+	struct trace_list list = { 0 };
+	uint64_t totals[5][4][4] = { 0 }, state = 0x9e3779b97f4a7c15;
+	uint64_t last = UINT64_MAX, want = 0;
+	struct trace_sum *sums;
+	bool right = true;
+	size_t n;
+
+	for (unsigned int i = 0; i < 20000; i++) {
+		struct trace_row what;
+		unsigned int tid, kernel, user;
+
+		state = state * 6364136223846793005 + 1442695040888963407;
+		tid = (state >> 33) % 5, kernel = (state >> 40) % 4, user = (state >> 45) % 4;
+		what = row(TRACE_WAIT, (pid_t)tid + 1, i, i + 1 + (state >> 50));
+		what.kernel = &stacks[kernel], what.user = &stacks[user];
+		totals[tid][kernel][user] += 1 + (state >> 50);
+		add(&list, what);
+	}
+	traces_finish(&list);
+	is_i64(traces_merge(&list, TRACE_WAIT, 0, &sums, &n), 0, "20,000 rows are merged");
+	for (size_t i = 0; i < n; i++) {
+		const struct trace_row *longest = sums[i].longest;
+
+		right = right && sums[i].total <= last &&
+			sums[i].total == totals[longest->tid - 1][longest->kernel - stacks]
+					       [longest->user - stacks];
+		last = sums[i].total;
+	}
+	ok(right, "each sum is right, the largest first");
+	for (size_t i = 0; i < 5 * 4 * 4; i++)
+		want += totals[i / 16][i / 4 % 4][i % 4] != 0;
+	is_u64(n, want, "none is missing");
+	free(sums);
+	traces_clear(&list);
+}
+
+int main(void)
+{
+	test_order();
+	test_lost();
+	test_sample();
+	test_duration();
+	test_merge();
+	test_likeness();
+	test_random();
+	return done_testing();
+}

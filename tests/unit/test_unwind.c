@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stacks of a process of our own. The truth is what its functions themselves noted:
+ * their return addresses, by __builtin_return_address(). */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "tap.h"
+#include "unwind_chain.h"
+#include "unwind_target.h"
+
+/* --- The process --- */
+
+static struct target target;
+static pid_t process;
+
+/* Starts a process on one of the ways, and stops it there. Returns whether that worked;
+ * process_end() ends it. */
+static bool process_start(body *way, pid_t *tid)
+{
+	memset(shared, 0, sizeof(*shared));
+	memset(&target, 0, sizeof(target));
+	fflush(stdout);
+	process = fork();
+	if (!process) {
+		alarm(60);
+		way();
+		_exit(0);
+	}
+	for (int i = 0; i < 1000 && !shared->ready; i++)
+		usleep(5000);
+	usleep(20000); /* from there to its system call */
+	*tid = shared->ready;
+	if (process < 0 || !*tid || ptrace(PTRACE_SEIZE, *tid, NULL, NULL) ||
+	    ptrace(PTRACE_INTERRUPT, *tid, NULL, NULL) || waitpid(*tid, NULL, __WALL) != *tid)
+		return false;
+	target_open(&target, process);
+	return true;
+}
+
+static void process_end(void)
+{
+	if (process > 0)
+		kill(process, SIGKILL);
+	while (waitpid(-1, NULL, __WALL) > 0)
+		;
+	target_close(&target);
+}
+
+/* Unwinds the stack of a process that goes one of the ways. The caller frees the
+ * copy's data, and ends the process. */
+static bool unwind_way(body *way, struct stack_copy *copy, struct unwound *unwound)
+{
+	struct unwinder *unwinder = NULL;
+	pid_t tid;
+
+	memset(copy, 0, sizeof(*copy));
+	memset(unwound, 0, sizeof(*unwound));
+	if (process_start(way, &tid) && target_copy(&target, tid, copy))
+		unwinder = unwinder_new(target_find, &target);
+	if (unwinder)
+		unwind(unwinder, copy, unwound);
+	unwinder_free(unwinder);
+	return unwinder;
+}
+
+/* --- Comparing --- */
+
+/* Whether the rest of a stack, from the frame at on, is what the trail has from its
+ * entry left on downwards; then frames of libc, the outermost being its last. */
+static bool trail_matches(const struct unwound *unwound, unsigned int at, unsigned int left,
+			  unsigned int *got)
+{
+	while (left) {
+		uint64_t want = shared->trail[--left];
+		bool exact = left && shared->trail[left - 1] == EXACT;
+		unsigned int skipped = 0;
+
+		if (want == GAP) {
+			want = shared->trail[--left];
+			while (at < unwound->n && unwound->ip[at] != want && skipped++ < 12)
+				at++;
+		}
+		*got = at;
+		if (at >= unwound->n || unwound->ip[at] != want || (exact && !unwound->exact[at]))
+			return false;
+		left -= exact;
+		at++;
+	}
+	return true;
+}
+
+static void print_unwound(const struct unwound *unwound, unsigned int got)
+{
+	printf("# stop: %s; differs at %u\n", unwind_stop_text(unwound->stop), got);
+	for (unsigned int i = 0; i < unwound->n; i++)
+		printf("# %2u %#lx%s\n", i, unwound->ip[i], unwound->exact[i] ? " exact" : "");
+	for (unsigned int i = shared->n; i--;)
+		printf("# trail %2u %#lx\n", i, shared->trail[i]);
+}
+
+static bool in_function(uint64_t ip, const void *function, size_t size)
+{
+	return ip - (uint64_t)function < size;
+}
+
+extern char _start[];
+
+/* The whole stack of a way, to the outermost frame. */
+static void check_way(body *way, const char *name, bool from_libc)
+{
+	struct stack_copy copy;
+	struct unwound unwound;
+	unsigned int got = 0, n_exact = 0;
+	bool matches;
+
+	ok(unwind_way(way, &copy, &unwound), "%s: a process is unwound", name);
+	matches = trail_matches(&unwound, from_libc ? 0 : 1, shared->n, &got);
+	ok(matches, "%s: frames are what the functions noted, in order", name);
+	is_u64(unwound.stop, UNWIND_COMPLETE, "%s: complete", name);
+	for (unsigned int i = 0; i < unwound.n; i++)
+		n_exact += unwound.exact[i];
+	if (way != way_thread)
+		ok(unwound.n && in_function(unwound.ip[unwound.n - 1], _start, 64),
+		   "%s: the outermost frame is _start", name);
+	is_u64(n_exact, way == way_trapped ? 3 : 1, "%s: frames that were interrupted", name);
+	if (!matches || unwound.stop)
+		print_unwound(&unwound, got);
+	free((void *)copy.data);
+	process_end();
+}
+
+/* A way whose stack cannot be unwound whole: as many frames as are right, and why. */
+static void check_partial(body *way, const char *name, unsigned int n, enum unwind_stop stop_reason)
+{
+	struct stack_copy copy;
+	struct unwound unwound;
+	unsigned int got = 0;
+
+	ok(unwind_way(way, &copy, &unwound), "%s: a process is unwound", name);
+	is_u64(unwound.n, n, "%s: frames", name);
+	is_u64(unwound.stop, stop_reason, "%s: why it stops", name);
+	trail_matches(&unwound, 1, shared->n, &got);
+	is_u64(got, n, "%s: all of them are what the functions noted", name);
+	if (unwound.n != n || unwound.stop != stop_reason)
+		print_unwound(&unwound, got);
+	free((void *)copy.data);
+	process_end();
+}
+
+/* Adds the outermost part of the thread's own stack, which the handler has left: that
+ * of the highest mapping that is named after it. */
+static bool copy_add_other(struct stack_copy *copy, pid_t tid, unsigned int pages)
+{
+	struct target_mapping *own = target_mapping(&target, (uint64_t)(uintptr_t)&copy);
+	uint8_t *data = realloc((void *)copy->data, copy->size + pages * KD_STACK_PAGE);
+	struct iovec local, remote;
+
+	if (!own || !data)
+		return false;
+	copy->data = data;
+	copy->other_start = own->end - pages * KD_STACK_PAGE;
+	copy->other_size = pages * KD_STACK_PAGE;
+	copy->other_pages = (1ULL << pages) - 1;
+	local.iov_base = data + copy->size;
+	remote.iov_base = (void *)(uintptr_t)copy->other_start;
+	local.iov_len = remote.iov_len = copy->other_size;
+	return process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)copy->other_size;
+}
+
+/* A handler on a stack of its own, and the outermost part of the thread's, copied
+ * whole, or not to its end. */
+static void test_other_part(void)
+{
+	struct unwinder *unwinder;
+	struct stack_copy copy;
+	struct unwound unwound;
+	unsigned int got = 0;
+
+	ok(unwind_way(way_trapped_elsewhere, &copy, &unwound), "two stacks: a process is unwound");
+	ok(copy_add_other(&copy, shared->ready, 16), "two stacks: both are copied");
+	unwinder = unwinder_new(target_find, &target);
+	unwind(unwinder, &copy, &unwound);
+	ok(trail_matches(&unwound, 1, shared->n, &got) && !unwound.stop &&
+		   in_function(unwound.ip[unwound.n - 1], _start, 64),
+	   "two stacks: frames are what the functions noted, to the outermost");
+	if (unwound.stop)
+		print_unwound(&unwound, got);
+	copy.other_size = 8;
+	unwind(unwinder, &copy, &unwound);
+	is_u64(unwound.n, 4, "two stacks: the other's end is missing");
+	is_u64(unwound.stop, UNWIND_NOT_COPIED, "two stacks: it was not copied");
+	unwinder_free(unwinder);
+	free((void *)copy.data);
+	process_end();
+}
+
+/* Code that has pushed something and has no information: nothing is guessed. */
+static void test_pushes(void)
+{
+	struct stack_copy copy;
+	struct unwound unwound;
+
+	ok(unwind_way(way_pushes, &copy, &unwound), "pushed: a process is unwound");
+	is_u64(unwound.stop, UNWIND_NO_CFI, "pushed: no unwind information");
+	ok(unwound.n == 1 && in_function(unwound.ip[0], pushes_without_cfi, 32),
+	   "pushed: nothing is guessed");
+	free((void *)copy.data);
+	process_end();
+}
+
+#define STEPS 20000
+
+/* Each instruction of functions, of their prologues and epilogues, of calls into libc
+ * and back from there. */
+static void test_steps(void)
+{
+	unsigned int good = 0, done = 0, got, most = 0;
+	struct unwinder *unwinder;
+	struct stack_copy copy;
+	struct unwound unwound;
+	pid_t tid;
+
+	ok(process_start(way_steps, &tid), "a process is stepped through");
+	unwinder = unwinder_new(target_find, &target);
+	for (; done < STEPS && target_copy(&target, tid, &copy); done++) {
+		bool right;
+
+		unwind(unwinder, &copy, &unwound);
+		right = trail_matches(&unwound, 0, shared->n, &got) && !unwound.stop &&
+			in_function(unwound.ip[unwound.n - 1], _start, 64);
+		if (!right && good == done)
+			print_unwound(&unwound, got);
+		good += right;
+		most = unwound.n > most ? unwound.n : most;
+		free((void *)copy.data);
+		if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) || waitpid(tid, NULL, __WALL) != tid)
+			break;
+	}
+	is_u64(done, STEPS, "instructions are stepped through");
+	is_u64(good, STEPS, "all their stacks are complete and right");
+	ok(most >= 12, "they call others: %u frames at most", most);
+	unwinder_free(unwinder);
+	process_end();
+}
+
+/* --- Copies with parts missing --- */
+
+/* The index of the frame whose return address is first to lie at an address from the
+ * limit on: found by searching the copy for what the functions noted. */
+static unsigned int frame_behind(const struct stack_copy *copy, uint64_t from, uint64_t to)
+{
+	uint64_t at = copy->start + 128, word; /* the stack pointer */
+
+	for (unsigned int frame = 1; frame <= shared->n; frame++) {
+		uint64_t want = shared->trail[shared->n - frame];
+
+		do {
+			if (!stack_copy_read(copy, at, &word))
+				return 0;
+			at += sizeof(word);
+		} while (word != want);
+		if (at - sizeof(word) >= from && at - sizeof(word) < to)
+			return frame;
+	}
+	return 0;
+}
+
+/* The copy without a page; its data is the caller's. */
+static struct stack_copy copy_without(const struct stack_copy *copy, unsigned int page)
+{
+	uint64_t lead = copy->start % KD_STACK_PAGE;
+	size_t from = page ? page * KD_STACK_PAGE - lead : 0;
+	size_t to = (page + 1UL) * KD_STACK_PAGE - lead;
+	struct stack_copy less = *copy;
+	uint8_t *data = malloc(copy->size);
+
+	if (!data || to > copy->size)
+		exit(1);
+	memcpy(data, copy->data, from);
+	memcpy(data + from, copy->data + to, copy->size - to);
+	less.data = data;
+	less.size = copy->size - (to - from);
+	less.pages[page / 64] &= ~(1ULL << (page % 64));
+	return less;
+}
+
+static void check_hole(struct unwinder *unwinder, const struct stack_copy *copy,
+		       const struct unwound *whole, unsigned int page)
+{
+	uint64_t from = (copy->start & ~(KD_STACK_PAGE - 1ULL)) + page * KD_STACK_PAGE;
+	unsigned int frame = frame_behind(copy, from, from + KD_STACK_PAGE);
+	struct stack_copy less = copy_without(copy, page);
+	struct unwound unwound;
+
+	unwind(unwinder, &less, &unwound);
+	is_u64(unwound.stop, UNWIND_NOT_COPIED, "without page %u: memory was not copied", page);
+	is_u64(unwound.n, frame, "without page %u: all frames before it", page);
+	ok(!memcmp(unwound.ip, whole->ip, frame * sizeof(*whole->ip)),
+	   "without page %u: they are right", page);
+	free((void *)less.data);
+}
+
+static void check_cut(struct unwinder *unwinder, const struct stack_copy *copy,
+		      const struct unwound *whole, size_t size)
+{
+	unsigned int frame = frame_behind(copy, copy->start + size - 7, UINT64_MAX);
+	struct stack_copy less = *copy;
+	struct unwound unwound;
+	uint8_t *data = malloc(size + 1); /* of its own, for the sanitizer */
+
+	if (!data)
+		exit(1);
+	memcpy(data, copy->data, size);
+	less.data = data;
+	less.size = size;
+	for (unsigned int i = 0; i < KD_STACK_PAGES; i++) {
+		if (i * KD_STACK_PAGE >= size + copy->start % KD_STACK_PAGE)
+			less.pages[i / 64] &= ~(1ULL << (i % 64));
+	}
+	unwind(unwinder, &less, &unwound);
+	is_u64(unwound.stop, UNWIND_TRUNCATED, "%zu bytes: the copy ends", size);
+	is_u64(unwound.n, frame, "%zu bytes: all frames in them", size);
+	ok(!memcmp(unwound.ip, whole->ip, frame * sizeof(*whole->ip)), "%zu bytes: right", size);
+	free(data);
+}
+
+static void test_missing(void)
+{
+	struct unwinder *unwinder;
+	struct stack_copy copy, empty;
+	struct unwound whole, unwound;
+	unsigned int pages;
+
+	ok(unwind_way(way_plain, &copy, &whole), "missing parts: a process is unwound");
+	unwinder = unwinder_new(target_find, &target);
+	pages = (unsigned int)((copy.size + copy.start % KD_STACK_PAGE) / KD_STACK_PAGE);
+	ok(pages >= 3, "the stack has %u pages", pages);
+	for (unsigned int page = 0; page < 2; page++)
+		check_hole(unwinder, &copy, &whole, page);
+	for (size_t size = 400; size < 4000; size += 397)
+		check_cut(unwinder, &copy, &whole, size);
+	empty = copy;
+	empty.size = 0;
+	memset(empty.pages, 0, sizeof(empty.pages));
+	unwind(unwinder, &empty, &unwound);
+	ok(unwound.n == 1 && unwound.ip[0] == copy.regs[KD_REG_IP] &&
+		   unwound.stop == UNWIND_NOT_COPIED,
+	   "nothing copied: the frame that was interrupted");
+	unwind(unwinder, &copy, &unwound);
+	ok(!unwound.stop && unwound.n == whole.n, "afterwards the same unwinder unwinds it all");
+	unwinder_free(unwinder);
+	free((void *)copy.data);
+	process_end();
+}
+
+/* --- Other ends --- */
+
+static bool find_nothing(void *context, uint64_t address, struct unwind_object *object)
+{
+	(void)context, (void)address, (void)object;
+	return false;
+}
+
+static bool find_without_cfi(void *context, uint64_t address, struct unwind_object *object)
+{
+	if (!target_find(context, address, object))
+		return false;
+	object->cfi = NULL;
+	return true;
+}
+
+static void test_objects(void)
+{
+	unwind_find *const finds[] = { find_nothing, find_without_cfi };
+	const enum unwind_stop stops[] = { UNWIND_NO_OBJECT, UNWIND_NO_CFI };
+	struct stack_copy copy;
+	struct unwound unwound;
+
+	ok(unwind_way(way_plain, &copy, &unwound), "objects: a process is unwound");
+	for (int i = 0; i < 2; i++) {
+		struct unwinder *unwinder = unwinder_new(finds[i], &target);
+
+		unwind(unwinder, &copy, &unwound);
+		ok(unwound.n == 1 && unwound.stop == stops[i], "%s: one frame",
+		   unwind_stop_text(stops[i]));
+		unwinder_free(unwinder);
+	}
+	free((void *)copy.data);
+	process_end();
+}
+
+/* What was remembered of an object must not serve another that is there later. */
+static struct unwind_object switched;
+
+static bool find_switched(void *context, uint64_t address, struct unwind_object *object)
+{
+	if (!target_find(context, address, object))
+		return false;
+	if (switched.cfi == object->cfi)
+		object->cfi = NULL;
+	return true;
+}
+
+static void test_flush(void)
+{
+	struct unwinder *unwinder;
+	struct stack_copy copy;
+	struct unwound whole, unwound;
+
+	ok(unwind_way(way_plain, &copy, &whole), "flushing: a process is unwound");
+	unwinder = unwinder_new(find_switched, &target);
+	switched.cfi = NULL;
+	unwind(unwinder, &copy, &unwound);
+	ok(!unwound.stop && unwound.n == whole.n, "the stack is complete");
+	target_find(&target, (uint64_t)stop, &switched);
+	unwinder_flush(unwinder);
+	unwind(unwinder, &copy, &unwound);
+	ok(unwound.n == 1 && unwound.stop == UNWIND_NO_CFI, "without the object it is not");
+	switched.cfi = NULL;
+	unwinder_flush(unwinder);
+	unwind(unwinder, &copy, &unwound);
+	ok(!unwound.stop && unwound.n == whole.n, "and with it, it is again");
+	unwinder_free(unwinder);
+	free((void *)copy.data);
+	process_end();
+}
+
+static void test_texts(void)
+{
+	for (enum unwind_stop i = UNWIND_COMPLETE + 1; i < UNWIND_STOPS; i++)
+		ok(unwind_stop_text(i), "reason %d: %s", (int)i, unwind_stop_text(i));
+	ok(!unwind_stop_text(UNWIND_COMPLETE), "complete: no reason");
+}
+
+int main(void)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (shared == MAP_FAILED)
+		return 1;
+	check_way(way_plain, "plain", false);
+	check_way(way_sorts, "called back by qsort", false);
+	check_way(way_searches, "called back by bsearch", false);
+	check_way(way_trapped, "in a signal's handler", false);
+	check_way(way_calls_last, "a call that does not return", false);
+	check_way(way_waits, "in libc", true);
+	check_way(way_leaf, "a leaf without information", false);
+	check_way(way_thread, "a thread", false);
+	check_partial(way_trapped_elsewhere, "a handler on a stack of its own", 4,
+		      UNWIND_NOT_COPIED);
+	test_other_part();
+	test_pushes();
+	test_missing();
+	test_steps();
+	test_objects();
+	test_flush();
+	test_texts();
+	munmap(shared, sizeof(*shared));
+	return done_testing();
+}

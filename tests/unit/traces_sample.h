@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stacks and a sample that has them, for the tests of reports. */
+#ifndef TESTS_UNIT_TRACES_SAMPLE_H
+#define TESTS_UNIT_TRACES_SAMPLE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../cli/sample.h"
+#include "../../cli/syscall_names.h"
+
+#define SECOND 1000000000ULL
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define STACK(name, ...)                                                                           \
+	__attribute__((unused)) static const struct stack name = { .frames = name##_frames,        \
+								   .n = COUNT(name##_frames),      \
+								   __VA_ARGS__ }
+
+static const struct frame kernel_futex_frames[] = {
+	{ "futex_wait_queue", 0x63, NULL, NULL },
+	{ "futex_wait", 0x13a, NULL, NULL },
+	{ "do_futex", 0xcb, NULL, NULL },
+	{ "entry_SYSCALL_64_after_hwframe", 0x76, NULL, NULL },
+};
+STACK(kernel_futex);
+
+static const struct frame kernel_module_frames[] = {
+	{ "ovs_dp_cmd_del", 0, "openvswitch", NULL },
+	{ "genl_rcv", 0x24, NULL, NULL },
+	{ NULL, 0xffffffffc0a01234, "nf_tables", NULL },
+	{ NULL, 0xffffffff81000076, NULL, NULL },
+};
+STACK(kernel_module);
+
+static const struct frame user_main_frames[] = {
+	{ "__lll_lock_wait", 0x2b, "/usr/lib/x86_64-linux-gnu/libc.so.6", "aa" },
+	{ "ovs_mutex_lock_at", 0x10, "/usr/sbin/ovs-vswitchd", "bb" },
+	{ NULL, 0x32b30, "/usr/sbin/ovs-vswitchd", "0123456789abcdef0123456789abcdef01234567" },
+	{ "main", 0x5a0, "/usr/sbin/ovs-vswitchd", "bb" },
+	{ "_start", 0x21, "/usr/sbin/ovs-vswitchd", "bb" },
+};
+STACK(user_main);
+
+static const struct frame user_cut_frames[] = {
+	{ "clock_gettime", 0x9, "[vdso]", NULL },
+	{ NULL, 0x1234, "/usr/lib/libstripped.so.1", NULL },
+	{ NULL, 0x7f0012345678, NULL, NULL },
+};
+STACK(user_cut, .stop = "the next address is in no file");
+
+static const struct frame user_cpp_frames[] = {
+	{ "operator new(unsigned long)", 0x1c, "/usr/lib/libstdc++.so.6", NULL },
+	{ "std::map<int, a; b>::operator[](int&&)", 0x8, "/opt/my app/server 2", NULL },
+};
+STACK(user_cpp);
+
+/* What a malicious file can contain. */
+static const struct frame user_hostile_frames[] = {
+	{ "\x1b[2J\nfutex_wait+0x1 [kernel]", 1, "/tmp/a\tb;c\x1b]0;x\x07.so", NULL },
+	{ "", 2, "", "" },
+	{ "\xff\xfe;;  \r\v\f;", 3, "/", "\n" },
+	{ "a\xe2\x80\xae"
+	  "b",
+	  4, "[", NULL },
+	{ NULL, 5, "[]", "\x1b" },
+	{ NULL, UINT64_MAX, "[a\nb]", NULL },
+	{ "# WARNING: 1", 0, "/x/", NULL },
+	{ NULL, 0, NULL, NULL },
+};
+STACK(user_hostile, .stop = "no\nreason");
+
+static struct sample traces_begin(void)
+{
+	return (struct sample){
+		.pid = 9719,
+		.start = 3650 * SECOND,
+		.end = 3651 * SECOND,
+		.wall_dump = { .tv_sec = 1795218874, .tv_nsec = 981958999 },
+		.traces = { .kernel_stacks_asked = true, .user_stacks_asked = true },
+	};
+}
+
+static struct trace_row trace(enum trace_kind kind, pid_t tid, const char *name, const char *call)
+{
+	struct trace_row row = {
+		.kind = kind,
+		.tid = tid,
+		.call = call ? syscall_number(call) : KD_CALL_NONE,
+		.start = 3650618858022,
+		.end = 3650618883600,
+	};
+
+	memcpy(row.name, name, strnlen(name, sizeof(row.name)));
+	return row;
+}
+
+static void trace_add(struct sample *sample, struct trace_row row)
+{
+	if (traces_add(&sample->traces, &row))
+		abort();
+}
+
+#endif

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions to be unwound through, which note in shared memory where they return to:
+ * by __builtin_return_address(), which is the compiler's word, not an unwinder's. */
+#ifndef TESTS_UNIT_UNWIND_CHAIN_H
+#define TESTS_UNIT_UNWIND_CHAIN_H
+
+#include <alloca.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TRAIL 512
+#define GAP 0   /* in the trail: frames of other people's functions */
+#define EXACT 1 /* the next entry was interrupted there */
+
+/* What the process says of itself. */
+struct shared {
+	uint64_t trail[TRAIL]; /* outermost first */
+	unsigned int n;
+	volatile pid_t ready; /* the thread that has stopped, in a system call */
+};
+
+static struct shared *shared;
+
+#define NOTE(address) (shared->trail[shared->n++] = (uint64_t)(address))
+#define NOTE_CALLER() NOTE(__builtin_return_address(0))
+#define FUNCTION __attribute__((noinline, noclone)) static
+
+/* Keeps a variable in memory and, behind a call, that from becoming a jump. */
+#define KEEP(variable) __asm__ volatile("" : : "r"(variable) : "memory")
+
+/* --- The functions that are unwound through --- */
+
+__attribute__((noinline, noreturn)) static void stop(void)
+{
+	NOTE_CALLER();
+	shared->ready = (pid_t)syscall(SYS_gettid);
+	for (;;) {
+		long number = SYS_pause;
+
+		__asm__ volatile("syscall" : "+a"(number) : : "rcx", "r11", "memory");
+	}
+}
+
+typedef void body(void);
+
+FUNCTION int plain(body *inner)
+{
+	int kept[3] = { 1, 2, 3 };
+
+	NOTE_CALLER();
+	KEEP(kept);
+	inner();
+	return kept[1];
+}
+
+FUNCTION int with_alloca(body *inner, size_t size)
+{
+	char *room = alloca(size);
+
+	NOTE_CALLER();
+	memset(room, 1, size);
+	KEEP(room);
+	plain(inner);
+	return room[size / 2];
+}
+
+FUNCTION int realigned(body *inner, size_t size)
+{
+	alignas(64) char room[192];
+
+	NOTE_CALLER();
+	memset(room, 2, sizeof(room));
+	KEEP(room);
+	with_alloca(inner, size);
+	return room[7];
+}
+
+FUNCTION int both(body *inner, size_t size)
+{
+	alignas(128) char room[256];
+	char *more = alloca(size);
+
+	NOTE_CALLER();
+	memset(room, 3, sizeof(room));
+	KEEP(room);
+	KEEP(more);
+	realigned(inner, size + 13);
+	return room[9] + more[1];
+}
+
+FUNCTION int many_registers(body *inner, int a, int b, int c)
+{
+	int d = a * b, e = b * c, f = c * a;
+
+	NOTE_CALLER();
+	both(inner, (size_t)(a + b + c));
+	return d + e + f + a + b + c;
+}
+
+/* NOLINTNEXTLINE: recursion is the point */
+FUNCTION int recursive(body *inner, int depth)
+{
+	int kept = depth;
+
+	NOTE_CALLER();
+	KEEP(&kept);
+	if (depth)
+		recursive(inner, depth - 1);
+	else
+		many_registers(inner, kept + 100, kept + 200, kept + 300);
+	return kept;
+}
+
+static body *callback_body;
+
+FUNCTION int compare(const void *left, const void *right)
+{
+	int difference = *(const int *)left - *(const int *)right;
+
+	NOTE_CALLER();
+	KEEP(&difference);
+	callback_body();
+	return difference;
+}
+
+FUNCTION int sorts(body *inner)
+{
+	int numbers[] = { 3, 1, 2, 5, 4 };
+
+	NOTE_CALLER();
+	callback_body = inner;
+	NOTE(GAP);
+	qsort(numbers, 5, sizeof(*numbers), compare);
+	return numbers[2];
+}
+
+FUNCTION int searches(body *inner)
+{
+	static const int numbers[] = { 1, 2, 3, 4, 5 };
+	int key = 4;
+
+	NOTE_CALLER();
+	callback_body = inner;
+	NOTE(GAP);
+	return bsearch(&key, numbers, 5, sizeof(*numbers), compare) != NULL;
+}
+
+/* Code whose information is not what a compiler would write. */
+void leaf_without_cfi(void);
+void pushes_without_cfi(void);
+void calls_last(void);
+void traps_first(void);
+extern const char calls_last_end[];
+
+__asm__(".text\n"
+	".type leaf_without_cfi, @function\n"
+	"leaf_without_cfi:\n"
+	"	mov $34, %eax\n" /* pause */
+	"	syscall\n"
+	"	jmp leaf_without_cfi\n"
+	".size leaf_without_cfi, . - leaf_without_cfi\n"
+	".skip 16, 0x90\n"
+	".type pushes_without_cfi, @function\n"
+	"pushes_without_cfi:\n"
+	"	push %rbp\n"
+	"1:	mov $34, %eax\n"
+	"	syscall\n"
+	"	jmp 1b\n"
+	".size pushes_without_cfi, . - pushes_without_cfi\n"
+	".skip 16, 0x90\n"
+	/* Its last instruction is a call, so that the return address is that of the
+	 * next function, which has no frame yet. */
+	".type calls_last, @function\n"
+	"calls_last:\n"
+	"	.cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rbx, 0\n"
+	"	sub $64, %rsp\n"
+	"	.cfi_adjust_cfa_offset 64\n"
+	"	call stop_here\n"
+	"	.cfi_endproc\n"
+	".size calls_last, . - calls_last\n"
+	"calls_last_end:\n"
+	".type traps_first, @function\n"
+	"traps_first:\n"
+	"	.cfi_startproc\n"
+	"	ud2\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size traps_first, . - traps_first\n");
+
+__attribute__((used, noreturn)) void stop_here(void);
+void stop_here(void)
+{
+	NOTE_CALLER();
+	stop(); /* does not return: no jump, so that debuggers see it */
+}
+
+FUNCTION int enters(body *inner)
+{
+	int kept = 1;
+
+	NOTE_CALLER();
+	NOTE(GAP); /* what is entered here notes nothing */
+	KEEP(&kept);
+	inner();
+	return kept;
+}
+
+static body *handler_body;
+
+FUNCTION void handle(int number)
+{
+	(void)number;
+	NOTE_CALLER();
+	handler_body();
+	KEEP(shared);
+}
+
+FUNCTION int trapped(body *inner, bool elsewhere)
+{
+	static char room[65536];
+	stack_t stack = { .ss_sp = room, .ss_size = sizeof(room) };
+	struct sigaction action = { .sa_handler = handle };
+
+	NOTE_CALLER();
+	if (elsewhere) {
+		sigaltstack(&stack, NULL);
+		action.sa_flags = SA_ONSTACK;
+	}
+	handler_body = inner;
+	sigaction(SIGILL, &action, NULL);
+	/* traps_first() notes nothing, but is called from here and interrupted. */
+	NOTE(GAP);
+	NOTE(EXACT);
+	NOTE(traps_first);
+	traps_first();
+	return 1;
+}
+
+FUNCTION int waits(body *inner)
+{
+	struct timespec day = { .tv_sec = 86400 };
+
+	(void)inner;
+	NOTE_CALLER();
+	NOTE(GAP);
+	shared->ready = (pid_t)syscall(SYS_gettid);
+	return nanosleep(&day, NULL);
+}
+
+/* --- Ways in --- */
+
+FUNCTION void way_plain(void)
+{
+	NOTE_CALLER();
+	recursive(stop, 50);
+	KEEP(shared);
+}
+
+FUNCTION void way_sorts(void)
+{
+	NOTE_CALLER();
+	sorts(stop);
+	KEEP(shared);
+}
+
+FUNCTION void way_searches(void)
+{
+	NOTE_CALLER();
+	searches(stop);
+	KEEP(shared);
+}
+
+FUNCTION void way_trapped(void)
+{
+	NOTE_CALLER();
+	trapped(stop, false);
+	KEEP(shared);
+}
+
+FUNCTION void way_trapped_elsewhere(void)
+{
+	NOTE_CALLER();
+	trapped(stop, true);
+	KEEP(shared);
+}
+
+FUNCTION void way_calls_last(void)
+{
+	NOTE_CALLER();
+	enters(calls_last);
+	KEEP(shared);
+}
+
+FUNCTION void way_waits(void)
+{
+	NOTE_CALLER();
+	waits(stop);
+	KEEP(shared);
+}
+
+FUNCTION void way_leaf(void)
+{
+	NOTE_CALLER();
+	shared->ready = (pid_t)syscall(SYS_gettid);
+	enters(leaf_without_cfi);
+	KEEP(shared);
+}
+
+FUNCTION void way_pushes(void)
+{
+	NOTE_CALLER();
+	shared->ready = (pid_t)syscall(SYS_gettid);
+	enters(pushes_without_cfi);
+	KEEP(shared);
+}
+
+FUNCTION void *thread_main(void *unused)
+{
+	NOTE_CALLER();
+	recursive(stop, 3);
+	return unused;
+}
+
+FUNCTION void way_thread(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, thread_main, NULL))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* All instructions of all of these are stepped through. None has its frame realigned:
+ * behind the "leave" of such a function GCC's information on rbp is wrong. */
+FUNCTION int step_compare(const void *left, const void *right)
+{
+	return *(const int *)left - *(const int *)right;
+}
+
+FUNCTION int step_body(int depth)
+{
+	char *room = alloca((size_t)depth * 17 + 1);
+	int numbers[8] = { 5, 3, 8, 1 };
+	char text[64];
+
+	KEEP(room);
+	if (depth)
+		return step_body(depth - 1) + numbers[0];
+	qsort(numbers, 4, sizeof(*numbers), step_compare);
+	snprintf(text, sizeof(text), "%d %s", numbers[1], "text");
+	return numbers[0] + text[0];
+}
+
+FUNCTION int steps(body *inner)
+{
+	int sum = 0;
+
+	(void)inner;
+	NOTE_CALLER();
+	NOTE(GAP);
+	shared->ready = (pid_t)syscall(SYS_gettid);
+	for (;;) {
+		sum += step_body(2);
+		KEEP(&sum);
+	}
+	return sum;
+}
+
+FUNCTION void way_steps(void)
+{
+	NOTE_CALLER();
+	steps(stop);
+	KEEP(shared);
+}
+
+#endif

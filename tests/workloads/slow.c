@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that make slow system calls and log them by their own clock:
+ * slow ROLE[:ARG...]...
+ *
+ * from "go" on, logging each call:
+ *   sleeper:CALLS:SHORT_US:LONG_US:EVERY   sleeps, each EVERYth of them long
+ *   failing:CALLS:US      futex, rt_sigtimedwait, which wait and fail, read, recvfrom,
+ *                         which fail at once, in turn
+ *   reader:CALLS:US       reads what "writer", a thread of its own, writes US later
+ *   waiter:CALLS:US       waits in futex until "waker" wakes it, US later
+ *   poller:CALLS:US       polls nothing
+ *   faulter:CALLS:US      no call: writes to pages that "filler" fills in US later
+ *   zeros:CALLS:MB        reads /dev/zero: long without waiting
+ *   quick:CALLS           getppid, at the end of a chain of functions, quick_1(), ... quick_5()
+ *   gaps:MS:CPU           spins and logs where its clock jumped by GAP_NS or more
+ * throughout:
+ *   blocked               one poll without end
+ *   hog:CPU               burns a CPU
+ *   spinner               burns any CPU in spin_1(), ... spin_5()
+ *   asker                 calls getppid() without end in ask_1(), ... ask_5()
+ *
+ * Commands besides the stage's:
+ *   <- log    -> {"TID": [[before, after, call, result, least], ...]}: result is a
+ *             negative errno for failures, least how long it was certainly inside */
+#include "workload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#define MAX_WORKERS 32
+#define LOG_ROOM 8192
+#define GAP_NS 100000
+#define CHUNK (1 << 20)
+
+#if defined(__clang__)
+#define FRAME __attribute__((noinline))
+#else
+#define FRAME __attribute__((noipa))
+#endif
+/* Behind the call of the next function: it is no last one, so it is no jump. */
+#define RETURN_HERE() asm volatile("" ::: "memory")
+
+struct entry {
+	long long before, after;
+	const char *call;
+	long long result, least;
+};
+
+static struct log {
+	struct entry entries[LOG_ROOM];
+	int n;
+} logs[MAX_WORKERS];
+
+static struct worker workers[MAX_WORKERS];
+
+static void log_add(const struct worker *worker, long long before, const char *call,
+		    long long result, long long least)
+{
+	struct log *log = &logs[worker - workers];
+
+	if (log->n == LOG_ROOM) {
+		fprintf(stderr, "the log is full\n");
+		exit(2);
+	}
+	log->entries[log->n++] = (struct entry){ before, clock_ns(CLOCK_MONOTONIC), call,
+						 result < 0 ? -errno : result, least };
+}
+
+static struct timespec in_us(long us)
+{
+	return (struct timespec){ .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
+}
+
+static inline __attribute__((always_inline)) void sleep_us(long us)
+{
+	struct timespec time = in_us(us);
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+void sleeper_sleep(long us), reader_wait(int fd), faulter_touch(volatile char *page);
+long waiter_wait(uint32_t *word, uint32_t value, long us);
+
+FRAME void sleeper_sleep(long us)
+{
+	sleep_us(us);
+	RETURN_HERE();
+}
+
+static void sleeper(struct worker *worker)
+{
+	for (long i = 1; i <= worker->args[0]; i++) {
+		long us = i % worker->args[3] ? worker->args[1] : worker->args[2];
+		long long before = clock_ns(CLOCK_MONOTONIC);
+
+		sleeper_sleep(us);
+		log_add(worker, before, "clock_nanosleep", 0, us * 1000LL);
+	}
+}
+
+/* us < 0: for ever. */
+FRAME long waiter_wait(uint32_t *word, uint32_t value, long us)
+{
+	struct timespec time = in_us(us);
+	long result = syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, us < 0 ? NULL : &time,
+			      NULL, 0);
+
+	RETURN_HERE();
+	return result;
+}
+
+static void failing(struct worker *worker)
+{
+	struct timespec time = in_us(worker->args[1]);
+	long long least = worker->args[1] * 1000LL, before;
+	uint32_t word = 0;
+	sigset_t set;
+	int pair[2];
+	char c;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+		die("socketpair");
+	for (long i = 0; i < worker->args[0]; i++) {
+		before = clock_ns(CLOCK_MONOTONIC);
+		log_add(worker, before, "futex", waiter_wait(&word, 0, worker->args[1]), least);
+		before = clock_ns(CLOCK_MONOTONIC);
+		log_add(worker, before, "rt_sigtimedwait", sigtimedwait(&set, NULL, &time), least);
+		before = clock_ns(CLOCK_MONOTONIC);
+		log_add(worker, before, "read", read(-1, &c, 1), 0);
+		before = clock_ns(CLOCK_MONOTONIC);
+		log_add(worker, before, "recvfrom", recv(pair[0], &c, 1, MSG_DONTWAIT), 0);
+	}
+}
+
+/* --- Pairs: the second thread answers the first one's requests, which come through a
+ * pipe, after some time. --- */
+
+struct pair {
+	int asks[2], answers[2];
+	uint32_t word;
+	long us;
+	int fault;
+	char *page;
+	const char *role;
+	void (*answer)(struct pair *pair);
+	pid_t tid;
+};
+
+static void answer_write(struct pair *pair)
+{
+	pass_bytes(pair->answers[1], 1);
+}
+
+static void answer_wake(struct pair *pair)
+{
+	__atomic_fetch_add(&pair->word, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &pair->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void answer_fill(struct pair *pair)
+{
+	struct uffdio_zeropage zero = { .range = { .start = (uintptr_t)pair->page, .len = 4096 } };
+	struct uffd_msg message;
+
+	if (read(pair->fault, &message, sizeof(message)) != sizeof(message) ||
+	    ioctl(pair->fault, UFFDIO_ZEROPAGE, &zero))
+		die("userfaultfd");
+}
+
+static void *pair_main(void *arg)
+{
+	struct pair *pair = arg;
+
+	prctl(PR_SET_NAME, pair->role);
+	pair->tid = gettid();
+	pass_bytes(pair->answers[1], 1);
+	for (;;) {
+		take_bytes(pair->asks[0], 1);
+		sleep_us(pair->us);
+		pair->answer(pair);
+	}
+	return NULL;
+}
+
+static void pair_start(struct pair *pair)
+{
+	pthread_t thread;
+
+	if (pipe(pair->asks) || pipe(pair->answers) ||
+	    pthread_create(&thread, NULL, pair_main, pair))
+		die("pthread_create");
+	take_bytes(pair->answers[0], 1);
+}
+
+FRAME void reader_wait(int fd)
+{
+	char c;
+
+	if (read(fd, &c, 1) != 1)
+		die("read from a pipe");
+	RETURN_HERE();
+}
+
+static void reader(struct worker *worker)
+{
+	struct pair pair = { .us = worker->args[1], .role = "writer", .answer = answer_write };
+
+	pair_start(&pair);
+	worker_note(worker, "partner", pair.tid);
+	for (long i = 0; i < worker->args[0]; i++) {
+		long long before = clock_ns(CLOCK_MONOTONIC);
+
+		pass_bytes(pair.asks[1], 1);
+		reader_wait(pair.answers[0]);
+		log_add(worker, before, "read", 1, 0);
+	}
+}
+
+static void waiter(struct worker *worker)
+{
+	struct pair pair = { .us = worker->args[1], .role = "waker", .answer = answer_wake };
+
+	pair_start(&pair);
+	worker_note(worker, "partner", pair.tid);
+	for (uint32_t i = 0; i < worker->args[0]; i++) {
+		long long before = clock_ns(CLOCK_MONOTONIC);
+
+		pass_bytes(pair.asks[1], 1);
+		while (__atomic_load_n(&pair.word, __ATOMIC_SEQ_CST) == i)
+			waiter_wait(&pair.word, i, -1);
+		log_add(worker, before, "futex", 0, 0);
+	}
+}
+
+FRAME void faulter_touch(volatile char *page)
+{
+	*page = 1;
+	RETURN_HERE();
+}
+
+static void faulter(struct worker *worker)
+{
+	struct pair pair = { .us = worker->args[1], .role = "filler", .answer = answer_fill };
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	pair.fault = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (pair.fault < 0 || ioctl(pair.fault, UFFDIO_API, &api)) {
+		worker_note(worker, "partner", 0);
+		return;
+	}
+	pair.page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	range.range.start = (uintptr_t)pair.page;
+	range.range.len = 4096;
+	if (pair.page == MAP_FAILED || ioctl(pair.fault, UFFDIO_REGISTER, &range))
+		die("userfaultfd");
+	pair_start(&pair);
+	worker_note(worker, "partner", pair.tid);
+	for (long i = 0; i < worker->args[0]; i++) {
+		long long before = clock_ns(CLOCK_MONOTONIC);
+
+		pass_bytes(pair.asks[1], 1);
+		faulter_touch(pair.page);
+		log_add(worker, before, "", 0, 0);
+		if (madvise(pair.page, 4096, MADV_DONTNEED))
+			die("madvise");
+	}
+}
+
+/* --- Alone --- */
+
+static void poller(struct worker *worker)
+{
+	for (long i = 0; i < worker->args[0]; i++) {
+		long long before = clock_ns(CLOCK_MONOTONIC);
+
+		log_add(worker, before, "poll", poll(NULL, 0, worker->args[1] / 1000),
+			worker->args[1] / 1000 * 1000000LL);
+	}
+}
+
+static void zeros(struct worker *worker)
+{
+	size_t size = (size_t)worker->args[1] << 20;
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	char *room = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (fd < 0 || room == MAP_FAILED)
+		die("zeros");
+	for (long i = 0; i < worker->args[0]; i++) {
+		long long before = clock_ns(CLOCK_MONOTONIC);
+
+		log_add(worker, before, "read", read(fd, room, size), 0);
+	}
+	munmap(room, size);
+	close(fd);
+}
+
+static void gaps(struct worker *worker)
+{
+	long long now, last, end;
+
+	pin(worker->args[1]);
+	last = clock_ns(CLOCK_MONOTONIC);
+	end = last + worker->args[0] * 1000000LL;
+	while (last < end) {
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (now - last >= GAP_NS)
+			log_add(worker, last, "", 0, 0);
+		last = now;
+	}
+}
+
+static void blocked(struct worker *worker)
+{
+	(void)worker;
+	poll(NULL, 0, -1);
+	RETURN_HERE();
+}
+
+/* No frame of its own. */
+static inline __attribute__((always_inline)) void burn(long rounds)
+{
+	for (volatile long i = 0; i < rounds; i++)
+		;
+}
+
+static void hog(struct worker *worker)
+{
+	pin(worker->args[0]);
+	while (!stage_over(worker->stage))
+		burn(1000);
+}
+
+#define ENDS_IN(name, statement)                                                                   \
+	void name##_5(void), name##_4(void), name##_3(void), name##_2(void), name##_1(void);       \
+	FRAME void name##_5(void)                                                                  \
+	{                                                                                          \
+		statement;                                                                         \
+		RETURN_HERE();                                                                     \
+	}                                                                                          \
+	PASSES_ON(name##_4, name##_5)                                                              \
+	PASSES_ON(name##_3, name##_4)                                                              \
+	PASSES_ON(name##_2, name##_3)                                                              \
+	PASSES_ON(name##_1, name##_2)
+#define PASSES_ON(name, next)                                                                      \
+	FRAME void name(void)                                                                      \
+	{                                                                                          \
+		next();                                                                            \
+		RETURN_HERE();                                                                     \
+	}
+
+ENDS_IN(spin, burn(1000000))
+ENDS_IN(ask, for (int i = 0; i < 10000; i++) getppid())
+ENDS_IN(quick, getppid())
+
+static void spinner(struct worker *worker)
+{
+	while (!stage_over(worker->stage))
+		spin_1();
+}
+
+static void asker(struct worker *worker)
+{
+	while (!stage_over(worker->stage))
+		ask_1();
+}
+
+static void quick(struct worker *worker)
+{
+	for (long i = 0; i < worker->args[0]; i++)
+		quick_1();
+}
+
+static const struct role {
+	const char *name;
+	void (*run)(struct worker *);
+	bool throughout;
+} roles[] = {
+	{ "sleeper", sleeper, false }, { "failing", failing, false }, { "reader", reader, false },
+	{ "waiter", waiter, false },   { "poller", poller, false },   { "faulter", faulter, false },
+	{ "zeros", zeros, false },     { "quick", quick, false },     { "gaps", gaps, false },
+	{ "blocked", blocked, true },  { "hog", hog, true },          { "spinner", spinner, true },
+	{ "asker", asker, true },
+};
+
+static void worker_set(struct worker *worker, char *text)
+{
+	char *rest = text, *name = strsep(&rest, ":");
+
+	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++) {
+		if (strcmp(roles[i].name, name))
+			continue;
+		worker->role = roles[i].name;
+		worker->run = roles[i].run;
+		worker->throughout = roles[i].throughout;
+	}
+	if (!worker->role) {
+		fprintf(stderr, "no role %s\n", name);
+		exit(2);
+	}
+	for (int i = 0; i < 4 && rest; i++)
+		worker->args[i] = strtol(strsep(&rest, ":"), NULL, 10);
+}
+
+static void logs_print(const struct stage *stage)
+{
+	putchar('{');
+	for (int i = 0; i < stage->count; i++) {
+		printf("%s\"%d\": [", i ? ", " : "", stage->workers[i].tid);
+		for (int k = 0; k < logs[i].n; k++) {
+			const struct entry *entry = &logs[i].entries[k];
+
+			printf("%s[%lld, %lld, \"%s\", %lld, %lld]", k ? ", " : "", entry->before,
+			       entry->after, entry->call, entry->result, entry->least);
+		}
+		putchar(']');
+	}
+	say("}");
+}
+
+int main(int argc, char **argv)
+{
+	struct stage stage = { .workers = workers };
+	char line[64];
+
+	for (int i = 1; i < argc && stage.count < MAX_WORKERS; i++)
+		worker_set(&workers[stage.count++], argv[i]);
+	stage_start(&stage);
+	say("ready");
+	for (;;) {
+		read_line(line, sizeof(line));
+		if (!strcmp(line, "mark"))
+			stage_mark(&stage);
+		else if (!strcmp(line, "go"))
+			stage_go(&stage);
+		else if (!strcmp(line, "log"))
+			logs_print(&stage);
+		else
+			break;
+	}
+	/* The threads end with the process. */
+	fflush(stdout);
+	_exit(0);
+}
