@@ -236,6 +236,12 @@ disown = $(if $(SUDO_UID),@chown -R --reference=. $(BUILD))
 check-unit: unit
 	@tests/run $(UNIT_PROGRAMS)
 
+# As the fuzz tests of check, for longer.
+FUZZ_ROUNDS ?= 1000000
+FUZZERS := $(filter %_fuzz,$(UNIT_PROGRAMS:$(BUILD)/unit/%=))
+fuzz: $(FUZZERS)
+	@for test in $(FUZZERS); do FUZZ_ROUNDS=$(FUZZ_ROUNDS) $$test || exit; done
+
 lint:
 	@tests/run $(sort $(wildcard tests/lint/*.t))
 
@@ -308,6 +314,7 @@ make install      into PREFIX ($(PREFIX)), below DESTDIR
 make uninstall    undo that
 make check        install what the tests need, build, run every test (as root)
 make check-unit   the tests that need neither root nor network
+make fuzz         the fuzz tests with FUZZ_ROUNDS ($(FUZZ_ROUNDS)) mutations each
 make check-vm     only those in virtual machines with other kernels (as root);
                   `tests/vm/run 6.1 COMMAND...` runs one command in one
 make lint         style, includes, documents, warnings
@@ -326,7 +333,7 @@ help:
 	@:
 
 FORCE:
-.PHONY: all unit workloads check check-unit check-vm lint bench bench-programs demo deps format \
+.PHONY: all unit workloads check check-unit check-vm fuzz lint bench bench-programs demo deps format \
 	install uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -126,6 +126,16 @@ static __always_inline u64 task_thread_pointer(struct task_struct *task)
 #endif
 }
 
+/* The system call that has these registers; negative: they are of something else. */
+static __always_inline s32 regs_call(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (s32)BPF_CORE_READ(regs, orig_ax);
+#else
+	return (s32)BPF_CORE_READ(regs, syscallno);
+#endif
+}
+
 static __always_inline u64 regs_ip(struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -145,18 +155,21 @@ static __always_inline u64 call_third_argument(struct pt_regs *regs)
 #endif
 }
 
-/* Whether this program runs in an interrupt, hard or soft: those have a stack of
- * their own, and the arguments of a raw tracepoint are on the stack that is in use
- * (bpf_trace_run1()). The kernel's count is no help: not all kernels can tell
- * programs the address of a variable. */
+/* Whether this program runs in an interrupt, hard or soft. The kernel's count of
+ * them is no help: not all kernels can tell programs the address of a variable. But
+ * interrupts have a stack of their own, and the arguments of a raw tracepoint are on
+ * the stack that is in use (bpf_trace_run1()); unless they hit user mode, which
+ * leaves no number of a system call behind. */
 static __always_inline bool in_interrupt(void *ctx)
 {
-	u64 stack = (u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), stack);
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u64 stack = (u64)BPF_CORE_READ(task, stack), address = 0;
 	void *place = ctx;
-	u64 address = 0;
 
 	bpf_probe_read_kernel(&address, sizeof(address), &place);
-	return address - stack >= THREAD_SIZE;
+	if (address - stack >= THREAD_SIZE)
+		return true;
+	return BPF_CORE_READ(task, mm) && regs_call(current_user_regs()) < 0;
 }
 
 /* What the function that a kretprobe has caught returns. */

@@ -318,11 +318,14 @@ static __always_inline void sample_trace(void *ctx)
 	trace = trace_begin(key, KD_TRACE_SAMPLE, (u32)pid_tgid, t, t);
 	if (!trace)
 		return;
-	trace->call = KD_CALL_UNKNOWN;
 	bpf_get_current_comm(trace->comm, sizeof(trace->comm));
 	bytes = bpf_get_stack(ctx, trace->kernel, sizeof(trace->kernel), 0);
 	trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
-	trace->state = trace->n_kernel ? KD_KERNEL : KD_USER;
+	trace->state = bytes > 0 ? KD_KERNEL : KD_USER;
+	/* Not what the thread's record says: this may be before it knows of the call. */
+	trace->call = bytes > 0 ? regs_call(current_user_regs()) : KD_CALL_NONE;
+	if (trace->call < 0)
+		trace->call = KD_CALL_NONE;
 	trace_user(trace, key, current_user_regs(), &kd_stack_due[0]);
 	trace_send(key, false);
 }

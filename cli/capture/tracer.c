@@ -270,7 +270,7 @@ static int kernel_stack(struct tracer *tracer, struct pending *pending)
 
 static void counts_tell(struct tracer *tracer, struct trace_list *list)
 {
-	uint64_t kernel_beyond = kernel_symbols_beyond(tracer->symbols);
+	uint64_t kernel_beyond = tracer->symbols ? kernel_symbols_beyond(tracer->symbols) : 0;
 	struct stacks_counts counts = { 0 };
 
 	if (tracer->config.stacks) {
@@ -351,9 +351,12 @@ static int rows_move(struct tracer *tracer, uint64_t start, uint64_t end, struct
 
 int tracer_collect(struct tracer *tracer, uint64_t start, uint64_t end, struct trace_list *list)
 {
-	int error = tracer_drain(tracer) ?: session_visit_calls(tracer->session) ?:
-		    tracer_drain(tracer);
+	int error;
 
+	if (!tracer->config.wanted->on)
+		return 0;
+	error = tracer_drain(tracer) ?: session_visit_calls(tracer->session) ?:
+		tracer_drain(tracer);
 	if (error)
 		return error;
 	if (tracer->config.stacks)

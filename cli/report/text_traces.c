@@ -77,7 +77,10 @@ static void call_row(struct columns *columns, const struct sample *sample,
 		     const struct trace_row *row)
 {
 	columns_add(columns, "  ");
-	columns_count(columns, row->start, 19);
+	if (row->earlier)
+		columns_right(columns, "earlier", 19);
+	else
+		columns_count(columns, row->start, 19);
 	columns_add(columns, " ");
 	if (row->end)
 		columns_count(columns, row->end, 19);

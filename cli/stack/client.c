@@ -170,7 +170,9 @@ int client_submit(struct client *client, uint64_t t, const struct stack_copy *co
 {
 	struct shared_copy *shared;
 	size_t size = copy->size < KD_STACK_MAX ? copy->size : KD_STACK_MAX;
-	size_t room = sizeof(*shared) + (size + 7) / 8 * 8;
+	size_t other = copy->other_size < KD_STACK_MAX - size ? copy->other_size
+							      : KD_STACK_MAX - size;
+	size_t room = sizeof(*shared) + (size + other + 7) / 8 * 8;
 	int err = 0;
 
 	*stack = NULL;
@@ -184,9 +186,12 @@ int client_submit(struct client *client, uint64_t t, const struct stack_copy *co
 	memcpy(shared->regs, copy->regs, sizeof(shared->regs));
 	shared->start = copy->start;
 	memcpy(shared->pages, copy->pages, sizeof(shared->pages));
+	shared->other_start = copy->other_start;
+	shared->other_pages = copy->other_pages;
 	shared->size = size;
-	if (size)
-		memcpy(shared + 1, copy->data, size);
+	shared->other_size = other;
+	if (size + other)
+		memcpy(shared + 1, copy->data, size + other);
 	client->used += room;
 	return 0;
 }

@@ -66,7 +66,8 @@ struct shared_copy {
 	uint64_t regs[KD_REGS];
 	uint64_t start;
 	uint64_t pages[KD_STACK_WORDS];
-	uint64_t size;
+	uint64_t other_start, other_pages;
+	uint64_t size, other_size; /* KD_STACK_MAX together at most */
 };
 
 /* Makes the two ends of a connection. Returns 0 or a negative errno. */

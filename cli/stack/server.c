@@ -151,11 +151,15 @@ static int server_copy(const struct server *server, size_t *at, struct stack_cop
 		       uint64_t *t)
 {
 	const struct shared_copy *shared = (const void *)(server->shared + *at);
+	size_t size;
 
 	if (sizeof(*shared) > PROTOCOL_SHARED - *at)
 		return -EBADMSG;
 	*at += sizeof(*shared);
-	if (shared->size > KD_STACK_MAX || shared->size > PROTOCOL_SHARED - *at)
+	if (shared->size > KD_STACK_MAX || shared->other_size > KD_STACK_MAX - shared->size)
+		return -EBADMSG;
+	size = shared->size + shared->other_size;
+	if (size > PROTOCOL_SHARED - *at)
 		return -EBADMSG;
 	*t = shared->t;
 	memcpy(copy->regs, shared->regs, sizeof(copy->regs));
@@ -163,7 +167,10 @@ static int server_copy(const struct server *server, size_t *at, struct stack_cop
 	memcpy(copy->pages, shared->pages, sizeof(copy->pages));
 	copy->data = server->shared + *at;
 	copy->size = shared->size;
-	*at += (shared->size + 7) / 8 * 8;
+	copy->other_start = shared->other_start;
+	copy->other_pages = shared->other_pages;
+	copy->other_size = shared->other_size;
+	*at += (size + 7) / 8 * 8;
 	return 0;
 }
 

@@ -28,10 +28,11 @@ struct stacks_setup {
 	uint64_t patience;    /* ns */
 };
 
-/* Starts the child and reads what the process has mapped. To be called while this
- * process has one thread, which has to live as long as the child. Room: how many
- * different stacks are kept. Returns 0, or after printing what failed an exit status.
- * The caller ends it with stacks_close(). */
+/* Starts the child and reads what the process has mapped. To be called early: while
+ * this process has one thread, which has to live as long as the child, and little
+ * memory, which counts as the child's; but after this process has been placed on its
+ * CPUs. Room: how many different stacks are kept. Returns 0, or after printing what
+ * failed an exit status. The caller ends it with stacks_close(). */
 int stacks_open(struct stacks **stacks, pid_t pid, size_t room);
 
 /* The same with another setup. */

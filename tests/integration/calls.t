@@ -150,7 +150,7 @@ def case_all_calls(test):
     test.eq({event.result for event in run.events("failing") if event.call == "recvfrom"},
             {-errno.EAGAIN}, "EAGAIN")
     test.eq({event.result for event in run.events("failing")
-             if event.call == "read" and event.result < 0}, {-errno.EBADF}, "EBADF")
+             if event.call == "read" and (event.result or 0) < 0}, {-errno.EBADF}, "EBADF")
     for role in ("quick", "failing"):
         listed = {}
         for event in run.events(role):
@@ -204,19 +204,24 @@ def case_busy_call(test):
 
 
 def case_losses(test):
-    """A ring that is too small: what finds no room is counted."""
-    options = ("-s", "--buffer-page-count", "1", "--stack-trace-size", "0")
-    run = Run(test, ("quick:20000",), *options)
-    listed = sum(event.call == "getppid" for event in run.events("quick"))
-    test.ok(0 < listed < 20000, "some are listed, some are not", listed)
-    line = told(run.report, "WARNING") or ""
-    counts = [int(text.replace(",", "")) for text in re.findall(r"[\d,]*\d", line)]
-    test.ok(any(count >= 20000 - listed for count in counts),
-            f"the others are told: {20000 - listed}", *run.report.notices)
-    strict = test.workload("slow", "quick:20000")
-    capture = test.start(Capture(strict.pid, *options, "--strict"))
-    strict.go()
-    capture.close(test, want=1)
+    """What finds no room in the ring, as nobody reads it, is counted."""
+    for strict in (False, True):
+        load = test.workload("slow", "quick:30000")
+        capture = test.start(Capture(load.pid, "-s", "--buffer-page-count", "1",
+                                     "--stack-trace-size", "0",
+                                     *(["--strict"] if strict else [])))
+        capture.signal(signal.SIGSTOP)
+        load.go()
+        capture.signal(signal.SIGCONT)
+        report, stacks = capture.close(test, want=int(strict))
+        tid, = load.tid("quick")
+        listed = sum(event.call == "getppid" for event in stacks.of(tid))
+        test.ok(0 < listed < 30000, "some are listed, some are not", listed)
+        test.eq(report.thread(tid).count("getppid"), 30000, "all are counted")
+        line = told(report, "WARNING", "--buffer-page-count") or "0"
+        lost = int(re.search(r"[\d,]*\d", line)[0].replace(",", ""))
+        # The ends of the work are lost, too.
+        test.between(lost, 30000 - listed, 30000 - listed + 20, "the others are told")
 
 
 def case_stack_options(test):
@@ -252,15 +257,15 @@ def case_truncated(test):
     _, stacks = capture.close(test)
     inside = [[event for event in stacks.of(truth["tid"]) if event.exit and
                truth["from"] <= event.entry <= truth["to"]] for truth in truths]
-    wanted = (Libc("clock_nanosleep"), "slow", "alloca_user")
     test.eq([len(found) for found in inside], [4, 1], "the calls are listed")
     cut = [event.stack for event in inside[0][1:]]
+    # How much of the limit is used depends on where in its page the stack pointer is.
     faults = [stack for stack in cut if not stack.stop or
-              stack.functions()[1:3] != list(wanted[1:])]
+              stack.functions()[1:] not in (["slow"], ["slow", "alloca_user"])]
     test.ok(cut and not faults, "stacks of 13 KB and more end in alloca_user", *faults)
     test.ok(all("cop" in stack.stop for stack in cut if stack.stop), "the reason", *cut[:1])
     test.ok(inside[1] and inside[1][0].stack.functions()[1:14] ==
-            ["slow", *(f"deep_{n}" for n in range(12, 0, -1))], "a small one is whole so far",
+            ["slow", *(f"deep_{n}" for n in range(12, 0, -1))], "a small one is there",
             *inside[1])
 
 

@@ -42,7 +42,7 @@ RULES = (
                                   r"cli/stack/(stacks|kernel_symbols)\.h")),
     (r"cli/stack/(cfi|unwind|resolver|space|function_table|stack_copy)[^/]*",
      (SHARED, r"probes/(elf_file|symbols|debug_file)\.h")),
-    (r"cli/stack/.*", (SHARED, SMALL, r"probes/(file|objects)\.h")),
+    (r"cli/stack/.*", (SHARED, SMALL, r"probes/(file|maps|objects)\.h")),
     (r"cli/capture/session\.h", (SHARED, SAMPLE, r"probes/resolve\.h")),
     (r"cli/capture/session[^/]*\.c", (SHARED, SAMPLE, SMALL, SKELETON, r"probes/(attach(_cost)?|call_place)\.h")),
     (r"cli/capture/.*", (SHARED, SAMPLE, SMALL, r"cli/ledger\.h")),

@@ -41,7 +41,7 @@ static void test_headers(bool is_64)
 	struct elf_file *file;
 	char soname[64];
 	uint8_t got[64];
-	uint64_t offset = 0;
+	uint64_t offset = 0, address = 0;
 
 	image_init(&image, is_64);
 	notes_add(&notes, "GNU", NT_GNU_ABI_TAG, "abcdefg", 7);
@@ -74,6 +74,15 @@ static void test_headers(bool is_64)
 	ok(!elf_file_offset(file, DATA_ADDRESS, PF_X, &offset), "%d: data is not code", bits);
 	ok(!elf_file_offset(file, DATA_ADDRESS + DATA_SIZE, PF_W, &offset),
 	   "%d: memory that the file does not have", bits);
+	ok(elf_file_address(file, TEXT_OFFSET + 0x10, PF_X, &address), "%d: an offset of code",
+	   bits);
+	is_u64(address, TEXT_ADDRESS + 0x10, "%d: its address", bits);
+	ok(elf_file_address(file, DATA_OFFSET + DATA_SIZE - 1, 0, &address),
+	   "%d: the last offset of data", bits);
+	is_u64(address, DATA_ADDRESS + DATA_SIZE - 1, "%d: its address", bits);
+	ok(!elf_file_address(file, TEXT_OFFSET - 1, 0, &address), "%d: before all segments", bits);
+	ok(!elf_file_address(file, DATA_OFFSET + DATA_SIZE, 0, &address), "%d: behind them", bits);
+	ok(!elf_file_address(file, DATA_OFFSET, PF_X, &address), "%d: not in code", bits);
 	elf_file_close(file);
 }
 

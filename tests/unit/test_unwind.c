@@ -247,21 +247,14 @@ static void test_steps(void)
 
 /* --- Copies with parts missing --- */
 
-/* The index of the frame whose return address is first to lie at an address from the
- * limit on: found by searching the copy for what the functions noted. */
-static unsigned int frame_behind(const struct stack_copy *copy, uint64_t from, uint64_t to)
+/* The first frame that is unknown if this part of the stack is: that whose return
+ * address is there, by where the functions noted it. 0: none. */
+static unsigned int frame_lost(uint64_t from, uint64_t to)
 {
-	uint64_t at = copy->start + 128, word; /* the stack pointer */
-
 	for (unsigned int frame = 1; frame <= shared->n; frame++) {
-		uint64_t want = shared->trail[shared->n - frame];
+		uint64_t slot = shared->slots[shared->n - frame];
 
-		do {
-			if (!stack_copy_read(copy, at, &word))
-				return 0;
-			at += sizeof(word);
-		} while (word != want);
-		if (at - sizeof(word) >= from && at - sizeof(word) < to)
+		if (slot + 7 >= from && slot < to)
 			return frame;
 	}
 	return 0;
@@ -286,26 +279,31 @@ static struct stack_copy copy_without(const struct stack_copy *copy, unsigned in
 	return less;
 }
 
-static void check_hole(struct unwinder *unwinder, const struct stack_copy *copy,
+/* Returns whether there is a return address in the page. */
+static bool check_hole(struct unwinder *unwinder, const struct stack_copy *copy,
 		       const struct unwound *whole, unsigned int page)
 {
 	uint64_t from = (copy->start & ~(KD_STACK_PAGE - 1ULL)) + page * KD_STACK_PAGE;
-	unsigned int frame = frame_behind(copy, from, from + KD_STACK_PAGE);
-	struct stack_copy less = copy_without(copy, page);
+	unsigned int frame = frame_lost(from, from + KD_STACK_PAGE);
+	struct stack_copy less;
 	struct unwound unwound;
 
+	if (!frame)
+		return false;
+	less = copy_without(copy, page);
 	unwind(unwinder, &less, &unwound);
 	is_u64(unwound.stop, UNWIND_NOT_COPIED, "without page %u: memory was not copied", page);
 	is_u64(unwound.n, frame, "without page %u: all frames before it", page);
 	ok(!memcmp(unwound.ip, whole->ip, frame * sizeof(*whole->ip)),
 	   "without page %u: they are right", page);
 	free((void *)less.data);
+	return true;
 }
 
 static void check_cut(struct unwinder *unwinder, const struct stack_copy *copy,
 		      const struct unwound *whole, size_t size)
 {
-	unsigned int frame = frame_behind(copy, copy->start + size - 7, UINT64_MAX);
+	unsigned int frame = frame_lost(copy->start + size, UINT64_MAX);
 	struct stack_copy less = *copy;
 	struct unwound unwound;
 	uint8_t *data = malloc(size + 1); /* of its own, for the sanitizer */
@@ -331,14 +329,15 @@ static void test_missing(void)
 	struct unwinder *unwinder;
 	struct stack_copy copy, empty;
 	struct unwound whole, unwound;
-	unsigned int pages;
+	unsigned int pages, holes = 0;
 
-	ok(unwind_way(way_plain, &copy, &whole), "missing parts: a process is unwound");
+	ok(unwind_way(way_pages, &copy, &whole), "missing parts: a process is unwound");
 	unwinder = unwinder_new(target_find, &target);
 	pages = (unsigned int)((copy.size + copy.start % KD_STACK_PAGE) / KD_STACK_PAGE);
 	ok(pages >= 3, "the stack has %u pages", pages);
-	for (unsigned int page = 0; page < 2; page++)
-		check_hole(unwinder, &copy, &whole, page);
+	for (unsigned int page = 0; page < pages; page++)
+		holes += check_hole(unwinder, &copy, &whole, page);
+	ok(holes >= 2, "%u pages with return addresses", holes);
 	for (size_t size = 400; size < 4000; size += 397)
 		check_cut(unwinder, &copy, &whole, size);
 	empty = copy;
@@ -448,6 +447,7 @@ int main(void)
 	check_way(way_waits, "in libc", true);
 	check_way(way_leaf, "a leaf without information", false);
 	check_way(way_thread, "a thread", false);
+	check_partial(way_deep, "250 frames", UNWIND_FRAMES, UNWIND_TOO_DEEP);
 	check_partial(way_trapped_elsewhere, "a handler on a stack of its own", 4,
 		      UNWIND_NOT_COPIED);
 	test_other_part();

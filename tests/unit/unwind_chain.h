@@ -25,6 +25,7 @@
 /* What the process says of itself. */
 struct shared {
 	uint64_t trail[TRAIL]; /* outermost first */
+	uint64_t slots[TRAIL]; /* where on the stack those are that are return addresses */
 	unsigned int n;
 	volatile pid_t ready; /* the thread that has stopped, in a system call */
 };
@@ -32,8 +33,13 @@ struct shared {
 static struct shared *shared;
 
 #define NOTE(address) (shared->trail[shared->n++] = (uint64_t)(address))
-#define NOTE_CALLER() NOTE(__builtin_return_address(0))
-#define FUNCTION __attribute__((noinline, noclone)) static
+
+/* The canonical frame address is what the stack pointer was before the call. */
+#define NOTE_CALLER()                                                                              \
+	(shared->slots[shared->n] = (uint64_t)__builtin_dwarf_cfa() - 8,                           \
+	 NOTE(__builtin_return_address(0)))
+
+#define FUNCTION __attribute__((noinline)) static
 
 /* Keeps a variable in memory and, behind a call, that from becoming a jump. */
 #define KEEP(variable) __asm__ volatile("" : : "r"(variable) : "memory")
@@ -266,6 +272,21 @@ FUNCTION void way_plain(void)
 {
 	NOTE_CALLER();
 	recursive(stop, 50);
+	KEEP(shared);
+}
+
+/* A stack of some pages. */
+FUNCTION void way_pages(void)
+{
+	NOTE_CALLER();
+	recursive(stop, 150);
+	KEEP(shared);
+}
+
+FUNCTION void way_deep(void)
+{
+	NOTE_CALLER();
+	recursive(stop, 250);
 	KEEP(shared);
 }
 
