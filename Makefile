@@ -43,7 +43,7 @@ endif
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(filter x86_64 aarch64,$(MACHINE))))
 
-PURE_PACKAGES := liblzma libunwind-generic libunwind libseccomp libcap-ng
+PURE_PACKAGES := liblzma libunwind-generic libunwind libseccomp libcap-ng jansson
 PACKAGES := libbpf libelf $(PURE_PACKAGES)
 PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) 2>/dev/null) -liberty
@@ -70,6 +70,7 @@ $(call need,$(call package,liblzma),liblzma)
 $(call need,$(call package,libunwind-generic),libunwind)
 $(call need,$(call package,libseccomp),libseccomp)
 $(call need,$(call package,libcap-ng),libcap-ng)
+$(call need,$(call package,jansson),jansson)
 $(call need,$(call exports,cplus_demangle,-liberty),libiberty)
 # Which libunwind exports and does not declare, see cli/stack/unwind.c.
 $(call need,$(call exports,_U$(MACHINE)_dwarf_search_unwind_table,-lunwind-generic -lunwind),\

@@ -98,7 +98,17 @@ struct absence {
 	const char *what;    /* "is left out: ..." */
 };
 
+/* What is the same for all samples of a run. */
+struct capture {
+	const char *version;                      /* of kernel_delay */
+	char process[KD_COMM_LEN];                /* the target's name, not escaped */
+	char host[65], kernel[65];                /* nodename and release of uname(2) */
+	const char *start_trigger, *stop_trigger; /* as they were given; NULL: none */
+};
+
 struct sample {
+	const struct capture *capture; /* the run's; NULL: not known */
+	uint64_t number;               /* of the run's samples, from 1 on; 0: not known */
 	pid_t pid;
 	bool foreign_calls; /* 32-bit target: numbers are not this architecture's */
 

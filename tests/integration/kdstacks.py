@@ -28,9 +28,9 @@ COLUMNS = {
 WHO = r" *(?P<tid>\d+) (?P<comm>.{16,}?) "
 CALL = r"\[unknown(?:: \d+)?\]|\S+"
 ROWS = {
-    "events": re.compile(r" *(?P<entry>\d+) +(?P<exit>\d+|unfinished)" + WHO + r" *(?P<delta>\d+)"
-                         r"  (?P<call>" + CALL + r") +(?P<cpu>\d+) +(?P<waited>\d+|-)  "
-                         r"(?P<result>\S+)"),
+    "events": re.compile(r" *(?P<entry>\d+|earlier) +(?P<exit>\d+|unfinished)" + WHO +
+                         r" *(?P<delta>\d+)  (?P<call>" + CALL + r") +(?P<cpu>\d+) +"
+                         r"(?P<waited>\d+|-)  (?P<result>\S+)"),
     "waits": re.compile(r" *(?P<count>\d+) +(?P<total>[\d,]+) +(?P<max>[\d,]+)" + WHO +
                         "(?P<state>" + "|".join(kdreport.STATES) + r") +(?P<call>" + CALL + ") +"
                         r"(?:(?P<waker>\d+) )?(?P<ended_by>.+?)(?P<others>, others)?"),
@@ -114,8 +114,8 @@ class Stack:
 class Stacks:
     """What a report has beyond its tables: rows of
 
-    events   entry, exit (None: unfinished), tid, comm, delta and waited (us), call, cpu,
-             result (negative: an errno; None: unfinished), stack
+    events   entry (0: before it was watched), exit (None: unfinished), tid, comm, delta and
+             waited (us), call, cpu, result (negative: an errno; None: unfinished), stack
     waits    count, total, max (us), tid, comm, state, call, ended_by, waker (its TID, or
              None), others, stack
     samples  count, percent, tid, comm, mode, call, stack"""
@@ -156,6 +156,8 @@ class Stacks:
                     "waker"):
             if row.get(key) is not None:
                 row[key] = number(row[key]) if row[key][0].isdigit() else None
+        if self.section == "events":
+            row["entry"] = row.entry or 0
         row["comm"] = row.comm.rstrip()
         if self.section == "events":
             row["result"] = result(row.result)
@@ -323,11 +325,12 @@ def stack_fault(stack, wanted, programs, incomplete=False):
 
 
 def is_libc(frame, programs, own=()):
-    """Whether it is a frame of the C library or of the kernel's part of it; own: functions that are not."""
+    """Whether it is a frame of the C library, or of the vdso; own: functions that are not."""
     if programs[""].static:
         return (os.path.basename(frame.object or "") == programs[""].name and
                 frame.function not in own)
-    return bool(re.match(r"(libc|ld-linux|libpthread|vdso)\b", os.path.basename(frame.object or "")))
+    name = os.path.basename(frame.object or "")
+    return bool(re.match(r"(libc|ld-linux|libpthread|vdso)\b", name))
 
 
 def check_stacks(test, events, wanted, programs, text, count=1):

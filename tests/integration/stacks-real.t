@@ -199,7 +199,7 @@ def case_ovs_vswitchd(test):
                 subprocess.run(["ovs-appctl", "-t", directory / "vswitchd.ctl", command],
                                check=True, stdout=subprocess.DEVNULL)
 
-    check_complete(test, switch.pid, load, 100)
+    check_complete(test, switch.pid, load, 20)
     check_like_gdb(test, switch.pid, 3)
 
 
@@ -212,7 +212,7 @@ def case_redis_server(test):
     kdtest.wait_until(socket.exists)
     check_complete(test, server.pid, lambda: subprocess.run(
         ["redis-benchmark", "-s", socket, "-n", "5000", "-c", "20", "-q", "-t", "get,set,lpush"],
-        check=True, stdout=subprocess.DEVNULL), 100)
+        check=True, stdout=subprocess.DEVNULL), 20)
     check_like_gdb(test, server.pid, 3)
 
 
