@@ -24,7 +24,7 @@ enum scratch { SCRATCH_THREAD, SCRATCH_INTERRUPT, SCRATCHES };
 
 struct kd_scratch {
 	struct kd_trace trace;
-	u8 stack[KD_STACK_MAX + KD_STACK_PAGE];
+	u8 stack[KD_STACK_MAX + 2 * KD_STACK_PAGE]; /* where the verifier sees no end */
 };
 
 struct {
@@ -164,15 +164,15 @@ __noinline int stack_copy(u32 key, u32 offset, bool other)
 	for (u32 i = 0; i < KD_STACK_PAGES; i++) {
 		if (i >= pages || at >= end || misses > HOLE_PAGES)
 			break;
-		if (offset + part > kd_user_bytes) {
+		if (offset + part > kd_user_bytes) { /* only a part of the page, and no more */
 			scratch->trace.flags |= KD_TRACE_CUT;
-			break;
+			part = kd_user_bytes - offset;
+			pages = i + 1;
+			if (!part)
+				break;
 		}
-		barrier_var(part);
-		if (part > KD_STACK_PAGE)
-			break;
-		read = ~(bpf_probe_read_user(&scratch->stack[BOUNDED(offset, KD_STACK_MAX)], part,
-					     (void *)at) >>
+		read = ~(bpf_probe_read_user(&scratch->stack[BOUNDED(offset, KD_STACK_MAX)],
+					     BOUNDED(part, 2 * KD_STACK_PAGE), (void *)at) >>
 			 63);
 		offset += part & read;
 		misses = (misses + (end == ~0ULL)) & ~read;

@@ -103,6 +103,8 @@ static void row_fill(struct trace_row *row, const struct kd_trace *trace, uint64
 		.cut = trace->flags & KD_TRACE_CUT,
 		.earlier = trace->flags & KD_TRACE_EARLIER,
 	};
+	if (row->earlier && row->waited > row->end - row->start)
+		row->waited = row->end - row->start;
 	memcpy(row->name, trace->comm, sizeof(row->name));
 	if (trace->type == KD_TRACE_WAIT)
 		memcpy(row->ended_by_name, trace->ended_by_comm, sizeof(row->ended_by_name));
@@ -255,6 +257,7 @@ static void stack_join(struct pending *pending, struct pending *const *index, si
 /* Reading the symbols takes a while: not before there is a stack. */
 static int kernel_stack(struct tracer *tracer, struct pending *pending)
 {
+	size_t own = 0;
 	int error = 0;
 
 	if (!pending->n_kernel)
@@ -263,8 +266,11 @@ static int kernel_stack(struct tracer *tracer, struct pending *pending)
 		error = kernel_symbols_open(&tracer->symbols, NULL, tracer->config.room);
 	if (error)
 		return error;
-	pending->row.kernel = kernel_symbols_stack(tracer->symbols, pending->kernel,
-						   pending->n_kernel);
+	/* Where it did not wait it was in our own program. */
+	if (pending->row.kind == TRACE_CALL && !pending->row.waited)
+		own = kernel_symbols_tracing(tracer->symbols, pending->kernel, pending->n_kernel);
+	pending->row.kernel = kernel_symbols_stack(tracer->symbols, pending->kernel + own,
+						   pending->n_kernel - own);
 	return 0;
 }
 

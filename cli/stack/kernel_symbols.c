@@ -374,6 +374,29 @@ const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const u
 	return &kept->stack;
 }
 
+size_t kernel_symbols_tracing(const struct kernel_symbols *symbols, const uint64_t *ips, size_t n)
+{
+	static const char *const prefixes[] = {
+		"bpf_prog_",      "bpf_trace_run", "__bpf_trace_",  "__traceiter_",
+		"trace_call_bpf", "perf_trace_",   "perf_syscall_",
+	};
+	size_t own = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct symbol *symbol = symbol_find(symbols, ips[i]);
+		const char *name = symbol ? symbols->names + symbol->name : "";
+		bool is_tracing = false;
+
+		for (size_t j = 0; j < sizeof(prefixes) / sizeof(*prefixes); j++)
+			is_tracing |= !strncmp(name, prefixes[j], strlen(prefixes[j]));
+		if (is_tracing)
+			own = i + 1;
+		else if (i > own + 1)
+			break;
+	}
+	return own;
+}
+
 uint64_t kernel_symbols_beyond(const struct kernel_symbols *symbols)
 {
 	return symbols->beyond;

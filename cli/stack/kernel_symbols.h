@@ -29,6 +29,10 @@ bool kernel_symbols_hidden(const struct kernel_symbols *symbols);
 const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const uint64_t *ips,
 					 size_t n);
 
+/* How many of a stack's innermost frames are those of a BPF program that was run
+ * there and of what ran it: without them it begins at the tracepoint. */
+size_t kernel_symbols_tracing(const struct kernel_symbols *symbols, const uint64_t *ips, size_t n);
+
 /* How many stacks found no room. */
 uint64_t kernel_symbols_beyond(const struct kernel_symbols *symbols);
 

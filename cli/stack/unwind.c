@@ -503,9 +503,9 @@ const char *unwind_stop_text(enum unwind_stop stop)
 	case UNWIND_BAD_CFI:
 		return "unwind information that cannot be used";
 	case UNWIND_NOT_COPIED:
-		return "the stack goes on in memory that could not be read";
+		return "memory that could not be read";
 	case UNWIND_TRUNCATED:
-		return "the stack goes on behind what was copied";
+		return "behind what was copied";
 	case UNWIND_LOOP:
 		return "frames that lead nowhere";
 	case UNWIND_TOO_DEEP:

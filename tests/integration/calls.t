@@ -270,18 +270,10 @@ def case_truncated(test):
             "what is there of another is right", *inside[1])
 
 
-class Traced(Triggered):
-    """It waits for its child before it attaches its probes, too."""
-
-    def waits(self):
-        links = pathlib.Path(f"/proc/{self.pid}/fd").glob("*")
-        return super().waits() and any("signalfd" in os.readlink(link) for link in links)
-
-
 def case_triggered(test):
     """With triggers each report has the calls of its window."""
     load = test.workload("caller", "sleeps:24:60:6:12000")
-    capture = Traced(test, load.pid, *BOTH, "--trigger-delta", "5ms", *UNLIMITED, *NO_LIMIT,
+    capture = Triggered(test, load.pid, *BOTH, "--trigger-delta", "5ms", *UNLIMITED, *NO_LIMIT,
                         "-s", "8ms", *ALL)
     log = Log(load, load.go())
     capture.signal(signal.SIGINT)

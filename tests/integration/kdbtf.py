@@ -5,6 +5,7 @@ something has another name."""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import kdtest
@@ -27,7 +28,11 @@ def without_tracepoint(test, *names):
 
 def with_function(test, name):
     """A copy of the kernel's BTF in which another function has this name."""
-    dump = subprocess.run(["bpftool", "btf", "dump", "file", str(BTF)], capture_output=True,
+    path = f"/usr/sbin:/sbin:{os.environ['PATH']}"
+    tool = shutil.which("bpftool", path=path)
+    if not tool:
+        raise kdtest.Skip("bpftool is not installed")
+    dump = subprocess.run([tool, "btf", "dump", "file", str(BTF)], capture_output=True,
                           text=True, check=True).stdout
     if f"FUNC '{name}'" in dump:
         return BTF

@@ -41,6 +41,9 @@ class Triggered(kdtest.Child):
         if self.proc.poll() is not None:
             self.wait()
             raise EOFError(f"{self.argv} ended: {self.stderr}")
+        links = pathlib.Path(f"/proc/{self.pid}/fd").glob("*")
+        if not any("signalfd" in os.readlink(link) for link in links):
+            return False  # it waits for its child, before it attaches probes
         return any(kdtest.waits_in(self.pid, function)
                    for function in ("poll_schedule_timeout", "do_sys_poll"))
 
