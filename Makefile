@@ -212,7 +212,8 @@ $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
 	$(Q)$(CC) $(C_FLAGS) $(DEPENDENCIES) -pthread $< -o $@ $(LDFLAGS)
 
 # What the benchmark measures with.
-bench-programs: $(addprefix $(BUILD)/bench/,floor names phases.so probe render)
+bench-programs: $(addprefix $(BUILD)/bench/,floor names phases.so probe render stack_load \
+	unwind_bench)
 
 $(GEN)/%.bpf.o: tests/bench/%.bpf.c $(BUILD)/flags
 	$(say) BPF $@

@@ -43,7 +43,10 @@ const volatile __u64 kd_interval; /* after each window kept */
 /* Traces. ~0: none are wanted. */
 const volatile __u64 kd_call_ns = ~0ULL; /* of system calls that take at least this long */
 const volatile __u64 kd_wait_ns = ~0ULL; /* of waits */
-const volatile __u64 kd_note_ns = ~0ULL; /* the smaller of both */
+/* Waits of this length in a call are noted: shorter than the call has to be, as some
+ * of its time passes before and after. */
+const volatile __u64 kd_call_wait_ns = ~0ULL;
+const volatile __u64 kd_note_ns = ~0ULL; /* the smaller of the last two */
 const volatile __u8 kd_tracing;          /* any, or samples of running code */
 const volatile __u8 kd_kernel_stacks;
 const volatile __u32 kd_user_bytes; /* copied of a user stack at most; 0: none are */

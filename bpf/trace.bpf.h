@@ -157,7 +157,7 @@ static __noinline void wait_over(u32 slot, struct task_struct *task, u64 t)
 		return;
 	kernel_stack_take(trace, task);
 	__builtin_memcpy(trace->comm, task->comm, KD_COMM_LEN);
-	if (ns >= kd_call_ns && ns > wait->ns && call_class(thread->call) & KD_CLASS_TRACED) {
+	if (ns >= kd_call_wait_ns && ns > wait->ns && call_class(thread->call) & KD_CLASS_TRACED) {
 		wait->ns = ns;
 		wait->n = trace->n_kernel;
 		__builtin_memcpy(wait->kernel, trace->kernel, sizeof(wait->kernel));

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exit statuses; all but one are those of <sysexits.h>. */
+/* The exit statuses; all but two are those of <sysexits.h>. */
 #ifndef EXIT_STATUS_H
 #define EXIT_STATUS_H
 
 #include <sysexits.h>
 
 /* EX_USAGE 64        wrong command line
- * EX_NOINPUT 66      several processes could be meant
+ * EX_DATAERR 65      the file of --replay is damaged
+ * EX_NOINPUT 66      several processes could be meant; no file for --replay
  * EX_UNAVAILABLE 69  no such process
  * EX_OSERR 71        the kernel refused what we need
  * EX_OSFILE 72       no BTF
  * EX_IOERR 74        the output could not be written
  * EX_NOPERM 77       not permitted */
-#define EX_LOSSES 1 /* --strict, and something was lost */
+#define EX_LOSSES 1   /* --strict, and something was lost */
+#define EX_EXCEEDED 4 /* a condition of --fail-if */
 
 #endif

@@ -9,6 +9,7 @@
 #include "../probes/list.h"
 #include "capture/kernelfs.h"
 #include "exit_status.h"
+#include "fail_if.h"
 #include "log.h"
 #include "options.h"
 #include "placement.h"
@@ -59,7 +60,8 @@ static int check_triggers(const struct trigger_set *triggers)
 	return error ? listing_failed(error) : 0;
 }
 
-static int run_or_check(const struct options *options, const struct target *target)
+static int run_or_check(const struct options *options, const struct target *target,
+			struct fail_if *fail_if)
 {
 	struct trigger_set triggers;
 	int status;
@@ -72,26 +74,41 @@ static int run_or_check(const struct options *options, const struct target *targ
 	if (!status && options->check)
 		status = check_triggers(&triggers);
 	else if (!status)
-		status = run_all(options, target, &triggers);
+		status = run_all(options, target, &triggers, fail_if);
 	trigger_set_clear(&triggers);
 	return status;
+}
+
+static int find_and_run(const struct options *options, struct fail_if *fail_if)
+{
+	struct target target;
+	int status = target_find(&target, options->pid, options->comm);
+
+	if (!status)
+		status = preflight_check();
+	return status ? status : run_or_check(options, &target, fail_if);
 }
 
 int main(int argc, char **argv)
 {
 	struct options options;
-	struct target target;
+	struct fail_if *fail_if = NULL;
 	int status;
 
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like others */
+	/* A closed pipe and a file that gets too long are write errors like others. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	status = options_parse(argc, argv, &options);
 	if (status)
 		return status;
 	log_set_debug(options.debug);
 	if (options.list_probes)
 		return list_probes(&options);
-	status = target_find(&target, options.pid, options.comm);
+	status = fail_if_new(&fail_if, options.fail_if, options.n_fail_if,
+			     options.off_cpu || options.replay);
 	if (!status)
-		status = preflight_check();
-	return status ? status : run_or_check(&options, &target);
+		status = options.replay ? run_replay(&options, fail_if)
+					: find_and_run(&options, fail_if);
+	fail_if_free(fail_if);
+	return status;
 }

@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "exit_status.h"
 #include "log.h"
+#include "options_outputs.h"
 #include "options_read.h"
 #include "options_table.h"
 
@@ -60,6 +61,11 @@ static _Noreturn void print_version(void)
 	signal(SIGPIPE, SIG_IGN);
 	puts(PROGRAM " " KERNEL_DELAY_VERSION);
 	finish_output();
+}
+
+const char *options_version(void)
+{
+	return KERNEL_DELAY_VERSION;
 }
 
 /* The two tables of getopt_long. */
@@ -156,6 +162,46 @@ static int read_trigger_option(int key, const char *name, const char *text, stru
 	return EX_USAGE; /* an option of the table that is read nowhere */
 }
 
+/* One of the options about outputs. */
+static int read_output_option(int key, const char *name, const char *text, struct options *options)
+{
+	switch (key) {
+	case 'o':
+		return read_output(name, text, options);
+	case OPT_OUTPUT_MODE:
+		return read_mode(name, text, &options->output_mode);
+	case OPT_OUTPUT_LIMIT:
+		return read_size(name, text, &options->output_limit);
+	case OPT_QUIET:
+		options->quiet = true;
+		return 0;
+	case OPT_FAIL_IF:
+		return read_fail_if(name, text, options);
+	case OPT_REPLAY:
+		return read_file(name, text, &options->replay);
+	case OPT_HISTOGRAM:
+		options->histogram = true;
+		return 0;
+	case OPT_PER_THREAD:
+		options->per_thread = true;
+		return 0;
+	case OPT_FOLD_NAMES:
+		options->fold_names = true;
+		return 0;
+	case OPT_MAX_SYSCALLS:
+		return read_number(name, text, 0, UINT32_MAX, &options->max_syscalls);
+	case OPT_TIMESTAMPS:
+		options->timestamps = true;
+		return 0;
+	case OPT_LIST_METRICS:
+		options->list_metrics = true;
+		return 0;
+	case OPT_LISTEN:
+		return read_listen(name, text, options);
+	}
+	return read_trigger_option(key, name, text, options);
+}
+
 /* One of the options about system calls, waits, running code and stacks. */
 static int read_stack_option(int key, const char *name, const char *text, struct options *options)
 {
@@ -179,8 +225,6 @@ static int read_stack_option(int key, const char *name, const char *text, struct
 			status = read_number(name, text, 1, PROFILE_MAX, &number);
 		options->profile_hz = (unsigned int)number;
 		return status;
-	case 'o':
-		return read_output(name, text, options);
 	case OPT_STACK_TRACE_SIZE:
 		return read_number(name, text, 0, STACKS_MAX, &options->stacks);
 	case OPT_USER_STACK_BYTES:
@@ -190,7 +234,7 @@ static int read_stack_option(int key, const char *name, const char *text, struct
 	case OPT_BUFFER_PAGE_COUNT:
 		return read_number(name, text, 1, PAGES_MAX, &options->buffer_pages);
 	}
-	return read_trigger_option(key, name, text, options);
+	return read_output_option(key, name, text, options);
 }
 
 /* One option; text is its value, NULL if it has none. */
@@ -337,9 +381,6 @@ static int check_traces(struct options *options)
 	if (options->calls_chosen && !options->call_events)
 		return refuse_together("option --syscall-filter needs --syscall-events",
 				       "give --syscall-events, or -s, as well");
-	if (options->n_outputs && !options_want_traces(options))
-		return refuse_together("option --output needs something that has stacks",
-				       "give --syscall-events, --off-cpu or --profile");
 	if (options->skip_polls) {
 		syscall_set_remove_polls(&options->calls);
 		options->calls_chosen = true;
@@ -348,6 +389,31 @@ static int check_traces(struct options *options)
 		return refuse_together("no system call is left to list",
 				       "give --syscall-filter other ones");
 	round_sizes(options);
+	return 0;
+}
+
+static bool has_output(const struct options *options, enum output_format format)
+{
+	for (size_t i = 0; i < options->n_outputs; i++)
+		if (options->outputs[i].format == format)
+			return true;
+	return false;
+}
+
+static int check_outputs(const struct options *options)
+{
+	bool triggers = options->triggers[KD_START] || options->triggers[KD_STOP];
+
+	if (options->listen)
+		return refuse_together("option --listen is not built in",
+				       "-o prometheus:FILE writes files for node_exporter");
+	if (options->replay && (options->pid || options->comm || triggers || options->long_poll ||
+				options_want_traces(options) || options->histogram))
+		return refuse_together("option --replay does not look at any process",
+				       "give options about outputs only");
+	if (has_output(options, OUTPUT_FOLDED) && !options->replay && !options_want_traces(options))
+		return refuse_together("option --output folded needs something that has stacks",
+				       "give --syscall-events, --off-cpu or --profile");
 	return 0;
 }
 
@@ -370,6 +436,7 @@ int options_parse(int argc, char **argv, struct options *options)
 		.stacks = STACKS_DEFAULT,
 		.stack_bytes = KD_STACK_MAX,
 		.stack_rate = STACK_RATE_DEFAULT,
+		.output_mode = 0600,
 	};
 	syscall_set_fill(&options->calls);
 	status = read_all(argc, argv, options);
@@ -382,5 +449,7 @@ int options_parse(int argc, char **argv, struct options *options)
 		return refuse_together("options --pid and --comm exclude each other",
 				       "give one of them");
 	status = check_triggers(options);
-	return status ? status : check_traces(options);
+	if (!status)
+		status = check_traces(options);
+	return status ? status : check_outputs(options);
 }

@@ -11,14 +11,23 @@
 #include "syscall_set.h"
 
 #define OUTPUTS_MAX 8
+#define FAIL_IF_MAX 16
+#define ADDRESS_LEN 64
 #define BUFFER_PAGE 4096 /* bytes, whatever the machine's pages are */
 
-/* Forms in which samples are written besides the text report. */
-enum output_format { OUTPUT_FOLDED, OUTPUT_FORMATS };
+/* Forms in which samples are written. */
+enum output_format {
+	OUTPUT_TEXT,
+	OUTPUT_JSON,
+	OUTPUT_OPENMETRICS,
+	OUTPUT_PROMETHEUS,
+	OUTPUT_FOLDED,
+	OUTPUT_FORMATS,
+};
 
 struct output {
 	enum output_format format;
-	const char *file;
+	const char *file; /* with % sequences; NULL: standard output */
 };
 
 struct options {
@@ -54,14 +63,37 @@ struct options {
 	uint64_t stack_bytes;  /* of each user stack, whole KD_STACK_PAGEs; 0: no user stacks */
 	uint64_t stack_rate;   /* user stacks per second; 0: no limit */
 
-	struct output outputs[OUTPUTS_MAX];
+	struct output outputs[OUTPUTS_MAX]; /* none: the text on standard output */
 	size_t n_outputs;
+	mode_t output_mode;    /* of files */
+	uint64_t output_limit; /* bytes, for each output; 0: no limit */
+	bool quiet;            /* nothing but what was asked for, and errors */
+
+	bool per_thread, fold_names, timestamps; /* of metrics */
+	uint64_t max_syscalls;                   /* of a thread, in metrics; 0: no limit */
+	bool list_metrics;                       /* instead of sampling */
+
+	const char *replay; /* a file to read samples from instead of sampling */
+	bool histogram;     /* distributions are kept */
+
+	bool listen; /* serve metrics */
+	char listen_address[ADDRESS_LEN];
+	uint16_t listen_port;
+
+	const char *fail_if[FAIL_IF_MAX]; /* as given: not looked at */
+	size_t n_fail_if;
 
 	bool skip_upcall_stats;
 	const char *btf_file; /* NULL: the kernel's own */
 	unsigned int debug;   /* 0: off */
 	bool strict;
 };
+
+/* As people type it. */
+const char *options_format_name(enum output_format format);
+
+/* Of this program. */
+const char *options_version(void);
 
 /* True if slow calls, waits or samples of running code are asked for. */
 bool options_want_traces(const struct options *options);

@@ -12,10 +12,6 @@
 
 #define DURATION_MAX (365 * 24 * 3600 * NSEC_PER_SEC)
 
-static const char *const formats[OUTPUT_FORMATS] = {
-	[OUTPUT_FOLDED] = "folded",
-};
-
 int options_see_help(void)
 {
 	log_hint("`" PROGRAM " --help` lists the options");
@@ -132,52 +128,4 @@ int read_calls(const char *option, const char *text, struct options *options)
 	}
 	options->calls_chosen = true;
 	return syscall_set_read(option, text, &options->calls);
-}
-
-static int refuse_format(const char *option, const char *text)
-{
-	log_error("option --%s: '%s' does not begin with a format", option, text);
-	log_hint("give FORMAT:FILE, such as folded:stacks.txt");
-	return EX_USAGE;
-}
-
-/* What follows the format and its colon; NULL if it is none. */
-static const char *read_format(const char *text, enum output_format *format)
-{
-	for (unsigned int i = 0; i < OUTPUT_FORMATS; i++) {
-		size_t length = strlen(formats[i]);
-
-		if (strncmp(text, formats[i], length) || text[length] != ':')
-			continue;
-		*format = (enum output_format)i;
-		return text + length + 1;
-	}
-	return NULL;
-}
-
-int read_output(const char *option, const char *text, struct options *options)
-{
-	struct output output = { 0 };
-
-	output.file = read_format(text, &output.format);
-	if (!output.file)
-		return refuse_format(option, text);
-	if (!*output.file || !strcmp(output.file, "-")) {
-		log_error("option --%s: '%s' names no file", option, text);
-		log_hint("the text report has standard output for itself: give FORMAT:FILE");
-		return EX_USAGE;
-	}
-	for (size_t i = 0; i < options->n_outputs; i++) {
-		if (strcmp(options->outputs[i].file, output.file))
-			continue;
-		log_error("option --%s: the file '%s' is given twice", option, output.file);
-		log_hint("give each output a file of its own");
-		return EX_USAGE;
-	}
-	if (options->n_outputs == OUTPUTS_MAX) {
-		log_error("option --%s is given more than %d times", option, OUTPUTS_MAX);
-		return options_see_help();
-	}
-	options->outputs[options->n_outputs++] = output;
-	return 0;
 }

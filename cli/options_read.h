@@ -31,7 +31,4 @@ int read_file(const char *option, const char *text, const char **file);
 /* Which system calls; only once. */
 int read_calls(const char *option, const char *text, struct options *options);
 
-/* FORMAT:FILE, in addition to those before. */
-int read_output(const char *option, const char *text, struct options *options);
-
 #endif

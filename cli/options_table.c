@@ -8,6 +8,7 @@ enum group {
 	GROUP_SAMPLES,
 	GROUP_TRIGGERS,
 	GROUP_STACKS,
+	GROUP_OUTPUT,
 	GROUP_RUN
 };
 
@@ -85,10 +86,6 @@ const struct argp_option options_table[] = {
 	  "List what threads were running, so often per second of CPU time. HZ may follow a space "
 	  "(default: 49).",
 	  GROUP_STACKS },
-	{ "output", 'o', "FORMAT:FILE", 0,
-	  "Write stacks to FILE, too. FORMAT folded is what flamegraph.pl, inferno and speedscope "
-	  "read.",
-	  GROUP_STACKS },
 	{ "stack-trace-size", OPT_STACK_TRACE_SIZE, "N", 0,
 	  "Keep so many different stacks; 0: no stacks (default: 4096).", GROUP_STACKS },
 	{ "user-stack-bytes", OPT_USER_STACK_BYTES, "BYTES", 0,
@@ -102,12 +99,58 @@ const struct argp_option options_table[] = {
 	  "power of two (default: 1024).",
 	  GROUP_STACKS },
 
+	{ .doc = "Output:", .group = GROUP_OUTPUT },
+	{ "output", 'o', "FORMAT[:FILE]", 0,
+	  "Write the samples to FILE, or to standard output, as text, json, openmetrics, "
+	  "prometheus "
+	  "(its text format 0.0.4) or folded (stacks, for flame graphs); can be repeated (default: "
+	  "text). A FILE alone is one for text. %n in its name is the sample's number, %t the "
+	  "time, "
+	  "%p the process ID of this program.",
+	  GROUP_OUTPUT },
+	{ "output-mode", OPT_OUTPUT_MODE, "OCTAL", 0, "Permissions of files (default: 0600).",
+	  GROUP_OUTPUT },
+	{ "output-limit", OPT_OUTPUT_LIMIT, "SIZE", 0,
+	  "Most bytes that the files of an output may fill, or with K, M, G; the oldest of this "
+	  "run "
+	  "are removed (default: no limit).",
+	  GROUP_OUTPUT },
+	{ "quiet", OPT_QUIET, NULL, 0, "No text unless -o asks for it, and no warnings.",
+	  GROUP_OUTPUT },
+	{ "fail-if", OPT_FAIL_IF, "EXPR", 0,
+	  "End with status 4 if a sample fulfils EXPR, as 'ready.max>1ms', 'softirq.pct>5', "
+	  "'lost>0'; can be repeated.",
+	  GROUP_OUTPUT },
+	{ "replay", OPT_REPLAY, "FILE", 0,
+	  "Take the samples from FILE, as -o json:FILE has saved them; -: standard input.",
+	  GROUP_OUTPUT },
+	{ "histogram", OPT_HISTOGRAM, NULL, 0,
+	  "Keep the distributions of ready and run times and of the durations of system calls.",
+	  GROUP_OUTPUT },
+	{ "per-thread", OPT_PER_THREAD, NULL, 0,
+	  "In metrics each thread for itself, with its TID (default: with one sample; else the "
+	  "sums "
+	  "of threads of one name).",
+	  GROUP_OUTPUT },
+	{ "fold-names", OPT_FOLD_NAMES, NULL, 0,
+	  "In metrics leave out the numbers that thread names end with.", GROUP_OUTPUT },
+	{ "max-syscalls", OPT_MAX_SYSCALLS, "N", 0,
+	  "In metrics the N longest system calls of a thread, and the sum of the others; 0: all "
+	  "(default: 0).",
+	  GROUP_OUTPUT },
+	{ "timestamps", OPT_TIMESTAMPS, NULL, 0, "In metrics the time of the sample.",
+	  GROUP_OUTPUT },
+	{ "list-metrics", OPT_LIST_METRICS, NULL, 0, "List the metrics, and end.", GROUP_OUTPUT },
+	{ "listen", OPT_LISTEN, "[ADDR:]PORT", 0,
+	  "Serve metrics by HTTP while sampling (default ADDR: 127.0.0.1).", GROUP_OUTPUT },
+
 	{ .doc = "Run:", .group = GROUP_RUN },
 	{ "skip-upcall-stats", OPT_SKIP_UPCALL_STATS, NULL, 0,
 	  "Do not count the upcalls of openvswitch.", GROUP_RUN },
 	{ "btf", OPT_BTF, "FILE", 0,
 	  "Take the kernel's types from FILE (default: /sys/kernel/btf/vmlinux).", GROUP_RUN },
-	{ "strict", OPT_STRICT, NULL, 0, "Exit with status 1 if anything was lost.", GROUP_RUN },
+	{ "strict", OPT_STRICT, NULL, 0,
+	  "Exit with status 1 if anything was lost, or a signal cut a sample short.", GROUP_RUN },
 	{ "debug", 'D', "N", OPTION_ARG_OPTIONAL,
 	  "Print the messages of libbpf and of the kernel's verifier. N may follow a space; 0: do "
 	  "not print them (default: 0; without N: 63).",
@@ -140,8 +183,10 @@ const struct argp options_help = {
 	       "OBJECT is a file that the process has mapped, by path or soname (default: its "
 	       "executable). Names may be patterns: all that match are one trigger.\n\n"
 	       "SIGINT and SIGTERM end the sample and print it; a second one quits at once.\n\n"
-	       "Exit status: 0 success, 1 losses with --strict, 64 wrong command line, 66 several "
-	       "processes fit, 69 no such process, 71 refused by the kernel, 72 no BTF, 74 output "
+	       "Exit status: 0 success, 1 losses with --strict, 4 --fail-if, 64 wrong command "
+	       "line, 65 "
+	       "damaged file, 66 no such file, or several processes fit, 69 no such process, 71 "
+	       "refused by the kernel, 72 no BTF, 74 output "
 	       "error, 75 no trigger within the duration, or too costly ones, 77 not permitted, "
 	       "78 wrong trigger.",
 };

@@ -36,10 +36,22 @@ enum option_key {
 	OPT_SKIP_UPCALL_STATS,
 	OPT_BTF,
 	OPT_STRICT,
+	OPT_OUTPUT_MODE,
+	OPT_OUTPUT_LIMIT,
+	OPT_QUIET,
+	OPT_FAIL_IF,
+	OPT_REPLAY,
+	OPT_PER_THREAD,
+	OPT_FOLD_NAMES,
+	OPT_MAX_SYSCALLS,
+	OPT_TIMESTAMPS,
+	OPT_LIST_METRICS,
+	OPT_LISTEN,
+	OPT_HISTOGRAM,
 	OPT_USAGE,
 };
 
-#define OPTIONS_TABLE_ROOM 64
+#define OPTIONS_TABLE_ROOM 96
 
 /* Ends with an entry of zeros; entries without a name are titles. */
 extern const struct argp_option options_table[];

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "outputs.h"
 
@@ -9,63 +9,291 @@
 
 #include "exit_status.h"
 #include "log.h"
+#include "output_file.h"
 #include "report/folded.h"
+#include "report/json.h"
+#include "report/report_options.h"
+#include "report/text.h"
+#include "report/text_triggers.h"
+
+struct output_of_run {
+	enum output_format format;
+	const char *name; /* for messages */
+	struct output_file *file;
+	FILE *marks; /* of a file: what is kept for its next record; NULL: nothing */
+	char *marks_text;
+	size_t marks_length;
+};
 
 struct outputs {
+	struct report_options report;
+	bool limited;
+	uint64_t count;       /* of samples */
+	struct timespec when; /* the last one's time */
 	size_t n;
-	struct file {
-		const char *name;
-		FILE *stream;
-		int (*write)(const struct sample *sample, FILE *out);
-	} files[OUTPUTS_MAX];
+	struct output_of_run all[OUTPUTS_MAX];
 };
 
-static int (*const writers[OUTPUT_FORMATS])(const struct sample *sample, FILE *out) = {
-	[OUTPUT_FOLDED] = report_folded,
+/* What a record is about: one of these. */
+struct subject {
+	const struct sample *sample;
+	const struct trigger_stats *triggers;
+	const struct timespec *skipped; /* its end */
+	uint64_t delta;
 };
+
+static int write_text(const struct sample *sample, const struct report_options *options, FILE *out)
+{
+	(void)options;
+	return report_text(sample, out);
+}
+
+static int write_folded(const struct sample *sample, const struct report_options *options,
+			FILE *out)
+{
+	(void)options;
+	return report_folded(sample, out);
+}
+
+static const struct form {
+	int (*write)(const struct sample *sample, const struct report_options *options, FILE *out);
+	bool gather; /* the samples of a file follow one another; else the last one is there */
+} forms[OUTPUT_FORMATS] = {
+	[OUTPUT_TEXT] = { write_text, .gather = true },
+	[OUTPUT_JSON] = { report_json, .gather = true },
+	[OUTPUT_FOLDED] = { write_folded, .gather = true },
+};
+
+/* --- Errors --- */
+
+static int output_failed(const struct outputs *outputs, const struct output_of_run *output,
+			 int error)
+{
+	if (error == -ELOOP) {
+		log_error(
+			"cannot write %s: it is, or leads through, a symbolic link in a directory "
+			"that others can write",
+			output->name);
+		log_hint("name the file itself, or take a directory of your own");
+		return EX_IOERR;
+	}
+	log_error("cannot write %s: %s", output->name, strerror(-error));
+	switch (error) {
+	case -ENOSPC:
+		log_hint("is the disk full?");
+		break;
+	case -EPIPE:
+		log_hint("has the reader gone away?");
+		break;
+	case -ENOENT:
+		log_hint("is there such a directory?");
+		break;
+	case -EFBIG:
+		log_hint(outputs->limited ? "a sample is larger than --output-limit"
+					  : "the shell's `ulimit -f` limits files");
+		break;
+	}
+	return EX_IOERR;
+}
+
+/* --- Opening and closing --- */
+
+static int output_open(struct outputs *outputs, const struct options *options,
+		       const struct output *wanted)
+{
+	struct output_of_run *output = &outputs->all[outputs->n];
+	const struct form *form = &forms[wanted->format];
+	struct output_file_config config = {
+		.path = wanted->file,
+		.gather = form->gather,
+		.mode = options->output_mode,
+		.limit = options->output_limit,
+	};
+	int error;
+
+	output->format = wanted->format;
+	output->name = wanted->file ? wanted->file : "standard output";
+	if (!form->write) {
+		log_error("option --output: the format %s is not built in",
+			  options_format_name(wanted->format));
+		return EX_USAGE;
+	}
+	outputs->n++;
+	error = output_file_open(&output->file, &config);
+	return error ? output_failed(outputs, output, error) : 0;
+}
+
+static void report_fill(struct report_options *report, const struct options *options)
+{
+	*report = (struct report_options){
+		/* One sample has no series that would go on under other TIDs. */
+		.per_thread = options->per_thread || options->sample_count == 1 || options->replay,
+		.fold_names = options->fold_names,
+		.max_syscalls = (unsigned int)options->max_syscalls,
+		.timestamps = options->timestamps,
+	};
+}
 
 int outputs_open(struct outputs **out, const struct options *options)
 {
+	static const struct output by_default = { .format = OUTPUT_TEXT };
 	struct outputs *outputs = calloc(1, sizeof(*outputs));
+	int status = 0;
 
 	*out = outputs;
 	if (!outputs) {
 		log_error("no memory");
 		return EX_OSERR;
 	}
-	for (size_t i = 0; i < options->n_outputs; i++) {
-		struct file *file = &outputs->files[i];
-
-		file->name = options->outputs[i].file;
-		file->write = writers[options->outputs[i].format];
-		file->stream = fopen(file->name, "we");
-		if (!file->stream) {
-			log_error("cannot create %s: %s", file->name, strerror(errno));
-			return EX_CANTCREAT;
-		}
-		outputs->n++;
-	}
-	return 0;
+	outputs->limited = options->output_limit;
+	report_fill(&outputs->report, options);
+	clock_gettime(CLOCK_REALTIME, &outputs->when);
+	if (!options->n_outputs && !options->quiet)
+		status = output_open(outputs, options, &by_default);
+	for (size_t i = 0; i < options->n_outputs && !status; i++)
+		status = output_open(outputs, options, &options->outputs[i]);
+	return status;
 }
 
-int outputs_write(struct outputs *outputs, const struct sample *sample)
+static void marks_discard(struct output_of_run *output)
 {
-	for (size_t i = 0; i < outputs->n; i++) {
-		int error = outputs->files[i].write(sample, outputs->files[i].stream);
-
-		if (error) {
-			log_error("cannot write %s: %s", outputs->files[i].name, strerror(-error));
-			return EX_IOERR;
-		}
-	}
-	return 0;
+	if (output->marks)
+		fclose(output->marks);
+	free(output->marks_text);
+	output->marks = NULL;
+	output->marks_text = NULL;
 }
 
 void outputs_close(struct outputs *outputs)
 {
 	if (!outputs)
 		return;
-	for (size_t i = 0; i < outputs->n; i++)
-		fclose(outputs->files[i].stream);
+	for (size_t i = 0; i < outputs->n; i++) {
+		marks_discard(&outputs->all[i]);
+		output_file_close(outputs->all[i].file);
+	}
 	free(outputs);
+}
+
+/* --- Records --- */
+
+/* The marks that were kept for this record. */
+static int marks_write(struct output_of_run *output, FILE *out)
+{
+	int error = 0;
+
+	if (!output->marks)
+		return 0;
+	if (fclose(output->marks))
+		error = -ENOMEM;
+	else if (fwrite(output->marks_text, 1, output->marks_length, out) != output->marks_length)
+		error = -(errno ?: EIO);
+	output->marks = NULL;
+	marks_discard(output);
+	return error;
+}
+
+static int subject_write(const struct outputs *outputs, const struct output_of_run *output,
+			 const struct subject *subject, FILE *out)
+{
+	if (subject->sample)
+		return forms[output->format].write(subject->sample, &outputs->report, out);
+	if (subject->skipped)
+		return report_text_skipped(out, subject->delta, subject->skipped);
+	if (output->format == OUTPUT_JSON)
+		return report_json_triggers(subject->triggers, out);
+	return report_text_triggers(subject->triggers, out);
+}
+
+static int record_write(struct outputs *outputs, struct output_of_run *output,
+			const struct subject *subject)
+{
+	FILE *out;
+	int error = output_file_begin(output->file, outputs->count, &outputs->when, &out);
+
+	if (!error) {
+		error = marks_write(output, out);
+		if (!error)
+			error = subject_write(outputs, output, subject, out);
+		error = output_file_end(output->file, error);
+	}
+	return error ? output_failed(outputs, output, error) : 0;
+}
+
+int outputs_write(struct outputs *outputs, const struct sample *sample)
+{
+	const struct subject subject = { .sample = sample };
+	int status = 0;
+
+	outputs->count++;
+	outputs->when = sample->wall_dump;
+	for (size_t i = 0; i < outputs->n && !status; i++)
+		status = record_write(outputs, &outputs->all[i], &subject);
+	return status;
+}
+
+int outputs_skipped(struct outputs *outputs, uint64_t delta, const struct timespec *when)
+{
+	const struct subject subject = { .skipped = when, .delta = delta };
+	int status = 0;
+
+	for (size_t i = 0; i < outputs->n && !status; i++)
+		if (outputs->all[i].format == OUTPUT_TEXT)
+			status = record_write(outputs, &outputs->all[i], &subject);
+	return status;
+}
+
+int outputs_triggers(struct outputs *outputs, const struct trigger_stats *stats)
+{
+	const struct subject subject = { .triggers = stats };
+	int status = 0;
+
+	for (size_t i = 0; i < outputs->n && !status; i++) {
+		enum output_format format = outputs->all[i].format;
+
+		if (format == OUTPUT_TEXT || format == OUTPUT_JSON)
+			status = record_write(outputs, &outputs->all[i], &subject);
+	}
+	return status;
+}
+
+/* To a stream a mark goes at once: it says that the sample has begun. */
+static int mark_write(struct outputs *outputs, struct output_of_run *output, const char *what,
+		      uint64_t trigger, const struct timespec *when)
+{
+	FILE *out;
+
+	if (!output_file_is_stream(output->file)) {
+		if (!output->marks)
+			output->marks = open_memstream(&output->marks_text, &output->marks_length);
+		if (!output->marks)
+			return -errno;
+		return report_text_mark(output->marks, what, trigger, when);
+	}
+	return output_file_begin(output->file, outputs->count, when, &out)
+		       ?: output_file_end(output->file, report_text_mark(out, what, trigger, when));
+}
+
+int outputs_mark(struct outputs *outputs, const char *what, uint64_t trigger,
+		 const struct timespec *when)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < outputs->n; i++) {
+		struct output_of_run *output = &outputs->all[i];
+
+		if (output->format == OUTPUT_TEXT)
+			error = mark_write(outputs, output, what, trigger, when);
+		if (error)
+			return output_failed(outputs, output, error);
+	}
+	return 0;
+}
+
+bool outputs_have_text(const struct outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->n; i++)
+		if (outputs->all[i].format == OUTPUT_TEXT)
+			return true;
+	return false;
 }

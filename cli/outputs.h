@@ -1,19 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files that samples are written to besides the report. */
+/* Where the reports of a run go, and in what forms. */
 #ifndef OUTPUTS_H
 #define OUTPUTS_H
 
+#include <stdbool.h>
+#include <time.h>
+
 #include "options.h"
 #include "sample.h"
+#include "trigger_stats.h"
 
 struct outputs;
 
-/* Creates the files of --output, or empties them. Returns 0, or after printing what
- * failed an exit status. The caller ends it with outputs_close(). */
+/* Opens what --output asks for, without it the text on standard output (unless
+ * --quiet). Files that are there stay until something takes their place. Returns 0,
+ * or after printing what failed an exit status. The caller ends it with
+ * outputs_close(), also after an error. */
 int outputs_open(struct outputs **outputs, const struct options *options);
 
-/* Writes a sample to each. Returns as above. */
+/* All of the following write to every output that has them. They return 0, or after
+ * printing what failed an exit status. */
+
 int outputs_write(struct outputs *outputs, const struct sample *sample);
+
+/* A line such as "# Start sampling" (text), see report_text_mark(). In files it is
+ * kept until the sample follows. */
+int outputs_mark(struct outputs *outputs, const char *what, uint64_t trigger,
+		 const struct timespec *when);
+
+/* A window that was too short (text), see report_text_skipped(). */
+int outputs_skipped(struct outputs *outputs, uint64_t delta, const struct timespec *when);
+
+/* At the end of a run what its triggers did (text, JSON), behind the last sample. */
+int outputs_triggers(struct outputs *outputs, const struct trigger_stats *stats);
+
+/* Whether the operator gets the text. */
+bool outputs_have_text(const struct outputs *outputs);
 
 /* NULL is allowed. */
 void outputs_close(struct outputs *outputs);

@@ -5,22 +5,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "clock.h"
 #include "exit_status.h"
 #include "log.h"
 #include "outputs.h"
-#include "report/text.h"
 #include "stack/stacks.h"
 
 #define EXIT_PATIENCE_NS (100 * NSEC_PER_MSEC)
-
-int run_output_failed(void)
-{
-	log_error("cannot write the report: %s", strerror(errno));
-	log_hint("is the disk full, or has the reader of a pipe gone away?");
-	return EX_IOERR;
-}
 
 int run_capture_failed(int error)
 {
@@ -43,27 +36,30 @@ uint64_t run_deadline_after(uint64_t start, uint64_t duration)
 	return duration > UINT64_MAX - start ? UINT64_MAX : start + duration;
 }
 
-int run_mark(const char *what, uint64_t edge, bool triggered)
+int run_mark(struct run *run, const char *what, uint64_t edge, bool triggered)
 {
 	uint64_t hit = triggered ? edge - KD_LEAD_NS : 0;
 	struct timespec when = clock_wall_at(triggered ? hit : edge);
 
-	if (report_text_mark(stdout, what, hit, &when))
-		return run_output_failed();
-	return 0;
+	return outputs_mark(run->outputs, what, hit, &when);
 }
 
-int run_print(struct run *run, struct sample *sample, enum loop_event event)
+void run_sample_ended(const struct run *run, struct sample *sample, enum loop_event event)
 {
-	sample->foreign_calls = run->target->foreign_calls;
 	sample->interrupted = event == LOOP_SIGNAL;
 	sample->target_exited = event == LOOP_EXIT;
 	sample->expired = run->expired;
 	sample->overloaded = run->overloaded;
+}
+
+int run_print(struct run *run, struct sample *sample)
+{
+	sample->capture = &run->capture;
+	sample->number = ++run->reported;
+	sample->foreign_calls = run->target->foreign_calls;
 	clock_gettime(CLOCK_REALTIME, &sample->wall_dump);
-	run->lost |= sample_lost(sample) > 0;
-	if (report_text(sample, stdout))
-		return run_output_failed();
+	run->lost |= sample_lost(sample) > 0 || sample->interrupted;
+	fail_if_check(run->fail_if, sample, sample->number);
 	return outputs_write(run->outputs, sample);
 }
 
@@ -107,7 +103,8 @@ static int sample_finish_timed(struct run *run, unsigned int hidden, enum loop_e
 	if (!error && session_window_next(run->session, &view))
 		error = run_collect(run, &view, &sample);
 	sample.hidden = hidden;
-	status = error ? run_capture_failed(error) : run_print(run, &sample, event);
+	run_sample_ended(run, &sample, event);
+	status = error ? run_capture_failed(error) : run_print(run, &sample);
 	sample_clear(&sample);
 	return status;
 }
@@ -125,7 +122,7 @@ static int sample_take(struct run *run, enum loop_event *event)
 		return run_capture_failed(error);
 	hidden = collector_hidden(run->collector, threads);
 	start = session_window_open(run->session);
-	status = run_mark("Start sampling", start, false);
+	status = run_mark(run, "Start sampling", start, false);
 	if (status)
 		return status;
 	end = run_deadline_after(start, run->options->sample_time);
@@ -134,7 +131,7 @@ static int sample_take(struct run *run, enum loop_event *event)
 	if (*event == LOOP_EXIT && run_exit_await(run))
 		*event = LOOP_ERROR;
 	end = session_window_close(run->session);
-	status = run_mark("Stop sampling", end, false);
+	status = run_mark(run, "Stop sampling", end, false);
 	return status ? status : sample_finish_timed(run, hidden, *event);
 }
 
@@ -245,16 +242,64 @@ static int run_open(struct run *run)
 	return status;
 }
 
-int run_all(const struct options *options, const struct target *target,
-	    const struct trigger_set *triggers)
+/* What all samples of the run share. */
+static void capture_fill(struct run *run)
 {
-	struct run run = { .options = options, .target = target, .triggers = triggers };
-	int status = run_open(&run);
+	const char *texts[KD_ROLES];
+	char path[64];
+	char name[KD_COMM_LEN + 1];
+	struct utsname machine;
+	size_t length;
+	FILE *comm;
 
+	for (int role = 0; role < KD_ROLES; role++)
+		texts[role] = trigger_set_has(run->triggers, role)
+				      ? run->triggers->triggers[role].text
+				      : NULL;
+	run->capture = (struct capture){
+		.version = options_version(),
+		.start_trigger = texts[KD_START],
+		.stop_trigger = texts[KD_STOP],
+	};
+	if (!uname(&machine)) {
+		snprintf(run->capture.host, sizeof(run->capture.host), "%s", machine.nodename);
+		snprintf(run->capture.kernel, sizeof(run->capture.kernel), "%s", machine.release);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)run->target->pid);
+	comm = fopen(path, "re");
+	if (!comm)
+		return; /* it has ended */
+	/* The line feed at the end is not of the name; others may be. */
+	length = fread(name, 1, sizeof(name), comm);
+	fclose(comm);
+	if (length > 0 && length <= KD_COMM_LEN)
+		memcpy(run->capture.process, name, length - 1);
+}
+
+int run_verdict(const struct options *options, const struct fail_if *fail_if, bool lost)
+{
+	if (fail_if_tell(fail_if))
+		return EX_EXCEEDED;
+	return lost && options->strict ? EX_LOSSES : 0;
+}
+
+int run_all(const struct options *options, const struct target *target,
+	    const struct trigger_set *triggers, struct fail_if *fail_if)
+{
+	struct run run = {
+		.options = options,
+		.target = target,
+		.triggers = triggers,
+		.fail_if = fail_if,
+	};
+	int status;
+
+	capture_fill(&run);
+	status = run_open(&run);
 	if (!status)
 		status = trigger_set_is_empty(triggers) ? run_timed(&run) : run_triggered(&run);
-	if (!status && run.lost && options->strict)
-		status = EX_LOSSES;
+	if (!status)
+		status = run_verdict(options, fail_if, run.lost);
 	loop_close(run.loop);
 	tracer_free(run.tracer);
 	stacks_close(run.stacks);

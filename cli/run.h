@@ -10,7 +10,9 @@
 #include "capture/loop.h"
 #include "capture/session.h"
 #include "capture/tracer.h"
+#include "fail_if.h"
 #include "options.h"
+#include "outputs.h"
 #include "sample.h"
 #include "target.h"
 #include "trigger_set.h"
@@ -27,17 +29,23 @@ struct run {
 	struct tracer *tracer;
 	struct stacks *stacks; /* of the user; NULL: not wanted */
 	struct outputs *outputs;
+	struct fail_if *fail_if; /* conditions */
+	struct capture capture;
+	uint64_t reported; /* samples */
 	uint64_t deadline; /* of the whole run, CLOCK_MONOTONIC ns */
-	bool lost;         /* something, in any sample */
+	bool lost;         /* something, in any sample, or part of one by a signal */
 	bool expired;      /* the deadline ends the sample */
 	bool overloaded;   /* the probes' cost does */
 };
 
 /* Takes and prints all samples. Returns 0 or, after printing why, an exit status. */
 int run_all(const struct options *options, const struct target *target,
-	    const struct trigger_set *triggers);
+	    const struct trigger_set *triggers, struct fail_if *fail_if);
 
-/* For the two kinds of runs. */
+/* Prints the samples of --replay. Returns as above. */
+int run_replay(const struct options *options, struct fail_if *fail_if);
+
+/* For the kinds of runs. */
 
 /* Samples of a given time. Returns an exit status. */
 int run_timed(struct run *run);
@@ -45,7 +53,9 @@ int run_timed(struct run *run);
 /* Samples that triggers start or stop. Returns an exit status. */
 int run_triggered(struct run *run);
 
-int run_output_failed(void);
+/* What the samples say if nothing failed: 0, EX_EXCEEDED or EX_LOSSES. */
+int run_verdict(const struct options *options, const struct fail_if *fail_if, bool lost);
+
 int run_capture_failed(int error);
 
 /* Accounts what has ended; a tick of the loop. context is the run. */
@@ -56,14 +66,17 @@ uint64_t run_deadline_after(uint64_t start, uint64_t duration);
 
 /* Prints a line such as "# Start sampling" for an edge of a window (CLOCK_MONOTONIC
  * ns), with the wall clock's time of that edge; or of the hit, if a trigger set it. */
-int run_mark(const char *what, uint64_t edge, bool triggered);
+int run_mark(struct run *run, const char *what, uint64_t edge, bool triggered);
 
 /* Reads a closed window into *sample, which the caller clears. Returns 0 or a negative
  * errno. */
 int run_collect(struct run *run, const struct session_view *view, struct sample *sample);
 
-/* Completes the sample with how it ended, and prints it. */
-int run_print(struct run *run, struct sample *sample, enum loop_event event);
+/* Completes the sample with how it ended. */
+void run_sample_ended(const struct run *run, struct sample *sample, enum loop_event event);
+
+/* Completes the sample with its number and the time, and prints it. */
+int run_print(struct run *run, struct sample *sample);
 
 /* Waits for the last threads of a process that has ended. Returns 0 or -errno. */
 int run_exit_await(struct run *run);

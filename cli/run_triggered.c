@@ -10,7 +10,6 @@
 #include "clock.h"
 #include "exit_status.h"
 #include "log.h"
-#include "report/text_triggers.h"
 #include "run.h"
 #include "worst.h"
 
@@ -40,16 +39,17 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 }
 
 /* Prints a sample with the lines before it. */
-static int sample_tell(struct triggered *state, struct sample *sample, enum loop_event event)
+static int sample_tell(struct triggered *state, struct sample *sample)
 {
 	int status = 0;
 
 	if (!state->start_told)
-		status = run_mark("Start sampling", sample->start, sample->start_triggered);
+		status = run_mark(state->run, "Start sampling", sample->start,
+				  sample->start_triggered);
 	state->start_told = false;
 	if (!status)
-		status = run_mark("Stop sampling", sample->end, sample->stop_triggered);
-	return status ? status : run_print(state->run, sample, event);
+		status = run_mark(state->run, "Stop sampling", sample->end, sample->stop_triggered);
+	return status ? status : run_print(state->run, sample);
 }
 
 /* Threads that the kernel tells of now only, and new names; not for each window of
@@ -77,6 +77,7 @@ static int window_take(struct triggered *state, const struct session_view *view,
 	if (!error)
 		error = run_collect(run, view, &sample);
 	sample.hidden = state->hidden;
+	run_sample_ended(run, &sample, event);
 	if (error) {
 		status = run_capture_failed(error);
 	} else if (run->options->trigger_worst) {
@@ -84,7 +85,7 @@ static int window_take(struct triggered *state, const struct session_view *view,
 		worst_offer(&state->worst, &sample);
 		session_keep(run->session, worst_bar(&state->worst));
 	} else {
-		status = sample_tell(state, &sample, event);
+		status = sample_tell(state, &sample);
 	}
 	state->reported++;
 	if (!state->has_start)
@@ -106,16 +107,14 @@ static int windows_take(struct triggered *state, uint64_t until, enum loop_event
 	return status;
 }
 
-static int skipped_tell(const struct kd_event *event, uint64_t epoch)
+static int skipped_tell(struct run *run, const struct kd_event *event, uint64_t epoch)
 {
 	struct timespec end = clock_wall_at(event->end - KD_LEAD_NS + epoch);
-	int status = run_mark("Start sampling", event->start + epoch, true);
+	int status = run_mark(run, "Start sampling", event->start + epoch, true);
 
 	if (!status)
-		status = run_mark("Stop sampling", event->end + epoch, true);
-	if (!status && report_text_skipped(stdout, event->end - event->start, &end))
-		status = run_output_failed();
-	return status;
+		status = run_mark(run, "Stop sampling", event->end + epoch, true);
+	return status ? status : outputs_skipped(run->outputs, event->end - event->start, &end);
 }
 
 static int nested_keep(struct triggered *state, const struct kd_event *event, uint64_t epoch)
@@ -142,7 +141,7 @@ static int event_found(void *context, const struct kd_event *event)
 		state->status = windows_take(state, event->start, LOOP_DEADLINE);
 		break;
 	case KD_EVENT_SKIPPED:
-		state->status = skipped_tell(event, epoch);
+		state->status = skipped_tell(state->run, event, epoch);
 		break;
 	case KD_EVENT_NESTED:
 		state->status = nested_keep(state, event, epoch);
@@ -166,7 +165,7 @@ static int window_opened(struct triggered *state, const struct session_view *vie
 
 	state->close_at = run_deadline_after(start, state->run->options->sample_time);
 	state->start_told = true;
-	return run_mark("Start sampling", start, true);
+	return run_mark(state->run, "Start sampling", start, true);
 }
 
 static bool is_finished(const struct triggered *state)
@@ -209,7 +208,7 @@ static int window_begin(struct triggered *state)
 
 	state->open_at = NEVER;
 	state->start_told = true;
-	return run_mark("Start sampling", start, false);
+	return run_mark(state->run, "Start sampling", start, false);
 }
 
 /* What is to be done at this time. */
@@ -282,9 +281,7 @@ static int stats_tell(struct triggered *state, uint64_t lasted)
 	state->stats.skipped = session_triggers_skipped(state->run->session);
 	state->run->lost |= state->stats.skipped > 0;
 	trigger_stats_finish(&state->stats);
-	if (report_text_triggers(&state->stats, stdout))
-		return run_output_failed();
-	return state->status;
+	return outputs_triggers(state->run->outputs, &state->stats) ?: state->status;
 }
 
 static int worst_tell(struct triggered *state)
@@ -292,7 +289,7 @@ static int worst_tell(struct triggered *state)
 	int status = 0;
 
 	for (size_t i = 0; i < state->worst.n && !status; i++)
-		status = sample_tell(state, &state->worst.samples[i], LOOP_DEADLINE);
+		status = sample_tell(state, &state->worst.samples[i]);
 	return status;
 }
 
@@ -322,7 +319,10 @@ static int outcome_tell(const struct triggered *state, enum loop_event event)
 		  (unsigned long long)tally->hits[KD_START],
 		  (unsigned long long)tally->hits[KD_STOP]);
 	if (tally->hits[KD_START] || tally->hits[KD_STOP])
-		log_hint("the statistics above say what became of them");
+		log_hint(outputs_have_text(state->run->outputs)
+				 ? "the statistics of the report say what became of them"
+				 : "the statistics of the text report, -o text, say what became of "
+				   "them");
 	else
 		log_hint("does the code come there? --check shows the places");
 	return EX_TEMPFAIL;

@@ -35,8 +35,11 @@ static void tracing_tell(struct kernel_delay *skel, const struct session_tracing
 	skel->rodata->kd_tracing = 1;
 	skel->rodata->kd_call_ns = wanted->call_ns;
 	skel->rodata->kd_wait_ns = wanted->wait_ns;
-	skel->rodata->kd_note_ns = wanted->call_ns < wanted->wait_ns ? wanted->call_ns
-								     : wanted->wait_ns;
+	if (wanted->call_ns != UINT64_MAX)
+		skel->rodata->kd_call_wait_ns = wanted->call_ns / 2;
+	skel->rodata->kd_note_ns = skel->rodata->kd_call_wait_ns;
+	if (wanted->wait_ns < skel->rodata->kd_note_ns)
+		skel->rodata->kd_note_ns = wanted->wait_ns;
 	skel->rodata->kd_kernel_stacks = wanted->kernel_stacks;
 	skel->rodata->kd_user_bytes = wanted->user_bytes;
 	skel->rodata->kd_ring_half = wanted->ring_bytes / 2;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../clock.h"
 #include "../stack/kernel_symbols.h"
 #include "../stack/stacks.h"
 #include "open_call.h"
@@ -14,6 +15,13 @@
 #define PENDING_MAX 500000
 /* From so many on, those of windows that were not kept are looked for. */
 #define PENDING_MANY 20000
+
+/* Reading the target's mappings takes at most one part in so many of the time, unless
+ * a stack needs them. */
+#define MAPS_SHARE 10
+
+/* In place of an errno: the walk has read enough. */
+#define ENOUGH (-EXFULL)
 
 /* A record that waits for its window to be read. */
 struct pending {
@@ -33,7 +41,39 @@ struct tracer {
 	uint64_t lost;
 	struct stacks_counts told;
 	uint64_t beyond_told;
+	uint64_t left;         /* bytes that the walk in progress may still read */
+	uint64_t maps_changed; /* since then (CLOCK_MONOTONIC ns); 0: not since they were read */
+	uint64_t maps_read;    /* when that was last begun, */
+	uint64_t maps_due;     /* and when it may be next */
 };
+
+/* Reads what is mapped. */
+static void maps_read(struct tracer *tracer)
+{
+	tracer->maps_read = clock_monotonic();
+	/* A process that has gone keeps what is known of it. */
+	stacks_refresh(tracer->config.stacks, tracer->maps_changed);
+	tracer->maps_changed = 0;
+	tracer->maps_due = clock_monotonic();
+	tracer->maps_due += (MAPS_SHARE - 1) * (tracer->maps_due - tracer->maps_read);
+}
+
+static void maps_read_due(struct tracer *tracer)
+{
+	if (tracer->maps_changed && clock_monotonic() >= tracer->maps_due)
+		maps_read(tracer);
+}
+
+/* A process can map code faster than its mappings can be read: what was mapped
+ * before the last reading began is known. */
+static void maps_change(struct tracer *tracer, uint64_t t)
+{
+	if (!tracer->config.stacks || t <= tracer->maps_read)
+		return;
+	if (!tracer->maps_changed)
+		tracer->maps_changed = t;
+	maps_read_due(tracer);
+}
 
 struct tracer *tracer_new(struct session *session, const struct tracer_config *config)
 {
@@ -44,6 +84,10 @@ struct tracer *tracer_new(struct session *session, const struct tracer_config *c
 	tracer->session = session;
 	tracer->config = *config;
 	tracer->last = &tracer->first;
+	/* What was mapped after the stacks were opened and before the programs were
+	 * attached, nobody has told. */
+	if (config->stacks)
+		stacks_refresh(config->stacks, 0);
 	return tracer;
 }
 
@@ -124,6 +168,8 @@ static int stack_submit(struct tracer *tracer, struct pending *pending,
 
 	memcpy(copy.regs, trace->regs, sizeof(copy.regs));
 	memcpy(copy.pages, trace->pages, sizeof(copy.pages));
+	if (tracer->maps_changed)
+		maps_read(tracer);
 	return stacks_submit(tracer->config.stacks, pending->row.end, &copy, &pending->row.user);
 }
 
@@ -165,19 +211,12 @@ static size_t kernel_frames(const struct kd_trace *trace, size_t size)
 	return trace->n_kernel;
 }
 
-static int trace_found(void *context, const struct kd_trace *trace, size_t size)
+static int pending_add(struct tracer *tracer, const struct kd_trace *trace, size_t size)
 {
-	struct tracer *tracer = context;
 	uint64_t epoch = tracer->config.epoch;
 	struct pending *pending;
 	size_t n = kernel_frames(trace, size);
 
-	if (trace->type == KD_TRACE_MAPS) {
-		/* A process that has gone keeps what is known of it. */
-		if (tracer->config.stacks)
-			stacks_refresh(tracer->config.stacks, trace->end + epoch);
-		return 0;
-	}
 	if (tracer->n == PENDING_MAX) {
 		tracer->lost++;
 		return 0;
@@ -195,19 +234,55 @@ static int trace_found(void *context, const struct kd_trace *trace, size_t size)
 	return trace_user(tracer, pending, trace, size);
 }
 
+static int trace_found(void *context, const struct kd_trace *trace, size_t size)
+{
+	struct tracer *tracer = context;
+	int error = 0;
+
+	if (trace->type == KD_TRACE_MAPS)
+		maps_change(tracer, trace->end + tracer->config.epoch);
+	else
+		error = pending_add(tracer, trace, size);
+	if (!error && tracer->left <= size)
+		return ENOUGH;
+	tracer->left -= size;
+	return error;
+}
+
+/* Reads what was in the ring when this was called: as much as it can hold. It may be
+ * filled as fast as it is read. */
+static int ring_read(struct tracer *tracer)
+{
+	int error;
+
+	tracer->left = tracer->config.wanted->ring_bytes;
+	error = session_traces(tracer->session, trace_found, tracer);
+	if (tracer->config.stacks)
+		maps_read_due(tracer);
+	return error == ENOUGH ? 0 : error;
+}
+
+/* The time (CLOCK_MONOTONIC ns) from which on there are windows that are not read yet;
+ * UINT64_MAX: there is none. One that is open may be closed meanwhile, so that comes
+ * last. */
+static uint64_t windows_begin(const struct session *session)
+{
+	struct session_view open = session_view(session), closed;
+
+	if (session_window_next(session, &closed))
+		return closed.start + closed.epoch;
+	return open.gen ? open.start + open.epoch : UINT64_MAX;
+}
+
 int tracer_drain(struct tracer *tracer)
 {
-	struct session_view view;
-	int error = session_traces(tracer->session, trace_found, tracer);
+	int error = ring_read(tracer);
 
 	if (error || tracer->n < PENDING_MANY)
 		return error;
 	if (tracer->config.stacks)
 		stacks_flush(tracer->config.stacks);
-	if (!session_window_next(tracer->session, &view))
-		view = session_view(tracer->session);
-	if (view.gen)
-		pending_drop(tracer, view.start + view.epoch);
+	pending_drop(tracer, windows_begin(tracer->session));
 	return 0;
 }
 
@@ -221,9 +296,24 @@ static int stack_order(const void *a, const void *b)
 	return (left->row.since > right->row.since) - (left->row.since < right->row.since);
 }
 
-/* All records with the stack of a call or of a wait in user mode, to be looked up by
- * thread and time. */
-static struct pending **stacks_index(const struct tracer *tracer, size_t *n)
+typedef bool pending_filter(const struct pending *pending, uint64_t end);
+
+/* What has the stacks of a call, or of a wait in user mode. */
+static bool has_stacks(const struct pending *pending, uint64_t end)
+{
+	(void)end;
+	return pending->row.kind == TRACE_CALL &&
+	       (pending->row.user || pending->row.limited || pending->type == KD_TRACE_STACK);
+}
+
+static bool has_ended_since(const struct pending *pending, uint64_t end)
+{
+	return pending->type == KD_TRACE_CALL && pending->row.end > end;
+}
+
+/* The records that are wanted, to be looked up by thread and time. */
+static struct pending **index_make(const struct tracer *tracer, pending_filter *wanted,
+				   uint64_t end, size_t *n)
 {
 	struct pending **index = calloc(tracer->n + 1, sizeof(struct pending *));
 
@@ -231,46 +321,65 @@ static struct pending **stacks_index(const struct tracer *tracer, size_t *n)
 	if (!index)
 		return NULL;
 	for (struct pending *pending = tracer->first; pending; pending = pending->next)
-		if (pending->row.kind == TRACE_CALL && (pending->row.user || pending->row.limited))
+		if (wanted(pending, end))
 			index[(*n)++] = pending;
 	qsort(index, *n, sizeof(struct pending *), stack_order);
 	return index;
 }
 
-/* Waits get the stack of their call, and a call that was cut short the one it had
- * when it could still go on. */
-static void stack_join(struct pending *pending, struct pending *const *index, size_t n, bool wanted)
+static struct pending *index_find(const struct pending *pending, struct pending *const *index,
+				  size_t n)
 {
 	struct pending *const *found = bsearch(&pending, index, n, sizeof(*index), stack_order);
 
+	return found ? *found : NULL;
+}
+
+/* Waits get the stack of their call, and a call that was cut short the one it had
+ * when it could still go on. */
+static void stack_join(struct pending *pending, const struct pending *found, bool wanted)
+{
 	if (pending->row.user || pending->row.limited || pending->row.no_user || !wanted)
 		return;
 	if (found) {
-		pending->row.user = (*found)->row.user;
-		pending->row.limited = (*found)->row.limited;
-		pending->row.cut = (*found)->row.cut;
+		pending->row.user = found->row.user;
+		pending->row.limited = found->row.limited;
+		pending->row.cut = found->row.cut;
 	} else if (pending->row.kind == TRACE_WAIT && pending->row.call != KD_CALL_NONE) {
 		pending->row.no_user = "its system call went on";
 	}
 }
 
-/* Reading the symbols takes a while: not before there is a stack. */
-static int kernel_stack(struct tracer *tracer, struct pending *pending)
+/* Reading the symbols takes a while: not before there is a stack. Where they cannot be
+ * read at all, they are as good as hidden. */
+static int symbols_open(struct tracer *tracer)
 {
-	size_t own = 0;
 	int error = 0;
 
-	if (!pending->n_kernel)
-		return 0;
 	if (!tracer->symbols)
 		error = kernel_symbols_open(&tracer->symbols, NULL, tracer->config.room);
+	if (error && error != -ENOMEM)
+		error = kernel_symbols_open(&tracer->symbols, "/dev/null", tracer->config.room);
+	return error;
+}
+
+/* From: the record itself, or another of the same call. */
+static int kernel_stack(struct tracer *tracer, struct pending *pending, const struct pending *from)
+{
+	size_t own = 0;
+	int error;
+
+	if (!from->n_kernel || !tracer->config.wanted->kernel_stacks)
+		return 0;
+	error = symbols_open(tracer);
 	if (error)
 		return error;
+	pending->row.waited = from->row.waited;
 	/* Where it did not wait it was in our own program. */
 	if (pending->row.kind == TRACE_CALL && !pending->row.waited)
-		own = kernel_symbols_tracing(tracer->symbols, pending->kernel, pending->n_kernel);
-	pending->row.kernel = kernel_symbols_stack(tracer->symbols, pending->kernel + own,
-						   pending->n_kernel - own);
+		own = kernel_symbols_tracing(tracer->symbols, from->kernel, from->n_kernel);
+	pending->row.kernel = kernel_symbols_stack(tracer->symbols, from->kernel + own,
+						   from->n_kernel - own);
 	return 0;
 }
 
@@ -326,32 +435,53 @@ static enum belongs place_of(const struct tracer *tracer, const struct pending *
 	return UNFINISHED;
 }
 
+/* What a record of a window becomes a row with. */
+struct rows {
+	struct tracer *tracer;
+	uint64_t start, end;
+	struct pending **stacks, **ended; /* see index_make() */
+	size_t n_stacks, n_ended;
+	struct trace_list *list;
+};
+
+static int row_move(const struct rows *rows, struct pending *pending)
+{
+	enum belongs place = place_of(rows->tracer, pending, rows->start, rows->end);
+	const struct pending *found;
+	struct trace_row row;
+	int error;
+
+	/* A call that was looked at while it went on may have told its end, too. */
+	if (place == OUTSIDE ||
+	    (pending->type == KD_TRACE_OPEN && index_find(pending, rows->ended, rows->n_ended)))
+		return 0;
+	found = index_find(pending, rows->stacks, rows->n_stacks);
+	stack_join(pending, found, rows->tracer->config.stacks);
+	if (pending->n_kernel || pending->type != KD_TRACE_CALL || !found)
+		found = pending;
+	error = kernel_stack(rows->tracer, pending, found);
+	row = pending->row;
+	if (place == UNFINISHED) {
+		row.end = 0;
+		if (row.waited > rows->end - row.start)
+			row.waited = rows->end - row.start;
+	}
+	rows->list->limited += row.limited;
+	return error ? error : traces_add(rows->list, &row);
+}
+
 static int rows_move(struct tracer *tracer, uint64_t start, uint64_t end, struct trace_list *list)
 {
-	bool wanted = tracer->config.stacks;
-	struct pending **index;
-	int error = 0;
-	size_t n;
+	struct rows rows = { .tracer = tracer, .start = start, .end = end, .list = list };
+	int error;
 
-	index = stacks_index(tracer, &n);
-	if (!index)
-		return -ENOMEM;
-	for (struct pending *pending = tracer->first; pending && !error; pending = pending->next) {
-		enum belongs place = place_of(tracer, pending, start, end);
-		struct trace_row row;
-
-		if (place == OUTSIDE)
-			continue;
-		stack_join(pending, index, n, wanted);
-		error = kernel_stack(tracer, pending);
-		row = pending->row;
-		if (place == UNFINISHED)
-			row.end = 0;
-		list->limited += row.limited;
-		if (!error)
-			error = traces_add(list, &row);
-	}
-	free(index);
+	rows.stacks = index_make(tracer, has_stacks, end, &rows.n_stacks);
+	rows.ended = index_make(tracer, has_ended_since, end, &rows.n_ended);
+	error = rows.stacks && rows.ended ? 0 : -ENOMEM;
+	for (struct pending *pending = tracer->first; pending && !error; pending = pending->next)
+		error = row_move(&rows, pending);
+	free(rows.stacks);
+	free(rows.ended);
 	return error;
 }
 
@@ -361,8 +491,8 @@ int tracer_collect(struct tracer *tracer, uint64_t start, uint64_t end, struct t
 
 	if (!tracer->config.wanted->on)
 		return 0;
-	error = tracer_drain(tracer) ?: session_visit_calls(tracer->session) ?:
-		tracer_drain(tracer);
+	/* The window is no longer the session's: tracer_drain() would drop its records. */
+	error = ring_read(tracer) ?: session_visit_calls(tracer->session) ?: ring_read(tracer);
 	if (error)
 		return error;
 	if (tracer->config.stacks)

@@ -3,12 +3,13 @@
  * line of stdin, each answered by one line. The code of the FILEs is mapped, for
  * nothing.
  *   calls BYTES COUNT PERIOD   getppid() every PERIOD ns, the time between spent in
- *                              user mode: ns spent in each on average
+ *                              user mode: ns spent in most of them, their median
  *   waits BYTES COUNT PERIOD   clock_nanosleep() of PERIOD ns: as above
  *   slow BYTES MS              rounds of work in user mode and a slow getrandom():
- *                              ns of each on average
- *   spin BYTES MS              readings of the clock per ms, and the ns per second
- *                              that were lost between two of them
+ *                              CPU time of each in ns, and how many per second
+ *   spin BYTES MS              readings of the clock per ms of CPU time, and the ns
+ *                              per second that were lost between two of them, except
+ *                              to other threads
  * BYTES is the size of the stack in use, of FRAMES and a few more functions. */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -43,30 +44,57 @@ static long long now(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+static long long cpu_now(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static int order(const void *a, const void *b)
+{
+	long long left = *(const long long *)a, right = *(const long long *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* Of job->count durations. */
+static void answer_median(struct job *job, long long *took)
+{
+	qsort(took, (size_t)job->count, sizeof(*took), order);
+	snprintf(job->answer, sizeof(job->answer), "%lld", took[job->count / 2]);
+	free(took);
+}
+
 static void run_calls(struct job *job)
 {
-	long long next = now(), total = 0;
+	long long next = now(), *took = calloc((size_t)job->count, sizeof(*took));
 
+	if (!took)
+		die("calloc");
 	for (long i = 0; i < job->count; i++, next += job->ns) {
 		long long begin;
 
 		while ((begin = now()) < next)
 			;
 		syscall(SYS_getppid);
-		total += now() - begin;
+		took[i] = now() - begin;
 	}
-	snprintf(job->answer, sizeof(job->answer), "%f", (double)total / (double)job->count);
+	answer_median(job, took);
 }
 
 static void run_waits(struct job *job)
 {
 	const struct timespec period = { .tv_nsec = job->ns };
-	long long begin = now();
+	long long *took = calloc((size_t)job->count, sizeof(*took));
 
-	for (long i = 0; i < job->count; i++)
+	if (!took)
+		die("calloc");
+	for (long i = 0; i < job->count; i++) {
+		long long begin = now();
+
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &period, NULL);
-	snprintf(job->answer, sizeof(job->answer), "%f",
-		 (double)(now() - begin) / (double)job->count);
+		took[i] = now() - begin;
+	}
+	answer_median(job, took);
 }
 
 static void work(long loops)
@@ -78,7 +106,7 @@ static void work(long loops)
 static void run_slow(struct job *job)
 {
 	static char data[RANDOM];
-	long long begin = now(), end = begin + job->ns;
+	long long begin = now(), end = begin + job->ns, cpu = cpu_now();
 	long count = 0;
 
 	while (now() < end) {
@@ -87,12 +115,14 @@ static void run_slow(struct job *job)
 			die("getrandom");
 		count++;
 	}
-	snprintf(job->answer, sizeof(job->answer), "%f", (double)(now() - begin) / (double)count);
+	cpu = cpu_now() - cpu;
+	snprintf(job->answer, sizeof(job->answer), "%f %f", (double)cpu / (double)count,
+		 (double)count * 1e9 / (double)(now() - begin));
 }
 
 static void run_spin(struct job *job)
 {
-	long long begin = now(), last = begin, lost = 0;
+	long long cpu = cpu_now(), begin = now(), last = begin, lost = 0;
 	long count = 0;
 
 	while (last < begin + job->ns) {
@@ -103,8 +133,10 @@ static void run_spin(struct job *job)
 		last = t;
 		count++;
 	}
-	snprintf(job->answer, sizeof(job->answer), "%f %f", (double)count * 1e6 / (double)job->ns,
-		 (double)lost * 1e9 / (double)job->ns);
+	cpu = cpu_now() - cpu;
+	lost -= last - begin - cpu;
+	snprintf(job->answer, sizeof(job->answer), "%f %f", (double)count * 1e6 / (double)cpu,
+		 (double)lost * 1e9 / (double)cpu);
 }
 
 /* What is left of the wanted bytes is shared by the frames that are left. */

@@ -22,12 +22,12 @@ import kdtest  # noqa: E402  pylint: disable=wrong-import-position
 
 # Left out are those that need a second processor (placement) or much speed
 # (trigger-windows, -threads,
-# -worst, -targets), that look at this machine's system (errors, 00-build,
+# -worst, -targets; of stacks, calls, offcpu and stacks), that look at this machine's system (errors, 00-build,
 # 01-install) or at what a doctored kernel lacks (machines), and those for which
 # the kernel makes no difference (names, probes, target).
 PROGRAMS = ("integration/counts.t", "integration/execve.t", "integration/ledger.t",
             "integration/trigger-traces.t", "integration/trigger-unchanged.t",
-            "integration/trigger-longpoll.t", "vm/kprobes.t", "vm/openvswitch.t")
+            "integration/trigger-longpoll.t", "integration/profile.t", "vm/kprobes.t", "vm/openvswitch.t")
 # With one kernel each: they take long, and most of what they test is not the kernel's.
 MORE = {"5.10": ("integration/irq.t", "integration/books.t", "integration/trigger-overhead.t"),
         "6.1": ("integration/churn.t", "integration/trigger-errors.t"),

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "output_path.h"
+#include "parse.h"
+
+#define TRIES 100 /* names for a temporary file */
+#define OLD ".old"
+
+/* A file that this run has left. */
+struct left_file {
+	char *name;
+	dev_t device;
+	ino_t inode;
+	uint64_t size;
+};
+
+struct output_file {
+	struct output_file_config config;
+	struct output_place place; /* of a file: its name is the one before its % sequences */
+	bool is_stream;
+	FILE *record;            /* the stream; of a file the record, NULL: none is open */
+	char temporary[40];      /* the record's name; "": none */
+	char next[NAME_MAX + 1]; /* where the record belongs */
+	char name[NAME_MAX + 1]; /* of the file with the records before */
+	int fd;                  /* of that; -1: none */
+	struct left_file *left;  /* with a limit, the oldest first */
+	size_t n_left;
+	uint64_t total; /* of their sizes */
+};
+
+/* --- Temporary files --- */
+
+static int temporary_create(struct output_file *file)
+{
+	int fd = -1;
+
+	for (int i = 0; i < TRIES && fd < 0; i++) {
+		uint64_t random;
+
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			return -errno;
+		snprintf(file->temporary, sizeof(file->temporary), ".kernel_delay-%016llx.tmp",
+			 (unsigned long long)random);
+		fd = openat(file->place.directory, file->temporary,
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (fd >= 0)
+		return fd;
+	*file->temporary = '\0';
+	return -errno;
+}
+
+static void temporary_remove(struct output_file *file)
+{
+	if (*file->temporary)
+		unlinkat(file->place.directory, file->temporary, 0);
+	*file->temporary = '\0';
+}
+
+/* --- Opening --- */
+
+/* /dev/stderr and the like are not opened anew: that would begin at the start of a
+ * file to which it is redirected, and cannot be done with a socket. */
+static int named_descriptor(const char *path)
+{
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	uint64_t number;
+
+	if (!strcmp(path, "/dev/stdout"))
+		return STDOUT_FILENO;
+	if (!strcmp(path, "/dev/stderr"))
+		return STDERR_FILENO;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		size_t length = strlen(folders[i]);
+
+		if (!strncmp(path, folders[i], length) &&
+		    !parse_u64(path + length, 0, INT_MAX, &number))
+			return (int)number;
+	}
+	return -1;
+}
+
+/* Takes over the descriptor, which may be that of a failed call. */
+static int stream_open(struct output_file *file, int fd)
+{
+	if (fd < 0)
+		return -errno;
+	file->is_stream = true;
+	file->record = fdopen(fd, "w");
+	if (file->record)
+		return 0;
+	close(fd);
+	return -errno;
+}
+
+static int special_open(struct output_file *file, const struct stat *found)
+{
+	const struct output_place *place = &file->place;
+	struct stat opened;
+	int fd;
+
+	/* Someone's FIFO where a file is expected: it would be read by others. */
+	if (place->shared && found->st_uid && found->st_uid != geteuid())
+		return -EACCES;
+	fd = openat(place->directory, place->name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &opened) || opened.st_dev != found->st_dev ||
+	    opened.st_ino != found->st_ino) {
+		close(fd);
+		return -EAGAIN;
+	}
+	return stream_open(file, fd);
+}
+
+/* So that a long run does not fail at its end. */
+static int files_try(struct output_file *file)
+{
+	int fd = temporary_create(file);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	temporary_remove(file);
+	return 0;
+}
+
+static int path_open(struct output_file *file)
+{
+	const struct timespec never = { 0 };
+	bool varies = output_path_varies(file->config.path);
+	char path[PATH_MAX];
+	struct stat found;
+	int error;
+
+	error = output_path_expand(path, file->config.path, 0, &never);
+	if (!error)
+		error = output_path_find(path, varies, &file->place);
+	if (error)
+		return error;
+	if (!varies &&
+	    !fstatat(file->place.directory, file->place.name, &found, AT_SYMLINK_NOFOLLOW)) {
+		if (S_ISFIFO(found.st_mode) || S_ISCHR(found.st_mode))
+			return special_open(file, &found);
+		if (S_ISDIR(found.st_mode))
+			return -EISDIR;
+		if (!S_ISREG(found.st_mode))
+			return -ENOTSUP;
+	}
+	return files_try(file);
+}
+
+int output_file_open(struct output_file **out, const struct output_file_config *config)
+{
+	struct output_file *file = calloc(1, sizeof(*file));
+	int fd;
+
+	*out = file;
+	if (!file)
+		return -ENOMEM;
+	file->config = *config;
+	file->place.directory = -1;
+	file->fd = -1;
+	if (!config->path) {
+		file->is_stream = true;
+		file->record = stdout;
+		return 0;
+	}
+	fd = named_descriptor(config->path);
+	if (fd >= 0)
+		return stream_open(file, fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	return path_open(file);
+}
+
+bool output_file_is_stream(const struct output_file *file)
+{
+	return file->is_stream;
+}
+
+/* --- What the run has left, where there is a limit --- */
+
+static void left_forget(struct output_file *file, size_t at)
+{
+	file->total -= file->left[at].size;
+	free(file->left[at].name);
+	file->n_left--;
+	memmove(&file->left[at], &file->left[at + 1], (file->n_left - at) * sizeof(*file->left));
+}
+
+/* A name that is about to be another file's. */
+static void left_forget_name(struct output_file *file, const char *name)
+{
+	for (size_t i = file->n_left; i-- > 0;)
+		if (!strcmp(file->left[i].name, name))
+			left_forget(file, i);
+}
+
+static int left_add(struct output_file *file, const char *name, const struct stat *status)
+{
+	struct left_file *left;
+	char *copy;
+
+	if (!file->config.limit)
+		return 0;
+	left_forget_name(file, name);
+	left = reallocarray(file->left, file->n_left + 1, sizeof(*left));
+	if (left)
+		file->left = left;
+	copy = left ? strdup(name) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	file->left[file->n_left++] = (struct left_file){
+		.name = copy,
+		.device = status->st_dev,
+		.inode = status->st_ino,
+		.size = (uint64_t)status->st_size,
+	};
+	file->total += (uint64_t)status->st_size;
+	return 0;
+}
+
+/* Removes the oldest, unless someone has put another file in its place. */
+static int left_remove(struct output_file *file)
+{
+	const struct left_file *oldest = &file->left[0];
+	int directory = file->place.directory;
+	struct stat found;
+
+	if (!fstatat(directory, oldest->name, &found, AT_SYMLINK_NOFOLLOW) &&
+	    found.st_dev == oldest->device && found.st_ino == oldest->inode &&
+	    unlinkat(directory, oldest->name, 0))
+		return -errno;
+	left_forget(file, 0);
+	return 0;
+}
+
+/* --- Records --- */
+
+int output_file_begin(struct output_file *file, uint64_t number, const struct timespec *when,
+		      FILE **out)
+{
+	char path[PATH_MAX];
+	const char *name = file->place.name;
+	int error, fd;
+
+	*out = file->record;
+	if (file->is_stream)
+		return 0;
+	if (output_path_varies(file->config.path)) {
+		error = output_path_expand(path, file->config.path, number, when);
+		if (error)
+			return error;
+		name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+		if (strlen(name) > NAME_MAX)
+			return -ENAMETOOLONG;
+	}
+	memcpy(file->next, name, strlen(name) + 1);
+	fd = temporary_create(file);
+	if (fd < 0)
+		return fd;
+	file->record = fdopen(fd, "w+");
+	*out = file->record;
+	if (file->record)
+		return 0;
+	error = -errno;
+	close(fd);
+	temporary_remove(file);
+	return error;
+}
+
+static int copy_bytes(int from, int to, off_t at, uint64_t length)
+{
+	char bytes[1 << 16];
+	off_t read_at = 0;
+
+	while (length) {
+		ssize_t n = pread(from, bytes, sizeof(bytes), read_at), written = 0;
+
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		for (ssize_t done = 0; done < n; done += written) {
+			written = pwrite(to, bytes + done, (size_t)(n - done), at + done);
+			if (written <= 0)
+				return written < 0 ? -errno : -EIO;
+		}
+		read_at += n;
+		at += n;
+		length -= (uint64_t)n;
+	}
+	return 0;
+}
+
+/* Whether the record belongs behind others in a file that is still where it was. */
+static bool is_continued(const struct output_file *file, struct stat *there)
+{
+	struct stat ours;
+
+	return file->config.gather && file->fd >= 0 && !strcmp(file->name, file->next) &&
+	       !fstat(file->fd, &ours) &&
+	       !fstatat(file->place.directory, file->name, there, AT_SYMLINK_NOFOLLOW) &&
+	       ours.st_dev == there->st_dev && ours.st_ino == there->st_ino;
+}
+
+static int record_append(struct output_file *file, uint64_t length, const struct stat *there)
+{
+	struct stat status;
+	int error = copy_bytes(fileno(file->record), file->fd, there->st_size, length);
+
+	if (error) {
+		int ignored = ftruncate(file->fd, there->st_size);
+
+		(void)ignored; /* the first error is told */
+		return error;
+	}
+	return fstat(file->fd, &status) ? -errno : left_add(file, file->name, &status);
+}
+
+/* Makes room for a file of the next name. */
+static int file_set_aside(struct output_file *file)
+{
+	int directory = file->place.directory;
+	char old[NAME_MAX + sizeof(OLD)];
+	struct stat status;
+
+	snprintf(old, sizeof(old), "%s" OLD, file->name);
+	if (fstat(file->fd, &status) || renameat(directory, file->name, directory, old))
+		return -errno;
+	left_forget_name(file, file->name);
+	return left_add(file, old, &status);
+}
+
+/* The record becomes a file. */
+static int record_publish(struct output_file *file)
+{
+	int directory = file->place.directory, fd;
+	struct stat status;
+
+	/* A link is not followed by rename, but whoever made it expects that. */
+	if (!fstatat(directory, file->next, &status, AT_SYMLINK_NOFOLLOW) &&
+	    !S_ISREG(status.st_mode))
+		return S_ISLNK(status.st_mode)   ? -ELOOP
+		       : S_ISDIR(status.st_mode) ? -EISDIR
+						 : -EEXIST;
+	fd = fcntl(fileno(file->record), F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (fchmod(fd, file->config.mode) || fstat(fd, &status) ||
+	    renameat(directory, file->temporary, directory, file->next)) {
+		int error = -errno;
+
+		close(fd);
+		return error;
+	}
+	*file->temporary = '\0';
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = fd;
+	memcpy(file->name, file->next, sizeof(file->name));
+	return left_add(file, file->name, &status);
+}
+
+/* Makes room for so many bytes more. */
+static int limit_keep(struct output_file *file, uint64_t length)
+{
+	int error = 0;
+
+	while (!error && file->n_left && file->total + length > file->config.limit)
+		error = left_remove(file);
+	return error;
+}
+
+static int record_keep(struct output_file *file)
+{
+	uint64_t limit = file->config.limit, length;
+	struct stat status, there;
+	bool continued;
+	int error = 0;
+
+	if (fstat(fileno(file->record), &status))
+		return -errno;
+	length = (uint64_t)status.st_size;
+	if (limit && length > limit)
+		return -EFBIG;
+	continued = is_continued(file, &there);
+	if (limit && continued && (uint64_t)there.st_size + length > limit / 2) {
+		error = file_set_aside(file);
+		continued = false;
+	}
+	if (!error && limit && !continued && !file->config.gather)
+		left_forget_name(file, file->next); /* it is replaced */
+	if (!error && limit)
+		error = limit_keep(file, length);
+	if (error)
+		return error;
+	return continued ? record_append(file, length, &there) : record_publish(file);
+}
+
+int output_file_end(struct output_file *file, int error)
+{
+	if (!file->record)
+		return error;
+	errno = 0;
+	if ((fflush(file->record) || ferror(file->record)) && !error)
+		error = -(errno ?: EIO);
+	if (file->is_stream)
+		return error;
+	if (!error)
+		error = record_keep(file);
+	/* Some file systems tell only now that there was no room. */
+	if (fclose(file->record) && !error)
+		error = -errno;
+	file->record = NULL;
+	temporary_remove(file);
+	return error;
+}
+
+void output_file_close(struct output_file *file)
+{
+	if (!file)
+		return;
+	if (file->record && file->record != stdout)
+		fclose(file->record);
+	if (file->place.directory >= 0) {
+		temporary_remove(file);
+		close(file->place.directory);
+	}
+	if (file->fd >= 0)
+		close(file->fd);
+	while (file->n_left)
+		left_forget(file, file->n_left - 1);
+	free(file->left);
+	free(file);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words of the JSON that its writer and its reader share. They are a promise:
+ * within a major version they are added to, never changed. See kernel_delay-json(5). */
+#ifndef JSON_NAMES_H
+#define JSON_NAMES_H
+
+#include "../sample.h"
+#include "../trigger_stats.h"
+
+#define JSON_SCHEMA_NAME "kernel_delay"
+#define JSON_SCHEMA_MAJOR 1
+#define JSON_SCHEMA "kernel_delay/1"
+
+#define JSON_SAMPLE "sample"
+#define JSON_TRIGGERS "triggers"
+
+/* Whose system calls this program knows the names of, as uname(1) calls it. */
+#if defined(__x86_64__)
+#define JSON_MACHINE "x86_64"
+#elif defined(__aarch64__)
+#define JSON_MACHINE "aarch64"
+#endif
+
+extern const char *const json_ledger_keys[LEDGER_STATES];
+extern const char *const json_loss_keys[KD_LOSSES];
+extern const char *const json_trace_keys[TRACE_KINDS];
+extern const char *const json_outcome_keys[KD_OUTCOMES];
+extern const char *const json_role_keys[KD_ROLES];
+
+/* States of traces; NULL: no trace has it. */
+extern const char *const json_states[KD_STATES];
+
+/* Losses that are counted elsewhere than in sample.losses. */
+#define JSON_LOSS_SKIPPED_RUNS "skipped_runs"
+#define JSON_LOSS_HIDDEN "hidden_threads"
+#define JSON_LOSS_TORN "torn_threads"
+#define JSON_LOSS_TRACES "traces"
+#define JSON_LOSS_STACKS "stacks"
+#define JSON_LOSS_FAILED "unresolved_stacks"
+
+#endif

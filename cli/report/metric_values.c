@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metric_values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NSEC 1000000000ULL
+#define PERIOD (60 * NSEC) /* of maxima */
+/* Prometheus, too, takes a series without values for so long for ended. */
+#define STALE (300 * NSEC)
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+struct metrics *metrics_new(const struct report_options *options)
+{
+	struct metrics *metrics = calloc(1, sizeof(*metrics));
+
+	if (!metrics)
+		return NULL;
+	metrics->options = *options;
+	metrics->limit = METRICS_SERIES;
+	/* Names come from the target, which should not know where its rows collide. */
+	metrics->seed = (uint32_t)((uintptr_t)metrics >> 4) ^ 2166136261U;
+	return metrics;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+	if (!metrics)
+		return;
+	for (size_t kind = 0; kind < METRIC_KINDS; kind++) {
+		for (size_t i = 0; i < metrics->kinds[kind].n; i++)
+			free(metrics->kinds[kind].rows[i]);
+		free(metrics->kinds[kind].rows);
+	}
+	free(metrics->places);
+	free(metrics);
+}
+
+void metrics_limit(struct metrics *metrics, size_t series)
+{
+	metrics->limit = series;
+}
+
+size_t metrics_series(const struct metrics *metrics)
+{
+	return metrics->series;
+}
+
+/* FNV-1a. */
+static uint32_t labels_hash(const struct metrics *metrics, enum metric_kind kind,
+			    const struct metric_labels *labels)
+{
+	uint32_t hash = (metrics->seed ^ kind) * 16777619U;
+
+	for (size_t i = 0; i < labels->length; i++)
+		hash = (hash ^ (unsigned char)labels->text[i]) * 16777619U;
+	return hash ^ hash >> 15;
+}
+
+/* The place of the row with these labels, or a free one. There always is one. */
+static struct metric_row **place_find(const struct metrics *metrics, enum metric_kind kind,
+				      uint32_t hash, const char *labels, size_t length)
+{
+	size_t i = hash & (metrics->n_places - 1);
+	const struct metric_row *row;
+
+	for (; (row = metrics->places[i]); i = (i + 1) & (metrics->n_places - 1))
+		if (row->hash == hash && row->kind == kind &&
+		    !strncmp(row->labels, labels, length) && !row->labels[length])
+			break;
+	return &metrics->places[i];
+}
+
+static void places_fill(struct metrics *metrics)
+{
+	for (size_t kind = 0; kind < METRIC_KINDS; kind++) {
+		for (size_t i = 0; i < metrics->kinds[kind].n; i++) {
+			struct metric_row *row = metrics->kinds[kind].rows[i];
+
+			*place_find(metrics, row->kind, row->hash, row->labels,
+				    strlen(row->labels)) = row;
+		}
+	}
+}
+
+/* Makes a larger table of places. Returns false if there is no memory. */
+static bool places_make(struct metrics *metrics, size_t n)
+{
+	struct metric_row **places = calloc(n, sizeof(*places));
+
+	if (!places)
+		return false;
+	free(metrics->places);
+	metrics->places = places;
+	metrics->n_places = n;
+	places_fill(metrics);
+	return true;
+}
+
+static bool make_room(struct metrics *metrics, struct metric_rows *rows)
+{
+	if (rows->n == rows->room) {
+		size_t room = rows->room ? 2 * rows->room : 16;
+		void *more = reallocarray(rows->rows, room, sizeof(struct metric_row *));
+
+		if (!more)
+			return false;
+		rows->rows = more;
+		rows->room = room;
+	}
+	/* At most half full. */
+	return 2 * metrics->n_rows < metrics->n_places ||
+	       places_make(metrics, metrics->n_places ? 2 * metrics->n_places : 256);
+}
+
+/* Returns NULL if there is no memory. */
+static struct metric_row *row_new(enum metric_kind kind, const struct metric_labels *labels)
+{
+	size_t values = metric_columns[kind].n * sizeof(uint64_t);
+	struct metric_row *row = calloc(1, sizeof(*row) + values + labels->length + 1);
+
+	if (!row)
+		return NULL;
+	row->kind = kind;
+	row->with_tid = labels->with_tid;
+	row->labels = (const char *)row + sizeof(*row) + values;
+	memcpy((char *)row + sizeof(*row) + values, labels->text, labels->length);
+	return row;
+}
+
+/* The run's own rows are few, and made whatever the limit is. */
+static bool has_room(const struct metrics *metrics, enum metric_kind kind)
+{
+	return kind < METRIC_UPCALL || kind == METRIC_LOSS || kind == METRIC_ABSENCE ||
+	       metrics->series + metric_kind_series(kind) <= metrics->limit;
+}
+
+static void refuse(struct metrics *metrics, enum metric_kind kind)
+{
+	static const struct metric_labels reason = { 15, false, "reason=\"series\"" };
+	struct metric_row *row = metric_row_touch(metrics, METRIC_LOSS, NULL, &reason);
+
+	metrics->refused = true;
+	if (row)
+		metric_row_sum(row, ONE_VALUE, metric_kind_series(kind));
+}
+
+static struct metric_row *row_add(struct metrics *metrics, enum metric_kind kind,
+				  struct metric_row *parent, const struct metric_labels *labels,
+				  uint32_t hash)
+{
+	struct metric_rows *rows = &metrics->kinds[kind];
+	struct metric_row *row = NULL;
+
+	if (!has_room(metrics, kind)) {
+		refuse(metrics, kind);
+		return NULL;
+	}
+	if (make_room(metrics, rows))
+		row = row_new(kind, labels);
+	if (!row) {
+		metrics->failed = true;
+		return NULL;
+	}
+	row->parent = parent;
+	row->hash = hash;
+	row->period = metrics->period;
+	rows->rows[rows->n++] = row;
+	*place_find(metrics, kind, hash, labels->text, labels->length) = row;
+	metrics->n_rows++;
+	metrics->series += metric_kind_series(kind);
+	return row;
+}
+
+/* In a new period the maxima of the one before become its predecessors. */
+static void maxima_age(const struct metrics *metrics, struct metric_row *row)
+{
+	const struct metric_columns *columns = &metric_columns[row->kind];
+	uint64_t *now = row->values + columns->max, *before = now + columns->n_max;
+	size_t size = columns->n_max * sizeof(*now);
+
+	if (!size || row->period == metrics->period)
+		return;
+	if (row->period + 1 == metrics->period)
+		memcpy(before, now, size);
+	else
+		memset(before, 0, size);
+	memset(now, 0, size);
+}
+
+struct metric_row *metric_row_find(const struct metrics *metrics, enum metric_kind kind,
+				   const struct metric_labels *labels)
+{
+	if (!metrics->n_places)
+		return NULL;
+	return *place_find(metrics, kind, labels_hash(metrics, kind, labels), labels->text,
+			   labels->length);
+}
+
+struct metric_row *metric_row_touch(struct metrics *metrics, enum metric_kind kind,
+				    struct metric_row *parent, const struct metric_labels *labels)
+{
+	uint32_t hash = labels_hash(metrics, kind, labels);
+	struct metric_row *row = NULL;
+
+	if (metrics->n_places)
+		row = *place_find(metrics, kind, hash, labels->text, labels->length);
+	if (!row)
+		row = row_add(metrics, kind, parent, labels, hash);
+	if (!row)
+		return NULL;
+	maxima_age(metrics, row);
+	row->period = metrics->period;
+	row->sample = metrics->sample;
+	row->seen = metrics->now;
+	return row;
+}
+
+static bool is_stale(const struct metrics *metrics, const struct metric_row *row)
+{
+	const struct metric_row *thread = row->parent ? row->parent : row;
+
+	return (thread->with_tid || metrics->refused) && metrics->now > thread->seen &&
+	       metrics->now - thread->seen > STALE;
+}
+
+/* Threads come first among the kinds that have them: they are freed last. */
+void metric_rows_sweep(struct metrics *metrics)
+{
+	size_t before = metrics->n_rows;
+
+	for (size_t kind = METRIC_KINDS; kind-- > METRIC_THREAD;) {
+		struct metric_rows *rows = &metrics->kinds[kind];
+		size_t left = 0;
+
+		for (size_t i = 0; i < rows->n; i++) {
+			if (!is_stale(metrics, rows->rows[i])) {
+				rows->rows[left++] = rows->rows[i];
+				continue;
+			}
+			free(rows->rows[i]);
+			metrics->series -= metric_kind_series((enum metric_kind)kind);
+		}
+		metrics->n_rows -= rows->n - left;
+		rows->n = left;
+	}
+	metrics->refused = false;
+	if (metrics->n_rows == before)
+		return;
+	memset(metrics->places, 0, metrics->n_places * sizeof(*metrics->places));
+	places_fill(metrics);
+}
+
+void metric_row_sum(struct metric_row *row, unsigned int column, uint64_t value)
+{
+	row->values[column] = add(row->values[column], value);
+}
+
+void metric_row_max(struct metric_row *row, unsigned int column, uint64_t value)
+{
+	row->values[column] = larger(row->values[column], value);
+}
+
+uint64_t metric_row_value(const struct metrics *metrics, const struct metric_row *row,
+			  unsigned int column)
+{
+	const struct metric_columns *columns = &metric_columns[row->kind];
+
+	if (column >= columns->last)
+		return row->sample == metrics->sample ? row->values[column] : 0;
+	if (column < columns->max || column >= columns->max + columns->n_max)
+		return row->values[column];
+	if (row->period == metrics->period)
+		return larger(row->values[column], row->values[column + columns->n_max]);
+	return row->period + 1 == metrics->period ? row->values[column] : 0;
+}

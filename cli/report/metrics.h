@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples as metrics: families of time series, listed once (metrics.c), whose values
+ * add up over the samples of a run. openmetrics.h and prometheus.h write them. */
+#ifndef METRICS_H
+#define METRICS_H
+
+#include <stdio.h>
+
+#include "../sample.h"
+#include "../trigger_stats.h"
+#include "report_options.h"
+
+/* Series that are kept unless metrics_limit() says otherwise. */
+#define METRICS_SERIES 200000
+
+/* What has been added up so far. Not for two threads at once. */
+struct metrics;
+
+/* Empty; NULL if there is no memory. The caller ends it with metrics_free(). */
+struct metrics *metrics_new(const struct report_options *options);
+void metrics_free(struct metrics *metrics); /* NULL is allowed */
+
+/* Sets how many series are kept. Values for which there is no room are left out and
+ * counted as lost_events{reason="series"}. */
+void metrics_limit(struct metrics *metrics, size_t series);
+
+/* Adds a finished sample: counters grow, up to the largest number; gauges are of
+ * this sample, or maxima of the last minutes. Returns 0, or -ENOMEM if not all of it
+ * could be added. */
+int metrics_add(struct metrics *metrics, const struct sample *sample);
+
+/* Sets what triggers did since the run began. Returns as above. */
+int metrics_add_triggers(struct metrics *metrics, const struct trigger_stats *stats);
+
+/* How many series there are now, at most. */
+size_t metrics_series(const struct metrics *metrics);
+
+/* Writes and flushes the list of families: per family a line with name, type, unit
+ * and labels and an indented one of help. Returns 0 or a negative errno. */
+int metrics_list(FILE *out);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples that were saved before, printed again. */
+#include "exit_status.h"
+#include "fail_if.h"
+#include "outputs.h"
+#include "replay.h"
+#include "run.h"
+
+struct replay {
+	struct outputs *outputs;
+	struct fail_if *fail_if;
+	uint64_t samples;
+	bool lost;
+};
+
+static int sample_replay(const struct sample *sample, void *context)
+{
+	struct replay *replay = context;
+
+	replay->lost |= sample_lost(sample) > 0 || sample->interrupted;
+	/* The file may have those of several runs. */
+	fail_if_check(replay->fail_if, sample, ++replay->samples);
+	return outputs_write(replay->outputs, sample);
+}
+
+static int triggers_replay(const struct trigger_stats *stats, void *context)
+{
+	struct replay *replay = context;
+
+	return outputs_triggers(replay->outputs, stats);
+}
+
+int run_replay(const struct options *options, struct fail_if *fail_if)
+{
+	struct replay replay = { .fail_if = fail_if };
+	const struct replay_handlers handlers = { sample_replay, triggers_replay, &replay };
+	int status = outputs_open(&replay.outputs, options);
+
+	if (!status)
+		status = replay_read(options->replay, &handlers);
+	if (!status)
+		status = run_verdict(options, fail_if, replay.lost);
+	outputs_close(replay.outputs);
+	return status;
+}

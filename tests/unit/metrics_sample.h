@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sample with a figure in every place, for the tests of metrics. */
+#ifndef TESTS_UNIT_METRICS_SAMPLE_H
+#define TESTS_UNIT_METRICS_SAMPLE_H
+
+#include "traces_sample.h"
+
+static const struct capture metrics_capture = {
+	.version = "0.1-g1234567",
+	.process = "ovs-vswitchd",
+	.host = "host.example",
+	.kernel = "6.1.0-18-amd64",
+	.start_trigger = "u:vswitchd:\"quoted\"\\",
+	.stop_trigger = NULL,
+};
+
+/* Names of which some are equal once they are written. */
+static const char *const metrics_hostile[] = {
+	"a\nb\r\tc",
+	"\033[2J\033[31m",
+	"\"'`$(id)\\",
+	"\xff\xfe\xc3(",
+	"\xfe\xff\xc3(",
+	"caf\xc3\xa9 \xe2\x82\xac",
+	"} 1\n# EOF\n",
+	"\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\",
+	"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"",
+	"",
+	"[unknown]",
+	"16bytes_unended_",
+	"a\xe2\x80\xa8\x0b\x0c\x1c\xc2\x85",
+	"x\",tid=\"1",
+	"\xf0\x9f\x90\xa7\xf0\x9f\x90",
+};
+
+static struct thread_row metrics_thread(pid_t tid, const char *name)
+{
+	struct thread_row row = { .tid = tid, .members = 1 };
+
+	memcpy(row.name, name, strnlen(name, sizeof(row.name)));
+	row.ledger.life = SECOND;
+	row.ledger.ns[LEDGER_USER] = 200000000 + (uint64_t)tid;
+	row.ledger.ns[LEDGER_BLOCKED] = SECOND - row.ledger.ns[LEDGER_USER];
+	row.voluntary = (uint64_t)tid;
+	return row;
+}
+
+/* Makes a thread's calls: so many, of numbers from the first on, the first being the
+ * smallest by total. */
+static void metrics_calls(struct thread_row *row, uint32_t first, size_t n)
+{
+	row->calls = calloc(n, sizeof(*row->calls));
+	if (!row->calls)
+		abort();
+	row->n_calls = n;
+	for (size_t i = 0; i < n; i++)
+		row->calls[i] = (struct call_row){ first + (uint32_t)i, i + 1, 1000 * (i + 1),
+						   1000 + i };
+}
+
+/* The tables of a thread. */
+static void metrics_figures(struct thread_row *row)
+{
+	static const struct irq_row hardirqs[] = {
+		{ .name = "virtio0-input.0", .count = 12, .total = 34567, .max = 5678 },
+		{ .name = "i801_smbus", .unhandled = true, .count = 3, .total = 3000, .max = 1000 },
+		{ .name = "i801_smbus", .count = 1, .total = 999, .max = 999 },
+		{ .name = "evil\"\n\xff", .count = 1, .total = 5, .max = 5 },
+	};
+	static const struct irq_row softirqs[] = {
+		{ .name = "net_rx",
+		  .vector = 3,
+		  .count = 12342,
+		  .total = 153102514,
+		  .max = 1856778 },
+		{ .vector = 15, .count = 1, .total = 7, .max = 7 },
+	};
+
+	row->hardirqs = calloc(COUNT(hardirqs), sizeof(*hardirqs));
+	row->softirqs = calloc(COUNT(softirqs), sizeof(*softirqs));
+	if (!row->hardirqs || !row->softirqs)
+		abort();
+	memcpy(row->hardirqs, hardirqs, sizeof(hardirqs));
+	memcpy(row->softirqs, softirqs, sizeof(softirqs));
+	row->n_hardirqs = COUNT(hardirqs);
+	row->n_softirqs = COUNT(softirqs);
+	row->run = (struct kd_span){ 3140, 789736000, 6849055, 4326 };
+	row->long_poll = (struct kd_span){ 2, 684663661, 397906700, 286756961 };
+	row->ready = (struct kd_count){ 1024, 25358646, 5533769 };
+	row->stopped = (struct kd_count){ 1, 200123456, 200123456 };
+	for (unsigned int i = 0; i < LEDGER_STATES; i++)
+		row->ledger.ns[i] = i * 10000000;
+	row->ledger.ns[LEDGER_USER] = SECOND - 360000000;
+	row->ledger.exec = 787856000;
+	row->ledger.exec_known = true;
+	row->involuntary = 7;
+	row->migrations = 5;
+	row->cpus[0] = 0xb;
+	row->open[0] =
+		(struct open_call){ .number = KD_CALL_UNKNOWN, .inside = 5, .at_start = true };
+	row->open[1] = (struct open_call){ .number = 0, .inside = 77, .at_end = true };
+	row->n_open = 2;
+}
+
+/* Sets off the threads and traces of a sample whose threads are the caller's to fill. */
+static struct sample metrics_begin(size_t threads)
+{
+	struct sample sample = traces_begin();
+
+	sample.capture = &metrics_capture;
+	sample.threads = calloc(threads + 1, sizeof(*sample.threads));
+	sample.n_threads = threads;
+	if (!sample.threads)
+		abort();
+	return sample;
+}
+
+static void metrics_traces(struct sample *sample)
+{
+	struct trace_row row = trace(TRACE_CALL, 9719, "ovs-vswitchd", NULL);
+
+	row.call = 0;
+	trace_add(sample, row);
+	row.end = 0;
+	row.start = sample->end - 5;
+	trace_add(sample, row);
+	for (uint32_t state = KD_READY_WOKEN; state <= KD_STOPPED; state++) {
+		row = trace(TRACE_WAIT, 9719, "renamed", NULL);
+		row.state = state;
+		trace_add(sample, row);
+	}
+	row = trace(TRACE_SAMPLE, 9720, "ended", NULL);
+	row.state = KD_USER;
+	trace_add(sample, row);
+	row.tid = 4;
+	row.state = KD_KERNEL;
+	trace_add(sample, row);
+	sample->traces.calls_asked = sample->traces.waits_asked = true;
+	sample->traces.call_threshold = 1000;
+	sample->traces.wait_threshold = 10000000;
+	sample->traces.profile_hz = 99;
+	sample->traces.lost = 100, sample->traces.beyond = 101, sample->traces.failed = 102;
+	sample->traces.limited = 103, sample->traces.incomplete = 104;
+}
+
+/* All of it; released by sample_clear(). */
+__attribute__((unused)) static struct sample metrics_full(void)
+{
+	static const struct absence absent[] = { { "HARD IRQ STATISTICS", "is left out" } };
+	static const struct upcall_row upcalls[] = { { 0, 0, 44 }, { 0, 2, 1 }, { 7, 135, 9 } };
+	struct sample sample = metrics_begin(5);
+
+	sample.threads[0] = metrics_thread(9719, "ovs-vswitchd");
+	metrics_figures(&sample.threads[0]);
+	metrics_calls(&sample.threads[0], 0, 6);
+	sample.threads[1] = metrics_thread(9720, "ended");
+	sample.threads[1].ended = true;
+	sample.threads[1].members = 3;
+	metrics_calls(&sample.threads[1], 3, 2);
+	sample.threads[2] = metrics_thread(9731, "revalidator55");
+	metrics_calls(&sample.threads[2], 0, 2);
+	sample.threads[3] = metrics_thread(9732, "revalidator6");
+	metrics_calls(&sample.threads[3], 1, 2);
+	sample.threads[4] = metrics_thread(9733, "revalidator6");
+	sample.absent = absent;
+	sample.n_absent = 1;
+	for (size_t i = 0; i < COUNT(upcalls); i++)
+		if (sample_add_upcalls(&sample, &upcalls[i]))
+			abort();
+	for (size_t i = 0; i < KD_LOSSES; i++)
+		sample.losses[i] = i + 1;
+	sample.skipped_runs = 11, sample.hidden = 12, sample.torn = 13, sample.resynced = 14;
+	sample.interrupted = true;
+	metrics_traces(&sample);
+	return sample;
+}
+
+__attribute__((unused)) static struct sample metrics_hostile_names(void)
+{
+	struct sample sample = metrics_begin(COUNT(metrics_hostile));
+
+	for (size_t i = 0; i < COUNT(metrics_hostile); i++) {
+		sample.threads[i] = metrics_thread((pid_t)(100 + i), metrics_hostile[i]);
+		metrics_calls(&sample.threads[i], 0, 2);
+	}
+	return sample;
+}
+
+#endif

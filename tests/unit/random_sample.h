@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples such as no machine has them: any number, any name. The same every time. */
+#ifndef TESTS_UNIT_RANDOM_SAMPLE_H
+#define TESTS_UNIT_RANDOM_SAMPLE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../cli/distribution.h"
+#include "../../cli/sample.h"
+#include "../../cli/trigger_stats.h"
+
+#define RANDOM_STACKS 6
+#define RANDOM_FRAMES 5
+
+static uint64_t random_state = 0x9e3779b97f4a7c15;
+
+static uint64_t chance(uint64_t below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state % below;
+}
+
+static uint64_t random_number(void)
+{
+	static const uint64_t edges[] = { 0,          1,         INT32_MAX,        UINT32_MAX,
+					  1ULL << 53, INT64_MAX, 1ULL + INT64_MAX, UINT64_MAX };
+
+	if (!chance(4))
+		return edges[chance(sizeof(edges) / sizeof(*edges))];
+	return random_state >> chance(64);
+}
+
+static uint32_t random_u32(void)
+{
+	return (uint32_t)(random_number() >> (chance(2) ? 32 : 0));
+}
+
+static int32_t random_call(void)
+{
+	return chance(5)   ? (int32_t)chance(chance(3) ? 450 : INT32_MAX)
+	       : chance(2) ? KD_CALL_NONE
+			   : KD_CALL_UNKNOWN;
+}
+
+/* Text of at most size bytes, which need not end with a NUL. */
+static void random_name(char *name, size_t size)
+{
+	static const char *const pieces[] = {
+		"a",        "worker", "\xc3\xa9",     "\xf0\x9f\x90\xa7",
+		"\xff",     "\xc3",   "\xed\xa0\x80", "\"\\",
+		"\n",       "\x7f",   "\xef\xbf\xbd", " ;",
+		"\xc0\x80", "\x01",   "\xf4\x90\x80", "\xe2\x80"
+	};
+	size_t used = 0, most = chance(size + 1);
+
+	memset(name, 0, size);
+	while (used < most) {
+		const char *piece = pieces[chance(sizeof(pieces) / sizeof(*pieces))];
+		size_t length = strnlen(piece, most - used);
+
+		memcpy(name + used, piece, length);
+		used += length;
+	}
+}
+
+/* Texts live as long as the program. */
+static const char *random_text(void)
+{
+	static char texts[64][300];
+	static unsigned int next;
+	char *text;
+
+	if (!chance(4))
+		return NULL;
+	text = texts[next++ % 64];
+	random_name(text, chance(8) ? 40 : 299);
+	return text;
+}
+
+static struct kd_count random_count(void)
+{
+	return (struct kd_count){ random_number(), random_number(), random_number() };
+}
+
+static struct kd_span random_span(void)
+{
+	return (struct kd_span){ random_number(), random_number(), random_number(),
+				 random_number() };
+}
+
+static void *random_rows(size_t *n, size_t most, size_t size)
+{
+	*n = chance(most + 1);
+	return *n ? calloc(*n, size) : NULL;
+}
+
+static struct irq_row *random_irqs(size_t *n, bool soft)
+{
+	struct irq_row *rows = random_rows(n, 3, sizeof(*rows));
+
+	for (size_t i = 0; i < *n; i++) {
+		random_name(rows[i].name, sizeof(rows[i].name));
+		if (soft)
+			rows[i].vector = random_u32();
+		else
+			rows[i].unhandled = chance(2);
+		rows[i].count = random_number();
+		rows[i].total = random_number();
+		rows[i].max = random_number();
+	}
+	return rows;
+}
+
+static void random_thread(struct thread_row *thread)
+{
+	thread->tid = (pid_t)chance(INT32_MAX);
+	random_name(thread->name, sizeof(thread->name));
+	thread->ended = !chance(4);
+	thread->members = chance(3) ? 1 : random_u32();
+	for (size_t i = 0; i < LEDGER_STATES; i++)
+		thread->ledger.ns[i] = chance(2) ? random_number() : 0;
+	thread->ledger.life = chance(2) ? random_number() : ledger_sum(&thread->ledger);
+	thread->ledger.exec_known = chance(2);
+	thread->ledger.exec = thread->ledger.exec_known ? random_number() : 0;
+	thread->calls = random_rows(&thread->n_calls, 5, sizeof(*thread->calls));
+	for (size_t i = 0; i < thread->n_calls; i++)
+		thread->calls[i] = (struct call_row){ (uint32_t)chance(500), random_number(),
+						      random_number(), random_number() };
+	thread->hardirqs = random_irqs(&thread->n_hardirqs, false);
+	thread->softirqs = random_irqs(&thread->n_softirqs, true);
+	thread->run = random_span();
+	thread->long_poll = random_span();
+	thread->ready = random_count();
+	thread->stopped = random_count();
+	thread->voluntary = random_number();
+	thread->involuntary = random_number();
+	thread->migrations = random_number();
+	for (size_t i = 0; i < KD_CPU_WORDS; i++)
+		thread->cpus[i] = chance(4) ? 0 : random_number();
+	thread->cpus_beyond = chance(2);
+	thread->n_open = chance(3);
+	for (size_t i = 0; i < thread->n_open; i++) {
+		int32_t call = random_call();
+
+		thread->open[i] = (struct open_call){
+			.number = call == KD_CALL_NONE ? KD_CALL_UNKNOWN : call,
+			.since = random_number(),
+			.until = random_number(),
+			.inside = random_number(),
+			.at_start = chance(2),
+			.at_end = chance(2),
+		};
+	}
+}
+
+/* The same stacks every time, with other frames. */
+static const struct stack *random_stack(bool new)
+{
+	static struct frame frames[RANDOM_STACKS][RANDOM_FRAMES];
+	static struct stack stacks[RANDOM_STACKS];
+
+	for (unsigned int i = 0; new &&i < RANDOM_STACKS; i++) {
+		stacks[i] = (struct stack){ frames[i], chance(RANDOM_FRAMES + 1), random_text() };
+		for (unsigned int j = 0; j < RANDOM_FRAMES; j++)
+			frames[i][j] = (struct frame){ random_text(), random_number(),
+						       random_text(), random_text() };
+	}
+	return chance(4) ? &stacks[chance(RANDOM_STACKS)] : NULL;
+}
+
+static void random_trace(struct trace_row *row, const struct trace_list *list)
+{
+	static const uint32_t states[] = { KD_BLOCKED, KD_BLOCKED_UNINT, KD_STOPPED, KD_READY_WOKEN,
+					   KD_READY_PREEMPTED };
+
+	*row = (struct trace_row){ .kind = (enum trace_kind)chance(TRACE_KINDS) };
+	row->tid = (pid_t)chance(4);
+	if (list->n && chance(2))
+		memcpy(row->name, list->rows[0].name, sizeof(row->name));
+	else
+		random_name(row->name, sizeof(row->name));
+	row->start = random_number();
+	row->end = row->kind == TRACE_SAMPLE ? row->start : chance(4) ? random_number() : 0;
+	row->since = random_number();
+	row->cpu = random_u32();
+	row->call = random_call();
+	if (row->kind == TRACE_CALL) {
+		row->waited = random_number();
+		row->result = row->end ? (int64_t)random_number() : 0;
+	} else {
+		row->state = row->kind == TRACE_WAIT ? states[chance(5)]
+						     : KD_USER + (uint32_t)chance(2);
+	}
+	row->ended_by = chance(2) ? (pid_t)chance(INT32_MAX) : 0;
+	random_name(row->ended_by_name, sizeof(row->ended_by_name));
+	row->user_ip = random_number();
+	row->kernel = random_stack(false);
+	row->user = random_stack(false);
+	row->no_user = random_text();
+	row->limited = chance(2), row->cut = chance(2), row->earlier = chance(2);
+}
+
+static void random_traces(struct trace_list *list)
+{
+	struct trace_row row;
+
+	list->calls_asked = chance(2), list->waits_asked = chance(2);
+	list->call_threshold = random_number();
+	list->wait_threshold = random_number();
+	list->profile_hz = chance(2) ? random_u32() : 0;
+	list->kernel_stacks_asked = chance(2), list->user_stacks_asked = chance(2);
+	list->stack_rate = random_number();
+	list->lost = random_number() * chance(2);
+	list->beyond = random_number() * chance(2);
+	list->failed = random_number() * chance(2);
+	list->failure = random_text();
+	list->limited = random_number() * chance(2);
+	list->incomplete = random_number() * chance(2);
+	list->kernel_hidden = chance(2);
+	random_stack(true);
+	for (uint64_t n = chance(20); n; n--) {
+		random_trace(&row, list);
+		if (traces_add(list, &row))
+			abort();
+	}
+}
+
+static const struct capture *random_capture(void)
+{
+	static struct capture capture;
+
+	capture.version = random_text();
+	random_name(capture.process, sizeof(capture.process));
+	random_name(capture.host, sizeof(capture.host) - 1);
+	random_name(capture.kernel, sizeof(capture.kernel) - 1);
+	capture.start_trigger = random_text();
+	capture.stop_trigger = random_text();
+	return chance(4) ? &capture : NULL;
+}
+
+/* To be released by sample_clear(); some of it lives up to the next call only. */
+__attribute__((unused)) static struct sample random_sample(void)
+{
+	static const struct absence absent[] = { { "HARD IRQ STATISTICS", "is left out" },
+						 { "UPCALL STATISTICS", "is left out: \"why\"" } };
+	struct sample sample = {
+		.capture = random_capture(),
+		.number = random_number(),
+		.pid = (pid_t)chance(INT32_MAX),
+		.foreign_calls = !chance(4),
+		.start = random_number(),
+		.end = random_number(),
+		.start_triggered = chance(2),
+		.stop_triggered = chance(2),
+		.wall_dump = { .tv_sec = (time_t)chance(253402300800),
+			       .tv_nsec = (long)chance(1000000000) },
+		.interrupted = chance(2),
+		.target_exited = chance(2),
+		.expired = chance(2),
+		.overloaded = chance(2),
+		.upcalls_known = chance(2),
+		.skipped_runs = random_number(),
+		.hidden = random_number(),
+		.resynced = random_number(),
+		.torn = random_number(),
+		.absent = absent,
+		.n_absent = chance(3),
+	};
+	struct upcall_row upcall;
+
+	if (sample.start_triggered)
+		sample.started_on = (pid_t)chance(INT32_MAX);
+	if (sample.stop_triggered)
+		sample.stopped_on = (pid_t)chance(INT32_MAX);
+	for (size_t i = 0; i < KD_LOSSES; i++)
+		sample.losses[i] = chance(2) ? random_number() : 0;
+	sample.threads = random_rows(&sample.n_threads, 6, sizeof(*sample.threads));
+	for (size_t i = 0; i < sample.n_threads; i++)
+		random_thread(&sample.threads[i]);
+	for (uint64_t n = sample.upcalls_known ? chance(4) : 0; n; n--) {
+		upcall = (struct upcall_row){ random_u32(), (uint32_t)chance(140),
+					      random_number() };
+		if (sample_add_upcalls(&sample, &upcall))
+			abort();
+	}
+	if (chance(2))
+		random_traces(&sample.traces);
+	return sample;
+}
+
+/* To be released by trigger_stats_clear(). */
+__attribute__((unused)) static void random_triggers(struct trigger_stats *stats)
+{
+	const char *name;
+
+	memset(stats, 0, sizeof(*stats));
+	for (int role = 0; role < KD_ROLES; role++) {
+		name = random_text();
+		if (!name)
+			continue;
+		stats->names[role] = name;
+		stats->target_only[role] = chance(2);
+		stats->cost[role] = random_number();
+		stats->tally.hits[role] = random_number();
+		for (int i = 0; i < KD_OUTCOMES; i++)
+			stats->tally.outcome[role][i] = random_number();
+	}
+	stats->delta = random_number();
+	stats->lasted = random_number();
+	stats->same_thread = chance(2);
+	stats->skipped = random_number();
+	stats->tally.foreign = random_number();
+	stats->tally.nested = random_number();
+	for (uint64_t n = chance(10); n; n--)
+		stats->tally.durations[chance(1920)] = random_number() >> 8;
+	if (distribution_count((const uint64_t *)stats->tally.durations)) {
+		stats->tally.min = random_number();
+		stats->tally.max = random_number();
+		stats->tally.total = random_number();
+	}
+	for (uint64_t n = chance(4); n; n--) {
+		struct nested_pair pair = { (pid_t)chance(INT32_MAX), "", random_number(),
+					    random_number() };
+
+		random_name(pair.name, sizeof(pair.name));
+		if (trigger_stats_add_nested(stats, &pair))
+			abort();
+	}
+}
+
+#endif

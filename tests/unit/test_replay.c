@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whatever there is in a sample is there again after it was saved and read; and what
+ * is said about files that are not what they should be. */
+#include "../../cli/replay.h"
+
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "../../cli/report/folded.h"
+#include "../../cli/report/text.h"
+#include "../../cli/report/text_triggers.h"
+#include "random_sample.h"
+#include "replayed.h"
+
+#define ROUNDS 2000U
+#define HEAD "{\"schema\":\"kernel_delay/1\",\"type\":\"sample\",\"window\":" WINDOW
+#define WINDOW "{\"start_ns\":1,\"end_ns\":2}"
+
+/* The text that a report has written, which is the caller's. */
+static char *written(FILE *out)
+{
+	size_t length;
+	char *text = golden_read(out, &length);
+
+	fclose(out);
+	return text;
+}
+
+static char *json_of(const struct sample *sample)
+{
+	FILE *out = tmpfile();
+
+	if (report_json(sample, NULL, out))
+		abort();
+	return written(out);
+}
+
+static char *text_of(const struct sample *sample)
+{
+	FILE *out = tmpfile();
+
+	if (report_text(sample, out) || report_folded(sample, out))
+		abort();
+	return written(out);
+}
+
+static void difference_print(const char *one, const char *other)
+{
+	size_t at = 0;
+
+	while (one[at] == other[at])
+		at++;
+	at -= at < 40 ? at : 40;
+	printf("# %.80s\n# %.80s\n", one + at, other + at);
+}
+
+static bool same(char *one, char *other)
+{
+	bool equal = !strcmp(one, other);
+
+	if (!equal)
+		difference_print(one, other);
+	free(one);
+	free(other);
+	return equal;
+}
+
+/* Prints only what is wrong: there are many rounds. */
+static void test_round_trip(void)
+{
+	unsigned int wrong = 0;
+
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		struct sample sample = random_sample();
+		const struct sample *again = replayed_sample(&sample);
+
+		wrong += !same(json_of(again), json_of(&sample));
+		wrong += !same(text_of(again), text_of(&sample));
+		sample_clear(&sample);
+		replayed_forget();
+	}
+	is_u64(wrong, 0, "%u samples are the same after they were read", ROUNDS);
+}
+
+static char *triggers_of(const struct trigger_stats *stats)
+{
+	FILE *out = tmpfile();
+
+	if (report_json_triggers(stats, out) || report_text_triggers(stats, out))
+		abort();
+	return written(out);
+}
+
+static void test_triggers(void)
+{
+	static struct trigger_stats stats;
+	unsigned int wrong = 0;
+
+	for (unsigned int i = 0; i < ROUNDS / 10; i++) {
+		random_triggers(&stats);
+		wrong += !same(triggers_of(replayed_triggers(&stats)), triggers_of(&stats));
+		trigger_stats_clear(&stats);
+		replayed_forget();
+	}
+	is_u64(wrong, 0, "so are statistics of triggers");
+}
+
+/* What the handlers have been given. */
+struct seen {
+	unsigned int samples, triggers;
+	uint64_t numbers; /* of the samples, a digit each */
+	int status;
+};
+
+static int sample_see(const struct sample *sample, void *context)
+{
+	struct seen *seen = context;
+
+	seen->samples++;
+	seen->numbers = seen->numbers * 10 + sample->number;
+	return seen->status;
+}
+
+static int triggers_see(const struct trigger_stats *stats, void *context)
+{
+	struct seen *seen = context;
+
+	seen->triggers++;
+	return stats->lasted ? 0 : -1;
+}
+
+static int stream_see(const char *text, struct seen *seen, struct replay_error *error)
+{
+	const struct replay_handlers handlers = { sample_see, triggers_see, seen };
+	FILE *in = fmemopen((void *)text, strlen(text), "r");
+	int status = replay_stream(in, &handlers, error);
+
+	fclose(in);
+	return status;
+}
+
+static void test_streams(void)
+{
+	static const char many[] =
+		"\n " HEAD ",\"number\":1}\n" HEAD ",\"number\":2}" HEAD ",\"number\":3}\n\n"
+		"{\n  \"type\" : \"sample\",\n  \"schema\" : \"kernel_delay/1.7\",\n"
+		"  \"number\" : 4, \"window\" : " WINDOW "\n}\r\n"
+		"{\"schema\":\"kernel_delay/1\",\"type\":\"of the future\"}\n"
+		"{\"schema\":\"kernel_delay/1\",\"type\":\"triggers\",\"lasted_ns\":5}\n" HEAD
+		",\"number\":5,\"capture\":null,\"future\":[{\"a\":{}}],\"threads\":[]}";
+	struct seen seen = { 0 };
+	struct replay_error error;
+
+	is_i64(stream_see(many, &seen, &error), 0, "a stream of lines and others");
+	is_u64(seen.numbers, 12345, "samples in their order");
+	is_u64(seen.triggers, 1, "and what triggers did");
+	is_str(error.text, "", "no error");
+
+	seen = (struct seen){ .status = 74 };
+	is_i64(stream_see(many, &seen, &error), 74, "what a handler says ends it");
+	is_u64(seen.samples, 1, "at once");
+	is_str(error.text, "", "and is no fault of the stream");
+}
+
+/* What is missing has a meaning: as little as can be said about a thread. */
+static void test_defaults(void)
+{
+	static const char text[] = HEAD ",\"threads\":[{\"tid\":7}]}\n";
+	struct replay_error error;
+	struct seen seen = { 0 };
+
+	is_i64(stream_see(text, &seen, &error), 0, "a thread with nothing but a TID");
+	replayed_clear();
+	replayed.root = json_loads(text, 0, NULL);
+	replay_sample(&replayed.reader, replayed.root, &replayed.sample);
+	is_u64(replayed.sample.threads[0].members, 1, "it is one");
+	ok(!replayed.sample.threads[0].ledger.exec_known && !replayed.sample.upcalls_known &&
+		   !replayed.sample.capture && !replayed.sample.start_triggered,
+	   "and nothing else is known");
+}
+
+/* Every fault has a line and says where and what. */
+static void test_faults(void)
+{
+	static const struct {
+		const char *text;
+		unsigned long line;
+		const char *what;
+	} faults[] = {
+		{ "", 0, "there is no sample in it" },
+		{ " \n\n", 0, "there is no sample in it" },
+		{ "# Sample dump @2026", 1, "'[' or '{' expected near '#'" },
+		{ "[1]", 1, "an object is expected" },
+		{ "{}", 1, "schema: is missing" },
+		{ "{\"schema\":1}", 1, "schema: a string is expected" },
+		{ "{\"schema\":\"x/1\",\"type\":\"sample\"}", 1,
+		  "schema: is x/1, not one of kernel_delay" },
+		{ "{\"schema\":\"kernel_delay/2\",\"type\":\"sample\"}", 1,
+		  "schema: is kernel_delay/2, this version reads kernel_delay/1" },
+		{ "{\"schema\":\"kernel_delay/11\",\"type\":\"sample\"}", 1,
+		  "schema: is kernel_delay/11, this version reads kernel_delay/1" },
+		{ "{\"schema\":\"kernel_delay/1\"}", 1, "type: is missing" },
+		{ "{\"schema\":\"kernel_delay/1\",\"type\":\"sample\"}", 1,
+		  "window.start_ns: is missing" },
+		{ HEAD "}\n" HEAD ",\"threads\":[", 2, "the file ends in the middle of a sample" },
+		{ HEAD "}\n{\n\n\"schema\":,}", 4, "unexpected token near ','" },
+		{ HEAD ",\"pid\":1,\"pid\":2}", 1, "duplicate object key near '\"pid\"'" },
+		{ HEAD ",\"pid\":99999999999}", 1, "pid: is out of range" },
+		{ HEAD ",\"pid\":99999999999999999999}", 1, "too big integer" },
+		{ HEAD ",\"number\":-1}", 1, "number: a whole number, 0 or more, is expected" },
+		{ HEAD ",\"number\":1.5}", 1, "number: a whole number, 0 or more, is expected" },
+		{ HEAD ",\"number\":\"18446744073709551616\"}", 1,
+		  "number: a whole number, 0 or more, is expected" },
+		{ HEAD ",\"time\":\"yesterday\"}", 1,
+		  "time: a time such as \"2026-11-21T15:04:05Z\" is expected" },
+		{ HEAD ",\"time\":\"2026-13-21T15:04:05Z\"}", 1,
+		  "time: a time such as \"2026-11-21T15:04:05Z\" is expected" },
+		{ HEAD ",\"interrupted\":0}", 1, "interrupted: true or false is expected" },
+		{ HEAD ",\"threads\":{}}", 1, "threads: an array is expected" },
+		{ HEAD ",\"threads\":[{\"tid\":1},2]}", 1, "threads[1]: an object is expected" },
+		{ HEAD ",\"threads\":[{}]}", 1, "threads[0].tid: is missing" },
+		{ HEAD ",\"threads\":[{\"tid\":1,\"name\":\"12345678901234567\"}]}", 1,
+		  "threads[0].name: is longer than 16 bytes" },
+		{ HEAD ",\"threads\":[{\"tid\":1,\"name\":\"\\u0000\"}]}", 1,
+		  "\\u0000 is not allowed without JSON_ALLOW_NUL" },
+		{ HEAD ",\"threads\":[{\"tid\":1,\"name_hex\":\"00\"}]}", 1,
+		  "threads[0].name_hex: hexadecimal bytes, none 00, are expected" },
+		{ HEAD ",\"threads\":[{\"tid\":1,\"name_hex\":\"1\"}]}", 1,
+		  "threads[0].name_hex: hexadecimal bytes are expected" },
+		{ HEAD ",\"threads\":[{\"tid\":1,\"cpus\":\"1-0\"}]}", 1,
+		  "threads[0].cpus: a list such as \"0-1,3\" is expected, below 1024" },
+		{ HEAD ",\"threads\":[{\"tid\":1,\"cpus\":\"1024\"}]}", 1,
+		  "threads[0].cpus: a list such as \"0-1,3\" is expected, below 1024" },
+		{ HEAD ",\"threads\":[{\"tid\":1,\"cpus\":\"1,\"}]}", 1,
+		  "threads[0].cpus: a list such as \"0-1,3\" is expected, below 1024" },
+		{ HEAD ",\"threads\":[{\"tid\":1,\"in_flight\":[{},{},{}]}]}", 1,
+		  "threads[0].in_flight: has more than 2 elements" },
+		{ HEAD ",\"threads\":[{\"tid\":1,\"ledger\":{\"user_ns\":[]}}]}", 1,
+		  "threads[0].ledger.user_ns: a whole number, 0 or more, is expected" },
+		{ HEAD ",\"traces\":{\"stacks\":[{}],\"waits\":[{\"tid\":1,\"start_ns\":1,"
+		       "\"user_stack\":1}]}}",
+		  1, "traces.waits[0].user_stack: there is no such stack" },
+		{ HEAD ",\"traces\":{\"stacks\":[{\"frames\":[{\"address\":\"12\"}]}]}}", 1,
+		  "traces.stacks[0].frames[0].address: an address such as \"0x1f\" is expected" },
+		{ HEAD ",\"absent\":[{\"section\":\"\\u001b[2J\",\"what\":\"\"}]}", 1,
+		  "absent[0].section: has other characters than printable ASCII" },
+		{ "{\"schema\":\"kernel_delay/1\",\"type\":\"triggers\",\"windows\":{\"buckets\":[{"
+		  "\"le_ns\":64}]}}",
+		  1, "windows.buckets[0].le_ns: is no limit of a bucket" },
+		{ HEAD ",\"x\":\"\xff\"}", 1, "unable to decode byte 0xff near '\"'" },
+	};
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		struct seen seen = { 0 };
+		struct replay_error error;
+		int status = stream_see(faults[i].text, &seen, &error);
+
+		/* jansson may go on in more words, which are its own. */
+		if (!strncmp(error.text, faults[i].what, strlen(faults[i].what)))
+			error.text[strlen(faults[i].what)] = '\0';
+		is_str(error.text, faults[i].what, "what is wrong, %zu", i);
+		is_u64(error.line, faults[i].line, "in which line, %zu", i);
+		is_i64(status, EX_DATAERR, "status, %zu", i);
+	}
+}
+
+/* Small files that would take much memory, and deep ones. */
+static void test_greed(void)
+{
+	static const char *const pieces[] = { "[", "{\"a\":", "{}," };
+	struct replay_error error;
+	struct seen seen = { 0 };
+	size_t copies[] = { 100000, 100000, (size_t)(REPLAY_MEMORY_MAX / 300) };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		size_t length = strlen(pieces[i]);
+		char *text = malloc(length * copies[i] + 64);
+		char *at = stpcpy(text, "{\"a\":[");
+
+		if (!text)
+			abort();
+		for (size_t n = 0; n < copies[i]; n++)
+			at = stpcpy(at, pieces[i]);
+		is_i64(stream_see(text, &seen, &error), EX_DATAERR, "many of %s", pieces[i]);
+		if (i == 2)
+			is_str(error.text, "the sample is too large", "not read to its end");
+		free(text);
+	}
+}
+
+static void test_files(void)
+{
+	const struct replay_handlers handlers = { sample_see, triggers_see, &(struct seen){ 0 } };
+	char path[] = "/tmp/test_replay.XXXXXX";
+	int fd = mkstemp(path), saved = dup(2);
+	FILE *messages = tmpfile();
+	char *said;
+
+	if (fd < 0 || write(fd, "{\n[}\n", 5) != 5)
+		abort();
+	close(fd);
+	dup2(fileno(messages), 2);
+	is_i64(replay_read(path, &handlers), EX_DATAERR, "a damaged file");
+	unlink(path);
+	is_i64(replay_read(path, &handlers), EX_NOINPUT, "none");
+	is_i64(replay_read("/", &handlers), EX_IOERR, "a directory");
+	dup2(saved, 2);
+	close(saved);
+	said = written(messages);
+	ok(strstr(said, ":2: string or '}' expected near '['\n") &&
+		   strstr(said, "cannot open /tmp/test_replay.") &&
+		   strstr(said, "kernel_delay: /: Is a directory\n"),
+	   "messages name the file");
+	free(said);
+}
+
+int main(void)
+{
+	setenv("TZ", "UTC", 1);
+	test_round_trip();
+	test_triggers();
+	test_streams();
+	test_defaults();
+	test_faults();
+	test_greed();
+	test_files();
+	replayed_clear();
+	return done_testing();
+}
