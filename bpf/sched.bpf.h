@@ -78,6 +78,8 @@ __noinline int switch_in_unreported(u32 slot, u64 exec_ns, u64 t)
 	if (ran > t - target.thread->since)
 		ran = t - target.thread->since;
 	switch_in(event_at(target, t - ran));
+	if (wait_is_long(target.thread, t - ran))
+		wait_over_unreported(slot, t - ran);
 	return 0;
 }
 
@@ -168,8 +170,7 @@ static __always_inline void thread_switch(bool preempt, struct task_struct *prev
 		}
 		if (target.thread)
 			switch_in(event_at(target, t));
-		if (kd_note_ns != ~0ULL && target.thread && target.thread->out_since &&
-		    t - target.thread->out_since >= kd_note_ns)
+		if (target.thread && wait_is_long(target.thread, t))
 			wait_over(target.slot, next, t);
 	}
 }

@@ -140,8 +140,8 @@ static __always_inline void wait_report(u32 key, struct kd_trace *trace, struct 
 	}
 }
 
-/* A thread is switched in after a wait that was long enough to be noted. */
-static __noinline void wait_over(u32 slot, struct task_struct *task, u64 t)
+/* A thread is switched in, unless it has been (then task is NULL). */
+static __always_inline void wait_end(u32 slot, struct task_struct *task, u64 t)
 {
 	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
 	u32 key = scratch_key(SCRATCH_THREAD);
@@ -155,8 +155,12 @@ static __noinline void wait_over(u32 slot, struct task_struct *task, u64 t)
 	trace = trace_begin(key, KD_TRACE_WAIT, thread->tid, 0, 0);
 	if (!trace)
 		return;
-	kernel_stack_take(trace, task);
-	__builtin_memcpy(trace->comm, task->comm, KD_COMM_LEN);
+	if (task) {
+		kernel_stack_take(trace, task);
+		__builtin_memcpy(trace->comm, task->comm, KD_COMM_LEN);
+	} else {
+		bpf_get_current_comm(trace->comm, sizeof(trace->comm));
+	}
 	if (ns >= kd_call_wait_ns && ns > wait->ns && call_class(thread->call) & KD_CLASS_TRACED) {
 		wait->ns = ns;
 		wait->n = trace->n_kernel;
@@ -165,9 +169,26 @@ static __noinline void wait_over(u32 slot, struct task_struct *task, u64 t)
 	}
 	if (ns < kd_wait_ns || !window_is_open())
 		return;
-	if (thread->call == KD_CALL_NONE)
+	if (thread->call == KD_CALL_NONE && task)
 		trace->user_ip = regs_ip(task_user_regs(task));
 	wait_report(key, trace, thread, wait, t);
+}
+
+static __always_inline bool wait_is_long(struct kd_thread *thread, u64 t)
+{
+	return kd_note_ns != ~0ULL && thread->out_since && t - thread->out_since >= kd_note_ns;
+}
+
+static __noinline void wait_over(u32 slot, struct task_struct *task, u64 t)
+{
+	wait_end(slot, task, t);
+}
+
+/* The switch was not reported; where the thread waited is not to be seen any more. */
+__noinline int wait_over_unreported(u32 slot, u64 t)
+{
+	wait_end(slot, NULL, t);
+	return 0;
 }
 
 /* --- System calls --- */
@@ -293,6 +314,10 @@ static __always_inline void open_call_trace(struct task_struct *task)
 	trace->since = target.thread->call_since;
 	trace->call = target.thread->call;
 	trace->cpu = target.thread->cpu;
+	if (!target.thread->on_cpu && target.thread->out_since) {
+		trace->waited = t - target.thread->out_since;
+		trace->flags |= KD_TRACE_WAITED;
+	}
 	__builtin_memcpy(trace->comm, task->comm, KD_COMM_LEN);
 	if (!target.thread->call_since)
 		trace->flags |= KD_TRACE_EARLIER;

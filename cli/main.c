@@ -14,6 +14,7 @@
 #include "options.h"
 #include "placement.h"
 #include "preflight.h"
+#include "report/metrics.h"
 #include "run.h"
 #include "target.h"
 #include "trigger_set.h"
@@ -79,6 +80,13 @@ static int run_or_check(const struct options *options, const struct target *targ
 	return status;
 }
 
+static int list_metrics(void)
+{
+	int error = metrics_list(stdout);
+
+	return error ? listing_failed(error) : 0;
+}
+
 static int find_and_run(const struct options *options, struct fail_if *fail_if)
 {
 	struct target target;
@@ -104,6 +112,8 @@ int main(int argc, char **argv)
 	log_set_debug(options.debug);
 	if (options.list_probes)
 		return list_probes(&options);
+	if (options.list_metrics)
+		return list_metrics();
 	status = fail_if_new(&fail_if, options.fail_if, options.n_fail_if,
 			     options.off_cpu || options.replay);
 	if (!status)

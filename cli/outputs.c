@@ -10,11 +10,30 @@
 #include "exit_status.h"
 #include "log.h"
 #include "output_file.h"
+#include "output_path.h"
 #include "report/folded.h"
 #include "report/json.h"
-#include "report/report_options.h"
+#include "report/openmetrics.h"
+#include "report/prometheus.h"
 #include "report/text.h"
 #include "report/text_triggers.h"
+
+static int write_json(const struct sample *sample, FILE *out)
+{
+	return report_json(sample, &(struct report_options){ 0 }, out);
+}
+
+/* A format writes each sample for itself; or metrics, which are sums. */
+static const struct form {
+	int (*write)(const struct sample *sample, FILE *out);
+	int (*write_metrics)(const struct metrics *metrics, FILE *out);
+} forms[OUTPUT_FORMATS] = {
+	[OUTPUT_TEXT] = { .write = report_text },
+	[OUTPUT_JSON] = { .write = write_json },
+	[OUTPUT_OPENMETRICS] = { .write_metrics = metrics_write_openmetrics },
+	[OUTPUT_PROMETHEUS] = { .write_metrics = metrics_write_prometheus },
+	[OUTPUT_FOLDED] = { .write = report_folded },
+};
 
 struct output_of_run {
 	enum output_format format;
@@ -23,10 +42,12 @@ struct output_of_run {
 	FILE *marks; /* of a file: what is kept for its next record; NULL: nothing */
 	char *marks_text;
 	size_t marks_length;
+	struct report_options report;
+	struct metrics *metrics;
+	bool each; /* metrics: of each sample, not of all until then */
 };
 
 struct outputs {
-	struct report_options report;
 	bool limited;
 	uint64_t count;       /* of samples */
 	struct timespec when; /* the last one's time */
@@ -40,28 +61,6 @@ struct subject {
 	const struct trigger_stats *triggers;
 	const struct timespec *skipped; /* its end */
 	uint64_t delta;
-};
-
-static int write_text(const struct sample *sample, const struct report_options *options, FILE *out)
-{
-	(void)options;
-	return report_text(sample, out);
-}
-
-static int write_folded(const struct sample *sample, const struct report_options *options,
-			FILE *out)
-{
-	(void)options;
-	return report_folded(sample, out);
-}
-
-static const struct form {
-	int (*write)(const struct sample *sample, const struct report_options *options, FILE *out);
-	bool gather; /* the samples of a file follow one another; else the last one is there */
-} forms[OUTPUT_FORMATS] = {
-	[OUTPUT_TEXT] = { write_text, .gather = true },
-	[OUTPUT_JSON] = { report_json, .gather = true },
-	[OUTPUT_FOLDED] = { write_folded, .gather = true },
 };
 
 /* --- Errors --- */
@@ -98,14 +97,36 @@ static int output_failed(const struct outputs *outputs, const struct output_of_r
 
 /* --- Opening and closing --- */
 
+/* Of one sample there are no series that would go on under other TIDs. */
+static void report_fill(struct output_of_run *output, const struct options *options)
+{
+	output->report = (struct report_options){
+		.per_thread = options->per_thread || output->each || options->sample_count == 1,
+		.fold_names = options->fold_names,
+		.max_syscalls = (unsigned int)options->max_syscalls,
+		.timestamps = options->timestamps,
+	};
+}
+
+static int metrics_begin(struct output_of_run *output)
+{
+	metrics_free(output->metrics);
+	output->metrics = metrics_new(&output->report);
+	if (!output->metrics)
+		return -ENOMEM;
+	if (output->each)
+		metrics_limit(output->metrics, SIZE_MAX);
+	return 0;
+}
+
 static int output_open(struct outputs *outputs, const struct options *options,
 		       const struct output *wanted)
 {
-	struct output_of_run *output = &outputs->all[outputs->n];
-	const struct form *form = &forms[wanted->format];
-	struct output_file_config config = {
+	struct output_of_run *output = &outputs->all[outputs->n++];
+	bool metrics = forms[wanted->format].write_metrics;
+	const struct output_file_config config = {
 		.path = wanted->file,
-		.gather = form->gather,
+		.gather = !metrics,
 		.mode = options->output_mode,
 		.limit = options->output_limit,
 	};
@@ -113,25 +134,12 @@ static int output_open(struct outputs *outputs, const struct options *options,
 
 	output->format = wanted->format;
 	output->name = wanted->file ? wanted->file : "standard output";
-	if (!form->write) {
-		log_error("option --output: the format %s is not built in",
-			  options_format_name(wanted->format));
-		return EX_USAGE;
-	}
-	outputs->n++;
+	output->each = wanted->file && output_path_varies(wanted->file);
+	report_fill(output, options);
 	error = output_file_open(&output->file, &config);
+	if (!error && metrics)
+		error = metrics_begin(output);
 	return error ? output_failed(outputs, output, error) : 0;
-}
-
-static void report_fill(struct report_options *report, const struct options *options)
-{
-	*report = (struct report_options){
-		/* One sample has no series that would go on under other TIDs. */
-		.per_thread = options->per_thread || options->sample_count == 1 || options->replay,
-		.fold_names = options->fold_names,
-		.max_syscalls = (unsigned int)options->max_syscalls,
-		.timestamps = options->timestamps,
-	};
 }
 
 int outputs_open(struct outputs **out, const struct options *options)
@@ -146,7 +154,6 @@ int outputs_open(struct outputs **out, const struct options *options)
 		return EX_OSERR;
 	}
 	outputs->limited = options->output_limit;
-	report_fill(&outputs->report, options);
 	clock_gettime(CLOCK_REALTIME, &outputs->when);
 	if (!options->n_outputs && !options->quiet)
 		status = output_open(outputs, options, &by_default);
@@ -170,6 +177,7 @@ void outputs_close(struct outputs *outputs)
 		return;
 	for (size_t i = 0; i < outputs->n; i++) {
 		marks_discard(&outputs->all[i]);
+		metrics_free(outputs->all[i].metrics);
 		output_file_close(outputs->all[i].file);
 	}
 	free(outputs);
@@ -193,11 +201,15 @@ static int marks_write(struct output_of_run *output, FILE *out)
 	return error;
 }
 
-static int subject_write(const struct outputs *outputs, const struct output_of_run *output,
-			 const struct subject *subject, FILE *out)
+static int subject_write(const struct output_of_run *output, const struct subject *subject,
+			 FILE *out)
 {
+	const struct form *form = &forms[output->format];
+
+	if (form->write_metrics)
+		return form->write_metrics(output->metrics, out);
 	if (subject->sample)
-		return forms[output->format].write(subject->sample, &outputs->report, out);
+		return form->write(subject->sample, out);
 	if (subject->skipped)
 		return report_text_skipped(out, subject->delta, subject->skipped);
 	if (output->format == OUTPUT_JSON)
@@ -214,46 +226,77 @@ static int record_write(struct outputs *outputs, struct output_of_run *output,
 	if (!error) {
 		error = marks_write(output, out);
 		if (!error)
-			error = subject_write(outputs, output, subject, out);
+			error = subject_write(output, subject, out);
 		error = output_file_end(output->file, error);
 	}
 	return error ? output_failed(outputs, output, error) : 0;
 }
 
+/* A file of metrics is replaced by each record. A stream takes only one text of them,
+ * which comes at the end. */
+static int metrics_record(struct outputs *outputs, struct output_of_run *output,
+			  const struct subject *subject)
+{
+	int error = 0;
+
+	if (subject->sample && output->each)
+		error = metrics_begin(output);
+	if (!error && subject->sample)
+		error = metrics_add(output->metrics, subject->sample);
+	if (!error && subject->triggers)
+		error = metrics_add_triggers(output->metrics, subject->triggers);
+	if (error)
+		return output_failed(outputs, output, error);
+	return output_file_is_stream(output->file) ? 0 : record_write(outputs, output, subject);
+}
+
+static int outputs_record(struct outputs *outputs, const struct subject *subject)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < outputs->n && !status; i++) {
+		struct output_of_run *output = &outputs->all[i];
+
+		if (output->metrics && !subject->skipped)
+			status = metrics_record(outputs, output, subject);
+		else if (subject->sample || output->format == OUTPUT_TEXT ||
+			 (subject->triggers && output->format == OUTPUT_JSON))
+			status = record_write(outputs, output, subject);
+	}
+	return status;
+}
+
 int outputs_write(struct outputs *outputs, const struct sample *sample)
 {
 	const struct subject subject = { .sample = sample };
-	int status = 0;
 
 	outputs->count++;
 	outputs->when = sample->wall_dump;
-	for (size_t i = 0; i < outputs->n && !status; i++)
-		status = record_write(outputs, &outputs->all[i], &subject);
-	return status;
+	return outputs_record(outputs, &subject);
 }
 
 int outputs_skipped(struct outputs *outputs, uint64_t delta, const struct timespec *when)
 {
 	const struct subject subject = { .skipped = when, .delta = delta };
-	int status = 0;
 
-	for (size_t i = 0; i < outputs->n && !status; i++)
-		if (outputs->all[i].format == OUTPUT_TEXT)
-			status = record_write(outputs, &outputs->all[i], &subject);
-	return status;
+	return outputs_record(outputs, &subject);
 }
 
 int outputs_triggers(struct outputs *outputs, const struct trigger_stats *stats)
 {
 	const struct subject subject = { .triggers = stats };
+
+	return outputs_record(outputs, &subject);
+}
+
+int outputs_finish(struct outputs *outputs)
+{
+	const struct subject nothing = { 0 };
 	int status = 0;
 
-	for (size_t i = 0; i < outputs->n && !status; i++) {
-		enum output_format format = outputs->all[i].format;
-
-		if (format == OUTPUT_TEXT || format == OUTPUT_JSON)
-			status = record_write(outputs, &outputs->all[i], &subject);
-	}
+	for (size_t i = 0; i < outputs->n && !status; i++)
+		if (outputs->all[i].metrics && output_file_is_stream(outputs->all[i].file))
+			status = record_write(outputs, &outputs->all[i], &nothing);
 	return status;
 }
 

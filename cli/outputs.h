@@ -31,8 +31,12 @@ int outputs_mark(struct outputs *outputs, const char *what, uint64_t trigger,
 /* A window that was too short (text), see report_text_skipped(). */
 int outputs_skipped(struct outputs *outputs, uint64_t delta, const struct timespec *when);
 
-/* At the end of a run what its triggers did (text, JSON), behind the last sample. */
+/* At the end of a run what its triggers did (not in folded stacks), behind the last
+ * sample or, in metrics, with it. */
 int outputs_triggers(struct outputs *outputs, const struct trigger_stats *stats);
+
+/* After the last one. Metrics are written to streams only now: they take one text. */
+int outputs_finish(struct outputs *outputs);
 
 /* Whether the operator gets the text. */
 bool outputs_have_text(const struct outputs *outputs);

@@ -11,14 +11,21 @@
 #include "replay_parts.h"
 #include "report/json_names.h"
 
-/* What jansson 2.14 and we allocate for a value, at most, by the character that tells
- * of it (malloc(3) included), and for a byte of text. */
-enum { COST_OBJECT = 320, COST_ARRAY = 160, COST_MEMBER = 128, COST_ELEMENT = 40, COST_BYTE = 2 };
+/* What jansson 2.14 and we allocate for a value, at most, by the characters that tell
+ * of it (malloc(3) and growing tables included), and for a byte of text. */
+enum cost {
+	COST_OBJECT = 320,
+	COST_ARRAY = 160,
+	COST_MEMBER = 64,
+	COST_ELEMENT = 56,
+	COST_QUOTE = 36, /* half a string */
+	COST_BYTE = 2,
+};
 
 struct source {
 	FILE *in;
 	unsigned long line;
-	uint64_t cost; /* of this document, so far */
+	uint64_t cost, cost_max; /* of this document so far */
 	bool too_large;
 };
 
@@ -34,7 +41,7 @@ __attribute__((format(printf, 4, 5))) static int fail(struct replay_error *error
 	return status;
 }
 
-static uint64_t cost_of(int byte)
+static enum cost cost_of(int byte)
 {
 	switch (byte) {
 	case '{':
@@ -45,6 +52,8 @@ static uint64_t cost_of(int byte)
 		return COST_MEMBER;
 	case ',':
 		return COST_ELEMENT;
+	case '"':
+		return COST_QUOTE;
 	default:
 		return COST_BYTE;
 	}
@@ -60,7 +69,7 @@ static size_t source_give(void *buffer, size_t size, void *data)
 		return 0;
 	source->line += byte == '\n';
 	source->cost += cost_of(byte);
-	if (source->cost > REPLAY_MEMORY_MAX) {
+	if (source->cost > source->cost_max) {
 		source->too_large = true;
 		return (size_t)-1;
 	}
@@ -181,7 +190,11 @@ static int document_read(const json_t *root, unsigned long line,
 int replay_stream(FILE *in, const struct replay_handlers *handlers, struct replay_error *error)
 {
 	const size_t flags = JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES;
-	struct source source = { .in = in, .line = 1 };
+	struct source source = {
+		.in = in,
+		.line = 1,
+		.cost_max = handlers->memory_max ? handlers->memory_max : REPLAY_MEMORY_MAX,
+	};
 	uint64_t samples = 0;
 	int status = 0;
 

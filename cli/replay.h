@@ -17,10 +17,10 @@ struct replay_handlers {
 	int (*sample)(const struct sample *sample, void *context);
 	int (*triggers)(const struct trigger_stats *stats, void *context);
 	void *context;
+	uint64_t memory_max; /* that a sample may take, by estimate; 0: REPLAY_MEMORY_MAX */
 };
 
-/* What a document may take, by estimate, in bytes of memory: more threads than the
- * kernel side has room for. */
+/* More than busy threads need, as many as the kernel side has room for. */
 #define REPLAY_MEMORY_MAX (2ULL << 30)
 
 struct replay_error {

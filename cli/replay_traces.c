@@ -125,6 +125,7 @@ static void trace(struct reader *reader, const json_t *object, const struct stac
 	ended_by(reader, object, row);
 	row->kernel = stack_reference(reader, object, "kernel_stack", stacks);
 	row->user = stack_reference(reader, object, "user_stack", stacks);
+	row->no_kernel = reader_phrase(reader, object, "no_kernel_stack");
 	row->no_user = reader_text(reader, object, "no_user_stack");
 	row->limited = reader_bool(reader, object, "stack_limited");
 	row->cut = reader_bool(reader, object, "stack_cut");

@@ -154,7 +154,9 @@ int run_timed(struct run *run)
 		if (event == LOOP_DEADLINE && clock_monotonic() < run->deadline)
 			status = sample_take(run, &event);
 	}
-	return !status && event == LOOP_ERROR ? EX_OSERR : status;
+	if (!status && event == LOOP_ERROR)
+		status = EX_OSERR;
+	return status ? status : outputs_finish(run->outputs);
 }
 
 static void tracing_fill(struct session_tracing *tracing, const struct options *options)

@@ -33,11 +33,17 @@ static int triggers_replay(const struct trigger_stats *stats, void *context)
 int run_replay(const struct options *options, struct fail_if *fail_if)
 {
 	struct replay replay = { .fail_if = fail_if };
-	const struct replay_handlers handlers = { sample_replay, triggers_replay, &replay };
+	const struct replay_handlers handlers = {
+		.sample = sample_replay,
+		.triggers = triggers_replay,
+		.context = &replay,
+	};
 	int status = outputs_open(&replay.outputs, options);
 
 	if (!status)
 		status = replay_read(options->replay, &handlers);
+	if (!status)
+		status = outputs_finish(replay.outputs);
 	if (!status)
 		status = run_verdict(options, fail_if, replay.lost);
 	outputs_close(replay.outputs);

@@ -397,6 +397,8 @@ int run_triggered(struct run *run)
 	if (!status)
 		status = stats_tell(&state, lasted);
 	if (!status)
+		status = outputs_finish(run->outputs);
+	if (!status)
 		status = outcome_tell(&state, event);
 	worst_clear(&state.worst);
 	overhead_free(state.overhead);

@@ -82,6 +82,38 @@ static int by_thread(const struct trace_row *x, const struct trace_row *y)
 	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
 }
 
+static int by_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+/* Frames of one function are alike, wherever in it they are. */
+static int by_function(const struct frame *a, const struct frame *b)
+{
+	int order = by_text(a->object, b->object);
+
+	if (!order)
+		order = by_text(a->function, b->function);
+	if (!order && !a->function)
+		order = three_way(a->offset, b->offset);
+	return order;
+}
+
+/* Of running code hardly any two samples are of the same instruction: their stacks
+ * are alike if they are in the same functions. */
+static int by_stack(enum trace_kind kind, const struct stack *a, const struct stack *b)
+{
+	int order = 0;
+
+	if (a == b || !a || !b || kind != TRACE_SAMPLE)
+		return three_way((uintptr_t)a, (uintptr_t)b);
+	for (size_t i = 0; !order && i < a->n && i < b->n; i++)
+		order = by_function(&a->frames[i], &b->frames[i]);
+	if (!order)
+		order = three_way(a->n, b->n);
+	return order ? order : by_text(a->stop, b->stop);
+}
+
 static int by_likeness(const struct trace_row *x, const struct trace_row *y)
 {
 	int order = by_thread(x, y);
@@ -91,9 +123,9 @@ static int by_likeness(const struct trace_row *x, const struct trace_row *y)
 	if (!order)
 		order = three_way(x->state, y->state);
 	if (!order)
-		order = three_way((uintptr_t)x->kernel, (uintptr_t)y->kernel);
+		order = by_stack(x->kind, x->kernel, y->kernel);
 	if (!order)
-		order = three_way((uintptr_t)x->user, (uintptr_t)y->user);
+		order = by_stack(x->kind, x->user, y->user);
 	if (!order && !x->user) /* or else their reasons differ */
 		order = three_way(x->limited, y->limited);
 	return order;

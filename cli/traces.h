@@ -41,6 +41,7 @@ struct trace_row {
 	uint64_t user_ip;                  /* 0: not known */
 	const struct stack *kernel, *user; /* the run's; NULL: none */
 	const char *no_user; /* why there is no user stack, if more is known than limited says */
+	const char *no_kernel; /* why there is no kernel stack; NULL: not known */
 	bool limited;        /* no user stack: --stack-rate */
 	bool cut;            /* the user stack is larger than what may be copied */
 	bool earlier;        /* it began before start, when that was not watched */
@@ -86,7 +87,7 @@ uint64_t trace_duration(const struct trace_list *list, const struct trace_row *r
 			uint64_t window_end);
 
 /* Rows that are alike: of one kind, thread (TID and name), call and state, with the
- * same stacks. */
+ * same stacks; samples with stacks in the same functions. */
 struct trace_sum {
 	const struct trace_row *longest; /* of them, the first of those that last as long */
 	uint64_t count;

@@ -369,6 +369,8 @@ static int kernel_stack(struct tracer *tracer, struct pending *pending, const st
 	size_t own = 0;
 	int error;
 
+	if (!from->n_kernel && (pending->row.waited || pending->row.kind == TRACE_WAIT))
+		pending->row.no_kernel = "the kernel did not report the switch";
 	if (!from->n_kernel || !tracer->config.wanted->kernel_stacks)
 		return 0;
 	error = symbols_open(tracer);

@@ -197,6 +197,8 @@ static void trace(struct json_writer *writer, const struct sample *sample,
 	}
 	ended_by(writer, row);
 	stack_reference(writer, "kernel_stack", list, row->kernel);
+	if (row->no_kernel)
+		writer_text(writer, "no_kernel_stack", row->no_kernel, SIZE_MAX);
 	user_stack(writer, list, row);
 	writer_object_end(writer);
 }

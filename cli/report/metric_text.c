@@ -40,18 +40,18 @@ static void value_end(struct writing *writing, uint64_t value, bool is_seconds)
 	columns_add(&writing->columns, "\n");
 }
 
-/* The name with its labels, which come in two parts. */
-static void name_add(struct writing *writing, const char *suffix, const char *labels,
+/* The name with its labels: the row's, and more. */
+static void name_add(struct writing *writing, const char *suffix, const struct metric_row *row,
 		     const char *more)
 {
 	struct columns *columns = &writing->columns;
 
 	columns_add(columns, writing->family->name);
 	columns_add(columns, suffix);
-	if (*labels || *more) {
+	if (row->length || *more) {
 		columns_add(columns, "{");
-		columns_add(columns, labels);
-		if (*labels && *more)
+		columns_bytes(columns, row->labels, row->length);
+		if (row->length && *more)
 			columns_add(columns, ",");
 		columns_add(columns, more);
 		columns_add(columns, "}");
@@ -70,12 +70,12 @@ static void histogram_add(struct writing *writing, const struct metric_row *row)
 		if (__builtin_add_overflow(count, row->values[i], &count))
 			count = UINT64_MAX;
 		strcpy(stpcpy(le + 4, limit), "\"");
-		name_add(writing, "_bucket", row->labels, le);
+		name_add(writing, "_bucket", row, le);
 		value_end(writing, count, false);
 	}
-	name_add(writing, "_sum", row->labels, "");
+	name_add(writing, "_sum", row, "");
 	value_end(writing, row->values[HISTOGRAM_SUM], true);
-	name_add(writing, "_count", row->labels, "");
+	name_add(writing, "_count", row, "");
 	value_end(writing, count, false);
 }
 
@@ -98,7 +98,7 @@ static void row_add(struct writing *writing, const struct metric_row *row)
 
 		if (!value && point->not_zero)
 			continue;
-		name_add(writing, suffixes[family->type], row->labels, point->labels);
+		name_add(writing, suffixes[family->type], row, point->labels);
 		value_end(writing, value, writing->is_seconds);
 	}
 }

@@ -29,6 +29,8 @@ struct metrics *metrics_new(const struct report_options *options)
 		return NULL;
 	metrics->options = *options;
 	metrics->limit = METRICS_SERIES;
+	for (unsigned int kind = 0; kind < METRIC_KINDS; kind++)
+		metrics->kind_series[kind] = metric_kind_series((enum metric_kind)kind);
 	/* Names come from the target, which should not know where its rows collide. */
 	metrics->seed = (uint32_t)((uintptr_t)metrics >> 4) ^ 2166136261U;
 	return metrics;
@@ -76,8 +78,8 @@ static struct metric_row **place_find(const struct metrics *metrics, enum metric
 	const struct metric_row *row;
 
 	for (; (row = metrics->places[i]); i = (i + 1) & (metrics->n_places - 1))
-		if (row->hash == hash && row->kind == kind &&
-		    !strncmp(row->labels, labels, length) && !row->labels[length])
+		if (row->hash == hash && row->kind == kind && row->length == length &&
+		    !memcmp(row->labels, labels, length))
 			break;
 	return &metrics->places[i];
 }
@@ -88,8 +90,7 @@ static void places_fill(struct metrics *metrics)
 		for (size_t i = 0; i < metrics->kinds[kind].n; i++) {
 			struct metric_row *row = metrics->kinds[kind].rows[i];
 
-			*place_find(metrics, row->kind, row->hash, row->labels,
-				    strlen(row->labels)) = row;
+			*place_find(metrics, row->kind, row->hash, row->labels, row->length) = row;
 		}
 	}
 }
@@ -128,11 +129,12 @@ static bool make_room(struct metrics *metrics, struct metric_rows *rows)
 static struct metric_row *row_new(enum metric_kind kind, const struct metric_labels *labels)
 {
 	size_t values = metric_columns[kind].n * sizeof(uint64_t);
-	struct metric_row *row = calloc(1, sizeof(*row) + values + labels->length + 1);
+	struct metric_row *row = calloc(1, sizeof(*row) + values + labels->length);
 
 	if (!row)
 		return NULL;
 	row->kind = kind;
+	row->length = (uint32_t)labels->length;
 	row->with_tid = labels->with_tid;
 	row->labels = (const char *)row + sizeof(*row) + values;
 	memcpy((char *)row + sizeof(*row) + values, labels->text, labels->length);
@@ -143,7 +145,7 @@ static struct metric_row *row_new(enum metric_kind kind, const struct metric_lab
 static bool has_room(const struct metrics *metrics, enum metric_kind kind)
 {
 	return kind < METRIC_UPCALL || kind == METRIC_LOSS || kind == METRIC_ABSENCE ||
-	       metrics->series + metric_kind_series(kind) <= metrics->limit;
+	       metrics->series + metrics->kind_series[kind] <= metrics->limit;
 }
 
 static void refuse(struct metrics *metrics, enum metric_kind kind)
@@ -153,7 +155,7 @@ static void refuse(struct metrics *metrics, enum metric_kind kind)
 
 	metrics->refused = true;
 	if (row)
-		metric_row_sum(row, ONE_VALUE, metric_kind_series(kind));
+		metric_row_sum(row, ONE_VALUE, metrics->kind_series[kind]);
 }
 
 static struct metric_row *row_add(struct metrics *metrics, enum metric_kind kind,
@@ -179,7 +181,7 @@ static struct metric_row *row_add(struct metrics *metrics, enum metric_kind kind
 	rows->rows[rows->n++] = row;
 	*place_find(metrics, kind, hash, labels->text, labels->length) = row;
 	metrics->n_rows++;
-	metrics->series += metric_kind_series(kind);
+	metrics->series += metrics->kind_series[kind];
 	return row;
 }
 
@@ -250,7 +252,7 @@ void metric_rows_sweep(struct metrics *metrics)
 				continue;
 			}
 			free(rows->rows[i]);
-			metrics->series -= metric_kind_series((enum metric_kind)kind);
+			metrics->series -= metrics->kind_series[kind];
 		}
 		metrics->n_rows -= rows->n - left;
 		rows->n = left;

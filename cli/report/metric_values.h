@@ -15,11 +15,11 @@
 
 struct metric_row {
 	struct metric_row *parent; /* of its thread; NULL: it is that itself, or has none */
-	const char *labels;        /* ends at a NUL */
-	uint64_t sample;           /* that touched it last */
-	uint64_t seen;             /* the end of that sample's window */
-	uint64_t period;           /* in which that was */
-	uint32_t hash;
+	const char *labels;
+	uint64_t sample; /* that touched it last */
+	uint64_t seen;   /* the end of that sample's window */
+	uint64_t period; /* in which that was */
+	uint32_t length, hash;
 	enum metric_kind kind;
 	bool with_tid;
 	uint64_t values[];
@@ -33,7 +33,8 @@ struct metric_rows {
 struct metrics {
 	struct report_options options;
 	struct metric_rows kinds[METRIC_KINDS];
-	struct metric_row **places; /* by hash; a power of two of them */
+	size_t kind_series[METRIC_KINDS]; /* of a row */
+	struct metric_row **places;       /* by hash; a power of two of them */
 	size_t n_places, n_rows;
 	size_t series, limit;
 	uint32_t seed;

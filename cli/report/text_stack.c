@@ -94,6 +94,16 @@ static void no_user_stack(struct columns *columns, const struct trace_row *row, 
 	columns_add(columns, ")\n");
 }
 
+static void no_kernel_stack(struct columns *columns, const struct trace_row *row)
+{
+	columns_add(columns, INDENT "(no kernel stack");
+	if (row->no_kernel) {
+		columns_add(columns, ": ");
+		columns_add(columns, row->no_kernel);
+	}
+	columns_add(columns, ")\n");
+}
+
 void text_stacks(struct columns *columns, const struct trace_list *list,
 		 const struct trace_row *row, bool show_ip)
 {
@@ -102,7 +112,7 @@ void text_stacks(struct columns *columns, const struct trace_list *list,
 	if (row->kernel)
 		stack_lines(columns, row->kernel, true);
 	else if (list->kernel_stacks_asked && !in_user)
-		columns_add(columns, INDENT "(no kernel stack)\n");
+		no_kernel_stack(columns, row);
 	if (row->user)
 		stack_lines(columns, row->user, false);
 	else if (list->user_stacks_asked)

@@ -23,7 +23,7 @@ struct object {
 	struct elf_file *elf; /* NULL: it is no sound ELF file */
 	struct cfi *cfi;
 	struct function_table *functions;
-	bool cfi_known, functions_known, build_id_known;
+	bool elf_known, cfi_known, functions_known, build_id_known;
 	char build_id[2 * MAX_ID + 1]; /* "": none */
 };
 
@@ -62,6 +62,16 @@ struct place {
 	bool in_segment;  /* address is known */
 };
 
+/* Reads the headers when they are asked for first: most objects are in no stack, and
+ * thousands of them may be made to take long. */
+static const struct elf_file *object_elf(struct object *object)
+{
+	if (!object->elf_known && elf_file_open(&object->elf, object->fd))
+		object->elf = NULL;
+	object->elf_known = true;
+	return object->elf;
+}
+
 /* Code is in executable segments, which may share pages with others; but a segment
  * can be made executable later. */
 static bool place_find(const struct resolver *resolver, uint64_t t, uint64_t ip,
@@ -75,7 +85,7 @@ static bool place_find(const struct resolver *resolver, uint64_t t, uint64_t ip,
 	place->number = mapping->object;
 	place->object = resolver->objects[place->number];
 	place->offset = ip - mapping->start + mapping->offset;
-	elf = place->object->elf;
+	elf = object_elf(place->object);
 	place->in_segment = elf && (elf_file_address(elf, place->offset, PF_X, &place->address) ||
 				    elf_file_address(elf, place->offset, 0, &place->address));
 	return true;
@@ -159,8 +169,6 @@ static struct object *object_new(int fd, const char *path)
 		object_free(object);
 		return NULL;
 	}
-	if (elf_file_open(&object->elf, fd))
-		object->elf = NULL;
 	return object;
 }
 

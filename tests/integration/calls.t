@@ -317,7 +317,7 @@ def case_child_killed(test):
     report, stacks = capture.close(test)
     events = stacks.of(truths["threads"][0]["tid"])
     test.eq(sum(event.call == "clock_nanosleep" for event in events), 20, "all calls are listed")
-    test.ok(all(event.stack.kernel for event in events if event.waited),
+    test.ok(all(event.stack.in_kernel("") for event in events if event.waited),
             "with the kernel's stacks", *events[:1])
     test.ok(not any(event.stack.user for event in events), "without user stacks")
     test.ok(all("user" in event.stack.missing for event in events), "each says so", *events[:1])

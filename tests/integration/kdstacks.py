@@ -62,6 +62,9 @@ class Frame:
         return f"{where} [{self.object}]"
 
 
+HIDDEN = "the kernel did not report the switch"
+
+
 class Stack:
     """The frames of one record, innermost first."""
 
@@ -98,8 +101,8 @@ class Stack:
 
     def in_kernel(self, *functions):
         """Whether the kernel's part has one of these functions, or one whose name
-        begins so."""
-        return any(frame.function and frame.function.startswith(functions)
+        begins so. There is none where this kernel hid the thread's switch."""
+        return self.missing.get("kernel") == HIDDEN or any(frame.function and frame.function.startswith(functions)
                    for frame in self.kernel)
 
     def functions(self):

@@ -25,7 +25,7 @@ class Run:
     def __init__(self, test, roles, *options, seconds=1.2):
         self.load = test.workload("slow", *roles)
         self.folded = test.directory() / "folded"
-        capture = test.start(Capture(self.load.pid, *options, "-o", f"folded:{self.folded}"))
+        capture = test.start(Capture(self.load.pid, *options, "-o", "text", "-o", f"folded:{self.folded}"))
         first = self.load.mark()
         time.sleep(seconds)
         last = self.load.mark()
@@ -129,7 +129,7 @@ def case_folded_calls(test):
     """Calls and waits in one file, told apart."""
     load = test.workload("slow", "sleeper:10:8000:8000:1")
     path = test.directory() / "folded"
-    capture = test.start(Capture(load.pid, "-s", "3ms", "--off-cpu=3ms", "-o", f"folded:{path}"))
+    capture = test.start(Capture(load.pid, "-s", "3ms", "--off-cpu=3ms", "-o", "text", "-o", f"folded:{path}"))
     load.go()
     _, stacks = capture.close(test)
     folded = read_folded(test, path)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples such as no machine has them: any number, any name. The same every time. */
+/* Samples such as no machine has them: any number, any name. The same every
+ * time, with the same compiler. */
 #ifndef TESTS_UNIT_RANDOM_SAMPLE_H
 #define TESTS_UNIT_RANDOM_SAMPLE_H
 
@@ -200,6 +201,7 @@ static void random_trace(struct trace_row *row, const struct trace_list *list)
 	row->kernel = random_stack(false);
 	row->user = random_stack(false);
 	row->no_user = random_text();
+	row->no_kernel = chance(2) ? "it was not to be seen" : NULL;
 	row->limited = chance(2), row->cut = chance(2), row->earlier = chance(2);
 }
 

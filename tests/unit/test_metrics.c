@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../../cli/escape.h"
 #include "../../cli/report/metric_family.h"
+#include "../../cli/report/metric_labels.h"
 #include "../../cli/report/metric_text.h"
 #include "../../cli/report/openmetrics.h"
 #include "golden.h"
@@ -256,6 +258,8 @@ static void test_maxima(void)
 	add_and_clear(metrics, later(4, 1, "another", 1));
 	IS(READY_MAX, "0.000000000");
 	IS("thread_period_seconds_total{thread=\"t\",state=\"ready\"}", "0.000000522");
+	add_and_clear(metrics, later(9, 1, "t", 3));
+	IS(READY_MAX, "0.000000003");
 	metrics_free(metrics);
 }
 
@@ -319,9 +323,11 @@ static void test_tids(void)
 	struct metrics *metrics = begin((struct report_options){ .per_thread = true });
 	struct sample sample = metrics_full();
 
+	sample.threads[2].ended = true;
 	sample.threads[4].members = 12;
 	add_and_clear(metrics, sample);
 	IS("ended_threads_total{thread=\"ended\"}", "3");
+	IS("ended_threads_total{thread=\"revalidator55\"}", "1");
 	IS("threads{thread=\"revalidator6\"}", "12");
 	IS("threads{thread=\"revalidator6\",tid=\"9732\"}", "1");
 	IS("waits_total{thread=\"ovs-vswitchd\",tid=\"9719\",state=\"blocked\"}", "1");
@@ -354,6 +360,69 @@ static void test_seconds(void)
 		   "bucket %s", metric_buckets[i].le);
 		ok(!i || metric_buckets[i].ns > metric_buckets[i - 1].ns, "ascends");
 	}
+}
+
+/* How many labels a text has; 0 if it is no list of labels. */
+static unsigned int labels_count(const char *at, const char *end)
+{
+	for (unsigned int n = 1;; n++) {
+		while (at < end && *at >= 'a' && *at <= 'z')
+			at++;
+		if (end - at < 3 || *at++ != '=' || *at++ != '"')
+			return 0;
+		while (at < end && *at != '"')
+			at += *at == '\\' ? strchr("\\n\"", at[1]) ? 2 : end - at : 1;
+		if (at >= end || *at++ != '"')
+			return 0;
+		if (at == end)
+			return n;
+		if (*at++ != ',')
+			return 0;
+	}
+}
+
+/* Whether escape_text() finds anything but backslashes, tabs and printable text. */
+static bool is_hostile(const char *text, size_t length)
+{
+	static char shown[ESCAPE_SIZE(METRIC_LABELS_LEN)];
+	const char *at = shown;
+
+	escape_text(shown, sizeof(shown), text, length);
+	for (; (at = strchr(at, '\\')); at += 2)
+		if (at[1] != '\\' && at[1] != 't')
+			return true;
+	return false;
+}
+
+/* Whatever is in the values, and if there is no room for all of them. */
+static void test_labels(void)
+{
+	static struct metric_labels labels;
+	static char value[3000];
+	unsigned int wrong = 0, cut = 0;
+	size_t longest = 0;
+
+	srand(1);
+	for (unsigned int round = 0; round < 4000; round++) {
+		unsigned int n = 1 + (unsigned int)rand() % 12, count;
+
+		labels.length = 0;
+		for (unsigned int i = 0; i < n; i++) {
+			size_t length = (size_t)rand() % (round % 2 ? 20 : sizeof(value));
+
+			for (size_t j = 0; j < length; j++)
+				value[j] = (char)(rand() % 3 ? rand()
+							     : "\"\\\n\xe2\x80\xaf"[rand() % 6]);
+			metric_labels_foreign(&labels, "name", value, length, i ? "" : " [mark]");
+		}
+		count = labels_count(labels.text, labels.text + labels.length);
+		cut += count < n;
+		wrong += !count || count > n || labels.length > sizeof(labels.text) ||
+			 is_hostile(labels.text, labels.length);
+		longest = labels.length > longest ? labels.length : longest;
+	}
+	is_u64(wrong, 0, "labels are labels, of UTF-8 without control characters");
+	ok(cut && longest > METRIC_LABELS_LEN - 8, "and do not outgrow their room");
 }
 
 /* A unit is the end of its family's name; help needs no escapes; points do not repeat. */
@@ -390,6 +459,7 @@ int main(void)
 	FILE *list = tmpfile();
 
 	test_seconds();
+	test_labels();
 	test_families();
 	is_i64(metrics_list(list), 0, "the list is written");
 	golden_compare(list, "metrics_list");

@@ -136,6 +136,7 @@ static void test_triggers(void)
 		is_i64(metrics_add(metrics, &sample), 0, "a sample");
 		is_i64(metrics_add_triggers(metrics, &stats), 0, "what triggers did so far");
 	}
+	is_i64(metrics_add(metrics, &sample), 0, "another sample does not change it");
 	is_i64(metrics_write_openmetrics(metrics, out), 0, "is written");
 	golden_compare(out, "openmetrics_triggers");
 	metrics_free(metrics);

@@ -16,7 +16,6 @@ static const struct good {
 	uint64_t pages, stacks, bytes, rate;
 	bool no_stacks, no_bytes, no_rate;
 	bool chosen;
-	const char *files[OUTPUTS_MAX];
 } good[] = {
 	{ .args = { NULL } },
 	/* the threshold: ns, and also after a space */
@@ -64,10 +63,6 @@ static const struct good {
 	{ { "--user-stack-bytes=0" }, .no_bytes = true },
 	{ { "--stack-rate=1" }, .rate = 1 },
 	{ { "--stack-rate=0" }, .no_rate = true },
-	/* outputs */
-	{ { "-s", "-o", "folded:a.txt" }, .events = true, .files = { "a.txt" } },
-	{ { "--profile", "--output=folded:/x/y:z" }, .hz = 49, .files = { "/x/y:z" } },
-	{ { "--off-cpu=1", "-ofolded:a", "-o", "folded:b" }, .off_cpu = S, .files = { "a", "b" } },
 };
 
 static uint64_t either(uint64_t set, bool is_zero, uint64_t otherwise)
@@ -80,7 +75,6 @@ static void check_good(const struct good *want)
 	const struct outcome *got = run(want->args, -1);
 	const struct options *options = &got->options;
 	char line[256];
-	size_t files = 0;
 
 	join(want->args, line);
 	is_i64(got->status, 0, "'%s' is accepted", line);
@@ -101,12 +95,6 @@ static void check_good(const struct good *want)
 	is_u64(options->stack_rate, either(want->rate, want->no_rate, 500), "'%s': rate", line);
 	ok(options_want_traces(options) == (want->events || want->off_cpu || want->hz),
 	   "'%s': whether there are traces", line);
-	while (files < OUTPUTS_MAX && want->files[files]) {
-		is_str(got->outputs[files], want->files[files], "'%s': file", line);
-		is_u64(options->outputs[files].format, OUTPUT_FOLDED, "'%s': format", line);
-		files++;
-	}
-	is_u64(options->n_outputs, files, "'%s': number of files", line);
 }
 
 /* Command lines that are refused, and what the message must say. */
@@ -154,19 +142,6 @@ static const struct {
 	{ { "--user-stack-bytes=-1" }, "--user-stack-bytes", "no number of bytes" },
 	{ { "--stack-rate=1000001" }, "--stack-rate", "out of range" },
 	{ { "-o", "folded:x" }, "--output", "something that has stacks" },
-	{ { "-s", "-o", "folded" }, "--output", "format" },
-	{ { "-s", "-o", "json:x" }, "--output", "format" },
-	{ { "-s", "-o", "foldedx:x" }, "--output", "format" },
-	{ { "-s", "-o", "fold:x" }, "--output", "format" },
-	{ { "-s", "-o", ":x" }, "--output", "format" },
-	{ { "-s", "-o", "" }, "--output", "format" },
-	{ { "-s", "-o", "folded:" }, "--output", "no file" },
-	{ { "-s", "-o", "folded:-" }, "--output", "no file" },
-	{ { "-s", "-o", "folded:x", "-o", "folded:x" }, "--output", "twice" },
-	{ { "-s", "-ofolded:1", "-ofolded:2", "-ofolded:3", "-ofolded:4", "-ofolded:5",
-	    "-ofolded:6", "-ofolded:7", "-ofolded:8", "-ofolded:9" },
-	  "--output",
-	  "more than 8 times" },
 };
 
 static void test_bad(void)

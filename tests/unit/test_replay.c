@@ -11,6 +11,7 @@
 #include "../../cli/report/text_triggers.h"
 #include "random_sample.h"
 #include "replayed.h"
+#include "sanitized.h"
 
 #define ROUNDS 2000U
 #define HEAD "{\"schema\":\"kernel_delay/1\",\"type\":\"sample\",\"window\":" WINDOW
@@ -131,7 +132,7 @@ static int triggers_see(const struct trigger_stats *stats, void *context)
 
 static int stream_see(const char *text, struct seen *seen, struct replay_error *error)
 {
-	const struct replay_handlers handlers = { sample_see, triggers_see, seen };
+	const struct replay_handlers handlers = { sample_see, triggers_see, seen, 0 };
 	FILE *in = fmemopen((void *)text, strlen(text), "r");
 	int status = replay_stream(in, &handlers, error);
 
@@ -264,33 +265,57 @@ static void test_faults(void)
 	}
 }
 
+/* The most memory that this process has had since the last call; see proc(5). */
+static uint64_t memory_peak(void)
+{
+	FILE *status = fopen("/proc/self/status", "r"),
+	     *reset = fopen("/proc/self/clear_refs", "w");
+	char line[256];
+	uint64_t kilobytes = 0;
+
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "VmHWM: %" SCNu64, &kilobytes) == 1)
+			break;
+	if (!status || !reset || fputs("5", reset) < 0 || fclose(reset) || fclose(status))
+		abort();
+	return kilobytes * 1024;
+}
+
 /* Small files that would take much memory, and deep ones. */
 static void test_greed(void)
 {
-	static const char *const pieces[] = { "[", "{\"a\":", "{}," };
-	struct replay_error error;
-	struct seen seen = { 0 };
-	size_t copies[] = { 100000, 100000, (size_t)(REPLAY_MEMORY_MAX / 300) };
+	enum { MEMORY = 128 << 20, PIECES = 16 << 20 };
+	static const char *const pieces[] = { "[",  "{\"a\":", "{},", "[],", "{\"tid\":1},",
+					      "1,", "\"\"," };
+	const struct replay_handlers handlers = { .memory_max = MEMORY };
+	char *text = malloc(PIECES + 64);
 
-	for (unsigned int i = 0; i < 3; i++) {
-		size_t length = strlen(pieces[i]);
-		char *text = malloc(length * copies[i] + 64);
-		char *at = stpcpy(text, "{\"a\":[");
+	if (!text)
+		abort();
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+		char *at = stpcpy(text, HEAD ",\"threads\":[");
+		uint64_t before;
+		struct replay_error error;
+		FILE *in;
 
-		if (!text)
-			abort();
-		for (size_t n = 0; n < copies[i]; n++)
+		while (at < text + PIECES)
 			at = stpcpy(at, pieces[i]);
-		is_i64(stream_see(text, &seen, &error), EX_DATAERR, "many of %s", pieces[i]);
-		if (i == 2)
-			is_str(error.text, "the sample is too large", "not read to its end");
-		free(text);
+		memory_peak();
+		before = memory_peak();
+		in = fmemopen(text, (size_t)(at - text), "r");
+		is_i64(replay_stream(in, &handlers, &error), EX_DATAERR, "many of %s", pieces[i]);
+		fclose(in);
+		ok(strstr(error.text, i < 2 ? "parsing depth" : "too large"), "and why");
+		if (!SANITIZED) /* which needs memory of its own */
+			ok(memory_peak() - before <= MEMORY, "no more memory than that");
 	}
+	free(text);
 }
 
 static void test_files(void)
 {
-	const struct replay_handlers handlers = { sample_see, triggers_see, &(struct seen){ 0 } };
+	const struct replay_handlers handlers = { sample_see, triggers_see, &(struct seen){ 0 },
+						  0 };
 	char path[] = "/tmp/test_replay.XXXXXX";
 	int fd = mkstemp(path), saved = dup(2);
 	FILE *messages = tmpfile();

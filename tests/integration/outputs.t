@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Where samples go: formats, files, names, conditions; and outputs that fail, which
+leave nothing half-written."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import kdreport
+import kdtest
+
+SHORT = ("--sample-time", "20ms")
+
+
+def run(test, *args, **options):
+    load = test.workload("roles", "poll")
+    return test.program("-p", load.pid, *SHORT, *args, **options)
+
+
+def samples(text):
+    """The objects of a JSON output, of which each has a line."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def case_formats(test):
+    folder = test.directory()
+    done = run(test, "-o", "json", "-o", f"text:{folder}/text", "-o", f"openmetrics:{folder}/om",
+               "-o", f"prometheus:{folder}/x.prom")
+    test.eq(done.status, 0, "status 0")
+    test.eq(done.stderr, "", "no message")
+    test.eq(len(samples(done.stdout)), 1, "standard output has one object, and no text")
+    test.eq(sorted(os.listdir(folder)), ["om", "text", "x.prom"], "the files, and no others")
+    report, = kdreport.parse((folder / "text").read_text())
+    test.eq(report.window, samples(done.stdout)[0]["window"]["duration_ns"],
+            "the same sample in both")
+    test.ok((folder / "om").read_text().endswith("\n# EOF\n"), "OpenMetrics is whole")
+    test.ok("# EOF" not in (folder / "x.prom").read_text(), "the other one is the older format")
+    test.ok("kernel_delay_thread_seconds_total" in (folder / "x.prom").read_text(), "with metrics")
+    for name in os.listdir(folder):
+        test.eq((folder / name).stat().st_mode & 0o7777, 0o600, f"{name}: for root only")
+
+
+def case_folded(test):
+    load = test.workload("roles", "nap")
+    folder = test.directory()
+    done = test.program("-p", load.pid, "--sample-time", "100ms", "--sample-count=2",
+                        "--off-cpu=1ns", "-o", f"folded:{folder}/f", "-o", "folded")
+    test.eq((done.status, done.stderr), (0, ""), "status 0")
+    test.ok(done.stdout, "there are stacks")
+    test.eq((folder / "f").read_text(), done.stdout, "the file has those of both samples")
+
+
+def case_plain_word(test):
+    folder = test.directory()
+    done = run(test, "-o", "out.txt", "--output-mode=0644", cwd=folder)
+    test.eq((done.status, done.stdout, done.stderr), (0, "", ""), "nothing is printed")
+    test.eq(len(kdreport.parse((folder / "out.txt").read_text())), 1, "the file has the report")
+    test.eq((folder / "out.txt").stat().st_mode & 0o7777, 0o644, "with the mode asked for")
+
+
+def case_names(test):
+    folder = test.directory()
+    done = run(test, "--sample-count=3", "-o", f"text:{folder}/t-%n", "-o", f"json:{folder}/all",
+               "-o", f"prometheus:{folder}/%p.prom", "-o", f"openmetrics:{folder}/om-%n-%t")
+    test.eq((done.status, done.stdout), (0, ""), "status 0")
+    names = sorted(os.listdir(folder))
+    test.eq(len(names), 8, "the files")
+    test.eq(names[-3:], ["t-1", "t-2", "t-3"], "those by number")
+    for name in names[-3:]:
+        test.eq(len(kdreport.parse((folder / name).read_text())), 1, f"{name}: one report")
+    found = samples((folder / "all").read_text())
+    test.eq([sample["number"] for sample in found], [1, 2, 3], "all samples, in order")
+    test.ok(all(found[0]["capture"][key] for key in ("version", "process", "host", "kernel")),
+            "they say where they are from", found[0]["capture"])
+    text = next(path for path in folder.iterdir() if path.suffix == ".prom").read_text()
+    counts = [line for line in text.splitlines() if line.startswith("kernel_delay_captures_total{")]
+    test.ok(any(line.endswith('result="complete"} 3') for line in counts),
+            "metrics of a file are of all samples until then", *counts)
+
+
+def case_metrics_on_a_stream(test):
+    done = run(test, "--sample-count=2", "-o", "openmetrics")
+    test.eq(done.stdout.count("# EOF\n"), 1, "one text, of both samples")
+    test.ok(done.stdout.endswith("# EOF\n"), "which is whole")
+
+
+def case_limit(test):
+    folder = test.directory()
+    done = run(test, "-o", f"json:{folder}/x")
+    size = (folder / "x").stat().st_size
+    (folder / "x").unlink()
+    (folder / "s-0").write_text("of another run")
+    done = run(test, "--sample-count=12", "-o", f"json:{folder}/s-%n",
+               f"--output-limit={size * 5}")
+    test.eq(done.status, 0, "status 0")
+    names = [path.name for path in folder.iterdir()]
+    test.ok("s-12" in names and "s-0" in names and "s-1" not in names,
+            "the oldest of the run are removed", *names)
+    total = sum(path.stat().st_size for path in folder.iterdir())
+    test.ok(total - len("of another run") <= size * 5, "within the limit", total, size)
+    done = run(test, "-o", f"json:{folder}/tiny", "--output-limit=100")
+    test.eq(done.status, 74, "a limit that no sample has room in")
+    test.ok("--output-limit" in done.stderr, "is named", done.stderr)
+    test.ok(not (folder / "tiny").exists(), "and nothing is written")
+
+
+def case_quiet(test):
+    done = run(test, "--quiet")
+    test.eq((done.status, done.stdout, done.stderr), (0, "", ""), "nothing at all")
+    done = run(test, "--quiet", "-o", "text")
+    test.eq(len(kdreport.parse(done.stdout)), 1, "the text if it is asked for")
+
+
+def case_process_substitution(test):
+    load = test.workload("roles", "poll")
+    folder = test.directory()
+    script = (f'"$0" -p {load.pid} --sample-time 20ms -o json:>(cat > {folder}/a) '
+              '-o text:/dev/stderr; status=$?; wait; sleep 0.2; exit $status')
+    done = subprocess.run(["bash", "-c", script, kdtest.PROGRAM], capture_output=True, check=False)
+    test.eq(done.returncode, 0, "status 0")
+    test.eq(len(samples((folder / "a").read_text())), 1, "the pipe gets the sample")
+    test.eq(len(kdreport.parse(done.stderr.decode())), 1, "standard error the text")
+    test.eq(done.stdout, b"", "standard output nothing")
+
+
+def case_fail_if(test):
+    load = test.workload("roles", "poll", "spin")
+    spin, = load.tid("spin")
+    args = ("-p", load.pid, "--sample-time", "100ms", "--quiet")
+    done = test.program(*args, "--fail-if", "thread(spin).run.pct>10", "--fail-if", "lost>0")
+    test.eq(done.status, 4, "the condition: status 4")
+    test.eq(len(done.stderr.splitlines()), 1, "one line")
+    test.ok(f"thread {spin} 'spin'" in done.stderr and "run.pct>10" in done.stderr,
+            "which names the thread and the condition", done.stderr)
+    done = test.program(*args, "--fail-if", "thread(poll).run.pct>90")
+    test.eq((done.status, done.stderr), (0, ""), "it does not apply: status 0")
+    done = test.program(*args, "--fail-if", "redy.max>1ms")
+    test.eq(done.status, 64, "an unknown metric: status 64")
+    test.ok("ready" in done.stderr, "and what there is", done.stderr)
+
+
+def case_interrupted(test):
+    load = test.workload("roles", "poll")
+    for strict in ((), ("--strict",)):
+        child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", 60, "-o", "json",
+                            "-o", "text:/dev/stderr", *strict], stderr=subprocess.PIPE)
+        kdtest.wait_until(lambda child=child: b"# Start sampling" in b"".join(child.errors))
+        child.signal(signal.SIGINT)
+        test.eq(child.wait(), len(strict), f"status {len(strict)} {' '.join(strict)}")
+        test.eq([sample["interrupted"] for sample in samples(child.stdout)], [True],
+                "the sample says so")
+
+
+def case_triggers(test):
+    load = test.workload("roles", "poll")
+    folder = test.directory()
+    done = test.program("-p", load.pid, "--start-trigger", "t:sched:sched_switch", *SHORT,
+                        "-o", f"text:{folder}/t-%n", "-o", f"json:{folder}/j",
+                        "-o", f"openmetrics:{folder}/m")
+    test.eq(done.status, 0, "status 0")
+    test.eq(sorted(os.listdir(folder)), ["j", "m", "t-1"], "the files")
+    text = (folder / "t-1").read_text()
+    test.ok(text.startswith("# Start sampling (trigger@") and "# TRIGGER STATISTICS" in text,
+            "the statistics follow the last sample", text[:200])
+    objects = samples((folder / "j").read_text())
+    test.eq([item["type"] for item in objects], ["sample", "triggers"], "so they do in JSON")
+    test.eq(objects[0]["capture"].get("start_trigger"), "t:sched:sched_switch",
+            "samples name the trigger")
+    test.ok("kernel_delay_trigger_hits_total{" in (folder / "m").read_text(), "metrics count hits")
+
+
+def case_replay(test):
+    folder = test.directory()
+    done = run(test, "--sample-count=2", "-o", "text", "-o", f"json:{folder}/j")
+    told = [line for line in done.stdout.splitlines()
+            if not line.startswith(("# Start", "# Stop"))]
+    (folder / "j").chmod(0o644)
+    folder.chmod(0o755)
+    copy = folder / "kernel_delay"
+    shutil.copy(kdtest.PROGRAM, copy)
+    again = kdtest.Finished(test.child(["setpriv", "--reuid", "65534", "--regid", "65534",
+                                        "--clear-groups", copy, "--replay", folder / "j"]))
+    test.eq((again.status, again.stderr), (0, ""), "as nobody: status 0")
+    test.eq(again.stdout.splitlines(), told, "the same text")
+    missing = test.program("--replay", folder / "none")
+    test.eq(missing.status, 66, "no such file: status 66")
+    (folder / "bad").write_text('{"schema":')
+    test.eq(test.program("--replay", folder / "bad").status, 65, "a damaged one: status 65")
+
+
+def failed(test, what, folder, *args, kept=(), **options):
+    """A run that has to end with status 74, and to leave what there was."""
+    done = run(test, *args, **options)
+    test.eq(done.status, 74, f"{what}: status 74")
+    test.between(len(done.stderr.splitlines()), 1, 2, f"{what}: one or two lines of why")
+    test.eq(sorted(os.listdir(folder)), sorted(kept), f"{what}: no file is left")
+    return done
+
+
+def case_streams_fail(test):
+    folder = test.directory()
+    for form in ("text", "json", "openmetrics", "prometheus"):
+        failed(test, f"{form} to /dev/full", folder, "-o", f"{form}:/dev/full")
+        with open("/dev/full", "w", encoding="ascii") as full:
+            failed(test, f"{form} on a full disk", folder, "-o", form, stdout=full)
+        read, write = os.pipe()
+        os.close(read)
+        failed(test, f"{form} to a closed pipe", folder, "-o", form, stdout=write)
+        os.close(write)
+
+
+def case_full_disk(test):
+    folder = test.directory()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], check=True)
+    try:
+        (folder / "all").write_text("of an earlier run\n")
+        (folder / "ballast").write_bytes(bytes(52 << 10))
+        # A page of room less than samples need in the end.
+        done = failed(test, "full, with many samples", folder, "--sample-count=100", "-o",
+                      f"json:{folder}/all", kept=("all", "ballast"))
+        test.ok("No space" in done.stderr, "which is said", done.stderr)
+        found = samples((folder / "all").read_text())
+        test.ok(found and found[-1]["number"] == len(found), "whole samples are left")
+        (folder / "ballast").unlink()
+        (folder / "all").write_text("of an earlier run\n")
+        with contextlib.suppress(OSError):
+            with open(folder / "ballast", "wb", buffering=0) as ballast:
+                while ballast.write(bytes(4096)):
+                    pass
+        for form in ("text", "json", "openmetrics", "prometheus"):
+            failed(test, f"full, {form}", folder, "-o", f"{form}:{folder}/all",
+                   kept=("all", "ballast"))
+            test.eq((folder / "all").read_text(), "of an earlier run\n", f"{form}: as before")
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def case_bad_places(test):
+    folder = test.directory()
+    done = failed(test, "missing directory", folder, "-o", f"json:{folder}/none/x")
+    test.ok("directory" in done.stderr, "which is said", done.stderr)
+    failed(test, "a directory", folder, "-o", f"json:{folder}")
+    (folder / "target").write_text("precious\n")
+    for mode in (0o1777, 0o777, 0o770):
+        (folder / "shared").mkdir()
+        (folder / "shared").chmod(mode)
+        (folder / "shared" / "link").symlink_to(folder / "target")
+        (folder / "shared" / "way").symlink_to(folder)
+        done = failed(test, f"a link in a directory of mode {mode:o}", folder, "-o",
+                      f"json:{folder}/shared/link", kept=("shared", "target"))
+        test.ok("symbolic link" in done.stderr, "which is said", done.stderr)
+        failed(test, "a link on the way", folder, "-o", f"json:{folder}/shared/way/new",
+               kept=("shared", "target"))
+        (folder / "shared" / "s-2").symlink_to(folder / "target")
+        failed(test, "a link at a sample's name", folder, "--sample-count=3", "-o",
+               f"json:{folder}/shared/s-%n", kept=("shared", "target"))
+        test.eq(sorted(os.listdir(folder / "shared")), ["link", "s-1", "s-2", "way"],
+                "the sample before is there, and no other")
+        subprocess.run(["rm", "-r", folder / "shared"], check=True)
+    test.eq((folder / "target").read_text(), "precious\n", "the target is as before")
+    (folder / "own").symlink_to(folder / "target")
+    done = run(test, "-o", f"json:{folder}/own")
+    test.eq((done.status, len(samples((folder / "target").read_text()))), (0, 1),
+            "a link in a directory of root's is followed")
+
+
+def case_read_only(test):
+    folder = test.directory()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", folder], check=True)
+    try:
+        failed(test, "read-only", folder, "-o", f"json:{folder}/x")
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+kdtest.main(case_formats, case_folded, case_plain_word, case_names, case_metrics_on_a_stream, case_limit,
+            case_quiet, case_process_substitution, case_fail_if, case_interrupted, case_triggers,
+            case_replay, case_streams_fail, case_full_disk, case_bad_places, case_read_only)

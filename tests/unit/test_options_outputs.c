@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options about outputs. */
+#define _GNU_SOURCE
+#include "options_run.h"
+
+#define STDOUT "(none)" /* as options_run.h shows no file */
+
+/* What a command line must yield; what is not set here is the default. */
+static const struct good {
+	const char *args[ARGS];
+	enum output_format formats[OUTPUTS_MAX];
+	const char *files[OUTPUTS_MAX];
+	mode_t mode;
+	uint64_t limit, syscalls;
+	size_t n_fail_if;
+	bool quiet, replay, histogram, per_thread, fold_names, timestamps, list_metrics;
+} good[] = {
+	{ .args = { NULL } },
+	/* formats, alone and with a file */
+	{ { "-o", "text" }, .formats = { OUTPUT_TEXT }, .files = { STDOUT } },
+	{ { "-ojson" }, .formats = { OUTPUT_JSON }, .files = { STDOUT } },
+	{ { "--output=openmetrics" }, .formats = { OUTPUT_OPENMETRICS }, .files = { STDOUT } },
+	{ { "--output", "prometheus" }, .formats = { OUTPUT_PROMETHEUS }, .files = { STDOUT } },
+	{ { "-s", "-o", "folded" }, .formats = { OUTPUT_FOLDED }, .files = { STDOUT } },
+	{ { "-o", "json:-" }, .formats = { OUTPUT_JSON }, .files = { STDOUT } },
+	{ { "-o", "json:/dev/stdout" }, .formats = { OUTPUT_JSON }, .files = { STDOUT } },
+	{ { "-o", "json:a.json" }, .formats = { OUTPUT_JSON }, .files = { "a.json" } },
+	{ { "-o", "json:/x/y:z" }, .formats = { OUTPUT_JSON }, .files = { "/x/y:z" } },
+	{ { "-o", "text:json" }, .formats = { OUTPUT_TEXT }, .files = { "json" } },
+	{ { "-o", "text:a", "-o", "json:b", "-o", "text" },
+	  .formats = { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_TEXT },
+	  .files = { "a", "b", STDOUT } },
+	{ { "-s", "-ofolded:a", "-o", "folded:b" },
+	  .formats = { OUTPUT_FOLDED, OUTPUT_FOLDED },
+	  .files = { "a", "b" } },
+	/* what is no format is a file for the text */
+	{ { "-o", "out.txt" }, .formats = { OUTPUT_TEXT }, .files = { "out.txt" } },
+	{ { "-o", "jsonx" }, .formats = { OUTPUT_TEXT }, .files = { "jsonx" } },
+	{ { "-o", "JSON" }, .formats = { OUTPUT_TEXT }, .files = { "JSON" } },
+	{ { "-o", "-" }, .formats = { OUTPUT_TEXT }, .files = { STDOUT } },
+	{ { "-o", "/x/y:z" }, .formats = { OUTPUT_TEXT }, .files = { "/x/y:z" } },
+	{ { "-o", "./jsn:z" }, .formats = { OUTPUT_TEXT }, .files = { "./jsn:z" } },
+	{ { "-o", "a.b:c" }, .formats = { OUTPUT_TEXT }, .files = { "a.b:c" } },
+	/* sequences, which only the last name has */
+	{ { "-o", "json:%n-%t-%p%%" }, .formats = { OUTPUT_JSON }, .files = { "%n-%t-%p%%" } },
+	{ { "-o", "json:/50%/%x%/a" }, .formats = { OUTPUT_JSON }, .files = { "/50%/%x%/a" } },
+	/* the others */
+	{ { "--output-mode=0644" }, .mode = 0644 },
+	{ { "--output-mode", "640" }, .mode = 0640 },
+	{ { "--output-limit=1" }, .limit = 1 },
+	{ { "--output-limit=100K" }, .limit = 102400 },
+	{ { "--output-limit=3M" }, .limit = 3145728 },
+	{ { "--output-limit=2G" }, .limit = 2147483648 },
+	{ { "--output-limit=18446744073709551615" }, .limit = UINT64_MAX },
+	{ { "--output-limit=17179869183G" }, .limit = 0xffffffffc0000000 },
+	{ { "--quiet" }, .quiet = true },
+	{ { "--fail-if", "ready.max>1ms", "--fail-if=x" }, .n_fail_if = 2 },
+	{ { "--replay", "x.json" }, .replay = true },
+	{ { "--replay=-", "-o", "folded" },
+	  .formats = { OUTPUT_FOLDED },
+	  .files = { STDOUT },
+	  .replay = true },
+	{ { "--histogram" }, .histogram = true },
+	{ { "--per-thread", "--fold-names" }, .per_thread = true, .fold_names = true },
+	{ { "--max-syscalls=7", "--timestamps" }, .syscalls = 7, .timestamps = true },
+	{ { "--list-metrics" }, .list_metrics = true },
+};
+
+static void check_good(const struct good *want)
+{
+	const struct outcome *got = run(want->args, -1);
+	const struct options *options = &got->options;
+	char line[256];
+	size_t files = 0;
+
+	join(want->args, line);
+	is_i64(got->status, 0, "'%s' is accepted", line);
+	if (got->status)
+		return;
+	is_str(got->err, "", "'%s': no message", line);
+	for (; files < OUTPUTS_MAX && want->files[files]; files++) {
+		is_u64(options->outputs[files].format, want->formats[files], "'%s': format", line);
+		is_str(got->outputs[files], want->files[files], "'%s': file", line);
+	}
+	is_u64(options->n_outputs, files, "'%s': number of outputs", line);
+	is_u64(options->output_mode, want->mode ? want->mode : 0600, "'%s': mode", line);
+	is_u64(options->output_limit, want->limit, "'%s': limit", line);
+	is_u64(options->max_syscalls, want->syscalls, "'%s': calls", line);
+	is_u64(options->n_fail_if, want->n_fail_if, "'%s': conditions", line);
+	ok(options->quiet == want->quiet, "'%s': quiet", line);
+	ok(!options->replay == !want->replay, "'%s': replay", line);
+	ok(options->histogram == want->histogram, "'%s': histogram", line);
+	ok(options->per_thread == want->per_thread, "'%s': per thread", line);
+	ok(options->fold_names == want->fold_names, "'%s': fold names", line);
+	ok(options->timestamps == want->timestamps, "'%s': time stamps", line);
+	ok(options->list_metrics == want->list_metrics, "'%s': list", line);
+}
+
+/* Command lines that are refused, and what the message must say. */
+static const struct {
+	const char *args[ARGS];
+	const char *names, *says;
+} bad[] = {
+	{ { "-o" }, "--output", "needs a value" },
+	{ { "-o", "" }, "--output", "no format" },
+	{ { "-o", ":x" }, "--output", "no format" },
+	{ { "-o", "jsn:x" }, "--output", "text, json, openmetrics, prometheus and folded" },
+	{ { "-o", "JSON:x" }, "--output", "does not begin with a format" },
+	{ { "-o", "jsonx:x" }, "--output", "does not begin with a format" },
+	{ { "-o", "json:" }, "--output", "no file" },
+	{ { "-o", "json:x", "-o", "text:x" }, "'x'", "twice" },
+	{ { "-o", "json", "-o", "text" }, "--output", "two formats are to go to standard output" },
+	{ { "-o", "json:-", "-o", "-" }, "--output", "two formats" },
+	{ { "-o", "json", "-o", "text:/dev/stdout" }, "--output", "two formats" },
+	{ { "-o", "json:a%d" }, "--output", "unknown % sequence" },
+	{ { "-o", "json:a%" }, "--output", "unknown % sequence" },
+	{ { "-o", "json:%%%" }, "--output", "unknown % sequence" },
+	{ { "-o", "json:x/%N" }, "--output", "unknown % sequence" },
+	{ { "-o1", "-o2", "-o3", "-o4", "-o5", "-o6", "-o7", "-o8", "-o9" },
+	  "--output",
+	  "more than 8 times" },
+	{ { "-o", "folded" }, "folded", "something that has stacks" },
+	{ { "--output-mode=8" }, "--output-mode", "octal" },
+	{ { "--output-mode=" }, "--output-mode", "octal" },
+	{ { "--output-mode=0777" }, "--output-mode", "octal" },
+	{ { "--output-mode=4644" }, "--output-mode", "octal" },
+	{ { "--output-mode=00644" }, "--output-mode", "octal" },
+	{ { "--output-mode=0x1a" }, "--output-mode", "octal" },
+	{ { "--output-limit=0" }, "--output-limit", "no size" },
+	{ { "--output-limit=" }, "--output-limit", "no size" },
+	{ { "--output-limit=K" }, "--output-limit", "no size" },
+	{ { "--output-limit=1T" }, "--output-limit", "no size" },
+	{ { "--output-limit=1KB" }, "--output-limit", "no size" },
+	{ { "--output-limit=-1" }, "--output-limit", "no size" },
+	{ { "--output-limit=1.5M" }, "--output-limit", "no size" },
+	{ { "--output-limit=17179869184G" }, "--output-limit", "no size" },
+	{ { "--output-limit=18446744073709551616" }, "--output-limit", "no size" },
+	{ { "--output-limit=111111111111111111111111111111" }, "--output-limit", "no size" },
+	{ { "--quiet=1" }, "--quiet", "takes no value" },
+	{ { "--max-syscalls=x" }, "--max-syscalls", "no whole number" },
+	{ { "--replay=" }, "--replay", "empty" },
+	{ { "--replay=x", "-p", "1" }, "--replay", "does not look at any process" },
+	{ { "--replay=x", "-C", "a" }, "--replay", "does not look at any process" },
+	{ { "--replay=x", "--profile" }, "--replay", "does not look at any process" },
+	{ { "--replay=x", "--start-trigger=u:a:b" }, "--replay", "does not look at any process" },
+	{ { "--listen=" }, "--listen", "no address and port" },
+	{ { "--listen=0" }, "--listen", "no address and port" },
+	{ { "--listen=65536" }, "--listen", "no address and port" },
+	{ { "--listen=:9155" }, "--listen", "no address and port" },
+	{ { "--listen=localhost:9155" }, "--listen", "no address and port" },
+	{ { "--listen=1.2.3:9155" }, "--listen", "no address and port" },
+	{ { "--listen=::1:9155" }, "--listen", "no address and port" },
+	{ { "--listen=[::1]" }, "--listen", "no address and port" },
+	{ { "--listen=[]:1" }, "--listen", "no address and port" },
+};
+
+static void test_bad(void)
+{
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct outcome *got = run(bad[i].args, -1);
+		unsigned int lines = count_lines(got->err);
+		char line[256];
+
+		join(bad[i].args, line);
+		is_i64(got->status, 64, "'%s' is refused with a returned 64", line);
+		is_str(got->out, "", "'%s': nothing on stdout", line);
+		ok(lines == 1 || lines == 2, "'%s': one or two lines", line);
+		ok(strstr(got->err, bad[i].names) && strstr(got->err, bad[i].says),
+		   "'%s': names %s, says '%s'", line, bad[i].names, bad[i].says);
+		if (!strstr(got->err, bad[i].says))
+			tap_print_string("err", got->err);
+	}
+}
+
+int main(void)
+{
+	options_run_begin();
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		check_good(&good[i]);
+	test_bad();
+	options_run_end();
+	return done_testing();
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Damaged and hostile files: no crash, no hang; and what is taken for a sample can be
+ * rendered, saved and read once more. FUZZ_ROUNDS: how many more times. */
+#include <sysexits.h>
+
+#include "../../cli/replay.h"
+#include "../../cli/report/folded.h"
+#include "../../cli/report/json.h"
+#include "../../cli/report/text.h"
+#include "../../cli/report/text_triggers.h"
+#include "random_sample.h"
+#include "tap.h"
+
+#define ROUNDS 24000
+#define DOCUMENTS 64
+#define LARGEST 6000 /* bytes of a document, before it is mutated */
+#define ROOM (4 * LARGEST)
+
+struct text {
+	char *bytes;
+	size_t length;
+};
+
+static unsigned int rounds(void)
+{
+	const char *wanted = getenv("FUZZ_ROUNDS");
+
+	return wanted ? (unsigned int)strtoul(wanted, NULL, 10) : ROUNDS;
+}
+
+static struct text saved(const struct sample *sample, const struct trigger_stats *stats)
+{
+	struct text text;
+	FILE *out = open_memstream(&text.bytes, &text.length);
+
+	if (!out || (sample ? report_json(sample, NULL, out) : report_json_triggers(stats, out)) ||
+	    fclose(out))
+		abort();
+	return text;
+}
+
+/* A document that is not too large: those are slow, and damaged at fewer places. */
+static struct text document_make(void)
+{
+	static struct trigger_stats stats;
+	struct sample sample;
+	struct text text;
+
+	for (;;) {
+		if (chance(8)) {
+			sample = random_sample();
+			text = saved(&sample, NULL);
+			sample_clear(&sample);
+		} else {
+			random_triggers(&stats);
+			text = saved(NULL, &stats);
+			trigger_stats_clear(&stats);
+		}
+		if (text.length <= LARGEST)
+			return text;
+		free(text.bytes);
+	}
+}
+
+/* Replaces some bytes by others. */
+static void splice(struct text *text, size_t at, size_t old, const char *with, size_t length)
+{
+	if (text->length - old + length > ROOM)
+		return;
+	memmove(text->bytes + at + length, text->bytes + at + old, text->length - at - old);
+	memcpy(text->bytes + at, with, length);
+	text->length = text->length - old + length;
+}
+
+/* Where a value begins, from some place on; the end if there is none. */
+static size_t value_find(const struct text *text, size_t at)
+{
+	while (at < text->length && text->bytes[at] != ':')
+		at++;
+	return at < text->length ? at + 1 : at;
+}
+
+static size_t value_length(const struct text *text, size_t at)
+{
+	size_t end = at;
+
+	while (end < text->length && !strchr(",}]", text->bytes[end]))
+		end++;
+	return end - at;
+}
+
+static void mutate_value(struct text *text)
+{
+	static const char *const values[] = {
+		"0",
+		"1",
+		"2",
+		"5",
+		"-1",
+		"null",
+		"true",
+		"[]",
+		"{}",
+		"[{}]",
+		"\"\"",
+		"\"x\"",
+		"4294967295",
+		"4294967296",
+		"9223372036854775807",
+		"9223372036854775808",
+		"\"18446744073709551615\"",
+		"-9223372036854775808",
+		"1e5",
+		"1.5",
+		"\"0x1\"",
+		"\"0xffffffffffffffff\"",
+		"\"1-1023\"",
+		"\"blocked\"",
+		"\"kernel_delay/1\"",
+		"\"triggers\"",
+		"\"sample\"",
+		"\"9999-12-31T23:59:60Z\"",
+		"\"\\ud83d\\ude00\"",
+		"\"\\u001b[2J\"",
+		"\"\\ufffd\"",
+		"[1,2]",
+		"\"ff\"",
+		"2147483648",
+	};
+	const char *value = values[chance(sizeof(values) / sizeof(*values))];
+	size_t at = value_find(text, chance(text->length));
+
+	splice(text, at, value_length(text, at), value, strlen(value));
+}
+
+static void mutate(struct text *text)
+{
+	static const char tokens[] = "{}[]:,\"\\0123456789-+.eEtfn \n\x01\x7f\xff\xc3";
+	size_t at = chance(text->length), length = chance(40) + 1;
+	char bytes[64];
+
+	length = length < text->length - at ? length : text->length - at;
+	memcpy(bytes, text->bytes + at, length);
+	switch (chance(10)) {
+	case 0:
+		text->bytes[at] ^= (char)(1 << chance(8));
+		break;
+	case 1:
+		text->bytes[at] = tokens[chance(sizeof(tokens) - 1)];
+		break;
+	case 2: /* a piece is missing */
+		splice(text, at, length, "", 0);
+		break;
+	case 3: /* or there twice */
+		splice(text, chance(text->length), 0, bytes, length);
+		break;
+	case 4:
+		text->length = at ? at : 1;
+		break;
+	default:
+		mutate_value(text);
+	}
+}
+
+struct found {
+	unsigned int samples, triggers, wrong;
+	struct text again; /* the last of them, saved */
+};
+
+static int sample_render(const struct sample *sample, void *context)
+{
+	struct found *found = context;
+	struct text text;
+	FILE *out = open_memstream(&text.bytes, &text.length);
+
+	if (!out)
+		abort();
+	found->wrong += report_text(sample, out) || report_folded(sample, out);
+	fclose(out);
+	free(text.bytes);
+	free(found->again.bytes);
+	found->again = saved(sample, NULL);
+	found->samples++;
+	return 0;
+}
+
+static int triggers_render(const struct trigger_stats *stats, void *context)
+{
+	struct found *found = context;
+	struct text text;
+	FILE *out = open_memstream(&text.bytes, &text.length);
+
+	if (!out)
+		abort();
+	found->wrong += report_text_triggers(stats, out) != 0;
+	fclose(out);
+	free(text.bytes);
+	free(found->again.bytes);
+	found->again = saved(NULL, stats);
+	found->triggers++;
+	return 0;
+}
+
+/* Returns the status; a fault must be told. */
+static int read_text(const struct text *text, struct found *found)
+{
+	const struct replay_handlers handlers = { sample_render, triggers_render, found, 1 << 26 };
+	struct replay_error error;
+	/* It cannot be opened without any bytes; a line feed means as little. */
+	FILE *in = text->length ? fmemopen(text->bytes, text->length, "r") : fmemopen("\n", 1, "r");
+	int status;
+
+	if (!in)
+		abort();
+	status = replay_stream(in, &handlers, &error);
+	fclose(in);
+	if (status ? status != EX_DATAERR || !*error.text : *error.text)
+		found->wrong++;
+	return status;
+}
+
+/* What was read is the same after it was saved and read once more. */
+static void check_again(struct found *found)
+{
+	struct text first = found->again;
+
+	found->again = (struct text){ 0 };
+	if (read_text(&first, found) || found->again.length != first.length ||
+	    memcmp(found->again.bytes, first.bytes, first.length) != 0)
+		found->wrong++;
+	free(first.bytes);
+}
+
+int main(void)
+{
+	struct text documents[DOCUMENTS], text = { .bytes = malloc(ROOM + 1) };
+	struct found found = { 0 };
+	unsigned int read = 0, n = rounds();
+
+	if (!text.bytes)
+		abort();
+	for (unsigned int i = 0; i < DOCUMENTS; i++)
+		documents[i] = document_make();
+	for (unsigned int i = 0; i < n; i++) {
+		const struct text *document = &documents[chance(DOCUMENTS)];
+
+		memcpy(text.bytes, document->bytes, document->length);
+		text.length = document->length;
+		for (uint64_t times = chance(3) + 1; times && text.length; times--)
+			mutate(&text);
+		if (read_text(&text, &found))
+			continue;
+		read++;
+		if (found.again.bytes && !(i % 4))
+			check_again(&found);
+	}
+	is_u64(found.wrong, 0, "%u damaged files, all of them read or refused", n);
+	ok(read >= n / 20, "not all were refused: %u were read", read);
+	ok(found.samples && found.triggers, "samples and statistics of triggers");
+	for (unsigned int i = 0; i < DOCUMENTS; i++)
+		free(documents[i].bytes);
+	free(found.again.bytes);
+	free(text.bytes);
+	return done_testing();
+}
