@@ -44,9 +44,12 @@ MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(filter x86_64 aarch64,$(MACHINE))))
 
 PURE_PACKAGES := liblzma libunwind-generic libunwind libseccomp libcap-ng jansson
-PACKAGES := libbpf libelf $(PURE_PACKAGES)
-PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
-PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) 2>/dev/null) -liberty
+# For --listen; without it that is refused.
+HTTP := $(shell $(PKG_CONFIG) --exists libmicrohttpd 2>/dev/null && echo libmicrohttpd)
+PACKAGES := libbpf libelf $(PURE_PACKAGES) $(HTTP)
+PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) \
+	$(if $(HTTP),-DHAVE_MICROHTTPD)
+PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) $(HTTP) 2>/dev/null) -liberty
 PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs libbpf libelf 2>/dev/null) $(PURE_LIBS)
 
 comma := ,
@@ -283,6 +286,8 @@ format:
 	clang-format -i $(wildcard bpf/*.[ch] cli/*.[ch] cli/*/*.[ch] probes/*.[ch] tests/*/*.[ch])
 
 INSTALL_MAN := $(wildcard man/*.8)
+INSTALL_MAN5 := $(wildcard man/*.5)
+INSTALL_SCHEMA := $(wildcard man/*.json)
 INSTALL_DOC := $(wildcard README.rst LICENSE)
 INSTALL_EXAMPLES := $(wildcard examples/*)
 INSTALL_LICENSES := $(wildcard LICENSES/*)
@@ -293,7 +298,8 @@ install_files = $(if $(2),@install -d "$(DESTDIR)$(3)" && \
 install: all
 	$(call install_files,755,$(BUILD)/kernel_delay,$(SBINDIR))
 	$(call install_files,644,$(INSTALL_MAN),$(MANDIR)/man8)
-	$(call install_files,644,$(INSTALL_DOC),$(DOCDIR))
+	$(call install_files,644,$(INSTALL_MAN5),$(MANDIR)/man5)
+	$(call install_files,644,$(INSTALL_DOC) $(INSTALL_SCHEMA),$(DOCDIR))
 	$(call install_files,644,$(INSTALL_EXAMPLES),$(DOCDIR)/examples)
 	$(call install_files,644,$(INSTALL_LICENSES),$(DOCDIR)/LICENSES)
 	@install -d "$(DESTDIR)$(COMPLETIONDIR)"
@@ -302,6 +308,7 @@ install: all
 
 uninstall:
 	rm -f "$(DESTDIR)$(SBINDIR)/kernel_delay" "$(DESTDIR)$(MANDIR)/man8/kernel_delay.8"
+	rm -f $(patsubst man/%,"$(DESTDIR)$(MANDIR)/man5/%",$(INSTALL_MAN5))
 	rm -f "$(DESTDIR)$(COMPLETIONDIR)/kernel_delay"
 	rm -rf "$(DESTDIR)$(DOCDIR)"
 

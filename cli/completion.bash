@@ -19,7 +19,7 @@ _kernel_delay_offer() {
 	[[ -n $breaks && $word == *["$breaks"]* ]] && kept=${word%"${word##*["$breaks"]}"}
 	while IFS= read -r word; do
 		[[ $word == "$value"* ]] || continue
-		[[ $word == *: ]] && compopt -o nospace
+		[[ $word == *[:/] ]] && compopt -o nospace
 		if [[ -z $quoted ]]; then
 			word=$before$word
 			word=${word#"$kept"}
@@ -98,6 +98,30 @@ _kernel_delay_calls() {
 		done
 }
 
+# Files and directories that begin with $value.
+_kernel_delay_files() {
+	local file
+
+	compgen -f -- "$value" | while IFS= read -r file; do
+		[[ -d $file ]] && file+=/
+		printf '%s\n' "$file"
+	done
+}
+
+# What conditions can be about, up to the comparison.
+_kernel_delay_metrics() {
+	local name
+
+	for name in run ready stopped hardirq softirq syscall; do
+		printf '%s\n' "$name".{count,total,max,pct}
+	done
+	for name in user kernel ready_woken ready_preempted blocked blocked_uninterruptible; do
+		printf '%s\n' "$name".{total,pct}
+	done
+	printf '%s\n' {long_poll,waits}.{count,total,max} voluntary involuntary migrations \
+		threads lost upcalls upcall_errors
+}
+
 _kernel_delay() {
 	local program=${COMP_WORDS[0]} before='' value='' quoted='' option='' i
 	local -a words process=()
@@ -137,12 +161,20 @@ _kernel_delay() {
 		;;
 	-e | --syscall-filter) _kernel_delay_offer < <(_kernel_delay_calls) ;;
 	-o | --output)
-		if [[ $value != *:* ]]; then
-			compopt -o nospace
-			_kernel_delay_offer <<< folded:
+		if [[ $value == *:* ]]; then
+			before+=${value%%:*}:
+			value=${value#*:}
+			_kernel_delay_offer < <(_kernel_delay_files)
+		else
+			_kernel_delay_offer < <(printf '%s:\n' text json openmetrics prometheus folded)
+			_kernel_delay_offer < <(_kernel_delay_files)
 		fi
 		;;
-	--btf) compopt -o default ;;
+	--fail-if)
+		compopt -o nospace
+		_kernel_delay_offer < <(_kernel_delay_metrics)
+		;;
+	--btf | --replay) compopt -o default ;;
 	*) [[ $value == -* ]] && _kernel_delay_offer < <(_kernel_delay_options) ;;
 	esac
 	return 0

@@ -27,7 +27,8 @@ TRIGGERS = r"probes/(trigger|resolve|kernel|confined)\.h"
 # Its own header and, in folders of their own, its neighbours always may be.
 RULES = (
     (r"bpf/.*", ()),
-    (r"cli/main\.c", (r"cli/[^/]*\.h", r"cli/capture/kernelfs\.h", r"probes/list\.h")),
+    (r"cli/main\.c", (r"cli/[^/]*\.h", r"cli/capture/kernelfs\.h", r"cli/report/metrics\.h",
+                    r"probes/list\.h")),
     (r"cli/run[^/]*", (r"cli/[^/]*\.h", r"cli/(capture|report)/[^/]*\.h", r"cli/stack/stacks\.h")),
     (r"cli/trigger_set\.[ch]", (SHARED, SMALL, TRIGGERS, r"cli/options\.h")),
     (r"cli/options[^/]*", (SHARED, SMALL, r"cli/(options[^/]*|syscall_set)\.h")),

@@ -334,6 +334,28 @@ static void test_tids(void)
 	metrics_free(metrics);
 }
 
+/* Of several threads in one call each counts, whether they are in one row or not. */
+static void test_open_calls(void)
+{
+	struct metrics *metrics = begin((struct report_options){ 0 });
+	struct sample sample = metrics_begin(2);
+
+	for (size_t i = 0; i < 2; i++) {
+		sample.threads[i] = metrics_thread((pid_t)i + 1, "t");
+		sample.threads[i].members = i ? 12 : 1;
+		sample.threads[i].open[0] = (struct open_call){ .number = INT32_MAX,
+								.inside = i ? 12 * SECOND : SECOND,
+								.at_start = true,
+								.at_end = true };
+		sample.threads[i].n_open = 1;
+	}
+	add_and_clear(metrics, sample);
+	IS("open_syscalls_total{thread=\"t\",syscall=\"[unknown: 2147483647]\"}", "13");
+	IS("open_syscall_seconds_total{thread=\"t\",syscall=\"[unknown: 2147483647]\"}",
+	   "13.000000000");
+	metrics_free(metrics);
+}
+
 static void test_seconds(void)
 {
 	static const struct {
@@ -473,6 +495,7 @@ int main(void)
 	test_churn();
 	test_limit();
 	test_tids();
+	test_open_calls();
 	metrics_free(NULL);
 	return done_testing();
 }

@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON output: as its schema has it, with the figures of the text report and those of
+the workload; and rendered again from the file, without root."""
+
+import json
+import os
+import pwd
+import stat
+
+import kdreport
+import kdtest
+from kdreport import STATES
+from kdtest import ROOT
+from kdtrigger import BOTH, NO_LIMIT, Triggered
+
+SCHEMA = ROOT / "man" / "kernel_delay.schema.json"
+GOLDEN = sorted((ROOT / "tests" / "golden").glob("json_*.txt"))
+LEDGER = ("user_ns", "kernel_ns", "hardirq_ns", "softirq_ns", "ready_woken_ns",
+          "ready_preempted_ns", "blocked_ns", "blocked_uninterruptible_ns", "stopped_ns")
+TABLES = {"run": ("THREAD RUN STATISTICS", "sched_cnt"),
+          "ready": ("THREAD READY STATISTICS", "sched_cnt"),
+          "stopped": ("THREAD STOPPED STATISTICS", "stop_cnt")}
+FORMATS = ("text", "json", "folded", "openmetrics", "prometheus")
+
+
+def schema():
+    try:
+        import jsonschema  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        raise kdtest.Skip("there is no python3-jsonschema") from None
+    text = json.loads(SCHEMA.read_text())
+    jsonschema.Draft7Validator.check_schema(text)
+    return jsonschema.Draft7Validator, text
+
+
+def closed(node):
+    """The schema without room for members that it does not name."""
+    if isinstance(node, list):
+        return [closed(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: closed(part) for key, part in node.items()}
+    return {**node, "additionalProperties": False} if "properties" in node else node
+
+
+class Checker:
+    def __init__(self):
+        validator, text = schema()
+        self.text = text
+        definitions = closed(text["definitions"])
+        self.open = validator(text)
+        self.closed = {name: validator({"$ref": f"#/definitions/{name}",
+                                        "definitions": definitions})
+                       for name in ("sample", "triggers")}
+
+    def faults(self, document):
+        found = list(self.open.iter_errors(document))
+        found += self.closed[document["type"]].iter_errors(document)
+        return [f"{'.'.join(map(str, fault.absolute_path))}: {fault.message[:200]}"
+                for fault in found]
+
+
+def documents(path):
+    """The objects of a file that has one in each line."""
+    text = path.read_bytes()
+    lines = text.decode("ascii").split("\n")
+    if lines.pop():
+        raise ValueError("the last line does not end")
+    return [json.loads(line) for line in lines]
+
+
+def undescribed(node, where=""):
+    """Members that the schema does not describe."""
+    found = []
+    if isinstance(node, dict):
+        for name, member in node.get("properties", {}).items():
+            if not member.get("description", "").endswith("."):
+                found.append(f"{where}.{name}")
+        for key, part in node.items():
+            found += undescribed(part, f"{where}.{key}")
+    return found
+
+
+def case_schema(test):
+    checker = Checker()
+    test.eq(undescribed(checker.text), [], "every member is described")
+    test.ok(len(GOLDEN) > 15, "there are golden files")
+    for path in GOLDEN:
+        faults = [fault for document in documents(path) for fault in checker.faults(document)]
+        test.ok(not faults, f"{path.name} is as the schema has it", *faults[:5])
+    sample = documents(GOLDEN[0])[0]
+    test.eq(checker.faults(sample), [], "a sample")
+    for change in ({"interrupted": 0}, {"pid": "1"}, {"threads": [{}]}, {"type": "x"},
+                   {"window": {}}, {"schema": "kernel_delay/2"}, {"number": -1}):
+        test.ok(not checker.open.is_valid({**sample, **change}), f"not with {change}")
+    test.ok(checker.open.is_valid({**sample, "future": [1]}), "later ones may have more")
+
+
+def columns(row, count):
+    return row and {"count": row[count], "total_ns": row.total, "max_ns": row.max}
+
+
+def figures(members):
+    return members["count"] and {key: members[key] for key in ("count", "total_ns", "max_ns")}
+
+
+def compare_thread(test, thread, document):
+    """The figures of the text report are those of the JSON."""
+    name = f"{thread.name}: "
+    test.eq([document["ledger"][key] for key in LEDGER], [thread.ns[state] for state in STATES],
+            name + "ledger")
+    test.eq((document["ledger"]["life_ns"], document["ledger"].get("sum_exec_runtime_ns")),
+            (thread.life, thread.books["KERNEL'S COUNT"]), name + "its sum, the kernel's count")
+    test.eq({call.get("name", call["number"]): figures(call) for call in document["syscalls"]},
+            {call: columns(row, "count") for call, row in thread.calls.items()},
+            name + "system calls")
+    for key, (section, count) in TABLES.items():
+        test.eq(figures(document[key]), columns(thread.tables.get(section), count) or 0,
+                name + section.lower())
+    softirqs = {irq["name"]: figures(irq) for irq in document["softirqs"]}
+    test.eq(softirqs, {irq: columns(row, "count") for irq, row in thread.softirqs.items()},
+            name + "soft interrupts")
+    switches = thread.tables["THREAD SWITCHES"]
+    test.eq([document[key] for key in ("voluntary_switches", "involuntary_switches", "migrations")],
+            [switches.voluntary, switches.involuntary, switches.migrations], name + "switches")
+    test.eq([call["inside_ns"] for call in document["in_flight"]],
+            [flight.inside for flight in thread.flights], name + "calls in flight")
+
+
+def case_figures(test):
+    """One sample in both forms, and what the workload knows."""
+    checker = Checker()
+    path = test.directory() / "sample"
+    load = test.workload("roles", "calls:20000:40:5000", "calls:7001:11:20000", "spin:100", "sleep")
+    capture = test.capture(load.pid, "-o", f"json:{path}", "-o", "text")
+    truths = load.go()
+    report = capture.close(test)
+    sample, = documents(path)
+    test.eq(checker.faults(sample), [], "as the schema has it")
+    test.eq(stat.S_IMODE(path.stat().st_mode), 0o600, "nobody else may read the file")
+    test.eq((sample["pid"], sample["number"], sample["interrupted"]), (load.pid, 1, True),
+            "whose it is, and how it ended")
+    test.eq((sample["machine"], sample["capture"]["kernel"], sample["capture"]["host"]),
+            (os.uname().machine, os.uname().release, os.uname().nodename), "of this machine")
+    test.between(sample["window"]["duration_ns"], report.window - 2000, report.window + 2000,
+                 "the window, in microseconds of the wall clock")
+    rows = {row["tid"]: row for row in sample["threads"]}
+    test.eq(sorted(rows), sorted(thread.tid for thread in report.threads), "threads")
+    for thread in report.threads:
+        compare_thread(test, thread, rows[thread.tid])
+    for truth in truths["threads"]:
+        calls = {call["name"]: call for call in rows[truth["tid"]]["syscalls"]}
+        test.eq(calls["getppid"]["count"], truth["getppid"], "getppid, as often as it was called")
+        test.eq(calls["clock_nanosleep"]["count"], truth["sleeps"], "sleeps")
+    test.books(report)
+
+
+def unprivileged():
+    """How a process runs that may do nothing that others may not."""
+    user = pwd.getpwnam("nobody")
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+def replay(test, path, form, **options):
+    run = test.program("--replay", path, "-o", form, **options)
+    test.eq((run.status, run.stderr), (0, ""), f"{form} from the file")
+    return run.stdout
+
+
+def without_head(text):
+    """From the first report on: a replay has no lines on edges."""
+    return "".join(line + "\n" for line in text.split("\n")[:-1]
+                   if not line.startswith(("# Start sampling", "# Stop sampling", "# Triggers:")))
+
+
+def check_replay(test, directory, first):
+    """The file says the same in all forms as the run did, without root as well."""
+    path = directory / "json"
+    directory.chmod(0o755)
+    path.chmod(0o644)
+    for form in FORMATS:
+        told = replay(test, path, form, **unprivileged())
+        if form == "text":
+            test.eq(without_head(told).split("\n"), without_head(first).split("\n"), "text: the same")
+        elif form in ("json", "folded"):
+            test.ok(told == (directory / form).read_text(), f"{form}: the same")
+        else:
+            test.ok(told, f"{form}: there is something")
+
+
+def case_traces(test):
+    checker = Checker()
+    directory = test.directory()
+    load = test.workload("slow", "spinner", "asker")
+    capture = test.capture(load.pid, "-s", "--off-cpu", "1ms", "--profile", "199", "-o", "text",
+                           "-o", f"json:{directory}/json", "-o", f"folded:{directory}/folded")
+    kdtest.time.sleep(0.7)
+    capture.signal(kdtest.signal.SIGINT)
+    test.eq(capture.wait(), 0, "a sample with stacks")
+    sample, = documents(directory / "json")
+    test.eq(checker.faults(sample), [], "as the schema has it")
+    traces = sample["traces"]
+    test.ok(traces["samples"] and traces["stacks"], "there are samples with stacks")
+    used = {row[key] for kind in ("syscalls", "waits", "samples") for row in traces[kind]
+            for key in ("kernel_stack", "user_stack") if key in row}
+    test.eq(sorted(used), list(range(len(traces["stacks"]))), "every stack is some row's")
+    frames = [json.dumps(stack, sort_keys=True) for stack in traces["stacks"]]
+    test.eq(len(frames), len(set(frames)), "none is there twice")
+    names = {frame.get("function") for stack in traces["stacks"] for frame in stack["frames"]}
+    test.ok("spin_1" in names or "spinner" in names, "a function of the program", names)
+    check_replay(test, directory, capture.stdout)
+
+
+def case_triggers(test):
+    """Several samples, and what the triggers did at the end."""
+    checker = Checker()
+    directory = test.directory()
+    load = test.workload("caller", "sleeps:40:100:1:5000")
+    run = Triggered(test, load.pid, *BOTH, *NO_LIMIT, "--sample-count", "3", "-o", "text",
+                    "-o", f"json:{directory}/json", "-o", f"folded:{directory}/folded",
+                    "--off-cpu", "10us")
+    load.go()
+    report = run.finish(test)
+    *samples, triggers = documents(directory / "json")
+    for number, (sample, wanted) in enumerate(zip(samples, report.reports), 1):
+        test.eq(checker.faults(sample), [], f"sample {number} is as the schema has it")
+        window = sample["window"]
+        test.eq((sample["number"], window["start_ns"], window["duration_ns"]),
+                (number, wanted.start, wanted.delta), "its number and window")
+    test.eq((len(samples), checker.faults(triggers)), (3, []), "three, then the triggers")
+    for role, row in report.triggers.roles.items():
+        test.eq({key: triggers[role][key] for key in ("hits", "used", "skipped", "missed",
+                                                      "overlapped", "idle", "unmatched")},
+                {key: value for key, value in row.items() if key != "of"}, f"{role}: its hits")
+    durations = report.triggers.durations
+    test.eq((triggers["windows"]["count"], triggers["windows"]["max_ns"]),
+            (durations.count, durations.max), "durations")
+    test.eq(sum(bucket["count"] for bucket in triggers["windows"]["buckets"]), durations.count,
+            "each in a bucket")
+    check_replay(test, directory, run.stdout)
+
+
+def case_damaged(test):
+    """Status 65 and where it is damaged; what is whole before that is rendered."""
+    directory = test.directory()
+    whole = (ROOT / "tests" / "golden" / "json_everything.txt").read_text()
+    faults = {
+        "": "there is no sample in it",
+        whole[:1000]: ":1: the file ends in the middle of a sample",
+        whole + whole[:1000]: ":2: the file ends in the middle of a sample",
+        whole.replace("9719", '"9719"'): ":1: pid: a whole number is expected",
+        whole.replace("kernel_delay/1", "kernel_delay/2"):
+            ":1: schema: is kernel_delay/2, this version reads kernel_delay/1",
+        "# Sample dump\n": ":1: '[' or '{' expected near '#'",
+    }
+    for number, (text, fault) in enumerate(faults.items()):
+        path = directory / str(number)
+        path.write_text(text)
+        run = test.program("--replay", path)
+        test.eq(run.status, 65, f"status for {fault}")
+        test.ok(f"kernel_delay: {path}" in run.stderr and fault in run.stderr, "it is said",
+                run.stderr)
+        test.eq(run.stdout.count("Sample dump"), int(text.startswith(whole)), "what is whole")
+    test.eq(test.program("--replay", directory / "none").status, 66, "status without a file")
+    pretty = directory / "pretty"
+    pretty.write_text(json.dumps(json.loads(whole), indent=4))
+    test.eq(replay(test, pretty, "json"), whole, "a file that was formatted")
+
+
+kdtest.main(case_schema, case_figures, case_traces, case_triggers, case_damaged)
