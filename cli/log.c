@@ -7,7 +7,7 @@
 
 #define LINE_LEN 1024
 
-static bool debugging;
+static bool debugging, quiet;
 
 /* One write per line, as stderr is not buffered: lines do not mix with those of
  * other processes. */
@@ -43,9 +43,16 @@ void log_warn(const char *fmt, ...)
 {
 	va_list args;
 
+	if (quiet)
+		return;
 	va_start(args, fmt);
 	print_line("kernel_delay: warning: ", fmt, args);
 	va_end(args);
+}
+
+void log_set_quiet(bool on)
+{
+	quiet = on;
 }
 
 void log_set_debug(bool on)

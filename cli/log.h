@@ -17,6 +17,9 @@ __attribute__((format(printf, 1, 2))) void log_hint(const char *fmt, ...);
  * warning: <text>". */
 __attribute__((format(printf, 1, 2))) void log_warn(const char *fmt, ...);
 
+/* Warnings are left out from now on, or not. */
+void log_set_quiet(bool on);
+
 /* Switches debugging messages on or off; they are off at first. */
 void log_set_debug(bool on);
 

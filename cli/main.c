@@ -110,6 +110,7 @@ int main(int argc, char **argv)
 	if (status)
 		return status;
 	log_set_debug(options.debug);
+	log_set_quiet(options.quiet);
 	if (options.list_probes)
 		return list_probes(&options);
 	if (options.list_metrics)

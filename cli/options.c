@@ -358,7 +358,7 @@ static int check_triggers(const struct options *options)
 	if (options->check && !pairs && !start && !stop)
 		return refuse_together("option --check needs a trigger to check",
 				       "give --start-trigger, --stop-trigger or both");
-	if (options->trigger_delta && !pairs)
+	if (options->trigger_delta && !pairs && !options->quiet)
 		log_warn("--trigger-delta has no effect without both triggers");
 	return 0;
 }

@@ -40,11 +40,11 @@ struct trace_row {
 	char ended_by_name[KD_COMM_LEN];   /* not escaped */
 	uint64_t user_ip;                  /* 0: not known */
 	const struct stack *kernel, *user; /* the run's; NULL: none */
-	const char *no_user; /* why there is no user stack, if more is known than limited says */
+	const char *no_user;   /* why there is no user stack, if more is known than limited says */
 	const char *no_kernel; /* why there is no kernel stack; NULL: not known */
-	bool limited;        /* no user stack: --stack-rate */
-	bool cut;            /* the user stack is larger than what may be copied */
-	bool earlier;        /* it began before start, when that was not watched */
+	bool limited;          /* no user stack: --stack-rate */
+	bool cut;              /* the user stack is larger than what may be copied */
+	bool earlier;          /* it began before start, when that was not watched */
 };
 
 struct trace_list {
