@@ -22,9 +22,18 @@
 enum scratch { SCRATCH_THREAD, SCRATCH_INTERRUPT, SCRATCHES };
 #define SCRATCH_ITERATOR 0 /* its key; those of CPUs come behind */
 
+/* How far the copying of a stack has come. */
+#define KD_PART_PAGES 4
+struct kd_cursor {
+	u64 at, end;
+	u64 present[KD_STACK_WORDS];
+	u32 offset, misses, page, pages;
+};
+
 struct kd_scratch {
 	struct kd_trace trace;
 	u8 stack[KD_STACK_MAX + 2 * KD_STACK_PAGE]; /* where the verifier sees no end */
+	struct kd_cursor cursor;
 };
 
 struct {
@@ -147,28 +156,38 @@ static __always_inline void stack_bounds(struct kd_trace *trace, struct task_str
 	other_stack(trace, task);
 }
 
-/* Copies what there is of a stack, behind offset bytes that are there already.
- * Branches only to leave: the verifier would follow each twice as often. Returns
- * the new offset. Global, to be verified once. */
-__noinline int stack_copy(u32 key, u32 offset, bool other)
+/* Copies a part of what there is of a stack, and moves the cursor on. Branches only to
+ * leave: the verifier would follow each twice as often. Global, as stack_copy() is: the
+ * verifier walks its loop once, not for each of the parts. Returns whether there may be
+ * more. */
+__noinline int stack_copy_part(u32 key)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
-	u32 misses = 0, part, pages = other ? KD_OTHER_PAGES : KD_STACK_PAGES;
+	struct kd_cursor *cursor;
+	u32 offset, misses, i, part;
 	u64 at, end, read;
+	bool more = true;
 
-	if (!scratch || offset > KD_STACK_MAX)
+	if (!scratch)
 		return 0;
-	at = other ? scratch->trace.other_start : scratch->trace.stack_start;
-	end = other ? at + KD_OTHER_PAGES * KD_STACK_PAGE : scratch->trace.stack_end;
-	part = KD_STACK_PAGE - at % KD_STACK_PAGE;
-	for (u32 i = 0; i < KD_STACK_PAGES; i++) {
-		if (i >= pages || at >= end || misses > HOLE_PAGES)
+	cursor = &scratch->cursor;
+	offset = cursor->offset;
+	misses = cursor->misses;
+	at = cursor->at;
+	end = cursor->end;
+	i = cursor->page;
+	for (u32 n = 0; n < KD_PART_PAGES; n++, i++) {
+		if (i >= cursor->pages || at >= end || misses > HOLE_PAGES) {
+			more = false;
 			break;
+		}
+		part = KD_STACK_PAGE - at % KD_STACK_PAGE;
 		if (offset + part > kd_user_bytes) { /* only a part of the page, and no more */
 			scratch->trace.flags |= KD_TRACE_CUT;
 			part = kd_user_bytes - offset;
-			pages = i + 1;
-			if (!part)
+			cursor->pages = i + 1;
+			more = part > 0;
+			if (!more)
 				break;
 		}
 		read = ~(bpf_probe_read_user(&scratch->stack[BOUNDED(offset, KD_STACK_MAX)],
@@ -176,14 +195,43 @@ __noinline int stack_copy(u32 key, u32 offset, bool other)
 			 63);
 		offset += part & read;
 		misses = (misses + (end == ~0ULL)) & ~read;
-		if (other)
-			scratch->trace.other_pages |= (1ULL << (i % 64)) & read;
-		else
-			scratch->trace.pages[i / 64 % KD_STACK_WORDS] |= (1ULL << (i % 64)) & read;
+		cursor->present[i / 64 % KD_STACK_WORDS] |= (1ULL << (i % 64)) & read;
 		at += part;
-		part = KD_STACK_PAGE;
 	}
-	return offset;
+	cursor->offset = offset;
+	cursor->misses = misses;
+	cursor->at = at;
+	cursor->page = i;
+	return more;
+}
+
+/* Copies what there is of a stack, behind offset bytes that are there already. Returns
+ * the new offset. Global, to be verified once. */
+__noinline int stack_copy(u32 key, u32 offset, bool other)
+{
+	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
+	struct kd_cursor *cursor;
+
+	if (!scratch || offset > KD_STACK_MAX)
+		return 0;
+	cursor = &scratch->cursor;
+	cursor->at = other ? scratch->trace.other_start : scratch->trace.stack_start;
+	cursor->end = other ? cursor->at + KD_OTHER_PAGES * KD_STACK_PAGE
+			    : scratch->trace.stack_end;
+	cursor->offset = offset;
+	cursor->misses = 0;
+	cursor->page = 0;
+	cursor->pages = other ? KD_OTHER_PAGES : KD_STACK_PAGES;
+	__builtin_memset(cursor->present, 0, sizeof(cursor->present));
+	for (u32 i = 0; i < KD_STACK_PAGES / KD_PART_PAGES; i++) {
+		if (!stack_copy_part(key))
+			break;
+	}
+	if (other)
+		scratch->trace.other_pages = cursor->present[0];
+	else
+		__builtin_memcpy(scratch->trace.pages, cursor->present, sizeof(cursor->present));
+	return cursor->offset;
 }
 
 /* Copies registers and stack of the current thread; from: its registers in user

@@ -255,6 +255,18 @@ static __noinline void maps_trace(u32 tid, u64 t, bool certain)
 		trace_send(key, true);
 }
 
+/* A call in no window: its wait is not the next one's. */
+static __noinline void call_trace_drop(u32 slot)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (!wait || !thread)
+		return;
+	wait->ns = 0;
+	thread->noted = 0;
+}
+
 /* To be called when a system call ends, before its thread forgets it. One that was
  * going on when the last window ended is that window's. */
 static __always_inline void call_trace(void *ctx, struct event event, u8 class, s64 result)
@@ -265,9 +277,12 @@ static __always_inline void call_trace(void *ctx, struct event event, u8 class, 
 
 	if (unlikely(class & KD_CLASS_MAPS) && result >= 0)
 		maps_trace(thread->tid, event.t, false);
-	if (unlikely(thread->noted || slow))
-		call_trace_send(ctx, event.slot, event.t, result,
-				slow && (event.record || call_began(thread) < event.edge));
+	if (kd_note_ns == ~0ULL || likely(!thread->noted && !slow))
+		return;
+	if (event.record || call_began(thread) < event.edge)
+		call_trace_send(ctx, event.slot, event.t, result, slow);
+	else if (thread->noted)
+		call_trace_drop(event.slot);
 }
 
 /* A call that could have gone on has ended; its stack was sent when that was open. */

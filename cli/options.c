@@ -404,9 +404,9 @@ static int check_outputs(const struct options *options)
 {
 	bool triggers = options->triggers[KD_START] || options->triggers[KD_STOP];
 
-	if (options->listen)
-		return refuse_together("option --listen is not built in",
-				       "-o prometheus:FILE writes files for node_exporter");
+	if (options->listen && (options->replay || options->trigger_worst))
+		return refuse_together("option --listen serves samples as they are taken",
+				       "give it without --replay and --trigger-worst");
 	if (options->replay && (options->pid || options->comm || triggers || options->long_poll ||
 				options_want_traces(options) || options->histogram))
 		return refuse_together("option --replay does not look at any process",
@@ -442,9 +442,9 @@ int options_parse(int argc, char **argv, struct options *options)
 	status = read_all(argc, argv, options);
 	if (status)
 		return status;
-	/* The worst of one is no choice. */
+	/* The worst of one is no choice; and one sample is soon served. */
 	if (options->sample_count == COUNT_UNSET)
-		options->sample_count = options->trigger_worst ? 0 : 1;
+		options->sample_count = options->trigger_worst || options->listen ? 0 : 1;
 	if (options->pid && options->comm)
 		return refuse_together("options --pid and --comm exclude each other",
 				       "give one of them");

@@ -155,7 +155,7 @@ int outputs_open(struct outputs **out, const struct options *options)
 	}
 	outputs->limited = options->output_limit;
 	clock_gettime(CLOCK_REALTIME, &outputs->when);
-	if (!options->n_outputs && !options->quiet)
+	if (!options->n_outputs && !options->quiet && !options->listen)
 		status = output_open(outputs, options, &by_default);
 	for (size_t i = 0; i < options->n_outputs && !status; i++)
 		status = output_open(outputs, options, &options->outputs[i]);

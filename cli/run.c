@@ -28,6 +28,8 @@ int run_drain(void *context)
 
 	if (error)
 		run_capture_failed(error);
+	else if (exporter_refresh(run->exporter))
+		error = -ENOMEM;
 	return error;
 }
 
@@ -60,7 +62,7 @@ int run_print(struct run *run, struct sample *sample)
 	clock_gettime(CLOCK_REALTIME, &sample->wall_dump);
 	run->lost |= sample_lost(sample) > 0 || sample->interrupted;
 	fail_if_check(run->fail_if, sample, sample->number);
-	return outputs_write(run->outputs, sample);
+	return outputs_write(run->outputs, sample) ?: exporter_add(run->exporter, sample);
 }
 
 int run_collect(struct run *run, const struct session_view *view, struct sample *sample)
@@ -222,6 +224,22 @@ static int run_open_readers(struct run *run)
 	return EX_OSERR;
 }
 
+static int run_open_exporter(struct run *run)
+{
+	const struct options *options = run->options;
+	const struct report_options report = {
+		.per_thread = options->per_thread,
+		.fold_names = options->fold_names,
+		.max_syscalls = (unsigned int)options->max_syscalls,
+		.timestamps = options->timestamps,
+	};
+
+	if (!options->listen)
+		return 0;
+	return exporter_open(&run->exporter, options->listen_address, options->listen_port,
+			     &report);
+}
+
 static int run_open(struct run *run)
 {
 	struct session_config config;
@@ -231,6 +249,8 @@ static int run_open(struct run *run)
 	/* First: its child should inherit as little as possible. */
 	if (!status && run->tracing.on && run->tracing.user_bytes)
 		status = stacks_open(&run->stacks, run->target->pid, run->options->stacks);
+	if (!status)
+		status = run_open_exporter(run);
 	config_fill(&config, run);
 	if (!status)
 		status = session_open(&run->session, &config);
@@ -307,6 +327,7 @@ int run_all(const struct options *options, const struct target *target,
 	stacks_close(run.stacks);
 	collector_free(run.collector);
 	session_close(run.session);
+	exporter_close(run.exporter);
 	outputs_close(run.outputs);
 	return status;
 }

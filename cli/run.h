@@ -10,6 +10,7 @@
 #include "capture/loop.h"
 #include "capture/session.h"
 #include "capture/tracer.h"
+#include "exporter.h"
 #include "fail_if.h"
 #include "options.h"
 #include "outputs.h"
@@ -29,7 +30,8 @@ struct run {
 	struct tracer *tracer;
 	struct stacks *stacks; /* of the user; NULL: not wanted */
 	struct outputs *outputs;
-	struct fail_if *fail_if; /* conditions */
+	struct exporter *exporter; /* NULL: not wanted */
+	struct fail_if *fail_if;   /* conditions */
 	struct capture capture;
 	uint64_t reported; /* samples */
 	uint64_t deadline; /* of the whole run, CLOCK_MONOTONIC ns */

@@ -10,7 +10,9 @@
  *   faults   a thread that sleeps without end, on a stack whose pages nobody provides
  *            (userfaultfd); ends the process with status 3 if that cannot be made
  *
- * Commands besides "end": none. */
+ * Commands:
+ *   <- start ROLE
+ *   <- end */
 #include "workload.h"
 
 #include <fcntl.h>
@@ -159,11 +161,17 @@ static void role_start(char *role)
 
 int main(int argc, char **argv)
 {
+	static char line[4096]; /* a role that is started stays in it: one per process */
+
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 1; i < argc; i++)
 		role_start(argv[i]);
 	usleep(100000); /* the threads are at work by then */
 	say("ready");
-	wait_for("end");
+	read_line(line, sizeof(line));
+	if (!strncmp(line, "start ", 6)) {
+		role_start(line + 6);
+		wait_for("end");
+	}
 	return 0;
 }

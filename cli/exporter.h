@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metrics of a run by HTTP, while it goes on: what its samples add up to. */
+#ifndef EXPORTER_H
+#define EXPORTER_H
+
+#include <stdint.h>
+
+#include "report/report_options.h"
+#include "sample.h"
+#include "trigger_stats.h"
+
+struct exporter;
+
+/* Listens on an address (IPv4 or IPv6, as numbers; :: takes both) and port (0: any), and
+ * answers, with no metrics at first. Returns 0, or after printing what failed an exit
+ * status. The caller ends it with exporter_close(), also after an error. */
+int exporter_open(struct exporter **exporter, const char *address, uint16_t port,
+		  const struct report_options *options);
+
+/* All of the following return 0, or after printing what failed an exit status; no
+ * exporter, NULL, has nothing to do. None waits for a client. */
+
+/* Adds a finished sample. */
+int exporter_add(struct exporter *exporter, const struct sample *sample);
+
+/* What triggers did since the run began, in place of what was said before. */
+int exporter_add_triggers(struct exporter *exporter, const struct trigger_stats *stats);
+
+/* Makes an answer of what was added, unless that has been done; to be called every few
+ * milliseconds, for samples may be more frequent than answers can be made. */
+int exporter_refresh(struct exporter *exporter);
+
+/* The port that it listens on. */
+uint16_t exporter_port(const struct exporter *exporter);
+
+/* NULL is allowed. */
+void exporter_close(struct exporter *exporter);
+
+#endif
