@@ -102,6 +102,14 @@ struct {
 	__type(value, struct kd_record);
 } kd_records SEC(".maps");
 
+/* Traces: notes of waits, by slot. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct kd_wait);
+} kd_waits SEC(".maps");
+
 /* Slots that no thread has; filled by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);

@@ -76,6 +76,18 @@ static __always_inline struct target target_find(u32 tid, u64 task)
 	return target;
 }
 
+/* What the slot's last thread has left. */
+static __always_inline void wait_forget(u32 slot)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+
+	if (!wait)
+		return;
+	wait->ns = 0;
+	wait->ended_by = 0;
+	wait->ended_by_comm[0] = 0;
+}
+
 /* Gives the thread a slot in the given state. */
 static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 {
@@ -98,6 +110,8 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	thread->call = KD_CALL_UNKNOWN;
 	thread->restart_call = KD_CALL_NONE;
 	thread->exec_out = task->se.sum_exec_runtime;
+	if (kd_note_ns != ~0ULL)
+		wait_forget(slot);
 	thread->out_since = 0;
 	thread->noted = 0;
 	thread->cpu = task_cpu(task);

@@ -12,14 +12,6 @@
 #include "stack.bpf.h"
 #include "window.bpf.h"
 
-/* By slot. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct kd_wait);
-} kd_waits SEC(".maps");
-
 /* A record without anything that not all kinds have. NULL: there is no scratch. */
 static __always_inline struct kd_trace *trace_begin(u32 key, u32 type, u32 tid, u64 start, u64 end)
 {
@@ -46,10 +38,13 @@ static __always_inline bool window_is_open(void)
 	return READ_ONCE(kd_word) & KD_WORD_OPEN;
 }
 
-/* The current thread's user stack, if the rate allows one. */
+/* The current thread's user stack, if the rate allows one. Workers of io_uring have
+ * none. */
 static __always_inline void trace_user(struct kd_trace *trace, u32 key, const void *regs, u64 *due)
 {
-	if (!kd_user_bytes)
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	if (!kd_user_bytes || BPF_CORE_READ(task, flags) & PF_IO_WORKER)
 		return;
 	if (stack_is_allowed(trace->end, due))
 		user_stack_take(trace, key, regs);
@@ -129,14 +124,14 @@ static __always_inline void wait_report(u32 key, struct kd_trace *trace, struct 
 		trace->ended_by = wait->ended_by;
 		__builtin_memcpy(trace->ended_by_comm, wait->ended_by_comm, KD_COMM_LEN);
 		wait_send(key, trace, thread, thread->out_state, thread->out_since, woken);
-		thread->noted = 1;
+		thread->noted = thread->call != KD_CALL_NONE;
 	}
 	if (t - woken >= kd_wait_ns) {
 		trace->ended_by = 0;
 		trace->ended_by_comm[0] = 0;
 		wait_send(key, trace, thread, slept ? KD_READY_WOKEN : KD_READY_PREEMPTED, woken,
 			  t);
-		thread->noted = 1;
+		thread->noted = thread->call != KD_CALL_NONE;
 	}
 }
 
@@ -291,13 +286,19 @@ __noinline int call_trace_dropped(u32 slot)
 	struct kd_thread *thread = slot_thread(slot);
 	u32 key = scratch_key(SCRATCH_THREAD);
 	struct kd_trace *trace;
+	u64 began;
 
-	if (!thread || thread->restart_at - thread->restart_since < kd_call_ns || !window_is_open())
+	if (!thread || !window_is_open())
 		return 0;
-	trace = trace_begin(key, KD_TRACE_CALL, thread->tid, thread->restart_since,
-			    thread->restart_at);
+	began = thread->restart_since ?: kd_traces_from;
+	if (thread->restart_at - began < kd_call_ns)
+		return 0;
+	trace = trace_begin(key, KD_TRACE_CALL, thread->tid, began, thread->restart_at);
 	if (!trace)
 		return 0;
+	trace->since = thread->restart_since;
+	if (!thread->restart_since)
+		trace->flags |= KD_TRACE_EARLIER;
 	trace->call = thread->restart_call;
 	trace->result = -EINTR;
 	__builtin_memcpy(trace->comm, thread->comm, KD_COMM_LEN);

@@ -106,6 +106,8 @@ int main(int argc, char **argv)
 	/* A closed pipe and a file that gets too long are write errors like others. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	/* Else a child that has ended would be gone, and its PID another's. */
+	signal(SIGCHLD, SIG_DFL);
 	status = options_parse(argc, argv, &options);
 	if (status)
 		return status;

@@ -13,8 +13,8 @@
 struct outputs;
 
 /* Opens what --output asks for, without it the text on standard output (unless
- * --quiet). Files that are there stay until something takes their place. Returns 0,
- * or after printing what failed an exit status. The caller ends it with
+ * --quiet or --listen). Files that are there stay until something takes their place.
+ * Returns 0, or after printing what failed an exit status. The caller ends it with
  * outputs_close(), also after an error. */
 int outputs_open(struct outputs **outputs, const struct options *options);
 

@@ -22,6 +22,7 @@ struct triggered {
 	uint64_t reported;   /* samples */
 	unsigned int hidden; /* threads that tracing does not show */
 	uint64_t names_at;   /* threads and names are to be read again */
+	uint64_t serve_at;   /* statistics are to be served again */
 	uint64_t close_at;   /* the sample that a trigger has started ends; NEVER: none such */
 	uint64_t open_at;    /* a sample that only a trigger stops begins; NEVER: one has begun */
 	bool start_told;     /* "# Start sampling" of the next sample has been printed */
@@ -176,6 +177,22 @@ static bool is_finished(const struct triggered *state)
 	       !session_window_next(state->run->session, &view);
 }
 
+/* There are hits between samples, too, for those who watch. */
+static int stats_serve(struct triggered *state)
+{
+	uint64_t now = clock_monotonic();
+	int error;
+
+	if (!state->run->exporter || now < state->serve_at)
+		return 0;
+	state->serve_at = now + NSEC_PER_SEC;
+	error = session_tally(state->run->session, &state->stats.tally);
+	if (error)
+		return run_capture_failed(error);
+	state->stats.skipped = session_triggers_skipped(state->run->session);
+	return exporter_add_triggers(state->run->exporter, &state->stats);
+}
+
 static int tick(void *context)
 {
 	struct triggered *state = context;
@@ -193,6 +210,8 @@ static int tick(void *context)
 		state->status = window_opened(state, &view);
 		return state->status ? -EIO : 1;
 	}
+	if (!state->status)
+		state->status = stats_serve(state);
 	if (!state->status && run_drain(run))
 		state->status = EX_OSERR;
 	if (state->status)

@@ -136,6 +136,10 @@ static int load_failed(int error)
 			"a container, a security module or seccomp may forbid bpf(): run it on the "
 			"host");
 		return EX_NOPERM;
+	case EMFILE:
+		log_error("too many open files");
+		log_hint("raise the limit: ulimit -n 1024");
+		return EX_OSERR;
 	case ENOMEM:
 		log_error("no memory for the BPF maps");
 		log_hint("raise the memory limit of this session's cgroup or `ulimit -l`");

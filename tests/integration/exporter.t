@@ -1,0 +1,493 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics by HTTP: their figures are those that JSON of the same run has, whatever clients
+do; and a real Prometheus stores them."""
+
+import contextlib
+import http.client
+import importlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+import urllib.parse
+
+import kdtest
+from kdtest import PROGRAM
+
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+AS_PROMETHEUS = ("application/openmetrics-text;version=1.0.0,"
+                 "application/openmetrics-text;version=0.0.1;q=0.75,"
+                 "text/plain;version=0.0.4;q=0.5,*/*;q=0.1")
+COMPLETE = ("kernel_delay_captures_total", frozenset({("result", "complete")}))
+LOCAL = "127.0.0.1"
+
+
+def free_port(address=LOCAL):
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as found:
+        found.bind((address, 0))
+        return found.getsockname()[1]
+
+
+def refuses(port, address=LOCAL):
+    with contextlib.suppress(OSError), socket.create_connection((address, port), 1):
+        return False
+    return True
+
+
+class Exporter(kdtest.Child):
+    """kernel_delay --listen, which answers already."""
+
+    def __init__(self, pid, *args, address=LOCAL, **options):
+        self.address, self.port = address, free_port(address)
+        shown = f"[{address}]" if ":" in address else address
+        super().__init__([PROGRAM, "-p", pid, "--listen", f"{shown}:{self.port}", *args],
+                         **options)
+        kdtest.wait_until(lambda: self.proc.poll() is not None or
+                          not refuses(self.port, address))
+        # What it does before the first sample takes a while.
+        kdtest.wait_until(lambda: self.proc.poll() is not None or
+                          self.series().get(COMPLETE, 0) > 0)
+
+    def get(self, path="/metrics", method="GET", body=None, **headers):
+        """(status, headers, text)"""
+        connection = http.client.HTTPConnection(self.address, self.port, timeout=kdtest.PATIENCE)
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read().decode()
+        finally:
+            connection.close()
+
+    def series(self):
+        return series_of(self.get(Accept=AS_PROMETHEUS)[2])
+
+    def count(self):
+        """Samples so far."""
+        return int(self.series().get(COMPLETE, 0))
+
+    def finish(self):
+        """Ends the run; returns its status."""
+        self.signal(signal.SIGINT)
+        return self.wait()
+
+
+def series_of(text):
+    """{(name, labels): value}, read by Prometheus' own parser if there is one."""
+    sys.path.append("/usr/lib/python3/dist-packages")
+    try:
+        parser = importlib.import_module("prometheus_client.openmetrics.parser")
+    except ImportError:
+        raise kdtest.Skip("there is no python3-prometheus-client") from None
+    finally:
+        sys.path.pop()
+    return {(sample.name, frozenset(sample.labels.items())): sample.value
+            for family in parser.text_string_to_metric_families(text)
+            for sample in family.samples}
+
+
+def documents(path):
+    """The whole lines of a JSON output."""
+    lines = path.read_text().split("\n")[:-1] if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def value(series, name, **labels):
+    return series.get((f"kernel_delay_{name}", frozenset(labels.items())), 0)
+
+
+def sums_of(samples):
+    """What the samples of a run add up to, in ns and pieces: {(family, labels...): sum}."""
+    found = {}
+
+    def add(amount, *key):
+        found[key] = found.get(key, 0) + amount
+
+    states = ("user", "kernel", "hardirq", "softirq", "ready_woken", "ready_preempted", "blocked",
+              "blocked_uninterruptible", "stopped")
+    for sample in samples:
+        add(sample["window"]["duration_ns"], "measured_seconds_total")
+        for thread in sample["threads"]:
+            for state in states:
+                add(thread["ledger"][f"{state}_ns"], "thread_seconds_total",
+                    ("thread", thread["name"]), ("state", state))
+            for call in thread["syscalls"]:
+                labels = (("thread", thread["name"]), ("syscall", call["name"]))
+                add(call["count"], "syscalls_total", *labels)
+                add(call["total_ns"], "syscall_seconds_total", *labels)
+    return found
+
+
+def same_sums(test, series, samples, what):
+    """The counters are those of these samples, to the nanosecond."""
+    wrong = []
+    sums = sums_of(samples)
+    for (name, *labels), total in sums.items():
+        got = value(series, name, **dict(labels))
+        want = total / 1e9 if "seconds" in name else total
+        if abs(got - want) > 1e-9 * max(1, want):
+            wrong.append(f"{name} {labels}: {got}, want {want}")
+    test.ok(len(sums) > 10 and not wrong, f"{what}: {len(sums)} counters are the sums of "
+            f"{len(samples)} samples", *wrong[:8])
+
+
+def at_rest(exporter, path):
+    """(series, samples) that belong together: the run goes on."""
+    for _ in range(50):
+        series = exporter.series()
+        samples = [item for item in documents(path) if item["type"] == "sample"]
+        count = int(series[COMPLETE])
+        # What is not yet in the file comes within moments.
+        if len(samples) < count:
+            time.sleep(0.05)
+            samples = [item for item in documents(path) if item["type"] == "sample"]
+        if len(samples) >= count:
+            return series, samples[:count]
+    raise TimeoutError("the JSON file lacks samples")
+
+
+def begin(test, *args, roles=("poll", "spin"), **options):
+    """(exporter, path of its JSON)"""
+    load = test.workload("roles", *roles)
+    path = test.directory() / "json"
+    args = ("--sample-time", "50ms", "-o", f"json:{path}", *args)
+    return test.start(Exporter(load.pid, *args, **options)), path
+
+
+def case_forms(test):
+    exporter, path = begin(test)
+    for wanted, got in ((None, PROMETHEUS), ("*/*", PROMETHEUS), (AS_PROMETHEUS, OPENMETRICS),
+                        ("text/plain", PROMETHEUS), ("application/openmetrics-text", OPENMETRICS)):
+        status, headers, text = exporter.get(**({"Accept": wanted} if wanted else {}))
+        test.eq((status, headers["Content-Type"]), (200, got), f"Accept: {wanted}")
+        test.eq(text.endswith("# EOF\n"), got == OPENMETRICS, "is what it says")
+    before, counts = {}, []
+    for _ in range(4):
+        series = exporter.series()
+        counts.append(series[COMPLETE])
+        shrunk = [key for key, number in before.items()
+                  if key[0].endswith(("_total", "_count", "_bucket", "_sum"))
+                  and series.get(key, 0) < number]
+        test.eq(shrunk, [], "no counter shrinks")
+        before = series
+        time.sleep(0.3)
+    test.ok(counts == sorted(set(counts)), "samples are added meanwhile", counts)
+    same_sums(test, *at_rest(exporter, path), "while it runs")
+    test.eq(exporter.finish(), 0, "a signal ends it with status 0")
+    test.eq((exporter.stdout, exporter.stderr), ("", ""), "it says nothing")
+
+
+def case_names(test):
+    exporter, path = begin(test, "--fold-names", "--max-syscalls=1", "--per-thread",
+                           "--sample-count=5")
+    series = exporter.series()
+    threads = {dict(labels).get("tid") for name, labels in series
+               if name == "kernel_delay_threads"}
+    test.ok(None not in threads and len(threads) >= 2, "--per-thread: with their TIDs", threads)
+    test.eq(exporter.wait(), 0, "--sample-count ends it")
+    test.eq(len(documents(path)), 5, "after so many samples")
+
+
+def case_text(test):
+    load = test.workload("roles", "poll")
+    exporter = test.start(Exporter(load.pid, "--sample-time", "50ms", "-o", "text"))
+    exporter.line("# Sample dump")
+    exporter.line("# Sample dump")
+    test.eq(exporter.finish(), 0, "-o text prints the samples as well")
+
+
+def case_triggers(test):
+    load = test.workload("roles", "poll")
+    exporter = test.start(Exporter(load.pid, "--start-trigger", "t:sched:sched_switch",
+                                   "--stop-trigger", "t:sched:sched_switch", "--quiet"))
+
+    def hits():
+        series = exporter.series()
+        return sum(number for (name, labels), number in series.items()
+                   if name == "kernel_delay_trigger_hits_total")
+
+    first = kdtest.wait_until(hits)
+    kdtest.wait_until(lambda: hits() > first)
+    test.ok(True, "hits of triggers grow while it runs")
+    test.eq(exporter.finish(), 0, "status 0")
+
+
+def case_addresses(test):
+    load = test.workload("roles", "poll")
+    for address in ("127.0.0.2", "::1", "0.0.0.0"):
+        try:
+            free_port(address)
+        except OSError as error:
+            test.skip(f"{address} is served", error)
+            continue
+        exporter = test.start(Exporter(load.pid, "--sample-time", "20ms", address=address))
+        test.ok(exporter.count(), f"{address} is served")
+        if address != "0.0.0.0":
+            test.ok(refuses(exporter.port), f"{address}: no other one is")
+        exporter.end()
+    exporter = test.start(Exporter(load.pid, "--sample-time", "20ms"))
+    test.ok(refuses(exporter.port, "127.0.0.2"), "by default 127.0.0.1 alone is")
+    began = time.monotonic()
+    second = test.program("-p", load.pid, "--listen", exporter.port)
+    test.eq(second.status, 69, "a port that is taken: status 69")
+    test.between(len(second.stderr.splitlines()), 1, 2, "is said in one or two lines")
+    test.ok(f"127.0.0.1:{exporter.port}" in second.stderr, "with the port", second.stderr)
+    test.between(time.monotonic() - began, 0, 2 * kdtest.SLACK, "at once (s)")
+    foreign = test.program("-p", load.pid, "--listen", f"192.0.2.1:{exporter.port}")
+    test.eq(foreign.status, 69, "an address of another machine: status 69")
+
+
+def case_privileged_port(test):
+    load = test.workload("roles", "poll")
+    if not shutil.which("capsh"):
+        raise kdtest.Skip("there is no capsh")
+    try:
+        floor = int(pathlib.Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text())
+    except OSError:
+        floor = 1024
+    if floor < 2:
+        raise kdtest.Skip("all ports are free for all")
+    done = test.program("-p", load.pid, "--listen", 1, "--sample-count=1",
+                        wrapper=("capsh", "--drop=cap_net_bind_service", "--", "-c",
+                                 'exec "$0" "$@"'))
+    test.eq(done.status, 77, "without the capability: status 77")
+    test.ok("CAP_NET_BIND_SERVICE" in done.stderr, "which is named", done.stderr)
+
+
+def raw(exporter, data):
+    link = socket.create_connection((exporter.address, exporter.port), kdtest.PATIENCE)
+    link.settimeout(kdtest.PATIENCE)
+    with contextlib.suppress(OSError):  # it may be closed before all is sent
+        link.sendall(data)
+    return link
+
+
+def until_closed(link):
+    """All that comes, and whether the end came."""
+    parts = []
+    with contextlib.suppress(ConnectionError):
+        while True:
+            try:
+                part = link.recv(1 << 16)
+            except TimeoutError:
+                return b"".join(parts), False
+            if not part:
+                break
+            parts.append(part)
+    return b"".join(parts), True
+
+
+def goes_on(test, exporter, path, what):
+    """Sampling goes on, and the numbers are right."""
+    before = len(documents(path))
+    kdtest.wait_until(lambda: len(documents(path)) >= before + 3)
+    test.ok(exporter.proc.poll() is None, f"{what}: sampling goes on")
+    kdtest.wait_until(lambda: not busy(exporter))
+    same_sums(test, *at_rest(exporter, path), what)
+
+
+def busy(exporter):
+    """Whether this address has all of its connections."""
+    try:
+        return exporter.get()[0] != 200
+    except (OSError, http.client.HTTPException):
+        return True
+
+
+def case_wrong_requests(test):
+    exporter, path = begin(test)
+    for method, status in (("POST", 405), ("PUT", 405), ("DELETE", 405), ("OPTIONS", 405),
+                           ("BREW", 405)):
+        answer = exporter.get(method=method)
+        test.eq((answer[0], answer[1]["Allow"]), (status, "GET, HEAD"), f"{method}: {status}")
+    test.eq(exporter.get(method="POST", body=b"x" * (1 << 20))[0], 405, "POST with 1 MB: 405")
+    test.eq(exporter.get(body="x")[0], 413, "GET with a body: 413")
+    status, headers, text = exporter.get(method="HEAD")
+    test.eq((status, text), (200, ""), "HEAD: no text")
+    test.ok(int(headers["Content-Length"]) > 1000, "but its length")
+    status, headers, text = exporter.get("/")
+    test.ok(status == 200 and 'href="metrics"' in text, "/ leads to the metrics", text)
+    test.eq(exporter.get("/metrics/x")[0], 404, "other paths: 404")
+    for what, request in (
+            ("a header of 1 MB", b"GET /metrics HTTP/1.1\r\nX: " + b"a" * (1 << 20)),
+            ("a path of 1 MB", b"GET /" + b"a" * (1 << 20)),
+            ("100,000 headers", b"GET /metrics HTTP/1.1\r\n" + b"a: b\r\n" * 100_000),
+            ("no HTTP", b"\0\xff\r\n\r\n" * 1000)):
+        link = raw(exporter, request)
+        answer, ended = until_closed(link)
+        link.close()
+        test.ok(ended and (not answer or answer.startswith(b"HTTP/1.1 4")),
+                f"{what} is refused", answer[:200])
+    goes_on(test, exporter, path, "after all that")
+
+
+def case_many(test):
+    exporter, path = begin(test)
+    answers = []
+
+    def ask():
+        try:
+            answers.append(exporter.get(Accept=AS_PROMETHEUS))
+        except (OSError, http.client.HTTPException) as error:
+            answers.append((0, {}, repr(error)))
+
+    threads = [threading.Thread(target=ask) for _ in range(200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    served = [text for status, _, text in answers if status == 200]
+    test.eq(len(answers), 200, "200 clients at once get an answer or none")
+    test.ok(served, "some get one")
+    test.ok(all(text.endswith("# EOF\n") for text in served), "each is whole")
+    test.ok(all(status in (0, 200) for status, _, _ in answers), "nobody gets anything else")
+    links = [raw(exporter, b"") for _ in range(200)]
+    time.sleep(0.5)
+    held = len(os.listdir(f"/proc/{exporter.pid}/fd"))
+    for link in links:
+        link.close()
+    kdtest.wait_until(lambda: not busy(exporter))
+    idle = len(os.listdir(f"/proc/{exporter.pid}/fd"))
+    test.between(held - idle, 8, 16, "of 200 connections of one address 16 at most are held")
+    goes_on(test, exporter, path, "after all that")
+
+
+def case_slow(test):
+    """Halves of requests, one that comes by a byte a second, and readers that do not read."""
+    exporter, path = begin(test)
+    half = raw(exporter, b"GET /metrics HTTP/1.1\r\nHo")
+    silent = raw(exporter, b"")
+    dripping = raw(exporter, b"GET /metrics HTTP/1.1\r\nX: ")
+    reading = socket.socket()
+    reading.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+    reading.connect((LOCAL, exporter.port))
+    ask = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+    reading.sendall(ask)
+    # Answers that nobody reads.
+    stuck = raw(exporter, ask * 100)
+    began, before = time.monotonic(), exporter.count()
+    ended, got = {}, 0
+    while time.monotonic() - began < 40 and len(ended) < 3:
+        time.sleep(1)
+        now = time.monotonic() - began
+        if "dripping" not in ended:
+            try:
+                dripping.sendall(b"a")
+                dripping.settimeout(0.001)
+                if not dripping.recv(1):
+                    ended["dripping"] = now
+            except TimeoutError:
+                pass
+            except OSError:
+                ended["dripping"] = now
+        got += len(reading.recv(1))
+        for name, link in (("half", half), ("silent", silent)):
+            link.settimeout(0.001)
+            with contextlib.suppress(TimeoutError):
+                if name not in ended and not link.recv(4096):
+                    ended[name] = now
+    took = time.monotonic() - began
+    test.between(ended.get("half"), 8, 25, "half a request: closed (s)")
+    test.between(ended.get("silent"), 8, 25, "no request: closed (s)")
+    test.between(ended.get("dripping"), 18, 35, "a byte each second: closed (s)")
+    test.ok(got >= 8, "one that reads slowly gets its bytes", got)
+    count = exporter.count() - before
+    test.ok(count > took / 0.05 / 4 / kdtest.SLACK, "samples come as before", count, took)
+    goes_on(test, exporter, path, "after all that")
+    for link in (half, silent, dripping, reading, stuck):
+        link.close()
+
+
+def prometheus(test, port):
+    """A real one that scrapes this port; returns a function that asks it."""
+    if not shutil.which("prometheus"):
+        raise kdtest.Skip("there is no prometheus")
+    folder, own = test.directory(), free_port()
+    (folder / "prometheus.yml").write_text(
+        "scrape_configs:\n- job_name: kernel_delay\n  scrape_interval: 1s\n"
+        f"  scrape_timeout: 1s\n  static_configs:\n  - targets: ['{LOCAL}:{port}']\n")
+    with open(folder / "log", "wb") as log:
+        child = test.child(["prometheus", f"--config.file={folder}/prometheus.yml",
+                            f"--storage.tsdb.path={folder}/data",
+                            f"--web.listen-address={LOCAL}:{own}"], stdout=log, stderr=log)
+    kdtest.wait_until(lambda: child.proc.poll() is not None or not refuses(own))
+
+    def query(expression):
+        connection = http.client.HTTPConnection(LOCAL, own, timeout=kdtest.PATIENCE)
+        try:
+            connection.request("GET", "/api/v1/query?" +
+                               urllib.parse.urlencode({"query": expression}))
+            answer = json.load(connection.getresponse())
+        finally:
+            connection.close()
+        return answer.get("data", {}).get("result", [])
+
+    return query
+
+
+def case_prometheus(test):
+    load = test.workload("roles", "poll", "spin")
+    path = test.directory() / "json"
+    # The last one is long: what there is then stays until it is scraped.
+    exporter = test.start(Exporter(load.pid, "--sample-time", "500ms", "-o", f"json:{path}",
+                                   "--sample-interval", "500ms"))
+    query = prometheus(test, exporter.port)
+    scraped = kdtest.wait_until(
+        lambda: [found for found in query("kernel_delay_captures_total{result='complete'}[1m]")
+                 if len(found["values"]) >= 10], 60)
+    counts = [int(number) for _, number in scraped[0]["values"]]
+    test.ok(counts == sorted(counts) and counts[-1] >= counts[0] + 5,
+            "ten scrapes, between which samples are added", counts)
+    up = query("up{job='kernel_delay'}")
+    test.eq([found["value"][1] for found in up], ["1"], "the target is up")
+    test.eq(query("scrape_samples_scraped{job='kernel_delay'} < 100"), [], "with many series")
+    # All of the same scrape: one query.
+    found = query("{__name__=~'kernel_delay_(captures|syscalls|measured_seconds|thread_seconds|"
+                  "syscall_seconds)_total'}")
+    series = {(item["metric"].pop("__name__"),
+               frozenset((name, text) for name, text in item["metric"].items()
+                         if name not in ("job", "instance"))): float(item["value"][1])
+              for item in found}
+    count = int(series[COMPLETE])
+    samples = [item for item in documents(path) if item["type"] == "sample"][:count]
+    same_sums(test, series, samples, "a query")
+    found = query("sum by (thread) (kernel_delay_thread_seconds_total)")
+    lives = {item["metric"]["thread"]: float(item["value"][1]) for item in found}
+    test.eq(sorted(lives), sorted({thread["name"] for thread in samples[0]["threads"]}),
+            "states add up by thread")
+    test.eq(exporter.finish(), 0, "status 0")
+
+
+def resident(pid):
+    return int(kdtest.status_field(pid, "VmRSS")) << 10
+
+
+def case_memory(test):
+    """Threads come and go: memory stays where it was."""
+    load = test.workload("churn", 200_000)
+    exporter = test.start(Exporter(load.pid, "--sample-time", "20ms"))
+    load.send("go")
+    count = exporter.count
+    kdtest.wait_until(lambda: count() >= 100, 60)
+    early, scrapes = resident(exporter.pid), 0
+    until = count() + 200
+    while count() < until:
+        scrapes += 1
+    late = resident(exporter.pid)
+    series = exporter.series()
+    ended = value(series, "ended_threads_total", thread="churn")
+    test.ok(ended > 1000, "threads came and went", ended)
+    test.between(late - early, -(64 << 20), 2 << 20,
+                 f"200 samples and {scrapes} scrapes later memory is as before (bytes)")
+    test.ok(len(series) < 1500, "threads of one name are one", len(series))
+
+
+kdtest.main(case_forms, case_names, case_text, case_triggers, case_addresses,
+            case_privileged_port, case_wrong_requests, case_many, case_slow, case_prometheus,
+            case_memory)
