@@ -211,6 +211,31 @@ struct kd_trace {
 	__u32 size, other_size;
 };
 
+/* Behind the part of a KD_TRACE_MAPS in front of kernel: what was mapped. */
+enum kd_mapped_kind {
+	KD_MAPPED_FILE,    /* by mmap: a file */
+	KD_MAPPED_NO_FILE, /* by mmap: memory of no file */
+	KD_MAPPED_CHANGED, /* by mprotect: what was mapped there can be executed now */
+	KD_MAPPED_ALL,     /* by execve: everything is new */
+};
+
+#define KD_PATH_NAMES 16
+#define KD_PATH_NAME 64 /* with its NUL */
+
+/* Ends behind the last of the names. */
+struct kd_mapped {
+	__u32 kind;   /* enum kd_mapped_kind */
+	__u32 device; /* of the file's file system: major << 20 | minor */
+	__u64 start;
+	__u64 length; /* as the process said it */
+	__u64 offset; /* of start in the file */
+	__u64 inode;
+	__u32 n;     /* names of the file's path in its file system, innermost first */
+	__u32 whole; /* there are no others */
+	char names[KD_PATH_NAMES][KD_PATH_NAME];
+};
+_Static_assert(sizeof(struct kd_mapped) == 48 + KD_PATH_NAMES * KD_PATH_NAME, "no padding");
+
 /* A thread's longest wait in the system call that it is in. */
 struct kd_wait {
 	__u64 ns;

@@ -62,6 +62,12 @@ enum { BPF_F_MMAPABLE = 1U << 10 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 enum { BPF_RB_AVAIL_DATA = 0 };
 #define PROT_EXEC 4 /* include/uapi/asm-generic/mman-common.h */
+#define MAP_ANONYMOUS 0x20
+#if defined(__TARGET_ARCH_x86)
+#define NR_MMAP 9 /* arch/x86/entry/syscalls/syscall_64.tbl */
+#else
+#define NR_MMAP 222 /* include/uapi/asm-generic/unistd.h */
+#endif
 
 /* include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x1
@@ -117,6 +123,42 @@ struct thread_struct {
 #endif
 };
 
+struct super_block {
+	u32 s_dev;
+};
+
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	u32 max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
@@ -131,6 +173,7 @@ struct task_struct {
 	u64 start_time;
 	char comm[16];
 	struct mm_struct *mm;
+	struct files_struct *files;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
 	struct thread_struct thread;
@@ -167,6 +210,7 @@ struct pt_regs {
 #elif defined(__TARGET_ARCH_arm64)
 	u64 regs[31];
 	u64 pc;
+	u64 orig_x0;
 	u32 syscallno;
 #else
 #error "this architecture's pt_regs is not known yet"

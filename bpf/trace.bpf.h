@@ -27,6 +27,9 @@ static __always_inline struct kd_trace *trace_begin(u32 key, u32 type, u32 tid, 
 	trace->end = end;
 	trace->since = start;
 	trace->waited = 0;
+	trace->result = 0;
+	trace->call = KD_CALL_NONE;
+	trace->state = 0;
 	trace->n_kernel = 0;
 	trace->ended_by = 0;
 	trace->user_ip = 0;
@@ -239,15 +242,128 @@ static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, b
 	trace_send(key, false);
 }
 
-/* Code may have been mapped. */
-static __noinline void maps_trace(u32 tid, u64 t, bool certain)
+_Static_assert(__builtin_offsetof(struct kd_trace, kernel) + sizeof(struct kd_mapped) <=
+		       sizeof(struct kd_scratch),
+	       "what was mapped fits into a scratch record");
+
+/* It may go on behind the trace. */
+static __always_inline struct kd_mapped *trace_mapped(struct kd_trace *trace)
+{
+	return (struct kd_mapped *)trace->kernel;
+}
+
+/* The path of a file in its file system. Global, to be verified once. */
+__noinline int mapped_path(u32 key, u64 file)
+{
+	struct dentry *dentry = BPF_CORE_READ((struct file *)file, f_path.dentry), *parent;
+	struct kd_trace *trace = scratch_trace(key);
+	struct kd_mapped *mapped;
+	const unsigned char *name;
+	long size;
+	u32 n;
+
+	if (!trace)
+		return 0;
+	mapped = trace_mapped(trace);
+	for (n = 0; n < KD_PATH_NAMES; n++) {
+		parent = BPF_CORE_READ(dentry, d_parent);
+		if (!parent || parent == dentry) {
+			mapped->whole = !!parent;
+			break;
+		}
+		name = BPF_CORE_READ(dentry, d_name.name);
+		size = bpf_probe_read_kernel_str(mapped->names[n], KD_PATH_NAME, name);
+		if (size <= 1 || size == KD_PATH_NAME) /* it may have been cut */
+			break;
+		dentry = parent;
+	}
+	mapped->n = n;
+	return 0;
+}
+
+/* The file of a descriptor of the current thread. */
+static __always_inline struct file *descriptor_file(u32 fd)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL, **files = BPF_CORE_READ(table, fd);
+
+	if (fd < BPF_CORE_READ(table, max_fds))
+		bpf_probe_read_kernel(&file, sizeof(file), &files[fd]);
+	return file;
+}
+
+static __always_inline void mapped_file(struct kd_mapped *mapped, u32 key, u32 fd)
+{
+	struct file *file = descriptor_file(fd);
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+
+	mapped->kind = KD_MAPPED_FILE;
+	mapped->inode = BPF_CORE_READ(inode, i_ino);
+	mapped->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	mapped_path(key, (u64)file);
+}
+
+/* What the current system call, which is about to return, has mapped. */
+static __always_inline bool mapped_by_call(struct kd_mapped *mapped, u32 key)
+{
+	struct pt_regs *from = current_user_regs();
+	struct user_regs regs;
+
+	if (!from || bpf_probe_read_kernel(&regs, sizeof(regs), from))
+		return false;
+	mapped->kind = KD_MAPPED_CHANGED;
+#if defined(__TARGET_ARCH_x86)
+	mapped->start = regs.di;
+	mapped->length = regs.si;
+	if (regs_call(from) != NR_MMAP)
+		return true;
+	mapped->start = regs.ax;
+	mapped->offset = regs.r9;
+	mapped->kind = KD_MAPPED_NO_FILE;
+	if (!(regs.r10 & MAP_ANONYMOUS))
+		mapped_file(mapped, key, (u32)regs.r8);
+#else
+	mapped->start = BPF_CORE_READ(from, orig_x0);
+	mapped->length = regs.regs[1];
+	if (regs_call(from) != NR_MMAP)
+		return true;
+	mapped->start = regs.regs[0];
+	mapped->offset = regs.regs[5];
+	mapped->kind = KD_MAPPED_NO_FILE;
+	if (!(regs.regs[3] & MAP_ANONYMOUS))
+		mapped_file(mapped, key, (u32)regs.regs[4]);
+#endif
+	return true;
+}
+
+/* Code may have been mapped: all of it, or by the current system call. User space is
+ * woken up, and told which file that was: it may have gone again before it is looked
+ * for. */
+static __noinline void maps_trace(u32 tid, u64 t, bool all)
 {
 	u32 key = scratch_key(SCRATCH_THREAD);
+	struct kd_mapped *mapped;
+	struct kd_trace *trace;
+	u64 size;
 
-	if (!certain && !(call_third_argument(current_user_regs()) & PROT_EXEC))
+	if (!all && !(call_third_argument(current_user_regs()) & PROT_EXEC))
 		return;
-	if (trace_begin(key, KD_TRACE_MAPS, tid, t, t))
-		trace_send(key, true);
+	trace = trace_begin(key, KD_TRACE_MAPS, tid, t, t);
+	if (!trace)
+		return;
+	mapped = trace_mapped(trace);
+	__builtin_memset(mapped, 0, __builtin_offsetof(struct kd_mapped, names));
+	mapped->kind = KD_MAPPED_ALL;
+	if (!all && !mapped_by_call(mapped, key))
+		return;
+	size = mapped->n;
+	if (size > KD_PATH_NAMES)
+		return;
+	size = size * KD_PATH_NAME + __builtin_offsetof(struct kd_trace, kernel) +
+	       __builtin_offsetof(struct kd_mapped, names);
+	if (bpf_ringbuf_output(&kd_traces, trace, size, BPF_RB_FORCE_WAKEUP))
+		__sync_fetch_and_add(&kd_traces_lost, 1);
 }
 
 /* A call in no window: its wait is not the next one's. */

@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "exit_status.h"
 #include "log.h"
-#include "outputs.h"
+#include "output/outputs.h"
 #include "stack/stacks.h"
 
 #define EXIT_PATIENCE_NS (100 * NSEC_PER_MSEC)

@@ -13,7 +13,7 @@
 #include "exporter.h"
 #include "fail_if.h"
 #include "options.h"
-#include "outputs.h"
+#include "output/outputs.h"
 #include "sample.h"
 #include "target.h"
 #include "trigger_set.h"

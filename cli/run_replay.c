@@ -2,8 +2,8 @@
 /* Samples that were saved before, printed again. */
 #include "exit_status.h"
 #include "fail_if.h"
-#include "outputs.h"
-#include "replay.h"
+#include "output/outputs.h"
+#include "replay/replay.h"
 #include "run.h"
 
 struct replay {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../cli/replay.h"
-#include "../../cli/replay_parts.h"
+#include "../../cli/replay/replay.h"
+#include "../../cli/replay/replay_parts.h"
 #include "../../cli/report/json.h"
 #include "golden.h"
 #include "tap.h"

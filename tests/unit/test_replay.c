@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whatever there is in a sample is there again after it was saved and read; and what
  * is said about files that are not what they should be. */
-#include "../../cli/replay.h"
+#include "../../cli/replay/replay.h"
 
 #include <sysexits.h>
 #include <unistd.h>
@@ -283,7 +283,7 @@ static uint64_t memory_peak(void)
 /* Small files that would take much memory, and deep ones. */
 static void test_greed(void)
 {
-	enum { MEMORY = 128 << 20, PIECES = 16 << 20 };
+	enum { MEMORY = 32 << 20, PIECES = 4 << 20 };
 	static const char *const pieces[] = { "[",  "{\"a\":", "{},", "[],", "{\"tid\":1},",
 					      "1,", "\"\"," };
 	const struct replay_handlers handlers = { .memory_max = MEMORY };

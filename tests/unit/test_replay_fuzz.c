@@ -3,7 +3,7 @@
  * rendered, saved and read once more. FUZZ_ROUNDS: how many more times. */
 #include <sysexits.h>
 
-#include "../../cli/replay.h"
+#include "../../cli/replay/replay.h"
 #include "../../cli/report/folded.h"
 #include "../../cli/report/json.h"
 #include "../../cli/report/text.h"

@@ -6,10 +6,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "exit_status.h"
-#include "log.h"
+#include "../exit_status.h"
+#include "../log.h"
 #include "replay_parts.h"
-#include "report/json_names.h"
+#include "../report/json_names.h"
 
 /* What jansson 2.14 and we allocate for a value, at most, by the characters that tell
  * of it (malloc(3) and growing tables included), and for a byte of text. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "distribution.h"
+#include "../distribution.h"
 #include "replay_parts.h"
-#include "report/json_names.h"
+#include "../report/json_names.h"
 
 static void role(struct reader *reader, const json_t *object, unsigned int role,
 		 struct trigger_stats *stats)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "replay_parts.h"
-#include "report/json_names.h"
+#include "../report/json_names.h"
 
 static void capture(struct reader *reader, const json_t *sample, const struct capture **capture)
 {

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#include "sample.h"
-#include "trigger_stats.h"
+#include "../sample.h"
+#include "../trigger_stats.h"
 
 /* What is called with each object of a file, in order; NULL: such objects are skipped.
  * What they are given is valid during the call. They return 0, or an exit status that

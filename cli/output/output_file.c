@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "output_path.h"
-#include "parse.h"
+#include "../parse.h"
 
 #define TRIES 100 /* names for a temporary file */
 #define OLD ".old"

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exit_status.h"
-#include "log.h"
+#include "../exit_status.h"
+#include "../log.h"
 #include "output_file.h"
 #include "output_path.h"
-#include "report/folded.h"
-#include "report/json.h"
-#include "report/openmetrics.h"
-#include "report/prometheus.h"
-#include "report/text.h"
-#include "report/text_triggers.h"
+#include "../report/folded.h"
+#include "../report/json.h"
+#include "../report/openmetrics.h"
+#include "../report/prometheus.h"
+#include "../report/text.h"
+#include "../report/text_triggers.h"
 
 static int write_json(const struct sample *sample, FILE *out)
 {

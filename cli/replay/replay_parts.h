@@ -5,8 +5,8 @@
 #define REPLAY_PARTS_H
 
 #include "replay_reader.h"
-#include "sample.h"
-#include "trigger_stats.h"
+#include "../sample.h"
+#include "../trigger_stats.h"
 
 /* Fills a zeroed sample. Texts and stacks are the reader's and the document's, the
  * rest is released by sample_clear(). */

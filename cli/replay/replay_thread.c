@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "replay_parts.h"
-#include "report/json_names.h"
+#include "../report/json_names.h"
 
 #define CPUS (KD_CPU_WORDS * 64U)
 

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "options.h"
-#include "sample.h"
-#include "trigger_stats.h"
+#include "../options.h"
+#include "../sample.h"
+#include "../trigger_stats.h"
 
 struct outputs;
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "replay_parts.h"
-#include "report/json_names.h"
+#include "../report/json_names.h"
 
 struct stacks {
 	struct stack *list;

@@ -1,0 +1,556 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The examples work: command lines are understood, Prometheus takes configuration, rules and
+the dashboard's queries, the service has the rights it needs and no others, the script keeps
+what it should."""
+
+import functools
+import http.server
+import importlib
+import json
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+import urllib.request
+
+import kdtest
+
+EXAMPLES = kdtest.ROOT / "examples"
+MAN = kdtest.ROOT / "man" / "kernel_delay.8"
+PORT = "10440"
+SUFFIXES = {"counter": ("_total",), "gauge": ("",), "info": ("_info",),
+            "histogram": ("_bucket", "_sum", "_count")}
+OF_THE_SCRAPE = {"job", "instance", "tid", "le"}
+HARDLY_EVER = ("lost_events", "hardirq", "capture_info{start_trigger")
+
+
+def tool(name):
+    path = shutil.which(name)
+    if not path:
+        raise kdtest.Skip(f"there is no {name}")
+    return path
+
+
+def yaml_of(name):
+    """What a YAML file says; Debian's module, which another Python finds only if told."""
+    sys.path.append("/usr/lib/python3/dist-packages")
+    try:
+        module = importlib.import_module("yaml")
+    except ImportError:
+        raise kdtest.Skip("there is no python3-yaml") from None
+    finally:
+        sys.path.pop()
+    return module.safe_load((EXAMPLES / name).read_text())
+
+
+def said_by(*argv, **options):
+    done = subprocess.run([str(arg) for arg in argv], stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **options)
+    return done.returncode, done.stdout
+
+
+@functools.cache
+def listens():
+    """Whether --listen is built in."""
+    status, said = said_by(kdtest.PROGRAM, "--listen", PORT, "--list-metrics")
+    return status == 0 or "not built in" not in said
+
+
+def arguments(line):
+    """What a line of a shell gives to kernel_delay, or None."""
+    line = re.sub(r"\$\([^)]*\)|\$\{?\w+\}?|\$!|\bPID\b", "1", line)
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return None
+    for at, word in enumerate(words):
+        before = words[at - 1] if at else ""
+        if (os.path.basename(word) == "kernel_delay" and not before.startswith("-") and
+                not {"install", "cp", "man", "strip", "oc"} & set(words[:at])):
+            rest = words[at + 1:]
+            ends = [rest.index(end) for end in rest if re.fullmatch(r"[|&;]+|\d?>.*", end)]
+            rest = rest[:min(ends, default=len(rest))]
+            return [part for part in rest if part != "..."] if rest else None
+    return None
+
+
+def joined(text):
+    return re.sub(r"\\\n\s*", "", text).split("\n")
+
+
+def literal_lines(text):
+    """The lines of a document that are shown as they are, without prompts and remarks."""
+    for line in joined(text):
+        if re.match(r"  +(?!kernel_delay: )\S", line):
+            yield re.split(r"\s{2,}", re.sub(r"^\s*(?:[$#] )?\s*", "", line))[0]
+
+
+def documents():
+    for path in sorted([*EXAMPLES.glob("*.rst"), kdtest.ROOT / "README.rst"]):
+        yield str(path.relative_to(kdtest.ROOT)), list(literal_lines(path.read_text()))
+    for name in ("prometheus.yml",):
+        yield "examples/" + name, [line.lstrip("# ") for line in joined((EXAMPLES / name).read_text())
+                     if re.match(r"\s*# +kernel_delay -", line)]
+    section = MAN.read_text().split(".SH EXAMPLES")[1].split(".SH ")[0]
+    blocks = "\n".join(re.findall(r"^\.EX\n(.*?)^\.EE", section, re.M | re.S))
+    for code, char in ((r"\-", "-"), (r"\(aq", "'"), (r"\e", "\\")):
+        blocks = blocks.replace(code, char)
+    yield MAN.name, joined(blocks)
+
+
+def case_command_lines(test):
+    """--list-metrics at the end: the whole line is read and checked, and nothing is done."""
+    folder = test.directory()
+    found = {}
+    for name, lines in documents():
+        lines = [line for line in lines if re.match(
+            r"(sudo |chroot |unshare |build/|/\S*/)?.*\bkernel_delay\s+-", line)]
+        found[name] = 0
+        for line in lines:
+            args = arguments(line)
+            if args is None:
+                continue
+            found[name] += 1
+            if any(arg.startswith("--listen") for arg in args) and not listens():
+                test.skip(f"{name}: {line}", "--listen is not built in")
+                continue
+            done = test.program(*args, "--list-metrics", cwd=folder)
+            # Probes are listed of a process, which is looked for when all options are read.
+            lists = any(arg.startswith("--list-probes") for arg in args)
+            if done.status not in ((0, 66, 69) if lists else (0,)):
+                test.ok(False, f"{name}: is understood: {line}", args, done.stderr)
+        test.ok(True, f"{name}: {found[name]} command lines")
+    test.eq(os.listdir(folder), [], "nothing is done")
+    for name in (MAN.name, "README.rst", "examples/monitoring.rst", "examples/stacks.rst"):
+        test.ok(found[name] >= 2, f"{name}: command lines are found")
+    test.ok(sum(found.values()) > 50, "so they are in all", sum(found.values()))
+
+
+def case_contents(test):
+    text = (EXAMPLES / "README.rst").read_text()
+    names = {path.name for path in EXAMPLES.iterdir()} - {"README.rst"}
+    test.eq(sorted(name for name in names if f"``{name}``" not in text), [],
+            "README.rst lists every example")
+    about = (EXAMPLES / "monitoring.rst").read_text()
+    test.eq(sorted(name for name in names if not name.endswith(".rst") and
+                   f"``{name}``" not in about), [], "monitoring.rst explains every file")
+
+
+@functools.cache
+def families():
+    """{name in queries: labels} of all metrics."""
+    lines = said_by(kdtest.PROGRAM, "--list-metrics")[1].splitlines()[1::2]
+    names = {}
+    for name, kind, _, labels in map(str.split, lines):
+        for suffix in SUFFIXES[kind]:
+            names[name + suffix] = OF_THE_SCRAPE | set(labels.replace("-", "").split(","))
+    return names
+
+
+def check_metrics(test, what, expr):
+    """Metrics of a query are there, and have the labels that are asked for."""
+    used = re.findall(r"\b(kernel_delay_\w+)(?:\{([^}]*)\})?", expr)
+    test.ok(used or "up{" in expr, f"{what}: asks for metrics")
+    unknown = [name for name, _ in used if name not in families()]
+    test.eq(unknown, [], f"{what}: they are in --list-metrics")
+    wrong = [f"{name}: {label}" for name, matchers in used
+             for label in re.findall(r"(\w+)[!=]", re.sub(r'"[^"]*"', '""', matchers))
+             if label not in families().get(name, ())]
+    sets = [families().get(name, set()) for name, _ in used]
+    known = set().union(*sets) if sets else OF_THE_SCRAPE
+    wrong += [label for labels in re.findall(r"\b(?:by|without|on|ignoring|group_left) \(([^)]*)\)",
+                                             expr)
+              for label in re.findall(r"\w+", labels) if label not in known]
+    test.eq(wrong, [], f"{what}: and have these labels")
+
+
+def case_alerts(test):
+    rules = yaml_of("alerts.yml")["groups"][0]["rules"]
+    test.ok(len(rules) > 6, "there are rules")
+    for rule in rules:
+        check_metrics(test, rule["alert"], rule["expr"])
+    promtool = tool("promtool")
+    status, said = said_by(promtool, "check", "rules", EXAMPLES / "alerts.yml")
+    test.ok(status == 0, "promtool finds no fault", said)
+    status, said = said_by(promtool, "test", "rules", EXAMPLES / "alerts_test.yml")
+    test.ok(status == 0, "its tests pass", said)
+    # Each alert has a test that sees it fire, and one that sees it not fire for all.
+    text = (EXAMPLES / "alerts.yml").read_text()
+    for rule in rules:
+        first = rule["expr"].rstrip().split("\n")[0]
+        for change in ("absent(vector(1))", "vector(1)"):
+            folder = test.directory()
+            shutil.copy(EXAMPLES / "alerts_test.yml", folder)
+            start = text.index("expr:", text.index(f"alert: {rule['alert']}\n"))
+            end = min(text.index(word, start) for word in ("\n        for:", "\n        labels:")
+                      if word in text[start:])
+            (folder / "alerts.yml").write_text(f"{text[:start]}expr: {change}{text[end:]}")
+            status, said = said_by(promtool, "test", "rules", folder / "alerts_test.yml")
+            test.ok(status == 1 and rule["alert"] in said,
+                    f"{rule['alert']}: {change} in place of {first[:30]}... is found out", said)
+
+
+def case_prometheus_config(test):
+    status, said = said_by(tool("promtool"), "check", "config", EXAMPLES / "prometheus.yml")
+    test.ok(status == 0 and "9 rules" in said, "promtool finds no fault", said)
+    for name in ("prometheus.yml", "kernel_delay.service", "daemonset.yaml", "monitoring.rst"):
+        test.ok(PORT in (EXAMPLES / name).read_text(), f"{name}: has port {PORT}")
+
+
+def panels():
+    dashboard = json.loads((EXAMPLES / "grafana-dashboard.json").read_text())
+    return dashboard, [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+
+
+def queries():
+    """(title, query with Grafana's variables replaced) of the dashboard."""
+    for panel in panels()[1]:
+        for target in panel["targets"]:
+            expr = target["expr"].replace("$__rate_interval", "8s")
+            expr = expr.replace("$job", "kernel_delay")
+            yield panel["title"], re.sub(r"\$(instance|thread)\b", ".+", expr)
+
+
+def case_dashboard(test):
+    dashboard, shown = panels()
+    test.ok(len(shown) > 10, "it has panels")
+    ids = [panel["id"] for panel in dashboard["panels"]]
+    test.eq(len(set(ids)), len(ids), "no id is there twice")
+    for panel in shown:
+        test.ok(panel["title"] and panel["fieldConfig"]["defaults"]["unit"],
+                f"panel {panel['id']} has title and unit")
+    places = [(p["gridPos"]["x"], p["gridPos"]["y"], p["gridPos"]["w"], p["gridPos"]["h"])
+              for p in dashboard["panels"]]
+    clash = [(a, b) for n, a in enumerate(places) for b in places[:n]
+             if a[0] < b[0] + b[2] and b[0] < a[0] + a[2] and
+             a[1] < b[1] + b[3] and b[1] < a[1] + a[3]]
+    test.eq(clash, [], "no panel covers another")
+    names = {item["name"] for item in dashboard["templating"]["list"]} | {"__rate_interval"}
+    text = json.dumps(dashboard)
+    test.eq(set(re.findall(r"\$\{?(\w+)", text)) - names, set(), "all variables are defined")
+    for item in dashboard["templating"]["list"]:
+        if item["type"] == "query":
+            check_metrics(test, f"variable {item['name']}", item["definition"])
+    for title, expr in queries():
+        check_metrics(test, title, expr)
+    rules = [{"record": f"panel:{n}", "expr": expr} for n, (_, expr) in enumerate(queries())]
+    path = test.directory() / "rules.yml"
+    path.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    status, said = said_by(tool("promtool"), "check", "rules", path)
+    test.ok(status == 0, "promtool finds no fault in the queries", said)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def serve(test, path):
+    """Serves a .prom file as node_exporter would, with a metric of its own; its port."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):  # pylint: disable=invalid-name
+            body = path.read_bytes() + b"node_load1 1\n" if path.exists() else b""
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):  # pylint: disable=arguments-differ
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    test.stack.callback(server.server_close)
+    test.stack.callback(server.shutdown)
+    return server.server_address[1]
+
+
+def prometheus(test, targets):
+    """Prometheus with our configuration, on other ports and faster; its address."""
+    folder = test.directory()
+    text = (EXAMPLES / "prometheus.yml").read_text().replace("15s", "1s")
+    for ours, real in targets.items():
+        if ours not in text:
+            raise ValueError(f"{ours} is no target")
+        text = text.replace(ours, f"127.0.0.1:{real}")
+    (folder / "prometheus.yml").write_text(text)
+    shutil.copy(EXAMPLES / "alerts.yml", folder)
+    port = free_port()
+    test.child([tool("prometheus"), f"--config.file={folder}/prometheus.yml",
+                f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}",
+                "--log.level=error"])
+    return f"http://127.0.0.1:{port}/api/v1/"
+
+
+def ask(address, what, **fields):
+    with urllib.request.urlopen(address + what + "?" + urllib.parse.urlencode(fields),
+                                timeout=kdtest.PATIENCE) as answer:
+        return json.load(answer)["data"]
+
+
+def scraped(test):
+    """A Prometheus that has scraped a busy process for some seconds."""
+    load = test.workload("roles", "poll", "spin:-1", "fifo:-1:1:10")
+    path = test.directory() / "kernel_delay.prom"
+    target = free_port()
+    args = [kdtest.PROGRAM, "-p", load.pid, "--sample-count", 0, "--sample-time", "500ms",
+            "--quiet", "-o", f"prometheus:{path}"]
+    test.child(args + (["--listen", target] if listens() else []))
+    server = serve(test, path)
+    address = prometheus(test, {f"localhost:{PORT}": target if listens() else server,
+                                "localhost:9100": server})
+
+    def enough():
+        try:
+            found = ask(address, "query", query='count_over_time(up{job="kernel_delay"}[1m]) >= 12')
+        except OSError:
+            return False
+        return found["result"]
+    kdtest.wait_until(enough, 3 * kdtest.PATIENCE)
+    return address
+
+
+def case_scraped(test):
+    """Every query of the dashboard has an answer that can be."""
+    tool("prometheus")
+    address = scraped(test)
+    for title, expr in queries():
+        found = ask(address, "query", query=expr)["result"]
+        if not found and any(name in expr for name in HARDLY_EVER):
+            test.skip(f"{title}: has an answer", "there may be none")
+            continue
+        test.ok(found, f"{title}: has an answer", expr)
+    shares = {row["metric"]["state"]: float(row["value"][1]) for row in ask(
+        address, "query", query='sum by (state) (rate(kernel_delay_thread_seconds_total'
+        '{job="kernel_delay",thread="spin"}[8s])) / scalar(sum(rate('
+        'kernel_delay_thread_seconds_total{job="kernel_delay",thread="spin"}[8s])))')["result"]}
+    test.between(sum(shares.values()) * 1000, 999, 1001, "states of a thread add up")
+    test.ok(shares.get("user", 0) > shares.get("blocked", 1), "one that spins, runs", shares)
+    kept = {row["metric"]["__name__"].split("_")[0] for row in ask(
+        address, "query", query='{job="kernel_delay_textfile",__name__!~"up|scrape_.*|ALERTS.*"}')["result"]}
+    test.eq(kept, {"kernel"}, "of node_exporter's metrics only these are taken")
+    states = {rule["name"]: rule["health"] for group in ask(address, "rules")["groups"]
+              for rule in group["rules"]}
+    test.eq(set(states.values()), {"ok"}, "every alert rule can be evaluated")
+
+
+def unit():
+    """The [Service] of kernel_delay.service, and its command without program and variables."""
+    settings = {}
+    for line in joined((EXAMPLES / "kernel_delay.service").read_text()):
+        name, sign, value = line.partition("=")
+        if sign and not line.startswith("#"):
+            settings[name] = value
+    words = shlex.split(settings["ExecStart"])[1:]
+    return settings, words
+
+
+def confined(capabilities, extra=()):
+    """setpriv as systemd would confine the service: another user, these capabilities."""
+    words = ",".join(["-all", *(f"+{name}" for name in capabilities)])
+    return ["setpriv", "--reuid=61234", "--regid=61234", "--clear-groups", "--no-new-privs",
+            f"--inh-caps={words}", f"--ambient-caps={words}", f"--bounding-set={words}", *extra]
+
+
+def memlock():
+    """As LimitMEMLOCK=infinity has it: before Linux 5.11 maps of BPF count as locked memory."""
+    old = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (5, 11)
+    return [tool("prlimit"), "--memlock=unlimited"] if old else []
+
+
+def names_of(capabilities):
+    return [name.removeprefix("CAP_").lower() for name in capabilities.split()]
+
+
+def service_args(test, load):
+    """The service's own options, for a process of the test, one sample, a file for metrics."""
+    _, words = unit()
+    at = words.index("--comm")
+    words[at:at + 2] = ["-p", str(load.pid)]
+    at = words.index("--listen")
+    words[at:at + 2] = ["-o", "prometheus"]
+    for option, value in (("--sample-count", "1"), ("--sample-time", "100ms")):
+        test.ok(option in words, f"it has {option}")
+        words[words.index(option) + 1] = value
+    return words
+
+
+def reachable(test):
+    """The program where any user can execute it."""
+    folder = test.directory()
+    folder.chmod(0o755)
+    return shutil.copy(kdtest.PROGRAM, folder / "kernel_delay")
+
+
+def case_service_privileges(test):
+    """It needs each capability that it has, and no other."""
+    tool("setpriv")
+    settings, _ = unit()
+    test.eq(settings["AmbientCapabilities"], settings["CapabilityBoundingSet"],
+            "it may have what it has")
+    test.eq((settings["DynamicUser"], settings["LimitMEMLOCK"]), ("yes", "infinity"),
+            "it is a user, who may lock memory")
+    names = names_of(settings["CapabilityBoundingSet"])
+    load, program = test.workload("roles", "poll"), reachable(test)
+    args = [program, *service_args(test, load)]
+    limit = memlock()
+    status, said = said_by(*limit, *confined(names), *args)
+    test.ok(status == 0 and "kernel_delay_thread_seconds_total{" in said, "with these it works",
+            status, said[:2000])
+    for name in names:
+        rest = [other for other in names if other != name]
+        status, said = said_by(*limit, *confined(rest), *args)
+        test.ok(status == 77 and "not permitted" in said, f"without {name} it does not", said[:500])
+    status, said = said_by(*limit, *confined([]), *args)
+    test.eq(status, 77, "nor without any")
+
+
+def allowed_calls():
+    """The system calls that the service may make."""
+    analyze = tool("systemd-analyze")
+    calls, left = set(), unit()[0]["SystemCallFilter"].split() + ["@default"]
+    while left:
+        name = left.pop()
+        if not name.startswith("@"):
+            calls.add(name)
+            continue
+        status, said = said_by(analyze, "--no-pager", "syscall-filter", name)
+        if status:
+            raise kdtest.Skip(f"systemd-analyze does not know {name}")
+        left += [word for word in said.split("\n")[1:] for word in word.split()[:1]
+                 if not word.startswith("#")]
+    return calls
+
+
+def case_service_calls(test):
+    """What it calls, the filter allows."""
+    calls = allowed_calls()
+    test.ok(len(calls) > 200 and "bpf" in calls and "ptrace" not in calls, "the filter is known")
+    strace, load = tool("strace"), test.workload("roles", "poll")
+    path = test.directory() / "calls"
+    status, said = said_by(strace, "-f", "-qq", "-o", path, kdtest.PROGRAM,
+                           *service_args(test, load))
+    test.eq(status, 0, "it runs under strace")
+    made = set(re.findall(r"^\d+ +(\w+)\(", path.read_text(), re.M))
+    test.ok("bpf" in made, "its calls are seen", said[:500])
+    test.eq(sorted(made - calls - {"execve"}), [], "they are all allowed")
+    wide = re.findall(r"^.*\bmmap2?\([^)]*PROT_WRITE\|PROT_EXEC.*$|^.*mprotect\([^)]*PROT_EXEC.*$",
+                      path.read_text(), re.M)
+    test.eq(wide, [], "no memory is writable and executable (MemoryDenyWriteExecute)")
+
+
+def case_service_file(test):
+    analyze = tool("systemd-analyze")
+    folder = test.directory()
+    text = (EXAMPLES / "kernel_delay.service").read_text()
+    program = "/usr/local/sbin/kernel_delay"
+    test.ok(program in text, "it starts what make install installs")
+    path = folder / "kernel_delay.service"
+    path.write_text(text.replace(program, "/bin/true"))
+    status, said = said_by(analyze, "verify", "--man=no", path)
+    test.ok(status == 0 and not said.strip(), "systemd-analyze verify finds no fault", said)
+    status, said = said_by(analyze, "--no-pager", "security", "--offline=yes", path)
+    exposure = re.search(r"exposure level for \S+ ([\d.]+)", said)
+    if not exposure:
+        raise kdtest.Skip("this systemd-analyze does not rate files")
+    test.between(float(exposure[1]), 0, 2.5, "systemd-analyze security rates it as OK")
+
+
+def case_daemonset(test):
+    document = yaml_of("daemonset.yaml")
+    test.eq((document["apiVersion"], document["kind"]), ("apps/v1", "DaemonSet"), "it is one")
+    spec = document["spec"]["template"]["spec"]
+    test.eq(document["spec"]["selector"]["matchLabels"],
+            document["spec"]["template"]["metadata"]["labels"], "it selects its pods")
+    test.eq(spec.get("hostPID"), True, "the host's PIDs")
+    container, = spec["containers"]
+    context = container["securityContext"]
+    test.ok(not context["privileged"] and not context["allowPrivilegeEscalation"] and
+            context["readOnlyRootFilesystem"], "it is not privileged")
+    names = context["capabilities"]
+    test.eq((names["drop"], names_of(unit()[0]["CapabilityBoundingSet"])),
+            (["ALL"], [name.lower() for name in names["add"]]), "the service's capabilities")
+    volumes = {volume["name"]: volume["hostPath"]["path"] for volume in spec["volumes"]}
+    test.eq({volumes[mount["name"]]: mount["mountPath"] for mount in container["volumeMounts"]},
+            {"/sys/kernel/tracing": "/sys/kernel/tracing"}, "tracefs is where it is looked for")
+    port = container["ports"][0]["containerPort"]
+    notes = document["spec"]["template"]["metadata"]["annotations"]
+    test.eq((f"--listen=0.0.0.0:{port}" in container["args"], notes["prometheus.io/port"]),
+            (True, str(port)), "its port is the one that it listens on")
+    args = [arg for arg in container["args"] if listens() or not arg.startswith("--listen")]
+    done = test.program(*args, "--list-metrics")
+    test.ok(done.status == 0, "its options are understood", done.stderr)
+    # A root with these capabilities only, as the container has it.
+    tool("setpriv")
+    load = test.workload("roles", "poll")
+    words = ",".join(["-all", *(f"+{name.lower()}" for name in names["add"])])
+    status, said = said_by(*memlock(), "setpriv", f"--bounding-set={words}", f"--inh-caps={words}",
+                           "--no-new-privs", kdtest.PROGRAM, "-p", load.pid, "--sample-time",
+                           "100ms", "-o", "prometheus")
+    test.ok(status == 0 and "kernel_delay_thread_seconds_total{" in said, "they are enough", said)
+
+
+def captures(test, folder, load, *options, conditions=(), **more):
+    script = EXAMPLES / "repeated-captures.sh"
+    words = [part for expr in conditions for part in ("-c", expr)]
+    return test.child(["bash", script, "-d", folder, "-n", 2, *words, *options, "--", "-p",
+                       load.pid, "--sample-time", "50ms"],
+                      env={**os.environ, "KERNEL_DELAY": kdtest.PROGRAM}, **more)
+
+
+def case_repeated_captures(test):
+    load = test.workload("roles", "poll", "spin:-1")
+    top = test.directory() / "with blanks"
+    always = "thread(poll).blocked.pct > 50"
+    run = captures(test, top, load, "-r", 4, "-k", 2, conditions=[always, "lost>1000000"])
+    test.eq(run.wait(3 * kdtest.PATIENCE), 0, "four rounds: status 0")
+    told = [line.split(": ")[0] for line in run.stdout.splitlines()]
+    test.eq(len(told), 4, "each is told, as the condition is true")
+    test.ok(all(always in line for line in run.stdout.splitlines()), "with the reason", run.stdout)
+    test.eq(sorted(str(path) for path in top.iterdir()), told[-2:], "the two newest are kept")
+    for place in top.iterdir():
+        files = sorted(place.glob("*.json"))
+        test.eq(len(files), 2, "with both samples")
+        done = test.program("--replay", files[-1], "-o", "openmetrics")
+        test.eq((done.status, done.stdout.endswith("# EOF\n")), (0, True), "that can be replayed")
+    run = captures(test, top, load, "-r", 2, conditions=["thread(poll).run.pct > 99"])
+    test.eq((run.wait(3 * kdtest.PATIENCE), run.stdout), (0, ""), "it is not true: nothing is told")
+    test.eq(sorted(str(path) for path in top.iterdir()), told[-2:], "and nothing is kept")
+
+
+def case_repeated_captures_end(test):
+    load = test.workload("roles", "poll")
+    top = test.directory() / "new"
+    run = captures(test, top, load, conditions=["lost>1000000"])
+    kdtest.wait_until(lambda: list(top.glob(".round.*/*.json")))
+    run.signal(15)
+    test.eq(run.wait(), 0, "a signal ends it")
+    test.eq(list(top.iterdir()), [], "nothing is left")
+    run = captures(test, top, load, conditions=["redy.max>1ms"])
+    test.eq(run.wait(), 64, "a wrong condition ends it")
+    test.ok("redy" in run.stderr, "and is told", run.stderr)
+    test.eq(list(top.iterdir()), [], "nothing is left")
+    test.eq(captures(test, top, load).wait(), 64, "without a condition there is nothing to keep")
+    load.end()
+    run = captures(test, top, load, conditions=["lost>0"])
+    test.eq(run.wait(), 69, "no such PID: it does not wait for another")
+
+
+def case_shellcheck(test):
+    status, said = said_by(tool("shellcheck"), EXAMPLES / "repeated-captures.sh")
+    test.ok(status == 0, "shellcheck finds no fault", said)
+
+
+kdtest.main(case_command_lines, case_contents, case_alerts, case_prometheus_config,
+            case_dashboard, case_scraped, case_service_privileges, case_service_calls,
+            case_service_file, case_daemonset, case_repeated_captures, case_repeated_captures_end,
+            case_shellcheck)
