@@ -179,9 +179,6 @@ static int read_output_option(int key, const char *name, const char *text, struc
 		return read_fail_if(name, text, options);
 	case OPT_REPLAY:
 		return read_file(name, text, &options->replay);
-	case OPT_HISTOGRAM:
-		options->histogram = true;
-		return 0;
 	case OPT_PER_THREAD:
 		options->per_thread = true;
 		return 0;
@@ -408,7 +405,7 @@ static int check_outputs(const struct options *options)
 		return refuse_together("option --listen serves samples as they are taken",
 				       "give it without --replay and --trigger-worst");
 	if (options->replay && (options->pid || options->comm || triggers || options->long_poll ||
-				options_want_traces(options) || options->histogram))
+				options_want_traces(options)))
 		return refuse_together("option --replay does not look at any process",
 				       "give options about outputs only");
 	if (has_output(options, OUTPUT_FOLDED) && !options->replay && !options_want_traces(options))

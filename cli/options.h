@@ -74,7 +74,6 @@ struct options {
 	bool list_metrics;                       /* instead of sampling */
 
 	const char *replay; /* a file to read samples from instead of sampling */
-	bool histogram;     /* distributions are kept */
 
 	bool listen; /* serve metrics */
 	char listen_address[ADDRESS_LEN];

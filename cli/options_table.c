@@ -124,9 +124,6 @@ const struct argp_option options_table[] = {
 	{ "replay", OPT_REPLAY, "FILE", 0,
 	  "Take the samples from FILE, as -o json:FILE has saved them; -: standard input.",
 	  GROUP_OUTPUT },
-	{ "histogram", OPT_HISTOGRAM, NULL, 0,
-	  "Keep the distributions of ready and run times and of the durations of system calls.",
-	  GROUP_OUTPUT },
 	{ "per-thread", OPT_PER_THREAD, NULL, 0,
 	  "In metrics each thread for itself, with its TID (default: with one sample; else the "
 	  "sums "

@@ -47,7 +47,6 @@ enum option_key {
 	OPT_TIMESTAMPS,
 	OPT_LIST_METRICS,
 	OPT_LISTEN,
-	OPT_HISTOGRAM,
 	OPT_USAGE,
 };
 

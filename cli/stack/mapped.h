@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "../../bpf/kernel_delay.h"
 #include "resolver.h"
 
 struct mapped;
@@ -28,7 +29,14 @@ void mapped_free(struct mapped *mapped);
  * gone; what found returned; another -errno. */
 int mapped_read(struct mapped *mapped, mapped_found *found, void *context);
 
-/* What was read, by address; it stays until the next mapped_read(). */
+/* The same after the process has mapped something at t (CLOCK_MONOTONIC ns): only what
+ * it has mapped is replaced. A file that is not known and has gone again is looked for
+ * by the process's mounts. If it is not found, or what was mapped is of no file, there
+ * is SPACE_NO_FILE. */
+int mapped_change(struct mapped *mapped, uint64_t t, const struct kd_mapped *change,
+		  mapped_found *found, void *context);
+
+/* What is known, by address; it stays until the next of these calls. */
 const struct mapping *mapped_mappings(const struct mapped *mapped, size_t *n);
 
 /* The path of an object that is known. */

@@ -136,7 +136,7 @@ static int server_mappings(struct server *server, const struct packet *request)
 		return -EBADMSG;
 	for (uint32_t i = 0; i < request->head.n; i++) {
 		if (mappings[i].start < end || mappings[i].end <= mappings[i].start ||
-		    mappings[i].object >= server->objects)
+		    (mappings[i].object >= server->objects && mappings[i].object != SPACE_NO_FILE))
 			return -EBADMSG;
 		end = mappings[i].end;
 	}

@@ -10,8 +10,11 @@
 struct mapping {
 	uint64_t start, end; /* addresses */
 	uint64_t offset;     /* of start in the file */
-	uint32_t object;     /* number of the file */
+	uint32_t object;     /* number of the file, or SPACE_NO_FILE */
 };
+
+/* It is not known, or of no file, what is mapped here: nothing of another time. */
+#define SPACE_NO_FILE UINT32_MAX
 
 /* How much is kept: of the oldest, some is forgotten beyond it. */
 #define SPACE_SNAPSHOTS 256

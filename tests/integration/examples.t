@@ -95,9 +95,9 @@ def literal_lines(text):
 def documents():
     for path in sorted([*EXAMPLES.glob("*.rst"), kdtest.ROOT / "README.rst"]):
         yield str(path.relative_to(kdtest.ROOT)), list(literal_lines(path.read_text()))
-    for name in ("prometheus.yml",):
-        yield "examples/" + name, [line.lstrip("# ") for line in joined((EXAMPLES / name).read_text())
-                     if re.match(r"\s*# +kernel_delay -", line)]
+    yield "examples/prometheus.yml", [
+        line.lstrip("# ") for line in joined((EXAMPLES / "prometheus.yml").read_text())
+        if re.match(r"\s*# +kernel_delay -", line)]
     section = MAN.read_text().split(".SH EXAMPLES")[1].split(".SH ")[0]
     blocks = "\n".join(re.findall(r"^\.EX\n(.*?)^\.EE", section, re.M | re.S))
     for code, char in ((r"\-", "-"), (r"\(aq", "'"), (r"\e", "\\")):
@@ -335,8 +335,9 @@ def case_scraped(test):
         'kernel_delay_thread_seconds_total{job="kernel_delay",thread="spin"}[8s])))')["result"]}
     test.between(sum(shares.values()) * 1000, 999, 1001, "states of a thread add up")
     test.ok(shares.get("user", 0) > shares.get("blocked", 1), "one that spins, runs", shares)
-    kept = {row["metric"]["__name__"].split("_")[0] for row in ask(
-        address, "query", query='{job="kernel_delay_textfile",__name__!~"up|scrape_.*|ALERTS.*"}')["result"]}
+    rest = '{job="kernel_delay_textfile",__name__!~"up|scrape_.*|ALERTS.*"}'
+    kept = {row["metric"]["__name__"].split("_")[0]
+            for row in ask(address, "query", query=rest)["result"]}
     test.eq(kept, {"kernel"}, "of node_exporter's metrics only these are taken")
     states = {rule["name"]: rule["health"] for group in ask(address, "rules")["groups"]
               for rule in group["rules"]}
@@ -371,14 +372,14 @@ def names_of(capabilities):
     return [name.removeprefix("CAP_").lower() for name in capabilities.split()]
 
 
-def service_args(test, load):
-    """The service's own options, for a process of the test, one sample, a file for metrics."""
+def service_args(test, load, port):
+    """The service's own options, for a process of the test, one sample, and its text."""
     _, words = unit()
     at = words.index("--comm")
     words[at:at + 2] = ["-p", str(load.pid)]
     at = words.index("--listen")
-    words[at:at + 2] = ["-o", "prometheus"]
-    for option, value in (("--sample-count", "1"), ("--sample-time", "100ms")):
+    words[at:at + 2] = ["-o", "prometheus"] + (["--listen", str(port)] if listens() else [])
+    for option, value in (("--sample-count", "1"), ("--sample-time", "500ms")):
         test.ok(option in words, f"it has {option}")
         words[words.index(option) + 1] = value
     return words
@@ -401,7 +402,7 @@ def case_service_privileges(test):
             "it is a user, who may lock memory")
     names = names_of(settings["CapabilityBoundingSet"])
     load, program = test.workload("roles", "poll"), reachable(test)
-    args = [program, *service_args(test, load)]
+    args = [program, *service_args(test, load, free_port())]
     limit = memlock()
     status, said = said_by(*limit, *confined(names), *args)
     test.ok(status == 0 and "kernel_delay_thread_seconds_total{" in said, "with these it works",
@@ -437,11 +438,22 @@ def case_service_calls(test):
     test.ok(len(calls) > 200 and "bpf" in calls and "ptrace" not in calls, "the filter is known")
     strace, load = tool("strace"), test.workload("roles", "poll")
     path = test.directory() / "calls"
-    status, said = said_by(strace, "-f", "-qq", "-o", path, kdtest.PROGRAM,
-                           *service_args(test, load))
-    test.eq(status, 0, "it runs under strace")
+    port = free_port()
+    args = service_args(test, load, port)
+    args[args.index("--sample-count") + 1] = "6"
+    run = test.child([strace, "-f", "-qq", "-o", path, kdtest.PROGRAM, *args])
+
+    def answered():
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=9) as answer:
+                return b"kernel_delay_thread_seconds_total" in answer.read()
+        except OSError:
+            return run.proc.poll() is not None
+    if listens():
+        test.ok(kdtest.wait_until(answered) and run.proc.poll() is None, "it answers under strace")
+    test.eq(run.wait(3 * kdtest.PATIENCE), 0, "it runs under strace")
     made = set(re.findall(r"^\d+ +(\w+)\(", path.read_text(), re.M))
-    test.ok("bpf" in made, "its calls are seen", said[:500])
+    test.ok("bpf" in made, "its calls are seen", run.stderr[:500])
     test.eq(sorted(made - calls - {"execve"}), [], "they are all allowed")
     wide = re.findall(r"^.*\bmmap2?\([^)]*PROT_WRITE\|PROT_EXEC.*$|^.*mprotect\([^)]*PROT_EXEC.*$",
                       path.read_text(), re.M)

@@ -13,7 +13,7 @@ static const struct good {
 	mode_t mode;
 	uint64_t limit, syscalls;
 	size_t n_fail_if;
-	bool quiet, replay, histogram, per_thread, fold_names, timestamps, list_metrics;
+	bool quiet, replay, per_thread, fold_names, timestamps, list_metrics;
 } good[] = {
 	{ .args = { NULL } },
 	/* formats, alone and with a file */
@@ -60,7 +60,6 @@ static const struct good {
 	  .formats = { OUTPUT_FOLDED },
 	  .files = { STDOUT },
 	  .replay = true },
-	{ { "--histogram" }, .histogram = true },
 	{ { "--per-thread", "--fold-names" }, .per_thread = true, .fold_names = true },
 	{ { "--max-syscalls=7", "--timestamps" }, .syscalls = 7, .timestamps = true },
 	{ { "--list-metrics" }, .list_metrics = true },
@@ -89,7 +88,6 @@ static void check_good(const struct good *want)
 	is_u64(options->n_fail_if, want->n_fail_if, "'%s': conditions", line);
 	ok(options->quiet == want->quiet, "'%s': quiet", line);
 	ok(!options->replay == !want->replay, "'%s': replay", line);
-	ok(options->histogram == want->histogram, "'%s': histogram", line);
 	ok(options->per_thread == want->per_thread, "'%s': per thread", line);
 	ok(options->fold_names == want->fold_names, "'%s': fold names", line);
 	ok(options->timestamps == want->timestamps, "'%s': time stamps", line);
