@@ -45,7 +45,7 @@ BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(filter x86_64 aarch
 
 PURE_PACKAGES := liblzma libunwind-generic libunwind libseccomp libcap-ng jansson
 # For --listen; without it that is refused.
-HTTP := $(shell $(PKG_CONFIG) --exists libmicrohttpd 2>/dev/null && echo libmicrohttpd)
+HTTP := $(shell $(PKG_CONFIG) --exists 'libmicrohttpd >= 0.9.71' 2>/dev/null && echo libmicrohttpd)
 PACKAGES := libbpf libelf $(PURE_PACKAGES) $(HTTP)
 PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) \
 	$(if $(HTTP),-DHAVE_MICROHTTPD)

@@ -8,7 +8,7 @@
 /* EX_USAGE 64        wrong command line
  * EX_DATAERR 65      the file of --replay is damaged
  * EX_NOINPUT 66      several processes could be meant; no file for --replay
- * EX_UNAVAILABLE 69  no such process
+ * EX_UNAVAILABLE 69  no such process, or the address of --listen cannot be had
  * EX_OSERR 71        the kernel refused what we need
  * EX_OSFILE 72       no BTF
  * EX_IOERR 74        the output could not be written

@@ -19,6 +19,7 @@
 /* Reading the target's mappings takes at most one part in so many of the time, unless
  * a stack needs them. */
 #define MAPS_SHARE 10
+#define MAPS_CHANGES 64 /* that wait for it */
 
 /* In place of an errno: the walk has read enough. */
 #define ENOUGH (-EXFULL)
@@ -32,6 +33,11 @@ struct pending {
 	uint64_t kernel[];
 };
 
+struct maps_change {
+	uint64_t t; /* CLOCK_MONOTONIC ns */
+	struct kd_mapped mapped;
+};
+
 struct tracer {
 	struct session *session;
 	struct tracer_config config;
@@ -41,37 +47,49 @@ struct tracer {
 	uint64_t lost;
 	struct stacks_counts told;
 	uint64_t beyond_told;
-	uint64_t left;         /* bytes that the walk in progress may still read */
-	uint64_t maps_changed; /* since then (CLOCK_MONOTONIC ns); 0: not since they were read */
-	uint64_t maps_read;    /* when that was last begun, */
-	uint64_t maps_due;     /* and when it may be next */
+	uint64_t left; /* bytes that the walk in progress may still read */
+	/* What the target has mapped, in order, as far as nobody has looked at it yet, */
+	struct maps_change changes[MAPS_CHANGES];
+	size_t n_changes;
+	uint64_t maps_due; /* and when that may be next (CLOCK_MONOTONIC ns) */
 };
 
-/* Reads what is mapped. */
+/* Looks at what was mapped. */
 static void maps_read(struct tracer *tracer)
 {
-	tracer->maps_read = clock_monotonic();
+	uint64_t begun = clock_monotonic();
+
 	/* A process that has gone keeps what is known of it. */
-	stacks_refresh(tracer->config.stacks, tracer->maps_changed);
-	tracer->maps_changed = 0;
+	for (size_t i = 0; i < tracer->n_changes; i++)
+		stacks_mapped(tracer->config.stacks, tracer->changes[i].t,
+			      &tracer->changes[i].mapped);
+	tracer->n_changes = 0;
 	tracer->maps_due = clock_monotonic();
-	tracer->maps_due += (MAPS_SHARE - 1) * (tracer->maps_due - tracer->maps_read);
+	tracer->maps_due += (MAPS_SHARE - 1) * (tracer->maps_due - begun);
 }
 
 static void maps_read_due(struct tracer *tracer)
 {
-	if (tracer->maps_changed && clock_monotonic() >= tracer->maps_due)
+	if (tracer->n_changes && clock_monotonic() >= tracer->maps_due)
 		maps_read(tracer);
 }
 
-/* A process can map code faster than its mappings can be read: what was mapped
- * before the last reading began is known. */
-static void maps_change(struct tracer *tracer, uint64_t t)
+/* A process can map code faster than its mappings can be read. */
+static void maps_change(struct tracer *tracer, const struct kd_trace *trace, size_t size)
 {
-	if (!tracer->config.stacks || t <= tracer->maps_read)
+	const size_t head = offsetof(struct kd_trace, kernel);
+	struct maps_change *change;
+
+	if (!tracer->config.stacks || size < head + offsetof(struct kd_mapped, names))
 		return;
-	if (!tracer->maps_changed)
-		tracer->maps_changed = t;
+	if (tracer->n_changes == MAPS_CHANGES)
+		maps_read(tracer);
+	change = &tracer->changes[tracer->n_changes++];
+	memset(change, 0, sizeof(*change));
+	change->t = trace->end + tracer->config.epoch;
+	size -= head;
+	memcpy(&change->mapped, (const uint8_t *)trace + head,
+	       size < sizeof(change->mapped) ? size : sizeof(change->mapped));
 	maps_read_due(tracer);
 }
 
@@ -168,7 +186,7 @@ static int stack_submit(struct tracer *tracer, struct pending *pending,
 
 	memcpy(copy.regs, trace->regs, sizeof(copy.regs));
 	memcpy(copy.pages, trace->pages, sizeof(copy.pages));
-	if (tracer->maps_changed)
+	if (tracer->n_changes)
 		maps_read(tracer);
 	return stacks_submit(tracer->config.stacks, pending->row.end, &copy, &pending->row.user);
 }
@@ -240,7 +258,7 @@ static int trace_found(void *context, const struct kd_trace *trace, size_t size)
 	int error = 0;
 
 	if (trace->type == KD_TRACE_MAPS)
-		maps_change(tracer, trace->end + tracer->config.epoch);
+		maps_change(tracer, trace, size);
 	else
 		error = pending_add(tracer, trace, size);
 	if (!error && tracer->left <= size)

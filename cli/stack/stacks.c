@@ -152,21 +152,20 @@ static void stacks_fail(struct stacks *stacks, int err)
 static int stacks_found(void *context, uint32_t number, int fd, const char *path)
 {
 	struct stacks *stacks = context;
-	int err = client_object(stacks->client, number, fd, path);
+	int err = stacks->child ? client_object(stacks->client, number, fd, path) : -EPIPE;
 
 	if (err)
 		stacks_fail(stacks, err);
 	return err;
 }
 
-/* Tells the child what is mapped from t on. */
-static int stacks_tell(struct stacks *stacks, uint64_t t)
+/* Tells the child what is mapped from t on, if that has changed. */
+static int stacks_tell(struct stacks *stacks, uint64_t t, int changed)
 {
 	const struct mapping *mappings;
-	int changed, err;
 	size_t n;
+	int err;
 
-	changed = mapped_read(stacks->mapped, stacks_found, stacks);
 	if (changed <= 0)
 		return changed;
 	mappings = mapped_mappings(stacks->mapped, &n);
@@ -174,6 +173,11 @@ static int stacks_tell(struct stacks *stacks, uint64_t t)
 	if (err)
 		stacks_fail(stacks, err);
 	return err;
+}
+
+static int stacks_read(struct stacks *stacks, uint64_t t)
+{
+	return stacks_tell(stacks, t, mapped_read(stacks->mapped, stacks_found, stacks));
 }
 
 static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_setup *setup)
@@ -233,7 +237,7 @@ int stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
 		status = stacks_greeted(*stacks);
 	}
 	/* All copies are of later: what is mapped now counts from the beginning. */
-	err = status ? 0 : stacks_tell(*stacks, 0);
+	err = status ? 0 : stacks_read(*stacks, 0);
 	if (err) {
 		bool denied = err == -EPERM || err == -EACCES;
 
@@ -278,14 +282,27 @@ void stacks_close(struct stacks *stacks)
 	free(stacks);
 }
 
-int stacks_refresh(struct stacks *stacks, uint64_t t)
+/* What happened at one time may be told in another order. */
+static uint64_t stacks_time(struct stacks *stacks, uint64_t t)
 {
-	if (!stacks->child)
-		return 0;
-	/* What happened at one time may be told in another order. */
 	if (t > stacks->refreshed)
 		stacks->refreshed = t;
-	return stacks_tell(stacks, stacks->refreshed);
+	return stacks->refreshed;
+}
+
+int stacks_refresh(struct stacks *stacks, uint64_t t)
+{
+	return stacks->child ? stacks_read(stacks, stacks_time(stacks, t)) : 0;
+}
+
+int stacks_mapped(struct stacks *stacks, uint64_t t, const struct kd_mapped *change)
+{
+	int changed;
+
+	if (!stacks->child)
+		return 0;
+	changed = mapped_change(stacks->mapped, t, change, stacks_found, stacks);
+	return stacks_tell(stacks, stacks_time(stacks, t), changed);
 }
 
 int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *copy,

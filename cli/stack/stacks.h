@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "../../bpf/kernel_delay.h"
 #include "stack.h"
 #include "stack_copy.h"
 
@@ -46,6 +47,12 @@ void stacks_close(struct stacks *stacks);
  * reads its mappings again. Returns 0 or a negative errno (-ESRCH: it has gone; what
  * is known stays). */
 int stacks_refresh(struct stacks *stacks, uint64_t t);
+
+/* The process has mapped something at t (CLOCK_MONOTONIC ns): to be called in the order
+ * in which it did. Reads its mappings only if that tells of a file that is not known. A
+ * file that has gone again is looked for by its path; what is not found has no name.
+ * Returns as stacks_refresh(). */
+int stacks_mapped(struct stacks *stacks, uint64_t t, const struct kd_mapped *change);
 
 /* Has a stack resolved that was copied at t. *stack is set, now or by the next
  * stacks_flush(); to NULL if there is none. The copy may be freed at once. Returns

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
+#include "../../cli/clock.h"
 #include "../../cli/stack/debug_places.h"
 #include "../../cli/stack/mapped.h"
 #include "stopped_target.h"
@@ -183,6 +185,233 @@ static void test_zombie(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* --- What is told of a process's mappings. --- */
+
+#define PAGES(n) ((n)*4096ULL)
+
+static unsigned char *room; /* 64 pages, at one address in both processes */
+
+static void place_map(const char *name, unsigned int page, int protection)
+{
+	int fd = open(path_of(name), O_RDONLY);
+
+	if (mmap(room + PAGES(page), PAGES(3), protection, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
+	    MAP_FAILED)
+		abort();
+	close(fd);
+}
+
+/* In the process: what it does, step by step. */
+static void map_step(void)
+{
+	static int step;
+
+	switch (step++) {
+	case 0:
+		place_map("first", 0, PROT_READ | PROT_EXEC);
+		break;
+	case 1:
+		place_map("second", 10, PROT_READ | PROT_EXEC);
+		break;
+	case 2: /* the third and the fourth go at once */
+		place_map("third", 10, PROT_READ | PROT_EXEC);
+		place_map("fourth", 10, PROT_READ | PROT_EXEC);
+		place_map("second", 10, PROT_READ | PROT_EXEC);
+		break;
+	case 3:
+		place_map("fifth", 20, PROT_READ);
+		mprotect(room + PAGES(20), PAGES(3), PROT_READ | PROT_EXEC);
+		break;
+	}
+}
+
+static void step_next(pid_t pid)
+{
+	kill(pid, SIGCONT);
+	waitpid(pid, NULL, WUNTRACED);
+}
+
+/* The mount that a file is on, as the kernel lists it. */
+static bool mount_of(const char *path, unsigned int device[2], char *root, char *point)
+{
+	struct statx info;
+	unsigned int id = 0;
+	char line[9000];
+	FILE *mounts = fopen("/proc/self/mountinfo", "r");
+	bool found = !statx(AT_FDCWD, path, 0, STATX_MNT_ID, &info) &&
+		     info.stx_mask & STATX_MNT_ID && mounts;
+
+	while (found && fgets(line, sizeof(line), mounts)) {
+		if (sscanf(line, "%u %*u %u:%u %4095s %4095s", &id, &device[0], &device[1], root,
+			   point) == 5 &&
+		    id == info.stx_mnt_id)
+			break;
+		id = 0;
+	}
+	if (mounts)
+		fclose(mounts);
+	return found && id;
+}
+
+/* What the kernel's program would tell of a file that is mapped at a page of the room. */
+static struct kd_mapped change_of(const char *name, unsigned int page)
+{
+	struct kd_mapped change = { .kind = KD_MAPPED_FILE,
+				    .start = (uint64_t)room + PAGES(page),
+				    .length = PAGES(3) - 100,
+				    .whole = 1 };
+	char root[4096], point[4096], path[8192], *slash;
+	unsigned int device[2];
+	struct stat stat_of;
+
+	if (stat(path_of(name), &stat_of) || !mount_of(path_of(name), device, root, point))
+		abort();
+	change.device = device[0] << 20 | device[1];
+	change.inode = stat_of.st_ino;
+	snprintf(path, sizeof(path), "%s%s", strcmp(root, "/") ? root : "",
+		 path_of(name) + (strcmp(point, "/") ? strlen(point) : 0));
+	while ((slash = strrchr(path, '/'))) {
+		snprintf(change.names[change.n++], KD_PATH_NAME, "%.63s", slash + 1);
+		*slash = '\0';
+	}
+	return change;
+}
+
+/* What is known to be mapped at a page of the room: the last part of a path; "none";
+ * "no file". */
+static const char *known_at(const struct mapped *mapped, unsigned int page)
+{
+	uint64_t address = (uint64_t)room + PAGES(page);
+	size_t n;
+	const struct mapping *mappings = mapped_mappings(mapped, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (address < mappings[i].start || address >= mappings[i].end)
+			continue;
+		if (mappings[i].object == SPACE_NO_FILE)
+			return "no file";
+		return strrchr(mapped_path(mapped, mappings[i].object), '/') + 1;
+	}
+	return "none";
+}
+
+static uint64_t offset_at(const struct mapped *mapped, unsigned int page)
+{
+	uint64_t address = (uint64_t)room + PAGES(page);
+	size_t n;
+	const struct mapping *mappings = mapped_mappings(mapped, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (address >= mappings[i].start && address < mappings[i].end)
+			return address - mappings[i].start + mappings[i].offset;
+	}
+	return UINT64_MAX;
+}
+
+struct changes {
+	struct mapped *mapped;
+	struct found_all all;
+};
+
+static int change_tell(struct changes *changes, struct kd_mapped change)
+{
+	return mapped_change(changes->mapped, clock_monotonic(), &change, note_found,
+			     &changes->all);
+}
+
+static void test_known(struct changes *changes)
+{
+	struct kd_mapped hole = { .kind = KD_MAPPED_NO_FILE,
+				  .start = (uint64_t)room + PAGES(31),
+				  .length = PAGES(1) };
+	unsigned int n = changes->all.n;
+
+	is_i64(change_tell(changes, change_of("first", 0)), 0, "what is known already");
+	is_i64(change_tell(changes, change_of("first", 30)), 1, "a known file elsewhere");
+	is_str(known_at(changes->mapped, 32), "first", "is there, up to the end of its last page");
+	is_str(known_at(changes->mapped, 33), "none", "and not beyond");
+	is_str(known_at(changes->mapped, 0), "first", "and where it was");
+	is_u64(changes->all.n, n, "without anything new");
+	is_i64(change_tell(changes, hole), 1, "memory in the midst of it");
+	is_str(known_at(changes->mapped, 30), "first", "before it");
+	is_str(known_at(changes->mapped, 31), "no file", "it");
+	is_str(known_at(changes->mapped, 32), "first", "behind it");
+	is_u64(offset_at(changes->mapped, 32), PAGES(2), "at its place in the file");
+	is_i64(change_tell(changes, hole), 0, "the same again");
+	hole.length = UINT64_MAX;
+	is_i64(change_tell(changes, hole), 0, "a length that is none");
+}
+
+static void test_gone(struct changes *changes, pid_t pid, const struct kd_mapped *fourth)
+{
+	const struct found *found;
+	unsigned int n;
+
+	step_next(pid);
+	is_i64(change_tell(changes, change_of("third", 10)), 1, "a file that has gone again");
+	found = find(&changes->all, "third");
+	ok(found && found->is_elf, "is opened by its path");
+	is_str(known_at(changes->mapped, 10), "third", "was there");
+	n = changes->all.n;
+	is_i64(change_tell(changes, *fourth), 1, "one whose path leads to another file");
+	is_str(known_at(changes->mapped, 10), "no file", "is not taken for that");
+	is_u64(changes->all.n, n, "nothing is opened");
+	is_i64(change_tell(changes, change_of("second", 10)), 1, "the next one");
+	is_str(known_at(changes->mapped, 10), "second", "is known");
+	change_tell(changes, change_of("third", 10));
+	is_str(known_at(changes->mapped, 10), "third", "known by now");
+	is_u64(changes->all.n, n, "once");
+}
+
+static void test_changes(void)
+{
+	static const char *const names[] = { "first", "second", "third", "fourth", "fifth" };
+	struct kd_mapped protect = { .kind = KD_MAPPED_CHANGED, .length = PAGES(4) };
+	const struct kd_mapped all = { .kind = KD_MAPPED_ALL };
+	char page[4096] = "\177ELF and nothing else";
+	struct changes changes = { .all.n = 0 };
+	struct kd_mapped fourth;
+	pid_t pid;
+
+	room = mmap(NULL, PAGES(64), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		file_write(names[i], page, sizeof(page));
+		if (truncate(path_of(names[i]), PAGES(3)))
+			abort();
+	}
+	fourth = change_of("fourth", 10);
+	pid = target_start(map_step);
+	changes.mapped = mapped_new(pid);
+	is_i64(mapped_read(changes.mapped, note_found, &changes.all), 1, "read");
+	test_known(&changes);
+	step_next(pid);
+	is_i64(change_tell(&changes, change_of("second", 10)), 1, "a file that is not known");
+	is_str(known_at(changes.mapped, 10), "second", "is read");
+	ok(find(&changes.all, "second"), "and found");
+	file_write("other", page, sizeof(page));
+	/* When it is looked for, its path leads to another file. */
+	if (rename(path_of("fourth"), path_of("kept")) ||
+	    rename(path_of("other"), path_of("fourth")))
+		abort();
+	test_gone(&changes, pid, &fourth);
+	step_next(pid);
+	protect.start = (uint64_t)room + PAGES(20);
+	is_i64(change_tell(&changes, protect), 1, "code by mprotect");
+	is_str(known_at(changes.mapped, 20), "fifth", "is read");
+	is_str(known_at(changes.mapped, 23), "no file", "as far as it is of a file");
+	is_str(known_at(changes.mapped, 10), "third", "what is known elsewhere stays");
+	is_i64(change_tell(&changes, all), 1, "all");
+	is_str(known_at(changes.mapped, 10), "second", "is what is there");
+	is_str(known_at(changes.mapped, 30), "none", "and no more");
+	target_end(pid);
+	change_tell(&changes, change_of("first", 30));
+	is_str(known_at(changes.mapped, 30), "first", "a known file of a process that has gone");
+	change_tell(&changes, change_of("kept", 30));
+	is_str(known_at(changes.mapped, 30), "no file", "another one");
+	mapped_free(changes.mapped);
+	munmap(room, PAGES(64));
+}
+
 /* --- Debug files. --- */
 
 static void test_paths(void)
@@ -258,6 +487,7 @@ int main(void)
 		return 1;
 	test_mapped();
 	test_zombie();
+	test_changes();
 	test_paths();
 	test_debug_files();
 	directory_remove();

@@ -281,6 +281,27 @@ static uint64_t late_address(pid_t pid)
 	return start && value ? start + value : 0;
 }
 
+/* What is mapped later or earlier is not taken for what is of no file. */
+static void test_hole(struct stacks *stacks, const struct stack_copy *copy, uint64_t t)
+{
+	const struct kd_mapped all = { .kind = KD_MAPPED_ALL };
+	const struct kd_mapped hole = { .kind = KD_MAPPED_NO_FILE,
+					.start = copy->regs[KD_REG_IP] / 4096 * 4096,
+					.length = 4096 };
+	const struct stack *in = NULL, *again = NULL, *after = NULL;
+
+	is_i64(stacks_mapped(stacks, t + 1, &hole), 0, "memory is mapped over it");
+	stacks_submit(stacks, t + 1, copy, &in);
+	is_i64(stacks_mapped(stacks, clock_monotonic(), &all), 0, "and the library again");
+	stacks_submit(stacks, t + 1, copy, &again);
+	stacks_submit(stacks, clock_monotonic(), copy, &after);
+	stacks_flush(stacks);
+	ok(in && !in->frames[0].object, "in between, an address in no object");
+	ok(in && in == again, "also when the later one is known");
+	is_str(in ? in->stop : NULL, unwind_stop_text(UNWIND_NO_OBJECT), "and why");
+	is_str(after ? after->frames[0].function : NULL, "late_function", "later, its function");
+}
+
 static void test_refresh(void)
 {
 	static struct copied copied;
@@ -309,12 +330,13 @@ static void test_refresh(void)
 	is_i64(stacks_refresh(stacks, t - 1), 0, "and again, by an earlier time");
 	stacks_submit(stacks, t + 1, &copied.copy, &after);
 	stacks_flush(stacks);
+	test_hole(stacks, &copied.copy, t + 1);
 	ok(before && !before->frames[0].object, "before that, an address in no object");
 	is_str(after ? after->frames[0].function : NULL, "late_function", "then, its function");
 	is_str(after ? after->frames[0].object : NULL, path_of("late.so"), "in its object");
 	target_end(pid);
-	is_i64(stacks_refresh(stacks, t + 2), -ESRCH, "a process that has gone");
-	stacks_submit(stacks, t + 3, &copied.copy, &before);
+	is_i64(stacks_refresh(stacks, clock_monotonic()), -ESRCH, "a process that has gone");
+	stacks_submit(stacks, clock_monotonic(), &copied.copy, &before);
 	stacks_flush(stacks);
 	ok(before && before == after, "what is known stays");
 	ok(!stacks_failure(stacks), "nothing has failed");
