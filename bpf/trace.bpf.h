@@ -347,6 +347,8 @@ static __noinline void maps_trace(u32 tid, u64 t, bool all)
 	struct kd_trace *trace;
 	u64 size;
 
+	if (!kd_user_bytes)
+		return;
 	if (!all && !(call_third_argument(current_user_regs()) & PROT_EXEC))
 		return;
 	trace = trace_begin(key, KD_TRACE_MAPS, tid, t, t);

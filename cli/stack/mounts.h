@@ -10,9 +10,9 @@
 
 /* As the kernel knows a file. */
 struct mounted_file {
-  unsigned int major, minor; /* of its file system */
-  uint64_t inode;
-  const char *path; /* in its file system, from the root of that on: "/..." */
+	unsigned int major, minor; /* of its file system */
+	uint64_t inode;
+	const char *path; /* in its file system, from the root of that on: "/..." */
 };
 
 /* Whether what is open is this file. Btrfs and overlay file systems show
@@ -24,7 +24,6 @@ bool mounted_file_is(const struct mounted_file *file, int fd);
  * mounts has it; path becomes its path as the process sees it. Returns a
  * descriptor, which the caller closes; -ENOENT if it is not there any more;
  * another -errno. */
-int mounts_open(pid_t pid, const struct mounted_file *file,
-                char path[PATH_MAX]);
+int mounts_open(pid_t pid, const struct mounted_file *file, char path[PATH_MAX]);
 
 #endif
