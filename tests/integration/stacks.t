@@ -396,7 +396,8 @@ def case_cxx(test):
         for frame in event.stack.user:
             # The handler of an exception may lie elsewhere as a part of its function.
             frame.function = (frame.function or "").replace(" [clone .cold]", "") or None
-    check_stacks(test, [event for event in stacks.events if event.entry >= truth["from"]],
+    check_stacks(test, [event for event in stacks.events
+                        if event.entry >= truth["from"] and event.call == "clock_nanosleep"],
                  (Libc("clock_nanosleep"), *CXX, *START), {"": program}, "demangled")
 
 
