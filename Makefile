@@ -55,9 +55,10 @@ PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs libbpf libelf 2>/dev/null) $(PURE_L
 comma := ,
 command = $(if $(1),$(shell command -v $(firstword $(1)) 2>/dev/null))
 package = $(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo yes)
-# exports: whether the library $(2) has the function $(1)
-exports = $(shell echo 'int $(1)(); int (*used)() = $(1); int main(void) { return 0; }' | \
-	$(CC) -w -fno-builtin -xc - $(2) -o /dev/null 2>/dev/null && echo yes)
+# exports: whether the library $(2) has the function $(1), as far as can be told
+exports = $(if $(call command,$(CC)),$(shell echo 'int $(1)(); int (*used)() = $(1); \
+	int main(void) { return 0; }' | \
+	$(CC) -w -fno-builtin -xc - $(2) -o /dev/null 2>/dev/null && echo yes),yes)
 # need: $(1) is empty if there is no $(2)
 need = $(if $(1),,$(eval MISSING := $(if $(MISSING),$(MISSING)$(comma) )$(2)))
 

@@ -41,6 +41,10 @@ def expected(tree):
              "share/bash-completion/completions/kernel_delay": 0o644}
     if (tree / "man" / "kernel_delay.8").exists():
         files["share/man/man8/kernel_delay.8"] = 0o644
+    for page in (tree / "man").glob("*.5"):
+        files[f"share/man/man5/{page.name}"] = 0o644
+    for schema in (tree / "man").glob("*.json"):
+        files[f"{DOC}/{schema.name}"] = 0o644
     if (tree / "README.rst").exists():
         files[f"{DOC}/README.rst"] = 0o644
     for example in (tree / "examples").glob("*"):

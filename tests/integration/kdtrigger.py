@@ -41,11 +41,18 @@ class Triggered(kdtest.Child):
         if self.proc.poll() is not None:
             self.wait()
             raise EOFError(f"{self.argv} ended: {self.stderr}")
-        links = pathlib.Path(f"/proc/{self.pid}/fd").glob("*")
-        if not any("signalfd" in os.readlink(link) for link in links):
+        if not self.has("signalfd"):
             return False  # it waits for its child, before it attaches probes
         return any(kdtest.waits_in(self.pid, function)
                    for function in ("poll_schedule_timeout", "do_sys_poll"))
+
+    def has(self, what):
+        """Whether it has such a file open."""
+        for link in pathlib.Path(f"/proc/{self.pid}/fd").glob("*"):
+            with contextlib.suppress(OSError):
+                if what in os.readlink(link):
+                    return True
+        return False
 
     def stop(self, test, want=0):
         """Ends the run by a signal and returns what it printed."""
