@@ -253,6 +253,10 @@ class Test:
 
     def books(self, report, cpu=None, late=(), losses=False):
         """The check that every report of every test has to pass."""
+        if VM and any("not read consistently" in text for text in report.warnings):
+            # Its clock may go back by milliseconds; the report says that figures do not fit.
+            self.skip("the books", "the report tells of this machine's clock")
+            return
         faults = kdreport.book_faults(report, cpu, late)
         self.ok(not faults, "the books balance", *faults[:12])
         if losses:

@@ -27,11 +27,13 @@ import kdtest  # noqa: E402  pylint: disable=wrong-import-position
 # the kernel makes no difference (names, probes, target).
 PROGRAMS = ("integration/counts.t", "integration/execve.t", "integration/ledger.t",
             "integration/trigger-traces.t", "integration/trigger-unchanged.t",
-            "integration/trigger-longpoll.t", "integration/profile.t", "vm/kprobes.t", "vm/openvswitch.t")
+            "vm/kprobes.t", "vm/openvswitch.t")
 # With one kernel each: they take long, and most of what they test is not the kernel's.
-MORE = {"5.10": ("integration/irq.t", "integration/books.t", "integration/trigger-overhead.t"),
+MORE = {"5.10": ("integration/irq.t", "integration/books.t", "integration/profile.t"),
         "6.1": ("integration/churn.t", "integration/trigger-errors.t"),
-        "6.12": ("integration/ending.t",), "newest": ("integration/irq.t",)}
+        "6.12": ("integration/ending.t", "integration/trigger-overhead.t"),
+        "newest": ("integration/irq.t", "integration/trigger-longpoll.t",
+                   "integration/profile.t")}
 AT_ONCE = 2      # machines
 TIMEOUT = 700    # seconds for a machine; tests/run has to grant two of them
 PATIENCE = 300   # seconds for one program in it
