@@ -107,11 +107,31 @@ enum kd_role { KD_START, KD_STOP, KD_ROLES };
 /* A trigger of this role is at a system call's entry, or its exit. */
 #define KD_AT(role, exit) (1U << ((role)*2 + (exit)))
 
-/* A log-linear histogram of durations: values below KD_SUB have a place each,
- * larger ones KD_SUB places per power of two. */
-#define KD_SUB_BITS 5
-#define KD_SUB (1U << KD_SUB_BITS)
-#define KD_DURATIONS (KD_SUB * 64) /* a power of two */
+/* Log-linear histograms of durations: values below 1 << bits have a place each,
+ * larger ones as many places per power of two. That of windows: */
+#define KD_WINDOW_BITS 5
+#define KD_WINDOW_PLACES (64U << KD_WINDOW_BITS) /* a power of two */
+
+/* Those of --histogram, whose last place has all that is longer. */
+#define KD_HISTOGRAM_BITS 4
+#define KD_HISTOGRAM_PLACES 640 /* up to 2.4 hours */
+
+/* Durations of one kind, of one thread in one window. */
+struct kd_histogram {
+	__u64 gen;
+	__u32 count[KD_HISTOGRAM_PLACES];
+};
+
+/* Which histogram of a bank has what of a thread: its system calls, by their place in
+ * the thread's table, and these: */
+#define KD_HISTOGRAM_RUN KD_CALLS
+#define KD_HISTOGRAM_READY (KD_CALLS + 1)
+#define KD_HISTOGRAMS 128 /* a power of two */
+#define KD_HISTOGRAM_NONE 0
+#define KD_HISTOGRAM_REFUSED (~0U) /* there was no free one */
+struct kd_histogram_set {
+	__u32 of[KD_HISTOGRAMS];
+};
 
 /* Counted per CPU, over the whole run. */
 struct kd_tally {
@@ -123,7 +143,7 @@ struct kd_tally {
 	__u64 min;      /* its complement, so that 0 is "none" */
 	__u64 max;
 	__u64 total;
-	__u64 durations[KD_DURATIONS];
+	__u64 durations[KD_WINDOW_PLACES];
 };
 
 /* What user space is told as it happens; start and end are edges, too. */
@@ -415,11 +435,14 @@ enum kd_loss {
 	KD_LOSS_UNTRACKED, /* event of a target thread that has no slot */
 	KD_LOSS_PAIRS,     /* no room for the start of a thread of another process */
 	KD_LOSS_EDGES,     /* hits while another was busy for long (before 5.12) */
+	KD_LOSS_DURATIONS, /* no room in histograms */
 	KD_LOSSES,
 };
 
 _Static_assert(KD_VECTORS + KD_LINES < KD_HARDIRQS, "a place for each interrupt");
 _Static_assert(KD_STATES <= KD_STATES_ROOM, "a place for each state");
+_Static_assert(KD_HISTOGRAM_READY < KD_HISTOGRAMS, "a place for each histogram");
+_Static_assert(sizeof(struct kd_histogram) % 8 == 0, "array elements are 8-byte aligned");
 _Static_assert(sizeof(struct kd_overflow_key) == 16, "no padding in a key");
 _Static_assert(sizeof(struct kd_trace) % 8 == 0, "no padding in a trace");
 _Static_assert(sizeof(struct kd_record) % 8 == 0, "array elements are 8-byte aligned");

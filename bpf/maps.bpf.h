@@ -40,6 +40,8 @@ const volatile __u8 kd_trigger_calls[KD_CLASSES];
 const volatile __u64 kd_delta;    /* shorter windows are skipped */
 const volatile __u64 kd_interval; /* after each window kept */
 
+const volatile __u32 kd_histogram_room; /* --histogram: of a bank; 0: none are wanted */
+
 /* Traces. ~0: none are wanted. */
 const volatile __u64 kd_call_ns = ~0ULL; /* of system calls that take at least this long */
 const volatile __u64 kd_wait_ns = ~0ULL; /* of waits */
@@ -101,6 +103,30 @@ struct {
 	__type(key, u32);
 	__type(value, struct kd_record);
 } kd_records SEC(".maps");
+
+/* --histogram: by slot; a bank's kd_histogram_room of them after the other's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* kd_slots */
+	__type(key, u32);
+	__type(value, struct kd_histogram_set);
+} kd_histogram_sets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* kd_banks * kd_histogram_room */
+	__type(key, u32);
+	__type(value, struct kd_histogram);
+} kd_histograms SEC(".maps");
+
+/* Those that no thread has, from 1 on; filled by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1); /* kd_histogram_room */
+	__uint(value_size, sizeof(u32));
+} kd_free_histograms SEC(".maps");
 
 /* Traces: notes of waits, by slot. */
 struct {

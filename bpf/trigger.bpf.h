@@ -82,24 +82,6 @@ static __always_inline void tally_pair(struct hit *hit, enum kd_outcome outcome)
 	tally_outcome(hit, KD_STOP, outcome);
 }
 
-/* The place of a duration in the histogram. */
-static __always_inline u32 duration_place(u64 ns)
-{
-	u32 log = 0, shift;
-	u64 rest = ns;
-
-	if (ns < KD_SUB)
-		return ns;
-	for (u32 step = 32; step; step /= 2) {
-		if (rest >> step) {
-			rest >>= step;
-			log += step;
-		}
-	}
-	shift = log - KD_SUB_BITS;
-	return shift * KD_SUB + (u32)(ns >> shift);
-}
-
 static __always_inline void tally_duration(struct hit *hit, u64 ns)
 {
 	struct kd_tally *tally = hit->tally;
@@ -109,7 +91,7 @@ static __always_inline void tally_duration(struct hit *hit, u64 ns)
 	if (~ns > tally->min)
 		tally->min = ~ns;
 	__sync_fetch_and_add(&tally->total, ns);
-	count_up(&tally->durations[BOUNDED(duration_place(ns), KD_DURATIONS)]);
+	count_up(&tally->durations[BOUNDED(duration_place(ns, KD_WINDOW_BITS), KD_WINDOW_PLACES)]);
 }
 
 /* Out of line: rare, and its stack is not the hot path's. */

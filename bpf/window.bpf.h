@@ -12,6 +12,7 @@
 #ifndef WINDOW_BPF_H
 #define WINDOW_BPF_H
 
+#include "histogram.bpf.h"
 #include "maps.bpf.h"
 #include "thread.bpf.h"
 
@@ -116,6 +117,8 @@ static __noinline void call_add_overflow(u32 slot, u32 number, u64 gen, u64 ns)
 		count_add(count, ns);
 	else
 		loss_count(KD_LOSS_CALLS);
+	if (kd_histogram_room)
+		loss_count(KD_LOSS_DURATIONS);
 }
 
 /* The first free or matching place of a key that is not in its home place;
@@ -149,6 +152,8 @@ static __always_inline void call_add(struct kd_record *record, u32 slot, struct 
 		}
 	}
 	cell_add(&record->calls[BOUNDED(place, KD_CALLS)], gen, ns);
+	if (kd_histogram_room)
+		histogram_add(slot, place, gen, ns);
 }
 
 static __always_inline void cpu_add(struct kd_record *record, u32 key)
@@ -171,9 +176,13 @@ static __always_inline void item_add(struct kd_record *record, u32 slot, struct 
 		break;
 	case ITEM_RUN:
 		span_add(&record->run, ns);
+		if (kd_histogram_room)
+			histogram_add(slot, KD_HISTOGRAM_RUN, gen, ns);
 		break;
 	case ITEM_READY:
 		count_add(&record->ready, ns);
+		if (kd_histogram_room)
+			histogram_add(slot, KD_HISTOGRAM_READY, gen, ns);
 		break;
 	case ITEM_STOPPED:
 		count_add(&record->stopped, ns);

@@ -1,20 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the kernel side's log-linear histograms (see KD_SUB). */
+/* How durations are distributed: as buckets, whatever resolution the kernel side's
+ * histogram had. */
 #ifndef DISTRIBUTION_H
 #define DISTRIBUTION_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "../bpf/kernel_delay.h"
+struct bucket {
+	uint64_t le;    /* ns: the longest duration that is counted here */
+	uint64_t count; /* not 0 */
+};
 
-/* How many values the histogram holds. */
-uint64_t distribution_count(const uint64_t places[KD_DURATIONS]);
+/* Zeroed: no durations. Owns the buckets, which ascend. */
+struct distribution {
+	struct bucket *buckets;
+	size_t n;
+};
 
-/* The value that a share of all values (in 1/1000, at most 1000) does not exceed,
- * at most 1/KD_SUB too large; 0 if there is no value. */
-uint64_t distribution_permille(const uint64_t places[KD_DURATIONS], unsigned int permille);
+/* The longest duration that is counted in a place of a log-linear histogram: values
+ * below 1 << bits have a place each, larger ones that many places per power of two. */
+uint64_t distribution_limit(unsigned int place, unsigned int bits);
 
-/* The largest value that is counted in a place. */
-uint64_t distribution_limit(unsigned int place);
+/* Adds a bucket above all others; count 0: nothing. Returns 0, -ENOMEM, or -EINVAL if
+ * it is not above the others. */
+int distribution_append(struct distribution *distribution, uint64_t le, uint64_t count);
+
+/* Adds all of from's durations to into. Sums stop at the largest number. Returns 0 or
+ * -ENOMEM. */
+int distribution_merge(struct distribution *into, const struct distribution *from);
+
+/* How many durations there are, up to the largest number. */
+uint64_t distribution_count(const struct distribution *distribution);
+
+/* The duration that a share of all (in 1/1000, at most 1000) does not exceed: the limit
+ * of its bucket, or min or max if that lies beyond these; 0 if there is no duration. */
+uint64_t distribution_permille(const struct distribution *distribution, unsigned int permille,
+			       uint64_t min, uint64_t max);
+
+/* Releases the buckets: none are left. */
+void distribution_clear(struct distribution *distribution);
+
+/* The shares that reports give. */
+#define DISTRIBUTION_SHARES 4
+struct distribution_share {
+	unsigned int permille;
+	const char *label; /* "P99.9" */
+	const char *key;   /* "p99_9_ns" */
+};
+extern const struct distribution_share distribution_shares[DISTRIBUTION_SHARES];
 
 #endif

@@ -256,6 +256,9 @@ static int read_option(int key, const char *text, struct options *options)
 		return read_duration(name, text, NSEC_PER_SEC, 0, &options->sample_interval);
 	case OPT_DURATION:
 		return read_duration(name, text, NSEC_PER_SEC, 1, &options->duration);
+	case OPT_HISTOGRAM:
+		options->histogram = true;
+		return 0;
 	case OPT_SKIP_UPCALL_STATS:
 		options->skip_upcall_stats = true;
 		return 0;
@@ -405,7 +408,7 @@ static int check_outputs(const struct options *options)
 		return refuse_together("option --listen serves samples as they are taken",
 				       "give it without --replay and --trigger-worst");
 	if (options->replay && (options->pid || options->comm || triggers || options->long_poll ||
-				options_want_traces(options)))
+				options->histogram || options_want_traces(options)))
 		return refuse_together("option --replay does not look at any process",
 				       "give options about outputs only");
 	if (has_output(options, OUTPUT_FOLDED) && !options->replay && !options_want_traces(options))

@@ -37,6 +37,7 @@ struct options {
 	uint64_t sample_interval; /* ns */
 	uint64_t sample_count;    /* 0: until stopped */
 	uint64_t duration;        /* of the whole run, ns; UINT64_MAX: not bounded */
+	bool histogram;           /* distributions of durations, too */
 
 	const char *triggers[KD_ROLES]; /* by enum kd_role; NULL: none */
 	uint64_t trigger_delta;         /* ns; shorter windows are skipped */

@@ -30,6 +30,10 @@ const struct argp_option options_table[] = {
 
 	{ "duration", OPT_DURATION, "DURATION", 0,
 	  "End the whole run after this time (default: no limit).", GROUP_SAMPLES },
+	{ "histogram", OPT_HISTOGRAM, NULL, 0,
+	  "Show how the durations of runs, of waits for a CPU and of each system call are "
+	  "distributed.",
+	  GROUP_SAMPLES },
 
 	{ .doc = "Triggers:", .group = GROUP_TRIGGERS },
 	{ "start-trigger", OPT_START_TRIGGER, "TRIGGER", 0, "Start a sample when TRIGGER is hit.",

@@ -189,6 +189,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 		.btf_file = run->options->btf_file,
 		.upcalls = run->target->is_vswitchd && !run->options->skip_upcall_stats,
 		.tracing = run->tracing,
+		.histograms = run->options->histogram,
 		.same_probe = set->same_probe,
 		.same_thread = set->same_thread,
 		.list_skipped = run->options->verbose,

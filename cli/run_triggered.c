@@ -177,20 +177,28 @@ static bool is_finished(const struct triggered *state)
 	       !session_window_next(state->run->session, &view);
 }
 
+static int stats_read(struct triggered *state)
+{
+	int error = session_tally(state->run->session, &state->stats.tally)
+			    ?: trigger_stats_distribute(&state->stats);
+
+	if (error)
+		return run_capture_failed(error);
+	state->stats.skipped = session_triggers_skipped(state->run->session);
+	return 0;
+}
+
 /* There are hits between samples, too, for those who watch. */
 static int stats_serve(struct triggered *state)
 {
 	uint64_t now = clock_monotonic();
-	int error;
+	int status;
 
 	if (!state->run->exporter || now < state->serve_at)
 		return 0;
 	state->serve_at = now + NSEC_PER_SEC;
-	error = session_tally(state->run->session, &state->stats.tally);
-	if (error)
-		return run_capture_failed(error);
-	state->stats.skipped = session_triggers_skipped(state->run->session);
-	return exporter_add_triggers(state->run->exporter, &state->stats);
+	status = stats_read(state);
+	return status ? status : exporter_add_triggers(state->run->exporter, &state->stats);
 }
 
 static int tick(void *context)
@@ -288,16 +296,15 @@ static void stats_begin(struct triggered *state)
 
 static int stats_tell(struct triggered *state, uint64_t lasted)
 {
-	int error = session_tally(state->run->session, &state->stats.tally);
+	int status = stats_read(state);
 
-	if (error)
-		return run_capture_failed(error);
+	if (status)
+		return status;
 	for (int role = 0; role < KD_ROLES; role++)
 		if (state->stats.tally.hits[role])
 			state->stats.cost[role] = session_hit_cost(state->run->session, role);
 	events_take(state);
 	state->stats.lasted = lasted;
-	state->stats.skipped = session_triggers_skipped(state->run->session);
 	state->run->lost |= state->stats.skipped > 0;
 	trigger_stats_finish(&state->stats);
 	return outputs_triggers(state->run->outputs, &state->stats) ?: state->status;

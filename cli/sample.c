@@ -146,7 +146,8 @@ static size_t calls_find(const struct thread_row *thread, uint32_t number)
 	return low;
 }
 
-static int calls_insert(struct thread_row *thread, size_t at, const struct call_row *call)
+/* An empty row. */
+static int calls_insert(struct thread_row *thread, size_t at, uint32_t number)
 {
 	size_t rows = thread->n_calls - at;
 	struct call_row *calls = reallocarray(thread->calls, thread->n_calls + 1, sizeof(*calls));
@@ -155,7 +156,7 @@ static int calls_insert(struct thread_row *thread, size_t at, const struct call_
 		return -ENOMEM;
 	thread->calls = calls;
 	memmove(&calls[at + 1], &calls[at], rows * sizeof(*calls));
-	calls[at] = *call;
+	calls[at] = (struct call_row){ .number = number };
 	thread->n_calls++;
 	return 0;
 }
@@ -168,13 +169,14 @@ static int calls_merge(struct thread_row *into, const struct thread_row *from)
 	for (size_t i = 0; i < from->n_calls; i++) {
 		const struct call_row *call = &from->calls[i];
 		size_t at = calls_find(into, call->number);
-		struct call_row *sum = &into->calls[at];
+		struct call_row *sum;
 
-		if (at == into->n_calls || sum->number != call->number) {
-			if (calls_insert(into, at, call))
-				return -ENOMEM;
-			continue;
-		}
+		if ((at == into->n_calls || into->calls[at].number != call->number) &&
+		    calls_insert(into, at, call->number))
+			return -ENOMEM;
+		sum = &into->calls[at];
+		if (distribution_merge(&sum->times, &call->times))
+			return -ENOMEM;
 		sum->count = add(sum->count, call->count);
 		sum->total = add(sum->total, call->total);
 		sum->max = larger(sum->max, call->max);
@@ -279,7 +281,8 @@ static void identity_merge(struct thread_row *into, const struct thread_row *fro
 
 int thread_merge(struct thread_row *into, const struct thread_row *from)
 {
-	if (calls_merge(into, from) ||
+	if (calls_merge(into, from) || distribution_merge(&into->run_times, &from->run_times) ||
+	    distribution_merge(&into->ready_times, &from->ready_times) ||
 	    irqs_merge(&into->hardirqs, &into->n_hardirqs, from->hardirqs, from->n_hardirqs) ||
 	    irqs_merge(&into->softirqs, &into->n_softirqs, from->softirqs, from->n_softirqs))
 		return -ENOMEM;
@@ -405,7 +408,11 @@ int sample_finish(struct sample *sample)
 
 void thread_clear(struct thread_row *thread)
 {
+	for (size_t i = 0; i < thread->n_calls; i++)
+		distribution_clear(&thread->calls[i].times);
 	free(thread->calls);
+	distribution_clear(&thread->run_times);
+	distribution_clear(&thread->ready_times);
 	free(thread->hardirqs);
 	free(thread->softirqs);
 	memset(thread, 0, sizeof(*thread));

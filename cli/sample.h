@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "../bpf/kernel_delay.h"
+#include "distribution.h"
 #include "traces.h"
 
 /* The lines of the ledger, in the order of the report. Interrupts have been
@@ -43,6 +44,7 @@ struct ledger {
 struct call_row {
 	uint32_t number;
 	uint64_t count, total, max;
+	struct distribution times; /* --histogram only */
 };
 
 struct irq_row {
@@ -77,6 +79,7 @@ struct thread_row {
 	size_t n_softirqs;
 	struct kd_span run, long_poll; /* count 0: nothing to print */
 	struct kd_count ready, stopped;
+	struct distribution run_times, ready_times; /* --histogram only */
 
 	uint64_t voluntary, involuntary, migrations;
 	uint64_t cpus[KD_CPU_WORDS]; /* bitmap */

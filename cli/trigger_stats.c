@@ -6,6 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+int trigger_stats_distribute(struct trigger_stats *stats)
+{
+	int error = 0;
+
+	distribution_clear(&stats->windows);
+	for (unsigned int i = 0; i < KD_WINDOW_PLACES && !error; i++)
+		error = distribution_append(&stats->windows, distribution_limit(i, KD_WINDOW_BITS),
+					    stats->tally.durations[i]);
+	return error;
+}
+
 int trigger_stats_add_nested(struct trigger_stats *stats, const struct nested_pair *pair)
 {
 	if (!(stats->n_nested & (stats->n_nested - 1))) { /* full: double it */
@@ -36,5 +47,6 @@ void trigger_stats_finish(struct trigger_stats *stats)
 void trigger_stats_clear(struct trigger_stats *stats)
 {
 	free(stats->nested);
+	distribution_clear(&stats->windows);
 	memset(stats, 0, sizeof(*stats));
 }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "../bpf/kernel_delay.h"
+#include "distribution.h"
 
 /* A pair of start and stop that was as long as the delta and could not be
  * recorded, as another window was open when it began. */
@@ -27,9 +28,13 @@ struct trigger_stats {
 	bool same_thread;
 	uint64_t skipped; /* hits whose program the kernel did not run */
 	struct kd_tally tally;
-	struct nested_pair *nested; /* as many as could be kept, by start */
+	struct distribution windows; /* the tally's durations */
+	struct nested_pair *nested;  /* as many as could be kept, by start */
 	size_t n_nested;
 };
+
+/* Makes the distribution of the windows that the tally has now. Returns 0 or -ENOMEM. */
+int trigger_stats_distribute(struct trigger_stats *stats);
 
 /* Keeps one more. Returns 0 or -ENOMEM. */
 int trigger_stats_add_nested(struct trigger_stats *stats, const struct nested_pair *pair);

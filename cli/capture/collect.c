@@ -108,27 +108,48 @@ static struct thread_row *row_new(struct collector *collector)
 	return &collector->rows[collector->n_rows++];
 }
 
-static int calls_read(struct thread_row *row, const struct kd_thread *thread,
-		      const struct kd_record *record, uint64_t gen)
+static struct call_row call_of(uint32_t number, const struct kd_count *count)
 {
-	struct call_row calls[KD_CALLS];
+	return (struct call_row){
+		.number = number,
+		.count = count->count,
+		.total = count->total,
+		.max = count->max,
+	};
+}
+
+static int calls_read(struct collector *collector, struct thread_row *row, uint32_t slot,
+		      const struct kd_thread *thread)
+{
+	const struct session_view *view = &collector->view;
+	const struct kd_cell *cells = view->records[slot].calls;
 	size_t n = 0;
+	int error = 0;
 
-	for (int i = 0; i < KD_CALLS; i++) {
-		const struct kd_cell *cell = &record->calls[i];
-
-		if (cell->gen == gen && thread->call_keys[i])
-			calls[n++] = (struct call_row){ thread->call_keys[i] - 1, cell->count,
-							cell->total, cell->max };
-	}
-	if (!n)
-		return 0;
-	row->calls = malloc(n * sizeof(*calls));
-	if (!row->calls)
+	for (uint32_t i = 0; i < KD_CALLS; i++)
+		n += cells[i].gen == view->gen && thread->call_keys[i];
+	row->calls = n ? malloc(n * sizeof(*row->calls)) : NULL;
+	if (n && !row->calls)
 		return -ENOMEM;
-	memcpy(row->calls, calls, n * sizeof(*calls));
-	row->n_calls = n;
-	return 0;
+	for (uint32_t i = 0; i < KD_CALLS && row->n_calls < n && !error; i++) {
+		const struct kd_count count = { cells[i].count, cells[i].total, cells[i].max };
+		struct call_row *call = &row->calls[row->n_calls];
+
+		if (cells[i].gen != view->gen || !thread->call_keys[i])
+			continue;
+		*call = call_of(thread->call_keys[i] - 1, &count);
+		row->n_calls++;
+		error = session_durations(collector->session, view, slot, i, &call->times);
+	}
+	return error;
+}
+
+static int durations_read(struct collector *collector, struct thread_row *row, uint32_t slot)
+{
+	return session_durations(collector->session, &collector->view, slot, KD_HISTOGRAM_RUN,
+				 &row->run_times)
+		       ?: session_durations(collector->session, &collector->view, slot,
+					    KD_HISTOGRAM_READY, &row->ready_times);
 }
 
 static void hardirq_name(struct session *session, int place, const struct kd_thread *thread,
@@ -297,7 +318,7 @@ static int row_read(struct collector *collector, const struct session_view *view
 	if (row->ledger.ns[LEDGER_USER] + row->ledger.ns[LEDGER_KERNEL] &&
 	    thread.cpu < KD_CPU_WORDS * 64)
 		row->cpus[thread.cpu / 64] |= 1ULL << (thread.cpu % 64);
-	error = calls_read(row, &thread, &view->records[slot], view->gen);
+	error = calls_read(collector, row, slot, &thread) ?: durations_read(collector, row, slot);
 	if (!error)
 		error = irqs_read(collector, row, &thread, &view->records[slot], view->gen);
 	return error ? error : 1;
@@ -318,8 +339,7 @@ static int overflow_found(void *context, const struct kd_overflow_key *key,
 	calls = reallocarray(row->calls, row->n_calls + 1, sizeof(*calls));
 	if (!calls)
 		return -ENOMEM;
-	calls[row->n_calls++] = (struct call_row){ key->number, count->count, count->total,
-						   count->max };
+	calls[row->n_calls++] = call_of(key->number, count);
 	row->calls = calls;
 	return 1;
 }

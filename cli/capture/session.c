@@ -17,6 +17,7 @@
 #include "../log.h"
 #include "../syscall_names.h"
 #include "kernelfs.h"
+#include "session_histograms.h"
 #include "session_iterator.h"
 #include "session_programs.h"
 #include "session_tracing.h"
@@ -37,6 +38,7 @@ struct session {
 	struct windows windows;
 	struct triggers triggers;
 	struct tracing tracing;
+	struct histograms histograms;
 	uint64_t epoch;
 	uint32_t slots, banks;
 	uint64_t losses[KD_LOSSES], skipped, resynced; /* already told */
@@ -230,6 +232,9 @@ static int session_start(struct session *session, const struct session_config *c
 	status = programs_select(&session->programs);
 	if (!status)
 		status = session_size(session, config);
+	if (!status && config->histograms)
+		status = histograms_select(&session->histograms, session->skel, config->threads,
+					   session->slots, session->banks);
 	if (!status)
 		status = triggers_select(&session->triggers, session->skel,
 					 session->programs.classic, config);
@@ -248,6 +253,8 @@ static int session_start(struct session *session, const struct session_config *c
 		.token = triggers_token(&session->triggers),
 	};
 	status = session_map(session);
+	if (!status)
+		status = histograms_map(&session->histograms);
 	if (!status)
 		status = session_attach(session);
 	if (!status)
@@ -285,6 +292,7 @@ void session_close(struct session *session)
 		return;
 	triggers_close(&session->triggers);
 	tracing_close(&session->tracing);
+	histograms_close(&session->histograms);
 	bpf_link__destroy(session->iter);
 	if (session->threads)
 		munmap(session->threads, session->threads_size);
@@ -473,6 +481,7 @@ void session_slot_free(struct session *session, uint32_t slot)
 	for (uint32_t bank = 0; bank < session->banks; bank++)
 		memset(&session->records[(size_t)bank * session->slots + slot], 0,
 		       sizeof(*session->records));
+	histograms_free_slot(&session->histograms, slot);
 	bpf_map_update_elem(bpf_map__fd(session->skel->maps.kd_free_slots), NULL, &slot, BPF_ANY);
 }
 
@@ -529,6 +538,12 @@ int session_upcalls(const struct session *session, const struct session_view *vi
 			result = upcalls_add(&counts, cpu, sample);
 	}
 	return result;
+}
+
+int session_durations(const struct session *session, const struct session_view *view, uint32_t slot,
+		      uint32_t kind, struct distribution *distribution)
+{
+	return histograms_read(&session->histograms, view, slot, kind, distribution);
 }
 
 void session_irq_name(struct session *session, uint64_t key, char name[KD_IRQ_NAME_LEN])

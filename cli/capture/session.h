@@ -47,6 +47,7 @@ struct session_config {
 	/* By enum kd_role. The same probe for both is attached once. */
 	struct session_trigger triggers[KD_ROLES];
 	struct session_tracing tracing;
+	bool histograms; /* of durations */
 	bool same_probe;
 	bool target_only[KD_ROLES];
 	bool same_thread, list_skipped;
@@ -181,6 +182,11 @@ void session_slot_free(struct session *session, uint32_t slot);
 typedef int session_overflow_fn(void *context, const struct kd_overflow_key *key,
 				const struct kd_count *count);
 int session_overflow(struct session *session, session_overflow_fn *found, void *context);
+
+/* Appends the durations of one kind (see struct kd_histogram_set) of a slot's thread in
+ * a window; none without histograms. Returns 0 or -ENOMEM. */
+int session_durations(const struct session *session, const struct session_view *view, uint32_t slot,
+		      uint32_t kind, struct distribution *distribution);
 
 /* Copies the name of an interrupt's action; "" if unknown. */
 void session_irq_name(struct session *session, uint64_t key, char name[KD_IRQ_NAME_LEN]);

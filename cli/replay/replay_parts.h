@@ -5,6 +5,7 @@
 #define REPLAY_PARTS_H
 
 #include "replay_reader.h"
+#include "../distribution.h"
 #include "../sample.h"
 #include "../trigger_stats.h"
 
@@ -17,6 +18,11 @@ void replay_thread(struct reader *reader, const json_t *object, struct thread_ro
 
 /* Fills what the member "traces" says, if it is there. */
 void replay_traces(struct reader *reader, const json_t *object, struct trace_list *traces);
+
+/* Fills a zeroed distribution, to be released by distribution_clear(), by what the member
+ * "buckets" says, if it is there. */
+void replay_distribution(struct reader *reader, const json_t *object,
+			 struct distribution *distribution);
 
 /* Fills zeroed statistics. Texts are the document's, the rest is released by
  * trigger_stats_clear(). */

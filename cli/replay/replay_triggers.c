@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../distribution.h"
 #include "replay_parts.h"
 #include "../report/json_names.h"
 
@@ -21,52 +20,16 @@ static void role(struct reader *reader, const json_t *object, unsigned int role,
 	reader_leave(reader);
 }
 
-/* The place of the histogram that has this limit; KD_DURATIONS: none. The limits
- * grow up to the largest number there is. */
-static unsigned int place_find(uint64_t limit)
+static void windows(struct reader *reader, const json_t *object, struct trigger_stats *stats)
 {
-	for (unsigned int i = 0; i < KD_DURATIONS; i++) {
-		uint64_t here = distribution_limit(i);
-
-		if (here == limit)
-			return i;
-		if (here > limit)
-			break;
-	}
-	return KD_DURATIONS;
-}
-
-static void buckets(struct reader *reader, const json_t *object, struct kd_tally *tally)
-{
-	const json_t *array, *row;
-	size_t n;
-
-	array = reader_array(reader, object, "buckets", &n);
-	if (n > KD_DURATIONS)
-		reader_fail(reader, "buckets", "has more than %u elements", KD_DURATIONS);
-	for (size_t i = 0; i < n && !reader->failed; i++) {
-		unsigned int place;
-
-		row = reader_element(reader, array, "buckets", i);
-		reader_require(reader, row, "le_ns");
-		place = place_find(reader_u64(reader, row, "le_ns"));
-		if (place < KD_DURATIONS)
-			tally->durations[place] = reader_u64(reader, row, "count");
-		else
-			reader_fail(reader, "le_ns", "is no limit of a bucket");
-		reader_leave(reader);
-	}
-}
-
-static void windows(struct reader *reader, const json_t *object, struct kd_tally *tally)
-{
+	struct kd_tally *tally = &stats->tally;
 	const json_t *member = reader_enter(reader, object, "windows");
 
 	if (member) {
 		tally->total = reader_u64(reader, member, "total_ns");
 		tally->min = ~reader_u64(reader, member, "min_ns");
 		tally->max = reader_u64(reader, member, "max_ns");
-		buckets(reader, member, tally);
+		replay_distribution(reader, member, &stats->windows);
 	}
 	reader_leave(reader);
 }
@@ -103,6 +66,6 @@ void replay_triggers(struct reader *reader, const json_t *object, struct trigger
 	stats->tally.foreign = reader_u64(reader, object, "foreign_hits");
 	for (unsigned int i = 0; i < KD_ROLES; i++)
 		role(reader, object, i, stats);
-	windows(reader, object, &stats->tally);
+	windows(reader, object, stats);
 	nested(reader, object, stats);
 }

@@ -17,6 +17,7 @@ const char *const json_loss_keys[KD_LOSSES] = {
 	[KD_LOSS_THREADS] = "threads",     [KD_LOSS_CALLS] = "syscalls",
 	[KD_LOSS_IRQ_NAMES] = "irq_names", [KD_LOSS_UNTRACKED] = "untracked",
 	[KD_LOSS_PAIRS] = "trigger_pairs", [KD_LOSS_EDGES] = "trigger_edges",
+	[KD_LOSS_DURATIONS] = "durations",
 };
 
 const char *const json_trace_keys[TRACE_KINDS] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../distribution.h"
 #include "json.h"
 #include "json_names.h"
+#include "json_parts.h"
 #include "json_writer.h"
 
 static void role(struct json_writer *writer, const struct trigger_stats *stats, unsigned int role)
@@ -28,42 +28,18 @@ static void role(struct json_writer *writer, const struct trigger_stats *stats, 
 	writer_object_end(writer);
 }
 
-static void quantile(struct json_writer *writer, const char *key, const struct kd_tally *tally,
-		     unsigned int permille)
+static void durations(struct json_writer *writer, const struct trigger_stats *stats)
 {
-	uint64_t ns = distribution_permille((const uint64_t *)tally->durations, permille);
+	const struct kd_tally *tally = &stats->tally;
 
-	/* The places' limits may lie beyond what there was. */
-	ns = ns > tally->max ? tally->max : ns < ~tally->min ? ~tally->min : ns;
-	writer_u64(writer, key, ns);
-}
-
-static void durations(struct json_writer *writer, const struct kd_tally *tally)
-{
-	const uint64_t *places = (const uint64_t *)tally->durations;
-	const uint64_t count = distribution_count(places);
-
-	if (!count)
+	if (!stats->windows.n)
 		return;
 	writer_object(writer, "windows");
-	writer_u64(writer, "count", count);
+	writer_u64(writer, "count", distribution_count(&stats->windows));
 	writer_u64(writer, "total_ns", tally->total);
 	writer_u64(writer, "min_ns", ~tally->min);
-	quantile(writer, "p50_ns", tally, 500);
-	quantile(writer, "p90_ns", tally, 900);
-	quantile(writer, "p99_ns", tally, 990);
-	quantile(writer, "p99_9_ns", tally, 999);
 	writer_u64(writer, "max_ns", tally->max);
-	writer_array(writer, "buckets");
-	for (unsigned int i = 0; i < KD_DURATIONS; i++) {
-		if (!places[i])
-			continue;
-		writer_object(writer, NULL);
-		writer_u64(writer, "le_ns", distribution_limit(i));
-		writer_u64(writer, "count", places[i]);
-		writer_object_end(writer);
-	}
-	writer_array_end(writer);
+	json_distribution(writer, &stats->windows, ~tally->min, tally->max);
 	writer_object_end(writer);
 }
 
@@ -99,7 +75,7 @@ int report_json_triggers(const struct trigger_stats *stats, FILE *out)
 	writer_u64(&writer, "foreign_hits", stats->tally.foreign);
 	for (unsigned int i = 0; i < KD_ROLES; i++)
 		role(&writer, stats, i);
-	durations(&writer, &stats->tally);
+	durations(&writer, stats);
 	nested(&writer, stats);
 	writer_object_end(&writer);
 	return writer_end(&writer);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../distribution.h"
 #include "metric_take.h"
 
 #define NSEC 1000000000ULL
@@ -14,6 +13,7 @@ static const char *const loss_reasons[KD_LOSSES] = {
 	[KD_LOSS_THREADS] = "threads",     [KD_LOSS_CALLS] = "syscalls",
 	[KD_LOSS_IRQ_NAMES] = "irq_names", [KD_LOSS_UNTRACKED] = "untracked",
 	[KD_LOSS_PAIRS] = "trigger_pairs", [KD_LOSS_EDGES] = "trigger_edges",
+	[KD_LOSS_DURATIONS] = "durations",
 };
 
 /* Words for how samples end, each of which has its series from the first one on. */
@@ -95,23 +95,13 @@ static void ending_take(struct metrics *metrics, const struct sample *sample)
 		one_sum(metrics, METRIC_ENDING, "result", endings[i], i == ending);
 }
 
-static unsigned int bucket_of(uint64_t ns)
-{
-	unsigned int bucket = 0;
-
-	while (bucket < METRIC_BUCKETS && metric_buckets[bucket].ns < ns)
-		bucket++;
-	return bucket;
-}
-
 static void window_take(struct metrics *metrics, uint64_t ns)
 {
 	struct metric_row *row = one_row(metrics, METRIC_WINDOW, NULL, NULL);
 
 	if (!row || metrics->windows_set)
 		return;
-	metric_row_sum(row, bucket_of(ns), 1);
-	metric_row_sum(row, HISTOGRAM_SUM, ns);
+	metric_row_duration(row, ns);
 }
 
 static void run_take(struct metrics *metrics, const struct sample *sample, uint64_t window)
@@ -212,8 +202,7 @@ static void trigger_set(struct metrics *metrics, const struct trigger_stats *sta
 		row->values[TRIGGER_COST] = UINT64_MAX;
 }
 
-/* A place of the kernel's histogram is counted where its largest value belongs. */
-static void windows_set(struct metrics *metrics, const struct kd_tally *tally)
+static void windows_set(struct metrics *metrics, const struct trigger_stats *stats)
 {
 	struct metric_row *row = one_row(metrics, METRIC_WINDOW, NULL, NULL);
 
@@ -221,10 +210,7 @@ static void windows_set(struct metrics *metrics, const struct kd_tally *tally)
 		return;
 	metrics->windows_set = true;
 	memset(row->values, 0, HISTOGRAM_COLUMNS * sizeof(*row->values));
-	for (unsigned int i = 0; i < KD_DURATIONS; i++)
-		if (tally->durations[i])
-			metric_row_sum(row, bucket_of(distribution_limit(i)), tally->durations[i]);
-	row->values[HISTOGRAM_SUM] = tally->total;
+	metric_row_distribution(row, &stats->windows, stats->tally.total);
 }
 
 int metrics_add_triggers(struct metrics *metrics, const struct trigger_stats *stats)
@@ -244,6 +230,6 @@ int metrics_add_triggers(struct metrics *metrics, const struct trigger_stats *st
 	one_set(metrics, METRIC_ENDING, "result", "skipped",
 		tally->outcome[KD_STOP][KD_HIT_SKIPPED]);
 	if (stats->names[KD_START] && stats->names[KD_STOP])
-		windows_set(metrics, tally);
+		windows_set(metrics, stats);
 	return metrics->failed ? -ENOMEM : 0;
 }

@@ -274,6 +274,30 @@ void metric_row_max(struct metric_row *row, unsigned int column, uint64_t value)
 	row->values[column] = larger(row->values[column], value);
 }
 
+static unsigned int bucket_of(uint64_t ns)
+{
+	unsigned int bucket = 0;
+
+	while (bucket < METRIC_BUCKETS && metric_buckets[bucket].ns < ns)
+		bucket++;
+	return bucket;
+}
+
+void metric_row_duration(struct metric_row *row, uint64_t ns)
+{
+	metric_row_sum(row, bucket_of(ns), 1);
+	metric_row_sum(row, HISTOGRAM_SUM, ns);
+}
+
+void metric_row_distribution(struct metric_row *row, const struct distribution *distribution,
+			     uint64_t total)
+{
+	for (size_t i = 0; i < distribution->n; i++)
+		metric_row_sum(row, bucket_of(distribution->buckets[i].le),
+			       distribution->buckets[i].count);
+	metric_row_sum(row, HISTOGRAM_SUM, total);
+}
+
 uint64_t metric_row_value(const struct metrics *metrics, const struct metric_row *row,
 			  unsigned int column)
 {

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "../distribution.h"
 #include "metric_family.h"
 #include "metric_labels.h"
 #include "metrics.h"
@@ -66,6 +67,13 @@ void metric_row_sum(struct metric_row *row, unsigned int column, uint64_t value)
 
 /* A column for maxima becomes at least so large. */
 void metric_row_max(struct metric_row *row, unsigned int column, uint64_t value);
+
+/* Adds a duration to a row that is a histogram. */
+void metric_row_duration(struct metric_row *row, uint64_t ns);
+
+/* Adds durations whose sum is total: those of a bucket where its limit belongs. */
+void metric_row_distribution(struct metric_row *row, const struct distribution *distribution,
+			     uint64_t total);
 
 /* What a column's value is now, as it is to be written. */
 uint64_t metric_row_value(const struct metrics *metrics, const struct metric_row *row,

@@ -36,6 +36,11 @@ static const struct warning losses[KD_LOSSES] = {
 		"trigger is", "triggers are",
 		"missing (another CPU was just setting an edge).",
 	},
+	[KD_LOSS_DURATIONS] = {
+		"duration is", "durations are",
+		"missing in [DISTRIBUTIONS], not in the other sections (no room for so many "
+		"histograms); take a shorter sample.",
+	},
 	[KD_LOSS_UNTRACKED] = {
 		"event is", "events are",
 		"missing (from threads that were not known yet); take another sample.",

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "number.h"
+#include "text_distributions.h"
 #include "text_words.h"
 
-#define INDENT "                            " /* 28: below <RESOURCE SPECIFIC> */
-#define NAME_WIDTH 20
+#define INDENT TEXT_INDENT
+#define NAME_WIDTH TEXT_NAME_WIDTH
 
 static void section_begin(struct columns *columns, const char *title)
 {
@@ -383,4 +384,5 @@ void text_thread(struct text *text, const struct thread_row *thread)
 	if (!silent)
 		switches(columns, thread);
 	in_flight(text, thread);
+	text_distributions(columns, text->sample, thread);
 }

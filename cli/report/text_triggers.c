@@ -92,34 +92,26 @@ static void cost(struct columns *columns, const struct trigger_stats *stats)
 
 static void durations(struct columns *columns, const struct trigger_stats *stats)
 {
-	static const struct {
-		const char *name;
-		unsigned int permille;
-	} columns_of[] = { { "P50", 500 }, { "P90", 900 }, { "P99", 990 }, { "P99.9", 999 } };
-	const struct kd_tally *tally = &stats->tally;
-	const uint64_t *places = (const uint64_t *)tally->durations;
-	const uint64_t count = distribution_count(places);
+	const uint64_t min = ~stats->tally.min, max = stats->tally.max;
 
-	if (!count)
+	if (!stats->windows.n)
 		return;
 	columns_add(columns, "\n# WINDOW DURATIONS (ns, of all from start to stop");
 	columns_add(columns, stats->same_thread ? " on one thread):\n" : "):\n");
 	columns_right(columns, "COUNT", 18);
 	columns_right(columns, "MIN", 18);
-	for (size_t i = 0; i < sizeof(columns_of) / sizeof(*columns_of); i++)
-		columns_right(columns, columns_of[i].name, 18);
+	for (size_t i = 0; i < DISTRIBUTION_SHARES; i++)
+		columns_right(columns, distribution_shares[i].label, 18);
 	columns_right(columns, "MAX", 18);
 	columns_add(columns, "\n");
-	columns_ns(columns, count, 18);
-	columns_ns(columns, ~tally->min, 18);
-	for (size_t i = 0; i < sizeof(columns_of) / sizeof(*columns_of); i++) {
-		uint64_t ns = distribution_permille(places, columns_of[i].permille);
-
-		/* The places' limits may lie beyond what there was. */
-		ns = ns > tally->max ? tally->max : ns < ~tally->min ? ~tally->min : ns;
-		columns_ns(columns, ns, 18);
-	}
-	columns_ns(columns, tally->max, 18);
+	columns_ns(columns, distribution_count(&stats->windows), 18);
+	columns_ns(columns, min, 18);
+	for (size_t i = 0; i < DISTRIBUTION_SHARES; i++)
+		columns_ns(columns,
+			   distribution_permille(&stats->windows, distribution_shares[i].permille,
+						 min, max),
+			   18);
+	columns_ns(columns, max, 18);
 	columns_add(columns, "\n");
 }
 

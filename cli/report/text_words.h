@@ -6,6 +6,9 @@
 #include "../sample.h"
 #include "columns.h"
 
+#define TEXT_INDENT "                            " /* 28: below <RESOURCE SPECIFIC> */
+#define TEXT_NAME_WIDTH 20
+
 /* As [THREAD TIME] calls the state. */
 const char *text_state(enum ledger_state state);
 

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session_histograms.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../exit_status.h"
+#include "../log.h"
+#include "kernel_delay.skel.h"
+
+/* Of a thread: of its runs, its waits, and of some system calls. Threads that are yet
+ * to come are many, or short. */
+#define ROOM_PER_THREAD 8
+#define ROOM_SPARE 1024
+#define ROOM_MAX 16384 /* 40 MB for each bank */
+
+int histograms_select(struct histograms *histograms, struct kernel_delay *skel,
+		      unsigned int threads, uint32_t slots, uint32_t banks)
+{
+	uint64_t room = (uint64_t)threads * ROOM_PER_THREAD + ROOM_SPARE;
+	int error;
+
+	histograms->skel = skel;
+	histograms->slots = slots;
+	histograms->banks = banks;
+	histograms->room = room < ROOM_MAX ? (uint32_t)room : ROOM_MAX;
+	skel->rodata->kd_histogram_room = histograms->room;
+	error = bpf_map__set_max_entries(skel->maps.kd_histogram_sets, slots) ?:
+		bpf_map__set_max_entries(skel->maps.kd_histograms, banks * histograms->room) ?:
+		bpf_map__set_max_entries(skel->maps.kd_free_histograms, histograms->room);
+	if (error)
+		log_error("cannot size the BPF maps: %s", strerror(-error));
+	return error ? EX_OSERR : 0;
+}
+
+static size_t sets_size(const struct histograms *histograms)
+{
+	return histograms->slots * sizeof(*histograms->sets);
+}
+
+static size_t memory_size(const struct histograms *histograms)
+{
+	return (size_t)histograms->banks * histograms->room * sizeof(*histograms->memory);
+}
+
+static void *map_memory(const struct bpf_map *map, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int give_back(struct histograms *histograms, uint32_t index)
+{
+	int fd = bpf_map__fd(histograms->skel->maps.kd_free_histograms);
+
+	return bpf_map_update_elem(fd, NULL, &index, BPF_ANY);
+}
+
+int histograms_map(struct histograms *histograms)
+{
+	if (!histograms->room)
+		return 0;
+	histograms->sets = map_memory(histograms->skel->maps.kd_histogram_sets,
+				      sets_size(histograms));
+	histograms->memory = map_memory(histograms->skel->maps.kd_histograms,
+					memory_size(histograms));
+	if (!histograms->sets || !histograms->memory) {
+		log_error("cannot map the BPF maps: %s", strerror(errno));
+		return EX_OSERR;
+	}
+	for (uint32_t index = 1; index < histograms->room; index++) {
+		if (give_back(histograms, index)) {
+			log_error("cannot fill the list of free histograms: %s", strerror(errno));
+			return EX_OSERR;
+		}
+	}
+	return 0;
+}
+
+static struct kd_histogram *histogram_of(const struct histograms *histograms, uint32_t bank,
+					 uint32_t index)
+{
+	return &histograms->memory[(size_t)bank * histograms->room + index];
+}
+
+int histograms_read(const struct histograms *histograms, const struct session_view *view,
+		    uint32_t slot, uint32_t kind, struct distribution *distribution)
+{
+	const struct kd_histogram *histogram;
+	uint32_t index;
+	int error = 0;
+
+	if (!histograms->room)
+		return 0;
+	index = histograms->sets[slot].of[kind];
+	if (index == KD_HISTOGRAM_NONE || index >= histograms->room)
+		return 0;
+	histogram = histogram_of(histograms, view->bank, index);
+	if (histogram->gen != view->gen)
+		return 0;
+	for (unsigned int i = 0; i + 1 < KD_HISTOGRAM_PLACES && !error; i++)
+		error = distribution_append(distribution, distribution_limit(i, KD_HISTOGRAM_BITS),
+					    histogram->count[i]);
+	if (!error)
+		error = distribution_append(distribution, UINT64_MAX,
+					    histogram->count[KD_HISTOGRAM_PLACES - 1]);
+	return error;
+}
+
+void histograms_free_slot(struct histograms *histograms, uint32_t slot)
+{
+	if (!histograms->room)
+		return;
+	for (uint32_t kind = 0; kind < KD_HISTOGRAMS; kind++) {
+		uint32_t index = histograms->sets[slot].of[kind];
+
+		histograms->sets[slot].of[kind] = KD_HISTOGRAM_NONE;
+		if (index == KD_HISTOGRAM_NONE || index >= histograms->room)
+			continue;
+		for (uint32_t bank = 0; bank < histograms->banks; bank++)
+			histogram_of(histograms, bank, index)->gen = 0;
+		give_back(histograms, index);
+	}
+}
+
+void histograms_close(struct histograms *histograms)
+{
+	if (histograms->sets)
+		munmap(histograms->sets, sets_size(histograms));
+	if (histograms->memory)
+		munmap(histograms->memory, memory_size(histograms));
+}
