@@ -145,16 +145,15 @@ static int threshold_read(struct condition *condition, const char *text)
 	size_t length = strlen(text);
 	char last = length ? text[length - 1] : '\0', digits[TEXT_LEN];
 
-	switch (condition->field) {
-	case FAIL_TOTAL:
-	case FAIL_MAX:
+	if (fail_field_is_time(condition->field)) {
 		/* Elsewhere numbers without a unit are seconds, or nanoseconds. */
 		if ((!strcmp(text, "0") || !strchr("0123456789.", last)) &&
 		    !parse_duration(text, 1, TIME_MAX, threshold))
 			return 0;
 		return refuse(condition->text, "the value is no time",
 			      "give a number with ns, us, ms, s or min: 1ms");
-	case FAIL_PCT:
+	}
+	if (condition->field == FAIL_PCT) {
 		memcpy(digits, text, length + 1);
 		if (last == '%')
 			digits[length - 1] = '\0';
@@ -163,11 +162,10 @@ static int threshold_read(struct condition *condition, const char *text)
 			return 0;
 		return refuse(condition->text, "the value is no percentage",
 			      "give a number, which may have a fraction: 2.5");
-	default:
-		if (!parse_u64(text, 0, UINT64_MAX, threshold))
-			return 0;
-		return refuse(condition->text, "the value is no whole number", "give a number: 0");
 	}
+	if (!parse_u64(text, 0, UINT64_MAX, threshold))
+		return 0;
+	return refuse(condition->text, "the value is no whole number", "give a number: 0");
 }
 
 static char *trimmed(char *text)
@@ -214,7 +212,8 @@ static int condition_read(struct condition *condition, const char *given)
 	return status ? status : threshold_read(condition, value);
 }
 
-int fail_if_new(struct fail_if **out, const char *const *texts, size_t n, bool waits)
+int fail_if_new(struct fail_if **out, const char *const *texts, size_t n, bool waits,
+		bool distributions)
 {
 	struct fail_if *fail_if = calloc(1, sizeof(*fail_if) + n * sizeof(fail_if->conditions[0]));
 
@@ -230,6 +229,9 @@ int fail_if_new(struct fail_if **out, const char *const *texts, size_t n, bool w
 
 		if (!status && condition->metric->kind == FAIL_WAITS && !waits)
 			status = refuse(texts[i], "no waits are recorded", "give --off-cpu, too");
+		if (!status && fail_field_is_share(condition->field) && !distributions)
+			status = refuse(texts[i], "no distributions are recorded",
+					"give --histogram, too");
 		if (status)
 			return status;
 	}
@@ -365,7 +367,7 @@ static void excess_tell(const struct condition *condition)
 		unit = " %";
 	} else {
 		number_grouped(value, excess->value);
-		if (condition->field == FAIL_TOTAL || condition->field == FAIL_MAX)
+		if (fail_field_is_time(condition->field))
 			unit = " ns";
 	}
 	if (excess->members > 1)

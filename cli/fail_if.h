@@ -12,10 +12,11 @@
 struct fail_if;
 
 /* Reads n conditions, such as "ready.max>1ms" or "thread(pmd*).softirq.pct>=2.5";
- * the texts have to outlive *out. waits: the samples have waits. Returns 0; or,
+ * the texts have to outlive *out. waits, distributions: the samples have these. Returns 0; or,
  * after printing what is wrong with one, an exit status. The caller ends it with
  * fail_if_free(), also after an error. */
-int fail_if_new(struct fail_if **out, const char *const *texts, size_t n, bool waits);
+int fail_if_new(struct fail_if **out, const char *const *texts, size_t n, bool waits,
+		bool distributions);
 
 /* Looks at a sample, the number-th of the run. */
 void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number);

@@ -8,23 +8,25 @@
 #define RUNNING (HAS(LEDGER_USER) | HAS(LEDGER_KERNEL) | HAS(LEDGER_HARDIRQ) | HAS(LEDGER_SOFTIRQ))
 #define READY (HAS(LEDGER_READY_WOKEN) | HAS(LEDGER_READY_PREEMPTED))
 #define SHARE (HAS(FAIL_TOTAL) | HAS(FAIL_PCT))
+#define SHARES                                                                                     \
+	(HAS(FAIL_SHARES) | HAS(FAIL_SHARES + 1) | HAS(FAIL_SHARES + 2) | HAS(FAIL_SHARES + 3))
 #define TIMES (HAS(FAIL_COUNT) | HAS(FAIL_TOTAL) | HAS(FAIL_MAX))
 #define ALL (TIMES | SHARE)
 #define VALUE HAS(FAIL_VALUE)
 
 static const struct fail_metric metrics[] = {
-	{ "run", FAIL_RUN, ALL, RUNNING },
+	{ "run", FAIL_RUN, ALL | SHARES, RUNNING },
 	{ "user", FAIL_STATES, SHARE, HAS(LEDGER_USER) },
 	{ "kernel", FAIL_STATES, SHARE, HAS(LEDGER_KERNEL) },
 	{ "hardirq", FAIL_HARDIRQ, ALL, HAS(LEDGER_HARDIRQ) },
 	{ "softirq", FAIL_SOFTIRQ, ALL, HAS(LEDGER_SOFTIRQ) },
-	{ "ready", FAIL_READY, ALL, READY },
+	{ "ready", FAIL_READY, ALL | SHARES, READY },
 	{ "ready_woken", FAIL_STATES, SHARE, HAS(LEDGER_READY_WOKEN) },
 	{ "ready_preempted", FAIL_STATES, SHARE, HAS(LEDGER_READY_PREEMPTED) },
 	{ "blocked", FAIL_STATES, SHARE, HAS(LEDGER_BLOCKED) },
 	{ "blocked_uninterruptible", FAIL_STATES, SHARE, HAS(LEDGER_BLOCKED_UNINT) },
 	{ "stopped", FAIL_STOPPED, ALL, HAS(LEDGER_STOPPED) },
-	{ "syscall", FAIL_SYSCALL, ALL, 0 },
+	{ "syscall", FAIL_SYSCALL, ALL | SHARES, 0 },
 	{ "long_poll", FAIL_LONG_POLL, TIMES, 0 },
 	{ "waits", FAIL_WAITS, TIMES, 0 },
 	{ "voluntary", FAIL_VOLUNTARY, VALUE, 0 },
@@ -41,11 +43,22 @@ const struct fail_metric *fail_metric_at(size_t index)
 	return index < sizeof(metrics) / sizeof(*metrics) ? &metrics[index] : NULL;
 }
 
+bool fail_field_is_share(enum fail_field field)
+{
+	return field >= FAIL_SHARES && field < FAIL_PCT;
+}
+
+bool fail_field_is_time(enum fail_field field)
+{
+	return field == FAIL_TOTAL || field == FAIL_MAX || fail_field_is_share(field);
+}
+
 const char *fail_field_name(enum fail_field field)
 {
 	static const char *const names[FAIL_FIELDS] = {
-		[FAIL_VALUE] = "",  [FAIL_COUNT] = "count", [FAIL_TOTAL] = "total",
-		[FAIL_MAX] = "max", [FAIL_PCT] = "pct",
+		[FAIL_VALUE] = "",         [FAIL_COUNT] = "count",      [FAIL_TOTAL] = "total",
+		[FAIL_MAX] = "max",        [FAIL_SHARES] = "p50",       [FAIL_SHARES + 1] = "p90",
+		[FAIL_SHARES + 2] = "p99", [FAIL_SHARES + 3] = "p99_9", [FAIL_PCT] = "pct",
 	};
 
 	return names[field];
@@ -68,6 +81,18 @@ static void figures_add(struct fail_figures *figures, uint64_t count, uint64_t t
 	figures->total += total;
 	if (max > figures->max)
 		figures->max = max;
+}
+
+static void shares_add(struct fail_figures *figures, const struct distribution *times, uint64_t min,
+		       uint64_t max)
+{
+	for (size_t i = 0; i < DISTRIBUTION_SHARES; i++) {
+		uint64_t ns = distribution_permille(times, distribution_shares[i].permille, min,
+						    max);
+
+		if (ns > figures->shares[i])
+			figures->shares[i] = ns;
+	}
 }
 
 /* What the ledger has to add: it has all of a state's time, what is cut by an edge of
@@ -104,8 +129,10 @@ static void calls_read(const char *part, const struct sample *sample,
 		const struct call_row *call = &thread->calls[i];
 		const char *name = sample->foreign_calls ? NULL : syscall_name(call->number);
 
-		if (!*part || (name && names_match(part, name)))
-			figures_add(figures, call->count, call->total, call->max);
+		if (*part && !(name && names_match(part, name)))
+			continue;
+		figures_add(figures, call->count, call->total, call->max);
+		shares_add(figures, &call->times, 0, call->max);
 	}
 }
 
@@ -150,9 +177,11 @@ static void thread_read(const struct fail_metric *metric, const char *part,
 	switch (metric->kind) {
 	case FAIL_RUN:
 		figures_add(figures, thread->run.count, 0, thread->run.count ? thread->run.max : 0);
+		shares_add(figures, &thread->run_times, thread->run.min, thread->run.max);
 		break;
 	case FAIL_READY:
 		figures_add(figures, thread->ready.count, 0, thread->ready.max);
+		shares_add(figures, &thread->ready_times, 0, thread->ready.max);
 		break;
 	case FAIL_STOPPED:
 		figures_add(figures, thread->stopped.count, 0, thread->stopped.max);
@@ -202,5 +231,7 @@ uint64_t fail_figures_field(const struct fail_figures *figures, enum fail_field 
 {
 	if (field == FAIL_TOTAL || field == FAIL_PCT)
 		return figures->total;
+	if (fail_field_is_share(field))
+		return figures->shares[field - FAIL_SHARES];
 	return field == FAIL_MAX ? figures->max : figures->count;
 }

@@ -10,7 +10,15 @@
 #include "sample.h"
 
 /* What is asked of a metric; VALUE: it is a single number. */
-enum fail_field { FAIL_VALUE, FAIL_COUNT, FAIL_TOTAL, FAIL_MAX, FAIL_PCT, FAIL_FIELDS };
+enum fail_field {
+	FAIL_VALUE,
+	FAIL_COUNT,
+	FAIL_TOTAL,
+	FAIL_MAX,
+	FAIL_SHARES, /* as distribution_shares[] */
+	FAIL_PCT = FAIL_SHARES + DISTRIBUTION_SHARES,
+	FAIL_FIELDS,
+};
 
 #define FAIL_HAS(field) (1U << (field))
 
@@ -44,10 +52,17 @@ struct fail_metric {
 /* Counts and ns. */
 struct fail_figures {
 	uint64_t count, total, max;
+	uint64_t shares[DISTRIBUTION_SHARES]; /* of several parts: each the largest of any */
 };
 
 /* The metric at an index, NULL behind the last one. */
 const struct fail_metric *fail_metric_at(size_t index);
+
+/* Whether it is one of FAIL_SHARES, which samples with distributions have. */
+bool fail_field_is_share(enum fail_field field);
+
+/* Whether it is a time. */
+bool fail_field_is_time(enum fail_field field);
 
 /* As in METRIC.FIELD; "" for FAIL_VALUE. */
 const char *fail_field_name(enum fail_field field);

@@ -118,7 +118,8 @@ int main(int argc, char **argv)
 	if (options.list_metrics)
 		return list_metrics();
 	status = fail_if_new(&fail_if, options.fail_if, options.n_fail_if,
-			     options.off_cpu || options.replay);
+			     options.off_cpu || options.replay,
+			     options.histogram || options.replay);
 	if (!status)
 		status = options.replay ? run_replay(&options, fail_if)
 					: find_and_run(&options, fail_if);

@@ -233,8 +233,8 @@ static int session_start(struct session *session, const struct session_config *c
 	if (!status)
 		status = session_size(session, config);
 	if (!status && config->histograms)
-		status = histograms_select(&session->histograms, session->skel, config->threads,
-					   session->slots, session->banks);
+		status = histograms_select(&session->histograms, session->skel, session->slots,
+					   session->banks);
 	if (!status)
 		status = triggers_select(&session->triggers, session->skel,
 					 session->programs.classic, config);

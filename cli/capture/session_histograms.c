@@ -11,22 +11,20 @@
 #include "../log.h"
 #include "kernel_delay.skel.h"
 
-/* Of a thread: of its runs, its waits, and of some system calls. Threads that are yet
- * to come are many, or short. */
-#define ROOM_PER_THREAD 8
-#define ROOM_SPARE 1024
-#define ROOM_MAX 16384 /* 40 MB for each bank */
+/* Of a slot's thread: of its runs, its waits, and of some system calls. */
+#define ROOM_PER_SLOT 8
+#define ROOM_MAX 32768 /* 84 MB for each bank */
 
-int histograms_select(struct histograms *histograms, struct kernel_delay *skel,
-		      unsigned int threads, uint32_t slots, uint32_t banks)
+int histograms_select(struct histograms *histograms, struct kernel_delay *skel, uint32_t slots,
+		      uint32_t banks)
 {
-	uint64_t room = (uint64_t)threads * ROOM_PER_THREAD + ROOM_SPARE;
+	uint32_t room = slots * ROOM_PER_SLOT;
 	int error;
 
 	histograms->skel = skel;
 	histograms->slots = slots;
 	histograms->banks = banks;
-	histograms->room = room < ROOM_MAX ? (uint32_t)room : ROOM_MAX;
+	histograms->room = room < ROOM_MAX ? room : ROOM_MAX;
 	skel->rodata->kd_histogram_room = histograms->room;
 	error = bpf_map__set_max_entries(skel->maps.kd_histogram_sets, slots) ?:
 		bpf_map__set_max_entries(skel->maps.kd_histograms, banks * histograms->room) ?:

@@ -16,10 +16,10 @@ struct histograms {
 	uint32_t slots, banks, room;   /* room 0: there are none */
 };
 
-/* Before loading: makes room for a target with so many threads now. Returns 0, or after
- * printing what failed an exit status. */
-int histograms_select(struct histograms *histograms, struct kernel_delay *skel,
-		      unsigned int threads, uint32_t slots, uint32_t banks);
+/* Before loading: makes room for them. Returns 0, or after printing what failed an exit
+ * status. */
+int histograms_select(struct histograms *histograms, struct kernel_delay *skel, uint32_t slots,
+		      uint32_t banks);
 
 /* After loading. Returns as above. */
 int histograms_map(struct histograms *histograms);

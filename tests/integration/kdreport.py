@@ -27,7 +27,9 @@ SECTIONS = {
     "THREAD TIME": "STATE TOTAL %",
     "THREAD SWITCHES": "VOLUNTARY INVOLUNTARY MIGRATIONS CPUS",
     "IN FLIGHT": "NAME NUMBER INSIDE EDGE BEFORE START AT END",
+    "DISTRIBUTIONS": "OF COUNT P50 P90 P99 P99.9 MAX",
 }
+SHARES = ("p50", "p90", "p99", "p99.9", "max")
 
 # An edge made by a probe has its time; the last line of a window says how long it was
 # if a probe ended it.
@@ -46,6 +48,9 @@ FLIGHT = re.compile(r"(?P<name>.+?) +(?P<number>-?\d+|-) +(?P<inside>[\d,]+)  +"
                     r"(?P<end>returned|still open)$")
 TIME = re.compile(r"(?P<label>[A-Za-z' ]+?) +(?P<ns>-?[\d,]+|unknown)"
                   r"(?: +(?P<percent>-?[\d.]+))?$")
+DRAWING = re.compile(r"(?P<name>.{20}) {16}ns {6}COUNT  DISTRIBUTION$")
+BAR = re.compile(r" *(?P<low>[\d,]+) -> +(?P<high>[\d,]+)  +(?P<count>\d+)  "
+                 r"\|(?P<stars>(?=.{40}\|$)\** *)\|$")
 NOTICE = re.compile(r"# (WARNING|NOTE): .+\.?$")
 
 
@@ -71,6 +76,7 @@ class Thread:
         self.ended = False
         self.silent = False
         self.calls, self.hardirqs, self.softirqs = {}, {}, {}
+        self.distributions, self.drawings = {}, []
         self.totals = {}          # section -> Row of its TOTAL line
         self.tables = {}          # section without names -> Row
         self.ns = dict.fromkeys(STATES, 0)
@@ -218,8 +224,11 @@ class Parser:
     def data(self, text):
         if self.thread is None:
             raise ReportError("outside of a thread")
-        title = re.fullmatch(r"\[([A-Z ]+)\]", text)
-        if title:
+        title, drawing = re.fullmatch(r"\[([A-Z ]+)\]", text), DRAWING.match(text)
+        if drawing and not self.section:
+            self.section = "DRAWING"
+            self.thread.drawings.append((drawing["name"].rstrip(), []))
+        elif title:
             if title[1] not in SECTIONS or self.section:
                 raise ReportError("section unknown or not set off by an empty line")
             self.section, self.columns = title[1], None
@@ -230,6 +239,8 @@ class Parser:
             if not match or number(match[1] or "1") != self.thread.members:
                 raise ReportError("not the remark on ended threads")
             self.thread.ended = True
+        elif self.section == "DRAWING":
+            self.bar(text)
         elif not self.columns:
             self.columns = re.sub(r" ns\b", "", text).split()
             if " ".join(self.columns) != SECTIONS[self.section]:
@@ -245,7 +256,7 @@ class Parser:
 
     def row(self, text):
         titles = [column.lower() for column in self.columns]
-        named = titles[0] == "name"
+        named = titles[0] in ("name", "of")
         numbers = titles[1:] if named else titles
         total = re.match(r"TOTAL(?:\( - poll\))?: ", text)
         if total:
@@ -267,7 +278,8 @@ class Parser:
     def name_table(self):
         return {"SYSCALL STATISTICS": self.thread.calls,
                 "HARD IRQ STATISTICS": self.thread.hardirqs,
-                "SOFT IRQ STATISTICS": self.thread.softirqs}[self.section]
+                "SOFT IRQ STATISTICS": self.thread.softirqs,
+                "DISTRIBUTIONS": self.thread.distributions}[self.section]
 
     def key(self, name, row):
         """The name, with the number where two long names were cut to the same text."""
@@ -275,6 +287,19 @@ class Parser:
         if name in table and row.get("number") == table[name].get("number"):
             raise ReportError("second row of one name")
         return f"{name}#{row.number}" if name in table else name
+
+    def bar(self, text):
+        match = BAR.match(text)
+        if not match:
+            raise ReportError("not a line of a drawing")
+        low, high = number(match["low"]), number(match["high"])
+        bars = self.thread.drawings[-1][1]
+        if high != max(2 * low, 2) - 1 or low and low & (low - 1):
+            raise ReportError("not from one power of two to the next")
+        if bars and low != bars[-1].high + 1:
+            raise ReportError("does not follow the line before")
+        bars.append(Row(low=low, high=high, count=int(match["count"]),
+                        stars=len(match["stars"].rstrip())))
 
     def time(self, text):
         match = TIME.match(text)
@@ -408,7 +433,8 @@ def book_faults(report, cpu=None, late=()):
             if flight.inside > life:
                 say(f"{flight.name} in flight for {flight.inside:,}, longer than its life")
         if not thread.silent:
-            faults += [f"{thread!r}: {text}" for text in sum_faults(thread) + table_faults(thread)]
+            faults += [f"{thread!r}: {text}" for text in sum_faults(thread) + table_faults(thread) +
+                       distribution_faults(thread, report)]
         least, most = (cpu or {}).get(thread.tid, (0, life))
         lacks, exceeds = clock_shift(thread)
         unsure = UNREPORTED_SWITCH * report.unreported
@@ -451,6 +477,35 @@ def sum_faults(thread):
             for column, value in thread.totals[section].items():
                 if sum(row[column] for row in counted) != value:
                     faults.append(f"{section}: {column} does not add up to its TOTAL")
+    return faults
+
+
+def distribution_faults(thread, report):
+    """Distributions have what the other sections have counted, and are drawn as they are."""
+    faults = []
+    lost = any("[DISTRIBUTIONS]" in text for text in report.warnings)
+    counted = {"ready": thread.tables.get("THREAD READY STATISTICS"),
+               "running": thread.tables.get("THREAD RUN STATISTICS"), **thread.calls}
+    drawn = dict(thread.drawings)
+    if list(drawn) != list(thread.distributions):
+        faults.append(f"drawn are {list(drawn)}, listed {list(thread.distributions)}")
+    for name, row in thread.distributions.items():
+        other, bars = counted.get(name), drawn.get(name, [])
+        count = other.get("count", other.get("sched_cnt")) if other else 0
+        if row.count > count or row.count < count and not lost:
+            faults.append(f"{name}: {row} are not the durations of {other}")
+        elif other and row.max != other.max:
+            faults.append(f"{name}: the longest is {row.max}, and {other.max}")
+        shares = [row[share] for share in SHARES]
+        if shares != sorted(shares):
+            faults.append(f"{name}: {shares} do not ascend")
+        if sum(bar.count for bar in bars) != row.count:
+            faults.append(f"{name}: {row.count}, drawn otherwise: {bars}")
+        most = max((bar.count for bar in bars), default=1)
+        if any(bar.stars != bar.count * 40 // most for bar in bars):
+            faults.append(f"{name}: bars are not in proportion: {bars}")
+        if not bars or not bars[0].count or not bars[-1].count or row.max < bars[-1].low:
+            faults.append(f"{name}: drawn beyond what there is: {row}, {bars}")
     return faults
 
 

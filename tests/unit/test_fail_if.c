@@ -14,9 +14,15 @@
 #define SECOND (1000 * MS)
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
+/* 90 %, 9 % and 1 % of a thousand. */
+static struct bucket ready_buckets[] = { { 1000, 900 }, { 5000, 90 }, { 2 * MS, 10 } };
+static struct bucket run_buckets[] = { { 9, 1 }, { 90 * MS, 1 } };
+static struct bucket futex_buckets[] = { { MS, 9 }, { 13 * MS, 1 } };
+static struct bucket read_buckets[] = { { 2 * MS, 5 } };
+
 static struct call_row calls[] = {
-	{ SYS_futex, 10, 40 * MS, 12 * MS },
-	{ SYS_read, 5, 2 * MS, MS },
+	{ SYS_futex, 10, 40 * MS, 12 * MS, { futex_buckets, 2 } },
+	{ SYS_read, 5, 2 * MS, MS, { read_buckets, 1 } },
 };
 static struct irq_row hardirqs[] = {
 	{ .name = "virtio0-input.0", .count = 7, .total = 700, .max = 200 },
@@ -49,6 +55,8 @@ static struct thread_row threads[] = {
 		.n_softirqs = COUNT(softirqs),
 		.run = { .count = 20, .total = 400 * MS, .max = 50 * MS, .min = 1 },
 		.ready = { .count = 20, .total = 5 * MS, .max = 1500000 },
+		.run_times = { run_buckets, 2 },
+		.ready_times = { ready_buckets, 3 },
 		.long_poll = { .count = 4, .total = 8 * MS, .max = 5 * MS, .min = MS },
 		.voluntary = 15,
 		.involuntary = 4,
@@ -110,6 +118,17 @@ static const struct expected {
 	{ "thread(revalidator1).ready.max>1ms", 1, 11, 1500000 },
 	{ "thread(revalidator).ready.max>1ms", 0, 0, 0 },
 	{ "ready.count>=20", 1, 11, 20 },
+	{ "ready.p50>999ns", 1, 11, 1000 },
+	{ "ready.p90>1us", 0, 0, 0 },
+	{ "ready.p99>=5us", 1, 11, 5000 },
+	{ "thread(*1).ready.p99_9>1ms", 1, 11, 1500000 }, /* no more than the longest */
+	{ "thread(*1).run.p50<10ns", 1, 11, 9 },
+	{ "run.p99>0", 1, 11, 50 * MS },
+	{ "syscall.futex.p50>=1ms", 1, 11, MS },
+	{ "syscall.futex.p99>10ms", 1, 11, 12 * MS },
+	{ "syscall.read.p99>=1ms", 1, 11, MS },
+	{ "syscall.p90>0", 1, 11, MS }, /* of either call */
+	{ "syscall.p99>0", 1, 11, 12 * MS },
 	{ "thread(r*).ready.total>4ms", 1, 11, 5 * MS },
 	{ "ready.pct>=100", 1, 20, SECOND },
 	{ "ready.pct>100", 0, 0, 0 },
@@ -171,7 +190,8 @@ static void test_values(void)
 		const struct excess *excess;
 		struct fail_if *fail_if;
 
-		is_i64(fail_if_new(&fail_if, &want->text, 1, true), 0, "'%s' is read", want->text);
+		is_i64(fail_if_new(&fail_if, &want->text, 1, true, true), 0, "'%s' is read",
+		       want->text);
 		fail_if_check(fail_if, &sample, 7);
 		excess = fail_if_excess(fail_if, 0);
 		is_u64(excess->times, want->times, "'%s': how often", want->text);
@@ -222,7 +242,7 @@ static void test_telling(void)
 	hostile.voluntary = 3;
 	other.threads = &hostile;
 	other.n_threads = 1;
-	is_i64(fail_if_new(&fail_if, texts, COUNT(texts), true), 0, "four conditions");
+	is_i64(fail_if_new(&fail_if, texts, COUNT(texts), true, true), 0, "four conditions");
 	fail_if_check(fail_if, &sample, 1);
 	fail_if_check(fail_if, &other, 2);
 	fail_if_check(fail_if, &sample, 3);
@@ -241,11 +261,11 @@ static void test_telling(void)
 	       "what is said");
 	fail_if_free(fail_if);
 
-	is_i64(fail_if_new(&fail_if, texts + 1, 1, true), 0, "one condition");
+	is_i64(fail_if_new(&fail_if, texts + 1, 1, true, true), 0, "one condition");
 	fail_if_check(fail_if, &sample, 1);
 	ok(!fail_if_tell(fail_if), "nothing exceeded");
 	fail_if_free(fail_if);
-	is_i64(fail_if_new(&fail_if, NULL, 0, false), 0, "no condition");
+	is_i64(fail_if_new(&fail_if, NULL, 0, false, false), 0, "no condition");
 	fail_if_check(fail_if, &sample, 1);
 	ok(!fail_if_tell(fail_if), "nothing exceeds none");
 	fail_if_free(fail_if);
@@ -260,11 +280,15 @@ static const struct {
 	{ "ready.max", "no comparison" },
 	{ "ready.max=1ms", "no comparison" },
 	{ ">1", "there is no metric ''" },
-	{ "foo>1", "ready.count|total|max|pct" },
+	{ "foo>1", "ready.count|total|max|p50|p90|p99|p99_9|pct" },
 	{ "ready>1", "there is no metric 'ready'" },
 	{ "ready.>1ms", "there is no metric" },
 	{ ".max>1ms", "there is no metric" },
 	{ "ready.min>1ms", "there is no metric" },
+	{ "ready.p95>1ms", "there is no metric" },
+	{ "ready.p99.9>1ms", "there is no metric" },
+	{ "softirq.p99>1ms", "there is no metric" },
+	{ "ready.p99>1", "no time" },
 	{ "user.max>1ms", "there is no metric" },
 	{ "lost.count>1", "there is no metric" },
 	{ "Ready.max>1ms", "there is no metric" },
@@ -300,14 +324,14 @@ static const struct {
 static void test_bad(void)
 {
 	static char large[100000];
-	const char *const texts[] = { large, "waits.max>1ms" };
+	const char *const texts[] = { large, "waits.max>1ms", "ready.p99>1ms" };
 	struct fail_if *fail_if;
 	char said[4096];
 	int status;
 
 	for (size_t i = 0; i < COUNT(bad); i++) {
 		stderr_to_memory();
-		status = fail_if_new(&fail_if, &bad[i].text, 1, true);
+		status = fail_if_new(&fail_if, &bad[i].text, 1, true, true);
 		stderr_back(said, sizeof(said));
 		is_i64(status, 64, "'%s' is refused with 64", bad[i].text);
 		ok(strstr(said, bad[i].says), "'%s': says '%s'", bad[i].text, bad[i].says);
@@ -317,14 +341,18 @@ static void test_bad(void)
 	}
 	memset(large, 'x', sizeof(large) - 1);
 	stderr_to_memory();
-	status = fail_if_new(&fail_if, texts, 1, true);
-	fail_if_free(fail_if);
-	is_i64(status, 64, "a long one is refused");
-	status = fail_if_new(&fail_if, texts + 1, 1, false);
+	status = fail_if_new(&fail_if, texts, 1, true, true);
 	fail_if_free(fail_if);
 	stderr_back(said, sizeof(said));
-	is_i64(status, 64, "waits that are not recorded");
-	ok(strstr(said, "--off-cpu"), "and what to give");
+	is_i64(status, 64, "a long one is refused");
+	for (int i = 1; i < 3; i++) {
+		stderr_to_memory();
+		status = fail_if_new(&fail_if, texts + i, 1, i != 1, i != 2);
+		fail_if_free(fail_if);
+		stderr_back(said, sizeof(said));
+		is_i64(status, 64, "%s is not recorded", texts[i]);
+		ok(strstr(said, i == 1 ? "--off-cpu" : "--histogram"), "and what to give");
+	}
 }
 
 /* Nothing in a condition is read beyond its end or kept beyond its room. */
@@ -332,7 +360,7 @@ static void test_random(void)
 {
 	static const char *const pieces[] = {
 		"thread(", ")", ").", ".",    "ready", "max",   ">",
-		"<",       "=", "1",  "ms",   "%",     "pct",   " ",
+		"<",       "=", "1",  "ms",   "%",     "pct",   "p99",
 		"syscall", "*", "[",  "lost", "waits", "futex", "\xff"
 	};
 	uint64_t state = 0x9e3779b97f4a7c15;
@@ -352,7 +380,7 @@ static void test_random(void)
 				break;
 			strcat(text, pieces[(state >> 33) % COUNT(pieces)]);
 		}
-		status = fail_if_new(&fail_if, texts, 1, true);
+		status = fail_if_new(&fail_if, texts, 1, true, true);
 		wrong += status != 0 && status != 64;
 		if (!status) {
 			fail_if_check(fail_if, &sample, 1);

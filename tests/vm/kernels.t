@@ -29,7 +29,8 @@ PROGRAMS = ("integration/counts.t", "integration/execve.t", "integration/ledger.
             "integration/trigger-traces.t", "integration/trigger-unchanged.t",
             "vm/kprobes.t", "vm/openvswitch.t")
 # With one kernel each: they take long, and most of what they test is not the kernel's.
-MORE = {"5.10": ("integration/irq.t", "integration/books.t", "integration/profile.t"),
+MORE = {"5.10": ("integration/irq.t", "integration/books.t", "integration/profile.t",
+                  "integration/histogram.t"),
         "6.1": ("integration/churn.t", "integration/trigger-errors.t"),
         "6.12": ("integration/ending.t", "integration/trigger-overhead.t"),
         "newest": ("integration/irq.t", "integration/trigger-longpoll.t",

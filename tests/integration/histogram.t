@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Distributions (--histogram): durations that the workload has logged, in their buckets;
+no duration more or less than the other sections have; what finds no room is told."""
+
+import json
+import time
+
+import kdtest
+from kdreport import parse
+from kdtest import MS
+
+NARROW = 16  # a bucket's limits differ by 1/16 at most
+
+
+class Capture(kdtest.Capture):
+    """A run whose one sample is text on standard output, and JSON in a file."""
+
+    def __init__(self, test, pid, *options):
+        self.test, self.file = test, test.directory() / "sample.json"
+        super().__init__(pid, "--histogram", "-o", "text", "-o", f"json:{self.file}", *options)
+        test.start(self)
+
+    def close(self, test=None, want=0):
+        report = super().close(test or self.test, want)
+        return report, json.loads(self.file.read_text())
+
+
+def distributions(thread):
+    """[(what, its counts, its buckets)]"""
+    rows = [("running", thread["run"]), ("ready", thread["ready"])]
+    rows += [(call.get("name", call["number"]), call) for call in thread["syscalls"]]
+    return [(what, row, row.get("buckets", [])) for what, row in rows]
+
+
+def check_counts(test, sample, lost=0):
+    """As many durations as were counted, whose sum lies between what the buckets allow."""
+    faults, missing, seen = [], 0, 0
+    for thread in sample["threads"]:
+        for what, row, buckets in distributions(thread):
+            count = sum(bucket["count"] for bucket in buckets)
+            seen += count
+            missing += row["count"] - count
+            most = sum(bucket["le_ns"] * bucket["count"] for bucket in buckets)
+            least = most * NARROW / (NARROW + 1) - count
+            if missing <= lost and count == row["count"]:
+                if not least <= row["total_ns"] <= most:
+                    faults.append(f"{what}: {row['total_ns']} is not in {least} to {most}")
+                if buckets and not buckets[-1]["le_ns"] * NARROW / (NARROW + 1) - 1 <= \
+                        row["max_ns"] <= buckets[-1]["le_ns"]:
+                    faults.append(f"{what}: the longest, {row['max_ns']}, is not in {buckets[-1]}")
+    test.ok(seen and not faults, f"{seen} durations, whose sums fit", *faults[:10])
+    test.eq(missing, lost, "as many are missing as are told")
+
+
+def check_log(test, role, call, entries):
+    """Up to each limit there are no more and no fewer than the workload's clock allows.
+    entries: how long each call certainly was, at least and at most; a few calls of the
+    thread's are not logged."""
+    extra = call["count"] - len(entries)
+    test.between(extra, 0, 3, f"{role}: {call['name']} was called {len(entries)} times")
+    faults, below = [], 0
+    for bucket in call["buckets"]:
+        below += bucket["count"]
+        least = sum(most <= bucket["le_ns"] * NARROW // (NARROW + 1) for _, most in entries)
+        most = sum(least <= bucket["le_ns"] for least, _ in entries) + extra
+        if not least <= below <= most:
+            faults.append(f"{below} up to {bucket['le_ns']}: {least} to {most}")
+    test.ok(entries and not faults, f"{role}: {call['name']} is distributed as logged", *faults[:5])
+    lows = sorted([0] * extra + [least for least, _ in entries])
+    highs = sorted([most for _, most in entries] + [call["max_ns"]] * extra)
+    for key, permille in (("p50_ns", 500), ("p90_ns", 900), ("p99_ns", 990)):
+        rank = -(-call["count"] * permille // 1000) - 1
+        test.between(call[key], lows[rank], highs[rank] * (NARROW + 1) / NARROW,
+                     f"{role}: {call['name']}: {key}")
+
+
+def case_calls(test):
+    """Durations that the workload measured itself."""
+    load = test.workload("slow", "sleeper:300:100:4000:10", "poller:40:3000", "quick:4000")
+    capture = Capture(test, load.pid)
+    roles = {thread["tid"]: thread["role"] for thread in load.go()["threads"]}
+    load.send("log")
+    logs = {int(tid): log for tid, log in json.loads(load.line("{")).items()}
+    report, sample = capture.close()
+    threads = {thread["tid"]: thread for thread in sample["threads"]}
+    for tid, log in logs.items():
+        for name in sorted({call for _, _, call, *_ in log}):
+            call = next(call for call in threads[tid]["syscalls"] if call["name"] == name)
+            check_log(test, roles[tid], call, [(least, after - before)
+                                               for before, after, what, _, least in log
+                                               if what == name])
+    check_counts(test, sample)
+    test.books(report)
+
+
+def case_ready(test):
+    """A hog below a SCHED_FIFO thread that runs 10 ms of every 40: as many waits of 10 ms."""
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", f"spin:{cpu}", f"fifo:{cpu}:10:40")
+    fifo, hog = load.tid("fifo")[0], load.tid("spin")[0]
+    capture = Capture(test, load.pid)
+    before = kdtest.switches(load.pid, fifo, ("voluntary",))
+    time.sleep(1)
+    runs = kdtest.switches(load.pid, fifo, ("voluntary",)) - before
+    report, sample = capture.close()
+    thread = next(thread for thread in sample["threads"] if thread["tid"] == hog)
+    waits = sum(bucket["count"] for bucket in thread["ready"]["buckets"]
+                if bucket["le_ns"] > 9.5 * MS)
+    # The hog may also wait as long for others, and the hypervisor stops it unseen.
+    test.between(waits, runs - 1, 2 * runs + 2, f"it waits for {runs} runs")
+    check_counts(test, sample)
+    test.books(report)
+
+
+def case_samples(test):
+    """Each sample has its own durations, whichever bank it is in."""
+    load = test.workload("slow", "asker", "spinner")
+    file = test.directory() / "samples.json"
+    done = test.program("-p", load.pid, "--histogram", "--sample-time", "50ms", "--sample-count",
+                        "8", "-o", "text", "-o", f"json:{file}")
+    test.eq(done.status, 0, "status")
+    samples, reports = list(map(json.loads, file.open())), parse(done.stdout)
+    test.eq((len(samples), len(reports)), (8, 8), "samples")
+    for sample in samples:
+        check_counts(test, sample)
+    for report in reports:
+        test.books(report)
+
+
+def case_churn(test):
+    """Threads that come and go give back what they had: all of them have more than there
+    is room for."""
+    load = test.workload("churn", "3000", "3000")
+    capture = Capture(test, load.pid)
+    load.go(60)
+    report, sample = capture.close()
+    ended = sum(thread["members"] for thread in sample["threads"] if thread["ended"])
+    test.ok(ended >= 3000, "threads ended", ended)
+    check_counts(test, sample)
+    test.books(report)
+
+
+def case_no_room(test):
+    """More different ones than there is room for: they are counted, all other figures are
+    whole."""
+    load = test.workload("bench_threads", "120")
+    capture = Capture(test, load.pid)
+    load.send("go")
+    load.line("done")
+    report, sample = capture.close()
+    lost = sample["losses"]["durations"]
+    test.ok(lost > 100, "some find no room", lost)
+    check_counts(test, sample, lost)
+    test.books(report, losses=True)
+    warnings = [text for text in report.warnings if "[DISTRIBUTIONS]" in text]
+    test.ok(len(warnings) == 1 and warnings[0].startswith(f"# WARNING: {lost:,} durations are"),
+            "and the report says so", *warnings)
+
+
+def case_many_calls(test):
+    """System calls beyond the thread's table are counted, and not distributed."""
+    load = test.workload("everycall")
+    capture = Capture(test, load.pid)
+    load.go()
+    report, sample = capture.close()
+    lost = sample["losses"]["durations"]
+    test.ok(lost > 100, "some have no distribution", lost)
+    check_counts(test, sample, lost)
+    test.books(report, losses=True)
+
+
+def case_without(test):
+    load = test.workload("slow", "asker", "spinner")
+    done = test.program("-p", load.pid, "--sample-time", "50ms", "-o", "json", "-o", "text:/dev/stderr")
+    test.ok("buckets" not in done.stdout and "DISTRIBUTION" not in done.stdout + done.stderr,
+            "nothing of it without the option")
+
+
+kdtest.main(case_calls, case_ready, case_samples, case_churn, case_no_room,
+            case_many_calls, case_without)
