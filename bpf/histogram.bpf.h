@@ -5,74 +5,98 @@
 
 #include "maps.bpf.h"
 
-/* The place of a duration in a log-linear histogram, see KD_WINDOW_BITS. */
-static __always_inline u32 duration_place(u64 ns, u32 bits)
-{
-	u32 log = 0, shift;
-	u64 rest = ns;
+/* Logarithms of bytes. A search by halves is mispredicted wherever durations vary. */
+const volatile __u8 kd_log2[256] = {
+	[2 ... 3] = 1,	 [4 ... 7] = 2,	  [8 ... 15] = 3,    [16 ... 31] = 4,
+	[32 ... 63] = 5, [64 ... 127] = 6, [128 ... 255] = 7,
+};
 
-	if (ns < 1U << bits)
+/* The place of a duration in a log-linear histogram, see KD_WINDOW_BITS. */
+static __always_inline u64 duration_place(u64 ns, u32 bits)
+{
+	u64 rest = ns, log = 0;
+
+	if (unlikely(ns < 1U << bits))
 		return ns;
-	for (u32 step = 32; step; step /= 2) {
+	for (u32 step = 32; step >= 8; step /= 2) {
 		if (rest >> step) {
 			rest >>= step;
 			log += step;
 		}
 	}
-	shift = log - bits;
-	return (shift << bits) + (u32)(ns >> shift);
+	log += kd_log2[BOUNDED(rest, 256)];
+	log -= bits;
+	return (log << bits) + (ns >> log);
 }
 
 /* A thread's first duration of a kind. */
-static __noinline u32 histogram_take(struct kd_histogram_set *set, u32 kind)
-{
-	u32 index;
-
-	if (bpf_map_pop_elem(&kd_free_histograms, &index))
-		index = KD_HISTOGRAM_REFUSED;
-	set->of[BOUNDED(kind, KD_HISTOGRAMS)] = index;
-	return index;
-}
-
-static __noinline void histogram_reset(struct kd_histogram *histogram, u64 gen)
-{
-	for (u32 i = 0; i < KD_HISTOGRAM_PLACES; i++)
-		WRITE_ONCE(histogram->count[i], 0);
-	histogram->gen = gen;
-}
-
-/* Counts a duration of the window whose word is gen. Only the CPU that runs the thread,
- * or is about to, comes here for it. */
-__noinline int histogram_add(u32 slot, u32 kind, u64 gen, u64 ns)
+__noinline int histogram_take(u32 slot, u32 kind)
 {
 	struct kd_histogram_set *set = bpf_map_lookup_elem(&kd_histogram_sets, &slot);
-	struct kd_histogram *histogram;
-	u64 place; /* 64 bits: what the verifier checks is what is used */
 	u32 index;
 
 	if (!set)
 		return 0;
+	if (bpf_map_pop_elem(&kd_free_histograms, &index))
+		index = KD_HISTOGRAM_REFUSED;
+	set->of[BOUNDED(kind, KD_HISTOGRAMS)] = index;
+	return 0;
+}
+
+/* A window's first one. */
+__noinline int histogram_reset(u32 index, u64 gen)
+{
+	struct kd_histogram *histogram = bpf_map_lookup_elem(&kd_histograms, &index);
+
+	if (!histogram)
+		return 0;
+	for (u32 i = 0; i < KD_HISTOGRAM_PLACES; i++)
+		WRITE_ONCE(histogram->count[i], 0);
+	histogram->gen = gen;
+	return 0;
+}
+
+/* Counts a duration of a kind (KD_HISTOGRAMS: none) in the window whose word is gen. Only the CPU that runs the thread,
+ * or is about to, comes here for it. Inline: a call would take as long as all this. */
+static __always_inline void histogram_add(u32 slot, u32 kind, u64 gen, u64 ns)
+{
+	struct kd_histogram_set *set;
+	struct kd_histogram *histogram;
+	u64 place;
+	u32 index;
+
+	if (!kd_histogram_room || kind >= KD_HISTOGRAMS)
+		return;
+	set = bpf_map_lookup_elem(&kd_histogram_sets, &slot);
+	if (!set)
+		return;
+	if (unlikely(set->of[BOUNDED(kind, KD_HISTOGRAMS)] == KD_HISTOGRAM_NONE))
+		histogram_take(slot, kind);
 	index = set->of[BOUNDED(kind, KD_HISTOGRAMS)];
-	if (unlikely(index == KD_HISTOGRAM_NONE))
-		index = histogram_take(set, kind);
 	if (unlikely(index == KD_HISTOGRAM_REFUSED)) {
 		loss_count(KD_LOSS_DURATIONS);
-		return 0;
+		return;
 	}
 	index += (gen >> KD_WORD_BANK_SHIFT & KD_WORD_BANK_MASK) * kd_histogram_room;
 	histogram = bpf_map_lookup_elem(&kd_histograms, &index);
 	if (!histogram)
-		return 0;
+		return;
 	if (unlikely(histogram->gen != gen))
-		histogram_reset(histogram, gen);
+		histogram_reset(index, gen);
 	place = duration_place(ns, KD_HISTOGRAM_BITS);
 	barrier_var(place);
-	if (place >= KD_HISTOGRAM_PLACES)
+	if (unlikely(place >= KD_HISTOGRAM_PLACES))
 		place = KD_HISTOGRAM_PLACES - 1;
 	if (unlikely(histogram->count[place] == ~0U))
 		loss_count(KD_LOSS_DURATIONS);
 	else
 		histogram->count[place]++;
+}
+
+/* The same for the rare callers, verified once for all of them. */
+__noinline int histogram_across(u32 slot, u32 kind, u64 gen, u64 ns)
+{
+	histogram_add(slot, kind, gen, ns);
 	return 0;
 }
 

@@ -138,8 +138,9 @@ static __noinline u32 call_place(struct kd_thread *thread, u32 key)
 	return KD_CALLS;
 }
 
-static __always_inline void call_add(struct kd_record *record, u32 slot, struct kd_thread *thread,
-				     u32 number, u64 gen, u64 ns)
+/* Returns which histogram the call belongs to, as item_add() does. */
+static __always_inline u32 call_add(struct kd_record *record, u32 slot, struct kd_thread *thread,
+				    u32 number, u64 gen, u64 ns)
 {
 	u32 key = number + 1;
 	u32 place = key % KD_CALLS;
@@ -148,12 +149,11 @@ static __always_inline void call_add(struct kd_record *record, u32 slot, struct 
 		place = call_place(thread, key);
 		if (place >= KD_CALLS) {
 			call_add_overflow(slot, number, gen, ns);
-			return;
+			return KD_HISTOGRAMS;
 		}
 	}
 	cell_add(&record->calls[BOUNDED(place, KD_CALLS)], gen, ns);
-	if (kd_histogram_room)
-		histogram_add(slot, place, gen, ns);
+	return place;
 }
 
 static __always_inline void cpu_add(struct kd_record *record, u32 key)
@@ -167,23 +167,19 @@ static __always_inline void cpu_add(struct kd_record *record, u32 key)
 	record->migrations += key & 1;
 }
 
-static __always_inline void item_add(struct kd_record *record, u32 slot, struct kd_thread *thread,
-				     enum item item, u32 key, u64 gen, u64 ns)
+/* Returns which histogram the duration belongs to; KD_HISTOGRAMS: none. */
+static __always_inline u32 item_add(struct kd_record *record, u32 slot, struct kd_thread *thread,
+				    enum item item, u32 key, u64 gen, u64 ns)
 {
 	switch (item) {
 	case ITEM_CALL:
-		call_add(record, slot, thread, key, gen, ns);
-		break;
+		return call_add(record, slot, thread, key, gen, ns);
 	case ITEM_RUN:
 		span_add(&record->run, ns);
-		if (kd_histogram_room)
-			histogram_add(slot, KD_HISTOGRAM_RUN, gen, ns);
-		break;
+		return KD_HISTOGRAM_RUN;
 	case ITEM_READY:
 		count_add(&record->ready, ns);
-		if (kd_histogram_room)
-			histogram_add(slot, KD_HISTOGRAM_READY, gen, ns);
-		break;
+		return KD_HISTOGRAM_READY;
 	case ITEM_STOPPED:
 		count_add(&record->stopped, ns);
 		break;
@@ -200,6 +196,7 @@ static __always_inline void item_add(struct kd_record *record, u32 slot, struct 
 		cpu_add(record, key);
 		break;
 	}
+	return KD_HISTOGRAMS;
 }
 
 /* What of [since, t] lies in a window. */
@@ -241,7 +238,10 @@ __noinline int item_across(u32 slot, u64 key_item, u64 since, u64 t)
 		if (!record)
 			continue;
 		if (part.from == since && part.to == t)
-			item_add(record, slot, thread, item, key_item >> 8, part.gen, t - since);
+			histogram_across(slot,
+					 item_add(record, slot, thread, item, key_item >> 8,
+						  part.gen, t - since),
+					 part.gen, t - since);
 		else if (item == ITEM_CALL && part.from != since)
 			record->open_start = open;
 		else if (item == ITEM_CALL)
@@ -302,8 +302,10 @@ static __always_inline void item_book(struct event event, enum item item, u32 ke
 	if (unlikely(since < event.edge))
 		item_across(event.slot, (u64)key << 8 | item, since, event.t);
 	else if (event.record)
-		item_add(event.record, event.slot, event.thread, item, key, event.gen,
-			 event.t - since);
+		histogram_add(event.slot,
+			      item_add(event.record, event.slot, event.thread, item, key, event.gen,
+				       event.t - since),
+			      event.gen, event.t - since);
 }
 
 /* Ends the thread's interval: it was in the given state until the event. */
