@@ -75,6 +75,7 @@ __u64 kd_resynced;    /* switches that the kernel did not report, see switch_in_
 __u32 kd_overflowed;  /* kd_overflow has been used */
 __u64 kd_traces_lost; /* no room in their ring */
 __u64 kd_traces_from = ~0ULL; /* what began before is not known */
+__u64 kd_maps_told;           /* when user space was last woken up for a mapping */
 /* When the next copy of a user stack is due: of system calls and samples, of
  * threads taken off their CPU. */
 __u64 kd_stack_due[2];

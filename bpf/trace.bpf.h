@@ -337,6 +337,19 @@ static __always_inline bool mapped_by_call(struct kd_mapped *mapped, u32 key)
 	return true;
 }
 
+#define KD_MAPS_NS 1000000ULL
+
+/* User space should look soon, but not be woken up by each of many. */
+static __always_inline u64 maps_wakeup(u64 t)
+{
+	u64 before = READ_ONCE(kd_maps_told);
+
+	if (t - before < KD_MAPS_NS && t >= before)
+		return BPF_RB_NO_WAKEUP;
+	WRITE_ONCE(kd_maps_told, t);
+	return BPF_RB_FORCE_WAKEUP;
+}
+
 /* Code may have been mapped: all of it, or by the current system call. User space is
  * woken up, and told which file that was: it may have gone again before it is looked
  * for. */
@@ -364,7 +377,7 @@ static __noinline void maps_trace(u32 tid, u64 t, bool all)
 		return;
 	size = size * KD_PATH_NAME + __builtin_offsetof(struct kd_trace, kernel) +
 	       __builtin_offsetof(struct kd_mapped, names);
-	if (bpf_ringbuf_output(&kd_traces, trace, size, BPF_RB_FORCE_WAKEUP))
+	if (bpf_ringbuf_output(&kd_traces, trace, size, maps_wakeup(t)))
 		__sync_fetch_and_add(&kd_traces_lost, 1);
 }
 

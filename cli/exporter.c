@@ -103,8 +103,15 @@ int exporter_add_triggers(struct exporter *exporter, const struct trigger_stats 
 	return error ? exporter_failed(error) : exporter_refresh(exporter);
 }
 
-int exporter_open(struct exporter **out, const char *address, uint16_t port,
-		  const struct report_options *options)
+static void exporter_tell(const struct exporter *exporter, const char *address)
+{
+	bool is_v6 = strchr(address, ':');
+
+	log_note("serving metrics at http://%s%s%s:%u/metrics", is_v6 ? "[" : "", address,
+		 is_v6 ? "]" : "", exporter_port(exporter));
+}
+
+int exporter_open(struct exporter **out, const struct exporter_config *config)
 {
 	struct exporter *exporter = calloc(1, sizeof(*exporter));
 	int status;
@@ -112,14 +119,18 @@ int exporter_open(struct exporter **out, const char *address, uint16_t port,
 	*out = exporter;
 	if (!exporter)
 		return exporter_failed(-ENOMEM);
-	exporter->metrics = metrics_new(options);
-	if (!exporter->metrics)
+	exporter->metrics = metrics_new(&config->report);
+	if (!exporter->metrics || metrics_expect(exporter->metrics, config->capture, config->pid))
 		return exporter_failed(-ENOMEM);
-	status = exporter_http_open(&exporter->http, address, port);
+	status = exporter_http_open(&exporter->http, config->address, config->port);
 	exporter->changed = true;
 	if (!status)
 		status = exporter_refresh(exporter);
-	return status ? status : exporter_http_start(exporter->http);
+	if (!status)
+		status = exporter_http_start(exporter->http);
+	if (!status)
+		exporter_tell(exporter, config->address);
+	return status;
 }
 
 uint16_t exporter_port(const struct exporter *exporter)

@@ -11,11 +11,20 @@
 
 struct exporter;
 
-/* Listens on an address (IPv4 or IPv6, as numbers; :: takes both) and port (0: any), and
- * answers, with no metrics at first. Returns 0, or after printing what failed an exit
- * status. The caller ends it with exporter_close(), also after an error. */
-int exporter_open(struct exporter **exporter, const char *address, uint16_t port,
-		  const struct report_options *options);
+/* Where to listen: an address (IPv4 or IPv6, as numbers; :: takes both) and port (0:
+ * any); and what for: a process, described as in its samples. */
+struct exporter_config {
+	const char *address;
+	uint16_t port;
+	pid_t pid;
+	const struct capture *capture;
+	struct report_options report;
+};
+
+/* Listens and answers, at first with what is known without a sample; says so. Returns 0,
+ * or after printing what failed an exit status. The caller ends it with
+ * exporter_close(), also after an error. */
+int exporter_open(struct exporter **exporter, const struct exporter_config *config);
 
 /* All of the following return 0, or after printing what failed an exit status; no
  * exporter, NULL, has nothing to do. None waits for a client. */

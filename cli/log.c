@@ -50,6 +50,17 @@ void log_warn(const char *fmt, ...)
 	va_end(args);
 }
 
+void log_note(const char *fmt, ...)
+{
+	va_list args;
+
+	if (quiet)
+		return;
+	va_start(args, fmt);
+	print_line("kernel_delay: ", fmt, args);
+	va_end(args);
+}
+
 void log_set_quiet(bool on)
 {
 	quiet = on;

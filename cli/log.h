@@ -17,7 +17,10 @@ __attribute__((format(printf, 1, 2))) void log_hint(const char *fmt, ...);
  * warning: <text>". */
 __attribute__((format(printf, 1, 2))) void log_warn(const char *fmt, ...);
 
-/* Warnings are left out from now on, or not. */
+/* What goes on, as it should: "kernel_delay: <text>". */
+__attribute__((format(printf, 1, 2))) void log_note(const char *fmt, ...);
+
+/* Warnings and notes are left out from now on, or not. */
 void log_set_quiet(bool on);
 
 /* Switches debugging messages on or off; they are off at first. */

@@ -228,17 +228,20 @@ static int run_open_readers(struct run *run)
 static int run_open_exporter(struct run *run)
 {
 	const struct options *options = run->options;
-	const struct report_options report = {
-		.per_thread = options->per_thread,
-		.fold_names = options->fold_names,
-		.max_syscalls = (unsigned int)options->max_syscalls,
-		.timestamps = options->timestamps,
+	const struct exporter_config config = {
+		.address = options->listen_address,
+		.port = options->listen_port,
+		.pid = run->target->pid,
+		.capture = &run->capture,
+		.report = {
+			.per_thread = options->per_thread,
+			.fold_names = options->fold_names,
+			.max_syscalls = (unsigned int)options->max_syscalls,
+			.timestamps = options->timestamps,
+		},
 	};
 
-	if (!options->listen)
-		return 0;
-	return exporter_open(&run->exporter, options->listen_address, options->listen_port,
-			     &report);
+	return options->listen ? exporter_open(&run->exporter, &config) : 0;
 }
 
 static int run_open(struct run *run)

@@ -3,6 +3,9 @@
 
 #include "replay_parts.h"
 
+/* More than any resolution is good for. What merges rows may take time by them all. */
+#define BUCKETS_MAX 16384
+
 void replay_distribution(struct reader *reader, const json_t *object,
 			 struct distribution *distribution)
 {
@@ -10,6 +13,8 @@ void replay_distribution(struct reader *reader, const json_t *object,
 	size_t n;
 
 	array = reader_array(reader, object, "buckets", &n);
+	if (n > BUCKETS_MAX)
+		reader_fail(reader, "buckets", "has more than %d elements", BUCKETS_MAX);
 	for (size_t i = 0; i < n && !reader->failed; i++) {
 		uint64_t le;
 		int error;

@@ -47,6 +47,7 @@ static void syscalls(struct reader *reader, const json_t *object, struct thread_
 		call->count = reader_u64(reader, row, "count");
 		call->total = reader_u64(reader, row, "total_ns");
 		call->max = reader_u64(reader, row, "max_ns");
+		replay_distribution(reader, row, &call->times);
 		reader_leave(reader);
 		thread->n_calls++;
 	}
@@ -75,7 +76,9 @@ static void irqs(struct reader *reader, const json_t *object, const char *key,
 	}
 }
 
-static void span(struct reader *reader, const json_t *thread, const char *key, struct kd_span *span)
+/* times: NULL if they are never known. */
+static void span(struct reader *reader, const json_t *thread, const char *key, struct kd_span *span,
+		 struct distribution *times)
 {
 	const json_t *object = reader_enter(reader, thread, key);
 
@@ -83,17 +86,21 @@ static void span(struct reader *reader, const json_t *thread, const char *key, s
 	span->total = reader_u64(reader, object, "total_ns");
 	span->min = reader_u64(reader, object, "min_ns");
 	span->max = reader_u64(reader, object, "max_ns");
+	if (times)
+		replay_distribution(reader, object, times);
 	reader_leave(reader);
 }
 
 static void count(struct reader *reader, const json_t *thread, const char *key,
-		  struct kd_count *count)
+		  struct kd_count *count, struct distribution *times)
 {
 	const json_t *object = reader_enter(reader, thread, key);
 
 	count->count = reader_u64(reader, object, "count");
 	count->total = reader_u64(reader, object, "total_ns");
 	count->max = reader_u64(reader, object, "max_ns");
+	if (times)
+		replay_distribution(reader, object, times);
 	reader_leave(reader);
 }
 
@@ -170,10 +177,10 @@ void replay_thread(struct reader *reader, const json_t *object, struct thread_ro
 	syscalls(reader, object, thread);
 	irqs(reader, object, "hardirqs", &thread->hardirqs, &thread->n_hardirqs);
 	irqs(reader, object, "softirqs", &thread->softirqs, &thread->n_softirqs);
-	span(reader, object, "run", &thread->run);
-	count(reader, object, "ready", &thread->ready);
-	count(reader, object, "stopped", &thread->stopped);
-	span(reader, object, "long_poll", &thread->long_poll);
+	span(reader, object, "run", &thread->run, &thread->run_times);
+	count(reader, object, "ready", &thread->ready, &thread->ready_times);
+	count(reader, object, "stopped", &thread->stopped, NULL);
+	span(reader, object, "long_poll", &thread->long_poll, NULL);
 	thread->voluntary = reader_u64(reader, object, "voluntary_switches");
 	thread->involuntary = reader_u64(reader, object, "involuntary_switches");
 	thread->migrations = reader_u64(reader, object, "migrations");

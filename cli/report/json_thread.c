@@ -29,6 +29,7 @@ static void syscalls(struct json_writer *writer, const struct sample *sample,
 		writer_u64(writer, "count", call->count);
 		writer_u64(writer, "total_ns", call->total);
 		writer_u64(writer, "max_ns", call->max);
+		json_distribution(writer, &call->times, 0, call->max);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
@@ -55,22 +56,29 @@ static void irqs(struct json_writer *writer, const char *key, const struct irq_r
 	writer_array_end(writer);
 }
 
-static void span(struct json_writer *writer, const char *key, const struct kd_span *span)
+/* times: NULL if they are never known. */
+static void span(struct json_writer *writer, const char *key, const struct kd_span *span,
+		 const struct distribution *times)
 {
 	writer_object(writer, key);
 	writer_u64(writer, "count", span->count);
 	writer_u64(writer, "total_ns", span->total);
 	writer_u64(writer, "min_ns", span->min);
 	writer_u64(writer, "max_ns", span->max);
+	if (times)
+		json_distribution(writer, times, span->min, span->max);
 	writer_object_end(writer);
 }
 
-static void count(struct json_writer *writer, const char *key, const struct kd_count *count)
+static void count(struct json_writer *writer, const char *key, const struct kd_count *count,
+		  const struct distribution *times)
 {
 	writer_object(writer, key);
 	writer_u64(writer, "count", count->count);
 	writer_u64(writer, "total_ns", count->total);
 	writer_u64(writer, "max_ns", count->max);
+	if (times)
+		json_distribution(writer, times, 0, count->max);
 	writer_object_end(writer);
 }
 
@@ -138,10 +146,10 @@ void json_thread(struct json_writer *writer, const struct sample *sample,
 	syscalls(writer, sample, thread);
 	irqs(writer, "hardirqs", thread->hardirqs, thread->n_hardirqs, false);
 	irqs(writer, "softirqs", thread->softirqs, thread->n_softirqs, true);
-	span(writer, "run", &thread->run);
-	count(writer, "ready", &thread->ready);
-	count(writer, "stopped", &thread->stopped);
-	span(writer, "long_poll", &thread->long_poll);
+	span(writer, "run", &thread->run, &thread->run_times);
+	count(writer, "ready", &thread->ready, &thread->ready_times);
+	count(writer, "stopped", &thread->stopped, NULL);
+	span(writer, "long_poll", &thread->long_poll, NULL);
 	writer_u64(writer, "voluntary_switches", thread->voluntary);
 	writer_u64(writer, "involuntary_switches", thread->involuntary);
 	writer_u64(writer, "migrations", thread->migrations);

@@ -29,6 +29,8 @@ enum metric_kind {
 	METRIC_SLOW_CALL,
 	METRIC_WAIT,
 	METRIC_PROFILE,
+	METRIC_PERIOD_TIMES, /* histograms */
+	METRIC_CALL_TIMES,
 	METRIC_KINDS,
 };
 

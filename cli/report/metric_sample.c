@@ -83,6 +83,13 @@ static void capture_take(struct metrics *metrics, const struct sample *sample)
 		row->values[ONE_VALUE] = 1;
 }
 
+/* ENDINGS: none. */
+static void endings_add(struct metrics *metrics, enum ending ending)
+{
+	for (unsigned int i = 0; i < ENDINGS; i++)
+		one_sum(metrics, METRIC_ENDING, "result", endings[i], i == ending);
+}
+
 static void ending_take(struct metrics *metrics, const struct sample *sample)
 {
 	enum ending ending = sample->target_exited ? EXITED
@@ -91,8 +98,7 @@ static void ending_take(struct metrics *metrics, const struct sample *sample)
 			     : sample->expired     ? EXPIRED
 						   : COMPLETE;
 
-	for (unsigned int i = 0; i < ENDINGS; i++)
-		one_sum(metrics, METRIC_ENDING, "result", endings[i], i == ending);
+	endings_add(metrics, ending);
 }
 
 static void window_take(struct metrics *metrics, uint64_t ns)
@@ -165,6 +171,19 @@ static void upcalls_take(struct metrics *metrics, const struct sample *sample)
 		if (row)
 			metric_row_sum(row, ONE_VALUE, upcall->count);
 	}
+}
+
+int metrics_expect(struct metrics *metrics, const struct capture *capture, pid_t pid)
+{
+	const struct sample nothing = { .capture = capture, .pid = pid };
+
+	metrics->failed = false;
+	capture_take(metrics, &nothing);
+	endings_add(metrics, ENDINGS);
+	one_row(metrics, METRIC_RUN, NULL, NULL);
+	one_row(metrics, METRIC_WINDOW, NULL, NULL);
+	losses_take(metrics, &nothing);
+	return metrics->failed ? -ENOMEM : 0;
 }
 
 int metrics_add(struct metrics *metrics, const struct sample *sample)

@@ -157,6 +157,40 @@ static void open_calls_take(struct taking *taking, const struct thread_row *thre
 	}
 }
 
+/* A row for durations that are distributed, whose sum is total. */
+static void times_add(struct taking *taking, enum metric_kind kind,
+		      const struct distribution *times, uint64_t total)
+{
+	struct metric_row *row = metric_row_touch(taking->metrics, kind, taking->thread,
+						  &taking->labels);
+
+	taking->labels.length = taking->n_labels;
+	if (row)
+		metric_row_distribution(row, times, total);
+}
+
+/* Of which there was no room, is in neither count nor sum: before threads are merged it
+ * can be told. After calls_take(). */
+static void durations_take(struct taking *taking, const struct thread_row *thread)
+{
+	if (thread->run_times.n) {
+		metric_labels_add(&taking->labels, "state", "running");
+		times_add(taking, METRIC_PERIOD_TIMES, &thread->run_times, thread->run.total);
+	}
+	if (thread->ready_times.n) {
+		metric_labels_add(&taking->labels, "state", "ready");
+		times_add(taking, METRIC_PERIOD_TIMES, &thread->ready_times, thread->ready.total);
+	}
+	for (size_t i = 0; i < thread->n_calls; i++) {
+		const struct call_row *call = &thread->calls[i];
+
+		if (!call->times.n)
+			continue;
+		call_label_like(taking, call->number);
+		times_add(taking, METRIC_CALL_TIMES, &call->times, call->total);
+	}
+}
+
 static void irqs_take(struct taking *taking, enum metric_kind kind, const struct irq_row *irqs,
 		      size_t n)
 {
@@ -245,6 +279,8 @@ static void run_take(struct taking *taking, const struct place *run, size_t leng
 	}
 	if (length == 1) {
 		thread_take(taking, run->row);
+		if (taking->thread)
+			durations_take(taking, run->row);
 		return;
 	}
 	for (size_t i = 0; i < length && !failed; i++)
@@ -252,8 +288,10 @@ static void run_take(struct taking *taking, const struct place *run, size_t leng
 	taking->metrics->failed |= failed;
 	sum.n_open = 0;
 	thread_take(taking, &sum);
-	for (size_t i = 0; i < length && taking->thread; i++)
+	for (size_t i = 0; i < length && taking->thread; i++) {
 		open_calls_take(taking, run[i].row);
+		durations_take(taking, run[i].row);
+	}
 	thread_clear(&sum);
 }
 

@@ -141,11 +141,15 @@ static struct metric_row *row_new(enum metric_kind kind, const struct metric_lab
 	return row;
 }
 
-/* The run's own rows are few, and made whatever the limit is. */
+/* The run's own rows are few, and made whatever the limit is. Histograms of threads are
+ * many series each: they leave half of the room to what can be told by single ones. */
 static bool has_room(const struct metrics *metrics, enum metric_kind kind)
 {
+	bool is_times = kind == METRIC_PERIOD_TIMES || kind == METRIC_CALL_TIMES;
+	size_t limit = is_times ? metrics->limit / 2 : metrics->limit;
+
 	return kind < METRIC_UPCALL || kind == METRIC_LOSS || kind == METRIC_ABSENCE ||
-	       metrics->series + metrics->kind_series[kind] <= metrics->limit;
+	       metrics->series + metrics->kind_series[kind] <= limit;
 }
 
 static void refuse(struct metrics *metrics, enum metric_kind kind)
@@ -274,10 +278,9 @@ void metric_row_max(struct metric_row *row, unsigned int column, uint64_t value)
 	row->values[column] = larger(row->values[column], value);
 }
 
-static unsigned int bucket_of(uint64_t ns)
+/* The bucket that a duration belongs to, which is not below this one. */
+static unsigned int bucket_of(uint64_t ns, unsigned int bucket)
 {
-	unsigned int bucket = 0;
-
 	while (bucket < METRIC_BUCKETS && metric_buckets[bucket].ns < ns)
 		bucket++;
 	return bucket;
@@ -285,16 +288,19 @@ static unsigned int bucket_of(uint64_t ns)
 
 void metric_row_duration(struct metric_row *row, uint64_t ns)
 {
-	metric_row_sum(row, bucket_of(ns), 1);
+	metric_row_sum(row, bucket_of(ns, 0), 1);
 	metric_row_sum(row, HISTOGRAM_SUM, ns);
 }
 
 void metric_row_distribution(struct metric_row *row, const struct distribution *distribution,
 			     uint64_t total)
 {
-	for (size_t i = 0; i < distribution->n; i++)
-		metric_row_sum(row, bucket_of(distribution->buckets[i].le),
-			       distribution->buckets[i].count);
+	unsigned int bucket = 0;
+
+	for (size_t i = 0; i < distribution->n; i++) {
+		bucket = bucket_of(distribution->buckets[i].le, bucket);
+		metric_row_sum(row, bucket, distribution->buckets[i].count);
+	}
 	metric_row_sum(row, HISTOGRAM_SUM, total);
 }
 

@@ -33,6 +33,8 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_SLOW_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_WAIT] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_PROFILE] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_PERIOD_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
+	[METRIC_CALL_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
 };
 
 const struct metric_bucket metric_buckets[METRIC_BUCKETS] = {
@@ -121,6 +123,9 @@ const struct metric_family metric_families[] = {
 	  "The shortest of these periods, of the last sample.", METRIC_THREAD,
 	  POINTS({ "state=\"running\"", THREAD_MIN_RUNNING, true },
 		 { "state=\"long_poll\"", THREAD_MIN_LONG_POLL, true }) },
+	{ P "thread_period_duration_seconds", METRIC_HISTOGRAM, SECONDS, "thread,state",
+	  "How the durations of the periods of thread_periods are distributed; with --histogram.",
+	  METRIC_PERIOD_TIMES, VALUE(0) },
 	{ P "context_switches", METRIC_COUNTER, "", "thread,type",
 	  "Switches away from threads: they waited, or were preempted.", METRIC_THREAD,
 	  POINTS({ "type=\"voluntary\"", THREAD_VOLUNTARY, false },
@@ -137,6 +142,9 @@ const struct metric_family metric_families[] = {
 	  METRIC_CALL, VALUE(EVENTS_TOTAL) },
 	{ P "syscall_max_seconds", METRIC_GAUGE, SECONDS, "thread,syscall",
 	  "The longest of them, of the last one to two minutes.", METRIC_CALL, VALUE(EVENTS_MAX) },
+	{ P "syscall_duration_seconds", METRIC_HISTOGRAM, SECONDS, "thread,syscall",
+	  "How the durations of system calls are distributed; with --histogram.", METRIC_CALL_TIMES,
+	  VALUE(0) },
 	{ P "open_syscalls", METRIC_COUNTER, "", "thread,syscall",
 	  "System calls that were open at an edge of a window.", METRIC_OPEN_CALL,
 	  VALUE(EVENTS_COUNT) },

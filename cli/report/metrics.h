@@ -24,6 +24,11 @@ void metrics_free(struct metrics *metrics); /* NULL is allowed */
  * counted as lost_events{reason="series"}. */
 void metrics_limit(struct metrics *metrics, size_t series);
 
+/* Before the first sample: says what will be sampled, and that nothing was counted so
+ * far, or else the first counts would look as if they had been there before. Returns 0
+ * or -ENOMEM. */
+int metrics_expect(struct metrics *metrics, const struct capture *capture, pid_t pid);
+
 /* Adds a finished sample: counters grow, up to the largest number; gauges are of
  * this sample, or maxima of the last minutes. Returns 0, or -ENOMEM if not all of it
  * could be added. */

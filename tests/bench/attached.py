@@ -16,8 +16,8 @@ def start_other(_, bystander):
     return process
 
 
-def start_recording(load, _):
-    process = kernel_delay(load.pid, "--sample-time", LONG)
+def start_recording(load, _, *options):
+    process = kernel_delay(load.pid, "--sample-time", LONG, *options)
     process.line(b"# Start sampling")
     return process
 

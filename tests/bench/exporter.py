@@ -7,7 +7,8 @@ import time
 
 from benchlib import PATIENCE, QUICK, Missing, Threads, kernel_delay
 
-COUNTS = {64: 5, 1000: None}  # threads, each with 30 system calls -> goal, ms
+# Threads, each with 30 system calls; more options; goal, ms.
+KINDS = ((64, (), 5), (1000, (), None), (64, ("--histogram",), None))
 SCRAPES = 20 if QUICK else 200
 SAMPLE = "100ms"
 PAUSE = 0.013  # s between scrapes, which so come at any time of a sample
@@ -55,11 +56,11 @@ def wait_for_samples(process, port, count):
     raise Missing("no samples are served")
 
 
-def measure_count(table, count, goal):
+def measure_kind(table, count, options, goal):
     port = free_port()
     with Threads(count) as target, \
-            kernel_delay(target.pid, "--listen", port, "--per-thread", "--sample-time",
-                         SAMPLE) as process:
+            kernel_delay(target.pid, "--listen", port, "--per-thread", "--sample-time", SAMPLE,
+                         *options) as process:
         wait_for_samples(process, port, 1)
         target.go()
         wait_for_samples(process, port, 3)
@@ -76,14 +77,15 @@ def measure_count(table, count, goal):
         if last < first + 2:
             raise Missing(f"only {last - first} samples were taken meanwhile")
     size = text.count(b"\n") - text.count(b"\n# ")
-    table.say(f"  {count:,} threads: {size:,} lines, {len(text):,} bytes; {last - first} samples "
+    what = " ".join([f"{count:,} threads", *options])
+    table.say(f"  {what}: {size:,} lines, {len(text):,} bytes; {last - first} samples "
               "meanwhile")
     for form, values in times.items():
-        table.row(f"{count:,} threads: {form}", values, "ms", 2, goal,
+        table.row(f"{what}: {form}", values, "ms", 2, goal,
                   f"scrape of {count} threads, {form}")
 
 
 def measure_scrape(table):
     table.section(f"a scrape while recording, samples of {SAMPLE}, a series per thread")
-    for count, goal in COUNTS.items():
-        measure_count(table, count, goal)
+    for count, options, goal in KINDS:
+        measure_kind(table, count, options, goal)

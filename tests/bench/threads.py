@@ -10,6 +10,10 @@ from benchlib import (BUILD, CPUS, MB, MMAPABLE, QUICK, Missing, Threads, fdinfo
 MEMORY_ROUNDS, REPORT_ROUNDS = (1, 2) if QUICK else (3, 9)
 MEMORY_GOALS = {100: 20, 4096: 64}  # threads -> MB
 MANY, CALLS = 4096, 30
+RENDERED, RENDER_GOAL = 1000, 50  # threads, ms
+RENDER_ROUNDS = 5 if QUICK else 21
+BUCKETS = 20  # that a distribution typically has
+FORMATS = ("text", "json", "openmetrics", "prometheus")
 REPORT_GOAL = 100  # ms
 WINDOW = "2s"
 PAGE = 4096  # the smallest pipe: the program waits for us, so we see it to its end
@@ -92,8 +96,22 @@ def measure_report(table):
               1, REPORT_GOAL)
     table.row("  until its first line: collecting, sorting", [run[0] for run in runs], "ms")
     table.row("  writing and piping", [run[1] - run[0] for run in runs], "ms")
-    said = subprocess.run([BUILD / "bench" / "render", str(MANY), str(CALLS), "11"],
-                          stdout=subprocess.PIPE, text=True, check=True).stdout
-    table.row("sorting and writing a model to /dev/null", [int(ns) / 1e6 for ns in said.split()],
-              "ms")
     table.say(f"  size of the report: {runs[0][2] / MB:.1f} MB")
+    measure_render(table)
+
+
+def render(form, threads, buckets):
+    """ms for sorting and writing a model of a sample to /dev/null, in each round."""
+    said = subprocess.run([BUILD / "bench" / "render", form, str(threads), str(CALLS),
+                           str(buckets), str(RENDER_ROUNDS)], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
+    return [int(ns) / 1e6 for ns in said.split()]
+
+
+def measure_render(table):
+    table.section(f"rendering {RENDERED:,} threads with {CALLS} system calls each")
+    for form in FORMATS:
+        table.row(form, render(form, RENDERED, 0), "ms", 1, RENDER_GOAL, f"rendering {form}")
+    table.say(f"  each with its durations in {BUCKETS} buckets:")
+    for form in FORMATS:
+        table.row(f"  {form}", render(form, RENDERED, BUCKETS), "ms")

@@ -93,7 +93,10 @@ def case_options(test):
     shell = Shell(test)
     test.eq(shell.complete("--sample-c"), "kernel_delay --sample-count ", "one option")
     test.eq(shell.complete("--start-t"), "kernel_delay --start-trigger ", "another one")
-    test.eq(set(shell.all("--")), long_options(), "all of --help")
+    test.eq(shell.complete("--histo"), "kernel_delay --histogram ", "one without a value")
+    options = long_options()
+    test.ok({"--histogram", "--output", "--listen"} <= options, "--help has them", options)
+    test.eq(set(shell.all("--")), options, "all of --help")
     test.eq(shell.complete("--no-such"), "kernel_delay --no-such", "one that there is not")
 
 
@@ -167,6 +170,71 @@ def case_colons_break_no_words(test):
     check_triggers(test, Shell(test, "COMP_WORDBREAKS=${COMP_WORDBREAKS//[:=]}"), load.pid)
 
 
+def completes(test, shell, *cases):
+    """(what is typed, what comes of it, what that is)"""
+    for typed, want, what in cases:
+        test.eq(shell.complete(typed), f"kernel_delay {want}", what)
+
+
+def case_calls(test):
+    """Names of system calls for -e, of which this kernel's tracepoints tell."""
+    if "sys_enter_getppid" not in test.program("-p", 1, "--list-probes=t:syscalls:*").stdout:
+        raise kdtest.Skip("this kernel has no tracepoints of system calls")
+    shell = Shell(test)
+    completes(
+        test, shell,
+        ("-s -e getppi", "-s -e getppid ", "-e: a call"),
+        ("-s --syscall-filter getppi", "-s --syscall-filter getppid ", "--syscall-filter: a call"),
+        ("-s --syscall-filter=getppi", "-s --syscall-filter=getppid ", "after ="),
+        ("-s -e futex,getppi", "-s -e futex,getppid ", "after a comma"),
+        ("-s -e futex,read,getppi", "-s -e futex,read,getppid ", "after another comma"),
+        ("-s --syscall-filter=futex,getppi", "-s --syscall-filter=futex,getppid ",
+         "after = and a comma"),
+        ("-s -e '!getppi", "-s -e '!getppid' ", "after ! in quotes"),
+        ("-s -e '!futex,getppi", "-s -e '!futex,getppid' ", "after ! and a comma"),
+        ("-s --syscall-filter='!getppi", "-s --syscall-filter='!getppid' ", "after = and !"),
+        (r"-s -e \!getppi", r"-s -e \!getppid ", "after ! that is quoted by itself"),
+        (r"-s -e \!futex,getppi", r"-s -e \!futex,getppid ", "and a comma"),
+        ("-s -e newst", "-s -e newst", "a tracepoint's name that is no call's"),
+        ("-s -e sendfil", "-s -e sendfile ", "its call's"),
+        ("-s -e no_such", "-s -e no_such", "one that there is not"))
+    # The names are those of the calls, as -e takes them.
+    names = shell.all("-s -e u")
+    test.ok({"umount2", "unlink", "uname"} <= set(names), "all that begin so", names)
+    done = test.program("-p", os.getpid(), "-s", "-e", ",".join(names), "--sample-time", "1ms")
+    test.eq((done.status, done.stderr), (0, ""), "which are known to -e")
+
+
+def case_outputs(test):
+    """Formats and files for -o."""
+    shell = Shell(test)
+    (shell.folder / "opened.json").touch()
+    (shell.folder / "a file;").touch()
+    (shell.folder / "sub").mkdir()
+    (shell.folder / "sub" / "deep.txt").touch()
+    formats = {"text:", "json:", "openmetrics:", "prometheus:", "folded:"}
+    found = set(shell.all("-o "))
+    test.ok(formats <= found and {"rc", "sub/"} <= found, "-o: all formats, and files", found)
+    completes(
+        test, shell,
+        ("-o js", "-o json:", "-o: a format"),
+        ("--output fol", "--output folded:", "--output: a format"),
+        ("--output=prom", "--output=prometheus:", "after ="),
+        ("-o openm", "-o openmetrics:", "one that a file is like, but for a letter"),
+        ("-o opene", "-o opened.json ", "that file"),
+        ("-o json:opene", "-o json:opened.json ", "a format's file"),
+        ("--output=json:opene", "--output=json:opened.json ", "after = and a format"),
+        ("-o text:su", "-o text:sub/", "a directory"),
+        ("-o text:sub/d", "-o text:sub/deep.txt ", "a file in it"),
+        (f"-o text:{shell.folder}/opene", f"-o text:{shell.folder}/opened.json ",
+         "from the root on"),
+        ("-o 'text:opene", "-o 'text:opened.json' ", "in quotes"),
+        ("-o 'text:a", "-o 'text:a file;' ", "a hostile name in quotes"),
+        ("-o text:a", r"-o text:a\ file\; ", "and quoted by itself"),
+        ("-o json:js", "-o json:js", "after a format there is no other"))
+    test.eq(set(shell.all("-o text:")) & formats, set(), "nor in the list")
+
+
 def case_silent(test):
     shell = Shell(test)
     for typed in ("-p 999999999 --start-trigger up:x", "--start-trigger x:y",
@@ -178,4 +246,4 @@ def case_silent(test):
 
 
 kdtest.main(case_options, case_processes, case_hostile_name, case_triggers,
-            case_colons_break_no_words, case_silent)
+            case_colons_break_no_words, case_calls, case_outputs, case_silent)

@@ -199,7 +199,7 @@ def case_alerts(test):
 
 def case_prometheus_config(test):
     status, said = said_by(tool("promtool"), "check", "config", EXAMPLES / "prometheus.yml")
-    test.ok(status == 0 and "9 rules" in said, "promtool finds no fault", said)
+    test.ok(status == 0 and "10 rules" in said, "promtool finds no fault", said)
     for name in ("prometheus.yml", "kernel_delay.service", "daemonset.yaml", "monitoring.rst"):
         test.ok(PORT in (EXAMPLES / name).read_text(), f"{name}: has port {PORT}")
 
@@ -303,7 +303,7 @@ def scraped(test):
     path = test.directory() / "kernel_delay.prom"
     target = free_port()
     args = [kdtest.PROGRAM, "-p", load.pid, "--sample-count", 0, "--sample-time", "500ms",
-            "--quiet", "-o", f"prometheus:{path}"]
+            "--quiet", "--histogram", "-o", f"prometheus:{path}"]
     test.child(args + (["--listen", target] if listens() else []))
     server = serve(test, path)
     address = prometheus(test, {f"localhost:{PORT}": target if listens() else server,

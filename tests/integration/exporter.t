@@ -42,9 +42,9 @@ def refuses(port, address=LOCAL):
 
 
 class Exporter(kdtest.Child):
-    """kernel_delay --listen, which answers already."""
+    """kernel_delay --listen, which answers already; with samples unless told otherwise."""
 
-    def __init__(self, pid, *args, address=LOCAL, **options):
+    def __init__(self, pid, *args, address=LOCAL, samples=True, **options):
         self.address, self.port = address, free_port(address)
         shown = f"[{address}]" if ":" in address else address
         super().__init__([PROGRAM, "-p", pid, "--listen", f"{shown}:{self.port}", *args],
@@ -52,7 +52,7 @@ class Exporter(kdtest.Child):
         kdtest.wait_until(lambda: self.proc.poll() is not None or
                           not refuses(self.port, address))
         # What it does before the first sample takes a while.
-        kdtest.wait_until(lambda: self.proc.poll() is not None or
+        kdtest.wait_until(lambda: not samples or self.proc.poll() is not None or
                           self.series().get(COMPLETE, 0) > 0)
 
     def get(self, path="/metrics", method="GET", body=None, **headers):
@@ -180,7 +180,25 @@ def case_forms(test):
     test.ok(counts == sorted(set(counts)), "samples are added meanwhile", counts)
     same_sums(test, *at_rest(exporter, path), "while it runs")
     test.eq(exporter.finish(), 0, "a signal ends it with status 0")
-    test.eq((exporter.stdout, exporter.stderr), ("", ""), "it says nothing")
+    test.eq((exporter.stdout, exporter.stderr), ("", "kernel_delay: serving metrics at "
+            f"http://{LOCAL}:{exporter.port}/metrics\n"), "it says only where they are")
+
+
+def case_before_samples(test):
+    """Until the first sample is there, what is known without it."""
+    load = test.workload("roles", "poll")
+    exporter = test.start(Exporter(load.pid, "--sample-time", 60, "--quiet", samples=False))
+    for accept in (AS_PROMETHEUS, PROMETHEUS):
+        text = exporter.get(Accept=accept)[2]
+        test.ok('\nkernel_delay_build_info{version="' in text and f'pid="{load.pid}"' in text,
+                f"{accept[:30]}: the program and the process", text[:500])
+    series = exporter.series()
+    test.eq((series[COMPLETE], value(series, "measured_seconds_total")), (0, 0), "no sample")
+    test.eq([key for key in series if "thread" in dict(key[1])], [], "no threads")
+    kdtest.wait_until(lambda: int(kdtest.status_field(exporter.pid, "SigBlk"), 16) &
+                      1 << signal.SIGINT - 1)
+    test.eq(exporter.finish(), 0, "a signal ends it with status 0")
+    test.eq((exporter.stdout, exporter.stderr), ("", ""), "--quiet: it says nothing")
 
 
 def case_names(test):
@@ -427,11 +445,11 @@ def prometheus(test, port):
                             f"--web.listen-address={LOCAL}:{own}"], stdout=log, stderr=log)
     kdtest.wait_until(lambda: child.proc.poll() is not None or not refuses(own))
 
-    def query(expression):
+    def query(expression, **when):
         connection = http.client.HTTPConnection(LOCAL, own, timeout=kdtest.PATIENCE)
         try:
             connection.request("GET", "/api/v1/query?" +
-                               urllib.parse.urlencode({"query": expression}))
+                               urllib.parse.urlencode({"query": expression, **when}))
             answer = connection.getresponse()
             # It says that it is not ready in plain text.
             return json.load(answer)["data"]["result"] if answer.status == 200 else []
@@ -441,11 +459,53 @@ def prometheus(test, port):
     return query
 
 
+def percentile(samples, get):
+    """(number of durations, limit in ns that 99 % of them do not exceed) of rows of JSON."""
+    sums = {}
+    for sample in samples:
+        for thread in sample["threads"]:
+            for row in get(thread):
+                for bucket in row.get("buckets", []):
+                    sums[bucket["le_ns"]] = sums.get(bucket["le_ns"], 0) + bucket["count"]
+    total, below = sum(sums.values()), 0
+    for limit in sorted(sums):
+        below += sums[limit]
+        if below * 100 >= total * 99:
+            return total, limit
+    return 0, 0
+
+
+def same_percentiles(test, query, path):
+    """Prometheus' idea of a percentile lies in the bucket that has JSON's."""
+    when = time.time() - 2  # that scrape is stored
+    count = int(query("kernel_delay_captures_total{result='complete'}", time=when)[0]["value"][1])
+    samples = [item for item in documents(path) if item["type"] == "sample"][:count]
+    limits = [0] + [factor * 10 ** power for power in range(3, 12) for factor in (1, 2, 5)]
+    for what, matchers, get in (
+            ("thread_period", "state='ready'", lambda thread: [thread["ready"]]),
+            ("thread_period", "state='running',thread='spin'",
+             lambda thread: [thread["run"]] if thread["name"] == "spin" else []),
+            ("syscall", "syscall='getppid'", lambda thread: [
+                call for call in thread["syscalls"] if call["name"] == "getppid"])):
+        total, limit = percentile(samples, get)
+        family = f"kernel_delay_{what}_duration_seconds"
+        found = query(f"histogram_quantile(0.99, sum by (le) ({family}_bucket{{{matchers}}}))",
+                      time=when)
+        counted = query(f"sum({family}_count{{{matchers}}})", time=when)
+        test.ok(total > 10 and found and counted, f"{what}{{{matchers}}}: there are {total}")
+        test.eq([int(item["value"][1]) for item in counted], [total], "as many as in JSON")
+        upper = next(ns for ns in limits if limit <= ns)
+        got = float(found[0]["value"][1]) * 1e9
+        test.between(got, limits[limits.index(upper) - 1], upper + 0.5,
+                     f"99 %: in the bucket of JSON's {limit} ns")
+
+
 def case_prometheus(test):
-    load = test.workload("roles", "poll", "spin")
+    load = test.workload("roles", "poll", "spin", "calls:10000000:0:0")
     path = test.directory() / "json"
     exporter = test.start(Exporter(load.pid, "--sample-time", "500ms", "-o", f"json:{path}",
-                                   "--sample-interval", "500ms"))
+                                   "--sample-interval", "500ms", "--histogram"))
+    load.send("go")
     query = prometheus(test, exporter.port)
     scraped = kdtest.wait_until(
         lambda: [found for found in query("kernel_delay_captures_total{result='complete'}[1m]")
@@ -470,6 +530,7 @@ def case_prometheus(test):
     lives = {item["metric"]["thread"]: float(item["value"][1]) for item in found}
     test.eq(sorted(lives), sorted({thread["name"] for thread in samples[0]["threads"]}),
             "states add up by thread")
+    same_percentiles(test, query, path)
     test.eq(exporter.finish(), 0, "status 0")
 
 
@@ -480,7 +541,7 @@ def resident(pid):
 def case_memory(test):
     """Threads come and go: memory stays where it was."""
     load = test.workload("churn", 200_000)
-    exporter = test.start(Exporter(load.pid, "--sample-time", "20ms"))
+    exporter = test.start(Exporter(load.pid, "--sample-time", "20ms", "--histogram"))
     load.send("go")
     count = exporter.count
     kdtest.wait_until(lambda: count() >= 100, 60)
@@ -497,6 +558,6 @@ def case_memory(test):
     test.ok(len(series) < 1500, "threads of one name are one", len(series))
 
 
-kdtest.main(case_forms, case_names, case_text, case_triggers, case_addresses,
+kdtest.main(case_forms, case_before_samples, case_names, case_text, case_triggers, case_addresses,
             case_privileged_port, case_wrong_requests, case_many, case_slow, case_prometheus,
             case_memory)

@@ -25,6 +25,7 @@ TABLES = {"run": ("THREAD RUN STATISTICS", "sched_cnt"),
           "stopped": ("THREAD STOPPED STATISTICS", "stop_cnt")}
 SWITCHES = {"voluntary": "voluntary_switches", "involuntary": "involuntary_switches",
             "migrations": "migrations"}
+SHARES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p99_9_ns": 999}
 LEAD = 300  # ns, from the hit of a trigger to the edge that it sets
 FORMATS = ("text", "json", "folded", "openmetrics", "prometheus")
 
@@ -154,6 +155,8 @@ def case_figures(test):
     test.eq(sorted(rows), sorted(thread.tid for thread in report.threads), "threads")
     for thread in report.threads:
         compare_thread(test, thread, rows[thread.tid])
+    test.eq([word for word in ("buckets", "p50_ns") if word in path.read_text()], [],
+            "no distributions without --histogram")
     for truth in (truth for truth in truths["threads"] if "getppid" in truth):
         calls = {call["name"]: call for call in rows[truth["tid"]]["syscalls"]}
         test.eq(calls["getppid"]["count"], truth["getppid"], "getppid, as often as it was called")
@@ -195,6 +198,84 @@ def check_replay(test, directory, first):
                     [], f"{form}: the same")
         elif form != "folded":
             test.ok(told, f"{form}: there is something")
+
+
+def first_of(limit):
+    """The shortest duration of a bucket, of 16 per power of two."""
+    return limit - (1 << max(limit.bit_length() - 5, 0)) + 1
+
+
+def distribution_faults(members):
+    """What does not fit together of one distribution, by plain arithmetic."""
+    buckets = [(int(bucket["le_ns"]), bucket["count"]) for bucket in members.get("buckets", ())]
+    limits, counts = [limit for limit, _ in buckets], [count for _, count in buckets]
+    faults = []
+    if sum(counts) != members["count"] or 0 in counts:
+        faults.append(f"{members['count']} in {counts}")
+    if not buckets:
+        return faults + [key for key in SHARES if key in members]
+    if limits != sorted(set(limits)) or any(first_of(high) <= low
+                                            for low, high in zip(limits, limits[1:])):
+        faults.append(f"limits {limits}")
+    if not first_of(limits[-1]) <= members["max_ns"] <= limits[-1]:
+        faults.append(f"the longest is {members['max_ns']}, of {limits}")
+    if not first_of(limits[0]) <= members.get("min_ns", limits[0]) <= limits[0]:
+        faults.append(f"the shortest is {members['min_ns']}, of {limits}")
+    least = sum(first_of(limit) * count for limit, count in buckets)
+    most = sum(limit * count for limit, count in buckets)
+    if not least <= members["total_ns"] <= most:
+        faults.append(f"the sum is {members['total_ns']}, not {least} to {most}")
+    durations = [limit for limit, count in buckets for _ in range(count)]
+    for key, permille in SHARES.items():
+        place = -(-len(durations) * permille // 1000) - 1
+        wanted = min(max(durations[place], members.get("min_ns", 0)), members["max_ns"])
+        if members[key] != wanted:
+            faults.append(f"{key} is {members[key]}, not {wanted}")
+    return faults
+
+
+def distributions_of(document):
+    """Of a thread, as the text report names them: 20 characters."""
+    found = {"ready": document["ready"], "running": document["run"]}
+    found.update((call["name"][:20], call) for call in document["syscalls"])
+    return found
+
+
+def case_distributions(test):
+    """With --histogram; each figure of them against those that are counted without it."""
+    checker = Checker()
+    directory = test.directory()
+    load = test.workload("roles", "calls:20000:40:5000", "calls:7001:11:20000", "poll", "spin")
+    capture = test.capture(load.pid, "--histogram", "-o", "text", "-o", f"json:{directory}/json",
+                           "-o", f"openmetrics:{directory}/openmetrics")
+    truths = load.go()
+    report = capture.close(test)
+    sample, = documents(directory / "json")
+    test.eq(checker.faults(sample), [], "as the schema has it")
+    test.eq(sample["losses"]["durations"], 0, "none is lost")
+    for document in sample["threads"]:
+        name = f"{document['name']} (TID {document['tid']})"
+        found = distributions_of(document)
+        faults = [f"{key}: {fault}" for key, members in found.items()
+                  for fault in distribution_faults(members)]
+        test.ok(not faults, f"{name}: buckets, shares and sums fit together", *faults[:5])
+        test.eq([key for key in ("stopped", "long_poll") if "buckets" in document[key]], [],
+                f"{name}: of others there are none")
+        told = {key: {share: row[share.replace("_ns", "").replace("_", ".")]
+                      for share in (*SHARES, "max_ns")}
+                for key, row in report.thread(document["tid"]).distributions.items()}
+        test.eq(told, {key: {share: members[share] for share in (*SHARES, "max_ns")}
+                       for key, members in found.items() if members["count"]},
+                f"{name}: the text says the same")
+    rows = {row["tid"]: distributions_of(row) for row in sample["threads"]}
+    for truth in (truth for truth in truths["threads"] if "getppid" in truth):
+        calls = rows[truth["tid"]]
+        test.eq(sum(bucket["count"] for bucket in calls["getppid"]["buckets"]), truth["getppid"],
+                "getppid, as often as it was called")
+        slept = {40: 5_000_000, 11: 20_000_000}[truth["sleeps"]]
+        test.between(calls["clock_nanosleep"]["p50_ns"], slept, slept + 50_000_000, "sleeps")
+    check_replay(test, directory, capture.stdout)
+    test.books(report)
 
 
 def case_traces(test):
@@ -275,4 +356,4 @@ def case_damaged(test):
     test.eq(replay(test, pretty, "json"), whole, "a file that was formatted")
 
 
-kdtest.main(case_schema, case_figures, case_traces, case_triggers, case_damaged)
+kdtest.main(case_schema, case_figures, case_distributions, case_traces, case_triggers, case_damaged)

@@ -4,16 +4,15 @@
 A kernel without a tracepoint is one whose BTF does not know it; a kernel that
 refuses is made by strace, which puts errors in the place of bpf()."""
 
-import json
-import os
 import pathlib
 import re
 import shutil
 import signal
-import subprocess
 
 import kdtest
+from kdattached import check_attached
 from kdbtf import with_function, without_tracepoint
+
 
 def refused(test, what, status, words, *arguments, wrapper=()):
     done = test.program(*arguments, wrapper=wrapper)
@@ -42,7 +41,8 @@ def case_section_left_out(test):
                            (("local_timer_entry",), "HARD IRQ STATISTICS")):
         done = test.program(*arguments, "--btf", without_tracepoint(test, *names))
         test.eq((done.status, done.stderr), (0, ""), f"no {names[0]}: it works all the same")
-        note = [line for line in done.stdout.splitlines() if line.startswith(f"# NOTE: [{section}]")]
+        note = [line for line in done.stdout.splitlines()
+                if line.startswith(f"# NOTE: [{section}]")]
         test.eq(len(note), 1, f"no {names[0]}: the report says what it leaves out")
         report = kdtest.kdreport.parse(done.stdout)[0]
         test.books(report)
@@ -56,20 +56,8 @@ def case_section_left_out(test):
             "with all tracepoints nothing is left out")
 
 
-def call_programs():
-    """Names and types of the loaded programs for system calls, by their ids."""
-    shown = json.loads(subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True,
-                                      text=True, check=True).stdout)
-    return {program["id"]: (program["name"][:15], program["type"]) for program in shown
-            if program.get("name", "").startswith("kd_sys_")}
-
-
 def case_classic_tracepoints(test):
     """A kernel whose raw tracepoints of system calls can be preempted."""
-    path = "/usr/sbin:/sbin:" + os.environ["PATH"]
-    if not shutil.which("bpftool", path=path):
-        raise kdtest.Skip("bpftool is not installed")
-    os.environ["PATH"] = path
     btf = with_function(test, "trace_call_bpf_faultable")
     no_tracefs = ("unshare", "-m", "sh", "-c",
                   "umount -l /sys/kernel/tracing /sys/kernel/debug 2>/dev/null; "
@@ -77,14 +65,13 @@ def case_classic_tracepoints(test):
                   'exec "$@"', "sh")
     for what, wrapper in (("as it is", ()), ("tracefs not mounted", no_tracefs)):
         load = test.workload("roles", "calls:5000:3:1000")
-        before = call_programs()  # those of an earlier run may take a while to go
         child = test.child([*wrapper, kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60",
                             "--btf", btf])
         child.line("# Start sampling", patience=60)
-        new = {kind for number, kind in call_programs().items() if number not in before}
-        test.eq(new, {("kd_sys_enter_cl", "tracepoint"),
-                      ("kd_sys_exit_cla", "tracepoint")},
-                f"{what}: the classic tracepoints are attached")
+        check_attached(test, child.pid, "kd_sys_",
+                       {("kd_sys_enter_classic", "tracepoint", "sys_enter"),
+                        ("kd_sys_exit_classic", "tracepoint", "sys_exit")},
+                       f"{what}: the classic tracepoints are attached")
         truth = load.go()["threads"][0]
         child.signal(signal.SIGINT)
         test.eq(child.wait(), 0, f"{what}: it works")

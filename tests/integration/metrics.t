@@ -4,6 +4,8 @@
 same sample."""
 
 import importlib
+import json
+import math
 import re
 import shutil
 import subprocess
@@ -254,5 +256,139 @@ def case_max_syscalls(test):
         test.eq(got, {"other": others} if others else {}, f"{thread!r}: and the others one")
 
 
+# What of a histogram is what of counters: {family: (count, sum)}.
+COUNTERS = {"thread_period_duration_seconds": ("thread_periods_total",
+                                               "thread_period_seconds_total"),
+            "syscall_duration_seconds": ("syscalls_total", "syscall_seconds_total")}
+
+
+def histograms(series, family):
+    """{labels: [(limit, count up to it)]}"""
+    found = {}
+    for (name, labels), value in series.items():
+        if name == f"kernel_delay_{family}_bucket":
+            labels = dict(labels)
+            limit = float(labels.pop("le"))
+            found.setdefault(frozenset(labels.items()), []).append((limit, int(value)))
+    return {labels: sorted(buckets) for labels, buckets in found.items()}
+
+
+def histogram_faults(series, family):
+    """Where it is none, or its figures are not those of the counters."""
+    found = histograms(series, family)
+    count, seconds = COUNTERS[family]
+    for labels, buckets in found.items():
+        counts, labels = [number for _, number in buckets], dict(labels)
+        if len(buckets) != 29 or counts != sorted(counts) or buckets[-1][0] != math.inf:
+            yield f"{labels}: is no histogram: {buckets}"
+        want = (count_of(series, count, **labels), ns_of(series, seconds, **labels))
+        got = (counts[-1], ns_of(series, f"{family}_sum", **labels))
+        if got != want or counts[-1] != count_of(series, f"{family}_count", **labels):
+            yield f"{labels}: {got}, {want} are counted"
+    for (name, labels), value in series.items():
+        if name == f"kernel_delay_{count}" and value and labels not in found:
+            if dict(labels).get("state") not in ("stopped", "long_poll"):
+                yield f"{dict(labels)}: {value} are in no histogram"
+
+
+def key_of(thread, options, label, value):
+    """The labels of a thread of JSON."""
+    name, alone = thread["name"], not thread["ended"] and thread["members"] == 1
+    if "--fold-names" in options:
+        name = name.rstrip("0123456789") or name
+    tid = {"tid": str(thread["tid"])} if "--per-thread" in options and alone else {}
+    return frozenset({"thread": name, **tid, label: value}.items())
+
+
+def buckets_of(samples, options):
+    """What JSON's buckets add up to: {(family, labels): {limit: how many}}; a bucket counts
+    where its limit belongs."""
+    limits = [factor * 10 ** power for power in range(3, 12) for factor in (1, 2, 5)] + [10 ** 12]
+    found = {}
+    for sample in samples:
+        for thread in sample["threads"]:
+            rows = [("thread_period_duration_seconds", "state", state, thread[name])
+                    for state, name in (("running", "run"), ("ready", "ready"))]
+            rows += [("syscall_duration_seconds", "syscall", row["name"], row)
+                     for row in thread["syscalls"]]
+            for family, label, value, row in rows:
+                for bucket in row.get("buckets", []):
+                    limit = next((ns for ns in limits if bucket["le_ns"] <= ns), math.inf)
+                    key = (family, key_of(thread, options, label, value))
+                    sums = found.setdefault(key, {})
+                    sums[limit] = sums.get(limit, 0) + bucket["count"]
+    return found
+
+
+def bucket_faults(series, samples, options):
+    """Where buckets differ from those of JSON."""
+    wanted = buckets_of(samples, options)
+    if len(wanted) < 4:
+        yield f"there are only {len(wanted)} distributions"
+    for (family, labels), sums in wanted.items():
+        for limit, below in histograms(series, family).get(labels, [(math.inf, -1)]):
+            want = sum(count for ns, count in sums.items() if ns <= limit * 1e9 + 0.5)
+            if below != want:
+                yield f"{family} {dict(labels)}: {below} up to {limit}, want {want}"
+
+
+# Threads whose names differ in a number.
+NUMBERED = """
+import ctypes, os, threading, time
+def work(number):
+    ctypes.CDLL(None).prctl(15, b"numbered%d" % number, 0, 0, 0)
+    while True:
+        os.getppid()
+        time.sleep(0.0005)
+for number in range(3):
+    threading.Thread(target=work, args=(number,)).start()
+print("ready", flush=True)
+"""
+
+
+def case_histograms(test):
+    """Buckets add up over the samples of a run, whatever labels threads have."""
+    load = test.child([sys.executable, "-c", NUMBERED])
+    load.line("ready")
+    for options in ((), ("--fold-names",), ("--per-thread",), ("--max-syscalls=1",)):
+        folder, what = test.directory(), " ".join(options) or "by name"
+        files = [folder / name for name in ("metrics.om", "metrics.prom", "json")]
+        done = test.program(
+            "-p", load.pid, "--histogram", "--sample-count=3", "--sample-time=200ms", *options,
+            "-o", f"openmetrics:{files[0]}", "-o", f"prometheus:{files[1]}",
+            "-o", f"json:{files[2]}")
+        test.eq((done.status, done.stdout), (0, ""), f"{what}: three samples are taken")
+        series = series_of(test, what, files[0].read_text())
+        older = series_of(test, f"{what}: 0.0.4", files[1].read_text(), "prometheus_client.parser")
+        test.eq(older, series, f"{what}: 0.0.4 has the same values")
+        promtool(test, f"{what}: promtool finds no fault", "check", "metrics",
+                 text=files[1].read_text())
+        test.eq(count_of(series, "captures_total", result="complete"), 3, "three samples")
+        for family in COUNTERS:
+            faults = list(histogram_faults(series, family))
+            test.ok(histograms(series, family) and not faults,
+                    f"{what}: {family} agrees with the counters", *faults[:8])
+        names = {dict(labels)["thread"] for labels in histograms(series, "syscall_duration_seconds")}
+        test.eq("numbered" in names, "--fold-names" in options, f"{what}: names are {names}")
+        if "--max-syscalls=1" in options:
+            test.ok(any(dict(labels)["syscall"] == "other" for labels in
+                        histograms(series, "syscall_duration_seconds")), "others are distributed")
+            continue
+        samples = [json.loads(line) for line in files[2].read_text().splitlines()]
+        samples = [sample for sample in samples if sample["type"] == "sample"]
+        test.eq(len(samples), 3, f"{what}: JSON has the samples")
+        faults = list(bucket_faults(series, samples, options))
+        test.ok(not faults, f"{what}: buckets are those of JSON", *faults[:8])
+
+
+def case_without_histograms(test):
+    load = test.workload("roles", "poll", "spin:-1")
+    done = test.program("-p", load.pid, "--sample-time=100ms", "--sample-count=1",
+                        "-o", "openmetrics")
+    test.eq(done.status, 0, "a sample is taken")
+    test.ok("kernel_delay_window_seconds_bucket" in done.stdout and
+            "_duration_seconds" not in done.stdout, "not asked for, there are none of threads")
+
+
 kdtest.main(case_golden_files, case_manual_page, case_capture, case_hostile_names,
-            case_max_syscalls)
+            case_max_syscalls, case_histograms, case_without_histograms)

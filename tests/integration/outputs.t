@@ -278,6 +278,7 @@ def case_read_only(test):
         subprocess.run(["umount", folder], check=True)
 
 
-kdtest.main(case_formats, case_folded, case_plain_word, case_names, case_metrics_on_a_stream, case_limit,
-            case_quiet, case_process_substitution, case_fail_if, case_interrupted, case_triggers,
-            case_replay, case_streams_fail, case_full_disk, case_bad_places, case_read_only)
+kdtest.main(case_formats, case_folded, case_plain_word, case_names, case_metrics_on_a_stream,
+            case_limit, case_quiet, case_process_substitution, case_fail_if, case_interrupted,
+            case_triggers, case_replay, case_streams_fail, case_full_disk, case_bad_places,
+            case_read_only)

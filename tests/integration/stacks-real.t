@@ -7,14 +7,14 @@ are complete."""
 import json
 import os
 import pathlib
-import pwd
-import shutil
 import struct
 import subprocess
 import time
 
+import kdservers
 import kdtest
-from kdstacks import Capture, need, plain
+from kdservers import need
+from kdstacks import Capture, plain
 
 LEAST_COMPLETE = 0.95
 ATTEMPTS = 5  # for a thread that gdb found elsewhere in its loop
@@ -170,49 +170,24 @@ def check_complete(test, pid, load, least):
 
 
 def case_ovs_vswitchd(test):
-    need("gdb", "ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-appctl")
-    directory = test.directory()
-    environment = {**os.environ, "OVS_RUNDIR": str(directory), "OVS_LOGDIR": str(directory),
-                   "OVS_DBDIR": str(directory)}
-    database, socket = directory / "conf.db", f"unix:{directory}/db.sock"
-    subprocess.run(["ovsdb-tool", "create", database,
-                    "/usr/share/openvswitch/vswitch.ovsschema"], check=True)
-    test.child(["ovsdb-server", database, f"--remote=p{socket}", "-vconsole:off",
-                f"--unixctl={directory}/ovsdb.ctl"], env=environment)
-    kdtest.wait_until((directory / "db.sock").exists)
-
-    def vsctl(*args):
-        subprocess.run(["ovs-vsctl", f"--db={socket}", "--timeout=20", *args], check=True,
-                       env=environment, stdout=subprocess.DEVNULL)
-
-    vsctl("--no-wait", "init")
-    switch = test.child(["ovs-vswitchd", socket, "--enable-dummy=override", "--disable-system",
-                         "-vconsole:off", f"--unixctl={directory}/vswitchd.ctl"], env=environment)
-    kdtest.wait_until((directory / "vswitchd.ctl").exists)
-    vsctl("add-br", "kdbr0", "--", "set", "bridge", "kdbr0", "datapath_type=dummy")
+    need("gdb")
+    switch = kdservers.start(test, kdservers.DummySwitch())
 
     def load():
         for port in range(8):
-            vsctl("add-port", "kdbr0", f"kdp{port}", "--", "set", "interface", f"kdp{port}",
-                  "type=dummy")
+            switch.add_port(f"kdp{port}")
             for command in ("dpif/show", "coverage/show", "memory/show"):
-                subprocess.run(["ovs-appctl", "-t", directory / "vswitchd.ctl", command],
-                               check=True, stdout=subprocess.DEVNULL)
+                switch.appctl(command)
 
     check_complete(test, switch.pid, load, 20)
     check_like_gdb(test, switch.pid, 3)
 
 
 def case_redis_server(test):
-    need("gdb", "redis-server", "redis-benchmark")
-    directory = test.directory()
-    socket = directory / "redis.sock"
-    server = test.child(["redis-server", "--port", "0", "--unixsocket", socket, "--save", "",
-                         "--appendonly", "yes", "--appendfsync", "everysec", "--dir", directory])
-    kdtest.wait_until(socket.exists)
-    check_complete(test, server.pid, lambda: subprocess.run(
-        ["redis-benchmark", "-s", socket, "-n", "5000", "-c", "20", "-q", "-t", "get,set,lpush"],
-        check=True, stdout=subprocess.DEVNULL), 20)
+    need("gdb")
+    server = kdservers.start(test, kdservers.Redis("--appendonly", "yes",
+                                                   "--appendfsync", "everysec"))
+    check_complete(test, server.pid, lambda: server.serve(5000, "get,set,lpush"), 20)
     check_like_gdb(test, server.pid, 3)
 
 
@@ -254,52 +229,9 @@ def case_python(test):
     check_like_gdb(test, child.pid)
 
 
-class Postgres:
-    """A database cluster of our own with one connection."""
-
-    def __init__(self, test):
-        folders = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-        programs = folders[-1].parent if folders else pathlib.Path(
-            os.path.dirname(os.path.realpath(shutil.which("initdb") or "/nowhere/initdb")))
-        try:
-            user = pwd.getpwnam("postgres")
-        except KeyError:
-            raise kdtest.Skip("there is no user postgres") from None
-        if not (programs / "postgres").exists():
-            raise kdtest.Skip("postgresql is not installed")
-        directory = test.directory()
-        os.chown(directory, user.pw_uid, user.pw_gid)
-        become = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--init-groups"]
-        data = directory / "data"
-        subprocess.run([*become, programs / "initdb", "-D", data, "-A", "trust", "-N", "-U",
-                        "postgres", "--no-locale"], check=True, stdout=subprocess.DEVNULL,
-                       cwd=directory)
-        self.server = test.child([*become, programs / "postgres", "-D", data, "-k", directory,
-                                  "-c", "listen_addresses=", "-c", "fsync=off",
-                                  "-c", "autovacuum=off"], cwd=directory)
-        test.stack.callback(self.end)
-        kdtest.wait_until(lambda: (directory / ".s.PGSQL.5432").exists() and subprocess.run(
-            ["psql", "-h", directory, "-U", "postgres", "-c", "select 1"], check=False,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0)
-        self.client = test.child(["psql", "-h", directory, "-U", "postgres", "-qAtX", "postgres"])
-        self.pid = int(self.query("select pg_backend_pid();"))
-
-    def query(self, text):
-        """The one line that a statement returns."""
-        self.client.send(text)
-        return self.client.line()
-
-    def end(self):
-        """In good order: a killed server leaves shared memory behind."""
-        self.client.end()
-        if self.server.proc.poll() is None:
-            self.server.signal(kdtest.signal.SIGINT)
-            self.server.wait()
-
-
 def case_postgresql(test):
-    need("gdb", "setpriv", "psql")
-    base = Postgres(test)
+    need("gdb")
+    base = kdservers.start(test, kdservers.Postgres())
 
     def load():
         base.client.send("create table numbers as select n from generate_series(1, 20000) n;")
@@ -311,5 +243,4 @@ def case_postgresql(test):
     check_like_gdb(test, base.pid)
 
 
-os.environ["PATH"] += ":/usr/sbin:/sbin:/usr/local/sbin"
 kdtest.main(case_ovs_vswitchd, case_redis_server, case_python, case_postgresql)

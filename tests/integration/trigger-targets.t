@@ -6,25 +6,18 @@ done that they stand for."""
 import json
 import os
 import pathlib
-import pwd
 import re
 import shutil
-import signal
 import subprocess
 
+import kdservers
 import kdtest
+from kdservers import need
 from kdtrigger import (NO_LIMIT, UNLIMITED, Counted, Log, Triggered, check_reports, compiled,
                        program_offset, reported_once, second_instruction, symbols)
 
 NONE = ("--trigger-delta", "1min", *UNLIMITED, *NO_LIMIT)  # hits are counted, no window is kept
 WORKLOADS = kdtest.ROOT / "tests" / "workloads"
-
-
-def need(*programs):
-    os.environ["PATH"] += ":/usr/sbin:/sbin:/usr/local/sbin"
-    missing = [program for program in programs if not shutil.which(program)]
-    if missing:
-        raise kdtest.Skip(f"not installed: {', '.join(missing)}")
 
 
 def hits(test, pid, start, stop, during, *args):
@@ -207,63 +200,11 @@ def case_python(test):
     test.eq(got, (0, 400 + 77 + 2), "returns of Python functions")
 
 
-class Postgres:
-    """A database cluster of our own with one connection."""
-
-    def __init__(self, test):
-        folders = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-        programs = folders[-1].parent if folders else pathlib.Path(
-            os.path.dirname(os.path.realpath(shutil.which("initdb") or "/nowhere/initdb")))
-        try:
-            user = pwd.getpwnam("postgres")
-        except KeyError:
-            raise kdtest.Skip("there is no user postgres") from None
-        if not (programs / "postgres").exists() or not shutil.which("psql"):
-            raise kdtest.Skip("postgresql is not installed")
-        if b"query__start" not in (programs / "postgres").read_bytes():
-            raise kdtest.Skip("this postgresql has no probes")
-        directory = test.directory()
-        os.chown(directory, user.pw_uid, user.pw_gid)
-        self.become = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}",
-                       "--init-groups"]
-        data = directory / "data"
-        subprocess.run([*self.become, programs / "initdb", "-D", data, "-A", "trust", "-N", "-U",
-                        "postgres", "--no-locale"], check=True, stdout=subprocess.DEVNULL,
-                       cwd=directory)
-        self.server = test.child([*self.become, programs / "postgres", "-D", data, "-k", directory,
-                                  "-c", "listen_addresses=", "-c", "fsync=off",
-                                  "-c", "autovacuum=off"], cwd=directory)
-        test.stack.callback(self.end)
-        kdtest.wait_until(lambda: (directory / ".s.PGSQL.5432").exists() and subprocess.run(
-            ["psql", "-h", directory, "-U", "postgres", "-c", "select 1"], check=False,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0)
-        self.client = test.child(["psql", "-h", directory, "-U", "postgres", "-qAtX", "postgres"])
-        self.pid = int(self.query("select pg_backend_pid();"))
-
-    def query(self, text):
-        """The one line that a statement returns."""
-        self.client.send(text)
-        return self.client.line()
-
-    def command(self, *texts):
-        """Statements that return nothing; waits for the last one's end."""
-        for text in texts:
-            self.client.send(text)
-        self.client.send("\\echo done")
-        self.client.line("done")
-
-    def end(self):
-        """In good order: a killed server leaves shared memory behind."""
-        self.client.end()
-        if self.server.proc.poll() is None:
-            self.server.signal(signal.SIGINT)
-            self.server.wait()
-
-
 def case_postgresql(test):
     """Statements and sorts; the probes have semaphores, some have several places."""
-    need("setpriv", "psql")
-    base = Postgres(test)
+    base = kdservers.start(test, kdservers.Postgres())
+    if b"query__start" not in base.program.read_bytes():
+        raise kdtest.Skip("this postgresql has no probes")
 
     def selects(count):
         return [base.query(f"select {number};") for number in range(count)]
@@ -305,21 +246,8 @@ def plt_address(path, function):
 
 def case_ovs_vswitchd(test):
     """Debian's is stripped: by address, counted by the kernel's own events, too."""
-    need("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-appctl", "objdump")
-    directory = test.directory()
-    environment = {**os.environ, "OVS_RUNDIR": str(directory), "OVS_LOGDIR": str(directory),
-                   "OVS_DBDIR": str(directory)}
-    database, socket = directory / "conf.db", f"unix:{directory}/db.sock"
-    subprocess.run(["ovsdb-tool", "create", database,
-                    "/usr/share/openvswitch/vswitch.ovsschema"], check=True)
-    test.child(["ovsdb-server", database, f"--remote=p{socket}", "-vconsole:off",
-                f"--unixctl={directory}/ovsdb.ctl"], env=environment)
-    kdtest.wait_until((directory / "db.sock").exists)
-    subprocess.run(["ovs-vsctl", f"--db={socket}", "--no-wait", "init"], check=True,
-                   env=environment)
-    switch = test.child(["ovs-vswitchd", socket, "--disable-system", "-vconsole:off",
-                         f"--unixctl={directory}/vswitchd.ctl"], env=environment)
-    kdtest.wait_until((directory / "vswitchd.ctl").exists)
+    need("objdump")
+    switch = kdservers.start(test, kdservers.OpenVSwitch())
     path = os.path.realpath(f"/proc/{switch.pid}/exe")
     address = plt_address(path, "poll")
     counted = Counted(test, path, program_offset(path, address), switch.pid)
@@ -327,8 +255,7 @@ def case_ovs_vswitchd(test):
     def appctl():
         first = counted.count()
         for _ in range(20):
-            subprocess.run(["ovs-appctl", "-t", directory / "vswitchd.ctl", "version"], check=True,
-                           stdout=subprocess.DEVNULL)
+            switch.appctl("version")
         return counted.count() - first
 
     outer = counted.count()

@@ -9,7 +9,8 @@ import time
 
 import kdreport
 import kdtest
-from kdbtf import with_preemptible_calls
+from kdattached import check_attached
+from kdbtf import BTF, with_preemptible_calls
 from kdtest import MS
 from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports
 
@@ -23,13 +24,22 @@ def need(*events):
             raise kdtest.Skip(f"this kernel has no tracepoint {event}")
 
 
-def pair(test, *args):
+# Programs of a pair of triggers that are a call's entry and return.
+OWN = {("kd_start_tracepoint", "tracepoint", "sys_enter_clock_nanosleep"),
+       ("kd_stop_tracepoint", "tracepoint", "sys_exit_clock_nanosleep")}
+CLASSIC = {(name, "tracepoint", where) for name in ("kd_start_call", "kd_stop_call")
+           for where in ("sys_enter", "sys_exit")}
+
+
+def pair(test, programs, *args):
     """From the entry of a system call to its return."""
     need("syscalls/sys_enter_clock_nanosleep")
     load = test.workload("roles", "calls:100:5:20000")
     other = test.workload("roles", "calls:0:1000:100")
     run = Triggered(test, load.pid, "--start-trigger", "t:syscalls:sys_enter_clock_nanosleep",
                     "--stop-trigger", "trace:syscalls:sys_exit_clock_nanosleep", *UNLIMITED, *args)
+    check_attached(test, run.pid, ("kd_start_", "kd_stop_", "kd_both_"), programs,
+                   "the programs of the triggers are where they should be")
     other.send("go")
     truth = load.go()["threads"][0]
     other.line("{")
@@ -49,13 +59,15 @@ def pair(test, *args):
 
 
 def case_pair(test):
-    pair(test)
+    """At the call's own tracepoints, unless this kernel has such as the next case has."""
+    preemptible = b"\0trace_call_bpf_faultable\0" in BTF.read_bytes()
+    pair(test, CLASSIC if preemptible else OWN)
 
 
 def case_pair_classic(test):
     """Where programs at a call's own tracepoint may be preempted, those at the
     tracepoints of all calls do their work."""
-    pair(test, "--btf", with_preemptible_calls(test))
+    pair(test, CLASSIC, "--btf", with_preemptible_calls(test))
 
 
 def hits_of(test, load, event, *args, during):

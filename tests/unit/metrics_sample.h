@@ -54,8 +54,34 @@ static void metrics_calls(struct thread_row *row, uint32_t first, size_t n)
 		abort();
 	row->n_calls = n;
 	for (size_t i = 0; i < n; i++)
-		row->calls[i] = (struct call_row){ first + (uint32_t)i, i + 1, 1000 * (i + 1),
-						   1000 + i };
+		row->calls[i] = (struct call_row){ .number = first + (uint32_t)i,
+						   .count = i + 1,
+						   .total = 1000 * (i + 1),
+						   .max = 1000 + i };
+}
+
+/* Durations: so many of up to first ns, the others longer and longer. Of less than five
+ * each has a bucket of its own. */
+static void metrics_times(struct distribution *times, uint64_t count, uint64_t first)
+{
+	uint64_t le = first;
+
+	for (uint64_t left = count; left; le = le * 5 / 2) {
+		uint64_t part = left < 5 ? 1 : left / 2;
+
+		if (distribution_append(times, le, part))
+			abort();
+		left -= part;
+	}
+}
+
+/* As --histogram has it. */
+static void metrics_histograms(struct thread_row *row)
+{
+	metrics_times(&row->run_times, row->run.count, 4351);
+	metrics_times(&row->ready_times, row->ready.count, 1000);
+	for (size_t i = 0; i < row->n_calls; i++)
+		metrics_times(&row->calls[i].times, row->calls[i].count, 1023);
 }
 
 /* The tables of a thread. */
@@ -162,6 +188,8 @@ __attribute__((unused)) static struct sample metrics_full(void)
 	sample.threads[3] = metrics_thread(9732, "revalidator6");
 	metrics_calls(&sample.threads[3], 1, 2);
 	sample.threads[4] = metrics_thread(9733, "revalidator6");
+	for (size_t i = 0; i < 5; i++)
+		metrics_histograms(&sample.threads[i]);
 	sample.absent = absent;
 	sample.n_absent = 1;
 	for (size_t i = 0; i < COUNT(upcalls); i++)

@@ -126,6 +126,30 @@ static unsigned int count_lines(const char *text)
 	return lines;
 }
 
+/* A command line that is refused, and what the message must say. */
+struct refusal {
+	const char *args[ARGS];
+	const char *names, *says;
+};
+
+static void check_refusal(const struct refusal *want)
+{
+	const struct outcome *got = run(want->args, -1);
+	unsigned int lines = count_lines(got->err);
+	char line[256];
+
+	join(want->args, line);
+	is_i64(got->status, 64, "'%s' is refused with a returned 64", line);
+	is_str(got->out, "", "'%s': nothing on stdout", line);
+	ok(lines == 1 || lines == 2, "'%s': one or two lines", line);
+	ok(!strncmp(got->err, "kernel_delay: ", 14), "'%s': our message", line);
+	ok(!strpbrk(got->err, "\x1b\t\r\xff"), "'%s': no control characters", line);
+	ok(strstr(got->err, want->names) && strstr(got->err, want->says),
+	   "'%s': names %s, says '%s'", line, want->names, want->says);
+	if (!strstr(got->err, want->says))
+		tap_print_string("err", got->err);
+}
+
 static void options_run_begin(void)
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,

@@ -92,6 +92,21 @@ static struct kd_span random_span(void)
 				 random_number() };
 }
 
+/* Half of them are empty. */
+static struct distribution random_distribution(void)
+{
+	struct distribution distribution = { 0 };
+	uint64_t le = random_number() >> chance(60);
+
+	for (uint64_t n = chance(2) * chance(12); n; n--) {
+		if (distribution_append(&distribution, le, random_number()))
+			abort();
+		if (__builtin_add_overflow(le, 1 + (random_number() >> (1 + chance(60))), &le))
+			break;
+	}
+	return distribution;
+}
+
 static void *random_rows(size_t *n, size_t most, size_t size)
 {
 	*n = chance(most + 1);
@@ -129,13 +144,16 @@ static void random_thread(struct thread_row *thread)
 	thread->calls = random_rows(&thread->n_calls, 5, sizeof(*thread->calls));
 	for (size_t i = 0; i < thread->n_calls; i++)
 		thread->calls[i] = (struct call_row){ (uint32_t)chance(500), random_number(),
-						      random_number(), random_number() };
+						      random_number(), random_number(),
+						      random_distribution() };
 	thread->hardirqs = random_irqs(&thread->n_hardirqs, false);
 	thread->softirqs = random_irqs(&thread->n_softirqs, true);
 	thread->run = random_span();
 	thread->long_poll = random_span();
 	thread->ready = random_count();
 	thread->stopped = random_count();
+	thread->run_times = random_distribution();
+	thread->ready_times = random_distribution();
 	thread->voluntary = random_number();
 	thread->involuntary = random_number();
 	thread->migrations = random_number();
@@ -316,9 +334,8 @@ __attribute__((unused)) static void random_triggers(struct trigger_stats *stats)
 	stats->skipped = random_number();
 	stats->tally.foreign = random_number();
 	stats->tally.nested = random_number();
-	for (uint64_t n = chance(10); n; n--)
-		stats->tally.durations[chance(1920)] = random_number() >> 8;
-	if (distribution_count((const uint64_t *)stats->tally.durations)) {
+	stats->windows = random_distribution();
+	if (stats->windows.n) {
 		stats->tally.min = random_number();
 		stats->tally.max = random_number();
 		stats->tally.total = random_number();

@@ -30,6 +30,20 @@
 
 static const struct report_options defaults = { .fold_names = true };
 
+/* As the samples of metrics_full() are. */
+static int opened(struct exporter **exporter, const char *address, uint16_t port)
+{
+	const struct exporter_config config = {
+		.address = address,
+		.port = port,
+		.pid = 9719,
+		.capture = &metrics_capture,
+		.report = defaults,
+	};
+
+	return exporter_open(exporter, &config);
+}
+
 static int connected(uint16_t port)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
@@ -87,6 +101,8 @@ static char *expected(unsigned int n, int (*writer)(const struct metrics *, FILE
 	size_t length;
 	char *text;
 
+	if (!metrics || metrics_expect(metrics, &metrics_capture, sample.pid))
+		abort();
 	for (unsigned int i = 0; i < n; i++)
 		if (metrics_add(metrics, &sample))
 			abort();
@@ -115,9 +131,13 @@ static void test_forms(struct exporter *exporter)
 	struct sample sample = metrics_full();
 	char *openmetrics = expected(2, metrics_write_openmetrics);
 	char *prometheus = expected(2, metrics_write_prometheus);
+	char *before = expected(0, metrics_write_openmetrics);
 
-	is_answer(exporter, OPENMETRICS, "application/openmetrics-text; version=1.0.0;", "# EOF\n",
-		  "nothing yet");
+	ok(strstr(before, "kernel_delay_build_info{version=\"0.1-g1234567\"} 1\n"), "the program");
+	ok(strstr(before, "kernel_delay_captures_total{result=\"complete\"} 0\n"), "no samples");
+	is_answer(exporter, OPENMETRICS, "application/openmetrics-text; version=1.0.0;", before,
+		  "before the first sample");
+	free(before);
 	for (int i = 0; i < 2; i++)
 		is_i64(exporter_add(exporter, &sample), 0, "a sample is added");
 	for (int i = 0; i < 1000 && !exporter_refresh(exporter); i++)
@@ -308,11 +328,10 @@ static void test_taken(struct exporter *exporter)
 {
 	struct exporter *second;
 
-	is_i64(exporter_open(&second, "127.0.0.1", exporter_port(exporter), &defaults),
-	       EX_UNAVAILABLE, "the port is taken");
+	is_i64(opened(&second, "127.0.0.1", exporter_port(exporter)), EX_UNAVAILABLE,
+	       "the port is taken");
 	exporter_close(second);
-	is_i64(exporter_open(&second, "192.0.2.1", 0, &defaults), EX_UNAVAILABLE,
-	       "an address of others");
+	is_i64(opened(&second, "192.0.2.1", 0), EX_UNAVAILABLE, "an address of others");
 	exporter_close(second);
 }
 
@@ -338,7 +357,7 @@ static void test_v6(void)
 		int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		char *answer;
 
-		if (fd < 0 || exporter_open(&exporter, addresses[i], 0, &defaults)) {
+		if (fd < 0 || opened(&exporter, addresses[i], 0)) {
 			ok(true, "no IPv6 here");
 			return;
 		}
@@ -366,7 +385,7 @@ int main(void)
 	int status;
 
 	signal(SIGPIPE, SIG_IGN);
-	status = exporter_open(&exporter, "127.0.0.1", 0, &defaults);
+	status = opened(&exporter, "127.0.0.1", 0);
 	if (status) {
 		is_i64(status, EX_USAGE, "built without libmicrohttpd: refused");
 		exporter_close(exporter);

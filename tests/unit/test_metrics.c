@@ -11,72 +11,14 @@
 #include "../../cli/report/metric_text.h"
 #include "../../cli/report/openmetrics.h"
 #include "golden.h"
+#include "metrics_read.h"
 #include "metrics_sample.h"
 #include "tap.h"
-
-static char *written(const struct metrics *metrics)
-{
-	FILE *out = tmpfile();
-	size_t length;
-	char *text;
-
-	if (metrics_write_openmetrics(metrics, out))
-		abort();
-	text = golden_read(out, &length);
-	fclose(out);
-	return text;
-}
-
-/* The value of a series, given as it is written; "" if there is none. For one use. */
-static const char *value_of(const struct metrics *metrics, const char *series)
-{
-	static char value[64];
-	char *text = written(metrics), *at = text;
-	size_t length = strlen(series);
-
-	value[0] = '\0';
-	for (; at && *at; at = strchr(at, '\n'), at += at != NULL)
-		if (!strncmp(at, "kernel_delay_", 13) && !strncmp(at + 13, series, length) &&
-		    at[13 + length] == ' ')
-			snprintf(value, sizeof(value), "%.*s", (int)strcspn(at + 14 + length, "\n"),
-				 at + 14 + length);
-	free(text);
-	return value;
-}
-
-/* How many series of a family there are. */
-static size_t count_of(const struct metrics *metrics, const char *family)
-{
-	char *text = written(metrics);
-	size_t n = 0, length = strlen(family);
-
-	for (char *at = text; (at = strstr(at, "\nkernel_delay_")); at++)
-		n += !strncmp(at + 14, family, length) && at[14 + length] == '{';
-	free(text);
-	return n;
-}
-
-#define IS(series, want) is_str(value_of(metrics, series), want, series)
-
-static struct metrics *begin(struct report_options options)
-{
-	struct metrics *metrics = metrics_new(&options);
-
-	if (!metrics)
-		abort();
-	return metrics;
-}
-
-static void add_and_clear(struct metrics *metrics, struct sample sample)
-{
-	is_i64(metrics_add(metrics, &sample), 0, "a sample is added");
-	sample_clear(&sample);
-}
 
 /* Twice the same: counters double, gauges do not. */
 static void test_sums(void)
 {
-	struct metrics *metrics = begin((struct report_options){ 0 });
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 
 	add_and_clear(metrics, metrics_full());
 	add_and_clear(metrics, metrics_full());
@@ -115,13 +57,13 @@ static void test_sums(void)
 /* All that sample_lost() counts has a reason. */
 static void test_losses(void)
 {
-	struct metrics *metrics = begin((struct report_options){ 0 });
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 	struct sample sample = metrics_full();
 	char *text, *at;
 	uint64_t sum = 0;
 
 	is_i64(metrics_add(metrics, &sample), 0, "a sample with losses");
-	at = text = written(metrics);
+	at = text = metrics_text(metrics);
 	while ((at = strstr(at, "lost_events_total{"))) {
 		at = strchr(at, '}') + 1;
 		sum += strtoull(at, NULL, 10);
@@ -134,7 +76,7 @@ static void test_losses(void)
 
 static void test_saturation(void)
 {
-	struct metrics *metrics = begin((struct report_options){ 0 });
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 
 	for (int i = 0; i < 2; i++) {
 		struct sample sample = metrics_begin(1);
@@ -156,7 +98,7 @@ static void test_saturation(void)
 /* Names that are equal once they are written share a series. */
 static void test_equal_names(void)
 {
-	struct metrics *metrics = begin((struct report_options){ 0 });
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 	struct sample sample = metrics_begin(4);
 
 	sample.threads[0] = metrics_thread(1, "\xff");
@@ -173,7 +115,7 @@ static void test_equal_names(void)
 	IS("syscalls_total{thread=\"\xef\xbf\xbd\",syscall=\"[unknown: 2147483648]\"}", "4");
 	metrics_free(metrics);
 
-	metrics = begin((struct report_options){ .per_thread = true });
+	metrics = metrics_of((struct report_options){ .per_thread = true });
 	sample = metrics_begin(2);
 	sample.threads[0] = metrics_thread(7, "\xff");
 	sample.threads[1] = metrics_thread(7, "\xfe");
@@ -186,7 +128,7 @@ static void test_fold_names(void)
 {
 	static const char *const names[] = { "revalidator55", "revalidator6", "12345",
 					     "pmd-c01/id:8", "1a1" };
-	struct metrics *metrics = begin((struct report_options){ .fold_names = true });
+	struct metrics *metrics = metrics_of((struct report_options){ .fold_names = true });
 	struct sample sample = metrics_begin(COUNT(names));
 
 	for (size_t i = 0; i < COUNT(names); i++)
@@ -202,7 +144,7 @@ static void test_fold_names(void)
 /* Those with a row keep it; the sum of all is the same as without a limit. */
 static void test_max_syscalls(void)
 {
-	struct metrics *metrics = begin((struct report_options){ .max_syscalls = 3 });
+	struct metrics *metrics = metrics_of((struct report_options){ .max_syscalls = 3 });
 	struct sample sample = metrics_begin(2);
 
 	sample.threads[0] = metrics_thread(1, "t");
@@ -242,7 +184,7 @@ static struct sample later(uint64_t minutes, pid_t tid, const char *name, uint64
 
 static void test_maxima(void)
 {
-	struct metrics *metrics = begin((struct report_options){ 0 });
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 
 #define READY_MAX "thread_max_seconds{thread=\"t\",state=\"ready\"}"
 	add_and_clear(metrics, later(0, 1, "t", 500));
@@ -266,7 +208,7 @@ static void test_maxima(void)
 /* Threads with a TID are forgotten; the number of series stays what it is. */
 static void test_churn(void)
 {
-	struct metrics *metrics = begin((struct report_options){ .per_thread = true });
+	struct metrics *metrics = metrics_of((struct report_options){ .per_thread = true });
 	size_t most = 0;
 
 	for (unsigned int i = 0; i < 300; i++) {
@@ -289,7 +231,7 @@ static void test_churn(void)
 /* New names for ever: counted, not kept; those of long ago make room. */
 static void test_limit(void)
 {
-	struct metrics *metrics = begin((struct report_options){ 0 });
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 	unsigned int names = 0;
 
 	metrics_limit(metrics, 1000);
@@ -320,7 +262,7 @@ static void test_limit(void)
 /* Once threads of a sample end or are folded, they have no TID. */
 static void test_tids(void)
 {
-	struct metrics *metrics = begin((struct report_options){ .per_thread = true });
+	struct metrics *metrics = metrics_of((struct report_options){ .per_thread = true });
 	struct sample sample = metrics_full();
 
 	sample.threads[2].ended = true;
@@ -337,7 +279,7 @@ static void test_tids(void)
 /* Of several threads in one call each counts, whether they are in one row or not. */
 static void test_open_calls(void)
 {
-	struct metrics *metrics = begin((struct report_options){ 0 });
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 	struct sample sample = metrics_begin(2);
 
 	for (size_t i = 0; i < 2; i++) {

@@ -131,7 +131,8 @@ static void test_triggers(void)
 	stats.tally.total = 1234567890;
 	stats.tally.durations[7] = 600;
 	stats.tally.durations[500] = 10;
-	stats.tally.durations[KD_DURATIONS - 1] = 1;
+	stats.tally.durations[KD_WINDOW_PLACES - 1] = 1;
+	is_i64(trigger_stats_distribute(&stats), 0, "how long windows were");
 	for (int i = 0; i < 2; i++) {
 		is_i64(metrics_add(metrics, &sample), 0, "a sample");
 		is_i64(metrics_add_triggers(metrics, &stats), 0, "what triggers did so far");
@@ -141,6 +142,21 @@ static void test_triggers(void)
 	golden_compare(out, "openmetrics_triggers");
 	metrics_free(metrics);
 	sample_clear(&sample);
+	trigger_stats_clear(&stats);
+}
+
+/* What an exporter has before its first sample. */
+static void test_expected(void)
+{
+	struct metrics *metrics = metrics_new(&by_name);
+	FILE *openmetrics = tmpfile(), *prometheus = tmpfile();
+
+	is_i64(metrics_expect(metrics, &metrics_capture, 4711), 0, "samples are expected");
+	is_i64(metrics_write_openmetrics(metrics, openmetrics), 0, "is written");
+	is_i64(metrics_write_prometheus(metrics, prometheus), 0, "0.0.4, too");
+	golden_compare(openmetrics, "openmetrics_expected");
+	golden_compare(prometheus, "prometheus_expected");
+	metrics_free(metrics);
 }
 
 static void test_full_disk(void)
@@ -160,6 +176,7 @@ int main(void)
 {
 	test_golden();
 	test_triggers();
+	test_expected();
 	test_full_disk();
 	return done_testing();
 }

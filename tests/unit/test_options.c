@@ -102,11 +102,8 @@ static void test_good(void)
 	}
 }
 
-/* Command lines that are refused, and what the message must name. */
-static const struct {
-	const char *args[ARGS];
-	const char *names, *says;
-} bad[] = {
+/* Command lines that are refused, and why. */
+static const struct refusal bad[] = {
 	/* unknown */
 	{ { "-q" }, "-q", "unknown option" },
 	{ { "-\xc3\xa9" }, "-\\xc3", "unknown option" },
@@ -182,26 +179,6 @@ static const struct {
 	{ { "-p", "1", "-C", "x" }, "--pid and --comm", "exclude each other" },
 	{ { "-C", "x", "--strict", "-p", "1" }, "--pid and --comm", "exclude each other" },
 };
-
-static void test_bad(void)
-{
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		const struct outcome *got;
-		unsigned int lines;
-		char line[256];
-
-		join(bad[i].args, line);
-		got = run(bad[i].args, -1);
-		is_i64(got->status, 64, "'%s' is refused with a returned 64", line);
-		is_str(got->out, "", "'%s': nothing on stdout", line);
-		lines = count_lines(got->err);
-		ok(lines == 1 || lines == 2, "'%s': one or two lines", line);
-		ok(!strncmp(got->err, "kernel_delay: ", 14), "'%s': our message", line);
-		ok(strstr(got->err, bad[i].names) && strstr(got->err, bad[i].says),
-		   "'%s': names %s, says '%s'", line, bad[i].names, bad[i].says);
-		ok(!strpbrk(got->err, "\x1b\t\r\xff"), "'%s': no control characters", line);
-	}
-}
 
 /* A refused value may be longer than any message. */
 static void test_long_value(void)
@@ -323,7 +300,8 @@ int main(void)
 {
 	options_run_begin();
 	test_good();
-	test_bad();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		check_refusal(&bad[i]);
 	test_long_value();
 	test_endings();
 	test_output_errors();

@@ -97,11 +97,8 @@ static void check_good(const struct good *want)
 	   "'%s': whether there are traces", line);
 }
 
-/* Command lines that are refused, and what the message must say. */
-static const struct {
-	const char *args[ARGS];
-	const char *names, *says;
-} bad[] = {
+/* Command lines that are refused, and why. */
+static const struct refusal bad[] = {
 	{ { "-s", "5x" }, "--syscall-events", "no duration" },
 	{ { "--syscall-events=" }, "--syscall-events", "no duration" },
 	{ { "-s-1" }, "--syscall-events", "no duration" },
@@ -143,24 +140,6 @@ static const struct {
 	{ { "--stack-rate=1000001" }, "--stack-rate", "out of range" },
 	{ { "-o", "folded:x" }, "--output", "something that has stacks" },
 };
-
-static void test_bad(void)
-{
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		const struct outcome *got = run(bad[i].args, -1);
-		unsigned int lines = count_lines(got->err);
-		char line[256];
-
-		join(bad[i].args, line);
-		is_i64(got->status, 64, "'%s' is refused with a returned 64", line);
-		is_str(got->out, "", "'%s': nothing on stdout", line);
-		ok(lines == 1 || lines == 2, "'%s': one or two lines", line);
-		ok(strstr(got->err, bad[i].names) && strstr(got->err, bad[i].says),
-		   "'%s': names %s, says '%s'", line, bad[i].names, bad[i].says);
-		if (!strstr(got->err, bad[i].says))
-			tap_print_string("err", got->err);
-	}
-}
 
 /* Whatever sizes are asked for, the buffer is a power of two in which two records
  * of that size have room: a ring cannot take one that is larger than itself. */
@@ -222,7 +201,8 @@ int main(void)
 	options_run_begin();
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		check_good(&good[i]);
-	test_bad();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		check_refusal(&bad[i]);
 	test_sizes();
 	test_calls();
 	options_run_end();

@@ -163,9 +163,21 @@ static void mutate(struct text *text)
 }
 
 struct found {
-	unsigned int samples, triggers, wrong;
+	unsigned int samples, triggers, distributions, refused, wrong;
 	struct text again; /* the last of them, saved */
 };
+
+static bool has_distribution(const struct sample *sample)
+{
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		const struct thread_row *thread = &sample->threads[i];
+
+		if (thread->run_times.n > 1 || thread->ready_times.n > 1 ||
+		    (thread->n_calls && thread->calls[0].times.n > 1))
+			return true;
+	}
+	return false;
+}
 
 static int sample_render(const struct sample *sample, void *context)
 {
@@ -181,6 +193,7 @@ static int sample_render(const struct sample *sample, void *context)
 	free(found->again.bytes);
 	found->again = saved(sample, NULL);
 	found->samples++;
+	found->distributions += has_distribution(sample);
 	return 0;
 }
 
@@ -216,6 +229,7 @@ static int read_text(const struct text *text, struct found *found)
 	fclose(in);
 	if (status ? status != EX_DATAERR || !*error.text : *error.text)
 		found->wrong++;
+	found->refused += strstr(error.text, "].le_ns: is not above") != NULL;
 	return status;
 }
 
@@ -257,6 +271,8 @@ int main(void)
 	is_u64(found.wrong, 0, "%u damaged files, all of them read or refused", n);
 	ok(read >= n / 20, "not all were refused: %u were read", read);
 	ok(found.samples && found.triggers, "samples and statistics of triggers");
+	ok(found.distributions >= n / 200, "distributions: %u", found.distributions);
+	ok(found.refused >= n / 2000, "or buckets out of order: %u", found.refused);
 	for (unsigned int i = 0; i < DOCUMENTS; i++)
 		free(documents[i].bytes);
 	free(found.again.bytes);

@@ -21,6 +21,27 @@ static void set_calls(struct thread_row *row, const struct call_row *calls, size
 	row->n_calls = n;
 }
 
+/* Durations in one or two places, which grow. */
+static struct distribution times(uint64_t le, uint64_t count, uint64_t next_le, uint64_t next_count)
+{
+	struct distribution distribution = { 0 };
+
+	if (distribution_append(&distribution, le, count) ||
+	    (next_count && distribution_append(&distribution, next_le, next_count)))
+		abort();
+	return distribution;
+}
+
+/* Whether they are these; next_count 0: only the first. */
+static bool are_times(const struct distribution *got, uint64_t le, uint64_t count, uint64_t next_le,
+		      uint64_t next_count)
+{
+	return got->n == (next_count ? 2 : 1) && got->buckets[0].le == le &&
+	       got->buckets[0].count == count &&
+	       (!next_count ||
+		(got->buckets[1].le == next_le && got->buckets[1].count == next_count));
+}
+
 static struct thread_row thread(pid_t tid, const char *name)
 {
 	struct thread_row row = { .tid = tid, .members = 1 };
@@ -143,8 +164,10 @@ static void test_silent(void)
 
 static void test_merge_figures(void)
 {
-	const struct call_row some[] = { { 7, 1, 100, 100 }, { 0, 2, 30, 20 } };
-	const struct call_row others[] = { { 0, 1, 50, 50 }, { 202, 1, 9, 9 }, { 1, 3, 3, 1 } };
+	const struct call_row some[] = { { 7, 1, 100, 100, { 0 } }, { 0, 2, 30, 20, { 0 } } };
+	const struct call_row others[] = { { 0, 1, 50, 50, { 0 } },
+					   { 202, 1, 9, 9, { 0 } },
+					   { 1, 3, 3, 1, { 0 } } };
 	struct thread_row a = thread(1, "a"), b = thread(2, "a");
 
 	set_calls(&a, some, 2);
@@ -194,6 +217,44 @@ static void test_merge_figures(void)
 	thread_clear(&b);
 }
 
+static void test_merge_times(void)
+{
+	const struct call_row some[] = { { 7, 1, 100, 100, times(103, 1, 0, 0) },
+					 { 1, 2, 30, 20, times(10, 1, 20, 1) } };
+	const struct call_row others[] = { { 1, 3, 50, 20, times(15, 1, 20, 2) },
+					   { 0, 1, 9, 9, times(9, 1, 0, 0) },
+					   { 202, 1, 5, 5, { 0 } } };
+	struct thread_row a = thread(1, "a"), b = thread(2, "a"), sum = { 0 };
+
+	set_calls(&a, some, 2);
+	set_calls(&b, others, 3);
+	a.run_times = times(31, 2, 0, 0);
+	b.run_times = times(31, 1, 63, 4);
+	b.ready_times = times(UINT64_MAX, 5, 0, 0);
+	is_i64(thread_merge(&a, &b), 0, "merge");
+	ok(are_times(&a.run_times, 31, 3, 63, 4), "durations of runs are added");
+	ok(are_times(&a.ready_times, UINT64_MAX, 5, 0, 0), "and of waits that only one had");
+	is_u64(a.n_calls, 4, "calls are united");
+	ok(a.calls[0].number == 0 && are_times(&a.calls[0].times, 9, 1, 0, 0),
+	   "durations of a call that only the second had");
+	ok(a.calls[1].times.n == 3 && a.calls[1].times.buckets[0].le == 10 &&
+		   a.calls[1].times.buckets[1].le == 15 && a.calls[1].times.buckets[2].le == 20 &&
+		   a.calls[1].times.buckets[2].count == 3,
+	   "of one that both had");
+	ok(a.calls[2].number == 7 && are_times(&a.calls[2].times, 103, 1, 0, 0),
+	   "of one that only the first had");
+	ok(a.calls[3].number == 202 && !a.calls[3].times.n, "and one of which none are known");
+	ok(are_times(&b.run_times, 31, 1, 63, 4) && are_times(&b.calls[0].times, 15, 1, 20, 2),
+	   "the source keeps its own");
+	is_i64(thread_merge(&sum, &b), 0, "into an empty row");
+	thread_clear(&b);
+	ok(!b.run_times.n && !b.ready_times.n && !b.n_calls, "cleared");
+	ok(are_times(&sum.run_times, 31, 1, 63, 4) && are_times(&sum.calls[1].times, 15, 1, 20, 2),
+	   "which has copies");
+	thread_clear(&a);
+	thread_clear(&sum);
+}
+
 static void test_merge_irqs(void)
 {
 	const struct irq_row some[] = {
@@ -227,7 +288,7 @@ static void test_merge_irqs(void)
 
 static void test_merge_overflow(void)
 {
-	const struct call_row large = { 1, UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	const struct call_row large = { 1, UINT64_MAX, UINT64_MAX, UINT64_MAX, { 0 } };
 	struct thread_row a = thread(1, "a"), b = thread(2, "a");
 
 	set_calls(&a, &large, 1);
@@ -304,7 +365,9 @@ static void test_merge_open(void)
 
 static void test_order(void)
 {
-	const struct call_row calls[] = { { 3, 1, 5, 5 }, { 2, 1, 9, 9 }, { 1, 1, 5, 5 } };
+	const struct call_row calls[] = { { 3, 1, 5, 5, { 0 } },
+					  { 2, 1, 9, 9, { 0 } },
+					  { 1, 1, 5, 5, { 0 } } };
 	const struct irq_row irqs[] = {
 		{ .name = "b", .total = 1 },
 		{ .name = "c", .total = 7 },
@@ -340,7 +403,7 @@ static void test_order(void)
 
 static void test_fold_ended(void)
 {
-	const struct call_row call = { 1, 2, 3, 3 };
+	const struct call_row call = { 1, 2, 3, 3, { 0 } };
 	struct thread_row rows[] = {
 		silent(11, "a", LEDGER_USER),
 		thread(12, "a"),
@@ -355,8 +418,12 @@ static void test_fold_ended(void)
 	rows[0].ended = rows[2].ended = rows[3].ended = rows[4].ended = rows[5].ended = true;
 	rows[6].ended = true;
 	rows[6].members = 20;
-	set_calls(&rows[0], &call, 1);
-	set_calls(&rows[3], &call, 1);
+	for (size_t i = 0; i < 4; i += 3) {
+		set_calls(&rows[i], &call, 1);
+		rows[i].calls[0].times = times(2, 2, 0, 0);
+		rows[i].ready_times = times(7, 1, 100 * (i + 1), 1);
+	}
+	rows[2].run_times = times(5, 5, 0, 0);
 	sample = sample_of(rows, 7);
 	sample_finish(&sample);
 	is_u64(sample.n_threads, 4, "ended threads fold by name");
@@ -365,8 +432,13 @@ static void test_fold_ended(void)
 		   sample.threads[1].ended,
 	   "members are counted");
 	ok(sample.threads[1].n_calls == 1 && sample.threads[1].calls[0].count == 4, "calls added");
+	ok(are_times(&sample.threads[1].calls[0].times, 2, 4, 0, 0) &&
+		   sample.threads[1].ready_times.n == 3 &&
+		   distribution_count(&sample.threads[1].ready_times) == 4,
+	   "and durations");
 	ok(sample.threads[2].tid == 12 && !sample.threads[2].ended, "the living stay alone");
-	ok(sample.threads[3].tid == 13 && sample.threads[3].members == 1,
+	ok(sample.threads[3].tid == 13 && sample.threads[3].members == 1 &&
+		   are_times(&sample.threads[3].run_times, 5, 5, 0, 0),
 	   "and so do others' names");
 	sample_clear(&sample);
 }
@@ -434,6 +506,7 @@ int main(void)
 	test_lost();
 	test_silent();
 	test_merge_figures();
+	test_merge_times();
 	test_merge_irqs();
 	test_merge_overflow();
 	test_merge_empty();

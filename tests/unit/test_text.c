@@ -11,9 +11,6 @@
 #include "golden.h"
 #include "tap.h"
 
-#ifndef GOLDEN_DIR
-#endif
-
 #define SECOND 1000000000ULL
 
 static struct sample sample_begin(void)
@@ -62,10 +59,10 @@ static struct thread_row upstreams_thread(struct call_row *calls, struct irq_row
 {
 	struct thread_row row = thread(9719, "ovs-vswitchd");
 
-	calls[0] = (struct call_row){ number("poll"), 6435, 315828939, 12292444 };
-	calls[1] = (struct call_row){ number("sendmmsg"), 8439, 235955112, 3788213 };
-	calls[2] = (struct call_row){ 401, 1, 47270, 47270 };
-	calls[3] = (struct call_row){ number("landlock_restrict_self"), 2, 2985, 1332 };
+	calls[0] = (struct call_row){ number("poll"), 6435, 315828939, 12292444, { 0 } };
+	calls[1] = (struct call_row){ number("sendmmsg"), 8439, 235955112, 3788213, { 0 } };
+	calls[2] = (struct call_row){ 401, 1, 47270, 47270, { 0 } };
+	calls[3] = (struct call_row){ number("landlock_restrict_self"), 2, 2985, 1332, { 0 } };
 	hardirqs[0] = (struct irq_row){
 		.name = "virtio0-input.0", .count = 12, .total = 34567, .max = 5678
 	};
@@ -178,7 +175,7 @@ static void test_hostile_names(void)
 static void test_folded_ended(void)
 {
 	struct thread_row rows[] = { thread(7, ""), thread(8, "worker"), thread(9, "worker") };
-	struct call_row call = { number("futex"), 20000, 1234567890123, 4567 };
+	struct call_row call = { number("futex"), 20000, 1234567890123, 4567, { 0 } };
 	struct sample sample = sample_begin();
 
 	for (size_t i = 0; i < 3; i++) {
@@ -262,7 +259,7 @@ static void test_extremes(void)
 {
 	struct thread_row rows[] = { thread(1, "more"), thread(2, "less"), thread(3, "unborn"),
 				     thread(2147483647, "large") };
-	struct call_row call = { 3000000000, UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	struct call_row call = { 3000000000, UINT64_MAX, UINT64_MAX, UINT64_MAX, { 0 } };
 	struct sample sample = sample_begin();
 
 	rows[0].ledger.ns[LEDGER_USER] = SECOND;
@@ -288,6 +285,49 @@ static void test_extremes(void)
 	sample.threads = rows;
 	sample.n_threads = 4;
 	is_golden(&sample, "extremes");
+}
+
+#define BUCKETS(...) ((struct bucket[]){ __VA_ARGS__ })
+#define TIMES(...)                                                                                 \
+	{                                                                                          \
+		BUCKETS(__VA_ARGS__), sizeof(BUCKETS(__VA_ARGS__)) / sizeof(struct bucket)         \
+	}
+
+/* Counted by hand in the golden file: the longest bar has 40 stars; for 1/40 of its count
+ * there is one, for less none. */
+static void test_distributions(void)
+{
+	struct call_row calls[] = {
+		{ number("poll"), 3101, 20000000000000, 10812345678901,
+		  TIMES({ 1023, 1 }, { 1087, 10 }, { 2047, 990 }, { 2175, 49 }, { 4351, 50 },
+			{ 17407, 2000 }, { UINT64_MAX, 1 }) },
+		{ number("read"), 7, 700, 100, TIMES({ 103, 7 }) },
+		{ number("futex"), 1, 600, 600, { 0 } },
+		{ number("landlock_restrict_self"), 2, 1, 1, TIMES({ 0, 1 }, { 1, 1 }) },
+	};
+	struct call_row large = { number("write"), UINT64_MAX, UINT64_MAX, UINT64_MAX,
+				  TIMES({ 0, UINT64_MAX }, { 1, UINT64_MAX / 2 }, { 1ULL << 62, 1 },
+					{ UINT64_MAX, UINT64_MAX }) };
+	struct thread_row rows[] = { thread(7, "busy"), thread(8, "gone"), thread(9, "large"),
+				     thread(10, "without") };
+	struct sample sample = sample_begin();
+
+	rows[0].calls = calls, rows[0].n_calls = 4;
+	rows[0].run = (struct kd_span){ .count = 2, .total = 4096, .min = 2048, .max = 2048 };
+	rows[0].run_times = (struct distribution)TIMES({ 2175, 2 });
+	rows[0].ready = (struct kd_count){ .count = 100, .total = 200000, .max = 1000000 };
+	rows[0].ready_times = (struct distribution)TIMES({ 1023, 50 }, { 1151, 40 }, { 4095, 9 },
+							 { 1015807, 1 });
+	rows[1].ended = true, rows[1].members = 3;
+	rows[1].run = (struct kd_span){ .count = 3, .total = 150, .min = 30, .max = 70 };
+	rows[1].run_times = (struct distribution)TIMES({ 30, 1 }, { 51, 1 }, { 71, 1 });
+	rows[2].calls = &large, rows[2].n_calls = 1;
+	rows[2].ready = (struct kd_count){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	rows[2].ready_times = (struct distribution)TIMES({ UINT64_MAX, UINT64_MAX });
+	rows[3].ready = (struct kd_count){ .count = 1, .total = 5, .max = 5 };
+	sample.threads = rows;
+	sample.n_threads = 4;
+	is_golden(&sample, "distributions");
 }
 
 static void test_footer(void)
@@ -433,11 +473,12 @@ static void test_calls(void)
 	test_folded_ended();
 	test_folded_silent();
 	test_in_flight();
+	test_distributions();
 #else
 	tap.run++;
 	printf("ok %u - reports with system calls # SKIP they have x86-64's numbers\n", tap.run);
 	(void)test_everything, (void)test_foreign_calls, (void)test_folded_ended;
-	(void)test_folded_silent, (void)test_in_flight;
+	(void)test_folded_silent, (void)test_in_flight, (void)test_distributions;
 #endif
 }
 

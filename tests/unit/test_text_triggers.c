@@ -48,12 +48,13 @@ static void test_pairs(void)
 	stats.tally.durations[7] = 600;
 	stats.tally.durations[100] = 590;
 	stats.tally.durations[500] = 10;
+	is_i64(trigger_stats_distribute(&stats), 0, "how long windows were");
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
 		is_i64(trigger_stats_add_nested(&stats, &pairs[i]), 0, "a nested pair");
 	trigger_stats_finish(&stats);
 	is_golden(&stats, "triggers");
 	trigger_stats_clear(&stats);
-	ok(!stats.nested && !stats.n_nested, "nothing is left");
+	ok(!stats.nested && !stats.n_nested && !stats.windows.n, "nothing is left");
 }
 
 static void test_one(void)
