@@ -185,6 +185,9 @@ static int stats_read(struct triggered *state)
 	if (error)
 		return run_capture_failed(error);
 	state->stats.skipped = session_triggers_skipped(state->run->session);
+	for (int role = 0; role < KD_ROLES; role++)
+		if (state->stats.tally.hits[role])
+			state->stats.cost[role] = session_hit_cost(state->run->session, role);
 	return 0;
 }
 
@@ -300,9 +303,6 @@ static int stats_tell(struct triggered *state, uint64_t lasted)
 
 	if (status)
 		return status;
-	for (int role = 0; role < KD_ROLES; role++)
-		if (state->stats.tally.hits[role])
-			state->stats.cost[role] = session_hit_cost(state->run->session, role);
 	events_take(state);
 	state->stats.lasted = lasted;
 	state->run->lost |= state->stats.skipped > 0;
