@@ -136,7 +136,7 @@ static int load_failed(int error)
 		log_error("the kernel refused to load the BPF programs: %s", strerror(-error));
 		log_hint(
 			"a container, a security module or seccomp may forbid bpf(): run it on the "
-			"host");
+			"host; before Linux 5.11 `ulimit -l` may be too small, too");
 		return EX_NOPERM;
 	case EMFILE:
 		log_error("too many open files");
