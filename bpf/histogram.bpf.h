@@ -6,9 +6,14 @@
 #include "maps.bpf.h"
 
 /* Logarithms of bytes. A search by halves is mispredicted wherever durations vary. */
+#define TWO(n) n, n
+#define FOUR(n) TWO(n), TWO(n)
+#define EIGHT(n) FOUR(n), FOUR(n)
+#define SIXTEEN(n) EIGHT(n), EIGHT(n)
+#define SIXTY_FOUR(n) SIXTEEN(n), SIXTEEN(n), SIXTEEN(n), SIXTEEN(n)
 const volatile __u8 kd_log2[256] = {
-	[2 ... 3] = 1,	 [4 ... 7] = 2,	  [8 ... 15] = 3,    [16 ... 31] = 4,
-	[32 ... 63] = 5, [64 ... 127] = 6, [128 ... 255] = 7,
+	0,          0,          TWO(1),        FOUR(2),       EIGHT(3),      SIXTEEN(4),
+	SIXTEEN(5), SIXTEEN(5), SIXTY_FOUR(6), SIXTY_FOUR(7), SIXTY_FOUR(7),
 };
 
 /* The place of a duration in a log-linear histogram, see KD_WINDOW_BITS. */
@@ -56,8 +61,9 @@ __noinline int histogram_reset(u32 index, u64 gen)
 	return 0;
 }
 
-/* Counts a duration of a kind (KD_HISTOGRAMS: none) in the window whose word is gen. Only the CPU that runs the thread,
- * or is about to, comes here for it. Inline: a call would take as long as all this. */
+/* Counts a duration of a kind (KD_HISTOGRAMS: none) in the window whose word is gen. Only the CPU
+ * that runs the thread, or is about to, comes here for it. Inline: a call would take as long as all
+ * this. */
 static __always_inline void histogram_add(u32 slot, u32 kind, u64 gen, u64 ns)
 {
 	struct kd_histogram_set *set;

@@ -16,14 +16,16 @@ _kernel_delay_offer() {
 		[[ $COMP_WORDBREAKS == *"$char"* ]] && breaks+=$char
 	done
 	word=$before$value
-	[[ -n $breaks && $word == *["$breaks"]* ]] && kept=${word%"${word##*["$breaks"]}"}
+	[[ -z $quoted && -n $breaks && $word == *["$breaks"]* ]] &&
+		kept=${word%"${word##*["$breaks"]}"}
 	while IFS= read -r word; do
 		[[ $word == "$value"* ]] || continue
 		[[ $word == *[:/] ]] && compopt -o nospace
-		if [[ -z $quoted ]]; then
-			word=$before$word
-			word=${word#"$kept"}
-			[[ $word == *[^[:alnum:]_.,:=@/+-]* ]] && printf -v word %q "$word"
+		word=$before$word
+		word=${word#"$kept"}
+		if [[ -z $quoted && $word == *[^[:alnum:]_.,:=@/+-]* ]]; then
+			printf -v word %q "$word"
+			word=${word//\\,/,} # is no wildcard, and often there in lists
 		fi
 		COMPREPLY+=("$word")
 	done
@@ -146,6 +148,9 @@ _kernel_delay() {
 	if [[ $value == [\'\"]* ]]; then
 		quoted=yes
 		value=${value:1}
+		before='' # readline replaces what is in the quotes
+	else
+		value=${value//\\/}
 	fi
 	for ((i = 1; i < ${#words[@]}; i++)); do
 		case ${words[i]} in

@@ -34,10 +34,10 @@ int distribution_append(struct distribution *distribution, uint64_t le, uint64_t
 {
 	size_t n = distribution->n;
 
-	if (n && le <= distribution->buckets[n - 1].le)
-		return -EINVAL;
 	if (!count)
 		return 0;
+	if (n && le <= distribution->buckets[n - 1].le)
+		return -EINVAL;
 	if (!(n & (n - 1))) { /* full: double it */
 		size_t room = n ? 2 * n : 1;
 		void *more = reallocarray(distribution->buckets, room, sizeof(struct bucket));

@@ -119,7 +119,7 @@ const struct argp_option options_table[] = {
 	  "run "
 	  "are removed (default: no limit).",
 	  GROUP_OUTPUT },
-	{ "quiet", OPT_QUIET, NULL, 0, "No text unless -o asks for it, and no warnings.",
+	{ "quiet", OPT_QUIET, NULL, 0, "No text unless -o asks for it, no warnings and notes.",
 	  GROUP_OUTPUT },
 	{ "fail-if", OPT_FAIL_IF, "EXPR", 0,
 	  "End with status 4 if a sample fulfils EXPR, as 'ready.max>1ms', 'softirq.pct>5', "

@@ -7,8 +7,8 @@
 #include "text_words.h"
 
 #define SHARE_WIDTH 14
-#define LIMIT_WIDTH 18
-#define DRAWN 40 /* stars of the longest bar */
+#define LIMIT_WIDTH 17 /* enough for hours */
+#define DRAWN 40       /* stars of the longest bar */
 #define POWERS 64
 
 /* One distribution of the section. */
@@ -104,9 +104,9 @@ static void drawing(struct columns *columns, const struct shown *shown)
 		uint64_t from = power ? 1ULL << power : 0;
 
 		columns_add(columns, TEXT_INDENT);
-		columns_ns(columns, from, LIMIT_WIDTH - 3);
+		columns_ns(columns, from, LIMIT_WIDTH);
 		columns_add(columns, " -> ");
-		columns_ns(columns, (2ULL << power) - 1, LIMIT_WIDTH - 1);
+		columns_ns(columns, (2ULL << power) - 1, LIMIT_WIDTH);
 		columns_gap_count(columns, counts[power], 9);
 		columns_add(columns, " ");
 		bar(columns, counts[power], most);

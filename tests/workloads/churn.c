@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that come and go: churn COUNT [PAUSE_US]. On "go" it creates COUNT threads named
  * "churn" that make exactly 3 getppid calls each, and for every ten of them one
- * named "other" that makes exactly 2 getuid calls and no getppid. After each ten it rests for PAUSE_US. */
+ * named "other" that makes exactly 2 getuid calls and no getppid. After each ten it
+ * rests for PAUSE_US. */
 #include "workload.h"
 
 #define BATCH 11 /* alive at once: ten of one kind and one of the other */

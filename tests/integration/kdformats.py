@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What others' programs say of the outputs: the JSON's schema, parsers of metrics,
+promtool, and readers of folded stacks. What is not installed is skipped visibly."""
+
+import importlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import kdtest
+
+SCHEMA = kdtest.ROOT / "man" / "kernel_delay.schema.json"
+PARSERS = {"openmetrics": "prometheus_client.openmetrics.parser",
+           "prometheus": "prometheus_client.parser"}
+FOLDED = re.compile(r"[^ ;]+(;[^ ;]+)+ [1-9]\d*")
+
+
+def module(name):
+    """A module of Debian's, which another Python finds only if told where it is; None if
+    it is not there."""
+    sys.path.append("/usr/lib/python3/dist-packages")
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+    finally:
+        sys.path.pop()
+
+
+def check_json(test, text):
+    """A stream of objects, of which each has a line and is as the schema has it; returns
+    them."""
+    lines = text.splitlines()
+    objects = [json.loads(line) for line in lines]
+    test.ok(lines and text == "".join(line + "\n" for line in lines), "json: an object a line")
+    jsonschema = module("jsonschema")
+    if not jsonschema:
+        test.skip("json: as the schema has it", "there is no python3-jsonschema")
+        return objects
+    schema = json.loads(SCHEMA.read_text())
+    faults = [f"{'.'.join(map(str, fault.absolute_path))}: {fault.message[:200]}"
+              for each in objects for fault in jsonschema.Draft7Validator(schema).iter_errors(each)]
+    test.ok(not faults, "json: as the schema has it", *faults[:5])
+    return objects
+
+
+def check_metrics(test, form, text):
+    """{(name, labels): value} of a text that the parser takes, of which no series is there
+    twice; None without a parser."""
+    parser = module(PARSERS[form])
+    if not parser:
+        test.skip(f"{form}: the parser takes it", "there is no python3-prometheus-client")
+        return None
+    series, twice = {}, []
+    try:
+        for family in parser.text_string_to_metric_families(text):
+            for sample in family.samples:
+                key = (sample.name, frozenset(sample.labels.items()))
+                twice += [key] if key in series else []
+                series[key] = sample.value
+    except Exception as error:  # pylint: disable=broad-except
+        test.ok(False, f"{form}: the parser takes it", repr(error))
+        return {}
+    test.ok(series, f"{form}: the parser takes it")
+    test.eq(twice, [], f"{form}: no series is there twice")
+    return series
+
+
+def check_promtool(test, text):
+    """What `promtool check metrics` says of the older format."""
+    tool = shutil.which("promtool")
+    if not tool:
+        test.skip("prometheus: promtool finds no fault", "there is no promtool (prometheus)")
+        return
+    done = subprocess.run([tool, "check", "metrics"], input=text, text=True, capture_output=True,
+                          check=False)
+    test.ok(done.returncode == 0 and not done.stderr, "prometheus: promtool finds no fault",
+            done.stdout, done.stderr)
+
+
+def check_folded(test, text):
+    """[(frames, ns)] of folded stacks, each a line of frames and a number."""
+    lines = text.splitlines()
+    wrong = [line for line in lines if not FOLDED.fullmatch(line)]
+    test.ok(lines and not wrong, "folded: each line is frames and a number", *wrong[:5])
+    rows = [line.rpartition(" ") for line in lines if line not in wrong]
+    kernels = [[frame.endswith("_[k]") for frame in frames.split(";")] for frames, _, _ in rows]
+    wrong = [line for line, kernel in zip(lines, kernels) if kernel != sorted(kernel)]
+    test.ok(any(map(any, kernels)) and not wrong, "folded: the kernel's frames are innermost",
+            *wrong[:5])
+    return [(frames.split(";"), int(ns)) for frames, _, ns in rows]
