@@ -262,7 +262,7 @@ static const struct {
 	{ HEAD ",\"absent\":[{\"section\":\"\\u001b[2J\",\"what\":\"\"}]}", 1,
 	  "absent[0].section: has other characters than printable ASCII" },
 	{ "{\"schema\":\"kernel_delay/1\",\"type\":\"triggers\",\"windows\":{\"buckets\":[{"
-	  "\"le_ns\":64,\"count\":1},{\"le_ns\":64}]}}",
+	  "\"le_ns\":64,\"count\":1},{\"le_ns\":64,\"count\":1}]}}",
 	  1, "windows.buckets[1].le_ns: is not above that of the bucket before" },
 	{ HEAD ",\"threads\":[{\"tid\":1,\"run\":{\"buckets\":[{\"le_ns\":\"18446744073709551615\","
 	       "\"count\":\"18446744073709551615\"},{\"le_ns\":5,\"count\":1}]}}]}",
