@@ -70,7 +70,8 @@ static const struct warning torn = {
 static const struct warning traces_lost_in_ring = {
 	"system call, wait or sample is",
 	"system calls, waits or samples are",
-	"missing in the lists (no room in the buffer); raise --buffer-page-count, or the "
+	"missing in the lists (no room in the buffer, or for so many in a sample); raise "
+	"--buffer-page-count, or the "
 	"durations from which they are listed.",
 };
 

@@ -64,7 +64,6 @@ def of_json(sample):
 
 
 def of_metrics(series):
-    """Their distributions of calls are not by call, so they are summed there."""
     found = Figures()
     for (name, labels), value in series.items():
         labels = dict(labels)
@@ -79,17 +78,7 @@ def of_metrics(series):
         elif name == "thread_period_duration_seconds_count":
             found.put(who, "durations", labels["state"], value)
         elif name == "syscall_duration_seconds_count":
-            found.put(who, "durations", "system calls", value)
-    return found
-
-
-def with_calls_as_one(figures):
-    """Figures as metrics have them."""
-    found = Figures()
-    for (who, what, of_which), value in figures.items():
-        if what == "durations" and of_which not in ("running", "ready"):
-            of_which = "system calls"
-        found.put(who, what, of_which, value)
+            found.put(who, "durations", labels["syscall"], value)
     return found
 
 
@@ -147,8 +136,7 @@ def case_all_formats(test):
     for form in ("openmetrics", "prometheus"):
         series = kdformats.check_metrics(test, form, texts[form])
         if series is not None:
-            check_equal(test, of_metrics(series), with_calls_as_one(wanted),
-                        f"{form}: the figures of the JSON")
+            check_equal(test, of_metrics(series), wanted, f"{form}: the figures of the JSON")
     kdformats.check_promtool(test, texts["prometheus"])
     names = {thread["name"] for thread in sample["threads"]}
     rows = kdformats.check_folded(test, texts["folded"])
