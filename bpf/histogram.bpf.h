@@ -61,34 +61,42 @@ __noinline int histogram_reset(u32 index, u64 gen)
 	return 0;
 }
 
-/* Counts a duration of a kind (KD_HISTOGRAMS: none) in the window whose word is gen. Only the CPU
- * that runs the thread, or is about to, comes here for it. Inline: a call would take as long as all
- * this. */
-static __always_inline void histogram_add(u32 slot, u32 kind, u64 gen, u64 ns)
-{
-	struct kd_histogram_set *set;
-	struct kd_histogram *histogram;
-	u64 place;
-	u32 index;
+/* What was counted in a record: a kind (see struct kd_histogram_set), or that it has no
+ * histogram; and whether it was the window's first one, which spares this its own look. */
+enum counted {
+	COUNTED_NO_DURATION = KD_HISTOGRAMS,
+	COUNTED_FIRST = 2 * KD_HISTOGRAMS,
+};
 
-	if (!kd_histogram_room || kind >= KD_HISTOGRAMS)
+/* Adds its duration in the window whose word is gen. Only the CPU that runs the thread, or
+ * is about to, comes here for it. Inline: a call would take as long as all this. */
+static __always_inline void histogram_add(u32 slot, u32 counted, u64 gen, u64 ns)
+{
+	u32 kind = BOUNDED(counted, KD_HISTOGRAMS), index;
+	struct kd_histogram *histogram;
+	struct kd_histogram_set *set;
+	u64 place;
+
+	if (!kd_histogram_room || counted & COUNTED_NO_DURATION)
 		return;
 	set = bpf_map_lookup_elem(&kd_histogram_sets, &slot);
 	if (!set)
 		return;
-	if (unlikely(set->of[BOUNDED(kind, KD_HISTOGRAMS)] == KD_HISTOGRAM_NONE))
+	index = set->of[kind];
+	if (unlikely(index == KD_HISTOGRAM_NONE)) {
 		histogram_take(slot, kind);
-	index = set->of[BOUNDED(kind, KD_HISTOGRAMS)];
+		index = set->of[kind];
+	}
 	if (unlikely(index == KD_HISTOGRAM_REFUSED)) {
 		loss_count(KD_LOSS_DURATIONS);
 		return;
 	}
 	index += (gen >> KD_WORD_BANK_SHIFT & KD_WORD_BANK_MASK) * kd_histogram_room;
+	if (unlikely(counted & COUNTED_FIRST))
+		histogram_reset(index, gen);
 	histogram = bpf_map_lookup_elem(&kd_histograms, &index);
 	if (!histogram)
 		return;
-	if (unlikely(histogram->gen != gen))
-		histogram_reset(index, gen);
 	place = duration_place(ns, KD_HISTOGRAM_BITS);
 	barrier_var(place);
 	if (unlikely(place >= KD_HISTOGRAM_PLACES))
@@ -100,9 +108,9 @@ static __always_inline void histogram_add(u32 slot, u32 kind, u64 gen, u64 ns)
 }
 
 /* The same for the rare callers, verified once for all of them. */
-__noinline int histogram_across(u32 slot, u32 kind, u64 gen, u64 ns)
+__noinline int histogram_across(u32 slot, u32 counted, u64 gen, u64 ns)
 {
-	histogram_add(slot, kind, gen, ns);
+	histogram_add(slot, counted, gen, ns);
 	return 0;
 }
 

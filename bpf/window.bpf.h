@@ -138,22 +138,29 @@ static __noinline u32 call_place(struct kd_thread *thread, u32 key)
 	return KD_CALLS;
 }
 
-/* Returns which histogram the call belongs to, as item_add() does. */
+static __always_inline u32 counted_as(u32 kind, u64 count)
+{
+	return count == 1 ? kind | COUNTED_FIRST : kind;
+}
+
+/* Returns what item_add() does. */
 static __always_inline u32 call_add(struct kd_record *record, u32 slot, struct kd_thread *thread,
 				    u32 number, u64 gen, u64 ns)
 {
 	u32 key = number + 1;
 	u32 place = key % KD_CALLS;
+	struct kd_cell *cell;
 
 	if (unlikely(thread->call_keys[place] != key)) {
 		place = call_place(thread, key);
 		if (place >= KD_CALLS) {
 			call_add_overflow(slot, number, gen, ns);
-			return KD_HISTOGRAMS;
+			return COUNTED_NO_DURATION;
 		}
 	}
-	cell_add(&record->calls[BOUNDED(place, KD_CALLS)], gen, ns);
-	return place;
+	cell = &record->calls[BOUNDED(place, KD_CALLS)];
+	cell_add(cell, gen, ns);
+	return counted_as(place, cell->count);
 }
 
 static __always_inline void cpu_add(struct kd_record *record, u32 key)
@@ -167,7 +174,7 @@ static __always_inline void cpu_add(struct kd_record *record, u32 key)
 	record->migrations += key & 1;
 }
 
-/* Returns which histogram the duration belongs to; KD_HISTOGRAMS: none. */
+/* Returns enum counted. */
 static __always_inline u32 item_add(struct kd_record *record, u32 slot, struct kd_thread *thread,
 				    enum item item, u32 key, u64 gen, u64 ns)
 {
@@ -176,10 +183,10 @@ static __always_inline u32 item_add(struct kd_record *record, u32 slot, struct k
 		return call_add(record, slot, thread, key, gen, ns);
 	case ITEM_RUN:
 		span_add(&record->run, ns);
-		return KD_HISTOGRAM_RUN;
+		return counted_as(KD_HISTOGRAM_RUN, record->run.count);
 	case ITEM_READY:
 		count_add(&record->ready, ns);
-		return KD_HISTOGRAM_READY;
+		return counted_as(KD_HISTOGRAM_READY, record->ready.count);
 	case ITEM_STOPPED:
 		count_add(&record->stopped, ns);
 		break;
@@ -196,7 +203,7 @@ static __always_inline u32 item_add(struct kd_record *record, u32 slot, struct k
 		cpu_add(record, key);
 		break;
 	}
-	return KD_HISTOGRAMS;
+	return COUNTED_NO_DURATION;
 }
 
 /* What of [since, t] lies in a window. */
