@@ -70,6 +70,7 @@ __u64 kd_losses[KD_LOSSES];
 /* Threads that started at or after this time, in ns of CLOCK_MONOTONIC, are the
  * fork handler's, older ones the task iterator's: no thread gets two slots. */
 __u64 kd_attached_at = ~0ULL;
+__u32 kd_seeded;      /* the iterator has seen all threads that were there before */
 __u32 kd_edge;        /* enum kd_reading_edge: which reading the iterator takes */
 __u64 kd_resynced;    /* switches that the kernel did not report, see switch_in_unreported() */
 __u32 kd_overflowed;  /* kd_overflow has been used */

@@ -9,7 +9,7 @@
 #include "sched.bpf.h"
 
 #define SEED_TRIES 4
-/* A thread this old whose fork event gave it no slot will get none from it. */
+/* A thread this old that nobody has given a slot was missed. */
 #define SEED_AGE_NS 10000000ULL
 
 static __always_inline void seed_state(struct kd_thread *thread, struct task_struct *task)
@@ -61,21 +61,26 @@ static __always_inline void seed_reading(struct kd_thread *thread, struct task_s
 	}
 }
 
-/* A slot for a thread that has none. Newborns get theirs from the fork handler;
- * at the end of a window it is too late. */
+/* A slot for a thread that has none, if nobody else may be giving it one right now: this
+ * program can be preempted by that very thread. See slot_adopt(). */
 static __always_inline u32 seed_slot(struct task_struct *task)
 {
 	u64 started = task->start_time, t = bpf_ktime_get_ns();
 	u16 *entry = tid_entry(task->pid);
 
-	if (!entry || (started >= kd_attached_at && started + SEED_AGE_NS > t))
+	if (!entry)
 		return KD_SLOT_FREE;
-	if (kd_edge == KD_AT_CLOSE) {
-		if (*entry != KD_SLOT_REFUSED)
+	if (kd_edge == KD_AT_CLOSE) { /* it is too late */
+		if (*entry != KD_SLOT_REFUSED &&
+		    (started < kd_attached_at || started + SEED_AGE_NS <= t))
 			loss_count(KD_LOSS_THREADS);
 		return KD_SLOT_FREE;
 	}
-	*entry = KD_SLOT_FREE; /* there may be room by now */
+	/* There may be room for it by now. */
+	if (*entry == KD_SLOT_REFUSED)
+		return slot_take(task, KD_UNSEEN, clock_now());
+	if (kd_seeded || started >= kd_attached_at)
+		return KD_SLOT_FREE;
 	return slot_take(task, KD_UNSEEN, clock_now());
 }
 

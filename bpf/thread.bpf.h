@@ -95,7 +95,7 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	struct kd_thread *thread;
 	u32 slot;
 
-	if (!entry || *entry == KD_SLOT_REFUSED)
+	if (!entry)
 		return KD_SLOT_FREE;
 	if (bpf_map_pop_elem(&kd_free_slots, &slot)) {
 		loss_count(KD_LOSS_THREADS);
@@ -122,14 +122,18 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	return slot;
 }
 
-/* A thread that no fork event announced (io_uring workers have none) or that the
- * iterator has not reached yet, about to be switched in: followed from now on. */
+/* A thread that no fork event announced (io_uring workers have none), about to be
+ * switched in: followed from now on. While the iterator looks for those that were there
+ * before, they are its alone; so are later those that were refused a slot. */
 static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 {
+	u16 *entry = tid_entry(task->pid);
 	struct kd_thread *thread;
 	u32 slot;
 
-	if (kd_attached_at == ~0ULL)
+	if (!entry || *entry == KD_SLOT_REFUSED || kd_attached_at == ~0ULL)
+		return KD_SLOT_FREE;
+	if (!kd_seeded && task->start_time < kd_attached_at)
 		return KD_SLOT_FREE;
 	slot = slot_take(task, KD_READY_WOKEN, t);
 	thread = slot ? slot_thread(slot) : NULL;

@@ -213,6 +213,7 @@ static int session_seed(struct session *session, pid_t tgid)
 		log_error("cannot read the target's threads: %s", strerror(-error));
 		return EX_OSERR;
 	}
+	session->skel->bss->kd_seeded = 1;
 	return 0;
 }
 
