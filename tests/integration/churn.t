@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads that start, end and change their names during the sample."""
 
+import json
 import re
 import time
 
@@ -127,5 +128,22 @@ def case_rename(test):
     test.books(report)
 
 
+def case_found_once(test):
+    """A busy machine, on which threads are switched while they are looked for: each is
+    found once."""
+    test.workload("roles", "spin:-1")
+    load = test.workload("roles", *["calls:0:1000000:200"] * 24)
+    load.send("go")
+    threads = len(kdtest.threads_of(load.pid))
+    for _ in range(12):
+        done = test.program("-p", load.pid, "--sample-time", "2ms", "-o", "json")
+        rows = json.loads(done.stdout)["threads"] if done.status == 0 else []
+        found = sum(row["members"] for row in rows)
+        if found != threads or not all(row["name"] for row in rows):
+            break
+    test.eq(found, threads, "all threads are found, once each")
+    test.ok(all(row["name"] for row in rows), "with their names", rows)
+
+
 kdtest.main(case_many_threads, case_lossless_up_to_the_slots, case_born_in_the_window,
-            case_more_than_there_is_room_for, case_rename)
+            case_more_than_there_is_room_for, case_rename, case_found_once)
