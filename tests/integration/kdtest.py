@@ -258,6 +258,9 @@ class Test:
             self.skip("the books", "the report tells of this machine's clock")
             return
         faults = kdreport.book_faults(report, cpu, late)
+        if VM and faults and all("is more than the ledger's" in fault for fault in faults):
+            self.skip("the books", "a run is longer than its parts: this machine's clock goes back")
+            return
         self.ok(not faults, "the books balance", *faults[:12])
         if losses:
             return

@@ -151,7 +151,10 @@ def case_kprobes(test):
         truth = load.go()["threads"][0]
         run = run.stop(test)
         start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
-        if args:
+        if kdtest.VM and stop.hits < start.hits:
+            # Some kernels have as many as CPUs (register_kretprobe()); the program sleeps, too.
+            test.skip("each sleep is found", "this kernel has one return probe at a time")
+        elif args:
             test.eq((start.hits, stop.hits), (truth["sleeps"], truth["sleeps"]),
                     "with --trigger-target-only the target's calls are hits")
             test.eq(len(run.reports), truth["sleeps"], "each is a window")
