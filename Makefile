@@ -8,6 +8,8 @@ SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/kernel_delay
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 
 CLANG ?= clang
 PKG_CONFIG ?= pkg-config
@@ -47,7 +49,10 @@ PURE_PACKAGES := liblzma libunwind-generic libunwind libseccomp libcap-ng jansso
 # For --listen; without it that is refused.
 HTTP := $(shell $(PKG_CONFIG) --exists 'libmicrohttpd >= 0.9.71' 2>/dev/null && echo libmicrohttpd)
 PACKAGES := libbpf libelf $(PURE_PACKAGES) $(HTTP)
+# Loaded at run time where it is needed; the version is that of the headers.
+CAPSTONE_MAJOR := $(firstword $(subst ., ,$(shell $(PKG_CONFIG) --modversion capstone 2>/dev/null)))
 PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) \
+	$(shell $(PKG_CONFIG) --cflags capstone 2>/dev/null) -DCAPSTONE_MAJOR=$(CAPSTONE_MAJOR) \
 	$(if $(HTTP),-DHAVE_MICROHTTPD)
 PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) $(HTTP) 2>/dev/null) -liberty
 PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs libbpf libelf 2>/dev/null) $(PURE_LIBS)
@@ -62,7 +67,7 @@ exports = $(if $(call command,$(CC)),$(shell echo 'int $(1)(); int (*used)() = $
 # need: $(1) is empty if there is no $(2)
 need = $(if $(1),,$(eval MISSING := $(if $(MISSING),$(MISSING)$(comma) )$(2)))
 
-BUILD_NOTHING := bench check check-vm clean demo deps format help uninstall
+BUILD_NOTHING := bench check check-vm clean demo deps format help test uninstall
 ifneq ($(filter-out $(BUILD_NOTHING),$(or $(MAKECMDGOALS),all)),)
 $(call need,$(call command,$(CC)),C compiler ($(CC)))
 $(call need,$(call command,$(CLANG)),clang ($(CLANG)))
@@ -75,6 +80,7 @@ $(call need,$(call package,libunwind-generic),libunwind)
 $(call need,$(call package,libseccomp),libseccomp)
 $(call need,$(call package,libcap-ng),libcap-ng)
 $(call need,$(call package,jansson),jansson)
+$(call need,$(call package,capstone >= 4.0),capstone >= 4.0)
 $(call need,$(call exports,cplus_demangle,-liberty),libiberty)
 # Which libunwind exports and does not declare, see cli/stack/unwind.c.
 $(call need,$(call exports,_U$(MACHINE)_dwarf_search_unwind_table,-lunwind-generic -lunwind),\
@@ -107,14 +113,16 @@ SIGNEDNESS := $(shell $(CC) -Werror -Wformat-signedness -fsyntax-only -xc /dev/n
 	echo -Wformat-signedness)
 
 C_FLAGS := -std=gnu11 -Wall -Wextra -Wshadow $(SIGNEDNESS) $(STRICT) \
-	-I$(GEN) -I$(BUILD) $(PACKAGE_CFLAGS) $(CPPFLAGS) $(CFLAGS)
+	-iquote . -I$(GEN) -I$(BUILD) $(PACKAGE_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 CLI_FLAGS := -fPIE -fstack-protector-strong $(FORTIFY) $(C_FLAGS)
 LINK_FLAGS := -pie -pthread -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
 ASAN_FLAGS := -U_FORTIFY_SOURCE $(C_FLAGS) -O1 -g -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-BPF_FLAGS := -target bpf -g -O2 -mcpu=$(BPF_CPU) -D__TARGET_ARCH_$(BPF_ARCH) \
-	-Wall -Wextra -Wno-unused-parameter $(STRICT) $(PACKAGE_CFLAGS)
+BPF_FLAGS := -target bpf -g -O2 -iquote . -mcpu=$(BPF_CPU) \
+	-D__TARGET_ARCH_$(BPF_ARCH) -Wall -Wextra -Wno-unused-parameter $(STRICT) $(PACKAGE_CFLAGS)
 DEPENDENCIES = -MMD -MP -MT $@ -MF $@.d
+# compile: runs a compiler, and keeps what it says for tests/lint/warnings.t
+compile = $(Q)$(1) 2>$@.said; status=$$?; cat $@.said >&2; exit $$status
 
 # --- Stamps: their text is compared when make runs, and written if it differs ---
 
@@ -138,7 +146,8 @@ $(GEN):
 
 # --- The program ---
 
-CLI := $(wildcard cli/*.c cli/*/*.c probes/*.c)
+CLI := $(wildcard cli/*.c cli/*/*.c probes/*.c probes/*/*.c)
+SKELETONS := $(GEN)/kernel_delay.skel.h $(GEN)/kernel_delay_traces.skel.h $(GEN)/cost.skel.h
 LIBBPF_USERS := $(shell grep -lE '<bpf/|\.skel\.h"' $(CLI) /dev/null)
 
 $(BUILD)/kernel_delay: $(CLI:%.c=$(BUILD)/%.o)
@@ -148,25 +157,25 @@ $(BUILD)/kernel_delay: $(CLI:%.c=$(BUILD)/%.o)
 $(CLI:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
-	$(Q)$(CC) $(CLI_FLAGS) $(DEPENDENCIES) -c $< -o $@
+	$(call compile,$(CC) $(CLI_FLAGS) $(DEPENDENCIES) -c $< -o $@)
 
 # What is made before it can be included; the rest is known from the second run on.
 OBJECTS = $(1:%.c=$(BUILD)/%.o) $(1:%.c=$(BUILD)/asan/%.o)
-$(call OBJECTS,$(LIBBPF_USERS)): | $(GEN)/kernel_delay.skel.h
-$(call OBJECTS,cli/syscall_names.c): | $(GEN)/syscall_table.inc
-$(call OBJECTS,cli/options.c): | $(GEN)/version.h
+$(call OBJECTS,$(LIBBPF_USERS)): | $(SKELETONS)
+$(call OBJECTS,cli/base/syscall_names.c): | $(GEN)/syscall_table.inc
+$(call OBJECTS,cli/options/options.c): | $(GEN)/version.h
 
 # The only user of KERNEL_DELAY_VERSION.
-$(BUILD)/cli/options.o: CLI_FLAGS += -include $(GEN)/version.h
-$(BUILD)/asan/cli/options.o: ASAN_FLAGS += -include $(GEN)/version.h
+$(BUILD)/cli/options/options.o: CLI_FLAGS += -include $(GEN)/version.h
+$(BUILD)/asan/cli/options/options.o: ASAN_FLAGS += -include $(GEN)/version.h
 
-$(GEN)/syscall_table.inc: cli/syscall_table.sh $(BUILD)/flags
+$(GEN)/syscall_table.inc: cli/base/syscall_table.sh $(BUILD)/flags
 	$(say) GEN $@
-	$(Q)CC="$(CC)" cli/syscall_table.sh $@
+	$(Q)CC="$(CC)" cli/base/syscall_table.sh $@
 
 $(GEN)/%.bpf.o: bpf/%.bpf.c $(BUILD)/flags
 	$(say) BPF $@
-	$(Q)$(CLANG) $(BPF_FLAGS) $(DEPENDENCIES) -c $< -o $@
+	$(call compile,$(CLANG) $(BPF_FLAGS) $(DEPENDENCIES) -c $< -o $@)
 
 # Linking leaves out the DWARF, which is half of the object.
 $(GEN)/%.linked.o: $(GEN)/%.bpf.o
@@ -186,17 +195,17 @@ UNIT_PROGRAMS := $(UNIT:%=$(BUILD)/%) $(UNIT:%=$(BUILD)/asan/%)
 WORKLOADS := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c))
 
 unit: $(UNIT_PROGRAMS) $(BUILD)/unit/elf_list
-workloads: $(WORKLOADS)
+workloads: $(WORKLOADS) $(BUILD)/workloads/compat32
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/pure.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) TEST $@
-	$(Q)$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< $(BUILD)/pure.a -o $@ -pie $(LDFLAGS) $(PURE_LIBS)
+	$(call compile,$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< $(BUILD)/pure.a -o $@ -pie $(LDFLAGS) $(PURE_LIBS))
 
 $(BUILD)/asan/unit/%: tests/unit/%.c $(BUILD)/asan/pure.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) TEST $@
-	$(Q)$(CC) $(ASAN_FLAGS) $(DEPENDENCIES) $< $(BUILD)/asan/pure.a -o $@ $(LDFLAGS) $(PURE_LIBS)
+	$(call compile,$(CC) $(ASAN_FLAGS) $(DEPENDENCIES) $< $(BUILD)/asan/pure.a -o $@ $(LDFLAGS) $(PURE_LIBS))
 
 $(BUILD)/pure.a: $(PURE:%.c=$(BUILD)/%.o)
 $(BUILD)/asan/pure.a: $(PURE:%.c=$(BUILD)/asan/%.o)
@@ -208,12 +217,32 @@ $(BUILD)/asan/pure.a: $(PURE:%.c=$(BUILD)/asan/%.o)
 $(CLI:%.c=$(BUILD)/asan/%.o): $(BUILD)/asan/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
-	$(Q)$(CC) $(ASAN_FLAGS) $(DEPENDENCIES) -c $< -o $@
+	$(call compile,$(CC) $(ASAN_FLAGS) $(DEPENDENCIES) -c $< -o $@)
 
 $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
-	$(Q)$(CC) $(C_FLAGS) $(DEPENDENCIES) -pthread $< -o $@ $(LDFLAGS)
+	$(call compile,$(CC) $(C_FLAGS) $(DEPENDENCIES) -pthread $< -o $@ $(LDFLAGS))
+
+# The same file in 32-bit mode. A compiler that makes no such programs leaves an empty file;
+# the tests skip what needs it, and say why.
+$(BUILD)/workloads/compat32: tests/workloads/compat.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) -m32 -O1 -nostdlib -static -ffreestanding -fno-pie -no-pie -fno-stack-protector \
+		-o $@ $< 2>$@.why || : >$@
+
+# All of this as a compiler sees it, with either kind of flags; nothing is made of it.
+SYNTAX := $(patsubst %.c,$(BUILD)/%.syntax,$(CLI) $(UNIT:%=tests/%.c) tests/unit/elf_list.c \
+	$(wildcard tests/workloads/*.c))
+syntax: $(SYNTAX)
+$(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
+		$(GEN)/syscall_table.inc $(GEN)/version.h
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(CLI_FLAGS) -include $(GEN)/version.h $(DEPENDENCIES) -fsyntax-only $<
+	$(Q)$(CC) $(ASAN_FLAGS) -include $(GEN)/version.h -fsyntax-only $<
+	@touch $@
 
 # What the benchmark measures with.
 bench-programs: $(addprefix $(BUILD)/bench/,floor names phases.so probe render stack_load \
@@ -221,7 +250,7 @@ bench-programs: $(addprefix $(BUILD)/bench/,floor names phases.so probe render s
 
 $(GEN)/%.bpf.o: tests/bench/%.bpf.c $(BUILD)/flags
 	$(say) BPF $@
-	$(Q)$(CLANG) $(BPF_FLAGS) $(DEPENDENCIES) -c $< -o $@
+	$(call compile,$(CLANG) $(BPF_FLAGS) $(DEPENDENCIES) -c $< -o $@)
 
 $(BUILD)/bench/floor: | $(GEN)/floor.skel.h
 $(BUILD)/bench/probe: | $(GEN)/probe.skel.h
@@ -236,8 +265,13 @@ $(BUILD)/bench/%.so: tests/bench/%.c $(BUILD)/flags
 	$(Q)$(CC) $(C_FLAGS) $(DEPENDENCIES) -fPIC -shared $< -o $@ $(LDFLAGS)
 
 
+# On all processors, unless make was told how many.
+jobs = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # After `sudo make`, what was built belongs to the owner of the tree.
 disown = $(if $(SUDO_UID),@chown -R --reference=. $(BUILD))
+
+TEST_PROGRAMS := $(sort $(wildcard tests/lint/*.t tests/integration/*.t))
 
 check-unit: unit
 	@tests/run $(UNIT_PROGRAMS)
@@ -251,30 +285,38 @@ fuzz: $(FUZZERS)
 lint:
 	@tests/run $(sort $(wildcard tests/lint/*.t))
 
+# Without the sanitizers' builds, which show no more of what the tests themselves look at.
+test:
+	@tests/deps build check
+	@$(MAKE) $(jobs) all $(UNIT:%=$(BUILD)/%) $(BUILD)/unit/elf_list workloads
+	$(disown)
+	@tests/run --short $(UNIT:%=$(BUILD)/%) $(TEST_PROGRAMS)
+	$(disown)
+
+# Of the fuzz tests, which make the same inputs in either build, those with sanitizers.
 check:
 	@tests/deps build check
-	@$(MAKE) all unit workloads
+	@$(MAKE) $(jobs) all unit workloads
 	$(disown)
-	@tests/run $(UNIT_PROGRAMS) \
-		$(sort $(wildcard tests/lint/*.t tests/integration/*.t)) tests/vm/kernels.t
+	@tests/run $(filter-out $(BUILD)/unit/%_fuzz,$(UNIT_PROGRAMS)) $(TEST_PROGRAMS) tests/vm/kernels.t
 	$(disown)
 
 check-vm:
 	@tests/deps build check
-	@$(MAKE) all workloads
+	@$(MAKE) $(jobs) all workloads
 	$(disown)
 	@tests/run tests/vm/kernels.t
 
 bench:
 	@tests/deps build bench
-	@$(MAKE) all workloads bench-programs
+	@$(MAKE) $(jobs) all workloads bench-programs
 	$(disown)
 	@tests/bench/run
 	$(disown)
 
 demo:
 	@tests/deps build
-	@$(MAKE) all $(BUILD)/workloads/demo
+	@$(MAKE) $(jobs) all $(BUILD)/workloads/demo
 	$(disown)
 	@tests/demo $(BUILD)/kernel_delay $(BUILD)/workloads/demo
 
@@ -284,7 +326,7 @@ deps:
 	@tests/deps build
 
 format:
-	clang-format -i $(wildcard bpf/*.[ch] cli/*.[ch] cli/*/*.[ch] probes/*.[ch] tests/*/*.[ch])
+	clang-format -i $(wildcard bpf/*.[ch] cli/*.[ch] cli/*/*.[ch] probes/*.[ch] probes/*/*.[ch] tests/*/*.[ch])
 
 INSTALL_MAN := $(wildcard man/*.8)
 INSTALL_MAN5 := $(wildcard man/*.5)
@@ -303,14 +345,17 @@ install: all
 	$(call install_files,644,$(INSTALL_DOC) $(INSTALL_SCHEMA),$(DOCDIR))
 	$(call install_files,644,$(INSTALL_EXAMPLES),$(DOCDIR)/examples)
 	$(call install_files,644,$(INSTALL_LICENSES),$(DOCDIR)/LICENSES)
+	$(call install_files,644,cli/completion/_kernel_delay,$(ZSHDIR))
+	$(call install_files,644,cli/completion/kernel_delay.fish,$(FISHDIR))
 	@install -d "$(DESTDIR)$(COMPLETIONDIR)"
-	@install -m 644 cli/completion.bash "$(DESTDIR)$(COMPLETIONDIR)/kernel_delay"
+	@install -m 644 cli/completion/kernel_delay.bash "$(DESTDIR)$(COMPLETIONDIR)/kernel_delay"
 	@echo "  INSTALL $(DESTDIR)$(COMPLETIONDIR)"
 
 uninstall:
 	rm -f "$(DESTDIR)$(SBINDIR)/kernel_delay" "$(DESTDIR)$(MANDIR)/man8/kernel_delay.8"
 	rm -f $(patsubst man/%,"$(DESTDIR)$(MANDIR)/man5/%",$(INSTALL_MAN5))
-	rm -f "$(DESTDIR)$(COMPLETIONDIR)/kernel_delay"
+	rm -f "$(DESTDIR)$(COMPLETIONDIR)/kernel_delay" "$(DESTDIR)$(ZSHDIR)/_kernel_delay"
+	rm -f "$(DESTDIR)$(FISHDIR)/kernel_delay.fish"
 	rm -rf "$(DESTDIR)$(DOCDIR)"
 
 clean:
@@ -322,18 +367,21 @@ make deps         install what building needs (apt-get or dnf, with sudo if need
 make demo         deps, build, and one sample of a bundled process (as root)
 make install      into PREFIX ($(PREFIX)), below DESTDIR
 make uninstall    undo that
-make check        install what the tests need, build, run every test (as root)
+make test         the tests without the long ones: a few minutes (as root)
+make check        install what the tests need, build, run every test (as root);
+                  `tests/run --list PROGRAM...` says which may run beside others
 make check-unit   the tests that need neither root nor network
 make fuzz         the fuzz tests with FUZZ_ROUNDS ($(FUZZ_ROUNDS)) mutations each
 make check-vm     only those in virtual machines with other kernels (as root);
                   `tests/vm/run 6.1 COMMAND...` runs one command in one
 make lint         style, includes, documents, warnings
-make bench        measure costs (as root)
+make bench        measure costs (as root); with BASE=PROGRAM also what events take more
+                  than in that other build
 make format       apply .clang-format
 make clean        remove $(BUILD)
 
 Variables: CC CLANG BPFTOOL PKG_CONFIG CPPFLAGS CFLAGS LDFLAGS BPF_CPU
-  PREFIX SBINDIR MANDIR DOCDIR COMPLETIONDIR DESTDIR BUILD
+  PREFIX SBINDIR MANDIR DOCDIR COMPLETIONDIR ZSHDIR FISHDIR DESTDIR BUILD
   V=1       show the commands
   WERROR=1  make warnings errors
 endef
@@ -343,7 +391,7 @@ help:
 	@:
 
 FORCE:
-.PHONY: all unit workloads check check-unit check-vm fuzz lint bench bench-programs demo deps format \
+.PHONY: all unit workloads syntax test check check-unit check-vm fuzz lint bench bench-programs demo deps format \
 	install uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -13,15 +13,15 @@ static __always_inline struct target target_current(void)
 	struct target target = {};
 	u16 *entry;
 
-	if (likely(pid_tgid >> 32 != kd_tgid))
+	if (!kd_by_thread && likely(pid_tgid >> 32 != kd_tgid))
 		return target;
 	entry = tid_entry((u32)pid_tgid);
 	if (unlikely(!entry || *entry == KD_SLOT_FREE)) {
-		if (READ_ONCE(kd_word))
+		if (!kd_by_thread && READ_ONCE(kd_word))
 			loss_count(KD_LOSS_UNTRACKED);
 		return target;
 	}
-	if (unlikely(*entry == KD_SLOT_REFUSED))
+	if (unlikely(*entry >= KD_SLOTS_MAX))
 		return target;
 	target.slot = *entry;
 	target.thread = slot_thread(target.slot);
@@ -35,9 +35,11 @@ static __noinline bool call_enter_special(struct kd_thread *thread, u32 slot, u8
 	if (class & KD_CLASS_IGNORED)
 		return true;
 	if (class & KD_CLASS_EXEC)
-		kd_exec_slot = slot;
-	if (class & KD_CLASS_POLL && thread->poll_since)
+		*exec_slot_of(thread->tgid) = slot;
+	if (class & KD_CLASS_POLL && thread->poll_since) {
 		item_across(slot, ITEM_LONG_POLL, thread->poll_since, t);
+		thread->poll_since = 0;
+	}
 	return false;
 }
 
@@ -56,25 +58,41 @@ static __noinline bool call_restart(struct kd_thread *thread, u32 slot, u8 class
 	return true;
 }
 
-/* A thread that makes a system call is running, whatever was reported. */
+/* A thread that makes a system call is running, whatever was reported, and in nothing that
+ * it would have to leave first. User space knows no task: one that it has given a slot
+ * (cli/capture/session_entry.c) gets here first. */
 static __noinline void call_resync(u32 slot, u64 t)
 {
-	struct task_struct *task = current_task();
-
-	switch_in_unreported(slot, task ? exec_ns_now(task) : 0, t);
-}
-
-static __always_inline void call_enter(u32 call)
-{
-	struct target target = target_current();
-	struct kd_thread *thread = target.thread;
-	u8 class = call_class(call);
-	struct event event;
-	u64 t;
+	struct kd_thread *thread = slot_thread(slot);
+	u64 task = bpf_get_current_task();
 
 	if (!thread)
 		return;
+	thread->fault = thread->reclaim = 0;
+	if (!thread->task)
+		thread->task = task;
+	switch_in_unreported(slot, exec_ns_now(task), t);
+}
+
+/* regs: of the current thread; NULL if the program was not given them. */
+static __always_inline void call_enter(struct pt_regs *regs, u32 call)
+{
+	struct kd_thread *thread;
+	struct target target;
+	struct event event;
+	u8 class;
+	u64 t;
+
+	if (unlikely((s32)call == kd_affinity_call) && !current_call_is_compat(regs))
+		affinity_asked();
+	target = target_current();
+	thread = target.thread;
+	if (!thread)
+		return;
 	t = clock_now();
+	if (unlikely(current_call_is_compat(regs)))
+		call |= KD_CALL_COMPAT;
+	class = call_class(call);
 	if (unlikely(class) && call_enter_special(thread, target.slot, class, t))
 		return;
 	if (unlikely(thread->state != KD_USER))
@@ -109,7 +127,7 @@ static __always_inline void call_exit(void *ctx, s64 result)
 	event = event_at(target, t);
 	state_book(event, KD_KERNEL);
 	call = thread->call;
-	if (kd_tracing)
+	if (KD_TRACES && kd_tracing)
 		call_trace(ctx, event, call_class(call), result);
 	thread->call = KD_CALL_NONE;
 	thread_enter(thread, KD_USER, t);

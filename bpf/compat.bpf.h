@@ -11,14 +11,15 @@
 
 #include "kernel_delay.h"
 
-#define THREAD_SIZE 16384 /* of the kernel's stacks: arch/ARCH/include/asm/ */
+#define MAX_INSTRUCTION 16 /* bytes */
+#define THREAD_SIZE 16384  /* of the kernel's stacks: arch/ARCH/include/asm/ */
 
 /* task_struct.state became __state in 5.14 (2f064a59a11f). */
 static __always_inline u32 task_state(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
 		return task->__state;
-	return ((struct task_struct___before_5_14 *)task)->state;
+	return task->state;
 }
 
 /* sched_switch hands over prev_state since 5.18 (fa2c3254d7cf), and in stable
@@ -32,25 +33,52 @@ static __always_inline u32 switch_prev_state(unsigned long long *ctx, struct tas
 }
 
 /* thread_info.cpu on x86 was task_struct.cpu before 5.16 (bcf9033e5449). */
-struct task_struct___before_5_16 {
-	u32 cpu;
-} __attribute__((preserve_access_index));
-
 static __always_inline u32 task_cpu(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->thread_info.cpu))
 		return task->thread_info.cpu;
-	return ((struct task_struct___before_5_16 *)task)->cpu;
+	return task->cpu;
+}
+
+/* Whether the freezer of a control group holds a task that sleeps in this state:
+ * - of cgroup v2 in a trap (do_freezer_trap());
+ * - else, as suspending does, in a state of its own since 6.1 (f5d39b020809), before that in
+ *   __refrigerator() with a flag.
+ * Since 6.1 one that sleeps already may be frozen where it is, of which no event tells. */
+static __always_inline bool task_is_frozen(struct task_struct *task, u32 task_state)
+{
+	if (task_state & TASK_INTERRUPTIBLE)
+		return task->jobctl & JOBCTL_TRAP_FREEZE;
+	return task_state & TASK_FROZEN ||
+	       (task_state & TASK_UNINTERRUPTIBLE && task->flags & PF_FROZEN);
+}
+
+/* Whether a task may run on a CPU. */
+static __always_inline bool task_may_run(struct task_struct *task, u32 cpu)
+{
+	u64 words = (u64)BPF_CORE_READ(task, cpus_ptr), word = ~0ULL;
+
+	bpf_probe_read_kernel(&word, sizeof(word), (void *)(words + cpu / 64 * sizeof(word)));
+	return word >> cpu % 64 & 1;
 }
 
 /* A sleeping thread may stay on its run queue since 6.12 (152e11f6df29). */
 static __always_inline bool task_dequeue_is_delayed(struct task_struct *task)
 {
-	struct sched_entity___delayed *se = (void *)&task->se;
-
-	if (!bpf_core_field_exists(se->sched_delayed))
+	if (!bpf_core_field_exists(task->se.sched_delayed))
 		return false;
-	return se->sched_delayed;
+	return task->se.sched_delayed;
+}
+
+/* The address of a request's disk: the request had it before 5.17 (f3fa33acca9f), its queue has it
+ * since 5.15 (d152c682f03c). */
+static __always_inline u64 request_disk(struct request *request)
+{
+	if (bpf_core_field_exists(struct request, rq_disk))
+		return (u64)BPF_CORE_READ(request, rq_disk);
+	if (bpf_core_field_exists(struct request_queue, disk))
+		return (u64)BPF_CORE_READ(request, q, disk);
+	return 0;
 }
 
 /* bpf_get_current_task_btf() came with 5.11 (3ca1032ab7ab). */
@@ -59,6 +87,60 @@ static __always_inline struct task_struct *current_task(void)
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
 		return NULL;
 	return bpf_get_current_task_btf();
+}
+
+/* Of version 2. */
+static __always_inline struct cgroup *task_group(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp);
+}
+
+/* When the current task started: with its TID, its identity. */
+static __always_inline u64 current_start(void)
+{
+	struct task_struct *task = current_task();
+
+	if (task)
+		return task->start_time;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), start_time);
+}
+
+static __always_inline void current_comm(char comm[KD_COMM_LEN])
+{
+	struct task_struct *task = current_task();
+
+	if (task) {
+		((u64 *)comm)[0] = ((u64 *)task->comm)[0];
+		((u64 *)comm)[1] = ((u64 *)task->comm)[1];
+	} else {
+		bpf_get_current_comm(comm, KD_COMM_LEN);
+	}
+}
+
+/* Whether a thread that is in a system call made it in 32-bit mode. */
+static __always_inline bool task_call_is_compat(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return task->thread_info.status & TS_COMPAT;
+#else
+	return task->thread_info.flags & TIF_32BIT_BIT;
+#endif
+}
+
+/* The same of the current thread, which enters a call with these registers (NULL: they
+ * are not at hand). Without its task, that is before 5.11, by what SYSCALL does: it
+ * leaves the return address in RCX, too. (With FRED it does not, which is younger.) */
+static __always_inline bool current_call_is_compat(struct pt_regs *regs)
+{
+	struct task_struct *task = current_task();
+
+	if (task)
+		return task_call_is_compat(task);
+#if defined(__TARGET_ARCH_x86)
+	return regs && (regs->cx != regs->ip || regs->cs == USER32_CS);
+#else
+	return false;
+#endif
 }
 
 /* The run queue of a task's CPU, where group scheduling gives a way to it. Not
@@ -71,6 +153,60 @@ static __always_inline struct rq *task_rq(struct task_struct *task)
 	return BPF_CORE_READ(task, se.cfs_rq, rq);
 }
 
+/* Whether the kernel reads the clock of what the hypervisor takes, where that has one. */
+static __always_inline bool rq_tells_stolen(void)
+{
+	return bpf_core_field_exists(((struct rq *)0)->prev_steal_time_rq) &&
+	       bpf_core_field_exists(((struct task_struct *)0)->se.cfs_rq);
+}
+
+/* What the hypervisor has taken from a run queue's CPU by its last reading of that clock, with
+ * 1 added; 0: not known. The scheduler leaves it out of clock_task, so that it is in nobody's
+ * run time (update_rq_clock_task()). */
+static __always_inline u64 rq_stolen_ns(struct rq *rq)
+{
+	if (!rq || !bpf_core_field_exists(rq->prev_steal_time_rq))
+		return 0;
+	return BPF_CORE_READ(rq, prev_steal_time_rq) + 1;
+}
+
+/* For how long the quotas of a task's groups have kept it from running on its CPU, ns; only
+ * differences mean something. Kernels differ in what they count, and in its clock:
+ * - since 6.6 (677ea015f231) a count of its own, by the run queue's clock;
+ * - since 5.19 (64eaf50731ac) the time that the load average leaves out, which passes more
+ *   slowly on a CPU that runs at a lower frequency;
+ * - before that the same by the clock that leaves out interrupts. */
+static __always_inline u64 throttled_ns(u64 address)
+{
+	struct task_struct *task = (struct task_struct *)address;
+	u64 sum, since, now;
+	struct cfs_rq *group;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	group = BPF_CORE_READ(task, se.cfs_rq);
+	if (bpf_core_field_exists(group->throttled_clock_self)) {
+		since = BPF_CORE_READ(group, throttled_clock_self);
+		sum = BPF_CORE_READ(group, throttled_clock_self_time);
+		now = since ? BPF_CORE_READ(group, rq, clock) : 0;
+	} else if (bpf_core_field_exists(group->throttled_clock_pelt)) {
+		since = BPF_CORE_READ(group, throttled_clock_pelt);
+		sum = BPF_CORE_READ(group, throttled_clock_pelt_time);
+		now = BPF_CORE_READ(group, throttle_count)
+			      ? BPF_CORE_READ(group, rq, clock_pelt) -
+					BPF_CORE_READ(group, rq, lost_idle_time)
+			      : 0;
+	} else if (bpf_core_field_exists(group->throttled_clock_task)) {
+		since = BPF_CORE_READ(group, throttled_clock_task);
+		sum = BPF_CORE_READ(group, throttled_clock_task_time);
+		now = BPF_CORE_READ(group, throttle_count) ? BPF_CORE_READ(group, rq, clock_task)
+							   : 0;
+	} else {
+		return 0;
+	}
+	return now > since ? sum + now - since : sum;
+}
+
 /* What a system call or interrupt in user mode left at the top of the thread's
  * kernel stack, as bpf_task_pt_regs() tells since 5.15 (dd6e10fbd9fb). */
 #if defined(__TARGET_ARCH_x86)
@@ -78,7 +214,7 @@ static __always_inline struct pt_regs *task_regs_before_5_15(struct task_struct 
 {
 	u64 top = (u64)BPF_CORE_READ(task, stack) + THREAD_SIZE;
 
-	return (void *)(top - bpf_core_type_size(struct pt_regs));
+	return (void *)(top - sizeof(struct pt_regs));
 }
 #endif
 
@@ -88,10 +224,12 @@ static __always_inline s32 task_call_before_5_15(struct task_struct *task)
 	struct pt_regs *regs = task_regs_before_5_15(task);
 	s32 call;
 
-	if (!BPF_CORE_READ(regs, ip))
+	if (!BPF_PROBE_READ(regs, ip))
 		return KD_CALL_UNKNOWN;
-	call = (s32)BPF_CORE_READ(regs, orig_ax);
-	return call < 0 ? KD_CALL_NONE : call;
+	call = (s32)BPF_PROBE_READ(regs, orig_ax);
+	if (call < 0)
+		return KD_CALL_NONE;
+	return task_call_is_compat(task) ? call | KD_CALL_COMPAT : call;
 #else
 	return KD_CALL_UNKNOWN;
 #endif
@@ -126,11 +264,36 @@ static __always_inline u64 task_thread_pointer(struct task_struct *task)
 #endif
 }
 
+/* Where an instruction is that a thread has in front of it. The kernel steps through a probed
+ * one in a copy elsewhere. */
+static __always_inline u64 task_original_ip(struct task_struct *task, u64 ip)
+{
+	struct uprobe_task *utask;
+	u64 into;
+
+	if (!bpf_core_field_exists(task->utask))
+		return ip;
+	utask = BPF_CORE_READ(task, utask);
+	if (!utask || !BPF_CORE_READ(utask, active_uprobe))
+		return ip;
+	into = ip - BPF_CORE_READ(utask, xol_vaddr);
+	return into <= MAX_INSTRUCTION ? BPF_CORE_READ(utask, vaddr) + into : ip;
+}
+
+/* The innermost function with a return probe that a thread is in; NULL: it is in none, or
+ * the kernel has no such probes (CONFIG_UPROBES). */
+static __always_inline struct return_instance *task_returns(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->utask))
+		return NULL;
+	return BPF_CORE_READ(task, utask, return_instances);
+}
+
 /* The system call that has these registers; negative: they are of something else. */
 static __always_inline s32 regs_call(struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
-	return (s32)BPF_CORE_READ(regs, orig_ax);
+	return (s32)BPF_PROBE_READ(regs, orig_ax);
 #else
 	return (s32)BPF_CORE_READ(regs, syscallno);
 #endif
@@ -139,20 +302,116 @@ static __always_inline s32 regs_call(struct pt_regs *regs)
 static __always_inline u64 regs_ip(struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
-	return BPF_CORE_READ(regs, ip);
+	return BPF_PROBE_READ(regs, ip);
 #else
 	return BPF_CORE_READ(regs, pc);
 #endif
 }
 
-/* The third argument of the system call that has these registers. */
-static __always_inline u64 call_third_argument(struct pt_regs *regs)
+/* One of the first three arguments, counted from 0, of the system call that has these registers. */
+static __always_inline u64 call_argument(struct pt_regs *regs, s32 call, u32 which)
 {
 #if defined(__TARGET_ARCH_x86)
-	return BPF_CORE_READ(regs, dx);
+	if (call & KD_CALL_COMPAT)
+		return which == 0   ? BPF_PROBE_READ(regs, bx)
+		       : which == 1 ? BPF_PROBE_READ(regs, cx)
+				    : BPF_PROBE_READ(regs, dx);
+	return which == 0   ? BPF_PROBE_READ(regs, di)
+	       : which == 1 ? BPF_PROBE_READ(regs, si)
+			    : BPF_PROBE_READ(regs, dx);
 #else
-	return BPF_CORE_READ(regs, regs[2]);
+	return which == 0   ? BPF_CORE_READ(regs, orig_x0)
+	       : which == 1 ? BPF_CORE_READ(regs, regs[1])
+			    : BPF_CORE_READ(regs, regs[2]);
 #endif
+}
+
+/* The first argument of the system call that a thread sleeps in. */
+static __always_inline u64 task_first_argument(struct task_struct *task, bool compat)
+{
+#if defined(__TARGET_ARCH_x86)
+	struct pt_regs *regs;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
+		regs = task_regs_before_5_15(task);
+		return compat ? BPF_PROBE_READ(regs, bx) : BPF_PROBE_READ(regs, di);
+	}
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	return compat ? regs->bx : regs->di;
+#else
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return regs->regs[0];
+#endif
+}
+
+/* The arguments of the futex call, a native one, that a thread sleeps in. */
+struct futex_arguments {
+	u64 address;
+	u32 operation, value;
+};
+
+static __always_inline struct futex_arguments task_futex_arguments(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	struct pt_regs *regs;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
+		regs = task_regs_before_5_15(task);
+		return (struct futex_arguments){ BPF_PROBE_READ(regs, di),
+						 (u32)BPF_PROBE_READ(regs, si),
+						 (u32)BPF_PROBE_READ(regs, dx) };
+	}
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	return (struct futex_arguments){ regs->di, (u32)regs->si, (u32)regs->dx };
+#else
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return (struct futex_arguments){ regs->regs[0], (u32)regs->regs[1], (u32)regs->regs[2] };
+#endif
+}
+
+/* Arguments of the native call that a thread sleeps in: the first two, and another one, the
+ * third to the fifth, or the first. */
+struct call_arguments {
+	u64 first, second, other;
+};
+
+static __always_inline u64 argument_of(u32 which, u64 first, u64 third, u64 fourth, u64 fifth)
+{
+	/* Loaded one by one: the verifier takes no address that depends on which it is. */
+	barrier_var(third);
+	barrier_var(fourth);
+	barrier_var(fifth);
+	return which == 0 ? first : which == 2 ? third : which == 3 ? fourth : fifth;
+}
+
+static __always_inline struct call_arguments task_call_arguments(struct task_struct *task,
+								 u32 which)
+{
+	struct pt_regs *regs;
+	struct call_arguments is;
+
+#if defined(__TARGET_ARCH_x86)
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
+		regs = task_regs_before_5_15(task);
+		is.first = BPF_PROBE_READ(regs, di);
+		is.second = BPF_PROBE_READ(regs, si);
+		is.other = argument_of(which, is.first, BPF_PROBE_READ(regs, dx),
+				       BPF_PROBE_READ(regs, r10), BPF_PROBE_READ(regs, r8));
+		return is;
+	}
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	is.first = regs->di;
+	is.second = regs->si;
+	is.other = argument_of(which, is.first, regs->dx, regs->r10, regs->r8);
+#else
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	is.first = regs->regs[0];
+	is.second = regs->regs[1];
+	is.other = argument_of(which, is.first, regs->regs[2], regs->regs[3], regs->regs[4]);
+#endif
+	return is;
 }
 
 /* Whether this program runs in an interrupt, hard or soft. The kernel's count of
@@ -160,17 +419,75 @@ static __always_inline u64 call_third_argument(struct pt_regs *regs)
  * interrupts have a stack of their own, and the arguments of a raw tracepoint are on
  * the stack that is in use (bpf_trace_run1()); unless they hit user mode, which
  * leaves no number of a system call behind. */
-static __always_inline bool in_interrupt(void *ctx)
+static __always_inline bool in_interrupt_before_5_15(void *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	u64 stack = (u64)BPF_CORE_READ(task, stack), address = 0;
-	void *place = ctx;
+	void *from = ctx;
 
-	bpf_probe_read_kernel(&address, sizeof(address), &place);
+	bpf_probe_read_kernel(&address, sizeof(address), &from);
 	if (address - stack >= THREAD_SIZE)
 		return true;
 	return BPF_CORE_READ(task, mm) && regs_call(current_user_regs()) < 0;
 }
+
+/* The same with loads in place of helpers, a fifth of the time. The verifier makes a number of
+ * the difference of two pointers, and knows the task's address as one, too. */
+static __always_inline bool in_interrupt(void *ctx)
+{
+	struct task_struct *task = current_task();
+	struct pt_regs *regs;
+	u64 address;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs) || !task)
+		return in_interrupt_before_5_15(ctx);
+	address = (u64)ctx - (u64)task;
+	barrier_var(address);
+	address += bpf_get_current_task();
+	if (address - (u64)task->stack >= THREAD_SIZE)
+		return true;
+	/* Not by its mm: for a pointer to a structure the verifier looks through all of the
+	 * kernel's BTF several times (btf_nested_type_is_trusted()), each time that it comes here.
+	 */
+	if (task->flags & PF_KTHREAD)
+		return false;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+#if defined(__TARGET_ARCH_x86)
+	return (s32)regs->orig_ax < 0;
+#else
+	return (s32)regs->syscallno < 0;
+#endif
+}
+
+/* How much of a stack is looked at for return addresses. */
+#define SCHED_STACK 768
+
+/* The stack pointer that a thread had when it was switched out, and 1 for a word that looks like
+ * an address in the kernel's own code or data, which lie in the last 2 GB but one (see
+ * arch/x86/include/asm/page_64_types.h). On aarch64 nothing is looked for. */
+#if defined(__TARGET_ARCH_x86)
+static __always_inline u64 task_stack_pointer(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread.sp);
+}
+
+static __always_inline u64 is_image_address(u64 word)
+{
+	u64 other = word >> 30 ^ 0xffffffff80000000ULL >> 30;
+
+	return (other - 1) >> 63; /* without a branch */
+}
+#else
+static __always_inline u64 task_stack_pointer(struct task_struct *task)
+{
+	return 0;
+}
+
+static __always_inline u64 is_image_address(u64 word)
+{
+	return 0;
+}
+#endif
 
 /* What the function that a kretprobe has caught returns. */
 static __always_inline s32 function_result(struct pt_regs *regs)
@@ -204,7 +521,9 @@ static __always_inline s32 task_call(struct task_struct *task)
 		return KD_CALL_UNKNOWN;
 	call = (s32)regs->syscallno;
 #endif
-	return call < 0 ? KD_CALL_NONE : call;
+	if (call < 0)
+		return KD_CALL_NONE;
+	return task_call_is_compat(task) ? call | KD_CALL_COMPAT : call;
 }
 
 #endif

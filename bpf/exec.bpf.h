@@ -23,21 +23,24 @@ static __always_inline void exec_clock_read(void)
 
 /* sum_exec_runtime is brought up to date at ticks and switches only. What a
  * running thread has run since then follows from its run queue's clock. Returns
- * 0 if unknown. */
-static __noinline u64 exec_ns_now(struct task_struct *task)
+ * 0 if unknown. Global, to be verified once: so the task is an address. */
+__noinline u64 exec_ns_now(u64 address)
 {
-	u64 t = bpf_ktime_get_ns(), exec_ns = task->se.sum_exec_runtime, clock, clock_task;
+	struct task_struct *task = (struct task_struct *)address;
+	u64 t = bpf_ktime_get_ns(), exec_ns, exec_start, clock, clock_task;
 	struct rq *rq;
 
-	if (!task->on_cpu)
+	exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	if (!BPF_CORE_READ(task, on_cpu))
 		return exec_ns;
 	rq = task_rq(task);
 	if (!rq || kd_clock_skew == ~0ULL)
 		return 0;
 	clock = BPF_CORE_READ(rq, clock) + kd_clock_skew;
 	clock_task = BPF_CORE_READ(rq, clock_task);
-	if (clock_task > task->se.exec_start)
-		exec_ns += clock_task - task->se.exec_start;
+	exec_start = BPF_CORE_READ(task, se.exec_start);
+	if (clock_task > exec_start)
+		exec_ns += clock_task - exec_start;
 	if (t > clock)
 		exec_ns += t - clock;
 	return exec_ns;

@@ -16,8 +16,8 @@ const volatile __u8 kd_log2[256] = {
 	SIXTEEN(5), SIXTEEN(5), SIXTY_FOUR(6), SIXTY_FOUR(7), SIXTY_FOUR(7),
 };
 
-/* The place of a duration in a log-linear histogram, see KD_WINDOW_BITS. */
-static __always_inline u64 duration_place(u64 ns, u32 bits)
+/* The bucket of a duration in a log-linear histogram, see KD_WINDOW_BITS. */
+static __always_inline u64 duration_bucket(u64 ns, u32 bits)
 {
 	u64 rest = ns, log = 0;
 
@@ -55,7 +55,7 @@ __noinline int histogram_reset(u32 index, u64 gen)
 
 	if (!histogram)
 		return 0;
-	for (u32 i = 0; i < KD_HISTOGRAM_PLACES; i++)
+	for (u32 i = 0; i < KD_HISTOGRAM_BUCKETS; i++)
 		WRITE_ONCE(histogram->count[i], 0);
 	histogram->gen = gen;
 	return 0;
@@ -75,7 +75,7 @@ static __always_inline void histogram_add(u32 slot, u32 counted, u64 gen, u64 ns
 	u32 kind = BOUNDED(counted, KD_HISTOGRAMS), index;
 	struct kd_histogram *histogram;
 	struct kd_histogram_set *set;
-	u64 place;
+	u64 bucket;
 
 	if (!kd_histogram_room || counted & COUNTED_NO_DURATION)
 		return;
@@ -91,20 +91,20 @@ static __always_inline void histogram_add(u32 slot, u32 counted, u64 gen, u64 ns
 		loss_count(KD_LOSS_DURATIONS);
 		return;
 	}
-	index += (gen >> KD_WORD_BANK_SHIFT & KD_WORD_BANK_MASK) * kd_histogram_room;
+	index += kd_word_bank(gen) * kd_histogram_room;
 	if (unlikely(counted & COUNTED_FIRST))
 		histogram_reset(index, gen);
 	histogram = bpf_map_lookup_elem(&kd_histograms, &index);
 	if (!histogram)
 		return;
-	place = duration_place(ns, KD_HISTOGRAM_BITS);
-	barrier_var(place);
-	if (unlikely(place >= KD_HISTOGRAM_PLACES))
-		place = KD_HISTOGRAM_PLACES - 1;
-	if (unlikely(histogram->count[place] == ~0U))
+	bucket = duration_bucket(ns, KD_HISTOGRAM_BITS);
+	barrier_var(bucket);
+	if (unlikely(bucket >= KD_HISTOGRAM_BUCKETS))
+		bucket = KD_HISTOGRAM_BUCKETS - 1;
+	if (unlikely(histogram->count[bucket] == ~0U))
 		loss_count(KD_LOSS_DURATIONS);
 	else
-		histogram->count[place]++;
+		histogram->count[bucket]++;
 }
 
 /* The same for the rare callers, verified once for all of them. */

@@ -6,31 +6,20 @@
 #ifndef IRQ_BPF_H
 #define IRQ_BPF_H
 
+#include "interruption.bpf.h"
+#include "runqueue.bpf.h"
+#include "steal.bpf.h"
+#include "waker.bpf.h"
 #include "window.bpf.h"
 
-/* The current thread, by its identity: an interrupt may come in the middle of
- * an execve. */
-static __always_inline struct target target_interrupted(void)
-{
-	u64 pid_tgid = bpf_get_current_pid_tgid();
-	struct target target = {};
-
-	if (likely(pid_tgid >> 32 != kd_tgid))
-		return target;
-	return target_find((u32)pid_tgid, bpf_get_current_task());
-}
-
-static __always_inline void overlay_add(struct kd_overlay *overlay, u64 gen, bool in_kernel, u64 ns)
+/* state: that it hit, from KD_USER on. */
+static __always_inline void overlay_add(struct kd_overlay *overlay, u64 gen, u32 state, u64 ns)
 {
 	if (unlikely(overlay->gen != gen)) {
-		overlay->in_user = 0;
-		overlay->in_kernel = 0;
+		__builtin_memset(overlay->in, 0, sizeof(overlay->in));
 		overlay->gen = gen;
 	}
-	if (in_kernel)
-		overlay->in_kernel += ns;
-	else
-		overlay->in_user += ns;
+	overlay->in[BOUNDED(state, KD_RUNNING)] += ns;
 }
 
 static __always_inline struct kd_overlay *record_overlay(struct kd_record *record, bool hard)
@@ -38,111 +27,154 @@ static __always_inline struct kd_overlay *record_overlay(struct kd_record *recor
 	return hard ? &record->hardirq_ns : &record->softirq_ns;
 }
 
-/* Which interrupt, in one word, for irq_across(). */
+/* Which interrupt, and where it is booked, in one word. */
 enum irq_flag {
 	IRQ_HARD = 1,
-	IRQ_IN_KERNEL = 2, /* the thread was in a system call */
-	IRQ_PLACE_SHIFT = 2,
+	IRQ_STATE_SHIFT = 1, /* that of the thread, from KD_USER on */
+	IRQ_INDEX_SHIFT = 3,
+	IRQ_BANK_SHIFT = 16,
 };
 
-static __always_inline struct kd_cell *record_irq(struct kd_record *record, bool hard, u32 place)
+static __always_inline struct kd_cell *record_irq(struct kd_record *record, bool hard, u32 index)
 {
-	return hard ? &record->hardirqs[BOUNDED(place, KD_HARDIRQS)]
-		    : &record->softirqs[BOUNDED(place, KD_SOFTIRQS)];
+	return hard ? &record->hardirqs[BOUNDED(index, KD_HARDIRQS)]
+		    : &record->softirqs[BOUNDED(index, KD_SOFTIRQS)];
 }
 
-/* An interrupt that began before the last edge. Only cells and overlays are
- * written, which have generations of their own: the rest of the record may be
- * in the hands of a program that this interrupt has hit. */
-__noinline int irq_across(u32 slot, u32 irq, u64 since, u64 t, u64 stolen)
+/* The part of an interrupt that lies in the window of a bank. Only cells and overlays are
+ * written, which have generations of their own: the rest of the record may be in the hands
+ * of a program that this interrupt has hit. */
+__noinline int irq_in_bank(u32 slot, u32 irq, u64 since, u64 t, u64 stolen)
 {
+	u32 bank = irq >> IRQ_BANK_SHIFT, index = (irq & 0xffff) >> IRQ_INDEX_SHIFT;
 	bool hard = irq & IRQ_HARD;
 	struct kd_record *record;
 	struct part part;
 	u64 ns;
 
+	if (!window_part(bank, since, t, &part) || part.to - part.from < stolen)
+		return 0;
+	record = record_raw(slot, bank);
+	if (!record)
+		return 0;
+	ns = part.to - part.from - stolen;
+	overlay_add(record_overlay(record, hard), part.gen, irq >> IRQ_STATE_SHIFT, ns);
+	if (part.from == since && part.to == t)
+		cell_add(record_irq(record, hard, index), part.gen, ns);
+	return 0;
+}
+
+/* An interrupt that began before the last edge. */
+__noinline int irq_across(u32 slot, u32 irq, u64 since, u64 t, u64 stolen)
+{
 	FOR_EACH_BANK(bank)
 	{
-		if (!window_part(bank, since, t, &part) || part.to - part.from < stolen)
-			continue;
-		record = record_raw(slot, bank);
-		if (!record)
-			continue;
-		ns = part.to - part.from - stolen;
-		overlay_add(record_overlay(record, hard), part.gen, irq & IRQ_IN_KERNEL, ns);
-		if (part.from == since && part.to == t)
-			cell_add(record_irq(record, hard, irq >> IRQ_PLACE_SHIFT), part.gen, ns);
+		irq_in_bank(slot, irq | bank << IRQ_BANK_SHIFT, since, t, stolen);
 	}
 	return 0;
 }
 
 /* The thread lost [since, t] to an interrupt, but for what was stolen from the
  * interrupt itself. */
-static __always_inline void irq_book(struct target target, bool hard, u32 place, u64 since, u64 t,
+static __always_inline void irq_book(struct target target, bool hard, u32 index, u64 since, u64 t,
 				     u64 stolen)
 {
 	/* A thread that has had no event yet has its seed's state. */
-	u32 state = target.thread->state ?: target.thread->seed_state;
-	bool in_kernel = state == KD_KERNEL;
+	u32 in_state = target.thread->state ?: target.thread->seed_state;
+	u32 state = kd_is_running(in_state) ? in_state - KD_USER : 0;
 	u64 word = READ_ONCE(kd_word);
 	struct kd_record *record;
 
 	if (unlikely(since < word >> KD_WORD_SHIFT)) {
 		irq_across(target.slot,
-			   (hard ? IRQ_HARD : 0) | (in_kernel ? IRQ_IN_KERNEL : 0) |
-				   place << IRQ_PLACE_SHIFT,
+			   (hard ? IRQ_HARD : 0) | state << IRQ_STATE_SHIFT |
+				   index << IRQ_INDEX_SHIFT,
 			   since, t, stolen);
 		return;
 	}
 	if (!(word & KD_WORD_OPEN))
 		return;
-	record = record_raw(target.slot, word_bank(word));
+	record = record_raw(target.slot, kd_word_bank(word));
 	if (!record)
 		return;
-	overlay_add(record_overlay(record, hard), word, in_kernel, t - since - stolen);
-	cell_add(record_irq(record, hard, place), word, t - since - stolen);
+	overlay_add(record_overlay(record, hard), word, state, t - since - stolen);
+	cell_add(record_irq(record, hard, index), word, t - since - stolen);
 }
 
-static __always_inline void irq_enter(bool hard)
+/* Interrupts without a line have the first entries of the table. Their tracepoints tell the
+ * vector, so one program is at all their entries and one at all their exits: each more would
+ * take its time to load. The numbers are those of arch/x86/include/asm/irq_vectors.h. Global: what
+ * follows is not verified for each of them. */
+__noinline u32 vector_index(u32 vector)
 {
-	struct target target = target_interrupted();
+	switch (vector) {
+	case 0xec:
+		return KD_VECTOR_LOCAL_TIMER;
+	case 0xfd:
+		return KD_VECTOR_RESCHEDULE;
+	case 0xfc:
+		return KD_VECTOR_CALL_FUNCTION;
+	case 0xfb:
+		return KD_VECTOR_CALL_FUNCTION_SINGLE;
+	case 0xf6:
+		return KD_VECTOR_IRQ_WORK;
+	case 0xfa:
+		return KD_VECTOR_THERMAL;
+	default:
+		return KD_HARDIRQ_OTHER;
+	}
+}
+
+/* index: which it is, as its exit will need it. */
+static __always_inline void irq_enter(bool hard, u32 index)
+{
+	struct target target = target_running();
+	u64 t = runqueue_irq_enter(hard, target.thread ? clock_now() : 0);
 	struct kd_irq_frame *frame;
 
+	if (KD_TRACES && kd_wait_ns != KD_UNWANTED)
+		context_enter(hard, hard ? vector_index(index) : index);
 	if (!target.thread)
 		return;
 	frame = hard ? &target.thread->hardirq : &target.thread->softirq;
 	frame->stolen = 0;
-	frame->since = clock_now();
+	frame->index = index;
+	frame->since = t;
 }
 
-static __always_inline void irq_exit(struct target target, bool hard, u32 place)
+/* t: when, if the clock has been read, else 0. */
+static __always_inline void irq_exit(struct target target, bool hard, u32 index, u64 t)
 {
 	struct kd_thread *thread = target.thread;
 	struct kd_irq_frame *frame = hard ? &thread->hardirq : &thread->softirq;
-	u64 since = frame->since, stolen = frame->stolen, t;
+	u64 since = frame->since, stolen = frame->stolen;
 
 	if (!since) /* we have not seen it begin */
 		return;
 	frame->since = 0;
-	t = clock_now();
+	t = t ?: clock_now();
 	if (t < since + stolen) /* the clock may step back a little */
 		return;
 	if (hard && thread->softirq.since)
 		thread->softirq.stolen += t - since;
-	irq_book(target, hard, place, since, t, stolen);
+	irq_book(target, hard, index, since, t, stolen);
+	if (hard && kd_steal)
+		steal_tick(target.slot, since);
+	interruption_add(target.slot, interrupted_by(hard ? KD_BY_HARDIRQ : KD_BY_SOFTIRQ, index),
+			 since, t);
 }
 
-/* Interrupts without a line have the first places of the table. */
-static __always_inline void vector_exit(enum kd_vector vector)
+static __always_inline void vector_exit(void)
 {
-	struct target target = target_interrupted();
+	u64 t = runqueue_irq_exit(true);
+	struct target target = target_running();
 
 	if (target.thread)
-		irq_exit(target, true, vector);
+		irq_exit(target, true, vector_index(target.thread->hardirq.index), t);
 }
 
-/* The place of an interrupt line's action. */
-static __noinline u32 line_place(struct kd_thread *thread, u64 key)
+/* The entry of an interrupt line's action. */
+static __noinline u32 line_index(struct kd_thread *thread, u64 key)
 {
 	u32 home = (key ^ key >> KD_IRQ_NAME_SHIFT) % KD_LINES;
 
@@ -171,7 +203,8 @@ static __always_inline void line_name(u64 key, const char *text)
 
 static __always_inline void line_exit(u32 line, struct irqaction *action, u32 result)
 {
-	struct target target = target_interrupted();
+	u64 t = runqueue_irq_exit(true);
+	struct target target = target_running();
 	const char *name;
 	u64 key;
 
@@ -182,13 +215,13 @@ static __always_inline void line_exit(u32 line, struct irqaction *action, u32 re
 	line_name(key, name);
 	if (result == IRQ_NONE)
 		key |= KD_IRQ_UNHANDLED;
-	irq_exit(target, true, line_place(target.thread, key));
+	irq_exit(target, true, line_index(target.thread, key), t);
 }
 
 /* An NMI tells its duration after the fact. */
 static __always_inline void nmi_handled(s64 ns)
 {
-	struct target target = target_interrupted();
+	struct target target = target_running();
 	u64 t;
 
 	if (!target.thread || ns <= 0)
@@ -201,14 +234,18 @@ static __always_inline void nmi_handled(s64 ns)
 	else if (target.thread->softirq.since)
 		target.thread->softirq.stolen += ns;
 	irq_book(target, true, KD_VECTOR_NMI, t - ns, t, 0);
+	interruption_add(target.slot, interrupted_by(KD_BY_HARDIRQ, KD_VECTOR_NMI), t - ns, t);
 }
 
 static __always_inline void softirq_exit(u32 vector)
 {
-	struct target target = target_interrupted();
+	u64 t = runqueue_irq_exit(false);
+	struct target target = target_running();
 
+	if (KD_TRACES && kd_wait_ns != KD_UNWANTED)
+		context_exit(vector);
 	if (target.thread)
-		irq_exit(target, false, vector);
+		irq_exit(target, false, vector, t);
 }
 
 #endif

@@ -7,7 +7,10 @@
 #include <bpf/bpf_tracing.h>
 
 #include "call.bpf.h"
+#include "fault.bpf.h"
 #include "irq.bpf.h"
+#include "process.bpf.h"
+#include "sample.bpf.h"
 #include "sched.bpf.h"
 #include "seed.bpf.h"
 #include "trigger.bpf.h"
@@ -17,15 +20,18 @@
  * latter's. */
 char LICENSE[] SEC("license") = "GPL";
 
-/* System calls: raw tracepoints with BTF, or the classic ones where the kernel
- * lets the former be preempted. */
+/* Tracepoints are raw ones: with BTF (tp_btf) where a program follows pointers that it
+ * is given, without where it does not, which spares libbpf and the verifier a search
+ * for the type of each.
+ *
+ * System calls: the classic ones where the kernel lets the raw ones be preempted. */
 SEC("?tp_btf/sys_enter") int BPF_PROG(kd_sys_enter, struct pt_regs *regs, long id)
 {
-	call_enter(id);
+	call_enter(regs, id);
 	return 0;
 }
 
-SEC("?tp_btf/sys_exit") int BPF_PROG(kd_sys_exit, struct pt_regs *regs, long ret)
+SEC("?raw_tp/sys_exit") int BPF_PROG(kd_sys_exit, struct pt_regs *regs, long ret)
 {
 	call_exit(ctx, ret);
 	return 0;
@@ -33,7 +39,7 @@ SEC("?tp_btf/sys_exit") int BPF_PROG(kd_sys_exit, struct pt_regs *regs, long ret
 
 SEC("?tp/raw_syscalls/sys_enter") int kd_sys_enter_classic(struct trace_event_raw_sys_enter *ctx)
 {
-	call_enter(ctx->id);
+	call_enter(NULL, ctx->id);
 	return 0;
 }
 
@@ -62,9 +68,23 @@ SEC("?tp_btf/sched_wakeup") int BPF_PROG(kd_sched_wakeup, struct task_struct *ta
 	return 0;
 }
 
+SEC("?tp_btf/sched_wakeup_new") int BPF_PROG(kd_sched_wakeup_new, struct task_struct *task)
+{
+	thread_wake_new(task);
+	return 0;
+}
+
+SEC("?tp_btf/sched_migrate_task")
+int BPF_PROG(kd_sched_migrate_task, struct task_struct *task, int cpu)
+{
+	thread_move(task, cpu);
+	return 0;
+}
+
 SEC("?tp_btf/sched_process_fork")
 int BPF_PROG(kd_sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
+	process_fork(parent, child);
 	thread_fork(child);
 	return 0;
 }
@@ -73,62 +93,149 @@ SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(kd_sched_process_exec, struct task_struct *task, u32 old_tid)
 {
 	thread_exec(task, old_tid);
-	if (kd_tracing && task->tgid == kd_tgid)
-		maps_trace(task->pid, clock_now(), true);
+	if (KD_TRACES && kd_tracing && process_is_ours(task->tgid))
+		maps_trace(task->tgid, task->pid, clock_now(), true);
 	return 0;
 }
 
-SEC("?tp_btf/irq_handler_entry") int BPF_PROG(kd_irq_handler_entry)
+/* Where threads are chosen by name. */
+SEC("?tp_btf/task_rename")
+int BPF_PROG(kd_task_rename, struct task_struct *task, const char *comm)
 {
-	irq_enter(true);
+	thread_rename(task, comm);
 	return 0;
 }
 
-SEC("?tp_btf/irq_handler_exit")
+/* Several processes. */
+SEC("?tp_btf/sched_process_exit") int BPF_PROG(kd_process_exit, struct task_struct *task)
+{
+	process_exit(task);
+	return 0;
+}
+
+SEC("?tp_btf/cgroup_attach_task")
+int BPF_PROG(kd_group_attach, struct cgroup *group, const char *path, struct task_struct *task)
+{
+	process_move(group, task);
+	return 0;
+}
+
+SEC("?raw_tp/irq_handler_entry") int BPF_PROG(kd_irq_handler_entry)
+{
+	irq_enter(true, KD_HARDIRQ_OTHER);
+	return 0;
+}
+
+SEC("?raw_tp/irq_handler_exit")
 int BPF_PROG(kd_irq_handler_exit, int irq, struct irqaction *action, int ret)
 {
 	line_exit(irq, action, ret);
 	return 0;
 }
 
-SEC("?tp_btf/softirq_entry") int BPF_PROG(kd_softirq_entry)
+SEC("?raw_tp/softirq_entry") int BPF_PROG(kd_softirq_entry, unsigned int vector)
 {
-	irq_enter(false);
+	irq_enter(false, vector);
 	return 0;
 }
 
-SEC("?tp_btf/softirq_exit") int BPF_PROG(kd_softirq_exit, unsigned int vector)
+SEC("?raw_tp/softirq_exit") int BPF_PROG(kd_softirq_exit, unsigned int vector)
 {
 	softirq_exit(vector);
 	return 0;
 }
 
-SEC("?tp_btf/nmi_handler") int BPF_PROG(kd_nmi_handler, void *handler, s64 ns)
+SEC("?raw_tp/nmi_handler") int BPF_PROG(kd_nmi_handler, void *handler, s64 ns)
 {
 	nmi_handled(ns);
 	return 0;
 }
 
-#define VECTOR(name, vector)                                                                       \
-	SEC("?tp_btf/" #name "_entry") int BPF_PROG(kd_##name##_entry)                             \
-	{                                                                                          \
-		irq_enter(true);                                                                   \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?tp_btf/" #name "_exit") int BPF_PROG(kd_##name##_exit)                               \
-	{                                                                                          \
-		vector_exit(vector);                                                               \
-		return 0;                                                                          \
-	}
+/* At the entries and exits of all interrupts without a line, see session_programs.c. */
+SEC("?raw_tp") int BPF_PROG(kd_vector_entry, int vector)
+{
+	irq_enter(true, vector);
+	return 0;
+}
 
-VECTOR(local_timer, KD_VECTOR_LOCAL_TIMER)
-VECTOR(reschedule, KD_VECTOR_RESCHEDULE)
-VECTOR(call_function, KD_VECTOR_CALL_FUNCTION)
-VECTOR(call_function_single, KD_VECTOR_CALL_FUNCTION_SINGLE)
-VECTOR(irq_work, KD_VECTOR_IRQ_WORK)
-VECTOR(thermal_apic, KD_VECTOR_THERMAL)
+SEC("?raw_tp") int kd_vector_exit(void *ctx)
+{
+	vector_exit();
+	return 0;
+}
 
-/* Triggers: by role, by kind of probe, and by what the kernel has for edges. */
+/* Page faults: their ends are events of perf, see session_faults.c. */
+SEC("?raw_tp/page_fault_user") int BPF_PROG(kd_page_fault_user)
+{
+	fault_begin();
+	return 0;
+}
+
+SEC("?perf_event") int kd_minor_fault(void *ctx)
+{
+	fault_end(false);
+	return 0;
+}
+
+SEC("?perf_event") int kd_major_fault(void *ctx)
+{
+	fault_end(true);
+	return 0;
+}
+
+SEC("?raw_tp/signal_deliver") int BPF_PROG(kd_signal_deliver)
+{
+	fault_failed();
+	return 0;
+}
+
+/* Of a signal's sender. */
+SEC("?raw_tp/signal_generate")
+int BPF_PROG(kd_signal_generate, int signal, void *info, struct task_struct *task)
+{
+	stop_sent(signal, (u64)info, (u64)task);
+	return 0;
+}
+
+/* At those that vmscan and compaction have for the current thread, see session_faults.c. */
+SEC("?raw_tp") int kd_reclaim_begin(void *ctx)
+{
+	reclaim_begin();
+	return 0;
+}
+
+SEC("?raw_tp") int kd_reclaim_end(void *ctx)
+{
+	reclaim_end();
+	return 0;
+}
+
+SEC("?raw_tp/block_rq_complete") int BPF_PROG(kd_block_complete, struct request *request)
+{
+	request_completed(request);
+	return 0;
+}
+
+SEC("?raw_tp/contention_begin") int BPF_PROG(kd_contention_begin, void *lock, u32 flags)
+{
+	contention_begin((u64)lock, flags);
+	return 0;
+}
+
+SEC("?raw_tp/contention_end") int BPF_PROG(kd_contention_end, void *lock)
+{
+	contention_end((u64)lock);
+	return 0;
+}
+
+/* Triggers: fifteen programs, of which a run loads one or two. They differ in
+ * - what a hit is: a start, a stop, or both at once;
+ * - what they are attached to: probes in functions and USDT probes (_probe), tracepoints
+ *   (_tracepoint), or the tracepoint of all system calls for those of single calls (_call),
+ *   where programs at the latter may be preempted;
+ * - what sets an edge: a compare-and-swap, or a token (_token), as the verifier refuses the
+ *   former before 5.12 even where it is never reached. Kernels that need _call have it.
+ * So these are constants when the programs are compiled, not only when they are loaded. */
 #define TRIGGER(name, start, stop)                                                                 \
 	SEC("?kprobe") int kd_##name##_probe(void *ctx)                                            \
 	{                                                                                          \
@@ -161,15 +268,62 @@ TRIGGER(start, true, false)
 TRIGGER(stop, false, true)
 TRIGGER(both, true, true)
 
+/* Only runs with triggers have them looked up in the BTF, which takes its time: at
+ * sched_process_exit and sched_process_exec. */
+#define TRIGGER_ENDS(suffix, atomic)                                                               \
+	SEC("?tp_btf") int BPF_PROG(kd_trigger_exit##suffix, struct task_struct *task)             \
+	{                                                                                          \
+		trigger_exit(task, atomic);                                                        \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("?tp_btf") int BPF_PROG(kd_trigger_exec##suffix, struct task_struct *task)             \
+	{                                                                                          \
+		trigger_exec(task, atomic);                                                        \
+		return 0;                                                                          \
+	}
+
+TRIGGER_ENDS(, true)
+TRIGGER_ENDS(_token, false)
+
 SEC("?kretprobe/ovs_dp_upcall") int kd_upcall(struct pt_regs *regs)
 {
 	upcall_end(function_result(regs));
 	return 0;
 }
 
+/* Who ends waits: what kind of interrupt it is. With --off-cpu only. */
+SEC("?raw_tp") int kd_timer_begin(void *ctx)
+{
+	if (KD_TRACES)
+		context_mark(KD_MARK_TIMER);
+	return 0;
+}
+
+SEC("?raw_tp") int kd_timer_end(void *ctx)
+{
+	if (KD_TRACES)
+		context_unmark(KD_MARK_TIMER);
+	return 0;
+}
+
+SEC("?raw_tp") int kd_request_completed(void *ctx)
+{
+	if (KD_TRACES)
+		context_mark(KD_MARK_DISK);
+	return 0;
+}
+
+SEC("?raw_tp") int kd_packet_queued(void *ctx)
+{
+	if (KD_TRACES)
+		context_sender();
+	return 0;
+}
+
 SEC("?perf_event") int kd_sample(struct bpf_perf_event_data *ctx)
 {
-	sample_trace(ctx);
+	if (KD_TRACES)
+		sample_trace(ctx);
 	return 0;
 }
 
@@ -177,15 +331,8 @@ SEC("?iter/task") int kd_open_calls_iter(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	if (task)
+	if (KD_TRACES && task)
 		open_call_trace(task);
-	return 0;
-}
-
-/* Never loaded: libbpf looks kernel functions up for it, see
- * kernel_has_function(). */
-SEC("?fentry") int BPF_PROG(kd_function_probe)
-{
 	return 0;
 }
 

@@ -30,9 +30,14 @@ typedef _Bool bool;
 #define false 0
 #define NULL ((void *)0)
 
+/* What needs no relocation, as its layout never changes, is not relocated. */
+
 /* Registers of a user's context as programs of perf events and other processes
- * see them (arch/ARCH/include/uapi/asm/ptrace.h): of a layout that never changes,
- * which those that the kernel keeps begin with. */
+ * see them (arch/ARCH/include/uapi/asm/ptrace.h), which those that the kernel keeps
+ * begin with; x86 has no more of them. */
+#if defined(__TARGET_ARCH_x86)
+#define user_regs pt_regs
+#endif
 struct user_regs {
 #if defined(__TARGET_ARCH_x86)
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
@@ -40,6 +45,13 @@ struct user_regs {
 #else
 	u64 regs[31], sp, pc, pstate;
 #endif
+};
+
+/* kernel/bpf/task_iter.c: as the programs of all iterators, it has pointers to what
+ * is told of the iteration, and to what it has come to. */
+struct bpf_iter__task {
+	u64 meta;
+	struct task_struct *task;
 };
 
 /* include/uapi/linux/bpf_perf_event.h */
@@ -69,6 +81,13 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define NR_MMAP 222 /* include/uapi/asm-generic/unistd.h */
 #endif
 
+#if defined(__TARGET_ARCH_x86)
+#define TS_COMPAT 0x2  /* arch/x86/include/asm/thread_info.h */
+#define USER32_CS 0x23 /* arch/x86/include/asm/segment.h */
+#else
+#define TIF_32BIT_BIT (1U << 22) /* arch/arm64/include/asm/thread_info.h */
+#endif
+
 /* include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
@@ -77,7 +96,39 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define TASK_DEAD 0x80
 #define TASK_WAKING 0x200
 #define TASK_RTLOCK_WAIT 0x1000
+#define TASK_FROZEN 0x8000 /* since 6.1 */
+#define PF_EXITING 0x4
 #define PF_IO_WORKER 0x10
+#define PF_FROZEN 0x10000 /* before 6.1 */
+#define PF_KTHREAD 0x200000
+/* include/linux/sched/jobctl.h */
+#define JOBCTL_STOP_SIGMASK 0xffffUL
+#define JOBCTL_TRAP_FREEZE (1UL << 23)
+
+/* include/uapi/linux/stat.h, major.h */
+#define S_IFMT 0170000
+#define S_IFSOCK 0140000
+#define S_IFREG 0100000
+#define S_IFBLK 0060000
+#define S_IFCHR 0020000
+#define S_IFIFO 0010000
+#define TTY_MAJOR 4
+#define TTYAUX_MAJOR 5
+#define UNIX98_PTY_MASTER_MAJOR 128
+#define UNIX98_PTY_LAST_MAJOR 143 /* of their slaves */
+/* include/trace/events/lock.h, since 5.19 */
+#define LCB_F_SPIN 1
+#define LCB_F_READ 2
+#define LCB_F_WRITE 4
+#define LCB_F_RT 8
+#define LCB_F_PERCPU 16
+#define LCB_F_MUTEX 32
+#define MINORBITS 20 /* include/linux/kdev_t.h */
+
+/* include/linux/sched/signal.h; the last one is gone since 5.18 */
+#define SIGNAL_STOP_STOPPED 0x1
+#define SIGNAL_GROUP_EXIT 0x4
+#define SIGNAL_GROUP_COREDUMP 0x8
 
 #define IRQ_NONE 0 /* include/linux/irqreturn.h */
 #define EINTR 4
@@ -85,23 +136,43 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct task_struct;
+
 struct rq {
 	u64 clock;
 	u64 clock_task;
+	u64 clock_pelt;
+	unsigned long lost_idle_time;
+	u64 prev_steal_time_rq; /* CONFIG_PARAVIRT_TIME_ACCOUNTING */
+	struct task_struct *curr;
 };
 
+/* Throttling: those that a kernel has, see cfs_throttled_ns(). */
 struct cfs_rq {
 	struct rq *rq;
+	u64 throttled_clock_self;
+	u64 throttled_clock_self_time;
+	u64 throttled_clock_pelt;
+	u64 throttled_clock_pelt_time;
+	u64 throttled_clock_task;
+	u64 throttled_clock_task_time;
+	u32 throttle_count;
 };
 
 struct sched_entity {
 	u64 exec_start;
 	u64 sum_exec_runtime;
+	u8 sched_delayed; /* since 6.12 */
 	struct cfs_rq *cfs_rq;
 };
 
 struct thread_info {
 	u32 cpu;
+#if defined(__TARGET_ARCH_x86)
+	u32 status;
+#else
+	unsigned long flags;
+#endif
 #if defined(__TARGET_ARCH_arm64)
 	struct {
 		u32 count;
@@ -109,13 +180,60 @@ struct thread_info {
 #endif
 };
 
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+typedef struct {
+	unsigned long counter;
+} atomic_long_t;
+
+/* Locks. With PREEMPT_RT the first two consist of the last one. */
+struct mutex {
+	atomic_long_t owner;
+};
+
+struct rw_semaphore {
+	atomic_long_t owner;
+};
+
+struct rt_mutex_base {
+	struct task_struct *owner;
+};
+
+struct rwbase_rt {
+	struct rt_mutex_base rtmutex;
+};
+
 struct mm_struct {
+	struct rw_semaphore mmap_lock;
 	unsigned long start_stack;
+	struct uprobes_state uprobes_state;
+};
+
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe;
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+	struct uprobe *active_uprobe;
+	unsigned long xol_vaddr;
+	unsigned long vaddr;
 };
 
 struct thread_struct {
 #if defined(__TARGET_ARCH_x86)
 	unsigned long fsbase;
+	unsigned long sp;
 #else
 	struct {
 		unsigned long tp_value;
@@ -128,6 +246,8 @@ struct super_block {
 };
 
 struct inode {
+	u16 i_mode;
+	u32 i_rdev;
 	unsigned long i_ino;
 	struct super_block *i_sb;
 };
@@ -148,6 +268,58 @@ struct path {
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+	void *private_data;
+};
+
+/* Sockets. */
+struct ns_common {
+	u32 inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct in6_addr {
+	u8 bytes[16]; /* read as a whole */
+};
+
+struct sock_common {
+	u32 skc_daddr;
+	u32 skc_rcv_saddr;
+	u16 skc_dport;
+	u16 skc_num;
+	u16 skc_family;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_protocol;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct sockaddr_un {
+	u16 sun_family;
+};
+
+struct unix_address {
+	u32 len;
+	struct sockaddr_un name[];
+};
+
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
 };
 
 struct fdtable {
@@ -159,32 +331,79 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+typedef struct {
+	u32 counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+	u32 group_stop_count;
+	u32 flags;
+};
+
+struct pid {
+	unsigned int level;
+};
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_root {
+	u32 hierarchy_id;
+};
+
+struct cgroup;
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
+	unsigned long state; /* before 5.14 */
+	u32 cpu;             /* before 5.16 */
 	void *stack;
 	u32 flags;
 	u32 on_cpu;
 	u32 on_rq;
 	struct sched_entity se;
+	u32 prio;
+	u32 policy;
+	const struct cpumask *cpus_ptr;
 	u32 exit_state;
+	unsigned long jobctl;
+	u32 ptrace;
+	u32 in_iowait : 1;
 	u32 pid;
 	u32 tgid;
 	u64 start_time;
+	u64 timer_slack_ns;
+	unsigned long min_flt;
+	unsigned long maj_flt;
 	char comm[16];
+	struct task_struct *parent;
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+	struct css_set *cgroups;
 	struct mm_struct *mm;
 	struct files_struct *files;
+	struct pid *thread_pid;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
 	struct thread_struct thread;
-};
-
-struct task_struct___before_5_14 {
-	unsigned long state;
-};
-
-struct sched_entity___delayed {
-	u8 sched_delayed;
+	struct uprobe_task *utask;
 };
 
 struct trace_event_raw_sys_enter {
@@ -195,31 +414,37 @@ struct trace_event_raw_sys_exit {
 	unsigned long ret;
 };
 
+struct gendisk {
+	char disk_name[32];
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+struct request {
+	u64 start_time_ns;
+	u64 io_start_time_ns; /* 0: nobody asked for statistics */
+	struct gendisk *rq_disk;
+	struct request_queue *q;
+};
+
 struct irqaction {
 	const char *name;
 };
 
 struct linux_binprm;
 
+#if defined(__TARGET_ARCH_arm64)
 struct pt_regs {
-#if defined(__TARGET_ARCH_x86)
-	unsigned long ax;
-	unsigned long ip;
-	unsigned long orig_ax;
-	unsigned long dx;
-#elif defined(__TARGET_ARCH_arm64)
 	u64 regs[31];
 	u64 pc;
 	u64 orig_x0;
 	u32 syscallno;
-#else
+};
+#elif !defined(__TARGET_ARCH_x86)
 #error "this architecture's pt_regs is not known yet"
 #endif
-};
-
-struct bpf_iter__task {
-	struct task_struct *task;
-};
 
 /* Only the enumerators asked about; their values are the running kernel's. */
 enum bpf_func_id {

@@ -22,42 +22,90 @@
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
 
-/* Set before loading; the verifier sees them as constants. */
-const volatile __u32 kd_tgid;
-const volatile __u64 kd_epoch;
-const volatile __u32 kd_slots;
+/* Whether this object has the code for traces, see kernel_delay_traces.bpf.c. */
+#ifndef KD_TRACES
+#define KD_TRACES 0
+#endif
+/* A function that is verified once, not for each caller, and that only traces call. */
+#if KD_TRACES
+#define TRACES_GLOBAL __noinline
+#else
+#define TRACES_GLOBAL static
+#endif
+
+/* Each variable has an initializer: without one it would lie where the first function that
+ * uses it puts it, which is not the same in both objects.
+ *
+ * Set before loading; the verifier sees them as constants. */
+const volatile __u64 kd_epoch = 0;
+const volatile __u32 kd_slots = 0;
 const volatile __u32 kd_banks = 1;
 const volatile __u32 kd_cpus = 1;
-const volatile __u8 kd_class[KD_CLASSES];
+const volatile __u8 kd_class[KD_CLASSES] = {};
+const volatile __u8 kd_compat_class[KD_CLASSES] = {}; /* of 32-bit calls */
+/* What a thread that sleeps in a call waits for: enum kd_awaited, or KD_AWAITED_BY_FILE; with
+ * KD_AWAITED_AT_FILE. */
+const volatile __u8 kd_call_awaits[KD_CLASSES] = {};
+const volatile __u8 kd_compat_call_awaits[KD_CLASSES] = {};
+/* Which path a call is given: enum kd_path. */
+const volatile __u8 kd_call_paths[KD_CLASSES] = {};
+const volatile __u8 kd_compat_call_paths[KD_CLASSES] = {};
+const volatile __u16 kd_call_timeouts[KD_CLASSES] = {}; /* enum kd_timeout; native calls only */
+const volatile __u8 kd_clocks_are_ours = 0; /* the target's; no time namespace between */
+const volatile __s32 kd_affinity_call = KD_CALL_UNKNOWN; /* the native one */
+const volatile __s32 kd_futex_call = KD_CALL_UNKNOWN;    /* the native one */
+/* TIDs in the target's memory are those that the kernel side knows: no PID namespace between. */
+const volatile __u8 kd_tids_are_ours = 0;
+
+/* Which tasks are the target's, see target.bpf.h. */
+const volatile __u8 kd_many = 0;        /* several processes: those in kd_processes, not kd_tgid */
+const volatile __u8 kd_by_thread = 0;   /* the tasks that have a slot, not all of the process */
+const volatile __u8 kd_follow_fork = 0; /* children of its processes are of it, too */
+const volatile __u64 kd_group = 0;      /* all in this control group or below are; 0: none */
+const volatile __u32 kd_hierarchy = 0;  /* of control groups that it is in; 0: version 2 */
+const volatile __u32 kd_self = 0;       /* our TGID, */
+const volatile __u32 kd_self_child = 0; /* and that of our child; 0: none */
+const volatile __u32 kd_filter = KD_FILTER_NONE;
+const volatile struct kd_names kd_names = {};
 
 /* Triggers. */
-const volatile __u8 kd_target_only[KD_ROLES]; /* hits of other processes mean nothing */
-const volatile __u8 kd_same_thread;           /* a stop counts on the thread that started */
-const volatile __u8 kd_closes_itself = 1;     /* 0: user space closes what a trigger opened */
-const volatile __u8 kd_list_skipped;
+const volatile __u8 kd_target_only[KD_ROLES] = {}; /* hits of other processes mean nothing, */
+const volatile __u8 kd_everywhere[KD_ROLES] = {};  /* but cost them as much as the target */
+const volatile __u8 kd_same_thread = 0;            /* a stop counts on the thread that started */
+const volatile __u8 kd_stop_in_program = 0;        /* the stop is in the target's own code */
+const volatile __u8 kd_closes_itself = 1;          /* 0: user space closes what a trigger opened */
+const volatile __u8 kd_list_skipped = 0;
 /* Where triggers are at the entry or exit of system calls, see KD_AT(). */
-const volatile __u8 kd_trigger_calls[KD_CLASSES];
-const volatile __u64 kd_delta;    /* shorter windows are skipped */
-const volatile __u64 kd_interval; /* after each window kept */
+const volatile __u8 kd_trigger_calls[KD_CLASSES] = {};
+const volatile __u64 kd_delta = 0;    /* shorter windows are skipped */
+const volatile __u64 kd_interval = 0; /* after each window kept */
 
-const volatile __u32 kd_histogram_room; /* --histogram: of a bank; 0: none are wanted */
+const volatile __u8 kd_quota = 0; /* the target\'s control group has a quota of CPU time */
+const volatile __u8 kd_steal = 0; /* a hypervisor may take CPUs, and says so */
+const volatile __u8 kd_interruptions_wanted = 0; /* --interruptions */
+const volatile __u32 kd_histogram_room = 0;      /* --histogram: of a bank; 0: none are wanted */
 
-/* Traces. ~0: none are wanted. */
-const volatile __u64 kd_call_ns = ~0ULL; /* of system calls that take at least this long */
-const volatile __u64 kd_wait_ns = ~0ULL; /* of waits */
+/* Traces. KD_UNWANTED: none. */
+const volatile __u64 kd_call_ns = KD_UNWANTED; /* of system calls that take at least this long */
+const volatile __u64 kd_wait_ns = KD_UNWANTED; /* of waits */
 /* Waits of this length in a call are noted: shorter than the call has to be, as some
  * of its time passes before and after. */
-const volatile __u64 kd_call_wait_ns = ~0ULL;
-const volatile __u64 kd_note_ns = ~0ULL; /* the smaller of the last two */
-const volatile __u8 kd_tracing;          /* any, or samples of running code */
-const volatile __u8 kd_kernel_stacks;
-const volatile __u32 kd_user_bytes; /* copied of a user stack at most; 0: none are */
-const volatile __u64 kd_ring_half;  /* bytes */
-const volatile __u64 kd_stack_period, kd_stack_burst; /* ns; of copies, see stack_is_allowed() */
+const volatile __u64 kd_call_wait_ns = KD_UNWANTED;
+const volatile __u64 kd_note_ns = KD_UNWANTED; /* the smaller of the last two */
+const volatile __u8 kd_tracing = 0;            /* any, or samples of running code */
+const volatile __u8 kd_all_wakers = 0;         /* tasks of other processes are followed, too */
+const volatile __u8 kd_kernel_stacks = 0;
+const volatile __u32 kd_user_bytes = 0; /* copied of a user stack at most; 0: none are */
+const volatile __u64 kd_ring_half = 0;  /* bytes */
+/* What copies of user stacks may take of each CPU's time, in millionths of it, 0: all; and
+ * how far ahead of that they may be, in ns. See stack_is_allowed(). */
+const volatile __u64 kd_stack_share = 0, kd_stack_burst = 0;
 
-/* The window word: time of the last edge << KD_WORD_SHIFT | bank | open. It is
- * read by every event and alone in its cache line. */
+/* The window word, see kd_word_compose(). It is
+ * read by every event, as is the target's TGID: they are alone in their cache line. The
+ * latter is set when the programs are attached, see session_entry.c. */
 __u64 kd_word SEC(".data.word") __attribute__((aligned(64))) = 0;
+__u32 kd_tgid SEC(".data.word") = 0;
 struct kd_window kd_windows[KD_BANKS] SEC(".data.word") __attribute__((aligned(64)));
 
 /* What triggers may do now. Changed where a window is kept only. */
@@ -66,22 +114,36 @@ __u64 kd_wanted SEC(".data.word") = 0;                             /* windows st
 __u64 kd_not_before SEC(".data.word") = 0;                         /* the next window may begin */
 __u64 kd_keep SEC(".data.word") = 0; /* shorter windows count, but need not be recorded */
 
-__u64 kd_losses[KD_LOSSES];
+/* Faults that begin are timed if they end in the same generation, which changes when they
+ * are no longer to be timed, see session_faults.c. */
+__u32 kd_fault_gen SEC(".data.word") = 1;
+
+__u64 kd_losses[KD_LOSSES] = {};
 /* Threads that started at or after this time, in ns of CLOCK_MONOTONIC, are the
  * fork handler's, older ones the task iterator's: no thread gets two slots. */
-__u64 kd_attached_at = ~0ULL;
-__u32 kd_seeded;      /* the iterator has seen all threads that were there before */
-__u32 kd_edge;        /* enum kd_reading_edge: which reading the iterator takes */
-__u64 kd_resynced;    /* switches that the kernel did not report, see switch_in_unreported() */
-__u32 kd_overflowed;  /* kd_overflow has been used */
-__u64 kd_traces_lost; /* no room in their ring */
-__u64 kd_traces_from = ~0ULL; /* what began before is not known */
-__u64 kd_maps_told;           /* when user space was last woken up for a mapping */
-/* When the next copy of a user stack is due: of system calls and samples, of
- * threads taken off their CPU. */
-__u64 kd_stack_due[2];
-__u32 kd_exec_slot;          /* the last thread that entered execve */
-__u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see exec.bpf.h */
+__u64 kd_attached_at = KD_NEVER;
+__u32 kd_seeded = 0;     /* the iterator has seen all threads that were there before */
+__u32 kd_visit = 0;      /* enum kd_visit: what the iterator is to do */
+__u64 kd_resynced = 0;   /* switches that the kernel did not report, see switch_in_unreported() */
+__u32 kd_overflowed = 0; /* kd_overflow has been used */
+__u64 kd_real_time = 0;  /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+__u32 kd_locks_used = 0; /* kd_locks has been used */
+__u32 kd_files_used = 0; /* about how many there are in kd_files */
+/* KD_VISIT_WAITING: the window that has ended, and when. */
+__u64 kd_visit_gen = 0, kd_visit_end = 0;
+__u32 kd_stops_used = 0; /* kd_stops has been used */
+__u32 kd_moves_used = 0; /* kd_moves has been used */
+/* Who sent the target a signal that stops it last, from KD_SIGSTOP on. */
+struct kd_stopper kd_stop_senders[KD_STOP_SIGNALS] = {};
+__u32 kd_processes_changed = 0;  /* how often one has begun or ended, */
+__u32 kd_processes_joined = 0;   /* or been moved into the control group */
+__u64 kd_maps_lost = 0;          /* mappings of code that found no room in the ring of traces */
+__u64 kd_traces_from = KD_NEVER; /* what began before is not known */
+__u64 kd_maps_told = 0;          /* when user space was last woken up for a mapping */
+__u64 kd_mapped_at = 1;          /* when the target mapped code last */
+__u32 kd_exec_slot = 0;          /* the last thread that entered execve */
+__u32 kd_steal_readable = 0;     /* the kernel reads the clock of the hypervisor */
+__u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see exec.bpf.h; ~0: not known */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -89,6 +151,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct kd_tid_page);
 } kd_tids SEC(".maps");
+
+/* Several processes, by TGID. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* KD_PROCESSES */
+	__type(key, u32);
+	__type(value, struct kd_process);
+} kd_processes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -130,6 +200,31 @@ struct {
 	__uint(value_size, sizeof(u32));
 } kd_free_histograms SEC(".maps");
 
+/* Who had the CPU: by CPU, by slot and bank as kd_records, and who that is. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* kd_cpus */
+	__type(key, u32);
+	__type(value, struct kd_runqueue);
+} kd_runqueues SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* kd_banks * kd_slots */
+	__type(key, u32);
+	__type(value, struct kd_blame);
+} kd_blames SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, KD_CULPRITS);
+	__type(key, u32);
+	__type(value, struct kd_culprit);
+} kd_culprits SEC(".maps");
+
 /* Traces: notes of waits, by slot. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -137,6 +232,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct kd_wait);
 } kd_waits SEC(".maps");
+
+/* Traces: who woke a thread, by slot; behind them those of others, if they are followed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct kd_wakers);
+} kd_wakers SEC(".maps");
 
 /* Slots that no thread has; filled by user space. */
 struct {
@@ -146,13 +249,48 @@ struct {
 	__uint(value_size, sizeof(u32));
 } kd_free_slots SEC(".maps");
 
-/* System calls that found no place in their thread's own table. */
+/* System calls that found no entry in their thread's own table. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
 	__type(key, struct kd_overflow_key);
 	__type(value, struct kd_count);
 } kd_overflow SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KD_LOCKS);
+	__type(key, struct kd_lock_key);
+	__type(value, struct kd_lock_waits);
+} kd_locks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KD_STOPS);
+	__type(key, struct kd_stop_key);
+	__type(value, struct kd_stop_times);
+} kd_stops SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KD_MOVERS);
+	__type(key, struct kd_moves_key);
+	__type(value, struct kd_moves);
+} kd_moves SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* KD_FILES + kd_slots */
+	__type(key, struct kd_file_key);
+	__type(value, struct kd_file_waits);
+} kd_files SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct kd_completion);
+} kd_completions SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -174,6 +312,12 @@ struct {
 	__uint(max_entries, 256 * 1024);
 } kd_ring SEC(".maps");
 
+/* --interruptions; without it the smallest there is. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} kd_interruptions SEC(".maps");
+
 /* Starts on threads of other processes, by TID (and CPU, for the idle ones). */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -189,6 +333,21 @@ struct {
 	__uint(key_size, 0);
 	__uint(value_size, sizeof(u32));
 } kd_edge_token SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* kd_cpus */
+	__type(key, u32);
+	__type(value, struct kd_fault_cpu);
+} kd_fault_cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* kd_cpus */
+	__type(key, u32);
+	__type(value, struct kd_steal_cpu);
+} kd_steals SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -3,17 +3,52 @@
 #ifndef SCHED_BPF_H
 #define SCHED_BPF_H
 
+#include "contention.bpf.h"
+#include "descriptor.bpf.h"
 #include "exec.bpf.h"
-#include "trace.bpf.h"
+#include "interruption.bpf.h"
+#include "mover.bpf.h"
+#include "runqueue.bpf.h"
+#include "slow_call.bpf.h"
+#include "steal.bpf.h"
+#include "stop.bpf.h"
+#include "timer.bpf.h"
+#include "wait.bpf.h"
 #include "window.bpf.h"
 
-static __always_inline u32 state_of_sleep(u32 task_state)
+static __always_inline u32 state_of_sleep(struct task_struct *task, u32 task_state)
 {
 	if (task_state & (__TASK_STOPPED | __TASK_TRACED))
 		return KD_STOPPED;
+	if (unlikely(task_is_frozen(task, task_state)))
+		return KD_FROZEN;
 	if (task_state & (TASK_UNINTERRUPTIBLE | TASK_RTLOCK_WAIT))
 		return KD_BLOCKED_UNINT;
 	return KD_BLOCKED;
+}
+
+/* A thread that slept for a lock or at a descriptor is woken; gen: of the one window that is open
+ * now, or 0. The wait may have begun before that. Its state is still that in which it slept.
+ * Global, to be verified once. */
+__noinline int sleep_end(u32 slot, u64 gen, u32 by, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	bool is_inside;
+
+	if (!thread)
+		return 0;
+	is_inside = gen && thread->since >= gen >> KD_WORD_SHIFT;
+	if (thread->locked.address && is_inside)
+		lock_add(slot, gen, by, t, false);
+	else if (thread->locked.address)
+		lock_across(slot, by, t);
+	if (!thread->at.file || thread->state == KD_STOPPED)
+		return 0;
+	if (is_inside)
+		file_add(slot, gen, by, t, false);
+	else
+		file_across(slot, by, t);
+	return 0;
 }
 
 /* Called for sched_waking (by the waker) and sched_wakeup (on the CPU where the
@@ -26,37 +61,110 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	struct event event;
 	u32 state;
 
-	if (likely(task->tgid != kd_tgid))
+	if (likely(!task_is_ours(task->pid, task->tgid))) {
+		if (KD_TRACES && kd_all_wakers)
+			other_wake(ctx, task);
 		return;
+	}
 	target = target_find(task->pid, (u64)task);
 	if (!target.thread)
 		return;
 	state = thread_state(target.thread);
-	if (state != KD_BLOCKED && state != KD_BLOCKED_UNINT && state != KD_STOPPED)
+	if (state < KD_BLOCKED || state > KD_FROZEN)
 		return;
 	event = event_at(target, clock_now());
 	state_book(event, state);
 	if (unlikely(state == KD_STOPPED))
-		item_across(event.slot, ITEM_STOPPED, event.thread->since, event.t);
+		stop_end(event);
+	timer_wake(event);
+	if (state != KD_FROZEN && (event.thread->locked.address | event.thread->at.file))
+		sleep_end(event.slot, event.record ? event.gen : 0, released_by(ctx), event.t);
+	if (KD_TRACES && kd_note_ns != KD_UNWANTED && awaits_disk(event.thread->awaited))
+		blocker_wake(event.slot, event.t);
+	/* Both at once, as far as possible: doing_until() adds the sleep that goes on. */
+	if (state < KD_STOPPED)
+		event.thread->asleep_ns += event.t - event.thread->since;
 	thread_enter(event.thread, KD_READY_WOKEN, event.t);
-	if (kd_wait_ns != ~0ULL)
-		wait_woken(ctx, event.slot, event.t);
+	waiting_begin(event.thread, event.slot, task, task_cpu(task), event.t);
+	if (KD_TRACES && kd_wait_ns != KD_UNWANTED)
+		wait_woken(ctx, target, task, event.t);
 }
 
-static __always_inline void switch_in(struct event event)
+/* Gives a thread its slot of whose birth no fork event told. */
+static __always_inline bool thread_adopt(struct task_struct *task)
+{
+	return process_is_ours(task->tgid) && thread_is_wanted(task) &&
+	       slot_adopt(task, clock_now());
+}
+
+/* The fork handler gave it its slot, but for those of which it is not told. Until now it was on
+ * no run queue. */
+static __always_inline void thread_wake_new(struct task_struct *task)
+{
+	struct target target;
+
+	if (likely(!task_is_ours(task->pid, task->tgid)) && !(kd_by_thread && thread_adopt(task)))
+		return;
+	target = target_find(task->pid, (u64)task);
+	if (target.thread && target.thread->state == KD_READY_WOKEN)
+		waiting_begin(target.thread, target.slot, task, task_cpu(task),
+			      target.thread->since);
+}
+
+/* A thread is about to be put on another CPU, on which it has not run yet. What the last
+ * event of several says counts, unless it had to leave: a wake-up may choose again. */
+static __always_inline void thread_move(struct task_struct *task, u32 cpu)
+{
+	struct target target;
+	bool woken;
+
+	if (likely(!task_is_ours(task->pid, task->tgid)))
+		return;
+	target = target_find(task->pid, (u64)task);
+	if (!target.thread)
+		return;
+	woken = !task->on_rq || task_dequeue_is_delayed(task);
+	if (!task_may_run(task, task_cpu(task)))
+		target.thread->moved = KD_MOVE_AFFINITY;
+	else if (target.thread->moved != KD_MOVE_AFFINITY)
+		target.thread->moved = woken ? KD_MOVE_WAKEUP : KD_MOVE_BALANCE;
+	waiting_move(target, task, cpu);
+}
+
+/* Why a thread comes to this CPU. Whose move was not seen may still have had to leave. */
+static __always_inline u32 move_of(struct kd_thread *thread, u32 cpu)
+{
+	if (unlikely(cpu != thread->cpu && thread->moved == KD_MOVE_OTHER) &&
+	    !task_may_run((struct task_struct *)thread->task, thread->cpu))
+		return KD_MOVE_AFFINITY;
+	return thread->moved;
+}
+
+/* steal: of this CPU, see steal_now(). */
+static __always_inline void switch_in(struct event event, u64 steal)
 {
 	struct kd_thread *thread = event.thread;
 	u32 state = thread_state(thread), cpu = bpf_get_smp_processor_id();
+	u32 move = move_of(thread, cpu);
 
 	state_book(event, state);
-	if (state == KD_READY_WOKEN || state == KD_READY_PREEMPTED)
+	if (state == KD_READY_WOKEN || state == KD_READY_PREEMPTED) {
 		item_book(event, ITEM_READY, 0, thread->since);
-	item_book(event, ITEM_CPU, cpu << 1 | (cpu != thread->cpu), event.t);
+		thread->ready_ns += event.t - thread->since;
+	} else if (state_is_blocked(state)) {
+		thread->asleep_ns += event.t - thread->since;
+	}
+	interruption_in(thread, event.slot, event.t);
+	item_book(event, ITEM_CPU, cpu << 3 | move << 1 | (cpu != thread->cpu), event.t);
+	if (unlikely(thread->mover.tid))
+		mover_ran(event.slot, move == KD_MOVE_AFFINITY && cpu != thread->cpu, event.t);
+	thread->moved = KD_MOVE_OTHER;
 	thread->cpu = cpu;
 	thread->on_cpu = 1;
 	thread->ready_state = state;
 	thread->run_since = event.t;
-	thread_enter(thread, thread->call == KD_CALL_NONE ? KD_USER : KD_KERNEL, event.t);
+	steal_begin(thread, steal, event.t);
+	thread_enter(thread, thread_running_state(thread), event.t);
 }
 
 /* The thread is running at t although its last event says otherwise: a switch
@@ -77,7 +185,8 @@ __noinline int switch_in_unreported(u32 slot, u64 exec_ns, u64 t)
 		ran = exec_ns - target.thread->exec_out;
 	if (ran > t - target.thread->since)
 		ran = t - target.thread->since;
-	switch_in(event_at(target, t - ran));
+	waiting_lost(target.thread, slot);
+	switch_in(event_at(target, t - ran), 0);
 	if (wait_is_long(target.thread, t - ran))
 		wait_over_unreported(slot, t - ran);
 	return 0;
@@ -88,7 +197,7 @@ static __noinline void restart_drop(struct kd_thread *thread, u32 slot)
 {
 	s32 call = thread->restart_call;
 
-	if (kd_call_ns != ~0ULL && call_class(call) & KD_CLASS_TRACED)
+	if (KD_TRACES && kd_call_ns != KD_UNWANTED && call_class(call) & KD_CLASS_TRACED)
 		call_trace_dropped(slot);
 	thread->restart_call = KD_CALL_NONE;
 	item_across(slot, (u64)(u32)call << 8 | ITEM_CALL, thread->restart_since,
@@ -102,7 +211,8 @@ static __noinline void restart_drop(struct kd_thread *thread, u32 slot)
 static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
 {
 	struct kd_thread *thread = event.thread;
-	u64 *waited, lead, ran = event.t - thread->run_since;
+	u64 *waited, lead, stolen = thread->stolen_ns - thread->stolen_before;
+	u64 ran = event.t - thread->run_since - stolen;
 
 	if (exec_ns - thread->exec_out <= ran || !event.record || thread->run_since < event.edge)
 		return 0;
@@ -111,21 +221,49 @@ static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
 	if (lead > *waited)
 		lead = *waited;
 	*waited -= lead;
+	thread->ready_ns -= thread->ready_ns < lead ? thread->ready_ns : lead;
+	if (unlikely(state_is_blocked(thread->ready_state)))
+		awaited_take(event.record, thread, lead);
 	*record_state(event.record,
 		      thread->ready_state == KD_READY_WOKEN ? KD_KERNEL : KD_USER) += lead;
 	return lead;
 }
 
+/* A thread that goes to sleep. */
+static __always_inline void sleep_begin(struct event event, struct task_struct *task,
+					u32 task_state)
+{
+	struct kd_thread *thread = event.thread;
+
+	thread->awaited = task_awaits(thread, task, thread->call, task_state, &thread->at);
+	thread->slept_in = thread->call;
+	thread->locked.address = 0;
+	if (unlikely(thread->contended.lock) &&
+	    thread->contended.call_since == thread->call_since) {
+		thread->awaited = KD_AWAITED_KERNEL_LOCK;
+		contention_sleep(event.slot, event.t);
+	} else if (thread->awaited == KD_AWAITED_LOCK && thread->call == kd_futex_call) {
+		struct futex_arguments futex = task_futex_arguments(task);
+
+		lock_begin(event.slot, futex.address, futex.operation, futex.value, event.t);
+	}
+}
+
 static __always_inline void switch_out(struct event event, struct task_struct *task, bool preempt,
-				       u32 task_state)
+				       u32 task_state, u64 steal)
 {
 	struct kd_thread *thread = event.thread;
 	bool runnable = preempt || !task_state;
 
 	if (unlikely(!thread->on_cpu))
 		switch_in_unreported(event.slot, task->se.sum_exec_runtime, event.t);
+	steal_look(event.slot, thread, steal, event.t);
 	/* What it was doing is certain: it ran. */
-	state_book(event, thread->call == KD_CALL_NONE ? KD_USER : KD_KERNEL);
+	state_book(event, thread_running_state(thread));
+	if (kd_interruptions_wanted && thread_running_state(thread) == KD_FAULT)
+		interruption_add(event.slot, interrupted_by(KD_BY_FAULT, 0), thread->since,
+				 event.t);
+	interruption_out(thread, runnable, event.t);
 	item_book(event, ITEM_RUN, 0, thread->run_since);
 	/* As the kernel counts nivcsw and nvcsw (__schedule()). */
 	item_book(event, runnable ? ITEM_INVOLUNTARY : ITEM_VOLUNTARY, 0, event.t);
@@ -133,46 +271,79 @@ static __always_inline void switch_out(struct event event, struct task_struct *t
 			  switch_lead(event, task->se.sum_exec_runtime);
 	thread->exec_out = task->se.sum_exec_runtime;
 	thread->on_cpu = 0;
-	if (kd_note_ns != ~0ULL)
-		wait_begin(event, runnable ? KD_READY_PREEMPTED : state_of_sleep(task_state));
+	if (KD_TRACES && kd_note_ns != KD_UNWANTED)
+		wait_begin(event, runnable ? KD_READY_PREEMPTED : state_of_sleep(task, task_state));
 	if (runnable) {
 		thread_enter(thread, KD_READY_PREEMPTED, event.t);
+		waiting_begin(thread, event.slot, task, bpf_get_smp_processor_id(), event.t);
 	} else if (unlikely(task_state & TASK_DEAD)) {
 		if (thread->restart_call != KD_CALL_NONE)
 			restart_drop(thread, event.slot);
 		thread_end(thread, task, event.t);
+		tid_leave(thread, task);
 		thread_enter(thread, KD_DEAD, event.t);
+	} else if (unlikely(state_of_sleep(task, task_state) == KD_FROZEN)) {
+		thread->timer.deadline = 0;
+		thread_enter(thread, KD_FROZEN, event.t);
 	} else {
-		thread_enter(thread, state_of_sleep(task_state), event.t);
+		sleep_begin(event, task, task_state);
+		timer_sleep(thread, event.slot, task);
+		if (unlikely(task_state & (__TASK_STOPPED | __TASK_TRACED)))
+			stop_begin(event.slot);
+		thread_enter(thread, state_of_sleep(task, task_state), event.t);
 	}
 }
 
-static __always_inline void thread_switch(bool preempt, struct task_struct *prev,
-					  struct task_struct *next, u32 prev_state)
+/* A switch that concerns the target. A function of its own, as most do not: those are not to
+ * keep anything for it. Below it are six more at most (blame_evict()): the verifier takes eight. */
+static __noinline int target_switch(bool preempt, struct task_struct *prev,
+				    struct task_struct *next, u32 prev_state)
 {
-	bool out = prev->tgid == kd_tgid, in = next->tgid == kd_tgid;
+	bool out = task_is_ours(prev->pid, prev->tgid);
+	bool in = task_is_ours(next->pid, READ_ONCE(next->tgid));
+	u32 cpu = bpf_get_smp_processor_id();
+	struct kd_runqueue *runqueue = runqueue_of(cpu);
+	u64 t = clock_now(), steal = kd_steal ? steal_switch(cpu, t, out || in) : 0;
 	struct target target;
-	u64 t;
 
-	if (likely(!out && !in))
-		return;
-	t = clock_now();
+	if (!runqueue)
+		return 0;
+	/* In memory the verifier knows nothing of it, and does not try each case to the end. */
+	WRITE_ONCE(runqueue->waited, runqueue_waits(runqueue) != 0);
 	if (out) {
 		target = target_find(prev->pid, (u64)prev);
 		if (target.thread)
-			switch_out(event_at(target, t), prev, preempt, prev_state);
+			switch_out(event_at(target, t), prev, preempt, prev_state, steal);
 	}
-	if (in) {
+	if (READ_ONCE(runqueue->waited))
+		runqueue_charge(cpu, culprit_of(prev, t), t);
+	in = task_is_ours(next->pid, READ_ONCE(next->tgid));
+	runqueue_run(runqueue, in ? KD_RUNS_OWN : next->pid ? KD_RUNS_OTHER : KD_RUNS_IDLE, t);
+	if (READ_ONCE(runqueue->runs) == KD_RUNS_OWN) {
 		target = target_find(next->pid, (u64)next);
 		if (unlikely(!target.thread)) {
 			target.slot = slot_adopt(next, t);
 			target.thread = target.slot ? slot_thread(target.slot) : NULL;
 		}
+		if (target.thread && state_waits(state_now(target.thread)))
+			waiting_end(target.thread, target.slot, cpu, t);
 		if (target.thread)
-			switch_in(event_at(target, t));
+			switch_in(event_at(target, t), steal);
 		if (target.thread && wait_is_long(target.thread, t))
 			wait_over(target.slot, next, t);
 	}
+	return 0;
+}
+
+static __always_inline void thread_switch(bool preempt, struct task_struct *prev,
+					  struct task_struct *next, u32 prev_state)
+{
+	struct kd_runqueue *runqueue = runqueue_of(bpf_get_smp_processor_id());
+
+	if (likely(!task_is_ours(prev->pid, prev->tgid) && !task_is_ours(next->pid, next->tgid) &&
+		   runqueue && !runqueue_waits(runqueue)))
+		return;
+	target_switch(preempt, prev, next, prev_state);
 }
 
 #endif

@@ -12,11 +12,11 @@
 /* A thread this old that nobody has given a slot was missed. */
 #define SEED_AGE_NS 10000000ULL
 
-static __always_inline void seed_state(struct kd_thread *thread, struct task_struct *task)
+static __always_inline void seed_state(struct kd_thread *thread, u32 slot, struct task_struct *task)
 {
 	u32 state = task_state(task);
 
-	if (thread->state != KD_UNSEEN || kd_edge != KD_AT_OPEN)
+	if (thread->state != KD_UNSEEN)
 		return;
 	if (task->on_cpu) {
 		thread->seed_call = KD_CALL_NONE; /* or in a call; its exit will tell */
@@ -29,21 +29,26 @@ static __always_inline void seed_state(struct kd_thread *thread, struct task_str
 	else if (!state || (task->on_rq && !task_dequeue_is_delayed(task)))
 		thread->seed_state = KD_READY_PREEMPTED;
 	else
-		thread->seed_state = state_of_sleep(state);
+		thread->seed_state = state_of_sleep(task, state);
+	if (thread->seed_state == KD_STOPPED)
+		stop_begin(slot);
+	if (state_is_blocked(thread->seed_state))
+		thread->seed_awaited = task_awaits(thread, task, thread->seed_call, state,
+						   &thread->seed_at);
 }
 
 /* Both counts of the run time at one moment: again if a switch came between. */
-static __always_inline void seed_reading(struct kd_thread *thread, struct task_struct *task)
+static __always_inline void seed_reading(struct kd_thread *thread, u32 slot,
+					 struct task_struct *task, struct kd_reading *reading)
 {
-	struct kd_reading *reading = &thread->readings[kd_edge % KD_READINGS];
-
 	reading->at = 0;
 	for (int i = 0; i < SEED_TRIES; i++) {
 		u64 run_since = READ_ONCE(thread->run_since), run_ns = READ_ONCE(thread->run_ns);
 		bool unseen = thread->state == KD_UNSEEN;
 		u32 on_cpu = unseen ? thread->seed_state == KD_USER : READ_ONCE(thread->on_cpu);
 		bool running = task->on_cpu;
-		u64 exec_ns = exec_ns_now(task), t = clock_now();
+		u64 stolen_ns = kd_steal ? steal_counted(slot) : 0;
+		u64 exec_ns = exec_ns_now(thread->task), t = clock_now();
 
 		if (run_since != READ_ONCE(thread->run_since) ||
 		    run_ns != READ_ONCE(thread->run_ns) ||
@@ -56,9 +61,25 @@ static __always_inline void seed_reading(struct kd_thread *thread, struct task_s
 				       ? exec_ns - thread->exec_out
 				       : 0;
 		reading->run_ns = run_ns + (on_cpu ? t - run_since : reading->ran);
+		reading->stolen_ns = stolen_ns;
+		thread_read_faults(reading, task);
 		reading->at = t;
 		return;
 	}
+}
+
+/* A slot for a thread that is followed from now on. */
+static __noinline u32 slot_join(struct task_struct *task)
+{
+	u64 t = clock_now();
+	u32 slot = slot_take(task, KD_UNSEEN, t);
+	struct kd_thread *thread = slot ? slot_thread(slot) : NULL;
+
+	if (!thread)
+		return KD_SLOT_FREE;
+	thread->born = t;
+	thread->call_since = t; /* of the call that it is in */
+	return slot;
 }
 
 /* A slot for a thread that has none, if nobody else may be giving it one right now: this
@@ -70,12 +91,23 @@ static __always_inline u32 seed_slot(struct task_struct *task)
 
 	if (!entry)
 		return KD_SLOT_FREE;
-	if (kd_edge == KD_AT_CLOSE) { /* it is too late */
+	/* Those that user space has named are refused one until now. One that was refused it for
+	 * lack of room may have got another name. */
+	if (!thread_is_wanted(task) &&
+	    !(kd_filter == KD_FILTER_TIDS && *entry == KD_SLOT_REFUSED)) {
+		if (*entry == KD_SLOT_FREE || *entry == KD_SLOT_REFUSED)
+			*entry = KD_SLOT_UNWANTED;
+		return KD_SLOT_FREE;
+	}
+	if (kd_visit == KD_VISIT_CLOSE || kd_visit == KD_VISIT_WAITING) { /* it is too late */
 		if (*entry != KD_SLOT_REFUSED &&
 		    (started < kd_attached_at || started + SEED_AGE_NS <= t))
 			loss_count(KD_LOSS_THREADS);
 		return KD_SLOT_FREE;
 	}
+	if (kd_visit == KD_VISIT_JOIN) /* those that were refused a slot wait for the next window */
+		return *entry == KD_SLOT_FREE && started + SEED_AGE_NS <= t ? slot_join(task)
+									    : KD_SLOT_FREE;
 	/* There may be room for it by now. */
 	if (*entry == KD_SLOT_REFUSED)
 		return slot_take(task, KD_UNSEEN, clock_now());
@@ -89,15 +121,29 @@ static __always_inline void seed_visit(struct task_struct *task)
 	struct kd_thread *thread;
 	u32 slot;
 
-	if (task->tgid != kd_tgid || task->exit_state)
+	if (!process_is_ours(task->tgid) || task->exit_state)
 		return;
-	slot = target_find(task->pid, (u64)task).slot ?: seed_slot(task);
+	slot = target_find(task->pid, (u64)task).slot;
+	if (slot && kd_visit == KD_VISIT_JOIN)
+		return;
+	slot = slot ?: seed_slot(task);
 	thread = slot ? slot_thread(slot) : NULL;
 	if (!thread)
 		return;
-	seed_state(thread, task);
+	if (kd_visit != KD_VISIT_WAITING && kd_visit != KD_VISIT_CLOSE)
+		seed_state(thread, slot, task);
+	waiting_visit(thread, slot, task);
+	if (kd_visit == KD_VISIT_WAITING) {
+		file_visit(thread, slot);
+		return;
+	}
 	exec_clock_read();
-	seed_reading(thread, task);
+	kd_steal_readable = rq_tells_stolen();
+	if (kd_visit == KD_VISIT_NEXT && thread->readings[KD_AT_CLOSE].at)
+		thread->readings[KD_AT_OPEN] = thread->readings[KD_AT_CLOSE];
+	else
+		seed_reading(thread, slot, task,
+			     &thread->readings[BOUNDED(kd_visit == KD_VISIT_CLOSE, 2)]);
 	thread_read_comm(thread, task);
 }
 

@@ -6,13 +6,8 @@
 
 #include "compat.bpf.h"
 #include "maps.bpf.h"
+#include "target.bpf.h"
 
-/* The ABI lets leaf functions use so much below the stack pointer. */
-#if defined(__TARGET_ARCH_x86)
-#define RED_ZONE 128
-#else
-#define RED_ZONE 0
-#endif
 /* Where a stack's end is not known, it is taken to be behind so many pages that
  * could not be read. */
 #define HOLE_PAGES 16
@@ -30,10 +25,17 @@ struct kd_cursor {
 	u32 offset, misses, page, pages;
 };
 
+/* What stacks are copied for: threads taken off their CPU may wait for a moment only. */
+enum purpose { FOR_RECORD, IN_ADVANCE, PURPOSES };
+
 struct kd_scratch {
 	struct kd_trace trace;
-	u8 stack[KD_STACK_MAX + 2 * KD_STACK_PAGE]; /* where the verifier sees no end */
+	/* Room for the returns, and where the verifier sees no end. */
+	u8 stack[KD_STACK_MAX + 2 * KD_STACK_PAGE];
 	struct kd_cursor cursor;
+	u64 due[PURPOSES]; /* when what copies have cost will have been made up for */
+	u64 copied_at;     /* the trace's, 0: not copied */
+	u32 purpose;
 };
 
 struct {
@@ -60,18 +62,25 @@ static __always_inline struct kd_trace *scratch_trace(u32 key)
 	return scratch ? &scratch->trace : NULL;
 }
 
-/* Takes a token: the time at which the next one is due runs ahead of the clock
- * by no more than a burst. Two CPUs may take the same one; it does not matter. */
-static __always_inline bool stack_is_allowed(u64 t, u64 *due)
+/* What copies have cost, at the share that they may have, runs ahead of the clock by no
+ * more than a burst. Each CPU has its own account. */
+static __always_inline bool stack_is_allowed(struct kd_scratch *scratch, enum purpose purpose,
+					     u64 t)
 {
-	u64 next = READ_ONCE(*due);
+	return !kd_stack_share || scratch->due[purpose] <= t + kd_stack_burst;
+}
 
-	if (!kd_stack_period)
-		return true;
-	if (next > t + kd_stack_burst)
-		return false;
-	WRITE_ONCE(*due, (next > t ? next : t) + kd_stack_period);
-	return true;
+/* A program may be interrupted for long; no copy takes longer. */
+#define COPY_NS_MAX 200000
+
+static __always_inline void stack_charge(struct kd_scratch *scratch)
+{
+	u64 now = clock_now(), ns = now - scratch->copied_at;
+	u64 *due = &scratch->due[BOUNDED(scratch->purpose, PURPOSES)];
+
+	if (ns > COPY_NS_MAX)
+		ns = COPY_NS_MAX;
+	*due = (*due > now ? *due : now) + ns * 1000000 / kd_stack_share;
 }
 
 /* The kernel's stack of a thread that is not running, or of the current one. */
@@ -82,6 +91,44 @@ static __always_inline void kernel_stack_take(struct kd_trace *trace, struct tas
 	if (kd_kernel_stacks)
 		bytes = bpf_get_task_stack(task, trace->kernel, sizeof(trace->kernel), 0);
 	trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
+}
+
+/* Of a thread that is not running, whose kernel stack has been taken: the words that lie
+ * inside of it and may be return addresses. All that bpf_get_task_stack() leaves out are there
+ * (stack_trace_consume_entry_nosched()): which they are, user space finds by the names of the
+ * functions. Branches only to leave, as stack_copy_part(). Global, to be verified once. */
+TRACES_GLOBAL int sched_words_find(u32 key, u64 sp, u64 top)
+{
+	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
+	const u64 last = KD_SCHED_WORDS - 1;
+	u64 size = top - sp, n, word, *words;
+
+	if (!scratch || !scratch->trace.n_kernel)
+		return 0;
+	if (size > SCHED_STACK)
+		size = SCHED_STACK;
+	words = (u64 *)scratch->stack;
+	if (bpf_probe_read_kernel(words, size, (void *)sp))
+		return 0;
+	for (u32 i = 0; i < SCHED_STACK / sizeof(u64) && i < size / sizeof(u64); i++) {
+		word = words[i];
+		if (word == scratch->trace.kernel[0])
+			return 0;
+		/* In memory the verifier does not follow it. */
+		n = scratch->trace.n_sched;
+		scratch->trace.sched[BOUNDED(n, KD_SCHED_WORDS)] = word;
+		scratch->trace.n_sched = n + (is_image_address(word) & (n - last) >> 63);
+	}
+	scratch->trace.n_sched = 0; /* that was not the stack */
+	return 0;
+}
+
+static __always_inline void sched_words_take(u32 key, struct task_struct *task)
+{
+	u64 stack = (u64)BPF_CORE_READ(task, stack), sp = task_stack_pointer(task);
+
+	if (sp - stack < THREAD_SIZE)
+		sched_words_find(key, sp, stack + THREAD_SIZE);
 }
 
 /* The registers that the current thread had in user mode. */
@@ -150,7 +197,7 @@ static __always_inline void stack_bounds(struct kd_trace *trace, struct task_str
 {
 	u64 sp = trace->regs[KD_REG_SP];
 
-	trace->stack_start = sp - RED_ZONE;
+	trace->stack_start = sp - KD_RED_ZONE;
 	trace->stack_end = stack_end(task, sp);
 	trace->other_start = 0;
 	other_stack(trace, task);
@@ -160,7 +207,7 @@ static __always_inline void stack_bounds(struct kd_trace *trace, struct task_str
  * leave: the verifier would follow each twice as often. Global, as stack_copy() is: the
  * verifier walks its loop once, not for each of the parts. Returns whether there may be
  * more. */
-__noinline int stack_copy_part(u32 key)
+TRACES_GLOBAL int stack_copy_part(u32 key)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
 	struct kd_cursor *cursor;
@@ -207,7 +254,7 @@ __noinline int stack_copy_part(u32 key)
 
 /* Copies what there is of a stack, behind offset bytes that are there already. Returns
  * the new offset. Global, to be verified once. */
-__noinline int stack_copy(u32 key, u32 offset, bool other)
+TRACES_GLOBAL int stack_copy(u32 key, u32 offset, bool other)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
 	struct kd_cursor *cursor;
@@ -234,43 +281,58 @@ __noinline int stack_copy(u32 key, u32 offset, bool other)
 	return cursor->offset;
 }
 
-/* Copies registers and stack of the current thread; from: its registers in user
- * mode. */
-static __always_inline void user_stack_take(struct kd_trace *trace, u32 key, const void *from)
+/* Copies where functions with return probes return to, behind offset bytes that are there
+ * already: what is on the stack leads to the kernel's trampoline. Global, to be verified once. */
+TRACES_GLOBAL int returns_copy(u32 key, u32 offset, u64 innermost)
 {
-	if (!registers_take(trace, from))
+	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
+	struct return_instance *instance = (struct return_instance *)innermost;
+	struct kd_return *to;
+	u64 at = offset;
+	u32 n;
+
+	barrier_var(at); /* it is this register that has to be in bounds */
+	if (!scratch || at > KD_STACK_MAX)
+		return 0;
+	to = (struct kd_return *)&scratch->stack[at];
+	for (n = 0; n < KD_RETURNS && instance; n++) {
+		to[n].stack = BPF_CORE_READ(instance, stack);
+		to[n].address = BPF_CORE_READ(instance, orig_ret_vaddr);
+		instance = BPF_CORE_READ(instance, next);
+	}
+	scratch->trace.n_returns = n;
+	return 0;
+}
+
+/* What uprobes have changed of a thread whose registers and stack have been copied. */
+static __always_inline void uprobes_undo(struct kd_trace *trace, u32 key, struct task_struct *task)
+{
+	struct return_instance *innermost = task_returns(task);
+
+	trace->regs[KD_REG_IP] = task_original_ip(task, trace->regs[KD_REG_IP]);
+	trace->n_returns = 0;
+	trace->trampoline = 0;
+	if (likely(!innermost))
 		return;
-	trace->user_ip = trace->regs[KD_REG_IP];
-	stack_bounds(trace, (struct task_struct *)bpf_get_current_task());
+	trace->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	returns_copy(key, trace->size + trace->other_size, (u64)innermost);
+}
+
+/* Copies the stack of the current thread, whose registers have been taken. */
+static __always_inline void user_stack_take(struct kd_trace *trace, u32 key)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	trace->mapped_at = mapped_at_of(trace->tgid);
+	stack_bounds(trace, task);
 	__builtin_memset(trace->pages, 0, sizeof(trace->pages));
 	trace->other_pages = 0;
 	trace->size = stack_copy(key, 0, false);
 	trace->other_size = 0;
 	if (trace->other_start)
 		trace->other_size = stack_copy(key, trace->size, true) - trace->size;
+	uprobes_undo(trace, key, task);
 	trace->flags |= KD_TRACE_REGS;
-}
-
-/* Sends what is in a scratch record. The ring is read every few ten milliseconds;
- * its reader is woken if it fills up before, or if that cannot wait. */
-__noinline int trace_send(u32 key, bool urgent)
-{
-	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
-	u64 size = __builtin_offsetof(struct kd_trace, kernel), flags = BPF_RB_NO_WAKEUP;
-
-	if (!scratch)
-		return 0;
-	if (scratch->trace.flags & KD_TRACE_REGS)
-		size = sizeof(struct kd_trace) + scratch->trace.size + scratch->trace.other_size;
-	else if (scratch->trace.n_kernel)
-		size = __builtin_offsetof(struct kd_trace, regs);
-	if (size > sizeof(*scratch))
-		return 0;
-	if (urgent || bpf_ringbuf_query(&kd_traces, BPF_RB_AVAIL_DATA) > kd_ring_half)
-		flags = BPF_RB_FORCE_WAKEUP;
-	if (bpf_ringbuf_output(&kd_traces, scratch, size, flags))
-		__sync_fetch_and_add(&kd_traces_lost, 1);
-	return 0;
 }
 
 #endif

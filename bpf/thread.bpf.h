@@ -4,25 +4,24 @@
 #define THREAD_BPF_H
 
 #include "compat.bpf.h"
-#include "maps.bpf.h"
+#include "target.bpf.h"
 
 static __always_inline u8 call_class(s32 call)
 {
-	return (u32)call < KD_CLASSES ? kd_class[call] : 0;
+	u64 number = (u32)call;
+
+	barrier_var(number); /* compared and used in one form, for the verifier */
+	if (likely(number < KD_CLASSES))
+		return kd_class[number];
+	number ^= KD_CALL_COMPAT;
+	barrier_var(number);
+	return number < KD_CLASSES ? kd_compat_class[number] : 0;
 }
 
 struct target {
 	u32 slot; /* KD_SLOT_FREE: not a thread of ours */
 	struct kd_thread *thread;
 };
-
-static __always_inline u16 *tid_entry(u32 tid)
-{
-	u32 page = tid / KD_TID_PAGE;
-	struct kd_tid_page *tids = bpf_map_lookup_elem(&kd_tids, &page);
-
-	return tids ? &tids->slot[tid % KD_TID_PAGE] : NULL;
-}
 
 static __always_inline struct kd_thread *slot_thread(u32 slot)
 {
@@ -45,19 +44,20 @@ static __always_inline u32 slot_of(u32 tid, u64 task)
  * (exchange_tids() in fs/exec.c) some time before sched_process_exec, and the
  * old leader may be switched out for the last time after that. Until then each
  * is found under the other's TID. */
-static __noinline u32 slot_during_exec(u32 tgid, u64 task)
+static __noinline u32 slot_during_exec(u64 task)
 {
-	u32 slot = slot_of(tgid, task);
+	u32 slot = slot_of(process_of(task), task);
 	struct kd_thread *thread;
 
 	if (slot)
 		return slot;
-	slot = kd_exec_slot;
+	slot = *exec_slot_of(process_of(task));
 	thread = slot_thread(slot);
-	return thread && thread->task == task ? slot : KD_SLOT_FREE;
+	/* It may be no longer followed: execve gives it another name. */
+	return thread && thread->task == task && !thread->died ? slot : KD_SLOT_FREE;
 }
 
-/* The thread of a task whose tgid is the target's. */
+/* The thread of a task that is the target's. */
 static __always_inline struct target target_find(u32 tid, u64 task)
 {
 	struct target target = {};
@@ -71,21 +71,39 @@ static __always_inline struct target target_find(u32 tid, u64 task)
 	target.thread = slot_thread(target.slot);
 	if (likely(target.thread && target.thread->task == task))
 		return target;
-	target.slot = slot_during_exec(kd_tgid, task);
+	target.slot = slot_during_exec(task);
 	target.thread = target.slot ? slot_thread(target.slot) : NULL;
 	return target;
+}
+
+/* The current thread, by its identity: interrupts and page faults may come in the
+ * middle of an execve. */
+static __always_inline struct target target_running(void)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct target target = {};
+
+	if (likely(!current_is_ours(pid_tgid)))
+		return target;
+	return target_find((u32)pid_tgid, bpf_get_current_task());
+}
+
+/* Its state; the iterator's seed until its first event. */
+static __always_inline u32 state_now(const struct kd_thread *thread)
+{
+	return thread->state ?: thread->seed_state;
 }
 
 /* What the slot's last thread has left. */
 static __always_inline void wait_forget(u32 slot)
 {
 	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+	struct kd_wakers *wakers = bpf_map_lookup_elem(&kd_wakers, &slot);
 
-	if (!wait)
-		return;
-	wait->ns = 0;
-	wait->ended_by = 0;
-	wait->ended_by_comm[0] = 0;
+	if (wait)
+		wait->ns = 0;
+	if (wakers)
+		wakers->by[0].from = KD_FROM_UNKNOWN;
 }
 
 /* Gives the thread a slot in the given state. */
@@ -107,19 +125,27 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 		return KD_SLOT_FREE;
 	thread->since = t;
 	thread->run_since = t;
+	thread->seen = t;
 	thread->call = KD_CALL_UNKNOWN;
 	thread->restart_call = KD_CALL_NONE;
 	thread->exec_out = task->se.sum_exec_runtime;
-	if (kd_note_ns != ~0ULL)
+	if (KD_TRACES && kd_note_ns != KD_UNWANTED)
 		wait_forget(slot);
 	thread->out_since = 0;
 	thread->noted = 0;
 	thread->cpu = task_cpu(task);
 	thread->task = (u64)task;
 	thread->tid = task->pid;
+	thread->tgid = task->tgid;
 	thread->state = state;
 	*entry = slot;
 	return slot;
+}
+
+static __always_inline void thread_read_faults(struct kd_reading *reading, struct task_struct *task)
+{
+	reading->minor_faults = task->min_flt;
+	reading->major_faults = task->maj_flt;
 }
 
 /* A thread that no fork event announced (io_uring workers have none), about to be
@@ -131,7 +157,10 @@ static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 	struct kd_thread *thread;
 	u32 slot;
 
-	if (!entry || *entry == KD_SLOT_REFUSED || kd_attached_at == ~0ULL)
+	if (!entry || *entry == KD_SLOT_REFUSED || kd_attached_at == KD_NEVER)
+		return KD_SLOT_FREE;
+	/* During an execve it is another thread's. */
+	if (kd_by_thread && *entry != KD_SLOT_FREE && *entry != KD_SLOT_UNWANTED)
 		return KD_SLOT_FREE;
 	if (!kd_seeded && task->start_time < kd_attached_at)
 		return KD_SLOT_FREE;
@@ -143,26 +172,8 @@ static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 	thread->call = task_call(task);
 	thread->readings[KD_AT_OPEN].at = t;
 	thread->readings[KD_AT_OPEN].exec_ns = task->se.sum_exec_runtime;
+	thread_read_faults(&thread->readings[KD_AT_OPEN], task);
 	return slot;
-}
-
-static __always_inline void thread_fork(struct task_struct *child)
-{
-	struct kd_thread *thread;
-	u16 *entry;
-	u64 t;
-	u32 slot;
-
-	if (child->tgid != kd_tgid || child->start_time < READ_ONCE(kd_attached_at))
-		return;
-	t = clock_now();
-	entry = tid_entry(child->pid);
-	if (entry)
-		*entry = KD_SLOT_FREE; /* whatever the last thread of this TID left */
-	slot = slot_take(child, KD_READY_WOKEN, t);
-	thread = slot ? slot_thread(slot) : NULL;
-	if (thread)
-		thread->born = t;
 }
 
 /* In two words: the verifier walks through the type for each load. */
@@ -172,22 +183,95 @@ static __always_inline void thread_read_comm(struct kd_thread *thread, struct ta
 	((u64 *)thread->comm)[1] = ((u64 *)task->comm)[1];
 }
 
-/* The thread has been switched out for the last time. */
+static __always_inline void thread_fork(struct task_struct *child)
+{
+	struct kd_thread *thread;
+	u16 *entry;
+	u64 t;
+	u32 slot;
+
+	if ((!kd_by_thread && child->tgid != kd_tgid) ||
+	    child->start_time < READ_ONCE(kd_attached_at))
+		return;
+	t = clock_now();
+	entry = tid_entry(child->pid);
+	if (entry)
+		*entry = KD_SLOT_FREE; /* whatever the last thread of this TID left */
+	if (kd_by_thread && !process_is_ours(child->tgid))
+		return;
+	if (!thread_is_wanted(child)) {
+		if (entry)
+			*entry = KD_SLOT_UNWANTED;
+		return;
+	}
+	slot = slot_take(child, KD_READY_WOKEN, t);
+	thread = slot ? slot_thread(slot) : NULL;
+	if (!thread)
+		return;
+	thread->born = t;
+	/* Its parent's. One that has been reaped, but not switched out yet, is seen neither by the
+	 * iterator nor at its end. */
+	thread_read_comm(thread, child);
+}
+
+/* The thread has been switched out for the last time, or is no longer followed. */
 static __noinline void thread_end(struct kd_thread *thread, struct task_struct *task, u64 t)
+{
+	thread_read_comm(thread, task);
+	thread->readings[KD_AT_DEATH].at = t;
+	thread->readings[KD_AT_DEATH].exec_ns = task->se.sum_exec_runtime;
+	thread->readings[KD_AT_DEATH].run_ns = thread->run_ns;
+	thread->readings[KD_AT_DEATH].stolen_ns = thread->stolen_ns;
+	thread_read_faults(&thread->readings[KD_AT_DEATH], task);
+	thread->died = t;
+}
+
+/* The TID of a thread that has ended is nobody's, unless it is another one's by now. */
+static __noinline void tid_leave(struct kd_thread *thread, struct task_struct *task)
 {
 	u16 *entry = tid_entry(task->pid);
 	struct kd_thread *other;
 
-	thread_read_comm(thread, task);
-	thread->readings[KD_AT_CLOSE].at = t;
-	thread->readings[KD_AT_CLOSE].exec_ns = task->se.sum_exec_runtime;
-	thread->readings[KD_AT_CLOSE].run_ns = thread->run_ns;
-	thread->died = t;
 	if (!entry)
 		return;
-	other = *entry != KD_SLOT_REFUSED ? slot_thread(*entry) : NULL;
-	if (!other || other == thread || other->task == (u64)task)
-		*entry = KD_SLOT_FREE;
+	other = slot_thread(*entry);
+	if (other && other != thread && other->task != (u64)task)
+		return;
+	/* In an execve of another thread both have exchanged their TIDs: the entry is that one's,
+	 * also if it got no slot. */
+	if (other != thread && thread->tid != task->pid)
+		return;
+	*entry = kd_by_thread && task->pid == task->tgid &&
+				 BPF_CORE_READ(task, signal, live.counter)
+			 ? KD_SLOT_EXEC
+			 : KD_SLOT_FREE;
+}
+
+/* The thread, which is ending, takes all others with it or is the last one. */
+static __always_inline bool process_ends(struct task_struct *task)
+{
+	u32 flags = BPF_CORE_READ(task, signal, flags);
+
+	return flags & (SIGNAL_GROUP_EXIT | SIGNAL_GROUP_COREDUMP) ||
+	       !BPF_CORE_READ(task, signal, live.counter);
+}
+
+/* The leader ends in an execve of a thread that was not followed, whose its TID is now: its last
+ * switch will not be found. */
+static __always_inline void slot_abandon(u16 *entry, struct task_struct *task)
+{
+	struct kd_thread *thread = slot_thread(*entry);
+
+	if (*entry == KD_SLOT_FREE || !thread || thread->task == (u64)task)
+		return;
+	*entry = KD_SLOT_UNWANTED;
+	/* Its last switch was found, and the slot may be free or another thread's by now. */
+	if (thread->tid != task->pid || thread->died)
+		return;
+	thread->left = 1;
+	thread->died = clock_now();
+	barrier();
+	WRITE_ONCE(thread->state, KD_DEAD);
 }
 
 /* The thread that called execve now has the leader's TID. */
@@ -197,7 +281,7 @@ static __always_inline void thread_exec(struct task_struct *task, u32 old_tid)
 	struct kd_thread *thread;
 	u32 slot, leader;
 
-	if (task->tgid != kd_tgid || task->pid == old_tid)
+	if (!process_is_ours(task->tgid) || task->pid == old_tid)
 		return;
 	old_entry = tid_entry(old_tid);
 	new_entry = tid_entry(task->pid);
@@ -205,12 +289,30 @@ static __always_inline void thread_exec(struct task_struct *task, u32 old_tid)
 		return;
 	slot = *old_entry;
 	leader = *new_entry;
+	if (kd_by_thread && (slot == KD_SLOT_FREE || slot == KD_SLOT_UNWANTED)) {
+		if (leader == KD_SLOT_EXEC)
+			*new_entry = slot;
+		else
+			slot_abandon(new_entry, task);
+		return;
+	}
 	*new_entry = slot;
 	thread = slot_thread(leader);
-	*old_entry = thread && !thread->died ? leader : KD_SLOT_FREE;
+	*old_entry = thread && thread->tid == task->pid && !thread->died ? leader : KD_SLOT_FREE;
 	thread = slot_thread(slot);
 	if (thread && thread->task == (u64)task)
 		thread->tid = task->pid;
+}
+
+/* The state of the thread when it is on a CPU. */
+static __always_inline u32 thread_running_state(const struct kd_thread *thread)
+{
+	if (unlikely(thread->reclaim))
+		return KD_RECLAIM;
+	if (thread->call != KD_CALL_NONE)
+		return KD_KERNEL;
+	return unlikely(thread->fault) && thread->fault == READ_ONCE(kd_fault_gen) ? KD_FAULT
+										   : KD_USER;
 }
 
 /* The state goes last: a waker on another CPU (sched_waking holds no run queue's
@@ -228,6 +330,9 @@ static __always_inline u32 thread_state(struct kd_thread *thread)
 {
 	if (unlikely(thread->state == KD_UNSEEN)) {
 		thread->call = thread->seed_call;
+		thread->awaited = thread->seed_awaited;
+		thread->at = thread->seed_at;
+		thread->slept_in = thread->seed_call;
 		thread->on_cpu = thread->seed_state == KD_USER;
 		thread->state = thread->seed_state;
 		thread->out_since = thread->since;

@@ -13,25 +13,39 @@ static __noinline void upcalls_reset(struct kd_upcalls *upcalls, u64 gen)
 	upcalls->gen = gen;
 }
 
-static __always_inline void upcall_end(s32 result)
+static __noinline void upcall_count(u32 bank, u64 gen, u32 error)
 {
-	u64 word = READ_ONCE(kd_word);
-	u32 place = -result, index;
-	struct kd_upcalls *upcalls;
+	u32 index = bank * kd_cpus + bpf_get_smp_processor_id();
+	struct kd_upcalls *upcalls = bpf_map_lookup_elem(&kd_upcalls, &index);
 
-	if (!(word & KD_WORD_OPEN) || clock_now() < word >> KD_WORD_SHIFT)
-		return;
-	index = word_bank(word) * kd_cpus + bpf_get_smp_processor_id();
-	upcalls = bpf_map_lookup_elem(&kd_upcalls, &index);
 	if (!upcalls)
 		return;
-	if (upcalls->gen != word)
-		upcalls_reset(upcalls, word);
-	if (place >= KD_ERRNOS)
-		place = KD_ERRNOS - 1;
-	barrier_var(place);
-	if (place < KD_ERRNOS)
-		upcalls->count[place]++;
+	if (upcalls->gen != gen)
+		upcalls_reset(upcalls, gen);
+	barrier_var(error);
+	if (error < KD_ERRNOS)
+		upcalls->count[error]++;
+}
+
+static __always_inline void upcall_end(s32 result)
+{
+	u64 word = READ_ONCE(kd_word), t;
+	u32 error = -result;
+	struct part part;
+
+	if (!word)
+		return;
+	if (error >= KD_ERRNOS)
+		error = KD_ERRNOS - 1;
+	t = clock_now();
+	if (word & KD_WORD_OPEN && t >= word >> KD_WORD_SHIFT)
+		upcall_count(kd_word_bank(word), word, error);
+	else
+		FOR_EACH_BANK(bank)
+		{
+			if (window_part(bank, t, t, &part))
+				upcall_count(bank, part.gen, error);
+		}
 }
 
 #endif

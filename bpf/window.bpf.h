@@ -22,27 +22,13 @@ enum item {
 	ITEM_RUN,
 	ITEM_READY,
 	ITEM_STOPPED,
+	ITEM_OVERSLEPT,
 	ITEM_LONG_POLL,
 	ITEM_VOLUNTARY,
 	ITEM_INVOLUNTARY,
-	ITEM_CPU, /* switched in; key: CPU << 1 | it is another one than before */
+	ITEM_CPU, /* switched in; key: CPU << 3 | enum kd_move << 1 | it is another one than before
+		   */
 };
-
-/* Everything up to the overlays; those and the cells have their own
- * generations. */
-static __noinline void record_reset(struct kd_record *record, u32 slot, u64 gen)
-{
-	struct kd_thread *thread = slot_thread(slot);
-
-	__builtin_memset(record, 0, __builtin_offsetof(struct kd_record, hardirq_ns));
-	record->open_start.call = KD_CALL_NONE;
-	record->open_end.call = KD_CALL_NONE;
-	if (thread) {
-		record->first = thread->since;
-		record->before = thread->before;
-	}
-	record->gen = gen;
-}
 
 static __always_inline struct kd_record *record_raw(u32 slot, u32 bank)
 {
@@ -51,23 +37,37 @@ static __always_inline struct kd_record *record_raw(u32 slot, u32 bank)
 	return bpf_map_lookup_elem(&kd_records, &index);
 }
 
+/* Everything up to the overlays; those and the cells have their own
+ * generations. Global: clearing is long, and verified once. */
+__noinline int record_reset(u32 slot, u32 bank, u64 gen)
+{
+	struct kd_record *record = record_raw(slot, bank);
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (!record)
+		return 0;
+	__builtin_memset(record, 0, __builtin_offsetof(struct kd_record, hardirq_ns));
+	if (thread) {
+		record->first = thread->since;
+		record->before = thread->before;
+		record->before_awaited = thread->awaited;
+	}
+	record->gen = gen;
+	return 0;
+}
+
 static __always_inline struct kd_record *record_get(u32 slot, u32 bank, u64 gen)
 {
 	struct kd_record *record = record_raw(slot, bank);
 
 	if (record && unlikely(record->gen != gen))
-		record_reset(record, slot, gen);
+		record_reset(slot, bank, gen);
 	return record;
 }
 
 static __always_inline u64 *record_state(struct kd_record *record, u32 state)
 {
 	return &record->ns[BOUNDED(state, KD_STATES_ROOM)];
-}
-
-static __always_inline u32 word_bank(u64 word)
-{
-	return (word >> KD_WORD_BANK_SHIFT) & KD_WORD_BANK_MASK;
 }
 
 static __always_inline void cell_add(struct kd_cell *cell, u64 gen, u64 ns)
@@ -102,6 +102,17 @@ static __always_inline void span_add(struct kd_span *span, u64 ns)
 		span->max = ns;
 }
 
+static __always_inline void overslept_add(struct kd_overslept *overslept,
+					  const struct kd_timer *timer, u64 ns)
+{
+	count_add(&overslept->by, ns);
+	if (ns >= KD_LATE_NS && ns * KD_LATE_PARTS >= timer->requested)
+		count_add(&overslept->late, ns);
+	overslept->requested += timer->requested;
+	if (timer->slack > overslept->slack)
+		overslept->slack = timer->slack;
+}
+
 static __noinline void call_add_overflow(u32 slot, u32 number, u64 gen, u64 ns)
 {
 	struct kd_overflow_key key = { .gen = gen, .slot = slot, .number = number };
@@ -121,19 +132,19 @@ static __noinline void call_add_overflow(u32 slot, u32 number, u64 gen, u64 ns)
 		loss_count(KD_LOSS_DURATIONS);
 }
 
-/* The first free or matching place of a key that is not in its home place;
+/* The first free or matching entry of a key that is not in its home entry;
  * KD_CALLS if there is none. */
-static __noinline u32 call_place(struct kd_thread *thread, u32 key)
+static __noinline u32 call_index(struct kd_thread *thread, u32 key)
 {
-	u32 place = key % KD_CALLS;
+	u32 index = key % KD_CALLS;
 
 	for (u32 i = 0; i < KD_PROBES; i++) {
-		u32 at = (place + i) % KD_CALLS;
+		u32 at = (index + i) % KD_CALLS;
 
-		if (!thread->call_keys[at])
-			thread->call_keys[at] = key;
-		if (thread->call_keys[at] == key)
-			return at;
+		if (thread->call_keys[at] && thread->call_keys[at] != key)
+			continue;
+		thread->call_keys[at] = key;
+		return at;
 	}
 	return KD_CALLS;
 }
@@ -148,30 +159,36 @@ static __always_inline u32 call_add(struct kd_record *record, u32 slot, struct k
 				    u32 number, u64 gen, u64 ns)
 {
 	u32 key = number + 1;
-	u32 place = key % KD_CALLS;
+	u32 index = key % KD_CALLS;
 	struct kd_cell *cell;
 
-	if (unlikely(thread->call_keys[place] != key)) {
-		place = call_place(thread, key);
-		if (place >= KD_CALLS) {
+	if (unlikely(thread->call_keys[index] != key)) {
+		index = call_index(thread, key);
+		if (index >= KD_CALLS) {
 			call_add_overflow(slot, number, gen, ns);
 			return COUNTED_NO_DURATION;
 		}
 	}
-	cell = &record->calls[BOUNDED(place, KD_CALLS)];
+	cell = &record->calls[BOUNDED(index, KD_CALLS)];
 	cell_add(cell, gen, ns);
-	return counted_as(place, cell->count);
+	return counted_as(index, cell->count);
 }
 
 static __always_inline void cpu_add(struct kd_record *record, u32 key)
 {
-	u32 cpu = key >> 1;
+	u32 cpu = key >> 3, move = key >> 1 & 3;
 
 	if (likely(cpu < KD_CPU_WORDS * 64))
 		record->cpus[BOUNDED(cpu / 64, KD_CPU_WORDS)] |= 1ULL << (cpu % 64);
 	else
 		record->cpus_beyond = 1;
-	record->migrations += key & 1;
+	if (likely(!(key & 1)))
+		return;
+	record->migrations++;
+	record->other_migrations += move == KD_MOVE_OTHER;
+	record->wakeup_migrations += move == KD_MOVE_WAKEUP;
+	record->balance_migrations += move == KD_MOVE_BALANCE;
+	record->affinity_migrations += move == KD_MOVE_AFFINITY;
 }
 
 /* Returns enum counted. */
@@ -189,6 +206,9 @@ static __always_inline u32 item_add(struct kd_record *record, u32 slot, struct k
 		return counted_as(KD_HISTOGRAM_READY, record->ready.count);
 	case ITEM_STOPPED:
 		count_add(&record->stopped, ns);
+		break;
+	case ITEM_OVERSLEPT:
+		overslept_add(&record->overslept, &thread->timer, ns);
 		break;
 	case ITEM_LONG_POLL:
 		span_add(&record->long_poll, ns);
@@ -211,55 +231,125 @@ struct part {
 	u64 gen, from, to;
 };
 
-/* Returns false if nothing does. since == 0: it began before we looked. */
+/* Returns false if nothing does. since == 0: it began before we looked. The generation
+ * has the start; an end before that is the end of the bank's last window. */
 static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part *part)
 {
 	struct kd_window *window = &kd_windows[BOUNDED(bank, KD_BANKS)];
-	u64 start = window->start, end = window->end;
+	u64 start, end;
 
-	part->gen = window->gen;
+	part->gen = READ_ONCE(window->gen);
+	if (!part->gen)
+		return false;
+	start = part->gen >> KD_WORD_SHIFT;
+	end = READ_ONCE(window->end);
+#if !defined(__TARGET_ARCH_x86) /* which loads in the order of the program */
+	if (unlikely(end < start))
+		end = KD_NEVER;
+#endif
 	part->from = since > start ? since : start;
 	part->to = t < end ? t : end;
-	return part->gen && t > start && since < end;
+	return t > start && since < end;
+}
+
+/* What of ns lies in so much of the whole, as if it were spread evenly. */
+static __always_inline u64 part_of(u64 ns, u64 inside, u64 total)
+{
+	return inside == total || !total ? ns : ns * ((inside << 20) / total) >> 20;
 }
 
 #define FOR_EACH_BANK(bank) for (u32 bank = 0; bank < KD_MAX_BANKS && bank < kd_banks; bank++)
 
-/* Counts an item of [since, t] in every window that it lies in. key_item is
- * key << 8 | item. A system call that crosses an edge is kept as open there. */
-__noinline int item_across(u32 slot, u64 key_item, u64 since, u64 t)
+/* Keeps an item that crosses an edge of a window. */
+static __always_inline void open_set(struct kd_opens *opens, enum item item, u32 key, u64 since,
+				     u64 t)
 {
-	struct kd_open_call open = { .since = since, .until = t, .call = (s32)(key_item >> 8) };
+	struct kd_open open = { .since = since, .until = t };
+
+	switch (item) {
+	case ITEM_CALL:
+		open.what = (s32)key;
+		opens->call = open;
+		break;
+	case ITEM_RUN:
+	case ITEM_READY:
+	case ITEM_STOPPED:
+		open.what = item == ITEM_RUN     ? KD_USER
+			    : item == ITEM_READY ? KD_READY_WOKEN
+						 : KD_STOPPED;
+		opens->period = open;
+		break;
+	case ITEM_LONG_POLL:
+		opens->round = open;
+		break;
+	default: /* moments */
+		break;
+	}
+}
+
+/* Counts an item of [since, t] in the window of a bank, if it lies in it. key_item is
+ * key << 8 | item. One that crosses an edge is kept as open there. Global, to be verified
+ * once and not for each bank. */
+__noinline int item_in_bank(u32 slot, u32 bank, u64 key_item, u64 since, u64 t)
+{
 	struct kd_thread *thread = slot_thread(slot);
 	enum item item = key_item & 0xff;
 	struct kd_record *record;
 	struct part part;
 
-	if (!thread)
+	if (!thread || !window_part(bank, since, t, &part))
 		return 0;
+	record = record_get(slot, bank, part.gen);
+	if (!record)
+		return 0;
+	if (part.from == since && part.to == t)
+		histogram_across(
+			slot,
+			item_add(record, slot, thread, item, key_item >> 8, part.gen, t - since),
+			part.gen, t - since);
+	else
+		open_set(part.from != since ? &record->open_start : &record->open_end, item,
+			 key_item >> 8, since, t);
+	return 0;
+}
+
+/* The same in every window. */
+__noinline int item_across(u32 slot, u64 key_item, u64 since, u64 t)
+{
 	FOR_EACH_BANK(bank)
 	{
-		if (!window_part(bank, since, t, &part))
-			continue;
-		record = record_get(slot, bank, part.gen);
-		if (!record)
-			continue;
-		if (part.from == since && part.to == t)
-			histogram_across(slot,
-					 item_add(record, slot, thread, item, key_item >> 8,
-						  part.gen, t - since),
-					 part.gen, t - since);
-		else if (item == ITEM_CALL && part.from != since)
-			record->open_start = open;
-		else if (item == ITEM_CALL)
-			record->open_end = open;
+		item_in_bank(slot, bank, key_item, since, t);
 	}
 	return 0;
+}
+
+static __always_inline bool state_is_blocked(u32 state)
+{
+	return state == KD_BLOCKED || state == KD_BLOCKED_UNINT;
+}
+
+/* Adds a sleep, or the part of it in the window, to those for the same reason. */
+static __always_inline void awaited_add(struct kd_record *record, struct kd_thread *thread, u64 gen,
+					u64 ns)
+{
+	u32 awaited = thread->awaited;
+
+	cell_add(&record->awaited[BOUNDED(awaited, KD_AWAITED_ROOM)], gen, ns);
+	record->last_awaited = awaited;
+}
+
+/* Some of the thread's last sleep in this window was none. */
+static __always_inline void awaited_take(struct kd_record *record, struct kd_thread *thread, u64 ns)
+{
+	struct kd_cell *cell = &record->awaited[BOUNDED(thread->awaited, KD_AWAITED_ROOM)];
+
+	cell->total -= cell->total < ns ? cell->total : ns;
 }
 
 /* Books an interval in every window that it touches. */
 __noinline int state_across(u32 slot, u32 state, u64 since, u64 t)
 {
+	struct kd_thread *thread = slot_thread(slot);
 	struct kd_record *record;
 	struct part part;
 
@@ -273,6 +363,8 @@ __noinline int state_across(u32 slot, u32 state, u64 since, u64 t)
 		*record_state(record, state) += part.to - part.from;
 		record->upto = part.to;
 		record->last = state;
+		if (thread && state_is_blocked(state))
+			awaited_add(record, thread, part.gen, part.to - part.from);
 	}
 	return 0;
 }
@@ -299,7 +391,7 @@ static __always_inline struct event event_at(struct target target, u64 t)
 	};
 
 	if (word & KD_WORD_OPEN && likely(t >= event.edge))
-		event.record = record_get(target.slot, word_bank(word), word);
+		event.record = record_get(target.slot, kd_word_bank(word), word);
 	return event;
 }
 
@@ -326,6 +418,8 @@ static __always_inline void state_book(struct event event, u32 state)
 		*record_state(event.record, state) += event.t - since;
 		event.record->upto = event.t;
 		event.record->last = state;
+		if (state_is_blocked(state))
+			awaited_add(event.record, event.thread, event.gen, event.t - since);
 	}
 }
 

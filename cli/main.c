@@ -2,24 +2,34 @@
 /* The order of things: options, target, checks, triggers, run. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "../probes/list.h"
-#include "capture/kernelfs.h"
-#include "exit_status.h"
-#include "fail_if.h"
-#include "log.h"
-#include "options.h"
-#include "placement.h"
-#include "preflight.h"
-#include "report/metrics.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/completion/completion.h"
+#include "cli/machine/machine.h"
+#include "cli/metrics/metrics.h"
+#include "cli/options/options.h"
+#include "cli/output/fail_if.h"
+#include "cli/target/check.h"
+#include "cli/target/command.h"
+#include "cli/target/group.h"
+#include "cli/target/kernelfs.h"
+#include "cli/target/placement.h"
+#include "cli/target/preflight.h"
+#include "cli/target/processes.h"
+#include "cli/target/threads.h"
+#include "cli/target/target.h"
+#include "cli/target/target_choose.h"
+#include "cli/target/trigger_set.h"
+#include "probes/list.h"
 #include "run.h"
-#include "target.h"
-#include "trigger_set.h"
 
-static int listing_failed(int error)
+static exit_status listing_failed(int error)
 {
 	log_error("cannot write the list: %s", strerror(-error));
 	return EX_IOERR;
@@ -30,99 +40,207 @@ static bool list_needs_target(const struct options *options)
 {
 	struct trigger only = { 0 };
 
-	return options->pid || options->comm || !options->list_glob ||
+	return *options->pids || options->comm || options->pidfile || !options->list_glob ||
 	       !trigger_kind_read(&only.kind, options->list_glob) || trigger_is_user(&only);
 }
 
-static int list_probes(const struct options *options)
+/* True if files are looked at that a program has only when its loader has run. */
+static bool needs_libraries(const struct options *options)
 {
+	for (int role = 0; role < KD_ROLES; role++) {
+		struct trigger trigger = { 0 };
+		const char *text = options->triggers[role], *why;
+		bool needed = text && !trigger_parse(&trigger, text, &why) &&
+			      trigger_is_user(&trigger) && trigger.object;
+
+		trigger_clear(&trigger);
+		if (needed)
+			return true;
+	}
+	return options->list_probes;
+}
+
+/* Finds the target, or starts it: then *command is set, which the caller closes. *target is the
+ * first process of it. */
+static exit_status target_take(struct processes *processes, struct target *target,
+			       struct command **command, const struct options *options,
+			       const struct command_signals *signals)
+{
+	int status = options->command ? command_start(command, options->command, signals) : 0;
+
+	if (!status && *command && needs_libraries(options))
+		status = command_load(*command, options->command[0]);
+	if (!status)
+		status = *command ? processes_of(processes, command_pid(*command), options)
+				  : processes_choose(processes, options);
+	if (status)
+		return status;
+	if (processes_is_one(processes))
+		return target_find(target, processes->all[0].pid, NULL);
+	/* That any of several has ended meanwhile is nothing wrong. */
+	*target = target_of(processes->all[0].pid);
+	return 0;
+}
+
+static exit_status list_probes(const struct options *options, const struct command_signals *signals)
+{
+	struct processes processes = { 0 };
 	struct target target = { .pid = 0 };
+	struct command *command = NULL;
 	int status = 0;
 
 	if (list_needs_target(options))
-		status = target_find(&target, options->pid, options->comm);
-	if (status)
-		return status;
-	tracefs_provide(); /* where it cannot be had, the list says so */
-	status = probes_list(stdout, target.pid, options->list_glob);
-	return status < 0 ? listing_failed(status) : status;
+		status = target_take(&processes, &target, &command, options, signals);
+	if (!status) {
+		tracefs_provide(); /* where it cannot be had, the list says so */
+		status = probes_list(stdout, target.pid, options->list_glob);
+		status = status < 0 ? listing_failed(status) : status;
+	}
+	processes_clear(&processes);
+	command_close(command);
+	return status;
 }
 
-static int check_triggers(const struct trigger_set *triggers)
-{
-	static const char *const roles[KD_ROLES] = { [KD_START] = "start", [KD_STOP] = "stop" };
-	int error = 0;
-
-	for (int role = 0; role < KD_ROLES; role++)
-		for (size_t i = 0; i < triggers->n_sets[role] && !error; i++)
-			error = triggers_check(stdout, roles[role], &triggers->triggers[role],
-					       triggers->sets[role][i],
-					       triggers->target_only[role]);
-	return error ? listing_failed(error) : 0;
-}
-
-static int run_or_check(const struct options *options, const struct target *target,
-			struct fail_if *fail_if)
+static exit_status run_or_check(const struct options *options, const struct processes *processes,
+				const struct target *target, struct fail_if *fail_if,
+				struct command *command)
 {
 	struct trigger_set triggers;
-	int status;
+	int status = threads_check(processes, options);
 
+	if (status)
+		return status;
 	if (options->triggers[KD_START] || options->triggers[KD_STOP] || options->long_poll)
 		tracefs_provide(); /* where it cannot be had, what needs it says so */
 	if (!options->check)
 		placement_choose(target->pid);
-	status = trigger_set_find(&triggers, options, target->pid);
+	status = trigger_set_find(&triggers, options, processes);
 	if (!status && options->check)
 		status = check_triggers(&triggers);
 	else if (!status)
-		status = run_all(options, target, &triggers, fail_if);
+		status = run_all(options, processes, target, &triggers, fail_if, command);
 	trigger_set_clear(&triggers);
 	return status;
 }
 
-static int list_metrics(void)
+/* A target is looked at, too, if one is named. */
+static exit_status show_machine(const struct options *options)
+{
+	struct machine machine = { .root = "" };
+	struct target target = { .pid = 0 };
+	int status = 0, error;
+
+	if (*options->pids || options->comm || options->pidfile)
+		status = target_choose(&target, options, *options->pids);
+	if (status)
+		return status;
+	tracefs_provide(); /* where it cannot be had, that is said */
+	machine.pid = target.pid;
+	if (target.pid)
+		group_quota(target.pid, &machine.quota);
+	error = machine_look(&machine);
+	if (error)
+		status = log_no_memory();
+	else
+		error = options->machine_json ? machine_json(&machine, stdout)
+					      : machine_text(&machine, stdout);
+	machine_clear(&machine);
+	if (!status && error) {
+		log_error("cannot write what was found: %s", strerror(-error));
+		status = EX_IOERR;
+	}
+	return status;
+}
+
+static exit_status list_metrics(void)
 {
 	int error = metrics_list(stdout);
 
 	return error ? listing_failed(error) : 0;
 }
 
-static int find_and_run(const struct options *options, struct fail_if *fail_if)
+static exit_status find_and_run(const struct options *options, struct fail_if *fail_if,
+				const struct command_signals *signals)
 {
+	struct processes processes = { 0 };
 	struct target target;
-	int status = target_find(&target, options->pid, options->comm);
+	struct command *command = NULL;
+	int passed;
+	/* No command is started in vain. */
+	int status = options->command ? preflight_check() : 0;
 
 	if (!status)
+		status = target_take(&processes, &target, &command, options, signals);
+	if (!status && !options->command)
 		status = preflight_check();
-	return status ? status : run_or_check(options, &target, fail_if);
+	if (!status)
+		status = run_or_check(options, &processes, &target, fail_if, command);
+	passed = options->pass_status ? command_status(command) : 0;
+	processes_clear(&processes);
+	command_close(command);
+	return passed ? passed : status;
+}
+
+/* Where a standard stream is closed, what is opened next would get its number, and the report.
+ * What is written to this fails. */
+static void streams_reserve(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What the options ask for. */
+static exit_status options_obey(const struct options *options,
+				const struct command_signals *signals)
+{
+	struct fail_if *fail_if = NULL;
+	struct fail_recorded recorded;
+	int status;
+
+	log_set_debug(options->debug);
+	log_set_quiet(options->outputs.quiet);
+	if (options->list_probes)
+		return list_probes(options, signals);
+	if (options->list_metrics)
+		return list_metrics();
+	if (options->machine)
+		return show_machine(options);
+	recorded = (struct fail_recorded){
+		.waits = options->off_cpu || options->replay,
+		.distributions = options->histogram || options->replay,
+		.interruptions = options->interruptions || options->replay,
+	};
+	status = fail_if_new(&fail_if, options->fail_if, options->n_fail_if, &recorded);
+	if (!status)
+		status = options->replay ? run_replay(options, fail_if)
+					 : find_and_run(options, fail_if, signals);
+	fail_if_free(fail_if);
+	return status;
 }
 
 int main(int argc, char **argv)
 {
 	struct options options;
-	struct fail_if *fail_if = NULL;
+	struct command_signals signals;
 	int status;
 
+	streams_reserve();
+	command_signals_read(&signals);
 	/* A closed pipe and a file that gets too long are write errors like others. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	/* Else a child that has ended would be gone, and its PID another's. */
 	signal(SIGCHLD, SIG_DFL);
+	if (argc > 1 && !strcmp(argv[1], COMPLETION_OPTION))
+		return completion_print(argc - 1, argv + 1);
 	status = options_parse(argc, argv, &options);
-	if (status)
-		return status;
-	log_set_debug(options.debug);
-	log_set_quiet(options.quiet);
-	if (options.list_probes)
-		return list_probes(&options);
-	if (options.list_metrics)
-		return list_metrics();
-	status = fail_if_new(&fail_if, options.fail_if, options.n_fail_if,
-			     options.off_cpu || options.replay,
-			     options.histogram || options.replay);
 	if (!status)
-		status = options.replay ? run_replay(&options, fail_if)
-					: find_and_run(&options, fail_if);
-	fail_if_free(fail_if);
+		status = options_obey(&options, &signals);
+	options_clear(&options);
 	return status;
 }

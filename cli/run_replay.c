@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples that were saved before, printed again. */
-#include "exit_status.h"
-#include "fail_if.h"
-#include "output/outputs.h"
-#include "replay/replay.h"
+#include "cli/base/exit_status.h"
+#include "cli/json/replay.h"
+#include "cli/output/fail_if.h"
+#include "cli/output/outputs.h"
 #include "run.h"
+#include "run_sampling.h"
 
 struct replay {
 	struct outputs *outputs;
@@ -13,7 +14,7 @@ struct replay {
 	bool lost;
 };
 
-static int sample_replay(const struct sample *sample, void *context)
+static exit_status sample_replay(const struct sample *sample, void *context)
 {
 	struct replay *replay = context;
 
@@ -23,14 +24,14 @@ static int sample_replay(const struct sample *sample, void *context)
 	return outputs_write(replay->outputs, sample);
 }
 
-static int triggers_replay(const struct trigger_stats *stats, void *context)
+static exit_status triggers_replay(const struct trigger_stats *stats, void *context)
 {
 	struct replay *replay = context;
 
 	return outputs_triggers(replay->outputs, stats);
 }
 
-int run_replay(const struct options *options, struct fail_if *fail_if)
+exit_status run_replay(const struct options *options, struct fail_if *fail_if)
 {
 	struct replay replay = { .fail_if = fail_if };
 	const struct replay_handlers handlers = {
@@ -38,14 +39,17 @@ int run_replay(const struct options *options, struct fail_if *fail_if)
 		.triggers = triggers_replay,
 		.context = &replay,
 	};
-	int status = outputs_open(&replay.outputs, options);
+	int shown, status = outputs_open(&replay.outputs, &options->outputs, 0, NULL);
 
 	if (!status)
 		status = replay_read(options->replay, &handlers);
 	if (!status)
 		status = outputs_finish(replay.outputs);
+	shown = outputs_show(replay.outputs);
 	if (!status)
-		status = run_verdict(options, fail_if, replay.lost);
+		status = shown;
+	if (!status)
+		status = run_conclude(options, fail_if, replay.lost);
 	outputs_close(replay.outputs);
 	return status;
 }

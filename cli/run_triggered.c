@@ -6,12 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/overhead.h"
-#include "clock.h"
-#include "exit_status.h"
-#include "log.h"
-#include "run.h"
-#include "worst.h"
+#include "cli/base/arith.h"
+#include "cli/base/clock.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/base/timestamp.h"
+#include "cli/capture/duty.h"
+#include "cli/capture/overhead.h"
+#include "cli/capture/session_triggers.h"
+#include "cli/capture/session_windows.h"
+#include "cli/model/worst.h"
+#include "run_newcomers.h"
+#include "run_sampling.h"
 
 #define NEVER UINT64_MAX
 #define NESTED_MAX 10000 /* listed; all are counted */
@@ -27,20 +33,19 @@ struct triggered {
 	uint64_t open_at;    /* a sample that only a trigger stops begins; NEVER: one has begun */
 	bool start_told;     /* "# Start sampling" of the next sample has been printed */
 	int status;          /* an exit status, if a tick has failed */
+	uint64_t events_to;  /* those that came later are for the next tick */
 	struct worst worst;
 	struct overhead *overhead;
+	struct duty *duty;
+	uint64_t began;
 	uint64_t taken; /* percent: more than --max-overhead */
 	pid_t taken_from;
 	struct trigger_stats stats;
+	struct newcomers newcomers;
 };
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Prints a sample with the lines before it. */
-static int sample_tell(struct triggered *state, struct sample *sample)
+static exit_status sample_tell(struct triggered *state, struct sample *sample)
 {
 	int status = 0;
 
@@ -62,12 +67,12 @@ static int names_read(struct triggered *state)
 	if (now < state->names_at)
 		return 0;
 	state->names_at = now + LOOP_TICK_NS;
-	return session_visit(state->run->session, KD_AT_OPEN);
+	return session_visit(state->run->session, KD_VISIT_OPEN);
 }
 
 /* Reads a closed window, and prints or keeps it. */
-static int window_take(struct triggered *state, const struct session_view *view,
-		       enum loop_event event)
+static exit_status window_take(struct triggered *state, const struct session_view *view,
+			       enum loop_event event)
 {
 	struct run *run = state->run;
 	struct sample sample = { 0 };
@@ -79,26 +84,26 @@ static int window_take(struct triggered *state, const struct session_view *view,
 		error = run_collect(run, view, &sample);
 	sample.hidden = state->hidden;
 	run_sample_ended(run, &sample, event);
+	sample.target_exited |= view->closed_by == KD_BY_EXIT;
 	if (error) {
 		status = run_capture_failed(error);
 	} else if (run->options->trigger_worst) {
 		run->lost |= sample_lost(&sample) > 0;
 		worst_offer(&state->worst, &sample);
-		session_keep(run->session, worst_bar(&state->worst));
+		windows_keep(session_windows(run->session), worst_bar(&state->worst));
 	} else {
 		status = sample_tell(state, &sample);
 	}
 	state->reported++;
 	if (!state->has_start)
-		state->open_at = run_deadline_after(clock_monotonic(),
-						    run->options->sample_interval);
+		state->open_at = u64_add(clock_monotonic(), run->options->sample_interval);
 	sample_clear(&sample);
 	return status;
 }
 
 /* All windows that wait, or those that began no later than a given time (since
  * the session's epoch). */
-static int windows_take(struct triggered *state, uint64_t until, enum loop_event event)
+static exit_status windows_take(struct triggered *state, uint64_t until, enum loop_event event)
 {
 	struct session_view view;
 	int status = 0;
@@ -108,7 +113,7 @@ static int windows_take(struct triggered *state, uint64_t until, enum loop_event
 	return status;
 }
 
-static int skipped_tell(struct run *run, const struct kd_event *event, uint64_t epoch)
+static exit_status skipped_tell(struct run *run, const struct kd_event *event, uint64_t epoch)
 {
 	struct timespec end = clock_wall_at(event->end - KD_LEAD_NS + epoch);
 	int status = run_mark(run, "Start sampling", event->start + epoch, true);
@@ -132,6 +137,23 @@ static int nested_keep(struct triggered *state, const struct kd_event *event, ui
 	return trigger_stats_add_nested(&state->stats, &pair) ? run_capture_failed(-ENOMEM) : 0;
 }
 
+static void exec_found(struct triggered *state, const struct kd_event *event, uint64_t epoch)
+{
+	const struct trigger_set *set = state->run->triggers;
+
+	if (set->everywhere) {
+		newcomers_add(&state->newcomers, (pid_t)event->tid, event->end + epoch);
+		return;
+	}
+	for (int role = 0; role < KD_ROLES; role++)
+		if (trigger_set_has(set, role) && trigger_is_user(&set->triggers[role])) {
+			log_warn("the process runs a new program (execve): trigger '%s' will only "
+				 "be hit if that maps the same file",
+				 set->triggers[role].text);
+			return;
+		}
+}
+
 static int event_found(void *context, const struct kd_event *event)
 {
 	struct triggered *state = context;
@@ -147,24 +169,33 @@ static int event_found(void *context, const struct kd_event *event)
 	case KD_EVENT_NESTED:
 		state->status = nested_keep(state, event, epoch);
 		break;
+	case KD_EVENT_EXEC:
+		exec_found(state, event, epoch);
+		break;
 	}
-	return state->status ? -EIO : 0;
+	if (state->status)
+		return -EIO;
+	return event->end > state->events_to ? -ECANCELED : 0;
 }
 
+/* Not those that come meanwhile: what this does may hit triggers, too, and would never end. */
 static void events_take(struct triggered *state)
 {
-	int error = session_events(state->run->session, event_found, state);
+	struct session_view view = session_view(state->run->session);
+	int error;
 
-	if (error && !state->status)
+	state->events_to = clock_monotonic() - view.epoch + KD_LEAD_NS;
+	error = triggers_events(session_triggers(state->run->session), event_found, state);
+	if (error && error != -ECANCELED && !state->status)
 		state->status = run_capture_failed(error);
 }
 
 /* A trigger has started a sample that the clock is to stop. */
-static int window_opened(struct triggered *state, const struct session_view *view)
+static exit_status window_opened(struct triggered *state, const struct session_view *view)
 {
 	uint64_t start = view->start + view->epoch;
 
-	state->close_at = run_deadline_after(start, state->run->options->sample_time);
+	state->close_at = u64_add(start, state->run->options->sample_time);
 	state->start_told = true;
 	return run_mark(state->run, "Start sampling", start, true);
 }
@@ -173,35 +204,57 @@ static bool is_finished(const struct triggered *state)
 {
 	struct session_view view;
 
-	return !session_wanted(state->run->session) && !session_is_open(state->run->session) &&
+	return !windows_wanted(session_windows(state->run->session)) &&
+	       !windows_are_busy(session_windows(state->run->session)) &&
 	       !session_window_next(state->run->session, &view);
 }
 
-static int stats_read(struct triggered *state)
+static exit_status stats_read(struct triggered *state, uint64_t lasted)
 {
-	int error = session_tally(state->run->session, &state->stats.tally)
+	int error = triggers_tally(session_triggers(state->run->session), &state->stats.tally)
 			    ?: trigger_stats_distribute(&state->stats);
 
 	if (error)
 		return run_capture_failed(error);
-	state->stats.skipped = session_triggers_skipped(state->run->session);
+	state->stats.skipped = triggers_skipped(session_triggers(state->run->session));
+	state->stats.lasted = lasted;
+	overhead_tell(state->overhead, &state->stats);
+	duty_tell(state->duty, &state->stats);
 	for (int role = 0; role < KD_ROLES; role++)
 		if (state->stats.tally.hits[role])
-			state->stats.cost[role] = session_hit_cost(state->run->session, role);
+			state->stats.cost[role] =
+				triggers_hit_cost(session_triggers(state->run->session), role);
 	return 0;
 }
 
 /* There are hits between samples, too, for those who watch. */
-static int stats_serve(struct triggered *state)
+static exit_status stats_serve(struct triggered *state)
 {
 	uint64_t now = clock_monotonic();
 	int status;
 
-	if (!state->run->exporter || now < state->serve_at)
+	if (!outputs_are_served(state->run->outputs) || now < state->serve_at)
 		return 0;
 	state->serve_at = now + NSEC_PER_SEC;
-	status = stats_read(state);
-	return status ? status : exporter_add_triggers(state->run->exporter, &state->stats);
+	status = stats_read(state, now - state->began);
+	state->stats.to = state->stats.from ? clock_monotonic() : 0;
+	return status ? status : outputs_triggers_now(state->run->outputs, &state->stats);
+}
+
+/* Keeps what the probes cost below the limit. Returns whether what was waited for may
+ * have changed. */
+static bool overhead_check(struct triggered *state)
+{
+	bool looked = overhead_look(state->overhead, false), was_on = duty_is_on(state->duty);
+
+	if (state->run->options->overhead_stops) {
+		if (looked && overhead_is_overdrawn(state->overhead))
+			state->taken = overhead_worst(state->overhead, &state->taken_from) ?: 1;
+		return state->taken;
+	}
+	/* A window that only one of the edges is hit for goes on. */
+	state->status = duty_tick(state->duty, looked, state->has_start && state->has_stop);
+	return state->status || was_on != duty_is_on(state->duty);
 }
 
 static int tick(void *context)
@@ -212,6 +265,8 @@ static int tick(void *context)
 	uint64_t reported = state->reported;
 
 	events_take(state);
+	if (!state->status && run->triggers->everywhere)
+		state->status = newcomers_look(&state->newcomers, run);
 	/* Not those that begin meanwhile: they may never end. */
 	view = session_view(run->session);
 	if (!state->status)
@@ -227,61 +282,71 @@ static int tick(void *context)
 		state->status = EX_OSERR;
 	if (state->status)
 		return -EIO;
-	state->taken = overhead_check(state->overhead, &state->taken_from);
-	return state->taken || is_finished(state) || reported != state->reported;
+	if (overhead_check(state))
+		return state->status ? -EIO : 1;
+	return is_finished(state) || reported != state->reported;
 }
 
 /* Begins a sample that only a trigger stops. */
-static int window_begin(struct triggered *state)
+static exit_status window_begin(struct triggered *state)
 {
 	uint64_t start = session_window_open(state->run->session);
 
+	command_release(state->run->command);
 	state->open_at = NEVER;
 	state->start_told = true;
 	return run_mark(state->run, "Start sampling", start, false);
 }
 
 /* What is to be done at this time. */
-static int times_come(struct triggered *state)
+static exit_status times_come(struct triggered *state)
 {
 	uint64_t now = clock_monotonic();
 
-	if (now >= state->open_at && session_wanted(state->run->session))
+	if (now >= state->open_at && duty_is_on(state->duty) &&
+	    windows_wanted(session_windows(state->run->session)))
 		return window_begin(state);
 	if (now < state->close_at)
 		return 0;
 	state->close_at = NEVER;
-	session_pause(state->run->session,
-		      run_deadline_after(now, state->run->options->sample_interval));
+	windows_pause(session_windows(state->run->session),
+		      u64_add(now, state->run->options->sample_interval));
 	session_window_close(state->run->session);
 	return windows_take(state, NEVER, LOOP_DEADLINE);
 }
 
-/* Ends the window that is still open. */
-static int window_end(struct triggered *state, enum loop_event event)
+/* Ends the windows that are still open. Those are kept that would have been if a trigger
+ * had ended them now. */
+static exit_status windows_end(struct triggered *state, enum loop_event event)
 {
+	struct session *session = state->run->session;
+	int status = windows_take(state, NEVER, LOOP_DEADLINE);
+	uint64_t wanted = state->has_stop ? windows_wanted(session_windows(session)) : UINT64_MAX;
 	struct session_view view;
 	uint64_t end;
-	int status = windows_take(state, NEVER, LOOP_DEADLINE);
 
 	if (status)
 		return status;
 	if (event == LOOP_EXIT && run_exit_await(state->run))
 		return EX_OSERR;
-	view = session_view(state->run->session);
-	end = session_window_close(state->run->session);
-	if (state->taken)
-		session_detach_triggers(state->run->session);
-	if (!end || !view.gen)
-		return 0;
-	/* It would not have been kept, if it had ended so. */
-	if (end - view.epoch - view.start < state->stats.delta) {
-		session_window_release(state->run->session, &view);
-		return 0;
+	while (!status) {
+		view = session_view(session);
+		end = session_window_close(session);
+		if (state->taken)
+			triggers_detach(session_triggers(session));
+		if (!end || !view.gen)
+			break;
+		state->run->overloaded = state->taken;
+		state->run->expired = true;
+		if (!wanted || end - view.epoch - view.start < state->stats.delta) {
+			windows_release(session_windows(session), view.bank);
+			continue;
+		}
+		wanted--;
+		status = windows_take(state, NEVER, event);
 	}
-	state->run->overloaded = state->taken;
-	state->run->expired = true;
-	return windows_take(state, NEVER, event);
+	/* And those that their triggers have ended meanwhile. */
+	return status ? status : windows_take(state, NEVER, LOOP_DEADLINE);
 }
 
 static void stats_begin(struct triggered *state)
@@ -297,20 +362,21 @@ static void stats_begin(struct triggered *state)
 	}
 }
 
-static int stats_tell(struct triggered *state, uint64_t lasted)
+static exit_status stats_tell(struct triggered *state, uint64_t lasted)
 {
-	int status = stats_read(state);
+	int status;
 
+	triggers_remeasure(session_triggers(state->run->session));
+	status = stats_read(state, lasted);
 	if (status)
 		return status;
 	events_take(state);
-	state->stats.lasted = lasted;
 	state->run->lost |= state->stats.skipped > 0;
 	trigger_stats_finish(&state->stats);
 	return outputs_triggers(state->run->outputs, &state->stats) ?: state->status;
 }
 
-static int worst_tell(struct triggered *state)
+static exit_status worst_tell(struct triggered *state)
 {
 	int status = 0;
 
@@ -320,7 +386,7 @@ static int worst_tell(struct triggered *state)
 }
 
 /* Says why there was too little, or nothing. */
-static int outcome_tell(const struct triggered *state, enum loop_event event)
+static exit_status outcome_tell(const struct triggered *state, enum loop_event event)
 {
 	const struct kd_tally *tally = &state->stats.tally;
 
@@ -328,15 +394,15 @@ static int outcome_tell(const struct triggered *state, enum loop_event event)
 		unsigned long long percent = state->taken < 100 ? state->taken : 100;
 
 		if (state->taken_from)
-			log_error("the probes take about %llu %% of the time of thread %d: they "
-				  "were detached",
+			log_error("the probes take about %llu %% of the CPU time of thread %d: "
+				  "they were detached",
 				  percent, (int)state->taken_from);
 		else
 			log_error("the probes take about %llu %% of the CPU time of other "
 				  "processes: they were detached",
 				  percent);
-		log_hint("take triggers that are hit less often, or allow more with "
-			 "--max-overhead");
+		log_hint("use triggers that are hit less often, raise --max-overhead, or leave out "
+			 "its ',stop' to have the probes in place part of the time");
 		return EX_TEMPFAIL;
 	}
 	if (state->reported || event == LOOP_SIGNAL)
@@ -350,30 +416,53 @@ static int outcome_tell(const struct triggered *state, enum loop_event event)
 				 : "the statistics of the text report, -o text, say what became of "
 				   "them");
 	else
-		log_hint("does the code come there? --check shows the places");
+		log_hint("is that code ever run? --check shows the places");
 	return EX_TEMPFAIL;
+}
+
+/* From now on hits count. */
+static void armed_tell(const struct triggered *state)
+{
+	const char *const *names = state->stats.names;
+	const char *start = names[KD_START], *stop = names[KD_STOP];
+	bool both = start && stop && strcmp(start, stop) != 0;
+	char text[TIMESTAMP_LEN];
+	struct timespec now;
+
+	now = clock_wall_at(state->stats.from);
+	timestamp_format(text, &now);
+	log_note("armed @%s: waiting for %s%s%s", text, start ? start : stop, both ? ", then " : "",
+		 both ? stop : "");
 }
 
 static int triggered_begin(struct triggered *state)
 {
 	struct run *run = state->run;
 	uint64_t count = run->options->sample_count;
-	unsigned int threads = target_threads(run->target->pid);
+	unsigned int threads = run_threads(run);
 	int error;
 
 	stats_begin(state);
 	state->overhead = overhead_new(run->session, run->options->max_overhead);
 	error = worst_init(&state->worst, run->options->trigger_worst);
-	if (!state->overhead || error)
+	if (state->overhead)
+		state->duty = duty_new(run->session, state->overhead);
+	if (!state->duty || error)
 		return run_capture_failed(-ENOMEM);
 	collector_reset(run->collector);
-	error = session_visit(run->session, KD_AT_OPEN);
+	error = session_visit(run->session, KD_VISIT_OPEN);
 	if (error)
 		return run_capture_failed(error);
 	state->hidden = collector_hidden(run->collector, threads);
-	loop_watch(run->loop, session_events_fd(run->session));
+	loop_watch(run->loop, triggers_events_fd(session_triggers(run->session)));
 	state->open_at = state->has_start ? NEVER : 0;
-	session_arm(run->session, count ? count : UINT64_MAX / 2);
+	state->stats.from = clock_monotonic();
+	windows_arm(session_windows(run->session), count ? count : UINT64_MAX / 2);
+	if (run->triggers->everywhere)
+		newcomers_begin(&state->newcomers, run);
+	if (state->has_start)
+		command_release(run->command);
+	armed_tell(state);
 	return 0;
 }
 
@@ -383,7 +472,8 @@ static enum loop_event triggered_loop(struct triggered *state)
 	enum loop_event event = LOOP_DEADLINE;
 
 	while (!state->status && !state->taken && !is_finished(state)) {
-		uint64_t next = earlier(run->deadline, earlier(state->close_at, state->open_at));
+		uint64_t open_at = duty_is_on(state->duty) ? state->open_at : NEVER;
+		uint64_t next = u64_min(run->deadline, u64_min(state->close_at, open_at));
 
 		event = loop_wait(run->loop, next, tick, state);
 		if (event != LOOP_DEADLINE && event != LOOP_DONE)
@@ -395,7 +485,7 @@ static enum loop_event triggered_loop(struct triggered *state)
 	return event;
 }
 
-int run_triggered(struct run *run)
+exit_status run_triggered(struct run *run)
 {
 	struct triggered state = {
 		.run = run,
@@ -403,21 +493,24 @@ int run_triggered(struct run *run)
 		.has_stop = trigger_set_has(run->triggers, KD_STOP),
 		.close_at = NEVER,
 		.open_at = NEVER,
+		.began = clock_monotonic(),
 	};
-	uint64_t began = clock_monotonic(), lasted = 0;
+	uint64_t lasted = 0;
 	enum loop_event event = LOOP_DEADLINE;
 	int status = triggered_begin(&state);
 
 	if (!status) {
 		event = triggered_loop(&state);
-		session_disarm(run->session);
-		lasted = clock_monotonic() - began;
+		windows_disarm(session_windows(run->session));
+		state.stats.to = clock_monotonic();
+		lasted = clock_monotonic() - state.began;
+		overhead_look(state.overhead, true);
 		status = state.status;
 	}
 	if (!status && event == LOOP_ERROR)
 		status = EX_OSERR;
 	if (!status)
-		status = window_end(&state, event);
+		status = windows_end(&state, event);
 	if (!status)
 		status = worst_tell(&state);
 	if (!status)
@@ -426,7 +519,10 @@ int run_triggered(struct run *run)
 		status = outputs_finish(run->outputs);
 	if (!status)
 		status = outcome_tell(&state, event);
+	newcomers_tell(&state.newcomers);
+	newcomers_clear(&state.newcomers);
 	worst_clear(&state.worst);
+	duty_free(state.duty);
 	overhead_free(state.overhead);
 	trigger_stats_clear(&state.stats);
 	return status;

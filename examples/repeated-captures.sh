@@ -7,13 +7,13 @@ set -u
 usage() {
 	cat >&2 <<-'END'
 	usage: repeated-captures.sh [OPTION]... -c EXPR [-c EXPR]... -- OPTION_OF_KERNEL_DELAY...
-	  -c EXPR   keep a round if --fail-if EXPR is true of one of its samples
+	  -c EXPR   keep a round if --fail-if EXPR is true for any of its samples
 	  -d DIR    where rounds are kept (default: captures)
 	  -k N      keep the newest N rounds (default: 20)
-	  -l SIZE   most bytes of a round, or with K, M, G (default: 10M)
-	  -n N      samples of a round (default: 60)
-	  -r N      end after N rounds; 0: when stopped (default: 0)
-	for instance: repeated-captures.sh -c 'ready.max>1ms' -- -C redis-server --sample-time 1
+	  -l SIZE   how many bytes a round may take, also with K, M, G (default: 10M)
+	  -n N      number of samples in a round (default: 60)
+	  -r N      end after N rounds; 0: run until stopped (default: 0)
+	example: repeated-captures.sh -c 'ready.max>1ms' -- -C redis-server --sample-time 1
 	The variable KERNEL_DELAY names the program (default: kernel_delay).
 	END
 	exit 64
@@ -58,9 +58,11 @@ capture() {
 	pid=$!
 	wait "$pid"
 	status=$?
-	while kill -0 "$pid" 2>/dev/null; do # a signal ended the first wait
-		wait "$pid"
-		status=$?
+	while [ "$status" -gt 128 ]; do # by a signal for the program, or for this wait
+		wait "$pid" 2>/dev/null
+		again=$?
+		[ "$again" -ne 127 ] || break # nothing is left to wait for
+		status=$again
 	done
 	pid=''
 }

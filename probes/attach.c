@@ -4,14 +4,18 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../cli/exit_status.h"
-#include "../cli/log.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
 #include "attach_multi.h"
+
+#define CLOSERS 16
 
 struct attachment {
 	struct bpf_link **links;
@@ -34,42 +38,41 @@ static bool program_is_multi(const struct bpf_program *program)
 
 /* The kernel opens the very file in which the probe was found, whatever its path
  * leads to by now. */
-static struct bpf_link *attach_file(const struct bpf_program *program,
-				    const struct trigger *trigger, const struct place *place,
+static struct bpf_link *attach_file(const struct bpf_program *program, const struct site *site,
 				    pid_t pid)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = trigger_is_return(trigger),
-		    .ref_ctr_offset = place->semaphore);
+	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = site->on_return,
+		    .ref_ctr_offset = site->semaphore);
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->fd);
-	return bpf_program__attach_uprobe_opts(program, pid, path, place->offset, &options);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", site->fd);
+	return bpf_program__attach_uprobe_opts(program, pid ? pid : -1, path, site->offset,
+					       &options);
 }
 
 static struct bpf_link *attach_tracepoint(const struct bpf_program *program,
-					  const struct place *place)
+					  const struct site *site)
 {
-	LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = place->offset);
+	LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = site->offset);
 
-	return bpf_program__attach_tracepoint_opts(program, place->group, place->name, &options);
+	return bpf_program__attach_tracepoint_opts(program, site->group, site->name, &options);
 }
 
-static struct bpf_link *attach_place(const struct bpf_program *program,
-				     const struct trigger *trigger, const struct place *place,
-				     pid_t pid)
+static struct bpf_link *attach_site(const struct bpf_program *program,
+				    const struct trigger *trigger, const struct site *site,
+				    pid_t pid)
 {
-	LIBBPF_OPTS(bpf_kprobe_opts, options, .retprobe = trigger_is_return(trigger),
-		    .offset = place->offset);
+	LIBBPF_OPTS(bpf_kprobe_opts, options, .retprobe = site->on_return, .offset = site->offset);
 
 	if (trigger_is_user(trigger))
-		return attach_file(program, trigger, place, pid);
+		return attach_file(program, site, pid);
 	if (trigger->kind == TRIGGER_TRACEPOINT)
-		return attach_tracepoint(program, place);
-	return bpf_program__attach_kprobe_opts(program, place->name, &options);
+		return attach_tracepoint(program, site);
+	return bpf_program__attach_kprobe_opts(program, site->name, &options);
 }
 
 static int attach_alone(struct attachment *attachment, const struct bpf_program *program,
-			const struct trigger *trigger, const struct place *place, pid_t pid)
+			const struct trigger *trigger, const struct site *site, pid_t pid)
 {
 	struct bpf_link **links = reallocarray(attachment->links, attachment->n_links + 1,
 					       sizeof(*links));
@@ -77,29 +80,38 @@ static int attach_alone(struct attachment *attachment, const struct bpf_program 
 	if (!links)
 		return -ENOMEM;
 	attachment->links = links;
-	links[attachment->n_links] = attach_place(program, trigger, place, pid);
+	links[attachment->n_links] = attach_site(program, trigger, site, pid);
 	if (!links[attachment->n_links])
 		return -errno;
 	attachment->n_links++;
 	return 0;
 }
 
-static int attach_failed(const struct trigger *trigger, const struct place *place, int error)
+static exit_status attach_failed(const struct trigger *trigger, const struct site *site, int error)
 {
 	log_error("cannot attach %s to %s%s%s: %s", trigger_kind_name(trigger->kind),
-		  place->object ? place->object : "", place->object ? ":" : "",
-		  *place->name ? place->name : trigger->text, strerror(error));
+		  site->object ? site->object : "", site->object ? ":" : "",
+		  *site->name ? site->name : trigger->text, strerror(error));
 	switch (error) {
 	case EPERM:
 	case EACCES:
 		log_hint("does lockdown, a security module or a container forbid it?");
 		return EX_NOPERM;
-	case EOPNOTSUPP:
 	case EINVAL:
-		log_hint("the kernel cannot put a probe on that instruction: take another place");
+		/* uprobe_register() refuses another ref_ctr_offset than the site has. */
+		if (trigger_is_user(trigger))
+			log_hint("another tracer may hold a probe there %s: look for bpftrace, "
+				 "perf, systemtap and uprobe_events in tracefs; kernel messages "
+				 "(dmesg) then speak of a \"ref_ctr_offset mismatch\"",
+				 site->semaphore ? "without the USDT probe's reference counter, "
+						   "or with another one"
+						 : "as a USDT probe, with a reference counter");
+		/* fall through */
+	case EOPNOTSUPP:
+		log_hint("the kernel cannot put a probe on that instruction: choose another one");
 		return EX_OSERR;
 	case ENOENT:
-		log_hint("this kernel lacks that kind of probe: take another kind");
+		log_hint("this kernel lacks that kind of probe: use another kind");
 		return EX_OSERR;
 	case EMFILE:
 		log_hint("raise the limit of open files: ulimit -n");
@@ -110,10 +122,9 @@ static int attach_failed(const struct trigger *trigger, const struct place *plac
 	}
 }
 
-/* n places of the same file. */
+/* n sites of the same file, all of them on returns, or none. */
 static int attach_together(struct attachment *attachment, const struct bpf_program *program,
-			   const struct trigger *trigger, const struct place *const *places,
-			   size_t n, pid_t pid)
+			   const struct site *const *sites, size_t n, pid_t pid)
 {
 	uint64_t *offsets = calloc(2 * n, sizeof(*offsets)), *semaphores = offsets + n;
 	int *multi = reallocarray(attachment->multi, attachment->n_multi + 1, sizeof(*multi));
@@ -122,12 +133,12 @@ static int attach_together(struct attachment *attachment, const struct bpf_progr
 	if (multi)
 		attachment->multi = multi;
 	for (size_t i = 0; offsets && i < n; i++) {
-		offsets[i] = places[i]->offset;
-		semaphores[i] = places[i]->semaphore;
+		offsets[i] = sites[i]->offset;
+		semaphores[i] = sites[i]->semaphore;
 	}
 	if (offsets && multi)
-		link = attach_multi(program, trigger_is_return(trigger), places[0]->fd, offsets,
-				    semaphores, n, pid);
+		link = attach_multi(program, sites[0]->on_return, sites[0]->fd, offsets, semaphores,
+				    n, pid);
 	free(offsets);
 	if (link < 0)
 		return link;
@@ -135,80 +146,85 @@ static int attach_together(struct attachment *attachment, const struct bpf_progr
 	return 0;
 }
 
-/* How many places of a list are of the same file as its first. */
-static size_t same_file(const struct place *const *places, size_t n)
+/* How many sites of a list go together with its first. */
+static size_t same_link(const struct site *const *sites, size_t n)
 {
 	size_t same = 1;
 
-	while (same < n && places[same]->fd == places[0]->fd)
+	while (same < n && sites[same]->fd == sites[0]->fd &&
+	       sites[same]->on_return == sites[0]->on_return)
 		same++;
 	return same;
 }
 
 static int attach_list(struct attachment *attachment, const struct bpf_program *program,
-		       const struct trigger *trigger, const struct place *const *places, size_t n,
-		       pid_t pid, const struct place **failed)
+		       const struct trigger *trigger, const struct site *const *sites, size_t n,
+		       pid_t pid, const struct site **failed)
 {
 	int error = 0;
 
 	for (size_t done = 0, step; done < n && !error; done += step) {
-		*failed = places[done];
+		*failed = sites[done];
 		if (program_is_multi(program)) {
-			step = same_file(&places[done], n - done);
-			error = attach_together(attachment, program, trigger, &places[done], step,
-						pid);
+			step = same_link(&sites[done], n - done);
+			error = attach_together(attachment, program, &sites[done], step, pid);
 		} else {
 			step = 1;
-			error = attach_alone(attachment, program, trigger, places[done], pid);
+			error = attach_alone(attachment, program, trigger, sites[done], pid);
 		}
 	}
 	return error;
 }
 
-/* One list of all places of the sets; NULL: no memory. */
-static const struct place **places_join(struct places *const *sets, size_t n_sets, size_t *n)
+/* One list of all sites of the sets; NULL: no memory. */
+static const struct site **sites_join(struct sites *const *sets, size_t n_sets, size_t *n)
 {
-	const struct place **list;
+	const struct site **list;
 	size_t all = 0;
 
 	for (size_t i = 0; i < n_sets; i++)
-		all += places_count(sets[i]);
+		all += sites_count(sets[i]);
 	list = calloc(all + 1, sizeof(*list));
 	*n = 0;
 	for (size_t i = 0; list && i < n_sets; i++)
-		for (size_t j = 0; j < places_count(sets[i]); j++)
-			list[(*n)++] = places_get(sets[i], j);
+		for (size_t j = 0; j < sites_count(sets[i]); j++)
+			list[(*n)++] = sites_get(sets[i], j);
 	return list;
 }
 
-int attachment_open(struct attachment **out, const struct bpf_program *program,
-		    const struct trigger *trigger, struct places *const *sets, size_t n_sets,
-		    pid_t pid)
+exit_status attachment_extend(struct attachment *attachment, const struct bpf_program *program,
+			      const struct trigger *trigger, struct sites *const *sets,
+			      size_t n_sets, pid_t pid)
 {
-	const struct place *failed = NULL, **list;
+	const struct site *failed = NULL, **list;
 	int error;
 	size_t n;
 
-	*out = calloc(1, sizeof(**out));
-	list = places_join(sets, n_sets, &n);
-	if (!*out || !list) {
-		free(list);
-		log_error("no memory");
-		return EX_OSERR;
-	}
-	error = attach_list(*out, program, trigger, list, n, pid, &failed);
+	list = sites_join(sets, n_sets, &n);
+	if (!list)
+		return log_no_memory();
+	error = attach_list(attachment, program, trigger, list, n, pid, &failed);
 	free(list);
 	return error ? attach_failed(trigger, failed, -error) : 0;
+}
+
+exit_status attachment_open(struct attachment **out, const struct bpf_program *program,
+			    const struct trigger *trigger, struct sites *const *sets, size_t n_sets,
+			    pid_t pid)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? attachment_extend(*out, program, trigger, sets, n_sets, pid)
+		    : log_no_memory();
 }
 
 int attachment_open_calls(struct attachment **out, const struct bpf_program *program,
 			  const struct trigger *trigger)
 {
-	static const struct place places[] = {
+	static const struct site sites[] = {
 		{ .fd = -1, .group = "raw_syscalls", .name = "sys_enter", .offset = 0 },
 		{ .fd = -1, .group = "raw_syscalls", .name = "sys_exit", .offset = 1 },
 	};
-	const struct place *const list[] = { &places[0], &places[1] }, *failed = list[0];
+	const struct site *const list[] = { &sites[0], &sites[1] }, *failed = list[0];
 	int error = -ENOMEM;
 
 	*out = calloc(1, sizeof(**out));
@@ -217,24 +233,91 @@ int attachment_open_calls(struct attachment **out, const struct bpf_program *pro
 	return error ? attach_failed(trigger, failed, -error) : 0;
 }
 
-int attachment_open_one(struct attachment **out, const struct bpf_program *program,
-			const struct trigger *trigger, const struct place *place, pid_t pid)
+int attachment_open_list(struct attachment **out, const struct bpf_program *program,
+			 const struct trigger *trigger, const struct site *const *sites, size_t n,
+			 pid_t pid)
 {
-	const struct place *failed;
+	const struct site *failed;
 
 	*out = calloc(1, sizeof(**out));
-	return *out ? attach_list(*out, program, trigger, &place, 1, pid, &failed) : -ENOMEM;
+	return *out ? attach_list(*out, program, trigger, sites, n, pid, &failed) : -ENOMEM;
 }
 
-void attachment_close(struct attachment *attachment)
+/* What is to be closed, by several threads: each of them waits for the kernel most of
+ * the time, and a breakpoint stays until the last probe on it is gone. */
+struct closing {
+	struct attachment *const *attachments;
+	size_t n;
+	pthread_mutex_t lock;
+	size_t attachment, link; /* the next one */
+};
+
+/* Takes the next link out of its attachment. Returns false if there is none. */
+static bool link_take(struct closing *closing, struct bpf_link **link, int *multi)
 {
-	if (!attachment)
-		return;
-	for (size_t i = 0; i < attachment->n_links; i++)
-		bpf_link__destroy(attachment->links[i]);
-	for (size_t i = 0; i < attachment->n_multi; i++)
-		close(attachment->multi[i]);
-	free(attachment->links);
-	free(attachment->multi);
-	free(attachment);
+	bool taken = false;
+
+	*link = NULL;
+	*multi = -1;
+	pthread_mutex_lock(&closing->lock);
+	for (; closing->attachment < closing->n && !taken; closing->link++) {
+		struct attachment *attachment = closing->attachments[closing->attachment];
+		size_t at = closing->link;
+
+		taken = attachment && at < attachment->n_links + attachment->n_multi;
+		if (taken && at < attachment->n_links)
+			*link = attachment->links[at];
+		else if (taken)
+			*multi = attachment->multi[at - attachment->n_links];
+		if (!taken) {
+			closing->attachment++;
+			closing->link = (size_t)-1;
+		}
+	}
+	pthread_mutex_unlock(&closing->lock);
+	return taken;
+}
+
+static void *links_close(void *context)
+{
+	struct bpf_link *link;
+	int multi;
+
+	while (link_take(context, &link, &multi)) {
+		bpf_link__destroy(link);
+		if (multi >= 0)
+			close(multi);
+	}
+	return NULL;
+}
+
+void attachments_close(struct attachment *const *attachments, size_t n)
+{
+	struct closing closing = { .attachments = attachments,
+				   .n = n,
+				   .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t threads[CLOSERS];
+	size_t links = 0, n_threads = 0;
+	sigset_t all, before;
+
+	for (size_t i = 0; i < n; i++)
+		if (attachments[i])
+			links += attachments[i]->n_links + attachments[i]->n_multi;
+	/* Signals are for the thread that waits for them. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (n_threads < CLOSERS && n_threads + 1 < links &&
+	       !pthread_create(&threads[n_threads], NULL, links_close, &closing))
+		n_threads++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	links_close(&closing);
+	while (n_threads)
+		pthread_join(threads[--n_threads], NULL);
+	for (size_t i = 0; i < n; i++) {
+		if (!attachments[i])
+			continue;
+		free(attachments[i]->links);
+		free(attachments[i]->multi);
+		free(attachments[i]);
+	}
 }

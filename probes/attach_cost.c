@@ -2,56 +2,224 @@
 #define _GNU_SOURCE
 #include "attach_cost.h"
 
+#include <bpf/libbpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "../cli/clock.h"
+#include "cli/base/clock.h"
 #include "attach.h"
 #include "self_probe.h"
+#include "cost.skel.h"
 
-#define BATCHES 8
-#define CALLS 32
+#define BATCHES 31
+#define CALLS 16
 
-/* The quickest of some batches: whatever disturbs comes on top. */
-static uint64_t call_ns(void)
+/* What is measured. A return probe puts a breakpoint on the function's entry, too,
+ * which it shares with a probe that is there anyway. */
+enum probed {
+	PROBED_ENTRY,
+	PROBED_RETURN,
+	PROBED_BOTH,
+	PROBED_KINDS,
+};
+_Static_assert(PROBED_KINDS == SELF_PROBE_COPIES, "a copy of each function for each");
+
+struct attach_costs {
+	const struct trigger_sites *triggers;
+	size_t n_triggers;
+	bool wanted[PROBED_KINDS][INSTRUCTION_CLASSES];
+	uint64_t bare[INSTRUCTION_CLASSES];
+	uint64_t ns[PROBED_KINDS][INSTRUCTION_CLASSES]; /* 0: not known */
+	struct cost *skel;
+	struct attachment *attachments[2]; /* to entries, to returns */
+	bool tried, attached;
+};
+
+static bool is_entry_of(const struct trigger_sites *trigger, const struct site *site)
 {
-	uint64_t best = UINT64_MAX;
+	if (!trigger->n_sets || !trigger_is_user(trigger->trigger))
+		return false;
+	for (size_t i = 0; i < trigger->n_sets; i++)
+		for (size_t j = 0; j < sites_count(trigger->sets[i]); j++) {
+			const struct site *other = sites_get(trigger->sets[i], j);
 
-	for (int batch = 0; batch < BATCHES; batch++) {
-		uint64_t began = clock_monotonic(), took;
+			if (!other->on_return && other->offset == site->offset &&
+			    file_id_is(&other->file, &site->file))
+				return true;
+		}
+	return false;
+}
 
-		for (int i = 0; i < CALLS; i++)
-			self_probe_call();
-		took = clock_monotonic() - began;
-		if (took < best)
-			best = took;
+/* How the site is probed. */
+static enum probed probed_how(const struct attach_costs *costs, const struct site *site)
+{
+	if (!site->on_return)
+		return PROBED_ENTRY;
+	for (size_t i = 0; i < costs->n_triggers; i++)
+		if (is_entry_of(&costs->triggers[i], site))
+			return PROBED_BOTH;
+	return PROBED_RETURN;
+}
+
+static void site_want(struct attach_costs *costs, const struct site *site)
+{
+	enum instruction_class instruction = instruction_class_read(site->fd, site->offset);
+	enum probed probed = probed_how(costs, site);
+
+	costs->wanted[probed][instruction] = true;
+	if (probed == PROBED_BOTH)
+		costs->wanted[PROBED_ENTRY][instruction] = true;
+}
+
+struct attach_costs *attach_costs_new(const struct trigger_sites *triggers, size_t n)
+{
+	struct attach_costs *costs = calloc(1, sizeof(*costs));
+
+	if (!costs)
+		return NULL;
+	costs->triggers = triggers;
+	costs->n_triggers = n;
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < triggers[i].n_sets; j++)
+			for (size_t k = 0; trigger_is_user(triggers[i].trigger) &&
+					   k < sites_count(triggers[i].sets[j]);
+			     k++)
+				site_want(costs, sites_get(triggers[i].sets[j], k));
+	return costs;
+}
+
+void attach_costs_free(struct attach_costs *costs)
+{
+	if (!costs)
+		return;
+	attachments_close(costs->attachments, 2);
+	cost__destroy(costs->skel);
+	free(costs);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+static uint64_t cpu_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return clock_ns(&time);
+}
+
+/* The CPU time of a batch of calls. */
+static uint64_t batch_ns(self_probe_fn *function)
+{
+	uint64_t began = cpu_time();
+
+	for (int i = 0; i < CALLS; i++)
+		function();
+	return cpu_time() - began;
+}
+
+static uint64_t median(uint64_t *batches)
+{
+	qsort(batches, BATCHES, sizeof(*batches), by_size);
+	return batches[BATCHES / 2];
+}
+
+/* Attaches to what is wanted in one go, as detaching waits once for all. */
+static int list_attach(struct attach_costs *costs, bool on_return)
+{
+	const struct trigger trigger = { .kind = on_return ? TRIGGER_URETPROBE : TRIGGER_UPROBE };
+	const enum probed alone = on_return ? PROBED_RETURN : PROBED_ENTRY;
+	struct attachment **attachment = &costs->attachments[on_return];
+	struct site sites[2 * INSTRUCTION_CLASSES];
+	const struct site *list[2 * INSTRUCTION_CLASSES];
+	int file = self_probe_open(), error = file < 0 ? file : 0;
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < 2 * INSTRUCTION_CLASSES && !error; i++) {
+		enum probed probed = i < INSTRUCTION_CLASSES ? alone : PROBED_BOTH;
+		enum instruction_class instruction = i % INSTRUCTION_CLASSES;
+
+		if (!costs->wanted[probed][instruction])
+			continue;
+		list[n] = &sites[n];
+		error = self_probe_find(self_probe(instruction, probed), file, &sites[n]);
+		sites[n++].on_return = on_return;
 	}
-	return best / CALLS;
+	if (n && !error)
+		error = attachment_open_list(attachment, costs->skel->progs.kd_cost, &trigger, list,
+					     n, getpid());
+	if (file >= 0)
+		close(file);
+	return error;
 }
 
-static uint64_t cost_measure(struct attachment **attachment, const struct bpf_program *program,
-			     const struct trigger *trigger)
+static void bare_measure(struct attach_costs *costs)
 {
-	struct place place;
-	uint64_t bare, with = 0;
+	uint64_t batches[BATCHES];
 
-	if (self_probe_find(&place))
-		return 0;
-	bare = call_ns();
-	if (!attachment_open_one(attachment, program, trigger, &place, getpid()))
-		with = call_ns();
-	close(place.fd);
-	return with > bare ? with - bare : 0;
+	for (unsigned int i = 0; i < INSTRUCTION_CLASSES; i++) {
+		for (int batch = 0; batch < BATCHES; batch++)
+			batches[batch] = batch_ns(self_probe(i, 0));
+		costs->bare[i] = median(batches);
+	}
 }
 
-uint64_t attach_cost(struct attachment **attachment, const struct bpf_program *program,
-		     const struct trigger *trigger)
+static bool costs_attach(struct attach_costs *costs)
 {
-	uint64_t measured = trigger_is_user(trigger) ? cost_measure(attachment, program, trigger)
-						     : 0;
+	const struct trigger user = { .kind = TRIGGER_UPROBE };
 
-	if (measured)
-		return measured;
-	switch (trigger->kind) {
+	bare_measure(costs);
+	costs->skel = cost__open();
+	if (!costs->skel)
+		return false;
+	attachment_prepare(costs->skel->progs.kd_cost, &user);
+	return !cost__load(costs->skel) && !list_attach(costs, false) && !list_attach(costs, true);
+}
+
+/* In turns, so that what disturbs for a moment does not disturb one of them only. */
+static void probed_measure(struct attach_costs *costs)
+{
+	uint64_t batches[PROBED_KINDS * INSTRUCTION_CLASSES][BATCHES];
+
+	for (int batch = 0; batch < BATCHES; batch++)
+		for (unsigned int i = 0; i < PROBED_KINDS * INSTRUCTION_CLASSES; i++)
+			if (costs->wanted[i / INSTRUCTION_CLASSES][i % INSTRUCTION_CLASSES])
+				batches[i][batch] = batch_ns(self_probe(i % INSTRUCTION_CLASSES,
+									i / INSTRUCTION_CLASSES));
+	for (unsigned int i = 0; i < PROBED_KINDS * INSTRUCTION_CLASSES; i++) {
+		uint64_t with, bare = costs->bare[i % INSTRUCTION_CLASSES], now;
+		uint64_t *ns = &costs->ns[i / INSTRUCTION_CLASSES][i % INSTRUCTION_CLASSES];
+
+		if (!costs->wanted[i / INSTRUCTION_CLASSES][i % INSTRUCTION_CLASSES])
+			continue;
+		with = median(batches[i]);
+		now = with > bare ? (with - bare) / CALLS : 0;
+		*ns = *ns ? (*ns + now) / 2 : now;
+	}
+}
+
+void attach_costs_measure(struct attach_costs *costs)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < PROBED_KINDS * INSTRUCTION_CLASSES; i++)
+		any |= costs->wanted[i / INSTRUCTION_CLASSES][i % INSTRUCTION_CLASSES];
+	if (any && !costs->tried)
+		costs->attached = costs_attach(costs);
+	costs->tried = true;
+	if (costs->attached)
+		probed_measure(costs);
+}
+
+static uint64_t typical(enum trigger_kind kind)
+{
+	switch (kind) {
 	case TRIGGER_UPROBE:
 	case TRIGGER_USDT:
 		return 1500;
@@ -65,4 +233,34 @@ uint64_t attach_cost(struct attachment **attachment, const struct bpf_program *p
 		return 150;
 	}
 	return 0;
+}
+
+static uint64_t measured(const struct attach_costs *costs, const struct site *site)
+{
+	enum instruction_class instruction = instruction_class_read(site->fd, site->offset);
+	enum probed probed = probed_how(costs, site);
+	uint64_t ns = costs->ns[probed][instruction], entry;
+
+	if (probed != PROBED_BOTH)
+		return ns;
+	entry = costs->ns[PROBED_ENTRY][instruction]; /* the other trigger's share */
+	return ns > entry ? ns - entry : 0;
+}
+
+uint64_t attach_cost(const struct attach_costs *costs, const struct trigger *trigger,
+		     const struct site *site)
+{
+	uint64_t ns = trigger_is_user(trigger) ? measured(costs, site) : 0;
+
+	return ns ? ns : typical(trigger->kind);
+}
+
+uint64_t attach_cost_mean(const struct attach_costs *costs, const struct trigger_sites *trigger)
+{
+	uint64_t ns = 0, n = 0;
+
+	for (size_t i = 0; i < trigger->n_sets; i++)
+		for (size_t j = 0; j < sites_count(trigger->sets[i]); j++, n++)
+			ns += attach_cost(costs, trigger->trigger, sites_get(trigger->sets[i], j));
+	return n ? ns / n : 0;
 }

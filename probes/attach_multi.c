@@ -36,8 +36,8 @@ static int link_create(const struct link_request *request)
 	return fd < 0 ? -errno : fd;
 }
 
-static int link_places(int program, bool on_return, int file, const uint64_t *offsets,
-		       const uint64_t *semaphores, size_t n, pid_t pid)
+static int link_sites(int program, bool on_return, int file, const uint64_t *offsets,
+		      const uint64_t *semaphores, size_t n, pid_t pid)
 {
 	char path[32] = "";
 	struct link_request request = {
@@ -111,7 +111,7 @@ static int marker_load(int map)
 
 static void *thread_call(void *nothing)
 {
-	self_probe_call();
+	self_probe(CLASS_NOP, 0)();
 	return nothing;
 }
 
@@ -120,18 +120,18 @@ static bool thread_is_seen(int program, int map)
 {
 	uint64_t no_semaphore = 0;
 	uint32_t seen = 0, zero = 0;
-	struct place place;
+	struct site site;
 	pthread_t thread;
-	int link;
+	int file = self_probe_open(), link;
 
-	if (self_probe_find(&place))
+	if (file < 0 || self_probe_find(self_probe(CLASS_NOP, 0), file, &site))
 		return false;
-	link = link_places(program, false, place.fd, &place.offset, &no_semaphore, 1, getpid());
+	link = link_sites(program, false, file, &site.offset, &no_semaphore, 1, getpid());
 	if (link >= 0 && !pthread_create(&thread, NULL, thread_call, NULL))
 		pthread_join(thread, NULL);
 	if (link >= 0)
 		close(link);
-	close(place.fd);
+	close(file);
 	return !bpf_map_lookup_elem(map, &zero, &seen) && seen;
 }
 
@@ -164,5 +164,5 @@ void attach_multi_prepare(struct bpf_program *program)
 int attach_multi(const struct bpf_program *program, bool on_return, int file,
 		 const uint64_t *offsets, const uint64_t *semaphores, size_t n, pid_t pid)
 {
-	return link_places(bpf_program__fd(program), on_return, file, offsets, semaphores, n, pid);
+	return link_sites(bpf_program__fd(program), on_return, file, offsets, semaphores, n, pid);
 }

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../cli/syscall_names.h"
+#include "cli/base/syscall_names.h"
 
 static bool thread_is_confined(pid_t pid, const char *tid)
 {
@@ -95,7 +95,7 @@ bool probes_endanger(pid_t pid)
 	static const char *const calls[] = { "uretprobe", "uprobe" };
 	bool danger = false;
 
-	if (!process_is_confined(pid))
+	if (pid && !process_is_confined(pid))
 		return false;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls) && !danger; i++) {
 		int number = syscall_number(calls[i]);

@@ -15,8 +15,8 @@ bool process_is_confined(pid_t pid);
  * programs) and asks seccomp filters about it. Tries it in processes of its own. */
 bool call_is_filtered(long number);
 
-/* True if this kernel's probes would make system calls that the target's filter
- * may refuse. */
+/* True if this kernel's probes would make system calls that the filter of the process
+ * (0: of any) may refuse. */
 bool probes_endanger(pid_t pid);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/array.h"
+
 int entries_add(struct entries *entries, const char *text, uint64_t address, bool flag)
 {
 	size_t length = strlen(text) + 1, bytes = length + 2 * sizeof(struct entry);
@@ -15,15 +17,8 @@ int entries_add(struct entries *entries, const char *text, uint64_t address, boo
 		entries->incomplete = true;
 		return 0;
 	}
-	if (entries->n == entries->room) {
-		size_t room = entries->room ? 2 * entries->room : 64;
-		struct entry *all = reallocarray(entries->all, room, sizeof(*all));
-
-		if (!all)
-			return -ENOMEM;
-		entries->all = all;
-		entries->room = room;
-	}
+	if (ARRAY_GROW(entries->all, entries->n, entries->room))
+		return -ENOMEM;
 	entry = &entries->all[entries->n];
 	*entry = (struct entry){ .text = strdup(text), .address = address, .flag = flag };
 	if (!entry->text)

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../cli/exit_status.h"
-#include "../cli/log.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/base/names.h"
 #include "entries.h"
-#include "names.h"
 
-#define LINE_LEN 1024                       /* the kernel's longest names have 511 bytes */
-#define MATCHES_MAX (8 * KERNEL_PLACES_MAX) /* names repeat */
+#define LINE_LEN 1024                      /* the kernel's longest names have 511 bytes */
+#define MATCHES_MAX (8 * KERNEL_SITES_MAX) /* names repeat */
 
 static FILE *root_open(const char *root, const char *name)
 {
@@ -107,7 +107,7 @@ struct function_lines {
 static int function_line(void *context, char *line)
 {
 	/* Not functions: the space before one for kCFI and call depth tracking; what
-	 * ftrace shows in place of a weak function that was replaced. */
+	 * ftrace shows instead of a weak function that was replaced. */
 	static const char *const others[] = { "__pfx_", "__cfi_", "__ftrace_invalid_address___" };
 	const struct function_lines *lines = context;
 	char *end = line + strcspn(line, " \t"), *module = strchr(end, '[');
@@ -179,15 +179,16 @@ static int match_add(struct entries *matches, const char *name)
 	return matches->n < MATCHES_MAX ? entries_add(matches, name, 0, false) : -E2BIG;
 }
 
-static int too_many(const struct trigger *trigger)
+static exit_status too_many(const struct trigger *trigger)
 {
-	log_error("%s: more than %d match", trigger->text, KERNEL_PLACES_MAX);
+	log_error("%s: more than %d match", trigger->text, KERNEL_SITES_MAX);
 	log_hint("narrow the pattern");
 	return EX_CONFIG;
 }
 
 /* For an error of reading the lists. */
-static int unreadable(const struct trigger *trigger, const char *what, int error, const char *hint)
+static exit_status unreadable(const struct trigger *trigger, const char *what, int error,
+			      const char *hint)
 {
 	if (error == -E2BIG)
 		return too_many(trigger);
@@ -213,7 +214,7 @@ static int event_try(void *context, const char *system, const char *event)
 	return 0;
 }
 
-static int no_event(const struct search *search)
+static exit_status no_event(const struct search *search)
 {
 	const struct trigger *trigger = search->trigger;
 	char prefix[LINE_LEN], list[LINE_LEN];
@@ -235,7 +236,7 @@ static int no_event(const struct search *search)
 }
 
 /* Calls found for every name that can be probed. */
-static int matches_report(struct search *search)
+static exit_status matches_report(struct search *search)
 {
 	struct entries *matches = &search->matches;
 	const struct trigger *trigger = search->trigger;
@@ -245,7 +246,7 @@ static int matches_report(struct search *search)
 	entries_sort(matches);
 	for (size_t i = 0; i < matches->n; i = entries_end(matches, i))
 		n += !matches->all[i].flag;
-	if (n > KERNEL_PLACES_MAX)
+	if (n > KERNEL_SITES_MAX)
 		return too_many(trigger);
 	for (size_t i = 0; !status && i < matches->n; i = entries_end(matches, i)) {
 		if (!matches->all[i].flag)
@@ -255,7 +256,7 @@ static int matches_report(struct search *search)
 	return status;
 }
 
-static int tracepoints_find(struct search *search, const char *root)
+static exit_status tracepoints_find(struct search *search, const char *root)
 {
 	const struct trigger *trigger = search->trigger;
 	int error = events_each(root, event_try, search);
@@ -292,7 +293,7 @@ static int symbol_try(void *context, const char *function, const char *module)
 /* The kernel refuses a name that several functions have (since commit
  * b022f0c7e404, 6.7 and stable kernels), as it takes no address from us; before, it
  * took the first, which may be the wrong one. */
-static int ambiguous(const struct trigger *trigger, size_t times)
+static exit_status ambiguous(const struct trigger *trigger, size_t times)
 {
 	log_error("%s: the kernel has %zu functions of that name and cannot tell which is meant",
 		  trigger->text, times);
@@ -328,7 +329,7 @@ static size_t matches_flag(struct search *search)
 	return left;
 }
 
-static int function_find(struct search *search, const char *root)
+static exit_status function_find(struct search *search, const char *root)
 {
 	static const char hint[] = "as root, with /proc mounted, on a kernel with CONFIG_KALLSYMS";
 	const struct trigger *trigger = search->trigger;
@@ -361,8 +362,8 @@ static int function_find(struct search *search, const char *root)
 	return matches_report(search);
 }
 
-int kernel_find_below(const char *root, const struct trigger *trigger, kernel_found_fn *found,
-		      void *context)
+exit_status kernel_find_below(const char *root, const struct trigger *trigger,
+			      kernel_found_fn *found, void *context)
 {
 	struct search search = { .trigger = trigger, .found = found, .context = context };
 	int status;
@@ -380,7 +381,7 @@ int kernel_find_below(const char *root, const struct trigger *trigger, kernel_fo
 	return status;
 }
 
-int kernel_find(const struct trigger *trigger, kernel_found_fn *found, void *context)
+exit_status kernel_find(const struct trigger *trigger, kernel_found_fn *found, void *context)
 {
 	return kernel_find_below("", trigger, found, context);
 }

@@ -6,12 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/base/exit_status.h"
 #include "trigger.h"
 
-/* The most places that a pattern in a kernel trigger may stand for. */
-#define KERNEL_PLACES_MAX 1000
+/* The most sites that a pattern in a kernel trigger may stand for. */
+#define KERNEL_SITES_MAX 1000
 
-/* Called for each place of a trigger: the system of a tracepoint (else NULL), the
+/* Called for each site of a trigger: the system of a tracepoint (else NULL), the
  * name of the event or function, the offset into the function. The strings live
  * until it returns. Returns 0; or an exit status, which ends the search. */
 typedef int kernel_found_fn(void *context, const char *group, const char *name, uint64_t offset);
@@ -22,11 +23,11 @@ typedef int kernel_found_fn(void *context, const char *group, const char *name, 
  * close, EX_CONFIG if the trigger names nothing, several functions of one name, or
  * too many; EX_OSERR if this kernel cannot have such a probe, or does not say which
  * there are. */
-int kernel_find(const struct trigger *trigger, kernel_found_fn *found, void *context);
+exit_status kernel_find(const struct trigger *trigger, kernel_found_fn *found, void *context);
 
 /* The same with the kernel's files below another folder than /: for tests. */
-int kernel_find_below(const char *root, const struct trigger *trigger, kernel_found_fn *found,
-		      void *context);
+exit_status kernel_find_below(const char *root, const struct trigger *trigger,
+			      kernel_found_fn *found, void *context);
 
 /* True if kprobes and kretprobes can be had (CONFIG_KPROBE_EVENTS). */
 bool kernel_has_kprobes(void);

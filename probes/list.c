@@ -8,17 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../cli/escape.h"
-#include "../cli/exit_status.h"
-#include "../cli/log.h"
-#include "elf_file.h"
+#include "cli/base/escape.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/base/names.h"
+#include "probes/elf/elf_file.h"
+#include "probes/elf/objects.h"
+#include "probes/elf/symbols.h"
+#include "probes/elf/usdt.h"
 #include "entries.h"
+#include "instruction_class.h"
 #include "kernel.h"
-#include "names.h"
 #include "object_choose.h"
-#include "objects.h"
-#include "symbols.h"
-#include "usdt.h"
 
 #define TEXT_MAX (3 * 4096) /* of a trigger: path or provider, and name */
 #define WIDEST 60           /* column of triggers */
@@ -96,6 +97,12 @@ static void print_text(struct listing *listing, const char *text, size_t width)
 	print(listing, "%s%*s", escaped, used < width ? (int)(width - used) : 0, "");
 }
 
+static void print_path(struct listing *listing, const struct object *object)
+{
+	print_text(listing, object->path, 0);
+	print(listing, "%s\n", object->deleted ? " (deleted)" : "");
+}
+
 /* The width of the column that the entries' texts need. */
 static size_t entries_width(const struct entries *entries)
 {
@@ -161,12 +168,6 @@ static void entries_done(struct listing *listing)
 		log_warn("there are more names than fit into %lu MB; some are left out",
 			 ENTRIES_MAX >> 20);
 	entries_clear(&listing->entries);
-}
-
-static int no_memory(void)
-{
-	log_error("out of memory");
-	return EX_OSERR;
 }
 
 /* --- What is in the process --- */
@@ -251,8 +252,7 @@ static int usdt_list(struct listing *listing)
 			semaphore |= entries->all[j].flag;
 		print_text(listing, entry->text, width);
 		print(listing, "  sites %zu  semaphore %-3s  ", end - i, semaphore ? "yes" : "no");
-		print_text(listing, object->path, 0);
-		print(listing, "%s\n", object->deleted ? " (deleted)" : "");
+		print_path(listing, object);
 		listing->printed++;
 	}
 	entries_done(listing);
@@ -324,8 +324,7 @@ static void functions_count(struct listing *listing, const struct object *object
 	snprintf(text, sizeof(text), "up:%s:*", object_label(listing->objects, object));
 	print_text(listing, text, WIDEST / 2);
 	print(listing, "  %6zu functions  ", n);
-	print_text(listing, object->path, 0);
-	print(listing, "%s\n", object->deleted ? " (deleted)" : "");
+	print_path(listing, object);
 }
 
 static int functions_read(struct listing *listing, const struct elf_file *file)
@@ -341,8 +340,7 @@ static int functions_read(struct listing *listing, const struct elf_file *file)
 		functions_count(listing, object);
 	} else if (entries->n) {
 		print(listing, "# Functions of ");
-		print_text(listing, object->path, 0);
-		print(listing, "%s\n", object->deleted ? " (deleted)" : "");
+		print_path(listing, object);
 		for (size_t i = 0; i < entries->n && !listing->error; i = end) {
 			end = entries_end(entries, i);
 			functions_print(listing, &entries->all[i], end - i);
@@ -371,7 +369,7 @@ static int process_list(struct listing *listing, pid_t pid)
 		      "# Functions: --list-probes='up:OBJECT:*' lists those of an object\n");
 	if (!error && filter_wants(filter, TRIGGER_UPROBE))
 		error = objects_each(listing, functions_read);
-	return error ? no_memory() : 0;
+	return error ? log_no_memory() : 0;
 }
 
 /* --- What is in the kernel --- */
@@ -471,13 +469,14 @@ static int kernel_functions_list(struct listing *listing)
 		listing->printed++;
 	}
 	if (left_out)
-		print(listing, "# and %zu that share their names, so that none can be chosen\n",
+		print(listing,
+		      "# and %zu that share their names, so that a name cannot choose one\n",
 		      left_out);
 	entries_done(listing);
 	return error;
 }
 
-static int kernel_list(struct listing *listing)
+static exit_status kernel_list(struct listing *listing)
 {
 	const struct filter *filter = &listing->filter;
 	int error = 0;
@@ -486,7 +485,7 @@ static int kernel_list(struct listing *listing)
 		error = tracepoints_list(listing);
 	if (!error && filter->glob && filter_wants(filter, TRIGGER_KPROBE))
 		error = kernel_functions_list(listing);
-	return error ? no_memory() : 0;
+	return error ? log_no_memory() : 0;
 }
 
 int probes_list(FILE *out, pid_t pid, const char *glob)
@@ -511,39 +510,62 @@ int probes_list(FILE *out, pid_t pid, const char *glob)
 
 /* --- What triggers mean --- */
 
-static void place_print(struct listing *listing, const struct trigger *trigger,
-			const struct place *place)
+/* Why a hit costs what it does. */
+static const char *cost_reason(const struct trigger *trigger, const struct site *site)
+{
+	if (!trigger_is_user(trigger))
+		return "typical, not measured";
+	if (site->on_return)
+		return "return";
+	return instruction_class_read(site->fd, site->offset) == CLASS_OTHER
+		       ? "instruction single-stepped"
+		       : "instruction emulated";
+}
+
+static void site_print(struct listing *listing, const struct trigger *trigger,
+		       const struct site *site, uint64_t cost)
 {
 	print(listing, "  ");
-	if (place->group) {
-		print_text(listing, place->group, 0);
+	if (site->group) {
+		print_text(listing, site->group, 0);
 		print(listing, ":");
 	}
-	print_text(listing, *place->name ? place->name : "(by address)", 0);
+	print_text(listing, *site->name ? site->name : "(by address)", 0);
 	if (trigger->offset)
 		print(listing, "+0x%" PRIx64, trigger->offset);
-	if (place->object) {
-		print(listing, "  at 0x%" PRIx64 " of ", place->offset);
-		print_text(listing, place->object, 0);
+	if (site->danger)
+		print(listing, "%s0x%" PRIx64, site->into < 0 ? "-" : "+",
+		      site->into < 0 ? -(uint64_t)site->into : (uint64_t)site->into);
+	if (site->object) {
+		print(listing, "  at 0x%" PRIx64 " of ", site->offset);
+		print_text(listing, site->object, 0);
 	}
-	if (place->semaphore)
-		print(listing, ", semaphore at 0x%" PRIx64, place->semaphore);
-	print(listing, "\n");
+	if (site->semaphore)
+		print(listing, ", semaphore at 0x%" PRIx64, site->semaphore);
+	if (site->danger)
+		print(listing, ", a return instruction (%s)", site->danger);
+	else if (site->on_return)
+		print(listing, ", by a return probe");
+	print(listing, "\n    about %" PRIu64 " ns per hit (%s)\n", cost,
+	      cost_reason(trigger, site));
 }
 
 int triggers_check(FILE *out, const char *role, const struct trigger *trigger,
-		   const struct places *places, bool target_only)
+		   const struct sites *sites, bool target_only, const uint64_t *costs)
 {
 	struct listing listing = { .out = out };
-	size_t n = places_count(places);
+	size_t n = sites_count(sites);
 
 	print(&listing, "%s ", role);
 	print_text(&listing, trigger->text, 0);
-	print(&listing, ": %s, %zu place%s, fires for %s\n", trigger_kind_name(trigger->kind), n,
+	print(&listing, ": %s, %zu site%s, fires for %s%s\n", trigger_kind_name(trigger->kind), n,
 	      n == 1 ? "" : "s",
-	      target_only ? "the target only" : "any process, unless --trigger-target-only");
+	      target_only ? "the target only" : "any process, unless --trigger-target-only",
+	      trigger_is_user(trigger) && trigger->everywhere
+		      ? "; other processes that run this code pay as much"
+		      : "");
 	for (size_t i = 0; i < n && !listing.error; i++)
-		place_print(&listing, trigger, places_get(places, i));
+		site_print(&listing, trigger, sites_get(sites, i), costs[i]);
 	if (!listing.error && fflush(out))
 		listing.error = errno ? -errno : -EIO;
 	return listing.error;

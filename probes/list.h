@@ -21,9 +21,10 @@
  * failed, of which nothing is printed. */
 int probes_list(FILE *out, pid_t pid, const char *glob);
 
-/* Prints what a trigger means: kind, for whom it fires, and every place. Role is such
- * as "start". Returns 0, or a negative errno if out failed. */
+/* Prints what a trigger means: kind, for whom it fires, every site, and what a hit of
+ * each costs, in ns. Role is such as "start". Returns 0, or a negative errno if out
+ * failed. */
 int triggers_check(FILE *out, const char *role, const struct trigger *trigger,
-		   const struct places *places, bool target_only);
+		   const struct sites *sites, bool target_only, const uint64_t *costs);
 
 #endif

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../cli/exit_status.h"
-#include "../cli/log.h"
-#include "choices.h"
-#include "elf_file.h"
-#include "names.h"
+#include "cli/base/choices.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/base/names.h"
+#include "probes/elf/elf_file.h"
 
 #define MAX_SONAME 256
 
@@ -63,7 +63,7 @@ static enum fit object_fit(const struct objects *objects, const struct object *o
 	return other > fit ? other : fit;
 }
 
-static int object_absent(const struct objects *objects, const struct trigger *trigger)
+static exit_status object_absent(const struct objects *objects, const struct trigger *trigger)
 {
 	struct names_closest closest;
 	char maps[64];
@@ -80,8 +80,8 @@ static int object_absent(const struct objects *objects, const struct trigger *tr
 	return EX_CONFIG;
 }
 
-int object_choose(const struct object **object, const struct objects *objects,
-		  const struct trigger *trigger)
+exit_status object_choose(const struct object **object, const struct objects *objects,
+			  const struct trigger *trigger)
 {
 	struct choices choices = { .n = 0 };
 	enum fit best = FIT_UNVERSIONED;

@@ -5,131 +5,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../cli/exit_status.h"
-#include "../cli/log.h"
-#include "choices.h"
-#include "elf_file.h"
-#include "functions.h"
+#include "cli/base/choices.h"
+#include "cli/base/clock.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/base/names.h"
+#include "probes/elf/elf_file.h"
+#include "probes/elf/functions.h"
+#include "probes/elf/objects.h"
+#include "probes/elf/usdt.h"
 #include "kernel.h"
-#include "names.h"
 #include "object_choose.h"
-#include "objects.h"
-#include "usdt.h"
+#include "return_danger.h"
+#include "return_sites.h"
+#include "sites.h"
 
-#define MAX_PLACES FUNCTIONS_MAX
-#define ELSEWHERE_SECONDS 1
-
-/* A place, and what of it is to be freed. */
-struct entry {
-	struct place place;
-	char *group, *name;
-};
-
-/* An object's file, open for all its places. */
-struct binary {
-	int fd;
-	struct elf_file *elf; /* NULL: no longer needed */
-	char *path;
-};
-
-struct places {
-	struct entry *entries;
-	size_t n;
-	struct binary *binaries;
-	size_t n_binaries;
-};
+#define ELSEWHERE_NS (2 * NSEC_PER_SEC)
 
 /* What a search has in hand. */
 struct search {
 	const struct trigger *trigger;
 	pid_t pid;
 	struct objects *objects;
-	struct places *places;
+	struct sites *sites;
 };
 
-void places_free(struct places *places)
-{
-	if (!places)
-		return;
-	for (size_t i = 0; i < places->n; i++) {
-		free(places->entries[i].group);
-		free(places->entries[i].name);
-	}
-	for (size_t i = 0; i < places->n_binaries; i++) {
-		elf_file_close(places->binaries[i].elf);
-		close(places->binaries[i].fd);
-		free(places->binaries[i].path);
-	}
-	free(places->entries);
-	free(places->binaries);
-	free(places);
-}
-
-size_t places_count(const struct places *places)
-{
-	return places->n;
-}
-
-const struct place *places_get(const struct places *places, size_t index)
-{
-	return &places->entries[index].place;
-}
-
-static int no_memory(void)
-{
-	log_error("out of memory");
-	return EX_OSERR;
-}
-
-static int too_many(const struct trigger *trigger)
-{
-	log_error("%s: there are more than %d places that match", trigger->text, MAX_PLACES);
-	log_hint("give a pattern that matches fewer");
-	return EX_CONFIG;
-}
-
-static bool places_has(const struct places *places, const struct place *place)
-{
-	for (size_t i = 0; i < places->n; i++) {
-		const struct place *other = &places->entries[i].place;
-
-		if (other->fd == place->fd && other->offset == place->offset &&
-		    other->semaphore == place->semaphore)
-			return true;
-	}
-	return false;
-}
-
-/* Adds a copy of the place, with copies of its group and name. */
-static int places_add(struct places *places, const struct trigger *trigger,
-		      const struct place *place)
-{
-	struct entry *entry;
-
-	if (place->fd >= 0 && places_has(places, place))
-		return 0;
-	if (places->n == MAX_PLACES)
-		return too_many(trigger);
-	if (!places->entries) {
-		places->entries = calloc(MAX_PLACES, sizeof(*places->entries));
-		if (!places->entries)
-			return no_memory();
-	}
-	entry = &places->entries[places->n++];
-	entry->group = place->group ? strdup(place->group) : NULL;
-	entry->name = strdup(place->name);
-	if (!entry->name || (place->group && !entry->group))
-		return no_memory();
-	entry->place = *place;
-	entry->place.group = entry->group;
-	entry->place.name = entry->name;
-	return 0;
-}
-
-static int status_of(int err)
+static exit_status status_of(int err)
 {
 	switch (err) {
 	case -EPERM:
@@ -150,48 +53,8 @@ static int cannot_read(const struct search *search, const struct object *object,
 	log_error("%s: cannot read %s: %s", search->trigger->text, object->path,
 		  elf_file_error(err));
 	if (err == -ESTALE && object->deleted)
-		log_hint("it was deleted, and only root with all capabilities can reach it still");
+		log_hint("it was deleted, and only root with all capabilities can still reach it");
 	return status_of(err);
-}
-
-/* Opens an object; the places own what was opened. Returns 0 or a -errno. */
-static int binary_open(struct binary **binary, struct search *search, const struct object *object)
-{
-	struct places *places = search->places;
-	struct binary *opened;
-	int err;
-
-	if (!places->binaries) {
-		places->binaries = calloc(objects_count(search->objects),
-					  sizeof(*places->binaries));
-		if (!places->binaries)
-			return -ENOMEM;
-	}
-	opened = &places->binaries[places->n_binaries];
-	opened->path = strdup(object->path);
-	if (!opened->path)
-		return -ENOMEM;
-	opened->fd = objects_open(search->objects, object);
-	err = opened->fd < 0 ? opened->fd : elf_file_open(&opened->elf, opened->fd);
-	if (err) {
-		free(opened->path);
-		if (opened->fd >= 0)
-			close(opened->fd);
-		return err;
-	}
-	places->n_binaries++;
-	*binary = opened;
-	return 0;
-}
-
-/* Closes the one that was opened last, which has no places. */
-static void binary_close(struct places *places)
-{
-	struct binary *binary = &places->binaries[--places->n_binaries];
-
-	elf_file_close(binary->elf);
-	close(binary->fd);
-	free(binary->path);
 }
 
 /* The first word of a trigger, such as "up". */
@@ -200,8 +63,8 @@ static void binary_close(struct places *places)
 
 /* --- Functions --- */
 
-static int address_outside(const struct search *search, const struct object *object,
-			   const struct binary *binary)
+static exit_status address_outside(const struct search *search, const struct object *object,
+				   const struct binary *binary)
 {
 	const struct trigger *trigger = search->trigger;
 	uint64_t start, end;
@@ -214,40 +77,95 @@ static int address_outside(const struct search *search, const struct object *obj
 	return EX_CONFIG;
 }
 
-static int address_find(struct search *search, const struct object *object,
-			const struct binary *binary)
+/* A site in a function's code. */
+static struct site function_site(const struct search *search, const struct binary *binary,
+				 const struct function *function)
 {
-	const struct trigger *trigger = search->trigger;
-	struct place place = { .fd = binary->fd, .object = binary->path, .name = "" };
-	uint64_t address;
-
-	if (__builtin_add_overflow(trigger->address, trigger->offset, &address) ||
-	    !elf_file_offset(binary->elf, address, PF_X, &place.offset))
-		return address_outside(search, object, binary);
-	return places_add(search->places, trigger, &place);
+	return (struct site){
+		.fd = binary->fd,
+		.file = binary->file,
+		.object = binary->path,
+		.name = function->name,
+		.on_return = trigger_is_return(search->trigger),
+		.go = file_is_go(binary->elf),
+	};
 }
 
-static bool deadline_is_over(const struct timespec *start)
-{
-	struct timespec now;
+/* Where returns are caught at the instructions that return. */
+struct site_search {
+	struct search *search;
+	const struct binary *binary;
+	const char *danger;
+};
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec - start->tv_sec > ELSEWHERE_SECONDS;
+static exit_status site_take(void *context, const struct function *function, uint64_t address,
+			     int64_t into)
+{
+	const struct site_search *return_search = context;
+	struct site site = function_site(return_search->search, return_search->binary, function);
+
+	site.on_return = false;
+	site.danger = return_search->danger;
+	site.into = into;
+	elf_file_offset(return_search->binary->elf, address, PF_X, &site.offset);
+	return sites_add(return_search->search->sites, return_search->search->trigger, &site);
+}
+
+/* Adds the sites for returns of functions, where a return probe may be deadly. Returns 0 or
+ * an exit status; *danger is NULL if that is not so, and nothing was added. */
+static exit_status returns_add(struct search *search, const struct object *object,
+			       const struct binary *binary, const struct functions *functions,
+			       const char **danger)
+{
+	struct site_search return_search = { .search = search, .binary = binary };
+	struct return_search wanted = {
+		.trigger = search->trigger->text,
+		.file = binary->elf,
+		.pid = search->pid,
+		.path = object->path,
+		.functions = functions,
+	};
+
+	*danger = NULL;
+	if (trigger_is_return(search->trigger) && !search->trigger->unsafe) {
+		*danger = return_danger(search->objects, object, binary->elf);
+		if (!*danger && search->trigger->everywhere && !object->executable)
+			*danger = "other programs use the file, too";
+	}
+	wanted.danger = return_search.danger = *danger;
+	return *danger ? return_sites_find(&wanted, site_take, &return_search) : 0;
+}
+
+static exit_status address_find(struct search *search, const struct object *object,
+				const struct binary *binary)
+{
+	const struct trigger *trigger = search->trigger;
+	struct function function = { .name = "" };
+	const struct functions functions = { .all = &function, .n = 1 };
+	struct site site = function_site(search, binary, &function);
+	const char *danger;
+	int status;
+
+	if (__builtin_add_overflow(trigger->address, trigger->offset, &function.address) ||
+	    !elf_file_offset(binary->elf, function.address, PF_X, &site.offset))
+		return address_outside(search, object, binary);
+	status = returns_add(search, object, binary, &functions, &danger);
+	return danger ? status : sites_add(search->sites, trigger, &site);
 }
 
 /* Which other objects have such functions: for a hint, which is not worth much time. */
 static void functions_list_elsewhere(struct search *search, const struct object *but,
 				     struct choices *choices)
 {
-	struct timespec start;
+	const uint64_t deadline = clock_monotonic() + ELSEWHERE_NS;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	for (size_t i = 0; i < objects_count(search->objects) && !deadline_is_over(&start); i++) {
+	for (size_t i = 0; i < objects_count(search->objects) && clock_monotonic() < deadline;
+	     i++) {
 		const struct object *object = objects_get(search->objects, i);
 		struct functions functions;
 		struct binary *binary;
 
-		if (object == but || binary_open(&binary, search, object))
+		if (object == but || binary_open(&binary, search->sites, search->objects, object))
 			continue;
 		if (!functions_find(&functions, binary->elf, search->pid, object->path,
 				    search->trigger->name, NULL) &&
@@ -255,12 +173,13 @@ static void functions_list_elsewhere(struct search *search, const struct object 
 			choices_add(choices, KIND_FORMAT ":%s:%s", KIND(search->trigger),
 				    object_label(search->objects, object), search->trigger->name);
 		functions_clear(&functions);
-		binary_close(search->places);
+		binary_close(search->sites);
 	}
 }
 
-static int functions_absent(struct search *search, const struct object *object,
-			    const struct functions *functions, struct names_closest *closest)
+static exit_status functions_absent(struct search *search, const struct object *object,
+				    const struct functions *functions,
+				    struct names_closest *closest)
 {
 	const struct trigger *trigger = search->trigger;
 	struct choices choices = { .n = 0 };
@@ -276,7 +195,7 @@ static int functions_absent(struct search *search, const struct object *object,
 	}
 	log_error("%s: %s has no function %s%s", trigger->text, object_basename(object),
 		  trigger_is_glob(trigger) ? "that matches " : "", trigger->name);
-	if (!trigger->object)
+	if (!trigger->object && !trigger->terse)
 		functions_list_elsewhere(search, object, &choices);
 	if (choices.n) {
 		choices_hint(&choices);
@@ -293,8 +212,8 @@ static int functions_absent(struct search *search, const struct object *object,
 	return EX_CONFIG;
 }
 
-static int functions_ambiguous(const struct search *search, const struct object *object,
-			       const struct functions *functions)
+static exit_status functions_ambiguous(const struct search *search, const struct object *object,
+				       const struct functions *functions)
 {
 	const char *label = object_label(search->objects, object);
 	struct choices choices = { .n = 0 };
@@ -308,36 +227,36 @@ static int functions_ambiguous(const struct search *search, const struct object 
 	return EX_CONFIG;
 }
 
-static int functions_add_places(struct search *search, const struct binary *binary,
-				const struct functions *functions)
+static exit_status functions_add_sites(struct search *search, const struct object *object,
+				       const struct binary *binary,
+				       const struct functions *functions)
 {
 	const struct trigger *trigger = search->trigger;
-	int status = 0;
+	const char *danger;
+	int status = returns_add(search, object, binary, functions, &danger);
 
+	if (danger)
+		return status;
 	for (size_t i = 0; i < functions->n && !status; i++) {
 		const struct function *function = &functions->all[i];
-		struct place place = {
-			.fd = binary->fd,
-			.object = binary->path,
-			.name = function->name,
-		};
+		struct site site = function_site(search, binary, function);
 		uint64_t address;
 
 		if ((function->size && trigger->offset >= function->size) ||
 		    __builtin_add_overflow(function->address, trigger->offset, &address) ||
-		    !elf_file_offset(binary->elf, address, PF_X, &place.offset)) {
+		    !elf_file_offset(binary->elf, address, PF_X, &site.offset)) {
 			log_error("%s: %s ends after %lu bytes", trigger->text, function->name,
 				  function->size);
 			log_hint("`objdump -d` shows its instructions and where they begin");
 			return EX_CONFIG;
 		}
-		status = places_add(search->places, trigger, &place);
+		status = sites_add(search->sites, trigger, &site);
 	}
 	return status;
 }
 
-static int functions_search(struct search *search, const struct object *object,
-			    const struct binary *binary)
+static exit_status functions_search(struct search *search, const struct object *object,
+				    const struct binary *binary)
 {
 	struct names_closest closest;
 	struct functions functions;
@@ -349,13 +268,13 @@ static int functions_search(struct search *search, const struct object *object,
 	if (err)
 		status = cannot_read(search, object, err);
 	else if (functions.too_many)
-		status = too_many(search->trigger);
+		status = sites_refuse_more(search->trigger);
 	else if (!functions.n)
 		status = functions_absent(search, object, &functions, &closest);
 	else if (functions.n > 1 && !trigger_is_glob(search->trigger))
 		status = functions_ambiguous(search, object, &functions);
 	else
-		status = functions_add_places(search, binary, &functions);
+		status = functions_add_sites(search, object, binary, &functions);
 	functions_clear(&functions);
 	names_closest_clear(&closest);
 	return status;
@@ -372,38 +291,40 @@ struct usdt_search {
 	int status;
 };
 
-static int usdt_take(void *context, const struct usdt_site *site)
+static exit_status usdt_take(void *context, const struct usdt_site *found)
 {
 	struct usdt_search *usdt = context;
 	const struct trigger *trigger = usdt->search->trigger;
-	struct place place = {
+	struct site site = {
 		.fd = usdt->binary->fd,
+		.file = usdt->binary->file,
 		.object = usdt->binary->path,
-		.group = site->provider,
-		.name = site->name,
-		.offset = site->offset,
-		.semaphore = site->semaphore_offset,
+		.group = found->provider,
+		.name = found->name,
+		.offset = found->offset,
+		.semaphore = found->semaphore_offset,
+		.go = file_is_go(usdt->binary->elf),
 	};
 	char full[512];
 
-	if (!names_match(trigger->group, site->provider) ||
-	    !names_match(trigger->name, site->name)) {
-		snprintf(full, sizeof(full), "%s:%s", site->provider, site->name);
+	if (!names_match(trigger->group, found->provider) ||
+	    !names_match(trigger->name, found->name)) {
+		snprintf(full, sizeof(full), "%s:%s", found->provider, found->name);
 		names_closest_offer(usdt->closest, full);
 		return 0;
 	}
-	usdt->unusable += !site->usable;
-	if (site->usable)
-		usdt->status = places_add(usdt->search->places, trigger, &place);
+	usdt->unusable += !found->usable;
+	if (found->usable)
+		usdt->status = sites_add(usdt->search->sites, trigger, &site);
 	return usdt->status;
 }
 
-static int usdt_search_object(struct search *search, const struct object *object,
-			      const struct binary *binary, struct names_closest *closest,
-			      bool optional)
+static exit_status usdt_search_object(struct search *search, const struct object *object,
+				      const struct binary *binary, struct names_closest *closest,
+				      bool optional)
 {
 	struct usdt_search usdt = { .search = search, .binary = binary, .closest = closest };
-	size_t before = search->places->n;
+	size_t before = search->sites->n;
 	int err = usdt_each(binary->elf, usdt_take, &usdt);
 
 	if (usdt.status || optional)
@@ -412,7 +333,7 @@ static int usdt_search_object(struct search *search, const struct object *object
 		return cannot_read(search, object, err);
 	if (!usdt.unusable)
 		return 0;
-	if (search->places->n > before) {
+	if (search->sites->n > before) {
 		log_warn("%s: %zu more are left out: %s does not have their addresses",
 			 search->trigger->text, usdt.unusable, object_basename(object));
 		return 0;
@@ -422,8 +343,8 @@ static int usdt_search_object(struct search *search, const struct object *object
 	return EX_CONFIG;
 }
 
-static int usdt_absent(const struct search *search, const struct object *object,
-		       const struct names_closest *closest)
+static exit_status usdt_absent(const struct search *search, const struct object *object,
+			       const struct names_closest *closest)
 {
 	const struct trigger *trigger = search->trigger;
 	char prefix[512];
@@ -442,27 +363,28 @@ static int usdt_absent(const struct search *search, const struct object *object,
 
 /* What is not in the program may be in its shared objects: in one of them, or, for
  * a pattern, in any. */
-static int usdt_search_all(struct search *search, const struct object *program,
-			   struct names_closest *closest)
+static exit_status usdt_search_all(struct search *search, const struct object *program,
+				   struct names_closest *closest)
 {
 	struct choices choices = { .n = 0 };
 	int status = 0;
 
 	for (size_t i = 0; i < objects_count(search->objects) && !status; i++) {
 		const struct object *object = objects_get(search->objects, i);
-		size_t before = search->places->n;
+		size_t before = search->sites->n;
 		struct binary *binary;
 
 		/* What cannot be read is not meant. */
-		if (object == program || binary_open(&binary, search, object))
+		if (object == program ||
+		    binary_open(&binary, search->sites, search->objects, object))
 			continue;
 		status = usdt_search_object(search, object, binary, closest, true);
-		if (search->places->n > before)
+		if (search->sites->n > before)
 			choices_add(&choices, KIND_FORMAT ":%s:%s:%s", KIND(search->trigger),
 				    object_label(search->objects, object), search->trigger->group,
 				    search->trigger->name);
 		else
-			binary_close(search->places);
+			binary_close(search->sites);
 	}
 	if (status)
 		return status;
@@ -475,8 +397,8 @@ static int usdt_search_all(struct search *search, const struct object *program,
 	return EX_CONFIG;
 }
 
-static int usdt_find(struct search *search, const struct object *object,
-		     const struct binary *binary)
+static exit_status usdt_find(struct search *search, const struct object *object,
+			     const struct binary *binary)
 {
 	struct names_closest closest;
 	char wanted[512];
@@ -485,7 +407,7 @@ static int usdt_find(struct search *search, const struct object *object,
 	snprintf(wanted, sizeof(wanted), "%s:%s", search->trigger->group, search->trigger->name);
 	names_closest_init(&closest, wanted);
 	status = usdt_search_object(search, object, binary, &closest, false);
-	if (!status && !search->places->n) {
+	if (!status && !search->sites->n) {
 		if (search->trigger->object)
 			status = usdt_absent(search, object, &closest);
 		else
@@ -497,7 +419,7 @@ static int usdt_find(struct search *search, const struct object *object,
 
 /* --- All of them --- */
 
-static int cannot_look(pid_t pid, int err)
+static exit_status cannot_look(pid_t pid, int err)
 {
 	switch (err) {
 	case -ESRCH:
@@ -506,7 +428,8 @@ static int cannot_look(pid_t pid, int err)
 	case -EPERM:
 	case -EACCES:
 		log_error("not permitted to see what process %d has mapped", (int)pid);
-		log_hint("run it as root, with CAP_SYS_PTRACE");
+		log_hint("it takes CAP_SYS_PTRACE, and no security module that keeps even root "
+			 "from this process");
 		return EX_NOPERM;
 	default:
 		log_error("cannot see what process %d has mapped: %s", (int)pid, strerror(-err));
@@ -514,7 +437,7 @@ static int cannot_look(pid_t pid, int err)
 	}
 }
 
-static int search_objects(struct search *search)
+static exit_status search_objects(struct search *search)
 {
 	const struct object *object;
 	struct binary *binary;
@@ -526,7 +449,7 @@ static int search_objects(struct search *search)
 	status = object_choose(&object, search->objects, search->trigger);
 	if (status)
 		return status;
-	err = binary_open(&binary, search, object);
+	err = binary_open(&binary, search->sites, search->objects, object);
 	if (err)
 		return cannot_read(search, object, err);
 	if (search->trigger->kind == TRIGGER_USDT)
@@ -536,22 +459,28 @@ static int search_objects(struct search *search)
 	return address_find(search, object, binary);
 }
 
-static int kernel_take(void *context, const char *group, const char *name, uint64_t offset)
+static exit_status kernel_take(void *context, const char *group, const char *name, uint64_t offset)
 {
 	const struct search *search = context;
-	struct place place = { .fd = -1, .group = group, .name = name, .offset = offset };
+	struct site site = {
+		.fd = -1,
+		.group = group,
+		.name = name,
+		.offset = offset,
+		.on_return = trigger_is_return(search->trigger),
+	};
 
-	return places_add(search->places, search->trigger, &place);
+	return sites_add(search->sites, search->trigger, &site);
 }
 
-int places_find(struct places **places, const struct trigger *trigger, pid_t pid)
+exit_status sites_find(struct sites **sites, const struct trigger *trigger, pid_t pid)
 {
 	struct search search = { .trigger = trigger, .pid = pid };
 	int status;
 
-	*places = search.places = calloc(1, sizeof(**places));
-	if (!*places)
-		return no_memory();
+	*sites = search.sites = calloc(1, sizeof(**sites));
+	if (!*sites)
+		return log_no_memory();
 	if (trigger_is_user(trigger)) {
 		status = search_objects(&search);
 		objects_free(search.objects);
@@ -559,14 +488,14 @@ int places_find(struct places **places, const struct trigger *trigger, pid_t pid
 		status = kernel_find(trigger, kernel_take, &search);
 	}
 	if (status) {
-		places_free(*places);
-		*places = NULL;
+		sites_free(*sites);
+		*sites = NULL;
 		return status;
 	}
 	/* The files stay open to be attached to; their tables have served. */
-	for (size_t i = 0; i < (*places)->n_binaries; i++) {
-		elf_file_close((*places)->binaries[i].elf);
-		(*places)->binaries[i].elf = NULL;
+	for (size_t i = 0; i < (*sites)->n_binaries; i++) {
+		elf_file_close((*sites)->binaries[i].elf);
+		(*sites)->binaries[i].elf = NULL;
 	}
 	return 0;
 }

@@ -3,34 +3,66 @@
 #ifndef RESOLVE_H
 #define RESOLVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/base/exit_status.h"
 #include "trigger.h"
 
-/* One place to attach to. Strings and the file belong to the places. */
-struct place {
-	int fd;             /* user space: the object's file, open for reading; kernel: -1 */
-	const char *object; /* user space: its path as the target has it mapped; else NULL */
-	const char *group;  /* USDT: the provider; tracepoint: the system; else NULL */
-	const char *name;   /* of the function, probe or event; "" if only the address is known */
-	uint64_t offset;    /* into the file or the kernel's function; tracepoint: the cookie */
+/* Which file it is: probes are in it, whatever leads there. Within containers that share
+ * files, a file has a device of each of them, and one of its own. */
+struct file_id {
+	uint64_t device; /* 0: of such a container */
+	uint64_t inode;
+	int64_t changed; /* when, ns; 0: the device is known */
+};
+
+bool file_id_is(const struct file_id *a, const struct file_id *b);
+
+/* One site to attach to. Strings and the file belong to the sites. */
+struct site {
+	int fd;              /* user space: the object's file, open for reading; kernel: -1 */
+	struct file_id file; /* which that is */
+	const char *object;  /* user space: its path as the target has it mapped; else NULL */
+	const char *group;   /* USDT: the provider; tracepoint: the system; else NULL */
+	const char *name;    /* of the function, probe or event; "" if only the address is known */
+	uint64_t offset;     /* into the file or the kernel's function; tracepoint: the cookie */
+	bool on_return;      /* by a return probe at the function's first instruction */
+	/* Of a trigger on a return: this is one of the instructions that return, so many bytes
+	 * after the function's first, as a return probe might be deadly: why. Else NULL. */
+	const char *danger;
+	int64_t into;
+	bool go;            /* code of Go, which moves between threads */
 	uint64_t semaphore; /* USDT: offset of the semaphore in the file; 0: none */
 };
 
-struct places;
+struct sites;
 
-/* Finds all places that a trigger names in the process or the kernel. Returns 0;
+/* Finds all sites that a trigger names in the process or the kernel. Returns 0;
  * or, after printing what is wrong and which names come close (or, where the
  * name is ambiguous, the choices), EX_CONFIG for a trigger that names nothing,
- * else another exit status. The caller frees *places. */
-int places_find(struct places **places, const struct trigger *trigger, pid_t pid);
+ * else another exit status. The caller frees *sites. */
+exit_status sites_find(struct sites **sites, const struct trigger *trigger, pid_t pid);
+
+/* Takes out the sites that others have, too, and which would be hit twice. */
+void sites_subtract(struct sites *sites, const struct sites *others);
 
 /* NULL is allowed. */
-void places_free(struct places *places);
+void sites_free(struct sites *sites);
 
-size_t places_count(const struct places *places);
-const struct place *places_get(const struct places *places, size_t index);
+/* All sites of a trigger, in one or more sets; no set: there is no trigger. */
+struct trigger_sites {
+	const struct trigger *trigger;
+	struct sites *const *sets;
+	size_t n_sets;
+};
+
+/* Whether two of them are in the same file, and there. */
+bool site_is(const struct site *a, const struct site *b);
+
+size_t sites_count(const struct sites *sites);
+const struct site *sites_get(const struct sites *sites, size_t index);
 
 #endif

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function of this program, to try probes on. */
+/* Functions of this program, to try probes on. */
 #ifndef SELF_PROBE_H
 #define SELF_PROBE_H
 
+#include "instruction_class.h"
 #include "resolve.h"
 
-/* The function. */
-void self_probe_call(void);
+#define SELF_PROBE_COPIES 3
 
-/* Where it is. Returns 0 and the place, whose file the caller closes, or a negative
- * errno. */
-int self_probe_find(struct place *place);
+typedef void self_probe_fn(void);
+
+/* One that begins with such an instruction, and does nothing; there are some
+ * copies of each. */
+self_probe_fn *self_probe(enum instruction_class instruction, unsigned int copy);
+
+/* Opens the file that they are in. Returns a descriptor, which the caller closes, or
+ * a negative errno. */
+int self_probe_open(void);
+
+/* Where one is in that file. Returns 0 or a negative errno. */
+int self_probe_find(self_probe_fn *function, int file, struct site *site);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "names.h"
+#include "cli/base/names.h"
 
 const char *const trigger_grammar[] = {
 	"u|usdt:[OBJECT:]PROVIDER:PROBE        USDT probe of the target",
@@ -120,6 +120,11 @@ size_t trigger_kind_read(enum trigger_kind *kind, const char *text)
 	return 0;
 }
 
+const char *trigger_kind_word(size_t index)
+{
+	return index < sizeof(kinds) / sizeof(*kinds) ? kinds[index].word : NULL;
+}
+
 static int kind_take(struct trigger *trigger, const char **rest, const char **why)
 {
 	size_t length = trigger_kind_read(&trigger->kind, trigger->text);
@@ -127,7 +132,8 @@ static int kind_take(struct trigger *trigger, const char **rest, const char **wh
 	*rest = trigger->text + length + 1;
 	if (length && **rest)
 		return 0;
-	*why = length ? "nothing follows the kind of probe" : "it begins with no kind of probe";
+	*why = length ? "nothing follows the kind of probe"
+		      : "it does not begin with a kind of probe";
 	return -EINVAL;
 }
 
@@ -136,7 +142,7 @@ static int usdt_read(struct trigger *trigger, struct piece name, const char **wh
 	struct piece object, group;
 	int error;
 
-	*why = "a USDT probe needs its provider and its name";
+	*why = "a USDT probe needs a provider and a name";
 	if (!piece_split(&group, &name, ':'))
 		return -EINVAL;
 	/* The object may hold colons itself, the others may not. */
@@ -160,7 +166,7 @@ static int tracepoint_read(struct trigger *trigger, struct piece event, const ch
 	struct piece system;
 	int error;
 
-	*why = "a tracepoint is a system and an event";
+	*why = "a tracepoint needs a system and an event";
 	if (!piece_split(&system, &event, ':') || memchr(system.at, ':', system.length))
 		return -EINVAL;
 	*why = system.length ? "the event is empty" : "the system is empty";
@@ -185,12 +191,12 @@ static int offset_read(struct trigger *trigger, struct piece *name, const char *
 
 	if (!piece_split(&function, &offset, '+'))
 		return 0;
-	*why = "a probe on a return has no offset";
+	*why = "a probe on a return takes no offset";
 	if (trigger_is_return(trigger))
 		return -EINVAL;
 	switch (piece_number(&offset, &trigger->offset)) {
 	case -EINVAL:
-		*why = "the offset after + has to be a number, decimal or with 0x";
+		*why = "the offset after + must be a number, decimal or with 0x";
 		return -EINVAL;
 	case -ERANGE:
 		*why = "the offset is too large";
@@ -211,7 +217,7 @@ static int function_read(struct trigger *trigger, struct piece name, const char 
 	if (!name.length)
 		return -EINVAL;
 	error = piece_copy(&trigger->name, &name);
-	*why = "wildcards and an offset do not go together";
+	*why = "wildcards and an offset cannot be combined";
 	return !error && with_offset && names_is_glob(trigger->name) ? -EINVAL : error;
 }
 
@@ -231,8 +237,8 @@ static int address_read(struct trigger *trigger, const struct piece *address, co
 	switch (piece_number(address, &trigger->address)) {
 	case -EINVAL:
 		*why = memchr(address->at, '+', address->length)
-			       ? "an address has no offset: add it"
-			       : "the address has to be a hexadecimal number";
+			       ? "an address takes no offset: add it to the address"
+			       : "the address must be a hexadecimal number";
 		return -EINVAL;
 	case -ERANGE:
 		*why = "the address is too large";

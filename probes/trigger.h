@@ -27,6 +27,9 @@ struct trigger {
 	char *name;       /* of the function, probe or event; NULL: by address */
 	uint64_t offset;  /* bytes after the function's first; 0 with a pattern or a return */
 	uint64_t address; /* as in the object's symbol table, if there is no name; else 0 */
+	bool unsafe;      /* return probes also where they may kill; set by the caller */
+	bool everywhere;  /* its probes are hit by all who have a file mapped; set by the caller */
+	bool terse;       /* where else it may be is not wanted as a hint; set by the caller */
 };
 
 /* Reads a trigger such as "up:bridge_run". Returns 0 and fills *trigger, which
@@ -54,6 +57,10 @@ bool trigger_is_of_target(const struct trigger *trigger);
 /* Reads the kind that a trigger's text begins with. Returns the length of its word,
  * which a colon follows; 0 if there is none, or no colon. */
 size_t trigger_kind_read(enum trigger_kind *kind, const char *text);
+
+/* The word of a kind at an index, without its colon; a kind has several, the long form
+ * first. NULL behind the last one. */
+const char *trigger_kind_word(size_t index);
 
 /* "uprobe", "usdt", ...: as the long form of the grammar has it. */
 const char *trigger_kind_name(enum trigger_kind kind);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "../sample.h"
+#include "cli/model/sample.h"
 #include "session.h"
 
 struct collector;
@@ -19,7 +19,8 @@ void collector_free(struct collector *collector);
  * To be called every few ten milliseconds. Returns 0 or -ENOMEM. */
 int collector_drain(struct collector *collector);
 
-/* True if no thread of the target is left that has not been drained. */
+/* True if no thread of the target is left that has not been drained; but for those that are not
+ * followed any more, which keep their slots for a while. */
 bool collector_is_empty(const struct collector *collector);
 
 /* How many of the given number of threads, which /proc counted a moment ago, have

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/base/exit_status.h"
+
 struct loop;
 
 enum loop_event {
@@ -16,9 +18,18 @@ enum loop_event {
 	LOOP_ERROR,  /* has been printed */
 };
 
-/* Takes SIGINT and SIGTERM over and watches the process. Returns 0, or after
- * printing what failed an exit status. */
-int loop_open(struct loop **loop, pid_t pid);
+/* Takes SIGINT and SIGTERM over. Returns 0, or after printing what failed an exit status. */
+exit_status loop_open(struct loop **loop);
+
+/* Watches this process from now on, in place of one that has ended. Returns as above. */
+exit_status loop_watch_process(struct loop *loop, pid_t pid);
+
+/* The target ends later than that process: loop_end() says when. */
+void loop_outlive_process(struct loop *loop);
+void loop_end(struct loop *loop);
+
+/* Forgets the process that has ended, and what woke the loop up. */
+void loop_forget_process(struct loop *loop);
 
 /* Gives the signals back; NULL is allowed. */
 void loop_close(struct loop *loop);
@@ -27,10 +38,18 @@ void loop_close(struct loop *loop);
  * most. -1: none. */
 void loop_watch(struct loop *loop, int fd);
 
+/* From now on the first of the signals is the process's: one that was not sent by the
+ * terminal, whose signals reach it anyway, is passed on to it. The next one counts. */
+void loop_pass_on(struct loop *loop);
+
+/* Waits until the process has ended, or a signal comes that is not passed on, or has come
+ * before. */
+void loop_await_exit(struct loop *loop);
+
 /* Waits until the deadline (ns of CLOCK_MONOTONIC) or an event, and calls
- * tick(context) every LOOP_TICK_NS meanwhile. tick() returns 0; 1 to end this
- * wait with LOOP_DONE; or after printing why a negative errno, which ends it with
- * LOOP_ERROR. Other events stay: the next call returns them again at once. */
+ * tick(context) every LOOP_TICK_NS meanwhile; after the deadline it still looks once. tick()
+ * returns 0; 1 to end this wait with LOOP_DONE; or after printing why a negative errno, which ends
+ * it with LOOP_ERROR. Other events stay: the next call returns them again at once. */
 enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void *), void *context);
 #define LOOP_TICK_NS 20000000ULL
 

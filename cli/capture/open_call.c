@@ -46,12 +46,12 @@ static void memory_close(const struct memory *memory)
  * deadly signal interrupts that. There is none on a stack that is in use, either. */
 static bool page_is_there(const struct memory *memory, uint64_t at)
 {
-	off_t place = (off_t)(at / memory->page * sizeof(uint64_t));
+	off_t entry_at = (off_t)(at / memory->page * sizeof(uint64_t));
 	uint64_t entry = 0;
 
 	if (memory->pagemap < 0)
 		return true;
-	return pread(memory->pagemap, &entry, sizeof(entry), place) == sizeof(entry) &&
+	return pread(memory->pagemap, &entry, sizeof(entry), entry_at) == sizeof(entry) &&
 	       entry & (PAGE_IN_MEMORY | PAGE_IN_SWAP);
 }
 
@@ -121,4 +121,28 @@ uint8_t *open_call_copy(pid_t pid, struct kd_trace *trace, uint32_t limit)
 	}
 	shrunk = realloc(data, trace->size + trace->other_size);
 	return shrunk ? shrunk : data;
+}
+
+/* Page by page: it may end right in front of one that is not there. */
+int64_t open_call_path(pid_t pid, uint64_t address, char path[static KD_PATH_BYTES + 1])
+{
+	size_t size = 0, part;
+	struct memory memory;
+	char *end = NULL;
+
+	if (!memory_open(&memory, pid))
+		return -EFAULT;
+	for (; size <= KD_PATH_BYTES && !end; size += part) {
+		part = memory.page - (address + size) % memory.page;
+		if (part > KD_PATH_BYTES + 1 - size)
+			part = KD_PATH_BYTES + 1 - size;
+		if (!page_is_there(&memory, address + size) ||
+		    !page_copy(&memory, address + size, (uint8_t *)path + size, part))
+			break;
+		end = memchr(path + size, '\0', part);
+	}
+	memory_close(&memory);
+	if (end)
+		return end - path + 1;
+	return size > KD_PATH_BYTES ? KD_PATH_BYTES + 1 : -EFAULT;
 }

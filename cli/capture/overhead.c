@@ -3,112 +3,308 @@
 #include "overhead.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "../clock.h"
+#include "cli/base/clock.h"
+#include "session_triggers.h"
 
-#define PERIOD_NS (100 * NSEC_PER_MSEC)
+#define PERIOD_NS (50 * NSEC_PER_MSEC)
 #define COST_MAX_NS (20 * NSEC_PER_USEC)
+/* What is earned in so much CPU time can be saved; a new account has the latter. */
+#define CREDIT_NS (200 * NSEC_PER_MSEC)
+#define CREDIT_AT_FIRST_NS (100 * NSEC_PER_MSEC)
+#define SLEEPER_PERCENT 1 /* of the time */
+/* Of what is earned: with colder caches than here, and while the probes are put in and
+ * taken out, a hit costs a little more than was measured. */
+#define RESERVE_PERCENT 10
+
+/* What is known of the thread in a slot; that of slot 0, which no thread has, stands
+ * for other processes, as if each CPU were a thread of theirs. */
+struct account {
+	uint64_t task;     /* whose it is */
+	uint64_t hits;     /* at the last look */
+	uint64_t cpu;      /* its CPU time then */
+	int64_t balance;   /* ns */
+	uint64_t all_hits; /* since it began */
+	uint64_t all_cpu;
+	uint64_t lost; /* between the last two looks, ns of lost_of */
+	uint64_t lost_of, earned;
+	bool hits_them; /* in this or the last phase in which probes were on */
+};
+
+/* Who paid most; the hits of a thread that has ended are kept here. */
+struct payer {
+	pid_t tid;
+	char name[KD_COMM_LEN];
+	uint64_t hits, cpu;
+};
 
 struct overhead {
 	struct session *session;
 	uint64_t percent;
-	uint64_t looked;  /* when */
-	uint64_t foreign; /* hits by others then */
-	uint64_t *hits;   /* by slot, then */
-	uint64_t *tasks;  /* whose the slot was then */
+	uint64_t looked; /* when */
+	bool off;
+	uint64_t worked_on, worked_off; /* CPU time of threads that hit the probes, without
+					 * what these took */
+	struct account *accounts;       /* by slot */
+	struct account *worst;
+	pid_t worst_tid;
+	struct payer payer;
 };
 
 struct overhead *overhead_new(struct session *session, uint64_t percent)
 {
 	struct overhead *overhead = calloc(1, sizeof(*overhead));
-	uint32_t slots = session_view(session).slots;
 
 	if (!overhead)
 		return NULL;
 	overhead->session = session;
 	overhead->percent = percent;
-	overhead->looked = clock_monotonic();
-	overhead->hits = calloc(slots, sizeof(*overhead->hits));
-	overhead->tasks = calloc(slots, sizeof(*overhead->tasks));
-	if (overhead->hits && overhead->tasks)
-		return overhead;
-	overhead_free(overhead);
-	return NULL;
+	overhead->accounts = calloc(session_view(session).slots, sizeof(*overhead->accounts));
+	if (!overhead->accounts) {
+		overhead_free(overhead);
+		return NULL;
+	}
+	overhead->worst = overhead->accounts;
+	overhead_look(overhead, true);
+	return overhead;
 }
 
 void overhead_free(struct overhead *overhead)
 {
 	if (!overhead)
 		return;
-	free(overhead->hits);
-	free(overhead->tasks);
+	free(overhead->accounts);
 	free(overhead);
 }
 
-/* The most hits of one thread since the last look. */
-static uint64_t worst_thread(struct overhead *overhead, pid_t *tid)
+/* All CPU time of a thread. It may be switched while this reads. */
+static uint64_t thread_cpu(const struct kd_thread *thread, uint64_t now)
 {
-	struct session_view view = session_view(overhead->session);
-	uint64_t worst = 0;
+	uint64_t before, ns;
 
-	for (uint32_t slot = 1; slot < view.slots; slot++) {
-		const struct kd_thread *thread = &view.threads[slot];
-		uint64_t hits = thread->hits, before = overhead->hits[slot];
+	do {
+		uint64_t since;
+		bool running;
 
-		if (thread->task != overhead->tasks[slot] || hits < before)
-			before = 0;
-		overhead->hits[slot] = hits;
-		overhead->tasks[slot] = thread->task;
-		if (hits - before > worst) {
-			worst = hits - before;
-			*tid = (pid_t)thread->tid;
-		}
-	}
-	return worst;
+		before = __atomic_load_n(&thread->run_ns, __ATOMIC_ACQUIRE);
+		since = __atomic_load_n(&thread->run_since, __ATOMIC_ACQUIRE);
+		running = thread->state == KD_UNSEEN ? thread->seed_state == KD_USER
+						     : thread->on_cpu;
+		ns = before + (running && now > since ? now - since : 0);
+	} while (__atomic_load_n(&thread->run_ns, __ATOMIC_ACQUIRE) != before);
+	return ns;
 }
 
-/* Hits of other processes since the last look, as if each CPU were one thread. */
-static uint64_t others(struct overhead *overhead)
+static bool thread_sleeps(const struct kd_thread *thread)
 {
+	uint32_t state = thread->state == KD_UNSEEN ? thread->seed_state : thread->state;
+
+	return state == KD_BLOCKED || state == KD_BLOCKED_UNINT || state == KD_STOPPED ||
+	       state == KD_FROZEN;
+}
+
+/* Of start and stop, as often as each was hit; if only other processes have hit them, of the
+ * dearer one. */
+static uint64_t hit_cost(const struct overhead *overhead)
+{
+	struct kd_tally tally;
+	uint64_t ns = 0, hits = 0, most = 0;
+
+	if (triggers_tally(session_triggers(overhead->session), &tally))
+		return 0;
+	for (int role = 0; role < KD_ROLES; role++) {
+		uint64_t cost = triggers_hit_cost(session_triggers(overhead->session), role);
+
+		ns += tally.hits[role] * cost;
+		hits += tally.hits[role];
+		most = cost > most ? cost : most;
+	}
+	return hits ? ns / hits : most;
+}
+
+/* What has happened on an account since the last look. */
+struct turnover {
+	uint64_t hits;
+	uint64_t cpu;  /* ns, of which it earns the share */
+	uint64_t free; /* ns that it may lose in any case */
+};
+
+static uint64_t earned(const struct overhead *overhead, const struct turnover *turnover)
+{
+	uint64_t share = overhead->percent * turnover->cpu / 100 * (100 - RESERVE_PERCENT) / 100;
+
+	return share > turnover->free ? share : turnover->free;
+}
+
+/* cost: of a hit; 0: so little happened that it is not worth knowing. */
+static void account_book(struct overhead *overhead, struct account *account,
+			 const struct turnover *turnover, uint64_t cost)
+{
+	const int64_t most = (int64_t)(overhead->percent * CREDIT_NS / 100);
+	uint64_t spent = turnover->hits * cost;
+
+	account->earned = earned(overhead, turnover);
+	account->balance += (int64_t)account->earned - (int64_t)spent;
+	if (account->balance > most)
+		account->balance = most;
+	account->all_hits += turnover->hits;
+	account->all_cpu += turnover->cpu;
+	account->lost = spent;
+	account->lost_of = turnover->cpu;
+	if (turnover->hits)
+		account->hits_them = true;
+	if (!account->hits_them || account == overhead->accounts)
+		return;
+	if (overhead->off)
+		overhead->worked_off += turnover->cpu;
+	else
+		overhead->worked_on += turnover->cpu > spent ? turnover->cpu - spent : 0;
+}
+
+/* Far from the limit, even on slow machines: not worth measuring what hits cost. */
+static bool is_little(const struct overhead *overhead, const struct turnover *turnover)
+{
+	return !overhead->percent || turnover->hits * COST_MAX_NS <= earned(overhead, turnover);
+}
+
+/* Hits of other processes. */
+static void others_look(struct overhead *overhead, uint64_t elapsed, uint64_t *cost)
+{
+	struct account *account = overhead->accounts;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct turnover turnover = { .cpu = elapsed };
 	struct kd_tally tally;
 	uint64_t hits;
 
-	if (session_tally(overhead->session, &tally) || cpus < 1)
-		return 0;
-	hits = tally.foreign - overhead->foreign;
-	overhead->foreign = tally.foreign;
-	return hits / (uint64_t)cpus;
+	if (triggers_tally(session_triggers(overhead->session), &tally) || cpus < 1)
+		return;
+	hits = tally.foreign + tally.outside;
+	turnover.hits = (hits - account->hits) / (uint64_t)cpus;
+	account->hits = hits;
+	if (!*cost && !is_little(overhead, &turnover))
+		*cost = hit_cost(overhead);
+	account_book(overhead, account, &turnover, *cost);
 }
 
-/* Of start and stop on average: there are about as many of each. */
-static uint64_t hit_cost(struct session *session)
+static void payer_offer(struct overhead *overhead, const struct account *account, pid_t tid,
+			const char *name)
 {
-	uint64_t start = session_hit_cost(session, KD_START);
-	uint64_t stop = session_hit_cost(session, KD_STOP);
+	struct payer *payer = &overhead->payer;
 
-	return start && stop ? (start + stop) / 2 : start + stop;
+	if (account->all_hits < payer->hits || !account->all_hits)
+		return;
+	payer->tid = tid;
+	memcpy(payer->name, name, sizeof(payer->name));
+	payer->hits = account->all_hits;
+	payer->cpu = account->all_cpu;
 }
 
-uint64_t overhead_check(struct overhead *overhead, pid_t *tid)
+static void thread_look(struct overhead *overhead, const struct kd_thread *thread,
+			struct account *account, uint64_t elapsed, uint64_t now, uint64_t *cost)
 {
-	uint64_t now = clock_monotonic(), elapsed = now - overhead->looked, hits, foreign, limit,
-		 spent;
+	uint64_t hits = thread->hits, cpu = thread_cpu(thread, now);
+	struct turnover turnover = { 0 };
 
-	if (!overhead->percent || elapsed < PERIOD_NS)
-		return 0;
-	overhead->looked = now;
-	hits = worst_thread(overhead, tid);
-	foreign = others(overhead);
-	if (foreign > hits) {
-		hits = foreign;
-		*tid = 0;
+	if (thread->task != account->task || hits < account->hits)
+		*account = (struct account){
+			.task = thread->task,
+			.hits = thread->born ? 0 : hits,
+			.cpu = thread->born ? 0 : cpu,
+			.balance = (int64_t)(overhead->percent * CREDIT_AT_FIRST_NS / 100),
+		};
+	turnover.hits = hits - account->hits;
+	account->hits = hits;
+	if (cpu > account->cpu) {
+		turnover.cpu = cpu - account->cpu;
+		account->cpu = cpu;
 	}
-	limit = overhead->percent * elapsed / 100;
-	/* Far from it, even on slow machines: not worth measuring what hits cost. */
-	if (hits * COST_MAX_NS <= limit)
-		return 0;
-	spent = hits * hit_cost(overhead->session);
-	return spent > limit ? (spent * 100 + elapsed - 1) / elapsed : 0;
+	if (thread_sleeps(thread))
+		turnover.free = SLEEPER_PERCENT * elapsed / 100;
+	if (!*cost && !is_little(overhead, &turnover))
+		*cost = hit_cost(overhead);
+	account_book(overhead, account, &turnover, *cost);
+	payer_offer(overhead, account, (pid_t)thread->tid, thread->comm);
+}
+
+bool overhead_look(struct overhead *overhead, bool at_once)
+{
+	struct session_view view = session_view(overhead->session);
+	uint64_t now = clock_monotonic(), elapsed = now - overhead->looked, cost = 0;
+
+	if (!at_once && elapsed < PERIOD_NS)
+		return false;
+	overhead->looked = now;
+	others_look(overhead, elapsed, &cost);
+	overhead->worst = overhead->accounts;
+	overhead->worst_tid = 0;
+	for (uint32_t slot = 1; slot < view.slots; slot++) {
+		const struct kd_thread *thread = &view.threads[slot];
+		struct account *account = &overhead->accounts[slot];
+
+		if (!thread->task)
+			continue;
+		thread_look(overhead, thread, account, elapsed, now - view.epoch, &cost);
+		if (!thread->died && account->balance < overhead->worst->balance) {
+			overhead->worst = account;
+			overhead->worst_tid = (pid_t)thread->tid;
+		}
+	}
+	return true;
+}
+
+bool overhead_is_overdrawn(const struct overhead *overhead)
+{
+	return overhead->percent && overhead->worst->balance < 0;
+}
+
+void overhead_forgive(struct overhead *overhead)
+{
+	uint32_t slots = session_view(overhead->session).slots;
+
+	for (uint32_t slot = 0; slot < slots; slot++)
+		if (overhead->accounts[slot].balance < 0)
+			overhead->accounts[slot].balance = 0;
+}
+
+bool overhead_is_growing(const struct overhead *overhead)
+{
+	return overhead->worst->lost > overhead->worst->earned;
+}
+
+uint64_t overhead_worst(const struct overhead *overhead, pid_t *tid)
+{
+	const struct account *worst = overhead->worst;
+	uint64_t percent = worst->lost_of ? worst->lost * 100 / worst->lost_of : 100;
+
+	*tid = overhead->worst_tid;
+	return percent < 100 ? percent : 100;
+}
+
+void overhead_switch(struct overhead *overhead, bool on)
+{
+	uint32_t slots = session_view(overhead->session).slots;
+
+	overhead_look(overhead, true);
+	overhead->off = !on;
+	for (uint32_t slot = 0; on && slot < slots; slot++)
+		overhead->accounts[slot].hits_them = false;
+}
+
+void overhead_tell(struct overhead *overhead, struct trigger_stats *stats)
+{
+	const struct payer *payer = &overhead->payer;
+	uint64_t cost;
+
+	overhead_look(overhead, true);
+	cost = payer->hits ? hit_cost(overhead) : 0;
+	stats->payer = (struct probe_payer){
+		.tid = payer->tid,
+		.cost = payer->hits * cost,
+		.cpu = payer->cpu,
+	};
+	memcpy(stats->payer.name, payer->name, sizeof(payer->name));
+	stats->duty.worked_on = overhead->worked_on;
+	stats->duty.worked_off = overhead->worked_off;
 }

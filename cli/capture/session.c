@@ -12,16 +12,31 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../clock.h"
-#include "../exit_status.h"
-#include "../log.h"
-#include "../syscall_names.h"
-#include "kernelfs.h"
+#include "cli/base/clock.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/target/kernelfs.h"
+#include "file_names.h"
+#include "session_btf.h"
+#include "session_classes.h"
+#include "session_culprits.h"
+#include "session_entry.h"
+#include "session_faults.h"
+#include "session_files.h"
+#include "session_filter.h"
 #include "session_histograms.h"
+#include "session_interruptions.h"
 #include "session_iterator.h"
+#include "session_locks.h"
+#include "session_movers.h"
+#include "session_steal.h"
+#include "session_stops.h"
+#include "session_processes.h"
 #include "session_programs.h"
+#include "session_skeleton.h"
 #include "session_tracing.h"
 #include "session_triggers.h"
+#include "session_upcalls.h"
 #include "session_windows.h"
 #include "kernel_delay.skel.h"
 
@@ -29,6 +44,7 @@
 #define SETTLE_NS (100 * NSEC_PER_USEC)
 
 struct session {
+	struct session_btf btf;
 	struct kernel_delay *skel;
 	struct programs programs;
 	struct bpf_link *iter;
@@ -39,8 +55,15 @@ struct session {
 	struct triggers triggers;
 	struct tracing tracing;
 	struct histograms histograms;
+	struct interruption_ring interruptions;
+	struct faults faults;
+	struct culprits culprits;
+	struct several several;
+	struct file_names *file_names;
+	struct entry_estimate entry;
 	uint64_t epoch;
 	uint32_t slots, banks;
+	bool triggered;                                /* triggers open or close its windows */
 	uint64_t losses[KD_LOSSES], skipped, resynced; /* already told */
 };
 
@@ -51,33 +74,14 @@ static int print_debug(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-static void class_set(struct session *session, const char *name, __u8 class)
-{
-	int number = syscall_number(name);
-
-	if (number >= 0 && number < KD_CLASSES)
-		session->skel->rodata->kd_class[number] |= class;
-}
-
-static uint32_t pid_max(void)
-{
-	FILE *file = fopen("/proc/sys/kernel/pid_max", "re");
-	unsigned int value = 0;
-
-	if (!file || fscanf(file, "%u", &value) != 1)
-		value = 4U << 20; /* PID_MAX_LIMIT */
-	if (file)
-		fclose(file);
-	return value;
-}
-
 /* Everything that must be known before the programs are loaded. */
-static int session_size(struct session *session, const struct session_config *config)
+static exit_status session_size(struct session *session, const struct session_config *config)
 {
 	struct kernel_delay *skel = session->skel;
 	/* Room for the threads there are, for more to come, and for those that
-	 * end until the collector next looks after them. */
-	uint64_t slots = config->threads + config->threads / 4 + 768;
+	 * end until the collector next looks after them, which are no more where
+	 * there are many. */
+	uint64_t slots = config->threads + config->threads / 16 + 768;
 	uint32_t cpus = (uint32_t)libbpf_num_possible_cpus();
 	int error;
 
@@ -85,79 +89,27 @@ static int session_size(struct session *session, const struct session_config *co
 		slots = KD_SLOTS_MAX;
 	session->slots = (uint32_t)slots;
 	session->banks = config->banks;
+	session->triggered = config->triggers[KD_START].n_sets || config->triggers[KD_STOP].n_sets;
 	session->epoch = clock_monotonic();
-	skel->rodata->kd_tgid = (__u32)config->tgid;
 	skel->rodata->kd_epoch = session->epoch;
 	skel->rodata->kd_slots = session->slots;
 	skel->rodata->kd_banks = session->banks;
-	class_set(session, "poll", KD_CLASS_POLL);
-	class_set(session, "ppoll", KD_CLASS_POLL);
-	class_set(session, "uretprobe", KD_CLASS_IGNORED);
-	class_set(session, "uprobe", KD_CLASS_IGNORED);
-	class_set(session, "execve", KD_CLASS_EXEC);
-	class_set(session, "execveat", KD_CLASS_EXEC);
-	class_set(session, "restart_syscall", KD_CLASS_RESTART);
+	classes_set(skel);
+	locks_select(skel, config->tgid, config->processes);
+	movers_select(skel);
 	bpf_program__set_autoload(skel->progs.kd_upcall, config->upcalls);
 	skel->rodata->kd_cpus = cpus;
 	if (config->upcalls)
 		bpf_map__set_max_entries(skel->maps.kd_upcalls, cpus * session->banks);
-	error = bpf_map__set_max_entries(skel->maps.kd_tids, pid_max() / KD_TID_PAGE + 1) ?:
+	error = bpf_map__set_max_entries(skel->maps.kd_tids, kernel_pid_max() / KD_TID_PAGE + 1) ?:
 		bpf_map__set_max_entries(skel->maps.kd_threads, session->slots) ?:
 		bpf_map__set_max_entries(skel->maps.kd_free_slots, session->slots) ?:
-		bpf_map__set_max_entries(skel->maps.kd_records, session->slots * session->banks);
+		bpf_map__set_max_entries(skel->maps.kd_records, session->slots * session->banks) ?:
+		files_select(skel, session->slots) ?:
+		steal_select(skel, cpus);
 	if (error)
 		log_error("cannot size the BPF maps: %s", strerror(-error));
 	return error ? EX_OSERR : 0;
-}
-
-/* In this mode no program may read the kernel's memory. */
-static bool kernel_is_locked_down(void)
-{
-	char mode[128] = "";
-	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
-
-	if (!file)
-		return false;
-	if (!fgets(mode, sizeof(mode), file))
-		*mode = '\0';
-	fclose(file);
-	return strstr(mode, "[confidentiality]");
-}
-
-static int load_failed(int error)
-{
-	if (kernel_is_locked_down()) {
-		log_error("the kernel is locked down: BPF programs may not read its memory");
-		log_hint("boot it without lockdown=confidentiality, or with lockdown=integrity");
-		return EX_NOPERM;
-	}
-	switch (-error) {
-	case EPERM:
-		log_error("the kernel refused to load the BPF programs: %s", strerror(-error));
-		log_hint(
-			"a container, a security module or seccomp may forbid bpf(): run it on the "
-			"host; before Linux 5.11 `ulimit -l` may be too small, too");
-		return EX_NOPERM;
-	case EMFILE:
-		log_error("too many open files");
-		log_hint("raise the limit: ulimit -n 1024");
-		return EX_OSERR;
-	case ENOMEM:
-		log_error("no memory for the BPF maps");
-		log_hint("raise the memory limit of this session's cgroup or `ulimit -l`");
-		return EX_OSERR;
-	case ESRCH:
-	case ENOENT:
-		log_error("the kernel's BTF lacks what the BPF programs ask for");
-		log_hint("a kernel of 5.10 or later with CONFIG_DEBUG_INFO_BTF=y is needed; "
-			 "--debug shows libbpf's messages");
-		return EX_OSFILE;
-	default:
-		log_error("the kernel refused the BPF programs: %s", strerror(-error));
-		log_hint("kernel too old (5.10 or later is needed)? --debug shows the verifier's "
-			 "messages");
-		return EX_OSERR;
-	}
 }
 
 static void *map_memory(const struct bpf_map *map, size_t size)
@@ -167,7 +119,7 @@ static void *map_memory(const struct bpf_map *map, size_t size)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-static int session_map(struct session *session)
+static exit_status session_map(struct session *session)
 {
 	session->threads_size = session->slots * sizeof(*session->threads);
 	session->records_size = (size_t)session->slots * session->banks * sizeof(*session->records);
@@ -187,98 +139,154 @@ static int session_map(struct session *session)
 	return 0;
 }
 
-/* From now on forks are the fork handler's. */
-static int session_attach(struct session *session)
+/* See session_entry.h. */
+static void session_measure(struct session *session)
 {
-	int status = programs_attach(&session->programs);
+	int free_slots = bpf_map__fd(session->skel->maps.kd_free_slots);
+	uint32_t slot;
 
+	if (bpf_map_lookup_and_delete_elem(free_slots, NULL, &slot))
+		return;
+	entry_measure(&session->entry, session->skel, slot, &session->threads[slot],
+		      &session->records[slot]);
+	session_slot_free(session, slot);
+}
+
+/* From now on forks are the fork handler's. */
+static exit_status session_attach(struct session *session, const struct session_config *config)
+{
+	int status;
+
+	entry_bare(&session->entry);
+	status = programs_attach(&session->programs);
 	programs_attach_upcalls(&session->programs);
+	if (!status)
+		status = faults_attach(&session->faults, &session->programs);
+	if (!status)
+		session_measure(session);
+	if (!status)
+		status = several_seed(&session->several);
+	if (!status)
+		status = filter_seed(session->skel, &config->filter);
+	__atomic_store_n(&session->skel->data_word->kd_tgid, (uint32_t)config->tgid,
+			 __ATOMIC_SEQ_CST);
 	session->skel->data->kd_attached_at = clock_monotonic();
 	return status;
 }
 
 /* Twice: the first visit may find a thread in the middle of a switch. */
-static int session_seed(struct session *session, pid_t tgid)
+static exit_status session_seed(struct session *session, pid_t tgid)
 {
 	int error;
 
-	session->iter = iterator_attach(session->skel->progs.kd_task_iter, tgid);
+	session->iter = iterator_attach(session->skel->progs.kd_task_iter,
+					session->several.skel ? 0 : tgid);
 	if (!session->iter)
 		return EX_OSERR;
-	error = session_visit(session, KD_AT_OPEN);
+	error = session_visit(session, KD_VISIT_OPEN);
 	session_settle(session);
 	if (!error)
-		error = session_visit(session, KD_AT_OPEN);
+		error = session_visit(session, KD_VISIT_OPEN);
 	if (error) {
 		log_error("cannot read the target's threads: %s", strerror(-error));
 		return EX_OSERR;
 	}
 	session->skel->bss->kd_seeded = 1;
+	steal_tell(session->skel, &session->programs);
 	return 0;
 }
 
-static int session_start(struct session *session, const struct session_config *config)
+static exit_status session_skeleton(struct session *session, const struct session_config *config)
 {
-	int status, error;
+	int error = btf_open(&session->btf);
 
-	status = btf_provide(config->btf_file);
-	if (status)
-		return status;
-	session->skel = kernel_delay__open();
+	if (error) {
+		log_error("cannot read the kernel's BTF: %s", strerror(-error));
+		return EX_OSFILE;
+	}
+	session->skel = skeleton_open(config->tracing.on, &session->btf);
 	if (!session->skel) {
 		log_error("cannot open the BPF object: %s", strerror(errno));
 		return EX_OSERR;
 	}
 	session->programs.skel = session->skel;
+	session->programs.btf = &session->btf;
+	return btf_search(&session->btf, session->skel->obj) ? log_no_memory() : 0;
+}
+
+static exit_status session_start(struct session *session, const struct session_config *config)
+{
+	int status = btf_provide(config->btf_file);
+
+	if (!status)
+		status = session_skeleton(session, config);
+	if (status)
+		return status;
 	status = programs_select(&session->programs);
 	if (!status)
 		status = session_size(session, config);
+	if (!status)
+		status = several_select(&session->several, session->skel, config);
+	if (!status)
+		status = filter_select(session->skel, &config->filter);
+	if (!status)
+		status = faults_select(&session->faults, session->skel);
+	if (!status)
+		status = culprits_select(&session->culprits, session->skel, config->tgid,
+					 session->skel->rodata->kd_cpus, session->slots,
+					 session->banks);
+	if (!status)
+		status = interruption_ring_select(session->skel, config->interruptions);
 	if (!status && config->histograms)
 		status = histograms_select(&session->histograms, session->skel, session->slots,
 					   session->banks);
 	if (!status)
-		status = triggers_select(&session->triggers, session->skel,
-					 session->programs.classic, config);
+		status = triggers_select(&session->triggers, &session->programs, config);
 	if (!status)
 		status = tracing_select(&session->tracing, session->skel, &config->tracing,
 					session->slots);
 	if (status)
 		return status;
-	error = kernel_delay__load(session->skel);
-	if (error)
-		return load_failed(error);
+	status = programs_load(&session->programs);
+	if (status)
+		return status;
 	session->windows = (struct windows){
 		.shared = session->skel->data_word,
 		.banks = session->banks,
 		.epoch = session->epoch,
+		.pairs = config->same_thread,
 		.token = triggers_token(&session->triggers),
 	};
 	status = session_map(session);
 	if (!status)
 		status = histograms_map(&session->histograms);
 	if (!status)
-		status = session_attach(session);
+		status = culprits_map(&session->culprits);
+	if (!status)
+		status = interruption_ring_open(&session->interruptions, session->skel,
+						config->interruptions);
+	if (!status)
+		status = session_attach(session, config);
 	if (!status)
 		status = session_seed(session, config->tgid);
 	if (!status)
-		status = tracing_attach(&session->tracing, &config->tracing, config->tgid,
-					session->epoch);
+		status = tracing_attach(&session->tracing, &session->programs, &config->tracing,
+					session->several.skel ? 0 : config->tgid, session->epoch);
 	if (!status)
-		status = triggers_attach(&session->triggers, config);
+		status = triggers_attach(&session->triggers);
 	return status;
 }
 
-int session_open(struct session **out, const struct session_config *config)
+exit_status session_open(struct session **out, const struct session_config *config)
 {
 	struct session *session = calloc(1, sizeof(*session));
 	int status;
 
-	if (!session) {
-		log_error("no memory");
-		return EX_OSERR;
-	}
+	if (!session)
+		return log_no_memory();
 	libbpf_set_print(print_debug);
-	status = session_start(session, config);
+	session->file_names = file_names_new(config->tgid);
+	status = session->file_names ? session_start(session, config) : log_no_memory();
 	if (status) {
 		session_close(session);
 		session = NULL;
@@ -294,17 +302,87 @@ void session_close(struct session *session)
 	triggers_close(&session->triggers);
 	tracing_close(&session->tracing);
 	histograms_close(&session->histograms);
+	interruption_ring_close(&session->interruptions);
+	faults_close(&session->faults);
+	culprits_close(&session->culprits);
+	several_close(&session->several);
+	file_names_free(session->file_names);
 	bpf_link__destroy(session->iter);
+	programs_close(&session->programs);
 	if (session->threads)
 		munmap(session->threads, session->threads_size);
 	if (session->records)
 		munmap(session->records, session->records_size);
 	kernel_delay__destroy(session->skel);
+	btf_close(&session->btf);
 	free(session);
+}
+
+struct windows *session_windows(struct session *session)
+{
+	return &session->windows;
+}
+
+struct triggers *session_triggers(struct session *session)
+{
+	return &session->triggers;
+}
+
+struct tracing *session_tracing(struct session *session)
+{
+	return &session->tracing;
+}
+
+struct histograms *session_histograms(struct session *session)
+{
+	return &session->histograms;
+}
+
+struct interruption_ring *session_interruptions(struct session *session)
+{
+	return &session->interruptions;
+}
+
+struct several *session_several(struct session *session)
+{
+	return &session->several;
+}
+
+struct culprits *session_culprits(struct session *session)
+{
+	return &session->culprits;
+}
+
+struct programs *session_programs(struct session *session)
+{
+	return &session->programs;
+}
+
+struct entry_estimate *session_entry(struct session *session)
+{
+	return &session->entry;
+}
+
+int session_tick(struct session *session)
+{
+	int error = several_look(&session->several);
+
+	if (!error && several_joined(&session->several))
+		error = session_visit(session, KD_VISIT_JOIN);
+	faults_look(&session->faults, entry_cost(&session->entry).call_ns);
+	if (session->triggered)
+		faults_resume(&session->faults, NSEC_PER_SEC);
+	return error;
+}
+
+uint64_t session_faults_untimed(const struct session *session, uint64_t start, uint64_t end)
+{
+	return faults_untimed(&session->faults, start, end);
 }
 
 uint64_t session_window_open(struct session *session)
 {
+	faults_resume(&session->faults, 0);
 	return windows_open(&session->windows) + session->epoch;
 }
 
@@ -313,6 +391,15 @@ uint64_t session_window_close(struct session *session)
 	uint64_t end = windows_close(&session->windows);
 
 	return end ? end + session->epoch : 0;
+}
+
+uint64_t session_window_turn(struct session *session)
+{
+	uint64_t edge;
+
+	faults_resume(&session->faults, 0);
+	edge = windows_turn(&session->windows);
+	return edge ? edge + session->epoch : 0;
 }
 
 static struct session_view view_of(const struct session *session, uint32_t bank,
@@ -324,6 +411,8 @@ static struct session_view view_of(const struct session *session, uint32_t bank,
 		.slots = session->slots,
 		.bank = bank,
 		.epoch = session->epoch,
+		.fault_gen = __atomic_load_n(&session->skel->data_word->kd_fault_gen,
+					     __ATOMIC_RELAXED),
 	};
 
 	if (bank == KD_NO_BANK)
@@ -345,6 +434,16 @@ struct session_view session_view(const struct session *session)
 	return view_of(session, bank, &window);
 }
 
+bool session_window_at(const struct session *session, uint32_t bank, struct session_view *view)
+{
+	struct kd_window window;
+
+	if (bank >= session->banks || !windows_at(&session->windows, bank, &window))
+		return false;
+	*view = view_of(session, bank, &window);
+	return true;
+}
+
 bool session_window_next(const struct session *session, struct session_view *view)
 {
 	struct kd_window window = { 0 };
@@ -354,81 +453,13 @@ bool session_window_next(const struct session *session, struct session_view *vie
 	return bank != KD_NO_BANK;
 }
 
-void session_window_release(struct session *session, const struct session_view *view)
+bool session_detach_end(struct session *session)
 {
-	windows_release(&session->windows, view->bank);
-}
-
-bool session_has_window(const struct session *session, uint64_t gen)
-{
-	return windows_have(&session->windows, gen);
-}
-
-void session_arm(struct session *session, uint64_t windows)
-{
-	__atomic_store_n(&session->skel->data_word->kd_wanted, windows, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&session->skel->data_word->kd_armed, 1, __ATOMIC_SEQ_CST);
-}
-
-uint64_t session_wanted(const struct session *session)
-{
-	return __atomic_load_n(&session->skel->data_word->kd_wanted, __ATOMIC_SEQ_CST);
-}
-
-void session_pause(struct session *session, uint64_t until)
-{
-	__atomic_store_n(&session->skel->data_word->kd_not_before, until - session->epoch,
-			 __ATOMIC_SEQ_CST);
-}
-
-bool session_is_open(const struct session *session)
-{
-	return __atomic_load_n(&session->skel->data_word->kd_word, __ATOMIC_SEQ_CST) & KD_WORD_OPEN;
-}
-
-void session_disarm(struct session *session)
-{
-	__atomic_store_n(&session->skel->data_word->kd_armed, 0, __ATOMIC_SEQ_CST);
-}
-
-void session_keep(struct session *session, uint64_t ns)
-{
-	__atomic_store_n(&session->skel->data_word->kd_keep, ns, __ATOMIC_SEQ_CST);
-}
-
-void session_detach_triggers(struct session *session)
-{
-	triggers_detach(&session->triggers);
-}
-
-int session_events_fd(const struct session *session)
-{
-	return triggers_events_fd(&session->triggers);
-}
-
-int session_events(struct session *session, session_event_fn *found, void *context)
-{
-	return triggers_events(&session->triggers, found, context);
-}
-
-int session_traces_fd(const struct session *session)
-{
-	return tracing_fd(&session->tracing);
-}
-
-int session_traces(struct session *session, session_trace_fn *found, void *context)
-{
-	return tracing_read(&session->tracing, found, context);
-}
-
-int session_visit_calls(struct session *session)
-{
-	return tracing_visit(&session->tracing);
-}
-
-uint64_t session_traces_lost(struct session *session)
-{
-	return tracing_lost(&session->tracing);
+	if (!triggers_detach_end(&session->triggers))
+		return false;
+	for (uint32_t slot = 0; slot < session->slots; slot++)
+		session->threads[slot].pair = 0;
+	return true;
 }
 
 bool session_call_goes_on(const struct session *session, uint32_t tid, int32_t call, uint64_t since)
@@ -443,21 +474,6 @@ bool session_call_goes_on(const struct session *session, uint32_t tid, int32_t c
 	return false;
 }
 
-uint64_t session_hit_cost(struct session *session, enum kd_role role)
-{
-	return triggers_hit_cost(&session->triggers, role);
-}
-
-uint64_t session_triggers_skipped(const struct session *session)
-{
-	return triggers_skipped(&session->triggers);
-}
-
-int session_tally(const struct session *session, struct kd_tally *tally)
-{
-	return triggers_tally(&session->triggers, tally);
-}
-
 void session_settle(struct session *session)
 {
 	session_settle_after(session, clock_monotonic());
@@ -470,9 +486,13 @@ void session_settle_after(struct session *session, uint64_t edge)
 		clock_wait_until(edge + SETTLE_NS);
 }
 
-int session_visit(struct session *session, enum kd_reading_edge edge)
+int session_visit(struct session *session, enum kd_visit visit)
 {
-	session->skel->bss->kd_edge = edge;
+	uint64_t now = clock_monotonic();
+	struct timespec wall = clock_wall_at(now);
+
+	session->skel->bss->kd_visit = visit;
+	session->skel->bss->kd_real_time = clock_ns(&wall) - now; /* it may be set at any time */
 	return iterator_run(session->iter);
 }
 
@@ -483,6 +503,7 @@ void session_slot_free(struct session *session, uint32_t slot)
 		memset(&session->records[(size_t)bank * session->slots + slot], 0,
 		       sizeof(*session->records));
 	histograms_free_slot(&session->histograms, slot);
+	culprits_free_slot(&session->culprits, slot);
 	bpf_map_update_elem(bpf_map__fd(session->skel->maps.kd_free_slots), NULL, &slot, BPF_ANY);
 }
 
@@ -512,39 +533,32 @@ int session_overflow(struct session *session, session_overflow_fn *found, void *
 	return result < 0 ? result : 0;
 }
 
-/* One CPU's counts in a window's bank. */
-static int upcalls_add(const struct kd_upcalls *counts, uint32_t cpu, struct sample *sample)
-{
-	for (uint32_t i = 0; i < KD_ERRNOS; i++) {
-		struct upcall_row row = { cpu, i, counts->count[i] };
-
-		if (counts->count[i] && sample_add_upcalls(sample, &row))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 int session_upcalls(const struct session *session, const struct session_view *view,
 		    struct sample *sample)
 {
-	uint32_t cpus = session->skel->rodata->kd_cpus;
-	int fd = bpf_map__fd(session->skel->maps.kd_upcalls), result = 0;
-	struct kd_upcalls counts;
-
-	sample->upcalls_known = session->skel->links.kd_upcall != NULL;
-	for (uint32_t cpu = 0; sample->upcalls_known && cpu < cpus && !result; cpu++) {
-		uint32_t index = view->bank * cpus + cpu;
-
-		if (!bpf_map_lookup_elem(fd, &index, &counts) && counts.gen == view->gen)
-			result = upcalls_add(&counts, cpu, sample);
-	}
-	return result;
+	return upcalls_read(session->skel, view, sample);
 }
 
-int session_durations(const struct session *session, const struct session_view *view, uint32_t slot,
-		      uint32_t kind, struct distribution *distribution)
+int session_hashes(const struct session *session, const struct session_view *view,
+		   struct thread_row *rows, const uint32_t *row_of)
 {
-	return histograms_read(&session->histograms, view, slot, kind, distribution);
+	const struct session_hash hash = {
+		.windows = &session->windows, .view = view, .rows = rows, .row_of = row_of
+	};
+
+	return locks_read(session->skel, hash) ?: stops_read(session->skel, hash) ?:
+	       movers_read(session->skel, hash) ?:
+	       files_read(session->skel, hash, session->file_names);
+}
+
+bool session_files_pending(const struct session *session, const struct session_view *view)
+{
+	return files_pending(session->skel, view);
+}
+
+struct file_names *session_file_names(struct session *session)
+{
+	return session->file_names;
 }
 
 void session_irq_name(struct session *session, uint64_t key, char name[KD_IRQ_NAME_LEN])

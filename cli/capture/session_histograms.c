@@ -7,16 +7,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../exit_status.h"
-#include "../log.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
 #include "kernel_delay.skel.h"
 
 /* Of a slot's thread: of its runs, its waits, and of some system calls. */
 #define ROOM_PER_SLOT 8
 #define ROOM_MAX 32768 /* 84 MB for each bank */
 
-int histograms_select(struct histograms *histograms, struct kernel_delay *skel, uint32_t slots,
-		      uint32_t banks)
+exit_status histograms_select(struct histograms *histograms, struct kernel_delay *skel,
+			      uint32_t slots, uint32_t banks)
 {
 	uint32_t room = slots * ROOM_PER_SLOT;
 	int error;
@@ -58,7 +58,7 @@ static int give_back(struct histograms *histograms, uint32_t index)
 	return bpf_map_update_elem(fd, NULL, &index, BPF_ANY);
 }
 
-int histograms_map(struct histograms *histograms)
+exit_status histograms_map(struct histograms *histograms)
 {
 	if (!histograms->room)
 		return 0;
@@ -100,13 +100,21 @@ int histograms_read(const struct histograms *histograms, const struct session_vi
 	histogram = histogram_of(histograms, view->bank, index);
 	if (histogram->gen != view->gen)
 		return 0;
-	for (unsigned int i = 0; i + 1 < KD_HISTOGRAM_PLACES && !error; i++)
+	for (unsigned int i = 0; i + 1 < KD_HISTOGRAM_BUCKETS && !error; i++)
 		error = distribution_append(distribution, distribution_limit(i, KD_HISTOGRAM_BITS),
 					    histogram->count[i]);
 	if (!error)
 		error = distribution_append(distribution, UINT64_MAX,
-					    histogram->count[KD_HISTOGRAM_PLACES - 1]);
+					    histogram->count[KD_HISTOGRAM_BUCKETS - 1]);
 	return error;
+}
+
+int histograms_add(const struct histograms *histograms, struct distribution *distribution,
+		   uint64_t ns)
+{
+	if (!histograms->room)
+		return 0;
+	return distribution_add(distribution, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns);
 }
 
 void histograms_free_slot(struct histograms *histograms, uint32_t slot)

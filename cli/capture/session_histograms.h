@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "cli/base/exit_status.h"
 #include "session.h"
 
 struct kernel_delay;
@@ -18,16 +19,21 @@ struct histograms {
 
 /* Before loading: makes room for them. Returns 0, or after printing what failed an exit
  * status. */
-int histograms_select(struct histograms *histograms, struct kernel_delay *skel, uint32_t slots,
-		      uint32_t banks);
+exit_status histograms_select(struct histograms *histograms, struct kernel_delay *skel,
+			      uint32_t slots, uint32_t banks);
 
 /* After loading. Returns as above. */
-int histograms_map(struct histograms *histograms);
+exit_status histograms_map(struct histograms *histograms);
 
 /* Appends the durations of one kind (see struct kd_histogram_set) of a slot's thread in
  * the window that is in this bank; none, if there are none. Returns 0 or -ENOMEM. */
 int histograms_read(const struct histograms *histograms, const struct session_view *view,
 		    uint32_t slot, uint32_t kind, struct distribution *distribution);
+
+/* Adds a duration as the kernel side would have; none, if there are none. Returns 0 or
+ * -ENOMEM. */
+int histograms_add(const struct histograms *histograms, struct distribution *distribution,
+		   uint64_t ns);
 
 /* Nobody's are those of a slot whose thread has ended. */
 void histograms_free_slot(struct histograms *histograms, uint32_t slot);

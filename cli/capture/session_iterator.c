@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../clock.h"
-#include "../log.h"
+#include "cli/base/clock.h"
+#include "cli/base/log.h"
 
 struct bpf_link *iterator_attach(const struct bpf_program *program, pid_t tgid)
 {
 	union bpf_iter_link_info info = { .task.pid = (__u32)tgid };
 	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
 		    .link_info_len = sizeof(info));
-	struct bpf_link *link = bpf_program__attach_iter(program, &options);
+	struct bpf_link *link = tgid ? bpf_program__attach_iter(program, &options) : NULL;
 
 	if (!link)
 		link = bpf_program__attach_iter(program, NULL);

@@ -5,14 +5,17 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "../exit_status.h"
-#include "../log.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/target/kernelfs.h"
+#include "session_btf.h"
 #include "kernel_delay.skel.h"
-#include "kernelfs.h"
 
-static void absence_add(struct programs *programs, const char *section, const char *what)
+void programs_absent(struct programs *programs, const char *section, const char *what)
 {
 	for (size_t i = 0; i < programs->n_absences; i++)
 		if (programs->absences[i].what == what)
@@ -28,15 +31,35 @@ static const struct {
 } uses[] = {
 	{ "sys_", NULL, NULL },
 	{ "sched_", NULL, NULL },
+	{ "page_fault_user", "THREAD TIME",
+	  "has no page faults, they are in running user: this kernel lacks their tracepoint" },
 	{ "softirq_", "SOFT IRQ STATISTICS", "is left out: this kernel lacks its tracepoints" },
 	{ "irq_handler_", "HARD IRQ STATISTICS",
 	  "leaves out interrupt lines: this kernel lacks their tracepoints" },
+	{ "block_rq_complete", "THREAD DESCRIPTOR STATISTICS",
+	  "has no requests of disks: this kernel lacks their tracepoint" },
+	{ "contention_", "THREAD LOCK STATISTICS",
+	  "leaves out locks of the kernel: this kernel lacks their tracepoints" },
 #if defined(__x86_64__) || defined(__i386__)
 	{ "local_timer_", "HARD IRQ STATISTICS",
 	  "leaves out the local timer: this kernel lacks its tracepoints" },
 #endif
 };
 #define N_USES (sizeof(uses) / sizeof(*uses))
+
+/* Where kd_vector_entry and kd_vector_exit go, but for those interrupts that need something
+ * which the machine has not (therm_throt_en in arch/x86/kernel/cpu/mce/therm_throt.c). */
+static const struct {
+	const char *ends[2], *needs;
+} vectors[VECTORS] = {
+	{ .ends = { "local_timer_entry", "local_timer_exit" } },
+	{ .ends = { "reschedule_entry", "reschedule_exit" } },
+	{ .ends = { "call_function_entry", "call_function_exit" } },
+	{ .ends = { "call_function_single_entry", "call_function_single_exit" } },
+	{ .ends = { "irq_work_entry", "irq_work_exit" } },
+	{ .ends = { "thermal_apic_entry", "thermal_apic_exit" },
+	  .needs = "/sys/devices/system/cpu/cpu0/thermal_throttle" },
+};
 
 /* Notes that a tracepoint is missing. Returns false if nothing works without. */
 static bool tracepoint_spare(struct programs *programs, const char *tracepoint)
@@ -49,8 +72,16 @@ static bool tracepoint_spare(struct programs *programs, const char *tracepoint)
 		return true;
 	if (!uses[use].section)
 		return false;
-	absence_add(programs, uses[use].section, uses[use].without);
+	programs_absent(programs, uses[use].section, uses[use].without);
 	return true;
+}
+
+static exit_status tracepoint_missing(const char *tracepoint)
+{
+	log_error("this kernel has no tracepoint %s", tracepoint);
+	log_hint("a kernel of 5.10 or later is needed, built with CONFIG_FTRACE_SYSCALLS=y and "
+		 "CONFIG_DEBUG_INFO_BTF=y");
+	return EX_OSERR;
 }
 
 static const char *program_tracepoint(const struct bpf_program *program)
@@ -60,23 +91,17 @@ static const char *program_tracepoint(const struct bpf_program *program)
 	return slash ? slash + 1 : "";
 }
 
-/* Asks the kernel's BTF, which libbpf has in memory for this. */
-static bool kernel_has_function(struct programs *programs, const char *name)
-{
-	return !bpf_program__set_attach_target(programs->skel->progs.kd_function_probe, 0, name);
-}
-
 /* Since trace_call_bpf_faultable() (7.x) raw tracepoints of system calls may be
  * preempted: meanwhile all runs of these programs by other threads on that CPU
  * are skipped. The classic tracepoints are never preempted. */
 static bool calls_are_classic(struct programs *programs)
 {
-	if (!kernel_has_function(programs, "trace_call_bpf_faultable"))
+	if (!btf_calls_are_preempted(programs->btf))
 		return false;
 	if (tracefs_provide())
 		return true;
-	absence_add(programs, "SYSCALL STATISTICS",
-		    "may miss calls: this kernel needs tracefs mounted on /sys/kernel/tracing");
+	programs_absent(programs, "SYSCALL STATISTICS",
+			"may miss calls: this kernel needs tracefs mounted on /sys/kernel/tracing");
 	return false;
 }
 
@@ -88,14 +113,17 @@ static bool program_is_optional(const struct programs *programs, const struct bp
 	       program == programs->skel->progs.kd_open_calls_iter || !*program_tracepoint(program);
 }
 
-/* Switches a program on if the run needs it and this kernel has its tracepoint.
- * Returns false if nothing works without. */
+/* Switches a program on if every run needs it. Whether the kernel has its tracepoint is
+ * known now if it needs the BTF, else when it is attached. Returns false if it has not, and
+ * nothing works without. */
 static bool program_select(struct programs *programs, struct bpf_program *program)
 {
 	const char *tracepoint = program_tracepoint(program);
 	bool on;
 
-	if (program == programs->skel->progs.kd_task_iter)
+	if (program == programs->skel->progs.kd_task_iter ||
+	    program == programs->skel->progs.kd_vector_entry ||
+	    program == programs->skel->progs.kd_vector_exit)
 		on = true;
 	else if (program_is_optional(programs, program))
 		on = false;
@@ -103,7 +131,8 @@ static bool program_select(struct programs *programs, struct bpf_program *progra
 		on = programs->classic;
 	else if (programs->classic && !strncmp(tracepoint, "sys_", 4))
 		on = false;
-	else if (!bpf_program__set_attach_target(program, 0, tracepoint))
+	else if (bpf_program__type(program) == BPF_PROG_TYPE_RAW_TRACEPOINT ||
+		 !btf_target(programs->btf, program, tracepoint))
 		on = true;
 	else if (tracepoint_spare(programs, tracepoint))
 		on = false;
@@ -113,44 +142,131 @@ static bool program_select(struct programs *programs, struct bpf_program *progra
 	return true;
 }
 
-int programs_select(struct programs *programs)
+exit_status programs_select(struct programs *programs)
 {
 	struct bpf_program *program;
 
 	programs->classic = calls_are_classic(programs);
 	bpf_object__for_each_program (program, programs->skel->obj) {
-		if (program_select(programs, program))
-			continue;
-		log_error("this kernel has no tracepoint %s", program_tracepoint(program));
-		log_hint("it is needed: use a kernel of 5.10 or later built with "
-			 "CONFIG_FTRACE_SYSCALLS=y and CONFIG_DEBUG_INFO_BTF=y");
-		return EX_OSERR;
+		if (!program_select(programs, program))
+			return tracepoint_missing(program_tracepoint(program));
 	}
 	return 0;
 }
 
-int programs_attach(struct programs *programs)
+/* In this mode no program may read the kernel's memory. */
+static bool kernel_is_locked_down(void)
+{
+	char mode[128] = "";
+	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+
+	if (!file)
+		return false;
+	if (!fgets(mode, sizeof(mode), file))
+		*mode = '\0';
+	fclose(file);
+	return strstr(mode, "[confidentiality]");
+}
+
+static exit_status load_failed(int error)
+{
+	if (kernel_is_locked_down()) {
+		log_error("the kernel is locked down: BPF programs may not read its memory");
+		log_hint("boot it without lockdown=confidentiality, or with lockdown=integrity");
+		return EX_NOPERM;
+	}
+	switch (-error) {
+	case EPERM:
+		log_error("the kernel refused to load the BPF programs: %s", strerror(-error));
+		log_hint(
+			"a container, a security module or seccomp may forbid bpf(): run it on the "
+			"host; before Linux 5.11 `ulimit -l` may be too small, too");
+		return EX_NOPERM;
+	case EMFILE:
+		log_error("too many open files");
+		log_hint("raise the limit: ulimit -n 1024");
+		return EX_OSERR;
+	case ENOMEM:
+		log_error("no memory for the BPF maps");
+		log_hint("raise the memory limit of this session's cgroup or `ulimit -l`");
+		return EX_OSERR;
+	case ESRCH:
+	case ENOENT:
+		log_error("the kernel's BTF lacks what the BPF programs need");
+		log_hint("a kernel of 5.10 or later with CONFIG_DEBUG_INFO_BTF=y is needed; "
+			 "--debug shows libbpf's messages");
+		return EX_OSFILE;
+	default:
+		log_error("the kernel refused the BPF programs: %s", strerror(-error));
+		log_hint("kernel too old (5.10 or later is needed)? --debug shows the verifier's "
+			 "messages");
+		return EX_OSERR;
+	}
+}
+
+exit_status programs_load(struct programs *programs)
+{
+	int error = btf_targets(programs->btf, programs->skel->obj)
+			    ?: kernel_delay__load(programs->skel);
+
+	return error ? load_failed(error) : 0;
+}
+
+/* errno says why. Returns 0 if the report can do without. */
+static exit_status attach_failed(struct programs *programs, const char *tracepoint)
+{
+	int error = errno;
+
+	if (tracepoint_spare(programs, tracepoint))
+		return 0;
+	if (error == ENOENT)
+		return tracepoint_missing(tracepoint);
+	log_error("cannot attach to tracepoint %s: %s", tracepoint, strerror(error));
+	log_hint("does lockdown, a security module or a container forbid it?");
+	return error == EPERM || error == EACCES ? EX_NOPERM : EX_OSERR;
+}
+
+static exit_status vectors_attach(struct programs *programs)
+{
+	const struct bpf_program *ends[] = { programs->skel->progs.kd_vector_entry,
+					     programs->skel->progs.kd_vector_exit };
+	int status = 0;
+
+	for (size_t i = 0; i < 2 * VECTORS && !status; i++) {
+		struct bpf_link **link = &programs->vectors[i / 2][i % 2];
+		const char *end = vectors[i / 2].ends[i % 2], *needs = vectors[i / 2].needs;
+
+		if (needs && access(needs, F_OK))
+			continue;
+		*link = bpf_program__attach_raw_tracepoint(ends[i % 2], end);
+		if (!*link)
+			status = attach_failed(programs, end);
+	}
+	return status;
+}
+
+exit_status programs_attach(struct programs *programs)
 {
 	struct bpf_object_skeleton *skeleton = programs->skel->skeleton;
+	int status = 0;
 
-	for (int i = 0; i < skeleton->prog_cnt; i++) {
+	for (int i = 0; i < skeleton->prog_cnt && !status; i++) {
 		struct bpf_program *program = *skeleton->progs[i].prog;
-		const char *tracepoint = program_tracepoint(program);
 
 		if (!bpf_program__autoload(program) || program_is_optional(programs, program) ||
 		    program == programs->skel->progs.kd_task_iter)
 			continue;
 		*skeleton->progs[i].link = bpf_program__attach(program);
-		if (*skeleton->progs[i].link)
-			continue;
-		if (!tracepoint_spare(programs, tracepoint)) {
-			log_error("cannot attach to tracepoint %s: %s", tracepoint,
-				  strerror(errno));
-			log_hint("does lockdown, a security module or a container forbid it?");
-			return errno == EPERM || errno == EACCES ? EX_NOPERM : EX_OSERR;
-		}
+		if (!*skeleton->progs[i].link)
+			status = attach_failed(programs, program_tracepoint(program));
 	}
-	return 0;
+	return status ?: vectors_attach(programs);
+}
+
+void programs_close(struct programs *programs)
+{
+	for (size_t i = 0; i < 2 * VECTORS; i++)
+		bpf_link__destroy(programs->vectors[i / 2][i % 2]);
 }
 
 void programs_attach_upcalls(struct programs *programs)
@@ -161,8 +277,9 @@ void programs_attach_upcalls(struct programs *programs)
 		return;
 	programs->skel->links.kd_upcall = bpf_program__attach(program);
 	if (!programs->skel->links.kd_upcall)
-		absence_add(programs, "UPCALL STATISTICS",
-			    "is left out: it needs the openvswitch kernel module and kretprobes");
+		programs_absent(
+			programs, "UPCALL STATISTICS",
+			"is left out: it needs the openvswitch kernel module and kretprobes");
 }
 
 uint64_t program_skipped(const struct bpf_program *program)
@@ -184,4 +301,39 @@ uint64_t programs_skipped(const struct programs *programs)
 	bpf_object__for_each_program (program, programs->skel->obj)
 		skipped += program_skipped(program);
 	return skipped;
+}
+
+/* The verifier allows no more functions (BPF_MAX_SUBPROGS, include/linux/bpf_verifier.h). */
+#define FUNCTIONS_MAX 256
+
+/* A kernel that hides its addresses says 0 of each. */
+static int program_code(const struct bpf_program *program, code_fn *found, void *context)
+{
+	__u64 addresses[FUNCTIONS_MAX] = { 0 };
+	__u32 sizes[FUNCTIONS_MAX] = { 0 };
+	struct bpf_prog_info info = {
+		.jited_ksyms = (uintptr_t)addresses,
+		.nr_jited_ksyms = FUNCTIONS_MAX,
+		.jited_func_lens = (uintptr_t)sizes,
+		.nr_jited_func_lens = FUNCTIONS_MAX,
+	};
+	__u32 size = sizeof(info);
+	int fd = bpf_program__fd(program), error = 0;
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		return 0;
+	for (__u32 i = 0; i < FUNCTIONS_MAX && !error; i++)
+		if (addresses[i] && sizes[i])
+			error = found(context, addresses[i], sizes[i]);
+	return error;
+}
+
+int programs_code(const struct programs *programs, code_fn *found, void *context)
+{
+	struct bpf_program *program;
+	int error = 0;
+
+	bpf_object__for_each_program (program, programs->skel->obj)
+		error = error ?: program_code(program, found, context);
+	return error;
 }

@@ -7,27 +7,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../sample.h"
+#include "cli/base/exit_status.h"
+#include "cli/model/sample.h"
+#include "session.h"
 
-#define MAX_ABSENCES 5
+#define MAX_ABSENCES 8
+#define VECTORS 6 /* interrupts without a line, but for the NMI */
 
+struct bpf_link;
 struct bpf_program;
 struct kernel_delay;
+struct session_btf;
 
 struct programs {
 	struct kernel_delay *skel;
+	struct session_btf *btf;
 	bool classic; /* raw tracepoints of system calls may be preempted: not used */
 	struct absence absences[MAX_ABSENCES]; /* what the report lacks; no two alike */
 	size_t n_absences;
+	struct bpf_link
+		*vectors[VECTORS][2]; /* of one program at their entries, and one at their exits */
 };
 
-/* Switches on the programs whose tracepoints this kernel has. To be called
- * before loading. Returns 0, or after printing what is missing EX_OSERR. */
-int programs_select(struct programs *programs);
+/* Switches on the programs that every run needs. Those that need the kernel's BTF are left
+ * out if their tracepoint is not in it. To be called before loading. Returns 0, or after
+ * printing what is missing EX_OSERR. */
+exit_status programs_select(struct programs *programs);
 
-/* Attaches what was loaded. A section whose tracepoint refuses is left out.
- * Returns 0, or after printing what failed EX_NOPERM or EX_OSERR. */
-int programs_attach(struct programs *programs);
+/* Loads what was selected. Returns 0, or after printing what failed EX_NOPERM, EX_OSERR
+ * or EX_OSFILE. */
+exit_status programs_load(struct programs *programs);
+
+/* Attaches what was loaded. A section whose tracepoint is not there, or refuses, is left
+ * out. Returns 0, or after printing what failed EX_NOPERM or EX_OSERR. */
+exit_status programs_attach(struct programs *programs);
+
+/* Detaches what the skeleton has no link for. Harmless if nothing was attached. */
+void programs_close(struct programs *programs);
+
+/* Notes that a section, as the report calls it, is not as it should be. Both texts have to
+ * outlive the run. */
+void programs_absent(struct programs *programs, const char *section, const char *what);
 
 /* Attaches the program that counts upcalls, if it was loaded; if that fails, the
  * section is left out. */
@@ -38,5 +58,11 @@ uint64_t program_skipped(const struct bpf_program *program);
 
 /* How many runs of the programs the kernel has skipped since they were loaded. */
 uint64_t programs_skipped(const struct programs *programs);
+
+/* Finds the machine code of each function of the loaded programs, unless the kernel hides
+ * where that is: size bytes from an address on. Returns 0, or what is not 0 of what
+ * found() returned. */
+typedef int code_fn(void *context, uint64_t address, uint64_t size);
+int programs_code(const struct programs *programs, code_fn *found, void *context);
 
 #endif

@@ -11,31 +11,32 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../clock.h"
-#include "../exit_status.h"
-#include "../log.h"
-#include "../syscall_names.h"
-#include "kernel_delay.skel.h"
+#include "cli/base/clock.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "session_classes.h"
 #include "session_iterator.h"
+#include "kernel_delay.skel.h"
 
-/* Stacks that may be copied at once after a pause, in parts of a second's. */
-#define BURST_PARTS 5
 #define SCRATCHES_PER_CPU 2 /* bpf/stack.bpf.h */
 
-static void class_set(struct kernel_delay *skel, const char *name, __u8 class)
+/* Each of the programs' accounts gets the same part: of calls and waits in them, of waits
+ * in user mode, and of samples. 0: there is no limit. */
+static uint64_t stack_share(const struct tracing_config *wanted)
 {
-	int number = syscall_number(name);
+	bool waits = wanted->wait_ns != KD_UNWANTED;
+	bool calls = wanted->call_ns != KD_UNWANTED || waits;
+	uint64_t share = wanted->share / ((uint64_t)calls + waits + (wanted->profile_hz > 0));
 
-	if (number >= 0 && number < KD_CLASSES)
-		skel->rodata->kd_class[number] |= class;
+	return share || !wanted->share ? share : 1;
 }
 
-static void tracing_tell(struct kernel_delay *skel, const struct session_tracing *wanted)
+static void tracing_tell(struct kernel_delay *skel, const struct tracing_config *wanted)
 {
 	skel->rodata->kd_tracing = 1;
 	skel->rodata->kd_call_ns = wanted->call_ns;
 	skel->rodata->kd_wait_ns = wanted->wait_ns;
-	if (wanted->call_ns != UINT64_MAX)
+	if (wanted->call_ns != KD_UNWANTED)
 		skel->rodata->kd_call_wait_ns = wanted->call_ns / 2;
 	skel->rodata->kd_note_ns = skel->rodata->kd_call_wait_ns;
 	if (wanted->wait_ns < skel->rodata->kd_note_ns)
@@ -43,20 +44,13 @@ static void tracing_tell(struct kernel_delay *skel, const struct session_tracing
 	skel->rodata->kd_kernel_stacks = wanted->kernel_stacks;
 	skel->rodata->kd_user_bytes = wanted->user_bytes;
 	skel->rodata->kd_ring_half = wanted->ring_bytes / 2;
-	if (wanted->rate) {
-		skel->rodata->kd_stack_period = NSEC_PER_SEC / wanted->rate;
-		skel->rodata->kd_stack_burst = NSEC_PER_SEC / BURST_PARTS;
-	}
-	for (int number = 0; number < KD_CLASSES; number++)
-		if (wanted->calls && wanted->calls[number])
-			skel->rodata->kd_class[number] |= KD_CLASS_TRACED;
-	class_set(skel, "mmap", KD_CLASS_MAPS);
-	class_set(skel, "mprotect", KD_CLASS_MAPS);
-	class_set(skel, "pkey_mprotect", KD_CLASS_MAPS);
+	skel->rodata->kd_stack_share = stack_share(wanted);
+	skel->rodata->kd_stack_burst = NSEC_PER_SEC;
+	classes_set_traced(skel, wanted->calls);
 }
 
-int tracing_select(struct tracing *tracing, struct kernel_delay *skel,
-		   const struct session_tracing *wanted, uint32_t slots)
+exit_status tracing_select(struct tracing *tracing, struct kernel_delay *skel,
+			   const struct tracing_config *wanted, uint32_t slots)
 {
 	uint32_t scratches = (uint32_t)libbpf_num_possible_cpus() * SCRATCHES_PER_CPU + 1;
 	int error;
@@ -67,9 +61,13 @@ int tracing_select(struct tracing *tracing, struct kernel_delay *skel,
 	tracing->on = true;
 	tracing_tell(skel, wanted);
 	bpf_program__set_autoload(skel->progs.kd_sample, wanted->profile_hz > 0);
-	bpf_program__set_autoload(skel->progs.kd_open_calls_iter, wanted->call_ns != UINT64_MAX);
+	bpf_program__set_autoload(skel->progs.kd_open_calls_iter, wanted->call_ns != KD_UNWANTED);
 	error = bpf_map__set_max_entries(skel->maps.kd_scratches, scratches) ?:
 		bpf_map__set_max_entries(skel->maps.kd_waits, slots) ?:
+		wakers_select(&tracing->wakers, skel, wanted, slots) ?:
+		bpf_map__set_max_entries(skel->maps.kd_shapes,
+					 wanted->user_bytes ? KD_SHAPES : 1) ?:
+		bpf_map__set_max_entries(skel->maps.kd_known, wanted->user_bytes ? KD_KNOWN : 1) ?:
 		bpf_map__set_max_entries(skel->maps.kd_traces, wanted->ring_bytes);
 	if (error)
 		log_error("cannot size the BPF maps for stacks: %s", strerror(-error));
@@ -85,7 +83,7 @@ static int trace_found(void *context, void *data, size_t size)
 	return tracing->found(tracing->context, data, size);
 }
 
-static int sampler_failed(int error, unsigned int hz)
+static exit_status sampler_failed(int error, unsigned int hz)
 {
 	log_error("cannot sample running code at %u Hz: %s", hz, strerror(error));
 	if (error == EINVAL)
@@ -97,7 +95,7 @@ static int sampler_failed(int error, unsigned int hz)
 
 /* One event per CPU that is online, for whatever runs there: one that follows a
  * thread could not be made for those that are born later. */
-static int samplers_attach(struct tracing *tracing, unsigned int hz)
+static exit_status samplers_attach(struct tracing *tracing, unsigned int hz)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -132,18 +130,19 @@ static int samplers_attach(struct tracing *tracing, unsigned int hz)
 	return 0;
 }
 
-int tracing_attach(struct tracing *tracing, const struct session_tracing *wanted, pid_t tgid,
-		   uint64_t epoch)
+exit_status tracing_attach(struct tracing *tracing, struct programs *programs,
+			   const struct tracing_config *wanted, pid_t tgid, uint64_t epoch)
 {
 	if (!tracing->on)
 		return 0;
+	wakers_attach(&tracing->wakers, programs);
 	tracing->ring = ring_buffer__new(bpf_map__fd(tracing->skel->maps.kd_traces), trace_found,
 					 tracing, NULL);
 	if (!tracing->ring) {
 		log_error("cannot read the BPF ring buffer: %s", strerror(errno));
 		return EX_OSERR;
 	}
-	if (wanted->call_ns != UINT64_MAX) {
+	if (wanted->call_ns != KD_UNWANTED) {
 		tracing->open_calls = iterator_attach(tracing->skel->progs.kd_open_calls_iter,
 						      tgid);
 		if (!tracing->open_calls)
@@ -158,7 +157,7 @@ int tracing_fd(const struct tracing *tracing)
 	return tracing->ring ? ring_buffer__epoll_fd(tracing->ring) : -1;
 }
 
-int tracing_read(struct tracing *tracing, session_trace_fn *found, void *context)
+int tracing_read(struct tracing *tracing, trace_fn *found, void *context)
 {
 	int result;
 
@@ -175,15 +174,46 @@ int tracing_visit(struct tracing *tracing)
 	return tracing->open_calls ? iterator_run(tracing->open_calls) : 0;
 }
 
-uint64_t tracing_lost(struct tracing *tracing)
+uint64_t tracing_maps_lost(struct tracing *tracing)
 {
-	uint64_t lost, last = tracing->lost;
+	uint64_t lost, last = tracing->maps_lost;
 
 	if (!tracing->on)
 		return 0;
-	lost = __atomic_load_n(&tracing->skel->bss->kd_traces_lost, __ATOMIC_RELAXED);
-	tracing->lost = lost;
+	lost = __atomic_load_n(&tracing->skel->bss->kd_maps_lost, __ATOMIC_RELAXED);
+	tracing->maps_lost = lost;
 	return lost - last;
+}
+
+/* Makes sure that there is such a shape; of those that it shares its ways with the hash
+ * chooses the one that it replaces. */
+static void shape_put(const struct tracing *tracing, const struct kd_shape *shape, uint64_t hash)
+{
+	int fd = bpf_map__fd(tracing->skel->maps.kd_shapes);
+	__u32 first = kd_shape_index(shape->ip, shape->sp), index = first + hash % KD_SHAPE_WAYS;
+	struct kd_shape there;
+
+	for (__u32 way = first; way < first + KD_SHAPE_WAYS; way++) {
+		if (bpf_map_lookup_elem(fd, &way, &there) || !memcmp(&there, shape, sizeof(there)))
+			return;
+		if (!there.sp)
+			index = way;
+	}
+	bpf_map_update_elem(fd, &index, shape, BPF_ANY);
+}
+
+void tracing_known(const struct tracing *tracing, const struct kd_shape *shape, uint64_t hash,
+		   uint64_t stack, uint64_t mapped_at)
+{
+	const struct kd_known known = {
+		.check = kd_known_check(hash, stack, mapped_at),
+		.stack = stack,
+	};
+	__u32 index = hash % KD_KNOWN;
+
+	/* If that fails, it is copied again. */
+	shape_put(tracing, shape, hash);
+	bpf_map_update_elem(bpf_map__fd(tracing->skel->maps.kd_known), &index, &known, BPF_ANY);
 }
 
 void tracing_close(struct tracing *tracing)
@@ -191,6 +221,7 @@ void tracing_close(struct tracing *tracing)
 	for (size_t i = 0; i < tracing->n_samplers; i++)
 		bpf_link__destroy(tracing->samplers[i]);
 	free(tracing->samplers);
+	wakers_close(&tracing->wakers);
 	bpf_link__destroy(tracing->open_calls);
 	ring_buffer__free(tracing->ring);
 }

@@ -5,38 +5,60 @@
 
 #include <stdint.h>
 
+#include "cli/base/exit_status.h"
 #include "session.h"
+#include "session_wakers.h"
 
 struct bpf_link;
 struct kernel_delay;
+struct programs;
 struct ring_buffer;
+
+/* Of a record; size says where it ends, see struct kd_trace. Returns 0, or a negative
+ * errno, which ends the walk. */
+typedef int trace_fn(void *context, const struct kd_trace *trace, size_t size);
 
 struct tracing {
 	struct kernel_delay *skel;
+	struct wakers wakers;
 	struct ring_buffer *ring;
 	struct bpf_link *open_calls; /* iterator */
 	struct bpf_link **samplers;  /* of each CPU */
 	size_t n_samplers;
 	bool on;
-	uint64_t lost;           /* already told */
-	session_trace_fn *found; /* of the walk in progress */
+	uint64_t maps_lost; /* already told */
+	trace_fn *found;    /* of the walk in progress */
 	void *context;
 };
 
 /* Before loading: tells the programs what is wanted, and makes room for it. Returns
  * 0, or after printing what failed an exit status. */
-int tracing_select(struct tracing *tracing, struct kernel_delay *skel,
-		   const struct session_tracing *wanted, uint32_t slots);
+exit_status tracing_select(struct tracing *tracing, struct kernel_delay *skel,
+			   const struct tracing_config *wanted, uint32_t slots);
 
-/* After loading. Returns 0, or after printing what failed an exit status. */
-int tracing_attach(struct tracing *tracing, const struct session_tracing *wanted, pid_t tgid,
-		   uint64_t epoch);
+/* After loading. What the kernel lacks is noted with the programs. Returns 0, or after printing
+ * what failed an exit status. */
+exit_status tracing_attach(struct tracing *tracing, struct programs *programs,
+			   const struct tracing_config *wanted, pid_t tgid, uint64_t epoch);
 
-/* See the functions of the session that are named alike. */
+/* Becomes readable when traces should be read at once. -1 if there are none. */
 int tracing_fd(const struct tracing *tracing);
-int tracing_read(struct tracing *tracing, session_trace_fn *found, void *context);
+
+/* Calls found() for each record since the last call; times count from the epoch. Returns
+ * 0 or a negative errno, which may be found()'s. */
+int tracing_read(struct tracing *tracing, trace_fn *found, void *context);
+
+/* Leaves traces of the system calls that are in progress. Returns 0 or a negative
+ * errno. */
 int tracing_visit(struct tracing *tracing);
-uint64_t tracing_lost(struct tracing *tracing);
+
+/* Mappings of code for which there was no room in the ring, since the last call. */
+uint64_t tracing_maps_lost(struct tracing *tracing);
+
+/* Makes a user stack known, by the hash of its shape and values: copies that would be the
+ * same are not made. stack: what records will call it. */
+void tracing_known(const struct tracing *tracing, const struct kd_shape *shape, uint64_t hash,
+		   uint64_t stack, uint64_t mapped_at);
 
 /* Detaches and frees all. */
 void tracing_close(struct tracing *tracing);

@@ -5,17 +5,20 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../../probes/attach.h"
-#include "../../probes/attach_cost.h"
-#include "../../probes/call_place.h"
-#include "../exit_status.h"
-#include "../log.h"
-#include "kernel_delay.skel.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/target/processes.h"
+#include "probes/attach.h"
+#include "probes/attach_cost.h"
+#include "probes/call_sites.h"
+#include "session_btf.h"
 #include "session_programs.h"
+#include "kernel_delay.skel.h"
 
 /* Whether BPF programs may compare and swap (5.12): loads one that does. */
 static bool kernel_has_swap(void)
@@ -43,15 +46,15 @@ static bool kernel_has_swap(void)
 }
 
 /* Where a role's trigger is at single system calls, marks them for the program
- * that looks at all calls. Returns false if any of its places is another. */
-static bool calls_mark(struct kernel_delay *skel, const struct session_trigger *given,
+ * that looks at all calls. Returns false if any of its sites is another. */
+static bool calls_mark(struct kernel_delay *skel, const struct trigger_sites *given,
 		       enum kd_role role)
 {
 	bool exit;
 
 	for (size_t i = 0; i < given->n_sets; i++)
-		for (size_t j = 0; j < places_count(given->sets[i]); j++) {
-			int number = place_call(places_get(given->sets[i], j), &exit);
+		for (size_t j = 0; j < sites_count(given->sets[i]); j++) {
+			int number = site_call(sites_get(given->sets[i], j), &exit);
 
 			if (number < 0 || number >= KD_CLASSES)
 				return false;
@@ -86,7 +89,7 @@ static struct bpf_program *call_program_of(const struct kernel_delay *skel, bool
 static void trigger_select(struct triggers *triggers, const struct session_config *config,
 			   enum kd_role role, bool classic)
 {
-	const struct session_trigger *given = &config->triggers[role];
+	const struct trigger_sites *given = &config->triggers[role];
 	bool start = role == KD_START || config->same_probe;
 	bool stop = role == KD_STOP || config->same_probe;
 
@@ -99,10 +102,57 @@ static void trigger_select(struct triggers *triggers, const struct session_confi
 		triggers->programs[role] = program_of(triggers->skel, start, stop,
 						      given->trigger->kind == TRIGGER_TRACEPOINT,
 						      triggers->token);
-	triggers->texts[role] = given->trigger;
+	triggers->sites[role] = *given;
 	bpf_program__set_autoload(triggers->programs[role], true);
 	attachment_prepare(triggers->programs[role], given->trigger);
 	triggers->on = true;
+}
+
+/* Whether threads hit the stop as they end: nothing is left to be dropped then. */
+static bool stop_is_end(const struct trigger_sites *stop)
+{
+	if (!stop->n_sets || stop->trigger->kind != TRIGGER_TRACEPOINT)
+		return false;
+	for (size_t i = 0; i < stop->n_sets; i++)
+		for (size_t j = 0; j < sites_count(stop->sets[i]); j++)
+			if (!strcmp(sites_get(stop->sets[i], j)->name, "sched_process_exit"))
+				return true;
+	return false;
+}
+
+/* Notices ends of threads (pairs of one thread), processes (of several) and programs. */
+static exit_status ends_select(const struct triggers *triggers, struct session_btf *btf,
+			       const struct session_config *config)
+{
+	struct kernel_delay *skel = triggers->skel;
+	struct bpf_program *exec = triggers->token ? skel->progs.kd_trigger_exec_token
+						   : skel->progs.kd_trigger_exec;
+	struct bpf_program *exit = triggers->token ? skel->progs.kd_trigger_exit_token
+						   : skel->progs.kd_trigger_exit;
+	/* Of a single process the run ends then, too. */
+	bool windows = !processes_is_one(config->processes) && config->triggers[KD_START].n_sets &&
+		       config->triggers[KD_STOP].n_sets;
+	bool ends = (config->same_thread || windows) && !stop_is_end(&config->triggers[KD_STOP]);
+	int error = btf_target(btf, exec, "sched_process_exec");
+
+	bpf_program__set_autoload(exec, true);
+	if (!error && ends)
+		error = btf_target(btf, exit, "sched_process_exit");
+	bpf_program__set_autoload(exit, ends);
+	if (!error)
+		return 0;
+	log_error("this kernel has no tracepoint sched_process_exit or sched_process_exec: %s",
+		  strerror(-error));
+	return EX_OSERR;
+}
+
+static void role_select(struct kernel_delay *skel, const struct session_config *config, int role)
+{
+	const struct trigger_sites *given = &config->triggers[role];
+
+	skel->rodata->kd_target_only[role] = config->target_only[role];
+	skel->rodata->kd_everywhere[role] = config->everywhere && given->n_sets &&
+					    trigger_is_user(given->trigger);
 }
 
 static void autocreate(struct bpf_map *map, bool on)
@@ -110,26 +160,32 @@ static void autocreate(struct bpf_map *map, bool on)
 	bpf_map__set_autocreate(map, on);
 }
 
-int triggers_select(struct triggers *triggers, struct kernel_delay *skel, bool classic,
-		    const struct session_config *config)
+exit_status triggers_select(struct triggers *triggers, const struct programs *programs,
+			    const struct session_config *config)
 {
+	struct kernel_delay *skel = programs->skel;
+
 	triggers->skel = skel;
+	triggers->pid = config->everywhere ? 0 : config->tgid;
 	if (config->triggers[KD_START].n_sets || config->triggers[KD_STOP].n_sets)
 		triggers->token = !kernel_has_swap();
-	trigger_select(triggers, config, KD_START, classic);
-	trigger_select(triggers, config, KD_STOP, classic);
+	trigger_select(triggers, config, KD_START, programs->classic);
+	trigger_select(triggers, config, KD_STOP, programs->classic);
 	autocreate(skel->maps.kd_tallies, triggers->on);
 	autocreate(skel->maps.kd_ring, triggers->on);
 	autocreate(skel->maps.kd_pairs, triggers->on);
 	autocreate(skel->maps.kd_edge_token, triggers->token);
 	for (int role = 0; role < KD_ROLES; role++)
-		skel->rodata->kd_target_only[role] = config->target_only[role];
+		role_select(skel, config, role);
 	skel->rodata->kd_same_thread = config->same_thread;
 	skel->rodata->kd_closes_itself = config->triggers[KD_STOP].n_sets > 0;
 	skel->rodata->kd_list_skipped = config->list_skipped;
 	skel->rodata->kd_delta = config->delta;
 	skel->rodata->kd_interval = config->interval;
-	return 0;
+	skel->rodata->kd_stop_in_program = config->triggers[KD_START].n_sets &&
+					   config->triggers[KD_STOP].n_sets &&
+					   trigger_is_user(config->triggers[KD_STOP].trigger);
+	return triggers->on ? ends_select(triggers, programs->btf, config) : 0;
 }
 
 int triggers_token(const struct triggers *triggers)
@@ -137,7 +193,7 @@ int triggers_token(const struct triggers *triggers)
 	return triggers->token ? bpf_map__fd(triggers->skel->maps.kd_edge_token) : -1;
 }
 
-static int ring_failed(void)
+static exit_status ring_failed(void)
 {
 	log_error("cannot read the BPF ring buffer: %s", strerror(errno));
 	return EX_OSERR;
@@ -155,7 +211,7 @@ int triggers_events_fd(const struct triggers *triggers)
 	return triggers->ring ? ring_buffer__epoll_fd(triggers->ring) : -1;
 }
 
-int triggers_events(struct triggers *triggers, session_event_fn *found, void *context)
+int triggers_events(struct triggers *triggers, trigger_event_fn *found, void *context)
 {
 	int result;
 
@@ -167,24 +223,57 @@ int triggers_events(struct triggers *triggers, session_event_fn *found, void *co
 	return result < 0 ? result : 0;
 }
 
-static int trigger_attach(struct triggers *triggers, const struct session_config *config,
-			  enum kd_role role)
+static exit_status program_attach(struct bpf_program *program, struct bpf_link **link)
 {
-	const struct session_trigger *given = &config->triggers[role];
+	if (!bpf_program__autoload(program))
+		return 0;
+	*link = bpf_program__attach(program);
+	if (*link)
+		return 0;
+	log_error("cannot attach to the ends of threads: %s", strerror(errno));
+	return EX_OSERR;
+}
+
+static exit_status ends_attach(const struct triggers *triggers)
+{
+	struct kernel_delay *skel = triggers->skel;
+
+	return program_attach(skel->progs.kd_trigger_exit, &skel->links.kd_trigger_exit)
+		       ?: program_attach(skel->progs.kd_trigger_exit_token,
+					 &skel->links.kd_trigger_exit_token)
+		       ?: program_attach(skel->progs.kd_trigger_exec,
+					 &skel->links.kd_trigger_exec)
+		       ?: program_attach(skel->progs.kd_trigger_exec_token,
+					 &skel->links.kd_trigger_exec_token);
+}
+
+static exit_status trigger_attach(struct triggers *triggers, enum kd_role role)
+{
+	const struct trigger_sites *given = &triggers->sites[role];
 	struct attachment **attachment = &triggers->attachments[role];
 	const struct bpf_program *program = triggers->programs[role];
 
 	if (triggers->calls[role])
 		return attachment_open_calls(attachment, program, given->trigger);
 	return attachment_open(attachment, program, given->trigger, given->sets, given->n_sets,
-			       config->tgid);
+			       triggers->pid);
 }
 
 /* The stop first: no window is opened that nothing would close. */
-int triggers_attach(struct triggers *triggers, const struct session_config *config)
+static exit_status probes_attach(struct triggers *triggers)
+{
+	int status = 0;
+
+	for (int role = KD_ROLES - 1; role >= 0 && !status; role--)
+		if (triggers->programs[role])
+			status = trigger_attach(triggers, role);
+	return status;
+}
+
+/* First what stands for a stop that cannot come. */
+exit_status triggers_attach(struct triggers *triggers)
 {
 	__u32 token = 1;
-	int status = 0;
 
 	if (!triggers->on)
 		return 0;
@@ -192,27 +281,103 @@ int triggers_attach(struct triggers *triggers, const struct session_config *conf
 		return ring_failed();
 	triggers->ring = ring_buffer__new(bpf_map__fd(triggers->skel->maps.kd_ring), event_found,
 					  triggers, NULL);
-	if (!triggers->ring)
-		return ring_failed();
-	for (int role = KD_ROLES - 1; role >= 0 && !status; role--)
-		if (triggers->programs[role])
-			status = trigger_attach(triggers, config, role);
-	return status;
+	return triggers->ring ? ends_attach(triggers) ?: probes_attach(triggers) : ring_failed();
+}
+
+exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t n_sets)
+{
+	struct trigger_sites *sites = &triggers->sites[role];
+	size_t before = sites->n_sets;
+
+	if (!triggers->programs[role] || n_sets == before)
+		return 0;
+	sites->n_sets = n_sets;
+	triggers->stale = true;
+	/* When they are put in again, these are. */
+	if (triggers->detaching || !triggers->attachments[role])
+		return 0;
+	return attachment_extend(triggers->attachments[role], triggers->programs[role],
+				 sites->trigger, &sites->sets[before], n_sets - before,
+				 triggers->pid);
 }
 
 void triggers_detach(struct triggers *triggers)
 {
-	for (int role = 0; role < KD_ROLES; role++) {
-		attachment_close(triggers->attachments[role]);
-		triggers->attachments[role] = NULL;
-	}
+	attachments_close(triggers->attachments, KD_ROLES);
+	memset(triggers->attachments, 0, sizeof(triggers->attachments));
+}
+
+static void hits_count(struct triggers *triggers, bool count)
+{
+	__atomic_store_n(&triggers->skel->data_word->kd_armed, count, __ATOMIC_SEQ_CST);
+}
+
+static void *detach(void *context)
+{
+	struct triggers *triggers = context;
+
+	triggers_detach(triggers);
+	__atomic_store_n(&triggers->detached, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+int triggers_detach_begin(struct triggers *triggers)
+{
+	sigset_t all, before;
+	int error;
+
+	hits_count(triggers, false);
+	triggers->detached = false;
+	/* Signals are for the thread that waits for them. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&triggers->detacher, NULL, detach, triggers);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	triggers->detaching = !error;
+	return -error;
+}
+
+static void detacher_await(struct triggers *triggers)
+{
+	if (triggers->detaching)
+		pthread_join(triggers->detacher, NULL);
+	triggers->detaching = false;
+}
+
+/* Nothing that threads had begun when the probes were taken out is to be continued. */
+static void pairs_forget(struct triggers *triggers)
+{
+	int fd = bpf_map__fd(triggers->skel->maps.kd_pairs);
+	__u64 key;
+
+	while (!bpf_map_get_next_key(fd, NULL, &key) && !bpf_map_delete_elem(fd, &key))
+		;
+}
+
+bool triggers_detach_end(struct triggers *triggers)
+{
+	if (!__atomic_load_n(&triggers->detached, __ATOMIC_ACQUIRE))
+		return false;
+	detacher_await(triggers);
+	pairs_forget(triggers);
+	return true;
+}
+
+exit_status triggers_attach_again(struct triggers *triggers)
+{
+	int status = probes_attach(triggers);
+
+	if (!status)
+		hits_count(triggers, true);
+	return status;
 }
 
 void triggers_close(struct triggers *triggers)
 {
+	detacher_await(triggers);
 	triggers_detach(triggers);
-	for (int role = 0; role < KD_ROLES; role++)
-		attachment_close(triggers->measured[role]);
+	attach_costs_free(triggers->costs);
+	triggers->costs = NULL;
 	ring_buffer__free(triggers->ring);
 	triggers->ring = NULL;
 }
@@ -227,12 +392,27 @@ uint64_t triggers_skipped(const struct triggers *triggers)
 	return skipped;
 }
 
+void triggers_remeasure(struct triggers *triggers)
+{
+	if (triggers->stale) { /* it may take other instructions */
+		attach_costs_free(triggers->costs);
+		triggers->costs = NULL;
+	}
+	triggers->stale = false;
+	if (!triggers->costs)
+		triggers->costs = attach_costs_new(triggers->sites, KD_ROLES);
+	if (!triggers->costs)
+		return;
+	attach_costs_measure(triggers->costs);
+	for (int role = 0; role < KD_ROLES; role++)
+		triggers->means[role] = attach_cost_mean(triggers->costs, &triggers->sites[role]);
+}
+
 uint64_t triggers_hit_cost(struct triggers *triggers, enum kd_role role)
 {
-	if (triggers->programs[role] && !triggers->costs[role])
-		triggers->costs[role] = attach_cost(
-			&triggers->measured[role], triggers->programs[role], triggers->texts[role]);
-	return triggers->costs[role];
+	if (!triggers->costs)
+		triggers_remeasure(triggers);
+	return triggers->means[role];
 }
 
 static void tally_add(struct kd_tally *sum, const struct kd_tally *tally)

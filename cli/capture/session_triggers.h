@@ -4,50 +4,94 @@
 #ifndef SESSION_TRIGGERS_H
 #define SESSION_TRIGGERS_H
 
-#include "../../bpf/kernel_delay.h"
+#include <pthread.h>
 
+#include "bpf/kernel_delay.h"
+
+#include "cli/base/exit_status.h"
 #include "session.h"
 
+struct attach_costs;
 struct attachment;
 struct bpf_program;
 struct kernel_delay;
+struct programs;
 struct ring_buffer;
+
+/* Of an event of the kernel side. Returns 0, or a negative errno, which ends the walk. */
+typedef int trigger_event_fn(void *context, const struct kd_event *event);
 
 struct triggers {
 	struct kernel_delay *skel;
 	struct bpf_program *programs[KD_ROLES]; /* NULL: none */
-	const struct trigger *texts[KD_ROLES];
-	bool calls[KD_ROLES]; /* the role's program is at all system calls */
+	bool calls[KD_ROLES];                   /* the role's program is at all system calls */
 	struct attachment *attachments[KD_ROLES];
-	uint64_t costs[KD_ROLES];              /* of a hit; 0: not measured yet */
-	struct attachment *measured[KD_ROLES]; /* what that was done with */
+	struct trigger_sites sites[KD_ROLES];
+	pid_t pid;                  /* that hits probes in files; 0: any may */
+	struct attach_costs *costs; /* NULL: not measured yet */
+	bool stale;                 /* sites have been added since */
+	uint64_t means[KD_ROLES];   /* of them, ns */
+	pthread_t detacher;
+	bool detaching, detached; /* the latter is atomic */
 	struct ring_buffer *ring;
 	bool on, token;
-	session_event_fn *found; /* of the walk in progress */
+	trigger_event_fn *found; /* of the walk in progress */
 	void *context;
 };
 
 /* Before loading: switches the programs on that the triggers need, and tells
- * them what the triggers mean. Classic: programs at system calls' own tracepoints may
- * be preempted, so those that all calls pass are used. Returns 0 or an exit
- * status. */
-int triggers_select(struct triggers *triggers, struct kernel_delay *skel, bool classic,
-		    const struct session_config *config);
+ * them what the triggers mean. Where programs at system calls' own tracepoints may
+ * be preempted (programs->classic), those that all calls pass are used. Returns 0 or an
+ * exit status. */
+exit_status triggers_select(struct triggers *triggers, const struct programs *programs,
+			    const struct session_config *config);
 
 /* The map of which edges need the token; -1 if they need none. */
 int triggers_token(const struct triggers *triggers);
 
 /* Attaches the probes. Returns 0, or after printing what failed an exit status. */
-int triggers_attach(struct triggers *triggers, const struct session_config *config);
+exit_status triggers_attach(struct triggers *triggers);
 
-/* See the functions of the session that are named alike. */
+/* Becomes readable when a trigger has opened a window that it does not close,
+ * and when one has closed. -1 without triggers. */
 int triggers_events_fd(const struct triggers *triggers);
-int triggers_events(struct triggers *triggers, session_event_fn *found, void *context);
-uint64_t triggers_skipped(const struct triggers *triggers);
-uint64_t triggers_hit_cost(struct triggers *triggers, enum kd_role role);
+
+/* Calls found() for each event since the last call. Returns 0 or a negative errno, which
+ * may be found()'s. */
+int triggers_events(struct triggers *triggers, trigger_event_fn *found, void *context);
+
+/* What the triggers have done so far; the durations' histogram included. Returns
+ * 0 or a negative errno. */
 int triggers_tally(const struct triggers *triggers, struct kd_tally *sum);
 
+/* How many hits found their program not run, as another one was busy. */
+uint64_t triggers_skipped(const struct triggers *triggers);
+
+/* About what a hit of a role's probe costs the thread that makes it, in ns; 0 if
+ * there is none, or it is the start's. The first call measures it, which takes some
+ * 10 ms. */
+uint64_t triggers_hit_cost(struct triggers *triggers, enum kd_role role);
+
+/* Measures it again: the machine's speed may have changed. */
+void triggers_remeasure(struct triggers *triggers);
+
+/* Takes over that there are more sites for a role, and attaches to them where probes are attached
+ * at all. Returns 0, or after printing what failed an exit status. */
+exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t n_sets);
+
+/* Detaches the probes, which may take some 0.1 s each. */
 void triggers_detach(struct triggers *triggers);
+
+/* From now on no hit counts, and the probes are detached in the background. Returns 0
+ * or a negative errno. */
+int triggers_detach_begin(struct triggers *triggers);
+
+/* True if that has come to its end; the session's part of it is session_detach_end(). */
+bool triggers_detach_end(struct triggers *triggers);
+
+/* Attaches the probes again; hits count from the end of this on. Returns 0, or after
+ * printing what failed an exit status. */
+exit_status triggers_attach_again(struct triggers *triggers);
 
 /* Detaches and frees all. */
 void triggers_close(struct triggers *triggers);

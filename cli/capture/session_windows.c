@@ -5,20 +5,20 @@
 #include <bpf/bpf.h>
 #include <sched.h>
 
-#include "../clock.h"
+#include "cli/base/clock.h"
 #include "kernel_delay.skel.h"
 
 /* How far ahead an edge is announced, see bpf/window.bpf.h. */
 #define EDGE_LEAD_NS (30 * NSEC_PER_USEC)
 
-static uint64_t load(const uint64_t *place)
+static uint64_t load(const uint64_t *at)
 {
-	return __atomic_load_n(place, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(at, __ATOMIC_SEQ_CST);
 }
 
-static void store(__u64 *place, uint64_t value)
+static void store(__u64 *at, uint64_t value)
 {
-	__atomic_store_n(place, value, __ATOMIC_SEQ_CST);
+	__atomic_store_n(at, value, __ATOMIC_SEQ_CST);
 }
 
 static uint64_t word_load(const struct windows *windows)
@@ -38,13 +38,8 @@ static uint64_t word_await(const struct windows *windows)
 	return word;
 }
 
-static uint32_t word_bank(uint64_t word)
-{
-	return word >> KD_WORD_BANK_SHIFT & KD_WORD_BANK_MASK;
-}
-
-/* Sets an edge if the last one is still the given one. */
-static bool word_swap(struct windows *windows, uint64_t old, uint64_t word)
+/* Sets a word that programs set, too, if it is still the given one. */
+static bool u64_swap(struct windows *windows, __u64 *at, uint64_t old, uint64_t next)
 {
 	__u32 token = 1;
 	__u64 expected = old;
@@ -52,16 +47,16 @@ static bool word_swap(struct windows *windows, uint64_t old, uint64_t word)
 
 	while (windows->token >= 0 && bpf_map_lookup_and_delete_elem(windows->token, NULL, &token))
 		sched_yield();
-	swapped = __atomic_compare_exchange_n(&windows->shared->kd_word, &expected, word, false,
-					      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	swapped = __atomic_compare_exchange_n(at, &expected, next, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST);
 	if (windows->token >= 0)
 		bpf_map_update_elem(windows->token, NULL, &token, BPF_ANY);
 	return swapped;
 }
 
-uint64_t windows_open(struct windows *windows)
+/* Takes a free bank for a window that user space opens. */
+static uint32_t bank_take(struct windows *windows)
 {
-	uint64_t word = word_await(windows), start, next, armed = windows->shared->kd_armed;
 	uint32_t bank = windows->last;
 	struct kd_window *window;
 
@@ -71,16 +66,27 @@ uint64_t windows_open(struct windows *windows)
 	windows->last = bank;
 	window = &windows->shared->kd_windows[bank];
 	window->bank = KD_BANK_TAKEN;
-	window->opened_by = window->closed_by = -1;
+	window->opened_by = window->closed_by = KD_BY_CLOCK;
+	store(&window->traces_lost, 0);
+	return bank;
+}
+
+uint64_t windows_open(struct windows *windows)
+{
+	uint64_t word = word_await(windows), start, next, armed = windows->shared->kd_armed;
+	uint32_t bank = bank_take(windows);
+	struct kd_window *window = &windows->shared->kd_windows[bank];
+
 	store(&windows->shared->kd_armed, 0);
 	do { /* again if this process was held up: programs may have missed the edge */
 		store(&window->gen, 0);
 		start = clock_monotonic() + EDGE_LEAD_NS - windows->epoch;
-		next = start << KD_WORD_SHIFT | (uint64_t)bank << KD_WORD_BANK_SHIFT | KD_WORD_OPEN;
+		next = kd_word_compose(start, bank, KD_WORD_OPEN);
 		window->start = start;
 		window->end = KD_NEVER;
 		store(&window->gen, next);
-		if (!word_swap(windows, word, next)) { /* a stop that was under way */
+		if (!u64_swap(windows, &windows->shared->kd_word, word,
+			      next)) { /* a stop that was under way */
 			start = window->start = word >> KD_WORD_SHIFT;
 			store(&window->gen, word);
 			break;
@@ -92,25 +98,63 @@ uint64_t windows_open(struct windows *windows)
 	return start;
 }
 
-uint64_t windows_close(struct windows *windows)
+/* Pairs: the oldest that is open. */
+static uint32_t pairs_oldest(const struct windows *windows)
 {
-	struct kd_window *window;
-	uint64_t word, end;
+	const struct kd_window *all = windows->shared->kd_windows;
+	uint32_t oldest = KD_NO_BANK;
+
+	for (uint32_t bank = 0; bank < windows->banks; bank++)
+		if (load((const uint64_t *)&all[bank].bank) == KD_BANK_TAKEN && all[bank].gen &&
+		    (oldest == KD_NO_BANK || all[bank].start < all[oldest].start))
+			oldest = bank;
+	return oldest;
+}
+
+/* Takes the bank of the oldest window that is open, unless its thread ends it just
+ * now. KD_NO_BANK: there is none. */
+static uint32_t pairs_take(struct windows *windows)
+{
 	uint32_t bank;
+
+	do
+		bank = pairs_oldest(windows);
+	while (bank != KD_NO_BANK && !u64_swap(windows, &windows->shared->kd_windows[bank].bank,
+					       KD_BANK_TAKEN, KD_BANK_CLOSING));
+	return bank;
+}
+
+/* Takes the word of the window that is open. Returns its bank. */
+static bool word_take(struct windows *windows, uint32_t *bank)
+{
+	uint64_t word;
 
 	do {
 		word = word_await(windows);
 		if (!(word & KD_WORD_OPEN))
-			return 0;
-		bank = word_bank(word);
-	} while (!word_swap(windows, word,
-			    KD_FAR << KD_WORD_SHIFT | (uint64_t)bank << KD_WORD_BANK_SHIFT));
+			return false;
+		*bank = kd_word_bank(word);
+	} while (!u64_swap(windows, &windows->shared->kd_word, word,
+			   kd_word_compose(KD_FAR, *bank, 0)));
+	return true;
+}
+
+uint64_t windows_close(struct windows *windows)
+{
+	struct kd_window *window;
+	uint32_t bank = KD_NO_BANK;
+	uint64_t end;
+
+	if (windows->pairs)
+		bank = pairs_take(windows);
+	if (windows->pairs ? bank == KD_NO_BANK : !word_take(windows, &bank))
+		return 0;
 	window = &windows->shared->kd_windows[bank];
 	end = clock_monotonic() + EDGE_LEAD_NS - windows->epoch;
 	store(&window->end, end);
-	window->closed_by = -1;
-	store(&windows->shared->kd_word,
-	      end << KD_WORD_SHIFT | (uint64_t)bank << KD_WORD_BANK_SHIFT);
+	window->closed_by = KD_BY_CLOCK;
+	if (!windows->pairs)
+		store(&windows->shared->kd_word, kd_word_compose(end, bank, 0));
 	clock_wait_until(end + windows->epoch);
 	if (bank == KD_NO_BANK)
 		return 0;
@@ -118,11 +162,42 @@ uint64_t windows_close(struct windows *windows)
 	return end;
 }
 
+uint64_t windows_turn(struct windows *windows)
+{
+	struct kd_window *window, *next;
+	uint64_t edge, word;
+	uint32_t bank, next_bank;
+
+	if (!word_take(windows, &bank))
+		return 0;
+	next_bank = bank_take(windows);
+	window = &windows->shared->kd_windows[bank];
+	next = &windows->shared->kd_windows[next_bank];
+	next->end = KD_NEVER;
+	do { /* again if this process was held up */
+		edge = clock_monotonic() + EDGE_LEAD_NS - windows->epoch;
+		next->start = edge;
+	} while (clock_monotonic() - windows->epoch >= edge - EDGE_LEAD_NS / 2);
+	word = kd_word_compose(edge, next_bank, KD_WORD_OPEN);
+	/* In this order: what comes in between beyond the edge is booked in both windows,
+	 * not in none, and is taken from the first again (see ledger_fill()). */
+	store(&next->gen, word);
+	store(&window->end, edge);
+	store(&windows->shared->kd_word, word);
+	clock_wait_until(edge + windows->epoch);
+	store(&window->bank, KD_BANK_CLOSED);
+	return edge;
+}
+
 uint32_t windows_current(const struct windows *windows, struct kd_window *window)
 {
 	uint64_t word = word_load(windows);
-	uint32_t bank = word_bank(word);
+	uint32_t bank = kd_word_bank(word);
 
+	if (windows->pairs) {
+		bank = pairs_oldest(windows);
+		return bank != KD_NO_BANK && windows_at(windows, bank, window) ? bank : KD_NO_BANK;
+	}
 	if (!(word & KD_WORD_OPEN) || bank >= windows->banks)
 		return KD_NO_BANK;
 	*window = (struct kd_window){
@@ -132,6 +207,29 @@ uint32_t windows_current(const struct windows *windows, struct kd_window *window
 		.opened_by = windows->shared->kd_windows[bank].opened_by,
 	};
 	return bank;
+}
+
+bool windows_at(const struct windows *windows, uint32_t bank, struct kd_window *window)
+{
+	const struct kd_window *shared = &windows->shared->kd_windows[bank];
+
+	if (load((const uint64_t *)&shared->bank) == KD_BANK_FREE)
+		return false;
+	*window = *shared;
+	return true;
+}
+
+bool windows_are_busy(const struct windows *windows)
+{
+	uint64_t word = word_load(windows);
+
+	if (!windows->pairs)
+		return word & KD_WORD_OPEN || word >> KD_WORD_SHIFT == KD_FAR;
+	for (uint32_t bank = 0; bank < windows->banks; bank++)
+		if (load((const uint64_t *)&windows->shared->kd_windows[bank].bank) ==
+		    KD_BANK_CLOSING)
+			return true;
+	return false;
 }
 
 uint32_t windows_closed(const struct windows *windows, struct kd_window *window)
@@ -156,10 +254,43 @@ bool windows_have(const struct windows *windows, uint64_t gen)
 	return false;
 }
 
+uint64_t windows_traces_lost(const struct windows *windows, uint32_t bank)
+{
+	return load((const uint64_t *)&windows->shared->kd_windows[bank].traces_lost);
+}
+
 void windows_release(struct windows *windows, uint32_t bank)
 {
 	struct kd_window *window = &windows->shared->kd_windows[bank];
 
 	store(&window->gen, 0);
 	store(&window->bank, KD_BANK_FREE);
+}
+
+void windows_arm(struct windows *windows, uint64_t count)
+{
+	if (windows->pairs)
+		store(&windows->shared->kd_word, KD_WORD_PAIRS);
+	store(&windows->shared->kd_wanted, count);
+	store(&windows->shared->kd_armed, 1);
+}
+
+void windows_disarm(struct windows *windows)
+{
+	store(&windows->shared->kd_armed, 0);
+}
+
+uint64_t windows_wanted(const struct windows *windows)
+{
+	return load((const uint64_t *)&windows->shared->kd_wanted);
+}
+
+void windows_pause(struct windows *windows, uint64_t until)
+{
+	store(&windows->shared->kd_not_before, until - windows->epoch);
+}
+
+void windows_keep(struct windows *windows, uint64_t ns)
+{
+	store(&windows->shared->kd_keep, ns);
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../bpf/kernel_delay.h"
+#include "bpf/kernel_delay.h"
 
 struct kernel_delay__data_word;
 
@@ -15,28 +15,64 @@ struct windows {
 	struct kernel_delay__data_word *shared;
 	uint32_t banks, last; /* last: the bank that was used last by user space */
 	uint64_t epoch;
-	int token; /* map to take the right to set edges from; -1: not needed */
+	bool pairs; /* of one thread: several windows may be open */
+	int token;  /* map to take the right to set edges from; -1: not needed */
 };
 
 /* Opens a window in a free bank; one must be free and no window open. Returns
  * its start. */
 uint64_t windows_open(struct windows *windows);
 
-/* Closes the window that is open. Returns its end; 0 if none is open (a trigger
- * has closed it). */
+/* Closes the window that is open, of several the oldest. Returns its end; 0 if none
+ * is open (a trigger has closed it), or there was no bank for it. */
 uint64_t windows_close(struct windows *windows);
 
-/* Copies the window that is open. Returns its bank; KD_NO_BANK if there is none. */
+/* Closes the window that is open and opens the next one at the same edge, in a free
+ * bank; one must be free. Returns the edge; 0 if none is open. */
+uint64_t windows_turn(struct windows *windows);
+
+/* Copies the window that is open, of several the oldest. Returns its bank; KD_NO_BANK
+ * if there is none. */
 uint32_t windows_current(const struct windows *windows, struct kd_window *window);
+
+/* Copies what a bank has. Returns false if it is free. The generation is 0 if its
+ * window is about to open; its end KD_NEVER while it is open. */
+bool windows_at(const struct windows *windows, uint32_t bank, struct kd_window *window);
+
+/* True if a window may still be taken although no more are wanted: one is open whose
+ * end nothing else decides, or an edge is just being set. */
+bool windows_are_busy(const struct windows *windows);
 
 /* Copies the oldest of the closed windows that have not been released. Returns
  * its bank; KD_NO_BANK if there is none. */
 uint32_t windows_closed(const struct windows *windows, struct kd_window *window);
 
-/* True if some bank holds this generation. */
+/* True if there is a window of this generation: open, or closed and not released. */
 bool windows_have(const struct windows *windows, uint64_t gen);
 
-/* The bank's window has been read: it may be used again. */
+/* Records of the bank's window for which there was no room in the ring, while it is not
+ * released. */
+uint64_t windows_traces_lost(const struct windows *windows, uint32_t bank);
+
+/* The bank's window has been read: nothing more is recorded for it, and it may be used
+ * again. */
 void windows_release(struct windows *windows, uint32_t bank);
+
+/* What triggers do. */
+
+/* They may take that many windows from now on; UINT64_MAX: any number. */
+void windows_arm(struct windows *windows, uint64_t count);
+
+/* No trigger does anything any more. */
+void windows_disarm(struct windows *windows);
+
+/* How many of those are still to be taken. */
+uint64_t windows_wanted(const struct windows *windows);
+
+/* They take no window before this time (CLOCK_MONOTONIC ns). */
+void windows_pause(struct windows *windows, uint64_t until);
+
+/* Windows shorter than this (ns) need not be recorded. */
+void windows_keep(struct windows *windows, uint64_t ns);
 
 #endif

@@ -6,10 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../clock.h"
-#include "../stack/kernel_symbols.h"
-#include "../stack/stacks.h"
+#include "cli/base/array.h"
+#include "cli/base/clock.h"
+#include "cli/base/syscall_set.h"
+#include "cli/model/wait_filter.h"
+#include "cli/stack/kernel_symbols.h"
+#include "cli/stack/known.h"
+#include "cli/stack/stacks.h"
+#include "file_names.h"
 #include "open_call.h"
+#include "record_row.h"
+#include "record_stack.h"
+#include "session_tracing.h"
+#include "session_windows.h"
+#include "trace_losses.h"
 
 /* More records than this are not kept until their window is read. */
 #define PENDING_MAX 500000
@@ -29,11 +39,12 @@ struct pending {
 	struct pending *next;
 	struct trace_row row;
 	uint32_t type; /* enum kd_trace_type */
-	size_t n_kernel;
-	uint64_t kernel[];
+	size_t n_sched, n_kernel;
+	uint64_t kernel[]; /* words for kernel_symbols_sched(), then frames */
 };
 
 struct maps_change {
+	pid_t pid;
 	uint64_t t; /* CLOCK_MONOTONIC ns */
 	struct kd_mapped mapped;
 };
@@ -44,7 +55,9 @@ struct tracer {
 	struct kernel_symbols *symbols;
 	struct pending *first, **last;
 	size_t n;
-	uint64_t lost;
+	struct trace_losses losses;
+	uint64_t window_lost;      /* of the window that was read */
+	uint64_t known_incomplete; /* stacks that were not copied, as they are known */
 	struct stacks_counts told;
 	uint64_t beyond_told;
 	uint64_t left; /* bytes that the walk in progress may still read */
@@ -61,7 +74,7 @@ static void maps_read(struct tracer *tracer)
 
 	/* A process that has gone keeps what is known of it. */
 	for (size_t i = 0; i < tracer->n_changes; i++)
-		stacks_mapped(tracer->config.stacks, tracer->changes[i].t,
+		stacks_mapped(tracer->config.stacks, tracer->changes[i].pid, tracer->changes[i].t,
 			      &tracer->changes[i].mapped);
 	tracer->n_changes = 0;
 	tracer->maps_due = clock_monotonic();
@@ -86,11 +99,21 @@ static void maps_change(struct tracer *tracer, const struct kd_trace *trace, siz
 		maps_read(tracer);
 	change = &tracer->changes[tracer->n_changes++];
 	memset(change, 0, sizeof(*change));
+	change->pid = (pid_t)trace->tgid;
 	change->t = trace->end + tracer->config.epoch;
 	size -= head;
 	memcpy(&change->mapped, (const uint8_t *)trace + head,
 	       size < sizeof(change->mapped) ? size : sizeof(change->mapped));
 	maps_read_due(tracer);
+}
+
+static void tracer_known(void *context, const struct known *known, const struct stack *stack,
+			 uint64_t mapped_at)
+{
+	struct tracer *tracer = context;
+
+	tracing_known(session_tracing(tracer->session), &known->shape, known->hash,
+		      (uintptr_t)stack, mapped_at);
 }
 
 struct tracer *tracer_new(struct session *session, const struct tracer_config *config)
@@ -102,10 +125,8 @@ struct tracer *tracer_new(struct session *session, const struct tracer_config *c
 	tracer->session = session;
 	tracer->config = *config;
 	tracer->last = &tracer->first;
-	/* What was mapped after the stacks were opened and before the programs were
-	 * attached, nobody has told. */
 	if (config->stacks)
-		stacks_refresh(config->stacks, 0);
+		stacks_tell_known(config->stacks, tracer_known, tracer);
 	return tracer;
 }
 
@@ -113,20 +134,21 @@ struct tracer *tracer_new(struct session *session, const struct tracer_config *c
  * when they were looked at. */
 static void pending_drop(struct tracer *tracer, uint64_t before)
 {
-	struct pending **place = &tracer->first;
+	struct pending **link = &tracer->first;
 
-	while (*place) {
-		struct pending *pending = *place;
+	while (*link) {
+		struct pending *pending = *link;
 
 		if (pending->row.end >= before && pending->type != KD_TRACE_OPEN) {
-			place = &pending->next;
+			link = &pending->next;
 			continue;
 		}
-		*place = pending->next;
+		*link = pending->next;
+		free((char *)pending->row.path);
 		free(pending);
 		tracer->n--;
 	}
-	tracer->last = place;
+	tracer->last = link;
 }
 
 void tracer_free(struct tracer *tracer)
@@ -140,40 +162,8 @@ void tracer_free(struct tracer *tracer)
 	free(tracer);
 }
 
-static void row_fill(struct trace_row *row, const struct kd_trace *trace, uint64_t epoch)
-{
-	static const enum trace_kind kinds[] = {
-		[KD_TRACE_CALL] = TRACE_CALL,     [KD_TRACE_OPEN] = TRACE_CALL,
-		[KD_TRACE_WAIT] = TRACE_WAIT,     [KD_TRACE_STACK] = TRACE_CALL,
-		[KD_TRACE_SAMPLE] = TRACE_SAMPLE,
-	};
-
-	*row = (struct trace_row){
-		.kind = kinds[trace->type],
-		.tid = (pid_t)trace->tid,
-		.start = trace->start + epoch,
-		.end = trace->end + epoch,
-		.waited = trace->flags & KD_TRACE_WAITED ? trace->waited : 0,
-		.since = trace->since,
-		.cpu = trace->cpu,
-		.call = trace->call,
-		.result = trace->result,
-		.state = trace->state,
-		.ended_by = (pid_t)trace->ended_by,
-		.user_ip = trace->user_ip,
-		.limited = trace->flags & KD_TRACE_LIMITED,
-		.cut = trace->flags & KD_TRACE_CUT,
-		.earlier = trace->flags & KD_TRACE_EARLIER,
-	};
-	if (row->earlier && row->waited > row->end - row->start)
-		row->waited = row->end - row->start;
-	memcpy(row->name, trace->comm, sizeof(row->name));
-	if (trace->type == KD_TRACE_WAIT)
-		memcpy(row->ended_by_name, trace->ended_by_comm, sizeof(row->ended_by_name));
-}
-
-static int stack_submit(struct tracer *tracer, struct pending *pending,
-			const struct kd_trace *trace, const uint8_t *data)
+static void stack_submit(struct tracer *tracer, struct pending *pending,
+			 const struct kd_trace *trace, const uint8_t *data, const uint8_t *returns)
 {
 	struct stack_copy copy = {
 		.start = trace->stack_start,
@@ -182,44 +172,62 @@ static int stack_submit(struct tracer *tracer, struct pending *pending,
 		.other_start = trace->other_start,
 		.other_pages = trace->other_pages,
 		.other_size = trace->other_size,
+		.trampoline = trace->trampoline,
+		.process = trace->tgid,
+		/* Others are hardly ever at the same instruction again; and real return
+		 * addresses are not on the stack. */
+		.mapped_at = trace->call == KD_CALL_NONE || trace->n_returns ? 0 : trace->mapped_at,
 	};
+	int error;
 
 	memcpy(copy.regs, trace->regs, sizeof(copy.regs));
 	memcpy(copy.pages, trace->pages, sizeof(copy.pages));
+	copy.n_returns = trace->n_returns;
+	memcpy(copy.returns, returns, copy.n_returns * sizeof(*copy.returns));
 	if (tracer->n_changes)
 		maps_read(tracer);
-	return stacks_submit(tracer->config.stacks, pending->row.end, &copy, &pending->row.user);
+	error = stacks_submit(tracer->config.stacks, pending->row.end, &copy, &pending->row.user);
+	if (error)
+		pending->row.no_user = stacks_excuse(error);
 }
 
 /* The stack of a call in progress, which the iterator could not copy. */
-static int open_stack_submit(struct tracer *tracer, struct pending *pending,
-			     const struct kd_trace *trace)
+static void open_stack_submit(struct tracer *tracer, struct pending *pending,
+			      const struct kd_trace *trace)
 {
 	struct kd_trace whole = *trace;
-	uint8_t *data = open_call_copy(tracer->config.pid, &whole,
+	uint8_t *data = open_call_copy((pid_t)trace->tgid, &whole,
 				       tracer->config.wanted->user_bytes);
-	int error = 0;
 
 	if (!data)
 		pending->row.no_user = "the process's memory could not be read";
 	else if (!session_call_goes_on(tracer->session, trace->tid, trace->call, trace->since))
 		pending->row.no_user = "the call ended while its stack was being read";
 	else
-		error = stack_submit(tracer, pending, &whole, data);
+		stack_submit(tracer, pending, &whole, data, (const uint8_t *)(trace + 1));
 	free(data);
-	return error;
 }
 
-static int trace_user(struct tracer *tracer, struct pending *pending, const struct kd_trace *trace,
-		      size_t size)
+static void trace_user(struct tracer *tracer, struct pending *pending, const struct kd_trace *trace,
+		       size_t size)
 {
+	const uint8_t *data = (const uint8_t *)(trace + 1);
+
+	if (trace->flags & KD_TRACE_KNOWN) {
+		pending->row.user = (const struct stack *)(uintptr_t)trace->known;
+		tracer->known_incomplete += pending->row.user->stop != NULL;
+		return;
+	}
 	if (!(trace->flags & KD_TRACE_REGS) || !tracer->config.stacks || size < sizeof(*trace))
-		return 0;
+		return;
+	if (trace->n_returns > KD_RETURNS ||
+	    size - sizeof(*trace) < (size_t)trace->size + trace->other_size +
+					    trace->n_returns * sizeof(struct kd_return))
+		return;
 	if (trace->type == KD_TRACE_OPEN)
-		return open_stack_submit(tracer, pending, trace);
-	if (size - sizeof(*trace) < (size_t)trace->size + trace->other_size)
-		return 0;
-	return stack_submit(tracer, pending, trace, (const uint8_t *)(trace + 1));
+		open_stack_submit(tracer, pending, trace);
+	else
+		stack_submit(tracer, pending, trace, data, data + trace->size + trace->other_size);
 }
 
 static size_t kernel_frames(const struct kd_trace *trace, size_t size)
@@ -229,27 +237,53 @@ static size_t kernel_frames(const struct kd_trace *trace, size_t size)
 	return trace->n_kernel;
 }
 
+/* The path of the call, and its descriptor: where it has both, the directory that a relative path
+ * begins in. */
+static int file_add(struct tracer *tracer, struct pending *pending, const struct kd_trace *trace)
+{
+	int error = record_row_path(&pending->row, trace->path, trace->path_size);
+	struct file_names *names = session_file_names(tracer->session);
+	char path[KD_PATH_BYTES + 1];
+	int64_t size;
+
+	if (trace->path_at && trace->type == KD_TRACE_OPEN) {
+		size = open_call_path((pid_t)trace->tgid, trace->path_at, path);
+		if (session_call_goes_on(tracer->session, trace->tid, trace->call, trace->since))
+			error = record_row_path(&pending->row, path, size);
+	}
+	if (trace->file.kind && !(pending->row.path && *pending->row.path == '/')) {
+		file_names_turn(names, (pid_t)trace->tgid);
+		pending->row.at = file_names_text(names, &trace->file);
+	}
+	return error;
+}
+
 static int pending_add(struct tracer *tracer, const struct kd_trace *trace, size_t size)
 {
 	uint64_t epoch = tracer->config.epoch;
 	struct pending *pending;
-	size_t n = kernel_frames(trace, size);
+	size_t n = kernel_frames(trace, size), n_sched = n ? trace->n_sched : 0;
 
 	if (tracer->n == PENDING_MAX) {
-		tracer->lost++;
+		trace_losses_add(&tracer->losses, tracer->session, trace);
 		return 0;
 	}
-	pending = calloc(1, sizeof(*pending) + n * sizeof(*pending->kernel));
+	if (n_sched > KD_SCHED_WORDS)
+		n_sched = 0;
+	pending = calloc(1, sizeof(*pending) + (n_sched + n) * sizeof(*pending->kernel));
 	if (!pending)
 		return -ENOMEM;
 	pending->type = trace->type;
 	pending->n_kernel = n;
-	memcpy(pending->kernel, trace->kernel, n * sizeof(*pending->kernel));
-	row_fill(&pending->row, trace, epoch);
+	pending->n_sched = n_sched;
+	memcpy(pending->kernel, trace->sched, n_sched * sizeof(*pending->kernel));
+	memcpy(pending->kernel + n_sched, trace->kernel, n * sizeof(*pending->kernel));
+	record_row_fill(&pending->row, trace, epoch);
 	*tracer->last = pending;
 	tracer->last = &pending->next;
 	tracer->n++;
-	return trace_user(tracer, pending, trace, size);
+	trace_user(tracer, pending, trace, size);
+	return file_add(tracer, pending, trace);
 }
 
 static int trace_found(void *context, const struct kd_trace *trace, size_t size)
@@ -274,22 +308,24 @@ static int ring_read(struct tracer *tracer)
 	int error;
 
 	tracer->left = tracer->config.wanted->ring_bytes;
-	error = session_traces(tracer->session, trace_found, tracer);
+	error = tracing_read(session_tracing(tracer->session), trace_found, tracer);
 	if (tracer->config.stacks)
 		maps_read_due(tracer);
 	return error == ENOUGH ? 0 : error;
 }
 
-/* The time (CLOCK_MONOTONIC ns) from which on there are windows that are not read yet;
- * UINT64_MAX: there is none. One that is open may be closed meanwhile, so that comes
- * last. */
+/* The time (CLOCK_MONOTONIC ns) from which on there are windows, open ones or such that
+ * are not read yet; UINT64_MAX: there is none. */
 static uint64_t windows_begin(const struct session *session)
 {
-	struct session_view open = session_view(session), closed;
+	uint64_t begin = UINT64_MAX;
+	struct session_view view;
 
-	if (session_window_next(session, &closed))
-		return closed.start + closed.epoch;
-	return open.gen ? open.start + open.epoch : UINT64_MAX;
+	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++)
+		if (session_window_at(session, bank, &view) && view.gen &&
+		    view.start + view.epoch < begin)
+			begin = view.start + view.epoch;
+	return begin;
 }
 
 int tracer_drain(struct tracer *tracer)
@@ -304,7 +340,8 @@ int tracer_drain(struct tracer *tracer)
 	return 0;
 }
 
-static int stack_order(const void *a, const void *b)
+/* 0: they are of one call, or wait in user mode. */
+static int call_order(const void *a, const void *b)
 {
 	const struct pending *left = *(struct pending *const *)a;
 	const struct pending *right = *(struct pending *const *)b;
@@ -314,14 +351,23 @@ static int stack_order(const void *a, const void *b)
 	return (left->row.since > right->row.since) - (left->row.since < right->row.since);
 }
 
+/* Of those of one call the first is one that has a user's stack. */
+static int stack_order(const void *a, const void *b)
+{
+	struct pending *const *left = a, *const *right = b;
+
+	return call_order(a, b) ?: !(*left)->row.user - !(*right)->row.user;
+}
+
 typedef bool pending_filter(const struct pending *pending, uint64_t end);
 
-/* What has the stacks of a call, or of a wait in user mode. */
+/* What has the stacks of a call, or of a wait in user mode, or why there are none. */
 static bool has_stacks(const struct pending *pending, uint64_t end)
 {
 	(void)end;
 	return pending->row.kind == TRACE_CALL &&
-	       (pending->row.user || pending->row.limited || pending->type == KD_TRACE_STACK);
+	       (pending->row.user || pending->row.limited || pending->row.no_user ||
+		pending->row.path || pending->row.blocker.lock || pending->type == KD_TRACE_STACK);
 }
 
 static bool has_ended_since(const struct pending *pending, uint64_t end)
@@ -348,9 +394,9 @@ static struct pending **index_make(const struct tracer *tracer, pending_filter *
 static struct pending *index_find(const struct pending *pending, struct pending *const *index,
 				  size_t n)
 {
-	struct pending *const *found = bsearch(&pending, index, n, sizeof(*index), stack_order);
+	size_t first = ARRAY_SPLIT(n, i, call_order(&index[i], &pending) < 0);
 
-	return found ? *found : NULL;
+	return first < n && !call_order(&index[first], &pending) ? index[first] : NULL;
 }
 
 /* Waits get the stack of their call, and a call that was cut short the one it had
@@ -362,28 +408,19 @@ static void stack_join(struct pending *pending, const struct pending *found, boo
 	if (found) {
 		pending->row.user = found->row.user;
 		pending->row.limited = found->row.limited;
+		pending->row.no_user = found->row.no_user;
+		pending->row.user_ip = found->row.user_ip;
+		pending->row.user_sp = found->row.user_sp;
 		pending->row.cut = found->row.cut;
 	} else if (pending->row.kind == TRACE_WAIT && pending->row.call != KD_CALL_NONE) {
 		pending->row.no_user = "its system call went on";
 	}
 }
 
-/* Reading the symbols takes a while: not before there is a stack. Where they cannot be
- * read at all, they are as good as hidden. */
-static int symbols_open(struct tracer *tracer)
-{
-	int error = 0;
-
-	if (!tracer->symbols)
-		error = kernel_symbols_open(&tracer->symbols, NULL, tracer->config.room);
-	if (error && error != -ENOMEM)
-		error = kernel_symbols_open(&tracer->symbols, "/dev/null", tracer->config.room);
-	return error;
-}
-
 /* From: the record itself, or another of the same call. */
 static int kernel_stack(struct tracer *tracer, struct pending *pending, const struct pending *from)
 {
+	const uint64_t *frames = from->kernel + from->n_sched;
 	size_t own = 0;
 	int error;
 
@@ -391,15 +428,19 @@ static int kernel_stack(struct tracer *tracer, struct pending *pending, const st
 		pending->row.no_kernel = "the kernel did not report the switch";
 	if (!from->n_kernel || !tracer->config.wanted->kernel_stacks)
 		return 0;
-	error = symbols_open(tracer);
+	error = record_symbols_open(&tracer->symbols, session_programs(tracer->session),
+				    tracer->config.room);
 	if (error)
 		return error;
 	pending->row.waited = from->row.waited;
 	/* Where it did not wait it was in our own program. */
 	if (pending->row.kind == TRACE_CALL && !pending->row.waited)
-		own = kernel_symbols_tracing(tracer->symbols, from->kernel, from->n_kernel);
-	pending->row.kernel = kernel_symbols_stack(tracer->symbols, from->kernel + own,
-						   from->n_kernel - own);
+		own = kernel_symbols_tracing(tracer->symbols, frames, from->n_kernel);
+	if (pending->row.kind == TRACE_SAMPLE)
+		own = kernel_symbols_own(tracer->symbols, frames, from->n_kernel);
+	pending->row.tracing = pending->row.kind == TRACE_SAMPLE && own;
+	pending->row.kernel = record_kernel_stack(tracer->symbols, from->kernel, from->n_sched,
+						  frames + own, from->n_kernel - own);
 	return 0;
 }
 
@@ -412,36 +453,38 @@ static void counts_tell(struct tracer *tracer, struct trace_list *list)
 		counts = stacks_counts(tracer->config.stacks);
 		list->failure = stacks_failure(tracer->config.stacks);
 	}
-	list->lost = session_traces_lost(tracer->session) + tracer->lost;
+	list->lost = tracer->window_lost + tracing_maps_lost(session_tracing(tracer->session));
 	list->beyond = counts.beyond - tracer->told.beyond + kernel_beyond - tracer->beyond_told;
 	list->failed = counts.failed - tracer->told.failed;
-	list->incomplete = counts.incomplete - tracer->told.incomplete;
+	list->incomplete = counts.incomplete - tracer->told.incomplete + tracer->known_incomplete;
 	list->kernel_hidden = tracer->symbols && kernel_symbols_hidden(tracer->symbols);
 	tracer->told = counts;
 	tracer->beyond_told = kernel_beyond;
-	tracer->lost = 0;
+	tracer->window_lost = tracer->known_incomplete = 0;
 }
 
 static void asked_tell(const struct tracer *tracer, struct trace_list *list)
 {
-	const struct session_tracing *wanted = tracer->config.wanted;
+	const struct tracing_config *wanted = tracer->config.wanted;
 
-	list->calls_asked = wanted->call_ns != UINT64_MAX;
+	list->calls_asked = wanted->call_ns != KD_UNWANTED;
 	list->call_threshold = wanted->call_ns;
-	list->waits_asked = wanted->wait_ns != UINT64_MAX;
+	list->waits_asked = wanted->wait_ns != KD_UNWANTED;
 	list->wait_threshold = wanted->wait_ns;
+	list->wait_filter = list->waits_asked ? wanted->waits->text : NULL;
+	list->wait_calls_chosen = list->waits_asked && wanted->wait_calls;
 	list->profile_hz = wanted->profile_hz;
 	list->kernel_stacks_asked = wanted->kernel_stacks;
 	list->user_stacks_asked = wanted->user_bytes > 0;
-	list->stack_rate = wanted->rate;
+	list->stack_share = wanted->share;
 }
 
 enum belongs { OUTSIDE, INSIDE, UNFINISHED };
 
 /* Where a record belongs, as seen from a window. Calls that crossed its end may have
  * ended since. */
-static enum belongs place_of(const struct tracer *tracer, const struct pending *pending,
-			     uint64_t start, uint64_t end)
+static enum belongs row_belongs(const struct tracer *tracer, const struct pending *pending,
+				uint64_t start, uint64_t end)
 {
 	const struct trace_row *row = &pending->row;
 
@@ -464,29 +507,44 @@ struct rows {
 	struct trace_list *list;
 };
 
+static bool is_listed(const struct tracing_config *wanted, const struct trace_row *row)
+{
+	return row->kind != TRACE_WAIT ||
+	       (wait_filter_passes(wanted->waits, row) &&
+		(!wanted->wait_calls || syscall_set_has(wanted->wait_calls, row->call)));
+}
+
 static int row_move(const struct rows *rows, struct pending *pending)
 {
-	enum belongs place = place_of(rows->tracer, pending, rows->start, rows->end);
+	enum belongs belongs = row_belongs(rows->tracer, pending, rows->start, rows->end);
 	const struct pending *found;
 	struct trace_row row;
 	int error;
 
 	/* A call that was looked at while it went on may have told its end, too. */
-	if (place == OUTSIDE ||
+	if (belongs == OUTSIDE ||
 	    (pending->type == KD_TRACE_OPEN && index_find(pending, rows->ended, rows->n_ended)))
 		return 0;
+	if (!is_listed(rows->tracer->config.wanted, &pending->row)) {
+		rows->list->left_out++;
+		rows->list->left_out_ns += pending->row.end - pending->row.start;
+		return 0;
+	}
 	found = index_find(pending, rows->stacks, rows->n_stacks);
 	stack_join(pending, found, rows->tracer->config.stacks);
-	if (pending->n_kernel || pending->type != KD_TRACE_CALL || !found)
-		found = pending;
-	error = kernel_stack(rows->tracer, pending, found);
+	error = kernel_stack(
+		rows->tracer, pending,
+		found && !pending->n_kernel && pending->type == KD_TRACE_CALL ? found : pending);
 	row = pending->row;
-	if (place == UNFINISHED) {
+	if (found)
+		record_row_join(&row, &found->row);
+	if (belongs == UNFINISHED) {
 		row.end = 0;
 		if (row.waited > rows->end - row.start)
 			row.waited = rows->end - row.start;
 	}
 	rows->list->limited += row.limited;
+	rows->list->own_samples += row.tracing;
 	return error ? error : traces_add(rows->list, &row);
 }
 
@@ -505,21 +563,33 @@ static int rows_move(struct tracer *tracer, uint64_t start, uint64_t end, struct
 	return error;
 }
 
-int tracer_collect(struct tracer *tracer, uint64_t start, uint64_t end, struct trace_list *list)
+int tracer_read(struct tracer *tracer, const struct session_view *view)
 {
 	int error;
 
 	if (!tracer->config.wanted->on)
 		return 0;
-	/* The window is no longer the session's: tracer_drain() would drop its records. */
-	error = ring_read(tracer) ?: session_visit_calls(tracer->session) ?: ring_read(tracer);
-	if (error)
-		return error;
+	/* Without tracer_drain(), which may drop what went on at the window's end. */
+	error = ring_read(tracer) ?: tracing_visit(session_tracing(tracer->session)) ?: ring_read(tracer);
+	tracer->window_lost = windows_traces_lost(session_windows(tracer->session), view->bank) +
+			      trace_losses_of(&tracer->losses, view);
+	return error;
+}
+
+int tracer_collect(struct tracer *tracer, uint64_t start, uint64_t end, struct trace_list *list)
+{
+	uint64_t begin;
+	int error;
+
+	if (!tracer->config.wanted->on)
+		return 0;
 	if (tracer->config.stacks)
 		stacks_flush(tracer->config.stacks);
 	asked_tell(tracer, list);
 	error = rows_move(tracer, start, end, list);
 	counts_tell(tracer, list);
-	pending_drop(tracer, end + 1);
+	/* Others, which began before its end, may be open. */
+	begin = windows_begin(tracer->session);
+	pending_drop(tracer, begin <= end ? begin : end + 1);
 	return error;
 }

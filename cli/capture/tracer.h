@@ -6,16 +6,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../sample.h"
+#include "cli/model/sample.h"
 #include "session.h"
 
 struct tracer;
 struct stacks;
 
 struct tracer_config {
-	pid_t pid;
 	uint64_t epoch;
-	const struct session_tracing *wanted;
+	const struct tracing_config *wanted;
 	struct stacks *stacks; /* of the user; NULL: none are wanted */
 	size_t room;           /* different kernel stacks that are kept */
 };
@@ -27,10 +26,14 @@ struct tracer *tracer_new(struct session *session, const struct tracer_config *c
 void tracer_free(struct tracer *tracer);
 
 /* Reads the ring; to be called every few ten milliseconds, and when
- * session_traces_fd() becomes readable. Returns 0 or a negative errno. */
+ * tracing_fd() becomes readable. Returns 0 or a negative errno. */
 int tracer_drain(struct tracer *tracer);
 
-/* Moves the traces of a window that was closed (CLOCK_MONOTONIC ns) to the list, and
+/* Reads the traces of a window that was closed, and is the session's still: what is lost
+ * meanwhile of it is counted. Returns 0 or a negative errno. */
+int tracer_read(struct tracer *tracer, const struct session_view *view);
+
+/* Moves the traces of a window that was read (CLOCK_MONOTONIC ns) to the list, and
  * forgets what is older. The stacks are the tracer's. Returns 0 or a negative errno. */
 int tracer_collect(struct tracer *tracer, uint64_t start, uint64_t end, struct trace_list *list);
 

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/parse.h"
 #include "output_path.h"
-#include "../parse.h"
 
 #define TRIES 100 /* names for a temporary file */
 #define OLD ".old"
@@ -27,7 +27,7 @@ struct left_file {
 
 struct output_file {
 	struct output_file_config config;
-	struct output_place place; /* of a file: its name is the one before its % sequences */
+	struct output_entry entry; /* of a file: its name is the one before its % sequences */
 	bool is_stream;
 	FILE *record;            /* the stream; of a file the record, NULL: none is open */
 	char temporary[40];      /* the record's name; "": none */
@@ -52,7 +52,7 @@ static int temporary_create(struct output_file *file)
 			return -errno;
 		snprintf(file->temporary, sizeof(file->temporary), ".kernel_delay-%016llx.tmp",
 			 (unsigned long long)random);
-		fd = openat(file->place.directory, file->temporary,
+		fd = openat(file->entry.directory, file->temporary,
 			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd < 0 && errno != EEXIST)
 			break;
@@ -66,7 +66,7 @@ static int temporary_create(struct output_file *file)
 static void temporary_remove(struct output_file *file)
 {
 	if (*file->temporary)
-		unlinkat(file->place.directory, file->temporary, 0);
+		unlinkat(file->entry.directory, file->temporary, 0);
 	*file->temporary = '\0';
 }
 
@@ -108,14 +108,14 @@ static int stream_open(struct output_file *file, int fd)
 
 static int special_open(struct output_file *file, const struct stat *found)
 {
-	const struct output_place *place = &file->place;
+	const struct output_entry *entry = &file->entry;
 	struct stat opened;
 	int fd;
 
 	/* Someone's FIFO where a file is expected: it would be read by others. */
-	if (place->shared && found->st_uid && found->st_uid != geteuid())
+	if (entry->shared && found->st_uid && found->st_uid != geteuid())
 		return -EACCES;
-	fd = openat(place->directory, place->name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	fd = openat(entry->directory, entry->name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &opened) || opened.st_dev != found->st_dev ||
@@ -148,11 +148,11 @@ static int path_open(struct output_file *file)
 
 	error = output_path_expand(path, file->config.path, 0, &never);
 	if (!error)
-		error = output_path_find(path, varies, &file->place);
+		error = output_path_find(path, varies, &file->entry);
 	if (error)
 		return error;
 	if (!varies &&
-	    !fstatat(file->place.directory, file->place.name, &found, AT_SYMLINK_NOFOLLOW)) {
+	    !fstatat(file->entry.directory, file->entry.name, &found, AT_SYMLINK_NOFOLLOW)) {
 		if (S_ISFIFO(found.st_mode) || S_ISCHR(found.st_mode))
 			return special_open(file, &found);
 		if (S_ISDIR(found.st_mode))
@@ -172,7 +172,7 @@ int output_file_open(struct output_file **out, const struct output_file_config *
 	if (!file)
 		return -ENOMEM;
 	file->config = *config;
-	file->place.directory = -1;
+	file->entry.directory = -1;
 	file->fd = -1;
 	if (!config->path) {
 		file->is_stream = true;
@@ -236,7 +236,7 @@ static int left_add(struct output_file *file, const char *name, const struct sta
 static int left_remove(struct output_file *file)
 {
 	const struct left_file *oldest = &file->left[0];
-	int directory = file->place.directory;
+	int directory = file->entry.directory;
 	struct stat found;
 
 	if (!fstatat(directory, oldest->name, &found, AT_SYMLINK_NOFOLLOW) &&
@@ -253,7 +253,7 @@ int output_file_begin(struct output_file *file, uint64_t number, const struct ti
 		      FILE **out)
 {
 	char path[PATH_MAX];
-	const char *name = file->place.name;
+	const char *name = file->entry.name;
 	int error, fd;
 
 	*out = file->record;
@@ -263,7 +263,7 @@ int output_file_begin(struct output_file *file, uint64_t number, const struct ti
 		error = output_path_expand(path, file->config.path, number, when);
 		if (error)
 			return error;
-		name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+		name = basename(path);
 		if (strlen(name) > NAME_MAX)
 			return -ENAMETOOLONG;
 	}
@@ -310,7 +310,7 @@ static bool is_continued(const struct output_file *file, struct stat *there)
 
 	return file->config.gather && file->fd >= 0 && !strcmp(file->name, file->next) &&
 	       !fstat(file->fd, &ours) &&
-	       !fstatat(file->place.directory, file->name, there, AT_SYMLINK_NOFOLLOW) &&
+	       !fstatat(file->entry.directory, file->name, there, AT_SYMLINK_NOFOLLOW) &&
 	       ours.st_dev == there->st_dev && ours.st_ino == there->st_ino;
 }
 
@@ -331,7 +331,7 @@ static int record_append(struct output_file *file, uint64_t length, const struct
 /* Makes room for a file of the next name. */
 static int file_set_aside(struct output_file *file)
 {
-	int directory = file->place.directory;
+	int directory = file->entry.directory;
 	char old[NAME_MAX + sizeof(OLD)];
 	struct stat status;
 
@@ -345,7 +345,7 @@ static int file_set_aside(struct output_file *file)
 /* The record becomes a file. */
 static int record_publish(struct output_file *file)
 {
-	int directory = file->place.directory, fd;
+	int directory = file->entry.directory, fd;
 	struct stat status;
 
 	/* A link is not followed by rename, but whoever made it expects that. */
@@ -433,9 +433,9 @@ void output_file_close(struct output_file *file)
 		return;
 	if (file->record && file->record != stdout)
 		fclose(file->record);
-	if (file->place.directory >= 0) {
+	if (file->entry.directory >= 0) {
 		temporary_remove(file);
-		close(file->place.directory);
+		close(file->entry.directory);
 	}
 	if (file->fd >= 0)
 		close(file->fd);

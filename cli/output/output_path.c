@@ -73,8 +73,8 @@ static int walk_follow(struct walk *walk, const char *name, const char *after)
 	return *text == '/' ? walk_begin(walk, true) : 0;
 }
 
-/* One name of the path. Returns 1 if it was the last, which is in *place then. */
-static int walk_step(struct walk *walk, struct output_place *place)
+/* One name of the path. Returns 1 if it was the last, which is in *entry then. */
+static int walk_step(struct walk *walk, struct output_entry *entry)
 {
 	const char *from = walk->rest + strspn(walk->rest, "/"), *after;
 	size_t length = strcspn(from, "/");
@@ -84,44 +84,44 @@ static int walk_step(struct walk *walk, struct output_place *place)
 
 	if (length > NAME_MAX)
 		return -ENAMETOOLONG;
-	memcpy(place->name, from, length);
-	place->name[length] = '\0';
+	memcpy(entry->name, from, length);
+	entry->name[length] = '\0';
 	after = from + length + strspn(from + length, "/");
 	last = !*after;
 	/* What ends so can only be a directory. */
 	if (last &&
-	    (from[length] || !length || !strcmp(place->name, ".") || !strcmp(place->name, "..")))
+	    (from[length] || !length || !strcmp(entry->name, ".") || !strcmp(entry->name, "..")))
 		return -EISDIR;
-	if (fstatat(walk->directory, place->name, &found, AT_SYMLINK_NOFOLLOW) && !last)
+	if (fstatat(walk->directory, entry->name, &found, AT_SYMLINK_NOFOLLOW) && !last)
 		return -errno;
 	if (S_ISLNK(found.st_mode) && !(last && walk->keep_last)) {
 		if (!is_in_proc(walk->directory))
-			return walk_follow(walk, place->name, after);
+			return walk_follow(walk, entry->name, after);
 		if (last)
 			return -ELOOP;
 	}
 	if (last)
 		return 1;
-	error = walk_enter(walk, openat(walk->directory, place->name,
+	error = walk_enter(walk, openat(walk->directory, entry->name,
 					O_PATH | O_DIRECTORY | O_CLOEXEC |
 						(S_ISLNK(found.st_mode) ? 0 : O_NOFOLLOW)));
 	memmove(walk->rest, after, strlen(after) + 1);
 	return error;
 }
 
-int output_path_find(const char *path, bool keep_last, struct output_place *place)
+int output_path_find(const char *path, bool keep_last, struct output_entry *entry)
 {
 	struct walk walk = { .directory = -1, .keep_last = keep_last };
 	struct stat directory;
 	int result;
 
-	*place = (struct output_place){ .directory = -1 };
+	*entry = (struct output_entry){ .directory = -1 };
 	if (strlen(path) >= sizeof(walk.rest))
 		return -ENAMETOOLONG;
 	memcpy(walk.rest, path, strlen(path) + 1);
 	result = walk_begin(&walk, *path == '/');
 	while (!result)
-		result = walk_step(&walk, place);
+		result = walk_step(&walk, entry);
 	if (result > 0)
 		result = fstat(walk.directory, &directory) ? -errno : 0;
 	if (result) {
@@ -129,21 +129,14 @@ int output_path_find(const char *path, bool keep_last, struct output_place *plac
 			close(walk.directory);
 		return result;
 	}
-	place->directory = walk.directory;
-	place->shared = output_path_is_shared(&directory);
+	entry->directory = walk.directory;
+	entry->shared = output_path_is_shared(&directory);
 	return 0;
-}
-
-static const char *last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 bool output_path_varies(const char *path)
 {
-	for (const char *at = last_name(path); (at = strchr(at, '%')); at += 2) {
+	for (const char *at = basename(path); (at = strchr(at, '%')); at += 2) {
 		if (at[1] == 'n' || at[1] == 't')
 			return true;
 		if (!at[1])
@@ -180,7 +173,7 @@ static size_t expand_one(char text[static 32], const char *at, uint64_t number,
 int output_path_expand(char out[static PATH_MAX], const char *path, uint64_t number,
 		       const struct timespec *when)
 {
-	const char *at = last_name(path);
+	const char *at = basename(path);
 	size_t used = (size_t)(at - path);
 
 	if (used >= PATH_MAX)

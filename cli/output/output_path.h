@@ -10,7 +10,7 @@
 #include <time.h>
 
 /* A directory, open (O_PATH), and a name in it. */
-struct output_place {
+struct output_entry {
 	int directory; /* the caller's to close; -1: none */
 	bool shared;   /* others can write the directory */
 	char name[NAME_MAX + 1];
@@ -20,11 +20,12 @@ struct output_place {
  * directory has: by its mode, or as its owner. */
 bool output_path_is_shared(const struct stat *directory);
 
-/* Finds the place of a path without creating anything. Symbolic links are followed,
- * also that of the last name (unless keep_last), but none that is in a shared
- * directory: its owner would choose what gets overwritten. The name need not exist.
+/* Finds the directory and the name that a path leads to without creating anything.
+ * Symbolic links are followed, also that of the last name (unless keep_last), but none
+ * that is in a shared directory: its owner would choose what gets overwritten. The name
+ * need not exist.
  * Returns 0, or a negative errno: -ELOOP for such a link. */
-int output_path_find(const char *path, bool keep_last, struct output_place *place);
+int output_path_find(const char *path, bool keep_last, struct output_entry *entry);
 
 /* True if the last name of the path has %n or %t. */
 bool output_path_varies(const char *path);

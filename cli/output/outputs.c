@@ -7,38 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../exit_status.h"
-#include "../log.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "exporter.h"
 #include "output_file.h"
 #include "output_path.h"
-#include "../report/folded.h"
-#include "../report/json.h"
-#include "../report/openmetrics.h"
-#include "../report/prometheus.h"
-#include "../report/text.h"
-#include "../report/text_triggers.h"
-
-static int write_json(const struct sample *sample, FILE *out)
-{
-	return report_json(sample, &(struct report_options){ 0 }, out);
-}
-
-/* A format writes each sample for itself; or metrics, which are sums. */
-static const struct form {
-	int (*write)(const struct sample *sample, FILE *out);
-	int (*write_metrics)(const struct metrics *metrics, FILE *out);
-} forms[OUTPUT_FORMATS] = {
-	[OUTPUT_TEXT] = { .write = report_text },
-	[OUTPUT_JSON] = { .write = write_json },
-	[OUTPUT_OPENMETRICS] = { .write_metrics = metrics_write_openmetrics },
-	[OUTPUT_PROMETHEUS] = { .write_metrics = metrics_write_prometheus },
-	[OUTPUT_FOLDED] = { .write = report_folded },
-};
 
 struct output_of_run {
-	enum output_format format;
+	const struct output_format *format;
 	const char *name; /* for messages */
 	struct output_file *file;
+	FILE *kept; /* what is written is for a pager; NULL: it is not */
+	char *kept_text;
+	size_t kept_length;
 	FILE *marks; /* of a file: what is kept for its next record; NULL: nothing */
 	char *marks_text;
 	size_t marks_length;
@@ -49,10 +30,12 @@ struct output_of_run {
 
 struct outputs {
 	bool limited;
+	bool replayed;        /* samples of another run */
 	uint64_t count;       /* of samples */
 	struct timespec when; /* the last one's time */
 	size_t n;
 	struct output_of_run all[OUTPUTS_MAX];
+	struct exporter *exporter; /* NULL: nothing is served */
 };
 
 /* What a record is about: one of these. */
@@ -65,13 +48,13 @@ struct subject {
 
 /* --- Errors --- */
 
-static int output_failed(const struct outputs *outputs, const struct output_of_run *output,
-			 int error)
+static exit_status output_failed(const struct outputs *outputs, const struct output_of_run *output,
+				 int error)
 {
 	if (error == -ELOOP) {
 		log_error(
 			"cannot write %s: it is, or leads through, a symbolic link in a directory "
-			"that others can write",
+			"that others can write to",
 			output->name);
 		log_hint("name the file itself, or take a directory of your own");
 		return EX_IOERR;
@@ -85,7 +68,7 @@ static int output_failed(const struct outputs *outputs, const struct output_of_r
 		log_hint("has the reader gone away?");
 		break;
 	case -ENOENT:
-		log_hint("is there such a directory?");
+		log_hint("does the directory exist?");
 		break;
 	case -EFBIG:
 		log_hint(outputs->limited ? "a sample is larger than --output-limit"
@@ -96,17 +79,6 @@ static int output_failed(const struct outputs *outputs, const struct output_of_r
 }
 
 /* --- Opening and closing --- */
-
-/* Of one sample there are no series that would go on under other TIDs. */
-static void report_fill(struct output_of_run *output, const struct options *options)
-{
-	output->report = (struct report_options){
-		.per_thread = options->per_thread || output->each || options->sample_count == 1,
-		.fold_names = options->fold_names,
-		.max_syscalls = (unsigned int)options->max_syscalls,
-		.timestamps = options->timestamps,
-	};
-}
 
 static int metrics_begin(struct output_of_run *output)
 {
@@ -119,46 +91,70 @@ static int metrics_begin(struct output_of_run *output)
 	return 0;
 }
 
-static int output_open(struct outputs *outputs, const struct options *options,
-		       const struct output *wanted)
+static exit_status output_open(struct outputs *outputs, const struct output *wanted,
+			       const struct outputs_config *config, bool single)
 {
 	struct output_of_run *output = &outputs->all[outputs->n++];
-	bool metrics = forms[wanted->format].write_metrics;
-	const struct output_file_config config = {
+	const struct output_file_config file = {
 		.path = wanted->file,
-		.gather = !metrics,
-		.mode = options->output_mode,
-		.limit = options->output_limit,
+		.gather = !wanted->format->metrics,
+		.mode = config->mode,
+		.limit = config->limit,
 	};
 	int error;
 
 	output->format = wanted->format;
 	output->name = wanted->file ? wanted->file : "standard output";
 	output->each = wanted->file && output_path_varies(wanted->file);
-	report_fill(output, options);
-	error = output_file_open(&output->file, &config);
-	if (!error && metrics)
+	output->report = config->report;
+	output->report.waits_per_thread = config->report.per_thread;
+	output->report.per_thread |= output->each || single;
+	output->report.bold = !wanted->file && pager_color(config->color);
+	if (!wanted->file && output->format == output_format_at(0) && config->one &&
+	    !config->no_pager && pager_is_usable())
+		output->kept = open_memstream(&output->kept_text, &output->kept_length);
+	error = output_file_open(&output->file, &file);
+	if (!error && wanted->format->metrics)
 		error = metrics_begin(output);
 	return error ? output_failed(outputs, output, error) : 0;
 }
 
-int outputs_open(struct outputs **out, const struct options *options)
+static exit_status serving_open(struct outputs *outputs, const struct outputs_config *config,
+				pid_t pid, const struct capture *capture)
 {
-	static const struct output by_default = { .format = OUTPUT_TEXT };
+	const struct exporter_config exporter = {
+		.address = config->address,
+		.port = config->port,
+		.pid = pid,
+		.capture = capture,
+		.report = config->report,
+	};
+
+	return exporter_open(&outputs->exporter, &exporter);
+}
+
+exit_status outputs_open(struct outputs **out, const struct outputs_config *config, pid_t pid,
+			 const struct capture *capture)
+{
+	const struct output by_default = { .format = output_format_at(0) };
 	struct outputs *outputs = calloc(1, sizeof(*outputs));
+	/* Of one sample there are no series that would go on under other TIDs. Whether
+	 * another run took one its first sample says: outputs_follow(). */
+	bool single = capture && capture->sample_count == 1;
 	int status = 0;
 
 	*out = outputs;
-	if (!outputs) {
-		log_error("no memory");
-		return EX_OSERR;
-	}
-	outputs->limited = options->output_limit;
+	if (!outputs)
+		return log_no_memory();
+	outputs->limited = config->limit;
+	outputs->replayed = !capture;
 	clock_gettime(CLOCK_REALTIME, &outputs->when);
-	if (!options->n_outputs && !options->quiet && !options->listen)
-		status = output_open(outputs, options, &by_default);
-	for (size_t i = 0; i < options->n_outputs && !status; i++)
-		status = output_open(outputs, options, &options->outputs[i]);
+	if (!config->n && !config->quiet && !config->listen)
+		status = output_open(outputs, &by_default, config, single);
+	for (size_t i = 0; i < config->n && !status; i++)
+		status = output_open(outputs, &config->all[i], config, single);
+	if (!status && config->listen)
+		status = serving_open(outputs, config, pid, capture);
 	return status;
 }
 
@@ -171,15 +167,45 @@ static void marks_discard(struct output_of_run *output)
 	output->marks_text = NULL;
 }
 
+static void kept_discard(struct output_of_run *output)
+{
+	if (output->kept)
+		fclose(output->kept);
+	free(output->kept_text);
+	output->kept = NULL;
+	output->kept_text = NULL;
+}
+
+exit_status outputs_show(struct outputs *outputs)
+{
+	int error = 0;
+
+	for (size_t i = 0; outputs && i < outputs->n && !error; i++) {
+		struct output_of_run *output = &outputs->all[i];
+
+		if (!output->kept)
+			continue;
+		log_progress_end();
+		error = fflush(output->kept) ? -ENOMEM
+					     : pager_show(output->kept_text, output->kept_length);
+		kept_discard(output);
+		if (error)
+			return output_failed(outputs, output, error);
+	}
+	return 0;
+}
+
 void outputs_close(struct outputs *outputs)
 {
 	if (!outputs)
 		return;
 	for (size_t i = 0; i < outputs->n; i++) {
+		kept_discard(&outputs->all[i]);
 		marks_discard(&outputs->all[i]);
 		metrics_free(outputs->all[i].metrics);
 		output_file_close(outputs->all[i].file);
 	}
+	exporter_close(outputs->exporter);
 	free(outputs);
 }
 
@@ -204,25 +230,38 @@ static int marks_write(struct output_of_run *output, FILE *out)
 static int subject_write(const struct output_of_run *output, const struct subject *subject,
 			 FILE *out)
 {
-	const struct form *form = &forms[output->format];
+	const struct output_format *format = output->format;
 
-	if (form->write_metrics)
-		return form->write_metrics(output->metrics, out);
+	if (format->metrics)
+		return format->metrics(output->metrics, out);
 	if (subject->sample)
-		return form->write(subject->sample, out);
+		return format->sample(subject->sample, &output->report, out);
 	if (subject->skipped)
-		return report_text_skipped(out, subject->delta, subject->skipped);
-	if (output->format == OUTPUT_JSON)
-		return report_json_triggers(subject->triggers, out);
-	return report_text_triggers(subject->triggers, out);
+		return format->skipped(out, subject->delta, subject->skipped);
+	return format->triggers(subject->triggers, out);
 }
 
-static int record_write(struct outputs *outputs, struct output_of_run *output,
-			const struct subject *subject)
+/* Whether the format has a form for it. */
+static bool subject_has_form(const struct subject *subject, const struct output_format *format)
+{
+	return subject->sample    ? !!format->sample
+	       : subject->skipped ? !!format->skipped
+				  : !!format->triggers;
+}
+
+static exit_status record_write(struct outputs *outputs, struct output_of_run *output,
+				const struct subject *subject)
 {
 	FILE *out;
-	int error = output_file_begin(output->file, outputs->count, &outputs->when, &out);
+	int error;
 
+	if (output->kept) {
+		error = subject_write(output, subject, output->kept);
+		return error ? output_failed(outputs, output, error) : 0;
+	}
+	if (output_file_is_stream(output->file))
+		log_progress_end(); /* both may be on the screen */
+	error = output_file_begin(output->file, outputs->count, &outputs->when, &out);
 	if (!error) {
 		error = marks_write(output, out);
 		if (!error)
@@ -234,8 +273,8 @@ static int record_write(struct outputs *outputs, struct output_of_run *output,
 
 /* A file of metrics is replaced by each record. A stream takes only one text of them,
  * which comes at the end. */
-static int metrics_record(struct outputs *outputs, struct output_of_run *output,
-			  const struct subject *subject)
+static exit_status metrics_record(struct outputs *outputs, struct output_of_run *output,
+				  const struct subject *subject)
 {
 	int error = 0;
 
@@ -250,7 +289,7 @@ static int metrics_record(struct outputs *outputs, struct output_of_run *output,
 	return output_file_is_stream(output->file) ? 0 : record_write(outputs, output, subject);
 }
 
-static int outputs_record(struct outputs *outputs, const struct subject *subject)
+static exit_status outputs_record(struct outputs *outputs, const struct subject *subject)
 {
 	int status = 0;
 
@@ -259,37 +298,74 @@ static int outputs_record(struct outputs *outputs, const struct subject *subject
 
 		if (output->metrics && !subject->skipped)
 			status = metrics_record(outputs, output, subject);
-		else if (subject->sample || output->format == OUTPUT_TEXT ||
-			 (subject->triggers && output->format == OUTPUT_JSON))
+		else if (subject_has_form(subject, output->format))
 			status = record_write(outputs, output, subject);
 	}
 	return status;
 }
 
-int outputs_write(struct outputs *outputs, const struct sample *sample)
+/* Metrics get the labels that they had in the run of the first sample. */
+static exit_status outputs_follow(struct outputs *outputs, const struct sample *first)
 {
-	const struct subject subject = { .sample = sample };
+	int error = 0;
 
-	outputs->count++;
-	outputs->when = sample->wall_dump;
-	return outputs_record(outputs, &subject);
+	if (!first->capture || first->capture->sample_count != 1)
+		return 0;
+	for (size_t i = 0; i < outputs->n && !error; i++) {
+		struct output_of_run *output = &outputs->all[i];
+
+		output->report.per_thread = true;
+		if (output->metrics)
+			error = metrics_begin(output);
+		if (error)
+			return output_failed(outputs, output, error);
+	}
+	return 0;
 }
 
-int outputs_skipped(struct outputs *outputs, uint64_t delta, const struct timespec *when)
+exit_status outputs_write(struct outputs *outputs, const struct sample *sample)
+{
+	const struct subject subject = { .sample = sample };
+	int status = 0;
+
+	outputs->when = sample->wall_dump;
+	if (!outputs->count++ && outputs->replayed)
+		status = outputs_follow(outputs, sample);
+	if (!status)
+		status = outputs_record(outputs, &subject);
+	return status ? status : exporter_add(outputs->exporter, sample);
+}
+
+exit_status outputs_skipped(struct outputs *outputs, uint64_t delta, const struct timespec *when)
 {
 	const struct subject subject = { .skipped = when, .delta = delta };
 
 	return outputs_record(outputs, &subject);
 }
 
-int outputs_triggers(struct outputs *outputs, const struct trigger_stats *stats)
+exit_status outputs_triggers(struct outputs *outputs, const struct trigger_stats *stats)
 {
 	const struct subject subject = { .triggers = stats };
 
 	return outputs_record(outputs, &subject);
 }
 
-int outputs_finish(struct outputs *outputs)
+exit_status outputs_triggers_now(struct outputs *outputs, const struct trigger_stats *stats)
+{
+	return exporter_add_triggers(outputs->exporter, stats);
+}
+
+bool outputs_are_served(const struct outputs *outputs)
+{
+	return outputs->exporter;
+}
+
+exit_status outputs_refresh(struct outputs *outputs)
+{
+	return exporter_refresh(outputs->exporter);
+}
+
+exit_status outputs_finish(struct outputs *outputs)
 {
 	const struct subject nothing = { 0 };
 	int status = 0;
@@ -306,26 +382,30 @@ static int mark_write(struct outputs *outputs, struct output_of_run *output, con
 {
 	FILE *out;
 
+	if (output->kept)
+		return output->format->mark(output->kept, what, trigger, when);
 	if (!output_file_is_stream(output->file)) {
 		if (!output->marks)
 			output->marks = open_memstream(&output->marks_text, &output->marks_length);
 		if (!output->marks)
 			return -errno;
-		return report_text_mark(output->marks, what, trigger, when);
+		return output->format->mark(output->marks, what, trigger, when);
 	}
+	log_progress_end();
 	return output_file_begin(output->file, outputs->count, when, &out)
-		       ?: output_file_end(output->file, report_text_mark(out, what, trigger, when));
+		       ?: output_file_end(output->file,
+					  output->format->mark(out, what, trigger, when));
 }
 
-int outputs_mark(struct outputs *outputs, const char *what, uint64_t trigger,
-		 const struct timespec *when)
+exit_status outputs_mark(struct outputs *outputs, const char *what, uint64_t trigger,
+			 const struct timespec *when)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < outputs->n; i++) {
 		struct output_of_run *output = &outputs->all[i];
 
-		if (output->format == OUTPUT_TEXT)
+		if (output->format->mark)
 			error = mark_write(outputs, output, what, trigger, when);
 		if (error)
 			return output_failed(outputs, output, error);
@@ -336,7 +416,7 @@ int outputs_mark(struct outputs *outputs, const char *what, uint64_t trigger,
 bool outputs_have_text(const struct outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->n; i++)
-		if (outputs->all[i].format == OUTPUT_TEXT)
+		if (outputs->all[i].format == output_format_at(0))
 			return true;
 	return false;
 }

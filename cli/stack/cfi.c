@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/array.h"
 #include "cfi_read.h"
 #include "cfi_validate.h"
 
@@ -67,7 +68,7 @@ static int entry_read(struct cfi *cfi, uint64_t address, struct entry *entry)
 {
 	struct cfi_reader *reader = &entry->reader;
 	uint32_t distance;
-	uint64_t place;
+	uint64_t at;
 
 	*reader = cfi_reader_new(cfi_part_at(&cfi->frames, address, 4), 4, address);
 	entry->address = address;
@@ -76,14 +77,13 @@ static int entry_read(struct cfi *cfi, uint64_t address, struct entry *entry)
 		return -EBADMSG;
 	if (!entry->length)
 		return -ENOENT;
-	place = address + 4;
-	*reader = cfi_reader_new(cfi_part_at(&cfi->frames, place, entry->length), entry->length,
-				 place);
+	at = address + 4;
+	*reader = cfi_reader_new(cfi_part_at(&cfi->frames, at, entry->length), entry->length, at);
 	distance = cfi_read_u32(reader);
 	/* libunwind takes the distance for a signed number. */
-	if (reader->failed || distance > INT32_MAX || distance > place)
+	if (reader->failed || distance > INT32_MAX || distance > at)
 		return -EBADMSG;
-	entry->cie = distance ? place - distance : 0;
+	entry->cie = distance ? at - distance : 0;
 	return 0;
 }
 
@@ -210,6 +210,7 @@ static bool fde_read(struct cfi *cfi, uint64_t address, struct cfi_fde *fde)
 	program.bytes = entry.reader.at;
 	program.size = (size_t)(entry.reader.end - entry.reader.at);
 	fde->size = cie.program.size + program.size;
+	fde->part = cfi_program_begins_inside(program);
 	return cfi_programs_are_valid(cie.program, program);
 }
 
@@ -278,19 +279,11 @@ static int index_make(struct cfi *cfi)
 
 static bool index_find(const struct cfi *cfi, uint64_t address, uint64_t *fde)
 {
-	size_t low = 0, high = cfi->n_index;
+	size_t first = ARRAY_SPLIT(cfi->n_index, i, cfi->index[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cfi->index[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low)
-		*fde = cfi->index[low - 1].fde;
-	return low > 0;
+	if (first)
+		*fde = cfi->index[first - 1].fde;
+	return first;
 }
 
 /* An entry of the table in .eh_frame_hdr: two distances from where that begins. */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../probes/elf_file.h"
+#include "probes/elf/elf_file.h"
 
 struct cfi;
 
@@ -27,6 +27,7 @@ struct cfi_fde {
 	uint64_t start, end; /* of the code that it describes */
 	bool absolute;       /* it says where the code is by address, not by distance */
 	bool signal;         /* the code is what a signal's handler returns to */
+	bool part;           /* it begins with something on the stack: no function does */
 	size_t size;         /* bytes of instructions, those of its CIE included */
 };
 

@@ -150,14 +150,14 @@ static uint64_t format_read(struct cfi_reader *reader, uint8_t format)
 
 uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding)
 {
-	uint64_t place = reader->address;
+	uint64_t at = reader->address;
 	uint64_t value = format_read(reader, encoding & CFI_PE_FORMAT);
 
 	switch (encoding & CFI_PE_BASE) {
 	case CFI_PE_ABSPTR:
 		return value;
 	case CFI_PE_PCREL:
-		return value ? value + place : 0; /* 0 is no pointer, whatever the base */
+		return value ? value + at : 0; /* 0 is no pointer, whatever the base */
 	default:
 		reader->failed = true;
 		return 0;

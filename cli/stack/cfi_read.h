@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../probes/elf_file.h"
+#include "probes/elf/elf_file.h"
 
 /* A part of a file that is read piece by piece, when it is asked for. What was read
  * once is never read again: the file may change, what was validated may not. */
@@ -30,7 +30,7 @@ void cfi_part_close(struct cfi_part *part);
 /* n bytes from an address on. NULL if they are not in the part, or cannot be read. */
 const uint8_t *cfi_part_at(struct cfi_part *part, uint64_t address, size_t n);
 
-/* Reads on from a place; after the first error all reads return 0. */
+/* Reads on from an address; after the first error all reads return 0. */
 struct cfi_reader {
 	const uint8_t *at, *end;
 	uint64_t address; /* of at */
@@ -66,7 +66,7 @@ int64_t cfi_read_sleb(struct cfi_reader *reader);
 #define CFI_PE_INDIRECT 0x80
 #define CFI_PE_OMIT 0xff
 
-/* Reads a pointer that is absolute or relative to its place; an indirect one is not
+/* Reads a pointer that is absolute or relative to its own address; an indirect one is not
  * followed. All other encodings are errors. */
 uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding);
 

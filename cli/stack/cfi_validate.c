@@ -8,78 +8,15 @@
 /* libunwind's limit, too (MAX_EXPR_STACK_SIZE). */
 #define OPERANDS_MAX 64
 
-/* DWARF 5, 6.4.2 and 7.24, and what GNU tools have added. */
+/* DWARF 5, 7.24. With an operand in the low six bits: */
 enum {
-	CFA_NOP = 0x00,
-	CFA_ADVANCE_LOC1 = 0x02,
-	CFA_ADVANCE_LOC2 = 0x03,
-	CFA_ADVANCE_LOC4 = 0x04,
-	CFA_OFFSET_EXTENDED = 0x05,
-	CFA_RESTORE_EXTENDED = 0x06,
-	CFA_UNDEFINED = 0x07,
-	CFA_SAME_VALUE = 0x08,
-	CFA_REGISTER = 0x09,
-	CFA_REMEMBER_STATE = 0x0a,
-	CFA_RESTORE_STATE = 0x0b,
-	CFA_DEF_CFA = 0x0c,
-	CFA_DEF_CFA_REGISTER = 0x0d,
-	CFA_DEF_CFA_OFFSET = 0x0e,
-	CFA_DEF_CFA_EXPRESSION = 0x0f,
-	CFA_EXPRESSION = 0x10,
-	CFA_OFFSET_EXTENDED_SF = 0x11,
-	CFA_DEF_CFA_SF = 0x12,
-	CFA_DEF_CFA_OFFSET_SF = 0x13,
-	CFA_VAL_EXPRESSION = 0x16,
-	CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
-	CFA_GNU_ARGS_SIZE = 0x2e,
-	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-	/* With an operand in the low six bits: */
 	CFA_ADVANCE_LOC = 0x40,
 	CFA_OFFSET = 0x80,
 	CFA_RESTORE = 0xc0,
 	CFA_PRIMARY = 0xc0,
 };
-
-/* DWARF 5, 2.5.1 and 7.7.1. */
-enum {
-	OP_ADDR = 0x03,
-	OP_DEREF = 0x06,
-	OP_CONST1U = 0x08,
-	OP_CONST1S = 0x09,
-	OP_CONST2U = 0x0a,
-	OP_CONST2S = 0x0b,
-	OP_CONST4U = 0x0c,
-	OP_CONST4S = 0x0d,
-	OP_CONST8U = 0x0e,
-	OP_CONST8S = 0x0f,
-	OP_DUP = 0x12,
-	OP_DROP = 0x13,
-	OP_OVER = 0x14,
-	OP_PICK = 0x15,
-	OP_SWAP = 0x16,
-	OP_ROT = 0x17,
-	OP_ABS = 0x19,
-	OP_AND = 0x1a,
-	OP_MINUS = 0x1c,
-	OP_MUL = 0x1e,
-	OP_NEG = 0x1f,
-	OP_NOT = 0x20,
-	OP_OR = 0x21,
-	OP_PLUS = 0x22,
-	OP_PLUS_UCONST = 0x23,
-	OP_SHL = 0x24,
-	OP_SHR = 0x25,
-	OP_SHRA = 0x26,
-	OP_XOR = 0x27,
-	OP_EQ = 0x29,
-	OP_NE = 0x2e,
-	OP_LIT0 = 0x30,
-	OP_LIT31 = 0x4f,
-	OP_BREG0 = 0x70,
-	OP_BREG31 = 0x8f,
-	OP_DEREF_SIZE = 0x94,
-	OP_NOP = 0x96,
-};
+/* Between these two all that define the CFA as compilers do. */
+enum { CFA_NOP = 0x00, CFA_DEF_CFA = 0x0c, CFA_DEF_CFA_EXPRESSION = 0x0f };
 
 /* By what the CFA is defined. */
 enum cfa { CFA_BY_NOTHING, CFA_BY_REGISTER, CFA_BY_EXPRESSION };
@@ -91,7 +28,7 @@ struct check {
 	unsigned int n_remembered;
 };
 
-/* Registers that have a place in libunwind's tables. */
+/* Registers that libunwind's tables have. */
 static bool register_is_known(uint64_t number)
 {
 #if defined(__x86_64__)
@@ -112,106 +49,81 @@ static bool register_is_general(uint64_t number)
 #endif
 }
 
-static bool operand_sizes(uint8_t op, size_t *size)
-{
-	switch (op) {
-	case OP_CONST1U:
-	case OP_CONST1S:
-		*size = 1;
-		return true;
-	case OP_CONST2U:
-	case OP_CONST2S:
-		*size = 2;
-		return true;
-	case OP_CONST4U:
-	case OP_CONST4S:
-		*size = 4;
-		return true;
-	case OP_ADDR:
-	case OP_CONST8U:
-	case OP_CONST8S:
-		*size = 8;
-		return true;
-	default:
-		return false;
+/* DWARF 5, 2.5.1 and 7.7.1: what an operation takes from the stack and leaves there. Divisions
+ * trap on some values (libunwind divides without looking), branches may never end: compilers
+ * need neither for a CFA. */
+enum operand {
+	/* up to 8: so many bytes */
+	OPERAND_ULEB = 16,
+	OPERAND_BASE,  /* SLEB; the operation says which register */
+	OPERAND_SIZE,  /* a byte: how many are read */
+	OPERAND_INDEX, /* a byte: what of the stack is left again */
+};
+#define OP_BREG0 0x70
+#define OP(takes, leaves, operand)                                                                 \
+	{                                                                                          \
+		true, takes, leaves, operand                                                       \
 	}
-}
+static const struct operation {
+	bool is_known;
+	uint8_t takes, leaves, operand;
+} operations[256] = {
+	[0x03] = OP(0, 1, 8),                        /* addr */
+	[0x06] = OP(1, 1, 0),                        /* deref */
+	[0x08 ... 0x09] = OP(0, 1, 1),               /* const1u, const1s */
+	[0x0a ... 0x0b] = OP(0, 1, 2),               /* const2u, const2s */
+	[0x0c ... 0x0d] = OP(0, 1, 4),               /* const4u, const4s */
+	[0x0e ... 0x0f] = OP(0, 1, 8),               /* const8u, const8s */
+	[0x12] = OP(1, 2, 0),                        /* dup */
+	[0x13] = OP(1, 0, 0),                        /* drop */
+	[0x14] = OP(2, 3, 0),                        /* over */
+	[0x15] = OP(0, 1, OPERAND_INDEX),            /* pick */
+	[0x16] = OP(2, 2, 0),                        /* swap */
+	[0x17] = OP(3, 3, 0),                        /* rot */
+	[0x19] = OP(1, 1, 0),                        /* abs */
+	[0x1a] = OP(2, 1, 0),                        /* and */
+	[0x1c] = OP(2, 1, 0),                        /* minus */
+	[0x1e] = OP(2, 1, 0),                        /* mul */
+	[0x1f ... 0x20] = OP(1, 1, 0),               /* neg, not */
+	[0x21 ... 0x22] = OP(2, 1, 0),               /* or, plus */
+	[0x23] = OP(1, 1, OPERAND_ULEB),             /* plus_uconst */
+	[0x24 ... 0x27] = OP(2, 1, 0),               /* shl, shr, shra, xor */
+	[0x29 ... 0x2e] = OP(2, 1, 0),               /* eq, ge, gt, le, lt, ne */
+	[0x30 ... 0x4f] = OP(0, 1, 0),               /* lit0 to lit31 */
+	[OP_BREG0... 0x8f] = OP(0, 1, OPERAND_BASE), /* breg0 to breg31 */
+	[0x94] = OP(1, 1, OPERAND_SIZE),             /* deref_size */
+	[0x96] = OP(0, 0, 0),                        /* nop */
+};
 
-/* What an operation without operands takes from the stack and leaves there. */
-static bool operation_effect(uint8_t op, unsigned int *takes, unsigned int *leaves)
-{
-	*takes = 2;
-	*leaves = 1;
-	switch (op) {
-	case OP_AND:
-	case OP_MINUS:
-	case OP_MUL:
-	case OP_OR:
-	case OP_PLUS:
-	case OP_SHL:
-	case OP_SHR:
-	case OP_SHRA:
-	case OP_XOR:
-		return true;
-	case OP_DEREF:
-	case OP_ABS:
-	case OP_NEG:
-	case OP_NOT:
-		*takes = 1;
-		return true;
-	case OP_NOP:
-		*takes = *leaves = 0;
-		return true;
-	case OP_DUP:
-		*takes = 1;
-		*leaves = 2;
-		return true;
-	case OP_DROP:
-		*takes = 1;
-		*leaves = 0;
-		return true;
-	case OP_OVER:
-		*leaves = 3;
-		return true;
-	case OP_SWAP:
-		*leaves = 2;
-		return true;
-	case OP_ROT:
-		*takes = *leaves = 3;
-		return true;
-	default:
-		return op >= OP_EQ && op <= OP_NE; /* eq, ge, gt, le, lt, ne */
-	}
-}
-
-/* One operation, with its operands. Divisions trap on some values (libunwind divides
- * without looking), branches may never end: compilers need neither for a CFA. */
+/* One operation, with its operands. */
 static bool operation_check(struct cfi_reader *reader, unsigned int *depth)
 {
-	uint8_t op = cfi_read_u8(reader);
-	unsigned int takes = 0, leaves = 1;
-	size_t size;
+	uint8_t code = cfi_read_u8(reader), size;
+	const struct operation *operation = &operations[code];
+	unsigned int takes = operation->takes, leaves = operation->leaves;
 
-	if (operand_sizes(op, &size)) {
-		cfi_read_bytes(reader, size);
-	} else if (op >= OP_BREG0 && op <= OP_BREG31) {
-		cfi_read_sleb(reader);
-		if (!register_is_general((uint64_t)op - OP_BREG0))
-			return false;
-	} else if (op == OP_PLUS_UCONST) {
+	if (!operation->is_known)
+		return false;
+	switch (operation->operand) {
+	case OPERAND_ULEB:
 		cfi_read_uleb(reader);
-		takes = 1;
-	} else if (op == OP_DEREF_SIZE) {
+		break;
+	case OPERAND_BASE:
+		cfi_read_sleb(reader);
+		if (!register_is_general(code - OP_BREG0))
+			return false;
+		break;
+	case OPERAND_SIZE:
 		size = cfi_read_u8(reader);
-		takes = 1;
 		if (size != 1 && size != 2 && size != 4 && size != 8)
 			return false;
-	} else if (op == OP_PICK) {
+		break;
+	case OPERAND_INDEX:
 		takes = cfi_read_u8(reader) + 1U;
 		leaves = takes + 1;
-	} else if (op < OP_LIT0 || op > OP_LIT31) {
-		if (!operation_effect(op, &takes, &leaves))
-			return false;
+		break;
+	default:
+		cfi_read_bytes(reader, operation->operand);
 	}
 	if (reader->failed || takes > *depth)
 		return false;
@@ -239,118 +151,125 @@ static bool expression_check(struct check *check)
 	return bytes && cfi_expression_is_valid(bytes, size);
 }
 
-static bool register_check(struct check *check)
-{
-	return register_is_known(cfi_read_uleb(&check->reader));
-}
+/* What an instruction does to the CFA, or needs of it. */
+enum effect {
+	EFFECT_NONE,
+	ENDS_ROW,
+	DEFINES_REGISTER,
+	DEFINES_EXPRESSION,
+	/* After an expression, too, with the offset before that: hand-written code
+	 * (libgcrypt) relies on it, and all unwinders do so. */
+	CHANGES_REGISTER,
+	CHANGES_OFFSET,
+	REMEMBERS,
+	RESTORES,
+};
 
-static bool general_register_check(struct check *check)
-{
-	return register_is_general(cfi_read_uleb(&check->reader));
-}
+/* DWARF 5, 6.4.2 and 7.24, and what GNU tools have added. Operands: a register, r, or one with
+ * addresses in it, g; a number, u; an expression, e; bytes. */
+static const struct instruction {
+	const char *operands; /* NULL: it is not known */
+	enum effect effect;
+} instructions[CFA_ADVANCE_LOC] = {
+	[CFA_NOP] = { "", EFFECT_NONE },
+	[0x02] = { "1", ENDS_ROW }, /* advance_loc1 */
+	[0x03] = { "2", ENDS_ROW },
+	[0x04] = { "4", ENDS_ROW },
+	[0x05] = { "ru", EFFECT_NONE }, /* offset_extended */
+	[0x06] = { "r", EFFECT_NONE },  /* restore_extended */
+	[0x07] = { "r", EFFECT_NONE },  /* undefined */
+	[0x08] = { "r", EFFECT_NONE },  /* same_value */
+	[0x09] = { "rg", EFFECT_NONE }, /* register */
+	[0x0a] = { "", REMEMBERS },     /* remember_state */
+	[0x0b] = { "", RESTORES },      /* restore_state */
+	[CFA_DEF_CFA] = { "gu", DEFINES_REGISTER },
+	[0x0d] = { "g", CHANGES_REGISTER }, /* def_cfa_register */
+	[0x0e] = { "u", CHANGES_OFFSET },   /* def_cfa_offset */
+	[CFA_DEF_CFA_EXPRESSION] = { "e", DEFINES_EXPRESSION },
+	[0x10] = { "re", EFFECT_NONE },      /* expression */
+	[0x11] = { "ru", EFFECT_NONE },      /* offset_extended_sf: as long as an unsigned one */
+	[0x12] = { "gu", DEFINES_REGISTER }, /* def_cfa_sf */
+	[0x13] = { "u", CHANGES_OFFSET },    /* def_cfa_offset_sf */
+	[0x16] = { "re", EFFECT_NONE },      /* val_expression */
+#if defined(__aarch64__)
+	[0x2d] = { "", EFFECT_NONE }, /* AARCH64_negate_ra_state */
+#endif
+	[0x2e] = { "u", EFFECT_NONE },  /* GNU_args_size */
+	[0x2f] = { "ru", EFFECT_NONE }, /* GNU_negative_offset_extended */
+};
 
-/* An instruction that ends a row, or changes rows as a whole. */
-static bool row_instruction_check(struct check *check, uint8_t opcode)
+static bool operand_check(struct check *check, char operand)
 {
-	static const uint8_t sizes[] = {
-		[CFA_ADVANCE_LOC1] = 1,
-		[CFA_ADVANCE_LOC2] = 2,
-		[CFA_ADVANCE_LOC4] = 4,
-	};
-
-	switch (opcode) {
-	case CFA_NOP:
+	switch (operand) {
+	case 'r':
+		return register_is_known(cfi_read_uleb(&check->reader));
+	case 'g':
+		return register_is_general(cfi_read_uleb(&check->reader));
+	case 'e':
+		return expression_check(check);
+	case 'u':
+		cfi_read_uleb(&check->reader);
 		return true;
-	case CFA_ADVANCE_LOC1:
-	case CFA_ADVANCE_LOC2:
-	case CFA_ADVANCE_LOC4:
-		cfi_read_bytes(&check->reader, sizes[opcode]);
-		return check->cfa != CFA_BY_NOTHING;
-	case CFA_REMEMBER_STATE:
+	default:
+		cfi_read_bytes(&check->reader, (size_t)(operand - '0'));
+		return true;
+	}
+}
+
+static bool effect_check(struct check *check, enum effect effect)
+{
+	bool is_defined = check->cfa != CFA_BY_NOTHING;
+
+	switch (effect) {
+	case EFFECT_NONE:
+		return true;
+	case ENDS_ROW:
+		return is_defined;
+	case DEFINES_REGISTER:
+		check->cfa = CFA_BY_REGISTER;
+		return true;
+	case DEFINES_EXPRESSION:
+		check->cfa = CFA_BY_EXPRESSION;
+		return true;
+	case CHANGES_REGISTER:
+		check->cfa = CFA_BY_REGISTER;
+		return is_defined;
+	case CHANGES_OFFSET:
+		return check->cfa == CFA_BY_REGISTER;
+	case REMEMBERS:
 		if (check->n_remembered == STATES_MAX)
 			return false;
 		check->remembered[check->n_remembered++] = check->cfa;
 		return true;
-	case CFA_RESTORE_STATE:
+	case RESTORES:
 		if (!check->n_remembered)
 			return false;
 		check->cfa = check->remembered[--check->n_remembered];
 		return true;
-	case CFA_GNU_ARGS_SIZE:
-		cfi_read_uleb(&check->reader);
-		return true;
-#if defined(__aarch64__)
-	case CFA_AARCH64_NEGATE_RA_STATE:
-		return true;
-#endif
-	default:
-		return false;
 	}
-}
-
-/* An instruction that defines the CFA. */
-static bool cfa_instruction_check(struct check *check, uint8_t opcode)
-{
-	switch (opcode) {
-	case CFA_DEF_CFA:
-	case CFA_DEF_CFA_SF:
-		if (!general_register_check(check))
-			return false;
-		cfi_read_uleb(&check->reader); /* as long as a signed one */
-		check->cfa = CFA_BY_REGISTER;
-		return true;
-	case CFA_DEF_CFA_REGISTER:
-		/* After an expression, too, with the offset before that: hand-written code
-		 * (libgcrypt) relies on it, and all unwinders do so. */
-		if (check->cfa == CFA_BY_NOTHING)
-			return false;
-		check->cfa = CFA_BY_REGISTER;
-		return general_register_check(check);
-	case CFA_DEF_CFA_OFFSET:
-	case CFA_DEF_CFA_OFFSET_SF:
-		cfi_read_uleb(&check->reader);
-		return check->cfa == CFA_BY_REGISTER;
-	case CFA_DEF_CFA_EXPRESSION:
-		check->cfa = CFA_BY_EXPRESSION;
-		return expression_check(check);
-	default:
-		return row_instruction_check(check, opcode);
-	}
+	return false;
 }
 
 static bool instruction_check(struct check *check)
 {
 	uint8_t opcode = cfi_read_u8(&check->reader);
+	const struct instruction *instruction = &instructions[opcode & ~CFA_PRIMARY];
 
 	switch (opcode & CFA_PRIMARY) {
 	case CFA_ADVANCE_LOC:
-		return check->cfa != CFA_BY_NOTHING;
+		return effect_check(check, ENDS_ROW);
 	case CFA_OFFSET:
 		cfi_read_uleb(&check->reader);
-		return register_is_known(opcode & ~CFA_PRIMARY);
+		/* fall through */
 	case CFA_RESTORE:
 		return register_is_known(opcode & ~CFA_PRIMARY);
 	}
-	switch (opcode) {
-	case CFA_OFFSET_EXTENDED:
-	case CFA_OFFSET_EXTENDED_SF:
-	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-		if (!register_check(check))
+	if (!instruction->operands)
+		return false;
+	for (const char *operand = instruction->operands; *operand; operand++)
+		if (!operand_check(check, *operand))
 			return false;
-		cfi_read_uleb(&check->reader);
-		return true;
-	case CFA_RESTORE_EXTENDED:
-	case CFA_UNDEFINED:
-	case CFA_SAME_VALUE:
-		return register_check(check);
-	case CFA_REGISTER:
-		return register_check(check) && general_register_check(check);
-	case CFA_EXPRESSION:
-	case CFA_VAL_EXPRESSION:
-		return register_check(check) && expression_check(check);
-	default:
-		return cfa_instruction_check(check, opcode);
-	}
+	return effect_check(check, instruction->effect);
 }
 
 static bool program_check(struct check *check, struct cfi_program program)
@@ -373,4 +292,12 @@ bool cfi_programs_are_valid(struct cfi_program cie, struct cfi_program fde)
 	/* Every row has a CFA: libunwind asserts that. */
 	return program_check(&check, cie) && program_check(&check, fde) &&
 	       check.cfa != CFA_BY_NOTHING;
+}
+
+bool cfi_program_begins_inside(struct cfi_program fde)
+{
+	uint8_t first = fde.size ? fde.bytes[0] : CFA_NOP;
+
+	return (first & CFA_PRIMARY) == CFA_OFFSET ||
+	       (first >= CFA_DEF_CFA && first <= CFA_DEF_CFA_EXPRESSION);
 }

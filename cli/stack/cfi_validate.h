@@ -20,6 +20,10 @@ struct cfi_program {
  * and lead to rows that libunwind can apply. */
 bool cfi_programs_are_valid(struct cfi_program cie, struct cfi_program fde);
 
+/* Whether an FDE's instructions say at once how the stack of a function looks that has been
+ * at work: its code is a part that was put elsewhere, as being run rarely. */
+bool cfi_program_begins_inside(struct cfi_program fde);
+
 /* Whether a DWARF expression is known, whole, without branches and divisions, and
  * leaves a value. */
 bool cfi_expression_is_valid(const uint8_t *bytes, size_t size);

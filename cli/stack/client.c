@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../clock.h"
+#include "cli/base/clock.h"
+#include "known.h"
 #include "stack_table.h"
 
 #define PATIENCE_PER_COPY (20 * NSEC_PER_MSEC)
@@ -16,6 +17,14 @@
 struct meaning {
 	bool known;
 	const struct stack *stack; /* NULL: there was no room for it */
+};
+
+/* A copy of the batch. */
+struct submitted {
+	const struct stack **stack;
+	uint64_t ip, sp, mapped_at;
+	bool is_known;      /* known is set */
+	struct known known; /* what the other process says */
 };
 
 struct client {
@@ -28,7 +37,9 @@ struct client {
 	size_t used;       /* of shared */
 	uint32_t n;        /* submitted */
 	uint32_t received; /* stacks of this batch */
-	const struct stack **submitted[PROTOCOL_COPIES];
+	struct submitted submitted[PROTOCOL_COPIES];
+	client_known *tell_known; /* NULL: nobody wants it */
+	void *known_context;
 	struct stack_table *table;
 	struct meaning meanings[PROTOCOL_STACKS];
 	struct client_counts counts;
@@ -93,13 +104,16 @@ static int client_serve(struct client *client, uint64_t deadline)
 	return err;
 }
 
-/* Receives the next packet that is not a request for a file. */
+/* Receives the next packet that is not a request for a file. protocol_receive() looks at the
+ * deadline only when it has to wait, which one who always has more to say never lets it. */
 static int client_receive(struct client *client, uint64_t deadline)
 {
 	int err;
 
 	do {
 		err = protocol_receive(client->socket, &client->packet, false, deadline);
+		if (!err && clock_monotonic() >= deadline)
+			err = -ETIMEDOUT;
 		if (err || client->packet.head.type != MESSAGE_OPEN)
 			return err;
 		err = client_serve(client, deadline);
@@ -148,7 +162,8 @@ int client_object(struct client *client, uint32_t number, int fd, const char *pa
 	return err ? err : client_done(client, deadline);
 }
 
-int client_mappings(struct client *client, uint64_t t, const struct mapping *mappings, size_t n)
+int client_mappings(struct client *client, uint32_t space, bool anew, uint64_t t,
+		    const struct mapping *mappings, size_t n)
 {
 	uint64_t deadline;
 	int err = client_flush(client); /* they lie where the mappings go */
@@ -157,6 +172,8 @@ int client_mappings(struct client *client, uint64_t t, const struct mapping *map
 		return err;
 	deadline = client_deadline(client);
 	packet_begin(&client->packet, MESSAGE_MAPPINGS);
+	client->packet.head.number = space;
+	client->packet.head.status = anew;
 	client->packet.head.t = t;
 	client->packet.head.n = (uint32_t)n;
 	if (n)
@@ -165,7 +182,7 @@ int client_mappings(struct client *client, uint64_t t, const struct mapping *map
 	return err ? err : client_done(client, deadline);
 }
 
-int client_submit(struct client *client, uint64_t t, const struct stack_copy *copy,
+int client_submit(struct client *client, uint32_t space, uint64_t t, const struct stack_copy *copy,
 		  const struct stack **stack)
 {
 	struct shared_copy *shared;
@@ -180,16 +197,20 @@ int client_submit(struct client *client, uint64_t t, const struct stack_copy *co
 		err = client_flush(client);
 	if (err)
 		return err;
-	client->submitted[client->n++] = stack;
+	client->submitted[client->n++] = (struct submitted){
+		.stack = stack,
+		.ip = copy->regs[KD_REG_IP],
+		.sp = copy->regs[KD_REG_SP],
+		.mapped_at = client->tell_known ? copy->mapped_at : 0,
+	};
 	shared = (struct shared_copy *)(void *)(client->shared + client->used);
 	shared->t = t;
-	memcpy(shared->regs, copy->regs, sizeof(shared->regs));
-	shared->start = copy->start;
-	memcpy(shared->pages, copy->pages, sizeof(shared->pages));
-	shared->other_start = copy->other_start;
-	shared->other_pages = copy->other_pages;
-	shared->size = size;
-	shared->other_size = other;
+	shared->space = space;
+	memcpy(&shared->copy, copy, offsetof(struct stack_copy, returns[copy->n_returns]));
+	shared->copy.data = NULL;
+	shared->copy.mapped_at = client->tell_known ? copy->mapped_at : 0;
+	shared->copy.size = size;
+	shared->copy.other_size = other;
 	if (size + other)
 		memcpy(shared + 1, copy->data, size + other);
 	client->used += room;
@@ -226,6 +247,7 @@ static int client_frames(struct client *client)
 			.offset = frame.offset,
 			.object = client_keep(client, frame.object),
 			.build_id = client_keep(client, frame.build_id),
+			.file = frame.file,
 		};
 		n++;
 	}
@@ -249,11 +271,37 @@ static int client_stack(struct client *client)
 	return 0;
 }
 
+void client_tell_known(struct client *client, client_known *tell, void *context)
+{
+	client->tell_known = tell;
+	client->known_context = context;
+}
+
+static int client_is_known(struct client *client)
+{
+	uint32_t number = client->packet.head.number;
+	struct submitted *submitted;
+
+	if (number >= client->n)
+		return -EBADMSG;
+	submitted = &client->submitted[number];
+	if (!submitted->mapped_at || submitted->is_known)
+		return -EBADMSG;
+	submitted->is_known = true;
+	return packet_get_known(&client->packet, &submitted->known);
+}
+
 /* Gives out one of the stacks. */
-static void client_give(struct client *client, const struct stack **stack,
+static void client_give(struct client *client, struct submitted *submitted,
 			const struct stack *meant)
 {
-	*stack = meant;
+	*submitted->stack = meant;
+	if (meant && submitted->is_known) {
+		submitted->known.shape.ip = submitted->ip;
+		submitted->known.shape.sp = submitted->sp;
+		client->tell_known(client->known_context, &submitted->known, meant,
+				   submitted->mapped_at);
+	}
 	client->counts.resolved += !!meant;
 	client->counts.incomplete += meant && meant->stop;
 	client->counts.beyond += !meant;
@@ -273,7 +321,7 @@ static int client_ids(struct client *client)
 			return -EBADMSG;
 	}
 	for (uint32_t i = 0; i < client->n; i++)
-		client_give(client, client->submitted[i], client->meanings[ids[i]].stack);
+		client_give(client, &client->submitted[i], client->meanings[ids[i]].stack);
 	client->n = 0;
 	return 0;
 }
@@ -293,6 +341,9 @@ static int client_answer(struct client *client, uint64_t deadline)
 			break;
 		case MESSAGE_STACK:
 			err = client_stack(client);
+			break;
+		case MESSAGE_KNOWN:
+			err = client_is_known(client);
 			break;
 		case MESSAGE_IDS:
 			err = client_ids(client);
@@ -323,9 +374,10 @@ int client_flush(struct client *client)
 void client_abandon(struct client *client)
 {
 	for (uint32_t i = 0; i < client->n; i++)
-		*client->submitted[i] = NULL;
+		*client->submitted[i].stack = NULL;
 	client->counts.failed += client->n;
 	client->n = 0;
+	client->used = 0;
 }
 
 struct client_counts client_counts(const struct client *client)

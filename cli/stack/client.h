@@ -46,11 +46,19 @@ int client_greeted(struct client *client, char text[PROTOCOL_PATH]);
  * the caller's. */
 int client_object(struct client *client, uint32_t number, int fd, const char *path);
 
-/* These are all mappings from t on; at most PROTOCOL_MAPPINGS. */
-int client_mappings(struct client *client, uint64_t t, const struct mapping *mappings, size_t n);
+/* These are all mappings of a space from t on; at most PROTOCOL_MAPPINGS. anew: the number was
+ * another space's, or none's. Also -E2BIG: the other process has no room for them, and goes on. */
+int client_mappings(struct client *client, uint32_t space, bool anew, uint64_t t,
+		    const struct mapping *mappings, size_t n);
 
-/* Has a copy resolved: *stack is set by the next client_flush() at the latest. */
-int client_submit(struct client *client, uint64_t t, const struct stack_copy *copy,
+/* Is told what the stack of a copy that has mapped_at was unwound from. */
+typedef void client_known(void *context, const struct known *known, const struct stack *stack,
+			  uint64_t mapped_at);
+void client_tell_known(struct client *client, client_known *tell, void *context);
+
+/* Has a copy of a process in that space resolved: *stack is set by the next client_flush() at the
+ * latest. */
+int client_submit(struct client *client, uint32_t space, uint64_t t, const struct stack_copy *copy,
 		  const struct stack **stack);
 
 /* Waits for all stacks that were submitted. */

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/array.h"
+
 /* The largest programs with all their symbols have about half of it. */
 #define MAX_FUNCTIONS (4U << 20)
 #define MAX_NAMES (1U << 28) /* bytes: what entry.name can hold */
-#define FIRST_FUNCTIONS 256
-#define FIRST_NAMES 4096
 
 /* Functions within others are rare, and not deep: cold parts of hand-written code. */
 #define MAX_NESTED 64
@@ -26,56 +26,23 @@ struct entry {
 
 struct function_table {
 	struct entry *entries;
-	uint32_t n, entries_room;
 	char *names;
-	uint32_t names_size, names_room;
+	uint32_t n, names_size;
+	size_t entries_room, names_room;
 	size_t room; /* bytes for both */
 };
-
-static int entries_grow(struct function_table *table)
-{
-	uint32_t room = table->entries_room * 2;
-	struct entry *entries;
-
-	if (room > MAX_FUNCTIONS)
-		return -E2BIG;
-	entries = realloc(table->entries, room * sizeof(*entries));
-	if (!entries)
-		return -ENOMEM;
-	table->entries = entries;
-	table->entries_room = room;
-	return 0;
-}
-
-static int names_grow(struct function_table *table)
-{
-	uint32_t room = table->names_room * 2;
-	char *names;
-
-	if (room > MAX_NAMES)
-		return -E2BIG;
-	names = realloc(table->names, room);
-	if (!names)
-		return -ENOMEM;
-	table->names = names;
-	table->names_room = room;
-	return 0;
-}
 
 static int function_take(void *context, const struct symbol *symbol)
 {
 	struct function_table *table = context;
 	uint32_t length = (uint32_t)strlen(symbol->name) + 1; /* bounded by SYMBOL_NAME_MAX */
-	int err = 0;
 
-	if (function_table_size(table) + sizeof(*table->entries) + length > table->room)
+	if (function_table_size(table) + sizeof(*table->entries) + length > table->room ||
+	    table->n == MAX_FUNCTIONS || table->names_size + length > MAX_NAMES)
 		return -E2BIG;
-	if (table->n == table->entries_room)
-		err = entries_grow(table);
-	while (!err && table->names_room - table->names_size < length)
-		err = names_grow(table);
-	if (err)
-		return err;
+	if (ARRAY_GROW(table->entries, table->n, table->entries_room) ||
+	    array_reserve(&table->names, table->names_size + length, &table->names_room, 1))
+		return -ENOMEM;
 	table->entries[table->n++] = (struct entry){
 		.start = symbol->address,
 		.size = symbol->size > UINT32_MAX ? UINT32_MAX : (uint32_t)symbol->size,
@@ -227,20 +194,17 @@ int function_table_read(struct function_table **result, const struct elf_file *f
 {
 	struct function_table *table = calloc(1, sizeof(*table));
 	struct entry *entries;
-	int err = -ENOMEM;
+	int err;
 
 	if (!table)
 		return -ENOMEM;
 	table->room = room;
-	table->entries_room = FIRST_FUNCTIONS;
-	table->names_room = FIRST_NAMES;
-	table->entries = malloc(table->entries_room * sizeof(*table->entries));
-	table->names = malloc(table->names_room);
-	if (table->entries && table->names)
-		err = symbols_each_by(file, find, find_context, function_take, table);
+	err = symbols_each_by(file, find, find_context, function_take, table);
 	if (err)
 		goto fail;
-	qsort_r(table->entries, table->n, sizeof(*table->entries), entries_compare, table->names);
+	if (table->n)
+		qsort_r(table->entries, table->n, sizeof(*table->entries), entries_compare,
+			table->names);
 	entries_unite(table);
 	entries_end(table, file);
 	err = names_compact(table);
@@ -275,26 +239,11 @@ size_t function_table_size(const struct function_table *table)
 	return table->n * sizeof(*table->entries) + table->names_size;
 }
 
-/* How many functions begin at or before an address. */
-static uint32_t entries_before(const struct function_table *table, uint64_t address)
-{
-	uint32_t first = 0, end = table->n;
-
-	while (first < end) {
-		uint32_t middle = first + (end - first) / 2;
-
-		if (table->entries[middle].start <= address)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first;
-}
-
 bool function_table_find(const struct function_table *table, uint64_t address,
 			 struct function *function)
 {
-	uint32_t before = entries_before(table, address), found = UINT32_MAX;
+	uint32_t before = ARRAY_SPLIT(table->n, i, table->entries[i].start <= address);
+	uint32_t found = UINT32_MAX;
 
 	for (uint32_t i = before; i > 0 && before - i < MAX_NESTED; i--) {
 		const struct entry *entry = &table->entries[i - 1];

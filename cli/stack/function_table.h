@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../probes/symbols.h"
+#include "probes/elf/symbols.h"
 
 struct function_table;
 

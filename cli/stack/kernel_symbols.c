@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/array.h"
+
 #define KALLSYMS "/proc/kallsyms"
 #define READ_SIZE (256 * 1024)
 #define MAX_LINE 1024 /* KSYM_NAME_LEN is 512 */
 #define MAX_SYMBOLS (4U << 20)
 #define MAX_NAMES (256U << 20)
 #define MAX_MODULES 65535
-#define FIRST_SYMBOLS (64U << 10)
-#define FIRST_NAMES (1U << 20)
 
 /* What follows the last function of a module, or of the kernel, is no function: the
  * file tells no sizes, and none is larger. */
@@ -40,12 +40,16 @@ struct kept {
 
 struct kernel_symbols {
 	struct symbol *symbols; /* by address */
-	uint32_t n, symbols_room;
-	char *names; /* of functions and of modules */
-	uint32_t names_size, names_room;
-	uint32_t *modules; /* offsets in the names */
-	uint32_t n_modules, modules_room;
+	char *names;            /* of functions and of modules */
+	uint32_t *modules;      /* offsets in the names */
+	uint32_t n, names_size, n_modules;
+	size_t symbols_room, names_room, modules_room;
 	bool hidden;
+	uint64_t sched_start, sched_end; /* functions that are left out of stacks */
+	struct own_code {
+		uint64_t address, size;
+	} * own;
+	size_t n_own;
 	struct kept *buckets[BUCKETS];
 	size_t n_kept, room;
 	uint64_t beyond;
@@ -54,18 +58,11 @@ struct kernel_symbols {
 /* Appends text and a NUL; *at is where it begins. */
 static int name_add(struct kernel_symbols *symbols, const char *text, size_t length, uint32_t *at)
 {
-	if (symbols->names_room - symbols->names_size <= length) {
-		uint32_t room = symbols->names_room ? symbols->names_room * 2 : FIRST_NAMES;
-		char *names;
-
-		if (room > MAX_NAMES)
-			return -E2BIG;
-		names = realloc(symbols->names, room);
-		if (!names)
-			return -ENOMEM;
-		symbols->names = names;
-		symbols->names_room = room;
-	}
+	if (symbols->names_size + length >= MAX_NAMES)
+		return -E2BIG;
+	if (array_reserve(&symbols->names, symbols->names_size + length + 1, &symbols->names_room,
+			  1))
+		return -ENOMEM;
 	*at = symbols->names_size;
 	memcpy(symbols->names + *at, text, length);
 	symbols->names[*at + length] = '\0';
@@ -84,18 +81,10 @@ static int module_add(struct kernel_symbols *symbols, const char *name, size_t l
 	if (symbols->n_modules)
 		last = symbols->names + symbols->modules[symbols->n_modules - 1];
 	if (!last || strlen(last) != length || memcmp(last, name, length) != 0) {
-		if (symbols->n_modules == symbols->modules_room) {
-			uint32_t room = symbols->modules_room ? symbols->modules_room * 2 : 64;
-			uint32_t *modules;
-
-			if (room > MAX_MODULES)
-				return -E2BIG;
-			modules = realloc(symbols->modules, room * sizeof(*modules));
-			if (!modules)
-				return -ENOMEM;
-			symbols->modules = modules;
-			symbols->modules_room = room;
-		}
+		if (symbols->n_modules == MAX_MODULES)
+			return -E2BIG;
+		if (ARRAY_GROW(symbols->modules, symbols->n_modules, symbols->modules_room))
+			return -ENOMEM;
 		err = name_add(symbols, name, length, &symbols->modules[symbols->n_modules]);
 		if (err)
 			return err;
@@ -107,18 +96,10 @@ static int module_add(struct kernel_symbols *symbols, const char *name, size_t l
 
 static int symbol_add(struct kernel_symbols *symbols, const struct symbol *symbol)
 {
-	if (symbols->n == symbols->symbols_room) {
-		uint32_t room = symbols->symbols_room ? symbols->symbols_room * 2 : FIRST_SYMBOLS;
-		struct symbol *moved;
-
-		if (room > MAX_SYMBOLS)
-			return -E2BIG;
-		moved = realloc(symbols->symbols, room * sizeof(*moved));
-		if (!moved)
-			return -ENOMEM;
-		symbols->symbols = moved;
-		symbols->symbols_room = room;
-	}
+	if (symbols->n == MAX_SYMBOLS)
+		return -E2BIG;
+	if (ARRAY_GROW(symbols->symbols, symbols->n, symbols->symbols_room))
+		return -ENOMEM;
 	symbols->symbols[symbols->n++] = *symbol;
 	return 0;
 }
@@ -139,6 +120,24 @@ static const char *address_read(const char *line, const char *end, uint64_t *add
 		*address = *address << 4 | digit;
 	}
 	return line;
+}
+
+static bool is_text(const char *text, size_t length, const char *other)
+{
+	return length == strlen(other) && !memcmp(text, other, length);
+}
+
+/* Where the section begins or ends is no function: the first one has the same address. */
+static bool section_take(struct kernel_symbols *symbols, const char *name, size_t length,
+			 uint64_t address)
+{
+	if (is_text(name, length, "__sched_text_start"))
+		symbols->sched_start = address;
+	else if (is_text(name, length, "__sched_text_end"))
+		symbols->sched_end = address;
+	else
+		return false;
+	return true;
 }
 
 /* A line is "ffffffff81000000 T name" and, in a module, "\t[module]". Others than
@@ -162,6 +161,8 @@ static int line_take(struct kernel_symbols *symbols, const char *line, const cha
 		if (err)
 			return err;
 	}
+	if (!symbol.module && section_take(symbols, name, (size_t)(end - name), symbol.address))
+		return 0;
 	err = name_add(symbols, name, (size_t)((tab ? tab : end) - name), &symbol.name);
 	return err ? err : symbol_add(symbols, &symbol);
 }
@@ -266,6 +267,7 @@ void kernel_symbols_close(struct kernel_symbols *symbols)
 	free(symbols->symbols);
 	free(symbols->names);
 	free(symbols->modules);
+	free(symbols->own);
 	free(symbols);
 }
 
@@ -277,16 +279,8 @@ bool kernel_symbols_hidden(const struct kernel_symbols *symbols)
 /* The function that contains an address; NULL if there is none. */
 static const struct symbol *symbol_find(const struct kernel_symbols *symbols, uint64_t address)
 {
-	uint32_t first = 0, end = symbols->n;
+	size_t first = ARRAY_SPLIT(symbols->n, i, symbols->symbols[i].address <= address);
 
-	while (first < end) {
-		uint32_t middle = first + (end - first) / 2;
-
-		if (symbols->symbols[middle].address <= address)
-			first = middle + 1;
-		else
-			end = middle;
-	}
 	if (!first || address - symbols->symbols[first - 1].address >= MAX_FUNCTION)
 		return NULL;
 	return &symbols->symbols[first - 1];
@@ -374,27 +368,139 @@ const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const u
 	return &kept->stack;
 }
 
-size_t kernel_symbols_tracing(const struct kernel_symbols *symbols, const uint64_t *ips, size_t n)
+/* The name of the function at an address; "" if it is not known. */
+static const char *name_at(const struct kernel_symbols *symbols, uint64_t address)
+{
+	const struct symbol *symbol = symbol_find(symbols, address);
+
+	return symbol ? symbols->names + symbol->name : "";
+}
+
+static bool begins_with(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+/* How the kernel comes from a tracepoint to a BPF program. */
+static bool is_way(const char *name)
 {
 	static const char *const prefixes[] = {
-		"bpf_prog_",      "bpf_trace_run", "__bpf_trace_",  "__traceiter_",
-		"trace_call_bpf", "perf_trace_",   "perf_syscall_",
+		"bpf_trace_run",   "__bpf_trace_",   "__traceiter_",    "trace_call_bpf",
+		"perf_trace_",     "perf_syscall_",  "bpf_trampoline_", "__bpf_prog_enter",
+		"__bpf_prog_exit", "perf_call_bpf_",
 	};
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		found |= begins_with(name, prefixes[i]);
+	return found;
+}
+
+static bool is_program(const char *name)
+{
+	return begins_with(name, "bpf_prog_");
+}
+
+static bool is_own(const struct kernel_symbols *symbols, uint64_t ip)
+{
+	for (size_t i = 0; i < symbols->n_own; i++)
+		if (ip - symbols->own[i].address < symbols->own[i].size)
+			return true;
+	return false;
+}
+
+int kernel_symbols_add_own(struct kernel_symbols *symbols, uint64_t address, uint64_t size)
+{
+	struct own_code *own = reallocarray(symbols->own, symbols->n_own + 1, sizeof(*own));
+
+	if (!own)
+		return -ENOMEM;
+	symbols->own = own;
+	own[symbols->n_own++] = (struct own_code){ address, size };
+	return 0;
+}
+
+size_t kernel_symbols_tracing(const struct kernel_symbols *symbols, const uint64_t *ips, size_t n)
+{
 	size_t own = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct symbol *symbol = symbol_find(symbols, ips[i]);
-		const char *name = symbol ? symbols->names + symbol->name : "";
-		bool is_tracing = false;
+		const char *name = name_at(symbols, ips[i]);
 
-		for (size_t j = 0; j < sizeof(prefixes) / sizeof(*prefixes); j++)
-			is_tracing |= !strncmp(name, prefixes[j], strlen(prefixes[j]));
-		if (is_tracing)
+		if (is_program(name) || is_way(name))
 			own = i + 1;
 		else if (i > own + 1)
 			break;
 	}
 	return own;
+}
+
+#define WAY_CALLS 2 /* frames of what the way itself has called */
+
+/* Ends behind the way's frames that begin at a frame, or up to some frames behind that. */
+static size_t way_end(const struct kernel_symbols *symbols, const uint64_t *ips, size_t n,
+		      size_t from, size_t calls)
+{
+	size_t end = from;
+
+	for (size_t i = from; i < n && i <= end + calls; i++) {
+		const char *name = name_at(symbols, ips[i]);
+
+		if (is_program(name))
+			return from;
+		if (is_way(name)) {
+			end = i + 1;
+			calls = 0;
+		}
+	}
+	return end;
+}
+
+size_t kernel_symbols_own(const struct kernel_symbols *symbols, const uint64_t *ips, size_t n)
+{
+	size_t own = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (is_own(symbols, ips[i]))
+			own = i + 1;
+	return way_end(symbols, ips, n, own, own ? 0 : WAY_CALLS);
+}
+
+/* They are in each wait. */
+static bool only_switches(const char *name)
+{
+	static const char *const names[] = { "__schedule",
+					     "schedule",
+					     "preempt_schedule",
+					     "preempt_schedule_common",
+					     "preempt_schedule_irq",
+					     "preempt_schedule_notrace",
+					     "schedule_preempt_disabled",
+					     "schedule_rtlock" };
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		found |= !strcmp(name, names[i]);
+	return found;
+}
+
+size_t kernel_symbols_sched(const struct kernel_symbols *symbols, uint64_t *words, size_t n)
+{
+	const struct symbol *last = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct symbol *symbol;
+
+		if (words[i] <= symbols->sched_start || words[i] > symbols->sched_end)
+			continue;
+		symbol = symbol_find(symbols, words[i] - 1);
+		if (!symbol || symbol == last || only_switches(symbols->names + symbol->name))
+			continue;
+		words[kept++] = words[i];
+		last = symbol;
+	}
+	return kept;
 }
 
 uint64_t kernel_symbols_beyond(const struct kernel_symbols *symbols)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process has mapped to execute, and the files of it. */
+/* What a process has mapped to execute. */
 #ifndef MAPPED_H
 #define MAPPED_H
 
@@ -7,18 +7,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../../bpf/kernel_delay.h"
+#include "bpf/kernel_delay.h"
+#include "mapped_files.h"
 #include "resolver.h"
 
 struct mapped;
 
-/* An object that was not known before, with the next number, from 0 on. fd: the very
- * file that is mapped, or an image of the vdso; -1 if it is not an ELF file, or
- * cannot be read. It remains the caller's. Not 0: no further ones. */
-typedef int mapped_found(void *context, uint32_t number, int fd, const char *path);
+/* Nothing is known yet. Processes share the files, which must outlive them. Returns NULL without
+ * memory. */
+struct mapped *mapped_new(struct mapped_files *files, pid_t pid);
 
-/* Nothing is known yet. Returns NULL without memory. */
-struct mapped *mapped_new(pid_t pid);
+/* Of a child: what its parent has mapped now. Returns NULL without memory. */
+struct mapped *mapped_fork(const struct mapped *parent, pid_t pid);
 
 /* NULL is allowed. */
 void mapped_free(struct mapped *mapped);
@@ -30,16 +30,16 @@ void mapped_free(struct mapped *mapped);
 int mapped_read(struct mapped *mapped, mapped_found *found, void *context);
 
 /* The same after the process has mapped something at t (CLOCK_MONOTONIC ns): only what
- * it has mapped is replaced. A file that is not known and has gone again is looked for
- * by the process's mounts. If it is not found, or what was mapped is of no file, there
- * is SPACE_NO_FILE. */
+ * it has mapped is replaced. If it has replaced its program and gone, nothing is known. A file that
+ * is not known and has gone again is looked for by the process's mounts. If it is not found, or
+ * what was mapped is of no file, there is SPACE_NO_FILE. */
 int mapped_change(struct mapped *mapped, uint64_t t, const struct kd_mapped *change,
 		  mapped_found *found, void *context);
 
 /* What is known, by address; it stays until the next of these calls. */
 const struct mapping *mapped_mappings(const struct mapped *mapped, size_t *n);
 
-/* The path of an object that is known. */
-const char *mapped_path(const struct mapped *mapped, uint32_t number);
+/* For how many mappings it has memory. */
+size_t mapped_size(const struct mapped *mapped);
 
 #endif

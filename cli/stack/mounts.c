@@ -10,7 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "../../probes/file.h"
+#include "probes/elf/file.h"
 
 #define MOST_TRIED 64 /* a file system may be mounted any number of times */
 

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../clock.h"
+#include "cli/base/clock.h"
 
 #define CUT "..."
 
@@ -18,10 +18,11 @@ struct sent_frame {
 	uint16_t function;
 	uint16_t object;
 	uint16_t build_id;
-	uint16_t unused;
+	uint16_t file;
 };
 
 _Static_assert(PROTOCOL_PAYLOAD <= UINT16_MAX, "a length fits");
+_Static_assert(PROTOCOL_OBJECTS < UINT16_MAX, "a file's number fits");
 
 int protocol_connect(int sockets[2])
 {
@@ -40,10 +41,7 @@ static int protocol_wait(int socket, short events, uint64_t deadline)
 {
 	struct pollfd poller = { .fd = socket, .events = events };
 	uint64_t now = clock_monotonic(), left = deadline > now ? deadline - now : 0;
-	struct timespec timeout = {
-		.tv_sec = (time_t)(left / NSEC_PER_SEC),
-		.tv_nsec = (long)(left % NSEC_PER_SEC),
-	};
+	const struct timespec timeout = clock_timespec(left);
 	int ready = ppoll(&poller, 1, &timeout, NULL);
 
 	if (ready < 0)
@@ -196,6 +194,7 @@ bool packet_put_frame(struct packet *packet, const struct resolved_frame *frame)
 		.function = sent_length(frame->function, PROTOCOL_FUNCTION),
 		.object = sent_length(frame->object, PROTOCOL_PATH),
 		.build_id = sent_length(frame->build_id, PROTOCOL_BUILD_ID),
+		.file = (uint16_t)frame->file,
 	};
 	size_t size = sizeof(sent) + sent.function + sent.object + sent.build_id;
 	uint8_t *at = packet->payload + packet->size;
@@ -239,9 +238,32 @@ int packet_get_frame(const struct packet *packet, size_t *at, struct frame *fram
 	memcpy(&sent, packet->payload + *at, sizeof(sent));
 	*at += sizeof(sent);
 	frame->offset = sent.offset;
+	frame->file = sent.file;
 	if (received_text(packet, at, sent.function, PROTOCOL_FUNCTION, &frame->function) ||
 	    received_text(packet, at, sent.object, PROTOCOL_PATH, &frame->object) ||
 	    received_text(packet, at, sent.build_id, PROTOCOL_BUILD_ID, &frame->build_id))
 		return -EBADMSG;
 	return 1;
+}
+
+void packet_put_known(struct packet *packet, const struct known *known)
+{
+	packet->head.t = known->hash;
+	packet->size = offsetof(struct kd_shape, words[known->shape.n]);
+	memcpy(packet->payload, &known->shape, packet->size);
+}
+
+int packet_get_known(const struct packet *packet, struct known *known)
+{
+	struct kd_shape *shape = &known->shape;
+
+	if (packet->size < offsetof(struct kd_shape, words) || packet->size > sizeof(*shape))
+		return -EBADMSG;
+	memset(shape, 0, sizeof(*shape));
+	memcpy(shape, packet->payload, packet->size);
+	known->hash = packet->head.t;
+	return shape->n <= KD_SHAPE_WORDS &&
+			       packet->size == offsetof(struct kd_shape, words[shape->n])
+		       ? 0
+		       : -EBADMSG;
 }

@@ -9,12 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "known.h"
 #include "resolver.h"
 #include "stack.h"
 #include "stack_copy.h"
 
 #define PROTOCOL_OBJECTS 4096     /* known at most, over the run */
-#define PROTOCOL_MAPPINGS 16384   /* at one time */
+#define PROTOCOL_MAPPINGS 16384   /* of a process, at one time */
+#define PROTOCOL_SPACES 1024      /* address spaces at one time, numbered from 0 on */
 #define PROTOCOL_COPIES 512       /* in a batch */
 #define PROTOCOL_STACKS 16384     /* IDs of stacks, from 0 on */
 #define PROTOCOL_SHARED (4 << 20) /* bytes of shared memory */
@@ -31,15 +33,20 @@ _Static_assert(sizeof(struct resolved_frame) + PROTOCOL_FUNCTION + PROTOCOL_PATH
 
 enum message_type {
 	/* To the child. */
-	MESSAGE_OBJECT,   /* number and path; may bring a file. Answer: DONE */
-	MESSAGE_MAPPINGS, /* n of them are in the shared memory, valid from t on. Answer: DONE */
-	MESSAGE_COPIES,   /* n of them are in the shared memory. Answer: (FRAMES* STACK)* IDS */
-	MESSAGE_FILE,     /* answers OPEN: brings a file, or none */
+	MESSAGE_OBJECT, /* number and path; may bring a file. Answer: DONE */
+	/* n of them are in the shared memory, of the space number, valid from t on; status 1: it is
+	 * another space than the one with this number before. Answer: DONE, with -E2BIG if there is
+	 * no room for them */
+	MESSAGE_MAPPINGS,
+	/* n of them are in the shared memory. Answer: (FRAMES* STACK | KNOWN)* IDS */
+	MESSAGE_COPIES,
+	MESSAGE_FILE, /* answers OPEN: brings a file, or none */
 	/* From the child. */
 	MESSAGE_DONE,   /* status: 0 or a negative errno */
 	MESSAGE_OPEN,   /* path of a debug file for object number. Answer: FILE */
 	MESSAGE_FRAMES, /* n further frames of the next stack */
 	MESSAGE_STACK,  /* the stack is complete; from now on it is meant by the ID number */
+	MESSAGE_KNOWN,  /* what the stack of copy number of the batch was unwound from */
 	MESSAGE_IDS,    /* the IDs of all stacks of the batch: n uint32_t */
 };
 
@@ -59,15 +66,13 @@ struct packet {
 	uint8_t payload[PROTOCOL_PAYLOAD];
 };
 
-/* A copy in the shared memory, followed by its size bytes of data. Each begins at a
+/* A copy in the shared memory, followed by its bytes of data. Each begins at a
  * multiple of 8. */
 struct shared_copy {
 	uint64_t t;
-	uint64_t regs[KD_REGS];
-	uint64_t start;
-	uint64_t pages[KD_STACK_WORDS];
-	uint64_t other_start, other_pages;
-	uint64_t size, other_size; /* KD_STACK_MAX together at most */
+	uint64_t space; /* its number */
+	struct stack_copy
+		copy; /* whose data is not looked at; KD_STACK_MAX of both parts at most */
 };
 
 /* Makes the two ends of a connection. Returns 0 or a negative errno. */
@@ -96,6 +101,12 @@ const char *packet_text(const struct packet *packet, size_t most);
 /* Appends a frame and counts it in n. Texts that are too long are cut and end with
  * "...". Returns false if the packet is full. */
 bool packet_put_frame(struct packet *packet, const struct resolved_frame *frame);
+
+/* Sets the payload to what a stack was unwound from. */
+void packet_put_known(struct packet *packet, const struct known *known);
+
+/* Takes that from a packet. Returns 0 or -EBADMSG. */
+int packet_get_known(const struct packet *packet, struct known *known);
 
 /* Takes the frame at *at, and moves *at to the next; its texts point into the
  * packet. Returns 1; 0 at the end; -EBADMSG. */

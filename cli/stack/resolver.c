@@ -7,13 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../probes/elf_file.h"
+#include "cli/base/array.h"
+#include "probes/elf/elf_file.h"
 #include "cfi.h"
 #include "demangle.h"
 #include "function_table.h"
 
 /* Bytes for the functions of all objects together, and so of any single one. */
 #define FUNCTIONS_ROOM (384UL << 20)
+/* Of the mappings that are kept of all spaces, one may have so many. */
+#define SPACE_MOST (SPACE_MAPPINGS / 4)
 #define MAX_ID 64
 #define DEMANGLED 4096 /* names that are remembered */
 
@@ -27,20 +30,31 @@ struct object {
 	char build_id[2 * MAX_ID + 1]; /* "": none */
 };
 
-/* What a name became; each place of the cache is used by many names. */
+/* What a name became; each entry of the cache is used by many names. */
 struct demangled {
 	uint32_t object, function;
 	bool used;
 	char *text; /* NULL: the name is not mangled */
 };
 
+/* What is mapped in one process, or in several that share it. */
+struct numbered_space {
+	struct space *space; /* NULL: it has not begun */
+	uint32_t serial;     /* of its beginning, no other's */
+};
+
 struct resolver {
 	resolver_open *open;
 	void *open_context;
 	struct object **objects;
-	uint32_t n_objects, objects_room;
+	uint32_t n_objects;
+	size_t objects_room;
 	size_t functions_room; /* what is left of it */
-	struct space *space;
+	struct numbered_space *spaces;
+	uint32_t n_spaces, chosen;
+	size_t spaces_room;
+	size_t mappings; /* of all spaces */
+	uint32_t begun;  /* how many spaces, over the run */
 	struct unwinder *unwinder;
 	uint64_t unwinder_version; /* of the space that it remembers */
 	uint64_t t;                /* of the stack that is unwound */
@@ -54,13 +68,18 @@ struct asked {
 };
 
 /* Where an address is in an object. */
-struct place {
+struct location {
 	struct object *object;
 	uint32_t number;
 	uint64_t offset;  /* in the file */
 	uint64_t address; /* as in the file's tables */
 	bool in_segment;  /* address is known */
 };
+
+static struct space *chosen_space(const struct resolver *resolver)
+{
+	return resolver->spaces[resolver->chosen].space;
+}
 
 /* Reads the headers when they are asked for first: most objects are in no stack, and
  * thousands of them may be made to take long. */
@@ -74,38 +93,39 @@ static const struct elf_file *object_elf(struct object *object)
 
 /* Code is in executable segments, which may share pages with others; but a segment
  * can be made executable later. */
-static bool place_find(const struct resolver *resolver, uint64_t t, uint64_t ip,
-		       struct place *place)
+static bool location_find(const struct resolver *resolver, uint64_t t, uint64_t ip,
+			  struct location *location)
 {
-	const struct mapping *mapping = space_find(resolver->space, t, ip);
+	const struct mapping *mapping = space_find(chosen_space(resolver), t, ip);
 	const struct elf_file *elf;
 
 	if (!mapping || mapping->object >= resolver->n_objects)
 		return false;
-	place->number = mapping->object;
-	place->object = resolver->objects[place->number];
-	place->offset = ip - mapping->start + mapping->offset;
-	elf = object_elf(place->object);
-	place->in_segment = elf && (elf_file_address(elf, place->offset, PF_X, &place->address) ||
-				    elf_file_address(elf, place->offset, 0, &place->address));
+	location->number = mapping->object;
+	location->object = resolver->objects[location->number];
+	location->offset = ip - mapping->start + mapping->offset;
+	elf = object_elf(location->object);
+	location->in_segment = elf &&
+			       (elf_file_address(elf, location->offset, PF_X, &location->address) ||
+				elf_file_address(elf, location->offset, 0, &location->address));
 	return true;
 }
 
 static bool code_find(void *context, uint64_t address, struct unwind_object *found)
 {
 	struct resolver *resolver = context;
-	struct place place;
+	struct location location;
 	struct object *object;
 
-	if (!place_find(resolver, resolver->t, address, &place))
+	if (!location_find(resolver, resolver->t, address, &location))
 		return false;
-	object = place.object;
+	object = location.object;
 	if (!object->cfi_known && object->elf && cfi_open(&object->cfi, object->elf))
 		object->cfi = NULL;
 	object->cfi_known = true;
 	*found = (struct unwind_object){
-		.cfi = place.in_segment ? object->cfi : NULL,
-		.bias = place.in_segment ? address - place.address : 0,
+		.cfi = location.in_segment ? object->cfi : NULL,
+		.bias = location.in_segment ? address - location.address : 0,
 	};
 	return true;
 }
@@ -119,9 +139,8 @@ struct resolver *resolver_new(resolver_open *open, void *context)
 	resolver->open = open;
 	resolver->open_context = context;
 	resolver->functions_room = FUNCTIONS_ROOM;
-	resolver->space = space_new();
 	resolver->unwinder = unwinder_new(code_find, resolver);
-	if (!resolver->space || !resolver->unwinder) {
+	if (!resolver->unwinder || resolver_choose(resolver, 0, false)) {
 		resolver_free(resolver);
 		return NULL;
 	}
@@ -144,7 +163,9 @@ void resolver_free(struct resolver *resolver)
 	if (!resolver)
 		return;
 	unwinder_free(resolver->unwinder);
-	space_free(resolver->space);
+	for (uint32_t i = 0; i < resolver->n_spaces; i++)
+		space_free(resolver->spaces[i].space);
+	free(resolver->spaces);
 	for (uint32_t i = 0; i < resolver->n_objects; i++)
 		object_free(resolver->objects[i]);
 	free(resolver->objects);
@@ -172,18 +193,6 @@ static struct object *object_new(int fd, const char *path)
 	return object;
 }
 
-static int objects_grow(struct resolver *resolver)
-{
-	uint32_t room = resolver->objects_room ? resolver->objects_room * 2 : 32;
-	struct object **objects = realloc(resolver->objects, room * sizeof(*objects));
-
-	if (!objects)
-		return -ENOMEM;
-	resolver->objects = objects;
-	resolver->objects_room = room;
-	return 0;
-}
-
 int resolver_add_object(struct resolver *resolver, uint32_t number, int fd, const char *path)
 {
 	struct object *object = object_new(fd, path);
@@ -194,7 +203,7 @@ int resolver_add_object(struct resolver *resolver, uint32_t number, int fd, cons
 		object_free(object);
 		return -EINVAL;
 	}
-	if (number == resolver->objects_room && objects_grow(resolver)) {
+	if (ARRAY_GROW(resolver->objects, number, resolver->objects_room)) {
 		object_free(object);
 		return -ENOMEM;
 	}
@@ -202,16 +211,85 @@ int resolver_add_object(struct resolver *resolver, uint32_t number, int fd, cons
 	return 0;
 }
 
+/* The space that has most of times gone by; NULL: none has any. */
+static struct space *space_oldest(const struct resolver *resolver)
+{
+	struct space *found = NULL;
+
+	for (uint32_t i = 0; i < resolver->n_spaces; i++) {
+		struct space *space = resolver->spaces[i].space;
+
+		if (space && space_past(space) > (found ? space_past(found) : 0))
+			found = space;
+	}
+	return found;
+}
+
+/* Whoever changes its mappings all the time loses what it had, before others find no room. */
+static void space_room(struct resolver *resolver, size_t n)
+{
+	struct space *space;
+	size_t before;
+
+	while (n <= SPACE_MOST && resolver->mappings + n > SPACE_MAPPINGS &&
+	       (space = space_oldest(resolver))) {
+		before = space_size(space);
+		space_trim(space);
+		resolver->mappings -= before - space_size(space);
+	}
+}
+
 int resolver_set_mappings(struct resolver *resolver, uint64_t t, const struct mapping *mappings,
 			  size_t n)
 {
-	return space_set(resolver->space, t, mappings, n);
+	struct space *space = chosen_space(resolver);
+	size_t others;
+	int err;
+
+	space_room(resolver, n);
+	others = resolver->mappings - space_size(space);
+	space_limit(space,
+		    others + SPACE_MOST > SPACE_MAPPINGS ? SPACE_MAPPINGS - others : SPACE_MOST);
+	err = space_set(space, t, mappings, n);
+	resolver->mappings = others + space_size(space);
+	return err;
+}
+
+int resolver_choose(struct resolver *resolver, uint32_t number, bool anew)
+{
+	struct numbered_space *numbered;
+	struct space *space;
+
+	if (array_reserve(&resolver->spaces, number + 1UL, &resolver->spaces_room,
+			  sizeof(*resolver->spaces)))
+		return -ENOMEM;
+	while (resolver->n_spaces <= number)
+		resolver->spaces[resolver->n_spaces++] = (struct numbered_space){ 0 };
+	numbered = &resolver->spaces[number];
+	if (!numbered->space || anew) {
+		space = space_new();
+		if (!space)
+			return -ENOMEM;
+		if (numbered->space)
+			resolver->mappings -= space_size(numbered->space);
+		space_free(numbered->space);
+		*numbered = (struct numbered_space){ space, ++resolver->begun };
+	}
+	resolver->chosen = number;
+	return 0;
+}
+
+uint64_t resolver_version(const struct resolver *resolver, uint64_t t)
+{
+	uint64_t serial = resolver->spaces[resolver->chosen].serial;
+
+	return serial << 40 ^ space_version(chosen_space(resolver), t);
 }
 
 void resolver_unwind(struct resolver *resolver, uint64_t t, const struct stack_copy *copy,
 		     struct unwound *unwound)
 {
-	uint64_t version = space_version(resolver->space, t);
+	uint64_t version = resolver_version(resolver, t);
 
 	if (version != resolver->unwinder_version)
 		unwinder_flush(resolver->unwinder);
@@ -272,38 +350,39 @@ static const char *function_text(struct resolver *resolver, uint32_t object,
 				 const struct function *function)
 {
 	uint32_t hash = (function->number * 31 + object) * 2654435761U; /* Knuth's */
-	struct demangled *place = &resolver->demangled[hash / (UINT32_MAX / DEMANGLED + 1)];
+	struct demangled *entry = &resolver->demangled[hash / (UINT32_MAX / DEMANGLED + 1)];
 
-	if (!place->used || place->object != object || place->function != function->number) {
-		free(place->text);
-		*place = (struct demangled){
+	if (!entry->used || entry->object != object || entry->function != function->number) {
+		free(entry->text);
+		*entry = (struct demangled){
 			.object = object,
 			.function = function->number,
 			.used = true,
 			.text = demangle(function->name),
 		};
 	}
-	return place->text ? place->text : function->name;
+	return entry->text ? entry->text : function->name;
 }
 
 void resolver_name(struct resolver *resolver, uint64_t t, uint64_t ip, bool exact,
 		   struct resolved_frame *frame)
 {
-	uint64_t before = exact ? 0 : 1; /* from the place that is looked up to ip */
+	uint64_t before = exact ? 0 : 1; /* from the address that is looked up to ip */
 	const struct function_table *functions;
 	struct function function;
-	struct place place;
+	struct location location;
 
 	*frame = (struct resolved_frame){ .offset = ip };
-	if (!place_find(resolver, t, ip - before, &place))
+	if (!location_find(resolver, t, ip - before, &location))
 		return;
-	frame->object = place.object->path;
-	functions = place.in_segment ? object_functions(resolver, place.number) : NULL;
-	if (functions && function_table_find(functions, place.address, &function)) {
-		frame->function = function_text(resolver, place.number, &function);
-		frame->offset = place.address + before - function.start;
+	frame->object = location.object->path;
+	frame->file = location.number + 1;
+	functions = location.in_segment ? object_functions(resolver, location.number) : NULL;
+	if (functions && function_table_find(functions, location.address, &function)) {
+		frame->function = function_text(resolver, location.number, &function);
+		frame->offset = location.address + before - function.start;
 		return;
 	}
-	frame->offset = (place.in_segment ? place.address : place.offset) + before;
-	frame->build_id = object_build_id(place.object);
+	frame->offset = (location.in_segment ? location.address : location.offset) + before;
+	frame->build_id = object_build_id(location.object);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a stack's copy to names: knows the objects of a process, where they were
+/* From a stack's copy to names: knows the objects of processes, where they were
  * mapped when, and their symbols. It needs no privileges: it is given open files.
  * It runs in a process of its own, see sandbox.h. */
 #ifndef RESOLVER_H
@@ -19,6 +19,7 @@ struct resolved_frame {
 	uint64_t offset; /* from the function's start; or, without it, the address in the object */
 	const char *object;   /* its path as mapped, or "[vdso]"; NULL: in none */
 	const char *build_id; /* in hexadecimal, where the function is unknown; NULL: none */
+	uint32_t file;        /* number of the object, and 1; 0: in none */
 };
 
 struct resolver;
@@ -42,7 +43,17 @@ void resolver_free(struct resolver *resolver);
  * an object without symbols. Returns 0; -EINVAL if it is another number; -ENOMEM. */
 int resolver_add_object(struct resolver *resolver, uint32_t number, int fd, const char *path);
 
-/* From t on (CLOCK_MONOTONIC ns) this code is mapped, n places sorted by address,
+/* What follows is about the address space with this number; at first it is 0. It begins when it
+ * is chosen first; anew: it begins again, and has nothing mapped. What is mapped in all of them
+ * has one limit, SPACE_MAPPINGS; beyond it those lose what they had before that had most of it.
+ * Returns 0 or -ENOMEM. */
+int resolver_choose(struct resolver *resolver, uint32_t number, bool anew);
+
+/* A number that is the same for two times only if the same is mapped there, in the space that was
+ * chosen then: see space_version(). */
+uint64_t resolver_version(const struct resolver *resolver, uint64_t t);
+
+/* From t on (CLOCK_MONOTONIC ns) this code is mapped, n ranges sorted by address,
  * and no other: see space_set(), whose errors it returns. */
 int resolver_set_mappings(struct resolver *resolver, uint64_t t, const struct mapping *mappings,
 			  size_t n);

@@ -254,7 +254,7 @@ int sandbox_enter(int socket, int parent, unsigned int without, const char **wha
 	    FAILED(root_drop(), "changing the root directory") ||
 	    FAILED(user_drop(), "becoming another user") ||
 	    FAILED(capabilities_drop(), "dropping capabilities") ||
-	    FAILED(process_seclude(parent), "secluding the process") ||
+	    FAILED(process_seclude(parent), "isolating the process") ||
 	    FAILED(limits_set(without), "setting limits") ||
 	    FAILED(!(without & SANDBOX_WITHOUT_FILTER) && filter_load(), "filtering system calls"))
 		return errno ? -errno : -EIO;

@@ -70,12 +70,12 @@ void seen_reserve(struct seen *seen, uint32_t n)
 		seen_forget(seen);
 }
 
-static void key_make(struct key *key, size_t generation, const struct unwound *unwound)
+static void key_make(struct key *key, uint64_t version, const struct unwound *unwound)
 {
 	uint64_t *exact = key->words + 2, *ip = key->words + KEY_FIXED;
 
 	memset(key->words, 0, KEY_FIXED * sizeof(*key->words));
-	key->words[0] = generation;
+	key->words[0] = version;
 	key->words[1] = unwound->stop;
 	for (unsigned int i = 0; i < unwound->n; i++) {
 		exact[i / 64] |= (uint64_t)unwound->exact[i] << (i % 64);
@@ -95,7 +95,7 @@ static uint64_t key_hash(const struct key *key)
 	return hash;
 }
 
-int seen_find(struct seen *seen, size_t generation, const struct unwound *unwound, uint32_t *id,
+int seen_find(struct seen *seen, uint64_t version, const struct unwound *unwound, uint32_t *id,
 	      bool *added)
 {
 	struct stack_seen *stack;
@@ -105,7 +105,7 @@ int seen_find(struct seen *seen, size_t generation, const struct unwound *unwoun
 
 	if (unwound->n > UNWIND_FRAMES)
 		return -ENOSPC;
-	key_make(&key, generation, unwound);
+	key_make(&key, version, unwound);
 	hash = key_hash(&key);
 	*added = false;
 	for (slot = hash & seen->mask; seen->slots[slot]; slot = (slot + 1) & seen->mask) {

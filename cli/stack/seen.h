@@ -23,10 +23,10 @@ void seen_forget(struct seen *seen);
 /* Makes sure that n further stacks find room, if need be by forgetting all. */
 void seen_reserve(struct seen *seen, uint32_t n);
 
-/* Finds the ID of a stack that was unwound by the mappings of that generation, or
+/* Finds the ID of a stack that was unwound by the mappings of that version, or
  * gives it the next one, which needs room, and sets *added. Returns 0, -ENOSPC or
  * -ENOMEM. */
-int seen_find(struct seen *seen, size_t generation, const struct unwound *unwound, uint32_t *id,
+int seen_find(struct seen *seen, uint64_t version, const struct unwound *unwound, uint32_t *id,
 	      bool *added);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "known.h"
 #include "seen.h"
 
 struct server {
@@ -14,10 +15,6 @@ struct server {
 	struct resolver *resolver;
 	struct seen *seen;
 	uint32_t objects;
-	/* When the latest mappings came into force, ascending: as many as the resolver
-	 * knows. */
-	uint64_t since[SPACE_SNAPSHOTS];
-	size_t generations;
 	uint32_t ids[PROTOCOL_COPIES];
 	struct unwound unwound;
 	struct packet request;
@@ -97,42 +94,13 @@ static int server_object(struct server *server, const struct packet *request)
 	return server_done(server, err);
 }
 
-static void server_generation_add(struct server *server, uint64_t t)
-{
-	if (server->generations == SPACE_SNAPSHOTS) {
-		server->generations--;
-		memmove(server->since, server->since + 1,
-			server->generations * sizeof(*server->since));
-	}
-	server->since[server->generations++] = t;
-	/* What is in no mapping of its time is looked up in later ones. */
-	seen_forget(server->seen);
-}
-
-/* How many generations had begun at t. */
-static size_t server_generation(const struct server *server, uint64_t t)
-{
-	size_t low = 0, high = server->generations;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (server->since[middle] <= t)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static int server_mappings(struct server *server, const struct packet *request)
 {
 	const struct mapping *mappings = (const void *)server->shared;
-	uint64_t end = 0, t = request->head.t;
+	uint64_t end = 0;
 	int err;
 
-	if (request->head.n > PROTOCOL_MAPPINGS ||
-	    (server->generations && t < server->since[server->generations - 1]))
+	if (request->head.n > PROTOCOL_MAPPINGS || request->head.number >= PROTOCOL_SPACES)
 		return -EBADMSG;
 	for (uint32_t i = 0; i < request->head.n; i++) {
 		if (mappings[i].start < end || mappings[i].end <= mappings[i].start ||
@@ -140,15 +108,15 @@ static int server_mappings(struct server *server, const struct packet *request)
 			return -EBADMSG;
 		end = mappings[i].end;
 	}
-	err = resolver_set_mappings(server->resolver, t, mappings, request->head.n);
-	if (!err)
-		server_generation_add(server, t);
+	err = resolver_choose(server->resolver, request->head.number, request->head.status)
+		      ?: resolver_set_mappings(server->resolver, request->head.t, mappings,
+					       request->head.n);
 	return server_done(server, err);
 }
 
 /* Takes the copy at *at of the shared memory, and moves *at to the next. */
 static int server_copy(const struct server *server, size_t *at, struct stack_copy *copy,
-		       uint64_t *t)
+		       uint64_t *t, uint64_t *space)
 {
 	const struct shared_copy *shared = (const void *)(server->shared + *at);
 	size_t size;
@@ -156,20 +124,17 @@ static int server_copy(const struct server *server, size_t *at, struct stack_cop
 	if (sizeof(*shared) > PROTOCOL_SHARED - *at)
 		return -EBADMSG;
 	*at += sizeof(*shared);
-	if (shared->size > KD_STACK_MAX || shared->other_size > KD_STACK_MAX - shared->size)
+	*t = shared->t;
+	*space = shared->space;
+	memcpy(copy, &shared->copy, offsetof(struct stack_copy, returns));
+	copy->data = server->shared + *at;
+	if (copy->size > KD_STACK_MAX || copy->other_size > KD_STACK_MAX - copy->size ||
+	    copy->n_returns > KD_RETURNS || *space >= PROTOCOL_SPACES)
 		return -EBADMSG;
-	size = shared->size + shared->other_size;
+	size = copy->size + copy->other_size;
 	if (size > PROTOCOL_SHARED - *at)
 		return -EBADMSG;
-	*t = shared->t;
-	memcpy(copy->regs, shared->regs, sizeof(copy->regs));
-	copy->start = shared->start;
-	memcpy(copy->pages, shared->pages, sizeof(copy->pages));
-	copy->data = server->shared + *at;
-	copy->size = shared->size;
-	copy->other_start = shared->other_start;
-	copy->other_pages = shared->other_pages;
-	copy->other_size = shared->other_size;
+	memcpy(copy->returns, shared->copy.returns, copy->n_returns * sizeof(*copy->returns));
 	*at += (size + 7) / 8 * 8;
 	return 0;
 }
@@ -202,26 +167,43 @@ static int server_describe(struct server *server, uint64_t t, uint32_t id)
 	return protocol_send(server->socket, reply, -1, 0);
 }
 
+/* Says what the stack of a copy was unwound from, if that can be said. */
+static int server_known(struct server *server, uint32_t number, const struct stack_copy *copy)
+{
+	struct known *known = &server->unwound.known;
+	struct packet *reply = &server->reply;
+
+	if (!copy->mapped_at || !known_finish(known, copy))
+		return 0;
+	packet_begin(reply, MESSAGE_KNOWN);
+	reply->head.number = number;
+	packet_put_known(reply, known);
+	return protocol_send(server->socket, reply, -1, 0);
+}
+
 static int server_copies(struct server *server, const struct packet *request)
 {
 	uint32_t n = request->head.n;
 	struct stack_copy copy;
+	uint64_t t, space;
 	size_t at = 0;
-	uint64_t t;
 	bool added;
 	int err = n <= PROTOCOL_COPIES ? 0 : -EBADMSG;
 
 	if (!err)
 		seen_reserve(server->seen, n);
 	for (uint32_t i = 0; !err && i < n; i++) {
-		err = server_copy(server, &at, &copy, &t);
+		err = server_copy(server, &at, &copy, &t, &space)
+			      ?: resolver_choose(server->resolver, (uint32_t)space, false);
 		if (err)
 			break;
 		resolver_unwind(server->resolver, t, &copy, &server->unwound);
-		err = seen_find(server->seen, server_generation(server, t), &server->unwound,
-				&server->ids[i], &added);
+		err = seen_find(server->seen, resolver_version(server->resolver, t),
+				&server->unwound, &server->ids[i], &added);
 		if (!err && added)
 			err = server_describe(server, t, server->ids[i]);
+		if (!err)
+			err = server_known(server, i, &copy);
 	}
 	if (err)
 		return err;

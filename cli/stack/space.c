@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/array.h"
+
 struct snapshot {
 	uint64_t t;
 	struct mapping *mappings; /* sorted, without overlaps */
@@ -16,12 +18,32 @@ struct space {
 	struct snapshot snapshots[SPACE_SNAPSHOTS]; /* by time */
 	size_t n;
 	size_t mappings; /* of all snapshots */
+	size_t most;     /* of them */
 	uint64_t changes;
 };
 
 struct space *space_new(void)
 {
-	return calloc(1, sizeof(struct space));
+	struct space *space = calloc(1, sizeof(*space));
+
+	if (space)
+		space->most = SPACE_MAPPINGS;
+	return space;
+}
+
+void space_limit(struct space *space, size_t most)
+{
+	space->most = most;
+}
+
+size_t space_size(const struct space *space)
+{
+	return space->mappings;
+}
+
+size_t space_past(const struct space *space)
+{
+	return space->n ? space->mappings - space->snapshots[space->n - 1].n : 0;
 }
 
 void space_free(struct space *space)
@@ -36,8 +58,6 @@ void space_free(struct space *space)
 static int snapshot_make(struct snapshot *snapshot, uint64_t t, const struct mapping *mappings,
 			 size_t n)
 {
-	if (n > SPACE_MAPPINGS)
-		return -E2BIG;
 	*snapshot = (struct snapshot){ .t = t };
 	snapshot->mappings = malloc((n + 1) * sizeof(*mappings));
 	if (!snapshot->mappings)
@@ -75,27 +95,25 @@ static void snapshot_remove(struct space *space, size_t index)
 		(space->n - index) * sizeof(*space->snapshots));
 }
 
+void space_trim(struct space *space)
+{
+	if (space->n < 2)
+		return;
+	snapshot_remove(space, 0);
+	space->changes++;
+}
+
 /* How many snapshots are not later than t. */
 static size_t snapshots_until(const struct space *space, uint64_t t)
 {
-	size_t first = 0, end = space->n;
-
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (space->snapshots[middle].t <= t)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first;
+	return ARRAY_SPLIT(space->n, i, space->snapshots[i].t <= t);
 }
 
 int space_set(struct space *space, uint64_t t, const struct mapping *mappings, size_t n)
 {
 	struct snapshot snapshot;
 	size_t at;
-	int err = snapshot_make(&snapshot, t, mappings, n);
+	int err = n <= space->most ? snapshot_make(&snapshot, t, mappings, n) : -E2BIG;
 
 	if (err)
 		return err;
@@ -108,7 +126,7 @@ int space_set(struct space *space, uint64_t t, const struct mapping *mappings, s
 	if (at && space->snapshots[at - 1].t == t)
 		snapshot_remove(space, --at);
 	while (space->n &&
-	       (space->n == SPACE_SNAPSHOTS || space->mappings + snapshot.n > SPACE_MAPPINGS)) {
+	       (space->n == SPACE_SNAPSHOTS || space->mappings + snapshot.n > space->most)) {
 		snapshot_remove(space, 0);
 		at -= at > 0;
 	}
@@ -125,20 +143,10 @@ int space_set(struct space *space, uint64_t t, const struct mapping *mappings, s
 
 static const struct mapping *snapshot_find(const struct snapshot *snapshot, uint64_t address)
 {
-	size_t first = 0, end = snapshot->n;
+	size_t at = ARRAY_SPLIT(snapshot->n, i, snapshot->mappings[i].end <= address);
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-		const struct mapping *mapping = &snapshot->mappings[middle];
-
-		if (address < mapping->start)
-			end = middle;
-		else if (address >= mapping->end)
-			first = middle + 1;
-		else
-			return mapping;
-	}
-	return NULL;
+	return at < snapshot->n && snapshot->mappings[at].start <= address ? &snapshot->mappings[at]
+									   : NULL;
 }
 
 /* The index of the snapshot in force; of the first if there was none yet. */

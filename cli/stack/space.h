@@ -18,7 +18,7 @@ struct mapping {
 
 /* How much is kept: of the oldest, some is forgotten beyond it. */
 #define SPACE_SNAPSHOTS 256
-#define SPACE_MAPPINGS (1U << 20) /* of all snapshots */
+#define SPACE_MAPPINGS (1U << 20) /* of all snapshots, unless it is limited to fewer */
 
 struct space;
 
@@ -28,12 +28,22 @@ struct space *space_new(void);
 /* NULL is allowed. */
 void space_free(struct space *space);
 
+/* Limits it to so many mappings, from the next space_set() on. */
+void space_limit(struct space *space, size_t most);
+
+/* How many mappings it has; and how many of them are of the time before the last change. */
+size_t space_size(const struct space *space);
+size_t space_past(const struct space *space);
+
+/* Forgets the oldest of what it has of that time; that is something. */
+void space_trim(struct space *space);
+
 /* From t on, until the next later time, these n mappings are in force, and no
  * other; they are copied. Those that are empty, or not sorted by address, or overlap
  * the one before, are left out. What is the same as before is not kept again. Times
  * may come in any order, but should rise: one that comes late is in force until the
  * next time that something else was set. Returns 0; -E2BIG if
- * there are more than SPACE_MAPPINGS; -ENOMEM: then all is as before. */
+ * there are more than it may have; -ENOMEM: then all is as before. */
 int space_set(struct space *space, uint64_t t, const struct mapping *mappings, size_t n);
 
 /* The mapping of an address at t. Mappings are read a moment after they were made,

@@ -12,6 +12,8 @@ struct frame {
 	uint64_t offset;      /* from the function's start; without it: the address in the object */
 	const char *object; /* path, "[vdso]", or the kernel's module; NULL: in none, or vmlinux */
 	const char *build_id; /* hexadecimal; NULL: none, or not needed */
+	uint32_t file; /* which of the files that processes have at this path; 0: in none, the
+			  kernel */
 };
 
 /* Immutable, and each stack exists once: those with the same address are the same. */

@@ -3,11 +3,21 @@
 
 #include <string.h>
 
+/* Of the kernel's code in the page that it maps for uprobes (kernel/events/uprobes.c), and what
+ * a call puts on the stack. */
+#if defined(__x86_64__)
+#define TRAMPOLINE_SIZE 128
+#define RETURN_SIZE 8
+#else
+#define TRAMPOLINE_SIZE 4
+#define RETURN_SIZE 0
+#endif
+
 /* One of the two parts of a copy. */
 struct part {
 	uint64_t start;
 	const uint64_t *pages;
-	uint64_t n_pages; /* places in the bitmap */
+	uint64_t n_pages; /* bits in the bitmap */
 	const uint8_t *data;
 	uint64_t size;
 };
@@ -38,7 +48,7 @@ static bool page_is_behind(const struct part *part, uint64_t page)
 
 /* Finds a byte in a part's data: sets its index, and how many of its page are there
  * from it on. */
-static enum stack_copy_place byte_find(const struct part *part, uint64_t address, uint64_t *index,
+static enum stack_copy_found byte_find(const struct part *part, uint64_t address, uint64_t *index,
 				       uint64_t *room)
 {
 	uint64_t lead = part->start % KD_STACK_PAGE; /* what page 0 lacks */
@@ -63,7 +73,7 @@ static enum stack_copy_place byte_find(const struct part *part, uint64_t address
 	return STACK_COPY_THERE;
 }
 
-static enum stack_copy_place word_find(const struct part *part, uint64_t address, uint64_t *word)
+static enum stack_copy_found word_find(const struct part *part, uint64_t address, uint64_t *word)
 {
 	uint8_t bytes[sizeof(*word)];
 	size_t got = 0;
@@ -71,10 +81,10 @@ static enum stack_copy_place word_find(const struct part *part, uint64_t address
 	/* No more than two turns: a word lies in one page or in two. */
 	while (got < sizeof(bytes)) {
 		uint64_t index, room;
-		enum stack_copy_place place = byte_find(part, address + got, &index, &room);
+		enum stack_copy_found found = byte_find(part, address + got, &index, &room);
 
-		if (place != STACK_COPY_THERE)
-			return place;
+		if (found != STACK_COPY_THERE)
+			return found;
 		if (room > sizeof(bytes) - got)
 			room = sizeof(bytes) - got;
 		memcpy(bytes + got, part->data + index, room);
@@ -84,7 +94,7 @@ static enum stack_copy_place word_find(const struct part *part, uint64_t address
 	return STACK_COPY_THERE;
 }
 
-enum stack_copy_place stack_copy_find(const struct stack_copy *copy, uint64_t address,
+enum stack_copy_found stack_copy_find(const struct stack_copy *copy, uint64_t address,
 				      uint64_t *word)
 {
 	struct part part = {
@@ -94,10 +104,10 @@ enum stack_copy_place stack_copy_find(const struct stack_copy *copy, uint64_t ad
 		.data = copy->data,
 		.size = copy->size,
 	};
-	enum stack_copy_place place = word_find(&part, address, word);
+	enum stack_copy_found found = word_find(&part, address, word);
 
-	if (place == STACK_COPY_THERE || !copy->other_start)
-		return place;
+	if (found == STACK_COPY_THERE || !copy->other_start)
+		return found;
 	part = (struct part){
 		.start = copy->other_start,
 		.pages = &copy->other_pages,
@@ -106,11 +116,31 @@ enum stack_copy_place stack_copy_find(const struct stack_copy *copy, uint64_t ad
 		.size = copy->other_size,
 	};
 	if (address - part.start >= part.n_pages * KD_STACK_PAGE)
-		return place;
+		return found;
 	return word_find(&part, address, word);
 }
 
 bool stack_copy_read(const struct stack_copy *copy, uint64_t address, uint64_t *word)
 {
 	return stack_copy_find(copy, address, word) == STACK_COPY_THERE;
+}
+
+uint64_t stack_copy_behind(const struct kd_return *instance)
+{
+	return instance->stack + RETURN_SIZE;
+}
+
+uint64_t stack_copy_return(const struct stack_copy *copy, uint64_t address, uint64_t sp)
+{
+	if (!copy->trampoline || address != copy->trampoline)
+		return address;
+	for (size_t i = 0; i < copy->n_returns; i++)
+		if (stack_copy_behind(&copy->returns[i]) == sp)
+			return copy->returns[i].address;
+	return address;
+}
+
+bool stack_copy_is_returning(const struct stack_copy *copy, uint64_t ip)
+{
+	return copy->trampoline && copy->n_returns && ip - copy->trampoline < TRAMPOLINE_SIZE;
 }

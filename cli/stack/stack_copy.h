@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../bpf/kernel_delay.h"
+#include "bpf/kernel_delay.h"
 
 struct stack_copy {
 	uint64_t regs[KD_REGS];         /* by DWARF number */
@@ -24,9 +24,16 @@ struct stack_copy {
 	uint64_t other_start;
 	uint64_t other_pages; /* bitmap */
 	size_t other_size;
+	/* Functions with return probes, innermost first. The trampoline's address is in found of
+	 * theirs on the stack; 0: there is none. */
+	uint64_t trampoline;
+	uint64_t mapped_at; /* see struct kd_trace; 0: the stack need not be known later */
+	uint64_t process;   /* its PID; 0: the only one, or the first */
+	size_t n_returns;
+	struct kd_return returns[KD_RETURNS];
 };
 
-enum stack_copy_place {
+enum stack_copy_found {
 	STACK_COPY_THERE,
 	STACK_COPY_HOLE,   /* in a page that was not copied, or nothing was */
 	STACK_COPY_BEYOND, /* behind the last byte that was copied */
@@ -35,10 +42,20 @@ enum stack_copy_place {
 
 /* Reads a word of the user's memory, at any alignment. Says where it is; it was read
  * if it is there. */
-enum stack_copy_place stack_copy_find(const struct stack_copy *copy, uint64_t address,
+enum stack_copy_found stack_copy_find(const struct stack_copy *copy, uint64_t address,
 				      uint64_t *word);
 
 /* Reads a word of the user's memory. Returns whether it was copied. */
 bool stack_copy_read(const struct stack_copy *copy, uint64_t address, uint64_t *word);
+
+/* Where a function returns to of which this is the return address, with this stack pointer
+ * behind it: the same address, unless that is the trampoline's. */
+uint64_t stack_copy_return(const struct stack_copy *copy, uint64_t address, uint64_t sp);
+
+/* True if an instruction is the trampoline's: the innermost of the returns is under way. */
+bool stack_copy_is_returning(const struct stack_copy *copy, uint64_t ip);
+
+/* The stack pointer behind a return. */
+uint64_t stack_copy_behind(const struct kd_return *instance);
 
 #endif

@@ -96,6 +96,7 @@ static uint64_t stack_hash(const struct frame *frames, size_t n)
 		hash = hash_text(hash, frames[i].function);
 		hash = hash_text(hash, frames[i].object);
 		hash = hash_text(hash, frames[i].build_id);
+		hash = hash_add(hash, &frames[i].file, sizeof(frames[i].file));
 	}
 	return hash;
 }
@@ -112,6 +113,7 @@ static bool stack_has(const struct stack *stack, const struct frame *frames, siz
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		if (stack->frames[i].offset != frames[i].offset ||
+		    stack->frames[i].file != frames[i].file ||
 		    !is_same_text(stack->frames[i].function, frames[i].function) ||
 		    !is_same_text(stack->frames[i].object, frames[i].object) ||
 		    !is_same_text(stack->frames[i].build_id, frames[i].build_id))

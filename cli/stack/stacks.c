@@ -12,14 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../clock.h"
-#include "../exit_status.h"
-#include "../log.h"
+#include "cli/base/clock.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
 #include "client.h"
-#include "debug_places.h"
-#include "mapped.h"
+#include "debug_paths.h"
 #include "sandbox.h"
 #include "server.h"
+#include "stack_processes.h"
 
 #define CHILD "the process that resolves user stacks"
 #define PATIENCE (10 * NSEC_PER_SEC) /* a debug file of 1 GB is read on the way */
@@ -27,12 +27,13 @@
 #define MOST_OPENED 16 /* requests for debug files of one object */
 
 struct stacks {
-	pid_t pid;
+	pid_t pid; /* of the only process; 0: there are several */
 	pid_t child;
 	int socket;
 	void *shared;
 	struct client *client;
-	struct mapped *mapped;
+	struct mapped_files *files;
+	struct stack_processes *processes;
 	uint64_t refreshed;
 	uint64_t failed; /* copies that the client did not get */
 	char failure[160];
@@ -47,7 +48,8 @@ static int stacks_serve(void *context, uint32_t object, const char *path)
 	if (stacks->opened[object] == MOST_OPENED)
 		return -EBADMSG;
 	stacks->opened[object]++;
-	return debug_places_open(stacks->pid, mapped_path(stacks->mapped, object), path);
+	return debug_path_open(mapped_files_pid(stacks->files, object),
+			       mapped_files_path(stacks->files, object), path);
 }
 
 /* Says why the child cannot start. The socket may have its final place already. */
@@ -137,7 +139,7 @@ static void stacks_fail(struct stacks *stacks, int err)
 			 CHILD " took too long and was ended");
 	else if (err == -EBADMSG)
 		snprintf(stacks->failure, sizeof(stacks->failure),
-			 CHILD " sent what it must not and was ended");
+			 CHILD " sent invalid data and was ended");
 	else if (err != -EPIPE)
 		snprintf(stacks->failure, sizeof(stacks->failure), CHILD " failed: %s",
 			 strerror(-err));
@@ -159,25 +161,75 @@ static int stacks_found(void *context, uint32_t number, int fd, const char *path
 	return err;
 }
 
-/* Tells the child what is mapped from t on, if that has changed. */
-static int stacks_tell(struct stacks *stacks, uint64_t t, int changed)
+/* Tells the child what is mapped in a process's space; what is nobody's any more makes room. */
+static int space_tell(struct stacks *stacks, const struct stack_process *process, bool anew,
+		      uint64_t t)
 {
-	const struct mapping *mappings;
 	size_t n;
+	const struct mapping *mappings = mapped_mappings(process->mapped, &n);
+	uint32_t left;
 	int err;
 
-	if (changed <= 0)
-		return changed;
-	mappings = mapped_mappings(stacks->mapped, &n);
-	err = client_mappings(stacks->client, t, mappings, n);
-	if (err)
-		stacks_fail(stacks, err);
+	do {
+		err = client_mappings(stacks->client, process->space, anew, t, mappings, n);
+		left = err == -E2BIG ? stack_processes_left(stacks->processes) : STACK_NO_SPACE;
+		if (left != STACK_NO_SPACE)
+			err = client_mappings(stacks->client, left, true, 0, NULL, 0);
+	} while (!err && left != STACK_NO_SPACE);
 	return err;
 }
 
-static int stacks_read(struct stacks *stacks, uint64_t t)
+/* Tells the child what a process has mapped from t on, if that has changed. */
+static int stacks_tell(struct stacks *stacks, struct stack_process *process, uint64_t t,
+		       int changed)
 {
-	return stacks_tell(stacks, t, mapped_read(stacks->mapped, stacks_found, stacks));
+	int err, space;
+
+	if (changed <= 0)
+		return changed;
+	if (!stacks->child) /* it has ended while it was told of a file */
+		return -EPIPE;
+	space = stack_process_settle(stacks->processes, process);
+	if (space < 0 || space == STACK_SPACE_SHARED)
+		return 0;
+	err = space_tell(stacks, process, space == STACK_SPACE_BEGINS,
+			 space == STACK_SPACE_BEGINS ? 0 : t);
+	if (err == -E2BIG)
+		stack_process_refuse(stacks->processes, process, -ENOSPC);
+	else if (err)
+		stacks_fail(stacks, err);
+	return err == -E2BIG ? 0 : err;
+}
+
+static int stacks_read(struct stacks *stacks, struct stack_process *process, uint64_t t)
+{
+	return stacks_tell(stacks, process, t, mapped_read(process->mapped, stacks_found, stacks));
+}
+
+/* Adds a process that is there already. *err: why it could not be read. NULL: there are too many.
+ */
+static struct stack_process *process_begin(struct stacks *stacks, pid_t pid, int *err)
+{
+	struct stack_process *process = stack_process_add(stacks->processes, pid, NULL);
+
+	*err = -ENOSPC;
+	if (!process)
+		return NULL;
+	process->mapped = mapped_new(stacks->files, pid);
+	*err = process->mapped ? stacks_read(stacks, process, 0) : -ENOMEM;
+	if (*err)
+		stack_process_refuse(stacks->processes, process, *err);
+	if (*err == -ESRCH)
+		stack_process_end(stacks->processes, process);
+	return process;
+}
+
+static struct stack_process *process_get(struct stacks *stacks, pid_t pid)
+{
+	struct stack_process *process = stack_process_find(stacks->processes, pid);
+	int err;
+
+	return process ? process : process_begin(stacks, pid, &err);
 }
 
 static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_setup *setup)
@@ -190,8 +242,9 @@ static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_
 		stacks->shared = NULL;
 		return -errno;
 	}
-	stacks->mapped = mapped_new(stacks->pid);
-	if (!stacks->mapped)
+	stacks->files = mapped_files_new();
+	stacks->processes = stack_processes_new();
+	if (!stacks->files || !stacks->processes)
 		return -ENOMEM;
 	err = child_start(stacks, setup);
 	if (err)
@@ -201,7 +254,7 @@ static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_
 	return stacks->client ? 0 : -ENOMEM;
 }
 
-static int stacks_greeted(struct stacks *stacks)
+static exit_status stacks_greeted(struct stacks *stacks)
 {
 	char text[PROTOCOL_PATH];
 	int err = client_greeted(stacks->client, text);
@@ -213,14 +266,32 @@ static int stacks_greeted(struct stacks *stacks)
 		log_error("cannot resolve user stacks safely: %s: %s", text, strerror(-err));
 	else
 		log_error("cannot resolve user stacks: %s", stacks->failure);
-	log_hint("without them: --stack-trace-size 0");
+	log_hint("to do without them: --stack-trace-size 0");
 	return EX_OSERR;
 }
 
-int stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
-		      const struct stacks_setup *setup)
+/* All copies are of later: what is mapped now counts from the beginning. */
+static exit_status stacks_begin(struct stacks *stacks)
 {
-	int err, status = 0;
+	bool denied;
+	int err;
+
+	process_begin(stacks, stacks->pid, &err);
+	if (!err)
+		return 0;
+	denied = err == -EPERM || err == -EACCES;
+	log_error("cannot read what process %d has mapped: %s", (int)stacks->pid,
+		  stacks->child ? strerror(-err) : stacks->failure);
+	if (denied)
+		log_hint("it takes CAP_SYS_PTRACE, and no security module that keeps even root "
+			 "from this process; to do without user stacks: --stack-trace-size 0");
+	return err == -ESRCH ? EX_UNAVAILABLE : denied ? EX_NOPERM : EX_OSERR;
+}
+
+exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
+			      const struct stacks_setup *setup)
+{
+	int err, status;
 
 	*stacks = calloc(1, sizeof(**stacks));
 	err = *stacks ? 0 : -ENOMEM;
@@ -231,22 +302,13 @@ int stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
 	}
 	if (err) {
 		log_error("cannot start " CHILD ": %s", strerror(-err));
-		log_hint("without user stacks: --stack-trace-size 0");
+		log_hint("to do without user stacks: --stack-trace-size 0");
 		status = EX_OSERR;
 	} else {
 		status = stacks_greeted(*stacks);
 	}
-	/* All copies are of later: what is mapped now counts from the beginning. */
-	err = status ? 0 : stacks_read(*stacks, 0);
-	if (err) {
-		bool denied = err == -EPERM || err == -EACCES;
-
-		log_error("cannot read what process %d has mapped: %s", (int)pid,
-			  (*stacks)->child ? strerror(-err) : (*stacks)->failure);
-		if (denied)
-			log_hint("run it as root, or without user stacks: --stack-trace-size 0");
-		status = err == -ESRCH ? EX_UNAVAILABLE : denied ? EX_NOPERM : EX_OSERR;
-	}
+	if (!status && pid)
+		status = stacks_begin(*stacks);
 	if (status) {
 		stacks_close(*stacks);
 		*stacks = NULL;
@@ -254,7 +316,7 @@ int stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
 	return status;
 }
 
-int stacks_open(struct stacks **stacks, pid_t pid, size_t room)
+exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t room)
 {
 	const struct stacks_setup setup = { .patience = PATIENCE };
 
@@ -278,7 +340,8 @@ void stacks_close(struct stacks *stacks)
 	if (stacks->shared)
 		munmap(stacks->shared, PROTOCOL_SHARED);
 	client_free(stacks->client);
-	mapped_free(stacks->mapped);
+	stack_processes_free(stacks->processes);
+	mapped_files_free(stacks->files);
 	free(stacks);
 }
 
@@ -292,31 +355,92 @@ static uint64_t stacks_time(struct stacks *stacks, uint64_t t)
 
 int stacks_refresh(struct stacks *stacks, uint64_t t)
 {
-	return stacks->child ? stacks_read(stacks, stacks_time(stacks, t)) : 0;
+	struct stack_process *process = stack_process_find(stacks->processes, stacks->pid);
+
+	if (!stacks->child || !process || !process->mapped)
+		return 0;
+	return stacks_read(stacks, process, stacks_time(stacks, t));
 }
 
-int stacks_mapped(struct stacks *stacks, uint64_t t, const struct kd_mapped *change)
+void stacks_add(struct stacks *stacks, pid_t pid)
 {
-	int changed;
+	if (stacks->child)
+		process_get(stacks, pid);
+}
+
+/* A child has what its parent has, if that is known. */
+static int process_fork(struct stacks *stacks, pid_t pid, pid_t parent_pid)
+{
+	struct stack_process *parent = stack_process_find(stacks->processes, parent_pid);
+	int err = 0;
+
+	if (!parent || !parent->mapped || parent_pid == pid)
+		process_begin(stacks, pid, &err);
+	else if (!stack_process_add(stacks->processes, pid, parent))
+		err = -ENOSPC;
+	return err;
+}
+
+int stacks_mapped(struct stacks *stacks, pid_t pid, uint64_t t, const struct kd_mapped *change)
+{
+	struct stack_process *process = stack_process_find(stacks->processes, pid);
 
 	if (!stacks->child)
 		return 0;
-	changed = mapped_change(stacks->mapped, t, change, stacks_found, stacks);
-	return stacks_tell(stacks, stacks_time(stacks, t), changed);
+	if (change->kind == KD_MAPPED_FORK)
+		return process_fork(stacks, pid, (pid_t)change->start);
+	if (change->kind == KD_MAPPED_END) {
+		if (process)
+			stack_process_end(stacks->processes, process);
+		return 0;
+	}
+	if (!process) { /* all of it is read */
+		stacks_add(stacks, pid);
+		return 0;
+	}
+	if (!process->mapped)
+		return process->error;
+	return stacks_tell(stacks, process, stacks_time(stacks, t),
+			   mapped_change(process->mapped, t, change, stacks_found, stacks));
 }
 
 int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *copy,
 		  const struct stack **stack)
 {
-	int err;
+	pid_t pid = copy->process ? (pid_t)copy->process : stacks->pid;
+	struct stack_process *process = stacks->child ? process_get(stacks, pid) : NULL;
+	int err = -EPIPE;
 
 	*stack = NULL;
-	err = stacks->child ? client_submit(stacks->client, t, copy, stack) : -EPIPE;
+	/* The child may have ended by what it was told of the process. */
+	if (stacks->child && (!process || process->space == STACK_NO_SPACE)) {
+		stacks->failed++;
+		return process && process->error ? process->error : -ENOSPC;
+	}
+	if (stacks->child)
+		err = client_submit(stacks->client, process->space, t, copy, stack);
 	if (err) {
 		stacks_fail(stacks, err);
 		stacks->failed++;
 	}
 	return 0;
+}
+
+const char *stacks_excuse(int error)
+{
+	switch (error) {
+	case -ESRCH:
+		return "the process ended before its mappings were read";
+	case -ENOSPC:
+		return "there are too many processes, or too many mappings";
+	default:
+		return "the process's mappings could not be read";
+	}
+}
+
+void stacks_tell_known(struct stacks *stacks, stacks_known *tell, void *context)
+{
+	client_tell_known(stacks->client, tell, context);
 }
 
 void stacks_flush(struct stacks *stacks)

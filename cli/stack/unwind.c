@@ -5,7 +5,7 @@
  *
  * unw_step() is not used: it guesses where there is no information, its cache is one
  * for return addresses and interrupted ones alike (the rows of which differ behind
- * a call that does not return), has 128 places, and masks signals around each look.
+ * a call that does not return), has 128 rules, and masks signals around each look.
  * unw_reg_states_iterate() and unw_apply_reg_state() are made for such a cache. */
 #include "unwind.h"
 
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "cfi.h"
+#include "known.h"
 
 /* Exported and not declared (as of 1.8); the Makefile looks whether it is there. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
@@ -22,7 +23,7 @@ int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, un
 
 #define MAX_STEPS 200000 /* words that may be read for one stack */
 #define BYTES_PER_STEP 4 /* of instructions validated */
-#define PLACES 4096      /* a power of two: addresses of code that are remembered */
+#define RULES 4096       /* a power of two: addresses of code that are remembered */
 #define MAX_ROW 4096     /* bytes; 1.6 has 176 on x86-64 and 1 KB on arm64 */
 
 /* Where libunwind finds the table with the one entry it asked for: at an address that
@@ -40,7 +41,7 @@ int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, un
 #endif
 
 /* What is known of an address of code: how to get from there to the caller. */
-struct place {
+struct rule {
 	uint64_t address;
 	uint64_t generation; /* of the unwinder; another one: nothing is known */
 	struct cfi *cfi;
@@ -53,18 +54,19 @@ struct unwinder {
 	unwind_find *find;
 	void *context;
 	unw_addr_space_t space;
-	struct place *places;
-	uint8_t *rows; /* of the places, libunwind's */
+	struct rule *rules;
+	uint8_t *rows; /* of the rules, libunwind's */
 	size_t row_size;
 	uint64_t generation;
 };
 
 /* The context of libunwind's call-backs: a stack being unwound or, without a copy, a
- * place being looked up. */
+ * rule being looked up. */
 struct walk {
 	struct unwinder *unwinder;
 	const struct stack_copy *copy;
-	const struct place *place; /* whose information is being read */
+	struct known *known;     /* of a stack: what is read of it */
+	const struct rule *rule; /* whose information is being read */
 	uint64_t regs[KD_REGS];
 	uint64_t missing; /* bitmap of registers that are not known */
 	unsigned int *steps;
@@ -81,7 +83,7 @@ static int memory_access(unw_addr_space_t space, unw_word_t address, unw_word_t 
 			 void *context)
 {
 	struct walk *walk = context;
-	const struct place *place = walk->place;
+	const struct rule *rule = walk->rule;
 
 	(void)space;
 	if (write)
@@ -90,7 +92,7 @@ static int memory_access(unw_addr_space_t space, unw_word_t address, unw_word_t 
 		walk->failure = UNWIND_BUDGET;
 		return -UNW_EBADFRAME;
 	}
-	if (place && place->cfi && cfi_word(place->cfi, address - place->bias, word))
+	if (rule && rule->cfi && cfi_word(rule->cfi, address - rule->bias, word))
 		return 0;
 	if (!walk->copy) {
 		/* Of the table; or indirect pointers to personality routines, whose
@@ -104,6 +106,7 @@ static int memory_access(unw_addr_space_t space, unw_word_t address, unw_word_t 
 	}
 	switch (stack_copy_find(walk->copy, address, word)) {
 	case STACK_COPY_THERE:
+		known_word(walk->known, address);
 		return 0;
 	case STACK_COPY_BEYOND:
 		walk->failure = walk->elsewhere ? UNWIND_NOT_COPIED : UNWIND_TRUNCATED;
@@ -127,6 +130,8 @@ static int register_access(unw_addr_space_t space, unw_regnum_t number, unw_word
 		return -UNW_EBADREG;
 	}
 	*value = walk->regs[number];
+	if (walk->known)
+		known_register(walk->known, (unsigned int)number);
 	return 0;
 }
 
@@ -143,13 +148,13 @@ static int info_find(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *inf
 		     int need_unwind_info, void *context)
 {
 	const struct walk *walk = context;
-	const struct place *place = walk->place;
+	const struct rule *rule = walk->rule;
 	unw_dyn_info_t table = {
-		.start_ip = place->bias + place->fde.start,
-		.end_ip = place->bias + place->fde.end,
+		.start_ip = rule->bias + rule->fde.start,
+		.end_ip = rule->bias + rule->fde.end,
 		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
 		.u.rti = {
-			.segbase = place->bias + place->fde.address,
+			.segbase = rule->bias + rule->fde.address,
 			.table_len = 1, /* words */
 			.table_data = TABLE_ADDRESS,
 		},
@@ -188,47 +193,47 @@ static int name_refuse(unw_addr_space_t space, unw_word_t ip, char *name, size_t
 	return -UNW_EINVAL;
 }
 
-/* --- Places --- */
+/* --- Where registers were saved --- */
 
 struct row_search {
 	struct unwinder *unwinder;
-	const struct place *place;
+	const struct rule *rule;
 	bool found;
 };
 
-static uint8_t *place_row(const struct unwinder *unwinder, const struct place *place)
+static uint8_t *rule_row(const struct unwinder *unwinder, const struct rule *rule)
 {
-	return unwinder->rows + (size_t)(place - unwinder->places) * unwinder->row_size;
+	return unwinder->rows + (size_t)(rule - unwinder->rules) * unwinder->row_size;
 }
 
-/* Keeps the row of the place's address, and ends the search. */
+/* Keeps the row of the rule's address, and ends the search. */
 static int row_keep(void *token, void *row, size_t size, unw_word_t start, unw_word_t end)
 {
 	struct row_search *search = token;
 	struct unwinder *unwinder = search->unwinder;
 
-	if (search->place->address < start || search->place->address >= end)
+	if (search->rule->address < start || search->rule->address >= end)
 		return 0;
 	if (!unwinder->rows && size <= MAX_ROW) {
 		unwinder->row_size = (size + 15) & ~(size_t)15;
-		unwinder->rows = calloc(PLACES, unwinder->row_size);
+		unwinder->rows = calloc(RULES, unwinder->row_size);
 	}
 	if (!unwinder->rows || size > unwinder->row_size)
 		return -UNW_ENOMEM;
-	memcpy(place_row(unwinder, search->place), row, size);
+	memcpy(rule_row(unwinder, search->rule), row, size);
 	search->found = true;
 	return -UNW_ESTOPUNWIND;
 }
 
-/* Has libunwind make the row of a place. Returns UNWIND_COMPLETE, or what is wrong. */
-static enum unwind_stop row_make(struct unwinder *unwinder, const struct place *place,
+/* Has libunwind make the row of a rule. Returns UNWIND_COMPLETE, or what is wrong. */
+static enum unwind_stop row_make(struct unwinder *unwinder, const struct rule *rule,
 				 unsigned int *steps)
 {
-	struct row_search search = { .unwinder = unwinder, .place = place };
-	struct walk walk = { .unwinder = unwinder, .place = place, .steps = steps };
+	struct row_search search = { .unwinder = unwinder, .rule = rule };
+	struct walk walk = { .unwinder = unwinder, .rule = rule, .steps = steps };
 	unw_cursor_t cursor;
 
-	walk.regs[KD_REG_IP] = place->address;
+	walk.regs[KD_REG_IP] = rule->address;
 	if (unw_init_remote(&cursor, unwinder->space, &walk) == 0)
 		unw_reg_states_iterate(&cursor, row_keep, &search);
 	if (search.found)
@@ -236,42 +241,42 @@ static enum unwind_stop row_make(struct unwinder *unwinder, const struct place *
 	return walk.failure ? walk.failure : UNWIND_BAD_CFI;
 }
 
-/* Finds out what is to be known of a place. */
-static enum unwind_stop place_explore(struct unwinder *unwinder, struct place *place,
-				      unsigned int *steps)
+/* Finds out what is to be known of a rule. */
+static enum unwind_stop rule_explore(struct unwinder *unwinder, struct rule *rule,
+				     unsigned int *steps)
 {
 	struct unwind_object object = { .cfi = NULL };
 	int err;
 
-	if (!unwinder->find(unwinder->context, place->address, &object))
+	if (!unwinder->find(unwinder->context, rule->address, &object))
 		return UNWIND_NO_OBJECT;
-	place->cfi = object.cfi;
-	place->bias = object.bias;
+	rule->cfi = object.cfi;
+	rule->bias = object.bias;
 	if (!object.cfi)
 		return UNWIND_NO_CFI;
-	err = cfi_find(object.cfi, place->address - object.bias, &place->fde);
+	err = cfi_find(object.cfi, rule->address - object.bias, &rule->fde);
 	if (err)
 		return err == -ENOENT ? UNWIND_NO_CFI : UNWIND_BAD_CFI;
 	/* Of a file that is mapped elsewhere than it says; the dynamic linker might have
 	 * corrected the address, in memory only. */
-	if (place->fde.absolute && place->bias)
+	if (rule->fde.absolute && rule->bias)
 		return UNWIND_BAD_CFI;
-	*steps += (unsigned int)(place->fde.size / BYTES_PER_STEP);
-	return row_make(unwinder, place, steps);
+	*steps += (unsigned int)(rule->fde.size / BYTES_PER_STEP);
+	return row_make(unwinder, rule, steps);
 }
 
-/* The place of an address, which stays until the next call. */
-static struct place *place_find(struct unwinder *unwinder, uint64_t address, unsigned int *steps)
+/* The rule of an address, which stays until the next call. */
+static struct rule *rule_find(struct unwinder *unwinder, uint64_t address, unsigned int *steps)
 {
-	struct place *place = &unwinder->places[(address ^ address >> 12) % PLACES];
+	struct rule *rule = &unwinder->rules[(address ^ address >> 12) % RULES];
 
-	if (place->generation == unwinder->generation && place->address == address)
-		return place;
-	*place = (struct place){ .address = address, .generation = unwinder->generation };
-	place->stop = place_explore(unwinder, place, steps);
-	if (place->stop == UNWIND_BUDGET)
-		place->generation = 0; /* this stack's budget: another may have more left */
-	return place;
+	if (rule->generation == unwinder->generation && rule->address == address)
+		return rule;
+	*rule = (struct rule){ .address = address, .generation = unwinder->generation };
+	rule->stop = rule_explore(unwinder, rule, steps);
+	if (rule->stop == UNWIND_BUDGET)
+		rule->generation = 0; /* this stack's budget: another may have more left */
+	return rule;
 }
 
 /* --- Frames --- */
@@ -356,12 +361,16 @@ static bool walk_leaf(struct walk *walk)
 	}
 	walk->missing = missing;
 #if defined(__x86_64__)
-	if (stack_copy_find(walk->copy, walk->sp, &word) != STACK_COPY_THERE ||
-	    !call_precedes(walk->unwinder, word))
+	if (stack_copy_find(walk->copy, walk->sp, &word) != STACK_COPY_THERE)
 		return false;
+	word = stack_copy_return(walk->copy, word, walk->sp + sizeof(word));
+	if (!call_precedes(walk->unwinder, word))
+		return false;
+	known_word(walk->known, walk->sp);
 	walk->sp += sizeof(word);
 #else
 	word = walk->regs[REG_RETURN] & ADDRESS_MASK;
+	word = stack_copy_return(walk->copy, word, walk->sp);
 	if (!call_precedes(walk->unwinder, word))
 		return false;
 #endif
@@ -375,15 +384,15 @@ static bool walk_leaf(struct walk *walk)
 #define WALK_ON UNWIND_STOPS /* it does not stop here */
 
 /* Goes from a frame to its caller. Returns UNWIND_COMPLETE if there is none. */
-static enum unwind_stop walk_apply(struct walk *walk, const struct place *place)
+static enum unwind_stop walk_apply(struct walk *walk, const struct rule *rule)
 {
 	unw_word_t ip, sp;
 	unw_save_loc_t from;
 	int err;
 
-	walk->place = place;
+	walk->rule = rule;
 	walk->failure = UNWIND_COMPLETE;
-	err = unw_apply_reg_state(&walk->cursor, place_row(walk->unwinder, place));
+	err = unw_apply_reg_state(&walk->cursor, rule_row(walk->unwinder, rule));
 	if (err < 0 && walk->failure)
 		return walk->failure;
 	if (err < 0) /* of bad frames, libunwind refuses those that are their own callers */
@@ -395,10 +404,10 @@ static enum unwind_stop walk_apply(struct walk *walk, const struct place *place)
 		return UNWIND_COMPLETE;
 	if (unw_get_reg(&walk->cursor, REG_RETURN, &ip) < 0)
 		return walk->failure ? walk->failure : UNWIND_BAD_CFI;
-	ip &= ADDRESS_MASK;
+	ip = stack_copy_return(walk->copy, ip & ADDRESS_MASK, sp);
 	if (!ip)
 		return UNWIND_COMPLETE;
-	if (place->fde.signal) {
+	if (rule->fde.signal) {
 		if (sp - walk->copy->start >= KD_STACK_PAGES * KD_STACK_PAGE)
 			walk->elsewhere = true;
 	} else if (sp < walk->sp || (sp == walk->sp && (LEAF_NEEDS_STACK || !walk->exact))) {
@@ -406,7 +415,7 @@ static enum unwind_stop walk_apply(struct walk *walk, const struct place *place)
 	}
 	walk->ip = ip;
 	walk->sp = sp;
-	walk->exact = place->fde.signal;
+	walk->exact = rule->fde.signal;
 	return WALK_ON;
 }
 
@@ -414,36 +423,52 @@ static enum unwind_stop walk_apply(struct walk *walk, const struct place *place)
 static enum unwind_stop walk_step(struct walk *walk, struct unwound *unwound)
 {
 	unsigned int i = unwound->n;
-	const struct place *place;
+	const struct rule *rule;
 
 	if (i == UNWIND_FRAMES)
 		return UNWIND_TOO_DEEP;
-	place = place_find(walk->unwinder, walk->exact ? walk->ip : walk->ip - 1, walk->steps);
+	rule = rule_find(walk->unwinder, walk->exact ? walk->ip : walk->ip - 1, walk->steps);
 	unwound->ip[i] = walk->ip;
-	unwound->exact[i] = walk->exact || place->fde.signal;
+	unwound->exact[i] = walk->exact || rule->fde.signal;
 	unwound->n++;
 	if (*walk->steps > MAX_STEPS)
 		return UNWIND_BUDGET;
-	if (!place->stop)
-		return walk_apply(walk, place);
-	if (place->stop == UNWIND_NO_CFI && walk->exact && walk_leaf(walk))
+	if (!rule->stop)
+		return walk_apply(walk, rule);
+	if (rule->stop == UNWIND_NO_CFI && walk->exact && walk_leaf(walk))
 		return WALK_ON;
-	return place->stop;
+	return rule->stop;
 }
 
 void unwind(struct unwinder *unwinder, const struct stack_copy *copy, struct unwound *unwound)
 {
 	unsigned int steps = 0;
-	struct walk walk = { .unwinder = unwinder, .copy = copy, .steps = &steps, .exact = true };
+	struct walk walk = {
+		.unwinder = unwinder,
+		.copy = copy,
+		.known = &unwound->known,
+		.steps = &steps,
+		.exact = true,
+	};
 
+	known_begin(walk.known, copy);
 	memcpy(walk.regs, copy->regs, sizeof(walk.regs));
 	walk.ip = copy->regs[KD_REG_IP];
 	walk.sp = copy->regs[KD_REG_SP];
+	if (stack_copy_is_returning(copy, walk.ip)) {
+		walk.regs[KD_REG_IP] = walk.ip = copy->returns[0].address;
+		walk.regs[KD_REG_SP] = walk.sp = stack_copy_behind(&copy->returns[0]);
+		walk.exact = false;
+	}
 	unwound->n = 0;
 	walk_begin(&walk); /* reads the registers, which are there */
 	unwound->stop = WALK_ON;
 	while (unwound->stop == WALK_ON)
 		unwound->stop = walk_step(&walk, unwound);
+	/* Another time there may be more to read, or less left to do. */
+	if (unwound->stop == UNWIND_NOT_COPIED || unwound->stop == UNWIND_TRUNCATED ||
+	    unwound->stop == UNWIND_BUDGET)
+		known_refuse(walk.known);
 }
 
 /* --- The unwinder --- */
@@ -467,9 +492,9 @@ struct unwinder *unwinder_new(unwind_find *find, void *context)
 	unwinder->find = find;
 	unwinder->context = context;
 	unwinder->generation = 1;
-	unwinder->places = calloc(PLACES, sizeof(*unwinder->places));
+	unwinder->rules = calloc(RULES, sizeof(*unwinder->rules));
 	unwinder->space = unw_create_addr_space(&accessors, 0); /* 0: our byte order */
-	if (!unwinder->places || !unwinder->space) {
+	if (!unwinder->rules || !unwinder->space) {
 		unwinder_free(unwinder);
 		return NULL;
 	}
@@ -483,7 +508,7 @@ void unwinder_free(struct unwinder *unwinder)
 		return;
 	if (unwinder->space)
 		unw_destroy_addr_space(unwinder->space);
-	free(unwinder->places);
+	free(unwinder->rules);
 	free(unwinder->rows);
 	free(unwinder);
 }
@@ -505,7 +530,7 @@ const char *unwind_stop_text(enum unwind_stop stop)
 	case UNWIND_NOT_COPIED:
 		return "memory that could not be read";
 	case UNWIND_TRUNCATED:
-		return "behind what was copied";
+		return "beyond what was copied";
 	case UNWIND_LOOP:
 		return "frames that lead nowhere";
 	case UNWIND_TOO_DEEP:

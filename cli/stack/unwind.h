@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "known.h"
 #include "stack_copy.h"
 
 #define UNWIND_FRAMES 192
@@ -33,6 +34,7 @@ struct unwound {
 	bool exact[UNWIND_FRAMES];
 	unsigned int n;
 	enum unwind_stop stop;
+	struct known known; /* what it was unwound from; see known_finish() */
 };
 
 /* What is to be known of a mapped object for unwinding through it. */

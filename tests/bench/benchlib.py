@@ -143,7 +143,8 @@ def kill_all():
 
 
 def kernel_delay(pid, *options, **how):
-    return Process([BUILD / "kernel_delay", "-p", pid, *options], **how)
+    """With all threads in the report."""
+    return Process([BUILD / "kernel_delay", "-p", pid, "--full", *options], **how)
 
 
 class Load(Process):

@@ -4,7 +4,7 @@
  * Floor: the least that an answer per thread takes, which is to see that the
  * thread is the target's, to find its storage and to read the clock. Empty: what
  * the kernel counts for calling a program at all, taken off every figure. */
-#include "../../bpf/kernel_types.h"
+#include "bpf/kernel_types.h"
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

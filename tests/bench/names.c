@@ -1,21 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints a line for every BPF program and map there is, for joining with the IDs
  * in /proc/PID/fdinfo:
- *   prog ID NAME BTF-ID TRACEPOINT   (or what else it is attached to)
+ *   prog ID NAME BTF-ID TRACEPOINT   (or what else it is attached to; of several, one)
  *   map ID NAME */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define TRACEPOINT_TYPE "btf_trace_"
 
+#define NAME_ROOM 128
+
+/* The raw tracepoint that a program without BTF is at. */
+static void raw_tracepoint(__u32 program, char name[NAME_ROOM])
+{
+	for (__u32 id = 0; !bpf_link_get_next_id(id, &id);) {
+		char found[NAME_ROOM] = "";
+		struct bpf_link_info info = {
+			.raw_tracepoint = { .tp_name = (uintptr_t)found, .tp_name_len = NAME_ROOM },
+		};
+		__u32 size = sizeof(info);
+		int fd = bpf_link_get_fd_by_id(id);
+
+		if (fd < 0) /* gone meanwhile */
+			continue;
+		if (!bpf_obj_get_info_by_fd(fd, &info, &size) && info.prog_id == program &&
+		    info.type == BPF_LINK_TYPE_RAW_TRACEPOINT)
+			memcpy(name, found, NAME_ROOM);
+		close(fd);
+	}
+}
+
 static void program_print(const struct btf *btf, __u32 id)
 {
 	struct bpf_prog_info info = { 0 };
 	const struct btf_type *type = NULL;
-	const char *where = "-";
+	char raw[NAME_ROOM] = "-";
+	const char *where = raw;
 	__u32 size = sizeof(info);
 	int fd = bpf_prog_get_fd_by_id(id);
 
@@ -24,6 +48,8 @@ static void program_print(const struct btf *btf, __u32 id)
 	if (!bpf_obj_get_info_by_fd(fd, &info, &size)) {
 		if (btf && info.attach_btf_id)
 			type = btf__type_by_id(btf, info.attach_btf_id);
+		if (info.type == BPF_PROG_TYPE_RAW_TRACEPOINT)
+			raw_tracepoint(id, raw);
 		if (type)
 			where = btf__name_by_offset(btf, type->name_off);
 		if (!strncmp(where, TRACEPOINT_TYPE, strlen(TRACEPOINT_TYPE)))

@@ -2,7 +2,7 @@
 /* Preloaded into kernel_delay, notes when it is in libbpf's main functions and in
  * bpf(2), at the price of two clock readings for each. At exit it writes to the
  * file named by $BENCH_PHASES a line for each: NAME DETAIL BEGIN END, in ns of
- * CLOCK_MONOTONIC; DETAIL is the BTF ID for BPF_PROG_LOAD, else 0. */
+ * CLOCK_MONOTONIC; DETAIL is the program's name for BPF_PROG_LOAD, else "-". */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/bpf.h>
@@ -20,7 +20,7 @@ struct bpf_program;
 
 static struct note {
 	const char *name;
-	unsigned int detail;
+	char detail[BPF_OBJ_NAME_LEN];
 	unsigned long long begin, end;
 } notes[NOTES];
 static unsigned int n_notes;
@@ -33,10 +33,15 @@ static unsigned long long now(void)
 	return time.tv_sec * 1000000000ULL + time.tv_nsec;
 }
 
-static void note(const char *name, unsigned int detail, unsigned long long begin)
+static void note(const char *name, const char *detail, unsigned long long begin)
 {
-	if (n_notes < NOTES)
-		notes[n_notes++] = (struct note){ name, detail, begin, now() };
+	struct note *note = &notes[n_notes];
+
+	if (n_notes == NOTES)
+		return;
+	*note = (struct note){ .name = name, .begin = begin, .end = now() };
+	snprintf(note->detail, sizeof(note->detail), "%s", *detail ? detail : "-");
+	n_notes++;
 }
 
 /* The function that this library's one of the same name hides. */
@@ -49,15 +54,13 @@ static void note(const char *name, unsigned int detail, unsigned long long begin
 		unsigned long long begin = now();                                                  \
 		type result = HIDDEN(function) arguments;                                          \
                                                                                                    \
-		note(#function, 0, begin);                                                         \
+		note(#function, "", begin);                                                        \
 		return result;                                                                     \
 	}
 
 NOTED(int, bpf_object__open_skeleton, (struct bpf_object_skeleton * skel, const void *options),
       (skel, options))
 NOTED(int, bpf_object__load_skeleton, (struct bpf_object_skeleton * skel), (skel))
-NOTED(int, bpf_program__set_attach_target,
-      (struct bpf_program * program, int prog_fd, const char *name), (program, prog_fd, name))
 NOTED(struct bpf_link *, bpf_program__attach, (struct bpf_program * program), (program))
 NOTED(struct bpf_link *, bpf_program__attach_iter,
       (struct bpf_program * program, const void *options), (program, options))
@@ -81,7 +84,7 @@ long syscall(long number, ...)
 {
 	static long (*hidden)(long, ...);
 	unsigned long long begin = now();
-	unsigned int detail = 0;
+	const char *detail = "";
 	long args[6], result;
 	va_list list;
 
@@ -95,7 +98,7 @@ long syscall(long number, ...)
 	if (number != SYS_bpf)
 		return result;
 	if (args[0] == BPF_PROG_LOAD)
-		detail = ((const union bpf_attr *)args[1])->attach_btf_id;
+		detail = ((const union bpf_attr *)args[1])->prog_name;
 	note(command_name(args[0]), detail, begin);
 	return result;
 }
@@ -108,7 +111,7 @@ __attribute__((destructor)) static void notes_write(void)
 	if (!file)
 		return;
 	for (unsigned int i = 0; i < n_notes; i++)
-		fprintf(file, "%s %u %llu %llu\n", notes[i].name, notes[i].detail, notes[i].begin,
+		fprintf(file, "%s %s %llu %llu\n", notes[i].name, notes[i].detail, notes[i].begin,
 			notes[i].end);
 	fclose(file);
 }

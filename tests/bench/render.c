@@ -8,11 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../cli/report/json.h"
-#include "../../cli/report/openmetrics.h"
-#include "../../cli/report/prometheus.h"
-#include "../../cli/report/text.h"
-#include "../../cli/sample.h"
+#include "cli/json/json.h"
+#include "cli/metrics/openmetrics.h"
+#include "cli/metrics/prometheus.h"
+#include "cli/model/sample.h"
+#include "cli/text/text.h"
 
 #define SECOND 1000000000ULL
 
@@ -40,7 +40,7 @@ struct size {
 static int text(const struct sample *sample, const struct report_options *options, FILE *out)
 {
 	(void)options;
-	return report_text(sample, out);
+	return report_text(sample, &(struct report_options){ 0 }, out);
 }
 
 static const struct format {

@@ -20,7 +20,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "../workloads/workload.h"
+#include "tests/workloads/workload.h"
 
 enum {
 	FRAMES = 20,

@@ -23,7 +23,7 @@ TRIES = 5
 BELOW_ROUNDS, BELOW_MS = (3, 100) if QUICK else (16, 400)
 BELOW_GOAL = 1.1
 UNWIND_ROUNDS = 3 if QUICK else 15
-BATCH = 250  # half a second at the default --stack-rate
+BATCH = 250
 UNWIND_GOAL = 20  # us
 ATTACH_ROUNDS = 4 if QUICK else 25
 OBJECTS, ATTACH_GOAL = 20, 25  # ms
@@ -75,7 +75,7 @@ def end_complete(process):
 
 # --- What a recorded call costs ---
 
-RECORDED = ("-s", "0", "-e", "getppid,clock_nanosleep", "--stack-rate", "0")
+RECORDED = ("-s", "0", "-e", "getppid,clock_nanosleep", "--stack-overhead", "0")
 NO_STACKS = "record without stacks"
 KERNEL_STACK = "record with the kernel stack"
 NO_RECORD = "no record"
@@ -165,7 +165,7 @@ BELOW = {
         b"# Start", (*WHILE_RECORDING, "-s", "1s", "--off-cpu", "1s"), "time mode"),
     "between samples": (b"# Sample dump", BETWEEN, None),
     "between samples, with -s 0": (
-        b"# Sample dump", (*BETWEEN, "-s", "0", "--stack-rate", "0"), "between samples"),
+        b"# Sample dump", (*BETWEEN, "-s", "0", "--stack-overhead", "0"), "between samples"),
 }
 
 

@@ -19,7 +19,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "../../cli/stack/stacks.h"
+#include "cli/stack/stacks.h"
 
 enum {
 	DEPTH = 25,

@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel, long
 """The tree builds in a clean copy: as a plain user, without git, without the
 kernel's BTF, with other compilers and flags; and builds again what changed."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
 
+import kdneeds
 import kdtest
 
 NOBODY = 65534
+QUICKLY = "CFLAGS=-O0"  # where it is not the compiler's work that is looked at
 PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin"  # without sbin, where bpftool may be
 
 
@@ -59,14 +63,16 @@ class Tree:
         return path
 
 
-def out_of_date(tree, header):
-    """Whether a change of this header would be noticed."""
-    path = tree.top / header
-    before = path.stat()
-    os.utime(path, (time.time() + 2, time.time() + 2))
-    status, _ = tree.run("make", "-q")
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    return status == 1
+def noticed(tree, headers):
+    """Those of the headers whose change makes something out of date. All change at once, as
+    make says of each what it is newer than."""
+    before = {header: (tree.top / header).stat() for header in headers}
+    for header in headers:
+        os.utime(tree.top / header, (time.time() + 2, time.time() + 2))
+    _, said = tree.run("make", "-n", "--debug=basic")
+    for header, times in before.items():
+        os.utime(tree.top / header, ns=(times.st_atime_ns, times.st_mtime_ns))
+    return set(re.findall(r"^ *Prerequisite '(.*)' is newer than target '", said, re.MULTILINE))
 
 
 def case_plain_user(test):
@@ -77,8 +83,9 @@ def case_plain_user(test):
     headers = [path.relative_to(tree.top) for folder in ("bpf", "cli", "probes")
                for path in sorted((tree.top / folder).rglob("*.h"))]
     test.ok(len(headers) > 10, "there are headers")
-    stale = [str(header) for header in headers if not out_of_date(tree, header)]
-    test.eq(stale, [], "a change of any header is noticed")
+    test.eq(noticed(tree, []), set(), "nothing is newer than what is made of it")
+    test.eq({str(header) for header in headers} - noticed(tree, headers), set(),
+            "a change of any header is noticed")
     skeleton = tree.top / "build" / "gen" / "kernel_delay.skel.h"
     before = skeleton.stat().st_mtime_ns
     os.utime(tree.top / "bpf" / "kernel_delay.h")
@@ -88,50 +95,48 @@ def case_plain_user(test):
     test.ok(not (tree.top / "build").exists(), "and leaves nothing")
 
 
+def check_plain(test, said):
+    """Of what make V=1 said when nothing was to be optimised."""
+    compiled = [line for line in said.split("\n") if "-c cli/" in line]
+    test.ok(compiled and not any("_FORTIFY_SOURCE=2" in line for line in compiled),
+            "it is not fortified without optimisation", *compiled)
+    test.ok("warning" not in said, "and has no warnings",
+            *(line for line in said.split("\n") if "warning" in line))
+
+
 def case_version(test):
     tree = Tree(test)
-    tree.builds(test, "it builds without git")
+    check_plain(test, tree.builds(test, "it builds without git", QUICKLY, "V=1"))
     test.eq(tree.version(), "0.1", "the version is the release's")
-    tree.builds(test, "it builds as another release", "RELEASE=9.8")
+    tree.builds(test, "it builds as another release", QUICKLY, "RELEASE=9.8")
     test.eq(tree.version(), "9.8", "a new version is built in")
-    if not shutil.which("git"):
-        raise kdtest.Skip("git is not installed")
+    kdneeds.need("git")
     git = ("git", "-c", "user.name=test", "-c", "user.email=test@localhost")
     for step in (("git", "init", "-q"), (*git, "add", "."), (*git, "commit", "-q", "-m", "one"),
                  (*git, "tag", "v7.1")):
         test.eq(tree.run(*step)[0], 0, " ".join(step[-2:]))
-    tree.builds(test, "it builds in a checkout")
+    tree.builds(test, "it builds in a checkout", QUICKLY)
     test.eq(tree.version(), "7.1", "the version is the tag's")
     tree.run(*git, "commit", "-q", "--allow-empty", "-m", "two")
-    tree.builds(test, "it builds after a commit")
+    tree.builds(test, "it builds after a commit", QUICKLY)
     test.ok(tree.version().startswith("7.1-1-g"), "the version is that of the commit",
             tree.version())
 
 
 def case_compilers_and_flags(test):
     tree = Tree(test)
-    said = tree.builds(test, "it builds with clang and other flags", "CC=clang", "V=1",
-                       "CFLAGS=-O1 -g -DTWO_WORDS='\"a b\"'", "LDFLAGS=-Wl,-O1 -Wl,--as-needed")
+    flags = ("CC=clang", "V=1", "CFLAGS=-O1 -g -DTWO_WORDS='\"a b\"'",
+             "LDFLAGS=-Wl,-O1 -Wl,--as-needed")
+    said = tree.builds(test, "it builds with clang and other flags", *flags)
     compiled = [line for line in said.split("\n") if "-c cli/" in line]
     test.ok(compiled and all(line.startswith("clang ") and "-O1 -g -DTWO_WORDS='\"a b\"'" in line
                              for line in compiled), "which are used", *compiled)
     test.ok(all("_FORTIFY_SOURCE=2" in line for line in compiled), "optimised code is fortified")
-    said = tree.builds(test, "it builds without optimisation", "CFLAGS=-O0", "V=1")
-    compiled = [line for line in said.split("\n") if "-c cli/" in line]
-    test.ok(compiled, "other flags build it again")
-    test.ok(not any("_FORTIFY_SOURCE=2" in line for line in compiled), "and unfortified")
-    test.ok("warning" not in said, "without warnings",
-            *(line for line in said.split("\n") if "warning" in line))
-
-
-def case_no_kernel_btf(test):
-    tree = Tree(test)
-    hide = "mount -t tmpfs none /sys/kernel/btf && ls /sys/kernel/btf/vmlinux 2>/dev/null; "
-    if not os.path.isdir("/sys/kernel/btf"):
-        hide = ""
-    status, said = tree.run("unshare", "-m", "sh", "-c", hide + "exec make -j4")
-    test.ok(status == 0, "it builds", *said.split("\n")[-20:])
-    test.ok("/sys/kernel/btf/vmlinux" not in said, "there was none")
+    test.eq(tree.run("make", "-q", *flags)[0], 0, "the same flags build nothing again")
+    status, said = tree.run("make", "-n", "CFLAGS=-O0", "V=1")
+    again = [line for line in said.split("\n") if "-c cli/" in line]
+    test.ok(status == 0 and len(again) == len(compiled), "other flags build all of it again",
+            status, len(again), len(compiled))
 
 
 def case_missing_tools(test):
@@ -149,14 +154,26 @@ def case_missing_tools(test):
     test.ok("without C compiler (no-cc), clang (no-clang), bpftool:" in said, "all are named", said)
 
 
+def make_without_btf(tree, *args):
+    hide = "mount -t tmpfs none /sys/kernel/btf && ls /sys/kernel/btf/vmlinux 2>/dev/null; "
+    if not os.path.isdir("/sys/kernel/btf"):
+        hide = ""
+    return tree.run("unshare", "-m", "sh", "-c", hide + 'exec make -j4 "$@"', "sh", *args)
+
+
 def case_half_made_files(test):
+    """All of it where the kernel has no BTF."""
     tree = Tree(test)
     fake = tree.script("fake-bpftool", 'case "$*" in "gen skeleton"*) echo half; exit 1 ;; esac\n'
-                       'PATH=$PATH:/usr/sbin:/sbin exec bpftool "$@"\n')
-    test.ok(tree.make(f"BPFTOOL={fake}")[0], "a failing bpftool makes make fail")
+                       f'exec {kdneeds.bpftool()} "$@"\n')
+    test.ok(make_without_btf(tree, f"BPFTOOL={fake}", QUICKLY)[0],
+            "a failing bpftool makes make fail")
     test.ok(not (tree.top / "build" / "gen" / "kernel_delay.skel.h").exists(),
             "its half-made file is removed")
-    tree.builds(test, "the next make succeeds")
+    status, said = make_without_btf(tree, QUICKLY)
+    test.ok(status == 0 and (tree.top / "build" / "kernel_delay").exists(),
+            "the next make succeeds, without the kernel's BTF", *said.split("\n")[-20:])
+    test.ok("/sys/kernel/btf/vmlinux" not in said, "there was none")
 
 
 def case_deps(test):
@@ -170,7 +187,7 @@ def case_deps(test):
 def case_demo(test):
     demo = kdtest.ROOT / "tests" / "demo"
     process = kdtest.WORKLOADS / "demo"
-    done = kdtest.Finished(test.child([demo, kdtest.PROGRAM, process]))
+    done = kdtest.Finished(test.child([demo, kdtest.PROGRAM, process], full=False))
     test.eq((done.status, done.stderr), (0, ""), "a sample is taken")
     for name in ("kd_demo", "poller", "feeder", "worker1", "spinner1", "sleeper"):
         test.ok(name in done.stdout, f"it shows {name}", done.stdout)
@@ -182,5 +199,5 @@ def case_demo(test):
     test.ok(not pathlib.Path("/proc", pid).exists(), "and the process has been ended, too")
 
 
-kdtest.main(case_plain_user, case_version, case_compilers_and_flags, case_no_kernel_btf,
-            case_missing_tools, case_half_made_files, case_deps, case_demo)
+kdtest.main(case_plain_user, case_version, case_compilers_and_flags, case_missing_tools,
+            case_half_made_files, case_deps, case_demo)

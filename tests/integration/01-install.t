@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """make install puts everything into its place below DESTDIR, make uninstall
 takes away just that."""
 
@@ -38,7 +39,9 @@ def installed(top):
 def expected(tree):
     files = {"sbin/kernel_delay": 0o755, f"{DOC}/LICENSE": 0o644,
              f"{DOC}/LICENSES/Apache-2.0.txt": 0o644, f"{DOC}/LICENSES/GPL-2.0-only.txt": 0o644,
-             "share/bash-completion/completions/kernel_delay": 0o644}
+             "share/bash-completion/completions/kernel_delay": 0o644,
+             "share/zsh/site-functions/_kernel_delay": 0o644,
+             "share/fish/vendor_completions.d/kernel_delay.fish": 0o644}
     if (tree / "man" / "kernel_delay.8").exists():
         files["share/man/man8/kernel_delay.8"] = 0o644
     for page in (tree / "man").glob("*.5"):

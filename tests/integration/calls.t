@@ -17,7 +17,7 @@ from kdstacks import THREAD, Capture, Libc, Program, check_stacks, parse, told
 from kdtest import MS
 from kdtrigger import BOTH, NO_LIMIT, UNLIMITED, Log, Triggered
 
-ALL = ("--stack-rate", "0")  # every call with its stack
+ALL = ("--stack-overhead", "0")  # every call with its stack
 US_LOST = 2000  # ns: DELTA is in us, and both ends are cut off
 
 
@@ -140,7 +140,7 @@ def case_unfinished(test):
 def case_all_calls(test):
     """Without a duration every call is listed: as many as are counted."""
     options = ("-s", "--buffer-page-count", "1", "--stack-trace-size", "0")
-    run = Run(test, ("quick:700", "failing:20:100"), "-s", "--stack-rate", "1",
+    run = Run(test, ("quick:700", "failing:20:100"), "-s", "--stack-overhead", "0.0001",
               "--buffer-page-count", "4096")
     thread = run.report.thread(run.tid("quick"))
     listed = [event for event in run.events("quick") if event.call == "getppid"]
@@ -232,13 +232,20 @@ def case_stack_options(test):
     test.eq([event for event in run.stacks.events
              if event.stack.user or event.stack.kernel or event.stack.missing], [],
             "--stack-trace-size 0: no stacks, and no word of them")
-    run = Run(test, roles, "-s", "2ms", "--stack-rate", "10")
-    limited = [event for event in run.stacks.events if not event.stack.user]
-    test.ok(any(event.stack.user for event in run.stacks.events), "--stack-rate 10: some stacks")
-    test.ok(limited and all("--stack-rate" in event.stack.missing.get("user", "")
-                            for event in limited if event.exit),
-            "where there is none it says why", *limited[:2])
-    test.ok(told(run.report, "--stack-rate"), "and how many", *run.report.notices)
+    run = Run(test, roles, "-s", "2ms", "--stack-overhead", "0.0001")
+    limited = [event for event in run.stacks.events
+               if event.exit and (event.stack.joined or not event.stack.user)]
+    test.ok(any(event.stack.user and not event.stack.joined for event in run.stacks.events),
+            "--stack-overhead: some stacks")
+    test.ok(limited and all(event.stack.joined or
+                            "--stack-overhead" in event.stack.missing.get("user", "")
+                            for event in limited),
+            "where there is none of its own it says why", *limited[:2])
+    # Those that began and ended in the window: before and after its work it waits elsewhere.
+    wrong = [event for event in run.events("sleeper") if event.entry and event.exit and
+             event.stack.user and "sleeper_sleep" not in event.stack.functions()]
+    test.eq(wrong[:2], [], "others lend theirs only where it is the same place")
+    test.ok(told(run.report, "--stack-overhead"), "and how many", *run.report.notices)
     run = Run(test, ("sleeper:9:6000:6000:1", "quick:9"), "-s", "--stack-trace-size", "1", *ALL)
     kept = {repr(event.stack) for event in run.stacks.events if event.stack.user}
     test.between(len(kept), 1, 2, "--stack-trace-size 1: one user stack")

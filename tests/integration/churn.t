@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: alone, long
 """Threads that start, end and change their names during the sample."""
 
 import json
@@ -25,15 +26,21 @@ def all_ended(load):
     kdtest.wait_until(lambda: kdtest.threads_of(load.pid) == [load.pid])
 
 
-def case_many_threads(test):
-    load = test.workload("churn", str(COUNT))
+def churn_of(test, count):
+    """A capture of so many threads: the workload, its truth, the report, and the most memory
+    that the program had, in KiB."""
+    load = test.workload("churn", str(count))
     capture = test.capture(load.pid)
-    time.sleep(0.2)
-    start = int(kdtest.status_field(capture.pid, "VmHWM"))
     truth = load.go(patience=120)
     all_ended(load)
     peak = int(kdtest.status_field(capture.pid, "VmHWM"))
-    report = capture.close(test)
+    return load, truth, capture.close(test), peak
+
+
+def case_many_threads(test):
+    # So many that each slot has had a thread.
+    fewer = churn_of(test, COUNT // 5)[-1]
+    load, truth, report, peak = churn_of(test, COUNT)
     # The leader has the name of its program and so that of many threads.
     churn = [thread for thread in report.named("churn") if thread.tid != load.pid]
     other = report.named("other")
@@ -56,9 +63,13 @@ def case_many_threads(test):
     for thread in churn + other:
         test.ok(thread.members == 1 or thread.life < report.window * 11,
                 "at most eleven were alive at one time", thread.life, report.window)
-    test.books(report, losses=bool(lost))
+    test.books(report, losses=True)
+    # A reader that got no CPU for a while finds the table of locks full of those that ended.
+    told = [text for text in kdtest.losses_told(report) if "for locks" not in text]
+    test.eq(len(told), int(lost > 0), "nothing else is lost") or test.remark(*told)
     test.between(peak, 1, MEMORY_KB, "memory of the program in KiB")
-    test.between(peak - start, 0, 4096, "which does not grow with the threads")
+    # Their rows alone, were they kept, would be 20 MB; those of one tick differ in number.
+    test.ok(peak - fewer < 4096, "which does not grow with the threads", peak, fewer)
 
 
 def case_lossless_up_to_the_slots(test):
@@ -98,7 +109,8 @@ def case_born_in_the_window(test):
 
 def case_more_than_there_is_room_for(test):
     """A process that grows too far: threads are missing, and counted."""
-    for strict, status in (([], 0), (["--strict"], 1)):
+    # The thousands of threads are what an emulated processor takes long for.
+    for strict, status in ((["--strict"], 1),) if kdtest.VM else (([], 0), (["--strict"], 1)):
         load = test.workload("late", "2500")
         capture = test.capture(load.pid, *strict)
         truth = load.go(patience=60)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Completion in an interactive bash, by the keys that a person presses."""
+# tests/run: parallel
+"""Completion in interactive shells, by the keys that a person presses."""
 
 import contextlib
 import os
@@ -12,9 +13,10 @@ import shutil
 import subprocess
 import time
 
+import kdneeds
 import kdtest
 
-SCRIPT = kdtest.ROOT / "cli" / "completion.bash"
+SCRIPTS = kdtest.ROOT / "cli" / "completion"
 TAB, ALL, SHOW, CLEAR = "\t", "\x18*", "\x18s", "\x18c"
 SETUP = r"""
 set +o history
@@ -23,6 +25,28 @@ bind 'set enable-bracketed-paste off' 'set bell-style none' 2>/dev/null
 bind '"\C-x*": insert-completions'
 bind '"\C-xc": kill-whole-line'
 bind -x '"\C-xs": printf "\nLINE<%s>\n" "$READLINE_LINE"'
+"""
+ZSH_SETUP = r"""
+PS1= RPS1= PROMPT_EOL_MARK=
+unset zle_bracketed_paste
+unsetopt beep autolist automenu
+autoload -Uz compinit && compinit -u -D
+show() { print -r -- $'\n'"LINE<$BUFFER>" }
+zle -N show
+bindkey '^Xs' show '^Xc' kill-whole-line
+echo 'LINE<ready>'
+"""
+
+FISH_SETUP = r"""
+function fish_prompt; end
+set -g fish_greeting
+set -g fish_autosuggestion_enabled 0
+bind \cxs 'printf "\nLINE<%s>\n" (commandline | string collect)'
+bind \cxc 'commandline ""'
+function ready --on-event fish_prompt
+    functions -e ready
+    printf 'LINE<%s>\n' ready
+end
 """
 
 
@@ -34,18 +58,22 @@ class Shell:
         test.stack.callback(os.close, self.master)
         folder = test.directory()
         (folder / "kernel_delay").symlink_to(kdtest.PROGRAM)
-        (folder / "rc").write_text(f"{SETUP}{before}\n. {SCRIPT}\necho LINE'<ready>'\n")
         path = f"{folder}:{os.environ['PATH']}"
-        test.child(["bash", "--noprofile", "--rcfile", folder / "rc", "-i"], stdin=slave,
-                   stdout=slave, stderr=slave, cwd=folder,
-                   env={**os.environ, "PATH": path, "TERM": "dumb", "LC_ALL": "C"})
+        test.child(self.command(folder, before), stdin=slave, stdout=slave, stderr=slave,
+                   cwd=folder, env={**os.environ, "PATH": path, "TERM": "dumb", "LC_ALL": "C",
+                                    "ZDOTDIR": str(folder)})
         os.close(slave)
         self.folder = folder
         self.said = ""
         self.line()
 
+    def command(self, folder, before):
+        (folder / "rc").write_text(f"{SETUP}{before}\n. {SCRIPTS}/kernel_delay.bash\n"
+                                   "echo LINE'<ready>'\n")
+        return ["bash", "--noprofile", "--rcfile", folder / "rc", "-i"]
+
     def line(self):
-        """What bash has on its command line; self.said is what came before."""
+        """What the shell has on its command line; self.said is what came before."""
         self.said = ""
         deadline = time.monotonic() + kdtest.PATIENCE
         while time.monotonic() < deadline:
@@ -56,7 +84,7 @@ class Shell:
             if found:
                 self.said = self.said[:found.start()]
                 return found[1].replace("\r\n", "\n")
-        raise TimeoutError(f"bash says no more than {self.said!r}")
+        raise TimeoutError(f"the shell says no more than {self.said!r}")
 
     def press(self, keys, how):
         os.write(self.master, (keys + how + SHOW).encode())
@@ -72,6 +100,23 @@ class Shell:
         """All words that could stand in the place of the last one."""
         line = self.press("kernel_delay " + typed, ALL)
         return line[len("kernel_delay " + typed.rpartition(" ")[0]):].split()
+
+
+class Zsh(Shell):
+    """The same for zsh."""
+
+    def command(self, folder, before):
+        (folder / ".zshrc").write_text(f"fpath=({SCRIPTS} $fpath)\n{ZSH_SETUP}{before}")
+        return ["zsh", "-i"]
+
+
+class Fish(Shell):
+    """The same for fish."""
+
+    def command(self, folder, before):
+        (folder / "rc").write_text(f"source {SCRIPTS}/kernel_delay.fish\n{FISH_SETUP}{before}")
+        # It wants a terminal that is its own.
+        return ["setsid", "--ctty", "--wait", "fish", "--no-config", "-i", "-C", f"source {folder}/rc"]
 
 
 def long_options():
@@ -98,6 +143,9 @@ def case_options(test):
     test.ok({"--histogram", "--output", "--listen"} <= options, "--help has them", options)
     test.eq(set(shell.all("--")), options, "all of --help")
     test.eq(shell.complete("--no-such"), "kernel_delay --no-such", "one that there is not")
+    test.eq(shell.complete("@/etc/hostn"), "kernel_delay @/etc/hostname ", "a file of options")
+    test.eq(shell.complete("-- /etc/hostn"), "kernel_delay -- /etc/hostname ",
+            "files behind --, for a command")
 
 
 def case_processes(test):
@@ -111,7 +159,30 @@ def case_processes(test):
     path = test.directory() / "kdnone"
     shutil.copy(kdtest.WORKLOADS / "roles", path)
     test.workload(str(path), "poll")
-    test.eq(shell.complete("--comm kdno"), "kernel_delay --comm kdnone ", "--comm: its name")
+    alone = test.directory() / "kdx one"
+    shutil.copy(kdtest.WORKLOADS / "roles", alone)
+    test.workload(str(alone), "poll")
+    completes(
+        test, shell,
+        ("--comm kdno", "--comm kdnone ", "--comm: its name"),
+        ("-C kdno", "-C kdnone ", "-C: its name"),
+        ("kdno", "kdnone ", "its name alone"),
+        ("kdx", r"kdx\ one ", "a name with a blank"),
+        (pid, f"{pid} ", "its PID alone"),
+        ("--strict kdno", "--strict kdnone ", "after an option without a value"),
+        ("-s kdno", "-s kdnone ", "after one that need not have one"),
+        ("-s 5ms kdno", "-s 5ms kdnone ", "or has one"),
+        ("--sample-time 1 kdno", "--sample-time 1 kdnone ", "after a value"),
+        ("--list-probes kdno", "--list-probes kdnone ", "whose probes are to be listed"),
+        ("--sample-time kdno", "--sample-time kdno", "but not as a value"),
+        ("-p 1 kdno", "-p 1 kdno", "nor when there is a process"),
+        ("vpp kdno", "vpp kdno", "of whatever form"),
+        ("kdnone --start-trigger up:mai", "kdnone --start-trigger up:main ",
+         "its functions"),
+        ("-C kdnone --start-trigger up:mai", "-C kdnone --start-trigger up:main ",
+         "those of -C"),
+        (f"--strict {pid} --stop-trigger up:mai", f"--strict {pid} --stop-trigger up:main ",
+         "those of a PID alone"))
 
 
 def case_hostile_name(test):
@@ -235,6 +306,35 @@ def case_outputs(test):
     test.eq(set(shell.all("-o text:")) & formats, set(), "nor in the list")
 
 
+def case_conditions(test):
+    """What conditions can be about, for --fail-if."""
+    shell = Shell(test)
+    fields = {"ready": "count total max p50 p90 p99 p99_9 pct", "blocked": "total pct",
+              "long_poll": "count total max", "hardirq": "count total max pct"}
+    for metric, names in fields.items():
+        test.eq(shell.all(f"--fail-if {metric}."), sorted(f"{metric}.{n}" for n in names.split()),
+                f"{metric}: its fields")
+    completes(
+        test, shell,
+        ("--fail-if migr", "--fail-if migrations", "one without fields"),
+        ("--fail-if=syscall.p99_", "--fail-if=syscall.p99_9", "after ="),
+        ("--fail-if no_such", "--fail-if no_such", "one that there is not"),
+        ("--fail-if softirq.net_r", "--fail-if softirq.net_rx.", "a softirq"),
+        ("--fail-if softirq.net_rx.p", "--fail-if softirq.net_rx.pct", "its field"),
+        ("--fail-if=syscall.getppi", "--fail-if=syscall.getppid.", "a call"),
+        ("--fail-if syscall.getppid.p99_", "--fail-if syscall.getppid.p99_9", "its field"),
+        ("--fail-if hardirq.eth0-rx.ma", "--fail-if hardirq.eth0-rx.max", "of a hard interrupt"),
+        ("--fail-if 'thread(a*).softirq.bl", "--fail-if 'thread(a*).softirq.block.'", "of threads"))
+    test.eq(shell.all("--fail-if softirq.n"), ["softirq.net_rx.", "softirq.net_tx."], "softirqs")
+    test.eq(set(shell.all("--fail-if syscall.")), {f"syscall.{field}" for field in
+            fields["ready"].split()}, "no calls before there is a letter")
+    offered = set(shell.all("--fail-if "))
+    test.ok(len(offered) > 50, "there are many", sorted(offered))
+    page = (kdtest.ROOT / "man" / "kernel_delay.8").read_text()
+    for name in sorted({re.split(r"[.\\]", name)[0] for name in offered}):
+        test.ok(name in page, f"{name}: the manual page has it")
+
+
 def case_silent(test):
     shell = Shell(test)
     for typed in ("-p 999999999 --start-trigger up:x", "--start-trigger x:y",
@@ -245,5 +345,83 @@ def case_silent(test):
                 shell.said)
 
 
+def case_zsh(test):
+    kdneeds.need("zsh")
+    load = test.workload("sdt")
+    shell = Zsh(test)
+    (shell.folder / "opened.json").touch()
+    (shell.folder / "a file;").touch()
+    (shell.folder / "sub").mkdir()
+    path = test.directory() / "kdx$(touch t)"
+    shutil.copy(kdtest.WORKLOADS / "roles", path)
+    test.workload(str(path), "poll")
+    completes(
+        test, shell,
+        ("--sample-c", "--sample-count ", "an option"),
+        ("--no-such", "--no-such", "one that there is not"),
+        (f"--pid={load.pid}", f"--pid={load.pid} ", "a process"),
+        (f"-p {load.pid} --start-trigger up:mai", f"-p {load.pid} --start-trigger up:main ",
+         "a function of it"),
+        ("--start-trigger t:sched:sched_swi", "--start-trigger t:sched:sched_switch ",
+         "a tracepoint"),
+        ("--stop-trigger=trace:raw_sy", "--stop-trigger=trace:raw_syscalls:", "a system"),
+        ("-s -e futex,getppi", "-s -e futex,getppid ", "a call"),
+        ("-s -e '!getppi", "-s -e '!getppid' ", "after ! in quotes"),
+        ("-o js", "-o json:", "a format"),
+        ("-o json:ope", "-o json:opened.json ", "its file"),
+        ("--output=text:a", r"--output=text:a\ file\; ", "a hostile one"),
+        ("--output=text:su", "--output=text:sub/", "a directory"),
+        ("--replay op", "--replay opened.json ", "a file to read"),
+        ("@ope", "@opened.json ", "a file of options"),
+        ("--fail-if ready.p99_", "--fail-if ready.p99_9", "a condition"),
+        ("--fail-if=soft", "--fail-if=softirq.", "the beginning of several"),
+        ("-C kdx", r"-C kdx\$\(touch\ t\) ", "a hostile name"))
+    test.ok(not (shell.folder / "t").exists(), "which was not run")
+
+
+def fish_words(test, typed):
+    """What fish would offer in the place of the last word."""
+    folder = test.directory()
+    (folder / "kernel_delay").symlink_to(kdtest.PROGRAM)
+    (folder / "opened.json").touch()
+    done = subprocess.run(
+        ["fish", "-N", "-c", f"source {SCRIPTS}/kernel_delay.fish; complete -C $argv[1]",
+         "kernel_delay " + typed], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        check=True, text=True, timeout=kdtest.PATIENCE,
+        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "HOME": str(folder)})
+    return sorted(line.partition("\t")[0] for line in done.stdout.splitlines())
+
+
+def case_fish(test):
+    kdneeds.need("fish")
+    load = test.workload("sdt")
+    for typed, want in (
+            ("--sample-c", ["--sample-count"]), ("--no-such", []),
+            (f"-p {load.pid}", [str(load.pid)]),
+            (f"-p {load.pid} --start-trigger up:mai", ["up:main"]),
+            ("--start-trigger t:sched:sched_swi", ["t:sched:sched_switch"]),
+            ("--start-trigger=k", [f"--start-trigger={kind}:"
+                                   for kind in ("k", "kprobe", "kr", "kretprobe")]),
+            ("-s -e '!getppi", ["!getppid"]), ("-s -e futex,getppi", ["futex,getppid"]),
+            ("-o ", ["folded:", "json:", "kernel_delay", "opened.json", "openmetrics:",
+                     "prometheus:", "text:"]),
+            ("-o json:op", ["json:opened.json"]), ("--replay=op", ["--replay=opened.json"]),
+            ("@op", ["@opened.json"]),
+            ("--fail-if ready.", [f"ready.{field}>=" for field in
+                                  "count max p50 p90 p99 p99_9 pct total".split()]),
+            ("--fail-if thread", ["thread(*).", "threads>="])):
+        test.eq(fish_words(test, typed), want, f"all for {typed}")
+    test.eq(set(fish_words(test, "--")), long_options(), "all options")
+    completes(
+        test, Fish(test),
+        ("--sample-c", "--sample-count ", "a space behind a word"),
+        ("-o js", "-o json:", "none behind a part"),
+        ("--fail-if ready.ma", r"--fail-if ready.max\>=", "none behind a condition"),
+        ("--fail-if 'ready.ma", "--fail-if 'ready.max>=", "nor in quotes"),
+        ("--fail-if=softirq.net_r", "--fail-if=softirq.net_rx.", "nor behind a name"))
+
+
 kdtest.main(case_options, case_processes, case_hostile_name, case_triggers,
-            case_colons_break_no_words, case_calls, case_outputs, case_silent)
+            case_colons_break_no_words, case_calls, case_outputs, case_zsh, case_fish,
+            case_conditions,
+            case_silent)

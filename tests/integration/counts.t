@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """System calls: as many as the workload made, of the length it measured."""
 
+import json
 import os
+import pathlib
 import re
 import signal
+import subprocess
 import time
 
+import kdneeds
 import kdtest
-from kdtest import MS, SECOND
+from kdtest import MS, SECOND, SLACK
 
 
 def truths_by_tid(truths):
@@ -57,10 +61,8 @@ def strace_counts(test, repeats):
 
 def case_like_strace(test):
     """What strace counts with the workload's phase less what it counts without."""
-    if not any(os.access(os.path.join(path, "strace"), os.X_OK)
-               for path in os.environ["PATH"].split(":")):
-        raise kdtest.Skip("strace is not installed")
-    repeats = 100
+    kdneeds.need("strace")
+    repeats = 25 if kdtest.VM else 100  # where strace takes as long for each
     without, with_phase = strace_counts(test, 0), strace_counts(test, repeats)
     # Whether joining a thread waits depends on time, not on the phase.
     phase = {name: count - without.get(name, 0) for name, count in with_phase.items()
@@ -122,6 +124,7 @@ def case_restarted_poll(test):
 
 def case_another_process(test):
     """Calls of other processes are not counted."""
+    kdtest.only_on_host("the program itself compares the process")
     quiet = test.workload("roles", "calls:10:0:0")
     busy = test.workload("roles", "calls:50000:0:0")
     capture = test.capture(quiet.pid)
@@ -135,5 +138,106 @@ def case_another_process(test):
     test.books(report)
 
 
+# What the program makes that tests/workloads/compat.c is in 32-bit mode.
+COMPAT = {"getppid": 100, "getuid32": 7, "rt_tgsigqueueinfo": 5, "poll": 3, "nanosleep": 2}
+
+
+def program_of_32_bits():
+    if os.uname().machine != "x86_64":
+        raise kdtest.Skip("32-bit mode is tested on x86-64 only")
+    program = kdtest.WORKLOADS / "compat32"
+    if not os.access(program, os.X_OK):
+        why = pathlib.Path(f"{program}.why").read_text(errors="replace").strip()
+        raise kdtest.Skip(f"no 32-bit programs can be built: {why.splitlines()[-1]}")
+    try:
+        subprocess.run([program], check=True)
+    except OSError as why:
+        raise kdtest.Skip(f"this kernel runs no 32-bit programs: {why}") from None
+    return program
+
+
+def strace_by_mode(test, *args):
+    """What strace -c -f counts, as (name, mode): mode is None or "32-bit"."""
+    summary = test.directory() / "summary"
+    load = test.workload("compat", *args, wrapper=("strace", "-c", "-f", "-o", summary))
+    load.send("go")
+    load.wait()
+    counts, mode = {}, None
+    for line in summary.read_text().splitlines():
+        if line.startswith("System call usage summary"):
+            mode = re.search(r"for (\S+) bit mode", line)[1] + "-bit"
+        match = re.match(r" *[\d.]+ +[\d.]+ +\d+ +(\d+) +(?:\d+ +)?(\w+)$", line)
+        if match and match[2] != "total":
+            counts[match[2], mode] = int(match[1])
+    return counts
+
+
+def of_mode(counts, mode):
+    return {name: count for (name, its), count in counts.items() if its == mode}
+
+
+def ended(test, capture):
+    """The report of a sample that ends with its target."""
+    test.eq(capture.wait(patience=10 * SLACK), 0, "the sample ends with its target")
+    report, = kdtest.kdreport.parse(capture.stdout)
+    return report
+
+
+def case_modes(test):
+    """Calls by int $0x80, and of a 32-bit program after execve, have their own names."""
+    kdneeds.need("strace")
+    program, folder = program_of_32_bits(), test.directory()
+    load = test.workload("compat", "300", "20", program)
+    capture = test.capture(load.pid, "-o", "text", "-o", f"openmetrics:{folder}/om")
+    traced = test.capture(load.pid, "-o", "text", "-o", f"json:{folder}/json", "-s", "0ns",
+                          "-e", "getppid,nanosleep")
+    load.send("go")
+    load.wait()
+    report = ended(test, capture)
+    test.eq(traced.wait(), 0, "and a sample with calls one by one")
+    sample = json.loads((folder / "json").read_text())
+    thread, = sample["threads"]
+    # A call that was open at the end has a row: its exit, if the sample ended before that did.
+    counts = {(call.get("name", call["number"]), call.get("mode")): call["count"]
+              for call in thread["syscalls"] if call["count"]}
+    test.eq((counts.get(("getppid", None)), counts.get(("getppid", "32-bit"))),
+            (300, 20 + COMPAT["getppid"]), "getppid in either mode")
+    test.eq(of_mode(counts, "32-bit"), {**COMPAT, "getppid": 20 + COMPAT["getppid"]},
+            "all calls of 32-bit mode, and no others")
+    other = strace_by_mode(test, "300", "20", program)
+    test.eq(of_mode(counts, "32-bit"), of_mode(other, "32-bit"), "as strace -c has them")
+    test.eq(counts["getppid", None], other["getppid", None], "getppid of 64-bit mode, too")
+    test.eq(counts["execve", None], other["execve", None] - 1, "execve, but the first")
+    rows = report.threads[0].calls
+    test.eq((rows["getppid [32-bit]"].number, rows["getppid [32-bit]"].count), (64, 120),
+            "the text says the mode")
+    test.eq(thread["long_poll"]["count"], COMPAT["poll"] - 1, "poll of 32-bit mode is one")
+    series = (folder / "om").read_text()
+    test.ok('syscall="getppid [32-bit]"} 120\n' in series, "metrics have both",
+            *(line for line in series.splitlines() if "getppid" in line))
+    slow = [(call["syscall"]["name"], call["syscall"].get("mode"))
+            for call in sample["traces"]["syscalls"]]
+    test.eq([slow.count(("getppid", None)), slow.count(("getppid", "32-bit")),
+             slow.count(("nanosleep", "32-bit")), len(slow)], [300, 120, 2, 422],
+            "a filter by name takes both modes")
+    again = test.program("--replay", folder / "json", "-o", "json")
+    test.eq(again.stdout, (folder / "json").read_text(), "a replay says the same")
+    test.books(report)
+
+
+def case_in_flight_by_mode(test):
+    """A call of 32-bit mode that was there before."""
+    load = test.child([program_of_32_bits(), "wait"])
+    kdtest.wait_until(lambda: kdtest.waits_in(load.pid, "pipe_read") or
+                      kdtest.waits_in(load.pid, "anon_pipe_read"))
+    capture = test.capture(load.pid)
+    load.send("go")
+    load.wait()
+    report = ended(test, capture)
+    test.eq([(flight.name, flight.edge) for flight in report.threads[0].flights],
+            [("read [32-bit]", "start")], "is in flight at the start, by its name")
+    test.eq(report.threads[0].count("getppid [32-bit]"), COMPAT["getppid"], "then the others")
+
+
 kdtest.main(case_exact_counts, case_like_strace, case_every_call, case_restarted_poll,
-            case_another_process)
+            case_another_process, case_modes, case_in_flight_by_mode)

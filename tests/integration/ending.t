@@ -7,13 +7,13 @@ import fcntl
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
 import termios
 import time
 
+import kdneeds
 import kdtest
 from kdtest import MS, SECOND, SLACK
 
@@ -80,13 +80,12 @@ def kernel_objects(pid):
 
 
 def listed(kind):
-    output = subprocess.run(["bpftool", kind, "show", "-j"], stdout=subprocess.PIPE, check=True)
+    output = subprocess.run([kdneeds.bpftool(), kind, "show", "-j"], stdout=subprocess.PIPE, check=True)
     return {entry["id"] for entry in json.loads(output.stdout or "[]")}
 
 
 def case_sigkill_leaves_nothing(test):
-    if not shutil.which("bpftool"):
-        raise kdtest.Skip("bpftool is not installed")
+    kdneeds.bpftool()
     load = test.workload("roles", "poll")
     capture = test.capture(load.pid)
     held = kernel_objects(capture.pid)
@@ -193,6 +192,58 @@ def case_output_fails(test):
     test.eq(done.status, 74, "no stdout at all: status 74")
 
 
+# Threads of a name that wait until there is a line.
+ENDERS = """
+import ctypes, os, select, sys, threading, time
+read, write = os.pipe()
+def work(wait):
+    ctypes.CDLL(None).prctl(15, b"ender", 0, 0, 0)
+    wait()
+def poll():
+    select.select([read], [], [])
+    os.read(read, 1)
+threads = [threading.Thread(target=work, args=(wait,))
+           for wait in [lambda: os.read(read, 1)] * 3 + [poll]]
+for thread in threads:
+    thread.start()
+print("ready", flush=True)
+sys.stdin.readline()
+os.write(write, b"four")
+for thread in threads:
+    thread.join()
+time.sleep(0.1) # joined before they are switched out for the last time
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+def case_ended_in_calls(test):
+    """What threads were in that ended and are one row: all of it."""
+    load = test.child([sys.executable, "-c", ENDERS])
+    load.line("ready")
+    kdtest.wait_until(lambda: sum(
+        pathlib.Path(f"/proc/{load.pid}/task/{tid}/wchan").read_text() in
+        ("pipe_read", "anon_pipe_read", "do_select", "poll_schedule_timeout.constprop.0")
+        for tid in kdtest.threads_of(load.pid)) == 5)
+    path = test.directory() / "json"
+    capture = test.capture(load.pid, "-o", "text", "-o", f"json:{path}")
+    load.send("go")
+    load.line("done")
+    report = capture.close(test)
+    row, = (thread for thread in report.threads if thread.name == "ender")
+    test.eq((row.ended, row.members), (True, 4), "four threads of a name that ended are one row")
+    want = {("read", "start", "returned"): 3, ("select", "start", "returned"): 1}
+    told = {(flight.name.replace("pselect6", "select"), flight.edge, flight.end): flight.count
+            for flight in row.flights}
+    test.eq(told, want, "with the calls that all of them were in")
+    sample = json.loads(path.read_text())
+    row, = (thread for thread in sample["threads"] if thread["name"] == "ender")
+    test.eq({call["name"].replace("pselect6", "select"): call["count"]
+             for call in row["in_flight"]}, {"read": 3, "select": 1}, "in JSON as well")
+    test.eq([(call["at_start"], call["at_end"]) for call in row["in_flight"]],
+            [(True, False)] * 2, "and at which edge")
+
+
 kdtest.main(case_signals_close_the_window, case_second_signal_quits, case_sigkill_leaves_nothing,
             case_target_exits, case_three_samples, case_samples_until_stopped, case_sample_time,
-            case_output_fails)
+            case_output_fails, case_ended_in_calls)

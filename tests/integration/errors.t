@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """Bad input and bad machines: the exit status, and one or two lines of what,
 why and what to do."""
 
@@ -28,7 +29,7 @@ def refused(test, what, status, *args, words=(), **options):
 def case_usage(test):
     load = test.workload("roles", "poll")
     pid = str(load.pid)
-    for args in (["--no-such-option"], ["stray"], ["-p", pid, "stray"], ["-p", "12abc"],
+    for args in (["--no-such-option"], ["-p", pid, "stray"], [pid, "stray"], ["-C", "x", pid], ["-p", "12abc"],
                  ["-p", ""], ["-p", "-1"], ["-p", "0"], ["-p", "99999999999999999999"],
                  ["-p", " 1"], ["-p", pid, "--sample-time", "0.5x"],
                  ["-p", pid, "--sample-time", "-1"], ["-p", pid, "--sample-time", ""],
@@ -76,6 +77,32 @@ def case_no_such_process(test):
     ended.wait()
     refused(test, "ended process", 69, "-p", ended.pid, words=[str(ended.pid)])
     refused(test, "unused name", 69, "--comm", "kdtest-no-such", words=["kdtest-no-such"])
+    refused(test, "unused PID alone", 69, ended.pid, words=[str(ended.pid)])
+
+
+def case_close_names(test):
+    """A name that is not quite right."""
+    path = test.directory() / "kdtest-close"
+    shutil.copy(kdtest.WORKLOADS / "roles", path)
+    load = test.workload(str(path), "poll")
+    for name in ("kdtest-clsoe", "kdtest-clos", "kdtest-xlose", "test-close"):
+        for args in (("-C", name), (name,), (name, "--list-probes")):
+            refused(test, " ".join(args), 69, *args, words=["similar names: kdtest-close\n"])
+    done = test.program("kdtest-close", "--sample-time", "10ms")
+    test.eq(done.status, 0, "the right name alone")
+    test.eq({thread.tid for thread in kdtest.kdreport.parse(done.stdout)[0].threads},
+            set(kdtest.threads_of(load.pid)), "is that process")
+    done = test.program(load.pid, "--sample-time", "10ms")
+    test.eq({thread.tid for thread in kdtest.kdreport.parse(done.stdout)[0].threads},
+            set(kdtest.threads_of(load.pid)), "and so is its PID alone")
+    load.end()
+    done = test.program("-C", "kdtest-close")
+    test.eq((done.status, "kdtest-close" in done.stderr.splitlines()[1]), (69, False),
+            "one that has ended is not close")
+    if not kdtest.processes_named("kthreadd"):
+        raise kdtest.Skip("no kernel thread is to be seen here")
+    done = test.program("-C", "kthread")
+    test.ok("similar names" not in done.stderr, "nor is a kernel thread", done.stderr)
 
 
 def case_thread_instead_of_process(test):
@@ -95,7 +122,7 @@ def case_no_default_target(test):
     for name in ("ovs-vswitchd", "vpp_main", "vpp"):
         if kdtest.processes_named(name):
             raise kdtest.Skip(f"a {name} runs on this machine")
-    refused(test, "nothing to look at", 69, words=["ovs-vswitchd", "-p"])
+    refused(test, "nothing to look at", 69, words=["ovs-vswitchd", "PID"])
 
 
 def case_two_of_one_name(test):
@@ -128,7 +155,7 @@ def case_btf(test):
     directory = test.directory()
     saved, wrong = directory / "saved.btf", directory / "wrong.btf"
     saved.write_bytes(btf.read_bytes())
-    wrong.write_text("this is no BTF\n")
+    wrong.write_text("this is not BTF\n")
     arguments = ["-p", load.pid, "--sample-time", "0.1"]
     refused(test, "--btf with text", 72, *arguments, "--btf", wrong, words=[str(wrong)])
     refused(test, "--btf with no file", 72, *arguments, "--btf", directory / "none",
@@ -170,6 +197,6 @@ def case_help(test):
 
 
 kdtest.main(case_usage, case_names_the_option, case_not_root, case_missing_capabilities,
-            case_no_such_process, case_thread_instead_of_process, case_kernel_thread,
-            case_no_default_target, case_two_of_one_name, case_btf, case_debug_shows_libbpf,
-            case_help)
+            case_no_such_process, case_close_names, case_thread_instead_of_process,
+            case_kernel_thread, case_no_default_target, case_two_of_one_name, case_btf,
+            case_debug_shows_libbpf, case_help)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel, long
 """The examples work: command lines are understood, Prometheus takes configuration, rules and
 the dashboard's queries, the service has the rights it needs and no others, the script keeps
 what it should."""
 
 import functools
 import http.server
-import importlib
 import json
 import os
 import re
@@ -14,13 +14,12 @@ import shlex
 import shutil
 import socket
 import subprocess
-import sys
 import threading
-import time
 import urllib.parse
 import urllib.request
 
 import kdtest
+from kdneeds import module, tool
 
 EXAMPLES = kdtest.ROOT / "examples"
 MAN = kdtest.ROOT / "man" / "kernel_delay.8"
@@ -31,23 +30,8 @@ OF_THE_SCRAPE = {"job", "instance", "tid", "le"}
 HARDLY_EVER = ("lost_events", "hardirq", "capture_info{start_trigger")
 
 
-def tool(name):
-    path = shutil.which(name)
-    if not path:
-        raise kdtest.Skip(f"there is no {name}")
-    return path
-
-
 def yaml_of(name):
-    """What a YAML file says; Debian's module, which another Python finds only if told."""
-    sys.path.append("/usr/lib/python3/dist-packages")
-    try:
-        module = importlib.import_module("yaml")
-    except ImportError:
-        raise kdtest.Skip("there is no python3-yaml") from None
-    finally:
-        sys.path.pop()
-    return module.safe_load((EXAMPLES / name).read_text())
+    return module("yaml").safe_load((EXAMPLES / name).read_text())
 
 
 def said_by(*argv, **options):
@@ -106,12 +90,13 @@ def documents():
 
 
 def case_command_lines(test):
-    """--list-metrics at the end: the whole line is read and checked, and nothing is done."""
+    """--list-metrics at the end, or a list that needs no process before a command: the whole line
+    is read and checked, and nothing is done."""
     folder = test.directory()
     found = {}
     for name, lines in documents():
         lines = [line for line in lines if re.match(
-            r"(sudo |chroot |unshare |build/|/\S*/)?.*\bkernel_delay\s+-", line)]
+            r"(sudo |chroot |unshare |build/|/\S*/)?.*\bkernel_delay\s+(-|\w\S*\s+-|\w\S*$)", line)]
         found[name] = 0
         for line in lines:
             args = arguments(line)
@@ -121,16 +106,38 @@ def case_command_lines(test):
             if any(arg.startswith("--listen") for arg in args) and not listens():
                 test.skip(f"{name}: {line}", "--listen is not built in")
                 continue
-            done = test.program(*args, "--list-metrics", cwd=folder)
+            at = args.index("--") if "--" in args else len(args)  # a command follows
+            lister = "--list-probes=t:sched:sched_switch" if args[at:] else "--list-metrics"
+            done = test.program(*args[:at], lister, *args[at:], cwd=folder)
             # Probes are listed of a process, which is looked for when all options are read.
             lists = any(arg.startswith("--list-probes") for arg in args)
             if done.status not in ((0, 66, 69) if lists else (0,)):
                 test.ok(False, f"{name}: is understood: {line}", args, done.stderr)
         test.ok(True, f"{name}: {found[name]} command lines")
     test.eq(os.listdir(folder), [], "nothing is done")
-    for name in (MAN.name, "README.rst", "examples/monitoring.rst", "examples/stacks.rst"):
+    for name in (MAN.name, "README.rst", "examples/monitoring.rst", "examples/stacks.rst",
+                 "examples/ovs-triggers.rst", "examples/vpp-triggers.rst"):
         test.ok(found[name] >= 2, f"{name}: command lines are found")
     test.ok(sum(found.values()) > 50, "so they are in all", sum(found.values()))
+
+
+def case_stand_in(test):
+    """What the example about VPP shows of functions and places is what there is."""
+    text = (EXAMPLES / "vpp-triggers.rst").read_text()
+    library = test.directory() / "libvnet_test.so"
+    subprocess.run([tool("cc"), "-shared", "-fPIC", "-DNODES",
+                    kdtest.ROOT / "tests" / "workloads" / "vpp.c", "-o", library], check=True)
+    load = test.workload("vpp", library, "x86_64_v3", str(kdtest.last_cpu()))
+    lines = [line for line in joined(text)
+             if re.match(r"  \$ sudo kernel_delay vpp_main --(list-probes|check)", line)]
+    test.eq(len(lines), 3, "commands that list or check")
+    for line in lines:
+        args = ["-p", load.pid, *arguments(line)[1:]]
+        status, said = said_by(kdtest.PROGRAM, *args)
+        said, shown = (re.sub("about [0-9]+ ns", "about N ns", re.sub("0x[0-9a-f]+", "ADDRESS", each))
+                       for each in (said.replace(str(library.parent), "/tmp"),
+                                    text.replace("\n  ", "\n")))
+        test.ok(status in (0, 78) and said in shown, line.strip(), said)
 
 
 def case_contents(test):
@@ -562,7 +569,7 @@ def case_shellcheck(test):
     test.ok(status == 0, "shellcheck finds no fault", said)
 
 
-kdtest.main(case_command_lines, case_contents, case_alerts, case_prometheus_config,
+kdtest.main(case_command_lines, case_stand_in, case_contents, case_alerts, case_prometheus_config,
             case_dashboard, case_scraped, case_service_privileges, case_service_calls,
             case_service_file, case_daemonset, case_repeated_captures, case_repeated_captures_end,
             case_shellcheck)

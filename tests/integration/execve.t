@@ -11,18 +11,19 @@ from kdtest import MS, SECOND
 GETUIDS, GETPPIDS = 40, 20000
 
 
-def run(test, who):
+def run(test, who, options=lambda tid: (), cpu=()):
     """One window around the exec; returns the report, the truths and the TIDs before.
     Among the truths is how long the kernel says that the thread ran, for a time that
-    begins before the window does and ends after it."""
-    load = test.workload("execer", who, GETUIDS, GETPPIDS)
+    begins before the window does and ends after it. Options may depend on the thread that
+    executes the program; cpu: on which it has little time for that."""
+    load = test.workload("execer", who, GETUIDS, GETPPIDS, *cpu)
     # Until all but the leader have taken their own names.
     kdtest.wait_until(lambda: [kdtest.thread_name(load.pid, tid)
                                for tid in kdtest.threads_of(load.pid)].count("execer") == 1)
     before = {tid: kdtest.thread_name(load.pid, tid) for tid in kdtest.threads_of(load.pid)}
     successor = int(load.ready[0])
     ran, _ = kdtest.schedstat(load.pid, successor)
-    capture = test.capture(load.pid)
+    capture = test.capture(load.pid, *options(successor))
     load.send("go")
     truth = json.loads(load.line("{"))
     report = capture.close(test)
@@ -66,6 +67,58 @@ def case_exec_by_another_thread(test):
     test.books(report)
 
 
+def slow_exec(test, options, ended):
+    """The same while others have its CPU: it waits for that most of the time from the old
+    leader's end to the event that tells of the exec. ended: names of those that ended."""
+    cpu = kdtest.last_cpu()
+    test.workload("roles", f"spin:{cpu}")
+    report, truth, before, successor = run(test, "thread", options, [cpu])
+    check_new_program(test, report, truth)
+    thread = report.thread(truth["pid"])
+    waited = thread.ns["ready after wakeup"] + thread.ns["ready after preemption"]
+    test.ok(waited > thread.running, "it waited for its CPU for long", waited, thread.running)
+    test.eq({thread.name for thread in report.threads if thread.ended},
+            {name for tid, name in before.items() if tid != successor} & ended,
+            "those of the others that were followed have ended")
+    test.books(report)
+
+
+def case_followed_by_process(test):
+    slow_exec(test, lambda tid: ["--follow-fork"], {"execer", "bystander", "burner"})
+
+
+def case_followed_by_name(test):
+    """The old leader and the thread have names that match, before the exec and after it."""
+    slow_exec(test, lambda tid: ["--threads", "*ce*"], {"execer"})
+
+
+def case_followed_by_tid(test):
+    """The old leader is not followed."""
+    slow_exec(test, lambda tid: ["--tid", tid], set())
+
+
+def case_name_by_exec(test):
+    """The new program has a name that is asked for; the thread that executes it had none."""
+    report, truth, _, _ = run(test, "thread", lambda tid: ["--threads", "execer"])
+    alive = [thread for thread in report.threads if not thread.ended]
+    test.eq([thread.tid for thread in alive], [truth["pid"]], "one thread lives on, as TID == PID")
+    test.eq(alive[0].count("getppid"), GETPPIDS, "with the calls of the new program")
+    test.eq(report.total("getuid"), 0, "and none of the old one")
+    test.ok(0 < alive[0].life < report.window, "since the exec", alive[0].life)
+    test.eq([thread.name for thread in report.threads if thread.ended], ["execer"],
+            "the old leader has ended")
+    test.books(report, late={truth["pid"]})
+
+
+def case_name_lost_by_exec(test):
+    """The thread has a name that is asked for; the new program has none."""
+    report, _, _, _ = run(test, "thread", lambda tid: ["--threads", "[sb]*"])
+    test.eq({thread.name for thread in report.threads}, {"bystander", "burner"},
+            "it is left out of the report, which has the others")
+    test.ok(all(thread.ended for thread in report.threads), "who have ended")
+    test.books(report)
+
+
 def case_exec_by_the_leader(test):
     report, truth, before, _ = run(test, "leader")
     check_new_program(test, report, truth)
@@ -89,4 +142,8 @@ def case_leader_ends_first(test):
     test.books(report)
 
 
-kdtest.main(case_exec_by_another_thread, case_exec_by_the_leader, case_leader_ends_first)
+# Its own clock and the switches of a slow machine differ by too much if there are so many.
+SLOW = () if kdtest.VM else (case_followed_by_process, case_followed_by_name, case_followed_by_tid)
+
+kdtest.main(case_exec_by_another_thread, *SLOW, case_name_by_exec, case_name_lost_by_exec,
+            case_exec_by_the_leader, case_leader_ends_first)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """The JSON output: as its schema has it, with the figures of the text report and those of
 the workload; and rendered again from the file, without root."""
 
@@ -11,15 +12,18 @@ import stat
 import time
 from itertools import zip_longest
 
+import kdneeds
 import kdtest
+from kdformats import in_flight
 from kdreport import STATES
 from kdtest import ROOT
 from kdtrigger import BOTH, NO_LIMIT, Triggered
 
 SCHEMA = ROOT / "man" / "kernel_delay.schema.json"
 GOLDEN = sorted((ROOT / "tests" / "golden").glob("json_*.txt"))
-LEDGER = ("user_ns", "kernel_ns", "hardirq_ns", "softirq_ns", "ready_woken_ns",
-          "ready_preempted_ns", "blocked_ns", "blocked_uninterruptible_ns", "stopped_ns")
+LEDGER = ("user_ns", "kernel_ns", "page_fault_ns", "reclaim_ns", "hardirq_ns", "softirq_ns",
+          "stolen_ns", "ready_woken_ns", "ready_preempted_ns", "throttled_ns", "blocked_ns",
+          "blocked_uninterruptible_ns", "stopped_ns", "frozen_ns")
 TABLES = {"run": ("THREAD RUN STATISTICS", "sched_cnt"),
           "ready": ("THREAD READY STATISTICS", "sched_cnt"),
           "stopped": ("THREAD STOPPED STATISTICS", "stop_cnt")}
@@ -31,10 +35,7 @@ FORMATS = ("text", "json", "folded", "openmetrics", "prometheus")
 
 
 def schema():
-    try:
-        import jsonschema  # pylint: disable=import-outside-toplevel
-    except ImportError:
-        raise kdtest.Skip("there is no python3-jsonschema") from None
+    jsonschema = kdneeds.module("jsonschema")
     text = json.loads(SCHEMA.read_text())
     jsonschema.Draft7Validator.check_schema(text)
     return jsonschema.Draft7Validator, text
@@ -118,7 +119,8 @@ def compare_thread(test, thread, document):
             name + "ledger")
     test.eq((document["ledger"]["life_ns"], document["ledger"].get("sum_exec_runtime_ns")),
             (thread.life, thread.books["KERNEL'S COUNT"]), name + "its sum, the kernel's count")
-    test.eq({call.get("name", call["number"]): figures(call) for call in document["syscalls"]},
+    test.eq({call.get("name", call["number"]): figures(call) for call in document["syscalls"]
+             if call["count"]},
             {call: columns(row, "count") for call, row in thread.calls.items()},
             name + "system calls")
     for key, (section, count) in TABLES.items():
@@ -132,6 +134,9 @@ def compare_thread(test, thread, document):
             name + "switches")
     test.eq([call["inside_ns"] for call in document["in_flight"]],
             [flight.inside for flight in thread.flights], name + "calls in flight")
+    test.eq([(period["inside_ns"], period["longest_ns"]) for period in document["open_periods"]],
+            [(period.inside, period.longest) for period in thread.periods],
+            name + "periods in flight")
 
 
 def case_figures(test):
@@ -205,30 +210,38 @@ def first_of(limit):
     return limit - (1 << max(limit.bit_length() - 5, 0)) + 1
 
 
-def distribution_faults(members):
+def distribution_faults(thread, what, members):
     """What does not fit together of one distribution, by plain arithmetic."""
     buckets = [(int(bucket["le_ns"]), bucket["count"]) for bucket in members.get("buckets", ())]
     limits, counts = [limit for limit, _ in buckets], [count for _, count in buckets]
+    ended, still = in_flight(thread, what)
+    begun = members["count"] + sum(item["count"] for item in ended)
+    longest = max([members["max_ns"]] + [item["longest_ns"] for item in ended])
+    total = members["total_ns"] + sum(item["length_ns"] for item in ended)
     faults = []
-    if sum(counts) != members["count"] or 0 in counts:
-        faults.append(f"{members['count']} in {counts}")
+    if sum(counts) != begun or 0 in counts:
+        faults.append(f"{begun} in {counts}")
     if not buckets:
         return faults + [key for key in SHARES if key in members]
     if limits != sorted(set(limits)) or any(first_of(high) <= low
                                             for low, high in zip(limits, limits[1:])):
         faults.append(f"limits {limits}")
-    if not first_of(limits[-1]) <= members["max_ns"] <= limits[-1]:
-        faults.append(f"the longest is {members['max_ns']}, of {limits}")
-    if not first_of(limits[0]) <= members.get("min_ns", limits[0]) <= limits[0]:
-        faults.append(f"the shortest is {members['min_ns']}, of {limits}")
+    if not first_of(limits[-1]) <= longest <= limits[-1]:
+        faults.append(f"the longest is {longest}, of {limits}")
+    shortest = members.get("min_ns", 0) if not ended and not still else 0
+    if shortest and not first_of(limits[0]) <= shortest <= limits[0]:
+        faults.append(f"the shortest is {shortest}, of {limits}")
     least = sum(first_of(limit) * count for limit, count in buckets)
     most = sum(limit * count for limit, count in buckets)
-    if not least <= members["total_ns"] <= most:
-        faults.append(f"the sum is {members['total_ns']}, not {least} to {most}")
-    durations = [limit for limit, count in buckets for _ in range(count)]
+    if not least <= total <= most:
+        faults.append(f"the sum is {total}, not {least} to {most}")
+    durations = sorted([limit for limit, count in buckets for _ in range(count)] +
+                       [item["longest_ns"] for item in still for _ in range(item["count"])])
+    if members["longest_ns"] != max([longest] + [item["longest_ns"] for item in still]):
+        faults.append(f"the longest is told to be {members['longest_ns']}, not {longest}")
     for key, permille in SHARES.items():
         place = -(-len(durations) * permille // 1000) - 1
-        wanted = min(max(durations[place], members.get("min_ns", 0)), members["max_ns"])
+        wanted = min(max(durations[place], shortest), members["longest_ns"])
         if members[key] != wanted:
             faults.append(f"{key} is {members[key]}, not {wanted}")
     return faults
@@ -257,15 +270,15 @@ def case_distributions(test):
         name = f"{document['name']} (TID {document['tid']})"
         found = distributions_of(document)
         faults = [f"{key}: {fault}" for key, members in found.items()
-                  for fault in distribution_faults(members)]
+                  for fault in distribution_faults(document, key, members)]
         test.ok(not faults, f"{name}: buckets, shares and sums fit together", *faults[:5])
         test.eq([key for key in ("stopped", "long_poll") if "buckets" in document[key]], [],
                 f"{name}: of others there are none")
         told = {key: {share: row[share.replace("_ns", "").replace("_", ".")]
-                      for share in (*SHARES, "max_ns")}
+                      for share in SHARES} | {"longest_ns": row.max}
                 for key, row in report.thread(document["tid"]).distributions.items()}
-        test.eq(told, {key: {share: members[share] for share in (*SHARES, "max_ns")}
-                       for key, members in found.items() if members["count"]},
+        test.eq(told, {key: {share: members[share] for share in (*SHARES, "longest_ns")}
+                       for key, members in found.items() if "buckets" in members},
                 f"{name}: the text says the same")
     rows = {row["tid"]: distributions_of(row) for row in sample["threads"]}
     for truth in (truth for truth in truths["threads"] if "getppid" in truth):
@@ -319,7 +332,7 @@ def case_triggers(test):
     test.eq((len(samples), checker.faults(triggers)), (3, []), "three, then the triggers")
     for role, row in report.triggers.roles.items():
         test.eq({key: triggers[role][key] for key in ("hits", "used", "skipped", "missed",
-                                                      "overlapped", "idle", "unmatched")},
+                                                      "overlapped", "idle", "ended", "unmatched")},
                 {key: value for key, value in row.items() if key != "of"}, f"{role}: its hits")
     durations = report.triggers.durations
     test.eq((triggers["windows"]["count"], triggers["windows"]["max_ns"]),

@@ -2,9 +2,9 @@
 """Which BPF programs a process has attached, and to what, as bpftool has it."""
 
 import json
-import os
-import shutil
 import subprocess
+
+import kdneeds
 
 NAME = 15  # bytes of a program's name that every kernel keeps
 
@@ -17,10 +17,8 @@ def listed(tool, *args):
 def attached(pid, prefix):
     """{(program, kind, tracepoint)} of the tracepoints that programs whose names begin so
     are attached to through descriptors of the process; the kind is "tracepoint" or
-    "raw_tracepoint". None without bpftool."""
-    tool = shutil.which("bpftool", path="/usr/sbin:/sbin:" + os.environ["PATH"])
-    if not tool:
-        return None
+    "raw_tracepoint"."""
+    tool = kdneeds.bpftool()
     names = {program["id"]: program.get("name", "")[:NAME]
              for program in listed(tool, "prog", "show")}
     return {(names.get(event["prog_id"], ""), event["fd_type"], event.get("tracepoint"))
@@ -30,9 +28,7 @@ def attached(pid, prefix):
 
 def check_attached(test, pid, prefix, wanted, text):
     """Checks that these programs are attached so, and no others of the prefix."""
-    found = attached(pid, prefix)
-    if found is None:
-        test.skip(text, "bpftool is not installed")
-    else:
+    found = kdneeds.optional(test, text, attached, pid, prefix)
+    if found is not None:
         test.eq(sorted(found), sorted((name[:NAME], kind, where) for name, kind, where in wanted),
                 text)

@@ -5,9 +5,9 @@ something has another name."""
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
+import kdneeds
 import kdtest
 
 BTF = pathlib.Path("/sys/kernel/btf/vmlinux")
@@ -26,22 +26,27 @@ def without_tracepoint(test, *names):
     return path
 
 
+def function_of_length(length):
+    """The name of a function in the kernel's BTF; None if none is so long."""
+    with subprocess.Popen([kdneeds.bpftool(), "btf", "dump", "file", str(BTF)],
+                          stdout=subprocess.PIPE) as dump:
+        # The first one ends both: it may be a text of many megabytes.
+        found = subprocess.run(["grep", "-m1", "-oE", rf"FUNC '\w{{{length}}}'"], stdin=dump.stdout,
+                               capture_output=True, text=True, check=False).stdout
+        dump.stdout.close()
+    return found.split("'")[1] if found else None
+
+
 def with_function(test, name):
     """A copy of the kernel's BTF in which another function has this name."""
-    path = f"/usr/sbin:/sbin:{os.environ['PATH']}"
-    tool = shutil.which("bpftool", path=path)
-    if not tool:
-        raise kdtest.Skip("bpftool is not installed")
-    dump = subprocess.run([tool, "btf", "dump", "file", str(BTF)], capture_output=True,
-                          text=True, check=True).stdout
-    if f"FUNC '{name}'" in dump:
+    data = BTF.read_bytes()
+    if b"\0" + name.encode() + b"\0" in data:
         return BTF
-    other = re.search(rf"FUNC '(\w{{{len(name)}}})'", dump)
+    other = function_of_length(len(name))
     if not other:
         raise kdtest.Skip(f"no function to be renamed to {name}")
     path = test.directory() / "doctored.btf"
-    path.write_bytes(BTF.read_bytes().replace(b"\0" + other[1].encode() + b"\0",
-                                              b"\0" + name.encode() + b"\0"))
+    path.write_bytes(data.replace(b"\0" + other.encode() + b"\0", b"\0" + name.encode() + b"\0"))
     return path
 
 

@@ -2,14 +2,12 @@
 """What others' programs say of the outputs: the JSON's schema, parsers of metrics,
 promtool, and readers of folded stacks. What is not installed is skipped visibly."""
 
-import importlib
 import json
 import re
-import shutil
 import subprocess
-import sys
 
 import kdtest
+from kdneeds import module, optional, tool
 
 SCHEMA = kdtest.ROOT / "man" / "kernel_delay.schema.json"
 PARSERS = {"openmetrics": "prometheus_client.openmetrics.parser",
@@ -17,16 +15,15 @@ PARSERS = {"openmetrics": "prometheus_client.openmetrics.parser",
 FOLDED = re.compile(r"[^ ;]+(;[^ ;]+)+ [1-9]\d*")
 
 
-def module(name):
-    """A module of Debian's, which another Python finds only if told where it is; None if
-    it is not there."""
-    sys.path.append("/usr/lib/python3/dist-packages")
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-    finally:
-        sys.path.pop()
+def in_flight(thread, what):
+    """(what ended in the window and began before, what was open at its end) of a thread of
+    JSON: of "running", "ready" or a system call, which may be cut to 20 characters."""
+    items = [item for item in thread["in_flight"]
+             if item.get("name", str(item.get("number")))[:20] == what[:20]]
+    items += [item for item in thread["open_periods"]
+              if {"run": "running"}.get(item["kind"], item["kind"]) == what]
+    return ([item for item in items if not item["at_end"]],
+            [item for item in items if item["at_end"]])
 
 
 def check_json(test, text):
@@ -35,9 +32,8 @@ def check_json(test, text):
     lines = text.splitlines()
     objects = [json.loads(line) for line in lines]
     test.ok(lines and text == "".join(line + "\n" for line in lines), "json: an object a line")
-    jsonschema = module("jsonschema")
+    jsonschema = optional(test, "json: as the schema has it", module, "jsonschema")
     if not jsonschema:
-        test.skip("json: as the schema has it", "there is no python3-jsonschema")
         return objects
     schema = json.loads(SCHEMA.read_text())
     faults = [f"{'.'.join(map(str, fault.absolute_path))}: {fault.message[:200]}"
@@ -49,9 +45,8 @@ def check_json(test, text):
 def check_metrics(test, form, text):
     """{(name, labels): value} of a text that the parser takes, of which no series is there
     twice; None without a parser."""
-    parser = module(PARSERS[form])
+    parser = optional(test, f"{form}: the parser takes it", module, PARSERS[form])
     if not parser:
-        test.skip(f"{form}: the parser takes it", "there is no python3-prometheus-client")
         return None
     series, twice = {}, []
     try:
@@ -70,11 +65,10 @@ def check_metrics(test, form, text):
 
 def check_promtool(test, text):
     """What `promtool check metrics` says of the older format."""
-    tool = shutil.which("promtool")
-    if not tool:
-        test.skip("prometheus: promtool finds no fault", "there is no promtool (prometheus)")
+    promtool = optional(test, "prometheus: promtool finds no fault", tool, "promtool")
+    if not promtool:
         return
-    done = subprocess.run([tool, "check", "metrics"], input=text, text=True, capture_output=True,
+    done = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True,
                           check=False)
     test.ok(done.returncode == 0 and not done.stderr, "prometheus: promtool finds no fault",
             done.stdout, done.stderr)

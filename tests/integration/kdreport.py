@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text report of kernel_delay as objects, and a check of its books.
+"""The text report of kernel_delay as objects.
 
 The parser is strict: a line that has no place in the grammar raises
 ReportError, so every test that reads a report tests the layout too."""
@@ -7,12 +7,14 @@ ReportError, so every test that reads a report tests the layout too."""
 import datetime
 import re
 
-STATES = ("running user", "running kernel", "hard irq", "soft irq", "ready after wakeup",
-          "ready after preemption", "blocked interruptible", "blocked uninterruptible", "stopped")
-RUNNING = STATES[:4]
+import kdculprits
+import kddescriptors
+
+STATES = ("running user", "running kernel", "page faults", "reclaim", "hard irq", "soft irq",
+          "stolen by hypervisor", "ready after wakeup", "ready after preemption", "throttled",
+          "blocked interruptible", "blocked uninterruptible", "stopped", "frozen")
+RUNNING = STATES[:6]
 INDENT = " " * 28
-WAKEUP_TO_SWITCH = 50_000  # ns, see clock_shift()
-UNREPORTED_SWITCH = 100_000  # ns, see Report.unreported
 
 # Section -> titles of its columns, as they stand in the line below its name.
 # Sections whose first column is NAME have one row per name and maybe a total.
@@ -21,15 +23,24 @@ SECTIONS = {
     "LONG POLL STATISTICS": "COUNT AVERAGE MIN MAX",
     "THREAD RUN STATISTICS": "SCHED_CNT TOTAL MIN MAX",
     "THREAD READY STATISTICS": "SCHED_CNT TOTAL MAX",
+    "THREAD BLOCKED STATISTICS": "FOR COUNT TOTAL MAX",
+    "THREAD LOCK STATISTICS": "LOCK KIND HELD BY COUNT TOTAL MAX RELEASED BY",
+    "THREAD DESCRIPTOR STATISTICS": "FOR FD COUNT TOTAL MAX ENDED BY WHAT",
     "THREAD STOPPED STATISTICS": "STOP_CNT TOTAL MAX",
+    "TIME-OUTS": "COUNT REQUESTED OVERSLEPT MAX SLACK",
+    "STOPPED: BY WHOM": "FOR COUNT TOTAL MAX",
+    "INTERRUPTIONS": "BY COUNT TOTAL MAX P50 P99",
     "HARD IRQ STATISTICS": "NAME COUNT TOTAL MAX",
     "SOFT IRQ STATISTICS": "NAME VECT_NR COUNT TOTAL MAX",
+    "READY: WHO HAD THE CPU": "NAME TID PID CLASS AFTER WAKEUP PREEMPTED LONGEST %",
     "THREAD TIME": "STATE TOTAL %",
     "THREAD SWITCHES": "VOLUNTARY INVOLUNTARY MIGRATIONS CPUS",
-    "IN FLIGHT": "NAME NUMBER INSIDE EDGE BEFORE START AT END",
+    "MIGRATIONS": "WAKEUP BALANCE AFFINITY OTHER",
+    "AFFINITY SET: BY WHOM": "BY COUNT",
+    "PAGE FAULTS": "MINOR MAJOR",
+    "IN FLIGHT": "NAME NUMBER INSIDE EDGE BEFORE START LONGEST AT END",
     "DISTRIBUTIONS": "OF COUNT P50 P90 P99 P99.9 MAX",
 }
-SHARES = ("p50", "p90", "p99", "p99.9", "max")
 
 # An edge made by a probe has its time; the last line of a window says how long it was
 # if a probe ended it.
@@ -43,9 +54,20 @@ THREAD = re.compile(r"(?P<who>[ \d,]{10}|[ \d,]{9}x) (?P<name>.{16,}) \[SYSCALL 
 SILENT = re.compile(r"(?P<who>[ \d,]{10}|[ \d,]{9}x) (?P<name>.{16,}?) +\[THREAD TIME\] "
                     r"(?P<state>[a-z ]+) (?P<ns>[\d,]+) ns +(?P<percent>[\d.]+) %, "
                     r"no event in the window(?:, in (?P<call>.+))?$")
+# Of several processes: what is above the threads of one, and a line of their sums.
+PROCESS = re.compile(r"PROCESS (?P<who>\d+|[\d,]+x|\?) (?P<title>.+)$")
+SUMS = re.compile(r" *(?P<who>\d+|[\d,]+x) +(?P<threads>\d+)(?: +[\d.]+ (?:ns|us|ms|s|min|h)){5} "
+                  r"+[\d.<]+ ?%  (?P<title>.+)$")
 FLIGHT = re.compile(r"(?P<name>.+?) +(?P<number>-?\d+|-) +(?P<inside>[\d,]+)  +"
                     r"(?P<edge>start|end|both) +(?P<before>[\d,]+|-|unknown)  +"
-                    r"(?P<end>returned|still open)$")
+                    r"(?P<longest>[\d,]+)  "
+                    r"(?P<end>returned|ended|still open)(?:, (?P<count>[\d,]+) (?:calls|of them))?$")
+PERIODS = ("ready", "running", "stopped", "poll round")  # in flight, in parentheses
+LOCK = re.compile(r"(?:(?P<lock>0x[0-9a-f]+|others) +(?P<kind>[a-z_]+) +(?P<holder>\d+ .{16}|-) +"
+                  r"(?P<count>\d+)  +(?P<total>[\d,]+)  +(?P<max>[\d,]+)  (?:\d+ .*|-)|"
+                  r"    held by process (?P<process>\d+), .*|"
+                  r"    meanwhile .* ran (?P<ran>[\d.]+) %, was ready without a CPU [\d.]+ %, slept "
+                  r"(?P<slept>[\d.]+) %(?:, last in .+?)?(?:; [\d,]+ ended by others .*)?)$")
 TIME = re.compile(r"(?P<label>[A-Za-z' ]+?) +(?P<ns>-?[\d,]+|unknown)"
                   r"(?: +(?P<percent>-?[\d.]+))?$")
 DRAWING = re.compile(r"(?P<name>.{20}) {16}ns {6}COUNT  DISTRIBUTION$")
@@ -70,20 +92,27 @@ class Row(dict):
 
 class Thread:
     def __init__(self, who, name):
+        self.process = None  # the PID, if the report is of several
         self.tid = None if who.endswith("x") else number(who)
         self.members = number(who[:-1]) if who.endswith("x") else 1
         self.name = name
         self.ended = False
         self.silent = False
         self.calls, self.hardirqs, self.softirqs = {}, {}, {}
+        self.blocked, self.locks, self.descriptors = {}, [], []  # by what it waited for
+        self.stops = {}  # by whom
+        self.movers = {}  # by whom
+        self.interruptions = {}  # by cause
         self.distributions, self.drawings = {}, []
         self.totals = {}          # section -> Row of its TOTAL line
         self.tables = {}          # section without names -> Row
         self.ns = dict.fromkeys(STATES, 0)
         self.percent = dict.fromkeys(STATES, 0.0)
         self.books = {}           # SUM, RUNNING, KERNEL'S COUNT, RESIDUAL -> ns or None
-        self.flights = []
+        self.flights = []         # system calls that cross an edge
+        self.periods = []         # and what else does
         self.cpus = set()
+        self.culprits = kdculprits.Culprits()  # who had the CPU
         self.silent_call = None
 
     def count(self, call):
@@ -104,6 +133,7 @@ class Thread:
 class Report:
     def __init__(self):
         self.stamps, self.threads, self.notices = {}, [], []
+        self.processes = []                 # what stands in their lines, the rest's too
         self.start, self.stop = None, None  # times of CLOCK_MONOTONIC, of edges made by probes
         self.delta = None                   # ns, of windows that a probe ended
         self.skipped = False                # too short: there is nothing but its edges
@@ -120,6 +150,31 @@ class Report:
     def unreported(self):
         """How many switches were found by their effects only, to some 10 us."""
         found = re.search(r"# NOTE: ([\d,]+) switch(es)? (was|were) not reported",
+                          "\n".join(self.notices))
+        return int(found[1].replace(",", "")) if found else 0
+
+    @property
+    def entry(self):
+        """ns of each system call that are moved from user to kernel."""
+        found = re.search(r"# NOTE: ([\d,]+) ns of each system call", "\n".join(self.notices))
+        return int(found[1].replace(",", "")) if found else 0
+
+    @property
+    def irq_entry(self):
+        """ns of each hard interrupt that are moved to it from what it hit."""
+        found = re.search(r"# NOTE: ([\d,]+) ns of each interrupt", "\n".join(self.notices))
+        return int(found[1].replace(",", "")) if found else 0
+
+    @property
+    def fault_entry(self):
+        """ns of each page fault that are moved to it from user."""
+        found = re.search(r"# NOTE: ([\d,]+) ns of each page fault", "\n".join(self.notices))
+        return int(found[1].replace(",", "")) if found else 0
+
+    @property
+    def untimed(self):
+        """ns in which page faults were not timed."""
+        found = re.search(r"# NOTE: For ([\d,]+) ns of the sample page faults",
                           "\n".join(self.notices))
         return int(found[1].replace(",", "")) if found else 0
 
@@ -146,6 +201,9 @@ class Parser:
     def __init__(self, text):
         self.reports, self.thread, self.section, self.columns = [], None, None, None
         self.skipped, self.statistics = [], []
+        self.listing = False  # inside the list of interruptions
+        self.summing = False  # inside the list of processes
+        self.process = None
         for where, line in enumerate(text.split("\n"), 1):
             try:
                 self.line(line)
@@ -162,7 +220,16 @@ class Parser:
         if self.statistics or line == "# TRIGGER STATISTICS:":
             self.statistics.append(line)
         elif not line:
-            self.section = None
+            self.section, self.listing, self.summing = None, False, False
+        elif self.listing or line.startswith("# INTERRUPTIONS of at least "):
+            self.listing = True
+        elif self.summing or line == "# PROCESSES, sums over their threads:":
+            self.sums(line)
+        elif line.startswith("PROCESS "):
+            match = PROCESS.match(line)
+            if not match:
+                raise ReportError("not the line of a process")
+            self.process = int(match["who"]) if match["who"].isdigit() else match["who"]
         elif line.startswith(INDENT):
             self.data(line[len(INDENT):])
         elif line.startswith("#"):
@@ -172,6 +239,14 @@ class Parser:
                 raise ReportError("not the table's head")
         else:
             self.head(line)
+
+    def sums(self, line):
+        match = SUMS.match(line)
+        if match:
+            self.report.processes.append(Row(match.groupdict()))
+        elif self.summing and not line.startswith("       PID THREADS   RUNNING"):
+            raise ReportError("not a line of a process")
+        self.summing = True
 
     def comment(self, line):
         stamp = STAMP.match(line)
@@ -188,6 +263,7 @@ class Parser:
         what = stamp["what"] or "Sample dump"
         if what == "Start sampling":
             self.reports.append(Report())
+            self.process = None
         elif what in self.report.stamps:
             raise ReportError("second line of the kind for one window")
         report = self.report
@@ -211,6 +287,7 @@ class Parser:
         if not match:
             raise ReportError("not the first line of a thread")
         self.thread = Thread(match["who"].strip(), match["name"].rstrip())
+        self.thread.process = self.process
         self.report.threads.append(self.thread)
         self.section, self.columns = (None, None) if silent else ("SYSCALL STATISTICS", None)
         if silent:
@@ -224,7 +301,7 @@ class Parser:
     def data(self, text):
         if self.thread is None:
             raise ReportError("outside of a thread")
-        title, drawing = re.fullmatch(r"\[([A-Z ]+)\]", text), DRAWING.match(text)
+        title, drawing = re.fullmatch(r"\[([A-Z: -]+)\]", text), DRAWING.match(text)
         if drawing and not self.section:
             self.section = "DRAWING"
             self.thread.drawings.append((drawing["name"].rstrip(), []))
@@ -245,22 +322,24 @@ class Parser:
             self.columns = re.sub(r" ns\b", "", text).split()
             if " ".join(self.columns) != SECTIONS[self.section]:
                 raise ReportError("not the columns of " + self.section)
-        elif self.section == "THREAD TIME":
-            self.time(text)
-        elif self.section == "THREAD SWITCHES":
-            self.switches(text)
-        elif self.section == "IN FLIGHT":
-            self.flight(text)
+        elif self.section == "READY: WHO HAD THE CPU":
+            self.thread.culprits.append(kdculprits.row(text, ReportError))
+        elif self.section == "THREAD DESCRIPTOR STATISTICS":
+            self.thread.descriptors.append(Row(kddescriptors.row(text, ReportError)))
         else:
-            self.row(text)
+            {"THREAD TIME": self.time, "THREAD SWITCHES": self.switches, "IN FLIGHT": self.flight,
+             "THREAD LOCK STATISTICS": self.lock}.get(self.section, self.row)(text)
 
     def row(self, text):
         titles = [column.lower() for column in self.columns]
-        named = titles[0] in ("name", "of")
+        named = titles[0] in ("name", "of", "for", "by")
         numbers = titles[1:] if named else titles
         total = re.match(r"TOTAL(?:\( - poll\))?: ", text)
         if total:
             numbers = [title for title in ("count", "total", "max") if title in titles][:2]
+        # What is still open is marked.
+        open_max = self.section == "DISTRIBUTIONS" and text.endswith("+")
+        text = text[:-1] if open_max else text
         fields = text.rsplit(None, len(numbers)) if named else text.split()
         if len(fields) != len(numbers) + named:
             raise ReportError("wrong number of columns")
@@ -268,6 +347,8 @@ class Parser:
             row = Row(zip(numbers, map(number, fields[int(named):])))
         except ValueError:
             raise ReportError("not a number") from None
+        if self.section == "DISTRIBUTIONS":
+            row["open_max"] = open_max
         if total:
             self.thread.totals[self.section] = row
         elif named:
@@ -279,6 +360,10 @@ class Parser:
         return {"SYSCALL STATISTICS": self.thread.calls,
                 "HARD IRQ STATISTICS": self.thread.hardirqs,
                 "SOFT IRQ STATISTICS": self.thread.softirqs,
+                "THREAD BLOCKED STATISTICS": self.thread.blocked,
+                "STOPPED: BY WHOM": self.thread.stops,
+                "AFFINITY SET: BY WHOM": self.thread.movers,
+                "INTERRUPTIONS": self.thread.interruptions,
                 "DISTRIBUTIONS": self.thread.distributions}[self.section]
 
     def key(self, name, row):
@@ -287,6 +372,18 @@ class Parser:
         if name in table and row.get("number") == table[name].get("number"):
             raise ReportError("second row of one name")
         return f"{name}#{row.number}" if name in table else name
+
+    def lock(self, text):
+        match, locks = LOCK.match(text), self.thread.locks
+        if match and match["lock"]:
+            locks.append(Row({key: number(text) if key in ("count", "total", "max") else text
+                              for key, text in match.groupdict().items()}))
+        elif match and locks and locks[-1].holder != "-" and match["process"]:
+            locks[-1].update(process=int(match["process"]))
+        elif match and locks and locks[-1].holder != "-" and not locks[-1].slept:
+            locks[-1].update(ran=float(match["ran"]), slept=float(match["slept"]))
+        else:
+            raise ReportError("not a line of a lock")
 
     def bar(self, text):
         match = BAR.match(text)
@@ -330,10 +427,14 @@ class Parser:
         match = FLIGHT.match(text)
         if not match:
             raise ReportError("not a call in flight")
-        before = match["before"]
-        self.thread.flights.append(Row(
-            name=match["name"], inside=number(match["inside"]), edge=match["edge"],
-            before=number(before) if before[0].isdigit() else before, end=match["end"]))
+        before, name = match["before"], match["name"]
+        is_period = name.startswith("(")
+        if is_period and name[1:-1] not in PERIODS:
+            raise ReportError("not a period")
+        (self.thread.periods if is_period else self.thread.flights).append(Row(
+            name=name.strip("()"), longest=number(match["longest"]), inside=number(match["inside"]), edge=match["edge"],
+            before=number(before) if before[0].isdigit() else before, end=match["end"],
+            count=number(match["count"] or "1")))
 
 
 def parse(text):
@@ -359,7 +460,11 @@ class Triggers:
         self.names = {}          # and the trigger as it was given
         self.durations = Row(count=0)
         self.nested, self.n_nested, self.unlisted = [], 0, 0
-        self.cost = None         # (ns in all, ns of the run, ns per hit)
+        self.armed = None        # (from, to): when hits were looked at
+        self.cost = None         # (ns in all, ns per hit)
+        self.payer = None        # the thread that lost most: (TID, name, ns, its CPU time)
+        self.duty = Row(off=0, phases=0, seen=100.0, dropped=0)
+        self.outside = 0         # hits by other processes that do not count
         self.warnings = []
         section, titles = None, None
         for line in lines:
@@ -382,12 +487,32 @@ class Triggers:
         return match[1] or match[2] or match[3]
 
     def row(self, section, titles, line):
-        cost = re.fullmatch(r"Estimated cost of the probes: ([\d,]+) ns in ([\d,]+) ns, "
-                            r"([\d,]+) ns per hit\.", line)
+        cost = re.fullmatch(r"Estimated cost of the probes: ([\d,]+) ns, ([\d,]+) ns per hit\.",
+                            line)
+        payer = re.fullmatch(r"Thread (\d+) \((.*)\) lost most to them: [\d.]+ % of its CPU time "
+                             r"\(([\d,]+) of ([\d,]+) ns\)\.", line)
+        off = re.fullmatch(r"To stay below --max-overhead the probes were taken out ([\d,]+) "
+                           r"times?, for [\d.]+ % of the time \(([\d,]+) of ([\d,]+) ns\)\.", line)
+        seen = re.fullmatch(r"About ([\d.]+) % of the calls were seen; ([\d,]+) open windows? "
+                            r"(?:was|were) dropped\.", line)
+        armed = re.fullmatch(r"Hits were counted from (\d+) to (\d+) \(CLOCK_MONOTONIC ns\), "
+                             r"for [\d,]+ ns\.", line)
+        outside = re.fullmatch(r"Processes outside the target hit the probes ([\d,]+) times?: "
+                               r"that costs them as much, and does not count\.", line)
         rest = re.fullmatch(r"\(and ([\d,]+) more, for which there was no room\)", line)
         fields = line.split()
         if section == "TRIGGER STATISTICS" and cost:
             self.cost = tuple(map(number, cost.groups()))
+        elif section == "TRIGGER STATISTICS" and armed:
+            self.armed = tuple(map(int, armed.groups()))
+        elif outside:
+            self.outside = number(outside[1])
+        elif payer:
+            self.payer = int(payer[1]), payer[2], number(payer[3]), number(payer[4])
+        elif off:
+            self.duty.update(phases=number(off[1]), off=number(off[2]), of=number(off[3]))
+        elif seen:
+            self.duty.update(seen=float(seen[1]), dropped=number(seen[2]))
         elif section == "TRIGGER STATISTICS":
             counts = titles[2:]
             self.roles[fields[0]] = Row(zip(counts, map(number, fields[-len(counts):])))
@@ -403,130 +528,3 @@ class Triggers:
                                    start=start, duration=duration))
         else:
             raise ReportError(f"in no section of the triggers: {line!r}")
-
-
-def book_faults(report, cpu=None, late=()):
-    """What is wrong with the books of a report, as a list of texts.
-
-    cpu: {TID: (least, most)} run time in ns as the thread itself measured it.
-    late: TIDs of threads born in the window; all others that are alive lived
-    through all of it."""
-    faults = []
-    for thread in report.threads:
-        say = lambda text, who=thread: faults.append(f"{who!r}: {text}")
-        if "SUM" not in thread.books:
-            say("no ledger")
-            continue
-        life, window = thread.life, report.window * thread.members
-        if abs(sum(thread.ns.values()) - life) > life / 1000:
-            say(f"states add up to {sum(thread.ns.values()):,}, SUM is {life:,}")
-        if life and abs(sum(thread.percent.values()) - 100) > 0.1:
-            say(f"percents add up to {sum(thread.percent.values()):.2f}")
-        for state in STATES:
-            if life and abs(thread.ns[state] * 100 / life - thread.percent[state]) > 0.011:
-                say(f"{state}: {thread.ns[state]:,} of {life:,} is not {thread.percent[state]} %")
-        if life > window * 1.001 + 20_000:
-            say(f"lived {life:,} in a window of {window:,}")
-        if not thread.ended and thread.tid not in late and life < window * 0.999 - 20_000:
-            say(f"lived {life:,}, but the window has {window:,}")
-        for flight in thread.flights:
-            if flight.inside > life:
-                say(f"{flight.name} in flight for {flight.inside:,}, longer than its life")
-        if not thread.silent:
-            faults += [f"{thread!r}: {text}" for text in sum_faults(thread) + table_faults(thread) +
-                       distribution_faults(thread, report)]
-        least, most = (cpu or {}).get(thread.tid, (0, life))
-        lacks, exceeds = clock_shift(thread)
-        unsure = UNREPORTED_SWITCH * report.unreported
-        if not thread.ended and not (least - exceeds - unsure <= thread.running <=
-                                     most + lacks + unsure):
-            say(f"ran {thread.running:,}, by its own clock {least:,.0f} to {most:,.0f}")
-    return faults
-
-
-def clock_shift(thread):
-    """How much the kernel's count of the run time may (lack, exceed) the ledger's.
-
-    A wakeup that preempts reads the scheduler's clock and spares the switch that
-    follows the reading: wakeup_preempt() calls rq_clock_skip_update(). So for the
-    kernel the run of the preempted ends with the wakeup; until the switch an
-    interrupt may have to reach another CPU. The run of the woken begins then,
-    which the ledger follows. In all other cases the clock is read less than
-    500 ns before the switch."""
-    switches = thread.tables.get("THREAD SWITCHES")
-    if not switches:
-        return 0, 0
-    near = 500 * (switches.voluntary + switches.involuntary)
-    return WAKEUP_TO_SWITCH * switches.involuntary + near, near
-
-
-def sum_faults(thread):
-    books, faults = thread.books, []
-    if books.get("RUNNING") != thread.running:
-        faults.append(f"RUNNING is {books.get('RUNNING')}, its lines add up to {thread.running}")
-    if "KERNEL'S COUNT" not in books:
-        faults.append("no KERNEL'S COUNT")
-    elif (books["KERNEL'S COUNT"] is not None and
-          books.get("RESIDUAL") != books["RUNNING"] - books["KERNEL'S COUNT"]):
-        faults.append(f"RESIDUAL does not fit: {books}")
-    named = (("SYSCALL STATISTICS", thread.calls), ("HARD IRQ STATISTICS", thread.hardirqs),
-             ("SOFT IRQ STATISTICS", thread.softirqs))
-    for section, rows in named:
-        if section in thread.totals:
-            counted = [row for name, row in rows.items() if name not in ("poll", "ppoll")]
-            for column, value in thread.totals[section].items():
-                if sum(row[column] for row in counted) != value:
-                    faults.append(f"{section}: {column} does not add up to its TOTAL")
-    return faults
-
-
-def distribution_faults(thread, report):
-    """Distributions have what the other sections have counted, and are drawn as they are."""
-    faults = []
-    lost = any("[DISTRIBUTIONS]" in text for text in report.warnings)
-    counted = {"ready": thread.tables.get("THREAD READY STATISTICS"),
-               "running": thread.tables.get("THREAD RUN STATISTICS"), **thread.calls}
-    drawn = dict(thread.drawings)
-    if list(drawn) != list(thread.distributions):
-        faults.append(f"drawn are {list(drawn)}, listed {list(thread.distributions)}")
-    for name, row in thread.distributions.items():
-        other, bars = counted.get(name), drawn.get(name, [])
-        count = other.get("count", other.get("sched_cnt")) if other else 0
-        if row.count > count or row.count < count and not lost:
-            faults.append(f"{name}: {row} are not the durations of {other}")
-        elif other and row.max != other.max:
-            faults.append(f"{name}: the longest is {row.max}, and {other.max}")
-        shares = [row[share] for share in SHARES]
-        if shares != sorted(shares):
-            faults.append(f"{name}: {shares} do not ascend")
-        if sum(bar.count for bar in bars) != row.count:
-            faults.append(f"{name}: {row.count}, drawn otherwise: {bars}")
-        most = max((bar.count for bar in bars), default=1)
-        if any(bar.stars != bar.count * 40 // most for bar in bars):
-            faults.append(f"{name}: bars are not in proportion: {bars}")
-        if not bars or not bars[0].count or not bars[-1].count or row.max < bars[-1].low:
-            faults.append(f"{name}: drawn beyond what there is: {row}, {bars}")
-    return faults
-
-
-def table_faults(thread):
-    """The classic tables count what began and ended inside: never more than the ledger."""
-    faults = []
-    total = {section: thread.tables[section].total if section in thread.tables else 0
-             for section in ("THREAD RUN STATISTICS", "THREAD READY STATISTICS",
-                             "THREAD STOPPED STATISTICS")}
-    run, ready, stopped = total.values()
-    waited = thread.ns["ready after wakeup"] + thread.ns["ready after preemption"]
-    # A wait is in its table up to the switch, in the ledger up to the scheduler's clock.
-    for what, table, ledger in (("RUN", run, thread.running),
-                                ("RUN and READY", run + ready, thread.running + waited),
-                                ("STOPPED", stopped, thread.ns["stopped"])):
-        if table > ledger * 1.001 + 10_000:
-            faults.append(f"{what}: {table:,} is more than the ledger's {ledger:,}")
-    if sum(row.total for row in thread.calls.values()) > thread.life * 1.001:
-        faults.append("longer in system calls than it lived")
-    for rows in (thread.calls, thread.hardirqs, thread.softirqs):
-        for name, row in rows.items():
-            if not row.count or not row.max <= row.total <= row.max * row.count:
-                faults.append(f"{name}: {row} cannot be")
-    return faults

@@ -13,10 +13,12 @@ import pathlib
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 
+import kdneeds
 import kdtest
 
 UDP_SENDER = """
@@ -33,16 +35,6 @@ while time.monotonic() < end:
 """
 
 
-def need(*programs):
-    """Skips what needs a program that is not installed. Plain users' PATH may lack some."""
-    folders = os.environ["PATH"].split(":")
-    more = [folder for folder in ("/usr/sbin", "/sbin", "/usr/local/sbin") if folder not in folders]
-    os.environ["PATH"] = ":".join(folders + more)
-    missing = [program for program in programs if not shutil.which(program)]
-    if missing:
-        raise kdtest.Skip(f"not installed: {', '.join(missing)}")
-
-
 def start(test, server):
     """Starts a server that ends with the case; returns it."""
     return test.stack.enter_context(server)
@@ -51,6 +43,12 @@ def start(test, server):
 def silently(argv, **options):
     """Runs a program to its end, which must be good."""
     subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, **options)
+
+
+def listens(path):
+    """Whether somebody listens at a socket: its file is there before."""
+    with socket.socket(socket.AF_UNIX) as peer:
+        return peer.connect_ex(str(path)) == 0
 
 
 class Server:
@@ -63,7 +61,7 @@ class Server:
         self.stack, self.directory, self.main = contextlib.ExitStack(), None, None
 
     def __enter__(self):
-        need(*self.programs)
+        kdneeds.need(*self.programs)
         with self.stack:  # if beginning fails
             self.directory = pathlib.Path(self.stack.enter_context(
                 tempfile.TemporaryDirectory(prefix="kdtest")))
@@ -98,7 +96,7 @@ class OpenVSwitch(Server):
     def __init__(self, *options, within=()):
         super().__init__()
         self.options, self.within = options, within
-        self.database, self.environment = None, None
+        self.database, self.store, self.environment = None, None, None
 
     def begin(self):
         folder = self.directory
@@ -107,14 +105,14 @@ class OpenVSwitch(Server):
         self.database = f"unix:{folder}/db.sock"
         silently(["ovsdb-tool", "create", folder / "conf.db",
                   "/usr/share/openvswitch/vswitch.ovsschema"])
-        self.child(["ovsdb-server", folder / "conf.db", f"--remote=p{self.database}",
+        self.store = self.child(["ovsdb-server", folder / "conf.db", f"--remote=p{self.database}",
                     "-vconsole:off", f"--unixctl={folder}/ovsdb.ctl"], env=self.environment)
-        kdtest.wait_until((folder / "db.sock").exists)
+        kdtest.wait_until(lambda: listens(folder / "db.sock"))
         self.vsctl("--no-wait", "init")
         self.main = self.child([*self.within, "ovs-vswitchd", self.database, "--disable-system",
                                 "-vconsole:off", f"--unixctl={folder}/vswitchd.ctl",
                                 *self.options], env=self.environment)
-        kdtest.wait_until((folder / "vswitchd.ctl").exists)
+        kdtest.wait_until(lambda: listens(folder / "vswitchd.ctl"))
 
     def vsctl(self, *args):
         silently(["ovs-vsctl", f"--db={self.database}", "--timeout=20", *args],

@@ -8,7 +8,6 @@ import errno
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
 import kdreport
@@ -22,7 +21,7 @@ TITLE = re.compile(r"# (?:(?P<events>SYSCALL EVENTS)|(?P<waits>OFF-CPU WAITS)|"
                    r"(?P<samples>ON-CPU SAMPLES) \((?P<hz>\d+) Hz\)):")
 COLUMNS = {
     "events": "ENTRY (ns) EXIT (ns) TID COMM DELTA (us) SYSCALL CPU WAITED (us) RESULT",
-    "waits": "COUNT TOTAL (us) MAX (us) TID COMM STATE SYSCALL ENDED BY",
+    "waits": "COUNT TOTAL (us) MAX (us) THREADS TID COMM STATE FOR SYSCALL ENDED BY",
     "samples": "COUNT % TID COMM MODE SYSCALL",
 }
 WHO = r" *(?P<tid>\d+) (?P<comm>.{16,}?) "
@@ -31,18 +30,32 @@ ROWS = {
     "events": re.compile(r" *(?P<entry>\d+|earlier) +(?P<exit>\d+|unfinished)" + WHO +
                          r" *(?P<delta>\d+)  (?P<call>" + CALL + r") +(?P<cpu>\d+) +"
                          r"(?P<waited>\d+|-)  (?P<result>\S+)"),
-    "waits": re.compile(r" *(?P<count>\d+) +(?P<total>[\d,]+) +(?P<max>[\d,]+)" + WHO +
-                        "(?P<state>" + "|".join(kdreport.STATES) + r") +(?P<call>" + CALL + ") +"
-                        r"(?:(?P<waker>\d+) )?(?P<ended_by>.+?)(?P<others>, others)?"),
+    "waits": re.compile(r" *(?P<count>\d+) +(?P<total>[\d,]+) +(?P<max>[\d,]+) +(?P<threads>\d+)" + WHO +
+                        "(?P<state>" + "|".join(kdreport.STATES) + r") +(?P<kind>\S+) +(?P<call>" + CALL + ") +"
+                        r"(?:(?P<waker>\d+) )?(?P<ended_by>.+?)(?:(?P<others>, others)|"
+                        r"(?P<chain> < .+))?"),
     "samples": re.compile(r" *(?P<count>\d+) +(?P<percent>[\d.]+)" + WHO +
                           r"(?P<mode>user|kernel) +(?P<call>" + CALL + ")"),
 }
 ALL = re.compile(r"  All: (?P<count>[\d,]+) (?:waits?, (?P<total>[\d,]+) us|samples?)"
                  r"(?:; the \d+ rows with the largest totals out of [\d,]+ are shown)?\.")
+LEFT_OUT = re.compile(r"  Left out by (?P<by>.+): (?P<count>[\d,]+) (?:waits?, (?P<total>[\d,]+) us|"
+                      r"system calls?, [\d,]+ us|samples?)\.")
 INDENT = " " * 10
-FRAME = re.compile(r"(?:(?P<function>\S.*)\+0x(?P<offset>[0-9a-f]+)|"
-                   r"(?:\[unknown\] )?0x(?P<address>[0-9a-f]+))"
-                   r"(?: \[(?P<object>.*?)(?: build-id (?P<build_id>\S*))?\])?")
+FRAME = re.compile(r"(?:(?:\[unknown\] )?0x(?P<address>[0-9a-f]+)|"
+                   r"(?P<function>(?=[^\s(]|\(anonymous)\S.*?)(?:\+0x(?P<offset>[0-9a-f]+))?)"
+                   r"(?: \[(?P<object>[^\[]*?)(?: build-id (?P<build_id>\S*))?\])?")
+JOINED = re.compile(r"\((?P<count>[\d,]+) of these stacks (?:was|were) not copied; the thread was at "
+                    r"the same place\)|\(not copied; the thread was at the same place\)")
+AT = re.compile(r"\(at fd (?P<fd>\d+)(?:, (?P<what>.+?))?(?P<others>, and others)?\)")
+PATH = re.compile(r"\(path (?P<path>.+?)(?P<others>, and others)?\)")
+LOCK = re.compile(r"\(lock 0x(?P<address>[0-9a-f]+)(?:, (?P<kind>[a-z_]+))?"
+                  r"(?:, held by (?P<holder>\d+) (?P<name>.+?)(?: of process (?P<pid>\d+))?)?"
+                  r"(?P<others>, and others)?\)")
+DISK = re.compile(r"\(disk (?P<disk>\S+), its request took (?P<us>[\d,]+) us(?P<others>, and others)?\)")
+OF = re.compile(r"\(of (?:(?P<count>[\d,]+) processes: (?P<pids>[\d, ]+?)(?P<more>, \.\.\.)?; the longest is of )?"
+                r"(?P<pid>\d+)(?: (?P<title>.*))?\)")
+NO_PATH = "(the path could not be read)"
 STOPPED = re.compile(r"\(the stack goes on: (?P<reason>.+)\)")
 MISSING = re.compile(r"\(no (?P<which>kernel|user) stack(?:: (?P<reason>[^;]+))?"
                      r"(?:; the instruction was at 0x(?P<ip>[0-9a-f]+))?\)")
@@ -53,13 +66,15 @@ RESTARTS = {"ERESTARTSYS": 512, "ERESTARTNOINTR": 513, "ERESTARTNOHAND": 514,
 class Frame:
     def __init__(self, match):
         self.function = match["function"]
-        self.offset = int(match["offset"] or match["address"], 16)
+        # None: the rows of a sum were at several places of the function.
+        where = match["offset"] or match["address"]
+        self.offset = int(where, 16) if where else None
         self.object = match["object"]
         self.build_id = match["build_id"]
 
     def __repr__(self):
-        where = f"{self.function}+{self.offset:#x}" if self.function else f"{self.offset:#x}"
-        return f"{where} [{self.object}]"
+        offset = "" if self.offset is None else f"{self.offset:#x}"
+        return f"{self.function or ''}+{offset} [{self.object}]"
 
 
 HIDDEN = "the kernel did not report the switch"
@@ -73,13 +88,52 @@ class Stack:
         self.stop = None     # why the user's part is incomplete
         self.missing = {}    # "kernel", "user" -> why this part is not there
         self.ip = None       # of a user's part that is not there
+        self.joined = 0      # rows whose user's part is that of others
+        self.fd, self.at = None, None  # the descriptor, and what it stood for
+        self.path, self.no_path = None, False  # of the call
+        self.lock = None  # its address,
+        self.holder = None  # and who had it: TID, name, PID of another process
+        self.disk, self.request = None, None  # its name, and how long its request took, us
+        # Of several: of which it is or, merged, its longest row; of how many, and which (the
+        # first eight).
+        self.pid, self.processes, self.pids = None, 1, []
 
     def line(self, text):
         stopped, missing = STOPPED.fullmatch(text), MISSING.fullmatch(text)
+        joined = JOINED.fullmatch(text)
         frame = FRAME.fullmatch(text)
-        if self.stop:
+        at, path = AT.fullmatch(text), PATH.fullmatch(text)
+        if self.stop and not joined:
             raise ReportError("a line beyond the stack's end")
-        if stopped:
+        of = OF.fullmatch(text)
+        if of:
+            if self.pid or self.fd is not None or self.kernel or self.user or self.missing:
+                raise ReportError("a process below a stack")
+            self.pid, self.processes = int(of["pid"]), number(of["count"] or "1")
+            self.pids = [int(pid) for pid in (of["pids"] or of["pid"]).split(", ")]
+        elif at:
+            if self.fd is not None or self.kernel or self.user or self.missing:
+                raise ReportError("a descriptor below a stack")
+            self.fd, self.at = int(at["fd"]), at["what"]
+        elif LOCK.fullmatch(text):
+            if self.lock or self.kernel or self.user or self.missing:
+                raise ReportError("a lock below a stack")
+            lock = LOCK.fullmatch(text)
+            self.lock = int(lock["address"], 16)
+            self.holder = lock["holder"] and (int(lock["holder"]), lock["name"],
+                                              lock["pid"] and int(lock["pid"]))
+        elif DISK.fullmatch(text):
+            if self.disk or self.kernel or self.user or self.missing:
+                raise ReportError("a disk below a stack")
+            disk = DISK.fullmatch(text)
+            self.disk, self.request = disk["disk"], number(disk["us"])
+        elif path or text == NO_PATH:
+            if self.path or self.no_path or self.kernel or self.user or self.missing:
+                raise ReportError("a path below a stack")
+            self.path, self.no_path = path and path["path"], not path
+        elif joined:
+            self.joined = number(joined["count"] or "1")
+        elif stopped:
             self.stop = stopped["reason"]
         elif missing:
             if missing["which"] in self.missing:
@@ -119,13 +173,14 @@ class Stacks:
 
     events   entry (0: before it was watched), exit (None: unfinished), tid, comm, delta and
              waited (us), call, cpu, result (negative: an errno; None: unfinished), stack
-    waits    count, total, max (us), tid, comm, state, call, ended_by, waker (its TID, or
-             None), others, stack
+    waits    count, total, max (us), threads, tid, comm (of the longest), state, kind, call,
+             ended_by, waker (its TID, or None), others, stack
     samples  count, percent, tid, comm, mode, call, stack"""
 
     def __init__(self):
         self.events, self.waits, self.samples = [], [], []
         self.all, self.hz = {}, None
+        self.left_out = {}  # by which options -> count and total (us)
         self.stack, self.section, self.columns = None, None, None
 
     def title(self, match):
@@ -147,6 +202,9 @@ class Stacks:
         elif ALL.fullmatch(line):
             found = ALL.fullmatch(line)
             self.all[self.section] = number(found["count"]), number(found["total"] or "0")
+        elif LEFT_OUT.fullmatch(line):
+            found = LEFT_OUT.fullmatch(line)
+            self.left_out[found["by"]] = number(found["count"]), number(found["total"] or "0")
         else:
             self.row(line)
 
@@ -155,7 +213,7 @@ class Stacks:
         if not match:
             raise ReportError("not a row of its section")
         row = Row(match.groupdict(), stack=Stack())
-        for key in ("entry", "exit", "delta", "waited", "count", "total", "max", "tid", "cpu",
+        for key in ("entry", "exit", "delta", "waited", "count", "total", "max", "threads", "tid", "cpu",
                     "waker"):
             if row.get(key) is not None:
                 row[key] = number(row[key]) if row[key][0].isdigit() else None
@@ -246,7 +304,7 @@ class Libc:
 
 
 START = (Libc("start_call_main", local=True, least=0), Libc("start_main"), "_start")
-THREAD = (Libc("start_thread", local=True), Libc("clone3", "clone", "thread_start"))
+THREAD = (Libc("start_thread", local=True), Libc("clone3", "clone", "thread_start", local=True))
 SIGNAL = Libc("restore_rt", "kernel_rt_sigreturn", "restore", local=True)
 
 
@@ -282,7 +340,7 @@ class Program:
         if frame.function != want:
             return "another function"
         size = self.symbols[want][1] if want in self.symbols else 0
-        return f"the function ends at {size:#x}" if 0 < size < frame.offset else None
+        return f"the function ends at {size:#x}" if 0 < size < (frame.offset or 0) else None
 
 
 def build_id(path):
@@ -333,6 +391,8 @@ def is_libc(frame, programs, own=()):
         return (os.path.basename(frame.object or "") == programs[""].name and
                 frame.function not in own)
     name = os.path.basename(frame.object or "")
+    if not frame.function and name == programs[""].name:
+        return True  # on its way there: what the linker has put in between has no name
     return bool(re.match(r"(libc|ld-linux|libpthread|vdso)\b", name))
 
 
@@ -345,12 +405,6 @@ def check_stacks(test, events, wanted, programs, text, count=1):
             faults += [fault, repr(event.stack)]
     return test.ok(len(events) == count and not faults, text,
                    f"{len(events)} events, want {count}", *faults[:20])
-
-
-def need(*programs):
-    missing = [program for program in programs if not shutil.which(program)]
-    if missing:
-        raise kdtest.Skip(f"not installed: {', '.join(missing)}")
 
 
 def told(report, *words):

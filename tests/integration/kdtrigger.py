@@ -7,29 +7,34 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import struct
 import subprocess
 import time
 
+import kdbooks
 import kdreport
 import kdtest
+from kdneeds import need, tracefs
 
 ENTRY, RETURN = "up:probed_call", "ur:probed_call"
 BOTH = ("--start-trigger", ENTRY, "--stop-trigger", RETURN)
 UNLIMITED = ("--sample-count", "0")
 NO_LIMIT = ("--max-overhead", "0")
-OUTCOMES = ("used", "skipped", "missed", "overlapped", "idle", "unmatched")
+OUTCOMES = ("used", "skipped", "missed", "overlapped", "idle", "ended", "unmatched")
 
 
 class Triggered(kdtest.Child):
-    """A run of kernel_delay with triggers; made when it waits for them."""
+    """A run of kernel_delay with triggers; made when it waits for them. Without a PID the arguments
+    name the target."""
 
     def __init__(self, test, pid, *args, urgent=False, **options):
-        super().__init__([kdtest.PROGRAM, "-p", pid, *args], **options)
+        self.begun = time.monotonic_ns()
+        target = () if pid is None else ("-p", pid)
+        super().__init__([kdtest.PROGRAM, *target, *args], **options)
         test.start(self)
         kdtest.wait_until(self.waits)
+        self.waited = time.monotonic_ns()
         if urgent:
             # On a shared machine others may keep it from running until all banks are
             # full. Not earlier: those that it has starved by loading would come first.
@@ -41,6 +46,8 @@ class Triggered(kdtest.Child):
         if self.proc.poll() is not None:
             self.wait()
             raise EOFError(f"{self.argv} ended: {self.stderr}")
+        if self.proc.stderr and "--quiet" not in self.argv and "armed @" not in self.stderr:
+            return False  # this asks nothing of the kernel, again and again
         if not self.has("signalfd"):
             return False  # it waits for its child, before it attaches probes
         return any(kdtest.waits_in(self.pid, function)
@@ -56,8 +63,16 @@ class Triggered(kdtest.Child):
 
     def stop(self, test, want=0):
         """Ends the run by a signal and returns what it printed."""
+        asked = time.monotonic_ns()
         self.signal(signal.SIGINT)
-        return self.finish(test, want)
+        run = self.finish(test, want)
+        armed, disarmed = run.triggers.armed or (0, 0)
+        test.ok(self.begun < armed < self.waited < asked <= disarmed,
+                "hits were looked at from when it waited until it was stopped",
+                (self.begun, armed, self.waited, asked, disarmed))
+        test.ok("kernel_delay: armed @" in self.stderr or "--quiet" in self.argv,
+                "a line on standard error told so", self.stderr)
+        return run
 
     def finish(self, test, want=0, patience=kdtest.PATIENCE):
         """Waits for the end of the run and returns what it printed."""
@@ -91,7 +106,7 @@ def check_reports(test, reports, cpu=None, late=0):
     for number, report in enumerate(reports):
         if report in torn:
             continue
-        found = kdreport.book_faults(report, (cpu or {}).get(number)) + kdtest.losses_told(report)
+        found = kdbooks.book_faults(report, (cpu or {}).get(number)) + kdtest.losses_told(report)
         calls = {name for thread in report.threads for name in thread.calls}
         calls |= {flight.name for thread in report.threads for flight in thread.flights}
         found += [f"{name} is the kernel's own call" for name in calls
@@ -158,8 +173,7 @@ def monotonic(stamp):
 def compiled(test, source, name, *flags, compiler=None):
     """Compiles a source (a path or text) into a directory of the case; its path."""
     compiler = compiler or os.environ.get("CC", "cc")
-    if not shutil.which(compiler.split()[0]):
-        raise kdtest.Skip(f"there is no {compiler}")
+    need(compiler.split()[0])
     path = test.directory() / name
     path.parent.chmod(0o755)
     text = source if isinstance(source, str) else source.read_text()
@@ -202,8 +216,7 @@ def program_offset(path, address):
 
 def second_instruction(path, function):
     """The offset of a function's second instruction, as objdump has it."""
-    if not shutil.which("objdump"):
-        raise kdtest.Skip("there is no objdump")
+    need("objdump")
     said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}",
                            path], stdout=subprocess.PIPE, text=True, check=True).stdout
     addresses = re.findall(r"^ +([0-9a-f]+):\t", said, re.MULTILINE)
@@ -241,13 +254,12 @@ class Counted:
     """Hits of a place in a file by one process, as the kernel's own uprobe events
     have them."""
 
-    ROOT = pathlib.Path("/sys/kernel/tracing")
-
     def __init__(self, test, path, offset, pid):
-        if not os.access(self.ROOT / "uprobe_events", os.W_OK):
+        self.root = tracefs()
+        if not os.access(self.root / "uprobe_events", os.W_OK):
             raise kdtest.Skip("tracefs has no uprobe_events")
         self.name, self.pid = f"kdtest_{os.getpid()}", pid
-        self.instance = self.ROOT / "instances" / self.name
+        self.instance = self.root / "instances" / self.name
         self.define(f"p:{self.name}/{self.name} {path}:{offset:#x}\n")
         test.stack.callback(self.end)
         self.instance.mkdir()
@@ -255,7 +267,7 @@ class Counted:
 
     def define(self, text):
         # Not open(): it looks for the end of the file, which tracefs does not have.
-        events = os.open(self.ROOT / "uprobe_events", os.O_WRONLY | os.O_APPEND)
+        events = os.open(self.root / "uprobe_events", os.O_WRONLY | os.O_APPEND)
         try:
             os.write(events, text.encode())
         finally:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """--list-probes and --check, compared with what readelf and the kernel say."""
 
 import collections
@@ -176,12 +177,16 @@ def case_check(test):
     load = sdt(test)
     path = kdtest.WORKLOADS / "sdt"
     address, = functions_of(path)["main"]
-    want = f"start up:main: uprobe, 1 place, fires for the target only\n" \
+    want = f"start up:main: uprobe, 1 site, fires for the target only\n" \
            f"  main  at 0x{file_offset(path, address):x} of {path}\n"
     done = test.program("-p", load.pid, "--check", "--start-trigger", "up:main",
                         "--stop-trigger", "u:kdtest:many")
     test.eq(done.status, 0, "--check")
-    test.ok(want in done.stdout, "the place of a function", done.stdout, want)
+    test.ok(want in done.stdout, "the site of a function", done.stdout, want)
+    costs = re.findall(r"^    about (\d+) ns per hit \((.+)\)$", done.stdout, re.MULTILINE)
+    test.ok(len(costs) == 1 + probes_of(path)["kdtest:many"][0] and
+            all(int(ns) > 50 and why.startswith("instruction ") for ns, why in costs),
+            "what a hit of each site costs", done.stdout)
     lines = done.stdout.splitlines()
     sites = [line for line in lines if line.startswith("  kdtest:many  at ")]
     test.eq(len(sites), probes_of(path)["kdtest:many"][0], "a line for each site")
@@ -189,6 +194,8 @@ def case_check(test):
     for text, whom in (("t:syscalls:sys_enter_poll", "the target only"),
                        ("t:sched:sched_switch", "any process")):
         done = test.program("-p", load.pid, "--check", "--start-trigger", text)
+        test.ok("about 150 ns per hit (typical" in done.stdout, "and about what it costs",
+                done.stdout)
         test.ok(f"fires for {whom}" in done.stdout, f"{text} fires for {whom}", done.stdout)
 
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """Machines that lack something or refuse: what is said, and what still works.
-A kernel without a tracepoint is one whose BTF does not know it; a kernel that
-refuses is made by strace, which puts errors in the place of bpf()."""
+A kernel without a tracepoint is one whose BTF does not know it, or that is asked for
+another one (workloads/hide.c); a kernel that refuses is made by strace, which puts errors
+in the place of bpf()."""
 
 import pathlib
 import re
-import shutil
 import signal
 
+import kdneeds
 import kdtest
 from kdattached import check_attached
 from kdbtf import with_function, without_tracepoint
@@ -26,11 +28,18 @@ def refused(test, what, status, words, *arguments, wrapper=()):
     test.eq(done.stdout, "", f"{what}: no report")
 
 
+def hidden(*names):
+    """A wrapper that runs the program where these raw tracepoints are not there."""
+    return (kdtest.WORKLOADS / "hide", ",".join(names))
+
+
 def case_needed_tracepoint(test):
     load = test.workload("roles", "poll")
     for name in ("sys_enter", "sched_switch"):
         refused(test, f"no {name}", 71, [name], "-p", load.pid,
                 "--btf", without_tracepoint(test, name))
+    refused(test, "no sys_exit", 71, ["no tracepoint sys_exit"], "-p", load.pid,
+            wrapper=hidden("sys_exit"))
 
 
 def case_section_left_out(test):
@@ -39,7 +48,7 @@ def case_section_left_out(test):
     for names, section in ((("softirq_entry", "softirq_exit"), "SOFT IRQ STATISTICS"),
                            (("irq_handler_exit",), "HARD IRQ STATISTICS"),
                            (("local_timer_entry",), "HARD IRQ STATISTICS")):
-        done = test.program(*arguments, "--btf", without_tracepoint(test, *names))
+        done = test.program(*arguments, wrapper=hidden(*names))
         test.eq((done.status, done.stderr), (0, ""), f"no {names[0]}: it works all the same")
         note = [line for line in done.stdout.splitlines()
                 if line.startswith(f"# NOTE: [{section}]")]
@@ -82,8 +91,7 @@ def case_classic_tracepoints(test):
 
 
 def strace(error):
-    if not shutil.which("strace"):
-        raise kdtest.Skip("strace is not installed")
+    kdneeds.need("strace")
     return ("strace", "-o", "/dev/null", "-e", "trace=bpf", "-e", f"inject=bpf:error={error}")
 
 

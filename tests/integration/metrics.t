@@ -1,43 +1,37 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: alone, long
 """Metrics, shown to other programs' parsers and compared with the text report of the
 same sample."""
 
-import importlib
+import difflib
 import json
 import math
 import re
-import shutil
 import subprocess
 import sys
 import time
 
+import kdneeds
 import kdreport
 import kdtest
+from kdformats import in_flight
 
 GOLDEN = kdtest.ROOT / "tests" / "golden"
 MAN = kdtest.ROOT / "man" / "kernel_delay-metrics.5"
-STATES = {"user": "running user", "kernel": "running kernel", "hardirq": "hard irq",
-          "softirq": "soft irq", "ready_woken": "ready after wakeup",
+WORK = 2  # seconds of a sample in which something is done that takes milliseconds
+STATES = {"user": "running user", "kernel": "running kernel", "page_fault": "page faults",
+          "reclaim": "reclaim", "hardirq": "hard irq",
+          "softirq": "soft irq", "stolen": "stolen by hypervisor",
+          "throttled": "throttled", "ready_woken": "ready after wakeup",
           "ready_preempted": "ready after preemption", "blocked": "blocked interruptible",
-          "blocked_uninterruptible": "blocked uninterruptible", "stopped": "stopped"}
-
-
-def parser(name):
-    """A parser of python3-prometheus-client, which another Python than Debian's finds only
-    if told where it is."""
-    sys.path.append("/usr/lib/python3/dist-packages")
-    try:
-        return importlib.import_module(name).text_string_to_metric_families
-    except ImportError:
-        raise kdtest.Skip("there is no python3-prometheus-client") from None
-    finally:
-        sys.path.pop()
+          "blocked_uninterruptible": "blocked uninterruptible", "stopped": "stopped",
+          "frozen": "frozen"}
 
 
 def series_of(test, what, text, name="prometheus_client.openmetrics.parser"):
     """{(name, labels): value} of a file that the parser takes; no series may be twice."""
-    parse = parser(name)
+    parse = kdneeds.module(name).text_string_to_metric_families
     try:
         samples = [sample for family in parse(text) for sample in family.samples]
     except Exception as error:  # pylint: disable=broad-except
@@ -55,9 +49,8 @@ def series_of(test, what, text, name="prometheus_client.openmetrics.parser"):
 
 
 def promtool(test, what, *args, text=None):
-    tool = shutil.which("promtool")
+    tool = kdneeds.optional(test, what, kdneeds.tool, "promtool")
     if not tool:
-        test.skip(what, "there is no promtool (package prometheus)")
         return None
     done = subprocess.run([tool, *args], input=text, text=True, capture_output=True, check=False)
     test.ok(done.returncode == 0 and not done.stderr, what, done.stdout, done.stderr)
@@ -104,10 +97,7 @@ def case_manual_page(test):
     program = test.program("--list-metrics")
     test.eq((program.status, program.stderr), (0, ""), "--list-metrics prints them")
     test.eq(listed(program.stdout), families, "as they are listed")
-    tool = shutil.which("mandoc")
-    if not tool:
-        raise kdtest.Skip("there is no mandoc")
-    page = subprocess.run([tool, "-T", "utf8", "-O", "width=1000", str(MAN)], text=True,
+    page = subprocess.run([kdneeds.tool("mandoc"), "-T", "utf8", "-O", "width=1000", str(MAN)], text=True,
                           capture_output=True, check=True).stdout
     section = re.search(r"^FAMILIES$(.*?)^EXAMPLES$", re.sub(".\b", "", page), re.M | re.S)[1]
     described = []
@@ -115,7 +105,8 @@ def case_manual_page(test):
         name, form, said = (line.strip() for line in entry.split("\n"))
         match = re.fullmatch(r"(\w+)(?: of (\w+))?(?: \{(.*)\})?", form)
         described.append((name, match[1], match[2] or "-", match[3] or "-", said))
-    test.eq(described, families, "the manual page describes them")
+    test.eq(sorted(set(described) ^ set(families)), [], "the manual page describes them")
+    test.ok(described == families, "in the same order")
 
 
 def ns_of(series, name, **labels):
@@ -133,14 +124,19 @@ def labels_of(series, tid):
             if name == "kernel_delay_threads" and dict(labels).get("tid") == str(tid)]
 
 
-def table_faults(series, labels, table, names):
+def longest_of(longest, flights, name):
+    """The longest of a table, and of what crosses the window's edges."""
+    return max([longest] + [flight.longest for flight in flights if flight.name == name])
+
+
+def table_faults(series, labels, table, names, flights=()):
     """Where rows of the report differ from metrics of the names (label, count, ...)."""
     label, count, seconds, longest = names
     for name, row in table.items():
         where = {**labels, label: name}
         got = (count_of(series, count, **where), ns_of(series, seconds, **where),
                ns_of(series, longest, **where))
-        if got != (row.count, row.total, row.max):
+        if got != (row.count, row.total, longest_of(row.max, flights, name)):
             yield f"{where}: {got} in metrics, {row} in the report"
 
 
@@ -150,7 +146,8 @@ def thread_faults(series, labels, thread):
         if got != thread.ns[title]:
             yield f"{labels}: {got} ns {state}, {thread.ns[title]} in the report"
     yield from table_faults(series, labels, thread.calls, (
-        "syscall", "syscalls_total", "syscall_seconds_total", "syscall_max_seconds"))
+        "syscall", "syscalls_total", "syscall_seconds_total", "syscall_max_seconds"),
+                            thread.flights)
     yield from table_faults(series, labels, thread.softirqs, (
         "vector", "softirqs_total", "softirq_seconds_total", "softirq_max_seconds"))
     for state, section in (("ready", "THREAD READY STATISTICS"),
@@ -159,8 +156,12 @@ def thread_faults(series, labels, thread):
         got = (count_of(series, "thread_periods_total", **labels, state=state),
                ns_of(series, "thread_period_seconds_total", **labels, state=state),
                ns_of(series, "thread_max_seconds", **labels, state=state))
-        if got != (row.sched_cnt, row.total, row.max):
+        if got != (row.sched_cnt, row.total, longest_of(row.max, thread.periods, state)):
             yield f"{labels}: {got} {state}, {row} in the report"
+        still = [period.longest for period in thread.periods
+                 if (period.name, period.end) == (state, "still open")]
+        if (ns_of(series, "thread_open_seconds", **labels, state=state) or 0) != max(still, default=0):
+            yield f"{labels}: other periods {state} are still open"
     row = thread.tables.get("THREAD SWITCHES")
     if row:
         for kind in ("voluntary", "involuntary"):
@@ -186,19 +187,19 @@ def compare(test, report, series):
     test.ok(not faults, "all figures are those of the report", *faults[:12])
 
 
-def captured(test, load, *options, work=None):
-    """Takes one sample in all forms: (report, series, folder)."""
+def captured(test, load, *options, work):
+    """Takes one sample in all forms, in which the work is done: (report, series, folder, what
+    that returned)."""
     folder = test.directory()
     files = [folder / name for name in ("text", "metrics.om", "metrics.prom")]
     done = test.child([
-        kdtest.PROGRAM, "-p", load.pid, "--sample-time", 1, "--sample-count", 1, *options,
-        "-o", f"text:{files[0]}", "-o", f"openmetrics:{files[1]}", "-o", f"prometheus:{files[2]}"])
-    truths = None
-    if work:
-        time.sleep(0.4)
-        truths = work()
+        kdtest.PROGRAM, "-p", load.pid, "--sample-time", WORK, "--sample-count", 1, *options,
+        "-o", "-", "-o", f"text:{files[0]}", "-o", f"openmetrics:{files[1]}",
+        "-o", f"prometheus:{files[2]}"])
+    done.line("# Start sampling")
+    truths = work()
     test.eq(done.wait(), 0, "a sample is taken")
-    test.ok(not done.stdout, "nothing is left on stdout", done.stdout)
+    test.eq(done.stdout, files[0].read_text(), "standard output and a file are the same")
     series = series_of(test, "a capture", files[1].read_text())
     older = series_of(test, "0.0.4", files[2].read_text(), "prometheus_client.parser")
     test.eq(older, series, "0.0.4: has the same values")
@@ -243,7 +244,7 @@ def case_max_syscalls(test):
     report, series, _, _ = captured(test, load, "--max-syscalls", "1", work=load.go)
     rows = {}
     for (name, labels), value in series.items():
-        if name == "kernel_delay_syscalls_total":
+        if name == "kernel_delay_syscalls_total" and value:
             rows.setdefault(int(dict(labels)["tid"]), {})[dict(labels)["syscall"]] = value
     busy = [thread for thread in report.threads if thread.calls]
     test.ok(any(len(thread.calls) > 2 for thread in busy), "there are threads of many calls")
@@ -256,10 +257,10 @@ def case_max_syscalls(test):
         test.eq(got, {"other": others} if others else {}, f"{thread!r}: and the others one")
 
 
-# What of a histogram is what of counters: {family: (count, sum)}.
+# What of a histogram is what of counters: {family: (count, sum, label)}.
 COUNTERS = {"thread_period_duration_seconds": ("thread_periods_total",
-                                               "thread_period_seconds_total"),
-            "syscall_duration_seconds": ("syscalls_total", "syscall_seconds_total")}
+                                               "thread_period_seconds_total", "state"),
+            "syscall_duration_seconds": ("syscalls_total", "syscall_seconds_total", "syscall")}
 
 
 def histograms(series, family):
@@ -273,24 +274,6 @@ def histograms(series, family):
     return {labels: sorted(buckets) for labels, buckets in found.items()}
 
 
-def histogram_faults(series, family):
-    """Where it is none, or its figures are not those of the counters."""
-    found = histograms(series, family)
-    count, seconds = COUNTERS[family]
-    for labels, buckets in found.items():
-        counts, labels = [number for _, number in buckets], dict(labels)
-        if len(buckets) != 29 or counts != sorted(counts) or buckets[-1][0] != math.inf:
-            yield f"{labels}: is no histogram: {buckets}"
-        want = (count_of(series, count, **labels), ns_of(series, seconds, **labels))
-        got = (counts[-1], ns_of(series, f"{family}_sum", **labels))
-        if got != want or counts[-1] != count_of(series, f"{family}_count", **labels):
-            yield f"{labels}: {got}, {want} are counted"
-    for (name, labels), value in series.items():
-        if name == f"kernel_delay_{count}" and value and labels not in found:
-            if dict(labels).get("state") not in ("stopped", "long_poll"):
-                yield f"{dict(labels)}: {value} are in no histogram"
-
-
 def key_of(thread, options, label, value):
     """The labels of a thread of JSON."""
     name, alone = thread["name"], not thread["ended"] and thread["members"] == 1
@@ -298,6 +281,46 @@ def key_of(thread, options, label, value):
         name = name.rstrip("0123456789") or name
     tid = {"tid": str(thread["tid"])} if "--per-thread" in options and alone else {}
     return frozenset({"thread": name, **tid, label: value}.items())
+
+
+def ended_of(samples, options, family, found):
+    """What the histograms have more than the counters: {labels: (count, sum)}."""
+    more = {}
+    for thread in (thread for sample in samples for thread in sample["threads"]):
+        label = COUNTERS[family][2]
+        names = (("running", "ready") if label == "state" else
+                 [call["name"] for call in thread["syscalls"]])
+        for name in names:
+            key = key_of(thread, options, label, name)
+            if key not in found:
+                key = key_of(thread, options, label, "other")
+            count, total = more.get(key, (0, 0))
+            ended, _ = in_flight(thread, name)
+            more[key] = (count + sum(item["count"] for item in ended),
+                         total + sum(item["length_ns"] for item in ended))
+    return more
+
+
+def histogram_faults(series, family, samples, options):
+    """Where it is none, or its figures are not those of the counters, and of what began
+    before the window."""
+    found = histograms(series, family)
+    count, seconds, _ = COUNTERS[family]
+    more = ended_of(samples, options, family, found)
+    for labels, buckets in found.items():
+        added = more.get(labels, (0, 0))
+        counts, labels = [number for _, number in buckets], dict(labels)
+        if len(buckets) != 29 or counts != sorted(counts) or buckets[-1][0] != math.inf:
+            yield f"{labels}: is no histogram: {buckets}"
+        want = (count_of(series, count, **labels) + added[0],
+                ns_of(series, seconds, **labels) + added[1])
+        got = (counts[-1], ns_of(series, f"{family}_sum", **labels))
+        if got != want or counts[-1] != count_of(series, f"{family}_count", **labels):
+            yield f"{labels}: {got}, {want} are counted"
+    for (name, labels), value in series.items():
+        if name == f"kernel_delay_{count}" and value and labels not in found:
+            if dict(labels).get("state") not in ("stopped", "long_poll"):
+                yield f"{dict(labels)}: {value} are in no histogram"
 
 
 def buckets_of(samples, options):
@@ -363,9 +386,19 @@ def case_histograms(test):
         test.eq(older, series, f"{what}: 0.0.4 has the same values")
         promtool(test, f"{what}: promtool finds no fault", "check", "metrics",
                  text=files[1].read_text())
+        for path in files[:2]:
+            form = {".om": "openmetrics", ".prom": "prometheus"}[path.suffix]
+            again = test.program("--replay", files[2], *options, "-o", form)
+            test.eq((again.status, again.stderr), (0, ""), f"{what}: {form} from JSON")
+            test.ok(again.stdout == path.read_text(), f"{what}: {form} from JSON is the same",
+                    *list(difflib.unified_diff(path.read_text().splitlines(),
+                                               again.stdout.splitlines(), n=0))[:10])
         test.eq(count_of(series, "captures_total", result="complete"), 3, "three samples")
+        samples = [json.loads(line) for line in files[2].read_text().splitlines()]
+        samples = [sample for sample in samples if sample["type"] == "sample"]
+        test.eq(len(samples), 3, f"{what}: JSON has the samples")
         for family in COUNTERS:
-            faults = list(histogram_faults(series, family))
+            faults = list(histogram_faults(series, family, samples, options))
             test.ok(histograms(series, family) and not faults,
                     f"{what}: {family} agrees with the counters", *faults[:8])
         names = {dict(labels)["thread"] for labels in histograms(series, "syscall_duration_seconds")}
@@ -374,9 +407,6 @@ def case_histograms(test):
             test.ok(any(dict(labels)["syscall"] == "other" for labels in
                         histograms(series, "syscall_duration_seconds")), "others are distributed")
             continue
-        samples = [json.loads(line) for line in files[2].read_text().splitlines()]
-        samples = [sample for sample in samples if sample["type"] == "sample"]
-        test.eq(len(samples), 3, f"{what}: JSON has the samples")
         faults = list(bucket_faults(series, samples, options))
         test.ok(not faults, f"{what}: buckets are those of JSON", *faults[:8])
 

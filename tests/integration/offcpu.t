@@ -4,11 +4,12 @@
 stacks of both sides."""
 
 import json
+import platform
 
 import kdtest
 from kdstacks import THREAD, Capture, Libc, Program, check_stacks, told
 
-ALL = ("--stack-rate", "0")
+ALL = ("--stack-overhead", "0", "--per-thread", "--wait-filter=*")
 SLEEP = ("hrtimer_nanosleep", "do_nanosleep")
 FUTEX = ("futex_wait", "__futex_wait", "futex_do_wait", "futex_wait_queue")
 
@@ -29,9 +30,10 @@ class Run:
         return self.truths[role]["tid"]
 
     def waits(self, role, *states, call=None):
-        """The rows of a thread's waits in these states, in a call."""
+        """The rows of a thread's waits in these states, in a call, but for its partner's start."""
         return [row for row in self.stacks.of(self.tid(role), "waits")
-                if row.state in states and call in (None, row.call)]
+                if row.state in states and call in (None, row.call) and
+                "pair_start" not in row.stack.functions()]
 
     def lengths(self, role):
         """What the thread logged, in us."""
@@ -74,11 +76,106 @@ def case_ends(test):
             {(run.truths["reader"]["partner"], "writer")}, "the reader's by the writer")
     rows = [row for row in run.waits("sleeper", *BLOCKED, call="clock_nanosleep")]
     test.eq(sum(row.count for row in rows), 10, "the sleeper's long sleeps, not the short ones")
-    test.eq({(row.waker, row.ended_by) for row in rows}, {(None, "interrupt")},
-            "an interrupt ended them")
+    test.eq({(row.waker, row.ended_by) for row in rows}, {(None, "timer")},
+            "a timer ended them")
     test.ok(all(row.stack.in_kernel(*SLEEP) for row in rows), "where they slept", *rows[:2])
     test.books(run.report, late={truth["partner"] for truth in run.truths.values()
                                  if "partner" in truth})
+
+
+def case_merged(test):
+    """Eight threads that wait for a futex at the same place are one row, with the sums of what
+    all of them logged; or one row each."""
+    roles = ["waiter:10:12000"] * 8
+    for options in ((), ("--per-thread",)):
+        load = test.workload("slow", *roles)
+        capture = test.start(Capture(load.pid, "--off-cpu=4ms", "--stack-overhead=0", *options))
+        waiters = {thread["tid"] for thread in load.go()["threads"] if thread["role"] == "waiter"}
+        load.send("log")
+        logged = [(after - before) / 1000 for tid, log in json.loads(load.line("{")).items()
+                  if int(tid) in waiters for before, after, *_ in log]
+        _, stacks = capture.close(test)
+        rows = [row for row in stacks.waits if row.state in BLOCKED and row.call == "futex" and
+                "waiter_wait" in row.stack.functions() and "waiter" in row.stack.functions()]
+        # A switch that the kernel hid shows no kernel stack.
+        test.eq(sorted(row.threads for row in rows if row.stack.kernel),
+                [1] * 8 if options else [8], f"{options}: rows, by their threads")
+        test.ok({row.tid for row in rows} <= waiters, f"{options}: of the waiters")
+        # One that is kept from falling asleep for long waits too short.
+        count = sum(row.count for row in rows)
+        test.between(count, 0.95 * len(logged), len(logged), f"{options}: all waits are counted")
+        test.between(sum(row.total for row in rows), 12000 * 0.5 * count,
+                     sum(logged) + len(rows), f"{options}: their total, in us")
+        test.between(max(row.max for row in rows), max(logged) * 0.5, max(logged) + 1,
+                     f"{options}: the longest, in us")
+        if not options:
+            test.ok(rows[0].others, "they were ended by several threads", *rows)
+
+
+KINDS = {"waiter": "lock", "reader": "pipe", "sleeper": "timer", "poller": "work"}
+ROLES = ("waiter:10:12000", "reader:10:12000", "sleeper:10:12000:12000:1", "poller:10:12000")
+
+
+def filtered(test, *options):
+    """A run, and what it lists of the waits of four threads: {role: rows}."""
+    run = Run(test, ROLES, "--off-cpu=4ms", "--stack-overhead=0", "--per-thread", *options)
+    # Threads wait for their start, too.
+    return run, {role: [row for row in run.waits(role, *BLOCKED)
+                        if role in row.stack.functions()] for role in KINDS}
+
+
+def case_filters(test):
+    """By default idleness is left out; filters choose by kind, state and call. What is left out
+    is counted."""
+    for options, listed in (((), {"waiter", "reader"}),
+                            (("--wait-filter=lock,timer",), {"waiter", "sleeper"}),
+                            (("--wait-filter=!lock,pi?e",), {"sleeper", "poller"}),
+                            (("--wait-filter=blocked*", "-e", "read,poll"), {"reader", "poller"}),
+                            (("--wait-filter=ready_*",), set())):
+        run, rows = filtered(test, *options)
+        test.eq({role for role in rows if rows[role]}, listed, f"{options}: roles listed")
+        for role in listed:
+            # One that is kept from falling asleep for long waits too short.
+            made = len(run.lengths(role))
+            test.between(sum(row.count for row in rows[role]), 0.8 * made, made,
+                         f"{options} {role}: waits")
+            test.eq({row.kind for row in rows[role]}, {KINDS[role]}, f"{options} {role}: kind")
+        (by, (count, total)), = run.stacks.left_out.items()
+        others = [us for role in set(KINDS) - listed for us in run.lengths(role)]
+        test.ok(count >= 0.8 * len(others), f"{options}: as many left out", by, count, len(others))
+        test.ok(total >= 12000 * 0.7 * len(others), f"{options}: as long", by, total, sum(others))
+        test.ok(("--syscall-filter" in by) == ("-e" in options), f"{options}: it is said why", by)
+
+
+def case_threads(test):
+    """With --threads others are neither listed nor counted."""
+    run, rows = filtered(test, "--threads", "[rw]a*", "--wait-filter=*")
+    test.eq({role for role in rows if rows[role]}, {"waiter"}, "one of four")
+    names = {row.comm for row in run.stacks.waits}
+    test.ok(all(name.startswith(("wa", "ra")) for name in names), "no other names", names)
+    test.eq(dict(run.stacks.left_out), {}, "of the others nothing is recorded")
+
+
+def case_kernel_lock(test):
+    """The kernel's own stacks leave out where a lock is waited for, and where a sleep is."""
+    if platform.machine() != "x86_64":
+        raise kdtest.Skip("these frames are shown on x86_64 only")
+    cpu = kdtest.last_cpu()
+    run = Run(test, (f"contender:12:24:{cpu}", "sleeper:10:9000:9000:1"), "--off-cpu=2ms", *ALL)
+    rows = [row for row in run.waits("contender", "blocked uninterruptible", call="pwrite64")
+            if "contender_write" in row.stack.functions()]
+    test.ok(rows, "it waits for the lock of the inode", *run.stacks.waits[:3])
+    test.ok(all(row.stack.in_kernel("rwsem_down_write_slowpath", "rwbase_write_lock")
+                for row in rows), "the lock's functions are shown", *rows[:1])
+    test.ok(all(frame.function not in ("__schedule", "schedule")
+                for row in rows for frame in row.stack.kernel),
+            "without those that only switch", *rows[:1])
+    test.between(sum(row.total for row in rows), 2000, sum(run.lengths("contender")) + 1,
+                 "not longer than it logged, in us")
+    rows = [row for row in run.waits("sleeper", *BLOCKED, call="clock_nanosleep")
+            if "sleeper" in row.stack.functions()]
+    test.ok(rows and all(row.stack.in_kernel("do_nanosleep") for row in rows),
+            "a sleep's innermost function", *rows[:1])
 
 
 def case_page_fault(test):
@@ -96,6 +193,10 @@ def case_page_fault(test):
             "ended by the thread that filled the page")
     check_stacks(test, rows, ("faulter_touch", "faulter", "worker_main", *THREAD),
                  {"": Program(kdtest.WORKLOADS / "slow")}, "the user's stacks", len(rows))
+
+
+def leaves_call(stack):
+    return any((frame.function or "").startswith("do_syscall_64") for frame in stack.kernel)
 
 
 def case_preempted(test):
@@ -119,8 +220,8 @@ def case_preempted(test):
     # Its clock may jump for more reasons than that it has waited, but not for less.
     test.ok(gaps and max(row.max for row in rows) <= max(gaps) + 5000,
             "the longest is a gap of its clock", [row.max for row in rows], max(gaps, default=0))
-    # It makes no system call but at its end.
-    rows = [row for row in rows if row.call == "-"]
+    # It makes no system call but before and after, on whose way out it may be preempted.
+    rows = [row for row in rows if row.call == "-" and not leaves_call(row.stack)]
     whole = [row for row in rows if row.stack.user]
     test.ok(whole and sum(row.count for row in whole) >= 0.8 * sum(row.count for row in rows),
             "nearly all have the user's stack", *rows[:1])
@@ -129,12 +230,13 @@ def case_preempted(test):
 
 
 def case_threshold(test):
-    """No wait below the duration; --stack-rate limits the stacks of waits, too."""
-    run = Run(test, ("sleeper:40:300:6000:4",), "--off-cpu=3ms", "--stack-rate", "5")
+    """No wait below the duration; --stack-overhead limits the stacks of waits, too."""
+    run = Run(test, ("sleeper:40:300:6000:4",), "--off-cpu=3ms", "--stack-overhead", "0.0001", "--per-thread",
+              "--wait-filter=*")
     test.eq([row for row in run.stacks.waits if row.max < 3000], [], "none is shorter")
     rows = run.waits("sleeper", *BLOCKED, call="clock_nanosleep")
     test.eq(sum(row.count for row in rows), 10, "each long one is there")
-    test.ok(any(row.stack.user for row in rows) or told(run.report, "--stack-rate"),
+    test.ok(any(row.stack.user for row in rows) or told(run.report, "--stack-overhead"),
             "stacks, or the reason why not", *run.report.notices)
     test.eq(run.stacks.all["waits"][0], sum(row.count for row in run.stacks.waits), "All: count")
     test.between(run.stacks.all["waits"][1], sum(row.total for row in run.stacks.waits) - 1,
@@ -142,4 +244,5 @@ def case_threshold(test):
                  "All: total")
 
 
-kdtest.main(case_ends, case_page_fault, case_preempted, case_threshold)
+kdtest.main(case_ends, case_merged, case_filters, case_threads,
+            case_kernel_lock, case_page_fault, case_preempted, case_threshold)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: alone, long
 """Where samples go: formats, files, names, conditions; and outputs that fail, which
 leave nothing half-written."""
 
@@ -49,7 +50,7 @@ def case_folded(test):
     load = test.workload("roles", "spin")
     folder = test.directory()
     done = test.program("-p", load.pid, "--sample-time", "100ms", "--sample-count=2",
-                        "--profile=99", "-o", f"folded:{folder}/f", "-o", "folded")
+                        "--profile=999", "-o", f"folded:{folder}/f", "-o", "folded")
     test.eq((done.status, done.stderr), (0, ""), "status 0")
     test.ok(done.stdout, "there are stacks")
     test.eq((folder / "f").read_text(), done.stdout, "the file has those of both samples")
@@ -119,7 +120,7 @@ def case_quiet(test):
 def case_process_substitution(test):
     load = test.workload("roles", "poll")
     folder = test.directory()
-    script = (f'"$0" -p {load.pid} --sample-time 20ms -o json:>(cat > {folder}/a) '
+    script = (f'"$0" --full -p {load.pid} --sample-time 20ms -o json:>(cat > {folder}/a) '
               '-o text:/dev/stderr; status=$?; wait; sleep 0.2; exit $status')
     done = subprocess.run(["bash", "-c", script, kdtest.PROGRAM], capture_output=True, check=False)
     test.eq(done.returncode, 0, "status 0")
@@ -132,10 +133,10 @@ def case_fail_if(test):
     load = test.workload("roles", "poll", "spin")
     spin, = load.tid("spin")
     args = ("-p", load.pid, "--sample-time", "100ms", "--quiet")
-    done = test.program(*args, "--fail-if", "thread(spin).run.pct>10", "--fail-if", "lost>0")
+    done = test.program(*args, "--fail-if", "thread(spin).run.pct>0.1", "--fail-if", "lost>0")
     test.eq(done.status, 4, "the condition: status 4")
     test.eq(len(done.stderr.splitlines()), 1, "one line")
-    test.ok(f"thread {spin} 'spin'" in done.stderr and "run.pct>10" in done.stderr,
+    test.ok(f"thread {spin} 'spin'" in done.stderr and "run.pct>0.1" in done.stderr,
             "which names the thread and the condition", done.stderr)
     done = test.program(*args, "--fail-if", "thread(poll).run.pct>90")
     test.eq((done.status, done.stderr), (0, ""), "it does not apply: status 0")
@@ -184,7 +185,7 @@ def case_replay(test):
     copy = folder / "kernel_delay"
     shutil.copy(kdtest.PROGRAM, copy)
     again = kdtest.Finished(test.child(["setpriv", "--reuid", "65534", "--regid", "65534",
-                                        "--clear-groups", copy, "--replay", folder / "j"]))
+                                        "--clear-groups", copy, "--full", "--replay", folder / "j"]))
     test.eq((again.status, again.stderr), (0, ""), "as nobody: status 0")
     test.eq(again.stdout.splitlines(), told, "the same text")
     missing = test.program("--replay", folder / "none")

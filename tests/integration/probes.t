@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """Where probes are, compared with what readelf and nm say, in real programs and
 in some that are built, stripped, moved and deleted here."""
 
@@ -130,7 +131,7 @@ def listed(path):
     return functions, sorted(sites)
 
 
-def places(pid, *triggers, wrapper=()):
+def sites_of(pid, *triggers, wrapper=()):
     """[(object, offset, semaphore, name)] of the triggers, and what was said."""
     done = run(*wrapper, LIST, pid, *triggers)
     found = []
@@ -193,10 +194,10 @@ def case_postgres(test):
     several = [probe for probe, count in sites.items() if count > 1]
     test.ok(len(sites) >= 50 and several, f"{len(sites)} probes, {len(several)} of several sites")
     for provider, name in [*several, next(iter(sites))]:
-        got, done = places(pid, f"u:{provider}:{name}")
-        test.eq(len(got), sites[provider, name], f"{name}: a place for each site")
-        test.ok(all(place[2] for place in got), f"{name}: each with its semaphore", done.stderr)
-    got, done = places(pid, "u:postgresql:*")
+        got, done = sites_of(pid, f"u:{provider}:{name}")
+        test.eq(len(got), sites[provider, name], f"{name}: one for each site")
+        test.ok(all(site[2] for site in got), f"{name}: each with its semaphore", done.stderr)
+    got, done = sites_of(pid, "u:postgresql:*")
     test.eq(len(got), len({site[:2] for site in readelf_usdt(copy)}), "a pattern: all sites")
 
 
@@ -236,24 +237,24 @@ def case_choices(test):
     target = start(test, program)
     names, inner = symbols_of(program), symbols_of(library)
     want = offset_of(program, names["hidden"][0])
-    test.eq(places(target.pid, "up:hidden")[0], [(str(program), want, 0, "hidden")],
+    test.eq(sites_of(target.pid, "up:hidden")[0], [(str(program), want, 0, "hidden")],
             "a static function")
     want = offset_of(library, inner["inside"][0])
     for name in (library.name, "libkdtest.so.1", "libkdtest.so", str(library),
                  f"{library.parent}/libkdtest.so.1"):
-        test.eq(places(target.pid, f"up:{name}:inside")[0], [(str(library), want, 0, "inside")],
+        test.eq(sites_of(target.pid, f"up:{name}:inside")[0], [(str(library), want, 0, "inside")],
                 f"in the library, named {name}")
-    got, done = places(target.pid, "up:twin")
+    got, done = sites_of(target.pid, "up:twin")
     test.ok(not got and done.returncode == 78, "two static functions of one name: status 78")
     choices = re.findall(r"up:program:0x\w+", done.stderr)
     test.eq(sorted(int(choice.split("0x")[1], 16) for choice in choices), sorted(names["twin"]),
             "their addresses are named")
     for choice in choices:
         want = offset_of(program, int(choice.split("0x")[1], 16))
-        test.eq(places(target.pid, choice)[0], [(str(program), want, 0, "")],
+        test.eq(sites_of(target.pid, choice)[0], [(str(program), want, 0, "")],
                 "each of them can be chosen")
-    test.eq(len(places(target.pid, "up:tw*")[0]), 2, "a pattern takes both")
-    got, done = places(target.pid, "up:inside")
+    test.eq(len(sites_of(target.pid, "up:tw*")[0]), 2, "a pattern takes both")
+    got, done = sites_of(target.pid, "up:inside")
     test.ok(done.returncode == 78 and "up:libkdtest.so.1.2:inside" in done.stderr,
             "only the library has it: it is named", done.stderr)
 
@@ -266,16 +267,16 @@ def case_debug_link(test):
     must("strip", program)
     must("objcopy", f"--add-gnu-debuglink={debug}", program)
     target = start(test, program)
-    test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [want],
+    test.eq([site[1] for site in sites_of(target.pid, "up:hidden")[0]], [want],
             "next to the program")
     (folder / ".debug").mkdir()
     debug.rename(folder / ".debug" / debug.name)
-    test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [want], "in .debug")
+    test.eq([site[1] for site in sites_of(target.pid, "up:hidden")[0]], [want], "in .debug")
     with open(folder / ".debug" / debug.name, "ab") as stream:
         stream.write(b"\0")
-    got, done = places(target.pid, "up:hidden")
+    got, done = sites_of(target.pid, "up:hidden")
     test.ok(not got and done.returncode == 78, "not if its checksum is wrong", done.stderr)
-    test.eq(len(places(target.pid, f"up:program:{hex(want)}")[0]), 1, "an address does always")
+    test.eq(len(sites_of(target.pid, f"up:program:{hex(want)}")[0]), 1, "an address does always")
 
 
 def case_packed_symbols(test):
@@ -288,9 +289,9 @@ def case_packed_symbols(test):
     must("strip", program)
     must("objcopy", "--add-section", f".gnu_debugdata={packed}", program)
     target = start(test, program)
-    test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [want],
+    test.eq([site[1] for site in sites_of(target.pid, "up:hidden")[0]], [want],
             "a function that only the packed part has")
-    test.eq(places(target.pid, "up:twin")[1].returncode, 78, "none that it does not have")
+    test.eq(sites_of(target.pid, "up:twin")[1].returncode, 78, "none that it does not have")
 
 
 def case_build_id_in_a_root(test):
@@ -306,31 +307,31 @@ def case_build_id_in_a_root(test):
     must("objcopy", "--only-keep-debug", program, debug)
     must("strip", program)
     target = start(test, "/program", "chroot", root)
-    test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [want], "by its build ID")
+    test.eq([site[1] for site in sites_of(target.pid, "up:hidden")[0]], [want], "by its build ID")
     real = debug.rename(root / "moved.debug")
     debug.symlink_to("/moved.debug")
-    test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [want],
+    test.eq([site[1] for site in sites_of(target.pid, "up:hidden")[0]], [want],
             "a link in there is followed in there")
     real.unlink()
-    test.eq(places(target.pid, "up:hidden")[1].returncode, 78, "not without the debug file")
+    test.eq(sites_of(target.pid, "up:hidden")[1].returncode, 78, "not without the debug file")
 
 
 def case_other_mounts(test):
     folder, program, library = build(test)
     want = offset_of(library, symbols_of(library)["inside"][0])
-    place = folder / "mounted"
-    place.mkdir()
+    mount = folder / "mounted"
+    mount.mkdir()
     script = ('mount -t tmpfs none "$1" && cp -a "$2"/libkdtest* "$2"/program "$1" && '
               'exec "$1"/program')
     target = test.child(["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh",
-                         place, folder])
+                         mount, folder])
     target.line("ready")
-    test.ok(not list(place.iterdir()), "we do not see its files")
-    test.eq([found[1] for found in places(target.pid, "up:libkdtest.so:inside")[0]], [want],
+    test.ok(not list(mount.iterdir()), "we do not see its files")
+    test.eq([found[1] for found in sites_of(target.pid, "up:libkdtest.so:inside")[0]], [want],
             "but find what is in them")
     bare = ["capsh", "--drop=cap_sys_admin,cap_checkpoint_restore", "--", "-c", 'exec "$@"', "sh"]
     test.eq([found[1] for found in
-             places(target.pid, "up:libkdtest.so:inside", wrapper=bare)[0]], [want],
+             sites_of(target.pid, "up:libkdtest.so:inside", wrapper=bare)[0]], [want],
             "also by their path, without the right to follow the kernel's links")
 
 
@@ -342,14 +343,14 @@ def case_deleted(test):
     for path in (program, library):
         path.unlink()
     for what in ("deleted", "another file in their place"):
-        test.eq([place[1] for place in places(target.pid, "up:hidden")[0]], [outer],
+        test.eq([site[1] for site in sites_of(target.pid, "up:hidden")[0]], [outer],
                 f"the program: {what}")
-        test.eq([place[1] for place in places(target.pid, "up:libkdtest.so:inside")[0]], [inner],
+        test.eq([site[1] for site in sites_of(target.pid, "up:libkdtest.so:inside")[0]], [inner],
                 f"the library: {what}")
         for path in (program, library):
             path.write_bytes(pathlib.Path(LIST).read_bytes())
     bare = ["capsh", "--drop=cap_sys_admin,cap_checkpoint_restore", "--", "-c", 'exec "$@"', "sh"]
-    got, done = places(target.pid, "up:libkdtest.so:inside", wrapper=bare)
+    got, done = sites_of(target.pid, "up:libkdtest.so:inside", wrapper=bare)
     test.ok(not got and done.returncode, "the other file is not taken for it", done.stderr)
 
 
@@ -366,9 +367,9 @@ def case_sdt_header(test):
     target = start(test, program)
     want = [site for site in readelf_usdt(program) if site[3] == "sold"]
     test.eq(len(want), 2, "the compiler made two sites")
-    test.eq(sorted(place[1] for place in places(target.pid, "u:shop:sold")[0]),
+    test.eq(sorted(site[1] for site in sites_of(target.pid, "u:shop:sold")[0]),
             sorted(offset_of(program, site[0]) for site in want), "both are found")
-    got, done = places(target.pid, "u:shop:close")
+    got, done = sites_of(target.pid, "u:shop:close")
     test.ok(done.returncode == 78 and "u:shop:closed" in done.stderr, "a close name", done.stderr)
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel, long
 """User stacks of Debian's programs, which have no frame pointers and no symbols: what gdb
 shows of a thread that waits in the same call, and that nearly all stacks under load
 are complete."""
@@ -13,7 +14,7 @@ import time
 
 import kdservers
 import kdtest
-from kdservers import need
+from kdneeds import need
 from kdstacks import Capture, plain
 
 LEAST_COMPLETE = 0.95
@@ -121,7 +122,7 @@ def check_like_gdb(test, pid, least=1):
     """Threads that wait: their unfinished calls, and gdb's view of the same threads."""
     objects, faults, same, names = Objects(pid), {}, set(), [0, 0]
     for _ in range(ATTEMPTS):
-        capture = test.start(Capture(pid, "-s", "1ms", "--stack-rate", "0"))
+        capture = test.start(Capture(pid, "-s", "1ms", "--stack-overhead", "0"))
         time.sleep(0.05)
         _, stacks = capture.close(test)
         frames = backtraces(test, pid)
@@ -146,7 +147,7 @@ def check_like_gdb(test, pid, least=1):
 
 def check_complete(test, pid, load, least):
     """Nearly all stacks of slow calls under load lead to the outermost frame."""
-    capture = test.start(Capture(pid, "-s", "20us", "--stack-rate", "0", "--buffer-page-count",
+    capture = test.start(Capture(pid, "-s", "20us", "--stack-overhead", "0", "--buffer-page-count",
                                  "8192"))
     load()
     report, stacks = capture.close(test)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel, long
 """User stacks of slow calls at the ends of known chains of functions: every frame is
 compared, in order, up to the outermost one. Compilers, flags, and all the places where
 names may be are varied."""
@@ -11,8 +12,9 @@ import subprocess
 
 import kdtest
 from kdstacks import (SIGNAL, START, THREAD, WORKLOADS, Capture, Libc, Program, build_id,
-                      check_stacks, need, stack_fault)
-from kdtrigger import compiled
+                      check_stacks, stack_fault)
+from kdneeds import need, optional, tool
+from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, compiled
 
 MS = 12           # of each call
 OPTIONS = ("-s", "4ms", "-e", "clock_nanosleep,poll,ppoll,read,futex,wait4,tgkill")
@@ -100,8 +102,7 @@ def case_compilers(test):
     """Other compilers and flags than the build's."""
     for compiler, *flags in (("gcc", "-fomit-frame-pointer", "-fno-plt"), ("gcc", "-O0"),
                              ("gcc", "-Os", "-fno-omit-frame-pointer"), ("clang",)):
-        if not shutil.which(compiler):
-            test.skip(f"{compiler} {' '.join(flags)}", "it is not installed")
+        if not optional(test, f"{compiler} {' '.join(flags)}", tool, compiler):
             continue
         path = compiled(test, WORKLOADS / "chain.c", "kdtest-chain", INCLUDE, "-pthread", *flags,
                         compiler=compiler)
@@ -137,6 +138,28 @@ def case_alternate_stack(test):
                 "the reason is what was not copied", events[0].stack.stop)
         events[0].stack.stop, outside = None, ()
     check_stacks(test, events, (*wanted, *outside), programs, "on_alternate_stack")
+
+
+def case_return_probes(test):
+    """Functions with return probes have the kernel's address in place of their return address,
+    whoever has set the probes."""
+    path, load = kdtest.WORKLOADS / "chain", test.workload("chain")
+    programs = {"": Program(path)}
+    probes = Triggered(test, load.pid, "--start-trigger", "up:slow", "--stop-trigger", "ur:*",
+                       "--trigger-delta", "1min", *UNLIMITED, *NO_LIMIT)
+    chains = Chains(test, path, (*OPTIONS, "--off-cpu", "4ms", "--wait-filter=*", "--per-thread"), load=load)
+    gone = [chains.go(shape) for shape in ("deep_1", "with_alloca", "with_recursion", "with_qsort",
+                                           "with_signal", "with_fault", "with_thread")]
+    chains.close()
+    for truth in gone:
+        chains.check(truth, programs, text=f"{truth['shape']}, with return probes")
+    waits = [wait for wait in chains.stacks.of(gone[0]["tid"], "waits")
+             if wait.state.startswith("blocked") and "deep_1" in wait.stack.functions()]
+    check_stacks(test, waits, (Libc("clock_nanosleep"), "slow", *SHAPES["deep_1"][0], *START),
+                 programs, "a wait, with return probes")
+    run = probes.stop(test)
+    starts, stops = (run.triggers.roles[role].hits for role in ("start", "stop"))
+    test.ok(stops > starts > len(gone), "the functions did return through them", starts, stops)
 
 
 def library(test, name):
@@ -401,7 +424,7 @@ def case_cxx(test):
                  (Libc("clock_nanosleep"), *CXX, *START), {"": program}, "demangled")
 
 
-kdtest.main(case_chains, case_compilers, case_static_pie, case_alternate_stack,
+kdtest.main(case_chains, case_compilers, case_static_pie, case_alternate_stack, case_return_probes,
             case_linked_library, case_opened_libraries, case_stripped, case_no_build_id,
             case_minidebuginfo, case_debuglink, case_build_id_file, case_deleted, case_replaced,
             case_odd_libraries, case_exec, case_fork, case_cxx)

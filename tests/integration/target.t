@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """Which process is looked at when none is named."""
 
 import os
 import shutil
 import signal
 import subprocess
+import sys
 
+import kdneeds
 import kdtest
 
 DEFAULTS = ("ovs-vswitchd", "vpp_main", "vpp")
@@ -61,8 +64,7 @@ def case_several(test):
 def case_monitor(test):
     """`ovs-vswitchd --monitor` has a parent that only watches it: not meant."""
     alone()
-    if not shutil.which("ovs-vswitchd"):
-        raise kdtest.Skip("ovs-vswitchd is not installed")
+    kdneeds.need("ovs-vswitchd", "ovsdb-tool", "ovsdb-server")
     directory = test.directory()
     environment = {"OVS_RUNDIR": str(directory), "PATH": os.environ["PATH"]}
     database, socket, pidfile = directory / "db", directory / "db.sock", directory / "v.pid"
@@ -90,4 +92,25 @@ def case_monitor(test):
         parent.wait()
 
 
-kdtest.main(case_each_default_name, case_vswitchd_comes_first, case_several, case_monitor)
+# So many threads that it matters whether their number is known.
+CROWD = """
+import threading
+threading.stack_size(65536)
+for _ in range(1500):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print("ready", flush=True)
+input()
+"""
+
+
+def case_many_groups(test):
+    """A list of groups makes /proc/PID/status longer than a page."""
+    load = test.child([sys.executable, "-c", CROWD], stdin=subprocess.PIPE,
+                      preexec_fn=lambda: os.setgroups(range(100_000, 105_000)))
+    load.line("ready")
+    done = test.program("-p", load.pid, "--sample-time", "0.1", "--strict")
+    test.eq((done.status, done.stderr), (0, ""), "none of its 1,500 threads is lost")
+
+
+kdtest.main(case_each_default_name, case_vswitchd_comes_first, case_several, case_monitor,
+            case_many_groups)

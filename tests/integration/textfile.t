@@ -1,29 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """Files of metrics for the textfile collector of node_exporter, the real one."""
 
 import http.client
-import importlib
-import shutil
 import socket
-import sys
 import time
 
+import kdneeds
 import kdtest
 
-NAMES = ("prometheus-node-exporter", "node_exporter")  # Debian's, and its own
 SCRAPES = 50
 
 
 def parsed(text):
     """{(name, labels): value} of text 0.0.4; le as a number, which it may write in its way."""
-    sys.path.append("/usr/lib/python3/dist-packages")
-    try:
-        parser = importlib.import_module("prometheus_client.parser")
-    except ImportError:
-        raise kdtest.Skip("there is no python3-prometheus-client") from None
-    finally:
-        sys.path.pop()
+    parser = kdneeds.module("prometheus_client.parser")
     series = {}
     for family in parser.text_string_to_metric_families(text):
         for sample in family.samples:
@@ -50,9 +42,8 @@ class NodeExporter(kdtest.Child):
     """It, with nothing but the files of a directory."""
 
     def __init__(self, folder):
-        program = next(filter(None, map(shutil.which, NAMES)), None)
-        if not program:
-            raise kdtest.Skip("there is no node_exporter (package prometheus-node-exporter)")
+        # Debian's name, and its own.
+        program = kdneeds.tool("prometheus-node-exporter", "node_exporter")
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
             self.port = found.getsockname()[1]

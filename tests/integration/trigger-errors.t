@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """Triggers that are wrong, that cannot be had, or that nothing hits: the exit
 status, and what the program says."""
 
@@ -10,6 +11,7 @@ import re
 import struct
 import time
 
+import kdneeds
 import kdtest
 from kdtest import SECOND
 from kdtrigger import BOTH, ENTRY, RETURN, UNLIMITED, Log, Triggered, check_reports, compiled
@@ -28,6 +30,7 @@ def refused(test, what, status, *args, words=()):
 
 def case_grammar(test):
     """What cannot be read is answered by the grammar."""
+    kdtest.only_on_host("what the options' grammar is")
     load = test.workload("caller", "sleeper")
     for trigger in ("nonsense", "up", "up:", ":probed_call", "x:probed_call", "u:kdtest",
                     "t:sched", "t::sched_switch", "up:probed_call+", "up:caller:0x",
@@ -39,6 +42,7 @@ def case_grammar(test):
 
 def case_names(test):
     """A name that is not there is answered by those that are close."""
+    kdtest.only_on_host("names of files and of their symbols")
     load = test.workload("caller", "sleeper")
     for trigger, *words in (("up:probed_cal", "probed_call"), ("ur:caller:probedcall",
                             "probed_call"), ("up:no_such_thing_at_all", "no_such_thing_at_all"),
@@ -57,6 +61,7 @@ def case_names(test):
 
 def case_options(test):
     """Options that do not go together, and values that cannot be."""
+    kdtest.only_on_host("what options exclude each other")
     load = test.workload("caller", "sleeper")
     pid = ["-p", load.pid]
     both = [*pid, *BOTH]
@@ -118,8 +123,7 @@ def case_never_ended(test):
 
 def case_no_kprobes(test):
     """Where the kernel cannot have kprobes, that is said."""
-    config = os.path.exists("/sys/kernel/tracing/kprobe_events")
-    if config:
+    if (kdneeds.tracefs() / "kprobe_events").exists():
         raise kdtest.Skip("this kernel has kprobes")
     load = test.workload("caller", "sleeper")
     for trigger in ("k:do_nanosleep", "kr:do_nanosleep", "kprobe:ovs_dp_process_packet"):
@@ -190,7 +194,9 @@ def case_seccomp(test):
     run = Triggered(test, load.pid, *BOTH, *UNLIMITED)
     truths = load.go()
     run = run.stop(test)
-    test.eq((len(run.reports), truths["threads"][0]["calls"]), (20, 20),
+    # An emulated processor may have no time to read a window before its bank is needed.
+    missed = run.triggers.roles["start"].missed if kdtest.VM else 0
+    test.eq((len(run.reports) + missed, truths["threads"][0]["calls"]), (20, 20),
             "it lives and its calls are recorded")
     check_reports(test, run.reports)
 

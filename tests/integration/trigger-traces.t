@@ -3,10 +3,10 @@
 """Kernel tracepoints as triggers: those of system calls for the target only,
 others for every process unless told otherwise."""
 
-import pathlib
 import subprocess
 import time
 
+import kdneeds
 import kdreport
 import kdtest
 from kdattached import check_attached
@@ -14,13 +14,10 @@ from kdbtf import BTF, with_preemptible_calls
 from kdtest import MS
 from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports
 
-EVENTS = pathlib.Path("/sys/kernel/tracing/events")
-
 
 def need(*events):
     for event in events:
-        if not (EVENTS / event).exists() and not pathlib.Path(
-                "/sys/kernel/debug/tracing/events", event).exists():
+        if not (kdneeds.tracefs() / "events" / event).exists():
             raise kdtest.Skip(f"this kernel has no tracepoint {event}")
 
 
@@ -58,15 +55,20 @@ def pair(test, programs, *args):
     check_reports(test, run.reports)
 
 
+def has_preemptible_calls():
+    return b"\0trace_call_bpf_faultable\0" in BTF.read_bytes()
+
+
 def case_pair(test):
     """At the call's own tracepoints, unless this kernel has such as the next case has."""
-    preemptible = b"\0trace_call_bpf_faultable\0" in BTF.read_bytes()
-    pair(test, CLASSIC if preemptible else OWN)
+    pair(test, CLASSIC if has_preemptible_calls() else OWN)
 
 
 def case_pair_classic(test):
     """Where programs at a call's own tracepoint may be preempted, those at the
     tracepoints of all calls do their work."""
+    if has_preemptible_calls():
+        raise kdtest.Skip("this kernel's are such, so it was the case before")
     pair(test, CLASSIC, "--btf", with_preemptible_calls(test))
 
 
@@ -80,14 +82,14 @@ def hits_of(test, load, event, *args, during):
 
 
 def spawn(count):
-    for _ in range(count):
-        subprocess.run(["true"], check=True)
+    """Processes that begin and end, of a shell: Python takes longer for each."""
+    subprocess.run(["sh", "-c", f"for i in $(seq {count}); do /bin/true; done"], check=True)
 
 
 def case_target_only(test):
     need("syscalls/sys_enter_getppid", "sched/sched_process_fork")
     load = test.workload("roles", "calls:7:0:0")
-    other = test.workload("roles", "calls:50000:0:0")
+    other = test.workload("roles", "calls:5000:0:0")
     hits = hits_of(test, load, "t:syscalls:sys_enter_getppid",
                    during=lambda: (other.go(), load.go()))
     test.eq(hits, 7, "t:syscalls: counts for the target only")
@@ -139,7 +141,7 @@ def case_pairs_of_other_processes(test):
 
 def case_kprobes(test):
     """A function of the kernel and its return."""
-    if not (EVENTS.parent / "kprobe_events").exists():
+    if not (kdneeds.tracefs() / "kprobe_events").exists():
         raise kdtest.Skip("this kernel has no kprobes")
     for args in ((), ("--trigger-target-only",)):
         load = test.workload("roles", "calls:100:5:20000")
@@ -168,6 +170,7 @@ def case_kprobes(test):
 
 def case_says_what_applies(test):
     """Whose hits count is printed."""
+    kdtest.only_on_host("what is printed of the options")
     need("sched/sched_process_fork")
     load = test.workload("roles", "poll")
     for args, of in (((), "any"), (("--trigger-target-only",), "target")):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: quiet, long
 """Windows that probes open and close: the four combinations, counts and pauses,
 the delta, against the log of the process that is probed."""
 
@@ -12,7 +13,7 @@ from kdtrigger import (BOTH, ENTRY, NO_LIMIT, RETURN, UNLIMITED, Log, Triggered,
                        check_reports, inside, monotonic, reported_once)
 
 DELTA = SECOND // 2000
-LATE = 300 * MS  # what a shared machine may be late by
+LATE = SECOND  # what a shared machine may be late by, although the program goes before others
 
 
 def starts_in(report, entry):
@@ -27,7 +28,7 @@ def case_start_only(test):
     """From the trigger for the sample time; then a pause in which it does not count."""
     load = test.workload("caller", "sleeps:100:100:1:5000")
     run = Triggered(test, load.pid, "--start-trigger", ENTRY, "--sample-time", "0.15",
-                    "--sample-count", "2", "--sample-interval", "0.2")
+                    "--sample-count", "2", "--sample-interval", "0.2", urgent=True)
     calls = Log(load, load.go()).calls()
     run = run.finish(test)
     if not test.eq(len(run.reports), 2, "two reports"):
@@ -93,14 +94,15 @@ def case_both(test):
 def case_pause(test):
     """With both, too, calls in the pause do not count."""
     load = test.workload("caller", "sleeps:70:50:1:5000")
-    run = Triggered(test, load.pid, *BOTH, "--sample-count", "3", "--sample-interval", "300ms")
+    run = Triggered(test, load.pid, *BOTH, "--sample-count", "3", "--sample-interval", "300ms",
+                    urgent=True)
     calls = Log(load, load.go()).calls()
     run = run.finish(test)
     test.eq(len(run.reports), 3, "three reports")
     reported_once(test, run.reports, [call for call in calls if any(
         inside(report.start, report.stop, call) for report in run.reports)], 0, "window")
     for one, two in zip(run.reports, run.reports[1:]):
-        test.between(two.start - one.stop, 300 * MS, 300 * MS + 60 * MS,
+        test.between(two.start - one.stop, 300 * MS, 300 * MS + LATE,
                      "the next call after the pause is the next window")
     test.ok(run.triggers.roles["start"].idle >= 10, "hits in the pause are counted",
             run.triggers.roles)
@@ -115,7 +117,8 @@ def companions_faults(load, reports):
         asleep, awake = report.thread(sleeper), report.thread(spinner)
         if asleep.ns["blocked interruptible"] != asleep.life:
             faults.append(f"report {number}: the sleeper: {asleep.ns}")
-        ran = awake.running + awake.ns["ready after preemption"] + awake.ns["ready after wakeup"]
+        ran = awake.running + sum(awake.ns[state] for state in (
+            "stolen by hypervisor", "ready after preemption", "ready after wakeup"))
         if ran != awake.life:
             faults.append(f"report {number}: the spinner: {awake.ns}")
         for thread in (asleep, awake):
@@ -183,7 +186,8 @@ def case_verbose(test):
     """Windows that are too short have their lines with --verbose only."""
     for option in ((), ("--verbose",), ("-v",)):
         load = test.workload("caller", "spins:200:1000:20:2000")
-        run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "1000000", *UNLIMITED, *option)
+        run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "1000000", *UNLIMITED, *option,
+                        urgent=True)
         log = Log(load, load.go())
         run = run.stop(test)
         reported_once(test, run.reports, log.calls(), MS)
@@ -223,7 +227,7 @@ def case_duration(test):
     """The whole run has an end, with what was recorded until then."""
     load = test.workload("caller", "sleeps:100:50:25:5000")
     run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "2ms", *UNLIMITED, "--duration",
-                    "1.2s")
+                    "1.2s", urgent=True)
     began = time.monotonic_ns()
     load.send("go")
     run = run.finish(test)

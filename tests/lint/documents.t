@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """The documents are well-formed and name the options that there are."""
 
+import json
 import re
 
 import lint
@@ -9,6 +11,8 @@ from kdtest import PROGRAM
 
 PAGES = lint.files(".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", under="man")
 MAIN = "man/kernel_delay.8"
+JSON_PAGE = "man/kernel_delay-json.5"
+SCHEMA = "man/kernel_delay.schema.json"
 LONG_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 OTHERS = {"man/kernel_delay-metrics.5": {"--collector.textfile.directory"}}  # options of others
 
@@ -68,4 +72,45 @@ def case_options(test):
         test.eq(sorted(described - told), [], f"{page}: names no others")
 
 
-lint.main(case_manual_pages, case_groff, case_references, case_options)
+def conditions_of(text):
+    """name (.field, .field), name: their fields by their names; without .NAME."""
+    found, names = {}, []
+    for name, fields in re.findall(r"([a-z_]+(?:\.NAME)?)|\(([^)]*)\)", text):
+        if name:
+            names.append(name)
+            found[name] = set()
+            continue
+        found.update((known, set(re.findall(r"\w+", fields))) for known in names)
+        names = []
+    return {name: fields for name, fields in found.items() if not name.endswith(".NAME")}
+
+
+def case_conditions(test):
+    """What --fail-if is about: the program's list, and the manual's."""
+    if not lint.pathlib.Path(PROGRAM).exists():
+        raise lint.Skip(f"there is no {PROGRAM}")
+    said = lint.output([PROGRAM, "--fail-if", "?>0"])[1]
+    listed = re.search(r"there are (.*)", said)[1].replace("[.NAME]", "").split(", ")
+    known = {name: set(filter(None, fields.split("|")))
+             for name, _, fields in (word.partition(".") for word in listed)}
+    test.ok(len(known) > 15, "the program lists them", said)
+    page = lint.text(lint.pathlib.Path(MAIN))
+    section = re.search(r"^\.SH CONDITIONS$(.*?)^\.SH", page, re.MULTILINE | re.DOTALL)[1]
+    described = {}
+    for tag in re.findall(r"^\.TP\n\.B?R? ?(.*)", section, re.MULTILINE):
+        described.update(conditions_of(tag.replace('"', "").replace(r"\fINAME\fP", "NAME")))
+    test.eq(described, known, f"{MAIN}: describes them with their fields")
+
+
+def case_members(test):
+    """Members of JSON: those of the schema, which json.t holds against what is written."""
+    schema = json.loads(lint.text(lint.pathlib.Path(SCHEMA)))["definitions"]
+    words = set(re.findall(r"[a-z0-9_]+", rendered(lint.pathlib.Path(JSON_PAGE))))
+    for name in ("sample", "thread"):
+        members = {key for key in schema[name]["properties"] if not key.endswith("_hex")}
+        test.ok(len(members) > 10, f"{SCHEMA}: members of a {name}")
+        test.eq(sorted(members - words), [], f"{JSON_PAGE}: describes all of them")
+
+
+lint.main(case_manual_pages, case_groff, case_references, case_options, case_conditions,
+          case_members)

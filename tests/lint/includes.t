@@ -1,98 +1,90 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Includes point one way: main -> options, preflight, run; run -> session, loop,
-report; session -> probes; report -> sample; sample -> bpf/kernel_delay.h. Few
+# tests/run: parallel
+"""Includes go one way: down the list of folders in cli/README.rst, which names each file. Few
 files know libbpf."""
 
+import fnmatch
 import os
 import re
 
 import lint
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
-
-SHARED = r"bpf/kernel_delay\.h"
-SAMPLE = r"cli/sample\.h"
-# Small files that know nothing of the rest.
-SMALL_NAMES = r"cli/(clock|escape|exit_status|log|parse|syscall_names)"
-SMALL = SMALL_NAMES + r"\.h"
-GENERATED = r"syscall_table\.inc"
-SKELETON = r"kernel_delay\.skel\.h"
-# What the reports are given.
-REPORTED = r"cli/(sample|traces|trigger_stats)\.h"
-DISTRIBUTION = r"cli/distribution\.h"
-TRIGGERS = r"probes/(trigger|resolve|kernel|confined)\.h"
-
-# Which of the tree's own files a file may include; the first rule that fits.
-# Its own header and, in folders of their own, its neighbours always may be.
-RULES = (
-    (r"bpf/.*", ()),
-    (r"cli/main\.c", (r"cli/[^/]*\.h", r"cli/capture/kernelfs\.h", r"cli/report/metrics\.h",
-                    r"probes/list\.h")),
-    (r"cli/run[^/]*", (r"cli/[^/]*\.h", r"cli/(capture|output|replay|report)/[^/]*\.h",
-                       r"cli/stack/stacks\.h")),
-    (r"cli/trigger_set\.[ch]", (SHARED, SMALL, TRIGGERS, r"cli/options\.h")),
-    (r"cli/options[^/]*", (SHARED, SMALL, r"cli/(options[^/]*|syscall_set)\.h")),
-    (r"cli/syscall_set\.[ch]", (SHARED, SMALL, r"probes/names\.h")),
-    (r"cli/output/.*", (SMALL, SAMPLE, r"cli/(options|trigger_stats)\.h", r"cli/report/[^/]*\.h")),
-    (r"cli/replay/.*", (SHARED, SMALL, REPORTED, DISTRIBUTION, r"cli/report/json_names\.h")),
-    (r"cli/fail_if[^/]*", (SHARED, SAMPLE, SMALL, r"cli/fail_if_metrics\.h", r"probes/names\.h",
-                           r"cli/report/number\.h")),
-    (r"cli/exporter[^/]*", (SMALL, SAMPLE, r"cli/(trigger_stats|exporter[^/]*)\.h", r"cli/exporter[^/]*\.h", r"cli/report/[^/]*\.h")),
-    (r"cli/worst\.[ch]", (SAMPLE,)),
-    (r"cli/sample\.[ch]", (SHARED, DISTRIBUTION, r"cli/traces\.h")),
-    (r"cli/trigger_stats\.[ch]", (SHARED, DISTRIBUTION)),
-    (r"cli/traces\.[ch]", (SHARED, r"cli/stack/stack\.h")),
-    (r"cli/ledger\.[ch]", (SHARED, SAMPLE)),
-    (r"cli/report/.*", (REPORTED, DISTRIBUTION, r"cli/(escape|number|syscall_names)\.h")),
-    (r"cli/capture/tracer\.[ch]", (SHARED, SAMPLE, SMALL, r"cli/traces\.h",
-                                  r"cli/stack/(stacks|kernel_symbols)\.h")),
-    (r"cli/stack/(cfi|unwind|resolver|space|function_table|stack_copy)[^/]*",
-     (SHARED, r"probes/(elf_file|symbols|debug_file)\.h")),
-    (r"cli/stack/.*", (SHARED, SMALL, r"probes/(file|maps|objects)\.h")),
-    (r"cli/capture/session\.h", (SHARED, SAMPLE, r"probes/resolve\.h")),
-    (r"cli/capture/session[^/]*\.c", (SHARED, SAMPLE, SMALL, SKELETON, r"probes/(attach(_cost)?|call_place)\.h")),
-    (r"cli/capture/.*", (SHARED, SAMPLE, SMALL, r"cli/ledger\.h")),
-    (SMALL_NAMES + r"\.[ch]", (SMALL, GENERATED)),
-    (r"cli/[^/]*", (SHARED, SMALL, r"cli/(options|preflight|target|placement)\.h")),
-    (r"probes/.*", (SMALL,)),
-)
-LIBBPF_USERS = re.compile(r"bpf/.*|cli/capture/(session[^/]*|kernelfs)\.c|probes/attach[^/]*\.c")
+# A row of the table: the folder in its first column.
+ROW = re.compile(r"^``((?:bpf|cli|probes)/[a-z/]*)`` ", re.MULTILINE)
+GENERATED = re.compile(r"[a-z_]+(\.skel\.h|_table\.inc)")
+LIBBPF_USERS = re.compile(r"bpf/.*|cli/capture/session[^/]*\.c|cli/target/kernelfs\.c|"
+                          r"probes/attach[^/]*\.c")
+MANY = 4  # files for which a pattern stands at most
+# What of bpf/ is for user space, too.
+SHARED = "bpf/kernel_delay.h"
 
 
-def resolve(path, name):
-    """The tree's file that is meant, relative to its top; the name if it is generated."""
-    file = os.path.normpath(path.parent / name)
-    return file if (lint.ROOT / file).exists() else name
+def folder_of(path):
+    return os.path.dirname(path) + "/"
 
 
-def allowed(path, target):
-    folder = path.parent.as_posix()
-    if target == path.with_suffix(".h").as_posix():
-        return True
-    if folder not in ("cli", ".") and os.path.dirname(target) == folder:
-        return True
-    for pattern, targets in RULES:
-        if re.fullmatch(pattern, path.as_posix()):
-            return any(re.fullmatch(other, target) for other in targets)
-    return False
+def fault(path, name, order):
+    """Why the file at path may not include name; None if it may."""
+    if GENERATED.fullmatch(name):
+        return None
+    own = folder_of(path)
+    if "/" not in name:
+        return None if os.path.exists(lint.ROOT / own / name) else f"{name} is not in {own}"
+    if not os.path.exists(lint.ROOT / name):
+        return f"there is no {name}"
+    other = folder_of(name)
+    if other not in order:
+        return f"{other} is not in the list of cli/README.rst"
+    if other == own:
+        return f"{name} is its neighbour: without the folder"
+    if order.index(other) < order.index(own):
+        return f"{name} is above {own}"
+    if other == "bpf/" and name != SHARED:
+        return f"{name} is for BPF programs only"
+    return None
 
 
 def case_direction(test):
-    paths = [path for folder in ("bpf", "cli", "probes") if (lint.ROOT / folder).is_dir()
-             for path in lint.files(".c", ".h", under=folder)]
-    test.ok(paths, "there are sources")
-    for path in paths:
-        own, libbpf = [], []
+    order = ROW.findall(lint.text(lint.ROOT / "cli/README.rst"))
+    folders = {folder_of(path.as_posix()) for path in sources()}
+    test.eq(sorted(order), sorted(folders), "cli/README.rst lists each folder once")
+    for path in sources():
+        wrong = []
         for quoted, angled in INCLUDE.findall(lint.text(path)):
             if quoted:
-                own.append(resolve(path, quoted))
-            elif angled.startswith("bpf/"):
-                libbpf.append(angled)
-        wrong = [target for target in own if not allowed(path, target)]
-        if libbpf and not LIBBPF_USERS.fullmatch(path.as_posix()):
-            wrong += libbpf
-        test.ok(not wrong, path, *(f"may not include {target}" for target in wrong))
+                wrong.append(fault(path.as_posix(), quoted, order))
+            elif angled.startswith("bpf/") and not LIBBPF_USERS.fullmatch(path.as_posix()):
+                wrong.append(f"<{angled}>: libbpf is not for it")
+        wrong = list(filter(None, wrong))
+        test.ok(not wrong, path, *wrong)
 
 
-lint.main(case_direction)
+def case_lists(test):
+    """Of bpf/ and probes/ the files are in tables of their own."""
+    table = lint.text(lint.ROOT / "cli/README.rst").partition("\nLayers\n")[2]
+    rows = {match[1]: table[match.start():] for match in ROW.finditer(table)}
+    for folder in (folder for folder in rows if folder.startswith("cli/")):
+        said = re.split(rf"\n(?:(?!``{folder}``)``(?:bpf|cli|probes)/|=)", rows[folder], maxsplit=1)[0]
+        names = re.findall(r"``([^`]+)``", said)
+        stems = {path.stem for path in sources() if folder_of(path.as_posix()) == folder}
+        patterns = [name for name in names
+                    if "*" in name and len(fnmatch.filter(stems, name)) <= MANY]
+        missing = sorted(stem for stem in stems if stem not in names and
+                         not any(fnmatch.fnmatch(stem, name) for name in patterns))
+        test.eq(missing, [], f"cli/README.rst names each file of {folder}")
+    for folder, pattern in (("bpf", r"^``([a-z_]+(?:\.bpf)?\.h)`` "), ("probes", r"``([a-z_/]+)``")):
+        said = re.findall(pattern, lint.text(lint.ROOT / folder / "README.rst"), re.MULTILINE)
+        files = {path.relative_to(folder) for path in sources() if path.parts[0] == folder}
+        names = {path.name if folder == "bpf" else path.with_suffix("").as_posix()
+                 for path in files if folder != "bpf" or path.suffix == ".h"}
+        test.eq(sorted(names - set(said)), [], f"{folder}/README.rst names each file")
+
+
+def sources():
+    return [path for folder in ("bpf", "cli", "probes")
+            for path in lint.files(".c", ".h", under=folder)]
+
+
+lint.main(case_direction, case_lists)

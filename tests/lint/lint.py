@@ -3,13 +3,14 @@
 
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
-from kdtest import Skip, Test  # noqa: E402  pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-position,unused-import
+from kdneeds import tool  # noqa: E402,F401
+from kdtest import Child, Skip, Test  # noqa: E402,F401
 
 LEFT_OUT = {".git", "build", "LICENSES", "__pycache__"}
 
@@ -32,14 +33,6 @@ def shebang(path):
     with open(ROOT / path, "rb") as stream:
         first = stream.readline()
     return first.decode(errors="replace") if first.startswith(b"#!") else ""
-
-
-def tool(name):
-    """The path of a program; without it the case is skipped."""
-    path = shutil.which(name)
-    if not path:
-        raise Skip(f"{name} is not installed")
-    return path
 
 
 def output(argv, **options):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """Scripts: what can be said of them without running them."""
 
+import ast
 import os
 import re
 
@@ -33,4 +35,38 @@ def case_executable(test):
                     "it needs a #! line and the permission to be executed")
 
 
-lint.main(case_shell, case_python, case_executable)
+# Where tests say what they need: functions and attributes of classes.
+FINDERS = {"tool", "need", "module", "which", "optional"}
+GIVEN = {"systemd-analyze": "who has another init system is not given this one",
+         "python3.11": "one of many programs with probes"}
+
+
+def needs(tree):
+    """The programs and modules that a test file says it needs."""
+    for node in ast.walk(tree):
+        values = []
+        if isinstance(node, ast.Call):
+            if getattr(node.func, "id", getattr(node.func, "attr", "")) in FINDERS:
+                values = node.args
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "programs":
+            values = getattr(node.value, "elts", [])
+        for value in values:
+            if isinstance(value, ast.Constant) and re.fullmatch(r"[\w+.-]+", str(value.value)):
+                yield value.value
+
+
+def case_dependencies(test):
+    """What a test is skipped without is something that tests/deps looks for."""
+    looked_for = set(re.findall(r"[\w+.-]+", lint.text("tests/deps")))
+    needed = {}
+    for path in lint.files(".t", ".py", under="tests"):
+        if path.parts[1] != "bench":
+            for name in needs(ast.parse(lint.text(path))):
+                needed.setdefault(name, path)
+    test.ok(len(needed) > 20, "tests say what they need", sorted(needed))
+    for name, path in sorted(needed.items()):
+        test.ok(name.split(".")[0] in looked_for or name in GIVEN, f"{name}, for {path}",
+                "tests/deps does not look for it")
+
+
+lint.main(case_shell, case_python, case_executable, case_dependencies)

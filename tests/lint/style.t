@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
 """The form of the sources: layout, licence line, lengths, leftovers."""
 
 import re
@@ -13,11 +14,11 @@ SOURCES = [path for path in lint.files()
            if path in C_FILES or path.suffix in (".py", ".t", ".sh") or lint.shebang(path)
            or path.name in ("Makefile", ".clang-format")]
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|\bnot (yet )?implemented\b")
-THREAD_CALLED_TASK = re.compile(r'"[^"]*(?<![/\w])[Tt]asks?\b(?! iterator)[^"]*"')
+THREAD_CALLED_TASK = re.compile(r'"[^"]*(?<![/.\w])[Tt]asks?\b(?! iterator)[^"]*"')
 
 
 def case_clang_format(test):
-    formatter = lint.tool("clang-format")
+    formatter = lint.tool("clang-format-14", "clang-format")
     version = re.search(r"version (\d+)", lint.output([formatter, "--version"])[1])
     if not version or version[1] != "14":
         raise lint.Skip(f"clang-format is {version[1] if version else 'unknown'}; "
@@ -47,7 +48,7 @@ def case_file_length(test):
 
 
 def case_function_length(test):
-    ctags = lint.tool("ctags")
+    ctags = lint.tool("ctags-universal", "ctags")
     if "Universal" not in lint.output([ctags, "--version"])[1]:
         raise lint.Skip("ctags is not Universal Ctags")
     said = lint.output([ctags, "-x", "--_xformat=%F %N %n %e", "--kinds-C=f", "--fields=+ne",

@@ -5,35 +5,9 @@
 
 #include <lzma.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "elf_image.h"
-
-/* How many rounds are wanted, or this many. */
-static unsigned long fuzz_rounds(unsigned long usual)
-{
-	const char *wanted = getenv("FUZZ_ROUNDS");
-
-	return wanted ? strtoul(wanted, NULL, 10) : usual;
-}
-
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint64_t chance(uint64_t below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % below;
-}
+#include "fuzz.h"
 
 static void table_make(struct image_symbols *table, bool is_64)
 {

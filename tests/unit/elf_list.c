@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../probes/resolve.h"
-#include "../../probes/symbols.h"
-#include "../../probes/usdt.h"
+#include "probes/elf/symbols.h"
+#include "probes/elf/usdt.h"
+#include "probes/resolve.h"
 
 static int print_function(void *context, const struct symbol *symbol)
 {
@@ -50,10 +50,10 @@ static int list_file(const char *path)
 	return err ? 1 : 0;
 }
 
-static int list_places(pid_t pid, const char *text)
+static int list_sites(pid_t pid, const char *text)
 {
 	struct trigger trigger = { .text = NULL };
-	struct places *places;
+	struct sites *sites;
 	const char *why;
 	int status;
 
@@ -61,15 +61,15 @@ static int list_places(pid_t pid, const char *text)
 		fprintf(stderr, "%s: %s\n", text, why);
 		return 64;
 	}
-	status = places_find(&places, &trigger, pid);
-	for (size_t i = 0; !status && i < places_count(places); i++) {
-		const struct place *place = places_get(places, i);
+	status = sites_find(&sites, &trigger, pid);
+	for (size_t i = 0; !status && i < sites_count(sites); i++) {
+		const struct site *site = sites_get(sites, i);
 
-		printf("place %s %lx %lx %s\n", place->object, place->offset, place->semaphore,
-		       place->name);
+		printf("site %s %lx %lx %s\n", site->object, site->offset, site->semaphore,
+		       site->name);
 	}
 	if (!status)
-		places_free(places);
+		sites_free(sites);
 	trigger_clear(&trigger);
 	return status;
 }
@@ -81,6 +81,6 @@ int main(int argc, char **argv)
 	if (argc == 2)
 		return list_file(argv[1]);
 	for (int i = 2; i < argc && !status; i++)
-		status = list_places((pid_t)atol(argv[1]), argv[i]);
+		status = list_sites((pid_t)atol(argv[1]), argv[i]);
 	return status;
 }

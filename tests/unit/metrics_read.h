@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../cli/report/openmetrics.h"
+#include "cli/metrics/openmetrics.h"
 #include "golden.h"
 #include "tap.h"
 

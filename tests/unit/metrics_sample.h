@@ -6,6 +6,7 @@
 #include "traces_sample.h"
 
 static const struct capture metrics_capture = {
+	.sample_count = 3,
 	.version = "0.1-g1234567",
 	.process = "ovs-vswitchd",
 	.host = "host.example",
@@ -49,6 +50,7 @@ static struct thread_row metrics_thread(pid_t tid, const char *name)
  * smallest by total. */
 static void metrics_calls(struct thread_row *row, uint32_t first, size_t n)
 {
+	free(row->calls); /* of a call that was open */
 	row->calls = calloc(n, sizeof(*row->calls));
 	if (!row->calls)
 		abort();
@@ -84,6 +86,45 @@ static void metrics_histograms(struct thread_row *row)
 		metrics_times(&row->calls[i].times, row->calls[i].count, 1023);
 }
 
+static void metrics_stops(struct thread_row *row, const struct stop_row *stops, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (stops_add(&row->stops, &row->n_stops, &stops[i]))
+			abort();
+}
+
+static void metrics_movers(struct thread_row *row, const struct mover_row *movers, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (movers_add(&row->movers, &row->n_movers, &movers[i]))
+			abort();
+}
+
+/* A wait for a disk that a request of so many ns ended. */
+static void metrics_disk(struct thread_row *row, const char *device, uint64_t ns)
+{
+	struct descriptor_row disk = { .awaited = KD_AWAITED_DISK,
+				       .is = { .fd = 3, .inode = 4 + row->n_descriptors },
+				       .waits = { 1, ns, ns },
+				       .requests = { 1, ns, ns } };
+
+	memcpy(disk.is.device, device, strlen(device) + 1);
+	if (descriptors_add(&row->descriptors, &row->n_descriptors, &disk))
+		abort();
+}
+
+/* Two of one name that moved it, and others; a disk that it waited for. */
+static void metrics_culprits(struct thread_row *row)
+{
+	static const struct mover_row movers[] = { { 812, 812, "taskset", 1 },
+						   { 813, 813, "taskset", 1 },
+						   { 0, 0, "", 3 } };
+
+	metrics_movers(row, movers, COUNT(movers));
+	metrics_disk(row, "vda1", 1500000);
+	metrics_disk(row, "vda1", 500000);
+}
+
 /* The tables of a thread. */
 static void metrics_figures(struct thread_row *row)
 {
@@ -101,6 +142,13 @@ static void metrics_figures(struct thread_row *row)
 		  .max = 1856778 },
 		{ .vector = 15, .count = 1, .total = 7, .max = 7 },
 	};
+	static const struct stop_row stops[] = {
+		{ KD_STOP_SIGNAL, 19, 812, 812, "sh", { 2, 60000000, 45000000 } },
+		{ KD_STOP_SIGNAL, 19, 813, 813, "sh", { 1, 20000000, 20000000 } },
+		{ KD_STOP_TRACER, 0, 4711, 4711, "sh", { 300, 20000000, 90000 } },
+		{ KD_STOP_SIGNAL, 20, 0, 0, "terminal", { 1, 9000000, 9000000 } },
+		{ KD_STOP_UNKNOWN, 0, 0, 0, "", { 1, 1000000, 1000000 } },
+	};
 
 	row->hardirqs = calloc(COUNT(hardirqs), sizeof(*hardirqs));
 	row->softirqs = calloc(COUNT(softirqs), sizeof(*softirqs));
@@ -114,18 +162,48 @@ static void metrics_figures(struct thread_row *row)
 	row->long_poll = (struct kd_span){ 2, 684663661, 397906700, 286756961 };
 	row->ready = (struct kd_count){ 1024, 25358646, 5533769 };
 	row->stopped = (struct kd_count){ 1, 200123456, 200123456 };
-	for (unsigned int i = 0; i < LEDGER_STATES; i++)
+	metrics_stops(row, stops, COUNT(stops));
+	metrics_culprits(row);
+	row->overslept.by = (struct kd_count){ 40, 2400000, 1100000 };
+	row->ledger.ns[LEDGER_USER] = SECOND;
+	for (unsigned int i = 1; i < LEDGER_STATES; i++) {
 		row->ledger.ns[i] = i * 10000000;
-	row->ledger.ns[LEDGER_USER] = SECOND - 360000000;
+		row->ledger.ns[LEDGER_USER] -= row->ledger.ns[i];
+	}
+	row->ledger.awaited[KD_AWAITED_LOCK] =
+		(struct kd_count){ 12, row->ledger.ns[LEDGER_BLOCKED], 41000000 };
+	row->ledger.awaited[KD_AWAITED_DISK] =
+		(struct kd_count){ 1, row->ledger.ns[LEDGER_BLOCKED_UNINT], 70000000 };
+	row->interrupted[INTERRUPTION_HARDIRQ].count = (struct kd_count){ 250, 2500000, 18000 };
+	row->interrupted[INTERRUPTION_PREEMPTED].count = (struct kd_count){ 3, 9000000, 4000000 };
+	row->late_ticks = (struct kd_count){ 2, 7000000, 5000000 };
 	row->ledger.exec = 787856000;
 	row->ledger.exec_known = true;
 	row->involuntary = 7;
 	row->migrations = 5;
+	row->wakeup_migrations = 1;
+	row->balance_migrations = 2;
+	row->affinity_migrations = 2;
 	row->cpus[0] = 0xb;
-	row->open[0] =
-		(struct open_call){ .number = KD_CALL_UNKNOWN, .inside = 5, .at_start = true };
-	row->open[1] = (struct open_call){ .number = 0, .inside = 77, .at_end = true };
-	row->n_open = 2;
+	thread_add_open(row, &(struct open_item){ .number = KD_CALL_UNKNOWN,
+						  .count = 1,
+						  .inside = 5,
+						  .at_start = true });
+	thread_add_open(row, &(struct open_item){
+				     .count = 1, .inside = 77, .longest = 77, .at_end = true });
+	/* Longer than what began and ended in the window: one that is over, one that is not. */
+	thread_add_open(row, &(struct open_item){ .kind = OPEN_READY,
+						  .count = 1,
+						  .inside = 5000000,
+						  .length = 180000000,
+						  .longest = 180000000,
+						  .at_start = true });
+	thread_add_open(row, &(struct open_item){ .kind = OPEN_RUN,
+						  .count = 1,
+						  .inside = 6849055,
+						  .length = 6849056,
+						  .longest = 6849056,
+						  .at_end = true });
 }
 
 /* Sets off the threads and traces of a sample whose threads are the caller's to fill. */
@@ -153,6 +231,7 @@ static void metrics_traces(struct sample *sample)
 	for (uint32_t state = KD_READY_WOKEN; state <= KD_STOPPED; state++) {
 		row = trace(TRACE_WAIT, 9719, "renamed", NULL);
 		row.state = state;
+		row.wakers[0].from = state - KD_READY_WOKEN;
 		trace_add(sample, row);
 	}
 	row = trace(TRACE_SAMPLE, 9720, "ended", NULL);
@@ -164,6 +243,7 @@ static void metrics_traces(struct sample *sample)
 	sample->traces.calls_asked = sample->traces.waits_asked = true;
 	sample->traces.call_threshold = 1000;
 	sample->traces.wait_threshold = 10000000;
+	sample->traces.left_out = 107, sample->traces.left_out_ns = 108000000;
 	sample->traces.profile_hz = 99;
 	sample->traces.lost = 100, sample->traces.beyond = 101, sample->traces.failed = 102;
 	sample->traces.limited = 103, sample->traces.incomplete = 104;
@@ -198,6 +278,9 @@ __attribute__((unused)) static struct sample metrics_full(void)
 	for (size_t i = 0; i < KD_LOSSES; i++)
 		sample.losses[i] = i + 1;
 	sample.skipped_runs = 11, sample.hidden = 12, sample.torn = 13, sample.resynced = 14;
+	sample.page_faults_untimed = 15;
+	sample.entry = (struct entry_cost){ .call_ns = 156, .irq_ns = 2800, .fault_ns = 700 };
+	sample.own = (struct own_cost){ .cpu_ns = 3200000, .wakeups = 27, .period_ns = 512000000 };
 	sample.interrupted = true;
 	metrics_traces(&sample);
 	return sample;

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../cli/options.h"
+#include "cli/options/options.h"
 #include "tap.h"
 
 #define ARGS 10
@@ -20,7 +20,7 @@
 struct outcome {
 	int status; /* returned, or ENDED + the exit status */
 	struct options options;
-	char comm[32], btf_file[32]; /* "(none)" for NULL */
+	char comm[32], btf_file[32], command[32]; /* "(none)" for NULL */
 	char triggers[KD_ROLES][32], list_glob[32];
 	char outputs[OUTPUTS_MAX][32];
 	char out[16384], err[8192];
@@ -48,11 +48,13 @@ static void child(char **args, int out, int err)
 	if (!shared->status) {
 		copy_name(shared->comm, shared->options.comm);
 		copy_name(shared->btf_file, shared->options.btf_file);
+		copy_name(shared->command,
+			  shared->options.command ? shared->options.command[0] : NULL);
 		copy_name(shared->list_glob, shared->options.list_glob);
 		for (int role = 0; role < KD_ROLES; role++)
 			copy_name(shared->triggers[role], shared->options.triggers[role]);
-		for (size_t i = 0; i < shared->options.n_outputs; i++)
-			copy_name(shared->outputs[i], shared->options.outputs[i].file);
+		for (size_t i = 0; i < shared->options.outputs.n; i++)
+			copy_name(shared->outputs[i], shared->options.outputs.all[i].file);
 	}
 	fflush(NULL);
 	_exit(0);
@@ -132,7 +134,7 @@ struct refusal {
 	const char *names, *says;
 };
 
-static void check_refusal(const struct refusal *want)
+__attribute__((unused)) static void check_refusal(const struct refusal *want)
 {
 	const struct outcome *got = run(want->args, -1);
 	unsigned int lines = count_lines(got->err);

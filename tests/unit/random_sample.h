@@ -7,22 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../cli/distribution.h"
-#include "../../cli/sample.h"
-#include "../../cli/trigger_stats.h"
+#include "cli/model/distribution.h"
+#include "cli/model/sample.h"
+#include "cli/model/trigger_stats.h"
+#include "random.h"
 
 #define RANDOM_STACKS 6
 #define RANDOM_FRAMES 5
-
-static uint64_t random_state = 0x9e3779b97f4a7c15;
-
-static uint64_t chance(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
-}
 
 static uint64_t random_number(void)
 {
@@ -41,12 +32,14 @@ static uint32_t random_u32(void)
 
 static int32_t random_call(void)
 {
-	return chance(5)   ? (int32_t)chance(chance(3) ? 450 : INT32_MAX)
+	return chance(5)   ? (int32_t)(chance(chance(3) ? 450 : INT32_MAX) |
+                                     (chance(4) ? 0 : KD_CALL_COMPAT))
 	       : chance(2) ? KD_CALL_NONE
 			   : KD_CALL_UNKNOWN;
 }
 
 /* Text of at most size bytes, which need not end with a NUL. */
+/* What is behind its NUL is not part of it; the kernel leaves older names there. */
 static void random_name(char *name, size_t size)
 {
 	static const char *const pieces[] = {
@@ -65,6 +58,8 @@ static void random_name(char *name, size_t size)
 		memcpy(name + used, piece, length);
 		used += length;
 	}
+	if (used + 1 < size && chance(2))
+		memset(name + used + 1, 'x', size - used - 1);
 }
 
 /* Texts live as long as the program. */
@@ -130,6 +125,125 @@ static struct irq_row *random_irqs(size_t *n, bool soft)
 	return rows;
 }
 
+static void random_movers(struct thread_row *thread)
+{
+	if (!chance(8))
+		thread->movers = random_rows(&thread->n_movers, 2, sizeof(*thread->movers));
+	for (size_t i = 0; i < thread->n_movers; i++) {
+		thread->movers[i].tid = (int32_t)(chance(2) * chance(INT32_MAX));
+		thread->movers[i].pid = (int32_t)(chance(2) * chance(INT32_MAX));
+		thread->movers[i].count = random_number();
+		random_name(thread->movers[i].name, sizeof(thread->movers[i].name));
+	}
+}
+
+static void random_stops(struct thread_row *thread)
+{
+	thread->stops = random_rows(&thread->n_stops, 3, sizeof(*thread->stops));
+	for (size_t i = 0; i < thread->n_stops; i++) {
+		struct stop_row *stop = &thread->stops[i];
+
+		stop->kind = (uint32_t)chance(KD_STOP_KINDS);
+		stop->signal = (int32_t)(chance(2) * chance(65));
+		stop->tid = (int32_t)(chance(2) * chance(INT32_MAX));
+		stop->pid = (int32_t)(chance(2) * chance(INT32_MAX));
+		random_name(stop->name, sizeof(stop->name));
+		stop->stops = random_count();
+	}
+}
+
+static void random_culprits(struct thread_row *thread)
+{
+	thread->culprits = random_rows(&thread->n_culprits, 7, sizeof(*thread->culprits));
+	for (size_t i = 0; i < thread->n_culprits; i++) {
+		struct culprit *culprit = &thread->culprits[i];
+
+		culprit->kind = (enum culprit_kind)chance(CULPRIT_KINDS);
+		culprit->tid = (int32_t)chance(3);
+		culprit->pid = (int32_t)chance(INT32_MAX);
+		random_name(culprit->name, sizeof(culprit->name));
+		culprit->policy = (uint32_t)chance(CULPRIT_POLICIES);
+		culprit->priority = (int32_t)chance(200) - 100;
+		culprit->own = chance(2), culprit->kernel = chance(2);
+		culprit->ksoftirqd = chance(2), culprit->rt_limit = chance(2);
+		if (chance(2))
+			random_name(culprit->group, KD_COMM_LEN);
+		culprit->woken_ns = random_number();
+		culprit->preempted_ns = random_number();
+		culprit->longest_ns = random_number();
+	}
+}
+
+static void random_descriptors(struct thread_row *thread)
+{
+	if (!chance(8))
+		thread->descriptors = random_rows(&thread->n_descriptors, 2,
+						  sizeof(*thread->descriptors));
+	for (size_t i = 0; i < thread->n_descriptors; i++) {
+		struct descriptor_row *row = &thread->descriptors[i];
+
+		row->awaited = (uint32_t)chance(KD_AWAITED_KINDS);
+		row->is.fd = (int32_t)chance(1000) - 1;
+		row->is.inode = random_number();
+		random_name(row->is.path, sizeof(row->is.path));
+		random_name(row->is.device, sizeof(row->is.device));
+		random_name(row->is.device_number, sizeof(row->is.device_number));
+		random_name(row->is.protocol, sizeof(row->is.protocol));
+		random_name(row->is.local, sizeof(row->is.local));
+		random_name(row->is.peer, sizeof(row->is.peer));
+		row->is.other_net = chance(2) ? random_u32() : 0;
+		row->waits = random_count();
+		row->ended_by = (pid_t)(chance(2) * chance(INT32_MAX));
+		row->ended_pid = (pid_t)(chance(2) * chance(INT32_MAX));
+		random_name(row->ended_name, sizeof(row->ended_name));
+		row->others = random_number();
+	}
+}
+
+static void random_interruptions(struct sample *sample)
+{
+	sample->interruptions_from = random_number();
+	sample->interruptions = random_rows(&sample->n_interruptions, 5,
+					    sizeof(*sample->interruptions));
+	for (size_t i = 0; i < sample->n_interruptions; i++) {
+		struct interruption *interruption = &sample->interruptions[i];
+
+		interruption->since = random_number(), interruption->until = random_number();
+		interruption->ns = random_number(), interruption->entry_ns = random_number();
+		for (size_t j = 0; j < INTERRUPTION_CAUSES; j++)
+			interruption->by[j] = random_number();
+		interruption->tid = (pid_t)chance(INT32_MAX);
+		random_name(interruption->name, sizeof(interruption->name));
+		interruption->cpu = random_u32();
+		interruption->moved = chance(2), interruption->open = chance(2);
+		interruption->cause = (uint32_t)chance(INTERRUPTION_CAUSES);
+		interruption->tick_late = chance(2) * random_number();
+		random_name(interruption->who, KD_COMM_LEN);
+		interruption->who_tid = (pid_t)chance(INT32_MAX);
+		interruption->who_others = (uint32_t)chance(2) * random_u32();
+	}
+}
+
+static void random_locks(struct thread_row *thread)
+{
+	thread->locks = random_rows(&thread->n_locks, 3, sizeof(*thread->locks));
+	for (size_t i = 0; i < thread->n_locks; i++) {
+		struct lock_row *lock = &thread->locks[i];
+
+		lock->address = random_number();
+		lock->kind = (enum kd_lock)chance(KD_LOCK_KINDS);
+		lock->holder = (pid_t)(chance(2) * chance(INT32_MAX));
+		lock->released_by = (pid_t)(chance(2) * chance(INT32_MAX));
+		random_name(lock->holder_name, sizeof(lock->holder_name));
+		random_name(lock->released_name, sizeof(lock->released_name));
+		lock->waits = random_count();
+		lock->meanwhile = (struct kd_doing){ random_number(), random_number(),
+						     random_number() };
+		lock->others = random_number();
+		lock->slept_in = chance(2) ? (int32_t)chance(500) : KD_CALL_NONE;
+	}
+}
+
 static void random_thread(struct thread_row *thread)
 {
 	thread->tid = (pid_t)chance(INT32_MAX);
@@ -138,6 +252,15 @@ static void random_thread(struct thread_row *thread)
 	thread->members = chance(3) ? 1 : random_u32();
 	for (size_t i = 0; i < LEDGER_STATES; i++)
 		thread->ledger.ns[i] = chance(2) ? random_number() : 0;
+	for (size_t i = 0; i < KD_AWAITED_KINDS; i++)
+		if (!chance(4))
+			thread->ledger.awaited[i] = random_count();
+	for (size_t i = 0; i < INTERRUPTION_SUMS; i++) {
+		if (chance(4))
+			continue;
+		thread->interrupted[i].count = random_count();
+		thread->interrupted[i].times = random_distribution();
+	}
 	thread->ledger.life = chance(2) ? random_number() : ledger_sum(&thread->ledger);
 	thread->ledger.exec_known = chance(2);
 	thread->ledger.exec = thread->ledger.exec_known ? random_number() : 0;
@@ -148,27 +271,52 @@ static void random_thread(struct thread_row *thread)
 						      random_distribution() };
 	thread->hardirqs = random_irqs(&thread->n_hardirqs, false);
 	thread->softirqs = random_irqs(&thread->n_softirqs, true);
+	random_locks(thread);
+	random_stops(thread);
+	random_movers(thread);
+	random_descriptors(thread);
 	thread->run = random_span();
 	thread->long_poll = random_span();
 	thread->ready = random_count();
+	random_culprits(thread);
 	thread->stopped = random_count();
+	if (chance(2))
+		thread->overslept = (struct kd_overslept){ random_count(), random_count(),
+							   random_number(), random_number() };
+	if (chance(2))
+		thread->late_ticks = random_count();
+	if (chance(2))
+		thread->stolen = random_count();
 	thread->run_times = random_distribution();
 	thread->ready_times = random_distribution();
 	thread->voluntary = random_number();
 	thread->involuntary = random_number();
 	thread->migrations = random_number();
+	thread->wakeup_migrations = random_number();
+	thread->balance_migrations = random_number();
+	thread->affinity_migrations = random_number();
+	thread->other_migrations = random_number();
 	for (size_t i = 0; i < KD_CPU_WORDS; i++)
 		thread->cpus[i] = chance(4) ? 0 : random_number();
 	thread->cpus_beyond = chance(2);
-	thread->n_open = chance(3);
-	for (size_t i = 0; i < thread->n_open; i++) {
+	thread->n_open = chance(4);
+	thread->open = calloc(thread->n_open + 1, sizeof(*thread->open));
+	for (size_t i = 0; thread->open && i < thread->n_open; i++) {
+		unsigned int kind = i ? thread->open[i - 1].kind : OPEN_CALL;
 		int32_t call = random_call();
 
-		thread->open[i] = (struct open_call){
-			.number = call == KD_CALL_NONE ? KD_CALL_UNKNOWN : call,
+		kind += chance(OPEN_KINDS - kind);
+		if (kind != OPEN_CALL || call == KD_CALL_NONE)
+			call = KD_CALL_UNKNOWN;
+		thread->open[i] = (struct open_item){
+			.kind = (enum open_kind)kind,
+			.number = call,
+			.count = (unsigned int)random_number(),
 			.since = random_number(),
 			.until = random_number(),
 			.inside = random_number(),
+			.length = random_number(),
+			.longest = random_number(),
 			.at_start = chance(2),
 			.at_end = chance(2),
 		};
@@ -185,15 +333,27 @@ static const struct stack *random_stack(bool new)
 		stacks[i] = (struct stack){ frames[i], chance(RANDOM_FRAMES + 1), random_text() };
 		for (unsigned int j = 0; j < RANDOM_FRAMES; j++)
 			frames[i][j] = (struct frame){ random_text(), random_number(),
-						       random_text(), random_text() };
+						       random_text(), random_text(),
+						       (uint32_t)chance(3) };
 	}
 	return chance(4) ? &stacks[chance(RANDOM_STACKS)] : NULL;
 }
 
+static void random_blocker(struct blocker *blocker)
+{
+	blocker->lock = chance(8) ? 0 : random_number();
+	blocker->kind = (enum kd_lock)chance(KD_LOCK_KINDS);
+	blocker->holder = chance(2) ? (pid_t)chance(INT32_MAX) : 0;
+	blocker->holder_pid = chance(2) ? (pid_t)chance(INT32_MAX) : 0;
+	random_name(blocker->holder_name, sizeof(blocker->holder_name));
+	random_name(blocker->disk, sizeof(blocker->disk));
+	blocker->request = chance(2) ? random_number() : 0;
+}
+
 static void random_trace(struct trace_row *row, const struct trace_list *list)
 {
-	static const uint32_t states[] = { KD_BLOCKED, KD_BLOCKED_UNINT, KD_STOPPED, KD_READY_WOKEN,
-					   KD_READY_PREEMPTED };
+	static const uint32_t states[] = { KD_BLOCKED,     KD_BLOCKED_UNINT,   KD_STOPPED,
+					   KD_READY_WOKEN, KD_READY_PREEMPTED, KD_FROZEN };
 
 	*row = (struct trace_row){ .kind = (enum trace_kind)chance(TRACE_KINDS) };
 	row->tid = (pid_t)chance(4);
@@ -213,14 +373,24 @@ static void random_trace(struct trace_row *row, const struct trace_list *list)
 		row->state = row->kind == TRACE_WAIT ? states[chance(5)]
 						     : KD_USER + (uint32_t)chance(2);
 	}
-	row->ended_by = chance(2) ? (pid_t)chance(INT32_MAX) : 0;
-	random_name(row->ended_by_name, sizeof(row->ended_by_name));
-	row->user_ip = random_number();
+	for (size_t i = 0; i < KD_WAKERS && chance(2); i++) {
+		row->wakers[i].tid = chance(2) ? (pid_t)chance(INT32_MAX) : 0;
+		row->wakers[i].from = (uint32_t)chance(KD_FROM_CONTEXTS);
+		row->wakers[i].at = random_number();
+		random_name(row->wakers[i].name, sizeof(row->wakers[i].name));
+	}
+	row->user_ip = random_number(), row->user_sp = random_number();
 	row->kernel = random_stack(false);
 	row->user = random_stack(false);
 	row->no_user = random_text();
 	row->no_kernel = chance(2) ? "it was not to be seen" : NULL;
 	row->limited = chance(2), row->cut = chance(2), row->earlier = chance(2);
+	row->tracing = chance(2);
+	row->at = random_text();
+	random_blocker(&row->blocker);
+	row->path = chance(8) ? NULL : random_text();
+	row->path_cut = row->path && chance(2);
+	row->no_path = !row->path && chance(2);
 }
 
 static void random_traces(struct trace_list *list)
@@ -232,7 +402,7 @@ static void random_traces(struct trace_list *list)
 	list->wait_threshold = random_number();
 	list->profile_hz = chance(2) ? random_u32() : 0;
 	list->kernel_stacks_asked = chance(2), list->user_stacks_asked = chance(2);
-	list->stack_rate = random_number();
+	list->stack_share = random_number();
 	list->lost = random_number() * chance(2);
 	list->beyond = random_number() * chance(2);
 	list->failed = random_number() * chance(2);
@@ -258,6 +428,7 @@ static const struct capture *random_capture(void)
 	random_name(capture.kernel, sizeof(capture.kernel) - 1);
 	capture.start_trigger = random_text();
 	capture.stop_trigger = random_text();
+	capture.sample_count = random_number();
 	return chance(4) ? &capture : NULL;
 }
 
@@ -270,6 +441,8 @@ __attribute__((unused)) static struct sample random_sample(void)
 		.capture = random_capture(),
 		.number = random_number(),
 		.pid = (pid_t)chance(INT32_MAX),
+		.restarts = chance(2) ? random_number() : 0,
+		.predecessor = (pid_t)chance(INT32_MAX),
 		.foreign_calls = !chance(4),
 		.start = random_number(),
 		.end = random_number(),
@@ -285,6 +458,9 @@ __attribute__((unused)) static struct sample random_sample(void)
 		.skipped_runs = random_number(),
 		.hidden = random_number(),
 		.resynced = random_number(),
+		.page_faults_untimed = chance(2) ? random_number() : 0,
+		.entry = { random_number(), random_number(), random_number() },
+		.own = { random_number(), random_number(), random_number() },
 		.torn = random_number(),
 		.absent = absent,
 		.n_absent = chance(3),
@@ -306,6 +482,9 @@ __attribute__((unused)) static struct sample random_sample(void)
 		if (sample_add_upcalls(&sample, &upcall))
 			abort();
 	}
+	sample.interruptions_known = chance(2);
+	if (sample.interruptions_known)
+		random_interruptions(&sample);
 	if (chance(2))
 		random_traces(&sample.traces);
 	return sample;
@@ -333,6 +512,18 @@ __attribute__((unused)) static void random_triggers(struct trigger_stats *stats)
 	stats->same_thread = chance(2);
 	stats->skipped = random_number();
 	stats->tally.foreign = random_number();
+	stats->tally.outside = chance(2) ? random_number() : 0;
+	if (chance(2)) {
+		stats->payer.tid = 1 + (pid_t)chance(INT32_MAX - 1);
+		random_name(stats->payer.name, sizeof(stats->payer.name));
+		stats->payer.cost = random_number();
+		stats->payer.cpu = random_number();
+	}
+	stats->duty.off = random_number();
+	stats->duty.phases = random_number();
+	stats->duty.dropped = random_number();
+	stats->duty.worked_on = random_number();
+	stats->duty.worked_off = random_number();
 	stats->tally.nested = random_number();
 	stats->windows = random_distribution();
 	if (stats->windows.n) {

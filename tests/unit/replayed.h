@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../cli/replay/replay.h"
-#include "../../cli/replay/replay_parts.h"
-#include "../../cli/report/json.h"
+#include "cli/json/json.h"
+#include "cli/json/json_parts.h"
+#include "cli/json/replay.h"
 #include "golden.h"
 #include "tap.h"
 

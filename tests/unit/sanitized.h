@@ -4,8 +4,8 @@
 #ifndef TESTS_UNIT_SANITIZED_H
 #define TESTS_UNIT_SANITIZED_H
 
-#include "../../cli/clock.h"
-#include "../../cli/stack/sandbox.h"
+#include "cli/base/clock.h"
+#include "cli/stack/sandbox.h"
 
 #ifndef __has_feature
 #define __has_feature(feature) 0

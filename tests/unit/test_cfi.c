@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../cli/stack/cfi.h"
-#include "../../cli/stack/cfi_validate.h"
+#include "cli/stack/cfi.h"
+#include "cli/stack/cfi_validate.h"
 #include "tap.h"
 
 #define MAX_RANGES 200000

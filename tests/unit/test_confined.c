@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "../../probes/confined.h"
+#include "probes/confined.h"
 
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -14,17 +15,25 @@
 /* A process that is confined or not, and waits. */
 static pid_t waiter(bool confined)
 {
-	pid_t child = fork();
+	int ready[2], wait[2]; /* pipes */
+	char byte = 0;
+	pid_t child;
 
+	if (pipe(ready) || pipe(wait)) {
+		perror("pipe");
+		exit(1);
+	}
+	child = fork();
 	if (!child) {
 		if (confined)
 			prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
-		for (;;) /* read() is what strict mode allows */
-			if (read(STDIN_FILENO, &child, 0) < 0)
-				break;
+		/* These two are what strict mode allows. */
+		if (write(ready[1], &byte, 1) == 1)
+			while (read(wait[0], &byte, 1) < 0)
+				;
 		_exit(0);
 	}
-	usleep(50000);
+	ok(child > 0 && read(ready[0], &byte, 1) == 1, "a process is ready");
 	return child;
 }
 

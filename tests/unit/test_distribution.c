@@ -1,31 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Limits, sums and shares of distributions, and samples kept for their length, against
  * plain arithmetic. */
-#include "../../cli/distribution.h"
+#include "cli/model/distribution.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bpf/kernel_delay.h"
-#include "../../cli/worst.h"
+#include "bpf/kernel_delay.h"
+#include "cli/model/worst.h"
+#include "random.h"
 #include "tap.h"
 
 /* Beyond it no limit can be told in 64 bits. */
-#define PLACES(bits) ((65U - (bits)) << (bits))
+#define BUCKETS(bits) ((65U - (bits)) << (bits))
 
-static uint64_t random_state = 0x9e3779b97f4a7c15;
-
-static uint64_t chance(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
-}
-
-/* The longest of the durations that share a place with this one: those with the same
- * power of two and the same bits below it, as many as the places' resolution has. */
+/* The longest of the durations that share a bucket with this one: those with the same
+ * power of two and the same bits below it, as many as the buckets' resolution has. */
 static uint64_t limit_of(uint64_t ns, unsigned int bits)
 {
 	uint64_t width = 1;
@@ -40,20 +31,20 @@ static void test_limits(unsigned int bits)
 	bool follow = true, same = true, near = true;
 	uint64_t before = 0;
 
-	for (unsigned int place = 0; place < PLACES(bits); place++) {
-		uint64_t first = place ? before + 1 : 0, limit = distribution_limit(place, bits);
+	for (unsigned int bucket = 0; bucket < BUCKETS(bits); bucket++) {
+		uint64_t first = bucket ? before + 1 : 0, limit = distribution_limit(bucket, bits);
 
 		follow = follow && limit >= first;
 		same = same && limit_of(first, bits) == limit && limit_of(limit, bits) == limit;
 		near = near && limit - first <= first >> bits;
 		before = limit;
 	}
-	ok(follow, "%u bits: places follow one another", bits);
+	ok(follow, "%u bits: buckets follow one another", bits);
 	ok(same, "each has what it is to have");
 	ok(near, "no limit is more than 1/%u above a duration", 1U << bits);
 	is_u64(before, UINT64_MAX, "the last one has the longest");
 	for (uint64_t ns = 0; ns < 2U << bits; ns++)
-		is_u64(distribution_limit((unsigned int)ns, bits), ns, "a place of its own");
+		is_u64(distribution_limit((unsigned int)ns, bits), ns, "a bucket of its own");
 	is_u64(distribution_limit(2U << bits, bits), (2U << bits) + 1, "then every two");
 }
 
@@ -64,9 +55,9 @@ static void test_kernels_limits(void)
 	test_limits(KD_HISTOGRAM_BITS);
 	is_u64(1U << KD_WINDOW_BITS, 32, "windows: 1/32");
 	is_u64(1U << KD_HISTOGRAM_BITS, 16, "--histogram: 1/16");
-	ok(KD_WINDOW_PLACES >= PLACES(KD_WINDOW_BITS), "every window has a place");
-	is_u64(distribution_limit(KD_HISTOGRAM_PLACES - 2, KD_HISTOGRAM_BITS) / 1000000000, 8521,
-	       "--histogram: the last place is for what is longer than 2.4 hours");
+	ok(KD_WINDOW_BUCKETS >= BUCKETS(KD_WINDOW_BITS), "every window has a bucket");
+	is_u64(distribution_limit(KD_HISTOGRAM_BUCKETS - 2, KD_HISTOGRAM_BITS) / 1000000000, 8521,
+	       "--histogram: the last bucket is for what is longer than 2.4 hours");
 }
 
 static void test_append(void)
@@ -206,7 +197,7 @@ static void distribution_of(struct distribution *distribution, uint64_t *values,
 	}
 }
 
-/* Whether each share is that of the sorted values, but for what their places hide. */
+/* Whether each share is that of the sorted values, but for what their buckets hide. */
 static bool shares_right(const struct distribution *distribution, const uint64_t *values, size_t n)
 {
 	uint64_t min = values[0], max = values[n - 1];
@@ -246,7 +237,7 @@ static void test_shares(void)
 	is_u64(wrong, 0, "shares are those of the sorted values");
 }
 
-/* Of durations whose shortest and longest is known better than by their places. */
+/* Of durations whose shortest and longest is known better than by their buckets. */
 static void test_clipping(void)
 {
 	struct distribution distribution = { 0 };
@@ -259,7 +250,7 @@ static void test_clipping(void)
 	is_u64(distribution_permille(&distribution, 500, 104, 1ULL << 50), 104,
 	       "none is below the shortest");
 	is_u64(distribution_permille(&distribution, 501, 104, 1ULL << 50), 1ULL << 50,
-	       "the last place is as long as the longest");
+	       "the last bucket is as long as the longest");
 	is_u64(distribution_permille(&distribution, 501, 0, UINT64_MAX), UINT64_MAX,
 	       "however long that is");
 	is_u64(distribution_permille(&distribution, 500, 9, 5), 5,
@@ -312,8 +303,54 @@ static void test_worst(void)
 	worst_clear(&worst);
 }
 
+/* A duration goes where the kernel side would have put it. */
+static void test_add(void)
+{
+	struct distribution times = { 0 };
+	unsigned int faults = 0;
+
+	for (uint64_t ns = 0; ns < 1ULL << 42; ns += 1 + ns / 7) {
+		struct distribution one = { 0 };
+		uint64_t le, least;
+
+		if (distribution_add(&one, 4, 640, ns) || distribution_add(&times, 4, 640, ns))
+			abort();
+		le = one.buckets[0].le;
+		least = ns < 32 ? ns : ns + ns / 16;
+		faults += one.n != 1 || one.buckets[0].count != 1 || le < ns || le > least;
+		distribution_clear(&one);
+	}
+	is_u64(faults, 0, "durations are in buckets of their own size");
+	distribution_clear(&times);
+	distribution_add(&times, 4, 640, UINT64_MAX);
+	distribution_add(&times, 4, 640, 1ULL << 60);
+	is_u64(times.buckets[0].le, UINT64_MAX, "the last one has no limit");
+	is_u64(distribution_count(&times), 2, "and has all that is longer");
+	distribution_clear(&times);
+}
+
+/* What is not over yet is among the others by its length so far. */
+static void test_open(void)
+{
+	struct bucket buckets[] = { { 10, 5 }, { 100, 4 } };
+	struct distribution ended = { buckets, 2 };
+	struct durations all = { .ended = &ended, .open = 1, .open_max = 50, .max = 90 };
+
+	is_u64(durations_count(&all), 10, "it counts");
+	is_u64(durations_permille(&all, 500), 10, "half are shorter");
+	is_u64(durations_permille(&all, 600), 50, "it has its bucket");
+	is_u64(durations_permille(&all, 700), 90, "others are longer");
+	all.open_max = all.max = 500;
+	is_u64(durations_permille(&all, 900), 100, "it may be the longest");
+	is_u64(durations_permille(&all, 999), 500, "of all");
+	ended.n = 0;
+	is_u64(durations_permille(&all, 1), 500, "or the only one");
+}
+
 int main(void)
 {
+	test_add();
+	test_open();
 	test_kernels_limits();
 	test_append();
 	test_merge();

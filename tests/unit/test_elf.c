@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../probes/elf_file.h"
-#include "../../probes/functions.h"
-#include "../../probes/symbols.h"
+#include "probes/elf/elf_file.h"
+#include "probes/elf/functions.h"
+#include "probes/elf/symbols.h"
 #include "elf_image.h"
 #include "tap.h"
 

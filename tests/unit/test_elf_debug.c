@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../probes/debug_file.h"
-#include "../../probes/functions.h"
+#include "probes/elf/debug_file.h"
+#include "probes/elf/functions.h"
 #include "elf_image.h"
 #include "tap.h"
 

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "../../probes/debug_file.h"
-#include "../../probes/functions.h"
-#include "../../probes/usdt.h"
+#include "probes/elf/debug_file.h"
+#include "probes/elf/functions.h"
+#include "probes/elf/usdt.h"
+#include "probes/return_danger.h"
 #include "elf_fuzz.h"
 #include "tap.h"
 
@@ -25,7 +26,7 @@ const char *__asan_default_options(void)
 static struct image seeds[4];
 
 struct seen {
-	unsigned long opened, sites, functions, unpacked;
+	unsigned long opened, sites, functions, unpacked, throwing;
 };
 
 static int see_site(void *context, const struct usdt_site *site)
@@ -52,6 +53,7 @@ static void read_all(struct seen *seen, void *bytes, size_t size)
 	seen->opened++;
 	elf_file_soname(file, soname, sizeof(soname));
 	elf_file_code(file, &start, &end);
+	seen->throwing += file_has_exceptions(file) && !file_is_go(file);
 	usdt_each(file, see_site, seen);
 	names_closest_init(&closest, "functoin_3");
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -101,10 +103,10 @@ static void test_damaged(void)
 			continue;
 		bytes = image_copy(seed);
 		mutate(bytes, &size, seed);
-		start = now();
+		start = cpu_seconds();
 		read_all(&seen, bytes, size);
-		if (now() - start > slowest)
-			slowest = now() - start;
+		if (cpu_seconds() - start > slowest)
+			slowest = cpu_seconds() - start;
 	}
 	printf("# %lu opened, %lu sites, %lu functions, %lu unpacked, slowest %.0f ms\n",
 	       seen.opened, seen.sites, seen.functions, seen.unpacked, slowest * 1000);

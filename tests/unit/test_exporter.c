@@ -2,7 +2,7 @@
 /* The exporter, asked over real connections: each answer is one of those that were
  * published, whole, while others are being made. */
 #define _GNU_SOURCE
-#include "../../cli/exporter.h"
+#include "cli/output/exporter.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -17,9 +17,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "../../cli/report/metrics.h"
-#include "../../cli/report/openmetrics.h"
-#include "../../cli/report/prometheus.h"
+#include "cli/metrics/metrics.h"
+#include "cli/metrics/openmetrics.h"
+#include "cli/metrics/prometheus.h"
 #include "golden.h"
 #include "metrics_sample.h"
 #include "tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Accept headers as programs send them, and others. */
-#include "../../cli/exporter_accept.h"
+#include "cli/output/exporter_accept.h"
 
 #include <stdlib.h>
 

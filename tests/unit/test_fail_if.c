@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conditions on samples that are made by hand, so that what must exceed is known. */
 #define _GNU_SOURCE
-#include "../../cli/fail_if.h"
+#include "cli/output/fail_if.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,6 +13,8 @@
 #define MS 1000000ULL
 #define SECOND (1000 * MS)
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static const struct fail_recorded all = { true, true, true }, none;
 
 /* 90 %, 9 % and 1 % of a thousand. */
 static struct bucket ready_buckets[] = { { 1000, 900 }, { 5000, 90 }, { 2 * MS, 10 } };
@@ -173,6 +175,12 @@ static const struct expected {
 	{ "waits.count>2", 1, 0, 3 },
 	{ "waits.total>=6ms", 1, 0, 6 * MS },
 	{ "thread(*2).waits.total>=6ms", 0, 0, 0 },
+	{ "verdict.share>76.9", 1, 0, 5005 * MS }, /* of 6.5 s */
+	{ "verdict.share>77", 0, 0, 0 },
+	{ "verdict.task.max>=1s", 1, 0, SECOND },
+	{ "verdict.t*.total>5s", 1, 0, 5005 * MS },
+	{ "verdict.softirq.total>0", 0, 0, 0 }, /* less than 1 % */
+	{ "verdict.disk.share<1", 1, 0, 0 },
 	{ "lost>0", 1, 0, 3 },
 	{ "lost>3", 0, 0, 0 },
 	{ "threads>6", 1, 0, 7 },
@@ -183,16 +191,15 @@ static const struct expected {
 	{ "thread(a)b).voluntary>0", 0, 0, 0 },
 };
 
-static void test_values(void)
+static void check_expected(const struct expected *rows, size_t n, const struct sample *of)
 {
-	for (size_t i = 0; i < COUNT(expected); i++) {
-		const struct expected *want = &expected[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct expected *want = &rows[i];
 		const struct excess *excess;
 		struct fail_if *fail_if;
 
-		is_i64(fail_if_new(&fail_if, &want->text, 1, true, true), 0, "'%s' is read",
-		       want->text);
-		fail_if_check(fail_if, &sample, 7);
+		is_i64(fail_if_new(&fail_if, &want->text, 1, &all), 0, "'%s' is read", want->text);
+		fail_if_check(fail_if, of, 7);
 		excess = fail_if_excess(fail_if, 0);
 		is_u64(excess->times, want->times, "'%s': how often", want->text);
 		is_i64(excess->tid, want->tid, "'%s': thread", want->text);
@@ -200,6 +207,44 @@ static void test_values(void)
 		is_u64(excess->sample, want->times ? 7 : 0, "'%s': sample", want->text);
 		fail_if_free(fail_if);
 	}
+}
+
+static void test_values(void)
+{
+	check_expected(expected, COUNT(expected), &sample);
+}
+
+/* Who had the CPU, by name. */
+static void test_culprits(void)
+{
+	static const struct expected rows[] = {
+		{ "ready_by.total>=5s", 1, 20, 5 * SECOND },
+		{ "ready_by.back*.total>3s", 1, 20, 4 * SECOND },
+		{ "ready_by.backup.total>=3s", 1, 20, 3 * SECOND },
+		{ "ready_by.back*.max>1s", 1, 20, 2 * SECOND },
+		{ "ready_by.backup.max>2s", 0, 0, 0 },
+		{ "ready_by.back*.pct>=40", 1, 20, 4 * SECOND },
+		{ "ready_by.back*.pct>40", 0, 0, 0 },
+		{ "ready_by.softirq.total>=1s", 1, 20, SECOND },
+		{ "ready_by.hardirq.total>0", 0, 0, 0 },
+		{ "thread(other).ready_by.pct>0", 0, 0, 0 },
+	};
+	struct culprit culprits[] = {
+		{ .name = "backup", .pid = 4, .woken_ns = 3 * SECOND, .longest_ns = 2 * SECOND },
+		{ .name = "backlog", .pid = 5, .woken_ns = SECOND - MS, .preempted_ns = MS },
+		{ .kind = CULPRIT_SOFTIRQ, .woken_ns = SECOND, .longest_ns = MS },
+	};
+	struct thread_row thread = {
+		.tid = 20,
+		.name = "starved",
+		.members = 1,
+		.ledger = { .life = 10 * SECOND, .ns = { [LEDGER_READY_WOKEN] = 5 * SECOND } },
+		.culprits = culprits,
+		.n_culprits = COUNT(culprits),
+	};
+	struct sample one = { .threads = &thread, .n_threads = 1 };
+
+	check_expected(rows, COUNT(rows), &one);
 }
 
 static FILE *swapped;
@@ -242,7 +287,7 @@ static void test_telling(void)
 	hostile.voluntary = 3;
 	other.threads = &hostile;
 	other.n_threads = 1;
-	is_i64(fail_if_new(&fail_if, texts, COUNT(texts), true, true), 0, "four conditions");
+	is_i64(fail_if_new(&fail_if, texts, COUNT(texts), &all), 0, "four conditions");
 	fail_if_check(fail_if, &sample, 1);
 	fail_if_check(fail_if, &other, 2);
 	fail_if_check(fail_if, &sample, 3);
@@ -261,11 +306,11 @@ static void test_telling(void)
 	       "what is said");
 	fail_if_free(fail_if);
 
-	is_i64(fail_if_new(&fail_if, texts + 1, 1, true, true), 0, "one condition");
+	is_i64(fail_if_new(&fail_if, texts + 1, 1, &all), 0, "one condition");
 	fail_if_check(fail_if, &sample, 1);
 	ok(!fail_if_tell(fail_if), "nothing exceeded");
 	fail_if_free(fail_if);
-	is_i64(fail_if_new(&fail_if, NULL, 0, false, false), 0, "no condition");
+	is_i64(fail_if_new(&fail_if, NULL, 0, &none), 0, "no condition");
 	fail_if_check(fail_if, &sample, 1);
 	ok(!fail_if_tell(fail_if), "nothing exceeds none");
 	fail_if_free(fail_if);
@@ -288,7 +333,7 @@ static const struct {
 	{ "ready.p95>1ms", "there is no metric" },
 	{ "ready.p99.9>1ms", "there is no metric" },
 	{ "softirq.p99>1ms", "there is no metric" },
-	{ "ready.p99>1", "no time" },
+	{ "ready.p99>1", "no unit" },
 	{ "user.max>1ms", "there is no metric" },
 	{ "lost.count>1", "there is no metric" },
 	{ "Ready.max>1ms", "there is no metric" },
@@ -297,41 +342,64 @@ static const struct {
 	{ "syscall.futex>1ms", "there is no metric" },
 	{ "syscall.futx.max>1ms", "no such system call" },
 	{ "softirq.net.max>1ms", "no such softirq" },
-	{ "thread(x.lost>0", "not complete" },
-	{ "thread().lost>0", "not complete" },
-	{ "thread(x)lost>0", "not complete" },
-	{ "thread(x).lost>0", "not a metric of threads" },
-	{ "ready.max>1", "no time" },
-	{ "ready.max>1e3", "no time" },
-	{ "ready.max>", "no time" },
-	{ "ready.max>>1ms", "no time" },
-	{ "ready.max>-1ms", "no time" },
-	{ "ready.max>=ms", "no time" },
-	{ "ready.max>1h", "no time" },
+	{ "interruptions.irq.max>1ms", "there are hardirq, softirq, preempted" },
+	{ "thread(x.lost>0", "incomplete" },
+	{ "thread().lost>0", "incomplete" },
+	{ "thread(x)lost>0", "incomplete" },
+	{ "thread(x).lost>0", "not one of threads" },
+	{ "verdict>1", "there is no metric 'verdict'" },
+	{ "verdict.pct>1", "there is no metric" },
+	{ "verdict.share>1ms", "not a percentage" },
+	{ "verdict.net_rx.share>1", "no such cause" },
+	{ "thread(x).verdict.share>1", "not one of threads" },
+	{ "ready.max>1", "give one: 1ns, 1us, 1ms, 1s or 1min" },
+	{ "ready.max>1e3", "no unit" },
+	{ "ready.max>", "not a time" },
+	{ "ready.max>>1ms", "not a time" },
+	{ "ready.max>-1ms", "not a time" },
+	{ "ready.max>=ms", "not a time" },
+	{ "ready.max>1h", "not a time" },
 	{ "ready.max=>1ms", "there is no metric" },
-	{ "ready.pct>1ms", "no percentage" },
-	{ "ready.pct>%", "no percentage" },
-	{ "ready.pct>", "no percentage" },
-	{ "ready.pct>1e3", "no percentage" },
-	{ "ready.pct>.", "no percentage" },
-	{ "ready.count>1.5", "no whole number" },
-	{ "lost>", "no whole number" },
-	{ "lost>-1", "no whole number" },
-	{ "lost>99999999999999999999", "no whole number" },
+	{ "ready.mx>1ms", "there are ready.count|total|max|p50|p90|p99|p99_9|pct\n" },
+	{ "reday.max>1ms", "similar names: ready.count|total|max|p50|p90|p99|p99_9|pct" },
+	{ "sofirq.net_rx.pct>5", "similar names: softirq[.NAME].count|total|max|pct" },
+	{ "migration>5", "similar names: migrations, " },
+	{ "xyzzyxyzzy>5", "there are run.count|total|max|" },
+	{ "syscall.fuetx.max>1ms", "similar names: futex\n" },
+	{ "syscall.xyzzyxyzzy.max>1ms", "as in syscalls(2)" },
+	{ "ready.pct>1ms", "not a percentage" },
+	{ "ready.pct>%", "not a percentage" },
+	{ "ready.pct>", "not a percentage" },
+	{ "ready.pct>1e3", "not a percentage" },
+	{ "ready.pct>.", "not a percentage" },
+	{ "ready.count>1.5", "not a whole number" },
+	{ "lost>", "not a whole number" },
+	{ "lost>-1", "not a whole number" },
+	{ "lost>99999999999999999999", "not a whole number" },
 	{ "lost\x1b>0", "'lost\\x1b" },
 };
 
 static void test_bad(void)
 {
 	static char large[100000];
-	const char *const texts[] = { large, "waits.max>1ms", "ready.p99>1ms" };
+	const char *const texts[] = { large, "waits.max>1ms", "ready.p99>1ms",
+				      "interruptions.max>1ms" };
+	static const struct {
+		struct fail_recorded recorded;
+		const char *missing;
+	} without[] = {
+		{ .recorded = { true, true, true } },
+		{ { false, true, true }, "--off-cpu" },
+		{ { true, false, true }, "--histogram" },
+		{ { true, true, false }, "--interruptions" },
+	};
 	struct fail_if *fail_if;
 	char said[4096];
 	int status;
 
 	for (size_t i = 0; i < COUNT(bad); i++) {
 		stderr_to_memory();
-		status = fail_if_new(&fail_if, &bad[i].text, 1, true, true);
+		status = fail_if_new(&fail_if, &bad[i].text, 1, &all);
 		stderr_back(said, sizeof(said));
 		is_i64(status, 64, "'%s' is refused with 64", bad[i].text);
 		ok(strstr(said, bad[i].says), "'%s': says '%s'", bad[i].text, bad[i].says);
@@ -341,17 +409,17 @@ static void test_bad(void)
 	}
 	memset(large, 'x', sizeof(large) - 1);
 	stderr_to_memory();
-	status = fail_if_new(&fail_if, texts, 1, true, true);
+	status = fail_if_new(&fail_if, texts, 1, &all);
 	fail_if_free(fail_if);
 	stderr_back(said, sizeof(said));
 	is_i64(status, 64, "a long one is refused");
-	for (int i = 1; i < 3; i++) {
+	for (size_t i = 1; i < COUNT(texts); i++) {
 		stderr_to_memory();
-		status = fail_if_new(&fail_if, texts + i, 1, i != 1, i != 2);
+		status = fail_if_new(&fail_if, texts + i, 1, &without[i].recorded);
 		fail_if_free(fail_if);
 		stderr_back(said, sizeof(said));
 		is_i64(status, 64, "%s is not recorded", texts[i]);
-		ok(strstr(said, i == 1 ? "--off-cpu" : "--histogram"), "and what to give");
+		ok(strstr(said, without[i].missing), "and what to give");
 	}
 }
 
@@ -380,7 +448,7 @@ static void test_random(void)
 				break;
 			strcat(text, pieces[(state >> 33) % COUNT(pieces)]);
 		}
-		status = fail_if_new(&fail_if, texts, 1, true, true);
+		status = fail_if_new(&fail_if, texts, 1, &all);
 		wrong += status != 0 && status != 64;
 		if (!status) {
 			fail_if_check(fail_if, &sample, 1);
@@ -393,9 +461,67 @@ static void test_random(void)
 	ok(accepted, "%u of them are accepted", accepted);
 }
 
+/* What crosses the edges of the window: as a whole, or so far. */
+static void test_whole(void)
+{
+	static const struct {
+		const char *text, *said;
+	} cases[] = {
+		{ "ready.max>100ms", "180,000,000 ns of thread 1 't'" },
+		{ "ready.p99>100ms", "180,000,000 ns of thread 1 't'" },
+		{ "ready.p50<1s", "1,000 ns of thread 1 't'" },
+		{ "run.max>100ms", "190,000,000 ns so far of thread 1 't'" },
+		{ "run.p99_9>100ms", "190,000,000 ns so far of thread 1 't'" },
+		{ "run.p50>8ns", "9 ns of thread 1 't'" },
+		{ "syscall.futex.max>1s", "2,000,000,000 ns so far of thread 1 't'" },
+		{ "long_poll.max>0", NULL }, /* it may never end */
+		{ "stopped.max>0", NULL },
+	};
+	struct bucket ready[] = { { 1000, 9 }, { 187 * MS, 1 } };
+	struct bucket run[] = { { 9, 2 } };
+	struct open_item open[] = {
+		{ .number = SYS_futex, .count = 1, .longest = 2 * SECOND, .at_end = true },
+		{ OPEN_READY, -1, 1, 0, 0, 0, 180 * MS, 180 * MS, .at_start = true },
+		{ OPEN_RUN, -1, 1, 0, 0, 0, 190 * MS, 190 * MS, .at_end = true },
+		{ OPEN_ROUND, -1, 1, 0, 0, 0, SECOND, SECOND, .at_end = true },
+	};
+	struct call_row call = { .number = SYS_futex };
+	struct thread_row thread = {
+		.tid = 1,
+		.name = "t",
+		.members = 1,
+		.ready = { .count = 9, .total = 9000, .max = 1000 },
+		.run = { .count = 2, .total = 18, .max = 9, .min = 9 },
+		.ready_times = { ready, 2 },
+		.run_times = { run, 1 },
+		.calls = &call,
+		.n_calls = 1,
+		.open = open,
+		.n_open = COUNT(open),
+	};
+	struct sample one = { .threads = &thread, .n_threads = 1 };
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct fail_if *fail_if;
+		char said[4096];
+		bool any;
+
+		fail_if_new(&fail_if, &cases[i].text, 1, &all);
+		fail_if_check(fail_if, &one, 1);
+		stderr_to_memory();
+		any = fail_if_tell(fail_if);
+		stderr_back(said, sizeof(said));
+		ok(cases[i].said ? strstr(said, cases[i].said) != NULL : !any, "%s: %s",
+		   cases[i].text, cases[i].said ? cases[i].said : "nothing");
+		fail_if_free(fail_if);
+	}
+}
+
 int main(void)
 {
+	test_whole();
 	test_values();
+	test_culprits();
 	test_telling();
 	test_bad();
 	test_random();

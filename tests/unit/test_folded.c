@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folded stacks, read back by a parser of its own: the last blank separates frames
  * from the figure, ';' separates frames. */
-#include "../../cli/report/folded.h"
+#include "cli/text/folded.h"
 
 #include <errno.h>
 #include <regex.h>
@@ -14,17 +14,22 @@
 #define TWO_FIGURES "[[:space:]][0-9.]+[[:space:]]+[0-9.]+$"
 #define LINE "^[^;[:space:]]+(;[^;[:space:]]+)* [0-9]+$"
 
-static char *folded(const struct sample *sample)
+static char *folded_with(const struct sample *sample, struct report_options options)
 {
 	FILE *out = tmpfile();
 	size_t length;
 	char *text;
 
-	is_i64(report_folded(sample, out), 0, "folded stacks are written");
+	is_i64(report_folded(sample, &options, out), 0, "folded stacks are written");
 	text = golden_read(out, &length);
 	fclose(out);
 	is_u64(strlen(text), length, "without NULs");
 	return text;
+}
+
+static char *folded(const struct sample *sample)
+{
+	return folded_with(sample, (struct report_options){ 0 });
 }
 
 /* Checks the form of all lines. Returns the sum of the figures. */
@@ -52,6 +57,35 @@ static uint64_t check_lines(char *text, unsigned int lines, const char *what)
 	regfree(&line);
 	regfree(&two);
 	return total;
+}
+
+/* Each process has lines of its own. */
+static void test_several(void)
+{
+	struct sample sample = traces_begin();
+	char *text;
+
+	trace_processes(&sample, 2);
+	sample.traces.waits_asked = true;
+	for (int i = 0; i < 6; i++) {
+		struct trace_row row = trace(TRACE_WAIT, 812 + i, "postgres", NULL);
+
+		row.pid = 812 + i % 2;
+		row.user = &user_main;
+		row.end = row.start + 100;
+		trace_add(&sample, row);
+	}
+	text = folded(&sample);
+	ok(!strncmp(text, "postgres-812;_start;", 20) && strstr(text, "\npostgres-813;_start;"),
+	   "a line has the process's PID");
+	is_u64(check_lines(text, 2, "of two processes"), 600, "all of their time");
+	free(text);
+	text = folded_with(&sample, (struct report_options){ .waits_per_thread = true });
+	ok(strstr(text, "postgres-813/817;_start;") != NULL,
+	   "and the thread's TID, if it is asked");
+	is_u64(check_lines(text, 6, "of six threads"), 600, "all of their time");
+	free(text);
+	sample_clear(&sample);
 }
 
 static void test_frames(void)
@@ -149,8 +183,14 @@ static void test_kinds(void)
 		   strstr(text, "t;on-cpu;_start;main;"),
 	   "several kinds are told apart");
 	/* calls and waits: i; a sample: 10 ms */
-	is_u64(check_lines(text, 3 * 2 * 2 * 2, "kinds"),
+	is_u64(check_lines(text, 3 * 2 * 2, "kinds"),
 	       100 * 10000000ULL + 299 * 300 / 2 - (2 + 299) * 100 / 2, "kinds: total");
+	free(text);
+	text = folded_with(&sample, (struct report_options){ .waits_per_thread = true });
+	ok(strstr(text, "t-1;syscall;_start;main;") && strstr(text, "t-2;off-cpu;_start;main;"),
+	   "each thread can have lines of its own");
+	is_u64(check_lines(text, 3 * 2 * 2 * 2, "per thread"),
+	       100 * 10000000ULL + 299 * 300 / 2 - (2 + 299) * 100 / 2, "per thread: total");
 	free(text);
 
 	sample.traces.calls_asked = sample.traces.waits_asked = false;
@@ -174,8 +214,8 @@ static void test_append(void)
 	row.end = 0; /* unfinished: up to the end of the sample */
 	row.start = sample.end - 4000;
 	trace_add(&sample, row);
-	is_i64(report_folded(&sample, out), 0, "a sample");
-	is_i64(report_folded(&sample, out), 0, "another one");
+	is_i64(report_folded(&sample, &(struct report_options){ 0 }, out), 0, "a sample");
+	is_i64(report_folded(&sample, &(struct report_options){ 0 }, out), 0, "another one");
 	text = golden_read(out, &length);
 	fclose(out);
 	is_u64(check_lines(text, 2, "two samples"), 8000, "two samples: total");
@@ -198,13 +238,14 @@ static void test_ends(void)
 	is_str(text, "", "nothing of what took no time");
 	free(text);
 	sample.traces.rows[0].end++;
-	is_i64(report_folded(&sample, full), -ENOSPC, "no room");
+	is_i64(report_folded(&sample, &(struct report_options){ 0 }, full), -ENOSPC, "no room");
 	fclose(full);
 	sample_clear(&sample);
 }
 
 int main(void)
 {
+	test_several();
 	test_frames();
 	test_names();
 	test_kinds();

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../cli/stack/function_table.h"
+#include "cli/stack/function_table.h"
 #include "elf_image.h"
 #include "tap.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the JSON writer makes of values at the edges, as a parser that is not ours and
  * golden files have it; the reports as a whole: see test_replay_text.c and others. */
-#include "../../cli/report/json.h"
+#include "cli/json/json.h"
 
 #include <errno.h>
 #include <jansson.h>
 
-#include "../../cli/report/json_writer.h"
+#include "cli/json/json_writer.h"
 #include "golden.h"
 #include "tap.h"
 

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../cli/exit_status.h"
-#include "../../probes/kernel.h"
+#include "cli/base/exit_status.h"
+#include "probes/kernel.h"
 #include "tap.h"
 
 static char root[] = "/tmp/test_kernel.XXXXXX";
@@ -103,14 +103,14 @@ static void test_tracepoints(void)
 	finds("t:sched:a?b", "scheda.b+0");
 	fails("t:sched:aXb", EX_CONFIG, "no such tracepoint in sched", "t:sched:a.b");
 	fails("t:sched:sched_swich", EX_CONFIG, "no such tracepoint in sched",
-	      "close names: t:sched:sched_switch");
+	      "similar names: t:sched:sched_switch");
 	fails("t:sched:cut_off", EX_CONFIG, "no such tracepoint", "--list-probes");
-	fails("t:shed:sched_switch", EX_CONFIG, "no tracepoints in shed", "close names: t:sched");
+	fails("t:shed:sched_switch", EX_CONFIG, "no tracepoints in shed", "similar names: t:sched");
 	fails("t:openvswitch:ovs_dp_upcall", EX_CONFIG, "no tracepoints in openvswitch", "module");
 	fails("t:syscalls:*_epoll*", EX_CONFIG, "no such tracepoint",
 	      "--list-probes='t:syscalls:*'");
 	fails("t:syscalls:*_enter_pol", EX_CONFIG, "no such tracepoint",
-	      "close names: t:syscalls:sys_enter_poll");
+	      "similar names: t:syscalls:sys_enter_poll");
 	ok(file_write("sys/kernel/tracing/available_events", "net:napi\n"), "tracefs itself");
 	finds("t:net:napi", "netnapi+0");
 	is_i64(find("t:net:napi", 70), 70, "what the caller returns is passed on");
@@ -139,8 +139,8 @@ static void test_functions(void)
 	finds("k:ip_*", "ip_rcv+0 ip_weak+0");
 	fails("k:cleanup", EX_CONFIG, "3 functions of that name", "tracepoint");
 	fails("k:cleanu?", EX_CONFIG, "functions of that name", "tracepoint");
-	fails("k:tcp_ack", EX_CONFIG, "no such function", "close names: k:tcp_ack.isra.0");
-	fails("kr:ip_rvc", EX_CONFIG, "no such function", "close names: kr:ip_rcv");
+	fails("k:tcp_ack", EX_CONFIG, "no such function", "similar names: k:tcp_ack.isra.0");
+	fails("kr:ip_rvc", EX_CONFIG, "no such function", "similar names: kr:ip_rcv");
 	fails("k:ip_data", EX_CONFIG, "no such function", "module");
 	fails("k:__pfx_ip_rcv", EX_CONFIG, "no such function", "--list-probes");
 	fails("k:bpf_prog_1_x", EX_CONFIG, "no such function", "--list-probes");

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../cli/stack/kernel_symbols.h"
+#include "cli/stack/kernel_symbols.h"
 #include "tap.h"
 
 #define MOST_TIME 0.5 /* seconds; 50 ms are usual */
@@ -111,6 +111,49 @@ static void test_stacks(void)
 	free(many);
 }
 
+/* Of the words on a stack: return addresses in the section of the scheduler's functions. */
+static void test_sched(void)
+{
+	static const uint64_t words[] = {
+		0xffffffff81000010, /* of other functions */
+		0xffffffff82000000, /* where the section begins: nothing returns to it */
+		0xffffffff82000100, /* behind the last call in __schedule */
+		0xffffffff82000180, /* schedule */
+		0xffffffff82000250, /* down_slow, and what an earlier call has left */
+		0xffffffff82000260, 0xffffffff82000301, /* down */
+		0xffffffff82000400,                     /* behind a last call: still down */
+		0xffffffff82000401,                     /* behind the section */
+		0xffffffff83000000,
+	};
+	struct kernel_symbols *symbols = symbols_of("ffffffff81000000 T f\n"
+						    "ffffffff82000000 T __sched_text_start\n"
+						    "ffffffff82000000 t __schedule\n"
+						    "ffffffff82000100 T schedule\n"
+						    "ffffffff82000200 t down_slow\n"
+						    "ffffffff82000300 T down\n"
+						    "ffffffff82000400 T __sched_text_end\n"
+						    "ffffffff82000400 T g\n",
+						    10);
+	const size_t n = sizeof(words) / sizeof(*words);
+	const struct stack *stack;
+	uint64_t left[sizeof(words) / sizeof(*words)];
+
+	if (!symbols)
+		return;
+	memcpy(left, words, sizeof(left));
+	is_u64(kernel_symbols_sched(symbols, left, n), 2, "two functions wait");
+	stack = kernel_symbols_stack(symbols, left, 2);
+	frame_is(stack, 0, "down_slow", 0x50, NULL);
+	frame_is(stack, 1, "down", 1, NULL);
+	is_u64(kernel_symbols_sched(symbols, left, 0), 0, "none of no words");
+	kernel_symbols_close(symbols);
+	symbols = symbols_of("ffffffff82000000 T f\n", 10);
+	memcpy(left, words, sizeof(left));
+	is_u64(symbols ? kernel_symbols_sched(symbols, left, n) : n, 0,
+	       "none where the section is not known");
+	kernel_symbols_close(symbols);
+}
+
 static void test_hidden(void)
 {
 	struct kernel_symbols *symbols = symbols_of("0000000000000000 T _text\n"
@@ -151,14 +194,15 @@ static void test_unsound(void)
 	free(text);
 }
 
-/* An independent reading: the function of an address as awk finds it. */
+/* An independent reading: the function of an address as awk finds it. Programs of BPF come
+ * and go, when other tests run. */
 static bool truth_start(FILE **truth)
 {
-	*truth = popen(
-		"awk '$2 ~ /^[tTwW]$/ && $1 !~ /^0+$/ {print $1, $3, (NF > 3 ? $4 : \"-\"), NR}' "
-		"/proc/kallsyms | sort -k1,1 -k4,4n | awk '$1 != last {last = $1; "
-		"if (++n % 97 == 1) print $1, $2, $3}'",
-		"r");
+	*truth = popen("awk '$2 ~ /^[tTwW]$/ && $1 !~ /^0+$/ && $4 != \"[bpf]\" {print $1, $3, (NF "
+		       "> 3 ? $4 : \"-\"), NR}' "
+		       "/proc/kallsyms | sort -k1,1 -k4,4n | awk '$1 != last {last = $1; "
+		       "if (++n % 97 == 1) print $1, $2, $3}'",
+		       "r");
 	return *truth;
 }
 
@@ -211,6 +255,58 @@ static void test_real(void)
 	kernel_symbols_close(symbols);
 }
 
+/* Which of a sample's frames are of what samples it. */
+static void test_own(void)
+{
+	enum { CODE, READ, COPY, OTHER, HELPER, WAY, WAY2, OURS, FUNCTION, THEIRS };
+	static const struct {
+		size_t want;
+		uint8_t functions[8], n;
+	} cases[] = {
+		{ 0, { READ, CODE }, 2 },
+		{ 0, { CODE }, 1 },
+		{ 4, { COPY, OURS, WAY, WAY2, READ, CODE }, 6 },
+		{ 5, { HELPER, FUNCTION, OURS, WAY, WAY2, READ }, 6 },
+		{ 3, { OURS, WAY, WAY2, READ }, 4 },
+		{ 3, { FUNCTION, WAY, WAY2, READ }, 4 }, /* at its first instruction */
+		{ 2, { WAY, WAY2, READ }, 3 },           /* not in the program yet */
+		{ 3, { HELPER, WAY, WAY2, READ }, 4 },
+		{ 0, { THEIRS, WAY, WAY2, READ }, 4 },
+		{ 0, { HELPER, THEIRS, WAY, READ }, 4 },
+		{ 2, { OURS, WAY, HELPER, THEIRS, WAY, READ }, 6 }, /* they called what we trace */
+		{ 0, { HELPER, COPY, READ, OTHER, WAY2, READ }, 6 },
+		{ 2, { OURS, WAY }, 2 },
+	};
+	struct kernel_symbols *symbols =
+		symbols_of("ffffffff81000000 T do_syscall_64\n"
+			   "ffffffff81000100 T vfs_read\n"
+			   "ffffffff81000200 T copy_from_user_nofault\n"
+			   "ffffffff81000300 T schedule\n"
+			   "ffffffff81000400 T migrate_disable\n"
+			   "ffffffff81000500 T bpf_trace_run2\n"
+			   "ffffffff81000600 T __traceiter_sys_enter\n"
+			   "ffffffffc0000700 t bpf_prog_0123456789abcdef_kd_sys_enter\t[bpf]\n"
+			   "ffffffffc0000800 t bpf_prog_0123456789abcdef_stack_copy\t[bpf]\n"
+			   "ffffffffc0000900 t bpf_prog_fedcba9876543210_stack_copy\t[bpf]\n",
+			   10);
+
+	is_i64(kernel_symbols_add_own(symbols, 0xffffffffc0000700, 0x80), 0, "own program");
+	is_i64(kernel_symbols_add_own(symbols, 0xffffffffc0000800, 0x80), 0, "its function");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t ips[8];
+
+		for (size_t j = 0; j < cases[i].n; j++) {
+			uint8_t function = cases[i].functions[j];
+
+			ips[j] = (function >= OURS ? 0xffffffffc0000000 : 0xffffffff81000000) +
+				 function * 0x100 + 0x10;
+		}
+		is_u64(kernel_symbols_own(symbols, ips, cases[i].n), cases[i].want, "case %zu: own",
+		       i);
+	}
+	kernel_symbols_close(symbols);
+}
+
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -220,9 +316,11 @@ int main(void)
 	close(fd);
 	test_frames();
 	test_stacks();
+	test_sched();
 	test_hidden();
 	test_unsound();
 	test_real();
+	test_own();
 	unlink(path);
 	return done_testing();
 }

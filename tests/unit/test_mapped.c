@@ -10,11 +10,19 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "../../cli/clock.h"
-#include "../../cli/stack/debug_places.h"
-#include "../../cli/stack/mapped.h"
+#include "cli/base/clock.h"
+#include "cli/stack/debug_paths.h"
+#include "cli/stack/mapped.h"
 #include "stopped_target.h"
 #include "tap.h"
+
+static struct mapped_files *files;
+
+static void files_renew(void)
+{
+	mapped_files_free(files);
+	files = mapped_files_new();
+}
 
 static void file_write(const char *name, const void *data, size_t size)
 {
@@ -140,7 +148,8 @@ static void test_mapped(void)
 	size_t n;
 
 	pid = target_start(map_odd_files);
-	mapped = mapped_new(pid);
+	files_renew();
+	mapped = mapped_new(files, pid);
 	is_i64(mapped_read(mapped, note_found, &all), 1, "mappings are read");
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		const struct found *found = find(&all, wanted[i].name);
@@ -179,7 +188,8 @@ static void test_zombie(void)
 	if (!pid)
 		_exit(0);
 	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
-	mapped = mapped_new(pid);
+	files_renew();
+	mapped = mapped_new(files, pid);
 	is_i64(mapped_read(mapped, note_found, &all), -ESRCH, "a zombie has gone");
 	mapped_free(mapped);
 	waitpid(pid, NULL, 0);
@@ -191,7 +201,7 @@ static void test_zombie(void)
 
 static unsigned char *room; /* 64 pages, at one address in both processes */
 
-static void place_map(const char *name, unsigned int page, int protection)
+static void page_map(const char *name, unsigned int page, int protection)
 {
 	int fd = open(path_of(name), O_RDONLY);
 
@@ -208,18 +218,18 @@ static void map_step(void)
 
 	switch (step++) {
 	case 0:
-		place_map("first", 0, PROT_READ | PROT_EXEC);
+		page_map("first", 0, PROT_READ | PROT_EXEC);
 		break;
 	case 1:
-		place_map("second", 10, PROT_READ | PROT_EXEC);
+		page_map("second", 10, PROT_READ | PROT_EXEC);
 		break;
 	case 2: /* the third and the fourth go at once */
-		place_map("third", 10, PROT_READ | PROT_EXEC);
-		place_map("fourth", 10, PROT_READ | PROT_EXEC);
-		place_map("second", 10, PROT_READ | PROT_EXEC);
+		page_map("third", 10, PROT_READ | PROT_EXEC);
+		page_map("fourth", 10, PROT_READ | PROT_EXEC);
+		page_map("second", 10, PROT_READ | PROT_EXEC);
 		break;
 	case 3:
-		place_map("fifth", 20, PROT_READ);
+		page_map("fifth", 20, PROT_READ);
 		mprotect(room + PAGES(20), PAGES(3), PROT_READ | PROT_EXEC);
 		break;
 	}
@@ -290,7 +300,7 @@ static const char *known_at(const struct mapped *mapped, unsigned int page)
 			continue;
 		if (mappings[i].object == SPACE_NO_FILE)
 			return "no file";
-		return strrchr(mapped_path(mapped, mappings[i].object), '/') + 1;
+		return strrchr(mapped_files_path(files, mappings[i].object), '/') + 1;
 	}
 	return "none";
 }
@@ -381,7 +391,8 @@ static void test_changes(void)
 	}
 	fourth = change_of("fourth", 10);
 	pid = target_start(map_step);
-	changes.mapped = mapped_new(pid);
+	files_renew();
+	changes.mapped = mapped_new(files, pid);
 	is_i64(mapped_read(changes.mapped, note_found, &changes.all), 1, "read");
 	test_known(&changes);
 	step_next(pid);
@@ -465,19 +476,19 @@ static void test_debug_files(void)
 	mkfifo(path_of("fifo"), 0600);
 	if (symlink("debug", path_of("link")))
 		abort();
-	fd = debug_places_open(getpid(), path_of("object"), path_of("debug"));
+	fd = debug_path_open(getpid(), path_of("object"), path_of("debug"));
 	ok(fd >= 0, "an ELF file beside the object is handed out");
 	close(fd);
-	fd = debug_places_open(getpid(), path_of("object"), path_of("link"));
+	fd = debug_path_open(getpid(), path_of("object"), path_of("link"));
 	ok(fd >= 0, "also by a link");
 	close(fd);
-	is_i64(debug_places_open(getpid(), path_of("object"), path_of("secret")), -ENOEXEC,
+	is_i64(debug_path_open(getpid(), path_of("object"), path_of("secret")), -ENOEXEC,
 	       "no other file");
-	is_i64(debug_places_open(getpid(), path_of("object"), path_of("fifo")), -ENOEXEC,
+	is_i64(debug_path_open(getpid(), path_of("object"), path_of("fifo")), -ENOEXEC,
 	       "no FIFO, at once");
-	is_i64(debug_places_open(getpid(), path_of("object"), path_of("none")), -ENOENT,
+	is_i64(debug_path_open(getpid(), path_of("object"), path_of("none")), -ENOENT,
 	       "none that does not exist");
-	is_i64(debug_places_open(getpid(), "/bin/x", path_of("debug")), -EINVAL,
+	is_i64(debug_path_open(getpid(), "/bin/x", path_of("debug")), -EINVAL,
 	       "none of another directory");
 }
 

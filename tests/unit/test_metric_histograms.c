@@ -2,11 +2,11 @@
 /* Durations of threads as histograms: they agree with the counters of the same labels,
  * and take no more room as samples come. */
 #define _GNU_SOURCE
-#include "../../cli/report/metrics.h"
+#include "cli/metrics/metrics.h"
 
 #include <malloc.h>
 
-#include "../../cli/report/metric_family.h"
+#include "cli/metrics/metric_family.h"
 #include "metrics_read.h"
 #include "metrics_sample.h"
 #include "sanitized.h"
@@ -40,6 +40,13 @@ static void test_buckets(void)
 		sample.threads[0] = metrics_thread(1, "t");
 		sample.threads[0].ready = (struct kd_count){ 31, 12345, 10000 };
 		times_of(&sample.threads[0].ready_times, ready);
+		/* One of them began before the window: it is not in the table. */
+		thread_add_open(&sample.threads[0], &(struct open_item){ .kind = OPEN_READY,
+									 .count = 1,
+									 .inside = 1,
+									 .length = 1000000,
+									 .longest = 1000000,
+									 .at_start = true });
 		add_and_clear(metrics, sample);
 	}
 #define READY_LE(le)                                                                               \
@@ -50,7 +57,9 @@ static void test_buckets(void)
 	IS(READY_LE("1000.0"), "30");
 	IS(READY_LE("+Inf"), "62");
 	IS("thread_period_duration_seconds_count{thread=\"t\",state=\"ready\"}", "62");
-	IS("thread_period_duration_seconds_sum{thread=\"t\",state=\"ready\"}", "0.000024690");
+	IS("thread_period_duration_seconds_sum{thread=\"t\",state=\"ready\"}", "0.002024690");
+	IS("thread_period_seconds_total{thread=\"t\",state=\"ready\"}", "0.000024690");
+	IS("thread_max_seconds{thread=\"t\",state=\"ready\"}", "0.001000000");
 	is_u64(count_of(metrics, "thread_period_duration_seconds_count"), 1,
 	       "there is none of what is not distributed");
 	is_u64(count_of(metrics, "thread_period_duration_seconds_bucket"), METRIC_BUCKETS + 1,
@@ -153,6 +162,14 @@ static void agrees(const struct metrics *metrics, const char *what)
 	free(text);
 }
 
+/* All that was in it began in it. */
+static struct sample whole_inside(struct sample sample)
+{
+	for (size_t i = 0; i < sample.n_threads; i++)
+		sample.threads[i].n_open = 0;
+	return sample;
+}
+
 /* Whatever the labels are, and over several samples. */
 static void test_agrees(void)
 {
@@ -169,9 +186,9 @@ static void test_agrees(void)
 	for (size_t i = 0; i < COUNT(options); i++) {
 		struct metrics *metrics = metrics_of(options[i]);
 
-		add_and_clear(metrics, metrics_full());
+		add_and_clear(metrics, whole_inside(metrics_full()));
 		agrees(metrics, names[i]);
-		add_and_clear(metrics, metrics_full());
+		add_and_clear(metrics, whole_inside(metrics_full()));
 		add_and_clear(metrics, metrics_begin(0));
 		agrees(metrics, names[i]);
 		metrics_free(metrics);
@@ -295,7 +312,7 @@ static void test_hour(struct report_options options, const char *what)
 		series = metrics_series(metrics) > series ? metrics_series(metrics) : series;
 	}
 	ok(early > start + 10000, "%s: %zu bytes are taken", what, early - start);
-	ok(most - start <= (early - start) * 101 / 100,
+	ok(most - start <= (early - start) * 102 / 100,
 	   "%s: after an hour it is what it was after ten minutes: %zu bytes", what, most - start);
 	ok(series < METRICS_SERIES, "%s: %zu series", what, series);
 	IS("captures_total{result=\"complete\"}", "3600");

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What samples add up to, read back from the text with a reader of its own. */
-#include "../../cli/report/metrics.h"
+#include "cli/metrics/metrics.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../cli/escape.h"
-#include "../../cli/report/metric_family.h"
-#include "../../cli/report/metric_labels.h"
-#include "../../cli/report/metric_text.h"
-#include "../../cli/report/openmetrics.h"
+#include "cli/base/escape.h"
+#include "cli/metrics/metric_family.h"
+#include "cli/metrics/metric_labels.h"
+#include "cli/metrics/metric_text.h"
+#include "cli/metrics/openmetrics.h"
 #include "golden.h"
 #include "metrics_read.h"
 #include "metrics_sample.h"
@@ -31,12 +31,16 @@ static void test_sums(void)
 	IS("threads{thread=\"ended\"}", "0");
 	IS("ended_threads_total{thread=\"ended\"}", "6");
 	IS("thread_seconds_total{thread=\"revalidator6\",state=\"user\"}", "0.800038930");
-	IS("thread_seconds_total{thread=\"ovs-vswitchd\",state=\"stopped\"}", "0.160000000");
+	IS("thread_seconds_total{thread=\"ovs-vswitchd\",state=\"stopped\"}", "0.240000000");
 	IS("thread_exec_seconds_total{thread=\"ovs-vswitchd\"}", "1.575712000");
 	IS("thread_exec_seconds_total{thread=\"revalidator6\"}", "");
 	IS("thread_periods_total{thread=\"ovs-vswitchd\",state=\"ready\"}", "2048");
 	IS("thread_period_seconds_total{thread=\"ovs-vswitchd\",state=\"ready\"}", "0.050717292");
-	IS("thread_max_seconds{thread=\"ovs-vswitchd\",state=\"ready\"}", "0.005533769");
+	IS("thread_max_seconds{thread=\"ovs-vswitchd\",state=\"ready\"}", "0.180000000");
+	IS("thread_max_seconds{thread=\"ovs-vswitchd\",state=\"running\"}", "0.006849056");
+	IS("thread_open_seconds{thread=\"ovs-vswitchd\",state=\"running\"}", "0.006849056");
+	IS("thread_open_seconds{thread=\"ovs-vswitchd\",state=\"ready\"}", "");
+	IS("open_syscall_max_seconds{thread=\"ovs-vswitchd\",syscall=\"read\"}", "0.000000077");
 	IS("thread_min_seconds{thread=\"ovs-vswitchd\",state=\"running\"}", "0.000004326");
 	IS("thread_min_seconds{thread=\"revalidator6\",state=\"running\"}", "");
 	IS("context_switches_total{thread=\"ovs-vswitchd\",type=\"involuntary\"}", "14");
@@ -47,6 +51,26 @@ static void test_sums(void)
 	IS("upcalls_total{cpu=\"0\",error=\"ENOENT\"}", "2");
 	IS("waits_total{thread=\"ovs-vswitchd\",state=\"blocked\"}", "2");
 	IS("wait_seconds_total{thread=\"ovs-vswitchd\",state=\"blocked\"}", "0.000051156");
+	IS("overslept_total{thread=\"ovs-vswitchd\"}", "80");
+	IS("overslept_seconds_total{thread=\"ovs-vswitchd\"}", "0.004800000");
+	IS("overslept_max_seconds{thread=\"ovs-vswitchd\"}", "0.001100000");
+	IS("overslept_total{thread=\"revalidator6\"}", "");
+	IS("late_ticks_total{thread=\"ovs-vswitchd\"}", "4");
+	IS("late_tick_seconds_total{thread=\"ovs-vswitchd\"}", "0.014000000");
+	IS("late_tick_max_seconds{thread=\"ovs-vswitchd\"}", "0.005000000");
+#define STOPPED_BY(name, kind, by)                                                                 \
+	"stopped_by_" name "{thread=\"ovs-vswitchd\",kind=\"" kind "\",stopper=\"" by "\"}"
+	IS(STOPPED_BY("total", "signal", "sh"), "6"); /* of two processes */
+	IS(STOPPED_BY("seconds_total", "signal", "sh"), "0.160000000");
+	IS(STOPPED_BY("max_seconds", "signal", "sh"), "0.045000000");
+	IS(STOPPED_BY("total", "tracer", "sh"), "600");
+	IS(STOPPED_BY("seconds_total", "signal", "terminal"), "0.018000000");
+	IS(STOPPED_BY("seconds_total", "unexplained", "[unknown]"), "0.002000000");
+	IS("moved_by_total{thread=\"ovs-vswitchd\",mover=\"taskset\"}", "4"); /* of two processes */
+	IS("moved_by_total{thread=\"ovs-vswitchd\",mover=\"other\"}", "6");
+	IS("disk_requests_total{device=\"vda1\"}", "4");
+	IS("disk_request_seconds_total{device=\"vda1\"}", "0.004000000");
+	IS("disk_request_max_seconds{device=\"vda1\"}", "0.001500000");
 	IS("profile_samples_total{thread=\"ended\",mode=\"user\"}", "2");
 	IS("lost_events_total{reason=\"torn_threads\"}", "26");
 	IS("lost_events_total{reason=\"series\"}", "0");
@@ -170,6 +194,53 @@ static void test_max_syscalls(void)
 	metrics_free(metrics);
 }
 
+/* New names in every sample: as many series as ever, whose sum is that of all. */
+/* So many disks that they have no series of their own any more, whatever names they have. */
+static void test_disks(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+	struct sample sample = metrics_begin(1);
+
+	sample.threads[0] = metrics_thread(1, "t");
+	for (int i = 0; i < 40; i++) {
+		char device[16];
+
+		snprintf(device, sizeof(device), "sd\"%d", i);
+		metrics_disk(&sample.threads[0], device, 1000);
+	}
+	add_and_clear(metrics, sample);
+	is_u64(count_of(metrics, "disk_requests_total"), 17, "sixteen and the others");
+	IS("disk_requests_total{device=\"sd\\\"0\"}", "1");
+	IS("disk_requests_total{device=\"other\"}", "24");
+	metrics_free(metrics);
+}
+
+static void test_stoppers(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+
+	for (int i = 0; i < 10; i++) {
+		struct sample sample = metrics_begin(1);
+
+		sample.threads[0] = metrics_thread(1, "t");
+		for (int j = 0; j < 10; j++) {
+			struct stop_row stop = { KD_STOP_SIGNAL, 19, 100 * i + j, 1, "",
+						 { 1, 10, 10 } };
+
+			snprintf(stop.name, sizeof(stop.name), "sh-%d", 10 * i + j);
+			metrics_stops(&sample.threads[0], &stop, 1);
+		}
+		add_and_clear(metrics, sample);
+	}
+	is_u64(count_of(metrics, "stopped_by_total"), 17, "sixteen and the others");
+	IS("stopped_by_total{thread=\"t\",kind=\"signal\",stopper=\"sh-0\"}", "1");
+	IS("stopped_by_total{thread=\"t\",kind=\"signal\",stopper=\"sh-16\"}", "");
+	IS("stopped_by_total{thread=\"t\",kind=\"signal\",stopper=\"other\"}", "84");
+	IS("stopped_by_seconds_total{thread=\"t\",kind=\"signal\",stopper=\"other\"}",
+	   "0.000000840");
+	metrics_free(metrics);
+}
+
 /* A sample of one thread, so many minutes after the first. */
 static struct sample later(uint64_t minutes, pid_t tid, const char *name, uint64_t ready_max)
 {
@@ -285,11 +356,12 @@ static void test_open_calls(void)
 	for (size_t i = 0; i < 2; i++) {
 		sample.threads[i] = metrics_thread((pid_t)i + 1, "t");
 		sample.threads[i].members = i ? 12 : 1;
-		sample.threads[i].open[0] = (struct open_call){ .number = INT32_MAX,
-								.inside = i ? 12 * SECOND : SECOND,
-								.at_start = true,
-								.at_end = true };
-		sample.threads[i].n_open = 1;
+		thread_add_open(&sample.threads[i],
+				&(struct open_item){ .number = INT32_MAX,
+						     .count = i ? 12 : 1,
+						     .inside = i ? 12 * SECOND : SECOND,
+						     .at_start = true,
+						     .at_end = true });
 	}
 	add_and_clear(metrics, sample);
 	IS("open_syscalls_total{thread=\"t\",syscall=\"[unknown: 2147483647]\"}", "13");
@@ -433,6 +505,8 @@ int main(void)
 	test_equal_names();
 	test_fold_names();
 	test_max_syscalls();
+	test_stoppers();
+	test_disks();
 	test_maxima();
 	test_churn();
 	test_limit();

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../probes/names.h"
+#include "cli/base/names.h"
 #include "tap.h"
 
 #define ROUNDS 200000U
@@ -111,6 +111,48 @@ static void test_match_random(void)
 	ok(matched > ROUNDS / 100, "and some do match");
 }
 
+/* As the kernel side does it. */
+static bool automaton_match(const struct kd_names *names, const char *name)
+{
+	uint64_t states = names->starts;
+
+	for (; *name; name++)
+		states = (states & names->takes[(unsigned char)*name]) << 1 |
+			 (states & names->stays);
+	return states & names->ends;
+}
+
+static void test_compile_random(void)
+{
+	uint64_t seed = 20240601, matched = 0;
+	char glob[18], name[KD_COMM_LEN];
+	unsigned int wrong = 0;
+	struct kd_names names;
+
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		bool want;
+
+		random_text(glob, 16, "ab*?[]!-", &seed);
+		random_text(name, KD_COMM_LEN - 2, "ab[-", &seed);
+		want = names_match(glob, name);
+		matched += want;
+		if (names_compile(&names, glob) && automaton_match(&names, name) == want)
+			continue;
+		if (!wrong++) {
+			tap_print_string("glob", glob);
+			tap_print_string("name", name);
+		}
+	}
+	is_u64(wrong, 0, "%u random patterns match as automata", ROUNDS);
+	ok(matched > ROUNDS / 200, "and some do match");
+	ok(!names_compile(&names, "???????????????????????????????????????????????????????????????"
+				  "?"),
+	   "64 elements are too many");
+	ok(names_compile(&names, "[pq]md*\xff") && automaton_match(&names, "qmd-1\xff") &&
+		   !automaton_match(&names, "rmd-1\xff"),
+	   "bytes beyond ASCII");
+}
+
 static void test_match_time(void)
 {
 	char glob[4096], name[4096];
@@ -150,6 +192,21 @@ static unsigned int distance(const char *a, const char *b)
 	return row[m];
 }
 
+/* Exchanging each pair of neighbours in turn. */
+static bool swapped(const char *a, const char *b)
+{
+	char text[64];
+
+	for (size_t i = 0; *a && a[i + 1]; i++) {
+		snprintf(text, sizeof(text), "%s", a);
+		text[i] = a[i + 1];
+		text[i + 1] = a[i];
+		if (!strcmp(text, b))
+			return true;
+	}
+	return false;
+}
+
 static void test_distance(void)
 {
 	unsigned int wrong = 0, close = 0, too_short = 0;
@@ -167,7 +224,7 @@ static void test_distance(void)
 		limit = (unsigned int)strlen(wanted) / 3;
 		limit = limit < 1 ? 1 : limit > 6 ? 6 : limit;
 		want = *wanted && *name &&
-		       (distance(wanted, name) <= limit ||
+		       (distance(wanted, name) <= limit || swapped(wanted, name) ||
 			(strlen(wanted) >= 3 && strstr(name, wanted)));
 		names_closest_init(&closest, wanted);
 		names_closest_offer(&closest, name);
@@ -223,6 +280,7 @@ static void test_order(void)
 	       "bridge_run bridge_runs bridge_rux bridge_ruy zbridge_run");
 	expect("bridge_rnu", names, COUNT(names),
 	       "bridge_run bridge_runs bridge_rux bridge_ruy bridge_init");
+	expect("mian", names, COUNT(names), "main");
 	expect("bridge", names, COUNT(names),
 	       "bridge_run bridge_rux bridge_ruy bridge_exit bridge_init");
 	expect("nothing_like_it", names, COUNT(names), "");
@@ -289,6 +347,7 @@ int main(void)
 {
 	test_match();
 	test_match_random();
+	test_compile_random();
 	test_match_time();
 	test_distance();
 	test_order();

@@ -2,13 +2,13 @@
 /* Both text formats of metrics against golden files, which tests/integration/metrics.t
  * shows to other programs' parsers; and against rules of the formats that those do not
  * look at. UPDATE_GOLDEN=1 in the environment rewrites the files. */
-#include "../../cli/report/openmetrics.h"
+#include "cli/metrics/openmetrics.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../cli/report/prometheus.h"
+#include "cli/metrics/prometheus.h"
 #include "golden.h"
 #include "metrics_sample.h"
 #include "tap.h"
@@ -116,7 +116,11 @@ static void test_triggers(void)
 {
 	static struct trigger_stats stats = { .names = { "u:x:start", "u:x:stop" },
 					      .cost = { 1000, 2000 },
-					      .skipped = 3 };
+					      .skipped = 3,
+					      .from = 1000,
+					      .to = 2000001000,
+					      .payer = { 7, "x", 3000, 40000 },
+					      .duty = { 5000, 3, 1, 70, 80 } };
 	struct metrics *metrics = metrics_new(&by_name);
 	struct sample sample = metrics_begin(0);
 	FILE *out = tmpfile();
@@ -127,11 +131,12 @@ static void test_triggers(void)
 		for (unsigned int i = 0; i < KD_OUTCOMES; i++)
 			stats.tally.outcome[role][i] = 100 * role + i + 1;
 	stats.tally.foreign = 5;
+	stats.tally.outside = 7;
 	stats.tally.nested = 6;
 	stats.tally.total = 1234567890;
 	stats.tally.durations[7] = 600;
 	stats.tally.durations[500] = 10;
-	stats.tally.durations[KD_WINDOW_PLACES - 1] = 1;
+	stats.tally.durations[KD_WINDOW_BUCKETS - 1] = 1;
 	is_i64(trigger_stats_distribute(&stats), 0, "how long windows were");
 	for (int i = 0; i < 2; i++) {
 		is_i64(metrics_add(metrics, &sample), 0, "a sample");

@@ -8,7 +8,7 @@
 /* What a command line must yield; what is not set here is the default. */
 static const struct good {
 	const char *args[ARGS];
-	enum output_format formats[OUTPUTS_MAX];
+	const char *formats[OUTPUTS_MAX];
 	const char *files[OUTPUTS_MAX];
 	const char *address; /* of --listen; none: not given */
 	uint16_t port;
@@ -20,33 +20,33 @@ static const struct good {
 } good[] = {
 	{ .args = { NULL } },
 	/* formats, alone and with a file */
-	{ { "-o", "text" }, .formats = { OUTPUT_TEXT }, .files = { STDOUT } },
-	{ { "-ojson" }, .formats = { OUTPUT_JSON }, .files = { STDOUT } },
-	{ { "--output=openmetrics" }, .formats = { OUTPUT_OPENMETRICS }, .files = { STDOUT } },
-	{ { "--output", "prometheus" }, .formats = { OUTPUT_PROMETHEUS }, .files = { STDOUT } },
-	{ { "-s", "-o", "folded" }, .formats = { OUTPUT_FOLDED }, .files = { STDOUT } },
-	{ { "-o", "json:-" }, .formats = { OUTPUT_JSON }, .files = { STDOUT } },
-	{ { "-o", "json:/dev/stdout" }, .formats = { OUTPUT_JSON }, .files = { STDOUT } },
-	{ { "-o", "json:a.json" }, .formats = { OUTPUT_JSON }, .files = { "a.json" } },
-	{ { "-o", "json:/x/y:z" }, .formats = { OUTPUT_JSON }, .files = { "/x/y:z" } },
-	{ { "-o", "text:json" }, .formats = { OUTPUT_TEXT }, .files = { "json" } },
+	{ { "-o", "text" }, .formats = { "text" }, .files = { STDOUT } },
+	{ { "-ojson" }, .formats = { "json" }, .files = { STDOUT } },
+	{ { "--output=openmetrics" }, .formats = { "openmetrics" }, .files = { STDOUT } },
+	{ { "--output", "prometheus" }, .formats = { "prometheus" }, .files = { STDOUT } },
+	{ { "-s", "-o", "folded" }, .formats = { "folded" }, .files = { STDOUT } },
+	{ { "-o", "json:-" }, .formats = { "json" }, .files = { STDOUT } },
+	{ { "-o", "json:/dev/stdout" }, .formats = { "json" }, .files = { STDOUT } },
+	{ { "-o", "json:a.json" }, .formats = { "json" }, .files = { "a.json" } },
+	{ { "-o", "json:/x/y:z" }, .formats = { "json" }, .files = { "/x/y:z" } },
+	{ { "-o", "text:json" }, .formats = { "text" }, .files = { "json" } },
 	{ { "-o", "text:a", "-o", "json:b", "-o", "text" },
-	  .formats = { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_TEXT },
+	  .formats = { "text", "json", "text" },
 	  .files = { "a", "b", STDOUT } },
 	{ { "-s", "-ofolded:a", "-o", "folded:b" },
-	  .formats = { OUTPUT_FOLDED, OUTPUT_FOLDED },
+	  .formats = { "folded", "folded" },
 	  .files = { "a", "b" } },
 	/* what is no format is a file for the text */
-	{ { "-o", "out.txt" }, .formats = { OUTPUT_TEXT }, .files = { "out.txt" } },
-	{ { "-o", "jsonx" }, .formats = { OUTPUT_TEXT }, .files = { "jsonx" } },
-	{ { "-o", "JSON" }, .formats = { OUTPUT_TEXT }, .files = { "JSON" } },
-	{ { "-o", "-" }, .formats = { OUTPUT_TEXT }, .files = { STDOUT } },
-	{ { "-o", "/x/y:z" }, .formats = { OUTPUT_TEXT }, .files = { "/x/y:z" } },
-	{ { "-o", "./jsn:z" }, .formats = { OUTPUT_TEXT }, .files = { "./jsn:z" } },
-	{ { "-o", "a.b:c" }, .formats = { OUTPUT_TEXT }, .files = { "a.b:c" } },
+	{ { "-o", "out.txt" }, .formats = { "text" }, .files = { "out.txt" } },
+	{ { "-o", "jsonx" }, .formats = { "text" }, .files = { "jsonx" } },
+	{ { "-o", "JSON" }, .formats = { "text" }, .files = { "JSON" } },
+	{ { "-o", "-" }, .formats = { "text" }, .files = { STDOUT } },
+	{ { "-o", "/x/y:z" }, .formats = { "text" }, .files = { "/x/y:z" } },
+	{ { "-o", "./jsn:z" }, .formats = { "text" }, .files = { "./jsn:z" } },
+	{ { "-o", "a.b:c" }, .formats = { "text" }, .files = { "a.b:c" } },
 	/* sequences, which only the last name has */
-	{ { "-o", "json:%n-%t-%p%%" }, .formats = { OUTPUT_JSON }, .files = { "%n-%t-%p%%" } },
-	{ { "-o", "json:/50%/%x%/a" }, .formats = { OUTPUT_JSON }, .files = { "/50%/%x%/a" } },
+	{ { "-o", "json:%n-%t-%p%%" }, .formats = { "json" }, .files = { "%n-%t-%p%%" } },
+	{ { "-o", "json:/50%/%x%/a" }, .formats = { "json" }, .files = { "/50%/%x%/a" } },
 	/* the others */
 	{ { "--output-mode=0644" }, .mode = 0644 },
 	{ { "--output-mode", "640" }, .mode = 0640 },
@@ -60,7 +60,7 @@ static const struct good {
 	{ { "--fail-if", "ready.max>1ms", "--fail-if=x" }, .n_fail_if = 2 },
 	{ { "--replay", "x.json" }, .replay = true },
 	{ { "--replay=-", "-o", "folded" },
-	  .formats = { OUTPUT_FOLDED },
+	  .formats = { "folded" },
 	  .files = { STDOUT },
 	  .replay = true },
 	{ { "--per-thread", "--fold-names" }, .per_thread = true, .fold_names = true },
@@ -68,7 +68,7 @@ static const struct good {
 	{ { "--list-metrics" }, .list_metrics = true },
 	{ { "--histogram" }, .histogram = true },
 	{ { "--histogram", "-o", "json", "-s" },
-	  .formats = { OUTPUT_JSON },
+	  .formats = { "json" },
 	  .files = { STDOUT },
 	  .histogram = true },
 	/* the exporter: for ever, unless told otherwise */
@@ -103,25 +103,25 @@ static const struct good {
 	  .unlimited = true,
 	  .histogram = true },
 	{ { "--listen=9", "-o", "json:a-%n", "-o", "text", "--per-thread" },
-	  .formats = { OUTPUT_JSON, OUTPUT_TEXT },
+	  .formats = { "json", "text" },
 	  .files = { "a-%n", STDOUT },
 	  .address = "127.0.0.1",
 	  .port = 9,
 	  .unlimited = true,
 	  .per_thread = true },
 	/* so is looking for the worst, up to its end */
-	{ { "--long-poll", "--trigger-worst=3", "--duration=1" }, .unlimited = true },
+	{ { "--long-poll", "--trigger-worst=3", "--duration=1s" }, .unlimited = true },
 	{ { "--long-poll", "--trigger-worst=3", "--sample-count=9" }, .count = 9 },
-	{ { "--long-poll", "--duration=1" }, .count = 1 },
+	{ { "--long-poll", "--duration=1s" }, .count = 1 },
 };
 
 static void check_listen(const struct options *got, const struct good *want, const char *line)
 {
-	ok(got->listen == !!want->address, "'%s': listen", line);
-	if (!got->listen || !want->address)
+	ok(got->outputs.listen == !!want->address, "'%s': listen", line);
+	if (!got->outputs.listen || !want->address)
 		return;
-	is_str(got->listen_address, want->address, "'%s': address", line);
-	is_u64(got->listen_port, want->port, "'%s': port", line);
+	is_str(got->outputs.address, want->address, "'%s': address", line);
+	is_u64(got->outputs.port, want->port, "'%s': port", line);
 }
 
 static void check_good(const struct good *want)
@@ -137,19 +137,20 @@ static void check_good(const struct good *want)
 		return;
 	is_str(got->err, "", "'%s': no message", line);
 	for (; files < OUTPUTS_MAX && want->files[files]; files++) {
-		is_u64(options->outputs[files].format, want->formats[files], "'%s': format", line);
+		is_str(options->outputs.all[files].format->name, want->formats[files],
+		       "'%s': format", line);
 		is_str(got->outputs[files], want->files[files], "'%s': file", line);
 	}
-	is_u64(options->n_outputs, files, "'%s': number of outputs", line);
-	is_u64(options->output_mode, want->mode ? want->mode : 0600, "'%s': mode", line);
-	is_u64(options->output_limit, want->limit, "'%s': limit", line);
-	is_u64(options->max_syscalls, want->syscalls, "'%s': calls", line);
+	is_u64(options->outputs.n, files, "'%s': number of outputs", line);
+	is_u64(options->outputs.mode, want->mode ? want->mode : 0600, "'%s': mode", line);
+	is_u64(options->outputs.limit, want->limit, "'%s': limit", line);
+	is_u64(options->outputs.report.max_syscalls, want->syscalls, "'%s': calls", line);
 	is_u64(options->n_fail_if, want->n_fail_if, "'%s': conditions", line);
-	ok(options->quiet == want->quiet, "'%s': quiet", line);
+	ok(options->outputs.quiet == want->quiet, "'%s': quiet", line);
 	ok(!options->replay == !want->replay, "'%s': replay", line);
-	ok(options->per_thread == want->per_thread, "'%s': per thread", line);
-	ok(options->fold_names == want->fold_names, "'%s': fold names", line);
-	ok(options->timestamps == want->timestamps, "'%s': time stamps", line);
+	ok(options->outputs.report.per_thread == want->per_thread, "'%s': per thread", line);
+	ok(options->outputs.report.fold_names == want->fold_names, "'%s': fold names", line);
+	ok(options->outputs.report.timestamps == want->timestamps, "'%s': time stamps", line);
 	ok(options->list_metrics == want->list_metrics, "'%s': list", line);
 	ok(options->histogram == want->histogram, "'%s': distributions", line);
 	is_u64(options->sample_count,
@@ -163,14 +164,14 @@ static void check_good(const struct good *want)
 /* Command lines that are refused, and why. */
 static const struct refusal bad[] = {
 	{ { "-o" }, "--output", "needs a value" },
-	{ { "-o", "" }, "--output", "no format" },
-	{ { "-o", ":x" }, "--output", "no format" },
+	{ { "-o", "" }, "--output", "neither a format" },
+	{ { "-o", ":x" }, "--output", "neither a format" },
 	{ { "-o", "jsn:x" }, "--output", "text, json, openmetrics, prometheus and folded" },
 	{ { "-o", "JSON:x" }, "--output", "does not begin with a format" },
 	{ { "-o", "jsonx:x" }, "--output", "does not begin with a format" },
 	{ { "-o", "json:" }, "--output", "no file" },
 	{ { "-o", "json:x", "-o", "text:x" }, "'x'", "twice" },
-	{ { "-o", "json", "-o", "text" }, "--output", "two formats are to go to standard output" },
+	{ { "-o", "json", "-o", "text" }, "--output", "two formats would go to standard output" },
 	{ { "-o", "json:-", "-o", "-" }, "--output", "two formats" },
 	{ { "-o", "json", "-o", "text:/dev/stdout" }, "--output", "two formats" },
 	{ { "-o", "json:a%d" }, "--output", "unknown % sequence" },
@@ -180,65 +181,65 @@ static const struct refusal bad[] = {
 	{ { "-o1", "-o2", "-o3", "-o4", "-o5", "-o6", "-o7", "-o8", "-o9" },
 	  "--output",
 	  "more than 8 times" },
-	{ { "-o", "folded" }, "folded", "something that has stacks" },
+	{ { "-o", "folded" }, "folded", "needs stacks" },
 	{ { "--output-mode=8" }, "--output-mode", "octal" },
 	{ { "--output-mode=" }, "--output-mode", "octal" },
 	{ { "--output-mode=0777" }, "--output-mode", "octal" },
 	{ { "--output-mode=4644" }, "--output-mode", "octal" },
 	{ { "--output-mode=00644" }, "--output-mode", "octal" },
 	{ { "--output-mode=0x1a" }, "--output-mode", "octal" },
-	{ { "--output-limit=0" }, "--output-limit", "no size" },
-	{ { "--output-limit=" }, "--output-limit", "no size" },
-	{ { "--output-limit=K" }, "--output-limit", "no size" },
-	{ { "--output-limit=1T" }, "--output-limit", "no size" },
-	{ { "--output-limit=1KB" }, "--output-limit", "no size" },
-	{ { "--output-limit=-1" }, "--output-limit", "no size" },
-	{ { "--output-limit=1.5M" }, "--output-limit", "no size" },
-	{ { "--output-limit=17179869184G" }, "--output-limit", "no size" },
-	{ { "--output-limit=18446744073709551616" }, "--output-limit", "no size" },
-	{ { "--output-limit=111111111111111111111111111111" }, "--output-limit", "no size" },
+	{ { "--output-limit=0" }, "--output-limit", "not a size" },
+	{ { "--output-limit=" }, "--output-limit", "not a size" },
+	{ { "--output-limit=K" }, "--output-limit", "not a size" },
+	{ { "--output-limit=1T" }, "--output-limit", "not a size" },
+	{ { "--output-limit=1KB" }, "--output-limit", "not a size" },
+	{ { "--output-limit=-1" }, "--output-limit", "not a size" },
+	{ { "--output-limit=1.5M" }, "--output-limit", "not a size" },
+	{ { "--output-limit=17179869184G" }, "--output-limit", "not a size" },
+	{ { "--output-limit=18446744073709551616" }, "--output-limit", "not a size" },
+	{ { "--output-limit=111111111111111111111111111111" }, "--output-limit", "not a size" },
 	{ { "--quiet=1" }, "--quiet", "takes no value" },
-	{ { "--max-syscalls=x" }, "--max-syscalls", "no whole number" },
+	{ { "--max-syscalls=x" }, "--max-syscalls", "not a whole number" },
 	{ { "--replay=" }, "--replay", "empty" },
 	{ { "--replay=x", "-p", "1" }, "--replay", "does not look at any process" },
 	{ { "--replay=x", "-C", "a" }, "--replay", "does not look at any process" },
 	{ { "--replay=x", "--profile" }, "--replay", "does not look at any process" },
 	{ { "--replay=x", "--start-trigger=u:a:b" }, "--replay", "does not look at any process" },
-	{ { "--listen=" }, "--listen", "no address and port" },
-	{ { "--listen=0" }, "--listen", "no address and port" },
-	{ { "--listen=65536" }, "--listen", "no address and port" },
-	{ { "--listen=:9155" }, "--listen", "no address and port" },
-	{ { "--listen=localhost:9155" }, "--listen", "no address and port" },
-	{ { "--listen=1.2.3:9155" }, "--listen", "no address and port" },
-	{ { "--listen=::1:9155" }, "--listen", "no address and port" },
-	{ { "--listen=[::1]" }, "--listen", "no address and port" },
-	{ { "--listen=[]:1" }, "--listen", "no address and port" },
+	{ { "--listen=" }, "--listen", "not an address and port" },
+	{ { "--listen=0" }, "--listen", "not an address and port" },
+	{ { "--listen=65536" }, "--listen", "not an address and port" },
+	{ { "--listen=:9155" }, "--listen", "not an address and port" },
+	{ { "--listen=localhost:9155" }, "--listen", "not an address and port" },
+	{ { "--listen=1.2.3:9155" }, "--listen", "not an address and port" },
+	{ { "--listen=::1:9155" }, "--listen", "not an address and port" },
+	{ { "--listen=[::1]" }, "--listen", "not an address and port" },
+	{ { "--listen=[]:1" }, "--listen", "not an address and port" },
 	{ { "--listen" }, "--listen", "needs a value" },
-	{ { "--listen=+1" }, "--listen", "no address and port" },
-	{ { "--listen=-1" }, "--listen", "no address and port" },
-	{ { "--listen=0x50" }, "--listen", "no address and port" },
-	{ { "--listen=9155x" }, "--listen", "no address and port" },
-	{ { "--listen= 9155" }, "--listen", "no address and port" },
-	{ { "--listen=99999999999999999999999" }, "--listen", "no address and port" },
-	{ { "--listen=127.0.0.1" }, "--listen", "no address and port" },
-	{ { "--listen=127.0.0.1:" }, "--listen", "no address and port" },
-	{ { "--listen=127.0.0.1:0" }, "--listen", "no address and port" },
-	{ { "--listen=256.0.0.1:1" }, "--listen", "no address and port" },
-	{ { "--listen=[127.0.0.1]:1" }, "--listen", "no address and port" },
-	{ { "--listen=[::1:1" }, "--listen", "no address and port" },
-	{ { "--listen=::1]:1" }, "--listen", "no address and port" },
-	{ { "--listen=[::g]:1" }, "--listen", "no address and port" },
-	{ { "--listen=[::1]9155" }, "--listen", "no address and port" },
-	{ { "--listen=\x1b[2J:1" }, "--listen", "no address and port" },
+	{ { "--listen=+1" }, "--listen", "not an address and port" },
+	{ { "--listen=-1" }, "--listen", "not an address and port" },
+	{ { "--listen=0x50" }, "--listen", "not an address and port" },
+	{ { "--listen=9155x" }, "--listen", "not an address and port" },
+	{ { "--listen= 9155" }, "--listen", "not an address and port" },
+	{ { "--listen=99999999999999999999999" }, "--listen", "not an address and port" },
+	{ { "--listen=127.0.0.1" }, "--listen", "not an address and port" },
+	{ { "--listen=127.0.0.1:" }, "--listen", "not an address and port" },
+	{ { "--listen=127.0.0.1:0" }, "--listen", "not an address and port" },
+	{ { "--listen=256.0.0.1:1" }, "--listen", "not an address and port" },
+	{ { "--listen=[127.0.0.1]:1" }, "--listen", "not an address and port" },
+	{ { "--listen=[::1:1" }, "--listen", "not an address and port" },
+	{ { "--listen=::1]:1" }, "--listen", "not an address and port" },
+	{ { "--listen=[::g]:1" }, "--listen", "not an address and port" },
+	{ { "--listen=[::1]9155" }, "--listen", "not an address and port" },
+	{ { "--listen=\x1b[2J:1" }, "--listen", "not an address and port" },
 	/* longer than any address */
 	{ { "--listen=[0000000000000000000000000000000000000000000000000000000000000000::1]:1" },
 	  "--listen",
-	  "no address and port" },
-	{ { "--listen=9", "--replay=x" }, "--listen", "without --replay" },
-	{ { "--replay=x", "--listen=9" }, "--listen", "without --replay" },
-	{ { "--listen=9", "--long-poll", "--trigger-worst=3", "--duration=1" },
+	  "not an address and port" },
+	{ { "--listen=9", "--replay=x" }, "--listen", "combined with --replay" },
+	{ { "--replay=x", "--listen=9" }, "--listen", "combined with --replay" },
+	{ { "--listen=9", "--long-poll", "--trigger-worst=3", "--duration=1s" },
 	  "--listen",
-	  "without --replay and --trigger-worst" },
+	  "cannot be combined with --replay or --trigger-worst" },
 	{ { "--listen=9", "--long-poll", "--trigger-worst=3" }, "--trigger-worst", "needs an end" },
 	{ { "--histogram=1" }, "--histogram", "takes no value" },
 	{ { "--histogram", "--replay=x" }, "--replay", "does not look at any process" },

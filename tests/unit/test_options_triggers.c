@@ -11,7 +11,7 @@ static const struct good {
 	const char *start, *stop, *glob;
 	uint64_t delta, worst, long_poll, duration, count, banks, overhead;
 	bool any_count, no_limit; /* count or overhead 0 */
-	bool target_only, same_thread, verbose, list, check, skip_upcalls;
+	bool target_only, any, same_thread, verbose, list, check, skip_upcalls;
 } good[] = {
 	{ .args = { NULL } },
 	{ { "--start-trigger", "up:f" }, .start = "up:f" },
@@ -47,6 +47,7 @@ static const struct good {
 	  .stop = "b",
 	  .same_thread = true },
 	{ { "--start-trigger=a", "--trigger-target-only" }, .start = "a", .target_only = true },
+	{ { "--start-trigger=a", "--trigger-any" }, .start = "a", .any = true },
 	{ { "--stop-trigger=b", "--trigger-target-only" }, .stop = "b", .target_only = true },
 	/* the worst of many: no count, but some end */
 	{ { "--start-trigger=a", "--stop-trigger=b", "--trigger-worst=3", "--duration=1min" },
@@ -61,17 +62,17 @@ static const struct good {
 	  .worst = 3,
 	  .count = 9 },
 	{ { "--long-poll" }, .long_poll = S },
-	{ { "--long-poll", "0.2" }, .long_poll = 200 * MS },
+	{ { "--long-poll", "0.2s" }, .long_poll = 200 * MS },
 	{ { "--long-poll=50ms", "--trigger-target-only" },
 	  .long_poll = 50 * MS,
 	  .target_only = true },
 	{ { "--long-poll", "--check" }, .long_poll = S, .check = true },
-	{ { "--long-poll", "--trigger-worst=1", "--duration=1" },
+	{ { "--long-poll", "--trigger-worst=1", "--duration=1s" },
 	  .long_poll = S,
 	  .worst = 1,
 	  .duration = S,
 	  .any_count = true },
-	{ { "--duration", "2.5" }, .duration = 2500 * MS },
+	{ { "--duration", "2.5s" }, .duration = 2500 * MS },
 	{ { "--duration=1ns" }, .duration = 1 },
 	{ { "--max-overhead", "0" }, .no_limit = true },
 	{ { "--max-overhead", "100" }, .overhead = 100 },
@@ -120,6 +121,7 @@ static void check_good(const struct good *want)
 				: 10,
 	       "'%s': overhead", line);
 	ok(options->target_only == want->target_only, "'%s': target only", line);
+	ok(options->any == want->any, "'%s': any", line);
 	ok(options->same_thread == want->same_thread, "'%s': same thread", line);
 	ok(options->verbose == want->verbose, "'%s': verbose", line);
 	ok(options->list_probes == want->list, "'%s': list", line);
@@ -132,16 +134,21 @@ static const struct refusal bad[] = {
 	{ { "--start-trigger" }, "--start-trigger", "needs a value" },
 	{ { "--start-trigger=a", "--start-trigger=b" }, "--start-trigger", "twice" },
 	{ { "--stop-trigger=a", "--stop-trigger=a" }, "--stop-trigger", "twice" },
-	{ { "--trigger-delta=x" }, "--trigger-delta", "no duration" },
-	{ { "--trigger-delta=-1" }, "--trigger-delta", "no duration" },
-	{ { "--trigger-delta=" }, "--trigger-delta", "no duration" },
-	{ { "--trigger-delta", "5x" }, "--trigger-delta", "no duration" },
+	{ { "--trigger-delta=x" }, "--trigger-delta", "not a duration" },
+	{ { "--trigger-delta=-1" }, "--trigger-delta", "not a duration" },
+	{ { "--trigger-delta=" }, "--trigger-delta", "not a duration" },
+	{ { "--trigger-delta", "5x" }, "--trigger-delta", "not a duration" },
 	{ { "--trigger-worst=0" }, "--trigger-worst", "out of range" },
 	{ { "--trigger-worst=1001" }, "--trigger-worst", "out of range" },
 	{ { "--long-poll=0" }, "--long-poll", "too short" },
+	{ { "--long-poll", "4711" },
+	  "option --long-poll: '4711' has no unit\n",
+	  "4711s or 4711min; or the process with --pid 4711\n" },
+	{ { "--long-poll=0.5" }, "--long-poll: '0.5' has no unit\n", "0.5s or 0.5min\n" },
+	{ { "--duration=10" }, "--duration: '10' has no unit\n", "10s or 10min\n" },
 	{ { "--duration=0" }, "--duration", "too short" },
 	{ { "--max-overhead=101" }, "--max-overhead", "out of range" },
-	{ { "--max-overhead=5%" }, "--max-overhead", "no whole number" },
+	{ { "--max-overhead=5%" }, "--max-overhead", "not a whole number" },
 	{ { "--window-banks=1" }, "--window-banks", "out of range" },
 	{ { "--window-banks=8" }, "--window-banks", "out of range" },
 	{ { "--verbose=1" }, "--verbose", "takes no value" },
@@ -149,12 +156,16 @@ static const struct refusal bad[] = {
 	{ { "--trigger-same-thread" }, "--trigger-same-thread", "needs two triggers" },
 	{ { "--trigger-same-thread", "--start-trigger=a" }, "--trigger-same-thread", "two" },
 	{ { "--trigger-target-only" }, "--trigger-target-only", "needs a trigger" },
-	{ { "--trigger-worst=3", "--duration=1" }, "--trigger-worst", "needs two triggers" },
+	{ { "--trigger-any" }, "--trigger-any", "needs a trigger" },
+	{ { "--start-trigger=a", "--trigger-any", "--trigger-target-only" },
+	  "--trigger-any",
+	  "cannot be combined" },
+	{ { "--trigger-worst=3", "--duration=1s" }, "--trigger-worst", "needs two triggers" },
 	{ { "--trigger-worst=3", "--start-trigger=a", "--stop-trigger=b" },
 	  "--trigger-worst",
 	  "needs an end" },
-	{ { "--long-poll", "--start-trigger=a" }, "--long-poll", "exclude each other" },
-	{ { "--stop-trigger=b", "--long-poll" }, "--long-poll", "exclude each other" },
+	{ { "--long-poll", "--start-trigger=a" }, "--long-poll", "cannot be combined" },
+	{ { "--stop-trigger=b", "--long-poll" }, "--long-poll", "cannot be combined" },
 };
 
 static void test_no_effect(void)

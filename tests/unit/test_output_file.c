@@ -2,7 +2,7 @@
 /* Files of whole records, in a directory of this test's own. What is in it is read by
  * other means than they were written. */
 #define _GNU_SOURCE
-#include "../../cli/output/output_file.h"
+#include "cli/output/output_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../cli/output/output_path.h"
+#include "cli/output/output_path.h"
 #include "tap.h"
 
 static char folder[] = "/tmp/kdunit-XXXXXX";

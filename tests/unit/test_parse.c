@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../cli/parse.h"
+#include "cli/base/parse.h"
+#include "random.h"
 #include "tap.h"
 
 #define UNTOUCHED 424242
@@ -105,6 +106,20 @@ static const struct {
 	{ ".5ms", S, 0, 500000 },
 	{ "5.ms", S, 0, 5000000 },
 	{ "1e3ms", S, 0, S },
+	/* a unit is needed, but not by zero */
+	{ "7ns", 0, 0, 7 },
+	{ "0.5s", 0, 0, S / 2 },
+	{ "0", 0, 0, 0 },
+	{ "0.00", 0, 0, 0 },
+	{ "0e5", 0, 0, 0 },
+	{ "0s", 0, 0, 0 },
+	{ "5", 0, -EDOM, 0 },
+	{ "0.5", 0, -EDOM, 0 },
+	{ "0.0000000000001", 0, -EDOM, 0 },
+	{ "1e300", 0, -EDOM, 0 },
+	{ "5h", 0, -EINVAL, 0 },
+	{ "5e", 0, -EINVAL, 0 },
+	{ "", 0, -EINVAL, 0 },
 	/* what is below 1 ns is cut off, once */
 	{ "0.9999999999", S, 0, 999999999 },
 	{ "0.0000000009", S, 0, 0 },
@@ -185,15 +200,6 @@ static void test_duration(void)
 	is_i64(parse_duration("2.000000001s", S, 2 * S, &ns), -ERANGE, "but not 1 ns more");
 }
 
-/* A fixed sequence: a failure can be repeated. */
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 /* Every number of ns, written in any unit with all its digits, comes back. */
 static void test_round_trip(void)
 {
@@ -202,11 +208,11 @@ static void test_round_trip(void)
 		uint64_t ns;
 		int digits;
 	} units[] = { { "", S, 9 }, { "s", S, 9 }, { "ms", 1000000, 6 }, { "us", 1000, 3 } };
-	uint64_t state = 0x9e3779b97f4a7c15, wrong = 0;
+	uint64_t wrong = 0;
 
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		uint64_t number = next_random(&state) >> (next_random(&state) % 64), ns = 0;
-		size_t unit = next_random(&state) % (sizeof(units) / sizeof(units[0]));
+		uint64_t number = random_next() >> (random_next() % 64), ns = 0;
+		size_t unit = random_next() % (sizeof(units) / sizeof(units[0]));
 		char text[64];
 
 		snprintf(text, sizeof(text), "%" PRIu64 ".%0*" PRIu64 "%s", number / units[unit].ns,
@@ -224,18 +230,18 @@ static void test_round_trip(void)
 static void test_mutations(void)
 {
 	static const char alphabet[] = "0123456789..eE+-nusmi x\xff";
-	uint64_t state = 0xdeadbeef12345678, wrong = 0, accepted = 0;
+	uint64_t wrong = 0, accepted = 0;
 
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		size_t length = next_random(&state) % 24;
+		size_t length = random_next() % 24;
 		char *text = malloc(length + 1);
-		uint64_t value = UNTOUCHED, max = next_random(&state);
+		uint64_t value = UNTOUCHED, max = random_next();
 		int result;
 
 		if (!text)
 			abort();
 		for (size_t i = 0; i < length; i++)
-			text[i] = alphabet[next_random(&state) % (sizeof(alphabet) - 1)];
+			text[i] = alphabet[random_next() % (sizeof(alphabet) - 1)];
 		text[length] = '\0';
 
 		result = parse_duration(text, S, max, &value);

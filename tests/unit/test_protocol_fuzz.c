@@ -8,40 +8,34 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../cli/clock.h"
-#include "../../cli/stack/client.h"
-#include "../../cli/stack/debug_places.h"
-#include "../../cli/stack/server.h"
+#include "cli/base/clock.h"
+#include "cli/stack/client.h"
+#include "cli/stack/debug_paths.h"
+#include "cli/stack/server.h"
+#include "fuzz.h"
 #include "tap.h"
 
 #define CLIENT_ROUNDS 24000
 #define SERVER_ROUNDS 12000
 #define PATH_ROUNDS 12000
-#define PACKETS 12 /* of an answer, at most */
+#define PACKETS 16 /* of an answer, at most */
 #define COPIES 4
 #define OBJECTS 3
 #define MOST_OPENED 16
+#define MAPPED_AT 17
+#define PATIENCE_NS (100 * NSEC_PER_MSEC)
 
-static uint64_t state = 0x2545f4914f6cdd1d;
 static uint64_t shared[PROTOCOL_SHARED / sizeof(uint64_t)];
-
-static uint64_t chance(uint64_t below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % below;
-}
 
 /* How often a loop runs: that many times, or times what is wanted of all of them. */
 static unsigned int rounds_of(unsigned int rounds)
 {
-	const char *wanted = getenv("FUZZ_ROUNDS");
-	const uint64_t all = CLIENT_ROUNDS + SERVER_ROUNDS + PATH_ROUNDS;
+	const unsigned long all = CLIENT_ROUNDS + SERVER_ROUNDS + PATH_ROUNDS;
 
-	return wanted ? (unsigned int)(strtoull(wanted, NULL, 10) * rounds / all) + 1 : rounds;
+	return (unsigned int)(fuzz_rounds(all) * rounds / all) ?: 1;
 }
 
 /* A number that is at the edge of something. */
@@ -158,6 +152,17 @@ static void answer_stack(struct answer *answer, uint32_t id)
 	packet->head.status = (int32_t)chance(UNWIND_STOPS);
 }
 
+static void answer_known(struct answer *answer, uint32_t copy)
+{
+	struct packet *packet = answer_next(answer, MESSAGE_KNOWN);
+	struct known known = { .hash = chance(UINT64_MAX), .shape.n = chance(KD_SHAPE_WORDS + 1) };
+
+	for (unsigned int i = 0; i < known.shape.n; i++)
+		known.shape.words[i] = (__typeof__(known.shape.words[0]))edge();
+	packet_put_known(packet, &known);
+	packet->head.number = copy;
+}
+
 /* What a child would say to COPIES copies. */
 static void answer_make(struct answer *answer)
 {
@@ -176,6 +181,9 @@ static void answer_make(struct answer *answer)
 	}
 	for (unsigned int i = 0; i < COPIES; i++)
 		ids[i] = (uint32_t)chance(n);
+	for (uint32_t copy = 0; copy < COPIES; copy++)
+		if (chance(2))
+			answer_known(answer, copy);
 	packet = answer_next(answer, MESSAGE_IDS);
 	packet->head.n = COPIES;
 	packet->size = sizeof(ids);
@@ -216,6 +224,20 @@ static int open_some(void *context, uint32_t object, const char *path)
 	return opener->n % 2 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -ENOENT;
 }
 
+/* What the client has been told of known stacks. */
+struct knowledge {
+	unsigned int n, invalid;
+};
+
+static void known_count(void *context, const struct known *known, const struct stack *stack,
+			uint64_t mapped_at)
+{
+	struct knowledge *knowledge = context;
+
+	knowledge->n++;
+	knowledge->invalid += !stack || mapped_at != MAPPED_AT || known->shape.n > KD_SHAPE_WORDS;
+}
+
 /* True if it is a stack as the header has it. Reads all of it. */
 static bool stack_is_sound(const struct stack *stack)
 {
@@ -233,10 +255,11 @@ static bool stack_is_sound(const struct stack *stack)
 }
 
 /* One client, one answer. Returns its error; counts what is wrong. */
-static int client_round(const struct answer *answer, unsigned int *wrong)
+static int client_round(const struct answer *answer, unsigned int *wrong, unsigned int *told)
 {
 	const struct stack *stacks[COPIES] = { NULL };
-	struct stack_copy copy = { .size = 0 };
+	struct stack_copy copy = { .mapped_at = MAPPED_AT };
+	struct knowledge knowledge = { .n = 0 };
 	struct opener opener = { .n = 0 };
 	struct client_counts counts;
 	struct client *client;
@@ -245,7 +268,8 @@ static int client_round(const struct answer *answer, unsigned int *wrong)
 
 	if (protocol_connect(sockets))
 		abort();
-	client = client_new(sockets[0], shared, 2, NSEC_PER_SEC, open_some, &opener);
+	client = client_new(sockets[0], shared, 2, 60 * NSEC_PER_SEC, open_some, &opener);
+	client_tell_known(client, known_count, &knowledge);
 	packet_begin(&packet, MESSAGE_DONE);
 	for (uint32_t i = 0; i < OBJECTS; i++) {
 		protocol_send(sockets[1], &packet, -1, 0);
@@ -255,7 +279,7 @@ static int client_round(const struct answer *answer, unsigned int *wrong)
 		protocol_send(sockets[1], &answer->packets[i], i % 5 ? -1 : 0, 1);
 	shutdown(sockets[1], SHUT_WR);
 	for (unsigned int i = 0; i < COPIES; i++)
-		err |= client_submit(client, 0, &copy, &stacks[i]);
+		err |= client_submit(client, 0, 0, &copy, &stacks[i]);
 	*wrong += err != 0;
 	err = client_flush(client);
 	if (err)
@@ -263,7 +287,9 @@ static int client_round(const struct answer *answer, unsigned int *wrong)
 	counts = client_counts(client);
 	*wrong += counts.resolved + counts.beyond + counts.failed != COPIES;
 	*wrong += (err != 0) != (counts.failed != 0);
-	*wrong += opener.invalid;
+	*wrong += opener.invalid + knowledge.invalid + (knowledge.n > COPIES) +
+		  (err && knowledge.n);
+	*told += knowledge.n;
 	for (unsigned int i = 0; i < COPIES; i++)
 		*wrong += stacks[i] && (err || !stack_is_sound(stacks[i]));
 	client_free(client);
@@ -272,36 +298,137 @@ static int client_round(const struct answer *answer, unsigned int *wrong)
 	return err;
 }
 
+/* Of this process, ns. Waiting would be seen by its error. */
 static void test_client(void)
 {
 	unsigned int rounds = rounds_of(CLIENT_ROUNDS), wrong = 0, sound = 0, refused = 0,
-		     other = 0;
+		     other = 0, told = 0;
 	static struct answer answer;
-	uint64_t slowest = 0;
+	double slowest = 0;
 
 	for (unsigned int i = 0; i < 200; i++) {
 		answer_make(&answer);
-		sound += client_round(&answer, &wrong) == 0;
+		sound += client_round(&answer, &wrong, &told) == 0;
 	}
 	is_u64(sound, 200, "proper answers are taken");
+	ok(told > 200, "and what they know is told: %u", told);
 	for (unsigned int i = 0; i < rounds; i++) {
-		uint64_t before = clock_monotonic(), took;
+		double before = cpu_seconds(), took;
 		int err;
 
 		answer_make(&answer);
 		for (uint64_t n = chance(3) + 1; n; n--)
 			answer_mutate(&answer);
-		err = client_round(&answer, &wrong);
+		err = client_round(&answer, &wrong, &told);
 		refused += err == -EBADMSG;
 		other += err && err != -EBADMSG && err != -EPIPE;
-		took = clock_monotonic() - before;
+		took = cpu_seconds() - before;
 		slowest = took > slowest ? took : slowest;
 	}
 	is_u64(wrong, 0, "%u damaged answers: nothing unsound is handed on", rounds);
 	is_u64(other, 0, "no other errors than that");
 	ok(refused > rounds / 4, "many are refused: %u", refused);
-	ok(slowest < NSEC_PER_SEC, "none takes long: %llu us at most",
-	   (unsigned long long)slowest / 1000);
+	ok(slowest < 1, "none takes long: %.0f us at most", slowest * 1e6);
+}
+
+/* --- One that never comes to an end, to this process. --- */
+
+static int open_none(void *context, uint32_t object, const char *path)
+{
+	unsigned int *opened = context;
+
+	(void)object, (void)path;
+	++*opened;
+	return -ENOENT;
+}
+
+static _Noreturn void child_ask(int socket)
+{
+	static struct packet packet;
+
+	packet_begin(&packet, MESSAGE_OPEN);
+	packet_put_text(&packet, ".build-id/ab/cdef.debug");
+	while (!protocol_send(socket, &packet, -1, 0))
+		;
+	_exit(0);
+}
+
+static int read_all(int socket)
+{
+	static struct packet packet;
+	unsigned int n = 0;
+
+	while (!protocol_receive(socket, &packet, false, 0))
+		n++;
+	return n > 0;
+}
+
+/* Two processes keep the connection busy: one asks, the other takes what is answered. */
+static void test_endless(void)
+{
+	const struct stack *stack = NULL;
+	struct stack_copy copy = { .size = 0 };
+	static struct packet packet;
+	unsigned int opened = 0;
+	struct client *client;
+	int sockets[2], err;
+	pid_t children[2];
+	uint64_t took;
+
+	if (protocol_connect(sockets))
+		abort();
+	client = client_new(sockets[0], shared, 2, PATIENCE_NS, open_none, &opened);
+	packet_begin(&packet, MESSAGE_DONE);
+	protocol_send(sockets[1], &packet, -1, 0);
+	err = client_object(client, 0, -1, "/object") ?: client_submit(client, 0, 0, &copy, &stack);
+	for (int i = 0; i < 2; i++) {
+		children[i] = fork();
+		if (children[i])
+			continue;
+		close(sockets[0]);
+		if (i)
+			child_ask(sockets[1]);
+		_exit(read_all(sockets[1]));
+	}
+	close(sockets[1]);
+	took = clock_monotonic();
+	is_i64(err ? err : client_flush(client), -ETIMEDOUT, "requests without end: it gives up");
+	took = clock_monotonic() - took;
+	client_abandon(client);
+	client_free(client);
+	close(sockets[0]);
+	for (int i = 0; i < 2; i++)
+		if (children[i] > 0)
+			waitpid(children[i], NULL, 0);
+	ok(opened > 0 && !stack, "after %u of them", opened);
+	ok(took >= PATIENCE_NS / 2, "not at once: %llu us", (unsigned long long)took / 1000);
+}
+
+/* --- One that is given up with a full memory. --- */
+
+static void test_abandoned(void)
+{
+	static uint8_t data[KD_STACK_MAX];
+	static struct {
+		uint64_t shared[PROTOCOL_SHARED / sizeof(uint64_t)];
+		uint8_t behind[2 * KD_STACK_MAX];
+	} memory;
+	const struct stack_copy copy = { .size = sizeof(data), .data = data };
+	const struct stack *stack = NULL;
+	struct client *client = client_new(-1, memory.shared, 2, 0, open_none, NULL);
+	unsigned int n = 0, written = 0;
+	int err = 0;
+
+	memset(data, 0xff, sizeof(data));
+	while (!err)
+		err = client_submit(client, 0, 0, &copy, &stack) ?: (int)(++n == PROTOCOL_COPIES);
+	ok(n > 1 && n < PROTOCOL_COPIES, "the memory is full with %u copies", n);
+	client_abandon(client);
+	is_i64(client_submit(client, 0, 0, &copy, &stack), 0, "given up, there is room again");
+	for (size_t i = 0; i < sizeof(memory.behind); i++)
+		written += memory.behind[i] != 0;
+	is_u64(written, 0, "nothing is written behind it");
+	client_free(client);
 }
 
 /* --- Requests, to the process without privileges. --- */
@@ -311,16 +438,17 @@ static void copies_make(unsigned int n)
 	uint8_t *at = (uint8_t *)shared;
 
 	for (unsigned int i = 0; i < n; i++) {
-		struct shared_copy *copy = (struct shared_copy *)(void *)at;
+		struct shared_copy *shared_copy = (struct shared_copy *)(void *)at;
+		struct stack_copy *copy = &shared_copy->copy;
 
-		memset(copy, 0, sizeof(*copy));
-		copy->t = chance(1000);
+		memset(shared_copy, 0, sizeof(*shared_copy));
+		shared_copy->t = chance(1000);
 		for (unsigned int j = 0; j < KD_REGS; j++)
 			copy->regs[j] = 0x1000 * chance(64);
 		copy->start = copy->regs[KD_REG_SP];
 		copy->pages[0] = chance(16);
 		copy->size = chance(600);
-		at += sizeof(*copy) + (copy->size + 7) / 8 * 8;
+		at += sizeof(*shared_copy) + (copy->size + 7) / 8 * 8;
 	}
 }
 
@@ -454,6 +582,8 @@ int main(void)
 	server_free(server_new(-1, shared)); /* libunwind's first use opens a pipe */
 	files = count_files();
 	test_client();
+	test_endless();
+	test_abandoned();
 	test_server();
 	test_paths();
 	is_u64(count_files(), files, "no files are left open");

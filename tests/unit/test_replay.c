@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whatever there is in a sample is there again after it was saved and read; and what
  * is said about files that are not what they should be. */
-#include "../../cli/replay/replay.h"
+#include "cli/json/replay.h"
 
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "../../cli/report/folded.h"
-#include "../../cli/report/openmetrics.h"
-#include "../../cli/report/prometheus.h"
-#include "../../cli/report/text.h"
-#include "../../cli/report/text_triggers.h"
+#include "cli/metrics/openmetrics.h"
+#include "cli/metrics/prometheus.h"
+#include "cli/text/folded.h"
+#include "cli/text/text.h"
+#include "cli/text/text_triggers.h"
 #include "random_sample.h"
 #include "replayed.h"
 #include "sanitized.h"
@@ -42,7 +42,8 @@ static char *text_of(const struct sample *sample)
 {
 	FILE *out = tmpfile();
 
-	if (report_text(sample, out) || report_folded(sample, out))
+	if (report_text(sample, &(struct report_options){ 0 }, out) ||
+	    report_folded(sample, &(struct report_options){ 0 }, out))
 		abort();
 	return written(out);
 }
@@ -241,7 +242,7 @@ static const struct {
 	{ HEAD ",\"threads\":[{\"tid\":1,\"name\":\"\\u0000\"}]}", 1,
 	  "\\u0000 is not allowed without JSON_ALLOW_NUL" },
 	{ HEAD ",\"threads\":[{\"tid\":1,\"name_hex\":\"00\"}]}", 1,
-	  "threads[0].name_hex: hexadecimal bytes, none 00, are expected" },
+	  "threads[0].name_hex: hexadecimal bytes other than 00 are expected" },
 	{ HEAD ",\"threads\":[{\"tid\":1,\"name_hex\":\"1\"}]}", 1,
 	  "threads[0].name_hex: hexadecimal bytes are expected" },
 	{ HEAD ",\"threads\":[{\"tid\":1,\"cpus\":\"1-0\"}]}", 1,
@@ -250,8 +251,12 @@ static const struct {
 	  "threads[0].cpus: a list such as \"0-1,3\" is expected, below 1024" },
 	{ HEAD ",\"threads\":[{\"tid\":1,\"cpus\":\"1,\"}]}", 1,
 	  "threads[0].cpus: a list such as \"0-1,3\" is expected, below 1024" },
-	{ HEAD ",\"threads\":[{\"tid\":1,\"in_flight\":[{},{},{}]}]}", 1,
-	  "threads[0].in_flight: has more than 2 elements" },
+	{ HEAD ",\"threads\":[{\"tid\":1,\"syscalls\":[{\"number\":1,\"mode\":\"64-bit\"}]}]}", 1,
+	  "threads[0].syscalls[0].mode: \"32-bit\" or \"x32\" is expected" },
+	{ HEAD ",\"threads\":[{\"tid\":1,\"syscalls\":[{\"number\":536870912,\"mode\":\"x32\"}]}]}",
+	  1, "threads[0].syscalls[0].number: is larger than 536870911" },
+	{ HEAD ",\"threads\":[{\"tid\":1,\"in_flight\":[{},{},{\"count\":-1}]}]}", 1,
+	  "threads[0].in_flight[2].count: a whole number, 0 or more, is expected" },
 	{ HEAD ",\"threads\":[{\"tid\":1,\"ledger\":{\"user_ns\":[]}}]}", 1,
 	  "threads[0].ledger.user_ns: a whole number, 0 or more, is expected" },
 	{ HEAD ",\"traces\":{\"stacks\":[{}],\"waits\":[{\"tid\":1,\"start_ns\":1,"
@@ -260,7 +265,7 @@ static const struct {
 	{ HEAD ",\"traces\":{\"stacks\":[{\"frames\":[{\"address\":\"12\"}]}]}}", 1,
 	  "traces.stacks[0].frames[0].address: an address such as \"0x1f\" is expected" },
 	{ HEAD ",\"absent\":[{\"section\":\"\\u001b[2J\",\"what\":\"\"}]}", 1,
-	  "absent[0].section: has other characters than printable ASCII" },
+	  "absent[0].section: has characters other than printable ASCII" },
 	{ "{\"schema\":\"kernel_delay/1\",\"type\":\"triggers\",\"windows\":{\"buckets\":[{"
 	  "\"le_ns\":64,\"count\":1},{\"le_ns\":64,\"count\":1}]}}",
 	  1, "windows.buckets[1].le_ns: is not above that of the bucket before" },

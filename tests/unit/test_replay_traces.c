@@ -2,7 +2,7 @@
 /* The tests of the sections with stacks once more, with samples that were saved as
  * JSON and read again:
  * the same golden files, and those of the JSON. */
-#include "../../cli/report/text.h"
+#include "cli/text/text.h"
 #include "replayed.h"
 
 #define report_text(sample, ...) report_text(replayed_sample(sample), __VA_ARGS__)

@@ -2,8 +2,8 @@
 /* The tests of what triggers did once more, with statistics that were saved as JSON and
  * read again:
  * the same golden files, and those of the JSON. */
-#include "../../cli/report/text.h"
-#include "../../cli/report/text_triggers.h"
+#include "cli/text/text.h"
+#include "cli/text/text_triggers.h"
 #include "replayed.h"
 
 #define report_text(sample, ...) report_text(replayed_sample(sample), __VA_ARGS__)

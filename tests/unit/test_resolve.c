@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a trigger to the places in the files that a process has mapped: this
+/* From a trigger to the sites in the files that a process has mapped: this
  * process, with its own code and with files made by hand. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -12,7 +12,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "../../probes/resolve.h"
+#include "probes/elf/objects.h"
+#include "probes/resolve.h"
 #include "elf_image.h"
 #include "tap.h"
 
@@ -34,10 +35,10 @@ __attribute__((noinline)) int resolve_me_two(int number)
 
 int resolve_me_again(int number) __attribute__((alias("resolve_me_two")));
 
-static struct places *find_in(pid_t pid, const char *text, int want)
+static struct sites *find_in(pid_t pid, const char *text, int want)
 {
 	struct trigger trigger = { .text = NULL };
-	struct places *places = NULL;
+	struct sites *sites = NULL;
 	const char *why = "";
 	int status, saved = dup(STDERR_FILENO);
 	FILE *messages = tmpfile();
@@ -47,7 +48,7 @@ static struct places *find_in(pid_t pid, const char *text, int want)
 		return NULL;
 	}
 	dup2(fileno(messages), STDERR_FILENO);
-	status = places_find(&places, &trigger, pid);
+	status = sites_find(&sites, &trigger, pid);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
 	rewind(messages);
@@ -57,18 +58,18 @@ static struct places *find_in(pid_t pid, const char *text, int want)
 	is_i64(status, want, "%s: status", text);
 	if (status != want)
 		tap_print_string("said", said);
-	ok(status ? !places : !*said, "%s: %s", text, status ? "no places" : "nothing is said");
-	return places;
+	ok(status ? !sites : !*said, "%s: %s", text, status ? "no sites" : "nothing is said");
+	return sites;
 }
 
-static struct places *find(const char *text, int want)
+static struct sites *find(const char *text, int want)
 {
 	return find_in(getpid(), text, want);
 }
 
 static void says(const char *text, const char *word)
 {
-	places_free(find(text, EX_CONFIG));
+	sites_free(find(text, EX_CONFIG));
 	ok(strstr(said, word), "%s: says %s", text, word);
 	if (!strstr(said, word))
 		tap_print_string("said", said);
@@ -97,21 +98,21 @@ static bool address_offset(const void *address, uint64_t *offset, uint64_t *inod
 
 static void leads_to(const char *text, const char *address, const char *name)
 {
-	struct places *places = find(text, 0);
+	struct sites *sites = find(text, 0);
 	uint64_t offset = 0, inode = 0;
-	const struct place *place;
+	const struct site *site;
 	struct stat stat;
 
-	if (!places || !address_offset(address, &offset, &inode)) {
+	if (!sites || !address_offset(address, &offset, &inode)) {
 		ok(false, "%s: found", text);
 		return;
 	}
-	place = places_get(places, 0);
-	is_u64(places_count(places), 1, "%s: one place", text);
-	is_u64(place->offset, offset, "%s: its offset", text);
-	is_str(place->name, name, "%s: its name", text);
-	ok(!fstat(place->fd, &stat) && stat.st_ino == inode, "%s: the file", text);
-	places_free(places);
+	site = sites_get(sites, 0);
+	is_u64(sites_count(sites), 1, "%s: one site", text);
+	is_u64(site->offset, offset, "%s: its offset", text);
+	is_str(site->name, name, "%s: its name", text);
+	ok(!fstat(site->fd, &stat) && stat.st_ino == inode, "%s: the file", text);
+	sites_free(sites);
 }
 
 static int take_base(struct dl_phdr_info *info, size_t size, void *base)
@@ -157,11 +158,11 @@ static void test_own_code(void)
 
 static void test_globs(void)
 {
-	struct places *places = find("up:resolve_me_*", 0);
+	struct sites *sites = find("up:resolve_me_*", 0);
 
-	if (places)
-		is_u64(places_count(places), 2, "an alias is not another place");
-	places_free(places);
+	if (sites)
+		is_u64(sites_count(sites), 2, "an alias is not another site");
+	sites_free(sites);
 	says("up:resolve_you_*", "no function that matches");
 }
 
@@ -193,7 +194,7 @@ static void image_begin(void)
 
 static void test_ambiguous_name(void)
 {
-	struct places *places;
+	struct sites *sites;
 	char *path;
 
 	image_begin();
@@ -206,27 +207,27 @@ static void test_ambiguous_name(void)
 	says("up:libtwice.so:same+4", "0x401214");
 	says("up:libtwice.so.1:resolver", "IFUNC");
 	says("up:libtwice.so.1:0x512300", "not in the code");
-	places = find("up:libtwice.so.1:0x401220", 0);
-	if (places) {
-		is_u64(places_get(places, 0)->offset, TEXT_OFFSET + 32, "a choice: its offset");
-		is_str(places_get(places, 0)->object, path, "a choice: the object");
+	sites = find("up:libtwice.so.1:0x401220", 0);
+	if (sites) {
+		is_u64(sites_get(sites, 0)->offset, TEXT_OFFSET + 32, "a choice: its offset");
+		is_str(sites_get(sites, 0)->object, path, "a choice: the object");
 	}
-	places_free(places);
-	places = find("up:libtwice.so.1:sam?", 0);
-	is_u64(places ? places_count(places) : 0, 2, "a pattern takes both");
-	places_free(places);
+	sites_free(sites);
+	sites = find("up:libtwice.so.1:sam?", 0);
+	is_u64(sites ? sites_count(sites) : 0, 2, "a pattern takes both");
+	sites_free(sites);
 	/* By its soname, which is not the name of the file. */
-	places_free(find("up:" IMAGE_SONAME ":0x401220", 0));
-	places_free(find("up:libimage.so:0x401220", 0));
-	/* Deleted, and another file is in its place. */
+	sites_free(find("up:" IMAGE_SONAME ":0x401220", 0));
+	sites_free(find("up:libimage.so:0x401220", 0));
+	/* Deleted, and another file is instead of it. */
 	unlink(path);
-	places = find("up:libtwice.so.1:sam?", 0);
-	is_u64(places ? places_count(places) : 0, 2, "in a deleted file");
-	places_free(places);
+	sites = find("up:libtwice.so.1:sam?", 0);
+	is_u64(sites ? sites_count(sites) : 0, 2, "in a deleted file");
+	sites_free(sites);
 	close(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700));
-	places = find("up:libtwice.so.1:sam?", 0);
-	is_u64(places ? places_count(places) : 0, 2, "in a file that was replaced");
-	places_free(places);
+	sites = find("up:libtwice.so.1:sam?", 0);
+	is_u64(sites ? sites_count(sites) : 0, 2, "in a file that was replaced");
+	sites_free(sites);
 	unlink(path);
 	free(path);
 }
@@ -246,13 +247,13 @@ static void test_ambiguous_object(void)
 	says("up:libpair.so:only", paths[0]);
 	ok(strstr(said, paths[1]), "both are named");
 	snprintf(text, sizeof(text), "up:%s:only", paths[1]);
-	places_free(find(text, 0));
+	sites_free(find(text, 0));
 	/* A path with a link in it. */
 	snprintf(text, sizeof(text), "%s/link", directory);
 	if (symlink("1", text))
 		abort();
 	snprintf(text, sizeof(text), "up:%s/link/libpair.so:only", directory);
-	places_free(find(text, 0));
+	sites_free(find(text, 0));
 	snprintf(text, sizeof(text), "%s/link", directory);
 	unlink(text);
 	for (int i = 0; i < 2; i++) {
@@ -279,20 +280,20 @@ static char *usdt_map(const char *name, const char *own)
 static void test_usdt(void)
 {
 	char *first = usdt_map("libshop.so", "opened"), *second;
-	struct places *places = find("u:shop:sold", 0);
+	struct sites *sites = find("u:shop:sold", 0);
 
-	is_u64(places ? places_count(places) : 0, 2, "two sites, one of which is noted twice");
-	if (places) {
-		is_u64(places_get(places, 0)->offset, TEXT_OFFSET + 1, "the first one's offset");
-		is_u64(places_get(places, 1)->offset, TEXT_OFFSET + 9, "the second one's");
-		is_u64(places_get(places, 1)->semaphore, DATA_OFFSET + 2, "the semaphore's");
-		is_str(places_get(places, 0)->group, "shop", "the provider");
-		is_str(places_get(places, 0)->object, first, "the object");
+	is_u64(sites ? sites_count(sites) : 0, 2, "two sites, one of which is noted twice");
+	if (sites) {
+		is_u64(sites_get(sites, 0)->offset, TEXT_OFFSET + 1, "the first one's offset");
+		is_u64(sites_get(sites, 1)->offset, TEXT_OFFSET + 9, "the second one's");
+		is_u64(sites_get(sites, 1)->semaphore, DATA_OFFSET + 2, "the semaphore's");
+		is_str(sites_get(sites, 0)->group, "shop", "the provider");
+		is_str(sites_get(sites, 0)->object, first, "the object");
 	}
-	places_free(places);
-	places = find("u:shop:opened", 0);
-	is_u64(places ? places_get(places, 0)->semaphore : 1, 0, "no semaphore");
-	places_free(places);
+	sites_free(sites);
+	sites = find("u:shop:opened", 0);
+	is_u64(sites ? sites_get(sites, 0)->semaphore : 1, 0, "no semaphore");
+	sites_free(sites);
 	says("u:shop:nowhere", "USDT probe");
 	says("u:libshop.so:shop:nowhere", "does not have the addresses");
 	says("u:shop:opend", "u:shop:opened");
@@ -301,15 +302,15 @@ static void test_usdt(void)
 	second = usdt_map("libstore.so", "closed");
 	says("u:shop:sold", "u:libshop.so:shop:sold");
 	ok(strstr(said, "u:libstore.so:shop:sold"), "both objects are named");
-	places = find("u:libstore.so:shop:sold", 0);
-	is_str(places ? places_get(places, 0)->object : NULL, second, "the one that is named");
-	places_free(places);
-	places = find("u:sh*:*[od][sp]ed", 0);
-	is_u64(places ? places_count(places) : 0, 1, "a pattern in one object");
-	places_free(places);
-	places = find("u:shop:s?ld", 0);
-	is_u64(places ? places_count(places) : 0, 4, "a pattern in both");
-	places_free(places);
+	sites = find("u:libstore.so:shop:sold", 0);
+	is_str(sites ? sites_get(sites, 0)->object : NULL, second, "the one that is named");
+	sites_free(sites);
+	sites = find("u:sh*:*[od][sp]ed", 0);
+	is_u64(sites ? sites_count(sites) : 0, 1, "a pattern in one object");
+	sites_free(sites);
+	sites = find("u:shop:s?ld", 0);
+	is_u64(sites ? sites_count(sites) : 0, 4, "a pattern in both");
+	sites_free(sites);
 	unlink(first);
 	unlink(second);
 	free(first);
@@ -318,7 +319,7 @@ static void test_usdt(void)
 
 static void test_too_many(void)
 {
-	struct places *places;
+	struct sites *sites;
 	char name[32], *path;
 
 	image_begin();
@@ -328,9 +329,9 @@ static void test_too_many(void)
 	}
 	image_symbols(&image, &table, SHT_SYMTAB);
 	path = image_map("libmany.so");
-	places = find("up:libmany.so:f*", 0);
-	is_u64(places ? places_count(places) : 0, TEXT_SIZE, "a function at every byte");
-	places_free(places);
+	sites = find("up:libmany.so:f*", 0);
+	is_u64(sites ? sites_count(sites) : 0, TEXT_SIZE, "a function at every byte");
+	sites_free(sites);
 	unlink(path);
 	free(path);
 	says("up:libc.so.6:*", "more than 1000");
@@ -360,6 +361,47 @@ static void test_damaged(void)
 	free(path);
 }
 
+/* What two processes have in common is taken out; here both are this one. */
+static void test_several(void)
+{
+	struct sites *both = find("up:resolve_me_[ot]*", 0), *one = find("up:resolve_me_one", 0);
+	struct sites *again = find("up:resolve_me_one", 0);
+
+	sites_subtract(again, one);
+	is_u64(sites_count(again), 0, "the same site is found in each");
+	sites_subtract(both, one);
+	is_u64(sites_count(both), 1, "one of two is the same");
+	ok(strstr(sites_get(both, 0)->name, "two"), "the other one is left");
+	sites_subtract(both, again);
+	is_u64(sites_count(both), 1, "also without what has none");
+	sites_free(both);
+	sites_free(one);
+	sites_free(again);
+}
+
+/* What other files a process gets makes another key. */
+static void test_keys(void)
+{
+	struct objects *before, *after;
+	char *path;
+
+	image_begin();
+	symbols_add(&table, "name", TEXT_ADDRESS, 1, STT_FUNC);
+	image_symbols(&image, &table, SHT_SYMTAB);
+	if (objects_read(&before, getpid()) || objects_read(&after, getpid()))
+		abort();
+	is_u64(objects_key(after), objects_key(before), "the same files have the same key");
+	objects_free(after);
+	path = image_map("libmore.so");
+	if (objects_read(&after, getpid()))
+		abort();
+	ok(objects_key(after) != objects_key(before), "with one more it is another one");
+	objects_free(before);
+	objects_free(after);
+	unlink(path);
+	free(path);
+}
+
 int main(void)
 {
 	if (!mkdtemp(directory))
@@ -371,8 +413,10 @@ int main(void)
 	test_usdt();
 	test_too_many();
 	test_damaged();
-	places_free(find_in(0x7fffffff, "up:f", EX_UNAVAILABLE));
-	places_free(NULL);
+	test_several();
+	test_keys();
+	sites_free(find_in(0x7fffffff, "up:f", EX_UNAVAILABLE));
+	sites_free(NULL);
 	rmdir(directory);
 	return done_testing();
 }

@@ -9,9 +9,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "../../cli/stack/demangle.h"
-#include "../../cli/stack/kernel_symbols.h"
-#include "../../cli/stack/resolver.h"
+#include "cli/stack/demangle.h"
+#include "cli/stack/kernel_symbols.h"
+#include "cli/stack/resolver.h"
 #include "elf_fuzz.h"
 #include "tap.h"
 
@@ -34,8 +34,8 @@ struct seen {
 
 static void seen_time(struct seen *seen, double start)
 {
-	if (now() - start > seen->slowest)
-		seen->slowest = now() - start;
+	if (cpu_seconds() - start > seen->slowest)
+		seen->slowest = cpu_seconds() - start;
 }
 
 static int bytes_fd(const void *bytes, size_t size)
@@ -204,7 +204,7 @@ static void test_rounds(void)
 	struct rusage usage;
 
 	for (unsigned long round = 0; round < rounds; round++) {
-		double start = now();
+		double start = cpu_seconds();
 
 		if (round % 16 < 5)
 			round_file(&seen, &seeds[round % 2]);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../../cli/sample.h"
+#include "cli/model/sample.h"
 #include "tap.h"
 
 static void *copy(const void *from, size_t size)
@@ -71,10 +71,20 @@ static struct sample sample_of(const struct thread_row *rows, size_t n)
 
 static void test_ledger(void)
 {
-	struct ledger ledger = { .ns = { 1, 2, 4, 8, 16, 32, 64, 128, 256 } };
+	struct ledger ledger = { .ns = { [LEDGER_USER] = 1,
+					 [LEDGER_KERNEL] = 2,
+					 [LEDGER_FAULT] = 4,
+					 [LEDGER_RECLAIM] = 8,
+					 [LEDGER_HARDIRQ] = 16,
+					 [LEDGER_SOFTIRQ] = 32,
+					 [LEDGER_READY_WOKEN] = 64,
+					 [LEDGER_READY_PREEMPTED] = 128,
+					 [LEDGER_BLOCKED] = 256,
+					 [LEDGER_BLOCKED_UNINT] = 512,
+					 [LEDGER_STOPPED] = 1024 } };
 
-	is_u64(ledger_sum(&ledger), 511, "the sum has every line");
-	is_u64(ledger_running(&ledger), 15, "running is user, kernel and interrupts");
+	is_u64(ledger_sum(&ledger), 2047, "the sum has every line");
+	is_u64(ledger_running(&ledger), 63, "running is what the scheduler calls so");
 	ledger.ns[LEDGER_USER] = UINT64_MAX - 3;
 	is_u64(ledger_sum(&ledger), UINT64_MAX, "a sum does not wrap");
 	is_u64(ledger_running(&ledger), UINT64_MAX, "nor does running");
@@ -114,14 +124,15 @@ static void test_silent(void)
 	row = silent(1, "a", LEDGER_USER);
 	ok(thread_is_silent(&row, &state) && state == LEDGER_USER, "so is a spinner");
 	row = base;
-	row.open[0] = (struct open_call){ .number = 7, .at_start = true, .at_end = true };
-	row.n_open = 1;
+	thread_add_open(&row, &(struct open_item){
+				      .number = 7, .count = 1, .at_start = true, .at_end = true });
 	ok(thread_is_silent(&row, &state), "a call open throughout is no event");
 	row.open[0].at_start = false;
 	not_silent(row, "a call that began");
 	row.open[0].at_start = true;
 	row.open[0].at_end = false;
 	not_silent(row, "a call that ended");
+	thread_clear(&row);
 
 	not_silent(thread(1, "a"), "no life");
 	row = base;
@@ -312,55 +323,79 @@ static void test_merge_empty(void)
 	a.ended = true;
 	a.ledger.exec = 5;
 	a.ledger.exec_known = true;
-	a.open[0] = (struct open_call){ .number = 7, .at_start = true };
-	a.n_open = 1;
+	thread_add_open(&a, &(struct open_item){ .number = 7, .count = 1, .at_start = true });
 	thread_merge(&sum, &a);
 	ok(sum.members == 1 && sum.tid == 9 && !strcmp(sum.name, "a") && sum.ended &&
 		   sum.ledger.exec_known && sum.ledger.exec == 5 && sum.n_open == 1,
 	   "an empty row becomes what is added to it");
+	thread_clear(&sum);
+	thread_clear(&a);
 }
 
 static struct thread_row in_call(pid_t tid, int32_t number, uint64_t since, bool at_end)
 {
 	struct thread_row row = silent(tid, "a", LEDGER_BLOCKED);
 
-	row.open[0] = (struct open_call){
-		.number = number, .since = since, .inside = 1000, .at_start = true, .at_end = at_end
-	};
-	row.n_open = 1;
+	thread_add_open(&row, &(struct open_item){ .number = number,
+						   .count = 1,
+						   .since = since,
+						   .inside = 1000,
+						   .at_start = true,
+						   .at_end = at_end });
 	return row;
+}
+
+/* Adds a row and releases it. */
+static void merge(struct thread_row *into, struct thread_row from)
+{
+	thread_merge(into, &from);
+	thread_clear(&from);
 }
 
 static void test_merge_open(void)
 {
-	struct thread_row a = in_call(1, 7, 50, true), b = in_call(2, 7, 20, true);
+	struct thread_row a = in_call(1, 7, 50, true);
 
-	thread_merge(&a, &b);
-	is_u64(a.n_open, 1, "the same call of all is kept");
-	ok(a.open[0].inside == 2000 && a.open[0].since == 20,
+	merge(&a, in_call(2, 7, 20, true));
+	is_u64(a.n_open, 1, "the same call of two is one row");
+	ok(a.open[0].count == 2 && a.open[0].inside == 2000 && a.open[0].since == 20,
 	   "its time added, its first entry kept");
-	b = in_call(3, 7, 0, true);
-	thread_merge(&a, &b);
+	merge(&a, in_call(3, 7, 0, true));
 	is_u64(a.open[0].since, 0, "one unknown entry makes it unknown");
-	b = in_call(4, 202, 1, true);
-	thread_merge(&a, &b);
-	is_u64(a.n_open, 0, "different calls are dropped");
-	b = in_call(5, 7, 1, true);
-	thread_merge(&a, &b);
-	is_u64(a.n_open, 0, "for good");
+	merge(&a, in_call(4, 202, 1, true));
+	ok(a.n_open == 2 && a.open[1].number == 202 && a.open[1].count == 1,
+	   "a different call has its own");
+	merge(&a, in_call(5, 7, 1, false));
+	ok(a.n_open == 3 && !a.open[2].at_end && a.open[0].count == 3,
+	   "so has one at another edge");
+	merge(&a, in_call(6, KD_CALL_UNKNOWN, 1, true));
+	is_u64(a.n_open, 4, "and one without a number");
+	merge(&a, silent(7, "a", LEDGER_BLOCKED));
+	ok(a.n_open == 4 && a.open[0].count == 3, "a thread in no call changes nothing");
+	a.open[0].count = UINT32_MAX;
+	a.open[0].inside = UINT64_MAX - 1;
+	merge(&a, in_call(8, 7, 1, true));
+	ok(a.open[0].count == UINT32_MAX && a.open[0].inside == UINT64_MAX, "sums do not wrap");
+	thread_clear(&a);
+}
 
-	a = in_call(1, 7, 1, true);
-	b = in_call(2, 7, 1, false);
-	thread_merge(&a, &b);
-	is_u64(a.n_open, 0, "a call that ended is dropped");
-	a = in_call(1, KD_CALL_UNKNOWN, 1, true);
-	b = a;
-	thread_merge(&a, &b);
-	is_u64(a.n_open, 0, "unknown calls are not the same");
-	a = in_call(1, 7, 1, true);
-	b = silent(2, "a", LEDGER_BLOCKED);
-	thread_merge(&a, &b);
-	is_u64(a.n_open, 0, "a thread in no call drops it");
+/* As 'ls &' ends in each shell: two threads of a name ended, in calls of their own. */
+static void test_fold_open(void)
+{
+	struct thread_row rows[] = { in_call(1, 7, 50, false), in_call(2, 202, 20, false),
+				     in_call(3, 202, 10, false) };
+	struct sample sample;
+
+	for (size_t i = 0; i < 3; i++)
+		rows[i].ended = true;
+	sample = sample_of(rows, 3);
+	sample_finish(&sample);
+	is_u64(sample.n_threads, 1, "ended threads of a name are one row");
+	ok(sample.threads[0].n_open == 2 && sample.threads[0].open[0].number == 202 &&
+		   sample.threads[0].open[0].count == 2 && sample.threads[0].open[1].number == 7 &&
+		   sample.threads[0].open[1].count == 1,
+	   "with the calls of all, the longest first");
+	sample_clear(&sample);
 }
 
 static void test_order(void)
@@ -511,6 +546,7 @@ int main(void)
 	test_merge_overflow();
 	test_merge_empty();
 	test_merge_open();
+	test_fold_open();
 	test_order();
 	test_fold_ended();
 	test_fold_silent();

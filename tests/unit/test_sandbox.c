@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../cli/stack/protocol.h"
-#include "../../cli/stack/sandbox.h"
+#include "cli/stack/protocol.h"
+#include "cli/stack/sandbox.h"
 #include "sanitized.h"
 #include "tap.h"
 

@@ -3,18 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../cli/stack/space.h"
+#include "cli/stack/space.h"
+#include "random.h"
 #include "tap.h"
-
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint64_t chance(uint64_t below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % below;
-}
 
 /* The object at an address; -1: none. */
 static int64_t object_at(const struct space *space, uint64_t t, uint64_t address)
@@ -115,8 +106,8 @@ static void test_bounds(void)
 
 /* The same rules without any search. */
 #define TIMES 12
-#define PLACES 6
-static int8_t grid[TIMES][PLACES];
+#define ADDRESSES 6
+static int8_t grid[TIMES][ADDRESSES];
 
 /* Adds a time to the set, unless it is the same as the one before; then the next one
  * is not needed if it is the same. */
@@ -125,27 +116,27 @@ static void grid_set(uint64_t *set, uint64_t t, const int8_t *row)
 	uint64_t before = *set & ((2UL << t) - 1), after = *set & ~((2UL << t) - 1);
 	int next = after ? __builtin_ctzl(after) : -1;
 
-	if (before && !memcmp(grid[63 - __builtin_clzl(before)], row, PLACES))
+	if (before && !memcmp(grid[63 - __builtin_clzl(before)], row, ADDRESSES))
 		return;
-	memcpy(grid[t], row, PLACES);
+	memcpy(grid[t], row, ADDRESSES);
 	*set |= 1UL << t;
-	if (next >= 0 && !memcmp(grid[next], row, PLACES))
+	if (next >= 0 && !memcmp(grid[next], row, ADDRESSES))
 		*set &= ~(1UL << next);
 }
 
-static int64_t grid_find(uint64_t set, uint64_t t, uint64_t place)
+static int64_t grid_find(uint64_t set, uint64_t t, uint64_t address)
 {
 	int64_t at = (int64_t)t;
 
 	while (at > 0 && !(set >> at & 1))
 		at--;
 	for (int64_t i = at; i < TIMES; i++) {
-		if (set >> i & 1 && grid[i][place] >= 0)
-			return grid[i][place];
+		if (set >> i & 1 && grid[i][address] >= 0)
+			return grid[i][address];
 	}
 	for (int64_t i = at - 1; i >= 0; i--) {
-		if (set >> i & 1 && grid[i][place] >= 0)
-			return grid[i][place];
+		if (set >> i & 1 && grid[i][address] >= 0)
+			return grid[i][address];
 	}
 	return -1;
 }
@@ -161,12 +152,12 @@ static void test_random(void)
 		if (!space)
 			return;
 		for (unsigned int step = 0; step < 20; step++) {
-			struct mapping mappings[PLACES];
+			struct mapping mappings[ADDRESSES];
 			uint64_t t = chance(TIMES);
-			int8_t row[PLACES];
+			int8_t row[ADDRESSES];
 			size_t n = 0;
 
-			for (uint32_t i = 0; i < PLACES; i++) {
+			for (uint32_t i = 0; i < ADDRESSES; i++) {
 				row[i] = (int8_t)chance(3) - 1;
 				if (row[i] >= 0)
 					mappings[n++] = (struct mapping){ i + 1UL, i + 2UL, 0,
@@ -175,11 +166,11 @@ static void test_random(void)
 			grid_set(&set, t, row);
 			if (space_set(space, t, mappings, n))
 				abort();
-			for (unsigned int i = 0; i < TIMES * PLACES; i++) {
-				int64_t want = grid_find(set, i / PLACES, i % PLACES);
+			for (unsigned int i = 0; i < TIMES * ADDRESSES; i++) {
+				int64_t want = grid_find(set, i / ADDRESSES, i % ADDRESSES);
 
 				found += want >= 0;
-				wrong += object_at(space, i / PLACES, i % PLACES + 1) != want;
+				wrong += object_at(space, i / ADDRESSES, i % ADDRESSES + 1) != want;
 			}
 		}
 		space_free(space);

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../cli/stack/seen.h"
-#include "../../cli/stack/stack_table.h"
+#include "cli/stack/seen.h"
+#include "cli/stack/stack_table.h"
 #include "tap.h"
 
 static void test_seen(void)

@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 
-#include "../../cli/stack/stacks.h"
-#include "../../cli/stack/unwind.h"
+#include "cli/stack/stacks.h"
+#include "cli/stack/unwind.h"
 #include "sanitized.h"
 #include "stopped_target.h"
 #include "tap.h"
@@ -233,6 +234,105 @@ static void test_failures(void)
 	stacks_close(NULL);
 }
 
+/* Another program, which waits for more to be read than a byte of what it writes. */
+static pid_t other_start(int *output)
+{
+	int ends[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(ends))
+		abort();
+	pid = fork();
+	if (!pid) {
+		dup2(ends[1], STDOUT_FILENO);
+		execlp("yes", "yes", NULL);
+		_exit(1);
+	}
+	close(ends[1]);
+	if (read(ends[0], &byte, 1) != 1)
+		abort();
+	*output = ends[0];
+	return pid;
+}
+
+/* The child dies by the first that it is told of another process. */
+static void test_told(void)
+{
+	static struct copied copied;
+	const struct stack *stack = (void *)1;
+	int output;
+	pid_t pid = target_start(NULL), other = other_start(&output);
+	struct stacks *stacks;
+
+	stacks_open_setup(&stacks, pid, 8, &setup);
+	kill(stacks_child(stacks), SIGKILL);
+	copied.copy.data = copied.data;
+	copied.copy.size = 64;
+	copied.copy.process = (uint32_t)other;
+	is_i64(stacks_submit(stacks, 1, &copied.copy, &stack), 0, "another process is told");
+	ok(!stack && stacks_failure(stacks), "to one that has died");
+	is_u64(stacks_counts(stacks).failed, 1, "which is counted");
+	stack = (void *)1;
+	stacks_close(stacks);
+	ok(stack == (void *)1, "and nothing is given out later");
+	target_end(other);
+	close(output);
+	target_end(pid);
+}
+
+/* Of several any may have ended. */
+static void test_several(void)
+{
+	static struct copied copied;
+	const struct stack *stack = NULL;
+	pid_t gone = target_start(NULL), pid = target_start(NULL);
+	struct stacks *stacks;
+
+	target_end(gone);
+	is_i64(stacks_open_setup(&stacks, 0, 8, &setup), 0, "none is read at first");
+	stacks_add(stacks, gone);
+	stacks_add(stacks, pid);
+	if (!target_copy(pid, &copied))
+		ok(false, "a stopped process is copied: %s", strerror(errno));
+	copied.copy.process = (uint32_t)gone;
+	is_i64(stacks_submit(stacks, 1, &copied.copy, &stack), -ESRCH, "one has gone");
+	copied.copy.process = (uint32_t)pid;
+	is_i64(stacks_submit(stacks, clock_monotonic(), &copied.copy, &stack), 0, "one is there");
+	stacks_flush(stacks);
+	ok(has_chain(stack), "with its functions");
+	stacks_close(stacks);
+	target_end(pid);
+}
+
+/* What it begins with fails: it is said once. */
+static void test_unstarted(void)
+{
+	struct rlimit limit, none;
+	struct stacks *stacks;
+	char text[1024] = "";
+	FILE *file = tmpfile();
+	int old = dup(STDERR_FILENO);
+
+	if (!file || old < 0 || getrlimit(RLIMIT_NOFILE, &limit))
+		abort();
+	fflush(stderr);
+	dup2(fileno(file), STDERR_FILENO);
+	none = limit;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+	is_i64(stacks_open_setup(&stacks, getpid(), 8, &setup), 71, "without descriptors");
+	setrlimit(RLIMIT_NOFILE, &limit);
+	fflush(stderr);
+	dup2(old, STDERR_FILENO);
+	close(old);
+	rewind(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	ok(!stacks && strstr(text, "cannot start"), "nothing is opened, and it is said why");
+	ok(!strstr(text, "mapped"), "nothing else is: %s", text);
+}
+
 /* --- What is mapped later. --- */
 
 /* In the process: loads a library the second time. */
@@ -282,7 +382,7 @@ static uint64_t late_address(pid_t pid)
 }
 
 /* What is mapped later or earlier is not taken for what is of no file. */
-static void test_hole(struct stacks *stacks, const struct stack_copy *copy, uint64_t t)
+static void test_hole(struct stacks *stacks, pid_t pid, const struct stack_copy *copy, uint64_t t)
 {
 	const struct kd_mapped all = { .kind = KD_MAPPED_ALL };
 	const struct kd_mapped hole = { .kind = KD_MAPPED_NO_FILE,
@@ -290,9 +390,9 @@ static void test_hole(struct stacks *stacks, const struct stack_copy *copy, uint
 					.length = 4096 };
 	const struct stack *in = NULL, *again = NULL, *after = NULL;
 
-	is_i64(stacks_mapped(stacks, t + 1, &hole), 0, "memory is mapped over it");
+	is_i64(stacks_mapped(stacks, pid, t + 1, &hole), 0, "memory is mapped over it");
 	stacks_submit(stacks, t + 1, copy, &in);
-	is_i64(stacks_mapped(stacks, clock_monotonic(), &all), 0, "and the library again");
+	is_i64(stacks_mapped(stacks, pid, clock_monotonic(), &all), 0, "and the library again");
 	stacks_submit(stacks, t + 1, copy, &again);
 	stacks_submit(stacks, clock_monotonic(), copy, &after);
 	stacks_flush(stacks);
@@ -330,7 +430,7 @@ static void test_refresh(void)
 	is_i64(stacks_refresh(stacks, t - 1), 0, "and again, by an earlier time");
 	stacks_submit(stacks, t + 1, &copied.copy, &after);
 	stacks_flush(stacks);
-	test_hole(stacks, &copied.copy, t + 1);
+	test_hole(stacks, pid, &copied.copy, t + 1);
 	ok(before && !before->frames[0].object, "before that, an address in no object");
 	is_str(after ? after->frames[0].function : NULL, "late_function", "then, its function");
 	is_str(after ? after->frames[0].object : NULL, path_of("late.so"), "in its object");
@@ -350,6 +450,9 @@ int main(void)
 	test_chain();
 	test_room();
 	test_failures();
+	test_told();
+	test_several();
+	test_unstarted();
 	test_refresh();
 	directory_remove();
 	return done_testing();

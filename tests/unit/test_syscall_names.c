@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "../../cli/syscall_names.h"
+#include "bpf/kernel_delay.h"
+#include "cli/base/syscall_names.h"
 #include "tap.h"
 
 /* The newest number that lists of Linux 6.0 and later have. */
@@ -11,6 +12,7 @@
 
 #if defined(__x86_64__)
 #define GDB_FILE "/usr/share/gdb/syscalls/amd64-linux.xml"
+#define GDB_COMPAT_FILE "/usr/share/gdb/syscalls/i386-linux.xml"
 #elif defined(__aarch64__)
 #define GDB_FILE "/usr/share/gdb/syscalls/aarch64-linux.xml"
 #else
@@ -24,7 +26,8 @@ static void skip(const char *what, const char *why)
 }
 
 /* Compares one list, which is read to its end. Returns how many it has. */
-static unsigned int compare(FILE *list, const char *format, bool name_first, const char *source)
+static unsigned int compare(FILE *list, const char *format, bool name_first, const char *source,
+			    enum syscall_mode mode)
 {
 	unsigned int lines = 0, wrong = 0, number;
 	char line[256], name[64];
@@ -36,7 +39,7 @@ static unsigned int compare(FILE *list, const char *format, bool name_first, con
 			       : sscanf(line, format, &number, name) != 2)
 			continue;
 		lines++;
-		ours = syscall_name(number);
+		ours = syscall_name(syscall_in_mode(mode, number));
 		if (number > LIST_END || (ours && !strcmp(ours, name)))
 			continue;
 		printf("# %s: %u is %s, not %s\n", source, number, name, ours ? ours : "known");
@@ -53,14 +56,28 @@ static void test_outside_lists(void)
 	unsigned int lines = 0;
 
 	if (list) {
-		lines += compare(list, "%u\t%63s", false, "ausyscall");
+		lines += compare(list, "%u\t%63s", false, "ausyscall", SYSCALL_NATIVE);
 		pclose(list);
 	}
 	list = fopen(GDB_FILE, "r");
 	if (list) {
-		lines += compare(list, " <syscall name=\"%63[^\"]\" number=\"%u\"", true, "gdb");
+		lines += compare(list, " <syscall name=\"%63[^\"]\" number=\"%u\"", true, "gdb",
+				 SYSCALL_NATIVE);
 		fclose(list);
 	}
+#ifdef __x86_64__
+	list = popen("ausyscall i386 --dump 2>/dev/null", "r");
+	if (list) {
+		lines += compare(list, "%u\t%63s", false, "ausyscall i386", SYSCALL_COMPAT);
+		pclose(list);
+	}
+	list = fopen(GDB_COMPAT_FILE, "r");
+	if (list) {
+		lines += compare(list, " <syscall name=\"%63[^\"]\" number=\"%u\"", true,
+				 "gdb's i386", SYSCALL_COMPAT);
+		fclose(list);
+	}
+#endif
 	if (!lines)
 		skip("names of others' lists", "neither ausyscall nor gdb's list is installed");
 }
@@ -103,6 +120,19 @@ static void test_some(void)
 	is_str(syscall_name(334), "rseq", "x86-64: rseq");
 	is_str(syscall_name(335), "uretprobe", "x86-64: uretprobe");
 	is_str(syscall_name(336), "uprobe", "x86-64: uprobe");
+	is_str(syscall_name(KD_CALL_COMPAT | 64), "getppid", "32-bit mode: getppid");
+	is_str(syscall_name(KD_CALL_COMPAT | 471), "rseq_slice_yield", "32-bit mode: the newest");
+	is_str(syscall_name(KD_CALL_COMPAT | 335), "rt_tgsigqueueinfo",
+	       "32-bit mode: no uretprobe");
+	is_str(syscall_name(KD_CALL_X32 | 7), "poll", "x32: poll");
+	is_str(syscall_name(KD_CALL_X32 | 520), "execve", "x32: execve");
+	is_i64(syscall_find(SYSCALL_COMPAT, "_newselect"), KD_CALL_COMPAT | 142,
+	       "_newselect by name");
+	is_i64(syscall_number("_newselect"), -1, "which there is no native one of");
+	is_u64(syscall_mode(KD_CALL_X32 | 1), SYSCALL_X32, "a mode");
+	is_u64(syscall_plain(KD_CALL_COMPAT | 64), 64, "a number without its mode");
+	is_u64(syscall_mode(INT32_MAX), SYSCALL_NATIVE, "the largest number is in no other mode");
+	is_u64(syscall_plain(INT32_MAX), INT32_MAX, "and a whole one");
 #endif
 }
 

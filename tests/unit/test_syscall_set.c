@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of system calls, against the numbers of <sys/syscall.h>. */
 #define _GNU_SOURCE
-#include "../../cli/syscall_set.h"
+#include "cli/base/syscall_set.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/base/syscall_names.h"
 #include "tap.h"
 
 static unsigned int count(const struct syscall_set *set)
@@ -15,7 +16,7 @@ static unsigned int count(const struct syscall_set *set)
 	unsigned int n = 0;
 
 	for (size_t i = 0; i < KD_CLASSES; i++)
-		n += set->has[i];
+		n += set->has[SYSCALL_NATIVE][i];
 	return n;
 }
 
@@ -48,9 +49,9 @@ static void test_lists(void)
 		       cases[i].list);
 		is_u64(count(&set), cases[i].count, "%s: so many calls", cases[i].list);
 		for (size_t j = 0; j < 4 && cases[i].has[j]; j++)
-			right = right && set.has[cases[i].has[j]];
+			right = right && set.has[SYSCALL_NATIVE][cases[i].has[j]];
 		for (size_t j = 0; j < 4 && cases[i].has_not[j]; j++)
-			right = right && !set.has[cases[i].has_not[j]];
+			right = right && !set.has[SYSCALL_NATIVE][cases[i].has_not[j]];
 		ok(right, "%s: the right ones", cases[i].list);
 	}
 }
@@ -61,44 +62,71 @@ static void test_patterns(void)
 	struct syscall_set set, names;
 
 	is_i64(syscall_set_read("x", "epoll_*", &set), 0, "epoll_* is a list");
-	ok(set.has[SYS_epoll_pwait] && set.has[SYS_epoll_ctl] && set.has[SYS_epoll_create1] &&
-		   !set.has[SYS_ppoll],
+	ok(set.has[SYSCALL_NATIVE][SYS_epoll_pwait] && set.has[SYSCALL_NATIVE][SYS_epoll_ctl] &&
+		   set.has[SYSCALL_NATIVE][SYS_epoll_create1] &&
+		   !set.has[SYSCALL_NATIVE][SYS_ppoll],
 	   "epoll_* is all that begins so");
 	is_i64(syscall_set_read("x", "!epoll_*", &names), 0, "!epoll_* is a list");
 	is_u64(count(&set) + count(&names), KD_CLASSES, "and its opposite has the others");
 	is_i64(syscall_set_read("x", "[gs]etsockopt,mk*at", &set), 0, "several patterns");
-	ok(set.has[SYS_getsockopt] && set.has[SYS_setsockopt] && set.has[SYS_mkdirat] &&
-		   set.has[SYS_mknodat],
+	ok(set.has[SYSCALL_NATIVE][SYS_getsockopt] && set.has[SYSCALL_NATIVE][SYS_setsockopt] &&
+		   set.has[SYSCALL_NATIVE][SYS_mkdirat] && set.has[SYSCALL_NATIVE][SYS_mknodat],
 	   "are all that match");
 	is_u64(count(&set), 4, "and no others");
 }
 
+/* Names and numbers stand for calls of 32-bit mode, too. */
+static void test_modes(void)
+{
+	struct syscall_set set;
+
+	is_i64(syscall_set_read("x", "getppid,400", &set), 0, "names and numbers");
+	ok(set.has[SYSCALL_COMPAT][400], "a number in both modes");
+#ifdef __x86_64__
+	ok(set.has[SYSCALL_NATIVE][110] && set.has[SYSCALL_COMPAT][64] &&
+		   !set.has[SYSCALL_COMPAT][110] && !set.has[SYSCALL_NATIVE][64],
+	   "getppid has a number in each");
+	is_i64(syscall_set_read("x", "!_newselect,poll*", &set), 0,
+	       "one that only 32-bit mode has");
+	ok(!set.has[SYSCALL_COMPAT][142] && !set.has[SYSCALL_COMPAT][168] &&
+		   !set.has[SYSCALL_NATIVE][7],
+	   "is known");
+	syscall_set_fill(&set);
+	syscall_set_remove_polls(&set);
+	ok(!set.has[SYSCALL_COMPAT][142] && !set.has[SYSCALL_COMPAT][168] &&
+		   !set.has[SYSCALL_COMPAT][414] && !set.has[SYSCALL_COMPAT][413] &&
+		   !set.has[SYSCALL_COMPAT][256],
+	   "and what waits for descriptors there");
+#endif
+}
+
 static void test_whole_sets(void)
 {
-	struct syscall_set set = { { false } };
+	struct syscall_set set = { { { false } } };
 	unsigned int polls = 3; /* that every machine has */
 
 	ok(syscall_set_is_empty(&set), "an empty set");
-	set.has[KD_CLASSES - 1] = true;
+	set.has[SYSCALL_NATIVE][KD_CLASSES - 1] = true;
 	ok(!syscall_set_is_empty(&set), "one with the last number only");
 	syscall_set_fill(&set);
 	is_u64(count(&set), KD_CLASSES, "a full set");
 	syscall_set_remove_polls(&set);
 #ifdef SYS_poll
-	ok(!set.has[SYS_poll], "no poll");
+	ok(!set.has[SYSCALL_NATIVE][SYS_poll], "no poll");
 	polls++;
 #endif
 #ifdef SYS_select
-	ok(!set.has[SYS_select], "no select");
+	ok(!set.has[SYSCALL_NATIVE][SYS_select], "no select");
 	polls++;
 #endif
 #ifdef SYS_epoll_wait
-	ok(!set.has[SYS_epoll_wait], "no epoll_wait");
+	ok(!set.has[SYSCALL_NATIVE][SYS_epoll_wait], "no epoll_wait");
 	polls++;
 #endif
-	ok(!set.has[SYS_ppoll] && !set.has[SYS_pselect6] && !set.has[SYS_epoll_pwait],
+	ok(!set.has[SYSCALL_NATIVE][SYS_ppoll] && !set.has[SYSCALL_NATIVE][SYS_pselect6] &&
+		   !set.has[SYSCALL_NATIVE][SYS_epoll_pwait],
 	   "none of their variants");
-	ok(!set.has[441], "not epoll_pwait2");
+	ok(!set.has[SYSCALL_NATIVE][441], "not epoll_pwait2");
 	is_u64(count(&set), KD_CLASSES - polls - 1, "all others");
 }
 
@@ -134,8 +162,8 @@ static void test_refused(void)
 		{ "futex,", "a name is missing" },
 		{ "futex,,read", "a name is missing" },
 		{ "!futex,!read", "no system call '!read'" },
-		{ "futx", "close names: futex" },
-		{ "Futex", "close names: futex" },
+		{ "futx", "similar names: futex" },
+		{ "Futex", "similar names: futex" },
 		{ "recvmsgs", "recvmsg" },
 		{ "futex read", "no system call 'futex read'" },
 		{ "nothing*", "no system call 'nothing*'" },
@@ -163,6 +191,7 @@ int main(void)
 {
 	test_lists();
 	test_patterns();
+	test_modes();
 	test_whole_sets();
 	test_refused();
 	return done_testing();

@@ -5,41 +5,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../../cli/report/number.h"
-#include "../../cli/report/text.h"
-#include "../../cli/syscall_names.h"
-#include "golden.h"
+#include "cli/base/number.h"
+#include "cli/base/syscall_names.h"
+#include "cli/text/text.h"
 #include "tap.h"
-
-#define SECOND 1000000000ULL
-
-static struct sample sample_begin(void)
-{
-	return (struct sample){
-		.pid = 9719,
-		.start = 100 * SECOND,
-		.end = 101 * SECOND,
-		.wall_dump = { .tv_sec = 1795218874, .tv_nsec = 981958999 },
-	};
-}
-
-static struct thread_row thread(pid_t tid, const char *name)
-{
-	struct thread_row row = { .tid = tid, .members = 1 };
-
-	memcpy(row.name, name, strlen(name) < sizeof(row.name) ? strlen(name) : sizeof(row.name));
-	row.ledger = (struct ledger){ .life = SECOND };
-	return row;
-}
-
-/* Compares what the sample's report is with the golden file of this name. */
-static void is_golden(const struct sample *sample, const char *name)
-{
-	FILE *out = tmpfile();
-
-	is_i64(report_text(sample, out), 0, "%s is written", name);
-	golden_compare(out, name);
-}
+#include "text_golden.h"
 
 static uint32_t number(const char *name)
 {
@@ -89,11 +59,27 @@ static struct thread_row upstreams_thread(struct call_row *calls, struct irq_row
 	row.stopped = (struct kd_count){ .count = 1, .total = 200123456, .max = 200123456 };
 	row.ledger = (struct ledger){
 		.life = SECOND,
-		.ns = { 246810121, 387654320, 38566, 153353732, 25000000, 358646, 0, 0, 186784615 },
+		.ns = { [LEDGER_USER] = 200000000,
+			[LEDGER_KERNEL] = 387654320,
+			[LEDGER_FAULT] = 46800000,
+			[LEDGER_RECLAIM] = 10121,
+			[LEDGER_HARDIRQ] = 38566,
+			[LEDGER_SOFTIRQ] = 153353732,
+			[LEDGER_READY_WOKEN] = 25000000,
+			[LEDGER_READY_PREEMPTED] = 358646,
+			[LEDGER_BLOCKED] = 60000000,
+			[LEDGER_BLOCKED_UNINT] = 26784615,
+			[LEDGER_STOPPED] = 100000000 },
+		.awaited = { [KD_AWAITED_LOCK] = { 12, 30000000, 29000000 },
+			     [KD_AWAITED_WORK] = { 1, 31000000, 31000000 },
+			     [KD_AWAITED_OTHER] = { 7, 25784615, 12345678 } },
 		.exec = 787856000,
 		.exec_known = true,
 	};
-	row.voluntary = 2116, row.involuntary = 1024, row.migrations = 1;
+	row.voluntary = 2116, row.involuntary = 1024, row.migrations = 7;
+	row.wakeup_migrations = 1, row.balance_migrations = 2;
+	row.affinity_migrations = 3, row.other_migrations = 1;
+	row.minor_faults = 23456, row.major_faults = 12;
 	row.cpus[0] = 0xb;
 	return row;
 }
@@ -118,9 +104,10 @@ static void test_foreign_calls(void)
 	struct sample sample = sample_begin();
 
 	row.n_hardirqs = row.n_softirqs = 0;
+	calls[2].number = KD_CALL_COMPAT | 64;
 	calls[3].number = UINT32_MAX;
-	row.open[0] = (struct open_call){
-		.number = 168, .inside = SECOND, .at_start = true, .at_end = true
+	row.open = &(struct open_item){
+		.number = 168, .count = 1, .inside = SECOND, .at_start = true, .at_end = true
 	};
 	row.n_open = 1;
 	sample.foreign_calls = true;
@@ -194,11 +181,39 @@ static void test_folded_ended(void)
 	is_golden(&sample, "folded_ended");
 }
 
+/* Calls of other modes than the machine's own. */
+static void test_modes(void)
+{
+	struct call_row calls[] = {
+		{ number("poll"), 5, 700, 200, { 0 } },
+		{ KD_CALL_COMPAT | 64, 20, 600, 90, { 0 } },
+		{ KD_CALL_COMPAT | 168, 7, 500, 80, { 0 } },
+		{ KD_CALL_COMPAT | 414, 7, 400, 80, { 0 } },
+		{ KD_CALL_COMPAT | 450, 7, 300, 80, { 0 } },
+		{ KD_CALL_COMPAT | 511, 7, 200, 80, { 0 } },
+		{ KD_CALL_X32 | 520, 1, 100, 100, { 0 } },
+		{ KD_CALL_COMPAT | KD_CALL_X32, 1, 100, 100, { 0 } },
+	};
+	struct thread_row row = thread(7, "modes");
+	struct sample sample = sample_begin();
+
+	row.calls = calls;
+	row.n_calls = sizeof(calls) / sizeof(*calls);
+	row.open = &(struct open_item){
+		.number = KD_CALL_COMPAT | 162, .count = 1, .inside = 1, .at_end = true
+	};
+	row.n_open = 1;
+	sample.threads = &row;
+	sample.n_threads = 1;
+	is_golden(&sample, "modes");
+}
+
 static void test_folded_silent(void)
 {
 	struct thread_row rows[] = { thread(7, "worker"), thread(8, "worker"), thread(9, ""),
 				     thread(10, "spinner"), thread(11, "sleeper") };
 	struct sample sample = sample_begin();
+	struct open_item open[5][2];
 
 	for (size_t i = 0; i < 5; i++) {
 		rows[i].members = i < 3 ? 12 : 1;
@@ -206,15 +221,20 @@ static void test_folded_silent(void)
 		rows[i].ledger.ns[i == 3 ? LEDGER_USER : LEDGER_BLOCKED] = rows[i].ledger.life;
 		rows[i].cpus[0] = 1;
 	}
-	for (size_t i = 0; i < 5; i += 4) {
-		rows[i].open[0] = (struct open_call){
+	for (size_t i = 0; i < 5; i++) {
+		open[i][0] = (struct open_item){
 			.number = syscall_number("poll"),
+			.count = rows[i].members - (i == 1),
 			.since = 40 * SECOND,
 			.inside = rows[i].ledger.life,
 			.at_start = true,
 			.at_end = true,
 		};
-		rows[i].n_open = 1;
+		open[i][1] = open[i][0];
+		open[i][1].number = KD_CALL_UNKNOWN;
+		open[i][1].count = 1;
+		rows[i].open = open[i];
+		rows[i].n_open = i == 1 ? 2 : !(i & 3);
 	}
 	sample.threads = rows;
 	sample.n_threads = 5;
@@ -226,24 +246,57 @@ static void test_in_flight(void)
 	struct thread_row rows[] = { thread(7, "edges"), thread(8, "unknown"), thread(9, "both") };
 	struct sample sample = sample_begin();
 
-	rows[0].open[0] = (struct open_call){ .number = syscall_number("futex"),
-					      .inside = 12345,
-					      .until = 100 * SECOND + 12345,
-					      .at_start = true };
-	rows[0].open[1] = (struct open_call){ .number = syscall_number("read"),
-					      .inside = 4321,
-					      .since = 101 * SECOND - 4321,
-					      .at_end = true };
-	rows[1].open[0] =
-		(struct open_call){ .number = KD_CALL_UNKNOWN, .inside = 1, .at_start = true };
-	rows[1].open[1] = (struct open_call){ .number = 9999, .inside = 1, .at_end = true };
-	rows[2].open[0] = (struct open_call){ .number = syscall_number("poll"),
-					      .inside = SECOND,
-					      .since = 100 * SECOND - 1234567,
-					      .at_start = true,
-					      .at_end = true,
-					      .until = 101 * SECOND + 5 };
-	rows[0].n_open = rows[1].n_open = 2;
+	rows[0].open = (struct open_item[]){ { .number = syscall_number("futex"),
+					       .count = 1,
+					       .inside = 12345,
+					       .until = 100 * SECOND + 12345,
+					       .longest = 123456,
+					       .at_start = true },
+					     { .number = syscall_number("read"),
+					       .count = 1,
+					       .inside = 4321,
+					       .longest = 4321,
+					       .since = 101 * SECOND - 4321,
+					       .at_end = true },
+					     { .kind = OPEN_READY,
+					       .number = KD_CALL_UNKNOWN,
+					       .count = 1,
+					       .inside = 80000000,
+					       .length = 180000000,
+					       .longest = 180000000,
+					       .since = 100 * SECOND - 100000000,
+					       .until = 100 * SECOND + 80000000,
+					       .at_start = true },
+					     { .kind = OPEN_RUN,
+					       .number = KD_CALL_UNKNOWN,
+					       .count = 1,
+					       .inside = 77,
+					       .length = 77,
+					       .longest = 77,
+					       .since = 101 * SECOND - 77,
+					       .at_end = true },
+					     { .kind = OPEN_ROUND,
+					       .number = KD_CALL_UNKNOWN,
+					       .count = 1,
+					       .inside = SECOND,
+					       .length = 3 * SECOND,
+					       .longest = 3 * SECOND,
+					       .since = 98 * SECOND,
+					       .at_start = true,
+					       .at_end = true } };
+	rows[1].open = (struct open_item[]){
+		{ .number = KD_CALL_UNKNOWN, .count = 1, .inside = 1, .at_start = true },
+		{ .number = 9999, .count = 1, .inside = 1, .at_end = true }
+	};
+	rows[2].open = (struct open_item[]){ { .number = syscall_number("poll"),
+					       .count = 1234,
+					       .inside = SECOND,
+					       .since = 100 * SECOND - 1234567,
+					       .at_start = true,
+					       .at_end = true,
+					       .until = 101 * SECOND + 5 } };
+	rows[0].n_open = 5;
+	rows[1].n_open = 2;
 	rows[2].n_open = 1;
 	for (size_t i = 0; i < 3; i++) {
 		rows[i].ledger.ns[LEDGER_KERNEL] = SECOND;
@@ -349,11 +402,14 @@ static void test_footer(void)
 	sample.skipped_runs = 1000000;
 	sample.torn = 2;
 	sample.resynced = 3;
+	sample.page_faults_untimed = 750000000;
 	sample.hidden = 4;
+	sample.own = (struct own_cost){ .cpu_ns = 3254321, .wakeups = 27, .period_ns = 512000000 };
 	is_golden(&sample, "losses");
 
 	sample = sample_begin();
 	sample.target_exited = true;
+	sample.own = (struct own_cost){ .cpu_ns = 900, .wakeups = 1, .period_ns = 4000 };
 	for (size_t i = 0; i < KD_LOSSES; i++)
 		sample.losses[i] = 1;
 	sample.skipped_runs = sample.torn = sample.resynced = sample.hidden = 1;
@@ -406,13 +462,15 @@ static void test_full_disk(void)
 	ok(report_text_mark(full, "Start sampling", 0, &when) < 0, "nor afterwards");
 	fclose(full);
 	full = fopen("/dev/full", "w");
-	is_i64(report_text(&sample, full), -ENOSPC, "no room for a small report");
+	is_i64(report_text(&sample, &(struct report_options){ 0 }, full), -ENOSPC,
+	       "no room for a small report");
 	fclose(full);
 	full = fopen("/dev/full", "w");
 	sample.threads = rows;
 	sample.n_threads = 2000;
-	is_i64(report_text(&sample, full), -ENOSPC, "no room for a large report");
-	ok(report_text(&sample, full) < 0, "nor for the next");
+	is_i64(report_text(&sample, &(struct report_options){ 0 }, full), -ENOSPC,
+	       "no room for a large report");
+	ok(report_text(&sample, &(struct report_options){ 0 }, full) < 0, "nor for the next");
 	fclose(full);
 	free(rows);
 }
@@ -470,6 +528,7 @@ static void test_calls(void)
 #ifdef __x86_64__
 	test_everything();
 	test_foreign_calls();
+	test_modes();
 	test_folded_ended();
 	test_folded_silent();
 	test_in_flight();
@@ -477,7 +536,7 @@ static void test_calls(void)
 #else
 	tap.run++;
 	printf("ok %u - reports with system calls # SKIP they have x86-64's numbers\n", tap.run);
-	(void)test_everything, (void)test_foreign_calls, (void)test_folded_ended;
+	(void)test_everything, (void)test_foreign_calls, (void)test_modes, (void)test_folded_ended;
 	(void)test_folded_silent, (void)test_in_flight, (void)test_distributions;
 #endif
 }

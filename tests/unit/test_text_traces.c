@@ -2,7 +2,7 @@
 /* The report's sections with stacks, against golden files. */
 #include <errno.h>
 
-#include "../../cli/report/text.h"
+#include "cli/text/text.h"
 #include "golden.h"
 #include "tap.h"
 #include "traces_sample.h"
@@ -12,22 +12,27 @@ static void is_golden(struct sample *sample, const char *name)
 	FILE *out = tmpfile();
 
 	is_i64(sample_finish(sample), 0, "%s: the sample is finished", name);
-	is_i64(report_text(sample, out), 0, "%s is written", name);
+	is_i64(report_text(sample, &(struct report_options){ 0 }, out), 0, "%s is written", name);
 	golden_compare(out, name);
 }
 
 /* The report as text, which is the caller's. */
-static char *report(struct sample *sample)
+static char *report_with(struct sample *sample, struct report_options options)
 {
 	FILE *out = tmpfile();
 	size_t length;
 	char *text;
 
-	is_i64(report_text(sample, out), 0, "a report is written");
+	is_i64(report_text(sample, &options, out), 0, "a report is written");
 	text = golden_read(out, &length);
 	fclose(out);
 	is_u64(strlen(text), length, "without NULs");
 	return text;
+}
+
+static char *report(struct sample *sample)
+{
+	return report_with(sample, (struct report_options){ 0 });
 }
 
 /* The figures of upstream's real report, with our stacks. */
@@ -115,6 +120,76 @@ static struct trace_row wait_row(pid_t tid, uint32_t state, uint64_t start, uint
 	return row;
 }
 
+/* Paths of calls, and of waits that are put together. */
+static void test_paths(void)
+{
+	static const char *const paths[] = { "/srv/db/journal", "a\x1b[2J\n)\xff \\",
+					     "/a very long one" };
+	struct sample sample = traces_begin();
+	struct trace_row row;
+
+	sample.traces.kernel_stacks_asked = sample.traces.user_stacks_asked = false;
+	sample.traces.calls_asked = sample.traces.waits_asked = true;
+	for (size_t i = 0; i <= COUNT(paths); i++) {
+		row = trace(TRACE_CALL, 11, "paths", "openat");
+		row.path = i < COUNT(paths) ? paths[i] : NULL;
+		row.at = i == 1 ? "fd 5, /srv" : NULL;
+		row.path_cut = i == 2;
+		row.no_path = !row.path;
+		trace_add(&sample, row);
+		row.blocker.lock = i == 2 ? 0x7ffc00 : 0;
+		row.kind = TRACE_WAIT, row.state = KD_BLOCKED, row.awaited = (uint32_t)i;
+		row.end += i, row.start -= i;
+		trace_add(&sample, row);
+		row.path = i == 1 ? "/another" : row.path;
+		row.blocker.lock = i == 2 ? 0x7ffc08 : i == 3 ? 0 : row.blocker.lock;
+		trace_add(&sample, row);
+	}
+	is_golden(&sample, "traces_paths");
+	sample_clear(&sample);
+}
+
+/* Who had the locks that calls and waits were for, and which disks were asked. */
+static void test_blockers(void)
+{
+	static const struct blocker blockers[] = {
+		{ .lock = 0x7ffc00,
+		  .kind = KD_LOCK_MUTEX,
+		  .holder = 4711,
+		  .holder_name = "worker" },
+		{ .lock = 0x7ffc40, .kind = KD_LOCK_JOIN, .holder = 4712 },
+		{ .lock = 0xffff888100a01234,
+		  .kind = KD_LOCK_KERNEL_MUTEX,
+		  .holder = 4713,
+		  .holder_pid = 4700,
+		  .holder_name = "\x1b[2J\n) of 1" },
+		{ .lock = 0xffff888100a05678, .kind = KD_LOCK_KERNEL_SEMAPHORE },
+		{ .request = 12345678, .disk = "nvme0n1" },
+		{ .request = 999, .disk = "\n\x7f" },
+		{ .lock = 0xffff888100a09abc, .kind = KD_LOCK_KERNEL_RWSEM_READ, .request = 1000 },
+	};
+	struct sample sample = traces_begin();
+	struct trace_row row;
+
+	sample.traces.kernel_stacks_asked = sample.traces.user_stacks_asked = false;
+	sample.traces.calls_asked = sample.traces.waits_asked = true;
+	for (size_t i = 0; i < COUNT(blockers); i++) {
+		row = trace(TRACE_CALL, 11, "blocked", "fsync");
+		row.blocker = blockers[i];
+		trace_add(&sample, row);
+		row.kind = TRACE_WAIT, row.state = KD_BLOCKED, row.awaited = (uint32_t)i;
+		row.end += i, row.start -= i;
+		trace_add(&sample, row);
+		/* Another holder, no disk. */
+		row.blocker.holder += i % 2;
+		row.blocker.request = i == 5 ? 1 : 0;
+		row.end--;
+		trace_add(&sample, row);
+	}
+	is_golden(&sample, "traces_blockers");
+	sample_clear(&sample);
+}
+
 static void test_waits(void)
 {
 	struct sample sample = traces_begin();
@@ -124,17 +199,18 @@ static void test_waits(void)
 	for (unsigned int i = 0; i < 3; i++) {
 		row = wait_row(11, KD_BLOCKED, i * 1000000, 1234567 + i);
 		row.call = syscall_number("futex");
+		row.awaited = KD_AWAITED_LOCK;
 		row.user = &user_main;
-		row.ended_by = 12 + (pid_t)(i == 0);
-		strcpy(row.ended_by_name, "even");
+		row.wakers[0] = (struct waker){ 0, 12 + (pid_t)(i == 0), KD_FROM_TASK, "even" };
 		trace_add(&sample, row);
 	}
 	row = wait_row(12, KD_BLOCKED_UNINT, 5, 999);
 	row.call = syscall_number("fsync");
-	strcpy(row.ended_by_name, "interrupt");
+	row.awaited = KD_AWAITED_DISK;
+	row.wakers[0] = (struct waker){ 9, 0, KD_FROM_DISK, "disk" };
 	trace_add(&sample, row);
 	row = wait_row(12, KD_READY_WOKEN, 7, 50);
-	row.ended_by = 77;
+	row.wakers[0].tid = 77;
 	row.limited = true, row.user_ip = 0x401000;
 	trace_add(&sample, row);
 	row = wait_row(12, KD_READY_PREEMPTED, 8, 49);
@@ -142,10 +218,52 @@ static void test_waits(void)
 	trace_add(&sample, row);
 	row = wait_row(11, KD_STOPPED, 9, 48);
 	row.call = KD_CALL_UNKNOWN;
-	memcpy(row.ended_by_name, "\x1b[2J\n;x", 7);
+	row.wakers[0] = (struct waker){ 9, 7, KD_FROM_TASK, "\x1b[2J\n;x" };
 	row.user = &user_hostile;
 	trace_add(&sample, row);
+	sample.traces.wait_filter = "!work,\x1b[2J";
+	sample.traces.left_out = 1234, sample.traces.left_out_ns = 5 * SECOND;
 	is_golden(&sample, "traces_waits");
+	sample_clear(&sample);
+}
+
+/* Who woke whom: as far as all waits that are put together ended so, and one step beyond. */
+static void test_wakers(void)
+{
+	static const struct waker a = { 40, 1, KD_FROM_TASK, "a" },
+				  b = { 30, 2, KD_FROM_TASK, "b" },
+				  udp = { 30, 3, KD_FROM_NETWORK, "udp" },
+				  timer = { 20, 0, KD_FROM_TIMER, "timer" },
+				  old = { 0, 0, KD_FROM_UNKNOWN, "interrupt" };
+	const struct {
+		struct waker wakers[4][KD_WAKERS]; /* of the longest wait first */
+	} sums[] = {
+		{ { { a, b, timer }, { a, b, timer } } },
+		{ { { a, b, timer }, { a, b } } },
+		{ { { a, b, timer }, { a, udp, timer } } },
+		{ { { a, b, timer }, { a, b, timer }, { b, b, timer } } },
+		{ { { a }, { a, b } } },
+		{ { { udp, timer }, { udp, timer } } },
+		{ { { timer }, { a } } },
+		{ { { old }, { old } } },
+		{ { { { 0 } }, { a } } },
+		{ { { { 0 } } } },
+	};
+	struct sample sample = traces_begin();
+
+	sample.traces.waits_asked = true;
+	for (size_t i = 0; i < COUNT(sums); i++) {
+		for (size_t j = 0; j < 4 && (!j || trace_wakers(&(struct trace_row){
+							   .wakers = { sums[i].wakers[j][0] } }));
+		     j++) {
+			struct trace_row row = wait_row(11, KD_BLOCKED, j, 900 - 10 * i - j);
+
+			row.awaited = (uint32_t)i;
+			memcpy(row.wakers, sums[i].wakers[j], sizeof(row.wakers));
+			trace_add(&sample, row);
+		}
+	}
+	is_golden(&sample, "traces_wakers");
 	sample_clear(&sample);
 }
 
@@ -171,6 +289,39 @@ static void test_samples(void)
 		trace_add(&sample, row);
 	}
 	is_golden(&sample, "traces_samples");
+	sample_clear(&sample);
+}
+
+/* Waits of ten processes at one place, and at an address that is of one each; one that has no
+ * title any more, and one that had ended before it was read. */
+static void test_several(void)
+{
+	struct sample sample = traces_begin();
+
+	trace_processes(&sample, 10);
+	sample.traces.waits_asked = sample.traces.calls_asked = true;
+	for (int i = 0; i < 11; i++) {
+		struct trace_row row = trace(TRACE_WAIT, 812 + i, "postgres", "futex");
+
+		row.pid = row.tid;
+		row.state = KD_BLOCKED;
+		row.kernel = &kernel_futex;
+		row.user = &user_main;
+		row.end = row.start + 1000000 * (uint64_t)(i + 1);
+		trace_add(&sample, row);
+		row.user = &user_cut;
+		if (i > 8)
+			trace_add(&sample, row);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct trace_row row = trace(TRACE_CALL, 900 + i, "postgres", "read");
+
+		row.pid = i ? 900 : 813;
+		row.user = i ? NULL : &user_main;
+		row.no_user = i ? "the process ended before its mappings were read" : NULL;
+		trace_add(&sample, row);
+	}
+	is_golden(&sample, "traces_several");
 	sample_clear(&sample);
 }
 
@@ -205,12 +356,13 @@ static void test_many(void)
 	sample.traces.waits_asked = true;
 	for (unsigned int i = 1; i <= 80; i++)
 		trace_add(&sample, wait_row((pid_t)i, KD_BLOCKED, i, i));
-	text = report(&sample);
+	text = report_with(&sample, (struct report_options){ .waits_per_thread = true });
 	for (at = text; (at = strstr(at, "blocked interruptible")); at++)
 		rows++;
 	is_u64(rows, 50, "of 80 rows 50 are shown");
-	ok(strstr(text, "              80              80         80 even"), "the largest");
-	ok(!strstr(text, "              30              30         30 even"), "not the smallest");
+	ok(strstr(text, "              80              80       1         80 even"), "the largest");
+	ok(!strstr(text, "              30              30       1         30 even"),
+	   "not the smallest");
 	ok(strstr(text,
 		  "\n  All: 80 waits, 3,240 us; the 50 rows with the largest totals out of 80 "
 		  "are shown.\n"),
@@ -228,7 +380,7 @@ static void test_footer(void)
 	sample.traces.failed = 2;
 	sample.traces.failure = "the child was ended\nby signal 31";
 	sample.traces.limited = 99;
-	sample.traces.stack_rate = 500;
+	sample.traces.stack_share = 12500;
 	sample.traces.incomplete = 1;
 	sample.traces.kernel_hidden = true;
 	is_golden(&sample, "traces_losses");
@@ -257,6 +409,39 @@ static void test_warnings(void)
 	}
 }
 
+/* Threads that wait at one place are one row, unless each is to have its own. */
+static void test_threads(void)
+{
+	struct sample sample = traces_begin();
+	char *text;
+
+	sample.traces.waits_asked = true;
+	for (unsigned int i = 1; i <= 80; i++)
+		trace_add(&sample, wait_row((pid_t)i, KD_BLOCKED, i, i));
+	text = report(&sample);
+	ok(strstr(text, "\n        80           3,240              80      80         80 even "),
+	   "one row, with the name of the thread that waited longest");
+	ok(strstr(text, "\n  All: 80 waits, 3,240 us.\n"), "and the sum of all");
+	free(text);
+	text = report_with(&sample, (struct report_options){ .waits_per_thread = true });
+	ok(strstr(text, "\n         1              80              80       1         80 even "),
+	   "or a row each");
+	free(text);
+	text = report_with(&sample, (struct report_options){ .threads = "od?" });
+	ok(strstr(text, "\n        40           1,600              79      40         79 odd "),
+	   "or only threads of some names");
+	ok(strstr(text, "\n  All: 40 waits, 1,600 us.\n"
+			"  Left out by --threads: 40 waits, 1,640 us.\n"),
+	   "and what is left out");
+	free(text);
+	sample.traces.wait_calls_chosen = true, sample.traces.left_out = 1;
+	text = report(&sample);
+	ok(strstr(text, "  Left out by --wait-filter='' and --syscall-filter: 1 wait, 0 us.\n"),
+	   "what filters left out");
+	free(text);
+	sample_clear(&sample);
+}
+
 /* Whatever is in names, lines are ours: printable, and as many as without it. */
 static void test_hostile(void)
 {
@@ -264,7 +449,7 @@ static void test_hostile(void)
 	struct trace_row row = trace(TRACE_CALL, 1, "a\nb\x1b[2J", "read");
 	unsigned int lines = 0, wrong = 0;
 	static char name[100000];
-	struct frame frame = { name, 1, name, name };
+	struct frame frame = { name, 1, name, name, 0 };
 	struct stack stack = { &frame, 1, name };
 	char *text;
 
@@ -298,7 +483,8 @@ static void test_output_error(void)
 	struct sample sample = calls_begin();
 	FILE *full = fopen("/dev/full", "w");
 
-	is_i64(report_text(&sample, full), -ENOSPC, "no room for a report");
+	is_i64(report_text(&sample, &(struct report_options){ 0 }, full), -ENOSPC,
+	       "no room for a report");
 	fclose(full);
 	sample_clear(&sample);
 }
@@ -308,12 +494,17 @@ int main(void)
 	setenv("TZ", "UTC", 1);
 	test_calls();
 	test_upstreams_layout();
+	test_paths();
+	test_blockers();
 	test_waits();
+	test_wakers();
 	test_samples();
+	test_several();
 	test_bare();
 	test_many();
 	test_footer();
 	test_warnings();
+	test_threads();
 	test_hostile();
 	test_output_error();
 	return done_testing();

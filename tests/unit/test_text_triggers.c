@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The report's parts about triggers and upcalls, against golden files. */
-#include "../../cli/report/text_triggers.h"
+#include "cli/text/text_triggers.h"
 
 #include <errno.h>
 
-#include "../../cli/report/text.h"
+#include "cli/text/text.h"
 #include "golden.h"
 #include "tap.h"
 
@@ -33,6 +33,8 @@ static void test_pairs(void)
 	stats.cost[KD_START] = 1000;
 	stats.cost[KD_STOP] = 2000;
 	stats.lasted = 10 * SECOND;
+	stats.payer = (struct probe_payer){ 4712, "evil\n\x1b[2J", 3000000, 4 * SECOND / 100 };
+	stats.duty = (struct probe_duty){ 7654321000, 3, 1, 300000000, 2100000000 };
 	stats.same_thread = true;
 	stats.tally.hits[KD_START] = 1201;
 	stats.tally.hits[KD_STOP] = 1200;
@@ -43,6 +45,7 @@ static void test_pairs(void)
 		stats.tally.outcome[role][KD_HIT_OVERLAPPED] = 5;
 	}
 	stats.tally.nested = 5;
+	stats.tally.outside = 1234;
 	stats.tally.min = ~7ULL;
 	stats.tally.max = SECOND;
 	stats.tally.durations[7] = 600;
@@ -98,14 +101,14 @@ static void test_sample(void)
 	FILE *out = tmpfile();
 
 	row.ledger.life = 9337810;
-	is_i64(report_text(&sample, out), 0, "no upcalls");
+	is_i64(report_text(&sample, &(struct report_options){ 0 }, out), 0, "no upcalls");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		is_i64(sample_add_upcalls(&sample, &rows[i]), 0, "upcalls of a CPU");
 	sample.stopped_on = 1;
-	is_i64(report_text(&sample, out), 0, "some failed");
+	is_i64(report_text(&sample, &(struct report_options){ 0 }, out), 0, "some failed");
 	sample.n_upcalls = 1;
 	sample.start_triggered = false;
-	is_i64(report_text(&sample, out), 0, "none failed");
+	is_i64(report_text(&sample, &(struct report_options){ 0 }, out), 0, "none failed");
 	golden_compare(out, "triggered");
 	free(sample.upcalls);
 }

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a sample that has stacks: order, losses, merging. */
-#include "../../cli/traces.h"
+#include "cli/model/traces.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../cli/sample.h"
+#include "cli/model/sample.h"
 #include "tap.h"
 
 #define MS 1000000ULL
 
-static const struct stack stacks[4]; /* only their addresses matter */
+static const struct frame frames[] = { { .function = "one" },
+				       { .function = "two" },
+				       { .function = "three" },
+				       { .function = "four" } };
+static const struct stack stacks[] = {
+	{ .frames = &frames[0], .n = 1 },
+	{ .frames = &frames[1], .n = 1 },
+	{ .frames = &frames[2], .n = 1 },
+	{ .frames = &frames[3], .n = 1 },
+};
 
 static struct trace_row row(enum trace_kind kind, pid_t tid, uint64_t start, uint64_t end)
 {
@@ -104,6 +113,8 @@ static void test_duration(void)
 	is_u64(trace_duration(&list, &sample, 1000), 0, "without a rate it stands for nothing");
 }
 
+static const struct traces_merging by_line = { .lines = true }, by_function = { 0 };
+
 static void check_sum(const struct trace_sum *sum, pid_t tid, uint64_t count, uint64_t total,
 		      uint64_t max, uint64_t of_thread, const char *what)
 {
@@ -121,14 +132,16 @@ static void test_merge(void)
 	struct trace_sum *sums;
 	size_t n;
 
-	is_i64(traces_merge(&list, TRACE_WAIT, 1000, &sums, &n), 0, "an empty list is merged");
+	is_i64(traces_merge(&list, TRACE_WAIT, 1000, by_line, &sums, &n), 0,
+	       "an empty list is merged");
 	ok(!sums && !n, "to nothing");
 
 	what = row(TRACE_WAIT, 7, 0, 10); /* three that are alike */
 	what.kernel = &stacks[0], what.user = &stacks[1];
-	what.state = KD_BLOCKED, what.ended_by = 3, what.user_ip = 5;
+	what.state = KD_BLOCKED, what.wakers[0] = (struct waker){ 0, 3, KD_FROM_TASK, "a" },
+	what.user_ip = 5;
 	add(&list, what);
-	what.start = 100, what.end = 140, what.ended_by = 4;
+	what.start = 100, what.end = 140, what.wakers[0].tid = 4;
 	add(&list, what);
 	what.start = 200, what.end = 240;
 	add(&list, what);
@@ -140,16 +153,20 @@ static void test_merge(void)
 	add(&list, what);
 	add(&list, row(TRACE_CALL, 7, 0, 5000));
 
-	is_i64(traces_merge(&list, TRACE_WAIT, 1000, &sums, &n), 0, "the waits are merged");
+	is_i64(traces_merge(&list, TRACE_WAIT, 1000, by_line, &sums, &n), 0,
+	       "the waits are merged");
 	is_u64(n, 3, "to three");
 	check_sum(&sums[0], 8, 1, 699, 699, 1, "the largest");
 	check_sum(&sums[1], 7, 3, 90, 40, 4, "the three");
 	check_sum(&sums[2], 7, 1, 5, 5, 4, "the other stack");
 	is_u64(sums[1].longest->start, 100, "the first of the longest speaks for them");
-	ok(!sums[1].same_end && sums[1].same_ip, "not woken by the same, at the same place");
-	ok(sums[0].same_end && sums[0].same_ip, "a single one is like itself");
+	ok(!sums[1].same_wakers && sums[1].other_wakers, "not woken by the same");
+	ok(sums[1].same_ip, "at the same place");
+	ok(sums[0].same_wakers == 1 && !sums[0].other_wakers && sums[0].same_ip,
+	   "a single one is like itself");
 	free(sums);
-	is_i64(traces_merge(&list, TRACE_SAMPLE, 1000, &sums, &n), 0, "a kind that is not there");
+	is_i64(traces_merge(&list, TRACE_SAMPLE, 1000, by_line, &sums, &n), 0,
+	       "a kind that is not there");
 	ok(!sums && !n, "is nothing");
 	traces_clear(&list);
 }
@@ -181,13 +198,193 @@ static void test_likeness(void)
 
 		add(&list, a);
 		add(&list, b[i]);
-		is_i64(traces_merge(&list, TRACE_SAMPLE, 10, &sums, &n), 0, "case %zu", i);
+		is_i64(traces_merge(&list, TRACE_SAMPLE, 10, by_line, &sums, &n), 0, "case %zu", i);
 		is_u64(n, apart[i] ? 2 : 1, "case %zu: rows", i);
 		is_u64(sums[0].total, apart[i] ? MS : 2 * MS, "case %zu: total", i);
 		ok(sums[0].same_ip == (i != 7), "case %zu: instruction", i);
 		free(sums);
 		traces_clear(&list);
 	}
+}
+
+/* Threads that wait at one place are one row, those of one name, or each is its own. */
+static void test_threads(void)
+{
+	static const struct {
+		struct traces_merging merging;
+		size_t rows;
+		uint64_t threads, count, total;
+	} cases[] = {
+		{ { .threads = MERGE_IN_ALL }, 1, 8, 80, 4 * 10 * (10 + 11 + 12 + 13) / 2 },
+		{ { .threads = MERGE_IN_NAME }, 2, 4, 40, 10 * (10 + 11 + 12 + 13) / 2 },
+		{ { .threads = MERGE_IN_THREAD }, 8, 1, 10, 13 * 10 / 2 },
+	};
+	struct trace_list list = { 0 };
+	struct trace_sum *sums;
+	size_t n;
+
+	for (unsigned int i = 0; i < 80; i++) {
+		struct trace_row what = row(TRACE_WAIT, 1 + (pid_t)(i % 8), i, i + 10 + i / 2 % 4);
+
+		what.name[0] = i % 2 ? 'a' : 'b';
+		what.user = &stacks[0];
+		add(&list, what);
+	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		is_i64(traces_merge(&list, TRACE_WAIT, 1000, cases[i].merging, &sums, &n), 0,
+		       "merging %zu", i);
+		is_u64(n, cases[i].rows, "merging %zu: rows", i);
+		is_u64(sums[0].threads, cases[i].threads, "merging %zu: threads", i);
+		is_u64(sums[0].count, cases[i].count, "merging %zu: count", i);
+		is_u64(sums[0].of_thread, cases[i].count, "merging %zu: all of theirs", i);
+		is_u64(sums[0].max, 13, "merging %zu: the longest", i);
+		is_u64(sums[0].longest->start, 6 + (i > 0), "merging %zu: the first of those", i);
+		free(sums);
+	}
+	traces_clear(&list);
+}
+
+static const struct frame here[] = { { .function = "leaf", .offset = 1 },
+				     { .function = "one", .offset = 2 } };
+static const struct frame there[] = { { .function = "leaf", .offset = 1 },
+				      { .function = "one", .offset = 3 } };
+static const struct frame nameless[] = { { .function = "leaf", .offset = 1 },
+					 { .offset = 2, .object = "/lib" } };
+static const struct frame other[] = { { .function = "leaf", .offset = 1 },
+				      { .offset = 3, .object = "/lib" } };
+static const struct stack lines[] = {
+	{ .frames = here, .n = 2 },
+	{ .frames = there, .n = 2 },
+	{ .frames = nameless, .n = 2 },
+	{ .frames = other, .n = 2 },
+};
+
+/* Lines of one function are one row, unless they are wanted; addresses without a function
+ * never are. */
+static void test_lines(void)
+{
+	struct trace_list list = { 0 };
+	struct trace_row what = row(TRACE_WAIT, 7, 0, 10);
+	struct trace_sum *sums;
+	size_t n;
+
+	for (size_t i = 0; i < 4; i++) {
+		what.user = &lines[i], what.kernel = &stacks[0];
+		what.end += 10;
+		add(&list, what);
+	}
+	is_i64(traces_merge(&list, TRACE_WAIT, 1000, by_line, &sums, &n), 0, "merged by lines");
+	is_u64(n, 4, "all differ");
+	ok(!frame_set_has(&sums[2].user_varies, 1), "no frame varies in them");
+	free(sums);
+	is_i64(traces_merge(&list, TRACE_WAIT, 1000, by_function, &sums, &n), 0,
+	       "merged by functions");
+	is_u64(n, 3, "those without a function differ");
+	is_u64(sums[0].count, 2, "two are one");
+	ok(!frame_set_has(&sums[0].user_varies, 0) && frame_set_has(&sums[0].user_varies, 1),
+	   "the outer one of its frames varies");
+	ok(!frame_set_has(&sums[0].kernel_varies, 0), "and none of the kernel's");
+	ok(!frame_set_has(&sums[0].user_varies, FRAME_SET_ROOM), "nor one beyond");
+	free(sums);
+	traces_clear(&list);
+}
+
+/* Of several processes the same place is one row; the same address is not, nor the same path if
+ * it leads to another file. */
+static void test_processes(void)
+{
+	static const struct frame file[] = {
+		{ .function = "leaf", .object = "/bin/a", .file = 1 }
+	};
+	static const struct frame another[] = {
+		{ .function = "leaf", .object = "/bin/a", .file = 2 }
+	};
+	static const struct frame address[] = {
+		{ .function = "leaf", .object = "/bin/a", .file = 1 }, { .offset = 0x7000 }
+	};
+	static const struct stack places[] = { { .frames = file, .n = 1 },
+					       { .frames = another, .n = 1 },
+					       { .frames = address, .n = 2 } };
+	static const size_t rows[] = { 1, 1, 20 };
+	struct traces_merging merging = { .threads = MERGE_IN_ALL };
+	struct trace_list list = { 0 };
+	struct trace_sum *sums;
+	size_t n, total = 0;
+
+	for (size_t place = 0; place < 3; place++) {
+		for (int i = 0; i < 40; i++) {
+			struct trace_row what = row(TRACE_WAIT, 100 + i % 20, 0, 10);
+
+			what.pid = what.tid;
+			what.name[0] = 'a';
+			what.user = &places[place];
+			what.blocker.lock = what.user_ip = 0x5000;
+			add(&list, what);
+		}
+		total += rows[place];
+	}
+	is_i64(traces_merge(&list, TRACE_WAIT, 1000, merging, &sums, &n), 0, "merged");
+	is_u64(n, total, "an address is of one process, another file is another place");
+	for (size_t i = 0; i < 2; i++) {
+		is_u64(sums[i].processes, 20, "%zu: as many processes", i);
+		is_u64(sums[i].threads, 20, "%zu: threads", i);
+		is_i64(sums[i].pids[0], 100, "%zu: the first of them", i);
+		is_i64(sums[i].pids[TRACE_PIDS - 1], 107, "%zu: the last that is named", i);
+		ok(!sums[i].same_lock && !sums[i].same_ip, "%zu: an address in each", i);
+	}
+	for (size_t i = 2; i < n; i++) {
+		is_u64(sums[i].processes, 1, "%zu: of one", i);
+		ok(sums[i].same_lock && sums[i].same_ip, "%zu: one address", i);
+	}
+	free(sums);
+	merging.processes = true;
+	is_i64(traces_merge(&list, TRACE_WAIT, 1000, merging, &sums, &n), 0, "kept apart");
+	is_u64(n, 60, "each process has its rows");
+	free(sums);
+	traces_clear(&list);
+}
+
+/* Rows without a stack of their own get that of others, if there is no doubt. */
+static void test_join(void)
+{
+	static const struct {
+		pid_t tid;
+		uint64_t ip, sp;
+		int32_t call;
+		const struct stack *user; /* NULL: it was not copied */
+		const struct stack *want;
+	} cases[] = {
+		{ 1, 5, 100, 3, &stacks[0], &stacks[0] },
+		{ 1, 5, 100, 3, NULL, &stacks[0] }, /* the same place */
+		{ 1, 5, 108, 3, NULL, NULL },       /* deeper */
+		{ 1, 6, 100, 3, NULL, NULL },       /* another instruction */
+		{ 1, 5, 100, 4, NULL, NULL },       /* another call */
+		{ 2, 5, 100, 3, NULL, NULL },       /* another thread */
+		{ 3, 5, 100, 3, &stacks[0], &stacks[0] },
+		{ 3, 5, 100, 3, &stacks[1], &stacks[1] },
+		{ 3, 5, 100, 3, NULL, NULL }, /* one of two */
+		{ 4, 0, 0, 3, &stacks[0], &stacks[0] },
+		{ 4, 0, 0, 3, NULL, NULL }, /* nobody knows where */
+	};
+	struct trace_list list = { .limited = 1 };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		/* Kinds do not matter. */
+		struct trace_row what = row(i % 2 ? TRACE_WAIT : TRACE_CALL, cases[i].tid, i, i);
+
+		what.user_ip = cases[i].ip, what.user_sp = cases[i].sp;
+		what.call = cases[i].call, what.user = cases[i].user;
+		what.limited = !cases[i].user;
+		add(&list, what);
+	}
+	for (int again = 0; again < 2; again++) {
+		is_i64(traces_finish(&list), 0, "the list is finished");
+		is_u64(list.joined, 1, "one has got a stack");
+		for (size_t i = 0; i < list.n; i++)
+			ok(list.rows[i].user == cases[list.rows[i].start].want, "case %zu",
+			   (size_t)list.rows[i].start);
+	}
+	traces_clear(&list);
 }
 
 /* Many rows in a random order against sums made in a simpler way. */
@@ -212,7 +409,7 @@ static void test_random(void)
 		add(&list, what);
 	}
 	traces_finish(&list);
-	is_i64(traces_merge(&list, TRACE_WAIT, 0, &sums, &n), 0, "20,000 rows are merged");
+	is_i64(traces_merge(&list, TRACE_WAIT, 0, by_line, &sums, &n), 0, "20,000 rows are merged");
 	for (size_t i = 0; i < n; i++) {
 		const struct trace_row *longest = sums[i].longest;
 
@@ -237,6 +434,10 @@ int main(void)
 	test_duration();
 	test_merge();
 	test_likeness();
+	test_threads();
+	test_lines();
+	test_processes();
+	test_join();
 	test_random();
 	return done_testing();
 }

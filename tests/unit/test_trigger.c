@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../probes/trigger.h"
+#include "probes/trigger.h"
 #include "tap.h"
 
 #define ROUNDS 300000U
@@ -110,17 +110,17 @@ static void test_invalid(void)
 	static const struct {
 		const char *text, *why; /* a word of the reason */
 	} cases[] = {
-		{ "", "no kind" },
-		{ ":", "no kind" },
-		{ "up", "no kind" },
+		{ "", "not begin with a kind" },
+		{ ":", "not begin with a kind" },
+		{ "up", "not begin with a kind" },
 		{ "up:", "nothing follows" },
-		{ "bridge_run", "no kind" },
-		{ "UP:f", "no kind" },
-		{ " up:f", "no kind" },
-		{ "upx:f", "no kind" },
-		{ "uprobes:f", "no kind" },
-		{ "x:f", "no kind" },
-		{ "u:probe", "needs its provider" },
+		{ "bridge_run", "not begin with a kind" },
+		{ "UP:f", "not begin with a kind" },
+		{ " up:f", "not begin with a kind" },
+		{ "upx:f", "not begin with a kind" },
+		{ "uprobes:f", "not begin with a kind" },
+		{ "x:f", "not begin with a kind" },
+		{ "u:probe", "needs a provider" },
 		{ "u::probe", "provider is empty" },
 		{ "u:provider:", "probe is empty" },
 		{ "u:o:provider:", "probe is empty" },
@@ -136,20 +136,20 @@ static void test_invalid(void)
 		{ "k:openvswitch:f", "no :" },
 		{ "k:0xffffffff81000000", "by its name" },
 		{ "k:+1", "function is empty" },
-		{ "k:f+", "has to be a number" },
-		{ "k:f+0x", "has to be a number" },
-		{ "k:f+x", "has to be a number" },
-		{ "k:f+1 ", "has to be a number" },
-		{ "k:f+ 1", "has to be a number" },
+		{ "k:f+", "must be a number" },
+		{ "k:f+0x", "must be a number" },
+		{ "k:f+x", "must be a number" },
+		{ "k:f+1 ", "must be a number" },
+		{ "k:f+ 1", "must be a number" },
 		{ "k:f++1", NULL },
-		{ "k:f+-1", "has to be a number" },
-		{ "k:f+1a", "has to be a number" },
-		{ "k:f+0x1g", "has to be a number" },
+		{ "k:f+-1", "must be a number" },
+		{ "k:f+1a", "must be a number" },
+		{ "k:f+0x1g", "must be a number" },
 		{ "k:f+18446744073709551616", "too large" },
 		{ "k:f+99999999999999999999999999999999999999", "too large" },
 		{ "k:f+0x10000000000000000", "too large" },
-		{ "k:f*+1", "do not go together" },
-		{ "k:f*+0", "do not go together" },
+		{ "k:f*+1", "cannot be combined" },
+		{ "k:f*+0", "cannot be combined" },
 		{ "kr:f+1", "return" },
 		{ "ur:f+1", "return" },
 		{ "up::f", "object" },

@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../../cli/stack/cfi_validate.h"
+#include "cli/stack/cfi_validate.h"
+#include "fuzz.h"
 #include "tap.h"
 #include "unwind_target.h"
 
@@ -21,16 +22,6 @@
 const char *__asan_default_options(void)
 {
 	return "max_allocation_size_mb=80:quarantine_size_mb=16";
-}
-
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint64_t chance(uint64_t below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % below;
 }
 
 /* --- The stack: a child's, of some of its own functions --- */
@@ -191,7 +182,7 @@ static uint64_t word_of_interest(uint64_t was)
 	case 4:
 		return chance(2) ? 0 : UINT64_MAX - chance(16);
 	default:
-		return state;
+		return random_state;
 	}
 }
 
@@ -224,7 +215,7 @@ static void copy_damage(struct stack_copy *copy, uint8_t *data)
 			copy->other_size = chance(seed.size - copy->size + 1);
 			copy->other_start = word_of_interest(copy->start + copy->size);
 			copy->other_start -= copy->other_start % KD_STACK_PAGE;
-			copy->other_pages = chance(2) ? UINT64_MAX : state;
+			copy->other_pages = chance(2) ? UINT64_MAX : random_state;
 			break;
 		default:
 			memcpy(&word, data + at, sizeof(word));
@@ -236,14 +227,6 @@ static void copy_damage(struct stack_copy *copy, uint8_t *data)
 
 /* --- Rounds --- */
 
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 struct seen {
 	unsigned long stops[UNWIND_STOPS], frames, rounds;
 	double slowest;
@@ -252,7 +235,7 @@ struct seen {
 
 static void see(struct seen *seen, const struct unwound *unwound, double start)
 {
-	double took = now() - start;
+	double took = cpu_seconds() - start;
 
 	seen->rounds++;
 	seen->slowest = took > seen->slowest ? took : seen->slowest;
@@ -274,7 +257,7 @@ static void round_cfi(struct unwinder *unwinder, struct seen *seen)
 
 	damage_do(&damage);
 	good = damage.object->cfi;
-	start = now();
+	start = cpu_seconds();
 	if (cfi_open(&damage.object->cfi, damage.object->file))
 		damage.object->cfi = NULL;
 	unwinder_flush(unwinder);
@@ -298,7 +281,7 @@ static void round_copy(struct unwinder *unwinder, struct seen *seen)
 	memcpy(data, seed.data, seed.size);
 	copy.data = data;
 	copy_damage(&copy, data);
-	start = now();
+	start = cpu_seconds();
 	unwind(unwinder, &copy, &unwound);
 	see(seen, &unwound, start);
 	free(data);
@@ -369,8 +352,7 @@ static void test_programs(unsigned long rounds)
 
 int main(void)
 {
-	const char *wanted = getenv("FUZZ_ROUNDS");
-	unsigned long rounds = wanted ? strtoul(wanted, NULL, 10) : ROUNDS;
+	unsigned long rounds = fuzz_rounds(ROUNDS);
 	struct unwinder *unwinder;
 
 	ok(seed_make(), "a process's stack is copied");

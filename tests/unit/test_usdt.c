@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../probes/usdt.h"
+#include "probes/elf/usdt.h"
 #include "elf_image.h"
 #include "tap.h"
 

@@ -17,8 +17,8 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-#include "../../cli/stack/cfi.h"
-#include "../../cli/stack/unwind.h"
+#include "cli/stack/cfi.h"
+#include "cli/stack/unwind.h"
 
 #define TARGET_MAPPINGS 1024
 #define TARGET_OBJECTS 32

@@ -14,10 +14,11 @@ import subprocess
 import tempfile
 import time
 
-# Series -> suites that may have it, the likeliest first.
+# Series -> suites that may have it, the likeliest first. "-rt": with PREEMPT_RT.
 SUITES = {
     "5.10": ("bullseye-security", "bullseye"),
     "6.1": ("bookworm-security", "bookworm"),
+    "6.1-rt": ("bookworm-security", "bookworm"),
     "6.12": ("trixie-security", "trixie", "bookworm-security"),
     "newest": ("sid",),
 }
@@ -61,8 +62,8 @@ class Kernel:
 
     @property
     def version(self):
-        """What people call it: 6.1.0-56 of 6.1.0-56-cloud-amd64."""
-        return self.release.removesuffix("-cloud-amd64")
+        """What people call it: 6.1.0-56 of 6.1.0-56-cloud-amd64, 6.1.0-56-rt."""
+        return self.release.removesuffix("-amd64").removesuffix("-cloud")
 
     @property
     def image(self):
@@ -70,16 +71,23 @@ class Kernel:
         return next(path for path in places if path.exists())
 
 
+def flavour(series):
+    """How the names of its releases end."""
+    return "rt-amd64" if series.endswith("-rt") else "cloud-amd64"
+
+
 def order(release):
     """6.12.9 < 6.12.115+deb13 < 6.12.115+deb13.1"""
-    return [int(digits) for digits in re.findall(r"\d+", release.split("-cloud", 1)[0])]
+    return [int(digits) for digits in re.findall(r"\d+", release.removesuffix("-amd64"))]
 
 
 def is_of(series, release):
     """Whether a release belongs to a series; the newest is any that no other claims."""
+    if not release.endswith("-" + flavour(series)):
+        return False
     if series == "newest":
         return not any(is_of(other, release) for other in SERIES if other != series)
-    return release.startswith(series + ".")
+    return release.startswith(series.removesuffix("-rt") + ".")
 
 
 def run(argv, **options):
@@ -165,11 +173,12 @@ class Suite:
 
     def newest(self, series):
         """The release of the newest kernel of a series, or nothing."""
-        names = self.apt("cache", "search", "--names-only", "^linux-image-[0-9].*-cloud-amd64$")
+        kind = flavour(series)
+        names = self.apt("cache", "search", "--names-only", f"^linux-image-[0-9].*-{kind}$")
         releases = [line.split()[0].removeprefix("linux-image-") for line in names.splitlines()]
         # Names without a full version are those of meta-packages.
         found = [release for release in releases if is_of(series, release)
-                 and not re.fullmatch(r"\d+\.\d+-cloud-amd64", release)]
+                 and not re.fullmatch(rf"\d+\.\d+-{kind}", release)]
         return max(found, key=order, default=None)
 
     def download(self, release, folder):
@@ -202,7 +211,7 @@ def unpack(suite, release):
 
 def cached(series):
     """The kernels of a series that are here, the newest first."""
-    places = (CACHE / "kernels").glob("*-cloud-amd64")
+    places = (CACHE / "kernels").glob(f"*-{flavour(series)}")
     kernels = [Kernel(place) for place in places if is_of(series, place.name)]
     return sorted(kernels, key=lambda kernel: order(kernel.release), reverse=True)
 

@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# tests/run: beneath, long
 """The integration tests that hold on a slow machine with one processor, and those
-that need what other kernels have, in virtual machines with Debian's kernels.
-Names of kernels as arguments select some of them."""
+that need what other kernels have, in virtual machines with Debian's kernels, which
+both kinds of busybox start in turn. Names of kernels as arguments select some of them."""
 
 import concurrent.futures
 import io
+import itertools
 import os
 import pathlib
 import re
-import shlex
 import signal
 import sys
 import threading
 
+import busybox
 import kernels
 import machine
+from programs import BEGIN, END, ONCE, PATIENCE, TIMED_OUT
 
 sys.path.insert(0, str(machine.TREE / "tests" / "integration"))
 import kdtest  # noqa: E402  pylint: disable=wrong-import-position
@@ -25,40 +28,38 @@ import kdtest  # noqa: E402  pylint: disable=wrong-import-position
 # -worst, -targets; of stacks, calls, offcpu and stacks), that look at this machine's system (errors, 00-build,
 # 01-install) or at what a doctored kernel lacks (machines), and those for which
 # the kernel makes no difference (names, probes, target).
-PROGRAMS = ("integration/counts.t", "integration/execve.t", "integration/ledger.t",
-            "integration/trigger-traces.t", "integration/trigger-unchanged.t",
+PROGRAMS = ("integration/counts.t", "integration/execve.t", "integration/ledger.t")
+# Where triggers and what is in modules may differ; PREEMPT_RT is no series of its own there.
+TRIGGERS = ("integration/trigger-traces.t", "integration/trigger-unchanged.t",
             "vm/kprobes.t", "vm/openvswitch.t")
 # With one kernel each: they take long, and most of what they test is not the kernel's.
-MORE = {"5.10": ("integration/irq.t", "integration/books.t", "integration/profile.t",
-                  "integration/histogram.t"),
-        "6.1": ("integration/churn.t", "integration/trigger-errors.t"),
-        "6.12": ("integration/ending.t", "integration/trigger-overhead.t"),
-        "newest": ("integration/irq.t", "integration/trigger-longpoll.t",
-                   "integration/profile.t")}
+MORE = {"5.10": (*TRIGGERS, "integration/irq.t", "integration/books.t", "integration/profile.t",
+                 "integration/histogram.t", "integration/blocked.t", "integration/faults.t",
+                 "integration/stopped.t", "integration/timeouts.t", "integration/frozen.t",
+                 "integration/verdict.t"),
+        "6.1": (*TRIGGERS, "integration/churn.t", "integration/trigger-errors.t",
+                "integration/locks.t", "integration/descriptors.t", "integration/filter.t",
+                "vm/rt_limit.t"),
+        "6.1-rt": ("vm/rt.t",),
+        "6.12": (*TRIGGERS, "integration/ending.t", "integration/trigger-overhead.t"),
+        "newest": (*TRIGGERS, "integration/irq.t", "integration/trigger-longpoll.t",
+                   "integration/profile.t", "integration/culprit.t")}
 AT_ONCE = 2      # machines
-TIMEOUT = 700    # seconds for a machine; tests/run has to grant two of them
-PATIENCE = 300   # seconds for one program in it
-TIMED_OUT = (124, 137)  # statuses of timeout(1), the second after a SIGKILL
+MOST = 900       # seconds of a processor for a machine
+TIMEOUT = 2600   # seconds for one that waits, or gets little; tests/run has to grant two of them
+LAST_TIMEOUT = 600  # and as many of these as there are kernels
 # The slowest kernel first, as it is waited for in the end.
-ORDER = ("newest", "5.10", "6.1", "6.12")
-BEGIN, END = "@begin ", "@end "
+ORDER = ("6.12", "newest", "5.10", "6.1", "6.1-rt")
+OTHERS = "TESTS_RUN_OTHERS"  # tests/run has it, too
 POINT = re.compile(r"(not )?ok\b(?: +\d+)?(?: +- )? *(.*?)(?: *# *SKIP\S* *(.*))?", re.IGNORECASE)
 
 
-def programs(series):
+def programs_of(series):
     return (*PROGRAMS, *MORE[series])
 
 
-def script(series):
-    """Runs the programs; each is set off by lines of its own."""
-    lines = []
-    for name in programs(series):
-        path = shlex.quote(str(machine.TREE / "tests" / name))
-        lines += [f"echo '{BEGIN}{name}'", "read -r began _ </proc/uptime",
-                  f"timeout -k 5 {PATIENCE} {path} 2>&1", "status=$?",
-                  "read -r ended _ </proc/uptime", "echo",
-                  f'echo "{END}$status $((${{ended%.*}} - ${{began%.*}}))"']
-    return "\n".join(lines)
+def command(*args):
+    return [sys.executable, str(machine.HERE / "programs.py"), *args]
 
 
 def environment():
@@ -82,7 +83,7 @@ def report_program(test, lines, status):
                 test.skip("all of it", line.partition("SKIP ")[2])
         elif faults and line.startswith("#"):
             print(line)
-    if status in TIMED_OUT:
+    if status == TIMED_OUT:
         test.ok(False, f"ends within {PATIENCE} s", f"it had printed {points} points",
                 *lines[-5:])
         return
@@ -92,48 +93,105 @@ def report_program(test, lines, status):
             *([] if whole else lines[-20:]))
 
 
-def report_machine(test, kernel, wanted, outcome, printed):
-    """Prints what became of a machine that was to run some programs."""
-    test.case = version = kernel.version
-    test.ok(not outcome.failure, "the machine ran to its end", outcome.failure,
-            *outcome.messages[-30:])
-    name, lines, ended = None, [], set()
+def runs_of(printed):
+    """{program: [(lines, status, seconds)]}, a program that did not end, and its lines."""
+    name, lines, runs = None, [], {}
     for line in printed.splitlines():
         if line.startswith(BEGIN):
             name, lines = line.removeprefix(BEGIN), []
         elif line.startswith(END) and name:
-            test.case = f"{version}: {pathlib.Path(name).stem}"
             status, seconds = line.removeprefix(END).split()
-            print(f"# {test.case}: {seconds} s")
-            report_program(test, lines[:-1], int(status))
-            ended.add(name)
+            runs.setdefault(name, []).append((lines[:-1], int(status), seconds))
             name = None
         else:
             lines.append(line)
-    if name:
+    return runs, name, lines
+
+
+def report_earlier(test, lines, status, why):
+    """What failed before the program was run again, which counts."""
+    for number, line in enumerate(lines):
+        match = POINT.fullmatch(line)
+        if match and match[1]:
+            test.skip(match[2], why)
+            for remark in itertools.takewhile(lambda line: line.startswith("#"), lines[number + 1:]):
+                print(remark)
+    if status == TIMED_OUT or not any(line.startswith("not ok") for line in lines):
+        test.skip(f"ends with status {status}", why)
+
+
+def report_machine(test, kernel, starter, wanted, outcome, printed, last=False):
+    """Prints what became of a machine that was to run some programs. Returns those that
+    failed whenever they were run, which does not count unless this is the last machine."""
+    again = []
+    test.case = version = kernel.version
+    test.ok(not outcome.failure, f"a {starter.kind} busybox starts the machine, which runs to its "
+            "end", outcome.failure, *outcome.messages[-30:])
+    runs, unfinished, rest = runs_of(printed)
+    for name, (*before, latest) in runs.items():
         test.case = f"{version}: {pathlib.Path(name).stem}"
-        test.ok(False, "ends before the machine does", outcome.failure, *lines[-20:])
+        for lines, status, _ in before:
+            report_earlier(test, lines, status, "it failed at first; the program was run again")
+        lines, status, seconds = latest
+        print(f"# {test.case}: {seconds} s")
+        if status and not last:
+            report_earlier(test, lines, status, "it failed twice; the program is run in another machine")
+            again.append(name)
+        else:
+            report_program(test, lines, status)
+    if unfinished:
+        test.case = f"{version}: {pathlib.Path(unfinished).stem}"
+        test.ok(False, "ends before the machine does", outcome.failure, *rest[-20:])
     test.case = version
-    test.eq(ended, set(wanted), "all programs ran")
+    test.eq(set(runs), set(wanted), "all programs ran")
     test.ok(not outcome.splats, "no message of the kernel tells of a fault", *outcome.splats)
+    return again
 
 
-def examine(test, series, lock, stopped):
-    """Runs the programs with a kernel and prints the results."""
+def starters(test):
+    """The busybox that is installed, and one of the other kind if it can be had."""
+    test.case, found = "busybox", [busybox.installed()]
+    try:
+        found.append(busybox.other(found[0].kind))
+    except (kernels.Unavailable, busybox.Unfit) as why:
+        test.skip(f"machines that another than the {found[0].kind} one starts", why)
+    return found
+
+
+def examine(test, series, starter, lock, stopped):
+    """Runs the programs with a kernel and prints the results. Returns (kernel, starter, programs
+    to be run once more)."""
     try:
         kernel = kernels.kernel(series)
     except kernels.Unavailable as why:
         with lock:
             test.case = f"kernel {series}"
             test.skip("all of it", why)
-        return
+        return None, starter, []
     output = io.BytesIO()
-    outcome = machine.run(kernel, ["sh", "-c", script(series)], environment(), output, TIMEOUT,
-                          stopped.is_set)
-    if not stopped.is_set():
-        with lock:
-            report_machine(test, kernel, programs(series), outcome,
-                           output.getvalue().decode(errors="backslashreplace"))
+    outcome = machine.run(kernel, command(*programs_of(series)), environment(), output, TIMEOUT,
+                          stopped.is_set, starter, MOST)
+    if stopped.is_set():
+        return kernel, starter, []
+    with lock:
+        return kernel, starter, report_machine(test, kernel, starter, programs_of(series), outcome,
+                                               output.getvalue().decode(errors="backslashreplace"))
+
+
+def wait_for_others():
+    """Until all that tests/run runs besides has ended: it closes a pipe then."""
+    if OTHERS in os.environ:
+        os.read(int(os.environ[OTHERS]), 1)
+
+
+def examine_again(test, kernel, starter, programs):
+    """Runs programs for the last time, with nothing else on this machine."""
+    print(f"# {kernel.version}: once more, alone: {' '.join(programs)}", flush=True)
+    output = io.BytesIO()
+    outcome = machine.run(kernel, command(ONCE, *programs), environment(), output, LAST_TIMEOUT,
+                          starter=starter, most=MOST)
+    report_machine(test, kernel, starter, programs, outcome,
+                   output.getvalue().decode(errors="backslashreplace"), last=True)
 
 
 def main():
@@ -150,15 +208,20 @@ def main():
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        runs = [pool.submit(examine, test, series, lock, stopped) for series in chosen]
+        runs = [pool.submit(examine, test, series, starter, lock, stopped)
+                for series, starter in zip(chosen, itertools.cycle(starters(test)))]
         try:
-            for run in concurrent.futures.as_completed(runs):
-                run.result()
+            failed = [run.result() for run in concurrent.futures.as_completed(runs)]
         except BaseException:
             stopped.set()
             for run in runs:
                 run.cancel()
             raise
+    failed = [each for each in failed if each[-1]]
+    if failed:
+        wait_for_others()
+    for each in failed:
+        examine_again(test, *each)
     print(f"1..{test.count}")
     return 1 if test.failed else 0
 

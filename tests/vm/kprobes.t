@@ -24,29 +24,13 @@ FUNCTION = "__x64_sys_rt_sigtimedwait"
 ENTRY, RETURN = f"k:{FUNCTION}", f"kr:{FUNCTION}"
 BOTH = ("--start-trigger", ENTRY, "--stop-trigger", RETURN)
 PROBES = pathlib.Path("/sys/kernel/debug/kprobes")
-# Makes calls that wait in vain, every so many for 20 ms, and prints when it was outside.
-# With a pause between them the program need not be quick to get its banks back.
-WORKLOAD = """
-import json, signal, sys, time
-calls, every, pause = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-print("ready", flush=True)
-for line in sys.stdin:
-    log = []
-    for number in range(calls):
-        long = every and number % every == 0
-        before = time.monotonic_ns()
-        signal.sigtimedwait([signal.SIGUSR2], 0.02 if long else 0)
-        log.append((before, time.monotonic_ns(), long))
-        time.sleep(pause)
-    print(json.dumps(log), flush=True)
-"""
 
 
 def start(test, calls, every=0, pause=0.1):
+    """A workload that makes calls, of which every so many wait for 20 ms. With a pause
+    (in seconds) between them the program need not be quick to get its banks back."""
     need_kprobes()
-    child = test.child([sys.executable, "-c", WORKLOAD, calls, every, pause])
-    child.line("ready")
-    return child
+    return test.workload("waiter", calls, every, int(pause * 1e6))
 
 
 def go(load):
@@ -165,7 +149,7 @@ def case_nothing_is_left(test):
 def case_no_trigger_fires(test):
     load = start(test, 1)
     began = time.monotonic()
-    done = test.program("-p", load.pid, *BOTH, "--duration", "1")
+    done = test.program("-p", load.pid, *BOTH, "--duration", "1s")
     test.eq(done.status, 75, "status 75")
     test.between(time.monotonic() - began, 1, 60, "after the duration")
     test.eq([row.hits for row in kdreport.Run(done.stdout).triggers.roles.values()], [0, 0],
@@ -176,11 +160,11 @@ def case_refused(test):
     """A function that does not exist, and one where the kernel allows no probe."""
     load = start(test, 1)
     forbidden = [line.split()[-1] for line in (PROBES / "blacklist").read_text().splitlines()]
-    names = {line.split()[2] for line in pathlib.Path("/proc/kallsyms").read_text().splitlines()
-             if line.split()[1] in "tT"}
-    forbidden = next(name for name in forbidden if name in names and "." not in name)
+    symbols = pathlib.Path("/proc/kallsyms").read_text()
+    forbidden = next(name for name in forbidden if "." not in name and
+                     any(f" {kind} {name}\n" in symbols for kind in "tT"))
     for name, statuses in (("__x64_sys_rt_sigtimedwalk", (78,)), (forbidden, (71, 78))):
-        done = test.program("-p", load.pid, "--start-trigger", f"k:{name}", "--duration", "5")
+        done = test.program("-p", load.pid, "--start-trigger", f"k:{name}", "--duration", "5s")
         test.ok(done.status in statuses, f"{name}: status {' or '.join(map(str, statuses))}",
                 done.status, done.stderr)
         test.ok(name in done.stderr and "libbpf" not in done.stderr, f"{name}: says why",

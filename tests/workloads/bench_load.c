@@ -4,9 +4,12 @@
  *   getppid MS    system calls of the main thread
  *   pingpong MS   round trips of one byte between two threads on CPU
  *   apart MS      the same with the partner on OTHER
+ *   futex MS      round trips between two threads on CPU that wait in futex
  *   probed MS     calls of probed_call()
  *   spin MS       user mode only; the count is 0
  * The first tenth of the time is not counted. */
+#include <linux/futex.h>
+
 #include "workload.h"
 
 enum { CHUNK = 100 };
@@ -36,6 +39,31 @@ static void chunk_pingpong(void)
 	}
 }
 
+static int turn; /* of the main thread: 0 */
+
+static void turn_pass(int from, int to)
+{
+	__atomic_store_n(&turn, to, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	while (__atomic_load_n(&turn, __ATOMIC_SEQ_CST) != from)
+		syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, to, NULL, NULL, 0);
+}
+
+static void *futex_partner(void *arg)
+{
+	while (__atomic_load_n(&turn, __ATOMIC_SEQ_CST) != 1)
+		syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	for (;;)
+		turn_pass(1, 0);
+	return arg;
+}
+
+static void chunk_futex(void)
+{
+	for (int i = 0; i < CHUNK; i++)
+		turn_pass(0, 1);
+}
+
 /* For probes. It saves a register first, as functions do: see self_probe.c. */
 __attribute__((noinline)) void probed_call(void)
 {
@@ -57,6 +85,8 @@ static void (*chunk_of(const char *kind))(void)
 		return chunk_getppid;
 	if (!strcmp(kind, "probed"))
 		return chunk_probed;
+	if (!strcmp(kind, "futex"))
+		return chunk_futex;
 	return strcmp(kind, "spin") ? chunk_pingpong : NULL;
 }
 
@@ -97,7 +127,7 @@ static void partner_pin(pthread_t thread, long cpu)
 int main(int argc, char **argv)
 {
 	char line[64], kind[16];
-	pthread_t thread;
+	pthread_t thread, futex_thread;
 	long cpu, other, ms;
 
 	if (argc != 3 || pipe(to_partner) || pipe(from_partner))
@@ -106,7 +136,8 @@ int main(int argc, char **argv)
 	cpu = strtol(argv[1], NULL, 10);
 	other = strtol(argv[2], NULL, 10);
 	pin(cpu);
-	if (pthread_create(&thread, NULL, partner, NULL))
+	if (pthread_create(&thread, NULL, partner, NULL) ||
+	    pthread_create(&futex_thread, NULL, futex_partner, NULL))
 		die("pthread_create");
 	say("ready");
 	for (;;) {

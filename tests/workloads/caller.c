@@ -209,24 +209,8 @@ int main(int argc, char **argv)
 {
 	static struct worker workers[MAX_WORKERS];
 	struct stage stage = { .workers = workers };
-	char line[64];
 
 	for (int i = 1; i < argc && stage.count < MAX_WORKERS; i++)
 		worker_set(&workers[stage.count++], argv[i]);
-	stage_start(&stage);
-	say("ready");
-	for (;;) {
-		read_line(line, sizeof(line));
-		if (!strcmp(line, "mark"))
-			stage_mark(&stage);
-		else if (!strcmp(line, "go"))
-			stage_go(&stage);
-		else if (!strcmp(line, "log"))
-			logs_print(&stage);
-		else
-			break;
-	}
-	/* The threads end with the process. */
-	fflush(stdout);
-	_exit(0);
+	stage_serve_log(&stage, logs_print);
 }

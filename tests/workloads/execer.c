@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process with several threads of which one replaces the program, or whose
- * leader ends before the others: execer thread|leader|leader-exit GETUIDS GETPPIDS
+ * leader ends before the others: execer thread|leader|leader-exit GETUIDS GETPPIDS [CPU]
  *
  * On "go" the thread makes GETUIDS getuid calls and executes this file again,
  * which makes GETPPIDS getppid calls on what is then the main thread, prints
  * its truths and waits for "end". With leader-exit the leader ends instead and
- * another thread makes the getppid calls. */
+ * another thread makes the getppid calls.
+ *
+ * With CPU the exec takes long, as it has much memory to free and gets this CPU only when others
+ * leave it. */
 #include "workload.h"
 
 #include <poll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define MEMORY (128UL << 20)
+#define LITTLE_PRIORITY 10
 
 struct plan {
 	char **argv;
 	long getuids, getppids;
+	long cpu; /* -1: any */
 	int leader_may_end[2];
 };
 
@@ -30,6 +39,9 @@ static void *burn(void *unused)
 
 	(void)unused;
 	prctl(PR_SET_NAME, "burner");
+	/* Others need the CPU, too, if there is but one. Killed it needs some itself: preempted for
+	 * the last time it is still there, though its process knows it no more. */
+	setpriority(PRIO_PROCESS, gettid(), 5);
 	for (;;)
 		turns++;
 	return NULL;
@@ -43,6 +55,7 @@ static int after(char **argv)
 	long long cpu;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpriority(PRIO_PROCESS, gettid(), 0);
 	for (long i = 0; i < getppids; i++)
 		syscall(SYS_getppid);
 	nanosleep(&pause, NULL);
@@ -53,6 +66,18 @@ static int after(char **argv)
 	return 0;
 }
 
+/* Takes long to be freed. */
+static void memory_take(void)
+{
+	char *memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+
+	if (memory == MAP_FAILED || madvise(memory, MEMORY, MADV_NOHUGEPAGE))
+		die("memory");
+	for (size_t i = 0; i < MEMORY; i += 4096)
+		memory[i] = 1;
+}
+
 static void *exec_on_go(void *arg)
 {
 	const struct plan *plan = arg;
@@ -61,12 +86,17 @@ static void *exec_on_go(void *arg)
 
 	if (gettid() != getpid())
 		prctl(PR_SET_NAME, "successor");
+	pin(plan->cpu);
+	if (plan->cpu >= 0)
+		memory_take();
 	say("ready %d", gettid());
 	wait_for("go");
 	snprintf(cpu, sizeof(cpu), "%lld", clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	snprintf(getppids, sizeof(getppids), "%ld", plan->getppids);
 	for (long i = 0; i < plan->getuids; i++)
 		syscall(SYS_getuid);
+	if (plan->cpu >= 0)
+		setpriority(PRIO_PROCESS, gettid(), LITTLE_PRIORITY);
 	execv(plan->argv[0], argv); /* and not /proc/self/exe: that would name it "exe" */
 	die("execv");
 	return NULL;
@@ -103,12 +133,13 @@ int main(int argc, char **argv)
 
 	if (argc == 4 && !strcmp(argv[1], "after"))
 		return after(argv);
-	if (argc != 4 || pipe(plan.leader_may_end))
+	if (argc < 4 || argc > 5 || pipe(plan.leader_may_end))
 		return 2;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	plan.argv = argv;
 	plan.getuids = strtol(argv[2], NULL, 10);
 	plan.getppids = strtol(argv[3], NULL, 10);
+	plan.cpu = argc == 5 ? strtol(argv[4], NULL, 10) : -1;
 	start(stay_in_poll, NULL);
 	start(stay_in_poll, NULL);
 	start(burn, NULL);

@@ -6,10 +6,14 @@
  * thread waits for 1 ms in each of ROUNDS calls and works hardly at all between
  * them, but in one of EVERY rounds (the first after OFFSET) for LONG_MS.
  *
+ * brief:BRIEF_MS:LONG_MS is a thread that lets another one return from a poll, work for
+ * BRIEF_MS and end, and meanwhile begins one such long time of its own between two.
+ *
  * The truths of a thread have "long": [[before the return, after it, before the next
- * call, after it], ...] of the times between two calls of a quarter of LONG_MS or
- * more; it returned since its wait was over, or later. "last" is [before the last
- * return, after it]. */
+ * call, after it], ...] of the times between two calls that may have been three quarters of
+ * LONG_MS or more: it returned when its wait was over, or later. "last" is [before the last
+ * return, after it], "slept" is [[before, after], ...] of the sleeps in the long times that
+ * were wanted; others are long because the thread had no CPU. */
 #include "workload.h"
 
 #include <errno.h>
@@ -18,7 +22,7 @@
 #include <sys/select.h>
 
 #define MAX_WORKERS 16
-#define LOG_TEXT 7000
+#define LOG_TEXT 10000
 #define WAIT_NS 1000000L
 
 enum wait { WAIT_POLL, WAIT_PPOLL, WAIT_EPOLL, WAIT_EPOLL_PWAIT, WAIT_SELECT, WAITS };
@@ -55,14 +59,42 @@ static void wait_once(enum wait wait, int epoll)
 		die("a wait that should have timed out");
 }
 
+/* What a thread notes of its rounds: a list of JSON. */
+struct log {
+	char text[LOG_TEXT];
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void log_add(struct log *log, const char *format, ...)
+{
+	va_list args;
+
+	log->used += (size_t)snprintf(log->text + log->used, sizeof(log->text) - log->used,
+				      log->used ? ", " : "[");
+	va_start(args, format);
+	log->used += (size_t)vsnprintf(log->text + log->used, sizeof(log->text) - log->used, format,
+				       args);
+	va_end(args);
+	if (log->used + 2 >= sizeof(log->text))
+		die("too many long rounds");
+}
+
+static void log_note(struct log *log, struct worker *worker, const char *key)
+{
+	strcpy(log->text + log->used, log->used ? "]" : "[]");
+	worker_note_text(worker, key, log->text);
+}
+
 /* Half of it asleep, half of it spinning. */
-static void work(long ms)
+static void work(long ms, struct log *slept)
 {
 	struct timespec half = { .tv_sec = ms / 2000, .tv_nsec = ms / 2 % 1000 * 1000000 };
-	long long end = clock_ns(CLOCK_MONOTONIC) + ms * 1000000LL;
+	long long from = clock_ns(CLOCK_MONOTONIC);
 
 	nanosleep(&half, NULL);
-	while (clock_ns(CLOCK_MONOTONIC) < end)
+	if (slept)
+		log_add(slept, "[%lld, %lld]", from, clock_ns(CLOCK_MONOTONIC));
+	while (clock_ns(CLOCK_MONOTONIC) < from + ms * 1000000LL)
 		;
 }
 
@@ -80,35 +112,79 @@ static void role_poll(struct worker *worker)
 	long rounds = worker->args[0], every = worker->args[1], ms = worker->args[2];
 	long long before, after = 0, earlier = 0;
 	enum wait wait = wait_named(worker->role);
+	struct log log = { .used = 0 }, slept = { .used = 0 };
 	int epoll = epoll_create1(0);
-	char log[LOG_TEXT] = "[", last[64];
-	size_t used = 1;
+	char last[64];
 
 	if (epoll < 0)
 		die("epoll_create1");
 	for (long i = 0; i < rounds; i++) {
+		long long now;
+
 		before = clock_ns(CLOCK_MONOTONIC);
 		wait_once(wait, epoll);
-		if (after && before - after >= ms * 250000LL) {
-			used += (size_t)snprintf(log + used, sizeof(log) - used,
-						 "%s[%lld, %lld, %lld, %lld]", used > 1 ? ", " : "",
-						 earlier + WAIT_NS, after, before,
-						 clock_ns(CLOCK_MONOTONIC));
-			if (used + 2 >= sizeof(log))
-				die("too many long rounds");
-		}
-		after = clock_ns(CLOCK_MONOTONIC);
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (after && now - earlier - WAIT_NS >= ms * 750000LL)
+			log_add(&log, "[%lld, %lld, %lld, %lld]", earlier + WAIT_NS, after, before,
+				now);
+		after = now;
 		earlier = before;
 		if (every && i % every == worker->args[3])
-			work(ms);
+			work(ms, &slept);
 	}
 	worker_note(worker, "rounds", rounds);
 	snprintf(last, sizeof(last), "[%lld, %lld]", earlier + WAIT_NS, after);
 	worker_note_text(worker, "last", last);
-	log[used++] = ']';
-	log[used] = '\0';
-	worker_note_text(worker, "long", log);
+	log_note(&log, worker, "long");
+	log_note(&slept, worker, "slept");
 	close(epoll);
+}
+
+/* Another thread that ends. */
+struct brief {
+	long ms;
+	atomic_bool works;
+	long long from, to;
+};
+
+static void *brief_main(void *arg)
+{
+	struct brief *brief = arg;
+
+	prctl(PR_SET_NAME, "brief");
+	wait_once(WAIT_POLL, -1);
+	brief->from = clock_ns(CLOCK_MONOTONIC);
+	atomic_store(&brief->works, true);
+	work(brief->ms, NULL);
+	brief->to = clock_ns(CLOCK_MONOTONIC);
+	return NULL;
+}
+
+static void role_brief(struct worker *worker)
+{
+	struct brief brief = { .ms = worker->args[0] };
+	long long earlier, after, before;
+	pthread_t thread;
+	char log[128];
+
+	if (pthread_create(&thread, NULL, brief_main, &brief))
+		die("pthread_create");
+	while (!atomic_load(&brief.works))
+		;
+	earlier = clock_ns(CLOCK_MONOTONIC);
+	wait_once(WAIT_POLL, -1);
+	after = clock_ns(CLOCK_MONOTONIC);
+	pthread_join(thread, NULL);
+	work(worker->args[1], NULL);
+	before = clock_ns(CLOCK_MONOTONIC);
+	wait_once(WAIT_POLL, -1);
+	snprintf(log, sizeof(log), "[[%lld, %lld, %lld, %lld]]", earlier + WAIT_NS, after, before,
+		 clock_ns(CLOCK_MONOTONIC));
+	worker_note_text(worker, "long", log);
+	snprintf(log, sizeof(log), "[%lld, %lld]", brief.from, brief.to);
+	worker_note_text(worker, "brief", log);
+	snprintf(log, sizeof(log), "[%lld, %lld]", before + WAIT_NS, clock_ns(CLOCK_MONOTONIC));
+	worker_note_text(worker, "last", log);
 }
 
 int main(int argc, char **argv)
@@ -120,8 +196,10 @@ int main(int argc, char **argv)
 		struct worker *worker = &workers[stage.count++];
 		const char *arg;
 
-		worker->role = names[wait_named(strtok(argv[i], ":"))];
-		worker->run = role_poll;
+		worker->role = strtok(argv[i], ":");
+		worker->run = strcmp(worker->role, "brief") ? role_poll : role_brief;
+		if (worker->run == role_poll)
+			wait_named(worker->role);
 		for (int j = 0; j < 4 && (arg = strtok(NULL, ":")); j++)
 			worker->args[j] = strtol(arg, NULL, 10);
 	}

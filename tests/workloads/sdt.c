@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* USDT probes of <sys/sdt.h>, with semaphores (sdt_plain.c: without): a probe at
- * one place, one at three places, and a pair around a piece of work.
+ * one site, one at three sites, and a pair around a piece of work.
  *
  *   -> ready
  *   <- one N        hits kdtest:one N times
- *   <- many N       hits kdtest:many N times at each of its three places
+ *   <- many N       hits kdtest:many N times at each of its three sites
  *   <- pair N US    hits kdtest:begin and kdtest:end N times, US microseconds apart
  *   <- counts       {"one": ..., "many": ..., "pair": ..., "semaphores": [one, many, begin,
  *                   end], "pairs": [[before, begin, end, after], ...]} so far
@@ -43,17 +43,17 @@ SEMAPHORE(end);
 static long n_one, n_many, n_pair;
 static long long pairs[LOG_ROOM][4];
 
-__attribute__((noinline)) static void place_first(void)
+__attribute__((noinline)) static void site_first(void)
 {
 	DTRACE_PROBE1(kdtest, many, 1);
 }
 
-__attribute__((noinline)) static void place_second(void)
+__attribute__((noinline)) static void site_second(void)
 {
 	DTRACE_PROBE1(kdtest, many, 2);
 }
 
-__attribute__((noinline)) static void place_third(void)
+__attribute__((noinline)) static void site_third(void)
 {
 	DTRACE_PROBE1(kdtest, many, 3);
 }
@@ -67,9 +67,9 @@ static void hit_one(long count)
 static void hit_many(long count)
 {
 	for (long i = 0; i < count; i++, n_many++) {
-		place_first();
-		place_second();
-		place_third();
+		site_first();
+		site_second();
+		site_third();
 	}
 }
 

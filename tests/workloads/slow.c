@@ -10,6 +10,8 @@
  *   waiter:CALLS:US       waits in futex until "waker" wakes it, US later
  *   poller:CALLS:US       polls nothing
  *   faulter:CALLS:US      no call: writes to pages that "filler" fills in US later
+ *   contender:CALLS:MB:CPU  writes to a file that "holder", on the same CPU, writes to without
+ *                         end, so many MB each time: both need the lock of the inode
  *   zeros:CALLS:MB        reads /dev/zero: long without waiting
  *   quick:CALLS           getppid, at the end of a chain of functions, quick_1(), ... quick_5()
  *   gaps:MS:CPU           spins and logs where its clock jumped by GAP_NS or more
@@ -241,6 +243,54 @@ static void waiter(struct worker *worker)
 	}
 }
 
+struct contended {
+	int file;
+	size_t size;
+	char *data;
+};
+
+/* The lock is held as long as this writes. */
+static void *holder_main(void *arg)
+{
+	const struct contended *contended = arg;
+
+	prctl(PR_SET_NAME, "holder");
+	for (;;)
+		if (pwrite(contended->file, contended->data, contended->size, 0) < 0)
+			die("pwrite");
+	return NULL;
+}
+
+FRAME void contender_write(int file)
+{
+	if (pwrite(file, "x", 1, 0) != 1)
+		die("pwrite");
+	RETURN_HERE();
+}
+
+static void contender(struct worker *worker)
+{
+	static struct contended contended;
+	pthread_t thread;
+
+	pin(worker->args[2]);
+	contended.size = (size_t)worker->args[1] << 20;
+	contended.data = calloc(1, contended.size);
+	contended.file = memfd_create("contended", MFD_CLOEXEC);
+	if (!contended.data || contended.file < 0 ||
+	    pthread_create(&thread, NULL, holder_main, &contended))
+		die("contender");
+	for (long i = 0; i < worker->args[0]; i++) {
+		long long before = clock_ns(CLOCK_MONOTONIC);
+
+		contender_write(contended.file);
+		log_add(worker, before, "pwrite64", 1, 0);
+		sleep_us(1000);
+	}
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+}
+
 FRAME void faulter_touch(volatile char *page)
 {
 	*page = 1;
@@ -399,11 +449,13 @@ static const struct role {
 	void (*run)(struct worker *);
 	bool throughout;
 } roles[] = {
-	{ "sleeper", sleeper, false }, { "failing", failing, false }, { "reader", reader, false },
-	{ "waiter", waiter, false },   { "poller", poller, false },   { "faulter", faulter, false },
-	{ "zeros", zeros, false },     { "quick", quick, false },     { "gaps", gaps, false },
-	{ "blocked", blocked, true },  { "hog", hog, true },          { "spinner", spinner, true },
-	{ "asker", asker, true },
+	{ "sleeper", sleeper, false }, { "failing", failing, false },
+	{ "reader", reader, false },   { "waiter", waiter, false },
+	{ "poller", poller, false },   { "faulter", faulter, false },
+	{ "zeros", zeros, false },     { "quick", quick, false },
+	{ "gaps", gaps, false },       { "blocked", blocked, true },
+	{ "hog", hog, true },          { "spinner", spinner, true },
+	{ "asker", asker, true },      { "contender", contender, false },
 };
 
 static void worker_set(struct worker *worker, char *text)
@@ -444,24 +496,8 @@ static void logs_print(const struct stage *stage)
 int main(int argc, char **argv)
 {
 	struct stage stage = { .workers = workers };
-	char line[64];
 
 	for (int i = 1; i < argc && stage.count < MAX_WORKERS; i++)
 		worker_set(&workers[stage.count++], argv[i]);
-	stage_start(&stage);
-	say("ready");
-	for (;;) {
-		read_line(line, sizeof(line));
-		if (!strcmp(line, "mark"))
-			stage_mark(&stage);
-		else if (!strcmp(line, "go"))
-			stage_go(&stage);
-		else if (!strcmp(line, "log"))
-			logs_print(&stage);
-		else
-			break;
-	}
-	/* The threads end with the process. */
-	fflush(stdout);
-	_exit(0);
+	stage_serve_log(&stage, logs_print);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process shaped like VPP: vpp_main, and vpp_wk_0, which is pinned and spins
- * through the nodes of a shared library, in the variant for one CPU.
+ * through the nodes of a shared library, in the variant for one CPU: base,
+ * x86_64_v3 or x86_64_v4. Between its rounds it looks for events, without waiting.
  *
  *   cc -shared -fPIC -DNODES vpp.c -o libvnet_test.so
  *   vpp LIBRARY VARIANT CPU
  *
  *   -> ready
- *   <- hit N          vpp_wk_0 passes N times through ip4_lookup_node_fn_VARIANT
+ *   <- hit N          vpp_wk_0 passes N times through ip4_lookup_node_fn[_VARIANT]
  *                     -> {"tid": TID of vpp_wk_0, "from": ns, "to": ns}
  *   <- end            the process ends */
 #ifdef NODES
@@ -19,16 +20,17 @@
 		return n;                                                                          \
 	}
 
-NODE(ethernet_input_node_fn_hsw)
-NODE(ethernet_input_node_fn_skx)
-NODE(ethernet_input_node_fn_icl)
-NODE(ip4_lookup_node_fn_hsw)
-NODE(ip4_lookup_node_fn_skx)
-NODE(ip4_lookup_node_fn_icl)
+NODE(ethernet_input_node_fn)
+NODE(ethernet_input_node_fn_x86_64_v3)
+NODE(ethernet_input_node_fn_x86_64_v4)
+NODE(ip4_lookup_node_fn)
+NODE(ip4_lookup_node_fn_x86_64_v3)
+NODE(ip4_lookup_node_fn_x86_64_v4)
 #else
 #include "workload.h"
 
 #include <dlfcn.h>
+#include <sys/epoll.h>
 
 typedef unsigned int node_fn(unsigned int);
 
@@ -40,13 +42,18 @@ static long cpu;
 
 static void *worker_run(void *arg)
 {
+	int events = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event event;
 	long left;
 
 	(void)arg;
+	if (events < 0)
+		die("epoll_create1");
 	pin(cpu);
 	prctl(PR_SET_NAME, "vpp_wk_0");
 	atomic_store(&worker_tid, gettid());
 	for (;;) {
+		epoll_pwait(events, &event, 1, 0, NULL);
 		input(100);
 		left = atomic_load(&wanted);
 		if (!left)
@@ -70,7 +77,10 @@ static node_fn *node_find(void *library, const char *node, const char *variant)
 		node_fn *function;
 	} found;
 
-	snprintf(name, sizeof(name), "%s_node_fn_%s", node, variant);
+	if (!strcmp(variant, "base"))
+		snprintf(name, sizeof(name), "%s_node_fn", node);
+	else
+		snprintf(name, sizeof(name), "%s_node_fn_%s", node, variant);
 	found.object = dlsym(library, name);
 	if (!found.object) {
 		fprintf(stderr, "%s\n", dlerror());

@@ -5,7 +5,9 @@
  *   -> ready            all threads are in place
  *   <- mark             -> {"from": ns, "cpu": {"TID": ns, ...}, "to": ns}: the run times
  *                       of the threads, read between these times of CLOCK_MONOTONIC
- *   <- go               -> {"pid": ..., "threads": [truths of each thread]}
+ *   <- go               -> {"pid": ..., "threads": [truths of each thread]}; "rests" are
+ *                       those that have done their work and wait for the end, or are
+ *                       about to: their last write may still have to return
  *   <- end              the process ends, as it does when stdin is closed
  *
  * Times are nanoseconds. Every failure ends the process with status 2. */
@@ -43,7 +45,7 @@ struct worker {
 	struct stage *stage;
 	pthread_t thread;
 	pid_t tid;
-	char truths[8192]; /* ", "key": value" by worker_note() */
+	char truths[16384]; /* ", "key": value" by worker_note() */
 };
 
 /* All workers of a process, and the pipes at which they wait. */
@@ -223,10 +225,46 @@ static inline void stage_go(struct stage *stage)
 	for (int i = 0; i < stage->count; i++) {
 		struct worker *worker = &stage->workers[i];
 
-		printf("%s{\"tid\": %d, \"role\": \"%s\"%s}", i ? ", " : "", worker->tid,
-		       worker->role, worker->truths);
+		printf("%s{\"tid\": %d, \"role\": \"%s\", \"rests\": %s%s}", i ? ", " : "",
+		       worker->tid, worker->role, worker->throughout ? "false" : "true",
+		       worker->truths);
 	}
 	say("]}");
+}
+
+static inline void stage_begin(struct stage *stage)
+{
+	stage_start(stage);
+	say("ready");
+}
+
+/* Serves the test's commands that all stages have, until there is another one: that is in line. */
+static inline void stage_await(struct stage *stage, char *line, size_t size)
+{
+	for (;;) {
+		read_line(line, size);
+		if (!strcmp(line, "mark"))
+			stage_mark(stage);
+		else if (!strcmp(line, "go"))
+			stage_go(stage);
+		else
+			break;
+	}
+}
+
+/* Serves a process whose threads work from its beginning and end with it: "mark", "go" and
+ * "log", on which log_print() prints a line; anything else ends it. */
+static inline _Noreturn void stage_serve_log(struct stage *stage,
+					     void (*log_print)(const struct stage *stage))
+{
+	char line[64];
+
+	stage_begin(stage);
+	for (stage_await(stage, line, sizeof(line)); !strcmp(line, "log");
+	     stage_await(stage, line, sizeof(line)))
+		log_print(stage);
+	fflush(stdout);
+	_exit(0);
 }
 
 /* Starts the workers, serves the test's commands and ends the process. */
@@ -234,19 +272,10 @@ static inline int stage_serve(struct stage *stage)
 {
 	char line[64];
 
-	stage_start(stage);
-	say("ready");
-	for (;;) {
-		read_line(line, sizeof(line));
-		if (!strcmp(line, "mark"))
-			stage_mark(stage);
-		else if (!strcmp(line, "go"))
-			stage_go(stage);
-		else if (!strcmp(line, "end"))
-			break;
-		else
-			die(line);
-	}
+	stage_begin(stage);
+	stage_await(stage, line, sizeof(line));
+	if (strcmp(line, "end") != 0)
+		die(line);
 	atomic_store(&stage->over, true);
 	pass_bytes(stage->end[1], stage->count);
 	for (int i = 0; i < stage->count; i++)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What a thread that blocks waits for: by its call or, where that is one of any descriptor, by
+ * the file behind it. Looked at when it is switched out, so that only what really blocks pays. */
+#ifndef AWAITED_BPF_H
+#define AWAITED_BPF_H
+
+#include "compat.bpf.h"
+#include "maps.bpf.h"
+
+/* Names of files that share one inode, by their first eight bytes. */
+#define NAME_EVENTFD 0x6466746e6576655bULL  /* "[eventfd" */
+#define NAME_TIMERFD 0x646672656d69745bULL  /* "[timerfd" */
+#define NAME_SIGNALFD 0x666c616e6769735bULL /* "[signalf" */
+
+/* enum kd_awaited, or KD_AWAITED_BY_FILE; with KD_AWAITED_AT_FILE. */
+static __always_inline u32 call_awaits(s32 call)
+{
+	u64 number = (u32)call;
+
+	barrier_var(number);
+	if (likely(number < KD_CLASSES))
+		return kd_call_awaits[number];
+	number ^= KD_CALL_COMPAT;
+	barrier_var(number);
+	return number < KD_CLASSES ? kd_compat_call_awaits[number] : KD_AWAITED_OTHER;
+}
+
+/* The shared inode was of no type before 6.17 (cfd86ef7e8e7), and is a regular file since. A
+ * real file may have such a name, too, if somebody wants it to be taken for the other. */
+static __always_inline u32 name_awaits(struct file *file)
+{
+	const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+	u64 word = 0;
+
+	bpf_probe_read_kernel(&word, sizeof(word), name);
+	return word == NAME_EVENTFD    ? KD_AWAITED_EVENTFD
+	       : word == NAME_TIMERFD  ? KD_AWAITED_TIMER
+	       : word == NAME_SIGNALFD ? KD_AWAITED_SIGNAL
+				       : KD_AWAITED_FILE;
+}
+
+static __always_inline u32 device_awaits(u32 device)
+{
+	u32 major = device >> MINORBITS;
+
+	return major == TTY_MAJOR || major == TTYAUX_MAJOR ||
+			       (major >= UNIX98_PTY_MASTER_MAJOR && major <= UNIX98_PTY_LAST_MAJOR)
+		       ? KD_AWAITED_TTY
+		       : KD_AWAITED_OTHER;
+}
+
+/* The address of the file that a descriptor of a thread stands for; 0: none. Global, to be
+ * verified once; and no typed pointers, for each of which the verifier searches the kernel's
+ * BTF. */
+__noinline u64 descriptor_file(u64 address, u32 fd)
+{
+	struct task_struct *task = (void *)address;
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL, **files = BPF_CORE_READ(table, fd);
+
+	if (fd >= BPF_CORE_READ(table, max_fds) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), &files[fd]))
+		return 0;
+	return (u64)file;
+}
+
+/* What a thread waits for that waits at such a file. */
+__noinline int file_awaits(u64 address)
+{
+	struct file *file = (struct file *)address;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	u32 mode = BPF_CORE_READ(inode, i_mode) & S_IFMT;
+
+	if (!file)
+		return KD_AWAITED_OTHER;
+	if (mode == S_IFIFO)
+		return KD_AWAITED_PIPE;
+	if (mode == S_IFSOCK)
+		return KD_AWAITED_SOCKET;
+	if (mode == S_IFCHR)
+		return device_awaits(BPF_CORE_READ(inode, i_rdev));
+	return mode && mode != S_IFREG ? KD_AWAITED_FILE : name_awaits(file);
+}
+
+/* Outside of all calls. What is frozen or about to end sleeps there, too. */
+static __always_inline u32 fault_awaits(struct task_struct *task, u32 task_state)
+{
+	if (task->flags & PF_EXITING || task_state & TASK_FROZEN ||
+	    task->jobctl & JOBCTL_TRAP_FREEZE)
+		return KD_AWAITED_OTHER;
+	return KD_AWAITED_PAGE;
+}
+
+/* What a thread waits for that has gone to sleep in this state (as the scheduler has it), in
+ * this call; and where. */
+static __always_inline u32 task_awaits(struct kd_thread *thread, struct task_struct *task, s32 call,
+				       u32 task_state, struct kd_at *at)
+{
+	u32 awaited;
+
+	at->file = 0;
+	if (call == KD_CALL_NONE)
+		return fault_awaits(task, task_state);
+	awaited = call_awaits(call);
+	if (awaited & KD_AWAITED_AT_FILE) {
+		at->fd = (s32)task_first_argument(task, call & KD_CALL_COMPAT);
+		at->file = descriptor_file(thread->task, at->fd);
+	}
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		return KD_AWAITED_DISK;
+	awaited &= ~KD_AWAITED_AT_FILE;
+	return awaited == KD_AWAITED_BY_FILE ? file_awaits(at->file) : awaited;
+}
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Who had the CPU: a key for each task, and what each took from a thread.
+ *
+ * Both tables are small and lose nothing silently. A task that finds no entry among the
+ * culprits takes that of one that has had no CPU for longest; its key is another one, so
+ * what was charged to the other has no name any more and is not given to this one. One that
+ * finds no cell of a thread takes that with the least time, which goes to KD_WHO_REST or
+ * KD_WHO_OWN. */
+#ifndef CULPRIT_BPF_H
+#define CULPRIT_BPF_H
+
+#include "compat.bpf.h"
+#include "target.bpf.h"
+#include "window.bpf.h"
+
+static __always_inline struct kd_culprit *culprit_at(u32 index)
+{
+	return bpf_map_lookup_elem(&kd_culprits, &index);
+}
+
+/* Threads of other processes are told apart by class and priority only: of a hundred that
+ * share a CPU none would keep its cell. */
+static __always_inline u32 culprit_home(u32 tid, u32 tgid, u32 prio, bool ours)
+{
+	u32 id = (ours ? tid : tgid) * 0x9e3779b1U + prio;
+
+	return BOUNDED(id >> 16, KD_CULPRIT_SETS) * KD_CULPRIT_WAYS;
+}
+
+/* "ksoftirqd" */
+static __always_inline bool comm_is_softirqd(const char *comm)
+{
+	return *(const u64 *)comm == 0x71726974666f736bULL && comm[8] == 'd';
+}
+
+static __always_inline u32 culprit_next_key(u32 key, u32 index, u32 flags)
+{
+	u32 serial = (key >> KD_WHO_SERIAL_SHIFT) + 1;
+
+	return serial % KD_WHO_SERIALS << KD_WHO_SERIAL_SHIFT | KD_WHO_TASK | index | flags;
+}
+
+/* The entry is this task's from now on. The key goes last: who reads it finds its task. */
+static __noinline u32 culprit_fill(u32 index, u64 address, struct kd_culprit *is)
+{
+	struct task_struct *task = (struct task_struct *)address;
+	struct kd_culprit *culprit = culprit_at(index);
+	u32 key, flags = process_was_ours(is->tgid) ? KD_WHO_OF_TARGET : 0;
+
+	if (!culprit)
+		return KD_WHO_UNKNOWN;
+	key = culprit->key;
+	WRITE_ONCE(culprit->key, 0);
+	*culprit = *is;
+	culprit->policy = BPF_CORE_READ(task, policy);
+	culprit->flags = BPF_CORE_READ(task, flags);
+	BPF_CORE_READ_INTO(&culprit->process, task, group_leader, comm);
+	if (culprit->flags & PF_KTHREAD && comm_is_softirqd(culprit->comm))
+		flags |= KD_WHO_SOFTIRQD;
+	key = culprit_next_key(key, index, flags);
+	WRITE_ONCE(culprit->key, key);
+	return key;
+}
+
+/* Whether a key says what is so: a process may have become the target's since. */
+static __always_inline bool culprit_is_ours(const struct kd_culprit *culprit, bool ours)
+{
+	return !!(culprit->key & KD_WHO_OF_TARGET) == ours;
+}
+
+/* Whether the entry has this task: another thread of its process; or the same one, if it
+ * has not become another program or got its TID from one that ended. */
+static __always_inline bool culprit_is(const struct kd_culprit *culprit,
+				       const struct kd_culprit *is, bool ours)
+{
+	if (!culprit->key || culprit->tgid != is->tgid || culprit->prio != is->prio ||
+	    !culprit_is_ours(culprit, ours))
+		return false;
+	if (ours && culprit->tid != is->tid)
+		return false;
+	if (is->tid == is->tgid && (*(u64 *)culprit->process != *(const u64 *)is->comm ||
+				    *(u64 *)(culprit->process + 8) != *(const u64 *)(is->comm + 8)))
+		return false;
+	return culprit->last != is->last || culprit->start == is->start;
+}
+
+/* The key of a task that is not the one that its home entry had last. Global, so that it is
+ * verified once: the task is an address. */
+__noinline u32 culprit_find(u64 address, u64 t)
+{
+	struct task_struct *task = (struct task_struct *)address;
+	struct kd_culprit is = {}, *culprit;
+	u32 home, least = 0;
+	u64 used = KD_NEVER;
+	bool ours;
+
+	is.tid = is.last = BPF_CORE_READ(task, pid);
+	if (!is.tid)
+		return KD_WHO_IDLE;
+	is.tgid = BPF_CORE_READ(task, tgid);
+	is.prio = BPF_CORE_READ(task, prio);
+	is.start = BPF_CORE_READ(task, start_time);
+	is.used = t;
+	BPF_CORE_READ_INTO(&is.comm, task, comm);
+	ours = process_was_ours(is.tgid);
+	home = culprit_home(is.tid, is.tgid, is.prio, ours);
+	for (u32 way = 0; way < KD_CULPRIT_WAYS; way++) {
+		culprit = culprit_at(home + way);
+		if (!culprit)
+			return KD_WHO_UNKNOWN;
+		if (culprit_is(culprit, &is, ours)) {
+			if (culprit->last != is.last)
+				culprit->tid = 0;
+			culprit->last = is.last;
+			culprit->start = is.start;
+			__builtin_memcpy(culprit->comm, is.comm, KD_COMM_LEN);
+			culprit->used = t;
+			return culprit->key;
+		}
+		if (used && (!culprit->key || culprit->used < used)) {
+			used = culprit->key ? culprit->used : 0;
+			least = way;
+		}
+	}
+	return culprit_fill(home + BOUNDED(least, KD_CULPRIT_WAYS), address, &is);
+}
+
+/* Another thread of the process that the entry has ran last. */
+static __always_inline void culprit_turn(struct kd_culprit *culprit, struct task_struct *task)
+{
+	culprit->tid = 0;
+	culprit->last = task->pid;
+	culprit->start = task->start_time;
+	((u64 *)culprit->comm)[0] = ((u64 *)task->comm)[0];
+	((u64 *)culprit->comm)[1] = ((u64 *)task->comm)[1];
+}
+
+/* Whether the entry has this task, of which plain loads tell: as culprit_is(), but what that finds
+ * in rare cases, this does not. */
+static __always_inline bool culprit_has(const struct kd_culprit *culprit, struct task_struct *task,
+					bool ours)
+{
+	bool leads = task->pid == task->tgid, last = culprit->last == (u32)task->pid;
+	const u64 *name = (const u64 *)(leads ? culprit->process : culprit->comm);
+
+	if (!culprit->key || culprit->tgid != (u32)task->tgid || culprit->prio != (u32)task->prio ||
+	    !culprit_is_ours(culprit, ours))
+		return false;
+	if ((leads || last) && *name != *(u64 *)task->comm)
+		return false;
+	return last ? culprit->start == task->start_time : !ours;
+}
+
+/* The key of the task that is being switched out, which is still the current one (the
+ * verifier takes no pointer of a tracepoint for an address). By plain loads, which cost next to
+ * nothing: most often its home entry has it, or another thread of its process. */
+static __always_inline u32 culprit_of(struct task_struct *task, u64 t)
+{
+	struct kd_culprit *culprit;
+	bool ours;
+
+	if (!task->pid)
+		return KD_WHO_IDLE;
+	ours = process_was_ours(task->tgid);
+	culprit = culprit_at(culprit_home(task->pid, task->tgid, task->prio, ours));
+	if (!culprit || !culprit_has(culprit, task, ours))
+		return culprit_find(bpf_get_current_task(), t);
+	if (culprit->last != (u32)task->pid)
+		culprit_turn(culprit, task);
+	culprit->used = t;
+	return culprit->key ?: culprit_find(bpf_get_current_task(), t);
+}
+
+static __always_inline struct kd_blame *blame_raw(u32 slot, u32 bank)
+{
+	u32 index = bank * kd_slots + slot;
+
+	return bpf_map_lookup_elem(&kd_blames, &index);
+}
+
+/* state: in which it waits. As an index, or the verifier would follow each of both. */
+static __always_inline void charge_add(struct kd_charge *charge, u32 state, u64 ns)
+{
+	u64 *sums = &charge->woken;
+
+	sums[BOUNDED(state - KD_READY_WOKEN, 2)] += ns;
+	if (ns > charge->longest)
+		charge->longest = ns;
+}
+
+_Static_assert(KD_READY_PREEMPTED == KD_READY_WOKEN + 1, "in the order of both sums");
+
+/* Makes room: what has least goes to the rest. The least is noted in memory, of which the
+ * verifier knows nothing: in registers it would try each of them. Global, as the next. */
+__noinline u32 blame_evict(u32 slot, u32 bank)
+{
+	struct kd_blame *blame = blame_raw(slot, bank);
+	struct kd_charge *rest, *charge;
+	u32 least;
+	u64 ns;
+
+	if (!blame)
+		return 0;
+	blame->least_ns = KD_NEVER;
+	for (u32 i = 0; i < KD_BLAMED; i++) {
+		ns = blame->tasks[i].woken + blame->tasks[i].preempted;
+		if (ns < blame->least_ns) {
+			blame->least_ns = ns;
+			blame->least = i;
+		}
+	}
+	least = blame->least;
+	if (least >= KD_BLAMED)
+		return 0;
+	charge = &blame->tasks[least];
+	rest = &blame->kinds[blame->keys[least] & KD_WHO_OF_TARGET ? KD_WHO_OWN : KD_WHO_REST];
+	rest->woken += charge->woken;
+	rest->preempted += charge->preempted;
+	if (charge->longest > rest->longest)
+		rest->longest = charge->longest;
+	__builtin_memset(charge, 0, sizeof(*charge));
+	return least;
+}
+
+/* The entry of a task among those that are charged. Global: so the verifier goes on with one
+ * unknown number instead of with each of them. */
+__noinline u32 blame_index(u32 slot, u32 bank, u32 key)
+{
+	struct kd_blame *blame = blame_raw(slot, bank);
+	u32 index;
+
+	if (!blame)
+		return KD_BLAMED;
+	for (u32 i = 0; i < KD_BLAMED; i++) {
+		if (blame->keys[i] == key)
+			return i;
+		if (!blame->keys[i]) {
+			blame->keys[i] = key;
+			return i;
+		}
+	}
+	index = BOUNDED(blame_evict(slot, bank), KD_BLAMED_ROOM);
+	if (index < KD_BLAMED)
+		blame->keys[index] = key;
+	return index;
+}
+
+/* Books the segment of a wait that is in the thread's kd_waiting.part_*, of which so much
+ * lies in the window of a bank. Edges are rare: there its parts are taken to be spread
+ * evenly. Global, to be verified once. */
+__noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
+{
+	struct kd_blame *blame = blame_raw(slot, bank);
+	struct kd_thread *thread = slot_thread(slot);
+	struct kd_waiting *waiting;
+	u64 total, ns;
+	u32 index, state;
+
+	if (!blame || !thread)
+		return 0;
+	if (blame->gen != gen) {
+		__builtin_memset(blame, 0, sizeof(*blame));
+		blame->gen = gen;
+	}
+	state = state_now(thread);
+	waiting = &thread->waiting;
+	total = waiting->part_total;
+#define BOOK_PART(who, member)                                                                     \
+	if (waiting->member) {                                                                     \
+		ns = part_of(waiting->member, inside, total);                                      \
+		ns = ns < inside ? ns : inside;                                                    \
+		charge_add(&blame->kinds[who], state, ns);                                         \
+		inside -= ns;                                                                      \
+		total -= waiting->member < total ? waiting->member : total;                        \
+	}
+	BOOK_PART(KD_WHO_THROTTLED, part_throttled)
+	BOOK_PART(KD_WHO_HYPERVISOR, part_steal)
+	BOOK_PART(KD_WHO_HARDIRQ, part_hard)
+	BOOK_PART(KD_WHO_SOFTIRQ, part_soft)
+	BOOK_PART(KD_WHO_OWN, part_own)
+	BOOK_PART(KD_WHO_IDLE, part_idle)
+#undef BOOK_PART
+	if (!inside)
+		return 0;
+	if (key < KD_WHO_TASK) {
+		charge_add(&blame->kinds[BOUNDED(key, KD_WHO_ROOM)], state, inside);
+		return 0;
+	}
+	index = BOUNDED(blame_index(slot, bank, key), KD_BLAMED_ROOM);
+	if (index < KD_BLAMED) {
+		charge_add(&blame->tasks[index], state, inside);
+		waiting->cells[KD_CELL_HINT(key)] = index;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* At which descriptors threads wait, and what those stand for.
+ *
+ * The file is noted when a thread goes to sleep (awaited.bpf.h). Who wakes it counts the wait, and
+ * looks at the file the first time in a window: it cannot go away while the call sleeps. */
+#ifndef DESCRIPTOR_BPF_H
+#define DESCRIPTOR_BPF_H
+
+#include "awaited.bpf.h"
+#include "lock.bpf.h"
+#include "window.bpf.h"
+
+/* include/linux/socket.h */
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+
+/* Where its length ends in struct sockaddr_un. */
+#define UNIX_PATH_MAX 108
+#define UNIX_PATH_AT 2
+
+/* What a value of kd_files begins as: too large for the stack. */
+static const struct kd_file_waits no_waits = {};
+
+/* Of a socket that has a path; returns whether it has. */
+static __always_inline bool unix_name(struct kd_file *into, struct unix_sock *socket)
+{
+	struct unix_address *address = BPF_CORE_READ(socket, addr);
+	u64 length = address ? BPF_CORE_READ(address, len) : 0;
+
+	if (length <= UNIX_PATH_AT || length > UNIX_PATH_AT + UNIX_PATH_MAX)
+		return false;
+	length -= UNIX_PATH_AT;
+	barrier_var(length);
+	if (length > UNIX_PATH_MAX ||
+	    bpf_probe_read_kernel(into->name, length,
+				  (char *)address + bpf_core_field_offset(address->name) +
+					  UNIX_PATH_AT))
+		return false;
+	if (!into->name[0])
+		into->name[0] = '@';
+	return true;
+}
+
+static __always_inline void inet_addresses(struct kd_file *into, struct sock *sk, u32 family)
+{
+	struct sock_common *common = &sk->__sk_common;
+
+	into->local_port = BPF_CORE_READ(common, skc_num);
+	into->peer_port = __builtin_bswap16(BPF_CORE_READ(common, skc_dport));
+	if (family == AF_INET) {
+		*(u32 *)into->local = BPF_CORE_READ(common, skc_rcv_saddr);
+		*(u32 *)into->peer = BPF_CORE_READ(common, skc_daddr);
+	} else if (bpf_core_field_exists(common->skc_v6_daddr)) {
+		bpf_core_read(into->local, sizeof(into->local), &common->skc_v6_rcv_saddr);
+		bpf_core_read(into->peer, sizeof(into->peer), &common->skc_v6_daddr);
+	}
+}
+
+static __always_inline void socket_describe(struct kd_file *into, struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sk = BPF_CORE_READ(socket, sk);
+	u32 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+
+	if (!sk)
+		return;
+	into->family = family;
+	if (bpf_core_field_exists(sk->__sk_common.skc_net.net)) /* CONFIG_NET_NS */
+		into->net = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+	if (family == AF_UNIX && bpf_core_type_exists(struct unix_sock)) {
+		struct unix_sock *own = (struct unix_sock *)sk;
+
+		if (!unix_name(into, own))
+			unix_name(into, (struct unix_sock *)BPF_CORE_READ(own, peer));
+	} else if (family == AF_INET || family == AF_INET6) {
+		into->protocol = BPF_CORE_READ(sk, sk_protocol);
+		inet_addresses(into, sk, family);
+	}
+}
+
+/* Into a value of a map that is all zeros but for its number. */
+static __noinline void file_describe(struct kd_file *into, u64 address)
+{
+	struct file *file = (struct file *)address;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	u32 mode = BPF_CORE_READ(inode, i_mode) & S_IFMT;
+
+	into->inode = BPF_CORE_READ(inode, i_ino);
+	into->kind = file_awaits(address) ?: KD_AWAITED_FILE;
+	into->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (mode == S_IFBLK) {
+		into->kind = KD_AWAITED_DISK;
+		into->device = BPF_CORE_READ(inode, i_rdev);
+	}
+	if (mode == S_IFSOCK && bpf_core_type_exists(struct socket))
+		socket_describe(into, file);
+	else
+		bpf_probe_read_kernel_str(into->name, sizeof(into->name),
+					  BPF_CORE_READ(file, f_path.dentry, d_name.name));
+}
+
+/* Data from this machine: it is the current thread that sends it, or what interrupts that. */
+static __always_inline bool is_loopback(const struct kd_file *file)
+{
+	const u64 *local = (const u64 *)file->local, *peer = (const u64 *)file->peer;
+
+	/* All zeros: a socket that has no peer. */
+	return file->protocol && (local[0] | local[1]) && local[0] == peer[0] &&
+	       local[1] == peer[1];
+}
+
+static __always_inline u32 sent_by(const struct kd_file *file)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	if (!is_loopback(file) || BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		return 0;
+	return (u32)bpf_get_current_pid_tgid();
+}
+
+/* by: the current thread, or 0. */
+static __always_inline void ended_by_note(struct kd_file_waits *waits, u32 by)
+{
+	waits->ended_by = by;
+	waits->ended_pid = by ? bpf_get_current_pid_tgid() >> 32 : 0;
+	waits->ended_comm[0] = 0;
+	if (by)
+		bpf_get_current_comm(waits->ended_comm, sizeof(waits->ended_comm));
+}
+
+/* The waits of a key; with those of all others of its thread if there is no room for it. */
+static __always_inline struct kd_file_waits *file_waits(struct kd_file_key *key,
+							const struct kd_at *at)
+{
+	struct kd_file_waits *waits = bpf_map_lookup_elem(&kd_files, key);
+
+	if (waits)
+		return waits;
+	if (READ_ONCE(kd_files_used) >= KD_FILES) {
+		key->inode = 0;
+		key->fd = -1;
+	}
+	if (!bpf_map_update_elem(&kd_files, key, &no_waits, BPF_NOEXIST))
+		__sync_fetch_and_add(&kd_files_used, 1);
+	waits = bpf_map_lookup_elem(&kd_files, key);
+	if (!waits) {
+		loss_count(KD_LOSS_FILES);
+		return NULL;
+	}
+	waits->file.fd = key->fd;
+	if (key->fd >= 0 && !waits->count)
+		file_describe(&waits->file, at->file);
+	return waits;
+}
+
+/* A request to a disk is complete, which wakes who waits for it, on this CPU and at once. */
+static __always_inline void request_completed(struct request *request)
+{
+	u32 zero = 0;
+	struct kd_completion *last = bpf_map_lookup_elem(&kd_completions, &zero);
+	u64 start = BPF_CORE_READ(request, io_start_time_ns);
+
+	if (!start)
+		start = BPF_CORE_READ(request, start_time_ns);
+	if (!last || !start)
+		return;
+	last->at = clock_now();
+	last->ns = last->at + kd_epoch - start;
+	if (KD_TRACES && kd_note_ns != KD_UNWANTED)
+		last->disk = request_disk(request);
+}
+
+/* The request that ended a wait at t, NULL if none did; the wake-up is on the CPU that completed
+ * it. */
+static __always_inline const struct kd_completion *request_at(u64 t)
+{
+	u32 zero = 0;
+	const struct kd_completion *last = bpf_map_lookup_elem(&kd_completions, &zero);
+
+	if (!last || !last->at || t < last->at || t - last->at > KD_COMPLETION_NS)
+		return NULL;
+	return last;
+}
+
+/* Adds the request that ended a wait at t, if one did. */
+static __always_inline void request_add(struct kd_file_waits *waits, u64 t)
+{
+	const struct kd_completion *last = request_at(t);
+
+	if (!last)
+		return;
+	waits->requests++;
+	waits->request_ns += last->ns;
+	if (last->ns > waits->request_max)
+		waits->request_max = last->ns;
+}
+
+/* Adds a wait that ends at t to those in the window of this generation. in_progress: it is the
+ * window that ends then. Of that wait both the iterator and who ends it may tell. */
+__noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct kd_file_key key = { .gen = gen, .slot = slot, .in_progress = in_progress };
+	struct kd_file_waits *waits;
+	const struct kd_at *at;
+	struct file *file;
+	bool seeded;
+	u64 ns, since;
+
+	if (!thread)
+		return 0;
+	since = READ_ONCE(thread->since);
+	if (t < since)
+		return 0;
+	seeded = thread->state == KD_UNSEEN;
+	at = seeded ? &thread->seed_at : &thread->at;
+	key.awaited = seeded ? thread->seed_awaited : thread->awaited;
+	key.fd = at->fd;
+	file = (struct file *)at->file;
+	key.inode = BPF_CORE_READ(file, f_inode, i_ino);
+	/* Of another sleep, which has begun while the iterator looked. */
+	if (in_progress && since != READ_ONCE(thread->since))
+		return 0;
+	waits = file_waits(&key, at);
+	if (!waits)
+		return 0;
+	ns = t - since;
+	if (in_progress) {
+		waits->count = 1;
+		waits->total = waits->max = ns;
+		return 0;
+	}
+	if (!by)
+		by = sent_by(&waits->file);
+	if (key.awaited == KD_AWAITED_DISK)
+		request_add(waits, t);
+	waits->others += waits->count && by != waits->ended_by;
+	waits->count++;
+	waits->total += ns;
+	if (ns < waits->max)
+		return 0;
+	waits->max = ns;
+	ended_by_note(waits, by);
+	return 0;
+}
+
+/* The same in each window that is open at t, and in those that ended meanwhile and have yet to
+ * be read. */
+__noinline int file_across(u32 slot, u32 by, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct part part;
+
+	if (!thread)
+		return 0;
+	FOR_EACH_BANK(bank)
+	{
+		if (window_part(bank, thread->since, t, &part))
+			file_add(slot, part.gen, by, part.to, part.to < t);
+	}
+	return 0;
+}
+
+/* For the iterator: a thread slept at a descriptor when a window ended, and does still. */
+static __always_inline void file_visit(struct kd_thread *thread, u32 slot)
+{
+	const struct kd_at *at = thread->state == KD_UNSEEN ? &thread->seed_at : &thread->at;
+
+	if (at->file && state_is_blocked(state_now(thread)) && thread->since < kd_visit_end)
+		file_add(slot, kd_visit_gen, 0, kd_visit_end, true);
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Page faults, and looking for memory to free (reclaim): states of a running thread that
+ * is in no system call, or in one. What happens off the CPU meanwhile is booked as ever;
+ * the thread's record says where it goes on.
+ *
+ * A fault begins at exceptions:page_fault_user. It ends where the kernel counts it as a
+ * minor or major one (mm_account_fault()), at the end of each that succeeds. One that fails
+ * ends with a signal, or, at the latest, where the thread does something that it cannot do
+ * inside one: then nobody knows how long it took, and its time is left with user mode. */
+#ifndef FAULT_BPF_H
+#define FAULT_BPF_H
+
+#include "sched.bpf.h"
+
+static __always_inline struct kd_fault_cpu *fault_cpu(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&kd_fault_cpus, &cpu);
+}
+
+/* The thread was in the given state and is in the one that its record says now. */
+static __always_inline void running_turn(struct event event, u32 state)
+{
+	state_book(event, state);
+	thread_enter(event.thread, thread_running_state(event.thread), event.t);
+}
+
+/* A switch that was not reported is left to the events that resynchronize, as their code
+ * is long: such a fault is not timed. */
+static __always_inline void fault_begin(void)
+{
+	struct target target = target_running();
+	struct kd_thread *thread = target.thread;
+	struct kd_fault_cpu *on = thread ? fault_cpu() : NULL;
+	u32 state;
+
+	if (!on || !on->seen)
+		return;
+	state = thread_state(thread);
+	if (state != KD_USER && state != KD_FAULT)
+		return;
+	thread->fault = READ_ONCE(kd_fault_gen);
+	/* A fault whose end was not seen: how long it took nobody knows. */
+	running_turn(event_at(target, clock_now()), KD_USER);
+}
+
+/* What the thread has run since its last fault, of which timing it may take a part. */
+static __always_inline u64 fault_earned(struct kd_thread *thread, u64 t)
+{
+	u64 ran = thread->run_ns + t - thread->run_since, earned = ran - thread->fault_ran;
+
+	thread->fault_ran = ran;
+	return earned;
+}
+
+/* Of user mode, or of a system call, to which its time belongs. */
+static __always_inline void fault_end(bool major)
+{
+	struct target target = target_running();
+	struct kd_fault_cpu *on = fault_cpu();
+	struct kd_thread *thread = target.thread;
+	struct event event;
+	u64 t;
+
+	if (!on)
+		return;
+	if (!thread) {
+		on->foreign++;
+		return;
+	}
+	t = clock_now();
+	on->target++;
+	on->ran += fault_earned(thread, t);
+	event = event_at(target, t);
+	if (event.record && major)
+		event.record->major_faults++;
+	else if (event.record)
+		event.record->minor_faults++;
+	if (!thread->fault)
+		return;
+	thread->fault = 0;
+	if (thread->state != KD_FAULT)
+		return;
+	interruption_add(target.slot, interrupted_by(KD_BY_FAULT, major), thread->since, t);
+	running_turn(event, KD_FAULT);
+	if (event.record)
+		event.record->timed_faults++;
+}
+
+/* A signal is about to be delivered to the current thread, which has left the fault. */
+static __always_inline void fault_failed(void)
+{
+	struct target target = target_running();
+
+	if (!target.thread || target.thread->state != KD_FAULT)
+		return;
+	target.thread->fault = 0;
+	running_turn(event_at(target, clock_now()), KD_FAULT);
+}
+
+static __always_inline void reclaim_begin(void)
+{
+	struct target target = target_running();
+	struct kd_thread *thread = target.thread;
+	u32 state;
+
+	/* What a thread is in that has had no event is not known yet. */
+	if (!thread || !kd_is_running(thread->state) || thread->reclaim)
+		return;
+	state = thread->state;
+	thread->reclaim = 1;
+	running_turn(event_at(target, clock_now()), state);
+}
+
+static __always_inline void reclaim_end(void)
+{
+	struct target target = target_running();
+
+	if (!target.thread || !target.thread->reclaim)
+		return;
+	target.thread->reclaim = 0;
+	running_turn(event_at(target, clock_now()), KD_RECLAIM);
+}
+
+#endif

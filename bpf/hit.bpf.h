@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the hits of triggers have in common: their time, the counts of what became
+ * of them, and what is needed to set an edge. */
+#ifndef HIT_BPF_H
+#define HIT_BPF_H
+
+#include "thread.bpf.h"
+#include "window.bpf.h"
+
+#define TOKEN_TRIES 64
+
+struct hit {
+	u64 t; /* of the edge; 0: not read yet */
+	u32 tid, tgid;
+	s32 by;      /* whom a window was closed by: the TID, or KD_BY_EXIT */
+	bool atomic; /* there is a compare-and-swap */
+	u64 kept;    /* start of the window that it closed and that is to be read; 0: none */
+	struct kd_tally *tally;
+	struct kd_thread *thread; /* NULL: of another process, or not known */
+};
+
+/* As late as possible, and once: what ends a window may begin the next one. */
+static __always_inline u64 hit_time(struct hit *hit)
+{
+	if (!hit->t)
+		hit->t = clock_now() + KD_LEAD_NS;
+	return hit->t;
+}
+
+/* bpf_ktime_get_ns() may go back a little (ktime_get_mono_fast_ns()). */
+static __always_inline u64 hit_since(struct hit *hit, u64 since)
+{
+	u64 t = hit_time(hit);
+
+	return t > since ? t - since : 0;
+}
+
+static __always_inline bool swap(u64 *word, u64 old, u64 new, bool atomic)
+{
+	if (atomic)
+		return __sync_val_compare_and_swap(word, old, new) == old;
+	if (READ_ONCE(*word) != old)
+		return false;
+	WRITE_ONCE(*word, new);
+	return true;
+}
+
+/* A tally is its CPU's own, but a program may be interrupted, and since 6.0 those
+ * of user-space probes may be preempted, by another that counts there. */
+static __always_inline void count_up(u64 *count)
+{
+	__sync_fetch_and_add(count, 1);
+}
+
+static __always_inline void tally_outcome(struct hit *hit, enum kd_role role,
+					  enum kd_outcome outcome)
+{
+	count_up(&hit->tally->outcome[role][outcome]);
+}
+
+/* Of a pair: the start is decided with its stop. */
+static __always_inline void tally_pair(struct hit *hit, enum kd_outcome outcome)
+{
+	tally_outcome(hit, KD_START, outcome);
+	tally_outcome(hit, KD_STOP, outcome);
+}
+
+static __always_inline void tally_duration(struct hit *hit, u64 ns)
+{
+	struct kd_tally *tally = hit->tally;
+
+	if (ns > tally->max)
+		tally->max = ns;
+	if (~ns > tally->min)
+		tally->min = ~ns;
+	__sync_fetch_and_add(&tally->total, ns);
+	count_up(
+		&tally->durations[BOUNDED(duration_bucket(ns, KD_WINDOW_BITS), KD_WINDOW_BUCKETS)]);
+}
+
+/* Out of line: rare, and its stack is not the hot path's. */
+__noinline int event_send(u32 type, u32 tid, u64 start, u64 end)
+{
+	struct kd_event event = { .type = type, .tid = tid, .start = start, .end = end };
+	bool urgent = type == KD_EVENT_OPENED || type == KD_EVENT_CLOSED;
+	struct kd_tally *tally;
+	u32 zero = 0;
+
+	bpf_get_current_comm(event.comm, sizeof(event.comm));
+	if (!bpf_ringbuf_output(&kd_ring, &event, sizeof(event),
+				urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
+		return 0;
+	tally = bpf_map_lookup_elem(&kd_tallies, &zero);
+	if (tally && !urgent)
+		count_up(&tally->unlisted);
+	return 0;
+}
+
+/* A bank for the next window, preferably the one that was used last: a window
+ * too short has just left it. */
+static __always_inline u32 bank_take(u32 last, bool atomic)
+{
+	u32 bank = last < kd_banks ? last : 0;
+
+	for (u32 i = 0; i < KD_MAX_BANKS && i < kd_banks; i++) {
+		if (swap(&kd_windows[BOUNDED(bank, KD_BANKS)].bank, KD_BANK_FREE, KD_BANK_TAKEN,
+			 atomic)) {
+			kd_windows[BOUNDED(bank, KD_BANKS)].traces_lost = 0;
+			return bank;
+		}
+		bank = bank + 1 < kd_banks ? bank + 1 : 0;
+	}
+	return KD_NO_BANK;
+}
+
+static __always_inline bool is_paused(void)
+{
+	u64 until = READ_ONCE(kd_not_before);
+
+	return until && clock_now() < until;
+}
+
+static __always_inline bool token_take(void)
+{
+	u32 token;
+
+	for (u32 i = 0; i < TOKEN_TRIES; i++)
+		if (!bpf_map_pop_elem(&kd_edge_token, &token))
+			return true;
+	return false;
+}
+
+static __always_inline void token_give(void)
+{
+	u32 token = 1;
+
+	bpf_map_push_elem(&kd_edge_token, &token, BPF_ANY);
+}
+
+/* The hit counts, and may set edges until hit_end(). */
+static __always_inline bool hit_begin(struct hit *hit)
+{
+	u32 zero = 0;
+
+	hit->tally = bpf_map_lookup_elem(&kd_tallies, &zero);
+	if (!hit->tally)
+		return false;
+	if (hit->atomic || token_take())
+		return true;
+	loss_count(KD_LOSS_EDGES);
+	return false;
+}
+
+static __always_inline void hit_end(struct hit *hit)
+{
+	if (!hit->atomic)
+		token_give();
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Sends what kept a thread from its code to user space, which puts together what the thread
+ * felt as one interruption. */
+#ifndef INTERRUPTION_BPF_H
+#define INTERRUPTION_BPF_H
+
+#include "culprit.bpf.h"
+#include "maps.bpf.h"
+#include "thread.bpf.h"
+
+static __always_inline u64 interrupted_by(enum kd_interrupted_by by, u32 who)
+{
+	return (u64)by << 32 | who;
+}
+
+/* In user mode interrupts are not off, and its CPU is not idle: ticks come. */
+static __always_inline u64 unticked_since(const struct kd_thread *thread)
+{
+	/* A thread that has had no event yet has its seed's state. */
+	if ((thread->state ?: thread->seed_state) != KD_USER || thread->softirq.since)
+		return KD_NEVER;
+	return thread->ticked > thread->since ? thread->ticked : thread->since;
+}
+
+/* Global: verified once. Nobody is woken up: user space looks every 20 ms. */
+__noinline int interruption_send(u32 slot, u64 by_who, u64 since, u64 t, u64 taken)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct kd_interruption part = {
+		.since = since,
+		.until = t,
+		.taken = taken,
+		.slot = slot,
+		.cpu = bpf_get_smp_processor_id(),
+		.by = by_who >> 32,
+		.who = by_who,
+	};
+
+	if (!thread)
+		return 0;
+	part.tid = thread->tid;
+	part.from = thread->cpu;
+	part.others = part.by == KD_BY_TASK ? thread->lost_others : 0;
+	part.lost = since == thread->lost_at;
+	if (by_who == interrupted_by(KD_BY_HARDIRQ, KD_VECTOR_LOCAL_TIMER)) {
+		part.unticked = unticked_since(thread);
+		thread->ticked = t;
+	}
+	if (bpf_ringbuf_output(&kd_interruptions, &part, sizeof(part), BPF_RB_NO_WAKEUP))
+		loss_count(KD_LOSS_INTERRUPTIONS);
+	return 0;
+}
+
+static __always_inline void interruption_add(u32 slot, u64 by_who, u64 since, u64 t)
+{
+	if (kd_interruptions_wanted)
+		interruption_send(slot, by_who, since, t, 0);
+}
+
+/* The thread loses its CPU although it could run, or in the middle of a page fault. */
+static __always_inline void interruption_out(struct kd_thread *thread, bool runnable, u64 t)
+{
+	bool in_fault;
+
+	if (!kd_interruptions_wanted)
+		return;
+	in_fault = thread_running_state(thread) == KD_FAULT;
+	thread->lost_in_fault = in_fault && !runnable;
+	thread->lost_at = runnable || in_fault ? t : 0;
+	thread->lost_throttled = 0;
+	__builtin_memset(&thread->lost_to, 0, sizeof(thread->lost_to));
+}
+
+/* A task has had it for so long. Global: the loop is verified once. */
+__noinline int interruption_by(u32 slot, u32 key, u64 ns)
+{
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (thread && thread->lost_at && ns)
+		kd_taker_add(&thread->lost_to, key, ns);
+	return 0;
+}
+
+/* It has its CPU again, or another one. Global, too. Sent first: who finds that it has not lost its
+ * CPU finds this in the ring. */
+__noinline int interruption_over(u32 slot, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	u32 who;
+
+	if (!thread)
+		return 0;
+	who = kd_taker_longest(&thread->lost_to, &thread->lost_others);
+	interruption_send(slot,
+			  thread->lost_in_fault ? interrupted_by(KD_BY_FAULT, 0)
+						: interrupted_by(KD_BY_TASK, who),
+			  thread->lost_at, t, thread->lost_throttled);
+	barrier();
+	WRITE_ONCE(thread->lost_at, 0);
+	return 0;
+}
+
+static __always_inline void interruption_in(struct kd_thread *thread, u32 slot, u64 t)
+{
+	if (kd_interruptions_wanted && thread->lost_at)
+		interruption_over(slot, t);
+}
+
+#endif

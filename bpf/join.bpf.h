@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Threads that are followed from some moment of their life on, or no longer. */
+#ifndef JOIN_BPF_H
+#define JOIN_BPF_H
+
+#include "seed.bpf.h"
+
+/* What it is doing is what the iterator would find. */
+static __always_inline void thread_join(struct task_struct *task)
+{
+	u16 *entry = tid_entry(task->pid);
+	struct kd_thread *thread;
+	u32 slot;
+
+	if (!entry || *entry == KD_SLOT_REFUSED) /* which has been counted */
+		return;
+	slot_abandon(entry, task);
+	/* The iterator's, which is giving it a slot right now, or has yet to come. */
+	if (!kd_seeded && task->start_time < kd_attached_at)
+		return;
+	slot = slot_join(task);
+	thread = slot ? slot_thread(slot) : NULL;
+	if (!thread)
+		return;
+	seed_state(thread, slot, task);
+	waiting_visit(thread, slot, task);
+	seed_reading(thread, slot, task, &thread->readings[KD_AT_OPEN]);
+	thread_read_comm(thread, task);
+}
+
+/* The current thread: as if it had ended, but for the report, which leaves it out. */
+static __always_inline void thread_leave(struct target target, struct task_struct *task)
+{
+	u16 *entry = tid_entry(target.thread->tid); /* in an execve that is not its own any more */
+	struct event event = event_at(target, clock_now());
+
+	state_book(event, thread_state(target.thread));
+	target.thread->left = 1;
+	thread_end(target.thread, task, event.t);
+	if (entry && *entry == target.slot)
+		*entry = KD_SLOT_UNWANTED;
+	thread_enter(target.thread, KD_DEAD, event.t);
+}
+
+/* A thread gets another name, by itself or by another one of its process. One that has lost the
+ * name that was asked for by another one's doing stays: nobody but itself can say that nothing
+ * uses its slot any more. */
+static __always_inline void thread_rename(struct task_struct *task, const char *comm)
+{
+	u64 name[KD_COMM_LEN / sizeof(u64)] = {};
+	struct target target;
+	bool wanted;
+
+	if (!process_is_ours(task->tgid) || kd_attached_at == KD_NEVER)
+		return;
+	bpf_probe_read_kernel_str(name, sizeof(name), comm);
+	wanted = name_is_wanted(name[0], name[1]);
+	target = target_find(task->pid, (u64)task);
+	if (wanted && !target.thread)
+		thread_join(task);
+	else if (!wanted && target.thread && (u64)task == bpf_get_current_task())
+		thread_leave(target, task);
+}
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Who has the lock that a thread sleeps for in futex, and what that thread does meanwhile.
+ *
+ * The kernel does not know who has a futex. But the memory around it says so where it is one of
+ * the C library's locks that keep their owner. It is read when the thread is switched out, so
+ * only waits that block pay. The memory may be anything: what it names has to be a live thread
+ * of the target, or nobody is named. */
+#ifndef LOCK_BPF_H
+#define LOCK_BPF_H
+
+#include "awaited.bpf.h"
+#include "thread.bpf.h"
+#include "window.bpf.h"
+
+/* include/uapi/linux/futex.h */
+#define FUTEX_WAIT 0
+#define FUTEX_LOCK_PI 6
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_LOCK_PI2 13
+#define FUTEX_CMD_MASK 0x7f
+#define FUTEX_PRIVATE 0x80
+#define FUTEX_TID_MASK 0x3fffffff
+#define FUTEX_WAITERS 0x80000000
+
+/* What glibc (2.25 and later) keeps near the word that it waits at, in words of 32 bits. */
+#define MUTEX_HELD_WITH_WAITERS 2
+#define MUTEX_OWNER 2
+#define RWLOCK_HELD_WITH_WAITERS 3
+#define RWLOCK_WRITER_OF_PHASE 4   /* __cur_writer behind __wrphase_futex */
+#define RWLOCK_WRITER_OF_WRITERS 3 /* behind __writers_futex */
+#define WORDS 8
+
+#define DOING_TRIES 3
+
+/* What the holder of a thread's lock has done until t, into the thread's locked.now. Returns false
+ * if another CPU was just changing that. Global: verified once, not for each try. */
+__noinline bool doing_read(u32 slot, u32 holder, u64 t)
+{
+	struct kd_thread *waiter = slot_thread(slot), *thread = slot_thread(holder);
+	u64 since, run_since;
+	struct kd_doing *now;
+	u32 state;
+
+	if (!waiter || !thread)
+		return true;
+	now = &waiter->locked.now;
+	since = READ_ONCE(thread->since);
+	run_since = READ_ONCE(thread->run_since);
+	state = READ_ONCE(thread->state);
+	if (state == KD_UNSEEN)
+		state = thread->seed_state;
+	now->running = READ_ONCE(thread->run_ns);
+	now->ready = READ_ONCE(thread->ready_ns);
+	now->asleep = READ_ONCE(thread->asleep_ns);
+	if (kd_is_running(state))
+		now->running += t > run_since ? t - run_since : 0;
+	else if (state == KD_READY_WOKEN || state == KD_READY_PREEMPTED)
+		now->ready += t > since ? t - since : 0;
+	else if (state == KD_BLOCKED || state == KD_BLOCKED_UNINT)
+		now->asleep += t > since ? t - since : 0;
+	return since == READ_ONCE(thread->since);
+}
+
+static __always_inline void doing_until(u32 slot, u32 holder, u64 t)
+{
+	for (int i = 0; i < DOING_TRIES; i++)
+		if (doing_read(slot, holder, t))
+			return;
+}
+
+/* A wait begins. */
+static __always_inline void doing_begin(u32 slot, struct kd_locked *locked, u64 t)
+{
+	doing_until(slot, locked->slot, t);
+	locked->before = locked->now;
+}
+
+/* The slot of another live thread of the target, KD_SLOT_FREE if that is none. */
+static __always_inline u32 slot_of_holder(u32 tid, struct kd_thread *waiter)
+{
+	u16 *entry = tid && tid != waiter->tid ? tid_entry(tid) : NULL;
+	struct kd_thread *holder;
+
+	if (!entry || *entry == KD_SLOT_FREE || *entry >= KD_SLOTS_MAX)
+		return KD_SLOT_FREE;
+	holder = slot_thread(*entry);
+	return holder && holder->tid == tid && !holder->died ? *entry : KD_SLOT_FREE;
+}
+
+/* Whether it is a thread of the target that is not followed. */
+static __always_inline bool holder_is_unwanted(u32 tid)
+{
+	u16 *entry = kd_filter != KD_FILTER_NONE && tid ? tid_entry(tid) : NULL;
+
+	return entry && *entry == KD_SLOT_UNWANTED;
+}
+
+/* Who might have it: the TID that the memory names. */
+static __always_inline u32 holder_named(const u32 words[WORDS], u32 command, u32 value,
+					struct kd_thread *waiter, u32 *kind)
+{
+	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2) {
+		*kind = KD_LOCK_PI;
+		return words[0] & FUTEX_TID_MASK;
+	}
+	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
+		return 0;
+	if (value & FUTEX_WAITERS) {
+		*kind = KD_LOCK_ROBUST;
+		return value & FUTEX_TID_MASK;
+	}
+	if (value == MUTEX_HELD_WITH_WAITERS) {
+		*kind = KD_LOCK_MUTEX;
+		return words[MUTEX_OWNER];
+	}
+	if (value == RWLOCK_HELD_WITH_WAITERS) {
+		*kind = KD_LOCK_RWLOCK;
+		return slot_of_holder(words[RWLOCK_WRITER_OF_PHASE], waiter)
+			       ? words[RWLOCK_WRITER_OF_PHASE]
+			       : words[RWLOCK_WRITER_OF_WRITERS];
+	}
+	*kind = KD_LOCK_JOIN;
+	return words[0] == value ? value : 0;
+}
+
+/* A thread goes to sleep in futex(address, operation, value). Global, to be verified once. */
+__noinline int lock_begin(u32 slot, u64 address, u32 operation, u32 value, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot), *holder;
+	struct kd_locked *locked;
+	u32 words[WORDS] = {}, kind = KD_LOCK_NO_OWNER, tid;
+
+	if (!thread)
+		return 0;
+	locked = &thread->locked;
+	locked->address = address;
+	locked->kind = KD_LOCK_NO_OWNER;
+	locked->holder = locked->holder_tgid = 0;
+	if (!kd_tids_are_ours)
+		return 0;
+	if (bpf_probe_read_user(words, sizeof(words), (void *)address) &&
+	    bpf_probe_read_user(words, sizeof(u32), (void *)address))
+		return 0;
+	tid = holder_named(words, operation & FUTEX_CMD_MASK, value, thread, &kind);
+	locked->slot = slot_of_holder(tid, thread);
+	holder = slot_thread(locked->slot);
+	/* Of a private one the process's own threads know. */
+	if (kd_many && operation & FUTEX_PRIVATE && holder && holder->tgid != thread->tgid)
+		return 0;
+	if ((!locked->slot || !holder) && !holder_is_unwanted(tid))
+		return 0;
+	locked->kind = kind;
+	locked->holder = tid;
+	if (locked->slot && holder)
+		doing_begin(slot, locked, t);
+	return 0;
+}
+
+/* What was done between two moments, as far as there is room for it in the wait. */
+static __always_inline u64 doing_part(u64 now, u64 before, u64 *left)
+{
+	u64 ns = now > before ? now - before : 0;
+
+	if (ns > *left)
+		ns = *left;
+	*left -= ns;
+	return ns;
+}
+
+/* left: how long the wait was. Running comes last: switch_lead() makes running of what was another
+ * state when the wait began. */
+static __always_inline void holder_add(struct kd_lock_waits *waits, u32 slot,
+				       const struct kd_locked *locked, u64 left, u64 t)
+{
+	struct kd_thread *holder = slot_thread(locked->slot);
+	const struct kd_doing *before = &locked->before, *now = &locked->now;
+	u64 asleep;
+
+	if (!locked->holder || !holder || holder->tid != locked->holder)
+		return;
+	doing_until(slot, locked->slot, t);
+	asleep = doing_part(now->asleep, before->asleep, &left);
+	waits->meanwhile.asleep += asleep;
+	waits->meanwhile.ready += doing_part(now->ready, before->ready, &left);
+	waits->meanwhile.running += doing_part(now->running, before->running, &left);
+	if (asleep)
+		waits->slept_in = holder->state == KD_UNSEEN ? holder->seed_call : holder->slept_in;
+}
+
+/* Adds a wait that ends at t to those in the window of this generation. in_progress: it is the
+ * window that ends then. */
+__noinline int lock_add(u32 slot, u64 gen, u32 released_by, u64 t, bool in_progress)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct kd_lock_waits none = { .slept_in = KD_CALL_NONE }, *waits;
+	struct kd_lock_key key = { .gen = gen, .slot = slot, .in_progress = in_progress };
+
+	if (!thread)
+		return 0;
+	key.address = thread->locked.address;
+	key.holder = thread->locked.holder;
+	key.kind = thread->locked.kind;
+	waits = bpf_map_lookup_elem(&kd_locks, &key);
+	if (!waits) {
+		kd_locks_used = 1;
+		bpf_map_update_elem(&kd_locks, &key, &none, BPF_NOEXIST);
+		waits = bpf_map_lookup_elem(&kd_locks, &key);
+	}
+	if (!waits) {
+		loss_count(KD_LOSS_LOCKS);
+		return 0;
+	}
+	count_add(&waits->waits, t - thread->since);
+	holder_add(waits, slot, &thread->locked, t - thread->since, t);
+	waits->holder_tgid = thread->locked.holder_tgid;
+	if (waits->holder_tgid)
+		__builtin_memcpy(waits->holder_comm, thread->locked.holder_comm, KD_COMM_LEN);
+	if (in_progress)
+		return 0;
+	if (key.holder && released_by && released_by != key.holder)
+		waits->others++;
+	if (released_by && released_by != waits->released_by)
+		bpf_get_current_comm(waits->released_comm, sizeof(waits->released_comm));
+	waits->released_by = released_by;
+	return 0;
+}
+
+/* The same in each window that is open at t, and in those that ended meanwhile and have yet to
+ * be read. */
+__noinline int lock_across(u32 slot, u32 released_by, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct part part;
+
+	if (!thread)
+		return 0;
+	FOR_EACH_BANK(bank)
+	{
+		if (window_part(bank, thread->since, t, &part))
+			lock_add(slot, part.gen, released_by, part.to, part.to < t);
+	}
+	return 0;
+}
+
+/* The current thread, 0 if it is one that an interrupt hit: a time-out. Interrupts on top of
+ * the target's own threads are known. */
+static __always_inline u32 released_by(void *ctx)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	u32 tid = (u32)pid_tgid;
+	struct kd_thread *thread;
+	u16 *entry;
+
+	if (!current_is_ours(pid_tgid))
+		return !tid || in_interrupt(ctx) ? 0 : tid;
+	entry = tid_entry(tid);
+	thread = entry && *entry != KD_SLOT_REFUSED ? slot_thread(*entry) : NULL;
+	return thread && (thread->hardirq.since || thread->softirq.since) ? 0 : tid;
+}
+
+#endif

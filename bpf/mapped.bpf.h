@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Records of code that the target maps, by which user space knows what is where in
+ * user stacks. */
+#ifndef MAPPED_BPF_H
+#define MAPPED_BPF_H
+
+#include "trace.bpf.h"
+
+_Static_assert(__builtin_offsetof(struct kd_trace, kernel) + sizeof(struct kd_mapped) <=
+		       sizeof(struct kd_scratch),
+	       "what was mapped fits into a scratch record");
+
+/* Of a record without names. */
+#define MAPPED_SIZE                                                                                \
+	(__builtin_offsetof(struct kd_trace, kernel) + __builtin_offsetof(struct kd_mapped, names))
+
+/* It may go on behind the trace. */
+static __always_inline struct kd_mapped *trace_mapped(struct kd_trace *trace)
+{
+	return (struct kd_mapped *)trace->kernel;
+}
+
+/* The path of a file in its file system. Global, to be verified once. */
+TRACES_GLOBAL int mapped_path(u32 key, u64 file)
+{
+	struct dentry *dentry = BPF_CORE_READ((struct file *)file, f_path.dentry), *parent;
+	struct kd_trace *trace = scratch_trace(key);
+	struct kd_mapped *mapped;
+	const unsigned char *name;
+	long size;
+	u32 n;
+
+	if (!trace)
+		return 0;
+	mapped = trace_mapped(trace);
+	for (n = 0; n < KD_PATH_NAMES; n++) {
+		parent = BPF_CORE_READ(dentry, d_parent);
+		if (!parent || parent == dentry) {
+			mapped->whole = !!parent;
+			break;
+		}
+		name = BPF_CORE_READ(dentry, d_name.name);
+		size = bpf_probe_read_kernel_str(mapped->names[n], KD_PATH_NAME, name);
+		if (size <= 1 || size == KD_PATH_NAME) /* it may have been cut */
+			break;
+		dentry = parent;
+	}
+	mapped->n = n;
+	return 0;
+}
+
+static __always_inline void mapped_file(struct kd_mapped *mapped, u32 key, u32 fd)
+{
+	struct file *file = (struct file *)descriptor_file(bpf_get_current_task(), fd);
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+
+	mapped->kind = KD_MAPPED_FILE;
+	mapped->inode = BPF_CORE_READ(inode, i_ino);
+	mapped->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	mapped_path(key, (u64)file);
+}
+
+/* What the current system call, which is about to return, has mapped. */
+static __always_inline bool mapped_by_call(struct kd_mapped *mapped, u32 key)
+{
+	struct pt_regs *from = current_user_regs();
+	struct user_regs regs;
+
+	if (!from || bpf_probe_read_kernel(&regs, sizeof(regs), from))
+		return false;
+	if (current_call_is_compat(NULL)) /* other registers: all is looked at again */
+		return true;
+	mapped->kind = KD_MAPPED_CHANGED;
+#if defined(__TARGET_ARCH_x86)
+	mapped->start = regs.di;
+	mapped->length = regs.si;
+	if (regs_call(from) != NR_MMAP)
+		return true;
+	mapped->start = regs.ax;
+	mapped->offset = regs.r9;
+	mapped->kind = KD_MAPPED_NO_FILE;
+	if (!(regs.r10 & MAP_ANONYMOUS))
+		mapped_file(mapped, key, (u32)regs.r8);
+#else
+	mapped->start = BPF_CORE_READ(from, orig_x0);
+	mapped->length = regs.regs[1];
+	if (regs_call(from) != NR_MMAP)
+		return true;
+	mapped->start = regs.regs[0];
+	mapped->offset = regs.regs[5];
+	mapped->kind = KD_MAPPED_NO_FILE;
+	if (!(regs.regs[3] & MAP_ANONYMOUS))
+		mapped_file(mapped, key, (u32)regs.regs[4]);
+#endif
+	return true;
+}
+
+#define KD_MAPS_NS 1000000ULL
+
+/* User space should look soon, but not be woken up by each of many. */
+static __always_inline u64 maps_wakeup(u64 t)
+{
+	u64 before = READ_ONCE(kd_maps_told);
+
+	if (t - before < KD_MAPS_NS && t >= before)
+		return BPF_RB_NO_WAKEUP;
+	WRITE_ONCE(kd_maps_told, t);
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+/* Code may have been mapped: all of it, or by the current system call. User space is
+ * woken up, and told which file that was: it may have gone again before it is looked
+ * for. */
+static __noinline void maps_trace(u32 tgid, u32 tid, u64 t, bool all)
+{
+	u32 key = scratch_key(SCRATCH_THREAD);
+	struct kd_mapped *mapped;
+	struct kd_trace *trace;
+	u64 size;
+
+	if (!kd_user_bytes)
+		return;
+	if (!all && !(call_argument(current_user_regs(), 0, 2) & PROT_EXEC))
+		return;
+	mapped_at_set(tgid, t);
+	trace = trace_begin(key, KD_TRACE_MAPS, tgid, tid, t, t);
+	if (!trace)
+		return;
+	mapped = trace_mapped(trace);
+	__builtin_memset(mapped, 0, __builtin_offsetof(struct kd_mapped, names));
+	mapped->kind = KD_MAPPED_ALL;
+	if (!all && !mapped_by_call(mapped, key))
+		return;
+	size = mapped->n;
+	if (size > KD_PATH_NAMES)
+		return;
+	size = size * KD_PATH_NAME + MAPPED_SIZE;
+	if (bpf_ringbuf_output(&kd_traces, trace, size, maps_wakeup(t)))
+		__sync_fetch_and_add(&kd_maps_lost, 1);
+}
+
+/* Of several processes one begins, which has mapped what its parent has, or it ends. There is no
+ * hurry: what its stacks mean is asked later. */
+static __noinline void maps_process(u32 tgid, u32 kind, u32 parent)
+{
+	u32 key = scratch_key(SCRATCH_THREAD);
+	struct kd_mapped *mapped;
+	struct kd_trace *trace;
+	u64 t = clock_now();
+
+	if (!kd_user_bytes)
+		return;
+	trace = trace_begin(key, KD_TRACE_MAPS, tgid, tgid, t, t);
+	if (!trace)
+		return;
+	mapped = trace_mapped(trace);
+	__builtin_memset(mapped, 0, __builtin_offsetof(struct kd_mapped, names));
+	mapped->kind = kind;
+	mapped->start = parent;
+	if (bpf_ringbuf_output(&kd_traces, trace, MAPPED_SIZE, BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&kd_maps_lost, 1);
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Who moves threads to other CPUs: whoever called sched_setaffinity for them before they had to
+ * leave one. There is no event that says it: a thread that runs is moved by the kernel's own
+ * thread, one that sleeps when it is woken. */
+#ifndef MOVER_BPF_H
+#define MOVER_BPF_H
+
+#include "thread.bpf.h"
+#include "window.bpf.h"
+
+/* A thread that runs elsewhere for the first time so much later has been moved by somebody else:
+ * by a cpuset, which has no caller. */
+#define MOVER_KEPT_NS 100000000
+
+/* The current thread, which may be anybody's, makes the native call sched_setaffinity. TIDs are
+ * those of its own PID namespace: only those of the first one are known. */
+static __noinline void affinity_asked(void)
+{
+	struct pt_regs *regs = current_user_regs();
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	u32 tid = call_argument(regs, 0, 0);
+	struct kd_thread *thread;
+	struct kd_mover *mover;
+	u16 *entry;
+
+	if (tid && BPF_CORE_READ(task, thread_pid, level))
+		return;
+	tid = tid ?: (u32)pid_tgid;
+	entry = tid_entry(tid);
+	if (!entry || *entry == KD_SLOT_FREE || *entry == KD_SLOT_REFUSED)
+		return;
+	thread = slot_thread(*entry);
+	if (!thread || thread->tid != tid)
+		return;
+	mover = &thread->mover;
+	mover->at = clock_now();
+	mover->tgid = pid_tgid >> 32;
+	bpf_get_current_comm(mover->comm, sizeof(mover->comm));
+	mover->tid = (u32)pid_tgid;
+}
+
+static __always_inline void mover_add(struct kd_mover *by, u32 slot, u64 gen)
+{
+	struct kd_moves_key key = { .gen = gen, .slot = slot, .tid = by->tid };
+	struct kd_moves none = {}, *moves;
+
+	moves = bpf_map_lookup_elem(&kd_moves, &key);
+	if (!moves) {
+		kd_moves_used = 1;
+		none.by = *by;
+		bpf_map_update_elem(&kd_moves, &key, &none, BPF_NOEXIST);
+		moves = bpf_map_lookup_elem(&kd_moves, &key);
+	}
+	if (moves)
+		moves->count++;
+	else
+		loss_count(KD_LOSS_MOVES);
+}
+
+/* A thread for which that was called runs again at t. */
+__noinline int mover_ran(u32 slot, bool moved, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct part part;
+
+	if (!thread)
+		return 0;
+	FOR_EACH_BANK(bank)
+	{
+		if (moved && window_part(bank, t - 1, t, &part))
+			mover_add(&thread->mover, slot, part.gen);
+	}
+	if (moved || t > thread->mover.at + MOVER_KEPT_NS)
+		thread->mover.tid = 0;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Pairs: with kd_same_thread a stop counts on the thread that hit the start.
+ *
+ * Threads may have windows open at the same time, each in a bank of its own. The
+ * word then says KD_WORD_PAIRS for all of the run: every event looks at the banks,
+ * and nobody has to wait for anybody. A bank belongs to who took it; what several
+ * may want to end (its thread, user space) is whose who makes it KD_BANK_CLOSING.
+ *
+ * A start that waits for its stop is in the thread's slot, or in kd_pairs. It is the
+ * generation of the window that it opened, or the same of no window, with the kind
+ * of it in bits that a word does not use. */
+#ifndef PAIR_BPF_H
+#define PAIR_BPF_H
+
+#include "hit.bpf.h"
+
+enum pair {
+	PAIR_OPENED,     /* a window */
+	PAIR_MISSED,     /* none: all banks wait to be read */
+	PAIR_OVERLAPPED, /* none: open windows have banks */
+	PAIR_IDLE,       /* none was wanted */
+};
+#define PAIR_SHIFT 5
+#define PAIR_MASK 3
+_Static_assert(PAIR_MASK << PAIR_SHIFT < 1 << KD_WORD_SHIFT, "room below the time");
+
+#define WANTED_TRIES 8
+
+static __always_inline enum pair pair_kind(u64 pair)
+{
+	return pair >> PAIR_SHIFT & PAIR_MASK;
+}
+
+/* Why there was no bank. */
+static __always_inline enum pair bank_lacks(void)
+{
+	FOR_EACH_BANK(bank)
+	{
+		if (READ_ONCE(kd_windows[BOUNDED(bank, KD_BANKS)].bank) != KD_BANK_CLOSED)
+			return PAIR_OVERLAPPED;
+	}
+	return PAIR_MISSED;
+}
+
+static __always_inline u64 pair_none(struct hit *hit, enum pair kind)
+{
+	return kd_word_compose(hit_time(hit), 0, KD_WORD_OPEN) | (u64)kind << PAIR_SHIFT;
+}
+
+static __always_inline u64 pair_open(struct hit *hit)
+{
+	struct kd_window *window;
+	u64 gen;
+	u32 bank;
+
+	if (!READ_ONCE(kd_wanted) || is_paused())
+		return pair_none(hit, PAIR_IDLE);
+	bank = bank_take(0, hit->atomic);
+	if (bank == KD_NO_BANK)
+		return pair_none(hit, bank_lacks());
+	window = &kd_windows[BOUNDED(bank, KD_BANKS)];
+	window->end = KD_NEVER;
+	window->opened_by = hit->tid;
+	window->opened_in = hit->tgid;
+	window->start = hit_time(hit);
+	gen = kd_word_compose(hit->t, bank, KD_WORD_OPEN);
+	barrier();
+	WRITE_ONCE(window->gen, gen);
+	return gen;
+}
+
+/* One of the windows that are still wanted. */
+static __always_inline bool wanted_take(struct hit *hit)
+{
+	for (u32 i = 0; i < WANTED_TRIES; i++) {
+		u64 wanted = READ_ONCE(kd_wanted);
+
+		if (!wanted)
+			return false;
+		if (swap(&kd_wanted, wanted, wanted - 1, hit->atomic))
+			return true;
+	}
+	return false;
+}
+
+/* The window of a pair is this one's to end. */
+static __always_inline struct kd_window *pair_window(struct hit *hit, u64 pair)
+{
+	struct kd_window *window = &kd_windows[BOUNDED(kd_word_bank(pair), KD_BANKS)];
+
+	if (window->gen != pair ||
+	    !swap(&window->bank, KD_BANK_TAKEN, KD_BANK_CLOSING, hit->atomic))
+		return NULL;
+	return window;
+}
+
+static __always_inline void window_free(struct kd_window *window)
+{
+	window->gen = 0;
+	barrier();
+	WRITE_ONCE(window->bank, KD_BANK_FREE);
+}
+
+static __always_inline enum kd_outcome pair_close(struct hit *hit, u64 pair, u64 ns)
+{
+	struct kd_window *window = pair_window(hit, pair);
+	enum kd_outcome outcome = KD_HIT_USED;
+	u64 start = pair >> KD_WORD_SHIFT;
+
+	if (!window)
+		return KD_HIT_IDLE; /* user space has ended it */
+	WRITE_ONCE(window->end, start + ns);
+	if (ns < kd_delta)
+		outcome = KD_HIT_SKIPPED;
+	else if (!wanted_take(hit))
+		outcome = KD_HIT_IDLE;
+	if (outcome != KD_HIT_USED || ns < READ_ONCE(kd_keep)) {
+		window_free(window);
+		return outcome;
+	}
+	if (kd_interval)
+		WRITE_ONCE(kd_not_before, hit->t + kd_interval);
+	window->closed_by = hit->by;
+	barrier();
+	WRITE_ONCE(window->bank, KD_BANK_CLOSED);
+	hit->kept = start;
+	return outcome;
+}
+
+/* What becomes of a pair that opened no window. */
+static __always_inline enum kd_outcome pair_apart(struct hit *hit, enum pair kind, u64 since,
+						  u64 ns)
+{
+	if (ns < kd_delta)
+		return KD_HIT_SKIPPED;
+	if (kind == PAIR_OVERLAPPED) {
+		count_up(&hit->tally->nested);
+		event_send(KD_EVENT_NESTED, hit->tid, since, since + ns);
+		return KD_HIT_OVERLAPPED;
+	}
+	if (kind == PAIR_IDLE || !READ_ONCE(kd_wanted))
+		return KD_HIT_IDLE;
+	if (ns >= READ_ONCE(kd_keep))
+		return KD_HIT_MISSED;
+	return wanted_take(hit) ? KD_HIT_USED : KD_HIT_IDLE;
+}
+
+/* Ends what this thread started. */
+static __always_inline void pair_stop(struct hit *hit, u64 *entry)
+{
+	u64 pair = *entry, since = pair >> KD_WORD_SHIFT, ns;
+	enum kd_outcome outcome;
+
+	if (!pair) {
+		tally_outcome(hit, KD_STOP, KD_HIT_UNMATCHED);
+		return;
+	}
+	*entry = 0;
+	ns = hit_since(hit, since);
+	if (pair_kind(pair) == PAIR_OPENED)
+		outcome = pair_close(hit, pair, ns);
+	else
+		outcome = pair_apart(hit, pair_kind(pair), since, ns);
+	tally_pair(hit, outcome);
+	tally_duration(hit, ns);
+	if (kd_list_skipped && outcome == KD_HIT_SKIPPED)
+		event_send(KD_EVENT_SKIPPED, hit->tid, since, hit->t);
+}
+
+static __always_inline void pair_start(struct hit *hit, u64 *entry)
+{
+	if (*entry) /* the function calls itself, or a stop was not seen */
+		tally_outcome(hit, KD_START, KD_HIT_OVERLAPPED);
+	else
+		*entry = pair_open(hit);
+}
+
+/* Where a thread of another process keeps its start; the idle threads by CPU. */
+static __always_inline u64 foreign_key(u32 tid)
+{
+	return tid ?: (u64)bpf_get_smp_processor_id() << 32;
+}
+
+/* NULL: there is none, or no room. */
+static __noinline u64 *pair_foreign(u32 tid, bool create)
+{
+	u64 key = foreign_key(tid), zero = 0;
+	u64 *entry = bpf_map_lookup_elem(&kd_pairs, &key);
+
+	if (entry || !create)
+		return entry;
+	if (bpf_map_update_elem(&kd_pairs, &key, &zero, BPF_NOEXIST))
+		loss_count(KD_LOSS_PAIRS);
+	return bpf_map_lookup_elem(&kd_pairs, &key);
+}
+
+static __always_inline void pair_forget(struct hit *hit)
+{
+	u64 key = foreign_key(hit->tid);
+
+	if (!hit->thread)
+		bpf_map_delete_elem(&kd_pairs, &key);
+}
+
+static __always_inline void pair_hit(struct hit *hit, bool start, bool stop)
+{
+	u64 *entry = hit->thread ? &hit->thread->pair : pair_foreign(hit->tid, start);
+
+	if (stop && entry)
+		pair_stop(hit, entry);
+	else if (stop)
+		tally_outcome(hit, KD_STOP, KD_HIT_UNMATCHED);
+	if (start && entry)
+		pair_start(hit, entry);
+	else if (stop && entry)
+		pair_forget(hit);
+}
+
+/* The thread is at its end, or that of its program: the stop cannot come any more. Its window ends
+ * here (keep), or as if it had not begun. */
+static __always_inline void pair_leave(struct hit *hit, bool keep)
+{
+	u64 *entry = hit->thread ? &hit->thread->pair : pair_foreign(hit->tid, false);
+	struct kd_window *window;
+	u64 pair;
+
+	if (!entry || !*entry || !hit_begin(hit))
+		return;
+	pair = *entry;
+	*entry = 0;
+	if (pair_kind(pair) == PAIR_OPENED && keep) {
+		pair_close(hit, pair, hit_since(hit, pair >> KD_WORD_SHIFT));
+	} else if (pair_kind(pair) == PAIR_OPENED) {
+		window = pair_window(hit, pair);
+		if (window)
+			window_free(window);
+	}
+	tally_outcome(hit, KD_START, KD_HIT_ENDED);
+	pair_forget(hit);
+	hit_end(hit);
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Several processes as one target: who becomes one of them, and their ends. */
+#ifndef PROCESS_BPF_H
+#define PROCESS_BPF_H
+
+#include "join.bpf.h"
+#include "mapped.bpf.h"
+
+static const struct kd_process no_process;
+
+/* parent: that it is a child of; 0: it has been one before. */
+static __always_inline void process_begin(u32 tgid, u32 parent)
+{
+	struct kd_process *process;
+
+	/* What is there is that of one that has ended, whose TGID this one got. */
+	if (bpf_map_update_elem(&kd_processes, &tgid, &no_process, BPF_ANY)) {
+		loss_count(KD_LOSS_THREADS);
+		return;
+	}
+	process = bpf_map_lookup_elem(&kd_processes, &tgid);
+	if (process) {
+		process->began = process->mapped_at = clock_now();
+		process->joined = !parent;
+	}
+	if (KD_TRACES && kd_tracing)
+		maps_process(tgid, KD_MAPPED_FORK, parent);
+	__sync_fetch_and_add(&kd_processes_changed, 1);
+}
+
+static __always_inline void process_fork(struct task_struct *parent, struct task_struct *child)
+{
+	u32 tgid = child->tgid;
+
+	if (child->pid != tgid)
+		return;
+	if (!kd_many) {
+		/* The target has ended, and this has its TGID. */
+		if (unlikely(tgid == READ_ONCE(kd_tgid)))
+			WRITE_ONCE(kd_tgid, KD_TGID_NONE);
+		return;
+	}
+	if (child->flags & PF_KTHREAD)
+		return;
+	if ((kd_follow_fork && process_is_ours(parent->tgid)) ||
+	    (kd_group && !kd_hierarchy && group_is_ours(task_group(child))))
+		process_begin(tgid, parent->tgid);
+}
+
+/* A leader that had no slot, and which other threads outlive: see tid_leave(). */
+static __always_inline void leader_exit(u32 tgid)
+{
+	u16 *entry = process_is_ours(tgid) ? tid_entry(tgid) : NULL;
+
+	if (entry && (*entry == KD_SLOT_FREE || *entry == KD_SLOT_UNWANTED))
+		*entry = KD_SLOT_EXEC;
+}
+
+/* A thread ends; with the last one the process. */
+static __always_inline void process_exit(struct task_struct *task)
+{
+	u32 tgid = task->tgid;
+	struct kd_process *process;
+
+	if (BPF_CORE_READ(task, signal, live.counter)) {
+		if (task->pid == tgid)
+			leader_exit(tgid);
+		return;
+	}
+	process = bpf_map_lookup_elem(&kd_processes, &tgid);
+	if (!process || process->ended)
+		return;
+	BPF_CORE_READ_INTO(&process->comm, task, group_leader, comm);
+	process->ended = clock_now();
+	if (KD_TRACES && kd_tracing)
+		maps_process(tgid, KD_MAPPED_END, 0);
+	__sync_fetch_and_add(&kd_processes_changed, 1);
+}
+
+/* A process, or a thread of one, is moved to another control group. Its other threads are the
+ * iterator's. */
+static __always_inline void process_move(struct cgroup *group, struct task_struct *leader)
+{
+	u32 tgid = leader->tgid;
+
+	if (leader->pid != tgid || tgid == kd_self || tgid == kd_self_child ||
+	    leader->flags & PF_KTHREAD ||
+	    (u32)BPF_CORE_READ(group, root, hierarchy_id) != kd_hierarchy ||
+	    process_is_ours(tgid) || !group_is_ours(group))
+		return;
+	process_begin(tgid, 0);
+	if (kd_attached_at == KD_NEVER)
+		return;
+	if (thread_is_wanted(leader))
+		thread_join(leader);
+	__sync_fetch_and_add(&kd_processes_joined, 1);
+}
+
+#endif

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Threads of the target that wait for a CPU. Each run queue has a list of them; at each
+ * switch there the time since the one before is charged to the task that had the CPU, less
+ * what interrupts and the quota took.
+ *
+ * Where the list is full, a wait is charged at its end: the run queue has sums of what its
+ * own threads had, interrupts, and nobody, of which the thread notes where they stood when it
+ * began. The rest of it others had, but it is not known who.
+ *
+ * Wakers write to the list of another CPU, without a compare-and-swap, which 5.10 lacks: an
+ * entry may be overwritten. So a thread looks whether it is still listed when its wait ends,
+ * and what has not been charged is unknown then; and an entry whose thread does not wait
+ * there is dropped. */
+#ifndef RUNQUEUE_BPF_H
+#define RUNQUEUE_BPF_H
+
+#include "compat.bpf.h"
+#include "culprit.bpf.h"
+#include "interruption.bpf.h"
+#include "steal.bpf.h"
+
+static __always_inline struct kd_runqueue *runqueue_of(u32 cpu)
+{
+	return bpf_map_lookup_elem(&kd_runqueues, &cpu);
+}
+
+/* 0: nobody. */
+static __always_inline u64 runqueue_waits(struct kd_runqueue *runqueue)
+{
+	const u64 *words = (const u64 *)runqueue->waiters;
+
+	return words[0] | words[1] | words[2] | words[3] | runqueue->unlisted;
+}
+_Static_assert(sizeof(((struct kd_runqueue *)0)->waiters) == 4 * sizeof(u64), "all of them");
+
+static __always_inline bool state_waits(u32 state)
+{
+	return state == KD_READY_WOKEN || state == KD_READY_PREEMPTED;
+}
+
+/* Interrupts' time until t, that of one which goes on included. An interrupt that found
+ * nobody waiting is counted from now on. */
+static __always_inline u64 irq_ns(u64 sum, u64 *since, u64 t)
+{
+	if (!*since)
+		return sum;
+	if (*since == 1)
+		*since = t;
+	return t > *since ? sum + t - *since : sum;
+}
+
+static __always_inline u64 runqueue_soft_ns(struct kd_runqueue *runqueue, u64 t)
+{
+	u64 ns = irq_ns(runqueue->soft_ns, &runqueue->soft_since, t);
+
+	return ns - runqueue->soft_ns > runqueue->soft_stolen ? ns - runqueue->soft_stolen
+							      : runqueue->soft_ns;
+}
+
+/* How long the present run has lasted, without interrupts. */
+static __always_inline u64 runqueue_run_ns(struct kd_runqueue *runqueue, u64 t)
+{
+	u64 irqs = irq_ns(runqueue->hard_ns, &runqueue->hard_since, t) +
+		   runqueue_soft_ns(runqueue, t) - runqueue->irqs_ns;
+
+	return t > runqueue->since + irqs ? t - runqueue->since - irqs : 0;
+}
+
+/* A task has been switched in, at t. */
+static __always_inline void runqueue_run(struct kd_runqueue *runqueue, enum kd_runs runs, u64 t)
+{
+	runqueue->since = t;
+	runqueue->irqs_ns = runqueue->hard_ns + runqueue->soft_ns;
+	runqueue->runs = runs;
+}
+
+/* There is no entry for a thread: where the sums stand when its wait begins. Global, to be
+ * verified once. */
+__noinline int waiting_count(u32 slot, u32 cpu, u64 t)
+{
+	struct kd_runqueue *runqueue = runqueue_of(cpu);
+	struct kd_thread *thread = slot_thread(slot);
+	u64 ns;
+
+	if (!runqueue || !thread)
+		return 0;
+	__sync_fetch_and_add(&runqueue->unlisted, 1);
+	ns = runqueue_run_ns(runqueue, t);
+	thread->waiting.index = KD_UNLISTED;
+	thread->waiting.own_ns = runqueue->own_ns + (runqueue->runs == KD_RUNS_OWN ? ns : 0);
+	thread->waiting.idle_ns = runqueue->idle_ns + (runqueue->runs == KD_RUNS_IDLE ? ns : 0);
+	return 0;
+}
+
+/* Puts a thread, whose wait may have begun earlier, on the list of a CPU. Global: what
+ * follows is not verified for each entry that it may get. */
+__noinline int waiting_list(u32 slot, u32 cpu, u64 t)
+{
+	struct kd_runqueue *runqueue = runqueue_of(cpu);
+	struct kd_thread *thread = slot_thread(slot);
+	struct kd_waiting *waiting;
+
+	if (!thread)
+		return 0;
+	waiting = &thread->waiting;
+	waiting->cpu = cpu;
+	waiting->index = KD_WAITERS;
+	if (!runqueue)
+		return 0;
+	/* Runs in which nobody waited were not looked at, but for our own. */
+	if (!runqueue_waits(runqueue) && runqueue->runs != KD_RUNS_OWN)
+		runqueue_run(runqueue, KD_RUNS_OTHER, t);
+	waiting->hard_ns = irq_ns(runqueue->hard_ns, &runqueue->hard_since, t);
+	waiting->soft_ns = runqueue_soft_ns(runqueue, t);
+	for (u32 i = 0; i < KD_WAITERS; i++) {
+		/* Not the same first entry for all: wakers do not exclude each other. */
+		u32 index = BOUNDED(slot + i, KD_WAITERS);
+
+		if (runqueue->waiters[index])
+			continue;
+		waiting->index = index;
+		WRITE_ONCE(runqueue->waiters[index], slot);
+		return 0;
+	}
+	waiting_count(slot, cpu, t);
+	return 0;
+}
+
+/* Takes it off the list. Returns whether it was on it: all up to now has been charged. */
+static __always_inline bool waiting_unlist(struct kd_thread *thread, u32 slot)
+{
+	struct kd_runqueue *runqueue = runqueue_of(thread->waiting.cpu);
+	u32 index = thread->waiting.index;
+	u16 *entry;
+
+	thread->waiting.index = KD_WAITERS;
+	if (runqueue && index == KD_UNLISTED)
+		__sync_fetch_and_add(&runqueue->unlisted, -1);
+	if (!runqueue || index >= KD_WAITERS)
+		return false;
+	entry = &runqueue->waiters[BOUNDED(index, KD_WAITERS)];
+	if (*entry != slot)
+		return false;
+	*entry = 0;
+	return true;
+}
+
+/* The thread's state has just become a ready one, at t. */
+static __always_inline void waiting_begin(struct kd_thread *thread, u32 slot,
+					  struct task_struct *task, u32 cpu, u64 t)
+{
+	if (thread->waiting.index != KD_WAITERS && thread->waiting.mark)
+		waiting_unlist(thread, slot); /* a wait whose end was not reported */
+	thread->waiting.prio = task->prio;
+	thread->waiting.throttled_ns = kd_quota ? throttled_ns((u64)task) : 0;
+	thread->waiting.steal = steal_now(cpu);
+	thread->waiting.mark = t;
+	waiting_list(slot, cpu, t);
+}
+
+/* What the quota has taken since the mark. */
+static __always_inline u64 waiting_throttled(struct kd_thread *thread)
+{
+	u64 before = thread->waiting.throttled_ns, now;
+
+	if (!kd_quota)
+		return 0;
+	now = throttled_ns(thread->task);
+	thread->waiting.throttled_ns = now;
+	return before != KD_NEVER && now > before ? now - before : 0;
+}
+
+static __always_inline u64 at_most(u64 ns, u64 most)
+{
+	return ns < most ? ns : most;
+}
+
+/* What has been added to a sum since the mark. */
+static __always_inline u64 sum_part(u64 before, u64 now, u64 most)
+{
+	return now > before ? at_most(now - before, most) : 0;
+}
+
+/* Charges a thread's time from its mark to t. key: who had the CPU but for interrupts; of one
+ * that is not listed the run queue's sums say it. */
+__noinline int waiting_charge(u32 slot, u32 key, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct kd_runqueue *runqueue;
+	struct kd_waiting *waiting;
+	u64 since, left, word, ns;
+	struct part part;
+
+	if (!thread || t <= thread->waiting.mark)
+		return 0;
+	waiting = &thread->waiting;
+	runqueue = runqueue_of(waiting->cpu);
+	if (!runqueue)
+		return 0;
+	since = waiting->mark;
+	left = t - since;
+	waiting->mark = t;
+	waiting->part_total = left;
+	waiting->part_throttled = at_most(waiting_throttled(thread), left);
+	left -= waiting->part_throttled;
+	ns = steal_then(waiting->cpu);
+	waiting->part_steal = waiting->steal ? sum_part(waiting->steal, ns, left) : 0;
+	if (ns > waiting->steal)
+		waiting->steal = ns;
+	left -= waiting->part_steal;
+	ns = runqueue->hard_ns;
+	waiting->part_hard = sum_part(waiting->hard_ns, ns, left);
+	waiting->hard_ns = ns;
+	left -= waiting->part_hard;
+	ns = runqueue->soft_ns;
+	waiting->part_soft = key & KD_WHO_SOFTIRQD ? 0 : sum_part(waiting->soft_ns, ns, left);
+	waiting->soft_ns = ns;
+	left -= waiting->part_soft;
+	waiting->part_own = waiting->part_idle = 0;
+	if (unlikely(waiting->index == KD_UNLISTED)) {
+		waiting->part_own = sum_part(waiting->own_ns, runqueue->own_ns, left);
+		left -= waiting->part_own;
+		waiting->part_idle = sum_part(waiting->idle_ns, runqueue->idle_ns, left);
+		left -= waiting->part_idle;
+		waiting->own_ns = runqueue->own_ns;
+		waiting->idle_ns = runqueue->idle_ns;
+		key = KD_WHO_REST;
+	}
+	if (kd_interruptions_wanted) {
+		thread->lost_throttled += waiting->part_throttled;
+		interruption_by(slot, KD_WHO_OWN, waiting->part_own);
+		interruption_by(slot, KD_WHO_IDLE, waiting->part_idle);
+		interruption_by(slot, key, left);
+	}
+	word = READ_ONCE(kd_word);
+	if (likely(since >= word >> KD_WORD_SHIFT)) {
+		if (word & KD_WORD_OPEN)
+			blame_book(slot, kd_word_bank(word), word, t - since, key);
+		return 0;
+	}
+	FOR_EACH_BANK(bank)
+	{
+		if (window_part(bank, since, t, &part))
+			blame_book(slot, bank, part.gen, part.to - part.from, key);
+	}
+	return 0;
+}
+
+/* The same where the task had all of it, and that lies in the open window and has a cell: so
+ * it is at nearly each switch, for all who wait. Returns false if it is not so simple. */
+static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue,
+						struct kd_thread *thread, u32 slot, u32 key, u64 t)
+{
+	struct kd_waiting *waiting = &thread->waiting;
+	u64 word = READ_ONCE(kd_word), since = waiting->mark;
+	struct kd_blame *blame;
+	u32 cell;
+
+	if (kd_quota || kd_interruptions_wanted || key < KD_WHO_TASK || !(word & KD_WORD_OPEN) ||
+	    since < word >> KD_WORD_SHIFT || t <= since || waiting->hard_ns != runqueue->hard_ns ||
+	    waiting->soft_ns != runqueue->soft_ns || waiting->steal != steal_then(waiting->cpu))
+		return false;
+	blame = blame_raw(slot, kd_word_bank(word));
+	cell = BOUNDED(waiting->cells[KD_CELL_HINT(key)], KD_BLAMED_ROOM);
+	if (!blame || blame->gen != word || cell >= KD_BLAMED || blame->keys[cell] != key)
+		return false;
+	charge_add(&blame->tasks[cell], state_now(thread), t - since);
+	waiting->mark = t;
+	return true;
+}
+
+/* Charges one of those who wait, or drops it if it no longer does. Global: the loop below
+ * goes on with nothing of what is known here. */
+__noinline int waiter_charge(u32 cpu, u32 i, u32 key, u64 t)
+{
+	struct kd_runqueue *runqueue = runqueue_of(cpu);
+	struct kd_thread *thread;
+	u32 slot;
+
+	if (!runqueue)
+		return 0;
+	slot = runqueue->waiters[BOUNDED(i, KD_WAITERS)];
+	thread = slot_thread(slot);
+	if (!thread)
+		return 0;
+	if (unlikely(!state_waits(state_now(thread)) || thread->waiting.cpu != cpu ||
+		     thread->waiting.index != i))
+		runqueue->waiters[BOUNDED(i, KD_WAITERS)] = 0;
+	else if (!waiting_charge_task(runqueue, thread, slot, key, t))
+		waiting_charge(slot, key, t);
+	return 0;
+}
+
+/* A task leaves the CPU: all who wait there are charged for it. */
+__noinline int runqueue_charge(u32 cpu, u32 key, u64 t)
+{
+	struct kd_runqueue *runqueue = runqueue_of(cpu);
+
+	if (!runqueue)
+		return 0;
+	/* No interrupt lasts beyond a switch; but for soft ones in threads (PREEMPT_RT), whose
+	 * time is that of their thread. */
+	runqueue->hard_since = runqueue->soft_since = 0;
+	if (key & KD_WHO_OF_TARGET)
+		runqueue->own_ns += runqueue_run_ns(runqueue, t);
+	else if (key == KD_WHO_IDLE)
+		runqueue->idle_ns += runqueue_run_ns(runqueue, t);
+	runqueue_run(runqueue, KD_RUNS_OTHER, t);
+	for (u32 i = 0; i < KD_WAITERS; i++) {
+		if (!(i % 4) && !((const u64 *)runqueue->waiters)[BOUNDED(i / 4, KD_WAITERS / 4)])
+			i += 3;
+		else if (runqueue->waiters[BOUNDED(i, KD_WAITERS)])
+			waiter_charge(cpu, i, key, t);
+	}
+	return 0;
+}
+
+/* The thread has been switched in on this CPU, at t. */
+static __always_inline void waiting_end(struct kd_thread *thread, u32 slot, u32 cpu, u64 t)
+{
+	bool listed;
+
+	if (unlikely(thread->waiting.index == KD_UNLISTED && thread->waiting.cpu == cpu)) {
+		waiting_charge(slot, KD_WHO_REST, t);
+		waiting_unlist(thread, slot);
+		return;
+	}
+	listed = waiting_unlist(thread, slot);
+	if (likely(listed && thread->waiting.cpu == cpu))
+		return;
+	if (!thread->waiting.mark)
+		return; /* it waited before we looked */
+	loss_count(KD_LOSS_WAITERS);
+	waiting_charge(slot, KD_WHO_UNKNOWN, t);
+}
+
+/* It has been running for a while, although its last event left it waiting. Since the last charge
+ * nobody knows: that is what user space makes of a wait that is not charged. */
+static __always_inline void waiting_lost(struct kd_thread *thread, u32 slot)
+{
+	if (state_waits(state_now(thread)) && thread->waiting.mark)
+		waiting_unlist(thread, slot);
+}
+
+/* A thread that waits is about to be moved to another CPU. */
+static __always_inline void waiting_move(struct target target, struct task_struct *task, u32 cpu)
+{
+	struct rq *rq;
+	u64 t;
+
+	if (!state_waits(state_now(target.thread)))
+		return;
+	t = clock_now();
+	/* One that is being woken has not been on any run queue. */
+	if (task->on_rq) {
+		rq = task_rq(task);
+		waiting_charge(target.slot,
+			       rq ? culprit_find((u64)BPF_CORE_READ(rq, curr), t) : KD_WHO_UNKNOWN,
+			       t);
+	}
+	waiting_unlist(target.thread, target.slot);
+	/* The group's run queue on the other CPU is not the thread's yet. */
+	target.thread->waiting.throttled_ns = KD_NEVER;
+	target.thread->waiting.steal = steal_now(cpu);
+	waiting_list(target.slot, cpu, t);
+}
+
+/* The iterator: a thread that was waiting before we looked; and who has the CPU. */
+static __always_inline void waiting_visit(struct kd_thread *thread, u32 slot,
+					  struct task_struct *task)
+{
+	u32 state = state_now(thread);
+	u64 t = clock_now(), mark;
+	struct rq *rq;
+	u32 key;
+
+	if (!state_waits(state) || task->on_cpu)
+		return;
+	if (!thread->waiting.mark) {
+		waiting_begin(thread, slot, task, task_cpu(task), thread->since);
+		return;
+	}
+	mark = READ_ONCE(thread->waiting.mark);
+	rq = task_rq(task);
+	if (!rq)
+		return;
+	key = culprit_find((u64)BPF_CORE_READ(rq, curr), t);
+	thread->waiting.seen_key = key;
+	thread->waiting.seen_throttled_ns = kd_quota ? throttled_ns((u64)task) : 0;
+	barrier();
+	WRITE_ONCE(thread->waiting.seen_mark, mark);
+}
+
+/* --- Interrupts on a CPU where somebody waits --- */
+
+static __always_inline struct kd_runqueue *runqueue_here(void)
+{
+	return runqueue_of(bpf_get_smp_processor_id());
+}
+
+/* An interrupt begins; t: when, if the clock has been read, else 0. Returns the time if
+ * it has been read by now. */
+static __always_inline u64 runqueue_irq_enter(bool hard, u64 t)
+{
+	struct kd_runqueue *runqueue = runqueue_here();
+
+	if (!runqueue)
+		return t;
+	if (!t && unlikely(runqueue_waits(runqueue)))
+		t = clock_now();
+	if (hard) {
+		runqueue->hard_since = t ?: 1;
+	} else {
+		runqueue->soft_since = t ?: 1;
+		runqueue->soft_stolen = 0;
+	}
+	return t;
+}
+
+/* It ends. Returns the same. */
+static __always_inline u64 runqueue_irq_exit(bool hard)
+{
+	struct kd_runqueue *runqueue = runqueue_here();
+	u64 since, t, ns;
+
+	if (!runqueue)
+		return 0;
+	since = hard ? runqueue->hard_since : runqueue->soft_since;
+	if (hard)
+		runqueue->hard_since = 0;
+	else
+		runqueue->soft_since = 0;
+	if (likely(since <= 1))
+		return 0;
+	t = clock_now();
+	ns = t > since ? t - since : 0;
+	if (hard) {
+		runqueue->hard_ns += ns;
+		if (runqueue->soft_since > 1)
+			runqueue->soft_stolen += ns;
+	} else if (ns > runqueue->soft_stolen) {
+		runqueue->soft_ns += ns - runqueue->soft_stolen;
+	}
+	return t;
+}
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Records of slow system calls: of those that end, and of those that go on when a window
+ * closes. */
+#ifndef SLOW_CALL_BPF_H
+#define SLOW_CALL_BPF_H
+
+#include "mapped.bpf.h"
+#include "path.bpf.h"
+
+static __always_inline void trace_take_wait(struct kd_trace *trace, u32 slot)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+
+	if (!wait || !wait->ns)
+		return;
+	trace->waited = wait->ns;
+	trace->n_kernel = wait->n;
+	trace->flags |= KD_TRACE_WAITED;
+	trace->n_sched = wait->n_sched;
+	__builtin_memcpy(trace->sched, wait->sched, sizeof(trace->sched));
+	__builtin_memcpy(trace->kernel, wait->kernel, sizeof(trace->kernel));
+	trace->blocker = wait->blocker;
+	wait->ns = 0;
+}
+
+/* When a system call began, or since when we know of it. */
+static __always_inline u64 call_began(struct kd_thread *thread)
+{
+	return thread->call_since ?: kd_traces_from;
+}
+
+/* A call ends that was slow, or whose waits were. If it goes on as another, or was
+ * not slow itself, its stack is sent alone. */
+static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, bool slow)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	u32 key = scratch_key(SCRATCH_THREAD);
+	bool alone = !slow || result == -ERESTART_RESTARTBLOCK;
+	struct kd_trace *trace;
+	long bytes;
+
+	if (!thread || !thread->tid) /* our own calls, see entry_measure() */
+		return;
+	thread->noted = 0;
+	trace = trace_begin(key, alone ? KD_TRACE_STACK : KD_TRACE_CALL, thread->tgid, thread->tid,
+			    call_began(thread), t);
+	if (!trace)
+		return;
+	trace->since = thread->call_since;
+	trace->call = thread->call;
+	trace->result = result;
+	if (!thread->call_since)
+		trace->flags |= KD_TRACE_EARLIER;
+	bpf_get_current_comm(trace->comm, sizeof(trace->comm));
+	if (call_awaits(thread->call) & KD_AWAITED_AT_FILE) {
+		s32 fd = (s32)call_argument(current_user_regs(), thread->call, 0);
+
+		trace_file(trace, fd, descriptor_file(bpf_get_current_task(), fd));
+	}
+	trace_path(trace);
+	trace_take_wait(trace, slot);
+	if (trace->call == kd_futex_call && !trace->blocker.lock)
+		trace->blocker.lock = call_argument(current_user_regs(), trace->call, 0);
+	trace_user(trace, key, current_user_regs(), FOR_RECORD);
+	if (!(trace->flags & (KD_TRACE_WAITED | KD_TRACE_LIMITED)) && kd_kernel_stacks) {
+		bytes = bpf_get_stack(ctx, trace->kernel, sizeof(trace->kernel), 0);
+		trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
+	}
+	trace_send(key, false);
+}
+
+/* A call in no window: its wait is not the next one's. */
+static __noinline void call_trace_drop(u32 slot)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (!wait || !thread)
+		return;
+	wait->ns = 0;
+	thread->noted = 0;
+}
+
+/* To be called when a system call ends, before its thread forgets it. One that was
+ * going on when the last window ended is that window's. */
+static __always_inline void call_trace(void *ctx, struct event event, u8 class, s64 result)
+{
+	struct kd_thread *thread = event.thread;
+	bool slow = kd_call_ns != KD_UNWANTED && class & KD_CLASS_TRACED &&
+		    event.t - call_began(thread) >= kd_call_ns;
+
+	if (unlikely(class & KD_CLASS_MAPS) && result >= 0)
+		maps_trace(thread->tgid, thread->tid, event.t, false);
+	if (kd_note_ns == KD_UNWANTED || likely(!thread->noted && !slow))
+		return;
+	if (event.record || call_began(thread) < event.edge)
+		call_trace_send(ctx, event.slot, event.t, result, slow);
+	else if (thread->noted)
+		call_trace_drop(event.slot);
+}
+
+/* A call that could have gone on has ended; its stack was sent when that was open. */
+TRACES_GLOBAL int call_trace_dropped(u32 slot)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	u32 key = scratch_key(SCRATCH_THREAD);
+	struct kd_trace *trace;
+	u64 began;
+
+	if (!thread || !window_is_open())
+		return 0;
+	began = thread->restart_since ?: kd_traces_from;
+	if (thread->restart_at - began < kd_call_ns)
+		return 0;
+	trace = trace_begin(key, KD_TRACE_CALL, thread->tgid, thread->tid, began,
+			    thread->restart_at);
+	if (!trace)
+		return 0;
+	trace->since = thread->restart_since;
+	if (!thread->restart_since)
+		trace->flags |= KD_TRACE_EARLIER;
+	trace->call = thread->restart_call;
+	trace->result = -EINTR;
+	__builtin_memcpy(trace->comm, thread->comm, KD_COMM_LEN);
+	return trace_send(key, false);
+}
+
+/* For the iterator: a slow call that has not ended. User space copies the stack. */
+static __always_inline void open_call_trace(struct task_struct *task)
+{
+	struct target target;
+	struct kd_trace *trace;
+	u64 t = clock_now();
+
+	if (!task_is_ours(task->pid, task->tgid) || task->exit_state)
+		return;
+	target = target_find(task->pid, (u64)task);
+	if (!target.thread)
+		return;
+	thread_state(target.thread);
+	if (target.thread->call < 0 || !(call_class(target.thread->call) & KD_CLASS_TRACED) ||
+	    t - call_began(target.thread) < kd_call_ns)
+		return;
+	trace = trace_begin(SCRATCH_ITERATOR, KD_TRACE_OPEN, task->tgid, task->pid,
+			    call_began(target.thread), t);
+	if (!trace)
+		return;
+	trace->since = target.thread->call_since;
+	trace->call = target.thread->call;
+	trace->cpu = target.thread->cpu;
+	if (call_awaits(trace->call) & KD_AWAITED_AT_FILE) {
+		s32 fd = (s32)task_first_argument(task, trace->call & KD_CALL_COMPAT);
+
+		trace_file(trace, fd, descriptor_file(target.thread->task, fd));
+	}
+	trace_path_find(trace, task_user_regs(task), target.thread->task);
+	if (!target.thread->on_cpu && state_is_blocked(state_now(target.thread)))
+		blocker_take_lock(&trace->blocker, target.thread);
+	if (trace->call == kd_futex_call && !trace->blocker.lock)
+		trace->blocker.lock = task_first_argument(task, false);
+	if (!target.thread->on_cpu && target.thread->out_since) {
+		trace->waited = t - target.thread->out_since;
+		trace->flags |= KD_TRACE_WAITED;
+	}
+	__builtin_memcpy(trace->comm, task->comm, KD_COMM_LEN);
+	if (!target.thread->call_since)
+		trace->flags |= KD_TRACE_EARLIER;
+	kernel_stack_take(trace, task);
+	if (trace->flags & KD_TRACE_WAITED)
+		sched_words_take(SCRATCH_ITERATOR, task);
+	if (registers_take(trace, task_user_regs(task))) {
+		stack_bounds(trace, task);
+		trace->size = trace->other_size = 0;
+		uprobes_undo(trace, SCRATCH_ITERATOR, task);
+		trace->flags |= KD_TRACE_REGS;
+	}
+	trace_send(SCRATCH_ITERATOR, false);
+}
+
+#endif

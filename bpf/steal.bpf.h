@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the hypervisor takes from a CPU of a virtual machine. The kernel reads that clock (steal
+ * time) only where it also brings a run queue's clock up to date, at ticks and switches; so there
+ * it is looked at, and the time since the look before is where it was taken. */
+#ifndef STEAL_BPF_H
+#define STEAL_BPF_H
+
+#include "compat.bpf.h"
+#include "interruption.bpf.h"
+#include "window.bpf.h"
+
+/* Interrupts closer to each other are no ticks. */
+#define STEAL_LOOK_NS 900000
+
+/* Switches between other tasks that are closer to each other are not looked at: what is taken
+ * passes on our clock, too, so no more than this is seen late. Looking costs some 40 ns. */
+#define STEAL_SWITCH_NS 10000
+
+/* What was taken by now from a CPU, with 1 added, so that 0 is "not known". */
+static __always_inline u64 steal_now(u32 cpu)
+{
+	struct kd_steal_cpu *steal = kd_steal ? bpf_map_lookup_elem(&kd_steals, &cpu) : NULL;
+
+	return steal ? rq_stolen_ns((struct rq *)steal->runqueue) : 0;
+}
+
+/* The same at a switch on this CPU, at t, when the task that leaves it is still the current one, or
+ * in an interrupt. look: in any case, as a run of the target's begins or ends. Global, as the two
+ * below: verified once. */
+__noinline u64 steal_switch(u32 cpu, u64 t, bool look)
+{
+	struct kd_steal_cpu *steal = bpf_map_lookup_elem(&kd_steals, &cpu);
+
+	if (!steal)
+		return 0;
+	if (!look && steal->ns && t < steal->at + STEAL_SWITCH_NS)
+		return steal->ns;
+	steal->at = t;
+	if (unlikely(!steal->runqueue))
+		steal->runqueue = (u64)task_rq((struct task_struct *)bpf_get_current_task());
+	steal->ns = rq_stolen_ns((struct rq *)steal->runqueue);
+	return steal->ns;
+}
+
+/* As of the last switch or tick that was looked at. */
+static __always_inline u64 steal_then(u32 cpu)
+{
+	struct kd_steal_cpu *steal = kd_steal ? bpf_map_lookup_elem(&kd_steals, &cpu) : NULL;
+
+	return steal ? steal->ns : 0;
+}
+
+/* A thread has run since the look before, and until t; steal: see steal_now(). What was taken
+ * meanwhile may have been taken at any time: an edge of a window divides it. */
+__noinline int steal_book(u32 slot, u64 steal, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct kd_record *record;
+	struct part part;
+	u64 before, since, ns;
+
+	if (!thread)
+		return 0;
+	before = thread->steal;
+	since = thread->steal_at;
+	thread->steal = steal;
+	thread->steal_at = t;
+	if (!before || steal <= before || t <= since)
+		return 0;
+	ns = steal - before;
+	if (ns > t - since)
+		ns = t - since;
+	thread->stolen_ns += ns;
+	if (kd_interruptions_wanted)
+		interruption_send(slot, interrupted_by(KD_BY_HYPERVISOR, 0), since, t, ns);
+	FOR_EACH_BANK(bank)
+	{
+		if (!window_part(bank, since, t, &part))
+			continue;
+		/* A cell, for the rest of the record may be in the hands of the program that an
+		 * interrupt has hit. */
+		record = record_raw(slot, bank);
+		if (record)
+			cell_add(&record->stolen, part.gen,
+				 part_of(ns, part.to - part.from, t - since));
+	}
+	return 0;
+}
+
+static __always_inline void steal_look(u32 slot, struct kd_thread *thread, u64 steal, u64 t)
+{
+	if (!kd_steal)
+		return;
+	if (likely(steal == thread->steal))
+		thread->steal_at = t;
+	else
+		steal_book(slot, steal, t);
+}
+
+/* Also before its first event: then as the iterator found it. */
+static __always_inline bool thread_has_cpu(const struct kd_thread *thread)
+{
+	return thread->on_cpu || (thread->state == KD_UNSEEN && thread->seed_state == KD_USER);
+}
+
+/* The same in an interrupt that began at t. If it is a tick, it has brought the clock up to date.
+ * No switch may have been looked at on this CPU yet. */
+__noinline int steal_tick(u32 slot, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (thread && thread_has_cpu(thread) && t > thread->steal_at + STEAL_LOOK_NS)
+		steal_look(slot, thread, steal_switch(bpf_get_smp_processor_id(), t, true), t);
+	return 0;
+}
+
+/* All that was taken from a thread by now, as the iterator sees it. */
+__noinline u64 steal_counted(u32 slot)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	u64 before, now, stolen_ns;
+
+	if (!thread)
+		return 0;
+	before = READ_ONCE(thread->steal);
+	stolen_ns = READ_ONCE(thread->stolen_ns);
+	now = thread_has_cpu(thread) && before
+		      ? rq_stolen_ns(task_rq((struct task_struct *)thread->task))
+		      : 0;
+	return now > before ? stolen_ns + now - before : stolen_ns;
+}
+
+/* The thread has been switched in. */
+static __always_inline void steal_begin(struct kd_thread *thread, u64 steal, u64 t)
+{
+	if (!kd_steal)
+		return;
+	thread->steal = steal;
+	thread->steal_at = t;
+	thread->stolen_before = thread->stolen_ns;
+}
+
+#endif

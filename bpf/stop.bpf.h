@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Who stops threads: the sender of a signal of job control, which is noted when it is sent, or
+ * the tracer, who becomes a traced thread's parent. */
+#ifndef STOP_BPF_H
+#define STOP_BPF_H
+
+#include "compat.bpf.h"
+#include "window.bpf.h"
+
+/* include/linux/sched/signal.h: of a signal that the kernel sends by itself. Of these signals
+ * only terminals do so (drivers/tty), and ptrace(2), which makes its sender the tracer. */
+#define SEND_SIG_PRIV 1
+
+/* Who sent such a signal to a process last. */
+static __always_inline struct kd_stopper *stop_sender(u32 tgid, u32 index)
+{
+	struct kd_process *process = kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) : NULL;
+
+	return process ? &process->stop_senders[BOUNDED(index, KD_STOP_SIGNALS)]
+		       : &kd_stop_senders[BOUNDED(index, KD_STOP_SIGNALS)];
+}
+
+/* The current thread sends a signal. A stop signal stops all of the process, whichever thread
+ * it is for. */
+static __always_inline void stop_sent(u32 signal, u64 info, u64 address)
+{
+	u32 index = signal - KD_SIGSTOP;
+	struct task_struct *task = (struct task_struct *)address;
+	struct kd_stopper *sender;
+	u64 pid_tgid;
+	u32 tgid;
+
+	if (likely(index >= KD_STOP_SIGNALS))
+		return;
+	tgid = BPF_CORE_READ(task, tgid);
+	if (!process_is_ours(tgid))
+		return;
+	sender = stop_sender(tgid, index);
+	__builtin_memset(sender, 0, sizeof(*sender));
+	sender->kind = KD_STOP_SIGNAL;
+	sender->signal = signal;
+	if (info == SEND_SIG_PRIV) {
+		__builtin_memcpy(sender->comm, "terminal", sizeof("terminal"));
+		return;
+	}
+	pid_tgid = bpf_get_current_pid_tgid();
+	sender->tid = (u32)pid_tgid;
+	sender->tgid = pid_tgid >> 32;
+	bpf_get_current_comm(sender->comm, sizeof(sender->comm));
+}
+
+/* A thread stops. A traced one may do so for a signal that its tracer let it have: then all
+ * of the process is stopped. Global, to be verified once, and without typed pointers. */
+__noinline int stop_begin(u32 slot)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct task_struct *task, *tracer;
+	struct kd_stopper *stopper;
+	u32 signal, index;
+
+	if (!thread)
+		return 0;
+	task = (struct task_struct *)thread->task;
+	stopper = &thread->stopper;
+	__builtin_memset(stopper, 0, sizeof(*stopper));
+	/* As do_jobctl_trap() tells a stop of the process. */
+	if (BPF_CORE_READ(task, ptrace) && !BPF_CORE_READ(task, signal, group_stop_count) &&
+	    !(BPF_CORE_READ(task, signal, flags) & SIGNAL_STOP_STOPPED)) {
+		tracer = BPF_CORE_READ(task, parent);
+		stopper->kind = KD_STOP_TRACER;
+		stopper->tid = BPF_CORE_READ(tracer, pid);
+		stopper->tgid = BPF_CORE_READ(tracer, tgid);
+		BPF_CORE_READ_INTO(&stopper->comm, tracer, comm);
+		return 0;
+	}
+	signal = BPF_CORE_READ(task, jobctl) & JOBCTL_STOP_SIGMASK;
+	index = signal - KD_SIGSTOP;
+	if (index < KD_STOP_SIGNALS)
+		*stopper = *stop_sender(thread->tgid, index);
+	stopper->kind = KD_STOP_SIGNAL;
+	stopper->signal = signal;
+	return 0;
+}
+
+static __always_inline void stop_add(struct kd_thread *thread, u32 slot, struct part *part)
+{
+	struct kd_stopper *by = &thread->stopper;
+	struct kd_stop_times none = {}, *times;
+	struct kd_stop_key key = {
+		.gen = part->gen,
+		.slot = slot,
+		.tid = by->tid,
+		.kind = by->kind,
+		.signal = by->signal,
+	};
+
+	times = bpf_map_lookup_elem(&kd_stops, &key);
+	if (!times) {
+		kd_stops_used = 1;
+		none.by = *by;
+		bpf_map_update_elem(&kd_stops, &key, &none, BPF_NOEXIST);
+		times = bpf_map_lookup_elem(&kd_stops, &key);
+	}
+	if (times)
+		count_add(&times->count, part->to - part->from);
+	else
+		loss_count(KD_LOSS_STOPS);
+}
+
+/* A stop until t: what of it lies in each window. */
+__noinline int stop_across(u32 slot, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct part part;
+
+	if (!thread)
+		return 0;
+	FOR_EACH_BANK(bank)
+	{
+		if (window_part(bank, thread->since, t, &part))
+			stop_add(thread, slot, &part);
+	}
+	return 0;
+}
+
+/* A stopped thread is woken. */
+static __always_inline void stop_end(struct event event)
+{
+	item_across(event.slot, ITEM_STOPPED, event.thread->since, event.t);
+	stop_across(event.slot, event.t);
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Part of kernel_delay.h: which tasks are the target's, and which of them are followed. */
+#ifndef KD_TARGET_H
+#define KD_TARGET_H
+
+#include "stop.h"
+
+#define KD_TID_PAGE 4096 /* slot numbers in one element of kd_tids */
+#define KD_SLOT_FREE 0
+#define KD_SLOT_REFUSED 0xffff  /* the thread got no slot, which has been counted */
+#define KD_SLOT_UNWANTED 0xfffe /* one of the target's that is not followed */
+/* A leader that the other threads outlive has ended: one that calls execve has its TID some time
+ * before that is told. */
+#define KD_SLOT_EXEC 0xfffd
+#define KD_SLOTS_MAX 0xfffd
+
+struct kd_tid_page {
+	__u16 slot[KD_TID_PAGE];
+};
+
+#define KD_TGID_NONE (~0U) /* of no process; 0 is that of the idle threads */
+
+/* Which threads have one: */
+enum kd_filter {
+	KD_FILTER_NONE,  /* all of them */
+	KD_FILTER_NAMES, /* those whose name matches */
+	KD_FILTER_TIDS,  /* those that user space has named; no others come */
+};
+
+/* A pattern of names as an automaton without branches: each state is a bit, and those in
+ * which it may be after a byte are ((states & takes[byte]) << 1) | (states & stays). */
+struct kd_names {
+	__u64 starts, stays, ends;
+	__u64 takes[256];
+};
+
+/* One of several processes that are the target. */
+struct kd_process {
+	__u64 began;            /* to be one of them; 0: it was there before us */
+	__u64 ended;            /* 0: it has not */
+	__u64 mapped_at;        /* as kd_mapped_at; never 0 */
+	__u32 exec_slot;        /* its last thread that entered execve */
+	__u32 joined;           /* it has not begun as one of them, but was moved into the group */
+	char comm[KD_COMM_LEN]; /* at its end */
+	struct kd_stopper stop_senders[KD_STOP_SIGNALS]; /* as kd_stop_senders */
+};
+#define KD_PROCESSES 16384 /* whose end user space has not read yet */
+
+#define KD_GROUP_LEVELS 32 /* the target's control group, and levels of those below it */
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Records of long waits.
+ *
+ * A wait's kernel stack is taken when it is over, at switch-in: it still shows
+ * where the thread waited, and only then it is known to have been long. The stack
+ * of the user is taken when its thread is current: at the end of the system call,
+ * or when it is taken off its CPU in user mode. */
+#ifndef WAIT_BPF_H
+#define WAIT_BPF_H
+
+#include "trace.bpf.h"
+#include "waker.bpf.h"
+
+/* A sleeper is woken. Who did it is noted for short sleeps, too: it may wake others that sleep
+ * for long. */
+static __always_inline void wait_woken(void *ctx, struct target target, struct task_struct *task,
+				       u64 t)
+{
+	target.thread->woken_at = t;
+	task_woken(ctx, target.slot, task, t);
+}
+
+/* Switched out in user mode: the stack is kept for the case that the wait gets
+ * long. */
+static __noinline void wait_begin_in_user(struct kd_thread *thread, u64 t)
+{
+	u32 key = scratch_key(SCRATCH_THREAD);
+	struct kd_trace *trace;
+
+	if (!window_is_open())
+		return;
+	trace = trace_begin(key, KD_TRACE_STACK, thread->tgid, thread->tid, t, t);
+	if (!trace)
+		return;
+	trace_user(trace, key, current_user_regs(), IN_ADVANCE);
+	if (trace->flags)
+		trace_send(key, false);
+}
+
+static __always_inline void wait_begin(struct event event, u32 state)
+{
+	struct kd_thread *thread = event.thread;
+
+	thread->out_since = event.t;
+	thread->out_state = state;
+	thread->woken_at = 0;
+	if (kd_wait_ns != KD_UNWANTED && thread->call == KD_CALL_NONE && kd_user_bytes)
+		wait_begin_in_user(thread, event.t);
+}
+
+/* One part of a wait: asleep, or ready. Its kernel stack is in the scratch. */
+static __always_inline void wait_send(u32 key, struct kd_trace *trace, struct kd_thread *thread,
+				      u32 state, u64 start, u64 end)
+{
+	trace->start = start;
+	trace->end = end;
+	trace->state = state;
+	trace->call = thread->call;
+	trace->since = thread->call == KD_CALL_NONE ? thread->out_since : thread->call_since;
+	trace_send(key, false);
+}
+
+static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trace,
+					struct kd_thread *thread, u64 t)
+{
+	struct kd_wakers *wakers = bpf_map_lookup_elem(&kd_wakers, &slot);
+	u64 woken = thread->woken_at ?: thread->out_since;
+	bool slept = thread->out_state != KD_READY_PREEMPTED;
+
+	if (slept && woken - thread->out_since >= kd_wait_ns) {
+		trace->awaited = thread->awaited;
+		trace_file(trace, thread->at.fd, thread->at.file);
+		if (wakers && thread->woken_at)
+			__builtin_memcpy(trace->wakers, wakers->by, sizeof(trace->wakers));
+		wait_send(key, trace, thread, thread->out_state, thread->out_since, woken);
+		thread->noted = thread->call != KD_CALL_NONE;
+	}
+	if (t - woken >= kd_wait_ns) {
+		trace->awaited = KD_AWAITED_OTHER;
+		trace->file.kind = 0;
+		trace->wakers[0].from = KD_FROM_UNKNOWN;
+		blocker_clear(&trace->blocker);
+		wait_send(key, trace, thread, slept ? KD_READY_WOKEN : KD_READY_PREEMPTED, woken,
+			  t);
+		thread->noted = thread->call != KD_CALL_NONE;
+	}
+}
+
+/* A thread is switched in, unless it has been (then task is NULL). */
+static __always_inline void wait_end(u32 slot, struct task_struct *task, u64 t)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+	u32 key = scratch_key(SCRATCH_THREAD);
+	struct kd_thread *thread = slot_thread(slot);
+	struct kd_trace *trace;
+	u64 ns;
+
+	if (!wait || !thread)
+		return;
+	ns = t - thread->out_since;
+	trace = trace_begin(key, KD_TRACE_WAIT, thread->tgid, thread->tid, 0, 0);
+	if (!trace)
+		return;
+	if (task) {
+		kernel_stack_take(trace, task);
+		sched_words_take(key, task);
+		__builtin_memcpy(trace->comm, task->comm, KD_COMM_LEN);
+	} else {
+		bpf_get_current_comm(trace->comm, sizeof(trace->comm));
+	}
+	if (state_is_blocked(thread->out_state))
+		blocker_take(&trace->blocker, thread, wait);
+	wait->request_ns = 0;
+	if (ns >= kd_call_wait_ns && ns > wait->ns && call_class(thread->call) & KD_CLASS_TRACED) {
+		wait->ns = ns;
+		wait->n = trace->n_kernel;
+		wait->n_sched = trace->n_sched;
+		__builtin_memcpy(wait->sched, trace->sched, sizeof(wait->sched));
+		__builtin_memcpy(wait->kernel, trace->kernel, sizeof(wait->kernel));
+		wait->blocker = trace->blocker;
+		thread->noted = 1;
+	}
+	if (ns < kd_wait_ns || !window_is_open())
+		return;
+	if (thread->call == KD_CALL_NONE && task)
+		trace->user_ip = regs_ip(task_user_regs(task));
+	wait_report(slot, key, trace, thread, t);
+}
+
+static __always_inline bool wait_is_long(struct kd_thread *thread, u64 t)
+{
+	return KD_TRACES && kd_note_ns != KD_UNWANTED && thread->out_since &&
+	       t - thread->out_since >= kd_note_ns;
+}
+
+static __noinline void wait_over(u32 slot, struct task_struct *task, u64 t)
+{
+	wait_end(slot, task, t);
+}
+
+/* The switch was not reported; where the thread waited is not to be seen any more. */
+TRACES_GLOBAL int wait_over_unreported(u32 slot, u64 t)
+{
+	wait_end(slot, NULL, t);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Who ends waits: which task, or an interrupt of what kind, and who had woken that task.
+ *
+ * A task that is woken gets its waker, and a copy of what the waker had by then: later that may
+ * have been woken by somebody else. User space leaves out who was woken before the wait began. */
+#ifndef WAKER_BPF_H
+#define WAKER_BPF_H
+
+#include "runqueue.bpf.h"
+#include "thread.bpf.h"
+
+/* Vectors of softirqs, include/linux/interrupt.h */
+#define TIMER_SOFTIRQ 1
+#define NET_TX_SOFTIRQ 2
+#define NET_RX_SOFTIRQ 3
+#define BLOCK_SOFTIRQ 4
+#define IRQ_POLL_SOFTIRQ 5
+#define HRTIMER_SOFTIRQ 8
+
+/* --- What interrupt a CPU is in --- */
+
+static __always_inline void context_enter(bool hard, u32 index)
+{
+	struct kd_runqueue *runqueue = runqueue_here();
+
+	if (!runqueue)
+		return;
+	runqueue->context.marks = 0;
+	if (hard) {
+		runqueue->context.hard = index;
+	} else {
+		runqueue->context.soft = index;
+		runqueue->context.soft_tid = (u32)bpf_get_current_pid_tgid();
+	}
+}
+
+/* Of a softirq. What was on the CPU's own queue of packets has been received. */
+static __always_inline void context_exit(u32 vector)
+{
+	struct kd_runqueue *runqueue = vector == NET_RX_SOFTIRQ ? runqueue_here() : NULL;
+
+	if (runqueue)
+		runqueue->context.sender = 0;
+}
+
+static __always_inline void context_mark(u8 mark)
+{
+	struct kd_runqueue *runqueue = runqueue_here();
+
+	if (runqueue)
+		runqueue->context.marks |= mark;
+}
+
+static __always_inline void context_unmark(u8 mark)
+{
+	struct kd_runqueue *runqueue = runqueue_here();
+
+	if (runqueue)
+		runqueue->context.marks &= ~mark;
+}
+
+/* The current task sends to its own machine: the packet is received on this CPU as soon as
+ * softirqs may run, on top of the task, whose doing it is. */
+static __always_inline void context_sender(void)
+{
+	struct kd_runqueue *runqueue = runqueue_here();
+
+	if (runqueue && !runqueue->hard_since && !runqueue->soft_since)
+		runqueue->context.sender = (u32)bpf_get_current_pid_tgid();
+}
+
+static __always_inline u32 from_softirq(const struct kd_context *context)
+{
+	switch (context->soft) {
+	case TIMER_SOFTIRQ:
+	case HRTIMER_SOFTIRQ:
+		return KD_FROM_TIMER;
+	case NET_TX_SOFTIRQ:
+	case NET_RX_SOFTIRQ:
+		return KD_FROM_NETWORK;
+	case BLOCK_SOFTIRQ:
+	case IRQ_POLL_SOFTIRQ:
+		return KD_FROM_DISK;
+	default:
+		return context->marks & KD_MARK_DISK ? KD_FROM_DISK : KD_FROM_INTERRUPT;
+	}
+}
+
+static __always_inline bool current_is_in_fault(void)
+{
+	struct target target = target_running();
+	u32 state = target.thread ? state_now(target.thread) : KD_UNSEEN;
+
+	return state == KD_FAULT || state == KD_RECLAIM;
+}
+
+/* From what context a task is being woken on this CPU. ctx: the program's. */
+static __always_inline u32 waker_from(void *ctx, const struct kd_runqueue *runqueue)
+{
+	const struct kd_context *context = &runqueue->context;
+
+	if (runqueue->hard_since) {
+		if (context->marks & KD_MARK_TIMER || context->hard == KD_VECTOR_LOCAL_TIMER)
+			return KD_FROM_TIMER;
+		return context->marks & KD_MARK_DISK ? KD_FROM_DISK : KD_FROM_INTERRUPT;
+	}
+	/* Where softirqs run in threads (PREEMPT_RT) other tasks may preempt them. */
+	if (runqueue->soft_since && context->soft_tid == (u32)bpf_get_current_pid_tgid())
+		return from_softirq(context);
+	/* Not all interrupts have tracepoints. A page fault from user mode looks like one. */
+	if (!in_interrupt(ctx) || current_is_in_fault())
+		return KD_FROM_TASK;
+	return context->marks & KD_MARK_TIMER ? KD_FROM_TIMER : KD_FROM_INTERRUPT;
+}
+
+/* --- Who woke whom --- */
+
+static __always_inline struct kd_wakers *wakers_at(u32 index)
+{
+	return bpf_map_lookup_elem(&kd_wakers, &index);
+}
+
+static __always_inline u32 wakers_index_of_other(u32 tid)
+{
+	return kd_slots + tid % KD_WAKERS_OF_OTHERS;
+}
+
+/* What is known of the current task. */
+static __always_inline struct kd_wakers *wakers_of_current(void)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	if (!current_is_ours(pid_tgid))
+		return kd_all_wakers ? wakers_at(wakers_index_of_other((u32)pid_tgid)) : NULL;
+	return wakers_at(target_find((u32)pid_tgid, bpf_get_current_task()).slot);
+}
+
+/* Copies what is known of the current task to one that it wakes. */
+static __always_inline void wakers_copy(struct kd_wakers *to)
+{
+	struct kd_wakers *of = wakers_of_current();
+	u64 start = current_start();
+
+	if (!of || READ_ONCE(of->start) != start)
+		return;
+	__builtin_memcpy(to->by + 1, of->by, (KD_WAKERS - 1) * sizeof(*to->by));
+	barrier();
+	if (READ_ONCE(of->start) != start) /* another task got the entry meanwhile */
+		to->by[1].from = KD_FROM_UNKNOWN;
+}
+
+/* A task is being woken, by the current task if tid is one. The kernel holds its pi_lock: so
+ * nobody else writes into its entry, but for other processes' tasks that share it. Global, to be
+ * verified once. */
+TRACES_GLOBAL int wakers_put(u32 index, u64 start, u32 from, u32 tid, u64 t)
+{
+	struct kd_wakers *wakers = wakers_at(index);
+
+	if (!wakers)
+		return 0;
+	WRITE_ONCE(wakers->start, 0);
+	barrier();
+	wakers->by[0].at = t;
+	wakers->by[0].tid = tid;
+	wakers->by[0].from = from;
+	wakers->by[1].from = KD_FROM_UNKNOWN;
+	if (tid) {
+		current_comm(wakers->by[0].comm);
+		wakers_copy(wakers);
+	}
+	barrier();
+	WRITE_ONCE(wakers->start, start);
+	return 0;
+}
+
+static __always_inline void task_woken(void *ctx, u32 index, struct task_struct *task, u64 t)
+{
+	struct kd_runqueue *runqueue = runqueue_here();
+	u32 tid = (u32)bpf_get_current_pid_tgid(), from;
+
+	if (!runqueue)
+		return;
+	from = waker_from(ctx, runqueue);
+	if (from == KD_FROM_NETWORK && runqueue->context.sender != tid)
+		tid = 0;
+	else if (from == KD_FROM_TASK && !tid)
+		from = KD_FROM_UNKNOWN; /* the idle task, on behalf of another CPU */
+	else if (from != KD_FROM_TASK && from != KD_FROM_NETWORK)
+		tid = 0;
+	wakers_put(index, task->start_time, from, tid, t);
+}
+
+/* A task of another process is woken, if it has been asleep: those whose state only says so
+ * run on. */
+static __always_inline void other_wake(void *ctx, struct task_struct *task)
+{
+	if (!task->on_rq || task_dequeue_is_delayed(task))
+		task_woken(ctx, wakers_index_of_other(task->pid), task, clock_now());
+}
+
+#endif

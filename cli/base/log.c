@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "escape.h"
+
+#define LINE_LEN 1024
+
+static bool debugging, quiet;
+static int progress_width; /* of what log_progress() has on the screen */
+static FILE *held;         /* what is kept, in memory; NULL: messages are printed */
+static char *held_text;
+static size_t held_length;
+
+/* One write per line, as stderr is not buffered: lines do not mix with those of
+ * other processes. */
+__attribute__((format(printf, 2, 0))) static void print_line(const char *prefix, const char *fmt,
+							     va_list args)
+{
+	char text[LINE_LEN], line[ESCAPE_SIZE(LINE_LEN)];
+
+	vsnprintf(text, sizeof(text), fmt, args);
+	escape_text(line, sizeof(line), text, sizeof(text));
+	if (!held)
+		log_progress_end();
+	fprintf(held ? held : stderr, "%s%s\n", prefix, line);
+}
+
+void log_hold(void)
+{
+	held = open_memstream(&held_text, &held_length);
+}
+
+void log_release(bool print)
+{
+	if (!held)
+		return;
+	fclose(held);
+	held = NULL;
+	log_progress_end();
+	if (print && held_text)
+		fwrite(held_text, 1, held_length, stderr);
+	free(held_text);
+	held_text = NULL;
+}
+
+void log_error(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print_line("kernel_delay: ", fmt, args);
+	va_end(args);
+}
+
+exit_status log_no_memory(void)
+{
+	log_error("no memory");
+	return EX_OSERR;
+}
+
+void log_hint(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print_line("  ", fmt, args);
+	va_end(args);
+}
+
+void log_warn(const char *fmt, ...)
+{
+	va_list args;
+
+	if (quiet)
+		return;
+	va_start(args, fmt);
+	print_line("kernel_delay: warning: ", fmt, args);
+	va_end(args);
+}
+
+void log_note(const char *fmt, ...)
+{
+	va_list args;
+
+	if (quiet)
+		return;
+	va_start(args, fmt);
+	print_line("kernel_delay: ", fmt, args);
+	va_end(args);
+}
+
+void log_set_quiet(bool on)
+{
+	quiet = on;
+}
+
+void log_set_debug(bool on)
+{
+	debugging = on;
+}
+
+void log_debug_text(const char *fmt, va_list args)
+{
+	if (!debugging)
+		return;
+	log_progress_end();
+	vfprintf(stderr, fmt, args);
+}
+
+void log_debug(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	log_debug_text(fmt, args);
+	va_end(args);
+}
+
+void log_progress(const char *fmt, ...)
+{
+	char text[LINE_LEN];
+	va_list args;
+	int width;
+
+	va_start(args, fmt);
+	width = vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	/* Blanks where the line before was longer. The cursor waits at the beginning, so
+	 * that a shell's prompt or a text of others replaces the line. */
+	fprintf(stderr, "\r%-*s\r", progress_width, text);
+	progress_width = width;
+}
+
+void log_progress_end(void)
+{
+	if (progress_width)
+		fprintf(stderr, "\r%*s\r", progress_width, "");
+	progress_width = 0;
+}

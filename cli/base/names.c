@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "names.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+#define LONGEST 4096    /* longer names are close to nothing */
+#define MOST_EDITS 6    /* between a name and one that is close */
+#define SHORTEST_PART 3 /* of a name that is looked for inside of others */
+#define SWAP_SCORE 24   /* between one edit, 16, and two */
+#define SHOWN 200       /* bytes of each name in a hint */
+
+/* The ] of the set that begins here; NULL: this is no set. */
+static const char *set_end(const char *set)
+{
+	const char *at = set + 1;
+
+	if (*at == '!' || *at == '^')
+		at++;
+	return *at ? strchr(at + 1, ']') : NULL;
+}
+
+static bool set_has(const char *set, const char *end, unsigned char byte)
+{
+	bool negated = set[1] == '!' || set[1] == '^', found = false;
+
+	for (const char *at = set + 1 + negated; at < end; at++) {
+		unsigned char low = (unsigned char)*at, high = low;
+
+		if (at[1] == '-' && at + 2 < end) {
+			high = (unsigned char)at[2];
+			at += 2;
+		}
+		found |= low <= byte && byte <= high;
+	}
+	return found != negated;
+}
+
+/* The pattern after its first element, which is no star, if that fits the byte. */
+static const char *element_match(const char *glob, unsigned char byte)
+{
+	const char *end = *glob == '[' ? set_end(glob) : NULL;
+
+	if (end)
+		return set_has(glob, end, byte) ? end + 1 : NULL;
+	return *glob == '?' || (unsigned char)*glob == byte ? glob + 1 : NULL;
+}
+
+bool names_is_glob(const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '*' || *text == '?' || (*text == '[' && set_end(text)))
+			return true;
+	}
+	return false;
+}
+
+bool names_match(const char *glob, const char *name)
+{
+	/* Only the last star can have to be tried again. */
+	const char *star = NULL, *retry = NULL, *at = name, *next;
+
+	if (!strcmp(glob, name))
+		return true;
+	while (*at) {
+		if (*glob == '*') {
+			star = ++glob;
+			retry = at;
+			continue;
+		}
+		next = *glob ? element_match(glob, (unsigned char)*at) : NULL;
+		if (next) {
+			glob = next;
+			at++;
+		} else if (star) {
+			glob = star;
+			at = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (*glob == '*')
+		glob++;
+	return !*glob;
+}
+
+#define NAMES_STATES 64
+
+/* Adds a pattern behind those that are there; *state is the first one that is free. */
+static bool pattern_compile(struct kd_names *names, const char *glob, bool literal,
+			    unsigned int *state)
+{
+	if (*state >= NAMES_STATES)
+		return false;
+	names->starts |= 1ULL << *state;
+	while (*glob) {
+		const char *end = *glob == '[' && !literal ? set_end(glob) : NULL;
+
+		if (*glob == '*' && !literal) {
+			names->stays |= 1ULL << *state;
+			glob++;
+			continue;
+		}
+		for (unsigned int byte = 1; byte < 256; byte++)
+			if (literal ? (unsigned char)*glob == byte
+				    : element_match(glob, (unsigned char)byte) != NULL)
+				names->takes[byte] |= 1ULL << *state;
+		glob = end ? end + 1 : glob + 1;
+		if (++*state == NAMES_STATES)
+			return false;
+	}
+	names->ends |= 1ULL << *state;
+	++*state;
+	return true;
+}
+
+bool names_compile(struct kd_names *names, const char *glob)
+{
+	unsigned int state = 0;
+
+	memset(names, 0, sizeof(*names));
+	/* The pattern itself may be a name. */
+	return pattern_compile(names, glob, false, &state) &&
+	       (!names_is_glob(glob) || strlen(glob) >= KD_COMM_LEN ||
+		pattern_compile(names, glob, true, &state));
+}
+
+/* The edits (insert, delete, replace a byte) from a to b; more than limit if it
+ * takes more. By diagonals: of each only the furthest point is kept that so many
+ * edits lead to, so unlike names cost limit^2 steps, however long they are. */
+static unsigned int edits(const char *a, size_t a_length, const char *b, size_t b_length, int limit)
+{
+	int n = (int)a_length, m = (int)b_length;
+	int rows[2][2 * MOST_EDITS + 3];
+
+	if (abs(n - m) > limit)
+		return (unsigned int)limit + 1;
+	for (size_t i = 0; i < sizeof(*rows) / sizeof(**rows); i++)
+		rows[0][i] = rows[1][i] = -1;
+	for (int used = 0; used <= limit; used++) {
+		/* Indices are diagonals: how much further b is than a. */
+		int *now = rows[used & 1] + MOST_EDITS + 1;
+		const int *before = rows[!(used & 1)] + MOST_EDITS + 1;
+
+		for (int diagonal = -used; diagonal <= used; diagonal++) {
+			int at = used ? before[diagonal - 1] : 0;
+
+			if (diagonal < -n || diagonal > m)
+				continue;
+			if (used && before[diagonal] + 1 > at)
+				at = before[diagonal] + 1;
+			if (used && before[diagonal + 1] + 1 > at)
+				at = before[diagonal + 1] + 1;
+			if (at > n)
+				at = n;
+			if (at > m - diagonal)
+				at = m - diagonal;
+			while (at < n && at + diagonal < m && a[at] == b[at + diagonal])
+				at++;
+			now[diagonal] = at;
+		}
+		if (abs(m - n) <= used && now[m - n] >= n)
+			return (unsigned int)used;
+	}
+	return (unsigned int)limit + 1;
+}
+
+void names_closest_init(struct names_closest *closest, const char *wanted)
+{
+	memset(closest, 0, sizeof(*closest));
+	closest->wanted = wanted;
+	closest->length = strlen(wanted);
+	if (!names_is_glob(wanted))
+		return;
+	/* Of a pattern the longest part that stands for itself. */
+	closest->length = 0;
+	for (const char *part = wanted; *part; part += strspn(part, "*?[]")) {
+		size_t length = strcspn(part, "*?[]");
+
+		if (length > closest->length) {
+			closest->wanted = part;
+			closest->length = length;
+		}
+		part += length;
+	}
+}
+
+/* True if two neighbours are exchanged, the most frequent mistake in typing. Two edits
+ * would be too many for a short name. */
+static bool is_swapped(const char *a, const char *b, size_t length)
+{
+	size_t at = 0;
+
+	while (at < length && a[at] == b[at])
+		at++;
+	return at + 2 <= length && a[at] == b[at + 1] && a[at + 1] == b[at] &&
+	       !memcmp(a + at + 2, b + at + 2, length - at - 2);
+}
+
+/* The less, the closer; UINT32_MAX if it is not. An edit costs 16, so a name with
+ * some more at its end is as close as one with three or four wrong letters. */
+static unsigned int score(const struct names_closest *closest, const char *name, size_t length,
+			  unsigned int worst)
+{
+	size_t extra = length - closest->length;
+	unsigned int limit = (unsigned int)closest->length / 3, best = UINT32_MAX, n;
+	const char *part;
+
+	limit = limit < 1 ? 1 : limit > MOST_EDITS ? MOST_EDITS : limit;
+	if (limit > worst / 16)
+		limit = worst / 16;
+	n = edits(closest->wanted, closest->length, name, length, (int)limit);
+	if (n <= limit)
+		best = n * 16;
+	if (best > SWAP_SCORE && length == closest->length &&
+	    is_swapped(closest->wanted, name, length))
+		best = SWAP_SCORE;
+	if (length < closest->length || closest->length < SHORTEST_PART || best <= 40)
+		return best;
+	part = memmem(name, length, closest->wanted, closest->length);
+	if (part) {
+		unsigned int part_score = (part == name ? 40U : 60U);
+
+		part_score += extra < 40 ? (unsigned int)extra : 40U;
+		best = part_score < best ? part_score : best;
+	}
+	return best;
+}
+
+void names_closest_offer(struct names_closest *closest, const char *name)
+{
+	unsigned int worst = UINT32_MAX, new_score;
+	size_t length = strnlen(name, LONGEST + 1), at;
+	char *copy;
+
+	if (!length || length > LONGEST || !closest->length || closest->length > LONGEST)
+		return;
+	if (closest->n == NAMES_CLOSEST)
+		worst = closest->kept[NAMES_CLOSEST - 1].score;
+	new_score = score(closest, name, length, worst);
+	if (new_score == UINT32_MAX || new_score > worst)
+		return;
+	/* Names that are as close are kept in the order of the alphabet. */
+	for (at = 0; at < closest->n; at++) {
+		int order = strcmp(closest->kept[at].name, name);
+
+		if (!order)
+			return;
+		if (closest->kept[at].score > new_score ||
+		    (closest->kept[at].score == new_score && order > 0))
+			break;
+	}
+	if (at == NAMES_CLOSEST)
+		return;
+	copy = strdup(name);
+	if (!copy)
+		return;
+	if (closest->n == NAMES_CLOSEST)
+		free(closest->kept[--closest->n].name);
+	memmove(&closest->kept[at + 1], &closest->kept[at],
+		(closest->n - at) * sizeof(*closest->kept));
+	closest->kept[at].name = copy;
+	closest->kept[at].score = new_score;
+	closest->n++;
+}
+
+size_t names_closest_count(const struct names_closest *closest)
+{
+	return closest->n;
+}
+
+const char *names_closest_get(const struct names_closest *closest, size_t index)
+{
+	return closest->kept[index].name;
+}
+
+void names_closest_hint(const struct names_closest *closest, const char *prefix,
+			const char *otherwise)
+{
+	char list[NAMES_CLOSEST * (2 * SHOWN + 8)] = "";
+	size_t length = 0;
+
+	for (size_t i = 0; i < closest->n; i++) {
+		const char *name = closest->kept[i].name;
+
+		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%.*s%.*s%s",
+					   i ? ", " : "", SHOWN, prefix, SHOWN, name,
+					   strlen(name) > SHOWN ? "..." : "");
+	}
+	if (length)
+		log_hint("similar names: %s", list);
+	else if (otherwise)
+		log_hint("%s", otherwise);
+}
+
+void names_closest_clear(struct names_closest *closest)
+{
+	for (size_t i = 0; i < closest->n; i++)
+		free(closest->kept[i].name);
+	closest->n = 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names as people type them: patterns, and what is close to a wrong one. */
+#ifndef NAMES_H
+#define NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf/kernel_delay.h"
+
+#define NAMES_CLOSEST 5
+
+/* True if the text has a wildcard: *, ?, or a [ that is closed. */
+bool names_is_glob(const char *text);
+
+/* True if the name is the pattern itself or matches it: * is any text, also with
+ * slashes and leading dots, ? any byte, [a-z] and [!a-z] one of a set; a backslash
+ * is nothing special. Time is bounded by the product of both lengths. */
+bool names_match(const char *glob, const char *name);
+
+/* The same as an automaton for the kernel side. False: the pattern has too many elements. */
+bool names_compile(struct kd_names *names, const char *glob);
+
+/* The names out of any number of candidates which are closest to a wanted one.
+ * The fields are its own business. */
+struct names_closest {
+	const char *wanted;
+	size_t length;
+	size_t n;
+	struct {
+		char *name;
+		unsigned int score;
+	} kept[NAMES_CLOSEST];
+};
+
+/* Nothing is offered yet. wanted, which may be a pattern, has to outlive *closest. */
+void names_closest_init(struct names_closest *closest, const char *wanted);
+
+/* Offers a candidate; a copy is kept if it is close. One that was offered before
+ * counts once. Quick: 10 million a second that are not close. Without memory for a
+ * copy it is left out. */
+void names_closest_offer(struct names_closest *closest, const char *name);
+
+/* How many are close, and those, the closest first. They belong to *closest. */
+size_t names_closest_count(const struct names_closest *closest);
+const char *names_closest_get(const struct names_closest *closest, size_t index);
+
+/* Prints them as a hint to the error before it: "similar names: <prefix>NAME, ...";
+ * or the text `otherwise`, if it is not NULL, where none is close. The prefix, such
+ * as "up:libc.so.6:", makes them complete triggers; "" for bare names. */
+void names_closest_hint(const struct names_closest *closest, const char *prefix,
+			const char *otherwise);
+
+/* Releases what was kept; safe to repeat. */
+void names_closest_clear(struct names_closest *closest);
+
+#endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "collect_row.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/model/ledger.h"
+#include "cli/model/words.h"
+#include "session_culprits.h"
+#include "session_histograms.h"
+#include "session_locks.h"
+#include "session_processes.h"
+#include "session_stops.h"
+
+#define READ_TRIES 8
+
+struct call_row collect_call(uint32_t number, const struct kd_count *count)
+{
+	return (struct call_row){
+		.number = number,
+		.count = count->count,
+		.total = count->total,
+		.max = count->max,
+	};
+}
+
+static int calls_read(struct session *session, const struct session_view *view, uint32_t slot,
+		      const struct kd_thread *thread, struct thread_row *row)
+{
+	const struct kd_cell *cells = view->records[slot].calls;
+	size_t n = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < KD_CALLS; i++)
+		n += cells[i].gen == view->gen && thread->call_keys[i];
+	row->calls = n ? malloc(n * sizeof(*row->calls)) : NULL;
+	if (n && !row->calls)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < KD_CALLS && row->n_calls < n && !error; i++) {
+		const struct kd_count count = { cells[i].count, cells[i].total, cells[i].max };
+		struct call_row *call = &row->calls[row->n_calls];
+
+		if (cells[i].gen != view->gen || !thread->call_keys[i])
+			continue;
+		*call = collect_call(thread->call_keys[i] - 1, &count);
+		row->n_calls++;
+		error = histograms_read(session_histograms(session), view, slot, i, &call->times);
+	}
+	return error;
+}
+
+static int durations_read(struct session *session, const struct session_view *view, uint32_t slot,
+			  struct thread_row *row)
+{
+	return histograms_read(session_histograms(session), view, slot, KD_HISTOGRAM_RUN,
+			       &row->run_times)
+		       ?: histograms_read(session_histograms(session), view, slot,
+					  KD_HISTOGRAM_READY, &row->ready_times);
+}
+
+void collect_hardirq_name(struct session *session, int index, const struct kd_thread *thread,
+			  struct irq_row *row)
+{
+	static const char *const vectors[KD_VECTORS] = {
+		[KD_VECTOR_LOCAL_TIMER] = "local_timer",
+		[KD_VECTOR_RESCHEDULE] = "reschedule",
+		[KD_VECTOR_CALL_FUNCTION] = "call_function",
+		[KD_VECTOR_CALL_FUNCTION_SINGLE] = "call_function_single",
+		[KD_VECTOR_IRQ_WORK] = "irq_work",
+		[KD_VECTOR_THERMAL] = "thermal_apic",
+		[KD_VECTOR_NMI] = "nmi",
+	};
+	char name[KD_IRQ_NAME_LEN] = "other";
+	uint64_t key = 0;
+
+	if (index < KD_VECTORS) {
+		snprintf(name, sizeof(name), "%s", vectors[index]);
+	} else if (index < KD_VECTORS + KD_LINES) {
+		key = thread->line_keys[index - KD_VECTORS];
+		session_irq_name(session, key & ~KD_IRQ_UNHANDLED, name);
+	}
+	row->unhandled = key & KD_IRQ_UNHANDLED;
+	if (*name)
+		snprintf(row->name, sizeof(row->name), "%s", name);
+	else
+		snprintf(row->name, sizeof(row->name), "irq %u", (uint32_t)key);
+}
+
+static void softirq_name(uint32_t vector, struct irq_row *row)
+{
+	row->vector = vector;
+	if (vector < SOFTIRQS)
+		snprintf(row->name, sizeof(row->name), "%s", softirq_names[vector]);
+	else
+		snprintf(row->name, sizeof(row->name), "<unknown:%u>", vector);
+}
+
+static int irqs_keep(struct irq_row **into, size_t *count, const struct irq_row *rows, size_t n)
+{
+	*count = 0;
+	if (!n)
+		return 0;
+	*into = malloc(n * sizeof(*rows));
+	if (!*into)
+		return -ENOMEM;
+	memcpy(*into, rows, n * sizeof(*rows));
+	*count = n;
+	return 0;
+}
+
+static int irqs_read(struct session *session, const struct kd_thread *thread,
+		     const struct kd_record *record, uint64_t gen, struct thread_row *row)
+{
+	struct irq_row rows[KD_HARDIRQS > KD_SOFTIRQS ? KD_HARDIRQS : KD_SOFTIRQS];
+	size_t n = 0;
+	int error;
+
+	for (int i = 0; i < KD_HARDIRQS; i++) {
+		const struct kd_cell *cell = &record->hardirqs[i];
+
+		if (cell->gen != gen)
+			continue;
+		rows[n] = (struct irq_row){ .count = cell->count,
+					    .total = cell->total,
+					    .max = cell->max };
+		collect_hardirq_name(session, i, thread, &rows[n++]);
+	}
+	error = irqs_keep(&row->hardirqs, &row->n_hardirqs, rows, n);
+	if (error)
+		return error;
+	n = 0;
+	for (uint32_t i = 0; i < KD_SOFTIRQS; i++) {
+		const struct kd_cell *cell = &record->softirqs[i];
+
+		if (cell->gen != gen)
+			continue;
+		rows[n] = (struct irq_row){ .count = cell->count,
+					    .total = cell->total,
+					    .max = cell->max };
+		softirq_name(i, &rows[n++]);
+	}
+	return irqs_keep(&row->softirqs, &row->n_softirqs, rows, n);
+}
+
+/* Copies a thread and the plain part of its record until no event came between
+ * the two. */
+static bool slot_read(const struct session_view *view, uint32_t slot, struct kd_thread *thread,
+		      struct kd_record *record)
+{
+	const volatile struct kd_thread *live = &view->threads[slot];
+	size_t head = offsetof(struct kd_record, hardirqs);
+
+	for (int i = 0; i < READ_TRIES; i++) {
+		if (i)
+			sched_yield();
+		memcpy(thread, &view->threads[slot], sizeof(*thread));
+		memcpy(record, &view->records[slot], head);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (live->since == thread->since && live->state == thread->state &&
+		    live->call == thread->call && live->steal_at == thread->steal_at)
+			return true;
+	}
+	return false;
+}
+
+/* That of a fault which has ended after faults were no longer timed. */
+static void fault_end(const struct session_view *view, struct kd_thread *thread)
+{
+	if (thread->state == KD_FAULT && thread->fault != view->fault_gen)
+		thread->state = KD_USER;
+}
+
+/* Where durations of what an item is are distributed; NULL: nowhere. */
+static struct distribution *times_of(struct thread_row *row, const struct open_item *item)
+{
+	if (item->kind == OPEN_RUN)
+		return &row->run_times;
+	if (item->kind == OPEN_READY)
+		return &row->ready_times;
+	for (size_t i = 0; item->kind == OPEN_CALL && i < row->n_calls; i++)
+		if ((int32_t)row->calls[i].number == item->number)
+			return &row->calls[i].times;
+	return NULL;
+}
+
+/* Adds what crosses the window's edges to the row, and what has ended inside to its
+ * distributions, which have the rest already. Times in the sample are those of
+ * CLOCK_MONOTONIC; 0 stays "not known". */
+static int open_items_read(struct session *session, uint64_t epoch, const struct kd_thread *thread,
+			   const struct kd_record *record, const struct ledger_window *window,
+			   struct thread_row *row)
+{
+	struct open_item items[LEDGER_OPEN_ITEMS];
+	size_t n = ledger_open_items(items, thread, record, window);
+	int error = 0;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		struct distribution *times;
+
+		if (items[i].since)
+			items[i].since += epoch;
+		if (items[i].until)
+			items[i].until += epoch;
+		error = thread_add_open(row, &items[i]);
+		times = error || items[i].at_end ? NULL : times_of(row, &items[i]);
+		if (times)
+			error = histograms_add(session_histograms(session), times, items[i].length);
+	}
+	return error;
+}
+
+/* What a record says just as the row has it. */
+static void record_read(struct thread_row *row, const struct kd_record *record)
+{
+	row->run = record->run;
+	row->long_poll = record->long_poll;
+	row->ready = record->ready;
+	row->stopped = record->stopped;
+	row->overslept = record->overslept;
+#define COUNTER_READ(member, key, condition, label) row->member = record->member;
+	EACH_THREAD_COUNTER(COUNTER_READ)
+	memcpy(row->cpus, record->cpus, sizeof(row->cpus));
+	row->cpus_beyond = record->cpus_beyond;
+}
+
+int collect_row(struct session *session, const struct session_view *view, uint32_t slot,
+		struct thread_row *row, uint64_t *torn)
+{
+	const struct ledger_window window = {
+		.start = view->start,
+		.end = view->end,
+		.gen = view->gen,
+		.has_readings = view->opened_by < 0 && view->closed_by < 0,
+	};
+	struct kd_record record;
+	struct kd_thread thread;
+	uint64_t seen, all; /* page faults */
+	int result, error;
+
+	for (int i = 0; i < READ_TRIES; i++) {
+		bool whole = slot_read(view, slot, &thread, &record);
+
+		fault_end(view, &thread);
+		result = ledger_fill(&row->ledger, &thread, &record, &window);
+		if (whole && result >= 0)
+			break;
+		session_settle(session);
+	}
+	if (!result)
+		return 0;
+	if (result < 0 || ledger_sum(&row->ledger) != row->ledger.life)
+		(*torn)++;
+	row->tid = (pid_t)thread.tid;
+	row->pid = session_several(session)->skel ? (pid_t)thread.tgid : 0;
+	row->members = 1;
+	row->ended = thread.died && thread.died <= view->end;
+	memcpy(row->name, thread.comm, sizeof(row->name));
+	row->name[sizeof(row->name) - 1] = '\0';
+	if (record.gen == view->gen)
+		record_read(row, &record);
+	seen = row->minor_faults + row->major_faults;
+	ledger_faults(&thread, &window, &row->minor_faults, &row->major_faults);
+	all = row->minor_faults + row->major_faults;
+	if (all > seen &&
+	    session_faults_untimed(session, view->start + view->epoch, view->end + view->epoch))
+		row->ledger.untimed_faults = all - seen;
+	if (row->ledger.ns[LEDGER_USER] + row->ledger.ns[LEDGER_KERNEL] &&
+	    thread.cpu < KD_CPU_WORDS * 64)
+		row->cpus[thread.cpu / 64] |= 1ULL << (thread.cpu % 64);
+	if (record.stolen.gen == view->gen)
+		row->stolen = (struct kd_count){ record.stolen.count, record.stolen.total,
+						 record.stolen.max };
+	error = calls_read(session, view, slot, &thread, row)
+			?: durations_read(session, view, slot, row)
+			?: locks_read_open(view, slot, &thread, row)
+			?: stops_read_open(view, &thread, row)
+			?: culprits_read(session_culprits(session), view, slot, &thread, row)
+			?: open_items_read(session, view->epoch, &thread, &record, &window, row);
+	if (!error)
+		error = irqs_read(session, &thread, &view->records[slot], view->gen, row);
+	return error ? error : 1;
+}

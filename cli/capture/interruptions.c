@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interruptions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
+#include "cli/base/clock.h"
+#include "cli/model/tick.h"
+#include "cli/model/words.h"
+#include "collect_row.h"
+#include "session_culprits.h"
+#include "session_entry.h"
+#include "session_interruptions.h"
+
+/* Of interruptions that wait for the end of their window; 35 MB. */
+#define ENDED_MAX 200000
+/* While no window is open: one may have begun, but not long ago. */
+#define KEEP_NS (100 * NSEC_PER_MSEC)
+/* Of what was found right before, other threads' may be behind it. */
+#define FOUND_BEFORE 8
+
+struct interruptions {
+	struct session *session;
+	uint64_t threshold;
+	struct gap *gaps;   /* by slot */
+	struct tick *ticks; /* by CPU */
+	uint64_t tick_period;
+	/* In the order of their ends, by thread; what had not ended with a window is open, and of
+	 * that window only. */
+	struct interruption *ended;
+	size_t n, room;
+	size_t open_from; /* there begin those of the window that is being read */
+	uint64_t lost;
+};
+
+/* The ring is being read. */
+struct drain {
+	struct interruptions *interruptions;
+	const struct session_view *view; /* the window that is being read; NULL: none is */
+};
+
+/* The coarse clock advances at ticks. 0: not known, or CPUs may do without their ticks although
+ * threads run there (nohz_full). */
+static uint64_t tick_period(void)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/nohz_full", "re");
+	struct timespec period;
+	bool has_ticks = true;
+	int c;
+
+	if (file) {
+		/* "(null)" or an empty line: none. */
+		c = fgetc(file);
+		has_ticks = c < '0' || c > '9';
+		fclose(file);
+	}
+	return has_ticks && !clock_getres(CLOCK_MONOTONIC_COARSE, &period) ? clock_ns(&period) : 0;
+}
+
+struct interruptions *interruptions_new(struct session *session, uint64_t threshold)
+{
+	struct interruptions *interruptions = calloc(1, sizeof(*interruptions));
+
+	if (!interruptions)
+		return NULL;
+	interruptions->session = session;
+	interruptions->threshold = threshold;
+	interruptions->gaps = calloc(session_view(session).slots, sizeof(*interruptions->gaps));
+	interruptions->ticks = calloc(session_culprits(session)->cpus,
+				      sizeof(*interruptions->ticks));
+	interruptions->tick_period = tick_period();
+	if (interruptions->gaps && interruptions->ticks)
+		return interruptions;
+	interruptions_free(interruptions);
+	return NULL;
+}
+
+void interruptions_free(struct interruptions *interruptions)
+{
+	if (!interruptions)
+		return;
+	free(interruptions->gaps);
+	free(interruptions->ticks);
+	free(interruptions->ended);
+	free(interruptions);
+}
+
+/* Names the thread, if its slot is still its own. */
+static void thread_name(const struct kd_thread *thread, struct interruption *interruption)
+{
+	if ((pid_t)thread->tid == interruption->tid)
+		memcpy(interruption->name, thread->comm, sizeof(interruption->name));
+}
+
+/* Names what took most of it, as long as the tables still know it. */
+static void who_name(const struct interruptions *interruptions, const struct kd_interruption *part,
+		     struct interruption *interruption)
+{
+	struct session_view view = session_view(interruptions->session);
+	const struct kd_thread *thread = &view.threads[part->slot];
+	struct irq_row irq = { .name = "" };
+	struct culprit culprit;
+
+	if (part->by == KD_BY_HARDIRQ && thread->tid == part->tid)
+		collect_hardirq_name(interruptions->session, (int)part->who, thread, &irq);
+	else if (part->by == KD_BY_SOFTIRQ && part->who < SOFTIRQS)
+		snprintf(irq.name, sizeof(irq.name), "%s", softirq_names[part->who]);
+	else if (part->by == KD_BY_FAULT)
+		snprintf(irq.name, sizeof(irq.name), "%s", part->who ? "major" : "minor");
+	else if (part->by == KD_BY_TASK &&
+		 culprits_task(session_culprits(interruptions->session), part->who, &culprit)) {
+		memcpy(irq.name, culprit.name, sizeof(culprit.name));
+		interruption->who_tid = culprit.tid;
+	} else if (part->by == KD_BY_TASK && part->who == KD_WHO_IDLE) {
+		snprintf(irq.name, sizeof(irq.name), "nobody");
+	}
+	if (part->by == KD_BY_TASK)
+		interruption->who_others = part->others;
+	snprintf(interruption->who, sizeof(interruption->who), "%.*s", INTERRUPTION_WHO_LEN - 1,
+		 irq.name);
+}
+
+static uint64_t irq_entry(const struct interruptions *interruptions)
+{
+	return entry_cost(session_entry(interruptions->session)).irq_ns;
+}
+
+/* Keeps one that has ended, or counts it as lost. Returns 0 or -ENOMEM. */
+static int ended_add(struct interruptions *interruptions, struct interruption *interruption,
+		     uint32_t slot)
+{
+	uint64_t epoch = session_view(interruptions->session).epoch;
+
+	if (interruptions->n == ENDED_MAX) {
+		interruptions->lost++;
+		return 0;
+	}
+	if (ARRAY_GROW(interruptions->ended, interruptions->n, interruptions->room))
+		return -ENOMEM;
+	interruption->since += epoch;
+	interruption->until += epoch;
+	thread_name(&session_view(interruptions->session).threads[slot], interruption);
+	interruptions->ended[interruptions->n++] = *interruption;
+	return 0;
+}
+
+static int gap_finish(struct interruptions *interruptions, struct gap *gap)
+{
+	const struct kd_interruption *largest;
+	struct interruption interruption;
+
+	if (!gap->until)
+		return 0;
+	gap_end(gap, irq_entry(interruptions), &interruption);
+	largest = gap_largest(gap, interruption.cause);
+	if (largest && interruption.ns >= interruptions->threshold)
+		who_name(interruptions, largest, &interruption);
+	return ended_add(interruptions, &interruption, gap->last.slot);
+}
+
+static int stolen_found(struct interruptions *interruptions, const struct kd_interruption *part)
+{
+	struct interruption interruption;
+
+	interruption_stolen(part, &interruption);
+	return ended_add(interruptions, &interruption, part->slot);
+}
+
+/* A part that may be a tick has been added: if it was late, a stolen CPU is what that looks like
+ * from inside. What the hypervisor says that it took by then has been found right before. */
+static void tick_look(struct interruptions *interruptions, const struct kd_interruption *part,
+		      struct gap *gap)
+{
+	uint64_t until = part->since + session_view(interruptions->session).epoch, late, ns;
+
+	if (part->by != KD_BY_HARDIRQ || part->who != KD_VECTOR_LOCAL_TIMER ||
+	    part->cpu >= session_culprits(interruptions->session)->cpus)
+		return;
+	late = ns = tick_note(&interruptions->ticks[part->cpu], interruptions->tick_period,
+			      part->unticked, part->since);
+	if (!late)
+		return;
+	for (size_t i = interruptions->n; i && i + FOUND_BEFORE > interruptions->n; i--) {
+		struct interruption *row = &interruptions->ended[i - 1];
+
+		if (row->cause != INTERRUPTION_STOLEN || row->tid != (pid_t)part->tid ||
+		    row->until != until)
+			continue;
+		row->tick_late = late;
+		ns -= u64_min(ns, row->ns);
+		break;
+	}
+	if (ns >= TICK_LATE_NS)
+		gap_tick_late(gap, late, ns);
+}
+
+/* Adds one that goes on at a window's end. What the quota takes is taken to be spread evenly. */
+static int open_add(struct interruptions *interruptions, const struct kd_interruption *part,
+		    uint64_t end)
+{
+	struct kd_interruption begun = *part;
+	struct interruption open;
+	struct gap gap = { 0 };
+
+	begun.until = end;
+	begun.cpu = begun.from;
+	begun.taken = (uint64_t)((double)part->taken * (double)(end - part->since) /
+				 (double)(part->until - part->since));
+	gap_add(&gap, &begun, 0);
+	gap_end(&gap, 0, &open);
+	open.open = true;
+	if (begun.by == KD_BY_TASK) /* which kind of fault it is shows at its end */
+		who_name(interruptions, &begun, &open);
+	return ended_add(interruptions, &open, begun.slot);
+}
+
+/* Whether the thread still was without its CPU when the window's threads were looked at. */
+static bool open_is_known(const struct interruptions *interruptions, uint32_t tid, uint64_t end)
+{
+	end += session_view(interruptions->session).epoch;
+	for (size_t i = interruptions->open_from; i < interruptions->n; i++) {
+		const struct interruption *row = &interruptions->ended[i];
+
+		if (row->open && row->tid == (pid_t)tid && row->until == end)
+			return true;
+	}
+	return false;
+}
+
+static bool crosses(const struct kd_interruption *part, uint64_t end)
+{
+	return part->since < end && part->until > end;
+}
+
+static int part_cut(struct interruptions *interruptions, const struct kd_interruption *part,
+		    const struct session_view *view)
+{
+	return crosses(part, view->end) ? open_add(interruptions, part, view->end) : 0;
+}
+
+/* A thread has its CPU back: in windows that have ended meanwhile, and have yet to be read, it had
+ * not. */
+static int part_open(const struct drain *drain, const struct kd_interruption *part)
+{
+	struct interruptions *interruptions = drain->interruptions;
+	struct session_view view;
+	int error = 0;
+
+	if (drain->view && crosses(part, drain->view->end) &&
+	    !open_is_known(interruptions, part->tid, drain->view->end))
+		error = part_cut(interruptions, part, drain->view);
+	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !error; bank++)
+		if (session_window_at(interruptions->session, bank, &view) && view.gen)
+			error = part_cut(interruptions, part, &view);
+	return error;
+}
+
+static int part_found(void *context, const struct kd_interruption *part)
+{
+	const struct drain *drain = context;
+	struct interruptions *interruptions = drain->interruptions;
+	uint64_t entry = irq_entry(interruptions);
+	struct gap *gap = &interruptions->gaps[part->slot];
+	int error = 0;
+
+	if (part->slot >= session_view(interruptions->session).slots)
+		return 0;
+	if (part->by == KD_BY_HYPERVISOR)
+		return stolen_found(interruptions, part);
+	if (!gap_add(gap, part, entry)) {
+		error = gap_finish(interruptions, gap);
+		gap_add(gap, part, entry);
+	}
+	tick_look(interruptions, part, gap);
+	if (!error && part->lost)
+		error = part_open(drain, part);
+	return error;
+}
+
+/* Forgets those that no window can have any more. */
+static void ended_forget(struct interruptions *interruptions, uint64_t before)
+{
+	size_t kept = 0;
+
+	/* Most often the oldest is still needed. */
+	if (!interruptions->n || interruptions->ended[0].until > before)
+		return;
+	for (size_t i = 0; i < interruptions->n; i++)
+		if (interruptions->ended[i].until > before)
+			interruptions->ended[kept++] = interruptions->ended[i];
+	interruptions->n = kept;
+}
+
+/* When the oldest window began that has not been read. */
+static uint64_t oldest_start(const struct interruptions *interruptions)
+{
+	uint64_t oldest = clock_monotonic() - KEEP_NS;
+	struct session_view view;
+
+	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++)
+		if (session_window_at(interruptions->session, bank, &view) && view.gen)
+			oldest = u64_min(oldest, view.start + view.epoch);
+	return oldest;
+}
+
+/* view: as in struct drain. */
+static int ring_read(struct interruptions *interruptions, const struct session_view *view)
+{
+	struct drain drain = { interruptions, view };
+
+	return interruption_ring_read(session_interruptions(interruptions->session), part_found,
+				      &drain);
+}
+
+int interruptions_drain(struct interruptions *interruptions)
+{
+	int error;
+
+	if (!interruptions)
+		return 0;
+	error = ring_read(interruptions, NULL);
+	ended_forget(interruptions, oldest_start(interruptions));
+	return error;
+}
+
+/* Ends those after which nothing can come any more that belongs to them. */
+static int gaps_settle(struct interruptions *interruptions, uint64_t before)
+{
+	uint32_t slots = session_view(interruptions->session).slots;
+	int error = 0;
+
+	for (uint32_t slot = 0; slot < slots && !error; slot++)
+		if (interruptions->gaps[slot].until <= before)
+			error = gap_finish(interruptions, &interruptions->gaps[slot]);
+	return error;
+}
+
+/* Who has had the CPU longest so far. The task that has it now is only known to the iterator. */
+static uint32_t longest_now(const struct kd_thread *thread, uint64_t end, uint32_t *others)
+{
+	const struct kd_waiting *waiting = &thread->waiting;
+	struct kd_takers takers = thread->lost_to;
+
+	if (waiting->seen_mark == waiting->mark && end > waiting->mark)
+		kd_taker_add(&takers, waiting->seen_key, end - waiting->mark);
+	return kd_taker_longest(&takers, others);
+}
+
+/* What the quota has taken from the last charge until then, as far as the iterator saw. */
+static uint64_t throttled_until(const struct kd_waiting *waiting, uint64_t end)
+{
+	if (waiting->seen_mark != waiting->mark || waiting->throttled_ns == KD_NEVER ||
+	    waiting->seen_throttled_ns < waiting->throttled_ns || end < waiting->mark)
+		return 0;
+	return u64_min(waiting->seen_throttled_ns - waiting->throttled_ns, end - waiting->mark);
+}
+
+/* Adds the interruption of a thread that has lost its CPU and not got it back by the window's end,
+ * if it has not got it since. */
+static int open_read(struct interruptions *interruptions, const struct session_view *view,
+		     uint32_t slot)
+{
+	const struct kd_thread *thread = &view->threads[slot];
+	struct kd_interruption part = {
+		.since = __atomic_load_n(&thread->lost_at, __ATOMIC_ACQUIRE),
+		.until = u64_max(view->end, thread->waiting.mark),
+		.taken = thread->lost_throttled + throttled_until(&thread->waiting, view->end),
+		.slot = slot,
+		.tid = thread->tid,
+		.from = thread->cpu,
+		.by = thread->lost_in_fault ? KD_BY_FAULT : KD_BY_TASK,
+	};
+
+	if (!part.since || part.since >= view->end || thread->died)
+		return 0;
+	if (part.by == KD_BY_TASK)
+		part.who = longest_now(thread, view->end, &part.others);
+	return open_add(interruptions, &part, view->end);
+}
+
+/* First the threads, then the ring: whoever gets its CPU back in between is in both. */
+static int window_read(struct interruptions *interruptions, const struct session_view *view)
+{
+	int error = 0;
+
+	interruptions->open_from = interruptions->n;
+	for (uint32_t slot = 1; slot < view->slots && !error; slot++)
+		error = open_read(interruptions, view, slot);
+	return error ?: ring_read(interruptions, view);
+}
+
+/* --- The rows of a sample --- */
+
+static int row_by_tid(const void *a, const void *b)
+{
+	const struct thread_row *const *x = a, *const *y = b;
+
+	return ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
+}
+
+/* Those of single threads, by TID. Returns how many; NULL without memory. */
+static struct thread_row **rows_sort(struct sample *sample, size_t *n)
+{
+	struct thread_row **rows = calloc(sample->n_threads + 1, sizeof(*rows));
+
+	*n = 0;
+	for (size_t i = 0; rows && i < sample->n_threads; i++)
+		if (sample->threads[i].members == 1)
+			rows[(*n)++] = &sample->threads[i];
+	if (*n)
+		qsort(rows, *n, sizeof(struct thread_row *), row_by_tid);
+	return rows;
+}
+
+/* Several that were ready throughout, and got no CPU. */
+static bool is_starved(const struct thread_row *row)
+{
+	enum ledger_state only;
+
+	return row->members > 1 && thread_is_silent(row, &only) && only >= LEDGER_READY_WOKEN &&
+	       only <= LEDGER_THROTTLED;
+}
+
+/* The row that has the thread's figures; NULL: there is none. */
+static struct thread_row *row_of(struct sample *sample, struct thread_row **rows, size_t n,
+				 const struct interruption *interruption)
+{
+	const struct thread_row key = { .tid = interruption->tid }, *at = &key;
+	struct thread_row **found = bsearch(&at, rows, n, sizeof(struct thread_row *), row_by_tid);
+
+	for (size_t i = 0; !found && *interruption->name && i < sample->n_threads; i++) {
+		struct thread_row *row = &sample->threads[i];
+
+		if ((row->ended || (interruption->open && is_starved(row))) &&
+		    !strncmp(row->name, interruption->name, sizeof(row->name)))
+			return row;
+	}
+	return found ? *found : NULL;
+}
+
+/* A sample that is being filled. */
+struct filling {
+	struct sample *sample;
+	struct thread_row **rows; /* by TID */
+	size_t n_rows, room;      /* room: of the sample's list */
+};
+
+static void late_tick_add(struct kd_count *ticks, uint64_t ns)
+{
+	ticks->count++;
+	ticks->total = u64_add(ticks->total, ns);
+	ticks->max = u64_max(ticks->max, ns);
+}
+
+static int sample_add(const struct interruptions *interruptions, struct filling *filling,
+		      const struct interruption *interruption)
+{
+	struct sample *sample = filling->sample;
+	struct thread_row *row = row_of(sample, filling->rows, filling->n_rows, interruption);
+	int error = row ? interruption_count(row->interrupted, interruption) : 0;
+
+	if (row && interruption->tick_late)
+		late_tick_add(&row->late_ticks, interruption->tick_late);
+
+	if (error || interruption->ns < interruptions->threshold)
+		return error;
+	if (ARRAY_GROW(sample->interruptions, sample->n_interruptions, filling->room))
+		return -ENOMEM;
+	sample->interruptions[sample->n_interruptions++] = *interruption;
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct interruption *x = a, *y = b;
+	int order = (x->since > y->since) - (x->since < y->since);
+
+	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static bool is_of(const struct interruption *interruption, const struct sample *sample)
+{
+	if (interruption->open)
+		return interruption->until == sample->end;
+	return interruption->until > sample->start && interruption->until <= sample->end;
+}
+
+static int sample_fill(const struct interruptions *interruptions, struct filling *filling)
+{
+	struct sample *sample = filling->sample;
+	int error = 0;
+
+	for (size_t i = 0; i < interruptions->n && !error; i++)
+		if (is_of(&interruptions->ended[i], sample))
+			error = sample_add(interruptions, filling, &interruptions->ended[i]);
+	if (sample->n_interruptions)
+		qsort(sample->interruptions, sample->n_interruptions,
+		      sizeof(*sample->interruptions), by_start);
+	return error;
+}
+
+/* Those that went on at a window's end are of no other window. */
+static void open_forget(struct interruptions *interruptions, uint64_t end)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < interruptions->n; i++)
+		if (!interruptions->ended[i].open || interruptions->ended[i].until != end)
+			interruptions->ended[kept++] = interruptions->ended[i];
+	interruptions->n = kept;
+}
+
+int interruptions_collect(struct interruptions *interruptions, const struct session_view *view,
+			  struct sample *sample)
+{
+	struct filling filling = { .sample = sample };
+	int error;
+
+	if (!interruptions)
+		return 0;
+	error = window_read(interruptions, view); /* it is not held any more: forget nothing */
+	if (!error)
+		error = gaps_settle(interruptions, view->end);
+	filling.rows = error ? NULL : rows_sort(sample, &filling.n_rows);
+	if (!error && !filling.rows)
+		error = -ENOMEM;
+	if (!error)
+		error = sample_fill(interruptions, &filling);
+	free(filling.rows);
+	open_forget(interruptions, sample->end);
+	sample->interruptions_from = interruptions->threshold;
+	sample->interruptions_known = true;
+	sample->losses[KD_LOSS_INTERRUPTIONS] += interruptions->lost;
+	interruptions->lost = 0;
+	return error;
+}

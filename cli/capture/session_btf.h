@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How programs find their tracepoints and the kernel's types: by a slice of its BTF, which
+ * takes a fraction of the time of libbpf's own searches. Where that cannot be made, libbpf
+ * searches. Part of the session. */
+#ifndef SESSION_BTF_H
+#define SESSION_BTF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "btf_slice.h"
+
+#define BTF_PROGRAMS_MAX 32
+
+struct bpf_object;
+struct bpf_program;
+
+/* Stays where it is from btf_open() to btf_close(): libbpf has its address. */
+struct session_btf {
+	bool sliced;
+	int handlers[2]; /* libbpf's, of which a process has one set: one session at a time */
+	int fd;          /* what path leads to: the slice, or all of the kernel's BTF */
+	char path[32];   /* for libbpf's btf_custom_path */
+	struct btf_wanted *wanted;
+	size_t n_wanted, room;
+	struct {
+		const struct bpf_program *program;
+		uint32_t id; /* of what it will be attached to */
+	} targets[BTF_PROGRAMS_MAX];
+	size_t n_targets;
+};
+
+/* To be called before the object is opened, with path. Returns 0 or a negative errno. */
+int btf_open(struct session_btf *btf);
+
+/* Looks up what the programs of an open object need. Returns 0 or -ENOMEM. */
+int btf_search(struct session_btf *btf, struct bpf_object *object);
+
+/* Chooses what a program will be attached to, a tracepoint or the iterator of this name.
+ * Returns 0, or a negative errno if the kernel has none. */
+int btf_target(struct session_btf *btf, struct bpf_program *program, const char *name);
+
+/* The same, by their sections' names, for those that will be loaded and have nothing yet. */
+int btf_targets(struct session_btf *btf, struct bpf_object *object);
+
+/* Whether the kernel has the function trace_call_bpf_faultable(). */
+bool btf_calls_are_preempted(const struct session_btf *btf);
+
+/* After the object has been closed. */
+void btf_close(struct session_btf *btf);
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session_classes.h"
+
+#include <bpf/libbpf.h>
+
+#include "cli/base/syscall_names.h"
+#include "kernel_delay.skel.h"
+
+/* Adds bits to what the BPF side's two tables, of native and of 32-bit calls, say of a call. */
+static void call_add(volatile __u8 native[KD_CLASSES], volatile __u8 compat[KD_CLASSES],
+		     const char *name, __u8 bits)
+{
+	int64_t number = syscall_find(SYSCALL_NATIVE, name);
+	int64_t other = syscall_find(SYSCALL_COMPAT, name);
+	uint32_t plain = other < 0 ? KD_CLASSES : syscall_plain((uint32_t)other);
+
+	if (number >= 0 && number < KD_CLASSES)
+		native[number] |= bits;
+	if (plain < KD_CLASSES)
+		compat[plain] |= bits;
+}
+
+static void class_add(struct kernel_delay *skel, const char *name, __u8 class)
+{
+	call_add(skel->rodata->kd_class, skel->rodata->kd_compat_class, name, class);
+}
+
+/* What a thread waits for that sleeps in one of these calls, and whether its first argument is a
+ * descriptor; the names end with NULL. */
+static const struct {
+	__u8 awaited;
+	const char *const *names;
+} call_awaits[] = {
+#define CALLS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+	{ KD_AWAITED_WORK,
+	  CALLS("poll", "ppoll", "ppoll_time64", "select", "_newselect", "pselect6",
+		"pselect6_time64", "epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter",
+		"io_getevents", "io_pgetevents", "io_pgetevents_time64") },
+	{ KD_AWAITED_WORK | KD_AWAITED_AT_FILE, CALLS("accept", "accept4") },
+	{ KD_AWAITED_LOCK, CALLS("futex", "futex_time64", "futex_wait", "futex_waitv",
+				 "futex_requeue", "semop", "semtimedop", "semtimedop_time64") },
+	{ KD_AWAITED_LOCK | KD_AWAITED_AT_FILE, CALLS("flock", "fcntl", "fcntl64") },
+	{ KD_AWAITED_DISK, CALLS("sync", "msync") },
+	{ KD_AWAITED_DISK | KD_AWAITED_AT_FILE,
+	  CALLS("fsync", "fdatasync", "syncfs", "sync_file_range") },
+	{ KD_AWAITED_FILE,
+	  CALLS("open", "openat", "openat2", "creat", "close", "stat", "lstat", "newfstatat",
+		"statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "truncate",
+		"unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdir", "mkdirat",
+		"rmdir", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat", "chmod",
+		"fchmodat", "chown", "fchownat", "utimensat", "statfs", "mount", "umount2",
+		"chdir") },
+	{ KD_AWAITED_FILE | KD_AWAITED_AT_FILE,
+	  CALLS("fstat", "getdents", "getdents64", "ftruncate", "fallocate", "fchmod", "fchown",
+		"lseek", "copy_file_range", "fstatfs", "fchdir") },
+	{ KD_AWAITED_SOCKET, CALLS("socketcall") },
+	{ KD_AWAITED_SOCKET | KD_AWAITED_AT_FILE,
+	  CALLS("connect", "send", "sendto", "sendmsg", "sendmmsg", "recv", "recvfrom", "recvmsg",
+		"recvmmsg", "recvmmsg_time64", "shutdown") },
+	{ KD_AWAITED_CHILD, CALLS("wait4", "waitid", "waitpid", "vfork", "clone", "clone3") },
+	{ KD_AWAITED_TIMER, CALLS("nanosleep", "clock_nanosleep", "clock_nanosleep_time64") },
+	{ KD_AWAITED_SIGNAL, CALLS("rt_sigtimedwait", "rt_sigtimedwait_time64", "pause",
+				   "rt_sigsuspend", "sigsuspend") },
+	{ KD_AWAITED_BY_FILE | KD_AWAITED_AT_FILE,
+	  CALLS("read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev",
+		"preadv2", "pwritev2", "sendfile", "sendfile64", "splice", "tee", "vmsplice",
+		"ioctl") },
+};
+
+/* Calls with a time-out. */
+static const struct {
+	const char *name;
+	__u16 timeout;
+} call_timeouts[] = {
+#define TIMEOUT(argument, how) (KD_TIMEOUT_GIVEN | (argument) | (how))
+	{ "nanosleep", TIMEOUT(0, 0) },
+	{ "clock_nanosleep", TIMEOUT(2, KD_TIMEOUT_CLOCK) },
+	{ "futex", TIMEOUT(3, KD_TIMEOUT_FUTEX) },
+	{ "poll", TIMEOUT(2, KD_TIMEOUT_MS | KD_TIMEOUT_ESTIMATED) },
+	{ "ppoll", TIMEOUT(2, KD_TIMEOUT_ESTIMATED) },
+	{ "select", TIMEOUT(4, KD_TIMEOUT_US | KD_TIMEOUT_ESTIMATED) },
+	{ "pselect6", TIMEOUT(4, KD_TIMEOUT_ESTIMATED) },
+	{ "epoll_wait", TIMEOUT(3, KD_TIMEOUT_MS | KD_TIMEOUT_ESTIMATED) },
+	{ "epoll_pwait", TIMEOUT(3, KD_TIMEOUT_MS | KD_TIMEOUT_ESTIMATED) },
+	{ "epoll_pwait2", TIMEOUT(3, KD_TIMEOUT_ESTIMATED) },
+#undef TIMEOUT
+};
+
+/* Calls that are given a path, of several the first that is looked up; the names end with NULL. */
+static const struct {
+	__u8 path;
+	const char *const *names;
+} call_paths[] = {
+#define PATH(argument) (KD_PATH_GIVEN | (argument))
+	{ PATH(0), CALLS("open", "creat", "stat", "stat64", "lstat", "lstat64", "oldstat",
+			 "oldlstat", "access", "readlink", "truncate", "truncate64", "unlink",
+			 "rename", "mkdir", "rmdir", "link", "mknod", "chmod", "chown", "chown32",
+			 "lchown", "lchown32", "utime", "utimes", "statfs", "statfs64", "umount",
+			 "umount2", "chdir", "chroot", "execve", "swapon", "swapoff", "acct",
+			 "uselib", "pivot_root", "setxattr", "lsetxattr", "getxattr", "lgetxattr",
+			 "listxattr", "llistxattr", "removexattr", "lremovexattr") },
+	{ PATH(1), CALLS("symlink", "mount", "inotify_add_watch", "quotactl") },
+	{ PATH(1) | KD_PATH_IN_DIRECTORY,
+	  CALLS("openat", "openat2", "newfstatat", "fstatat64", "statx", "faccessat", "faccessat2",
+		"readlinkat", "unlinkat", "renameat", "renameat2", "mkdirat", "linkat", "mknodat",
+		"fchmodat", "fchmodat2", "fchownat", "utimensat", "utimensat_time64", "futimesat",
+		"execveat", "name_to_handle_at", "open_tree", "move_mount", "mount_setattr",
+		"fspick", "setxattrat", "getxattrat", "listxattrat", "removexattrat") },
+	{ PATH(2) | KD_PATH_IN_DIRECTORY, CALLS("symlinkat") },
+#undef PATH
+#undef CALLS
+};
+
+static void timeouts_set(struct kernel_delay *skel)
+{
+	for (size_t i = 0; i < sizeof(call_timeouts) / sizeof(*call_timeouts); i++) {
+		int64_t number = syscall_find(SYSCALL_NATIVE, call_timeouts[i].name);
+
+		if (number >= 0 && number < KD_CLASSES)
+			skel->rodata->kd_call_timeouts[number] = call_timeouts[i].timeout;
+	}
+}
+
+void classes_set(struct kernel_delay *skel)
+{
+	timeouts_set(skel);
+	for (size_t i = 0; i < sizeof(call_awaits) / sizeof(*call_awaits); i++)
+		for (const char *const *name = call_awaits[i].names; *name; name++)
+			call_add(skel->rodata->kd_call_awaits, skel->rodata->kd_compat_call_awaits,
+				 *name, call_awaits[i].awaited);
+	class_add(skel, "poll", KD_CLASS_POLL);
+	class_add(skel, "ppoll", KD_CLASS_POLL);
+	class_add(skel, "ppoll_time64", KD_CLASS_POLL);
+	class_add(skel, "uretprobe", KD_CLASS_IGNORED);
+	class_add(skel, "uprobe", KD_CLASS_IGNORED);
+	class_add(skel, "execve", KD_CLASS_EXEC);
+	class_add(skel, "execveat", KD_CLASS_EXEC);
+	class_add(skel, "restart_syscall", KD_CLASS_RESTART);
+}
+
+void classes_set_traced(struct kernel_delay *skel, const struct syscall_set *calls)
+{
+	for (int number = 0; calls && number < KD_CLASSES; number++) {
+		if (calls->has[SYSCALL_NATIVE][number])
+			skel->rodata->kd_class[number] |= KD_CLASS_TRACED;
+		if (calls->has[SYSCALL_COMPAT][number])
+			skel->rodata->kd_compat_class[number] |= KD_CLASS_TRACED;
+	}
+	for (size_t i = 0; i < sizeof(call_paths) / sizeof(*call_paths); i++)
+		for (const char *const *name = call_paths[i].names; *name; name++)
+			call_add(skel->rodata->kd_call_paths, skel->rodata->kd_compat_call_paths,
+				 *name, call_paths[i].path);
+	class_add(skel, "mmap", KD_CLASS_MAPS);
+	class_add(skel, "mmap2", KD_CLASS_MAPS);
+	class_add(skel, "mprotect", KD_CLASS_MAPS);
+	class_add(skel, "pkey_mprotect", KD_CLASS_MAPS);
+}

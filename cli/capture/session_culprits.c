@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "session_culprits.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/clock.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/target/group.h"
+#include "kernel_delay.skel.h"
+
+#define READ_TRIES 8
+#define PF_KTHREAD 0x200000 /* include/linux/sched.h */
+
+/* An idle CPU that is woken up is back in less; one on which the thread may not run is not. */
+#define IDLE_LIMIT_NS NSEC_PER_MSEC
+
+struct culprit_group {
+	uint32_t key; /* whose it is, as struct kd_culprit has it */
+	char path[CULPRIT_GROUP_LEN];
+};
+
+exit_status culprits_select(struct culprits *culprits, struct kernel_delay *skel, pid_t tgid,
+			    uint32_t cpus, uint32_t slots, uint32_t banks)
+{
+	int error;
+
+	culprits->skel = skel;
+	culprits->cpus = cpus;
+	culprits->slots = slots;
+	culprits->banks = banks;
+	skel->rodata->kd_quota = group_quota(tgid, &culprits->quota);
+	group_of(tgid, culprits->group, sizeof(culprits->group));
+	culprits->groups = calloc(KD_CULPRITS, sizeof(*culprits->groups));
+	if (!culprits->groups) {
+		log_error("no memory");
+		return EX_OSERR;
+	}
+	error = bpf_map__set_max_entries(skel->maps.kd_runqueues, cpus)
+			?: bpf_map__set_max_entries(skel->maps.kd_blames, slots * banks);
+	if (error)
+		log_error("cannot size the BPF maps: %s", strerror(-error));
+	return error ? EX_OSERR : 0;
+}
+
+static size_t runqueues_size(const struct culprits *culprits)
+{
+	return culprits->cpus * sizeof(*culprits->runqueues);
+}
+
+static size_t blames_size(const struct culprits *culprits)
+{
+	return (size_t)culprits->slots * culprits->banks * sizeof(*culprits->blames);
+}
+
+static size_t tasks_size(void)
+{
+	return KD_CULPRITS * sizeof(struct kd_culprit);
+}
+
+static void *map_memory(const struct bpf_map *map, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+exit_status culprits_map(struct culprits *culprits)
+{
+	struct kernel_delay *skel = culprits->skel;
+
+	culprits->runqueues = map_memory(skel->maps.kd_runqueues, runqueues_size(culprits));
+	culprits->blames = map_memory(skel->maps.kd_blames, blames_size(culprits));
+	culprits->tasks = map_memory(skel->maps.kd_culprits, tasks_size());
+	if (culprits->runqueues && culprits->blames && culprits->tasks)
+		return 0;
+	log_error("cannot map the BPF maps: %s", strerror(errno));
+	return EX_OSERR;
+}
+
+void culprits_close(struct culprits *culprits)
+{
+	if (culprits->runqueues)
+		munmap(culprits->runqueues, runqueues_size(culprits));
+	if (culprits->blames)
+		munmap(culprits->blames, blames_size(culprits));
+	if (culprits->tasks)
+		munmap(culprits->tasks, tasks_size());
+	free(culprits->groups);
+}
+
+static uint32_t state_of(const struct kd_thread *thread)
+{
+	uint32_t state = __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
+
+	return state == KD_UNSEEN ? thread->seed_state : state;
+}
+
+static bool waits(const struct kd_thread *thread)
+{
+	uint32_t state = state_of(thread);
+
+	return state == KD_READY_WOKEN || state == KD_READY_PREEMPTED;
+}
+
+bool culprits_pending(const struct culprits *culprits, const struct session_view *view)
+{
+	for (uint32_t slot = 1; slot < culprits->slots; slot++)
+		if (view->threads[slot].task && waits(&view->threads[slot]) &&
+		    view->threads[slot].waiting.mark < view->end)
+			return true;
+	return false;
+}
+
+void culprits_free_slot(struct culprits *culprits, uint32_t slot)
+{
+	for (uint32_t bank = 0; bank < culprits->banks; bank++)
+		memset(&culprits->blames[(size_t)bank * culprits->slots + slot], 0,
+		       sizeof(*culprits->blames));
+}
+
+/* Copies what was charged, and the wait in progress, at one moment. */
+static void blame_copy(const struct culprits *culprits, const struct session_view *view,
+		       uint32_t slot, struct kd_blame *blame, struct kd_waiting *waiting)
+{
+	const struct kd_thread *live = &view->threads[slot];
+
+	for (int i = 0; i < READ_TRIES; i++) {
+		*waiting = live->waiting;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		*blame = culprits->blames[(size_t)view->bank * culprits->slots + slot];
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&live->waiting.mark, __ATOMIC_RELAXED) == waiting->mark)
+			break;
+		sched_yield();
+	}
+	if (blame->gen != view->gen)
+		memset(blame, 0, sizeof(*blame));
+}
+
+/* Rows while they are being made. */
+struct reading {
+	const struct culprits *culprits;
+	struct thread_row *row;
+	bool real_time; /* the thread */
+};
+
+/* Whether a task that is not of real time had the CPU by a limit of those that are: a thread
+ * of real time loses the CPU to it in no other way. One that was woken may have had to wait
+ * until the kernel could switch, which takes less than that. */
+static bool is_rt_limit(const struct reading *reading, const struct kd_charge *charge)
+{
+	return reading->real_time &&
+	       (charge->preempted > charge->woken || charge->longest >= IDLE_LIMIT_NS);
+}
+
+static int row_add(struct reading *reading, struct culprit *culprit, const struct kd_charge *charge)
+{
+	if (!(charge->woken | charge->preempted))
+		return 0;
+	culprit->woken_ns = charge->woken;
+	culprit->preempted_ns = charge->preempted;
+	culprit->longest_ns = charge->longest;
+	return culprits_add(&reading->row->culprits, &reading->row->n_culprits, culprit);
+}
+
+static int kind_add(struct reading *reading, enum kd_who who, const struct kd_charge *charge)
+{
+	static const enum culprit_kind kinds[KD_WHO_KINDS] = {
+		[KD_WHO_HARDIRQ] = CULPRIT_HARDIRQ, [KD_WHO_SOFTIRQ] = CULPRIT_SOFTIRQ,
+		[KD_WHO_IDLE] = CULPRIT_IDLE,       [KD_WHO_THROTTLED] = CULPRIT_THROTTLED,
+		[KD_WHO_REST] = CULPRIT_REST,       [KD_WHO_OWN] = CULPRIT_OWN,
+		[KD_WHO_UNKNOWN] = CULPRIT_UNKNOWN, [KD_WHO_HYPERVISOR] = CULPRIT_STOLEN,
+	};
+	struct culprit culprit = { .kind = kinds[who], .own = who == KD_WHO_OWN };
+
+	culprit.rt_limit = reading->real_time && who == KD_WHO_IDLE &&
+			   charge->longest >= IDLE_LIMIT_NS;
+	return row_add(reading, &culprit, charge);
+}
+
+/* The group of another process, looked up once. */
+static void group_fill(const struct culprits *culprits, const struct kd_culprit *task,
+		       char group[CULPRIT_GROUP_LEN])
+{
+	struct culprit_group *known = &culprits->groups[task->key % KD_CULPRITS];
+
+	if (known->key != task->key) {
+		known->key = task->key;
+		group_of((pid_t)task->tgid, known->path, sizeof(known->path));
+	}
+	if (strcmp(known->path, culprits->group))
+		memcpy(group, known->path, CULPRIT_GROUP_LEN);
+}
+
+/* Returns false if another one has its entry now, or the key is no task's. */
+static bool task_read(const struct culprits *culprits, uint32_t key, struct kd_culprit *task,
+		      struct culprit *culprit)
+{
+	*culprit = (struct culprit){ .kind = CULPRIT_TASK };
+	if (key < KD_WHO_TASK)
+		return false;
+	*task = culprits->tasks[key % KD_CULPRITS];
+	if (task->key != key)
+		return false;
+	culprit->tid = (int32_t)task->tid;
+	culprit->pid = (int32_t)task->tgid;
+	memcpy(culprit->name, task->tid ? task->comm : task->process, sizeof(culprit->name));
+	culprit_set_priority(culprit, task->policy, task->prio);
+	culprit->own = key & KD_WHO_OF_TARGET;
+	culprit->kernel = task->flags & PF_KTHREAD;
+	culprit->ksoftirqd = key & KD_WHO_SOFTIRQD;
+	return true;
+}
+
+bool culprits_task(const struct culprits *culprits, uint32_t key, struct culprit *culprit)
+{
+	struct kd_culprit task;
+
+	return task_read(culprits, key, &task, culprit);
+}
+
+static int task_add(struct reading *reading, uint32_t key, const struct kd_charge *charge)
+{
+	const struct culprits *culprits = reading->culprits;
+	struct culprit culprit;
+	struct kd_culprit task;
+
+	if (key < KD_WHO_TASK)
+		return kind_add(reading, key < KD_WHO_KINDS ? key : KD_WHO_UNKNOWN, charge);
+	if (!task_read(culprits, key, &task, &culprit))
+		return kind_add(reading, key & KD_WHO_OF_TARGET ? KD_WHO_OWN : KD_WHO_REST, charge);
+	culprit.rt_limit = !culprit_prio_is_real_time(task.prio) && is_rt_limit(reading, charge);
+	if (!culprit.own && !culprit.kernel)
+		group_fill(culprits, &task, culprit.group);
+	return row_add(reading, &culprit, charge);
+}
+
+static uint64_t passed(uint64_t before, uint64_t now, uint64_t most)
+{
+	return now > before ? u64_min(now - before, most) : 0;
+}
+
+/* How long the present run of a CPU is, if it is one of these. */
+static uint64_t run_ns(const struct kd_runqueue *runqueue, enum kd_runs runs, uint64_t end)
+{
+	return runqueue->runs == runs && end > runqueue->since ? end - runqueue->since : 0;
+}
+
+/* Of a wait without an entry, which is charged when it ends, ns lie in the window. */
+static int unlisted_add(struct reading *reading, const struct kd_waiting *waiting, uint64_t ns,
+			uint64_t end, bool woken)
+{
+	static const enum kd_who whose[] = { KD_WHO_THROTTLED, KD_WHO_HARDIRQ, KD_WHO_SOFTIRQ,
+					     KD_WHO_OWN, KD_WHO_IDLE };
+	const struct kd_runqueue *runqueue = &reading->culprits->runqueues[waiting->cpu];
+	const uint64_t whole = u64_max(end - waiting->mark, 1);
+	uint64_t left = ns, throttled = waiting->throttled_ns;
+	const uint64_t sums[][2] = {
+		{ throttled, waiting->seen_mark == waiting->mark && throttled != KD_NEVER
+				     ? waiting->seen_throttled_ns
+				     : throttled },
+		{ waiting->hard_ns, runqueue->hard_ns },
+		{ waiting->soft_ns, runqueue->soft_ns },
+		{ waiting->own_ns, runqueue->own_ns + run_ns(runqueue, KD_RUNS_OWN, end) },
+		{ waiting->idle_ns, runqueue->idle_ns + run_ns(runqueue, KD_RUNS_IDLE, end) },
+	};
+	struct kd_charge charge;
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(whose) / sizeof(*whose) && !error; i++) {
+		double part = (double)passed(sums[i][0], sums[i][1], whole) / (double)whole;
+		uint64_t inside = u64_min((uint64_t)(part * (double)ns), left);
+
+		left -= inside;
+		charge = (struct kd_charge){ woken ? inside : 0, woken ? 0 : inside, inside };
+		error = kind_add(reading, whose[i], &charge);
+	}
+	charge = (struct kd_charge){ woken ? left : 0, woken ? 0 : left, left };
+	return error ?: kind_add(reading, KD_WHO_REST, &charge);
+}
+
+/* What has not been charged as nothing has happened on the CPU since; woken: in which wait. */
+static int pending_add(struct reading *reading, const struct kd_waiting *waiting, uint64_t ns,
+		       bool woken)
+{
+	const struct culprits *culprits = reading->culprits;
+	bool seen = waiting->seen_mark == waiting->mark;
+	uint64_t parts[3] = { 0 }, left = ns;
+	static const enum kd_who whose[3] = { KD_WHO_THROTTLED, KD_WHO_HARDIRQ, KD_WHO_SOFTIRQ };
+	int error = 0;
+
+	if (seen && waiting->throttled_ns != KD_NEVER)
+		parts[0] = passed(waiting->throttled_ns, waiting->seen_throttled_ns, left);
+	left -= parts[0];
+	if (waiting->cpu < culprits->cpus) {
+		const struct kd_runqueue *runqueue = &culprits->runqueues[waiting->cpu];
+
+		parts[1] = passed(waiting->hard_ns, runqueue->hard_ns, left);
+		left -= parts[1];
+		if (!(seen && waiting->seen_key & KD_WHO_SOFTIRQD))
+			parts[2] = passed(waiting->soft_ns, runqueue->soft_ns, left);
+		left -= parts[2];
+	}
+	for (int i = 0; i <= 3 && !error; i++) {
+		uint64_t part = i < 3 ? parts[i] : left;
+		struct kd_charge charge = { woken ? part : 0, woken ? 0 : part, part };
+
+		error = i < 3 ? kind_add(reading, whose[i], &charge)
+			      : task_add(reading, seen ? waiting->seen_key : KD_WHO_UNKNOWN,
+					 &charge);
+	}
+	return error;
+}
+
+static struct kd_charge charged(const struct thread_row *row)
+{
+	struct kd_charge sum = { 0 };
+
+	for (size_t i = 0; i < row->n_culprits; i++) {
+		sum.woken += row->culprits[i].woken_ns;
+		sum.preempted += row->culprits[i].preempted_ns;
+	}
+	return sum;
+}
+
+/* The scheduler may have counted the end of a wait as running (switch_lead() in
+ * bpf/sched.bpf.h), most often on a CPU that was idle. */
+static void excess_take(struct thread_row *row, uint64_t excess, bool woken)
+{
+	culprits_sort(row->culprits, row->n_culprits);
+	for (int idle = 1; idle >= 0; idle--) {
+		for (size_t i = 0; i < row->n_culprits && excess; i++) {
+			struct culprit *culprit = &row->culprits[i];
+			uint64_t *ns = woken ? &culprit->woken_ns : &culprit->preempted_ns;
+			uint64_t taken = u64_min(*ns, excess);
+
+			if ((culprit->kind == CULPRIT_IDLE) != idle)
+				continue;
+			*ns -= taken;
+			excess -= taken;
+			culprit->longest_ns = u64_min(culprit->longest_ns, culprit_ns(culprit));
+		}
+	}
+}
+
+/* Makes the rows add up to the ledger's waits, and moves what the quota took to its line. */
+static int ledger_settle(struct reading *reading)
+{
+	struct thread_row *row = reading->row;
+	uint64_t *woken = &row->ledger.ns[LEDGER_READY_WOKEN];
+	uint64_t *preempted = &row->ledger.ns[LEDGER_READY_PREEMPTED];
+	struct kd_charge sum = charged(row), missing = { 0 };
+
+	if (sum.woken > *woken)
+		excess_take(row, sum.woken - *woken, true);
+	if (sum.preempted > *preempted)
+		excess_take(row, sum.preempted - *preempted, false);
+	missing.woken = *woken - u64_min(sum.woken, *woken);
+	missing.preempted = *preempted - u64_min(sum.preempted, *preempted);
+	missing.longest = u64_max(missing.woken, missing.preempted);
+	for (size_t i = 0; i < row->n_culprits; i++) {
+		const struct culprit *culprit = &row->culprits[i];
+
+		if (culprit->kind != CULPRIT_THROTTLED)
+			continue;
+		*woken -= culprit->woken_ns;
+		*preempted -= culprit->preempted_ns;
+		row->ledger.ns[LEDGER_THROTTLED] += culprit_ns(culprit);
+	}
+	return kind_add(reading, KD_WHO_UNKNOWN, &missing);
+}
+
+int culprits_read(const struct culprits *culprits, const struct session_view *view, uint32_t slot,
+		  const struct kd_thread *thread, struct thread_row *row)
+{
+	struct kd_waiting waiting;
+	struct reading reading = { .culprits = culprits, .row = row };
+	struct kd_blame blame;
+	int error = 0;
+
+	blame_copy(culprits, view, slot, &blame, &waiting);
+	reading.real_time = waiting.mark && culprit_prio_is_real_time(waiting.prio);
+	for (uint32_t i = 0; i < KD_WHO_KINDS && !error; i++)
+		error = kind_add(&reading, i, &blame.kinds[i]);
+	for (uint32_t i = 0; i < KD_BLAMED && !error; i++)
+		if (blame.keys[i])
+			error = task_add(&reading, blame.keys[i], &blame.tasks[i]);
+	if (!error && waits(thread) && waiting.mark && waiting.mark < view->end) {
+		uint64_t ns = view->end - u64_max(waiting.mark, view->start);
+		bool woken = state_of(thread) == KD_READY_WOKEN;
+
+		if (waiting.index == KD_UNLISTED && waiting.cpu < culprits->cpus)
+			error = unlisted_add(&reading, &waiting, ns, view->end, woken);
+		else
+			error = pending_add(&reading, &waiting, ns, woken);
+	}
+	return error ?: ledger_settle(&reading);
+}

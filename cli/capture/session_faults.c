@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "session_faults.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/clock.h"
+#include "cli/base/log.h"
+#include "session_programs.h"
+#include "kernel_delay.skel.h"
+
+#define SECTION "THREAD TIME"
+
+/* Timing may take 5 % of the time, and so much more once: thousands of faults, as when a
+ * program starts, are timed. */
+#define LOOK_NS (10 * NSEC_PER_MSEC)
+#define EARNED 20 /* one part of so many */
+#define DEBT_NS (5 * NSEC_PER_MSEC)
+
+/* What a fault costs, as a part of what a system call does: more than was measured (see
+ * OVERHEAD in the manual page). */
+#define TARGET_PRICE(call_ns) u64_max(2 * (call_ns), 300)
+#define FOREIGN_PRICE(call_ns) u64_max((call_ns) / 2, 100)
+
+/* Programs that threads which end running faults had begun; then nobody is in one that
+ * began before, but for those that sleep. */
+#define DRAIN_NS NSEC_PER_MSEC
+
+/* All in the context of the thread that looks for memory. */
+static const struct {
+	const char *begin, *end;
+	bool node; /* a node's own, instead of taking memory of another one */
+} reclaims[FAULTS_RECLAIMS] = {
+	{ "mm_vmscan_direct_reclaim_begin", "mm_vmscan_direct_reclaim_end", false },
+	{ "mm_vmscan_memcg_reclaim_begin", "mm_vmscan_memcg_reclaim_end", false },
+	{ "mm_vmscan_node_reclaim_begin", "mm_vmscan_node_reclaim_end", true },
+	{ "mm_compaction_begin", "mm_compaction_end", false },
+};
+
+exit_status faults_select(struct faults *faults, struct kernel_delay *skel)
+{
+	struct bpf_program *programs[] = { skel->progs.kd_minor_fault, skel->progs.kd_major_fault,
+					   skel->progs.kd_reclaim_begin,
+					   skel->progs.kd_reclaim_end };
+	int error;
+
+	faults->skel = skel;
+	faults->n_cpus = skel->rodata->kd_cpus;
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		bpf_program__set_autoload(programs[i], true);
+	error = bpf_map__set_max_entries(skel->maps.kd_fault_cpus, faults->n_cpus);
+	if (error)
+		log_error("cannot size the BPF maps: %s", strerror(-error));
+	return error ? EX_OSERR : 0;
+}
+
+/* Returns a descriptor, or a negative errno. */
+static int event_open(const struct bpf_program *program, int cpu, uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = config,
+		.sample_period = 1,
+		.disabled = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (!ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program)) &&
+	    !ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return fd;
+	cpu = -errno;
+	close(fd);
+	return cpu;
+}
+
+/* Events of whatever runs on a CPU: those of threads would have to be two for each, and cost
+ * at every switch. Returns 0 or a negative errno. */
+static int cpu_open(struct faults *faults, int cpu)
+{
+	const struct {
+		const struct bpf_program *program;
+		uint64_t config;
+	} ends[] = { { faults->skel->progs.kd_minor_fault, PERF_COUNT_SW_PAGE_FAULTS_MIN },
+		     { faults->skel->progs.kd_major_fault, PERF_COUNT_SW_PAGE_FAULTS_MAJ } };
+
+	for (int i = 0; i < 2; i++) {
+		int fd = event_open(ends[i].program, cpu, ends[i].config);
+
+		if (fd == -ENODEV) /* offline */
+			return 0;
+		if (fd < 0)
+			return fd;
+		faults->events[faults->n_events++] = fd;
+	}
+	faults->cpus[cpu].seen = 1;
+	return 0;
+}
+
+static int events_open(struct faults *faults)
+{
+	int error = 0;
+
+	faults->events = calloc(2 * (size_t)faults->n_cpus, sizeof(*faults->events));
+	if (!faults->events)
+		return -ENOMEM;
+	for (uint32_t cpu = 0; cpu < faults->n_cpus && !error; cpu++)
+		error = cpu_open(faults, (int)cpu);
+	return error;
+}
+
+static void events_close(struct faults *faults)
+{
+	for (size_t i = 0; i < faults->n_events; i++)
+		close(faults->events[i]);
+	free(faults->events);
+	faults->events = NULL;
+	faults->n_events = 0;
+}
+
+static void events_switch(const struct faults *faults, bool on)
+{
+	for (size_t i = 0; i < faults->n_events; i++)
+		ioctl(faults->events[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+static void begin_detach(struct faults *faults)
+{
+	bpf_link__destroy(faults->skel->links.kd_page_fault_user);
+	faults->skel->links.kd_page_fault_user = NULL;
+}
+
+/* Which few machines are set to do (node_reclaim_enabled() in include/linux/swap.h). */
+static bool nodes_reclaim(void)
+{
+	FILE *file = fopen("/proc/sys/vm/zone_reclaim_mode", "re");
+	int mode = 0;
+
+	if (file && fscanf(file, "%d", &mode) != 1)
+		mode = 0;
+	if (file)
+		fclose(file);
+	return mode;
+}
+
+static void reclaims_attach(struct faults *faults, struct programs *programs)
+{
+	struct bpf_link **link = faults->reclaim;
+	bool nodes = nodes_reclaim();
+
+	for (size_t i = 0; i < FAULTS_RECLAIMS; i++, link += 2) {
+		if (reclaims[i].node && !nodes)
+			continue;
+		link[1] = bpf_program__attach_raw_tracepoint(faults->skel->progs.kd_reclaim_end,
+							     reclaims[i].end);
+		/* Not without an end. */
+		if (link[1])
+			link[0] = bpf_program__attach_raw_tracepoint(
+				faults->skel->progs.kd_reclaim_begin, reclaims[i].begin);
+		if (!i && !link[0])
+			programs_absent(programs, SECTION,
+					"has no reclaim: this kernel lacks its tracepoints");
+	}
+}
+
+exit_status faults_attach(struct faults *faults, struct programs *programs)
+{
+	size_t size = faults->n_cpus * sizeof(*faults->cpus);
+	void *memory;
+
+	reclaims_attach(faults, programs);
+	if (!faults->skel->links.kd_page_fault_user)
+		return 0; /* which has been noted */
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      bpf_map__fd(faults->skel->maps.kd_fault_cpus), 0);
+	if (memory != MAP_FAILED)
+		faults->cpus = memory;
+	faults->accounts = calloc(faults->n_cpus, sizeof(*faults->accounts));
+	if (!faults->cpus || !faults->accounts) {
+		log_error("no memory for the counts of page faults");
+		return EX_OSERR;
+	}
+	if (events_open(faults)) {
+		events_close(faults);
+		begin_detach(faults);
+		programs_absent(programs, SECTION,
+				"has no page faults, they are in running user: the kernel refuses "
+				"perf's events of them");
+		return 0;
+	}
+	faults->looked_at = clock_monotonic();
+	faults->timed = true;
+	return 0;
+}
+
+/* Those that have begun come to their ends; only then these are no longer seen. */
+static void faults_stop(struct faults *faults, uint64_t now)
+{
+	struct faults_pause *pause = &faults->pauses[faults->n_pauses++ % FAULTS_PAUSES];
+
+	begin_detach(faults);
+	clock_wait_until(now + DRAIN_NS);
+	__atomic_add_fetch(&faults->skel->data_word->kd_fault_gen, 1, __ATOMIC_SEQ_CST);
+	events_switch(faults, false);
+	*pause = (struct faults_pause){ now, KD_NEVER };
+	faults->timed = false;
+}
+
+static uint64_t debt_settle(uint64_t debt, uint64_t spent, uint64_t earned)
+{
+	return debt + spent > earned ? debt + spent - earned : 0;
+}
+
+/* Nothing is known of what the target runs while faults are not timed; then time pays. */
+static void account_settle(struct faults_account *account, const struct kd_fault_cpu *cpu,
+			   uint64_t call_ns, uint64_t passed, bool timed)
+{
+	const struct kd_fault_cpu now = {
+		.target = __atomic_load_n(&cpu->target, __ATOMIC_RELAXED),
+		.foreign = __atomic_load_n(&cpu->foreign, __ATOMIC_RELAXED),
+		.ran = __atomic_load_n(&cpu->ran, __ATOMIC_RELAXED),
+	};
+	uint64_t ran = timed ? now.ran - account->paid.ran : passed;
+
+	account->target = debt_settle(account->target,
+				      (now.target - account->paid.target) * TARGET_PRICE(call_ns),
+				      ran / EARNED);
+	account->foreign = debt_settle(
+		account->foreign, (now.foreign - account->paid.foreign) * FOREIGN_PRICE(call_ns),
+		passed / EARNED);
+	account->paid = now;
+}
+
+void faults_look(struct faults *faults, uint64_t call_ns)
+{
+	uint64_t now = clock_monotonic(), most = 0;
+
+	if (!faults->n_events || now < faults->looked_at + LOOK_NS)
+		return;
+	for (uint32_t cpu = 0; cpu < faults->n_cpus; cpu++) {
+		struct faults_account *account = &faults->accounts[cpu];
+
+		account_settle(account, &faults->cpus[cpu], call_ns, now - faults->looked_at,
+			       faults->timed);
+		most = u64_max(most, u64_max(account->target, account->foreign));
+	}
+	faults->looked_at = now;
+	if (faults->timed && most > DEBT_NS)
+		faults_stop(faults, now);
+}
+
+void faults_resume(struct faults *faults, uint64_t pause_ns)
+{
+	struct kernel_delay *skel = faults->skel;
+	struct faults_pause *pause = &faults->pauses[(faults->n_pauses - 1) % FAULTS_PAUSES];
+
+	if (!faults->n_events || faults->timed || clock_monotonic() < pause->from + pause_ns)
+		return;
+	for (uint32_t cpu = 0; cpu < faults->n_cpus; cpu++)
+		if (faults->accounts[cpu].target || faults->accounts[cpu].foreign)
+			return;
+	events_switch(faults, true);
+	skel->links.kd_page_fault_user = bpf_program__attach(skel->progs.kd_page_fault_user);
+	if (!skel->links.kd_page_fault_user) {
+		events_switch(faults, false);
+		return;
+	}
+	pause->to = clock_monotonic();
+	faults->timed = true;
+}
+
+uint64_t faults_untimed(const struct faults *faults, uint64_t start, uint64_t end)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < faults->n_pauses && i < FAULTS_PAUSES; i++) {
+		uint64_t from = u64_max(faults->pauses[i].from, start);
+		uint64_t to = u64_min(faults->pauses[i].to, end);
+
+		ns += to > from ? to - from : 0;
+	}
+	return ns;
+}
+
+void faults_close(struct faults *faults)
+{
+	events_close(faults);
+	for (size_t i = 0; i < 2 * FAULTS_RECLAIMS; i++)
+		bpf_link__destroy(faults->reclaim[i]);
+	if (faults->cpus)
+		munmap(faults->cpus, faults->n_cpus * sizeof(*faults->cpus));
+	free(faults->accounts);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hashes of the kernel side that have something of a thread in a window: those whose keys begin
+ * as struct kd_row_key. */
+#ifndef SESSION_HASH_H
+#define SESSION_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session.h"
+
+struct bpf_map;
+struct windows;
+
+struct session_hash {
+	const struct bpf_map *map;
+	const struct windows *windows;
+	const struct session_view *view; /* the window being read */
+	struct thread_row *rows;
+	const uint32_t
+		*row_of; /* by slot: a thread's row is rows[row_of[slot] - 1]; 0: it has none */
+};
+
+/* Gets what is found, and the thread's row that it belongs to. Returns 0 or a negative errno,
+ * which ends the reading. */
+typedef int session_found_fn(const struct session_hash *hash, const void *key, const void *value,
+			     struct thread_row *row);
+
+/* Reads what belongs to the window and these rows, and removes it from the map; so what belongs
+ * to no window any more. *removed: how many entries it has removed; NULL is allowed. Returns 0,
+ * -ENOMEM, or what found() returned. */
+int session_hash_read(const struct session_hash *hash, session_found_fn *found, uint32_t *removed);
+
+#endif

@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "session_processes.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <search.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/base/array.h"
+#include "cli/base/clock.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/base/parse.h"
+#include "cli/target/proc_file.h"
+#include "cli/target/target.h"
+#include "session_group.h"
+#include "kernel_delay.skel.h"
+
+#define CHECK_NS (200 * NSEC_PER_MSEC)
+#define REVISIT_NS (10 * NSEC_PER_MSEC) /* SEED_AGE_NS in bpf/seed.bpf.h */
+
+/* Of so many processes titles are read again for each sample. */
+#define TITLES_FRESH 256
+#define DESCRIBED_AT_ONCE 16 /* about 1 ms */
+
+/* So many ended ones are worth to be folded. */
+#define FOLD_LEAST 256
+
+struct member {
+	pid_t pid;                   /* first: the key */
+	bool is_told;                /* the kernel side has it */
+	bool joined;                 /* as struct kd_process has it */
+	bool is_described;           /* or there is nothing to be read of it any more */
+	uint64_t began, ended;       /* since the epoch, as struct kd_process has them */
+	bool is_used;                /* a thread of the sample is of it */
+	bool is_kept;                /* a thread of it is still to be read */
+	char id[CONTAINER_ID + 1];   /* of its container, as in the row */
+	struct member *next, **from; /* while it lives: in several->living, new ones first */
+	struct process_row row;
+};
+
+static int by_pid(const void *a, const void *b)
+{
+	pid_t first = ((const struct member *)a)->pid, second = ((const struct member *)b)->pid;
+
+	return first < second ? -1 : first > second;
+}
+
+static struct member *known_find(const struct several *several, pid_t pid)
+{
+	const struct member key = { .pid = pid };
+	struct member **found = tfind(&key, (void *const *)&several->by_pid, by_pid);
+
+	return found ? *found : NULL;
+}
+
+static void known_live(struct several *several, struct member *known)
+{
+	known->next = several->living;
+	known->from = &several->living;
+	if (known->next)
+		known->next->from = &known->next;
+	several->living = known;
+	several->alive++;
+	several->plain++;
+}
+
+static void known_described(struct several *several, struct member *known)
+{
+	several->plain -= !known->is_described;
+	known->is_described = true;
+}
+
+/* Finds or makes it; NULL: no memory. */
+static struct member *known_get(struct several *several, pid_t pid)
+{
+	struct member *known = known_find(several, pid);
+
+	if (known)
+		return known;
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return NULL;
+	known->pid = known->row.pid = pid;
+	if (tsearch(known, &several->by_pid, by_pid)) {
+		known_live(several, known);
+		return known;
+	}
+	free(known);
+	return NULL;
+}
+
+static void known_end(struct several *several, struct member *known, uint64_t ended)
+{
+	if (known->ended)
+		return;
+	known->ended = ended ? ended : 1;
+	*known->from = known->next;
+	if (known->next)
+		known->next->from = known->from;
+	known_described(several, known);
+	several->alive--;
+	several->ended++;
+}
+
+static void known_forget(struct several *several, pid_t pid)
+{
+	struct member *known = known_find(several, pid);
+
+	if (!known)
+		return;
+	several->ended--; /* the others are not forgotten */
+	tdelete(known, &several->by_pid, by_pid);
+	free(known);
+}
+
+static int newcomer_add(struct several *several, pid_t pid)
+{
+	int error;
+
+	if (!several->lists_newcomers)
+		return 0;
+	error = ARRAY_GROW(several->newcomers, several->n_newcomers, several->room_newcomers);
+	if (!error)
+		several->newcomers[several->n_newcomers++] = pid;
+	return error;
+}
+
+size_t several_newcomers(struct several *several, pid_t *pids, size_t room)
+{
+	size_t n = several->n_newcomers < room ? several->n_newcomers : room;
+
+	several->n_newcomers -= n;
+	if (n)
+		memcpy(pids, &several->newcomers[several->n_newcomers], n * sizeof(*pids));
+	return n;
+}
+
+exit_status several_select(struct several *several, struct kernel_delay *skel,
+			   const struct session_config *config)
+{
+	const struct processes *processes = config->processes;
+	bool many = !processes_is_one(processes);
+	int error = 0;
+
+	bpf_program__set_autoload(skel->progs.kd_process_exit, many);
+	bpf_program__set_autoload(skel->progs.kd_group_attach, many && processes->in_group);
+	if (!many)
+		return 0;
+	several->skel = skel;
+	several->rules = processes;
+	several->fold_at = FOLD_LEAST;
+	several->lists_newcomers = config->everywhere;
+	skel->rodata->kd_many = skel->rodata->kd_by_thread = 1;
+	skel->rodata->kd_self = (uint32_t)getpid();
+	skel->rodata->kd_self_child = (uint32_t)config->self_child;
+	skel->rodata->kd_follow_fork = processes->follow_fork;
+	error = bpf_map__set_max_entries(skel->maps.kd_processes, KD_PROCESSES);
+	if (error) {
+		log_error("cannot size the BPF maps: %s", strerror(-error));
+		return EX_OSERR;
+	}
+	return processes->in_group ? group_select(skel, &processes->group) : 0;
+}
+
+/* Tells of one that is there already. Returns 0, -EEXIST if the kernel side has it by itself,
+ * -E2BIG if that has no room for it, or another negative errno. */
+static int process_tell(const struct several *several, pid_t pid)
+{
+	static const struct kd_process since_ever = { .mapped_at = 1 };
+	int fd = bpf_map__fd(several->skel->maps.kd_processes);
+
+	return bpf_map_update_elem(fd, &pid, &since_ever, BPF_NOEXIST) ? -errno : 0;
+}
+
+/* One that was chosen, unless it has ended and its PID is another's. */
+static int chosen_seed(struct several *several, const struct process *process)
+{
+	struct proc_stat now;
+	int error = process_tell(several, process->pid);
+
+	if (error)
+		return error == -EEXIST ? 0 : error;
+	if (proc_stat_read(&now, process->pid) && now.state != 'Z' &&
+	    now.started == process->started)
+		return known_get(several, process->pid) ? 0 : -ENOMEM;
+	bpf_map_delete_elem(bpf_map__fd(several->skel->maps.kd_processes), &process->pid);
+	return 0;
+}
+
+/* Those of the group, which may have got more. *more: there was one that the kernel side did not
+ * have. *lost: there was no room for so many. */
+static int group_seed(struct several *several, bool *more, uint64_t *lost)
+{
+	size_t n;
+	pid_t *pids;
+	int error = group_processes(&several->rules->group, &pids, &n), failed;
+
+	*more = false;
+	*lost = 0;
+	for (size_t i = 0; i < n && !error; i++) {
+		if (known_find(several, pids[i]) ||
+		    (uint32_t)pids[i] == several->skel->rodata->kd_self_child ||
+		    (!processes_have(several->rules, pids[i]) && !target_can_be(pids[i])))
+			continue;
+		failed = process_tell(several, pids[i]);
+		if (failed == -E2BIG)
+			++*lost;
+		else if (failed && failed != -EEXIST)
+			error = failed;
+		else if (!failed && !known_get(several, pids[i]))
+			error = -ENOMEM;
+		else if (!failed && !processes_have(several->rules, pids[i]))
+			error = newcomer_add(several, pids[i]);
+		*more |= !failed;
+	}
+	free(pids);
+	return error;
+}
+
+exit_status several_seed(struct several *several)
+{
+	bool more = several->skel && several->rules->in_group;
+	uint64_t lost = 0;
+	int error = 0;
+
+	if (!several->skel)
+		return 0;
+	for (size_t i = 0; i < several->rules->n && !more && !error; i++)
+		error = chosen_seed(several, &several->rules->all[i]);
+	/* Again, as one that had been read may have had a child before it was told. */
+	while (more && !error)
+		error = group_seed(several, &more, &lost);
+	if (lost)
+		__atomic_fetch_add(&several->skel->bss->kd_losses[KD_LOSS_THREADS], lost,
+				   __ATOMIC_RELAXED);
+	if (!error)
+		return 0;
+	if (error == -E2BIG) {
+		log_error("the target has more than %d processes", KD_PROCESSES);
+		log_hint("give fewer of them, or a control group below this one");
+	} else {
+		log_error("cannot tell the kernel side which processes are the target: %s",
+			  strerror(-error));
+	}
+	return EX_OSERR;
+}
+
+/* What the kernel side has of one process. Returns 0 or a negative errno. */
+static int process_look(struct several *several, pid_t pid, const struct kd_process *now)
+{
+	struct member *known = known_get(several, pid);
+
+	if (!known)
+		return -ENOMEM;
+	if (now->began > known->began && known->is_told) { /* another one with its PID */
+		known_end(several, known, 0);
+		memset(&known->row, 0, sizeof(known->row));
+		known->row.pid = pid;
+		*known->id = '\0';
+		known->is_described = known->joined = false;
+		known->ended = 0;
+		several->ended--;
+		known_live(several, known);
+	}
+	known->began = now->began;
+	known->is_told = true;
+	if (now->joined && !known->joined && newcomer_add(several, pid))
+		return -ENOMEM;
+	known->joined = now->joined;
+	if (now->ended) {
+		if (*now->comm) /* the newest: it may have called execve */
+			memcpy(known->row.name, now->comm, sizeof(known->row.name));
+		known_end(several, known, now->ended);
+	}
+	return 0;
+}
+
+/* Some of those that have not been: a window that is to be closed does not wait for all. New ones
+ * are the first; one that ends before it is looked at has its name from the kernel side. */
+static void living_describe(struct several *several)
+{
+	size_t left = DESCRIBED_AT_ONCE;
+
+	for (struct member *known = several->living; known && several->plain && left;
+	     known = known->next) {
+		if (known->is_described)
+			continue;
+		process_describe(&several->describer, &known->row, known->id, known->pid);
+		known_described(several, known);
+		left--;
+	}
+}
+
+/* An end that the kernel side did not tell of: some kernels hide tasks from tracing. */
+static void known_check(struct several *several, struct member *known)
+{
+	int fd = bpf_map__fd(several->skel->maps.kd_processes);
+	uint32_t key = (uint32_t)known->pid;
+	struct kd_process now;
+
+	if (!kill(known->pid, 0) || errno != ESRCH)
+		return;
+	if (!bpf_map_lookup_elem(fd, &key, &now) && now.ended)
+		return; /* it has told by now: the next look reads it */
+	known_end(several, known, clock_monotonic() - several->skel->rodata->kd_epoch);
+	bpf_map_delete_elem(fd, &key);
+}
+
+static void living_check(struct several *several)
+{
+	struct member *next;
+
+	for (struct member *known = several->living; known; known = next) {
+		next = known->next;
+		known_check(several, known);
+	}
+}
+
+/* Reads all that the kernel side has, and takes those out that have ended. */
+static int table_read(struct several *several)
+{
+	int fd = bpf_map__fd(several->skel->maps.kd_processes), error = 0;
+	uint32_t *keys = NULL;
+	size_t n = 0, room = 0;
+	struct kd_process now;
+
+	do
+		error = ARRAY_GROW(keys, n, room);
+	while (!error && n < KD_PROCESSES &&
+	       !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]) && ++n);
+	for (size_t i = 0; i < n && !error; i++) {
+		if (bpf_map_lookup_elem(fd, &keys[i], &now))
+			continue;
+		error = process_look(several, (pid_t)keys[i], &now);
+		if (now.ended)
+			bpf_map_delete_elem(fd, &keys[i]);
+	}
+	free(keys);
+	return error;
+}
+
+bool several_joined(struct several *several)
+{
+	uint32_t joins;
+
+	if (!several->skel)
+		return false;
+	joins = __atomic_load_n(&several->skel->bss->kd_processes_joined, __ATOMIC_ACQUIRE);
+	if (joins != several->joins) {
+		several->joins = joins;
+		several->revisit_at = clock_monotonic() + REVISIT_NS;
+		return true;
+	}
+	if (!several->revisit_at || clock_monotonic() < several->revisit_at)
+		return false;
+	several->revisit_at = 0;
+	return true;
+}
+
+int several_look(struct several *several)
+{
+	uint32_t changes;
+	int error = 0;
+
+	if (!several->skel)
+		return 0;
+	changes = __atomic_load_n(&several->skel->bss->kd_processes_changed, __ATOMIC_ACQUIRE);
+	if (changes != several->changes)
+		error = table_read(several);
+	several->changes = changes;
+	living_describe(several);
+	if (clock_monotonic() < several->checked_at + CHECK_NS)
+		return error;
+	several->checked_at = clock_monotonic();
+	living_check(several);
+	return error;
+}
+
+/* Another one that has its path now is not it. */
+static bool group_is_there(const struct control_group *group)
+{
+	struct stat status;
+
+	return !stat(group->directory, &status) && status.st_ino == group->id;
+}
+
+bool several_go_on(const struct several *several)
+{
+	return !several->skel || several->alive ||
+	       (several->rules->in_group && group_is_there(&several->rules->group));
+}
+
+struct collecting {
+	struct several *several;
+	const struct session_view *view;
+	struct sample *sample;
+	uint64_t since; /* what ended before that is of no window any more */
+	pid_t *over;    /* processes that are to be forgotten */
+	size_t n_over, room_over, room;
+	int error;
+};
+
+static void over_add(struct collecting *collecting, const struct member *known)
+{
+	collecting->error = ARRAY_GROW(collecting->over, collecting->n_over, collecting->room_over);
+	if (!collecting->error)
+		collecting->over[collecting->n_over++] = known->pid;
+}
+
+static void row_add(struct collecting *collecting, const struct member *known)
+{
+	const struct session_view *view = collecting->view;
+	struct sample *sample = collecting->sample;
+	struct process_row *row;
+
+	collecting->error = ARRAY_GROW(sample->processes, sample->n_processes, collecting->room);
+	if (collecting->error)
+		return;
+	row = &sample->processes[sample->n_processes++];
+	*row = known->row;
+	row->began = known->began >= view->start && known->began <= view->end;
+	row->ended = known->ended >= view->start && known->ended <= view->end;
+}
+
+/* Calls visit() with each process, and forgets those that are over then. */
+static void collecting_walk(struct collecting *collecting,
+			    void (*visit)(const void *node, VISIT order, void *collecting))
+{
+	struct several *several = collecting->several;
+
+	twalk_r(several->by_pid, visit, collecting);
+	for (size_t i = 0; i < collecting->n_over; i++)
+		known_forget(several, collecting->over[i]);
+	free(collecting->over);
+	several->fold_at = several->ended + several->n_folded + FOLD_LEAST;
+}
+
+/* --- Folding --- */
+
+bool several_fold_due(const struct several *several)
+{
+	return several->skel && several->ended >= several->fold_at;
+}
+
+void several_keep(struct several *several, pid_t pid)
+{
+	struct member *known = known_find(several, pid);
+
+	if (known)
+		known->is_kept = true;
+}
+
+void several_use(struct several *several, pid_t pid)
+{
+	struct member *known = known_find(several, pid);
+
+	if (known)
+		known->is_used = true;
+}
+
+static void known_fold(const void *node, VISIT visit, void *collecting_)
+{
+	struct member *known = *(struct member *const *)node;
+	struct collecting *collecting = collecting_;
+	uint64_t gen = collecting->view->gen, start = collecting->view->start;
+	bool is_kept = known->is_kept, is_used = known->is_used;
+
+	if ((visit != postorder && visit != leaf) || collecting->error)
+		return;
+	known->is_kept = known->is_used = false;
+	/* What ended before the window is no part of it, but for a thread that is. */
+	if (is_kept || !known->ended || (gen && known->ended < start))
+		return;
+	over_add(collecting, known);
+	if (!collecting->error && is_used)
+		row_add(collecting, known);
+}
+
+/* Those of the window go to the sample; those of one that was never read are forgotten. */
+static void folded_move(struct several *several, const struct session_view *view,
+			struct sample *sample)
+{
+	if (several->folded_gen != view->gen)
+		several_fold_forget(several);
+	sample->processes = several->folded;
+	sample->n_processes = several->n_folded;
+	several->folded = NULL;
+	several->n_folded = 0;
+}
+
+int several_fold_begin(struct several *several, const struct session_view *view,
+		       struct sample *sample)
+{
+	struct collecting collecting = { .several = several, .view = view, .sample = sample };
+
+	folded_move(several, view, sample);
+	several->folded_gen = view->gen;
+	collecting.room = sample->n_processes;
+	collecting_walk(&collecting, known_fold);
+	return collecting.error;
+}
+
+void several_fold_end(struct several *several, struct sample *sample)
+{
+	several->folded = sample->processes;
+	several->n_folded = sample->n_processes;
+	several->fold_at = several->ended + several->n_folded + FOLD_LEAST;
+	sample->processes = NULL;
+	sample->n_processes = 0;
+}
+
+void several_fold_forget(struct several *several)
+{
+	free(several->folded);
+	several->folded = NULL;
+	several->n_folded = 0;
+}
+
+/* --- A sample --- */
+
+static void known_collect(const void *node, VISIT visit, void *collecting_)
+{
+	struct member *known = *(struct member *const *)node;
+	struct collecting *collecting = collecting_;
+	struct several *several = collecting->several;
+
+	if ((visit != postorder && visit != leaf) || collecting->error)
+		return;
+	if (!known->is_used) { /* no thread of it has a part in the window */
+		if (known->ended && known->ended < collecting->since)
+			over_add(collecting, known);
+		return;
+	}
+	known->is_used = false;
+	if (!known->ended && (several->alive <= TITLES_FRESH || !known->is_described))
+		process_describe(&several->describer, &known->row, known->id, known->pid);
+	else if (!known->ended)
+		process_name(&known->row, known->pid);
+	known_described(several, known);
+	row_add(collecting, known);
+}
+
+int several_collect(struct several *several, const struct session_view *view, uint64_t since,
+		    struct sample *sample)
+{
+	struct collecting collecting = {
+		.several = several, .view = view, .sample = sample, .since = since
+	};
+	struct member *known;
+	int error;
+
+	if (!several->skel)
+		return 0;
+	error = several_look(several);
+	folded_move(several, view, sample);
+	collecting.room = sample->n_processes;
+	for (size_t i = 0; i < sample->n_threads && !error; i++) {
+		if (sample->threads[i].pid >= PROCESS_KEYS)
+			continue; /* it is folded */
+		known = known_get(several, sample->threads[i].pid);
+		if (known)
+			known->is_used = true;
+		else
+			error = -ENOMEM;
+	}
+	collecting.error = error;
+	collecting_walk(&collecting, known_collect);
+	return collecting.error ?: processes_restore(sample);
+}
+
+void several_close(struct several *several)
+{
+	several_fold_forget(several);
+	tdestroy(several->by_pid, free);
+	several->by_pid = several->living = NULL;
+	free(several->newcomers);
+	several->newcomers = NULL;
+}

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "completion.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/kernel_delay.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/names.h"
+#include "cli/base/syscall_names.h"
+#include "cli/model/wait_filter.h"
+#include "cli/model/words.h"
+#include "cli/options/options_argp.h"
+#include "cli/model/verdict.h"
+#include "cli/output/fail_if_metrics.h"
+#include "cli/output/output_format.h"
+#include "cli/target/kernelfs.h"
+#include "cli/target/target.h"
+#include "probes/list.h"
+#include "probes/trigger.h"
+
+#define PATIENCE 3 /* seconds: nobody waits longer for a word */
+
+struct completion {
+	const char *last;             /* the word that is to be completed */
+	const struct option_row *row; /* whose value is in it; NULL: none is */
+	const char *value;            /* the part of it that is looked for */
+	bool is_process;              /* it is no option */
+	bool in_file;                 /* it is a file of options */
+	pid_t pid;                    /* the process that other words name */
+	const char *comm;
+};
+
+static bool has_control(const char *text)
+{
+	while (*text && !iscntrl((unsigned char)*text))
+		text++;
+	return *text;
+}
+
+/* Prints a word if it fits. Names may be anything; a line feed would end the word. */
+static void offer(const struct completion *completion, char kind, const char *word,
+		  const char *about)
+{
+	size_t length = strlen(completion->value);
+
+	if (*word && !strncmp(word, completion->value, length) && !strchr(word, '\n'))
+		printf("%c%.*s%s\t%s\n", kind, (int)(completion->value - completion->last),
+		       completion->last, word, about);
+}
+
+static void offer_files(const struct completion *completion, const char *suffix)
+{
+	printf("f%.*s\t%s\n", (int)(completion->value - completion->last), completion->last,
+	       suffix ? suffix : "");
+}
+
+static void offer_options(const struct completion *completion)
+{
+	const struct option_row *row;
+	char word[64], about[256];
+
+	for (size_t i = 0; (row = option_row_at(i)); i++) {
+		const char *end;
+
+		if (!row->name)
+			continue;
+		end = strstr(row->help, ". ");
+		snprintf(word, sizeof(word), "--%s", row->name);
+		snprintf(about, sizeof(about), "%.*s",
+			 (int)(end ? end - row->help : (long)strlen(row->help) - 1), row->help);
+		offer(completion, 'w', word, about);
+	}
+}
+
+static void offer_pid(void *context, pid_t pid, const char *comm)
+{
+	char word[16];
+
+	snprintf(word, sizeof(word), "%d", (int)pid);
+	offer(context, 'w', word, has_control(comm) ? "" : comm);
+}
+
+static void offer_name(void *context, pid_t pid, const char *comm)
+{
+	(void)pid;
+	offer(context, 'w', comm, "process");
+}
+
+/* What a list of probes has, up to the next colon; alike ones follow each other. */
+static void offer_listed(const struct completion *completion, char *list)
+{
+	size_t typed = strlen(completion->value);
+	char *line, *save = NULL, last[TRIGGER_MAX] = "";
+
+	for (line = strtok_r(list, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *end = strstr(line, "  "), *colon;
+
+		if (end)
+			*end = '\0';
+		if (strlen(line) < typed || strlen(line) >= sizeof(last))
+			continue;
+		colon = strchr(line + typed, ':');
+		if (colon)
+			colon[1] = '\0';
+		if (strcmp(line, last))
+			offer(completion, colon ? 'p' : 'w', line, "");
+		strcpy(last, line);
+	}
+}
+
+static void offer_triggers(const struct completion *completion)
+{
+	struct trigger trigger = { .text = NULL };
+	struct target target = { .pid = 0 };
+	const char *word;
+	char glob[TRIGGER_MAX], *list = NULL;
+	size_t length;
+	FILE *out;
+
+	if (!strchr(completion->value, ':')) {
+		for (size_t i = 0; (word = trigger_kind_word(i)); i++) {
+			snprintf(glob, sizeof(glob), "%s:", word);
+			/* The others are long forms. */
+			if (*completion->value || strlen(word) < 3)
+				offer(completion, 'p', glob, "");
+		}
+		return;
+	}
+	if (names_is_glob(completion->value) ||
+	    !trigger_kind_read(&trigger.kind, completion->value))
+		return;
+	if (trigger_is_user(&trigger) && target_find(&target, completion->pid, completion->comm))
+		return;
+	tracefs_provide();
+	alarm(PATIENCE);
+	out = open_memstream(&list, &length);
+	if (!out)
+		return;
+	snprintf(glob, sizeof(glob), "%s*", completion->value);
+	if (probes_list(out, target.pid, glob) < 0)
+		length = 0;
+	if (!fclose(out) && length)
+		offer_listed(completion, list);
+	free(list);
+}
+
+static void offer_calls(struct completion *completion)
+{
+	const char *comma = strrchr(completion->value, ','), *name;
+
+	completion->value = comma ? comma + 1 : completion->value + (*completion->value == '!');
+	for (uint32_t call = 0; call < KD_CLASSES; call++) {
+		name = syscall_name(call);
+		if (name)
+			offer(completion, 'w', name, "");
+	}
+}
+
+static void offer_waits(struct completion *completion)
+{
+	const char *comma = strrchr(completion->value, ','), *word;
+
+	completion->value = comma ? comma + 1 : completion->value + (*completion->value == '!');
+	for (size_t i = 0; (word = wait_filter_word(i)); i++)
+		offer(completion, 'w', word, "");
+}
+
+static void offer_outputs(struct completion *completion)
+{
+	const char *colon = strchr(completion->value, ':');
+	const struct output_format *format = NULL;
+	char word[64];
+
+	if (colon)
+		format = output_format_find(completion->value, (size_t)(colon - completion->value));
+	if (format)
+		completion->value = colon + 1;
+	offer_files(completion, format ? format->suffix : NULL);
+	for (size_t i = 0; !colon && (format = output_format_at(i)); i++) {
+		snprintf(word, sizeof(word), "%s:", format->name);
+		offer(completion, 'p', word, format->about);
+	}
+}
+
+/* METRIC.FIELD, or METRIC.NAME.FIELD if there is a name, which ends with a dot. */
+static void offer_fields(const struct completion *completion, const struct fail_metric *metric,
+			 const char *name, int length)
+{
+	char word[128];
+
+	for (int i = 0; i < FAIL_FIELDS; i++) {
+		const char *field = fail_field_name((enum fail_field)i);
+
+		if (!(metric->fields & FAIL_HAS(i)))
+			continue;
+		snprintf(word, sizeof(word), "%s%s%.*s%s", metric->name, *field ? "." : "", length,
+			 name, field);
+		offer(completion, 'p', word, "");
+	}
+}
+
+static void offer_part(const struct completion *completion, const struct fail_metric *metric,
+		       const char *name)
+{
+	char word[128];
+
+	snprintf(word, sizeof(word), "%s.%s.", metric->name, name);
+	offer(completion, 'p', word, "");
+}
+
+/* What can follow METRIC: a dot and a name, of which typed is the beginning. System calls
+ * are too many to list them all. */
+static void offer_parts(const struct completion *completion, const struct fail_metric *metric,
+			const char *typed)
+{
+	const char *end = strrchr(typed, '.'), *name;
+
+	if (end) {
+		offer_fields(completion, metric, typed, (int)(end + 1 - typed));
+		return;
+	}
+	for (size_t i = 0; metric->kind == FAIL_SOFTIRQ && i < SOFTIRQS; i++)
+		offer_part(completion, metric, softirq_names[i]);
+	for (size_t i = 0; metric->kind == FAIL_READY_BY && i < CULPRIT_KINDS; i++)
+		if (i != CULPRIT_TASK)
+			offer_part(completion, metric, culprit_kinds[i]);
+	for (size_t i = 0; metric->kind == FAIL_AWAITED && i < KD_AWAITED_KINDS; i++)
+		offer_part(completion, metric, awaited_words[i].key);
+	for (size_t i = 0; metric->kind == FAIL_INTERRUPTION && i < INTERRUPTION_CAUSES; i++)
+		offer_part(completion, metric, interruption_keys[i]);
+	for (size_t i = 0; metric->kind == FAIL_VERDICT && i < CAUSES; i++)
+		offer_part(completion, metric, cause_words[i].key);
+	for (uint32_t i = 0; metric->kind == FAIL_SYSCALL && *typed && i < KD_CLASSES; i++)
+		if ((name = syscall_name(i)))
+			offer_part(completion, metric, name);
+}
+
+/* Up to the comparison. */
+static void offer_conditions(struct completion *completion)
+{
+	const char *threads = strstr(completion->value, ").");
+	const struct fail_metric *metric;
+	size_t length;
+
+	if (threads)
+		completion->value = threads + 2;
+	else
+		offer(completion, 'p', "thread(", "of threads of this name");
+	for (size_t i = 0; (metric = fail_metric_at(i)); i++) {
+		if (threads && !fail_metric_of_threads(metric))
+			continue;
+		length = strlen(metric->name);
+		offer_fields(completion, metric, "", 0);
+		if (fail_metric_has_parts(metric) &&
+		    !strncmp(completion->value, metric->name, length) &&
+		    completion->value[length] == '.')
+			offer_parts(completion, metric, completion->value + length + 1);
+	}
+}
+
+static void offer_values(struct completion *completion)
+{
+	switch (completion->row->words) {
+	case WORDS_NONE:
+		break;
+	case WORDS_PIDS:
+		target_each(offer_pid, completion);
+		break;
+	case WORDS_NAMES:
+		target_each(offer_name, completion);
+		break;
+	case WORDS_TRIGGERS:
+		offer_triggers(completion);
+		break;
+	case WORDS_CALLS:
+		offer_calls(completion);
+		break;
+	case WORDS_WAITS:
+		offer_waits(completion);
+		break;
+	case WORDS_OUTPUTS:
+		offer_outputs(completion);
+		break;
+	case WORDS_CONDITIONS:
+		offer_conditions(completion);
+		break;
+	case WORDS_FILES:
+		offer_files(completion, NULL);
+		break;
+	case WORDS_CHOICES:
+		for (size_t i = 0; completion->row->choices[i]; i++)
+			offer(completion, 'w', completion->row->choices[i], "");
+		break;
+	}
+}
+
+static void process_note(struct completion *completion, const char *text)
+{
+	bool is_pid = isdigit((unsigned char)*text) && !text[strspn(text, "0123456789,")];
+
+	completion->pid = is_pid ? (pid_t)strtol(text, NULL, 10) : 0;
+	completion->comm = is_pid ? NULL : text;
+}
+
+static int word_note(void *context, const struct option_row *row, char *text)
+{
+	struct completion *completion = context;
+	bool is_last = text && text >= completion->last &&
+		       text <= completion->last + strlen(completion->last);
+
+	if (is_last) {
+		completion->row = row;
+		completion->in_file = !row && *text == '@';
+		completion->value = text + completion->in_file;
+		completion->is_process = !row;
+	} else if (row && row->words == WORDS_NAMES) {
+		completion->comm = text;
+		completion->pid = 0;
+	} else if (row ? row->words == WORDS_PIDS : *text != '@') {
+		process_note(completion, text);
+	}
+	return 0;
+}
+
+exit_status completion_print(int argc, char **argv)
+{
+	struct completion completion = { .last = argv[argc - 1], .value = argv[argc - 1] };
+	char **command = NULL;
+	int at;
+
+	if (argc < 2)
+		return EX_USAGE;
+	/* Up to a word that cannot be read: it may be the one that is to be completed. */
+	options_walk(argc, argv, word_note, &completion, &at, &command);
+	if (command && *command) /* else -- is the word itself */
+		offer_files(&completion, NULL);
+	else if (completion.in_file)
+		offer_files(&completion, NULL);
+	else if (completion.row)
+		offer_values(&completion);
+	else if (*completion.last == '-')
+		offer_options(&completion);
+	else if (completion.is_process && !completion.pid && !completion.comm)
+		target_each(isdigit((unsigned char)*completion.last) ? offer_pid : offer_name,
+			    &completion);
+	return fflush(stdout) ? EX_IOERR : EX_OK;
+}

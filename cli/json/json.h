@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report for programs: one line with one JSON object. Its form is described in
+ * kernel_delay-json(5) and man/kernel_delay.schema.json; replay.h reads it. */
+#ifndef JSON_H
+#define JSON_H
+
+#include <stdio.h>
+
+#include "cli/model/report_options.h"
+#include "cli/model/sample.h"
+#include "cli/model/trigger_stats.h"
+
+/* Writes and flushes all that is known of a finished sample. options are not looked
+ * at: nothing is left out. Returns 0 or a negative errno. */
+int report_json(const struct sample *sample, const struct report_options *options, FILE *out);
+
+/* Writes and flushes what the triggers of a run did. Returns as above. */
+int report_json_triggers(const struct trigger_stats *stats, FILE *out);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of JSON that several objects share, both ways, and the objects. After a fault
+ * reader->failed is set, and what was filled so far is to be cleared as if there were none. */
+#ifndef JSON_PARTS_H
+#define JSON_PARTS_H
+
+#include "cli/model/sample.h"
+#include "cli/model/trigger_stats.h"
+#include "json_writer.h"
+#include "replay_reader.h"
+
+/* Fills a zeroed sample. Texts and stacks are the reader's and the document's, the
+ * rest is released by sample_clear(). */
+void replay_sample(struct reader *reader, const json_t *object, struct sample *sample);
+
+/* Fills zeroed statistics. Texts are the document's, the rest is released by
+ * trigger_stats_clear(). */
+void replay_triggers(struct reader *reader, const json_t *object, struct trigger_stats *stats);
+
+/* Writes members with shares of the durations, and "buckets" of those that are over;
+ * nothing if there are none of these. */
+void json_distribution(struct json_writer *writer, const struct durations *durations);
+
+/* Fills a zeroed distribution, to be released by distribution_clear(), by what the member
+ * "buckets" says, if it is there. */
+void replay_distribution(struct reader *reader, const json_t *object,
+			 struct distribution *distribution);
+
+/* Writes the members of a system call: "number"; "mode", if it is not the native one; and
+ * "name", if known. */
+void json_syscall(struct json_writer *writer, const struct sample *sample, uint32_t call);
+
+/* The system call of an object: its number, of a native one at most so large, with its
+ * mode; KD_CALL_UNKNOWN if it has no number. */
+int32_t replay_call(struct reader *reader, const json_t *object, uint32_t most);
+
+#endif

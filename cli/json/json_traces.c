@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What has stacks, as JSON, both ways. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/model/wait_filter.h"
+#include "cli/model/words.h"
+#include "json_fields.h"
+#include "json_names.h"
+#include "json_parts.h"
+
+/* Keys are a promise: they are added to, never changed. */
+
+/* --- Stacks, which rows refer to by their index --- */
+
+static void frame_write(struct json_writer *writer, const struct json_scope *scope,
+			const struct field *field, const void *structure)
+{
+	const struct frame *frame = structure;
+
+	(void)scope;
+	if (frame->function) {
+		writer_text(writer, field->key, frame->function, SIZE_MAX);
+		writer_u64(writer, "offset", frame->offset);
+	} else {
+		writer_address(writer, "address", frame->offset);
+	}
+}
+
+static void frame_read(struct reader *reader, const json_t *object, const struct field *field,
+		       void *structure)
+{
+	struct frame *frame = structure;
+
+	frame->function = reader_text(reader, object, field->key);
+	frame->offset = frame->function ? reader_u64(reader, object, "offset")
+					: reader_address(reader, object, "address");
+}
+
+static const struct json_form frame_form = { frame_write, frame_read };
+
+static const struct field frame_fields[] = {
+	JSON_FORM("function", frame_form),
+	FIELD("object", FIELD_TEXT, struct frame, object),
+	FIELD("build_id", FIELD_TEXT, struct frame, build_id),
+	FIELD("file", FIELD_U32, struct frame, file, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
+static const struct field stack_fields[] = {
+	FIELD_LIST_OF("frames", struct stack, frames, n, .fields = frame_fields,
+		      .flags = FIELD_KEPT),
+	FIELD("stop", FIELD_TEXT, struct stack, stop),
+	FIELDS_END,
+};
+
+struct stacks {
+	struct stack *list;
+	size_t n;
+};
+
+static const struct field stacks_fields[] = {
+	FIELD_LIST_OF("stacks", struct stacks, list, n, .fields = stack_fields,
+		      .flags = FIELD_KEPT),
+	FIELDS_END,
+};
+
+/* A stack and its index among those of the sample. */
+struct numbered {
+	const struct stack *stack;
+	size_t index;
+};
+
+struct stack_list {
+	struct numbered *numbered; /* by address */
+	size_t n;
+};
+
+static int numbered_compare(const void *a, const void *b)
+{
+	const struct numbered *x = a, *y = b;
+	uintptr_t one = (uintptr_t)x->stack, other = (uintptr_t)y->stack;
+
+	return (one > other) - (one < other);
+}
+
+static int numbered_by_address(const void *a, const void *b)
+{
+	const struct numbered *x = a, *y = b;
+	int order = numbered_compare(a, b);
+
+	return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static int numbered_by_index(const void *a, const void *b)
+{
+	const struct numbered *x = a, *y = b;
+
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static void numbered_add(struct stack_list *list, const struct stack *stack)
+{
+	if (!stack)
+		return;
+	list->numbered[list->n] = (struct numbered){ stack, list->n };
+	list->n++;
+}
+
+static void row_add(struct stack_list *list, const struct trace_row *row, unsigned int kind)
+{
+	if (row->kind != kind)
+		return;
+	numbered_add(list, row->kernel);
+	numbered_add(list, row->user);
+}
+
+/* Finds the stacks, each once: in the order in which the rows mention them, for
+ * addresses differ from run to run. Returns 0 or -ENOMEM. */
+static int stacks_find(struct stack_list *list, const struct trace_list *traces)
+{
+	size_t left = 0;
+
+	list->numbered = calloc(2 * traces->n + 1, sizeof(*list->numbered));
+	if (!list->numbered)
+		return -ENOMEM;
+	for (unsigned int kind = 0; kind < TRACE_KINDS; kind++)
+		for (size_t i = 0; i < traces->n; i++)
+			row_add(list, &traces->rows[i], kind);
+	qsort(list->numbered, list->n, sizeof(*list->numbered), numbered_by_address);
+	for (size_t i = 0; i < list->n; i++)
+		if (!left || list->numbered[left - 1].stack != list->numbered[i].stack)
+			list->numbered[left++] = list->numbered[i];
+	list->n = left;
+	qsort(list->numbered, list->n, sizeof(*list->numbered), numbered_by_index);
+	for (size_t i = 0; i < list->n; i++)
+		list->numbered[i].index = i;
+	return 0;
+}
+
+static void stacks_write(struct json_writer *writer, const struct json_scope *scope,
+			 const struct stack_list *list)
+{
+	writer_array(writer, "stacks");
+	for (size_t i = 0; i < list->n; i++) {
+		writer_object(writer, NULL);
+		json_fields_write(writer, scope, stack_fields, list->numbered[i].stack);
+		writer_object_end(writer);
+	}
+	writer_array_end(writer);
+}
+
+/* What a row refers to. The list is the scope's parent; rows_read() reads. */
+static void reference_write(struct json_writer *writer, const struct json_scope *scope,
+			    const struct field *field, const void *structure)
+{
+	const struct stack_list *list = scope->parent;
+	struct numbered wanted = { 0 };
+	const struct numbered *numbered;
+
+	memcpy(&wanted.stack, (const char *)structure + field->at, sizeof(wanted.stack));
+	if (!wanted.stack)
+		return;
+	numbered = bsearch(&wanted, list->numbered, list->n, sizeof(wanted), numbered_compare);
+	if (numbered)
+		writer_u64(writer, field->key, numbered->index);
+}
+
+static const struct json_form reference_form = { reference_write, NULL };
+
+static const struct stack *reference_find(struct reader *reader, const json_t *object,
+					  const char *key, const struct stacks *stacks)
+{
+	uint64_t index;
+
+	if (!reader_has(object, key))
+		return NULL;
+	index = reader_u64(reader, object, key);
+	if (index < stacks->n)
+		return &stacks->list[index];
+	reader_fail(reader, key, "there is no such stack");
+	return NULL;
+}
+
+/* --- Rows --- */
+
+static void times_write(struct json_writer *writer, const struct json_scope *scope,
+			const struct field *field, const void *structure)
+{
+	const struct sample *sample = scope->sample;
+	const struct trace_row *row = structure;
+
+	if (row->kind == TRACE_SAMPLE) {
+		writer_u64(writer, "time_ns", row->start);
+	} else {
+		writer_u64(writer, field->key, row->start);
+		if (row->end)
+			writer_u64(writer, "end_ns", row->end);
+	}
+	writer_u64(writer, "duration_ns", trace_duration(&sample->traces, row, sample->end));
+}
+
+static void times_read(struct reader *reader, const json_t *object, const struct field *field,
+		       void *structure)
+{
+	struct trace_row *row = structure;
+	const char *key = row->kind == TRACE_SAMPLE ? "time_ns" : field->key;
+
+	reader_require(reader, object, key);
+	row->start = row->end = reader_u64(reader, object, key);
+	if (row->kind != TRACE_SAMPLE)
+		row->end = reader_u64(reader, object, "end_ns");
+}
+
+static const struct json_form times_form = { times_write, times_read };
+
+static void call_write(struct json_writer *writer, const struct json_scope *scope,
+		       const struct field *field, const void *structure)
+{
+	const struct trace_row *row = structure;
+
+	if (row->call == KD_CALL_NONE)
+		return;
+	writer_object(writer, field->key);
+	if (row->call >= 0)
+		json_syscall(writer, scope->sample, (uint32_t)row->call);
+	writer_object_end(writer);
+}
+
+static void call_read(struct reader *reader, const json_t *object, const struct field *field,
+		      void *structure)
+{
+	const json_t *member = reader_enter(reader, object, field->key);
+
+	((struct trace_row *)structure)->call = member ? replay_call(reader, member, INT32_MAX)
+						       : KD_CALL_NONE;
+	reader_leave(reader);
+}
+
+static const struct json_form call_form = { call_write, call_read };
+
+/* What a call has, and what the others. */
+static void state_write(struct json_writer *writer, const struct json_scope *scope,
+			const struct field *field, const void *structure)
+{
+	const struct trace_row *row = structure;
+	const struct ledger_words *state = ledger_words_of(row->state);
+
+	(void)scope;
+	if (row->kind == TRACE_CALL) {
+		writer_u64(writer, "waited_ns", row->waited);
+		if (row->end)
+			writer_i64(writer, "result", row->result);
+	} else if (state) {
+		writer_word(writer, field->key, state->key);
+		if (row->kind == TRACE_WAIT && wait_has_kind(row->state))
+			writer_word(writer, "waited_for", awaited_words[row->awaited].key);
+	}
+}
+
+/* States that are not known here are as good as missing. */
+static void state_read(struct reader *reader, const json_t *object, const struct field *field,
+		       void *structure)
+{
+	const char *name = reader_text(reader, object, field->key);
+	const char *awaited = reader_text(reader, object, "waited_for");
+	struct trace_row *row = structure;
+
+	row->waited = reader_u64(reader, object, "waited_ns");
+	row->result = reader_i64(reader, object, "result");
+	row->state = KD_UNSEEN;
+	for (size_t i = 0; name && i < LEDGER_STATES; i++)
+		if (!strcmp(ledger_words[i].key, name))
+			row->state = ledger_words[i].of;
+	for (uint32_t i = 0; awaited && i < KD_AWAITED_KINDS; i++)
+		if (!strcmp(awaited_words[i].key, awaited))
+			row->awaited = i;
+}
+
+static const struct json_form state_form = { state_write, state_read };
+
+#define ROW(key, kind, member, ...) FIELD(key, kind, struct trace_row, member, __VA_ARGS__)
+
+/* A waker, and in it the one before, which lies behind it. */
+#define WAKER(key, kind, member, ...) FIELD(key, kind, struct waker, member, __VA_ARGS__)
+#define WAKER_FIELDS                                                                               \
+	WAKER("tid", FIELD_I32, tid, .flags = FIELD_IF_ANY), WAKER("name", FIELD_NAME, name),      \
+		WAKER("context", FIELD_WORD, from, .flags = FIELD_IF_ANY, .words = from_keys,      \
+		      .of = KD_FROM_CONTEXTS),                                                     \
+		WAKER("time_ns", FIELD_U64, at, .flags = FIELD_IF_ANY)
+#define WOKEN_BY(fields_)                                                                          \
+	{                                                                                          \
+		.key = "woken_by", .kind = FIELD_OBJECT, .flags = FIELD_IF_ANY,                    \
+		.at = sizeof(struct waker), .fields = (fields_)                                    \
+	}
+static const struct field third_fields[] = { WAKER_FIELDS, FIELDS_END };
+static const struct field second_fields[] = { WAKER_FIELDS, WOKEN_BY(third_fields), FIELDS_END };
+static const struct field first_fields[] = { WAKER_FIELDS, WOKEN_BY(second_fields), FIELDS_END };
+_Static_assert(KD_WAKERS == 3, "a table for each");
+
+static const struct field row_fields[] = {
+	ROW("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
+	ROW("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
+	ROW("name", FIELD_NAME, name),
+	JSON_FORM("start_ns", times_form),
+	ROW("earlier", FIELD_BOOL, earlier, .flags = FIELD_IF_ANY),
+	ROW("since_ns", FIELD_U64, since, .flags = FIELD_IF_ANY),
+	ROW("cpu", FIELD_U32, cpu),
+	JSON_FORM("syscall", call_form),
+	JSON_FORM("state", state_form),
+	ROW("ended_by", FIELD_OBJECT, wakers, .flags = FIELD_IF_ANY, .fields = first_fields),
+	ROW("at", FIELD_TEXT, at),
+	ROW("lock", FIELD_ADDRESS, blocker.lock, .flags = FIELD_IF_ANY),
+	ROW("lock_kind", FIELD_LOCK, blocker.kind, .flags = FIELD_IF_ANY),
+	ROW("holder_tid", FIELD_I32, blocker.holder, .flags = FIELD_IF_ANY),
+	ROW("holder_pid", FIELD_I32, blocker.holder_pid, .flags = FIELD_IF_ANY),
+	ROW("holder_name", FIELD_NAME, blocker.holder_name, .flags = FIELD_IF_ANY),
+	ROW("disk", FIELD_NAME, blocker.disk, .flags = FIELD_IF_ANY),
+	ROW("request_ns", FIELD_U64, blocker.request, .flags = FIELD_IF_ANY),
+	ROW("path", FIELD_TEXT, path),
+	ROW("path_cut", FIELD_BOOL, path_cut, .flags = FIELD_IF_ANY),
+	ROW("no_path", FIELD_BOOL, no_path, .flags = FIELD_IF_ANY),
+	ROW("tracing", FIELD_BOOL, tracing, .flags = FIELD_IF_ANY),
+	ROW("kernel_stack", FIELD_FORM, kernel, .form = &reference_form),
+	ROW("no_kernel_stack", FIELD_PHRASE, no_kernel),
+	ROW("user_stack", FIELD_FORM, user, .form = &reference_form),
+	ROW("no_user_stack", FIELD_TEXT, no_user),
+	ROW("stack_limited", FIELD_BOOL, limited, .flags = FIELD_IF_ANY),
+	ROW("stack_cut", FIELD_BOOL, cut, .flags = FIELD_IF_ANY),
+	ROW("user_ip", FIELD_ADDRESS, user_ip, .flags = FIELD_IF_ANY),
+	ROW("user_sp", FIELD_ADDRESS, user_sp, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
+static void rows_write(struct json_writer *writer, const struct json_scope *scope,
+		       enum trace_kind kind)
+{
+	const struct trace_list *traces = &scope->sample->traces;
+
+	writer_array(writer, json_trace_keys[kind]);
+	for (size_t i = 0; i < traces->n; i++) {
+		if (traces->rows[i].kind != kind)
+			continue;
+		writer_object(writer, NULL);
+		json_fields_write(writer, scope, row_fields, &traces->rows[i]);
+		writer_object_end(writer);
+	}
+	writer_array_end(writer);
+}
+
+static void rows_read(struct reader *reader, const json_t *object, const struct stacks *stacks,
+		      enum trace_kind kind, struct trace_list *traces)
+{
+	const char *key = json_trace_keys[kind];
+	const json_t *array, *element;
+	size_t n;
+
+	array = reader_array(reader, object, key, &n);
+	for (size_t i = 0; i < n && !reader->failed; i++) {
+		struct trace_row row = { .kind = kind };
+
+		element = reader_element(reader, array, key, i);
+		json_fields_read(reader, element, row_fields, &row);
+		row.kernel = reference_find(reader, element, "kernel_stack", stacks);
+		row.user = reference_find(reader, element, "user_stack", stacks);
+		if (traces_add(traces, &row))
+			reader_no_memory(reader);
+		reader_leave(reader);
+	}
+}
+
+/* --- The whole --- */
+
+#define LIST(key, kind, member, ...) FIELD(key, kind, struct trace_list, member, __VA_ARGS__)
+static const struct field list_fields[] = {
+	LIST("syscalls_asked", FIELD_BOOL, calls_asked),
+	LIST("syscall_threshold_ns", FIELD_U64, call_threshold),
+	LIST("waits_asked", FIELD_BOOL, waits_asked),
+	LIST("wait_threshold_ns", FIELD_U64, wait_threshold),
+	LIST("wait_filter", FIELD_TEXT, wait_filter),
+	LIST("wait_syscalls_chosen", FIELD_BOOL, wait_calls_chosen, .flags = FIELD_IF_ANY),
+	LIST("waits_left_out", FIELD_U64, left_out),
+	LIST("waits_left_out_ns", FIELD_U64, left_out_ns),
+	LIST("profile_hz", FIELD_U32, profile_hz),
+	LIST("kernel_stacks_asked", FIELD_BOOL, kernel_stacks_asked),
+	LIST("user_stacks_asked", FIELD_BOOL, user_stacks_asked),
+	LIST("stack_share_ppm", FIELD_U64, stack_share),
+	LIST("limited_stacks", FIELD_U64, limited),
+	LIST("joined_stacks", FIELD_U64, joined),
+	LIST("incomplete_stacks", FIELD_U64, incomplete),
+	LIST("own_samples", FIELD_U64, own_samples),
+	LIST("kernel_symbols_hidden", FIELD_BOOL, kernel_hidden),
+	LIST("failure", FIELD_TEXT, failure),
+	FIELDS_END,
+};
+
+/* Nothing if no traces were asked for and none are there. */
+static void traces_write(struct json_writer *writer, const struct json_scope *scope,
+			 const struct field *field, const void *structure)
+{
+	const struct sample *sample = structure;
+	const struct trace_list *traces = &sample->traces;
+	struct stack_list list = { 0 };
+	const struct json_scope inner = { sample, &list };
+	int err;
+
+	(void)scope;
+	if (!traces->n && !json_fields_any(list_fields, traces))
+		return;
+	err = stacks_find(&list, traces);
+	if (err) {
+		if (!writer->columns.err)
+			writer->columns.err = err;
+		return;
+	}
+	writer_object(writer, field->key);
+	json_fields_write(writer, &inner, list_fields, traces);
+	stacks_write(writer, &inner, &list);
+	qsort(list.numbered, list.n, sizeof(*list.numbered), numbered_compare);
+	for (unsigned int kind = 0; kind < TRACE_KINDS; kind++)
+		rows_write(writer, &inner, (enum trace_kind)kind);
+	writer_object_end(writer);
+	free(list.numbered);
+}
+
+static void traces_read(struct reader *reader, const json_t *object, const struct field *field,
+			void *structure)
+{
+	struct trace_list *traces = &((struct sample *)structure)->traces;
+	const json_t *member = reader_enter(reader, object, field->key);
+	struct stacks stacks = { 0 };
+
+	json_fields_read(reader, member, list_fields, traces);
+	json_fields_read(reader, member, stacks_fields, &stacks);
+	for (unsigned int kind = 0; kind < TRACE_KINDS; kind++)
+		rows_read(reader, member, &stacks, (enum trace_kind)kind, traces);
+	reader_leave(reader);
+}
+
+const struct json_form json_form_traces = { traces_write, traces_read };

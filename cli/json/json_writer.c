@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "json_writer.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+#define REPLACEMENT_LEN 3
+
+void writer_begin(struct json_writer *writer, FILE *out)
+{
+	columns_begin(&writer->columns, out);
+	writer->comma = false;
+}
+
+int writer_end(struct json_writer *writer)
+{
+	columns_add(&writer->columns, "\n");
+	return columns_end(&writer->columns);
+}
+
+static inline void key_add(struct json_writer *writer, const char *key)
+{
+	if (writer->comma)
+		columns_add(&writer->columns, ",");
+	writer->comma = true;
+	if (!key)
+		return;
+	columns_add(&writer->columns, "\"");
+	columns_add(&writer->columns, key);
+	columns_add(&writer->columns, "\":");
+}
+
+static void open_with(struct json_writer *writer, const char *key, const char *bracket)
+{
+	key_add(writer, key);
+	columns_add(&writer->columns, bracket);
+	writer->comma = false;
+}
+
+static void close_with(struct json_writer *writer, const char *bracket)
+{
+	columns_add(&writer->columns, bracket);
+	writer->comma = true;
+}
+
+void writer_object(struct json_writer *writer, const char *key)
+{
+	open_with(writer, key, "{");
+}
+
+void writer_object_end(struct json_writer *writer)
+{
+	close_with(writer, "}");
+}
+
+void writer_array(struct json_writer *writer, const char *key)
+{
+	open_with(writer, key, "[");
+}
+
+void writer_array_end(struct json_writer *writer)
+{
+	close_with(writer, "]");
+}
+
+void writer_u64(struct json_writer *writer, const char *key, uint64_t number)
+{
+	const char *quote = number > INT64_MAX ? "\"" : "";
+
+	key_add(writer, key);
+	columns_add(&writer->columns, quote);
+	columns_count(&writer->columns, number, 0);
+	columns_add(&writer->columns, quote);
+}
+
+void writer_i64(struct json_writer *writer, const char *key, int64_t number)
+{
+	key_add(writer, key);
+	if (number < 0)
+		columns_add(&writer->columns, "-");
+	columns_count(&writer->columns, number < 0 ? -(uint64_t)number : (uint64_t)number, 0);
+}
+
+void writer_share(struct json_writer *writer, const char *key, uint64_t part, uint64_t whole)
+{
+	unsigned __int128 wide = whole ? ((unsigned __int128)part * 10000 + whole / 2) / whole : 0;
+	unsigned int shown = wide > 10000 ? 10000 : (unsigned int)wide;
+
+	key_add(writer, key);
+	columns_print(&writer->columns, "%u.%04u", shown / 10000, shown % 10000);
+}
+
+void writer_bool(struct json_writer *writer, const char *key, bool truth)
+{
+	key_add(writer, key);
+	columns_add(&writer->columns, truth ? "true" : "false");
+}
+
+void writer_address(struct json_writer *writer, const char *key, uint64_t address)
+{
+	key_add(writer, key);
+	columns_add(&writer->columns, "\"");
+	columns_hex(&writer->columns, address);
+	columns_add(&writer->columns, "\"");
+}
+
+void writer_word(struct json_writer *writer, const char *key, const char *word)
+{
+	key_add(writer, key);
+	columns_add(&writer->columns, "\"");
+	columns_add(&writer->columns, word);
+	columns_add(&writer->columns, "\"");
+}
+
+static int take(const char *bytes, size_t length, void *columns)
+{
+	columns_bytes(columns, bytes, length);
+	return 0;
+}
+
+/* Writes the string, which is then released; NULL: there was no memory for it. */
+static void string_add(struct json_writer *writer, json_t *string)
+{
+	const size_t flags = JSON_ENCODE_ANY | JSON_ENSURE_ASCII;
+
+	if (!string || json_dump_callback(string, take, &writer->columns, flags)) {
+		columns_add(&writer->columns, "null");
+		if (!writer->columns.err)
+			writer->columns.err = -ENOMEM;
+	}
+	json_decref(string);
+}
+
+/* The length of the valid character of UTF-8 that the text begins with; 0: none. */
+static size_t character_length(const unsigned char *text, size_t left)
+{
+	unsigned char lead = *text;
+	size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+
+	if (lead > 0xf4 || length > left)
+		return 0;
+	for (size_t i = 1; i < length; i++)
+		if (text[i] >> 6 != 2)
+			return 0;
+	/* Too long a form, a surrogate, or beyond the last character. */
+	if ((lead == 0xe0 && text[1] < 0xa0) || (lead == 0xed && text[1] > 0x9f) ||
+	    (lead == 0xf0 && text[1] < 0x90) || (lead == 0xf4 && text[1] > 0x8f))
+		return 0;
+	return length;
+}
+
+static bool is_utf8(const char *text, size_t length)
+{
+	for (size_t i = 0, step; i < length; i += step) {
+		step = character_length((const unsigned char *)text + i, length - i);
+		if (!step)
+			return false;
+	}
+	return true;
+}
+
+static void replaced_add(struct json_writer *writer, const char *text, size_t length)
+{
+	char *replaced = malloc(REPLACEMENT_LEN * length);
+	size_t used = 0;
+
+	for (size_t i = 0; replaced && i < length;) {
+		size_t step = character_length((const unsigned char *)text + i, length - i);
+
+		if (step)
+			memcpy(replaced + used, text + i, step);
+		else
+			memcpy(replaced + used, REPLACEMENT, REPLACEMENT_LEN);
+		used += step ? step : REPLACEMENT_LEN;
+		i += step ? step : 1;
+	}
+	string_add(writer, replaced ? json_stringn(replaced, used) : NULL);
+	free(replaced);
+}
+
+static void hex_add(struct json_writer *writer, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		unsigned char byte = (unsigned char)text[i];
+		char digits[2] = { "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15] };
+
+		columns_bytes(&writer->columns, digits, sizeof(digits));
+	}
+}
+
+void writer_text(struct json_writer *writer, const char *key, const char *text, size_t most)
+{
+	size_t length = strnlen(text, most);
+
+	key_add(writer, key);
+	if (is_utf8(text, length)) {
+		string_add(writer, json_stringn(text, length));
+		return;
+	}
+	replaced_add(writer, text, length);
+	columns_add(&writer->columns, ",\"");
+	columns_add(&writer->columns, key);
+	columns_add(&writer->columns, "_hex\":\"");
+	hex_add(writer, text, length);
+	columns_add(&writer->columns, "\"");
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The CPUs that matter, and what else runs there. */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+
+#define LISTED_IRQS 8
+#define CPU_FOLDER "/sys/devices/system/cpu"
+
+struct cpus {
+	cpu_set_t online, isolated, nohz_full;
+	cpu_set_t watched; /* those of the target if it is bound, else the isolated ones */
+	char watched_text[128];
+};
+
+/* Reads "0-3,8"; what comes behind a fault is left out, CPUs beyond a cpu_set_t, too. */
+static cpu_set_t cpus_parse(const char *text)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	while (isdigit((unsigned char)*text)) {
+		char *end;
+		unsigned long first = strtoul(text, &end, 10), last = first;
+
+		if (*end == '-' && isdigit((unsigned char)end[1]))
+			last = strtoul(end + 1, &end, 10);
+		for (; first <= last && first < CPU_SETSIZE; first++)
+			CPU_SET(first, &cpus);
+		text = *end == ',' ? end + 1 : "";
+	}
+	return cpus;
+}
+
+static void cpus_text(char *text, size_t size, const cpu_set_t *cpus)
+{
+	size_t length = 0;
+
+	*text = '\0';
+	for (int cpu = 0; cpu < CPU_SETSIZE && length < size; cpu++) {
+		int last = cpu;
+
+		if (!CPU_ISSET(cpu, cpus))
+			continue;
+		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, cpus))
+			last++;
+		length += (size_t)snprintf(text + length, size - length,
+					   last > cpu ? "%s%d-%d" : "%s%d", length ? "," : "", cpu,
+					   last);
+		cpu = last;
+	}
+}
+
+static cpu_set_t cpus_read(const struct machine *machine, const char *name)
+{
+	char text[1024];
+
+	machine_read(machine, text, sizeof(text), CPU_FOLDER "/%s", name);
+	return cpus_parse(text);
+}
+
+/* --- The target's threads --- */
+
+struct bound {
+	unsigned int threads, on_isolated, sharing_nohz;
+	cpu_set_t all;                     /* together */
+	unsigned int per_cpu[CPU_SETSIZE]; /* threads that may run on that one only */
+};
+
+static bool thread_cpus(const struct machine *machine, const char *tid, cpu_set_t *allowed)
+{
+	static const char label[] = "\nCpus_allowed_list:\t";
+	char text[16384], *found;
+
+	machine_read(machine, text, sizeof(text), "/proc/%d/task/%.16s/status", (int)machine->pid,
+		     tid);
+	found = strstr(text, label);
+	if (found)
+		*allowed = cpus_parse(found + strlen(label));
+	return found;
+}
+
+static void thread_add(struct bound *bound, const struct cpus *cpus, const cpu_set_t *allowed)
+{
+	cpu_set_t usable, isolated;
+
+	CPU_AND(&usable, allowed, &cpus->online);
+	CPU_AND(&isolated, &usable, &cpus->isolated);
+	CPU_OR(&bound->all, &bound->all, &usable);
+	bound->threads++;
+	bound->on_isolated += CPU_COUNT(&isolated) && CPU_COUNT(&usable) > 1;
+	for (int cpu = 0; CPU_COUNT(&usable) == 1 && cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &usable))
+			bound->sharing_nohz += CPU_ISSET(cpu, &cpus->nohz_full) &&
+					       ++bound->per_cpu[cpu] == 2;
+}
+
+static void threads_look(struct machine *machine, struct bound *bound, const struct cpus *cpus)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	cpu_set_t allowed;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "%s/proc/%d/task", machine->root, (int)machine->pid);
+	tasks = opendir(path);
+	while (tasks && (entry = readdir(tasks)))
+		if (isdigit((unsigned char)*entry->d_name) &&
+		    thread_cpus(machine, entry->d_name, &allowed))
+			thread_add(bound, cpus, &allowed);
+	if (tasks)
+		closedir(tasks);
+}
+
+static void affinity_look(struct machine *machine, struct cpus *cpus)
+{
+	struct bound bound = { 0 };
+	char text[128];
+
+	threads_look(machine, &bound, cpus);
+	if (!bound.threads) {
+		finding_add(machine, FINDING_NOTE, "affinity", NULL, "not known");
+		return;
+	}
+	cpus_text(text, sizeof(text), &bound.all);
+	if (CPU_EQUAL(&bound.all, &cpus->online)) {
+		finding_add(machine, FINDING_NOTE, "affinity",
+			    "the scheduler may move them, and others may run there",
+			    "threads of the target may run on all CPUs");
+	} else {
+		finding_add(machine, FINDING_OK, "affinity", NULL,
+			    "the target's threads run on CPUs %s only", text);
+		cpus->watched = bound.all;
+	}
+	if (bound.on_isolated)
+		finding_add(machine, FINDING_WARNING, "affinity",
+			    "between isolated CPUs the kernel does not balance: bind each thread "
+			    "to one",
+			    "threads that may run on several CPUs, isolated ones among them: %u",
+			    bound.on_isolated);
+	if (bound.sharing_nohz)
+		finding_add(machine, FINDING_WARNING, "nohz_full",
+			    "the tick only stops where one thread is runnable",
+			    "CPUs to which several threads are bound: %u", bound.sharing_nohz);
+}
+
+static void isolation_look(struct machine *machine, const struct cpus *cpus)
+{
+	const struct {
+		const char *topic, *why;
+		const cpu_set_t *cpus;
+	} kinds[] = {
+		{ "isolated CPUs",
+		  "other threads may be moved to the target's CPUs (isolcpus=, or "
+		  "cpuset partitions)",
+		  &cpus->isolated },
+		{ "nohz_full CPUs", "the tick interrupts whatever runs (nohz_full=)",
+		  &cpus->nohz_full },
+	};
+	char text[128];
+	cpu_set_t missing;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		CPU_XOR(&missing, &cpus->watched, kinds[i].cpus);
+		CPU_AND(&missing, &missing, &cpus->watched);
+		cpus_text(text, sizeof(text), kinds[i].cpus);
+		if (!CPU_COUNT(kinds[i].cpus))
+			finding_add(machine, FINDING_NOTE, kinds[i].topic, kinds[i].why, "none");
+		else if (machine->pid && CPU_COUNT(&missing))
+			finding_add(machine, FINDING_NOTE, kinds[i].topic, kinds[i].why,
+				    "%s; not all of the target's, %s", text, cpus->watched_text);
+		else
+			finding_add(machine, FINDING_OK, kinds[i].topic, NULL, "%s", text);
+	}
+}
+
+/* --- Interrupts --- */
+
+struct irq {
+	char line[200]; /* its number and names */
+	uint64_t count;
+};
+
+/* How often it came on these CPUs, of a row of /proc/interrupts; *names is what follows. */
+static uint64_t row_count(char *row, const int *columns, int n_columns, const cpu_set_t *watched,
+			  char **names)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < n_columns; i++) {
+		char *end;
+		uint64_t count = strtoull(row, &end, 10);
+
+		if (end == row || (*end && !isspace((unsigned char)*end)))
+			break;
+		if (CPU_ISSET(columns[i], watched))
+			sum += count;
+		row = end;
+	}
+	*names = row + strspn(row, " ");
+	return sum;
+}
+
+static void irq_keep(struct irq irqs[LISTED_IRQS], const char *number, const char *names,
+		     uint64_t count)
+{
+	int at = LISTED_IRQS - 1;
+
+	if (count <= irqs[at].count)
+		return;
+	for (; at > 0 && irqs[at - 1].count < count; at--)
+		irqs[at] = irqs[at - 1];
+	irqs[at].count = count;
+	snprintf(irqs[at].line, sizeof(irqs[at].line), "%.15s (%.150s)", number, names);
+}
+
+/* Where the kernel may send it; false for those of a CPU's own, as the timer. */
+static bool irq_may_come(const struct machine *machine, const char *number,
+			 const cpu_set_t *watched)
+{
+	char text[1024];
+	cpu_set_t cpus;
+
+	if (!isdigit((unsigned char)*number) ||
+	    machine_read(machine, text, sizeof(text), "/proc/irq/%.15s/smp_affinity_list", number) <
+		    0)
+		return false;
+	cpus = cpus_parse(text);
+	CPU_AND(&cpus, &cpus, watched);
+	return CPU_COUNT(&cpus);
+}
+
+static int header_read(const char *line, int columns[CPU_SETSIZE])
+{
+	int n = 0;
+
+	while (n < CPU_SETSIZE && (line = strstr(line, "CPU")))
+		columns[n++] = (int)(strtoul(line += 3, NULL, 10) % CPU_SETSIZE);
+	return n;
+}
+
+static void interrupts_look(struct machine *machine, const struct cpus *cpus)
+{
+	struct irq irqs[LISTED_IRQS] = { 0 };
+	unsigned int covering = 0;
+	char path[PATH_MAX], *line = NULL, *names;
+	int columns[CPU_SETSIZE], n_columns;
+	size_t room = 0;
+	double uptime;
+	FILE *file;
+
+	machine_read(machine, path, sizeof(path), "/proc/uptime");
+	uptime = strtod(path, NULL);
+	uptime = uptime >= 1 ? uptime : 1;
+	snprintf(path, sizeof(path), "%s/proc/interrupts", machine->root);
+	file = fopen(path, "re");
+	n_columns = file && getline(&line, &room, file) > 0 ? header_read(line, columns) : 0;
+	while (n_columns && getline(&line, &room, file) > 0) {
+		char *number = line + strspn(line, " "), *colon = strchr(number, ':');
+		uint64_t count;
+
+		if (!colon)
+			continue;
+		*colon = '\0';
+		count = row_count(colon + 1, columns, n_columns, &cpus->watched, &names);
+		names[strcspn(names, "\n")] = '\0';
+		covering += irq_may_come(machine, number, &cpus->watched);
+		irq_keep(irqs, number, names, count);
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	if (!n_columns) {
+		finding_add(machine, FINDING_NOTE, "interrupts", NULL, "not known");
+		return;
+	}
+	/* Without CPUs of its own a target shares them with interrupts, as everything does. */
+	finding_add(machine,
+		    !covering                                  ? FINDING_OK
+		    : CPU_EQUAL(&cpus->watched, &cpus->online) ? FINDING_NOTE
+							       : FINDING_WARNING,
+		    "interrupts",
+		    "write other CPUs to /proc/irq/NUMBER/smp_affinity_list, and stop irqbalance",
+		    "of devices, %u may be sent to CPUs %s", covering, cpus->watched_text);
+	for (int i = 0; i < LISTED_IRQS && irqs[i].count; i++)
+		finding_add(machine, FINDING_NOTE, "interrupts", NULL,
+			    "%" PRIu64 " on CPUs %s since the start, %.1f/s: %s", irqs[i].count,
+			    cpus->watched_text, (double)irqs[i].count / uptime, irqs[i].line);
+}
+
+/* --- Frequency and idle states --- */
+
+static void governor_look(struct machine *machine, const struct cpus *cpus)
+{
+	char text[64], other[64] = "";
+	int known = 0, others = 0;
+
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &cpus->watched) ||
+		    machine_read(machine, text, sizeof(text),
+				 CPU_FOLDER "/cpu%d/cpufreq/scaling_governor", cpu) <= 0)
+			continue;
+		text[strcspn(text, "\n")] = '\0';
+		known++;
+		if (!strcmp(text, "performance"))
+			continue;
+		others++;
+		memcpy(other, text, sizeof(other));
+	}
+	if (!known)
+		finding_add(machine, FINDING_OK, "frequency", NULL,
+			    "the kernel does not change it (no cpufreq)");
+	else if (others)
+		finding_add(machine, FINDING_NOTE, "frequency",
+			    "a CPU may be slow when work comes: the governor performance keeps it "
+			    "fast",
+			    "governor %s on %d of CPUs %s", other, others, cpus->watched_text);
+	else
+		finding_add(machine, FINDING_OK, "frequency", NULL, "governor performance");
+}
+
+#define SLOW_IDLE_US 20
+
+static void idle_look(struct machine *machine, const struct cpus *cpus)
+{
+	char text[64], name[64], deepest[64] = "";
+	unsigned long slowest = 0, latency;
+	int states = 0;
+
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		for (int state = 0; CPU_ISSET(cpu, &cpus->watched) && state < 16; state++) {
+			if (machine_read(machine, text, sizeof(text),
+					 CPU_FOLDER "/cpu%d/cpuidle/state%d/latency", cpu,
+					 state) <= 0)
+				break;
+			states++;
+			latency = strtoul(text, NULL, 10);
+			machine_read(machine, text, sizeof(text),
+				     CPU_FOLDER "/cpu%d/cpuidle/state%d/disable", cpu, state);
+			if (*text == '1' || latency <= slowest)
+				continue;
+			machine_read(machine, name, sizeof(name),
+				     CPU_FOLDER "/cpu%d/cpuidle/state%d/name", cpu, state);
+			name[strcspn(name, "\n")] = '\0';
+			slowest = latency;
+			memcpy(deepest, name, sizeof(deepest));
+		}
+	if (slowest > SLOW_IDLE_US)
+		finding_add(machine, FINDING_NOTE, "idle states",
+			    "that delays the first wake-up: cpupower idle-set -D 20",
+			    "%s takes %lu us to leave", deepest, slowest);
+	else if (states)
+		finding_add(machine, FINDING_OK, "idle states", NULL,
+			    "none takes longer than %d us to leave", SLOW_IDLE_US);
+	else
+		finding_add(machine, FINDING_OK, "idle states", NULL,
+			    "not chosen by this kernel (no cpuidle)");
+}
+
+void machine_look_cpus(struct machine *machine)
+{
+	struct cpus cpus;
+
+	cpus.online = cpus_read(machine, "online");
+	cpus.isolated = cpus_read(machine, "isolated");
+	cpus.nohz_full = cpus_read(machine, "nohz_full");
+	cpus.watched = CPU_COUNT(&cpus.isolated) ? cpus.isolated : cpus.online;
+	if (machine->pid)
+		affinity_look(machine, &cpus);
+	cpus_text(cpus.watched_text, sizeof(cpus.watched_text), &cpus.watched);
+	isolation_look(machine, &cpus);
+	interrupts_look(machine, &cpus);
+	governor_look(machine, &cpus);
+	idle_look(machine, &cpus);
+}

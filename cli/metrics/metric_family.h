@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What metrics.c lists: the families, and where their values are. */
+#ifndef METRIC_FAMILY_H
+#define METRIC_FAMILY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/model/run_figures.h"
+#include "cli/model/sample.h"
+#include "cli/model/words.h"
+
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO, METRIC_HISTOGRAM };
+
+/* Rows of values: what has the same labels is in one row. */
+enum metric_kind {
+	METRIC_BUILD,
+	METRIC_CAPTURE,
+	METRIC_ENDING, /* of samples */
+	METRIC_RUN,
+	METRIC_WINDOW,
+	METRIC_TRIGGER,
+	METRIC_BUSY,
+	METRIC_CAUSE,
+	METRIC_UPCALL,
+	METRIC_LOSS,
+	METRIC_ABSENCE,
+	METRIC_DISK,
+	METRIC_PROCESS,
+	METRIC_IMAGE,  /* of its container */
+	METRIC_THREAD, /* from here on with a thread: */
+	METRIC_READY_BY,
+	METRIC_BLOCKED,
+	METRIC_OVERSLEPT,
+	METRIC_STOPPED_BY,
+	METRIC_MOVED_BY,
+	METRIC_CALL,
+	METRIC_OPEN_CALL,
+	METRIC_HARDIRQ,
+	METRIC_SOFTIRQ,
+	METRIC_INTERRUPTION,
+	METRIC_LATE_TICK,
+	METRIC_SLOW_CALL,
+	METRIC_WAIT,
+	METRIC_WAIT_END,
+	METRIC_PROFILE,
+	METRIC_PERIOD_TIMES, /* histograms */
+	METRIC_CALL_TIMES,
+	METRIC_KINDS,
+};
+
+/* Rows of a thread and kind, or of disks, that have names: names come and go, series stay. */
+#define METRIC_NAMED_ROWS 16
+#define METRIC_OTHER "other" /* and that of the others */
+
+/* Buckets of a histogram, without the last one, which has no limit. */
+#define METRIC_BUCKETS 28
+
+/* Columns of the rows. A maximum takes two: of this period, and of the one before. */
+enum { ONE_VALUE, ONE_COLUMN };
+enum { EVENTS_COUNT, EVENTS_TOTAL, EVENTS_MAX, EVENTS_BEFORE, EVENTS_COLUMNS };
+#define RUN_COLUMN(id, ...) RUN_##id,
+enum { SAMPLE_FIGURES(RUN_COLUMN) TRIGGER_FIGURES(RUN_COLUMN) RUN_COLUMNS }; /* RUN_MEASURED ... */
+#undef RUN_COLUMN
+enum { PROCESS_BEGAN, PROCESS_ENDED, PROCESS_BUSY, PROCESS_KEPT, PROCESS_ALIVE, PROCESS_COLUMNS };
+enum { TRIGGER_COST = KD_OUTCOMES, TRIGGER_COLUMNS };
+enum {
+	HISTOGRAM_BEYOND = METRIC_BUCKETS, /* counts are not cumulative */
+	HISTOGRAM_SUM,
+	HISTOGRAM_COLUMNS,
+};
+#define PERIOD_COLUMN(kind, key, label) PERIOD_##kind,
+enum metric_period { PERIOD_WORDS(PERIOD_COLUMN, PERIOD_COLUMN) PERIODS }; /* PERIOD_OPEN_RUN ... */
+#undef PERIOD_COLUMN
+enum {
+	THREAD_EXEC = LEDGER_STATES, /* in front of it the states */
+	THREAD_ENDED,
+#define COUNTER_COLUMN(member, key, condition, label) THREAD_COUNTER_##member,
+	EACH_THREAD_COUNTER(COUNTER_COLUMN) /* THREAD_COUNTER_voluntary and so on */
+#undef COUNTER_COLUMN
+	THREAD_CALL_ROWS,    /* its rows of METRIC_CALL, without that of the others */
+	THREAD_CULPRIT_ROWS, /* and of METRIC_READY_BY */
+	THREAD_STOPPER_ROWS, /* and of METRIC_STOPPED_BY */
+	THREAD_MOVER_ROWS,   /* and of METRIC_MOVED_BY */
+	THREAD_PERIODS,
+	THREAD_PERIOD_NS = THREAD_PERIODS + PERIODS,
+	THREAD_MAX = THREAD_PERIOD_NS + PERIODS,
+	THREAD_MAX_BEFORE = THREAD_MAX + PERIODS,
+	THREAD_MEMBERS = THREAD_MAX_BEFORE + PERIODS,
+	THREAD_CPUS,
+	THREAD_MIN,
+	THREAD_OPEN = THREAD_MIN + PERIODS,
+	THREAD_COLUMNS = THREAD_OPEN + PERIODS,
+};
+
+/* How the columns of a kind behave. */
+struct metric_columns {
+	unsigned int n;
+	unsigned int max, n_max; /* maxima: the first, how many */
+	unsigned int last;       /* from here on they are of the last sample only */
+};
+
+/* A series of a family, for each row of its kind. */
+struct metric_point {
+	const char *labels; /* besides the row's; as they are written, without braces */
+	unsigned int column;
+	bool not_zero; /* there is none while its value is 0 */
+};
+
+struct metric_family {
+	const char *name; /* counters without _total, infos without _info */
+	enum metric_type type;
+	const char *unit; /* "": none; values of "seconds" are ns */
+	const char *labels;
+	const char *help; /* without backslash, quote and line feed */
+	enum metric_kind kind;
+	const struct metric_point *points;
+	size_t n_points;
+};
+
+extern const struct metric_family metric_families[];
+extern const size_t metric_n_families;
+extern const struct metric_columns metric_columns[METRIC_KINDS];
+
+/* The largest ns of a bucket; as a number of seconds in its only allowed form. */
+struct metric_bucket {
+	uint64_t ns;
+	const char *le;
+};
+extern const struct metric_bucket metric_buckets[METRIC_BUCKETS];
+
+/* "counter" and so on. */
+const char *metric_type_name(enum metric_type type);
+
+/* How many series a row of this kind is, at most. */
+size_t metric_kind_series(enum metric_kind kind);
+
+#endif

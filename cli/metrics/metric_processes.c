@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metric_processes.h"
+
+#include <stdlib.h>
+
+bool metric_is_several(const struct sample *sample)
+{
+	return (sample->capture && sample->capture->several) || processes_count(sample) > 1;
+}
+
+static void label_add(struct metric_labels *labels, const char *name, const char *text)
+{
+	if (*text)
+		metric_labels_foreign(labels, name, text, METRIC_PROCESS_LABEL, "");
+}
+
+void metric_process_labels(struct metric_labels *labels, const struct process_row *process,
+			   bool with_pid)
+{
+	if (!process || !*process->name)
+		metric_labels_add(labels, "process", "[unknown]");
+	else
+		metric_labels_foreign(labels, "process", process->name, KD_COMM_LEN, "");
+	if (!process)
+		return;
+	label_add(labels, "container", process->container);
+	label_add(labels, "pod", process->pod);
+	if (with_pid)
+		metric_labels_number(labels, "pid", (unsigned long)process->pid);
+}
+
+/* Processes with the same labels share a row. */
+static struct metric_row *row_of(struct metrics *metrics, enum metric_kind kind,
+				 const struct process_row *process)
+{
+	bool single = !process->ended && process->members <= 1;
+	struct metric_labels labels = { .length = 0 };
+
+	labels.with_tid = metrics->options.per_thread && single;
+	metric_process_labels(&labels, process, labels.with_tid);
+	if (kind == METRIC_IMAGE)
+		label_add(&labels, "image", process->image);
+	return metric_row_touch(metrics, kind, NULL, &labels);
+}
+
+static void sum_take(struct metrics *metrics, const struct process_sum *sum)
+{
+	const struct process_row *process = sum->process;
+	struct metric_row *row = row_of(metrics, METRIC_PROCESS, process);
+	uint64_t members = process->members ? process->members : 1;
+
+	if (!row)
+		return;
+	if (process->began)
+		metric_row_sum(row, PROCESS_BEGAN, members);
+	if (process->ended)
+		metric_row_sum(row, PROCESS_ENDED, members);
+	else
+		metric_row_sum(row, PROCESS_ALIVE, members);
+	metric_row_sum(row, PROCESS_BUSY, sum->busy);
+	metric_row_sum(row, PROCESS_KEPT, sum->kept);
+}
+
+void metric_take_processes(struct metrics *metrics, const struct sample *sample,
+			   const struct verdict *verdict)
+{
+	struct process_sum *sums = NULL;
+	struct metric_row *row;
+
+	if (!metric_is_several(sample))
+		return;
+	if (processes_sum(sample, verdict, &sums)) {
+		metrics->failed = true;
+		return;
+	}
+	/* Those that are alive are of this sample. */
+	for (size_t i = 0; i < sample->n_processes; i++) {
+		row = row_of(metrics, METRIC_PROCESS, sums[i].process);
+		if (row)
+			row->values[PROCESS_ALIVE] = 0;
+		row = *sums[i].process->image ? row_of(metrics, METRIC_IMAGE, sums[i].process)
+					      : NULL;
+		if (row)
+			row->values[ONE_VALUE] = 1;
+	}
+	for (size_t i = 0; i < sample->n_processes; i++)
+		sum_take(metrics, &sums[i]);
+	free(sums);
+}

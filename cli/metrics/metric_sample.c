@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a sample, and what triggers did, add to the metrics. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/clock.h"
+#include "cli/model/losses.h"
+#include "cli/model/verdict.h"
+#include "cli/model/words.h"
+#include "metric_processes.h"
+#include "metric_take.h"
+
+/* Words for how samples end, each of which has its series from the first one on. */
+enum ending { COMPLETE, SKIPPED, INTERRUPTED, EXITED, EXPIRED, OVERLOADED, ENDINGS };
+static const char *const endings[ENDINGS] = {
+	[COMPLETE] = "complete", [SKIPPED] = "skipped", [INTERRUPTED] = "interrupted",
+	[EXITED] = "exited",     [EXPIRED] = "expired", [OVERLOADED] = "overloaded",
+};
+
+/* The row with this one label, which is a constant. NULL if there is no memory. */
+static struct metric_row *one_row(struct metrics *metrics, enum metric_kind kind, const char *label,
+				  const char *value)
+{
+	struct metric_labels labels = { .length = 0 };
+
+	if (label)
+		metric_labels_add(&labels, label, value);
+	return metric_row_touch(metrics, kind, NULL, &labels);
+}
+
+static void one_sum(struct metrics *metrics, enum metric_kind kind, const char *label,
+		    const char *value, uint64_t number)
+{
+	struct metric_row *row = one_row(metrics, kind, label, value);
+
+	if (row)
+		metric_row_sum(row, ONE_VALUE, number);
+}
+
+static void one_set(struct metrics *metrics, enum metric_kind kind, const char *label,
+		    const char *value, uint64_t number)
+{
+	struct metric_row *row = one_row(metrics, kind, label, value);
+
+	if (row)
+		row->values[ONE_VALUE] = number;
+}
+
+static void capture_take(struct metrics *metrics, const struct sample *sample)
+{
+	const struct capture *capture = sample->capture;
+	struct metric_labels labels = { .length = 0 };
+	struct metric_row *row;
+
+	if (capture && capture->version)
+		metric_labels_foreign(&labels, "version", capture->version, SIZE_MAX, "");
+	else
+		metric_labels_add(&labels, "version", "unknown");
+	row = metric_row_touch(metrics, METRIC_BUILD, NULL, &labels);
+	if (row)
+		row->values[ONE_VALUE] = 1;
+
+	labels.length = 0;
+	metric_labels_foreign(&labels, "process", capture ? capture->process : "", KD_COMM_LEN, "");
+	metric_labels_number(&labels, "pid", (unsigned long)sample->pid);
+	if (capture) {
+		const char *start = capture->start_trigger, *stop = capture->stop_trigger;
+
+		metric_labels_foreign(&labels, "host", capture->host, sizeof(capture->host), "");
+		metric_labels_foreign(&labels, "kernel", capture->kernel, sizeof(capture->kernel),
+				      "");
+		metric_labels_foreign(&labels, "start_trigger", start ? start : "", SIZE_MAX, "");
+		metric_labels_foreign(&labels, "stop_trigger", stop ? stop : "", SIZE_MAX, "");
+	}
+	row = metric_row_touch(metrics, METRIC_CAPTURE, NULL, &labels);
+	if (row)
+		row->values[ONE_VALUE] = 1;
+}
+
+/* ENDINGS: none. */
+static void endings_add(struct metrics *metrics, enum ending ending)
+{
+	for (unsigned int i = 0; i < ENDINGS; i++)
+		one_sum(metrics, METRIC_ENDING, "result", endings[i], i == ending);
+}
+
+static void ending_take(struct metrics *metrics, const struct sample *sample)
+{
+	enum ending ending = sample->target_exited ? EXITED
+			     : sample->interrupted ? INTERRUPTED
+			     : sample->overloaded  ? OVERLOADED
+			     : sample->expired     ? EXPIRED
+						   : COMPLETE;
+
+	endings_add(metrics, ending);
+}
+
+static void window_take(struct metrics *metrics, uint64_t ns)
+{
+	struct metric_row *row = one_row(metrics, METRIC_WINDOW, NULL, NULL);
+
+	if (!row || metrics->windows_set)
+		return;
+	metric_row_duration(row, ns);
+}
+
+static void run_take(struct metrics *metrics, const struct sample *sample)
+{
+	struct metric_row *row = one_row(metrics, METRIC_RUN, NULL, NULL);
+
+	if (!row)
+		return;
+#define FIGURE_TAKE(id, type, when, name, unit, help, value)                                       \
+	if (METRIC_##type == METRIC_COUNTER)                                                       \
+		metric_row_sum(row, RUN_##id, value);                                              \
+	else                                                                                       \
+		row->values[RUN_##id] = value;
+	SAMPLE_FIGURES(FIGURE_TAKE)
+}
+
+static void losses_take(struct metrics *metrics, const struct sample *sample)
+{
+	for (size_t i = 0; i < LOSSES; i++)
+		one_sum(metrics, METRIC_LOSS, "reason", losses[i].key,
+			loss_count(sample, &losses[i]));
+	/* Those of series and of triggers come from elsewhere. */
+	one_sum(metrics, METRIC_LOSS, "reason", "series", 0);
+	one_sum(metrics, METRIC_LOSS, "reason", "trigger_runs", 0);
+	for (size_t i = 0; i < sample->n_absent; i++)
+		one_set(metrics, METRIC_ABSENCE, "section", sample->absent[i].section, 1);
+}
+
+/* Every cause, that of the rest too: series that are there from the beginning have rates. */
+static void verdict_take(struct metrics *metrics, const struct sample *sample)
+{
+	struct verdict verdict = { 0 };
+
+	metrics->failed |= verdict_find(&verdict, sample) < 0;
+	one_sum(metrics, METRIC_BUSY, NULL, NULL, verdict.busy);
+	for (unsigned int cause = 0; cause < CAUSES; cause++)
+		one_sum(metrics, METRIC_CAUSE, "cause", cause_words[cause].key, 0);
+	for (size_t i = 0; i < verdict.n_rows; i++)
+		one_sum(metrics, METRIC_CAUSE, "cause", cause_words[verdict.rows[i].cause].key,
+			verdict.rows[i].ns);
+	one_sum(metrics, METRIC_CAUSE, "cause", "unexplained", verdict.unexplained);
+	metric_take_processes(metrics, sample, &verdict);
+	verdict_clear(&verdict);
+}
+
+/* Of all threads together: there are few disks, but a series for each thread and disk would be
+ * many. */
+static void disk_take(struct metrics *metrics, const struct descriptor_row *row)
+{
+	struct metric_labels labels = { .length = 0 };
+	struct metric_row *disk;
+
+	metric_labels_foreign(&labels, "device", row->is.device, sizeof(row->is.device), "");
+	if (metrics->kinds[METRIC_DISK].n >= METRIC_NAMED_ROWS &&
+	    !metric_row_find(metrics, METRIC_DISK, &labels)) {
+		labels.length = 0;
+		metric_labels_add(&labels, "device", METRIC_OTHER);
+	}
+	disk = metric_row_touch(metrics, METRIC_DISK, NULL, &labels);
+	if (!disk)
+		return;
+	metric_row_sum(disk, EVENTS_COUNT, row->requests.count);
+	metric_row_sum(disk, EVENTS_TOTAL, row->requests.total);
+	metric_row_max(disk, EVENTS_MAX, row->requests.max);
+}
+
+static void disks_take(struct metrics *metrics, const struct sample *sample)
+{
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		const struct thread_row *thread = &sample->threads[i];
+
+		for (size_t j = 0; j < thread->n_descriptors; j++)
+			if (thread->descriptors[j].requests.count &&
+			    thread->descriptors[j].is.device[0])
+				disk_take(metrics, &thread->descriptors[j]);
+	}
+}
+
+static void upcalls_take(struct metrics *metrics, const struct sample *sample)
+{
+	for (size_t i = 0; i < sample->n_upcalls; i++) {
+		const struct upcall_row *upcall = &sample->upcalls[i];
+		const char *error = upcall->error ? strerrorname_np((int)upcall->error) : "none";
+		struct metric_labels labels = { .length = 0 };
+		struct metric_row *row;
+
+		metric_labels_number(&labels, "cpu", upcall->cpu);
+		if (error)
+			metric_labels_add(&labels, "error", error);
+		else
+			metric_labels_number(&labels, "error", upcall->error);
+		row = metric_row_touch(metrics, METRIC_UPCALL, NULL, &labels);
+		if (row)
+			metric_row_sum(row, ONE_VALUE, upcall->count);
+	}
+}
+
+int metrics_expect(struct metrics *metrics, const struct capture *capture, pid_t pid)
+{
+	const struct sample nothing = { .capture = capture, .pid = pid };
+
+	metrics->failed = false;
+	capture_take(metrics, &nothing);
+	endings_add(metrics, ENDINGS);
+	one_row(metrics, METRIC_RUN, NULL, NULL);
+	one_row(metrics, METRIC_WINDOW, NULL, NULL);
+	verdict_take(metrics, &nothing);
+	losses_take(metrics, &nothing);
+	return metrics->failed ? -ENOMEM : 0;
+}
+
+int metrics_add(struct metrics *metrics, const struct sample *sample)
+{
+	uint64_t window = sample->end > sample->start ? sample->end - sample->start : 0;
+
+	metrics->failed = false;
+	metrics->now = sample->end;
+	metrics->period = sample->end / (60 * NSEC_PER_SEC);
+	metrics->sample++;
+	metrics->wall = sample->wall_dump;
+	metric_rows_sweep(metrics);
+	capture_take(metrics, sample);
+	ending_take(metrics, sample);
+	run_take(metrics, sample);
+	window_take(metrics, window);
+	losses_take(metrics, sample);
+	verdict_take(metrics, sample);
+	disks_take(metrics, sample);
+	upcalls_take(metrics, sample);
+	metric_take_threads(metrics, sample);
+	return metrics->failed ? -ENOMEM : 0;
+}
+
+static void trigger_set(struct metrics *metrics, const struct trigger_stats *stats,
+			enum kd_role role)
+{
+	struct metric_row *row = one_row(metrics, METRIC_TRIGGER, "trigger", role_keys[role]);
+
+	if (!row)
+		return;
+	for (unsigned int i = 0; i < KD_OUTCOMES; i++)
+		row->values[i] = stats->tally.outcome[role][i];
+	row->values[TRIGGER_COST] = u64_times(stats->tally.hits[role], stats->cost[role]);
+}
+
+static void windows_set(struct metrics *metrics, const struct trigger_stats *stats)
+{
+	struct metric_row *row = one_row(metrics, METRIC_WINDOW, NULL, NULL);
+
+	if (!row)
+		return;
+	metrics->windows_set = true;
+	memset(row->values, 0, HISTOGRAM_COLUMNS * sizeof(*row->values));
+	metric_row_distribution(row, &stats->windows, stats->tally.total);
+}
+
+int metrics_add_triggers(struct metrics *metrics, const struct trigger_stats *stats)
+{
+	const struct kd_tally *tally = &stats->tally;
+	struct metric_row *row = one_row(metrics, METRIC_RUN, NULL, NULL);
+
+	metrics->failed = !row;
+	if (row) {
+#define FIGURE_SET(id, type, when, name, unit, help, value) row->values[RUN_##id] = value;
+		TRIGGER_FIGURES(FIGURE_SET)
+	}
+	for (unsigned int role = 0; role < KD_ROLES; role++)
+		if (stats->names[role])
+			trigger_set(metrics, stats, (enum kd_role)role);
+	one_set(metrics, METRIC_LOSS, "reason", "trigger_runs", stats->skipped);
+	one_set(metrics, METRIC_ENDING, "result", "skipped",
+		tally->outcome[KD_STOP][KD_HIT_SKIPPED]);
+	if (stats->names[KD_START] && stats->names[KD_STOP])
+		windows_set(metrics, stats);
+	return metrics->failed ? -ENOMEM : 0;
+}

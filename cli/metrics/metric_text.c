@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metric_text.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/clock.h"
+#include "cli/base/number.h"
+#include "metric_values.h"
+
+struct writing {
+	const struct metrics *metrics;
+	const struct metric_format *format;
+	const struct metric_family *family;
+	bool is_seconds;
+	char time[METRIC_TIME_LEN + 1]; /* with a blank in front; "": none */
+	size_t time_length;
+	struct columns columns;
+};
+
+size_t metric_text_seconds(char text[static METRIC_TIME_LEN], uint64_t ns)
+{
+	size_t length = number_plain(text, ns / NSEC_PER_SEC);
+	uint64_t rest = ns % NSEC_PER_SEC;
+
+	text[length] = '.';
+	for (size_t i = 9; i > 0; i--, rest /= 10)
+		text[length + i] = (char)('0' + rest % 10);
+	return length + 10;
+}
+
+static void value_end(struct writing *writing, uint64_t value, bool is_seconds)
+{
+	char text[METRIC_TIME_LEN];
+	size_t length = is_seconds ? metric_text_seconds(text, value) : number_plain(text, value);
+
+	columns_bytes(&writing->columns, text, length);
+	columns_bytes(&writing->columns, writing->time, writing->time_length);
+	columns_add(&writing->columns, "\n");
+}
+
+/* The name with its labels: the row's, and more. */
+static void name_add(struct writing *writing, const char *suffix, const struct metric_row *row,
+		     const char *more)
+{
+	struct columns *columns = &writing->columns;
+
+	columns_add(columns, writing->family->name);
+	columns_add(columns, suffix);
+	if (row->length || *more) {
+		columns_add(columns, "{");
+		columns_bytes(columns, row->labels, row->length);
+		if (row->length && *more)
+			columns_add(columns, ",");
+		columns_add(columns, more);
+		columns_add(columns, "}");
+	}
+	columns_add(columns, " ");
+}
+
+static void histogram_add(struct writing *writing, const struct metric_row *row)
+{
+	uint64_t count = 0;
+	char le[32] = "le=\"";
+
+	for (unsigned int i = 0; i <= METRIC_BUCKETS; i++) {
+		const char *limit = i < METRIC_BUCKETS ? metric_buckets[i].le : "+Inf";
+
+		count = u64_add(count, row->values[i]);
+		strcpy(stpcpy(le + 4, limit), "\"");
+		name_add(writing, "_bucket", row, le);
+		value_end(writing, count, false);
+	}
+	name_add(writing, "_sum", row, "");
+	value_end(writing, row->values[HISTOGRAM_SUM], true);
+	name_add(writing, "_count", row, "");
+	value_end(writing, count, false);
+}
+
+static void row_add(struct writing *writing, const struct metric_row *row)
+{
+	static const char *const suffixes[] = {
+		[METRIC_COUNTER] = "_total",
+		[METRIC_GAUGE] = "",
+		[METRIC_INFO] = "_info",
+	};
+	const struct metric_family *family = writing->family;
+
+	if (family->type == METRIC_HISTOGRAM) {
+		histogram_add(writing, row);
+		return;
+	}
+	for (size_t i = 0; i < family->n_points; i++) {
+		const struct metric_point *point = &family->points[i];
+		uint64_t value = metric_row_value(writing->metrics, row, point->column);
+
+		if (!value && point->not_zero)
+			continue;
+		name_add(writing, suffixes[family->type], row, point->labels);
+		value_end(writing, value, writing->is_seconds);
+	}
+}
+
+/* Whether a series will be written. */
+static bool has_values(const struct metrics *metrics, const struct metric_family *family)
+{
+	const struct metric_rows *rows = &metrics->kinds[family->kind];
+
+	for (size_t i = 0; i < rows->n; i++)
+		for (size_t j = 0; j < family->n_points; j++)
+			if (!family->points[j].not_zero ||
+			    metric_row_value(metrics, rows->rows[i], family->points[j].column))
+				return true;
+	return false;
+}
+
+static void time_set(struct writing *writing)
+{
+	const struct timespec *wall = &writing->metrics->wall;
+
+	if (!writing->metrics->options.timestamps || wall->tv_sec < 0 ||
+	    (uint64_t)wall->tv_sec > UINT64_MAX / NSEC_PER_SEC)
+		return;
+	writing->time[0] = ' ';
+	writing->time_length = 1 + writing->format->time(writing->time + 1,
+							 (uint64_t)wall->tv_sec * 1000 +
+								 (uint64_t)wall->tv_nsec / 1000000);
+}
+
+int metric_text_write(const struct metrics *metrics, const struct metric_format *format, FILE *out)
+{
+	struct writing writing;
+
+	writing.metrics = metrics;
+	writing.format = format;
+	writing.time_length = 0;
+	time_set(&writing);
+	columns_begin(&writing.columns, out);
+	for (size_t i = 0; i < metric_n_families; i++) {
+		const struct metric_family *family = &metric_families[i];
+		const struct metric_rows *rows = &metrics->kinds[family->kind];
+
+		if (!has_values(metrics, family))
+			continue;
+		writing.family = family;
+		writing.is_seconds = !strcmp(family->unit, "seconds");
+		format->family(&writing.columns, family);
+		for (size_t j = 0; j < rows->n; j++)
+			row_add(&writing, rows->rows[j]);
+	}
+	columns_add(&writing.columns, format->end);
+	return columns_end(&writing.columns);
+}
+
+int metric_text_report(const struct sample *sample, const struct report_options *options,
+		       const struct metric_format *format, FILE *out)
+{
+	struct metrics *metrics = metrics_new(options);
+	int err;
+
+	if (!metrics)
+		return -ENOMEM;
+	metrics_limit(metrics, SIZE_MAX);
+	err = metrics_add(metrics, sample);
+	if (!err)
+		err = metric_text_write(metrics, format, out);
+	metrics_free(metrics);
+	return err;
+}

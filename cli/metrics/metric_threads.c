@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the threads of a sample add to the metrics. Threads that have the same labels
+ * are merged first: only then it is known which system calls are the largest. */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/model/whole.h"
+#include "cli/model/words.h"
+#include "cli/text/text_words.h"
+#include "metric_processes.h"
+#include "metric_take.h"
+
+#define THREAD_LABELS (96 + METRIC_PROCESS_LABELS)
+
+/* A thread with its labels: a name of 16 bytes, each of which may become 3, and a TID; of several
+ * processes those of its own, too. */
+struct labelled {
+	const struct thread_row *row;
+	bool with_tid;
+	char labels[THREAD_LABELS];
+};
+_Static_assert(THREAD_LABELS - METRIC_PROCESS_LABELS >
+		       sizeof("thread=\"\",tid=\"2147483647\"") + 3 * KD_COMM_LEN,
+	       "room for all labels of a thread");
+
+/* The thread whose rows are being touched. */
+struct taking {
+	struct metrics *metrics;
+	const struct sample *sample;
+	struct metric_row *thread;
+	size_t n_labels; /* bytes of its labels, to which each row adds its own */
+	struct metric_labels labels;
+};
+
+static size_t name_length(const struct metrics *metrics, const char name[static KD_COMM_LEN])
+{
+	size_t length = strnlen(name, KD_COMM_LEN), digits = length;
+
+	if (!metrics->options.fold_names)
+		return length;
+	while (digits && isdigit((unsigned char)name[digits - 1]))
+		digits--;
+	return digits ? digits : length;
+}
+
+/* An empty value would be no label at all. tid 0: none. pid: of its process, if that is to be
+ * named; else 0. */
+static void thread_labels(struct taking *taking, const char name[static KD_COMM_LEN], pid_t tid,
+			  pid_t pid)
+{
+	const struct metrics *metrics = taking->metrics;
+	struct metric_labels *labels = &taking->labels;
+
+	labels->length = 0;
+	labels->with_tid = tid > 0;
+	if (name[0])
+		metric_labels_foreign(labels, "thread", name, name_length(metrics, name), "");
+	else
+		metric_labels_add(labels, "thread", "[unknown]");
+	if (metric_is_several(taking->sample))
+		metric_process_labels(labels, process_find(taking->sample, pid), tid > 0);
+	if (tid > 0)
+		metric_labels_number(labels, "tid", (unsigned long)tid);
+}
+
+/* Sets the labels that all rows of a thread begin with. */
+static void thread_begin(struct taking *taking, const char *labels, bool with_tid)
+{
+	taking->labels.length = taking->n_labels = strlen(labels);
+	taking->labels.with_tid = with_tid;
+	memcpy(taking->labels.text, labels, taking->n_labels);
+	taking->thread = metric_row_touch(taking->metrics, METRIC_THREAD, NULL, &taking->labels);
+}
+
+static void events_add(struct taking *taking, enum metric_kind kind, uint64_t count, uint64_t total,
+		       uint64_t max)
+{
+	struct metric_row *row = metric_row_touch(taking->metrics, kind, taking->thread,
+						  &taking->labels);
+
+	taking->labels.length = taking->n_labels;
+	if (!row)
+		return;
+	metric_row_sum(row, EVENTS_COUNT, count);
+	metric_row_sum(row, EVENTS_TOTAL, total);
+	metric_row_max(row, EVENTS_MAX, max);
+}
+
+static void call_label(struct taking *taking, int64_t number)
+{
+	char buffer[TEXT_CALL];
+
+	metric_labels_add(&taking->labels, "syscall",
+			  number < 0 ? "[unknown]"
+				     : text_call(taking->sample, (uint32_t)number, buffer));
+}
+
+static void call_label_other(struct taking *taking)
+{
+	taking->labels.length = taking->n_labels;
+	metric_labels_add(&taking->labels, "syscall", METRIC_OTHER);
+}
+
+/* A call that has a row keeps it, or else that of the others would shrink. */
+static void call_take(struct taking *taking, const struct thread_row *thread,
+		      const struct call_row *call)
+{
+	const unsigned int most = taking->metrics->options.max_syscalls;
+	uint64_t *rows = &taking->thread->values[THREAD_CALL_ROWS];
+
+	call_label(taking, call->number);
+	if (most && !metric_row_find(taking->metrics, METRIC_CALL, &taking->labels)) {
+		if (*rows >= most)
+			call_label_other(taking);
+		else
+			++*rows;
+	}
+	events_add(taking, METRIC_CALL, call->count, call->total, whole_call(thread, call).max);
+}
+
+static int call_by_total(const void *a, const void *b)
+{
+	const struct call_row *const *x = a, *const *y = b;
+
+	if ((*x)->total != (*y)->total)
+		return (*x)->total < (*y)->total ? 1 : -1;
+	return ((*x)->number > (*y)->number) - ((*x)->number < (*y)->number);
+}
+
+static void calls_take(struct taking *taking, const struct thread_row *thread)
+{
+	const struct call_row **calls;
+
+	if (!thread->n_calls)
+		return;
+	calls = calloc(thread->n_calls, sizeof(struct call_row *));
+	if (!calls) {
+		taking->metrics->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < thread->n_calls; i++)
+		calls[i] = &thread->calls[i];
+	qsort(calls, thread->n_calls, sizeof(*calls), call_by_total);
+	for (size_t i = 0; i < thread->n_calls; i++)
+		call_take(taking, thread, calls[i]);
+	free(calls);
+}
+
+/* The label of a call in another list, which follows what METRIC_CALL has. */
+static void call_label_like(struct taking *taking, int64_t number)
+{
+	call_label(taking, number);
+	if (taking->metrics->options.max_syscalls &&
+	    !metric_row_find(taking->metrics, METRIC_CALL, &taking->labels))
+		call_label_other(taking);
+}
+
+static void open_calls_take(struct taking *taking, const struct thread_row *thread)
+{
+	for (size_t i = 0; i < thread->n_open; i++) {
+		const struct open_item *item = &thread->open[i];
+
+		if (item->kind != OPEN_CALL)
+			continue;
+		call_label_like(taking, item->number);
+		events_add(taking, METRIC_OPEN_CALL, item->count, item->inside,
+			   item->at_end ? item->longest : 0);
+	}
+}
+
+/* A row for durations that are distributed, whose sum is total. */
+static void times_add(struct taking *taking, enum metric_kind kind,
+		      const struct distribution *times, uint64_t total)
+{
+	struct metric_row *row = metric_row_touch(taking->metrics, kind, taking->thread,
+						  &taking->labels);
+
+	taking->labels.length = taking->n_labels;
+	if (row)
+		metric_row_distribution(row, times, total);
+}
+
+/* Of which there was no room, is in neither count nor sum: before threads are merged it
+ * can be told. After calls_take(). */
+static void durations_take(struct taking *taking, const struct thread_row *thread)
+{
+	if (thread->run_times.n) {
+		metric_labels_add(&taking->labels, "state", period_words[OPEN_RUN].label);
+		times_add(taking, METRIC_PERIOD_TIMES, &thread->run_times,
+			  whole_period(thread, OPEN_RUN).total);
+	}
+	if (thread->ready_times.n) {
+		metric_labels_add(&taking->labels, "state", period_words[OPEN_READY].label);
+		times_add(taking, METRIC_PERIOD_TIMES, &thread->ready_times,
+			  whole_period(thread, OPEN_READY).total);
+	}
+	for (size_t i = 0; i < thread->n_calls; i++) {
+		const struct call_row *call = &thread->calls[i];
+
+		if (!call->times.n)
+			continue;
+		call_label_like(taking, call->number);
+		times_add(taking, METRIC_CALL_TIMES, &call->times, whole_call(thread, call).total);
+	}
+}
+
+static void irqs_take(struct taking *taking, enum metric_kind kind, const struct irq_row *irqs,
+		      size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct irq_row *irq = &irqs[i];
+
+		if (kind == METRIC_SOFTIRQ && !irq->name[0])
+			metric_labels_number(&taking->labels, "vector", irq->vector);
+		else
+			metric_labels_foreign(
+				&taking->labels, kind == METRIC_SOFTIRQ ? "vector" : "action",
+				irq->name[0] ? irq->name : "[unknown]", sizeof(irq->name),
+				irq->unhandled ? " [unhandled]" : "");
+		events_add(taking, kind, irq->count, irq->total, irq->max);
+	}
+}
+
+static void periods_take(struct metric_row *row, const struct thread_row *thread)
+{
+#define PERIOD_KIND(kind, key, label) [PERIOD_##kind] = kind,
+	static const enum open_kind kinds[PERIODS] = { PERIOD_WORDS(PERIOD_KIND, PERIOD_KIND) };
+
+	for (unsigned int i = 0; i < PERIODS; i++) {
+		const struct kd_span period = thread_period(thread, kinds[i]);
+		const struct whole whole = whole_period(thread, kinds[i]);
+
+		metric_row_sum(row, THREAD_PERIODS + i, period.count);
+		metric_row_sum(row, THREAD_PERIOD_NS + i, period.total);
+		metric_row_max(row, THREAD_MAX + i, whole.max);
+		row->values[THREAD_MIN + i] = period.min;
+		row->values[THREAD_OPEN + i] = whole.open;
+	}
+}
+
+static void culprit_label_add(struct taking *taking, const struct culprit *culprit)
+{
+	char name[CULPRIT_NAME_LEN];
+
+	culprit_name(culprit, name);
+	metric_labels_foreign(&taking->labels, "culprit", *name ? name : "[unknown]",
+			      culprit->kind == CULPRIT_TASK && *name
+				      ? name_length(taking->metrics, name)
+				      : CULPRIT_NAME_LEN,
+			      "");
+}
+
+/* Whether there is a row with these labels, or may be one more of the thread, which has so many
+ * now. */
+static bool has_named_row(const struct taking *taking, enum metric_kind kind, uint64_t *rows)
+{
+	if (metric_row_find(taking->metrics, kind, &taking->labels))
+		return true;
+	return *rows < METRIC_NAMED_ROWS && ++*rows;
+}
+
+static void culprits_take(struct taking *taking, const struct thread_row *thread)
+{
+	uint64_t *rows = &taking->thread->values[THREAD_CULPRIT_ROWS];
+
+	for (size_t i = 0; i < thread->n_culprits; i++) {
+		const struct culprit *culprit = &thread->culprits[i];
+
+		culprit_label_add(taking, culprit);
+		if (!has_named_row(taking, METRIC_READY_BY, rows)) {
+			taking->labels.length = taking->n_labels;
+			metric_labels_add(&taking->labels, "culprit", METRIC_OTHER);
+		}
+		events_add(taking, METRIC_READY_BY, 0, culprit_ns(culprit), culprit->longest_ns);
+	}
+}
+
+static void stops_take(struct taking *taking, const struct thread_row *thread)
+{
+	uint64_t *rows = &taking->thread->values[THREAD_STOPPER_ROWS];
+
+	for (size_t i = 0; i < thread->n_stops; i++) {
+		const struct stop_row *stop = &thread->stops[i];
+		size_t n_labels;
+
+		metric_labels_add(&taking->labels, "kind", stop_kinds[stop->kind]);
+		n_labels = taking->labels.length;
+		if (stop->name[0])
+			metric_labels_foreign(&taking->labels, "stopper", stop->name,
+					      name_length(taking->metrics, stop->name), "");
+		else
+			metric_labels_add(&taking->labels, "stopper", "[unknown]");
+		if (!has_named_row(taking, METRIC_STOPPED_BY, rows)) {
+			taking->labels.length = n_labels;
+			metric_labels_add(&taking->labels, "stopper", METRIC_OTHER);
+		}
+		events_add(taking, METRIC_STOPPED_BY, stop->stops.count, stop->stops.total,
+			   stop->stops.max);
+	}
+}
+
+static void movers_take(struct taking *taking, const struct thread_row *thread)
+{
+	uint64_t *rows = &taking->thread->values[THREAD_MOVER_ROWS];
+
+	for (size_t i = 0; i < thread->n_movers; i++) {
+		const struct mover_row *mover = &thread->movers[i];
+		struct metric_row *row;
+
+		if (mover->name[0])
+			metric_labels_foreign(&taking->labels, "mover", mover->name,
+					      name_length(taking->metrics, mover->name), "");
+		if (!mover->name[0] || !has_named_row(taking, METRIC_MOVED_BY, rows)) {
+			taking->labels.length = taking->n_labels;
+			metric_labels_add(&taking->labels, "mover", METRIC_OTHER);
+		}
+		row = metric_row_touch(taking->metrics, METRIC_MOVED_BY, taking->thread,
+				       &taking->labels);
+		taking->labels.length = taking->n_labels;
+		if (row)
+			metric_row_sum(row, ONE_VALUE, mover->count);
+	}
+}
+
+static void blocked_take(struct taking *taking, const struct thread_row *thread)
+{
+	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
+		const struct kd_count *count = &thread->ledger.awaited[kind];
+
+		if (!count->count)
+			continue;
+		metric_labels_add(&taking->labels, "kind", awaited_words[kind].key);
+		events_add(taking, METRIC_BLOCKED, count->count, count->total, count->max);
+	}
+}
+
+static void overslept_take(struct taking *taking, const struct thread_row *thread)
+{
+	const struct kd_count *by = &thread->overslept.by;
+
+	if (by->count)
+		events_add(taking, METRIC_OVERSLEPT, by->count, by->total, by->max);
+}
+
+static void interruptions_take(struct taking *taking, const struct thread_row *thread)
+{
+	for (unsigned int cause = 0; cause < INTERRUPTION_CAUSES; cause++) {
+		const struct kd_count *count = &thread->interrupted[cause].count;
+
+		if (!count->count)
+			continue;
+		metric_labels_add(&taking->labels, "cause", interruption_keys[cause]);
+		events_add(taking, METRIC_INTERRUPTION, count->count, count->total, count->max);
+	}
+	if (thread->late_ticks.count)
+		events_add(taking, METRIC_LATE_TICK, thread->late_ticks.count,
+			   thread->late_ticks.total, thread->late_ticks.max);
+}
+
+static uint64_t cpus_count(const struct thread_row *thread)
+{
+	uint64_t count = thread->cpus_beyond;
+
+	for (size_t i = 0; i < KD_CPU_WORDS; i++)
+		count += (uint64_t)__builtin_popcountll(thread->cpus[i]);
+	return count;
+}
+
+static void books_take(struct metric_row *row, const struct thread_row *thread)
+{
+	for (unsigned int i = 0; i < LEDGER_STATES; i++)
+		metric_row_sum(row, i, thread->ledger.ns[i]);
+	if (thread->ledger.exec_known)
+		metric_row_sum(row, THREAD_EXEC, thread->ledger.exec);
+	periods_take(row, thread);
+#define COUNTER_TAKE(member, key, condition, label)                                                \
+	metric_row_sum(row, THREAD_COUNTER_##member, thread->member);
+	EACH_THREAD_COUNTER(COUNTER_TAKE)
+	row->values[THREAD_CPUS] = cpus_count(thread);
+}
+
+/* A thread, or the sum of several with the same labels. */
+static void thread_take(struct taking *taking, const struct thread_row *thread)
+{
+	if (!taking->thread)
+		return;
+	books_take(taking->thread, thread);
+	culprits_take(taking, thread);
+	blocked_take(taking, thread);
+	overslept_take(taking, thread);
+	stops_take(taking, thread);
+	movers_take(taking, thread);
+	interruptions_take(taking, thread);
+	calls_take(taking, thread);
+	open_calls_take(taking, thread);
+	irqs_take(taking, METRIC_HARDIRQ, thread->hardirqs, thread->n_hardirqs);
+	irqs_take(taking, METRIC_SOFTIRQ, thread->softirqs, thread->n_softirqs);
+}
+
+static uint64_t members_of(const struct thread_row *thread)
+{
+	return thread->members ? thread->members : 1;
+}
+
+/* Those who are alive and those who ended are counted apart. */
+static void run_take(struct taking *taking, const struct labelled *run, size_t length)
+{
+	struct thread_row sum = { 0 };
+	uint64_t alive = 0, ended = 0;
+	bool failed = false;
+
+	thread_begin(taking, run->labels, run->with_tid);
+	for (size_t i = 0; i < length; i++)
+		*(run[i].row->ended ? &ended : &alive) += members_of(run[i].row);
+	if (taking->thread) {
+		taking->thread->values[THREAD_MEMBERS] = alive;
+		metric_row_sum(taking->thread, THREAD_ENDED, ended);
+	}
+	if (length == 1) {
+		thread_take(taking, run->row);
+		if (taking->thread)
+			durations_take(taking, run->row);
+		return;
+	}
+	for (size_t i = 0; i < length && !failed; i++)
+		failed = thread_merge(&sum, run[i].row);
+	taking->metrics->failed |= failed;
+	thread_take(taking, &sum);
+	for (size_t i = 0; i < length && taking->thread; i++)
+		durations_take(taking, run[i].row);
+	thread_clear(&sum);
+}
+
+/* Numbers in names and TIDs by their value. */
+static int labelled_by_labels(const void *a, const void *b)
+{
+	const struct labelled *x = a, *y = b;
+	int order = strverscmp(x->labels, y->labels);
+
+	return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+static int labelled_by_tid(const void *a, const void *b)
+{
+	const struct labelled *const *x = a, *const *y = b;
+
+	return ((*x)->row->tid > (*y)->row->tid) - ((*x)->row->tid < (*y)->row->tid);
+}
+
+static void labelled_fill(struct taking *taking, struct labelled *labelled)
+{
+	const struct sample *sample = taking->sample;
+
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		const struct thread_row *row = &sample->threads[i];
+		bool single = !row->ended && row->members <= 1;
+
+		thread_labels(taking, row->name,
+			      taking->metrics->options.per_thread && single ? row->tid : 0,
+			      row->pid);
+		labelled[i].row = row;
+		labelled[i].with_tid = taking->labels.with_tid;
+		memcpy(labelled[i].labels, taking->labels.text, taking->labels.length);
+		labelled[i].labels[taking->labels.length] = '\0';
+	}
+	if (sample->n_threads)
+		qsort(labelled, sample->n_threads, sizeof(*labelled), labelled_by_labels);
+}
+
+static void trace_take(struct taking *taking, const struct trace_row *trace)
+{
+	uint64_t ns = trace_duration(&taking->sample->traces, trace, taking->sample->end);
+	const struct ledger_words *state = ledger_words_of(trace->state);
+	struct metric_row *row;
+
+	switch (trace->kind) {
+	case TRACE_CALL:
+		call_label_like(taking, trace->call);
+		events_add(taking, METRIC_SLOW_CALL, 1, ns, ns);
+		break;
+	case TRACE_WAIT:
+		metric_labels_add(&taking->labels, "state", state ? state->key : "[unknown]");
+		events_add(taking, METRIC_WAIT, 1, ns, ns);
+		if (trace->state == KD_READY_WOKEN || trace->state == KD_READY_PREEMPTED)
+			break;
+		metric_labels_add(&taking->labels, "context", from_keys[trace->wakers[0].from]);
+		events_add(taking, METRIC_WAIT_END, 1, ns, ns);
+		break;
+	default:
+		metric_labels_add(
+			&taking->labels, "mode",
+			ledger_words[trace->state == KD_USER ? LEDGER_USER : LEDGER_KERNEL].key);
+		row = metric_row_touch(taking->metrics, METRIC_PROFILE, taking->thread,
+				       &taking->labels);
+		taking->labels.length = taking->n_labels;
+		if (row)
+			metric_row_sum(row, ONE_VALUE, 1);
+	}
+}
+
+/* Traces have the labels of their thread; by the name they have themselves, if it was
+ * folded with others. */
+static void traces_take(struct taking *taking, const struct labelled *labelled)
+{
+	const struct sample *sample = taking->sample;
+	const struct labelled **by_tid = calloc(sample->n_threads + 1, sizeof(struct labelled *));
+
+	if (!by_tid) {
+		taking->metrics->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < sample->n_threads; i++)
+		by_tid[i] = &labelled[i];
+	qsort(by_tid, sample->n_threads, sizeof(*by_tid), labelled_by_tid);
+	for (size_t i = 0; i < sample->traces.n; i++) {
+		const struct trace_row *trace = &sample->traces.rows[i];
+		const struct thread_row wanted = { .tid = trace->tid };
+		const struct labelled key = { .row = &wanted }, *key_at = &key, **found;
+		char labels[THREAD_LABELS];
+
+		found = bsearch(&key_at, by_tid, sample->n_threads, sizeof(*by_tid),
+				labelled_by_tid);
+		if (found) {
+			thread_begin(taking, (*found)->labels, (*found)->with_tid);
+		} else {
+			thread_labels(taking, trace->name, 0, 0);
+			memcpy(labels, taking->labels.text, taking->labels.length);
+			labels[taking->labels.length] = '\0';
+			thread_begin(taking, labels, false);
+		}
+		if (taking->thread)
+			trace_take(taking, trace);
+	}
+	free(by_tid);
+}
+
+void metric_take_threads(struct metrics *metrics, const struct sample *sample)
+{
+	struct labelled *labelled = calloc(sample->n_threads + 1, sizeof(*labelled));
+	struct taking taking = { .metrics = metrics, .sample = sample };
+	size_t length;
+
+	if (!labelled) {
+		metrics->failed = true;
+		return;
+	}
+	labelled_fill(&taking, labelled);
+	for (size_t i = 0; i < sample->n_threads; i += length) {
+		for (length = 1; i + length < sample->n_threads; length++)
+			if (strcmp(labelled[i].labels, labelled[i + length].labels))
+				break;
+		run_take(&taking, &labelled[i], length);
+	}
+	if (sample->traces.n)
+		traces_take(&taking, labelled);
+	free(labelled);
+}

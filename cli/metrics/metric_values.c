@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metric_values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
+#include "cli/base/clock.h"
+
+#define PERIOD (60 * NSEC_PER_SEC) /* of maxima */
+/* Prometheus, too, takes a series without values for so long for ended. */
+#define STALE (300 * NSEC_PER_SEC)
+
+struct metrics *metrics_new(const struct report_options *options)
+{
+	struct metrics *metrics = calloc(1, sizeof(*metrics));
+
+	if (!metrics)
+		return NULL;
+	metrics->options = *options;
+	metrics->limit = METRICS_SERIES;
+	for (unsigned int kind = 0; kind < METRIC_KINDS; kind++)
+		metrics->kind_series[kind] = metric_kind_series((enum metric_kind)kind);
+	/* Names come from the target, which should not know where its rows collide. */
+	metrics->seed = (uint32_t)((uintptr_t)metrics >> 4) ^ 2166136261U;
+	return metrics;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+	if (!metrics)
+		return;
+	for (size_t kind = 0; kind < METRIC_KINDS; kind++) {
+		for (size_t i = 0; i < metrics->kinds[kind].n; i++)
+			free(metrics->kinds[kind].rows[i]);
+		free(metrics->kinds[kind].rows);
+	}
+	free(metrics->table);
+	free(metrics);
+}
+
+void metrics_limit(struct metrics *metrics, size_t series)
+{
+	metrics->limit = series;
+}
+
+size_t metrics_series(const struct metrics *metrics)
+{
+	return metrics->series;
+}
+
+/* FNV-1a. */
+static uint32_t labels_hash(const struct metrics *metrics, enum metric_kind kind,
+			    const struct metric_labels *labels)
+{
+	uint32_t hash = (metrics->seed ^ kind) * 16777619U;
+
+	for (size_t i = 0; i < labels->length; i++)
+		hash = (hash ^ (unsigned char)labels->text[i]) * 16777619U;
+	return hash ^ hash >> 15;
+}
+
+/* The entry of the row with these labels, or a free one. There always is one. */
+static struct metric_row **table_find(const struct metrics *metrics, enum metric_kind kind,
+				      uint32_t hash, const char *labels, size_t length)
+{
+	size_t i = hash & (metrics->n_table - 1);
+	const struct metric_row *row;
+
+	for (; (row = metrics->table[i]); i = (i + 1) & (metrics->n_table - 1))
+		if (row->hash == hash && row->kind == kind && row->length == length &&
+		    !memcmp(row->labels, labels, length))
+			break;
+	return &metrics->table[i];
+}
+
+static void table_fill(struct metrics *metrics)
+{
+	for (size_t kind = 0; kind < METRIC_KINDS; kind++) {
+		for (size_t i = 0; i < metrics->kinds[kind].n; i++) {
+			struct metric_row *row = metrics->kinds[kind].rows[i];
+
+			*table_find(metrics, row->kind, row->hash, row->labels, row->length) = row;
+		}
+	}
+}
+
+/* Makes a larger table. Returns false if there is no memory. */
+static bool table_make(struct metrics *metrics, size_t n)
+{
+	struct metric_row **table = calloc(n, sizeof(*table));
+
+	if (!table)
+		return false;
+	free(metrics->table);
+	metrics->table = table;
+	metrics->n_table = n;
+	table_fill(metrics);
+	return true;
+}
+
+static bool make_room(struct metrics *metrics, struct metric_rows *rows)
+{
+	if (ARRAY_GROW(rows->rows, rows->n, rows->room))
+		return false;
+	/* At most half full. */
+	return 2 * metrics->n_rows < metrics->n_table ||
+	       table_make(metrics, metrics->n_table ? 2 * metrics->n_table : 256);
+}
+
+/* Returns NULL if there is no memory. */
+static struct metric_row *row_new(enum metric_kind kind, const struct metric_labels *labels)
+{
+	size_t values = metric_columns[kind].n * sizeof(uint64_t);
+	struct metric_row *row = calloc(1, sizeof(*row) + values + labels->length);
+
+	if (!row)
+		return NULL;
+	row->kind = kind;
+	row->length = (uint32_t)labels->length;
+	row->with_tid = labels->with_tid;
+	row->labels = (const char *)row + sizeof(*row) + values;
+	memcpy((char *)row + sizeof(*row) + values, labels->text, labels->length);
+	return row;
+}
+
+/* The run's own rows are few, and made whatever the limit is. Histograms of threads are
+ * many series each: they leave half of the room to what can be told by single ones. */
+static bool has_room(const struct metrics *metrics, enum metric_kind kind)
+{
+	bool is_times = kind == METRIC_PERIOD_TIMES || kind == METRIC_CALL_TIMES;
+	size_t limit = is_times ? metrics->limit / 2 : metrics->limit;
+
+	return kind < METRIC_UPCALL || kind == METRIC_LOSS || kind == METRIC_ABSENCE ||
+	       metrics->series + metrics->kind_series[kind] <= limit;
+}
+
+static void refuse(struct metrics *metrics, enum metric_kind kind)
+{
+	static const struct metric_labels reason = { 15, false, "reason=\"series\"" };
+	struct metric_row *row = metric_row_touch(metrics, METRIC_LOSS, NULL, &reason);
+
+	metrics->refused = true;
+	if (row)
+		metric_row_sum(row, ONE_VALUE, metrics->kind_series[kind]);
+}
+
+static struct metric_row *row_add(struct metrics *metrics, enum metric_kind kind,
+				  struct metric_row *parent, const struct metric_labels *labels,
+				  uint32_t hash)
+{
+	struct metric_rows *rows = &metrics->kinds[kind];
+	struct metric_row *row = NULL;
+
+	if (!has_room(metrics, kind)) {
+		refuse(metrics, kind);
+		return NULL;
+	}
+	if (make_room(metrics, rows))
+		row = row_new(kind, labels);
+	if (!row) {
+		metrics->failed = true;
+		return NULL;
+	}
+	row->parent = parent;
+	row->hash = hash;
+	row->period = metrics->period;
+	rows->rows[rows->n++] = row;
+	*table_find(metrics, kind, hash, labels->text, labels->length) = row;
+	metrics->n_rows++;
+	metrics->series += metrics->kind_series[kind];
+	return row;
+}
+
+/* In a new period the maxima of the one before become its predecessors. */
+static void maxima_age(const struct metrics *metrics, struct metric_row *row)
+{
+	const struct metric_columns *columns = &metric_columns[row->kind];
+	uint64_t *now = row->values + columns->max, *before = now + columns->n_max;
+	size_t size = columns->n_max * sizeof(*now);
+
+	if (!size || row->period == metrics->period)
+		return;
+	if (row->period + 1 == metrics->period)
+		memcpy(before, now, size);
+	else
+		memset(before, 0, size);
+	memset(now, 0, size);
+}
+
+struct metric_row *metric_row_find(const struct metrics *metrics, enum metric_kind kind,
+				   const struct metric_labels *labels)
+{
+	if (!metrics->n_table)
+		return NULL;
+	return *table_find(metrics, kind, labels_hash(metrics, kind, labels), labels->text,
+			   labels->length);
+}
+
+struct metric_row *metric_row_touch(struct metrics *metrics, enum metric_kind kind,
+				    struct metric_row *parent, const struct metric_labels *labels)
+{
+	uint32_t hash = labels_hash(metrics, kind, labels);
+	struct metric_row *row = NULL;
+
+	if (metrics->n_table)
+		row = *table_find(metrics, kind, hash, labels->text, labels->length);
+	if (!row)
+		row = row_add(metrics, kind, parent, labels, hash);
+	if (!row)
+		return NULL;
+	maxima_age(metrics, row);
+	row->period = metrics->period;
+	row->sample = metrics->sample;
+	row->seen = metrics->now;
+	return row;
+}
+
+static bool is_stale(const struct metrics *metrics, const struct metric_row *row)
+{
+	const struct metric_row *thread = row->parent ? row->parent : row;
+
+	return (thread->with_tid || metrics->refused) && metrics->now > thread->seen &&
+	       metrics->now - thread->seen > STALE;
+}
+
+/* Processes and threads come first among the kinds that have them: they are freed last. */
+void metric_rows_sweep(struct metrics *metrics)
+{
+	size_t before = metrics->n_rows;
+
+	for (size_t kind = METRIC_KINDS; kind-- > METRIC_PROCESS;) {
+		struct metric_rows *rows = &metrics->kinds[kind];
+		size_t left = 0;
+
+		for (size_t i = 0; i < rows->n; i++) {
+			if (!is_stale(metrics, rows->rows[i])) {
+				rows->rows[left++] = rows->rows[i];
+				continue;
+			}
+			free(rows->rows[i]);
+			metrics->series -= metrics->kind_series[kind];
+		}
+		metrics->n_rows -= rows->n - left;
+		rows->n = left;
+	}
+	metrics->refused = false;
+	if (metrics->n_rows == before)
+		return;
+	memset(metrics->table, 0, metrics->n_table * sizeof(*metrics->table));
+	table_fill(metrics);
+}
+
+void metric_row_sum(struct metric_row *row, unsigned int column, uint64_t value)
+{
+	row->values[column] = u64_add(row->values[column], value);
+}
+
+void metric_row_max(struct metric_row *row, unsigned int column, uint64_t value)
+{
+	row->values[column] = u64_max(row->values[column], value);
+}
+
+/* The bucket that a duration belongs to, which is not below this one. */
+static unsigned int bucket_of(uint64_t ns, unsigned int bucket)
+{
+	while (bucket < METRIC_BUCKETS && metric_buckets[bucket].ns < ns)
+		bucket++;
+	return bucket;
+}
+
+void metric_row_duration(struct metric_row *row, uint64_t ns)
+{
+	metric_row_sum(row, bucket_of(ns, 0), 1);
+	metric_row_sum(row, HISTOGRAM_SUM, ns);
+}
+
+void metric_row_distribution(struct metric_row *row, const struct distribution *distribution,
+			     uint64_t total)
+{
+	unsigned int bucket = 0;
+
+	for (size_t i = 0; i < distribution->n; i++) {
+		bucket = bucket_of(distribution->buckets[i].le, bucket);
+		metric_row_sum(row, bucket, distribution->buckets[i].count);
+	}
+	metric_row_sum(row, HISTOGRAM_SUM, total);
+}
+
+uint64_t metric_row_value(const struct metrics *metrics, const struct metric_row *row,
+			  unsigned int column)
+{
+	const struct metric_columns *columns = &metric_columns[row->kind];
+
+	if (column >= columns->last)
+		return row->sample == metrics->sample ? row->values[column] : 0;
+	if (column < columns->max || column >= columns->max + columns->n_max)
+		return row->values[column];
+	if (row->period == metrics->period)
+		return u64_max(row->values[column], row->values[column + columns->n_max]);
+	return row->period + 1 == metrics->period ? row->values[column] : 0;
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The list of all metrics. Names, types, units and labels are a contract with those
+ * who have stored them: man/kernel_delay-metrics.5. */
+#include "metrics.h"
+
+#include "cli/base/columns.h"
+#include "cli/model/words.h"
+#include "metric_family.h"
+
+#define P "kernel_delay_"
+#define SECONDS "seconds"
+#define PROCESS "process,container,pod"
+#define POINTS(...)                                                                                \
+	.points = (const struct metric_point[]){ __VA_ARGS__ },                                    \
+	.n_points = sizeof((const struct metric_point[]){ __VA_ARGS__ }) /                         \
+		    sizeof(struct metric_point)
+#define STATE_LABEL(label) "state=\"" label "\""
+#define STATE_POINT(state, key, title, ...) { STATE_LABEL(key), state, false },
+#define OUTCOME_POINT(outcome, key, title) { "result=\"" key "\"", outcome, false },
+/* Few threads have rounds of an event loop. */
+#define PERIOD_POINT_OF(columns, kind, label)                                                      \
+	{ STATE_LABEL(label), columns + PERIOD_##kind, (kind) == OPEN_ROUND },
+#define PERIOD_POINT(kind, key, label) PERIOD_POINT_OF(THREAD_PERIODS, kind, label)
+#define PERIOD_NS_POINT(kind, key, label) PERIOD_POINT_OF(THREAD_PERIOD_NS, kind, label)
+#define PERIOD_MAX_POINT(kind, key, label) PERIOD_POINT_OF(THREAD_MAX, kind, label)
+#define PERIOD_OPEN_POINT(kind, key, label)                                                        \
+	{ STATE_LABEL(label), THREAD_OPEN + PERIOD_##kind, true },
+#define PERIOD_MIN_POINT(kind, key, label) { STATE_LABEL(label), THREAD_MIN + PERIOD_##kind, true },
+#define NO_POINT(...)
+#define COUNTER_FAMILY(name, labels, help, counters)                                               \
+	{ P name, METRIC_COUNTER, "", labels, help, METRIC_THREAD, POINTS(counters) },
+#define COUNTER_POINT(member, key, condition, label) { label, THREAD_COUNTER_##member, false },
+#define VALUE(of) POINTS({ "", of, false })
+#define VALUE_IF_ANY(of) POINTS({ "", of, true })
+#define POINT_ALWAYS VALUE
+#define POINT_IF_ANY VALUE_IF_ANY
+#define RUN_FAMILY(id, type, when, name, unit, help, value)                                        \
+	{ P name, METRIC_##type, unit, "", help, METRIC_RUN, POINT_##when(RUN_##id) },
+/* Events of a kind: how many, how long, the longest. */
+#define EVENTS(kind, name, labels, LONGEST_VALUE, count, seconds, longest)                         \
+	{ P name "s", METRIC_COUNTER, "", labels, count, kind, VALUE(EVENTS_COUNT) },              \
+		{ P name "_seconds",  METRIC_COUNTER, SECONDS, labels, seconds, kind,              \
+		  VALUE(EVENTS_TOTAL) },                                                           \
+	{                                                                                          \
+		P name "_max_seconds", METRIC_GAUGE, SECONDS, labels, longest, kind,               \
+			LONGEST_VALUE(EVENTS_MAX)                                                  \
+	}
+#define LONGEST "The longest of them over the last one to two minutes."
+
+const struct metric_columns metric_columns[METRIC_KINDS] = {
+	[METRIC_BUILD] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_CAPTURE] = { ONE_COLUMN, 0, 0, 0 },
+	[METRIC_ENDING] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_RUN] = { RUN_COLUMNS, 0, 0, RUN_COLUMNS },
+	[METRIC_WINDOW] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
+	[METRIC_TRIGGER] = { TRIGGER_COLUMNS, 0, 0, TRIGGER_COLUMNS },
+	[METRIC_BUSY] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_CAUSE] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_UPCALL] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_LOSS] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_ABSENCE] = { ONE_COLUMN, 0, 0, 0 },
+	[METRIC_DISK] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_PROCESS] = { PROCESS_COLUMNS, 0, 0, PROCESS_ALIVE },
+	[METRIC_IMAGE] = { ONE_COLUMN, 0, 0, 0 },
+	[METRIC_THREAD] = { THREAD_COLUMNS, THREAD_MAX, PERIODS, THREAD_MEMBERS },
+	[METRIC_READY_BY] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_INTERRUPTION] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_LATE_TICK] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_BLOCKED] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_OVERSLEPT] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_STOPPED_BY] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_MOVED_BY] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_OPEN_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_HARDIRQ] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_SOFTIRQ] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_SLOW_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_WAIT] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_WAIT_END] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_PROFILE] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_PERIOD_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
+	[METRIC_CALL_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
+};
+
+const struct metric_bucket metric_buckets[METRIC_BUCKETS] = {
+	{ 1000, "1e-06" },           { 2000, "2e-06" },         { 5000, "5e-06" },
+	{ 10000, "1e-05" },          { 20000, "2e-05" },        { 50000, "5e-05" },
+	{ 100000, "0.0001" },        { 200000, "0.0002" },      { 500000, "0.0005" },
+	{ 1000000, "0.001" },        { 2000000, "0.002" },      { 5000000, "0.005" },
+	{ 10000000, "0.01" },        { 20000000, "0.02" },      { 50000000, "0.05" },
+	{ 100000000, "0.1" },        { 200000000, "0.2" },      { 500000000, "0.5" },
+	{ 1000000000, "1.0" },       { 2000000000, "2.0" },     { 5000000000, "5.0" },
+	{ 10000000000, "10.0" },     { 20000000000, "20.0" },   { 50000000000, "50.0" },
+	{ 100000000000, "100.0" },   { 200000000000, "200.0" }, { 500000000000, "500.0" },
+	{ 1000000000000, "1000.0" },
+};
+
+/* In the order in which they are written. */
+const struct metric_family metric_families[] = {
+	{ P "build", METRIC_INFO, "", "version", "The program that took the samples.", METRIC_BUILD,
+	  VALUE(ONE_VALUE) },
+	{ P "capture", METRIC_INFO, "", "process,pid,host,kernel,start_trigger,stop_trigger",
+	  "What was sampled; triggers as they were given.", METRIC_CAPTURE,
+	  VALUE_IF_ANY(ONE_VALUE) },
+	{ P "captures", METRIC_COUNTER, "", "result",
+	  "Samples by how they ended; skipped ones are windows shorter than the trigger delta.",
+	  METRIC_ENDING, VALUE(ONE_VALUE) },
+	SAMPLE_FIGURES_WINDOW(RUN_FAMILY) /* "measured_seconds" and so on */
+	{ P "window_seconds", METRIC_HISTOGRAM, SECONDS, "",
+	  "Durations from start to stop trigger, also of skipped windows; without both triggers, "
+	  "durations of samples.",
+	  METRIC_WINDOW, VALUE(0) },
+
+	{ P "busy_seconds", METRIC_COUNTER, SECONDS, "",
+	  "Life of all threads inside the windows, less what they waited for work.", METRIC_BUSY,
+	  VALUE(ONE_VALUE) },
+	{ P "kept_seconds", METRIC_COUNTER, SECONDS, "cause",
+	  "The part of busy_seconds in which threads were kept from running, by what kept them.",
+	  METRIC_CAUSE, VALUE(ONE_VALUE) },
+	{ P "processes", METRIC_GAUGE, "", PROCESS,
+	  "Processes alive at the end of the last sample, if the target may be several.",
+	  METRIC_PROCESS, VALUE(PROCESS_ALIVE) },
+	{ P "began_processes", METRIC_COUNTER, "", PROCESS, "Processes that began inside a window.",
+	  METRIC_PROCESS, VALUE(PROCESS_BEGAN) },
+	{ P "ended_processes", METRIC_COUNTER, "", PROCESS, "Processes that ended inside a window.",
+	  METRIC_PROCESS, VALUE(PROCESS_ENDED) },
+	{ P "process_busy_seconds", METRIC_COUNTER, SECONDS, PROCESS,
+	  "The part of busy_seconds that is of these processes.", METRIC_PROCESS,
+	  VALUE(PROCESS_BUSY) },
+	{ P "process_kept_seconds", METRIC_COUNTER, SECONDS, PROCESS,
+	  "The part of that in which they were kept from running.", METRIC_PROCESS,
+	  VALUE(PROCESS_KEPT) },
+	{ P "container", METRIC_INFO, "", PROCESS ",image", "The images of processes' containers.",
+	  METRIC_IMAGE, VALUE_IF_ANY(ONE_VALUE) },
+	{ P "threads", METRIC_GAUGE, "", "thread", "Threads alive at the end of the last sample.",
+	  METRIC_THREAD, VALUE(THREAD_MEMBERS) },
+	{ P "ended_threads", METRIC_COUNTER, "", "thread", "Threads that ended inside a window.",
+	  METRIC_THREAD, VALUE(THREAD_ENDED) },
+	{ P "thread_seconds", METRIC_COUNTER, SECONDS, "thread,state",
+	  "Time that threads spent in each state; the states of a thread add up to its life inside "
+	  "the windows.",
+	  METRIC_THREAD, POINTS(LEDGER_WORDS(STATE_POINT)) },
+	{ P "thread_exec_seconds", METRIC_COUNTER, SECONDS, "thread",
+	  "The kernel's own count of run time, in samples for which it is known.", METRIC_THREAD,
+	  VALUE_IF_ANY(THREAD_EXEC) },
+	{ P "thread_periods", METRIC_COUNTER, "", "thread,state",
+	  "Periods in a state that began and ended inside a window.", METRIC_THREAD,
+	  POINTS(PERIOD_WORDS(PERIOD_POINT, PERIOD_POINT)) },
+	{ P "thread_period_seconds", METRIC_COUNTER, SECONDS, "thread,state",
+	  "Durations of the periods of thread_periods.", METRIC_THREAD,
+	  POINTS(PERIOD_WORDS(PERIOD_NS_POINT, PERIOD_NS_POINT)) },
+	{ P "thread_max_seconds", METRIC_GAUGE, SECONDS, "thread,state",
+	  "The longest period that ended inside a window, wherever it began, or was still open at "
+	  "its end, counted up to there; over the last one to two minutes.",
+	  METRIC_THREAD, POINTS(PERIOD_WORDS(PERIOD_MAX_POINT, PERIOD_MAX_POINT)) },
+	{ P "thread_open_seconds", METRIC_GAUGE, SECONDS, "thread,state",
+	  "The longest period that was still open at the end of the last sample, counted up to "
+	  "there.",
+	  METRIC_THREAD, POINTS(OPEN_PERIOD_WORDS(PERIOD_OPEN_POINT, PERIOD_OPEN_POINT)) },
+	{ P "thread_min_seconds", METRIC_GAUGE, SECONDS, "thread,state",
+	  "The shortest of the periods of thread_periods in the last sample.", METRIC_THREAD,
+	  POINTS(PERIOD_WORDS(PERIOD_MIN_POINT, NO_POINT)) },
+	{ P "thread_period_duration_seconds", METRIC_HISTOGRAM, SECONDS, "thread,state",
+	  "Distribution of the durations of periods that ended inside a window, wherever they "
+	  "began; with --histogram.",
+	  METRIC_PERIOD_TIMES, VALUE(0) },
+	THREAD_COUNTERS(COUNTER_FAMILY, COUNTER_POINT) /* "context_switches" and so on */
+	{ P "used_cpus", METRIC_GAUGE, "", "thread", "CPUs that threads ran on in the last sample.",
+	  METRIC_THREAD, VALUE(THREAD_CPUS) },
+
+	{ P "ready_by_seconds", METRIC_COUNTER, SECONDS, "thread,culprit",
+	  "Time that threads waited for a CPU, or were throttled, by the name of who had the CPU, "
+	  "or hardirq, softirq, idle, throttled, stolen, own, rest, unexplained. Of each thread "
+	  "the first 16 have names, the others are other.",
+	  METRIC_READY_BY, VALUE(EVENTS_TOTAL) },
+	{ P "ready_by_max_seconds", METRIC_GAUGE, SECONDS, "thread,culprit",
+	  "The longest that one had it at once; over the last one to two minutes.", METRIC_READY_BY,
+	  VALUE(EVENTS_MAX) },
+	{ P "blocked", METRIC_COUNTER, "", "thread,kind",
+	  "Sleeps, interruptible or not, of which a part lies in a window, by what they waited "
+	  "for.",
+	  METRIC_BLOCKED, VALUE(EVENTS_COUNT) },
+	{ P "blocked_seconds", METRIC_COUNTER, SECONDS, "thread,kind",
+	  "Their time inside the windows; that of all kinds is that of the states blocked and "
+	  "blocked_uninterruptible.",
+	  METRIC_BLOCKED, VALUE(EVENTS_TOTAL) },
+	{ P "blocked_max_seconds", METRIC_GAUGE, SECONDS, "thread,kind",
+	  "The longest of them inside a window; over the last one to two minutes.", METRIC_BLOCKED,
+	  VALUE(EVENTS_MAX) },
+	{ P "overslept", METRIC_COUNTER, "", "thread",
+	  "Sleeps that lasted until their time-out; it and their end lie inside a window.",
+	  METRIC_OVERSLEPT, VALUE(EVENTS_COUNT) },
+	{ P "overslept_seconds", METRIC_COUNTER, SECONDS, "thread",
+	  "By how much they ended later than requested.", METRIC_OVERSLEPT, VALUE(EVENTS_TOTAL) },
+	{ P "overslept_max_seconds", METRIC_GAUGE, SECONDS, "thread",
+	  "The largest of these times; over the last one to two minutes.", METRIC_OVERSLEPT,
+	  VALUE(EVENTS_MAX) },
+	{ P "stopped_by", METRIC_COUNTER, "", "thread,kind,stopper",
+	  "Stops of which a part lies in a window: kind is signal, tracer or unexplained, stopper "
+	  "the name of the signal's sender or the tracer, or terminal. Of each thread the first 16 "
+	  "have names, the others are other.",
+	  METRIC_STOPPED_BY, VALUE(EVENTS_COUNT) },
+	{ P "stopped_by_seconds", METRIC_COUNTER, SECONDS, "thread,kind,stopper",
+	  "Their time inside the windows; that of all is that of the state stopped.",
+	  METRIC_STOPPED_BY, VALUE(EVENTS_TOTAL) },
+	{ P "stopped_by_max_seconds", METRIC_GAUGE, SECONDS, "thread,kind,stopper",
+	  "The longest of them inside a window; over the last one to two minutes.",
+	  METRIC_STOPPED_BY, VALUE(EVENTS_MAX) },
+	{ P "moved_by", METRIC_COUNTER, "", "thread,mover",
+	  "Moves to another CPU that a call of sched_setaffinity caused (affinity in "
+	  "migrations_by), by the name of the calling thread. Of each thread the first 16 names "
+	  "are kept; the rest is other.",
+	  METRIC_MOVED_BY, VALUE(ONE_VALUE) },
+	EVENTS(METRIC_DISK, "disk_request", "device", VALUE,
+	       "Requests to disks whose completion ended a wait of a thread; of the first 16 "
+	       "disks, "
+	       "the others are other.",
+	       "How long they took since the driver got them.", LONGEST),
+
+	EVENTS(METRIC_CALL, "syscall", "thread,syscall", VALUE,
+	       "System calls that returned inside a window they began in.", "Their durations.",
+	       "The longest system call that returned inside a window, wherever it began, or was "
+	       "still open at its end, counted up to there; over the last one to two minutes."),
+	{ P "syscall_duration_seconds", METRIC_HISTOGRAM, SECONDS, "thread,syscall",
+	  "Distribution of the durations of system calls that returned inside a window, wherever "
+	  "they began; with --histogram.",
+	  METRIC_CALL_TIMES, VALUE(0) },
+	SAMPLE_FIGURES_CALLS(RUN_FAMILY) /* "syscall_entry_seconds" */
+	EVENTS(METRIC_OPEN_CALL, "open_syscall", "thread,syscall", VALUE_IF_ANY,
+	       "System calls that were open at an edge of a window.",
+	       "Their time inside the window.",
+	       "The longest that was still open at the end of a window, counted up to there; over "
+	       "the last one to two minutes."),
+	EVENTS(METRIC_HARDIRQ, "hardirq", "thread,action", VALUE,
+	       "Hard interrupts that came while a thread ran; [unhandled] if that action did not "
+	       "handle it.",
+	       "Their durations.", LONGEST),
+	SAMPLE_FIGURES_IRQS(RUN_FAMILY) /* "hardirq_entry_seconds" and so on */
+	EVENTS(METRIC_SOFTIRQ, "softirq", "thread,vector", VALUE,
+	       "Soft interrupts that came while a thread ran.", "Their durations.", LONGEST),
+	EVENTS(METRIC_INTERRUPTION, "interruption", "thread,cause", VALUE,
+	       "Interruptions of threads, however short, in which a cause had a part: hardirq, "
+	       "softirq, "
+	       "preempted, throttled, page_fault, stolen, unexplained; with --interruptions.",
+	       "What those causes took.", LONGEST),
+	EVENTS(METRIC_LATE_TICK, "late_tick", "thread", VALUE,
+	       "Interruptions in which a tick of the thread's CPU came 0.1 ms late or more, as "
+	       "that CPU did not run; with --interruptions.",
+	       "How late they came.", LONGEST),
+
+	EVENTS(METRIC_SLOW_CALL, "slow_syscall", "thread,syscall", VALUE,
+	       "System calls that were listed as slow, including unfinished ones.",
+	       "Their durations, up to the end of the window.", LONGEST),
+	EVENTS(METRIC_WAIT, "wait", "thread,state", VALUE, "Waits that were listed as long.",
+	       "Their durations.", LONGEST),
+	EVENTS(METRIC_WAIT_END, "wait_end", "thread,context", VALUE,
+	       "Listed waits for anything but a CPU, by the context that ended them.",
+	       "Their durations.", LONGEST),
+	{ P "profile_samples", METRIC_COUNTER, "", "thread,mode",
+	  "Samples of running code, by where the thread was.", METRIC_PROFILE, VALUE(ONE_VALUE) },
+	SAMPLE_FIGURES_TRACES(RUN_FAMILY) /* "slow_syscall_threshold_seconds" and so on */
+
+	{ P "upcalls", METRIC_COUNTER, "", "cpu,error",
+	  "Upcalls of Open vSwitch by the error they ended with, if any.", METRIC_UPCALL,
+	  VALUE(ONE_VALUE) },
+	{ P "trigger_hits", METRIC_COUNTER, "", "trigger,result",
+	  "Hits of triggers, by what became of them.", METRIC_TRIGGER,
+	  POINTS(OUTCOME_WORDS(OUTCOME_POINT)) },
+	{ P "trigger_cost_seconds", METRIC_COUNTER, SECONDS, "trigger",
+	  "Estimated time that the triggers' probes took from threads.", METRIC_TRIGGER,
+	  VALUE_IF_ANY(TRIGGER_COST) },
+	TRIGGER_FIGURES(RUN_FAMILY) /* "trigger_foreign_hits" and so on */
+
+	{ P "lost_events", METRIC_COUNTER, "", "reason",
+	  "What is missing from the other metrics. For series: values that were left out.",
+	  METRIC_LOSS, VALUE(ONE_VALUE) },
+	SAMPLE_FIGURES_LOSSES(RUN_FAMILY) /* "unreported_switches" and so on */
+	{ P "absent_sections", METRIC_GAUGE, "", "section",
+	  "1 for each section of the report that this kernel does not allow, or not in full.",
+	  METRIC_ABSENCE, VALUE_IF_ANY(ONE_VALUE) },
+	SAMPLE_FIGURES_OWN(RUN_FAMILY) /* "own_cpu_seconds" and so on */
+};
+
+const size_t metric_n_families = sizeof(metric_families) / sizeof(*metric_families);
+
+const char *metric_type_name(enum metric_type type)
+{
+	static const char *const names[] = {
+		[METRIC_COUNTER] = "counter",
+		[METRIC_GAUGE] = "gauge",
+		[METRIC_INFO] = "info",
+		[METRIC_HISTOGRAM] = "histogram",
+	};
+
+	return names[type];
+}
+
+size_t metric_kind_series(enum metric_kind kind)
+{
+	size_t series = 0;
+
+	for (size_t i = 0; i < metric_n_families; i++) {
+		const struct metric_family *family = &metric_families[i];
+
+		if (family->kind == kind)
+			series += family->type == METRIC_HISTOGRAM ? METRIC_BUCKETS + 3
+								   : family->n_points;
+	}
+	return series;
+}
+
+int metrics_list(FILE *out)
+{
+	struct columns columns;
+
+	columns_begin(&columns, out);
+	columns_left(&columns, "NAME", 44);
+	columns_add(&columns, "TYPE       UNIT     LABELS\n");
+	for (size_t i = 0; i < metric_n_families; i++) {
+		const struct metric_family *family = &metric_families[i];
+
+		columns_left(&columns, family->name, 44);
+		columns_left(&columns, metric_type_name(family->type), 11);
+		columns_left(&columns, *family->unit ? family->unit : "-", 9);
+		columns_add(&columns, *family->labels ? family->labels : "-");
+		columns_add(&columns, "\n    ");
+		columns_add(&columns, family->help);
+		columns_add(&columns, "\n");
+	}
+	return columns_end(&columns);
+}

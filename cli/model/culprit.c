@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "culprit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+
+/* include/linux/sched/prio.h */
+#define MAX_RT_PRIO 100
+#define DEFAULT_PRIO 120
+
+/* include/uapi/linux/sched.h */
+enum { POLICY_OTHER, POLICY_FIFO, POLICY_RR, POLICY_DEADLINE = 6 };
+
+uint64_t culprit_ns(const struct culprit *culprit)
+{
+	return u64_add(culprit->woken_ns, culprit->preempted_ns);
+}
+
+#define CULPRIT_ROW(kind, key) [kind] = key,
+const char *const culprit_kinds[CULPRIT_KINDS] = { CULPRIT_WORDS(CULPRIT_ROW) };
+
+const char *const culprit_policies[CULPRIT_POLICIES] = {
+	"SCHED_OTHER", "SCHED_FIFO", "SCHED_RR",       "SCHED_BATCH",
+	"unknown",     "SCHED_IDLE", "SCHED_DEADLINE", "SCHED_EXT",
+};
+
+bool culprit_prio_is_real_time(uint32_t prio)
+{
+	return (int32_t)prio < MAX_RT_PRIO;
+}
+
+/* Who holds a lock with inheritance runs with the priority, but not the policy, of another. */
+void culprit_set_priority(struct culprit *culprit, uint32_t policy, uint32_t prio)
+{
+	int32_t kernel = (int32_t)prio;
+
+	culprit->policy = policy < CULPRIT_POLICIES ? policy : CULPRIT_POLICY_UNKNOWN;
+	if (kernel >= MAX_RT_PRIO) {
+		culprit->priority = kernel - DEFAULT_PRIO;
+		return;
+	}
+	culprit->priority = kernel < 0 ? 0 : MAX_RT_PRIO - 1 - kernel;
+	if (policy != POLICY_FIFO && policy != POLICY_RR && policy != POLICY_DEADLINE)
+		culprit->policy = kernel < 0 ? POLICY_DEADLINE : POLICY_FIFO;
+}
+
+static bool same_one(const struct culprit *a, const struct culprit *b)
+{
+	if (a->kind != b->kind || a->rt_limit != b->rt_limit)
+		return false;
+	return a->kind != CULPRIT_TASK ||
+	       (a->tid == b->tid && a->pid == b->pid && a->policy == b->policy &&
+		a->priority == b->priority && !strncmp(a->name, b->name, sizeof(a->name)));
+}
+
+static bool is_named(const struct culprit *culprit)
+{
+	return culprit->kind < CULPRIT_OWN;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct culprit *x = a, *y = b;
+	uint64_t x_ns = culprit_ns(x), y_ns = culprit_ns(y);
+
+	if (is_named(x) != is_named(y))
+		return is_named(y) - is_named(x);
+	if (x_ns != y_ns)
+		return x_ns < y_ns ? 1 : -1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (x->priority > y->priority) - (x->priority < y->priority);
+}
+
+void culprits_sort(struct culprit *rows, size_t n)
+{
+	if (n)
+		qsort(rows, n, sizeof(*rows), by_time);
+}
+
+/* Returns false if there is no row of the same one. */
+static bool row_add(struct culprit *rows, size_t n, const struct culprit *culprit)
+{
+	size_t i = 0;
+
+	while (i < n && !same_one(&rows[i], culprit))
+		i++;
+	if (i == n)
+		return false;
+	rows[i].woken_ns = u64_add(rows[i].woken_ns, culprit->woken_ns);
+	rows[i].preempted_ns = u64_add(rows[i].preempted_ns, culprit->preempted_ns);
+	rows[i].longest_ns = u64_max(rows[i].longest_ns, culprit->longest_ns);
+	return true;
+}
+
+/* Tasks that had less are put together. Returns how many rows are left. */
+static size_t rows_fold(struct culprit *rows, size_t n)
+{
+	size_t left = CULPRITS_MOST / 2;
+
+	culprits_sort(rows, n);
+	for (size_t i = left; i < n; i++) {
+		struct culprit row = rows[i];
+
+		if (row.kind == CULPRIT_TASK)
+			row = (struct culprit){
+				.kind = row.own ? CULPRIT_OWN : CULPRIT_REST,
+				.own = row.own,
+				.rt_limit = row.rt_limit,
+				.woken_ns = row.woken_ns,
+				.preempted_ns = row.preempted_ns,
+				.longest_ns = row.longest_ns,
+			};
+		if (!row_add(rows, left, &row))
+			rows[left++] = row;
+	}
+	return left;
+}
+
+int culprits_add(struct culprit **rows, size_t *n, const struct culprit *culprit)
+{
+	struct culprit *row;
+
+	if (row_add(*rows, *n, culprit))
+		return 0;
+	if (*n >= CULPRITS_MOST)
+		*n = rows_fold(*rows, *n);
+	row = reallocarray(*rows, *n + 1, sizeof(*row));
+	if (!row)
+		return -ENOMEM;
+	*rows = row;
+	row[(*n)++] = *culprit;
+	return 0;
+}
+
+uint64_t culprits_sum(const struct culprit *rows, size_t n, size_t from)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = from; i < n; i++)
+		sum = u64_add(sum, culprit_ns(&rows[i]));
+	return sum;
+}
+
+size_t culprits_shown(const struct culprit *rows, size_t n)
+{
+	size_t shown = 0;
+
+	while (shown < n && shown < CULPRITS_SHOWN && is_named(&rows[shown]))
+		shown++;
+	return shown;
+}
+
+const char *culprit_name(const struct culprit *culprit, char buffer[CULPRIT_NAME_LEN])
+{
+	bool is_task = culprit->kind == CULPRIT_TASK;
+
+	snprintf(buffer, CULPRIT_NAME_LEN, "%.*s", KD_COMM_LEN,
+		 is_task ? culprit->name : culprit_kinds[culprit->kind]);
+	return buffer;
+}
+
+const char *culprit_label(const struct culprit *culprit, char buffer[CULPRIT_LABEL_LEN])
+{
+	static const char *const labels[CULPRIT_KINDS] = {
+		[CULPRIT_HARDIRQ] = "hard irq",  [CULPRIT_SOFTIRQ] = "soft irq",
+		[CULPRIT_IDLE] = "idle CPU",     [CULPRIT_THROTTLED] = "throttled",
+		[CULPRIT_OWN] = "own threads",   [CULPRIT_REST] = "the rest",
+		[CULPRIT_STOLEN] = "hypervisor", [CULPRIT_UNKNOWN] = "unexplained",
+	};
+
+	if (culprit->kind != CULPRIT_TASK)
+		snprintf(buffer, CULPRIT_LABEL_LEN, "%s", labels[culprit->kind]);
+	else
+		snprintf(buffer, CULPRIT_LABEL_LEN, "%.*s[%d]", KD_COMM_LEN, culprit->name,
+			 culprit->tid ? culprit->tid : culprit->pid);
+	return buffer;
+}

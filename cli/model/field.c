@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "field.h"
+
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "distribution.h"
+
+/* By memcpy(3), as some members are uint64_t and others __u64. */
+static uint64_t figure_of(const void *structure, size_t at)
+{
+	uint64_t figure;
+
+	memcpy(&figure, (const char *)structure + at, sizeof(figure));
+	return figure;
+}
+
+static void figure_set(void *structure, size_t at, uint64_t figure)
+{
+	memcpy((char *)structure + at, &figure, sizeof(figure));
+}
+
+static uint64_t sum_of(const struct field *field, void *into, const void *from)
+{
+	bool *known = (bool *)((char *)into + field->known);
+
+	if (field->known)
+		*known = *known && *(const bool *)((const char *)from + field->known);
+	if (field->known && !*known)
+		return 0;
+	return u64_add(figure_of(into, field->at), figure_of(from, field->at));
+}
+
+static uint64_t min_of(const struct field *field, const void *into, const void *from)
+{
+	uint64_t min = figure_of(into, field->at), other = figure_of(from, field->at);
+
+	if (!figure_of(from, field->count))
+		return min;
+	return figure_of(into, field->count) ? u64_min(min, other) : other;
+}
+
+static void any_merge(const struct field *field, void *into, const void *from)
+{
+	unsigned char *bytes = (unsigned char *)into + field->at;
+
+	for (size_t i = 0; i < field->size; i++)
+		bytes[i] |= ((const unsigned char *)from + field->at)[i];
+}
+
+static void member_merge(const struct field *field, void *into, const void *from)
+{
+	switch (field->merge) {
+	case MERGE_SUM:
+		figure_set(into, field->at, sum_of(field, into, from));
+		break;
+	case MERGE_MAX:
+		figure_set(into, field->at,
+			   u64_max(figure_of(into, field->at), figure_of(from, field->at)));
+		break;
+	case MERGE_MIN:
+		figure_set(into, field->at, min_of(field, into, from));
+		break;
+	case MERGE_ANY:
+		any_merge(field, into, from);
+		break;
+	case MERGE_KEEP:
+		break;
+	}
+}
+
+static int field_merge(const struct field *field, void *into, const void *from)
+{
+	if (field->kind == FIELD_OBJECT)
+		return fields_merge(field->fields, (char *)into + field->at,
+				    (const char *)from + field->at);
+	if ((field->kind == FIELD_WHOLE || field->kind == FIELD_TIMES) && field->size)
+		return distribution_merge(
+			(struct distribution *)((char *)into + field->at),
+			(const struct distribution *)((const char *)from + field->at));
+	member_merge(field, into, from);
+	return 0;
+}
+
+/* From the last to the first: minima before the counts that they ask for. */
+int fields_merge(const struct field *fields, void *into, const void *from)
+{
+	size_t n = 0;
+	int error = 0;
+
+	while (fields[n].key)
+		n++;
+	while (n && !error)
+		error = field_merge(&fields[--n], into, from);
+	return error;
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "words.h"
+
+static uint32_t state_now(const struct kd_thread *thread)
+{
+	return thread->state == KD_UNSEEN ? thread->seed_state : thread->state;
+}
+
+static uint32_t awaited_now(const struct kd_thread *thread)
+{
+	return thread->state == KD_UNSEEN ? thread->seed_awaited : thread->awaited;
+}
+
+/* Moves up to ns from a running state, and the rest from the others: the state that
+ * an interrupt hit may not have been known yet. Returns what was moved. */
+static uint64_t take(uint64_t running[KD_RUNNING], unsigned int from, uint64_t ns)
+{
+	uint64_t left = ns;
+
+	for (unsigned int i = 0; i < KD_RUNNING; i++) {
+		uint64_t *state = &running[(from + i) % KD_RUNNING], part = u64_min(*state, left);
+
+		*state -= part;
+		left -= part;
+	}
+	return ns - left;
+}
+
+/* Time lost to one class of interrupts, with the one in progress at the end. */
+static uint64_t overlay_take(uint64_t ns[KD_STATES_ROOM], const struct kd_overlay *overlay,
+			     const struct kd_irq_frame *frame, uint64_t gen, uint64_t from,
+			     uint64_t to)
+{
+	uint64_t in[KD_RUNNING] = { 0 }, taken = 0;
+
+	if (overlay->gen == gen)
+		memcpy(in, overlay->in, sizeof(in));
+	if (frame->since && frame->since < to) {
+		uint64_t open = to - u64_max(frame->since, from);
+
+		in[0] += open > frame->stolen ? open - frame->stolen : 0;
+	}
+	for (unsigned int i = 0; i < KD_RUNNING; i++)
+		taken += take(&ns[KD_USER], i, in[i]);
+	return taken;
+}
+
+/* The reading at the window's end, or the thread's; NULL: there is none, or none at its start. */
+static const struct kd_reading *reading_at_end(const struct kd_thread *thread, uint64_t end)
+{
+	const struct kd_reading *close = &thread->readings[KD_AT_CLOSE];
+
+	if (!thread->readings[KD_AT_OPEN].at && !thread->born)
+		return NULL;
+	if (close->at >= end)
+		return close;
+	return thread->died ? &thread->readings[KD_AT_DEATH] : NULL;
+}
+
+/* What the hypervisor took from the thread since it was looked at last, before the window's end. Of
+ * a CPU with ticks it is next to nothing; else it may have been taken at any time. */
+static uint64_t stolen_pending(const struct kd_thread *thread, uint64_t from, uint64_t to)
+{
+	const struct kd_reading *close = &thread->readings[KD_AT_CLOSE];
+	uint64_t since = u64_max(thread->steal_at, from);
+
+	if (!thread->steal || !thread->on_cpu || close->at < to || since >= to ||
+	    close->stolen_ns <= thread->stolen_ns)
+		return 0;
+	return (uint64_t)((double)(close->stolen_ns - thread->stolen_ns) * (double)(to - since) /
+			  (double)(close->at - thread->steal_at));
+}
+
+/* Moves to its line what the hypervisor took. When it did so is known to a tick at best, so each
+ * running state loses the same share of it. */
+static void stolen_take(struct ledger *ledger, uint64_t running[KD_RUNNING], uint64_t stolen)
+{
+	uint64_t sum = 0, left;
+
+	for (unsigned int i = 0; i < KD_RUNNING; i++)
+		sum += running[i];
+	stolen = left = u64_min(stolen, sum);
+	for (unsigned int i = 0; i < KD_RUNNING && stolen; i++) {
+		double share = (double)running[i] / (double)sum;
+		uint64_t part = u64_min((uint64_t)(share * (double)stolen), left);
+
+		part = u64_min(part, running[i]);
+		running[i] -= part;
+		left -= part;
+	}
+	ledger->ns[LEDGER_STOLEN] = stolen - left + take(running, 0, left);
+}
+
+/* The kernel's count over the window: our running time less what both counts
+ * differ by between the two readings around the window. The one at the end of the
+ * window before may be all that there is of a thread that has ended. */
+static void ledger_exec(struct ledger *ledger, const struct kd_thread *thread, uint64_t end)
+{
+	const struct kd_reading *open = &thread->readings[KD_AT_OPEN];
+	const struct kd_reading *close = reading_at_end(thread, end);
+	int64_t exec;
+
+	ledger->exec_known = close != NULL;
+	if (!close)
+		return;
+	exec = (int64_t)ledger_running(ledger) - (int64_t)(close->run_ns - open->run_ns) +
+	       (int64_t)(close->stolen_ns - open->stolen_ns) +
+	       (int64_t)(close->exec_ns - open->exec_ns);
+	ledger->exec = exec > 0 ? (uint64_t)exec : 0;
+}
+
+static bool is_blocked(uint32_t state)
+{
+	return state == KD_BLOCKED || state == KD_BLOCKED_UNINT;
+}
+
+static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t ns)
+{
+	struct kd_count *count;
+
+	if (kind >= KD_AWAITED_KINDS)
+		kind = KD_AWAITED_OTHER;
+	count = &ledger->awaited[kind];
+	count->count++;
+	count->total += ns;
+	count->max = u64_max(count->max, ns);
+}
+
+/* What the record has, and what is wrong at its edges: see ledger_fill(). */
+static void awaited_read(struct ledger *ledger, const struct kd_record *record, uint64_t beyond)
+{
+	uint32_t last = record->last_awaited;
+
+	for (uint32_t i = 0; i < KD_AWAITED_KINDS; i++) {
+		const struct kd_cell *cell = &record->awaited[i];
+		struct kd_count *count = &ledger->awaited[i];
+
+		if (cell->gen != record->gen)
+			continue;
+		*count = (struct kd_count){ cell->count, cell->total, cell->max };
+		if (is_blocked(record->last) && i == last)
+			count->total -= u64_min(count->total, beyond);
+		count->max = u64_min(count->max, count->total);
+	}
+}
+
+/* From the last event to the end of the window the thread was in its present
+ * state; but if the kernel found it running after a switch that it did not
+ * report, it has been running for as long as the kernel counted. Returns how long it was in
+ * that state. */
+static uint64_t tail_book(uint64_t ns[KD_STATES_ROOM], const struct kd_thread *thread,
+			  uint32_t state, uint64_t upto, uint64_t to)
+{
+	const struct kd_reading *close = &thread->readings[KD_AT_CLOSE];
+	uint64_t ran = 0, after = close->at - to;
+
+	if (close->at > to && close->ran > after && !kd_is_running(state))
+		ran = u64_min(close->ran - after, to - upto);
+	ns[state] += to - upto - ran;
+	ns[thread->call == KD_CALL_NONE ? KD_USER : KD_KERNEL] += ran;
+	return to - upto - ran;
+}
+
+int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
+		const struct kd_record *record, const struct ledger_window *window)
+{
+	uint64_t from = u64_max(window->start, thread->born);
+	uint64_t to = thread->died ? u64_min(window->end, thread->died) : window->end;
+	uint64_t ns[KD_STATES_ROOM] = { 0 }, upto = from;
+	uint32_t state = state_now(thread);
+	int result = 1;
+
+	memset(ledger, 0, sizeof(*ledger));
+	if (from >= to || state >= KD_STATES)
+		return 0;
+	ledger->life = to - from;
+	if (record->gen == window->gen) {
+		memcpy(ns, record->ns, sizeof(ns));
+		awaited_read(ledger, record, record->upto > to ? record->upto - to : 0);
+		ledger->timed_faults = record->timed_faults;
+		upto = u64_max(record->upto, from);
+		/* If a trigger set the edge late, a thread may have changed its state
+		 * meanwhile without knowing of the window. */
+		if (record->first > from && record->first < to && record->before != KD_UNSEEN &&
+		    record->before < KD_STATES) {
+			ns[record->before] += record->first - from;
+			if (is_blocked(record->before))
+				awaited_add(ledger, record->before_awaited, record->first - from);
+		}
+		/* A program that began before the edge may have booked beyond. */
+		if (upto > to && record->last < KD_STATES_ROOM)
+			ns[record->last] -= u64_min(ns[record->last], upto - to);
+	}
+	if (upto < to) {
+		uint64_t tail = tail_book(ns, thread, state, upto, to);
+
+		if (is_blocked(state))
+			awaited_add(ledger, awaited_now(thread), tail);
+		if (thread->since > upto)
+			result = -EAGAIN;
+	}
+	memcpy(ledger->irq_in, &ns[KD_USER], sizeof(ledger->irq_in));
+	ledger->ns[LEDGER_HARDIRQ] = overlay_take(ns, &record->hardirq_ns, &thread->hardirq,
+						  window->gen, from, to);
+	for (unsigned int i = 0; i < KD_RUNNING; i++)
+		ledger->irq_in[i] -= ns[KD_USER + i];
+	ledger->ns[LEDGER_SOFTIRQ] = overlay_take(ns, &record->softirq_ns, &thread->softirq,
+						  window->gen, from, to);
+	stolen_take(ledger, &ns[KD_USER],
+		    (record->stolen.gen == window->gen ? record->stolen.total : 0) +
+			    stolen_pending(thread, from, to));
+	for (size_t i = 0; i < LEDGER_STATES; i++)
+		if (ledger_words[i].of != KD_UNSEEN)
+			ledger->ns[i] = ns[ledger_words[i].of];
+	if (window->has_readings)
+		ledger_exec(ledger, thread, window->end);
+	return result;
+}
+
+void ledger_faults(const struct kd_thread *thread, const struct ledger_window *window,
+		   uint64_t *minor, uint64_t *major)
+{
+	const struct kd_reading *open = &thread->readings[KD_AT_OPEN];
+	const struct kd_reading *close = window->has_readings ? reading_at_end(thread, window->end)
+							      : NULL;
+
+	if (!close || close->minor_faults < open->minor_faults ||
+	    close->major_faults < open->major_faults)
+		return;
+	*minor = close->minor_faults - open->minor_faults;
+	*major = close->major_faults - open->major_faults;
+}
+
+/* What began, and ended or not, as seen from a window. until: 0 if it goes on. Returns how
+ * many it adds: 1. */
+static size_t item_fill(struct open_item *item, const struct kd_thread *thread,
+			const struct ledger_window *window, uint64_t since, uint64_t until)
+{
+	bool known = thread->born ? since > 0 : since > thread->seen;
+	uint64_t end = until ? u64_min(until, window->end) : window->end;
+
+	item->count = 1;
+	item->since = known ? since : 0;
+	item->until = until;
+	item->inside = end - u64_max(since, window->start);
+	item->at_start = since < window->start;
+	item->at_end = !until || until > window->end;
+	/* At least, if its beginning is not known. */
+	since = known ? since : thread->seen;
+	item->longest = item->length = u64_max(end > since ? end - since : 0, item->inside);
+	return 1;
+}
+
+static enum open_kind kind_of(uint32_t state)
+{
+	return state == KD_STOPPED ? OPEN_STOPPED : kd_is_running(state) ? OPEN_RUN : OPEN_READY;
+}
+
+/* What had ended when the record was read. */
+static size_t ended_item(struct open_item *item, enum open_kind kind, const struct kd_open *open,
+			 const struct kd_thread *thread, const struct ledger_window *window)
+{
+	if (!open->until)
+		return 0;
+	*item = (struct open_item){
+		.kind = kind,
+		.number = kind == OPEN_CALL ? open->what : KD_CALL_UNKNOWN,
+	};
+	return item_fill(item, thread, window, open->since, open->until);
+}
+
+/* The call that was still open when the record was read. */
+static size_t pending_call(struct open_item *item, const struct kd_thread *thread,
+			   const struct ledger_window *window)
+{
+	bool restarts = thread->call < 0 && thread->restart_call >= 0;
+	int32_t number = restarts ? thread->restart_call : thread->call;
+	uint64_t since = restarts ? thread->restart_since : thread->call_since;
+
+	if (thread->state == KD_UNSEEN) {
+		number = thread->seed_call;
+		since = 0;
+	}
+	if (thread->died || number < 0 || since >= window->end)
+		return 0;
+	*item = (struct open_item){ .kind = OPEN_CALL, .number = number };
+	return item_fill(item, thread, window, since, 0);
+}
+
+/* The run, the wait for a CPU or the stop. */
+static size_t pending_period(struct open_item *item, const struct kd_thread *thread,
+			     const struct ledger_window *window)
+{
+	uint32_t state = state_now(thread);
+	uint64_t since = thread->since;
+
+	if (thread->died || state == KD_UNSEEN || state > KD_STOPPED || state == KD_BLOCKED ||
+	    state == KD_BLOCKED_UNINT)
+		return 0;
+	if (kd_is_running(state))
+		since = thread->run_since;
+	if (since >= window->end)
+		return 0;
+	*item = (struct open_item){ .kind = kind_of(state), .number = KD_CALL_UNKNOWN };
+	return item_fill(item, thread, window, since, 0);
+}
+
+static size_t pending_round(struct open_item *item, const struct kd_thread *thread,
+			    const struct ledger_window *window)
+{
+	if (thread->died || !thread->poll_since || thread->poll_since >= window->end)
+		return 0;
+	*item = (struct open_item){ .kind = OPEN_ROUND, .number = KD_CALL_UNKNOWN };
+	return item_fill(item, thread, window, thread->poll_since, 0);
+}
+
+size_t ledger_open_items(struct open_item items[LEDGER_OPEN_ITEMS], const struct kd_thread *thread,
+			 const struct kd_record *record, const struct ledger_window *window)
+{
+	static const struct kd_opens none;
+	bool has_record = record->gen == window->gen;
+	const struct kd_opens *start = has_record ? &record->open_start : &none;
+	const struct kd_opens *end = has_record ? &record->open_end : &none;
+	size_t n, first;
+
+	n = ended_item(&items[0], OPEN_CALL, &start->call, thread, window);
+	n += ended_item(&items[n], OPEN_CALL, &end->call, thread, window);
+	if (n < 2)
+		n += pending_call(&items[n], thread, window);
+	first = n;
+	n += ended_item(&items[n], kind_of((uint32_t)start->period.what), &start->period, thread,
+			window);
+	n += ended_item(&items[n], kind_of((uint32_t)end->period.what), &end->period, thread,
+			window);
+	if (n < first + 2)
+		n += pending_period(&items[n], thread, window);
+	first = n;
+	n += ended_item(&items[n], OPEN_ROUND, &start->round, thread, window);
+	n += ended_item(&items[n], OPEN_ROUND, &end->round, thread, window);
+	if (n < first + 2)
+		n += pending_round(&items[n], thread, window);
+	return n;
+}

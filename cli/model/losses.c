@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "losses.h"
+
+#define LOSS_AT(reason, member, ...) [reason] = { offsetof(struct sample, member), __VA_ARGS__ }
+#define LOSS_ROW(...) LOSS_AT(__VA_ARGS__),
+#define KERNEL_LOSS(reason, ...) LOSS_AT(reason, losses[reason], __VA_ARGS__)
+
+const struct loss losses[LOSSES] = {
+	KERNEL_LOSS(
+		KD_LOSS_THREADS, "threads", "thread is", "threads are",
+		"missing (more threads at once than there is room for); take a shorter sample."),
+	KERNEL_LOSS(KD_LOSS_CALLS, "syscalls", "system call is", "system calls are",
+		    "missing from [SYSCALL STATISTICS], but not from [THREAD TIME] (too many "
+		    "different ones); take a shorter sample."),
+	KERNEL_LOSS(KD_LOSS_IRQ_NAMES, "irq_names", "hard interrupt is", "hard interrupts are",
+		    "shown without a name (too many different ones); look up the number in "
+		    "/proc/interrupts."),
+	KERNEL_LOSS(KD_LOSS_UNTRACKED, "untracked", "event is", "events are",
+		    "missing (from threads that were not known yet); take another sample."),
+	KERNEL_LOSS(KD_LOSS_PAIRS, "trigger_pairs", "start trigger is", "start triggers are",
+		    "missing (on too many threads of other processes at once); add "
+		    "--trigger-target-only."),
+	KERNEL_LOSS(KD_LOSS_EDGES, "trigger_edges", "trigger is", "triggers are",
+		    "missing (another CPU was just starting or ending a sample)."),
+	KERNEL_LOSS(KD_LOSS_DURATIONS, "durations", "duration is", "durations are",
+		    "missing from [DISTRIBUTIONS], but not from the other sections (no room for so "
+		    "many histograms); take a shorter sample."),
+	KERNEL_LOSS(KD_LOSS_LOCKS, "locks", "wait for a lock is", "waits for locks are",
+		    "missing from [THREAD LOCK STATISTICS], but not from the other sections (too "
+		    "many different locks); take a shorter sample."),
+	KERNEL_LOSS(KD_LOSS_FILES, "descriptors", "wait at a descriptor is",
+		    "waits at descriptors are",
+		    "missing from [THREAD DESCRIPTOR STATISTICS], but not from the other sections "
+		    "(too many threads wait at them); take a shorter sample."),
+	KERNEL_LOSS(KD_LOSS_INTERRUPTIONS, "interruptions", "interruption is", "interruptions are",
+		    "missing from [INTERRUPTIONS] (too many at once); take a shorter sample."),
+	KERNEL_LOSS(KD_LOSS_WAITERS, "waiters", "wait for a CPU is", "waits for a CPU are",
+		    "in part unexplained in [READY: WHO HAD THE CPU] (several threads were "
+		    "woken for one CPU at the same moment)."),
+	KERNEL_LOSS(KD_LOSS_STOPS, "stops", "stop is", "stops are",
+		    "missing from [STOPPED: BY WHOM], but not from the other sections (too many "
+		    "stopped threads); take a shorter sample."),
+	KERNEL_LOSS(KD_LOSS_MOVES, "moves", "migration is", "migrations are",
+		    "missing from [AFFINITY SET: BY WHOM], but not from the other sections (too "
+		    "many threads were moved); take a shorter sample."),
+	SAMPLE_LOSSES(LOSS_ROW)
+};
+
+uint64_t loss_count(const struct sample *sample, const struct loss *loss)
+{
+	return *(const uint64_t *)((const char *)sample + loss->at);
+}
+
+uint64_t *loss_counter(struct sample *sample, const struct loss *loss)
+{
+	return (uint64_t *)((char *)sample + loss->at);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every reason for which something may be missing from a sample: once for all formats. */
+#ifndef LOSSES_H
+#define LOSSES_H
+
+#include <stdint.h>
+
+#include "bpf/kernel_delay.h"
+#include "sample.h"
+
+/* Those that user space counts: LOSS(reason, member of struct sample, and then as struct loss). */
+#define SAMPLE_LOSSES(LOSS)                                                                        \
+	LOSS(LOSS_SKIPPED_RUNS, skipped_runs, "skipped_runs", "program run was",                   \
+	     "program runs were",                                                                  \
+	     "skipped by the kernel (another BPF program was busy on that CPU), so counts and "    \
+	     "times may be too small; stop other tracing tools and take another sample.")          \
+	LOSS(LOSS_HIDDEN_THREADS, hidden, "hidden_threads", "thread is", "threads are",            \
+	     "missing (this kernel hides them from tracing).")                                     \
+	LOSS(LOSS_TORN_THREADS, torn, "torn_threads", "thread was", "threads were",                \
+	     "not read consistently (too many events meanwhile, or a start or end came late), "    \
+	     "so figures may not add up; take another sample.")                                    \
+	LOSS(LOSS_TRACES, traces.lost, "traces", "system call, wait or sample is",                 \
+	     "system calls, waits or samples are",                                                 \
+	     "missing from the lists (no room in the buffer, or too many in one sample); "         \
+	     "raise --buffer-page-count, or the durations from which they are listed.")            \
+	LOSS(LOSS_STACKS, traces.beyond, "stacks", "stack is", "stacks are",                       \
+	     "not shown (more different ones than are kept); raise --stack-trace-size.")           \
+	LOSS(LOSS_UNRESOLVED_STACKS, traces.failed, "unresolved_stacks", "user stack is",          \
+	     "user stacks are", NULL)
+
+#define LOSS_REASON(reason, ...) reason,
+enum loss_reason { LOSSES_OF_KERNEL = KD_LOSSES - 1, SAMPLE_LOSSES(LOSS_REASON) LOSSES };
+#undef LOSS_REASON
+
+struct loss {
+	size_t at;       /* in struct sample: how many, uint64_t */
+	const char *key; /* in JSON and metrics, where the order of the rows is kept */
+	/* Of what, for one and for several; then what became of it, why, and what to do.
+	 * what is NULL if only the sample knows why: traces.failure. */
+	const char *one, *many, *what;
+};
+
+extern const struct loss losses[LOSSES];
+
+/* How many the sample has lost for this reason, and where it says so. */
+uint64_t loss_count(const struct sample *sample, const struct loss *loss);
+uint64_t *loss_counter(struct sample *sample, const struct loss *loss);
+
+#endif

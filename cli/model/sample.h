@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One finished sample: all that is known of a target in one window. It is
+ * built by capture/collect.c and read by the reports, which see nothing else.
+ * No libbpf, no options, no system calls here.
+ *
+ * Times are nanoseconds; points in time are CLOCK_MONOTONIC. */
+#ifndef SAMPLE_H
+#define SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "bpf/kernel_delay.h"
+#include "culprit.h"
+#include "descriptor.h"
+#include "distribution.h"
+#include "interruption.h"
+#include "process.h"
+#include "mover.h"
+#include "stop.h"
+#include "thread_counters.h"
+#include "traces.h"
+
+/* The lines of the ledger, in the order of the report. Interrupts have been
+ * subtracted from the running states: the lines add up to the life. */
+enum ledger_state {
+	LEDGER_USER,
+	LEDGER_KERNEL,
+	LEDGER_FAULT,
+	LEDGER_RECLAIM,
+	LEDGER_HARDIRQ,
+	LEDGER_SOFTIRQ,
+	LEDGER_STOLEN, /* from the running states, by the hypervisor */
+	LEDGER_READY_WOKEN,
+	LEDGER_READY_PREEMPTED,
+	LEDGER_THROTTLED, /* runnable, but its control group has used up its quota */
+	LEDGER_BLOCKED,
+	LEDGER_BLOCKED_UNINT,
+	LEDGER_STOPPED,
+	LEDGER_FROZEN,
+	LEDGER_STATES,
+};
+
+struct ledger {
+	uint64_t life; /* of the thread inside the window */
+	uint64_t ns[LEDGER_STATES];
+	/* The kernel's own count of the run time (sum_exec_runtime) over the
+	 * window; set only if exec_known. */
+	uint64_t exec;
+	bool exec_known;
+	/* Blocked, interruptibly or not, by what for (enum kd_awaited): sleeps, or what of them
+	 * lies in the window. They add up to LEDGER_BLOCKED and LEDGER_BLOCKED_UNINT. */
+	struct kd_count awaited[KD_AWAITED_KINDS];
+	/* Of hard irq, what hit each of the first states; for thread_move_entries(). */
+	uint64_t irq_in[KD_RUNNING];
+	uint64_t timed_faults, untimed_faults; /* for the same */
+};
+
+/* count is 0 if it only crosses the window's edges. */
+struct call_row {
+	uint32_t number; /* with its mode, see KD_CALL_COMPAT */
+	uint64_t count, total, max;
+	struct distribution times; /* --histogram only; with what began before the window */
+};
+
+struct irq_row {
+	char name[KD_IRQ_NAME_LEN + 16]; /* as the kernel has it: not escaped */
+	uint32_t vector;                 /* softirqs only */
+	bool unhandled;                  /* hardirqs only: the handler returned IRQ_NONE */
+	uint64_t count, total, max;
+};
+
+/* What crosses an edge of the window. */
+enum open_kind {
+	OPEN_CALL,
+	OPEN_READY, /* a wait for a CPU */
+	OPEN_RUN,
+	OPEN_STOPPED,
+	OPEN_ROUND, /* of an event loop: from one poll to the next */
+	OPEN_KINDS,
+};
+
+/* Something that was open at an edge of the window; in a folded row, all of that kind and
+ * number at the same edges. */
+struct open_item {
+	enum open_kind kind;
+	int32_t number;     /* of a call, with its mode; KD_CALL_UNKNOWN: not known which */
+	unsigned int count; /* how many: 1, unless folded */
+	uint64_t since;     /* when it (the first) began; 0: before tracing began */
+	uint64_t until;     /* when it (the last) ended; 0: it had not when it was read */
+	uint64_t inside;    /* its share of the window, or the sum of theirs */
+	/* How long it took, wherever it began, or until the window's end: the sum and the
+	 * longest. At least, if it began before tracing. */
+	uint64_t length, longest;
+	bool at_start, at_end;
+};
+
+/* Waits for one lock (of those of the C library that say who has them, any futex, or one of the
+ * kernel) that one
+ * thread had when they began: those that ended in the window, wherever they began, and with
+ * its length so far one that the thread was in at the window's end. */
+struct lock_row {
+	/* Of the futex, in the target's memory, or of the kernel's lock; 0: of all others
+	 * together. */
+	uint64_t address;
+	enum kd_lock kind;
+	pid_t holder;     /* 0: not known; then, and if it is not followed, meanwhile is zeros */
+	pid_t holder_pid; /* its process, if that is not the waiting thread's; else 0 */
+	char holder_name[KD_COMM_LEN]; /* "" if it has ended */
+	struct kd_count waits;
+	struct kd_doing meanwhile; /* what the holder did in that time */
+	uint64_t others;           /* waits that were ended by others: they had it in between */
+	int32_t slept_in;          /* where the holder slept last; KD_CALL_NONE: in no call */
+	pid_t released_by;         /* who ended the last wait; 0: nobody, such as a time-out */
+	char released_name[KD_COMM_LEN];
+};
+
+/* One thread, or several that were folded because they are alike. */
+struct thread_row {
+	pid_t tid;              /* of the first, if folded */
+	pid_t pid;              /* the sample's process with it; 0: not known */
+	char name[KD_COMM_LEN]; /* as the kernel has it, not escaped; "" if unknown */
+	bool ended;             /* inside the window */
+	unsigned int members;   /* threads in this row; their figures are summed */
+
+	struct ledger ledger;
+	struct call_row *calls; /* by descending total */
+	size_t n_calls;
+	struct irq_row *hardirqs; /* by descending total */
+	size_t n_hardirqs;
+	struct irq_row *softirqs; /* by descending total */
+	size_t n_softirqs;
+	struct lock_row *locks; /* by descending total */
+	size_t n_locks;
+	bool lock_in_progress; /* among them is the wait that went on at the window's end */
+	struct descriptor_row *descriptors; /* by descending total */
+	size_t n_descriptors;
+	struct kd_span run, long_poll; /* count 0: nothing to print */
+	struct kd_count ready, stopped;
+	struct kd_count stolen; /* in how many ticks or runs, of them the longest */
+	struct kd_overslept overslept;
+	struct culprit *culprits; /* who had the CPU while it was ready; by descending time */
+	size_t n_culprits;
+	struct stop_row *stops; /* who stopped it; by descending time */
+	size_t n_stops;
+	struct mover_row *movers; /* who moved it to other CPUs; by descending count */
+	size_t n_movers;
+	struct distribution run_times, ready_times;             /* as those of calls */
+	struct interruption_sum interrupted[INTERRUPTION_SUMS]; /* --interruptions only */
+	/* The same: interruptions in which a tick came late, by how much. */
+	struct kd_count late_ticks;
+
+#define COUNTER_MEMBER(member, key, condition, label) uint64_t member;
+	EACH_THREAD_COUNTER(COUNTER_MEMBER)
+#undef COUNTER_MEMBER
+	uint64_t cpus[KD_CPU_WORDS]; /* bitmap */
+	bool cpus_beyond;            /* and CPUs that the bitmap cannot hold */
+
+	struct open_item *open; /* of one thread at most two of each kind */
+	size_t n_open;
+};
+
+/* Upcalls of openvswitch on one CPU, by result: 0 or an errno. */
+struct upcall_row {
+	uint32_t cpu, error;
+	uint64_t count;
+};
+
+/* A section of which this kernel does not allow all. */
+struct absence {
+	const char *section; /* as in the report: "HARD IRQ STATISTICS" */
+	const char *what;    /* "is left out: ..." */
+};
+
+/* What is the same for all samples of a run. */
+struct capture {
+	const char *version;                      /* of kernel_delay */
+	char process[KD_COMM_LEN];                /* the target's name, not escaped */
+	char host[65], kernel[65];                /* nodename and release of uname(2) */
+	const char *start_trigger, *stop_trigger; /* as they were given; NULL: none */
+	uint64_t sample_count; /* how many were asked for; 0: no limit, or not known */
+	bool several;          /* the target may be more than one process */
+};
+
+/* Estimates, ns; 0: not known. What entering and leaving the kernel costs, with the programs
+ * for it, beyond what is booked. */
+struct entry_cost {
+	uint64_t call_ns;  /* of a system call: counted as running kernel, not user */
+	uint64_t irq_ns;   /* of a hard interrupt: counted as that, not as what it hit */
+	uint64_t fault_ns; /* of a page fault from user mode: counted as that, not user */
+};
+
+/* What this program itself and its child took, on CPUs; nothing of it is in the target's
+ * figures. All 0: not known. */
+struct own_cost {
+	uint64_t cpu_ns;    /* CPU time */
+	uint64_t wakeups;   /* of their threads */
+	uint64_t period_ns; /* in this time: since the sample before was read, or since attaching */
+};
+
+struct sample {
+	const struct capture *capture; /* the run's; NULL: not known */
+	uint64_t number;               /* of the run's samples, from 1 on; 0: not known */
+	pid_t pid;
+	uint64_t restarts;  /* of the target, since the run's sample before this one */
+	pid_t predecessor;  /* whose successor it is then; 0: there was no restart */
+	bool foreign_calls; /* of another machine: numbers that have no names here */
+
+	uint64_t start, end;                  /* the window */
+	bool start_triggered, stop_triggered; /* by hits on these threads: */
+	pid_t started_on, stopped_on;
+	struct timespec wall_dump; /* when the report was made */
+	bool interrupted;          /* by a signal */
+	bool target_exited;        /* and ended the window */
+	bool expired;              /* the run's duration ended it */
+	bool overloaded;           /* the probes' cost ended it */
+
+	struct process_row *processes; /* sorted by PID; none if not known */
+	size_t n_processes;
+
+	struct thread_row *threads; /* sorted by process, name, then TID */
+	size_t n_threads;
+
+	struct upcall_row *upcalls; /* by CPU, then error */
+	size_t n_upcalls;
+	bool upcalls_known; /* they were counted */
+
+	struct trace_list traces;
+
+	/* Interruptions of at least this many ns, if they were asked for; by their start. */
+	uint64_t interruptions_from;
+	bool interruptions_known;
+	struct interruption *interruptions;
+	size_t n_interruptions;
+
+	struct cpu_quota quota; /* of the target's control group, or of one above */
+
+	uint64_t losses[KD_LOSSES];
+	uint64_t skipped_runs;        /* of BPF programs, by the kernel */
+	uint64_t hidden;              /* threads that /proc knows and tracing does not show */
+	uint64_t resynced;            /* switches found by their effects, as none was reported */
+	uint64_t page_faults_untimed; /* ns in which they were too many to be timed */
+	struct entry_cost entry;
+	struct own_cost own;
+	uint64_t torn; /* threads whose record could not be read consistently */
+
+	const struct absence *absent;
+	size_t n_absent;
+};
+
+/* All that was lost, of whatever kind: what --strict asks about. */
+uint64_t sample_lost(const struct sample *sample);
+
+/* Sum of the ledger's lines. */
+uint64_t ledger_sum(const struct ledger *ledger);
+
+/* Blocked, interruptibly or not. */
+uint64_t ledger_blocked(const struct ledger *ledger);
+
+/* Running as the scheduler sees it: user, kernel, page faults, reclaim and both interrupt
+ * lines. */
+uint64_t ledger_running(const struct ledger *ledger);
+
+/* The periods of a kind that began and ended in the window; none of OPEN_CALL. min is 0
+ * where it is not known: of OPEN_READY and OPEN_STOPPED. */
+struct kd_span thread_period(const struct thread_row *thread, enum open_kind kind);
+
+/* Moves to page faults what those that were not timed took, if they took as long as those
+ * that were, and what entering and leaving costs for each of the thread's calls from running user
+ * to running kernel, for each of its page faults to those, and for each of its hard interrupts from
+ * the states that they hit to hard irq, as far as there is such time. */
+void thread_move_entries(struct thread_row *thread, const struct entry_cost *cost);
+
+/* True if the thread had no event in the window: it was in one state all the
+ * time, which *state is set to. */
+bool thread_is_silent(const struct thread_row *thread, enum ledger_state *state);
+
+/* Adds what was open at an edge; to the row of its kind, number and edges if there is one.
+ * A call gets a row in calls, too. Returns 0 or -ENOMEM. */
+int thread_add_open(struct thread_row *thread, const struct open_item *item);
+
+/* Adds a wait for a lock; to the row of the same lock and holder if there is one, or to that of
+ * all others when there are THREAD_LOCKS. Returns 0 or -ENOMEM. */
+int thread_add_lock(struct thread_row *thread, const struct lock_row *lock);
+#define THREAD_LOCKS 64
+
+/* Adds all of from's figures to into. Takes over nothing: from is unchanged.
+ * Returns 0 or -ENOMEM. */
+int thread_merge(struct thread_row *into, const struct thread_row *from);
+
+/* Adds a row to the upcalls. Returns 0 or -ENOMEM. */
+int sample_add_upcalls(struct sample *sample, const struct upcall_row *row);
+
+/* Sorts the calls and interrupts of each thread by total and the threads by
+ * process, name and TID; folds processes that ended by name where there are more than
+ * SAMPLE_FOLD of them, and of each process threads that ended by name, and silent threads by
+ * name and state where there are more than SAMPLE_FOLD of them; sorts the traces. Returns 0 or
+ * -ENOMEM. */
+int sample_finish(struct sample *sample);
+#define SAMPLE_FOLD 4
+
+/* Releases what the thread's row owns, not the row. */
+void thread_clear(struct thread_row *thread);
+
+/* Releases all that the sample owns and clears it; safe on a zeroed sample. */
+void sample_clear(struct sample *sample);
+
+#endif

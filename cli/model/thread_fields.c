@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thread_fields.h"
+
+#include "words.h"
+
+/* In this order they are written. Keys are a promise to readers: they are added to, never
+ * changed. man/kernel_delay.schema.json says what they mean. */
+
+#define SUM(key, type, member) FIELD_FIGURE(key, MERGE_SUM, type, member)
+
+/* Of what is counted; prefix: a structure in this one, with its dot, or nothing. */
+#define COUNT(type, prefix) SUM("count", type, prefix count)
+#define TOTAL(type, prefix) SUM("total_ns", type, prefix total)
+#define MIN(type, prefix)                                                                          \
+	FIELD_FIGURE("min_ns", MERGE_MIN, type, prefix min, .count = offsetof(type, prefix count))
+#define MAX(type, prefix) FIELD_FIGURE("max_ns", MERGE_MAX, type, prefix max)
+
+#define LEDGER_FIELD(state, key, title, ...) SUM(key "_ns", struct ledger, ns[state]),
+static const struct field ledger_fields[] = {
+	SUM("life_ns", struct ledger, life),
+	LEDGER_WORDS(LEDGER_FIELD) /* "user_ns" and so on */
+	FIELD_FIGURE("sum_exec_runtime_ns", MERGE_SUM, struct ledger, exec,
+		     .known = offsetof(struct ledger, exec_known)),
+	FIELDS_END,
+};
+
+#define CALL(key, kind, member, ...) FIELD(key, kind, struct call_row, member, __VA_ARGS__)
+const struct field call_fields[] = {
+	CALL("number", FIELD_CALL, number, .flags = FIELD_REQUIRED),
+	COUNT(struct call_row, ),
+	TOTAL(struct call_row, ),
+	MAX(struct call_row, ),
+	CALL("buckets", FIELD_WHOLE, times, .of = OPEN_CALL),
+	FIELDS_END,
+};
+
+#define IRQ(key, kind, member) FIELD(key, kind, struct irq_row, member)
+const struct field hardirq_fields[] = {
+	IRQ("name", FIELD_NAME, name), IRQ("unhandled", FIELD_BOOL, unhandled),
+	COUNT(struct irq_row, ),       TOTAL(struct irq_row, ),
+	MAX(struct irq_row, ),         FIELDS_END,
+};
+
+const struct field softirq_fields[] = {
+	IRQ("name", FIELD_NAME, name), IRQ("vector", FIELD_U32, vector),
+	COUNT(struct irq_row, ),       TOTAL(struct irq_row, ),
+	MAX(struct irq_row, ),         FIELDS_END,
+};
+
+#define THREAD(key, kind, member, ...) FIELD(key, kind, struct thread_row, member, __VA_ARGS__)
+static const struct field run_fields[] = {
+	COUNT(struct thread_row, run.),
+	TOTAL(struct thread_row, run.),
+	MIN(struct thread_row, run.),
+	MAX(struct thread_row, run.),
+	THREAD("buckets", FIELD_WHOLE, run_times, .of = OPEN_RUN),
+	FIELDS_END,
+};
+
+static const struct field ready_fields[] = {
+	COUNT(struct thread_row, ready.),
+	TOTAL(struct thread_row, ready.),
+	MAX(struct thread_row, ready.),
+	THREAD("buckets", FIELD_WHOLE, ready_times, .of = OPEN_READY),
+	FIELDS_END,
+};
+
+static const struct field stopped_fields[] = {
+	COUNT(struct thread_row, stopped.),
+	TOTAL(struct thread_row, stopped.),
+	MAX(struct thread_row, stopped.),
+	{ .key = "buckets", .kind = FIELD_WHOLE, .of = OPEN_STOPPED },
+	FIELDS_END,
+};
+
+static const struct field overslept_fields[] = {
+	COUNT(struct kd_overslept, by.),
+	SUM("requested_ns", struct kd_overslept, requested),
+	TOTAL(struct kd_overslept, by.),
+	MAX(struct kd_overslept, by.),
+	FIELD_FIGURE("slack_ns", MERGE_MAX, struct kd_overslept, slack),
+	SUM("late_count", struct kd_overslept, late.count),
+	SUM("late_total_ns", struct kd_overslept, late.total),
+	FIELD_FIGURE("late_max_ns", MERGE_MAX, struct kd_overslept, late.max),
+	FIELDS_END,
+};
+
+static const struct field long_poll_fields[] = {
+	COUNT(struct thread_row, long_poll.),
+	TOTAL(struct thread_row, long_poll.),
+	MIN(struct thread_row, long_poll.),
+	MAX(struct thread_row, long_poll.),
+	{ .key = "buckets", .kind = FIELD_WHOLE, .of = OPEN_ROUND },
+	FIELDS_END,
+};
+
+static const struct field count_fields[] = {
+	COUNT(struct kd_count, ),
+	TOTAL(struct kd_count, ),
+	MAX(struct kd_count, ),
+	FIELDS_END,
+};
+
+#define LOCK(key, kind, member, ...) FIELD(key, kind, struct lock_row, member, __VA_ARGS__)
+const struct field lock_fields[] = {
+	LOCK("address", FIELD_ADDRESS, address),
+	LOCK("kind", FIELD_LOCK, kind),
+	LOCK("holder_tid", FIELD_I32, holder, .flags = FIELD_IF_ANY),
+	LOCK("holder_pid", FIELD_I32, holder_pid, .flags = FIELD_IF_ANY),
+	LOCK("holder_name", FIELD_NAME, holder_name, .flags = FIELD_IF_ANY),
+	COUNT(struct lock_row, waits.),
+	TOTAL(struct lock_row, waits.),
+	MAX(struct lock_row, waits.),
+	SUM("holder_running_ns", struct lock_row, meanwhile.running),
+	SUM("holder_ready_ns", struct lock_row, meanwhile.ready),
+	SUM("holder_asleep_ns", struct lock_row, meanwhile.asleep),
+	LOCK("holder_slept_in", FIELD_SLEPT_IN, slept_in),
+	SUM("ended_by_others", struct lock_row, others),
+	LOCK("released_by_tid", FIELD_I32, released_by, .flags = FIELD_IF_ANY),
+	LOCK("released_by_name", FIELD_NAME, released_name, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
+#define DESCRIPTOR(key, kind, member, ...)                                                         \
+	FIELD(key, kind, struct descriptor_row, member, __VA_ARGS__)
+const struct field descriptor_fields[] = {
+	DESCRIPTOR("for", FIELD_WORD, awaited, .words = awaited_keys, .of = KD_AWAITED_KINDS,
+		   .flags = FIELD_REQUIRED),
+	DESCRIPTOR("fd", FIELD_I32, is.fd, .flags = FIELD_REQUIRED),
+	DESCRIPTOR("inode", FIELD_U64, is.inode, .flags = FIELD_IF_ANY),
+	DESCRIPTOR("path", FIELD_NAME, is.path, .flags = FIELD_IF_ANY),
+	DESCRIPTOR("device", FIELD_NAME, is.device, .flags = FIELD_IF_ANY),
+	DESCRIPTOR("device_number", FIELD_NAME, is.device_number, .flags = FIELD_IF_ANY),
+	DESCRIPTOR("protocol", FIELD_NAME, is.protocol, .flags = FIELD_IF_ANY),
+	DESCRIPTOR("local", FIELD_NAME, is.local, .flags = FIELD_IF_ANY),
+	DESCRIPTOR("peer", FIELD_NAME, is.peer, .flags = FIELD_IF_ANY),
+	DESCRIPTOR("other_net", FIELD_U32, is.other_net, .flags = FIELD_IF_ANY),
+	COUNT(struct descriptor_row, waits.),
+	TOTAL(struct descriptor_row, waits.),
+	MAX(struct descriptor_row, waits.),
+	DESCRIPTOR("ended_by_tid", FIELD_I32, ended_by, .flags = FIELD_IF_ANY),
+	DESCRIPTOR("ended_by_pid", FIELD_I32, ended_pid, .flags = FIELD_IF_ANY),
+	DESCRIPTOR("ended_by_name", FIELD_NAME, ended_name, .flags = FIELD_IF_ANY),
+	SUM("ended_by_others", struct descriptor_row, others),
+	SUM("requests", struct descriptor_row, requests.count),
+	SUM("request_total_ns", struct descriptor_row, requests.total),
+	FIELD_FIGURE("request_max_ns", MERGE_MAX, struct descriptor_row, requests.max),
+	FIELDS_END,
+};
+
+#define AWAITED_FIELD(kind, key, title)                                                            \
+	THREAD(key, FIELD_OBJECT, ledger.awaited[kind], .fields = count_fields,                    \
+	       .flags = FIELD_IF_ANY),
+static const struct field blocked_fields[] = {
+	AWAITED_WORDS(AWAITED_FIELD) /* "work" and so on */
+	FIELDS_END,
+};
+
+#define INTERRUPTED(key, kind, member) FIELD(key, kind, struct interruption_sum, member)
+static const struct field interrupted_fields[] = {
+	COUNT(struct interruption_sum, count.),
+	TOTAL(struct interruption_sum, count.),
+	MAX(struct interruption_sum, count.),
+	INTERRUPTED("buckets", FIELD_TIMES, times),
+	FIELDS_END,
+};
+
+#define INTERRUPTED_FIELD(cause, key, title)                                                       \
+	THREAD(key, FIELD_OBJECT, interrupted[cause], .fields = interrupted_fields,                \
+	       .flags = FIELD_IF_ANY),
+static const struct field interruption_fields[] = {
+	INTERRUPTION_WORDS(INTERRUPTED_FIELD) /* "hardirq" and so on */
+	THREAD("all", FIELD_OBJECT, interrupted[INTERRUPTION_CAUSES], .fields = interrupted_fields,
+	       .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
+#define CULPRIT(key, kind, member, ...) FIELD(key, kind, struct culprit, member, __VA_ARGS__)
+const struct field culprit_fields[] = {
+	CULPRIT("kind", FIELD_WORD, kind, .words = culprit_kinds, .of = CULPRIT_KINDS,
+		.flags = FIELD_REQUIRED),
+	CULPRIT("tid", FIELD_I32, tid, .flags = FIELD_IF_ANY),
+	CULPRIT("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
+	CULPRIT("name", FIELD_NAME, name, .flags = FIELD_IF_ANY),
+	CULPRIT("policy", FIELD_WORD, policy, .words = culprit_policies, .of = CULPRIT_POLICIES,
+		.flags = FIELD_IF_ANY),
+	CULPRIT("priority", FIELD_I32, priority, .flags = FIELD_IF_ANY),
+	CULPRIT("own", FIELD_BOOL, own, .flags = FIELD_IF_ANY),
+	CULPRIT("kernel", FIELD_BOOL, kernel, .flags = FIELD_IF_ANY),
+	CULPRIT("ksoftirqd", FIELD_BOOL, ksoftirqd, .flags = FIELD_IF_ANY),
+	CULPRIT("rt_limit", FIELD_BOOL, rt_limit, .flags = FIELD_IF_ANY),
+	CULPRIT("group", FIELD_NAME, group, .flags = FIELD_IF_ANY),
+	SUM("woken_ns", struct culprit, woken_ns),
+	SUM("preempted_ns", struct culprit, preempted_ns),
+	FIELD_FIGURE("longest_ns", MERGE_MAX, struct culprit, longest_ns),
+	FIELDS_END,
+};
+
+#define STOP(key, kind, member, ...) FIELD(key, kind, struct stop_row, member, __VA_ARGS__)
+static const struct field stop_fields[] = {
+	STOP("kind", FIELD_WORD, kind, .words = stop_kinds, .of = KD_STOP_KINDS,
+	     .flags = FIELD_REQUIRED),
+	STOP("signal", FIELD_I32, signal, .flags = FIELD_IF_ANY),
+	STOP("tid", FIELD_I32, tid, .flags = FIELD_IF_ANY),
+	STOP("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
+	STOP("name", FIELD_NAME, name, .flags = FIELD_IF_ANY),
+	COUNT(struct stop_row, stops.),
+	TOTAL(struct stop_row, stops.),
+	MAX(struct stop_row, stops.),
+	FIELDS_END,
+};
+
+#define MOVER(key, kind, member, ...) FIELD(key, kind, struct mover_row, member, __VA_ARGS__)
+static const struct field mover_fields[] = {
+	MOVER("tid", FIELD_I32, tid, .flags = FIELD_IF_ANY),
+	MOVER("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
+	MOVER("name", FIELD_NAME, name, .flags = FIELD_IF_ANY),
+	COUNT(struct mover_row, ),
+	FIELDS_END,
+};
+
+#define OBJECT(text, of)                                                                           \
+	{                                                                                          \
+		.key = (text), .kind = FIELD_OBJECT, .fields = (of)                                \
+	}
+#define ROWS(key, rows, of) FIELD_LIST(key, struct thread_row, rows, .fields = (of))
+#define COUNTER_FIELD(member, key, condition, label) SUM(key, struct thread_row, member),
+
+const struct field thread_fields[] = {
+	THREAD("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
+	THREAD("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
+	THREAD("name", FIELD_NAME, name),
+	THREAD("members", FIELD_U32, members, .flags = FIELD_ONE),
+	THREAD("ended", FIELD_BOOL, ended),
+	THREAD("ledger", FIELD_OBJECT, ledger, .fields = ledger_fields),
+	ROWS("syscalls", calls, call_fields),
+	ROWS("hardirqs", hardirqs, hardirq_fields),
+	ROWS("softirqs", softirqs, softirq_fields),
+	OBJECT("run", run_fields),
+	OBJECT("ready", ready_fields),
+	ROWS("ready_by", culprits, culprit_fields),
+	OBJECT("blocked", blocked_fields),
+	THREAD("overslept", FIELD_OBJECT, overslept, .fields = overslept_fields,
+	       .flags = FIELD_IF_ANY),
+	ROWS("locks", locks, lock_fields),
+	ROWS("descriptors", descriptors, descriptor_fields),
+	OBJECT("stopped", stopped_fields),
+	ROWS("stopped_by", stops, stop_fields),
+	ROWS("affinity_by", movers, mover_fields),
+	{ .key = "interruptions",
+	  .kind = FIELD_OBJECT,
+	  .fields = interruption_fields,
+	  .flags = FIELD_IF_ANY },
+	THREAD("late_ticks", FIELD_OBJECT, late_ticks, .fields = count_fields,
+	       .flags = FIELD_IF_ANY),
+	THREAD("stolen", FIELD_OBJECT, stolen, .fields = count_fields, .flags = FIELD_IF_ANY),
+	OBJECT("long_poll", long_poll_fields),
+	EACH_THREAD_COUNTER(COUNTER_FIELD) /* "voluntary_switches" and so on */
+	THREAD("cpus", FIELD_CPUS, cpus, .merge = MERGE_ANY),
+	THREAD("cpus_beyond", FIELD_BOOL, cpus_beyond, .merge = MERGE_ANY),
+	{ .key = "in_flight", .kind = FIELD_OPEN },
+	FIELDS_END,
+};

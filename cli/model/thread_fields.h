@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All that a sample has of a thread: see field.h. */
+#ifndef THREAD_FIELDS_H
+#define THREAD_FIELDS_H
+
+#include "field.h"
+#include "sample.h"
+
+extern const struct field thread_fields[];                    /* of struct thread_row */
+extern const struct field culprit_fields[];                   /* of struct culprit */
+extern const struct field call_fields[];                      /* of struct call_row */
+extern const struct field descriptor_fields[];                /* of struct descriptor_row */
+extern const struct field lock_fields[];                      /* of struct lock_row */
+extern const struct field hardirq_fields[], softirq_fields[]; /* of struct irq_row */
+
+#endif

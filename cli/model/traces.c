@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "traces.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
+#include "cli/base/clock.h"
+#include "cli/base/names.h"
+
+static int three_way(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+int traces_add(struct trace_list *list, const struct trace_row *row)
+{
+	if (ARRAY_GROW(list->rows, list->n, list->room))
+		return -ENOMEM;
+	list->rows[list->n] = *row;
+	if (row->path) {
+		list->rows[list->n].path = strdup(row->path);
+		if (!list->rows[list->n].path)
+			return -ENOMEM;
+	}
+	list->n++;
+	return 0;
+}
+
+static int row_by_end(const void *a, const void *b)
+{
+	const struct trace_row *x = a, *y = b;
+	int order = three_way(x->kind, y->kind);
+
+	if (!order)
+		order = three_way(!x->end, !y->end);
+	if (!order)
+		order = three_way(x->end, y->end);
+	if (!order)
+		order = three_way(x->start, y->start);
+	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static int by_thread(const struct trace_row *x, const struct trace_row *y)
+{
+	int order = strncmp(x->name, y->name, sizeof(x->name));
+
+	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* By thread and where that was in user mode. */
+static int by_user_ip(const void *a, const void *b)
+{
+	const struct trace_row *x = *(struct trace_row *const *)a;
+	const struct trace_row *y = *(struct trace_row *const *)b;
+	int order = by_thread(x, y);
+
+	if (!order)
+		order = (x->call > y->call) - (x->call < y->call);
+	if (!order)
+		order = three_way(x->user_ip, y->user_ip);
+	return order ? order : three_way(x->user_sp, y->user_sp);
+}
+
+/* The user stack that all of these rows have of which one was copied; NULL if there is
+ * none, or another. */
+static const struct stack *stack_of_all(struct trace_row *const *rows, size_t n)
+{
+	const struct stack *stack = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i]->limited)
+			continue;
+		if (!rows[i]->user || (stack && rows[i]->user != stack))
+			return NULL;
+		stack = rows[i]->user;
+	}
+	return stack;
+}
+
+/* Rows of one instruction and stack pointer; returns how many have the stack of others. */
+static uint64_t stacks_join(struct trace_row *const *rows, size_t n)
+{
+	const struct stack *stack = stack_of_all(rows, n);
+	uint64_t joined = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!rows[i]->limited)
+			continue;
+		if (!rows[i]->user)
+			rows[i]->user = stack;
+		joined += rows[i]->user != NULL;
+	}
+	return joined;
+}
+
+static int rows_join(struct trace_list *list)
+{
+	struct trace_row **rows = calloc(list->n, sizeof(*rows));
+	size_t n = 0;
+
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->n; i++)
+		if (list->rows[i].user_sp && (list->rows[i].limited || list->rows[i].user))
+			rows[n++] = &list->rows[i];
+	if (n)
+		qsort(rows, n, sizeof(struct trace_row *), by_user_ip);
+	list->joined = 0;
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && !by_user_ip(&rows[i], &rows[next]);)
+			next++;
+		list->joined += stacks_join(rows + i, next - i);
+	}
+	free(rows);
+	return 0;
+}
+
+int traces_finish(struct trace_list *list)
+{
+	if (!list->n)
+		return 0;
+	qsort(list->rows, list->n, sizeof(*list->rows), row_by_end);
+	return list->limited ? rows_join(list) : 0;
+}
+
+void traces_clear(struct trace_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free((char *)list->rows[i].path);
+	free(list->rows);
+	memset(list, 0, sizeof(*list));
+}
+
+bool trace_is_of(const struct trace_row *row, const char *names)
+{
+	char name[KD_COMM_LEN + 1] = "";
+
+	memcpy(name, row->name, KD_COMM_LEN);
+	return !names || names_match(names, name);
+}
+
+uint64_t trace_duration(const struct trace_list *list, const struct trace_row *row,
+			uint64_t window_end)
+{
+	uint64_t end = row->end ? row->end : window_end;
+
+	if (row->kind == TRACE_SAMPLE)
+		return list->profile_hz ? NSEC_PER_SEC / list->profile_hz : 0;
+	return end > row->start ? end - row->start : 0;
+}
+
+bool frame_set_has(const struct frame_set *set, size_t i)
+{
+	return i < FRAME_SET_ROOM && set->words[i / 64] >> i % 64 & 1;
+}
+
+static int by_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+/* Frames of one function are alike, wherever in it they are. */
+static int by_function(const struct frame *a, const struct frame *b)
+{
+	int order = by_text(a->object, b->object);
+
+	if (!order)
+		order = three_way(a->file, b->file);
+	if (!order)
+		order = by_text(a->function, b->function);
+	if (!order && !a->function)
+		order = three_way(a->offset, b->offset);
+	return order;
+}
+
+static int by_stack(bool lines, const struct stack *a, const struct stack *b)
+{
+	int order = 0;
+
+	if (a == b || !a || !b || lines)
+		return three_way((uintptr_t)a, (uintptr_t)b);
+	for (size_t i = 0; !order && i < a->n && i < b->n; i++)
+		order = by_function(&a->frames[i], &b->frames[i]);
+	if (!order)
+		order = three_way(a->n, b->n);
+	return order ? order : by_text(a->stop, b->stop);
+}
+
+/* Whether it says the same in any process: in each, something else is at an address in no file. */
+static bool stack_is_common(const struct stack *stack)
+{
+	for (size_t i = 0; i < stack->n; i++)
+		if (!stack->frames[i].function && !stack->frames[i].object)
+			return false;
+	return true;
+}
+
+/* As far as threads are kept apart. */
+static int by_threads(const struct traces_merging *merging, const struct trace_row *x,
+		      const struct trace_row *y)
+{
+	switch (merging->threads) {
+	case MERGE_IN_ALL:
+		return 0;
+	case MERGE_IN_NAME:
+		return strncmp(x->name, y->name, sizeof(x->name));
+	default:
+		return by_thread(x, y);
+	}
+}
+
+static int by_likeness(const struct traces_merging *merging, const struct trace_row *x,
+		       const struct trace_row *y)
+{
+	bool lines = merging->lines;
+	int order = by_threads(merging, x, y);
+
+	if (!order && merging->processes)
+		order = (x->pid > y->pid) - (x->pid < y->pid);
+	if (!order)
+		order = (x->call > y->call) - (x->call < y->call);
+	if (!order)
+		order = three_way(x->state, y->state);
+	if (!order)
+		order = three_way(x->awaited, y->awaited);
+	if (!order)
+		order = by_stack(lines, x->kernel, y->kernel);
+	if (!order)
+		order = by_stack(lines, x->user, y->user);
+	if (!order && !x->user) /* or else their reasons differ */
+		order = three_way(x->limited, y->limited);
+	if (!order && x->pid != y->pid && x->user && !stack_is_common(x->user))
+		order = (x->pid > y->pid) - (x->pid < y->pid);
+	return order;
+}
+
+/* By thread and in the list's order where rows are alike: addresses of stacks differ from
+ * run to run, but they only keep the unlike apart. */
+static int row_by_likeness(const void *a, const void *b, void *merging)
+{
+	const struct trace_row *const *x = a, *const *y = b;
+	int order = by_likeness(merging, *x, *y);
+
+	if (!order)
+		order = ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
+	if (!order)
+		order = ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
+	return order ? order : (*x > *y) - (*x < *y);
+}
+
+static int sum_by_total(const void *a, const void *b)
+{
+	const struct trace_sum *x = a, *y = b;
+	int order = three_way(y->total, x->total);
+
+	if (!order)
+		order = by_thread(x->longest, y->longest);
+	return order ? order : (x->longest > y->longest) - (x->longest < y->longest);
+}
+
+size_t trace_wakers(const struct trace_row *row)
+{
+	size_t n = 0;
+
+	while (n < KD_WAKERS && (row->wakers[n].from != KD_FROM_UNKNOWN || row->wakers[n].tid ||
+				 row->wakers[n].name[0]))
+		n++;
+	return n;
+}
+
+static bool same_waker(const struct waker *x, const struct waker *y)
+{
+	return x->tid == y->tid && x->from == y->from &&
+	       !strncmp(x->name, y->name, sizeof(x->name));
+}
+
+/* Another row with the wakers that all before had in common with the longest. */
+static void wakers_compare(struct trace_sum *sum, const struct trace_row *row)
+{
+	const struct trace_row *longest = sum->longest;
+	size_t n = trace_wakers(row), most = sum->same_wakers < n ? sum->same_wakers : n, same = 0;
+
+	while (same < most && same_waker(&longest->wakers[same], &row->wakers[same]))
+		same++;
+	sum->other_wakers |= same < n || same < sum->same_wakers;
+	sum->same_wakers = same;
+}
+
+/* Adds the frames that are at another offset in their function than in another stack of
+ * the same functions. */
+static void frames_compare(struct frame_set *varies, const struct stack *a, const struct stack *b)
+{
+	if (a == b || !a || !b)
+		return;
+	for (size_t i = 0; i < a->n && i < b->n && i < FRAME_SET_ROOM; i++)
+		if (a->frames[i].offset != b->frames[i].offset)
+			varies->words[i / 64] |= 1ULL << i % 64;
+}
+
+/* Rows of one process come one after the other; last is the one before. */
+static void process_count(struct trace_sum *sum, const struct trace_row *row,
+			  const struct trace_row *last)
+{
+	if (sum->count && row->pid == last->pid)
+		return;
+	if (sum->processes < TRACE_PIDS)
+		sum->pids[sum->processes] = row->pid;
+	sum->processes++;
+}
+
+/* Whether both are about one place in memory, or about none. */
+static bool is_same_address(const struct trace_row *a, uint64_t of_a, const struct trace_row *b,
+			    uint64_t of_b)
+{
+	return of_a == of_b && (!of_a || a->pid == b->pid);
+}
+
+/* One of the kernel is the same in all processes. */
+static bool is_same_lock(const struct trace_row *a, const struct trace_row *b)
+{
+	const struct blocker *x = &a->blocker, *y = &b->blocker;
+
+	if (x->holder != y->holder || x->kind != y->kind)
+		return false;
+	return kd_lock_is_kernel(x->kind) ? x->lock == y->lock
+					  : is_same_address(a, x->lock, b, y->lock);
+}
+
+static bool is_same_disk(const struct blocker *x, const struct blocker *y)
+{
+	return !x->request == !y->request && !strncmp(x->disk, y->disk, sizeof(x->disk));
+}
+
+/* In it, those of one thread do. */
+static void sum_add(struct trace_sum *sum, const struct trace_row *row,
+		    const struct trace_row *last, uint64_t duration)
+{
+	sum->threads += !sum->count || row->tid != last->tid;
+	process_count(sum, row, last);
+	if (!sum->count) {
+		sum->longest = row;
+		sum->same_wakers = trace_wakers(row);
+		sum->same_at = sum->same_path = sum->same_ip = true;
+		sum->same_lock = sum->same_disk = true;
+	}
+	wakers_compare(sum, row);
+	sum->same_at = sum->same_at && !by_text(sum->longest->at, row->at);
+	sum->same_path = sum->same_path && !by_text(sum->longest->path, row->path);
+	sum->same_lock = sum->same_lock && is_same_lock(sum->longest, row);
+	sum->same_disk = sum->same_disk && is_same_disk(&sum->longest->blocker, &row->blocker);
+	sum->same_ip = sum->same_ip &&
+		       is_same_address(sum->longest, sum->longest->user_ip, row, row->user_ip);
+	sum->joined += row->limited && row->user;
+	frames_compare(&sum->kernel_varies, sum->longest->kernel, row->kernel);
+	frames_compare(&sum->user_varies, sum->longest->user, row->user);
+	if (duration > sum->max || (duration == sum->max && row < sum->longest)) {
+		sum->longest = row;
+		sum->max = duration;
+	}
+	sum->count++;
+	sum->total = u64_add(sum->total, duration);
+}
+
+/* The rows of a kind, in the order of their likeness. */
+static size_t rows_sort(const struct trace_list *list, enum trace_kind kind,
+			struct traces_merging *merging, const struct trace_row **rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (list->rows[i].kind == kind && trace_is_of(&list->rows[i], merging->names))
+			rows[n++] = &list->rows[i];
+	if (n)
+		qsort_r(rows, n, sizeof(*rows), row_by_likeness, merging);
+	return n;
+}
+
+/* The sums of one thread get its count. */
+static void threads_count(const struct traces_merging *merging, struct trace_sum *sums, size_t n)
+{
+	for (size_t i = 0, next; i < n; i = next) {
+		uint64_t count = 0;
+
+		for (next = i;
+		     next < n && !by_threads(merging, sums[i].longest, sums[next].longest); next++)
+			count += sums[next].count;
+		for (size_t j = i; j < next; j++)
+			sums[j].of_thread = count;
+	}
+}
+
+int traces_merge(const struct trace_list *list, enum trace_kind kind, uint64_t window_end,
+		 struct traces_merging merging, struct trace_sum **sums, size_t *n)
+{
+	const struct trace_row **rows = NULL;
+	size_t n_rows;
+
+	*sums = NULL;
+	*n = 0;
+	if (!list->n)
+		return 0;
+	rows = calloc(list->n, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	n_rows = rows_sort(list, kind, &merging, rows);
+	if (!n_rows)
+		goto out;
+	*sums = calloc(n_rows, sizeof(**sums));
+	if (!*sums) {
+		free(rows);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n_rows; i++) {
+		*n += !i || by_likeness(&merging, rows[i - 1], rows[i]);
+		sum_add(&(*sums)[*n - 1], rows[i], i ? rows[i - 1] : NULL,
+			trace_duration(list, rows[i], window_end));
+	}
+	threads_count(&merging, *sums, *n);
+	qsort(*sums, *n, sizeof(**sums), sum_by_total);
+out:
+	free(rows);
+	return 0;
+}

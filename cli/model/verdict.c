@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verdict.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "verdict_claims.h"
+#include "verdict_mover.h"
+
+/* More culprits of one cause are one that is not named: a screen has room for few. */
+#define ROWS_MOST 512
+
+#define CAUSE_ROW(cause, key, title, evidence) [cause] = { key, title, evidence },
+const struct cause_words cause_words[CAUSES] = { CAUSE_WORDS(CAUSE_ROW) };
+
+struct finding {
+	struct claimant claimant; /* first: takes get this */
+	struct verdict *verdict;
+	const struct thread_row *thread; /* whose claims come */
+	uint64_t claimed, longest;       /* of it until now */
+	bool failed;
+};
+
+static bool is_same(const struct verdict_who *x, const struct verdict_who *y)
+{
+	return x->tid == y->tid && x->pid == y->pid && !strncmp(x->comm, y->comm, sizeof(x->comm));
+}
+
+/* The row of a cause and culprit, a new one if need be; NULL: no memory. */
+static struct verdict_row *row_find(struct verdict *verdict, enum cause cause,
+				    const struct verdict_who *who)
+{
+	static const struct verdict_who unknown;
+	struct verdict_row *rows;
+
+	for (size_t i = 0; i < verdict->n_rows; i++)
+		if (verdict->rows[i].cause == cause && is_same(&verdict->rows[i].who, who))
+			return &verdict->rows[i];
+	if (verdict->n_rows >= ROWS_MOST && !is_same(who, &unknown))
+		return row_find(verdict, cause, &unknown);
+	rows = reallocarray(verdict->rows, verdict->n_rows + 1, sizeof(*rows));
+	if (!rows)
+		return NULL;
+	verdict->rows = rows;
+	rows[verdict->n_rows] = (struct verdict_row){ .cause = cause, .who = *who };
+	return &rows[verdict->n_rows++];
+}
+
+static bool is_same_descriptor(const struct descriptor *x, const struct descriptor *y)
+{
+	return x && y && x->fd == y->fd && x->inode == y->inode;
+}
+
+static void requests_add(struct kd_count *into, const struct kd_count *from)
+{
+	into->count = u64_add(into->count, from->count);
+	into->total = u64_add(into->total, from->total);
+	into->max = u64_max(into->max, from->max);
+}
+
+static void at_add(struct verdict_row *row, const struct descriptor *at, uint64_t ns)
+{
+	if (is_same_descriptor(row->at, at)) {
+		row->at_ns = u64_add(row->at_ns, ns);
+	} else if (at && ns > row->at_ns) {
+		row->at = at;
+		row->at_ns = ns;
+	}
+}
+
+static void claim_take(struct claimant *claimant, enum cause cause, const struct claim *claim)
+{
+	struct finding *finding = (struct finding *)claimant;
+	const struct thread_row *thread = finding->thread;
+	struct verdict_row *row = row_find(finding->verdict, cause, &claim->who);
+
+	finding->failed |= !row;
+	if (!row)
+		return;
+	row->ns = u64_add(row->ns, claim->ns);
+	row->count = u64_add(row->count, claim->count);
+	row->longest = u64_max(row->longest, claim->longest);
+	at_add(row, claim->at, claim->ns);
+	requests_add(&row->requests, &claim->requests);
+	if (row->last != thread) {
+		row->last = thread;
+		row->last_ns = 0;
+		row->threads += thread->members;
+	}
+	row->last_ns = u64_add(row->last_ns, claim->ns);
+	if (row->last_ns > row->worst_ns) {
+		row->worst = thread;
+		row->worst_ns = row->last_ns;
+	}
+	finding->claimed = u64_add(finding->claimed, claim->ns);
+	finding->longest = u64_max(finding->longest, claim->longest);
+}
+
+/* A condition, or a lock of the program that does not say who has it. */
+static bool is_nobodys(const struct lock_row *lock)
+{
+	return !lock->holder && !kd_lock_is_kernel(lock->kind);
+}
+
+/* Of a thread's waits for what nobody has, those that the same one ended. */
+static uint64_t until_woken_by(const struct thread_row *thread, pid_t waker)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < thread->n_locks; i++)
+		if (is_nobodys(&thread->locks[i]) && thread->locks[i].released_by == waker)
+			ns = u64_add(ns, thread->locks[i].waits.total);
+	return ns;
+}
+
+static void waker_find(struct verdict *verdict, const struct thread_row *thread)
+{
+	const struct lock_row *most = NULL;
+	uint64_t most_ns = 0;
+
+	for (size_t i = 0; i < thread->n_locks; i++) {
+		const struct lock_row *lock = &thread->locks[i];
+		uint64_t ns = lock->released_by ? until_woken_by(thread, lock->released_by) : 0;
+
+		if (ns > most_ns) {
+			most = lock;
+			most_ns = ns;
+		}
+	}
+	if (most && most->released_by == verdict->waker.tid) {
+		verdict->until_woken = u64_add(verdict->until_woken, most_ns);
+	} else if (most_ns > verdict->until_woken) {
+		verdict->until_woken = most_ns;
+		verdict->waker = (struct verdict_who){ .tid = most->released_by };
+		memcpy(verdict->waker.comm, most->released_name, sizeof(most->released_name));
+	}
+}
+
+static void thread_add(struct finding *finding, struct verdict_thread *into,
+		       const struct thread_row *thread)
+{
+	struct verdict *verdict = finding->verdict;
+	const struct ledger *ledger = &thread->ledger;
+	uint64_t work = claims_work(finding->claimant.sample, thread);
+	uint64_t ran = u64_add(ledger->ns[LEDGER_USER], ledger->ns[LEDGER_KERNEL]);
+	uint64_t busy = ledger->life - u64_min(work, ledger->life);
+
+	finding->thread = thread;
+	finding->claimed = finding->longest = 0;
+	claims_find(&finding->claimant, thread);
+	waker_find(verdict, thread);
+	*into = (struct verdict_thread){
+		.row = thread,
+		.busy = busy,
+		.kept = busy - u64_min(ran, busy),
+		.longest = finding->longest,
+	};
+	verdict->life = u64_add(verdict->life, ledger->life);
+	verdict->work = u64_add(verdict->work, work);
+	verdict->busy = u64_add(verdict->busy, busy);
+	verdict->kept = u64_add(verdict->kept, into->kept);
+	verdict->unexplained = u64_add(verdict->unexplained,
+				       into->kept - u64_min(finding->claimed, into->kept));
+}
+
+static bool is_large(const struct verdict_row *row, uint64_t busy)
+{
+	bool seldom = row->count && row->count < VERDICT_TIMES;
+	unsigned int percent = seldom ? VERDICT_SELDOM_LEAST : VERDICT_LEAST;
+
+	return row->ns && u64_times(row->ns, 100) >= u64_times(busy, percent);
+}
+
+static void row_add(struct verdict_row *into, const struct verdict_row *from)
+{
+	into->ns = u64_add(into->ns, from->ns);
+	into->count = u64_add(into->count, from->count);
+	into->longest = u64_max(into->longest, from->longest);
+	at_add(into, from->at, from->at_ns);
+	requests_add(&into->requests, &from->requests);
+	if (from->threads > into->threads)
+		into->threads = from->threads; /* at least: they may be others */
+	if (from->worst == into->worst) {
+		into->worst_ns = u64_add(into->worst_ns, from->worst_ns);
+	} else if (from->worst_ns > into->worst_ns) {
+		into->worst = from->worst;
+		into->worst_ns = from->worst_ns;
+	}
+}
+
+static bool is_named(const struct verdict_row *row)
+{
+	return row->who.tid || row->who.pid || *row->who.comm;
+}
+
+/* Each cause has one at most. */
+static void unnamed_first(struct verdict *verdict)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < verdict->n_rows; i++) {
+		const struct verdict_row row = verdict->rows[i];
+
+		if (is_named(&row))
+			continue;
+		verdict->rows[i] = verdict->rows[n];
+		verdict->rows[n++] = row;
+	}
+}
+
+/* Many that are too small to be blamed may be much together: several of one cause become one
+ * row, which is that of those who have no name, if there are any. It has a name only where one of
+ * them has nearly all of it. */
+static void small_fold(struct verdict *verdict)
+{
+	struct verdict_row *first[CAUSES] = { NULL };
+	struct verdict_row most[CAUSES] = { { .ns = 0 } };
+	size_t left = 0;
+
+	unnamed_first(verdict);
+
+	for (size_t i = 0; i < verdict->n_rows; i++) {
+		struct verdict_row *row = &verdict->rows[i], **small = &first[row->cause];
+		struct verdict_row *part = &most[row->cause];
+		bool folds = !is_large(row, verdict->busy) || !is_named(row);
+
+		if (folds && row->ns > part->ns)
+			*part = *row;
+		if (folds && *small) {
+			row_add(*small, row);
+			memset(&(*small)->who, 0, sizeof((*small)->who));
+			if (part->ns >= (*small)->ns - (*small)->ns / 10)
+				(*small)->who = part->who;
+			continue;
+		}
+		verdict->rows[left] = *row;
+		if (folds)
+			*small = &verdict->rows[left];
+		left++;
+	}
+	verdict->n_rows = left;
+}
+
+static int row_order(const void *a, const void *b)
+{
+	const struct verdict_row *x = a, *y = b;
+
+	if (x->blamed != y->blamed)
+		return y->blamed - x->blamed;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	if (x->cause != y->cause)
+		return x->cause > y->cause ? 1 : -1;
+	return (x->who.tid > y->who.tid) - (x->who.tid < y->who.tid);
+}
+
+int verdict_find(struct verdict *verdict, const struct sample *sample)
+{
+	struct finding finding = {
+		.claimant = { .take = claim_take, .sample = sample },
+		.verdict = verdict,
+	};
+
+	verdict->threads = calloc(sample->n_threads ?: 1, sizeof(*verdict->threads));
+	if (!verdict->threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < sample->n_threads && !finding.failed; i++)
+		thread_add(&finding, &verdict->threads[verdict->n_threads++], &sample->threads[i]);
+	small_fold(verdict);
+	verdict->moves = verdict_mover(sample, &verdict->mover);
+	for (size_t i = 0; i < verdict->n_rows; i++) {
+		verdict->rows[i].blamed = is_large(&verdict->rows[i], verdict->busy);
+		verdict->n_blamed += verdict->rows[i].blamed;
+	}
+	if (verdict->n_rows)
+		qsort(verdict->rows, verdict->n_rows, sizeof(*verdict->rows), row_order);
+	return finding.failed ? -ENOMEM : 0;
+}
+
+void verdict_clear(struct verdict *verdict)
+{
+	free(verdict->rows);
+	free(verdict->threads);
+	memset(verdict, 0, sizeof(*verdict));
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kept a target from running in one sample, and who: read from the sample, which has
+ * all figures. Nothing is rescaled; what cannot be told is unexplained. */
+#ifndef VERDICT_H
+#define VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sample.h"
+
+/* What can keep a thread from running: ROW(cause, key, title, where in the report the figures
+ * stand). Keys are a promise to readers of JSON, metrics and conditions. */
+#define CAUSE_WORDS(ROW)                                                                           \
+	ROW(CAUSE_TASK, "task", "CPU taken by others", "READY: WHO HAD THE CPU")                   \
+	ROW(CAUSE_OWN_THREADS, "own_threads", "CPU taken by own threads",                          \
+	    "READY: WHO HAD THE CPU")                                                              \
+	ROW(CAUSE_THROTTLED, "throttled", "CPU quota used up", "READY: WHO HAD THE CPU")           \
+	ROW(CAUSE_RT_LIMIT, "rt_limit", "real-time limit", "READY: WHO HAD THE CPU")               \
+	ROW(CAUSE_HARDIRQ, "hardirq", "hardirqs", "HARD IRQ STATISTICS")                           \
+	ROW(CAUSE_SOFTIRQ, "softirq", "softirqs", "SOFT IRQ STATISTICS")                           \
+	ROW(CAUSE_STOLEN, "stolen", "CPU taken by hypervisor", "THREAD TIME")                      \
+	ROW(CAUSE_LOCK, "lock", "lock", "THREAD BLOCKED STATISTICS")                               \
+	ROW(CAUSE_KERNEL_LOCK, "kernel_lock", "lock in the kernel", "THREAD BLOCKED STATISTICS")   \
+	ROW(CAUSE_DISK, "disk", "disk", "THREAD BLOCKED STATISTICS")                               \
+	ROW(CAUSE_PAGE_FAULT, "page_fault", "page faults", "THREAD TIME")                          \
+	ROW(CAUSE_RECLAIM, "reclaim", "reclaim of memory", "THREAD TIME")                          \
+	ROW(CAUSE_PEER, "peer", "pipe or socket", "THREAD BLOCKED STATISTICS")                     \
+	ROW(CAUSE_CHILD, "child", "child process", "THREAD BLOCKED STATISTICS")                    \
+	ROW(CAUSE_TIMER, "timer", "timer", "THREAD BLOCKED STATISTICS")                            \
+	ROW(CAUSE_STOPPED, "stopped", "stopped", "THREAD STOPPED STATISTICS")                      \
+	ROW(CAUSE_FROZEN, "frozen", "frozen", "THREAD TIME")
+
+#define CAUSE_ENUM(cause, key, title, evidence) cause,
+enum cause { CAUSE_WORDS(CAUSE_ENUM) CAUSES };
+#undef CAUSE_ENUM
+
+struct cause_words {
+	const char *key, *title, *evidence;
+};
+extern const struct cause_words cause_words[CAUSES];
+
+/* Who did it: a thread; or, where there is none, what the kernel calls it, such as the name of
+ * an interrupt or of a disk. All zeros: not known. */
+struct verdict_who {
+	pid_t tid, pid;
+	char comm[KD_COMM_LEN + 16]; /* as the kernel has it: not escaped */
+	bool scheduled;              /* policy and priority are known: */
+	uint32_t policy;             /* SCHED_* */
+	int32_t priority;            /* nice value; of real-time classes their priority */
+};
+
+/* A cause with one culprit: its claims on all threads. */
+struct verdict_row {
+	enum cause cause;
+	struct verdict_who who;
+	uint64_t ns;
+	uint64_t count, longest;        /* 0: not known */
+	const struct descriptor *at;    /* where it waited for that, most of the time; the */
+	uint64_t at_ns;                 /* sample's; NULL: at none */
+	struct kd_count requests;       /* to the disk that ended its waits */
+	unsigned int threads;           /* how many of the target it kept from running */
+	const struct thread_row *worst; /* the one that lost most; the sample's */
+	uint64_t worst_ns;              /* and how much */
+	const struct thread_row *last;  /* that had a claim, of which it may have several */
+	uint64_t last_ns;
+	bool blamed; /* enough to be named, see verdict_find() */
+};
+
+/* What one row of the sample's threads lost. */
+struct verdict_thread {
+	const struct thread_row *row;
+	uint64_t busy;    /* its life less waiting for work */
+	uint64_t kept;    /* of that it did not run, whoever is to blame */
+	uint64_t longest; /* of one culprit the longest single case */
+};
+
+/* Sums over all threads. busy is life less waiting for work; kept is busy less running in
+ * user and kernel mode; unexplained is the part of kept that nobody claims. */
+struct verdict {
+	uint64_t life, work, busy, kept, unexplained;
+	/* Who ended most of what the threads waited in futexes that nobody is known to have had,
+	 * such as those of condition variables, and how much that was; 0: there was none. */
+	struct verdict_who waker;
+	uint64_t until_woken;
+	/* Who moved threads from CPU to CPU, see verdict_mover(); and how often, 0: nobody did. */
+	struct verdict_who mover;
+	uint64_t moves;
+	struct verdict_row *rows; /* those that are blamed first; by descending ns */
+	size_t n_rows, n_blamed;
+	struct verdict_thread *threads; /* in the sample's order */
+	size_t n_threads;
+};
+
+/* Nobody is blamed for less than this. A case that happened seldom has to be a large one. */
+#define VERDICT_LEAST 1         /* percent of busy time */
+#define VERDICT_TIMES 3         /* as often, */
+#define VERDICT_SELDOM_LEAST 10 /* or percent of busy time */
+
+/* Fills a zeroed verdict, which points into the sample. Returns 0 or -ENOMEM; the caller
+ * clears it in any case. */
+int verdict_find(struct verdict *verdict, const struct sample *sample);
+
+/* Releases what it owns; safe on a zeroed one. */
+void verdict_clear(struct verdict *verdict);
+
+#endif

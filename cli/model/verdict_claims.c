@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verdict_claims.h"
+
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/syscall_names.h"
+#include "whole.h"
+
+/* --- Waiting for work --- */
+
+static bool is_named(const struct sample *sample, uint32_t call, const char *const *names)
+{
+	const char *name = sample->foreign_calls ? NULL : syscall_name(call);
+
+	for (; name && *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
+/* Of the calls of some names, what they took of the window, how often, and the longest. */
+static struct kd_count calls_of(const struct sample *sample, const struct thread_row *thread,
+				const char *const *names)
+{
+	struct kd_count all = { .count = 0 };
+
+	for (size_t i = 0; i < thread->n_calls; i++) {
+		const struct call_row *call = &thread->calls[i];
+
+		if (!is_named(sample, call->number, names))
+			continue;
+		all.count = u64_add(all.count, call->count);
+		all.total = u64_add(all.total, call->total);
+		all.max = u64_max(all.max, call->max);
+	}
+	for (size_t i = 0; i < thread->n_open; i++) {
+		const struct open_item *item = &thread->open[i];
+
+		if (item->kind != OPEN_CALL || item->number < 0 ||
+		    !is_named(sample, (uint32_t)item->number, names))
+			continue;
+		all.count = u64_add(all.count, item->count);
+		all.total = u64_add(all.total, item->inside);
+		all.max = u64_max(all.max, item->longest);
+	}
+	return all;
+}
+
+/* Of a sample that does not say what sleeps were for, by the calls. */
+static uint64_t work_by_calls(const struct sample *sample, const struct thread_row *thread)
+{
+	static const char *const names[] = {
+		"accept",     "accept4",      "clock_nanosleep", "epoll_pwait",     "epoll_pwait2",
+		"epoll_wait", "io_getevents", "nanosleep",       "pause",           "poll",
+		"ppoll",      "pselect6",     "rt_sigsuspend",   "rt_sigtimedwait", "select",
+		NULL,
+	};
+
+	return u64_min(calls_of(sample, thread, names).total, thread->ledger.ns[LEDGER_BLOCKED]);
+}
+
+static bool is_awaited_known(const struct thread_row *thread)
+{
+	for (size_t i = 0; i < KD_AWAITED_KINDS; i++)
+		if (thread->ledger.awaited[i].count)
+			return true;
+	return false;
+}
+
+/* Its waits for locks of the program that others are known to have had. */
+static struct kd_count waits_for_holders(const struct thread_row *thread)
+{
+	struct kd_count waits = { .count = 0 };
+
+	for (size_t i = 0; i < thread->n_locks; i++)
+		if (thread->locks[i].holder && !kd_lock_is_kernel(thread->locks[i].kind)) {
+			waits.count = u64_add(waits.count, thread->locks[i].waits.count);
+			waits.total = u64_add(waits.total, thread->locks[i].waits.total);
+		}
+	return waits;
+}
+
+/* Its waits for locks of files: what is no futex. */
+static struct kd_count waits_for_files(const struct sample *sample, const struct thread_row *thread)
+{
+	static const char *const names[] = { "flock", "fcntl", NULL };
+	const struct kd_count *all = &thread->ledger.awaited[KD_AWAITED_LOCK];
+	struct kd_count waits = calls_of(sample, thread, names);
+	uint64_t left = all->total;
+
+	for (size_t i = 0; i < thread->n_locks; i++)
+		if (!kd_lock_is_kernel(thread->locks[i].kind))
+			left = u64_sub(left, thread->locks[i].waits.total);
+	waits.total = u64_min(waits.total, left);
+	waits.count = u64_min(waits.count, all->count);
+	return waits;
+}
+
+/* Its waits for the lock of its address space, where the kernel does not tell of its locks (before
+ * 5.19, or those that it was in at the start): by the calls that need it, what they did not run,
+ * and which was no page, disk or file. */
+static struct kd_count waits_for_memory(const struct sample *sample,
+					const struct thread_row *thread)
+{
+	static const char *const names[] = {
+		"brk",     "madvise", "mlock",         "mmap",  "mprotect", "mremap",
+		"munlock", "munmap",  "pkey_mprotect", "shmat", "shmdt",    NULL,
+	};
+	const struct kd_count *other = &thread->ledger.awaited[KD_AWAITED_OTHER];
+	struct kd_count waits = calls_of(sample, thread, names);
+
+	if (thread->ledger.awaited[KD_AWAITED_KERNEL_LOCK].count)
+		return (struct kd_count){ .count = 0 };
+	waits.total = u64_min(u64_min(waits.total, other->total),
+			      thread->ledger.ns[LEDGER_BLOCKED_UNINT]);
+	waits.count = u64_min(waits.count, other->count);
+	waits.max = u64_min(waits.max, other->max);
+	return waits;
+}
+
+/* A thread of a pool that now and then sleeps in a futex that nobody holds has nothing to do.
+ * If it does so often, it may as well be held up by others. */
+static uint64_t idle_in_futex(const struct sample *sample, const struct thread_row *thread)
+{
+	const struct kd_count *all = &thread->ledger.awaited[KD_AWAITED_LOCK];
+	struct kd_count held = waits_for_holders(thread), files = waits_for_files(sample, thread);
+
+	if (u64_sub(all->count, u64_add(held.count, files.count)) >=
+	    VERDICT_TIMES * (uint64_t)thread->members)
+		return 0;
+	return u64_sub(all->total, u64_add(held.total, files.total));
+}
+
+static uint64_t open_count(const struct thread_row *thread, enum open_kind kind)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < thread->n_open; i++)
+		if (thread->open[i].kind == kind)
+			count += thread->open[i].count;
+	return count;
+}
+
+/* Nothing ended its sleep but that it was stopped. */
+static bool is_stopped_asleep(const struct thread_row *thread)
+{
+	uint64_t stops = u64_add(thread->stopped.count, open_count(thread, OPEN_STOPPED)),
+		 sleeps = 0;
+
+	for (size_t i = 0; i < KD_AWAITED_KINDS; i++)
+		sleeps = u64_add(sleeps, thread->ledger.awaited[i].count);
+	return stops && sleeps && sleeps <= u64_add(stops, thread->members) &&
+	       !thread->ledger.ns[LEDGER_BLOCKED_UNINT];
+}
+
+/* Asleep, interruptibly, from edge to edge, or whenever it was not stopped: whoever waits for so
+ * long is not waited for, unless there is one who has what it waits for. */
+static bool is_idle(const struct sample *sample, const struct thread_row *thread)
+{
+	enum ledger_state only;
+	bool asleep = (thread_is_silent(thread, &only) && only == LEDGER_BLOCKED) ||
+		      is_stopped_asleep(thread);
+
+	return asleep && !waits_for_holders(thread).count &&
+	       !waits_for_files(sample, thread).total &&
+	       !thread->ledger.awaited[KD_AWAITED_KERNEL_LOCK].count;
+}
+
+uint64_t claims_work(const struct sample *sample, const struct thread_row *thread)
+{
+	const struct kd_count *awaited = thread->ledger.awaited;
+	uint64_t ns;
+
+	if (is_idle(sample, thread))
+		return thread->ledger.ns[LEDGER_BLOCKED];
+	if (!is_awaited_known(thread))
+		return work_by_calls(sample, thread);
+	ns = u64_add(awaited[KD_AWAITED_WORK].total, awaited[KD_AWAITED_TIMER].total);
+	ns = u64_add(ns, awaited[KD_AWAITED_SIGNAL].total);
+	ns = u64_add(ns, awaited[KD_AWAITED_TTY].total);
+	ns = u64_add(ns, idle_in_futex(sample, thread));
+	ns = u64_sub(ns, thread->overslept.late.total); /* it would have run again */
+	return u64_min(ns, ledger_blocked(&thread->ledger));
+}
+
+/* --- Claims --- */
+
+static void claim_give(struct claimant *claimant, enum cause cause, const struct claim *claim)
+{
+	if (claim->ns)
+		claimant->take(claimant, cause, claim);
+}
+
+/* A state that is a period of its own; at least one, however it is counted. */
+static struct claim period_claim(const struct thread_row *thread, enum open_kind kind, uint64_t ns)
+{
+	uint64_t count = thread_period(thread, kind).count + open_count(thread, kind);
+	struct claim claim = {
+		.ns = ns,
+		.count = u64_max(count, 1),
+		.longest = whole_period(thread, kind).max,
+	};
+
+	/* From edge to edge nothing began and nothing ended. */
+	if (!claim.longest)
+		claim.longest = ns / (thread->members ?: 1);
+	return claim;
+}
+
+/* What a wait for a CPU is to be put down to; CAUSES: nothing that is known. An idle CPU was
+ * being woken up, or was not allowed to run the thread. */
+static enum cause culprit_cause(const struct culprit *culprit)
+{
+	if (culprit->rt_limit)
+		return CAUSE_RT_LIMIT;
+	switch (culprit->kind) {
+	case CULPRIT_TASK:
+		return culprit->own         ? CAUSE_OWN_THREADS
+		       : culprit->ksoftirqd ? CAUSE_SOFTIRQ
+					    : CAUSE_TASK;
+	case CULPRIT_OWN:
+		return CAUSE_OWN_THREADS;
+	case CULPRIT_REST:
+		return CAUSE_TASK;
+	case CULPRIT_HARDIRQ:
+		return CAUSE_HARDIRQ;
+	case CULPRIT_SOFTIRQ:
+		return CAUSE_SOFTIRQ;
+	case CULPRIT_THROTTLED:
+		return CAUSE_THROTTLED;
+	case CULPRIT_STOLEN:
+		return CAUSE_STOLEN;
+	default:
+		return CAUSES;
+	}
+}
+
+static struct verdict_who culprit_who(const struct sample *sample, const struct culprit *culprit)
+{
+	struct verdict_who who = { .tid = 0 };
+
+	if (culprit->kind == CULPRIT_THROTTLED)
+		memcpy(who.comm, sample->quota.group, sizeof(who.comm) - 1);
+	if (culprit->kind != CULPRIT_TASK)
+		return who;
+	who.tid = culprit->tid ? culprit->tid : culprit->pid;
+	who.pid = culprit->pid;
+	memcpy(who.comm, culprit->name, sizeof(culprit->name));
+	who.scheduled = true;
+	who.policy = culprit->policy;
+	who.priority = culprit->priority;
+	return who;
+}
+
+/* How often a culprit was at it is not known, but no more often than the thread waited. */
+static void ready_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	const uint64_t *ns = thread->ledger.ns;
+	uint64_t ready = u64_add(ns[LEDGER_READY_WOKEN], ns[LEDGER_READY_PREEMPTED]);
+	struct claim claim = period_claim(thread, OPEN_READY, ready);
+
+	if (!thread->n_culprits)
+		claim_give(claimant, CAUSE_TASK, &claim);
+	for (size_t i = 0; i < thread->n_culprits; i++) {
+		const struct culprit *culprit = &thread->culprits[i];
+		enum cause cause = culprit_cause(culprit);
+
+		claim.ns = culprit_ns(culprit);
+		claim.longest = culprit->longest_ns;
+		claim.who = culprit_who(claimant->sample, culprit);
+		if (cause != CAUSES)
+			claim_give(claimant, cause, &claim);
+	}
+}
+
+/* Sleeps that were a good deal longer than they were to be. */
+static void timer_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	const struct kd_count *late = &thread->overslept.late;
+	const struct claim claim = { .ns = u64_min(late->total, ledger_blocked(&thread->ledger)),
+				     .count = late->count,
+				     .longest = late->max };
+
+	claim_give(claimant, CAUSE_TIMER, &claim);
+}
+
+static void stopped_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	struct claim claim = period_claim(thread, OPEN_STOPPED, thread->ledger.ns[LEDGER_STOPPED]);
+
+	if (!thread->n_stops)
+		claim_give(claimant, CAUSE_STOPPED, &claim);
+	for (size_t i = 0; i < thread->n_stops; i++) {
+		const struct stop_row *stop = &thread->stops[i];
+
+		claim.ns = stop->stops.total;
+		claim.count = stop->stops.count;
+		/* One whose period crosses an edge is longer than what of it lies in the window. */
+		if (thread->n_stops > 1)
+			claim.longest = stop->stops.max;
+		claim.who = (struct verdict_who){ .tid = stop->tid, .pid = stop->pid };
+		memcpy(claim.who.comm, stop->name, sizeof(stop->name));
+		claim_give(claimant, CAUSE_STOPPED, &claim);
+	}
+}
+
+/* The descriptor at which a thread waited for something of a kind, if it was one only. */
+static const struct descriptor *waits_at(const struct thread_row *thread, enum kd_awaited kind)
+{
+	const struct descriptor *at = NULL;
+
+	for (size_t i = 0; i < thread->n_descriptors; i++) {
+		if (thread->descriptors[i].awaited != kind)
+			continue;
+		if (at)
+			return NULL;
+		at = &thread->descriptors[i].is;
+	}
+	return at;
+}
+
+/* Locks whose holder is known, and those of files, whose holder is not. Their waits are whole: what
+ * lies outside the window is no loss of it. */
+static void lock_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	struct kd_count files = waits_for_files(claimant->sample, thread);
+	struct kd_count memory = waits_for_memory(claimant->sample, thread);
+	const struct claim of_memory = { .ns = memory.total,
+					 .count = memory.count,
+					 .longest = memory.max };
+	const struct claim of_files = { .ns = files.total,
+					.count = files.count,
+					.longest = files.max,
+					.at = waits_at(thread, KD_AWAITED_LOCK) };
+	uint64_t left = u64_sub(thread->ledger.awaited[KD_AWAITED_LOCK].total, files.total);
+
+	claim_give(claimant, CAUSE_LOCK, &of_files);
+	claim_give(claimant, CAUSE_KERNEL_LOCK, &of_memory);
+	for (size_t i = 0; i < thread->n_locks; i++) {
+		const struct lock_row *lock = &thread->locks[i];
+		struct claim claim = {
+			.ns = u64_min(lock->waits.total, left),
+			.count = lock->waits.count,
+			.longest = lock->waits.max,
+			.who = { .tid = lock->holder,
+				 .pid = thread->pid ? thread->pid : claimant->sample->pid },
+		};
+
+		if (!lock->holder || kd_lock_is_kernel(lock->kind))
+			continue;
+		memcpy(claim.who.comm, lock->holder_name, sizeof(lock->holder_name));
+		left -= claim.ns;
+		claim_give(claimant, CAUSE_LOCK, &claim);
+	}
+}
+
+/* Who had a lock of the kernel. Of one that has many readers the owner is a guess, which is right
+ * where that one ended the waits. */
+static struct verdict_who kernel_holder(const struct sample *sample,
+					const struct thread_row *thread,
+					const struct lock_row *lock)
+{
+	struct verdict_who who = { .tid = 0 };
+
+	if (!lock->holder ||
+	    (lock->kind != KD_LOCK_KERNEL_MUTEX && lock->others > lock->waits.count / 10))
+		return who;
+	who.tid = lock->holder;
+	who.pid = lock->holder_pid ? lock->holder_pid : thread->pid ? thread->pid : sample->pid;
+	memcpy(who.comm, lock->holder_name, sizeof(lock->holder_name));
+	return who;
+}
+
+/* Where a thread waited for the kernel's lock, if it was one only. */
+static const struct descriptor *kernel_lock_at(const struct thread_row *thread)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < thread->n_locks; i++)
+		n += (size_t)kd_lock_is_kernel(thread->locks[i].kind);
+	for (size_t i = 0; n == 1 && i < thread->n_descriptors; i++)
+		if (thread->descriptors[i].awaited == KD_AWAITED_KERNEL_LOCK)
+			return &thread->descriptors[i].is;
+	return NULL;
+}
+
+/* Whoever sleeps for a lock of the kernel is held up, whether its holder is known or not. */
+static void kernel_lock_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	struct kd_count left = thread->ledger.awaited[KD_AWAITED_KERNEL_LOCK];
+	struct claim rest;
+
+	for (size_t i = 0; i < thread->n_locks; i++) {
+		const struct lock_row *lock = &thread->locks[i];
+		const struct claim claim = { .ns = u64_min(lock->waits.total, left.total),
+					     .count = lock->waits.count,
+					     .longest = lock->waits.max,
+					     .who = kernel_holder(claimant->sample, thread, lock),
+					     .at = kernel_lock_at(thread) };
+
+		if (!kd_lock_is_kernel(lock->kind))
+			continue;
+		left.total -= claim.ns;
+		left.count = u64_sub(left.count, lock->waits.count);
+		claim_give(claimant, CAUSE_KERNEL_LOCK, &claim);
+	}
+	rest = (struct claim){ .ns = left.total,
+			       .count = left.count,
+			       .longest = u64_min(left.max, left.total) };
+	claim_give(claimant, CAUSE_KERNEL_LOCK, &rest);
+}
+
+/* Who ended it, where that was nearly always the same; of a disk its name. */
+static struct verdict_who descriptor_who(enum cause cause, const struct descriptor_row *row)
+{
+	struct verdict_who who = { .tid = 0 };
+
+	if (cause == CAUSE_DISK)
+		memcpy(who.comm, row->is.device, sizeof(row->is.device));
+	if (cause != CAUSE_PEER || !row->ended_by || row->others > row->waits.count / 10)
+		return who;
+	who.tid = row->ended_by;
+	who.pid = row->ended_pid;
+	memcpy(who.comm, row->ended_name, sizeof(row->ended_name));
+	return who;
+}
+
+/* Its waits of a kind, by descriptor, and what is left of them. They are whole: what lies outside
+ * the window is no loss of it. */
+static void kind_claims(struct claimant *claimant, const struct thread_row *thread,
+			enum cause cause, enum kd_awaited kind)
+{
+	struct kd_count left = thread->ledger.awaited[kind];
+	struct claim claim;
+
+	for (size_t i = 0; i < thread->n_descriptors; i++) {
+		const struct descriptor_row *row = &thread->descriptors[i];
+
+		if (row->awaited != kind)
+			continue;
+		claim = (struct claim){ .ns = u64_min(row->waits.total, left.total),
+					.count = row->waits.count,
+					.longest = row->waits.max,
+					.who = descriptor_who(cause, row),
+					.at = &row->is,
+					.requests = row->requests };
+		left.total -= claim.ns;
+		left.count = u64_sub(left.count, row->waits.count);
+		claim_give(claimant, cause, &claim);
+	}
+	claim = (struct claim){ .ns = left.total,
+				.count = left.count,
+				.longest = u64_min(left.max, left.total) };
+	claim_give(claimant, cause, &claim);
+}
+
+/* What it slept for. A futex may be a lock or a condition, of which nobody knows who is to
+ * fulfil it, and the program may be idle: only its holder makes it a lock. */
+static void blocked_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	static const struct {
+		enum cause cause;
+		enum kd_awaited kind;
+	} all[] = {
+		{ CAUSE_DISK, KD_AWAITED_DISK },       { CAUSE_DISK, KD_AWAITED_FILE },
+		{ CAUSE_PAGE_FAULT, KD_AWAITED_PAGE }, { CAUSE_PEER, KD_AWAITED_PIPE },
+		{ CAUSE_PEER, KD_AWAITED_SOCKET },     { CAUSE_PEER, KD_AWAITED_EVENTFD },
+		{ CAUSE_CHILD, KD_AWAITED_CHILD },
+	};
+
+	if (is_idle(claimant->sample, thread))
+		return;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		kind_claims(claimant, thread, all[i].cause, all[i].kind);
+}
+
+/* What memory took on the CPU: how long the longest time was is not known, nor how often
+ * it was freed. */
+static void memory_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	const struct claim faults = {
+		.ns = thread->ledger.ns[LEDGER_FAULT],
+		.count = u64_add(thread->minor_faults, thread->major_faults),
+	};
+	const struct claim reclaim = { .ns = thread->ledger.ns[LEDGER_RECLAIM] };
+
+	claim_give(claimant, CAUSE_PAGE_FAULT, &faults);
+	claim_give(claimant, CAUSE_RECLAIM, &reclaim);
+}
+
+/* One claim; in the name of the action that took most, if that is most of it. */
+static void irq_claims(struct claimant *claimant, enum cause cause, const struct irq_row *rows,
+		       size_t n, uint64_t ns)
+{
+	struct claim claim = { .ns = ns };
+	const struct irq_row *most = NULL;
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		claim.count += rows[i].count;
+		claim.longest = u64_max(claim.longest, rows[i].max);
+		total = u64_add(total, rows[i].total);
+		if (!most || rows[i].total > most->total)
+			most = &rows[i];
+	}
+	if (most && most->total > total / 2)
+		memcpy(claim.who.comm, most->name, sizeof(claim.who.comm));
+	claim_give(claimant, cause, &claim);
+}
+
+static void hardirq_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	irq_claims(claimant, CAUSE_HARDIRQ, thread->hardirqs, thread->n_hardirqs,
+		   thread->ledger.ns[LEDGER_HARDIRQ]);
+}
+
+static void softirq_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	irq_claims(claimant, CAUSE_SOFTIRQ, thread->softirqs, thread->n_softirqs,
+		   thread->ledger.ns[LEDGER_SOFTIRQ]);
+}
+
+static void stolen_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	uint64_t ns = thread->ledger.ns[LEDGER_STOLEN];
+	const struct claim claim = {
+		.ns = ns,
+		.count = thread->stolen.count,
+		.longest = u64_min(thread->stolen.max, ns),
+	};
+
+	claim_give(claimant, CAUSE_STOLEN, &claim);
+}
+
+/* How often it was frozen is not known. */
+static void frozen_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	const struct claim claim = { .ns = thread->ledger.ns[LEDGER_FROZEN] };
+
+	claim_give(claimant, CAUSE_FROZEN, &claim);
+}
+
+void claims_find(struct claimant *claimant, const struct thread_row *thread)
+{
+	/* A function may find claims of several causes that share a state of the ledger. */
+	static void (*const finders[])(struct claimant *, const struct thread_row *) = {
+		ready_claims,   hardirq_claims,     softirq_claims, memory_claims,
+		lock_claims,    kernel_lock_claims, blocked_claims, timer_claims,
+		stopped_claims, stolen_claims,      frozen_claims,
+	};
+
+	for (size_t i = 0; i < sizeof(finders) / sizeof(*finders); i++)
+		finders[i](claimant, thread);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "options.h"
+
+#include <errno.h>
+
+#include "bpf/kernel_delay.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "options_argp.h"
+#include "options_file.h"
+#include "options_read.h"
+
+#ifndef KERNEL_DELAY_VERSION
+#define KERNEL_DELAY_VERSION "(unversioned build)"
+#endif
+
+#define COUNT_UNSET UINT64_MAX
+
+const char *options_version(void)
+{
+	return KERNEL_DELAY_VERSION;
+}
+
+struct reading {
+	struct options *options;
+	const char *process; /* given without an option */
+	bool in_file;
+};
+
+static exit_status word_read(void *context, const struct option_row *row, char *text);
+
+static exit_status file_read(struct reading *reading, const char *path)
+{
+	int status;
+
+	if (reading->in_file) {
+		log_error("an options file cannot name another one: '@%s'", path);
+		log_hint("give both on the command line");
+		return EX_USAGE;
+	}
+	reading->in_file = true;
+	status = options_file_walk(path, &reading->options->texts, word_read, reading);
+	reading->in_file = false;
+	return status;
+}
+
+static exit_status word_read(void *context, const struct option_row *row, char *text)
+{
+	struct reading *reading = context;
+
+	if (row)
+		return row->read(row, text ? text : row->implied, reading->options);
+	if (*text == '@')
+		return file_read(reading, text + 1);
+	if (reading->process) {
+		log_error("unexpected argument '%s': the process is '%s'", text, reading->process);
+		return options_see_help();
+	}
+	reading->process = text;
+	return 0;
+}
+
+static exit_status words_read(int argc, char **argv, struct options *options)
+{
+	struct reading reading = { .options = options };
+	int at, status = options_walk(argc, argv, word_read, &reading, &at, &options->command);
+
+	if (status == -EINVAL)
+		return options_refuse_word(argv[at]);
+	if (status < 0)
+		return log_no_memory();
+	if (!status && reading.process)
+		status = options_read_process(reading.process, options);
+	return status;
+}
+
+static int presets_read(struct options *options)
+{
+	const struct option_row *row;
+	int status = 0;
+
+	for (size_t i = 0; !status && (row = option_row_at(i)); i++)
+		if (row->preset)
+			status = row->read(row, row->preset, options);
+	return status;
+}
+
+/* --- What options mean together --- */
+
+bool options_want_traces(const struct options *options)
+{
+	return options->call_events || options->off_cpu || options->profile_hz;
+}
+
+static bool needs_stacks(const struct outputs_config *outputs)
+{
+	for (size_t i = 0; i < outputs->n; i++)
+		if (outputs->all[i].format->needs_stacks)
+			return true;
+	return false;
+}
+
+/* A copy has whole pages, and the buffer has room for one while another is read. */
+static void round_sizes(struct options *options)
+{
+	uint64_t pages = 1, least;
+
+	options->stack_bytes = (options->stack_bytes + KD_STACK_PAGE - 1) / KD_STACK_PAGE;
+	options->stack_bytes *= KD_STACK_PAGE;
+	least = 2 * (options->stack_bytes + sizeof(struct kd_trace)) / BUFFER_PAGE + 1;
+	while (pages < options->buffer_pages || pages < least)
+		pages *= 2;
+	options->buffer_pages = pages;
+}
+
+#define GIVE_BOTH "give --start-trigger and --stop-trigger"
+#define GIVE_ONE "give one PID, without --all, --cgroup, --container or --follow-fork"
+#define GIVE_EITHER "give --start-trigger, --stop-trigger or both"
+
+struct rule {
+	bool wrong;
+	const char *error, *hint;
+};
+
+static exit_status rules_apply(const struct rule *rules, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!rules[i].wrong)
+			continue;
+		log_error("%s", rules[i].error);
+		log_hint("%s", rules[i].hint);
+		return EX_USAGE;
+	}
+	return 0;
+}
+
+/* Whether the target may be several processes. */
+static bool names_several(const struct options *options)
+{
+	return (options->pids[0] && options->pids[1]) || options->all || options->cgroup ||
+	       options->container || options->follow_fork;
+}
+
+static exit_status refuse_choice(const struct options *options)
+{
+	bool many = names_several(options);
+	const struct rule rules[] = {
+		{ *options->tids && options->outputs.report.threads,
+		  "options --tid and --threads cannot be combined", "give one of them" },
+		{ *options->tids && options->command,
+		  "option --tid cannot be combined with a command",
+		  "give --threads and a pattern of names" },
+		{ *options->tids && (options->follow_fork || options->cgroup || options->container),
+		  "option --tid cannot be combined with --follow-fork, --cgroup or --container",
+		  "give --threads and a pattern of names" },
+		{ options->machine && (*options->tids || options->outputs.report.threads),
+		  "option --machine cannot be combined with --tid or --threads",
+		  "it looks at no threads of the process" },
+		{ *options->tids && options->follow_restart,
+		  "option --tid cannot be combined with --follow-restart",
+		  "give --threads and a pattern of names" },
+		{ options->list_probes && many, "option --list-probes looks at one process",
+		  GIVE_ONE },
+	};
+
+	return rules_apply(rules, sizeof(rules) / sizeof(*rules));
+}
+
+static exit_status refuse_process(const struct options *options)
+{
+	bool group = options->cgroup || options->container;
+	bool many = names_several(options);
+	const struct rule rules[] = {
+		{ *options->pids && options->comm, "options --pid and --comm cannot be combined",
+		  "give one of them" },
+		{ options->command && (*options->pids || options->comm),
+		  "options --pid and --comm cannot be combined with a command",
+		  "give a process, or the command after --" },
+		{ options->pidfile && (*options->pids || options->comm || options->command),
+		  "option --pidfile cannot be combined with --pid, --comm or a command",
+		  "give one of them" },
+		{ options->cgroup && options->container,
+		  "options --cgroup and --container cannot be combined", "give one of them" },
+		{ group &&
+			  (*options->pids || options->comm || options->pidfile || options->command),
+		  "options --cgroup and --container cannot be combined with --pid, --comm, "
+		  "--pidfile or a command",
+		  "give one of them" },
+		{ options->all && !options->comm, "option --all needs --comm",
+		  "name the processes, as in: --comm postgres --all" },
+		{ options->pid_ns && !*options->pids && !options->pidfile,
+		  "option --pid-ns needs --pid or --pidfile",
+		  "give the PID that the process has in its namespace" },
+		{ options->follow_restart && many,
+		  "option --follow-restart needs a target of one process",
+		  "--cgroup, --container and --follow-fork go on with new processes by "
+		  "themselves" },
+		{ options->machine && many, "option --machine looks at one process",
+		  "give one PID or none, without --all, --cgroup, --container or --follow-fork" },
+		{ options->wait && !options->comm && !options->pidfile,
+		  "option --wait needs --comm or --pidfile", "name what to wait for" },
+		{ options->follow_restart && (options->command || options->replay),
+		  "option --follow-restart needs a process that others restart",
+		  "give its name or PID" },
+		{ options->follow_restart && (options->triggers[KD_START] ||
+					      options->triggers[KD_STOP] || options->long_poll),
+		  "option --follow-restart cannot be combined with triggers",
+		  "their probes are in one process" },
+		{ options->follow_restart && options->sample_count == 1,
+		  "option --follow-restart needs several samples",
+		  "give --sample-count, or --listen" },
+		{ options->follow_restart && options->outputs.listen &&
+			  options_want_traces(options),
+		  "option --follow-restart cannot be combined with stacks and --listen",
+		  "leave out --syscall-events, --off-cpu and --profile, or --listen" },
+		{ options->machine && options->command,
+		  "option --machine cannot be combined with a command",
+		  "give a running process, or none" },
+		{ options->machine && options->replay,
+		  "option --machine cannot be combined with --replay",
+		  "it shows the machine as it is now" },
+		{ options->list_metrics && options->command,
+		  "option --list-metrics cannot be combined with a command",
+		  "leave out the command: the metrics do not depend on it" },
+		{ options->command && !*options->command, "there is no command after --",
+		  "give one, as in: kernel_delay -- ls -l" },
+		{ options->pass_status && !options->command, "option --exit-status needs a command",
+		  "give one, as in: -- make check" },
+		{ options->command && options->replay,
+		  "option --replay cannot be combined with a command",
+		  "it reads what was sampled before" },
+	};
+
+	return rules_apply(rules, sizeof(rules) / sizeof(*rules));
+}
+
+static exit_status refuse_together(const struct options *options)
+{
+	bool start = options->triggers[KD_START], stop = options->triggers[KD_STOP];
+	bool given = start || stop, pairs = (start && stop) || options->long_poll;
+	bool traces = options_want_traces(options), worst = options->trigger_worst;
+	const struct rule rules[] = {
+		{ options->long_poll && given,
+		  "option --long-poll cannot be combined with --start-trigger or --stop-trigger",
+		  "--long-poll is a pair of triggers by itself" },
+		{ options->same_thread && !pairs, "option --trigger-same-thread needs two triggers",
+		  GIVE_BOTH },
+		{ options->target_only && !pairs && !given,
+		  "option --trigger-target-only needs a trigger", GIVE_EITHER },
+		{ options->any && !given, "option --trigger-any needs a trigger", GIVE_EITHER },
+		{ options->any && options->target_only,
+		  "options --trigger-any and --trigger-target-only cannot be combined",
+		  "without either, system calls count for the process only, other probes of the "
+		  "kernel for any process" },
+		{ options->unsafe_returns && !given, "option --unsafe-returns needs a trigger",
+		  GIVE_EITHER },
+		{ worst && !pairs, "option --trigger-worst needs two triggers", GIVE_BOTH },
+		{ worst && !options->sample_count && options->duration == UINT64_MAX,
+		  "option --trigger-worst needs an end of the run",
+		  "give --duration, or --sample-count for a number of samples" },
+		{ options->check && !pairs && !given, "option --check needs a trigger to check",
+		  GIVE_EITHER },
+		{ options->full && options->summary,
+		  "options --full and --summary cannot be combined", "give one of them" },
+		{ options->calls_chosen && !options->call_events && !options->off_cpu,
+		  "option --syscall-filter needs --syscall-events or --off-cpu",
+		  "give --syscall-events, or -s, as well" },
+		{ options->waits_chosen && !options->off_cpu,
+		  "option --wait-filter needs --off-cpu",
+		  "give --off-cpu as well, as in --off-cpu=1ms" },
+		{ options->all_wakers && !options->off_cpu, "option --wakers needs --off-cpu",
+		  "give --off-cpu as well, as in --off-cpu=1ms" },
+		{ syscall_set_is_empty(&options->calls), "no system call is left to list",
+		  "name other ones with --syscall-filter" },
+		{ options->outputs.listen && (options->replay || worst),
+		  "option --listen cannot be combined with --replay or --trigger-worst",
+		  "it serves samples as they are taken" },
+		{ options->replay && (*options->pids || options->comm || options->pidfile ||
+				      options->cgroup || options->container || *options->tids ||
+				      options->follow_fork || given || options->long_poll ||
+				      options->histogram || options->interruptions || traces),
+		  "option --replay does not look at any process",
+		  "give only options about outputs with it" },
+		{ needs_stacks(&options->outputs) && !options->replay && !traces,
+		  "option --output folded needs stacks",
+		  "give --syscall-events, --off-cpu or --profile" },
+	};
+	int status = refuse_process(options) ?: refuse_choice(options) ?: rules_apply(rules, sizeof(rules) / sizeof(*rules));
+
+	if (status)
+		return status;
+	if (options->trigger_delta && !pairs && !options->outputs.quiet)
+		log_warn("--trigger-delta has no effect without both triggers");
+	return 0;
+}
+
+exit_status options_parse(int argc, char **argv, struct options *options)
+{
+	int status;
+
+	*options = (struct options){ .sample_count = COUNT_UNSET, .duration = UINT64_MAX };
+	syscall_set_fill(&options->calls);
+	status = presets_read(options) ?: words_read(argc, argv, options);
+	if (status)
+		return status;
+	/* The worst of one is no choice; and one sample is soon served. */
+	if (options->sample_count == COUNT_UNSET)
+		options->sample_count = options->trigger_worst || options->outputs.listen ? 0 : 1;
+	if (options->command && !options->sample_time_given && options->sample_count == 1 &&
+	    !options->triggers[KD_START] && !options->triggers[KD_STOP])
+		options->sample_time = UINT64_MAX;
+	options->outputs.one = options->sample_count == 1 || options->trigger_worst ||
+			       options->replay;
+	options->outputs.report.extent = options->full      ? REPORT_FULL
+					 : options->summary ? REPORT_SUMMARY
+							    : REPORT_SHORT;
+	if (options->skip_polls)
+		syscall_set_remove_polls(&options->calls);
+	round_sizes(options);
+	status = refuse_together(options);
+	options->calls_chosen |= options->skip_polls;
+	return status;
+}
+
+void options_clear(struct options *options)
+{
+	option_texts_clear(&options->texts);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of options, from text: readers for rows of options_table.c, as struct option_row
+ * says. */
+#ifndef OPTIONS_READ_H
+#define OPTIONS_READ_H
+
+#include "cli/base/exit_status.h"
+#include "options.h"
+#include "options_table.h"
+
+#define OPTIONS_SEE_HELP "`" PROGRAM " --help` lists the options"
+
+/* A hint to the error before it. Returns the exit status of a wrong command line. */
+exit_status options_see_help(void);
+
+/* Prints "option --NAME: 'TEXT' WHAT" and a hint. Returns as above. */
+__attribute__((format(printf, 4, 5))) int options_refuse_value(const struct option_row *row,
+							       const char *text, const char *what,
+							       const char *hint, ...);
+
+/* The process, given without an option: a PID, several with commas between them, or a name.
+ * To be called when all options are read, as it is refused beside --pid and --comm.
+ * Returns as a reader. */
+exit_status options_read_process(const char *text, struct options *options);
+
+#define OPTION_READER(name)                                                                        \
+	int name(const struct option_row *row, const char *text, struct options *options)
+
+/* Kinds of values. */
+OPTION_READER(read_flag);
+OPTION_READER(read_number);   /* whole, from min to max */
+OPTION_READER(read_duration); /* at least min; as unit says */
+OPTION_READER(read_percent);  /* up to 100, with a fraction: millionths */
+OPTION_READER(read_bytes);    /* or with K, up to max */
+OPTION_READER(read_size);     /* bytes, at least 1, or with K, M or G */
+OPTION_READER(read_file);     /* its name */
+OPTION_READER(read_glob);     /* a pattern, not empty */
+OPTION_READER(read_choice);   /* one of the row's choices: its number */
+
+/* Values of one option each. */
+OPTION_READER(read_pids);     /* PID[,PID...] */
+OPTION_READER(read_tids);     /* TID[,TID...] */
+OPTION_READER(read_name);     /* of a process */
+OPTION_READER(read_text);     /* any that is not empty */
+OPTION_READER(read_wait);     /* a duration; none: without a limit */
+OPTION_READER(read_length);   /* of a sample: a duration */
+OPTION_READER(read_trigger);  /* whose text is not looked at; only one of each role */
+OPTION_READER(read_overhead); /* PERCENT[,stop] */
+OPTION_READER(read_machine);  /* one of the row's choices */
+OPTION_READER(read_listing);  /* GLOB, not looked at */
+OPTION_READER(read_events);   /* a duration */
+OPTION_READER(read_calls);    /* which of them; only once */
+OPTION_READER(read_waits);    /* which of them */
+OPTION_READER(read_output);   /* FORMAT[:FILE] or FILE, in addition to those before */
+OPTION_READER(read_mode);     /* of a file, octal */
+OPTION_READER(read_fail_if);  /* not looked at; in addition to those before */
+OPTION_READER(read_listen);   /* [ADDRESS:]PORT */
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP side of the exporter: a thread that answers from what was published last.
+ * It never waits for who publishes, nor that for it. */
+#ifndef EXPORTER_HTTP_H
+#define EXPORTER_HTTP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/base/exit_status.h"
+#include "exporter_accept.h"
+
+struct exporter_http;
+
+/* A text from malloc(). */
+struct exporter_text {
+	char *text;
+	size_t length;
+};
+
+/* Listens on an address (IPv4 or IPv6, as numbers) and port (0: any); clients wait until
+ * exporter_http_start(). Returns 0, or after printing what failed an exit status. The
+ * caller ends it with exporter_http_close(), also after an error. */
+exit_status exporter_http_open(struct exporter_http **http, const char *address, uint16_t port);
+
+/* Begins to answer; something must have been published. Returns as above. */
+int exporter_http_start(struct exporter_http *http);
+
+/* Takes the texts, also if it fails, to answer with from now on. Those that are being
+ * sent stay. Returns 0 or -ENOMEM. */
+int exporter_http_publish(struct exporter_http *http, struct exporter_text texts[EXPORTER_FORMS]);
+
+/* The port that it listens on. */
+uint16_t exporter_http_port(const struct exporter_http *http);
+
+/* Cuts what is being sent. NULL is allowed. */
+void exporter_http_close(struct exporter_http *http);
+
+#endif

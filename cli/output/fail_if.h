@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conditions on samples: METRIC > VALUE, for scripts that want a status. */
+#ifndef FAIL_IF_H
+#define FAIL_IF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/base/exit_status.h"
+#include "cli/model/sample.h"
+
+struct fail_if;
+
+/* What the samples have that not all have. */
+struct fail_recorded {
+	bool waits, distributions, interruptions;
+};
+
+/* Reads n conditions, such as "ready.max>1ms" or "thread(pmd*).softirq.pct>=2.5";
+ * the texts have to outlive *out. Returns 0; or, after printing what is wrong with one, an exit
+ * status. The caller ends it with fail_if_free(), also after an error. */
+exit_status fail_if_new(struct fail_if **out, const char *const *texts, size_t n,
+			const struct fail_recorded *recorded);
+
+/* Looks at a sample, the number-th of the run. */
+void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number);
+
+/* What exceeded a condition: the most extreme one of all samples. */
+struct excess {
+	uint64_t times;         /* so often in all, of threads and samples; 0: never */
+	uint64_t value, whole;  /* whole 0: value is a count or ns; else value of so many ns */
+	uint64_t sample;        /* its number */
+	bool so_far;            /* value is that of something that was not over at the end */
+	pid_t tid;              /* 0: of no single thread */
+	unsigned int members;   /* more than 1: threads that were folded, of this name */
+	char name[KD_COMM_LEN]; /* not escaped */
+};
+
+/* Of the condition at an index. */
+const struct excess *fail_if_excess(const struct fail_if *fail_if, size_t index);
+
+/* Prints what exceeded, an error for each condition. Returns true if any did. */
+bool fail_if_tell(const struct fail_if *fail_if);
+
+/* NULL is allowed. */
+void fail_if_free(struct fail_if *fail_if);
+
+#endif

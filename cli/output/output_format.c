@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output_format.h"
+
+#include <string.h>
+
+#include "cli/json/json.h"
+#include "cli/metrics/openmetrics.h"
+#include "cli/metrics/prometheus.h"
+#include "cli/text/folded.h"
+#include "cli/text/text.h"
+#include "cli/text/text_triggers.h"
+
+static const struct output_format formats[] = {
+	{
+		.name = "text",
+		.about = "the report",
+		.sample = report_text,
+		.triggers = report_text_triggers,
+		.skipped = report_text_skipped,
+		.mark = report_text_mark,
+	},
+	{
+		.name = "json",
+		.suffix = ".json",
+		.about = "a line of JSON for each sample",
+		.sample = report_json,
+		.triggers = report_json_triggers,
+	},
+	{
+		.name = "openmetrics",
+		.suffix = ".prom",
+		.about = "metrics as OpenMetrics 1.0",
+		.metrics = metrics_write_openmetrics,
+	},
+	{
+		.name = "prometheus",
+		.suffix = ".prom",
+		.about = "metrics in Prometheus's text format 0.0.4",
+		.metrics = metrics_write_prometheus,
+	},
+	{
+		.name = "folded",
+		.suffix = ".folded",
+		.about = "stacks for flame graphs",
+		.needs_stacks = true,
+		.sample = report_folded,
+	},
+};
+
+const struct output_format *output_format_at(size_t index)
+{
+	return index < sizeof(formats) / sizeof(*formats) ? &formats[index] : NULL;
+}
+
+const struct output_format *output_format_find(const char *name, size_t length)
+{
+	const struct output_format *format;
+
+	for (size_t i = 0; (format = output_format_at(i)); i++)
+		if (strlen(format->name) == length && !strncmp(format->name, name, length))
+			break;
+	return format;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The forms in which samples are written, one row each. */
+#ifndef OUTPUT_FORMAT_H
+#define OUTPUT_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "cli/metrics/metrics.h"
+#include "cli/model/report_options.h"
+#include "cli/model/sample.h"
+#include "cli/model/trigger_stats.h"
+
+/* What a format has no form for is NULL, and left out. A format writes each sample, or
+ * metrics, which are sums. All return 0 or a negative errno. */
+struct output_format {
+	const char *name;   /* as people type it */
+	const char *suffix; /* of files, by custom; NULL: any */
+	const char *about;
+	bool needs_stacks; /* without traces there is nothing to write */
+	int (*sample)(const struct sample *sample, const struct report_options *options, FILE *out);
+	int (*metrics)(const struct metrics *metrics, FILE *out);
+	int (*triggers)(const struct trigger_stats *stats, FILE *out);
+	int (*skipped)(FILE *out, uint64_t delta, const struct timespec *when);
+	int (*mark)(FILE *out, const char *what, uint64_t trigger, const struct timespec *when);
+};
+
+/* The format at an index, NULL behind the last one. The first is the text for people,
+ * which is taken where no other is asked for. */
+const struct output_format *output_format_at(size_t index);
+
+/* The format whose name this is, length bytes long; NULL if there is none. */
+const struct output_format *output_format_find(const char *name, size_t length);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "pager.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/base/parse.h"
+
+#define NOT_FOUND 126 /* and 127: what shells say if there is no such program */
+
+static bool is_dumb(void)
+{
+	const char *terminal = getenv("TERM");
+
+	return !terminal || !*terminal || !strcmp(terminal, "dumb");
+}
+
+bool pager_color(enum color_when when)
+{
+	const char *forbidden = getenv("NO_COLOR");
+
+	if (when != COLOR_AUTO)
+		return when == COLOR_ALWAYS;
+	return isatty(STDOUT_FILENO) && !is_dumb() && !(forbidden && *forbidden);
+}
+
+bool pager_is_usable(void)
+{
+	struct winsize size;
+
+	return isatty(STDOUT_FILENO) && !is_dumb() && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) &&
+	       size.ws_row && tcgetpgrp(STDOUT_FILENO) == getpgrp();
+}
+
+/* Lines of the terminal that a text takes, about: most of it is ASCII. */
+static bool is_longer_than_screen(const char *text, size_t length)
+{
+	const char *end = text + length, *next;
+	struct winsize size;
+	size_t lines = 0;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row)
+		return false;
+	for (; text < end && lines < size.ws_row; text = next + 1) {
+		next = memchr(text, '\n', (size_t)(end - text)) ?: end;
+		lines += 1 + (size.ws_col ? (size_t)(next - text) / (size.ws_col + 1U) : 0);
+	}
+	return lines >= size.ws_row;
+}
+
+/* All of it, or a negative errno. */
+static int write_all(int fd, const char *text, size_t length)
+{
+	while (length) {
+		ssize_t written = write(fd, text, length);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written < 0 ? -errno : -EIO;
+		text += written;
+		length -= (size_t)written;
+	}
+	return 0;
+}
+
+/* --- The child --- */
+
+/* Who has called a program that made him root; 0: nobody did, or it was root. False if
+ * somebody did who cannot be found. */
+static bool caller_find(uid_t *uid, gid_t *gid)
+{
+	static const char *const names[] = { "SUDO_UID", "PKEXEC_UID" };
+	const char *doas = getenv("DOAS_USER"), *text;
+	const struct passwd *user = NULL;
+	uint64_t number;
+
+	*uid = *gid = 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		text = getenv(names[i]);
+		if (!text)
+			continue;
+		if (parse_u64(text, 0, UINT32_MAX - 1, &number))
+			return false;
+		user = getpwuid((uid_t)number);
+		*uid = (uid_t)number;
+		*gid = user ? user->pw_gid : (gid_t)number;
+		return true;
+	}
+	if (!doas)
+		return true;
+	user = getpwnam(doas);
+	if (user) {
+		*uid = user->pw_uid;
+		*gid = user->pw_gid;
+	}
+	return user;
+}
+
+static bool privileges_drop(uid_t uid, gid_t gid)
+{
+	if (uid && (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid)))
+		return false;
+	/* The bounding set, too: root would get everything back when it executes the pager. */
+	if (capng_get_caps_process() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return false;
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)) {
+		capng_clear(CAPNG_SELECT_BOTH);
+		return !capng_apply(CAPNG_SELECT_BOTH);
+	}
+	capng_clear(CAPNG_SELECT_CAPS);
+	return !capng_apply(CAPNG_SELECT_CAPS);
+}
+
+static void signals_reset(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int number = 1; number < SIGRTMIN; number++)
+		signal(number, SIG_DFL);
+}
+
+/* What PAGER says runs with a shell, as with git. It is not asked where someone has become
+ * root whose rights the pager cannot have. */
+static void pager_run(int text)
+{
+	const char *pager = getenv("PAGER");
+	bool is_root = !geteuid(), known;
+	uid_t uid = 0;
+	gid_t gid = 0;
+
+	known = !is_root || caller_find(&uid, &gid);
+	signals_reset();
+	if (dup2(text, STDIN_FILENO) < 0 || !privileges_drop(uid, gid))
+		_exit(NOT_FOUND);
+	syscall(SYS_close_range, 3, ~0U, 0); /* all are closed on execution anyway */
+	setenv("LESS", "FRX", 0);
+	setenv("LV", "-c", 0);
+	if (is_root) {
+		setenv("LESSSECURE", "1", 1); /* no shell, no other files */
+		setenv("LESSHISTFILE", "-", 0);
+	}
+	if (pager && known) {
+		execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+		_exit(NOT_FOUND);
+	}
+	execlp("less", "less", (char *)NULL);
+	execlp("more", "more", (char *)NULL);
+	_exit(NOT_FOUND);
+}
+
+/* --- The parent --- */
+
+/* Feeds the pager and waits for it. False if there was none. What the keyboard sends is for
+ * the pager alone. */
+static bool pager_feed(pid_t child, int to, const char *text, size_t length)
+{
+	void (*interrupt)(int) = signal(SIGINT, SIG_IGN), (*quit)(int) = signal(SIGQUIT, SIG_IGN);
+	int status = 0;
+	pid_t ended;
+
+	write_all(to, text, length); /* it may have seen enough */
+	close(to);
+	do
+		ended = waitpid(child, &status, 0);
+	while (ended < 0 && errno == EINTR);
+	signal(SIGINT, interrupt);
+	signal(SIGQUIT, quit);
+	return !WIFEXITED(status) || WEXITSTATUS(status) < NOT_FOUND;
+}
+
+static bool is_refused(void)
+{
+	const char *pager = getenv("PAGER");
+
+	return pager && (!*pager || !strcmp(pager, "cat"));
+}
+
+int pager_show(const char *text, size_t length)
+{
+	int ends[2];
+	pid_t child;
+
+	if (is_refused() || !is_longer_than_screen(text, length) || pipe2(ends, O_CLOEXEC))
+		return write_all(STDOUT_FILENO, text, length);
+	child = fork();
+	if (!child)
+		pager_run(ends[0]);
+	close(ends[0]);
+	if (child < 0)
+		close(ends[1]);
+	if (child > 0 && pager_feed(child, ends[1], text, length))
+		return 0;
+	return write_all(STDOUT_FILENO, text, length);
+}

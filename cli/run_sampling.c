@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "run_sampling.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/base/clock.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "cli/stack/stacks.h"
+#include "cli/capture/session_processes.h"
+
+#define EXIT_PATIENCE_NS (100 * NSEC_PER_MSEC)
+
+exit_status run_capture_failed(int error)
+{
+	log_error("cannot read what was recorded: %s", strerror(-error));
+	return EX_OSERR;
+}
+
+int run_drain(void *context)
+{
+	struct run *run = context;
+	int error = collector_drain(run->collector) ?: tracer_drain(run->tracer);
+
+	if (!error)
+		error = interruptions_drain(run->interruptions);
+
+	if (!error)
+		error = session_tick(run->session);
+	if (!error && !several_go_on(session_several(run->session)))
+		loop_end(run->loop);
+	progress_tick(&run->progress);
+	if (error)
+		run_capture_failed(error);
+	else if (outputs_refresh(run->outputs))
+		error = -ENOMEM;
+	return error;
+}
+
+pid_t run_child(const struct run *run)
+{
+	return run->stacks ? stacks_child(run->stacks) : 0;
+}
+
+exit_status run_mark(struct run *run, const char *what, uint64_t edge, bool triggered)
+{
+	uint64_t hit = triggered ? edge - KD_LEAD_NS : 0;
+	struct timespec when = clock_wall_at(triggered ? hit : edge);
+
+	return outputs_mark(run->outputs, what, hit, &when);
+}
+
+void run_sample_ended(const struct run *run, struct sample *sample, enum loop_event event)
+{
+	sample->interrupted = event == LOOP_SIGNAL;
+	sample->target_exited = event == LOOP_EXIT;
+	sample->expired = run->expired;
+	sample->overloaded = run->overloaded;
+}
+
+exit_status run_print(struct run *run, struct sample *sample)
+{
+	sample->capture = &run->capture;
+	sample->number = ++run->reported;
+	sample->restarts = run->restarts;
+	sample->predecessor = run->predecessor;
+	run->restarts = 0;
+	run->predecessor = 0;
+	clock_gettime(CLOCK_REALTIME, &sample->wall_dump);
+	run->lost |= sample_lost(sample) > 0 || sample->interrupted;
+	fail_if_check(run->fail_if, sample, sample->number);
+	return outputs_write(run->outputs, sample);
+}
+
+int run_collect(struct run *run, const struct session_view *view, struct sample *sample)
+{
+	int error = tracer_read(run->tracer, view);
+
+	if (!error)
+		error = collector_finish(run->collector, view, sample);
+	if (!error)
+		error = interruptions_collect(run->interruptions, view, sample);
+	if (!error)
+		error = tracer_collect(run->tracer, sample->start, sample->end, &sample->traces);
+	if (!error)
+		error = traces_finish(&sample->traces);
+	sample->own = own_cost_take(&run->own, run_child(run));
+	return error;
+}
+
+unsigned int run_threads(const struct run *run)
+{
+	const struct processes *processes = run->processes;
+	unsigned int threads = 0;
+
+	if (*run->options->tids || run->options->outputs.report.threads)
+		return 0;
+	if (processes_is_one(processes))
+		return target_threads(run->target->pid); /* which may be a successor */
+	if (processes->follow_fork || processes->in_group)
+		return 0;
+	for (size_t i = 0; i < processes->n; i++)
+		threads += target_threads(processes->all[i].pid);
+	return threads;
+}
+
+/* The end of a process is told before its last threads have left their CPUs. */
+int run_exit_await(struct run *run)
+{
+	uint64_t deadline = clock_monotonic() + EXIT_PATIENCE_NS;
+	int error = run_drain(run);
+
+	while (!error && !collector_is_empty(run->collector) && clock_monotonic() < deadline) {
+		session_settle(run->session);
+		error = run_drain(run);
+	}
+	return error;
+}
+
+exit_status run_conclude(const struct options *options, const struct fail_if *fail_if, bool lost)
+{
+	if (fail_if_tell(fail_if))
+		return EX_EXCEEDED;
+	return lost && options->strict ? EX_LOSSES : 0;
+}

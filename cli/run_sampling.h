@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What runs of each kind share: what they have open, and the way of a sample from a
+ * closed window to the outputs. */
+#ifndef RUN_SAMPLING_H
+#define RUN_SAMPLING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/base/exit_status.h"
+#include "cli/capture/collect.h"
+#include "cli/capture/interruptions.h"
+#include "cli/capture/loop.h"
+#include "cli/capture/own_cost.h"
+#include "cli/capture/session.h"
+#include "cli/capture/tracer.h"
+#include "cli/model/sample.h"
+#include "cli/options/options.h"
+#include "cli/output/fail_if.h"
+#include "cli/output/outputs.h"
+#include "cli/output/progress.h"
+#include "cli/target/command.h"
+#include "cli/target/identity.h"
+#include "cli/target/processes.h"
+#include "cli/target/target.h"
+#include "cli/target/trigger_set.h"
+
+/* What a run needs; the session, the collector and the loop are its own. */
+struct run {
+	const struct options *options;
+	const struct processes *processes;
+	const struct target *target; /* the first of them */
+	struct trigger_set *triggers;
+	struct command *command; /* the target, if this program has started it */
+	struct session *session;
+	struct collector *collector;
+	struct loop *loop;
+	struct tracing_config tracing; /* what is wanted of the tracer */
+	struct tracer *tracer;
+	struct interruptions *interruptions; /* NULL: not wanted */
+	struct stacks *stacks;               /* of the user; NULL: not wanted */
+	struct outputs *outputs;
+	struct fail_if *fail_if; /* conditions */
+	struct progress progress;
+	struct own_cost_meter own;
+	struct capture capture;
+	uint64_t begun;           /* samples, of runs that are not triggered */
+	uint64_t reported;        /* samples */
+	uint64_t deadline;        /* of the whole run, CLOCK_MONOTONIC ns */
+	enum loop_event ended;    /* why the samples of the target did */
+	struct identity identity; /* of the target; only with --follow-restart */
+	struct target successor;  /* which then is the target */
+	uint64_t restarts;        /* since the last sample */
+	pid_t predecessor;        /* the first of those that ended since; 0: none did */
+	bool lost;                /* something, in any sample, or part of one by a signal */
+	bool expired;             /* the deadline ends the sample */
+	bool overloaded;          /* the probes' cost does */
+};
+
+/* What the samples say if nothing failed: 0, EX_EXCEEDED or EX_LOSSES. */
+exit_status run_conclude(const struct options *options, const struct fail_if *fail_if, bool lost);
+
+/* Prints that reading failed with a negative errno. Returns an exit status. */
+exit_status run_capture_failed(int error);
+
+/* The child that resolves stacks; 0: there is none. */
+pid_t run_child(const struct run *run);
+
+/* Accounts what has ended; a tick of the loop. context is the run. */
+int run_drain(void *context);
+
+/* Prints a line such as "# Start sampling" for an edge of a window (CLOCK_MONOTONIC
+ * ns), with the wall clock's time of that edge; or of the hit, if a trigger set it. */
+exit_status run_mark(struct run *run, const char *what, uint64_t edge, bool triggered);
+
+/* Reads a closed window into *sample, which the caller clears. Returns 0 or a negative
+ * errno. */
+int run_collect(struct run *run, const struct session_view *view, struct sample *sample);
+
+/* Completes the sample with how it ended. */
+void run_sample_ended(const struct run *run, struct sample *sample, enum loop_event event);
+
+/* Completes the sample with its number and the time, and prints it. */
+exit_status run_print(struct run *run, struct sample *sample);
+
+/* How many threads the report should have now; 0: nobody knows, as they are filtered, or more
+ * processes may have come. */
+unsigned int run_threads(const struct run *run);
+
+/* Waits for the last threads of a process that has ended. Returns 0 or -errno. */
+int run_exit_await(struct run *run);
+
+/* Waits for the successor of the target, which has ended, and makes it the target. *found is
+ * false if the run ends before. Returns 0 or an exit status. */
+exit_status run_successor_await(struct run *run, bool *found);
+
+/* The kinds. */
+
+/* Samples of a given time. Returns an exit status. */
+exit_status run_timed(struct run *run);
+
+/* Samples that triggers start or stop. Returns an exit status. */
+exit_status run_triggered(struct run *run);
+
+#endif

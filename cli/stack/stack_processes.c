@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "stack_processes.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+
+#include "protocol.h"
+
+/* An address space, as the other process has it. */
+struct shared_space {
+	uint32_t users; /* 0: the number is free */
+	bool changed;   /* it is not what it was when it began */
+	bool told;      /* the other process has something of it */
+	uint64_t hash;  /* of what it was */
+	size_t n;       /* mappings */
+};
+
+struct stack_processes {
+	void *by_pid; /* tsearch(3) tree of struct stack_process */
+	size_t n;
+	size_t mappings; /* for which they have memory */
+	/* Those that have ended, in this order, and others with the PID of one. */
+	struct stack_process *first, **last;
+	struct shared_space spaces[PROTOCOL_SPACES];
+};
+
+struct stack_processes *stack_processes_new(void)
+{
+	struct stack_processes *processes = calloc(1, sizeof(*processes));
+
+	if (processes)
+		processes->last = &processes->first;
+	return processes;
+}
+
+static void process_free(void *process_)
+{
+	struct stack_process *process = process_;
+
+	mapped_free(process->mapped);
+	free(process);
+}
+
+void stack_processes_free(struct stack_processes *processes)
+{
+	if (!processes)
+		return;
+	tdestroy(processes->by_pid, process_free);
+	free(processes);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = ((const struct stack_process *)a)->pid,
+	      y = ((const struct stack_process *)b)->pid;
+
+	return (x > y) - (x < y);
+}
+
+struct stack_process *stack_process_find(const struct stack_processes *processes, pid_t pid)
+{
+	const struct stack_process key = { .pid = pid };
+	struct stack_process **found = tfind(&key, (void *const *)&processes->by_pid, by_pid);
+
+	return found ? *found : NULL;
+}
+
+static void space_leave(struct stack_processes *processes, struct stack_process *process)
+{
+	if (process->space != STACK_NO_SPACE)
+		processes->spaces[process->space].users--;
+	process->space = STACK_NO_SPACE;
+}
+
+static void size_update(struct stack_processes *processes, struct stack_process *process)
+{
+	processes->mappings -= process->size;
+	process->size = process->mapped ? mapped_size(process->mapped) : 0;
+	processes->mappings += process->size;
+}
+
+/* It becomes one of which nothing is known. */
+static void process_clear(struct stack_processes *processes, struct stack_process *process)
+{
+	space_leave(processes, process);
+	mapped_free(process->mapped);
+	process->mapped = NULL;
+	size_update(processes, process);
+}
+
+/* Forgets the one that has ended first. Returns false if there is none. */
+static bool ended_forget(struct stack_processes *processes)
+{
+	struct stack_process *process;
+
+	while ((process = processes->first)) {
+		processes->first = process->next;
+		if (!processes->first)
+			processes->last = &processes->first;
+		process->queued = false;
+		if (!process->ended)
+			continue;
+		process_clear(processes, process);
+		tdelete(process, &processes->by_pid, by_pid);
+		process_free(process);
+		processes->n--;
+		return true;
+	}
+	return false;
+}
+
+/* Of those that have ended as many are forgotten as it takes. Returns false if there is no room for
+ * what the process, which has not ended, has mapped. */
+static bool size_fit(struct stack_processes *processes, struct stack_process *process)
+{
+	size_update(processes, process);
+	while (processes->mappings > STACK_MAPPINGS && ended_forget(processes))
+		;
+	return processes->mappings <= STACK_MAPPINGS;
+}
+
+/* A process, new or as new. NULL: there are too many, or there is no memory. */
+static struct stack_process *process_get(struct stack_processes *processes, pid_t pid)
+{
+	struct stack_process *process = stack_process_find(processes, pid);
+
+	if (process) {
+		process_clear(processes, process);
+		process->ended = false;
+		process->error = 0;
+		return process;
+	}
+	if (processes->n == STACK_PROCESSES && !ended_forget(processes))
+		return NULL;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	process->space = STACK_NO_SPACE;
+	if (!tsearch(process, &processes->by_pid, by_pid)) {
+		free(process);
+		return NULL;
+	}
+	processes->n++;
+	return process;
+}
+
+struct stack_process *stack_process_add(struct stack_processes *processes, pid_t pid,
+					const struct stack_process *parent)
+{
+	struct mapped *mapped = NULL;
+	struct stack_process *process;
+	uint32_t space = STACK_NO_SPACE;
+	int error = 0;
+
+	if (parent) {
+		mapped = parent->mapped ? mapped_fork(parent->mapped, pid) : NULL;
+		if (parent->mapped && !mapped)
+			return NULL;
+		space = parent->space;
+		error = parent->error;
+	}
+	process = process_get(processes, pid);
+	if (!process) {
+		mapped_free(mapped);
+		return NULL;
+	}
+	process->mapped = mapped;
+	process->error = error;
+	process->space = space;
+	if (space != STACK_NO_SPACE)
+		processes->spaces[space].users++;
+	if (!size_fit(processes, process))
+		stack_process_refuse(processes, process, -ENOSPC);
+	return process;
+}
+
+void stack_process_end(struct stack_processes *processes, struct stack_process *process)
+{
+	process->ended = true;
+	if (process->queued)
+		return;
+	process->queued = true;
+	process->next = NULL;
+	*processes->last = process;
+	processes->last = &process->next;
+}
+
+void stack_process_refuse(struct stack_processes *processes, struct stack_process *process,
+			  int error)
+{
+	process_clear(processes, process);
+	process->error = error;
+}
+
+/* Of mappings, by their bytes. One who made two alike would have mixed up his own stacks only. */
+static uint64_t mappings_hash(const struct mapping *mappings, size_t n)
+{
+	uint64_t hash = n;
+
+	for (size_t i = 0; i < n; i++) {
+		hash = kd_known_mix(hash, mappings[i].start);
+		hash = kd_known_mix(hash, mappings[i].end);
+		hash = kd_known_mix(hash, mappings[i].offset);
+		hash = kd_known_mix(hash, mappings[i].object);
+	}
+	return hash;
+}
+
+/* A space that is the same ever since it began; else a free one; else STACK_NO_SPACE. */
+static uint32_t space_like(const struct stack_processes *processes, uint64_t hash, size_t n)
+{
+	uint32_t found = STACK_NO_SPACE;
+
+	for (uint32_t i = 0; i < PROTOCOL_SPACES; i++) {
+		const struct shared_space *space = &processes->spaces[i];
+
+		if (space->users && !space->changed && space->hash == hash && space->n == n)
+			return i;
+		if (!space->users && found == STACK_NO_SPACE)
+			found = i;
+	}
+	return found;
+}
+
+static int space_take(struct stack_processes *processes, struct stack_process *process)
+{
+	size_t n;
+	const struct mapping *mappings = mapped_mappings(process->mapped, &n);
+	uint64_t hash = mappings_hash(mappings, n);
+	struct shared_space *space;
+	uint32_t number;
+
+	do
+		number = space_like(processes, hash, n);
+	while (number == STACK_NO_SPACE && ended_forget(processes));
+	if (number == STACK_NO_SPACE)
+		return -ENOSPC;
+	process->space = number;
+	space = &processes->spaces[number];
+	if (space->users++)
+		return STACK_SPACE_SHARED;
+	*space = (struct shared_space){ .users = 1, .told = true, .hash = hash, .n = n };
+	return STACK_SPACE_BEGINS;
+}
+
+int stack_process_settle(struct stack_processes *processes, struct stack_process *process)
+{
+	struct shared_space *space;
+	int result = STACK_SPACE_CHANGES;
+	bool ended = process->ended, fits;
+
+	process->ended = false; /* it is not to be forgotten now */
+	fits = size_fit(processes, process);
+	space = process->space == STACK_NO_SPACE ? NULL : &processes->spaces[process->space];
+	if (!fits) {
+		result = -ENOSPC;
+	} else if (!space || space->users > 1) {
+		space_leave(processes, process);
+		result = space_take(processes, process);
+	} else {
+		space->changed = true;
+	}
+	if (result < 0)
+		stack_process_refuse(processes, process, result);
+	if (ended)
+		stack_process_end(processes, process);
+	return result;
+}
+
+uint32_t stack_processes_left(struct stack_processes *processes)
+{
+	for (uint32_t i = 0; i < PROTOCOL_SPACES; i++) {
+		struct shared_space *space = &processes->spaces[i];
+
+		if (space->users || !space->told)
+			continue;
+		space->told = false;
+		return i;
+	}
+	return STACK_NO_SPACE;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "probes/attach_cost.h"
+#include "probes/list.h"
+
+static const char *const role_names[KD_ROLES] = { [KD_START] = "start", [KD_STOP] = "stop" };
+
+static exit_status sites_check(const struct attach_costs *costs, const struct trigger_set *set,
+			       enum kd_role role, const struct sites *sites)
+{
+	size_t n = sites_count(sites);
+	uint64_t *ns = calloc(n + 1, sizeof(*ns));
+	int error;
+
+	if (!ns)
+		return log_no_memory();
+	for (size_t i = 0; i < n; i++)
+		ns[i] = attach_cost(costs, &set->triggers[role], sites_get(sites, i));
+	error = triggers_check(stdout, role_names[role], &set->triggers[role], sites,
+			       set->target_only[role], ns);
+	free(ns);
+	if (!error)
+		return 0;
+	log_error("cannot write the list: %s", strerror(-error));
+	return EX_IOERR;
+}
+
+exit_status check_triggers(const struct trigger_set *set)
+{
+	struct trigger_sites all[KD_ROLES];
+	struct attach_costs *costs;
+	int status = 0;
+
+	for (int role = 0; role < KD_ROLES; role++)
+		all[role] = (struct trigger_sites){ &set->triggers[role], set->sets[role],
+						    set->n_sets[role] };
+	costs = attach_costs_new(all, KD_ROLES);
+	if (!costs)
+		return log_no_memory();
+	attach_costs_measure(costs);
+	for (int role = 0; role < KD_ROLES; role++)
+		for (size_t i = 0; i < set->n_sets[role] && !status; i++)
+			status = sites_check(costs, set, role, set->sets[role][i]);
+	attach_costs_free(costs);
+	return status;
+}

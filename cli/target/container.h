@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Containers and pods, by the paths of control groups that their runtimes make, and what the
+ * runtimes' files say of them. */
+#ifndef CONTAINER_H
+#define CONTAINER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "cli/model/process.h"
+
+#define CONTAINER_ID 64
+#define POD_UID 36
+
+struct container {
+	char id[CONTAINER_ID + 1]; /* hexadecimal; "" : there is no container in the path */
+	size_t end;                /* of its group in the path */
+	char pod[POD_UID + 1];     /* the pod's UID; "": none */
+	size_t pod_end;
+};
+
+/* Finds the innermost container of a control group's path, and its pod: of docker, podman,
+ * containerd, CRI-O and Kubernetes, with systemd's or plain groups. Returns whether there is
+ * one. */
+bool container_parse(struct container *container, const char *path);
+
+/* The container of a process, by the procfs that is mounted on proc ("/proc"). *path, of so many
+ * bytes, is set to the path of its control group: in version 2's hierarchy if that has it, else
+ * in that of the cpu controller, else in another one. Returns whether it is in one. */
+bool container_of(const char *proc, pid_t pid, struct container *container, char *path,
+		  size_t size);
+
+/* As they are in the files, not escaped; "" if unknown. */
+struct container_names {
+	char name[PROCESS_LABEL];
+	char image[PROCESS_LABEL];
+	char pod[PROCESS_LABEL];
+};
+
+/* Reads what docker, containerd, podman and CRI-O have written about a container below root
+ * ("" for this machine's files). Only files of root and of this user are believed. */
+void container_describe(const char *root, const char id[static CONTAINER_ID + 1],
+			struct container_names *names);
+
+#endif

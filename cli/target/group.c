@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "group.h"
+
+#include <limits.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/clock.h"
+
+/* True if a comma-separated list has the word. */
+static bool list_has(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (!strncmp(at, word, length) && (!at[length] || at[length] == ','))
+			return true;
+	return false;
+}
+
+/* Reads the process's line of version 1's cpu controller, else that of version 2. Lines are
+ * NUMBER:CONTROLLERS:PATH. */
+static bool path_read(pid_t pid, char path[PATH_MAX], bool *version_1)
+{
+	char name[64], line[PATH_MAX + 256];
+	bool found = false;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
+	file = fopen(name, "re");
+	if (!file)
+		return false;
+	*version_1 = false;
+	while (!*version_1 && fgets(line, sizeof(line), file)) {
+		char *controllers = strchr(line, ':'), *group;
+
+		group = controllers ? strchr(controllers + 1, ':') : NULL;
+		if (!group)
+			continue;
+		*group++ = '\0';
+		*version_1 = list_has(controllers + 1, "cpu");
+		if (!*version_1 && controllers[1])
+			continue;
+		group[strcspn(group, "\n")] = '\0';
+		snprintf(path, PATH_MAX, "%s", group);
+		found = true;
+	}
+	fclose(file);
+	return found;
+}
+
+/* Copies a path, or the end of it. */
+static void path_cut(char *into, size_t size, const char *path)
+{
+	size_t length = strlen(path);
+
+	if (length < size) {
+		memcpy(into, path, length + 1);
+	} else {
+		memcpy(into, "...", 3);
+		memcpy(into + 3, path + length - (size - 4), size - 3);
+	}
+}
+
+bool group_of(pid_t pid, char *path, size_t size)
+{
+	char whole[PATH_MAX];
+	bool version_1;
+
+	*path = '\0';
+	if (!path_read(pid, whole, &version_1))
+		return false;
+	path_cut(path, size, whole);
+	return true;
+}
+
+/* Where the hierarchy is mounted whole. */
+static bool mount_find(bool version_1, char mount[PATH_MAX])
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *entry;
+	bool found = false;
+
+	if (!mounts)
+		return false;
+	while (!found && (entry = getmntent(mounts))) {
+		if (strcmp(entry->mnt_type, version_1 ? "cgroup" : "cgroup2") ||
+		    (version_1 && !list_has(entry->mnt_opts, "cpu")))
+			continue;
+		found = snprintf(mount, PATH_MAX, "%s", entry->mnt_dir) < PATH_MAX;
+	}
+	endmntent(mounts);
+	return found;
+}
+
+/* Reads up to two numbers of a file of the group; "max" is no number. */
+static int numbers_read(const char *group, const char *name, long long numbers[2])
+{
+	char path[2 * PATH_MAX + 64];
+	int n = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", group, name);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	n = fscanf(file, "%lld %lld", &numbers[0], &numbers[1]);
+	fclose(file);
+	return n;
+}
+
+static bool quota_read(const char *group, bool version_1, struct cpu_quota *quota)
+{
+	long long numbers[2] = { 0, 0 }, period[2];
+
+	if (!version_1) {
+		if (numbers_read(group, "cpu.max", numbers) != 2)
+			return false;
+	} else if (numbers_read(group, "cpu.cfs_quota_us", numbers) == 1 &&
+		   numbers_read(group, "cpu.cfs_period_us", period) == 1) {
+		numbers[1] = period[0];
+	}
+	if (numbers[0] <= 0 || numbers[1] <= 0)
+		return false;
+	quota->quota_ns = (uint64_t)numbers[0] * NSEC_PER_USEC;
+	quota->period_ns = (uint64_t)numbers[1] * NSEC_PER_USEC;
+	return true;
+}
+
+static bool is_tighter(const struct cpu_quota *a, const struct cpu_quota *b)
+{
+	return !b->period_ns || (double)a->quota_ns / (double)a->period_ns <
+					(double)b->quota_ns / (double)b->period_ns;
+}
+
+bool group_quota(pid_t pid, struct cpu_quota *quota)
+{
+	char path[PATH_MAX], mount[PATH_MAX], group[2 * PATH_MAX];
+	struct cpu_quota found = { 0 };
+	bool version_1;
+	char *slash;
+
+	memset(quota, 0, sizeof(*quota));
+	if (!path_read(pid, path, &version_1) || !mount_find(version_1, mount))
+		return false;
+	for (slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
+		*slash = '\0';
+		snprintf(group, sizeof(group), "%s%s", mount, path);
+		if (!*path || !quota_read(group, version_1, &found) || !is_tighter(&found, quota))
+			continue;
+		path_cut(found.group, sizeof(found.group), path);
+		*quota = found;
+	}
+	return quota->period_ns > 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Control groups as far as they share out CPU time: version 1's hierarchy of the cpu
+ * controller, or version 2's. */
+#ifndef GROUP_H
+#define GROUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "cli/model/culprit.h"
+
+/* Sets *path to the process's control group, from the hierarchy's root; its end, after
+ * "...", if it does not fit. Returns false if it is not known: *path is "". */
+bool group_of(pid_t pid, char *path, size_t size);
+
+/* Finds the tightest quota of the process's control group and of those above it. Returns
+ * false if there is none, or it is not known. */
+bool group_quota(pid_t pid, struct cpu_quota *quota);
+
+#endif

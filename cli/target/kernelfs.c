@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "kernelfs.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+
+#define TRACEFS_DIR "/sys/kernel/tracing"
+/* libbpf looks into this one first if it is there. */
+#define DEBUGFS_TRACEFS_DIR "/sys/kernel/debug/tracing"
+#define RAW_SYSCALLS "/events/raw_syscalls/sys_enter/id"
+
+static exit_status btf_missing(void)
+{
+	log_error("this kernel shows no BTF: " BTF_FILE ": %s", strerror(errno));
+	log_hint("use a kernel built with CONFIG_DEBUG_INFO_BTF=y, mount sysfs, or give the "
+		 "kernel's BTF with --btf FILE");
+	return EX_OSFILE;
+}
+
+static exit_status btf_check(const char *file)
+{
+	struct btf *btf = btf__parse(file, NULL);
+
+	if (!btf) {
+		log_error("--btf %s: %s", file,
+			  errno < __LIBBPF_ERRNO__START ? strerror(errno) : "this is not BTF");
+		log_hint("give a copy of " BTF_FILE " or a vmlinux with a .BTF section, of the "
+			 "kernel that is running");
+		return EX_OSFILE;
+	}
+	btf__free(btf);
+	return 0;
+}
+
+/* From here on what we mount is ours alone. */
+static int mounts_detach(void)
+{
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return -errno;
+	return 0;
+}
+
+/* libbpf takes another file for relocations, but looks tracepoints up in the
+ * kernel's own place only. So the file goes there, in a mount namespace that
+ * nobody else sees. */
+static int btf_mount(const char *file)
+{
+	int target, error = mounts_detach();
+
+	if (error)
+		return error;
+	if (access(BTF_FILE, F_OK)) {
+		if (mount("none", BTF_DIR, "tmpfs", 0, "size=4k"))
+			return -errno;
+		target = open(BTF_FILE, O_CREAT | O_WRONLY | O_CLOEXEC, 0400);
+		if (target < 0)
+			return -errno;
+		close(target);
+	}
+	return mount(file, BTF_FILE, NULL, MS_BIND, NULL) ? -errno : 0;
+}
+
+exit_status btf_provide(const char *file)
+{
+	int status, error;
+
+	if (!file)
+		return access(BTF_FILE, R_OK) ? btf_missing() : 0;
+	status = btf_check(file);
+	if (status)
+		return status;
+	error = btf_mount(file);
+	if (error) {
+		log_error("--btf %s: cannot put it in the place of " BTF_FILE ": %s", file,
+			  strerror(-error));
+		log_hint("this needs CAP_SYS_ADMIN, and a kernel that has BTF itself");
+		return EX_OSFILE;
+	}
+	return 0;
+}
+
+bool tracefs_provide(void)
+{
+	if (!access(TRACEFS_DIR RAW_SYSCALLS, R_OK) ||
+	    !access(DEBUGFS_TRACEFS_DIR RAW_SYSCALLS, R_OK))
+		return true;
+	return !mounts_detach() && !mount("none", TRACEFS_DIR, "tracefs", 0, NULL) &&
+	       !access(TRACEFS_DIR RAW_SYSCALLS, R_OK);
+}
+
+uint32_t kernel_pid_max(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/pid_max", "re");
+	unsigned int value = 0;
+
+	if (!file || fscanf(file, "%u", &value) != 1)
+		value = 4U << 20; /* PID_MAX_LIMIT */
+	if (file)
+		fclose(file);
+	return value;
+}

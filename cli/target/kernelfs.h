@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELFS_H
+#define KERNELFS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/base/exit_status.h"
+
+/* The kernel's BTF. */
+#define BTF_DIR "/sys/kernel/btf"
+#define BTF_FILE BTF_DIR "/vmlinux"
+
+/* Makes sure that libbpf finds the kernel's BTF: /sys/kernel/btf/vmlinux, or
+ * the given file in its place if not NULL. Returns 0, or after printing what is
+ * wrong EX_OSFILE. */
+exit_status btf_provide(const char *file);
+
+/* Makes sure that libbpf finds the classic tracepoints: tracefs is mounted, if
+ * need be where nobody else sees it. Returns false if it cannot be had. */
+bool tracefs_provide(void);
+
+/* One more than the largest PID there can be. */
+uint32_t kernel_pid_max(void);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small files of /proc/PID. */
+#ifndef PROC_FILE_H
+#define PROC_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Reads what fits of a file, with a NUL behind it. Returns its length, -1 if it cannot be read. */
+ssize_t proc_file_read(pid_t pid, const char *name, char *text, size_t size);
+
+/* The same of a process's name, without the line feed at its end; others may be in it. */
+ssize_t proc_comm_read(pid_t pid, char *comm, size_t size);
+
+/* What /proc/PID/stat says of a process, or of a thread. */
+struct proc_stat {
+	char comm[64]; /* of threads of the kernel longer than struct task_struct has it */
+	char state;    /* as in ps(1); Z: it has ended */
+	bool kernel;   /* a thread of the kernel */
+	unsigned int threads;
+	uint64_t started; /* ns since the machine's start, to a clock tick */
+};
+
+/* Reads it; false if there is none. */
+bool proc_stat_read(struct proc_stat *stat, pid_t pid);
+
+#endif

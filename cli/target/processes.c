@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "processes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/array.h"
+#include "cli/base/log.h"
+#include "container_find.h"
+#include "proc_file.h"
+#include "target.h"
+#include "target_choose.h"
+
+struct list {
+	struct processes *processes;
+	size_t room;
+	const char *comm; /* only those of this name; NULL: all */
+	bool no_memory;
+};
+
+static int compare_processes(const void *a, const void *b)
+{
+	pid_t first = ((const struct process *)a)->pid, second = ((const struct process *)b)->pid;
+
+	return first < second ? -1 : first > second;
+}
+
+static void processes_sort(struct processes *processes)
+{
+	size_t n = 0;
+
+	if (processes->n)
+		qsort(processes->all, processes->n, sizeof(*processes->all), compare_processes);
+	for (size_t i = 0; i < processes->n; i++)
+		if (!n || processes->all[i].pid != processes->all[n - 1].pid)
+			processes->all[n++] = processes->all[i];
+	processes->n = n;
+}
+
+/* Adds one; one that has ended meanwhile is left out. */
+static void list_add(struct list *list, pid_t pid)
+{
+	struct processes *processes = list->processes;
+	struct proc_stat stat;
+
+	if (!proc_stat_read(&stat, pid) || stat.state == 'Z' || stat.kernel || !stat.threads)
+		return;
+	if (ARRAY_GROW(processes->all, processes->n, list->room)) {
+		list->no_memory = true;
+		return;
+	}
+	processes->all[processes->n++] = (struct process){
+		.pid = pid,
+		.started = stat.started,
+		.threads = stat.threads,
+	};
+}
+
+static void list_add_named(void *context, pid_t pid, const char *comm)
+{
+	struct list *list = context;
+
+	if (!strcmp(comm, list->comm))
+		list_add(list, pid);
+}
+
+/* Of one process that is known to run. */
+static exit_status list_finish(struct list *list, pid_t pid)
+{
+	if (list->no_memory)
+		return log_no_memory();
+	processes_sort(list->processes);
+	if (list->processes->n)
+		return 0;
+	log_error("process %d has just ended", (int)pid);
+	log_hint("--wait waits for the next one of a name");
+	return EX_UNAVAILABLE;
+}
+
+/* Of PIDs, or of whatever else names one process. */
+static exit_status choose_each(struct processes *processes, const struct options *options)
+{
+	struct list list = { .processes = processes };
+	struct target target = { .pid = 0 };
+	size_t i = 0;
+	int status;
+
+	do {
+		status = target_choose(&target, options, options->pids[i]);
+		if (!status)
+			list_add(&list, target.pid);
+	} while (!status && ++i < PIDS_MAX && options->pids[i]);
+	return status ? status : list_finish(&list, target.pid);
+}
+
+static exit_status choose_named(struct processes *processes, const struct options *options)
+{
+	struct list list = { .processes = processes, .comm = options->comm };
+	struct target target = { .pid = 0 };
+	int status = 0;
+
+	target_await(options);
+	target_each(list_add_named, &list);
+	if (!processes->n && !list.no_memory) {
+		status = target_find(&target, 0, options->comm);
+		if (!status)
+			list_add(&list, target.pid);
+	}
+	return status ? status : list_finish(&list, target.pid);
+}
+
+static exit_status group_failed(const char *path, int error)
+{
+	if (error == -EOPNOTSUPP) {
+		log_error("control group %s is one for threads, not for processes", path);
+		log_hint("give the group above it that has their processes");
+	} else {
+		log_error("cannot read control group %s: %s", path, strerror(-error));
+		if (error == -ENOENT)
+			log_hint("`cat /proc/PID/cgroup` says in which one a process is");
+		else if (error == -EACCES || error == -EPERM)
+			log_hint("run it as root");
+	}
+	return error == -EACCES || error == -EPERM ? EX_NOPERM : EX_UNAVAILABLE;
+}
+
+static exit_status choose_group(struct processes *processes, const char *path)
+{
+	struct list list = { .processes = processes };
+	pid_t *pids = NULL;
+	size_t n = 0;
+	int error = group_find(&processes->group, path);
+
+	if (!error)
+		error = group_processes(&processes->group, &pids, &n);
+	if (error == -ENOMEM)
+		return log_no_memory();
+	if (error)
+		return group_failed(path, error);
+	for (size_t i = 0; i < n; i++)
+		if (pids[i] != getpid())
+			list_add(&list, pids[i]);
+	free(pids);
+	if (list.no_memory)
+		return log_no_memory();
+	processes->in_group = true;
+	processes_sort(processes);
+	if (processes->n)
+		return 0;
+	log_error("there is no process in control group %s", path);
+	log_hint("`cat /proc/PID/cgroup` says in which one a process is");
+	return EX_UNAVAILABLE;
+}
+
+static exit_status choose_container(struct processes *processes, const char *word)
+{
+	char path[PATH_MAX];
+	int status = container_find(word, path, sizeof(path));
+
+	return status ? status : choose_group(processes, path);
+}
+
+exit_status processes_choose(struct processes *processes, const struct options *options)
+{
+	memset(processes, 0, sizeof(*processes));
+	processes->follow_fork = options->follow_fork;
+	if (options->cgroup)
+		return choose_group(processes, options->cgroup);
+	if (options->container)
+		return choose_container(processes, options->container);
+	return options->all ? choose_named(processes, options) : choose_each(processes, options);
+}
+
+exit_status processes_of(struct processes *processes, pid_t pid, const struct options *options)
+{
+	struct list list = { .processes = processes };
+
+	memset(processes, 0, sizeof(*processes));
+	processes->follow_fork = options->follow_fork;
+	list_add(&list, pid);
+	return list_finish(&list, pid);
+}
+
+bool processes_is_one(const struct processes *processes)
+{
+	return processes->n == 1 && !processes->follow_fork && !processes->in_group;
+}
+
+bool processes_have(const struct processes *processes, pid_t pid)
+{
+	const struct process key = { .pid = pid };
+
+	return processes->n &&
+	       bsearch(&key, processes->all, processes->n, sizeof(key), compare_processes);
+}
+
+unsigned int processes_threads(const struct processes *processes)
+{
+	unsigned int threads = 0;
+
+	for (size_t i = 0; i < processes->n; i++)
+		threads += processes->all[i].threads;
+	return threads;
+}
+
+void processes_clear(struct processes *processes)
+{
+	free(processes->all);
+	memset(processes, 0, sizeof(*processes));
+}

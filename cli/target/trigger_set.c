@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "trigger_set.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/array.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "probes/elf/objects.h"
+#include "probes/confined.h"
+#include "probes/kernel.h"
+
+static const char *const role_names[KD_ROLES] = {
+	[KD_START] = "start",
+	[KD_STOP] = "stop",
+};
+
+/* Fills the trigger from its text. */
+static exit_status trigger_read(struct trigger *trigger, enum kd_role role, const char *text)
+{
+	const char *why = "";
+	int error = trigger_parse(trigger, text, &why);
+
+	if (error == -ENOMEM)
+		return log_no_memory();
+	if (!error)
+		return 0;
+	log_error("%s trigger '%s': %s", role_names[role], text, why);
+	for (size_t i = 0; i < trigger_grammar_len; i++)
+		log_hint("%s", trigger_grammar[i]);
+	return EX_CONFIG;
+}
+
+static exit_status trigger_find(struct trigger_set *set, enum kd_role role, pid_t pid)
+{
+	struct sites **site = &set->sets[role][set->n_sets[role]];
+	int status = sites_find(site, &set->triggers[role], pid);
+
+	if (!status)
+		set->n_sets[role]++;
+	return status;
+}
+
+static bool text_is(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool triggers_are_same(const struct trigger *a, const struct trigger *b)
+{
+	return a->kind == b->kind && text_is(a->object, b->object) && text_is(a->group, b->group) &&
+	       text_is(a->name, b->name) && a->offset == b->offset && a->address == b->address;
+}
+
+/* Whatever waits for file descriptors; not every machine or kernel has them all. */
+static const char *const polls[] = { "poll",       "ppoll",       "select",      "pselect6",
+				     "epoll_wait", "epoll_pwait", "epoll_pwait2" };
+#define N_POLLS (sizeof(polls) / sizeof(*polls))
+_Static_assert(N_POLLS <= TRIGGER_SETS, "a set of places for each");
+
+/* Marks the calls that have a tracepoint. */
+static int poll_event(void *has, const char *system, const char *event)
+{
+	for (size_t i = 0; i < N_POLLS; i++)
+		if (!strcmp(system, "syscalls") && !strncmp(event, "sys_exit_", 9) &&
+		    !strcmp(event + 9, polls[i]))
+			((bool *)has)[i] = true;
+	return 0;
+}
+
+/* The trigger of a role for one of the calls. */
+static exit_status poll_find(struct trigger_set *set, enum kd_role role, const char *call,
+			     pid_t pid)
+{
+	char text[64];
+	int status;
+
+	snprintf(text, sizeof(text), "t:syscalls:sys_%s_%s", role == KD_START ? "exit" : "enter",
+		 call);
+	trigger_clear(&set->triggers[role]);
+	status = trigger_read(&set->triggers[role], role, text);
+	return status ? status : trigger_find(set, role, pid);
+}
+
+/* What the triggers are called in lists and reports. */
+static exit_status triggers_rename(struct trigger_set *set, const char *name)
+{
+	for (int role = 0; role < KD_ROLES; role++) {
+		char *text = strdup(name);
+
+		if (!text)
+			return log_no_memory();
+		free(set->triggers[role].text);
+		set->triggers[role].text = text;
+	}
+	return 0;
+}
+
+/* From each return of such a call to the thread's next one. */
+static exit_status long_poll_find(struct trigger_set *set, pid_t pid)
+{
+	bool has[N_POLLS] = { false };
+	int error = kernel_each_event(poll_event, has), status = 0;
+
+	for (size_t i = 0; i < N_POLLS && !error && !status; i++) {
+		if (!has[i])
+			continue;
+		status = poll_find(set, KD_START, polls[i], pid);
+		if (!status)
+			status = poll_find(set, KD_STOP, polls[i], pid);
+	}
+	if (!status && trigger_set_has(set, KD_STOP))
+		status = triggers_rename(set, "--long-poll");
+	if (status || trigger_set_has(set, KD_STOP))
+		return status;
+	log_error("option --long-poll: the tracepoints of system calls cannot be found%s%s",
+		  error ? ": " : "", error ? strerror(-error) : "");
+	log_hint("a kernel with CONFIG_FTRACE_SYSCALLS=y is needed, and tracefs mounted on "
+		 "/sys/kernel/tracing");
+	return EX_OSERR;
+}
+
+/* --- Several processes --- */
+
+/* Whether the process has something mapped that no other one had: then it is noted. Returns -ESRCH
+ * if there is no such process, or another negative errno. */
+static int program_is_new(struct trigger_set *set, pid_t pid)
+{
+	struct objects *objects;
+	int error = objects_read(&objects, pid);
+	uint64_t key;
+
+	if (error)
+		return error;
+	key = objects_key(objects);
+	objects_free(objects);
+	for (size_t i = 0; i < set->n_looked; i++)
+		if (set->looked[i] == key)
+			return false;
+	error = ARRAY_GROW(set->looked, set->n_looked, set->room_looked);
+	if (!error)
+		set->looked[set->n_looked++] = key;
+	return error ? error : true;
+}
+
+/* Of one file, then: where instructions begin in another one nobody knows. */
+static bool is_address(const struct trigger *trigger)
+{
+	return !trigger->name || trigger->offset;
+}
+
+/* Adds what of a trigger's sites in the process's files is not there yet. What is said about it is
+ * held. Returns an exit status: 0 also if there is nothing new. */
+static exit_status program_find(struct trigger_set *set, enum kd_role role, pid_t pid)
+{
+	size_t n = set->n_sets[role];
+	struct sites *sites;
+	int status;
+
+	log_hold();
+	status = sites_find(&sites, &set->triggers[role], pid);
+	if (status)
+		return status;
+	for (size_t i = 0; i < n; i++)
+		sites_subtract(sites, set->sets[role][i]);
+	/* In another file it may be in the middle of an instruction: a probe would crash that. */
+	if (n && sites_count(sites) && is_address(&set->triggers[role])) {
+		sites_free(sites);
+		return EX_CONFIG;
+	}
+	if (sites_count(sites) && n < TRIGGER_SETS) {
+		set->sets[role][set->n_sets[role]++] = sites;
+		return 0;
+	}
+	if (sites_count(sites) && !set->full_told[role]) {
+		set->full_told[role] = true;
+		log_warn("trigger '%s' is in more than %d programs, and is left out in that of "
+			 "process %d and others; watch fewer processes at a time",
+			 set->triggers[role].text, TRIGGER_SETS, (int)pid);
+	}
+	sites_free(sites);
+	return 0;
+}
+
+static bool is_in_files(const struct trigger_set *set, enum kd_role role)
+{
+	return set->triggers[role].text && trigger_is_user(&set->triggers[role]);
+}
+
+/* In how many programs a trigger is not, and a process of one of those. */
+struct lack {
+	size_t n;
+	pid_t pid;
+};
+
+static void lack_tell(const struct trigger_set *set, enum kd_role role, const struct lack *lack)
+{
+	char link[32], path[512];
+	ssize_t length;
+
+	if (!lack->n)
+		return;
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)lack->pid);
+	length = readlink(link, path, sizeof(path) - 1);
+	path[length < 0 ? 0 : length] = '\0';
+	log_warn("trigger '%s' is not in %zu of the target's %zu programs, such as that of process "
+		 "%d%s%s",
+		 set->triggers[role].text, lack->n, set->n_looked, (int)lack->pid,
+		 *path ? ", " : "", path);
+}
+
+/* Whether a status says so, or it is so by now. */
+static bool has_ended(int status, pid_t pid)
+{
+	return status == EX_UNAVAILABLE || (kill(pid, 0) && errno == ESRCH);
+}
+
+/* Where it is not, or cannot be, is no error, if it is anywhere. Returns false if the process has
+ * ended before all was looked through. */
+static bool program_look(struct trigger_set *set, enum kd_role role, pid_t pid, struct lack *lack)
+{
+	int status = program_find(set, role, pid);
+
+	log_release(!status);
+	if (!status)
+		return true;
+	if (has_ended(status, pid))
+		return false;
+	if (!lack->n++)
+		lack->pid = pid;
+	return true;
+}
+
+/* No process has it: the first one says why. */
+static exit_status all_lack(struct trigger_set *set, enum kd_role role, pid_t pid)
+{
+	int status;
+
+	set->triggers[role].terse = false;
+	status = program_find(set, role, pid);
+	log_release(true);
+	return status;
+}
+
+/* Whoever else has it mapped is looked at, then. */
+static void program_forget(struct trigger_set *set)
+{
+	set->n_looked--;
+}
+
+static exit_status programs_find(struct trigger_set *set, const struct processes *processes)
+{
+	struct lack lacks[KD_ROLES] = { 0 };
+	int status = 0;
+
+	for (size_t i = 0; i < processes->n; i++) {
+		pid_t pid = processes->all[i].pid;
+		int is_new = program_is_new(set, pid);
+		bool whole = true;
+
+		if (is_new == -ENOMEM)
+			return log_no_memory();
+		if (is_new <= 0)
+			continue;
+		for (int role = 0; role < KD_ROLES; role++)
+			if (is_in_files(set, role))
+				whole &= program_look(set, role, pid, &lacks[role]);
+		if (!whole)
+			program_forget(set);
+	}
+	for (int role = 0; role < KD_ROLES && !status; role++) {
+		if (!is_in_files(set, role))
+			continue;
+		if (trigger_set_has(set, role))
+			lack_tell(set, role, &lacks[role]);
+		else
+			status = all_lack(set, role,
+					  lacks[role].n ? lacks[role].pid : processes->all[0].pid);
+	}
+	return status;
+}
+
+int trigger_set_add(struct trigger_set *set, pid_t pid)
+{
+	int is_new = program_is_new(set, pid);
+	struct lack lack = { 0 };
+	bool whole = true;
+
+	if (is_new <= 0)
+		return is_new == -ENOMEM || !is_new ? is_new : -ESRCH;
+	for (int role = 0; role < KD_ROLES; role++)
+		if (is_in_files(set, role))
+			whole &= program_look(set, role, pid, &lack);
+	if (whole)
+		return 0;
+	program_forget(set);
+	return -ESRCH;
+}
+
+/* --- All of them --- */
+
+static exit_status given_find(struct trigger_set *set, const struct options *options,
+			      const struct processes *processes)
+{
+	int status = 0;
+
+	for (int role = 0; role < KD_ROLES && !status; role++)
+		if (options->triggers[role])
+			status = trigger_read(&set->triggers[role], role, options->triggers[role]);
+	set->everywhere = !processes_is_one(processes) &&
+			  (is_in_files(set, KD_START) || is_in_files(set, KD_STOP));
+	for (int role = 0; role < KD_ROLES && !status; role++) {
+		set->triggers[role].unsafe = options->unsafe_returns;
+		set->triggers[role].everywhere = set->triggers[role].terse = set->everywhere;
+		if (!status && set->everywhere && is_in_files(set, role) &&
+		    !set->triggers[role].name && !set->triggers[role].object) {
+			log_error("%s trigger '%s': with several processes an address needs its "
+				  "file",
+				  role_names[role], set->triggers[role].text);
+			log_hint("name the program or library, as in "
+				 "up:/usr/sbin/ovs-vswitchd:0x1f0a4");
+			status = EX_CONFIG;
+		}
+		if (options->triggers[role] && !(set->everywhere && is_in_files(set, role)))
+			status = trigger_find(set, role, processes->all[0].pid);
+	}
+	return status || !set->everywhere ? status : programs_find(set, processes);
+}
+
+/* The probes must not be the death of anybody who hits them. */
+static exit_status safety_check(const struct trigger_set *set, pid_t pid)
+{
+	for (int role = 0; role < KD_ROLES; role++) {
+		if (!trigger_set_has(set, role) || !trigger_is_user(&set->triggers[role]) ||
+		    !probes_endanger(set->everywhere ? 0 : pid))
+			continue;
+		log_error(
+			set->everywhere
+				? "%s trigger '%s': with several processes anybody on the machine "
+				  "may hit it, and on this kernel such a probe may get a process "
+				  "killed that seccomp confines"
+				: "%s trigger '%s': seccomp confines the process, and on this "
+				  "kernel such a probe may get it killed",
+			role_names[role], set->triggers[role].text);
+		log_hint("%suse a trigger in the kernel, such as t:syscalls:..., or a kernel that "
+			 "lets probes pass seccomp (6.14, or an update of 6.12 or 6.13)",
+			 set->everywhere ? "watch one process, " : "");
+		return EX_OSERR;
+	}
+	return 0;
+}
+
+static bool role_is_go(const struct trigger_set *set, enum kd_role role)
+{
+	for (size_t i = 0; i < set->n_sets[role]; i++)
+		if (sites_count(set->sets[role][i]) && sites_get(set->sets[role][i], 0)->go)
+			return true;
+	return false;
+}
+
+exit_status trigger_set_find(struct trigger_set *set, const struct options *options,
+			     const struct processes *processes)
+{
+	pid_t pid = processes->all[0].pid;
+	int status;
+
+	memset(set, 0, sizeof(*set));
+	status = options->long_poll ? long_poll_find(set, pid)
+				    : given_find(set, options, processes);
+	if (!status)
+		status = safety_check(set, pid);
+	if (status)
+		return status;
+	for (int role = 0; role < KD_ROLES; role++)
+		set->target_only[role] = trigger_set_has(set, role) &&
+					 (options->target_only ||
+					  (options->any
+						   ? trigger_is_user(&set->triggers[role])
+						   : trigger_is_of_target(&set->triggers[role])));
+	set->same_thread = options->same_thread || options->long_poll;
+	if (options->same_thread && (role_is_go(set, KD_START) || role_is_go(set, KD_STOP)))
+		log_warn("option --trigger-same-thread: goroutines move between threads, so some "
+			 "stops come on a different thread from their start, and starts are taken "
+			 "for those of other goroutines");
+	/* Of a thread that cannot hit the other trigger none means anything. */
+	if (set->same_thread && (set->target_only[KD_START] || set->target_only[KD_STOP]))
+		set->target_only[KD_START] = set->target_only[KD_STOP] = true;
+	if (!trigger_set_has(set, KD_START) || !trigger_set_has(set, KD_STOP))
+		return 0;
+	set->delta = options->long_poll > options->trigger_delta ? options->long_poll
+								 : options->trigger_delta;
+	set->same_probe = triggers_are_same(&set->triggers[KD_START], &set->triggers[KD_STOP]);
+	return 0;
+}
+
+void trigger_set_clear(struct trigger_set *set)
+{
+	for (int role = 0; role < KD_ROLES; role++) {
+		trigger_clear(&set->triggers[role]);
+		for (size_t i = 0; i < set->n_sets[role]; i++)
+			sites_free(set->sets[role][i]);
+	}
+	free(set->looked);
+	memset(set, 0, sizeof(*set));
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "folded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/columns.h"
+#include "cli/base/escape.h"
+
+#define NAME_MOST 1000 /* bytes of a name */
+
+/* In place of frames that are missing. */
+#define NO_USER "[no_user_stack]"
+#define INCOMPLETE "[incomplete]"
+
+static const char *const kinds[TRACE_KINDS] = {
+	[TRACE_CALL] = "syscall",
+	[TRACE_WAIT] = "off-cpu",
+	[TRACE_SAMPLE] = "on-cpu",
+};
+
+/* A frame's text, or a part of it. A blank would end the frames for some readers:
+ * one of them takes two numbers at the end of a line for two columns. */
+static void name_add(struct columns *columns, const char *name, size_t most)
+{
+	char escaped[ESCAPE_SIZE(NAME_MOST)];
+
+	escape_text(escaped, sizeof(escaped), name, most < NAME_MOST ? most : NAME_MOST);
+	for (char *at = escaped; *at; at++) {
+		if (*at == ';')
+			*at = ':';
+		else if (*at == ' ')
+			*at = '_';
+	}
+	columns_add(columns, *escaped ? escaped : "[unknown]");
+}
+
+static void frame_add(struct columns *columns, const struct frame *frame, bool is_kernel)
+{
+	const char *slash = frame->object ? strrchr(frame->object, '/') : NULL;
+
+	columns_add(columns, ";");
+	if (frame->function && *frame->function) {
+		name_add(columns, frame->function, NAME_MOST);
+	} else if (frame->object) {
+		name_add(columns, slash && slash[1] ? slash + 1 : frame->object, NAME_MOST);
+		columns_add(columns, "+");
+		columns_hex(columns, frame->offset);
+	} else if (is_kernel) {
+		columns_add(columns, "[kernel]");
+	} else {
+		/* Without its address: all code that was made at run time is one frame. */
+		columns_add(columns, "[unknown]");
+	}
+	if (is_kernel)
+		columns_add(columns, "_[k]");
+}
+
+static void stack_add(struct columns *columns, const struct stack *stack, bool is_kernel)
+{
+	if (stack->stop)
+		columns_add(columns, is_kernel ? ";" INCOMPLETE "_[k]" : ";" INCOMPLETE);
+	for (size_t i = stack->n; i-- > 0;)
+		frame_add(columns, &stack->frames[i], is_kernel);
+}
+
+/* What a line tells besides the stack. */
+struct with {
+	bool pid, tid, kind;
+};
+
+static void line_add(struct columns *columns, const struct trace_list *list,
+		     const struct trace_sum *sum, const struct with *with)
+{
+	const struct trace_row *row = sum->longest;
+
+	if (!sum->total)
+		return;
+	name_add(columns, row->name, KD_COMM_LEN);
+	if (with->pid) {
+		columns_add(columns, "-");
+		columns_count(columns, (uint64_t)row->pid, 0);
+	}
+	if (with->tid) {
+		columns_add(columns, with->pid ? "/" : "-");
+		columns_count(columns, (uint64_t)row->tid, 0);
+	}
+	if (with->kind) {
+		columns_add(columns, ";");
+		columns_add(columns, kinds[row->kind]);
+	}
+	if (row->user)
+		stack_add(columns, row->user, false);
+	else if (list->user_stacks_asked)
+		columns_add(columns, ";" NO_USER);
+	if (row->kernel)
+		stack_add(columns, row->kernel, true);
+	columns_add(columns, " ");
+	columns_count(columns, sum->total, 0);
+	columns_add(columns, "\n");
+}
+
+int report_folded(const struct sample *sample, const struct report_options *options, FILE *out)
+{
+	const struct trace_list *list = &sample->traces;
+	const struct with with = {
+		.pid = processes_count(sample) > 1,
+		.tid = options->waits_per_thread,
+		.kind = list->calls_asked + list->waits_asked + (list->profile_hz > 0) > 1,
+	};
+	const struct traces_merging merging = { .threads = with.tid ? MERGE_IN_THREAD
+								    : MERGE_IN_NAME,
+						.processes = with.pid };
+	struct columns columns;
+	int err = 0, write_err;
+
+	columns_begin(&columns, out);
+	for (unsigned int kind = 0; kind < TRACE_KINDS && !err; kind++) {
+		struct trace_sum *sums;
+		size_t n;
+
+		err = traces_merge(list, (enum trace_kind)kind, sample->end, merging, &sums, &n);
+		for (size_t i = 0; i < n; i++)
+			line_add(&columns, list, &sums[i], &with);
+		free(sums);
+	}
+	write_err = columns_end(&columns);
+	return err ? err : write_err;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/columns.h"
+#include "cli/base/names.h"
+#include "cli/base/timestamp.h"
+#include "text_parts.h"
+#include "text_processes.h"
+#include "text_short.h"
+
+static void mark(struct columns *columns, const char *what, uint64_t trigger,
+		 const struct timespec *when)
+{
+	char time[TIMESTAMP_LEN];
+
+	timestamp_format(time, when);
+	columns_print(columns, "# %s", what);
+	if (trigger)
+		columns_print(columns, " (trigger@%" PRIu64 ")", trigger);
+	columns_print(columns, " @%s\n", time);
+}
+
+int report_text_mark(FILE *out, const char *what, uint64_t trigger, const struct timespec *when)
+{
+	struct columns columns;
+
+	columns_begin(&columns, out);
+	mark(&columns, what, trigger, when);
+	return columns_end(&columns);
+}
+
+static void title(struct columns *columns, const struct sample *sample)
+{
+	char what[80] = "Sample dump";
+
+	if (sample->start_triggered && sample->stop_triggered)
+		snprintf(what, sizeof(what), "Triggered sample dump, stop-start delta %s ns",
+			 GROUPED(sample->end - sample->start));
+	mark(columns, what, 0, &sample->wall_dump);
+}
+
+void text_threads_header(struct columns *columns)
+{
+	columns_add(columns, "TID        THREAD           <RESOURCE SPECIFIC>\n"
+			     "---------- ---------------- --------------------------------------"
+			     "--------------------------------------\n");
+}
+
+bool text_wants_thread(const struct report_options *options, const struct thread_row *thread)
+{
+	char name[KD_COMM_LEN + 1];
+
+	snprintf(name, sizeof(name), "%.*s", KD_COMM_LEN, thread->name);
+	return !options->threads || names_match(options->threads, name);
+}
+
+/* Those of all processes. */
+static int full_processes(struct text *text)
+{
+	struct verdict verdict = { 0 };
+	int error = 0;
+
+	if (!text_is_several(text->sample))
+		return 0;
+	error = verdict_find(&verdict, text->sample);
+	if (!error)
+		error = text_processes(text, &verdict, text->sample->n_processes);
+	verdict_clear(&verdict);
+	columns_add(&text->columns, "\n");
+	return error;
+}
+
+static int full(struct text *text, const struct report_options *options)
+{
+	const struct sample *sample = text->sample;
+	bool any = false, several = text_is_several(sample);
+	int error = full_processes(text);
+	pid_t pid = 0;
+
+	text_threads_header(&text->columns);
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		if (!text_wants_thread(options, &sample->threads[i]))
+			continue;
+		columns_add(&text->columns, any ? "\n" : "");
+		if (several && (!any || sample->threads[i].pid != pid))
+			text_process_heading(text, &sample->threads[i]);
+		pid = sample->threads[i].pid;
+		text_thread(text, &sample->threads[i]);
+		any = true;
+	}
+	return error;
+}
+
+int report_text(const struct sample *sample, const struct report_options *options, FILE *out)
+{
+	struct text text = {
+		.sample = sample,
+		.brief = options->extent != REPORT_FULL,
+		.bold = options->bold,
+	};
+	int error = 0, failed;
+
+	columns_begin(&text.columns, out);
+	title(&text.columns, sample);
+	if (options->extent == REPORT_FULL)
+		error = full(&text, options);
+	else
+		error = text_short(&text, options);
+	if (options->extent != REPORT_SUMMARY) {
+		text_upcalls(&text.columns, sample);
+		error = error ?: text_interruption_list(&text.columns, sample, options);
+		text_traces(&text.columns, sample, options);
+		text_footer(&text);
+	}
+	failed = columns_end(&text.columns);
+	return error ? error : failed;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/clock.h"
+#include "cli/base/number.h"
+#include "text_words.h"
+
+#define NAME_WIDTH TEXT_NAME_WIDTH
+#define CLASS_WIDTH 10
+
+/* A row, or the sum of several. */
+struct line {
+	uint64_t woken, preempted, longest;
+};
+
+static void line_add(struct line *line, const struct culprit *culprit)
+{
+	line->woken = u64_add(line->woken, culprit->woken_ns);
+	line->preempted = u64_add(line->preempted, culprit->preempted_ns);
+	line->longest = u64_max(line->longest, culprit->longest_ns);
+}
+
+static void figures(struct columns *columns, const struct line *line, uint64_t whole)
+{
+	char percent[NUMBER_LEN];
+
+	columns_gap_ns(columns, line->woken, 16);
+	columns_gap_ns(columns, line->preempted, 16);
+	columns_gap_ns(columns, line->longest, 16);
+	number_percent(percent, u64_add(line->woken, line->preempted), whole);
+	columns_add(columns, "  ");
+	columns_right(columns, percent, 7);
+}
+
+/* "FIFO 50", "nice 19". */
+static void class_column(struct columns *columns, const struct culprit *culprit)
+{
+	const char *policy = culprit_policies[culprit->policy], *end = strchr(policy, '_');
+	const char *name = end ? end + 1 : "?";
+	char text[48];
+
+	if (!strcmp(name, "OTHER"))
+		snprintf(text, sizeof(text), "nice %d", culprit->priority);
+	else if (!strcmp(name, "IDLE") || !strcmp(name, "DEADLINE"))
+		snprintf(text, sizeof(text), "%s", name);
+	else
+		snprintf(text, sizeof(text), "%s %d", name, culprit->priority);
+	columns_cut(columns, text, CLASS_WIDTH);
+}
+
+static void number_column(struct columns *columns, int32_t number)
+{
+	if (number > 0)
+		columns_count(columns, (uint64_t)number, 10);
+	else
+		columns_right(columns, "-", 10);
+	columns_add(columns, " ");
+}
+
+/* A time that people give, as "20 ms". */
+static void quota_time(struct columns *columns, uint64_t ns)
+{
+	bool whole = ns % NSEC_PER_MSEC == 0;
+
+	columns_ns(columns, ns / (whole ? NSEC_PER_MSEC : NSEC_PER_USEC), 0);
+	columns_add(columns, whole ? " ms" : " us");
+}
+
+static void quota(struct columns *columns, const struct cpu_quota *limit)
+{
+	if (!limit->period_ns)
+		return;
+	columns_add(columns, "  ");
+	text_foreign(columns, limit->group, strnlen(limit->group, sizeof(limit->group)), 256);
+	columns_add(columns, " may have ");
+	quota_time(columns, limit->quota_ns);
+	columns_add(columns, " per ");
+	quota_time(columns, limit->period_ns);
+}
+
+static void remarks(struct columns *columns, const struct sample *sample,
+		    const struct culprit *culprit)
+{
+	if (culprit->kind == CULPRIT_THROTTLED)
+		quota(columns, &sample->quota);
+	if (culprit->own)
+		columns_add(columns, "  own thread");
+	if (culprit->kernel)
+		columns_add(columns, culprit->ksoftirqd ? "  kernel: soft irqs" : "  kernel");
+	if (culprit->kind == CULPRIT_TASK && !culprit->tid)
+		columns_add(columns, "  several threads");
+	if (culprit->rt_limit)
+		columns_add(columns, "  real-time limit");
+	if (!*culprit->group)
+		return;
+	columns_add(columns, "  in ");
+	text_foreign(columns, culprit->group, strnlen(culprit->group, sizeof(culprit->group)), 256);
+}
+
+static void row(struct text *text, const struct culprit *culprit, uint64_t whole)
+{
+	struct columns *columns = &text->columns;
+	char label[CULPRIT_LABEL_LEN];
+	struct line line = { 0 };
+
+	columns_add(columns, TEXT_INDENT);
+	if (culprit->kind == CULPRIT_TASK) {
+		columns_pad(columns,
+			    text_foreign(columns, culprit->name, sizeof(culprit->name), NAME_WIDTH),
+			    NAME_WIDTH);
+		columns_add(columns, " ");
+		number_column(columns, culprit->tid);
+		number_column(columns, culprit->pid);
+		class_column(columns, culprit);
+	} else {
+		columns_left(columns, culprit_label(culprit, label), NAME_WIDTH + 1);
+		number_column(columns, 0);
+		number_column(columns, 0);
+		columns_left(columns, "-", CLASS_WIDTH);
+	}
+	line_add(&line, culprit);
+	figures(columns, &line, whole);
+	remarks(columns, text->sample, culprit);
+	columns_add(columns, "\n");
+}
+
+/* Less than 1 % of it, and left out of a brief block. */
+static bool is_small(const struct text *text, uint64_t ns, uint64_t whole)
+{
+	return text->brief && u64_times(ns, 100) < whole;
+}
+
+static void figures_row(struct text *text, const char *label, const struct line *line,
+			uint64_t whole)
+{
+	struct columns *columns = &text->columns;
+	uint64_t ns = u64_add(line->woken, line->preempted);
+
+	if (!ns || is_small(text, ns, whole))
+		return;
+	columns_add(columns, TEXT_INDENT);
+	columns_left(columns, label, NAME_WIDTH + 1 + 11 + 11 + CLASS_WIDTH);
+	figures(columns, line, whole);
+	columns_add(columns, "\n");
+}
+
+void text_culprits(struct text *text, const struct thread_row *thread)
+{
+	size_t n = thread->n_culprits, shown = culprits_shown(thread->culprits, n);
+	uint64_t whole = culprits_sum(thread->culprits, n, 0);
+	struct line own = { 0 }, rest = { 0 }, unknown = { 0 }, total = { 0 };
+
+	/* A brief block has no more of it than matters. */
+	if (!whole || (text->brief && u64_times(whole, 100) < thread->ledger.life))
+		return;
+	text_section(text, "[READY: WHO HAD THE CPU]",
+		     "NAME                        TID        PID CLASS     "
+		     "   AFTER WAKEUP ns   PREEMPTED ns        LONGEST ns        %");
+	while (shown > text_rows(text, shown) ||
+	       (shown && is_small(text, culprit_ns(&thread->culprits[shown - 1]), whole)))
+		shown--;
+	for (size_t i = 0; i < n; i++) {
+		const struct culprit *culprit = &thread->culprits[i];
+
+		line_add(&total, culprit);
+		if (i < shown)
+			row(text, culprit, whole);
+		else
+			line_add(culprit->kind == CULPRIT_UNKNOWN ? &unknown
+				 : culprit->own                   ? &own
+								  : &rest,
+				 culprit);
+	}
+	figures_row(text, "other own threads", &own, whole);
+	figures_row(text, "the rest", &rest, whole);
+	figures_row(text, "unexplained", &unknown, whole);
+	if (!text->brief)
+		figures_row(text, "TOTAL:", &total, whole);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text_parts.h"
+
+#include <string.h>
+
+#include "cli/base/escape.h"
+#include "cli/model/losses.h"
+
+/* Why user stacks are missing is known only now. */
+static void reason_add(struct columns *columns, const struct trace_list *traces)
+{
+	char reason[ESCAPE_SIZE(128)] = "they could not be resolved";
+
+	if (traces->failure)
+		escape_text(reason, sizeof(reason), traces->failure, 128);
+	columns_print(columns, "missing (%s); the rest of the report does not depend on them.",
+		      reason);
+}
+
+static void warning_line(struct columns *columns, const struct sample *sample,
+			 const struct loss *loss)
+{
+	uint64_t count = loss_count(sample, loss);
+
+	if (!count)
+		return;
+	columns_print(columns, "# WARNING: %s %s ", GROUPED(count),
+		      count == 1 ? loss->one : loss->many);
+	if (loss->what)
+		columns_add(columns, loss->what);
+	else
+		reason_add(columns, &sample->traces);
+	columns_add(columns, "\n");
+}
+
+/* Threads that are missing come before what is missing of threads. */
+static void warnings(struct columns *columns, const struct sample *sample)
+{
+	for (size_t i = 0; i < LOSSES; i++) {
+		if (i == LOSS_SKIPPED_RUNS)
+			warning_line(columns, sample, &losses[LOSS_HIDDEN_THREADS]);
+		if (i != LOSS_HIDDEN_THREADS)
+			warning_line(columns, sample, &losses[i]);
+	}
+}
+
+/* what: what follows "is" or "was" of one, as of many. */
+static void note_count(struct columns *columns, uint64_t count, const char *one, const char *many,
+		       const char *what)
+{
+	if (count)
+		columns_print(columns, "# NOTE: %s %s %s\n", GROUPED(count),
+			      count == 1 ? one : many, what);
+}
+
+/* Millionths; without zeros at the end. */
+static void percent_add(struct columns *columns, uint64_t share)
+{
+	uint64_t unit = 10000;
+
+	columns_count(columns, share / unit, 0);
+	if (share % unit)
+		columns_add(columns, ".");
+	while (share %= unit) {
+		unit /= 10;
+		columns_count(columns, share / unit, 0);
+	}
+}
+
+static void trace_notes(struct columns *columns, const struct trace_list *traces)
+{
+	if (traces->limited && !traces->stack_share) {
+		note_count(columns, traces->limited, "user stack was", "user stacks were",
+			   "not copied, to spare the process: see --stack-overhead.");
+	} else if (traces->limited) {
+		columns_print(
+			columns,
+			"# NOTE: %s %s not copied, to spare the process: --stack-overhead is ",
+			GROUPED(traces->limited),
+			traces->limited == 1 ? "user stack was" : "user stacks were");
+		percent_add(columns, traces->stack_share);
+		columns_add(columns, " %.\n");
+	}
+	if (traces->limited)
+		note_count(columns, traces->joined, "of them is", "of them are",
+			   "listed with the stack that others have at the same place in the same "
+			   "thread.");
+	note_count(columns, traces->own_samples, "sample", "samples",
+		   "hit this program's own work in the kernel, which is left out: each is listed "
+		   "where that was called.");
+	note_count(columns, traces->incomplete, "user stack is", "user stacks are",
+		   "incomplete; the last line of each says why.");
+	if (traces->kernel_hidden)
+		columns_add(columns,
+			    "# NOTE: This kernel hides the addresses of its functions, so their "
+			    "names are unknown; set kernel.kptr_restrict to 1, or 0.\n");
+}
+
+static void hit_line(struct columns *columns, const struct sample *sample, const char *which,
+		     pid_t tid)
+{
+	char name[ESCAPE_SIZE(KD_COMM_LEN)] = "";
+
+	for (size_t i = 0; i < sample->n_threads && !*name; i++)
+		if (sample->threads[i].tid == tid && sample->threads[i].members == 1)
+			escape_text(name, sizeof(name), sample->threads[i].name, KD_COMM_LEN);
+	columns_print(columns, "# NOTE: The %s hit on thread %d%s%s%s.\n", which, (int)tid,
+		      *name ? " (" : "", name, *name ? ")" : "");
+}
+
+/* Whose doing the window is. */
+static void hits(struct columns *columns, const struct sample *sample)
+{
+	bool start = sample->start_triggered, stop = sample->stop_triggered;
+
+	if (start && stop && sample->started_on == sample->stopped_on) {
+		hit_line(columns, sample, "triggers were", sample->started_on);
+		return;
+	}
+	if (start)
+		hit_line(columns, sample, "start trigger was", sample->started_on);
+	if (stop)
+		hit_line(columns, sample, "stop trigger was", sample->stopped_on);
+}
+
+/* What was moved from one state to another. */
+static void entry_notes(struct columns *columns, const struct entry_cost *entry)
+{
+	note_count(columns, entry->call_ns, "ns", "ns",
+		   "of each system call count as running kernel, not user (an estimate: entering "
+		   "and leaving the kernel, and this program's part in it).");
+	note_count(
+		columns, entry->irq_ns, "ns", "ns",
+		"of each interrupt count as hard irq, not as what it interrupted (an estimate of "
+		"the same kind).");
+	note_count(columns, entry->fault_ns, "ns", "ns",
+		   "of each page fault from user mode count as page faults, not user (an estimate "
+		   "of the same kind).");
+}
+
+/* Of this program's own threads; what its BPF programs cost is the target's time. */
+static void own_note(struct columns *columns, const struct own_cost *own)
+{
+	if (!own->period_ns)
+		return;
+	columns_add(columns, "# NOTE: This program itself took ");
+	columns_ns(columns, own->cpu_ns, 0);
+	columns_print(columns, " ns of CPU time and woke up %s %s in ", GROUPED(own->wakeups),
+		      own->wakeups == 1 ? "time" : "times");
+	columns_ns(columns, own->period_ns, 0);
+	columns_add(columns, " ns.\n");
+}
+
+void text_footer(struct text *text)
+{
+	struct columns *columns = &text->columns;
+	const struct sample *sample = text->sample;
+	/* They matter to those who add up a thread's books, which a brief block does not have. */
+	bool estimates = !text->brief &&
+			 (sample->entry.call_ns || sample->entry.irq_ns || sample->entry.fault_ns);
+
+	if (sample_lost(sample) || sample->resynced || sample->page_faults_untimed || estimates ||
+	    sample->n_absent || sample->interrupted || sample->target_exited || sample->expired ||
+	    sample->overloaded || sample->start_triggered || sample->stop_triggered ||
+	    sample->traces.limited || sample->traces.incomplete || sample->traces.own_samples ||
+	    sample->traces.kernel_hidden || sample->predecessor || sample->own.period_ns)
+		columns_add(columns, "\n");
+	if (sample->predecessor)
+		columns_print(columns,
+			      "# NOTE: The process was restarted: %d is the successor of %d%s.\n",
+			      (int)sample->pid, (int)sample->predecessor,
+			      sample->restarts > 1 ? ", and there were others in between" : "");
+	hits(columns, sample);
+	if (sample->target_exited && sample->start_triggered && sample->n_processes)
+		columns_add(columns, "# NOTE: The process that hit the start trigger exited; "
+				     "the sample ends there.\n");
+	else if (sample->target_exited)
+		columns_add(columns, "# NOTE: The process exited; the sample ends there.\n");
+	else if (sample->interrupted)
+		columns_add(columns, "# NOTE: A signal ended the sample early.\n");
+	else if (sample->overloaded)
+		columns_add(columns, "# NOTE: The cost of the probes ended the sample early.\n");
+	else if (sample->expired)
+		columns_add(columns, "# NOTE: The end of the run ended the sample early.\n");
+
+	warnings(columns, sample);
+	note_count(columns, sample->resynced, "switch was", "switches were",
+		   "not reported by the kernel, which hides some threads; the times are from its "
+		   "count of the run time.");
+	if (sample->page_faults_untimed) {
+		columns_add(columns, "# NOTE: For ");
+		columns_ns(columns, sample->page_faults_untimed, 0);
+		columns_add(columns, " ns of the sample page faults were counted, but not timed: "
+				     "there were too many. Each counts as long as the thread's "
+				     "timed ones on average.\n");
+	}
+	if (estimates)
+		entry_notes(columns, &sample->entry);
+	for (size_t i = 0; i < sample->n_absent; i++)
+		columns_print(columns, "# NOTE: [%s] %s.\n", sample->absent[i].section,
+			      sample->absent[i].what);
+	trace_notes(columns, &sample->traces);
+	own_note(columns, &sample->own);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Who had the locks that a thread waited for. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/number.h"
+#include "cli/model/words.h"
+#include "text_parts.h"
+#include "text_words.h"
+
+#define INDENT TEXT_INDENT
+
+static void lock_who(struct text *text, pid_t tid, const char name[static KD_COMM_LEN])
+{
+	struct columns *columns = &text->columns;
+
+	if (!tid) {
+		columns_left(columns, "-", 27);
+		return;
+	}
+	columns_count(columns, (uint64_t)tid, 10);
+	columns_add(columns, " ");
+	columns_pad(columns, text_foreign(columns, name, KD_COMM_LEN, 16), 16);
+}
+
+static void lock_share(struct columns *columns, uint64_t part, uint64_t whole, const char *what)
+{
+	char percent[NUMBER_LEN];
+
+	number_percent(percent, part, whole);
+	columns_add(columns, what);
+	columns_add(columns, percent);
+	columns_add(columns, " %");
+}
+
+/* What the holder did, where one is known. */
+static void lock_meanwhile(struct text *text, const struct lock_row *lock)
+{
+	struct columns *columns = &text->columns;
+	const struct kd_doing *doing = &lock->meanwhile;
+	const uint64_t total = lock->waits.total;
+	char buffer[TEXT_CALL];
+
+	/* Of a thread that is not followed it is not known. */
+	const bool known = doing->running + doing->ready + doing->asleep;
+
+	if (!known && lock->holder && lock->holder_pid) {
+		columns_add(columns, INDENT "    held by process ");
+		columns_count(columns, (uint64_t)lock->holder_pid, 0);
+		columns_add(columns, ", of which this report knows no more\n");
+	}
+	if (!known || !lock->holder)
+		return;
+	columns_add(columns, INDENT "    meanwhile ");
+	if (!text_foreign(columns, lock->holder_name, KD_COMM_LEN, KD_COMM_LEN))
+		columns_add(columns, "it");
+	lock_share(columns, doing->running, total, " ran ");
+	lock_share(columns, doing->ready, total, ", was ready without a CPU ");
+	lock_share(columns, doing->asleep, total, ", slept ");
+	if (doing->asleep && lock->slept_in >= 0) {
+		columns_add(columns, ", last in ");
+		columns_add(columns, text_call(text->sample, (uint32_t)lock->slept_in, buffer));
+	}
+	if (lock->others) {
+		columns_add(columns, "; ");
+		columns_ns(columns, lock->others, 0);
+		columns_add(columns, " ended by others who had it in between");
+	}
+	columns_add(columns, "\n");
+}
+
+void text_locks(struct text *text, const struct thread_row *thread)
+{
+	struct columns *columns = &text->columns;
+	size_t n = thread->n_locks;
+
+	/* A brief block has no more of them than matter. */
+	while (text->brief && n &&
+	       u64_times(thread->locks[n - 1].waits.total, 100) < thread->ledger.life)
+		n--;
+	/* Each takes two lines. */
+	n = text->brief ? u64_min(n, TEXT_BRIEF_ROWS / 2) : n;
+	if (!n)
+		return;
+	text_section(text, "[THREAD LOCK STATISTICS]",
+		     "LOCK               KIND               HELD BY                          COUNT"
+		     "          TOTAL ns            MAX ns  RELEASED BY");
+	for (size_t i = 0; i < n; i++) {
+		const struct lock_row *lock = &thread->locks[i];
+		char address[19];
+
+		snprintf(address, sizeof(address), "0x%" PRIx64, lock->address);
+		columns_add(columns, INDENT);
+		columns_left(columns, lock->address ? address : "others", 18);
+		columns_add(columns, " ");
+		columns_left(columns, lock_keys[lock->kind], 18);
+		columns_add(columns, " ");
+		lock_who(text, lock->holder, lock->holder_name);
+		columns_gap_count(columns, lock->waits.count, 10);
+		columns_gap_ns(columns, lock->waits.total, 16);
+		columns_gap_ns(columns, lock->waits.max, 16);
+		columns_add(columns, "  ");
+		if (lock->released_by) {
+			columns_count(columns, (uint64_t)lock->released_by, 0);
+			columns_add(columns, " ");
+			text_foreign(columns, lock->released_name, KD_COMM_LEN, KD_COMM_LEN);
+		} else {
+			columns_add(columns, "-");
+		}
+		columns_add(columns, "\n");
+		lock_meanwhile(text, lock);
+	}
+}

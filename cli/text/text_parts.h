@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the report, for text.c and each other. */
+#ifndef TEXT_PARTS_H
+#define TEXT_PARTS_H
+
+#include <stdbool.h>
+
+#include "cli/base/columns.h"
+#include "cli/model/report_options.h"
+#include "cli/model/sample.h"
+#include "cli/model/traces.h"
+
+/* The sample that is being written. */
+struct text {
+	struct columns columns;
+	const struct sample *sample;
+	bool brief; /* no more than matters, see text_section() */
+	bool bold;  /* for a terminal */
+};
+
+#define TEXT_BOLD "\033[1m"
+#define TEXT_PLAIN "\033[0m"
+
+/* The line above the first thread's block. */
+void text_threads_header(struct columns *columns);
+
+/* Whether a thread is one of those that are asked for. */
+bool text_wants_thread(const struct report_options *options, const struct thread_row *thread);
+
+/* Whether a probe on this thread began or ended the sample: 2 or 1; 0 if none did. */
+int text_is_trigger(const struct sample *sample, const struct thread_row *thread);
+
+/* A thread's TID, or how many there are in its row, and its name: 27 columns. */
+void text_thread_id(struct text *text, const struct thread_row *thread);
+
+/* Writes all sections of a thread that have data; of several silent threads
+ * in one row, just that row. */
+void text_thread(struct text *text, const struct thread_row *thread);
+
+/* Begins a section of a thread with its title and the titles of its columns. In a brief block
+ * the former stands in the margin, left of the latter. */
+void text_section(struct text *text, const char *title, const char *header);
+
+/* How many of n rows, the largest first, a section shows: a brief block has room for few. */
+#define TEXT_BRIEF_ROWS 4
+size_t text_rows(const struct text *text, size_t n);
+
+/* The section on the locks that a thread waited for; nothing if there were none. */
+void text_locks(struct text *text, const struct thread_row *thread);
+
+/* The section on the descriptors that it waited at. */
+void text_descriptors(struct text *text, const struct thread_row *thread);
+
+/* The section on who had the CPU while a thread was ready; nothing if it never was. */
+void text_culprits(struct text *text, const struct thread_row *thread);
+
+/* The section on sleeps with a time-out; nothing if none of them lasted until then. */
+void text_timers(struct text *text, const struct thread_row *thread);
+
+/* The section on who stopped a thread; nothing if nobody did. */
+void text_stops(struct text *text, const struct thread_row *thread);
+
+/* The section on who moved it to other CPUs; nothing if nobody did. */
+void text_movers(struct text *text, const struct thread_row *thread);
+
+/* The section on what interrupted a thread; nothing if that was not asked for. */
+void text_interruptions(struct text *text, const struct thread_row *thread);
+
+/* The list of interruptions; nothing if none were asked for. Returns 0 or -ENOMEM. */
+int text_interruption_list(struct columns *columns, const struct sample *sample,
+			   const struct report_options *options);
+
+/* The section on how a thread's durations are distributed: a table of shares, then a
+ * drawing of each distribution by powers of two. Nothing if none are known. */
+void text_distributions(struct columns *columns, const struct sample *sample,
+			const struct thread_row *thread);
+
+/* Writes the sections that were asked for: slow system calls as kernel_delay.py has
+ * them, with columns of ours to the right; waits and running code, those that are
+ * alike merged: in the same functions, or lines. */
+void text_traces(struct columns *columns, const struct sample *sample,
+		 const struct report_options *options);
+
+/* Of merged waits and samples, no more are listed; their sum is of all. */
+#define TEXT_TRACES_MOST 50
+
+/* Writes the kernel stack of a row and below it its user stack, innermost frames
+ * first. In place of one that was asked for and is not there stands why. The row is one
+ * for itself, or the sum's that it speaks for. */
+void text_stacks(struct columns *columns, const struct sample *sample, const struct trace_row *row,
+		 const struct trace_sum *sum);
+
+/* The section on upcalls of openvswitch, as kernel_delay.py has it (its spelling
+ * too); nothing if they were not counted. */
+void text_upcalls(struct columns *columns, const struct sample *sample);
+
+/* Writes what is missing and what happened, a line each; nothing if there is
+ * nothing to tell. A line "# WARNING" is there exactly if sample_lost() is not 0. */
+void text_footer(struct text *text);
+
+#endif

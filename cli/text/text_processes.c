@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "text_processes.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/escape.h"
+#include "cli/base/number.h"
+#include "text_screen.h"
+
+#define TITLE_SCREEN 45 /* columns of a title on the first screen, */
+#define TITLE_SHORT 60  /* in lines of short reports, */
+#define TITLE_FULL 256  /* and elsewhere */
+#define SCREEN_PROCESSES (SCREEN_THREADS / 2)
+
+bool text_is_several(const struct sample *sample)
+{
+	return processes_count(sample) > 1;
+}
+
+/* --- Cells --- */
+
+/* Foreign text, cut off at so many columns: no character has more columns than bytes. */
+static void foreign(struct columns *columns, const char *text, size_t size, size_t width)
+{
+	char escaped[ESCAPE_SIZE(PROCESS_TITLE)];
+
+	escape_text(escaped, width + 1 < sizeof(escaped) ? width + 1 : sizeof(escaped), text, size);
+	columns_add(columns, escaped);
+}
+
+/* "812", "5,000x"; of no process "?". */
+static void process_id(struct columns *columns, const struct process_row *process, size_t width)
+{
+	char number[NUMBER_LEN + 1] = "?";
+
+	if (process && process->members > 1)
+		strcpy(number + number_grouped(number, process->members), "x");
+	else if (process)
+		number_plain(number, (uint64_t)process->pid);
+	columns_right(columns, number, width);
+}
+
+/* The title, else the name. */
+static void process_title(struct columns *columns, const struct process_row *process, size_t width)
+{
+	if (!process)
+		columns_add(columns, "<unknown>");
+	else if (*process->title)
+		foreign(columns, process->title, sizeof(process->title), width);
+	else if (*process->name)
+		foreign(columns, process->name, sizeof(process->name), width);
+	else
+		columns_add(columns, "<unknown>");
+}
+
+static void label(struct columns *columns, const char *what, const char *text, bool *any)
+{
+	if (!*text)
+		return;
+	columns_add(columns, *any ? ", " : " [");
+	columns_add(columns, what);
+	foreign(columns, text, PROCESS_LABEL, PROCESS_LABEL);
+	*any = true;
+}
+
+/* Where it runs: " [pod shop-0, container db, image postgres:16]". */
+static void process_labels(struct columns *columns, const struct process_row *process)
+{
+	bool any = false;
+
+	label(columns, "pod ", process->pod, &any);
+	label(columns, "container ", process->container, &any);
+	label(columns, "image ", process->image, &any);
+	columns_add(columns, any ? "]" : "");
+}
+
+static void cell_time(struct columns *columns, uint64_t ns, size_t width)
+{
+	char text[NUMBER_LEN];
+
+	number_time(text, ns);
+	columns_right(columns, text, width);
+}
+
+static void cell_share(struct columns *columns, uint64_t part, uint64_t whole)
+{
+	char text[NUMBER_LEN];
+
+	number_share(text, part, whole);
+	columns_right(columns, text, 8);
+}
+
+/* --- The first screen --- */
+
+int text_screen_processes(struct text *text, const struct verdict *verdict)
+{
+	const struct sample *sample = text->sample;
+	struct columns *columns = &text->columns;
+	struct process_sum *sums = NULL;
+	int error = processes_sum(sample, verdict, &sums);
+
+	for (size_t i = 0; sums && i < sample->n_processes && i < SCREEN_PROCESSES; i++) {
+		const struct process_sum *sum = &sums[i];
+
+		if (!sum->kept)
+			break;
+		if (!i) {
+			text_bold(text, "    PID     KEPT OF BUSY THREADS  PROCESS");
+			columns_add(columns, "\n");
+		}
+		process_id(columns, sum->process, 7);
+		cell_time(columns, sum->kept, 9);
+		cell_share(columns, sum->kept, sum->busy);
+		columns_count(columns, sum->threads, 8);
+		columns_add(columns, "  ");
+		process_title(columns, sum->process, TITLE_SCREEN);
+		columns_add(columns, "\n");
+	}
+	free(sums);
+	return error;
+}
+
+/* A text at an offset in each row, if all have the same; else "". */
+static const char *shared_text(const struct sample *sample, size_t at, size_t size)
+{
+	const char *first = (const char *)&sample->processes[0] + at;
+
+	for (size_t i = 1; i < sample->n_processes; i++)
+		if (strncmp((const char *)&sample->processes[i] + at, first, size) != 0)
+			return "";
+	return first;
+}
+
+#define SHARED_TEXT(sample, member)                                                                \
+	shared_text(sample, offsetof(struct process_row, member),                                  \
+		    sizeof(((struct process_row *)NULL)->member))
+
+void text_processes_name(char name[static PROCESSES_LEN], const struct sample *sample)
+{
+	const char *container = SHARED_TEXT(sample, container), *pod = SHARED_TEXT(sample, pod);
+	const char *first = sample->processes[0].name, *label = *container ? container : pod;
+	char escaped[PROCESSES_LEN / 2 + 1];
+
+	if (*label) {
+		escape_text(escaped, sizeof(escaped), label, PROCESS_LABEL);
+		snprintf(name, PROCESSES_LEN, "%s %s", *container ? "container" : "pod", escaped);
+		return;
+	}
+	escape_text(escaped, KD_COMM_LEN + 1, first, KD_COMM_LEN);
+	snprintf(name, PROCESSES_LEN, "%s%s", *escaped ? escaped : "<unknown>",
+		 *SHARED_TEXT(sample, name) ? "" : " and others");
+}
+
+/* --- The section --- */
+
+/* ", frozen 20.0 ms": what has no column, as it is seldom. */
+static void sum_note(struct columns *columns, const char *what, uint64_t ns)
+{
+	char text[NUMBER_LEN];
+
+	if (!ns)
+		return;
+	number_time(text, ns);
+	columns_print(columns, ", %s %s", what, text);
+}
+
+static void sum_notes(struct columns *columns, const struct process_sum *sum)
+{
+	sum_note(columns, "stopped", sum->stopped);
+	sum_note(columns, "frozen", sum->frozen);
+	sum_note(columns, "stolen by the hypervisor", sum->stolen);
+}
+
+static void sum_line(struct text *text, const struct process_sum *sum)
+{
+	struct columns *columns = &text->columns;
+
+	columns_count(columns, sum->threads, 8);
+	cell_time(columns, sum->running, 10);
+	cell_time(columns, sum->ready, 10);
+	cell_time(columns, sum->throttled, 10);
+	cell_time(columns, sum->blocked, 10);
+	cell_time(columns, sum->kept, 10);
+	cell_share(columns, sum->kept, sum->busy);
+	columns_add(columns, "  ");
+}
+
+static void process_line(struct text *text, const struct process_sum *sum)
+{
+	struct columns *columns = &text->columns;
+	const struct process_row *process = sum->process;
+
+	process_id(columns, process, 10);
+	sum_line(text, sum);
+	process_title(columns, process, text->brief ? TITLE_SHORT : TITLE_FULL);
+	process_labels(columns, process);
+	sum_notes(columns, sum);
+	columns_add(columns, process->began && process->ended ? ", began and ended"
+			     : process->began                 ? ", began"
+			     : process->ended                 ? ", ended"
+							      : "");
+	columns_add(columns, "\n");
+}
+
+/* All others together. */
+static void rest_line(struct text *text, const struct process_sum *sums, size_t n)
+{
+	struct columns *columns = &text->columns;
+	struct process_sum rest = { 0 };
+	char number[NUMBER_LEN + 1];
+	uint64_t members = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		members += sums[i].process->members ?: 1;
+		process_sum_add(&rest, &sums[i]);
+	}
+	strcpy(number + number_grouped(number, members), "x");
+	columns_right(columns, number, 10);
+	sum_line(text, &rest);
+	columns_add(columns, "all others");
+	sum_notes(columns, &rest);
+	columns_add(columns, "\n");
+}
+
+int text_processes(struct text *text, const struct verdict *verdict, size_t top)
+{
+	const struct sample *sample = text->sample;
+	struct columns *columns = &text->columns;
+	size_t n = sample->n_processes;
+	struct process_sum *sums = NULL;
+	int error = 0;
+
+	if (!text_is_several(sample))
+		return 0;
+	error = processes_sum(sample, verdict, &sums);
+	if (error)
+		return error;
+	columns_add(columns, "\n");
+	text_bold(text, "# PROCESSES, sums over their threads:");
+	columns_add(columns,
+		    "\n       PID THREADS   RUNNING     READY THROTTLED   BLOCKED      KEPT "
+		    "OF BUSY  PROCESS\n");
+	/* A line for the rest is worth it if it is of several. */
+	if (n <= top + 1)
+		top = n;
+	for (size_t i = 0; i < top; i++)
+		process_line(text, &sums[i]);
+	if (top < n)
+		rest_line(text, &sums[top], n - top);
+	free(sums);
+	return 0;
+}
+
+/* --- Threads --- */
+
+void text_process_heading(struct text *text, const struct thread_row *thread)
+{
+	struct columns *columns = &text->columns;
+	const struct process_row *process = process_find(text->sample, thread->pid);
+
+	columns_add(columns, text->bold ? TEXT_BOLD : "");
+	columns_add(columns, "PROCESS ");
+	process_id(columns, process, 0);
+	columns_add(columns, " ");
+	process_title(columns, process, TITLE_FULL);
+	columns_add(columns, text->bold ? TEXT_PLAIN : "");
+	columns_add(columns, "\n");
+}
+
+void text_process(struct columns *columns, const struct sample *sample, pid_t pid)
+{
+	const struct process_row *process = process_find(sample, pid);
+
+	columns_count(columns, (uint64_t)pid, 0);
+	if (!process || process->members > 1)
+		return;
+	columns_add(columns, " ");
+	process_title(columns, process, TITLE_SHORT);
+}
+
+void text_process_of(struct text *text, const struct thread_row *thread)
+{
+	struct columns *columns = &text->columns;
+	const struct process_row *process;
+
+	if (!text_is_several(text->sample))
+		return;
+	process = process_find(text->sample, thread->pid);
+	columns_add(columns, ", of ");
+	process_id(columns, process, 0);
+	columns_add(columns, " ");
+	process_title(columns, process, TITLE_SHORT);
+}

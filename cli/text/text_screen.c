@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "text_screen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/escape.h"
+#include "cli/base/number.h"
+#include "cli/model/words.h"
+#include "text_processes.h"
+#include "text_words.h"
+
+/* Lines of tables, without their headers: with those, the verdict, the window and the advice
+ * they are SCREEN_LINES at most. */
+#define STATES_MOST 6
+#define CAUSES_MOST 4
+#define FIXED_LINES (1 + VERDICT_LINES + 3 + 1) /* window, verdict, headers, advice */
+_Static_assert(FIXED_LINES + STATES_MOST + CAUSES_MOST + SCREEN_THREADS / 2 <= SCREEN_LINES,
+	       "the screen has room for all");
+
+void text_bold(struct text *text, const char *bold)
+{
+	columns_add(&text->columns, text->bold ? TEXT_BOLD : "");
+	columns_add(&text->columns, bold);
+	columns_add(&text->columns, text->bold ? TEXT_PLAIN : "");
+}
+
+/* --- Cells --- */
+
+#define NUMBERS 10000000 /* there are no larger TIDs */
+
+static void cell_left(struct columns *columns, const char *escaped, size_t width)
+{
+	columns_add(columns, escaped);
+	columns_pad(columns, escape_width(escaped), width);
+}
+
+static void cell_time(struct columns *columns, uint64_t ns)
+{
+	char text[NUMBER_LEN];
+
+	number_time(text, ns);
+	columns_right(columns, text, 9);
+}
+
+static void cell_share(struct columns *columns, uint64_t part, uint64_t whole)
+{
+	char text[NUMBER_LEN];
+
+	number_share(text, part, whole);
+	columns_right(columns, text, 8);
+}
+
+/* "  4711 worker", "   12x worker" in 7 + 1 + 15 columns; the name in width. */
+static void cell_thread(struct columns *columns, const struct thread_row *thread, size_t width)
+{
+	uint64_t shown = thread->members > 1 ? thread->members : (uint64_t)thread->tid;
+	char name[16], number[NUMBER_LEN + 1] = "?";
+	size_t length = 1;
+
+	if (shown < (thread->members > 1 ? NUMBERS / 10 : NUMBERS))
+		length = number_plain(number, shown);
+	if (thread->members > 1)
+		strcpy(number + length, "x");
+	escape_text(name, sizeof(name), thread->name, KD_COMM_LEN);
+	columns_right(columns, number, 7);
+	columns_add(columns, " ");
+	cell_left(columns, *name ? name : "<unknown>", width);
+}
+
+/* --- The parts, from top to bottom --- */
+
+/* "redis-server[4711]: 1.00 s, 5 threads, CPU 0-1, nothing lost" */
+static void window(struct text *text)
+{
+	const struct sample *sample = text->sample;
+	uint64_t cpus[KD_CPU_WORDS] = { 0 }, threads = 0, lost = sample_lost(sample);
+	char name[PROCESSES_LEN] = "", length[NUMBER_LEN], list[17], what[32] = "nothing",
+	     rest[160], target[48];
+	bool beyond = false;
+
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		for (size_t j = 0; j < KD_CPU_WORDS; j++)
+			cpus[j] |= sample->threads[i].cpus[j];
+		beyond |= sample->threads[i].cpus_beyond;
+		threads += sample->threads[i].members;
+	}
+	if (text_is_several(sample))
+		text_processes_name(name, sample);
+	else if (sample->capture)
+		escape_text(name, KD_COMM_LEN, sample->capture->process, KD_COMM_LEN);
+	if (!*name)
+		strcpy(name, "process");
+	if (text_is_several(sample))
+		snprintf(target, sizeof(target), ", %llu processes",
+			 (unsigned long long)processes_count(sample));
+	else
+		snprintf(target, sizeof(target), "[%d]", (int)sample->pid);
+	number_time(length, sample->end - sample->start);
+	text_cpus(list, sizeof(list), cpus, beyond);
+	if (lost)
+		snprintf(what, sizeof(what), "%llu", (unsigned long long)lost);
+	snprintf(rest, sizeof(rest), "%s: %s, %llu thread%s, CPU %s, %s lost", target, length,
+		 (unsigned long long)threads, threads == 1 ? "" : "s", list, what);
+	rest[SCREEN_WIDTH - escape_width(name)] = '\0';
+	text_bold(text, name);
+	columns_add(&text->columns, rest);
+	columns_add(&text->columns, "\n");
+}
+
+/* A line of the ledger as a sum over all threads. */
+struct state_sum {
+	uint64_t ns, worst_ns;
+	const struct thread_row *worst;
+};
+
+static void states_sum(const struct sample *sample, struct state_sum sums[static LEDGER_STATES])
+{
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		const struct thread_row *thread = &sample->threads[i];
+
+		for (size_t state = 0; state < LEDGER_STATES; state++) {
+			uint64_t ns = thread->ledger.ns[state];
+
+			sums[state].ns = u64_add(sums[state].ns, ns);
+			if (ns > sums[state].worst_ns) {
+				sums[state].worst = thread;
+				sums[state].worst_ns = ns;
+			}
+		}
+	}
+}
+
+/* Whether it is among the STATES_MOST largest. */
+static bool is_listed(const struct state_sum sums[static LEDGER_STATES], size_t state)
+{
+	size_t larger = 0;
+
+	for (size_t i = 0; i < LEDGER_STATES; i++)
+		larger += sums[i].ns > sums[state].ns ||
+			  (sums[i].ns == sums[state].ns && i < state);
+	return sums[state].ns && larger < STATES_MOST;
+}
+
+/* Of the state in which it waits for work, what is left of it. */
+static void states(struct text *text, const struct verdict *verdict)
+{
+	struct state_sum sums[LEDGER_STATES] = { 0 };
+	struct columns *columns = &text->columns;
+
+	states_sum(text->sample, sums);
+	text_bold(text, "STATE                        TIME    SHARE  OF BUSY     MOST OF IT IN");
+	columns_add(columns, "\n");
+	for (size_t state = 0; state < LEDGER_STATES; state++) {
+		const struct state_sum *sum = &sums[state];
+		uint64_t busy = sum->ns;
+
+		if (!is_listed(sums, state))
+			continue;
+		if (state == LEDGER_BLOCKED)
+			busy -= u64_min(verdict->work, busy);
+		columns_add(columns, "  ");
+		columns_left(columns, ledger_words[state].title, 22);
+		cell_time(columns, sum->ns);
+		columns_add(columns, " ");
+		cell_share(columns, sum->ns, verdict->life);
+		columns_add(columns, " ");
+		cell_share(columns, busy, verdict->busy);
+		columns_add(columns, " ");
+		cell_thread(columns, sum->worst, 0);
+		columns_add(columns, "\n");
+	}
+}
+
+#define CAUSE_WIDTH 24
+#define WHO_WIDTH 24 /* a name and a TID */
+
+static void cause_line(struct text *text, const struct verdict *verdict,
+		       const struct verdict_row *row)
+{
+	struct columns *columns = &text->columns;
+	char who[WHO_LEN];
+
+	columns_add(columns, "  ");
+	columns_left(columns, cause_words[row->cause].title, CAUSE_WIDTH);
+	columns_add(columns, " ");
+	text_who(who, &row->who);
+	cell_left(columns, *who ? who : "-", WHO_WIDTH);
+	cell_time(columns, row->ns);
+	cell_share(columns, row->ns, verdict->busy);
+	if (row->longest)
+		cell_time(columns, row->longest);
+	else
+		columns_right(columns, "-", 9);
+	columns_add(columns, "\n");
+}
+
+/* The largest, whether they are blamed or not; what is unexplained comes last. */
+static void causes(struct text *text, const struct verdict *verdict)
+{
+	/* Less is not worth the line. */
+	bool is_much = u64_times(verdict->unexplained, 100) >= verdict->busy;
+	const struct verdict_row unexplained = { .ns = is_much ? verdict->unexplained : 0 };
+	/* The advice has a second line for who moved threads. */
+	size_t room = CAUSES_MOST - (unexplained.ns > 0) - (verdict->moves > 0),
+	       n = u64_min(verdict->n_rows, room);
+	struct columns *columns = &text->columns;
+
+	text_bold(text, "KEPT FROM RUNNING BY       WHO                     "
+			"     TIME OF BUSY  LONGEST");
+	columns_add(columns, "\n");
+	for (size_t i = 0; i < n; i++)
+		cause_line(text, verdict, &verdict->rows[i]);
+	if (!unexplained.ns)
+		return;
+	columns_add(columns, "  ");
+	columns_left(columns, "unexplained", CAUSE_WIDTH + 1 + WHO_WIDTH);
+	cell_time(columns, unexplained.ns);
+	cell_share(columns, unexplained.ns, verdict->busy);
+	columns_add(columns, "\n");
+}
+
+/* Those that lost anything, and those that are first because their probes made the sample;
+ * two of them on a line. */
+static void threads(struct text *text, const struct verdict_thread *const *order, size_t n)
+{
+	static const char header[] = "    TID THREAD             KEPT OF BUSY";
+	const struct sample *sample = text->sample;
+	struct columns *columns = &text->columns;
+	const struct verdict_thread *listed[SCREEN_THREADS];
+	size_t n_listed = 0;
+
+	for (size_t i = 0; i < n && n_listed < SCREEN_THREADS; i++)
+		if (order[i]->kept || text_is_trigger(sample, order[i]->row))
+			listed[n_listed++] = order[i];
+	if (!n_listed)
+		return;
+	text_bold(text, header);
+	if (n_listed > 1) {
+		columns_add(columns, " ");
+		text_bold(text, header);
+	}
+	columns_add(columns, "\n");
+	for (size_t i = 0; i < n_listed; i++) {
+		cell_thread(columns, listed[i]->row, 15);
+		cell_time(columns, listed[i]->kept);
+		cell_share(columns, listed[i]->kept, listed[i]->busy);
+		columns_add(columns, i % 2 || i + 1 == n_listed ? "\n" : "");
+	}
+}
+
+int text_screen(struct text *text, const struct verdict *verdict,
+		const struct verdict_thread *const *order, size_t n)
+{
+	int error = 0;
+
+	window(text);
+	text_verdict(text, verdict);
+	if (verdict->life)
+		states(text, verdict);
+	if (verdict->n_rows || verdict->unexplained)
+		causes(text, verdict);
+	if (text_is_several(text->sample))
+		error = text_screen_processes(text, verdict);
+	else
+		threads(text, order, n);
+	text_advice(text, verdict);
+	return error;
+}

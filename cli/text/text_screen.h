@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first screen of a report: what kept the process from running, and who. At most
+ * SCREEN_LINES lines of SCREEN_WIDTH columns, whatever names and figures are. */
+#ifndef TEXT_SCREEN_H
+#define TEXT_SCREEN_H
+
+#include "cli/model/report_options.h"
+#include "cli/model/verdict.h"
+#include "text_parts.h"
+
+#define SCREEN_LINES 24 /* below the title */
+#define SCREEN_WIDTH 80
+#define SCREEN_THREADS 10
+
+/* Writes the screen. order has the verdict's threads in the order in which they are listed, n
+ * of them; of several processes it lists these instead. Returns 0 or -ENOMEM. */
+int text_screen(struct text *text, const struct verdict *verdict,
+		const struct verdict_thread *const *order, size_t n);
+
+/* What a screen says in words: VERDICT and, as its last one or two lines, what to do next. The
+ * former returns the number of its lines, VERDICT_LINES at most. */
+#define VERDICT_LINES 4
+unsigned int text_verdict(struct text *text, const struct verdict *verdict);
+void text_advice(struct text *text, const struct verdict *verdict);
+
+/* Who it was, escaped: "backup-agent[812]"; "" if that is not known. */
+#define WHO_LEN 128
+const char *text_who(char who[static WHO_LEN], const struct verdict_who *is);
+
+/* Its scheduling class, if that is not the usual: "SCHED_FIFO 50", "nice 5", or "". */
+#define CLASS_LEN 32
+const char *text_class(char class[static CLASS_LEN], const struct verdict_who *is);
+
+/* Text in bold, if the report is for a terminal. */
+void text_bold(struct text *text, const char *bold);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "text_short.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/number.h"
+#include "cli/model/verdict.h"
+#include "cli/model/words.h"
+#include "text_processes.h"
+#include "text_screen.h"
+#include "text_words.h"
+
+/* --- The order --- */
+
+int text_is_trigger(const struct sample *sample, const struct thread_row *thread)
+{
+	bool one = thread->members == 1;
+
+	return one && sample->start_triggered && thread->tid == sample->started_on  ? 2
+	       : one && sample->stop_triggered && thread->tid == sample->stopped_on ? 1
+										    : 0;
+}
+
+static uint64_t sum_of(const struct thread_row *row, size_t from, size_t to)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = from; i <= to; i++)
+		sum = u64_add(sum, row->ledger.ns[i]);
+	return sum;
+}
+
+static uint64_t sort_key(const struct verdict_thread *thread, enum report_sort sort)
+{
+	switch (sort) {
+	case SORT_KEPT:
+		return thread->kept;
+	case SORT_LONGEST:
+		return thread->longest;
+	case SORT_RUNNING:
+		return ledger_running(&thread->row->ledger);
+	case SORT_READY:
+		return sum_of(thread->row, LEDGER_READY_WOKEN, LEDGER_READY_PREEMPTED);
+	case SORT_BLOCKED:
+		return sum_of(thread->row, LEDGER_BLOCKED, LEDGER_BLOCKED_UNINT);
+	default:
+		return 0;
+	}
+}
+
+struct order {
+	const struct sample *sample;
+	enum report_sort sort;
+};
+
+static int threads_compare(const void *a, const void *b, void *context)
+{
+	const struct verdict_thread *x = *(const struct verdict_thread *const *)a;
+	const struct verdict_thread *y = *(const struct verdict_thread *const *)b;
+	const struct order *order = context;
+	int by = text_is_trigger(order->sample, y->row) - text_is_trigger(order->sample, x->row);
+	uint64_t key_x = sort_key(x, order->sort), key_y = sort_key(y, order->sort);
+
+	if (!by)
+		by = (key_x < key_y) - (key_x > key_y);
+	if (!by && order->sort == SORT_TID)
+		by = (x->row->tid > y->row->tid) - (x->row->tid < y->row->tid);
+	return by ? by : (x->row > y->row) - (x->row < y->row); /* by name, then TID */
+}
+
+/* The threads that are asked for, in that order. NULL: no memory. */
+static const struct verdict_thread **threads_order(const struct sample *sample,
+						   const struct report_options *options,
+						   const struct verdict *verdict, size_t *n)
+{
+	struct order order = { sample, options->sort };
+	const struct verdict_thread **threads = calloc(verdict->n_threads ?: 1, sizeof(*threads));
+
+	*n = 0;
+	for (size_t i = 0; threads && i < verdict->n_threads; i++)
+		if (text_wants_thread(options, verdict->threads[i].row))
+			threads[(*n)++] = &verdict->threads[i];
+	if (threads)
+		qsort_r(threads, *n, sizeof(*threads), threads_compare, &order);
+	return threads;
+}
+
+/* --- Lines of other threads --- */
+
+/* The three states in which it was longest. */
+static void states(struct columns *columns, const struct ledger *ledger)
+{
+	char share[NUMBER_LEN];
+	bool written[LEDGER_STATES] = { false };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		size_t most = LEDGER_STATES;
+
+		for (size_t state = 0; state < LEDGER_STATES; state++)
+			if (ledger->ns[state] && !written[state] &&
+			    (most == LEDGER_STATES || ledger->ns[state] > ledger->ns[most]))
+				most = state;
+		if (most == LEDGER_STATES)
+			return;
+		written[most] = true;
+		number_share(share, ledger->ns[most], ledger->life);
+		columns_add(columns, i ? ", " : "");
+		columns_add(columns, ledger_words[most].title);
+		columns_add(columns, " ");
+		columns_add(columns, share);
+	}
+}
+
+static void thread_line(struct text *text, const struct verdict_thread *thread)
+{
+	struct columns *columns = &text->columns;
+	char kept[NUMBER_LEN];
+
+	text_thread_id(text, thread->row);
+	columns_add(columns, " ");
+	number_time(kept, thread->kept);
+	columns_right(columns, kept, 9);
+	columns_add(columns, "  ");
+	states(columns, &thread->row->ledger);
+	columns_add(columns, thread->row->ended ? ", ended" : "");
+	text_process_of(text, thread->row);
+	columns_add(columns, "\n");
+}
+
+/* --- All of it --- */
+
+/* A report of so many lines can be read; unless sections of more threads than usual are asked
+ * for, there are no more than have room, but those of the first few. */
+#define LINES_MOST 400
+#define LINES_BESIDE 40 /* the screen, headers, the footer */
+#define TOP_USUAL 10
+#define TOP_LEAST 3
+
+/* How many lines the sections of a thread take, with the empty one behind them. */
+static size_t lines_of(const struct text *text, const struct thread_row *thread)
+{
+	struct text *trial = malloc(sizeof(*trial));
+	char *written = NULL;
+	size_t length = 0, lines = 1;
+	FILE *out = open_memstream(&written, &length);
+
+	if (out && trial) {
+		*trial = (struct text){ .sample = text->sample, .brief = text->brief };
+		columns_begin(&trial->columns, out);
+		text_thread(trial, thread);
+		columns_end(&trial->columns);
+	}
+	if (out)
+		fclose(out);
+	for (size_t i = 0; i < length; i++)
+		lines += written[i] == '\n';
+	free(written);
+	free(trial);
+	return lines;
+}
+
+/* Of so many of n threads the sections have room. */
+static size_t top_of(const struct text *text, const struct verdict_thread *const *threads, size_t n,
+		     size_t top)
+{
+	size_t used = LINES_BESIDE + n;
+
+	if (top > TOP_USUAL)
+		return top;
+	for (size_t i = 0; i < n && i < top; i++) {
+		used += lines_of(text, threads[i]->row);
+		if (used > LINES_MOST && i >= TOP_LEAST)
+			return i;
+	}
+	return top;
+}
+
+static void threads_write(struct text *text, const struct verdict_thread *const *threads, size_t n,
+			  size_t top)
+{
+	struct columns *columns = &text->columns;
+	bool several = text_is_several(text->sample);
+
+	columns_add(columns, "\n");
+	if (top)
+		text_threads_header(columns);
+	for (size_t i = 0; i < n && i < top; i++) {
+		columns_add(columns, i ? "\n" : "");
+		if (several && (!i || threads[i]->row->pid != threads[i - 1]->row->pid))
+			text_process_heading(text, threads[i]->row);
+		text_thread(text, threads[i]->row);
+	}
+	if (n <= top)
+		return;
+	columns_add(columns, top ? "\n" : "");
+	text_bold(text, top ? "OTHER      THREAD                KEPT  STATES"
+			    : "TID        THREAD                KEPT  STATES");
+	columns_add(columns, "\n");
+	for (size_t i = top; i < n; i++)
+		thread_line(text, threads[i]);
+}
+
+int text_short(struct text *text, const struct report_options *options)
+{
+	struct verdict verdict = { 0 };
+	const struct verdict_thread **threads = NULL;
+	size_t n;
+	int error = verdict_find(&verdict, text->sample);
+
+	if (!error)
+		threads = threads_order(text->sample, options, &verdict, &n);
+	if (!threads)
+		error = -ENOMEM;
+	if (!error)
+		error = text_screen(text, &verdict, threads, n);
+	if (!error && options->extent == REPORT_SHORT)
+		error = text_processes(text, &verdict, options->top);
+	if (!error && options->extent == REPORT_SHORT)
+		threads_write(text, threads, n, top_of(text, threads, n, options->top));
+	free(threads);
+	verdict_clear(&verdict);
+	return error;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The threads of a report that has not all sections of all of them. */
+#ifndef TEXT_SHORT_H
+#define TEXT_SHORT_H
+
+#include "cli/model/report_options.h"
+#include "text_parts.h"
+
+/* Writes the first screen; unless that is all that is asked for, then the sections of the
+ * threads that come first in the order asked for, and a line of each of the others. Returns 0
+ * or -ENOMEM. */
+int text_short(struct text *text, const struct report_options *options);
+
+#endif

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/number.h"
+#include "cli/base/syscall_names.h"
+#include "cli/model/words.h"
+#include "text_words.h"
+
+#define INDENT TEXT_INDENT
+#define NAME_WIDTH TEXT_NAME_WIDTH
+#define BRIEF_ROWS TEXT_BRIEF_ROWS
+#define CALLS_HEADER "NAME                 NUMBER       COUNT          TOTAL ns            MAX ns"
+
+/* Less than 1 % of a thread's life, and left out of a brief block. */
+static bool is_small(const struct text *text, const struct thread_row *thread, uint64_t ns)
+{
+	return text->brief && u64_times(ns, 100) < thread->ledger.life;
+}
+
+void text_section(struct text *text, const char *title, const char *header)
+{
+	struct columns *columns = &text->columns;
+
+	if (text->brief) {
+		columns_right(columns, title, sizeof(INDENT) - 2);
+		columns_add(columns, " ");
+	} else {
+		columns_add(columns, "\n" INDENT);
+		columns_add(columns, title);
+		columns_add(columns, "\n" INDENT);
+	}
+	columns_add(columns, header);
+	columns_add(columns, "\n");
+}
+
+size_t text_rows(const struct text *text, size_t n)
+{
+	return text->brief && n > BRIEF_ROWS ? BRIEF_ROWS : n;
+}
+
+/* The name gives way to the mark. */
+static void irq_name(struct columns *columns, const struct irq_row *irq)
+{
+	const char *mark = irq->unhandled ? " [unhandled]" : "";
+	size_t room = NAME_WIDTH - strlen(mark);
+	size_t used = text_foreign(columns, irq->name, sizeof(irq->name), room);
+
+	columns_add(columns, mark);
+	columns_pad(columns, used, room);
+}
+
+static bool is_poll(const struct text *text, uint32_t call)
+{
+	const char *name = text->sample->foreign_calls ? NULL : syscall_name(call);
+
+	return name &&
+	       (!strcmp(name, "poll") || !strcmp(name, "ppoll") || !strcmp(name, "ppoll_time64"));
+}
+
+void text_thread_id(struct text *text, const struct thread_row *thread)
+{
+	struct columns *columns = &text->columns;
+	char number[NUMBER_LEN + 1];
+
+	if (thread->members > 1) {
+		strcpy(number + number_grouped(number, thread->members), "x");
+		columns_right(columns, number, 10);
+	} else {
+		columns_count(columns, (uint64_t)thread->tid, 10);
+	}
+	columns_add(columns, " ");
+	text_thread_name(columns, text->sample, thread->name,
+			 thread->members > 1 ? 0 : thread->tid);
+}
+
+static void call_line(struct text *text, const struct call_row *call)
+{
+	struct columns *columns = &text->columns;
+
+	columns_add(columns, INDENT);
+	text_call_columns(columns, text->sample, call->number);
+	columns_gap_count(columns, call->count, 10);
+	columns_gap_ns(columns, call->total, 16);
+	columns_gap_ns(columns, call->max, 16);
+	columns_add(columns, "\n");
+}
+
+static void calls_total(struct text *text, uint64_t count, uint64_t total)
+{
+	struct columns *columns = &text->columns;
+
+	if (!count)
+		return;
+	columns_add(columns, INDENT);
+	/* In another architecture's calls we do not know poll. */
+	columns_left(columns, text->sample->foreign_calls ? "TOTAL:" : "TOTAL( - poll):", 27);
+	columns_gap_count(columns, count, 10);
+	columns_gap_ns(columns, total, 16);
+	columns_add(columns, "\n");
+}
+
+static void calls_full(struct text *text, const struct thread_row *thread)
+{
+	uint64_t count = 0, total = 0;
+
+	columns_add(&text->columns, " [SYSCALL STATISTICS]\n" INDENT);
+	columns_add(&text->columns, CALLS_HEADER "\n");
+	for (size_t i = 0; i < thread->n_calls; i++) {
+		const struct call_row *call = &thread->calls[i];
+
+		if (!call->count)
+			continue; /* see in_flight() */
+		call_line(text, call);
+		if (is_poll(text, call->number))
+			continue;
+		count += call->count;
+		total += call->total;
+	}
+	calls_total(text, count, total);
+}
+
+/* Those in which it spent most. */
+static void calls_brief(struct text *text, const struct thread_row *thread)
+{
+	unsigned int shown = 0;
+
+	columns_add(&text->columns, "\n");
+	for (size_t i = 0; i < thread->n_calls && shown < BRIEF_ROWS; i++) {
+		const struct call_row *call = &thread->calls[i];
+
+		if (!call->count || is_small(text, thread, call->total))
+			continue;
+		if (!shown++)
+			text_section(text, "[SYSCALL STATISTICS]", CALLS_HEADER);
+		call_line(text, call);
+	}
+}
+
+static void long_poll(struct text *text, const struct kd_span *span)
+{
+	struct columns *columns = &text->columns;
+
+	if (!span->count)
+		return;
+	text_section(text, "[LONG POLL STATISTICS]",
+		     "COUNT             AVERAGE ns            MIN ns            MAX ns");
+	columns_add(columns, INDENT);
+	columns_count(columns, span->count, 10);
+	columns_gap_ns(columns, span->total / span->count, 16);
+	columns_gap_ns(columns, span->min, 16);
+	columns_gap_ns(columns, span->max, 16);
+	columns_add(columns, "\n");
+}
+
+static void run(struct text *text, const struct kd_span *span)
+{
+	struct columns *columns = &text->columns;
+
+	if (!span->count)
+		return;
+	text_section(text, "[THREAD RUN STATISTICS]",
+		     "SCHED_CNT           TOTAL ns            MIN ns            MAX ns");
+	columns_add(columns, INDENT);
+	columns_count(columns, span->count, 10);
+	columns_gap_ns(columns, span->total, 16);
+	columns_gap_ns(columns, span->min, 16);
+	columns_gap_ns(columns, span->max, 16);
+	columns_add(columns, "\n");
+}
+
+static void waits(struct text *text, const char *title, const char *header,
+		  const struct kd_count *count)
+{
+	struct columns *columns = &text->columns;
+
+	if (!count->count)
+		return;
+	text_section(text, title, header);
+	columns_add(columns, INDENT);
+	columns_count(columns, count->count, 10);
+	columns_gap_ns(columns, count->total, 16);
+	columns_gap_ns(columns, count->max, 16);
+	columns_add(columns, "\n");
+}
+
+/* Of a thread's sleeps, the longest sum first. */
+static size_t awaited_sort(const struct ledger *ledger, unsigned int kinds[KD_AWAITED_KINDS])
+{
+	const struct kd_count *awaited = ledger->awaited;
+	size_t n = 0;
+
+	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
+		size_t at = n;
+
+		if (!awaited[kind].count)
+			continue;
+		for (; at && awaited[kinds[at - 1]].total < awaited[kind].total; at--)
+			kinds[at] = kinds[at - 1];
+		kinds[at] = kind;
+		n++;
+	}
+	return n;
+}
+
+static void blocked(struct text *text, const struct thread_row *thread)
+{
+	const struct ledger *ledger = &thread->ledger;
+	struct columns *columns = &text->columns;
+	unsigned int kinds[KD_AWAITED_KINDS];
+	size_t n = awaited_sort(ledger, kinds);
+
+	while (n && is_small(text, thread, ledger->awaited[kinds[n - 1]].total))
+		n--;
+	n = text_rows(text, n);
+	if (!n)
+		return;
+	text_section(text, "[THREAD BLOCKED STATISTICS]",
+		     "FOR                        COUNT          TOTAL ns            MAX ns");
+	for (size_t i = 0; i < n; i++) {
+		const struct kd_count *count = &ledger->awaited[kinds[i]];
+
+		columns_add(columns, INDENT);
+		columns_left(columns, awaited_words[kinds[i]].title, NAME_WIDTH);
+		columns_gap_count(columns, count->count, 10);
+		columns_gap_ns(columns, count->total, 16);
+		columns_gap_ns(columns, count->max, 16);
+		columns_add(columns, "\n");
+	}
+}
+
+/* The end of an interrupt's row; adds the row to the sums. */
+static void irq_figures(struct columns *columns, const struct irq_row *irq, uint64_t *count,
+			uint64_t *total)
+{
+	columns_gap_count(columns, irq->count, 10);
+	columns_gap_ns(columns, irq->total, 16);
+	columns_gap_ns(columns, irq->max, 16);
+	columns_add(columns, "\n");
+	*count += irq->count;
+	*total += irq->total;
+}
+
+static void irq_total(struct columns *columns, size_t width, uint64_t count, uint64_t total)
+{
+	if (!count)
+		return;
+	columns_add(columns, INDENT);
+	columns_left(columns, "TOTAL:", width);
+	columns_gap_count(columns, count, 10);
+	columns_gap_ns(columns, total, 16);
+	columns_add(columns, "\n");
+}
+
+static void hardirqs(struct text *text, const struct thread_row *thread)
+{
+	struct columns *columns = &text->columns;
+	uint64_t count = 0, total = 0;
+
+	if (!thread->n_hardirqs || is_small(text, thread, thread->ledger.ns[LEDGER_HARDIRQ]))
+		return;
+	text_section(text, "[HARD IRQ STATISTICS]",
+		     "NAME                       COUNT          TOTAL ns            MAX ns");
+	for (size_t i = 0; i < text_rows(text, thread->n_hardirqs); i++) {
+		const struct irq_row *irq = &thread->hardirqs[i];
+
+		columns_add(columns, INDENT);
+		irq_name(columns, irq);
+		irq_figures(columns, irq, &count, &total);
+	}
+	if (!text->brief)
+		irq_total(columns, NAME_WIDTH, count, total);
+}
+
+static void softirqs(struct text *text, const struct thread_row *thread)
+{
+	struct columns *columns = &text->columns;
+	uint64_t count = 0, total = 0;
+
+	if (!thread->n_softirqs || is_small(text, thread, thread->ledger.ns[LEDGER_SOFTIRQ]))
+		return;
+	text_section(
+		text, "[SOFT IRQ STATISTICS]",
+		"NAME                 VECT_NR       COUNT          TOTAL ns            MAX ns");
+	for (size_t i = 0; i < text_rows(text, thread->n_softirqs); i++) {
+		const struct irq_row *irq = &thread->softirqs[i];
+
+		columns_add(columns, INDENT);
+		irq_name(columns, irq);
+		columns_add(columns, " ");
+		columns_count(columns, irq->vector, 7);
+		irq_figures(columns, irq, &count, &total);
+	}
+	if (!text->brief)
+		irq_total(columns, 28, count, total);
+}
+
+static void percent_column(struct columns *columns, uint64_t part, uint64_t whole)
+{
+	char percent[NUMBER_LEN];
+
+	number_percent(percent, part, whole);
+	columns_add(columns, "  ");
+	columns_right(columns, percent, 7);
+}
+
+static void ledger_line(struct columns *columns, const char *label, uint64_t ns, uint64_t life)
+{
+	columns_add(columns, INDENT);
+	columns_left(columns, label, 24);
+	columns_gap_ns(columns, ns, 18);
+	percent_column(columns, ns, life);
+	columns_add(columns, "\n");
+}
+
+/* What the kernel counted and how far we are off, which may be either way. */
+static void ledger_check(struct columns *columns, const struct ledger *ledger)
+{
+	uint64_t running = ledger_running(ledger);
+	bool negative = running < ledger->exec;
+	uint64_t off = negative ? ledger->exec - running : running - ledger->exec;
+	char number[NUMBER_LEN + 1] = "-", percent[NUMBER_LEN + 1] = "-";
+
+	if (!ledger->exec_known) {
+		columns_add(columns, INDENT "KERNEL'S COUNT                       unknown\n");
+		return;
+	}
+	ledger_line(columns, "KERNEL'S COUNT", ledger->exec, ledger->life);
+	number_grouped(number + negative, off);
+	number_percent(percent + negative, off, ledger->life);
+	columns_add(columns, INDENT);
+	columns_left(columns, "RESIDUAL", 24);
+	columns_add(columns, "  ");
+	columns_right(columns, number, 18);
+	columns_add(columns, "  ");
+	columns_right(columns, percent, 7);
+	columns_add(columns, "\n");
+}
+
+static void thread_time(struct text *text, const struct thread_row *thread)
+{
+	static const char header[] = "STATE                               TOTAL ns        %";
+	struct columns *columns = &text->columns;
+	const struct ledger *ledger = &thread->ledger;
+	char ended[NUMBER_LEN + 40] = "(ended during the sample)";
+
+	if (thread->members > 1)
+		snprintf(ended, sizeof(ended), "(%s threads, ended during the sample)",
+			 GROUPED(thread->members));
+	text_section(text, "[THREAD TIME]", thread->ended ? ended : header);
+	if (thread->ended) {
+		columns_add(columns, INDENT);
+		columns_add(columns, header);
+		columns_add(columns, "\n");
+	}
+	for (size_t i = 0; i < LEDGER_STATES; i++)
+		if (text->brief ? !is_small(text, thread, ledger->ns[i])
+				: ledger->ns[i] || !ledger_words[i].rare)
+			ledger_line(columns, ledger_words[i].title, ledger->ns[i], ledger->life);
+	ledger_line(columns, "SUM", ledger_sum(ledger), ledger->life);
+	if (text->brief)
+		return;
+	ledger_line(columns, "RUNNING", ledger_running(ledger), ledger->life);
+	ledger_check(columns, ledger);
+}
+
+static void switches(struct text *text, const struct thread_row *thread)
+{
+	struct columns *columns = &text->columns;
+	char cpus[TEXT_CPUS];
+
+	text_section(text, "[THREAD SWITCHES]", "VOLUNTARY   INVOLUNTARY   MIGRATIONS  CPUS");
+	columns_add(columns, INDENT);
+	columns_count(columns, thread->voluntary, 9);
+	columns_gap_count(columns, thread->involuntary, 12);
+	columns_gap_count(columns, thread->migrations, 11);
+	columns_add(columns, "  ");
+	text_cpus(cpus, sizeof(cpus), thread->cpus, thread->cpus_beyond);
+	columns_add(columns, cpus);
+	columns_add(columns, "\n");
+}
+
+static void migrations(struct text *text, const struct thread_row *thread)
+{
+	struct columns *columns = &text->columns;
+
+	/* Files of before have no causes. */
+	if (!(thread->wakeup_migrations | thread->balance_migrations | thread->affinity_migrations |
+	      thread->other_migrations))
+		return;
+	text_section(text, "[MIGRATIONS]",
+		     "     WAKEUP        BALANCE       AFFINITY          OTHER");
+	columns_add(columns, INDENT);
+	columns_count(columns, thread->wakeup_migrations, 11);
+	columns_gap_count(columns, thread->balance_migrations, 13);
+	columns_gap_count(columns, thread->affinity_migrations, 13);
+	columns_gap_count(columns, thread->other_migrations, 13);
+	columns_add(columns, "\n");
+}
+
+static void page_faults(struct text *text, const struct thread_row *thread)
+{
+	struct columns *columns = &text->columns;
+
+	if (!thread->minor_faults && !thread->major_faults)
+		return;
+	text_section(text, "[PAGE FAULTS]", "        MINOR          MAJOR");
+	columns_add(columns, INDENT);
+	columns_count(columns, thread->minor_faults, 13);
+	columns_gap_count(columns, thread->major_faults, 13);
+	columns_add(columns, "\n");
+}
+
+static void in_flight_name(struct text *text, const struct open_item *item)
+{
+	static const char *const names[OPEN_KINDS] = {
+		[OPEN_CALL] = "[unknown]",     [OPEN_READY] = "(ready)",
+		[OPEN_RUN] = "(running)",      [OPEN_STOPPED] = "(stopped)",
+		[OPEN_ROUND] = "(poll round)",
+	};
+	struct columns *columns = &text->columns;
+
+	if (item->kind == OPEN_CALL && item->number >= 0) {
+		text_call_columns(columns, text->sample, (uint32_t)item->number);
+	} else {
+		columns_left(columns, names[item->kind], NAME_WIDTH);
+		columns_add(columns, "      -");
+	}
+}
+
+static void in_flight_row(struct text *text, const struct open_item *item)
+{
+	struct columns *columns = &text->columns;
+	const uint64_t start = text->sample->start;
+
+	columns_add(columns, INDENT);
+	in_flight_name(text, item);
+	columns_gap_ns(columns, item->inside, 16);
+	columns_add(columns, "  ");
+	columns_left(columns, !item->at_start ? "end" : item->at_end ? "both" : "start", 5);
+	columns_add(columns, "  ");
+	if (!item->at_start)
+		columns_right(columns, "-", 17);
+	else if (!item->since)
+		columns_right(columns, "unknown", 17);
+	else
+		columns_ns(columns, start > item->since ? start - item->since : 0, 17);
+	columns_gap_ns(columns, item->longest, 16);
+	columns_add(columns, item->at_end              ? "  still open"
+			     : item->kind == OPEN_CALL ? "  returned"
+						       : "  ended");
+	if (item->count > 1) {
+		columns_add(columns, ", ");
+		columns_ns(columns, item->count, 0);
+		columns_add(columns, item->kind == OPEN_CALL ? " calls" : " of them");
+	}
+	columns_add(columns, "\n");
+}
+
+static void in_flight(struct text *text, const struct thread_row *thread)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < thread->n_open; i++)
+		n += !is_small(text, thread, thread->open[i].inside);
+	if (!n)
+		return;
+	text_section(text, "[IN FLIGHT]",
+		     "NAME                 NUMBER         INSIDE ns  EDGE     BEFORE START ns"
+		     "        LONGEST ns  AT END");
+	n = text_rows(text, n);
+	for (size_t i = 0; i < thread->n_open && n; i++) {
+		if (is_small(text, thread, thread->open[i].inside))
+			continue;
+		in_flight_row(text, &thread->open[i]);
+		n--;
+	}
+}
+
+static void silent_threads(struct text *text, const struct thread_row *thread,
+			   enum ledger_state state)
+{
+	struct columns *columns = &text->columns;
+	const struct ledger *ledger = &thread->ledger;
+	char buffer[TEXT_CALL], percent[NUMBER_LEN];
+
+	columns_add(columns, " [THREAD TIME] ");
+	columns_add(columns, ledger_words[state].title);
+	columns_add(columns, " ");
+	columns_ns(columns, ledger->ns[state], 0);
+	columns_add(columns, " ns ");
+	number_percent(percent, ledger->ns[state], ledger->life);
+	columns_add(columns, percent);
+	columns_add(columns, " %, no event in the window");
+	for (size_t i = 0; i < thread->n_open; i++) {
+		const struct open_item *call = &thread->open[i];
+
+		if (call->kind != OPEN_CALL)
+			continue;
+		columns_add(columns, i ? ", " : ", in ");
+		columns_add(columns, call->number < 0 ? "[unknown]"
+						      : text_call(text->sample,
+								  (uint32_t)call->number, buffer));
+		if (call->count == thread->members)
+			continue;
+		columns_add(columns, " (");
+		columns_ns(columns, call->count, 0);
+		columns_add(columns, ")");
+	}
+	columns_add(columns, "\n");
+}
+
+void text_thread(struct text *text, const struct thread_row *thread)
+{
+	struct columns *columns = &text->columns;
+	enum ledger_state state;
+	bool silent = thread_is_silent(thread, &state);
+
+	columns_add(columns, text->bold ? TEXT_BOLD : "");
+	text_thread_id(text, thread);
+	columns_add(columns, text->bold ? TEXT_PLAIN : "");
+	if (silent && thread->members > 1) {
+		silent_threads(text, thread, state);
+		return;
+	}
+	if (text->brief)
+		calls_brief(text, thread);
+	else
+		calls_full(text, thread);
+	long_poll(text, &thread->long_poll);
+	if (!text->brief)
+		run(text, &thread->run);
+	waits(text, "[THREAD READY STATISTICS]", "SCHED_CNT           TOTAL ns            MAX ns",
+	      &thread->ready);
+	text_culprits(text, thread);
+	blocked(text, thread);
+	text_timers(text, thread);
+	text_locks(text, thread);
+	text_descriptors(text, thread);
+	waits(text, "[THREAD STOPPED STATISTICS]", "STOP_CNT            TOTAL ns            MAX ns",
+	      &thread->stopped);
+	text_stops(text, thread);
+	hardirqs(text, thread);
+	softirqs(text, thread);
+	text_interruptions(text, thread);
+	thread_time(text, thread);
+	if (!silent && !text->brief)
+		switches(text, thread);
+	if (!text->brief) {
+		migrations(text, thread);
+		text_movers(text, thread);
+		page_faults(text, thread);
+	}
+	in_flight(text, thread);
+	text_distributions(columns, text->sample, thread);
+}

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verdict in words. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/escape.h"
+#include "cli/base/number.h"
+#include "text_processes.h"
+#include "text_screen.h"
+#include "text_words.h"
+
+#define PREFIX "VERDICT "
+#define PREFIX_WIDTH (sizeof(PREFIX) - 1)
+#define NAME_ROOM 21 /* bytes of an escaped name, and so columns at most; with its NUL */
+#define SENTENCE_LEN 512
+
+/* What happened to the threads, by a culprit that is known (%s) and by one that is not; and what
+ * to do about it. */
+struct sentence {
+	const char *named, *unnamed, *advice;
+};
+
+#define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
+#define FROZEN " frozen by the freezer of a control group"
+static const struct sentence sentences[CAUSES] = {
+	[CAUSE_TASK] = { "waited for %s, on which %s ran", "waited for %s, on which others ran",
+			 "give it a CPU of its own, or a higher priority (taskset, chrt, nice)" },
+	[CAUSE_OWN_THREADS] = { "waited for %s, on which %s of the same process ran",
+				"waited for %s, on which others of the same process ran",
+				"use fewer busy threads, or give them more CPUs (taskset -p)" },
+	[CAUSE_THROTTLED] = { "had used up the CPU quota of the group %s",
+			      "had used up its CPU quota",
+			      "raise the group's cpu.max (cgroups), or use less CPU time" },
+	[CAUSE_RT_LIMIT] = { "waited for %s, which the real-time limit gave to %s",
+			     "waited for %s: the real-time limit was reached",
+			     "let it sleep at times; sched_rt_runtime_us or fair_server is the "
+			     "limit" },
+	[CAUSE_HARDIRQ] = { "was interrupted, mostly by %s", "was interrupted by hardirqs",
+			    "move interrupts to other CPUs (/proc/irq/*/smp_affinity)" },
+	[CAUSE_SOFTIRQ] = { "was interrupted by softirqs, mostly %s", "was interrupted by softirqs",
+			    "move the network's interrupts to other CPUs (RSS, smp_affinity)" },
+	[CAUSE_STOLEN] = { "had no CPU while the hypervisor ran %s",
+			   "had no CPU while the hypervisor ran other machines",
+			   "ask the host for dedicated CPUs" },
+	[CAUSE_LOCK] = { "waited for a lock that %s held", "waited for locks",
+			 "--off-cpu=1ms shows where it waits for locks" },
+	[CAUSE_KERNEL_LOCK] = { "waited for a lock in the kernel that %s held",
+				"waited for locks in the kernel",
+				"--off-cpu=1ms shows which lock of the kernel it is" },
+	[CAUSE_DISK] = { "waited for the disk %s", "waited for disks",
+			 "-s 1ms lists the slow calls and their stacks" },
+	[CAUSE_PAGE_FAULT] = { "had page faults, mostly %s", "had page faults",
+			       "--profile shows where it touches new memory" },
+	[CAUSE_RECLAIM] = { "was made to free memory by %s", "was made to free memory",
+			    "raise the group's memory limit, or use less memory" },
+	[CAUSE_PEER] = { "waited for %s, at the other end of a pipe or socket",
+			 "waited for the other end of a pipe or socket",
+			 "look at the process at the other end; --off-cpu=1ms names it" },
+	[CAUSE_CHILD] = { "waited for its child %s", "waited for child processes",
+			  "--follow-fork watches its children, too" },
+	[CAUSE_TIMER] = { "woke up later than its timers, for %s", "woke up later than its timers",
+			  "see timer slack (PR_SET_TIMERSLACK) and idle states of the CPU" },
+	[CAUSE_STOPPED] = { "was stopped by %s", "was stopped (SIGSTOP, a debugger, strace)",
+			    "find out who stops it: a debugger, strace, job control, SIGSTOP" },
+	[CAUSE_FROZEN] = { "was" FROZEN, "was" FROZEN, /* nobody is named */
+			   "find out who freezes it: cgroup.freeze or freezer.state, docker "
+			   "pause" },
+};
+
+/* What is said otherwise of several threads (the advice: of several processes). */
+static const struct sentence plural[CAUSES] = {
+	[CAUSE_TASK] = { .advice = "give them CPUs of their own, or a higher priority (taskset, "
+				   "chrt, nice)" },
+	[CAUSE_OWN_THREADS] = { "waited for %s, on which %s, also of the target, ran",
+				"waited for %s, on which other threads of the target ran", NULL },
+	[CAUSE_THROTTLED] = { .unnamed = "had used up their CPU quota" },
+	[CAUSE_RT_LIMIT] = { .advice =
+				     "let them sleep at times; sched_rt_runtime_us or fair_server "
+				     "is the limit" },
+	[CAUSE_HARDIRQ] = { "were interrupted, mostly by %s", "were interrupted by hardirqs",
+			    NULL },
+	[CAUSE_SOFTIRQ] = { "were interrupted by softirqs, mostly %s",
+			    "were interrupted by softirqs", NULL },
+	[CAUSE_LOCK] = { .advice = "--off-cpu=1ms shows where they wait for locks" },
+	[CAUSE_PAGE_FAULT] = { .advice = "--profile shows where they touch new memory" },
+	[CAUSE_RECLAIM] = { "were made to free memory by %s", "were made to free memory", NULL },
+	[CAUSE_CHILD] = { .named = "waited for their child %s",
+			  .advice = "--follow-fork watches their children, too" },
+	[CAUSE_TIMER] = { "woke up later than their timers, for %s",
+			  "woke up later than their timers", NULL },
+	[CAUSE_STOPPED] = { "were stopped by %s", "were stopped (SIGSTOP, a debugger, strace)",
+			    "find out who stops them: a debugger, strace, job control, SIGSTOP" },
+	[CAUSE_FROZEN] = { "were" FROZEN, "were" FROZEN,
+			   "find out who freezes them: cgroup.freeze or freezer.state, docker "
+			   "pause" },
+};
+
+const char *text_who(char who[static WHO_LEN], const struct verdict_who *is)
+{
+	char name[NAME_ROOM];
+
+	escape_text(name, sizeof(name), is->comm, sizeof(is->comm));
+	if (is->tid)
+		snprintf(who, WHO_LEN, "%s[%d]", *name ? name : "thread", (int)is->tid);
+	else
+		snprintf(who, WHO_LEN, "%s", name);
+	return who;
+}
+
+const char *text_class(char class[static CLASS_LEN], const struct verdict_who *is)
+{
+	static const char *const names[] = {
+		[SCHED_FIFO] = "SCHED_FIFO",         [SCHED_RR] = "SCHED_RR",
+		[SCHED_BATCH] = "SCHED_BATCH",       [SCHED_IDLE] = "SCHED_IDLE",
+		[SCHED_DEADLINE] = "SCHED_DEADLINE",
+	};
+
+	*class = '\0';
+	if (!is->scheduled)
+		return class;
+	if (is->policy == SCHED_FIFO || is->policy == SCHED_RR)
+		snprintf(class, CLASS_LEN, "%s %d", names[is->policy], (int)is->priority);
+	else if (is->policy < sizeof(names) / sizeof(*names) && names[is->policy])
+		snprintf(class, CLASS_LEN, "%s", names[is->policy]);
+	else if (is->priority)
+		snprintf(class, CLASS_LEN, "nice %d", (int)is->priority);
+	return class;
+}
+
+/* Whether one thread lost nearly all of it. */
+static bool is_of_one(const struct verdict_row *row)
+{
+	return row->worst->members == 1 && row->worst_ns >= row->ns - row->ns / 10;
+}
+
+/* "main[4711] ", or how many threads it was. */
+static void subject_add(char *sentence, const struct verdict_row *row)
+{
+	size_t used = strlen(sentence);
+	char name[NAME_ROOM];
+
+	escape_text(name, sizeof(name), row->worst->name, KD_COMM_LEN);
+	if (is_of_one(row))
+		snprintf(sentence + used, SENTENCE_LEN - used, "%s[%d] ", *name ? name : "thread",
+			 (int)row->worst->tid);
+	else
+		snprintf(sentence + used, SENTENCE_LEN - used, "%u threads ", row->threads);
+}
+
+/* "CPU 3", if the thread that lost most ran on no other; else "a CPU". */
+static const char *cpu_of(char cpu[static 32], const struct thread_row *thread)
+{
+	unsigned int n = 0, which = 0;
+
+	for (unsigned int i = 0; i < KD_CPU_WORDS; i++) {
+		n += (unsigned int)__builtin_popcountll(thread->cpus[i]);
+		if (thread->cpus[i])
+			which = i * 64 + (unsigned int)__builtin_ctzll(thread->cpus[i]);
+	}
+	snprintf(cpu, 32, "a CPU");
+	if (n == 1 && !thread->cpus_beyond)
+		snprintf(cpu, 32, "CPU %u", which);
+	return cpu;
+}
+
+/* Page faults in which the thread that lost most slept while pages were read. */
+static bool reads_pages(const struct verdict_row *row)
+{
+	return row->cause == CAUSE_PAGE_FAULT && row->worst->major_faults &&
+	       row->worst->ledger.awaited[KD_AWAITED_PAGE].total > row->worst_ns / 2;
+}
+
+/* Of one thread of one process, or of several. A thread's own are those of the whole target. */
+static const char *format_of(const struct verdict_row *row, bool named, bool several)
+{
+	const struct sentence *one = &sentences[row->cause], *many = &plural[row->cause];
+	bool is_one = is_of_one(row) && !(several && row->cause == CAUSE_OWN_THREADS);
+
+	if (reads_pages(row))
+		return "had major page faults (pages read from disk or swap)";
+	if (named)
+		return is_one || !many->named ? one->named : many->named;
+	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
+}
+
+static void what_add(char *sentence, const struct verdict_row *row, bool several)
+{
+	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32];
+	size_t used = strlen(sentence), room = SENTENCE_LEN - used;
+	bool waits = row->cause == CAUSE_TASK || row->cause == CAUSE_OWN_THREADS ||
+		     row->cause == CAUSE_RT_LIMIT;
+	bool named;
+	const char *format;
+
+	named = *text_who(who, &row->who);
+	if (*text_class(class, &row->who))
+		snprintf(who + strlen(who), sizeof(who) - strlen(who), " (%s)", class);
+	format = format_of(row, named, several);
+	cpu_of(cpu, row->worst);
+	/* The formats are those of the tables above. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#pragma GCC diagnostic ignored "-Wformat-security"
+	if (waits && named)
+		snprintf(sentence + used, room, format, cpu, who);
+	else if (waits || named)
+		snprintf(sentence + used, room, format, waits ? cpu : who);
+	else
+		snprintf(sentence + used, room, "%s", format);
+#pragma GCC diagnostic pop
+}
+
+#define AT_ROOM 44 /* columns; of a longer text the end says more */
+
+/* " (fd 5, /tmp/fifo)", the end of it if it is long; nothing if no descriptor was most of it. */
+static void at_add(char *sentence, const struct verdict_row *row)
+{
+	char text[DESCRIPTOR_TEXT_LEN], escaped[ESCAPE_SIZE(DESCRIPTOR_TEXT_LEN)];
+	const char *tail = escaped;
+	size_t used = strlen(sentence);
+
+	if (!row->at || row->at->fd < 0 || row->at_ns <= row->ns / 2)
+		return;
+	escape_text(escaped, sizeof(escaped), descriptor_text(row->at, text), sizeof(text));
+	while (escape_width(tail) > AT_ROOM)
+		for (tail++; (*tail & 0xc0) == 0x80;) /* not inside of a character */
+			tail++;
+	snprintf(sentence + used, SENTENCE_LEN - used, " (%sfd %d%s%s%.400s)",
+		 row->at_ns < row->ns - row->ns / 10 ? "mostly " : "", (int)row->at->fd,
+		 *tail ? ", " : "", tail > escaped ? "..." : "", tail);
+}
+
+/* "; 42 requests took 1.20 ms on average, 12.0 ms at most": how fast a disk is. */
+static void requests_add(char *sentence, const struct kd_count *requests)
+{
+	size_t used = strlen(sentence), room = SENTENCE_LEN - used;
+	char count[NUMBER_LEN], mean[NUMBER_LEN], most[NUMBER_LEN];
+
+	if (!requests->count)
+		return;
+	number_grouped(count, requests->count);
+	number_time(mean, requests->total / requests->count);
+	number_time(most, requests->max);
+	if (requests->count == 1)
+		snprintf(sentence + used, room, "; its request took %s", most);
+	else
+		snprintf(sentence + used, room, "; %s requests took %s on average, %s at most",
+			 count, mean, most);
+}
+
+/* "64 % (637 ms of 1.00 s, longest 12.7 ms): main[4711] waited for CPU 0, on which ... ran." */
+static void sentence_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
+			  const struct verdict_row *row, bool several)
+{
+	char share[NUMBER_LEN], ns[NUMBER_LEN], busy[NUMBER_LEN], longest[NUMBER_LEN];
+
+	number_share(share, row->ns, verdict->busy);
+	number_time(ns, row->ns);
+	number_time(busy, verdict->busy);
+	number_time(longest, row->longest);
+	snprintf(sentence, SENTENCE_LEN, "%s (%s of %s%s%s): ", share, ns, busy,
+		 row->longest ? ", longest " : "", row->longest ? longest : "");
+	subject_add(sentence, row);
+	what_add(sentence, row, several);
+	at_add(sentence, row);
+	requests_add(sentence, &row->requests);
+	strncat(sentence, ".", SENTENCE_LEN - strlen(sentence) - 1);
+}
+
+/* Too much of the time for a clean bill. */
+static bool is_unexplained(const struct verdict *verdict)
+{
+	return verdict->unexplained && u64_times(verdict->unexplained, 100) >=
+					       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
+}
+
+/* A condition is nobody's, but somebody fulfils it. */
+static void unexplained_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
+			     bool several)
+{
+	char share[NUMBER_LEN], ns[NUMBER_LEN], busy[NUMBER_LEN], who[WHO_LEN];
+	bool woken = verdict->until_woken > verdict->unexplained / 2;
+
+	number_share(share, verdict->unexplained, verdict->busy);
+	number_time(ns, verdict->unexplained);
+	number_time(busy, verdict->busy);
+	snprintf(sentence, SENTENCE_LEN,
+		 "Nobody can be blamed for certain: for %s of %s busy time (%s of %s) %s did "
+		 "not run, and %s%s%s.",
+		 share, several ? "their" : "its", ns, busy, several ? "they" : "it",
+		 woken ? "waited in futex until " : "the reason is unknown",
+		 woken ? text_who(who, &verdict->waker) : "",
+		 !woken    ? ""
+		 : several ? " woke them"
+			   : " woke it");
+}
+
+static void nobody_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
+			bool several)
+{
+	char ns[NUMBER_LEN], whole[NUMBER_LEN];
+	uint64_t ran = verdict->busy - u64_min(verdict->kept, verdict->busy);
+
+	if (!verdict->life) {
+		snprintf(sentence, SENTENCE_LEN, "There was no thread to look at.");
+	} else if (is_unexplained(verdict)) {
+		unexplained_make(sentence, verdict, several);
+	} else {
+		number_time(ns, ran);
+		number_time(whole, verdict->work ? verdict->work : verdict->life);
+		snprintf(sentence, SENTENCE_LEN,
+			 verdict->work ? "Nothing kept %s from running: %s ran for %s, and waited "
+					 "for work for %s."
+				       : "Nothing kept %s from running: %s ran for %s of %s.",
+			 several ? "them" : "it", several ? "they" : "it", ns, whole);
+	}
+}
+
+/* Cuts a sentence into lines of the screen's width. Returns how many; of those the first
+ * VERDICT_LINES are set. */
+static unsigned int wrap(char *sentence, const char *lines[static VERDICT_LINES])
+{
+	unsigned int n = 0;
+	size_t column = 0, width;
+	char *word;
+
+	while ((word = strsep(&sentence, " "))) {
+		width = escape_width(word);
+		if (n && column + 1 + width <= SCREEN_WIDTH - PREFIX_WIDTH) {
+			word[-1] = ' '; /* it goes on */
+			column += 1 + width;
+			continue;
+		}
+		if (n < VERDICT_LINES)
+			lines[n] = word;
+		n++;
+		column = width;
+	}
+	return n;
+}
+
+static void lines_add(struct text *text, const char *const *lines, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		text_bold(text, i ? "        " : PREFIX);
+		columns_add(&text->columns, lines[i]);
+		columns_add(&text->columns, "\n");
+	}
+}
+
+unsigned int text_verdict(struct text *text, const struct verdict *verdict)
+{
+	char sentence[SENTENCE_LEN];
+	const char *lines[VERDICT_LINES];
+	unsigned int n, used = 0;
+	bool several = text_is_several(text->sample);
+
+	if (!verdict->n_blamed) {
+		nobody_make(sentence, verdict, several);
+		used = (unsigned int)u64_min(wrap(sentence, lines), VERDICT_LINES);
+		lines_add(text, lines, used);
+	}
+	for (size_t i = 0; i < verdict->n_blamed; i++) {
+		sentence_make(sentence, verdict, &verdict->rows[i], several);
+		n = wrap(sentence, lines);
+		if (used && used + n > VERDICT_LINES)
+			break;
+		n = (unsigned int)u64_min(n, VERDICT_LINES);
+		lines_add(text, lines, n);
+		used += n;
+	}
+	return used;
+}
+
+/* What to do once the culprit is known: of another process, whose PID is put behind it, and of the
+ * target. NULL: as above. */
+#define LOOK_AT(what) "look at " what ": kernel_delay"
+static const struct {
+	const char *other, *own;
+} known_advice[CAUSES] = {
+	[CAUSE_LOCK] = { NULL, LOCK_STATISTICS },
+	[CAUSE_KERNEL_LOCK] = { LOOK_AT("what the holder does"), LOCK_STATISTICS },
+	[CAUSE_PEER] = { LOOK_AT("the process at the other end"),
+			 "see that thread's own sections for what it did meanwhile" },
+	[CAUSE_CHILD] = { NULL, "see the child's own sections for what it did meanwhile" },
+	[CAUSE_STOPPED] = { "see why that process does so: ps -fp", NULL },
+};
+
+/* Not all interrupts can be moved, nor are all of devices: by how their names begin; "": several
+ * kinds. */
+static const struct {
+	enum cause cause;
+	const char *name, *advice;
+} interrupt_advice[] = {
+	{ CAUSE_HARDIRQ, "local_timer",
+	  "use nohz_full against ticks; keep threads that set timers off its CPU" },
+	{ CAUSE_HARDIRQ, "call_function",
+	  "other CPUs send these: look for munmap, mprotect, membarrier, tracing" },
+	{ CAUSE_HARDIRQ, "reschedule", "other CPUs send these, to wake threads on its CPU" },
+	{ CAUSE_HARDIRQ, "nmi", "see what uses NMIs: perf, nmi_watchdog" },
+	{ CAUSE_HARDIRQ, "thermal", "its CPU is too hot: see to its cooling" },
+	{ CAUSE_HARDIRQ, "",
+	  "[HARD IRQ STATISTICS] says which; move those of devices (smp_affinity)" },
+	{ CAUSE_SOFTIRQ, "block", "move the disks' interrupts to other CPUs (smp_affinity)" },
+	{ CAUSE_SOFTIRQ, "timer", "keep threads that set timers off its CPU, and see nohz_full" },
+	{ CAUSE_SOFTIRQ, "hrtimer", "keep threads that set timers off its CPU, and see nohz_full" },
+	{ CAUSE_SOFTIRQ, "rcu", "move RCU's work to other CPUs (rcu_nocbs, nohz_full)" },
+	{ CAUSE_SOFTIRQ, "sched", "keep other threads off its CPU (isolcpus)" },
+	{ CAUSE_SOFTIRQ, "tasklet", "move the device's interrupts to other CPUs (smp_affinity)" },
+	{ CAUSE_SOFTIRQ, "", "[SOFT IRQ STATISTICS] says which of them" },
+};
+
+/* By what kind of page fault or interrupt it was; NULL: the usual. */
+static const char *kind_advice(const struct verdict_row *row)
+{
+	const char *by = row->who.comm;
+
+	if (reads_pages(row))
+		return "add memory, or keep its pages there (mlock, MAP_POPULATE)";
+	for (size_t i = 0; i < sizeof(interrupt_advice) / sizeof(*interrupt_advice); i++) {
+		const char *name = interrupt_advice[i].name;
+
+		if (row->cause == interrupt_advice[i].cause && !row->who.pid &&
+		    (*name ? !strncmp(by, name, strlen(name)) : !*by))
+			return interrupt_advice[i].advice;
+	}
+	return NULL;
+}
+
+/* Who is known need not be looked for. */
+static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
+			   const struct verdict_row *row)
+{
+	const char *other = known_advice[row->cause].other, *known = known_advice[row->cause].own;
+	const char *usual = plural[row->cause].advice;
+	const pid_t pid = row->who.pid;
+	bool own = pid == sample->pid || process_find(sample, pid);
+
+	if (!usual || !text_is_several(sample))
+		usual = sentences[row->cause].advice;
+	usual = kind_advice(row) ?: usual;
+	if (pid && own && known)
+		snprintf(advice, SCREEN_WIDTH, "%s", known);
+	else if (pid && !own && other)
+		snprintf(advice, SCREEN_WIDTH, "%s %d", other, (int)pid);
+	else
+		snprintf(advice, SCREEN_WIDTH, "%s", usual);
+}
+
+#define MOVER_ROOM 17 /* of its name: with a PID and a count it is a line */
+
+/* A line of its own: it is no cause, but whoever reads of waits wants to know. */
+static void mover_advice(struct text *text, const struct verdict *verdict)
+{
+	char line[128], name[MOVER_ROOM], count[NUMBER_LEN], tid[16] = "";
+	const struct verdict_who *who = &verdict->mover;
+
+	if (!verdict->moves)
+		return;
+	escape_text(name, sizeof(name), who->comm, KD_COMM_LEN);
+	number_grouped(count, u64_min(verdict->moves, 99999999));
+	if (who->tid)
+		snprintf(tid, sizeof(tid), "[%d]", (int)who->tid);
+	snprintf(line, sizeof(line), "see why %s%s moved the threads %s times\n", name, tid, count);
+	text_bold(text, "        ");
+	columns_add(&text->columns, line);
+}
+
+void text_advice(struct text *text, const struct verdict *verdict)
+{
+	bool several = text_is_several(text->sample);
+	const char *advice = several ? "--profile shows what they compute"
+				     : "--profile shows what it computes";
+	char of_culprit[SCREEN_WIDTH];
+
+	if (verdict->n_blamed) {
+		culprit_advice(of_culprit, text->sample, &verdict->rows[0]);
+		advice = of_culprit;
+	} else if (is_unexplained(verdict)) {
+		advice = several ? "--off-cpu=1ms shows what they waited for"
+				 : "--off-cpu=1ms shows what it waited for";
+	} else if (verdict->busy <= verdict->life / 100) {
+		advice = several ? "if the delay came at another time, watch longer: --sample-time"
+				 : "if the delay came at another time, --long-poll or a trigger "
+				   "waits for it";
+	}
+	text_bold(text, "NEXT    ");
+	columns_add(&text->columns, advice);
+	columns_add(&text->columns, "\n");
+	mover_advice(text, verdict);
+}

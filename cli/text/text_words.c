@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/escape.h"
+#include "cli/base/syscall_names.h"
+
+/* What says the mode of a call; "" of a native one. */
+static const char *call_mark(uint32_t call, char mark[static 16])
+{
+	const char *mode = syscall_mode_name(syscall_mode(call));
+
+	*mark = '\0';
+	if (*mode)
+		snprintf(mark, 16, " [%s]", mode);
+	return mark;
+}
+
+/* Without its mode. */
+static const char *plain_name(const struct sample *sample, uint32_t call, char buffer[static 32])
+{
+	const char *name = sample->foreign_calls ? NULL : syscall_name(call);
+
+	if (name)
+		return name;
+	snprintf(buffer, 32, "[unknown: %u]", syscall_plain(call));
+	return buffer;
+}
+
+const char *text_call(const struct sample *sample, uint32_t call, char buffer[static TEXT_CALL])
+{
+	char unknown[32], mark[16];
+
+	snprintf(buffer, TEXT_CALL, "%s%s", plain_name(sample, call, unknown),
+		 call_mark(call, mark));
+	return buffer;
+}
+
+void text_call_columns(struct columns *columns, const struct sample *sample, uint32_t call)
+{
+	char unknown[32], mark[16], cut[TEXT_CALL];
+	size_t room = TEXT_NAME_WIDTH - strlen(call_mark(call, mark));
+	const char *name = plain_name(sample, call, unknown);
+
+	if (name == unknown && *mark)
+		name = "[unknown]";
+	if (*mark || strlen(name) > room) { /* seldom: most rows are spared the printf() */
+		snprintf(cut, sizeof(cut), "%.*s%s", (int)room, name, mark);
+		name = cut;
+	}
+	columns_left(columns, name, TEXT_NAME_WIDTH);
+	columns_add(columns, " ");
+	columns_count(columns, syscall_plain(call), 6);
+}
+
+/* No character has more columns than bytes. */
+size_t text_foreign(struct columns *columns, const char *text, size_t length, size_t width)
+{
+	char escaped[ESCAPE_SIZE(sizeof(((struct irq_row *)0)->name))];
+	size_t room = width < sizeof(escaped) ? width + 1 : sizeof(escaped);
+
+	escape_text(escaped, room, text, length);
+	columns_add(columns, escaped);
+	return escape_width(escaped);
+}
+
+void text_descriptor(struct columns *columns, const struct descriptor *is)
+{
+	char text[DESCRIPTOR_TEXT_LEN], escaped[ESCAPE_SIZE(DESCRIPTOR_TEXT_LEN)];
+
+	escape_text(escaped, sizeof(escaped), descriptor_text(is, text), sizeof(text));
+	columns_add(columns, *escaped ? escaped : "-");
+}
+
+void text_thread_name(struct columns *columns, const struct sample *sample,
+		      const char name[static KD_COMM_LEN], pid_t tid)
+{
+	char unknown[64];
+
+	if (name[0]) {
+		columns_pad(columns, text_foreign(columns, name, KD_COMM_LEN, SIZE_MAX), 16);
+		return;
+	}
+	if (tid)
+		snprintf(unknown, sizeof(unknown), "<unknown:%d/%d>", (int)sample->pid, (int)tid);
+	else
+		snprintf(unknown, sizeof(unknown), "<unknown:%d/*>", (int)sample->pid);
+	columns_left(columns, unknown, 16);
+}
+
+static bool cpu_used(const uint64_t *cpus, unsigned int cpu)
+{
+	return cpu < KD_CPU_WORDS * 64 && cpus[cpu / 64] >> cpu % 64 & 1;
+}
+
+/* Room is kept for "..." in place of what would not fit. */
+static bool part_add(char *text, size_t size, const char *part)
+{
+	size_t used = strlen(text);
+	bool fits = used + strlen(part) + sizeof("...") <= size;
+
+	snprintf(text + used, size - used, "%s", fits ? part : "...");
+	return fits;
+}
+
+void text_cpus(char *text, size_t size, const uint64_t cpus[static KD_CPU_WORDS], bool beyond)
+{
+	const char *comma = "";
+	char part[32];
+
+	*text = '\0';
+	for (unsigned int cpu = 0, last; cpu < KD_CPU_WORDS * 64; cpu = last + 1) {
+		last = cpu;
+		if (!cpus[cpu / 64])
+			last |= 63; /* none of these */
+		if (!cpu_used(cpus, cpu))
+			continue;
+		while (cpu_used(cpus, last + 1))
+			last++;
+		if (last > cpu)
+			snprintf(part, sizeof(part), "%s%u-%u", comma, cpu, last);
+		else
+			snprintf(part, sizeof(part), "%s%u", comma, cpu);
+		if (!part_add(text, size, part))
+			return;
+		comma = ",";
+	}
+	snprintf(part, sizeof(part), "%s%u+", comma, KD_CPU_WORDS * 64U);
+	if (beyond)
+		part_add(text, size, part);
+	else if (!*comma)
+		part_add(text, size, "-");
+}

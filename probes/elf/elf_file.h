@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads an ELF file that may be made to deceive its reader. Nothing is mapped
+ * (a file that shrinks while it is mapped ends its reader by SIGBUS) and no more
+ * is kept in memory than the headers: everything else is read in pieces. */
+#ifndef ELF_FILE_H
+#define ELF_FILE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct elf_file;
+
+/* Reads the headers of an executable or shared object. The descriptor remains the
+ * caller's, who closes it after the file. Returns 0; -ENOEXEC if it is not an ELF
+ * file; -ENOTSUP if it is one of another machine, or neither executable nor
+ * shared object; -EBADMSG if it is damaged; -ENOMEM; another -errno. On success
+ * the caller frees *file. */
+int elf_file_open(struct elf_file **file, int fd);
+
+/* The same for a file that lies in memory. The image becomes the file's, which
+ * frees it with free(), also if this fails. */
+int elf_file_open_image(struct elf_file **file, void *image, size_t size);
+
+/* NULL is allowed. */
+void elf_file_close(struct elf_file *file);
+
+/* What is wrong, for a message, by the -errno that a function here returned. */
+const char *elf_file_error(int error);
+
+/* In bytes. */
+uint64_t elf_file_size(const struct elf_file *file);
+
+/* True if addresses are 64 bits wide. */
+bool elf_file_is_64(const struct elf_file *file);
+
+/* Reads exactly size bytes at an offset. Returns 0; -EBADMSG beyond the end of
+ * the file; another -errno. */
+int elf_file_read(const struct elf_file *file, uint64_t offset, void *data, size_t size);
+
+/* The first section of this type (SHT_NULL: any) and name (NULL: any) after the
+ * given one (NULL: from the first). NULL if there is none. Its contents lie
+ * within the file, unless it has none (SHT_NOBITS) or is compressed: such are
+ * passed over. */
+const Elf64_Shdr *elf_file_section(const struct elf_file *file, const Elf64_Shdr *after,
+				   uint32_t type, const char *name);
+
+/* The section of that index, by the same rules; NULL if there is none. */
+const Elf64_Shdr *elf_file_section_at(const struct elf_file *file, uint32_t index);
+
+/* Where a section will be or was in memory, by its name; found also if it has no
+ * contents. Returns whether there is one. */
+bool elf_file_section_address(const struct elf_file *file, const char *name, uint64_t *address);
+
+/* The file offset of an address, by the program headers, which are what the
+ * kernel maps by. The segment must have all of the flags (PF_X, PF_W). Returns
+ * whether the file has such an address. */
+bool elf_file_offset(const struct elf_file *file, uint64_t address, uint32_t flags,
+		     uint64_t *offset);
+
+/* The address of a file offset, by the same rules; the other way round. Where several
+ * segments have the offset, it is that in the first of them. */
+bool elf_file_address(const struct elf_file *file, uint64_t offset, uint32_t flags,
+		      uint64_t *address);
+
+/* The addresses from the first to behind the last that can be executed. Returns
+ * whether there are any. */
+bool elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end);
+
+/* Reads the DT_SONAME. Returns whether there is one that fits. */
+bool elf_file_soname(const struct elf_file *file, char *soname, size_t size);
+
+/* Reads the build ID. Returns its length in bytes; 0 if there is none that fits. */
+size_t elf_file_build_id(const struct elf_file *file, uint8_t *id, size_t size);
+
+/* One note of a section of notes; it points into the section. */
+struct elf_note {
+	uint32_t type;
+	const char *name; /* with its NUL, if it has one */
+	uint32_t name_size;
+	const uint8_t *desc;
+	uint32_t desc_size;
+};
+
+/* Takes the note at *at, and moves *at to the next. Returns 1; 0 at the end;
+ * -EBADMSG if the note does not fit into the section. */
+int elf_note_next(struct elf_note *note, const uint8_t *notes, size_t size, size_t *at);
+
+#endif

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "objects.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "maps.h"
+
+/* Far more than any program loads; a path may have 4 KiB. */
+#define MAX_OBJECTS 8192
+
+/* Its path as the kernel shows it, which object.path ends earlier. */
+struct mapped {
+	struct object object;
+	char *path;
+};
+
+struct objects {
+	pid_t pid;
+	struct mapped *mapped;
+	size_t n, room;
+	uint64_t changed; /* when the program's file was, ns */
+};
+
+static int mapped_compare_file(const void *left, const void *right)
+{
+	const struct object *a = &((const struct mapped *)left)->object;
+	const struct object *b = &((const struct mapped *)right)->object;
+
+	if (a->inode != b->inode)
+		return a->inode < b->inode ? -1 : 1;
+	if (a->major != b->major)
+		return a->major < b->major ? -1 : 1;
+	if (a->minor != b->minor)
+		return a->minor < b->minor ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static int mapped_compare_start(const void *left, const void *right)
+{
+	const struct object *a = &((const struct mapped *)left)->object;
+	const struct object *b = &((const struct mapped *)right)->object;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static bool object_is_same_file(const struct object *a, const struct object *b)
+{
+	return a->inode == b->inode && a->major == b->major && a->minor == b->minor;
+}
+
+/* Keeps the first mapping of each file. */
+static void objects_unify(struct objects *objects)
+{
+	size_t kept = 0;
+
+	if (!objects->n)
+		return;
+	qsort(objects->mapped, objects->n, sizeof(*objects->mapped), mapped_compare_file);
+	for (size_t i = 1; i < objects->n; i++) {
+		if (object_is_same_file(&objects->mapped[kept].object, &objects->mapped[i].object))
+			free(objects->mapped[i].path);
+		else
+			objects->mapped[++kept] = objects->mapped[i];
+	}
+	objects->n = kept + 1;
+	qsort(objects->mapped, objects->n, sizeof(*objects->mapped), mapped_compare_start);
+}
+
+static int objects_grow(struct objects *objects)
+{
+	size_t room = objects->room ? objects->room * 2 : 64;
+	struct mapped *mapped;
+
+	objects_unify(objects);
+	if (objects->n < objects->room / 2)
+		return 0;
+	if (room > MAX_OBJECTS)
+		return -E2BIG;
+	mapped = realloc(objects->mapped, room * sizeof(*mapped));
+	if (!mapped)
+		return -ENOMEM;
+	objects->mapped = mapped;
+	objects->room = room;
+	return 0;
+}
+
+static int objects_add(struct objects *objects, const struct object *object, const char *path)
+{
+	int err = objects->n == objects->room ? objects_grow(objects) : 0;
+	struct mapped *mapped;
+
+	if (err)
+		return err;
+	mapped = &objects->mapped[objects->n];
+	mapped->object = *object;
+	mapped->path = strdup(path);
+	if (!mapped->path)
+		return -ENOMEM;
+	objects->n++;
+	return 0;
+}
+
+/* Adds a mapping, if it is of a file to be executed. */
+static int objects_add_map(void *context, const struct map *map)
+{
+	struct objects *objects = context;
+	const struct object object = {
+		.start = map->start,
+		.end = map->end,
+		.major = map->major,
+		.minor = map->minor,
+		.inode = map->inode,
+	};
+
+	if (*map->path != '/' || !map->executable)
+		return 0;
+	if (objects->n && object_is_same_file(&objects->mapped[objects->n - 1].object, &object))
+		return 0;
+	return objects_add(objects, &object, map->path);
+}
+
+static int objects_read_maps(struct objects *objects)
+{
+	int err = maps_each(objects->pid, objects_add_map, objects);
+
+	objects_unify(objects);
+	return err;
+}
+
+/* How sure it is that an object is the program: its path and its inode say so, or
+ * one of them, as overlay file systems and renaming have it. */
+static unsigned int object_is_program(const struct mapped *mapped, const char *path,
+				      const struct stat *stat)
+{
+	return (strcmp(mapped->path, path) == 0 ? 2 : 0) + (mapped->object.inode == stat->st_ino);
+}
+
+/* Marks the program. One that is not mapped as such (it was started by naming the
+ * dynamic linker) is added. */
+static int objects_mark_executable(struct objects *objects)
+{
+	char name[32], path[PATH_MAX];
+	unsigned int sure = 0;
+	struct mapped *best = NULL;
+	struct stat program;
+	ssize_t length;
+	int err;
+
+	snprintf(name, sizeof(name), "/proc/%d/exe", (int)objects->pid);
+	length = readlink(name, path, sizeof(path) - 1);
+	if (length < 0 || stat(name, &program))
+		return errno == ENOENT ? -ESRCH : -errno;
+	path[length] = '\0';
+	for (size_t i = 0; i < objects->n; i++) {
+		unsigned int score = object_is_program(&objects->mapped[i], path, &program);
+
+		if (score > sure) {
+			sure = score;
+			best = &objects->mapped[i];
+		}
+	}
+	if (!best) {
+		struct object object = {
+			.major = major(program.st_dev),
+			.minor = minor(program.st_dev),
+			.inode = program.st_ino,
+		};
+
+		err = objects_add(objects, &object, path);
+		if (err)
+			return err;
+		best = &objects->mapped[objects->n - 1];
+	}
+	best->object.executable = true;
+	objects->changed = (uint64_t)program.st_ctim.tv_sec * 1000000000 +
+			   (uint64_t)program.st_ctim.tv_nsec;
+	return 0;
+}
+
+/* The paths are ended where " (deleted)" begins, once they have been compared. */
+static void objects_cut_deleted(struct objects *objects)
+{
+	for (size_t i = 0; i < objects->n; i++) {
+		struct mapped *mapped = &objects->mapped[i];
+
+		mapped->object.path = mapped->path;
+		mapped->object.deleted = maps_cut_deleted(mapped->path);
+	}
+}
+
+int objects_read(struct objects **objects, pid_t pid)
+{
+	int err;
+
+	*objects = calloc(1, sizeof(**objects));
+	if (!*objects)
+		return -ENOMEM;
+	(*objects)->pid = pid;
+	err = objects_read_maps(*objects);
+	if (!err)
+		err = objects_mark_executable(*objects);
+	if (err) {
+		objects_free(*objects);
+		*objects = NULL;
+		return err;
+	}
+	objects_cut_deleted(*objects);
+	return 0;
+}
+
+void objects_free(struct objects *objects)
+{
+	if (!objects)
+		return;
+	for (size_t i = 0; i < objects->n; i++)
+		free(objects->mapped[i].path);
+	free(objects->mapped);
+	free(objects);
+}
+
+size_t objects_count(const struct objects *objects)
+{
+	return objects->n;
+}
+
+const struct object *objects_get(const struct objects *objects, size_t index)
+{
+	return &objects->mapped[index].object;
+}
+
+/* Every bit of it depends on every bit of the number. */
+static uint64_t number_mix(uint64_t number)
+{
+	number = (number ^ number >> 33) * 0xff51afd7ed558ccdULL;
+	number = (number ^ number >> 33) * 0xc4ceb9fe1a85ec53ULL;
+	return number ^ number >> 33;
+}
+
+uint64_t objects_key(const struct objects *objects)
+{
+	/* A file that takes the place of a removed one may get its inode. */
+	uint64_t key = number_mix(objects->changed);
+
+	/* A sum: they are in the order of their addresses, which the kernel chooses. */
+	for (size_t i = 0; i < objects->n; i++) {
+		const struct object *object = &objects->mapped[i].object;
+		uint64_t device = (uint64_t)object->major << 32 | object->minor;
+
+		key += number_mix(object->inode + number_mix(device + object->executable));
+	}
+	return key;
+}
+
+const struct object *objects_executable(const struct objects *objects)
+{
+	for (size_t i = 0; i < objects->n; i++) {
+		if (objects->mapped[i].object.executable)
+			return &objects->mapped[i].object;
+	}
+	return NULL;
+}
+
+pid_t objects_pid(const struct objects *objects)
+{
+	return objects->pid;
+}
+
+/* True if an open file is the mapped one. Btrfs and overlay file systems show in
+ * stat() another device than in maps, one without a major number: there the inode
+ * has to do. */
+static bool object_is_file(const struct object *object, int fd)
+{
+	struct stat stat;
+
+	if (fstat(fd, &stat) || stat.st_ino != object->inode)
+		return false;
+	return (major(stat.st_dev) == object->major && minor(stat.st_dev) == object->minor) ||
+	       !major(stat.st_dev) || !object->major;
+}
+
+static int object_open_path(const struct object *object, const char *root)
+{
+	int fd = file_open(root, object->path);
+
+	if (fd >= 0 && !object_is_file(object, fd)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+/* The kernel's links lead to the very file wherever it is; without the right to
+ * follow them the path has to do, as the process and as we see it. */
+int object_open(pid_t pid, const struct object *object)
+{
+	char name[96];
+	int fd = -ENOENT;
+
+	if (object->executable) {
+		snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
+		fd = file_open(NULL, name);
+	}
+	if (fd < 0 && object->end) {
+		snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", (int)pid, object->start,
+			 object->end);
+		fd = file_open(NULL, name);
+	}
+	if (fd < 0) {
+		snprintf(name, sizeof(name), "/proc/%d/root", (int)pid);
+		fd = object_open_path(object, name);
+	}
+	return fd < 0 ? object_open_path(object, NULL) : fd;
+}
+
+int objects_open(const struct objects *objects, const struct object *object)
+{
+	return object_open(objects->pid, object);
+}
+
+bool objects_path_leads_to(const struct objects *objects, const char *path,
+			   const struct object *object)
+{
+	char root[32];
+	int fd;
+	bool same;
+
+	if (*path != '/')
+		return false;
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)objects->pid);
+	fd = file_open(root, path);
+	if (fd < 0)
+		return false;
+	same = object_is_file(object, fd);
+	close(fd);
+	return same;
+}
+
+const char *object_basename(const struct object *object)
+{
+	return basename(object->path);
+}

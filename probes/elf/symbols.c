@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Twice what the largest programs have, with their debug information. */
+#define MAX_TABLE (256ULL << 20)
+#define MAX_STRINGS (1ULL << 30)
+/* Many symbols may share one long name: this bounds the time. */
+#define MAX_NAMES (512ULL << 20)
+
+#define WINDOW (32ULL << 20) /* how much of the strings is kept at a time */
+#define CHUNK 1024           /* symbols that are read at a time */
+
+#define VERSYM_HIDDEN 0x8000 /* not the default version: gABI, symbol versioning */
+
+/* What the tables of one search have in common. */
+struct search {
+	const struct elf_file *file; /* whose segments say what an address is */
+	symbol_found *found;
+	symbol_named *named; /* instead of it: all names are wanted */
+	void *context;
+	int result;      /* of the last call of found */
+	uint64_t length; /* of all names looked at */
+};
+
+/* A table of symbols, the part of its strings that is in memory, and the part of
+ * the symbols. */
+struct table {
+	const struct elf_file *file;
+	const Elf64_Shdr *symbols;
+	const Elf64_Shdr *strings;
+	const Elf64_Shdr *versions; /* NULL: none */
+	uint64_t count;
+	char *window;
+	uint64_t window_start;
+	uint64_t window_end; /* names begin before it; they may end later */
+	uint64_t window_size;
+	Elf64_Sym chunk[CHUNK];
+	Elf32_Sym narrow[CHUNK];
+	uint16_t chunk_versions[CHUNK];
+};
+
+static size_t entry_size(const struct elf_file *file)
+{
+	return elf_file_is_64(file) ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+}
+
+/* The section that says which of the dynamic symbols' versions are the default. */
+static const Elf64_Shdr *table_versions(const struct table *table)
+{
+	const Elf64_Shdr *section = NULL;
+
+	while ((section = elf_file_section(table->file, section, SHT_GNU_versym, NULL))) {
+		if (elf_file_section_at(table->file, section->sh_link) == table->symbols &&
+		    section->sh_size / sizeof(uint16_t) >= table->count)
+			return section;
+	}
+	return NULL;
+}
+
+static int table_open(struct table *table, const struct elf_file *file, const Elf64_Shdr *symbols)
+{
+	table->file = file;
+	table->symbols = symbols;
+	table->strings = elf_file_section_at(file, symbols->sh_link);
+	if (symbols->sh_entsize != entry_size(file) || !table->strings ||
+	    table->strings->sh_type != SHT_STRTAB)
+		return -EBADMSG;
+	if (symbols->sh_size > MAX_TABLE || table->strings->sh_size > MAX_STRINGS)
+		return -E2BIG;
+	table->count = symbols->sh_size / entry_size(file);
+	table->versions = table_versions(table);
+	return 0;
+}
+
+/* Reads the part of the strings that begins at start, and so much more that every
+ * name which begins in it is whole. */
+static int table_move(struct table *table, uint64_t start)
+{
+	uint64_t left = table->strings->sh_size - start;
+	uint64_t size = left < WINDOW + SYMBOL_NAME_MAX + 1 ? left : WINDOW + SYMBOL_NAME_MAX + 1;
+
+	if (!table->window) {
+		table->window = malloc(size + 1);
+		if (!table->window)
+			return -ENOMEM;
+	}
+	table->window_start = start;
+	table->window_end = start + (left < WINDOW ? left : WINDOW);
+	table->window_size = size;
+	table->window[size] = '\0';
+	return elf_file_read(table->file, table->strings->sh_offset + start, table->window, size);
+}
+
+static int table_read(struct table *table, uint64_t first, size_t n)
+{
+	uint64_t offset = table->symbols->sh_offset + first * entry_size(table->file);
+	int err = 0;
+
+	if (table->versions)
+		err = elf_file_read(table->file, table->versions->sh_offset + first * 2,
+				    table->chunk_versions, n * 2);
+	if (err)
+		return err;
+	if (elf_file_is_64(table->file))
+		return elf_file_read(table->file, offset, table->chunk, n * sizeof(Elf64_Sym));
+	err = elf_file_read(table->file, offset, table->narrow, n * sizeof(Elf32_Sym));
+	for (size_t i = 0; i < n && !err; i++) {
+		table->chunk[i] = (Elf64_Sym){
+			.st_name = table->narrow[i].st_name,
+			.st_info = table->narrow[i].st_info,
+			.st_shndx = table->narrow[i].st_shndx,
+			.st_value = table->narrow[i].st_value,
+			.st_size = table->narrow[i].st_size,
+		};
+	}
+	return err;
+}
+
+static bool symbol_is_wanted(const struct search *search, const Elf64_Sym *entry)
+{
+	unsigned char type = ELF64_ST_TYPE(entry->st_info);
+	uint64_t offset;
+
+	if (search->named)
+		return true;
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && entry->st_shndx != SHN_UNDEF &&
+	       elf_file_offset(search->file, entry->st_value, PF_X, &offset);
+}
+
+/* Hands over a symbol if its name is in the window. The names in .symtab carry
+ * their version: NAME@OLD, NAME@@DEFAULT. */
+static int symbol_visit(struct search *search, struct table *table, size_t index)
+{
+	const Elf64_Sym *entry = &table->chunk[index];
+	struct symbol symbol = { .address = entry->st_value, .size = entry->st_size };
+	size_t length, most;
+	char *name, *at;
+
+	if (entry->st_name < table->window_start || entry->st_name >= table->window_end ||
+	    !symbol_is_wanted(search, entry))
+		return 0;
+	name = table->window + (entry->st_name - table->window_start);
+	most = table->window_size - (entry->st_name - table->window_start);
+	length = strnlen(name, most > SYMBOL_NAME_MAX ? SYMBOL_NAME_MAX + 1 : most);
+	search->length += length + 1;
+	if (search->length > MAX_NAMES)
+		return -E2BIG;
+	if (!length || length > SYMBOL_NAME_MAX)
+		return 0;
+	at = memchr(name + 1, '@', length - 1);
+	symbol.name = name;
+	symbol.resolver = ELF64_ST_TYPE(entry->st_info) == STT_GNU_IFUNC;
+	symbol.local = ELF64_ST_BIND(entry->st_info) == STB_LOCAL;
+	symbol.superseded = at ? at[1] != '@'
+			       : table->versions && table->chunk_versions[index] & VERSYM_HIDDEN;
+	if (at)
+		*at = '\0';
+	search->result = search->named ? search->named(search->context, name,
+						       entry->st_shndx != SHN_UNDEF)
+				       : search->found(search->context, &symbol);
+	if (at) /* other names may end in this one and share its bytes */
+		*at = '@';
+	return search->result;
+}
+
+/* Goes through all symbols whose names are in the window. */
+static int window_each(struct search *search, struct table *table)
+{
+	int err = 0;
+
+	for (uint64_t first = 0; first < table->count && !err; first += CHUNK) {
+		size_t n = table->count - first < CHUNK ? table->count - first : CHUNK;
+
+		err = table_read(table, first, n);
+		for (size_t i = 0; i < n && !err; i++)
+			err = symbol_visit(search, table, i);
+	}
+	return err;
+}
+
+static int section_each(struct search *search, const struct elf_file *file,
+			const Elf64_Shdr *symbols)
+{
+	struct table *table = calloc(1, sizeof(*table));
+	int err;
+
+	if (!table)
+		return -ENOMEM;
+	err = table_open(table, file, symbols);
+	for (uint64_t start = 0; !err && start < table->strings->sh_size; start += WINDOW) {
+		err = table_move(table, start);
+		if (!err)
+			err = window_each(search, table);
+	}
+	free(table->window);
+	free(table);
+	return err;
+}
+
+/* Goes through the first table of a type, if there is one. */
+static int type_each(struct search *search, const struct elf_file *file, uint32_t type)
+{
+	const Elf64_Shdr *symbols = elf_file_section(file, NULL, type, NULL);
+
+	return symbols ? section_each(search, file, symbols) : 0;
+}
+
+static int unpacked_each(struct search *search, const struct elf_file *file)
+{
+	struct elf_file *debug;
+	int err = debug_file_unpack(&debug, file);
+
+	if (err)
+		return err;
+	err = type_each(search, debug, SHT_SYMTAB);
+	elf_file_close(debug);
+	return err;
+}
+
+static int separate_each(struct search *search, const struct elf_file *file,
+			 debug_file_finder *find, void *find_context)
+{
+	struct elf_file *debug;
+	int fd, err = find(find_context, &debug, &fd, file);
+
+	if (err)
+		return err;
+	err = type_each(search, debug, SHT_SYMTAB);
+	elf_file_close(debug);
+	close(fd);
+	return err;
+}
+
+int symbols_each_name(const struct elf_file *file, uint32_t table, symbol_named *found,
+		      void *context)
+{
+	struct search search = { .file = file, .named = found, .context = context };
+
+	return type_each(&search, file, table);
+}
+
+int symbols_each_by(const struct elf_file *file, debug_file_finder *find, void *find_context,
+		    symbol_found *found, void *context)
+{
+	struct search search = { .file = file, .found = found, .context = context };
+	int err = type_each(&search, file, SHT_SYMTAB);
+
+	if (!err)
+		err = type_each(&search, file, SHT_DYNSYM);
+	if (err || elf_file_section(file, NULL, SHT_SYMTAB, NULL))
+		return err;
+	/* What is wrong with a file that only adds names is not this file's fault. */
+	if (unpacked_each(&search, file) && !search.result && find)
+		separate_each(&search, file, find, find_context);
+	return search.result;
+}
+
+/* Where a process has a file. */
+struct owner {
+	pid_t pid;
+	const char *path;
+};
+
+static int debug_find(void *context, struct elf_file **debug, int *fd, const struct elf_file *file)
+{
+	const struct owner *owner = context;
+
+	return debug_file_open(debug, fd, file, owner->pid, owner->path);
+}
+
+int symbols_each(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
+		 void *context)
+{
+	struct owner owner = { .pid = pid, .path = path };
+
+	return symbols_each_by(file, path ? debug_find : NULL, &owner, found, context);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sites.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
+#include "probes/elf/functions.h"
+
+#define MAX_SITES FUNCTIONS_MAX
+
+/* A site, and what of it is to be freed. */
+struct entry {
+	struct site site;
+	char *group, *name;
+};
+
+void sites_free(struct sites *sites)
+{
+	if (!sites)
+		return;
+	for (size_t i = 0; i < sites->n; i++) {
+		free(sites->entries[i].group);
+		free(sites->entries[i].name);
+	}
+	for (size_t i = 0; i < sites->n_binaries; i++) {
+		elf_file_close(sites->binaries[i].elf);
+		close(sites->binaries[i].fd);
+		free(sites->binaries[i].path);
+	}
+	free(sites->entries);
+	free(sites->binaries);
+	free(sites);
+}
+
+size_t sites_count(const struct sites *sites)
+{
+	return sites->n;
+}
+
+const struct site *sites_get(const struct sites *sites, size_t index)
+{
+	return &sites->entries[index].site;
+}
+
+exit_status sites_refuse_more(const struct trigger *trigger)
+{
+	log_error("%s: there are more than %d sites that match", trigger->text, MAX_SITES);
+	log_hint("give a pattern that matches fewer");
+	return EX_CONFIG;
+}
+
+bool file_id_is(const struct file_id *a, const struct file_id *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->changed == b->changed;
+}
+
+/* The kernel puts probes into the file below an overlay, which all overlays of it share: they
+ * show its inode and times, but devices of their own. */
+static int file_identify(struct file_id *id, int fd)
+{
+	struct statfs system;
+	struct stat stat;
+
+	if (fstat(fd, &stat) || fstatfs(fd, &system))
+		return -errno;
+	*id = (struct file_id){ .device = stat.st_dev, .inode = stat.st_ino };
+	if (system.f_type == OVERLAYFS_SUPER_MAGIC) {
+		id->device = 0;
+		id->changed = stat.st_ctim.tv_sec * 1000000000L + stat.st_ctim.tv_nsec;
+	}
+	return 0;
+}
+
+bool site_is(const struct site *a, const struct site *b)
+{
+	return file_id_is(&a->file, &b->file) && a->offset == b->offset &&
+	       a->semaphore == b->semaphore && a->on_return == b->on_return;
+}
+
+static bool sites_has(const struct sites *sites, const struct site *site)
+{
+	for (size_t i = 0; i < sites->n; i++)
+		if (site_is(&sites->entries[i].site, site))
+			return true;
+	return false;
+}
+
+void sites_subtract(struct sites *sites, const struct sites *others)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < sites->n; i++) {
+		struct entry *entry = &sites->entries[i];
+
+		if (!sites_has(others, &entry->site)) {
+			sites->entries[kept++] = *entry;
+			continue;
+		}
+		free(entry->group);
+		free(entry->name);
+	}
+	sites->n = kept;
+}
+
+exit_status sites_add(struct sites *sites, const struct trigger *trigger, const struct site *site)
+{
+	struct entry *entry;
+
+	if (site->fd >= 0 && sites_has(sites, site))
+		return 0;
+	if (sites->n == MAX_SITES)
+		return sites_refuse_more(trigger);
+	if (!sites->entries) {
+		sites->entries = calloc(MAX_SITES, sizeof(*sites->entries));
+		if (!sites->entries)
+			return log_no_memory();
+	}
+	entry = &sites->entries[sites->n++];
+	entry->group = site->group ? strdup(site->group) : NULL;
+	entry->name = strdup(site->name);
+	if (!entry->name || (site->group && !entry->group))
+		return log_no_memory();
+	entry->site = *site;
+	entry->site.group = entry->group;
+	entry->site.name = entry->name;
+	return 0;
+}
+
+int binary_open(struct binary **binary, struct sites *sites, const struct objects *objects,
+		const struct object *object)
+{
+	struct binary *opened;
+	int err;
+
+	if (!sites->binaries) {
+		sites->binaries = calloc(objects_count(objects), sizeof(*sites->binaries));
+		if (!sites->binaries)
+			return -ENOMEM;
+	}
+	opened = &sites->binaries[sites->n_binaries];
+	opened->path = strdup(object->path);
+	if (!opened->path)
+		return -ENOMEM;
+	opened->fd = objects_open(objects, object);
+	err = opened->fd < 0 ? opened->fd : file_identify(&opened->file, opened->fd);
+	if (!err)
+		err = elf_file_open(&opened->elf, opened->fd);
+	if (err) {
+		free(opened->path);
+		if (opened->fd >= 0)
+			close(opened->fd);
+		return err;
+	}
+	sites->n_binaries++;
+	*binary = opened;
+	return 0;
+}
+
+void binary_close(struct sites *sites)
+{
+	struct binary *binary = &sites->binaries[--sites->n_binaries];
+
+	elf_file_close(binary->elf);
+	close(binary->fd);
+	free(binary->path);
+}

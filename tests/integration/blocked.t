@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""What threads waited for: each kind staged by a thread that logs its waits, whose sum is
+that of the kind within what starting to wait and waking up take."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import time
+
+import kdtest
+from kdtest import MS
+
+KINDS = {"pipe": "pipe", "unix": "socket", "tcp": "socket", "eventfd": "eventfd", "tty": "tty",
+         "poll": "work", "select": "work", "epoll": "work", "accept": "work", "futex": "lock",
+         "flock": "lock", "signal": "signal", "child": "child", "timer": "timer",
+         "fsync": "disk", "page": "page"}
+SAMPLE = 0.6  # s
+EACH = 150_000  # ns: from the workload's clock to its sleep and back, for each wait
+
+
+class Run:
+    """A sample of the workload, as JSON and as text, and the workload's log."""
+
+    def __init__(self, test, *roles, options=()):
+        self.test = test
+        self.load = test.workload("blocked", *roles)
+        time.sleep(0.05)  # all have begun to wait
+        path = test.directory() / "report.json"
+        done = test.program("-p", self.load.pid, "--sample-time", SAMPLE, "-o", f"json:{path}",
+                            "-o", "-", *options)
+        self.status, self.text, self.stderr = done.status, done.stdout, done.stderr
+        self.load.send("log")
+        self.log = json.loads(self.load.line("{"))
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        self.sample = next(line for line in lines if line.get("type") == "sample")
+        self.start, self.end = self.sample["window"]["start_ns"], self.sample["window"]["end_ns"]
+
+    def thread(self, role):
+        tid = self.log[role]["tid"]
+        return next(row for row in self.sample["threads"] if row["tid"] == tid)
+
+    def truth(self, role):
+        """Waits in the window that were no moments, the length of all up to what ended them,
+        and as a whole."""
+        count, least, most = 0, 0, 0
+        for before, woken, after in self.log[role]["waits"]:
+            start, end = max(before, self.start), min(after, self.end)
+            if end <= start:
+                continue
+            count += end - start > MS // 4
+            most += end - start
+            least += max(0, min(woken, end) - start)
+        # The one that it is in has not been logged.
+        last = self.log[role]["waits"][-1][2]
+        if last < self.end:
+            count += 1
+            most += self.end - max(last, self.start)
+        return count, least, most
+
+
+def asleep(thread):
+    return thread["ledger"]["blocked_ns"] + thread["ledger"]["blocked_uninterruptible_ns"]
+
+
+def check_books(test, sample):
+    faults = [f"{row['tid']}: {row['blocked']} is not {asleep(row)}" for row in sample["threads"]
+              if sum(kind["total_ns"] for kind in row["blocked"].values()) != asleep(row)]
+    test.ok(not faults, "the kinds add up to the blocked states, to the ns", *faults)
+    faults = [f"{row['tid']}: {kind}" for row in sample["threads"]
+              for kind in row["blocked"].values()
+              if not kind["max_ns"] <= kind["total_ns"] <= kind["max_ns"] * kind["count"]]
+    test.ok(not faults, "the longest is part of the sum", *faults)
+
+
+def check_role(test, run, role):
+    thread, kind = run.thread(role), KINDS[role]
+    count, least, most = run.truth(role)
+    got = thread["blocked"].get(kind, {"count": 0, "total_ns": 0, "max_ns": 0})
+    ledger = thread["ledger"]
+    awake = thread["ledger"]["life_ns"] - asleep(thread)
+    if role in ("fsync", "page"):  # which end by themselves
+        least, some = most, EACH
+    else:
+        some = EACH * count
+    test.between(got["total_ns"], least - awake - some, most + some,
+                 f"{role}: the time blocked for {kind}")
+    others = {name: row["total_ns"] for name, row in thread["blocked"].items() if name != kind}
+    # But a page fault may wait while another thread forks.
+    test.ok(sum(others.values()) <= ledger["life_ns"] / 50 * kdtest.SLACK, f"{role}: and for nothing else",
+            others, got)
+    return got, count
+
+
+def case_kinds(test):
+    roles = [role for role in KINDS if role not in ("fsync", "page")]
+    run = Run(test, *roles)
+    check_books(test, run.sample)
+    for role in roles:
+        got, count = check_role(test, run, role)
+        # Some wait twice.
+        test.between(got["count"], count / 2, count * 2 + 5, f"{role}: the number of waits")
+        test.between(got["max_ns"], 3 * MS, 10**9, f"{role}: the longest")
+
+
+def case_disk(test):
+    """Where the files are on one."""
+    run = Run(test, "fsync", "/var/tmp/")
+    check_books(test, run.sample)
+    got, _ = check_role(test, run, "fsync")
+    if not got["count"]:
+        raise kdtest.Skip("fsync does not wait here")
+    test.between(got["count"], 1, 20 * len(run.log["fsync"]["waits"]), "the number of waits")
+
+
+def case_pages(test):
+    run = Run(test, "page", "/var/tmp/")
+    check_books(test, run.sample)
+    if not run.log["page"]["faults"]:
+        raise kdtest.Skip("files are in memory here")
+    got, _ = check_role(test, run, "page")
+    test.between(got["count"], 1, run.log["page"]["faults"] * 2, "no more waits than faults")
+
+
+def case_asleep_before(test):
+    """What threads wait for that are asleep throughout: nobody saw them go."""
+    load = test.workload("blocked", "pipe", "epoll", "futex", "tcp", "child")
+    load.signal(signal.SIGSTOP)
+    path = test.directory() / "report.json"
+    for tid in kdtest.threads_of(load.pid):
+        kdtest.wait_until(lambda tid=tid: kdtest.status_field(f"{load.pid}/task/{tid}",
+                                                              "State") == "T")
+    test.program("-p", load.pid, "--sample-time", "0.05", "-o", f"json:{path}")
+    load.signal(signal.SIGCONT)
+    sample = json.loads(path.read_text().splitlines()[0])
+    test.ok(not any(row["blocked"] for row in sample["threads"]), "stopped threads do not wait",
+            *(row["blocked"] for row in sample["threads"]))
+
+
+def case_text(test):
+    """The section, sorted by time; and back from JSON."""
+    run = Run(test, "pipe", "poll")
+    for name, title in (("pipe", "pipe"), ("poll", "work (poll, accept)")):
+        row = run.thread(name)["blocked"][KINDS[name]]
+        want = re.compile(rf"^ +{re.escape(title)} +{row['count']} +{row['total_ns']:,} +"
+                          rf"{row['max_ns']:,}$", re.M)
+        test.ok(want.search(run.text), f"{name}: the section has what JSON has", run.text)
+
+
+def case_conditions(test):
+    load = test.workload("blocked", "pipe")
+    for condition, want in (("thread(pipe).blocked_for.pipe.pct>50", 1),
+                            ("thread(pipe).blocked_for.disk.total>0s", 0),
+                            ("thread(pipe).blocked_for.count<1", 0)):
+        done = test.program("-p", load.pid, "--sample-time", "0.1", "--quiet", "--fail-if",
+                            condition)
+        test.ok((done.status != 0) == bool(want), condition, done.status, done.stderr)
+    done = test.program("-p", load.pid, "--fail-if", "blocked_for.disc.max>1ms")
+    test.ok(done.status == 64 and "there are other, work" in done.stderr, "an unknown kind",
+            done.status, done.stderr)
+
+
+if __name__ == "__main__":
+    kdtest.main(case_kinds, case_disk, case_pages, case_asleep_before, case_text,
+                case_conditions)

@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""A command that is started to be watched: from its first instruction to its end, and
+otherwise as if it had been started without us."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import kdneeds
+import kdreport
+import kdtest
+from kdterminal import Terminal
+from kdtest import MS
+
+LIFETIME = kdtest.WORKLOADS / "lifetime"
+# What a process has from its parent, as its own words; "self" is that of cat.
+STATE = ["cat", "/proc/self/status", "/proc/self/stat", "/proc/self/limits", "/proc/self/cgroup",
+         "/proc/self/oom_score_adj", "/proc/self/environ"]
+OWN = re.compile(r"^(Pid|Tgid|Ngid|PPid|NS\w+|Vm\w+|Rss\w+|Hugetlb\w+|\w*ctxt_switches|Threads|SigQ|"
+                 r"x86_Thread\w*|CoreDumping|THP_enabled|untag_mask)\b.*\n", re.MULTILINE)
+
+
+# Whether the code that it runs is that of its file.
+OWN_CODE = """
+with open("/proc/self/maps") as maps, open("/proc/self/exe", "rb") as file, \\
+        open("/proc/self/mem", "rb", 0) as memory:
+    fields = next(line.split() for line in maps if " r-xp " in line)
+    begin, end = (int(part, 16) for part in fields[0].split("-"))
+    file.seek(int(fields[2], 16))
+    memory.seek(begin)
+    print(file.read(end - begin) == memory.read(end - begin))
+import time
+time.sleep(0.001)  # the trigger
+"""
+
+
+def watched(test, *args):
+    """A run that has to succeed: what the command has printed, and the reports."""
+    path = test.directory() / "report"
+    done = test.program("-o", path, *args)
+    test.eq((done.status, done.stderr), (0, ""), "status 0, and nothing is said")
+    return done.stdout, kdreport.parse(path.read_text())
+
+
+def case_books(test):
+    path = test.directory() / "sample"
+    out, reports = watched(test, "-o", f"json:{path}", "--", LIFETIME, 200)
+    truth, report = json.loads(out), reports[0]
+    window = json.loads(path.read_text())["window"]
+    thread = report.thread(truth["pid"], ended=True)
+    test.eq(thread.name, "lifetime", "it has the command's name")
+    test.ok(window["start_ns"] <= truth["began"] and truth["ended"] <= window["end_ns"],
+            "the window holds its first and last time", window, truth)
+    test.between(thread.running, (truth["after"] - truth["before"]) * 0.999,
+                 truth["after"] * 1.001 + 10 * MS, "it ran as long as its own clock says")
+    test.between(thread.ns["stopped"], 0, 20 * MS * kdtest.SLACK, "it did not wait for us")
+    test.ok(any("process ended" in text or "exited" in text for text in report.notices),
+            "the end of the sample is that of the process", *report.notices)
+    test.books(report)
+
+
+def calls_by_strace(test, command):
+    path = test.directory() / "calls"
+    done = subprocess.run([kdneeds.tool("strace"), "-o", path, *command], check=False,
+                          stdout=subprocess.DEVNULL)
+    test.eq(done.returncode, 0, "strace runs it")
+    return collections.Counter(re.findall(r"^(\w+)\(", path.read_text(), re.MULTILINE))
+
+
+def case_calls(test):
+    """From the first one of the dynamic loader to the last."""
+    command = ["cat", "/proc/self/limits"]
+    want = calls_by_strace(test, command)
+    thread = watched(test, "--", *command)[1][0].threads[0]
+    got = {name: row.count for name, row in thread.calls.items() if row.count}
+    for call in ("execve", "exit_group"):  # neither begins and returns there
+        want.pop(call, None)
+        got.pop(call, None)
+    test.ok(len(want) > 5, "strace lists calls", want)
+    test.eq(got, dict(want), "its system calls are those that strace lists")
+
+
+def state_with(test, *wrapper, **options):
+    done = kdtest.Finished(test.child([*wrapper, *STATE], full=False, **options))
+    return OWN.sub("", done.stdout), done
+
+
+def fields_of(text):
+    """Of /proc/PID/stat: parent, group, session, terminal, its foreground group, nice."""
+    line = re.search(r"^\d+ \(cat\) \S (.*)$", text, re.MULTILINE)
+    fields = line[1].split()
+    return [fields[i] for i in (1, 2, 3, 4, 15)], text.replace(line[0], "")
+
+
+def case_as_without_us(test):
+    """The state of a command, and of the same started plainly."""
+    directory = test.directory()
+    (directory / "input").write_text("x")
+
+    def prepare():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGINT, signal.SIGCHLD])
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+        os.sched_setaffinity(0, [max(os.sched_getaffinity(0))])
+        os.nice(3)
+        os.umask(0o27)
+    for what, options in (("usual", {}), ("odd", {"preexec_fn": prepare, "restore_signals": False})):
+        results = []
+        for wrapper in ((), (kdtest.PROGRAM, "--quiet", "--")):
+            with (directory / "input").open() as stdin:
+                text, done = state_with(test, *wrapper, stdin=stdin, **options)
+            test.eq(done.status, 0, f"{what}: status 0")
+            stat, rest = fields_of(text)
+            results.append((stat, rest))
+        test.eq(results[1][0], results[0][0], f"{what}: group, session, terminal and nice value")
+        plain, ours = ({line.split(":")[0]: line for line in text.splitlines()}
+                       for _, text in results)
+        test.ok("SigBlk" in plain and "Cpus_allowed" in plain, f"{what}: there is much to compare")
+        test.eq({key: line for key, line in ours.items() if plain.get(key) != line}, {},
+                f"{what}: all else is as without us")
+    plain, ours = (test.child([*wrapper, "ls", "-l", "/proc/self/fd"], full=False,
+                              stdin=subprocess.DEVNULL)
+                   for wrapper in ((), (kdtest.PROGRAM, "--quiet", "--")))
+    fds = [re.findall(r" (\d+) -> (?!/proc/)", kdtest.Finished(child).stdout)
+           for child in (plain, ours)]
+    test.eq(fds[1], fds[0], "it has the same descriptors")
+
+
+def case_exit_status(test):
+    for script, want, what in (("exit 7", 7, "its own"),
+                               ("kill -TERM $$", 128 + 15, "that of a signal")):
+        done = test.program("--quiet", "--exit-status", "--", "sh", "-c", script)
+        test.eq(done.status, want, f"--exit-status: {what}")
+    test.eq(test.program("--quiet", "--", "false").status, 0, "without it, ours")
+    done = test.program("--quiet", "--exit-status", "--fail-if", "threads>0", "--", "true")
+    test.eq(done.status, 4, "a condition counts where the command succeeds")
+
+
+def case_cannot_run(test):
+    plain = test.directory() / "plain"
+    plain.write_text("no program")
+    script = test.directory() / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    for path, status, word in (("kdtest-no-such", 127, "No such file"), (plain, 126, "denied"),
+                               (script, 127, "interpreter"), ("/", 126, "denied")):
+        done = test.program("--", path)
+        test.eq((done.status, done.stdout), (status, ""), f"{word}: status {status}")
+        passed = test.program("--exit-status", "--", path)
+        test.eq((passed.status, passed.stderr), (status, done.stderr),
+                f"{word}: and the same with --exit-status")
+        test.ok(len(done.stderr.splitlines()) == 2 and word in done.stderr and
+                str(path) in done.stderr, f"{word}: two lines", done.stderr)
+
+
+def case_nothing_is_run_in_vain(test):
+    """What fails before all is attached leaves no trace of the command."""
+    mark = test.directory() / "mark"
+    for args in (["--start-trigger", "up:kdtest_no_such"], ["--btf", "/dev/null"],
+                 ["--list-probes=up:*"], ["--check", "--start-trigger", "t:sched:sched_switch"]):
+        test.program(*args, "--", "touch", mark)
+        test.ok(not mark.exists(), f"{args[0]}: the command is not run")
+
+
+def case_sample_time(test):
+    """It is waited for beyond the last sample."""
+    mark = test.directory() / "mark"
+    script = f"sleep 0.5; echo done >{mark}"
+    _, reports = watched(test, "--sample-time", "50ms", "--sample-count", 2, "--", "sh", "-c",
+                         script)
+    test.eq(len(reports), 2, "two samples")
+    test.ok(all(report.window < 400 * MS * kdtest.SLACK for report in reports),
+            "of the time that was given")
+    test.ok(mark.exists(), "and the command came to its end")
+    _, reports = watched(test, "--sample-count", 0, "--sample-time", "50ms", "--", "sleep", "0.5")
+    test.ok(len(reports) > 1, "samples up to its end", len(reports))
+
+
+def case_triggers(test):
+    path = test.directory() / "samples"
+    done = test.program("-o", f"json:{path}", "--start-trigger", "t:syscalls:sys_enter_write",
+                        "--stop-trigger", "t:syscalls:sys_exit_write", "--sample-count", 0, "--",
+                        LIFETIME, 1)
+    samples = [json.loads(line) for line in path.read_text().splitlines()]
+    test.eq((done.status, len([sample for sample in samples if "threads" in sample])), (0, 1),
+            "the one write is a sample")
+    done = test.program("-o", f"json:{path}", "--start-trigger", "up:main", "--sample-time", "5s",
+                        "--", LIFETIME, 50)
+    sample = json.loads(path.read_text().splitlines()[0])
+    test.between(sample["window"]["duration_ns"], 50 * MS, 4500 * MS,
+                 "a sample from its main() to its end")
+    test.eq(json.loads(done.stdout)["pid"], sample["pid"], "of the command")
+
+
+def case_libraries(test):
+    """A trigger in a library: mapped when the loader has run, before the program's own code."""
+    path = test.directory() / "samples"
+    trigger = ("-o", f"json:{path}", "--start-trigger", "up:libc.so.6:clock_nanosleep")
+    done = test.program(*trigger, "--sample-time", "5s", "--", "sleep", "0.2")
+    sample = json.loads(path.read_text().splitlines()[0])
+    test.eq((done.status, "threads" in sample), (0, True), "it is hit")
+    test.between(sample["window"]["duration_ns"], 200 * MS, 4500 * MS,
+                 "a sample from the call to the process's end")
+    done = test.program(*trigger, "-o", os.devnull, "--exit-status", "--", "sh", "-c", "kill -TRAP $$")
+    test.eq(done.status, 128 + signal.SIGTRAP, "another trap is the program's own")
+    done = test.program(*trigger, "--", sys.executable, "-c", OWN_CODE)
+    test.eq((done.status, done.stdout), (0, "True\n"), "its code is that of its file")
+    listed = test.program("--list-probes", "--", "sleep", "1")
+    test.ok(re.search(r"^up:libc\.so\.6:\* +\d+ functions", listed.stdout, re.MULTILINE),
+            "--list-probes shows its libraries", listed.stdout[:500])
+
+
+def case_begins_twice(test):
+    """A library that executes the program anew, as sanitizers do."""
+    path = test.directory() / "samples"
+    done = test.program("-o", f"json:{path}", "--start-trigger", "up:libc.so.6:clock_nanosleep",
+                        "--sample-time", "5s", "--", kdtest.WORKLOADS / "reborn", 0.1)
+    sample = json.loads(path.read_text().splitlines()[0])
+    test.eq((done.status, done.stdout, "threads" in sample), (0, "twice\n", True),
+            "the trigger of the second program is hit")
+
+
+def case_library_is_missing(test):
+    path = test.directory() / "lacking"
+    path.write_bytes(LIFETIME.read_bytes().replace(b"libc.so.6\0", b"libq.so.6\0"))
+    path.chmod(0o755)
+    done = test.program("--start-trigger", "up:libc.so.6:read", "--", path, 1)
+    test.eq((done.status, "libq.so.6" in done.stderr), (126, True), "the loader says so")
+    test.eq(done.stderr.splitlines()[-2],
+            f"kernel_delay: {path} ended before its own code began", "and we")
+
+
+def case_stacks(test):
+    done = test.program("--profile", 999, "--", LIFETIME, 200)
+    test.ok(re.search(r"main\+0x\w+ \[lifetime\]", done.stdout), "--profile finds its main()",
+            done.stdout[-3000:], done.stderr)
+
+
+def case_keys(test):
+    """Ctrl-C on a terminal is for the command; the report comes nevertheless."""
+    report = test.directory() / "report"
+    terminal = Terminal(test, "-o", report, "--exit-status", "--", "sh", "-c",
+                        "echo ready; exec sleep 60")
+    terminal.read("ready")
+    time.sleep(0.2)
+    terminal.press("\x03")
+    test.eq(terminal.wait(), 128 + signal.SIGINT, "the command is interrupted")
+    test.ok("sleep" in report.read_text(), "the report is there")
+    script = ("import signal, time; signal.signal(signal.SIGINT, lambda *_: (time.sleep(0.5), "
+              "print('bye', flush=True), exit(3))); print('ready', flush=True); time.sleep(60)")
+    terminal = Terminal(test, "--summary", "--exit-status", "--", sys.executable, "-c", script)
+    terminal.read("ready")
+    terminal.press("\x03")
+    status = terminal.wait()
+    test.eq(status, 3, "one that takes its time ends in its own way")
+    test.ok(terminal.shown.index("bye") < terminal.shown.index("VERDICT"),
+            "and the report follows", terminal.shown)
+    terminal = Terminal(test, "--summary", "--", "sh", "-c", "trap : INT; echo ready; "
+                        "while :; do sleep 0.1; done")
+    terminal.read("ready")
+    time.sleep(0.3)
+    terminal.press("\x03")
+    time.sleep(0.3)
+    terminal.press("\x03")
+    test.eq(terminal.wait(), 0, "of one that goes on, the second one ends the sample")
+    test.ok("VERDICT" in terminal.shown, "and prints it", terminal.shown)
+
+
+def case_terminal(test):
+    """It has the terminal as its shell would give it."""
+    terminal = Terminal(test, "--quiet", "--", "sh", "-c",
+                        "read line; echo got $line; cat /proc/self/stat")
+    terminal.press("a line\n")
+    test.eq(terminal.wait(), 0, "status 0")
+    test.ok("got a line" in terminal.shown, "it can read", terminal.shown)
+    fields = re.search(r"\(cat\) (.*)", terminal.shown)[1].split()
+    test.ok(fields[2] == fields[5] and fields[4] != "0", "and is in the foreground", fields)
+
+
+def case_signal_is_passed_on(test):
+    """A signal that only we were sent."""
+    child = test.child([kdtest.PROGRAM, "--quiet", "--exit-status", "--", "sh", "-c",
+                        "echo ready; exec sleep 60"])
+    child.line("ready")
+    child.signal(signal.SIGTERM)
+    test.eq(child.wait(), 128 + signal.SIGTERM, "SIGTERM ends the command")
+
+
+def case_killed_early(test):
+    """If we die while it is held, it never runs."""
+    mark = test.directory() / "mark"
+    child = test.child([kdtest.PROGRAM, "--", "sh", "-c", f"echo >{mark}"])
+    pid = kdtest.wait_until(lambda: [task for task in pathlib.Path(
+        f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()])
+    child.signal(signal.SIGKILL)
+    child.wait()
+    kdtest.wait_until(lambda: not pathlib.Path(f"/proc/{pid[0]}").exists())
+    test.ok(not mark.exists(), "the command is gone and has done nothing")
+
+
+kdtest.main(case_books, case_calls, case_as_without_us, case_exit_status, case_cannot_run,
+            case_nothing_is_run_in_vain, case_sample_time, case_triggers, case_libraries,
+            case_begins_twice, case_library_is_missing, case_stacks, case_keys, case_terminal,
+            case_signal_is_passed_on, case_killed_early)

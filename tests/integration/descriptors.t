@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""At which descriptors a process waited, and who was at their other end: this test is, for a
+child that logs its waits."""
+
+import json
+import os
+import pathlib
+import re
+import socket
+import sys
+import threading
+import time
+
+import kdstacks
+import kdtest
+from kdheld import Held
+from kdtest import MS
+
+PAUSE = 0.02       # s between what ends two waits
+SAMPLE = 0.4
+EACH = 2_000_000   # ns: of an interpreter around each wait
+
+# It reads from the descriptor that it is told, byte by byte, and logs when each read began and
+# ended.
+READER = """
+import os, sys, time
+log, fd = [], -1
+kind, where = sys.argv[1:]
+if kind == "fifo":
+    fd = os.open(where, os.O_RDONLY)
+else:
+    import socket
+    end = socket.socket(socket.AF_UNIX if kind == "unix" else
+                        socket.AF_INET6 if kind == "tcp6" else socket.AF_INET)
+    end.connect(where if kind == "unix" else ("::1" if kind == "tcp6" else "127.0.0.1",
+                                              int(where)))
+    fd = end.fileno()
+print("fd", fd, flush=True)
+while True:
+    before = time.monotonic_ns()
+    if not os.read(fd, 1):
+        break
+    log.append((before, time.monotonic_ns()))
+print(log, flush=True)
+sys.stdin.read()
+"""
+
+
+class Reader:
+    """The child, and a thread of this process that sends it a byte now and then."""
+
+    def __init__(self, test, kind):
+        directory, self.local, listener = test.directory(), None, None
+        # A name that would spoil a terminal, a table, or a line of JSON.
+        self.path = os.fsencode(directory) + b'/\x1b[2J "\xff\n)'
+        if kind == "fifo":
+            os.mkfifo(self.path)
+            where = self.path
+        elif kind == "unix":
+            self.path = os.fsencode(directory / "end point")
+            listener, where = socket.socket(socket.AF_UNIX), self.path
+            listener.bind(self.path)
+        else:
+            listener = socket.socket(socket.AF_INET6 if kind == "tcp6" else socket.AF_INET)
+            listener.bind(("::1" if kind == "tcp6" else "127.0.0.1", 0))
+            where = str(listener.getsockname()[1])
+        if listener:
+            listener.listen()
+        self.child = test.child([sys.executable, "-c", READER, kind, os.fsdecode(where)])
+        if listener:
+            self.end, _ = listener.accept()
+            listener.close()
+            if kind != "unix":
+                self.local = self.end.getpeername()[:2]
+                self.peer = self.end.getsockname()[:2]
+            self.end = self.end.detach()
+        else:
+            self.end = os.open(where, os.O_WRONLY)
+        self.fd = int(self.child.line("fd").split()[1])
+        self.stop = threading.Event()
+        self.sender = threading.Thread(target=self.send)
+        self.sender.start()
+
+    def send(self):
+        self.tid = threading.get_native_id()
+        while not self.stop.wait(PAUSE):
+            os.write(self.end, b"x")
+        os.close(self.end)
+
+    def log(self):
+        """Ends it; [(before, after)] of its reads."""
+        self.stop.set()
+        self.sender.join()
+        return json.loads(self.child.line("[").replace("(", "[").replace(")", "]"))
+
+
+class Run:
+    def __init__(self, test, kind, *options):
+        self.path = test.directory() / "report.json"
+        self.reader = Reader(test, kind)
+        time.sleep(3 * PAUSE)
+        self.done = test.program("-p", self.reader.child.pid, "--sample-time", SAMPLE, "-o",
+                                 f"json:{self.path}", "-o", "-", *options)
+        self.reads = self.reader.log()
+        self.sample = json.loads(self.path.read_text().splitlines()[0])
+        self.rows = self.sample["threads"][0]["descriptors"]
+        self.row = next((row for row in self.rows if row["fd"] == self.reader.fd), {})
+
+
+def check_row(test, run, kind, name):
+    """The waits that ended in the window, and the one at its end, by the child's log."""
+    row, reader = run.row, run.reader
+    if not test.ok(row, f"{name}: the descriptor has a row", run.rows):
+        return
+    start, end = run.sample["window"]["start_ns"], run.sample["window"]["end_ns"]
+    waits = [(before, min(after, end)) for before, after in run.reads
+             if after > start and before < end]
+    test.eq((row["for"], len(run.rows)), (kind, 1), f"{name}: its kind, and no other")
+    # On a busy machine the child may find a byte there, and has to wait for a CPU in its reads.
+    # One may be about to end at the edges.
+    thread = run.sample["threads"][0]
+    blocked = thread["blocked"][kind]
+    test.between(row["count"], blocked["count"] - 2, min(blocked["count"], len(waits)) + 2,
+                 f"{name}: how many waits")
+    truth = sum(after - before for before, after in waits)
+    ledger = thread["ledger"]
+    awake = (ledger["life_ns"] - ledger["blocked_ns"] -
+             ledger["blocked_uninterruptible_ns"])
+    longest = max(after - before for before, after in run.reads)
+    test.between(row["total_ns"], truth - awake - EACH * len(waits) - 2 * longest,
+                 truth + EACH * len(waits) + 2 * longest, f"{name}: how long")
+    test.eq((row["ended_by_tid"], row["ended_by_pid"]), (reader.tid, os.getpid()),
+            f"{name}: who ended them: this test")
+
+
+def at_text(row):
+    """What a row's descriptor stands for, as bytes."""
+    return bytes.fromhex(row["path_hex"]) if "path_hex" in row else row["path"].encode()
+
+
+def case_fifo(test):
+    run = Run(test, "fifo")
+    check_row(test, run, "pipe", "a FIFO")
+    test.eq(at_text(run.row), run.reader.path, "its path, of hostile bytes")
+    test.eq(run.row["inode"], os.stat(run.reader.path).st_ino, "its inode")
+    test.ok("\x1b" not in run.done.stdout and "\\x1b[2J" in run.done.stdout, "escaped in text")
+    replayed = test.program("--replay", run.path)
+    test.ok(replayed.stdout == run.done.stdout[run.done.stdout.index("# Sample dump"):],
+            "replayed it is the same", replayed.stdout, run.done.stdout)
+
+
+def case_unix(test):
+    run = Run(test, "unix")
+    check_row(test, run, "socket", "a unix socket")
+    test.eq((run.row["protocol"], at_text(run.row)), ("unix", run.reader.path),
+            "the path that it is connected to")
+
+
+def case_tcp(test):
+    for kind in ("tcp", "tcp6"):
+        if kind == "tcp6" and not pathlib.Path("/proc/net/if_inet6").exists():
+            test.skip("tcp6", "no IPv6 here")
+            continue
+        run = Run(test, kind)
+        check_row(test, run, "socket", kind)
+        form = "[{}]:{}" if kind == "tcp6" else "{}:{}"
+        test.eq((run.row["protocol"], run.row["local"], run.row["peer"]),
+                ("tcp", form.format(*run.reader.local), form.format(*run.reader.peer)),
+                f"{kind}: its addresses")
+        test.ok("other_net" not in run.row, f"{kind}: in the network namespace of this test")
+
+
+def case_verdict(test):
+    """The first screen names this test, and what is between the two."""
+    run = Run(test, "fifo", "--summary")
+    row = run.sample["verdict"][0]
+    test.eq((row["cause"], row["who"].get("pid")), ("peer", os.getpid()), "the first one is blamed")
+    test.eq(row["at"]["fd"], run.reader.fd, "and where")
+    # Of waits that cross the window's edges a part.
+    test.between(row["at"]["ns"], run.row["total_ns"] - 3 * PAUSE * 1e9, run.row["total_ns"],
+                 "for how long")
+    words = " ".join(run.done.stdout.split())
+    test.ok("at the other end of a pipe or socket (fd " in words, "in words", run.done.stdout)
+
+
+def case_traces(test):
+    """Slow calls and long waits say it, too."""
+    run = Run(test, "tcp", "-s", "5ms", "--off-cpu=5ms", "--stack-trace-size=0")
+    row, traces = run.row, run.sample["traces"]
+    want = f"fd {row['fd']}, tcp {row['local']} to {row['peer']}"
+    for kind in ("syscalls", "waits"):
+        # On a busy machine there are long waits for a CPU, too.
+        found = {trace.get("at") for trace in traces[kind]
+                 if not trace.get("state", "").startswith("ready")}
+        test.eq(found, {want}, f"{kind}: each has the addresses")
+    _, (stacks,) = kdstacks.parse(run.done.stdout)
+    test.eq([event.stack.at for event in stacks.events],
+            [want.partition(", ")[2]] * len(traces["syscalls"]), "in text: each call")
+    test.eq({(wait.stack.fd, wait.stack.at) for wait in stacks.waits
+             if not wait.state.startswith("ready")},
+            {(row["fd"], want.partition(", ")[2])}, "and all waits")
+
+
+def case_gone(test):
+    """Closed and used again for another file: its path is not the file's."""
+    fifo = test.directory() / "gone"
+    os.mkfifo(fifo)
+    child = test.child([sys.executable, "-c", f"""
+import os, sys
+fd = os.open({str(fifo)!r}, os.O_RDONLY)
+print("open", flush=True)
+os.read(fd, 1)
+other = os.open("/etc/passwd", os.O_RDONLY)
+os.dup2(other, fd)
+print("closed", flush=True)
+sys.stdin.read()
+"""])
+    end = os.open(fifo, os.O_WRONLY)
+    child.line("open")
+    path = test.directory() / "report.json"
+    capture = test.child([kdtest.PROGRAM, "-p", child.pid, "--sample-time", "0.3", "-o", "-",
+                          "-o", f"json:{path}"])
+    capture.line("# Start sampling")
+    time.sleep(0.05)
+    os.write(end, b"x")
+    child.line("closed")
+    test.eq(capture.wait(), 0, "a sample is taken")
+    os.close(end)
+    rows = json.loads(path.read_text())["threads"][0]["descriptors"]
+    test.ok(any(row.get("path") == ".../gone" for row in rows) and
+            not any("passwd" in row.get("path", "") for row in rows),
+            "only the name that the kernel knew", rows)
+
+
+def case_file(test):
+    """flock: which file, on which disk."""
+    path = pathlib.Path("/var/tmp") / f"kernel_delay-{os.getpid()}"
+    path.write_text("")
+    try:
+        load = test.workload("blocked", "flock")
+        time.sleep(0.05)
+        report = test.directory() / "report.json"
+        test.program("-p", load.pid, "--sample-time", "0.2", "-o", f"json:{report}")
+        device = path.stat().st_dev
+    finally:
+        path.unlink()
+    sample = json.loads(report.read_text())
+    rows = [row for thread in sample["threads"] if thread["name"] == "flock"
+            for row in thread["descriptors"]]
+    test.eq({row["path"] for row in rows},
+            {f"/var/tmp/kernel_delay-flock-{load.pid} (deleted)"}, "the file")
+    if os.major(device):
+        number = f"{os.major(device)}:{os.minor(device)}"
+        name = os.path.basename(os.readlink(f"/sys/dev/block/{number}"))
+        test.eq({(row["device_number"], row["device"]) for row in rows}, {(number, name)},
+                "its disk")
+
+
+def case_disk(test):
+    """fsync: the disk is to blame, by its name."""
+    load = test.workload("blocked", "fsync", "/var/tmp/")
+    device = os.stat("/var/tmp").st_dev
+    time.sleep(0.05)
+    report = test.directory() / "report.json"
+    test.program("-p", load.pid, "--sample-time", "0.3", "-o", f"json:{report}")
+    sample = json.loads(report.read_text())
+    thread = next(row for row in sample["threads"] if row["name"] == "fsync")
+    if not os.major(device) or "disk" not in thread["blocked"]:
+        raise kdtest.Skip("fsync does not wait for a disk here")
+    rows = [row for row in thread["descriptors"] if row["for"] == "disk"]
+    name = os.path.basename(os.readlink(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"))
+    test.eq({(row["path"], row["device"]) for row in rows},
+            {(f"/var/tmp/kernel_delay-fsync-{load.pid} (deleted)", name)}, "the file and its disk")
+    # Of a call that was under way when the program began to look, nothing is known.
+    test.between(sum(row["count"] for row in rows), 1, thread["blocked"]["disk"]["count"] + 2,
+                 "no more waits than of this kind")
+    named = [row for row in sample["verdict"] if row["cause"] == "disk" and row["who"]]
+    test.eq({row["who"]["comm"] for row in named} | {name}, {name}, "the verdict names no other")
+
+
+def case_requests(test):
+    """Reads past the page cache: the disk's part of each lies inside the call."""
+    if not os.major(os.stat("/var/tmp").st_dev):
+        raise kdtest.Skip("files are not on a disk here")
+    load = test.workload("blocked", "direct", "pipe", "/var/tmp/")
+    time.sleep(0.05)
+    report = test.directory() / "report.json"
+    text = test.program("-p", load.pid, "--sample-time", "0.5", "-o", f"json:{report}", "-o", "-",
+                        "--full").stdout
+    load.send("log")
+    log = json.loads(load.line("{"))["direct"]["waits"]
+    sample = json.loads(report.read_text())
+    start, end = sample["window"]["start_ns"], sample["window"]["end_ns"]
+    threads = {row["name"]: row for row in sample["threads"]}
+    rows = [row for row in threads["direct"]["descriptors"] if row["for"] == "disk"]
+    if not test.ok(rows, "it waited for a disk", threads["direct"]["descriptors"]):
+        return
+    got = {key: sum(row[key] for row in rows)
+           for key in ("count", "total_ns", "requests", "request_total_ns")}
+    calls = [after - before for before, _, after in log if after > start and before < end]
+    # A hypervisor may take the CPU between a completion and the wake-up.
+    test.between(got["requests"], got["count"] / 2, got["count"], "the requests that ended waits")
+    # The thread sleeps while its request is under way, if that need not queue.
+    test.between(got["request_total_ns"], got["total_ns"] / 4 * got["requests"] / got["count"],
+                 sum(calls) + 100 * MS, "as long as the waits, and no longer than all calls")
+    test.between(max(row["request_max_ns"] for row in rows), got["request_total_ns"] /
+                 max(got["requests"], 1), max(calls) + 100 * MS, "the longest")
+    test.ok(re.search(rf"; requests: {rows[0]['requests']:,} in {rows[0]['request_total_ns']:,} ns",
+                      text), "the section has what JSON has", text)
+    metrics = test.program("--replay", report, "-o", "openmetrics").stdout
+    told = re.findall(r'^kernel_delay_disk_requests_total\{device="(.*)"\} (\d+)$', metrics, re.M)
+    test.eq(told, [(rows[0]["device"], str(got["requests"]))], "metrics have them by disk")
+    disks = [row for row in sample["verdict"] if row["cause"] == "disk"]
+    test.ok(disks, "the verdict has a disk", sample["verdict"])
+    for row in disks:
+        test.eq((row["requests"], row["request_total_ns"]),
+                (got["requests"], got["request_total_ns"]), "and so has the verdict")
+    test.ok(not any(row["requests"] for row in threads["pipe"]["descriptors"]),
+            "a pipe has none", threads["pipe"]["descriptors"])
+
+
+def disk_of(path):
+    """The name of the disk that has a file; None: it is put together of others."""
+    device = os.stat(path).st_dev
+    place = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
+    if (place / "partition").exists():
+        place = place.parent
+    return place.name if (place / "device").exists() else None
+
+
+def case_traced_requests(test):
+    """Slow calls and long waits have the disk, and its part of their time."""
+    if not os.major(os.stat("/var/tmp").st_dev):
+        raise kdtest.Skip("files are not on a disk here")
+    load = test.workload("blocked", "direct", "pipe", "/var/tmp/")
+    time.sleep(0.05)
+    report = test.directory() / "report.json"
+    text = test.program("-p", load.pid, "--sample-time", "0.3", "-s", "1us", "--off-cpu=1us",
+                        "--stack-trace-size=0", "-o", f"json:{report}", "-o", "-", "--full").stdout
+    load.send("log")
+    log = json.loads(load.line("{"))["direct"]["waits"]
+    traces, disk = json.loads(report.read_text())["traces"], disk_of("/var/tmp")
+    for kind in ("syscalls", "waits"):
+        rows = [row for row in traces[kind] if row["name"] == "direct"
+                and row.get("syscall", {}).get("name") == "pread64"
+                and row.get("waited_ns", 1) and not row.get("state", "").startswith("ready")
+                and row.get("end_ns")]
+        asked = [row for row in rows if "request_ns" in row]
+        # A hypervisor may take the CPU between a completion and the wake-up.
+        if not test.ok(len(asked) >= len(rows) / 2 > 0, f"{kind} that requests ended", len(asked),
+                       len(rows)):
+            continue
+        if disk:
+            test.eq({row["disk"] for row in asked}, {disk}, f"{kind}: whose")
+        # The workload reads its clock right around each call.
+        calls = {max((before for before, _, after in log if before <= row["start_ns"]),
+                     default=0): row for row in asked}
+        whole = {before: after - before for before, _, after in log}
+        test.ok(all(row["request_ns"] <= whole[before] for before, row in calls.items() if before),
+                f"{kind}: a request is no longer than its call")
+        test.ok(not any("request_ns" in row for row in traces[kind] if row["name"] == "pipe"),
+                f"{kind} at a pipe have none")
+    (stacks,) = kdstacks.parse(text)[1]
+    told = {row["request_ns"] // 1000 for row in traces["syscalls"] if "request_ns" in row}
+    test.ok(told and told <= {event.stack.request for event in stacks.events}, "in text")
+
+
+def case_ends_before_reading(test):
+    """A wait that goes on at the window's end, and is over when the program comes to read it."""
+    kdtest.only_on_host("a program that is stopped, and what others do meanwhile")
+    held = Held(test)
+    tid, began = held.begin("read", "reader")
+    asleep = held.asleep(tid)
+    held.open()
+    time.sleep(0.05)
+    least, most = held.close()
+    held.release()
+    rows = held.thread(held.read(), tid)["descriptors"]
+    test.eq([(row["for"], row["count"]) for row in rows], [("pipe", 1)], "it is listed")
+    test.between(rows[0]["total_ns"], least - asleep, most - began,
+                 "with its time until the window's end")
+    test.eq(rows[0].get("ended_by_tid"), None, "and nobody has ended it by then")
+
+
+kdtest.main(case_fifo, case_unix, case_tcp, case_verdict, case_traces, case_gone, case_file,
+            case_disk, case_requests, case_traced_requests, case_ends_before_reading)

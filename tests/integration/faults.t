@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: quiet
+"""Page faults and reclaim, against what the kernel counts and what the threads measured: how
+long touching a page takes that is not there, and one that is."""
+
+import contextlib
+import os
+import pathlib
+import tempfile
+
+import kdtest
+from kdgroup import memory_group
+from kdtest import MS
+
+TRIES = 5
+
+
+def without_timing(test, report):
+    """Whether this kernel has no means to time page faults, which the report then says."""
+    told = [line for line in report.notices if "[THREAD TIME] has no page faults" in line]
+    if told:
+        test.skip("the time of page faults", told[0])
+    return bool(told)
+
+
+def run(test, *roles, **options):
+    """A report on a workload that has done its work, and the truths of its first thread."""
+    load = test.workload("faulter", *roles, **options)
+    capture = test.capture(load.pid)
+    truth = load.go()["threads"][0]
+    report = capture.close(test)
+    load.end()
+    test.books(report)
+    return report, report.thread(truth["tid"]), truth
+
+
+def counted(test, thread, truth):
+    """A few more are those of what a thread of the workload does around its work."""
+    table = thread.tables.get("PAGE FAULTS")
+    test.between(table and table.minor, truth["minor"], truth["minor"] + 20,
+                 "minor ones as in getrusage")
+    test.between(table and table.major, truth["major"], truth["major"] + 5, "and major ones")
+
+
+@contextlib.contextmanager
+def file_of(pages):
+    """A file of so many pages, on a disk, written back: not of the memory that /tmp may be."""
+    with tempfile.NamedTemporaryFile(dir="/var/tmp", prefix="kdtest") as file:
+        for at in range(pages):
+            file.write(b"%4096d" % at)
+        file.flush()
+        os.fsync(file.fileno())
+        yield file.name
+
+
+def case_minor(test):
+    """What touching takes longer when the pages are not there is page faults, not user.
+    Another thread may take the CPU: what is wrong by itself never fits."""
+    for _ in range(TRIES):
+        report, thread, truth = run(test, f"minor:400:10:{kdtest.last_cpu()}")
+        if without_timing(test, report):
+            break
+        waited = sum(thread.ns[state] for state in kdtest.kdreport.STATES
+                     if state.startswith(("ready", "stolen")))
+        taken = truth["first_ns"] - truth["again_ns"]
+        if taken * 0.7 - waited <= thread.ns["page faults"] <= taken * 1.15:
+            break
+    counted(test, thread, truth)
+    test.ok(truth["minor"] >= truth["pages"], "the truth: a fault for each page", truth)
+    if not without_timing(test, report):
+        test.between(thread.ns["page faults"], taken * 0.7 - waited, taken * 1.15,
+                     "as long as the thread itself measured")
+        test.eq(report.untimed, 0, "all were timed")
+
+
+def case_major(test):
+    """Faults that wait for a disk: waiting is blocked, the rest page faults."""
+    pages = 400
+    with file_of(pages) as path:
+        report, thread, truth = run(test, f"major:{pages}:0:-1",
+                                    env={**os.environ, "FAULTER_FILE": path})
+    if truth["major"] < pages / 2:
+        raise kdtest.Skip(f"{truth['major']} of {pages} pages had to be read: no disk")
+    counted(test, thread, truth)
+    blocked = thread.ns["blocked uninterruptible"]
+    test.between(blocked, 1, truth["first_ns"] * 1.1, "waiting for the disk is no page fault")
+    if not without_timing(test, report):
+        touched = truth["first_ns"] - truth["again_ns"]
+        others = sum(thread.ns[state] for state in kdtest.kdreport.STATES
+                     if state.startswith(("ready", "hard", "soft", "stolen")))
+        test.between(thread.ns["page faults"] + blocked, touched * 0.85 - others,
+                     touched * 1.1 + 5 * MS, "both are what touching takes longer")
+        test.ok(thread.ns["page faults"] > truth["major"] * 500, "and they take time",
+                thread.ns)
+
+
+def case_failed(test):
+    """A fault that ends with a signal leaves none open: what the thread then computes,
+    without a system call, is user."""
+    report, thread, truth = run(test, f"fail:200:1000:{kdtest.last_cpu()}")
+    if without_timing(test, report):
+        return
+    off = thread.life - thread.running
+    test.between(thread.ns["running user"] + thread.ns["hard irq"] + thread.ns["soft irq"],
+                 truth["spun_ns"] * 0.98 - off, truth["spun_ns"] * 1.05 + 5 * MS,
+                 "what it computes is user")
+    test.between(thread.ns["page faults"], 200 * 100, truth["spun_ns"] * 0.1,
+                 "what the faults take is page faults")
+
+
+def case_storm(test):
+    """With as many faults as there can be in the CPU time of a thread, timing them stops and
+    counting goes on; what that costs the thread stays below 10 %. Where others share the
+    processor's core one run is slower than the next: the better of several counts."""
+    cpu = kdtest.last_cpu()
+    role = f"storm:500:600:{cpu}"
+    alone, watched = [], []
+    for _ in range(TRIES):
+        load = test.workload("faulter", role)
+        truth = load.go()["threads"][0]
+        load.end()
+        alone.append(truth["cpu_ns"] / truth["pages"])
+        report, thread, truth = run(test, role)
+        watched.append(truth["cpu_ns"] / truth["pages"])
+        if min(watched) <= min(alone) * 1.10:
+            break
+    if without_timing(test, report):
+        return
+    counted(test, thread, truth)
+    if truth["cpu_ns"] / truth["pages"] > 20_000:
+        test.skip("the cost", "a fault takes too long here for a storm")
+        return
+    test.ok(report.untimed > 0, "the report says that they were not timed throughout",
+            report.notices)
+    test.between(min(watched), 0, min(alone) * 1.10, "a fault takes 10 % longer at most")
+    test.between(thread.ns["page faults"], truth["cpu_ns"] * 0.5, truth["cpu_ns"] * 1.5,
+                 "and the estimate has them as page faults")
+
+
+def limit_hits(path):
+    """How often a group came to its limit."""
+    if (path / "memory.failcnt").exists():
+        return int((path / "memory.failcnt").read_text())
+    events = dict(line.split() for line in (path / "memory.events").read_text().splitlines())
+    return int(events["max"])
+
+
+def case_reclaim(test):
+    """A file is read that is larger than what its control group may have: memory has to be
+    freed, in the system call."""
+    pages = 16384
+    with file_of(pages) as path, memory_group(pages * 4096 // 4) as procs:
+        load = test.workload("faulter", "read:0:0:-1", env={**os.environ, "FAULTER_FILE": path})
+        procs.write_text(str(load.pid))
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("1")
+        capture = test.capture(load.pid)
+        truth = load.go()["threads"][0]
+        report = capture.close(test)
+        hits = limit_hits(procs.parent)
+        load.end()
+    test.books(report)
+    thread = report.thread(truth["tid"])
+    if not hits:
+        raise kdtest.Skip("the group's limit was not reached: its pages are not those of a disk")
+    test.eq(truth["read"], pages * 4096, "the truth: all was read")
+    told = [line for line in report.notices if "[THREAD TIME] has no reclaim" in line]
+    if told:
+        test.skip("the time", told[0])
+        return
+    test.between(thread.ns["reclaim"], 10_000, thread.running, "freeing it took time")
+    test.ok(thread.ns["running kernel"] > 0, "which is not in running kernel alone", thread.ns)
+
+
+kdtest.main(case_minor, case_major, case_failed, case_storm, case_reclaim)

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""--tid and --threads: only threads that were chosen are followed, and are in the report."""
+
+import json
+import signal
+import time
+
+import kdtest
+from kdtest import MS
+
+
+def sampled(test, pid, *options, sample=0.5):
+    """The sample of a run as JSON, and as text."""
+    path = test.directory() / "report.json"
+    done = test.program("-p", pid, "--sample-time", sample, "-o", f"json:{path}", "-o", "-",
+                        "--full", *options)
+    test.eq((done.status, done.stderr), (0, ""), "the run ends well") or test.remark(done.stderr)
+    report = kdtest.kdreport.parse(done.stdout)[0]
+    test.books(report)
+    return json.loads(path.read_text().splitlines()[0]), report
+
+
+def tids(report):
+    return sorted(thread.tid for thread in report.threads)
+
+
+def check_chosen(test, load, want, *options):
+    capture = test.capture(load.pid, *options)
+    truths = load.go()["threads"]
+    report = capture.close(test)
+    test.books(report)
+    test.eq(tids(report), sorted(want), "the report has the threads that were chosen")
+    for truth in truths:
+        if truth["tid"] not in want:
+            continue
+        thread = report.thread(truth["tid"])
+        test.eq(thread.count("getppid"), truth["getppid"], "every call of it is counted")
+        test.between(thread.life, report.window - 1000, report.window + 1000, "from the window's first moment to its last")
+    return report
+
+
+def case_by_name(test):
+    load = test.workload("roles", "calls:1000:5:1000", "poll", "calls:500:1:1000", "poll")
+    report = check_chosen(test, load, load.tid("calls"), "--threads", "call?")
+    test.eq(report.total("getppid"), 1500, "sums are theirs")
+    test.eq(report.total("poll"), 0, "and not of others")
+
+
+def case_by_tid(test):
+    load = test.workload("roles", "calls:1000:5:1000", "poll", "calls:500:1:1000", "poll")
+    second = load.tid("calls")[1]
+    report = check_chosen(test, load, [second], "--tid", second)
+    test.eq(report.total("getppid"), 500, "sums are its")
+    load = test.workload("roles", "calls:1000:5:1000", "poll", "calls:500:1:1000")
+    chosen = [*load.tid("calls"), load.pid]
+    check_chosen(test, load, load.tid("calls"), "--tid", ",".join(map(str, load.tid("calls"))))
+    done = test.program("-p", load.pid, "--tid", f"{chosen[0]},1")
+    test.eq((done.status, done.stdout), (69, ""), "a thread of another process is refused")
+    test.ok("the target has no thread 1" in done.stderr, "with its number", done.stderr)
+
+
+def case_renamed(test):
+    """Threads get their names when the window is open."""
+    load = test.workload("names")
+    capture = test.capture(load.pid, "--threads", "[bf]*[xh]")
+    truths = load.go()["threads"]
+    report = capture.close(test)
+    want = {truth["tid"]: truth["getppid"] for truth in truths
+            if bytes.fromhex(truth["name_hex"]) in (b"fifteen-bytes-x", b"back\\slash")}
+    test.books(report, late=set(want))
+    test.eq(tids(report), sorted(want), "those that got a matching name")
+    for tid, calls in want.items():
+        thread = report.thread(tid)
+        test.eq(thread.count("getppid"), calls, "have all calls since then")
+        test.ok(0 < thread.life < report.window, "and live from then on", thread.life)
+
+
+def case_renamed_away(test):
+    """All have a name that matches when the window opens; one gets another that does."""
+    load = test.workload("names")
+    capture = test.capture(load.pid, "--threads", "name-*")
+    truths = load.go()["threads"]
+    report = capture.close(test)
+    test.books(report)
+    last = [truth for truth in truths if bytes.fromhex(truth["name_hex"]) == b"name-after"]
+    test.eq(tids(report), [truth["tid"] for truth in last], "those that still have one")
+    test.eq(report.total("getppid"), last[0]["getppid"], "with their calls")
+
+
+def case_born(test):
+    """Threads that are born, named and end by the thousand."""
+    load = test.workload("churn", 2000)
+    capture = test.capture(load.pid, "--threads", "other")
+    truth = load.go(patience=120)
+    kdtest.wait_until(lambda: kdtest.threads_of(load.pid) == [load.pid])
+    report = capture.close(test)
+    test.books(report)
+    test.eq([(thread.name, thread.members) for thread in report.threads],
+            [("other", truth["other"])], "each is accounted, and no other")
+    test.eq(report.total("getuid"), 2 * truth["other"], "with each call")
+    test.eq(report.total("getppid"), 0, "and none of others")
+
+
+def case_refused_a_slot(test):
+    """Threads for which there was no room, and that have another name when there is."""
+    path = test.directory() / "samples.json"
+    load = test.workload("flock", 1000)
+    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--threads", "early", "--sample-time", "0.3s",
+                      "--sample-count", 0, "-o", "text", "-o", f"json:{path}"])
+    run.line("# Start sampling")
+    seen = []
+    for word, answer in (("go", "begun"), ("rename", "renamed"), ("work", "worked")):
+        load.send(word)
+        load.line(answer)
+        seen.append(lines_of(path))
+        kdtest.wait_until(lambda: lines_of(path) > seen[-1] + 1)
+    run.signal(signal.SIGINT)
+    test.eq(run.wait(), 0, "the run ends well")
+    samples = [json.loads(line) for line in path.read_text().splitlines()]
+    refused = sum(sample["losses"]["threads"] for sample in samples[:seen[1] + 1])
+    test.ok(refused > 0, "there was no room for some", refused)
+    test.eq({thread["name"] for sample in samples[seen[1] + 1:] for thread in sample["threads"]}, set(),
+            "none is followed by its later name")
+
+
+def lines_of(path):
+    return path.read_text().count("\n") if path.exists() else 0
+
+
+def case_culprit(test):
+    """Who keeps it from running need not have been chosen."""
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", kdtest.spinner(cpu), f"spin:{cpu}")
+    sample, report = sampled(test, load.pid, "--threads", "spin", sample=1)
+    test.eq(tids(report), load.tid("spin"), "only the one that waits is in the report")
+    rows = [row for row in sample["threads"][0]["ready_by"] if row.get("name") == "fifo"]
+    test.ok(rows and rows[0]["own"], "the other had the CPU, as one of its own process",
+            sample["threads"][0]["ready_by"])
+
+
+def case_holder(test):
+    load = test.workload("locks", "asleep")
+    time.sleep(0.1)
+    sample, report = sampled(test, load.pid, "--threads", "asleep", sample=1)
+    load.send("log")
+    log = json.loads(load.line("{"))["asleep"]
+    test.eq(tids(report), [log["tid"]], "only the one that waits is in the report")
+    locks = [row for row in sample["threads"][0]["locks"] if row["kind"] == "mutex"]
+    test.ok(locks, "it waits for a mutex", sample["threads"][0]["locks"])
+    test.eq({(row["holder_tid"], row["holder_name"]) for row in locks},
+            {(log["holders"][0], "holder")}, "whose holder is known")
+    test.between(sum(row["total_ns"] for row in locks), 1 * MS, report.window, "for some time")
+
+
+def case_refused(test):
+    load = test.workload("roles", "poll")
+    for options, text in (
+            (("--tid", "1,x"), "is not a whole number"),
+            (("--tid", str(load.pid), "--threads", "x"), "cannot be combined"),
+            (("--threads", "?" * 64), "is too long")):
+        done = test.program("-p", load.pid, *options)
+        test.eq(done.status, 64, f"{options} is refused")
+        test.ok(text in done.stderr, "with the reason", done.stderr)
+
+
+kdtest.main(case_by_name, case_by_tid, case_renamed, case_renamed_away, case_born,
+            case_refused_a_slot, case_culprit, case_holder, case_refused)

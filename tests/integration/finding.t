@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""Ways to say which process is meant: a file with its PID, a PID in its own namespace, a name
+that is not there yet."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+import kdneeds
+import kdtest
+from kdtest import SECOND
+
+QUICK = ("--quiet", "-o", "json", "--sample-time", "20ms")
+PAUSE_SHARE = 100  # of a CPU, what waiting may take: 1 %
+
+
+def watched(test, *args, **options):
+    """The process that a run was about."""
+    done = test.program(*QUICK, *args, **options)
+    test.eq((done.status, done.stderr), (0, ""), "status 0, and nothing is said")
+    return json.loads(done.stdout)["pid"] if done.stdout else None
+
+
+def refused(test, what, status, *args, words=()):
+    done = test.program(*QUICK, *args)
+    test.eq((done.status, len(done.stderr.splitlines())), (status, 2), f"{what}: status {status}")
+    for word in words:
+        test.ok(word in done.stderr, f"{what}: says {word!r}", done.stderr)
+
+
+def case_pidfile(test):
+    load = test.workload("roles", "poll")
+    path = test.directory() / "x.pid"
+    path.write_text(f"{load.pid}\n")
+    test.eq(watched(test, "--pidfile", path), load.pid, "the process of the file")
+    os.utime(path, (1, 1))
+    done = test.program(*QUICK[1:], "--pidfile", path)
+    test.ok(done.status == 0 and "is older than process" in done.stderr,
+            "a file from before its start is doubted", done.stderr)
+    path.write_text("one")
+    refused(test, "no number", 69, "--pidfile", path, words=["not a PID", str(path)])
+    path.write_text("")
+    refused(test, "empty", 69, "--pidfile", path, words=["empty"])
+    refused(test, "missing", 69, "--pidfile", path.parent / "y", words=["No such file"])
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    path.write_text(f"{ended.pid}\n")
+    refused(test, "stale", 69, "--pidfile", path, words=[str(ended.pid), "any more"])
+
+
+def inner(test, *wrapper):
+    """A process in a PID namespace of its own: its init's PID here, and of a process in it
+    both PIDs."""
+    shell = test.child([*wrapper, kdneeds.tool("unshare"), "--pid", "--fork", "--kill-child",
+                        "sh", "-c", "sleep 61 & echo $!; wait"])
+    theirs = int(shell.line())
+    for path in pathlib.Path("/proc").glob("[0-9]*/status"):
+        try:
+            pids = kdtest.re.search(r"^NSpid:(.*)", path.read_text(), kdtest.re.MULTILINE)[1].split()
+            name = (path.parent / "cmdline").read_bytes()
+        except (OSError, TypeError):
+            continue
+        if pids[-1] == str(theirs) and name == b"sleep\x0061\0" and shell.pid in ancestors(pids[0]):
+            return int(kdtest.status_field(pids[0], "PPid")), theirs, int(pids[0])
+    raise kdtest.Skip("no PID namespace can be made here")
+
+
+def ancestors(pid):
+    found = []
+    while pid and int(pid):
+        found.append(int(pid))
+        pid = kdtest.status_field(pid, "PPid")
+    return found
+
+
+def case_namespace(test):
+    init, theirs, ours = inner(test)
+    other_init, _, _ = inner(test)
+    test.eq(watched(test, "--pid-ns", init, "-p", theirs), ours, "a PID inside")
+    test.eq(watched(test, "--pid-ns", ours, "-p", 1), init, "by any process inside")
+    test.ok(watched(test, "--pid-ns", other_init, "-p", 1) == other_init != init,
+            "another one has the same PIDs")
+    path = test.directory() / "x.pid"
+    path.write_text(f"{theirs}\n")
+    test.eq(watched(test, "--pid-ns", init, "--pidfile", path), ours, "a file of the container")
+    refused(test, "no such PID inside", 69, "--pid-ns", init, "-p", 77, words=["77", "nsenter"])
+    refused(test, "no such namespace", 69, "--pid-ns", 4194304, "-p", 1, words=["4194304"])
+    test.eq(watched(test, "--pid-ns", os.getpid(), "-p", ours), ours, "our own namespace")
+
+
+def case_nested_namespace(test):
+    """A namespace in another: the outer one has a PID for what is in the inner one."""
+    shell = test.child([kdneeds.tool("unshare"), "--pid", "--fork", "--kill-child", "sh", "-c",
+                        "unshare --pid --fork --kill-child sh -c 'echo; sleep 62 & wait' & wait"])
+    shell.line()
+    found = kdtest.wait_until(lambda: [
+        path.parent for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
+        if path.read_bytes() == b"sleep\x0062\0" and shell.pid in ancestors(path.parent.name)])
+    status = (found[0] / "status").read_text()
+    pids = kdtest.re.search(r"^NSpid:(.*)", status, kdtest.re.MULTILINE)[1].split()
+    outer = kdtest.status_field(kdtest.status_field(kdtest.status_field(pids[0], "PPid"), "PPid"),
+                                "PPid")
+    test.eq(watched(test, "--pid-ns", outer, "-p", pids[-2]), int(pids[0]),
+            "by its PID in the middle one")
+
+
+def waiting(test, name, *args, wrapper=(), **options):
+    child = test.child([*wrapper, kdtest.PROGRAM, *QUICK[1:], *args, "--wait", "-C", name], **options)
+    kdtest.wait_until(lambda: "waiting for" in child.stderr)
+    return child
+
+
+def case_wait(test):
+    """A process that gets the name by its file, and one that takes it."""
+    name = f"kdt-w{os.getpid()}"
+    path = test.directory() / name
+    shutil.copy(kdtest.WORKLOADS / "roles", path)
+    for wrapper, what in (((), "told by the kernel"),
+                          ((kdneeds.tool("unshare"), "--net"), "looking itself")):
+        child = waiting(test, name, wrapper=wrapper)
+        time.sleep(0.3)
+        test.ok(child.proc.poll() is None, f"{what}: it waits")
+        load = test.workload(str(path), "poll")
+        test.eq(child.wait(), 0, f"{what}: it finds the process")
+        test.eq(json.loads(child.stdout)["pid"], load.pid, f"{what}: it is that one")
+        load.end()
+    child = waiting(test, name)
+    taker = test.child(["sh", "-c", f"printf {name} >/proc/$$/comm; read line"])
+    test.eq(child.wait(), 0, "it finds one that has taken the name")
+    test.eq(json.loads(child.stdout)["pid"], taker.pid, "it is that one")
+
+
+def case_wait_for_file(test):
+    path = test.directory() / "x.pid"
+    child = test.child([kdtest.PROGRAM, *QUICK, "--wait=1min", "--pidfile", path])
+    time.sleep(0.3)
+    load = test.workload("roles", "poll")
+    path.write_text("4194303\n")
+    time.sleep(0.2)
+    test.ok(child.proc.poll() is None, "a file that means nobody is not enough")
+    path.write_text(f"{load.pid}\n")
+    test.eq(child.wait(), 0, "the file is there")
+    test.eq(json.loads(child.stdout)["pid"], load.pid, "it is the process of the file")
+
+
+def case_wait_ends(test):
+    began = time.monotonic()
+    refused(test, "nobody came", 69, "--wait=0.5s", "-C", "kdt-nobody", words=["kdt-nobody"])
+    test.between(time.monotonic() - began, 0.5, 5 * kdtest.SLACK, "after that time")
+
+
+def cpu_ns(pid):
+    return sum(kdtest.schedstat(pid, tid)[0] for tid in kdtest.threads_of(pid))
+
+
+def processes_born():
+    """Processes and threads of this machine since its start."""
+    text = pathlib.Path("/proc/stat").read_text(encoding="ascii")
+    return int(kdtest.re.search(r"^processes (\d+)", text, kdtest.re.MULTILINE)[1])
+
+
+def case_wait_leaves_nothing(test):
+    """The kernel's connector counts listeners: one that was added is taken away."""
+    for wrapper, what in (((), "it answers"),
+                          ((kdneeds.tool("unshare"), "--pid", "--fork"), "it does not answer")):
+        path = test.directory() / "calls"
+        test.program("--wait=0.1s", "-C", "kdt-nobody", wrapper=(
+            kdneeds.tool("strace"), "-f", "-xx", "-e", "trace=sendto", "-o", path, *wrapper))
+        sent = kdtest.re.findall(r'NLMSG_DONE.*\\x0([0-9])(?:\\x00){3}"\], 40', path.read_text())
+        test.eq(sent, ["1", "2"], f"{what}: PROC_CN_MCAST_LISTEN, then _IGNORE")
+
+
+def case_wait_costs_little(test):
+    """While processes come and go."""
+    net = (kdneeds.tool("unshare"), "--net")
+    children = [waiting(test, "kdt-nobody"), waiting(test, "kdt-nobody", wrapper=net)]
+    before, began = [cpu_ns(child.pid) for child in children], time.monotonic_ns()
+    born = processes_born()
+    for _ in range(100):
+        subprocess.run(["true"], check=True)
+    time.sleep(1)
+    passed = time.monotonic_ns() - began
+    # Other tests start processes, too: what each costs is what there is to be bounded.
+    most = passed / PAUSE_SHARE + 0.002 * SECOND + (processes_born() - born) * 20_000
+    for child, used, what in zip(children, before, ("told by the kernel", "looking itself")):
+        test.between(cpu_ns(child.pid) - used, 0, most,
+                     f"{what}: at most a hundredth of a CPU, and 20 us for each process")
+
+
+kdtest.main(case_pidfile, case_namespace, case_nested_namespace, case_wait, case_wait_for_file,
+            case_wait_ends, case_wait_leaves_nothing, case_wait_costs_little)

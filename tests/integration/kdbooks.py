@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with the books of a report: sums that do not add up, tables that contradict
+each other."""
+
+import kdculprits
+import kddistributions
+from kdreport import STATES, RUNNING
+
+WAKEUP_TO_SWITCH = 50_000  # ns, see clock_shift()
+UNREPORTED_SWITCH = 100_000  # ns, see Report.unreported
+SHARES = ("p50", "p90", "p99", "p99.9", "max")
+
+
+def book_faults(report, cpu=None, late=()):
+    """What is wrong with the books of a report, as a list of texts.
+
+    cpu: {TID: (least, most)} run time in ns as the thread itself measured it.
+    late: TIDs of threads born in the window; all others that are alive lived
+    through all of it."""
+    faults = []
+    for thread in report.threads:
+        say = lambda text, who=thread: faults.append(f"{who!r}: {text}")
+        if "SUM" not in thread.books:
+            say("no ledger")
+            continue
+        life, window = thread.life, report.window * thread.members
+        if abs(sum(thread.ns.values()) - life) > life / 1000:
+            say(f"states add up to {sum(thread.ns.values()):,}, SUM is {life:,}")
+        if life and abs(sum(thread.percent.values()) - 100) > 0.1:
+            say(f"percents add up to {sum(thread.percent.values()):.2f}")
+        for state in STATES:
+            if life and abs(thread.ns[state] * 100 / life - thread.percent[state]) > 0.011:
+                say(f"{state}: {thread.ns[state]:,} of {life:,} is not {thread.percent[state]} %")
+        if life > window * 1.001 + 20_000:
+            say(f"lived {life:,} in a window of {window:,}")
+        if not thread.ended and thread.tid not in late and life < window * 0.999 - 20_000:
+            say(f"lived {life:,}, but the window has {window:,}")
+        for flight in thread.flights + thread.periods:
+            if flight.inside > life:
+                say(f"{flight.name} in flight for {flight.inside:,}, longer than its life")
+            if flight.count == 1 and flight.longest < flight.inside:
+                say(f"{flight.name} in flight is {flight.longest:,}, shorter than its part")
+        if not thread.silent:
+            faults += [f"{thread!r}: {text}" for text in sum_faults(thread) + table_faults(thread) +
+                       kddistributions.faults(thread, report, SHARES) + kdculprits.faults(thread, STATES)]
+        least, most = (cpu or {}).get(thread.tid, (0, life))
+        lacks, exceeds = clock_shift(thread)
+        unsure = UNREPORTED_SWITCH * report.unreported
+        if not thread.ended and not (least - exceeds - unsure <= thread.running <=
+                                     most + lacks + unsure):
+            say(f"ran {thread.running:,}, by its own clock {least:,.0f} to {most:,.0f}")
+    return faults
+
+
+def clock_shift(thread):
+    """How much the kernel's count of the run time may (lack, exceed) the ledger's.
+
+    A wakeup that preempts reads the scheduler's clock and spares the switch that
+    follows the reading: wakeup_preempt() calls rq_clock_skip_update(). So for the
+    kernel the run of the preempted ends with the wakeup; until the switch an
+    interrupt may have to reach another CPU. The run of the woken begins then,
+    which the ledger follows. In all other cases the clock is read less than
+    500 ns before the switch."""
+    switches = thread.tables.get("THREAD SWITCHES")
+    if not switches:
+        return 0, 0
+    near = 500 * (switches.voluntary + switches.involuntary)
+    return WAKEUP_TO_SWITCH * switches.involuntary + near, near
+
+
+def sum_faults(thread):
+    books, faults = thread.books, []
+    if books.get("RUNNING") != thread.running:
+        faults.append(f"RUNNING is {books.get('RUNNING')}, its lines add up to {thread.running}")
+    if "KERNEL'S COUNT" not in books:
+        faults.append("no KERNEL'S COUNT")
+    elif (books["KERNEL'S COUNT"] is not None and
+          books.get("RESIDUAL") != books["RUNNING"] - books["KERNEL'S COUNT"]):
+        faults.append(f"RESIDUAL does not fit: {books}")
+    asleep = thread.ns["blocked interruptible"] + thread.ns["blocked uninterruptible"]
+    if not thread.silent and sum(row.total for row in thread.blocked.values()) != asleep:
+        faults.append(f"blocked for {thread.blocked}, which is not {asleep}")
+    switches, moves = (thread.tables.get(section) for section in ("THREAD SWITCHES", "MIGRATIONS"))
+    if switches and switches.migrations != sum(moves.values() if moves else ()):
+        faults.append(f"{switches.migrations} migrations, by cause {moves}")
+    stopped = sum(row.total for row in thread.stops.values())
+    if not thread.silent and stopped != thread.ns["stopped"]:
+        faults.append(f"stopped by {thread.stops}, which is not {thread.ns['stopped']}")
+    named = (("SYSCALL STATISTICS", thread.calls), ("HARD IRQ STATISTICS", thread.hardirqs),
+             ("SOFT IRQ STATISTICS", thread.softirqs))
+    for section, rows in named:
+        if section in thread.totals:
+            counted = [row for name, row in rows.items()
+                       if name.split(" [")[0] not in ("poll", "ppoll", "ppoll_time64")]
+            for column, value in thread.totals[section].items():
+                if sum(row[column] for row in counted) != value:
+                    faults.append(f"{section}: {column} does not add up to its TOTAL")
+    return faults
+
+
+def table_faults(thread):
+    """The classic tables count what began and ended inside: never more than the ledger."""
+    faults = []
+    total = {section: thread.tables[section].total if section in thread.tables else 0
+             for section in ("THREAD RUN STATISTICS", "THREAD READY STATISTICS",
+                             "THREAD STOPPED STATISTICS")}
+    run, ready, stopped = total.values()
+    waited = sum(thread.ns[state] for state in ("ready after wakeup", "ready after preemption",
+                                                "throttled"))
+    # A wait is in its table up to the switch, in the ledger up to the scheduler's clock.
+    ran = thread.running + thread.ns["stolen by hypervisor"]
+    for what, table, ledger in (("RUN", run, ran), ("RUN and READY", run + ready, ran + waited),
+                                ("STOPPED", stopped, thread.ns["stopped"])):
+        if table > ledger * 1.001 + 10_000:
+            faults.append(f"{what}: {table:,} is more than the ledger's {ledger:,}")
+    if sum(row.total for row in thread.calls.values()) > thread.life * 1.001:
+        faults.append("longer in system calls than it lived")
+    for rows in (thread.calls, thread.hardirqs, thread.softirqs, thread.blocked, thread.stops):
+        for name, row in rows.items():
+            if not row.count or not row.max <= row.total <= row.max * row.count:
+                faults.append(f"{name}: {row} cannot be")
+    return faults

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Control groups with a quota of CPU time, and the kernel's count of what it took; with much
+of the CPUs; and with little memory."""
+
+import contextlib
+import os
+import pathlib
+import re
+
+import kdtest
+
+MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
+CPU = pathlib.Path("/sys/fs/cgroup/cpu")
+UNIFIED = pathlib.Path("/sys/fs/cgroup")
+MOST_SHARES, MOST_WEIGHT = "262144", "10000"
+
+
+@contextlib.contextmanager
+def limited_group(name="kd-culprit"):
+    """A control group that may have 20 of each 100 ms."""
+    control, given_before = None, True
+    if CPU.is_dir():
+        group, files = CPU / name, {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "20000",
+                                    "cpu.shares": MOST_SHARES}  # that it gets from others
+    elif "cpu" in controllers():
+        control = UNIFIED / "cgroup.subtree_control"
+        given_before = "cpu" in control.read_text().split()
+        control.write_text("+cpu")
+        group, files = UNIFIED / name, {"cpu.max": "20000 100000", "cpu.weight": MOST_WEIGHT}
+    else:
+        raise kdtest.Skip("no control groups with CPU quotas")
+    group.mkdir(exist_ok=True)
+    try:
+        for file, value in files.items():
+            (group / file).write_text(value)
+        yield group
+    finally:
+        for pid in (group / "cgroup.procs").read_text().split():
+            (group.parent / "cgroup.procs").write_text(pid)
+        group.rmdir()
+        if not given_before:
+            control.write_text("-cpu")
+
+
+def controllers():
+    """Those of version 2."""
+    path = UNIFIED / "cgroup.controllers"
+    return path.read_text().split() if path.exists() else []
+
+
+def throttled_ns(group):
+    """By the kernel's count, in ns by version 1 and in us by version 2."""
+    unit, count = re.search(r"^throttled_(time|usec) (\d+)$", (group / "cpu.stat").read_text(),
+                            re.MULTILINE).groups()
+    return int(count) * (1 if unit == "time" else 1000)
+
+
+@contextlib.contextmanager
+def heavy_group():
+    """A control group that gets nearly all of a CPU for which it competes with others. Gives a
+    function that puts processes into it; where there are no such groups, that does nothing."""
+    top, file, most = ((CPU, "cpu.shares", MOST_SHARES) if CPU.is_dir() else
+                       (UNIFIED, "cpu.weight", MOST_WEIGHT))
+    group = top / f"kdtest-heavy-{os.getpid()}"
+    made = False
+    with contextlib.suppress(OSError):
+        group.mkdir()
+        made = True
+        (group / file).write_text(most)
+
+    def join(*children):
+        for child in children if made else ():
+            (group / "cgroup.procs").write_text(str(child.pid))
+    try:
+        yield join
+    finally:
+        if made:
+            for pid in (group / "cgroup.procs").read_text().split():
+                (top / "cgroup.procs").write_text(pid)
+            group.rmdir()
+
+
+@contextlib.contextmanager
+def memory_group(limit):
+    """The file that a process joins a memory control group with, whose pages are limited."""
+    version = 1 if MEMORY.is_dir() else 2
+    if version == 2 and "memory" not in controllers():
+        raise kdtest.Skip("no memory control groups")
+    path = (MEMORY if version == 1 else UNIFIED) / f"kdtest-{os.getpid()}"
+    try:
+        if version == 2:
+            (UNIFIED / "cgroup.subtree_control").write_text("+memory")
+        path.mkdir()
+        (path / ("memory.limit_in_bytes" if version == 1 else "memory.max")).write_text(str(limit))
+    except OSError as why:
+        raise kdtest.Skip(f"no memory control group of its own: {why}") from None
+    try:
+        yield path / "cgroup.procs"
+    finally:
+        kdtest.wait_until(lambda: not (path / "cgroup.procs").read_text())
+        path.rmdir()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests need of the system and a machine may lack: programs and Python modules. What
+is not there is a kdtest.Skip. Each is named in tests/deps, which installs it
+(tests/lint/scripts.t compares)."""
+
+import glob
+import importlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from kdtest import Skip
+
+FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin")  # which plain users' PATH may lack
+# Where Debian has its Python's modules; another Python finds them only if told so.
+MODULES = "/usr/lib/python3/dist-packages"
+
+
+def tool(*names):
+    """The path of a program, by the first of its names that is there."""
+    path = ":".join([os.environ["PATH"], *FOLDERS])
+    found = next(filter(None, (shutil.which(name, path=path) for name in names)), None)
+    if not found:
+        raise Skip(f"{' or '.join(names)} is not installed")
+    return found
+
+
+def need(*programs):
+    """Programs that a test starts by their names."""
+    folders = os.environ["PATH"].split(":")
+    os.environ["PATH"] = ":".join(folders + [each for each in FOLDERS if each not in folders])
+    missing = [program for program in programs if not shutil.which(program)]
+    if missing:
+        raise Skip(f"not installed: {', '.join(missing)}")
+
+
+def tracefs():
+    """The path of tracefs. It is mounted where it is not, as any other tracer does."""
+    path = pathlib.Path("/sys/kernel/tracing")
+    if not (path / "events").exists():
+        need("mount")
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", path], stderr=subprocess.DEVNULL,
+                       check=False)
+    if not (path / "events").exists():
+        raise Skip("tracefs cannot be mounted")
+    return path
+
+
+def bpftool():
+    """The path of one that works: what is in PATH may be a wrapper around one for another
+    kernel (Ubuntu)."""
+    for path in (*(shutil.which("bpftool", path=path) for path in (os.environ["PATH"], *FOLDERS)),
+                 *glob.glob("/usr/lib/linux-tools*/**/bpftool", recursive=True)):
+        if path and not subprocess.run([path, "version"], stdout=subprocess.DEVNULL, check=False,
+                                       stderr=subprocess.DEVNULL).returncode:
+            return path
+    raise Skip("bpftool is not installed")
+
+
+def module(name):
+    sys.path.append(MODULES)
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise Skip(f"the Python module {name} is not installed") from None
+    finally:
+        sys.path.pop()
+
+
+def optional(test, text, get, *names):
+    """What get(*names) returns, or None if it is not there and one test is skipped."""
+    try:
+        return get(*names)
+    except Skip as why:
+        test.skip(text, why)
+        return None

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of kernel_delay on several processes, and control groups to put them into."""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+
+import kdreport
+import kdtest
+
+VERSION_1 = pathlib.Path("/sys/fs/cgroup/cpu")
+VERSION_2 = pathlib.Path("/sys/fs/cgroup/unified")
+if (pathlib.Path("/sys/fs/cgroup") / "cgroup.controllers").exists():
+    VERSION_2 = pathlib.Path("/sys/fs/cgroup")
+
+
+def hierarchies():
+    """The mounts of the control groups that this machine has, by their versions."""
+    found = {}
+    if (VERSION_1 / "cgroup.procs").exists():
+        found[1] = VERSION_1
+    if (VERSION_2 / "cgroup.controllers").exists():
+        found[2] = VERSION_2
+    if not found:
+        raise kdtest.Skip("no control groups")
+    return found
+
+
+@contextlib.contextmanager
+def group(path):
+    """Makes a control group and those above it; in the end they are removed, and who is in it goes
+    to the top."""
+    made = []
+    above = path
+    while not above.exists():
+        made.append(above)
+        above = above.parent
+    try:
+        for one in reversed(made):
+            one.mkdir()
+        yield path
+    finally:
+        for one in made:
+            for pid in (one / "cgroup.procs").read_text().split():
+                with contextlib.suppress(OSError):
+                    (above / "cgroup.procs").write_text(pid)
+            kdtest.wait_until(lambda one=one: removed(one))
+
+
+def removed(path):
+    """Removes a group, in which the last process may be on its way out."""
+    with contextlib.suppress(OSError):
+        path.rmdir()
+    return not path.exists()
+
+
+def join(path, pid):
+    (path / "cgroup.procs").write_text(str(pid))
+
+
+class Run:
+    """A run of kernel_delay over several processes; made when its window is open. Within: the
+    control group that it runs in."""
+
+    def __init__(self, test, *args, within=None):
+        self.test, self.path = test, test.directory() / "sample"
+        enter = ("sh", "-c", 'echo $$ >"$0" && exec "$@"', within / "cgroup.procs") if within else ()
+        self.child = test.child([*enter, kdtest.PROGRAM, *args, "--sample-time", "600", "-o", "text",
+                                 "-o", f"json:{self.path}"])
+        self.child.line("# Start sampling")
+
+    def close(self, want=0, signalled=True):
+        """Closes the window; sets the report and the sample."""
+        if signalled and self.child.proc.poll() is None:
+            self.child.signal(signal.SIGINT)
+        status = self.child.wait()
+        self.test.ok(status == want, f"the program ends with status {want}", f"status {status}",
+                     self.child.stderr)
+        reports = kdreport.parse(self.child.stdout)
+        self.test.eq(len(reports), 1, "one report")
+        self.report = reports[0]
+        self.sample = json.loads(self.path.read_text())
+        self.test.books(self.report)
+        return self
+
+    @property
+    def processes(self):
+        return {process["pid"]: process for process in self.sample["processes"]}
+
+    def threads_of(self, pid):
+        return [thread for thread in self.sample["threads"] if thread["pid"] == pid]
+
+
+def count(thread, call):
+    """How often a thread made a system call that returned in the window."""
+    return sum(row["count"] for row in thread["syscalls"] if row.get("name") == call)
+
+
+def title(pid):
+    """A process's command line as ps shows it, but for what it escapes; "" if it has ended."""
+    text = b""
+    with contextlib.suppress(OSError):
+        text = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()[:255]
+    return text.rstrip(b"\0 ").replace(b"\0", b" ").decode(errors="surrogateescape")
+
+
+def children_of(pid):
+    """PIDs of all processes below this one."""
+    parents = {}
+    for entry in os.listdir("/proc"):
+        with contextlib.suppress(OSError):
+            if entry.isdigit():
+                parents[int(entry)] = int(kdtest.status_field(int(entry), "PPid") or 0)
+    found = [pid]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]

@@ -1,0 +1,369 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""Who had the lock that a thread waited for, what that one did meanwhile, and who released it:
+staged locks, of which the workload knows it."""
+
+import json
+import pathlib
+import time
+
+import kdreport
+import kdstacks
+import kdtest
+from kdheld import Held
+from kdtest import MS
+
+SAMPLE = 0.7  # s
+EACH = 200_000  # ns: from the workload's clock to its sleep and back, for each wait
+KINDS = {"asleep": "mutex", "busy": "mutex", "reading": "mutex", "preempted": "mutex",
+         "pi": "pi_mutex", "robust": "robust_mutex", "rwlock": "rwlock", "two": "mutex",
+         "condition": "futex", "join": "join", "timed": "futex",
+         "page_pipe": "kernel_mutex", "page_outside": "kernel_mutex",
+         "page_file": "kernel_rwsem_write", "page_directory": "kernel_rwsem_write"}
+
+
+class Run:
+    def __init__(self, test, *roles, options=()):
+        self.load = test.workload("locks", *roles)
+        time.sleep(0.1)
+        path = test.directory() / "report.json"
+        done = test.program("-p", self.load.pid, "--sample-time", SAMPLE, "-o", f"json:{path}",
+                            "-o", "-", "--full", *options)
+        self.load.send("log")
+        self.log = json.loads(self.load.line("{"))
+        self.sample = json.loads(path.read_text().splitlines()[0])
+        self.start, self.end = self.sample["window"]["start_ns"], self.sample["window"]["end_ns"]
+        text, (self.stacks,) = kdstacks.parse(done.stdout)
+        self.report = kdreport.parse(text)[0]
+        born = {thread.tid for thread in self.report.threads if thread.name == "holder"}
+        test.books(self.report, late=born if "join" in roles else ())
+
+    def thread(self, role):
+        return next(row for row in self.sample["threads"] if row["tid"] == self.log[role]["tid"])
+
+    def truth(self, role):
+        """Waits in the window, the time of those that began there, and of all. A wait may be
+        several to the kernel, when somebody else got the lock first."""
+        waits = [(before, min(after, self.end)) for before, after in self.log[role]["waits"]
+                 if after > self.start and before < self.end]
+        return (len(waits), sum(after - before for before, after in waits if before > self.start),
+                sum(after - before for before, after in waits))
+
+
+def merged(rows):
+    rows = list(rows)
+    keys = ("count", "total_ns", "holder_running_ns", "holder_ready_ns", "holder_asleep_ns",
+            "ended_by_others")
+    return {key: sum(row[key] for row in rows) for key in keys}
+
+
+def check_role(test, run, role):
+    """The waits of a thread for the lock of its role, by their sum."""
+    thread, kind, log = run.thread(role), KINDS[role], run.log[role]
+    rows = [row for row in thread["locks"] if row["kind"] == kind]
+    count, least, most = run.truth(role)
+    if not test.ok(rows, f"{role}: there are waits for a {kind}", thread["locks"]):
+        return rows, None
+    lock = merged(rows)
+    ledger = thread["ledger"]
+    awake = ledger["life_ns"] - ledger["blocked_ns"] - ledger["blocked_uninterruptible_ns"]
+    if role != "join":  # of which the one that goes on is not logged
+        # The last one may not have been logged.
+        test.between(lock["total_ns"], 0.98 * least - awake - EACH * count,
+                     most + EACH * (count + 2) + 100 * MS, f"{role}: the time that it waited")
+    if kind != "futex":
+        test.ok({row.get("holder_tid") for row in rows} <= set(log["holders"]),
+                f"{role}: for those who had it", rows, log["holders"])
+        doing = lock["holder_running_ns"] + lock["holder_ready_ns"] + lock["holder_asleep_ns"]
+        off = lock["total_ns"] * 0.02 * kdtest.SLACK + EACH
+        test.between(doing, lock["total_ns"] - off, lock["total_ns"] + off,
+                     f"{role}: what the holder did is all of that time")
+    else:
+        test.ok(not any("holder_tid" in row for row in rows), f"{role}: nobody has it", rows)
+    return rows, lock
+
+
+def names_of(rows):
+    return {row["holder_slept_in"]["name"] for row in rows if "holder_slept_in" in row}
+
+
+def case_holder_asleep(test):
+    roles = ("asleep", "reading", "pi", "robust", "rwlock")
+    run = Run(test, *roles)
+    for role in roles:
+        rows, lock = check_role(test, run, role)
+        if not lock:
+            continue
+        # And waited for a CPU, where others have it.
+        test.ok(lock["holder_asleep_ns"] > 4 * lock["holder_running_ns"],
+                f"{role}: the holder slept", lock)
+        test.eq(names_of(rows), {"read" if role == "reading" else "clock_nanosleep"},
+                f"{role}: in which call")
+        test.ok({row.get("released_by_tid") for row in rows} <= {*run.log[role]["holders"]},
+                f"{role}: it was the holder who released it", rows)
+        test.eq({row.get("released_by_name") for row in rows}, {"holder"}, f"{role}: its name")
+        if run.log[role]["address"]:
+            test.eq({int(row["address"], 16) for row in rows}, {run.log[role]["address"]},
+                    f"{role}: the lock's address")
+
+
+def case_holder_awake(test):
+    """It computes; or would if a thread of a real-time class did not have its CPU."""
+    run = Run(test, "busy", "preempted")
+    _, busy = check_role(test, run, "busy")
+    _, preempted = check_role(test, run, "preempted")
+    for role, lock in (("busy", busy), ("preempted", preempted)):
+        test.ok(lock and lock["holder_asleep_ns"] <= lock["total_ns"] / 50,
+                f"{role}: the holder did not sleep", lock)
+    test.ok(preempted and preempted["holder_ready_ns"] > preempted["holder_running_ns"],
+            "preempted: it had no CPU", preempted)
+    test.ok(busy and busy["holder_running_ns"] > 0, "busy: it ran", busy)
+
+
+def kernel_tells_locks():
+    return b"btf_trace_contention_begin" in pathlib.Path("/sys/kernel/btf/vmlinux").read_bytes()
+
+
+def run_late(test, *roles):
+    """Roles whose holders have a lock of the kernel until a page comes."""
+    run = Run(test, *roles)
+    if not kernel_tells_locks():
+        test.ok(any("leaves out locks of the kernel" in row["what"]
+                    for row in run.sample["absent"]), "what is missing is said",
+                run.sample["absent"])
+        raise kdtest.Skip("this kernel does not tell of its locks (before 5.19)")
+    return run
+
+
+def case_kernel_lock(test):
+    """The kernel's own locks, which the workload makes it keep for a known time."""
+    roles = ("page_pipe", "page_outside", "page_file", "page_directory")
+    run = run_late(test, *roles)
+    for role in roles:
+        thread, log, (count, _, most) = run.thread(role), run.log[role], run.truth(role)
+        # What goes on at the end may be over before it is read.
+        least = sum(after - before for before, after in log["waits"]
+                    if before > run.start and after < run.end)
+        holder = log["holders"][0]
+        # Others of the machine use the same directory.
+        rows = [row for row in thread["locks"] if row["kind"] == KINDS[role]
+                and row.get("holder_tid") == holder]
+        if not test.ok(rows, f"{role}: there are waits for its holder", thread["locks"]):
+            continue
+        lock = max(rows, key=lambda row: row["total_ns"])
+        ledger = thread["ledger"]
+        awake = ledger["life_ns"] - ledger["blocked_ns"] - ledger["blocked_uninterruptible_ns"]
+        test.between(lock["total_ns"], 0.98 * least - awake - EACH * count,
+                     most + EACH * (count + 2) + 100 * MS, f"{role}: the time that it waited")
+        test.ok(lock["max_ns"] >= lock["total_ns"] / lock["count"], f"{role}: the longest", lock)
+        blocked = thread["blocked"]["kernel_lock"]
+        # Of what crosses an edge only the part inside.
+        test.between(blocked["total_ns"], 0.98 * least - awake - EACH * count,
+                     most + EACH * (count + 2) + 100 * MS, f"{role}: blocked for that")
+        test.eq(lock.get("released_by_tid"), holder, f"{role}: who released it")
+        if role == "page_outside":
+            test.eq((lock.get("holder_pid"), lock["holder_name"]), (holder, "outsider"),
+                    f"{role}: a thread of another process has it")
+            continue
+        test.eq((lock.get("holder_pid"), lock["holder_name"]), (None, "holder"), f"{role}: its own")
+        call = {"page_pipe": "write", "page_file": "pwrite64", "page_directory": "getdents64"}[role]
+        test.eq(names_of([lock]), {call}, f"{role}: where that one slept")
+        doing = lock["holder_running_ns"] + lock["holder_ready_ns"] + lock["holder_asleep_ns"]
+        off = lock["total_ns"] * 0.02 * kdtest.SLACK + EACH
+        test.between(doing, lock["total_ns"] - off, lock["total_ns"] + off,
+                     f"{role}: what it did is all of that time")
+        test.ok(lock["holder_asleep_ns"] > 4 * lock["holder_running_ns"], f"{role}: it slept", lock)
+
+
+def case_kernel_lock_blamed(test):
+    """Who has it is blamed; who does not wait for it is not held up by it."""
+    run = run_late(test, "page_outside", "asleep")
+    outsider = run.log["page_outside"]["holders"][0]
+    rows = [row for row in run.sample["verdict"] if row["cause"] == "kernel_lock"]
+    test.ok(rows, "a lock of the kernel is blamed", run.sample["verdict"])
+    for row in rows[:1]:
+        test.eq((row["who"].get("tid"), row["who"].get("pid"), row["worst_tid"]),
+                (outsider, outsider, run.log["page_outside"]["tid"]), "and who had it")
+        test.ok("pipe:[" in row.get("at", {}).get("what", ""), "and which pipe it was of", row)
+    other = run.thread("asleep")
+    test.ok("kernel_lock" not in other["blocked"]
+            or other["blocked"]["kernel_lock"]["total_ns"] < 20 * MS,
+            "a mutex of the program is none of the kernel", other["blocked"])
+
+
+def case_several_holders(test):
+    run = Run(test, "two")
+    rows, lock = check_role(test, run, "two")
+    test.eq({row["holder_tid"] for row in rows}, set(run.log["two"]["holders"]), "both are named")
+    test.ok(lock["count"] >= lock["ended_by_others"], "others ended no more than there were", lock)
+
+
+def case_no_holder(test):
+    """A condition variable is nobody's: who signalled it is told. A time-out is nobody's doing."""
+    run = Run(test, "condition", "timed")
+    rows, _ = check_role(test, run, "condition")
+    test.ok({row.get("released_by_tid") for row in rows} <= {*run.log["condition"]["holders"], None}
+            and any("released_by_tid" in row for row in rows), "condition: who signalled", rows)
+    rows, _ = check_role(test, run, "timed")
+    test.ok(not any("released_by_tid" in row for row in rows), "timed: nobody did", rows)
+
+
+def case_join(test):
+    """The thread that is waited for, also where that goes on."""
+    run = Run(test, "join")
+    rows, _ = check_role(test, run, "join")
+    still = [row for row in rows if "released_by_tid" not in row]
+    test.eq(len(still), 1, "one of them goes on")
+    test.eq(names_of(rows), {"clock_nanosleep"}, "which slept")
+
+
+class Spent:
+    """What the kernel counts of some threads between two moments, ns."""
+
+    def __init__(self, pid, tids):
+        self.pid, self.tids = pid, tids
+        self.before, self.start = self.read(), time.monotonic_ns()
+
+    def read(self):
+        return {tid: kdtest.schedstat(self.pid, tid) for tid in self.tids}
+
+    def end(self):
+        self.stop = time.monotonic_ns()
+        self.ran, self.ready = ({tid: now[at] - self.before[tid][at]
+                                 for tid, now in self.read().items()} for at in (0, 1))
+
+
+def case_edges(test):
+    """Samples that end while threads wait, and are read later: what the holder has done since
+    then is not of them; but all that it did until then is, of the kind that it was."""
+    load = test.workload("locks", "asleep", "busy", "two")
+    load.send("log")
+    roles = {role: log for role, log in json.loads(load.line("{")).items() if role != "two"}
+    path = test.directory() / "report.json"
+    child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", 0.01, "--sample-count", 80,
+                        "--summary", "-o", "text", "-o", f"json:{path}"])
+    child.line("# Start sampling")
+    spent = Spent(load.pid, [tid for log in roles.values() for tid in (log["tid"], *log["holders"])])
+    time.sleep(0.5)
+    spent.end()
+    test.eq(child.wait(), 0, "samples are taken")
+    load.send("log")
+    log = json.loads(load.line("{"))
+    samples = [json.loads(line) for line in path.read_text().splitlines() if '"sample"' in line]
+    rows = [row for sample in samples for thread in sample.get("threads", ())
+            for row in thread["locks"] if "holder_tid" in row]
+    test.ok(len(rows) > 40, "with waits", len(rows))
+    over = [row for row in rows
+            if row["holder_running_ns"] + row["holder_ready_ns"] + row["holder_asleep_ns"] >
+            row["total_ns"]]
+    test.eq(over, [], "the holder has done no more than that")
+    kdtest.only_on_host("samples of 10 ms that follow each other closely")
+    late = max(0, spent.stop - samples[-1]["window"]["end_ns"])
+    for role in roles:
+        check_composition(test, role, log[role], rows, spent, late)
+
+
+def check_composition(test, role, log, rows, spent, late):
+    """What a holder did in the waits for its lock, by the kernel's counts and the waits' log: as
+    it does one of two things while it has it. A wait that crosses an edge is in both samples, so
+    the sums may be larger. late: how much of the time counted is in no sample."""
+    holder, = log["holders"]
+    lock = merged(row for row in rows if row["holder_tid"] == holder)
+    total, ran, ready = lock["total_ns"], spent.ran[holder], spent.ready[holder]
+    running, asleep = lock["holder_running_ns"], lock["holder_asleep_ns"]
+    off = total * 0.02 * kdtest.SLACK + EACH * lock["count"]
+    test.between(running + lock["holder_ready_ns"] + asleep, total - off, total,
+                 f"{role}: all of it is known")
+    logged = sum(max(0, min(after, spent.stop) - max(before, spent.start))
+                 for before, after in log["waits"])
+    # It may have got the lock and no CPU yet.
+    waited = logged - spent.ready[log["tid"]] - late - off
+    if role == "busy":
+        test.between(asleep, 0, off, f"{role}: the holder did not sleep")
+        test.between(running, ran - (spent.stop - spent.start - waited), total, f"{role}: it ran")
+    else:
+        test.between(asleep, waited - ran - ready, total, f"{role}: the holder slept")
+        test.between(running, 0, off, f"{role}: it did not compute")
+
+
+def case_text(test):
+    run = Run(test, "asleep")
+    row = run.thread("asleep")["locks"][0]
+    locks = run.report.thread(run.log["asleep"]["tid"]).locks
+    test.eq([(lock.lock, lock.kind, lock.count, lock.total, lock.max) for lock in locks],
+            [(row["address"], "mutex", row["count"], row["total_ns"], row["max_ns"])],
+            "the section has what JSON has")
+    test.between(locks[0].slept, 5, 100.5, "and the holder's shares")
+
+
+def check_traced_holder(test, run, role):
+    """Calls and waits of a role name who had its lock, in JSON and in text."""
+    log, outside = run.log[role], role == "page_outside"
+    want = (log["holders"][0], "outsider" if outside else "holder",
+            log["holders"][0] if outside else None)
+    # A slow machine may have few of them.
+    whole = sum(before > run.start and after < run.end and after - before > 6 * MS
+                for before, after in log["waits"])
+    for kind in ("syscalls", "waits"):
+        found = {(row.get("holder_tid"), row.get("holder_name"), row.get("holder_pid"))
+                 for row in run.sample["traces"][kind]
+                 if row["tid"] == log["tid"] and row.get("lock_kind") == KINDS[role]
+                 and "holder_tid" in row}
+        test.ok(found == {want} or (not found and whole < 5), f"{role}: {kind} name who had it",
+                found, want, whole)
+        if kind == "syscalls":
+            shown = {event.stack.holder for event in run.stacks.of(log["tid"])} - {None}
+            test.eq(shown, found, f"{role}: in text")
+
+
+def case_traces(test):
+    """Slow calls, finished or not, and long waits have the lock that they were for, who had it,
+    and the function that wanted it."""
+    roles = ("asleep", "busy", "pi", "robust")
+    kernel = ("page_pipe", "page_outside") if kernel_tells_locks() else ()
+    run = Run(test, *roles, *kernel, options=("-s", "5ms", "--off-cpu=5ms", "--stack-overhead=0"))
+    traces = run.sample["traces"]
+    for role in kernel:
+        check_traced_holder(test, run, role)
+    for role in roles:
+        log = run.log[role]
+        for kind in ("syscalls", "waits"):
+            rows = [row for row in traces[kind] if row["tid"] == log["tid"] and
+                    row.get("syscall", {}).get("name") == "futex" and
+                    not row.get("state", "").startswith("ready")]
+            test.eq({row.get("lock") for row in rows}, {f"{log['address']:#x}"},
+                    f"{role}: {kind} have the lock's address")
+            functions = [[frame.get("function") for frame in
+                          traces["stacks"][row["user_stack"]]["frames"]] for row in rows
+                         if "user_stack" in row]
+            test.ok(functions and all("mutex_take" in names for names in functions),
+                    f"{role}: {kind} have the function", functions[:2])
+        check_traced_holder(test, run, role)
+        shown = {event.stack.lock for event in run.stacks.of(log["tid"])
+                 if event.call == "futex"}
+        test.eq(shown, {log["address"]}, f"{role}: in text")
+
+
+def case_ends_before_reading(test):
+    """A wait that goes on at the window's end, and is over when the program comes to read it."""
+    kdtest.only_on_host("a program that is stopped, and what others do meanwhile")
+    held = Held(test)
+    tid, began = held.begin("wait", "waiter")
+    asleep = held.asleep(tid)
+    held.open()
+    time.sleep(0.05)
+    least, most = held.close()
+    held.release()
+    thread = held.thread(held.read(), tid)
+    test.eq([(row["kind"], row["holder_tid"], row["count"]) for row in thread["locks"]],
+            [("mutex", held.load.pid, 1)], "it is listed, with who had the mutex")
+    test.between(thread["locks"][0]["total_ns"], least - asleep, most - began,
+                 "with its time until the window's end")
+    test.eq(thread["locks"][0].get("released_by_tid"), None, "and nobody has released it by then")
+
+
+if __name__ == "__main__":
+    kdtest.main(case_holder_asleep, case_holder_awake, case_kernel_lock, case_kernel_lock_blamed,
+                case_several_holders, case_no_holder, case_join, case_edges, case_text,
+                case_traces, case_ends_before_reading)

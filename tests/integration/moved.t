@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""Moves of threads to other CPUs, by cause: moves that the test makes, the kernel's own count."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import sys
+import time
+
+import kdneeds
+import kdreport
+import kdtest
+from kdtest import PROGRAM
+
+CAUSES = ("wakeup", "balance", "affinity", "other")
+TURNS = 10
+
+
+def count_of(pid, tid):
+    """The kernel's own count of a thread's moves."""
+    path = pathlib.Path(f"/proc/{pid}/task/{tid}/sched")
+    match = path.exists() and re.search(r"se.nr_migrations +: +(\d+)", path.read_text())
+    if not match:
+        raise kdtest.Skip("this kernel has no /proc/PID/sched")
+    return int(match[1])
+
+
+def sample_of(test, pid, while_open):
+    """A sample for as long as something takes."""
+    path = test.directory() / "report.json"
+    child = test.child([PROGRAM, "-p", pid, "--sample-time", 60, "--full", "-o", "-", "-o",
+                        f"json:{path}"])
+    child.line("# Start sampling")
+    while_open()
+    child.signal(signal.SIGINT)
+    test.eq((child.wait(), child.stderr), (0, ""), "a sample is taken")
+    report = kdreport.parse(child.stdout[child.stdout.index("# Start sampling"):])[0]
+    test.books(report)
+    return json.loads(path.read_text()), report, path
+
+
+def moves_of(sample, tid):
+    thread = next(thread for thread in sample["threads"] if thread["tid"] == tid)
+    return thread["migrations"], {cause: thread[f"{cause}_migrations"] for cause in CAUSES}
+
+
+def movers_of(sample, report, tid):
+    """{(TID, PID, name): count}, which the text has, too."""
+    thread = next(thread for thread in sample["threads"] if thread["tid"] == tid)
+    return {(row["tid"], row["pid"], row["name"]): row["count"] for row in thread["affinity_by"]
+            if report.thread(tid).movers[f"{row['name']}[{row['tid']}]"].count == row["count"]}
+
+
+def check_outputs(test, sample, path, name):
+    """Metrics have the mover, and the first screen if it was often enough."""
+    me = pathlib.Path("/proc/self/comm").read_text().rstrip("\n")
+    done = test.program("--replay", path, "-o", "openmetrics", full=False)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("kernel_delay_moved_by_")
+             and f'mover="{me}"' in line]
+    test.eq([line.split()[-1] for line in lines], [str(TURNS)], f"{name}: as a metric")
+    screen = test.program("--replay", path, "--summary", full=False).stdout
+    window = sample["window"]["end_ns"] - sample["window"]["start_ns"]
+    test.eq(f"see why {me}[{os.getpid()}] moved the threads {TURNS} times" in screen,
+            TURNS * 10**9 / 10 >= window, f"{name}: on the first screen")
+
+
+def two_cpus():
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise kdtest.Skip("one CPU")
+    return cpus[0], cpus[-1]
+
+
+def case_affinity(test):
+    """Threads that compute and that sleep are sent to and fro, so often."""
+    cpus = two_cpus()
+    load = test.workload("roles", f"spin:{cpus[0]}")
+    sleeper = test.workload("sleeper", "nanosleep:3:0")
+    sleeper.send("log")
+    asleep = json.loads(sleeper.line("{"))["nanosleep"]["tid"]
+    for pid, tid, name in ((load.pid, load.tid("spin")[0], "it computes"),
+                           (sleeper.pid, asleep, "it sleeps")):
+        os.sched_setaffinity(tid, {cpus[0]})
+        kdtest.until_run(pid, tid)
+        counts = []
+
+        def move(pid=pid, tid=tid, counts=counts):
+            counts.append(count_of(pid, tid))
+            for turn in range(TURNS):
+                os.sched_setaffinity(tid, {cpus[1 - turn % 2]})
+                kdtest.until_run(pid, tid)
+            counts.append(count_of(pid, tid))
+        sample, report, path = sample_of(test, pid, move)
+        total, moves = moves_of(sample, tid)
+        test.eq(moves, {"wakeup": 0, "balance": 0, "affinity": TURNS, "other": 0},
+                f"{name}: its affinity was changed")
+        test.eq((total, counts[1] - counts[0]), (TURNS, TURNS), f"{name}: as the kernel counts")
+        test.eq(report.thread(tid).tables["MIGRATIONS"],
+                {"wakeup": 0, "balance": 0, "affinity": TURNS, "other": 0}, f"{name}: as text")
+        me = pathlib.Path("/proc/self/comm").read_text().rstrip("\n")
+        test.eq(movers_of(sample, report, tid), {(os.getpid(), os.getpid(), me): TURNS},
+                f"{name}: it was this test that did so")
+        check_outputs(test, sample, path, name)
+
+
+def case_movers(test):
+    """Another program, and the thread itself. A call that changes nothing moves nobody."""
+    cpus = two_cpus()
+    kdneeds.need("taskset")
+    child = test.child([sys.executable, "-c", f"""
+import os, sys
+print(os.getpid(), flush=True)
+for line in sys.stdin:
+    os.sched_setaffinity(0, {{int(line)}})
+    print("done", flush=True)
+"""])
+    child.line("")
+    tasksets = []
+
+    def taskset(cpu):
+        tasksets.append(test.child(["taskset", "-p", "-c", cpu, child.pid]))
+        tasksets[-1].wait()
+
+    def itself(cpu):
+        child.send(str(cpu))
+        child.line("done")
+    itself(cpus[0])
+
+    def move():
+        for act, cpu in ((taskset, cpus[1]), (itself, cpus[0]), (taskset, cpus[0]),
+                         (itself, cpus[1]), (itself, cpus[0])):
+            act(cpu)
+            time.sleep(0.02)
+            if act is taskset and cpu != cpus[0]:
+                itself(cpu)  # it has to run to get there
+    sample, report, _ = sample_of(test, child.pid, move)
+    test.eq(movers_of(sample, report, child.pid),
+            {(tasksets[0].pid, tasksets[0].pid, "taskset"): 1,
+             (child.pid, child.pid, pathlib.Path(f"/proc/{child.pid}/comm").read_text().strip()): 3},
+            "each is named for what it did")
+
+
+def case_scheduler(test):
+    """Three threads that never sleep, on two CPUs: nobody changes their affinities."""
+    two_cpus()
+    load = test.workload("roles", "spin:-1", "spin:-1", "spin:-1")
+    tids = load.tid("spin")
+    sample, *_ = sample_of(test, load.pid, lambda: time.sleep(0.8))
+    for tid in tids:
+        total, moves = moves_of(sample, tid)
+        test.eq(moves, {"wakeup": 0, "balance": total, "affinity": 0, "other": 0},
+                "a thread that never sleeps is moved by the load balancer only")
+    if not any(moves_of(sample, tid)[0] for tid in tids):
+        raise kdtest.Skip("it left them where they were")
+
+
+def case_wakeup(test):
+    """A thread of real time that sleeps, and two of a higher priority that now and again have one
+    or the other CPU: where they run when it is woken, it is not put."""
+    cpus = two_cpus()
+    for cpu, period in zip(cpus, (21, 30)):
+        test.workload("roles", f"fifo:{cpu}:8:{period}")
+    load = test.workload("sleeper", "fifo:1:0")
+    load.send("log")
+    tid = json.loads(load.line("{"))["fifo"]["tid"]
+    counts = []
+
+    def wait():
+        counts.append(count_of(load.pid, tid))
+        time.sleep(0.6)
+        counts.append(count_of(load.pid, tid))
+    sample, *_ = sample_of(test, load.pid, wait)
+    total, moves = moves_of(sample, tid)
+    test.eq((sum(moves.values()), moves["affinity"], moves["other"]), (total, 0, 0),
+            "by cause they add up, and its affinity stays")
+    # It may be moved twice, and run only then.
+    test.between(moves["wakeup"], (counts[1] - counts[0]) / 2 - moves["balance"], total,
+                 "it is moved when it is woken")
+    if counts[1] == counts[0]:
+        raise kdtest.Skip("nobody was moved")
+    test.ok(moves["wakeup"] > 0, "now and again", moves)
+
+
+if __name__ == "__main__":
+    kdtest.main(case_affinity, case_movers, case_scheduler, case_wakeup)

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""Paths that slow system calls were given, against those that the test had them given."""
+
+import json
+import os
+import sys
+import time
+
+import kdformats
+import kdstacks
+import kdtest
+from kdtest import PROGRAM
+
+# A name that would spoil a terminal, a table, or a line of JSON.
+HOSTILE = b'\x1b[2J "\xff\n)\x01'
+PATH_MOST = 255  # bytes that are shown
+
+# Makes the calls of libc that it is told: [[name, argument, ...], ...], text being bytes in hex.
+# Arguments are ready before the first of them.
+CALLER = """
+import ctypes, json, os, sys, time
+libc = ctypes.CDLL(None)
+directory = os.open(sys.argv[1], os.O_RDONLY)
+calls = [(getattr(libc, name), [bytes.fromhex(word) if isinstance(word, str) else word
+                                for word in words]) for name, *words in json.loads(sys.argv[2])]
+print(directory, flush=True)
+sys.stdin.readline()
+before = time.monotonic_ns()
+for call, words in calls:
+    call(*words)
+print([before, time.monotonic_ns()], flush=True)
+sys.stdin.read()
+"""
+DIRECTORY = 3  # its first descriptor
+
+# Opens a FIFO, with its name at the very end of a page that no other follows; "gone": unmaps that
+# page when the call has begun.
+OPENER = """
+import ctypes, os, sys, threading, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+page = 4096
+start = libc.mmap(None, ctypes.c_size_t(2 * page), 3, 0x22, -1, ctypes.c_size_t(0))
+libc.munmap(ctypes.c_void_p(start + page), page)
+name = os.fsencode(sys.argv[1]) + b"\\0"
+where = start + page - len(name)
+ctypes.memmove(where, name, len(name))
+def open_it():
+    before = time.monotonic_ns()
+    libc.open(ctypes.c_void_p(where), os.O_RDONLY)
+    print("open", before, time.monotonic_ns(), flush=True)
+print("ready", flush=True)
+sys.stdin.readline()
+opener = threading.Thread(target=open_it)
+opener.start()
+if sys.argv[2] == "gone":
+    sys.stdin.readline()
+    libc.munmap(ctypes.c_void_p(start), page)
+    print("gone", flush=True)
+sys.stdin.read()
+"""
+
+
+def sampled(test, child, *options, seconds=0.7, work=None):
+    """A sample during which something is done: (JSON, Stacks of the text)."""
+    path = test.directory() / "report.json"
+    capture = test.child([PROGRAM, "-p", child.pid, "--sample-time", seconds,
+                          "--stack-trace-size=0", "-o", "-", "-o", f"json:{path}", *options])
+    capture.line("# Start sampling")
+    work()
+    test.eq((capture.wait(), capture.stderr), (0, ""), "a sample is taken")
+    kdformats.check_json(test, path.read_text())
+    again = test.program("--replay", path, "-o", "json")
+    test.ok(again.stdout == path.read_text(), "it is the same when it is replayed")
+    _, (stacks,) = kdstacks.parse(capture.stdout)
+    return json.loads(path.read_text().splitlines()[0]), stacks
+
+
+def path_of(row):
+    """The bytes of a row's path; None: it could not be read."""
+    if row.get("no_path"):
+        return None
+    return bytes.fromhex(row["path_hex"]) if "path_hex" in row else row.get("path", "").encode()
+
+
+def escaped(row):
+    """A row's path as the text has it; nothing here is valid beyond ASCII."""
+    path = path_of(row)
+    text = "".join("\\n" if byte == 10 else chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}"
+                   for byte in path or b"")
+    return text + ("..." if row.get("path_cut") else "") if text else None
+
+
+def case_calls(test):
+    """Calls of many kinds, with names of any bytes and length, in their order."""
+    folder = os.fsencode(test.directory())
+    one, two, bad = folder + b"/one", folder + b"/two", folder + b"/" + HOSTILE
+    long = [folder + b"/x" * ((size - len(folder)) // 2) + b"y" * ((size - len(folder)) % 2)
+            for size in (PATH_MOST - 1, PATH_MOST, PATH_MOST + 1, PATH_MOST + 2, 4095)]
+    calls = [("mkdir", one, 0o700), ("mkdir", bad, 0o700), ("rename", one, two),
+             ("access", two, 0), ("chmod", two, 0o755), ("truncate", one, 0), ("chdir", two),
+             ("unlink", one), ("rmdir", bad), ("creat", one, 0o600), ("rmdir", two),
+             ("openat", DIRECTORY, one, os.O_RDONLY), ("mkdirat", DIRECTORY, b"relative", 0o700),
+             ("unlinkat", DIRECTORY, HOSTILE, 0), ("execv", b"/nonexistent/program", None),
+             ("mkdir", 1, 0o700), *(("mkdir", path, 0o700) for path in long)]
+    told = [[name, *(word.hex() if isinstance(word, bytes) else word for word in words)]
+            for name, *words in calls]
+    child = test.child([sys.executable, "-c", CALLER, os.fsdecode(folder), json.dumps(told)])
+    test.eq(int(child.line("").strip()), DIRECTORY, "its descriptor")
+    times = []
+
+    def work():
+        child.send("go")
+        times.extend(json.loads(child.line("[")))
+    sample, stacks = sampled(test, child, "-s", work=work)
+    # The interpreter may ask for memory in between.
+    inside = [row for row in sample["traces"]["syscalls"] if row["start_ns"] >= times[0] and
+              "end_ns" in row and row["end_ns"] <= times[1] and ("path" in row or "no_path" in row)]
+    test.eq(len(inside), len(calls), "all calls are listed")
+    for row, (name, *words) in zip(inside, calls):
+        path = next(word for word in words if word != DIRECTORY)
+        want = None if path == 1 else path[:PATH_MOST]
+        shown = f"{name} {path[:40] if want else path!r} of {len(path) if want else 0} bytes"
+        test.eq((path_of(row), row.get("path_cut", False)),
+                (want, bool(want) and len(path) > PATH_MOST), shown)
+        relative = bool(want) and not want.startswith(b"/")
+        test.eq(row.get("at", "").startswith(f"fd {DIRECTORY}, {os.fsdecode(folder)}"), relative,
+                "with the directory that it begins in" if relative else "and no directory")
+    events = {(event.entry, event.exit): event.stack for event in stacks.events}
+    shown = [events[row["start_ns"], row["end_ns"]] for row in inside]
+    wrong = [(stack.path, escaped(row)) for stack, row in zip(shown, inside)
+             if (stack.path, stack.no_path) != (escaped(row), "no_path" in row)]
+    test.ok(not wrong, "the text has what JSON has", *wrong[:3])
+
+
+def opened(test, how, *options, finish=True):
+    """A FIFO is opened, and at the other end 100 ms later."""
+    fifo = os.fsencode(test.directory()) + b"/" + HOSTILE
+    os.mkfifo(fifo)
+    child = test.child([sys.executable, "-c", OPENER, os.fsdecode(fifo), how])
+    child.line("ready")
+    times = []
+
+    def work():
+        child.send("go")
+        time.sleep(0.1)
+        if how == "gone":
+            child.send("go")
+            child.line("gone")
+        if finish:
+            times.append(time.monotonic_ns())
+            os.close(os.open(fifo, os.O_RDWR))
+            times.extend(int(word) for word in child.line("open").split()[1:])
+    sample, stacks = sampled(test, child, "-s", "5ms", "-e", "open,openat", *options, work=work)
+    os.close(os.open(fifo, os.O_RDWR))
+    return fifo, times, sample["traces"], stacks
+
+
+def case_fifo(test):
+    """The file that it waited for, and so long; that the wait in it was for, too."""
+    fifo, (other, before, after), traces, stacks = opened(test, "stays", "--off-cpu=5ms")
+    (row,) = traces["syscalls"]
+    test.eq(path_of(row), fifo, "the call was given that")
+    test.between(row["end_ns"] - row["start_ns"], other - row["start_ns"], after - before,
+                 "it lasted until the other end was opened")
+    waits = [row for row in traces["waits"] if row["syscall"]["name"] == "openat" and
+             not row["state"].startswith("ready")]
+    test.eq([path_of(wait) for wait in waits], [fifo] * len(waits), "its waits name it, too")
+    test.ok(waits, "there are some")
+    test.eq({wait.stack.path for wait in stacks.waits if wait.call == "openat"}, {escaped(row)},
+            "in text")
+
+
+def case_unfinished(test):
+    """Of a call that goes on, the path is read when the window has ended."""
+    fifo, _, traces, stacks = opened(test, "stays", finish=False)
+    (row,) = traces["syscalls"]
+    test.eq((path_of(row), "end_ns" in row), (fifo, False), "the call is there with its path")
+    test.eq([event.stack.path for event in stacks.events], [escaped(row)], "in text")
+
+
+def case_gone(test):
+    """What the process has unmapped meanwhile cannot be read, and nothing else is in its place."""
+    for finish in (True, False):
+        _, _, traces, stacks = opened(test, "gone", finish=finish)
+        test.eq([(row.get("no_path"), row.get("path")) for row in traces["syscalls"]],
+                [(True, None)], "finished" if finish else "unfinished")
+        test.eq([event.stack.no_path for event in stacks.events], [True], "the text says so")
+
+
+def case_execve(test):
+    """One that succeeds has taken its path away."""
+    child = test.child([sys.executable, "-c", "import os, sys; print('ready', flush=True); "
+                        "sys.stdin.readline(); os.execv('/bin/sleep', ['sleep', '100'])"])
+    child.line("ready")
+    sample, _ = sampled(test, child, "-s", "-e", "execve", work=lambda: child.send("go"))
+    test.eq([(row["result"], row.get("path"), row.get("no_path"))
+             for row in sample["traces"]["syscalls"]], [(0, None, None)], "nothing is said of it")
+
+
+if __name__ == "__main__":
+    kdtest.main(case_calls, case_fifo, case_unfinished, case_gone, case_execve)

@@ -1,0 +1,400 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""Several processes as one target through their lives: those that are named, forked, exec'd, moved
+into a control group, and ended; each from its first instruction to its last."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import kdtest
+
+STORM = 1000 if kdtest.VM else 5000
+LITTER, LITTERS = 250, 8 if kdtest.VM else 16
+GROUPS = {"v1": pathlib.Path("/sys/fs/cgroup/cpu"),
+          "v2": pathlib.Path("/sys/fs/cgroup/unified")}
+
+
+class Run:
+    """A run of kernel_delay whose window is open; it is closed, or ends with its target."""
+
+    def __init__(self, test, *args):
+        self.test = test
+        self.path = test.directory() / "report.json"
+        self.child = test.child([kdtest.PROGRAM, "--sample-time", 60, "-o", "-", "-o",
+                                 f"json:{self.path}", *args])
+        self.child.line("# Start sampling")
+
+    def close(self, signal=True, may_lose=frozenset()):
+        if signal:
+            self.child.signal(kdtest.signal.SIGINT)
+        status = self.child.wait()
+        self.test.eq(status, 0, "the run ends well") or self.test.remark(self.child.stderr)
+        sample = json.loads(self.path.read_text().splitlines()[0])
+        self.test.books(kdtest.kdreport.parse(self.child.stdout)[0], losses=True, late=set(
+            thread["tid"] for thread in sample["threads"]))
+        # Who had the CPU is not known where several are woken for one at the same moment.
+        lost = {reason for reason, count in sample["losses"].items() if count} - {"waiters"}
+        self.test.ok(lost <= may_lose, "nothing is lost", sample["losses"])
+        return sample
+
+
+def count(rows, call):
+    return sum(row["count"] for thread in rows for row in thread["syscalls"]
+               if row["name"] == call)
+
+
+def of(sample, pid):
+    return [thread for thread in sample["threads"] if thread.get("pid") == pid]
+
+
+def check_children(test, sample, children):
+    """Each child has all of its calls, and all of its life."""
+    wrong, short = [], []
+    for pid, calls, start, end in children:
+        rows = of(sample, pid)
+        if count(rows, "getppid") != calls:
+            wrong.append((pid, calls, count(rows, "getppid")))
+        lived = sum(thread["ledger"]["life_ns"] for thread in rows)
+        if lived < end - start:
+            short.append((pid, end - start, lived))
+    test.ok(not wrong, f"all calls of {len(children)} children", wrong[:5])
+    test.ok(not short, "and all of their lives", short[:5])
+    known = {process["pid"]: process for process in sample["processes"]}
+    test.ok(all(known.get(child[0], {}).get("began") and known[child[0]].get("ended")
+                for child in children), "which began and ended in the window", list(known.values())[:3])
+
+
+def case_named(test):
+    first = test.workload("roles", "calls:700:5:1000", "poll")
+    second = test.workload("roles", "calls:300:1:1000")
+    other = test.workload("roles", "calls:5000:1:1000")
+    run = Run(test, "-p", f"{second.pid},{first.pid}")
+    truths = [load.go()["threads"] for load in (first, second, other)]
+    sample = run.close()
+    test.eq(sorted(process["pid"] for process in sample["processes"]), sorted([first.pid, second.pid]),
+            "both processes")
+    test.eq(sorted(thread["tid"] for thread in sample["threads"] if thread.get("members", 1) == 1
+                   and thread["pid"] == first.pid), kdtest.threads_of(first.pid),
+            "with all of their threads")
+    for load, calls in ((first, 700), (second, 300)):
+        test.eq(count(of(sample, load.pid), "getppid"), calls, "and all calls of each")
+    test.eq(count(sample["threads"], "getppid"), 1000, "nobody else's")
+    test.ok(truths, "the workloads have done their work")
+
+
+def case_ends(test):
+    """The run ends when the last process has."""
+    loads = [test.workload("roles", "poll") for _ in range(3)]
+    run = Run(test, "-p", ",".join(str(load.pid) for load in loads))
+    for load in loads[:2]:
+        load.send("end")
+        load.wait()
+    time.sleep(0.3)
+    test.eq(run.child.proc.poll(), None, "it goes on while one is there")
+    loads[2].send("end")
+    sample = run.close(signal=False)
+    test.ok(sample["target_exited"], "the sample says that the target has ended")
+    test.eq(sorted(process["pid"] for process in sample["processes"] if process.get("ended")),
+            sorted(load.pid for load in loads), "all three processes")
+
+
+def children_of(test, *args, may_lose=frozenset()):
+    load = test.workload("forks", *args)
+    run = Run(test, "-p", load.pid, "--follow-fork")
+    truth = load.go(patience=120)
+    return load, run.close(may_lose=may_lose), truth["children"]
+
+
+def case_fork(test):
+    load, sample, children = children_of(test, 2, 2, 2)
+    test.eq(len(children), 4, "children and their children")
+    check_children(test, sample, children)
+    test.eq({thread["pid"] for thread in sample["threads"]},
+            {load.pid, *(child[0] for child in children)}, "nobody else")
+
+
+def case_exec(test):
+    _, sample, children = children_of(test, 2, 1, 2, "exec")
+    check_children(test, sample, children)
+
+
+def name_of(pid):
+    return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def case_renamed(test):
+    """A program that a process begins in the window gives it its name."""
+    other = test.workload("roles", "poll")
+    shells = [subprocess.Popen(["sh", "-c", "read line; exec sleep 600"], stdin=subprocess.PIPE)
+              for _ in range(2)]
+    for shell in shells:
+        test.stack.callback(shell.wait)
+        test.stack.callback(shell.kill)
+    run = Run(test, "-p", ",".join(str(pid) for pid in (other.pid, *(one.pid for one in shells))))
+    time.sleep(0.3)  # for their names to have been read
+    for shell in shells:
+        shell.stdin.write(b"\n")
+        shell.stdin.flush()
+        kdtest.wait_until(lambda pid=shell.pid: name_of(pid) == "sleep")
+    shells[0].kill()
+    shells[0].wait()
+    names = {process["pid"]: process["name"] for process in run.close()["processes"]}
+    test.eq([names.get(shell.pid) for shell in shells], ["sleep", "sleep"],
+            "of one that has ended, and of one that goes on")
+
+
+def has_maps(pid):
+    with contextlib.suppress(OSError):
+        for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if "bpf-map" in os.readlink(link):
+                    return True
+    return False
+
+
+def has_child(pid):
+    return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+
+
+def check_first_ends(test, is_time, *args):
+    loads = sorted((test.workload("roles", "poll") for _ in range(2)), key=lambda load: load.pid)
+    path = test.directory() / "report.json"
+    child = test.child([kdtest.PROGRAM, "--sample-time", 60, "-o", "-", "-o", f"json:{path}", "-p",
+                        ",".join(str(load.pid) for load in loads), *args])
+    while child.proc.poll() is None and not is_time(child.proc.pid):
+        pass
+    loads[0].proc.kill()
+    loads[0].proc.wait()
+    child.line("# Start sampling")
+    child.signal(kdtest.signal.SIGINT)
+    test.eq(child.wait(), 0, "the run goes on") or test.remark(child.stderr)
+    sample = json.loads(path.read_text())
+    test.ok(loads[1].pid in {process["pid"] for process in sample["processes"]}, "with the other")
+
+
+def case_first_ends(test):
+    """Any of several may end before the window opens: when they have been found; and as soon as
+    there is the process that resolves stacks."""
+    check_first_ends(test, has_maps)
+    check_first_ends(test, has_child, "--off-cpu=1ms")
+
+
+def case_no_fork(test):
+    """Without the option children are nobody's."""
+    load = test.workload("forks", 5, 1)
+    capture = test.capture(load.pid)
+    load.go()
+    report = capture.close(test)
+    test.books(report)
+    test.eq([thread.tid for thread in report.threads], [load.pid], "the parent alone")
+
+
+def case_filter(test):
+    """Threads of several processes, by name: each child has its parent's."""
+    other = test.workload("roles", "calls:50:1:1000", "poll")
+    load = test.workload("forks", 6, 2)
+    run = Run(test, "-p", f"{load.pid},{other.pid}", "--follow-fork", "--threads", "fork*")
+    truth = load.go()
+    other.go()
+    sample = run.close()
+    test.eq(count(sample["threads"], "getppid"), sum(child[1] for child in truth["children"]),
+            "calls of those that match")
+    test.eq({thread["name"] for thread in sample["threads"]}, {"forks"}, "and no others")
+
+
+def case_storm(test):
+    """Short processes by the thousand: each is in the report or counted as lost."""
+    load, sample, children = children_of(test, STORM, 20, may_lose={"threads"})
+    lost = sample["losses"]["threads"]
+    threads = sum(thread.get("members", 1) for thread in sample["threads"])
+    test.eq(len(children), STORM, "all have run")
+    test.eq(threads + lost, STORM + 1, "each process is accounted or counted as lost")
+    test.ok(threads > STORM / 2, "most are accounted", threads, lost)
+    if not lost:
+        test.eq(count(sample["threads"], "getppid"), sum(child[1] for child in children),
+                "with every call")
+    processes = sum(process.get("members", 1) for process in sample["processes"])
+    test.between(processes, threads, STORM + 1, "and the processes are counted")
+    test.ok(len(sample["processes"]) < 20, "in a few rows", len(sample["processes"]))
+    test.eq(len(of(sample, load.pid)), 1, "the parent has its own row")
+
+
+def case_storm_filter(test):
+    """Of processes that have no thread of the names asked for there is no row, however many end."""
+    load = test.workload("forks", 600, 10)
+    other = test.workload("roles", "poll")
+    run = Run(test, "-p", f"{load.pid},{other.pid}", "--follow-fork", "--threads", "roles*")
+    load.go(patience=120)
+    await_looks(run.child.proc.pid)
+    sample = run.close()
+    test.eq({row["pid"] for row in sample["processes"]}, {row["pid"] for row in sample["threads"]},
+            "each process has a thread")
+    test.eq([row["pid"] for row in sample["processes"]], [other.pid], "as it matches")
+
+
+def own_memory(pid):
+    """Bytes that a process has taken for itself: not those of maps in the kernel."""
+    return int(kdtest.status_field(pid, "RssAnon").split()[0]) * 1024
+
+
+def await_looks(pid):
+    """Waits until the program has slept some times more: between two sleeps it reads what there
+    is to be read."""
+    before = kdtest.switches(pid, pid, ("voluntary",))
+    kdtest.wait_until(lambda: kdtest.switches(pid, pid, ("voluntary",)) >= before + 4)
+
+
+def case_long(test):
+    """A window in which processes come and go takes no more memory with each of them."""
+    loads = [test.workload("forks", LITTER, 10) for _ in range(LITTERS)]
+    run = Run(test, "-p", ",".join(str(load.pid) for load in loads), "--follow-fork")
+    taken, children = [], []
+    for load in loads:
+        children += load.go(patience=120)["children"]
+        await_looks(run.child.proc.pid)
+        taken.append(own_memory(run.child.proc.pid))
+    sample = run.close(may_lose={"threads"})
+    lost = sample["losses"]["threads"]
+    each = (taken[-1] - taken[3]) / (LITTER * (LITTERS - 4))
+    test.ok(each < 1000, "a process takes less than 1,000 bytes", each, taken)
+    test.eq(sum(row["members"] for row in sample["processes"] if row["began"] and row["ended"]),
+            len(children) - lost, "all began and ended")
+    test.eq({row["pid"] for row in sample["processes"] if not row["ended"]},
+            {load.pid for load in loads}, "but those that had them")
+    test.eq(sum(row["members"] for row in sample["threads"]), len(children) - lost + LITTERS,
+            "each with its thread")
+    if not lost:
+        test.eq(count(sample["threads"], "getppid"), sum(child[1] for child in children),
+                "and with every call")
+
+
+def case_stopped(test):
+    """Who stopped which process."""
+    first, second = test.workload("roles", "poll"), test.workload("roles", "poll")
+    stopper = subprocess.Popen(["sleep", "60"])
+    test.stack.callback(stopper.kill)
+    run = Run(test, "-p", f"{first.pid},{second.pid}")
+    subprocess.run(["sh", "-c", f"kill -STOP {first.pid}"], check=True)
+    kdtest.wait_until(lambda: kdtest.state_of(first.pid, first.pid) == "T")
+    os.kill(second.pid, kdtest.signal.SIGSTOP)
+    kdtest.wait_until(lambda: kdtest.state_of(second.pid, second.pid) == "T")
+    time.sleep(0.05)
+    for load in (first, second):
+        os.kill(load.pid, kdtest.signal.SIGCONT)
+    kdtest.wait_until(lambda: {kdtest.state_of(load.pid, tid) for load in (first, second)
+                               for tid in kdtest.threads_of(load.pid)} == {"S"})
+    sample = run.close()
+    stops = {load: {row.get("pid") for thread in of(sample, load.pid)
+                    for row in thread["stopped_by"]} for load in (first, second)}
+    test.eq(stops[second], {os.getpid()}, "the second by this test")
+    test.ok(len(stops[first]) == 1 and os.getpid() not in stops[first], "the first by another",
+            stops[first])
+
+
+@contextlib.contextmanager
+def group(version):
+    top = GROUPS[version]
+    if not top.is_dir() and version == "v2":
+        top = pathlib.Path("/sys/fs/cgroup")
+        if not (top / "cgroup.controllers").exists():
+            raise kdtest.Skip("no control groups of version 2")
+    if not top.is_dir():
+        raise kdtest.Skip("no control groups of version 1")
+    made = top / f"kdtest-life-{os.getpid()}-{version}"
+    try:
+        (made / "below").mkdir(parents=True)
+    except OSError as why:
+        raise kdtest.Skip(f"no control group can be made: {why}") from None
+    try:
+        yield made
+    finally:
+        for path in (made / "below", made):
+            for pid in (path / "cgroup.procs").read_text().split():
+                with contextlib.suppress(OSError):
+                    (top / "cgroup.procs").write_text(pid)
+            path.rmdir()
+
+
+def check_group(test, version):
+    with group(version) as made:
+        load = test.workload("forks", 2, 2, 2, "exec")
+        late = test.workload("roles", "calls:123:1:1000")
+        other = test.workload("roles", "calls:77:1:1000")
+        (made / "below" / "cgroup.procs").write_text(str(load.pid))
+        run = Run(test, "--cgroup", made)
+        (made / "cgroup.procs").write_text(str(late.pid))
+        time.sleep(1.5)  # its other threads are found when kernel_delay looks next
+        children = load.go()["children"]
+        late.go()
+        other.go()
+        sample = run.close()
+        check_children(test, sample, children)
+        test.eq(count(of(sample, late.pid), "getppid"), 123, "all calls of one that came later")
+        test.eq({thread["pid"] for thread in sample["threads"]},
+                {load.pid, late.pid, *(child[0] for child in children)}, "nobody else")
+        test.eq(sorted(thread["tid"] for thread in of(sample, late.pid)),
+                kdtest.threads_of(late.pid), "all threads of that one")
+        for child in (load, late, other):
+            child.send("end")
+            child.wait()
+
+
+def case_group_v1(test):
+    check_group(test, "v1")
+
+
+def case_group_v2(test):
+    check_group(test, "v2")
+
+
+def check_again(test, version):
+    """A group that was removed is not the one that has its path then."""
+    with group(version) as made:
+        hidden = made / ".below"
+        hidden.mkdir()
+        load = test.workload("roles", "poll")
+        try:
+            (hidden / "cgroup.procs").write_text(str(load.pid))
+            run = Run(test, "--cgroup", made)
+            load.send("end")
+            load.wait()
+        finally:
+            kdtest.wait_until(lambda: removed(hidden))
+        (made / "below").rmdir()
+        made.rmdir()
+        (made / "below").mkdir(parents=True)
+        sample = run.close(signal=False)
+        test.ok(sample["target_exited"], "the target has ended")
+        test.eq([process["pid"] for process in sample["processes"]], [load.pid],
+                "which was in a group below whose name begins with a dot")
+
+
+def removed(path):
+    with contextlib.suppress(OSError):
+        path.rmdir()
+    return not path.exists()
+
+
+def case_again_v1(test):
+    check_again(test, "v1")
+
+
+def case_again_v2(test):
+    check_again(test, "v2")
+
+
+def case_refused(test):
+    load = test.workload("roles", "poll")
+    done = test.program("-p", load.pid, "--follow-fork", "--list-probes")
+    test.eq(done.status, 64, "a list of one's probes is refused")
+    test.ok("one process" in done.stderr, "with the reason", done.stderr)
+
+
+kdtest.main(case_named, case_ends, case_fork, case_exec, case_renamed, case_first_ends,
+            case_no_fork, case_filter, case_storm, case_storm_filter, case_long, case_stopped,
+            case_group_v1, case_group_v2, case_again_v1, case_again_v2, case_refused)

@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""Several processes as one target: which they are, by PIDs, name, control group and container, and
+whose threads are whose."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import time
+
+import kdformats
+import kdneeds
+import kdprocesses
+import kdreport
+import kdtest
+
+CALLS = 3000  # of the first process; each further one makes as many more
+
+
+def program(test):
+    """A program with a name of its own."""
+    path = test.directory() / f"kdt-p{os.getpid()}"
+    shutil.copy(kdtest.WORKLOADS / "roles", path)
+    return path
+
+
+def loads(test, path, n):
+    """Processes that make CALLS, 2 * CALLS, ... getppid calls when they are let go."""
+    return [test.workload(path, "poll", f"calls:{CALLS * (i + 1)}:0:0") for i in range(n)]
+
+
+def check_calls(test, run, started):
+    """Each process has its calls, and no others'."""
+    for i, load in enumerate(started):
+        made = sum(kdprocesses.count(thread, "getppid") for thread in run.threads_of(load.pid))
+        test.eq(made, CALLS * (i + 1), f"the calls of process {i}")
+
+
+def check_chosen(test, run, started):
+    """The sample has these processes, and all their threads."""
+    test.eq(sorted(run.processes), sorted(load.pid for load in started), "these processes")
+    for load in started:
+        tids = {thread["tid"] for thread in run.threads_of(load.pid)}
+        test.eq(tids, set(kdtest.threads_of(load.pid)), f"all threads of {load.pid}")
+        process = run.processes[load.pid]
+        test.eq(process["title"], kdprocesses.title(load.pid), "its command line")
+        test.eq((process["began"], process["ended"]), (False, False), "it was there throughout")
+
+
+def case_pids(test):
+    started = loads(test, program(test), 3)
+    chosen = [started[0], started[2]]
+    run = kdprocesses.Run(test, "-p", f"{started[2].pid},{started[0].pid}")
+    for load in started:
+        load.go()
+    run.close()
+    check_chosen(test, run, chosen)
+    for load, calls in ((started[0], CALLS), (started[2], 3 * CALLS)):
+        made = sum(kdprocesses.count(thread, "getppid") for thread in run.threads_of(load.pid))
+        test.eq(made, calls, "its calls, and no others'")
+    texts = {thread.process for thread in run.report.threads}
+    test.eq(texts, {load.pid for load in chosen}, "the text says whose threads are whose")
+    test.eq({int(row.who) for row in run.report.processes}, texts, "and has their sums")
+
+
+def case_name(test):
+    path = program(test)
+    started = loads(test, path, 4)
+    test.workload("roles", "poll")  # of another name
+    refused = test.program("-C", path.name)
+    test.eq(refused.status, 66, "one of several is not chosen")
+    test.ok(f"--comm {path.name} --all" in refused.stderr, "but there is a way", refused.stderr)
+    run = kdprocesses.Run(test, "-C", path.name, "--all")
+    for load in started:
+        load.go()
+    run.close()
+    check_chosen(test, run, started)
+    check_calls(test, run, started)
+    for load in started:
+        sums = run.processes[load.pid]
+        threads = run.threads_of(load.pid)
+        test.eq(sums["threads"], len(threads), "sums of all threads")
+        test.eq(sums["life_ns"], sum(thread["ledger"]["life_ns"] for thread in threads),
+                "of their lives")
+
+
+def case_own(test):
+    """Who had the CPU is one of the target, if it was another process of it."""
+    started = [test.workload("roles", f"spin:{kdtest.last_cpu()}") for _ in range(3)]
+    spinners = {load.pid: load.tid("spin")[0] for load in started}
+
+    def preempted():
+        return {pid: kdtest.switches(pid, tid, ("nonvoluntary",))
+                for pid, tid in spinners.items()}
+    run = kdprocesses.Run(test, "-p", ",".join(map(str, spinners)))
+    before = preempted()
+    kdtest.wait_until(lambda: all(now > before[pid] + 3 for pid, now in preempted().items()))
+    run.close()
+    for pid, tid in spinners.items():
+        rows = [row for thread in run.threads_of(pid) if thread["tid"] == tid
+                for row in thread["ready_by"] if row.get("pid") in spinners]
+        test.ok(rows and all(row["own"] for row in rows), "a process waited for the others", rows)
+        test.ok(pid not in {row["pid"] for row in rows}, "not for itself", rows)
+
+
+def case_own_later(test):
+    """The same of one that had the CPU before, as another process, and is then moved into the
+    group."""
+    mount = next(iter(kdprocesses.hierarchies().values()))
+    first = test.workload("roles", f"spin:{kdtest.last_cpu()}")
+    second = test.child(["taskset", "-c", kdtest.last_cpu(), kdtest.WORKLOADS / "lifetime", 10**6])
+    path = test.directory() / "samples"
+
+    def own(since):
+        """Of the samples that began then: whether the second is of the target."""
+        text = path.read_text() if path.exists() else ""
+        samples = map(json.loads, text.splitlines() if text.endswith("\n") else ())
+        return [row.get("own", False) for sample in samples if sample["window"]["start_ns"] > since
+                for thread in sample["threads"] if thread["pid"] == first.pid
+                for row in thread["ready_by"] if row.get("pid") == second.pid]
+    with kdprocesses.group(mount / f"kdt-own{os.getpid()}") as group:
+        kdprocesses.join(group, first.pid)
+        run = test.child([kdtest.PROGRAM, "--cgroup", f"/{group.name}", "--sample-time", "0.1",
+                          "--sample-count", "0", "-o", f"json:{path}"])
+        kdtest.wait_until(lambda: own(0))
+        test.eq(set(own(0)), {False}, "another process")
+        kdprocesses.join(group, second.pid)
+        joined = time.monotonic_ns()
+        kdtest.wait_until(lambda: own(joined))
+        test.eq(set(own(joined)), {True}, "then one of the target")
+        run.signal(signal.SIGINT)
+        test.eq(run.wait(), 0, "the program ends")
+
+
+def case_one_of_a_name(test):
+    """--all of one is one, and --follow-fork of one that has no children, too."""
+    path = program(test)
+    load = test.workload(path, "poll")
+    for args in (("-C", path.name, "--all"), ("-p", load.pid, "--follow-fork")):
+        run = kdprocesses.Run(test, *args).close()
+        test.eq(run.sample["pid"], load.pid, "this process")
+        test.eq({thread["tid"] for thread in run.sample["threads"]},
+                set(kdtest.threads_of(load.pid)), "all threads")
+
+
+def case_cgroup(test):
+    """A group and one below it, by its path in the hierarchy and by its directory."""
+    for version, mount in kdprocesses.hierarchies().items():
+        test.remark(f"version {version}")
+        path = program(test)
+        name = f"kdt-{os.getpid()}"
+        with kdprocesses.group(mount / name / "inner") as inner:
+            started = loads(test, path, 3)
+            kdprocesses.join(inner.parent, started[0].pid)
+            kdprocesses.join(inner, started[1].pid)
+            run = kdprocesses.Run(test, "--cgroup", f"/{name}")
+            for load in started:
+                load.go()
+            run.close()
+            check_chosen(test, run, started[:2])
+            check_calls(test, run, started[:2])
+            run = kdprocesses.Run(test, "--cgroup", inner).close()
+            check_chosen(test, run, [started[1]])
+            for load in started:
+                load.end()
+
+
+def case_cgroup_own(test):
+    """The group that it runs in: neither it nor its child is the target, wherever they go."""
+    for version, mount in kdprocesses.hierarchies().items():
+        test.remark(f"version {version}")
+        with kdprocesses.group(mount / f"kdt-own-{os.getpid()}") as group:
+            load, other = test.workload("roles", "poll"), test.workload("roles", "poll")
+            kdprocesses.join(group, load.pid)
+            run = kdprocesses.Run(test, "--cgroup", group, "--off-cpu=1ms", within=group)
+            own = [run.child.pid, *kdprocesses.children_of(run.child.pid)]
+            test.eq(len(own), 2, "there is a child")
+            for pid in own:
+                kdprocesses.join(mount, pid)
+                kdprocesses.join(group, pid)
+            kdprocesses.join(group, other.pid)
+            run.child.signal(kdprocesses.signal.SIGINT)
+            test.eq(run.child.wait(), 0, "it ends well") or test.remark(run.child.stderr)
+            sample = json.loads(run.path.read_text())
+            test.eq({process["pid"] for process in sample["processes"]}, {load.pid, other.pid},
+                    "the others are")
+
+
+def case_cgroup_errors(test):
+    for version, mount in kdprocesses.hierarchies().items():
+        name = f"kdt-e{os.getpid()}"
+        with kdprocesses.group(mount / name):
+            done = test.program("--cgroup", f"/{name}")
+            test.eq(done.status, 69, f"version {version}: an empty group")
+            test.ok("there is no process in" in done.stderr, "which it says", done.stderr)
+    for path in ("/kdt-none", "/proc/self", "/etc", "../../../etc", "/\x1b[2J"):
+        done = test.program("--cgroup", path)
+        test.eq(done.status, 69, f"no group: {path!r}")
+        test.ok("No such file or directory" in done.stderr and "\x1b" not in done.stderr,
+                "which it says", done.stderr)
+
+
+def container(test, name):
+    """A container's files as docker writes them, and its ID."""
+    folder = pathlib.Path("/var/lib/docker/containers")
+    kdtest.only_on_host("it is about files")
+    identity = os.urandom(32).hex()
+    made = folder / identity
+    above = [one for one in (folder.parents[0], folder) if not one.exists()]
+    for one in (*above, made):
+        one.mkdir()
+        test.stack.callback(one.rmdir)
+    config = made / "config.v2.json"
+    config.write_text(json.dumps({"ID": identity, "Name": f"/{name}",
+                                  "Config": {"Image": "kdt/image:1", "Labels": {}}}))
+    test.stack.callback(config.unlink)
+    return identity
+
+
+def case_container(test):
+    """A program in PID, mount, cgroup and UTS namespaces of its own, as in a container."""
+    unshare = kdneeds.tool("unshare")
+    name = f"kdt-c{os.getpid()}"
+    identity = container(test, name)
+    for mount in kdprocesses.hierarchies().values():
+        with kdprocesses.group(mount / "docker" / identity) as group:
+            shell = test.child(["sh", "-c", f"echo $$ > {group}/cgroup.procs && exec {unshare} "
+                                "--pid --mount --cgroup --uts --fork --kill-child --mount-proc "
+                                f"sh -c 'echo $$; cat /proc/self/cgroup | tail -1; "
+                                f"{kdtest.WORKLOADS}/roles poll; :'"])
+            test.eq(shell.line(), "1", "its shell is process 1 there")
+            test.ok(shell.line().endswith(":/"), "and sees no control group")
+            shell.line("ready")
+            inside = {int(pid) for pid in (group / "cgroup.procs").read_text().split()}
+            test.ok(len(inside) == 3, "unshare, a shell and the program", inside)
+            for word in (name, identity, identity[:12]):
+                run = kdprocesses.Run(test, "--container", word).close()
+                test.eq(set(run.processes), inside, f"its processes, by {word}")
+            for process in run.processes.values():
+                test.eq((process["container"], process["image"]), (name, "kdt/image:1"),
+                        "its name and image")
+            for pid in inside:
+                test.eq({thread["tid"] for thread in run.threads_of(pid)},
+                        set(kdtest.threads_of(pid)), "threads by the host's numbers")
+            refused = test.program("--container", "kdt-none")
+            test.eq(refused.status, 69, "there is no other one")
+            test.ok(identity[:12] in refused.stderr and name in refused.stderr,
+                    "the error lists those that there are", refused.stderr)
+            shell.end()
+            kdtest.wait_until(lambda group=group: not (group / "cgroup.procs").read_text())
+
+
+def case_titles(test):
+    """Whatever a process calls itself."""
+    text = "\x1b]0;x\a # WARNING: nonsense \\ \"quoted\" " + 300 * "x"
+    python = kdneeds.tool("python3")
+    script = "import socket; print('ready', flush=True); socket.socket(); input()"
+    hostile = test.child([text, "-c", script], executable=python)
+    hostile.line("ready")
+    plain = test.workload("roles", "poll")
+    run = kdprocesses.Run(test, "-p", f"{hostile.pid},{plain.pid}").close()
+    test.eq(run.processes[hostile.pid]["title"], kdprocesses.title(hostile.pid),
+            "JSON has the title up to 255 bytes")
+    test.ok("\x1b" not in run.child.stdout and "\a" not in run.child.stdout,
+            "the text has no control characters")
+    test.ok("\\x1b]0;x\\x07 # WARNING: nonsense \\\\" in run.child.stdout, "but their escapes")
+
+
+def case_formats(test):
+    """Metrics name the process, and are as many for three processes as for one; what was saved
+    gives the same text."""
+    path = program(test)
+    started = loads(test, path, 3)
+    out = test.directory() / "metrics"
+    run = kdprocesses.Run(test, "-C", path.name, "--all", "-o", f"openmetrics:{out}").close()
+    kdformats.check_json(test, run.path.read_text())
+    text = out.read_text()
+    for load in started:
+        test.ok(f'\nkernel_delay_processes{{process="{path.name}",pid="{load.pid}"}} 1\n' in text,
+                "one sample has a series for each process")
+    done = test.program("-C", path.name, "--all", "--sample-count", "2", "--sample-time", "50ms",
+                        "--quiet", "-o", "openmetrics")
+    series = [line for line in done.stdout.splitlines()
+              if line.startswith(("kernel_delay_processes{", "kernel_delay_process_busy"))]
+    test.eq(series[0], f'kernel_delay_processes{{process="{path.name}"}} 3',
+            "several samples add them up")
+    test.eq(len(series), 2, "in one series")
+    test.ok(f'thread="calls",process="{path.name}"' in done.stdout, "threads name their process")
+    replayed = test.program("--replay", run.path, "--full").stdout.splitlines()
+    shown = run.child.stdout.splitlines()
+    test.eq([line for line in replayed if not line.startswith("# S")],
+            [line for line in shown if not line.startswith("# S")], "a replay is the same")
+
+
+def case_command(test):
+    """Children of a command, from its first instruction on: a line for many of a name."""
+    done = test.program("--follow-fork", "-o", "text", "-o", "json:" + str(
+        test.directory() / "sample"), "--", "sh", "-c",
+        "for i in 1 2 3 4 5 6 7; do /bin/true; done; sleep 0.01 | /bin/cat; exit 3")
+    test.eq(done.status, 0, "status 0")
+    report = kdreport.parse(done.stdout)[0]
+    test.books(report)
+    members = {thread.name: thread.members for thread in report.threads}
+    test.eq(members, {"sh": 1, "true": 7, "sleep": 1, "cat": 1}, "each program")
+    test.eq(report.total("execve"), 9, "which the children have become")
+
+
+kdtest.main(case_pids, case_name, case_own, case_own_later, case_one_of_a_name, case_cgroup,
+            case_cgroup_own, case_cgroup_errors, case_container, case_titles, case_formats,
+            case_command)

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Long runs tell people at a terminal how long they will take and what is left of it,
+and nobody else. What a terminal shows is worked out here from what is written to it."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import termios
+import time
+
+import kdtest
+
+NOTE = re.compile(r"kernel_delay: sampling for (.*), until (?:\d+-\d+-\d+ )?(\d+):(\d+):(\d+); "
+                  r"Ctrl-C ends it and prints the (report|last sample)")
+LEFT = re.compile(r"(?:sample (\d+)(?: of (\d+)|)[,:] )?(?:(\d+) min )?(\d+) s left")
+UNIT = {"d": 86400, "h": 3600, "min": 60, "s": 1}
+DAY = 86400
+STYLE = re.compile(r"\x1b\[[\d;]*m")  # such as bold (ECMA-48, 8.3.117)
+CUT = re.compile(r"\x1b(?:\[[\d;]*)?$")  # it has not been read to its end
+
+
+class Screen:
+    """What is to be seen after all that was written, be it bold or not."""
+
+    def __init__(self):
+        self.lines, self.column = [""], 0
+
+    def write(self, text):
+        for char in STYLE.sub("", text):
+            if char == "\n":
+                self.lines.append("")
+            elif char == "\r":
+                self.column = 0
+            else:
+                line = self.lines[-1].ljust(self.column)
+                self.lines[-1] = line[:self.column] + char + line[self.column + 1:]
+                self.column += 1
+
+    def shown(self):
+        return [line.rstrip() for line in self.lines if line.strip()]
+
+
+class Watched:
+    """A run whose messages, and perhaps its report, are on a terminal."""
+
+    def __init__(self, test, *args, report=False, background=False):
+        self.master, slave = pty.openpty()
+        test.stack.callback(os.close, self.master)
+        self.path = test.directory() / "report"
+
+        def own_terminal():
+            os.setsid()
+            fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+
+        shell = ("bash", "-c", 'set -m; "$@" & wait', "bash") if background else ()
+        argv = kdtest.in_full([str(arg) for arg in (*shell, kdtest.PROGRAM, *args)])
+        self.began = time.time()
+        with open(self.path, "wb") as out:
+            self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+                argv, stdin=subprocess.DEVNULL, stdout=slave if report else out, stderr=slave,
+                preexec_fn=own_terminal)
+        test.stack.callback(self.process.kill)
+        os.close(slave)
+        self.screen, self.raw, self.cut = Screen(), "", ""
+        self.seen = []  # (time, line that tells what is left)
+
+    def read(self):
+        while select.select([self.master], [], [], 0)[0]:
+            try:
+                text = self.cut + os.read(self.master, 65536).decode()
+            except OSError:
+                return  # nobody has it open any more
+            whole = CUT.sub("", text)
+            self.cut = text[len(whole):]
+            self.raw += whole
+            self.screen.write(whole)
+            if LEFT.fullmatch(self.screen.shown()[-1] if self.screen.shown() else ""):
+                self.seen.append((time.time(), self.screen.shown()[-1]))
+
+    def end(self):
+        for pid in kdtest.processes_named("kernel_delay"):
+            if os.getsid(pid) == self.process.pid:
+                os.kill(pid, signal.SIGINT)
+        status = self.process.wait(kdtest.PATIENCE)
+        self.read()
+        return status
+
+
+def seconds(text):
+    words = text.split()
+    return sum(int(number) * UNIT[unit] for number, unit in zip(words[::2], words[1::2]))
+
+
+def check_note(test, what, run, length):
+    """The length as it was given, and the time on the clock at which it will be over."""
+    note = NOTE.search(run.raw)
+    if not test.ok(note, f"{what}: says how long it takes", run.raw):
+        return None
+    test.eq(seconds(note[1]), length, f"{what}: that long")
+    until = sum(int(note[1 + i]) * 60 ** (3 - i) for i in (1, 2, 3))
+    clock = time.localtime(run.began + length)
+    late = (until - (clock.tm_hour * 3600 + clock.tm_min * 60 + clock.tm_sec)) % DAY
+    # The program looks at the clock when all is loaded. Somebody may set it back a bit.
+    test.ok(late < 60 or late >= DAY - 2, f"{what}: until then", note[0], f"{late} s after {time.asctime(clock)}")
+    return note[5]
+
+
+def check_left(test, what, run):
+    """What is left shrinks as time goes by."""
+    if not test.ok(len(run.seen) >= 2, f"{what}: and what is left", run.raw):
+        return
+    (first, text), (last, end) = run.seen[0], run.seen[-1]
+    (_, _, *one), (_, _, *two) = (LEFT.fullmatch(each).groups() for each in (text, end))
+    passed = sum(60 * int(min_ or 0) + int(s) for min_, s in (one,)) - \
+        sum(60 * int(min_ or 0) + int(s) for min_, s in (two,))
+    test.between(passed, last - first - 1.5, last - first + 1.5, f"{what}: by as much as passes")
+
+
+def case_terminal(test):
+    load = test.workload("roles", "poll")
+    json = test.directory() / "samples.json"
+    one, many, run_end, triggered, both, quiet, short, behind = runs = [
+        Watched(test, load.pid, *args, **options) for args, options in (
+            (("--sample-time", "500"), {}),
+            (("--sample-time", "1", "--sample-count", "80", "--sample-interval", "0.5"), {}),
+            (("--sample-time", "1", "--sample-count", "0", "--duration", "90s", "-o",
+              f"json:{json}"), {}),
+            (("--long-poll=10min", "--duration", "70s"), {}),
+            (("--sample-time", "500"), {"report": True}),
+            (("--sample-time", "500", "--quiet"), {}),
+            (("--sample-time", "4"), {}),
+            (("--sample-time", "500"), {"background": True}))]
+    piped = test.start(kdtest.Child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", "500"]))
+    deadline = time.monotonic() + kdtest.PATIENCE
+    while time.monotonic() < deadline and min(len(run.seen) for run in runs[:5]) < 2:
+        for run in runs:
+            run.read()
+        time.sleep(0.05)
+    piped.signal(signal.SIGINT)
+    test.eq([run.end() for run in runs], [0] * 8, "all end well")
+    test.eq(check_note(test, "one sample", one, 500), "report", "and that Ctrl-C prints it")
+    test.ok(all(re.fullmatch(r"8 min \d+ s left", line) for _, line in one.seen), "in minutes",
+            one.seen)
+    test.eq(check_note(test, "many", many, 80 * 1.5 // 1), "last sample", "what Ctrl-C does")
+    test.ok(all(re.match(r"sample \d+ of 80, ", line) for _, line in many.seen),
+            "many: and which it is", many.seen)
+    check_note(test, "the run's end", run_end, 90)
+    for what, run in (("one sample", one), ("many", many), ("the run's end", run_end),
+                      ("triggers", triggered), ("one with its report", both)):
+        check_left(test, what, run)
+    for what, run in (("one sample", one), ("many", many), ("the run's end", run_end)):
+        test.eq(len(run.screen.shown()), 1, f"{what}: only the first line stays")
+    test.eq(one.path.read_text().count("# Sample dump"), 1, "the report is where it belongs")
+    test.ok("left" not in one.path.read_text(), "without that")
+    shown = "\n".join(line.rstrip() for line in both.screen.lines)
+    test.ok(" left" not in shown and "# Stop sampling" in shown, "a report on the same terminal "
+            "takes its place", shown[:500])
+    test.eq(len(kdtest.kdreport.parse(shown[shown.index("# Start"):] + "\n")), 1, "and is whole")
+    test.eq((quiet.raw, short.raw), ("", ""), "nothing with --quiet, nor of four seconds")
+    test.ok("sampling" not in behind.raw and "left" not in behind.raw, "nor in the background",
+            behind.raw)
+    test.eq(behind.path.read_text().count("# Sample dump"), 1, "where it works as ever")
+    test.eq((piped.wait(), piped.stderr), (0, ""), "nor where there is no terminal")
+
+
+kdtest.main(case_terminal)

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""A daemon that is restarted while it is watched."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import time
+import urllib.request
+
+import kdneeds
+import kdreport
+import kdtest
+
+SAMPLES = 20
+
+
+def program(test, folder="bin"):
+    """A daemon's file."""
+    path = test.directory() / folder / f"kdt-r{os.getpid()}"
+    path.parent.mkdir()
+    shutil.copy(kdtest.WORKLOADS / "roles", path)
+    return path
+
+
+def samples_of(path):
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines if line.startswith('{"schema"') and line.endswith("}")]
+
+
+def follow(test, load, *args):
+    """A run over a daemon, when it has taken samples, and the file that it writes."""
+    path = test.directory() / "samples"
+    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--follow-restart", "-o", f"json:{path}",
+                      "-o", "text", "--sample-time", "60ms", *args])
+    kdtest.wait_until(lambda: len(samples_of(path)) > 1)
+    return run, path
+
+
+def case_twenty_samples(test):
+    """Restarted twice, while others begin that have its name, or its executable."""
+    path, other = program(test), program(test, "other")
+    load = test.workload(path, "poll")
+    run, out = follow(test, load, "--sample-count", SAMPLES)
+    lives = [load.pid]
+    for _ in range(2):
+        load.end()
+        test.workload(other, "poll")  # of the same name
+        test.child(["sh", "-c", f"exec -a x {kdneeds.tool('python3')} -c 'import time; time.sleep(60)'"])
+        seen = len(samples_of(out))
+        time.sleep(0.2)
+        load = test.workload(path, "poll")
+        lives.append(load.pid)
+        kdtest.wait_until(lambda seen=seen: len(samples_of(out)) > seen + 2)
+    test.eq(run.wait(), 0, "status 0")
+    samples = samples_of(out)
+    test.eq(len(samples), SAMPLES, "as many samples as were asked for")
+    test.eq([sample["number"] for sample in samples], list(range(1, SAMPLES + 1)), "numbered")
+    pids = list(dict.fromkeys(sample["pid"] for sample in samples))
+    test.eq(pids, lives, "of one process after the other, and of no other one")
+    changed = [sample for sample in samples if "restarts" in sample]
+    test.eq([(sample["pid"], sample["predecessor"], sample["restarts"]) for sample in changed],
+            [(lives[1], lives[0], 1), (lives[2], lives[1], 1)], "the first of each says so")
+    for pid in lives[1:]:
+        first = next(sample for sample in samples if sample["pid"] == pid)
+        test.ok(first in changed, f"it is the first sample of {pid}")
+    ended = [sample["pid"] for sample in samples if sample["target_exited"]]
+    test.ok(ended == lives[:2], "the last of each ends with the process", ended)
+    test.eq(run.stdout.count("is the successor of"), 2, "the text says it twice")
+    test.eq(run.stderr.count("has ended: waiting for another"), 2, "and that it waits")
+    replayed = test.program("--replay", out, "--quiet", "-o", "openmetrics").stdout
+    test.ok("\nkernel_delay_target_restarts_total 2\n" in replayed, "a counter has both",
+            *[line for line in replayed.splitlines() if "restarts" in line])
+    reports = kdreport.parse(run.stdout)
+    for report in reports[-2:]:
+        test.books(report)
+
+
+def case_served(test):
+    """Metrics go on, and are there while nobody runs."""
+    path = program(test)
+    load = test.workload(path, "poll")
+    port = kdtest.free_port()
+    run, out = follow(test, load, "--listen", port)
+
+    def metrics():
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as page:
+            return page.read().decode()
+    load.end()
+    kdtest.wait_until(lambda: "waiting for another" in run.stderr)
+    test.ok("kernel_delay_measured_seconds_total" in metrics(), "in between, too")
+    load = test.workload(path, "poll")
+    kdtest.wait_until(lambda: "kernel_delay_target_restarts_total 1" in metrics())
+    test.eq(samples_of(out)[-1]["pid"], load.pid, "the successor is watched")
+    load.end()
+    kdtest.wait_until(lambda: run.stderr.count("waiting for another") == 2)
+    run.signal(signal.SIGINT)
+    test.eq(run.wait(), 0, "a signal ends the run while it waits")
+
+
+def case_output_fails(test):
+    """While the successor ends: the run does not go on without its output."""
+    path = program(test)
+    load = test.workload(path, "poll")
+    reader, writer = os.pipe()
+    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--follow-restart", "-o", "text",
+                      "--sample-time", "60s", "--sample-count", 0, "--duration", "20s"], stdout=writer)
+    os.close(writer)
+    text = ""
+    for starts in 1, 2:
+        while text.count("Start sampling") < starts:
+            piece = os.read(reader, 65536).decode()
+            if not piece:
+                raise EOFError(text + run.stderr)
+            text += piece
+        if starts == 1:
+            load.end()
+            load = test.workload(path, "poll")
+    os.close(reader)
+    load.end()
+    test.eq(run.wait(), os.EX_IOERR, "status 74")
+    test.ok("cannot write" in run.stderr, "and it says why", run.stderr)
+
+
+def pid_again(test, argv, pid):
+    """A process with a PID that another one had; None if others were faster."""
+    for _ in range(200):
+        try:
+            pathlib.Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
+        except OSError:
+            break
+        child = test.child(argv)
+        if child.pid == pid:
+            return child
+        child.end()
+    return None
+
+
+def case_same_pid(test):
+    """A PID that is another program's now; and the successor that has the PID again."""
+    path = program(test)
+    load = test.workload(path, "poll")
+    run, out = follow(test, load, "--sample-count", 0)
+    load.end()
+    kdtest.wait_until(lambda: "waiting for another" in run.stderr)
+    other = pid_again(test, ["sleep", "60"], load.pid)
+    if not other:
+        raise kdtest.Skip("the PID cannot be had again")
+    time.sleep(0.3)
+    seen = len(samples_of(out))
+    other.end()
+    again = pid_again(test, [path, "poll"], load.pid)
+    if not again:
+        raise kdtest.Skip("the PID cannot be had again")
+    kdtest.wait_until(lambda: len(samples_of(out)) > seen + 1)
+    new = samples_of(out)[seen:]
+    test.eq((new[0]["pid"], new[0]["predecessor"], new[0]["restarts"]), (load.pid, load.pid, 1),
+            "the program that has the PID is another process; its successor may have it, too")
+
+
+kdtest.main(case_twenty_samples, case_served, case_output_fails, case_same_pid)

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""A PID that another process gets while the window is open: what the target has of both, which is
+nothing of one that is not the target's."""
+
+import json
+import os
+import signal
+
+import kdprocesses
+import kdtest
+
+FIRST, SECOND = 300, 70  # calls
+
+
+class Turns(kdtest.Workload):
+    """Processes that have one PID, one after the other."""
+
+    def __init__(self):
+        super().__init__("turns")
+
+    def ask(self, question, answer):
+        self.send(question)
+        line = self.line()
+        if line == "taken":
+            raise kdtest.Skip("another process has got the PID")
+        if not line.startswith(answer):
+            raise ValueError(line)
+        return line.split()[1:]
+
+    def begin(self, name):
+        return int(self.ask(f"begin {name}", "pid")[0])
+
+    def work(self, calls):
+        self.ask(f"work {calls}", "done")
+
+    def turn(self, name, calls):
+        """Ends the one that there is; another one gets its PID."""
+        self.ask("finish", "finished")
+        self.begin(name)
+        self.work(calls)
+
+
+class Run:
+    def __init__(self, test, *args):
+        self.test, self.path = test, test.directory() / "sample"
+        self.child = test.child([kdtest.PROGRAM, *args, "--sample-time", "60", "-o", "text", "-o",
+                                 f"json:{self.path}"])
+        self.child.line("# Start sampling")
+
+    def close(self, interrupt=True):
+        if interrupt:
+            self.child.signal(signal.SIGINT)
+        self.test.eq(self.child.wait(), 0, "the run ends well") or \
+            self.test.remark(self.child.stderr)
+        sample = json.loads(self.path.read_text().splitlines()[0])
+        self.test.books(kdtest.kdreport.parse(self.child.stdout)[0], losses=True, late=set(
+            thread["tid"] for thread in sample["threads"]))
+        return sample
+
+
+def calls_of(sample, pid):
+    """[(name of a thread, its getppid calls)]"""
+    return sorted((thread["name"], sum(row["count"] for row in thread["syscalls"]
+                                       if row["name"] == "getppid"))
+                  for thread in sample["threads"] if thread.get("pid", pid) == pid)
+
+
+def case_one_process(test):
+    """The target ends, and a stranger gets its PID before the program is told of that."""
+    turns = test.start(Turns())
+    pid = turns.begin("first")
+    run = Run(test, "-p", pid)
+    turns.work(FIRST)
+    run.child.signal(signal.SIGSTOP)
+    kdtest.wait_until(lambda: kdtest.state_of(run.child.pid, run.child.pid) == "T")
+    turns.turn("second", SECOND)
+    run.child.signal(signal.SIGCONT)
+    sample = run.close(interrupt=False)
+    test.ok(sample["target_exited"], "the target has ended")
+    test.eq(calls_of(sample, pid), [("first", FIRST)], "the report has its calls alone")
+
+
+def case_several(test):
+    """One of several ends, and a stranger gets its PID."""
+    turns, other = test.start(Turns()), test.workload("roles", "poll")
+    pid = turns.begin("first")
+    run = Run(test, "-p", f"{pid},{other.pid}")
+    turns.work(FIRST)
+    turns.turn("second", SECOND)
+    sample = run.close()
+    test.eq(calls_of(sample, pid), [("first", FIRST)], "the report has its calls alone")
+    rows = [row for row in sample["processes"] if row["pid"] == pid]
+    test.eq([(row["name"], row.get("ended")) for row in rows], [("first", True)], "and its end")
+
+
+def case_group(test):
+    """One of a control group ends, and one outside gets its PID."""
+    for version, top in kdprocesses.hierarchies().items():
+        path = top / f"kdtest-reused-{os.getpid()}-{version}"
+        with kdprocesses.group(path):
+            turns, other = test.start(Turns()), test.workload("roles", "poll")
+            pid = turns.begin("first")
+            for member in (pid, other.pid):
+                kdprocesses.join(path, member)
+            run = Run(test, "--cgroup", path)
+            turns.work(FIRST)
+            turns.turn("second", SECOND)
+            sample = run.close()
+            test.eq(calls_of(sample, pid), [("first", FIRST)],
+                    f"version {version}: the report has its calls alone")
+
+
+def case_member_again(test):
+    """A child gets the PID of another one that has ended: both are the target's."""
+    for name in ("second", "first"):
+        for ends in (False, True):
+            turns = test.start(Turns())
+            run = Run(test, "-p", turns.pid, "--follow-fork")
+            pid = turns.begin("first")
+            turns.work(FIRST)
+            turns.turn(name, SECOND)
+            if ends:
+                turns.ask("finish", "finished")
+            sample = run.close()
+            test.eq(sum(calls for _, calls in calls_of(sample, pid)), FIRST + SECOND,
+                    f"{name}, which {'ends' if ends else 'stays'}: the calls of both")
+
+
+kdtest.main(case_one_process, case_several, case_group, case_member_again)

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: alone
+"""What the hypervisor takes from a virtual machine, against the kernel's own counts of it: those
+of /proc/stat, and the gaps that a thread finds that reads the clock all the time."""
+
+import json
+import os
+import pathlib
+import re
+
+import time
+
+import kdreport
+import kdtest
+from kdtest import MS, SECOND
+
+TICK = SECOND // os.sysconf("SC_CLK_TCK")  # of /proc/stat
+US = 1000
+NOTE = "does not show what the hypervisor takes"
+
+
+def has_clock():
+    """The kernel has reported stolen time since it was booted."""
+    return kdtest.steal_ns() > 0
+
+
+def is_virtual():
+    return re.search(r"^flags\s*:.*\bhypervisor\b", pathlib.Path("/proc/cpuinfo").read_text(),
+                     re.MULTILINE)
+
+
+def sample_of(test, load, seconds, *options):
+    """A report, and its sample. A condition tells of stolen time if there is some."""
+    path = test.directory() / "sample.json"
+    done = test.program("-p", load.pid, "--sample-time", seconds, "-o", "text", "--full",
+                        "-o", f"json:{path}", "--fail-if", "stolen.total>=1us", *options)
+    report, sample = kdreport.parse(done.stdout)[0], json.loads(path.read_text())
+    test.books(report)
+    stolen = [thread["ledger"]["stolen_ns"] for thread in sample["threads"]]
+    test.eq(done.status, 4 if max(stolen) >= US else 0, "the condition")
+    test.eq([thread.ns["stolen by hypervisor"] for thread in report.threads], stolen,
+            "text and JSON have the same")
+    return report, sample
+
+
+def stolen_of(thread):
+    """From a thread that never sleeps, and from whoever had the CPU while it waited."""
+    ready = {row["kind"]: row["woken_ns"] + row["preempted_ns"] for row in thread["ready_by"]}
+    return (thread["ledger"]["stolen_ns"] + ready.get("stolen", 0),
+            ready.get("unexplained", 0))
+
+
+def bounds_of(log, window):
+    """What its CPU's count has gained inside of the window, and around it. A count is up to date
+    at ticks only, so the readings next to the edges are left out inside, and included around."""
+    before = [ticks for _, to, ticks in log if to <= window["start_ns"]]
+    inside = [ticks for start, to, ticks in log
+              if start >= window["start_ns"] and to <= window["end_ns"]]
+    after = [ticks for start, _, ticks in log if start >= window["end_ns"]]
+    least = inside[-2] - inside[1] - 1 if len(inside) > 3 else 0
+    most = after[min(1, len(after) - 1)] - before[max(0, len(before) - 2)] + 1
+    return max(least, 0) * TICK, most * TICK
+
+
+def case_counts(test):
+    """Threads that never sleep, one on each CPU: what is stolen from a CPU is stolen from its
+    thread, or from those that this one waits for."""
+    if not has_clock():
+        raise kdtest.Skip("nothing has ever been stolen here")
+    load = test.workload("stolen", *sorted(os.sched_getaffinity(0)))
+    report, sample = sample_of(test, load, 8)
+    time.sleep(0.05)  # readings after the end
+    load.send("log")
+    log = {int(tid): rows for tid, rows in json.loads(load.line("{")).items()}
+    load.end()
+    found = certain = 0
+    for thread in sample["threads"]:
+        if thread["tid"] not in log:
+            continue
+        least, most = bounds_of(log[thread["tid"]], sample["window"])
+        got, unexplained = stolen_of(thread)
+        # Of a switch that the kernel hides a tick is missing, or the beginning of a wait.
+        hidden = unexplained + sample.get("resynced", 0) * TICK
+        test.between(got, least - hidden, most,
+                     f"{got / MS:.1f} ms, as /proc/stat says: {least / MS:.0f} to {most / MS:.0f}")
+        ledger = thread["ledger"]
+        ran = sum(ledger[f"{state}_ns"] for state in (
+            "user", "kernel", "page_fault", "reclaim", "hardirq", "softirq"))
+        # Else all that was stolen from it, but for what may have been around the edges.
+        test.between(ran - ledger["sum_exec_runtime_ns"], -ran, most - least + 2 * TICK,
+                     "the kernel does not count it as run time, either")
+        found += got
+        certain += least - unexplained
+    test.ok(not any(NOTE in notice for notice in report.notices), "no note says it is not known")
+    certain -= sample.get("resynced", 0) * TICK
+    test.ok(found >= certain, f"{found / MS:.1f} ms of at least {certain / MS:.1f} ms")
+    if certain <= 0:
+        raise kdtest.Skip("too little was stolen meanwhile to tell that it is not missed")
+
+
+def case_interruptions(test):
+    """What is stolen from a thread it feels as a gap, or several: between two looks at what the
+    kernel has noted, which may be a tick old at the first of them."""
+    if not has_clock():
+        raise kdtest.Skip("nothing has ever been stolen here")
+    load = test.workload("gaps", kdtest.last_cpu(), 5, 2 * US)
+    _, sample = sample_of(test, load, 2, "--interruptions=20us")
+    load.send("log")
+    gaps = json.loads(load.line("{"))["gaps"]
+    rows = [row for row in sample["interruptions"] if row["cause"] == "stolen"]
+    felt = [sum(max(0, min(until, row["until_ns"]) - max(since, row["since_ns"] - TICK))
+                for since, until in gaps) for row in rows]
+    short = [(row, gap) for row, gap in zip(rows, felt) if gap < 0.9 * row["ns"] - 10 * US]
+    test.ok(not short, f"the thread felt all {len(rows)}", *short[:3])
+    thread = next(row for row in sample["threads"] if row["tid"] == int(load.ready[0]))
+    sums = thread["interruptions"].get("stolen", {"total_ns": 0})
+    test.ok(sums["total_ns"] >= sum(row["stolen_ns"] for row in rows), "they are in the sums", sums)
+    edges = thread.get("stolen", {"max_ns": 0})["max_ns"]
+    test.between(sums["total_ns"], thread["ledger"]["stolen_ns"] - 2 * edges - TICK,
+                 thread["ledger"]["stolen_ns"] + TICK, "which are the ledger's but for the edges")
+    if not rows:
+        raise kdtest.Skip("nothing was stolen meanwhile")
+
+
+def case_no_clock(test):
+    """Where there is no hypervisor, there is nothing to say; else a note, or the time."""
+    load = test.workload("roles", "poll")
+    report = test.capture(load.pid).close(test)
+    noted = any(NOTE in notice for notice in report.notices)
+    test.ok(not noted or (is_virtual() and not has_clock()), "a note only where it is missing",
+            *report.notices)
+    test.ok(not noted or not any(thread.ns["stolen by hypervisor"] for thread in report.threads),
+            "and then nothing is shown")
+
+
+kdtest.main(case_counts, case_interruptions, case_no_clock)

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: alone, long
+"""Returns of functions where a return probe would be the process's end: Go, and C++ that
+throws. The processes live, and their windows are those that they log themselves."""
+
+import ctypes
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import kdtest
+from kdneeds import tool
+from kdtest import MS
+from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, compiled, reported_once
+
+WORKLOADS = kdtest.ROOT / "tests" / "workloads"
+SECONDS = 10
+LONG = 4 * MS
+
+
+def go_program(test):
+    """Built with a cache that stays: without one the whole run time would be compiled."""
+    path = test.directory() / "kdtest-go"
+    path.parent.chmod(0o755)
+    subprocess.run([tool("go"), "build", "-o", path, WORKLOADS / "returns.go"], check=True,
+                   env={**os.environ, "GOCACHE": str(kdtest.ROOT / "build" / "go"),
+                        "GO111MODULE": "off", "CGO_ENABLED": "0"})
+    return path
+
+
+def cxx_program(test):
+    return compiled(test, WORKLOADS / "thrower.cc", "kdtest-thrower",
+                    compiler=os.environ.get("CXX", "c++"))
+
+
+def both(function):
+    return ("--start-trigger", f"up:{function}", "--stop-trigger", f"ur:{function}")
+
+
+def windows_of(calls):
+    """What a log says that the windows are: a call that throws has no stop, so its window ends
+    with the next one that returns."""
+    windows, first = [], None
+    for before, begin, end, after, thrown in calls:
+        first = first or (before, begin)
+        if not thrown:
+            windows.append((*first, end, after))
+            first = None
+    return windows
+
+
+class Alive:
+    """A process whose function is probed while it works."""
+
+    def __init__(self, test, path, function):
+        self.test, self.load = test, test.workload(str(path))
+        self.run = Triggered(test, self.load.pid, *both(function), "--trigger-delta",
+                             f"{LONG}ns", "--window-banks", "7", *UNLIMITED, *NO_LIMIT, urgent=True)
+
+    def check(self, name):
+        calls = json.loads(self.load.line("{", kdtest.PATIENCE + SECONDS))["calls"]
+        windows = windows_of(calls)
+        run = self.run.stop(self.test)
+        # If the last call of all has thrown, its window is still open, and the signal ends it.
+        reports = [report for report in run.reports if report.delta is not None]
+        returned = sum(not call[4] for call in calls)
+        starts, stops = (run.triggers.roles[role].hits for role in ("start", "stop"))
+        self.test.eq(stops, returned, f"{name}: each call that returns is a hit of the stop")
+        self.test.ok(starts >= len(calls), f"{name}: each call is a hit of the start", starts,
+                     len(calls))
+        self.test.ok(len(calls) > 100 * SECONDS // 2 and len(reports) > SECONDS,
+                     f"{name}: there were many", len(calls), len(reports))
+        reported_once(self.test, reports, windows, LONG, f"{name}: long call")
+        self.load.send("end")
+        self.test.eq(self.load.wait(), 0, f"{name}: it lives and ends as it should")
+
+
+def check_way(test, pid, function, said, *args, count=None):
+    """--check says how returns are caught; how many places there are."""
+    done = test.program("-p", pid, "--check", *both(function), *args)
+    lines = [line for line in done.stdout.split(f"stop ur:{function}")[1].splitlines()[1:]
+             if "  at 0x" in line]  # the others say what they cost
+    test.eq(done.status, 0, f"--check of {function} succeeds")
+    test.ok(lines and all(said in line for line in lines) and count in (None, len(lines)),
+            f"and says of {function}: {said}", *lines, done.stderr)
+
+
+def case_alive(test):
+    """Both at a time."""
+    programs = [cxx_program(test)]
+    try:
+        programs.append(go_program(test))
+    except kdtest.Skip as why:
+        test.skip("Go", str(why))
+    functions = ("probed", "main.probed")
+    alive = [Alive(test, *each) for each in zip(programs, functions)]
+    why = ("an exception may leave the function", "Go moves its stacks")
+    for each, function, reason in zip(alive, functions, why):
+        check_way(test, each.load.pid, function, f"a return instruction ({reason})")
+        check_way(test, each.load.pid, function, "by a return probe", "--unsafe-returns", count=1)
+        each.load.send(f"go {SECONDS}")
+    for each, function in zip(alive, functions):
+        done = test.program("-p", each.load.pid, "--check", *both(function),
+                            "--trigger-same-thread")
+        test.eq("goroutines move between threads" in done.stderr, function == "main.probed",
+                f"whether --trigger-same-thread warns of goroutines: {function}")
+    for each, name in zip(alive, ("C++", "Go")):
+        each.check(name)
+
+
+def case_refused(test):
+    """Functions with other ways out than returning."""
+    load = test.workload(str(cxx_program(test)))
+    done = test.program("-p", load.pid, "--check", "--stop-trigger", "ur:tail_call")
+    test.eq(done.status, 78, "a function that ends in another one is refused")
+    test.ok("it jumps to thrower" in done.stderr and "exception" in done.stderr and
+            "--unsafe-returns" in done.stderr, "the other one, the reason and the way out are told",
+            done.stderr)
+    done = test.program("-p", load.pid, "--check", "--stop-trigger", "ur:tail_call",
+                        "--unsafe-returns")
+    test.eq(done.status, 0, "unless the danger is accepted")
+    # A shared object beside them may call back those who throw.
+    check_way(test, load.pid, "libc.so.6:qsort_r", "a return instruction")
+
+
+def case_plain(test):
+    """C that knows no exceptions keeps its return probes."""
+    load = test.workload("caller", "sleeper")
+    check_way(test, load.pid, "probed_call", "by a return probe", count=1)
+    check_way(test, load.pid, "libc.so.6:qsort_r", "by a return probe", count=1)
+
+
+def case_no_decoder(test):
+    """The decoder is loaded for that alone; where it is missing the report says so."""
+    name = re.search(rb"libcapstone\.so\.\d+", pathlib.Path(kdtest.PROGRAM).read_bytes())[0].decode()
+    ctypes.CDLL(name)
+    path = next(line.split()[-1] for line in pathlib.Path("/proc/self/maps").read_text().splitlines()
+                if "libcapstone" in line)
+    hidden = ("unshare", "-m", "sh", "-c", f"mount --bind /dev/null '{path}' && exec \"$@\"", "sh")
+    load = test.workload(str(cxx_program(test)))
+    done = test.program("-p", load.pid, "--check", *both("thrower"), wrapper=hidden)
+    test.eq(done.status, 71, "without a decoder: the status")
+    test.ok(f"cannot be found without {name}" in done.stderr and "install" in done.stderr,
+            "what is missing is named", done.stderr)
+    done = test.program("-p", load.pid, "--sample-time", "10ms", wrapper=hidden)
+    test.eq((done.status, done.stderr), (0, ""), "a run that needs none has none")
+
+
+kdtest.main(case_alive, case_refused, case_plain, case_no_decoder)

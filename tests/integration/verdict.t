@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Staged delays: the first screen names the one that is to blame, with the right share, and
+nobody where nothing is wrong."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import time
+
+import kdtest
+from kdgroup import limited_group, throttled_ns
+from kdtest import MS, PROGRAM
+
+LINES, WIDTH = 25, 80
+
+
+class Screen:
+    """A sample as text and as JSON."""
+
+    def __init__(self, test, pid, *args, seconds=1.0, while_open=None):
+        path = test.directory() / "sample.json"
+        child = test.child([PROGRAM, "-p", pid, "--sample-time", seconds, "--summary", "-o", "text",
+                            "-o", f"json:{path}", *args])
+        child.line("# Start sampling")
+        if while_open:
+            while_open()
+        self.status = child.wait()
+        test.eq((self.status, child.stderr), (0, ""), "a sample is taken")
+        self.text = child.stdout[child.stdout.index("# Sample dump"):]
+        self.json = json.loads(path.read_text())
+        self.blamed = [row for row in self.json["verdict"] if row["cause"] != "stolen"]
+        lines = self.text.splitlines()
+        test.ok(len(lines) <= LINES and max(map(len, lines)) <= WIDTH, "it fits on a screen",
+                self.text)
+        joined = re.sub(r"\n {8}", " ", self.text)
+        # The hypervisor may be a true culprit at any time, and is none that a test has staged.
+        self.verdict = [line for line in re.findall(r"^VERDICT (.*)$", joined, re.MULTILINE)
+                        if "hypervisor" not in line]
+        replayed = test.program("--replay", path, "--summary")
+        test.eq(replayed.stdout, self.text, "replayed it is the same")
+
+    def first(self, test, cause):
+        """The first of those that are blamed, which has to be of this cause."""
+        got = [row["cause"] for row in self.blamed]
+        if not test.ok(got and got[0] == cause, f"the first one is {cause}", self.text, got):
+            raise kdtest.Skip("the wrong one")
+        return self.blamed[0]
+
+
+def close_to(test, row, screen, least, most, text):
+    """Within 3 points of the busy time or 10 % of the truth."""
+    slack = max(0.03 * screen.json["busy_ns"], 0.1 * most) + kdtest.SLACK * 2 * MS
+    test.between(row["ns"], least - slack, most + slack, text)
+
+
+def ran_within(screen, first, last, tid):
+    """At least and at most how long a thread ran in the window, by two marks of which each may
+    have been late."""
+    start, end = (screen.json["window"][key] for key in ("start_ns", "end_ns"))
+    ran = last.cpu[tid] - first.cpu[tid]
+    beyond = max(0, start - first.start) + max(0, last.end - end)
+    outside = max(0, first.end - start) + max(0, end - last.start)
+    return ran - beyond, ran + outside
+
+
+def case_fifo(test):
+    """A thread of real time takes its CPU again and again."""
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", f"spin:{cpu}")
+    tid = load.tid("spin")[0]
+    hog = test.workload("roles", f"fifo:{cpu}:60:90")
+    marks = []
+
+    def measure():
+        marks.append(hog.mark())
+        time.sleep(0.8)
+        marks.append(hog.mark())
+    screen = Screen(test, load.pid, while_open=measure)
+    row, fifo = screen.first(test, "task"), hog.tid("fifo")[0]
+    # Whenever the hog runs the other one waits; there it may wait for others, too.
+    close_to(test, row, screen, *ran_within(screen, *marks, fifo), "as long as that ran")
+    test.eq(row["worst_tid"], tid, "of the thread that spins")
+    test.ok(f"spin[{tid}] waited for CPU {cpu}" in screen.verdict[0], "in words", *screen.verdict)
+    test.eq((row["who"].get("tid"), row["who"]["policy"], row["who"]["priority"]),
+            (fifo, "SCHED_FIFO", 10), "and who it was")
+    test.ok(f"fifo[{fifo}] (SCHED_FIFO" in screen.verdict[0], "in words", *screen.verdict)
+    hog.end()
+
+
+def case_stopped(test):
+    kdtest.only_beside_another_cpu("the thread is to run before all others")
+    load = test.workload("roles", "spin:-1", wrapper=("chrt", "-f", "5"))
+    tid = load.tid("spin")[0]
+    stops = []
+
+    def stop():
+        for _ in range(3):
+            time.sleep(0.05)
+            os.kill(load.pid, signal.SIGSTOP)
+            began = time.monotonic_ns()
+            time.sleep(0.1)
+            os.kill(load.pid, signal.SIGCONT)
+            stops.append(time.monotonic_ns() - began)
+    screen = Screen(test, load.pid, while_open=stop)
+    row = screen.first(test, "stopped")
+    test.eq(row["who"].get("pid"), os.getpid(), "it is named who stopped it")
+    thread = next(thread for thread in screen.json["threads"] if thread["tid"] == tid)
+    # A thread that has no CPU does not stop before it gets one.
+    ready = thread["ledger"]["ready_woken_ns"] + thread["ledger"]["ready_preempted_ns"]
+    test.between(thread["stopped"]["total_ns"], 0.9 * sum(stops) - ready,
+                 1.1 * sum(stops) + kdtest.SLACK * 20 * MS, "as long as it was stopped")
+    test.ok(re.search(r"^  stopped +-? +\d", screen.text, re.MULTILINE), "it is listed", screen.text)
+    name = pathlib.Path("/proc/self/comm").read_text().strip()
+    test.ok(re.search(rf" (?:was|were) stopped by {re.escape(name)}\[{os.getpid()}\]",
+                      screen.verdict[0]), "in words", screen.text)
+
+
+def case_lock(test):
+    """A mutex whose holder sleeps: the waits are those that the thread logged."""
+    load = test.workload("locks", "asleep")
+    time.sleep(0.1)
+    screen = Screen(test, load.pid)
+    load.send("log")
+    log = json.loads(load.line("{"))["asleep"]
+    start, end = (screen.json["window"][key] for key in ("start_ns", "end_ns"))
+    waited = sum(max(0, min(after, end) - max(before, start)) for before, after in log["waits"])
+    row = screen.first(test, "lock")
+    thread = next(thread for thread in screen.json["threads"] if thread["tid"] == log["tid"])
+    # What it logged ends when it has its CPU again; waiting for that is not for the lock.
+    ready = thread["ledger"]["ready_woken_ns"]
+    close_to(test, row, screen, waited - ready, waited, "as long as it logged")
+    test.eq((row["worst_tid"], row["who"]["tid"] in log["holders"]), (log["tid"], True),
+            "who waited, and for whom")
+    test.ok(f"waited for a lock that holder[{row['who']['tid']}] held" in screen.verdict[0],
+            "in words", *screen.verdict)
+
+
+def case_quota(test):
+    """A group that has used up its quota, by the kernel's count."""
+    with limited_group() as group:
+        load = test.workload("roles", f"spin:{kdtest.last_cpu()}")
+        (group / "cgroup.procs").write_text(str(load.pid))
+        time.sleep(0.2)
+        counts = [throttled_ns(group)]
+        screen = Screen(test, load.pid, while_open=lambda: counts.append(throttled_ns(group)))
+        counts.append(throttled_ns(group))
+        row = screen.first(test, "throttled")
+        # The kernel counts a period of it when that is over.
+        test.between(row["ns"], (counts[2] - counts[1]) / 2 - 100 * MS,
+                     counts[2] - counts[0] + 100 * MS, "as long as the kernel counts")
+        test.ok("had used up the CPU quota of the group" in screen.verdict[0], "in words",
+                *screen.verdict)
+
+
+def case_idle(test):
+    """A process that sleeps in all the ways of servers without work."""
+    load = test.workload("roles", "poll", "poll")
+    screen = Screen(test, load.pid, seconds=0.5)
+    test.eq(screen.blamed, [], "nobody is blamed")
+    test.ok(screen.verdict and screen.verdict[0].startswith("Nothing kept it from running"),
+            "in words", screen.text)
+
+
+def case_busy(test):
+    """It computes; whoever else is on its CPU is a true culprit, and there is no other."""
+    kdtest.only_beside_another_cpu("the thread is to run before all others")
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", f"spin:{cpu}")
+    tid = load.tid("spin")[0]
+    os.sched_setscheduler(tid, os.SCHED_FIFO, os.sched_param(10))
+    screen = Screen(test, load.pid, seconds=0.3)
+    # Even then the kernel gives others a twentieth of each second.
+    others = [row for row in screen.blamed if row["cause"] not in ("task", "rt_limit", "throttled")]
+    test.eq(others, [], "nobody else is blamed")
+    if not screen.json["verdict"]:
+        test.ok(screen.verdict[0].startswith("Nothing kept it from running: it ran for"),
+                "in words", screen.text)
+
+
+def case_condition(test):
+    load = test.workload("roles", f"spin:{kdtest.last_cpu()}")
+    hog = test.workload("roles", f"fifo:{kdtest.last_cpu()}:60:90")
+    args = ("-p", load.pid, "--sample-time", "0.3", "--quiet", "--fail-if")
+    test.eq(test.program(*args, "verdict.share>5").status, 4, "a share of more than 5 %: status 4")
+    test.eq(test.program(*args, "verdict.disk.share>5").status, 0, "not by a disk: status 0")
+    hog.end()
+
+
+def threads_of(text):
+    """Threads with sections, and those that have a line."""
+    blocks = re.findall(r"^ +([\d,]+x?) (\S+) *(?:\[SYSCALL STATISTICS\])?$", text, re.MULTILINE)
+    other = re.search(r"^(?:OTHER|TID) +THREAD +KEPT  STATES$(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    lines = re.findall(r"^ +([\d,]+x?) (\S+) +\d", other[1], re.MULTILINE) if other else []
+    return [name for _, name in blocks], [name for _, name in lines]
+
+
+def case_selection(test):
+    kdtest.only_on_host("which threads have sections")
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", f"spin:{cpu}", f"spin:{cpu}", "poll", "poll")
+
+    def shown(*args):
+        done = test.program("-p", load.pid, "--sample-time", "0.3", *args, full=False)
+        test.eq((done.status, done.stderr), (0, ""), " ".join(args) or "as it is")
+        return done.stdout, *threads_of(done.stdout)
+    text, blocks, lines = shown()
+    test.eq((len(blocks), len(lines)), (5, 0), "sections of all five threads")
+    test.ok("VERDICT" in text and not re.search(r" 0     0\.00$", text, re.MULTILINE),
+            "no lines of zeros", text)
+    text, blocks, lines = shown("--top", "2")
+    test.eq((blocks, len(lines)), (["spin", "spin"], 3), "two that were kept from running")
+    text, blocks, lines = shown("--top", "0", "--sort", "name")
+    test.eq((blocks, lines), ([], sorted(lines)), "by name")
+    test.eq(len(lines), 5, "a line for each")
+    text, blocks, lines = shown("--threads", "sp*")
+    test.eq((blocks, lines), (["spin", "spin"], []), "those that match")
+    text, blocks, lines = shown("--summary")
+    test.ok("VERDICT" in text and "SYSCALL STATISTICS" not in text and not lines, "one screen", text)
+    text, blocks, lines = shown("--full")
+    test.ok("VERDICT" not in text and len(blocks) == 5, "everything, without the screen", text)
+
+
+def case_database(test):
+    """63 threads that wait for locks and for their CPU: a report that people can read."""
+    kdtest.only_on_host("a report's length")
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", *[f"convoy:{cpu}:300:100"] * 62)
+    done = test.program("-p", load.pid, "--sample-time", "0.5", full=False)
+    blocks, lines = threads_of(done.stdout)
+    test.eq(done.status, 0, "a report")
+    test.between(len(blocks), 5, 10, "so many threads have sections")
+    test.between(len(done.stdout.splitlines()), 100, 400, "lines")
+    for section in "READY: WHO HAD THE CPU", "THREAD LOCK STATISTICS":
+        test.ok(done.stdout.count(f"[{section}]") >= 5, f"they have [{section}]", done.stdout)
+    members = re.findall(r"^ +(?:(\d+)x|\d+) (?:convoy|roles)\b",
+                         done.stdout.split("NEXT", 1)[1], re.MULTILINE)
+    test.eq(sum(int(count or 1) for count in members), 63, "every thread is in it")
+
+
+kdtest.main(case_fifo, case_stopped, case_lock, case_quota, case_idle, case_busy, case_condition,
+            case_selection, case_database)

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Long waits are seen whole, wherever the edges of the samples are; and consecutive samples
+leave nothing out."""
+
+import http.client
+import json
+import re
+import signal
+import socket
+import time
+
+import kdbooks
+import kdtest
+from kdreport import parse
+from kdtest import MS, PROGRAM
+
+STALLS, STALL_MS, PAUSE_MS = 7, 180, 40
+LEAST = STALL_MS * MS * 97 // 100  # what a stall certainly is: edges are not where it begins
+
+
+def samples_of(path):
+    return [json.loads(line) for line in path.open() if '"type":"sample"' in line]
+
+
+def thread_of(sample, tid):
+    return next(thread for thread in sample["threads"] if thread["tid"] == tid)
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def metrics(port):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=kdtest.PATIENCE)
+    connection.request("GET", "/metrics")
+    text = connection.getresponse().read().decode()
+    connection.close()
+    return text
+
+
+def value(text, name, *labels):
+    """The one series of this name with these labels; 0 if there is none."""
+    found = re.findall(rf"^kernel_delay_{name}\{{([^}}]*)\}} (\S+)$", text, re.M)
+    return sum(float(number) for given, number in found
+               if all(label in given.split(",") for label in labels))
+
+
+def check_stalls(test, samples, hog):
+    """Seven waits that ended, each once, with its whole length."""
+    rows = [thread_of(sample, hog)["ready"] for sample in samples]
+    crossing = [item["longest_ns"] for sample in samples
+                for item in thread_of(sample, hog)["open_periods"]
+                if item["kind"] == "ready" and not item["at_end"]]
+    long = sum(bucket["count"] for row in rows for bucket in row.get("buckets", [])
+               if bucket["le_ns"] >= LEAST)
+    test.eq(long, STALLS, "the distributions of all samples have each stall once")
+    whole = sum(row["max_ns"] >= LEAST for row in rows)
+    test.eq(whole + sum(ns >= LEAST for ns in crossing), STALLS,
+            "and each is either in a table or in flight")
+    test.ok(sum(ns >= LEAST for ns in crossing) >= 2, "most cross an edge", crossing)
+    ended = [row for row in rows
+             if any(bucket["le_ns"] >= LEAST for bucket in row.get("buckets", []))]
+    test.ok(all(row["longest_ns"] >= LEAST and row["p99_9_ns"] >= LEAST for row in ended),
+            "maximum and p99.9 of those samples are the stalls", *ended)
+    still = [(item["longest_ns"], thread_of(sample, hog)["ready"]) for sample in samples
+             for item in thread_of(sample, hog)["open_periods"]
+             if item["kind"] == "ready" and item["at_end"] and item["longest_ns"] > 50 * MS]
+    test.ok(still, "some are open at the end of a sample")
+    test.ok(all(row["longest_ns"] >= length for length, row in still) and
+            any(row["longest_open"] for _, row in still), "there with their length so far, marked",
+            *still)
+
+
+def case_stalls(test):
+    """A thread is kept from its CPU seven times for 180 ms, sampled for 0.2 s again and again."""
+    cpu, port = kdtest.last_cpu(), free_port()
+    load = test.workload("roles", f"spin:{cpu}", f"stalls:{STALLS}:{STALL_MS}:{PAUSE_MS}:{cpu}")
+    hog = load.tid("spin")[0]
+    path = test.directory() / "samples"
+    common = [PROGRAM, "-p", load.pid, "--sample-time", "0.2", "--sample-count", "0",
+              "--histogram"]
+    conditions = [f"thread(spin).ready.{what}>={LEAST}ns" for what in ("max", "p99_9")]
+    sampler = test.child([*common, "-o", f"json:{path}", "-o", "text"] +
+                         [part for text in conditions for part in ("--fail-if", text)])
+    exporter = test.child([*common, "--quiet", "--listen", f"127.0.0.1:{port}"])
+    sampler.line("# Start sampling")
+    kdtest.wait_until(lambda: thread_seen(port))
+    truth = next(thread for thread in load.go()["threads"] if thread["role"] == "stalls")
+    time.sleep(0.25)
+    sampler.signal(signal.SIGINT)
+    text = metrics(port)
+    exporter.signal(signal.SIGINT)
+    test.eq((sampler.wait(), exporter.wait()), (4, 0), "statuses")
+    samples = samples_of(path)
+    check_stalls(test, samples, hog)
+    longest = max(thread_of(sample, hog)["ready"]["longest_ns"] for sample in samples)
+    test.between(longest, LEAST, truth["longest_ns"] * 1.5 + 50 * MS, "the longest")
+    for condition in conditions:
+        told = re.search(re.escape(condition) + r"': ([\d,]+) ns(?: so far)? of thread \d+ 'spin' in "
+                         r"sample \d+(?:, and (\d+) more)?", sampler.stderr)
+        test.ok(told and int(told[2] or 0) + 1 >= STALLS, f"{condition} sees all", sampler.stderr)
+    for report in parse(sampler.stdout):
+        test.books(report)
+    state = ('thread="spin"', 'state="ready"')
+    name = "thread_period_duration_seconds"
+    below = value(text, f"{name}_bucket", *state, 'le="0.1"')
+    above = value(text, f"{name}_count", *state) - below
+    test.eq(above, STALLS, "so many have been added to what is served")
+    test.between(value(text, "thread_max_seconds", *state), LEAST / 1e9,
+                 truth["longest_ns"] * 1.5e-9 + 0.05, "and the longest is served")
+
+
+def thread_seen(port):
+    try:
+        return 'thread="spin"' in metrics(port)
+    except OSError:
+        return False
+
+
+def check_chain(test, samples):
+    holes = [sample["number"] for before, sample in zip(samples, samples[1:])
+             if before["window"]["end_ns"] != sample["window"]["start_ns"]]
+    test.ok(len(samples) > 20 and not holes, f"{len(samples)} samples, none after a hole", holes)
+
+
+def case_no_holes(test):
+    """What a process did is in consecutive samples as a whole."""
+    load = test.workload("roles", "calls:30000:60:5000", "spin")
+    path = test.directory() / "samples"
+    run = test.child([PROGRAM, "-p", load.pid, "--sample-time", "10ms", "--sample-count", "0",
+                      "-o", f"json:{path}", "-o", "text"])
+    run.line("# Start sampling")
+    truths = {thread["tid"]: thread for thread in load.go()["threads"]}
+    time.sleep(0.1)
+    run.signal(signal.SIGINT)
+    test.eq(run.wait(), 0, "status")
+    samples = samples_of(path)
+    check_chain(test, samples)
+    tid = next(tid for tid, truth in truths.items() if "getppid" in truth)
+    threads = [thread_of(sample, tid) for sample in samples]
+    for name, count in (("getppid", truths[tid]["getppid"]), ("clock_nanosleep", 60)):
+        inside = sum(call["count"] for thread in threads for call in thread["syscalls"]
+                     if call["name"] == name)
+        across = sum(not call["at_end"] for thread in threads for call in thread["in_flight"]
+                     if call["name"] == name)
+        test.eq(inside + across, count, f"{name}: counted inside, or where it ended")
+    spin = load.tid("spin")[0]
+    for tid in (tid, spin):
+        ledgers = [thread_of(sample, tid)["ledger"] for sample in samples]
+        lives = sum(ledger["life_ns"] for ledger in ledgers)
+        test.eq(lives, samples[-1]["window"]["end_ns"] - samples[0]["window"]["start_ns"],
+                "all lives are the time from the first edge to the last")
+        states = sum(ns for ledger in ledgers for key, ns in ledger.items()
+                     if key not in ("life_ns", "sum_exec_runtime_ns"))
+        test.eq(states, lives, "and so are all states")
+    for report in parse(run.stdout):
+        faults = kdbooks.book_faults(report)
+        if faults:
+            test.ok(False, "the books balance", *faults[:5])
+            break
+    else:
+        test.ok(True, "the books of each balance")
+
+
+def case_ended_threads(test):
+    """Threads that come and go are in one of the samples each."""
+    load = test.workload("churn", "1000", "2000")
+    path = test.directory() / "samples"
+    run = test.child([PROGRAM, "-p", load.pid, "--sample-time", "20ms", "--sample-count", "0",
+                      "-o", f"json:{path}", "-o", "text"])
+    run.line("# Start sampling")
+    load.go(60)
+    run.signal(signal.SIGINT)
+    test.eq(run.wait(), 0, "status")
+    samples = samples_of(path)
+    ended = sum(thread["members"] for sample in samples for thread in sample["threads"]
+                if thread["ended"] and thread["name"] == "churn")
+    lost = sum(sum(sample["losses"].values()) for sample in samples)
+    test.ok(not lost, "nothing is lost", *[sample["losses"] for sample in samples if sample["lost"]][:3])
+    test.eq(ended, 1000, "threads ended")
+
+
+def case_slow_output(test):
+    """Who reads slowly makes samples longer; a signal still ends the run."""
+    load = test.workload("roles", "spin")
+    run = test.child([PROGRAM, "-p", load.pid, "--sample-time", "1ms", "--sample-count", "0",
+                      "-o", "json"])
+    run.line("{")
+    time.sleep(0.3)
+    run.signal(signal.SIGINT)
+    test.eq(run.wait(), 0, "status")
+    samples = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
+    check_chain(test, samples)
+    test.eq([sample["interrupted"] for sample in samples[-2:]], [False, True],
+            "the last one is what was interrupted")
+
+
+kdtest.main(case_stalls, case_no_holes, case_ended_threads, case_slow_output)

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""Who ended waits, from what context, and who had woken that one: against tokens that know by
+whom they were passed on."""
+
+import json
+import os
+import pathlib
+import re
+
+import kdtest
+from kdtest import PROGRAM
+
+ROUNDS, PERIOD_US = 14, 15_000
+DEPTH = 3
+ALL = ("--wait-filter=*", "--stack-trace-size=0", "--per-thread")
+NETWORK = ("near", "far")
+MOST = 0.7  # of the waits at least: on a busy machine some threads are late for their token
+
+
+class Run:
+    """The workload's rounds, their waits as JSON, text and metrics, and its log."""
+
+    def __init__(self, test, *options, args=(ROUNDS, PERIOD_US)):
+        path = test.directory()
+        self.load = test.workload("wakers", *args)
+        run = test.child([PROGRAM, "-p", self.load.pid, "--sample-time", "60", *ALL, *options,
+                          "-o", f"json:{path}/json", "-o", f"openmetrics:{path}/metrics",
+                          "-o", "-"])
+        run.line("# Start sampling")
+        self.truths = {thread["role"]: thread for thread in self.load.go()["threads"]}
+        run.signal(kdtest.signal.SIGINT)
+        test.eq(run.wait(), 0, "status")
+        self.json, self.text = path / "json", run.stdout
+        self.metrics = (path / "metrics").read_text()
+        sample = next(sample for sample in map(json.loads, self.json.open())
+                      if sample.get("type") == "sample")
+        self.waits = [row for row in sample["traces"]["waits"]
+                      if row["state"].startswith("blocked")]
+
+    def tid(self, role):
+        return self.truths[role]["tid"]
+
+    def rows(self, role, state="blocked"):
+        """(a wait as the report has it, as it was logged), for each that was logged."""
+        rows = [row for row in self.waits
+                if row["tid"] == self.tid(role) and row["state"] == state]
+        return [(row, logged) for logged in self.truths[role]["waits"] for row in rows
+                if logged[0] <= row["start_ns"] and row["end_ns"] <= logged[1]]
+
+
+def chain(row):
+    """[(TID or None, name, context, time)] of those who ended a wait."""
+    found, by = [], row.get("ended_by")
+    while by:
+        found.append((by.get("tid"), by["name"], by.get("context"), by.get("time_ns")))
+        by = by.get("woken_by")
+    return found
+
+
+def wanted(run, role, logged, wakers):
+    """What the chain of a wait should be, from the token's TIDs: [(TID or None, context)]."""
+    had = [(tid, "network" if role in NETWORK and not position else "task")
+           for position, tid in enumerate(logged[2])]
+    # ring0 had been awake for long when it gave the second token of a round.
+    if role == "after" and run.truths[role]["waits"].index(logged) % 2:
+        return had
+    own = {truth["tid"] for truth in run.truths.values()}
+    for position, (tid, _) in enumerate(had):
+        if tid not in own and not wakers:
+            return had[:position + 1]
+    return [*had, (None, "timer")][:DEPTH]
+
+
+def fault(run, row, want):
+    """What is wrong with the chain of a wait that should be this one; None: nothing."""
+    found = chain(row)
+    got = [(tid, context) for tid, _, context, _ in found]
+    # A thread that was late had been woken before this wait began. A packet may be received by
+    # ksoftirqd, later; then nobody knows who sent it.
+    if got != want[:len(got)] and (want[0][1] != "network" or got != [(None, "network")]):
+        return f"got {got}, want {want}"
+    names = {truth["tid"]: name for name, truth in run.truths.items()}
+    if any(name != names.get(tid, "relay" if tid else context) for tid, name, context, _ in found):
+        return f"other names: {found}"
+    times = [time for _, _, _, time in found]
+    if times != sorted(times, reverse=True) or times[-1:] < [row["start_ns"]]:
+        return f"times from {row['start_ns']} on: {found}"
+    return None
+
+
+def check(test, run, roles, wakers=False):
+    made = whole = seen = 0
+    for role in roles:
+        # At first a thread may be awake since another one had its "go", which passes it on.
+        rows = [(row, wanted(run, role, logged, wakers)) for row, logged in run.rows(role)
+                if logged != run.truths[role]["waits"][0]]
+        faults = [text for row, want in rows for text in [fault(run, row, want)] if text]
+        test.ok(not faults, f"{role}: nobody else is named", *faults[:3])
+        made += len(run.truths[role]["waits"]) - 1
+        seen += len(rows)
+        whole += sum(len(chain(row)) == len(want) for row, want in rows)
+    # Some kernels hide the switches of a thread.
+    test.ok(seen >= MOST * made, f"{seen} of {made} waits", run.waits[:2])
+    test.ok(whole >= MOST * seen, f"{whole} of {seen} have all whom the token tells of")
+
+
+def check_text(test, run, role, first, before=""):
+    """The chain of a thread's waits, as the text has it: the whole one, if they have but one."""
+    lines = [line for line in run.text.split("\n")
+             if re.match(rf"(\s+[\d,]+){{4}}\s+{run.tid(role)} {role} .* read ", line)]
+    chains = {tuple(by[0] for by in chain(row)) for row in run.waits
+              if row["tid"] == run.tid(role) and row.get("syscall", {}).get("name") == "read"}
+    pattern = first + (before if len(chains) == 1 else f"({before}|, others)")
+    test.ok(any(re.search(pattern, line) for line in lines), f"{role}: text", chains, *lines)
+
+
+def check_replay(test, run):
+    """What was written is read again."""
+    again = test.program("--replay", run.json, "--per-thread", "--full")
+    ends = [[line for line in text.split("\n") if " blocked interruptible " in line]
+            for text in (run.text, again.stdout)]
+    test.ok(ends[0] and ends[0] == ends[1], "a replay has the same lines", *ends[1][:3])
+
+
+def check_metrics(test, run):
+    def value(role, context):
+        found = re.search(rf'^kernel_delay_wait_ends_total{{thread="{role}",tid="{run.tid(role)}",context="{context}"}} '
+                          r"(\d+)", run.metrics, re.M)
+        return int(found[1]) if found else 0
+
+    for role, context in (("ring3", "task"), ("sleeper", "timer"), ("near", "network")):
+        count = sum(row["tid"] == run.tid(role) and row["ended_by"].get("context") == context
+                    for row in run.waits if "ended_by" in row)
+        test.ok(count and value(role, context) == count, f"{role}: {context} in metrics", count,
+                value(role, context))
+
+
+def case_own(test):
+    """A token goes through four threads, another process and back, and UDP on loopback; what
+    other processes are woken by is not followed."""
+    run = Run(test, "--off-cpu=5ms")
+    check(test, run, ("ring0", "ring1", "ring2", "ring3", "after", "near", "back", "far",
+                      "sleeper", "timeout"))
+    check_text(test, run, "ring3", f" {run.tid('ring2')} ring2", f" < {run.tid('ring1')} ring1")
+    check_text(test, run, "near", rf" {run.tid('ring0')} ring0 \(network\)")
+    check_replay(test, run)
+    check_metrics(test, run)
+
+
+def case_others(test):
+    """With --wakers they are."""
+    run = Run(test, "--off-cpu=5ms", "--wakers")
+    check(test, run, ("ring3", "back", "far"), wakers=True)
+
+
+def disk_of(path):
+    """The name of the disk that a file is on; "": it is on none."""
+    device = os.stat(path).st_dev
+    place = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
+    return place.resolve().name if place.exists() else ""
+
+
+def case_disk(test):
+    """A read from a disk is ended by what the disk's interrupt does."""
+    path = test.directory() / "file"
+    with path.open("wb") as file:  # whose pages are on the disk, and need not be written first
+        file.write(os.urandom(ROUNDS << 20))
+        file.flush()
+        os.fsync(file.fileno())
+    if not re.match(r"vd|nvme|sd|xvd", disk_of(path)):
+        raise kdtest.Skip("temporary files are on no disk of their own")
+    run = Run(test, "--off-cpu=1us", args=(ROUNDS, 1000, path))
+    waited = len(run.truths["reader"]["waits"])
+    if not waited:  # a virtual disk may answer before its interrupt could have been waited for
+        raise kdtest.Skip("the disk answered each read at once")
+    rows = [row for row, _ in run.rows("reader", "blocked_uninterruptible")]
+    # Some kernels hide switches: as many of these, then, as of its sleeps before each read.
+    slept = [row for row in run.waits if row["tid"] == run.tid("reader") and
+             row.get("syscall", {}).get("name") == "clock_nanosleep"]
+    hidden = max(0, ROUNDS - len(slept))
+    test.ok(len(rows) + hidden >= MOST * waited, f"reads that waited: {waited}",
+            [(row["state"], row["duration_ns"]) for row in run.waits])
+    contexts = [by[0][2] if by else None for by in map(chain, rows)]
+    test.ok(contexts.count("disk") >= MOST * len(rows), "the disk ended them", contexts)
+
+
+def case_needs(test):
+    """--wakers without --off-cpu is a mistake."""
+    done = test.program("--wakers", "-p", os.getpid())
+    test.eq((done.status, "--wakers needs --off-cpu" in done.stderr), (64, True), "it is said")
+
+
+kdtest.main(case_own, case_others, case_disk, case_needs)

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From parts to what a thread feels as one interruption, and how that is printed. */
+#include <stdlib.h>
+
+#include "cli/model/interruption.h"
+#include "text_golden.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define ENTRY 500
+#define JOIN (1000 + 2 * ENTRY)
+
+static struct kd_interruption part(enum kd_interrupted_by by, uint64_t since, uint64_t until)
+{
+	return (struct kd_interruption){ .since = since, .until = until, .tid = 7, .by = by };
+}
+
+/* Whether the parts are one interruption, of this length and these causes; the estimate is
+ * that of a hard interrupt's entry and exit. */
+static void is_one(const char *what, const struct kd_interruption *parts, size_t n, uint64_t ns,
+		   const uint64_t by[INTERRUPTION_CAUSES])
+{
+	struct interruption interruption;
+	struct gap gap = { 0 };
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ok(gap_add(&gap, &parts[i], ENTRY), "%s: part %zu belongs to it", what, i);
+	gap_end(&gap, ENTRY, &interruption);
+	is_u64(interruption.ns, ns, "%s: its length", what);
+	for (int i = 0; i < INTERRUPTION_CAUSES; i++) {
+		is_u64(interruption.by[i], by[i], "%s: %s", what, interruption_keys[i]);
+		sum += interruption.by[i];
+	}
+	is_u64(sum, interruption.ns, "%s: its causes add up to it", what);
+	ok(!gap.until, "%s: the next one begins anew", what);
+}
+
+/* A page fault's last part, after the sleep, says that a page had to be read. */
+static void test_major_fault(void)
+{
+	struct kd_interruption parts[] = { part(KD_BY_FAULT, 1000, 3000),
+					   part(KD_BY_FAULT, 3000, 90000),
+					   part(KD_BY_FAULT, 90000, 91000) };
+	struct gap gap = { 0 };
+
+	parts[2].who = 1;
+	for (size_t i = 0; i < COUNT(parts); i++)
+		gap_add(&gap, &parts[i], ENTRY);
+	is_u64(gap_largest(&gap, INTERRUPTION_PAGE_FAULT)->who, 1,
+	       "a fault that slept is a major one");
+}
+
+/* A late tick: nothing explains the time before it. */
+static void test_late_tick(void)
+{
+	struct kd_interruption tick = part(KD_BY_HARDIRQ, 900000, 904000);
+	struct interruption interruption;
+	struct gap gap = { 0 };
+
+	ok(gap_add(&gap, &tick, ENTRY), "a tick");
+	gap_tick_late(&gap, 300000, 200000);
+	gap_end(&gap, ENTRY, &interruption);
+	is_u64(interruption.since, 700000, "as far as nothing explains it");
+	is_u64(interruption.tick_late, 300000, "how late the tick was");
+	is_u64(interruption.by[INTERRUPTION_UNEXPLAINED], 200000 - ENTRY,
+	       "unexplained but for the interrupt's entry");
+	is_u64(interruption.by[INTERRUPTION_HARDIRQ], 4000 + ENTRY, "which is the interrupt's");
+	is_u64(interruption.ns, 204000, "its length");
+	is_u64(interruption.cause, INTERRUPTION_UNEXPLAINED, "the cause");
+
+	tick.since = 1000000, tick.until = 1004000;
+	ok(gap_add(&gap, &tick, ENTRY), "the next one");
+	gap_tick_late(&gap, 300000, 300000);
+	gap_end(&gap, ENTRY, &interruption);
+	is_u64(interruption.since, 904000, "not before the end of the last interruption");
+	tick.since = 2000000, tick.until = 2004000;
+	ok(gap_add(&gap, &tick, ENTRY), "a third one");
+	gap_end(&gap, ENTRY, &interruption);
+	is_u64(interruption.tick_late, 0, "was in time");
+}
+
+static void test_gaps(void)
+{
+	struct kd_interruption parts[40] = { part(KD_BY_HARDIRQ, 1000, 4000) };
+	struct gap gap = { 0 };
+
+	is_one("an interrupt", parts, 1, 3000 + ENTRY,
+	       (uint64_t[INTERRUPTION_CAUSES]){ [INTERRUPTION_HARDIRQ] = 3000 + ENTRY });
+	parts[1] = part(KD_BY_SOFTIRQ, 4300, 9300);
+	is_one("hard and soft", parts, 2, 8300 + 200,
+	       (uint64_t[INTERRUPTION_CAUSES]){
+		       [INTERRUPTION_HARDIRQ] = 3000 + ENTRY, [INTERRUPTION_SOFTIRQ] = 5000 });
+	parts[2] = part(KD_BY_TASK, 10300, 20300);
+	parts[2].taken = 4000;
+	is_one("and a task", parts, 3, 19300,
+	       (uint64_t[INTERRUPTION_CAUSES]){ [INTERRUPTION_HARDIRQ] = 3000 + ENTRY,
+						[INTERRUPTION_SOFTIRQ] = 5000,
+						[INTERRUPTION_PREEMPTED] = 6000,
+						[INTERRUPTION_THROTTLED] = 4000,
+						[INTERRUPTION_UNEXPLAINED] = 800 });
+	/* The inner one comes first, as it ends first. */
+	parts[0] = part(KD_BY_HARDIRQ, 3000, 4000);
+	parts[1] = part(KD_BY_SOFTIRQ, 1000, 9000);
+	is_one("one inside another", parts, 2, 8000 + ENTRY,
+	       (uint64_t[INTERRUPTION_CAUSES]){
+		       [INTERRUPTION_HARDIRQ] = 1000 + ENTRY, [INTERRUPTION_SOFTIRQ] = 7000 });
+	parts[0] = part(KD_BY_FAULT, 1000, 5000);
+	parts[1] = part(KD_BY_FAULT, 5000, 90000);
+	is_one("a page fault that sleeps", parts, 2, 89000,
+	       (uint64_t[INTERRUPTION_CAUSES]){ [INTERRUPTION_PAGE_FAULT] = 89000 });
+	for (uint64_t i = 0; i < COUNT(parts); i++)
+		parts[i] = part(KD_BY_SOFTIRQ, 1000 * i, 1000 * i + 900);
+	is_one("many", parts, COUNT(parts), 39900,
+	       (uint64_t[INTERRUPTION_CAUSES]){ [INTERRUPTION_SOFTIRQ] = 900 * COUNT(parts),
+						[INTERRUPTION_UNEXPLAINED] = 3900 });
+
+	parts[0] = part(KD_BY_HARDIRQ, 1000, 4000);
+	ok(gap_add(&gap, &parts[0], ENTRY), "a first one");
+	parts[1] = part(KD_BY_HARDIRQ, 4001 + JOIN, 9000);
+	ok(!gap_add(&gap, &parts[1], ENTRY), "too late to belong to it");
+	parts[1] = part(KD_BY_HARDIRQ, 4100, 9000);
+	parts[1].tid = 8;
+	ok(!gap_add(&gap, &parts[1], ENTRY), "of another thread");
+	parts[1] = part(KD_BY_HARDIRQ, 4100, 4000);
+	ok(gap_add(&gap, &parts[1], ENTRY) && gap.n == 1, "a clock that steps back is nothing");
+	parts[1] = part(KD_BY_TASK, 4100, 9000);
+	parts[1].from = 1, parts[1].cpu = 2;
+	ok(gap_add(&gap, &parts[1], ENTRY) && gap.moved, "moved to another CPU");
+	parts[1] = part(99, 9100, 9200);
+	ok(gap_add(&gap, &parts[1], ENTRY), "an unknown kind");
+	ok(gap_largest(&gap, INTERRUPTION_PREEMPTED)->until == 9000, "the largest part of a cause");
+	ok(!gap_largest(&gap, INTERRUPTION_UNEXPLAINED), "nothing has taken that");
+
+	test_major_fault();
+	test_late_tick();
+	gap = (struct gap){ 0 };
+	parts[0] = part(KD_BY_SOFTIRQ, 1000, 2000);
+	parts[1] = part(KD_BY_SOFTIRQ, 2501, 3000);
+	ok(gap_add(&gap, &parts[0], ENTRY) && !gap_add(&gap, &parts[1], ENTRY),
+	   "soft interrupts of a system call have its work in between");
+	gap = (struct gap){ 0 };
+	parts[2] = part(KD_BY_HARDIRQ, 100, 200);
+	ok(gap_add(&gap, &parts[2], ENTRY) && gap_add(&gap, &parts[0], ENTRY) &&
+		   !gap_add(&gap, &parts[1], ENTRY),
+	   "also after a hard one");
+}
+
+/* What the hypervisor took lies anywhere between its two times, by itself. */
+static void test_stolen(void)
+{
+	struct kd_interruption taken = part(KD_BY_HYPERVISOR, 1000, 9000);
+	struct interruption_sum sums[INTERRUPTION_SUMS];
+	struct interruption stolen;
+
+	memset(sums, 0, sizeof(sums));
+	taken.taken = 3000;
+	interruption_stolen(&taken, &stolen);
+	ok(stolen.since == 1000 && stolen.until == 9000 && stolen.tid == (pid_t)taken.tid,
+	   "between two looks at the clock");
+	ok(stolen.ns == 3000 && stolen.by[INTERRUPTION_STOLEN] == 3000,
+	   "as long as the clock says");
+	is_u64(stolen.cause, INTERRUPTION_STOLEN, "its cause");
+	ok(!interruption_count(sums, &stolen), "it is counted");
+	is_u64(sums[INTERRUPTION_STOLEN].count.total, 3000, "as stolen");
+	is_u64(sums[INTERRUPTION_CAUSES].count.total, 3000, "and as one of all");
+	distribution_clear(&sums[INTERRUPTION_STOLEN].times);
+	distribution_clear(&sums[INTERRUPTION_CAUSES].times);
+}
+
+/* Of the tasks that had a thread's CPU, who had it longest, and how many more there were. */
+static void test_takers(void)
+{
+	struct kd_takers takers = { 0 };
+	const uint32_t a = KD_WHO_TASK | 7, b = KD_WHO_TASK | KD_WHO_OF_TARGET | 8;
+	uint32_t others;
+
+	is_u64(kd_taker_longest(&takers, &others), KD_WHO_UNKNOWN, "nobody is known");
+	is_u64(others, 0, "nor others");
+	kd_taker_add(&takers, a, 300);
+	kd_taker_add(&takers, b, 200);
+	kd_taker_add(&takers, KD_WHO_IDLE, 10);
+	is_u64(kd_taker_longest(&takers, &others), a, "the one that had it longest");
+	is_u64(others, 1, "the other task; nobody is none");
+	kd_taker_add(&takers, b, 101);
+	is_u64(kd_taker_longest(&takers, &others), b, "all its times together");
+	is_u64(others, 1, "still one other");
+	for (uint32_t i = 0; i < 10; i++)
+		kd_taker_add(&takers, KD_WHO_TASK | (100 + i), 20);
+	is_u64(kd_taker_longest(&takers, &others), b, "short ones give way to each other");
+	is_u64(others, 11, "and are counted");
+	kd_taker_add(&takers, KD_WHO_IDLE, 1000);
+	is_u64(kd_taker_longest(&takers, &others), KD_WHO_IDLE, "nobody had it for longest");
+	is_u64(others, 12, "beside all tasks");
+}
+
+static void test_counts(void)
+{
+	struct thread_row a = { .members = 1 }, b = { .members = 1 };
+	const struct interruption interruption = {
+		.ns = 5000, .by = { [INTERRUPTION_HARDIRQ] = 2000, [INTERRUPTION_SOFTIRQ] = 3000 }
+	};
+
+	ok(!interruption_count(a.interrupted, &interruption) &&
+		   !interruption_count(a.interrupted, &interruption) &&
+		   !interruption_count(b.interrupted, &interruption),
+	   "three are counted");
+	ok(!thread_merge(&a, &b), "two rows are merged");
+	is_u64(a.interrupted[INTERRUPTION_SOFTIRQ].count.count, 3, "count");
+	is_u64(a.interrupted[INTERRUPTION_SOFTIRQ].count.total, 9000, "total");
+	is_u64(a.interrupted[INTERRUPTION_SOFTIRQ].count.max, 3000, "max");
+	is_u64(distribution_count(&a.interrupted[INTERRUPTION_SOFTIRQ].times), 3, "distribution");
+	is_u64(a.interrupted[INTERRUPTION_CAUSES].count.max, 5000, "whole ones");
+	is_u64(a.interrupted[INTERRUPTION_PREEMPTED].count.count, 0, "no other cause");
+	thread_clear(&a);
+	thread_clear(&b);
+}
+
+static void test_text(void)
+{
+	struct thread_row rows[] = { thread(11, "spinner"), thread(12, "quiet") };
+	struct interruption list[] = {
+		{ .since = 100 * SECOND + 1000,
+		  .ns = 24185,
+		  .tid = 11,
+		  .name = "spinner",
+		  .cpu = 1,
+		  .who = "local_timer",
+		  .by = { [INTERRUPTION_HARDIRQ] = 12480, [INTERRUPTION_SOFTIRQ] = 11705 } },
+		{ .since = 100 * SECOND + 50000000,
+		  .ns = SECOND,
+		  .tid = 11,
+		  .name = "spinner",
+		  .cpu = 255,
+		  .moved = true,
+		  .open = true,
+		  .cause = INTERRUPTION_PREEMPTED,
+		  .who = "back\033agent",
+		  .who_tid = 2147483647,
+		  .who_others = 4294967295,
+		  .by = { [INTERRUPTION_PREEMPTED] = SECOND } },
+		{ .since = 102 * SECOND,
+		  .ns = 5012000,
+		  .tid = 11,
+		  .name = "spinner",
+		  .cpu = 1,
+		  .cause = INTERRUPTION_UNEXPLAINED,
+		  .tick_late = 5000000,
+		  .by = { [INTERRUPTION_HARDIRQ] = 12000, [INTERRUPTION_UNEXPLAINED] = 5000000 } },
+	};
+	struct sample sample = sample_begin();
+
+	sample.threads = rows;
+	sample.n_threads = COUNT(rows);
+	sample.interruptions_known = true;
+	sample.interruptions_from = 10000;
+	sample.interruptions = list;
+	sample.n_interruptions = COUNT(list);
+	for (size_t i = 0; i < COUNT(list); i++)
+		interruption_count(rows[0].interrupted, &list[i]);
+	is_golden(&sample, "interruptions");
+	for (size_t i = 0; i < INTERRUPTION_SUMS; i++)
+		distribution_clear(&rows[0].interrupted[i].times);
+}
+
+int main(void)
+{
+	test_gaps();
+	test_takers();
+	test_counts();
+	test_stolen();
+	test_text();
+	return done_testing();
+}

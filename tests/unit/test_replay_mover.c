@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The section on who moved a thread once more, with a sample that was saved as JSON and read
+ * again. */
+#include "cli/text/text.h"
+#include "replayed.h"
+
+#define report_text(sample, ...) report_text(replayed_sample(sample), __VA_ARGS__)
+#define golden_compare(out, name) replayed_compare(out, name)
+
+#include "test_mover.c"

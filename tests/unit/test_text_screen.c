@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first screen, and what a report has below it, against golden files; and that it fits on
+ * a screen, whatever there is in it. UPDATE_GOLDEN=1 in the environment rewrites them. */
+#include <stdlib.h>
+
+#include "cli/base/escape.h"
+#include "cli/text/text.h"
+#include "cli/text/text_screen.h"
+#include "golden.h"
+#include "tap.h"
+#include "verdict_sample.h"
+
+/* The title is one of the lines. */
+#define LINES_MOST (SCREEN_LINES + 1)
+
+static const struct report_options summary = { .extent = REPORT_SUMMARY, .top = 10 };
+
+static void fits(FILE *out, const char *name)
+{
+	unsigned int lines = 0; /* the title is one */
+	size_t widest = 0;
+	char line[1024];
+
+	rewind(out);
+	while (fgets(line, sizeof(line), out)) {
+		size_t width = escape_width(line) - (strchr(line, '\n') ? 1 : 0);
+
+		if (!lines++)
+			continue; /* the title, which users of scripts know */
+		widest = width > widest ? width : widest;
+	}
+	ok(lines <= LINES_MOST, "%s: %u lines", name, lines);
+	ok(widest <= SCREEN_WIDTH, "%s: %zu columns", name, widest);
+}
+
+static void is_golden(const struct sample *sample, const struct report_options *options,
+		      const char *name)
+{
+	FILE *out = tmpfile();
+
+	is_i64(report_text(sample, options, out), 0, "%s is written", name);
+	if (options->extent == REPORT_SUMMARY && !options->bold)
+		fits(out, name);
+	golden_compare(out, name);
+}
+
+static void test_empty(void)
+{
+	struct sample sample = verdict_sample(NULL, 0);
+
+	sample.capture = NULL;
+	is_golden(&sample, &summary, "screen_empty");
+}
+
+static void test_healthy(void)
+{
+	struct call_row call = {
+		(uint32_t)syscall_number("epoll_wait"), 10, 600 * MILLI, 1, { 0 }
+	};
+	struct lock_row condition = { .waits = times(50, 590 * MILLI, 20 * MILLI),
+				      .released_by = 4712,
+				      .released_name = "worker" };
+	struct thread_row row = runner(4711, "main");
+	struct sample sample = verdict_sample(&row, 1);
+
+	is_golden(&sample, &summary, "screen_busy");
+	row.calls = &call, row.n_calls = 1;
+	spend(&row, LEDGER_BLOCKED, 600 * MILLI);
+	is_golden(&sample, &summary, "screen_idle");
+	row.n_calls = 0;
+	is_golden(&sample, &summary, "screen_unexplained");
+	row.ledger.awaited[KD_AWAITED_LOCK] = times(50, 600 * MILLI, 20 * MILLI);
+	row.locks = &condition, row.n_locks = 1;
+	is_golden(&sample, &summary, "screen_condition");
+}
+
+/* Three threads that wait for a CPU, one that is stopped, one that is healthy. */
+static void starve(struct thread_row rows[static 5])
+{
+	static const char *const names[] = { "main", "worker1", "worker2", "logger", "idle" };
+
+	for (size_t i = 0; i < 5; i++)
+		rows[i] = runner((pid_t)(4711 + i), names[i]);
+	for (size_t i = 0; i < 3; i++) {
+		spend(&rows[i], LEDGER_READY_WOKEN, (3 - i) * 210 * MILLI);
+		rows[i].ready = times(40, (3 - i) * 210 * MILLI, (3 - i) * 10 * MILLI);
+	}
+	spend(&rows[3], LEDGER_STOPPED, 500 * MILLI);
+	rows[3].stopped = times(1, 500 * MILLI, 500 * MILLI);
+	rows[4].run.count = 0;
+	spend(&rows[4], LEDGER_BLOCKED, SECOND);
+}
+
+static void test_starved(void)
+{
+	struct report_options options = { .extent = REPORT_SHORT, .top = 2 };
+	struct thread_row rows[5];
+	struct sample sample = verdict_sample(rows, 5);
+
+	starve(rows);
+	is_golden(&sample, &summary, "screen_starved");
+	is_golden(&sample, &options, "short_top");
+	options.top = 0, options.sort = SORT_NAME;
+	is_golden(&sample, &options, "short_names");
+	options.sort = SORT_TID, options.threads = "worker*";
+	is_golden(&sample, &options, "short_threads");
+	options.extent = REPORT_FULL;
+	is_golden(&sample, &options, "full_threads");
+	options = summary;
+	options.bold = true;
+	is_golden(&sample, &options, "screen_bold");
+}
+
+/* Whose probes made the sample comes first, though it lost least. */
+static void test_triggered(void)
+{
+	struct thread_row rows[5];
+	struct sample sample = verdict_sample(rows, 5);
+
+	starve(rows);
+	sample.start_triggered = sample.stop_triggered = true;
+	sample.started_on = sample.stopped_on = 4715;
+	is_golden(&sample, &summary, "screen_triggered");
+}
+
+static void test_one_cpu(void)
+{
+	struct thread_row row = runner(4711, "main");
+	struct sample sample = verdict_sample(&row, 1);
+
+	row.cpus[0] = 0;
+	row.cpus[2] = 2;
+	sample.losses[0] = 12;
+	spend(&row, LEDGER_READY_PREEMPTED, 640 * MILLI);
+	row.ready = times(1, 640 * MILLI, 640 * MILLI);
+	is_golden(&sample, &summary, "screen_one_cpu");
+}
+
+/* Each name as wide as it can be, each figure as large. */
+static void test_hostile(void)
+{
+	static const char *const names[] = {
+		"\033[2J\033]0;x\007\n\n\n\n\n",
+		"\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad",
+		"a b  c   d    ",
+		"exactly15bytes_",
+		"",
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		"16bytes_unended_",
+		"\xe2\x80\xae\xe2\x80\xae\xe2\x80\xae",
+	};
+	enum { NAMES = sizeof(names) / sizeof(*names) };
+	struct thread_row rows[NAMES];
+	struct mover_row mover = { .tid = INT32_MAX, .pid = 1, .count = UINT64_MAX };
+	struct irq_row irqs[2];
+	struct sample sample = verdict_sample(rows, NAMES);
+	struct capture capture = { .process = "\033\033\033\033\033\033\033\033" };
+
+	sample.capture = &capture;
+	sample.pid = INT32_MAX;
+	memset(sample.losses, 0xff, sizeof(sample.losses));
+	for (size_t i = 0; i < NAMES; i++) {
+		rows[i] = runner(INT32_MAX - (pid_t)i, names[i]);
+		memset(rows[i].cpus, 0x55, sizeof(rows[i].cpus));
+		rows[i].ledger.life = UINT64_MAX;
+		rows[i].ready = times(UINT64_MAX, UINT64_MAX, UINT64_MAX);
+		for (size_t state = 0; state < LEDGER_STATES; state++)
+			rows[i].ledger.ns[state] = UINT64_MAX / 9 - i;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		irqs[i] = (struct irq_row){ .count = 9, .total = i + 1, .max = UINT64_MAX };
+		memset(irqs[i].name, 0xff, sizeof(irqs[i].name));
+	}
+	rows[0].members = UINT32_MAX;
+	rows[0].movers = &mover, rows[0].n_movers = 1;
+	memset(mover.name, 0x1b, sizeof(mover.name));
+	rows[1].hardirqs = rows[1].softirqs = irqs;
+	rows[1].n_hardirqs = rows[1].n_softirqs = 2;
+	is_golden(&sample, &summary, "screen_hostile");
+}
+
+static void test_many(void)
+{
+	enum { MANY = 4096 };
+	struct thread_row *rows = calloc(MANY, sizeof(*rows));
+	struct sample sample = verdict_sample(rows, MANY);
+
+	for (size_t i = 0; i < MANY; i++) {
+		char name[KD_COMM_LEN];
+
+		snprintf(name, sizeof(name), "conn%zu", i);
+		rows[i] = runner((pid_t)(10000 + i), name);
+		spend(&rows[i], LEDGER_READY_WOKEN, (i * 37 % MANY) * 100000);
+		rows[i].ready = times(i, (i * 37 % MANY) * 100000, (i * 37 % MANY) * 1000);
+	}
+	is_golden(&sample, &summary, "screen_many");
+	free(rows);
+}
+
+/* Whatever can keep a thread from running: who had its CPU, who its locks, ... */
+static void suffer(struct thread_row *row)
+{
+	static struct culprit culprits[12];
+	static struct lock_row locks[8];
+	static struct irq_row irqs[2] = {
+		{ .name = "eth0", .count = 90, .total = 9 * MILLI, .max = MILLI },
+		{ .name = "local_timer", .count = 90, .total = 8 * MILLI, .max = MILLI },
+	};
+	static struct open_item open[] = {
+		{ .number = 202, .count = 1, .inside = 30 * MILLI, .at_start = true },
+		{ .number = 202, .count = 1, .inside = 20 * MILLI, .at_end = true },
+		{ .kind = OPEN_READY, .count = 1, .inside = 15 * MILLI, .at_end = true },
+	};
+
+	for (int i = 0; i < 12; i++)
+		culprits[i] = (struct culprit){ .kind = i == 10   ? CULPRIT_OWN
+							: i == 11 ? CULPRIT_UNKNOWN
+								  : CULPRIT_TASK,
+						.tid = i < 10 ? 800 + i : 0,
+						.pid = i < 10 ? 800 + i : 0,
+						.name = "backup-agent",
+						.own = i == 10,
+						.woken_ns = 8 * MILLI,
+						.longest_ns = MILLI };
+	for (int i = 0; i < 8; i++)
+		locks[i] = (struct lock_row){ .address = 0x77bda4008990 + (uint64_t)i,
+					      .waits = times(9, 20 * MILLI, MILLI),
+					      .holder = 5001,
+					      .holder_name = "connection",
+					      .released_by = 5001,
+					      .released_name = "connection",
+					      .meanwhile = { .asleep = 20 * MILLI } };
+	row->culprits = culprits, row->n_culprits = 12;
+	row->locks = locks, row->n_locks = 8;
+	row->hardirqs = row->softirqs = irqs;
+	row->n_hardirqs = row->n_softirqs = 2;
+	row->open = open, row->n_open = 3;
+	row->long_poll = (struct kd_span){ .count = 9, .total = 90 * MILLI, .max = 20 * MILLI };
+}
+
+/* A database of 63 threads in trouble: some with sections, the others with a line. */
+static void test_database(void)
+{
+	enum { THREADS = 63, CALLS = 12 };
+	static const enum ledger_state states[] = { LEDGER_KERNEL,      LEDGER_SOFTIRQ,
+						    LEDGER_READY_WOKEN, LEDGER_READY_PREEMPTED,
+						    LEDGER_BLOCKED,     LEDGER_BLOCKED_UNINT };
+	const struct report_options options = { .extent = REPORT_SHORT, .top = 10 };
+	struct call_row calls[CALLS];
+	struct thread_row rows[THREADS];
+	struct sample sample = verdict_sample(rows, THREADS);
+	FILE *out = tmpfile();
+	unsigned int lines = 0;
+
+	for (uint32_t i = 0; i < CALLS; i++)
+		calls[i] = (struct call_row){ i, 100, (200 >> i) * MILLI, MILLI, { 0 } };
+	for (size_t i = 0; i < THREADS; i++) {
+		rows[i] = runner((pid_t)(5000 + i), "connection");
+		rows[i].calls = calls, rows[i].n_calls = CALLS;
+		suffer(&rows[i]);
+		rows[i].ready = times(100, (100 + i) * MILLI, 9 * MILLI);
+		for (size_t j = 0; j < sizeof(states) / sizeof(*states); j++)
+			spend(&rows[i], states[j], 40 * MILLI);
+		spend(&rows[i], LEDGER_HARDIRQ, 2 * MILLI);
+		rows[i].ledger.awaited[KD_AWAITED_LOCK] = times(90, 40 * MILLI, MILLI);
+		rows[i].ledger.awaited[KD_AWAITED_DISK] = times(90, 40 * MILLI, MILLI);
+	}
+	sample.losses[KD_LOSS_DURATIONS] = 1;
+	is_i64(report_text(&sample, &options, out), 0, "a database is written");
+	rewind(out);
+	for (int c; (c = getc(out)) != EOF;)
+		lines += c == '\n';
+	ok(lines <= 400, "it has %u lines", lines);
+	fclose(out);
+}
+
+/* Each cause, with the longest of names: whatever is true of the text, it is so of all. */
+static void test_causes(void)
+{
+	struct thread_row row = runner(4711, "exactly15bytes_");
+	struct sample sample = verdict_sample(&row, 1);
+	FILE *all = tmpfile();
+
+	for (int cause = 0; cause < CAUSES; cause++) {
+		for (int known = 0; known < 2; known++) {
+			struct verdict_row blamed = {
+				.cause = (enum cause)cause,
+				.ns = 123456789,
+				.longest = 12345678,
+				.threads = 1,
+				.worst = &row,
+				.worst_ns = 123456789,
+				.blamed = true,
+			};
+			struct verdict verdict = {
+				.life = SECOND,
+				.busy = SECOND,
+				.kept = 123456789,
+				.rows = &blamed,
+				.n_rows = 1,
+				.n_blamed = 1,
+			};
+			struct text text = { .sample = &sample };
+			FILE *out = tmpfile();
+			char copy[4096] = "";
+
+			if (known)
+				blamed.who = (struct verdict_who){ .tid = 4194304,
+								   .pid = 4194304,
+								   .comm = "culprit15bytes_",
+								   .scheduled = true,
+								   .policy = 1,
+								   .priority = 99 };
+			columns_begin(&text.columns, out);
+			text_verdict(&text, &verdict);
+			text_advice(&text, &verdict);
+			ok(!columns_end(&text.columns), "%s is written", cause_words[cause].key);
+			fits(out, cause_words[cause].key);
+			rewind(out);
+			fwrite(copy, 1, fread(copy, 1, sizeof(copy), out), all);
+			fclose(out);
+		}
+	}
+	golden_compare(all, "screen_causes");
+}
+
+/* What to do next, where the culprit is of a process. */
+static void is_advice(enum cause cause, pid_t pid, const char *wanted)
+{
+	struct thread_row row = runner(4711, "main");
+	struct sample sample = verdict_sample(&row, 1);
+	struct verdict_row blamed = { .cause = cause,
+				      .who = { .tid = pid, .pid = pid, .comm = "holder" },
+				      .worst = &row };
+	struct verdict verdict = { .busy = SECOND, .rows = &blamed, .n_rows = 1, .n_blamed = 1 };
+	struct text text = { .sample = &sample };
+	FILE *out = tmpfile();
+	char line[1024] = "";
+
+	columns_begin(&text.columns, out);
+	text_advice(&text, &verdict);
+	ok(!columns_end(&text.columns), "%s is written", cause_words[cause].key);
+	rewind(out);
+	ok(fgets(line, sizeof(line), out) && strstr(line, wanted), "process %d: %s", (int)pid,
+	   line);
+	fclose(out);
+}
+
+/* Whose name the screen has already, nobody is to look for. */
+static void test_advice(void)
+{
+	is_advice(CAUSE_KERNEL_LOCK, 0, "--off-cpu=1ms shows which lock of the kernel it is");
+	is_advice(CAUSE_KERNEL_LOCK, 812, "look at what the holder does: kernel_delay 812");
+	is_advice(CAUSE_KERNEL_LOCK, 4711, "[THREAD LOCK STATISTICS] says what the holder did");
+	is_advice(CAUSE_LOCK, 4711, "[THREAD LOCK STATISTICS] says what the holder did");
+	is_advice(CAUSE_LOCK, 0, "--off-cpu=1ms shows where it waits");
+	is_advice(CAUSE_PEER, 812, "look at the process at the other end: kernel_delay 812");
+	is_advice(CAUSE_PEER, 4711, "see that thread's own sections");
+	is_advice(CAUSE_PEER, 0, "--off-cpu=1ms names it");
+	is_advice(CAUSE_TASK, 812, "give it a CPU of its own");
+}
+
+int main(void)
+{
+	/* Else local times differ. */
+	setenv("TZ", "UTC", 1);
+	test_empty();
+	test_healthy();
+	test_starved();
+	test_triggered();
+	test_one_cpu();
+	test_hostile();
+	test_many();
+	test_database();
+	test_causes();
+	test_advice();
+	return done_testing();
+}

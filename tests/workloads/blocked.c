@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Threads that wait, each for one kind of thing, and log it.
+ *
+ *   blocked ROLE... [DIRECTORY]     see roles[]; a DIRECTORY (with a /) is for files
+ *
+ * Each waits again and again until the end. Where it is another thread that ends a wait, that
+ * one sleeps for WAIT_MS first.
+ *
+ *   <- log      -> {"ROLE": {"tid": TID, "faults": N, "waits": [[before, woken, after], ...]},
+ *               ...}: when it called, when that was about to end, when it returned
+ *
+ * faults: major ones of the thread so far. */
+#include "workload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pty.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#define WAIT_MS 7
+#define PAUSE_MS 1
+#define MAX_WAITS 65536
+#define LEAST_NS 100000 /* shorter ones are none, but where they end by themselves */
+#define MAX_ROLES 24
+#define PAGE 4096
+#define PAGES 2048
+#define AT_ONCE 8
+#define DIRECT (1 << 18)
+#define DIRECTS 32
+
+struct wait {
+	long long before, woken, after;
+};
+
+/* A thread that waits, and what there is between it and the one that ends its waits. */
+struct pair {
+	const struct role *role;
+	struct worker *waiter;
+	int near, far; /* descriptors: of the waiter, of the other */
+	int word;      /* of the futex */
+	_Atomic(long long) woken;
+	_Atomic(int) n, faults;
+	struct wait waits[MAX_WAITS];
+	void *shared; /* with a child process */
+};
+
+struct role {
+	const char *name;
+	void (*prepare)(struct pair *pair);
+	void (*wait)(struct pair *pair);
+	void (*wake)(struct pair *pair); /* NULL: the wait ends by itself */
+};
+
+static struct pair pairs[MAX_ROLES];
+static int n_pairs;
+static struct worker workers[2 * MAX_ROLES];
+static const char *directory = "/var/tmp/";
+
+static void sleep_ms(long ms)
+{
+	struct timespec time = { .tv_nsec = ms * 1000000 };
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+static void note_woken(struct pair *pair)
+{
+	atomic_store(&pair->woken, clock_ns(CLOCK_MONOTONIC));
+}
+
+/* --- Descriptors that a byte or more come from --- */
+
+static void pipe_make(struct pair *pair)
+{
+	int ends[2];
+
+	if (pipe(ends))
+		die("pipe");
+	pair->near = ends[0];
+	pair->far = ends[1];
+}
+
+static void unix_make(struct pair *pair)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+		die("socketpair");
+	pair->near = ends[0];
+	pair->far = ends[1];
+}
+
+static struct sockaddr_in listen_make(int *listener)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof(address);
+
+	*listener = socket(AF_INET, SOCK_STREAM, 0);
+	if (*listener < 0 || bind(*listener, (struct sockaddr *)&address, length) ||
+	    listen(*listener, 16) || getsockname(*listener, (struct sockaddr *)&address, &length))
+		die("listen");
+	return address;
+}
+
+static void connect_to(int fd, struct sockaddr_in address)
+{
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		die("connect");
+}
+
+static void tcp_make(struct pair *pair)
+{
+	int listener;
+	struct sockaddr_in address = listen_make(&listener);
+
+	pair->far = socket(AF_INET, SOCK_STREAM, 0);
+	connect_to(pair->far, address);
+	pair->near = accept(listener, NULL, NULL);
+	if (pair->near < 0)
+		die("accept");
+}
+
+static void eventfd_make(struct pair *pair)
+{
+	pair->near = pair->far = eventfd(0, 0);
+	if (pair->near < 0)
+		die("eventfd");
+}
+
+static void tty_make(struct pair *pair)
+{
+	if (openpty(&pair->far, &pair->near, NULL, NULL, NULL))
+		die("openpty");
+}
+
+static void read_some(struct pair *pair)
+{
+	char bytes[8];
+
+	if (read(pair->near, bytes, sizeof(bytes)) <= 0)
+		die("read");
+}
+
+static void recv_some(struct pair *pair)
+{
+	char bytes[8];
+
+	if (recv(pair->near, bytes, sizeof(bytes), 0) <= 0)
+		die("recv");
+}
+
+static void write_some(struct pair *pair)
+{
+	static const char bytes[8] = "123456\n";
+
+	if (write(pair->far, bytes, sizeof(bytes)) != sizeof(bytes))
+		die("write");
+}
+
+/* --- Calls in which servers wait for work --- */
+
+static void poll_one(struct pair *pair)
+{
+	struct pollfd fd = { .fd = pair->near, .events = POLLIN };
+
+	poll(&fd, 1, -1);
+	read_some(pair);
+}
+
+static void select_one(struct pair *pair)
+{
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(pair->near, &set);
+	select(pair->near + 1, &set, NULL, NULL, NULL);
+	read_some(pair);
+}
+
+static void epoll_one(struct pair *pair)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (!pair->word) {
+		pair->word = epoll_create1(0);
+		if (pair->word < 0 || epoll_ctl(pair->word, EPOLL_CTL_ADD, pair->near, &event))
+			die("epoll");
+	}
+	epoll_wait(pair->word, &event, 1, -1);
+	read_some(pair);
+}
+
+static void accept_make(struct pair *pair)
+{
+	listen_make(&pair->near);
+}
+
+static void accept_one(struct pair *pair)
+{
+	int fd = accept(pair->near, NULL, NULL);
+
+	if (fd < 0)
+		die("accept");
+	close(fd);
+}
+
+static void connect_one(struct pair *pair)
+{
+	struct sockaddr_in address;
+	socklen_t length = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (getsockname(pair->near, (struct sockaddr *)&address, &length))
+		die("getsockname");
+	connect_to(fd, address);
+	close(fd);
+}
+
+/* --- Locks --- */
+
+static void futex_one(struct pair *pair)
+{
+	while (!__atomic_load_n(&pair->word, __ATOMIC_ACQUIRE))
+		syscall(SYS_futex, &pair->word, FUTEX_WAIT_PRIVATE, 0, NULL);
+	__atomic_store_n(&pair->word, 0, __ATOMIC_RELEASE);
+}
+
+static void futex_wake(struct pair *pair)
+{
+	__atomic_store_n(&pair->word, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &pair->word, FUTEX_WAKE_PRIVATE, 1);
+}
+
+static int file_make(const char *what)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/kernel_delay-%s-%d", directory, what, getpid());
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		die(path);
+	return fd;
+}
+
+static void unlink_made(const char *what)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/kernel_delay-%s-%d", directory, what, getpid());
+	unlink(path);
+}
+
+/* Held by the other but for a moment after each wait. */
+static void flock_make(struct pair *pair)
+{
+	char path[64];
+
+	pair->near = file_make("flock");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pair->near);
+	pair->far = open(path, O_RDWR | O_CLOEXEC);
+	unlink_made("flock");
+	if (pair->far < 0 || flock(pair->far, LOCK_EX))
+		die("flock");
+}
+
+static void flock_one(struct pair *pair)
+{
+	if (flock(pair->near, LOCK_EX) || flock(pair->near, LOCK_UN))
+		die("flock");
+}
+
+static void flock_pass(struct pair *pair)
+{
+	if (flock(pair->far, LOCK_UN))
+		die("flock");
+	sleep_ms(PAUSE_MS);
+	if (flock(pair->far, LOCK_EX))
+		die("flock");
+}
+
+/* --- What ends by itself --- */
+
+static void child_make(struct pair *pair)
+{
+	pair->shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (pair->shared == MAP_FAILED)
+		die("mmap");
+}
+
+static void child_wait(struct pair *pair)
+{
+	volatile long long *at = pair->shared;
+	pid_t child = fork();
+
+	if (child < 0)
+		die("fork");
+	if (!child) {
+		sleep_ms(WAIT_MS);
+		*at = clock_ns(CLOCK_MONOTONIC);
+		_exit(0);
+	}
+	pair->waits[pair->n].before = clock_ns(CLOCK_MONOTONIC);
+	if (waitpid(child, NULL, 0) != child)
+		die("waitpid");
+	atomic_store(&pair->woken, *at);
+}
+
+static void timer_wait(struct pair *pair)
+{
+	struct timespec until;
+	long long at = clock_ns(CLOCK_MONOTONIC) + WAIT_MS * 1000000LL;
+
+	until.tv_sec = at / 1000000000;
+	until.tv_nsec = at % 1000000000;
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL))
+		;
+	atomic_store(&pair->woken, at);
+}
+
+static void signal_make(struct pair *pair)
+{
+	sigset_t set;
+
+	(void)pair;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL); /* threads inherit it */
+}
+
+static void signal_wait(struct pair *pair)
+{
+	sigset_t set;
+
+	(void)pair;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	while (sigtimedwait(&set, NULL, NULL) < 0)
+		;
+}
+
+static void signal_send(struct pair *pair)
+{
+	pthread_kill(pair->waiter->thread, SIGUSR1);
+}
+
+static void fsync_make(struct pair *pair)
+{
+	pair->near = file_make("fsync");
+	unlink_made("fsync");
+}
+
+static void fsync_wait(struct pair *pair)
+{
+	char page[PAGE] = { (char)pair->n };
+
+	if (pwrite(pair->near, page, sizeof(page), pair->n % 64 * PAGE) != sizeof(page) ||
+	    fsync(pair->near))
+		die("fsync");
+}
+
+static void pages_make(struct pair *pair)
+{
+	char page[PAGE] = "page";
+
+	pair->near = file_make("pages");
+	unlink_made("pages");
+	for (int i = 0; i < PAGES; i++)
+		if (pwrite(pair->near, page, sizeof(page), (off_t)i * PAGE) != sizeof(page))
+			die("write");
+	if (fsync(pair->near))
+		die("fsync");
+	pair->shared = mmap(NULL, (size_t)PAGES * PAGE, PROT_READ, MAP_SHARED, pair->near, 0);
+	if (pair->shared == MAP_FAILED || madvise(pair->shared, (size_t)PAGES * PAGE, MADV_RANDOM))
+		die("mmap");
+}
+
+/* Several at once, far from each other. */
+static void page_wait(struct pair *pair)
+{
+	size_t at[AT_ONCE];
+	struct rusage usage;
+
+	for (int i = 0; i < AT_ONCE; i++) {
+		at[i] = (size_t)(pair->n * AT_ONCE + i) * 97 % PAGES * PAGE;
+		/* Out of this mapping, and then out of the page cache. */
+		madvise((char *)pair->shared + at[i], PAGE, MADV_DONTNEED);
+		posix_fadvise(pair->near, (off_t)at[i], PAGE, POSIX_FADV_DONTNEED);
+	}
+	getrusage(RUSAGE_THREAD, &usage);
+	atomic_store(&pair->faults, (int)usage.ru_majflt);
+	pair->waits[pair->n].before = clock_ns(CLOCK_MONOTONIC);
+	for (int i = 0; i < AT_ONCE; i++)
+		(void)((volatile char *)pair->shared)[at[i]];
+}
+
+/* Past the page cache, many pages at once. */
+static void direct_make(struct pair *pair)
+{
+	char path[64];
+
+	if (posix_memalign(&pair->shared, PAGE, DIRECT))
+		die("posix_memalign");
+	memset(pair->shared, 1, DIRECT);
+	pair->far = file_make("direct");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pair->far);
+	pair->near = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	unlink_made("direct");
+	if (pair->near < 0)
+		die("O_DIRECT");
+	for (int i = 0; i < DIRECTS; i++)
+		if (pwrite(pair->far, pair->shared, DIRECT, (off_t)i * DIRECT) != DIRECT)
+			die("write");
+	if (fsync(pair->far))
+		die("fsync");
+}
+
+static void direct_wait(struct pair *pair)
+{
+	if (pread(pair->near, pair->shared, DIRECT, (off_t)(pair->n % DIRECTS) * DIRECT) != DIRECT)
+		die("pread");
+}
+
+static const struct role roles[] = {
+	{ "pipe", pipe_make, read_some, write_some },
+	{ "unix", unix_make, read_some, write_some },
+	{ "tcp", tcp_make, recv_some, write_some },
+	{ "eventfd", eventfd_make, read_some, write_some },
+	{ "tty", tty_make, read_some, write_some },
+	{ "poll", pipe_make, poll_one, write_some },
+	{ "select", eventfd_make, select_one, write_some },
+	{ "epoll", unix_make, epoll_one, write_some },
+	{ "accept", accept_make, accept_one, connect_one },
+	{ "futex", NULL, futex_one, futex_wake },
+	{ "flock", flock_make, flock_one, flock_pass },
+	{ "signal", signal_make, signal_wait, signal_send },
+	{ "child", child_make, child_wait, NULL },
+	{ "timer", NULL, timer_wait, NULL },
+	{ "fsync", fsync_make, fsync_wait, NULL },
+	{ "page", pages_make, page_wait, NULL },
+	{ "direct", direct_make, direct_wait, NULL },
+};
+
+static void waiter(struct worker *worker)
+{
+	struct pair *pair = &pairs[worker->args[0]];
+
+	while (!stage_over(worker->stage) && pair->n < MAX_WAITS) {
+		struct wait *wait = &pair->waits[pair->n];
+
+		wait->before = clock_ns(CLOCK_MONOTONIC);
+		pair->role->wait(pair);
+		wait->after = clock_ns(CLOCK_MONOTONIC);
+		wait->woken = atomic_load(&pair->woken);
+		if (!pair->role->wake || wait->after - wait->before >= LEAST_NS)
+			atomic_fetch_add(&pair->n, 1);
+	}
+}
+
+static void waker(struct worker *worker)
+{
+	struct pair *pair = &pairs[worker->args[0]];
+
+	while (!stage_over(worker->stage)) {
+		sleep_ms(WAIT_MS);
+		note_woken(pair);
+		pair->role->wake(pair);
+	}
+}
+
+static void pair_add(struct stage *stage, struct pair *pair, const char *name)
+{
+	struct worker *worker = &workers[stage->count++];
+
+	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
+		if (!strcmp(roles[i].name, name))
+			pair->role = &roles[i];
+	if (!pair->role) {
+		fprintf(stderr, "no role %s\n", name);
+		exit(2);
+	}
+	if (pair->role->prepare)
+		pair->role->prepare(pair);
+	pair->waiter = worker;
+	*worker = (struct worker){ .role = pair->role->name,
+				   .run = waiter,
+				   .throughout = true,
+				   .args = { pair - pairs } };
+	if (!pair->role->wake)
+		return;
+	worker = &workers[stage->count++];
+	*worker = (struct worker){
+		.role = "waker", .run = waker, .throughout = true, .args = { pair - pairs }
+	};
+}
+
+static void logs_print(const struct stage *stage)
+{
+	(void)stage;
+	putchar('{');
+	for (int i = 0; i < n_pairs; i++) {
+		int waits = atomic_load(&pairs[i].n);
+
+		printf("%s\"%s\": {\"tid\": %d, \"faults\": %d, \"waits\": [", i ? ", " : "",
+		       pairs[i].role->name, pairs[i].waiter->tid, pairs[i].faults);
+		for (int k = 0; k < waits; k++) {
+			const struct wait *wait = &pairs[i].waits[k];
+
+			printf("%s[%lld, %lld, %lld]", k ? ", " : "", wait->before, wait->woken,
+			       wait->after);
+		}
+		printf("]}");
+	}
+	say("}");
+}
+
+int main(int argc, char **argv)
+{
+	struct stage stage = { .workers = workers };
+
+	for (int i = 1; i < argc; i++)
+		if (strchr(argv[i], '/'))
+			directory = argv[i];
+	for (int i = 1; i < argc && n_pairs < MAX_ROLES; i++)
+		if (!strchr(argv[i], '/'))
+			pair_add(&stage, &pairs[n_pairs++], argv[i]);
+	stage_serve_log(&stage, logs_print);
+}

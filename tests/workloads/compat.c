@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* System calls of other modes: compat GETPPIDS BY_INT [PROGRAM]
+ *
+ * On "go" it makes GETPPIDS getppid calls and BY_INT ones by int $0x80, and executes
+ * PROGRAM. That is this file, compiled with -m32 -nostdlib -static -ffreestanding: it
+ * makes the calls below and ends. With an argument it reads a line before. */
+#ifdef __i386__
+
+static long call(long number, long a, long b, long c, long d)
+{
+	long result;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(result)
+			 : "a"(number), "b"(a), "c"(b), "d"(c), "S"(d)
+			 : "memory");
+	return result;
+}
+
+/* By their numbers of arch/x86/entry/syscalls/syscall_32.tbl: the names are the test's. */
+__attribute__((used)) static void run(const long *stack)
+{
+	static const long moment[2] = { 0, 2000000 };
+	char line[16];
+
+	if (stack[0] > 1) /* argc */
+		call(3, 0, (long)line, sizeof(line), 0);
+	for (int i = 0; i < 100; i++)
+		call(64, 0, 0, 0, 0); /* getppid; 64 is semget elsewhere */
+	for (int i = 0; i < 7; i++)
+		call(199, 0, 0, 0, 0); /* getuid32 */
+	for (int i = 0; i < 5; i++)
+		call(335, 0, 0, 0, 0); /* rt_tgsigqueueinfo; the kernel's own uretprobe elsewhere */
+	for (int i = 0; i < 3; i++)
+		call(168, 0, 0, 1, 0); /* poll */
+	for (int i = 0; i < 2; i++)
+		call(162, (long)moment, 0, 0, 0); /* nanosleep */
+	call(1, 0, 0, 0, 0);
+}
+
+__asm__(".globl _start\n"
+	"_start: mov %esp, %eax\n"
+	"        push %eax\n"
+	"        call run\n");
+
+#else
+#include "workload.h"
+
+static void getppid_by_int(void)
+{
+#ifdef __x86_64__
+	long result = 64;
+
+	__asm__ volatile("int $0x80" : "+a"(result) : : "memory", "r8", "r9", "r10", "r11");
+#endif
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 2;
+	printf("ready\n");
+	fflush(stdout);
+	wait_for("go");
+	for (long i = 0; i < atol(argv[1]); i++)
+		syscall(SYS_getppid);
+	for (long i = 0; i < atol(argv[2]); i++)
+		getppid_by_int();
+	if (argc > 3)
+		execl(argv[3], "compat", NULL);
+	return argc > 3 ? 2 : 0;
+}
+#endif

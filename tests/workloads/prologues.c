@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions that begin with given instructions, and what calling them costs.
+ *
+ * Commands:
+ *   <- call NAME N WORK   N calls of the function, with WORK steps of a loop after each,
+ *                         and as many of a copy that nobody probes, in turns
+ *   <- spend NAME MS WORK the same, until the thread has used MS of CPU time
+ *   -> {"tid": ..., "calls": ..., "ns": ..., "bare_ns": ..., "longest_ns": ...}: the calls
+ *                         of the function, the CPU time for them and for those of the copy,
+ *                         and no call took longer than that
+ * NAME: begins_push, begins_push_rex, begins_mov, begins_nop, begins_nop5, begins_jump,
+ * begins_sub, or rand, which is the C library's. */
+#include "workload.h"
+
+#include <limits.h>
+
+#define BATCH 128 /* calls between readings of the clock */
+
+/* Not static, so that they keep their names. */
+#define FUNCTION(name, instructions)                                                               \
+	COPY(name, instructions)                                                                   \
+	COPY(name##_bare, instructions)
+#define COPY(name, instructions)                                                                   \
+	void name(void);                                                                           \
+	__asm__(".text\n.balign 64\n.globl " #name "\n.type " #name ", %function\n" #name          \
+		":\n" instructions "\nret\n.size " #name ", . - " #name "\n");
+#if defined(__x86_64__)
+FUNCTION(begins_push, "push %rbx\nnop\npop %rbx")
+FUNCTION(begins_push_rex, "push %r12\nnop\npop %r12")
+FUNCTION(begins_mov, "mov %rdi, %rax\nnop")
+FUNCTION(begins_nop, "nop\nnop")
+FUNCTION(begins_nop5, ".byte 0x0f, 0x1f, 0x44, 0, 0\nnop")
+FUNCTION(begins_jump, "jmp 1f\nnop\n1: nop")
+FUNCTION(begins_sub, "sub $8, %rsp\nnop\nadd $8, %rsp")
+#else
+FUNCTION(begins_push, "stp x29, x30, [sp, #-16]!\nnop\nldp x29, x30, [sp], #16")
+FUNCTION(begins_push_rex, "stp x19, x20, [sp, #-16]!\nnop\nldp x19, x20, [sp], #16")
+FUNCTION(begins_mov, "mov x1, x0\nnop")
+FUNCTION(begins_nop, "nop\nnop")
+FUNCTION(begins_nop5, "nop\nnop")
+FUNCTION(begins_jump, "b 1f\nnop\n1: nop")
+FUNCTION(begins_sub, "sub sp, sp, #16\nnop\nadd sp, sp, #16")
+#endif
+
+static void call_rand(void)
+{
+	(void)rand();
+}
+
+static void call_random(void)
+{
+	(void)random();
+}
+
+static const struct function {
+	const char *name;
+	void (*call)(void), (*bare)(void);
+} functions[] = {
+	{ "begins_push", begins_push, begins_push_bare },
+	{ "begins_push_rex", begins_push_rex, begins_push_rex_bare },
+	{ "begins_mov", begins_mov, begins_mov_bare },
+	{ "begins_nop", begins_nop, begins_nop_bare },
+	{ "begins_nop5", begins_nop5, begins_nop5_bare },
+	{ "begins_jump", begins_jump, begins_jump_bare },
+	{ "begins_sub", begins_sub, begins_sub_bare },
+	{ "rand", call_rand, call_random },
+};
+
+static const struct function *function_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (!strcmp(functions[i].name, name))
+			return &functions[i];
+	die(name);
+	return NULL;
+}
+
+/* longest: of the batches so far, by the clock on the wall. */
+static long long batch_ns(void (*call)(void), long work, long long *longest)
+{
+	long long started = clock_ns(CLOCK_MONOTONIC);
+	long long began = clock_ns(CLOCK_THREAD_CPUTIME_ID), used, took;
+
+	for (int i = 0; i < BATCH; i++) {
+		call();
+		for (volatile long step = 0; step < work; step++)
+			;
+	}
+	used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
+	took = clock_ns(CLOCK_MONOTONIC) - started;
+	*longest = took > *longest ? took : *longest;
+	return used;
+}
+
+/* Until there were so many calls, or they took that long. */
+static void calls_make(const struct function *function, long calls, long long ns, long work)
+{
+	long long with = 0, bare = 0, longest = 0, unused = 0;
+	long made = 0;
+
+	while (made < calls && with + bare < ns) {
+		with += batch_ns(function->call, work, &longest);
+		bare += batch_ns(function->bare, work, &unused);
+		made += BATCH;
+	}
+	say("{\"tid\": %d, \"calls\": %ld, \"ns\": %lld, \"bare_ns\": %lld, \"longest_ns\": %lld}",
+	    gettid(), made, with, bare, longest);
+}
+
+int main(void)
+{
+	char line[64], name[32];
+	long number, work;
+
+	say("ready");
+	for (;;) {
+		read_line(line, sizeof(line));
+		if (sscanf(line, "call %31s %ld %ld", name, &number, &work) == 3)
+			calls_make(function_find(name), number, LLONG_MAX, work);
+		else if (sscanf(line, "spend %31s %ld %ld", name, &number, &work) == 3)
+			calls_make(function_find(name), LONG_MAX, number * 1000000LL, work);
+		else
+			return 0;
+	}
+}
