@@ -131,35 +131,36 @@ static __always_inline void sched_words_take(u32 key, struct task_struct *task)
 		sched_words_find(key, sp, stack + THREAD_SIZE);
 }
 
-/* The registers that the current thread had in user mode. */
+/* The registers that the current thread had in user mode. They are read where its stack will
+ * be: the program's own stack has no room for them (512 bytes for all functions that it is in). */
 static __always_inline bool registers_take(struct kd_trace *trace, const void *from)
 {
-	struct user_regs regs;
-
-	if (!from || bpf_probe_read_kernel(&regs, sizeof(regs), from))
-		return false;
 #if defined(__TARGET_ARCH_x86)
-	trace->regs[0] = regs.ax;
-	trace->regs[1] = regs.dx;
-	trace->regs[2] = regs.cx;
-	trace->regs[3] = regs.bx;
-	trace->regs[4] = regs.si;
-	trace->regs[5] = regs.di;
-	trace->regs[6] = regs.bp;
-	trace->regs[7] = regs.sp;
-	trace->regs[8] = regs.r8;
-	trace->regs[9] = regs.r9;
-	trace->regs[10] = regs.r10;
-	trace->regs[11] = regs.r11;
-	trace->regs[12] = regs.r12;
-	trace->regs[13] = regs.r13;
-	trace->regs[14] = regs.r14;
-	trace->regs[15] = regs.r15;
-	trace->regs[16] = regs.ip;
-#else
-	__builtin_memcpy(trace->regs, &regs, sizeof(trace->regs));
-#endif
+	struct user_regs *regs = (struct user_regs *)((struct kd_scratch *)trace)->stack;
+
+	if (!from || bpf_probe_read_kernel(regs, sizeof(*regs), from))
+		return false;
+	trace->regs[0] = regs->ax;
+	trace->regs[1] = regs->dx;
+	trace->regs[2] = regs->cx;
+	trace->regs[3] = regs->bx;
+	trace->regs[4] = regs->si;
+	trace->regs[5] = regs->di;
+	trace->regs[6] = regs->bp;
+	trace->regs[7] = regs->sp;
+	trace->regs[8] = regs->r8;
+	trace->regs[9] = regs->r9;
+	trace->regs[10] = regs->r10;
+	trace->regs[11] = regs->r11;
+	trace->regs[12] = regs->r12;
+	trace->regs[13] = regs->r13;
+	trace->regs[14] = regs->r14;
+	trace->regs[15] = regs->r15;
+	trace->regs[16] = regs->ip;
 	return true;
+#else
+	return from && !bpf_probe_read_kernel(trace->regs, sizeof(trace->regs), from);
+#endif
 }
 
 /* Up to which address the stack with this stack pointer may go; ~0 if that is not
