@@ -29,10 +29,12 @@ class Database(kdservers.Postgres):
         kdneeds.need("pgbench")
         self.log = self.directory / "log"
         self.command("alter system set log_connections = on;",
+                     "alter system set autovacuum = off;",  # its workers come at any time
                      "alter system set log_line_prefix = 'pid=%p ';",
                      "select pg_reload_conf();")
         self.pgbench("-i", "-q")
         kdtest.wait_until(self.rests)
+        self.idle = self.processes()
 
     @property
     def postmaster(self):
@@ -56,6 +58,12 @@ class Database(kdservers.Postgres):
         return not any(kdtest.state_of(pid, pid) in (None, "Z", "X") or
                        pid != self.backend and ("[local]" in title or not title)
                        for pid, title in titles.items())
+
+    def serves(self):
+        """Whether pgbench's connections are there, and that with which it begins has ended."""
+        kinds = list(self.activity("backend_type").values())
+        return (kinds.count("client backend") == CLIENTS + 1 and
+                len(self.processes() - self.idle) == CLIENTS)
 
     def connections(self):
         """PIDs of the processes that have served a connection, as the server's log has them."""
@@ -95,11 +103,7 @@ def check_titles(test, run, base, kinds):
 def check_load(test, base, *args):
     """All processes of a server under load, and the calls of each connection."""
     load = test.child(base.argv("-n", "-S", "-c", CLIENTS, "-T", "600"))
-
-    def working():
-        kinds = base.activity("backend_type")
-        return sum(kind == "client backend" for kind in kinds.values()) == CLIENTS + 1
-    kdtest.wait_until(working)
+    kdtest.wait_until(base.serves)
     kinds = base.activity("backend_type")
     there = base.processes()
     run = kdprocesses.Run(test, *args)
@@ -134,8 +138,7 @@ def case_by_name(test):
 def case_by_pids(test):
     base = kdservers.start(test, Database())
     load = test.child(base.argv("-n", "-S", "-c", CLIENTS, "-T", "600"))
-    kdtest.wait_until(lambda: list(base.activity("backend_type").values()).count(
-        "client backend") == CLIENTS + 1)
+    kdtest.wait_until(base.serves)
     chosen = sorted(pid for pid, kind in base.activity("backend_type").items()
                     if kind == "client backend" and pid != base.backend)
     run = kdprocesses.Run(test, "-p", ",".join(map(str, chosen))).close()
