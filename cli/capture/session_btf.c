@@ -26,7 +26,7 @@
 static int program_prepare(struct bpf_program *program, struct bpf_prog_load_opts *options,
 			   long cookie)
 {
-	const struct session_btf *btf = (const struct session_btf *)cookie;
+	struct session_btf *btf = (struct session_btf *)cookie;
 
 	for (size_t i = 0; i < btf->n_targets; i++) {
 		if (btf->targets[i].program != program)
@@ -34,7 +34,7 @@ static int program_prepare(struct bpf_program *program, struct bpf_prog_load_opt
 		options->attach_prog_fd = 0;
 		options->attach_btf_id = btf->targets[i].id;
 	}
-	return 0;
+	return program_load_begin(&btf->loads, program, options);
 }
 
 static int tracepoint_attach(const struct bpf_program *program, long cookie, struct bpf_link **link)
@@ -42,6 +42,14 @@ static int tracepoint_attach(const struct bpf_program *program, long cookie, str
 	(void)cookie;
 	*link = bpf_program__attach_trace(program);
 	return *link ? 0 : -errno;
+}
+
+/* What a program's section says it will be attached to, NULL if it does not. */
+static const char *program_target(const struct bpf_program *program)
+{
+	const char *slash = strchr(bpf_program__section_name(program), '/');
+
+	return slash ? slash + 1 : NULL;
 }
 
 int btf_open(struct session_btf *btf)
@@ -73,14 +81,6 @@ static int wanted_add(struct session_btf *btf, enum btf_kind kind, const char *p
 		return -ENOMEM;
 	btf->wanted[btf->n_wanted++] = (struct btf_wanted){ .kind = kind, .name = name };
 	return 0;
-}
-
-/* What a program's section says it will be attached to, NULL if it does not. */
-static const char *program_target(const struct bpf_program *program)
-{
-	const char *slash = strchr(bpf_program__section_name(program), '/');
-
-	return slash ? slash + 1 : NULL;
 }
 
 static bool program_iterates(const struct bpf_program *program)

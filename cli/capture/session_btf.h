@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "btf_slice.h"
+#include "session_loads.h"
 
 #define BTF_PROGRAMS_MAX 32
 
@@ -28,6 +29,7 @@ struct session_btf {
 		uint32_t id; /* of what it will be attached to */
 	} targets[BTF_PROGRAMS_MAX];
 	size_t n_targets;
+	struct program_loads loads; /* to be ended when libbpf has loaded the object */
 };
 
 /* To be called before the object is opened, with path. Returns 0 or a negative errno. */
