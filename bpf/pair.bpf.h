@@ -194,17 +194,26 @@ static __noinline u64 *pair_foreign(u32 tid, bool create)
 	return bpf_map_lookup_elem(&kd_pairs, &key);
 }
 
-static __always_inline void pair_forget(struct hit *hit)
+/* Where a thread keeps its start, or may (create). It may have had no slot when it hit that, and
+ * have one now. */
+static __always_inline u64 *pair_entry(struct hit *hit, bool create)
+{
+	if (hit->thread && (create || hit->thread->pair))
+		return &hit->thread->pair;
+	return pair_foreign(hit->tid, create);
+}
+
+static __always_inline void pair_forget(struct hit *hit, u64 *entry)
 {
 	u64 key = foreign_key(hit->tid);
 
-	if (!hit->thread)
+	if (!hit->thread || entry != &hit->thread->pair)
 		bpf_map_delete_elem(&kd_pairs, &key);
 }
 
 static __always_inline void pair_hit(struct hit *hit, bool start, bool stop)
 {
-	u64 *entry = hit->thread ? &hit->thread->pair : pair_foreign(hit->tid, start);
+	u64 *entry = pair_entry(hit, start);
 
 	if (stop && entry)
 		pair_stop(hit, entry);
@@ -213,14 +222,14 @@ static __always_inline void pair_hit(struct hit *hit, bool start, bool stop)
 	if (start && entry)
 		pair_start(hit, entry);
 	else if (stop && entry)
-		pair_forget(hit);
+		pair_forget(hit, entry);
 }
 
 /* The thread is at its end, or that of its program: the stop cannot come any more. Its window ends
  * here (keep), or as if it had not begun. */
 static __always_inline void pair_leave(struct hit *hit, bool keep)
 {
-	u64 *entry = hit->thread ? &hit->thread->pair : pair_foreign(hit->tid, false);
+	u64 *entry = pair_entry(hit, false);
 	struct kd_window *window;
 	u64 pair;
 
@@ -236,7 +245,7 @@ static __always_inline void pair_leave(struct hit *hit, bool keep)
 			window_free(window);
 	}
 	tally_outcome(hit, KD_START, KD_HIT_ENDED);
-	pair_forget(hit);
+	pair_forget(hit, entry);
 	hit_end(hit);
 }
 

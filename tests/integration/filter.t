@@ -9,6 +9,7 @@ import time
 
 import kdtest
 from kdtest import MS
+from kdtrigger import UNLIMITED, Triggered
 
 
 def sampled(test, pid, *options, sample=0.5):
@@ -154,6 +155,20 @@ def case_holder(test):
     test.between(sum(row["total_ns"] for row in locks), 1 * MS, report.window, "for some time")
 
 
+def case_pair(test):
+    """A thread hits the start when it is not followed, and the stop when it is: by another name."""
+    load = test.workload("names")
+    run = Triggered(test, load.pid, "--threads", "fifteen*", "--trigger-same-thread",
+                    "--start-trigger", "t:syscalls:sys_enter_prctl",
+                    "--stop-trigger", "t:syscalls:sys_enter_getppid", *UNLIMITED)
+    truths = load.go()["threads"]
+    run = run.stop(test)
+    start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
+    test.eq((start.hits, start.unmatched), (len(truths), 0), "each start has its stop")
+    test.eq(run.triggers.durations.count, len(truths), "and each pair its time")
+    test.eq(stop.hits, sum(truth["getppid"] for truth in truths), "all hits are counted")
+
+
 def case_refused(test):
     load = test.workload("roles", "poll")
     for options, text in (
@@ -166,4 +181,4 @@ def case_refused(test):
 
 
 kdtest.main(case_by_name, case_by_tid, case_renamed, case_renamed_away, case_born,
-            case_refused_a_slot, case_culprit, case_holder, case_refused)
+            case_refused_a_slot, case_culprit, case_holder, case_pair, case_refused)
