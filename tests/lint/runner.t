@@ -88,39 +88,37 @@ def of_kind(kind, script="", meanwhile="sleep 0.3"):
 def case_kinds(test):
     """Each waits for another that it may run beside, or looks whether any is there."""
     folder = test.directory()
-    wait = "until [ $(ls | grep -c ready) -ge 2 ]; do sleep 0.01; done; sleep 0.1"
-    until = "touch {}; until [ -e {} ]; do sleep 0.01; done"
+    wait = "until [ $(ls | grep -c ready) -ge 3 ]; do sleep 0.01; done; sleep 0.1"
+    meet = f"touch ready$$; {wait}"
     others = "cat /proc/self/fd/$TESTS_RUN_OTHERS"
     scripts = [of_kind("alone"), of_kind("alone"),
-               of_kind("beneath", meanwhile=until.format("there", "go") + "; " + others),
-               of_kind("nothing known", meanwhile=until.format("go", "there")),
-               *[of_kind("parallel", meanwhile=f"touch ready$$; {wait}")] * 2, of_kind("quiet")]
+               of_kind("beneath", meanwhile=f"{meet}; {others}; sleep 0.1"),
+               of_kind("nothing known"), *[of_kind("parallel", meanwhile=meet)] * 2]
     paths = written(folder, scripts)
     status, said = lint.output([RUN, "--list", *paths])
     test.eq((status, [line.split()[0] for line in said.splitlines()]),
-            (0, ["alone", "alone", "beneath", "alone", "parallel", "parallel", "quiet"]),
+            (0, ["alone", "alone", "beneath", "alone", "parallel", "parallel"]),
             "--list says how each is run")
     test.ok(not (folder / "times").exists(), "and runs none")
     test.eq(lint.output([RUN, *paths])[1].rstrip().split("\n")[-1],
-            "7 passed, 0 failed, 0 skipped", "all are run")
+            "6 passed, 0 failed, 0 skipped", "all are run")
     times = [re.fullmatch(r"(.*) (\S+) (\S+) (\d+)", line).groups()
              for line in (folder / "times").read_text().splitlines()]
     spans = sorted((float(began), float(ended), kind) for kind, began, ended, _ in times)
     kinds = [kind for _, _, kind in spans]
-    test.eq((sorted(kinds[:2]), kinds[2], sorted(kinds[3:])),
-            (["parallel"] * 2, "quiet", ["alone", "alone", "beneath", "nothing known"]),
-            "one kind after the other")
-    test.ok(spans[1][0] < spans[0][1], "the first run beside each other", spans)
-    apart = [span for span in spans[2:] if span[2] != "beneath"]
-    test.ok(all(before[1] <= after[0] for before, after in zip(apart, apart[1:])),
-            "others do not", spans)
-    beneath, = [span for span in spans if span[2] == "beneath"]
-    test.ok(apart[0][1] <= beneath[0], "none beside the quiet one", spans)
-    test.ok(beneath[0] < apart[-1][0], "but one beneath them", spans)
-    test.ok(beneath[1] >= apart[-1][1], "which can wait until they have ended", spans)
+    test.eq((sorted(kinds[:3]), sorted(kinds[3:])),
+            (["beneath", "parallel", "parallel"], ["alone", "alone", "nothing known"]),
+            "one kind after the other, but for what runs beneath the first")
+    together, apart = spans[:3], spans[3:]
+    test.ok(max(began for began, _, _ in together) < min(ended for _, ended, _ in together),
+            "the first run beside each other", spans)
+    beneath = max(together, key=lambda span: span[1])
+    test.eq(beneath[2], "beneath", "what runs beneath can wait until the others have ended")
+    test.ok(all(before[1] <= after[0] for before, after in zip([beneath, *apart], apart)),
+            "all others run with nothing beside them", spans)
     usual = os.nice(0)
-    test.eq({kind: int(nice) > usual for kind, _, _, nice in times if kind != "parallel"},
-            {"quiet": False, "alone": False, "nothing known": False, "beneath": True},
+    test.eq({kind: int(nice) > usual for kind, _, _, nice in times},
+            {"parallel": False, "alone": False, "nothing known": False, "beneath": True},
             "which has a low priority")
 
 
@@ -184,8 +182,8 @@ def case_once_more(test):
     test.ok(order[0] >= 0, "with what was wrong", said)
     expect(test, "unless told not to", "0 passed, 1 failed, 0 skipped", 1, once.format("alone"),
            options=("--once",))
-    expect(test, "nor if many fail", "0 passed, 6 failed, 0 skipped", 1,
-           *[once.format("parallel")] * 6)
+    expect(test, "nor if many fail", "0 passed, 11 failed, 0 skipped", 1,
+           *[once.format("parallel")] * 11)
     expect(test, "twice is a failure", "0 passed, 1 failed, 0 skipped", 1,
            "echo 1..1; echo 'not ok - it'; exit 1", shows="once more, alone: ")
 
