@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/base/array.h"
+#include "cli/model/entries.h"
 #include "collect_row.h"
 #include "session_culprits.h"
 #include "session_entry.h"

@@ -3,6 +3,8 @@
 #ifndef COLLECT_ROW_H
 #define COLLECT_ROW_H
 
+#include <stdbool.h>
+
 #include "cli/model/sample.h"
 #include "session.h"
 
@@ -15,6 +17,9 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 /* Names a hard interrupt by its index in the thread's record. */
 void collect_hardirq_name(struct session *session, int index, const struct kd_thread *thread,
 			  struct irq_row *row);
+
+/* Whether another CPU sends those of this index. */
+bool collect_hardirq_is_sent(int index);
 
 /* A system call's row. */
 struct call_row collect_call(uint32_t number, const struct kd_count *count);

@@ -9,6 +9,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
+#include "cli/model/entries.h"
 #include "cli/model/tick.h"
 #include "cli/model/words.h"
 #include "collect_row.h"
@@ -124,9 +125,14 @@ static void who_name(const struct interruptions *interruptions, const struct kd_
 		 irq.name);
 }
 
-static uint64_t irq_entry(const struct interruptions *interruptions)
+/* What a hard interrupt takes beyond what is seen. */
+static uint64_t part_entry(const struct interruptions *interruptions,
+			   const struct kd_interruption *part)
 {
-	return entry_cost(session_entry(interruptions->session)).irq_ns;
+	struct entry_cost cost = entry_cost(session_entry(interruptions->session));
+
+	return irq_entry(&cost,
+			 part->by == KD_BY_HARDIRQ && collect_hardirq_is_sent((int)part->who));
 }
 
 /* Keeps one that has ended, or counts it as lost. Returns 0 or -ENOMEM. */
@@ -155,7 +161,7 @@ static int gap_finish(struct interruptions *interruptions, struct gap *gap)
 
 	if (!gap->until)
 		return 0;
-	gap_end(gap, irq_entry(interruptions), &interruption);
+	gap_end(gap, &interruption);
 	largest = gap_largest(gap, interruption.cause);
 	if (largest && interruption.ns >= interruptions->threshold)
 		who_name(interruptions, largest, &interruption);
@@ -211,7 +217,7 @@ static int open_add(struct interruptions *interruptions, const struct kd_interru
 	begun.taken = (uint64_t)((double)part->taken * (double)(end - part->since) /
 				 (double)(part->until - part->since));
 	gap_add(&gap, &begun, 0);
-	gap_end(&gap, 0, &open);
+	gap_end(&gap, &open);
 	open.open = true;
 	if (begun.by == KD_BY_TASK) /* which kind of fault it is shows at its end */
 		who_name(interruptions, &begun, &open);
@@ -263,7 +269,7 @@ static int part_found(void *context, const struct kd_interruption *part)
 {
 	const struct drain *drain = context;
 	struct interruptions *interruptions = drain->interruptions;
-	uint64_t entry = irq_entry(interruptions);
+	uint64_t entry = part_entry(interruptions, part);
 	struct gap *gap = &interruptions->gaps[part->slot];
 	int error = 0;
 

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "irq_cost.h"
 #include "kernel_delay.skel.h"
 
 #define ROUNDS 15
@@ -28,13 +28,6 @@
 #define FOLLOW_ROUNDS 5
 #define CHAIN 1000
 #define PRICE_UNIT 1000
-
-/* Interrupts. */
-#define TIMERS 15
-#define TIMERS_LEAST 5
-#define TIMER_NS 5000                   /* ahead: the call that sets it has returned */
-#define TIMER_PATIENCE_NS 50000         /* until it is not expected any more */
-#define TIMERS_NS (500 * NSEC_PER_USEC) /* for all */
 
 /* The least of all rounds is the one in which nothing came between. ns of CALLS. */
 static uint64_t calls_measure(int rounds)
@@ -74,11 +67,6 @@ static uint64_t price_measure(int rounds)
 	uint64_t chain = chain_measure(rounds);
 
 	return chain ? calls_measure(rounds) * PRICE_UNIT / chain : 0;
-}
-
-void entry_bare(struct entry_estimate *entry)
-{
-	entry->bare = calls_measure(ROUNDS) / CALLS;
 }
 
 /* Has the slot found, or not, by this thread's TID. */
@@ -121,86 +109,28 @@ static uint64_t rounds_measure(const struct kd_record *record)
 	return least < MOST_NS ? least : 0;
 }
 
-/* What the programs have seen of interrupts of this thread, ns. */
-static uint64_t irqs_seen(const struct kd_record *record)
-{
-	const volatile struct kd_overlay *hard = &record->hardirq_ns, *soft = &record->softirq_ns;
-
-	uint64_t ns = 0;
-
-	for (int i = 0; i < KD_RUNNING; i++)
-		ns += hard->in[i] + soft->in[i];
-	return ns;
-}
-
-/* Waits, without a call, for the interrupt of a timer and returns what it took beyond what
- * the programs have seen; 0: it did not come. step: the least time between two readings of
- * the clock so far. */
-static uint64_t timer_measure(const struct kd_record *record, int timer, uint64_t *step)
-{
-	const struct itimerspec after = { .it_value.tv_nsec = TIMER_NS };
-	uint64_t before, seen, from, last, ns;
-
-	if (timerfd_settime(timer, 0, &after, NULL))
-		return 0;
-	before = seen = irqs_seen(record);
-	from = last = clock_monotonic();
-	for (uint64_t end = from + TIMER_PATIENCE_NS; last < end; seen = irqs_seen(record)) {
-		if (seen != before)
-			break;
-		/* So nothing was seen before this, and the interrupt comes after from. */
-		from = last;
-		last = clock_monotonic();
-		if (last > from)
-			*step = u64_min(*step, last - from);
-	}
-	ns = clock_monotonic() - from;
-	seen = irqs_seen(record) - before;
-	return seen && ns > seen + 2 * *step ? ns - seen - 2 * *step : 0;
-}
-
-static int three_way(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The median: with some of them other interrupts or threads come. */
-static uint64_t timers_measure(const struct kd_record *record)
-{
-	uint64_t found[TIMERS], step = TIMER_PATIENCE_NS, ns;
-	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), n = 0;
-	uint64_t end = clock_monotonic() + TIMERS_NS;
-
-	if (timer < 0)
-		return 0;
-	while (n < TIMERS && clock_monotonic() < end) {
-		ns = timer_measure(record, timer, &step);
-		if (ns)
-			found[n++] = ns;
-	}
-	close(timer);
-	qsort(found, (size_t)n, sizeof(*found), three_way);
-	return n >= TIMERS_LEAST ? found[n / 2] : 0;
-}
-
 /* What a round of touching pages for the first time has booked as user mode, per page. */
-static uint64_t pages_measure(const struct kd_record *record, volatile char *pages, size_t size)
+static uint64_t pages_booked(const struct kd_record *record, volatile char *pages, size_t size)
 {
 	const volatile __u64 *user = &record->ns[KD_USER], *faults = &record->timed_faults;
-	uint64_t before, count;
+	uint64_t before = *user, count = *faults;
 
-	if (madvise((void *)(uintptr_t)pages, PAGES * size, MADV_DONTNEED))
-		return MOST_NS;
-	pages[0] = 1;
-	before = *user;
-	count = *faults;
 	for (size_t i = 1; i < PAGES; i++)
 		pages[i * size] = 1;
 	return *faults == count + PAGES - 1 ? (*user - before) / (PAGES - 1) : MOST_NS;
 }
 
+/* The same by the clock. */
+static uint64_t pages_took(volatile char *pages, size_t size)
+{
+	uint64_t before = clock_monotonic();
+
+	for (size_t i = 1; i < PAGES; i++)
+		pages[i * size] = 1;
+	return (clock_monotonic() - before) / (PAGES - 1);
+}
+
+/* What a first touch of a page has booked as user mode in a record; NULL: what it takes. */
 static uint64_t faults_measure(const struct kd_record *record)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -210,10 +140,19 @@ static uint64_t faults_measure(const struct kd_record *record)
 
 	if (pages == MAP_FAILED)
 		return 0;
-	for (int i = 0; i < PAGE_ROUNDS; i++)
-		least = u64_min(least, pages_measure(record, pages, size));
+	for (int i = 0; i < PAGE_ROUNDS && !madvise(pages, PAGES * size, MADV_DONTNEED); i++) {
+		*(volatile char *)pages = 1;
+		least = u64_min(least, record ? pages_booked(record, pages, size)
+					      : pages_took(pages, size));
+	}
 	munmap(pages, PAGES * size);
 	return least < MOST_NS ? least : 0;
+}
+
+void entry_bare(struct entry_estimate *entry)
+{
+	entry->bare = calls_measure(ROUNDS) / CALLS;
+	entry->bare_fault = faults_measure(NULL);
 }
 
 /* A window of this thread: in shared memory, from start on. */
@@ -253,8 +192,11 @@ void entry_measure(struct entry_estimate *entry, struct kernel_delay *skel, uint
 	window_begin(skel, thread);
 	if (!slot_set(skel, slot)) {
 		ns = rounds_measure(record);
-		entry->at_start.irq_ns = timers_measure(record);
+		entry->at_start.irq_ns = irq_cost_timer(record);
+		/* Where the other CPU was busy it is not known, or too much: a timer's is more. */
+		entry->at_start.ipi_ns = u64_min(irq_cost_ipi(record), entry->at_start.irq_ns);
 		entry->at_start.fault_ns = faults_measure(record);
+		entry->at_start.fault_timing_ns = u64_sub(faults_measure(NULL), entry->bare_fault);
 	}
 	window_end(skel);
 	entry->at_start.call_ns = ns > left ? ns - left : 0;
@@ -285,7 +227,9 @@ struct entry_cost entry_cost(const struct entry_estimate *entry)
 	return (struct entry_cost){
 		.call_ns = scaled(entry, entry->at_start.call_ns),
 		.irq_ns = scaled(entry, entry->at_start.irq_ns),
+		.ipi_ns = scaled(entry, entry->at_start.ipi_ns),
 		.fault_ns = scaled(entry, entry->at_start.fault_ns),
+		.fault_timing_ns = scaled(entry, entry->at_start.fault_timing_ns),
 	};
 }
 

@@ -15,14 +15,15 @@ struct kernel_delay;
 /* Zeroed: nothing is known. */
 struct entry_estimate {
 	struct entry_cost at_start;
-	uint64_t bare;   /* a call without our programs, ns */
-	uint64_t price;  /* of a call then, see entry_follow() */
-	uint64_t prices; /* the sum of so many readings since entry_renew() */
+	uint64_t bare, bare_fault; /* a call, and a page fault, without our programs, ns */
+	uint64_t price;            /* of a call then, see entry_follow() */
+	uint64_t prices;           /* the sum of so many readings since entry_renew() */
 	uint64_t n_readings;
 	uint64_t next; /* reading, ns of CLOCK_MONOTONIC */
 };
 
-/* Measures a call that does next to nothing. To be called before the programs are attached. */
+/* Measures a call that does next to nothing, and a page fault. To be called before the programs are
+ * attached. */
 void entry_bare(struct entry_estimate *entry);
 
 /* Measures the rest on calls and timer interrupts of this thread, which takes about 1 ms:

@@ -22,7 +22,8 @@ static uint64_t own_ns(const struct gap *gap, const struct kd_interruption *part
 	return ns;
 }
 
-static void part_count(struct gap *gap, const struct kd_interruption *part, uint64_t own)
+static void part_count(struct gap *gap, const struct kd_interruption *part, uint64_t own,
+		       uint64_t entry_ns)
 {
 	uint64_t throttled = u64_min(part->taken, own);
 
@@ -30,6 +31,8 @@ static void part_count(struct gap *gap, const struct kd_interruption *part, uint
 	case KD_BY_HARDIRQ:
 		gap->by[INTERRUPTION_HARDIRQ] += own;
 		gap->hardirqs++;
+		gap->entries += entry_ns;
+		gap->entry = u64_max(gap->entry, entry_ns);
 		break;
 	case KD_BY_SOFTIRQ:
 		gap->by[INTERRUPTION_SOFTIRQ] += own;
@@ -71,7 +74,7 @@ bool gap_add(struct gap *gap, const struct kd_interruption *part, uint64_t entry
 	/* Whether a page had to be read is known at the fault's end, which may be a short part. */
 	if (part->by == KD_BY_FAULT && part->who)
 		gap->largest[KD_BY_FAULT].who = part->who;
-	part_count(gap, part, own);
+	part_count(gap, part, own, entry_ns);
 	return true;
 }
 
@@ -99,7 +102,7 @@ const struct kd_interruption *gap_largest(const struct gap *gap, enum interrupti
 	}
 }
 
-void gap_end(struct gap *gap, uint64_t entry_ns, struct interruption *interruption)
+void gap_end(struct gap *gap, struct interruption *interruption)
 {
 	uint64_t ns = gap->until - gap->since, explained = 0, estimate, inside, outside;
 
@@ -115,9 +118,9 @@ void gap_end(struct gap *gap, uint64_t entry_ns, struct interruption *interrupti
 	};
 	memcpy(interruption->by, gap->by, sizeof(gap->by));
 	/* Some of the estimate lies between the parts; of one interrupt it lies outside. */
-	estimate = gap->hardirqs * entry_ns;
+	estimate = gap->entries;
 	inside = u64_min(estimate, ns > explained ? ns - explained : 0);
-	outside = u64_min(estimate - inside, entry_ns);
+	outside = u64_min(estimate - inside, gap->entry);
 	interruption->by[INTERRUPTION_HARDIRQ] += inside + outside;
 	interruption->by[INTERRUPTION_UNEXPLAINED] = ns > explained ? ns - explained - inside : 0;
 	interruption->entry_ns = inside + outside;

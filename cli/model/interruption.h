@@ -84,14 +84,15 @@ struct gap {
 	uint64_t tick_late;
 	uint64_t by[INTERRUPTION_CAUSES];
 	unsigned int hardirqs, n;
+	uint64_t entries, entry; /* estimates of all, and the largest of one */
 	struct gap_part {
 		uint64_t since, own;
 	} parts[GAP_PARTS]; /* the last ones, which the next one may contain */
 	bool moved;
 };
 
-/* Adds a part; entry_ns: see above. Returns false, and does nothing, if it belongs to another
- * interruption. */
+/* Adds a part; entry_ns: what a hard interrupt like this takes beyond what is seen, see above.
+ * Returns false, and does nothing, if it belongs to another interruption. */
 bool gap_add(struct gap *gap, const struct kd_interruption *part, uint64_t entry_ns);
 
 /* The part that was added last is a tick, which came late by so much. Of ns before it nothing is
@@ -102,7 +103,7 @@ void gap_tick_late(struct gap *gap, uint64_t late, uint64_t ns);
 const struct kd_interruption *gap_largest(const struct gap *gap, enum interruption_cause cause);
 
 /* Ends it: *interruption gets its times, causes, TID and CPU. */
-void gap_end(struct gap *gap, uint64_t entry_ns, struct interruption *interruption);
+void gap_end(struct gap *gap, struct interruption *interruption);
 
 /* Makes one of what the hypervisor took. When it did so is not known: at some time, or times,
  * between the two looks at its clock that are since and until. */

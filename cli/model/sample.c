@@ -81,43 +81,6 @@ struct kd_span thread_period(const struct thread_row *thread, enum open_kind kin
 	}
 }
 
-static void move(uint64_t *from, uint64_t *to, uint64_t ns)
-{
-	ns = u64_min(ns, *from);
-	*from -= ns;
-	*to += ns;
-}
-
-void thread_move_entries(struct thread_row *thread, const struct entry_cost *cost)
-{
-	uint64_t *ns = thread->ledger.ns, calls = 0, irqs = 0, seen = ns[LEDGER_HARDIRQ];
-	uint64_t timed = thread->ledger.timed_faults, rest;
-
-	for (size_t i = 0; i < thread->n_hardirqs; i++)
-		irqs = u64_add(irqs, thread->hardirqs[i].count);
-	for (size_t i = 0; i < thread->n_calls; i++)
-		calls = u64_add(calls, thread->calls[i].count);
-	irqs = u64_min(u64_times(irqs, cost->irq_ns), thread->ledger.life);
-	rest = irqs;
-	/* In one proportion with what the tracepoints have seen. */
-	for (unsigned int i = 0; i < KD_RUNNING; i++) {
-		double hit = (double)thread->ledger.irq_in[i];
-		uint64_t part = seen ? (uint64_t)((double)irqs * hit / (double)seen) : 0;
-
-		if (LEDGER_USER + i == LEDGER_KERNEL)
-			continue;
-		part = u64_min(part, rest);
-		move(&ns[LEDGER_USER + i], &ns[LEDGER_HARDIRQ], part);
-		rest -= part;
-	}
-	move(&ns[LEDGER_KERNEL], &ns[LEDGER_HARDIRQ], rest);
-	move(&ns[LEDGER_USER], &ns[LEDGER_KERNEL], u64_times(calls, cost->call_ns));
-	move(&ns[LEDGER_USER], &ns[LEDGER_FAULT], u64_times(timed, cost->fault_ns));
-	if (timed)
-		move(&ns[LEDGER_USER], &ns[LEDGER_FAULT],
-		     u64_times(thread->ledger.untimed_faults, ns[LEDGER_FAULT] / timed));
-}
-
 static bool has_events(const struct thread_row *thread)
 {
 	for (size_t i = 0; i < thread->n_calls; i++)

@@ -70,6 +70,7 @@ struct irq_row {
 	char name[KD_IRQ_NAME_LEN + 16]; /* as the kernel has it: not escaped */
 	uint32_t vector;                 /* softirqs only */
 	bool unhandled;                  /* hardirqs only: the handler returned IRQ_NONE */
+	bool sent;                       /* hardirqs only, not replayed: by another CPU */
 	uint64_t count, total, max;
 };
 
@@ -190,7 +191,11 @@ struct capture {
 struct entry_cost {
 	uint64_t call_ns;  /* of a system call: counted as running kernel, not user */
 	uint64_t irq_ns;   /* of a hard interrupt: counted as that, not as what it hit */
+	uint64_t ipi_ns;   /* the same of one that another CPU sends; 0: as of others */
 	uint64_t fault_ns; /* of a page fault from user mode: counted as that, not user */
+	/* What timing a page fault costs, which those that are not timed do without; for
+	 * thread_move_entries() only. */
+	uint64_t fault_timing_ns;
 };
 
 /* What this program itself and its child took, on CPUs; nothing of it is in the target's
@@ -267,12 +272,6 @@ uint64_t ledger_running(const struct ledger *ledger);
 /* The periods of a kind that began and ended in the window; none of OPEN_CALL. min is 0
  * where it is not known: of OPEN_READY and OPEN_STOPPED. */
 struct kd_span thread_period(const struct thread_row *thread, enum open_kind kind);
-
-/* Moves to page faults what those that were not timed took, if they took as long as those
- * that were, and what entering and leaving costs for each of the thread's calls from running user
- * to running kernel, for each of its page faults to those, and for each of its hard interrupts from
- * the states that they hit to hard irq, as far as there is such time. */
-void thread_move_entries(struct thread_row *thread, const struct entry_cost *cost);
 
 /* True if the thread had no event in the window: it was in one state all the
  * time, which *state is set to. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: quiet
+# tests/run: alone
 """Interrupts that hit the target's threads, against the kernel's counters."""
 
 import time
@@ -56,7 +56,7 @@ def case_local_timer(test):
         test.skip("local_timer", "no timer interrupt in a second: a nohz_full CPU")
         return
     thread = report.thread(load.tid("fifo")[0])
-    entries = sum(row.count for row in thread.hardirqs.values()) * report.irq_entry
+    entries = report.irq_entries(thread)
     row = thread.hardirqs.get("local_timer")
     # Those that hit while another thread had the CPU are not its own.
     share = thread.running / thread.life

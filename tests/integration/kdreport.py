@@ -76,6 +76,9 @@ BAR = re.compile(r" *(?P<low>[\d,]+) -> +(?P<high>[\d,]+)  +(?P<count>\d+)  "
 NOTICE = re.compile(r"# (WARNING|NOTE): .+\.?$")
 
 
+SENT = ("reschedule", "call_function", "call_function_single")  # by other CPUs
+
+
 class ReportError(Exception):
     pass
 
@@ -162,8 +165,15 @@ class Report:
     @property
     def irq_entry(self):
         """ns of each hard interrupt that are moved to it from what it hit."""
-        found = re.search(r"# NOTE: ([\d,]+) ns of each interrupt", "\n".join(self.notices))
+        found = re.search(r"# NOTE: ([\d,]+) ns of each interrupt count", "\n".join(self.notices))
         return int(found[1].replace(",", "")) if found else 0
+
+    def irq_entries(self, thread):
+        """ns of all of a thread that are; of those that other CPUs send it may be less each."""
+        found = re.search(r"# NOTE: ([\d,]+) ns of each interrupt that", "\n".join(self.notices))
+        sent = int(found[1].replace(",", "")) if found else self.irq_entry
+        return sum(row.count * (sent if name in SENT else self.irq_entry)
+                   for name, row in thread.hardirqs.items())
 
     @property
     def fault_entry(self):

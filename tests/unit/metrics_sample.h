@@ -279,7 +279,9 @@ __attribute__((unused)) static struct sample metrics_full(void)
 		sample.losses[i] = i + 1;
 	sample.skipped_runs = 11, sample.hidden = 12, sample.torn = 13, sample.resynced = 14;
 	sample.page_faults_untimed = 15;
-	sample.entry = (struct entry_cost){ .call_ns = 156, .irq_ns = 2800, .fault_ns = 700 };
+	sample.entry = (struct entry_cost){
+		.call_ns = 156, .irq_ns = 2800, .ipi_ns = 1400, .fault_ns = 700
+	};
 	sample.own = (struct own_cost){ .cpu_ns = 3200000, .wakeups = 27, .period_ns = 512000000 };
 	sample.interrupted = true;
 	metrics_traces(&sample);

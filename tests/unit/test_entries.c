@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What entering and leaving the kernel costs is moved to where it belongs. */
-#include "cli/model/sample.h"
+#include "cli/model/entries.h"
 #include "tap.h"
 
 /* A thread that was in user mode throughout. */
@@ -56,6 +56,11 @@ static void test_irq_entries(void)
 	thread_move_entries(&row, &cost);
 	ok(ns[LEDGER_USER] == 880 && ns[LEDGER_KERNEL] == 960 && ns[LEDGER_HARDIRQ] == 260,
 	   "each interrupt's entry is its own, out of what it hit");
+	irqs[1].sent = true;
+	row = interrupted(irqs, 2);
+	thread_move_entries(&row, &(struct entry_cost){ .irq_ns = 20, .ipi_ns = 4 });
+	ok(ns[LEDGER_USER] == 940 && ns[LEDGER_KERNEL] == 980 && ns[LEDGER_HARDIRQ] == 180,
+	   "of one that another CPU sends what that takes");
 	row = interrupted(irqs, 2);
 	irqs[0].count = UINT64_MAX;
 	thread_move_entries(&row, &cost);
@@ -80,6 +85,9 @@ static void test_fault_entries(void)
 	thread_move_entries(&row, &(struct entry_cost){ 0 });
 	ok(ns[LEDGER_USER] == 320 && ns[LEDGER_FAULT] == 1680,
 	   "those that were not timed take as long as the others");
+	row.ledger.ns[LEDGER_USER] = 1000, row.ledger.ns[LEDGER_FAULT] = 1000;
+	thread_move_entries(&row, &(struct entry_cost){ .fault_timing_ns = 100 });
+	ok(ns[LEDGER_USER] == 700 && ns[LEDGER_FAULT] == 1300, "but for what timing costs");
 	row.ledger.untimed_faults = UINT64_MAX;
 	thread_move_entries(&row, &cost);
 	ok(!ns[LEDGER_USER] && ns[LEDGER_FAULT] == 2000, "no more than there is");

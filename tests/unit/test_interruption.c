@@ -25,7 +25,7 @@ static void is_one(const char *what, const struct kd_interruption *parts, size_t
 
 	for (size_t i = 0; i < n; i++)
 		ok(gap_add(&gap, &parts[i], ENTRY), "%s: part %zu belongs to it", what, i);
-	gap_end(&gap, ENTRY, &interruption);
+	gap_end(&gap, &interruption);
 	is_u64(interruption.ns, ns, "%s: its length", what);
 	for (int i = 0; i < INTERRUPTION_CAUSES; i++) {
 		is_u64(interruption.by[i], by[i], "%s: %s", what, interruption_keys[i]);
@@ -59,7 +59,7 @@ static void test_late_tick(void)
 
 	ok(gap_add(&gap, &tick, ENTRY), "a tick");
 	gap_tick_late(&gap, 300000, 200000);
-	gap_end(&gap, ENTRY, &interruption);
+	gap_end(&gap, &interruption);
 	is_u64(interruption.since, 700000, "as far as nothing explains it");
 	is_u64(interruption.tick_late, 300000, "how late the tick was");
 	is_u64(interruption.by[INTERRUPTION_UNEXPLAINED], 200000 - ENTRY,
@@ -71,11 +71,11 @@ static void test_late_tick(void)
 	tick.since = 1000000, tick.until = 1004000;
 	ok(gap_add(&gap, &tick, ENTRY), "the next one");
 	gap_tick_late(&gap, 300000, 300000);
-	gap_end(&gap, ENTRY, &interruption);
+	gap_end(&gap, &interruption);
 	is_u64(interruption.since, 904000, "not before the end of the last interruption");
 	tick.since = 2000000, tick.until = 2004000;
 	ok(gap_add(&gap, &tick, ENTRY), "a third one");
-	gap_end(&gap, ENTRY, &interruption);
+	gap_end(&gap, &interruption);
 	is_u64(interruption.tick_late, 0, "was in time");
 }
 
