@@ -270,10 +270,10 @@ def case_long_poll(test):
 
 def case_overhead(test):
     """What other processes pay is limited, too."""
-    loads = [test.workload("brood") for _ in range(2)]
-    outside, _ = family(test)
+    loads = [test.workload("caller", "sleeper") for _ in range(2)]
+    outside = test.workload("caller", "spins:1000000000:0:1000000000:1")
     ran = run(test, [load.pid for load in loads], *BOTH, *UNLIMITED, "--max-overhead", "1,stop")
-    outside.send("call 10000000 0")
+    outside.send("go")
     ran.finish(test, want=75)
     test.ok("of the CPU time of other processes: they were detached" in ran.stderr,
             "it says whose it was", ran.stderr)
