@@ -9,6 +9,7 @@ import kdtest
 from kdtest import MS, SECOND
 
 GETUIDS, GETPPIDS = 40, 20000
+TRIES = 4
 
 
 def run(test, who, options=lambda tid: (), cpu=()):
@@ -128,7 +129,10 @@ def case_exec_by_the_leader(test):
 
 
 def case_leader_ends_first(test):
-    report, truth, before, survivor = run(test, "leader-exit")
+    for _ in range(TRIES):
+        report, truth, before, survivor = run(test, "leader-exit")
+        if not report.unreported:  # a last switch that the kernel has hidden ends no thread
+            break
     thread = report.thread(survivor)
     test.eq(thread.count("getppid"), GETPPIDS, "the survivor's calls")
     test.eq(report.total("getppid"), GETPPIDS, "are nobody else's")

@@ -11,6 +11,7 @@ import pathlib
 import time
 
 import kdtest
+from kdgroup import limited_group, throttled_ns
 from kdheld import Held
 from kdneeds import need
 from kdtest import MS
@@ -295,5 +296,34 @@ def case_ends_before_reading(test):
     test.eq(all_of_them["max_ns"], rows[0]["ns"], "which is the longest in the sums")
 
 
+def case_throttled(test):
+    """A thread whose group has used up its quota: each pause is one interruption, by its own log
+    and by the kernel's count."""
+    kdtest.only_on_host("it compares times")
+    with limited_group("kd-interruptions") as group:
+        load = test.workload("gaps", kdtest.last_cpu(), 0, 2 * US)
+        (group / "cgroup.procs").write_text(str(load.pid))
+        time.sleep(0.2)  # from now on it has no more than its quota
+        count = throttled_ns(group)
+        _, sample, _ = capture(test, load)
+        count = throttled_ns(group) - count
+        load.send("log")
+        gaps = json.loads(load.line("{"))["gaps"]
+    start, end = sample["window"]["start_ns"], sample["window"]["end_ns"]
+    pauses = [gap for gap in gaps if gap[1] - gap[0] >= 20 * MS and start < gap[0] and gap[1] < end]
+    rows = [row for row in sample["interruptions"] if row["ns"] >= 20 * MS and
+            start < row["since_ns"] and row["until_ns"] < end]
+    test.ok(len(pauses) >= 5, f"{len(pauses)} pauses of 20 ms and more")
+    test.eq({row["cause"] for row in rows}, {"throttled"}, "the quota is the cause")
+    missed = [gap for gap in pauses if sum(
+        row["throttled_ns"] for row in rows if overlap(gap, row)) < 0.9 * (gap[1] - gap[0])]
+    test.eq(missed, [], "of nearly all of each pause")
+    thread = next(row for row in sample["threads"] if row["tid"] == int(load.ready[0]))
+    # The kernel counts a period when that is over.
+    test.between(thread["interruptions"]["throttled"]["total_ns"], count / 2, count + 100 * MS,
+                 "as long as the kernel counts")
+    check_sums(test, thread)
+
+
 kdtest.main(case_own_softirqs, case_preempted, case_explained, case_longest,
-            case_outputs, case_open, case_ends_before_reading)
+            case_outputs, case_open, case_ends_before_reading, case_throttled)

@@ -6,10 +6,12 @@
 A loop or a pointer that the verifier follows for each of its values makes them many times as
 many, and shows nowhere else."""
 
+import os
 import pathlib
 import re
 
 import kdtest
+from kdneeds import need
 
 PROGRAM = 20_000    # instructions of one
 TOGETHER = 65_000   # of a run without options
@@ -37,4 +39,22 @@ def case_start(test):
     print(f"# {sum(found.values()):,} together: {sorted(found.values(), reverse=True)}")
 
 
-kdtest.main(case_start)
+def case_refused(test):
+    """One that the kernel refuses: the first that the thread beside libbpf's loads."""
+    need("strace")
+    if len(os.sched_getaffinity(0)) < 2:
+        raise kdtest.Skip("there is no such thread")
+    load, calls = test.workload("roles", "poll"), test.directory() / "calls"
+    done = test.program("-p", load.pid, "--sample-time", "0.1", "--debug", wrapper=(
+        "strace", "-f", "-qq", "-o", calls, "-e", "trace=bpf",
+        "-e", "inject=bpf:error=EACCES:when=1"))
+    injected = [line.split() for line in calls.read_text().splitlines() if "(INJECTED)" in line]
+    test.eq(len({tid for tid, *_ in injected}), 2, "the first call of each of two threads fails")
+    test.eq(done.status, 71, "status")
+    test.ok("\nkernel_delay: the kernel refused the BPF programs: Permission denied\n" in done.stderr,
+            "says so", done.stderr[-1000:])
+    test.ok(re.search("^kd_[a-z_]+: Permission denied$", done.stderr, re.MULTILINE),
+            "and --debug which", done.stderr[-1000:])
+
+
+kdtest.main(case_start, case_refused)

@@ -6,7 +6,7 @@
  *   <- log      -> {"gaps": [[from, to], ...]}: of at least LEAST_NS, ns of CLOCK_MONOTONIC;
  *               and the thread ends
  *
- * SCHED_FIFO with that priority, on that CPU. */
+ * SCHED_FIFO with that priority (0: not), on that CPU. */
 #include "workload.h"
 
 #define GAPS 100000
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 		die("pthread_create");
 	while (!tid)
 		usleep(1000);
-	if (pthread_setschedparam(thread, SCHED_FIFO, &param))
+	if (param.sched_priority && pthread_setschedparam(thread, SCHED_FIFO, &param))
 		die("SCHED_FIFO");
 	{
 		cpu_set_t set;
