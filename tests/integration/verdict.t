@@ -172,8 +172,10 @@ def case_busy(test):
     tid = load.tid("spin")[0]
     os.sched_setscheduler(tid, os.SCHED_FIFO, os.sched_param(10))
     screen = Screen(test, load.pid, seconds=0.3)
-    # Even then the kernel gives others a twentieth of each second.
-    others = [row for row in screen.blamed if row["cause"] not in ("task", "rt_limit", "throttled")]
+    # Even then the kernel gives others a twentieth of each second, and in a virtual machine
+    # ticks may take more than the 1 % that is worth a word.
+    others = [row for row in screen.blamed if row["cause"] not in ("task", "rt_limit", "throttled")
+              and (row["who"].get("comm"), row["share"] < 0.02) != ("local_timer", True)]
     test.eq(others, [], "nobody else is blamed")
     if not screen.json["verdict"]:
         test.ok(screen.verdict[0].startswith("Nothing kept it from running: it ran for"),
