@@ -171,8 +171,8 @@ class Load(Process):
 class Threads(Process):
     """tests/workloads/bench_threads.c."""
 
-    def __init__(self, count):
-        super().__init__([BUILD / "workloads" / "bench_threads", count])
+    def __init__(self, count, **how):
+        super().__init__([BUILD / "workloads" / "bench_threads", count], **how)
         self.line(b"ready")
 
     def go(self):

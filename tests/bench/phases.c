@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <linux/bpf.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -23,7 +24,7 @@ static struct note {
 	char detail[BPF_OBJ_NAME_LEN];
 	unsigned long long begin, end;
 } notes[NOTES];
-static unsigned int n_notes;
+static atomic_uint n_notes;
 
 static unsigned long long now(void)
 {
@@ -35,13 +36,13 @@ static unsigned long long now(void)
 
 static void note(const char *name, const char *detail, unsigned long long begin)
 {
-	struct note *note = &notes[n_notes];
+	unsigned int place = atomic_fetch_add(&n_notes, 1); /* programs are loaded by threads */
+	struct note *note = &notes[place];
 
-	if (n_notes == NOTES)
+	if (place >= NOTES)
 		return;
 	*note = (struct note){ .name = name, .begin = begin, .end = now() };
 	snprintf(note->detail, sizeof(note->detail), "%s", *detail ? detail : "-");
-	n_notes++;
 }
 
 /* The function that this library's one of the same name hides. */
@@ -110,7 +111,7 @@ __attribute__((destructor)) static void notes_write(void)
 
 	if (!file)
 		return;
-	for (unsigned int i = 0; i < n_notes; i++)
+	for (unsigned int i = 0; i < n_notes && i < NOTES; i++)
 		fprintf(file, "%s %s %llu %llu\n", notes[i].name, notes[i].detail, notes[i].begin,
 			notes[i].end);
 	fclose(file);
