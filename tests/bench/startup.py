@@ -8,12 +8,13 @@ import statistics
 import tempfile
 import time
 
-from benchlib import (BUILD, CPUS, LONG, QUICK, Load, Missing, Threads, fdinfo, kernel_delay,
-                      names)
+from benchlib import (BUILD, CPUS, LONG, QUICK, Load, Missing, Process, Threads, fdinfo,
+                      kernel_delay, names)
 
 ROUNDS = 5 if QUICK else 31
 SAMPLE_MS = 10
 GOAL_MS = 60
+HERD, HERD_GOAL_MS = (200, 10), 100
 
 PHASES = (
     "exec, linking, options, finding the target",
@@ -30,9 +31,10 @@ PHASES = (
 )
 
 
-def sample_once(pid, **environment):
+def sample_once(pid, *options, **environment):
     """Seconds of CLOCK_MONOTONIC: exec, start line, stop line, last line, end."""
-    with kernel_delay(pid, "--sample-time", f"{SAMPLE_MS}ms", cpus=CPUS, **environment) as process:
+    with kernel_delay(pid, "--sample-time", f"{SAMPLE_MS}ms", *options, cpus=CPUS,
+                      **environment) as process:
         start = process.line(b"# Start sampling")[0]
         stop = process.line(b"# Stop sampling")[0]
         process.rest()
@@ -94,6 +96,18 @@ def print_programs(table, load, loads):
     table.say(f"  {'sum':<48}{'':>12}{sum(verified.values()):>12,}  instructions")
 
 
+def measure_herd(table):
+    """Until a window of many processes is open."""
+    processes, threads = HERD
+    with Process([BUILD / "workloads" / "herd", processes, threads], cpus=CPUS) as herd:
+        herd.line(b"ready")
+        children = pathlib.Path(f"/proc/{herd.pid}/task/{herd.pid}/children").read_text().split()
+        runs = [sample_once(",".join(children)) for _ in range(ROUNDS)]
+    table.section(f"exec to the window, of {processes:,} processes with {threads} threads each")
+    table.row("until the window is open", [(stamps[1] - stamps[0]) * 1000 for stamps in runs],
+              "ms", 1, HERD_GOAL_MS)
+
+
 def rows(table, runs):
     table.row("until the report is printed",
               [(stamps[3] - stamps[0]) * 1000 - SAMPLE_MS for stamps in runs], "ms", 1, GOAL_MS)
@@ -122,3 +136,4 @@ def measure(table):
         table.row("  all of it until the report is printed",
                   [(stamps[3] - stamps[0]) * 1000 - SAMPLE_MS for stamps, _, _ in noted], "ms")
         print_programs(table, target, [loads for _, _, loads in noted])
+    measure_herd(table)
