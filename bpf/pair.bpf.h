@@ -194,13 +194,18 @@ static __noinline u64 *pair_foreign(u32 tid, bool create)
 	return bpf_map_lookup_elem(&kd_pairs, &key);
 }
 
-/* Where a thread keeps its start, or may (create). It may have had no slot when it hit that, and
- * have one now. */
+/* Where a thread keeps its start, or may (create). It may have had no slot when it hit the start,
+ * and have one now: most often as it has got a name that is asked for. */
 static __always_inline u64 *pair_entry(struct hit *hit, bool create)
 {
-	if (hit->thread && (create || hit->thread->pair))
+	u64 *foreign;
+
+	if (hit->thread && (hit->thread->pair || (create && !kd_by_thread)))
 		return &hit->thread->pair;
-	return pair_foreign(hit->tid, create);
+	foreign = pair_foreign(hit->tid, create && !hit->thread);
+	if (!foreign && hit->thread)
+		return &hit->thread->pair;
+	return foreign;
 }
 
 static __always_inline void pair_forget(struct hit *hit, u64 *entry)

@@ -103,6 +103,11 @@ void log_set_debug(bool on)
 	debugging = on;
 }
 
+bool log_is_debug(void)
+{
+	return debugging;
+}
+
 void log_debug_text(const char *fmt, va_list args)
 {
 	if (!debugging)

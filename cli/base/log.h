@@ -44,6 +44,7 @@ void log_set_quiet(bool on);
 
 /* Switches debugging messages on or off; they are off at first. */
 void log_set_debug(bool on);
+bool log_is_debug(void);
 
 /* With debugging on the text as it is, which may be several lines and needs its
  * own line feeds: for what libraries and the kernel's verifier say. */

@@ -42,6 +42,7 @@ struct interruptions {
 struct drain {
 	struct interruptions *interruptions;
 	const struct session_view *view; /* the window that is being read; NULL: none is */
+	struct entry_cost cost;
 };
 
 /* The coarse clock advances at ticks. 0: not known, or CPUs may do without their ticks although
@@ -126,12 +127,9 @@ static void who_name(const struct interruptions *interruptions, const struct kd_
 }
 
 /* What a hard interrupt takes beyond what is seen. */
-static uint64_t part_entry(const struct interruptions *interruptions,
-			   const struct kd_interruption *part)
+static uint64_t part_entry(const struct entry_cost *cost, const struct kd_interruption *part)
 {
-	struct entry_cost cost = entry_cost(session_entry(interruptions->session));
-
-	return irq_entry(&cost,
+	return irq_entry(cost,
 			 part->by == KD_BY_HARDIRQ && collect_hardirq_is_sent((int)part->who));
 }
 
@@ -269,7 +267,7 @@ static int part_found(void *context, const struct kd_interruption *part)
 {
 	const struct drain *drain = context;
 	struct interruptions *interruptions = drain->interruptions;
-	uint64_t entry = part_entry(interruptions, part);
+	uint64_t entry = part_entry(&drain->cost, part);
 	struct gap *gap = &interruptions->gaps[part->slot];
 	int error = 0;
 
@@ -316,7 +314,8 @@ static uint64_t oldest_start(const struct interruptions *interruptions)
 /* view: as in struct drain. */
 static int ring_read(struct interruptions *interruptions, const struct session_view *view)
 {
-	struct drain drain = { interruptions, view };
+	struct drain drain = { interruptions, view,
+			       entry_cost(session_entry(interruptions->session)) };
 
 	return interruption_ring_read(session_interruptions(interruptions->session), part_found,
 				      &drain);

@@ -39,7 +39,7 @@ static uint64_t irqs_seen(const struct kd_record *record)
  * the clock so far. */
 static uint64_t gap_measure(const struct kd_record *record, uint64_t before, uint64_t *step)
 {
-	uint64_t from = clock_monotonic(), last = from, seen = irqs_seen(record), ns;
+	uint64_t from = clock_monotonic(), last = from, seen = irqs_seen(record), then, ns;
 
 	for (uint64_t end = from + PATIENCE_NS; last < end; seen = irqs_seen(record)) {
 		if (seen != before)
@@ -50,8 +50,11 @@ static uint64_t gap_measure(const struct kd_record *record, uint64_t before, uin
 		if (last > from)
 			*step = u64_min(*step, last - from);
 	}
+	then = irqs_seen(record);
 	ns = clock_monotonic() - from;
-	seen = irqs_seen(record) - before;
+	if (irqs_seen(record) != then) /* another one, which may or may not be in ns */
+		return 0;
+	seen = then - before;
 	return seen && ns > seen + 2 * *step ? ns - seen - 2 * *step : 0;
 }
 
@@ -144,8 +147,8 @@ static bool sender_ask(void *source)
 	return true;
 }
 
-/* Those where this process runs, or if it has but one, any: without the one where this thread
- * is. Returns false if there is none. */
+/* Those where this process may run, without the one where this thread is. Returns false if there
+ * is none: the others are left to the target (placement_choose()). */
 static bool other_cpus(cpu_set_t *cpus)
 {
 	int here = sched_getcpu();
@@ -153,9 +156,6 @@ static bool other_cpus(cpu_set_t *cpus)
 	if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof(*cpus), cpus))
 		return false;
 	CPU_CLR(here, cpus);
-	for (int cpu = 0; !CPU_COUNT(cpus) && cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++)
-		if (cpu != here)
-			CPU_SET(cpu, cpus);
 	return CPU_COUNT(cpus) > 0;
 }
 

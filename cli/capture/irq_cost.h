@@ -10,11 +10,12 @@
 
 struct kd_record;
 
-/* Of timers, ns; 0: not known. record: this thread's, in which the programs count now. Takes about
+/* Of timers, ns; 0: not known. record: this thread's, in which the programs count now. Takes up to
  * 1 ms. */
 uint64_t irq_cost_timer(const struct kd_record *record);
 
-/* The same of those that another CPU sends; a thread on another CPU does, if there is one. */
+/* The same of those that another CPU sends; a thread on one of the other CPUs that this process
+ * may use does, if there is one. */
 uint64_t irq_cost_ipi(const struct kd_record *record);
 
 #endif

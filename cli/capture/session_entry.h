@@ -26,7 +26,7 @@ struct entry_estimate {
  * attached. */
 void entry_bare(struct entry_estimate *entry);
 
-/* Measures the rest on calls and timer interrupts of this thread, which takes about 1 ms:
+/* Measures the rest on calls, page faults and interrupts of this thread, which takes 2 to 3 ms:
  * the programs, attached, are told that this process is the target, and record a window of
  * it. To be called before they are told the real one. thread and record: those of a slot
  * that is to be freed afterwards.

@@ -17,7 +17,8 @@
 #define LICENSE "GPL" /* as in bpf/kernel_delay.bpf.c: libbpf has no function that tells it */
 #define VERIFIER_LOG (1 << 20)
 
-/* Each owns copies of what libbpf has: that is gone when the object is loaded. */
+/* Each owns copies of what libbpf has: that may be gone when the object is loaded. (There is no
+ * fd_array: no program calls functions of modules.) */
 struct program_load {
 	struct bpf_program *program;
 	struct bpf_insn *instructions;
@@ -52,8 +53,10 @@ static struct program_load *load_new(struct bpf_program *program,
 	if (!load)
 		return NULL;
 	load->program = program;
-	load->options = *options;
-	load->options.sz = sizeof(load->options); /* a newer libbpf's is larger */
+	/* libbpf may be newer or older than its header that this was compiled with. */
+	memcpy(&load->options, options,
+	       options->sz < sizeof(load->options) ? options->sz : sizeof(load->options));
+	load->options.sz = sizeof(load->options);
 	load->n = bpf_program__insn_cnt(program);
 	load->instructions = copy(bpf_program__insns(program), load->n * sizeof(struct bpf_insn));
 	load->functions = copy(options->func_info,
@@ -168,7 +171,7 @@ int program_load_begin(struct program_loads *loads, struct bpf_program *program,
 static void load_explain(const struct program_load *load)
 {
 	struct bpf_prog_load_opts options = load->options;
-	char *log = calloc(1, VERIFIER_LOG);
+	char *log = log_is_debug() ? calloc(1, VERIFIER_LOG) : NULL;
 	int fd;
 
 	if (!log)
@@ -190,13 +193,11 @@ static int load_end(struct program_load *load)
 
 	if (load->fd < 0) {
 		error = load->fd;
-		load_explain(load);
 	} else {
 		if (place >= 0 && dup3(load->fd, place, O_CLOEXEC) < 0)
 			error = -errno;
 		close(load->fd);
 	}
-	load_free(load);
 	return error;
 }
 
@@ -209,7 +210,10 @@ int program_loads_end(struct program_loads *loads)
 	loads_complete(loads);
 	for (size_t i = 0; i < loads->n; i++) {
 		error = load_end(loads->loads[i]);
+		if (error && !first)
+			load_explain(loads->loads[i]);
 		first = first ? first : error;
+		load_free(loads->loads[i]);
 	}
 	*loads = (struct program_loads){ 0 };
 	return first;

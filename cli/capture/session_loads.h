@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BPF programs are verified side by side, by a thread for each CPU: libbpf loads one after the
- * other, and the verifier is most of a start. libbpf gets a program of two instructions in each
- * one's place, whose descriptor then becomes that of the real one. Part of the session. */
+/* BPF programs are verified side by side, by a thread for each other CPU that this program may
+ * use: libbpf loads one after the other, and the verifier is most of a start. libbpf gets a program
+ * of two instructions in each one's place, whose descriptor then becomes that of the real one. Part
+ * of the session. */
 #ifndef SESSION_LOADS_H
 #define SESSION_LOADS_H
 
@@ -33,8 +34,8 @@ int program_load_begin(struct program_loads *loads, struct bpf_program *program,
 		       struct bpf_prog_load_opts *options);
 
 /* Loads what is left, waits for all, and puts them in their places, unless libbpf has failed to
- * load the others. Returns 0, or the first error as a negative errno; the verifier's message is a
- * debugging message. */
+ * load the others. Returns 0, or the first error as a negative errno; what the verifier says of it
+ * is a debugging message. */
 int program_loads_end(struct program_loads *loads);
 
 #endif

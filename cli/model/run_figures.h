@@ -34,7 +34,7 @@
 	       "interrupted: an estimate of entering and leaving the kernel.",                     \
 	       sample->entry.irq_ns)                                                               \
 	FIGURE(IPI_ENTRY, GAUGE, IF_ANY, "hardirq_sent_entry_seconds", "seconds",                  \
-	       "The same of each hard interrupt that another CPU sends, if it is not as of "       \
+	       "The same of each hard interrupt that another CPU sends. Missing: as of the "       \
 	       "others.",                                                                          \
 	       sample->entry.ipi_ns)                                                               \
 	FIGURE(FAULT_ENTRY, GAUGE, IF_ANY, "page_fault_entry_seconds", "seconds",                  \

@@ -74,7 +74,7 @@ def phases_of(stamps, notes):
         if name.startswith("kd_"):
             loaded = max(loaded, end)  # by threads, when libbpf is done
     values = (opening - began, opened - opening, loading - opened, maps,
-              loaded - loading - maps,              attaching - loaded, iterating - attaching,
+              loaded - loading - maps, attaching - loaded, iterating - attaching,
               start - iterating, stop - start - SAMPLE_MS / 1000, last - stop, end - last)
     return values, loads
 

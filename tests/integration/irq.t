@@ -3,6 +3,8 @@
 # tests/run: alone
 """Interrupts that hit the target's threads, against the kernel's counters."""
 
+import json
+import os
 import time
 
 import kdtest
@@ -94,4 +96,20 @@ def case_whole(test):
     test.books(report)
 
 
-kdtest.main(case_net_rx, case_local_timer, case_whole)
+def case_sent(test):
+    """Interrupts that another CPU sends have an estimate of their own where there is another CPU for
+    this program. Again where it was busy."""
+    if len(os.sched_getaffinity(0)) < 2:
+        raise kdtest.Skip("there is no other CPU")
+    load = test.workload("roles", "poll")
+    path = test.directory() / "sample.json"
+    for _ in range(TRIES):
+        test.program("-p", load.pid, "--sample-time", "0.1", "-o", f"json:{path}")
+        sample = json.loads(path.read_text())
+        if "ipi_entry_exit_ns" in sample:
+            break
+    test.between(sample.get("ipi_entry_exit_ns"), 1, sample.get("irq_entry_exit_ns", 0),
+                 "no more than a timer's")
+
+
+kdtest.main(case_net_rx, case_local_timer, case_whole, case_sent)

@@ -40,7 +40,8 @@ def case_start(test):
 
 
 def case_refused(test):
-    """One that the kernel refuses: the first that the thread beside libbpf's loads."""
+    """One that the kernel refuses: the first of each thread that loads beside libbpf. (libbpf's own
+    first call of bpf() finds out what the kernel can do.)"""
     need("strace")
     if len(os.sched_getaffinity(0)) < 2:
         raise kdtest.Skip("there is no such thread")
@@ -49,7 +50,8 @@ def case_refused(test):
         "strace", "-f", "-qq", "-o", calls, "-e", "trace=bpf",
         "-e", "inject=bpf:error=EACCES:when=1"))
     injected = [line.split() for line in calls.read_text().splitlines() if "(INJECTED)" in line]
-    test.eq(len({tid for tid, *_ in injected}), 2, "the first call of each of two threads fails")
+    test.ok(len({tid for tid, *_ in injected}) >= 2, "the first call of several threads fails",
+            *injected)
     test.eq(done.status, 71, "status")
     test.ok("\nkernel_delay: the kernel refused the BPF programs: Permission denied\n" in done.stderr,
             "says so", done.stderr[-1000:])

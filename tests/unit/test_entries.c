@@ -62,6 +62,9 @@ static void test_irq_entries(void)
 	ok(ns[LEDGER_USER] == 940 && ns[LEDGER_KERNEL] == 980 && ns[LEDGER_HARDIRQ] == 180,
 	   "of one that another CPU sends what that takes");
 	row = interrupted(irqs, 2);
+	thread_move_entries(&row, &cost);
+	ok(ns[LEDGER_USER] == 880 && ns[LEDGER_KERNEL] == 960, "if that is not known, the others'");
+	row = interrupted(irqs, 2);
 	irqs[0].count = UINT64_MAX;
 	thread_move_entries(&row, &cost);
 	ok(!ns[LEDGER_USER] && ns[LEDGER_KERNEL] == 475 && ns[LEDGER_HARDIRQ] == 1625,

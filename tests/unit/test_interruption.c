@@ -50,6 +50,22 @@ static void test_major_fault(void)
 	       "a fault that slept is a major one");
 }
 
+/* Two kinds of hard interrupts: each has its own estimate, which lies between them, and of one
+ * outside. */
+static void test_kinds(void)
+{
+	const struct kd_interruption tick = part(KD_BY_HARDIRQ, 1000, 2000),
+				     sent = part(KD_BY_HARDIRQ, 2100, 3000);
+	struct interruption interruption;
+	struct gap gap = { 0 };
+
+	ok(gap_add(&gap, &tick, ENTRY) && gap_add(&gap, &sent, ENTRY / 5), "both belong to it");
+	gap_end(&gap, &interruption);
+	is_u64(interruption.by[INTERRUPTION_HARDIRQ], 1900 + ENTRY + ENTRY / 5,
+	       "with what each takes beyond what is seen");
+	is_u64(interruption.by[INTERRUPTION_UNEXPLAINED], 0, "which is the time between them, too");
+}
+
 /* A late tick: nothing explains the time before it. */
 static void test_late_tick(void)
 {
@@ -132,6 +148,7 @@ static void test_gaps(void)
 	ok(!gap_largest(&gap, INTERRUPTION_UNEXPLAINED), "nothing has taken that");
 
 	test_major_fault();
+	test_kinds();
 	test_late_tick();
 	gap = (struct gap){ 0 };
 	parts[0] = part(KD_BY_SOFTIRQ, 1000, 2000);
