@@ -437,6 +437,15 @@ def waits_in(pid, function):
     return function in text
 
 
+def has_open(pid, what):
+    """Whether a process has a file open whose name, as /proc has it, contains this."""
+    for link in pathlib.Path(f"/proc/{pid}/fd").glob("*"):
+        with contextlib.suppress(OSError):
+            if what in os.readlink(link):
+                return True
+    return False
+
+
 def processes_named(name):
     """PIDs of the processes that have this name now."""
     found = []

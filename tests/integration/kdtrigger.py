@@ -48,18 +48,10 @@ class Triggered(kdtest.Child):
             raise EOFError(f"{self.argv} ended: {self.stderr}")
         if self.proc.stderr and "--quiet" not in self.argv and "armed @" not in self.stderr:
             return False  # this asks nothing of the kernel, again and again
-        if not self.has("signalfd"):
+        if not kdtest.has_open(self.pid, "signalfd"):
             return False  # it waits for its child, before it attaches probes
         return any(kdtest.waits_in(self.pid, function)
                    for function in ("poll_schedule_timeout", "do_sys_poll"))
-
-    def has(self, what):
-        """Whether it has such a file open."""
-        for link in pathlib.Path(f"/proc/{self.pid}/fd").glob("*"):
-            with contextlib.suppress(OSError):
-                if what in os.readlink(link):
-                    return True
-        return False
 
     def stop(self, test, want=0):
         """Ends the run by a signal and returns what it printed."""
