@@ -84,14 +84,43 @@ static __always_inline bool culprit_is(const struct kd_culprit *culprit,
 	return culprit->last != is->last || culprit->start == is->start;
 }
 
+/* The key of an entry that has this task, which has the CPU now; 0: it is another one's. */
+static __always_inline u32 culprit_again(struct kd_culprit *culprit, const struct kd_culprit *is,
+					 bool ours)
+{
+	if (!culprit_is(culprit, is, ours))
+		return 0;
+	if (culprit->last != is->last)
+		culprit->tid = 0;
+	culprit->last = is->last;
+	culprit->start = is->start;
+	__builtin_memcpy(culprit->comm, is->comm, KD_COMM_LEN);
+	culprit->used = is->used;
+	return culprit->key;
+}
+
+/* The entry of a set that has had no CPU for longest, or is free. */
+static __always_inline u32 culprit_oldest(u32 home)
+{
+	u64 oldest = KD_NEVER >> 1;
+
+	for (u32 way = 0; way < KD_CULPRIT_WAYS; way++) {
+		struct kd_culprit *culprit = culprit_at(home + way);
+
+		/* Times are below 2^52 (KD_FAR): the way fits behind them. */
+		if (culprit)
+			oldest = lesser(culprit->used * KD_CULPRIT_WAYS | way, oldest);
+	}
+	return home + BOUNDED(oldest, KD_CULPRIT_WAYS);
+}
+
 /* The key of a task that is not the one that its home entry had last. Global, so that it is
  * verified once: the task is an address. */
 __noinline u32 culprit_find(u64 address, u64 t)
 {
 	struct task_struct *task = (struct task_struct *)address;
 	struct kd_culprit is = {}, *culprit;
-	u32 home, least = 0;
-	u64 used = KD_NEVER;
+	u32 home, key;
 	bool ours;
 
 	is.tid = is.last = BPF_CORE_READ(task, pid);
@@ -106,23 +135,11 @@ __noinline u32 culprit_find(u64 address, u64 t)
 	home = culprit_home(is.tid, is.tgid, is.prio, ours);
 	for (u32 way = 0; way < KD_CULPRIT_WAYS; way++) {
 		culprit = culprit_at(home + way);
-		if (!culprit)
-			return KD_WHO_UNKNOWN;
-		if (culprit_is(culprit, &is, ours)) {
-			if (culprit->last != is.last)
-				culprit->tid = 0;
-			culprit->last = is.last;
-			culprit->start = is.start;
-			__builtin_memcpy(culprit->comm, is.comm, KD_COMM_LEN);
-			culprit->used = t;
-			return culprit->key;
-		}
-		if (used && (!culprit->key || culprit->used < used)) {
-			used = culprit->key ? culprit->used : 0;
-			least = way;
-		}
+		key = culprit ? culprit_again(culprit, &is, ours) : KD_WHO_UNKNOWN;
+		if (key)
+			return key;
 	}
-	return culprit_fill(home + BOUNDED(least, KD_CULPRIT_WAYS), address, &is);
+	return culprit_fill(culprit_oldest(home), address, &is);
 }
 
 /* Another thread of the process that the entry has ran last. */
@@ -171,6 +188,8 @@ static __always_inline u32 culprit_of(struct task_struct *task, u64 t)
 	return culprit->key ?: culprit_find(bpf_get_current_task(), t);
 }
 
+static const struct kd_blame no_blame = {};
+
 static __always_inline struct kd_blame *blame_raw(u32 slot, u32 bank)
 {
 	u32 index = bank * kd_slots + slot;
@@ -190,36 +209,33 @@ static __always_inline void charge_add(struct kd_charge *charge, u32 state, u64 
 
 _Static_assert(KD_READY_PREEMPTED == KD_READY_WOKEN + 1, "in the order of both sums");
 
-/* Makes room: what has least goes to the rest. The least is noted in memory, of which the
- * verifier knows nothing: in registers it would try each of them. Global, as the next. */
+/* Makes room: what has least goes to the rest. Global, as the next. */
 __noinline u32 blame_evict(u32 slot, u32 bank)
 {
 	struct kd_blame *blame = blame_raw(slot, bank);
 	struct kd_charge *rest, *charge;
-	u32 least;
-	u64 ns;
+	u64 least = KD_NEVER >> 1;
+	u32 index;
 
 	if (!blame)
 		return 0;
-	blame->least_ns = KD_NEVER;
 	for (u32 i = 0; i < KD_BLAMED; i++) {
-		ns = blame->tasks[i].woken + blame->tasks[i].preempted;
-		if (ns < blame->least_ns) {
-			blame->least_ns = ns;
-			blame->least = i;
-		}
+		u64 ns = blame->tasks[i].woken + blame->tasks[i].preempted;
+
+		/* Times are below 2^52 (KD_FAR): the index fits behind them. */
+		least = lesser(ns * KD_BLAMED_ROOM | i, least);
 	}
-	least = blame->least;
-	if (least >= KD_BLAMED)
+	index = BOUNDED(least, KD_BLAMED_ROOM);
+	if (index >= KD_BLAMED)
 		return 0;
-	charge = &blame->tasks[least];
-	rest = &blame->kinds[blame->keys[least] & KD_WHO_OF_TARGET ? KD_WHO_OWN : KD_WHO_REST];
+	charge = &blame->tasks[index];
+	rest = &blame->kinds[blame->keys[index] & KD_WHO_OF_TARGET ? KD_WHO_OWN : KD_WHO_REST];
 	rest->woken += charge->woken;
 	rest->preempted += charge->preempted;
 	if (charge->longest > rest->longest)
 		rest->longest = charge->longest;
 	__builtin_memset(charge, 0, sizeof(*charge));
-	return least;
+	return index;
 }
 
 /* The entry of a task among those that are charged. Global: so the verifier goes on with one
@@ -259,7 +275,7 @@ __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 	if (!blame || !thread)
 		return 0;
 	if (blame->gen != gen) {
-		__builtin_memset(blame, 0, sizeof(*blame));
+		bpf_probe_read_kernel(blame, sizeof(*blame), &no_blame); /* see record_reset() */
 		blame->gen = gen;
 	}
 	state = state_now(thread);

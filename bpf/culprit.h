@@ -59,9 +59,6 @@ struct kd_charge {
 #define KD_BLAMED_ROOM 32 /* a power of two */
 struct kd_blame {
 	__u64 gen;
-	__u64 least_ns; /* of tasks, when room was made last: */
-	__u32 least;    /* its entry */
-	__u32 pad;
 	struct kd_charge kinds[KD_WHO_ROOM]; /* by enum kd_who */
 	__u32 keys[KD_BLAMED];               /* of tasks; 0: free, as are all behind it */
 	struct kd_charge tasks[KD_BLAMED];

@@ -130,8 +130,7 @@ static __always_inline void ended_by_note(struct kd_file_waits *waits, u32 by)
 }
 
 /* The waits of a key; with those of all others of its thread if there is no room for it. */
-static __always_inline struct kd_file_waits *file_waits(struct kd_file_key *key,
-							const struct kd_at *at)
+static __always_inline struct kd_file_waits *file_waits(struct kd_file_key *key, u64 file)
 {
 	struct kd_file_waits *waits = bpf_map_lookup_elem(&kd_files, key);
 
@@ -150,7 +149,7 @@ static __always_inline struct kd_file_waits *file_waits(struct kd_file_key *key,
 	}
 	waits->file.fd = key->fd;
 	if (key->fd >= 0 && !waits->count)
-		file_describe(&waits->file, at->file);
+		file_describe(&waits->file, file);
 	return waits;
 }
 
@@ -204,9 +203,8 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 	struct kd_file_key key = { .gen = gen, .slot = slot, .in_progress = in_progress };
 	struct kd_file_waits *waits;
 	const struct kd_at *at;
-	struct file *file;
+	u64 ns, since, file;
 	bool seeded;
-	u64 ns, since;
 
 	if (!thread)
 		return 0;
@@ -217,12 +215,12 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 	at = seeded ? &thread->seed_at : &thread->at;
 	key.awaited = seeded ? thread->seed_awaited : thread->awaited;
 	key.fd = at->fd;
-	file = (struct file *)at->file;
-	key.inode = BPF_CORE_READ(file, f_inode, i_ino);
+	file = at->file;
+	key.inode = BPF_CORE_READ((struct file *)file, f_inode, i_ino);
 	/* Of another sleep, which has begun while the iterator looked. */
 	if (in_progress && since != READ_ONCE(thread->since))
 		return 0;
-	waits = file_waits(&key, at);
+	waits = file_waits(&key, file);
 	if (!waits)
 		return 0;
 	ns = t - since;

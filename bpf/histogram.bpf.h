@@ -107,11 +107,4 @@ static __always_inline void histogram_add(u32 slot, u32 counted, u64 gen, u64 ns
 		histogram->count[bucket]++;
 }
 
-/* The same for the rare callers, verified once for all of them. */
-__noinline int histogram_across(u32 slot, u32 counted, u64 gen, u64 ns)
-{
-	histogram_add(slot, counted, gen, ns);
-	return 0;
-}
-
 #endif

@@ -24,7 +24,7 @@ static __always_inline void thread_join(struct task_struct *task)
 		return;
 	seed_state(thread, slot, task);
 	waiting_visit(thread, slot, task);
-	seed_reading(thread, slot, task, &thread->readings[KD_AT_OPEN]);
+	seed_reading(thread, slot, task, KD_AT_OPEN);
 	thread_read_comm(thread, task);
 }
 

@@ -19,6 +19,16 @@
 		barrier_var(bounded);                                                              \
 		bounded % (room);                                                                  \
 	})
+/* The lesser of two numbers below 2^63. Without a branch: in a loop that looks for the least, the
+ * verifier would follow each order of all. */
+static __always_inline u64 lesser(u64 one, u64 other)
+{
+	u64 less = one - other;
+
+	barrier_var(less);
+	return other + (less & (u64)((s64)less >> 63));
+}
+
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
 

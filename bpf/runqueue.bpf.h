@@ -291,13 +291,22 @@ __noinline int waiter_charge(u32 cpu, u32 i, u32 key, u64 t)
 	return 0;
 }
 
-/* A task leaves the CPU: all who wait there are charged for it. */
-__noinline int runqueue_charge(u32 cpu, u32 key, u64 t)
+/* The same of four, whose entries are one word. */
+__noinline int waiters_charge(u32 cpu, u32 first, u32 key, u64 t)
 {
 	struct kd_runqueue *runqueue = runqueue_of(cpu);
 
 	if (!runqueue)
 		return 0;
+	for (u32 i = first; i < first + 4; i++)
+		if (runqueue->waiters[BOUNDED(i, KD_WAITERS)])
+			waiter_charge(cpu, i, key, t);
+	return 0;
+}
+
+/* A task leaves the CPU: all who wait there are charged for it. */
+static __always_inline void runqueue_charge(struct kd_runqueue *runqueue, u32 cpu, u32 key, u64 t)
+{
 	/* No interrupt lasts beyond a switch; but for soft ones in threads (PREEMPT_RT), whose
 	 * time is that of their thread. */
 	runqueue->hard_since = runqueue->soft_since = 0;
@@ -306,13 +315,9 @@ __noinline int runqueue_charge(u32 cpu, u32 key, u64 t)
 	else if (key == KD_WHO_IDLE)
 		runqueue->idle_ns += runqueue_run_ns(runqueue, t);
 	runqueue_run(runqueue, KD_RUNS_OTHER, t);
-	for (u32 i = 0; i < KD_WAITERS; i++) {
-		if (!(i % 4) && !((const u64 *)runqueue->waiters)[BOUNDED(i / 4, KD_WAITERS / 4)])
-			i += 3;
-		else if (runqueue->waiters[BOUNDED(i, KD_WAITERS)])
-			waiter_charge(cpu, i, key, t);
-	}
-	return 0;
+	for (u32 i = 0; i < KD_WAITERS / 4; i++)
+		if (((const u64 *)runqueue->waiters)[i])
+			waiters_charge(cpu, i * 4, key, t);
 }
 
 /* The thread has been switched in on this CPU, at t. */

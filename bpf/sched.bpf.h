@@ -140,31 +140,39 @@ static __always_inline u32 move_of(struct kd_thread *thread, u32 cpu)
 	return thread->moved;
 }
 
-/* steal: of this CPU, see steal_now(). */
-static __always_inline void switch_in(struct event event, u64 steal)
+/* The thread is switched in on this CPU at t. steal: of the CPU, see steal_now(). Global: verified
+ * once, not also for those whose switch was not reported. */
+__noinline int switch_in(u32 slot, u64 steal, u64 t)
 {
-	struct kd_thread *thread = event.thread;
-	u32 state = thread_state(thread), cpu = bpf_get_smp_processor_id();
-	u32 move = move_of(thread, cpu);
+	struct target target = { .slot = slot, .thread = slot_thread(slot) };
+	struct kd_thread *thread = target.thread;
+	u32 state, cpu = bpf_get_smp_processor_id(), move;
+	struct event event;
 
+	if (!thread)
+		return 0;
+	state = thread_state(thread);
+	move = move_of(thread, cpu);
+	event = event_at(target, t);
 	state_book(event, state);
 	if (state == KD_READY_WOKEN || state == KD_READY_PREEMPTED) {
 		item_book(event, ITEM_READY, 0, thread->since);
-		thread->ready_ns += event.t - thread->since;
+		thread->ready_ns += t - thread->since;
 	} else if (state_is_blocked(state)) {
-		thread->asleep_ns += event.t - thread->since;
+		thread->asleep_ns += t - thread->since;
 	}
-	interruption_in(thread, event.slot, event.t);
-	item_book(event, ITEM_CPU, cpu << 3 | move << 1 | (cpu != thread->cpu), event.t);
+	interruption_in(thread, slot, t);
+	item_book(event, ITEM_CPU, cpu << 3 | move << 1 | (cpu != thread->cpu), t);
 	if (unlikely(thread->mover.tid))
-		mover_ran(event.slot, move == KD_MOVE_AFFINITY && cpu != thread->cpu, event.t);
+		mover_ran(slot, move == KD_MOVE_AFFINITY && cpu != thread->cpu, t);
 	thread->moved = KD_MOVE_OTHER;
 	thread->cpu = cpu;
 	thread->on_cpu = 1;
 	thread->ready_state = state;
-	thread->run_since = event.t;
-	steal_begin(thread, steal, event.t);
-	thread_enter(thread, thread_running_state(thread), event.t);
+	thread->run_since = t;
+	steal_begin(thread, steal, t);
+	thread_enter(thread, thread_running_state(thread), t);
+	return 0;
 }
 
 /* The thread is running at t although its last event says otherwise: a switch
@@ -186,7 +194,7 @@ __noinline int switch_in_unreported(u32 slot, u64 exec_ns, u64 t)
 	if (ran > t - target.thread->since)
 		ran = t - target.thread->since;
 	waiting_lost(target.thread, slot);
-	switch_in(event_at(target, t - ran), 0);
+	switch_in(slot, 0, t - ran);
 	if (wait_is_long(target.thread, t - ran))
 		wait_over_unreported(slot, t - ran);
 	return 0;
@@ -230,10 +238,10 @@ static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
 }
 
 /* A thread that goes to sleep. */
-static __always_inline void sleep_begin(struct event event, struct task_struct *task,
+static __always_inline void sleep_begin(struct target target, u64 t, struct task_struct *task,
 					u32 task_state)
 {
-	struct kd_thread *thread = event.thread;
+	struct kd_thread *thread = target.thread;
 
 	thread->awaited = task_awaits(thread, task, thread->call, task_state, &thread->at);
 	thread->slept_in = thread->call;
@@ -241,56 +249,71 @@ static __always_inline void sleep_begin(struct event event, struct task_struct *
 	if (unlikely(thread->contended.lock) &&
 	    thread->contended.call_since == thread->call_since) {
 		thread->awaited = KD_AWAITED_KERNEL_LOCK;
-		contention_sleep(event.slot, event.t);
+		contention_sleep(target.slot, t);
 	} else if (thread->awaited == KD_AWAITED_LOCK && thread->call == kd_futex_call) {
 		struct futex_arguments futex = task_futex_arguments(task);
 
-		lock_begin(event.slot, futex.address, futex.operation, futex.value, event.t);
+		lock_begin(target.slot, futex.address, futex.operation, futex.value, t);
 	}
 }
 
-static __always_inline void switch_out(struct event event, struct task_struct *task, bool preempt,
-				       u32 task_state, u64 steal)
+/* The thread's run ends at t. exec_ns: what it has run by the kernel's count. Global: what follows
+ * is not verified for each way through this. */
+__noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
 {
-	struct kd_thread *thread = event.thread;
-	bool runnable = preempt || !task_state;
+	struct target target = { .slot = slot, .thread = slot_thread(slot) };
+	struct kd_thread *thread = target.thread;
+	struct event event;
 
-	if (unlikely(!thread->on_cpu))
-		switch_in_unreported(event.slot, task->se.sum_exec_runtime, event.t);
-	steal_look(event.slot, thread, steal, event.t);
+	if (!thread)
+		return 0;
+	steal_look(slot, thread, steal, t);
+	event = event_at(target, t);
 	/* What it was doing is certain: it ran. */
 	state_book(event, thread_running_state(thread));
 	if (kd_interruptions_wanted && thread_running_state(thread) == KD_FAULT)
-		interruption_add(event.slot, interrupted_by(KD_BY_FAULT, 0), thread->since,
-				 event.t);
-	interruption_out(thread, runnable, event.t);
+		interruption_add(slot, interrupted_by(KD_BY_FAULT, 0), thread->since, t);
+	interruption_out(thread, runnable, t);
 	item_book(event, ITEM_RUN, 0, thread->run_since);
 	/* As the kernel counts nivcsw and nvcsw (__schedule()). */
-	item_book(event, runnable ? ITEM_INVOLUNTARY : ITEM_VOLUNTARY, 0, event.t);
-	thread->run_ns += event.t - thread->run_since +
-			  switch_lead(event, task->se.sum_exec_runtime);
-	thread->exec_out = task->se.sum_exec_runtime;
+	item_book(event, runnable ? ITEM_INVOLUNTARY : ITEM_VOLUNTARY, 0, t);
+	thread->run_ns += t - thread->run_since + switch_lead(event, exec_ns);
+	thread->exec_out = exec_ns;
 	thread->on_cpu = 0;
+	return 0;
+}
+
+static __always_inline void switch_out(struct target target, struct task_struct *task, bool preempt,
+				       u32 task_state, u64 steal, u64 t)
+{
+	struct kd_thread *thread = target.thread;
+	u32 slot = target.slot;
+	bool runnable = preempt || !task_state;
+
+	if (unlikely(!thread->on_cpu))
+		switch_in_unreported(slot, task->se.sum_exec_runtime, t);
+	run_end(slot, runnable, task->se.sum_exec_runtime, steal, t);
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED)
-		wait_begin(event, runnable ? KD_READY_PREEMPTED : state_of_sleep(task, task_state));
+		wait_begin(thread, t,
+			   runnable ? KD_READY_PREEMPTED : state_of_sleep(task, task_state));
 	if (runnable) {
-		thread_enter(thread, KD_READY_PREEMPTED, event.t);
-		waiting_begin(thread, event.slot, task, bpf_get_smp_processor_id(), event.t);
+		thread_enter(thread, KD_READY_PREEMPTED, t);
+		waiting_begin(thread, slot, task, bpf_get_smp_processor_id(), t);
 	} else if (unlikely(task_state & TASK_DEAD)) {
 		if (thread->restart_call != KD_CALL_NONE)
-			restart_drop(thread, event.slot);
-		thread_end(thread, task, event.t);
+			restart_drop(thread, slot);
+		thread_end(thread, task, t);
 		tid_leave(thread, task);
-		thread_enter(thread, KD_DEAD, event.t);
+		thread_enter(thread, KD_DEAD, t);
 	} else if (unlikely(state_of_sleep(task, task_state) == KD_FROZEN)) {
 		thread->timer.deadline = 0;
-		thread_enter(thread, KD_FROZEN, event.t);
+		thread_enter(thread, KD_FROZEN, t);
 	} else {
-		sleep_begin(event, task, task_state);
-		timer_sleep(thread, event.slot, task);
+		sleep_begin(target, t, task, task_state);
+		timer_sleep(thread, slot, task);
 		if (unlikely(task_state & (__TASK_STOPPED | __TASK_TRACED)))
-			stop_begin(event.slot);
-		thread_enter(thread, state_of_sleep(task, task_state), event.t);
+			stop_begin(slot);
+		thread_enter(thread, state_of_sleep(task, task_state), t);
 	}
 }
 
@@ -313,10 +336,10 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 	if (out) {
 		target = target_find(prev->pid, (u64)prev);
 		if (target.thread)
-			switch_out(event_at(target, t), prev, preempt, prev_state, steal);
+			switch_out(target, prev, preempt, prev_state, steal, t);
 	}
 	if (READ_ONCE(runqueue->waited))
-		runqueue_charge(cpu, culprit_of(prev, t), t);
+		runqueue_charge(runqueue, cpu, culprit_of(prev, t), t);
 	in = task_is_ours(next->pid, READ_ONCE(next->tgid));
 	runqueue_run(runqueue, in ? KD_RUNS_OWN : next->pid ? KD_RUNS_OTHER : KD_RUNS_IDLE, t);
 	if (READ_ONCE(runqueue->runs) == KD_RUNS_OWN) {
@@ -328,7 +351,7 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 		if (target.thread && state_waits(state_now(target.thread)))
 			waiting_end(target.thread, target.slot, cpu, t);
 		if (target.thread)
-			switch_in(event_at(target, t), steal);
+			switch_in(target.slot, steal, t);
 		if (target.thread && wait_is_long(target.thread, t))
 			wait_over(target.slot, next, t);
 	}

@@ -37,35 +37,53 @@ static __always_inline void seed_state(struct kd_thread *thread, u32 slot, struc
 						   &thread->seed_at);
 }
 
-/* Both counts of the run time at one moment: again if a switch came between. */
-static __always_inline void seed_reading(struct kd_thread *thread, u32 slot,
-					 struct task_struct *task, struct kd_reading *reading)
+/* Both counts of the run time at one moment, into the reading of that index. Returns false if a
+ * switch came between. Global: verified once, not for each try. */
+__noinline bool seed_reading_try(u32 slot, u32 index)
 {
-	reading->at = 0;
-	for (int i = 0; i < SEED_TRIES; i++) {
-		u64 run_since = READ_ONCE(thread->run_since), run_ns = READ_ONCE(thread->run_ns);
-		bool unseen = thread->state == KD_UNSEEN;
-		u32 on_cpu = unseen ? thread->seed_state == KD_USER : READ_ONCE(thread->on_cpu);
-		bool running = task->on_cpu;
-		u64 stolen_ns = kd_steal ? steal_counted(slot) : 0;
-		u64 exec_ns = exec_ns_now(thread->task), t = clock_now();
+	struct kd_thread *thread = slot_thread(slot);
+	struct kd_reading *reading;
+	struct task_struct *task;
+	u64 run_since, run_ns, stolen_ns, exec_ns, t;
+	bool unseen, running;
+	u32 on_cpu;
 
-		if (run_since != READ_ONCE(thread->run_since) ||
-		    run_ns != READ_ONCE(thread->run_ns) ||
-		    (!unseen && on_cpu != READ_ONCE(thread->on_cpu)))
-			continue;
-		if (!exec_ns && running)
-			return;
-		reading->exec_ns = exec_ns;
-		reading->ran = running && !on_cpu && exec_ns > thread->exec_out
-				       ? exec_ns - thread->exec_out
-				       : 0;
-		reading->run_ns = run_ns + (on_cpu ? t - run_since : reading->ran);
-		reading->stolen_ns = stolen_ns;
-		thread_read_faults(reading, task);
-		reading->at = t;
-		return;
-	}
+	if (!thread)
+		return true;
+	reading = &thread->readings[BOUNDED(index, 2)];
+	task = (struct task_struct *)thread->task;
+	run_since = READ_ONCE(thread->run_since);
+	run_ns = READ_ONCE(thread->run_ns);
+	unseen = thread->state == KD_UNSEEN;
+	on_cpu = unseen ? thread->seed_state == KD_USER : READ_ONCE(thread->on_cpu);
+	running = BPF_CORE_READ(task, on_cpu);
+	stolen_ns = kd_steal ? steal_counted(slot) : 0;
+	exec_ns = exec_ns_now(thread->task);
+	t = clock_now();
+	if (run_since != READ_ONCE(thread->run_since) || run_ns != READ_ONCE(thread->run_ns) ||
+	    (!unseen && on_cpu != READ_ONCE(thread->on_cpu)))
+		return false;
+	if (!exec_ns && running)
+		return true;
+	reading->exec_ns = exec_ns;
+	reading->ran = running && !on_cpu && exec_ns > thread->exec_out ? exec_ns - thread->exec_out
+									: 0;
+	reading->run_ns = run_ns + (on_cpu ? t - run_since : reading->ran);
+	reading->stolen_ns = stolen_ns;
+	reading->at = t;
+	return true;
+}
+
+static __always_inline void seed_reading(struct kd_thread *thread, u32 slot,
+					 struct task_struct *task, u32 index)
+{
+	struct kd_reading *reading = &thread->readings[BOUNDED(index, 2)];
+
+	reading->at = 0;
+	for (int i = 0; i < SEED_TRIES; i++)
+		if (seed_reading_try(slot, index))
+			break;
+	thread_read_faults(reading, task);
 }
 
 /* A slot for a thread that is followed from now on. */
@@ -143,7 +161,7 @@ static __always_inline void seed_visit(struct task_struct *task)
 		thread->readings[KD_AT_OPEN] = thread->readings[KD_AT_CLOSE];
 	else
 		seed_reading(thread, slot, task,
-			     &thread->readings[BOUNDED(kd_visit == KD_VISIT_CLOSE, 2)]);
+			     kd_visit == KD_VISIT_CLOSE ? KD_AT_CLOSE : KD_AT_OPEN);
 	thread_read_comm(thread, task);
 }
 

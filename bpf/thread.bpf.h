@@ -76,16 +76,22 @@ static __always_inline struct target target_find(u32 tid, u64 task)
 	return target;
 }
 
-/* The current thread, by its identity: interrupts and page faults may come in the
- * middle of an execve. */
+/* The slot of the current thread, by its identity: interrupts and page faults may come in the
+ * middle of an execve. Global: what follows is not verified for each way of finding it. */
+__noinline u32 slot_running(void)
+{
+	return target_find((u32)bpf_get_current_pid_tgid(), bpf_get_current_task()).slot;
+}
+
 static __always_inline struct target target_running(void)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct target target = {};
 
-	if (likely(!current_is_ours(pid_tgid)))
+	if (likely(!current_is_ours(bpf_get_current_pid_tgid())))
 		return target;
-	return target_find((u32)pid_tgid, bpf_get_current_task());
+	target.slot = slot_running();
+	target.thread = target.slot ? slot_thread(target.slot) : NULL;
+	return target;
 }
 
 /* Its state; the iterator's seed until its first event. */

@@ -37,15 +37,13 @@ static __noinline void wait_begin_in_user(struct kd_thread *thread, u64 t)
 		trace_send(key, false);
 }
 
-static __always_inline void wait_begin(struct event event, u32 state)
+static __always_inline void wait_begin(struct kd_thread *thread, u64 t, u32 state)
 {
-	struct kd_thread *thread = event.thread;
-
-	thread->out_since = event.t;
+	thread->out_since = t;
 	thread->out_state = state;
 	thread->woken_at = 0;
 	if (kd_wait_ns != KD_UNWANTED && thread->call == KD_CALL_NONE && kd_user_bytes)
-		wait_begin_in_user(thread, event.t);
+		wait_begin_in_user(thread, t);
 }
 
 /* One part of a wait: asleep, or ready. Its kernel stack is in the scratch. */

@@ -37,8 +37,11 @@ static __always_inline struct kd_record *record_raw(u32 slot, u32 bank)
 	return bpf_map_lookup_elem(&kd_records, &index);
 }
 
-/* Everything up to the overlays; those and the cells have their own
- * generations. Global: clearing is long, and verified once. */
+/* What a record is cleared with: everything up to the overlays; those and the cells have their own
+ * generations. */
+static const u8 no_record[__builtin_offsetof(struct kd_record, hardirq_ns)] = {};
+
+/* By one call: stores would be verified one by one. Global, to be verified once. */
 __noinline int record_reset(u32 slot, u32 bank, u64 gen)
 {
 	struct kd_record *record = record_raw(slot, bank);
@@ -46,7 +49,7 @@ __noinline int record_reset(u32 slot, u32 bank, u64 gen)
 
 	if (!record)
 		return 0;
-	__builtin_memset(record, 0, __builtin_offsetof(struct kd_record, hardirq_ns));
+	bpf_probe_read_kernel(record, sizeof(no_record), no_record);
 	if (thread) {
 		record->first = thread->since;
 		record->before = thread->before;
@@ -303,7 +306,7 @@ __noinline int item_in_bank(u32 slot, u32 bank, u64 key_item, u64 since, u64 t)
 	if (!record)
 		return 0;
 	if (part.from == since && part.to == t)
-		histogram_across(
+		histogram_add(
 			slot,
 			item_add(record, slot, thread, item, key_item >> 8, part.gen, t - since),
 			part.gen, t - since);
@@ -346,25 +349,32 @@ static __always_inline void awaited_take(struct kd_record *record, struct kd_thr
 	cell->total -= cell->total < ns ? cell->total : ns;
 }
 
-/* Books an interval in every window that it touches. */
-__noinline int state_across(u32 slot, u32 state, u64 since, u64 t)
+/* Books an interval in the window of a bank, if it touches that. Global, as item_in_bank(). */
+__noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
 	struct kd_record *record;
 	struct part part;
 
+	if (!thread || !window_part(bank, since, t, &part))
+		return 0;
+	record = record_get(slot, bank, part.gen);
+	if (!record)
+		return 0;
+	*record_state(record, state) += part.to - part.from;
+	record->upto = part.to;
+	record->last = state;
+	if (state_is_blocked(state))
+		awaited_add(record, thread, part.gen, part.to - part.from);
+	return 0;
+}
+
+/* The same in every window. */
+__noinline int state_across(u32 slot, u32 state, u64 since, u64 t)
+{
 	FOR_EACH_BANK(bank)
 	{
-		if (!window_part(bank, since, t, &part))
-			continue;
-		record = record_get(slot, bank, part.gen);
-		if (!record)
-			continue;
-		*record_state(record, state) += part.to - part.from;
-		record->upto = part.to;
-		record->last = state;
-		if (thread && state_is_blocked(state))
-			awaited_add(record, thread, part.gen, part.to - part.from);
+		state_in_bank(slot, bank, state, since, t);
 	}
 	return 0;
 }

@@ -13,8 +13,8 @@ import re
 import kdtest
 from kdneeds import need
 
-PROGRAM = 20_000    # instructions of one
-TOGETHER = 65_000   # of a run without options
+PROGRAM = 15_000    # instructions of one
+TOGETHER = 55_000   # of a run without options
 
 
 def verified(pid):
