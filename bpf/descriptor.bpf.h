@@ -19,7 +19,7 @@
 #define UNIX_PATH_MAX 108
 #define UNIX_PATH_AT 2
 
-/* What a value of kd_files begins as: too large for the stack. */
+/* What waits begin as: too large for the stack. */
 static const struct kd_file_waits no_waits = {};
 
 /* Of a socket that has a path; returns whether it has. */
@@ -129,8 +129,27 @@ static __always_inline void ended_by_note(struct kd_file_waits *waits, u32 by)
 		bpf_get_current_comm(waits->ended_comm, sizeof(waits->ended_comm));
 }
 
-/* The waits of a key; with those of all others of its thread if there is no room for it. */
-static __always_inline struct kd_file_waits *file_waits(struct kd_file_key *key, u64 file)
+/* The waits of a key in its thread's record; NULL: its cell has those of another one. */
+static __always_inline struct kd_file_waits *file_cell(const struct kd_file_key *key)
+{
+	struct kd_record *record = record_raw(key->slot, kd_word_bank(key->gen));
+	struct kd_file_cell *cell;
+
+	if (!record)
+		return NULL;
+	cell = &record->files[BOUNDED(key->fd, KD_FILE_CELLS)];
+	if (likely(cell->key.gen == key->gen))
+		return cell->key.inode == key->inode && cell->key.fd == key->fd &&
+				       cell->key.awaited == key->awaited
+			       ? &cell->waits
+			       : NULL;
+	cell->key = *key;
+	bpf_probe_read_kernel(&cell->waits, sizeof(cell->waits), &no_waits);
+	return &cell->waits;
+}
+
+/* The same in the hash; with those of all others of its thread if there is no room for it. */
+static __always_inline struct kd_file_waits *file_row(struct kd_file_key *key)
 {
 	struct kd_file_waits *waits = bpf_map_lookup_elem(&kd_files, key);
 
@@ -143,13 +162,8 @@ static __always_inline struct kd_file_waits *file_waits(struct kd_file_key *key,
 	if (!bpf_map_update_elem(&kd_files, key, &no_waits, BPF_NOEXIST))
 		__sync_fetch_and_add(&kd_files_used, 1);
 	waits = bpf_map_lookup_elem(&kd_files, key);
-	if (!waits) {
+	if (!waits)
 		loss_count(KD_LOSS_FILES);
-		return NULL;
-	}
-	waits->file.fd = key->fd;
-	if (key->fd >= 0 && !waits->count)
-		file_describe(&waits->file, file);
 	return waits;
 }
 
@@ -220,9 +234,16 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 	/* Of another sleep, which has begun while the iterator looked. */
 	if (in_progress && since != READ_ONCE(thread->since))
 		return 0;
-	waits = file_waits(&key, file);
+	waits = in_progress ? NULL : file_cell(&key);
+	if (!waits)
+		waits = file_row(&key);
 	if (!waits)
 		return 0;
+	if (unlikely(!waits->count)) {
+		waits->file.fd = key.fd;
+		if (key.fd >= 0)
+			file_describe(&waits->file, file);
+	}
 	ns = t - since;
 	if (in_progress) {
 		waits->count = 1;

@@ -46,6 +46,15 @@ struct kd_file_waits {
 	__u64 requests, request_ns, request_max;
 	struct kd_file file;
 };
+
+/* Most threads wait at a few descriptors again and again. Those of the first waits in a window have
+ * a cell of the thread's record there, by descriptor; the others are in a hash. */
+#define KD_FILE_CELLS 4 /* a power of two */
+struct kd_file_cell {
+	struct kd_file_key key; /* its gen says of what window the cell is */
+	struct kd_file_waits waits;
+};
+
 /* The request that a CPU completed last. */
 struct kd_completion {
 	__u64 at;   /* 0: none */

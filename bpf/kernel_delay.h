@@ -410,6 +410,7 @@ struct kd_record {
 	struct kd_cell hardirqs[KD_HARDIRQS];
 	struct kd_cell softirqs[KD_SOFTIRQS];
 	struct kd_cell calls[KD_CALLS];
+	struct kd_file_cell files[KD_FILE_CELLS]; /* by descriptor */
 };
 
 /* Page faults on one CPU whose ends are seen; alone in its cache line. */

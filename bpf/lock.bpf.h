@@ -95,6 +95,19 @@ static __always_inline bool holder_is_unwanted(u32 tid)
 	return entry && *entry == KD_SLOT_UNWANTED;
 }
 
+/* Whether the memory may name somebody. Most values that threads wait at do not, as those of
+ * condition variables, and reading the memory takes longer than all else here. */
+static __always_inline bool holder_may_be_named(u32 command, u32 value, struct kd_thread *waiter)
+{
+	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
+		return true;
+	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
+		return false;
+	return value & FUTEX_WAITERS || value == MUTEX_HELD_WITH_WAITERS ||
+	       value == RWLOCK_HELD_WITH_WAITERS || slot_of_holder(value, waiter) ||
+	       holder_is_unwanted(value);
+}
+
 /* Who might have it: the TID that the memory names. */
 static __always_inline u32 holder_named(const u32 words[WORDS], u32 command, u32 value,
 					struct kd_thread *waiter, u32 *kind)
@@ -103,8 +116,6 @@ static __always_inline u32 holder_named(const u32 words[WORDS], u32 command, u32
 		*kind = KD_LOCK_PI;
 		return words[0] & FUTEX_TID_MASK;
 	}
-	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
-		return 0;
 	if (value & FUTEX_WAITERS) {
 		*kind = KD_LOCK_ROBUST;
 		return value & FUTEX_TID_MASK;
@@ -136,7 +147,7 @@ __noinline int lock_begin(u32 slot, u64 address, u32 operation, u32 value, u64 t
 	locked->address = address;
 	locked->kind = KD_LOCK_NO_OWNER;
 	locked->holder = locked->holder_tgid = 0;
-	if (!kd_tids_are_ours)
+	if (!kd_tids_are_ours || !holder_may_be_named(operation & FUTEX_CMD_MASK, value, thread))
 		return 0;
 	if (bpf_probe_read_user(words, sizeof(words), (void *)address) &&
 	    bpf_probe_read_user(words, sizeof(u32), (void *)address))

@@ -62,14 +62,36 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 	return descriptors_add(&row->descriptors, &row->n_descriptors, &descriptor);
 }
 
+/* Those that have cells in the records of their threads. */
+static int cells_read(const struct files_hash *files)
+{
+	const struct session_hash *hash = &files->hash;
+	const struct kd_file_cell *cells;
+	struct thread_row *row;
+	int result = 0;
+
+	for (uint32_t slot = 1; slot < hash->view->slots; slot++) {
+		if (!hash->row_of[slot])
+			continue;
+		row = &hash->rows[hash->row_of[slot] - 1];
+		cells = hash->view->records[slot].files;
+		for (int i = 0; i < KD_FILE_CELLS && !result; i++)
+			if (cells[i].key.gen == hash->view->gen)
+				result = file_found(hash, &cells[i].key, &cells[i].waits, row);
+		if (result)
+			break;
+	}
+	return result;
+}
+
 int files_read(struct kernel_delay *skel, struct session_hash hash, struct file_names *names)
 {
 	struct files_hash files = { .hash = hash, .names = names };
 	uint32_t removed;
-	int result;
+	int result = cells_read(&files);
 
-	if (!__atomic_load_n(&skel->bss->kd_files_used, __ATOMIC_RELAXED))
-		return 0;
+	if (result || !__atomic_load_n(&skel->bss->kd_files_used, __ATOMIC_RELAXED))
+		return result;
 	files.hash.map = skel->maps.kd_files;
 	result = session_hash_read(&files.hash, file_found, &removed);
 	/* The kernel side adds to it meanwhile. */

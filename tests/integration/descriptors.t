@@ -234,6 +234,43 @@ sys.stdin.read()
             "only the name that the kernel knew", rows)
 
 
+def sleeps_at(pid, fd):
+    """In a call whose first argument that is."""
+    return pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[1:2] == [f"{fd:#x}"]
+
+
+def case_many(test):
+    """One thread at more descriptors than it has cells in its record, each of them several times."""
+    pipes, times = [os.pipe() for _ in range(11)], 3
+    ends = [end for end, _ in pipes]
+    child = test.child([sys.executable, "-c", f"""
+import os, sys
+print("ready", flush=True)
+sys.stdin.readline()
+for end in {ends * times}:
+    os.read(end, 1)
+print("done", flush=True)
+sys.stdin.read()
+"""], pass_fds=ends)
+    child.line("ready")
+    path = test.directory() / "report.json"
+    capture = test.capture(child.pid, "-o", "-", "-o", f"json:{path}")
+    child.send("go")
+    for end, other in pipes * times:
+        kdtest.wait_until(lambda end=end: sleeps_at(child.pid, end))
+        os.write(other, b"x")
+    child.line("done")
+    capture.close(test)
+    rows = [row for row in json.loads(path.read_text())["threads"][0]["descriptors"]
+            if row["fd"] in ends]
+    test.eq(sorted((row["fd"], row["count"]) for row in rows), sorted((end, times) for end in ends),
+            "each has a row with all its waits")
+    test.eq({row["ended_by_tid"] for row in rows}, {os.getpid()}, "ended by who wrote")
+    for pair in pipes:
+        for end in pair:
+            os.close(end)
+
+
 def case_file(test):
     """flock: which file, on which disk."""
     path = pathlib.Path("/var/tmp") / f"kernel_delay-{os.getpid()}"
@@ -384,5 +421,5 @@ def case_ends_before_reading(test):
     test.eq(rows[0].get("ended_by_tid"), None, "and nobody has ended it by then")
 
 
-kdtest.main(case_fifo, case_unix, case_tcp, case_verdict, case_traces, case_gone, case_file,
-            case_disk, case_requests, case_traced_requests, case_ends_before_reading)
+kdtest.main(case_fifo, case_unix, case_tcp, case_verdict, case_traces, case_gone, case_many,
+            case_file, case_disk, case_requests, case_traced_requests, case_ends_before_reading)
