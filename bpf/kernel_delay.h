@@ -354,6 +354,7 @@ struct kd_thread {
 	__u64 steal, steal_at, stolen_ns, stolen_before;
 	__u64 task; /* address of its task_struct: its identity */
 	__u32 tid, tgid;
+	__u64 process_began; /* of several: as in struct kd_process */
 	__u32 cpu;
 	__u32 left; /* it has lost the name that was asked for: it is not in the report */
 	__u64 seen; /* it got its slot: what it did then may have begun earlier, */

@@ -170,6 +170,14 @@ struct {
 	__type(value, struct kd_process);
 } kd_processes SEC(".maps");
 
+/* What kd_processes had of those whose TGID another one has. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1); /* KD_REPLACED, if there are several */
+	__uint(key_size, 0);
+	__uint(value_size, sizeof(struct kd_process));
+} kd_replaced SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

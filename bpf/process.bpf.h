@@ -11,9 +11,15 @@ static const struct kd_process no_process;
 /* parent: that it is a child of; 0: it has been one before. */
 static __always_inline void process_begin(u32 tgid, u32 parent)
 {
-	struct kd_process *process;
+	struct kd_process *process = bpf_map_lookup_elem(&kd_processes, &tgid);
 
-	/* What is there is that of one that has ended, whose TGID this one got. */
+	/* It is that of one that has ended, whose TGID this one got. */
+	if (process) {
+		if (!process->ended)
+			process->ended = clock_now();
+		if (bpf_map_push_elem(&kd_replaced, process, BPF_ANY))
+			loss_count(KD_LOSS_THREADS);
+	}
 	if (bpf_map_update_elem(&kd_processes, &tgid, &no_process, BPF_ANY)) {
 		loss_count(KD_LOSS_THREADS);
 		return;
@@ -22,6 +28,7 @@ static __always_inline void process_begin(u32 tgid, u32 parent)
 	if (process) {
 		process->began = process->mapped_at = clock_now();
 		process->joined = !parent;
+		process->tgid = tgid;
 	}
 	if (KD_TRACES && kd_tracing)
 		maps_process(tgid, KD_MAPPED_FORK, parent);

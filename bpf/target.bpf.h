@@ -76,6 +76,15 @@ static __always_inline void mapped_at_set(u32 tgid, u64 t)
 		WRITE_ONCE(process->mapped_at, t);
 }
 
+/* When it has begun to be one of several: with its TGID, which may be used again, this is its
+ * identity. */
+static __always_inline u64 process_began(u32 tgid)
+{
+	struct kd_process *process = kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) : NULL;
+
+	return process ? process->began : 0;
+}
+
 /* Whether it is one of its processes, whose threads may be filtered. */
 static __always_inline bool process_is_ours(u32 tgid)
 {

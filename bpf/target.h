@@ -41,10 +41,12 @@ struct kd_process {
 	__u64 mapped_at;        /* as kd_mapped_at; never 0 */
 	__u32 exec_slot;        /* its last thread that entered execve */
 	__u32 joined;           /* it has not begun as one of them, but was moved into the group */
+	__u32 tgid, pad;        /* the key */
 	char comm[KD_COMM_LEN]; /* at its end */
 	struct kd_stopper stop_senders[KD_STOP_SIGNALS]; /* as kd_stop_senders */
 };
 #define KD_PROCESSES 16384 /* whose end user space has not read yet */
+#define KD_REPLACED 1024   /* of those, whose TGID another one has got */
 
 #define KD_GROUP_LEVELS 32 /* the target's control group, and levels of those below it */
 

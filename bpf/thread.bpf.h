@@ -143,6 +143,7 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	thread->task = (u64)task;
 	thread->tid = task->pid;
 	thread->tgid = task->tgid;
+	thread->process_began = process_began(thread->tgid);
 	thread->state = state;
 	*entry = slot;
 	return slot;

@@ -9,6 +9,7 @@
 
 #include "cli/base/array.h"
 #include "cli/model/entries.h"
+#include "cli/model/process.h"
 #include "collect_row.h"
 #include "session_culprits.h"
 #include "session_entry.h"
@@ -39,9 +40,7 @@ static int row_compare(const void *a, const void *b)
 {
 	const struct thread_row *left = a, *right = b;
 
-	if (left->pid != right->pid)
-		return left->pid < right->pid ? -1 : 1;
-	return strncmp(left->name, right->name, sizeof(left->name));
+	return process_compare(left, right) ?: strncmp(left->name, right->name, sizeof(left->name));
 }
 
 static void row_free(void *row)
@@ -306,7 +305,7 @@ static void ended_move(struct ended *ended, struct thread_row *rows)
 static void ended_use(const void *node, VISIT visit, void *several)
 {
 	if (visit == postorder || visit == leaf)
-		several_use(several, (*(struct thread_row *const *)node)->pid);
+		several_use(several, *(struct thread_row *const *)node);
 }
 
 /* Those of ended processes, with these. */
@@ -360,7 +359,7 @@ static int processes_settle(struct collector *collector)
 	}
 	for (uint32_t slot = 1; slot < slots.slots; slot++)
 		if (slots.threads[slot].task && !(collector->ended_in[slot] & is_read))
-			several_keep(several, (pid_t)slots.threads[slot].tgid);
+			several_keep(several, &slots.threads[slot]);
 	return ended_fold(collector, &view);
 }
 

@@ -264,6 +264,7 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 		(*torn)++;
 	row->tid = (pid_t)thread.tid;
 	row->pid = session_several(session)->skel ? (pid_t)thread.tgid : 0;
+	row->process_start = thread.process_began ? thread.process_began + view->epoch : 0;
 	row->members = 1;
 	row->ended = thread.died && thread.died <= view->end;
 	memcpy(row->name, thread.comm, sizeof(row->name));

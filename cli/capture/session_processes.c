@@ -34,11 +34,10 @@
 #define FOLD_LEAST 256
 
 struct member {
-	pid_t pid;                   /* first: the key */
-	bool is_told;                /* the kernel side has it */
+	pid_t pid;                   /* the key, with: */
+	uint64_t began, ended;       /* since the epoch, as struct kd_process has them */
 	bool joined;                 /* as struct kd_process has it */
 	bool is_described;           /* or there is nothing to be read of it any more */
-	uint64_t began, ended;       /* since the epoch, as struct kd_process has them */
 	bool is_used;                /* a thread of the sample is of it */
 	bool is_kept;                /* a thread of it is still to be read */
 	char id[CONTAINER_ID + 1];   /* of its container, as in the row */
@@ -46,19 +45,32 @@ struct member {
 	struct process_row row;
 };
 
-static int by_pid(const void *a, const void *b)
+static int by_identity(const void *a, const void *b)
 {
-	pid_t first = ((const struct member *)a)->pid, second = ((const struct member *)b)->pid;
+	const struct member *x = a, *y = b;
 
-	return first < second ? -1 : first > second;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->began < y->began ? -1 : x->began > y->began;
 }
 
-static struct member *known_find(const struct several *several, pid_t pid)
+static struct member *known_find(const struct several *several, pid_t pid, uint64_t began)
 {
-	const struct member key = { .pid = pid };
-	struct member **found = tfind(&key, (void *const *)&several->by_pid, by_pid);
+	const struct member key = { .pid = pid, .began = began };
+	struct member **found = tfind(&key, (void *const *)&several->by_identity, by_identity);
 
 	return found ? *found : NULL;
+}
+
+/* By the times of a sample. */
+static uint64_t start_of(const struct several *several, uint64_t began)
+{
+	return began ? began + several->skel->rodata->kd_epoch : 0;
+}
+
+static uint64_t began_of(const struct several *several, uint64_t start)
+{
+	return start ? start - several->skel->rodata->kd_epoch : 0;
 }
 
 static void known_live(struct several *several, struct member *known)
@@ -79,9 +91,9 @@ static void known_described(struct several *several, struct member *known)
 }
 
 /* Finds or makes it; NULL: no memory. */
-static struct member *known_get(struct several *several, pid_t pid)
+static struct member *known_get(struct several *several, pid_t pid, uint64_t began)
 {
-	struct member *known = known_find(several, pid);
+	struct member *known = known_find(several, pid, began);
 
 	if (known)
 		return known;
@@ -89,7 +101,9 @@ static struct member *known_get(struct several *several, pid_t pid)
 	if (!known)
 		return NULL;
 	known->pid = known->row.pid = pid;
-	if (tsearch(known, &several->by_pid, by_pid)) {
+	known->began = began;
+	known->row.start = start_of(several, began);
+	if (tsearch(known, &several->by_identity, by_identity)) {
 		known_live(several, known);
 		return known;
 	}
@@ -110,14 +124,10 @@ static void known_end(struct several *several, struct member *known, uint64_t en
 	several->ended++;
 }
 
-static void known_forget(struct several *several, pid_t pid)
+static void known_forget(struct several *several, struct member *known)
 {
-	struct member *known = known_find(several, pid);
-
-	if (!known)
-		return;
 	several->ended--; /* the others are not forgotten */
-	tdelete(known, &several->by_pid, by_pid);
+	tdelete(known, &several->by_identity, by_identity);
 	free(known);
 }
 
@@ -162,7 +172,8 @@ exit_status several_select(struct several *several, struct kernel_delay *skel,
 	skel->rodata->kd_self = (uint32_t)getpid();
 	skel->rodata->kd_self_child = (uint32_t)config->self_child;
 	skel->rodata->kd_follow_fork = processes->follow_fork;
-	error = bpf_map__set_max_entries(skel->maps.kd_processes, KD_PROCESSES);
+	error = bpf_map__set_max_entries(skel->maps.kd_processes, KD_PROCESSES)
+			?: bpf_map__set_max_entries(skel->maps.kd_replaced, KD_REPLACED);
 	if (error) {
 		log_error("cannot size the BPF maps: %s", strerror(-error));
 		return EX_OSERR;
@@ -190,7 +201,7 @@ static int chosen_seed(struct several *several, const struct process *process)
 		return error == -EEXIST ? 0 : error;
 	if (proc_stat_read(&now, process->pid) && now.state != 'Z' &&
 	    now.started == process->started)
-		return known_get(several, process->pid) ? 0 : -ENOMEM;
+		return known_get(several, process->pid, 0) ? 0 : -ENOMEM;
 	bpf_map_delete_elem(bpf_map__fd(several->skel->maps.kd_processes), &process->pid);
 	return 0;
 }
@@ -206,7 +217,7 @@ static int group_seed(struct several *several, bool *more, uint64_t *lost)
 	*more = false;
 	*lost = 0;
 	for (size_t i = 0; i < n && !error; i++) {
-		if (known_find(several, pids[i]) ||
+		if (known_find(several, pids[i], 0) ||
 		    (uint32_t)pids[i] == several->skel->rodata->kd_self_child ||
 		    (!processes_have(several->rules, pids[i]) && !target_can_be(pids[i])))
 			continue;
@@ -215,7 +226,7 @@ static int group_seed(struct several *several, bool *more, uint64_t *lost)
 			++*lost;
 		else if (failed && failed != -EEXIST)
 			error = failed;
-		else if (!failed && !known_get(several, pids[i]))
+		else if (!failed && !known_get(several, pids[i], 0))
 			error = -ENOMEM;
 		else if (!failed && !processes_have(several->rules, pids[i]))
 			error = newcomer_add(several, pids[i]);
@@ -256,22 +267,10 @@ exit_status several_seed(struct several *several)
 /* What the kernel side has of one process. Returns 0 or a negative errno. */
 static int process_look(struct several *several, pid_t pid, const struct kd_process *now)
 {
-	struct member *known = known_get(several, pid);
+	struct member *known = known_get(several, pid, now->began);
 
 	if (!known)
 		return -ENOMEM;
-	if (now->began > known->began && known->is_told) { /* another one with its PID */
-		known_end(several, known, 0);
-		memset(&known->row, 0, sizeof(known->row));
-		known->row.pid = pid;
-		*known->id = '\0';
-		known->is_described = known->joined = false;
-		known->ended = 0;
-		several->ended--;
-		known_live(several, known);
-	}
-	known->began = now->began;
-	known->is_told = true;
 	if (now->joined && !known->joined && newcomer_add(several, pid))
 		return -ENOMEM;
 	known->joined = now->joined;
@@ -308,7 +307,7 @@ static void known_check(struct several *several, struct member *known)
 
 	if (!kill(known->pid, 0) || errno != ESRCH)
 		return;
-	if (!bpf_map_lookup_elem(fd, &key, &now) && now.ended)
+	if (!bpf_map_lookup_elem(fd, &key, &now) && (now.ended || now.began != known->began))
 		return; /* it has told by now: the next look reads it */
 	known_end(several, known, clock_monotonic() - several->skel->rodata->kd_epoch);
 	bpf_map_delete_elem(fd, &key);
@@ -327,15 +326,20 @@ static void living_check(struct several *several)
 /* Reads all that the kernel side has, and takes those out that have ended. */
 static int table_read(struct several *several)
 {
-	int fd = bpf_map__fd(several->skel->maps.kd_processes), error = 0;
+	int fd = bpf_map__fd(several->skel->maps.kd_processes);
+	int replaced = bpf_map__fd(several->skel->maps.kd_replaced), error = 0;
 	uint32_t *keys = NULL;
 	size_t n = 0, room = 0;
 	struct kd_process now;
 
-	do
+	while (!error && !bpf_map_lookup_and_delete_elem(replaced, NULL, &now))
+		error = process_look(several, (pid_t)now.tgid, &now);
+	while (!error && n < KD_PROCESSES) {
 		error = ARRAY_GROW(keys, n, room);
-	while (!error && n < KD_PROCESSES &&
-	       !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]) && ++n);
+		if (error || bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
+			break;
+		n++;
+	}
 	for (size_t i = 0; i < n && !error; i++) {
 		if (bpf_map_lookup_elem(fd, &keys[i], &now))
 			continue;
@@ -402,17 +406,17 @@ struct collecting {
 	struct several *several;
 	const struct session_view *view;
 	struct sample *sample;
-	uint64_t since; /* what ended before that is of no window any more */
-	pid_t *over;    /* processes that are to be forgotten */
+	uint64_t since;       /* what ended before that is of no window any more */
+	struct member **over; /* processes that are to be forgotten */
 	size_t n_over, room_over, room;
 	int error;
 };
 
-static void over_add(struct collecting *collecting, const struct member *known)
+static void over_add(struct collecting *collecting, struct member *known)
 {
 	collecting->error = ARRAY_GROW(collecting->over, collecting->n_over, collecting->room_over);
 	if (!collecting->error)
-		collecting->over[collecting->n_over++] = known->pid;
+		collecting->over[collecting->n_over++] = known;
 }
 
 static void row_add(struct collecting *collecting, const struct member *known)
@@ -436,7 +440,7 @@ static void collecting_walk(struct collecting *collecting,
 {
 	struct several *several = collecting->several;
 
-	twalk_r(several->by_pid, visit, collecting);
+	twalk_r(several->by_identity, visit, collecting);
 	for (size_t i = 0; i < collecting->n_over; i++)
 		known_forget(several, collecting->over[i]);
 	free(collecting->over);
@@ -450,17 +454,18 @@ bool several_fold_due(const struct several *several)
 	return several->skel && several->ended >= several->fold_at;
 }
 
-void several_keep(struct several *several, pid_t pid)
+void several_keep(struct several *several, const struct kd_thread *thread)
 {
-	struct member *known = known_find(several, pid);
+	struct member *known = known_find(several, (pid_t)thread->tgid, thread->process_began);
 
 	if (known)
 		known->is_kept = true;
 }
 
-void several_use(struct several *several, pid_t pid)
+void several_use(struct several *several, const struct thread_row *thread)
 {
-	struct member *known = known_find(several, pid);
+	uint64_t began = began_of(several, thread->process_start);
+	struct member *known = known_find(several, thread->pid, began);
 
 	if (known)
 		known->is_used = true;
@@ -561,11 +566,14 @@ int several_collect(struct several *several, const struct session_view *view, ui
 		return 0;
 	error = several_look(several);
 	folded_move(several, view, sample);
+	processes_sort_rows(sample);
 	collecting.room = sample->n_processes;
 	for (size_t i = 0; i < sample->n_threads && !error; i++) {
-		if (sample->threads[i].pid >= PROCESS_KEYS)
+		const struct thread_row *thread = &sample->threads[i];
+
+		if (process_of(sample, thread))
 			continue; /* it is folded */
-		known = known_get(several, sample->threads[i].pid);
+		known = known_get(several, thread->pid, began_of(several, thread->process_start));
 		if (known)
 			known->is_used = true;
 		else
@@ -573,14 +581,14 @@ int several_collect(struct several *several, const struct session_view *view, ui
 	}
 	collecting.error = error;
 	collecting_walk(&collecting, known_collect);
-	return collecting.error ?: processes_restore(sample);
+	return collecting.error;
 }
 
 void several_close(struct several *several)
 {
 	several_fold_forget(several);
-	tdestroy(several->by_pid, free);
-	several->by_pid = several->living = NULL;
+	tdestroy(several->by_identity, free);
+	several->by_identity = several->living = NULL;
 	free(several->newcomers);
 	several->newcomers = NULL;
 }

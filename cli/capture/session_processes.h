@@ -20,16 +20,16 @@ struct several {
 	struct kernel_delay *skel; /* NULL: the target is one process */
 	const struct processes *rules;
 	struct process_describer describer;
-	void *by_pid;          /* tsearch(3) tree of struct member */
+	void *by_identity;     /* tsearch(3) tree of struct member */
 	struct member *living; /* of those, a list: ended ones wait for the end of their window */
 	size_t alive, ended;   /* how many of both there are, */
 	size_t plain;          /* and of those alive the ones that are not described yet */
 	size_t fold_at;        /* so many ended ones are folded */
-	struct process_row *folded; /* those of the window that is open, by keys that no process */
-	size_t n_folded;            /* has: a PID may be used again */
-	uint64_t folded_gen;        /* the window's */
-	uint32_t changes, joins;    /* of the kernel side, that have been read */
-	uint64_t checked_at;        /* CLOCK_MONOTONIC ns: that those are alive that should be */
+	struct process_row *folded; /* those of the window that is open */
+	size_t n_folded;
+	uint64_t folded_gen;     /* the window's */
+	uint32_t changes, joins; /* of the kernel side, that have been read */
+	uint64_t checked_at;     /* CLOCK_MONOTONIC ns: that those are alive that should be */
 	uint64_t revisit_at; /* the same: those that joined are visited again; 0: they are not */
 	bool lists_newcomers;
 	pid_t *newcomers; /* that have not been taken */
@@ -69,8 +69,8 @@ bool several_go_on(const struct several *several);
  * threads, calls processes_fold_open() and takes the threads back; the processes are then kept as
  * they are. several_fold_begin() returns 0 or -ENOMEM; in any case the caller clears the sample. */
 bool several_fold_due(const struct several *several);
-void several_keep(struct several *several, pid_t pid);
-void several_use(struct several *several, pid_t pid);
+void several_keep(struct several *several, const struct kd_thread *thread);
+void several_use(struct several *several, const struct thread_row *thread);
 int several_fold_begin(struct several *several, const struct session_view *view,
 		       struct sample *sample);
 void several_fold_end(struct several *several, struct sample *sample);

@@ -10,6 +10,7 @@
 #define PROCESS(key, kind, member, ...) FIELD(key, kind, struct process_row, member, __VA_ARGS__)
 static const struct field process_fields[] = {
 	PROCESS("pid", FIELD_I32, pid, .flags = FIELD_REQUIRED),
+	PROCESS("start_ns", FIELD_U64, start, .flags = FIELD_IF_ANY),
 	PROCESS("name", FIELD_NAME, name),
 	PROCESS("title", FIELD_NAME, title, .flags = FIELD_IF_ANY),
 	PROCESS("container", FIELD_NAME, container, .flags = FIELD_IF_ANY),

@@ -45,10 +45,9 @@ static size_t name_length(const struct metrics *metrics, const char name[static 
 	return digits ? digits : length;
 }
 
-/* An empty value would be no label at all. tid 0: none. pid: of its process, if that is to be
- * named; else 0. */
+/* An empty value would be no label at all. tid 0: none. process: its, NULL if not known. */
 static void thread_labels(struct taking *taking, const char name[static KD_COMM_LEN], pid_t tid,
-			  pid_t pid)
+			  const struct process_row *process)
 {
 	const struct metrics *metrics = taking->metrics;
 	struct metric_labels *labels = &taking->labels;
@@ -60,7 +59,7 @@ static void thread_labels(struct taking *taking, const char name[static KD_COMM_
 	else
 		metric_labels_add(labels, "thread", "[unknown]");
 	if (metric_is_several(taking->sample))
-		metric_process_labels(labels, process_find(taking->sample, pid), tid > 0);
+		metric_process_labels(labels, process, tid > 0);
 	if (tid > 0)
 		metric_labels_number(labels, "tid", (unsigned long)tid);
 }
@@ -459,7 +458,7 @@ static void labelled_fill(struct taking *taking, struct labelled *labelled)
 
 		thread_labels(taking, row->name,
 			      taking->metrics->options.per_thread && single ? row->tid : 0,
-			      row->pid);
+			      process_of(sample, row));
 		labelled[i].row = row;
 		labelled[i].with_tid = taking->labels.with_tid;
 		memcpy(labelled[i].labels, taking->labels.text, taking->labels.length);
@@ -525,7 +524,7 @@ static void traces_take(struct taking *taking, const struct labelled *labelled)
 		if (found) {
 			thread_begin(taking, (*found)->labels, (*found)->with_tid);
 		} else {
-			thread_labels(taking, trace->name, 0, 0);
+			thread_labels(taking, trace->name, 0, NULL);
 			memcpy(labels, taking->labels.text, taking->labels.length);
 			labels[taking->labels.length] = '\0';
 			thread_begin(taking, labels, false);

@@ -12,11 +12,23 @@
 #include "sample.h"
 #include "verdict.h"
 
+static int by_identity(pid_t pid, uint64_t start, pid_t other, uint64_t other_start)
+{
+	int order = (pid > other) - (pid < other);
+
+	return order ? order : (start > other_start) - (start < other_start);
+}
+
 static int row_by_pid(const void *a, const void *b)
 {
 	const struct process_row *x = a, *y = b;
 
-	return (x->pid > y->pid) - (x->pid < y->pid);
+	return by_identity(x->pid, x->start, y->pid, y->start);
+}
+
+int process_compare(const struct thread_row *a, const struct thread_row *b)
+{
+	return by_identity(a->pid, a->process_start, b->pid, b->process_start);
 }
 
 void processes_sort_rows(struct sample *sample)
@@ -26,13 +38,31 @@ void processes_sort_rows(struct sample *sample)
 		      row_by_pid);
 }
 
-const struct process_row *process_find(const struct sample *sample, pid_t pid)
+const struct process_row *process_of(const struct sample *sample, const struct thread_row *thread)
 {
-	const struct process_row key = { .pid = pid };
+	const struct process_row key = { .pid = thread->pid, .start = thread->process_start };
 
 	if (!sample->n_processes)
 		return NULL;
 	return bsearch(&key, sample->processes, sample->n_processes, sizeof(key), row_by_pid);
+}
+
+const struct process_row *process_at(const struct sample *sample, pid_t pid, uint64_t at)
+{
+	const struct process_row *row;
+	size_t low = 0, high = sample->n_processes; /* those before low began by then, */
+
+	while (low < high) { /* and those from high on later */
+		size_t middle = low + (high - low) / 2;
+
+		row = &sample->processes[middle];
+		if (by_identity(row->pid, row->start, pid, at) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	row = low ? &sample->processes[low - 1] : NULL;
+	return row && row->pid == pid ? row : NULL;
 }
 
 static unsigned int members_of(const struct process_row *row)
@@ -51,21 +81,6 @@ uint64_t processes_count(const struct sample *sample)
 
 /* --- Folding --- */
 
-static pid_t first_pid(const struct process_row *row)
-{
-	return row->first ? row->first : row->pid;
-}
-
-/* By true PID; of those that have the same, one that has no key is the first. */
-static int row_by_first(const void *a, const void *b)
-{
-	const struct process_row *x = *(const struct process_row *const *)a;
-	const struct process_row *y = *(const struct process_row *const *)b;
-	pid_t first = first_pid(x), second = first_pid(y);
-
-	return first == second ? row_by_pid(x, y) : (first > second) - (first < second);
-}
-
 /* Those that have ended first, by name, and those of a name that began in the window last. */
 static int row_by_name(const void *a, const void *b)
 {
@@ -77,7 +92,7 @@ static int row_by_name(const void *a, const void *b)
 		order = strncmp(x->name, y->name, sizeof(x->name));
 	if (!order)
 		order = x->began - y->began;
-	return order ? order : row_by_first(a, b);
+	return order ? order : row_by_pid(x, y);
 }
 
 /* What all of them have. */
@@ -87,8 +102,8 @@ static void text_merge(char *into, const char *from, size_t size)
 		memset(into, 0, size);
 }
 
-/* Makes one row of a run. pids[i] is that of the row which the one at an index goes into. */
-static void run_fold(struct process_row *rows, struct process_row **run, size_t n, pid_t *pids)
+/* Makes one row of a run. into[i] is the index of the row which the one at an index goes into. */
+static void run_fold(struct process_row *rows, struct process_row **run, size_t n, size_t *into)
 {
 	struct process_row *first = run[0];
 
@@ -101,7 +116,7 @@ static void run_fold(struct process_row *rows, struct process_row **run, size_t 
 		text_merge(first->pod, row->pod, sizeof(first->pod));
 		if (__builtin_add_overflow(first->members, row->members, &first->members))
 			first->members = UINT_MAX;
-		pids[row - rows] = first->pid;
+		into[row - rows] = (size_t)(first - rows);
 	}
 }
 
@@ -119,13 +134,16 @@ static size_t run_length(struct process_row *const *run, size_t n, uint64_t *mem
 }
 
 /* Threads are of the row that their process has gone into. */
-static void threads_move(struct sample *sample, const pid_t *pids)
+static void threads_move(struct sample *sample, const size_t *into)
 {
 	for (size_t i = 0; i < sample->n_threads; i++) {
-		const struct process_row *row = process_find(sample, sample->threads[i].pid);
+		const struct process_row *row = process_of(sample, &sample->threads[i]);
 
-		if (row)
-			sample->threads[i].pid = pids[row - sample->processes];
+		if (!row)
+			continue;
+		row = &sample->processes[into[row - sample->processes]];
+		sample->threads[i].pid = row->pid;
+		sample->threads[i].process_start = row->start;
 	}
 }
 
@@ -133,37 +151,37 @@ int processes_fold(struct sample *sample)
 {
 	size_t n = sample->n_processes, left = 0, length;
 	struct process_row *rows = sample->processes, **order;
+	size_t *into;
 	uint64_t members;
-	pid_t *pids;
 
 	if (!n)
 		return 0;
 	order = calloc(n, sizeof(struct process_row *));
-	pids = calloc(n, sizeof(*pids));
-	if (!order || !pids) {
+	into = calloc(n, sizeof(*into));
+	if (!order || !into) {
 		free(order);
-		free(pids);
+		free(into);
 		return -ENOMEM;
 	}
 	processes_sort_rows(sample);
 	for (size_t i = 0; i < n; i++) {
 		rows[i].members = members_of(&rows[i]);
 		order[i] = &rows[i];
-		pids[i] = rows[i].pid;
+		into[i] = i;
 	}
 	qsort(order, n, sizeof(*order), row_by_name);
 	for (size_t i = 0; i < n && order[i]->ended; i += length) {
 		length = run_length(&order[i], n - i, &members);
 		if (members > SAMPLE_FOLD)
-			run_fold(rows, &order[i], length, pids);
+			run_fold(rows, &order[i], length, into);
 	}
-	threads_move(sample, pids);
+	threads_move(sample, into);
 	for (size_t i = 0; i < n; i++)
-		if (pids[i] == rows[i].pid)
+		if (into[i] == i)
 			rows[left++] = rows[i];
 	sample->n_processes = left;
 	free(order);
-	free(pids);
+	free(into);
 	return 0;
 }
 
@@ -173,7 +191,7 @@ static int row_by_members(const void *a, const void *b)
 	const struct process_row *x = *(const struct process_row *const *)a;
 	const struct process_row *y = *(const struct process_row *const *)b;
 
-	return x->members == y->members ? row_by_first(a, b)
+	return x->members == y->members ? row_by_pid(x, y)
 					: (x->members < y->members) - (x->members > y->members);
 }
 
@@ -199,72 +217,19 @@ static int names_limit(struct sample *sample)
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		struct thread_row *thread = &sample->threads[i];
 
-		if (is_other(process_find(sample, thread->pid)))
+		if (is_other(process_of(sample, thread)))
 			memcpy(thread->name, PROCESS_OTHERS, sizeof(PROCESS_OTHERS));
 	}
 	return 0;
 }
 
-/* Rows are sorted before and after. */
-static void pids_replace(struct sample *sample, const pid_t *pids)
-{
-	threads_move(sample, pids);
-	for (size_t i = 0; i < sample->n_processes; i++)
-		sample->processes[i].pid = pids[i];
-	processes_sort_rows(sample);
-}
-
 int processes_fold_open(struct sample *sample)
 {
-	pid_t *pids;
 	int error = processes_fold(sample);
 
 	if (!error && sample->n_processes > PROCESS_ROWS)
 		error = names_limit(sample) ?: processes_fold(sample);
-	if (error || !sample->n_processes)
-		return error;
-	pids = calloc(sample->n_processes, sizeof(*pids));
-	if (!pids)
-		return -ENOMEM;
-	for (size_t i = 0; i < sample->n_processes; i++) {
-		sample->processes[i].first = first_pid(&sample->processes[i]);
-		pids[i] = PROCESS_KEYS + (pid_t)i;
-	}
-	pids_replace(sample, pids);
-	free(pids);
-	return 0;
-}
-
-int processes_restore(struct sample *sample)
-{
-	size_t n = sample->n_processes;
-	struct process_row *rows = sample->processes, **order;
-	pid_t *pids;
-
-	if (!n)
-		return 0;
-	order = calloc(n, sizeof(struct process_row *));
-	pids = calloc(n, sizeof(*pids));
-	if (!order || !pids) {
-		free(order);
-		free(pids);
-		return -ENOMEM;
-	}
-	processes_sort_rows(sample);
-	for (size_t i = 0; i < n; i++)
-		order[i] = &rows[i];
-	qsort(order, n, sizeof(*order), row_by_first);
-	for (size_t i = 0; i < n; i++) {
-		bool is_taken = i && first_pid(order[i]) == first_pid(order[i - 1]);
-
-		pids[order[i] - rows] = is_taken ? order[i]->pid : first_pid(order[i]);
-	}
-	pids_replace(sample, pids);
-	for (size_t i = 0; i < n; i++)
-		rows[i].first = 0;
-	free(order);
-	free(pids);
-	return 0;
+	return error;
 }
 
 /* --- Sums --- */
@@ -326,7 +291,7 @@ int processes_sum(const struct sample *sample, const struct verdict *verdict,
 	for (size_t i = 0; i < sample->n_processes; i++)
 		(*sums)[i].process = &sample->processes[i];
 	for (size_t i = 0; i < verdict->n_threads; i++) {
-		const struct process_row *row = process_find(sample, verdict->threads[i].row->pid);
+		const struct process_row *row = process_of(sample, verdict->threads[i].row);
 
 		if (row)
 			sum_add(&(*sums)[row - sample->processes], &verdict->threads[i]);

@@ -13,14 +13,13 @@
 #define PROCESS_TITLE 256
 #define PROCESS_LABEL 128 /* names of containers, images and pods; their IDs have 64 */
 
-/* No process has such a PID: the kernel's PID_MAX_LIMIT. */
-#define PROCESS_KEYS (4 << 20)
-
 /* One process, or several of a name that were folded because all have ended. Texts are as they
- * were found, not escaped; "" if unknown. */
+ * were found, not escaped; "" if unknown. A PID may be used again within a window: which process
+ * it is, PID and start say together. */
 struct process_row {
-	pid_t pid;   /* of the first, if folded; from PROCESS_KEYS on a mere key of the row */
-	pid_t first; /* the PID of a row that has a key while its window is open; else 0 */
+	pid_t pid; /* of the first, if folded, */
+	uint64_t
+		start; /* and since when it is of the target, CLOCK_MONOTONIC ns; 0: all the time */
 	char name[KD_COMM_LEN];
 	char title[PROCESS_TITLE]; /* the command line as ps shows it; of several: all have it */
 	char container[PROCESS_LABEL]; /* its name, else its ID */
@@ -42,15 +41,23 @@ struct process_sum {
 };
 
 struct sample;
+struct thread_row;
 struct verdict;
 
-/* The row of a process, NULL if the sample has none. */
-const struct process_row *process_find(const struct sample *sample, pid_t pid);
+/* The row of the process that had a PID at a time (CLOCK_MONOTONIC ns), NULL if the sample has
+ * none. */
+const struct process_row *process_at(const struct sample *sample, pid_t pid, uint64_t at);
+
+/* The row of a thread's process, NULL if the sample has none. */
+const struct process_row *process_of(const struct sample *sample, const struct thread_row *thread);
+
+/* The order of two threads' processes, as strcmp(). */
+int process_compare(const struct thread_row *a, const struct thread_row *b);
 
 /* How many processes there are in all rows. */
 uint64_t processes_count(const struct sample *sample);
 
-/* Sorts the rows by PID. */
+/* Sorts the rows by PID, then by start. */
 void processes_sort_rows(struct sample *sample);
 
 /* The same, and makes one row of those of a name that have ended, if there are more
@@ -63,13 +70,9 @@ int processes_fold(struct sample *sample);
 #define PROCESS_ROWS 4096
 #define PROCESS_OTHERS "(others)"
 
-/* The same in a window that is still open, with processes and threads that have ended only. There a
- * PID may be used again, so each row gets a key in its place. Returns 0 or -ENOMEM. */
-int processes_fold_open(struct sample *sample);
-
-/* Gives rows their PIDs back when the window is closed, but for those whose PID another row has.
+/* The same in a window that is still open, with processes and threads that have ended only.
  * Returns 0 or -ENOMEM. */
-int processes_restore(struct sample *sample);
+int processes_fold_open(struct sample *sample);
 
 /* Adds one sum to another; whose that is stays. */
 void process_sum_add(struct process_sum *into, const struct process_sum *from);

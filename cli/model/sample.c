@@ -12,6 +12,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "losses.h"
+#include "process.h"
 #include "thread_fields.h"
 
 /* How a row takes part in folding: alone, with those that ended, or with the
@@ -373,6 +374,7 @@ static void identity_merge(struct thread_row *into, const struct thread_row *fro
 		return;
 	into->tid = from->tid;
 	into->pid = from->pid;
+	into->process_start = from->process_start;
 	memcpy(into->name, from->name, sizeof(into->name));
 	into->ended = from->ended;
 	into->ledger.exec_known = true;
@@ -399,7 +401,7 @@ int thread_merge(struct thread_row *into, const struct thread_row *from)
 static int row_by_name(const void *a, const void *b)
 {
 	const struct thread_row *x = a, *y = b;
-	int order = (x->pid > y->pid) - (x->pid < y->pid);
+	int order = process_compare(x, y);
 
 	if (!order)
 		order = strncmp(x->name, y->name, sizeof(x->name));
@@ -409,7 +411,7 @@ static int row_by_name(const void *a, const void *b)
 static int candidate_by_name(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	int order = (x->row->pid > y->row->pid) - (x->row->pid < y->row->pid);
+	int order = process_compare(x->row, y->row);
 
 	if (!order)
 		order = strncmp(x->row->name, y->row->name, sizeof(x->row->name));
@@ -433,7 +435,7 @@ static size_t run_length(const struct candidate *first, size_t n)
 	size_t length = 1;
 
 	while (length < n && first[length].class == first->class &&
-	       first[length].row->pid == first->row->pid &&
+	       !process_compare(first[length].row, first->row) &&
 	       !strncmp(first[length].row->name, first->row->name, sizeof(first->row->name)))
 		length++;
 	return length;

@@ -123,6 +123,7 @@ struct lock_row {
 struct thread_row {
 	pid_t tid;              /* of the first, if folded */
 	pid_t pid;              /* the sample's process with it; 0: not known */
+	uint64_t process_start; /* and with this start */
 	char name[KD_COMM_LEN]; /* as the kernel has it, not escaped; "" if unknown */
 	bool ended;             /* inside the window */
 	unsigned int members;   /* threads in this row; their figures are summed */

@@ -229,6 +229,7 @@ static const struct field mover_fields[] = {
 const struct field thread_fields[] = {
 	THREAD("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
 	THREAD("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
+	THREAD("process_start_ns", FIELD_U64, process_start, .flags = FIELD_IF_ANY),
 	THREAD("name", FIELD_NAME, name),
 	THREAD("members", FIELD_U32, members, .flags = FIELD_ONE),
 	THREAD("ended", FIELD_BOOL, ended),

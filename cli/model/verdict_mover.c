@@ -10,7 +10,7 @@
 
 static bool is_own(const struct sample *sample, const struct mover_row *mover)
 {
-	return mover->pid == sample->pid || process_find(sample, mover->pid);
+	return mover->pid == sample->pid || process_at(sample, mover->pid, UINT64_MAX);
 }
 
 /* Adds to the row of its name, whose TIDs are 0 if there are several. Returns the number of rows,

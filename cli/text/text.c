@@ -9,6 +9,7 @@
 #include "cli/base/columns.h"
 #include "cli/base/names.h"
 #include "cli/base/timestamp.h"
+#include "cli/model/process.h"
 #include "text_parts.h"
 #include "text_processes.h"
 #include "text_short.h"
@@ -78,20 +79,19 @@ static int full_processes(struct text *text)
 static int full(struct text *text, const struct report_options *options)
 {
 	const struct sample *sample = text->sample;
-	bool any = false, several = text_is_several(sample);
+	const struct thread_row *last = NULL;
+	bool several = text_is_several(sample);
 	int error = full_processes(text);
-	pid_t pid = 0;
 
 	text_threads_header(&text->columns);
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		if (!text_wants_thread(options, &sample->threads[i]))
 			continue;
-		columns_add(&text->columns, any ? "\n" : "");
-		if (several && (!any || sample->threads[i].pid != pid))
+		columns_add(&text->columns, last ? "\n" : "");
+		if (several && (!last || process_compare(&sample->threads[i], last)))
 			text_process_heading(text, &sample->threads[i]);
-		pid = sample->threads[i].pid;
+		last = &sample->threads[i];
 		text_thread(text, &sample->threads[i]);
-		any = true;
 	}
 	return error;
 }

@@ -261,7 +261,7 @@ int text_processes(struct text *text, const struct verdict *verdict, size_t top)
 void text_process_heading(struct text *text, const struct thread_row *thread)
 {
 	struct columns *columns = &text->columns;
-	const struct process_row *process = process_find(text->sample, thread->pid);
+	const struct process_row *process = process_of(text->sample, thread);
 
 	columns_add(columns, text->bold ? TEXT_BOLD : "");
 	columns_add(columns, "PROCESS ");
@@ -272,9 +272,9 @@ void text_process_heading(struct text *text, const struct thread_row *thread)
 	columns_add(columns, "\n");
 }
 
-void text_process(struct columns *columns, const struct sample *sample, pid_t pid)
+void text_process(struct columns *columns, const struct sample *sample, pid_t pid, uint64_t at)
 {
-	const struct process_row *process = process_find(sample, pid);
+	const struct process_row *process = process_at(sample, pid, at);
 
 	columns_count(columns, (uint64_t)pid, 0);
 	if (!process || process->members > 1)
@@ -290,7 +290,7 @@ void text_process_of(struct text *text, const struct thread_row *thread)
 
 	if (!text_is_several(text->sample))
 		return;
-	process = process_find(text->sample, thread->pid);
+	process = process_of(text->sample, thread);
 	columns_add(columns, ", of ");
 	process_id(columns, process, 0);
 	columns_add(columns, " ");

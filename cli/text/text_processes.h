@@ -24,7 +24,7 @@ void text_process_heading(struct text *text, const struct thread_row *thread);
 void text_process_of(struct text *text, const struct thread_row *thread);
 
 /* "812 postgres: alice db SELECT"; without a title if the sample has none of that PID. */
-void text_process(struct columns *columns, const struct sample *sample, pid_t pid);
+void text_process(struct columns *columns, const struct sample *sample, pid_t pid, uint64_t at);
 
 /* What all processes are called, escaped: "container db", "postgres", "postgres and others". */
 #define PROCESSES_LEN 48

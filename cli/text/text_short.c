@@ -191,7 +191,7 @@ static void threads_write(struct text *text, const struct verdict_thread *const 
 		text_threads_header(columns);
 	for (size_t i = 0; i < n && i < top; i++) {
 		columns_add(columns, i ? "\n" : "");
-		if (several && (!i || threads[i]->row->pid != threads[i - 1]->row->pid))
+		if (several && (!i || process_compare(threads[i]->row, threads[i - 1]->row)))
 			text_process_heading(text, threads[i]->row);
 		text_thread(text, threads[i]->row);
 	}

@@ -186,7 +186,7 @@ static void processes_line(struct columns *columns, const struct sample *sample,
 		columns_add(columns, sum->processes > TRACE_PIDS ? ", ..." : "");
 		columns_add(columns, "; the longest is of ");
 	}
-	text_process(columns, sample, row->pid);
+	text_process(columns, sample, row->pid, row->end ?: UINT64_MAX);
 	columns_add(columns, ")\n");
 }
 

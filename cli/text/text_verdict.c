@@ -438,7 +438,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	const char *other = known_advice[row->cause].other, *known = known_advice[row->cause].own;
 	const char *usual = plural[row->cause].advice;
 	const pid_t pid = row->who.pid;
-	bool own = pid == sample->pid || process_find(sample, pid);
+	bool own = pid == sample->pid || process_at(sample, pid, UINT64_MAX);
 
 	if (!usual || !text_is_several(sample))
 		usual = sentences[row->cause].advice;

@@ -6,6 +6,7 @@ nothing of one that is not the target's."""
 
 import json
 import os
+import re
 import signal
 
 import kdprocesses
@@ -67,6 +68,18 @@ def calls_of(sample, pid):
                   for thread in sample["threads"] if thread.get("pid", pid) == pid)
 
 
+def lives(sample, pid):
+    """[(name, getppid calls, processes, whether it ended)] of those that had a PID, the oldest
+    first: by the threads that are of each."""
+    rows = sorted((row for row in sample["processes"] if row["pid"] == pid),
+                  key=lambda row: row["start_ns"])
+    threads = [thread for thread in sample["threads"] if thread["pid"] == pid]
+    return [(row["name"], sum(call["count"] for thread in threads for call in thread["syscalls"]
+                              if thread["process_start_ns"] == row["start_ns"]
+                              and thread["name"] == row["name"] and call["name"] == "getppid"),
+             row["members"], row["ended"]) for row in rows]
+
+
 def case_one_process(test):
     """The target ends, and a stranger gets its PID before the program is told of that."""
     turns = test.start(Turns())
@@ -124,8 +137,54 @@ def case_member_again(test):
             if ends:
                 turns.ask("finish", "finished")
             sample = run.close()
-            test.eq(sum(calls for _, calls in calls_of(sample, pid)), FIRST + SECOND,
-                    f"{name}, which {'ends' if ends else 'stays'}: the calls of both")
+            stays = f"{name}, which {'ends' if ends else 'stays'}"
+            test.eq(lives(sample, pid), [("first", FIRST, 1, True), (name, SECOND, 1, ends)],
+                    f"{stays}: each has its own calls")
+            test.eq([row["began"] for row in sample["processes"] if row["pid"] == pid],
+                    [True, True], "and both began")
+            check_text(test, run, pid, ["first", name])
 
 
-kdtest.main(case_one_process, case_several, case_group, case_member_again)
+def check_text(test, run, pid, names):
+    """Each thread is below the line of its process, and with --replay, too."""
+    for source, text in (("report", run.child.stdout),
+                         ("replay", test.program("--replay", run.path, "--full").stdout)):
+        lines = re.findall(rf"^(PROCESS(?= {pid} )| *(?:{pid}|1x) +(?:first|second)\b)", text, re.MULTILINE)
+        test.eq([line.split()[-1] for line in lines],
+                [word for name in names for word in ("PROCESS", name)],
+                f"{source}: a thread below each heading")
+
+
+def case_many_turns(test):
+    """A dozen have one PID before the program looks again; and then one more has it."""
+    turns = test.start(Turns())
+    run = Run(test, "-p", turns.pid, "--follow-fork")
+    run.child.signal(signal.SIGSTOP)
+    kdtest.wait_until(lambda: kdtest.state_of(run.child.pid, run.child.pid) == "T")
+    pid = turns.begin("turn-0")
+    turns.work(10)
+    for turn in range(1, 12):
+        turns.turn(f"turn-{turn}", 10 + turn)
+    run.child.signal(signal.SIGCONT)
+    turns.turn("turn-12", 22)
+    sample = run.close()
+    test.eq(lives(sample, pid), [(f"turn-{turn}", 10 + turn, 1, turn < 12) for turn in range(13)],
+            "each has its name, calls and end")
+
+
+def case_folded(test):
+    """So many have one PID that they are one row, while others go on."""
+    turns = test.start(Turns())
+    run = Run(test, "-p", turns.pid, "--follow-fork")
+    pid = turns.begin("first")
+    turns.work(FIRST)
+    for _ in range(30):
+        turns.turn("same", SECOND)
+    turns.turn("last", FIRST)
+    sample = run.close()
+    test.eq(lives(sample, pid), [("first", FIRST, 1, True), ("same", 30 * SECOND, 30, True),
+                                 ("last", FIRST, 1, False)], "rows by name, with all of their calls")
+
+
+kdtest.main(case_one_process, case_several, case_group, case_member_again, case_many_turns,
+            case_folded)

@@ -16,6 +16,12 @@ static struct process_row process(pid_t pid, const char *name, const char *title
 	return row;
 }
 
+static struct process_row begun(struct process_row row, uint64_t start)
+{
+	row.start = start;
+	return row;
+}
+
 static struct thread_row thread(pid_t pid, pid_t tid, const char *name, uint64_t ready)
 {
 	struct thread_row row = runner(tid, name);
@@ -70,8 +76,8 @@ static void test_order(void)
 		is_i64(sample.processes[i].pid, 10 * ((pid_t)i + 1), "by PID");
 	for (size_t i = 0; i < 4; i++)
 		is_i64(sample.threads[i].tid, tids[i], "threads by process, then by name");
-	is_str(process_find(&sample, 20)->name, "b", "one is found");
-	ok(!process_find(&sample, 15), "another one is not");
+	is_str(process_at(&sample, 20, UINT64_MAX)->name, "b", "one is found");
+	ok(!process_at(&sample, 15, UINT64_MAX), "another one is not");
 	sample_clear(&sample);
 }
 
@@ -118,7 +124,7 @@ static void test_again(void)
 	sample = sample_of(processes, 3, threads, 3);
 	is_i64(processes_fold(&sample), 0, "it is folded");
 	is_u64(sample.n_processes, 2, "into two rows");
-	is_u64(process_find(&sample, 10)->members, SAMPLE_FOLD + 1, "of one more");
+	is_u64(process_at(&sample, 10, UINT64_MAX)->members, SAMPLE_FOLD + 1, "of one more");
 	is_i64(sample.threads[1].pid, 10, "whose thread is moved");
 	is_i64(sample.threads[2].pid, 30, "another one is not");
 	sample_clear(&sample);
@@ -139,13 +145,14 @@ static void row_add(struct sample *sample, struct process_row row, uint64_t read
 {
 	struct thread_row of = thread(row.pid, row.pid, row.name, ready);
 
+	of.process_start = row.start;
 	of.ended = row.ended;
 	sample->processes[sample->n_processes++] = row;
 	sample->threads[sample->n_threads++] = of;
 }
 
-/* The PIDs of rows of a window that is open are used again: by one that goes on, by one that ends
- * and is folded, too, and by none. */
+/* PIDs of rows of a window that is open are used again: by one that goes on, by one that ends and
+ * is folded, too, and by none. */
 static void test_pids_again(void)
 {
 	struct sample sample = sample_with_room(2 * SAMPLE_FOLD + 6);
@@ -159,23 +166,24 @@ static void test_pids_again(void)
 	row_add(&sample, process(20, "make", "", true), MILLI);
 	is_i64(processes_fold_open(&sample), 0, "they are folded");
 	is_u64(sample.n_processes, 3, "into three rows");
-	for (size_t i = 0; i < 3; i++)
-		ok(sample.processes[i].pid >= PROCESS_KEYS, "which no PID finds");
 	for (size_t i = 0; i < sample.n_threads; i++)
-		ok(process_find(&sample, sample.threads[i].pid), "but their threads do");
+		ok(process_of(&sample, &sample.threads[i]), "their threads find them");
 
-	row_add(&sample, process(20, "ld", "", true), 10 * MILLI);
-	row_add(&sample, process(31, "cc1", "", true), MILLI);
+	row_add(&sample, begun(process(20, "ld", "", true), 500), 10 * MILLI);
+	row_add(&sample, begun(process(31, "cc1", "", true), 600), MILLI);
 	is_i64(processes_fold_open(&sample), 0, "they are folded again");
 	is_u64(sample.n_processes, 4, "those of the old name with the others");
 
-	row_add(&sample, process(10, "postgres", "", false), 100 * MILLI);
-	is_i64(processes_restore(&sample), 0, "the window is closed");
-	is_i64(sample_finish(&sample), 0, "and finished");
-	is_str(process_find(&sample, 10)->name, "postgres", "one that goes on has its PID");
-	is_u64(process_find(&sample, 30)->members, SAMPLE_FOLD + 2,
-	       "others have the first's again");
-	ok(process_find(&sample, 20), "one of two has it");
+	row_add(&sample, begun(process(10, "postgres", "", false), 700), 100 * MILLI);
+	is_i64(sample_finish(&sample), 0, "the window is closed");
+	is_u64(sample.n_processes, 5, "and has one more");
+	is_str(process_at(&sample, 10, UINT64_MAX)->name, "postgres", "the newest of its PID");
+	is_str(process_at(&sample, 10, 700)->name, "postgres", "from its start on");
+	is_str(process_at(&sample, 10, 699)->name, "sh", "the older ones until then");
+	is_str(process_at(&sample, 20, 499)->name, "make", "as of another PID");
+	is_str(process_at(&sample, 20, 500)->name, "ld", "whose it is later");
+	ok(!process_at(&sample, 11, 600), "none had one that was folded");
+	is_u64(process_at(&sample, 30, 0)->members, SAMPLE_FOLD + 2, "all are in one");
 	ok(!verdict_find(&verdict, &sample) && !processes_sum(&sample, &verdict, &sums), "sums");
 	is_str(sums[0].process->name, "postgres", "each has what its threads had");
 	is_u64(sums[0].ready, 100 * MILLI, "the living one");
@@ -185,8 +193,8 @@ static void test_pids_again(void)
 	is_u64(sums[2].threads, SAMPLE_FOLD + 2, "those of a name");
 	is_str(sums[3].process->name, "sh", "and those whose PID is another's");
 	is_u64(sums[3].threads, SAMPLE_FOLD + 1, "with their threads");
-	ok(sums[3].process->pid >= PROCESS_KEYS, "by a number that is no PID");
-	is_u64(sums[4].ready, MILLI, "and the other of two");
+	is_str(sums[4].process->name, "make", "and the other of two");
+	is_u64(sums[4].ready, MILLI, "with no more than its own");
 	free(sums);
 	verdict_clear(&verdict);
 	sample_clear(&sample);
@@ -214,15 +222,15 @@ static void test_names(void)
 	}
 	is_i64(processes_fold_open(&sample), 0, "they are folded again");
 	is_u64(sample.n_processes, PROCESS_ROWS, "into as many, with that one");
-	is_i64(processes_restore(&sample), 0, "the window is closed");
-	is_i64(sample_finish(&sample), 0, "and finished");
+	is_i64(sample_finish(&sample), 0, "the window is closed");
 	is_u64(sample.n_processes, PROCESS_ROWS, "with these rows");
 	is_u64(processes_count(&sample), PROCESS_ROWS + 300 + SAMPLE_FOLD + 1, "none is lost");
 	for (size_t i = 0; i < sample.n_processes; i++)
 		if (!strcmp(sample.processes[i].name, PROCESS_OTHERS))
 			others = &sample.processes[i];
 	ok(others, "one is that of all others");
-	is_u64(process_find(&sample, 500000)->members, SAMPLE_FOLD + 1, "a name of many is kept");
+	is_u64(process_at(&sample, 500000, UINT64_MAX)->members, SAMPLE_FOLD + 1,
+	       "a name of many is kept");
 	is_u64(sample.n_threads, sample.n_processes, "a row of threads for each");
 	for (size_t i = 0; others && i < sample.n_threads; i++)
 		if (sample.threads[i].pid == others->pid)
@@ -262,7 +270,7 @@ static void test_storm(void)
 	       "a row of those that have ended, one of those that began, too");
 	is_u64(processes_count(&sample), STORM + 5, "and none is lost");
 	is_u64(sample.n_threads, 7, "their threads, too");
-	is_u64(process_find(&sample, 100000 - STORM)->members, 1,
+	is_u64(process_at(&sample, 100000 - STORM, UINT64_MAX)->members, 1,
 	       "one that goes on is not of them");
 	for (size_t i = 0; i < sample.n_processes; i++) {
 		const struct process_row *row = &sample.processes[i];
