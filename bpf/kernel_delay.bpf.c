@@ -93,6 +93,7 @@ SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(kd_sched_process_exec, struct task_struct *task, u32 old_tid)
 {
 	thread_exec(task, old_tid);
+	process_exec(task->tgid);
 	if (KD_TRACES && kd_tracing && process_is_ours(task->tgid))
 		maps_trace(task->tgid, task->pid, clock_now(), true);
 	return 0;

@@ -84,6 +84,17 @@ static __always_inline void process_exit(struct task_struct *task)
 	__sync_fetch_and_add(&kd_processes_changed, 1);
 }
 
+/* It has another command line. */
+static __always_inline void process_exec(u32 tgid)
+{
+	struct kd_process *process = kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) : NULL;
+
+	if (!process || process->ended)
+		return;
+	process->execs++;
+	__sync_fetch_and_add(&kd_processes_changed, 1);
+}
+
 /* A process, or a thread of one, is moved to another control group. Its other threads are the
  * iterator's. */
 static __always_inline void process_move(struct cgroup *group, struct task_struct *leader)

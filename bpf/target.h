@@ -41,7 +41,8 @@ struct kd_process {
 	__u64 mapped_at;        /* as kd_mapped_at; never 0 */
 	__u32 exec_slot;        /* its last thread that entered execve */
 	__u32 joined;           /* it has not begun as one of them, but was moved into the group */
-	__u32 tgid, pad;        /* the key */
+	__u32 tgid;             /* the key */
+	__u32 execs;            /* how often it has begun another program */
 	char comm[KD_COMM_LEN]; /* at its end */
 	struct kd_stopper stop_senders[KD_STOP_SIGNALS]; /* as kd_stop_senders */
 };

@@ -61,8 +61,22 @@ void run_sample_ended(const struct run *run, struct sample *sample, enum loop_ev
 	sample->overloaded = run->overloaded;
 }
 
+/* It gets another one by execve. */
+static void target_name(char name[static KD_COMM_LEN], const struct sample *sample)
+{
+	const struct thread_row *leader = NULL;
+
+	for (size_t i = 0; i < sample->n_threads; i++)
+		if (sample->threads[i].tid == sample->pid && (!leader || leader->ended))
+			leader = &sample->threads[i];
+	if (leader && *leader->name)
+		memcpy(name, leader->name, KD_COMM_LEN);
+}
+
 exit_status run_print(struct run *run, struct sample *sample)
 {
+	if (!run->capture.several)
+		target_name(run->capture.process, sample);
 	sample->capture = &run->capture;
 	sample->number = ++run->reported;
 	sample->restarts = run->restarts;

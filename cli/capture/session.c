@@ -185,8 +185,8 @@ static exit_status session_seed(struct session *session, pid_t tgid)
 		return EX_OSERR;
 	error = session_visit(session, KD_VISIT_OPEN);
 	session_settle(session);
-	if (!error)
-		error = session_visit(session, KD_VISIT_OPEN);
+	if (!error) /* titles can be read as long as a process has not ended */
+		error = session_visit(session, KD_VISIT_OPEN) ?: several_look(&session->several);
 	if (error) {
 		log_error("cannot read the target's threads: %s", strerror(-error));
 		return EX_OSERR;

@@ -33,104 +33,6 @@
 /* So many ended ones are worth to be folded. */
 #define FOLD_LEAST 256
 
-struct member {
-	pid_t pid;                   /* the key, with: */
-	uint64_t began, ended;       /* since the epoch, as struct kd_process has them */
-	bool joined;                 /* as struct kd_process has it */
-	bool is_described;           /* or there is nothing to be read of it any more */
-	bool is_used;                /* a thread of the sample is of it */
-	bool is_kept;                /* a thread of it is still to be read */
-	char id[CONTAINER_ID + 1];   /* of its container, as in the row */
-	struct member *next, **from; /* while it lives: in several->living, new ones first */
-	struct process_row row;
-};
-
-static int by_identity(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->began < y->began ? -1 : x->began > y->began;
-}
-
-static struct member *known_find(const struct several *several, pid_t pid, uint64_t began)
-{
-	const struct member key = { .pid = pid, .began = began };
-	struct member **found = tfind(&key, (void *const *)&several->by_identity, by_identity);
-
-	return found ? *found : NULL;
-}
-
-/* By the times of a sample. */
-static uint64_t start_of(const struct several *several, uint64_t began)
-{
-	return began ? began + several->skel->rodata->kd_epoch : 0;
-}
-
-static uint64_t began_of(const struct several *several, uint64_t start)
-{
-	return start ? start - several->skel->rodata->kd_epoch : 0;
-}
-
-static void known_live(struct several *several, struct member *known)
-{
-	known->next = several->living;
-	known->from = &several->living;
-	if (known->next)
-		known->next->from = &known->next;
-	several->living = known;
-	several->alive++;
-	several->plain++;
-}
-
-static void known_described(struct several *several, struct member *known)
-{
-	several->plain -= !known->is_described;
-	known->is_described = true;
-}
-
-/* Finds or makes it; NULL: no memory. */
-static struct member *known_get(struct several *several, pid_t pid, uint64_t began)
-{
-	struct member *known = known_find(several, pid, began);
-
-	if (known)
-		return known;
-	known = calloc(1, sizeof(*known));
-	if (!known)
-		return NULL;
-	known->pid = known->row.pid = pid;
-	known->began = began;
-	known->row.start = start_of(several, began);
-	if (tsearch(known, &several->by_identity, by_identity)) {
-		known_live(several, known);
-		return known;
-	}
-	free(known);
-	return NULL;
-}
-
-static void known_end(struct several *several, struct member *known, uint64_t ended)
-{
-	if (known->ended)
-		return;
-	known->ended = ended ? ended : 1;
-	*known->from = known->next;
-	if (known->next)
-		known->next->from = known->from;
-	known_described(several, known);
-	several->alive--;
-	several->ended++;
-}
-
-static void known_forget(struct several *several, struct member *known)
-{
-	several->ended--; /* the others are not forgotten */
-	tdelete(known, &several->by_identity, by_identity);
-	free(known);
-}
-
 static int newcomer_add(struct several *several, pid_t pid)
 {
 	int error;
@@ -201,7 +103,7 @@ static int chosen_seed(struct several *several, const struct process *process)
 		return error == -EEXIST ? 0 : error;
 	if (proc_stat_read(&now, process->pid) && now.state != 'Z' &&
 	    now.started == process->started)
-		return known_get(several, process->pid, 0) ? 0 : -ENOMEM;
+		return member_get(&several->members, process->pid, 0) ? 0 : -ENOMEM;
 	bpf_map_delete_elem(bpf_map__fd(several->skel->maps.kd_processes), &process->pid);
 	return 0;
 }
@@ -217,7 +119,7 @@ static int group_seed(struct several *several, bool *more, uint64_t *lost)
 	*more = false;
 	*lost = 0;
 	for (size_t i = 0; i < n && !error; i++) {
-		if (known_find(several, pids[i], 0) ||
+		if (member_find(&several->members, pids[i], 0) ||
 		    (uint32_t)pids[i] == several->skel->rodata->kd_self_child ||
 		    (!processes_have(several->rules, pids[i]) && !target_can_be(pids[i])))
 			continue;
@@ -226,7 +128,7 @@ static int group_seed(struct several *several, bool *more, uint64_t *lost)
 			++*lost;
 		else if (failed && failed != -EEXIST)
 			error = failed;
-		else if (!failed && !known_get(several, pids[i], 0))
+		else if (!failed && !member_get(&several->members, pids[i], 0))
 			error = -ENOMEM;
 		else if (!failed && !processes_have(several->rules, pids[i]))
 			error = newcomer_add(several, pids[i]);
@@ -244,6 +146,7 @@ exit_status several_seed(struct several *several)
 
 	if (!several->skel)
 		return 0;
+	several->members.epoch = several->skel->rodata->kd_epoch;
 	for (size_t i = 0; i < several->rules->n && !more && !error; i++)
 		error = chosen_seed(several, &several->rules->all[i]);
 	/* Again, as one that had been read may have had a child before it was told. */
@@ -267,19 +170,58 @@ exit_status several_seed(struct several *several)
 /* What the kernel side has of one process. Returns 0 or a negative errno. */
 static int process_look(struct several *several, pid_t pid, const struct kd_process *now)
 {
-	struct member *known = known_get(several, pid, now->began);
+	struct member *known = member_get(&several->members, pid, now->began);
 
 	if (!known)
 		return -ENOMEM;
 	if (now->joined && !known->joined && newcomer_add(several, pid))
 		return -ENOMEM;
 	known->joined = now->joined;
+	if (now->execs != known->execs)
+		member_renew(&several->members, known);
+	known->execs = now->execs;
 	if (now->ended) {
 		if (*now->comm) /* the newest: it may have called execve */
 			memcpy(known->row.name, now->comm, sizeof(known->row.name));
-		known_end(several, known, now->ended);
+		member_end(&several->members, known, now->ended);
 	}
 	return 0;
+}
+
+/* What was read of its PID is not of another process, nor of one that is ending, and whose title is
+ * gone. */
+static bool is_unchanged(const struct several *several, const struct member *known)
+{
+	int fd = bpf_map__fd(several->skel->maps.kd_processes);
+	uint32_t key = (uint32_t)known->pid;
+	struct kd_process now;
+
+	return !bpf_map_lookup_elem(fd, &key, &now) && !now.ended && now.began == known->began &&
+	       now.execs == known->execs;
+}
+
+/* Else it keeps the last that is known. */
+static void known_describe(struct several *several, struct member *known)
+{
+	struct process_row row = known->row;
+	char id[CONTAINER_ID + 1];
+
+	memcpy(id, known->id, sizeof(id));
+	process_describe(&several->describer, &row, id, known->pid);
+	if (is_unchanged(several, known)) {
+		known->row = row;
+		memcpy(known->id, id, sizeof(id));
+	}
+	member_described(&several->members, known);
+}
+
+static void known_name(struct several *several, struct member *known)
+{
+	struct process_row row = known->row;
+
+	process_name(&row, known->pid);
+	if (is_unchanged(several, known))
+		known->row = row;
 }
 
 /* Some of those that have not been: a window that is to be closed does not wait for all. New ones
@@ -288,12 +230,11 @@ static void living_describe(struct several *several)
 {
 	size_t left = DESCRIBED_AT_ONCE;
 
-	for (struct member *known = several->living; known && several->plain && left;
-	     known = known->next) {
+	for (struct member *known = several->members.living;
+	     known && several->members.plain && left; known = known->next) {
 		if (known->is_described)
 			continue;
-		process_describe(&several->describer, &known->row, known->id, known->pid);
-		known_described(several, known);
+		known_describe(several, known);
 		left--;
 	}
 }
@@ -309,7 +250,7 @@ static void known_check(struct several *several, struct member *known)
 		return;
 	if (!bpf_map_lookup_elem(fd, &key, &now) && (now.ended || now.began != known->began))
 		return; /* it has told by now: the next look reads it */
-	known_end(several, known, clock_monotonic() - several->skel->rodata->kd_epoch);
+	member_end(&several->members, known, clock_monotonic() - several->skel->rodata->kd_epoch);
 	bpf_map_delete_elem(fd, &key);
 }
 
@@ -317,7 +258,7 @@ static void living_check(struct several *several)
 {
 	struct member *next;
 
-	for (struct member *known = several->living; known; known = next) {
+	for (struct member *known = several->members.living; known; known = next) {
 		next = known->next;
 		known_check(several, known);
 	}
@@ -398,7 +339,7 @@ static bool group_is_there(const struct control_group *group)
 
 bool several_go_on(const struct several *several)
 {
-	return !several->skel || several->alive ||
+	return !several->skel || several->members.alive ||
 	       (several->rules->in_group && group_is_there(&several->rules->group));
 }
 
@@ -440,23 +381,24 @@ static void collecting_walk(struct collecting *collecting,
 {
 	struct several *several = collecting->several;
 
-	twalk_r(several->by_identity, visit, collecting);
+	twalk_r(several->members.by_identity, visit, collecting);
 	for (size_t i = 0; i < collecting->n_over; i++)
-		known_forget(several, collecting->over[i]);
+		member_forget(&several->members, collecting->over[i]);
 	free(collecting->over);
-	several->fold_at = several->ended + several->n_folded + FOLD_LEAST;
+	several->fold_at = several->members.ended + several->n_folded + FOLD_LEAST;
 }
 
 /* --- Folding --- */
 
 bool several_fold_due(const struct several *several)
 {
-	return several->skel && several->ended >= several->fold_at;
+	return several->skel && several->members.ended >= several->fold_at;
 }
 
 void several_keep(struct several *several, const struct kd_thread *thread)
 {
-	struct member *known = known_find(several, (pid_t)thread->tgid, thread->process_began);
+	struct member *known = member_find(&several->members, (pid_t)thread->tgid,
+					   thread->process_began);
 
 	if (known)
 		known->is_kept = true;
@@ -464,8 +406,8 @@ void several_keep(struct several *several, const struct kd_thread *thread)
 
 void several_use(struct several *several, const struct thread_row *thread)
 {
-	uint64_t began = began_of(several, thread->process_start);
-	struct member *known = known_find(several, thread->pid, began);
+	uint64_t began = member_began(&several->members, thread->process_start);
+	struct member *known = member_find(&several->members, thread->pid, began);
 
 	if (known)
 		known->is_used = true;
@@ -517,7 +459,7 @@ void several_fold_end(struct several *several, struct sample *sample)
 {
 	several->folded = sample->processes;
 	several->n_folded = sample->n_processes;
-	several->fold_at = several->ended + several->n_folded + FOLD_LEAST;
+	several->fold_at = several->members.ended + several->n_folded + FOLD_LEAST;
 	sample->processes = NULL;
 	sample->n_processes = 0;
 }
@@ -545,11 +487,10 @@ static void known_collect(const void *node, VISIT visit, void *collecting_)
 		return;
 	}
 	known->is_used = false;
-	if (!known->ended && (several->alive <= TITLES_FRESH || !known->is_described))
-		process_describe(&several->describer, &known->row, known->id, known->pid);
+	if (!known->ended && (several->members.alive <= TITLES_FRESH || !known->is_described))
+		known_describe(several, known);
 	else if (!known->ended)
-		process_name(&known->row, known->pid);
-	known_described(several, known);
+		known_name(several, known);
 	row_add(collecting, known);
 }
 
@@ -573,7 +514,8 @@ int several_collect(struct several *several, const struct session_view *view, ui
 
 		if (process_of(sample, thread))
 			continue; /* it is folded */
-		known = known_get(several, thread->pid, began_of(several, thread->process_start));
+		known = member_get(&several->members, thread->pid,
+				   member_began(&several->members, thread->process_start));
 		if (known)
 			known->is_used = true;
 		else
@@ -587,8 +529,7 @@ int several_collect(struct several *several, const struct session_view *view, ui
 void several_close(struct several *several)
 {
 	several_fold_forget(several);
-	tdestroy(several->by_identity, free);
-	several->by_identity = several->living = NULL;
+	members_clear(&several->members);
 	free(several->newcomers);
 	several->newcomers = NULL;
 }

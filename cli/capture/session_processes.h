@@ -11,20 +11,17 @@
 #include "cli/target/process_describe.h"
 #include "cli/target/processes.h"
 #include "session.h"
+#include "session_members.h"
 
 struct kernel_delay;
-struct member;
 
 /* Those of a session; begins as zeros. */
 struct several {
 	struct kernel_delay *skel; /* NULL: the target is one process */
 	const struct processes *rules;
 	struct process_describer describer;
-	void *by_identity;     /* tsearch(3) tree of struct member */
-	struct member *living; /* of those, a list: ended ones wait for the end of their window */
-	size_t alive, ended;   /* how many of both there are, */
-	size_t plain;          /* and of those alive the ones that are not described yet */
-	size_t fold_at;        /* so many ended ones are folded */
+	struct members members;
+	size_t fold_at;             /* so many ended ones are folded */
 	struct process_row *folded; /* those of the window that is open */
 	size_t n_folded;
 	uint64_t folded_gen;     /* the window's */

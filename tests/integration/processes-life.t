@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import time
 
+import kdprocesses
 import kdtest
 
 STORM = 1000 if kdtest.VM else 5000
@@ -123,15 +124,17 @@ def case_exec(test):
     check_children(test, sample, children)
 
 
-def name_of(pid):
-    return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+def await_sleep(pid):
+    """The program has begun, and sleeps: within execve there are a name and no command line."""
+    kdtest.wait_until(lambda: kdprocesses.title(pid) == "sleep 600"
+                      and kdtest.state_of(pid, pid) == "S")
 
 
 def case_renamed(test):
     """A program that a process begins in the window gives it its name."""
     other = test.workload("roles", "poll")
     shells = [subprocess.Popen(["sh", "-c", "read line; exec sleep 600"], stdin=subprocess.PIPE)
-              for _ in range(2)]
+              for _ in range(3)]
     for shell in shells:
         test.stack.callback(shell.wait)
         test.stack.callback(shell.kill)
@@ -140,12 +143,57 @@ def case_renamed(test):
     for shell in shells:
         shell.stdin.write(b"\n")
         shell.stdin.flush()
-        kdtest.wait_until(lambda pid=shell.pid: name_of(pid) == "sleep")
-    shells[0].kill()
-    shells[0].wait()
-    names = {process["pid"]: process["name"] for process in run.close()["processes"]}
-    test.eq([names.get(shell.pid) for shell in shells], ["sleep", "sleep"],
-            "of one that has ended, and of one that goes on")
+        await_sleep(shell.pid)
+    end(shells[0])
+    await_looks(run.child.proc.pid)
+    end(shells[1])
+    rows = {process["pid"]: process for process in run.close()["processes"]}
+    test.eq([rows[shell.pid]["name"] for shell in shells], ["sleep"] * 3,
+            "of two that have ended, and of one that goes on")
+    titles = [rows[shell.pid].get("title") for shell in shells]
+    test.ok(titles[0] in (None, "sleep 600"), "none has its shell's title: one that ended at once",
+            titles[0])
+    test.eq(titles[1:], ["sleep 600"] * 2, "one that ended later, and one that goes on")
+
+
+def end(process):
+    process.kill()
+    process.wait()
+
+
+def case_renamed_alone(test):
+    """One process that begins another program in the window, and ends there."""
+    shell = subprocess.Popen(["sh", "-c", "read line; exec sleep 600"], stdin=subprocess.PIPE)
+    test.stack.callback(shell.wait)
+    test.stack.callback(shell.kill)
+    run = Run(test, "-p", shell.pid)
+    shell.stdin.write(b"\n")
+    shell.stdin.flush()
+    await_sleep(shell.pid)
+    end(shell)
+    sample = run.close(signal=False)
+    test.eq([thread["name"] for thread in sample["threads"]], ["sleep"], "its thread has its name")
+    test.eq(sample["capture"]["process"], "sleep", "and so has the sample")
+
+
+def case_late_names(test):
+    """A thread and its process get names just before they end."""
+    code = ("import ctypes, os, threading\n"
+            "name = lambda text: ctypes.CDLL(None).prctl(15, text, 0, 0, 0)\n"
+            "input()\n"
+            "thread = threading.Thread(target=name, args=(b'last-thread',))\n"
+            "thread.start(); thread.join(); name(b'last-name'); os._exit(0)\n")
+    python = subprocess.Popen(["python3", "-c", code], stdin=subprocess.PIPE)
+    other = test.workload("roles", "poll")
+    run = Run(test, "-p", f"{python.pid},{other.pid}")
+    python.communicate(b"\n")
+    sample = run.close()
+    test.eq({thread["name"] for thread in of(sample, python.pid)}, {"last-thread", "last-name"},
+            "threads")
+    row, = (row for row in sample["processes"] if row["pid"] == python.pid)
+    test.eq(row["name"], "last-name", "the process")
+    test.ok(row["title"].startswith("python3 -c import ctypes, os, threading"), "with its title",
+            row.get("title"))
 
 
 def has_maps(pid):
@@ -395,6 +443,7 @@ def case_refused(test):
     test.ok("one process" in done.stderr, "with the reason", done.stderr)
 
 
-kdtest.main(case_named, case_ends, case_fork, case_exec, case_renamed, case_first_ends,
+kdtest.main(case_named, case_ends, case_fork, case_exec, case_renamed,
+            case_renamed_alone, case_late_names, case_first_ends,
             case_no_fork, case_filter, case_storm, case_storm_filter, case_long, case_stopped,
             case_group_v1, case_group_v2, case_again_v1, case_again_v2, case_refused)
