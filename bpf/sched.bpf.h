@@ -322,7 +322,7 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 static __noinline int target_switch(bool preempt, struct task_struct *prev,
 				    struct task_struct *next, u32 prev_state)
 {
-	bool out = task_is_ours(prev->pid, prev->tgid);
+	bool out = task_is_ours(prev->pid, prev->tgid) || leader_ends(prev, prev_state);
 	bool in = task_is_ours(next->pid, READ_ONCE(next->tgid));
 	u32 cpu = bpf_get_smp_processor_id();
 	struct kd_runqueue *runqueue = runqueue_of(cpu);
@@ -364,7 +364,7 @@ static __always_inline void thread_switch(bool preempt, struct task_struct *prev
 	struct kd_runqueue *runqueue = runqueue_of(bpf_get_smp_processor_id());
 
 	if (likely(!task_is_ours(prev->pid, prev->tgid) && !task_is_ours(next->pid, next->tgid) &&
-		   runqueue && !runqueue_waits(runqueue)))
+		   runqueue && !runqueue_waits(runqueue) && !leader_ends(prev, prev_state)))
 		return;
 	target_switch(preempt, prev, next, prev_state);
 }

@@ -263,18 +263,38 @@ static __always_inline bool process_ends(struct task_struct *task)
 	       !BPF_CORE_READ(task, signal, live.counter);
 }
 
-/* The leader ends in an execve of a thread that was not followed, whose its TID is now: its last
- * switch will not be found. */
+/* The leader ends in an execve of a thread that is not followed, and whose TID it has by now. */
+static __always_inline bool leader_ends(struct task_struct *task, u32 task_state)
+{
+	return kd_by_thread && unlikely(task_state & TASK_DEAD) &&
+	       slot_of(process_of((u64)task), (u64)task);
+}
+
+/* It may have another one than its slot has. */
+static __noinline u32 task_tid(u64 task)
+{
+	return BPF_CORE_READ((struct task_struct *)task, pid);
+}
+
+/* The leader's TID is another thread's, which was not followed: if its last switch is yet to come,
+ * it is found under the TID that it has then. */
 static __always_inline void slot_abandon(u16 *entry, struct task_struct *task)
 {
-	struct kd_thread *thread = slot_thread(*entry);
+	u32 slot = *entry, tid;
+	struct kd_thread *thread = slot_thread(slot);
 
-	if (*entry == KD_SLOT_FREE || !thread || thread->task == (u64)task)
+	if (slot == KD_SLOT_FREE || !thread || thread->task == (u64)task)
 		return;
 	*entry = KD_SLOT_UNWANTED;
 	/* Its last switch was found, and the slot may be free or another thread's by now. */
 	if (thread->tid != task->pid || thread->died)
 		return;
+	tid = task_tid(thread->task);
+	entry = tid_entry(tid);
+	if (tid != task->pid && entry && (*entry == KD_SLOT_FREE || *entry == KD_SLOT_UNWANTED)) {
+		*entry = slot;
+		return;
+	}
 	thread->left = 1;
 	thread->died = clock_now();
 	barrier();

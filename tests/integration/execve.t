@@ -4,7 +4,11 @@
 """execve and the end of the leader: the events after it belong to the thread
 that lives on. A ledger that is wrong here can still add up."""
 
+import contextlib
 import json
+import os
+import socket
+import struct
 
 import kdtest
 from kdtest import MS, SECOND
@@ -12,12 +16,17 @@ from kdtest import MS, SECOND
 GETUIDS, GETPPIDS = 40, 20000
 TRIES = 4
 
+# <linux/netlink.h>, <linux/connector.h>, <linux/cn_proc.h>
+NETLINK_CONNECTOR, NLMSG_DONE = 11, 3
+CN_IDX_PROC, CN_VAL_PROC, PROC_CN_MCAST_LISTEN = 1, 1, 1
+LISTENERS = 300
 
-def run(test, who, options=lambda tid: (), cpu=()):
+
+def run(test, who, options=lambda tid: (), cpu=(), first=False):
     """One window around the exec; returns the report, the truths and the TIDs before.
     Among the truths is how long the kernel says that the thread ran, for a time that
     begins before the window does and ends after it. Options may depend on the thread that
-    executes the program; cpu: on which it has little time for that."""
+    executes the program, or on the leader (first); cpu: on which it does."""
     load = test.workload("execer", who, GETUIDS, GETPPIDS, *cpu)
     # Until all but the leader have taken their own names.
     kdtest.wait_until(lambda: [kdtest.thread_name(load.pid, tid)
@@ -25,7 +34,7 @@ def run(test, who, options=lambda tid: (), cpu=()):
     before = {tid: kdtest.thread_name(load.pid, tid) for tid in kdtest.threads_of(load.pid)}
     successor = int(load.ready[0])
     ran, _ = kdtest.schedstat(load.pid, successor)
-    capture = test.capture(load.pid, *options(successor))
+    capture = test.capture(load.pid, *options(load.pid if first else successor))
     load.send("go")
     truth = json.loads(load.line("{"))
     report = capture.close(test)
@@ -99,6 +108,64 @@ def case_followed_by_tid(test):
     slow_exec(test, lambda tid: ["--tid", tid], set())
 
 
+@contextlib.contextmanager
+def slow_ends():
+    """When a thread has told the others of its end, and before its last switch, the kernel tells
+    those who have asked for it (proc_exit_connector() in do_exit()): here so many that the thread
+    that waits for its end in an execve has exchanged TIDs with it by then."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(LISTENERS):
+            link = stack.enter_context(socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM,
+                                                     NETLINK_CONNECTOR))
+            link.bind((0, CN_IDX_PROC))
+            link.send(struct.pack("=IHHIIIIIIHHI", 40, NLMSG_DONE, 0, 0, 0, CN_IDX_PROC,
+                                  CN_VAL_PROC, 0, 0, 4, 0, PROC_CN_MCAST_LISTEN))
+        yield
+
+
+def urgent_exec(test, options, followed):
+    """followed: whether the thread is, beside the old leader; None: from the exec on."""
+    cpus = sorted(os.sched_getaffinity(0))
+
+    def prepare(pid):
+        os.sched_setaffinity(pid, cpus[-1:])
+        return options(pid)
+    with slow_ends():
+        report, truth, _, _ = run(test, "urgent", prepare, cpus[:1], first=True)
+    leaders = [thread for thread in report.threads if thread.ended and thread.name == "execer"]
+    test.eq([thread.members for thread in leaders], [1], "the old leader is there, and has ended")
+    test.ok(leaders and leaders[0].life < report.window, "before the window did")
+    alive = {thread.tid for thread in report.threads if not thread.ended}
+    test.eq(alive, set() if followed is False else {truth["pid"]}, "who lives on")
+    if followed:
+        check_new_program(test, report, truth)
+    test.books(report, late=alive if followed is None else ())
+
+
+def case_urgent(test):
+    urgent_exec(test, lambda pid: (), True)
+
+
+def case_urgent_by_process(test):
+    urgent_exec(test, lambda pid: ["--follow-fork"], True)
+
+
+def case_urgent_by_name(test):
+    urgent_exec(test, lambda pid: ["--threads", "*ce*"], True)
+
+
+def case_urgent_leader_alone(test):
+    """The thread is not followed."""
+    for _ in range(TRIES):
+        urgent_exec(test, lambda pid: ["--tid", pid], False)
+
+
+def case_urgent_leader_by_name(test):
+    """The thread is followed from the name on that the exec gives it."""
+    for _ in range(TRIES):
+        urgent_exec(test, lambda pid: ["--threads", "execer"], None)
+
+
 def case_name_by_exec(test):
     """The new program has a name that is asked for; the thread that executes it had none."""
     report, truth, _, _ = run(test, "thread", lambda tid: ["--threads", "execer"])
@@ -150,5 +217,7 @@ def case_leader_ends_first(test):
 # Its own clock and the switches of a slow machine differ by too much if there are so many.
 SLOW = () if kdtest.VM else (case_followed_by_process, case_followed_by_name, case_followed_by_tid)
 
-kdtest.main(case_exec_by_another_thread, *SLOW, case_name_by_exec, case_name_lost_by_exec,
-            case_exec_by_the_leader, case_leader_ends_first)
+kdtest.main(case_exec_by_another_thread, *SLOW, case_urgent, case_urgent_by_process,
+            case_urgent_by_name, case_urgent_leader_alone, case_urgent_leader_by_name,
+            case_name_by_exec, case_name_lost_by_exec, case_exec_by_the_leader,
+            case_leader_ends_first)

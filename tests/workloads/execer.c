@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process with several threads of which one replaces the program, or whose
- * leader ends before the others: execer thread|leader|leader-exit GETUIDS GETPPIDS [CPU]
+ * leader ends before the others: execer thread|leader|leader-exit|urgent GETUIDS GETPPIDS [CPU]
  *
  * On "go" the thread makes GETUIDS getuid calls and executes this file again,
  * which makes GETPPIDS getppid calls on what is then the main thread, prints
@@ -8,7 +8,8 @@
  * another thread makes the getppid calls.
  *
  * With CPU the exec takes long, as it has much memory to free and gets this CPU only when others
- * leave it. */
+ * leave it. With urgent the thread has real-time priority: it goes on as soon as the leader tells
+ * of its end, which is before the leader's last switch. */
 #include "workload.h"
 
 #include <poll.h>
@@ -22,6 +23,7 @@ struct plan {
 	char **argv;
 	long getuids, getppids;
 	long cpu; /* -1: any */
+	bool urgent;
 	int leader_may_end[2];
 };
 
@@ -87,7 +89,7 @@ static void *exec_on_go(void *arg)
 	if (gettid() != getpid())
 		prctl(PR_SET_NAME, "successor");
 	pin(plan->cpu);
-	if (plan->cpu >= 0)
+	if (plan->cpu >= 0 && !plan->urgent)
 		memory_take();
 	say("ready %d", gettid());
 	wait_for("go");
@@ -95,7 +97,9 @@ static void *exec_on_go(void *arg)
 	snprintf(getppids, sizeof(getppids), "%ld", plan->getppids);
 	for (long i = 0; i < plan->getuids; i++)
 		syscall(SYS_getuid);
-	if (plan->cpu >= 0)
+	if (plan->urgent && sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 1 }))
+		die("sched_setscheduler");
+	if (plan->cpu >= 0 && !plan->urgent)
 		setpriority(PRIO_PROCESS, gettid(), LITTLE_PRIORITY);
 	execv(plan->argv[0], argv); /* and not /proc/self/exe: that would name it "exe" */
 	die("execv");
@@ -145,7 +149,8 @@ int main(int argc, char **argv)
 	start(burn, NULL);
 	if (!strcmp(argv[1], "leader")) {
 		exec_on_go(&plan);
-	} else if (!strcmp(argv[1], "thread")) {
+	} else if (strcmp(argv[1], "leader-exit")) {
+		plan.urgent = !strcmp(argv[1], "urgent");
 		start(exec_on_go, &plan);
 		poll(NULL, 0, -1);
 	} else {
