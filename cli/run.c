@@ -13,6 +13,7 @@
 #include "cli/capture/ipi_count.h"
 #include "cli/capture/session_tracing.h"
 #include "cli/stack/stacks.h"
+#include "cli/target/process_describe.h"
 #include "cli/target/proc_file.h"
 #include "run_sampling.h"
 
@@ -182,6 +183,22 @@ static void run_detach(struct run *run)
 	run->session = NULL;
 }
 
+/* One process runs in it; a successor's need not be the same. */
+static void container_fill(struct run *run)
+{
+	struct capture *capture = &run->capture;
+	struct process_describer describer = { .silent = 0 };
+	struct process_row row = { .pid = run->target->pid };
+	char id[CONTAINER_ID + 1] = "";
+
+	if (capture->several)
+		return;
+	process_container(&describer, &row, id, run->target->pid);
+	memcpy(capture->container, row.container, sizeof(capture->container));
+	memcpy(capture->image, row.image, sizeof(capture->image));
+	memcpy(capture->pod, row.pod, sizeof(capture->pod));
+}
+
 /* What all samples of the run share. */
 static void capture_fill(struct run *run)
 {
@@ -230,8 +247,10 @@ static void run_announce(struct run *run)
 static exit_status run_target(struct run *run)
 {
 	bool is_first = !run->outputs;
-	int status = run_attach(run);
+	int status;
 
+	container_fill(run);
+	status = run_attach(run);
 	if (!status && is_first)
 		run_announce(run);
 	if (!status)

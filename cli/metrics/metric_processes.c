@@ -29,6 +29,14 @@ void metric_process_labels(struct metric_labels *labels, const struct process_ro
 		metric_labels_number(labels, "pid", (unsigned long)process->pid);
 }
 
+void metric_target_labels(struct metric_labels *labels, const struct capture *capture)
+{
+	if (!capture)
+		return;
+	label_add(labels, "container", capture->container);
+	label_add(labels, "pod", capture->pod);
+}
+
 /* Processes with the same labels share a row. */
 static struct metric_row *row_of(struct metrics *metrics, enum metric_kind kind,
 				 const struct process_row *process)
@@ -61,14 +69,32 @@ static void sum_take(struct metrics *metrics, const struct process_sum *sum)
 	metric_row_sum(row, PROCESS_KEPT, sum->kept);
 }
 
+/* One process has none but its container's. */
+static void target_take(struct metrics *metrics, const struct sample *sample)
+{
+	struct metric_labels labels = { .length = 0 };
+	struct metric_row *row;
+
+	if (!sample->capture || !*sample->capture->image)
+		return;
+	metric_labels_foreign(&labels, "process", sample->capture->process, KD_COMM_LEN, "");
+	metric_target_labels(&labels, sample->capture);
+	label_add(&labels, "image", sample->capture->image);
+	row = metric_row_touch(metrics, METRIC_IMAGE, NULL, &labels);
+	if (row)
+		row->values[ONE_VALUE] = 1;
+}
+
 void metric_take_processes(struct metrics *metrics, const struct sample *sample,
 			   const struct verdict *verdict)
 {
 	struct process_sum *sums = NULL;
 	struct metric_row *row;
 
-	if (!metric_is_several(sample))
+	if (!metric_is_several(sample)) {
+		target_take(metrics, sample);
 		return;
+	}
 	if (processes_sum(sample, verdict, &sums)) {
 		metrics->failed = true;
 		return;

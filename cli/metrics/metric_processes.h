@@ -20,6 +20,9 @@ bool metric_is_several(const struct sample *sample);
 void metric_process_labels(struct metric_labels *labels, const struct process_row *process,
 			   bool with_pid);
 
+/* Those of one process that is the target: of its container alone. */
+void metric_target_labels(struct metric_labels *labels, const struct capture *capture);
+
 /* Adds what is of processes; the verdict is the sample's. What fails is noted in metrics. */
 void metric_take_processes(struct metrics *metrics, const struct sample *sample,
 			   const struct verdict *verdict);

@@ -60,6 +60,8 @@ static void thread_labels(struct taking *taking, const char name[static KD_COMM_
 		metric_labels_add(labels, "thread", "[unknown]");
 	if (metric_is_several(taking->sample))
 		metric_process_labels(labels, process, tid > 0);
+	else
+		metric_target_labels(labels, taking->sample->capture);
 	if (tid > 0)
 		metric_labels_number(labels, "tid", (unsigned long)tid);
 }

@@ -185,6 +185,8 @@ struct capture {
 	const char *start_trigger, *stop_trigger; /* as they were given; NULL: none */
 	uint64_t sample_count; /* how many were asked for; 0: no limit, or not known */
 	bool several;          /* the target may be more than one process */
+	/* As in struct process_row, if it is one. */
+	char container[PROCESS_LABEL], image[PROCESS_LABEL], pod[PROCESS_LABEL];
 };
 
 /* Estimates, ns; 0: not known. What entering and leaving the kernel costs, with the programs

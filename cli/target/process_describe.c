@@ -88,7 +88,7 @@ static bool title_read(char title[static PROCESS_TITLE], pid_t pid)
 
 /* --- All of it --- */
 
-static void names_take(struct process_describer *describer, struct process_row *row,
+void process_container(struct process_describer *describer, struct process_row *row,
 		       char id[static CONTAINER_ID + 1], pid_t pid)
 {
 	struct container container;
@@ -129,5 +129,5 @@ void process_describe(struct process_describer *describer, struct process_row *r
 	process_name(row, pid);
 	if (describer->silent < SILENT_MOST && !title_read(row->title, pid))
 		describer->silent++;
-	names_take(describer, row, id, pid);
+	process_container(describer, row, id, pid);
 }

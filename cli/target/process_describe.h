@@ -25,4 +25,8 @@ void process_name(struct process_row *row, pid_t pid);
 void process_describe(struct process_describer *describer, struct process_row *row,
 		      char id[static CONTAINER_ID + 1], pid_t pid);
 
+/* Container, image and pod alone. id as above. */
+void process_container(struct process_describer *describer, struct process_row *row,
+		       char id[static CONTAINER_ID + 1], pid_t pid);
+
 #endif

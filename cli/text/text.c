@@ -43,6 +43,7 @@ static void title(struct columns *columns, const struct sample *sample)
 		snprintf(what, sizeof(what), "Triggered sample dump, stop-start delta %s ns",
 			 GROUPED(sample->end - sample->start));
 	mark(columns, what, 0, &sample->wall_dump);
+	text_target_labels(columns, sample->capture);
 }
 
 void text_threads_header(struct columns *columns)

@@ -58,25 +58,35 @@ static void process_title(struct columns *columns, const struct process_row *pro
 		columns_add(columns, "<unknown>");
 }
 
-static void label(struct columns *columns, const char *what, const char *text, bool *any)
+/* before: what is in front of all labels. */
+static void label(struct columns *columns, const char *what, const char *text, const char *before,
+		  bool *any)
 {
 	if (!*text)
 		return;
-	columns_add(columns, *any ? ", " : " [");
+	columns_add(columns, *any ? ", " : before);
 	columns_add(columns, what);
 	foreign(columns, text, PROCESS_LABEL, PROCESS_LABEL);
 	*any = true;
 }
 
 /* Where it runs: " [pod shop-0, container db, image postgres:16]". */
-static void process_labels(struct columns *columns, const struct process_row *process)
+static void labels(struct columns *columns, const char *pod, const char *container,
+		   const char *image, const char *before, const char *after)
 {
 	bool any = false;
 
-	label(columns, "pod ", process->pod, &any);
-	label(columns, "container ", process->container, &any);
-	label(columns, "image ", process->image, &any);
-	columns_add(columns, any ? "]" : "");
+	label(columns, "pod ", pod, before, &any);
+	label(columns, "container ", container, before, &any);
+	label(columns, "image ", image, before, &any);
+	columns_add(columns, any ? after : "");
+}
+
+void text_target_labels(struct columns *columns, const struct capture *capture)
+{
+	if (capture)
+		labels(columns, capture->pod, capture->container, capture->image, "# Runs in ",
+		       "\n");
 }
 
 static void cell_time(struct columns *columns, uint64_t ns, size_t width)
@@ -198,7 +208,7 @@ static void process_line(struct text *text, const struct process_sum *sum)
 	process_id(columns, process, 10);
 	sum_line(text, sum);
 	process_title(columns, process, text->brief ? TITLE_SHORT : TITLE_FULL);
-	process_labels(columns, process);
+	labels(columns, process->pod, process->container, process->image, " [", "]");
 	sum_notes(columns, sum);
 	columns_add(columns, process->began && process->ended ? ", began and ended"
 			     : process->began                 ? ", began"

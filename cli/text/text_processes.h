@@ -30,4 +30,7 @@ void text_process(struct columns *columns, const struct sample *sample, pid_t pi
 #define PROCESSES_LEN 48
 void text_processes_name(char name[static PROCESSES_LEN], const struct sample *sample);
 
+/* In which container one process runs, in a line of its own, if that is known. */
+void text_target_labels(struct columns *columns, const struct capture *capture);
+
 #endif

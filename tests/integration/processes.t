@@ -220,6 +220,27 @@ def container(test, name):
     return identity
 
 
+def check_alone(test, pid, name):
+    """One process has the same labels as several."""
+    files = [test.directory() / kind for kind in ("json", "openmetrics")]
+    done = test.program("-p", pid, "--sample-time", "0.1", "-o", "text", "-o", f"json:{files[0]}",
+                        "-o", f"openmetrics:{files[1]}")
+    test.eq(done.status, 0, "one process of it") or test.remark(done.stderr)
+    want = f"\n# Runs in container {name}, image kdt/image:1\n"
+    replayed = test.program("--replay", files[0], "-o", "text").stdout
+    test.eq([text.count(want) for text in (done.stdout, replayed)], [1, 1], "the report names it")
+    capture = json.loads(files[0].read_text())["capture"]
+    test.eq([capture.get(key) for key in ("container", "image", "pod")], [name, "kdt/image:1", None],
+            "and JSON")
+    lines = files[1].read_text().splitlines()
+    info = [line for line in lines if line.startswith("kernel_delay_container_info")]
+    test.eq(info, [f'kernel_delay_container_info{{process="roles",container="{name}",'
+                   'image="kdt/image:1"} 1'], "and metrics, with its image")
+    threads = [line for line in lines if 'thread="' in line]
+    test.ok(threads and all(f',container="{name}"' in line for line in threads),
+            "all series of threads have it", threads[:3])
+
+
 def case_container(test):
     """A program in PID, mount, cgroup and UTS namespaces of its own, as in a container."""
     unshare = kdneeds.tool("unshare")
@@ -245,6 +266,7 @@ def case_container(test):
             for pid in inside:
                 test.eq({thread["tid"] for thread in run.threads_of(pid)},
                         set(kdtest.threads_of(pid)), "threads by the host's numbers")
+            check_alone(test, max(inside), name)
             refused = test.program("--container", "kdt-none")
             test.eq(refused.status, 69, "there is no other one")
             test.ok(identity[:12] in refused.stderr and name in refused.stderr,

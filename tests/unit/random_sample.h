@@ -429,6 +429,9 @@ static const struct capture *random_capture(void)
 	capture.start_trigger = random_text();
 	capture.stop_trigger = random_text();
 	capture.sample_count = random_number();
+	random_name(capture.container, chance(2) * sizeof(capture.container));
+	random_name(capture.image, chance(2) * sizeof(capture.image));
+	random_name(capture.pod, chance(2) * sizeof(capture.pod));
 	return chance(4) ? &capture : NULL;
 }
 
