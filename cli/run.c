@@ -110,7 +110,9 @@ static exit_status run_open_readers(struct run *run)
 	run->tracer = tracer_new(run->session, &config);
 	if (run->options->interruptions)
 		run->interruptions = interruptions_new(run->session, run->options->interruptions);
-	if (run->collector && run->tracer && (run->interruptions || !run->options->interruptions))
+	run->lock_places = lock_places_new();
+	if (run->collector && run->tracer && run->lock_places &&
+	    (run->interruptions || !run->options->interruptions))
 		return 0;
 	return log_no_memory();
 }
@@ -172,12 +174,14 @@ static void run_detach(struct run *run)
 		ipi_count_begin(&ipis);
 	tracer_free(run->tracer);
 	interruptions_free(run->interruptions);
+	lock_places_free(run->lock_places);
 	stacks_close(run->stacks);
 	collector_free(run->collector);
 	session_close(run->session);
 	ipi_count_end(&ipis, "detaching");
 	run->tracer = NULL;
 	run->interruptions = NULL;
+	run->lock_places = NULL;
 	run->stacks = NULL;
 	run->collector = NULL;
 	run->session = NULL;

@@ -101,6 +101,8 @@ int run_collect(struct run *run, const struct session_view *view, struct sample 
 		error = tracer_collect(run->tracer, sample->start, sample->end, &sample->traces);
 	if (!error)
 		error = traces_finish(&sample->traces);
+	if (!error)
+		error = lock_places_find(run->lock_places, sample);
 	sample->own = own_cost_take(&run->own, run_child(run));
 	return error;
 }

@@ -10,6 +10,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/capture/collect.h"
 #include "cli/capture/interruptions.h"
+#include "cli/capture/lock_places.h"
 #include "cli/capture/loop.h"
 #include "cli/capture/own_cost.h"
 #include "cli/capture/session.h"
@@ -38,7 +39,8 @@ struct run {
 	struct tracing_config tracing; /* what is wanted of the tracer */
 	struct tracer *tracer;
 	struct interruptions *interruptions; /* NULL: not wanted */
-	struct stacks *stacks;               /* of the user; NULL: not wanted */
+	struct lock_places *lock_places;
+	struct stacks *stacks; /* of the user; NULL: not wanted */
 	struct outputs *outputs;
 	struct fail_if *fail_if; /* conditions */
 	struct progress progress;

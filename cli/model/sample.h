@@ -20,6 +20,7 @@
 #include "interruption.h"
 #include "process.h"
 #include "mover.h"
+#include "probes/elf/data.h"
 #include "stop.h"
 #include "thread_counters.h"
 #include "traces.h"
@@ -117,6 +118,7 @@ struct lock_row {
 	int32_t slept_in;          /* where the holder slept last; KD_CALL_NONE: in no call */
 	pid_t released_by;         /* who ended the last wait; 0: nobody, such as a time-out */
 	char released_name[KD_COMM_LEN];
+	struct data_place is; /* the variable that the futex is, or is a part of */
 };
 
 /* One thread, or several that were folded because they are alike. */

@@ -105,6 +105,9 @@ static const struct field count_fields[] = {
 const struct field lock_fields[] = {
 	LOCK("address", FIELD_ADDRESS, address),
 	LOCK("kind", FIELD_LOCK, kind),
+	LOCK("symbol", FIELD_NAME, is.symbol, .flags = FIELD_IF_ANY),
+	LOCK("offset", FIELD_U64, is.offset, .flags = FIELD_IF_ANY),
+	LOCK("object", FIELD_NAME, is.object, .flags = FIELD_IF_ANY),
 	LOCK("holder_tid", FIELD_I32, holder, .flags = FIELD_IF_ANY),
 	LOCK("holder_pid", FIELD_I32, holder_pid, .flags = FIELD_IF_ANY),
 	LOCK("holder_name", FIELD_NAME, holder_name, .flags = FIELD_IF_ANY),

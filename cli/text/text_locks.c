@@ -34,6 +34,31 @@ static void lock_share(struct columns *columns, uint64_t part, uint64_t whole, c
 	columns_add(columns, " %");
 }
 
+/* The variable that it is. */
+static void lock_place(struct columns *columns, const struct data_place *is)
+{
+	if (!*is->object)
+		return;
+	columns_add(columns, INDENT "    is ");
+	if (*is->object == '[') {
+		columns_add(columns, "in ");
+		text_foreign(columns, is->object, sizeof(is->object), SIZE_MAX);
+		columns_add(columns, "\n");
+		return;
+	}
+	if (*is->symbol)
+		text_foreign(columns, is->symbol, sizeof(is->symbol), SIZE_MAX);
+	else
+		columns_add(columns, "at ");
+	if (is->offset || !*is->symbol) {
+		columns_add(columns, *is->symbol ? "+" : "");
+		columns_hex(columns, is->offset);
+	}
+	columns_add(columns, " [");
+	text_foreign(columns, is->object, sizeof(is->object), SIZE_MAX);
+	columns_add(columns, "]\n");
+}
+
 /* What the holder did, where one is known. */
 static void lock_meanwhile(struct text *text, const struct lock_row *lock)
 {
@@ -79,7 +104,7 @@ void text_locks(struct text *text, const struct thread_row *thread)
 	while (text->brief && n &&
 	       u64_times(thread->locks[n - 1].waits.total, 100) < thread->ledger.life)
 		n--;
-	/* Each takes two lines. */
+	/* Each takes two lines or three. */
 	n = text->brief ? u64_min(n, TEXT_BRIEF_ROWS / 2) : n;
 	if (!n)
 		return;
@@ -109,6 +134,7 @@ void text_locks(struct text *text, const struct thread_row *thread)
 			columns_add(columns, "-");
 		}
 		columns_add(columns, "\n");
+		lock_place(columns, &lock->is);
 		lock_meanwhile(text, lock);
 	}
 }

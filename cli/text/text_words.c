@@ -58,7 +58,7 @@ void text_call_columns(struct columns *columns, const struct sample *sample, uin
 /* No character has more columns than bytes. */
 size_t text_foreign(struct columns *columns, const char *text, size_t length, size_t width)
 {
-	char escaped[ESCAPE_SIZE(sizeof(((struct irq_row *)0)->name))];
+	char escaped[ESCAPE_SIZE(TEXT_FOREIGN)];
 	size_t room = width < sizeof(escaped) ? width + 1 : sizeof(escaped);
 
 	escape_text(escaped, room, text, length);

@@ -19,8 +19,9 @@ const char *text_call(const struct sample *sample, uint32_t call, char buffer[st
  * number in one of 6. */
 void text_call_columns(struct columns *columns, const struct sample *sample, uint32_t call);
 
-/* Text from the target or the kernel of at most 47 bytes, at most so many columns of
+/* Text from the target or the kernel of at most TEXT_FOREIGN bytes, at most so many columns of
  * it. Returns how many it took. */
+#define TEXT_FOREIGN 256
 size_t text_foreign(struct columns *columns, const char *text, size_t length, size_t width);
 
 /* The same of a descriptor's words, whole. */

@@ -445,6 +445,37 @@ bool elf_file_address(const struct elf_file *file, uint64_t offset, uint32_t fla
 	return false;
 }
 
+/* The kernel maps whole pages: also what is in front of the segment in the first of them. */
+bool elf_file_bias(const struct elf_file *file, uint64_t start, uint64_t offset, uint32_t flags,
+		   uint64_t *bias)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; i < file->n_loads; i++) {
+		const Elf64_Phdr *load = &file->loads[i];
+		uint64_t first = load->p_offset & ~(page - 1), end;
+
+		if ((load->p_flags & flags) != flags || offset < first ||
+		    __builtin_add_overflow(load->p_offset, load->p_filesz, &end) || offset >= end)
+			continue;
+		*bias = start - offset + load->p_offset - load->p_vaddr;
+		return true;
+	}
+	return false;
+}
+
+bool elf_file_has(const struct elf_file *file, uint64_t address, uint32_t flags)
+{
+	for (size_t i = 0; i < file->n_loads; i++) {
+		const Elf64_Phdr *load = &file->loads[i];
+
+		if ((load->p_flags & flags) == flags && address >= load->p_vaddr &&
+		    address - load->p_vaddr < load->p_memsz)
+			return true;
+	}
+	return false;
+}
+
 bool elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end)
 {
 	*start = UINT64_MAX;

@@ -65,6 +65,15 @@ bool elf_file_offset(const struct elf_file *file, uint64_t address, uint32_t fla
 bool elf_file_address(const struct elf_file *file, uint64_t offset, uint32_t flags,
 		      uint64_t *address);
 
+/* By how much its addresses differ from those in a process that has mapped it from that file
+ * offset on at start, with all of the flags. Returns whether a segment is mapped like that. */
+bool elf_file_bias(const struct elf_file *file, uint64_t start, uint64_t offset, uint32_t flags,
+		   uint64_t *bias);
+
+/* Whether an address is in a segment with all of the flags: also one for which there is nothing
+ * in the file, as it begins with zeros. */
+bool elf_file_has(const struct elf_file *file, uint64_t address, uint32_t flags);
+
 /* The addresses from the first to behind the last that can be executed. Returns
  * whether there are any. */
 bool elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end);

@@ -22,6 +22,7 @@ struct search {
 	const struct elf_file *file; /* whose segments say what an address is */
 	symbol_found *found;
 	symbol_named *named; /* instead of it: all names are wanted */
+	bool data;           /* not functions */
 	void *context;
 	int result;      /* of the last call of found */
 	uint64_t length; /* of all names looked at */
@@ -128,6 +129,8 @@ static bool symbol_is_wanted(const struct search *search, const Elf64_Sym *entry
 
 	if (search->named)
 		return true;
+	if (search->data)
+		return type == STT_OBJECT && entry->st_shndx != SHN_UNDEF;
 	return (type == STT_FUNC || type == STT_GNU_IFUNC) && entry->st_shndx != SHN_UNDEF &&
 	       elf_file_offset(search->file, entry->st_value, PF_X, &offset);
 }
@@ -244,20 +247,28 @@ int symbols_each_name(const struct elf_file *file, uint32_t table, symbol_named 
 	return type_each(&search, file, table);
 }
 
+/* .gnu_debugdata has functions only. */
+static int search_all(struct search *search, debug_file_finder *find, void *find_context)
+{
+	const struct elf_file *file = search->file;
+	int err = type_each(search, file, SHT_SYMTAB);
+
+	if (!err)
+		err = type_each(search, file, SHT_DYNSYM);
+	if (err || elf_file_section(file, NULL, SHT_SYMTAB, NULL))
+		return err;
+	/* What is wrong with a file that only adds names is not this file's fault. */
+	if ((search->data || unpacked_each(search, file)) && !search->result && find)
+		separate_each(search, file, find, find_context);
+	return search->result;
+}
+
 int symbols_each_by(const struct elf_file *file, debug_file_finder *find, void *find_context,
 		    symbol_found *found, void *context)
 {
 	struct search search = { .file = file, .found = found, .context = context };
-	int err = type_each(&search, file, SHT_SYMTAB);
 
-	if (!err)
-		err = type_each(&search, file, SHT_DYNSYM);
-	if (err || elf_file_section(file, NULL, SHT_SYMTAB, NULL))
-		return err;
-	/* What is wrong with a file that only adds names is not this file's fault. */
-	if (unpacked_each(&search, file) && !search.result && find)
-		separate_each(&search, file, find, find_context);
-	return search.result;
+	return search_all(&search, find, find_context);
 }
 
 /* Where a process has a file. */
@@ -279,4 +290,13 @@ int symbols_each(const struct elf_file *file, pid_t pid, const char *path, symbo
 	struct owner owner = { .pid = pid, .path = path };
 
 	return symbols_each_by(file, path ? debug_find : NULL, &owner, found, context);
+}
+
+int symbols_each_data(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
+		      void *context)
+{
+	struct search search = { .file = file, .found = found, .data = true, .context = context };
+	struct owner owner = { .pid = pid, .path = path };
+
+	return search_all(&search, path ? debug_find : NULL, &owner);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of an ELF file, from wherever their names are to be had. */
+/* The functions and the data of an ELF file, from wherever their names are to be had. */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
 
@@ -13,7 +13,7 @@
 /* Longer names are passed over. */
 #define SYMBOL_NAME_MAX 4095
 
-/* A defined function; its address is in an executable segment. */
+/* A defined function, whose address is in an executable segment; or data. */
 struct symbol {
 	const char *name; /* without its version; gone when the call returns */
 	uint64_t address; /* as in the symbol table */
@@ -40,6 +40,10 @@ int symbols_each(const struct elf_file *file, pid_t pid, const char *path, symbo
 /* The same where find finds the separate debug file; NULL: none is looked for. */
 int symbols_each_by(const struct elf_file *file, debug_file_finder *find, void *find_context,
 		    symbol_found *found, void *context);
+
+/* The same for data: variables, which are in no executable segment. */
+int symbols_each_data(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
+		      void *context);
 
 /* Returns 0 to go on; anything else ends the search. Defined: not only wanted of others. */
 typedef int symbol_named(void *context, const char *name, bool defined);

@@ -6,6 +6,7 @@ staged locks, of which the workload knows it."""
 
 import json
 import pathlib
+import subprocess
 import time
 
 import kdreport
@@ -16,7 +17,7 @@ from kdtest import MS
 
 SAMPLE = 0.7  # s
 EACH = 200_000  # ns: from the workload's clock to its sleep and back, for each wait
-KINDS = {"asleep": "mutex", "busy": "mutex", "reading": "mutex", "preempted": "mutex",
+KINDS = {"asleep": "mutex", "heap": "mutex", "busy": "mutex", "reading": "mutex", "preempted": "mutex",
          "pi": "pi_mutex", "robust": "robust_mutex", "rwlock": "rwlock", "two": "mutex",
          "condition": "futex", "join": "join", "timed": "futex",
          "page_pipe": "kernel_mutex", "page_outside": "kernel_mutex",
@@ -119,6 +120,27 @@ def case_holder_awake(test):
     test.ok(preempted and preempted["holder_ready_ns"] > preempted["holder_running_ns"],
             "preempted: it had no CPU", preempted)
     test.ok(busy and busy["holder_running_ns"] > 0, "busy: it ran", busy)
+
+
+def case_variables(test):
+    """Locks that are part of a variable of the program, of which binutils know where it is; in
+    memory that it has allocated; and on a stack of which nothing is known."""
+    run = Run(test, "asleep", "heap", "join")
+    nm = subprocess.run(["nm", "--format=posix", kdtest.WORKLOADS / "locks"], check=True,
+                        stdout=subprocess.PIPE, text=True).stdout
+    start = next(int(line.split()[2], 16) for line in nm.splitlines() if line.startswith("scenes "))
+    base = next(int(line.split("-")[0], 16)
+                for line in pathlib.Path(f"/proc/{run.load.pid}/maps").read_text().splitlines()
+                if line.endswith("/locks"))
+    for role, want in (("asleep", ("scenes", run.log["asleep"]["address"] - base - start, "locks")),
+                       ("heap", (None, None, "[heap]")), ("join", (None, None, None))):
+        rows = [row for row in run.thread(role)["locks"] if row["kind"] == KINDS[role]]
+        test.eq({(row.get("symbol"), row.get("offset"), row.get("object")) for row in rows}, {want},
+                f"{role}: what it is")
+    locks = run.report.thread(run.log["asleep"]["tid"]).locks
+    test.eq(locks[0].place, f"scenes+{run.log['asleep']['address'] - base - start:#x} [locks]",
+            "in text")
+    test.eq(run.report.thread(run.log["heap"]["tid"]).locks[0].place, "in [heap]", "the heap in text")
 
 
 def kernel_tells_locks():
@@ -364,6 +386,6 @@ def case_ends_before_reading(test):
 
 
 if __name__ == "__main__":
-    kdtest.main(case_holder_asleep, case_holder_awake, case_kernel_lock, case_kernel_lock_blamed,
+    kdtest.main(case_holder_asleep, case_holder_awake, case_variables, case_kernel_lock, case_kernel_lock_blamed,
                 case_several_holders, case_no_holder, case_join, case_edges, case_text,
                 case_traces, case_ends_before_reading)

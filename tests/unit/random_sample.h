@@ -236,6 +236,9 @@ static void random_locks(struct thread_row *thread)
 		lock->released_by = (pid_t)(chance(2) * chance(INT32_MAX));
 		random_name(lock->holder_name, sizeof(lock->holder_name));
 		random_name(lock->released_name, sizeof(lock->released_name));
+		random_name(lock->is.symbol, sizeof(lock->is.symbol));
+		random_name(lock->is.object, sizeof(lock->is.object));
+		lock->is.offset = random_number();
 		lock->waits = random_count();
 		lock->meanwhile = (struct kd_doing){ random_number(), random_number(),
 						     random_number() };

@@ -83,6 +83,15 @@ static void test_headers(bool is_64)
 	ok(!elf_file_address(file, TEXT_OFFSET - 1, 0, &address), "%d: before all segments", bits);
 	ok(!elf_file_address(file, DATA_OFFSET + DATA_SIZE, 0, &address), "%d: behind them", bits);
 	ok(!elf_file_address(file, DATA_OFFSET, PF_X, &address), "%d: not in code", bits);
+	ok(elf_file_bias(file, 0x7f0000401000, 0, PF_X, &address), "%d: mapped", bits);
+	is_u64(address, 0x7f0000000000, "%d: how far from its addresses", bits);
+	ok(elf_file_bias(file, 0x400123, 0x123, PF_W, &address), "%d: in front of a segment", bits);
+	is_u64(address, 0x400000 - (DATA_ADDRESS & ~0xfffUL), "%d: below them", bits);
+	ok(!elf_file_bias(file, 0, DATA_OFFSET + DATA_SIZE, 0, &address), "%d: no segment", bits);
+	ok(elf_file_has(file, DATA_ADDRESS + 2 * DATA_SIZE - 1, PF_W), "%d: zeros behind", bits);
+	ok(!elf_file_has(file, DATA_ADDRESS + 2 * DATA_SIZE, 0) &&
+		   !elf_file_has(file, DATA_ADDRESS, PF_X) && !elf_file_has(file, 0, 0),
+	   "%d: what it does not have", bits);
 	elf_file_close(file);
 }
 

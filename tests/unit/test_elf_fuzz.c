@@ -8,6 +8,7 @@
 
 #include "probes/elf/debug_file.h"
 #include "probes/elf/functions.h"
+#include "probes/elf/symbols.h"
 #include "probes/elf/usdt.h"
 #include "probes/return_danger.h"
 #include "elf_fuzz.h"
@@ -26,7 +27,7 @@ const char *__asan_default_options(void)
 static struct image seeds[4];
 
 struct seen {
-	unsigned long opened, sites, functions, unpacked, throwing;
+	unsigned long opened, sites, functions, variables, unpacked, throwing;
 };
 
 static int see_site(void *context, const struct usdt_site *site)
@@ -37,6 +38,14 @@ static int see_site(void *context, const struct usdt_site *site)
 	return 0;
 }
 
+static int see_data(void *context, const struct symbol *symbol)
+{
+	struct seen *seen = context;
+
+	seen->variables += strlen(symbol->name) > 0;
+	return 0;
+}
+
 /* Everything that the program does with an ELF file. */
 static void read_all(struct seen *seen, void *bytes, size_t size)
 {
@@ -44,7 +53,7 @@ static void read_all(struct seen *seen, void *bytes, size_t size)
 	struct names_closest closest;
 	struct functions functions;
 	struct elf_file *file, *debug;
-	uint64_t start, end;
+	uint64_t start, end, bias;
 	char soname[64];
 	int fd;
 
@@ -53,8 +62,11 @@ static void read_all(struct seen *seen, void *bytes, size_t size)
 	seen->opened++;
 	elf_file_soname(file, soname, sizeof(soname));
 	elf_file_code(file, &start, &end);
+	if (elf_file_bias(file, 0x7f0000000000, 0, PF_X, &bias))
+		elf_file_has(file, 0x7f0000000000 - bias, PF_R);
 	seen->throwing += file_has_exceptions(file) && !file_is_go(file);
 	usdt_each(file, see_site, seen);
+	symbols_each_data(file, 0, "/nonexistent/program", see_data, seen);
 	names_closest_init(&closest, "functoin_3");
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		functions_find(&functions, file, 0, i ? NULL : "/nonexistent/program", names[i],
@@ -80,7 +92,7 @@ static void test_seeds(void)
 		if (!seeds[i].size)
 			continue;
 		read_all(&seen, image_copy(&seeds[i]), seeds[i].size);
-		ok(seen.opened && seen.sites == 8 && seen.functions > 20 &&
+		ok(seen.opened && seen.sites == 8 && seen.variables && seen.functions > 20 &&
 			   seen.unpacked == (i % 2),
 		   "file %zu is read whole before it is damaged", i);
 	}

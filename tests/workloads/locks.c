@@ -41,7 +41,7 @@ struct scene {
 	const struct role *role;
 	struct log logs[MAX_WAITERS];
 	struct worker *holders[2];
-	pthread_mutex_t mutex;
+	pthread_mutex_t mutex, *heap;
 	pthread_rwlock_t rwlock;
 	pthread_cond_t condition;
 	int pipe[2];
@@ -88,6 +88,20 @@ static void check(int error, const char *what)
 static void plain_make(struct scene *scene)
 {
 	check(pthread_mutex_init(&scene->mutex, NULL), "pthread_mutex_init");
+}
+
+static void heap_make(struct scene *scene)
+{
+	scene->heap = malloc(sizeof(*scene->heap));
+	if (!scene->heap)
+		die("malloc");
+	check(pthread_mutex_init(scene->heap, NULL), "pthread_mutex_init");
+}
+
+static void heap_take(struct scene *scene)
+{
+	check(pthread_mutex_lock(scene->heap), "pthread_mutex_lock");
+	check(pthread_mutex_unlock(scene->heap), "pthread_mutex_unlock");
 }
 
 static void mutex_make(struct scene *scene, int protocol, int robust)
@@ -141,6 +155,15 @@ static void asleep_hold(struct scene *scene, int who)
 	check(pthread_mutex_lock(&scene->mutex), "pthread_mutex_lock");
 	sleep_ms(HOLD_MS);
 	check(pthread_mutex_unlock(&scene->mutex), "pthread_mutex_unlock");
+	sleep_ms(PAUSE_MS);
+}
+
+static void heap_hold(struct scene *scene, int who)
+{
+	(void)who;
+	check(pthread_mutex_lock(scene->heap), "pthread_mutex_lock");
+	sleep_ms(HOLD_MS);
+	check(pthread_mutex_unlock(scene->heap), "pthread_mutex_unlock");
 	sleep_ms(PAUSE_MS);
 }
 
@@ -444,6 +467,7 @@ static void page_directory_take(struct scene *scene)
 
 static const struct role roles[] = {
 	{ "asleep", plain_make, mutex_take, asleep_hold, 1, 0 },
+	{ "heap", heap_make, heap_take, heap_hold, 1, 0 },
 	{ "busy", plain_make, mutex_take, busy_hold, 1, 0 },
 	{ "reading", pipe_make, mutex_take, reading_hold, 2, 0 },
 	{ "preempted", plain_make, mutex_take, preempted_hold, 2, 0 },

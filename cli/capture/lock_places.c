@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "lock_places.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <search.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/base/clock.h"
+#include "probes/elf/data.h"
+
+#define MOST_ASKED 1024 /* addresses in a sample that are not known yet */
+#define MOST_KNOWN 8192
+/* For so long what was found is taken to be so still: libraries come and go. */
+#define KNOWN_NS (60 * NSEC_PER_SEC)
+/* What a file system that does not answer, or a process that maps memory, may take. */
+#define PATIENCE_MS 1000
+
+struct known {
+	pid_t pid;
+	uint64_t address;
+	struct data_place place;
+};
+
+struct lock_places {
+	void *tree; /* of struct known */
+	size_t n;
+	uint64_t since;                  /* CLOCK_MONOTONIC ns: of the oldest of them */
+	struct known *asked[MOST_ASKED]; /* of the sample */
+	size_t n_asked;
+};
+
+/* Shared with the child. */
+struct answers {
+	size_t n; /* that are complete */
+	struct data_query queries[MOST_ASKED];
+};
+
+struct lock_places *lock_places_new(void)
+{
+	return calloc(1, sizeof(struct lock_places));
+}
+
+static void places_forget(struct lock_places *places)
+{
+	tdestroy(places->tree, free);
+	places->tree = NULL;
+	places->n = 0;
+}
+
+void lock_places_free(struct lock_places *places)
+{
+	if (!places)
+		return;
+	places_forget(places);
+	free(places);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct known *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+static int by_asked(const void *a, const void *b)
+{
+	return by_address(*(struct known *const *)a, *(struct known *const *)b);
+}
+
+/* Notes that an address is asked for, unless it is known. */
+static int place_ask(struct lock_places *places, const struct known *wanted)
+{
+	struct known *known;
+
+	if (tfind(wanted, &places->tree, by_address) || places->n_asked == MOST_ASKED)
+		return 0;
+	known = malloc(sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	*known = *wanted;
+	if (!tsearch(known, &places->tree, by_address)) {
+		free(known);
+		return -ENOMEM;
+	}
+	places->n++;
+	places->asked[places->n_asked++] = known;
+	return 0;
+}
+
+static int place_take(struct lock_places *places, const struct known *wanted, struct lock_row *lock)
+{
+	struct known **found = tfind(wanted, &places->tree, by_address);
+
+	if (found)
+		lock->is = (*found)->place;
+	return 0;
+}
+
+/* Each lock of a process that is there still: of what has ended nothing can be read, and several
+ * threads in one row may be of several processes. */
+static int locks_each(struct lock_places *places, struct sample *sample, bool ask)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < sample->n_threads && !error; i++) {
+		struct thread_row *thread = &sample->threads[i];
+
+		for (size_t k = 0; k < thread->n_locks && !error; k++) {
+			struct lock_row *lock = &thread->locks[k];
+			const struct known wanted = { .pid = thread->pid ? thread->pid
+									 : sample->pid,
+						      .address = lock->address };
+
+			if (thread->ended || thread->members > 1 || !lock->address ||
+			    kd_lock_is_kernel(lock->kind))
+				continue;
+			error = ask ? place_ask(places, &wanted)
+				    : place_take(places, &wanted, lock);
+		}
+	}
+	return error;
+}
+
+/* In the child. Addresses of one process come together. */
+static _Noreturn void child_run(const struct lock_places *places, struct answers *answers)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (size_t i = 0, n; i < places->n_asked; i += n) {
+		const pid_t pid = places->asked[i]->pid;
+
+		for (n = 1; i + n < places->n_asked && places->asked[i + n]->pid == pid;)
+			n++;
+		data_find(pid, &answers->queries[i], n);
+		__atomic_store_n(&answers->n, i + n, __ATOMIC_RELEASE);
+	}
+	_exit(0);
+}
+
+/* Waits until the child has ended, which closes its end of the pipe, but not for ever. */
+static void child_await(pid_t child, int end)
+{
+	struct pollfd poll_end = { .fd = end };
+	uint64_t until = clock_monotonic() + PATIENCE_MS * NSEC_PER_MSEC;
+	int left = PATIENCE_MS;
+
+	while (poll(&poll_end, 1, left) < 0 && errno == EINTR && left > 0) {
+		uint64_t now = clock_monotonic();
+
+		left = now < until ? (int)((until - now) / NSEC_PER_MSEC) : 0;
+	}
+	kill(child, SIGKILL);
+	/* One that a file system keeps ends with this process. */
+	if (poll_end.revents)
+		waitpid(child, NULL, 0);
+}
+
+static void answers_take(struct lock_places *places, const struct answers *answers)
+{
+	size_t n = __atomic_load_n(&answers->n, __ATOMIC_ACQUIRE);
+
+	/* They are sorted by address, as those asked are. */
+	for (size_t i = 0; i < n && i < places->n_asked; i++) {
+		struct data_place *place = &places->asked[i]->place;
+
+		*place = answers->queries[i].place;
+		place->symbol[DATA_SYMBOL_LEN - 1] = '\0';
+		place->object[DATA_OBJECT_LEN - 1] = '\0';
+	}
+}
+
+static void child_ask(struct lock_places *places, struct answers *answers)
+{
+	int ends[2];
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	child = fork();
+	if (!child)
+		child_run(places, answers);
+	close(ends[1]);
+	if (child > 0)
+		child_await(child, ends[0]);
+	close(ends[0]);
+	answers_take(places, answers);
+}
+
+static void places_ask(struct lock_places *places)
+{
+	struct answers *answers = mmap(NULL, sizeof(*answers), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (answers == MAP_FAILED)
+		return;
+	qsort(places->asked, places->n_asked, sizeof(*places->asked), by_asked);
+	for (size_t i = 0; i < places->n_asked; i++)
+		answers->queries[i].address = places->asked[i]->address;
+	child_ask(places, answers);
+	munmap(answers, sizeof(*answers));
+}
+
+int lock_places_find(struct lock_places *places, struct sample *sample)
+{
+	uint64_t now = clock_monotonic();
+	int error;
+
+	if (places->n > MOST_KNOWN || now - places->since > KNOWN_NS) {
+		places_forget(places);
+		places->since = now;
+	}
+	places->n_asked = 0;
+	error = locks_each(places, sample, true);
+	if (places->n_asked)
+		places_ask(places);
+	return error ? error : locks_each(places, sample, false);
+}
