@@ -3,6 +3,7 @@
 #ifndef CALL_BPF_H
 #define CALL_BPF_H
 
+#include "caller.bpf.h"
 #include "sched.bpf.h"
 
 /* The current thread. Its TID suffices here: between the two steps of an execve
@@ -129,6 +130,8 @@ static __always_inline void call_exit(void *ctx, s64 result)
 	call = thread->call;
 	if (KD_TRACES && kd_tracing)
 		call_trace(ctx, event, call_class(call), result);
+	if (unlikely(thread->waited.gen))
+		caller_take(target.slot);
 	thread->call = KD_CALL_NONE;
 	thread_enter(thread, KD_USER, t);
 	if (call < 0)

@@ -199,6 +199,7 @@ struct kd_event {
 
 #include "blocker.h"
 #include "trace_records.h"
+#include "caller.h"
 
 /* Interrupts that are not irq_handler_*: their tracepoints give no name. They
  * have the first entries in a thread's table of hard interrupts. */
@@ -318,12 +319,13 @@ struct kd_thread {
 	__u32 state;      /* enum kd_state */
 	__s32 call;       /* KD_CALL_* or the number of the call in progress */
 	__u64 call_since; /* 0: entered before we looked */
-	__u64 run_since;  /* switched in, or first seen */
-	__u64 run_ns;     /* all its run time before run_since */
-	__u64 ready_ns;   /* all its time ready for a CPU before since, */
-	__u64 asleep_ns;  /* and blocked */
-	__s32 slept_in;   /* the call of its last sleep, or KD_CALL_* */
-	__u32 moved;      /* enum kd_move: since it last ran */
+	struct kd_waited waited;
+	__u64 run_since; /* switched in, or first seen */
+	__u64 run_ns;    /* all its run time before run_since */
+	__u64 ready_ns;  /* all its time ready for a CPU before since, */
+	__u64 asleep_ns; /* and blocked */
+	__s32 slept_in;  /* the call of its last sleep, or KD_CALL_* */
+	__u32 moved;     /* enum kd_move: since it last ran */
 	struct kd_mover mover;
 	struct kd_locked locked;
 	struct kd_contended contended;
@@ -515,6 +517,7 @@ _Static_assert(KD_USER + KD_RUNNING == KD_READY_WOKEN, "the running states are t
 _Static_assert(KD_HISTOGRAM_READY < KD_HISTOGRAMS, "room for each histogram");
 _Static_assert(sizeof(struct kd_histogram) % 8 == 0, "array elements are 8-byte aligned");
 _Static_assert(sizeof(struct kd_lock_key) == 32, "no padding in a key");
+_Static_assert(sizeof(struct kd_caller_key) == 24, "no padding in a key");
 _Static_assert(sizeof(struct kd_stop_key) == 24, "no padding in a key");
 _Static_assert(sizeof(struct kd_overflow_key) == 16, "no padding in a key");
 _Static_assert(sizeof(struct kd_trace) % 8 == 0, "no padding in a trace");

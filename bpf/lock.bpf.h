@@ -228,6 +228,9 @@ __noinline int lock_add(u32 slot, u64 gen, u32 released_by, u64 t, bool in_progr
 		__builtin_memcpy(waits->holder_comm, thread->locked.holder_comm, KD_COMM_LEN);
 	if (in_progress)
 		return 0;
+	if (t - thread->since >= KD_CALLER_NS && t - thread->since >= waits->waits.max &&
+	    thread->call != KD_CALL_NONE)
+		thread->waited = (struct kd_waited){ gen, key.address, t - thread->since };
 	if (key.holder && released_by && released_by != key.holder)
 		waits->others++;
 	if (released_by && released_by != waits->released_by)

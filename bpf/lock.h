@@ -46,6 +46,14 @@ struct kd_locked {
 	struct kd_doing now;           /* and when that was read last */
 };
 
+/* A long wait for a lock in the call that the thread is in, of which nobody has looked yet who
+ * has made it. */
+struct kd_waited {
+	__u64 gen; /* the window's; 0: there is none */
+	__u64 lock;
+	__u64 ns;
+};
+
 /* The kernel's lock that a thread is about to sleep for. */
 struct kd_contended {
 	__u64 lock;       /* its address; 0: none */

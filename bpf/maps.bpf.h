@@ -132,13 +132,14 @@ __u64 kd_losses[KD_LOSSES] = {};
 /* Threads that started at or after this time, in ns of CLOCK_MONOTONIC, are the
  * fork handler's, older ones the task iterator's: no thread gets two slots. */
 __u64 kd_attached_at = KD_NEVER;
-__u32 kd_seeded = 0;     /* the iterator has seen all threads that were there before */
-__u32 kd_visit = 0;      /* enum kd_visit: what the iterator is to do */
-__u64 kd_resynced = 0;   /* switches that the kernel did not report, see switch_in_unreported() */
-__u32 kd_overflowed = 0; /* kd_overflow has been used */
-__u64 kd_real_time = 0;  /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-__u32 kd_locks_used = 0; /* kd_locks has been used */
-__u32 kd_files_used = 0; /* about how many there are in kd_files */
+__u32 kd_seeded = 0;       /* the iterator has seen all threads that were there before */
+__u32 kd_visit = 0;        /* enum kd_visit: what the iterator is to do */
+__u64 kd_resynced = 0;     /* switches that the kernel did not report, see switch_in_unreported() */
+__u32 kd_overflowed = 0;   /* kd_overflow has been used */
+__u64 kd_real_time = 0;    /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+__u32 kd_locks_used = 0;   /* kd_locks has been used */
+__u32 kd_callers_used = 0; /* kd_callers has been used */
+__u32 kd_files_used = 0;   /* about how many there are in kd_files */
 /* KD_VISIT_WAITING: the window that has ended, and when. */
 __u64 kd_visit_gen = 0, kd_visit_end = 0;
 __u32 kd_stops_used = 0; /* kd_stops has been used */

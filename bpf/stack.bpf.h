@@ -131,36 +131,41 @@ static __always_inline void sched_words_take(u32 key, struct task_struct *task)
 		sched_words_find(key, sp, stack + THREAD_SIZE);
 }
 
-/* The registers that the current thread had in user mode. They are read where its stack will
- * be: the program's own stack has no room for them (512 bytes for all functions that it is in). */
-static __always_inline bool registers_take(struct kd_trace *trace, const void *from)
+/* The registers that a thread had in user mode. They are read where its stack will be: the
+ * program's own stack has no room for them (512 bytes for all functions that it is in). */
+static __always_inline bool registers_read(__u64 into[KD_REGS], void *room, const void *from)
 {
 #if defined(__TARGET_ARCH_x86)
-	struct user_regs *regs = (struct user_regs *)((struct kd_scratch *)trace)->stack;
+	struct user_regs *regs = room;
 
 	if (!from || bpf_probe_read_kernel(regs, sizeof(*regs), from))
 		return false;
-	trace->regs[0] = regs->ax;
-	trace->regs[1] = regs->dx;
-	trace->regs[2] = regs->cx;
-	trace->regs[3] = regs->bx;
-	trace->regs[4] = regs->si;
-	trace->regs[5] = regs->di;
-	trace->regs[6] = regs->bp;
-	trace->regs[7] = regs->sp;
-	trace->regs[8] = regs->r8;
-	trace->regs[9] = regs->r9;
-	trace->regs[10] = regs->r10;
-	trace->regs[11] = regs->r11;
-	trace->regs[12] = regs->r12;
-	trace->regs[13] = regs->r13;
-	trace->regs[14] = regs->r14;
-	trace->regs[15] = regs->r15;
-	trace->regs[16] = regs->ip;
+	into[0] = regs->ax;
+	into[1] = regs->dx;
+	into[2] = regs->cx;
+	into[3] = regs->bx;
+	into[4] = regs->si;
+	into[5] = regs->di;
+	into[6] = regs->bp;
+	into[7] = regs->sp;
+	into[8] = regs->r8;
+	into[9] = regs->r9;
+	into[10] = regs->r10;
+	into[11] = regs->r11;
+	into[12] = regs->r12;
+	into[13] = regs->r13;
+	into[14] = regs->r14;
+	into[15] = regs->r15;
+	into[16] = regs->ip;
 	return true;
 #else
-	return from && !bpf_probe_read_kernel(trace->regs, sizeof(trace->regs), from);
+	return from && !bpf_probe_read_kernel(into, KD_REGS * sizeof(*into), from);
 #endif
+}
+
+static __always_inline bool registers_take(struct kd_trace *trace, const void *from)
+{
+	return registers_read(trace->regs, ((struct kd_scratch *)trace)->stack, from);
 }
 
 /* Up to which address the stack with this stack pointer may go; ~0 if that is not

@@ -176,6 +176,7 @@ static void run_detach(struct run *run)
 	interruptions_free(run->interruptions);
 	lock_places_free(run->lock_places);
 	stacks_close(run->stacks);
+	stacks_close(run->lock_stacks);
 	collector_free(run->collector);
 	session_close(run->session);
 	ipi_count_end(&ipis, "detaching");
@@ -183,6 +184,8 @@ static void run_detach(struct run *run)
 	run->interruptions = NULL;
 	run->lock_places = NULL;
 	run->stacks = NULL;
+	run->lock_stacks = NULL;
+	run->lock_stacks_until = 0;
 	run->collector = NULL;
 	run->session = NULL;
 }

@@ -9,6 +9,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/capture/lock_callers.h"
 #include "cli/stack/stacks.h"
 #include "cli/capture/session_processes.h"
 
@@ -89,6 +90,42 @@ exit_status run_print(struct run *run, struct sample *sample)
 	return outputs_write(run->outputs, sample);
 }
 
+/* Who asks for no stacks gets those of a few waits for locks. What is needed for them is begun with
+ * the first, and anew from time to time, as nobody tells what is mapped meanwhile. */
+#define LOCK_STACKS_NS (60 * NSEC_PER_SEC)
+#define LOCK_STACKS 4096
+#define LOCK_STACKS_PATIENCE (2 * NSEC_PER_SEC)
+
+static struct stacks *lock_stacks(struct run *run)
+{
+	const struct stacks_setup setup = { .patience = LOCK_STACKS_PATIENCE, .quiet = true };
+	uint64_t now = clock_monotonic();
+
+	if (run->stacks)
+		return run->stacks;
+	if (now >= run->lock_stacks_until) {
+		stacks_close(run->lock_stacks);
+		stacks_open_setup(&run->lock_stacks, 0, LOCK_STACKS, &setup);
+		run->lock_stacks_until = now + LOCK_STACKS_NS;
+	}
+	return run->lock_stacks;
+}
+
+/* Which variables the locks are, and which functions waited for them. */
+static int locks_describe(struct run *run, struct sample *sample)
+{
+	struct lock_callers *callers = collector_lock_callers(run->collector);
+	struct stacks *stacks = NULL;
+	int error = lock_places_find(run->lock_places, sample);
+
+	if (!lock_callers_wait(callers))
+		return error;
+	if (!error && !lock_places_gave_up(run->lock_places))
+		stacks = lock_stacks(run);
+	lock_callers_find(callers, stacks, sample);
+	return error;
+}
+
 int run_collect(struct run *run, const struct session_view *view, struct sample *sample)
 {
 	int error = tracer_read(run->tracer, view);
@@ -102,7 +139,7 @@ int run_collect(struct run *run, const struct session_view *view, struct sample 
 	if (!error)
 		error = traces_finish(&sample->traces);
 	if (!error)
-		error = lock_places_find(run->lock_places, sample);
+		error = locks_describe(run, sample);
 	sample->own = own_cost_take(&run->own, run_child(run));
 	return error;
 }

@@ -11,6 +11,7 @@
 #include "cli/model/entries.h"
 #include "cli/model/process.h"
 #include "collect_row.h"
+#include "lock_callers.h"
 #include "session_culprits.h"
 #include "session_entry.h"
 #include "session_processes.h"
@@ -32,6 +33,7 @@ struct collector {
 	uint32_t *row_of;
 	struct ended ended[KD_BANKS]; /* of each bank's window */
 	uint8_t *ended_in;            /* by slot: the banks, a bit each, in which its thread is */
+	struct lock_callers *callers;
 	uint64_t torn;
 	struct session_view view; /* the window being read */
 };
@@ -59,7 +61,8 @@ struct collector *collector_new(struct session *session, pid_t pid)
 	collector->pid = pid;
 	collector->row_of = calloc(session_view(session).slots, sizeof(*collector->row_of));
 	collector->ended_in = calloc(session_view(session).slots, 1);
-	if (!collector->row_of || !collector->ended_in) {
+	collector->callers = lock_callers_new();
+	if (!collector->row_of || !collector->ended_in || !collector->callers) {
 		collector_free(collector);
 		return NULL;
 	}
@@ -114,6 +117,7 @@ void collector_free(struct collector *collector)
 	free(collector->rows);
 	free(collector->row_of);
 	free(collector->ended_in);
+	lock_callers_free(collector->callers);
 	free(collector);
 }
 
@@ -221,7 +225,7 @@ static int rows_complete(struct collector *collector, const struct session_view 
 	struct entry_cost cost = entry_cost(session_entry(collector->session));
 	int result = session_overflow(collector->session, overflow_found, collector)
 			     ?: session_hashes(collector->session, view, collector->rows,
-					       collector->row_of);
+					       collector->row_of, collector->callers);
 
 	/* Now all calls are known. */
 	for (size_t i = 0; i < collector->n_rows && !result; i++)
@@ -401,6 +405,11 @@ bool collector_is_empty(const struct collector *collector)
 		if (view.threads[slot].task && !view.threads[slot].left)
 			return false;
 	return true;
+}
+
+struct lock_callers *collector_lock_callers(struct collector *collector)
+{
+	return collector->callers;
 }
 
 unsigned int collector_hidden(const struct collector *collector, unsigned int threads)

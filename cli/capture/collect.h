@@ -10,6 +10,7 @@
 #include "session.h"
 
 struct collector;
+struct lock_callers;
 
 /* Returns NULL without memory. The session must outlive the collector. */
 struct collector *collector_new(struct session *session, pid_t pid);
@@ -26,6 +27,9 @@ bool collector_is_empty(const struct collector *collector);
 /* How many of the given number of threads, which /proc counted a moment ago, have
  * no slot and have not been counted as lost for want of one. */
 unsigned int collector_hidden(const struct collector *collector, unsigned int threads);
+
+/* Who waited for locks in the window that was finished last: to be completed by it, or given up. */
+struct lock_callers *collector_lock_callers(struct collector *collector);
 
 /* Forgets ended threads and losses: a new sample begins. */
 void collector_reset(struct collector *collector);

@@ -36,6 +36,7 @@ struct lock_places {
 	uint64_t since;                  /* CLOCK_MONOTONIC ns: of the oldest of them */
 	struct known *asked[MOST_ASKED]; /* of the sample */
 	size_t n_asked;
+	bool gave_up;
 };
 
 /* Shared with the child. */
@@ -54,6 +55,7 @@ static void places_forget(struct lock_places *places)
 	tdestroy(places->tree, free);
 	places->tree = NULL;
 	places->n = 0;
+	places->gave_up = false;
 }
 
 void lock_places_free(struct lock_places *places)
@@ -118,12 +120,13 @@ static int locks_each(struct lock_places *places, struct sample *sample, bool as
 
 		for (size_t k = 0; k < thread->n_locks && !error; k++) {
 			struct lock_row *lock = &thread->locks[k];
+			bool is_kernel = kd_lock_is_kernel(lock->kind);
 			const struct known wanted = { .pid = thread->pid ? thread->pid
 									 : sample->pid,
-						      .address = lock->address };
+						      .address = is_kernel ? 0 : lock->address };
 
 			if (thread->ended || thread->members > 1 || !lock->address ||
-			    kd_lock_is_kernel(lock->kind))
+			    (is_kernel && !lock->caller))
 				continue;
 			error = ask ? place_ask(places, &wanted)
 				    : place_take(places, &wanted, lock);
@@ -169,6 +172,7 @@ static void answers_take(struct lock_places *places, const struct answers *answe
 {
 	size_t n = __atomic_load_n(&answers->n, __ATOMIC_ACQUIRE);
 
+	places->gave_up = n < places->n_asked;
 	/* They are sorted by address, as those asked are. */
 	for (size_t i = 0; i < n && i < places->n_asked; i++) {
 		struct data_place *place = &places->asked[i]->place;
@@ -208,6 +212,11 @@ static void places_ask(struct lock_places *places)
 		answers->queries[i].address = places->asked[i]->address;
 	child_ask(places, answers);
 	munmap(answers, sizeof(*answers));
+}
+
+bool lock_places_gave_up(const struct lock_places *places)
+{
+	return places->gave_up;
 }
 
 int lock_places_find(struct lock_places *places, struct sample *sample)

@@ -3,6 +3,8 @@
 #ifndef LOCK_PLACES_H
 #define LOCK_PLACES_H
 
+#include <stdbool.h>
+
 #include "cli/model/sample.h"
 
 struct lock_places;
@@ -17,5 +19,8 @@ void lock_places_free(struct lock_places *places);
  * of this one, which is given up if that takes too long: then nothing is known of it for a while.
  * Returns 0 or -ENOMEM. */
 int lock_places_find(struct lock_places *places, struct sample *sample);
+
+/* Whether that was given up: who reads the same has to wait, too. */
+bool lock_places_gave_up(const struct lock_places *places);
 
 #endif

@@ -540,13 +540,13 @@ int session_upcalls(const struct session *session, const struct session_view *vi
 }
 
 int session_hashes(const struct session *session, const struct session_view *view,
-		   struct thread_row *rows, const uint32_t *row_of)
+		   struct thread_row *rows, const uint32_t *row_of, struct lock_callers *callers)
 {
 	const struct session_hash hash = {
 		.windows = &session->windows, .view = view, .rows = rows, .row_of = row_of
 	};
 
-	return locks_read(session->skel, hash) ?: stops_read(session->skel, hash) ?:
+	return locks_read(session->skel, hash, callers) ?: stops_read(session->skel, hash) ?:
 	       movers_read(session->skel, hash) ?:
 	       files_read(session->skel, hash, session->file_names);
 }

@@ -19,6 +19,7 @@
 struct culprits;
 struct entry_estimate;
 struct file_names;
+struct lock_callers;
 struct histograms;
 struct interruption_ring;
 struct processes;
@@ -164,9 +165,10 @@ int session_upcalls(const struct session *session, const struct session_view *vi
 		    struct sample *sample);
 
 /* Adds the waits for locks and at descriptors in a window, and who stopped them, to the rows of its
- * threads: row_of[slot] - 1 is a thread's, 0: it has none. Returns 0 or -ENOMEM. */
+ * threads: row_of[slot] - 1 is a thread's, 0: it has none. callers: see locks_read(). Returns 0 or
+ * -ENOMEM. */
 int session_hashes(const struct session *session, const struct session_view *view,
-		   struct thread_row *rows, const uint32_t *row_of);
+		   struct thread_row *rows, const uint32_t *row_of, struct lock_callers *callers);
 
 /* True if a thread slept at one when the window ended: KD_VISIT_WAITING counts that, too. */
 bool session_files_pending(const struct session *session, const struct session_view *view);

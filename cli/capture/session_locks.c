@@ -10,6 +10,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/syscall_names.h"
 #include "cli/model/doing.h"
+#include "lock_callers.h"
 #include "kernel_delay.skel.h"
 
 static bool is_in_namespace(pid_t pid, const char *kind, const struct stat *namespace)
@@ -116,12 +117,35 @@ static int lock_found(const struct session_hash *hash, const void *key, const vo
 	return of->in_progress && row->lock_in_progress ? 0 : row_add(hash->view, key, value, row);
 }
 
-int locks_read(const struct kernel_delay *skel, struct session_hash hash)
+struct callers_hash {
+	struct session_hash hash; /* first: what is found gets this */
+	struct lock_callers *callers;
+};
+
+static int caller_found(const struct session_hash *hash, const void *key_, const void *value,
+			struct thread_row *row)
 {
+	struct lock_callers *callers = ((const struct callers_hash *)hash)->callers;
+	const struct kd_caller_key *key = key_;
+
+	return lock_callers_add(callers, (pid_t)hash->view->threads[key->slot].tgid, key->address,
+				value, row);
+}
+
+int locks_read(const struct kernel_delay *skel, struct session_hash hash,
+	       struct lock_callers *callers)
+{
+	struct callers_hash found = { .hash = hash, .callers = callers };
+	int result;
+
 	if (!__atomic_load_n(&skel->bss->kd_locks_used, __ATOMIC_RELAXED))
 		return 0;
 	hash.map = skel->maps.kd_locks;
-	return session_hash_read(&hash, lock_found, NULL);
+	result = session_hash_read(&hash, lock_found, NULL);
+	if (result || !__atomic_load_n(&skel->bss->kd_callers_used, __ATOMIC_RELAXED))
+		return result;
+	found.hash.map = skel->maps.kd_callers;
+	return session_hash_read(&found.hash, caller_found, NULL);
 }
 
 /* What a thread has done until t, as lock.bpf.h has it. */

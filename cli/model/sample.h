@@ -18,6 +18,7 @@
 #include "descriptor.h"
 #include "distribution.h"
 #include "interruption.h"
+#include "lock_caller.h"
 #include "process.h"
 #include "mover.h"
 #include "probes/elf/data.h"
@@ -118,7 +119,9 @@ struct lock_row {
 	int32_t slept_in;          /* where the holder slept last; KD_CALL_NONE: in no call */
 	pid_t released_by;         /* who ended the last wait; 0: nobody, such as a time-out */
 	char released_name[KD_COMM_LEN];
-	struct data_place is; /* the variable that the futex is, or is a part of */
+	struct data_place is;              /* the variable that the futex is, or is a part of */
+	char called_from[LOCK_CALLER_LEN]; /* the longest wait, or one of the longest; see there */
+	uint64_t caller; /* while it is filled in: the number of a stack; 0: none */
 };
 
 /* One thread, or several that were folded because they are alike. */

@@ -108,6 +108,7 @@ const struct field lock_fields[] = {
 	LOCK("symbol", FIELD_NAME, is.symbol, .flags = FIELD_IF_ANY),
 	LOCK("offset", FIELD_U64, is.offset, .flags = FIELD_IF_ANY),
 	LOCK("object", FIELD_NAME, is.object, .flags = FIELD_IF_ANY),
+	LOCK("called_from", FIELD_NAME, called_from, .flags = FIELD_IF_ANY),
 	LOCK("holder_tid", FIELD_I32, holder, .flags = FIELD_IF_ANY),
 	LOCK("holder_pid", FIELD_I32, holder_pid, .flags = FIELD_IF_ANY),
 	LOCK("holder_name", FIELD_NAME, holder_name, .flags = FIELD_IF_ANY),

@@ -254,7 +254,7 @@ static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_
 	return stacks->client ? 0 : -ENOMEM;
 }
 
-static exit_status stacks_greeted(struct stacks *stacks)
+static exit_status stacks_greeted(struct stacks *stacks, bool quiet)
 {
 	char text[PROTOCOL_PATH];
 	int err = client_greeted(stacks->client, text);
@@ -262,6 +262,8 @@ static exit_status stacks_greeted(struct stacks *stacks)
 	if (!err)
 		return 0;
 	stacks_fail(stacks, err);
+	if (quiet)
+		return EX_OSERR;
 	if (*text)
 		log_error("cannot resolve user stacks safely: %s: %s", text, strerror(-err));
 	else
@@ -300,13 +302,11 @@ exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
 		(*stacks)->socket = -1;
 		err = stacks_start(*stacks, room, setup);
 	}
-	if (err) {
+	if (err && !setup->quiet) {
 		log_error("cannot start " CHILD ": %s", strerror(-err));
 		log_hint("to do without user stacks: --stack-trace-size 0");
-		status = EX_OSERR;
-	} else {
-		status = stacks_greeted(*stacks);
 	}
+	status = err ? EX_OSERR : stacks_greeted(*stacks, setup->quiet);
 	if (!status && pid)
 		status = stacks_begin(*stacks);
 	if (status) {

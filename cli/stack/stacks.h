@@ -4,6 +4,7 @@
 #ifndef STACKS_H
 #define STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,10 +30,11 @@ struct stacks_counts {
 /* Why there is no stack, by what stacks_submit() returned. */
 const char *stacks_excuse(int error);
 
-/* For tests: other than what the program itself runs with. */
+/* What differs from stacks_open(). */
 struct stacks_setup {
 	unsigned int without; /* enum sandbox_without */
 	uint64_t patience;    /* ns */
+	bool quiet;           /* does not print what failed: it can do without */
 };
 
 /* Starts the child and reads what the process has mapped; 0: there are several, of which

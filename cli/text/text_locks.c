@@ -135,6 +135,12 @@ void text_locks(struct text *text, const struct thread_row *thread)
 		}
 		columns_add(columns, "\n");
 		lock_place(columns, &lock->is);
+		if (*lock->called_from) {
+			columns_add(columns, INDENT "    longest wait in ");
+			text_foreign(columns, lock->called_from, sizeof(lock->called_from),
+				     SIZE_MAX);
+			columns_add(columns, "\n");
+		}
 		lock_meanwhile(text, lock);
 	}
 }

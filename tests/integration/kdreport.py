@@ -66,6 +66,7 @@ PERIODS = ("ready", "running", "stopped", "poll round")  # in flight, in parenth
 LOCK = re.compile(r"(?:(?P<lock>0x[0-9a-f]+|others) +(?P<kind>[a-z_]+) +(?P<holder>\d+ .{16}|-) +"
                   r"(?P<count>\d+)  +(?P<total>[\d,]+)  +(?P<max>[\d,]+)  (?:\d+ .*|-)|"
                   r"    is (?P<place>.*)|"
+                  r"    longest wait in (?P<caller>.*)|"
                   r"    held by process (?P<process>\d+), .*|"
                   r"    meanwhile .* ran (?P<ran>[\d.]+) %, was ready without a CPU [\d.]+ %, slept "
                   r"(?P<slept>[\d.]+) %(?:, last in .+?)?(?:; [\d,]+ ended by others .*)?)$")
@@ -391,6 +392,8 @@ class Parser:
                               for key, text in match.groupdict().items()}))
         elif match and locks and match["place"] and not locks[-1].place:
             locks[-1].update(place=match["place"])
+        elif match and locks and match["caller"] and not locks[-1].caller:
+            locks[-1].update(caller=match["caller"])
         elif match and locks and locks[-1].holder != "-" and match["process"]:
             locks[-1].update(process=int(match["process"]))
         elif match and locks and locks[-1].holder != "-" and not locks[-1].slept:

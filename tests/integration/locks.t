@@ -6,6 +6,7 @@ staged locks, of which the workload knows it."""
 
 import json
 import pathlib
+import re
 import subprocess
 import time
 
@@ -141,6 +142,44 @@ def case_variables(test):
     test.eq(locks[0].place, f"scenes+{run.log['asleep']['address'] - base - start:#x} [locks]",
             "in text")
     test.eq(run.report.thread(run.log["heap"]["tid"]).locks[0].place, "in [heap]", "the heap in text")
+
+
+CALLERS = {"asleep": "mutex_take", "heap": "heap_take", "pi": "mutex_take", "rwlock": "reader_take",
+           "condition": "condition_take", "timed": "timed_take", "page_pipe": "page_pipe_take"}
+
+
+def functions():
+    """{name: (start, end)} of the workload's functions, of which binutils know."""
+    nm = subprocess.run(["nm", "--format=posix", "--defined-only", kdtest.WORKLOADS / "locks"],
+                        check=True, stdout=subprocess.PIPE, text=True).stdout
+    fields = [line.split() for line in nm.splitlines()]
+    return {name: (int(start, 16), int(start, 16) + int(size, 16))
+            for name, kind, start, size in (each for each in fields if len(each) == 4)
+            if kind in "tT"}
+
+
+def case_callers(test):
+    """Which functions of the program waited: without any option for stacks; each role has its
+    own, which one and the same function calls."""
+    known = functions()
+    for roles in (("asleep", "heap", "pi", "rwlock"), ("condition", "timed", "page_pipe")):
+        run = Run(test, *roles)
+        for role in roles:
+            if role.startswith("page") and not kernel_tells_locks():
+                continue
+            rows = [row for row in run.thread(role)["locks"] if row["kind"] == KINDS[role]
+                    and row["max_ns"] >= 6 * MS]
+            test.ok(rows and all("called_from" in row for row in rows), f"{role}: it is known", rows)
+            for row in rows:
+                match = re.fullmatch(r"(\w+)\+(0x\w+) < waiter\+(0x\w+) < .*\[locks\]",
+                                     row.get("called_from", ""))
+                if test.ok(match and match[1] == CALLERS[role], f"{role}: which function",
+                           row.get("called_from")):
+                    for name, offset in ((match[1], match[2]), ("waiter", match[3])):
+                        start, end = known[name]
+                        test.between(int(offset, 16), 1, end - start, f"{role}: where in {name}")
+            shown = {lock.caller for lock in run.report.thread(run.log[role]["tid"]).locks}
+            test.ok({row.get("called_from") for row in rows} <= shown, f"{role}: in text", shown)
 
 
 def kernel_tells_locks():
@@ -386,6 +425,6 @@ def case_ends_before_reading(test):
 
 
 if __name__ == "__main__":
-    kdtest.main(case_holder_asleep, case_holder_awake, case_variables, case_kernel_lock, case_kernel_lock_blamed,
-                case_several_holders, case_no_holder, case_join, case_edges, case_text,
-                case_traces, case_ends_before_reading)
+    kdtest.main(case_holder_asleep, case_holder_awake, case_variables, case_callers,
+                case_kernel_lock, case_kernel_lock_blamed, case_several_holders, case_no_holder,
+                case_join, case_edges, case_text, case_traces, case_ends_before_reading)

@@ -239,6 +239,7 @@ static void random_locks(struct thread_row *thread)
 		random_name(lock->is.symbol, sizeof(lock->is.symbol));
 		random_name(lock->is.object, sizeof(lock->is.object));
 		lock->is.offset = random_number();
+		random_name(lock->called_from, sizeof(lock->called_from));
 		lock->waits = random_count();
 		lock->meanwhile = (struct kd_doing){ random_number(), random_number(),
 						     random_number() };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of waits for locks: how they are added up, and the section of the report. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/base/syscall_names.h"
 #include "cli/model/doing.h"
@@ -58,7 +59,8 @@ static void test_text(void)
 		  .slept_in = KD_CALL_NONE,
 		  .released_by = 2147483647,
 		  .released_name = "sixteen letters!",
-		  .is = { "queues", 0x1f8, "libqueue.so.1" } },
+		  .is = { "queues", 0x1f8, "libqueue.so.1" },
+		  .called_from = "queue_push+0x1c [libqueue.so.1] < serve+0x48 [server]" },
 		{ .address = 1,
 		  .kind = KD_LOCK_MUTEX,
 		  .holder = 4711,
@@ -68,7 +70,8 @@ static void test_text(void)
 		  .slept_in = syscall_number("fsync"),
 		  .released_by = 4712,
 		  .released_name = "\033[2J",
-		  .is = { "\033[2Jqueue\xff", 0, "a\nb" } },
+		  .is = { "\033[2Jqueue\xff", 0, "a\nb" },
+		  .called_from = "f\033[2J\xff+0x1 [a\nb]" },
 		{ .address = UINT64_MAX,
 		  .waits = { 1, 100000000, 100000000 },
 		  .slept_in = KD_CALL_NONE,
@@ -86,7 +89,8 @@ static void test_text(void)
 		  .meanwhile = { 1, 0, 2 },
 		  .slept_in = syscall_number("pwrite64"),
 		  .released_by = 4711,
-		  .released_name = "holder" },
+		  .released_name = "holder",
+		  .called_from = "log_write+0x2f < main+0x77 [server]" },
 		{ .address = 0xffff88811c6e43c0,
 		  .kind = KD_LOCK_KERNEL_MUTEX,
 		  .holder = 815,
@@ -138,8 +142,51 @@ static void test_limit(void)
 	ok(doing.running < UINT64_MAX, "figures that make no sense have an end, too");
 }
 
+static const char *caller_text(const struct frame *frames, size_t n)
+{
+	static char text[LOCK_CALLER_LEN];
+
+	lock_caller_text(&(struct stack){ .frames = frames, .n = n }, text);
+	return text;
+}
+
+static void test_callers(void)
+{
+	static const struct frame frames[] = {
+		{ .function = "__lll_lock_wait", .offset = 0x2b, .object = "/lib/libc.so.6" },
+		{ .function = "pthread_mutex_lock", .offset = 0x112, .object = "/opt/static" },
+		{ .function = "queue_push", .offset = 0x1c, .object = "/lib/libqueue.so.1" },
+		{ .offset = 0x4711, .object = "/usr/bin/server" },
+		{ .function = "main", .offset = 0x77, .object = "/usr/bin/server" },
+		{ .function = "outer", .offset = 1, .object = "/usr/bin/server" },
+		{ .function = "start_thread", .offset = 2, .object = "/lib/libc.so.6" },
+	};
+	static const struct frame odd[] = {
+		{ .offset = 0x7f0012345678 },
+		{ .function = "vector", .offset = 0, .object = "[vsyscall]" },
+	};
+	char name[2 * LOCK_CALLER_LEN], text[LOCK_CALLER_LEN] = "x";
+	const struct frame endless[] = { { .function = name, .object = "/a" },
+					 { .function = "b" } };
+
+	is_str(caller_text(frames, 7),
+	       "queue_push+0x1c [libqueue.so.1] < 0x4711 < main+0x77 [server]",
+	       "three functions, without the C library's");
+	is_str(caller_text(frames + 4, 3), "main+0x77 < outer+0x1 [server]", "what began it, too");
+	is_str(caller_text(frames, 2), "", "none of the program");
+	is_str(caller_text(frames + 4, 0), "", "none at all");
+	is_str(caller_text(odd, 2), "0x7f0012345678 < vector+0x0 [vsyscall]", "in no file");
+	lock_caller_text(NULL, text);
+	is_str(text, "", "no stack");
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	is_u64(strlen(caller_text(endless, 2)), LOCK_CALLER_LEN - 1, "a long name is cut");
+	is_str(caller_text(endless, 2) + LOCK_CALLER_LEN - 4, "...", "and says so");
+}
+
 int main(void)
 {
+	test_callers();
 	test_rows();
 	test_limit();
 	test_text();

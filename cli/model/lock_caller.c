@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock_caller.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FUNCTIONS 3 /* the innermost is often a wrapper that the whole program shares */
+
+static bool begins_with_one(const char *text, const char *const *beginnings)
+{
+	for (; *beginnings; beginnings++)
+		if (!strncmp(text, *beginnings, strlen(*beginnings)))
+			return true;
+	return false;
+}
+
+static const char *object_name(const struct frame *frame)
+{
+	const char *slash = frame->object ? strrchr(frame->object, '/') : NULL;
+
+	return slash ? slash + 1 : frame->object;
+}
+
+/* Programs that are linked statically have the functions themselves. */
+static bool is_of_library(const struct frame *frame)
+{
+	static const char *const objects[] = { "libc.so",      "libc-2.",   "libpthread",
+					       "ld-linux",     "ld-musl",   "libc.musl",
+					       "libstdc++.so", "libc++.so", "libc++abi.so",
+					       "libgcc_s.so",  "[vdso]",    NULL };
+	static const char *const functions[] = { "pthread_", "__pthread_", "___pthread_", "__GI_",
+						 "__lll_",   "__futex_",   "__new_sem_",  "sem_",
+						 "futex_",   "__syscall_", "syscall",     "std::",
+						 NULL };
+
+	return (frame->object && begins_with_one(object_name(frame), objects)) ||
+	       (frame->function && begins_with_one(frame->function, functions));
+}
+
+static void text_add(char *text, const char *more)
+{
+	size_t used = strlen(text), left = LOCK_CALLER_LEN - used;
+
+	snprintf(text + used, left, "%s", more);
+	if (strlen(more) >= left)
+		strcpy(text + LOCK_CALLER_LEN - sizeof("..."), "...");
+}
+
+/* next: whether it is of the same object, which stands behind the last of them. */
+static void frame_add(char *text, const struct frame *frame, const struct frame *next)
+{
+	const char *object = object_name(frame);
+	char offset[32];
+
+	if (*text)
+		text_add(text, " < ");
+	if (frame->function)
+		text_add(text, frame->function);
+	snprintf(offset, sizeof(offset), "%s0x%" PRIx64, frame->function ? "+" : "", frame->offset);
+	text_add(text, offset);
+	if (!object || (next && next->object && !strcmp(object, object_name(next))))
+		return;
+	text_add(text, *object == '[' ? " " : " [");
+	text_add(text, object);
+	text_add(text, *object == '[' ? "" : "]");
+}
+
+void lock_caller_text(const struct stack *stack, char text[static LOCK_CALLER_LEN])
+{
+	size_t first = 0, end;
+
+	*text = '\0';
+	if (!stack)
+		return;
+	while (first < stack->n && is_of_library(&stack->frames[first]))
+		first++;
+	end = stack->n - first < FUNCTIONS ? stack->n : first + FUNCTIONS;
+	/* What started the thread says nothing. */
+	while (end > first && is_of_library(&stack->frames[end - 1]))
+		end--;
+	for (size_t i = first; i < end; i++)
+		frame_add(text, &stack->frames[i], i + 1 < end ? &stack->frames[i + 1] : NULL);
+}
