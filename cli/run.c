@@ -145,13 +145,15 @@ static exit_status run_attach(struct run *run)
 	if (!status && !run->outputs)
 		status = outputs_open(&run->outputs, &run->options->outputs, run->target->pid,
 				      &run->capture);
+	if (!status && run->options->at.ns && !run->deadline)
+		run_at_approach(&run->options->at);
 	if (!status)
 		status = run_open_session(run);
 	if (!status)
 		status = run_open_readers(run);
 	own_cost_begin(&run->own, run_child(run));
 	if (!run->deadline)
-		run->deadline = u64_add(clock_monotonic(), run->options->duration);
+		run->deadline = u64_add(run_at_first(&run->options->at), run->options->duration);
 	if (!status && !run->loop)
 		status = loop_open(&run->loop);
 	/* Signals are passed on to a command, also if the run goes on without it. */

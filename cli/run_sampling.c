@@ -141,6 +141,7 @@ int run_collect(struct run *run, const struct session_view *view, struct sample 
 	if (!error)
 		error = locks_describe(run, sample);
 	sample->own = own_cost_take(&run->own, run_child(run));
+	sample->wall_start = clock_wall_at(sample->start);
 	return error;
 }
 

@@ -25,6 +25,7 @@
 #include "cli/target/processes.h"
 #include "cli/target/target.h"
 #include "cli/target/trigger_set.h"
+#include "run_at.h"
 
 /* What a run needs; the session, the collector and the loop are its own. */
 struct run {
@@ -51,6 +52,7 @@ struct run {
 	struct capture capture;
 	uint64_t begun;           /* samples, of runs that are not triggered */
 	uint64_t reported;        /* samples */
+	struct run_at at;         /* when the next window is to open; only with --at */
 	uint64_t deadline;        /* of the whole run, CLOCK_MONOTONIC ns */
 	enum loop_event ended;    /* why the samples of the target did */
 	struct identity identity; /* of the target; only with --follow-restart */

@@ -8,7 +8,8 @@
 
 struct timed {
 	struct run *run;
-	uint64_t start;      /* of the window that is open; 0: none is */
+	uint64_t start; /* of the window that is open; 0: none is */
+	struct timespec wall_start;
 	unsigned int hidden; /* threads that tracing does not show */
 };
 
@@ -23,22 +24,36 @@ static int timed_visit(struct timed *timed, enum kd_visit visit)
 	return error;
 }
 
+static void timed_started(struct timed *timed, uint64_t start)
+{
+	timed->start = start;
+	if (!start)
+		return;
+	timed->wall_start = clock_wall_at(start); /* now, as the clock may be set later */
+	if (timed->run->at.wall)
+		run_at_tell(timed->run, start);
+}
+
 /* Opens a window that does not begin where another one has ended. */
 static exit_status timed_begin(struct timed *timed)
 {
+	struct run *run = timed->run;
 	int error;
 
-	collector_reset(timed->run->collector);
+	collector_reset(run->collector);
 	error = timed_visit(timed, KD_VISIT_OPEN);
 	if (error)
 		return run_capture_failed(error);
-	timed->start = session_window_open(timed->run->session);
-	command_release(timed->run->command);
+	if (run->at.wall) /* an event that comes now comes again */
+		run_at_await(run, RUN_AT_LEAD_NS);
+	timed_started(timed, session_window_open(run->session, run->at.monotonic));
+	command_release(run->command);
 	return 0;
 }
 
 /* Reads the window that has just been closed and prints it. */
-static exit_status timed_finish(struct timed *timed, enum loop_event event)
+static exit_status timed_finish(struct timed *timed, const struct timespec *wall_start,
+				enum loop_event event)
 {
 	struct run *run = timed->run;
 	struct session_view view;
@@ -53,10 +68,24 @@ static exit_status timed_finish(struct timed *timed, enum loop_event event)
 	if (!error && timed->start)
 		error = timed_visit(timed, KD_VISIT_NEXT);
 	sample.hidden = hidden;
+	sample.wall_start = *wall_start;
 	run_sample_ended(run, &sample, event);
 	status = error ? run_capture_failed(error) : run_print(run, &sample);
 	sample_clear(&sample);
 	return status;
+}
+
+/* With --at and a period: whether its next moment is where the sample ends that was to begin at the
+ * present one. Then it is to end there, at run->at. */
+static bool timed_is_periodic(struct run *run)
+{
+	uint64_t end = u64_add(run->at.wall, run->options->sample_time);
+
+	if (!run->options->at.periodic || schedule_next(&run->options->at, end) != end)
+		return false;
+	run->at.wall = end;
+	run_at_aim(&run->at);
+	return true;
 }
 
 /* Takes one sample and prints it; *event says how its window ended. If the next one is
@@ -64,28 +93,57 @@ static exit_status timed_finish(struct timed *timed, enum loop_event event)
 static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_event *event)
 {
 	struct run *run = timed->run;
-	uint64_t end;
+	struct timespec wall_start;
+	uint64_t end, until;
 	int status = timed->start ? 0 : timed_begin(timed);
 
 	if (!status)
 		status = run_mark(run, "Start sampling", timed->start, false);
 	if (status)
 		return status;
-	end = u64_add(timed->start, run->options->sample_time);
+	wall_start = timed->wall_start;
+	run->at.wall = run->options->at.periodic ? run->at.wall : 0;
+	run->at.monotonic = 0;
+	until = end = u64_add(timed->start, run->options->sample_time);
+	if (next_follows && run->options->at.periodic) {
+		next_follows = timed_is_periodic(run);
+		until = next_follows ? run->at.monotonic - RUN_AT_LEAD_NS : end;
+	}
 	progress_sample(&run->progress, end);
 	run->expired = run->deadline < end;
-	*event = loop_wait(run->loop, u64_min(end, run->deadline), run_drain, run);
+	*event = loop_wait(run->loop, u64_min(until, run->deadline), run_drain, run);
 	if (*event == LOOP_EXIT && run_exit_await(run))
 		*event = LOOP_ERROR;
-	if (next_follows && *event == LOOP_DEADLINE && clock_monotonic() < run->deadline) {
-		end = session_window_turn(run->session);
-		timed->start = end;
+	if (next_follows && *event == LOOP_DEADLINE && clock_monotonic() < run->deadline &&
+	    (!run->at.wall || run_at_holds(&run->at))) {
+		end = session_window_turn(run->session, run->at.monotonic);
+		timed_started(timed, end);
 	} else {
 		end = session_window_close(run->session);
 		timed->start = 0;
 	}
 	status = run_mark(run, "Stop sampling", end, false);
-	return status ? status : timed_finish(timed, *event);
+	return status ? status : timed_finish(timed, &wall_start, *event);
+}
+
+/* Waits for the time at which the next window is to begin, after a pause. */
+static exit_status timed_await(struct timed *timed, uint64_t pause, enum loop_event *event)
+{
+	struct run *run = timed->run;
+	int status = 0;
+
+	if (pause)
+		*event = loop_wait(run->loop,
+				   u64_min(u64_add(clock_monotonic(), pause), run->deadline),
+				   run_drain, run);
+	if (timed->start || *event != LOOP_DEADLINE || clock_monotonic() >= run->deadline)
+		return 0;
+	run->at = (struct run_at){ 0 };
+	if (run->options->at.periodic || (run->options->at.ns && !run->begun))
+		status = run_at_choose(run);
+	if (!status && run->at.wall)
+		*event = run_at_await(run, RUN_AT_VISIT_NS);
+	return status;
 }
 
 exit_status run_timed(struct run *run)
@@ -103,12 +161,9 @@ exit_status run_timed(struct run *run)
 		if ((options->sample_count && run->begun == options->sample_count) ||
 		    (now >= run->deadline && !timed.start))
 			break;
-		if (!is_first && options->sample_interval)
-			event = loop_wait(
-				run->loop,
-				u64_min(u64_add(now, options->sample_interval), run->deadline),
-				run_drain, run);
-		if (event == LOOP_DEADLINE && (timed.start || clock_monotonic() < run->deadline))
+		status = timed_await(&timed, is_first ? 0 : options->sample_interval, &event);
+		if (!status && event == LOOP_DEADLINE &&
+		    (timed.start || clock_monotonic() < run->deadline))
 			status = timed_take(&timed, !is_last && !options->sample_interval, &event);
 	}
 	if (!status && event == LOOP_ERROR)

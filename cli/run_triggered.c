@@ -290,7 +290,7 @@ static int tick(void *context)
 /* Begins a sample that only a trigger stops. */
 static exit_status window_begin(struct triggered *state)
 {
-	uint64_t start = session_window_open(state->run->session);
+	uint64_t start = session_window_open(state->run->session, 0);
 
 	command_release(state->run->command);
 	state->open_at = NEVER;

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -380,10 +381,10 @@ uint64_t session_faults_untimed(const struct session *session, uint64_t start, u
 	return faults_untimed(&session->faults, start, end);
 }
 
-uint64_t session_window_open(struct session *session)
+uint64_t session_window_open(struct session *session, uint64_t at)
 {
 	faults_resume(&session->faults, 0);
-	return windows_open(&session->windows) + session->epoch;
+	return windows_open(&session->windows, u64_sub(at, session->epoch)) + session->epoch;
 }
 
 uint64_t session_window_close(struct session *session)
@@ -393,12 +394,12 @@ uint64_t session_window_close(struct session *session)
 	return end ? end + session->epoch : 0;
 }
 
-uint64_t session_window_turn(struct session *session)
+uint64_t session_window_turn(struct session *session, uint64_t at)
 {
 	uint64_t edge;
 
 	faults_resume(&session->faults, 0);
-	edge = windows_turn(&session->windows);
+	edge = windows_turn(&session->windows, u64_sub(at, session->epoch));
 	return edge ? edge + session->epoch : 0;
 }
 

@@ -117,17 +117,18 @@ int session_tick(struct session *session);
 /* How long page faults were counted, not timed, between two times, ns of CLOCK_MONOTONIC. */
 uint64_t session_faults_untimed(const struct session *session, uint64_t start, uint64_t end);
 
-/* Opens a window in a free bank. Returns its start. */
-uint64_t session_window_open(struct session *session);
+/* Opens a window in a free bank: at a time a few ms ahead, or at once if that is over, such as 0.
+ * Returns its start. */
+uint64_t session_window_open(struct session *session, uint64_t at);
 
 /* Closes the window that is open, of several the oldest. Returns its end; 0 if none is
  * open, or it is not recorded. Nothing is written into its bank after session_settle(). */
 uint64_t session_window_close(struct session *session);
 
 /* Closes the window that is open and opens the next one at the same edge, so that
- * nothing lies between the two; a bank must be free. Returns that edge; 0 if none was
- * open. */
-uint64_t session_window_turn(struct session *session);
+ * nothing lies between the two; a bank must be free; at a time as above. Returns that edge; 0 if
+ * none was open. */
+uint64_t session_window_turn(struct session *session, uint64_t at);
 
 /* The oldest of the windows that are closed and not yet released. Returns false
  * if there is none. */

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <sched.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "kernel_delay.skel.h"
 
@@ -54,6 +55,12 @@ static bool u64_swap(struct windows *windows, __u64 *at, uint64_t old, uint64_t 
 	return swapped;
 }
 
+/* An edge that programs will know of before it comes, and not before that time. */
+static uint64_t edge_ahead(const struct windows *windows, uint64_t at)
+{
+	return u64_max(clock_monotonic() + EDGE_LEAD_NS - windows->epoch, at);
+}
+
 /* Takes a free bank for a window that user space opens. */
 static uint32_t bank_take(struct windows *windows)
 {
@@ -71,7 +78,7 @@ static uint32_t bank_take(struct windows *windows)
 	return bank;
 }
 
-uint64_t windows_open(struct windows *windows)
+uint64_t windows_open(struct windows *windows, uint64_t at)
 {
 	uint64_t word = word_await(windows), start, next, armed = windows->shared->kd_armed;
 	uint32_t bank = bank_take(windows);
@@ -80,7 +87,7 @@ uint64_t windows_open(struct windows *windows)
 	store(&windows->shared->kd_armed, 0);
 	do { /* again if this process was held up: programs may have missed the edge */
 		store(&window->gen, 0);
-		start = clock_monotonic() + EDGE_LEAD_NS - windows->epoch;
+		start = edge_ahead(windows, at);
 		next = kd_word_compose(start, bank, KD_WORD_OPEN);
 		window->start = start;
 		window->end = KD_NEVER;
@@ -162,7 +169,7 @@ uint64_t windows_close(struct windows *windows)
 	return end;
 }
 
-uint64_t windows_turn(struct windows *windows)
+uint64_t windows_turn(struct windows *windows, uint64_t at)
 {
 	struct kd_window *window, *next;
 	uint64_t edge, word;
@@ -175,7 +182,7 @@ uint64_t windows_turn(struct windows *windows)
 	next = &windows->shared->kd_windows[next_bank];
 	next->end = KD_NEVER;
 	do { /* again if this process was held up */
-		edge = clock_monotonic() + EDGE_LEAD_NS - windows->epoch;
+		edge = edge_ahead(windows, at);
 		next->start = edge;
 	} while (clock_monotonic() - windows->epoch >= edge - EDGE_LEAD_NS / 2);
 	word = kd_word_compose(edge, next_bank, KD_WORD_OPEN);

@@ -19,17 +19,18 @@ struct windows {
 	int token;  /* map to take the right to set edges from; -1: not needed */
 };
 
-/* Opens a window in a free bank; one must be free and no window open. Returns
- * its start. */
-uint64_t windows_open(struct windows *windows);
+/* Opens a window in a free bank; one must be free and no window open. It starts at that time
+ * (since the epoch), which should be a few ms ahead, or at once if that is over. Returns its
+ * start. */
+uint64_t windows_open(struct windows *windows, uint64_t at);
 
 /* Closes the window that is open, of several the oldest. Returns its end; 0 if none
  * is open (a trigger has closed it), or there was no bank for it. */
 uint64_t windows_close(struct windows *windows);
 
 /* Closes the window that is open and opens the next one at the same edge, in a free
- * bank; one must be free. Returns the edge; 0 if none is open. */
-uint64_t windows_turn(struct windows *windows);
+ * bank; one must be free. The edge is at that time, as above. Returns it; 0 if none is open. */
+uint64_t windows_turn(struct windows *windows, uint64_t at);
 
 /* Copies the window that is open, of several the oldest. Returns its bank; KD_NO_BANK
  * if there is none. */

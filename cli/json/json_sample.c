@@ -117,6 +117,8 @@ static const struct field window_fields[] = {
 	SAMPLE("start_ns", FIELD_U64, start, .flags = FIELD_REQUIRED),
 	SAMPLE("end_ns", FIELD_U64, end, .flags = FIELD_REQUIRED),
 	JSON_FORM("duration_ns", duration_form),
+	SAMPLE("start_time", FIELD_FORM, wall_start, .form = &json_form_time,
+	       .flags = FIELD_IF_ANY),
 	SAMPLE("start_tid", FIELD_I32, started_on,
 	       .known = offsetof(struct sample, start_triggered)),
 	SAMPLE("stop_tid", FIELD_I32, stopped_on, .known = offsetof(struct sample, stop_triggered)),

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/timestamp.h"
 #include "json_fields.h"
 
 /* 0000-01-01 and 9999-12-31T23:59:59: what RFC 3339 has room for. */
@@ -33,45 +34,14 @@ static void time_write(struct json_writer *writer, const struct json_scope *scop
 	writer_word(writer, field->key, text);
 }
 
-/* Exactly so many digits, then a character if it is not NUL. */
-static bool digits(const char **text, unsigned int n, char then, int *number)
-{
-	for (*number = 0; n; n--, ++*text) {
-		if (**text < '0' || **text > '9')
-			return false;
-		*number = *number * 10 + **text - '0';
-	}
-	if (!then)
-		return true;
-	return *(*text)++ == then;
-}
-
-static bool fraction(const char **text, long *ns)
-{
-	long unit = 100000000;
-
-	if (**text != '.')
-		return true;
-	for (++*text; **text >= '0' && **text <= '9' && unit; ++*text, unit /= 10)
-		*ns += unit * (**text - '0');
-	return (*text)[-1] != '.';
-}
-
 static bool time_parse(const char *text, struct timespec *when)
 {
 	struct tm tm = { 0 };
 	long ns = 0;
 
-	if (!digits(&text, 4, '-', &tm.tm_year) || !digits(&text, 2, '-', &tm.tm_mon) ||
-	    !digits(&text, 2, 'T', &tm.tm_mday) || !digits(&text, 2, ':', &tm.tm_hour) ||
-	    !digits(&text, 2, ':', &tm.tm_min) || !digits(&text, 2, '\0', &tm.tm_sec) ||
-	    !fraction(&text, &ns) || strcmp(text, "Z") != 0)
+	if (!timestamp_date(&text, &tm) || *text++ != 'T' || !timestamp_clock(&text, &tm, &ns) ||
+	    strcmp(text, "Z") != 0)
 		return false;
-	if (tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 || tm.tm_mday > 31 ||
-	    tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
-		return false;
-	tm.tm_year -= 1900;
-	tm.tm_mon--;
 	when->tv_sec = timegm(&tm);
 	when->tv_nsec = ns;
 	return true;

@@ -223,6 +223,7 @@ struct sample {
 	bool foreign_calls; /* of another machine: numbers that have no names here */
 
 	uint64_t start, end;                  /* the window */
+	struct timespec wall_start;           /* the wall clock at its start; zeros: not known */
 	bool start_triggered, stop_triggered; /* by hits on these threads: */
 	pid_t started_on, stopped_on;
 	struct timespec wall_dump; /* when the report was made */

@@ -9,6 +9,7 @@
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
+#include "cli/base/schedule.h"
 #include "cli/base/syscall_set.h"
 #include "cli/model/wait_filter.h"
 #include "cli/output/outputs.h"
@@ -37,6 +38,7 @@ struct options {
 	uint64_t wait;         /* until it is there, ns; UINT64_MAX: however long; 0: not at all */
 	bool follow_restart;   /* go on with the process's successor */
 	bool pass_status;      /* end with the command's exit status */
+	struct schedule at;    /* when samples begin; zeros: at once */
 	uint64_t sample_time;  /* ns; UINT64_MAX: to the process's end */
 	bool sample_time_given;
 	uint64_t sample_interval; /* ns */

@@ -382,6 +382,27 @@ int read_wait(const struct option_row *row, const char *text, struct options *op
 	return text ? read_duration(row, text, options) : store(row, UINT64_MAX, options);
 }
 
+int read_at(const struct option_row *row, const char *text, struct options *options)
+{
+	static const char hint[] = "give 14:30, 14:30:05, 2026-11-21T14:30, +5s or /10s";
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	switch (schedule_parse(text, clock_ns(&now), field_of(row, options))) {
+	case 0:
+		return 0;
+	case -ETIME:
+		return options_refuse_value(row, text, "is over", "give a later time");
+	case -EDOM:
+		return refuse_bare(row, text + 1);
+	case -ERANGE:
+		return options_refuse_value(row, text, "is too short or too long",
+					    "give a period of at least 1ms, at most 10 years");
+	default:
+		return options_refuse_value(row, text, "is not a time", "%s", hint);
+	}
+}
+
 int read_length(const struct option_row *row, const char *text, struct options *options)
 {
 	options->sample_time_given = text != row->preset;

@@ -43,6 +43,7 @@ OPTION_READER(read_tids);     /* TID[,TID...] */
 OPTION_READER(read_name);     /* of a process */
 OPTION_READER(read_text);     /* any that is not empty */
 OPTION_READER(read_wait);     /* a duration; none: without a limit */
+OPTION_READER(read_at);       /* a time, or a period */
 OPTION_READER(read_length);   /* of a sample: a duration */
 OPTION_READER(read_trigger);  /* whose text is not looked at; only one of each role */
 OPTION_READER(read_overhead); /* PERCENT[,stop] */

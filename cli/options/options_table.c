@@ -87,6 +87,11 @@ static const struct option_row rows[] = {
 	  NUMBER(sample_count, 0, UINT64_MAX - 1) },
 	{ "sample-interval", 0, TAKES_VALUE, "DURATION", "Pause between two samples.",
 	  DURATION(sample_interval, 0, NSEC_PER_SEC), .preset = "0s" },
+	{ "at", 0, TAKES_VALUE, "TIME",
+	  "Begin at this time of the wall clock, with all programs loaded before: 14:30, 14:30:05, "
+	  "2026-11-21T14:30, +5s, or each sample at the next multiple of a period since 1970: "
+	  "/10s.",
+	  .read = read_at, FIELD(at) },
 	{ "duration", 0, TAKES_VALUE, "DURATION",
 	  "End the run after this time (default: no limit).", DURATION(duration, 1, 0) },
 	{ "histogram", 0, TAKES_NONE, NULL,

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""--at: windows open at a time of the wall clock, never before, by the clocks as this test reads
+them; and contiguous ones share that edge."""
+
+import datetime
+import json
+import subprocess
+import time
+
+import kdtest
+from kdtest import MS, SECOND
+
+# Reading two clocks takes this long at most in one of many tries; the program may be held up for
+# any time, so nothing is said of how late it may be.
+EXACT = 20_000
+
+
+def offset():
+    """The wall clock less CLOCK_MONOTONIC, ns, from the closest of many readings."""
+    readings = []
+    for _ in range(200):
+        before = time.monotonic_ns()
+        wall = time.time_ns()
+        after = time.monotonic_ns()
+        readings.append((after - before, wall - (before + after) // 2))
+    return min(readings)[1]
+
+
+def wall_of(text):
+    """ns since 1970 of a time in JSON."""
+    whole, fraction = text.rstrip("Z").split(".")
+    moment = datetime.datetime.fromisoformat(whole).replace(tzinfo=datetime.timezone.utc)
+    return int(moment.timestamp()) * SECOND + int(fraction.ljust(9, "0"))
+
+
+def run(test, *args, **options):
+    load = test.workload("roles", "poll")
+    done = test.program("-p", load.pid, "--sample-time", "20ms", "-o", "json", *args, **options)
+    return done, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def check_start(test, sample, moment):
+    """The window opens at the moment or later; and its start_time is the wall clock's."""
+    start = sample["window"]["start_ns"] + offset()
+    test.ok(start >= moment - EXACT, "the window does not open before its time",
+            f"{moment - start} ns before")
+    told = wall_of(sample["window"]["start_time"])
+    test.ok(told >= moment, "nor is it told to", f"{moment - told} ns before")
+    test.between(told - start, -MS, MS, "start_time is the wall clock at start_ns")
+    return start - moment
+
+
+def case_period(test):
+    done, samples = run(test, "--at", "/100ms", "--sample-count", 4)
+    test.eq((done.status, len(samples)), (0, 4), "four samples")
+    starts = []
+    for sample in samples:
+        told = wall_of(sample["window"]["start_time"])
+        starts.append(told // (100 * MS))
+        check_start(test, sample, told // (100 * MS) * 100 * MS)
+        late = told % (100 * MS)
+        test.ok(late < 20 * MS or "begins" in done.stderr, "it opens near a multiple of 100 ms",
+                f"{late} ns after one", done.stderr)
+    test.eq(len(set(starts)), 4, "each at another one")
+
+
+def case_contiguous(test):
+    done, samples = run(test, "--at", "/50ms", "--sample-count", 4, "--sample-time", "50ms")
+    test.eq((done.status, len(samples)), (0, 4), "four samples")
+    edges = [(sample["window"]["start_ns"], sample["window"]["end_ns"]) for sample in samples]
+    for before, after in zip(edges, edges[1:]):
+        test.ok(before[1] == after[0] or "begins" in done.stderr,
+                "a sample begins where the one before ends", before, after)
+    for sample in samples:
+        told = wall_of(sample["window"]["start_time"])
+        check_start(test, sample, told // (50 * MS) * 50 * MS)
+
+
+def case_once(test):
+    moment = (time.time_ns() // SECOND + 3) * SECOND
+    text = datetime.datetime.fromtimestamp(moment // SECOND, datetime.timezone.utc)
+    done, samples = run(test, "--at", text.strftime("%Y-%m-%dT%H:%M:%SZ"), "--sample-count", 2)
+    if not test.eq((done.status, len(samples)), (0, 2), "two samples"):
+        test.remark(done.stderr)
+        return
+    check_start(test, samples[0], moment)
+    test.eq(samples[1]["window"]["start_ns"], samples[0]["window"]["end_ns"],
+            "the second follows at once")
+
+
+def case_duration(test):
+    """--duration is counted from the moment on."""
+    done, samples = run(test, "--at", "+2s", "--sample-time", "60s", "--duration", "100ms")
+    test.ok(samples and samples[0]["expired"], "the run's end ends the sample", samples)
+    test.ok(samples[0]["window"]["duration_ns"] >= 90 * MS or "begins" in done.stderr,
+            "there is time for it", samples[0]["window"])
+
+
+SHIM = """
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	long status = syscall(SYS_clock_gettime, clock, time);
+	if (clock == CLOCK_REALTIME && !access(STEP, F_OK))
+		time->tv_sec += 3600;
+	return (int)status;
+}
+"""
+
+
+def case_clock_set(test):
+    """The clock is set while the program waits: a library in front of it says so."""
+    folder = test.directory()
+    (folder / "shim.c").write_text(SHIM)
+    subprocess.run(["cc", "-shared", "-fPIC", f'-DSTEP="{folder}/step"', "-o", folder / "shim.so",
+                    folder / "shim.c"], check=True)
+    load = test.workload("roles", "poll")
+    began = time.monotonic()
+    moment = time.time_ns() + 9 * SECOND
+    child = test.child(["env", f"LD_PRELOAD={folder}/shim.so", kdtest.PROGRAM, "-p", load.pid,
+                        "--at", "+9s", "--sample-time", "20ms", "-o", "json"])
+    time.sleep(2)
+    (folder / "step").touch()
+    done = kdtest.Finished(child)
+    if not test.eq(done.status, 0, "status 0"):
+        test.remark(done.stderr)
+        return
+    sample = json.loads(done.stdout)
+    test.ok(wall_of(sample["window"]["start_time"]) >= moment, "not before by the new clock")
+    test.ok(sample["window"]["start_ns"] + offset() < moment or time.monotonic() - began > 9,
+            "and at once, as the time is over")
+
+
+def case_refused(test):
+    load = test.workload("roles", "poll")
+    for text, word in (("noon", "not a time"), ("2020-01-01T00:00", "is over"), ("/10", "no unit"),
+                       ("/1us", "too short"), ("25:00", "not a time")):
+        done = test.program("-p", load.pid, "--at", text)
+        test.eq(done.status, 64, f"{text}: status 64")
+        test.ok(word in done.stderr and len(done.stderr.splitlines()) == 2, f"{text}: {word}",
+                done.stderr)
+    done = test.program("-p", load.pid, "--at", "+1ms", "--sample-time", "20ms")
+    test.eq(done.status, 75, "a time that is over when all is attached: status 75")
+    test.ok("was over when the programs were attached" in done.stderr, "it says so", done.stderr)
+    test.ok("# Start" not in done.stdout, "and takes no sample", done.stdout)
+    done = test.program("-p", load.pid, "--at", "/1s", "--long-poll=1s")
+    test.eq(done.status, 64, "with triggers it is refused")
+
+
+kdtest.main(case_period, case_contiguous, case_once, case_duration, case_clock_set, case_refused)
