@@ -54,7 +54,7 @@ CAPSTONE_MAJOR := $(firstword $(subst ., ,$(shell $(PKG_CONFIG) --modversion cap
 PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) \
 	$(shell $(PKG_CONFIG) --cflags capstone 2>/dev/null) -DCAPSTONE_MAJOR=$(CAPSTONE_MAJOR) \
 	$(if $(HTTP),-DHAVE_MICROHTTPD)
-PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) $(HTTP) 2>/dev/null) -liberty
+PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) $(HTTP) 2>/dev/null) -liberty -lm
 PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs libbpf libelf 2>/dev/null) $(PURE_LIBS)
 
 comma := ,
@@ -246,7 +246,7 @@ $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
 
 # What the benchmark measures with.
 bench-programs: $(addprefix $(BUILD)/bench/,floor names phases.so probe render stack_load \
-	unwind_bench)
+	summarise unwind_bench)
 
 $(GEN)/%.bpf.o: tests/bench/%.bpf.c $(BUILD)/flags
 	$(say) BPF $@

@@ -84,6 +84,12 @@ void writer_i64(struct json_writer *writer, const char *key, int64_t number)
 	columns_count(&writer->columns, number < 0 ? -(uint64_t)number : (uint64_t)number, 0);
 }
 
+void writer_real(struct json_writer *writer, const char *key, double number)
+{
+	key_add(writer, key);
+	columns_print(&writer->columns, "%.12g", number);
+}
+
 void writer_share(struct json_writer *writer, const char *key, uint64_t part, uint64_t whole)
 {
 	unsigned __int128 wide = whole ? ((unsigned __int128)part * 10000 + whole / 2) / whole : 0;

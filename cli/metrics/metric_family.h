@@ -44,6 +44,9 @@ enum metric_kind {
 	METRIC_WAIT,
 	METRIC_WAIT_END,
 	METRIC_PROFILE,
+	METRIC_STATISTIC_TIME, /* over samples */
+	METRIC_STATISTIC_COUNT,
+	METRIC_STATISTIC_RATE,
 	METRIC_PERIOD_TIMES, /* histograms */
 	METRIC_CALL_TIMES,
 	METRIC_KINDS,
@@ -58,6 +61,15 @@ enum metric_kind {
 
 /* Columns of the rows. A maximum takes two: of this period, and of the one before. */
 enum { ONE_VALUE, ONE_COLUMN };
+enum {
+	STATISTIC_MIN,
+	STATISTIC_MEAN,
+	STATISTIC_MAX,
+	STATISTIC_STDDEV,
+	STATISTIC_JITTER,
+	STATISTIC_EWMA,
+	STATISTIC_COLUMNS,
+};
 enum { EVENTS_COUNT, EVENTS_TOTAL, EVENTS_MAX, EVENTS_BEFORE, EVENTS_COLUMNS };
 #define RUN_COLUMN(id, ...) RUN_##id,
 enum { SAMPLE_FIGURES(RUN_COLUMN) TRIGGER_FIGURES(RUN_COLUMN) RUN_COLUMNS }; /* RUN_MEASURED ... */
@@ -116,6 +128,7 @@ struct metric_family {
 	enum metric_kind kind;
 	const struct metric_point *points;
 	size_t n_points;
+	bool billionths; /* values of no unit are so many */
 };
 
 extern const struct metric_family metric_families[];

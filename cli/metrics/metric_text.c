@@ -144,7 +144,7 @@ int metric_text_write(const struct metrics *metrics, const struct metric_format 
 		if (!has_values(metrics, family))
 			continue;
 		writing.family = family;
-		writing.is_seconds = !strcmp(family->unit, "seconds");
+		writing.is_seconds = !strcmp(family->unit, "seconds") || family->billionths;
 		format->family(&writing.columns, family);
 		for (size_t j = 0; j < rows->n; j++)
 			row_add(&writing, rows->rows[j]);

@@ -45,6 +45,21 @@
 		P name "_max_seconds", METRIC_GAUGE, SECONDS, labels, longest, kind,               \
 			LONGEST_VALUE(EVENTS_MAX)                                                  \
 	}
+#define STATISTIC_POINT(of, label)                                                                 \
+	{                                                                                          \
+		"statistic=\"" label "\"", STATISTIC_##of, false                                   \
+	}
+#define STATISTIC_FAMILY(kind, name, unit, help, ...)                                              \
+	{ P name,                                                                                  \
+	  METRIC_GAUGE,                                                                            \
+	  unit,                                                                                    \
+	  "thread,measure,statistic",                                                              \
+	  help,                                                                                    \
+	  kind,                                                                                    \
+	  POINTS(STATISTIC_POINT(MIN, "min"), STATISTIC_POINT(MEAN, "mean"),                       \
+		 STATISTIC_POINT(MAX, "max"), STATISTIC_POINT(STDDEV, "stddev"),                   \
+		 STATISTIC_POINT(JITTER, "jitter"), STATISTIC_POINT(EWMA, "ewma")),                \
+	  __VA_ARGS__ },
 #define LONGEST "The longest of them over the last one to two minutes."
 
 const struct metric_columns metric_columns[METRIC_KINDS] = {
@@ -78,6 +93,9 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_WAIT] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_WAIT_END] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_PROFILE] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_STATISTIC_TIME] = { STATISTIC_COLUMNS, 0, 0, 0 },
+	[METRIC_STATISTIC_COUNT] = { STATISTIC_COLUMNS, 0, 0, 0 },
+	[METRIC_STATISTIC_RATE] = { STATISTIC_COLUMNS, 0, 0, 0 },
 	[METRIC_PERIOD_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
 	[METRIC_CALL_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
 };
@@ -274,7 +292,19 @@ const struct metric_family metric_families[] = {
 	{ P "lost_events", METRIC_COUNTER, "", "reason",
 	  "What is missing from the other metrics. For series: values that were left out.",
 	  METRIC_LOSS, VALUE(ONE_VALUE) },
-	SAMPLE_FIGURES_LOSSES(RUN_FAMILY) /* "unreported_switches" and so on */
+	STATISTIC_FAMILY(
+		METRIC_STATISTIC_TIME, "over_samples_seconds", SECONDS,
+		"What times of threads were over the samples of a run, at its end; with the "
+		"TID. Of 16 threads those 16 measures that vary most, and all of all threads.",
+		.billionths = false) STATISTIC_FAMILY(METRIC_STATISTIC_COUNT, "over_samples", "",
+						      "The same of what is no time.",
+						      .billionths = true)
+		STATISTIC_FAMILY(METRIC_STATISTIC_RATE, "over_samples_per_second", "",
+				 "The same of rates; of times these are shares of the time, up to "
+				 "1 for each "
+				 "thread.",
+				 .billionths = true)
+			SAMPLE_FIGURES_LOSSES(RUN_FAMILY) /* "unreported_switches" and so on */
 	{ P "absent_sections", METRIC_GAUGE, "", "section",
 	  "1 for each section of the report that this kernel does not allow, or not in full.",
 	  METRIC_ABSENCE, VALUE_IF_ANY(ONE_VALUE) },

@@ -10,6 +10,8 @@
 #include "cli/model/sample.h"
 #include "cli/model/trigger_stats.h"
 
+struct summary;
+
 /* Series that are kept unless metrics_limit() says otherwise. */
 #define METRICS_SERIES 200000
 
@@ -36,6 +38,10 @@ int metrics_add(struct metrics *metrics, const struct sample *sample);
 
 /* Sets what triggers did since the run began. Returns as above. */
 int metrics_add_triggers(struct metrics *metrics, const struct trigger_stats *stats);
+
+/* Sets the statistics over several samples: of all threads, and of up to 16 of them 16 measures
+ * each. Returns as above. */
+int metrics_add_summary(struct metrics *metrics, const struct summary *summary);
 
 /* How many series there are now, at most. */
 size_t metrics_series(const struct metrics *metrics);

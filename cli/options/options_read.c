@@ -96,6 +96,17 @@ int read_percent(const struct option_row *row, const char *text, struct options 
 		"give a number from 0 to 100, such as 1 or 0.5");
 }
 
+int read_alpha(const struct option_row *row, const char *text, struct options *options)
+{
+	uint64_t share = 0;
+
+	if (!text[strspn(text, "0123456789.")] &&
+	    !parse_duration(text, MILLIONTHS, MILLIONTHS, &share) && share)
+		return store(row, share, options);
+	return options_refuse_value(row, text, "is not a weight",
+				    "give a number more than 0, at most 1: 0.2");
+}
+
 /* Right after an option whose value is optional a number may be meant as the process. */
 static exit_status refuse_bare(const struct option_row *row, const char *text)
 {

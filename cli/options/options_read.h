@@ -31,6 +31,7 @@ OPTION_READER(read_flag);
 OPTION_READER(read_number);   /* whole, from min to max */
 OPTION_READER(read_duration); /* at least min; as unit says */
 OPTION_READER(read_percent);  /* up to 100, with a fraction: millionths */
+OPTION_READER(read_alpha);    /* more than 0, up to 1: millionths */
 OPTION_READER(read_bytes);    /* or with K, up to max */
 OPTION_READER(read_size);     /* bytes, at least 1, or with K, M or G */
 OPTION_READER(read_file);     /* its name */

@@ -231,6 +231,10 @@ static const struct option_row rows[] = {
 	{ "no-pager", 0, TAKES_NONE, NULL,
 	  "Do not show a report that is longer than the terminal with PAGER (default: less).",
 	  FLAG(outputs.no_pager) },
+	{ "ewma", 0, TAKES_VALUE, "ALPHA",
+	  "Weight of a new sample in the moving averages over several samples, more than 0, up to "
+	  "1.",
+	  .read = read_alpha, FIELD(outputs.ewma), .preset = "0.2" },
 	{ "quiet", 0, TAKES_NONE, NULL,
 	  "Print no text unless -o asks for it, no warnings and no notes.", FLAG(outputs.quiet) },
 	{ "fail-if", 0, TAKES_VALUE, "EXPR",

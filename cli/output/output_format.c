@@ -8,6 +8,7 @@
 #include "cli/metrics/prometheus.h"
 #include "cli/text/folded.h"
 #include "cli/text/text.h"
+#include "cli/text/text_summary.h"
 #include "cli/text/text_triggers.h"
 
 static const struct output_format formats[] = {
@@ -16,6 +17,7 @@ static const struct output_format formats[] = {
 		.about = "the report",
 		.sample = report_text,
 		.triggers = report_text_triggers,
+		.summary = report_text_summary,
 		.skipped = report_text_skipped,
 		.mark = report_text_mark,
 	},
@@ -25,6 +27,7 @@ static const struct output_format formats[] = {
 		.about = "a line of JSON for each sample",
 		.sample = report_json,
 		.triggers = report_json_triggers,
+		.summary = report_json_summary,
 	},
 	{
 		.name = "openmetrics",

@@ -13,6 +13,8 @@
 #include "cli/model/sample.h"
 #include "cli/model/trigger_stats.h"
 
+struct summary;
+
 /* What a format has no form for is NULL, and left out. A format writes each sample, or
  * metrics, which are sums. All return 0 or a negative errno. */
 struct output_format {
@@ -23,6 +25,8 @@ struct output_format {
 	int (*sample)(const struct sample *sample, const struct report_options *options, FILE *out);
 	int (*metrics)(const struct metrics *metrics, FILE *out);
 	int (*triggers)(const struct trigger_stats *stats, FILE *out);
+	int (*summary)(const struct summary *summary, const struct report_options *options,
+		       FILE *out);
 	int (*skipped)(FILE *out, uint64_t delta, const struct timespec *when);
 	int (*mark)(FILE *out, const char *what, uint64_t trigger, const struct timespec *when);
 };

@@ -9,6 +9,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/model/summary.h"
 #include "exporter.h"
 #include "output_file.h"
 #include "output_path.h"
@@ -30,9 +31,10 @@ struct output_of_run {
 
 struct outputs {
 	bool limited;
-	bool replayed;        /* samples of another run */
-	uint64_t count;       /* of samples */
-	struct timespec when; /* the last one's time */
+	bool replayed;           /* samples of another run */
+	uint64_t count;          /* of samples */
+	struct summary *summary; /* of them; NULL: it is not wanted */
+	struct timespec when;    /* the last one's time */
 	size_t n;
 	struct output_of_run all[OUTPUTS_MAX];
 	struct exporter *exporter; /* NULL: nothing is served */
@@ -43,6 +45,7 @@ struct subject {
 	const struct sample *sample;
 	const struct trigger_stats *triggers;
 	const struct timespec *skipped; /* its end */
+	const struct summary *summary;
 	uint64_t delta;
 };
 
@@ -147,6 +150,9 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 	if (!outputs)
 		return log_no_memory();
 	outputs->limited = config->limit;
+	/* Of one sample there is nothing to say. */
+	if (!single && (!config->listen || config->n))
+		outputs->summary = summary_new((double)config->ewma / 1e6);
 	outputs->replayed = !capture;
 	clock_gettime(CLOCK_REALTIME, &outputs->when);
 	if (!config->n && !config->quiet && !config->listen)
@@ -206,6 +212,7 @@ void outputs_close(struct outputs *outputs)
 		output_file_close(outputs->all[i].file);
 	}
 	exporter_close(outputs->exporter);
+	summary_free(outputs->summary);
 	free(outputs);
 }
 
@@ -236,6 +243,8 @@ static int subject_write(const struct output_of_run *output, const struct subjec
 		return format->metrics(output->metrics, out);
 	if (subject->sample)
 		return format->sample(subject->sample, &output->report, out);
+	if (subject->summary)
+		return format->summary(subject->summary, &output->report, out);
 	if (subject->skipped)
 		return format->skipped(out, subject->delta, subject->skipped);
 	return format->triggers(subject->triggers, out);
@@ -246,6 +255,7 @@ static bool subject_has_form(const struct subject *subject, const struct output_
 {
 	return subject->sample    ? !!format->sample
 	       : subject->skipped ? !!format->skipped
+	       : subject->summary ? !!format->summary
 				  : !!format->triggers;
 }
 
@@ -284,6 +294,8 @@ static exit_status metrics_record(struct outputs *outputs, struct output_of_run 
 		error = metrics_add(output->metrics, subject->sample);
 	if (!error && subject->triggers)
 		error = metrics_add_triggers(output->metrics, subject->triggers);
+	if (!error && subject->summary)
+		error = metrics_add_summary(output->metrics, subject->summary);
 	if (error)
 		return output_failed(outputs, output, error);
 	return output_file_is_stream(output->file) ? 0 : record_write(outputs, output, subject);
@@ -323,6 +335,17 @@ static exit_status outputs_follow(struct outputs *outputs, const struct sample *
 	return 0;
 }
 
+/* Windows that triggers make are no samples of a time. */
+static exit_status summary_take(struct outputs *outputs, const struct sample *sample)
+{
+	bool triggered = sample->capture &&
+			 (sample->capture->start_trigger || sample->capture->stop_trigger);
+
+	if (!outputs->summary || triggered || !summary_add(outputs->summary, sample))
+		return 0;
+	return log_no_memory();
+}
+
 exit_status outputs_write(struct outputs *outputs, const struct sample *sample)
 {
 	const struct subject subject = { .sample = sample };
@@ -333,6 +356,8 @@ exit_status outputs_write(struct outputs *outputs, const struct sample *sample)
 		status = outputs_follow(outputs, sample);
 	if (!status)
 		status = outputs_record(outputs, &subject);
+	if (!status)
+		status = summary_take(outputs, sample);
 	return status ? status : exporter_add(outputs->exporter, sample);
 }
 
@@ -367,9 +392,11 @@ exit_status outputs_refresh(struct outputs *outputs)
 
 exit_status outputs_finish(struct outputs *outputs)
 {
-	const struct subject nothing = { 0 };
+	const struct subject nothing = { 0 }, summary = { .summary = outputs->summary };
 	int status = 0;
 
+	if (outputs->summary && outputs->summary->samples > 1)
+		status = outputs_record(outputs, &summary);
 	for (size_t i = 0; i < outputs->n && !status; i++)
 		if (outputs->all[i].metrics && output_file_is_stream(outputs->all[i].file))
 			status = record_write(outputs, &outputs->all[i], &nothing);

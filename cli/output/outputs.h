@@ -29,6 +29,7 @@ struct outputs_config {
 	size_t n;
 	mode_t mode;    /* of files */
 	uint64_t limit; /* bytes, for each output; 0: no limit */
+	uint64_t ewma;  /* weight of the last sample in moving averages, millionths */
 	bool quiet;     /* no text unless asked for */
 	struct report_options report;
 	enum color_when color;
@@ -74,7 +75,8 @@ bool outputs_are_served(const struct outputs *outputs);
 /* To be called every few milliseconds: answers those who look with what was added. */
 exit_status outputs_refresh(struct outputs *outputs);
 
-/* After the last one. Metrics are written to streams only now: they take one text. */
+/* After the last one. After several that no trigger made, what they were together (text, JSON,
+ * metrics). Metrics are written to streams only now: they take one text. */
 exit_status outputs_finish(struct outputs *outputs);
 
 /* Shows what was kept for a pager. To be called when the run costs nothing any more: people

@@ -11,6 +11,7 @@ MEMORY_ROUNDS, REPORT_ROUNDS = (1, 2) if QUICK else (3, 9)
 MEMORY_GOALS = {100: 20, 4096: 64}  # threads -> MB
 MANY, CALLS = 4096, 30
 RENDERED, RENDER_GOAL = 1000, 50  # threads, ms
+MEASURES, SAMPLES, SUMMARY_GOALS = 50, 100, (50, 20)  # ms, MB
 RENDER_ROUNDS = 5 if QUICK else 21
 BUCKETS = 20  # that a distribution typically has
 FORMATS = ("text", "json", "openmetrics", "prometheus")
@@ -98,6 +99,18 @@ def measure_report(table):
     table.row("  writing and piping", [run[1] - run[0] for run in runs], "ms")
     table.say(f"  size of the report: {runs[0][2] / MB:.1f} MB")
     measure_render(table)
+    measure_summary(table)
+
+
+def measure_summary(table):
+    """Statistics over samples."""
+    said = subprocess.run([BUILD / "bench" / "summarise", str(RENDERED), str(MEASURES),
+                           str(SAMPLES), str(RENDER_ROUNDS)], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.split()
+    table.section(f"summary of {SAMPLES} samples of {RENDERED:,} threads, {MEASURES} measures each")
+    table.row("CPU time", [int(ns) / 1e6 for ns in said[:-1]], "ms", 1, SUMMARY_GOALS[0],
+              "summary of samples")
+    table.row("memory", [int(said[-1]) / MB], "MB", 1, SUMMARY_GOALS[1], "memory of a summary")
 
 
 def render(form, threads, buckets):

@@ -38,7 +38,8 @@ def wall_of(text):
 def run(test, *args, **options):
     load = test.workload("roles", "poll")
     done = test.program("-p", load.pid, "--sample-time", "20ms", "-o", "json", *args, **options)
-    return done, [json.loads(line) for line in done.stdout.splitlines()]
+    return done, [sample for sample in map(json.loads, done.stdout.splitlines())
+                  if sample["type"] == "sample"]
 
 
 def check_start(test, sample, moment):

@@ -35,7 +35,8 @@ class Run:
         self.status, self.text, self.stderr = done.status, done.stdout, done.stderr
         self.load.send("log")
         self.log = json.loads(self.load.line("{"))
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        lines = [json.loads(line) for line in path.read_text().splitlines()
+            if '"type":"summary"' not in line]
         self.sample = next(line for line in lines if line.get("type") == "sample")
         self.start, self.end = self.sample["window"]["start_ns"], self.sample["window"]["end_ns"]
 

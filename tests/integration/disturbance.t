@@ -146,7 +146,7 @@ def own_sample(test, load):
         return None
     test.eq(child.wait(), 0, "two samples")
     gone = [now - before for now, before in zip(ended_usage(), ended)]
-    one, two = map(json.loads, (directory / "json").read_text().splitlines())
+    one, two, _ = map(json.loads, (directory / "json").read_text().splitlines())
     if first[3] >= one["window"]["end_ns"] or late[3] >= two["window"]["end_ns"]:
         return None
     test.eq(n_children, 1, "one of its children resolves stacks")

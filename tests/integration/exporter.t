@@ -82,7 +82,8 @@ def series_of(text):
 def documents(path):
     """The whole lines of a JSON output."""
     lines = path.read_text().split("\n")[:-1] if path.exists() else []
-    return [json.loads(line) for line in lines]
+    return [json.loads(line) for line in lines
+            if '"type":"summary"' not in line]
 
 
 def value(series, name, **labels):

@@ -213,6 +213,7 @@ class Parser:
     def __init__(self, text):
         self.reports, self.thread, self.section, self.columns = [], None, None, None
         self.skipped, self.statistics = [], []
+        self.summary = []  # lines of the section after several samples
         self.listing = False  # inside the list of interruptions
         self.summing = False  # inside the list of processes
         self.process = None
@@ -231,6 +232,8 @@ class Parser:
     def line(self, line):
         if self.statistics or line == "# TRIGGER STATISTICS:":
             self.statistics.append(line)
+        elif self.summary or line.startswith("# Summary of "):
+            self.summary.append(line)
         elif not line:
             self.section, self.listing, self.summing = None, False, False
         elif self.listing or line.startswith("# INTERRUPTIONS of at least "):

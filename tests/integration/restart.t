@@ -28,7 +28,8 @@ def program(test, folder="bin"):
 
 def samples_of(path):
     lines = path.read_text().splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines if line.startswith('{"schema"') and line.endswith("}")]
+    return [json.loads(line) for line in lines if line.startswith('{"schema"') and line.endswith("}") and
+            '"type":"summary"' not in line]
 
 
 def follow(test, load, *args):

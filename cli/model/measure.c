@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/array.h"
+#include "thread_fields.h"
+
+#define UNIT "_ns"
+
+#define VERDICT(key, how, member) FIELD_FIGURE(key, how, struct verdict_thread, member)
+static const struct field verdict_fields[] = {
+	VERDICT("busy_ns", MERGE_SUM, busy),
+	VERDICT("kept_ns", MERGE_SUM, kept),
+	VERDICT("kept_longest_ns", MERGE_MAX, longest),
+	FIELDS_END,
+};
+
+static bool has_unit(const char *key)
+{
+	size_t length = strlen(key), unit = sizeof(UNIT) - 1;
+
+	return length > unit && !strcmp(key + length - unit, UNIT);
+}
+
+static bool is_figure(const struct field *field)
+{
+	return field->kind == FIELD_U64 && (field->merge == MERGE_SUM ||
+					    field->merge == MERGE_MAX || field->merge == MERGE_MIN);
+}
+
+/* Adds the figures of a table whose structure begins at so many bytes in the whole one. */
+static int fields_add(struct measures *measures, const struct field *fields, size_t base,
+		      const char *prefix, bool of_verdict)
+{
+	for (const struct field *field = fields; field->key; field++) {
+		char key[MEASURE_KEY];
+		int error = 0;
+
+		snprintf(key, sizeof(key), "%s%s", prefix, field->key);
+		if (is_figure(field)) {
+			error = ARRAY_GROW(measures->all, measures->n, measures->room);
+			if (error)
+				return error;
+			measures->all[measures->n] = (struct measure){
+				.merge = field->merge,
+				.is_time = has_unit(key),
+				.of_verdict = of_verdict,
+				.at = base + field->at,
+				.known = field->known ? base + field->known : 0,
+				.rate = field->merge == MERGE_SUM ? measures->rates++ : SIZE_MAX,
+			};
+			memcpy(measures->all[measures->n++].key, key, sizeof(key));
+		} else if (field->kind == FIELD_OBJECT) {
+			strncat(key, ".", sizeof(key) - strlen(key) - 1);
+			error = fields_add(measures, field->fields, base + field->at, key,
+					   of_verdict);
+		}
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+int measures_find(struct measures *measures)
+{
+	return fields_add(measures, verdict_fields, 0, "", true)
+		       ?: fields_add(measures, thread_fields, 0, "", false);
+}
+
+void measures_clear(struct measures *measures)
+{
+	free(measures->all);
+	memset(measures, 0, sizeof(*measures));
+}
+
+size_t measures_index(const struct measures *measures, const char *key)
+{
+	for (size_t i = 0; i < measures->n; i++)
+		if (!strcmp(measures->all[i].key, key))
+			return i;
+	return SIZE_MAX;
+}
+
+void measures_read(const struct measures *measures, const struct verdict_thread *thread,
+		   double *values)
+{
+	for (size_t i = 0; i < measures->n; i++) {
+		const struct measure *measure = &measures->all[i];
+		const char *structure = measure->of_verdict ? (const char *)thread
+							    : (const char *)thread->row;
+		uint64_t figure;
+
+		memcpy(&figure, structure + measure->at, sizeof(figure));
+		values[i] = (double)figure;
+		if (measure->known && !*(const bool *)(structure + measure->known))
+			values[i] = (double)NAN;
+	}
+}
+
+void measures_merge(const struct measures *measures, double *into, const double *from)
+{
+	for (size_t i = 0; i < measures->n; i++) {
+		if (from[i] == 0)
+			continue;
+		if (measures->all[i].merge == MERGE_SUM)
+			into[i] += from[i];
+		else if (measures->all[i].merge == MERGE_MAX)
+			into[i] = from[i] > into[i] ? from[i] : into[i];
+		else
+			into[i] = into[i] == 0 || from[i] < into[i] ? from[i] : into[i];
+	}
+}
+
+void measure_title(const struct measure *measure, char title[static MEASURE_KEY])
+{
+	memcpy(title, measure->key, MEASURE_KEY);
+	if (measure->is_time)
+		title[strlen(title) - (sizeof(UNIT) - 1)] = '\0';
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several samples of a target: what each measure of each thread was over them. */
+#ifndef SUMMARY_H
+#define SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "measure.h"
+#include "sample.h"
+#include "statistic.h"
+
+/* Threads that are told apart; of others there is only the sum over all. */
+#define SUMMARY_THREADS 4096
+
+/* The course of what kept a thread from running: at most so many points, each for so many
+ * samples. */
+#define SUMMARY_POINTS 32
+
+struct summary_thread {
+	pid_t pid, tid;         /* 0: all threads together */
+	char name[KD_COMM_LEN]; /* as in the last sample, not escaped */
+	unsigned int members;   /* more than 1: so many of this name that never ran, each of them */
+	enum ledger_state state; /* in which those were */
+	uint64_t n;              /* samples that it was in */
+	uint64_t first, last;    /* of them, counted from 1 on */
+	bool ended;
+	struct statistic *values;    /* of each measure */
+	struct statistic *rates;     /* NULL: as the values are, see below */
+	bool *used;                  /* which measures were ever not 0 */
+	double kept[SUMMARY_POINTS]; /* sums of shares of the window */
+};
+
+struct summary {
+	struct measures measures;
+	double alpha;
+	uint64_t samples, ns;           /* ns: of all their windows */
+	struct summary_thread all;      /* their sums, maxima and minima */
+	struct summary_thread *threads; /* in the order in which they came */
+	size_t n, room;
+	uint64_t came, went; /* threads that the first sample, or the last one, does not have */
+	uint64_t left_out;   /* rows of samples, for which there was no room */
+	uint64_t span;       /* samples of a point */
+	/* While all windows are equally long, but for 0.1 %, rates are values by that length; from
+	 * the first on that is not they have statistics of their own. */
+	uint64_t window; /* the first one's length, ns */
+	bool uneven;
+	/* Of one sample. */
+	double *row, *sum;
+	uint32_t *table; /* by PID and TID: index + 1 of the thread; a power of two of them */
+	size_t n_table;
+};
+
+/* alpha: the weight of the last value in moving averages. NULL: no memory. */
+struct summary *summary_new(double alpha);
+
+/* Adds a finished sample. A thread is known by its process and TID until it ends. Threads that
+ * never ran, of which a sample has only a row for all of a name, are their average. Returns 0 or
+ * -ENOMEM. */
+int summary_add(struct summary *summary, const struct sample *sample);
+
+/* How many points there are, and a thread's share of a point, from 0 to 1. */
+size_t summary_points(const struct summary *summary);
+double summary_point(const struct summary *summary, const struct summary_thread *thread,
+		     size_t point);
+
+/* The statistic of a measure; NULL: it is not known of each sample. And that of its rate per
+ * second; false: it is not known, or has none, being no sum. */
+const struct statistic *summary_value(const struct summary_thread *thread, size_t measure);
+bool summary_rate(const struct summary *summary, const struct summary_thread *thread,
+		  size_t measure, struct statistic *rate);
+
+/* NULL is allowed. */
+void summary_free(struct summary *summary);
+
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "text_summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/columns.h"
+#include "cli/base/escape.h"
+#include "cli/base/names.h"
+#include "cli/model/summary_rank.h"
+
+#define SHORT_THREADS 10
+#define SHORT_MEASURES 3 /* of a thread */
+#define MEASURE_WIDTH 26
+#define CELL 9
+
+struct section {
+	const struct summary *summary;
+	const struct report_options *options;
+	double highest; /* of all points that are drawn */
+	size_t *order;  /* room for all measures */
+	struct columns columns;
+};
+
+static void cell_add(struct section *section, const struct measure *measure, double value)
+{
+	char text[64];
+
+	if (measure->is_time)
+		number_time(text, value < 1.8e19 ? (uint64_t)(value + 0.5) : UINT64_MAX);
+	else
+		snprintf(text, sizeof(text),
+			 value < 100   ? "%.1f"
+			 : value < 1e9 ? "%.0f"
+				       : "%.3g",
+			 value);
+	columns_right(&section->columns, text, CELL);
+}
+
+/* Per second; of times, which then are shares, in percent. */
+static void rate_add(struct section *section, const struct measure *measure, double value)
+{
+	char text[64];
+
+	if (measure->is_time)
+		snprintf(text, sizeof(text), "%.2f %%", value / 1e7);
+	else
+		snprintf(text, sizeof(text),
+			 value < 100   ? "%.1f"
+			 : value < 1e9 ? "%.0f"
+				       : "%.3g",
+			 value);
+	columns_right(&section->columns, text, CELL + 1);
+}
+
+/* A bar for each point, the highest of the section being a full one. */
+static void sparkline_add(struct section *section, const struct summary_thread *thread)
+{
+	static const char *const bars[] = { " ",      "\u2581", "\u2582", "\u2583", "\u2584",
+					    "\u2585", "\u2586", "\u2587", "\u2588" };
+
+	columns_add(&section->columns, "  |");
+	for (size_t i = 0; i < summary_points(section->summary); i++) {
+		double part = summary_point(section->summary, thread, i);
+		/* What is not 0 can be seen. */
+		size_t height = part > 0 ? 1 + (size_t)(part / section->highest * 7.5) : 0;
+
+		columns_add(&section->columns, bars[height > 8 ? 8 : height]);
+	}
+	columns_add(&section->columns, "|");
+}
+
+static void who_add(struct section *section, const struct summary_thread *thread, bool is_first)
+{
+	struct columns *columns = &section->columns;
+	char name[ESCAPE_SIZE(KD_COMM_LEN)], number[32] = "";
+
+	escape_text(name, sizeof(name), thread->name, KD_COMM_LEN);
+	if (thread == &section->summary->all)
+		snprintf(name, sizeof(name), "all threads");
+	else
+		snprintf(number, sizeof(number), thread->members > 1 ? "%ux" : "%u",
+			 thread->members > 1 ? thread->members : (unsigned int)thread->tid);
+	if (!is_first)
+		number[0] = name[0] = '\0';
+	columns_right(columns, number, 10);
+	columns_add(columns, " ");
+	columns_add(columns, name);
+	columns_pad(columns, escape_width(name), 16);
+	columns_add(columns, " ");
+}
+
+static void line_add(struct section *section, const struct summary_thread *thread, size_t index,
+		     bool is_first)
+{
+	const struct measure *measure = &section->summary->measures.all[index];
+	const struct statistic *value = summary_value(thread, index);
+	struct columns *columns = &section->columns;
+	char title[MEASURE_KEY];
+	struct statistic rate;
+
+	measure_title(measure, title);
+	who_add(section, thread, is_first);
+	columns_left(columns, title, MEASURE_WIDTH);
+	cell_add(section, measure, value->min);
+	cell_add(section, measure, value->mean);
+	cell_add(section, measure, value->max);
+	cell_add(section, measure, statistic_deviation(value, thread->n));
+	cell_add(section, measure, statistic_jitter(value, thread->n));
+	cell_add(section, measure, value->ewma);
+	if (summary_rate(section->summary, thread, index, &rate)) {
+		rate_add(section, measure, rate.mean);
+		rate_add(section, measure, rate.max);
+	} else {
+		columns_right(columns, "-", CELL + 1);
+		columns_right(columns, "-", CELL + 1);
+	}
+	if (index == MEASURE_KEPT)
+		sparkline_add(section, thread);
+	columns_add(columns, "\n");
+}
+
+/* Whether a line of a measure is worth it, besides the first about what kept a thread from running.
+ * How long it was busy says little then. */
+static bool is_shown(const struct section *section, const struct summary_thread *thread,
+		     size_t index)
+{
+	if (index == MEASURE_KEPT)
+		return false;
+	return section->options->extent == REPORT_FULL ||
+	       (index != MEASURE_BUSY && summary_varies(section->summary, thread, index));
+}
+
+static void thread_add(struct section *section, const struct summary_thread *thread)
+{
+	bool full = section->options->extent == REPORT_FULL;
+	size_t n = summary_rank_measures(section->summary, thread, section->order), lines = 0;
+	const struct statistic *kept = summary_value(thread, MEASURE_KEPT);
+
+	if (kept && (kept->max > 0 || full || thread == &section->summary->all))
+		line_add(section, thread, MEASURE_KEPT, !lines++);
+	if (section->options->extent == REPORT_SUMMARY)
+		return;
+	for (size_t i = 0; i < n && (full || lines < SHORT_MEASURES); i++)
+		if (is_shown(section, thread, section->order[i]))
+			line_add(section, thread, section->order[i], !lines++);
+	if (full && thread->n < section->summary->samples)
+		columns_print(&section->columns,
+			      "%27s in %llu of %llu samples, the first of them number %llu\n", "",
+			      (unsigned long long)thread->n,
+			      (unsigned long long)section->summary->samples,
+			      (unsigned long long)thread->first);
+}
+
+static bool is_wanted(const struct section *section, const struct summary_thread *thread)
+{
+	char name[KD_COMM_LEN + 1];
+
+	snprintf(name, sizeof(name), "%.*s", KD_COMM_LEN, thread->name);
+	return !section->options->threads || names_match(section->options->threads, name);
+}
+
+static void header_add(struct section *section)
+{
+	const struct summary *summary = section->summary;
+	struct columns *columns = &section->columns;
+	char length[NUMBER_LEN];
+
+	number_time(length, summary->ns);
+	columns_print(columns, "# Summary of %llu samples, %s",
+		      (unsigned long long)summary->samples, length);
+	if (summary->came || summary->went)
+		columns_print(columns, "; %llu threads came, %llu went",
+			      (unsigned long long)summary->came, (unsigned long long)summary->went);
+	if (summary->left_out)
+		columns_print(columns, "; only %d threads are told apart", SUMMARY_THREADS);
+	columns_add(columns,
+		    "\n       TID THREAD           MEASURE                         MIN     MEAN"
+		    "      MAX   STDDEV   JITTER     EWMA     MEAN/s     PEAK/s  KEPT IN ");
+	if (summary->span > 1)
+		columns_print(columns, "EACH %llu SAMPLES\n", (unsigned long long)summary->span);
+	else
+		columns_add(columns, "EACH SAMPLE\n");
+}
+
+static double highest_of(const struct section *section, const struct summary_thread *thread)
+{
+	double highest = section->highest;
+
+	for (size_t i = 0; i < summary_points(section->summary); i++) {
+		double part = summary_point(section->summary, thread, i);
+
+		highest = part > highest ? part : highest;
+	}
+	return highest;
+}
+
+/* Those that are listed, at the beginning of order. */
+static size_t threads_choose(const struct section *section, const struct summary_thread **order)
+{
+	size_t most = section->options->top < SHORT_THREADS ? section->options->top : SHORT_THREADS;
+	size_t n = 0;
+
+	if (section->options->extent == REPORT_FULL)
+		most = section->summary->n;
+	for (size_t i = 0; i < section->summary->n && n < most; i++)
+		if (is_wanted(section, order[i]))
+			order[n++] = order[i];
+	return n;
+}
+
+int report_text_summary(const struct summary *summary, const struct report_options *options,
+			FILE *out)
+{
+	struct section section = { .summary = summary, .options = options };
+	const struct summary_thread **threads = calloc(summary->n + 1, sizeof(*threads));
+	size_t n;
+
+	section.order = calloc(summary->measures.n, sizeof(*section.order));
+	columns_begin(&section.columns, out);
+	if (threads && section.order) {
+		summary_rank_threads(summary, threads);
+		n = threads_choose(&section, threads);
+		section.highest = highest_of(&section, &summary->all);
+		for (size_t i = 0; i < n; i++)
+			section.highest = highest_of(&section, threads[i]);
+		header_add(&section);
+		thread_add(&section, &summary->all);
+		for (size_t i = 0; i < n; i++)
+			thread_add(&section, threads[i]);
+	} else {
+		section.columns.err = -ENOMEM;
+	}
+	free(threads);
+	free(section.order);
+	return columns_end(&section.columns);
+}
