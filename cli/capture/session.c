@@ -30,6 +30,7 @@
 #include "session_iterator.h"
 #include "session_locks.h"
 #include "session_movers.h"
+#include "session_overflow.h"
 #include "session_steal.h"
 #include "session_stops.h"
 #include "session_processes.h"
@@ -510,28 +511,7 @@ void session_slot_free(struct session *session, uint32_t slot)
 
 int session_overflow(struct session *session, session_overflow_fn *found, void *context)
 {
-	int fd = bpf_map__fd(session->skel->maps.kd_overflow);
-	uint32_t room = bpf_map__max_entries(session->skel->maps.kd_overflow), n = 0;
-	struct kd_overflow_key *keys;
-	struct kd_count count;
-	int result = 0;
-
-	if (!__atomic_load_n(&session->skel->bss->kd_overflowed, __ATOMIC_RELAXED))
-		return 0;
-	keys = calloc(room, sizeof(*keys));
-	if (!keys)
-		return -ENOMEM;
-	while (n < room && !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
-		n++;
-	for (uint32_t i = 0; i < n && result >= 0; i++) {
-		if (bpf_map_lookup_elem(fd, &keys[i], &count))
-			continue;
-		result = found(context, &keys[i], &count);
-		if (result > 0)
-			bpf_map_delete_elem(fd, &keys[i]);
-	}
-	free(keys);
-	return result < 0 ? result : 0;
+	return overflow_read(session->skel, found, context);
 }
 
 int session_upcalls(const struct session *session, const struct session_view *view,
