@@ -14,6 +14,9 @@
 #define AF_UNIX 1
 #define AF_INET 2
 #define AF_INET6 10
+#define AF_KEY 15
+#define AF_NETLINK 16
+#define AF_ALG 38
 
 /* Where its length ends in struct sockaddr_un. */
 #define UNIX_PATH_MAX 108

@@ -10,6 +10,7 @@
 #include "fault.bpf.h"
 #include "irq.bpf.h"
 #include "process.bpf.h"
+#include "resource.bpf.h"
 #include "sample.bpf.h"
 #include "sched.bpf.h"
 #include "seed.bpf.h"
@@ -325,6 +326,40 @@ SEC("?perf_event") int kd_sample(struct bpf_perf_event_data *ctx)
 {
 	if (KD_TRACES)
 		sample_trace(ctx);
+	return 0;
+}
+
+/* Resources. */
+SEC("?raw_tp") int BPF_PROG(kd_io_exit, struct pt_regs *regs, long ret)
+{
+	io_exit(ret);
+	return 0;
+}
+
+SEC("?tp") int kd_io_exit_classic(struct trace_event_raw_sys_exit *ctx)
+{
+	io_exit(ctx->ret);
+	return 0;
+}
+
+/* Before 5.11 (a54895fa057c) their tracepoints had the queue first; so did partitions their own
+ * type (0d02129e76ed), of which there is something to ask. */
+SEC("?raw_tp") int BPF_PROG(kd_request_begin, struct request *request)
+{
+	request_begin(bpf_core_type_exists(struct hd_struct) ? (struct request *)ctx[1] : request);
+	return 0;
+}
+
+SEC("?raw_tp")
+int BPF_PROG(kd_request_end, struct request *request, int status, unsigned int bytes)
+{
+	request_end(request, bytes);
+	return 0;
+}
+
+SEC("?raw_tp") int BPF_PROG(kd_segment_resent, struct sock *sk)
+{
+	segment_resent(sk);
 	return 0;
 }
 

@@ -492,6 +492,8 @@ struct kd_upcalls {
 	__u64 count[KD_ERRNOS]; /* the last one: whatever has no entry */
 };
 
+#include "resource.h"
+
 /* Every reason for which something may be missing from the report. */
 enum kd_loss {
 	KD_LOSS_THREADS, /* no free slot for a thread */
@@ -507,6 +509,8 @@ enum kd_loss {
 	KD_LOSS_WAITERS, /* no room for a thread that waits for a CPU: it is not known who had it */
 	KD_LOSS_STOPS,   /* no room for a (thread, who stopped it) */
 	KD_LOSS_MOVES,   /* no room for a (thread, who moved it) */
+	KD_LOSS_REQUESTS, /* no room for a request, or a (thread, disk) */
+	KD_LOSS_RESENT,   /* no room for a socket that sent again */
 	KD_LOSSES,
 };
 

@@ -123,7 +123,15 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define LCB_F_RT 8
 #define LCB_F_PERCPU 16
 #define LCB_F_MUTEX 32
-#define MINORBITS 20 /* include/linux/kdev_t.h */
+#define MINORBITS 20                        /* include/linux/kdev_t.h */
+#define TUN_DEVICE (10U << MINORBITS | 200) /* include/linux/miscdevice.h */
+#define ANON_INODE_FS_MAGIC 0x09041934      /* include/uapi/linux/magic.h */
+#define FMODE_WRITE 0x2                     /* include/linux/fs.h */
+#define UIO_MAXIOV 1024                     /* include/uapi/linux/uio.h */
+/* include/linux/blk_types.h */
+#define REQ_OP_MASK 0xff
+#define REQ_OP_READ 0
+#define REQ_OP_WRITE 1
 
 /* include/linux/sched/signal.h; the last one is gone since 5.18 */
 #define SIGNAL_STOP_STOPPED 0x1
@@ -243,6 +251,7 @@ struct thread_struct {
 
 struct super_block {
 	u32 s_dev;
+	unsigned long s_magic;
 };
 
 struct inode {
@@ -266,6 +275,7 @@ struct path {
 };
 
 struct file {
+	u32 f_mode;
 	struct path f_path;
 	struct inode *f_inode;
 	void *private_data;
@@ -299,12 +309,16 @@ struct sock_common {
 	struct in6_addr skc_v6_rcv_saddr;
 };
 
+struct socket;
+
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
+	struct socket *sk_socket;
 };
 
 struct socket {
+	struct file *file;
 	struct sock *sk;
 };
 
@@ -422,7 +436,13 @@ struct request_queue {
 	struct gendisk *disk;
 };
 
+struct hd_struct { /* before 5.11 */
+	u64 start_sect;
+};
+
 struct request {
+	u32 cmd_flags;
+	u32 __data_len;
 	u64 start_time_ns;
 	u64 io_start_time_ns; /* 0: nobody asked for statistics */
 	struct gendisk *rq_disk;

@@ -214,6 +214,7 @@ static exit_status options_obey(const struct options *options,
 		.waits = options->off_cpu || options->replay,
 		.distributions = options->histogram || options->replay,
 		.interruptions = options->interruptions || options->replay,
+		.resources = options->resources || options->replay,
 	};
 	status = fail_if_new(&fail_if, options->fail_if, options->n_fail_if, &recorded);
 	if (!status)

@@ -67,6 +67,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 		.self_child = run_child(run),
 		.histograms = run->options->histogram,
 		.interruptions = run->options->interruptions > 0,
+		.resources = run->options->resources,
 		.same_probe = set->same_probe,
 		.everywhere = set->everywhere,
 		.same_thread = set->same_thread,
@@ -329,5 +330,6 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	if (!status)
 		status = run_conclude(options, fail_if, run.lost);
 	outputs_close(run.outputs);
+	memory_forget(&run.memory);
 	return status;
 }

@@ -126,12 +126,30 @@ static int locks_describe(struct run *run, struct sample *sample)
 	return error;
 }
 
+/* Windows of triggers begin at any time: nobody reads anything there. */
+static int resources_collect(struct run *run, const struct session_view *view,
+			     struct sample *sample)
+{
+	int error = usage_sum(sample);
+
+	sample->resources_known = true;
+	if (!error)
+		error = session_resent(run->session, view, sample);
+	if (!error)
+		error = memory_end(&run->memory, run->session, sample);
+	if (!trigger_set_is_empty(run->triggers))
+		memory_forget(&run->memory);
+	return error;
+}
+
 int run_collect(struct run *run, const struct session_view *view, struct sample *sample)
 {
 	int error = tracer_read(run->tracer, view);
 
 	if (!error)
 		error = collector_finish(run->collector, view, sample);
+	if (!error && run->options->resources)
+		error = resources_collect(run, view, sample);
 	if (!error)
 		error = interruptions_collect(run->interruptions, view, sample);
 	if (!error)

@@ -12,6 +12,7 @@
 #include "cli/capture/interruptions.h"
 #include "cli/capture/lock_places.h"
 #include "cli/capture/loop.h"
+#include "cli/capture/memory.h"
 #include "cli/capture/own_cost.h"
 #include "cli/capture/session.h"
 #include "cli/capture/tracer.h"
@@ -49,6 +50,7 @@ struct run {
 	struct fail_if *fail_if; /* conditions */
 	struct progress progress;
 	struct own_cost_meter own;
+	struct memory_log memory; /* --resources */
 	struct capture capture;
 	uint64_t begun;           /* samples, of runs that are not triggered */
 	uint64_t reported;        /* samples */

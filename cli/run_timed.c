@@ -42,6 +42,8 @@ static exit_status timed_begin(struct timed *timed)
 
 	collector_reset(run->collector);
 	error = timed_visit(timed, KD_VISIT_OPEN);
+	if (!error && timed->run->options->resources)
+		error = memory_begin(&timed->run->memory, timed->run->session);
 	if (error)
 		return run_capture_failed(error);
 	if (run->at.wall) /* an event that comes now comes again */

@@ -15,6 +15,7 @@
 #include "session_histograms.h"
 #include "session_locks.h"
 #include "session_processes.h"
+#include "session_resources.h"
 #include "session_stops.h"
 
 #define READ_TRIES 8
@@ -283,6 +284,7 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	if (record.stolen.gen == view->gen)
 		row->stolen = (struct kd_count){ record.stolen.count, record.stolen.total,
 						 record.stolen.max };
+	resources_read_slot(session_resources(session), view, slot, row);
 	error = calls_read(session, view, slot, &thread, row)
 			?: durations_read(session, view, slot, row)
 			?: locks_read_open(view, slot, &thread, row)

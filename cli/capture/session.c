@@ -35,6 +35,7 @@
 #include "session_stops.h"
 #include "session_processes.h"
 #include "session_programs.h"
+#include "session_resources.h"
 #include "session_skeleton.h"
 #include "session_tracing.h"
 #include "session_triggers.h"
@@ -58,6 +59,7 @@ struct session {
 	struct tracing tracing;
 	struct histograms histograms;
 	struct interruption_ring interruptions;
+	struct resources resources;
 	struct faults faults;
 	struct culprits culprits;
 	struct several several;
@@ -239,6 +241,9 @@ static exit_status session_start(struct session *session, const struct session_c
 					 session->banks);
 	if (!status)
 		status = interruption_ring_select(session->skel, config->interruptions);
+	if (!status)
+		status = resources_select(&session->resources, &session->programs,
+					  config->resources, session->slots, session->banks);
 	if (!status && config->histograms)
 		status = histograms_select(&session->histograms, session->skel, session->slots,
 					   session->banks);
@@ -267,6 +272,8 @@ static exit_status session_start(struct session *session, const struct session_c
 	if (!status)
 		status = interruption_ring_open(&session->interruptions, session->skel,
 						config->interruptions);
+	if (!status)
+		status = resources_attach(&session->resources, &session->programs);
 	if (!status)
 		status = session_attach(session, config);
 	if (!status)
@@ -305,6 +312,7 @@ void session_close(struct session *session)
 	tracing_close(&session->tracing);
 	histograms_close(&session->histograms);
 	interruption_ring_close(&session->interruptions);
+	resources_close(&session->resources);
 	faults_close(&session->faults);
 	culprits_close(&session->culprits);
 	several_close(&session->several);
@@ -353,6 +361,11 @@ struct several *session_several(struct session *session)
 struct culprits *session_culprits(struct session *session)
 {
 	return &session->culprits;
+}
+
+struct resources *session_resources(struct session *session)
+{
+	return &session->resources;
 }
 
 struct programs *session_programs(struct session *session)
@@ -506,6 +519,7 @@ void session_slot_free(struct session *session, uint32_t slot)
 		       sizeof(*session->records));
 	histograms_free_slot(&session->histograms, slot);
 	culprits_free_slot(&session->culprits, slot);
+	resources_free_slot(&session->resources, slot);
 	bpf_map_update_elem(bpf_map__fd(session->skel->maps.kd_free_slots), NULL, &slot, BPF_ANY);
 }
 
@@ -529,7 +543,14 @@ int session_hashes(const struct session *session, const struct session_view *vie
 
 	return locks_read(session->skel, hash, callers) ?: stops_read(session->skel, hash) ?:
 	       movers_read(session->skel, hash) ?:
+	       resources_read(&session->resources, hash) ?:
 	       files_read(session->skel, hash, session->file_names);
+}
+
+int session_resent(struct session *session, const struct session_view *view, struct sample *sample)
+{
+	return resources_read_resent(&session->resources, &session->windows, view,
+				     session->file_names, sample);
 }
 
 bool session_files_pending(const struct session *session, const struct session_view *view)

@@ -23,6 +23,7 @@ struct lock_callers;
 struct histograms;
 struct interruption_ring;
 struct processes;
+struct resources;
 struct programs;
 struct session;
 struct several;
@@ -70,6 +71,7 @@ struct session_config {
 	struct tracing_config tracing;
 	bool histograms; /* of durations */
 	bool interruptions;
+	bool resources;
 	bool same_probe;
 	bool everywhere; /* of several processes: probes in files are hit by others, too */
 	bool target_only[KD_ROLES];
@@ -106,6 +108,7 @@ struct histograms *session_histograms(struct session *session);
 struct interruption_ring *session_interruptions(struct session *session);
 struct several *session_several(struct session *session);
 struct culprits *session_culprits(struct session *session);
+struct resources *session_resources(struct session *session);
 struct file_names *session_file_names(struct session *session);
 struct programs *session_programs(struct session *session);
 struct entry_estimate *session_entry(struct session *session);
@@ -170,6 +173,10 @@ int session_upcalls(const struct session *session, const struct session_view *vi
  * -ENOMEM. */
 int session_hashes(const struct session *session, const struct session_view *view,
 		   struct thread_row *rows, const uint32_t *row_of, struct lock_callers *callers);
+
+/* Adds what TCP sent again in a window to a sample, whose usage has been added up. Returns 0 or
+ * -ENOMEM. */
+int session_resent(struct session *session, const struct session_view *view, struct sample *sample);
 
 /* True if a thread slept at one when the window ended: KD_VISIT_WAITING counts that, too. */
 bool session_files_pending(const struct session *session, const struct session_view *view);

@@ -108,8 +108,26 @@ static const struct {
 		"fspick", "setxattrat", "getxattrat", "listxattrat", "removexattrat") },
 	{ PATH(2) | KD_PATH_IN_DIRECTORY, CALLS("symlinkat") },
 #undef PATH
-#undef CALLS
 };
+
+/* Calls that read or write; the names end with NULL. */
+static const struct {
+	__u8 how;
+	const char *const *names;
+} call_io[] = {
+	{ KD_IO_READS,
+	  CALLS("read", "readv", "pread64", "preadv", "preadv2", "recv", "recvfrom", "recvmsg") },
+	{ KD_IO_WRITES, CALLS("write", "writev", "pwrite64", "pwritev", "pwritev2", "send",
+			      "sendto", "sendmsg") },
+	{ KD_IO_READS_MANY, CALLS("recvmmsg", "recvmmsg_time64") },
+	{ KD_IO_WRITES_MANY, CALLS("sendmmsg") },
+	{ KD_IO_SENDS_FILE, CALLS("sendfile", "sendfile64") },
+	{ KD_IO_COPIES, CALLS("splice", "copy_file_range") },
+	{ KD_IO_TEES, CALLS("tee") },
+	{ KD_IO_MAPS, CALLS("vmsplice") },
+	{ KD_IO_RING, CALLS("io_uring_enter") },
+};
+#undef CALLS
 
 static void timeouts_set(struct kernel_delay *skel)
 {
@@ -154,4 +172,12 @@ void classes_set_traced(struct kernel_delay *skel, const struct syscall_set *cal
 	class_add(skel, "mmap2", KD_CLASS_MAPS);
 	class_add(skel, "mprotect", KD_CLASS_MAPS);
 	class_add(skel, "pkey_mprotect", KD_CLASS_MAPS);
+}
+
+void classes_set_io(struct kernel_delay *skel)
+{
+	for (size_t i = 0; i < sizeof(call_io) / sizeof(*call_io); i++)
+		for (const char *const *name = call_io[i].names; *name; name++)
+			call_add(skel->rodata->kd_call_io, skel->rodata->kd_compat_call_io, *name,
+				 call_io[i].how);
 }

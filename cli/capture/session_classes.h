@@ -15,4 +15,7 @@ void classes_set(struct kernel_delay *skel);
  * may map code. */
 void classes_set_traced(struct kernel_delay *skel, const struct syscall_set *calls);
 
+/* For --resources: which calls read and write. */
+void classes_set_io(struct kernel_delay *skel);
+
 #endif

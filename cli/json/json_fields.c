@@ -173,6 +173,12 @@ static bool is_any(const struct field *field, const void *structure)
 
 	if (field->kind == FIELD_OBJECT)
 		return json_fields_any(field->fields, bytes);
+	if (field->kind == FIELD_ROWS) {
+		size_t n;
+
+		rows_of(field, structure, &n);
+		return n;
+	}
 	if (field->kind == FIELD_NAME)
 		return bytes[0]; /* what is behind its end is not part of it */
 	for (size_t i = 0; i < field->size; i++)

@@ -177,6 +177,34 @@ static const struct field interruption_fields[] = {
 	FIELDS_END,
 };
 
+#define USAGE(key, kind, member, ...) FIELD(key, kind, struct usage_row, member, __VA_ARGS__)
+#define USAGE_MEMORY(key, member) USAGE(key, FIELD_U64, memory.member, .flags = FIELD_IF_ANY)
+static const struct field usage_fields[] = {
+	USAGE("pid", FIELD_I32, pid, .flags = FIELD_REQUIRED),
+	USAGE("cpu_ns", FIELD_U64, cpu_ns),
+	USAGE_MEMORY("memory_start_bytes", start),
+	USAGE_MEMORY("memory_end_bytes", end),
+	USAGE_MEMORY("memory_peak_bytes", peak),
+	USAGE("io", FIELD_OBJECT, io, .fields = io_fields),
+	USAGE("disk_requests", FIELD_U64, disk_requests),
+	USAGE("disk_bytes", FIELD_U64, disk_bytes),
+	USAGE("io_uring_calls", FIELD_U64, rings, .flags = FIELD_IF_ANY),
+	USAGE("tcp_retransmissions", FIELD_U64, resent),
+	FIELDS_END,
+};
+
+#define RESENT(key, kind, member, ...) FIELD(key, kind, struct resent_row, member, __VA_ARGS__)
+static const struct field resent_fields[] = {
+	RESENT("pid", FIELD_I32, pid),
+	RESENT("fd", FIELD_I32, is.fd),
+	RESENT("inode", FIELD_U64, is.inode),
+	RESENT("protocol", FIELD_NAME, is.protocol, .flags = FIELD_IF_ANY),
+	RESENT("local", FIELD_NAME, is.local, .flags = FIELD_IF_ANY),
+	RESENT("peer", FIELD_NAME, is.peer, .flags = FIELD_IF_ANY),
+	RESENT("count", FIELD_U64, count, .flags = FIELD_REQUIRED),
+	FIELDS_END,
+};
+
 static const struct field sample_fields[] = {
 	JSON_FORM("capture", capture_form),
 	SAMPLE("number", FIELD_U64, number),
@@ -208,6 +236,10 @@ static const struct field sample_fields[] = {
 	SAMPLE("interruptions_from_ns", FIELD_U64, interruptions_from, .flags = FIELD_IF_ANY),
 	FIELD_LIST("interruptions", struct sample, interruptions, .fields = interruption_fields,
 		   .known = offsetof(struct sample, interruptions_known)),
+	FIELD_LIST("resources", struct sample, usages, .fields = usage_fields,
+		   .known = offsetof(struct sample, resources_known)),
+	FIELD_LIST("tcp_retransmissions", struct sample, resent, .fields = resent_fields,
+		   .known = offsetof(struct sample, resources_known)),
 	JSON_FORM("traces", json_form_traces),
 	FIELDS_END,
 };

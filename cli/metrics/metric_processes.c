@@ -85,6 +85,41 @@ static void target_take(struct metrics *metrics, const struct sample *sample)
 		row->values[ONE_VALUE] = 1;
 }
 
+/* Of one process the sample itself says which: its row has no labels. */
+static struct metric_row *usage_row(struct metrics *metrics, const struct sample *sample, pid_t pid)
+{
+	const struct process_row *process = process_at(sample, pid, UINT64_MAX);
+	struct metric_labels labels = { .length = 0 };
+
+	if (metric_is_several(sample) && process)
+		return row_of(metrics, METRIC_USAGE, process);
+	if (metric_is_several(sample))
+		metric_process_labels(&labels, NULL, false);
+	return metric_row_touch(metrics, METRIC_USAGE, NULL, &labels);
+}
+
+void metric_take_usages(struct metrics *metrics, const struct sample *sample)
+{
+	struct metric_row *row;
+
+	for (size_t i = 0; i < sample->n_usages; i++) {
+		row = usage_row(metrics, sample, sample->usages[i].pid);
+		if (row)
+			row->values[USAGE_MEMORY] = row->values[USAGE_PEAK] = 0;
+	}
+	for (size_t i = 0; i < sample->n_usages; i++) {
+		const struct usage_row *usage = &sample->usages[i];
+
+		row = usage_row(metrics, sample, usage->pid);
+		if (!row)
+			continue;
+		metric_row_sum(row, USAGE_CPU, usage->cpu_ns);
+		metric_row_sum(row, USAGE_RESENT, usage->resent);
+		metric_row_sum(row, USAGE_MEMORY, usage->memory.end);
+		metric_row_sum(row, USAGE_PEAK, usage->memory.peak);
+	}
+}
+
 void metric_take_processes(struct metrics *metrics, const struct sample *sample,
 			   const struct verdict *verdict)
 {

@@ -27,4 +27,7 @@ void metric_target_labels(struct metric_labels *labels, const struct capture *ca
 void metric_take_processes(struct metrics *metrics, const struct sample *sample,
 			   const struct verdict *verdict);
 
+/* Adds what they used; nothing if that is not known. */
+void metric_take_usages(struct metrics *metrics, const struct sample *sample);
+
 #endif

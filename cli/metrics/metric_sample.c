@@ -234,6 +234,7 @@ int metrics_add(struct metrics *metrics, const struct sample *sample)
 	verdict_take(metrics, sample);
 	disks_take(metrics, sample);
 	upcalls_take(metrics, sample);
+	metric_take_usages(metrics, sample);
 	metric_take_threads(metrics, sample);
 	return metrics->failed ? -ENOMEM : 0;
 }

@@ -379,6 +379,7 @@ static void books_take(struct metric_row *row, const struct thread_row *thread)
 #define COUNTER_TAKE(member, key, condition, label)                                                \
 	metric_row_sum(row, THREAD_COUNTER_##member, thread->member);
 	EACH_THREAD_COUNTER(COUNTER_TAKE)
+	metric_row_sum(row, THREAD_RINGS, thread->io_uring_calls);
 	row->values[THREAD_CPUS] = cpus_count(thread);
 }
 
@@ -393,6 +394,7 @@ static void thread_take(struct taking *taking, const struct thread_row *thread)
 	overslept_take(taking, thread);
 	stops_take(taking, thread);
 	movers_take(taking, thread);
+	metric_take_resources(taking->metrics, taking->thread, &taking->labels, thread);
 	interruptions_take(taking, thread);
 	calls_take(taking, thread);
 	open_calls_take(taking, thread);

@@ -9,6 +9,7 @@
 
 #define P "kernel_delay_"
 #define SECONDS "seconds"
+#define BYTES "bytes"
 #define PROCESS "process,container,pod"
 #define POINTS(...)                                                                                \
 	.points = (const struct metric_point[]){ __VA_ARGS__ },                                    \
@@ -27,6 +28,8 @@
 	{ STATE_LABEL(label), THREAD_OPEN + PERIOD_##kind, true },
 #define PERIOD_MIN_POINT(kind, key, label) { STATE_LABEL(label), THREAD_MIN + PERIOD_##kind, true },
 #define NO_POINT(...)
+#define IO_POINTS(read, written)                                                                   \
+	POINTS({ "direction=\"read\"", read, false }, { "direction=\"write\"", written, false })
 #define COUNTER_FAMILY(name, labels, help, counters)                                               \
 	{ P name, METRIC_COUNTER, "", labels, help, METRIC_THREAD, POINTS(counters) },
 #define COUNTER_POINT(member, key, condition, label) { label, THREAD_COUNTER_##member, false },
@@ -77,6 +80,7 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_DISK] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_PROCESS] = { PROCESS_COLUMNS, 0, 0, PROCESS_ALIVE },
 	[METRIC_IMAGE] = { ONE_COLUMN, 0, 0, 0 },
+	[METRIC_USAGE] = { USAGE_COLUMNS, 0, 0, USAGE_MEMORY },
 	[METRIC_THREAD] = { THREAD_COLUMNS, THREAD_MAX, PERIODS, THREAD_MEMBERS },
 	[METRIC_READY_BY] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_INTERRUPTION] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
@@ -85,6 +89,8 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_OVERSLEPT] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_STOPPED_BY] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_MOVED_BY] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_IO] = { IO_COLUMNS, 0, 0, IO_COLUMNS },
+	[METRIC_BLOCK] = { BLOCK_COLUMNS, EVENTS_MAX, 1, BLOCK_COLUMNS },
 	[METRIC_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_OPEN_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_HARDIRQ] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
@@ -98,6 +104,7 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_STATISTIC_RATE] = { STATISTIC_COLUMNS, 0, 0, 0 },
 	[METRIC_PERIOD_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
 	[METRIC_CALL_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
+	[METRIC_BLOCK_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
 };
 
 const struct metric_bucket metric_buckets[METRIC_BUCKETS] = {
@@ -150,6 +157,18 @@ const struct metric_family metric_families[] = {
 	  VALUE(PROCESS_KEPT) },
 	{ P "container", METRIC_INFO, "", PROCESS ",image", "The images of processes' containers.",
 	  METRIC_IMAGE, VALUE_IF_ANY(ONE_VALUE) },
+	{ P "process_cpu_seconds", METRIC_COUNTER, SECONDS, PROCESS,
+	  "CPU time of processes inside the windows; this and what follows of bytes, memory and "
+	  "requests with --resources.",
+	  METRIC_USAGE, VALUE(USAGE_CPU) },
+	{ P "resident_memory_bytes", METRIC_GAUGE, BYTES, PROCESS,
+	  "Resident memory of processes at the end of the last sample.", METRIC_USAGE,
+	  VALUE_IF_ANY(USAGE_MEMORY) },
+	{ P "resident_memory_peak_bytes", METRIC_GAUGE, BYTES, PROCESS,
+	  "The most that they have had in their lives.", METRIC_USAGE, VALUE_IF_ANY(USAGE_PEAK) },
+	{ P "tcp_retransmissions", METRIC_COUNTER, "", PROCESS,
+	  "Segments that TCP sent again, of sockets that processes had open at a window's end.",
+	  METRIC_USAGE, VALUE(USAGE_RESENT) },
 	{ P "threads", METRIC_GAUGE, "", "thread", "Threads alive at the end of the last sample.",
 	  METRIC_THREAD, VALUE(THREAD_MEMBERS) },
 	{ P "ended_threads", METRIC_COUNTER, "", "thread", "Threads that ended inside a window.",
@@ -235,6 +254,23 @@ const struct metric_family metric_families[] = {
 	       "the others are other.",
 	       "How long they took since the driver got them.", LONGEST),
 
+	{ P "io_calls", METRIC_COUNTER, "", "thread,kind,direction",
+	  "System calls that read or wrote, by the kind of descriptor: network, file, pipe (also "
+	  "unix sockets), tty, other. Those that failed are not counted.",
+	  METRIC_IO, IO_POINTS(IO_READ_CALLS, IO_WRITTEN_CALLS) },
+	{ P "io_bytes", METRIC_COUNTER, BYTES, "thread,kind,direction", "What they moved.",
+	  METRIC_IO, IO_POINTS(IO_READ_BYTES, IO_WRITTEN_BYTES) },
+	{ P "io_uring_calls", METRIC_COUNTER, "", "thread",
+	  "Calls of io_uring_enter, whose bytes are in none of these.", METRIC_THREAD,
+	  VALUE_IF_ANY(THREAD_RINGS) },
+	EVENTS(METRIC_BLOCK, "block_request", "thread,device,operation", VALUE,
+	       "Requests to disks that threads made and that were completed inside a window: read, "
+	       "write, other.",
+	       "How long they took since they were made.", LONGEST),
+	{ P "block_request_bytes", METRIC_COUNTER, BYTES, "thread,device,operation", "Their bytes.",
+	  METRIC_BLOCK, VALUE(BLOCK_BYTES) },
+	{ P "block_request_duration_seconds", METRIC_HISTOGRAM, SECONDS, "thread,device,operation",
+	  "Distribution of their durations.", METRIC_BLOCK_TIMES, VALUE(0) },
 	EVENTS(METRIC_CALL, "syscall", "thread,syscall", VALUE,
 	       "System calls that returned inside a window they began in.", "Their durations.",
 	       "The longest system call that returned inside a window, wherever it began, or was "

@@ -43,6 +43,13 @@ const struct loss losses[LOSSES] = {
 	KERNEL_LOSS(KD_LOSS_MOVES, "moves", "migration is", "migrations are",
 		    "missing from [AFFINITY SET: BY WHOM], but not from the other sections (too "
 		    "many threads were moved); take a shorter sample."),
+	KERNEL_LOSS(KD_LOSS_REQUESTS, "block_requests", "request to a disk is",
+		    "requests to disks are",
+		    "missing from [THREAD BLOCK I/O STATISTICS] (too many at once, or too many "
+		    "threads and disks); take a shorter sample."),
+	KERNEL_LOSS(KD_LOSS_RESENT, "retransmissions", "TCP segment that was sent again is",
+		    "TCP segments that were sent again are",
+		    "missing (of too many sockets on this machine); take a shorter sample."),
 	SAMPLE_LOSSES(LOSS_ROW)
 };
 

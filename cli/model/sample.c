@@ -390,7 +390,8 @@ int thread_merge(struct thread_row *into, const struct thread_row *from)
 	    locks_merge(into, from) || descriptors_merge(into, from) || opens_merge(into, from) ||
 	    culprits_merge(into, from) ||
 	    stops_merge(&into->stops, &into->n_stops, from->stops, from->n_stops) ||
-	    movers_merge(&into->movers, &into->n_movers, from->movers, from->n_movers))
+	    movers_merge(&into->movers, &into->n_movers, from->movers, from->n_movers) ||
+	    blocks_merge(&into->blocks, &into->n_blocks, from->blocks, from->n_blocks))
 		return -ENOMEM;
 	identity_merge(into, from);
 	if (__builtin_add_overflow(into->members, from->members, &into->members))
@@ -509,6 +510,7 @@ int sample_finish(struct sample *sample)
 		culprits_sort(row->culprits, row->n_culprits);
 		stops_sort(row->stops, row->n_stops);
 		movers_sort(row->movers, row->n_movers);
+		blocks_sort(row->blocks, row->n_blocks);
 		if (row->members > 1 && row->n_open)
 			qsort(row->open, row->n_open, sizeof(*row->open), open_by_inside);
 	}
@@ -533,6 +535,7 @@ void thread_clear(struct thread_row *thread)
 	free(thread->culprits);
 	free(thread->stops);
 	free(thread->movers);
+	blocks_free(thread->blocks, thread->n_blocks);
 	memset(thread, 0, sizeof(*thread));
 }
 
@@ -555,6 +558,8 @@ void sample_clear(struct sample *sample)
 	free(sample->processes);
 	free(sample->upcalls);
 	free(sample->interruptions);
+	free(sample->usages);
+	free(sample->resent);
 	traces_clear(&sample->traces);
 	memset(sample, 0, sizeof(*sample));
 }

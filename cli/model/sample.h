@@ -22,6 +22,7 @@
 #include "process.h"
 #include "mover.h"
 #include "probes/elf/data.h"
+#include "resource.h"
 #include "stop.h"
 #include "thread_counters.h"
 #include "traces.h"
@@ -159,6 +160,11 @@ struct thread_row {
 	struct interruption_sum interrupted[INTERRUPTION_SUMS]; /* --interruptions only */
 	/* The same: interruptions in which a tick came late, by how much. */
 	struct kd_count late_ticks;
+	/* --resources only. */
+	struct io_row io[KD_IO_KINDS];
+	uint64_t io_uring_calls;  /* of io_uring_enter: what they move is not in io */
+	struct block_row *blocks; /* by descending total */
+	size_t n_blocks;
 
 #define COUNTER_MEMBER(member, key, condition, label) uint64_t member;
 	EACH_THREAD_COUNTER(COUNTER_MEMBER)
@@ -249,6 +255,13 @@ struct sample {
 	bool interruptions_known;
 	struct interruption *interruptions;
 	size_t n_interruptions;
+
+	/* --resources: of each process, by PID; and sockets. */
+	bool resources_known;
+	struct usage_row *usages;
+	size_t n_usages;
+	struct resent_row *resent;
+	size_t n_resent;
 
 	struct cpu_quota quota; /* of the target's control group, or of one above */
 

@@ -223,6 +223,40 @@ static const struct field mover_fields[] = {
 	FIELDS_END,
 };
 
+#define IO(prefix, member)                                                                         \
+	SUM(prefix "_calls", struct io_row, member.calls),                                         \
+		SUM(prefix "_bytes", struct io_row, member.bytes)
+static const struct field io_row_fields[] = {
+	IO("read", read),
+	IO("written", written),
+	FIELDS_END,
+};
+
+#define IO_KIND(of_kind, text, title)                                                              \
+	{ .key = (text),                                                                           \
+	  .kind = FIELD_OBJECT,                                                                    \
+	  .at = (of_kind) * sizeof(struct io_row),                                                 \
+	  .size = sizeof(struct io_row),                                                           \
+	  .fields = io_row_fields,                                                                 \
+	  .flags = FIELD_IF_ANY },
+const struct field io_fields[] = {
+	IO_WORDS(IO_KIND) /* "network" and so on */
+	FIELDS_END,
+};
+
+#define BLOCK(key, kind, member, ...) FIELD(key, kind, struct block_row, member, __VA_ARGS__)
+static const struct field block_fields[] = {
+	BLOCK("device", FIELD_NAME, device),
+	BLOCK("operation", FIELD_WORD, kind, .words = block_keys, .of = KD_BLOCK_KINDS,
+	      .flags = FIELD_REQUIRED),
+	COUNT(struct block_row, requests.),
+	TOTAL(struct block_row, requests.),
+	MAX(struct block_row, requests.),
+	SUM("bytes", struct block_row, bytes),
+	BLOCK("buckets", FIELD_TIMES, times),
+	FIELDS_END,
+};
+
 #define OBJECT(text, of)                                                                           \
 	{                                                                                          \
 		.key = (text), .kind = FIELD_OBJECT, .fields = (of)                                \
@@ -260,6 +294,11 @@ const struct field thread_fields[] = {
 	       .flags = FIELD_IF_ANY),
 	THREAD("stolen", FIELD_OBJECT, stolen, .fields = count_fields, .flags = FIELD_IF_ANY),
 	OBJECT("long_poll", long_poll_fields),
+	THREAD("io", FIELD_OBJECT, io, .fields = io_fields, .flags = FIELD_IF_ANY),
+	FIELD_FIGURE("io_uring_calls", MERGE_SUM, struct thread_row, io_uring_calls,
+		     .flags = FIELD_IF_ANY),
+	FIELD_LIST("block_requests", struct thread_row, blocks, .fields = block_fields,
+		   .flags = FIELD_IF_ANY),
 	EACH_THREAD_COUNTER(COUNTER_FIELD) /* "voluntary_switches" and so on */
 	THREAD("cpus", FIELD_CPUS, cpus, .merge = MERGE_ANY),
 	THREAD("cpus_beyond", FIELD_BOOL, cpus_beyond, .merge = MERGE_ANY),

@@ -279,10 +279,11 @@ static exit_status refuse_together(const struct options *options)
 		{ options->outputs.listen && (options->replay || worst),
 		  "option --listen cannot be combined with --replay or --trigger-worst",
 		  "it serves samples as they are taken" },
-		{ options->replay && (*options->pids || options->comm || options->pidfile ||
-				      options->cgroup || options->container || *options->tids ||
-				      options->follow_fork || given || options->long_poll ||
-				      options->histogram || options->interruptions || traces),
+		{ options->replay &&
+			  (*options->pids || options->comm || options->pidfile || options->cgroup ||
+			   options->container || *options->tids || options->follow_fork || given ||
+			   options->long_poll || options->histogram || options->interruptions ||
+			   options->resources || traces),
 		  "option --replay does not look at any process",
 		  "give only options about outputs with it" },
 		{ needs_stacks(&options->outputs) && !options->replay && !traces,

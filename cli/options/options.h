@@ -46,6 +46,7 @@ struct options {
 	uint64_t duration;        /* of the whole run, ns; UINT64_MAX: not bounded */
 	uint64_t interruptions;   /* ns: list those of at least so long; 0: none are wanted */
 	bool histogram;           /* distributions of durations, too */
+	bool resources;           /* what threads and processes use, too */
 
 	const char *triggers[KD_ROLES]; /* by enum kd_role; NULL: none */
 	uint64_t trigger_delta;         /* ns; shorter windows are skipped */

@@ -102,6 +102,10 @@ static const struct option_row rows[] = {
 	  "List each interruption of a thread that took at least this long, and its causes: "
 	  "interrupts, other programs, a quota, page faults.",
 	  DURATION(interruptions, 1, 0), .implied = "10us" },
+	{ "resources", 0, TAKES_NONE, NULL,
+	  "Show what threads and processes use: CPU time, memory, bytes read and written by the "
+	  "kind of descriptor, requests to disks, and what TCP sent again.",
+	  FLAG(resources) },
 
 	{ .help = "Triggers:" },
 	{ "start-trigger", 0, TAKES_VALUE, "TRIGGER", "Start a sample when TRIGGER is hit.",

@@ -62,7 +62,7 @@ static const struct fail_metric *metric_named(const char *name)
 
 /* Names as people type them, with all fields of each: METRIC[.NAME].FIELD|FIELD. */
 struct metric_list {
-	char text[900]; /* all of them fit */
+	char text[1200]; /* all of them fit */
 	size_t length;
 };
 
@@ -173,6 +173,18 @@ static exit_status interruption_check(const char *text, const char *name)
 	return refuse(text, "nothing of that name interrupts threads", list.text);
 }
 
+static exit_status io_check(const char *text, const char *name)
+{
+	struct metric_list list = { .length = 0 };
+
+	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
+		if (!strcmp(name, io_keys[kind]))
+			return 0;
+		list_append(&list, kind ? ", " : "there are ", io_keys[kind]);
+	}
+	return refuse(text, "there is no such kind of descriptor", list.text);
+}
+
 static bool is_call(const char *name)
 {
 	return syscall_find(SYSCALL_NATIVE, name) >= 0 || syscall_find(SYSCALL_COMPAT, name) >= 0;
@@ -191,6 +203,8 @@ static exit_status part_check(const struct condition *condition)
 		return check_awaited(condition->text, part);
 	if (condition->metric->kind == FAIL_INTERRUPTION)
 		return interruption_check(condition->text, part);
+	if (condition->metric->kind == FAIL_READ || condition->metric->kind == FAIL_WRITTEN)
+		return io_check(condition->text, part);
 	if (condition->metric->kind == FAIL_VERDICT)
 		return cause_check(condition->text, part);
 	if (condition->metric->kind != FAIL_SOFTIRQ)
@@ -338,6 +352,9 @@ exit_status fail_if_new(struct fail_if **out, const char *const *texts, size_t n
 		    !recorded->interruptions)
 			status = refuse(texts[i], "no interruptions are recorded",
 					"give --interruptions, too");
+		if (!status && fail_metric_of_resources(condition->metric) && !recorded->resources)
+			status = refuse(texts[i], "no resources are recorded",
+					"give --resources, too");
 		if (status)
 			return status;
 	}
@@ -451,7 +468,9 @@ static void verdict_check(struct condition *condition, const struct sample *samp
 		log_warn("no memory for " OPTION " '%s'", condition->text);
 	for (size_t i = 0; i < verdict.n_blamed; i++) {
 		const struct verdict_row *row = &verdict.rows[i];
-		const struct fail_figures figures = { row->count, row->ns, row->longest, { 0 }, 0 };
+		const struct fail_figures figures = { .count = row->count,
+						      .total = row->ns,
+						      .max = row->longest };
 
 		if (*condition->part && !names_match(condition->part, cause_words[row->cause].key))
 			continue;

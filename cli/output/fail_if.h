@@ -14,7 +14,7 @@ struct fail_if;
 
 /* What the samples have that not all have. */
 struct fail_recorded {
-	bool waits, distributions, interruptions;
+	bool waits, distributions, interruptions, resources;
 };
 
 /* Reads n conditions, such as "ready.max>1ms" or "thread(pmd*).softirq.pct>=2.5";

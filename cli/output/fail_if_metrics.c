@@ -51,6 +51,11 @@ static const struct fail_metric metrics[] = {
 	METRIC("waits", FAIL_WAITS, TIMES),
 	METRIC("verdict", FAIL_VERDICT, TIMES | HAS(FAIL_SHARE)),
 	EACH_THREAD_COUNTER(COUNTER_METRIC) /* "voluntary" and so on */
+	METRIC("read", FAIL_READ, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
+	METRIC("written", FAIL_WRITTEN, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
+	METRIC("block_requests", FAIL_BLOCK, TIMES | HAS(FAIL_BYTES)),
+	METRIC("memory", FAIL_MEMORY, VALUE),
+	METRIC("tcp_retransmissions", FAIL_RESENT, VALUE),
 	METRIC("threads", FAIL_THREADS, VALUE),
 	METRIC("upcalls", FAIL_UPCALLS, VALUE),
 	METRIC("upcall_errors", FAIL_UPCALL_ERRORS, VALUE),
@@ -83,7 +88,7 @@ const char *fail_field_name(enum fail_field field)
 		[FAIL_VALUE] = "",         [FAIL_COUNT] = "count",      [FAIL_TOTAL] = "total",
 		[FAIL_MAX] = "max",        [FAIL_SHARES] = "p50",       [FAIL_SHARES + 1] = "p90",
 		[FAIL_SHARES + 2] = "p99", [FAIL_SHARES + 3] = "p99_9", [FAIL_PCT] = "pct",
-		[FAIL_SHARE] = "share",
+		[FAIL_SHARE] = "share",    [FAIL_BYTES] = "bytes",
 	};
 
 	return names[field];
@@ -94,12 +99,20 @@ bool fail_metric_has_parts(const struct fail_metric *metric)
 	return metric->kind == FAIL_HARDIRQ || metric->kind == FAIL_SOFTIRQ ||
 	       metric->kind == FAIL_SYSCALL || metric->kind == FAIL_AWAITED ||
 	       metric->kind == FAIL_READY_BY || metric->kind == FAIL_VERDICT ||
-	       metric->kind == FAIL_INTERRUPTION;
+	       metric->kind == FAIL_INTERRUPTION || metric->kind == FAIL_READ ||
+	       metric->kind == FAIL_WRITTEN || metric->kind == FAIL_BLOCK;
 }
 
 bool fail_metric_of_threads(const struct fail_metric *metric)
 {
 	return metric->kind < FAIL_WAITS;
+}
+
+bool fail_metric_of_resources(const struct fail_metric *metric)
+{
+	return metric->kind == FAIL_READ || metric->kind == FAIL_WRITTEN ||
+	       metric->kind == FAIL_BLOCK || metric->kind == FAIL_MEMORY ||
+	       metric->kind == FAIL_RESENT;
 }
 
 static void figures_add(struct fail_figures *figures, uint64_t count, uint64_t total, uint64_t max)
@@ -206,6 +219,34 @@ static void calls_read(const char *part, const struct sample *sample,
 	}
 }
 
+static void io_read(const struct fail_metric *metric, const char *part,
+		    const struct thread_row *thread, struct fail_figures *figures)
+{
+	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
+		const struct io_row *row = &thread->io[kind];
+		const struct kd_io *io = metric->kind == FAIL_READ ? &row->read : &row->written;
+
+		if (*part && !names_match(part, io_keys[kind]))
+			continue;
+		figures->count += io->calls;
+		figures->bytes += io->bytes;
+	}
+}
+
+static void blocks_read(const char *part, const struct thread_row *thread,
+			struct fail_figures *figures)
+{
+	for (size_t i = 0; i < thread->n_blocks; i++) {
+		const struct block_row *block = &thread->blocks[i];
+
+		if (*part && !names_match(part, block->device))
+			continue;
+		figures_add(figures, block->requests.count, block->requests.total,
+			    block->requests.max);
+		figures->bytes += block->bytes;
+	}
+}
+
 static uint64_t upcalls_count(const struct sample *sample, bool only_errors)
 {
 	uint64_t count = 0;
@@ -235,6 +276,10 @@ static uint64_t sample_read(const struct fail_metric *metric, const struct sampl
 		return upcalls_count(sample, metric->kind == FAIL_UPCALL_ERRORS);
 	case FAIL_LOST:
 		return sample_lost(sample);
+	case FAIL_MEMORY:
+		return usage_total(sample).memory.end;
+	case FAIL_RESENT:
+		return usage_total(sample).resent;
 	default:
 		return 0;
 	}
@@ -271,6 +316,13 @@ static void thread_read(const struct fail_metric *metric, const char *part,
 	case FAIL_SYSCALL:
 		calls_read(part, sample, thread, figures);
 		break;
+	case FAIL_READ:
+	case FAIL_WRITTEN:
+		io_read(metric, part, thread, figures);
+		break;
+	case FAIL_BLOCK:
+		blocks_read(part, thread, figures);
+		break;
 	case FAIL_COUNTER:
 		figures->count = *(const uint64_t *)((const char *)thread + metric->counter);
 		break;
@@ -305,5 +357,7 @@ uint64_t fail_figures_field(const struct fail_figures *figures, enum fail_field 
 		return figures->total;
 	if (fail_field_is_share(field))
 		return figures->shares[field - FAIL_SHARES];
+	if (field == FAIL_BYTES)
+		return figures->bytes;
 	return field == FAIL_MAX ? figures->max : figures->count;
 }

@@ -18,6 +18,7 @@ enum fail_field {
 	FAIL_SHARES, /* as distribution_shares[] */
 	FAIL_PCT = FAIL_SHARES + DISTRIBUTION_SHARES,
 	FAIL_SHARE, /* of busy time */
+	FAIL_BYTES,
 	FAIL_FIELDS,
 };
 
@@ -33,6 +34,9 @@ enum fail_metric_kind {
 	FAIL_SOFTIRQ,
 	FAIL_SYSCALL,
 	FAIL_COUNTER,
+	FAIL_READ, /* by kind of descriptor */
+	FAIL_WRITTEN,
+	FAIL_BLOCK, /* requests, by disk */
 	/* from here on not of threads */
 	FAIL_WAITS,
 	FAIL_VERDICT,
@@ -40,6 +44,8 @@ enum fail_metric_kind {
 	FAIL_UPCALLS,
 	FAIL_UPCALL_ERRORS,
 	FAIL_LOST,
+	FAIL_MEMORY,
+	FAIL_RESENT,
 };
 
 struct fail_metric {
@@ -55,6 +61,7 @@ struct fail_metric {
 struct fail_figures {
 	uint64_t count, total, max;
 	uint64_t shares[DISTRIBUTION_SHARES]; /* of several parts: each the largest of any */
+	uint64_t bytes;
 	uint64_t open; /* the longest that was not over at the window's end; 0: none */
 };
 
@@ -78,6 +85,9 @@ bool fail_metric_has_parts(const struct fail_metric *metric);
 
 /* Whether it is one of threads. Waits are both, and not read here. */
 bool fail_metric_of_threads(const struct fail_metric *metric);
+
+/* Whether only samples with resources have it. */
+bool fail_metric_of_resources(const struct fail_metric *metric);
 
 /* The figures of a metric (not FAIL_WAITS and FAIL_VERDICT) in a sample or, if it is of threads, of
  * that thread in it; of those parts that match the pattern, all if it is "". Figures

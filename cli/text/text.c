@@ -113,6 +113,7 @@ int report_text(const struct sample *sample, const struct report_options *option
 	else
 		error = text_short(&text, options);
 	if (options->extent != REPORT_SUMMARY) {
+		text_usages(&text, options->extent == REPORT_FULL ? SIZE_MAX : options->top);
 		text_upcalls(&text.columns, sample);
 		error = error ?: text_interruption_list(&text.columns, sample, options);
 		text_traces(&text.columns, sample, options);

@@ -161,12 +161,14 @@ void text_footer(struct text *text)
 	/* They matter to those who add up a thread's books, which a brief block does not have. */
 	bool estimates = !text->brief &&
 			 (sample->entry.call_ns || sample->entry.irq_ns || sample->entry.fault_ns);
+	const uint64_t rings = usage_total(sample).rings;
 
-	if (sample_lost(sample) || sample->resynced || sample->page_faults_untimed || estimates ||
-	    sample->n_absent || sample->interrupted || sample->target_exited || sample->expired ||
-	    sample->overloaded || sample->start_triggered || sample->stop_triggered ||
-	    sample->traces.limited || sample->traces.incomplete || sample->traces.own_samples ||
-	    sample->traces.kernel_hidden || sample->predecessor || sample->own.period_ns)
+	if (sample_lost(sample) || sample->resynced || rings || sample->page_faults_untimed ||
+	    estimates || sample->n_absent || sample->interrupted || sample->target_exited ||
+	    sample->expired || sample->overloaded || sample->start_triggered ||
+	    sample->stop_triggered || sample->traces.limited || sample->traces.incomplete ||
+	    sample->traces.own_samples || sample->traces.kernel_hidden || sample->predecessor ||
+	    sample->own.period_ns)
 		columns_add(columns, "\n");
 	if (sample->predecessor)
 		columns_print(columns,
@@ -202,6 +204,8 @@ void text_footer(struct text *text)
 	for (size_t i = 0; i < sample->n_absent; i++)
 		columns_print(columns, "# NOTE: [%s] %s.\n", sample->absent[i].section,
 			      sample->absent[i].what);
+	note_count(columns, rings, "call of io_uring_enter", "calls of io_uring_enter",
+		   "moved what is not counted in [THREAD I/O STATISTICS].");
 	trace_notes(columns, &sample->traces);
 	own_note(columns, &sample->own);
 }

@@ -63,6 +63,13 @@ void text_stops(struct text *text, const struct thread_row *thread);
 /* The section on who moved it to other CPUs; nothing if nobody did. */
 void text_movers(struct text *text, const struct thread_row *thread);
 
+/* The sections on what a thread read and wrote, and on its requests to disks; nothing if there was
+ * nothing. */
+void text_resources(struct text *text, const struct thread_row *thread);
+
+/* The section on what processes used, so many of them; nothing if that was not asked for. */
+void text_usages(struct text *text, size_t most);
+
 /* The section on what interrupted a thread; nothing if that was not asked for. */
 void text_interruptions(struct text *text, const struct thread_row *thread);
 

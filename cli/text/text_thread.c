@@ -540,6 +540,7 @@ void text_thread(struct text *text, const struct thread_row *thread)
 	text_timers(text, thread);
 	text_locks(text, thread);
 	text_descriptors(text, thread);
+	text_resources(text, thread);
 	waits(text, "[THREAD STOPPED STATISTICS]", "STOP_CNT            TOTAL ns            MAX ns",
 	      &thread->stopped);
 	text_stops(text, thread);

@@ -26,6 +26,8 @@ SECTIONS = {
     "THREAD BLOCKED STATISTICS": "FOR COUNT TOTAL MAX",
     "THREAD LOCK STATISTICS": "LOCK KIND HELD BY COUNT TOTAL MAX RELEASED BY",
     "THREAD DESCRIPTOR STATISTICS": "FOR FD COUNT TOTAL MAX ENDED BY WHAT",
+    "THREAD I/O STATISTICS": "FOR CALLS BYTES BYTES/S BYTES/CALL",
+    "THREAD BLOCK I/O STATISTICS": "FOR COUNT BYTES TOTAL P50 P99 MAX",
     "THREAD STOPPED STATISTICS": "STOP_CNT TOTAL MAX",
     "TIME-OUTS": "COUNT REQUESTED OVERSLEPT MAX SLACK",
     "STOPPED: BY WHOM": "FOR COUNT TOTAL MAX",
@@ -107,6 +109,7 @@ class Thread:
         self.blocked, self.locks, self.descriptors = {}, [], []  # by what it waited for
         self.stops = {}  # by whom
         self.movers = {}  # by whom
+        self.io, self.blocks = {}, {}  # by kind of descriptor, or disk, and what was done
         self.interruptions = {}  # by cause
         self.distributions, self.drawings = {}, []
         self.totals = {}          # section -> Row of its TOTAL line
@@ -214,7 +217,7 @@ class Parser:
         self.reports, self.thread, self.section, self.columns = [], None, None, None
         self.skipped, self.statistics = [], []
         self.summary = []  # lines of the section after several samples
-        self.listing = False  # inside the list of interruptions
+        self.listing = False  # inside the list of interruptions, or of resources
         self.summing = False  # inside the list of processes
         self.process = None
         for where, line in enumerate(text.split("\n"), 1):
@@ -236,7 +239,7 @@ class Parser:
             self.summary.append(line)
         elif not line:
             self.section, self.listing, self.summing = None, False, False
-        elif self.listing or line.startswith("# INTERRUPTIONS of at least "):
+        elif self.listing or line.startswith(("# INTERRUPTIONS of at least ", "# RESOURCES")):
             self.listing = True
         elif self.summing or line == "# PROCESSES, sums over their threads:":
             self.sums(line)
@@ -316,7 +319,7 @@ class Parser:
     def data(self, text):
         if self.thread is None:
             raise ReportError("outside of a thread")
-        title, drawing = re.fullmatch(r"\[([A-Z: -]+)\]", text), DRAWING.match(text)
+        title, drawing = re.fullmatch(r"\[([A-Z/: -]+)\]", text), DRAWING.match(text)
         if drawing and not self.section:
             self.section = "DRAWING"
             self.thread.drawings.append((drawing["name"].rstrip(), []))
@@ -378,6 +381,8 @@ class Parser:
                 "THREAD BLOCKED STATISTICS": self.thread.blocked,
                 "STOPPED: BY WHOM": self.thread.stops,
                 "AFFINITY SET: BY WHOM": self.thread.movers,
+                "THREAD I/O STATISTICS": self.thread.io,
+                "THREAD BLOCK I/O STATISTICS": self.thread.blocks,
                 "INTERRUPTIONS": self.thread.interruptions,
                 "DISTRIBUTIONS": self.thread.distributions}[self.section]
 

@@ -174,6 +174,52 @@ static void random_culprits(struct thread_row *thread)
 	}
 }
 
+static void random_resources(struct thread_row *thread)
+{
+	for (size_t i = 0; i < KD_IO_KINDS && chance(2); i++)
+		thread->io[i] = (struct io_row){ { random_number(), 1 }, { 0, random_number() } };
+	thread->io_uring_calls = chance(2) * random_number();
+	if (!chance(4))
+		thread->blocks = random_rows(&thread->n_blocks, 2, sizeof(*thread->blocks));
+	for (size_t i = 0; i < thread->n_blocks; i++) {
+		struct block_row *block = &thread->blocks[i];
+
+		block->requests = random_count();
+		block->times = random_distribution();
+		block->bytes = random_number();
+		block->kind = (uint32_t)chance(KD_BLOCK_KINDS);
+		random_name(block->device, sizeof(block->device));
+	}
+}
+
+static void random_usages(struct sample *sample)
+{
+	sample->usages = random_rows(&sample->n_usages, 3, sizeof(*sample->usages));
+	for (size_t i = 0; i < sample->n_usages; i++) {
+		struct usage_row *usage = &sample->usages[i];
+
+		usage->pid = (pid_t)i;
+		usage->cpu_ns = random_number();
+		usage->memory = (struct memory){ random_number(), random_number(),
+						 random_number() };
+		for (size_t j = 0; j < KD_IO_KINDS; j++)
+			usage->io[j] = (struct io_row){ { random_number(), 1 },
+							{ 0, random_number() } };
+		usage->disk_requests = random_number(), usage->disk_bytes = random_number();
+		usage->rings = chance(2) * random_number(), usage->resent = random_number();
+	}
+	sample->resent = random_rows(&sample->n_resent, 3, sizeof(*sample->resent));
+	for (size_t i = 0; i < sample->n_resent; i++) {
+		struct resent_row *row = &sample->resent[i];
+
+		row->pid = (pid_t)chance(INT32_MAX), row->is.fd = (int32_t)chance(1000);
+		row->count = random_number(), row->is.inode = random_number();
+		random_name(row->is.protocol, sizeof(row->is.protocol));
+		random_name(row->is.local, sizeof(row->is.local));
+		random_name(row->is.peer, sizeof(row->is.peer));
+	}
+}
+
 static void random_descriptors(struct thread_row *thread)
 {
 	if (!chance(8))
@@ -279,6 +325,7 @@ static void random_thread(struct thread_row *thread)
 	random_stops(thread);
 	random_movers(thread);
 	random_descriptors(thread);
+	random_resources(thread);
 	thread->run = random_span();
 	thread->long_poll = random_span();
 	thread->ready = random_count();
@@ -492,6 +539,9 @@ __attribute__((unused)) static struct sample random_sample(void)
 		if (sample_add_upcalls(&sample, &upcall))
 			abort();
 	}
+	sample.resources_known = chance(2);
+	if (sample.resources_known)
+		random_usages(&sample);
 	sample.interruptions_known = chance(2);
 	if (sample.interruptions_known)
 		random_interruptions(&sample);

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What threads read and write, their requests to disks, and what TCP sends again. Programs and maps
+ * of their own, which only --resources loads. */
+#ifndef RESOURCE_BPF_H
+#define RESOURCE_BPF_H
+
+#include "awaited.bpf.h"
+#include "descriptor.bpf.h"
+#include "thread.bpf.h"
+#include "window.bpf.h"
+
+/* enum kd_io_call; set before loading. */
+const volatile __u8 kd_call_io[KD_CLASSES] = {};
+const volatile __u8 kd_compat_call_io[KD_CLASSES] = {};
+
+__u32 kd_blocks_used = 0; /* kd_blocks has been used */
+__u32 kd_resent_used = 0; /* kd_resent has been used */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* kd_banks * kd_slots */
+	__type(key, u32);
+	__type(value, struct kd_io_record);
+} kd_io_records SEC(".maps");
+
+/* In flight, by their address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KD_REQUESTS);
+	__type(key, u64);
+	__type(value, struct kd_request);
+} kd_requests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KD_BLOCKS);
+	__type(key, struct kd_block_key);
+	__type(value, struct kd_block);
+} kd_blocks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, KD_RESENT);
+	__type(key, struct kd_resent_key);
+	__type(value, struct kd_resent);
+} kd_resent SEC(".maps");
+
+/* What values begin as: too large for the stack. */
+static const struct kd_block no_block = {};
+static const struct kd_resent none_resent = {};
+
+/* enum kd_io_call */
+static __always_inline u32 call_io(s32 call)
+{
+	u64 number = (u32)call;
+
+	barrier_var(number);
+	if (likely(number < KD_CLASSES))
+		return kd_call_io[number];
+	number ^= KD_CALL_COMPAT;
+	barrier_var(number);
+	return number < KD_CLASSES ? kd_compat_call_io[number] : KD_IO_NONE;
+}
+
+static __always_inline u32 socket_io_kind(struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	u32 family = BPF_CORE_READ(socket, sk, __sk_common.skc_family);
+
+	return family == AF_UNIX                                              ? KD_IO_PIPE
+	       : family == AF_NETLINK || family == AF_KEY || family == AF_ALG ? KD_IO_OTHER
+									      : KD_IO_NETWORK;
+}
+
+/* Of files that share one inode, which is of no type before 6.17 (cfd86ef7e8e7) and a regular
+ * file since, only the file system tells. */
+static __always_inline u32 inode_io_kind(struct inode *inode, u32 mode)
+{
+	u32 device;
+
+	if (mode == S_IFIFO)
+		return KD_IO_PIPE;
+	if (mode == S_IFCHR) {
+		device = BPF_CORE_READ(inode, i_rdev);
+		if (device == TUN_DEVICE)
+			return KD_IO_NETWORK;
+		return device_awaits(device) == KD_AWAITED_TTY ? KD_IO_TTY : KD_IO_OTHER;
+	}
+	return mode && BPF_CORE_READ(inode, i_sb, s_magic) != ANON_INODE_FS_MAGIC ? KD_IO_FILE
+										  : KD_IO_OTHER;
+}
+
+/* What the current thread's descriptor is. Another thread may have put another file there since
+ * the call began. */
+static __noinline u32 descriptor_io_kind(u32 fd)
+{
+	struct file *file = (struct file *)descriptor_file(bpf_get_current_task(), fd);
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	u32 mode = BPF_CORE_READ(inode, i_mode) & S_IFMT;
+
+	return mode == S_IFSOCK ? socket_io_kind(file) : inode_io_kind(inode, mode);
+}
+
+/* vmsplice maps the caller's memory into the end of a pipe that is written to, and copies from the
+ * other. */
+static __always_inline bool descriptor_is_written(u32 fd)
+{
+	struct file *file = (struct file *)descriptor_file(bpf_get_current_task(), fd);
+
+	return BPF_CORE_READ(file, f_mode) & FMODE_WRITE;
+}
+
+/* Of so many struct mmsghdr in the target's memory, which are a struct msghdr each and the length
+ * of what was sent or received. */
+static __noinline u64 messages_bytes(u64 address, u32 n, bool is_compat)
+{
+	u32 size = is_compat ? 32 : 64, at = is_compat ? 28 : 56, length;
+	u64 bytes = 0;
+
+	address += at;
+	for (u32 i = 0; i < UIO_MAXIOV && i < n; i++) {
+		if (bpf_probe_read_user(&length, sizeof(length), (void *)address))
+			break;
+		bytes += length;
+		address += size;
+	}
+	return bytes;
+}
+
+/* kinds: what was read from, and written to << 8: enum kd_io_kind, or KD_IO_KINDS if nothing. */
+static __noinline void io_add(u32 slot, u32 bank, u64 gen, u32 kinds, u64 bytes)
+{
+	u32 index = bank * kd_slots + slot, read = kinds & 0xff, written = kinds >> 8;
+	struct kd_io_record *record = bpf_map_lookup_elem(&kd_io_records, &index);
+	struct kd_io *io;
+
+	if (!record)
+		return;
+	if (unlikely(record->gen != gen)) {
+		__builtin_memset(record, 0, sizeof(*record));
+		record->gen = gen;
+	}
+	if (read == KD_IO_KINDS && written == KD_IO_KINDS)
+		record->rings++;
+	/* That of KD_IO_KINDS is nobody's. */
+	io = &record->read[BOUNDED(read, KD_IO_ROOM)];
+	io->calls++;
+	io->bytes += bytes;
+	io = &record->written[BOUNDED(written, KD_IO_ROOM)];
+	io->calls++;
+	io->bytes += bytes;
+}
+
+static __always_inline void io_book(u32 slot, u32 kinds, u64 bytes)
+{
+	u64 t = clock_now(), word = READ_ONCE(kd_word), edge = word >> KD_WORD_SHIFT;
+	struct part part;
+
+	if (likely(t >= edge)) {
+		if (word & KD_WORD_OPEN)
+			io_add(slot, kd_word_bank(word), word, kinds, bytes);
+		return;
+	}
+	FOR_EACH_BANK(bank)
+	{
+		if (window_part(bank, t - 1, t, &part))
+			io_add(slot, bank, part.gen, kinds, bytes);
+	}
+}
+
+static __always_inline u32 io_kinds(u32 read, u32 written)
+{
+	return read | written << 8;
+}
+
+/* A call of the target returns that moves bytes. */
+static __noinline void io_end(u32 slot, u32 how, struct pt_regs *regs, s32 call, s64 result)
+{
+	u32 first = call_argument(regs, call, 0), kind = descriptor_io_kind(first);
+	u32 kinds = io_kinds(kind, KD_IO_KINDS);
+	u64 bytes = result;
+
+	switch (how) {
+	case KD_IO_WRITES:
+		kinds = io_kinds(KD_IO_KINDS, kind);
+		break;
+	case KD_IO_READS_MANY:
+	case KD_IO_WRITES_MANY:
+		if (how == KD_IO_WRITES_MANY)
+			kinds = io_kinds(KD_IO_KINDS, kind);
+		bytes = messages_bytes(call_argument(regs, call, 1), result, call & KD_CALL_COMPAT);
+		break;
+	case KD_IO_SENDS_FILE:
+		kinds = io_kinds(descriptor_io_kind(call_argument(regs, call, 1)), kind);
+		break;
+	case KD_IO_COPIES:
+		kinds = io_kinds(kind, descriptor_io_kind(call_argument(regs, call, 2)));
+		break;
+	case KD_IO_TEES:
+		kinds = io_kinds(kind, descriptor_io_kind(call_argument(regs, call, 1)));
+		break;
+	case KD_IO_MAPS:
+		if (descriptor_is_written(first))
+			kinds = io_kinds(KD_IO_KINDS, kind);
+		break;
+	case KD_IO_RING:
+		kinds = io_kinds(KD_IO_KINDS, KD_IO_KINDS);
+		bytes = 0;
+		break;
+	}
+	io_book(slot, kinds, bytes);
+}
+
+static __always_inline void io_exit(s64 result)
+{
+	struct target target = target_running();
+	struct pt_regs *regs;
+	s32 call;
+	u32 how;
+
+	if (likely(!target.thread) || result < 0)
+		return;
+	regs = current_user_regs();
+	call = regs_call(regs);
+	if (unlikely(current_call_is_compat(regs)))
+		call |= KD_CALL_COMPAT;
+	how = call_io(call);
+	if (how)
+		io_end(target.slot, how, regs, call, result);
+}
+
+/* --- Requests to disks: whose they are is known when they are made, by the first of these events
+ * that the kernel has. --- */
+
+static __always_inline void request_begin(struct request *request)
+{
+	struct target target = target_running();
+	struct kd_request begun = {};
+	u64 key = (u64)request;
+
+	if (likely(!target.thread))
+		return;
+	begun.at = clock_now();
+	begun.slot = target.slot;
+	begun.tid = target.thread->tid;
+	if (bpf_map_update_elem(&kd_requests, &key, &begun, BPF_NOEXIST) &&
+	    !bpf_map_lookup_elem(&kd_requests, &key))
+		loss_count(KD_LOSS_REQUESTS);
+}
+
+static __always_inline void block_create(struct kd_block_key *key)
+{
+	struct kd_block *block;
+
+	kd_blocks_used = 1;
+	bpf_map_update_elem(&kd_blocks, key, &no_block, BPF_NOEXIST);
+	block = bpf_map_lookup_elem(&kd_blocks, key);
+	if (block && key->device && bpf_core_type_exists(struct gendisk))
+		bpf_probe_read_kernel_str(block->device, sizeof(block->device),
+					  (char *)key->device +
+						  bpf_core_field_offset(struct gendisk, disk_name));
+}
+
+/* Several CPUs may complete requests of a thread at once. */
+static __noinline void block_add(struct kd_block_key *key, u64 ns, u64 bytes)
+{
+	struct kd_block *block = bpf_map_lookup_elem(&kd_blocks, key);
+	u64 bucket = duration_bucket(ns, KD_HISTOGRAM_BITS);
+
+	if (!block) {
+		block_create(key);
+		block = bpf_map_lookup_elem(&kd_blocks, key);
+	}
+	if (!block) {
+		loss_count(KD_LOSS_REQUESTS);
+		return;
+	}
+	__sync_fetch_and_add(&block->count, 1);
+	__sync_fetch_and_add(&block->total, ns);
+	__sync_fetch_and_add(&block->bytes, bytes);
+	if (ns > block->max)
+		block->max = ns;
+	barrier_var(bucket);
+	if (bucket >= KD_HISTOGRAM_BUCKETS)
+		bucket = KD_HISTOGRAM_BUCKETS - 1;
+	__sync_fetch_and_add(&block->times[bucket], 1);
+}
+
+static __always_inline u32 request_kind(struct request *request)
+{
+	u32 operation = BPF_CORE_READ(request, cmd_flags) & REQ_OP_MASK;
+
+	return operation == REQ_OP_READ    ? KD_BLOCK_READ
+	       : operation == REQ_OP_WRITE ? KD_BLOCK_WRITE
+					   : KD_BLOCK_OTHER;
+}
+
+/* A part of the request, or all that is left of it, is complete. */
+static __always_inline void request_end(struct request *request, u32 bytes)
+{
+	u64 address = (u64)request, t;
+	struct kd_request *begun = bpf_map_lookup_elem(&kd_requests, &address), was;
+	struct kd_thread *thread;
+	struct kd_block_key key = {};
+	struct part part;
+
+	if (likely(!begun))
+		return;
+	begun->bytes += bytes;
+	if (bytes < BPF_CORE_READ(request, __data_len))
+		return;
+	was = *begun;
+	bpf_map_delete_elem(&kd_requests, &address);
+	t = clock_now();
+	thread = slot_thread(was.slot);
+	if (!thread || thread->tid != was.tid || thread->seen > was.at)
+		return;
+	key.slot = was.slot;
+	key.kind = request_kind(request);
+	key.device = request_disk(request);
+	FOR_EACH_BANK(bank)
+	{
+		if (!window_part(bank, t - 1, t, &part))
+			continue;
+		key.gen = part.gen;
+		block_add(&key, t - was.at, was.bytes);
+	}
+}
+
+/* --- TCP: this runs in whatever was interrupted. --- */
+
+static __always_inline void resent_add(struct kd_resent_key *key, struct file *file)
+{
+	struct kd_resent *resent = bpf_map_lookup_elem(&kd_resent, key);
+
+	if (!resent) {
+		kd_resent_used = 1;
+		bpf_map_update_elem(&kd_resent, key, &none_resent, BPF_NOEXIST);
+		resent = bpf_map_lookup_elem(&kd_resent, key);
+		if (resent)
+			file_describe(&resent->file, (u64)file);
+	}
+	if (resent)
+		__sync_fetch_and_add(&resent->count, 1);
+	else
+		loss_count(KD_LOSS_RESENT);
+}
+
+static __always_inline void segment_resent(struct sock *sk)
+{
+	struct file *file = BPF_CORE_READ(sk, sk_socket, file);
+	struct kd_resent_key key = {};
+	u64 t = clock_now();
+	struct part part;
+
+	if (!file) /* it is closed: nobody's */
+		return;
+	key.inode = BPF_CORE_READ(file, f_inode, i_ino);
+	FOR_EACH_BANK(bank)
+	{
+		if (!window_part(bank, t - 1, t, &part))
+			continue;
+		key.gen = part.gen;
+		resent_add(&key, file);
+	}
+}
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "session_resources.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cli/base/array.h"
+#include "cli/base/log.h"
+#include "file_names.h"
+#include "session_classes.h"
+#include "session_programs.h"
+#include "session_windows.h"
+#include "socket_owners.h"
+#include "kernel_delay.skel.h"
+
+struct hook {
+	struct bpf_program *program;
+	const char *tracepoint;
+	const char *section, *without; /* what the report lacks without it; NULL: nothing */
+};
+
+#define DISKS "THREAD BLOCK I/O STATISTICS"
+
+static struct hook hook_of(const struct programs *programs, size_t i)
+{
+	const struct kernel_delay *skel = programs->skel;
+	const struct hook hooks[RESOURCE_HOOKS] = {
+		{ programs->classic ? skel->progs.kd_io_exit_classic : skel->progs.kd_io_exit,
+		  "sys_exit", "THREAD I/O STATISTICS",
+		  "is left out: the kernel refused its program" },
+		/* Since 6.5; before, and in RHEL 9, the other two suffice, but for requests that
+		 * another thread passes on. */
+		{ skel->progs.kd_request_begin, "block_io_start", NULL, NULL },
+		{ skel->progs.kd_request_begin, "block_rq_insert", DISKS,
+		  "lacks requests: this kernel lacks their tracepoints" },
+		{ skel->progs.kd_request_begin, "block_rq_issue", DISKS,
+		  "lacks requests: this kernel lacks their tracepoints" },
+		{ skel->progs.kd_request_end, "block_rq_complete", DISKS,
+		  "is left out: this kernel lacks its tracepoints" },
+		{ skel->progs.kd_segment_resent, "tcp_retransmit_skb", "RESOURCES",
+		  "does not show what TCP sent again: this kernel lacks its tracepoint" },
+	};
+
+	return hooks[i];
+}
+
+static size_t records_size(const struct resources *resources)
+{
+	return (size_t)resources->slots * resources->banks * sizeof(*resources->records);
+}
+
+exit_status resources_select(struct resources *resources, const struct programs *programs,
+			     bool wanted, uint32_t slots, uint32_t banks)
+{
+	struct kernel_delay *skel = programs->skel;
+	struct bpf_map *const maps[] = { skel->maps.kd_io_records, skel->maps.kd_requests,
+					 skel->maps.kd_blocks, skel->maps.kd_resent };
+	int error = 0;
+
+	resources->on = wanted;
+	resources->skel = skel;
+	resources->slots = slots;
+	resources->banks = banks;
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		bpf_map__set_autocreate(maps[i], wanted);
+	if (!wanted)
+		return 0;
+	classes_set_io(skel);
+	for (size_t i = 0; i < RESOURCE_HOOKS; i++)
+		bpf_program__set_autoload(hook_of(programs, i).program, true);
+	error = bpf_map__set_max_entries(skel->maps.kd_io_records, slots * banks);
+	if (error)
+		log_error("cannot size the BPF maps: %s", strerror(-error));
+	return error ? EX_OSERR : 0;
+}
+
+exit_status resources_attach(struct resources *resources, struct programs *programs)
+{
+	if (!resources->on)
+		return 0;
+	resources->records = mmap(NULL, records_size(resources), PROT_READ | PROT_WRITE, MAP_SHARED,
+				  bpf_map__fd(resources->skel->maps.kd_io_records), 0);
+	if (resources->records == MAP_FAILED) {
+		resources->records = NULL;
+		log_error("cannot map the BPF maps: %s", strerror(errno));
+		return EX_OSERR;
+	}
+	for (size_t i = 0; i < RESOURCE_HOOKS; i++) {
+		struct hook hook = hook_of(programs, i);
+
+		if (programs->classic && !i)
+			resources->links[i] = bpf_program__attach_tracepoint(
+				hook.program, "raw_syscalls", "sys_exit");
+		else
+			resources->links[i] = bpf_program__attach_raw_tracepoint(hook.program,
+										 hook.tracepoint);
+		if (!resources->links[i] && hook.section)
+			programs_absent(programs, hook.section, hook.without);
+	}
+	return 0;
+}
+
+static struct kd_io_record *record_of(const struct resources *resources, uint32_t bank,
+				      uint32_t slot)
+{
+	return &resources->records[(size_t)bank * resources->slots + slot];
+}
+
+void resources_read_slot(const struct resources *resources, const struct session_view *view,
+			 uint32_t slot, struct thread_row *row)
+{
+	const struct kd_io_record *record;
+
+	if (!resources->records || view->bank >= resources->banks)
+		return;
+	record = record_of(resources, view->bank, slot);
+	if (record->gen != view->gen)
+		return;
+	row->io_uring_calls = record->rings;
+	for (size_t i = 0; i < KD_IO_KINDS; i++)
+		row->io[i] = (struct io_row){ record->read[i], record->written[i] };
+}
+
+void resources_free_slot(struct resources *resources, uint32_t slot)
+{
+	for (uint32_t bank = 0; resources->records && bank < resources->banks; bank++)
+		record_of(resources, bank, slot)->gen = 0;
+}
+
+static int block_found(const struct session_hash *hash, const void *key_, const void *value,
+		       struct thread_row *row)
+{
+	const struct kd_block_key *key = key_;
+	const struct kd_block *block = value;
+	struct block_row found = {
+		.requests = { block->count, block->total, block->max },
+		.bytes = block->bytes,
+		.kind = key->kind < KD_BLOCK_KINDS ? key->kind : KD_BLOCK_OTHER,
+	};
+	int error = 0;
+
+	(void)hash;
+	memcpy(found.device, block->device, sizeof(found.device));
+	for (unsigned int i = 0; i < KD_HISTOGRAM_BUCKETS && !error; i++)
+		error = distribution_append(&found.times,
+					    i + 1 < KD_HISTOGRAM_BUCKETS
+						    ? distribution_limit(i, KD_HISTOGRAM_BITS)
+						    : UINT64_MAX,
+					    block->times[i]);
+	if (!error)
+		error = blocks_add(&row->blocks, &row->n_blocks, &found);
+	distribution_clear(&found.times);
+	return error;
+}
+
+int resources_read(const struct resources *resources, struct session_hash hash)
+{
+	if (!resources->on ||
+	    !__atomic_load_n(&resources->skel->bss->kd_blocks_used, __ATOMIC_RELAXED))
+		return 0;
+	hash.map = resources->skel->maps.kd_blocks;
+	return session_hash_read(&hash, block_found, NULL);
+}
+
+static int resent_add(struct sample *sample, size_t *room, const struct kd_resent *resent,
+		      const struct socket_owner *owner, struct file_names *names)
+{
+	struct usage_row *usage = usage_find(sample, owner->pid);
+	struct kd_file file = resent->file;
+
+	if (ARRAY_GROW(sample->resent, sample->n_resent, *room))
+		return -ENOMEM;
+	file.fd = owner->fd;
+	file_names_turn(names, owner->pid);
+	sample->resent[sample->n_resent++] = (struct resent_row){
+		.pid = owner->pid, .count = resent->count, .is = *file_names_find(names, &file)
+	};
+	if (usage)
+		usage->resent += resent->count;
+	return 0;
+}
+
+/* Entries of other windows that wait to be read stay. */
+int resources_read_resent(const struct resources *resources, const struct windows *windows,
+			  const struct session_view *view, struct file_names *names,
+			  struct sample *sample)
+{
+	int fd = bpf_map__fd(resources->skel->maps.kd_resent), error = 0;
+	struct socket_owners *owners;
+	struct kd_resent_key keys[KD_RESENT];
+	size_t n = 0, room = 0;
+
+	if (!resources->on ||
+	    !__atomic_load_n(&resources->skel->bss->kd_resent_used, __ATOMIC_RELAXED))
+		return 0;
+	while (n < KD_RESENT && !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
+		n++;
+	owners = socket_owners_new(sample);
+	if (!owners)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && !error; i++) {
+		const struct socket_owner *owner;
+		struct kd_resent resent;
+
+		if (keys[i].gen != view->gen && windows_have(windows, keys[i].gen))
+			continue;
+		owner = keys[i].gen == view->gen ? socket_owners_find(owners, keys[i].inode) : NULL;
+		if (owner && !bpf_map_lookup_elem(fd, &keys[i], &resent))
+			error = resent_add(sample, &room, &resent, owner, names);
+		bpf_map_delete_elem(fd, &keys[i]);
+	}
+	socket_owners_free(owners);
+	return error;
+}
+
+void resources_close(struct resources *resources)
+{
+	for (size_t i = 0; i < RESOURCE_HOOKS; i++)
+		bpf_link__destroy(resources->links[i]);
+	if (resources->records)
+		munmap(resources->records, records_size(resources));
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "resource.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "sample.h"
+
+#define IO_KEY(kind, key, title) [kind] = (key),
+#define IO_TITLE(kind, key, title) [kind] = (title),
+const char *const io_keys[KD_IO_KINDS] = { IO_WORDS(IO_KEY) };
+const char *const io_titles[KD_IO_KINDS] = { IO_WORDS(IO_TITLE) };
+
+#define BLOCK_KEY(kind, key) [kind] = (key),
+const char *const block_keys[KD_BLOCK_KINDS] = { BLOCK_WORDS(BLOCK_KEY) };
+
+static void add(uint64_t *into, uint64_t from)
+{
+	*into = u64_add(*into, from);
+}
+
+/* --- Requests to disks --- */
+
+static bool is_like(const struct block_row *x, const struct block_row *y)
+{
+	return x->kind == y->kind && !strncmp(x->device, y->device, sizeof(x->device));
+}
+
+static int block_merge(struct block_row *into, const struct block_row *from)
+{
+	into->requests.count = u64_add(into->requests.count, from->requests.count);
+	into->requests.total = u64_add(into->requests.total, from->requests.total);
+	into->requests.max = u64_max(into->requests.max, from->requests.max);
+	add(&into->bytes, from->bytes);
+	return distribution_merge(&into->times, &from->times);
+}
+
+int blocks_add(struct block_row **rows, size_t *n, const struct block_row *block)
+{
+	struct block_row *row, others = *block;
+	size_t i = 0;
+
+	while (i < *n && !is_like(&(*rows)[i], block))
+		i++;
+	if (i == *n && i >= BLOCKS_MOST && *block->device) {
+		memset(others.device, 0, sizeof(others.device));
+		return blocks_add(rows, n, &others);
+	}
+	if (i == *n) {
+		row = reallocarray(*rows, *n + 1, sizeof(*row));
+		if (!row)
+			return -ENOMEM;
+		*rows = row;
+		row[*n] = (struct block_row){ .kind = block->kind };
+		memcpy(row[(*n)++].device, block->device, sizeof(row->device));
+	}
+	return block_merge(&(*rows)[i], block);
+}
+
+int blocks_merge(struct block_row **rows, size_t *n, const struct block_row *from, size_t n_from)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < n_from && !error; i++)
+		error = blocks_add(rows, n, &from[i]);
+	return error;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct block_row *x = a, *y = b;
+	int order;
+
+	if (x->requests.total != y->requests.total)
+		return x->requests.total < y->requests.total ? 1 : -1;
+	order = strncmp(x->device, y->device, sizeof(x->device));
+	return order ? order : (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+void blocks_sort(struct block_row *rows, size_t n)
+{
+	if (n)
+		qsort(rows, n, sizeof(*rows), by_total);
+}
+
+void blocks_free(struct block_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		distribution_clear(&rows[i].times);
+	free(rows);
+}
+
+/* --- Processes --- */
+
+struct usage_row *usage_find(const struct sample *sample, pid_t pid)
+{
+	size_t low = 0, high = sample->n_usages;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sample->usages[middle].pid == pid)
+			return &sample->usages[middle];
+		if (sample->usages[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static void io_sum(struct io_row *into, const struct io_row *from)
+{
+	for (size_t i = 0; i < KD_IO_KINDS; i++) {
+		into[i].read.calls = u64_add(into[i].read.calls, from[i].read.calls);
+		into[i].read.bytes = u64_add(into[i].read.bytes, from[i].read.bytes);
+		into[i].written.calls = u64_add(into[i].written.calls, from[i].written.calls);
+		into[i].written.bytes = u64_add(into[i].written.bytes, from[i].written.bytes);
+	}
+}
+
+static void thread_sum(struct usage_row *usage, const struct thread_row *thread)
+{
+	const struct ledger *ledger = &thread->ledger;
+
+	add(&usage->cpu_ns, ledger->exec_known ? ledger->exec : ledger_running(ledger));
+	add(&usage->rings, thread->io_uring_calls);
+	io_sum(usage->io, thread->io);
+	for (size_t i = 0; i < thread->n_blocks; i++) {
+		add(&usage->disk_requests, thread->blocks[i].requests.count);
+		add(&usage->disk_bytes, thread->blocks[i].bytes);
+	}
+}
+
+int usage_sum(struct sample *sample)
+{
+	struct usage_row *rows = calloc(sample->n_threads + 1, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	free(sample->usages);
+	sample->usages = rows;
+	sample->n_usages = 0;
+	/* Threads are sorted by process. */
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		const struct thread_row *thread = &sample->threads[i];
+		pid_t pid = thread->pid ? thread->pid : sample->pid;
+
+		if (!sample->n_usages || rows[sample->n_usages - 1].pid != pid)
+			rows[sample->n_usages++].pid = pid;
+		thread_sum(&rows[sample->n_usages - 1], thread);
+	}
+	return 0;
+}
+
+struct usage_row usage_total(const struct sample *sample)
+{
+	struct usage_row total = { 0 };
+
+	for (size_t i = 0; i < sample->n_usages; i++) {
+		const struct usage_row *row = &sample->usages[i];
+
+		add(&total.cpu_ns, row->cpu_ns);
+		add(&total.memory.start, row->memory.start);
+		add(&total.memory.end, row->memory.end);
+		add(&total.memory.peak, row->memory.peak);
+		io_sum(total.io, row->io);
+		add(&total.disk_requests, row->disk_requests);
+		add(&total.disk_bytes, row->disk_bytes);
+		add(&total.rings, row->rings);
+		add(&total.resent, row->resent);
+	}
+	return total;
+}

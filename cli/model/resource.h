@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What threads and processes used: CPU time, memory, bytes by kind of descriptor, requests to
+ * disks, and segments that TCP sent again. */
+#ifndef RESOURCE_H
+#define RESOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/kernel_delay.h"
+#include "descriptor.h"
+#include "distribution.h"
+
+/* Kinds of descriptors: ROW(kind, key, title). Keys are a promise, see words.h. */
+#define IO_WORDS(ROW)                                                                              \
+	ROW(KD_IO_NETWORK, "network", "network")                                                   \
+	ROW(KD_IO_FILE, "file", "file, disk")                                                      \
+	ROW(KD_IO_PIPE, "pipe", "pipe, unix socket")                                               \
+	ROW(KD_IO_TTY, "tty", "terminal")                                                          \
+	ROW(KD_IO_OTHER, "other", "other")
+extern const char *const io_keys[KD_IO_KINDS], *const io_titles[KD_IO_KINDS];
+
+/* Calls that returned in the window without an error, and their bytes. */
+struct io_row {
+	struct kd_io read, written;
+};
+
+/* Kinds of requests: ROW(kind, key). */
+#define BLOCK_WORDS(ROW)                                                                           \
+	ROW(KD_BLOCK_READ, "read")                                                                 \
+	ROW(KD_BLOCK_WRITE, "write")                                                               \
+	ROW(KD_BLOCK_OTHER, "other")
+extern const char *const block_keys[KD_BLOCK_KINDS];
+
+/* Requests of a thread to one disk that were completed in the window: how many, how long they took
+ * from when they were made, and how that is distributed. */
+struct block_row {
+	struct kd_count requests; /* first, for FIELD_TIMES */
+	struct distribution times;
+	uint64_t bytes;
+	uint32_t kind;             /* enum kd_block_kind */
+	char device[KD_DISK_NAME]; /* as the kernel has it, not escaped; "": not known, or others */
+};
+
+/* Adds a row, whose distribution stays the caller's; to that of the same disk and kind if there is
+ * one, or to that of the others if there are BLOCKS_MOST. Returns 0 or -ENOMEM. */
+int blocks_add(struct block_row **rows, size_t *n, const struct block_row *block);
+#define BLOCKS_MOST 32
+
+/* Adds all of these. Returns as above. */
+int blocks_merge(struct block_row **rows, size_t *n, const struct block_row *from, size_t n_from);
+
+/* Sorts by descending time. */
+void blocks_sort(struct block_row *rows, size_t n);
+
+/* Releases the rows. */
+void blocks_free(struct block_row *rows, size_t n);
+
+/* Resident memory of a process, bytes; 0: not known. */
+struct memory {
+	uint64_t start, end; /* of the window */
+	uint64_t peak;       /* of its life until the end */
+};
+
+/* What one process used, or all that were folded. */
+struct usage_row {
+	pid_t pid;
+	uint64_t cpu_ns; /* of its threads in the window */
+	struct memory memory;
+	struct io_row io[KD_IO_KINDS];
+	uint64_t disk_requests, disk_bytes;
+	uint64_t rings;  /* calls of io_uring_enter, whose bytes are in none of this */
+	uint64_t resent; /* segments that TCP sent again */
+};
+
+/* A socket of the target that sent segments again. */
+struct resent_row {
+	pid_t pid;
+	uint64_t count;
+	struct descriptor is;
+};
+
+struct sample;
+
+/* Makes a row for each process that a finished sample has threads of, by PID, without memory.
+ * Returns 0 or -ENOMEM. */
+int usage_sum(struct sample *sample);
+
+/* The row of a process, NULL if there is none. */
+struct usage_row *usage_find(const struct sample *sample, pid_t pid);
+
+/* Adds up all processes. */
+struct usage_row usage_total(const struct sample *sample);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What threads and processes used. */
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/clock.h"
+#include "text_parts.h"
+#include "text_processes.h"
+#include "text_words.h"
+
+#define INDENT TEXT_INDENT
+#define NAME_WIDTH TEXT_NAME_WIDTH
+
+/* Bytes, or calls, per second of the window. */
+static uint64_t rate(const struct sample *sample, uint64_t count)
+{
+	uint64_t ns = sample->end > sample->start ? sample->end - sample->start : 0;
+
+	return ns ? (uint64_t)((double)count * (double)NSEC_PER_SEC / (double)ns) : 0;
+}
+
+static void io_line(struct text *text, unsigned int kind, const char *direction,
+		    const struct kd_io *moved)
+{
+	struct columns *columns = &text->columns;
+
+	if (!moved->calls)
+		return;
+	columns_add(columns, INDENT);
+	columns_add(columns, io_titles[kind]);
+	columns_add(columns, direction);
+	columns_pad(columns, strlen(io_titles[kind]) + strlen(direction), NAME_WIDTH);
+	columns_gap_count(columns, moved->calls, 10);
+	columns_gap_ns(columns, moved->bytes, 16);
+	columns_gap_ns(columns, rate(text->sample, moved->bytes), 16);
+	columns_gap_ns(columns, moved->bytes / moved->calls, 12);
+	columns_add(columns, "\n");
+}
+
+static bool has_io(const struct thread_row *thread)
+{
+	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++)
+		if (thread->io[kind].read.calls || thread->io[kind].written.calls)
+			return true;
+	return false;
+}
+
+static void io(struct text *text, const struct thread_row *thread)
+{
+	if (!has_io(thread))
+		return;
+	text_section(text, "[THREAD I/O STATISTICS]",
+		     "FOR                        CALLS             BYTES           BYTES/S"
+		     "    BYTES/CALL");
+	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
+		io_line(text, kind, ": read", &thread->io[kind].read);
+		io_line(text, kind, ": write", &thread->io[kind].written);
+	}
+}
+
+static void block_line(struct columns *columns, const struct block_row *block)
+{
+	size_t used = strlen("others");
+
+	columns_add(columns, INDENT);
+	if (*block->device)
+		used = text_foreign(columns, block->device, sizeof(block->device), 13);
+	else
+		columns_add(columns, "others");
+	columns_add(columns, ": ");
+	columns_add(columns, block_keys[block->kind]);
+	columns_pad(columns, used + 2 + strlen(block_keys[block->kind]), NAME_WIDTH);
+	columns_gap_count(columns, block->requests.count, 10);
+	columns_gap_ns(columns, block->bytes, 16);
+	columns_gap_ns(columns, block->requests.total, 16);
+	for (size_t i = 0; i < DISTRIBUTION_SHARES; i++)
+		if (distribution_shares[i].permille == 500 ||
+		    distribution_shares[i].permille == 990)
+			columns_gap_ns(columns,
+				       distribution_permille(&block->times,
+							     distribution_shares[i].permille, 0,
+							     block->requests.max),
+				       12);
+	columns_gap_ns(columns, block->requests.max, 16);
+	columns_add(columns, "\n");
+}
+
+void text_resources(struct text *text, const struct thread_row *thread)
+{
+	size_t n = text_rows(text, thread->n_blocks);
+
+	io(text, thread);
+	if (!n)
+		return;
+	text_section(text, "[THREAD BLOCK I/O STATISTICS]",
+		     "FOR                        COUNT             BYTES          TOTAL ns"
+		     "        P50 ns        P99 ns            MAX ns");
+	for (size_t i = 0; i < n; i++)
+		block_line(&text->columns, &thread->blocks[i]);
+}
+
+/* Kilobytes as ps(1) has them; 0 is not known. */
+static void memory(struct columns *columns, uint64_t bytes)
+{
+	columns_add(columns, "  ");
+	if (bytes)
+		columns_ns(columns, bytes / 1024, 10);
+	else
+		columns_right(columns, "-", 10);
+}
+
+static void usage_line(struct text *text, const struct usage_row *usage)
+{
+	const struct sample *sample = text->sample;
+	struct columns *columns = &text->columns;
+	char percent[NUMBER_LEN];
+
+	columns_count(columns, (uint64_t)usage->pid, 10);
+	number_percent(percent, usage->cpu_ns, sample->end - sample->start);
+	columns_add(columns, "  ");
+	columns_right(columns, percent, 7);
+	memory(columns, usage->memory.start);
+	memory(columns, usage->memory.end);
+	memory(columns, usage->memory.peak);
+	columns_gap_ns(columns, rate(sample, usage->io[KD_IO_NETWORK].read.bytes), 14);
+	columns_gap_ns(columns, rate(sample, usage->io[KD_IO_NETWORK].written.bytes), 14);
+	columns_gap_ns(columns, rate(sample, usage->io[KD_IO_FILE].read.bytes), 14);
+	columns_gap_ns(columns, rate(sample, usage->io[KD_IO_FILE].written.bytes), 14);
+	columns_gap_ns(columns, rate(sample, usage->disk_bytes), 14);
+	columns_gap_count(columns, usage->resent, 7);
+	columns_add(columns, "\n");
+}
+
+static void resent(struct text *text)
+{
+	struct columns *columns = &text->columns;
+
+	for (size_t i = 0; i < text->sample->n_resent; i++) {
+		const struct resent_row *row = &text->sample->resent[i];
+
+		columns_count(columns, (uint64_t)row->pid, 10);
+		columns_print(columns, "  %s TCP %s sent again by fd %d, ", GROUPED(row->count),
+			      row->count == 1 ? "segment was" : "segments were", (int)row->is.fd);
+		text_descriptor(columns, &row->is);
+		columns_add(columns, "\n");
+	}
+}
+
+void text_usages(struct text *text, size_t most)
+{
+	struct columns *columns = &text->columns;
+	const struct sample *sample = text->sample;
+
+	if (!sample->resources_known)
+		return;
+	columns_add(columns,
+		    "\n# RESOURCES (CPU in percent of one, memory in KiB, others in bytes per "
+		    "second, segments sent again):\n"
+		    "       PID    CPU %       START         END        PEAK"
+		    "      NET READ/S     NET WRITE/S     FILE READ/S    FILE WRITE/S"
+		    "          DISK/S   RESENT\n");
+	for (size_t i = 0; i < sample->n_usages && i < most; i++)
+		usage_line(text, &sample->usages[i]);
+	if (sample->n_usages > most)
+		columns_print(columns, "           and %s more\n",
+			      GROUPED(sample->n_usages - most));
+	resent(text);
+}

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""What threads and processes used: bytes against what the threads say that they asked for and what
+the kernel counts in /proc/PID/io, CPU time against the process's clock, memory against
+/proc/PID/statm, requests to the disk against their bytes."""
+
+import json
+import os
+import pathlib
+import resource
+import socket
+import subprocess
+import time
+
+import kdformats
+import kdneeds
+import kdtest
+from kdtest import PROGRAM
+
+ROLES = ("pair", "tcp", "udp", "file", "pipe", "epoll", "copy", "tty")
+KEYS = ("read_calls", "read_bytes", "written_calls", "written_bytes")
+PAGE = os.sysconf("SC_PAGESIZE")
+
+
+def sample(test, pid, *args):
+    """A window that is closed when the caller says so: (capture, function that closes it)."""
+    path = test.directory() / "report.json"
+    capture = test.capture(pid, "--resources", "-o", "-", "-o", f"json:{path}", *args)
+
+    def close():
+        report = capture.close(test)
+        return report, json.loads(path.read_text())
+    return close
+
+
+def io_of(thread):
+    """{kind: [calls read, bytes read, calls written, bytes written]}, as the workload has it."""
+    return {kind: [row[key] for key in KEYS] for kind, row in thread.get("io", {}).items()}
+
+
+def proc_io(pid, tid):
+    text = pathlib.Path(f"/proc/{pid}/task/{tid}/io").read_text()
+    return {key: int(value) for key, value in (line.split(": ") for line in text.splitlines())}
+
+
+def thread_of(found, tid):
+    return next(thread for thread in found["threads"] if thread["tid"] == tid)
+
+
+def case_bytes(test):
+    """Each thread's own count; and the kernel's, of what it counts, too."""
+    load = test.workload("bytes", test.directory(), *ROLES)
+    before = {role: proc_io(load.pid, load.tid(role)[0]) for role in ROLES}
+    close = sample(test, load.pid)
+    truths = load.go()["threads"]
+    after = {role: proc_io(load.pid, load.tid(role)[0]) for role in ROLES}
+    report, found = close()
+    test.books(report)
+    total = {}
+    for truth in truths:
+        want = {kind: row for kind, row in truth["io"].items() if any(row)}
+        # The byte of a pipe that the thread waited for, and the one that it wrote then.
+        want["pipe"] = [a + b for a, b in zip(want.get("pipe", [0] * 4), [1] * 4)]
+        got = io_of(thread_of(found, truth["tid"]))
+        test.eq(got, want, f"{truth['role']}: what it read and wrote")
+        for kind, row in got.items():
+            total[kind] = [a + b for a, b in zip(total.get(kind, [0] * 4), row)]
+    # Sockets that are not read by read() and tee are not in it.
+    for role in ("file", "pipe"):
+        tid = load.tid(role)[0]
+        rows = io_of(thread_of(found, tid)).values()
+        grown = {key: after[role][key] - before[role][key] for key in ("rchar", "wchar")}
+        if role == "file":
+            test.eq(grown, {"rchar": sum(row[1] for row in rows),
+                            "wchar": sum(row[3] for row in rows)}, f"{role}: as /proc/PID/io")
+    main = io_of(thread_of(found, load.pid))
+    usage, = found["resources"]
+    for kind, row in main.items():
+        total[kind] = [a + b for a, b in zip(total.get(kind, [0] * 4), row)]
+    sums = {kind: row for kind, row in io_of(usage).items() if any(row)}
+    test.eq(sums, total, "the process has the sum of its threads")
+    test.eq(usage["pid"], load.pid, "its PID")
+
+
+def case_formats(test):
+    """The same figures in each format, and from a file."""
+    folder = test.directory()
+    load = test.workload("bytes", folder, "tcp", "direct")
+    metrics = folder / "metrics.prom"
+    close = sample(test, load.pid, "-o", f"prometheus:{metrics}", "--per-thread")
+    load.go()
+    _, found = close()
+    series = kdformats.check_metrics(test, "prometheus", metrics.read_text())
+    kdformats.check_promtool(test, metrics.read_text())
+    thread = thread_of(found, load.tid("tcp")[0])
+    for direction, key in (("read", "read"), ("write", "written")):
+        labels = frozenset({"thread": "tcp", "tid": str(thread["tid"]), "kind": "network",
+                            "direction": direction}.items())
+        for what in ("calls", "bytes"):
+            test.eq(series and series[f"kernel_delay_io_{what}_total", labels],
+                    thread["io"]["network"][f"{key}_{what}"], f"metrics: {what} {direction}")
+    path = folder / "again.json"
+    path.write_text(json.dumps(found) + "\n")
+    for form in ("json", "prometheus", "text"):
+        done = test.program("--replay", path, "-o", form, "--full", "--per-thread")
+        test.eq((done.status, done.stderr), (0, ""), f"replayed as {form}")
+        if form == "json":
+            kdformats.check_json(test, done.stdout)
+            again = json.loads(done.stdout)
+            test.eq([again[key] for key in ("resources", "tcp_retransmissions", "threads")],
+                    [found[key] for key in ("resources", "tcp_retransmissions", "threads")],
+                    "json: nothing is lost")
+        elif form == "prometheus":
+            test.ok(metrics.read_text() == done.stdout, "prometheus: the same")
+        else:
+            test.ok(all(title in done.stdout for title in
+                        ("[THREAD I/O STATISTICS]", "# RESOURCES (CPU")), "text: the sections")
+    network = thread["io"]["network"]["read_bytes"]
+    for expression, status in ((f"read.network.bytes>={network}", 4),
+                               (f"thread(tcp).read.network.bytes>{network}", 0),
+                               ("written.tty.count>0", 0), ("memory>1", 4),
+                               ("tcp_retransmissions>1000000", 0)):
+        done = test.program("--replay", path, "--quiet", "--fail-if", expression)
+        test.eq(done.status, status, f"--fail-if {expression}")
+
+
+def case_disk(test):
+    """Requests past the page cache: as many bytes as the thread asked for, and as the kernel
+    counts for it."""
+    folder = pathlib.Path(os.environ.get("KD_DISK", "/var/tmp"))
+    work = folder / f"kdtest-{os.getpid()}"
+    work.mkdir()
+    test.stack.callback(work.rmdir)
+    test.stack.callback(lambda: [path.unlink() for path in work.iterdir()])
+    try:
+        os.close(os.open(work / "probe", os.O_RDWR | os.O_CREAT | os.O_DIRECT))
+    except OSError:
+        raise kdtest.Skip(f"{folder} takes no direct I/O") from None
+    load = test.workload("bytes", work, "direct")
+    tid = load.tid("direct")[0]
+    before = proc_io(load.pid, tid)
+    close = sample(test, load.pid)
+    truth, = load.go()["threads"]
+    after = proc_io(load.pid, tid)
+    report, found = close()
+    test.books(report)
+    if after["write_bytes"] == before["write_bytes"]:
+        raise kdtest.Skip(f"{folder} is on no disk")
+    rows = thread_of(found, tid).get("block_requests", [])
+    for operation, key in (("write", "write_bytes"), ("read", "read_bytes")):
+        own = [row for row in rows if row["operation"] == operation]
+        # What the file system reads to find its blocks is its own.
+        test.between(sum(row["bytes"] for row in own), truth["direct"],
+                     max(truth["direct"], after[key] - before[key]) + (1 << 20),
+                     f"bytes of requests: {operation}")
+        for row in own:
+            test.ok(row["device"] and (pathlib.Path("/sys/class/block") / row["device"]).exists(),
+                    f"{operation}: the disk is one", row["device"])
+            test.eq(sum(bucket["count"] for bucket in row["buckets"]), row["count"],
+                    f"{operation}: each is in the distribution")
+            test.ok(0 < row["max_ns"] <= row["total_ns"], f"{operation}: they took their time", row)
+            test.ok(row["p50_ns"] <= row["p99_ns"] <= row["max_ns"], f"{operation}: shares ascend")
+
+
+def case_cpu_and_memory(test):
+    """CPU time by the process's own clock, memory by /proc."""
+    load = test.workload("faulter", "minor:2000:1:-1")
+    statm = pathlib.Path(f"/proc/{load.pid}/statm")
+
+    def resident():
+        return int(statm.read_text().split()[1]) * PAGE
+    start, before = resident(), time.clock_gettime_ns(kdtest.cpu_clock(load.pid))
+    close = sample(test, load.pid)
+    load.go()
+    end, after = resident(), time.clock_gettime_ns(kdtest.cpu_clock(load.pid))
+    peak = int(kdtest.status_field(load.pid, "VmHWM")) * 1024
+    _, found = close()
+    usage, = found["resources"]
+    test.ok(end >= start + 2000 * PAGE, "it has touched its pages")
+    test.eq(usage["memory_start_bytes"], start, "memory at the start")
+    test.eq(usage["memory_end_bytes"], end, "memory at the end")
+    test.eq(usage["memory_peak_bytes"], max(peak, end), "its peak")
+    test.between(usage["cpu_ns"], (after - before) * 0.999 - 100_000, (after - before) * 1.01 + 5e6,
+                 "CPU time")
+
+
+def case_io_uring(test):
+    """Bytes that go another way are not there, and the report says so."""
+    if pathlib.Path("/proc/sys/kernel/io_uring_disabled").exists() and \
+            pathlib.Path("/proc/sys/kernel/io_uring_disabled").read_text().strip() == "2":
+        raise kdtest.Skip("io_uring is disabled")
+    code = ("import ctypes,sys\n"
+            "libc=ctypes.CDLL(None)\n"
+            "params=ctypes.create_string_buffer(120)\n"
+            "fd=libc.syscall(425,4,params)\n"
+            "print(fd,flush=True)\n"
+            "sys.stdin.readline()\n"
+            "for i in range(5): libc.syscall(426,fd,0,0,0,None,0)\n"
+            "print('done',flush=True)\n"
+            "sys.stdin.readline()\n")
+    child = test.child(["python3", "-c", code])
+    if int(child.line()) < 0:
+        raise kdtest.Skip("there is no io_uring")
+    close = sample(test, child.pid)
+    child.send("go")
+    child.line("done")
+    _, found = close()
+    usage, = found["resources"]
+    test.eq(usage.get("io_uring_calls"), 5, "its calls are counted")
+
+
+def case_redis(test):
+    """Network bytes of a server against its own count."""
+    kdneeds.need("redis-server", "redis-benchmark")
+    port = kdtest.free_port()
+    server = test.child(["redis-server", "--port", port, "--save", "", "--appendonly", "no"])
+    kdtest.wait_until(lambda: answers(port))
+
+    def info():
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(b"INFO stats\r\n")
+            text = b""
+            while b"total_net_output_bytes" not in text or not text.endswith(b"\r\n"):
+                text += client.recv(65536)
+        fields = dict(line.split(":", 1) for line in text.decode().splitlines() if ":" in line)
+        return [int(fields[f"total_net_{way}_bytes"]) for way in ("input", "output")]
+    close = sample(test, server.pid)
+    before = info()
+    subprocess.run(["redis-benchmark", "-p", str(port), "-t", "set,get", "-n", "5000", "-q"],
+                   check=True, stdout=subprocess.DEVNULL)
+    after = info()
+    _, found = close()
+    usage, = found["resources"]
+    network = usage["io"]["network"]
+    # Each query's own bytes are in one of its two answers only: some kilobytes.
+    for got, old, new, what in zip((network["read_bytes"], network["written_bytes"]), before, after,
+                                   ("read", "written")):
+        test.between(got, new - old, new - old + 20_000, f"network bytes {what}")
+
+
+def answers(port):
+    with socket.socket() as client:
+        return not client.connect_ex(("127.0.0.1", port))
+
+
+def case_not_loaded(test):
+    """Without the option there are neither programs nor maps for it."""
+    load = test.workload("roles", "poll")
+    names = {}
+    for option in ((), ("--resources",)):
+        capture = test.capture(load.pid, *option)
+        names[option] = held_programs(capture.pid)
+        capture.close(test)
+    own = {"kd_io_exit", "kd_io_exit_classic", "kd_request_begin", "kd_request_end",
+           "kd_segment_resent"}
+    test.eq(own & names[()], set(), "none without it")
+    test.ok({"kd_request_begin", "kd_request_end", "kd_segment_resent"} <= names["--resources",],
+            "with it they are loaded", sorted(names["--resources",]))
+
+
+def held_programs(pid):
+    """Names of the BPF programs that a process holds."""
+    done = subprocess.run([kdneeds.bpftool(), "-j", "prog", "show"], capture_output=True, text=True,
+                          check=False)
+    programs = {row["id"]: row.get("name", "") for row in json.loads(done.stdout or "[]")}
+    held = set()
+    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        fields = dict(line.split(":\t", 1) for line in path.read_text().splitlines()
+                      if ":\t" in line)
+        if "prog_id" in fields and "prog_type" in fields:
+            held.add(programs.get(int(fields["prog_id"])))
+    return held
+
+
+if __name__ == "__main__":
+    kdtest.main(case_bytes, case_formats, case_disk, case_cpu_and_memory, case_io_uring,
+                case_redis, case_not_loaded)
