@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "cli/base/array.h"
+#include "cli/base/clock.h"
 #include "cli/model/entries.h"
 #include "cli/model/process.h"
+#include "cli/target/group.h"
 #include "collect_row.h"
 #include "lock_callers.h"
 #include "session_culprits.h"
@@ -35,7 +37,9 @@ struct collector {
 	uint8_t *ended_in;            /* by slot: the banks, a bit each, in which its thread is */
 	struct lock_callers *callers;
 	uint64_t torn;
-	struct session_view view; /* the window being read */
+	struct session_view view;             /* the window being read */
+	char frozen_group[CULPRIT_GROUP_LEN]; /* that was seen frozen last, */
+	uint64_t frozen_at;                   /* since the epoch; 0: none was */
 };
 
 static int row_compare(const void *a, const void *b)
@@ -367,11 +371,39 @@ static int processes_settle(struct collector *collector)
 	return ended_fold(collector, &view);
 }
 
+/* While a thread is frozen its control group tells by which one. */
+static void frozen_look(struct collector *collector)
+{
+	struct session_view view = session_view(collector->session);
+	char group[CULPRIT_GROUP_LEN];
+
+	for (uint32_t slot = 1; slot < view.slots; slot++) {
+		const struct kd_thread *thread = &view.threads[slot];
+		uint32_t state = __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
+
+		if (!thread->task || (state ? state : thread->seed_state) != KD_FROZEN)
+			continue;
+		if (group_frozen((pid_t)thread->tgid, group, sizeof(group))) {
+			memcpy(collector->frozen_group, group, sizeof(group));
+			collector->frozen_at = clock_monotonic() - view.epoch;
+		}
+		return;
+	}
+}
+
+static void frozen_take(const struct collector *collector, const struct session_view *view,
+			struct sample *sample)
+{
+	if (collector->frozen_at >= view->start)
+		memcpy(sample->frozen_group, collector->frozen_group, sizeof(sample->frozen_group));
+}
+
 int collector_drain(struct collector *collector)
 {
 	struct session_view view;
 	int result = 0;
 
+	frozen_look(collector);
 	entry_follow(session_entry(collector->session));
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !result; bank++) {
 		if (!session_window_at(collector->session, bank, &view) || !view.gen ||
@@ -463,6 +495,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	int result;
 
 	memset(sample, 0, sizeof(*sample));
+	frozen_look(collector);
+	frozen_take(collector, view, sample);
 	entry_follow(session_entry(collector->session));
 	if (session_files_pending(collector->session, view) ||
 	    culprits_pending(session_culprits(collector->session), view))

@@ -227,6 +227,7 @@ static const struct field sample_fields[] = {
 	SAMPLE("fault_entry_exit_ns", FIELD_U64, entry.fault_ns, .flags = FIELD_IF_ANY),
 	SAMPLE("own_cost", FIELD_OBJECT, own, .fields = own_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("cpu_quota", FIELD_OBJECT, quota, .fields = quota_fields, .flags = FIELD_IF_ANY),
+	SAMPLE("frozen_group", FIELD_NAME, frozen_group, .flags = FIELD_IF_ANY),
 	FIELD_LIST("absent", struct sample, absent, .fields = absence_fields, .flags = FIELD_KEPT),
 	JSON_FORM("verdict", json_form_verdict),
 	JSON_FORM("processes", json_form_processes),

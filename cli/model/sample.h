@@ -244,6 +244,9 @@ struct sample {
 	struct thread_row *threads; /* sorted by process, name, then TID */
 	size_t n_threads;
 
+	char frozen_group[CULPRIT_GROUP_LEN]; /* that the freezer held, as in struct cpu_quota; ""
+						 if not known */
+
 	struct upcall_row *upcalls; /* by CPU, then error */
 	size_t n_upcalls;
 	bool upcalls_known; /* they were counted */

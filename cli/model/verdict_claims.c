@@ -536,8 +536,13 @@ static void stolen_claims(struct claimant *claimant, const struct thread_row *th
 /* How often it was frozen is not known. */
 static void frozen_claims(struct claimant *claimant, const struct thread_row *thread)
 {
-	const struct claim claim = { .ns = thread->ledger.ns[LEDGER_FROZEN] };
+	struct claim claim = { .ns = thread->ledger.ns[LEDGER_FROZEN] };
+	const char *group = claimant->sample->frozen_group;
+	size_t length = strlen(group), room = sizeof(claim.who.comm) - 1;
 
+	/* Of a long path the end says more. */
+	memcpy(claim.who.comm, group + (length > room ? length - room : 0),
+	       length > room ? room : length);
 	claim_give(claimant, CAUSE_FROZEN, &claim);
 }
 

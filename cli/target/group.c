@@ -21,9 +21,9 @@ static bool list_has(const char *list, const char *word)
 	return false;
 }
 
-/* Reads the process's line of version 1's cpu controller, else that of version 2. Lines are
- * NUMBER:CONTROLLERS:PATH. */
-static bool path_read(pid_t pid, char path[PATH_MAX], bool *version_1)
+/* Reads the process's line of a controller of version 1 (NULL: of none), else that of version 2.
+ * Lines are NUMBER:CONTROLLERS:PATH. */
+static bool path_read(pid_t pid, const char *controller, char path[PATH_MAX], bool *version_1)
 {
 	char name[64], line[PATH_MAX + 256];
 	bool found = false;
@@ -41,7 +41,7 @@ static bool path_read(pid_t pid, char path[PATH_MAX], bool *version_1)
 		if (!group)
 			continue;
 		*group++ = '\0';
-		*version_1 = list_has(controllers + 1, "cpu");
+		*version_1 = controller && list_has(controllers + 1, controller);
 		if (!*version_1 && controllers[1])
 			continue;
 		group[strcspn(group, "\n")] = '\0';
@@ -71,14 +71,14 @@ bool group_of(pid_t pid, char *path, size_t size)
 	bool version_1;
 
 	*path = '\0';
-	if (!path_read(pid, whole, &version_1))
+	if (!path_read(pid, "cpu", whole, &version_1))
 		return false;
 	path_cut(path, size, whole);
 	return true;
 }
 
-/* Where the hierarchy is mounted whole. */
-static bool mount_find(bool version_1, char mount[PATH_MAX])
+/* Where the hierarchy of a controller (NULL: that of version 2) is mounted whole. */
+static bool mount_find(const char *controller, char mount[PATH_MAX])
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
 	struct mntent *entry;
@@ -87,8 +87,8 @@ static bool mount_find(bool version_1, char mount[PATH_MAX])
 	if (!mounts)
 		return false;
 	while (!found && (entry = getmntent(mounts))) {
-		if (strcmp(entry->mnt_type, version_1 ? "cgroup" : "cgroup2") ||
-		    (version_1 && !list_has(entry->mnt_opts, "cpu")))
+		if (strcmp(entry->mnt_type, controller ? "cgroup" : "cgroup2") ||
+		    (controller && !list_has(entry->mnt_opts, controller)))
 			continue;
 		found = snprintf(mount, PATH_MAX, "%s", entry->mnt_dir) < PATH_MAX;
 	}
@@ -144,7 +144,8 @@ bool group_quota(pid_t pid, struct cpu_quota *quota)
 	char *slash;
 
 	memset(quota, 0, sizeof(*quota));
-	if (!path_read(pid, path, &version_1) || !mount_find(version_1, mount))
+	if (!path_read(pid, "cpu", path, &version_1) ||
+	    !mount_find(version_1 ? "cpu" : NULL, mount))
 		return false;
 	for (slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
 		*slash = '\0';
@@ -155,4 +156,31 @@ bool group_quota(pid_t pid, struct cpu_quota *quota)
 		*quota = found;
 	}
 	return quota->period_ns > 0;
+}
+
+static bool frozen_find(pid_t pid, const char *controller, const char *file, char *into,
+			size_t size)
+{
+	char path[PATH_MAX], mount[PATH_MAX], group[2 * PATH_MAX];
+	long long is_frozen[2];
+	bool version_1;
+
+	if (!path_read(pid, controller, path, &version_1) || version_1 != (controller != NULL) ||
+	    !mount_find(controller, mount))
+		return false;
+	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
+		*slash = '\0';
+		snprintf(group, sizeof(group), "%s%s", mount, path);
+		if (!*path || !numbers_read(group, file, is_frozen) || is_frozen[0] != 1)
+			continue;
+		path_cut(into, size, path);
+		return true;
+	}
+	return false;
+}
+
+bool group_frozen(pid_t pid, char *path, size_t size)
+{
+	return frozen_find(pid, NULL, "cgroup.freeze", path, size) ||
+	       frozen_find(pid, "freezer", "freezer.self_freezing", path, size);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control groups as far as they share out CPU time: version 1's hierarchy of the cpu
- * controller, or version 2's. */
+/* Control groups as far as they share out CPU time, or freeze: version 1's hierarchy of the cpu or
+ * freezer controller, or version 2's. */
 #ifndef GROUP_H
 #define GROUP_H
 
@@ -17,5 +17,9 @@ bool group_of(pid_t pid, char *path, size_t size);
 /* Finds the tightest quota of the process's control group and of those above it. Returns
  * false if there is none, or it is not known. */
 bool group_quota(pid_t pid, struct cpu_quota *quota);
+
+/* Sets *path, as group_of() does, to the group that the freezer holds: the process's, or the
+ * nearest above it. Returns false if there is none, or it is not known. */
+bool group_frozen(pid_t pid, char *path, size_t size);
 
 #endif

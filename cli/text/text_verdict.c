@@ -66,7 +66,7 @@ static const struct sentence sentences[CAUSES] = {
 			  "see timer slack (PR_SET_TIMERSLACK) and idle states of the CPU" },
 	[CAUSE_STOPPED] = { "was stopped by %s", "was stopped (SIGSTOP, a debugger, strace)",
 			    "find out who stops it: a debugger, strace, job control, SIGSTOP" },
-	[CAUSE_FROZEN] = { "was" FROZEN, "was" FROZEN, /* nobody is named */
+	[CAUSE_FROZEN] = { "was" FROZEN " (%s)", "was" FROZEN,
 			   "find out who freezes it: cgroup.freeze or freezer.state, docker "
 			   "pause" },
 };
@@ -94,7 +94,7 @@ static const struct sentence plural[CAUSES] = {
 			  "woke up later than their timers", NULL },
 	[CAUSE_STOPPED] = { "were stopped by %s", "were stopped (SIGSTOP, a debugger, strace)",
 			    "find out who stops them: a debugger, strace, job control, SIGSTOP" },
-	[CAUSE_FROZEN] = { "were" FROZEN, "were" FROZEN,
+	[CAUSE_FROZEN] = { "were" FROZEN " (%s)", "were" FROZEN,
 			   "find out who freezes them: cgroup.freeze or freezer.state, docker "
 			   "pause" },
 };

@@ -46,7 +46,10 @@ def freezer(pid):
             if not (group / name).exists():
                 continue
             home = pathlib.Path(root) / "cgroup.procs"
-            (group / "cgroup.procs").write_text(str(pid))
+            below = group / "not-frozen-itself"
+            below.mkdir()
+            stack.callback(below.rmdir)
+            (below / "cgroup.procs").write_text(str(pid))
             stack.callback(home.write_text, str(pid))
             stack.callback((group / name).write_text, thaw)
             found.append((name, lambda on, file=group / name, freeze=freeze, thaw=thaw:
@@ -102,6 +105,9 @@ def sample_of(test, pid, tid, name, while_open):
     causes = {row["cause"]: row["ns"] for row in sample["verdict"]}
     test.ok(causes.get("frozen", 0) >= thread["ledger"]["frozen_ns"],
             f"{name}: the verdict says so", causes)
+    test.eq(sample.get("frozen_group"), f"/kdfrozen{os.getpid()}", f"{name}: and whose freezer it was")
+    test.eq([row["who"].get("comm") for row in sample["verdict"] if row["cause"] == "frozen"],
+            [f"/kdfrozen{os.getpid()}"], f"{name}: also in the verdict")
     for state in ("blocked_ns", "blocked_uninterruptible_ns", "stopped_ns"):
         test.eq(thread["ledger"][state], 0, f"{name}: it is not {state}")
     return sample, thread
@@ -115,6 +121,33 @@ def case_inside(test):
         _, thread = sample_of(test, pid, tid, name,
                               lambda: bounds.extend(freeze_once(pid, tid, freeze)))
         test.between(thread["ledger"]["frozen_ns"], *bounds, f"{name}: frozen for so long")
+
+
+def case_sleeper(test):
+    """One that sleeps in a system call is woken to be frozen, and sleeps again when it is not; but
+    for version 1 since Linux 6.1, which leaves it where it is."""
+    load = test.workload("roles", "poll")
+    tid, = load.tid("poll")
+    for name, freeze in each_freezer(test, load.pid):
+        if name == "freezer.state":
+            continue
+        bounds = []
+        path = test.directory() / "sample.json"
+        capture = test.capture(load.pid, "-o", "text", "-o", f"json:{path}", "--off-cpu=1ms",
+                               "--wait-filter=*")
+        time.sleep(0.1)
+        bounds += freeze_once(load.pid, tid, freeze)
+        time.sleep(0.15)
+        capture.signal(signal.SIGINT)
+        test.eq(capture.wait(), 0, f"{name}: a sample")
+        sample = json.loads(path.read_text())
+        ledger = next(row["ledger"] for row in sample["threads"] if row["tid"] == tid)
+        test.between(ledger["frozen_ns"], *bounds, f"{name}: frozen for so long")
+        test.between(ledger["blocked_ns"], 0.2 * kdtest.SECOND, ledger["life_ns"] - bounds[0],
+                     f"{name}: asleep before and after")
+        test.eq(sample.get("frozen_group"), f"/kdfrozen{os.getpid()}", f"{name}: whose freezer it was")
+        waits = [row["state"] for row in sample["traces"]["waits"] if row["tid"] == tid]
+        test.eq(waits.count("frozen"), 1, f"{name}: one wait of several")
 
 
 def case_throughout(test):
@@ -145,4 +178,4 @@ def case_wait(test):
         test.between(sum(row["duration_ns"] for row in waits), *bounds, f"{name}: as long")
 
 
-kdtest.main(case_inside, case_throughout, case_wait)
+kdtest.main(case_inside, case_sleeper, case_throughout, case_wait)
