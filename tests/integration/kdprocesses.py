@@ -117,3 +117,20 @@ def children_of(pid):
     for one in found:
         found += [child for child, parent in parents.items() if parent == one]
     return found[1:]
+
+
+def container(test, name):
+    """A container's files as docker writes them, and its ID."""
+    folder = pathlib.Path("/var/lib/docker/containers")
+    kdtest.only_on_host("it is about files")
+    identity = os.urandom(32).hex()
+    made = folder / identity
+    above = [one for one in (folder.parents[0], folder) if not one.exists()]
+    for one in (*above, made):
+        one.mkdir()
+        test.stack.callback(one.rmdir)
+    config = made / "config.v2.json"
+    config.write_text(json.dumps({"ID": identity, "Name": f"/{name}",
+                                  "Config": {"Image": "kdt/image:1", "Labels": {}}}))
+    test.stack.callback(config.unlink)
+    return identity

@@ -159,6 +159,24 @@ def case_group_v2(test):
     group_of(test, hierarchy(2))
 
 
+def case_container(test):
+    """A container: what is in it, what is born there, and nothing outside."""
+    name = f"kdt-t{os.getpid()}"
+    identity = kdprocesses.container(test, name)
+    for mount in kdprocesses.hierarchies().values():
+        load, _ = family(test)
+        outside, _ = family(test)
+        with kdprocesses.group(mount / "docker" / identity) as group:
+            kdprocesses.join(group, load.pid)
+            ran = run(test, ("--container", name), *BOTH, *PAIRS)
+            entries(load, "call 3 0")  # by its first child, which is not in the group
+            ask(load, "none")
+            ask(load, "fork 2")
+            expected = entries(load, f"call 2 {CALL}")
+            entries(outside, f"call 2 {CALL}")
+            check(test, ran, expected, 4, outside=2 * (3 + 2))
+
+
 def hierarchy(version):
     found = kdprocesses.hierarchies()
     if version not in found:
@@ -311,6 +329,6 @@ def case_address(test):
     test.eq(found.triggers.roles["start"].hits, log.made, "it is in the file that was named")
 
 
-kdtest.main(case_programs, case_across, case_births, case_group_v1, case_group_v2, case_exit,
-            case_other_exit, case_execve, case_usdt, case_libraries, case_long_poll, case_overhead,
-            case_nowhere, case_address)
+kdtest.main(case_programs, case_across, case_births, case_group_v1, case_group_v2,
+            case_container, case_exit, case_other_exit, case_execve, case_usdt, case_libraries,
+            case_long_poll, case_overhead, case_nowhere, case_address)

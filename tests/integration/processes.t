@@ -6,7 +6,6 @@ whose threads are whose."""
 
 import json
 import os
-import pathlib
 import shutil
 import signal
 import time
@@ -203,23 +202,6 @@ def case_cgroup_errors(test):
                 "which it says", done.stderr)
 
 
-def container(test, name):
-    """A container's files as docker writes them, and its ID."""
-    folder = pathlib.Path("/var/lib/docker/containers")
-    kdtest.only_on_host("it is about files")
-    identity = os.urandom(32).hex()
-    made = folder / identity
-    above = [one for one in (folder.parents[0], folder) if not one.exists()]
-    for one in (*above, made):
-        one.mkdir()
-        test.stack.callback(one.rmdir)
-    config = made / "config.v2.json"
-    config.write_text(json.dumps({"ID": identity, "Name": f"/{name}",
-                                  "Config": {"Image": "kdt/image:1", "Labels": {}}}))
-    test.stack.callback(config.unlink)
-    return identity
-
-
 def check_alone(test, pid, name):
     """One process has the same labels as several."""
     files = [test.directory() / kind for kind in ("json", "openmetrics")]
@@ -245,7 +227,7 @@ def case_container(test):
     """A program in PID, mount, cgroup and UTS namespaces of its own, as in a container."""
     unshare = kdneeds.tool("unshare")
     name = f"kdt-c{os.getpid()}"
-    identity = container(test, name)
+    identity = kdprocesses.container(test, name)
     for mount in kdprocesses.hierarchies().values():
         with kdprocesses.group(mount / "docker" / identity) as group:
             shell = test.child(["sh", "-c", f"echo $$ > {group}/cgroup.procs && exec {unshare} "
