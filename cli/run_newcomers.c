@@ -11,9 +11,13 @@
 #include "cli/capture/session_processes.h"
 #include "cli/capture/session_triggers.h"
 
-#define LOAD_NS (10 * NSEC_PER_MSEC) /* for the dynamic linker */
 #define NEWCOMERS_MAX (2 * KD_PROCESSES)
 #define LOOKS_AT_ONCE 16 /* about 1 ms, if they run what others do */
+
+/* Nothing tells when the dynamic linker has mapped a program's libraries, which takes longer on a
+ * busy machine, or from a slow disk: so it is looked at so long after its execve, and again. */
+static const uint64_t looks_after[] = { 10 * NSEC_PER_MSEC, 100 * NSEC_PER_MSEC, NSEC_PER_SEC };
+#define LOOKS (sizeof(looks_after) / sizeof(*looks_after))
 
 static void add(struct newcomers *newcomers, struct newcomer newcomer)
 {
@@ -29,12 +33,15 @@ void newcomers_begin(struct newcomers *newcomers, const struct run *run)
 	uint64_t now = clock_monotonic();
 
 	for (size_t i = 0; i < run->processes->n; i++)
-		add(newcomers, (struct newcomer){ .pid = run->processes->all[i].pid, now, true });
+		add(newcomers, (struct newcomer){ .pid = run->processes->all[i].pid,
+						  .due_at = now,
+						  .looks = LOOKS,
+						  .was_searched = true });
 }
 
 void newcomers_add(struct newcomers *newcomers, pid_t pid, uint64_t at)
 {
-	add(newcomers, (struct newcomer){ .pid = pid, .due_at = at + LOAD_NS });
+	add(newcomers, (struct newcomer){ .pid = pid, .due_at = at + looks_after[0] });
 }
 
 /* The stop first, as ever. */
@@ -55,18 +62,23 @@ static void sites_attach(struct run *run, const size_t before[KD_ROLES])
 	}
 }
 
-static exit_status newcomer_look(struct newcomers *newcomers, struct run *run, pid_t pid,
-				 bool was_searched)
+static exit_status newcomer_look(struct newcomers *newcomers, struct run *run,
+				 struct newcomer *newcomer)
 {
 	size_t before[KD_ROLES];
 	int error;
 
 	memcpy(before, run->triggers->n_sets, sizeof(before));
-	error = trigger_set_add(run->triggers, pid);
+	error = trigger_set_add(run->triggers, newcomer->pid);
 	if (error == -ENOMEM)
 		return log_no_memory();
-	newcomers->missed += error && !was_searched;
+	newcomers->missed += error && !newcomer->was_searched;
+	newcomer->was_searched = true;
 	sites_attach(run, before);
+	if (error)
+		newcomer->looks = LOOKS;
+	else if (++newcomer->looks < LOOKS)
+		newcomer->due_at += looks_after[newcomer->looks] - looks_after[newcomer->looks - 1];
 	return 0;
 }
 
@@ -74,22 +86,25 @@ exit_status newcomers_look(struct newcomers *newcomers, struct run *run)
 {
 	uint64_t now = clock_monotonic();
 	pid_t joined[LOOKS_AT_ONCE];
-	size_t n, looked = 0;
+	size_t n, looked = 0, left = 0;
 	int status = 0;
 
 	n = several_newcomers(session_several(run->session), joined, LOOKS_AT_ONCE);
 	for (size_t i = 0; i < n && !status; i++)
-		status = newcomer_look(newcomers, run, joined[i], false);
-	for (; looked < newcomers->n && looked < LOOKS_AT_ONCE && !status; looked++) {
-		if (newcomers->all[looked].due_at > now)
-			break;
-		status = newcomer_look(newcomers, run, newcomers->all[looked].pid,
-				       newcomers->all[looked].was_searched);
+		status = newcomer_look(newcomers, run,
+				       &(struct newcomer){ .pid = joined[i], .looks = LOOKS });
+	for (size_t i = 0; i < newcomers->n; i++) {
+		struct newcomer newcomer = newcomers->all[i];
+
+		if (newcomer.due_at <= now && looked < LOOKS_AT_ONCE && !status) {
+			status = newcomer_look(newcomers, run, &newcomer);
+			looked++;
+			if (newcomer.looks >= LOOKS)
+				continue;
+		}
+		newcomers->all[left++] = newcomer;
 	}
-	newcomers->n -= looked;
-	if (looked)
-		memmove(newcomers->all, newcomers->all + looked,
-			newcomers->n * sizeof(*newcomers->all));
+	newcomers->n = left;
 	return status;
 }
 

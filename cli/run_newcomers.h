@@ -12,13 +12,14 @@
 
 struct newcomer {
 	pid_t pid;
-	uint64_t due_at;   /* CLOCK_MONOTONIC ns: its libraries are mapped by then */
-	bool was_searched; /* if it ends first, nothing may be missing */
+	uint64_t due_at;    /* CLOCK_MONOTONIC ns */
+	unsigned int looks; /* so many before this one */
+	bool was_searched;  /* if it ends first, nothing may be missing */
 };
 
 /* Processes that run a program since a moment ago; begins as zeros. */
 struct newcomers {
-	struct newcomer *all; /* the first one waits longest */
+	struct newcomer *all;
 	size_t n, room;
 	uint64_t missed; /* that had ended, or were too many, before they were looked at */
 };

@@ -9,12 +9,14 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import kdprocesses
 import kdtest
 from kdtest import MS
 from kdtrigger import (BOTH, NO_LIMIT, UNLIMITED, Log, Triggered, check_reports, reported_once)
 
+CALLS = 77
 CALL = 30  # ms that a long call takes
 DELTA = 10 * MS
 ALL = ("--trigger-delta", "10ms", "--window-banks", "7", *UNLIMITED, *NO_LIMIT)
@@ -157,6 +159,40 @@ def case_group_v1(test):
 
 def case_group_v2(test):
     group_of(test, hierarchy(2))
+
+
+def case_late_library(test):
+    """A program whose libraries are mapped long after its execve: here the dynamic linker waits for
+    someone to open a pipe first."""
+    other = test.workload("roles", "poll")
+    place = copied(test, "roles").parent
+    library = place / "libc.so.6"
+    shutil.copy(mapped(other.pid, "libc.so.6"), library)
+    pipe = place / "pipe"
+    os.mkfifo(pipe)
+    shell = test.child(["sh", "-c", f"echo; read line; LD_PRELOAD={pipe} LD_LIBRARY_PATH={place} "
+                        f"exec {place}/kdt-roles calls:{CALLS}:0:0"])
+    shell.line("")
+    ran = run(test, [shell.pid, other.pid], "--start-trigger", "up:libc.so.6:syscall",
+              "--trigger-delta", "1min", *UNLIMITED, *NO_LIMIT)
+    shell.send("go")
+    kdtest.wait_until(lambda: os.readlink(f"/proc/{shell.pid}/exe") == f"{place}/kdt-roles")
+    time.sleep(0.2)
+    test.ok(f"is now also in {library}" not in ran.stderr, "it is not mapped yet")
+    pipe.open("w", encoding="ascii").close()
+    kdtest.wait_until(lambda: f"is now also in {library}\n" in ran.stderr)
+    shell.line("ready")
+    shell.send("go")
+    shell.line("{")
+    found = ran.stop(test).triggers
+    test.eq(found.roles["start"].hits, CALLS, "all calls after that")
+
+
+def mapped(pid, name):
+    """The path of a file that a process has mapped."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        return next(path for path in (line.split()[-1] for line in maps)
+                    if path.endswith(f"/{name}"))
 
 
 def case_container(test):
@@ -330,5 +366,5 @@ def case_address(test):
 
 
 kdtest.main(case_programs, case_across, case_births, case_group_v1, case_group_v2,
-            case_container, case_exit, case_other_exit, case_execve, case_usdt, case_libraries,
-            case_long_poll, case_overhead, case_nowhere, case_address)
+            case_late_library, case_container, case_exit, case_other_exit, case_execve, case_usdt,
+            case_libraries, case_long_poll, case_overhead, case_nowhere, case_address)
