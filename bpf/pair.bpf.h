@@ -230,6 +230,15 @@ static __always_inline void pair_hit(struct hit *hit, bool start, bool stop)
 		pair_forget(hit, entry);
 }
 
+/* The end of its thread would have ended a window, had there been a bank for one. */
+static __always_inline bool pair_is_missed(struct hit *hit, u64 pair)
+{
+	u64 ns = hit_since(hit, pair >> KD_WORD_SHIFT);
+
+	return pair_kind(pair) == PAIR_MISSED && ns >= kd_delta && ns >= READ_ONCE(kd_keep) &&
+	       READ_ONCE(kd_wanted);
+}
+
 /* The thread is at its end, or that of its program: the stop cannot come any more. Its window ends
  * here (keep), or as if it had not begun. */
 static __always_inline void pair_leave(struct hit *hit, bool keep)
@@ -249,7 +258,8 @@ static __always_inline void pair_leave(struct hit *hit, bool keep)
 		if (window)
 			window_free(window);
 	}
-	tally_outcome(hit, KD_START, KD_HIT_ENDED);
+	tally_outcome(hit, KD_START,
+		      keep && pair_is_missed(hit, pair) ? KD_HIT_MISSED : KD_HIT_ENDED);
 	pair_forget(hit, entry);
 	hit_end(hit);
 }

@@ -206,7 +206,7 @@ int report_text_triggers(const struct trigger_stats *stats, FILE *out)
 	duty(&columns, stats);
 	durations(&columns, stats);
 	nested(&columns, stats);
-	if (stats->tally.outcome[KD_STOP][KD_HIT_MISSED])
+	if (stats->tally.outcome[KD_START][KD_HIT_MISSED])
 		columns_add(&columns,
 			    "# WARNING: Windows were missed, as all banks were waiting to "
 			    "be read; raise --window-banks.\n");

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -237,6 +238,24 @@ def case_exit(test):
                 (1, 2), "no stop has ended it")
 
 
+def case_exit_missed(test):
+    """Windows that ends of processes would have ended, but no bank was free for them."""
+    load, pids = family(test, 5)
+    _, others = family(test)  # with these the run goes on
+    ran = run(test, pids + others, *BOTH, "--trigger-same-thread", "--trigger-delta", "10ms",
+              "--window-banks", "2", *UNLIMITED, *NO_LIMIT)
+    ran.signal(signal.SIGSTOP)  # it reads none
+    kdtest.wait_until(lambda: kdtest.state_of(ran.pid, ran.pid) == "T")
+    expected = entries(load, f"exit {CALL}")
+    ran.signal(signal.SIGCONT)
+    found = ran.stop(test)
+    start = found.triggers.roles["start"]
+    test.eq(len(expected), 5, "all have ended")
+    test.eq((start.hits, start.ended, start.missed), (5, 2, 3), "two had a bank, three were missed")
+    test.ok(any("missed" in line for line in found.triggers.warnings), "a note says so",
+            found.triggers.warnings)
+
+
 def case_other_exit(test):
     """The end of another process ends no window."""
     first, pids = family(test)
@@ -366,5 +385,6 @@ def case_address(test):
 
 
 kdtest.main(case_programs, case_across, case_births, case_group_v1, case_group_v2,
-            case_late_library, case_container, case_exit, case_other_exit, case_execve, case_usdt,
+            case_late_library, case_container, case_exit,
+            case_exit_missed, case_other_exit, case_execve, case_usdt,
             case_libraries, case_long_poll, case_overhead, case_nowhere, case_address)
