@@ -52,11 +52,8 @@ static void sites_attach(struct run *run, const size_t before[KD_ROLES])
 	for (int role = KD_ROLES - 1; role >= 0; role--) {
 		if (set->n_sets[role] == before[role])
 			continue;
-		/* That file is what is wrong, and one of its processes is not to end the run. */
-		if (triggers_extend(session_triggers(run->session), role, set->n_sets[role]))
-			log_warn("trigger '%s': left out in %s", set->triggers[role].text,
-				 sites_get(set->sets[role][before[role]], 0)->object);
-		else
+		/* If a file is what is wrong, one of its processes is not to end the run. */
+		if (!triggers_extend(session_triggers(run->session), role, set->n_sets[role]))
 			log_note("trigger '%s' is now also in %s", set->triggers[role].text,
 				 sites_get(set->sets[role][before[role]], 0)->object);
 	}

@@ -187,7 +187,7 @@ static const struct site **sites_join(struct sites *const *sets, size_t n_sets, 
 	list = calloc(all + 1, sizeof(*list));
 	*n = 0;
 	for (size_t i = 0; list && i < n_sets; i++)
-		for (size_t j = 0; j < sites_count(sets[i]); j++)
+		for (size_t j = 0; j < sites_count(sets[i]) && !sites_are_left_out(sets[i]); j++)
 			list[(*n)++] = sites_get(sets[i], j);
 	return list;
 }

@@ -63,6 +63,11 @@ struct trigger_sites {
 bool site_is(const struct site *a, const struct site *b);
 
 size_t sites_count(const struct sites *sites);
+
+/* They cannot be probed: no attachment has them from now on. Their files are known still. */
+void sites_leave_out(struct sites *sites);
+bool sites_are_left_out(const struct sites *sites);
+
 const struct site *sites_get(const struct sites *sites, size_t index);
 
 #endif

@@ -39,6 +39,16 @@ void sites_free(struct sites *sites)
 	free(sites);
 }
 
+void sites_leave_out(struct sites *sites)
+{
+	sites->left_out = true;
+}
+
+bool sites_are_left_out(const struct sites *sites)
+{
+	return sites->left_out;
+}
+
 size_t sites_count(const struct sites *sites)
 {
 	return sites->n;

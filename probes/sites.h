@@ -22,6 +22,7 @@ struct sites {
 	size_t n;
 	struct binary *binaries;
 	size_t n_binaries;
+	bool left_out;
 };
 
 /* Adds a copy of the site, with copies of its group and name, if it is not there yet.

@@ -284,6 +284,47 @@ exit_status triggers_attach(struct triggers *triggers)
 	return triggers->ring ? ends_attach(triggers) ?: probes_attach(triggers) : ring_failed();
 }
 
+/* The sets from one on; those that fail are left out from now on. Returns the first one's status.
+ */
+static exit_status sites_attach(struct triggers *triggers, enum kd_role role, size_t from)
+{
+	const struct trigger_sites *sites = &triggers->sites[role];
+	int status = 0;
+
+	for (size_t i = from; i < sites->n_sets; i++) {
+		int failed = attachment_extend(triggers->attachments[role],
+					       triggers->programs[role], sites->trigger,
+					       &sites->sets[i], 1, triggers->pid);
+
+		if (!failed)
+			continue;
+		sites_leave_out(sites->sets[i]);
+		log_warn("trigger '%s': left out in %s", sites->trigger->text,
+			 sites_get(sites->sets[i], 0)->object);
+		status = status ? status : failed;
+	}
+	return status;
+}
+
+/* What was possible before may not be now; the others go on. */
+static exit_status trigger_attach_again(struct triggers *triggers, enum kd_role role)
+{
+	const struct trigger_sites *sites = &triggers->sites[role];
+	int status;
+
+	if (triggers->calls[role] || sites->n_sets <= 1)
+		return trigger_attach(triggers, role);
+	status = attachment_open(&triggers->attachments[role], triggers->programs[role],
+				 sites->trigger, sites->sets, 0, triggers->pid);
+	if (status)
+		return status;
+	status = sites_attach(triggers, role, 0);
+	for (size_t i = 0; i < sites->n_sets; i++)
+		if (!sites_are_left_out(sites->sets[i]))
+			return 0;
+	return status ? status : EX_OSERR;
+}
+
 exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t n_sets)
 {
 	struct trigger_sites *sites = &triggers->sites[role];
@@ -296,9 +337,7 @@ exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t
 	/* When they are put in again, these are. */
 	if (triggers->detaching || !triggers->attachments[role])
 		return 0;
-	return attachment_extend(triggers->attachments[role], triggers->programs[role],
-				 sites->trigger, &sites->sets[before], n_sets - before,
-				 triggers->pid);
+	return sites_attach(triggers, role, before);
 }
 
 void triggers_detach(struct triggers *triggers)
@@ -365,8 +404,11 @@ bool triggers_detach_end(struct triggers *triggers)
 
 exit_status triggers_attach_again(struct triggers *triggers)
 {
-	int status = probes_attach(triggers);
+	int status = 0;
 
+	for (int role = KD_ROLES - 1; role >= 0 && !status; role--)
+		if (triggers->programs[role])
+			status = trigger_attach_again(triggers, role);
 	if (!status)
 		hits_count(triggers, true);
 	return status;

@@ -189,6 +189,39 @@ def case_late_library(test):
     test.eq(found.roles["start"].hits, CALLS, "all calls after that")
 
 
+def case_spoilt_library(test):
+    """While probes are out, a file becomes one that cannot be probed: in others they are put in
+    again."""
+    load = test.workload("roles", "calls:400000:0:0", "poll")
+    place = copied(test, "roles").parent
+    library = place / "libc.so.6"
+    shutil.copy(mapped(load.pid, "libc.so.6"), library)
+    victim = test.child(["env", f"LD_LIBRARY_PATH={place}", place / "kdt-roles", "poll"])
+    victim.line("ready")
+    ran = run(test, [load.pid, victim.proc.pid], "--start-trigger", "up:libc.so.6:syscall",
+              "--trigger-delta", "1min", *UNLIMITED, "--max-overhead", "1")
+    load.send("go")
+    spoil(library, "syscall")
+    load.line("{", patience=60)
+    kdtest.wait_until(lambda: f"'up:libc.so.6:syscall': left out in {library}\n" in ran.stderr)
+    before = ran.stderr
+    load.send("end")
+    found = ran.stop(test).triggers
+    test.ok(found.duty.phases >= 1, "probes were taken out and put in again", found.duty)
+    test.ok(before.count("left out") == 1, "that is said once", before)
+    test.ok(found.roles["start"].hits > 0, "hits of the other file are counted")
+
+
+def spoil(path, function):
+    """Puts a breakpoint where a function begins, which probes refuse (prepare_uprobe())."""
+    listed = subprocess.run(["readelf", "-W", "--dyn-syms", path], capture_output=True, text=True,
+                            check=True).stdout
+    address = re.search(rf"^ *\d+: ([0-9a-f]+) .* {function}@@", listed, re.M)[1]
+    with path.open("r+b") as file:
+        file.seek(int(address, 16))  # of libc: the same as in the file
+        file.write(b"\xcc")
+
+
 def mapped(pid, name):
     """The path of a file that a process has mapped."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
@@ -385,6 +418,6 @@ def case_address(test):
 
 
 kdtest.main(case_programs, case_across, case_births, case_group_v1, case_group_v2,
-            case_late_library, case_container, case_exit,
+            case_late_library, case_spoilt_library, case_container, case_exit,
             case_exit_missed, case_other_exit, case_execve, case_usdt,
             case_libraries, case_long_poll, case_overhead, case_nowhere, case_address)
