@@ -5,6 +5,7 @@
 that the workload logged."""
 
 import json
+import mmap
 import os
 import time
 
@@ -18,11 +19,15 @@ WAITS = {"pipe": ("peer", "waited for waker["), "unix": ("peer", "waited for wak
          "tcp": ("peer", "waited for waker["), "child": ("child", "child"),
          "flock": ("lock", "waited for locks (fd ")}
 DISK = {"fsync": ("disk", "disk"), "direct": ("disk", "disk"), "page": ("page_fault", "had major page faults")}
-LOCKS = ("asleep", "busy", "pi", "robust", "rwlock", "syncing")
+# The kernel has no part in how these differ.
+LOCKS = ("asleep", "busy") if kdtest.VM else ("asleep", "busy", "pi", "robust", "rwlock", "syncing")
 
 
 def staged(test, program, roles, *args, seconds=SAMPLE):
-    """{role: (Screen, log)}, each role in a process of its own."""
+    """{role: (Screen, log)}, each role in a process of its own; where there is one CPU, one after
+    the other."""
+    if kdtest.one_cpu() and len(roles) > 1:
+        return {role: staged(test, program, [role], *args, seconds=seconds)[role] for role in roles}
     loads = {role: test.workload(program, role, *args, wrapper=kdstaged.BEFORE_OTHERS)
              for role in roles}
     time.sleep(0.05)  # all have begun
@@ -31,6 +36,7 @@ def staged(test, program, roles, *args, seconds=SAMPLE):
     for role, load in loads.items():
         load.send("log")
         found[role] = screens[role], json.loads(load.line("{"))[role]
+        load.end()
     return found
 
 
@@ -55,7 +61,8 @@ def check_waits(test, role, screen, log, causes):
     test.ok(f": {role}[{tid}] " in screen.verdict[0], f"{role}: in words, too", *screen.verdict)
     # It never waits for work, and who wakes it hardly does anything.
     others = sum(screen.ran[other] + screen.ready[other] for other in screen.ran if other != tid)
-    test.between(screen.json["busy_ns"], 0.99 * window, 1.1 * window + others,
+    most = 1.2 if kdtest.one_cpu() else 1.1
+    test.between(screen.json["busy_ns"], 0.99 * window, most * window + others,
                  f"{role}: the busy time is that of a thread")
 
 
@@ -65,6 +72,8 @@ def case_peers(test):
 
 
 def case_disk(test):
+    if kdtest.VM:
+        raise kdtest.Skip("the machine has no disk")
     for role, (screen, log) in staged(test, "blocked", DISK, "/var/tmp/").items():
         check_waits(test, role, screen, log, DISK)
 
@@ -80,7 +89,8 @@ def case_locks(test):
                              screen.ready[log["tid"]])
 
 
-TOOK_THE_CPU = ("task", "rt_limit", "hardirq", "softirq")
+TOOK_THE_CPU = ("task", "rt_limit", "hardirq", "softirq",
+                *(("own_threads",) if kdtest.one_cpu() else ()))
 
 
 def case_condition(test):
@@ -89,7 +99,8 @@ def case_condition(test):
     # Whoever had the CPU meanwhile is a cause of its own, for no longer than the kernel counts. So
     # are timers that are late, as those of a virtual machine's idle CPU may be by some ms.
     test.eq([row for row in screen.blamed if row["cause"] not in (*TOOK_THE_CPU, "timer") or
-             row["ns"] > (20 * kdtest.MS if row["cause"] == "timer" else sum(screen.ready.values()))],
+             row["ns"] > (20 * kdtest.SLACK * kdtest.MS if row["cause"] == "timer"
+                          else sum(screen.ready.values()))],
             [], "nobody is blamed for it")
     words = f"waited in futex until holder[{log['holders'][0]}] woke it"
     test.ok(screen.json["verdict"] or words in screen.verdict[0], "in words, with who woke it",
@@ -119,6 +130,7 @@ def case_inversion(test):
 def case_preempted_holder(test):
     """The holder of a lock shares a CPU with a process that has a better nice value: three wait
     for the lock, which has to wait for that."""
+    kdtest.only_beside_another_cpu("for those who wait")
     cpu, load = kdtest.last_cpu(), test.workload("locks", "starved")
     hog = test.workload("roles", f"spin:{cpu}", wrapper=("nice", "-n", "-10"))
     others = []
@@ -154,18 +166,31 @@ def case_preempted_holder(test):
                              screen.ready[holder], sum(others) * 2 / 1.5)
 
 
+def fills_memory_at_once():
+    """Whether the kernel has MADV_POPULATE_WRITE."""
+    with mmap.mmap(-1, mmap.PAGESIZE) as page:
+        try:
+            page.madvise(23)
+        except OSError:
+            return False
+    return True
+
+
 def case_memory_lock(test):
     """Of the address space, which another thread has while it fills memory."""
+    if not fills_memory_at_once():
+        raise kdtest.Skip("this kernel does not fill memory in one call (before 5.14)")
     load = test.workload("staged", "mapper", "filler", wrapper=kdstaged.BEFORE_OTHERS)
     screen = kdstaged.watch(test, {"mapper": load}, SAMPLE)["mapper"]
     load.send("log")
     log = json.loads(load.line("{"))["mapper"]
     row = kdstaged.check_first(test, "mapper", screen, ("kernel_lock",), "in the kernel")
     if row:
+        test.eq(row["worst_tid"], log["tid"], "who waited")
+        kdtest.only_on_host("steps that are no longer than what an emulated machine takes")
         took = sum(row["ns"] for row in screen.blamed if row["cause"] == "kernel_lock")
         kdstaged.check_share(test, "mapper", screen, took, screen.logged(log),
                              screen.ready[log["tid"]])
-        test.eq(row["worst_tid"], log["tid"], "who waited")
 
 
 def case_timers(test):

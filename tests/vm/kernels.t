@@ -36,14 +36,15 @@ TRIGGERS = ("integration/trigger-traces.t", "integration/trigger-unchanged.t",
 MORE = {"5.10": (*TRIGGERS, "integration/irq.t", "integration/books.t", "integration/profile.t",
                  "integration/histogram.t", "integration/blocked.t", "integration/faults.t",
                  "integration/stopped.t", "integration/timeouts.t", "integration/frozen.t",
-                 "integration/verdict.t"),
+                 "integration/verdict.t", "integration/staged-waits.t"),
         "6.1": (*TRIGGERS, "integration/churn.t", "integration/trigger-errors.t",
                 "integration/locks.t", "integration/descriptors.t", "integration/filter.t",
                 "vm/rt_limit.t"),
         "6.1-rt": ("vm/rt.t",),
-        "6.12": (*TRIGGERS, "integration/ending.t", "integration/trigger-overhead.t"),
+        "6.12": (*TRIGGERS, "integration/ending.t", "integration/trigger-overhead.t",
+                  "integration/staged-waits.t"),
         "newest": (*TRIGGERS, "integration/irq.t", "integration/trigger-longpoll.t",
-                   "integration/profile.t", "integration/culprit.t")}
+                   "integration/profile.t", "integration/culprit.t", "integration/staged.t")}
 AT_ONCE = 2      # machines
 MOST = 900       # seconds of a processor for a machine
 TIMEOUT = 2600   # seconds for one that waits, or gets little; tests/run has to grant two of them
