@@ -43,7 +43,9 @@ int run_drain(void *context)
 
 pid_t run_child(const struct run *run)
 {
-	return run->stacks ? stacks_child(run->stacks) : 0;
+	const struct stacks *stacks = run->stacks ? run->stacks : run->lock_stacks;
+
+	return stacks ? stacks_child(stacks) : 0;
 }
 
 exit_status run_mark(struct run *run, const char *what, uint64_t edge, bool triggered)
@@ -90,8 +92,9 @@ exit_status run_print(struct run *run, struct sample *sample)
 	return outputs_write(run->outputs, sample);
 }
 
-/* Who asks for no stacks gets those of a few waits for locks. What is needed for them is begun with
- * the first, and anew from time to time, as nobody tells what is mapped meanwhile. */
+/* Of a few waits for locks there are stacks also if none are asked for, and these are not counted
+ * with those. What is needed for them is begun with the first, and anew from time to time, as
+ * nobody tells what is mapped meanwhile. */
 #define LOCK_STACKS_NS (60 * NSEC_PER_SEC)
 #define LOCK_STACKS 4096
 #define LOCK_STACKS_PATIENCE (2 * NSEC_PER_SEC)
@@ -101,10 +104,9 @@ static struct stacks *lock_stacks(struct run *run)
 	const struct stacks_setup setup = { .patience = LOCK_STACKS_PATIENCE, .quiet = true };
 	uint64_t now = clock_monotonic();
 
-	if (run->stacks)
-		return run->stacks;
 	if (now >= run->lock_stacks_until) {
 		stacks_close(run->lock_stacks);
+		run->lock_stacks = NULL;
 		stacks_open_setup(&run->lock_stacks, 0, LOCK_STACKS, &setup);
 		run->lock_stacks_until = now + LOCK_STACKS_NS;
 	}
@@ -116,11 +118,13 @@ static int locks_describe(struct run *run, struct sample *sample)
 {
 	struct lock_callers *callers = collector_lock_callers(run->collector);
 	struct stacks *stacks = NULL;
-	int error = lock_places_find(run->lock_places, sample);
+	bool wanted = outputs_have_samples(run->outputs);
+	int error = wanted ? lock_places_find(run->lock_places, sample) : 0;
 
 	if (!lock_callers_wait(callers))
 		return error;
-	if (!error && !lock_places_gave_up(run->lock_places))
+	if (!error && wanted && run->options->stacks && run->options->stack_bytes &&
+	    !lock_places_gave_up(run->lock_places))
 		stacks = lock_stacks(run);
 	lock_callers_find(callers, stacks, sample);
 	return error;

@@ -42,8 +42,7 @@ struct run {
 	struct tracer *tracer;
 	struct interruptions *interruptions; /* NULL: not wanted */
 	struct lock_places *lock_places;
-	struct stacks
-		*lock_stacks; /* of who waited for locks, if no others are wanted; NULL: none */
+	struct stacks *lock_stacks; /* of who waited for locks; NULL: none */
 	uint64_t lock_stacks_until; /* CLOCK_MONOTONIC ns: what was mapped may be out of date */
 	struct stacks *stacks;      /* of the user; NULL: not wanted */
 	struct outputs *outputs;

@@ -440,6 +440,14 @@ exit_status outputs_mark(struct outputs *outputs, const char *what, uint64_t tri
 	return 0;
 }
 
+bool outputs_have_samples(const struct outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->n; i++)
+		if (outputs->all[i].format->sample && !outputs->all[i].format->needs_stacks)
+			return true;
+	return false;
+}
+
 bool outputs_have_text(const struct outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->n; i++)

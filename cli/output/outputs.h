@@ -83,6 +83,9 @@ exit_status outputs_finish(struct outputs *outputs);
  * may read for long. */
 exit_status outputs_show(struct outputs *outputs);
 
+/* Whether somebody gets whole samples: neither metrics nor folded stacks only. */
+bool outputs_have_samples(const struct outputs *outputs);
+
 /* Whether the operator gets the text. */
 bool outputs_have_text(const struct outputs *outputs);
 
