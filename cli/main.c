@@ -215,6 +215,7 @@ static exit_status options_obey(const struct options *options,
 		.distributions = options->histogram || options->replay,
 		.interruptions = options->interruptions || options->replay,
 		.resources = options->resources || options->replay,
+		.comparison = options->outputs.compare,
 	};
 	status = fail_if_new(&fail_if, options->fail_if, options->n_fail_if, &recorded);
 	if (!status)

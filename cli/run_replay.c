@@ -45,6 +45,8 @@ exit_status run_replay(const struct options *options, struct fail_if *fail_if)
 		status = replay_read(options->replay, &handlers);
 	if (!status)
 		status = outputs_finish(replay.outputs);
+	if (!status)
+		fail_if_compare(fail_if, outputs_comparison(replay.outputs));
 	shown = outputs_show(replay.outputs);
 	if (!status)
 		status = shown;

@@ -11,6 +11,7 @@
 #include "cli/model/trigger_stats.h"
 
 struct summary;
+struct comparison;
 
 /* Writes and flushes all that is known of a finished sample. options are not looked
  * at: nothing is left out. Returns 0 or a negative errno. */
@@ -19,6 +20,10 @@ int report_json(const struct sample *sample, const struct report_options *option
 /* Writes and flushes what the measures were over several samples. Returns as above. */
 int report_json_summary(const struct summary *summary, const struct report_options *options,
 			FILE *out);
+
+/* Writes and flushes the differences from an earlier capture. Returns as above. */
+int report_json_comparison(const struct comparison *comparison,
+			   const struct report_options *options, FILE *out);
 
 /* Writes and flushes what the triggers of a run did. Returns as above. */
 int report_json_triggers(const struct trigger_stats *stats, FILE *out);

@@ -13,6 +13,7 @@
 #define JSON_SAMPLE "sample"
 #define JSON_TRIGGERS "triggers"
 #define JSON_SUMMARY "summary"
+#define JSON_COMPARISON "comparison"
 
 /* Whose system calls this program knows the names of, as uname(1) calls it. */
 #if defined(__x86_64__)

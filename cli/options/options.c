@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
@@ -272,6 +273,13 @@ static exit_status refuse_together(const struct options *options)
 		  "give --off-cpu as well, as in --off-cpu=1ms" },
 		{ options->at.ns && (given || options->long_poll),
 		  "option --at cannot be combined with triggers", "they say when samples begin" },
+		{ options->outputs.compare && (given || options->long_poll),
+		  "option --compare cannot be combined with triggers",
+		  "it compares samples of a given time" },
+		{ options->outputs.compare && options->replay &&
+			  !strcmp(options->outputs.compare, "-") && !strcmp(options->replay, "-"),
+		  "options --compare and --replay cannot both read standard input",
+		  "give a file to one of them" },
 		{ options->at.ns && options->replay, "option --at cannot be combined with --replay",
 		  "its samples have begun long ago" },
 		{ syscall_set_is_empty(&options->calls), "no system call is left to list",

@@ -15,6 +15,7 @@
 #include "cli/base/parse.h"
 #include "cli/base/syscall_names.h"
 #include "cli/base/syscall_set.h"
+#include "cli/model/comparison.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
 #include "fail_if_metrics.h"
@@ -140,49 +141,41 @@ static exit_status cause_check(const char *text, const char *part)
 	return refuse(text, "there is no such cause", list.text);
 }
 
-static exit_status refuse_softirq(const char *text)
+/* One of these words. */
+static exit_status word_check(const char *text, const char *name, const char *const *words,
+			      size_t n, const char *what)
 {
 	struct metric_list list = { .length = 0 };
 
-	for (size_t i = 0; i < SOFTIRQS; i++)
-		list_append(&list, i ? ", " : "there are ", softirq_names[i]);
-	return refuse(text, "there is no such softirq", list.text);
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, words[i]))
+			return 0;
+	for (size_t i = 0; i < n; i++)
+		list_append(&list, i ? ", " : "there are ", words[i]);
+	return refuse(text, what, list.text);
 }
 
-static exit_status check_awaited(const char *text, const char *name)
+/* A measure, or a cause. */
+static exit_status changed_check(const char *text, const char *name)
 {
-	struct metric_list list = { .length = 0 };
+	struct measures measures = { 0 };
+	struct names_closest closest;
+	bool found = measures_find(&measures) || measures_index(&measures, name) != SIZE_MAX;
 
-	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++)
-		if (!strcmp(name, awaited_words[kind].key))
-			return 0;
-	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++)
-		list_append(&list, kind ? ", " : "there are ", awaited_words[kind].key);
-	return refuse(text, "threads are not blocked for that", list.text);
-}
-
-static exit_status interruption_check(const char *text, const char *name)
-{
-	struct metric_list list = { .length = 0 };
-
-	for (unsigned int cause = 0; cause < INTERRUPTION_CAUSES; cause++) {
-		if (!strcmp(name, interruption_keys[cause]))
-			return 0;
-		list_append(&list, cause ? ", " : "there are ", interruption_keys[cause]);
+	names_closest_init(&closest, name);
+	for (size_t i = 0; i < measures.n; i++)
+		names_closest_offer(&closest, measures.all[i].key);
+	for (size_t i = 0; i < CAUSES; i++) {
+		found |= !strcmp(name, cause_words[i].key);
+		names_closest_offer(&closest, cause_words[i].key);
 	}
-	return refuse(text, "nothing of that name interrupts threads", list.text);
-}
-
-static exit_status io_check(const char *text, const char *name)
-{
-	struct metric_list list = { .length = 0 };
-
-	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
-		if (!strcmp(name, io_keys[kind]))
-			return 0;
-		list_append(&list, kind ? ", " : "there are ", io_keys[kind]);
+	if (!found) {
+		log_error("option " OPTION ": '%s': there is no measure '%s'", text, name);
+		names_closest_hint(&closest, "", "give one of JSON's, such as kept_ns");
 	}
-	return refuse(text, "there is no such kind of descriptor", list.text);
+	names_closest_clear(&closest);
+	measures_clear(&measures);
+	return found ? 0 : EX_USAGE;
 }
 
 static bool is_call(const char *name)
@@ -200,19 +193,22 @@ static exit_status part_check(const struct condition *condition)
 	if (condition->metric->kind == FAIL_SYSCALL && !is_call(part))
 		return refuse_call(condition->text, part);
 	if (condition->metric->kind == FAIL_AWAITED)
-		return check_awaited(condition->text, part);
+		return word_check(condition->text, part, awaited_keys, KD_AWAITED_KINDS,
+				  "threads are not blocked for that");
 	if (condition->metric->kind == FAIL_INTERRUPTION)
-		return interruption_check(condition->text, part);
+		return word_check(condition->text, part, interruption_keys, INTERRUPTION_CAUSES,
+				  "nothing of that name interrupts threads");
 	if (condition->metric->kind == FAIL_READ || condition->metric->kind == FAIL_WRITTEN)
-		return io_check(condition->text, part);
+		return word_check(condition->text, part, io_keys, KD_IO_KINDS,
+				  "there is no such kind of descriptor");
 	if (condition->metric->kind == FAIL_VERDICT)
 		return cause_check(condition->text, part);
+	if (condition->metric->kind == FAIL_CHANGED)
+		return changed_check(condition->text, part);
 	if (condition->metric->kind != FAIL_SOFTIRQ)
 		return 0; /* names of interrupts differ from machine to machine */
-	for (size_t i = 0; i < SOFTIRQS; i++)
-		if (!strcmp(part, softirq_names[i]))
-			return 0;
-	return refuse_softirq(condition->text);
+	return word_check(condition->text, part, softirq_names, SOFTIRQS,
+			  "there is no such softirq");
 }
 
 static enum fail_field field_named(const char *name)
@@ -245,7 +241,7 @@ static exit_status metric_read(struct condition *condition, char *name)
 	if (has_part)
 		memcpy(condition->part, part + 1, strlen(part + 1) + 1);
 	if (*condition->threads && !fail_metric_of_threads(condition->metric) &&
-	    condition->metric->kind != FAIL_WAITS)
+	    condition->metric->kind != FAIL_WAITS && condition->metric->kind != FAIL_CHANGED)
 		return refuse(condition->text, "this metric is not one of threads",
 			      "give it without thread(...)");
 	return part_check(condition);
@@ -355,6 +351,8 @@ exit_status fail_if_new(struct fail_if **out, const char *const *texts, size_t n
 		if (!status && fail_metric_of_resources(condition->metric) && !recorded->resources)
 			status = refuse(texts[i], "no resources are recorded",
 					"give --resources, too");
+		if (!status && condition->metric->kind == FAIL_CHANGED && !recorded->comparison)
+			status = refuse(texts[i], "nothing is compared", "give --compare, too");
 		if (status)
 			return status;
 	}
@@ -490,7 +488,9 @@ void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_
 		struct excess whose = { .sample = number };
 		struct fail_figures figures;
 
-		if (condition->metric->kind == FAIL_WAITS) {
+		if (condition->metric->kind == FAIL_CHANGED) {
+			continue; /* it is looked at when all samples are there */
+		} else if (condition->metric->kind == FAIL_WAITS) {
 			waits_check(condition, sample, number);
 		} else if (condition->metric->kind == FAIL_VERDICT) {
 			verdict_check(condition, sample, number);
@@ -503,6 +503,40 @@ void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_
 	}
 }
 
+/* How many differences there are, or by how much one is more than before. */
+static void changed_look(struct condition *condition, const struct comparison *comparison)
+{
+	struct excess whose = { .sample = 0 };
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < comparison->n; i++) {
+		const struct difference *difference = &comparison->all[i];
+		double before = difference->before.mean, more = difference->now.mean - before;
+		const struct course_subject *subject = difference->subject;
+		const char *key = difference->measure ? difference->measure->key
+						      : cause_words[subject->cause].key;
+
+		if ((subject->is_cause && *condition->threads) ||
+		    (*condition->part && !names_match(condition->part, key)) ||
+		    !wants_thread(condition, subject->name))
+			continue;
+		count++;
+		memcpy(whose.name, subject->name, sizeof(whose.name));
+		if (condition->field == FAIL_PCT && more > 0)
+			figure_check(condition, (uint64_t)(more + 0.5),
+				     before > 1 ? (uint64_t)(before + 0.5) : 1, &whose);
+	}
+	if (condition->field == FAIL_COUNT)
+		figure_check(condition, count, 0, &(struct excess){ .sample = 0 });
+}
+
+void fail_if_compare(struct fail_if *fail_if, const struct comparison *comparison)
+{
+	for (size_t i = 0; comparison && i < fail_if->n; i++)
+		if (fail_if->conditions[i].metric->kind == FAIL_CHANGED)
+			changed_look(&fail_if->conditions[i], comparison);
+}
+
 const struct excess *fail_if_excess(const struct fail_if *fail_if, size_t index)
 {
 	return &fail_if->conditions[index].excess;
@@ -511,7 +545,8 @@ const struct excess *fail_if_excess(const struct fail_if *fail_if, size_t index)
 static void excess_tell(const struct condition *condition)
 {
 	const struct excess *excess = &condition->excess;
-	char value[NUMBER_LEN], whose[KD_COMM_LEN + 64] = "", times[64] = "";
+	char value[NUMBER_LEN], whose[KD_COMM_LEN + 64] = "", times[64] = "",
+						    where[64] = "the comparison";
 	const char *unit = "";
 
 	if (fail_field_is_percentage(condition->field)) {
@@ -525,15 +560,18 @@ static void excess_tell(const struct condition *condition)
 	if (excess->members > 1)
 		snprintf(whose, sizeof(whose), " of %u threads '%.*s'", excess->members,
 			 KD_COMM_LEN, excess->name);
+	else if (!excess->sample && *excess->name)
+		snprintf(whose, sizeof(whose), " more of '%.*s'", KD_COMM_LEN, excess->name);
 	else if (excess->tid)
 		snprintf(whose, sizeof(whose), " of thread %d '%.*s'", (int)excess->tid,
 			 KD_COMM_LEN, excess->name);
 	if (excess->times > 1)
 		snprintf(times, sizeof(times), ", and %llu more",
 			 (unsigned long long)excess->times - 1);
-	log_error(OPTION " '%s': %s%s%s%s in sample %llu%s", condition->text, value, unit,
-		  excess->so_far ? " so far" : "", whose, (unsigned long long)excess->sample,
-		  times);
+	if (excess->sample)
+		snprintf(where, sizeof(where), "sample %llu", (unsigned long long)excess->sample);
+	log_error(OPTION " '%s': %s%s%s%s in %s%s", condition->text, value, unit,
+		  excess->so_far ? " so far" : "", whose, where, times);
 }
 
 bool fail_if_tell(const struct fail_if *fail_if)

@@ -11,10 +11,11 @@
 #include "cli/model/sample.h"
 
 struct fail_if;
+struct comparison;
 
 /* What the samples have that not all have. */
 struct fail_recorded {
-	bool waits, distributions, interruptions, resources;
+	bool waits, distributions, interruptions, resources, comparison;
 };
 
 /* Reads n conditions, such as "ready.max>1ms" or "thread(pmd*).softirq.pct>=2.5";
@@ -26,11 +27,14 @@ exit_status fail_if_new(struct fail_if **out, const char *const *texts, size_t n
 /* Looks at a sample, the number-th of the run. */
 void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number);
 
+/* Looks at the differences from a saved capture; NULL: none. */
+void fail_if_compare(struct fail_if *fail_if, const struct comparison *comparison);
+
 /* What exceeded a condition: the most extreme one of all samples. */
 struct excess {
 	uint64_t times;         /* so often in all, of threads and samples; 0: never */
 	uint64_t value, whole;  /* whole 0: value is a count or ns; else value of so many ns */
-	uint64_t sample;        /* its number */
+	uint64_t sample;        /* its number; 0: it is of the comparison */
 	bool so_far;            /* value is that of something that was not over at the end */
 	pid_t tid;              /* 0: of no single thread */
 	unsigned int members;   /* more than 1: threads that were folded, of this name */

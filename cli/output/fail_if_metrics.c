@@ -56,6 +56,7 @@ static const struct fail_metric metrics[] = {
 	METRIC("block_requests", FAIL_BLOCK, TIMES | HAS(FAIL_BYTES)),
 	METRIC("memory", FAIL_MEMORY, VALUE),
 	METRIC("tcp_retransmissions", FAIL_RESENT, VALUE),
+	METRIC("changed", FAIL_CHANGED, HAS(FAIL_COUNT) | HAS(FAIL_PCT)),
 	METRIC("threads", FAIL_THREADS, VALUE),
 	METRIC("upcalls", FAIL_UPCALLS, VALUE),
 	METRIC("upcall_errors", FAIL_UPCALL_ERRORS, VALUE),
@@ -100,7 +101,8 @@ bool fail_metric_has_parts(const struct fail_metric *metric)
 	       metric->kind == FAIL_SYSCALL || metric->kind == FAIL_AWAITED ||
 	       metric->kind == FAIL_READY_BY || metric->kind == FAIL_VERDICT ||
 	       metric->kind == FAIL_INTERRUPTION || metric->kind == FAIL_READ ||
-	       metric->kind == FAIL_WRITTEN || metric->kind == FAIL_BLOCK;
+	       metric->kind == FAIL_WRITTEN || metric->kind == FAIL_BLOCK ||
+	       metric->kind == FAIL_CHANGED;
 }
 
 bool fail_metric_of_threads(const struct fail_metric *metric)

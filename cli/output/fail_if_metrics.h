@@ -40,6 +40,7 @@ enum fail_metric_kind {
 	/* from here on not of threads */
 	FAIL_WAITS,
 	FAIL_VERDICT,
+	FAIL_CHANGED,
 	FAIL_THREADS,
 	FAIL_UPCALLS,
 	FAIL_UPCALL_ERRORS,
@@ -89,8 +90,8 @@ bool fail_metric_of_threads(const struct fail_metric *metric);
 /* Whether only samples with resources have it. */
 bool fail_metric_of_resources(const struct fail_metric *metric);
 
-/* The figures of a metric (not FAIL_WAITS and FAIL_VERDICT) in a sample or, if it is of threads, of
- * that thread in it; of those parts that match the pattern, all if it is "". Figures
+/* The figures of a metric (not FAIL_WAITS, FAIL_VERDICT and FAIL_CHANGED) in a sample or, if it is
+ * of threads, of that thread in it; of those parts that match the pattern, all if it is "". Figures
  * of several threads without events are those of one of them. */
 struct fail_figures fail_metric_read(const struct fail_metric *metric, const char *part,
 				     const struct sample *sample, const struct thread_row *thread);

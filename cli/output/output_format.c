@@ -8,6 +8,7 @@
 #include "cli/metrics/prometheus.h"
 #include "cli/text/folded.h"
 #include "cli/text/text.h"
+#include "cli/text/text_comparison.h"
 #include "cli/text/text_summary.h"
 #include "cli/text/text_triggers.h"
 
@@ -18,6 +19,7 @@ static const struct output_format formats[] = {
 		.sample = report_text,
 		.triggers = report_text_triggers,
 		.summary = report_text_summary,
+		.comparison = report_text_comparison,
 		.skipped = report_text_skipped,
 		.mark = report_text_mark,
 	},
@@ -28,6 +30,7 @@ static const struct output_format formats[] = {
 		.sample = report_json,
 		.triggers = report_json_triggers,
 		.summary = report_json_summary,
+		.comparison = report_json_comparison,
 	},
 	{
 		.name = "openmetrics",

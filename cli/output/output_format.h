@@ -14,6 +14,7 @@
 #include "cli/model/trigger_stats.h"
 
 struct summary;
+struct comparison;
 
 /* What a format has no form for is NULL, and left out. A format writes each sample, or
  * metrics, which are sums. All return 0 or a negative errno. */
@@ -27,6 +28,8 @@ struct output_format {
 	int (*triggers)(const struct trigger_stats *stats, FILE *out);
 	int (*summary)(const struct summary *summary, const struct report_options *options,
 		       FILE *out);
+	int (*comparison)(const struct comparison *comparison, const struct report_options *options,
+			  FILE *out);
 	int (*skipped)(FILE *out, uint64_t delta, const struct timespec *when);
 	int (*mark)(FILE *out, const char *what, uint64_t trigger, const struct timespec *when);
 };

@@ -10,6 +10,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/model/summary.h"
+#include "baseline.h"
 #include "exporter.h"
 #include "output_file.h"
 #include "output_path.h"
@@ -31,10 +32,12 @@ struct output_of_run {
 
 struct outputs {
 	bool limited;
-	bool replayed;           /* samples of another run */
-	uint64_t count;          /* of samples */
-	struct summary *summary; /* of them; NULL: it is not wanted */
-	struct timespec when;    /* the last one's time */
+	bool replayed;                       /* samples of another run */
+	uint64_t count;                      /* of samples */
+	struct baseline *baseline;           /* NULL: none */
+	const struct comparison *comparison; /* the baseline's; NULL: not made yet */
+	struct summary *summary;             /* of them; NULL: it is not wanted */
+	struct timespec when;                /* the last one's time */
 	size_t n;
 	struct output_of_run all[OUTPUTS_MAX];
 	struct exporter *exporter; /* NULL: nothing is served */
@@ -46,6 +49,7 @@ struct subject {
 	const struct trigger_stats *triggers;
 	const struct timespec *skipped; /* its end */
 	const struct summary *summary;
+	const struct comparison *comparison;
 	uint64_t delta;
 };
 
@@ -155,7 +159,9 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 		outputs->summary = summary_new((double)config->ewma / 1e6);
 	outputs->replayed = !capture;
 	clock_gettime(CLOCK_REALTIME, &outputs->when);
-	if (!config->n && !config->quiet && !config->listen)
+	if (config->compare)
+		status = baseline_read(&outputs->baseline, config->compare);
+	if (!status && !config->n && !config->quiet && !config->listen)
 		status = output_open(outputs, &by_default, config, single);
 	for (size_t i = 0; i < config->n && !status; i++)
 		status = output_open(outputs, &config->all[i], config, single);
@@ -213,6 +219,7 @@ void outputs_close(struct outputs *outputs)
 	}
 	exporter_close(outputs->exporter);
 	summary_free(outputs->summary);
+	baseline_free(outputs->baseline);
 	free(outputs);
 }
 
@@ -245,6 +252,8 @@ static int subject_write(const struct output_of_run *output, const struct subjec
 		return format->sample(subject->sample, &output->report, out);
 	if (subject->summary)
 		return format->summary(subject->summary, &output->report, out);
+	if (subject->comparison)
+		return format->comparison(subject->comparison, &output->report, out);
 	if (subject->skipped)
 		return format->skipped(out, subject->delta, subject->skipped);
 	return format->triggers(subject->triggers, out);
@@ -253,10 +262,11 @@ static int subject_write(const struct output_of_run *output, const struct subjec
 /* Whether the format has a form for it. */
 static bool subject_has_form(const struct subject *subject, const struct output_format *format)
 {
-	return subject->sample    ? !!format->sample
-	       : subject->skipped ? !!format->skipped
-	       : subject->summary ? !!format->summary
-				  : !!format->triggers;
+	return subject->sample       ? !!format->sample
+	       : subject->skipped    ? !!format->skipped
+	       : subject->summary    ? !!format->summary
+	       : subject->comparison ? !!format->comparison
+				     : !!format->triggers;
 }
 
 static exit_status record_write(struct outputs *outputs, struct output_of_run *output,
@@ -308,7 +318,7 @@ static exit_status outputs_record(struct outputs *outputs, const struct subject 
 	for (size_t i = 0; i < outputs->n && !status; i++) {
 		struct output_of_run *output = &outputs->all[i];
 
-		if (output->metrics && !subject->skipped)
+		if (output->metrics && !subject->skipped && !subject->comparison)
 			status = metrics_record(outputs, output, subject);
 		else if (subject_has_form(subject, output->format))
 			status = record_write(outputs, output, subject);
@@ -336,14 +346,16 @@ static exit_status outputs_follow(struct outputs *outputs, const struct sample *
 }
 
 /* Windows that triggers make are no samples of a time. */
-static exit_status summary_take(struct outputs *outputs, const struct sample *sample)
+static exit_status samples_take(struct outputs *outputs, const struct sample *sample)
 {
 	bool triggered = sample->capture &&
 			 (sample->capture->start_trigger || sample->capture->stop_trigger);
 
-	if (!outputs->summary || triggered || !summary_add(outputs->summary, sample))
+	if (triggered)
 		return 0;
-	return log_no_memory();
+	if (outputs->summary && summary_add(outputs->summary, sample))
+		return log_no_memory();
+	return outputs->baseline ? baseline_add(outputs->baseline, sample) : 0;
 }
 
 exit_status outputs_write(struct outputs *outputs, const struct sample *sample)
@@ -357,7 +369,7 @@ exit_status outputs_write(struct outputs *outputs, const struct sample *sample)
 	if (!status)
 		status = outputs_record(outputs, &subject);
 	if (!status)
-		status = summary_take(outputs, sample);
+		status = samples_take(outputs, sample);
 	return status ? status : exporter_add(outputs->exporter, sample);
 }
 
@@ -390,6 +402,21 @@ exit_status outputs_refresh(struct outputs *outputs)
 	return exporter_refresh(outputs->exporter);
 }
 
+static exit_status comparison_write(struct outputs *outputs)
+{
+	struct subject subject = { 0 };
+
+	if (!outputs->baseline)
+		return 0;
+	subject.comparison = outputs->comparison = baseline_compare(outputs->baseline);
+	return subject.comparison ? outputs_record(outputs, &subject) : EX_OSERR;
+}
+
+const struct comparison *outputs_comparison(const struct outputs *outputs)
+{
+	return outputs->comparison;
+}
+
 exit_status outputs_finish(struct outputs *outputs)
 {
 	const struct subject nothing = { 0 }, summary = { .summary = outputs->summary };
@@ -397,6 +424,8 @@ exit_status outputs_finish(struct outputs *outputs)
 
 	if (outputs->summary && outputs->summary->samples > 1)
 		status = outputs_record(outputs, &summary);
+	if (!status)
+		status = comparison_write(outputs);
 	for (size_t i = 0; i < outputs->n && !status; i++)
 		if (outputs->all[i].metrics && output_file_is_stream(outputs->all[i].file))
 			status = record_write(outputs, &outputs->all[i], &nothing);

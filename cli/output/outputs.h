@@ -27,10 +27,11 @@ struct output {
 struct outputs_config {
 	struct output all[OUTPUTS_MAX]; /* none: the text on standard output */
 	size_t n;
-	mode_t mode;    /* of files */
-	uint64_t limit; /* bytes, for each output; 0: no limit */
-	uint64_t ewma;  /* weight of the last sample in moving averages, millionths */
-	bool quiet;     /* no text unless asked for */
+	mode_t mode;         /* of files */
+	uint64_t limit;      /* bytes, for each output; 0: no limit */
+	const char *compare; /* a saved capture; NULL: none */
+	uint64_t ewma;       /* weight of the last sample in moving averages, millionths */
+	bool quiet;          /* no text unless asked for */
 	struct report_options report;
 	enum color_when color;
 	bool no_pager;
@@ -41,6 +42,7 @@ struct outputs_config {
 };
 
 struct outputs;
+struct comparison;
 
 /* Opens what the configuration asks for. Files that are there stay until something takes
  * their place. What is served is of the process pid and of this capture; NULL: samples
@@ -76,8 +78,12 @@ bool outputs_are_served(const struct outputs *outputs);
 exit_status outputs_refresh(struct outputs *outputs);
 
 /* After the last one. After several that no trigger made, what they were together (text, JSON,
- * metrics). Metrics are written to streams only now: they take one text. */
+ * metrics), and the comparison with a saved capture (text, JSON). Metrics are written to streams
+ * only now: they take one text. */
 exit_status outputs_finish(struct outputs *outputs);
+
+/* What is different from the saved capture, after outputs_finish(); NULL: there is none. */
+const struct comparison *outputs_comparison(const struct outputs *outputs);
 
 /* Shows what was kept for a pager. To be called when the run costs nothing any more: people
  * may read for long. */

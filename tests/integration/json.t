@@ -59,7 +59,7 @@ class Checker:
         self.open = validator(text)
         self.closed = {name: validator({"$ref": f"#/definitions/{name}",
                                         "definitions": definitions})
-                       for name in ("sample", "summary", "triggers")}
+                       for name in ("sample", "summary", "comparison", "triggers")}
 
     def faults(self, document):
         found = list(self.open.iter_errors(document))

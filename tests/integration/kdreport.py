@@ -235,7 +235,7 @@ class Parser:
     def line(self, line):
         if self.statistics or line == "# TRIGGER STATISTICS:":
             self.statistics.append(line)
-        elif self.summary or line.startswith("# Summary of "):
+        elif self.summary or line.startswith(("# Summary of ", "# Comparison of ")):
             self.summary.append(line)
         elif not line:
             self.section, self.listing, self.summing = None, False, False

@@ -14,7 +14,7 @@
 #define SECOND (1000 * MS)
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static const struct fail_recorded all = { true, true, true, true }, none;
+static const struct fail_recorded all = { true, true, true, true, true }, none;
 
 /* 90 %, 9 % and 1 % of a thousand. */
 static struct bucket ready_buckets[] = { { 1000, 900 }, { 5000, 90 }, { 2 * MS, 10 } };
@@ -382,17 +382,22 @@ static const struct {
 static void test_bad(void)
 {
 	static char large[100000];
-	const char *const texts[] = { large, "waits.max>1ms", "ready.p99>1ms",
-				      "interruptions.max>1ms", "read.network.bytes>0" };
+	const char *const texts[] = { large,
+				      "waits.max>1ms",
+				      "ready.p99>1ms",
+				      "interruptions.max>1ms",
+				      "read.network.bytes>0",
+				      "changed.count>0" };
 	static const struct {
 		struct fail_recorded recorded;
 		const char *missing;
 	} without[] = {
 		{ .recorded = { true, true, true, true } },
-		{ { false, true, true, true }, "--off-cpu" },
-		{ { true, false, true, true }, "--histogram" },
-		{ { true, true, false, true }, "--interruptions" },
-		{ { true, true, true, false }, "--resources" },
+		{ { false, true, true, true, true }, "--off-cpu" },
+		{ { true, false, true, true, true }, "--histogram" },
+		{ { true, true, false, true, true }, "--interruptions" },
+		{ { true, true, true, false, true }, "--resources" },
+		{ { true, true, true, true, false }, "--compare" },
 	};
 	struct fail_if *fail_if;
 	char said[4096];

@@ -106,7 +106,7 @@ static const struct good good[] = {
 	{ { "-D", "1", "-p", "9" }, .debug = 1, .pid = 9 },
 	{ { "-p", "9", "-D" }, .debug = 0x3f, .pid = 9 },
 	/* abbreviations, and an option that has a similar one */
-	{ { "--com", "x" }, .comm = "x" },
+	{ { "--sample-t", "1" }, .time = S },
 	{ { "--sample-c", "3" }, .count = 3 },
 	{ { "--sample-t=3", "--sample-i", "4", "--str" },
 	  .time = 3 * S,

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --compare: a capture that was saved before, and the present one beside it. */
+#ifndef BASELINE_H
+#define BASELINE_H
+
+#include "cli/base/exit_status.h"
+#include "cli/model/comparison.h"
+#include "cli/model/sample.h"
+
+struct baseline;
+
+/* Reads the samples of a file. Returns 0, or after printing what failed an exit status. The caller
+ * ends it with baseline_free(), also after an error. */
+exit_status baseline_read(struct baseline **baseline, const char *path);
+
+/* Adds a sample of the present capture. Returns as above. */
+exit_status baseline_add(struct baseline *baseline, const struct sample *sample);
+
+/* Compares both; what is returned is the baseline's. NULL: no memory, which has been printed. */
+const struct comparison *baseline_compare(struct baseline *baseline);
+
+/* NULL is allowed. */
+void baseline_free(struct baseline *baseline);
+
+#endif

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: alone
+"""--compare: a capture does not differ from itself; in one of a thread whose CPU a program of
+real-time priority takes, that program comes first, with the share of the CPU that it takes."""
+
+import json
+import statistics
+
+import kdformats
+import kdreport
+import kdtest
+
+SAMPLES, SECONDS = 8, 0.08
+HOG = 0.5  # of the CPU
+
+
+def capture(test, load, path, *args):
+    done = test.program("-p", load.pid, "--sample-time", SECONDS, "--sample-count", SAMPLES, "-o",
+                        f"json:{path}", *args)
+    test.eq(done.status, 0, "a capture")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def rates(samples, name, key):
+    """What all threads of a name have per second, sample by sample."""
+    return [sum(thread["ledger"][key] for thread in sample["threads"] if thread["name"] == name) /
+            sample["window"]["duration_ns"] * 1e9 for sample in samples
+            if sample["type"] == "sample"]
+
+
+def replay(test, path, before, *args):
+    return test.start(kdtest.Child([kdtest.PROGRAM, "--replay", path, "--compare", before, *args],
+                                   full=False))
+
+
+def case_hog(test):
+    folder = test.directory()
+    load = test.workload("roles", "spin:0")
+    before = capture(test, load, folder / "before")
+    hog = test.workload("roles", f"fifo:0:{int(40 * HOG)}:40")
+    now = capture(test, load, folder / "now", "--compare", folder / "before")
+    hog.end()
+    found = now[-1]
+    test.eq([each["type"] for each in now[-2:]], ["summary", "comparison"], "the last objects")
+    kdformats.check_json(test, (folder / "now").read_text())
+    test.eq((found["samples_before"], found["samples_now"], found["too_few"]),
+            (SAMPLES, SAMPLES, False), "so many samples")
+    differences = found["differences"]
+    if not test.ok(differences, "there are differences", found):
+        return
+    first = differences[0]
+    test.eq((first.get("cause"), first.get("who")), ("task", "fifo"), "the first is the hog")
+    test.between(first["change"], 0.6 * HOG * 1e9, 1.2 * HOG * 1e9, "it takes what it does")
+    spin = next((each for each in differences if each.get("thread") == "spin" and
+                 each["measure"] == "ledger.ready_preempted_ns"), None)
+    if test.ok(spin, "the thread waits for its CPU"):
+        for side, samples in (("before", before), ("now", now)):
+            values = rates(samples, "spin", "ready_preempted_ns")
+            test.between(spin[side]["mean"], statistics.fmean(values) * 0.999,
+                         statistics.fmean(values) * 1.001 + 1, f"{side}: the mean")
+            test.between(spin[side]["stddev"], statistics.stdev(values) * 0.999,
+                         statistics.stdev(values) * 1.001 + 1, f"{side}: the deviation")
+        test.ok(0 < spin["p"] <= found["p_limit"], "not by chance", spin)
+    again = replay(test, folder / "now", folder / "before", "-o", "json", "-o",
+                   f"text:{folder}/text")
+    test.eq(again.wait(), 0, "again from files")
+    test.eq(json.loads(again.stdout.splitlines()[-1]), found, "JSON is the same")
+    text = (folder / "text").read_text()
+    section = text[text.index("# Comparison of"):].splitlines()
+    test.ok("Mann-Whitney U" in section[0], "the text names the test", section[0])
+    test.ok("fifo" in section[2] and "CPU taken by others" in section[2], "and the hog first",
+            *section[:4])
+    for condition, status in (("changed.count>0", 4), ("changed.task.pct>100", 4),
+                              ("changed.softirq.count>0", 0),
+                              ("thread(spin).changed.ledger.ready_preempted_ns.pct>50", 4),
+                              ("thread(nobody).changed.count>0", 0)):
+        done = replay(test, folder / "now", folder / "before", "--quiet", "--fail-if", condition)
+        test.eq(done.wait(), status, f"{condition}: status {status}")
+        test.ok(not status or "in the comparison" in done.stderr, "it says where", done.stderr)
+
+
+def case_same(test):
+    folder = test.directory()
+    load = test.workload("roles", "spin", "fifo:0:3:30")
+    capture(test, load, folder / "file")
+    done = replay(test, folder / "file", folder / "file", "--fail-if", "changed.count>0")
+    test.eq(done.wait(), 0, "a capture does not differ from itself")
+    test.ok("nothing differs beyond the spread" in done.stdout, "it says so",
+            done.stdout[-300:])
+    live = test.program("-p", load.pid, "--sample-time", "20ms", "--compare", folder / "file")
+    test.ok("too few to tell" in live.stdout, "one sample is too few", live.stderr)
+    test.ok(kdreport.parse(live.stdout), "the report is there")
+
+
+def case_refused(test):
+    folder = test.directory()
+    (folder / "bad").write_text("{}")
+    load = test.workload("roles", "poll")
+    for args, status in ((("--compare", folder / "none"), 66), (("--compare", folder / "bad"), 65),
+                         (("--compare", folder / "bad", "--long-poll=1s"), 64),
+                         (("--fail-if", "changed.count>0"), 64),
+                         (("--compare", folder / "bad", "--fail-if", "changed.kept.pct>1"), 64)):
+        done = test.program("-p", load.pid, "--sample-time", "20ms", *args)
+        test.eq(done.status, status, f"{args[1:]}: status {status}")
+        test.ok("# Start" not in done.stdout and done.stderr, "no sample, but why", done.stdout)
+
+
+kdtest.main(case_hog, case_same, case_refused)

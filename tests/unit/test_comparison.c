@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The rank test, against every way to divide values; and what two captures differ in. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/model/comparison.h"
+#include "cli/model/rank_test.h"
+#include "random.h"
+#include "tap.h"
+#include "verdict_sample.h"
+
+#define MOST 24
+
+/* By pairs, not by ranks: twice how often one of a is larger than one of b, equal ones once. */
+static long pairs_of(const double *values, size_t n, unsigned int chosen)
+{
+	long u = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n && chosen >> i & 1; j++)
+			if (!(chosen >> j & 1))
+				u += values[i] > values[j] ? 2 : values[i] == values[j];
+	return u;
+}
+
+/* Every way to choose n of all that is as far from the mean. */
+static double counted(const double *a, size_t n, const double *b, size_t m)
+{
+	double values[MOST], far = 0, total = 0;
+	long mean = (long)(n * m), got;
+
+	memcpy(values, a, n * sizeof(*a));
+	memcpy(values + n, b, m * sizeof(*b));
+	got = labs(pairs_of(values, n + m, (1U << n) - 1) - mean);
+	for (unsigned int chosen = 0; chosen < 1U << (n + m); chosen++) {
+		if ((size_t)__builtin_popcount(chosen) != n)
+			continue;
+		total++;
+		far += labs(pairs_of(values, n + m, chosen) - mean) >= got;
+	}
+	return far / total;
+}
+
+static void test_exact(void)
+{
+	static const double low[] = { 1, 2, 3, 4, 5 }, high[] = { 6, 7, 8, 9, 10 };
+	double a[MOST], b[MOST];
+
+	ok(fabs(rank_test(low, 5, high, 5) - 2 / 252.0) < 1e-12, "5 below 5: 2 of 252 ways");
+	ok(rank_test(low, 5, low, 5) == 1, "the same values: 1");
+	ok(rank_test(low, 5, high, 0) == 1 && rank_test(low, 0, high, 5) == 1, "none: 1");
+	for (unsigned int round = 0; round < 40; round++) {
+		size_t n = 1 + chance(7), m = 1 + chance(7);
+		double got, want;
+
+		/* Few different values: many are equal. */
+		for (size_t i = 0; i < n; i++)
+			a[i] = (double)chance(round % 2 ? 5 : 1000);
+		for (size_t i = 0; i < m; i++)
+			b[i] = (double)chance(round % 2 ? 5 : 1000) + (double)chance(3);
+		got = rank_test(a, n, b, m);
+		want = counted(a, n, b, m);
+		ok(fabs(got - want) < 1e-9, "%zu and %zu: %.6f", n, m, want);
+	}
+}
+
+/* Beyond 20 values it is close to what counting says, with and without equal ones. */
+static void test_normal(void)
+{
+	double a[MOST], b[MOST];
+
+	for (unsigned int round = 0; round < 4; round++) {
+		size_t n = 10, m = 11;
+		double got, want;
+
+		for (size_t i = 0; i < n; i++)
+			a[i] = (double)chance(round % 2 ? 6 : 1000);
+		for (size_t i = 0; i < m; i++)
+			b[i] = (double)chance(round % 2 ? 6 : 1000) + (round > 1 ? 3 : 0);
+		got = rank_test(a, n, b, m);
+		want = counted(a, n, b, m);
+		ok(fabs(got - want) < 0.015, "%zu and %zu: %.4f, counted %.4f", n, m, got, want);
+	}
+}
+
+/* Samples of three threads, one kept by so many ms in each, and the spread of that. */
+static struct course *captured(size_t samples, uint64_t kept, uint64_t spread, bool hog)
+{
+	struct course *course = course_new();
+
+	for (size_t i = 0; i < samples; i++) {
+		struct thread_row rows[3] = { runner(1, "worker"), runner(2, "worker"),
+					      runner(3, "other") };
+		struct culprit culprit = { .kind = CULPRIT_TASK, .tid = 99, .name = "hog" };
+		struct sample sample = verdict_sample(rows, 3);
+		uint64_t ns = (kept + chance(spread + 1)) * MILLI;
+
+		spend(&rows[0], LEDGER_READY_PREEMPTED, ns);
+		spend(&rows[1], LEDGER_READY_PREEMPTED, ns / 2);
+		spend(&rows[2], LEDGER_SOFTIRQ, (20 + chance(5)) * MILLI);
+		culprit.preempted_ns = ns;
+		if (hog) {
+			rows[0].culprits = &culprit;
+			rows[0].n_culprits = 1;
+		}
+		if (course_add(course, &sample))
+			abort();
+	}
+	return course;
+}
+
+static void check(const char *what, struct course *before, struct course *now, size_t least,
+		  const char *cause)
+{
+	struct comparison comparison = { 0 };
+
+	is_i64(comparison_find(&comparison, before, now), 0, "%s: compared", what);
+	ok(least ? comparison.n >= least : !comparison.n, "%s: %zu differences of %zu measures",
+	   what, comparison.n, comparison.tested);
+	if (cause && comparison.n) {
+		is_str(comparison.all[0].subject->name, cause, "%s: the culprit comes first", what);
+		ok(!comparison.all[0].measure, "%s: as a cause", what);
+	} else if (least && comparison.n) {
+		const struct difference *first = comparison.all;
+
+		while (!first->measure) /* causes, of nobody known */
+			first++;
+		is_str(first->measure->key, "kept_ns", "%s: first what was kept", what);
+		is_str(first->subject->name, "worker", "%s: of whom", what);
+		ok(fabs(first->now.mean - first->before.mean - 0.3e9) < 0.05e9,
+		   "%s: the change is that of both workers", what);
+	}
+	comparison_clear(&comparison);
+	course_free(before);
+	course_free(now);
+}
+
+static void test_comparison(void)
+{
+	struct comparison comparison = { 0 };
+	struct course *same = captured(8, 100, 30, false);
+
+	comparison_find(&comparison, same, same);
+	is_u64(comparison.n, 0, "a capture does not differ from itself");
+	ok(comparison.tested > 5, "but there was something to test");
+	comparison_clear(&comparison);
+	course_free(same);
+	check("alike", captured(8, 100, 30, false), captured(9, 100, 30, false), 0, NULL);
+	check("many alike", captured(40, 100, 30, false), captured(40, 100, 30, false), 0, NULL);
+	check("more", captured(8, 100, 30, false), captured(8, 300, 30, false), 2, NULL);
+	check("less than the spread", captured(8, 100, 90, false), captured(8, 110, 90, false), 0,
+	      NULL);
+	check("less than 1 % of busy time", captured(8, 100, 1, false), captured(8, 108, 1, false),
+	      0, NULL);
+	check("few", captured(4, 100, 30, false), captured(4, 300, 30, false), 0, NULL);
+	check("just enough", captured(5, 100, 30, false), captured(5, 300, 30, false), 2, NULL);
+	check("hog", captured(8, 10, 5, false), captured(8, 300, 30, true), 2, "hog");
+	check("no hog", captured(8, 300, 30, true), captured(8, 10, 5, false), 2, "hog");
+	check("nothing before", captured(0, 0, 0, false), captured(8, 10, 5, false), 0, NULL);
+}
+
+int main(void)
+{
+	test_exact();
+	test_normal();
+	test_comparison();
+	return done_testing();
+}
