@@ -86,19 +86,24 @@ size_t measures_index(const struct measures *measures, const char *key)
 	return SIZE_MAX;
 }
 
+bool measure_figure(const struct measure *measure, const struct verdict_thread *thread,
+		    uint64_t *figure)
+{
+	const char *structure = measure->of_verdict ? (const char *)thread
+						    : (const char *)thread->row;
+
+	memcpy(figure, structure + measure->at, sizeof(*figure));
+	return !measure->known || *(const bool *)(structure + measure->known);
+}
+
 void measures_read(const struct measures *measures, const struct verdict_thread *thread,
 		   double *values)
 {
 	for (size_t i = 0; i < measures->n; i++) {
-		const struct measure *measure = &measures->all[i];
-		const char *structure = measure->of_verdict ? (const char *)thread
-							    : (const char *)thread->row;
 		uint64_t figure;
+		bool known = measure_figure(&measures->all[i], thread, &figure);
 
-		memcpy(&figure, structure + measure->at, sizeof(figure));
-		values[i] = (double)figure;
-		if (measure->known && !*(const bool *)(structure + measure->known))
-			values[i] = (double)NAN;
+		values[i] = known ? (double)figure : (double)NAN;
 	}
 }
 

@@ -41,6 +41,10 @@ void measures_clear(struct measures *measures);
 /* The index of a key; SIZE_MAX if there is none. */
 size_t measures_index(const struct measures *measures, const char *key);
 
+/* One of a thread's; false: it is not known. */
+bool measure_figure(const struct measure *measure, const struct verdict_thread *thread,
+		    uint64_t *figure);
+
 /* Reads all of a thread into values, as many as there are measures; NaN: not known. */
 void measures_read(const struct measures *measures, const struct verdict_thread *thread,
 		   double *values);

@@ -101,6 +101,14 @@ static bool needs_stacks(const struct outputs_config *outputs)
 	return false;
 }
 
+static bool has_tables(const struct outputs_config *outputs)
+{
+	for (size_t i = 0; i < outputs->n; i++)
+		if (outputs->all[i].format->tables)
+			return true;
+	return false;
+}
+
 /* A copy has whole pages, and the buffer has room for one while another is read. */
 static void round_sizes(struct options *options)
 {
@@ -294,6 +302,9 @@ static exit_status refuse_together(const struct options *options)
 			   options->resources || traces),
 		  "option --replay does not look at any process",
 		  "give only options about outputs with it" },
+		{ options->outputs.limit && has_tables(&options->outputs),
+		  "option --output-limit cannot be combined with --output csv",
+		  "what it removes would be missing from the tables" },
 		{ needs_stacks(&options->outputs) && !options->replay && !traces,
 		  "option --output folded needs stacks",
 		  "give --syscall-events, --off-cpu or --profile" },

@@ -86,11 +86,16 @@ exit_status read_output(const struct option_row *row, const char *text, struct o
 
 	if (status)
 		return status;
+	if (output.format->tables && !output.file)
+		return options_refuse_value(row, text,
+					    "has several files, and no directory for them",
+					    "give %s:DIRECTORY", output.format->name);
 	if (output.file && !*output.file)
 		return options_refuse_value(
 			row, text, "names no file",
 			"give FORMAT:FILE, or FORMAT alone for standard output");
-	if (output.file && (!strcmp(output.file, "-") || !strcmp(output.file, "/dev/stdout")))
+	if (output.file && !output.format->tables &&
+	    (!strcmp(output.file, "-") || !strcmp(output.file, "/dev/stdout")))
 		output.file = NULL;
 	if (output.file && has_unknown_sequence(output.file))
 		return options_refuse_value(

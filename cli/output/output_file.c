@@ -314,6 +314,13 @@ static bool is_continued(const struct output_file *file, struct stat *there)
 	       ours.st_dev == there->st_dev && ours.st_ino == there->st_ino;
 }
 
+bool output_file_is_new(const struct output_file *file)
+{
+	struct stat there;
+
+	return !is_continued(file, &there);
+}
+
 static int record_append(struct output_file *file, uint64_t length, const struct stat *there)
 {
 	struct stat status;

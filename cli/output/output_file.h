@@ -34,6 +34,9 @@ bool output_file_is_stream(const struct output_file *file);
 int output_file_begin(struct output_file *file, uint64_t number, const struct timespec *when,
 		      FILE **out);
 
+/* Whether what has been begun is behind nothing: the first record of its file. */
+bool output_file_is_new(const struct output_file *file);
+
 /* Ends it. If writing failed (error, a negative errno) or fails now, files are as
  * they were before. Returns 0 or the first error; -EFBIG also if the record alone is
  * larger than the limit.

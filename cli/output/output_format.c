@@ -45,6 +45,11 @@ static const struct output_format formats[] = {
 		.metrics = metrics_write_prometheus,
 	},
 	{
+		.name = "csv",
+		.about = "tables for SQL, in a directory",
+		.tables = csv_tables,
+	},
+	{
 		.name = "folded",
 		.suffix = ".folded",
 		.about = "stacks for flame graphs",

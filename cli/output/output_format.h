@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "cli/csv/csv.h"
 #include "cli/metrics/metrics.h"
 #include "cli/model/report_options.h"
 #include "cli/model/sample.h"
@@ -24,6 +25,7 @@ struct output_format {
 	const char *about;
 	bool needs_stacks; /* without traces there is nothing to write */
 	int (*sample)(const struct sample *sample, const struct report_options *options, FILE *out);
+	const struct csv_table *tables; /* a file for each, in a directory */
 	int (*metrics)(const struct metrics *metrics, FILE *out);
 	int (*triggers)(const struct trigger_stats *stats, FILE *out);
 	int (*summary)(const struct summary *summary, const struct report_options *options,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -17,7 +18,9 @@
 
 struct output_of_run {
 	const struct output_format *format;
-	const char *name; /* for messages */
+	const char *name;              /* for messages */
+	const struct csv_table *table; /* of the format; NULL: it has none */
+	char *path;                    /* of the table's file */
 	struct output_file *file;
 	FILE *kept; /* what is written is for a pager; NULL: it is not */
 	char *kept_text;
@@ -39,7 +42,7 @@ struct outputs {
 	struct summary *summary;             /* of them; NULL: it is not wanted */
 	struct timespec when;                /* the last one's time */
 	size_t n;
-	struct output_of_run all[OUTPUTS_MAX];
+	struct output_of_run all[OUTPUTS_MAX * CSV_TABLES];
 	struct exporter *exporter; /* NULL: nothing is served */
 };
 
@@ -98,10 +101,49 @@ static int metrics_begin(struct output_of_run *output)
 	return 0;
 }
 
+/* A directory that is there may be anyone's: what is written into it is looked at like any other
+ * file. */
+static int directory_make(const char *path, mode_t mode)
+{
+	/* Who may read a directory may enter it, too. */
+	if (!mkdir(path, 0700 | mode | (mode & 0444) >> 2) || errno == EEXIST)
+		return 0;
+	return -errno;
+}
+
+static exit_status output_open(struct outputs *outputs, const struct output *wanted,
+			       const struct outputs_config *config, bool single);
+
+/* An output for each table of a format. */
+static exit_status tables_open(struct outputs *outputs, const struct output *wanted,
+			       const struct outputs_config *config, bool single)
+{
+	int error = directory_make(wanted->file, config->mode), status = 0;
+
+	if (error) {
+		outputs->all[outputs->n].name = wanted->file;
+		return output_failed(outputs, &outputs->all[outputs->n], error);
+	}
+	for (const struct csv_table *table = wanted->format->tables; table->name && !status;
+	     table++) {
+		struct output_of_run *output = &outputs->all[outputs->n];
+		struct output file = { .format = wanted->format };
+
+		output->table = table;
+		if (asprintf(&output->path, "%s/%s.csv", wanted->file, table->name) < 0) {
+			output->path = NULL;
+			return log_no_memory();
+		}
+		file.file = output->path;
+		status = output_open(outputs, &file, config, single);
+	}
+	return status;
+}
+
 static exit_status output_open(struct outputs *outputs, const struct output *wanted,
 			       const struct outputs_config *config, bool single)
 {
-	struct output_of_run *output = &outputs->all[outputs->n++];
+	struct output_of_run *output = &outputs->all[outputs->n];
 	const struct output_file_config file = {
 		.path = wanted->file,
 		.gather = !wanted->format->metrics,
@@ -110,6 +152,9 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 	};
 	int error;
 
+	if (wanted->format->tables && !output->table)
+		return tables_open(outputs, wanted, config, single);
+	outputs->n++;
 	output->format = wanted->format;
 	output->name = wanted->file ? wanted->file : "standard output";
 	output->each = wanted->file && output_path_varies(wanted->file);
@@ -216,6 +261,7 @@ void outputs_close(struct outputs *outputs)
 		marks_discard(&outputs->all[i]);
 		metrics_free(outputs->all[i].metrics);
 		output_file_close(outputs->all[i].file);
+		free(outputs->all[i].path);
 	}
 	exporter_close(outputs->exporter);
 	summary_free(outputs->summary);
@@ -248,6 +294,9 @@ static int subject_write(const struct output_of_run *output, const struct subjec
 
 	if (format->metrics)
 		return format->metrics(output->metrics, out);
+	if (output->table)
+		return (output_file_is_new(output->file) ? csv_write_header(output->table, out) : 0)
+			       ?: csv_write_rows(output->table, subject->sample, out);
 	if (subject->sample)
 		return format->sample(subject->sample, &output->report, out);
 	if (subject->summary)
@@ -262,7 +311,7 @@ static int subject_write(const struct output_of_run *output, const struct subjec
 /* Whether the format has a form for it. */
 static bool subject_has_form(const struct subject *subject, const struct output_format *format)
 {
-	return subject->sample       ? !!format->sample
+	return subject->sample       ? format->sample || format->tables
 	       : subject->skipped    ? !!format->skipped
 	       : subject->summary    ? !!format->summary
 	       : subject->comparison ? !!format->comparison

@@ -89,10 +89,9 @@ int report_text_comparison(const struct comparison *comparison,
 			      "<= %.2g)\n",
 			      comparison->n, comparison->tested, comparison->limit);
 	if (comparison->n)
-		columns_add(
-			&columns,
-			"            WHO                      MEASURE                           "
-			"    BEFORE         NOW      CHANGE  P\n");
+		columns_add(&columns,
+			    "          WHO                      MEASURE                           "
+			    "      BEFORE         NOW      CHANGE  P\n");
 	for (size_t i = 0; i < shown; i++)
 		line_add(&columns, &comparison->all[i]);
 	if (shown < comparison->n)

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "csv.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/base/clock.h"
+#include "cli/base/syscall_names.h"
+#include "cli/model/losses.h"
+#include "cli/model/measure.h"
+#include "cli/model/verdict.h"
+#include "cli/model/whole.h"
+#include "cli/model/words.h"
+#include "csv_writer.h"
+
+/* Names of columns, with commas between them: plain words. */
+static void names(struct csv_writer *writer, const char *list)
+{
+	csv_word(writer, list);
+}
+
+/* --- What all tables begin with --- */
+
+#define SAMPLE_COLUMNS "host,sample"
+#define THREAD_COLUMNS "tid,pid,thread"
+#define COUNT_COLUMNS "count,total_ns,max_ns"
+
+static void line_begin(struct csv_writer *writer, const struct sample *sample)
+{
+	const char *host = sample->capture ? sample->capture->host : "";
+
+	csv_text(writer, host, SIZE_MAX);
+	csv_word(writer, writer->id);
+}
+
+static void thread_begin(struct csv_writer *writer, const struct sample *sample,
+			 const struct thread_row *thread)
+{
+	line_begin(writer, sample);
+	csv_i64(writer, thread->tid);
+	csv_i64(writer, thread->pid ? thread->pid : sample->pid);
+	csv_text(writer, thread->name, sizeof(thread->name));
+}
+
+static void count_end(struct csv_writer *writer, uint64_t count, uint64_t total, uint64_t max)
+{
+	csv_u64(writer, count);
+	csv_u64(writer, total);
+	csv_u64(writer, max);
+	csv_line_end(writer);
+}
+
+/* --- samples --- */
+
+static int samples_header(struct csv_writer *writer)
+{
+	names(writer, "number,time,process,pid,version,kernel,start_ns,end_ns,duration_ns,"
+		      "interrupted,target_exited,expired,overloaded,threads,busy_ns,kept_ns,"
+		      "unexplained_ns,lost");
+	for (size_t i = 0; i < LOSSES; i++) {
+		csv_word(writer, "lost_");
+		columns_add(&writer->columns, losses[i].key);
+	}
+	return 0;
+}
+
+/* Of the window's start, in UTC; of old files, that of the report. */
+static struct timespec wall_of(const struct sample *sample)
+{
+	return sample->wall_start.tv_sec ? sample->wall_start : sample->wall_dump;
+}
+
+static void time_add(struct csv_writer *writer, const struct sample *sample)
+{
+	const struct timespec when = wall_of(sample);
+	char text[64], fraction[16];
+	struct tm tm;
+
+	if (!gmtime_r(&when.tv_sec, &tm) || !strftime(text, sizeof(text), "%FT%T", &tm)) {
+		csv_nothing(writer);
+		return;
+	}
+	snprintf(fraction, sizeof(fraction), ".%06ldZ", when.tv_nsec / 1000 % 1000000);
+	csv_word(writer, text);
+	columns_add(&writer->columns, fraction);
+}
+
+static int samples_rows(struct csv_writer *writer, const struct sample *sample)
+{
+	static const struct capture unknown;
+	const struct capture *capture = sample->capture ? sample->capture : &unknown;
+	struct verdict verdict = { 0 };
+	int error = verdict_find(&verdict, sample);
+	uint64_t threads = 0;
+
+	for (size_t i = 0; i < sample->n_threads; i++)
+		threads += sample->threads[i].members;
+	line_begin(writer, sample);
+	csv_u64(writer, sample->number);
+	time_add(writer, sample);
+	csv_text(writer, capture->process, sizeof(capture->process));
+	csv_i64(writer, sample->pid);
+	csv_text(writer, capture->version ? capture->version : "", SIZE_MAX);
+	csv_text(writer, capture->kernel, sizeof(capture->kernel));
+	csv_u64(writer, sample->start);
+	csv_u64(writer, sample->end);
+	csv_u64(writer, sample->end - sample->start);
+	csv_bool(writer, sample->interrupted);
+	csv_bool(writer, sample->target_exited);
+	csv_bool(writer, sample->expired);
+	csv_bool(writer, sample->overloaded);
+	csv_u64(writer, threads);
+	csv_u64(writer, verdict.busy);
+	csv_u64(writer, verdict.kept);
+	csv_u64(writer, verdict.unexplained);
+	csv_u64(writer, sample_lost(sample));
+	for (size_t i = 0; i < LOSSES; i++)
+		csv_u64(writer, loss_count(sample, &losses[i]));
+	csv_line_end(writer);
+	verdict_clear(&verdict);
+	return error;
+}
+
+/* --- threads: each measure is a column --- */
+
+static int threads_header(struct csv_writer *writer)
+{
+	struct measures measures = { 0 };
+	int error = measures_find(&measures);
+
+	names(writer, THREAD_COLUMNS ",members,ended");
+	for (size_t i = 0; i < measures.n; i++) {
+		char key[MEASURE_KEY];
+
+		memcpy(key, measures.all[i].key, sizeof(key));
+		for (char *dot = key; (dot = strchr(dot, '.'));)
+			*dot = '_';
+		csv_word(writer, key);
+	}
+	measures_clear(&measures);
+	return error;
+}
+
+static void thread_line(struct csv_writer *writer, const struct sample *sample,
+			const struct measures *measures, const struct verdict_thread *thread)
+{
+	thread_begin(writer, sample, thread->row);
+	csv_u64(writer, thread->row->members);
+	csv_bool(writer, thread->row->ended);
+	for (size_t i = 0; i < measures->n; i++) {
+		uint64_t figure;
+
+		if (measure_figure(&measures->all[i], thread, &figure))
+			csv_u64(writer, figure);
+		else
+			csv_nothing(writer);
+	}
+	csv_line_end(writer);
+}
+
+static int threads_rows(struct csv_writer *writer, const struct sample *sample)
+{
+	struct measures measures = { 0 };
+	struct verdict verdict = { 0 };
+	int error = measures_find(&measures);
+
+	if (!error)
+		error = verdict_find(&verdict, sample);
+	for (size_t i = 0; i < verdict.n_threads && !error; i++)
+		thread_line(writer, sample, &measures, &verdict.threads[i]);
+	verdict_clear(&verdict);
+	measures_clear(&measures);
+	return error;
+}
+
+/* --- syscalls --- */
+
+static int syscalls_header(struct csv_writer *writer)
+{
+	names(writer, THREAD_COLUMNS ",number,mode,syscall," COUNT_COLUMNS ",longest_ns");
+	return 0;
+}
+
+static int syscalls_rows(struct csv_writer *writer, const struct sample *sample)
+{
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		const struct thread_row *thread = &sample->threads[i];
+
+		for (size_t j = 0; j < thread->n_calls; j++) {
+			const struct call_row *call = &thread->calls[j];
+			const char *name = sample->foreign_calls ? NULL
+								 : syscall_name(call->number);
+
+			thread_begin(writer, sample, thread);
+			csv_u64(writer, syscall_plain(call->number));
+			csv_word(writer, syscall_mode_name(syscall_mode(call->number)));
+			csv_word(writer, name ? name : "");
+			csv_u64(writer, call->count);
+			csv_u64(writer, call->total);
+			csv_u64(writer, call->max);
+			csv_u64(writer, whole_call(thread, call).max);
+			csv_line_end(writer);
+		}
+	}
+	return 0;
+}
+
+/* --- waits: asleep, by what for; without a CPU, by who had it --- */
+
+static int waits_header(struct csv_writer *writer)
+{
+	names(writer, THREAD_COLUMNS ",state,wait_for," COUNT_COLUMNS);
+	return 0;
+}
+
+static void ready_line(struct csv_writer *writer, const struct sample *sample,
+		       const struct thread_row *thread, const struct culprit *culprit)
+{
+	char name[CULPRIT_NAME_LEN];
+
+	thread_begin(writer, sample, thread);
+	csv_word(writer, "ready");
+	csv_text(writer, culprit_name(culprit, name), sizeof(name));
+	csv_nothing(writer); /* nobody counts how often */
+	csv_u64(writer, culprit_ns(culprit));
+	csv_u64(writer, culprit->longest_ns);
+	csv_line_end(writer);
+}
+
+static int waits_rows(struct csv_writer *writer, const struct sample *sample)
+{
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		const struct thread_row *thread = &sample->threads[i];
+
+		for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
+			const struct kd_count *count = &thread->ledger.awaited[kind];
+
+			if (!count->count && !count->total)
+				continue;
+			thread_begin(writer, sample, thread);
+			csv_word(writer, "blocked");
+			csv_word(writer, awaited_keys[kind]);
+			count_end(writer, count->count, count->total, count->max);
+		}
+		for (size_t j = 0; j < thread->n_culprits; j++)
+			ready_line(writer, sample, thread, &thread->culprits[j]);
+	}
+	return 0;
+}
+
+/* --- interruptions --- */
+
+static int interruptions_header(struct csv_writer *writer)
+{
+	names(writer, THREAD_COLUMNS ",kind,name," COUNT_COLUMNS);
+	return 0;
+}
+
+static void irqs_lines(struct csv_writer *writer, const struct sample *sample,
+		       const struct thread_row *thread, const char *kind,
+		       const struct irq_row *irqs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		thread_begin(writer, sample, thread);
+		csv_word(writer, kind);
+		csv_text(writer, irqs[i].name, sizeof(irqs[i].name));
+		count_end(writer, irqs[i].count, irqs[i].total, irqs[i].max);
+	}
+}
+
+static int interruptions_rows(struct csv_writer *writer, const struct sample *sample)
+{
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		const struct thread_row *thread = &sample->threads[i];
+
+		irqs_lines(writer, sample, thread, "hardirq", thread->hardirqs, thread->n_hardirqs);
+		irqs_lines(writer, sample, thread, "softirq", thread->softirqs, thread->n_softirqs);
+		for (unsigned int cause = 0; cause < INTERRUPTION_CAUSES; cause++) {
+			const struct kd_count *count = &thread->interrupted[cause].count;
+
+			if (!count->count)
+				continue;
+			thread_begin(writer, sample, thread);
+			csv_word(writer, "interruption");
+			csv_word(writer, interruption_keys[cause]);
+			count_end(writer, count->count, count->total, count->max);
+		}
+	}
+	return 0;
+}
+
+/* --- verdicts --- */
+
+static int verdicts_header(struct csv_writer *writer)
+{
+	names(writer, "cause,who,who_tid,who_pid,ns,count,longest_ns,threads,worst_tid,"
+		      "worst_ns,blamed");
+	return 0;
+}
+
+static int verdicts_rows(struct csv_writer *writer, const struct sample *sample)
+{
+	struct verdict verdict = { 0 };
+	int error = verdict_find(&verdict, sample);
+
+	for (size_t i = 0; i < verdict.n_rows && !error; i++) {
+		const struct verdict_row *row = &verdict.rows[i];
+
+		line_begin(writer, sample);
+		csv_word(writer, cause_words[row->cause].key);
+		csv_text(writer, row->who.comm, sizeof(row->who.comm));
+		csv_i64(writer, row->who.tid);
+		csv_i64(writer, row->who.pid);
+		csv_u64(writer, row->ns);
+		csv_u64(writer, row->count);
+		csv_u64(writer, row->longest);
+		csv_u64(writer, row->threads);
+		csv_i64(writer, row->worst->tid);
+		csv_u64(writer, row->worst_ns);
+		csv_bool(writer, row->blamed);
+		csv_line_end(writer);
+	}
+	verdict_clear(&verdict);
+	return error;
+}
+
+#define TABLE(table)                                                                               \
+	{                                                                                          \
+#table, table##_header, table##_rows                                               \
+	}
+const struct csv_table csv_tables[CSV_TABLES + 1] = {
+	TABLE(samples),       TABLE(threads),  TABLE(syscalls),      TABLE(waits),
+	TABLE(interruptions), TABLE(verdicts), { NULL, NULL, NULL },
+};
+
+int csv_write_header(const struct csv_table *table, FILE *out)
+{
+	struct csv_writer writer = { .comma = false };
+	int error, failed;
+
+	columns_begin(&writer.columns, out);
+	names(&writer, SAMPLE_COLUMNS);
+	error = table->header(&writer);
+	csv_line_end(&writer);
+	failed = columns_end(&writer.columns);
+	return error ? error : failed;
+}
+
+/* A sample is known by when it began and of which process it is: no host has two of those. */
+int csv_write_rows(const struct csv_table *table, const struct sample *sample, FILE *out)
+{
+	struct csv_writer writer = { .comma = false };
+	const struct timespec when = wall_of(sample);
+	int error, failed;
+
+	snprintf(writer.id, sizeof(writer.id), "%" PRIu64 "-%d", clock_ns(&when), (int)sample->pid);
+	columns_begin(&writer.columns, out);
+	error = table->rows(&writer, sample);
+	failed = columns_end(&writer.columns);
+	return error ? error : failed;
+}
