@@ -7,6 +7,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "call.bpf.h"
+#include "counter.bpf.h"
 #include "fault.bpf.h"
 #include "irq.bpf.h"
 #include "process.bpf.h"
@@ -326,6 +327,20 @@ SEC("?perf_event") int kd_sample(struct bpf_perf_event_data *ctx)
 {
 	if (KD_TRACES)
 		sample_trace(ctx);
+	return 0;
+}
+
+/* Counters. */
+SEC("?raw_tp")
+int BPF_PROG(kd_counters_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	counters_switch(next);
+	return 0;
+}
+
+SEC("?raw_tp") int kd_counters_look(void *ctx)
+{
+	counters_look();
 	return 0;
 }
 

@@ -492,6 +492,7 @@ struct kd_upcalls {
 	__u64 count[KD_ERRNOS]; /* the last one: whatever has no entry */
 };
 
+#include "counter.h"
 #include "resource.h"
 
 /* Every reason for which something may be missing from the report. */
@@ -511,6 +512,7 @@ enum kd_loss {
 	KD_LOSS_MOVES,   /* no room for a (thread, who moved it) */
 	KD_LOSS_REQUESTS, /* no room for a request, or a (thread, disk) */
 	KD_LOSS_RESENT,   /* no room for a socket that sent again */
+	KD_LOSS_COUNTERS, /* no room for what a run of a thread has counted */
 	KD_LOSSES,
 };
 

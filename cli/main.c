@@ -216,6 +216,7 @@ static exit_status options_obey(const struct options *options,
 		.interruptions = options->interruptions || options->replay,
 		.resources = options->resources || options->replay,
 		.comparison = options->outputs.compare,
+		.counters = options->counters.n || options->replay,
 	};
 	status = fail_if_new(&fail_if, options->fail_if, options->n_fail_if, &recorded);
 	if (!status)

@@ -68,6 +68,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 		.histograms = run->options->histogram,
 		.interruptions = run->options->interruptions > 0,
 		.resources = run->options->resources,
+		.counters = &run->options->counters,
 		.same_probe = set->same_probe,
 		.everywhere = set->everywhere,
 		.same_thread = set->same_thread,

@@ -49,6 +49,7 @@ static exit_status timed_begin(struct timed *timed)
 	if (run->at.wall) /* an event that comes now comes again */
 		run_at_await(run, RUN_AT_LEAD_NS);
 	timed_started(timed, session_window_open(run->session, run->at.monotonic));
+	session_look(run->session);
 	command_release(run->command);
 	return 0;
 }
@@ -119,6 +120,7 @@ static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_
 	if (next_follows && *event == LOOP_DEADLINE && clock_monotonic() < run->deadline &&
 	    (!run->at.wall || run_at_holds(&run->at))) {
 		end = session_window_turn(run->session, run->at.monotonic);
+		session_look(run->session);
 		timed_started(timed, end);
 	} else {
 		end = session_window_close(run->session);

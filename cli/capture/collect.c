@@ -498,6 +498,7 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	frozen_look(collector);
 	frozen_take(collector, view, sample);
 	entry_follow(session_entry(collector->session));
+	session_look(collector->session);
 	if (session_files_pending(collector->session, view) ||
 	    culprits_pending(session_culprits(collector->session), view))
 		session_visit(collector->session, KD_VISIT_WAITING);

@@ -20,6 +20,7 @@
 #include "file_names.h"
 #include "session_btf.h"
 #include "session_classes.h"
+#include "session_counters.h"
 #include "session_culprits.h"
 #include "session_entry.h"
 #include "session_faults.h"
@@ -60,6 +61,7 @@ struct session {
 	struct histograms histograms;
 	struct interruption_ring interruptions;
 	struct resources resources;
+	struct counters counters;
 	struct faults faults;
 	struct culprits culprits;
 	struct several several;
@@ -226,32 +228,26 @@ static exit_status session_start(struct session *session, const struct session_c
 		status = session_skeleton(session, config);
 	if (status)
 		return status;
-	status = programs_select(&session->programs);
-	if (!status)
-		status = session_size(session, config);
-	if (!status)
-		status = several_select(&session->several, session->skel, config);
-	if (!status)
-		status = filter_select(session->skel, &config->filter);
-	if (!status)
-		status = faults_select(&session->faults, session->skel);
-	if (!status)
-		status = culprits_select(&session->culprits, session->skel, config->tgid,
-					 session->skel->rodata->kd_cpus, session->slots,
-					 session->banks);
-	if (!status)
-		status = interruption_ring_select(session->skel, config->interruptions);
-	if (!status)
-		status = resources_select(&session->resources, &session->programs,
-					  config->resources, session->slots, session->banks);
+	status = programs_select(&session->programs)
+			 ?: session_size(session, config)
+			 ?: several_select(&session->several, session->skel, config)
+			 ?: filter_select(session->skel, &config->filter)
+			 ?: faults_select(&session->faults, session->skel)
+			 ?: culprits_select(&session->culprits, session->skel, config->tgid,
+					    session->skel->rodata->kd_cpus, session->slots,
+					    session->banks)
+			 ?: interruption_ring_select(session->skel, config->interruptions)
+			 ?: resources_select(&session->resources, &session->programs,
+					     config->resources, session->slots, session->banks)
+			 ?: counters_select(&session->counters, session->skel, config->counters,
+					    session->slots, session->banks);
 	if (!status && config->histograms)
 		status = histograms_select(&session->histograms, session->skel, session->slots,
 					   session->banks);
 	if (!status)
-		status = triggers_select(&session->triggers, &session->programs, config);
-	if (!status)
-		status = tracing_select(&session->tracing, session->skel, &config->tracing,
-					session->slots);
+		status = triggers_select(&session->triggers, &session->programs, config)
+				 ?: tracing_select(&session->tracing, session->skel,
+						   &config->tracing, session->slots);
 	if (status)
 		return status;
 	status = programs_load(&session->programs);
@@ -264,26 +260,18 @@ static exit_status session_start(struct session *session, const struct session_c
 		.pairs = config->same_thread,
 		.token = triggers_token(&session->triggers),
 	};
-	status = session_map(session);
-	if (!status)
-		status = histograms_map(&session->histograms);
-	if (!status)
-		status = culprits_map(&session->culprits);
-	if (!status)
-		status = interruption_ring_open(&session->interruptions, session->skel,
-						config->interruptions);
-	if (!status)
-		status = resources_attach(&session->resources, &session->programs);
-	if (!status)
-		status = session_attach(session, config);
-	if (!status)
-		status = session_seed(session, config->tgid);
-	if (!status)
-		status = tracing_attach(&session->tracing, &session->programs, &config->tracing,
-					session->several.skel ? 0 : config->tgid, session->epoch);
-	if (!status)
-		status = triggers_attach(&session->triggers);
-	return status;
+	return session_map(session)
+		       ?: histograms_map(&session->histograms)
+		       ?: culprits_map(&session->culprits)
+		       ?: interruption_ring_open(&session->interruptions, session->skel,
+						 config->interruptions)
+		       ?: resources_attach(&session->resources, &session->programs)
+		       ?: counters_attach(&session->counters, &session->programs)
+		       ?: session_attach(session, config)
+		       ?: session_seed(session, config->tgid)
+		       ?: tracing_attach(&session->tracing, &session->programs, &config->tracing,
+					 session->several.skel ? 0 : config->tgid, session->epoch)
+		       ?: triggers_attach(&session->triggers);
 }
 
 exit_status session_open(struct session **out, const struct session_config *config)
@@ -313,6 +301,7 @@ void session_close(struct session *session)
 	histograms_close(&session->histograms);
 	interruption_ring_close(&session->interruptions);
 	resources_close(&session->resources);
+	counters_close(&session->counters);
 	faults_close(&session->faults);
 	culprits_close(&session->culprits);
 	several_close(&session->several);
@@ -544,7 +533,15 @@ int session_hashes(const struct session *session, const struct session_view *vie
 	return locks_read(session->skel, hash, callers) ?: stops_read(session->skel, hash) ?:
 	       movers_read(session->skel, hash) ?:
 	       resources_read(&session->resources, hash) ?:
+	       counters_read(&session->counters, hash) ?:
 	       files_read(session->skel, hash, session->file_names);
+}
+
+void session_look(const struct session *session)
+{
+	struct session_view view = session_view(session);
+
+	counters_look(&session->counters, &view);
 }
 
 int session_resent(struct session *session, const struct session_view *view, struct sample *sample)

@@ -16,6 +16,7 @@
 #include "cli/model/sample.h"
 #include "probes/resolve.h"
 
+struct counter_set;
 struct culprits;
 struct entry_estimate;
 struct file_names;
@@ -72,6 +73,7 @@ struct session_config {
 	bool histograms; /* of durations */
 	bool interruptions;
 	bool resources;
+	const struct counter_set *counters; /* NULL: none */
 	bool same_probe;
 	bool everywhere; /* of several processes: probes in files are hit by others, too */
 	bool target_only[KD_ROLES];
@@ -177,6 +179,9 @@ int session_hashes(const struct session *session, const struct session_view *vie
 /* Adds what TCP sent again in a window to a sample, whose usage has been added up. Returns 0 or
  * -ENOMEM. */
 int session_resent(struct session *session, const struct session_view *view, struct sample *sample);
+
+/* Has what was counted of threads read that run now. */
+void session_look(const struct session *session);
 
 /* True if a thread slept at one when the window ended: KD_VISIT_WAITING counts that, too. */
 bool session_files_pending(const struct session *session, const struct session_view *view);

@@ -16,6 +16,7 @@ struct session_hash {
 	const struct bpf_map *map;
 	const struct windows *windows;
 	const struct session_view *view; /* the window being read */
+	const void *context;             /* of who reads it */
 	struct thread_row *rows;
 	const uint32_t
 		*row_of; /* by slot: a thread's row is rows[row_of[slot] - 1]; 0: it has none */

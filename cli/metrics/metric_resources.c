@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What threads read and wrote, and their requests to disks. */
+/* What threads read and wrote, their requests to disks, and events that were counted. */
 #include "metric_take.h"
 
 static void io_take(struct metrics *metrics, struct metric_row *parent,
@@ -31,6 +31,25 @@ static void block_take(struct metrics *metrics, struct metric_row *parent,
 		metric_row_distribution(row, &block->times, block->requests.total);
 }
 
+static void counters_take(struct metrics *metrics, struct metric_row *parent,
+			  struct metric_labels *labels, const struct thread_row *thread)
+{
+	const size_t n_labels = labels->length;
+
+	for (size_t i = 0; i < thread->n_counters; i++) {
+		const struct counter_row *counter = &thread->counters[i];
+		struct metric_row *row;
+
+		metric_labels_foreign(labels, "event", counter->name, sizeof(counter->name), "");
+		if (counter->cpu >= 0)
+			metric_labels_number(labels, "cpu", (unsigned long)counter->cpu);
+		row = metric_row_touch(metrics, METRIC_COUNTED, parent, labels);
+		labels->length = n_labels;
+		if (row)
+			metric_row_sum(row, ONE_VALUE, counter->value);
+	}
+}
+
 void metric_take_resources(struct metrics *metrics, struct metric_row *row,
 			   struct metric_labels *labels, const struct thread_row *thread)
 {
@@ -45,6 +64,7 @@ void metric_take_resources(struct metrics *metrics, struct metric_row *row,
 		io_take(metrics, row, labels, io);
 		labels->length = n_labels;
 	}
+	counters_take(metrics, row, labels, thread);
 	/* They are few: see BLOCKS_MOST. */
 	for (size_t i = 0; i < thread->n_blocks; i++) {
 		const struct block_row *block = &thread->blocks[i];

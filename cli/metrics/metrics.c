@@ -91,6 +91,7 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_MOVED_BY] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
 	[METRIC_IO] = { IO_COLUMNS, 0, 0, IO_COLUMNS },
 	[METRIC_BLOCK] = { BLOCK_COLUMNS, EVENTS_MAX, 1, BLOCK_COLUMNS },
+	[METRIC_COUNTED] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
 	[METRIC_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_OPEN_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_HARDIRQ] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
@@ -254,6 +255,10 @@ const struct metric_family metric_families[] = {
 	       "the others are other.",
 	       "How long they took since the driver got them.", LONGEST),
 
+	{ P "perf_events", METRIC_COUNTER, "", "thread,event,cpu",
+	  "Events of perf that were counted while threads ran; cpu only with --per-cpu; with "
+	  "--counters.",
+	  METRIC_COUNTED, VALUE(ONE_VALUE) },
 	{ P "io_calls", METRIC_COUNTER, "", "thread,kind,direction",
 	  "System calls that read or wrote, by the kind of descriptor: network, file, pipe (also "
 	  "unix sockets), tty, other. Those that failed are not counted.",

@@ -50,6 +50,9 @@ const struct loss losses[LOSSES] = {
 	KERNEL_LOSS(KD_LOSS_RESENT, "retransmissions", "TCP segment that was sent again is",
 		    "TCP segments that were sent again are",
 		    "missing (of too many sockets on this machine); take a shorter sample."),
+	KERNEL_LOSS(KD_LOSS_COUNTERS, "counters", "run of a thread is", "runs of threads are",
+		    "missing from [THREAD COUNTERS] (too many threads, or CPUs); take a shorter "
+		    "sample."),
 	SAMPLE_LOSSES(LOSS_ROW)
 };
 

@@ -391,7 +391,8 @@ int thread_merge(struct thread_row *into, const struct thread_row *from)
 	    culprits_merge(into, from) ||
 	    stops_merge(&into->stops, &into->n_stops, from->stops, from->n_stops) ||
 	    movers_merge(&into->movers, &into->n_movers, from->movers, from->n_movers) ||
-	    blocks_merge(&into->blocks, &into->n_blocks, from->blocks, from->n_blocks))
+	    blocks_merge(&into->blocks, &into->n_blocks, from->blocks, from->n_blocks) ||
+	    counters_merge(&into->counters, &into->n_counters, from->counters, from->n_counters))
 		return -ENOMEM;
 	identity_merge(into, from);
 	if (__builtin_add_overflow(into->members, from->members, &into->members))
@@ -535,6 +536,7 @@ void thread_clear(struct thread_row *thread)
 	free(thread->culprits);
 	free(thread->stops);
 	free(thread->movers);
+	free(thread->counters);
 	blocks_free(thread->blocks, thread->n_blocks);
 	memset(thread, 0, sizeof(*thread));
 }

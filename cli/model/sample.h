@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "bpf/kernel_delay.h"
+#include "counter.h"
 #include "culprit.h"
 #include "descriptor.h"
 #include "distribution.h"
@@ -165,6 +166,8 @@ struct thread_row {
 	uint64_t io_uring_calls;  /* of io_uring_enter: what they move is not in io */
 	struct block_row *blocks; /* by descending total */
 	size_t n_blocks;
+	struct counter_row *counters; /* --counters only; in the order in which they were given */
+	size_t n_counters;
 
 #define COUNTER_MEMBER(member, key, condition, label) uint64_t member;
 	EACH_THREAD_COUNTER(COUNTER_MEMBER)

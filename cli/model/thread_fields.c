@@ -257,6 +257,17 @@ static const struct field block_fields[] = {
 	FIELDS_END,
 };
 
+#define COUNTED(key, kind, member, ...) FIELD(key, kind, struct counter_row, member, __VA_ARGS__)
+static const struct field counter_fields[] = {
+	COUNTED("name", FIELD_NAME, name, .flags = FIELD_REQUIRED),
+	COUNTED("cpu", FIELD_I32, cpu, .flags = FIELD_REQUIRED),
+	COUNTED("value", FIELD_U64, value, .flags = FIELD_REQUIRED),
+	COUNTED("enabled_ns", FIELD_U64, enabled_ns),
+	COUNTED("running_ns", FIELD_U64, running_ns),
+	COUNTED("scaled", FIELD_BOOL, scaled, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
 #define OBJECT(text, of)                                                                           \
 	{                                                                                          \
 		.key = (text), .kind = FIELD_OBJECT, .fields = (of)                                \
@@ -297,6 +308,8 @@ const struct field thread_fields[] = {
 	THREAD("io", FIELD_OBJECT, io, .fields = io_fields, .flags = FIELD_IF_ANY),
 	FIELD_FIGURE("io_uring_calls", MERGE_SUM, struct thread_row, io_uring_calls,
 		     .flags = FIELD_IF_ANY),
+	FIELD_LIST("counters", struct thread_row, counters, .fields = counter_fields,
+		   .flags = FIELD_IF_ANY),
 	FIELD_LIST("block_requests", struct thread_row, blocks, .fields = block_fields,
 		   .flags = FIELD_IF_ANY),
 	EACH_THREAD_COUNTER(COUNTER_FIELD) /* "voluntary_switches" and so on */

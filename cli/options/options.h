@@ -11,6 +11,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/schedule.h"
 #include "cli/base/syscall_set.h"
+#include "cli/model/counter.h"
 #include "cli/model/wait_filter.h"
 #include "cli/output/outputs.h"
 
@@ -41,12 +42,13 @@ struct options {
 	struct schedule at;    /* when samples begin; zeros: at once */
 	uint64_t sample_time;  /* ns; UINT64_MAX: to the process's end */
 	bool sample_time_given;
-	uint64_t sample_interval; /* ns */
-	uint64_t sample_count;    /* 0: until stopped */
-	uint64_t duration;        /* of the whole run, ns; UINT64_MAX: not bounded */
-	uint64_t interruptions;   /* ns: list those of at least so long; 0: none are wanted */
-	bool histogram;           /* distributions of durations, too */
-	bool resources;           /* what threads and processes use, too */
+	uint64_t sample_interval;    /* ns */
+	uint64_t sample_count;       /* 0: until stopped */
+	uint64_t duration;           /* of the whole run, ns; UINT64_MAX: not bounded */
+	uint64_t interruptions;      /* ns: list those of at least so long; 0: none are wanted */
+	bool histogram;              /* distributions of durations, too */
+	struct counter_set counters; /* events of perf to count; n 0: none */
+	bool resources;              /* what threads and processes use, too */
 
 	const char *triggers[KD_ROLES]; /* by enum kd_role; NULL: none */
 	uint64_t trigger_delta;         /* ns; shorter windows are skipped */

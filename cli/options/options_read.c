@@ -12,6 +12,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/base/names.h"
 #include "cli/base/parse.h"
 
 #define MILLIONTHS 1000000
@@ -457,6 +458,25 @@ static exit_status refuse_waits(const struct option_row *row, const char *text)
 				    "there are %s; '*' is all", list);
 }
 
+static exit_status refuse_event(const struct option_row *row, const char *name)
+{
+	struct names_closest closest;
+	char list[256] = "";
+	const char *known;
+
+	names_closest_init(&closest, name);
+	for (size_t i = 0; (known = counter_event_name(i)); i++)
+		names_closest_offer(&closest, known);
+	for (size_t i = 0; i < names_closest_count(&closest); i++)
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
+			 i ? ", " : "; similar names: ", names_closest_get(&closest, i));
+	names_closest_clear(&closest);
+	return options_refuse_value(row, name, "is no event",
+				    "give names as in perf-list(1): cycles,L1-dcache-load-misses, "
+				    "or default, or raw ones: r3c%s",
+				    list);
+}
+
 exit_status read_waits(const struct option_row *row, const char *text, struct options *options)
 {
 	struct wait_filter *filter = field_of(row, options);
@@ -484,4 +504,24 @@ exit_status read_calls(const struct option_row *row, const char *text, struct op
 		return refuse_twice(row, "give one list: futex,recvmsg");
 	options->calls_chosen = true;
 	return syscall_set_read(row->name, text, &options->calls);
+}
+
+exit_status read_counters(const struct option_row *row, const char *text, struct options *options)
+{
+	char wrong[COUNTER_NAME];
+
+	if (options->counters.n)
+		return refuse_twice(row, "give one list: cycles,instructions");
+	switch (counter_set_read(strcmp(text, "default") ? text : COUNTERS_DEFAULT,
+				 &options->counters, wrong)) {
+	case 0:
+		return 0;
+	case -E2BIG:
+		return options_refuse_value(row, text, "has too many events", "give at most %d",
+					    KD_COUNTERS);
+	case -EEXIST:
+		return options_refuse_value(row, wrong, "is there twice", "give it once");
+	default:
+		return refuse_event(row, wrong);
+	}
 }

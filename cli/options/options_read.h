@@ -51,6 +51,7 @@ OPTION_READER(read_overhead); /* PERCENT[,stop] */
 OPTION_READER(read_machine);  /* one of the row's choices */
 OPTION_READER(read_listing);  /* GLOB, not looked at */
 OPTION_READER(read_events);   /* a duration */
+OPTION_READER(read_counters); /* names of events; only once */
 OPTION_READER(read_calls);    /* which of them; only once */
 OPTION_READER(read_waits);    /* which of them */
 OPTION_READER(read_output);   /* FORMAT[:FILE] or FILE, in addition to those before */

@@ -27,6 +27,11 @@ static const char *const machine_formats[] = { "text", "json", NULL };
 #define DURATION(member, least, bare)                                                              \
 	.read = read_duration, FIELD(member), .min = (least), .unit = (bare)
 
+#define COUNTERS_HELP                                                                              \
+	"cycles, instructions, cache-references, cache-misses, context-switches, minor-faults "    \
+	"and "                                                                                     \
+	"major-faults"
+
 #define HELP (ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC)
 
 /* The help says what is preset or implied behind the text. */
@@ -102,6 +107,13 @@ static const struct option_row rows[] = {
 	  "List each interruption of a thread that took at least this long, and its causes: "
 	  "interrupts, other programs, a quota, page faults.",
 	  DURATION(interruptions, 1, 0), .implied = "10us" },
+	{ "counters", 0, TAKES_VALUE, "LIST",
+	  "Count events of perf for each thread, as in cycles,instructions,page-faults: names as "
+	  "in "
+	  "perf-list(1), or raw ones (r3c), at most 16. default: " COUNTERS_HELP ".",
+	  .read = read_counters },
+	{ "per-cpu", 0, TAKES_NONE, NULL, "Count them for each CPU that a thread ran on.",
+	  FLAG(counters.per_cpu) },
 	{ "resources", 0, TAKES_NONE, NULL,
 	  "Show what threads and processes use: CPU time, memory, bytes read and written by the "
 	  "kind of descriptor, requests to disks, and what TCP sent again.",

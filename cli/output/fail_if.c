@@ -353,6 +353,8 @@ exit_status fail_if_new(struct fail_if **out, const char *const *texts, size_t n
 					"give --resources, too");
 		if (!status && condition->metric->kind == FAIL_CHANGED && !recorded->comparison)
 			status = refuse(texts[i], "nothing is compared", "give --compare, too");
+		if (!status && condition->metric->kind == FAIL_COUNTED && !recorded->counters)
+			status = refuse(texts[i], "no events are counted", "give --counters, too");
 		if (status)
 			return status;
 	}

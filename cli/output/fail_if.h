@@ -15,7 +15,7 @@ struct comparison;
 
 /* What the samples have that not all have. */
 struct fail_recorded {
-	bool waits, distributions, interruptions, resources, comparison;
+	bool waits, distributions, interruptions, resources, comparison, counters;
 };
 
 /* Reads n conditions, such as "ready.max>1ms" or "thread(pmd*).softirq.pct>=2.5";

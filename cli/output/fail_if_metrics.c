@@ -54,6 +54,7 @@ static const struct fail_metric metrics[] = {
 	METRIC("read", FAIL_READ, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
 	METRIC("written", FAIL_WRITTEN, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
 	METRIC("block_requests", FAIL_BLOCK, TIMES | HAS(FAIL_BYTES)),
+	METRIC("counters", FAIL_COUNTED, HAS(FAIL_COUNT)),
 	METRIC("memory", FAIL_MEMORY, VALUE),
 	METRIC("tcp_retransmissions", FAIL_RESENT, VALUE),
 	METRIC("changed", FAIL_CHANGED, HAS(FAIL_COUNT) | HAS(FAIL_PCT)),
@@ -102,7 +103,7 @@ bool fail_metric_has_parts(const struct fail_metric *metric)
 	       metric->kind == FAIL_READY_BY || metric->kind == FAIL_VERDICT ||
 	       metric->kind == FAIL_INTERRUPTION || metric->kind == FAIL_READ ||
 	       metric->kind == FAIL_WRITTEN || metric->kind == FAIL_BLOCK ||
-	       metric->kind == FAIL_CHANGED;
+	       metric->kind == FAIL_CHANGED || metric->kind == FAIL_COUNTED;
 }
 
 bool fail_metric_of_threads(const struct fail_metric *metric)
@@ -321,6 +322,11 @@ static void thread_read(const struct fail_metric *metric, const char *part,
 	case FAIL_READ:
 	case FAIL_WRITTEN:
 		io_read(metric, part, thread, figures);
+		break;
+	case FAIL_COUNTED:
+		for (size_t i = 0; i < thread->n_counters; i++)
+			if (!*part || names_match(part, thread->counters[i].name))
+				figures->count += thread->counters[i].value;
 		break;
 	case FAIL_BLOCK:
 		blocks_read(part, thread, figures);

@@ -36,7 +36,8 @@ enum fail_metric_kind {
 	FAIL_COUNTER,
 	FAIL_READ, /* by kind of descriptor */
 	FAIL_WRITTEN,
-	FAIL_BLOCK, /* requests, by disk */
+	FAIL_BLOCK,   /* requests, by disk */
+	FAIL_COUNTED, /* events, by name */
 	/* from here on not of threads */
 	FAIL_WAITS,
 	FAIL_VERDICT,

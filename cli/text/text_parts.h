@@ -67,6 +67,9 @@ void text_movers(struct text *text, const struct thread_row *thread);
  * nothing. */
 void text_resources(struct text *text, const struct thread_row *thread);
 
+/* The section on events that were counted; nothing if there were none. */
+void text_counters(struct text *text, const struct thread_row *thread);
+
 /* The section on what processes used, so many of them; nothing if that was not asked for. */
 void text_usages(struct text *text, size_t most);
 

@@ -541,6 +541,7 @@ void text_thread(struct text *text, const struct thread_row *thread)
 	text_locks(text, thread);
 	text_descriptors(text, thread);
 	text_resources(text, thread);
+	text_counters(text, thread);
 	waits(text, "[THREAD STOPPED STATISTICS]", "STOP_CNT            TOTAL ns            MAX ns",
 	      &thread->stopped);
 	text_stops(text, thread);

@@ -5,6 +5,7 @@ is not there is a kdtest.Skip. Each is named in tests/deps, which installs it
 
 import glob
 import importlib
+import json
 import os
 import pathlib
 import shutil
@@ -76,3 +77,17 @@ def optional(test, text, get, *names):
     except Skip as why:
         test.skip(text, why)
         return None
+
+
+def programs_of(pid):
+    """Names of the BPF programs that a process holds."""
+    done = subprocess.run([bpftool(), "-j", "prog", "show"], capture_output=True, text=True,
+                          check=False)
+    programs = {row["id"]: row.get("name", "") for row in json.loads(done.stdout or "[]")}
+    held = set()
+    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        fields = dict(line.split(":\t", 1) for line in path.read_text().splitlines()
+                      if ":\t" in line)
+        if "prog_id" in fields and "prog_type" in fields:
+            held.add(programs.get(int(fields["prog_id"])))
+    return held

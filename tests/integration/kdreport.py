@@ -28,6 +28,7 @@ SECTIONS = {
     "THREAD DESCRIPTOR STATISTICS": "FOR FD COUNT TOTAL MAX ENDED BY WHAT",
     "THREAD I/O STATISTICS": "FOR CALLS BYTES BYTES/S BYTES/CALL",
     "THREAD BLOCK I/O STATISTICS": "FOR COUNT BYTES TOTAL P50 P99 MAX",
+    "THREAD COUNTERS": "EVENT COUNT COUNTED %",
     "THREAD STOPPED STATISTICS": "STOP_CNT TOTAL MAX",
     "TIME-OUTS": "COUNT REQUESTED OVERSLEPT MAX SLACK",
     "STOPPED: BY WHOM": "FOR COUNT TOTAL MAX",
@@ -109,6 +110,7 @@ class Thread:
         self.blocked, self.locks, self.descriptors = {}, [], []  # by what it waited for
         self.stops = {}  # by whom
         self.movers = {}  # by whom
+        self.counters = {}  # of events and ratios, by their text
         self.io, self.blocks = {}, {}  # by kind of descriptor, or disk, and what was done
         self.interruptions = {}  # by cause
         self.distributions, self.drawings = {}, []
@@ -346,7 +348,7 @@ class Parser:
             self.thread.descriptors.append(Row(kddescriptors.row(text, ReportError)))
         else:
             {"THREAD TIME": self.time, "THREAD SWITCHES": self.switches, "IN FLIGHT": self.flight,
-             "THREAD LOCK STATISTICS": self.lock}.get(self.section, self.row)(text)
+             "THREAD LOCK STATISTICS": self.lock, "THREAD COUNTERS": self.counter}.get(self.section, self.row)(text)
 
     def row(self, text):
         titles = [column.lower() for column in self.columns]
@@ -408,6 +410,12 @@ class Parser:
             locks[-1].update(ran=float(match["ran"]), slept=float(match["slept"]))
         else:
             raise ReportError("not a line of a lock")
+
+    def counter(self, text):
+        match = re.fullmatch(r"(?P<name>\S.*?)  +(?P<count>[\d,.]+)(?:  +[\d.]+)?", text)
+        if not match or match["name"] in self.thread.counters:
+            raise ReportError("not a line of an event")
+        self.thread.counters[match["name"]] = float(match["count"].replace(",", ""))
 
     def bar(self, text):
         match = BAR.match(text)

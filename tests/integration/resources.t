@@ -250,27 +250,13 @@ def case_not_loaded(test):
     names = {}
     for option in ((), ("--resources",)):
         capture = test.capture(load.pid, *option)
-        names[option] = held_programs(capture.pid)
+        names[option] = kdneeds.programs_of(capture.pid)
         capture.close(test)
     own = {"kd_io_exit", "kd_io_exit_classic", "kd_request_begin", "kd_request_end",
            "kd_segment_resent"}
     test.eq(own & names[()], set(), "none without it")
     test.ok({"kd_request_begin", "kd_request_end", "kd_segment_resent"} <= names["--resources",],
             "with it they are loaded", sorted(names["--resources",]))
-
-
-def held_programs(pid):
-    """Names of the BPF programs that a process holds."""
-    done = subprocess.run([kdneeds.bpftool(), "-j", "prog", "show"], capture_output=True, text=True,
-                          check=False)
-    programs = {row["id"]: row.get("name", "") for row in json.loads(done.stdout or "[]")}
-    held = set()
-    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        fields = dict(line.split(":\t", 1) for line in path.read_text().splitlines()
-                      if ":\t" in line)
-        if "prog_id" in fields and "prog_type" in fields:
-            held.add(programs.get(int(fields["prog_id"])))
-    return held
 
 
 if __name__ == "__main__":

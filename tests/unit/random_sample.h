@@ -180,6 +180,10 @@ static void random_resources(struct thread_row *thread)
 		thread->io[i] = (struct io_row){ { random_number(), 1 }, { 0, random_number() } };
 	thread->io_uring_calls = chance(2) * random_number();
 	if (!chance(4))
+		thread->counters = random_rows(&thread->n_counters, 2, sizeof(*thread->counters));
+	for (size_t i = 0; i < thread->n_counters; i++)
+		thread->counters[i] = (struct counter_row){ "cs", 7, random_number(), 0, 1, true };
+	if (!chance(4))
 		thread->blocks = random_rows(&thread->n_blocks, 2, sizeof(*thread->blocks));
 	for (size_t i = 0; i < thread->n_blocks; i++) {
 		struct block_row *block = &thread->blocks[i];
@@ -200,8 +204,7 @@ static void random_usages(struct sample *sample)
 
 		usage->pid = (pid_t)i;
 		usage->cpu_ns = random_number();
-		usage->memory = (struct memory){ random_number(), random_number(),
-						 random_number() };
+		usage->memory = (struct memory){ random_number(), 1, random_number() };
 		for (size_t j = 0; j < KD_IO_KINDS; j++)
 			usage->io[j] = (struct io_row){ { random_number(), 1 },
 							{ 0, random_number() } };

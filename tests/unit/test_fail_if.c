@@ -14,7 +14,7 @@
 #define SECOND (1000 * MS)
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static const struct fail_recorded all = { true, true, true, true, true }, none;
+static const struct fail_recorded all = { true, true, true, true, true, true }, none;
 
 /* 90 %, 9 % and 1 % of a thousand. */
 static struct bucket ready_buckets[] = { { 1000, 900 }, { 5000, 90 }, { 2 * MS, 10 } };
@@ -387,17 +387,19 @@ static void test_bad(void)
 				      "ready.p99>1ms",
 				      "interruptions.max>1ms",
 				      "read.network.bytes>0",
-				      "changed.count>0" };
+				      "changed.count>0",
+				      "counters.cs.count>0" };
 	static const struct {
 		struct fail_recorded recorded;
 		const char *missing;
 	} without[] = {
-		{ .recorded = { true, true, true, true } },
-		{ { false, true, true, true, true }, "--off-cpu" },
-		{ { true, false, true, true, true }, "--histogram" },
-		{ { true, true, false, true, true }, "--interruptions" },
-		{ { true, true, true, false, true }, "--resources" },
-		{ { true, true, true, true, false }, "--compare" },
+		{ .recorded = { true, true, true, true, true, true } },
+		{ { false, true, true, true, true, true }, "--off-cpu" },
+		{ { true, false, true, true, true, true }, "--histogram" },
+		{ { true, true, false, true, true, true }, "--interruptions" },
+		{ { true, true, true, false, true, true }, "--resources" },
+		{ { true, true, true, true, false, true }, "--compare" },
+		{ { true, true, true, true, true, false }, "--counters" },
 	};
 	struct fail_if *fail_if;
 	char said[4096];

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "counter_events.h"
+
+#include <errno.h>
+
+/* No such event, or no counters at all: what perf_event_open(2) says then depends on what is asked
+ * for, and on the machine. */
+static bool is_missing(int error, uint32_t type)
+{
+	return error == -ENOENT || error == -EOPNOTSUPP || error == -ENXIO ||
+	       (error == -EINVAL && type != PERF_TYPE_SOFTWARE);
+}
+
+/* An event on all CPUs. Returns how many have it, or a negative errno. */
+static int event_open(const struct counter_event *event, size_t index, int cpus,
+		      const struct counter_ops *ops)
+{
+	int opened = 0;
+
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		struct perf_event_attr attr = {
+			.type = event->type,
+			.size = sizeof(attr),
+			.config = event->config,
+			.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+				       PERF_FORMAT_TOTAL_TIME_RUNNING,
+		};
+		int fd = ops->open(ops->context, &attr, cpu);
+		int error;
+
+		/* Offline; or, with CPUs of two kinds, one whose kind has no such event. */
+		if (fd == -ENODEV || is_missing(fd, event->type))
+			continue;
+		if (fd < 0)
+			return fd;
+		error = ops->put(ops->context, index, cpu, fd);
+		if (error)
+			return error;
+		opened++;
+	}
+	return opened;
+}
+
+int counter_events_open(struct counter_set *set, int cpus, const struct counter_ops *ops,
+			struct counter_set *missing)
+{
+	size_t kept = 0;
+
+	missing->n = 0;
+	for (size_t i = 0; i < set->n; i++) {
+		int opened = event_open(&set->all[i], kept, cpus, ops);
+
+		if (opened < 0)
+			return opened;
+		if (opened)
+			set->all[kept++] = set->all[i];
+		else
+			missing->all[missing->n++] = set->all[i];
+	}
+	set->n = kept;
+	return 0;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "session_counters.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/base/log.h"
+#include "counter_events.h"
+#include "session_programs.h"
+#include "kernel_delay.skel.h"
+
+/* Rows of a thread with --per-cpu, in a window, on average. */
+#define CPUS_PER_THREAD 4
+
+exit_status counters_select(struct counters *counters, struct kernel_delay *skel,
+			    const struct counter_set *wanted, uint32_t slots, uint32_t banks)
+{
+	struct bpf_map *const maps[] = { skel->maps.kd_events, skel->maps.kd_counter_cpus,
+					 skel->maps.kd_counts };
+	int error;
+
+	counters->skel = skel;
+	counters->on = wanted && wanted->n;
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		bpf_map__set_autocreate(maps[i], counters->on);
+	if (!counters->on)
+		return 0;
+	counters->set = *wanted;
+	bpf_program__set_autoload(skel->progs.kd_counters_switch, true);
+	bpf_program__set_autoload(skel->progs.kd_counters_look, true);
+	skel->rodata->kd_counters = (uint32_t)wanted->n;
+	skel->rodata->kd_per_cpu = wanted->per_cpu;
+	/* Kernels differ in which programs may call it. */
+	skel->rodata->kd_counters_timed = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
+								  BPF_FUNC_perf_event_read_value,
+								  NULL) > 0;
+	error = bpf_map__set_max_entries(skel->maps.kd_events,
+					 (uint32_t)libbpf_num_possible_cpus() * KD_COUNTERS)
+			?: bpf_map__set_max_entries(
+				   skel->maps.kd_counts,
+				   slots * banks * (wanted->per_cpu ? CPUS_PER_THREAD : 1));
+	if (error)
+		log_error("cannot size the BPF maps: %s", strerror(-error));
+	return error ? EX_OSERR : 0;
+}
+
+static int event_open(void *context, struct perf_event_attr *attr, int cpu)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	(void)context;
+	return fd < 0 ? -errno : fd;
+}
+
+/* The map keeps the event, as long as it is open here. */
+static int event_put(void *context, size_t event, int cpu, int fd)
+{
+	const struct counters *counters = context;
+	uint32_t index = (uint32_t)cpu * KD_COUNTERS + (uint32_t)event;
+	int error = bpf_map_update_elem(bpf_map__fd(counters->skel->maps.kd_events), &index, &fd,
+					BPF_ANY);
+
+	close(fd);
+	return error;
+}
+
+static void missing_tell(const struct counter_set *missing, struct programs *programs)
+{
+	char list[KD_COUNTERS * (COUNTER_NAME + 2)] = "";
+
+	if (!missing->n)
+		return;
+	for (size_t i = 0; i < missing->n; i++) {
+		strcat(list, i ? ", " : "");
+		strcat(list, missing->all[i].name);
+	}
+	log_warn("this machine cannot count %s", list);
+	programs_absent(programs, "THREAD COUNTERS",
+			"leaves out events that this machine, or its hypervisor, cannot count");
+}
+
+static exit_status refused(int error)
+{
+	log_error("cannot count events of perf: %s", strerror(-error));
+	if (error == -EMFILE)
+		log_hint("raise the limit: ulimit -n 1024");
+	else
+		log_hint("does lockdown, a container or a security module forbid "
+			 "perf_event_open()?");
+	return error == -EPERM || error == -EACCES ? EX_NOPERM : EX_OSERR;
+}
+
+exit_status counters_attach(struct counters *counters, struct programs *programs)
+{
+	const struct counter_ops ops = { event_open, event_put, counters };
+	struct counter_set missing;
+	int error;
+
+	if (!counters->on)
+		return 0;
+	error = counter_events_open(&counters->set, libbpf_num_possible_cpus(), &ops, &missing);
+	if (error)
+		return refused(error);
+	missing_tell(&missing, programs);
+	if (!counters->set.n)
+		return 0;
+	counters->link = bpf_program__attach_raw_tracepoint(
+		counters->skel->progs.kd_counters_switch, "sched_switch");
+	return counters->link ? 0 : refused(-errno);
+}
+
+static bool runs(const struct kd_thread *thread)
+{
+	return thread->task && !thread->died &&
+	       (thread->state == KD_UNSEEN ? thread->seed_state == KD_USER : thread->on_cpu);
+}
+
+void counters_look(const struct counters *counters, const struct session_view *view)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options, .flags = BPF_F_TEST_RUN_ON_CPU);
+	uint64_t arguments[1] = { 0 }, done[KD_CPU_WORDS] = { 0 };
+
+	if (!counters->link)
+		return;
+	options.ctx_in = arguments;
+	options.ctx_size_in = sizeof(arguments);
+	for (uint32_t slot = 1; slot < view->slots; slot++) {
+		uint32_t cpu = view->threads[slot].cpu;
+
+		if (!runs(&view->threads[slot]) || cpu >= KD_CPU_WORDS * 64 ||
+		    done[cpu / 64] >> cpu % 64 & 1)
+			continue;
+		done[cpu / 64] |= 1ULL << cpu % 64;
+		options.cpu = cpu;
+		bpf_prog_test_run_opts(bpf_program__fd(counters->skel->progs.kd_counters_look),
+				       &options);
+	}
+}
+
+static int counts_found(const struct session_hash *hash, const void *key_, const void *value,
+			struct thread_row *row)
+{
+	const struct kd_counts_key *key = key_;
+	const struct kd_counts *counts = value;
+	const struct counter_set *set = hash->context;
+	int error = 0;
+
+	for (size_t i = 0; i < set->n && !error; i++) {
+		const struct kd_counted *counted = &counts->of[i];
+		struct counter_row found = {
+			.cpu = key->cpu == KD_ANY_CPU ? -1 : (int32_t)key->cpu,
+			.value = counter_scale(counted),
+			.enabled_ns = counted->enabled,
+			.running_ns = counted->running,
+			.scaled = counted->running < counted->enabled,
+		};
+
+		memcpy(found.name, set->all[i].name, sizeof(found.name));
+		error = counters_add(&row->counters, &row->n_counters, &found);
+	}
+	return error;
+}
+
+/* Threads that did not run have counted nothing: that is known, too. */
+static int nothing_counted(const struct counter_set *set, struct thread_row *row)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < set->n && !error; i++) {
+		struct counter_row none = { .cpu = -1 };
+
+		memcpy(none.name, set->all[i].name, sizeof(none.name));
+		error = counters_add(&row->counters, &row->n_counters, &none);
+	}
+	return error;
+}
+
+int counters_read(const struct counters *counters, struct session_hash hash)
+{
+	int error = 0;
+
+	if (!counters->link)
+		return 0;
+	hash.map = counters->skel->maps.kd_counts;
+	hash.context = &counters->set;
+	if (__atomic_load_n(&counters->skel->bss->kd_counts_used, __ATOMIC_RELAXED))
+		error = session_hash_read(&hash, counts_found, NULL);
+	for (uint32_t slot = 1; slot < hash.view->slots && !error; slot++)
+		if (hash.row_of[slot] && !counters->set.per_cpu)
+			error = nothing_counted(&counters->set, &hash.rows[hash.row_of[slot] - 1]);
+	return error;
+}
+
+void counters_close(struct counters *counters)
+{
+	bpf_link__destroy(counters->link);
+}

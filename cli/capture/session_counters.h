@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events of perf, as the kernel side counts them for each thread. Part of the session. */
+#ifndef SESSION_COUNTERS_H
+#define SESSION_COUNTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/base/exit_status.h"
+#include "cli/model/counter.h"
+#include "session.h"
+#include "session_hash.h"
+
+struct bpf_link;
+struct kernel_delay;
+struct programs;
+
+struct counters {
+	bool on;
+	struct kernel_delay *skel;
+	struct counter_set set; /* those that this machine has */
+	struct bpf_link *link;
+};
+
+/* Before the programs are loaded: all that is here is loaded only if there are events. wanted NULL:
+ * none. Returns 0, or after printing what failed EX_OSERR. */
+exit_status counters_select(struct counters *counters, struct kernel_delay *skel,
+			    const struct counter_set *wanted, uint32_t slots, uint32_t banks);
+
+/* When they are loaded, before those that all runs have are attached: a thread's end is seen here
+ * first. Says once what this machine cannot count. Returns 0, or after printing what failed
+ * EX_OSERR or EX_NOPERM. */
+exit_status counters_attach(struct counters *counters, struct programs *programs);
+
+/* Has the CPUs read that run threads of the target now: an interrupt for each of them. */
+void counters_look(const struct counters *counters, const struct session_view *view);
+
+/* Adds what was counted in a window to the rows of threads (hash.map is set here). Returns 0 or
+ * -ENOMEM. */
+int counters_read(const struct counters *counters, struct session_hash hash);
+
+void counters_close(struct counters *counters);
+
+#endif

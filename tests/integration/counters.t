@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""Events of perf, counted per thread: faults against getrusage, switches and migrations against
+/proc, task-clock against the threads' clocks. (Events of the hardware, which a virtual machine may
+lack, only have a unit test: tests/unit/test_counter.c.)"""
+
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import time
+
+import kdformats
+import kdneeds
+import kdtest
+from kdtest import MS
+
+SOFTWARE = "context-switches,page-faults,minor-faults,major-faults,cpu-migrations,task-clock"
+
+
+def counting(test, pid, *args, events=SOFTWARE):
+    """A window that is open until the function that this returns is called."""
+    path = test.directory() / "report.json"
+    capture = test.capture(pid, "--counters", events, "-o", "-", "-o", f"json:{path}", *args)
+
+    def close():
+        report = capture.close(test)
+        test.books(report)
+        return report, json.loads(path.read_text())
+    return close
+
+
+def counts_of(found, tid):
+    """{event: value} of a thread, of all CPUs."""
+    values = {}
+    for thread in found["threads"]:
+        for row in thread.get("counters", []) if thread["tid"] == tid else []:
+            values[row["name"]] = values.get(row["name"], 0) + row["value"]
+    return values
+
+
+def case_minor_faults(test):
+    load = test.workload("faulter", "minor:1500:2:-1")
+    close = counting(test, load.pid)
+    truth, = load.go()["threads"]
+    report, found = close()
+    got = counts_of(found, truth["tid"])
+    test.between(got["minor-faults"], truth["minor"], truth["minor"] + 20, "as in getrusage")
+    test.eq(got["page-faults"], got["minor-faults"] + got["major-faults"], "all of them")
+    table = report.thread(truth["tid"]).tables["PAGE FAULTS"]
+    test.eq((got["minor-faults"], got["major-faults"]), (table.minor, table.major),
+            "as the kernel counts them for the thread")
+
+
+def case_major_faults(test):
+    with tempfile.NamedTemporaryFile(dir="/var/tmp", prefix="kdtest") as file:
+        file.write(bytes(4096 * 300))
+        file.flush()
+        os.fsync(file.fileno())
+        load = test.workload("faulter", "major:300:0:-1",
+                             env={**os.environ, "FAULTER_FILE": file.name})
+        close = counting(test, load.pid)
+        truth, = load.go()["threads"]
+        _, found = close()
+    if not truth["major"]:
+        raise kdtest.Skip("/var/tmp is on no disk")
+    test.between(counts_of(found, truth["tid"])["major-faults"], truth["major"],
+                 truth["major"] + 5, "as in getrusage")
+
+
+def case_switches(test):
+    """Two threads that wake each other; both sleep at either edge."""
+    load = test.workload("roles", "pingpong:300:-1")
+    tids = [tid for tid in kdtest.threads_of(load.pid) if tid != load.pid]
+    load.settle(tids)
+    close = counting(test, load.pid)
+    before = {tid: kdtest.switches(load.pid, tid) for tid in tids}
+    load.go()
+    load.settle(tids)
+    after = {tid: kdtest.switches(load.pid, tid) for tid in tids}
+    _, found = close()
+    for tid in tids:
+        test.eq(counts_of(found, tid)["context-switches"], after[tid] - before[tid],
+                "as in /proc/PID/task/TID/status")
+    test.ok(sum(after.values()) - sum(before.values()) > 300, "they were switched")
+
+
+def case_task_clock(test):
+    """A thread that runs at both edges of the window: its time there is read on its CPU."""
+    load = test.workload("roles", f"spin:{kdtest.last_cpu()}", "poll")
+    tid = load.tid("spin")[0]
+    close = counting(test, load.pid)
+    first = load.mark()
+    time.sleep(0.3)
+    second = load.mark()
+    report, found = close()
+    least, most = first.bounds(second, report)[tid]
+    clock = counts_of(found, tid)["task-clock"]
+    test.between(clock, least, most, "as the thread's clock between two readings in the window")
+    # The books know it from events of the scheduler; interrupts are part of both.
+    running = report.thread(tid).books["RUNNING"]
+    test.between(clock, running * 0.98 - MS, running * 1.02 + MS, "as THREAD TIME")
+    test.eq(counts_of(found, load.tid("poll")[0])["task-clock"], 0, "none of one that sleeps")
+
+
+def case_turns(test):
+    """Samples that follow one another: nothing is lost between them, or counted twice."""
+    load = test.workload("roles", f"spin:{kdtest.last_cpu()}")
+    tid = load.tid("spin")[0]
+    path = test.directory() / "report.json"
+    done = test.program("-p", load.pid, "--counters", "task-clock", "--sample-count", 4,
+                        "--sample-time", "0.1", "-o", f"json:{path}", "--quiet")
+    test.eq((done.status, done.stderr), (0, ""), "four samples")
+    samples = [json.loads(line) for line in path.read_text().splitlines()]
+    clocks, ran = [], []
+    for found in samples:
+        thread, = [thread for thread in found["threads"] if thread["tid"] == tid]
+        clocks.append(counts_of(found, tid)["task-clock"])
+        ran.append(sum(thread["ledger"][f"{state}_ns"] for state in
+                       ("user", "kernel", "page_fault", "reclaim", "hardirq", "softirq", "stolen")))
+    for clock, run in zip(clocks, ran):
+        test.between(clock, run * 0.97 - MS, run * 1.03 + MS, "each has its part")
+    test.between(sum(clocks), sum(ran) * 0.99 - MS, sum(ran) * 1.01 + MS, "all of it is there")
+
+
+MOVES = """
+import os, sys
+cpus = sorted(os.sched_getaffinity(0))[:2]
+def count():
+    for line in open("/proc/self/sched"):
+        if line.startswith("se.nr_migrations"):
+            return int(line.split(":")[1])
+os.sched_setaffinity(0, {cpus[0]})
+print("ready", flush=True)
+sys.stdin.readline()
+before = count()
+for i in range(1, 21):
+    os.sched_setaffinity(0, {cpus[i % 2]})
+print(count() - before, *cpus, flush=True)
+sys.stdin.readline()
+"""
+
+
+def case_migrations(test):
+    """And the CPUs that it ran on."""
+    if len(os.sched_getaffinity(0)) < 2:
+        raise kdtest.Skip("there is no other CPU")
+    if not pathlib.Path("/proc/self/sched").exists():
+        raise kdtest.Skip("this kernel has no /proc/PID/sched")
+    child = test.child([sys.executable, "-c", MOVES])
+    child.line("ready")
+    metrics = test.directory() / "metrics.prom"
+    close = counting(test, child.pid, "--per-cpu", "--per-thread", "-o", f"prometheus:{metrics}")
+    child.send("go")
+    moved, *cpus = map(int, child.line().split())
+    report, found = close()
+    test.eq(counts_of(found, child.pid)["cpu-migrations"], moved, "as in /proc/PID/sched")
+    thread = next(thread for thread in found["threads"] if thread["tid"] == child.pid)
+    rows = {(row["name"], row["cpu"]): row["value"] for row in thread["counters"]}
+    test.eq({cpu for _, cpu in rows}, set(cpus), "on both CPUs")
+    test.eq(sorted({cpu for name, cpu in rows if rows[name, cpu]}), sorted(report.thread(child.pid).cpus),
+            "as THREAD SWITCHES")
+    test.eq([rows["cpu-migrations", cpu] for cpu in cpus], [moved / 2] * 2, "half of them to each")
+    series = kdformats.check_metrics(test, "prometheus", metrics.read_text())
+    kdformats.check_promtool(test, metrics.read_text())
+    got = {(dict(labels)["event"], int(dict(labels)["cpu"])): value
+           for (name, labels), value in (series or {}).items()
+           if name == "kernel_delay_perf_events_total"}
+    test.eq(got, rows, "metrics: a series for each event and CPU")
+
+
+ENDING = """
+import resource, threading
+def work():
+    data = bytearray(1 << 20)
+threads = [threading.Thread(target=work) for _ in range(30)]
+for thread in threads:
+    thread.start()
+    thread.join()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt, flush=True)
+"""
+
+
+def case_threads_that_end(test):
+    """What they had counted stays; a command, from its first instruction on."""
+    path = test.directory() / "report.json"
+    done = test.program("--counters", "minor-faults", "--quiet", "-o", f"json:{path}", "--",
+                        sys.executable, "-c", ENDING)
+    faults, found = int(done.stdout), json.loads(path.read_text())
+    got = sum(row["value"] for thread in found["threads"] for row in thread.get("counters", []))
+    # Its birth before, and its end behind.
+    test.between(got, faults * 0.98 - 100, faults + 300, "as in getrusage")
+    test.eq(found["lost"], 0, "nothing is lost")
+
+
+def case_missing(test):
+    """Events that this machine has not: said once, and no error."""
+    load = test.workload("roles", "poll")
+    path = test.directory() / "report.json"
+    done = test.program("-p", load.pid, "--counters", "default", "--sample-time", "0.1",
+                        "--sample-count", 2, "-o", f"json:{path}", "--summary")
+    test.eq(done.status, 0, "no error")
+    names = [row["name"] for row in json.loads(path.read_text().splitlines()[0])["threads"][0]["counters"]]
+    default = ("cycles", "instructions", "cache-references", "cache-misses", "context-switches",
+               "minor-faults", "major-faults")
+    told = re.findall(r"this machine cannot count (.+)", done.stderr)
+    missing = told[0].split(", ") if told else []
+    test.eq(sorted(names + missing), sorted(default), "each is counted, or said to be missing")
+    test.ok(len(told) <= 1, "once", done.stderr)
+
+
+def case_wrong(test):
+    for args, said in ((("--counters", "cycels"), "is no event"),
+                       (("--counters", "cs,cs"), "is there twice"),
+                       (("--per-cpu",), "needs --counters"),
+                       (("--counters", "cs", "--long-poll=1ms"), "cannot be combined with triggers"),
+                       (("--fail-if", "counters.cs.count>0"), "no events are counted")):
+        done = test.program(*args, "1")
+        test.ok(done.status == 64 and said in done.stderr, f"{' '.join(args)}: refused", done.stderr)
+
+
+def case_condition(test):
+    load = test.workload("faulter", "minor:100:1:-1")
+    path = test.directory() / "report.json"
+    close = counting(test, load.pid, "-o", f"json:{path}")
+    load.go()
+    close()
+    for text, status in (("counters.page-faults.count>=100", 4), ("counters.page-faults.count>100000", 0),
+                         ("counters.*-faults.count>=100", 4)):
+        test.eq(test.program("--replay", path, "--quiet", "--fail-if", text).status, status, text)
+    kdformats.check_json(test, test.program("--replay", path, "-o", "json").stdout)
+
+
+def case_not_loaded(test):
+    """Without the option there are no programs for it."""
+    load = test.workload("roles", "poll")
+    held = {}
+    for args in ((), ("--counters", "cs")):
+        capture = test.capture(load.pid, *args)
+        held[args] = kdneeds.programs_of(capture.pid)
+        capture.close(test)
+    own = {"kd_counters_swi", "kd_counters_loo", "kd_counters_switch", "kd_counters_look"}
+    test.eq(own & held[()], set(), "none")
+    test.eq(len(own & held["--counters", "cs"]), 2, "with it there are two")
+
+
+if __name__ == "__main__":
+    kdtest.main(case_minor_faults, case_major_faults, case_switches, case_task_clock, case_turns,
+                case_migrations, case_threads_that_end, case_missing, case_wrong, case_condition,
+                case_not_loaded)
