@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -505,6 +506,11 @@ void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_
 	}
 }
 
+static uint64_t whole_of(double value)
+{
+	return value < 1.8e19 ? (uint64_t)(value + 0.5) : UINT64_MAX;
+}
+
 /* How many differences there are, or by how much one is more than before. */
 static void changed_look(struct condition *condition, const struct comparison *comparison)
 {
@@ -525,8 +531,8 @@ static void changed_look(struct condition *condition, const struct comparison *c
 		count++;
 		memcpy(whose.name, subject->name, sizeof(whose.name));
 		if (condition->field == FAIL_PCT && more > 0)
-			figure_check(condition, (uint64_t)(more + 0.5),
-				     before > 1 ? (uint64_t)(before + 0.5) : 1, &whose);
+			figure_check(condition, whole_of(more), u64_max(whole_of(before), 1),
+				     &whose);
 	}
 	if (condition->field == FAIL_COUNT)
 		figure_check(condition, count, 0, &(struct excess){ .sample = 0 });

@@ -6,6 +6,7 @@ text and metrics, and made again from a file."""
 
 import json
 import math
+import re
 import statistics
 import time
 
@@ -136,6 +137,17 @@ def case_samples(test):
     test.eq(len(parser.reports), SAMPLES, "the text has the samples")
     section = "\n".join(parser.summary)
     test.ok(section.startswith(f"# Summary of {SAMPLES} samples"), "and the section", section)
+    units = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+    cells = re.match(r" +all threads +kept +(.*)", parser.summary[2])[1].split()
+    kept = next(each for each in summary["all"]["measures"] if each["measure"] == "kept_ns")
+    shown = [float(value) * units[unit] for value, unit in zip(cells[0:12:2], cells[1:12:2])]
+    test.ok(all(near(*pair, 0.01) for pair in zip(
+        shown, [kept[key] for key in ("min", "mean", "max", "stddev", "jitter", "ewma")],
+        strict=True)), "its figures are those of JSON", parser.summary[2], kept)
+    bars = parser.summary[2][parser.summary[2].index("|") + 1:-1]
+    test.eq(len(bars), SAMPLES, "a bar for each sample")
+    test.eq(max(bars), bars[summary["all"]["kept_shares"].index(
+        max(summary["all"]["kept_shares"]))], "the highest is that of the worst sample")
     for options in (("--full",), ()):
         again = test.start(kdtest.Child([kdtest.PROGRAM, "--replay", folder / "all", "--ewma",
                                          ALPHA, *options], full=False))

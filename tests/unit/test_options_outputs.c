@@ -166,7 +166,7 @@ static const struct refusal bad[] = {
 	{ { "-o" }, "--output", "needs a value" },
 	{ { "-o", "" }, "--output", "neither a format" },
 	{ { "-o", ":x" }, "--output", "neither a format" },
-	{ { "-o", "jsn:x" }, "--output", "text, json, openmetrics, prometheus and folded" },
+	{ { "-o", "jsn:x" }, "--output", "text, json, openmetrics, prometheus, csv and folded" },
 	{ { "-o", "JSON:x" }, "--output", "does not begin with a format" },
 	{ { "-o", "jsonx:x" }, "--output", "does not begin with a format" },
 	{ { "-o", "json:" }, "--output", "no file" },
