@@ -2,12 +2,18 @@
 /* Damaged and hostile files: no crash, no hang; and what is taken for a sample can be
  * rendered, saved and read once more. FUZZ_ROUNDS: how many more times. */
 #define _GNU_SOURCE
+#include <jansson.h>
 #include <sysexits.h>
 
+#include "cli/csv/csv.h"
 #include "cli/json/json.h"
 #include "cli/json/replay.h"
+#include "cli/model/comparison.h"
+#include "cli/model/summary.h"
 #include "cli/text/folded.h"
 #include "cli/text/text.h"
+#include "cli/text/text_comparison.h"
+#include "cli/text/text_summary.h"
 #include "cli/text/text_triggers.h"
 #include "fuzz.h"
 #include "random_sample.h"
@@ -176,6 +182,44 @@ static bool has_distribution(const struct sample *sample)
 	return false;
 }
 
+/* Two that are the same, and what follows from several samples, with any figures in them. */
+static unsigned int several_render(const struct sample *sample, FILE *out)
+{
+	const struct report_options full = { .extent = REPORT_FULL };
+	struct summary *summary = summary_new(0.5);
+	struct course *before = course_new(), *now = course_new();
+	struct comparison comparison = { 0 };
+	struct text text;
+	FILE *json = open_memstream(&text.bytes, &text.length);
+	unsigned int wrong = 0;
+	json_t *read;
+
+	if (!summary || !before || !now || !json)
+		abort();
+	for (int i = 0; i < 6; i++) {
+		struct sample other = *sample;
+
+		other.end = sample->end > sample->start ? sample->end + (uint64_t)i : sample->end;
+		wrong += summary_add(summary, &other) || course_add(i % 2 ? now : before, &other);
+	}
+	wrong += comparison_find(&comparison, before, now) ||
+		 report_text_comparison(&comparison, &full, out) ||
+		 report_text_summary(summary, &full, out) ||
+		 report_json_summary(summary, NULL, json);
+	fclose(json);
+	read = json_loads(text.bytes, 0, NULL);
+	wrong += !read;
+	json_decref(read);
+	free(text.bytes);
+	comparison_clear(&comparison);
+	course_free(before);
+	course_free(now);
+	summary_free(summary);
+	for (const struct csv_table *table = csv_tables; table->name; table++)
+		wrong += csv_write_header(table, out) || csv_write_rows(table, sample, out);
+	return wrong;
+}
+
 static int sample_render(const struct sample *sample, void *context)
 {
 	struct found *found = context;
@@ -186,6 +230,9 @@ static int sample_render(const struct sample *sample, void *context)
 		abort();
 	found->wrong += report_text(sample, &(struct report_options){ 0 }, out) ||
 			report_folded(sample, &(struct report_options){ 0 }, out);
+	/* A few of them: it takes longer than the rest. */
+	if (found->samples % 16 == 0)
+		found->wrong += several_render(sample, out);
 	fclose(out);
 	free(text.bytes);
 	free(found->again.bytes);
