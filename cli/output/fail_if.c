@@ -64,7 +64,7 @@ static const struct fail_metric *metric_named(const char *name)
 
 /* Names as people type them, with all fields of each: METRIC[.NAME].FIELD|FIELD. */
 struct metric_list {
-	char text[1200]; /* all of them fit */
+	char text[1800]; /* all of them fit */
 	size_t length;
 };
 
