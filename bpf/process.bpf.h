@@ -66,9 +66,13 @@ static __always_inline void leader_exit(u32 tgid)
 /* A thread ends; with the last one the process. */
 static __always_inline void process_exit(struct task_struct *task)
 {
+	struct target target = target_find(task->pid, (u64)task);
 	u32 tgid = task->tgid;
 	struct kd_process *process;
 
+	/* Its last switch may come after the window's end, or that of its TID. */
+	if (target.thread)
+		thread_read_comm(target.thread, task);
 	if (BPF_CORE_READ(task, signal, live.counter)) {
 		if (task->pid == tgid)
 			leader_exit(tgid);

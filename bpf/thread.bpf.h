@@ -190,6 +190,18 @@ static __always_inline void thread_read_comm(struct kd_thread *thread, struct ta
 	((u64 *)thread->comm)[1] = ((u64 *)task->comm)[1];
 }
 
+/* Its TID is another's before its last switch, which is not found any more: it ends here. */
+static __always_inline void thread_replace(u32 slot, u32 tid, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (!thread || thread->tid != tid || thread->died || !thread->task)
+		return;
+	thread->died = t;
+	barrier();
+	WRITE_ONCE(thread->state, KD_DEAD);
+}
+
 static __always_inline void thread_fork(struct task_struct *child)
 {
 	struct kd_thread *thread;
@@ -202,8 +214,10 @@ static __always_inline void thread_fork(struct task_struct *child)
 		return;
 	t = clock_now();
 	entry = tid_entry(child->pid);
-	if (entry)
-		*entry = KD_SLOT_FREE; /* whatever the last thread of this TID left */
+	if (entry) { /* whatever the last thread of this TID left */
+		thread_replace(*entry, child->pid, t);
+		*entry = KD_SLOT_FREE;
+	}
 	if (kd_by_thread && !process_is_ours(child->tgid))
 		return;
 	if (!thread_is_wanted(child)) {
