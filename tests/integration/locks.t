@@ -14,6 +14,7 @@ import kdreport
 import kdstacks
 import kdtest
 from kdheld import Held
+from kdneeds import need
 from kdtest import MS
 
 SAMPLE = 0.7  # s
@@ -180,6 +181,26 @@ def case_callers(test):
                         test.between(int(offset, 16), 1, end - start, f"{role}: where in {name}")
             shown = {lock.caller for lock in run.report.thread(run.log[role]["tid"]).locks}
             test.ok({row.get("called_from") for row in rows} <= shown, f"{role}: in text", shown)
+
+
+def case_kept_waiting(test):
+    """What a process has mapped cannot be read, as somebody changes it and does not get ready: the
+    report comes nevertheless, without variables and functions."""
+    need("strace")
+    load = test.workload("locks", "asleep")
+    path, calls = test.directory() / "report.json", test.directory() / "calls"
+    done = test.program("-p", load.pid, "--sample-time", SAMPLE, "--sample-count", 2, "-o",
+                        f"json:{path}", wrapper=(
+                            "strace", "-f", "-qq", "-o", calls, "-e", "trace=openat", "-P",
+                            f"/proc/{load.pid}/maps", "-e", "inject=openat:delay_enter=4000000"))
+    said = [line for line in done.stderr.splitlines() if not line.startswith("strace: ")]
+    test.eq((done.status, said), (0, []), "nothing is wrong")
+    test.ok(calls.read_text().count("openat("), "it was kept waiting", calls.read_text())
+    rows = [row for line in path.read_text().splitlines() for thread in json.loads(line)["threads"]
+            for row in thread["locks"]]
+    test.ok(rows and all("holder_tid" in row for row in rows), "locks and holders are known", rows)
+    test.eq([row for row in rows if {"symbol", "object", "called_from"} & set(row)], [],
+            "and nothing else")
 
 
 def kernel_tells_locks():
@@ -425,6 +446,6 @@ def case_ends_before_reading(test):
 
 
 if __name__ == "__main__":
-    kdtest.main(case_holder_asleep, case_holder_awake, case_variables, case_callers,
+    kdtest.main(case_holder_asleep, case_holder_awake, case_variables, case_callers, case_kept_waiting,
                 case_kernel_lock, case_kernel_lock_blamed, case_several_holders, case_no_holder,
                 case_join, case_edges, case_text, case_traces, case_ends_before_reading)
