@@ -130,7 +130,7 @@ static __always_inline void call_exit(void *ctx, s64 result)
 	call = thread->call;
 	if (KD_TRACES && kd_tracing)
 		call_trace(ctx, event, call_class(call), result);
-	if (unlikely(thread->waited.gen))
+	if (unlikely(thread->long_wait))
 		caller_take(target.slot);
 	thread->call = KD_CALL_NONE;
 	thread_enter(thread, KD_USER, t);

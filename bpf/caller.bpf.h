@@ -64,7 +64,7 @@ __noinline int caller_take(u32 slot)
 		return 0;
 	key.gen = thread->waited.gen;
 	key.address = thread->waited.lock;
-	thread->waited.gen = 0;
+	thread->long_wait = 0;
 	if (thread->call & KD_CALL_COMPAT || task_returns((void *)bpf_get_current_task()))
 		return 0;
 	caller = caller_of(&key);

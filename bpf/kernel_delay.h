@@ -315,20 +315,21 @@ struct kd_thread {
 	__u64 out_since;  /* traces only: when it was switched out, */
 	__u64 woken_at;   /* woken (0: not yet), */
 	__u32 out_state;  /* and what it was then */
-	__u32 noted;      /* there is something in its kd_wait, or a trace of this call */
+	__u16 noted;      /* there is something in its kd_wait, or a trace of this call */
+	__u16 long_wait;  /* waited says for which lock, in this call */
 	__u32 state;      /* enum kd_state */
 	__s32 call;       /* KD_CALL_* or the number of the call in progress */
 	__u64 call_since; /* 0: entered before we looked */
-	struct kd_waited waited;
-	__u64 run_since; /* switched in, or first seen */
-	__u64 run_ns;    /* all its run time before run_since */
-	__u64 ready_ns;  /* all its time ready for a CPU before since, */
-	__u64 asleep_ns; /* and blocked */
-	__s32 slept_in;  /* the call of its last sleep, or KD_CALL_* */
-	__u32 moved;     /* enum kd_move: since it last ran */
+	__u64 run_since;  /* switched in, or first seen */
+	__u64 run_ns;     /* all its run time before run_since */
+	__u64 ready_ns;   /* all its time ready for a CPU before since, */
+	__u64 asleep_ns;  /* and blocked */
+	__s32 slept_in;   /* the call of its last sleep, or KD_CALL_* */
+	__u32 moved;      /* enum kd_move: since it last ran */
 	struct kd_mover mover;
 	struct kd_locked locked;
 	struct kd_contended contended;
+	struct kd_waited waited;
 	struct kd_at at, seed_at;  /* the descriptor of its last sleep */
 	struct kd_stopper stopper; /* of its last stop */
 	struct kd_timer timer;

@@ -229,8 +229,10 @@ __noinline int lock_add(u32 slot, u64 gen, u32 released_by, u64 t, bool in_progr
 	if (in_progress)
 		return 0;
 	if (t - thread->since >= KD_CALLER_NS && t - thread->since >= waits->waits.max &&
-	    thread->call != KD_CALL_NONE)
+	    thread->call != KD_CALL_NONE) {
 		thread->waited = (struct kd_waited){ gen, key.address, t - thread->since };
+		thread->long_wait = 1;
+	}
 	if (key.holder && released_by && released_by != key.holder)
 		waits->others++;
 	if (released_by && released_by != waits->released_by)

@@ -49,7 +49,7 @@ struct kd_locked {
 /* A long wait for a lock in the call that the thread is in, of which nobody has looked yet who
  * has made it. */
 struct kd_waited {
-	__u64 gen; /* the window's; 0: there is none */
+	__u64 gen; /* the window's */
 	__u64 lock;
 	__u64 ns;
 };

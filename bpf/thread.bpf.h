@@ -138,7 +138,7 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED)
 		wait_forget(slot);
 	thread->out_since = 0;
-	thread->noted = 0;
+	thread->noted = thread->long_wait = 0;
 	thread->cpu = task_cpu(task);
 	thread->task = (u64)task;
 	thread->tid = task->pid;
