@@ -142,9 +142,13 @@ static __always_inline u32 counted_slot(u32 tid, u32 tgid, u64 task)
 static __always_inline void counters_switch(struct task_struct *next)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
-	u32 from = counted_slot((u32)pid_tgid, pid_tgid >> 32, bpf_get_current_task());
-	u32 to = counted_slot(BPF_CORE_READ(next, pid), BPF_CORE_READ(next, tgid), (u64)next);
+	u32 from = counted_slot((u32)pid_tgid, pid_tgid >> 32, bpf_get_current_task()), to;
+	struct {
+		u32 pid, tgid;
+	} ids = {}; /* as they lie in struct task_struct */
 
+	bpf_core_read(&ids, sizeof(ids), &next->pid);
+	to = counted_slot(ids.pid, ids.tgid, (u64)next);
 	if (unlikely(from | to))
 		counters_turn(from, to);
 }

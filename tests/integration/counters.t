@@ -99,6 +99,9 @@ def case_task_clock(test):
     report, found = close()
     least, most = first.bounds(second, report)[tid]
     clock = counts_of(found, tid)["task-clock"]
+    # Which leaves out interrupts, and what the hypervisor takes.
+    most += sum(report.thread(tid).ns[state]
+                for state in ("hard irq", "soft irq", "stolen by hypervisor"))
     test.between(clock, least, most, "as the thread's clock between two readings in the window")
     # The books know it from events of the scheduler; interrupts are part of both.
     running = report.thread(tid).books["RUNNING"]
@@ -234,6 +237,27 @@ def case_condition(test):
     kdformats.check_json(test, test.program("--replay", path, "-o", "json").stdout)
 
 
+def case_example(test):
+    """A set of options in a file: seven counters for a second, in a file of metrics for each run."""
+    folder = test.directory()
+    load = test.workload("roles", "poll", f"spin:{kdtest.last_cpu()}")
+    done = test.program(f"@{kdtest.ROOT}/examples/stat-runtime.options", "-p", load.pid, cwd=folder)
+    test.eq((done.status, done.stdout, done.stderr), (0, "", ""), "it is quiet")
+    files = list(folder.iterdir())
+    test.eq(len(files), 1, "there is one file")
+    text = files[0].read_text()
+    test.ok(re.fullmatch(r"stat_runtime-\d{8}T\d{6}Z\.prom", files[0].name), "of this time", files)
+    series = kdformats.check_metrics(test, "prometheus", text) or {}
+    kdformats.check_promtool(test, text)
+    rows = [dict(labels) for name, labels in series if name == "kernel_delay_perf_events_total"]
+    test.ok(rows and all({"thread", "tid", "cpu", "event"} == set(row) for row in rows),
+            "each series has a thread and a CPU", rows)
+    test.eq({row["cpu"] for row in rows if row["thread"] == "spin"}, {str(kdtest.last_cpu())},
+            "that of a thread on one CPU")
+    test.ok({"context-switches", "minor-faults", "major-faults"} <= {row["event"] for row in rows},
+            "events that every machine has")
+
+
 def case_not_loaded(test):
     """Without the option there are no programs for it."""
     load = test.workload("roles", "poll")
@@ -249,5 +273,5 @@ def case_not_loaded(test):
 
 if __name__ == "__main__":
     kdtest.main(case_minor_faults, case_major_faults, case_switches, case_task_clock, case_turns,
-                case_migrations, case_threads_that_end, case_missing, case_wrong, case_condition,
+                case_migrations, case_threads_that_end, case_missing, case_wrong, case_condition, case_example,
                 case_not_loaded)
