@@ -11,6 +11,7 @@ import pathlib
 import resource
 import socket
 import subprocess
+import sys
 import time
 
 import kdformats
@@ -239,6 +240,54 @@ def case_redis(test):
         test.between(got, new - old, new - old + 20_000, f"network bytes {what}")
 
 
+# In a network namespace of its own, whose packets go nowhere: two sockets that send again.
+NOWHERE = """
+import fcntl, os, socket, struct, subprocess, sys
+tun = os.open("/dev/net/tun", os.O_RDWR)
+fcntl.ioctl(tun, 0x400454ca, struct.pack("16sH22x", b"kdtest0", 0x1001))  # TUNSETIFF
+for words in ("addr add 10.9.9.1/24 dev kdtest0", "link set kdtest0 up"):
+    subprocess.run(["ip", *words.split()], check=True)
+print("ready", flush=True)
+sockets = []
+for line in sys.stdin:
+    for port in (80, 81) if not sockets else ():
+        sockets.append(socket.socket())
+        sockets[-1].setblocking(False)
+        sockets[-1].connect_ex(("10.9.9.9", port))
+    rows = [row.split() for row in open("/proc/net/snmp") if row.startswith("Tcp:")]
+    print(dict(zip(*rows))["RetransSegs"], flush=True)
+"""
+
+
+def case_retransmissions(test):
+    """Against the kernel's count of the network namespace, which only this process is in."""
+    kdneeds.need("unshare", "ip")
+    if not os.access("/dev/net/tun", os.W_OK):
+        raise kdtest.Skip("there is no /dev/net/tun")
+    child = test.child(["unshare", "-n", sys.executable, "-c", NOWHERE])
+    try:
+        child.line("ready")
+    except EOFError as error:
+        raise kdtest.Skip(f"no network of its own: {error}") from None
+
+    def count():
+        child.send("")
+        return int(child.line())
+    close = sample(test, child.pid)
+    count()
+    kdtest.wait_until(lambda: count() >= 2)
+    least = count()
+    _, found = close()
+    most = count()
+    usage, = found["resources"]
+    test.between(usage["tcp_retransmissions"], least, most, "as RetransSegs of /proc/net/snmp")
+    rows = found["tcp_retransmissions"]
+    test.eq(sum(row["count"] for row in rows), usage["tcp_retransmissions"], "by socket")
+    test.eq(sorted(row["peer"] for row in rows), ["10.9.9.9:80", "10.9.9.9:81"], "with addresses")
+    links = [os.readlink(f"/proc/{child.pid}/fd/{row['fd']}") for row in rows]
+    test.eq(links, [f"socket:[{row['inode']}]" for row in rows], "by their descriptors")
+
+
 def answers(port):
     with socket.socket() as client:
         return not client.connect_ex(("127.0.0.1", port))
@@ -261,4 +310,5 @@ def case_not_loaded(test):
 
 if __name__ == "__main__":
     kdtest.main(case_bytes, case_formats, case_disk, case_cpu_and_memory, case_io_uring,
-                case_redis, case_not_loaded)
+                case_redis,
+                case_retransmissions, case_not_loaded)
