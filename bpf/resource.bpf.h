@@ -46,6 +46,8 @@ struct {
 	__type(value, struct kd_resent);
 } kd_resent SEC(".maps");
 
+#define MESSAGES 32 /* of sendmmsg and recvmmsg, in one part */
+
 /* What values begin as: too large for the stack. */
 static const struct kd_block no_block = {};
 static const struct kd_resent none_resent = {};
@@ -92,8 +94,8 @@ static __always_inline u32 inode_io_kind(struct inode *inode, u32 mode)
 }
 
 /* What the current thread's descriptor is. Another thread may have put another file there since
- * the call began. */
-static __noinline u32 descriptor_io_kind(u32 fd)
+ * the call began. This function and those below are global, to be verified once. */
+__noinline u32 descriptor_io_kind(u32 fd)
 {
 	struct file *file = (struct file *)descriptor_file(bpf_get_current_task(), fd);
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
@@ -111,15 +113,15 @@ static __always_inline bool descriptor_is_written(u32 fd)
 	return BPF_CORE_READ(file, f_mode) & FMODE_WRITE;
 }
 
-/* Of so many struct mmsghdr in the target's memory, which are a struct msghdr each and the length
- * of what was sent or received. */
-static __noinline u64 messages_bytes(u64 address, u32 n, bool is_compat)
+/* Of struct mmsghdr in the target's memory, which are a struct msghdr each and the length of what
+ * was sent or received: the first MESSAGES, at most n. */
+__noinline u64 messages_part(u64 address, u32 n, bool is_compat)
 {
 	u32 size = is_compat ? 32 : 64, at = is_compat ? 28 : 56, length;
 	u64 bytes = 0;
 
 	address += at;
-	for (u32 i = 0; i < UIO_MAXIOV && i < n; i++) {
+	for (u32 i = 0; i < MESSAGES && i < n; i++) {
 		if (bpf_probe_read_user(&length, sizeof(length), (void *)address))
 			break;
 		bytes += length;
@@ -128,15 +130,27 @@ static __noinline u64 messages_bytes(u64 address, u32 n, bool is_compat)
 	return bytes;
 }
 
+/* All of them, in parts: the verifier follows each turn of a loop. */
+__noinline u64 messages_bytes(u64 address, u32 n, bool is_compat)
+{
+	u64 bytes = 0;
+
+	for (u32 i = 0; i < UIO_MAXIOV && i < n; i += MESSAGES) {
+		bytes += messages_part(address, n - i, is_compat);
+		address += is_compat ? MESSAGES * 32 : MESSAGES * 64;
+	}
+	return bytes;
+}
+
 /* kinds: what was read from, and written to << 8: enum kd_io_kind, or KD_IO_KINDS if nothing. */
-static __noinline void io_add(u32 slot, u32 bank, u64 gen, u32 kinds, u64 bytes)
+__noinline int io_add(u32 slot, u32 bank, u64 gen, u32 kinds, u64 bytes)
 {
 	u32 index = bank * kd_slots + slot, read = kinds & 0xff, written = kinds >> 8;
 	struct kd_io_record *record = bpf_map_lookup_elem(&kd_io_records, &index);
 	struct kd_io *io;
 
 	if (!record)
-		return;
+		return 0;
 	if (unlikely(record->gen != gen)) {
 		__builtin_memset(record, 0, sizeof(*record));
 		record->gen = gen;
@@ -150,9 +164,10 @@ static __noinline void io_add(u32 slot, u32 bank, u64 gen, u32 kinds, u64 bytes)
 	io = &record->written[BOUNDED(written, KD_IO_ROOM)];
 	io->calls++;
 	io->bytes += bytes;
+	return 0;
 }
 
-static __always_inline void io_book(u32 slot, u32 kinds, u64 bytes)
+__noinline int io_book(u32 slot, u32 kinds, u64 bytes)
 {
 	u64 t = clock_now(), word = READ_ONCE(kd_word), edge = word >> KD_WORD_SHIFT;
 	struct part part;
@@ -160,13 +175,14 @@ static __always_inline void io_book(u32 slot, u32 kinds, u64 bytes)
 	if (likely(t >= edge)) {
 		if (word & KD_WORD_OPEN)
 			io_add(slot, kd_word_bank(word), word, kinds, bytes);
-		return;
+		return 0;
 	}
 	FOR_EACH_BANK(bank)
 	{
 		if (window_part(bank, t - 1, t, &part))
 			io_add(slot, bank, part.gen, kinds, bytes);
 	}
+	return 0;
 }
 
 static __always_inline u32 io_kinds(u32 read, u32 written)
@@ -175,7 +191,7 @@ static __always_inline u32 io_kinds(u32 read, u32 written)
 }
 
 /* A call of the target returns that moves bytes. */
-static __noinline void io_end(u32 slot, u32 how, struct pt_regs *regs, s32 call, s64 result)
+static __always_inline void io_end(u32 slot, u32 how, struct pt_regs *regs, s32 call, s64 result)
 {
 	u32 first = call_argument(regs, call, 0), kind = descriptor_io_kind(first);
 	u32 kinds = io_kinds(kind, KD_IO_KINDS);

@@ -240,6 +240,36 @@ def case_redis(test):
         test.between(got, new - old, new - old + 20_000, f"network bytes {what}")
 
 
+def case_processes(test):
+    """Several as one target: each has its own sums, in each format."""
+    folder = test.directory()
+    loads = [test.workload("bytes", folder, role, role) for role in ("pair", "tcp")]
+    path, metrics = folder / "report.json", folder / "metrics.prom"
+    capture = test.capture(",".join(str(load.pid) for load in loads), "--resources", "-o", "-",
+                           "-o", f"json:{path}", "-o", f"prometheus:{metrics}", "--per-thread")
+    truths = {load.pid: load.go()["threads"] for load in loads}
+    test.books(capture.close(test))
+    found = json.loads(path.read_text())
+    kdformats.check_json(test, path.read_text())
+    series = kdformats.check_metrics(test, "prometheus", metrics.read_text()) or {}
+    kdformats.check_promtool(test, metrics.read_text())
+    test.eq([usage["pid"] for usage in found["resources"]], sorted(truths), "a row for each")
+    for usage in found["resources"]:
+        kind = {"pair": "pipe", "tcp": "network"}[truths[usage["pid"]][0]["role"]]
+        want = [sum(values) for values in zip(*(truth["io"][kind] for truth in
+                                                truths[usage["pid"]]))]
+        got = io_of(usage)[kind]
+        if kind == "network":  # in a pipe are also what the test and the threads tell each other
+            test.eq(got, want, f"{kind}: its threads' bytes")
+        else:
+            test.ok(all(a >= b for a, b in zip(got, want)), f"{kind}: its threads' bytes", got, want)
+        test.ok(usage["memory_end_bytes"] <= usage["memory_peak_bytes"], "its memory")
+        memory = [value for (name, labels), value in series.items()
+                  if name == "kernel_delay_resident_memory_bytes" and
+                  dict(labels).get("pid") == str(usage["pid"])]
+        test.eq(memory, [usage["memory_end_bytes"]], "metrics: a series for each")
+
+
 # In a network namespace of its own, whose packets go nowhere: two sockets that send again.
 NOWHERE = """
 import fcntl, os, socket, struct, subprocess, sys
@@ -311,4 +341,5 @@ def case_not_loaded(test):
 if __name__ == "__main__":
     kdtest.main(case_bytes, case_formats, case_disk, case_cpu_and_memory, case_io_uring,
                 case_redis,
+                case_processes,
                 case_retransmissions, case_not_loaded)

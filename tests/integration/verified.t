@@ -15,6 +15,7 @@ from kdneeds import need
 
 PROGRAM = 15_000    # instructions of one
 TOGETHER = 55_000   # of a run without options
+GROUP = 40_000      # what a group of programs adds
 
 
 def verified(pid):
@@ -39,6 +40,25 @@ def case_start(test):
     print(f"# {sum(found.values()):,} together: {sorted(found.values(), reverse=True)}")
 
 
+def case_options(test):
+    """Groups that are loaded only if they are asked for."""
+    load = test.workload("roles", "poll")
+    found = {}
+    for args in ((), ("--resources",), ("--counters", "default", "--per-cpu")):
+        capture = test.capture(load.pid, *args)
+        found[args] = verified(capture.pid)
+        capture.close(test)
+    if not found[()]:
+        raise kdtest.Skip("this kernel does not tell (before 5.16)")
+    for args in list(found)[1:]:
+        test.between(max(found[args].values()), 1, PROGRAM, f"{args[0]}: each program")
+        more = len(found[args]) - len(found[()])
+        test.ok(more > 0, f"{args[0]}: {more} more programs")
+        total = sum(found[args].values()) - sum(found[()].values())
+        test.between(total, 1, GROUP, f"{args[0]}: what they add")
+        print(f"# {args[0]}: {more} programs, {total:,} instructions")
+
+
 def case_refused(test):
     """One that the kernel refuses: the first of each thread that loads beside libbpf. (libbpf's own
     first call of bpf() finds out what the kernel can do.)"""
@@ -59,4 +79,4 @@ def case_refused(test):
             "and --debug which", done.stderr[-1000:])
 
 
-kdtest.main(case_start, case_refused)
+kdtest.main(case_start, case_options, case_refused)

@@ -30,7 +30,7 @@
 
 #define ROUNDS 10
 #define SIZE 3000
-#define MESSAGES 7
+#define MESSAGES 70
 #define DIRECT 65536
 
 enum kind { NETWORK, FILES, PIPE, TTY, OTHER, KINDS };
@@ -148,10 +148,10 @@ static void run_udp(struct worker *worker)
 	    connect(from, (struct sockaddr *)&address, length))
 		die("udp");
 	for (int i = 0; i < MESSAGES; i++) {
-		parts[i] = (struct iovec){ buffer, (size_t)(100 + 10 * i) };
+		parts[i] = (struct iovec){ buffer, (size_t)(100 + i) };
 		messages[i].msg_hdr.msg_iov = &parts[i];
 		messages[i].msg_hdr.msg_iovlen = 1;
-		all += 100 + 10 * i;
+		all += 100 + i;
 	}
 	for (int i = 0; i < ROUNDS; i++) {
 		if (sendmmsg(from, messages, MESSAGES, 0) != MESSAGES)
