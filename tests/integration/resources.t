@@ -32,6 +32,7 @@ def sample(test, pid, *args):
     def close():
         report = capture.close(test)
         return report, json.loads(path.read_text())
+    close.capture = capture
     return close
 
 
@@ -240,6 +241,23 @@ def case_redis(test):
         test.between(got, new - old, new - old + 20_000, f"network bytes {what}")
 
 
+def case_32_bit(test):
+    """A program whose numbers of calls are others: its read is close elsewhere."""
+    program = kdtest.WORKLOADS / "compat32"
+    if not program.exists() or not program.stat().st_size:
+        raise kdtest.Skip("the compiler makes no 32-bit programs")
+    try:
+        child = test.child([program, "wait"])
+    except OSError as error:
+        raise kdtest.Skip(f"32-bit programs do not run: {error}") from None
+    close = sample(test, child.pid)
+    child.send("hello")
+    child.wait()
+    close.capture.wait()  # which ends with it
+    _, found = close()
+    test.eq(io_of(found["resources"][0])["pipe"], [1, 6, 0, 0], "one read of six bytes")
+
+
 def case_processes(test):
     """Several as one target: each has its own sums, in each format."""
     folder = test.directory()
@@ -341,5 +359,5 @@ def case_not_loaded(test):
 if __name__ == "__main__":
     kdtest.main(case_bytes, case_formats, case_disk, case_cpu_and_memory, case_io_uring,
                 case_redis,
-                case_processes,
+                case_32_bit, case_processes,
                 case_retransmissions, case_not_loaded)
