@@ -117,7 +117,9 @@ def case_turns(test):
     done = test.program("-p", load.pid, "--counters", "task-clock", "--sample-count", 4,
                         "--sample-time", "0.1", "-o", f"json:{path}", "--quiet")
     test.eq((done.status, done.stderr), (0, ""), "four samples")
-    samples = [json.loads(line) for line in path.read_text().splitlines()]
+    samples = [found for found in map(json.loads, path.read_text().splitlines())
+               if found["type"] == "sample"]
+    test.eq(len(samples), 4, "and as many are there")
     clocks, ran = [], []
     for found in samples:
         thread, = [thread for thread in found["threads"] if thread["tid"] == tid]
@@ -241,7 +243,9 @@ def case_example(test):
     """A set of options in a file: seven counters for a second, in a file of metrics for each run."""
     folder = test.directory()
     load = test.workload("roles", "poll", f"spin:{kdtest.last_cpu()}")
-    done = test.program(f"@{kdtest.ROOT}/examples/stat-runtime.options", "-p", load.pid, cwd=folder)
+    # An option behind the file's: the test does not wait for ten seconds.
+    done = test.program(f"@{kdtest.ROOT}/examples/stat-runtime.options", "-p", load.pid,
+                        "--at", "/1s", cwd=folder)
     test.eq((done.status, done.stdout, done.stderr), (0, "", ""), "it is quiet")
     files = list(folder.iterdir())
     test.eq(len(files), 1, "there is one file")
@@ -249,6 +253,9 @@ def case_example(test):
     test.ok(re.fullmatch(r"stat_runtime-\d{8}T\d{6}Z\.prom", files[0].name), "of this time", files)
     series = kdformats.check_metrics(test, "prometheus", text) or {}
     kdformats.check_promtool(test, text)
+    test.eq(files[0].stat().st_mode & 0o777, 0o644, "that others can read")
+    test.between(next(value for (name, _), value in series.items()
+                      if name == "kernel_delay_measured_seconds_total"), 0.99, 5, "of a second")
     rows = [dict(labels) for name, labels in series if name == "kernel_delay_perf_events_total"]
     test.ok(rows and all({"thread", "tid", "cpu", "event"} == set(row) for row in rows),
             "each series has a thread and a CPU", rows)

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "fail_if_condition.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/clock.h"
+#include "cli/base/log.h"
+#include "cli/base/names.h"
+#include "cli/base/number.h"
+#include "cli/base/parse.h"
+#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
+#include "cli/model/measure.h"
+#include "cli/model/verdict.h"
+#include "cli/model/words.h"
+
+#define TIME_MAX (365 * 24 * 3600 * NSEC_PER_SEC)
+#define PERCENT_MAX (1000000 * FAIL_PERCENT)
+
+static exit_status refuse(const char *text, const char *what, const char *hint)
+{
+	log_error("option " FAIL_OPTION ": '%s': %s", text, what);
+	log_hint("%s", hint);
+	return EX_USAGE;
+}
+
+static const struct fail_metric *metric_named(const char *name)
+{
+	const struct fail_metric *metric;
+
+	for (size_t i = 0; (metric = fail_metric_at(i)); i++)
+		if (!strcmp(metric->name, name))
+			return metric;
+	return NULL;
+}
+
+/* Names as people type them, with all fields of each: METRIC[.NAME].FIELD|FIELD. */
+struct metric_list {
+	char text[1800]; /* all of them fit */
+	size_t length;
+};
+
+static void list_append(struct metric_list *list, const char *before, const char *text)
+{
+	size_t room = sizeof(list->text) - list->length;
+	int used = snprintf(list->text + list->length, room, "%s%s", before, text);
+
+	list->length += (size_t)used < room ? (size_t)used : room - 1;
+}
+
+static void list_add(struct metric_list *list, const struct fail_metric *metric)
+{
+	const char *separator = ".";
+
+	list_append(list, list->length ? ", " : "", metric->name);
+	if (fail_metric_has_parts(metric))
+		list_append(list, "", "[.NAME]");
+	for (enum fail_field field = FAIL_COUNT; field < FAIL_FIELDS; field++) {
+		if (!(metric->fields & FAIL_HAS(field)))
+			continue;
+		list_append(list, separator, fail_field_name(field));
+		separator = "|";
+	}
+}
+
+/* The metric of this name, else those of close names, else all. */
+static void hint_metrics(const char *name)
+{
+	const struct fail_metric *metric = metric_named(name);
+	struct metric_list list = { .length = 0 };
+	struct names_closest closest;
+
+	names_closest_init(&closest, name);
+	if (metric)
+		list_add(&list, metric);
+	for (size_t i = 0; !metric && fail_metric_at(i); i++)
+		names_closest_offer(&closest, fail_metric_at(i)->name);
+	for (size_t i = 0; i < names_closest_count(&closest); i++)
+		list_add(&list, metric_named(names_closest_get(&closest, i)));
+	if (list.length) {
+		log_hint("%s%s", metric ? "there are " : "similar names: ", list.text);
+	} else {
+		for (size_t i = 0; fail_metric_at(i); i++)
+			list_add(&list, fail_metric_at(i));
+		log_hint("there are %s", list.text);
+	}
+	names_closest_clear(&closest);
+}
+
+/* name is the part of the whole that should be a metric. */
+static exit_status refuse_metric(const char *text, const char *whole, const char *name)
+{
+	log_error("option " FAIL_OPTION ": '%s': there is no metric '%s'", text, whole);
+	hint_metrics(name);
+	return EX_USAGE;
+}
+
+static exit_status refuse_call(const char *text, const char *name)
+{
+	log_error("option " FAIL_OPTION ": '%s': there is no such system call", text);
+	syscall_set_hint(name, "give a name as in syscalls(2), or a pattern");
+	return EX_USAGE;
+}
+
+static exit_status cause_check(const char *text, const char *part)
+{
+	struct metric_list list = { .length = 0 };
+
+	for (size_t i = 0; i < CAUSES; i++) {
+		if (!strcmp(part, cause_words[i].key))
+			return 0;
+		list_append(&list, i ? ", " : "there are ", cause_words[i].key);
+	}
+	return refuse(text, "there is no such cause", list.text);
+}
+
+/* One of these words. */
+static exit_status word_check(const char *text, const char *name, const char *const *words,
+			      size_t n, const char *what)
+{
+	struct metric_list list = { .length = 0 };
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, words[i]))
+			return 0;
+	for (size_t i = 0; i < n; i++)
+		list_append(&list, i ? ", " : "there are ", words[i]);
+	return refuse(text, what, list.text);
+}
+
+/* A measure, or a cause. */
+static exit_status changed_check(const char *text, const char *name)
+{
+	struct measures measures = { 0 };
+	struct names_closest closest;
+	bool found = measures_find(&measures) || measures_index(&measures, name) != SIZE_MAX;
+
+	names_closest_init(&closest, name);
+	for (size_t i = 0; i < measures.n; i++)
+		names_closest_offer(&closest, measures.all[i].key);
+	for (size_t i = 0; i < CAUSES; i++) {
+		found |= !strcmp(name, cause_words[i].key);
+		names_closest_offer(&closest, cause_words[i].key);
+	}
+	if (!found) {
+		log_error("option " FAIL_OPTION ": '%s': there is no measure '%s'", text, name);
+		names_closest_hint(&closest, "", "give one of JSON's, such as kept_ns");
+	}
+	names_closest_clear(&closest);
+	measures_clear(&measures);
+	return found ? 0 : EX_USAGE;
+}
+
+static bool is_call(const char *name)
+{
+	return syscall_find(SYSCALL_NATIVE, name) >= 0 || syscall_find(SYSCALL_COMPAT, name) >= 0;
+}
+
+/* A name that cannot be there would be a condition that is never true. */
+static exit_status part_check(const struct condition *condition)
+{
+	const char *part = condition->part;
+
+	if (!*part || names_is_glob(part))
+		return 0;
+	if (condition->metric->kind == FAIL_SYSCALL && !is_call(part))
+		return refuse_call(condition->text, part);
+	if (condition->metric->kind == FAIL_AWAITED)
+		return word_check(condition->text, part, awaited_keys, KD_AWAITED_KINDS,
+				  "threads are not blocked for that");
+	if (condition->metric->kind == FAIL_INTERRUPTION)
+		return word_check(condition->text, part, interruption_keys, INTERRUPTION_CAUSES,
+				  "nothing of that name interrupts threads");
+	if (condition->metric->kind == FAIL_READ || condition->metric->kind == FAIL_WRITTEN)
+		return word_check(condition->text, part, io_keys, KD_IO_KINDS,
+				  "there is no such kind of descriptor");
+	if (condition->metric->kind == FAIL_VERDICT)
+		return cause_check(condition->text, part);
+	if (condition->metric->kind == FAIL_CHANGED)
+		return changed_check(condition->text, part);
+	if (condition->metric->kind != FAIL_SOFTIRQ)
+		return 0; /* names of interrupts differ from machine to machine */
+	return word_check(condition->text, part, softirq_names, SOFTIRQS,
+			  "there is no such softirq");
+}
+
+static enum fail_field field_named(const char *name)
+{
+	enum fail_field field = FAIL_COUNT;
+
+	while (field < FAIL_FIELDS && strcmp(fail_field_name(field), name))
+		field++;
+	return field;
+}
+
+/* METRIC[.NAME][.FIELD], which is cut into these. */
+static exit_status metric_read(struct condition *condition, char *name)
+{
+	char *part = strchr(name, '.'), *field = strrchr(name, '.');
+	bool has_part = part < field;
+	char whole[CONDITION_TEXT_LEN];
+
+	memcpy(whole, name, strlen(name) + 1);
+	condition->field = FAIL_VALUE;
+	if (field) {
+		*part = *field = '\0';
+		condition->field = field_named(field + 1);
+	}
+	condition->metric = metric_named(name);
+	if (!condition->metric || condition->field == FAIL_FIELDS ||
+	    !(condition->metric->fields & FAIL_HAS(condition->field)) ||
+	    (has_part && (!part[1] || !fail_metric_has_parts(condition->metric))))
+		return refuse_metric(condition->text, whole, name);
+	if (has_part)
+		memcpy(condition->part, part + 1, strlen(part + 1) + 1);
+	if (*condition->threads && !fail_metric_of_threads(condition->metric) &&
+	    condition->metric->kind != FAIL_WAITS && condition->metric->kind != FAIL_CHANGED)
+		return refuse(condition->text, "this metric is not one of threads",
+			      "give it without thread(...)");
+	return part_check(condition);
+}
+
+static int threshold_read(struct condition *condition, const char *text)
+{
+	uint64_t *threshold = &condition->threshold;
+	size_t length = strlen(text);
+	char last = length ? text[length - 1] : '\0', digits[CONDITION_TEXT_LEN];
+	char units[5 * CONDITION_TEXT_LEN + 64];
+
+	if (fail_field_is_time(condition->field)) {
+		int error = parse_duration(text, 0, TIME_MAX, threshold);
+
+		if (!error)
+			return 0;
+		if (error == -EDOM) {
+			snprintf(units, sizeof(units), "give one: %sns, %sus, %sms, %ss or %smin",
+				 text, text, text, text, text);
+			return refuse(condition->text, "the value has no unit", units);
+		}
+		return refuse(condition->text, "the value is not a time",
+			      "give a number with ns, us, ms, s or min: 1ms");
+	}
+	if (fail_field_is_percentage(condition->field)) {
+		memcpy(digits, text, length + 1);
+		if (last == '%')
+			digits[length - 1] = '\0';
+		if (!digits[strspn(digits, "0123456789.")] &&
+		    !parse_duration(digits, FAIL_PERCENT, PERCENT_MAX, threshold))
+			return 0;
+		return refuse(condition->text, "the value is not a percentage",
+			      "give a number, which may have a fraction: 2.5");
+	}
+	if (!parse_u64(text, 0, UINT64_MAX, threshold))
+		return 0;
+	return refuse(condition->text, "the value is not a whole number", "give a number: 0");
+}
+
+static char *trimmed(char *text)
+{
+	size_t length;
+
+	text += strspn(text, " ");
+	for (length = strlen(text); length && text[length - 1] == ' ';)
+		text[--length] = '\0';
+	return text;
+}
+
+/* What a condition is about has to be recorded: it would never be met. */
+static exit_status recorded_check(const struct condition *condition,
+				  const struct fail_recorded *recorded)
+{
+	const struct fail_metric *metric = condition->metric;
+	const struct {
+		bool missing;
+		const char *what, *hint;
+	} checks[] = {
+		{ metric->kind == FAIL_WAITS && !recorded->waits, "no waits are recorded",
+		  "give --off-cpu, too" },
+		{ fail_field_is_share(condition->field) && !recorded->distributions,
+		  "no distributions are recorded", "give --histogram, too" },
+		{ metric->kind == FAIL_INTERRUPTION && !recorded->interruptions,
+		  "no interruptions are recorded", "give --interruptions, too" },
+		{ fail_metric_of_resources(metric) && !recorded->resources,
+		  "no resources are recorded", "give --resources, too" },
+		{ metric->kind == FAIL_CHANGED && !recorded->comparison, "nothing is compared",
+		  "give --compare, too" },
+		{ metric->kind == FAIL_COUNTED && !recorded->counters, "no events are counted",
+		  "give --counters, too" },
+	};
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+		if (checks[i].missing)
+			return refuse(condition->text, checks[i].what, checks[i].hint);
+	return 0;
+}
+
+exit_status condition_read(struct condition *condition, const char *given,
+			   const struct fail_recorded *recorded)
+{
+	static const char prefix[] = "thread(";
+	static const char grammar[] = "give METRIC>VALUE, with > or >=, < or <=: ready.max>1ms, "
+				      "'thread(pmd*).softirq.pct>5', lost>0";
+	char text[CONDITION_TEXT_LEN], *metric, *operator, * value;
+	int status;
+
+	condition->text = given;
+	if (strlen(given) >= sizeof(text))
+		return refuse(given, "it is too long", grammar);
+	memcpy(text, given, strlen(given) + 1);
+	metric = trimmed(text);
+	if (!strncmp(metric, prefix, strlen(prefix))) {
+		char *end = strstr(metric, ").");
+
+		metric += strlen(prefix);
+		if (!end || end == metric)
+			return refuse(given, "thread(NAME) is incomplete", grammar);
+		*end = '\0';
+		memcpy(condition->threads, metric, strlen(metric) + 1);
+		metric = end + 2;
+	}
+	operator= strpbrk(metric, "<>");
+	if (!operator)
+		return refuse(given, "there is no comparison", grammar);
+	condition->below = *operator== '<';
+	condition->equal = operator[1] == '=';
+	value = trimmed(operator+ 1 + condition->equal);
+	*operator= '\0';
+	status = metric_read(condition, trimmed(metric));
+	if (!status)
+		status = threshold_read(condition, value);
+	return status ? status : recorded_check(condition, recorded);
+}

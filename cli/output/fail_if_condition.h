@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A condition of --fail-if, as it was given. */
+#ifndef FAIL_IF_CONDITION_H
+#define FAIL_IF_CONDITION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/base/clock.h"
+#include "cli/base/exit_status.h"
+#include "fail_if.h"
+#include "fail_if_metrics.h"
+
+#define FAIL_OPTION "--fail-if"
+#define FAIL_PERCENT NSEC_PER_SEC /* thresholds of percentages have nine decimals */
+#define CONDITION_TEXT_LEN 128
+
+struct condition {
+	const char *text;
+	char threads[CONDITION_TEXT_LEN]; /* a pattern; "": all */
+	char part[CONDITION_TEXT_LEN];    /* a pattern; "": all */
+	const struct fail_metric *metric;
+	enum fail_field field;
+	bool below, equal; /* < or <=; >= or <= */
+	uint64_t threshold;
+	struct excess excess;
+};
+
+/* Reads one, whose text has to outlive it. Returns 0, or after printing what is wrong with it
+ * EX_USAGE, or EX_OSERR without memory. */
+exit_status condition_read(struct condition *condition, const char *given,
+			   const struct fail_recorded *recorded);
+
+#endif
