@@ -143,6 +143,22 @@ static __always_inline bool current_call_is_compat(struct pt_regs *regs)
 #endif
 }
 
+/* The same of registers that were looked for (current_user_regs()), not given: before 5.15 those
+ * are no pointer that may be followed. */
+static __always_inline bool found_call_is_compat(struct pt_regs *regs)
+{
+	struct task_struct *task = current_task();
+
+	if (task)
+		return task_call_is_compat(task);
+#if defined(__TARGET_ARCH_x86)
+	return BPF_PROBE_READ(regs, cx) != BPF_PROBE_READ(regs, ip) ||
+	       BPF_PROBE_READ(regs, cs) == USER32_CS;
+#else
+	return false;
+#endif
+}
+
 /* The run queue of a task's CPU, where group scheduling gives a way to it. Not
  * by direct loads: for each pointer so loaded the verifier searches the whole
  * BTF several times, which takes milliseconds. */
@@ -457,6 +473,21 @@ static __always_inline bool in_interrupt(void *ctx)
 #else
 	return (s32)regs->syscallno < 0;
 #endif
+}
+
+/* What the tracepoints of a request's begin are given. Before 5.11 (a54895fa057c) they had the
+ * queue first; then partitions had a type of their own (0d02129e76ed), which tells. */
+static __always_inline struct request *traced_request(u64 *ctx)
+{
+	u64 request;
+
+	if (bpf_core_type_exists(struct hd_struct)) {
+		request = ctx[1];
+		barrier_var(request); /* not one load at either place: the verifier allows none */
+	} else {
+		request = ctx[0];
+	}
+	return (struct request *)request;
 }
 
 /* How much of a stack is looked at for return addresses. */

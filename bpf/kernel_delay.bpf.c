@@ -357,11 +357,9 @@ SEC("?tp") int kd_io_exit_classic(struct trace_event_raw_sys_exit *ctx)
 	return 0;
 }
 
-/* Before 5.11 (a54895fa057c) their tracepoints had the queue first; so did partitions their own
- * type (0d02129e76ed), of which there is something to ask. */
-SEC("?raw_tp") int BPF_PROG(kd_request_begin, struct request *request)
+SEC("?raw_tp") int kd_request_begin(u64 *ctx)
 {
-	request_begin(bpf_core_type_exists(struct hd_struct) ? (struct request *)ctx[1] : request);
+	request_begin(traced_request(ctx));
 	return 0;
 }
 

@@ -239,7 +239,7 @@ static __always_inline void io_exit(s64 result)
 		return;
 	regs = current_user_regs();
 	call = regs_call(regs);
-	if (unlikely(current_call_is_compat(regs)))
+	if (unlikely(found_call_is_compat(regs)))
 		call |= KD_CALL_COMPAT;
 	how = call_io(call);
 	if (how)

@@ -37,13 +37,14 @@ MORE = {"5.10": (*TRIGGERS, "integration/irq.t", "integration/books.t", "integra
                  "integration/histogram.t", "integration/blocked.t", "integration/faults.t",
                  "integration/stopped.t", "integration/timeouts.t", "integration/frozen.t",
                  "integration/verdict.t", "integration/staged-waits.t",
-                 "integration/processes-life.t"),
+                 "integration/processes-life.t", "integration/resources.t"),
         "6.1": (*TRIGGERS, "integration/churn.t", "integration/trigger-errors.t",
                 "integration/locks.t", "integration/descriptors.t", "integration/filter.t",
                 "vm/rt_limit.t"),
         "6.1-rt": ("vm/rt.t", "integration/reused.t"),
         "6.12": (*TRIGGERS, "integration/ending.t", "integration/trigger-overhead.t",
-                  "integration/staged-waits.t", "integration/processes-triggers.t"),
+                  "integration/staged-waits.t", "integration/processes-triggers.t",
+                  "integration/counters.t"),
         "newest": (*TRIGGERS, "integration/irq.t", "integration/trigger-longpoll.t",
                    "integration/profile.t", "integration/culprit.t", "integration/staged.t")}
 AT_ONCE = 2      # machines
