@@ -196,8 +196,9 @@ def case_kept_waiting(test):
     said = [line for line in done.stderr.splitlines() if not line.startswith("strace: ")]
     test.eq((done.status, said), (0, []), "nothing is wrong")
     test.ok(calls.read_text().count("openat("), "it was kept waiting", calls.read_text())
-    rows = [row for line in path.read_text().splitlines() for thread in json.loads(line)["threads"]
-            for row in thread["locks"]]
+    samples = [found for found in map(json.loads, path.read_text().splitlines())
+               if found["type"] == "sample"]
+    rows = [row for found in samples for thread in found["threads"] for row in thread["locks"]]
     test.ok(rows and all("holder_tid" in row for row in rows), "locks and holders are known", rows)
     test.eq([row for row in rows if {"symbol", "object", "called_from"} & set(row)], [],
             "and nothing else")

@@ -176,7 +176,8 @@ static bool has_distribution(const struct sample *sample)
 		const struct thread_row *thread = &sample->threads[i];
 
 		if (thread->run_times.n > 1 || thread->ready_times.n > 1 ||
-		    (thread->n_calls && thread->calls[0].times.n > 1))
+		    (thread->n_calls && thread->calls[0].times.n > 1) ||
+		    (thread->n_blocks && thread->blocks[0].times.n > 1))
 			return true;
 	}
 	return false;
