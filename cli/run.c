@@ -323,7 +323,7 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	if (!status && trigger_set_is_empty(triggers))
 		status = outputs_finish(run.outputs);
 	if (!status)
-		fail_if_compare(fail_if, outputs_comparison(run.outputs));
+		status = fail_if_compare(fail_if, outputs_comparison(run.outputs));
 	if (command_is_released(command))
 		loop_await_exit(run.loop);
 	loop_close(run.loop);

@@ -45,7 +45,8 @@ void run_at_aim(struct run_at *at)
 	uint64_t now = clock_monotonic();
 	const struct timespec wall = clock_wall_at(now);
 
-	at->monotonic = now + MARGIN_NS + at->wall - clock_ns(&wall);
+	/* The clock may have been set ahead by more than this machine has been up. */
+	at->monotonic = u64_sub(now + MARGIN_NS + at->wall, clock_ns(&wall));
 }
 
 uint64_t run_at_first(const struct schedule *schedule)
@@ -96,7 +97,8 @@ enum loop_event run_at_await(struct run *run, uint64_t before)
 	enum loop_event event = LOOP_DEADLINE;
 
 	while (event == LOOP_DEADLINE) {
-		uint64_t until = run->at.monotonic - before, now = clock_monotonic();
+		uint64_t now = clock_monotonic();
+		uint64_t until = u64_min(u64_sub(run->at.monotonic, before), run->deadline);
 
 		if (now >= until)
 			break;

@@ -46,7 +46,7 @@ exit_status run_replay(const struct options *options, struct fail_if *fail_if)
 	if (!status)
 		status = outputs_finish(replay.outputs);
 	if (!status)
-		fail_if_compare(fail_if, outputs_comparison(replay.outputs));
+		status = fail_if_compare(fail_if, outputs_comparison(replay.outputs));
 	shown = outputs_show(replay.outputs);
 	if (!status)
 		status = shown;

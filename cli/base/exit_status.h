@@ -10,7 +10,7 @@
 typedef int exit_status;
 
 /* EX_USAGE 64        wrong command line
- * EX_DATAERR 65      the file of --replay is damaged
+ * EX_DATAERR 65      the file of --replay is damaged; too few samples for a condition on changes
  * EX_NOINPUT 66      several processes could be meant; no file for --replay
  * EX_UNAVAILABLE 69  no such process, or the address of --listen cannot be had
  * EX_OSERR 71        the kernel refused what we need

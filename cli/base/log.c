@@ -7,7 +7,7 @@
 
 #include "escape.h"
 
-#define LINE_LEN 1024
+#define LINE_LEN 2048
 
 static bool debugging, quiet;
 static int progress_width; /* of what log_progress() has on the screen */

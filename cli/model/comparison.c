@@ -212,6 +212,7 @@ void comparison_clear(struct comparison *comparison)
 
 double difference_percent(const struct difference *difference)
 {
-	return 100 * (difference->now.mean - difference->before.mean) /
-	       fmax(difference->before.mean, 1);
+	double before = difference->before.mean;
+
+	return 100 * (difference->now.mean - before) / (before > 0 ? before : 1);
 }

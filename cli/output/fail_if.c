@@ -179,9 +179,10 @@ void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_
 	}
 }
 
-static uint64_t whole_of(double value)
+/* In millionths: there may be less than one in a second. */
+static uint64_t millionths_of(double value)
 {
-	return value < 1.8e19 ? (uint64_t)(value + 0.5) : UINT64_MAX;
+	return value < 1.8e13 ? (uint64_t)(value * 1e6 + 0.5) : UINT64_MAX;
 }
 
 /* How many differences there are, or by how much one is more than before. */
@@ -204,18 +205,30 @@ static void changed_look(struct condition *condition, const struct comparison *c
 		count++;
 		memcpy(whose.name, subject->name, sizeof(whose.name));
 		if (condition->field == FAIL_PCT && more > 0)
-			figure_check(condition, whole_of(more), u64_max(whole_of(before), 1),
+			figure_check(condition, millionths_of(more),
+				     before > 0 ? u64_max(millionths_of(before), 1) : 1000000,
 				     &whose);
 	}
 	if (condition->field == FAIL_COUNT)
 		figure_check(condition, count, 0, &(struct excess){ .sample = 0 });
 }
 
-void fail_if_compare(struct fail_if *fail_if, const struct comparison *comparison)
+exit_status fail_if_compare(struct fail_if *fail_if, const struct comparison *comparison)
 {
-	for (size_t i = 0; comparison && i < fail_if->n; i++)
-		if (fail_if->conditions[i].metric->kind == FAIL_CHANGED)
-			changed_look(&fail_if->conditions[i], comparison);
+	for (size_t i = 0; comparison && i < fail_if->n; i++) {
+		struct condition *condition = &fail_if->conditions[i];
+
+		if (condition->metric->kind != FAIL_CHANGED)
+			continue;
+		if (comparison->few) {
+			log_error("option " FAIL_OPTION ": '%s': there are too few samples to tell",
+				  condition->text);
+			log_hint("take at least five in each capture, or better eight");
+			return EX_DATAERR;
+		}
+		changed_look(condition, comparison);
+	}
+	return 0;
 }
 
 const struct excess *fail_if_excess(const struct fail_if *fail_if, size_t index)

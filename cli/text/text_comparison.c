@@ -94,6 +94,9 @@ int report_text_comparison(const struct comparison *comparison,
 			    "      BEFORE         NOW      CHANGE  P\n");
 	for (size_t i = 0; i < shown; i++)
 		line_add(&columns, &comparison->all[i]);
+	if (comparison->before->left_out + comparison->now->left_out)
+		columns_print(&columns, "  left out, as there are too many: %zu\n",
+			      (size_t)(comparison->before->left_out + comparison->now->left_out));
 	if (shown < comparison->n)
 		columns_print(&columns, "  and %zu more: --full lists them\n",
 			      comparison->n - shown);

@@ -108,7 +108,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 {
 	long status = syscall(SYS_clock_gettime, clock, time);
 	if (clock == CLOCK_REALTIME && !access(STEP, F_OK))
-		time->tv_sec += 3600;
+		time->tv_sec += 10LL * 365 * 86400; /* longer than any machine has been up */
 	return (int)status;
 }
 """

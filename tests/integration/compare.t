@@ -137,6 +137,10 @@ def case_same(test):
     live = test.program("-p", load.pid, "--sample-time", "20ms", "--compare", folder / "file")
     test.ok("too few to tell" in live.stdout, "one sample is too few", live.stderr)
     test.ok(kdreport.parse(live.stdout), "the report is there")
+    done = test.program("-p", load.pid, "--sample-time", "20ms", "--compare", folder / "file",
+                        "--fail-if", "changed.count>0", "--quiet")
+    test.eq(done.status, 65, "for a condition on changes, too: status 65")
+    test.ok("too few samples to tell" in done.stderr, "it says so", done.stderr)
 
 
 def case_refused(test):
