@@ -143,6 +143,15 @@ static __always_inline bool current_call_is_compat(struct pt_regs *regs)
 #endif
 }
 
+/* Whether a task that is known by its address has a CPU: the field is of 4 bytes, or of one. */
+static __always_inline bool task_has_cpu(struct task_struct *task)
+{
+	u32 on_cpu = 0;
+
+	bpf_core_read(&on_cpu, bpf_core_field_size(task->on_cpu), &task->on_cpu);
+	return on_cpu;
+}
+
 /* The same of registers that were looked for (current_user_regs()), not given: before 5.15 those
  * are no pointer that may be followed. */
 static __always_inline bool found_call_is_compat(struct pt_regs *regs)

@@ -31,7 +31,7 @@ __noinline u64 exec_ns_now(u64 address)
 	struct rq *rq;
 
 	exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
-	if (!BPF_CORE_READ(task, on_cpu))
+	if (!task_has_cpu(task))
 		return exec_ns;
 	rq = task_rq(task);
 	if (!rq || kd_clock_skew == ~0ULL)

@@ -56,7 +56,7 @@ __noinline bool seed_reading_try(u32 slot, u32 index)
 	run_ns = READ_ONCE(thread->run_ns);
 	unseen = thread->state == KD_UNSEEN;
 	on_cpu = unseen ? thread->seed_state == KD_USER : READ_ONCE(thread->on_cpu);
-	running = BPF_CORE_READ(task, on_cpu);
+	running = task_has_cpu(task);
 	stolen_ns = kd_steal ? steal_counted(slot) : 0;
 	exec_ns = exec_ns_now(thread->task);
 	t = clock_now();
