@@ -484,8 +484,8 @@ static __always_inline bool in_interrupt(void *ctx)
 #endif
 }
 
-/* What the tracepoints of a request's begin are given. Before 5.11 (a54895fa057c) they had the
- * queue first; then partitions had a type of their own (0d02129e76ed), which tells. */
+/* What the tracepoints of a request's begin and merge are given. Before 5.11 (a54895fa057c) they
+ * had the queue first; then partitions had a type of their own (0d02129e76ed), which tells. */
 static __always_inline struct request *traced_request(u64 *ctx)
 {
 	u64 request;

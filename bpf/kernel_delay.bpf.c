@@ -357,6 +357,18 @@ SEC("?tp") int kd_io_exit_classic(struct trace_event_raw_sys_exit *ctx)
 	return 0;
 }
 
+SEC("?raw_tp") int BPF_PROG(kd_request_start, struct request *request)
+{
+	request_start(request);
+	return 0;
+}
+
+SEC("?raw_tp") int kd_request_merged(u64 *ctx)
+{
+	request_forget(traced_request(ctx));
+	return 0;
+}
+
 SEC("?raw_tp") int kd_request_begin(u64 *ctx)
 {
 	request_begin(traced_request(ctx));

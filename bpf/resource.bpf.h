@@ -249,20 +249,44 @@ static __always_inline void io_exit(s64 result)
 /* --- Requests to disks: whose they are is known when they are made, by the first of these events
  * that the kernel has. --- */
 
+static __always_inline void request_keep(u64 address, const struct target *target, u64 flags)
+{
+	struct kd_request begun = {};
+
+	begun.at = clock_now();
+	begun.slot = target->slot;
+	begun.tid = target->thread->tid;
+	if (bpf_map_update_elem(&kd_requests, &address, &begun, flags) &&
+	    !bpf_map_lookup_elem(&kd_requests, &address))
+		loss_count(KD_LOSS_REQUESTS);
+}
+
+/* It goes without completing: it was merged into another. */
+static __always_inline void request_forget(struct request *request)
+{
+	u64 address = (u64)request;
+
+	bpf_map_delete_elem(&kd_requests, &address);
+}
+
+/* It is made: whatever was at its address is gone. */
+static __always_inline void request_start(struct request *request)
+{
+	struct target target = target_running();
+
+	if (likely(!target.thread))
+		request_forget(request);
+	else
+		request_keep((u64)request, &target, BPF_ANY);
+}
+
+/* It is passed on, by its own thread or by another: it may have begun before. */
 static __always_inline void request_begin(struct request *request)
 {
 	struct target target = target_running();
-	struct kd_request begun = {};
-	u64 key = (u64)request;
 
-	if (likely(!target.thread))
-		return;
-	begun.at = clock_now();
-	begun.slot = target.slot;
-	begun.tid = target.thread->tid;
-	if (bpf_map_update_elem(&kd_requests, &key, &begun, BPF_NOEXIST) &&
-	    !bpf_map_lookup_elem(&kd_requests, &key))
-		loss_count(KD_LOSS_REQUESTS);
+	if (unlikely(target.thread))
+		request_keep((u64)request, &target, BPF_NOEXIST);
 }
 
 static __always_inline void block_create(struct kd_block_key *key)

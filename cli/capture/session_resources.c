@@ -35,7 +35,8 @@ static struct hook hook_of(const struct programs *programs, size_t i)
 		  "is left out: the kernel refused its program" },
 		/* Since 6.5; before, and in RHEL 9, the other two suffice, but for requests that
 		 * another thread passes on. */
-		{ skel->progs.kd_request_begin, "block_io_start", NULL, NULL },
+		{ skel->progs.kd_request_start, "block_io_start", NULL, NULL },
+		{ skel->progs.kd_request_merged, "block_rq_merge", NULL, NULL }, /* since 5.9 */
 		{ skel->progs.kd_request_begin, "block_rq_insert", DISKS,
 		  "lacks requests: this kernel lacks their tracepoints" },
 		{ skel->progs.kd_request_begin, "block_rq_issue", DISKS,

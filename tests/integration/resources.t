@@ -358,9 +358,10 @@ def case_not_loaded(test):
         names[option] = kdneeds.programs_of(capture.pid)
         capture.close(test)
     own = {"kd_io_exit", "kd_io_exit_classic", "kd_request_begin", "kd_request_end",
-           "kd_segment_resent"}
+           "kd_request_start", "kd_request_merged", "kd_segment_resent"}
     test.eq(own & names[()], set(), "none without it")
-    test.ok({"kd_request_begin", "kd_request_end", "kd_segment_resent"} <= names["--resources",],
+    test.ok({"kd_request_begin", "kd_request_end", "kd_request_start", "kd_request_merged",
+             "kd_segment_resent"} <= names["--resources",],
             "with it they are loaded", sorted(names["--resources",]))
 
 
