@@ -201,6 +201,8 @@ int resources_read_resent(const struct resources *resources, const struct window
 		return 0;
 	while (n < KD_RESENT && !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
 		n++;
+	if (!n)
+		return 0;
 	owners = socket_owners_new(sample);
 	if (!owners)
 		return -ENOMEM;
