@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/target/proc_file.h"
@@ -22,22 +21,35 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
+/* Of /proc/PID/status; 0: it is not there. By lines: that of a process's groups may be long. */
+static uint64_t peak_read(pid_t pid)
+{
+	char path[sizeof("/proc//status") + 3 * sizeof(pid)], *line = NULL;
+	uint64_t kib = 0;
+	size_t size = 0;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	status = fopen(path, "re");
+	while (status && !kib && getline(&line, &size, status) > 0)
+		sscanf(line, "VmHWM: %" SCNu64, &kib);
+	free(line);
+	if (status)
+		fclose(status);
+	return kib * 1024;
+}
+
 /* What is not to be had stays 0. The peak may be a little older than the other. */
 static void reading_take(struct memory_reading *reading)
 {
-	char text[4096];
-	const char *peak;
-	uint64_t pages, kib;
+	char text[256];
+	uint64_t pages;
 
 	if (proc_file_read(reading->pid, "statm", text, sizeof(text)) > 0 &&
 	    sscanf(text, "%*u %" SCNu64, &pages) == 1)
 		reading->bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	if (proc_file_read(reading->pid, "status", text, sizeof(text)) <= 0)
-		return;
-	peak = strstr(text, "\nVmHWM:");
-	if (peak && sscanf(peak, " VmHWM: %" SCNu64, &kib) == 1)
-		reading->peak = kib * 1024;
-	if (reading->peak < reading->bytes)
+	reading->peak = peak_read(reading->pid);
+	if (reading->peak && reading->peak < reading->bytes)
 		reading->peak = reading->bytes;
 }
 

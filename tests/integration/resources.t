@@ -195,6 +195,24 @@ def case_cpu_and_memory(test):
                  "CPU time")
 
 
+def case_many_groups(test):
+    """The peak is behind the groups in /proc/PID/status, however many these are."""
+    code = ("import os,sys\n"
+            "os.setgroups(range(1000000, 1002000))\n"
+            "bytearray(b'x') * (64 << 20)\n"
+            "print(0,flush=True)\n"
+            "sys.stdin.readline()\n")
+    child = test.child(["python3", "-c", code])
+    child.line()
+    close = sample(test, child.pid)
+    _, found = close()
+    usage, = found["resources"]
+    test.eq(usage["memory_peak_bytes"], int(kdtest.status_field(child.pid, "VmHWM")) * 1024,
+            "its peak")
+    test.ok(usage["memory_peak_bytes"] > usage["memory_end_bytes"] + (32 << 20),
+            "which has passed", usage)
+
+
 def case_io_uring(test):
     """Bytes that go another way are not there, and the report says so."""
     if pathlib.Path("/proc/sys/kernel/io_uring_disabled").exists() and \
@@ -366,7 +384,7 @@ def case_not_loaded(test):
 
 
 if __name__ == "__main__":
-    kdtest.main(case_bytes, case_formats, case_disk, case_cpu_and_memory, case_io_uring,
-                case_redis,
+    kdtest.main(case_bytes, case_formats, case_disk, case_cpu_and_memory, case_many_groups,
+                case_io_uring, case_redis,
                 case_32_bit, case_processes,
                 case_retransmissions, case_not_loaded)
