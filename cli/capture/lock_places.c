@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,9 +25,14 @@
 #define KNOWN_NS (60 * NSEC_PER_SEC)
 /* What a file system that does not answer, or a process that maps memory, may take. */
 #define PATIENCE_MS 1000
+/* In the child. */
+#define PIPE_END 3
+#define MOST_CPU_S 2
+#define MOST_FILES 64
 
 struct known {
 	pid_t pid;
+	uint64_t start; /* of the process, as in its row: a PID is used again */
 	uint64_t address;
 	struct data_place place;
 };
@@ -37,6 +44,7 @@ struct lock_places {
 	struct known *asked[MOST_ASKED]; /* of the sample */
 	size_t n_asked;
 	bool gave_up;
+	pid_t kept; /* a killed child that has not ended yet; 0: none */
 };
 
 /* Shared with the child. */
@@ -58,11 +66,20 @@ static void places_forget(struct lock_places *places)
 	places->gave_up = false;
 }
 
+/* Whether one that was killed is there still, as a file system keeps it. */
+static bool child_is_kept(struct lock_places *places)
+{
+	if (places->kept && waitpid(places->kept, NULL, WNOHANG))
+		places->kept = 0;
+	return places->kept;
+}
+
 void lock_places_free(struct lock_places *places)
 {
 	if (!places)
 		return;
 	places_forget(places);
+	child_is_kept(places);
 	free(places);
 }
 
@@ -72,6 +89,8 @@ static int by_address(const void *a, const void *b)
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
 	return (x->address > y->address) - (x->address < y->address);
 }
 
@@ -123,6 +142,7 @@ static int locks_each(struct lock_places *places, struct sample *sample, bool as
 			bool is_kernel = kd_lock_is_kernel(lock->kind);
 			const struct known wanted = { .pid = thread->pid ? thread->pid
 									 : sample->pid,
+						      .start = thread->process_start,
 						      .address = is_kernel ? 0 : lock->address };
 
 			if (thread->ended || thread->members > 1 || !lock->address ||
@@ -135,23 +155,36 @@ static int locks_each(struct lock_places *places, struct sample *sample, bool as
 	return error;
 }
 
-/* In the child. Addresses of one process come together. */
-static _Noreturn void child_run(const struct lock_places *places, struct answers *answers)
+/* In the child, which reads files of the target's. A limit that cannot be set is no reason to read
+ * nothing; without close_range(), of Linux 5.9, or where it is refused, files stay open. */
+static void child_confine(int end)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (size_t i = 0, n; i < places->n_asked; i += n) {
-		const pid_t pid = places->asked[i]->pid;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	setrlimit(RLIMIT_CPU, &(struct rlimit){ MOST_CPU_S, MOST_CPU_S });
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0, 0 });
+	if (dup2(end, PIPE_END) == PIPE_END && !syscall(SYS_close_range, PIPE_END + 1, ~0U, 0))
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){ MOST_FILES, MOST_FILES });
+}
 
-		for (n = 1; i + n < places->n_asked && places->asked[i + n]->pid == pid;)
+/* In the child. Addresses of one process come together. */
+static _Noreturn void child_run(const struct lock_places *places, struct answers *answers, int end)
+{
+	child_confine(end);
+	for (size_t i = 0, n; i < places->n_asked; i += n) {
+		const struct known *first = places->asked[i];
+
+		for (n = 1; i + n < places->n_asked && places->asked[i + n]->pid == first->pid &&
+			    places->asked[i + n]->start == first->start;)
 			n++;
-		data_find(pid, &answers->queries[i], n);
+		data_find(first->pid, &answers->queries[i], n);
 		__atomic_store_n(&answers->n, i + n, __ATOMIC_RELEASE);
 	}
 	_exit(0);
 }
 
 /* Waits until the child has ended, which closes its end of the pipe, but not for ever. */
-static void child_await(pid_t child, int end)
+static void child_await(struct lock_places *places, pid_t child, int end)
 {
 	struct pollfd poll_end = { .fd = end };
 	uint64_t until = clock_monotonic() + PATIENCE_MS * NSEC_PER_MSEC;
@@ -163,9 +196,10 @@ static void child_await(pid_t child, int end)
 		left = now < until ? (int)((until - now) / NSEC_PER_MSEC) : 0;
 	}
 	kill(child, SIGKILL);
-	/* One that a file system keeps ends with this process. */
 	if (poll_end.revents)
 		waitpid(child, NULL, 0);
+	else
+		places->kept = child;
 }
 
 static void answers_take(struct lock_places *places, const struct answers *answers)
@@ -192,10 +226,10 @@ static void child_ask(struct lock_places *places, struct answers *answers)
 		return;
 	child = fork();
 	if (!child)
-		child_run(places, answers);
+		child_run(places, answers, ends[1]);
 	close(ends[1]);
 	if (child > 0)
-		child_await(child, ends[0]);
+		child_await(places, child, ends[0]);
 	close(ends[0]);
 	answers_take(places, answers);
 }
@@ -222,14 +256,17 @@ bool lock_places_gave_up(const struct lock_places *places)
 int lock_places_find(struct lock_places *places, struct sample *sample)
 {
 	uint64_t now = clock_monotonic();
-	int error;
+	bool kept = child_is_kept(places);
+	int error = 0;
 
-	if (places->n > MOST_KNOWN || now - places->since > KNOWN_NS) {
+	if ((places->n > MOST_KNOWN && !places->gave_up) || now - places->since > KNOWN_NS) {
 		places_forget(places);
 		places->since = now;
 	}
+	places->gave_up |= kept;
 	places->n_asked = 0;
-	error = locks_each(places, sample, true);
+	if (!places->gave_up)
+		error = locks_each(places, sample, true);
 	if (places->n_asked)
 		places_ask(places);
 	return error ? error : locks_each(places, sample, false);
