@@ -40,6 +40,8 @@ struct collector {
 	struct session_view view;             /* the window being read */
 	char frozen_group[CULPRIT_GROUP_LEN]; /* that was seen frozen last, */
 	uint64_t frozen_at;                   /* since the epoch; 0: none was */
+	pid_t frozen_pid;                     /* the process whose it is; 0: none */
+	uint64_t frozen_looked;               /* when that was read last, CLOCK_MONOTONIC ns */
 };
 
 static int row_compare(const void *a, const void *b)
@@ -371,11 +373,14 @@ static int processes_settle(struct collector *collector)
 	return ended_fold(collector, &view);
 }
 
-/* While a thread is frozen its control group tells by which one. */
+/* While a thread is frozen its control group tells by which one. That takes reading all mounts, so
+ * it is read once a second; in between a process that is frozen is so by the same group. */
 static void frozen_look(struct collector *collector)
 {
 	struct session_view view = session_view(collector->session);
-	char group[CULPRIT_GROUP_LEN];
+	uint64_t now = clock_monotonic();
+	bool due = now - collector->frozen_looked >= NSEC_PER_SEC;
+	pid_t unknown = 0;
 
 	for (uint32_t slot = 1; slot < view.slots; slot++) {
 		const struct kd_thread *thread = &view.threads[slot];
@@ -383,11 +388,20 @@ static void frozen_look(struct collector *collector)
 
 		if (!thread->task || (state ? state : thread->seed_state) != KD_FROZEN)
 			continue;
-		if (group_frozen((pid_t)thread->tgid, group, sizeof(group))) {
-			memcpy(collector->frozen_group, group, sizeof(group));
-			collector->frozen_at = clock_monotonic() - view.epoch;
+		if ((pid_t)thread->tgid == unknown)
+			continue;
+		if (due) {
+			bool found = group_frozen((pid_t)thread->tgid, collector->frozen_group,
+						  sizeof(collector->frozen_group));
+
+			collector->frozen_pid = found ? (pid_t)thread->tgid : 0;
+			collector->frozen_looked = now;
 		}
-		return;
+		if ((pid_t)thread->tgid == collector->frozen_pid) {
+			collector->frozen_at = now - view.epoch;
+			return;
+		}
+		unknown = (pid_t)thread->tgid;
 	}
 }
 
