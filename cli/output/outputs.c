@@ -3,10 +3,12 @@
 #include "outputs.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -105,10 +107,33 @@ static int metrics_begin(struct output_of_run *output)
  * file. */
 static int directory_make(const char *path, mode_t mode)
 {
+	struct output_entry entry;
+	int error = output_path_find(path, false, &entry);
+
+	if (error)
+		return error == -EISDIR ? 0 : error; /* "." and the like */
 	/* Who may read a directory may enter it, too. */
-	if (!mkdir(path, 0700 | mode | (mode & 0444) >> 2) || errno == EEXIST)
-		return 0;
-	return -errno;
+	if (mkdirat(entry.directory, entry.name, 0700 | mode | (mode & 0444) >> 2) &&
+	    errno != EEXIST)
+		error = -errno;
+	close(entry.directory);
+	return error;
+}
+
+/* The directory of the tables, without slashes behind it. */
+static int directory_name(char out[static PATH_MAX], const char *wanted)
+{
+	const struct timespec never = { 0 };
+	size_t length = strlen(wanted);
+	char path[PATH_MAX];
+
+	while (length > 1 && wanted[length - 1] == '/')
+		length--;
+	if (length >= sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, wanted, length);
+	path[length] = '\0';
+	return output_path_varies(path) ? -EINVAL : output_path_expand(out, path, 0, &never);
 }
 
 static exit_status output_open(struct outputs *outputs, const struct output *wanted,
@@ -118,8 +143,16 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 static exit_status tables_open(struct outputs *outputs, const struct output *wanted,
 			       const struct outputs_config *config, bool single)
 {
-	int error = directory_make(wanted->file, config->mode), status = 0;
+	char directory[PATH_MAX];
+	int error = directory_name(directory, wanted->file), status = 0;
 
+	if (error == -EINVAL) {
+		log_error("the directory of --output csv cannot have %%n or %%t in its name");
+		log_hint("all samples of a run go into the same tables");
+		return EX_USAGE;
+	}
+	if (!error)
+		error = directory_make(directory, config->mode);
 	if (error) {
 		outputs->all[outputs->n].name = wanted->file;
 		return output_failed(outputs, &outputs->all[outputs->n], error);
@@ -130,7 +163,7 @@ static exit_status tables_open(struct outputs *outputs, const struct output *wan
 		struct output file = { .format = wanted->format };
 
 		output->table = table;
-		if (asprintf(&output->path, "%s/%s.csv", wanted->file, table->name) < 0) {
+		if (asprintf(&output->path, "%s/%s.csv", directory, table->name) < 0) {
 			output->path = NULL;
 			return log_no_memory();
 		}

@@ -147,10 +147,21 @@ def case_files(test):
         test.eq([row["number"] for row in rows_of(folder / "csv")["samples"]], ["1", "2", "3"],
                 "three samples, one header")
     test.eq((folder / "csv").stat().st_mode & 0o777, 0o755, "who may read files may enter")
+    (folder / "elsewhere").mkdir()
+    (folder / "shared").mkdir()
+    (folder / "shared").chmod(0o1777)
+    (folder / "shared" / "link").symlink_to(folder / "elsewhere")
+    (folder / "shared" / "dangling").symlink_to(folder / "elsewhere" / "y")
     for args, status in ((["-o", "csv"], 64), (["-o", "csv:"], 64), (["-o", "csv:/dev/null/x"], 74),
-                         (["-o", f"csv:{folder}/x", "--output-limit", "1M"], 64)):
+                         (["-o", f"csv:{folder}/x", "--output-limit", "1M"], 64),
+                         (["-o", f"csv:{folder}/%n"], 64), (["-o", f"csv:{folder}/%t/"], 64),
+                         (["-o", f"csv:{folder}/100%%/"], 0),
+                         (["-o", f"csv:{folder}/shared/link/x"], 74),
+                         (["-o", f"csv:{folder}/shared/dangling"], 74)):
         done = test.program("-p", load.pid, "--sample-time", "20ms", *args)
         test.eq(done.status, status, f"{args}: status {status}")
+    test.ok((folder / "100%" / "samples.csv").exists(), "a percent sign in the name")
+    test.eq(list((folder / "elsewhere").iterdir()), [], "nothing is made behind others' links")
 
 
 # --- Many captures ---
