@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Events of perf, per thread. Each CPU has counters of its own, which count whatever runs there:
+/* Perf events, per thread. Each CPU has counters of its own, which count whatever runs there:
  * they are read where a thread of the target begins or ends a run, and where user space asks for
  * it, near the edges of windows. A program of its own, which only --counters loads. */
 #ifndef COUNTER_BPF_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Part of kernel_delay.h: events of perf, counted per thread. */
+/* Part of kernel_delay.h: perf events, counted per thread. */
 #ifndef KERNEL_DELAY_COUNTER_H
 #define KERNEL_DELAY_COUNTER_H
 

@@ -167,7 +167,7 @@ SEC("?raw_tp") int kd_vector_exit(void *ctx)
 	return 0;
 }
 
-/* Page faults: their ends are events of perf, see session_faults.c. */
+/* Page faults: their ends are perf events, see session_faults.c. */
 SEC("?raw_tp/page_fault_user") int BPF_PROG(kd_page_fault_user)
 {
 	fault_begin();

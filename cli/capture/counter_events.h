@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening events of perf on each CPU. */
+/* Opening perf events on each CPU. */
 #ifndef COUNTER_EVENTS_H
 #define COUNTER_EVENTS_H
 

@@ -87,7 +87,7 @@ static void missing_tell(const struct counter_set *missing, struct programs *pro
 
 static exit_status refused(int error)
 {
-	log_error("cannot count events of perf: %s", strerror(-error));
+	log_error("cannot count perf events: %s", strerror(-error));
 	if (error == -EMFILE)
 		log_hint("raise the limit: ulimit -n 1024");
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of perf, as the kernel side counts them for each thread. Part of the session. */
+/* Perf events, as the kernel side counts them for each thread. Part of the session. */
 #ifndef SESSION_COUNTERS_H
 #define SESSION_COUNTERS_H
 

@@ -256,7 +256,7 @@ const struct metric_family metric_families[] = {
 	       "How long they took since the driver got them.", LONGEST),
 
 	{ P "perf_events", METRIC_COUNTER, "", "thread,event,cpu",
-	  "Events of perf that were counted while threads ran; cpu only with --per-cpu; with "
+	  "Perf events that were counted while threads ran; cpu only with --per-cpu; with "
 	  "--counters.",
 	  METRIC_COUNTED, VALUE(ONE_VALUE) },
 	{ P "io_calls", METRIC_COUNTER, "", "thread,kind,direction",

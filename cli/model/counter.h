@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of perf: their names, and what was counted of a thread. */
+/* Perf events: their names, and what was counted of a thread. */
 #ifndef COUNTER_H
 #define COUNTER_H
 

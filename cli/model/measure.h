@@ -24,7 +24,7 @@ struct measure {
 	bool of_verdict;        /* it is in struct verdict_thread, not in struct thread_row */
 	size_t at;              /* in that, uint64_t */
 	size_t known;           /* where a bool says whether it is known; 0: it always is */
-	size_t rate;            /* of sums, which have rates: the how manieth; else SIZE_MAX */
+	size_t rate; /* of sums, which have rates: its index among the rates; else SIZE_MAX */
 };
 
 struct measures {

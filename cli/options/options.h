@@ -47,7 +47,7 @@ struct options {
 	uint64_t duration;           /* of the whole run, ns; UINT64_MAX: not bounded */
 	uint64_t interruptions;      /* ns: list those of at least so long; 0: none are wanted */
 	bool histogram;              /* distributions of durations, too */
-	struct counter_set counters; /* events of perf to count; n 0: none */
+	struct counter_set counters; /* perf events to count; n 0: none */
 	bool resources;              /* what threads and processes use, too */
 
 	const char *triggers[KD_ROLES]; /* by enum kd_role; NULL: none */

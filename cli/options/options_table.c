@@ -108,8 +108,7 @@ static const struct option_row rows[] = {
 	  "interrupts, other programs, a quota, page faults.",
 	  DURATION(interruptions, 1, 0), .implied = "10us" },
 	{ "counters", 0, TAKES_VALUE, "LIST",
-	  "Count events of perf for each thread, as in cycles,instructions,page-faults: names as "
-	  "in "
+	  "Count perf events for each thread, as in cycles,instructions,page-faults: names as in "
 	  "perf-list(1), or raw ones (r3c), at most 16. default: " COUNTERS_HELP ".",
 	  .read = read_counters },
 	{ "per-cpu", 0, TAKES_NONE, NULL, "Count them for each CPU that a thread ran on.",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: parallel
-"""Events of perf, counted per thread: faults against getrusage, switches and migrations against
+"""Perf events, counted per thread: faults against getrusage, switches and migrations against
 /proc, task-clock against the threads' clocks. (Events of the hardware, which a virtual machine may
 lack, only have a unit test: tests/unit/test_counter.c.)"""
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Events of perf: their names; opening them, on machines that are made up, as this one may have no
+/* Perf events: their names; opening them, on machines that are made up, as this one may have no
  * counters; what was counted, and the section of the report. */
 #include <errno.h>
 #include <linux/perf_event.h>
