@@ -537,7 +537,7 @@ int session_hashes(const struct session *session, const struct session_view *vie
 	       files_read(session->skel, hash, session->file_names);
 }
 
-void session_look(const struct session *session)
+void session_look(struct session *session)
 {
 	struct session_view view = session_view(session);
 

@@ -181,7 +181,7 @@ int session_hashes(const struct session *session, const struct session_view *vie
 int session_resent(struct session *session, const struct session_view *view, struct sample *sample);
 
 /* Has what was counted of threads read that run now. */
-void session_look(const struct session *session);
+void session_look(struct session *session);
 
 /* True if a thread slept at one when the window ended: KD_VISIT_WAITING counts that, too. */
 bool session_files_pending(const struct session *session, const struct session_view *view);

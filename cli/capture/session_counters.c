@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -121,10 +122,22 @@ static bool runs(const struct kd_thread *thread)
 	       (thread->state == KD_UNSEEN ? thread->seed_state == KD_USER : thread->on_cpu);
 }
 
-void counters_look(const struct counters *counters, const struct session_view *view)
+/* One that has gone offline runs no thread. */
+static void unread_tell(struct counters *counters, uint32_t cpu, int error)
+{
+	if (counters->unread || error == -ENXIO)
+		return;
+	counters->unread = true;
+	log_warn("cannot read the counters of CPU %" PRIu32 ": %s: those of threads that run at "
+		 "the edge of a sample may be too low or too high",
+		 cpu, strerror(-error));
+}
+
+void counters_look(struct counters *counters, const struct session_view *view)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options, .flags = BPF_F_TEST_RUN_ON_CPU);
 	uint64_t arguments[1] = { 0 }, done[KD_CPU_WORDS] = { 0 };
+	int error;
 
 	if (!counters->link)
 		return;
@@ -138,8 +151,10 @@ void counters_look(const struct counters *counters, const struct session_view *v
 			continue;
 		done[cpu / 64] |= 1ULL << cpu % 64;
 		options.cpu = cpu;
-		bpf_prog_test_run_opts(bpf_program__fd(counters->skel->progs.kd_counters_look),
-				       &options);
+		error = bpf_prog_test_run_opts(
+			bpf_program__fd(counters->skel->progs.kd_counters_look), &options);
+		if (error)
+			unread_tell(counters, cpu, error);
 	}
 }
 

@@ -20,6 +20,7 @@ struct counters {
 	struct kernel_delay *skel;
 	struct counter_set set; /* those that this machine has */
 	struct bpf_link *link;
+	bool unread; /* it was said that they cannot be read at a window's edges */
 };
 
 /* Before the programs are loaded: all that is here is loaded only if there are events. wanted NULL:
@@ -32,8 +33,9 @@ exit_status counters_select(struct counters *counters, struct kernel_delay *skel
  * EX_OSERR or EX_NOPERM. */
 exit_status counters_attach(struct counters *counters, struct programs *programs);
 
-/* Has the CPUs read that run threads of the target now: an interrupt for each of them. */
-void counters_look(const struct counters *counters, const struct session_view *view);
+/* Has the CPUs read that run threads of the target now: an interrupt for each of them. Says once if
+ * one cannot be read. */
+void counters_look(struct counters *counters, const struct session_view *view);
 
 /* Adds what was counted in a window to the rows of threads (hash.map is set here). Returns 0 or
  * -ENOMEM. */
