@@ -7,8 +7,8 @@
 
 /* How often chance alone may find anything, whatever the number of measures: the limit of the rank
  * test is this by their number. Of few samples it cannot be reached; then a difference counts if no
- * two samples of both captures overlap, if that has at most the other probability. So of few samples
- * and many measures chance finds some: as many as there are measures, times the limit. */
+ * two samples of both captures overlap, if that has at most the other probability. So of few
+ * samples and many measures chance finds some: as many as there are measures, times the limit. */
 #define COMPARISON_CHANCE 0.05
 #define COMPARISON_FEW 0.01
 

@@ -27,8 +27,8 @@ exit_status fail_if_new(struct fail_if **out, const char *const *texts, size_t n
 /* Looks at a sample, the number-th of the run. */
 void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number);
 
-/* Looks at the differences from a saved capture; NULL: none. Returns 0, or after printing that there
- * are too few samples to tell, EX_DATAERR. */
+/* Looks at the differences from a saved capture; NULL: none. Returns 0, or after printing that
+ * there are too few samples to tell, EX_DATAERR. */
 exit_status fail_if_compare(struct fail_if *fail_if, const struct comparison *comparison);
 
 /* What exceeded a condition: the most extreme one of all samples. */

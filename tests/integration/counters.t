@@ -26,7 +26,8 @@ TRIES = 4
 
 
 class Hidden(Exception):
-    """The kernel has hidden a switch from tracing: what was counted then is another thread's."""
+    """The kernel has hidden switches from tracing: what was counted then is another thread's. It does
+    not do so in each run; and if both to another task and back are hidden, no report says so."""
 
 
 def again_if_hidden(case):
@@ -92,8 +93,10 @@ def case_major_faults(test, again):
         _, found = close()
     if not truth["major"]:
         raise kdtest.Skip("/var/tmp is on no disk")
-    test.between(counts_of(found, truth["tid"])["major-faults"], truth["major"],
-                 truth["major"] + 5, "as in getrusage")
+    got = counts_of(found, truth["tid"])["major-faults"]
+    if got < truth["major"] and again:
+        raise Hidden
+    test.between(got, truth["major"], truth["major"] + 5, "as in getrusage")
 
 
 @again_if_hidden
@@ -108,9 +111,11 @@ def case_switches(test, again):
     load.settle(tids)
     after = {tid: kdtest.switches(load.pid, tid) for tid in tids}
     _, found = close()
-    for tid in tids:
-        test.eq(counts_of(found, tid)["context-switches"], after[tid] - before[tid],
-                "as in /proc/PID/task/TID/status")
+    got = {tid: counts_of(found, tid)["context-switches"] for tid in tids}
+    want = {tid: after[tid] - before[tid] for tid in tids}
+    if got != want and again:
+        raise Hidden
+    test.eq(got, want, "as in /proc/PID/task/TID/status")
     test.ok(sum(after.values()) - sum(before.values()) > 300, "they were switched")
 
 
@@ -191,7 +196,10 @@ def case_migrations(test, again):
     child.send("go")
     moved, *cpus = map(int, child.line().split())
     report, found = close()
-    test.eq(counts_of(found, child.pid)["cpu-migrations"], moved, "as in /proc/PID/sched")
+    got = counts_of(found, child.pid)["cpu-migrations"]
+    if got != moved and again:
+        raise Hidden
+    test.eq(got, moved, "as in /proc/PID/sched")
     thread = next(thread for thread in found["threads"] if thread["tid"] == child.pid)
     rows = {(row["name"], row["cpu"]): row["value"] for row in thread["counters"]}
     test.eq({cpu for _, cpu in rows}, set(cpus), "on both CPUs")
