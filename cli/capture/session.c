@@ -30,6 +30,7 @@
 #include "session_interruptions.h"
 #include "session_iterator.h"
 #include "session_locks.h"
+#include "session_memory.h"
 #include "session_movers.h"
 #include "session_overflow.h"
 #include "session_steal.h"
@@ -118,19 +119,15 @@ static exit_status session_size(struct session *session, const struct session_co
 	return error ? EX_OSERR : 0;
 }
 
-static void *map_memory(const struct bpf_map *map, size_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
 static exit_status session_map(struct session *session)
 {
+	session_memory_keep(session->skel->obj);
 	session->threads_size = session->slots * sizeof(*session->threads);
 	session->records_size = (size_t)session->slots * session->banks * sizeof(*session->records);
-	session->threads = map_memory(session->skel->maps.kd_threads, session->threads_size);
-	session->records = map_memory(session->skel->maps.kd_records, session->records_size);
+	session->threads = session_memory_map(session->skel->maps.kd_threads,
+					      session->threads_size);
+	session->records = session_memory_map(session->skel->maps.kd_records,
+					      session->records_size);
 	if (!session->threads || !session->records) {
 		log_error("cannot map the BPF maps: %s", strerror(errno));
 		return EX_OSERR;

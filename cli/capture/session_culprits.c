@@ -16,6 +16,7 @@
 #include "cli/base/log.h"
 #include "cli/target/group.h"
 #include "kernel_delay.skel.h"
+#include "session_memory.h"
 
 #define READ_TRIES 8
 #define PF_KTHREAD 0x200000 /* include/linux/sched.h */
@@ -66,20 +67,13 @@ static size_t tasks_size(void)
 	return KD_CULPRITS * sizeof(struct kd_culprit);
 }
 
-static void *map_memory(const struct bpf_map *map, size_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
 exit_status culprits_map(struct culprits *culprits)
 {
 	struct kernel_delay *skel = culprits->skel;
 
-	culprits->runqueues = map_memory(skel->maps.kd_runqueues, runqueues_size(culprits));
-	culprits->blames = map_memory(skel->maps.kd_blames, blames_size(culprits));
-	culprits->tasks = map_memory(skel->maps.kd_culprits, tasks_size());
+	culprits->runqueues = session_memory_map(skel->maps.kd_runqueues, runqueues_size(culprits));
+	culprits->blames = session_memory_map(skel->maps.kd_blames, blames_size(culprits));
+	culprits->tasks = session_memory_map(skel->maps.kd_culprits, tasks_size());
 	if (culprits->runqueues && culprits->blames && culprits->tasks)
 		return 0;
 	log_error("cannot map the BPF maps: %s", strerror(errno));

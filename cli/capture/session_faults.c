@@ -17,6 +17,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
+#include "session_memory.h"
 #include "session_programs.h"
 #include "kernel_delay.skel.h"
 
@@ -179,15 +180,11 @@ static void reclaims_attach(struct faults *faults, struct programs *programs)
 exit_status faults_attach(struct faults *faults, struct programs *programs)
 {
 	size_t size = faults->n_cpus * sizeof(*faults->cpus);
-	void *memory;
 
 	reclaims_attach(faults, programs);
 	if (!faults->skel->links.kd_page_fault_user)
 		return 0; /* which has been noted */
-	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		      bpf_map__fd(faults->skel->maps.kd_fault_cpus), 0);
-	if (memory != MAP_FAILED)
-		faults->cpus = memory;
+	faults->cpus = session_memory_map(faults->skel->maps.kd_fault_cpus, size);
 	faults->accounts = calloc(faults->n_cpus, sizeof(*faults->accounts));
 	if (!faults->cpus || !faults->accounts) {
 		log_error("no memory for the counts of page faults");

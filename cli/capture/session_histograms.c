@@ -10,6 +10,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "kernel_delay.skel.h"
+#include "session_memory.h"
 
 /* Of a slot's thread: of its runs, its waits, and of some system calls. */
 #define ROOM_PER_SLOT 8
@@ -44,13 +45,6 @@ static size_t memory_size(const struct histograms *histograms)
 	return (size_t)histograms->banks * histograms->room * sizeof(*histograms->memory);
 }
 
-static void *map_memory(const struct bpf_map *map, size_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
 static int give_back(struct histograms *histograms, uint32_t index)
 {
 	int fd = bpf_map__fd(histograms->skel->maps.kd_free_histograms);
@@ -62,9 +56,9 @@ exit_status histograms_map(struct histograms *histograms)
 {
 	if (!histograms->room)
 		return 0;
-	histograms->sets = map_memory(histograms->skel->maps.kd_histogram_sets,
+	histograms->sets = session_memory_map(histograms->skel->maps.kd_histogram_sets,
 				      sets_size(histograms));
-	histograms->memory = map_memory(histograms->skel->maps.kd_histograms,
+	histograms->memory = session_memory_map(histograms->skel->maps.kd_histograms,
 					memory_size(histograms));
 	if (!histograms->sets || !histograms->memory) {
 		log_error("cannot map the BPF maps: %s", strerror(errno));

@@ -13,6 +13,7 @@
 #include "cli/base/log.h"
 #include "file_names.h"
 #include "session_classes.h"
+#include "session_memory.h"
 #include "session_programs.h"
 #include "session_windows.h"
 #include "socket_owners.h"
@@ -84,10 +85,9 @@ exit_status resources_attach(struct resources *resources, struct programs *progr
 {
 	if (!resources->on)
 		return 0;
-	resources->records = mmap(NULL, records_size(resources), PROT_READ | PROT_WRITE, MAP_SHARED,
-				  bpf_map__fd(resources->skel->maps.kd_io_records), 0);
-	if (resources->records == MAP_FAILED) {
-		resources->records = NULL;
+	resources->records = session_memory_map(resources->skel->maps.kd_io_records,
+						records_size(resources));
+	if (!resources->records) {
 		log_error("cannot map the BPF maps: %s", strerror(errno));
 		return EX_OSERR;
 	}

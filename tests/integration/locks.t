@@ -183,6 +183,19 @@ def case_callers(test):
             test.ok({row.get("called_from") for row in rows} <= shown, f"{role}: in text", shown)
 
 
+def case_memory(test):
+    """The child that looks at stacks has none of the memory that BPF programs read."""
+    load = test.workload("locks", "asleep")
+    child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", SAMPLE, "--sample-count",
+                        3])
+    child.line("# Sample dump")
+    children = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children")
+    pids = kdtest.wait_until(lambda: children.read_text().split())
+    maps = [pathlib.Path(f"/proc/{pid}/maps").read_text() for pid in (child.pid, *pids)]
+    test.eq(["bpf-map" in text for text in maps], [True] + [False] * len(pids),
+            "only the program itself has mapped it")
+
+
 def case_kept_waiting(test):
     """What a process has mapped cannot be read, as somebody changes it and does not get ready: the
     report comes nevertheless, without variables and functions."""
@@ -447,6 +460,6 @@ def case_ends_before_reading(test):
 
 
 if __name__ == "__main__":
-    kdtest.main(case_holder_asleep, case_holder_awake, case_variables, case_callers, case_kept_waiting,
-                case_kernel_lock, case_kernel_lock_blamed, case_several_holders, case_no_holder,
+    kdtest.main(case_holder_asleep, case_holder_awake, case_variables, case_callers,
+                case_memory, case_kept_waiting, case_kernel_lock, case_kernel_lock_blamed, case_several_holders, case_no_holder,
                 case_join, case_edges, case_text, case_traces, case_ends_before_reading)
