@@ -148,7 +148,7 @@ static exit_status run_attach(struct run *run)
 		status = outputs_open(&run->outputs, &run->options->outputs, run->target->pid,
 				      &run->capture);
 	if (!status && run->options->at.ns && !run->deadline)
-		run_at_approach(&run->options->at);
+		status = run_at_approach(run);
 	if (!status)
 		status = run_open_session(run);
 	if (!status)

@@ -9,6 +9,7 @@
 #include "cli/base/log.h"
 #include "cli/base/number.h"
 #include "cli/base/timestamp.h"
+#include "cli/target/identity.h"
 #include "run_sampling.h"
 
 #define APPROACH_NS (10 * NSEC_PER_SEC)
@@ -24,20 +25,29 @@ static uint64_t wall_now(void)
 	return clock_ns(&wall);
 }
 
-void run_at_approach(const struct schedule *schedule)
+exit_status run_at_approach(const struct run *run)
 {
-	uint64_t now = wall_now(), next = schedule_next(schedule, now);
+	uint64_t now = wall_now(), next = schedule_next(&run->options->at, now);
 	const struct timespec when = clock_timespec(next),
 			      until = clock_timespec(next - APPROACH_NS);
+	struct identity target;
 	char text[TIMESTAMP_LEN];
+	bool is_one;
 
 	if (next < now + APPROACH_NS)
-		return;
+		return 0;
 	timestamp_format(text, &when);
 	log_note("waiting for %s", text);
+	is_one = processes_is_one(run->processes) && identity_read(&target, run->target->pid);
 	/* The kernel looks again if the clock is set. */
 	while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL) != 0)
 		;
+	/* Its PID may be another one's. */
+	if (!is_one || identity_is_alive(&target))
+		return 0;
+	log_error("process %d has ended before %s", (int)target.pid, text);
+	log_hint("--comm NAME --wait waits for another one");
+	return EX_UNAVAILABLE;
 }
 
 void run_at_aim(struct run_at *at)

@@ -19,8 +19,9 @@ struct run_at {
 };
 
 /* Waits until a few seconds before the first moment: programs that wait for hours would cost for
- * hours. Signals do what they do by default. */
-void run_at_approach(const struct schedule *schedule);
+ * hours. Signals do what they do by default. Returns 0, or after printing that the one process that
+ * was to be watched has ended meanwhile EX_UNAVAILABLE. */
+exit_status run_at_approach(const struct run *run);
 
 /* When the first window can open, CLOCK_MONOTONIC ns: now, or at the next moment. */
 uint64_t run_at_first(const struct schedule *schedule);

@@ -137,6 +137,17 @@ def case_clock_set(test):
             "and at once, as the time is over")
 
 
+def case_ended(test):
+    """The process ends while the program waits, before it has attached to anything."""
+    load = test.workload("roles", "poll")
+    child = test.child([kdtest.PROGRAM, "-p", load.pid, "--at", "+11s", "--sample-time", "20ms"])
+    time.sleep(0.3)
+    load.end()
+    done = kdtest.Finished(child)
+    test.eq((done.status, done.stdout), (69, ""), "status 69, and no sample")
+    test.ok(f"process {load.pid} has ended before" in done.stderr, "it says so", done.stderr)
+
+
 def case_refused(test):
     load = test.workload("roles", "poll")
     for text, word in (("noon", "not a time"), ("2020-01-01T00:00", "is over"), ("/10", "no unit"),
@@ -153,4 +164,5 @@ def case_refused(test):
     test.eq(done.status, 64, "with triggers it is refused")
 
 
-kdtest.main(case_period, case_contiguous, case_once, case_duration, case_clock_set, case_refused)
+kdtest.main(case_period, case_contiguous, case_once, case_duration, case_clock_set, case_ended,
+            case_refused)

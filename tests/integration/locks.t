@@ -460,6 +460,7 @@ def case_ends_before_reading(test):
 
 
 if __name__ == "__main__":
-    kdtest.main(case_holder_asleep, case_holder_awake, case_variables, case_callers,
-                case_memory, case_kept_waiting, case_kernel_lock, case_kernel_lock_blamed, case_several_holders, case_no_holder,
-                case_join, case_edges, case_text, case_traces, case_ends_before_reading)
+    kdtest.main(case_holder_asleep, case_holder_awake, case_variables, case_callers, case_memory,
+                case_kept_waiting, case_kernel_lock, case_kernel_lock_blamed,
+                case_several_holders, case_no_holder, case_join, case_edges,
+                case_text, case_traces, case_ends_before_reading)
