@@ -57,9 +57,9 @@ exit_status histograms_map(struct histograms *histograms)
 	if (!histograms->room)
 		return 0;
 	histograms->sets = session_memory_map(histograms->skel->maps.kd_histogram_sets,
-				      sets_size(histograms));
+					      sets_size(histograms));
 	histograms->memory = session_memory_map(histograms->skel->maps.kd_histograms,
-					memory_size(histograms));
+						memory_size(histograms));
 	if (!histograms->sets || !histograms->memory) {
 		log_error("cannot map the BPF maps: %s", strerror(errno));
 		return EX_OSERR;
