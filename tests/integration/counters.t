@@ -141,7 +141,8 @@ def case_task_clock(test, again):
     test.eq(counts_of(found, load.tid("poll")[0])["task-clock"], 0, "none of one that sleeps")
 
 
-def case_turns(test):
+@again_if_hidden
+def case_turns(test, again):
     """Samples that follow one another: nothing is lost between them, or counted twice."""
     load = test.workload("roles", f"spin:{kdtest.last_cpu()}")
     tid = load.tid("spin")[0]
@@ -158,6 +159,8 @@ def case_turns(test):
         clocks.append(counts_of(found, tid)["task-clock"])
         ran.append(sum(thread["ledger"][f"{state}_ns"] for state in
                        ("user", "kernel", "page_fault", "reclaim", "hardirq", "softirq", "stolen")))
+    if again and any(clock < run * 0.97 - MS for clock, run in zip(clocks, ran)):
+        raise Hidden
     for clock, run in zip(clocks, ran):
         test.between(clock, run * 0.97 - MS, run * 1.03 + MS, "each has its part")
     test.between(sum(clocks), sum(ran) * 0.99 - MS, sum(ran) * 1.01 + MS, "all of it is there")

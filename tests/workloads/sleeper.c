@@ -29,6 +29,7 @@ struct sleeper {
 	int epoll;
 	pthread_mutex_t mutex;
 	pthread_cond_t condition;
+	pthread_barrier_t *started;
 	pid_t tid;
 	atomic_int n; /* sleeps so far */
 	long long log[SLEEPS][3];
@@ -121,6 +122,7 @@ static void *sleeper_main(void *arg)
 	if (sleeper->fifo && sched_setscheduler(0, SCHED_FIFO, &param))
 		die("sched_setscheduler");
 	sleeper->tid = gettid();
+	pthread_barrier_wait(sleeper->started);
 	for (;;) {
 		int n = atomic_load(&sleeper->n);
 		long long *log = sleeper->log[n % SLEEPS], until;
@@ -174,14 +176,18 @@ static void sleeper_print(struct sleeper *sleeper)
 int main(int argc, char **argv)
 {
 	struct sleeper *sleepers = calloc((size_t)argc, sizeof(*sleepers));
+	pthread_barrier_t started;
 	pthread_t thread;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pthread_barrier_init(&started, NULL, (unsigned int)argc);
 	for (int i = 1; i < argc; i++) {
 		sleeper_set(&sleepers[i], argv[i]);
+		sleepers[i].started = &started;
 		if (pthread_create(&thread, NULL, sleeper_main, &sleepers[i]))
 			die("pthread_create");
 	}
+	pthread_barrier_wait(&started); /* their TIDs are known now */
 	say("ready");
 	for (;;) {
 		wait_for("log");
