@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Perf events, per thread. Each CPU has counters of its own, which count whatever runs there:
- * they are read where a thread of the target begins or ends a run, and where user space asks for
- * it, near the edges of windows. A program of its own, which only --counters loads. */
+ * they are read where a thread of the target begins or ends a run, where it hits a trigger, and
+ * where user space asks for it, near the edges of windows. Programs of their own, which only
+ * --counters loads. */
 #ifndef COUNTER_BPF_H
 #define COUNTER_BPF_H
 
@@ -37,23 +38,72 @@ struct {
 	__type(value, struct kd_counts);
 } kd_counts SEC(".maps");
 
+/* With triggers: each bank has all slots, as in kd_records. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* see session_counters.c */
+	__type(key, u32);
+	__type(value, struct kd_counter_marks);
+} kd_counter_marks SEC(".maps");
+
 static const struct kd_counts no_counts = {};
+
+/* Returns false if this CPU does not have it. */
+static __always_inline bool event_read(u32 event, struct kd_counted *now)
+{
+	if (kd_counters_timed)
+		return !bpf_perf_event_read_value(&kd_events, event, (void *)now, sizeof(*now));
+	now->value = bpf_perf_event_read(&kd_events, event);
+	return (s64)now->value >= 0 || (s64)now->value <= -KD_ERRNOS;
+}
+
+static __always_inline u32 first_event(void)
+{
+	return bpf_get_smp_processor_id() * KD_COUNTERS;
+}
+
+/* The thread that runs here hits an edge of a window (gen; enum kd_mark_edge). This may be
+ * interrupted by another reading of the same counters, for this thread's switch to another: so
+ * nothing is written that such a reading writes, and what books the run later looks here. Global,
+ * to be verified once. */
+__noinline int counters_mark(u32 slot, u64 gen, u32 edge)
+{
+	u32 index = kd_word_bank(gen) * kd_slots + slot;
+	struct kd_counter_marks *marks;
+	struct kd_counter_mark *mark;
+	u64 t;
+
+	if (!kd_counters || !slot || kd_word_bank(gen) == KD_NO_BANK)
+		return 0;
+	marks = bpf_map_lookup_elem(&kd_counter_marks, &index);
+	if (!marks)
+		return 0;
+	mark = &marks->edges[BOUNDED(edge, KD_MARK_EDGES)];
+	if (marks->gen != gen)
+		marks->edges[KD_MARK_START].at = marks->edges[KD_MARK_END].at = 0;
+	marks->gen = gen;
+	WRITE_ONCE(mark->at, 0);
+	t = clock_now();
+	for (u32 i = 0; i < KD_COUNTERS && i < kd_counters; i++) {
+		struct kd_counted now = {};
+
+		if (!event_read(first_event() + i, &now))
+			return 0;
+		mark->values[i] = now.value;
+	}
+	barrier();
+	WRITE_ONCE(mark->at, t);
+	return 0;
+}
 
 static __always_inline void counter_read(struct kd_counter_cpu *cpu, u32 index, u32 event)
 {
 	struct kd_counted *last = &cpu->last[BOUNDED(index, KD_COUNTERS)];
 	struct kd_counted *grown = &cpu->grown[BOUNDED(index, KD_COUNTERS)];
 	struct kd_counted now = {};
-	s64 error;
 
-	if (kd_counters_timed) {
-		error = bpf_perf_event_read_value(&kd_events, event, (void *)&now, sizeof(now));
-	} else {
-		now.value = bpf_perf_event_read(&kd_events, event);
-		error = (s64)now.value < 0 && (s64)now.value > -KD_ERRNOS ? (s64)now.value : 0;
-	}
-	if (error)
-		now = *last; /* this CPU has none */
+	if (!event_read(event, &now))
+		now = *last;
 	grown->value = now.value - last->value;
 	grown->enabled = now.enabled - last->enabled;
 	grown->running = now.running - last->running;
@@ -72,29 +122,55 @@ static __always_inline u64 count_part(u64 value, u64 inside, u64 total)
 	return value / total * inside + value % total * inside / total;
 }
 
-static __always_inline void counts_add(struct kd_counts *counts, const struct kd_counter_cpu *cpu,
-				       const struct part *part, u64 t)
+/* The mark of an edge that lies between the CPU's last two readings, else NULL: it was of no
+ * hit, or of another thread's, or the thread was switched while it was made. */
+static __always_inline const struct kd_counter_mark *
+mark_find(u32 slot, u32 bank, u64 gen, enum kd_mark_edge edge, u64 since, u64 t)
 {
-	u64 total = t - cpu->at, before = part->from - cpu->at, inside = part->to - part->from;
+	u32 index = bank * kd_slots + slot;
+	const struct kd_counter_marks *marks = bpf_map_lookup_elem(&kd_counter_marks, &index);
+	const struct kd_counter_mark *mark;
 
+	if (!marks || marks->gen != gen)
+		return NULL;
+	mark = &marks->edges[edge];
+	return mark->at >= since && mark->at <= t ? mark : NULL;
+}
+
+/* What had grown until an edge: what the mark says, else as if it had grown evenly. Both windows
+ * at an edge together have all. */
+static __always_inline u64 value_until(const struct kd_counter_cpu *cpu, u32 i,
+				       const struct kd_counter_mark *mark, u64 inside, u64 total)
+{
+	if (mark)
+		return cpu->grown[i].value - (cpu->last[i].value - mark->values[i]);
+	return count_part(cpu->grown[i].value, inside, total);
+}
+
+static __always_inline void counts_add(struct kd_counts *counts, const struct kd_counter_cpu *cpu,
+				       u32 bank, const struct part *part, u64 t)
+{
+	u64 total = t - cpu->at, from = part->from - cpu->at, to = part->to - cpu->at;
+	const struct kd_counter_mark *start = NULL, *end = NULL;
+
+	if (from)
+		start = mark_find(cpu->slot, bank, part->gen, KD_MARK_START, cpu->at, t);
+	if (to != total)
+		end = mark_find(cpu->slot, bank, part->gen, KD_MARK_END, cpu->at, t);
 	for (u32 i = 0; i < KD_COUNTERS && i < kd_counters; i++) {
 		const struct kd_counted *grown = &cpu->grown[i];
 		struct kd_counted *into = &counts->of[i];
 
-		/* Of what crosses an edge both windows together have all. */
-		if (part->to == t) {
-			into->value += grown->value - count_part(grown->value, before, total);
-			into->enabled += grown->enabled - count_part(grown->enabled, before, total);
-			into->running += grown->running - count_part(grown->running, before, total);
-		} else {
-			into->value += count_part(grown->value, inside, total);
-			into->enabled += count_part(grown->enabled, inside, total);
-			into->running += count_part(grown->running, inside, total);
-		}
+		into->value += value_until(cpu, i, end, to, total) -
+			       value_until(cpu, i, start, from, total);
+		into->enabled += count_part(grown->enabled, to, total) -
+				 count_part(grown->enabled, from, total);
+		into->running += count_part(grown->running, to, total) -
+				 count_part(grown->running, from, total);
 	}
 }
 
-/* What grew since the CPU's last reading, as if it had grown evenly. */
+/* What grew since the CPU's last reading. */
 static __noinline void counts_book(struct kd_counter_cpu *cpu, u64 t)
 {
 	struct kd_counts_key key = {};
@@ -115,7 +191,7 @@ static __noinline void counts_book(struct kd_counter_cpu *cpu, u64 t)
 			counts = bpf_map_lookup_elem(&kd_counts, &key);
 		}
 		if (counts)
-			counts_add(counts, cpu, &part, t);
+			counts_add(counts, cpu, bank, &part, t);
 		else
 			loss_count(KD_LOSS_COUNTERS);
 	}
@@ -124,7 +200,7 @@ static __noinline void counts_book(struct kd_counter_cpu *cpu, u64 t)
 /* The present run on this CPU is that of one slot, or 0, and the next one of another. */
 static __noinline int counters_turn(u32 slot, u32 next)
 {
-	u32 zero = 0, first = bpf_get_smp_processor_id() * KD_COUNTERS;
+	u32 zero = 0, first = first_event();
 	struct kd_counter_cpu *cpu = bpf_map_lookup_elem(&kd_counter_cpus, &zero);
 	struct kd_thread *thread;
 	u64 t;

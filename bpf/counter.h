@@ -18,6 +18,21 @@ struct kd_counter_cpu {
 	struct kd_counted grown[KD_COUNTERS]; /* since the reading before */
 };
 
+/* What the counters were when a thread hit an edge of a window, as the first thing of it or the
+ * last one before it. */
+struct kd_counter_mark {
+	__u64 at; /* when that was read; 0: it was not, or not as a whole */
+	__u64 values[KD_COUNTERS];
+};
+
+enum kd_mark_edge { KD_MARK_START, KD_MARK_END, KD_MARK_EDGES };
+
+/* Of a thread, in a bank. */
+struct kd_counter_marks {
+	__u64 gen; /* of the window */
+	struct kd_counter_mark edges[KD_MARK_EDGES];
+};
+
 /* What was counted of a thread in a window. */
 struct kd_counts_key {
 	__u64 gen; /* as struct kd_row_key */

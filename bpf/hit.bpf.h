@@ -4,6 +4,7 @@
 #ifndef HIT_BPF_H
 #define HIT_BPF_H
 
+#include "counter.bpf.h"
 #include "thread.bpf.h"
 #include "window.bpf.h"
 
@@ -17,6 +18,7 @@ struct hit {
 	u64 kept;    /* start of the window that it closed and that is to be read; 0: none */
 	struct kd_tally *tally;
 	struct kd_thread *thread; /* NULL: of another process, or not known */
+	u32 slot;                 /* of the thread, else 0 */
 };
 
 /* As late as possible, and once: what ends a window may begin the next one. */

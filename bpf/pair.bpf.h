@@ -66,6 +66,7 @@ static __always_inline u64 pair_open(struct hit *hit)
 	gen = kd_word_compose(hit->t, bank, KD_WORD_OPEN);
 	barrier();
 	WRITE_ONCE(window->gen, gen);
+	counters_mark(hit->slot, gen, KD_MARK_START);
 	return gen;
 }
 
@@ -156,6 +157,8 @@ static __always_inline void pair_stop(struct hit *hit, u64 *entry)
 		return;
 	}
 	*entry = 0;
+	if (pair_kind(pair) == PAIR_OPENED)
+		counters_mark(hit->slot, pair, KD_MARK_END);
 	ns = hit_since(hit, since);
 	if (pair_kind(pair) == PAIR_OPENED)
 		outcome = pair_close(hit, pair, ns);

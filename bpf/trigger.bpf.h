@@ -52,6 +52,7 @@ static __always_inline enum kd_outcome window_open(struct hit *hit)
 	window->gen = bank == KD_NO_BANK ? 0 : next;
 	barrier();
 	WRITE_ONCE(kd_word, next);
+	counters_mark(hit->slot, next, KD_MARK_START);
 	return KD_HIT_USED;
 }
 
@@ -115,8 +116,10 @@ static __always_inline void stop_hit(struct hit *hit)
 	u64 word = READ_ONCE(kd_word);
 	enum kd_outcome outcome = KD_HIT_UNMATCHED;
 
-	if (word & KD_WORD_OPEN)
+	if (word & KD_WORD_OPEN) {
+		counters_mark(hit->slot, word, KD_MARK_END);
 		outcome = window_close(hit, word);
+	}
 	if (outcome == KD_HIT_UNMATCHED) {
 		tally_outcome(hit, KD_STOP, outcome);
 		return;
@@ -155,8 +158,10 @@ static __always_inline void trigger_hit(bool start, bool stop, bool atomic)
 		return;
 	}
 	entry = ours ? tid_entry(hit.tid) : NULL;
-	if (entry && *entry != KD_SLOT_FREE && *entry != KD_SLOT_REFUSED)
-		hit.thread = slot_thread(*entry);
+	if (entry && *entry != KD_SLOT_FREE && *entry != KD_SLOT_REFUSED) {
+		hit.slot = *entry;
+		hit.thread = slot_thread(hit.slot);
+	}
 	if (hit.thread)
 		hit.thread->hits++; /* they cost time, whether they count or not */
 	if (!READ_ONCE(kd_armed))

@@ -236,7 +236,7 @@ static exit_status session_start(struct session *session, const struct session_c
 			 ?: interruption_ring_select(session->skel, config->interruptions)
 			 ?: resources_select(&session->resources, &session->programs,
 					     config->resources, session->slots, session->banks)
-			 ?: counters_select(&session->counters, session->skel, config->counters,
+			 ?: counters_select(&session->counters, session->skel, config,
 					    session->slots, session->banks);
 	if (!status && config->histograms)
 		status = histograms_select(&session->histograms, session->skel, session->slots,

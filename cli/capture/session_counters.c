@@ -20,10 +20,12 @@
 #define CPUS_PER_THREAD 4
 
 exit_status counters_select(struct counters *counters, struct kernel_delay *skel,
-			    const struct counter_set *wanted, uint32_t slots, uint32_t banks)
+			    const struct session_config *config, uint32_t slots, uint32_t banks)
 {
 	struct bpf_map *const maps[] = { skel->maps.kd_events, skel->maps.kd_counter_cpus,
-					 skel->maps.kd_counts };
+					 skel->maps.kd_counts, skel->maps.kd_counter_marks };
+	const struct counter_set *wanted = config->counters;
+	bool triggers = config->triggers[KD_START].n_sets || config->triggers[KD_STOP].n_sets;
 	int error;
 
 	counters->skel = skel;
@@ -45,7 +47,9 @@ exit_status counters_select(struct counters *counters, struct kernel_delay *skel
 					 (uint32_t)libbpf_num_possible_cpus() * KD_COUNTERS)
 			?: bpf_map__set_max_entries(
 				   skel->maps.kd_counts,
-				   slots * banks * (wanted->per_cpu ? CPUS_PER_THREAD : 1));
+				   slots * banks * (wanted->per_cpu ? CPUS_PER_THREAD : 1))
+			?: bpf_map__set_max_entries(skel->maps.kd_counter_marks,
+						    triggers ? slots * banks : 1);
 	if (error)
 		log_error("cannot size the BPF maps: %s", strerror(-error));
 	return error ? EX_OSERR : 0;

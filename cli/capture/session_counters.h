@@ -23,10 +23,10 @@ struct counters {
 	bool unread; /* it was said that they cannot be read at a window's edges */
 };
 
-/* Before the programs are loaded: all that is here is loaded only if there are events. wanted NULL:
- * none. Returns 0, or after printing what failed EX_OSERR. */
+/* Before the programs are loaded: all that is here is loaded only if config->counters has events.
+ * Returns 0, or after printing what failed EX_OSERR. */
 exit_status counters_select(struct counters *counters, struct kernel_delay *skel,
-			    const struct counter_set *wanted, uint32_t slots, uint32_t banks);
+			    const struct session_config *config, uint32_t slots, uint32_t banks);
 
 /* When they are loaded, before those that all runs have are attached: a thread's end is seen here
  * first. Says once what this machine cannot count. Returns 0, or after printing what failed

@@ -247,7 +247,6 @@ static exit_status refuse_together(const struct options *options)
 {
 	bool start = options->triggers[KD_START], stop = options->triggers[KD_STOP];
 	bool given = start || stop, pairs = (start && stop) || options->long_poll;
-	bool triggered = pairs || given;
 	bool traces = options_want_traces(options), worst = options->trigger_worst;
 	const struct rule rules[] = {
 		{ options->long_poll && given,
@@ -306,9 +305,6 @@ static exit_status refuse_together(const struct options *options)
 		{ options->outputs.limit && has_tables(&options->outputs),
 		  "option --output-limit cannot be combined with --output csv",
 		  "what it removes would be missing from the tables" },
-		{ options->counters.n && triggered,
-		  "option --counters cannot be combined with triggers",
-		  "counters are not read at hits: take samples of a given time" },
 		{ options->counters.per_cpu && !options->counters.n,
 		  "option --per-cpu needs --counters", "give --counters default, as well" },
 		{ needs_stacks(&options->outputs) && !options->replay && !traces,

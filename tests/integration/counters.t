@@ -18,6 +18,7 @@ import kdformats
 import kdneeds
 import kdtest
 from kdtest import MS
+from kdtrigger import NO_LIMIT, UNLIMITED, Triggered
 
 SOFTWARE = "context-switches,page-faults,minor-faults,major-faults,cpu-migrations,task-clock"
 
@@ -166,6 +167,46 @@ def case_turns(test, again):
     test.between(sum(clocks), sum(ran) * 0.99 - MS, sum(ran) * 1.01 + MS, "all of it is there")
 
 
+PAGES, CALLS = 200, 12
+CALL = ("--start-trigger", "up:faulting_call", "--stop-trigger", "ur:faulting_call")
+
+
+def windows_of(test, load, *args):
+    """The samples of windows that calls open and close, while a load runs."""
+    path = test.directory() / "report.json"
+    run = Triggered(test, load.pid, *CALL, "--counters", SOFTWARE, *UNLIMITED, *NO_LIMIT,
+                    "-o", f"json:{path}", "-o", "-", *args, urgent=True)
+    truths = load.go()["threads"]
+    run = run.stop(test)
+    return truths, run, [sample for sample in map(json.loads, path.read_text().splitlines())
+                         if sample["type"] == "sample"]
+
+
+def case_windows(test):
+    """A thread that hits a trigger: it has other events before, and behind, without a switch."""
+    load = test.workload("faulter", f"calls:{CALLS}:{PAGES}:-1")
+    (truth,), run, samples = windows_of(test, load)
+    counts = [counts_of(sample, truth["tid"]) for sample in samples]
+    test.ok(len(counts) > CALLS / 2, "windows are reported", len(counts))
+    # The probe's own page may be faulted in once.
+    test.ok(all(PAGES <= count["minor-faults"] <= PAGES + 2 for count in counts),
+            "each has the faults of its call, and none of those outside", counts)
+    for report, count in zip(run.reports, counts):
+        test.between(count["task-clock"], 1, report.window, "and no more time than it lasts")
+
+
+def case_pairs(test):
+    """Two threads at once, each with windows of its own."""
+    load = test.workload("faulter", f"calls:{CALLS}:{PAGES}:-1", f"calls:{CALLS}:{3 * PAGES}:-1")
+    truths, _, samples = windows_of(test, load, "--trigger-same-thread")
+    pages = {truth["tid"]: truth["pages"] for truth in truths}
+    counts = [(tid, counts_of(sample, tid)["minor-faults"])
+              for sample in samples for tid in [sample["window"]["start_tid"]]]
+    test.eq({tid for tid, _ in counts}, set(pages), "windows of both are reported")
+    test.ok(all(pages[tid] <= count <= pages[tid] + 2 for tid, count in counts),
+            "each has the faults of its call", counts)
+
+
 MOVES = """
 import os, sys
 cpus = sorted(os.sched_getaffinity(0))[:2]
@@ -261,7 +302,6 @@ def case_wrong(test):
     for args, said in ((("--counters", "cycels"), "is no event"),
                        (("--counters", "cs,cs"), "is there twice"),
                        (("--per-cpu",), "needs --counters"),
-                       (("--counters", "cs", "--long-poll=1ms"), "cannot be combined with triggers"),
                        (("--fail-if", "counters.cs.count>0"), "no events are counted")):
         done = test.program(*args, "1")
         test.ok(done.status == 64 and said in done.stderr, f"{' '.join(args)}: refused", done.stderr)
@@ -320,5 +360,5 @@ def case_not_loaded(test):
 
 if __name__ == "__main__":
     kdtest.main(case_minor_faults, case_major_faults, case_switches, case_task_clock, case_turns,
-                case_migrations, case_threads_that_end, case_missing, case_wrong, case_condition, case_example,
-                case_not_loaded)
+                case_windows, case_pairs, case_migrations, case_threads_that_end, case_missing,
+                case_wrong, case_condition, case_example, case_not_loaded)

@@ -9,6 +9,8 @@
  *   fail:COUNT:SPIN_US:CPU  touches what is not mapped, and leaves the signal's handler by
  *                           siglongjmp(), without a system call; then computes for so long
  *   read:PAGES:0:CPU        reads that file in large pieces
+ *   calls:CALLS:PAGES:CPU   touches ten times so much fresh memory, without a switch between, and
+ *                           then so many pages in faulting_call(), which lasts 1 ms longer
  *
  * Truths: pages touched, how long that took (first_ns), how long it took when they were
  * there (again_ns), CPU time (cpu_ns), the kernel's own counts (minor, major). */
@@ -183,12 +185,42 @@ static void run_read(struct worker *worker)
 	free(buffer);
 }
 
+/* What the tests probe: not static, so that it keeps its name. */
+void faulting_call(volatile char *start, long pages);
+
+__attribute__((noinline)) void faulting_call(volatile char *start, long pages)
+{
+	long long until;
+
+	pages_touch(start, pages);
+	until = clock_ns(CLOCK_MONOTONIC) + 1000000;
+	while (clock_ns(CLOCK_MONOTONIC) < until)
+		;
+}
+
+static void run_calls(struct worker *worker)
+{
+	long calls = worker->args[0], pages = worker->args[1], others = 10 * pages;
+	volatile char *start;
+
+	pin(worker->args[2]);
+	start = pages_map(pages + others, -1);
+	for (long i = 0; i < calls; i++) {
+		pages_touch(start + (size_t)pages * page_size, others);
+		faulting_call(start, pages);
+		if (madvise((void *)(uintptr_t)start, (size_t)(pages + others) * page_size,
+			    MADV_DONTNEED))
+			die("madvise");
+	}
+	worker_note(worker, "pages", pages);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(struct worker *);
 } roles[] = {
 	{ "minor", run_minor }, { "storm", run_storm }, { "major", run_major },
-	{ "fail", run_fail },   { "read", run_read },
+	{ "fail", run_fail },   { "read", run_read },   { "calls", run_calls },
 };
 
 static void run_role(struct worker *worker)
