@@ -97,12 +97,18 @@ int memory_end(struct memory_log *log, const struct session *session, struct sam
 	error = memory_begin(log, session);
 	for (size_t i = 0; i < sample->n_usages && !error; i++) {
 		struct usage_row *usage = &sample->usages[i];
-		const struct process_row *process = process_at(sample, usage->pid, UINT64_MAX);
+		const struct process_row *process = process_at(sample, usage->pid,
+							       usage->process_start);
 		const struct memory_reading *start = reading_find(&before, usage->pid);
 		const struct memory_reading *end = reading_find(log, usage->pid);
 
 		if (process && process->members > 1)
 			continue;
+		/* Of those that had a PID in the window, the first and the last. */
+		if (i && usage[-1].pid == usage->pid)
+			start = NULL;
+		if (usage != usage_find(sample, usage->pid))
+			end = NULL;
 		usage->memory = (struct memory){ start ? start->bytes : 0, end ? end->bytes : 0,
 						 end ? end->peak : 0 };
 	}

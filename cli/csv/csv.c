@@ -24,7 +24,7 @@ static void names(struct csv_writer *writer, const char *list)
 /* --- What all tables begin with --- */
 
 #define SAMPLE_COLUMNS "host,sample"
-#define THREAD_COLUMNS "tid,pid,thread"
+#define THREAD_COLUMNS "tid,pid,process_start_ns,thread"
 #define COUNT_COLUMNS "count,total_ns,max_ns"
 
 static void line_begin(struct csv_writer *writer, const struct sample *sample)
@@ -41,6 +41,7 @@ static void thread_begin(struct csv_writer *writer, const struct sample *sample,
 	line_begin(writer, sample);
 	csv_i64(writer, thread->tid);
 	csv_i64(writer, thread->pid ? thread->pid : sample->pid);
+	csv_u64(writer, thread->process_start);
 	csv_text(writer, thread->name, sizeof(thread->name));
 }
 

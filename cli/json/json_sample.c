@@ -181,6 +181,7 @@ static const struct field interruption_fields[] = {
 #define USAGE_MEMORY(key, member) USAGE(key, FIELD_U64, memory.member, .flags = FIELD_IF_ANY)
 static const struct field usage_fields[] = {
 	USAGE("pid", FIELD_I32, pid, .flags = FIELD_REQUIRED),
+	USAGE("process_start_ns", FIELD_U64, process_start, .flags = FIELD_IF_ANY),
 	USAGE("cpu_ns", FIELD_U64, cpu_ns),
 	USAGE_MEMORY("memory_start_bytes", start),
 	USAGE_MEMORY("memory_end_bytes", end),

@@ -86,9 +86,10 @@ static void target_take(struct metrics *metrics, const struct sample *sample)
 }
 
 /* Of one process the sample itself says which: its row has no labels. */
-static struct metric_row *usage_row(struct metrics *metrics, const struct sample *sample, pid_t pid)
+static struct metric_row *usage_row(struct metrics *metrics, const struct sample *sample,
+				    const struct usage_row *usage)
 {
-	const struct process_row *process = process_at(sample, pid, UINT64_MAX);
+	const struct process_row *process = process_at(sample, usage->pid, usage->process_start);
 	struct metric_labels labels = { .length = 0 };
 
 	if (metric_is_several(sample) && process)
@@ -103,14 +104,14 @@ void metric_take_usages(struct metrics *metrics, const struct sample *sample)
 	struct metric_row *row;
 
 	for (size_t i = 0; i < sample->n_usages; i++) {
-		row = usage_row(metrics, sample, sample->usages[i].pid);
+		row = usage_row(metrics, sample, &sample->usages[i]);
 		if (row)
 			row->values[USAGE_MEMORY] = row->values[USAGE_PEAK] = 0;
 	}
 	for (size_t i = 0; i < sample->n_usages; i++) {
 		const struct usage_row *usage = &sample->usages[i];
 
-		row = usage_row(metrics, sample, usage->pid);
+		row = usage_row(metrics, sample, usage);
 		if (!row)
 			continue;
 		metric_row_sum(row, USAGE_CPU, usage->cpu_ns);

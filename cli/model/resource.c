@@ -96,19 +96,17 @@ void blocks_free(struct block_row *rows, size_t n)
 
 struct usage_row *usage_find(const struct sample *sample, pid_t pid)
 {
-	size_t low = 0, high = sample->n_usages;
+	size_t low = 0, high = sample->n_usages; /* those before low have no larger PID */
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (sample->usages[middle].pid == pid)
-			return &sample->usages[middle];
-		if (sample->usages[middle].pid < pid)
+		if (sample->usages[middle].pid <= pid)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return NULL;
+	return low && sample->usages[low - 1].pid == pid ? &sample->usages[low - 1] : NULL;
 }
 
 static void io_sum(struct io_row *into, const struct io_row *from)
@@ -146,10 +144,12 @@ int usage_sum(struct sample *sample)
 	/* Threads are sorted by process. */
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		const struct thread_row *thread = &sample->threads[i];
-		pid_t pid = thread->pid ? thread->pid : sample->pid;
 
-		if (!sample->n_usages || rows[sample->n_usages - 1].pid != pid)
-			rows[sample->n_usages++].pid = pid;
+		if (!i || process_compare(&thread[-1], thread))
+			rows[sample->n_usages++] = (struct usage_row){
+				.pid = thread->pid ? thread->pid : sample->pid,
+				.process_start = thread->process_start,
+			};
 		thread_sum(&rows[sample->n_usages - 1], thread);
 	}
 	return 0;

@@ -67,7 +67,8 @@ struct memory {
 /* What one process used, or all that were folded. */
 struct usage_row {
 	pid_t pid;
-	uint64_t cpu_ns; /* of its threads in the window */
+	uint64_t process_start; /* as struct process_row: which process of this PID */
+	uint64_t cpu_ns;        /* of its threads in the window */
 	struct memory memory;
 	struct io_row io[KD_IO_KINDS];
 	uint64_t disk_requests, disk_bytes;
@@ -84,11 +85,12 @@ struct resent_row {
 
 struct sample;
 
-/* Makes a row for each process that a finished sample has threads of, by PID, without memory.
+/* Makes a row for each process that a finished sample has threads of, by PID and start, without
+ * memory.
  * Returns 0 or -ENOMEM. */
 int usage_sum(struct sample *sample);
 
-/* The row of a process, NULL if there is none. */
+/* The row of the last process that had a PID, NULL if there is none. */
 struct usage_row *usage_find(const struct sample *sample, pid_t pid);
 
 /* Adds up all processes. */

@@ -130,7 +130,7 @@ def case_member_again(test):
     for name in ("second", "first"):
         for ends in (False, True):
             turns = test.start(Turns())
-            run = Run(test, "-p", turns.pid, "--follow-fork")
+            run = Run(test, "-p", turns.pid, "--follow-fork", "--resources")
             pid = turns.begin("first")
             turns.work(FIRST)
             turns.turn(name, SECOND)
@@ -142,6 +142,12 @@ def case_member_again(test):
                     f"{stays}: each has its own calls")
             test.eq([row["began"] for row in sample["processes"] if row["pid"] == pid],
                     [True, True], "and both began")
+            used = [row for row in sample["resources"] if row["pid"] == pid]
+            test.eq([row["process_start_ns"] for row in used],
+                    sorted(row["start_ns"] for row in sample["processes"] if row["pid"] == pid),
+                    "each has its own resources")
+            test.eq(["memory_end_bytes" in row for row in used], [False, not ends],
+                    "of which memory is that of the one that is there")
             check_text(test, run, pid, ["first", name])
 
 

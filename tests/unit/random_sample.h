@@ -109,7 +109,8 @@ static void random_usages(struct sample *sample)
 	for (size_t i = 0; i < sample->n_usages; i++) {
 		struct usage_row *usage = &sample->usages[i];
 
-		usage->pid = (pid_t)i;
+		usage->pid = (pid_t)i / 2;
+		usage->process_start = i * random_number();
 		usage->cpu_ns = random_number();
 		usage->memory = (struct memory){ random_number(), 1, random_number() };
 		for (size_t j = 0; j < KD_IO_KINDS; j++)

@@ -64,16 +64,24 @@ static void test_usages(void)
 		{ .pid = 5, .tid = 5, .ledger = { .exec = 100, .exec_known = true } },
 		{ .pid = 5, .tid = 6, .ledger = { .ns = { [LEDGER_KERNEL] = 30 } } },
 		{ .pid = 9, .tid = 9, .io = { { { 1, UINT64_MAX }, { 0, 0 } } } },
+		{ .pid = 9,
+		  .tid = 9,
+		  .process_start = 70,
+		  .ledger = { .exec = 7, .exec_known = true } },
 	};
-	struct sample sample = { .pid = 5, .threads = threads, .n_threads = 3 };
+	struct sample sample = { .pid = 5, .threads = threads, .n_threads = 4 };
 	struct usage_row total;
 
 	threads[1].io[KD_IO_NETWORK].read = (struct kd_io){ 3, 300 };
 	ok(!usage_sum(&sample), "added up");
-	is_u64(sample.n_usages, 2, "a row for each process");
+	is_u64(sample.n_usages, 3, "a row for each process");
+	is_u64(sample.usages[2].process_start, 70, "also for the next one of a PID");
+	is_u64(sample.usages[2].cpu_ns, 7, "with what it used");
 	is_u64(sample.usages[0].cpu_ns, 130, "the kernel's count of the run time, or ours");
 	is_u64(sample.usages[0].io[KD_IO_NETWORK].read.bytes, 300, "their threads' bytes");
-	ok(usage_find(&sample, 9) == &sample.usages[1] && !usage_find(&sample, 7), "found by PID");
+	ok(usage_find(&sample, 9) == &sample.usages[2] && usage_find(&sample, 5) == sample.usages,
+	   "the last one of a PID is found");
+	ok(!usage_find(&sample, 7), "and none that there was not");
 	total = usage_total(&sample);
 	is_u64(total.io[KD_IO_NETWORK].read.bytes, UINT64_MAX, "sums do not wrap");
 	is_u64(total.io[KD_IO_NETWORK].read.calls, 4, "of all processes");
