@@ -186,6 +186,15 @@ def case_once_more(test):
            *[once.format("parallel")] * 11)
     expect(test, "twice is a failure", "0 passed, 1 failed, 0 skipped", 1,
            "echo 1..1; echo 'not ok - it'; exit 1", shows="once more, alone: ")
+    turns = ("echo 1..2; [ -e \"$0.ran\" ] && set -- ok 'not ok' || set -- 'not ok' ok\n"
+             "touch \"$0.ran\"; echo \"$1 - one\"; echo \"$2 - {}\"; exit 1\n")
+    expect(test, "not if it is another test each time", "1 passed, 0 failed, 1 skipped", 0,
+           turns.format("two"), shows="skipped: two: it fails now, and passed before")
+    expect(test, "of two with one name both have to have passed", "1 passed, 1 failed, 0 skipped", 1,
+           turns.format("one"))
+    expect(test, "how the program ends counts each time", "0 passed, 1 failed, 1 skipped", 1,
+           "[ -e \"$0.ran\" ] || { touch \"$0.ran\"; echo ok - it; echo 1..1; exit 1; }\n"
+           "echo 1..1; echo not ok - it; kill -9 $$")
 
 
 def case_slowest(test):
