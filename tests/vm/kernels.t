@@ -70,12 +70,25 @@ def environment():
             "WORKLOADS": os.path.abspath(kdtest.WORKLOADS)}
 
 
-def report_program(test, lines, status):
-    """Prints the points of one program that ran in a machine."""
+def passed(lines):
+    """Names of points that a program passed each time."""
+    of = {bool(wrong): {match[2] for match in map(POINT.fullmatch, lines)
+                        if match and bool(match[1]) == wrong and match[3] is None}
+          for wrong in (False, True)}
+    return of[False] - of[True]
+
+
+def report_program(test, lines, status, before=frozenset()):
+    """Prints the points of one program that ran in a machine. What passed before and fails now is
+    skipped."""
     points, faults, plan = 0, 0, None
     for line in lines:
         match = POINT.fullmatch(line)
-        if match:
+        if match and match[1] and match[2] in before:
+            points += 1
+            faults += 1
+            test.skip(match[2], "it fails now, and passed before")
+        elif match:
             points += 1
             faults += bool(match[1])
             test.result(not match[1], match[2],
@@ -123,10 +136,17 @@ def report_earlier(test, lines, status, why):
         test.skip(f"ends with status {status}", why)
 
 
-def report_machine(test, kernel, starter, wanted, outcome, printed, last=False):
+def fails(lines, status, before):
+    """Whether points of a program fail that had not passed before, or how it ended is wrong."""
+    wrong = {match[2] for match in map(POINT.fullmatch, lines) if match and match[1]}
+    return status and (not wrong or status == TIMED_OUT or bool(wrong - before))
+
+
+def report_machine(test, kernel, starter, wanted, outcome, printed, last=None):
     """Prints what became of a machine that was to run some programs. Returns those that
-    failed whenever they were run, which does not count unless this is the last machine."""
-    again = []
+    failed whenever they were run, each with what passed at some time. That does not count unless
+    this is the last machine; last is what was returned for the one before."""
+    again = {}
     test.case = version = kernel.version
     test.ok(not outcome.failure, f"a {starter.kind} busybox starts the machine, which runs to its "
             "end", outcome.failure, *outcome.messages[-30:])
@@ -136,12 +156,13 @@ def report_machine(test, kernel, starter, wanted, outcome, printed, last=False):
         for lines, status, _ in before:
             report_earlier(test, lines, status, "it failed at first; the program was run again")
         lines, status, seconds = latest
+        good = (last or {}).get(name, set()).union(*(passed(lines) for lines, *_ in before))
         print(f"# {test.case}: {seconds} s")
-        if status and not last:
+        if last is None and fails(lines, status, good):
             report_earlier(test, lines, status, "it failed twice; the program is run in another machine")
-            again.append(name)
+            again[name] = good | passed(lines)
         else:
-            report_program(test, lines, status)
+            report_program(test, lines, status, good)
     if unfinished:
         test.case = f"{version}: {pathlib.Path(unfinished).stem}"
         test.ok(False, "ends before the machine does", outcome.failure, *rest[-20:])
@@ -170,12 +191,12 @@ def examine(test, series, starter, lock, stopped):
         with lock:
             test.case = f"kernel {series}"
             test.skip("all of it", why)
-        return None, starter, []
+        return None, starter, {}
     output = io.BytesIO()
     outcome = machine.run(kernel, command(*programs_of(series)), environment(), output, TIMEOUT,
                           stopped.is_set, starter, MOST)
     if stopped.is_set():
-        return kernel, starter, []
+        return kernel, starter, {}
     with lock:
         return kernel, starter, report_machine(test, kernel, starter, programs_of(series), outcome,
                                                output.getvalue().decode(errors="backslashreplace"))
@@ -188,13 +209,14 @@ def wait_for_others():
 
 
 def examine_again(test, kernel, starter, programs):
-    """Runs programs for the last time, with nothing else on this machine."""
+    """Runs programs for the last time, with nothing else on this machine. programs: with what they
+    passed before."""
     print(f"# {kernel.version}: once more, alone: {' '.join(programs)}", flush=True)
     output = io.BytesIO()
     outcome = machine.run(kernel, command(ONCE, *programs), environment(), output, LAST_TIMEOUT,
                           starter=starter, most=MOST)
     report_machine(test, kernel, starter, programs, outcome,
-                   output.getvalue().decode(errors="backslashreplace"), last=True)
+                   output.getvalue().decode(errors="backslashreplace"), last=programs)
 
 
 def main():
