@@ -110,8 +110,9 @@ static __always_inline void counter_read(struct kd_counter_cpu *cpu, u32 index, 
 	*last = now;
 }
 
-/* As part_of(), of any count. Long times are in 2^8 or 2^20 ns: a product of two then fits. */
-static __always_inline u64 count_part(u64 value, u64 inside, u64 total)
+/* As part_of(), of any count. Long times are in 2^8 or 2^20 ns: a product of two then fits. Global,
+ * to be verified once. */
+__noinline u64 count_part(u64 value, u64 inside, u64 total)
 {
 	u32 shift = total >> 40 ? 20 : total >> 32 ? 8 : 0;
 
@@ -170,31 +171,31 @@ static __always_inline void counts_add(struct kd_counts *counts, const struct kd
 	}
 }
 
-/* What grew since the CPU's last reading. */
-static __noinline void counts_book(struct kd_counter_cpu *cpu, u64 t)
+/* What grew since the CPU's last reading, of one bank's window. Global, to be verified once. */
+__noinline int counts_book(u32 bank, u64 t)
 {
+	u32 zero = 0;
+	struct kd_counter_cpu *cpu = bpf_map_lookup_elem(&kd_counter_cpus, &zero);
 	struct kd_counts_key key = {};
 	struct kd_counts *counts;
 	struct part part;
 
+	if (!cpu || !window_part(bank, cpu->at, t, &part))
+		return 0;
+	key.gen = part.gen;
 	key.slot = cpu->slot;
 	key.cpu = kd_per_cpu ? bpf_get_smp_processor_id() : KD_ANY_CPU;
-	FOR_EACH_BANK(bank)
-	{
-		if (!window_part(bank, cpu->at, t, &part))
-			continue;
-		key.gen = part.gen;
+	counts = bpf_map_lookup_elem(&kd_counts, &key);
+	if (!counts) {
+		kd_counts_used = 1;
+		bpf_map_update_elem(&kd_counts, &key, &no_counts, BPF_NOEXIST);
 		counts = bpf_map_lookup_elem(&kd_counts, &key);
-		if (!counts) {
-			kd_counts_used = 1;
-			bpf_map_update_elem(&kd_counts, &key, &no_counts, BPF_NOEXIST);
-			counts = bpf_map_lookup_elem(&kd_counts, &key);
-		}
-		if (counts)
-			counts_add(counts, cpu, bank, &part, t);
-		else
-			loss_count(KD_LOSS_COUNTERS);
 	}
+	if (counts)
+		counts_add(counts, cpu, bank, &part, t);
+	else
+		loss_count(KD_LOSS_COUNTERS);
+	return 0;
 }
 
 /* The present run on this CPU is that of one slot, or 0, and the next one of another. */
@@ -213,7 +214,8 @@ static __noinline int counters_turn(u32 slot, u32 next)
 	thread = slot_thread(slot);
 	/* Else it began its run before it had a slot, or before it was looked at. */
 	if (slot && slot == cpu->slot && thread && thread->seen <= cpu->at)
-		counts_book(cpu, t);
+		for (u32 bank = 0; bank < KD_MAX_BANKS && bank < kd_banks; bank++)
+			counts_book(bank, t);
 	cpu->slot = next;
 	cpu->at = t;
 	return 0;

@@ -15,7 +15,7 @@ from kdneeds import need
 
 PROGRAM = 15_000    # instructions of one
 TOGETHER = 55_000   # of a run without options
-GROUP = 40_000      # what a group of programs adds
+GROUP = 10_000      # what a group of programs adds
 
 
 def verified(pid):
