@@ -98,6 +98,14 @@ static int events_each(const char *root, kernel_event_fn *each, void *context)
 	return file ? lines_each(file, event_line, &lines) : -errno;
 }
 
+const char *kernel_events_hint(int error)
+{
+	return error == -EACCES || error == -EPERM
+		       ? "/sys/kernel/tracing is there, but closed to this user: run it as root, "
+			 "or grant CAP_DAC_READ_SEARCH"
+		       : "as root: mount -t tracefs none /sys/kernel/tracing";
+}
+
 struct function_lines {
 	kernel_function_fn *each;
 	void *context;
@@ -262,8 +270,7 @@ static exit_status tracepoints_find(struct search *search, const char *root)
 	int error = events_each(root, event_try, search);
 
 	if (error)
-		return unreadable(trigger, "tracepoints", error,
-				  "as root: mount -t tracefs none /sys/kernel/tracing");
+		return unreadable(trigger, "tracepoints", error, kernel_events_hint(error));
 	if (!search->matches.n)
 		return no_event(search);
 	return matches_report(search);

@@ -38,8 +38,12 @@ typedef int kernel_event_fn(void *context, const char *system, const char *event
 typedef int kernel_function_fn(void *context, const char *function, const char *module);
 
 /* Calls each for every tracepoint, in the kernel's order. Returns 0, what it
- * returned, or a negative errno: -ENOENT if tracefs is not mounted. Prints nothing. */
+ * returned, or a negative errno: -ENOENT if tracefs is not mounted, -EACCES if it is closed to
+ * this user. Prints nothing. */
 int kernel_each_event(kernel_event_fn *each, void *context);
+
+/* What to do where kernel_each_event() fails with this negative errno. */
+const char *kernel_events_hint(int error);
 
 /* Calls each for every function that the kernel can trace, with the module that
  * holds it or NULL; names may repeat. As above; -ENOENT without /proc/kallsyms. */

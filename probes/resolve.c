@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/capability.h"
 #include "cli/base/choices.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
@@ -428,8 +429,7 @@ static exit_status cannot_look(pid_t pid, int err)
 	case -EPERM:
 	case -EACCES:
 		log_error("not permitted to see what process %d has mapped", (int)pid);
-		log_hint("it takes CAP_SYS_PTRACE, and no security module that keeps even root "
-			 "from this process");
+		capability_hint_ptrace(NULL);
 		return EX_NOPERM;
 	default:
 		log_error("cannot see what process %d has mapped: %s", (int)pid, strerror(-err));

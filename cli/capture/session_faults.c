@@ -157,12 +157,13 @@ static bool nodes_reclaim(void)
 	return mode;
 }
 
-static void reclaims_attach(struct faults *faults, struct programs *programs)
+static exit_status reclaims_attach(struct faults *faults, struct programs *programs)
 {
 	struct bpf_link **link = faults->reclaim;
 	bool nodes = nodes_reclaim();
+	int status = 0;
 
-	for (size_t i = 0; i < FAULTS_RECLAIMS; i++, link += 2) {
+	for (size_t i = 0; i < FAULTS_RECLAIMS && !status; i++, link += 2) {
 		if (reclaims[i].node && !nodes)
 			continue;
 		link[1] = bpf_program__attach_raw_tracepoint(faults->skel->progs.kd_reclaim_end,
@@ -171,26 +172,31 @@ static void reclaims_attach(struct faults *faults, struct programs *programs)
 		if (link[1])
 			link[0] = bpf_program__attach_raw_tracepoint(
 				faults->skel->progs.kd_reclaim_begin, reclaims[i].begin);
-		if (!i && !link[0])
-			programs_absent(programs, SECTION,
-					"has no reclaim: this kernel lacks its tracepoints");
+		if (!link[0])
+			status = programs_unattached(
+				programs, link[1] ? reclaims[i].begin : reclaims[i].end,
+				i ? NULL : SECTION,
+				"has no reclaim: this kernel lacks its tracepoints");
 	}
+	return status;
 }
 
 exit_status faults_attach(struct faults *faults, struct programs *programs)
 {
 	size_t size = faults->n_cpus * sizeof(*faults->cpus);
+	int error = reclaims_attach(faults, programs);
 
-	reclaims_attach(faults, programs);
-	if (!faults->skel->links.kd_page_fault_user)
-		return 0; /* which has been noted */
+	if (error || !faults->skel->links.kd_page_fault_user)
+		return error; /* what is missing has been noted */
 	faults->cpus = session_memory_map(faults->skel->maps.kd_fault_cpus, size);
 	faults->accounts = calloc(faults->n_cpus, sizeof(*faults->accounts));
 	if (!faults->cpus || !faults->accounts) {
 		log_error("no memory for the counts of page faults");
 		return EX_OSERR;
 	}
-	if (events_open(faults)) {
+	error = events_open(faults);
+	if (error) {
+		log_warn("cannot time page faults: perf_event_open: %s", strerror(-error));
 		events_close(faults);
 		begin_detach(faults);
 		programs_absent(programs, SECTION,

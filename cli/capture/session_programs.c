@@ -84,6 +84,13 @@ static exit_status tracepoint_missing(const char *tracepoint)
 	return EX_OSERR;
 }
 
+static exit_status tracepoint_unknown(const char *tracepoint, int error)
+{
+	log_error("cannot find tracepoint %s in the kernel's BTF: %s", tracepoint,
+		  strerror(-error));
+	return EX_OSERR;
+}
+
 static const char *program_tracepoint(const struct bpf_program *program)
 {
 	const char *slash = strrchr(bpf_program__section_name(program), '/');
@@ -96,13 +103,18 @@ static const char *program_tracepoint(const struct bpf_program *program)
  * are skipped. The classic tracepoints are never preempted. */
 static bool calls_are_classic(struct programs *programs)
 {
+	int error;
+
 	if (!btf_calls_are_preempted(programs->btf))
 		return false;
-	if (tracefs_provide())
-		return true;
-	programs_absent(programs, "SYSCALL STATISTICS",
-			"may miss calls: this kernel needs tracefs mounted on /sys/kernel/tracing");
-	return false;
+	error = tracefs_provide();
+	if (error)
+		programs_absent(programs, "SYSCALL STATISTICS",
+				error == -EACCES ? "may miss calls: this kernel needs tracefs, "
+						   "which is there, but not for this user"
+						 : "may miss calls: this kernel needs tracefs "
+						   "mounted on /sys/kernel/tracing");
+	return !error;
 }
 
 /* Those that triggers, upcalls and traces need have no tracepoint to be found at;
@@ -114,11 +126,11 @@ static bool program_is_optional(const struct programs *programs, const struct bp
 }
 
 /* Switches a program on if every run needs it. Whether the kernel has its tracepoint is
- * known now if it needs the BTF, else when it is attached. Returns false if it has not, and
- * nothing works without. */
-static bool program_select(struct programs *programs, struct bpf_program *program)
+ * known now if it needs the BTF, else when it is attached. */
+static exit_status program_select(struct programs *programs, struct bpf_program *program)
 {
 	const char *tracepoint = program_tracepoint(program);
+	int error;
 	bool on;
 
 	if (program == programs->skel->progs.kd_task_iter ||
@@ -131,27 +143,29 @@ static bool program_select(struct programs *programs, struct bpf_program *progra
 		on = programs->classic;
 	else if (programs->classic && !strncmp(tracepoint, "sys_", 4))
 		on = false;
-	else if (bpf_program__type(program) == BPF_PROG_TYPE_RAW_TRACEPOINT ||
-		 !btf_target(programs->btf, program, tracepoint))
+	else if (bpf_program__type(program) == BPF_PROG_TYPE_RAW_TRACEPOINT)
 		on = true;
-	else if (tracepoint_spare(programs, tracepoint))
-		on = false;
-	else
-		return false;
+	else {
+		error = btf_target(programs->btf, program, tracepoint);
+		if (error && error != -ESRCH && error != -ENOENT)
+			return tracepoint_unknown(tracepoint, error);
+		on = !error;
+		if (error && !tracepoint_spare(programs, tracepoint))
+			return tracepoint_missing(tracepoint);
+	}
 	bpf_program__set_autoload(program, on);
-	return true;
+	return 0;
 }
 
 exit_status programs_select(struct programs *programs)
 {
 	struct bpf_program *program;
+	int status = 0;
 
 	programs->classic = calls_are_classic(programs);
-	bpf_object__for_each_program (program, programs->skel->obj) {
-		if (!program_select(programs, program))
-			return tracepoint_missing(program_tracepoint(program));
-	}
-	return 0;
+	bpf_object__for_each_program (program, programs->skel->obj)
+		status = status ?: program_select(programs, program);
+	return status;
 }
 
 /* In this mode no program may read the kernel's memory. */
@@ -214,18 +228,44 @@ exit_status programs_load(struct programs *programs)
 	return error ? load_failed(error) : 0;
 }
 
+/* What is not for want of memory, descriptors or permission is for want of the tracepoint, or of
+ * what it needs of the machine. */
+static bool is_missing(int error)
+{
+	return error != ENOMEM && error != EMFILE && error != ENFILE && error != EPERM &&
+	       error != EACCES;
+}
+
+static exit_status attach_refused(const char *tracepoint, int error)
+{
+	log_error("cannot attach to tracepoint %s: %s", tracepoint, strerror(error));
+	if (error == ENOMEM)
+		log_hint("raise the memory limit of this session's cgroup or `ulimit -l`");
+	else if (error == EMFILE || error == ENFILE)
+		log_hint("raise the limit: ulimit -n 1024");
+	else
+		log_hint("does lockdown, a security module or a container forbid it?");
+	return error == EPERM || error == EACCES ? EX_NOPERM : EX_OSERR;
+}
+
+exit_status programs_unattached(struct programs *programs, const char *tracepoint,
+				const char *section, const char *without)
+{
+	if (!is_missing(errno))
+		return attach_refused(tracepoint, errno);
+	if (section)
+		programs_absent(programs, section, without);
+	return 0;
+}
+
 /* errno says why. Returns 0 if the report can do without. */
 static exit_status attach_failed(struct programs *programs, const char *tracepoint)
 {
 	int error = errno;
 
-	if (tracepoint_spare(programs, tracepoint))
+	if (is_missing(error) && tracepoint_spare(programs, tracepoint))
 		return 0;
-	if (error == ENOENT)
-		return tracepoint_missing(tracepoint);
-	log_error("cannot attach to tracepoint %s: %s", tracepoint, strerror(error));
-	log_hint("does lockdown, a security module or a container forbid it?");
-	return error == EPERM || error == EACCES ? EX_NOPERM : EX_OSERR;
+	return error == ENOENT ? tracepoint_missing(tracepoint) : attach_refused(tracepoint, error);
 }
 
 static exit_status vectors_attach(struct programs *programs)
@@ -274,14 +314,21 @@ void programs_close(struct programs *programs)
 void programs_attach_upcalls(struct programs *programs)
 {
 	struct bpf_program *program = programs->skel->progs.kd_upcall;
+	int error;
 
 	if (!bpf_program__autoload(program))
 		return;
 	programs->skel->links.kd_upcall = bpf_program__attach(program);
-	if (!programs->skel->links.kd_upcall)
-		programs_absent(
-			programs, "UPCALL STATISTICS",
-			"is left out: it needs the openvswitch kernel module and kretprobes");
+	error = errno;
+	if (programs->skel->links.kd_upcall)
+		return;
+	if (!is_missing(error))
+		log_warn("cannot probe the kernel's ovs_dp_upcall: %s", strerror(error));
+	programs_absent(programs, "UPCALL STATISTICS",
+			is_missing(error)
+				? "is left out: it needs the openvswitch kernel module and "
+				  "kretprobes"
+				: "is left out: the kernel refused its probe");
 }
 
 uint64_t program_skipped(const struct bpf_program *program)

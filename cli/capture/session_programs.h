@@ -38,8 +38,8 @@ exit_status programs_select(struct programs *programs);
  * or EX_OSFILE. */
 exit_status programs_load(struct programs *programs);
 
-/* Attaches what was loaded. A section whose tracepoint is not there, or refuses, is left
- * out. Returns 0, or after printing what failed EX_NOPERM or EX_OSERR. */
+/* Attaches what was loaded. A section whose tracepoint is not there is left out. Returns 0, or
+ * after printing what failed EX_NOPERM or EX_OSERR. */
 exit_status programs_attach(struct programs *programs);
 
 /* Detaches what the skeleton has no link for. Harmless if nothing was attached. */
@@ -48,6 +48,12 @@ void programs_close(struct programs *programs);
 /* Notes that a section, as the report calls it, is not as it should be. Both texts have to
  * outlive the run. */
 void programs_absent(struct programs *programs, const char *section, const char *what);
+
+/* Judges by errno why a tracepoint could not be attached to. Where the kernel has none, notes what
+ * the section lacks without, if section is not NULL, and returns 0; else, after printing why,
+ * EX_NOPERM or EX_OSERR. */
+exit_status programs_unattached(struct programs *programs, const char *tracepoint,
+				const char *section, const char *without);
 
 /* Attaches the program that counts upcalls, if it was loaded; if that fails, the
  * section is left out. */

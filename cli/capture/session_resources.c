@@ -83,6 +83,8 @@ exit_status resources_select(struct resources *resources, const struct programs 
 
 exit_status resources_attach(struct resources *resources, struct programs *programs)
 {
+	int status = 0;
+
 	if (!resources->on)
 		return 0;
 	resources->records = session_memory_map(resources->skel->maps.kd_io_records,
@@ -91,7 +93,7 @@ exit_status resources_attach(struct resources *resources, struct programs *progr
 		log_error("cannot map the BPF maps: %s", strerror(errno));
 		return EX_OSERR;
 	}
-	for (size_t i = 0; i < RESOURCE_HOOKS; i++) {
+	for (size_t i = 0; i < RESOURCE_HOOKS && !status; i++) {
 		struct hook hook = hook_of(programs, i);
 
 		if (programs->classic && !i)
@@ -100,10 +102,11 @@ exit_status resources_attach(struct resources *resources, struct programs *progr
 		else
 			resources->links[i] = bpf_program__attach_raw_tracepoint(hook.program,
 										 hook.tracepoint);
-		if (!resources->links[i] && hook.section)
-			programs_absent(programs, hook.section, hook.without);
+		if (!resources->links[i])
+			status = programs_unattached(programs, hook.tracepoint, hook.section,
+						     hook.without);
 	}
-	return 0;
+	return status;
 }
 
 static struct kd_io_record *record_of(const struct resources *resources, uint32_t bank,

@@ -133,9 +133,13 @@ static exit_status samplers_attach(struct tracing *tracing, unsigned int hz)
 exit_status tracing_attach(struct tracing *tracing, struct programs *programs,
 			   const struct tracing_config *wanted, pid_t tgid, uint64_t epoch)
 {
+	int status;
+
 	if (!tracing->on)
 		return 0;
-	wakers_attach(&tracing->wakers, programs);
+	status = wakers_attach(&tracing->wakers, programs);
+	if (status)
+		return status;
 	tracing->ring = ring_buffer__new(bpf_map__fd(tracing->skel->maps.kd_traces), trace_found,
 					 tracing, NULL);
 	if (!tracing->ring) {

@@ -37,19 +37,22 @@ int wakers_select(struct wakers *wakers, struct kernel_delay *skel,
 					slots + (wanted->all_wakers ? KD_WAKERS_OF_OTHERS : 0));
 }
 
-void wakers_attach(struct wakers *wakers, struct programs *programs)
+exit_status wakers_attach(struct wakers *wakers, struct programs *programs)
 {
-	for (size_t i = 0; wakers->on && i < WAKERS_PROGRAMS; i++) {
+	int status = 0;
+
+	for (size_t i = 0; wakers->on && i < WAKERS_PROGRAMS && !status; i++) {
 		struct hook hook = hook_of(wakers->skel, i);
 
 		wakers->links[i] = bpf_program__attach_raw_tracepoint(hook.program,
 								      hook.tracepoint);
 		if (!wakers->links[i])
-			programs_absent(
-				programs, "OFF-CPU WAITS",
+			status = programs_unattached(
+				programs, hook.tracepoint, "OFF-CPU WAITS",
 				"may call a timer or a disk an interrupt, and does not name "
 				"who sent a packet: this kernel lacks their tracepoints");
 	}
+	return status;
 }
 
 void wakers_close(struct wakers *wakers)

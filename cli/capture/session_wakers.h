@@ -25,8 +25,9 @@ struct wakers {
 int wakers_select(struct wakers *wakers, struct kernel_delay *skel,
 		  const struct tracing_config *wanted, uint32_t slots);
 
-/* After loading. What the kernel lacks is noted with the programs. */
-void wakers_attach(struct wakers *wakers, struct programs *programs);
+/* After loading. What the kernel lacks is noted with the programs. Returns 0, or after printing
+ * what failed EX_NOPERM or EX_OSERR. */
+exit_status wakers_attach(struct wakers *wakers, struct programs *programs);
 
 /* Detaches; harmless on a zeroed one. */
 void wakers_close(struct wakers *wakers);

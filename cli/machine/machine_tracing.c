@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What this program can see here. */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -10,12 +12,14 @@
 
 #include "machine.h"
 
+/* If not, errno says why. */
 static bool is_there(const struct machine *machine, const char *name)
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s%s", machine->root, name);
-	return !access(path, F_OK);
+	/* access() drops the capabilities of users other than root. */
+	return !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
 }
 
 static const struct {
@@ -35,15 +39,19 @@ static const struct {
 
 static void events_look(struct machine *machine)
 {
-	const char *folder = is_there(machine, "/sys/kernel/tracing/events")
-				     ? "/sys/kernel/tracing/events"
-				     : "/sys/kernel/debug/tracing/events";
+	static const char *const folders[] = { "/sys/kernel/debug/tracing/events",
+					       "/sys/kernel/tracing/events" };
+	const char *folder = folders[is_there(machine, folders[1])];
 	unsigned int found = 0;
 	char path[PATH_MAX];
 
 	if (!is_there(machine, folder)) {
+		bool closed = !is_there(machine, folders[1]) && errno == EACCES;
+
 		finding_add(machine, FINDING_NOTE, "tracepoints",
-			    "tracefs is not mounted; kernel_delay mounts it for itself",
+			    closed ? "tracefs is closed to this user; triggers at tracepoints "
+				     "need root, or CAP_DAC_READ_SEARCH"
+				   : "tracefs is not mounted; kernel_delay mounts it for itself",
 			    "not known");
 		return;
 	}

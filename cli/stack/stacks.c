@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/capability.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -285,8 +286,7 @@ static exit_status stacks_begin(struct stacks *stacks)
 	log_error("cannot read what process %d has mapped: %s", (int)stacks->pid,
 		  stacks->child ? strerror(-err) : stacks->failure);
 	if (denied)
-		log_hint("it takes CAP_SYS_PTRACE, and no security module that keeps even root "
-			 "from this process; to do without user stacks: --stack-trace-size 0");
+		capability_hint_ptrace("to do without user stacks: --stack-trace-size 0");
 	return err == -ESRCH ? EX_UNAVAILABLE : denied ? EX_NOPERM : EX_OSERR;
 }
 

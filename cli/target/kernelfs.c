@@ -90,13 +90,28 @@ exit_status btf_provide(const char *file)
 	return 0;
 }
 
-bool tracefs_provide(void)
+/* By the rights that open() goes by; access() drops the capabilities of users other than root. */
+static bool is_readable(const char *path)
 {
-	if (!access(TRACEFS_DIR RAW_SYSCALLS, R_OK) ||
-	    !access(DEBUGFS_TRACEFS_DIR RAW_SYSCALLS, R_OK))
-		return true;
-	return !mounts_detach() && !mount("none", TRACEFS_DIR, "tracefs", 0, NULL) &&
-	       !access(TRACEFS_DIR RAW_SYSCALLS, R_OK);
+	return !faccessat(AT_FDCWD, path, R_OK, AT_EACCESS);
+}
+
+int tracefs_provide(void)
+{
+	int error;
+
+	if (is_readable(DEBUGFS_TRACEFS_DIR RAW_SYSCALLS) || is_readable(TRACEFS_DIR RAW_SYSCALLS))
+		return 0;
+	/* A mount of our own would have the same owner. */
+	if (errno == EACCES)
+		return -EACCES;
+	error = mounts_detach();
+	if (error)
+		return error;
+	if (mount("none", TRACEFS_DIR, "tracefs", 0, NULL) ||
+	    !is_readable(TRACEFS_DIR RAW_SYSCALLS))
+		return -errno;
+	return 0;
 }
 
 uint32_t kernel_pid_max(void)

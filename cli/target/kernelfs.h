@@ -2,7 +2,6 @@
 #ifndef KERNELFS_H
 #define KERNELFS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
@@ -17,8 +16,9 @@
 exit_status btf_provide(const char *file);
 
 /* Makes sure that libbpf finds the classic tracepoints: tracefs is mounted, if
- * need be where nobody else sees it. Returns false if it cannot be had. */
-bool tracefs_provide(void);
+ * need be where nobody else sees it. Returns 0; -EACCES if it is there, but this process may
+ * not read it; or another negative errno: it cannot be mounted. */
+int tracefs_provide(void);
 
 /* One more than the largest PID there can be. */
 uint32_t kernel_pid_max(void);

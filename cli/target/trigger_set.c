@@ -121,8 +121,8 @@ static exit_status long_poll_find(struct trigger_set *set, pid_t pid)
 		return status;
 	log_error("option --long-poll: the tracepoints of system calls cannot be found%s%s",
 		  error ? ": " : "", error ? strerror(-error) : "");
-	log_hint("a kernel with CONFIG_FTRACE_SYSCALLS=y is needed, and tracefs mounted on "
-		 "/sys/kernel/tracing");
+	log_hint("%s", error ? kernel_events_hint(error)
+			     : "a kernel with CONFIG_FTRACE_SYSCALLS=y is needed");
 	return EX_OSERR;
 }
 

@@ -4,6 +4,8 @@
 """Bad input and bad machines: the exit status, and one or two lines of what,
 why and what to do."""
 
+import errno
+import json
 import pathlib
 import re
 import shutil
@@ -64,12 +66,123 @@ def case_not_root(test):
     test.ok("libbpf:" not in done.stderr, "without libbpf's text", done.stderr)
 
 
+def without(*capabilities):
+    """A wrapper that runs the program as root without these."""
+    dropped = ",".join("-" + name for name in capabilities)
+    return "setpriv", f"--bounding-set={dropped}", f"--inh-caps={dropped}"
+
+
+def capabilities_named(text):
+    return set(re.findall(r"CAP_[A-Z_]*[A-Z]", text))
+
+
 def case_missing_capabilities(test):
+    """Of those that are missing, each is named, and no other one."""
+    arguments = ["-p", test.workload("roles", "poll").pid, "--sample-time", "0.1"]
+    for missing in (("bpf",), ("perfmon",), ("bpf", "perfmon")):
+        done = refused(test, f"root without {missing}", 77, *arguments,
+                       wrapper=without("sys_admin", *missing), words=["missing", "grant"])
+        test.eq(capabilities_named(done.stderr.splitlines()[0]),
+                {"CAP_" + name.upper() for name in missing}, "exactly what is missing is named")
+        done = test.program(*arguments, wrapper=without(*missing))
+        test.eq((done.status, done.stderr), (0, ""), f"CAP_SYS_ADMIN serves for {missing}")
+
+
+def case_missing_ptrace(test):
+    """It is not needed by all kernels for all of this."""
     load = test.workload("roles", "poll")
-    for dropped in ("-bpf,-perfmon,-sys_admin", "-perfmon,-sys_admin", "-bpf,-sys_admin"):
-        wrapper = ("setpriv", f"--bounding-set={dropped}", f"--inh-caps={dropped}")
-        refused(test, f"root {dropped}", 77, "-p", load.pid, "--sample-time", "0.1",
-                wrapper=wrapper, words=["CAP_"])
+    arguments = ["-p", load.pid, "--sample-time", "0.1"]
+    for more in (["-s", "1ms"], ["--list-probes=up:main"], ["--start-trigger", "up:main"]):
+        done = test.program(*arguments, *more, wrapper=without("sys_ptrace"))
+        if done.status:
+            test.eq((done.status, capabilities_named(done.stderr)), (77, {"CAP_SYS_PTRACE"}),
+                    f"{more}: refused for want of that one")
+        else:
+            test.skip(f"{more}", "this kernel does without")
+
+
+# Stands before the C library: a BPF program's tracepoint cannot be had.
+SHIM = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+long syscall(long number, ...)
+{
+	long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	union bpf_attr *attr;
+	va_list list;
+	long a[6];
+
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	attr = (union bpf_attr *)a[1];
+	if (number != SYS_bpf || a[0] != BPF_RAW_TRACEPOINT_OPEN || !attr->raw_tracepoint.name ||
+	    strcmp((char *)(uintptr_t)attr->raw_tracepoint.name, getenv("TRACEPOINT")))
+		return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	errno = atoi(getenv("ERROR"));
+	return -1;
+}
+"""
+
+
+def case_no_memory_for_a_tracepoint(test):
+    """That is not the same as a kernel that has no such tracepoint."""
+    folder = test.directory()
+    (folder / "shim.c").write_text(SHIM)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "shim.so", folder / "shim.c"],
+                   check=True)
+    load = test.workload("roles", "poll")
+    arguments = ["-p", load.pid, "--sample-time", "0.1", "--off-cpu=1ms", "--resources", "-o", "json"]
+
+    def shim(tracepoint, error):
+        return ("env", f"LD_PRELOAD={folder}/shim.so", f"TRACEPOINT={tracepoint}",
+                f"ERROR={error}")
+
+    for tracepoint in ("reschedule_entry", "mm_vmscan_direct_reclaim_end", "netif_rx",
+                       "tcp_retransmit_skb"):
+        refused(test, f"no memory for {tracepoint}", 71, *arguments,
+                wrapper=shim(tracepoint, errno.ENOMEM),
+                words=[f"cannot attach to tracepoint {tracepoint}: Cannot allocate memory",
+                       "memory limit"])
+    done = test.program(*arguments, wrapper=shim("tcp_retransmit_skb", errno.ENOENT))
+    absent = [row["what"] for row in json.loads(done.stdout)["absent"]] if not done.status else []
+    test.ok(any("what TCP sent again: this kernel lacks its tracepoint" in text for text in absent),
+            "where there is none, the report says so", done.status, done.stderr, absent)
+
+
+def case_closed_tracefs(test):
+    """What a user may not read is not missing."""
+    if not pathlib.Path("/sys/kernel/tracing/events").is_dir():
+        raise kdtest.Skip("tracefs is not mounted")
+    copy = test.directory() / "kernel_delay"
+    shutil.copy(kdtest.PROGRAM, copy)
+    copy.parent.chmod(0o755)
+    load = test.workload("roles", "poll")
+    caps = "+bpf,+perfmon,+sys_ptrace"
+    for caps, allowed in ((caps, False), (caps + ",+dac_read_search", True)):
+        user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+                f"--inh-caps={caps}", f"--ambient-caps={caps}", copy]
+        done = kdtest.Finished(test.child([*user, "-p", load.pid, "--check", "--start-trigger",
+                                           "t:sched:sched_switch"]))
+        machine = kdtest.Finished(test.child([*user, "--machine"]))
+        found = re.search(r"^\S+ +tracepoints.*\n.*", machine.stdout, re.MULTILINE)
+        if allowed:
+            test.eq(done.status, 0, "with CAP_DAC_READ_SEARCH it is read")
+            test.ok(found and "are there" in found[0], "--machine sees it", machine.stdout)
+            continue
+        test.eq(done.status, 71, "as a user that may not read it: refused")
+        test.ok("Permission denied" in done.stderr and "CAP_DAC_READ_SEARCH" in done.stderr and
+                "mount -t" not in done.stderr, "as it is closed, not missing", done.stderr)
+        test.ok(found and "closed to this user" in found[0] and "mounted" not in found[0],
+                "--machine says the same", machine.stdout)
 
 
 def case_no_such_process(test):
@@ -197,6 +310,7 @@ def case_help(test):
 
 
 kdtest.main(case_usage, case_names_the_option, case_not_root, case_missing_capabilities,
+            case_missing_ptrace, case_no_memory_for_a_tracepoint, case_closed_tracefs,
             case_no_such_process, case_close_names, case_thread_instead_of_process,
             case_kernel_thread, case_no_default_target, case_two_of_one_name, case_btf,
             case_debug_shows_libbpf, case_help)
