@@ -11,9 +11,11 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/output/output_path.h"
@@ -429,6 +431,101 @@ static void test_full(void)
 	is_str(names(), " a", "nothing is left");
 }
 
+/* Another process has begun a record when this returns, and writes it until it is ended. */
+static pid_t writer_start(void)
+{
+	struct output_file *file;
+	int ready[2];
+	pid_t pid;
+	char byte;
+	FILE *out;
+
+	if (pipe(ready))
+		return -1;
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		const struct output_file_config config = { .path = "a", .mode = 0600 };
+
+		if (output_file_open(&file, &config) || output_file_begin(file, 1, &when, &out) ||
+		    fputs("a part", out) < 0 || fflush(out) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	is_i64(read(ready[0], &byte, 1), 1, "another run has begun a record");
+	close(ready[0]);
+	return pid;
+}
+
+/* A temporary file of a run that was killed is removed by the next one; nothing else is. */
+static void test_killed(void)
+{
+	static const char like[] = ".kernel_delay-0123456789abcdef.tmp";
+	static const char *const others[] = { ".kernel_delay-0123456789abcdef.tmpx",
+					      ".kernel_delay-0123456789abcde.tmp",
+					      ".kernel_delay-0123456789abcdef0.tmp",
+					      "kernel_delay-0123456789abcdef.tmp",
+					      ".kernel_delay-0123456789abcdeg.tmp" };
+	struct output_file *file;
+	char before[4096];
+	pid_t writer;
+
+	begin(0700);
+	writer = writer_start();
+	snprintf(before, sizeof(before), "%s", names());
+	ok(!strncmp(before, " .kernel_delay-", 15), "it has a temporary file:%s", before);
+	file = opened("b", false, 0);
+	is_str(names(), before, "while it lives, that is left alone");
+	is_i64(record(file, 1, "one\n", 0), 0, "a record beside it");
+	output_file_close(file);
+	kill(writer, SIGKILL);
+	waitpid(writer, NULL, 0);
+	ok(strstr(names(), before), "killed, it has left it:%s", names());
+	output_file_close(opened("b", false, 0));
+	is_str(names(), " b", "the next run removes that");
+
+	begin(0700);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		put(others[i], "");
+	if (mkdir(like, 0700))
+		perror(like);
+	snprintf(before, sizeof(before), "%s", names());
+	output_file_close(opened("b", false, 0));
+	is_str(names(), before, "nothing else is removed, nor a directory");
+	if (rmdir(like) || symlink(others[0], like))
+		perror(like);
+	output_file_close(opened("b", false, 0));
+	is_str(names(), before, "nor a link");
+	if (geteuid())
+		return;
+	if (unlink(like))
+		perror(like);
+	put(like, "");
+	if (chown(like, 4711, 4711))
+		perror(like);
+	output_file_close(opened("b", false, 0));
+	is_str(names(), before, "nor what others own");
+}
+
+/* A file is not locked any more when it is where it belongs. */
+static void test_unlocked(void)
+{
+	struct output_file *file;
+	int fd;
+
+	begin(0700);
+	file = opened("a", true, 0);
+	is_i64(record(file, 1, "one\n", 0), 0, "a record");
+	fd = open("a", O_RDWR | O_CLOEXEC);
+	is_i64(flock(fd, LOCK_EX | LOCK_NB), 0, "others may lock the file");
+	is_i64(record(file, 2, "two\n", 0), 0, "which disturbs nobody");
+	close(fd);
+	output_file_close(file);
+	is_str(content("a"), "one\ntwo\n", "it is complete");
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -447,6 +544,8 @@ int main(void)
 	test_streams();
 	test_planted();
 	test_full();
+	test_killed();
+	test_unlocked();
 	begin(0700);
 	output_file_close(NULL);
 	if (chdir("/") || rmdir(folder))
