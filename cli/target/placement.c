@@ -4,20 +4,46 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <sched.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cli/base/log.h"
 
-/* Takes the CPUs of a list such as "2-5,8" out of the set. */
-static void cpus_remove_list(cpu_set_t *cpus, const char *file)
+/* Of a CPU, permille: a thread that has used less of it than this is idle. */
+#define IDLE 100
+
+/* What the target's bound threads take of the CPUs that they are bound to. */
+struct bound {
+	cpu_set_t cpus;
+	unsigned int used[CPU_SETSIZE]; /* permille since they began */
+};
+
+__attribute__((format(printf, 2, 3))) static FILE *file_open(const char *root, const char *format,
+							     ...)
+{
+	char path[PATH_MAX];
+	size_t length = (size_t)snprintf(path, sizeof(path), "%s", root);
+	va_list args;
+
+	if (length >= sizeof(path))
+		return NULL;
+	va_start(args, format);
+	vsnprintf(path + length, sizeof(path) - length, format, args);
+	va_end(args);
+	return fopen(path, "re");
+}
+
+/* Adds the CPUs of a list such as "2-5,8", at which the file is. */
+static void list_read(FILE *list, cpu_set_t *cpus)
 {
 	unsigned int first, last;
-	FILE *list = fopen(file, "re");
 	int next = ',';
 
-	while (list && next == ',' && fscanf(list, "%u", &first) == 1) {
+	while (next == ',' && fscanf(list, "%u", &first) == 1) {
 		last = first;
 		next = fgetc(list);
 		if (next == '-') {
@@ -26,36 +52,150 @@ static void cpus_remove_list(cpu_set_t *cpus, const char *file)
 			next = fgetc(list);
 		}
 		for (; first <= last && first < CPU_SETSIZE; first++)
-			CPU_CLR(first, cpus);
+			CPU_SET(first, cpus);
 	}
-	if (list)
-		fclose(list);
 }
 
-/* Takes the CPUs out that a thread of the target is bound to. One that may run
- * on all of ours is not bound. */
-static void cpus_remove_target(cpu_set_t *cpus, const cpu_set_t *all, pid_t pid)
+static void cpus_remove(cpu_set_t *cpus, const cpu_set_t *others)
 {
-	char path[64];
+	cpu_set_t common;
+
+	CPU_AND(&common, cpus, others);
+	CPU_XOR(cpus, cpus, &common);
+}
+
+static void cpus_remove_listed(cpu_set_t *cpus, const char *root, const char *name)
+{
+	FILE *file = file_open(root, "/sys/devices/system/cpu/%s", name);
+	cpu_set_t listed;
+
+	CPU_ZERO(&listed);
+	if (!file)
+		return;
+	list_read(file, &listed);
+	fclose(file);
+	cpus_remove(cpus, &listed);
+}
+
+/* Where a thread may run. */
+static void thread_cpus(const char *root, pid_t pid, const char *tid, cpu_set_t *cpus)
+{
+	FILE *file = file_open(root, "/proc/%d/task/%s/status", (int)pid, tid);
+	char line[1024];
+
+	CPU_ZERO(cpus);
+	while (file && fgets(line, sizeof(line), file)) {
+		char *list = line + strlen("Cpus_allowed_list:");
+		FILE *text;
+
+		if (strncmp(line, "Cpus_allowed_list:", strlen("Cpus_allowed_list:")) != 0)
+			continue;
+		text = fmemopen(list, strlen(list), "r");
+		if (text) {
+			list_read(text, cpus);
+			fclose(text);
+		}
+		break;
+	}
+	if (file)
+		fclose(file);
+}
+
+static uint64_t uptime(const char *root)
+{
+	FILE *file = file_open(root, "/proc/uptime");
+	double seconds = 0;
+
+	if (file && fscanf(file, "%lf", &seconds) != 1)
+		seconds = 0;
+	if (file)
+		fclose(file);
+	return (uint64_t)(seconds * (double)sysconf(_SC_CLK_TCK));
+}
+
+/* How much of a CPU a thread has used since it began, permille, rounded up: of one that has just
+ * begun nobody knows that it is idle. What cannot be read is busy. */
+static unsigned int thread_use(const char *root, pid_t pid, const char *tid, uint64_t now)
+{
+	FILE *file = file_open(root, "/proc/%d/task/%s/stat", (int)pid, tid);
+	unsigned long long user = 0, kernel = 0, began = 0;
+	uint64_t used, age;
+	char text[1024];
+	size_t length;
+	const char *fields; /* behind the name, which may hold anything */
+	int found = 0;
+
+	if (!file)
+		return 1000;
+	length = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[length] = '\0';
+	fields = strrchr(text, ')');
+	if (fields)
+		found = sscanf(fields,
+			       ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu"
+			       " %*s %*s %*s %*s %*s %*s %llu",
+			       &user, &kernel, &began);
+	if (found != 3 || began > now)
+		return 1000;
+	age = now - began + 1;
+	used = user + kernel + 1;
+	return used < age ? (unsigned int)(1000 * used / age) : 1000;
+}
+
+/* One that may run on all of our CPUs is not bound. */
+static void bound_add(struct bound *bound, const char *root, pid_t pid, const char *tid,
+		      const cpu_set_t *all, uint64_t now)
+{
+	cpu_set_t cpus, common;
+	unsigned int use;
+
+	thread_cpus(root, pid, tid, &cpus);
+	CPU_AND(&common, &cpus, all);
+	if (CPU_EQUAL(&common, all))
+		return;
+	use = thread_use(root, pid, tid, now);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &common))
+			bound->used[cpu] += use;
+	CPU_OR(&bound->cpus, &bound->cpus, &common);
+}
+
+static void bound_read(struct bound *bound, const char *root, pid_t pid, const cpu_set_t *all)
+{
+	uint64_t now = uptime(root);
 	struct dirent *entry;
-	cpu_set_t bound, free_to_run;
+	char path[PATH_MAX];
 	DIR *threads;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	memset(bound, 0, sizeof(*bound));
+	snprintf(path, sizeof(path), "%s/proc/%d/task", root, (int)pid);
 	threads = opendir(path);
-	while (threads && (entry = readdir(threads))) {
-		if (!isdigit((unsigned char)*entry->d_name) ||
-		    sched_getaffinity((pid_t)strtol(entry->d_name, NULL, 10), sizeof(bound),
-				      &bound))
-			continue;
-		CPU_AND(&free_to_run, &bound, all);
-		if (CPU_EQUAL(&free_to_run, all))
-			continue;
-		CPU_XOR(&free_to_run, cpus, &bound);
-		CPU_AND(cpus, cpus, &free_to_run);
-	}
+	while (threads && (entry = readdir(threads)))
+		if (isdigit((unsigned char)*entry->d_name))
+			bound_add(bound, root, pid, entry->d_name, all, now);
 	if (threads)
 		closedir(threads);
+}
+
+bool placement_find(const char *root, pid_t pid, const cpu_set_t *all, cpu_set_t *cpus)
+{
+	cpu_set_t candidates = *all;
+	struct bound bound;
+
+	cpus_remove_listed(&candidates, root, "isolated");
+	cpus_remove_listed(&candidates, root, "nohz_full");
+	if (!CPU_COUNT(&candidates)) /* somebody wants this program there */
+		candidates = *all;
+	bound_read(&bound, root, pid, all);
+	*cpus = candidates;
+	cpus_remove(cpus, &bound.cpus);
+	if (CPU_COUNT(cpus))
+		return true;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &candidates) && bound.used[cpu] < IDLE)
+			CPU_SET(cpu, cpus);
+	return CPU_COUNT(cpus);
 }
 
 void placement_choose(pid_t pid)
@@ -64,13 +204,9 @@ void placement_choose(pid_t pid)
 
 	if (sched_getaffinity(0, sizeof(all), &all)) /* more CPUs than a cpu_set_t has */
 		return;
-	cpus = all;
-	cpus_remove_list(&cpus, "/sys/devices/system/cpu/isolated");
-	cpus_remove_list(&cpus, "/sys/devices/system/cpu/nohz_full");
-	cpus_remove_target(&cpus, &all, pid);
-	if (CPU_EQUAL(&cpus, &all))
+	if (placement_find("", pid, &all, &cpus) &&
+	    (CPU_EQUAL(&cpus, &all) || !sched_setaffinity(0, sizeof(cpus), &cpus)))
 		return;
-	if (!CPU_COUNT(&cpus) || sched_setaffinity(0, sizeof(cpus), &cpus))
-		log_warn("the target has threads bound to every CPU: this program will take a "
-			 "little of their time");
+	log_warn("the target has threads bound to every CPU: this program will take a "
+		 "little of their time");
 }

@@ -5,6 +5,7 @@
 import os
 import pathlib
 import re
+import time
 
 import kdtest
 
@@ -46,4 +47,23 @@ def case_no_cpu_left(test):
             "and says that it takes their time", done.stderr)
 
 
-kdtest.main(case_off_the_bound_cpu, case_free_threads, case_no_cpu_left)
+def case_idle_one(test):
+    """No CPU is free: the one whose bound thread sleeps is taken."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise kdtest.Skip("one CPU only")
+    load = test.workload("roles", *(f"spin:{cpu}" for cpu in cpus[1:]), "poll")
+    idle, = load.tid("poll")
+    os.sched_setaffinity(idle, {cpus[0]})
+    # Long enough to be sure that it is idle.
+    ran, began = kdtest.schedstat(load.pid, idle)[0], time.monotonic()
+    time.sleep(0.5)
+    capture = test.capture(load.pid)
+    test.eq(allowed(capture.pid), {cpus[0]}, "it runs beside the sleeper")
+    capture.close(test)
+    test.ok(kdtest.schedstat(load.pid, idle)[0] - ran < (time.monotonic() - began) * 1e8,
+            "which slept")
+    test.eq(capture.stderr, "", "without a warning")
+
+
+kdtest.main(case_idle_one, case_off_the_bound_cpu, case_free_threads, case_no_cpu_left)
