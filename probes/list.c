@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/capability.h"
 #include "cli/base/escape.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -19,60 +20,28 @@
 #include "entries.h"
 #include "instruction_class.h"
 #include "kernel.h"
+#include "list_filter.h"
 #include "object_choose.h"
 
 #define TEXT_MAX (3 * 4096) /* of a trigger: path or provider, and name */
 #define WIDEST 60           /* column of triggers */
 
-/* What is to be listed. */
-struct filter {
-	const char *glob; /* NULL: an overview */
-	const char *rest; /* of it after the kind */
-	char word[16];    /* its kind, as it is spelt; "" if it has none */
-	enum trigger_kind kind;
-};
-
 struct listing {
 	FILE *out;
 	int error; /* of out, a negative errno */
-	struct filter filter;
+	struct list_filter filter;
 	size_t printed;
 	struct objects *objects;
+	bool *meant;  /* for each: it is the OBJECT of the filter; NULL: there is none */
 	size_t index; /* of the object in hand */
 	struct entries entries;
 };
 
-static void filter_init(struct filter *filter, const char *glob)
+/* True if the filter has an OBJECT that is the one in hand, and means this probe of it. */
+static bool is_meant(const struct listing *listing, const char *group, const char *name)
 {
-	size_t length = glob ? trigger_kind_read(&filter->kind, glob) : 0;
-
-	*filter = (struct filter){ .glob = glob, .rest = glob, .kind = filter->kind };
-	if (!length || length >= sizeof(filter->word))
-		return;
-	memcpy(filter->word, glob, length);
-	filter->rest = glob + length + 1;
-}
-
-/* True if probes of this kind, or on the return of such, may be wanted. */
-static bool filter_wants(const struct filter *filter, enum trigger_kind kind)
-{
-	enum trigger_kind wanted = filter->kind;
-
-	if (!*filter->word)
-		return true;
-	if (wanted == TRIGGER_KRETPROBE)
-		wanted = TRIGGER_KPROBE;
-	if (wanted == TRIGGER_URETPROBE)
-		wanted = TRIGGER_UPROBE;
-	return wanted == kind;
-}
-
-static bool filter_takes(const struct filter *filter, const char *text, const char *name)
-{
-	if (!filter->glob || names_match(filter->rest, strchr(text, ':') + 1) ||
-	    names_match(filter->rest, name))
-		return true;
-	return !*filter->word && names_match(filter->glob, text);
+	return listing->meant && listing->meant[listing->index] &&
+	       list_filter_means(&listing->filter, group, name);
 }
 
 __attribute__((format(printf, 2, 3))) static void print(struct listing *listing, const char *fmt,
@@ -86,15 +55,30 @@ __attribute__((format(printf, 2, 3))) static void print(struct listing *listing,
 	va_end(args);
 }
 
+/* Not on the stack, which may be small. NULL: no memory. The caller frees it. */
+static char *escaped_new(const char *text)
+{
+	size_t length = strlen(text);
+	char *escaped = malloc(ESCAPE_SIZE(length));
+
+	if (escaped)
+		escape_text(escaped, ESCAPE_SIZE(length), text, length);
+	return escaped;
+}
+
 /* Text of foreign origin, filled up with blanks. */
 static void print_text(struct listing *listing, const char *text, size_t width)
 {
-	char escaped[ESCAPE_SIZE(TEXT_MAX)];
+	char *escaped = escaped_new(text);
 	size_t used;
 
-	escape_text(escaped, sizeof(escaped), text, TEXT_MAX);
+	if (!escaped) {
+		listing->error = -ENOMEM;
+		return;
+	}
 	used = width ? escape_width(escaped) : 0;
 	print(listing, "%s%*s", escaped, used < width ? (int)(width - used) : 0, "");
+	free(escaped);
 }
 
 static void print_path(struct listing *listing, const struct object *object)
@@ -106,14 +90,13 @@ static void print_path(struct listing *listing, const struct object *object)
 /* The width of the column that the entries' texts need. */
 static size_t entries_width(const struct entries *entries)
 {
-	char escaped[ESCAPE_SIZE(TEXT_MAX)];
 	size_t width = 0;
 
 	for (size_t i = 0; i < entries->n; i++) {
-		size_t used;
+		char *escaped = escaped_new(entries->all[i].text);
+		size_t used = escaped ? escape_width(escaped) : 0;
 
-		escape_text(escaped, sizeof(escaped), entries->all[i].text, TEXT_MAX);
-		used = escape_width(escaped);
+		free(escaped);
 		if (used > width && used <= WIDEST)
 			width = used;
 	}
@@ -131,7 +114,7 @@ static int probe_offer(struct listing *listing, enum trigger_kind kind, const ch
 		[TRIGGER_KPROBE] = "k",
 		[TRIGGER_UPROBE] = "up",
 	};
-	const struct filter *filter = &listing->filter;
+	const struct list_filter *filter = &listing->filter;
 	char text[TEXT_MAX];
 	int length;
 
@@ -139,7 +122,8 @@ static int probe_offer(struct listing *listing, enum trigger_kind kind, const ch
 	length = snprintf(text, sizeof(text), "%s:%s%s%s%s%s",
 			  *filter->word ? filter->word : words[kind], object ? object : "",
 			  object ? ":" : "", group ? group : "", group ? ":" : "", name);
-	if (length >= (int)sizeof(text) || !filter_takes(filter, text, name))
+	if (length >= (int)sizeof(text) ||
+	    !(list_filter_takes(filter, text, name) || (object && is_meant(listing, group, name))))
 		return 0;
 	*taken = true;
 	return entries_add(&listing->entries, text, entry->address, entry->flag);
@@ -352,22 +336,30 @@ static int functions_read(struct listing *listing, const struct elf_file *file)
 
 static int process_list(struct listing *listing, pid_t pid)
 {
-	const struct filter *filter = &listing->filter;
+	const struct list_filter *filter = &listing->filter;
 	int error = objects_read(&listing->objects, pid);
 
 	if (error) {
 		listing->objects = NULL;
 		log_error("cannot look into process %d: %s", (int)pid, strerror(-error));
-		return error == -ESRCH                       ? EX_UNAVAILABLE
-		       : error == -EPERM || error == -EACCES ? EX_NOPERM
-							     : EX_OSERR;
+		if (error != -EPERM && error != -EACCES)
+			return error == -ESRCH ? EX_UNAVAILABLE : EX_OSERR;
+		capability_hint_ptrace(NULL);
+		return EX_NOPERM;
 	}
-	if (filter_wants(filter, TRIGGER_USDT))
+	if (filter->trigger.object) {
+		listing->meant = calloc(objects_count(listing->objects) + 1,
+					sizeof(*listing->meant));
+		if (!listing->meant)
+			return log_no_memory();
+		objects_meant(listing->objects, filter->trigger.object, listing->meant);
+	}
+	if (list_filter_wants(filter, TRIGGER_USDT))
 		error = usdt_list(listing);
 	if (!error && !filter->glob)
 		print(listing,
 		      "# Functions: --list-probes='up:OBJECT:*' lists those of an object\n");
-	if (!error && filter_wants(filter, TRIGGER_UPROBE))
+	if (!error && list_filter_wants(filter, TRIGGER_UPROBE))
 		error = objects_each(listing, functions_read);
 	return error ? log_no_memory() : 0;
 }
@@ -416,9 +408,8 @@ static int tracepoints_list(struct listing *listing)
 	int error = kernel_each_event(event_take, listing);
 
 	if (error && error != -ENOMEM) {
-		log_warn("cannot list tracepoints: %s (as root: mount -t tracefs none "
-			 "/sys/kernel/tracing)",
-			 strerror(-error));
+		log_warn("cannot list tracepoints: %s (%s)", strerror(-error),
+			 kernel_events_hint(error));
 		error = 0;
 	}
 	entries_sort(entries);
@@ -478,12 +469,12 @@ static int kernel_functions_list(struct listing *listing)
 
 static exit_status kernel_list(struct listing *listing)
 {
-	const struct filter *filter = &listing->filter;
+	const struct list_filter *filter = &listing->filter;
 	int error = 0;
 
-	if (filter_wants(filter, TRIGGER_TRACEPOINT))
+	if (list_filter_wants(filter, TRIGGER_TRACEPOINT))
 		error = tracepoints_list(listing);
-	if (!error && filter->glob && filter_wants(filter, TRIGGER_KPROBE))
+	if (!error && filter->glob && list_filter_wants(filter, TRIGGER_KPROBE))
 		error = kernel_functions_list(listing);
 	return error ? log_no_memory() : 0;
 }
@@ -491,11 +482,12 @@ static exit_status kernel_list(struct listing *listing)
 int probes_list(FILE *out, pid_t pid, const char *glob)
 {
 	struct listing listing = { .out = out };
-	const struct filter *filter = &listing.filter;
+	const struct list_filter *filter = &listing.filter;
 	int status = 0;
 
-	filter_init(&listing.filter, glob);
-	if (pid && (filter_wants(filter, TRIGGER_USDT) || filter_wants(filter, TRIGGER_UPROBE)))
+	list_filter_init(&listing.filter, glob);
+	if (pid &&
+	    (list_filter_wants(filter, TRIGGER_USDT) || list_filter_wants(filter, TRIGGER_UPROBE)))
 		status = process_list(&listing, pid);
 	if (!status)
 		status = kernel_list(&listing);
@@ -503,6 +495,8 @@ int probes_list(FILE *out, pid_t pid, const char *glob)
 		log_warn("nothing matches %s", glob);
 	entries_clear(&listing.entries);
 	objects_free(listing.objects);
+	free(listing.meant);
+	list_filter_clear(&listing.filter);
 	if (!listing.error && fflush(out))
 		listing.error = errno ? -errno : -EIO;
 	return listing.error ? listing.error : status;

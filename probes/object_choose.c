@@ -2,6 +2,7 @@
 #include "object_choose.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,14 +15,14 @@
 #define MAX_SONAME 256
 
 /* How well a name fits; the best are meant. */
-enum fit { FIT_NONE, FIT_UNVERSIONED, FIT_EXACT };
+enum fit { FIT_NONE, FIT_PATTERN, FIT_UNVERSIONED, FIT_EXACT };
 
 static enum fit name_fit(const char *wanted, const char *name)
 {
 	size_t length = strlen(wanted);
 
 	if (strncmp(wanted, name, length) != 0)
-		return FIT_NONE;
+		return names_match(wanted, name) ? FIT_PATTERN : FIT_NONE;
 	if (!name[length])
 		return FIT_EXACT;
 	return name[length] == '.' && length > 3 && strstr(wanted, ".so") ? FIT_UNVERSIONED
@@ -55,7 +56,8 @@ static enum fit object_fit(const struct objects *objects, const struct object *o
 		return strcmp(wanted, object->path) == 0 ||
 				       objects_path_leads_to(objects, wanted, object)
 			       ? FIT_EXACT
-			       : FIT_NONE;
+		       : names_match(wanted, object->path) ? FIT_PATTERN
+							   : FIT_NONE;
 	fit = name_fit(wanted, object_basename(object));
 	if (fit == FIT_EXACT || !object_soname(objects, object, soname, sizeof(soname)))
 		return fit;
@@ -80,34 +82,52 @@ static exit_status object_absent(const struct objects *objects, const struct tri
 	return EX_CONFIG;
 }
 
+size_t objects_meant(const struct objects *objects, const char *wanted, bool *meant)
+{
+	enum fit best = FIT_PATTERN;
+	size_t n = 0;
+
+	for (size_t i = 0; i < objects_count(objects); i++) {
+		const struct object *object = objects_get(objects, i);
+		enum fit fit = wanted               ? object_fit(objects, object, wanted)
+			       : object->executable ? FIT_EXACT
+						    : FIT_NONE;
+
+		meant[i] = fit >= best;
+		if (fit > best) {
+			memset(meant, 0, i * sizeof(*meant));
+			n = 0;
+			best = fit;
+		}
+		n += meant[i];
+	}
+	return n;
+}
+
 exit_status object_choose(const struct object **object, const struct objects *objects,
 			  const struct trigger *trigger)
 {
 	struct choices choices = { .n = 0 };
-	enum fit best = FIT_UNVERSIONED;
+	size_t count = objects_count(objects), n;
+	bool *meant = calloc(count + 1, sizeof(*meant));
 
 	*object = NULL;
-	if (!trigger->object) {
-		*object = objects_executable(objects);
-		return 0;
-	}
-	for (size_t i = 0; i < objects_count(objects); i++) {
-		const struct object *candidate = objects_get(objects, i);
-		enum fit fit = object_fit(objects, candidate, trigger->object);
-
-		if (fit < best)
+	if (!meant)
+		return log_no_memory();
+	n = objects_meant(objects, trigger->object, meant);
+	for (size_t i = 0; i < count; i++) {
+		if (!meant[i])
 			continue;
-		if (fit > best)
-			choices_clear(&choices);
-		best = fit;
-		*object = candidate;
-		choices_add(&choices, "%s", candidate->path);
+		*object = objects_get(objects, i);
+		if (n > 1)
+			choices_add(&choices, "%s", (*object)->path);
 	}
-	if (choices.n == 1)
+	free(meant);
+	if (n == 1)
 		return 0;
-	if (!choices.n)
+	if (!n)
 		return object_absent(objects, trigger);
-	log_error("%s: %zu objects could be %s", trigger->text, choices.n, trigger->object);
+	log_error("%s: %zu objects could be %s", trigger->text, n, trigger->object);
 	choices_hint(&choices);
 	return EX_CONFIG;
 }

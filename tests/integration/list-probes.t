@@ -131,6 +131,40 @@ def case_namesakes(test):
         test.eq(done.status, 0, f"{text.split('0x')[0]}0x... is a trigger")
 
 
+def case_objects(test):
+    """A list and a trigger take the same names of an object: a file with a version, by a link
+    without one, whose soname is another name."""
+    folder = test.directory()
+    (folder / "lib.c").write_text("int kd_plug(void) { return 1; }\n")
+    (folder / "main.c").write_text("#include <unistd.h>\nint kd_plug(void);\n"
+                                   "int main(void) { kd_plug(); for (;;) pause(); }\n")
+    library, program = folder / "libkdtest.so.4.2", folder / "plugged"
+    subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libplug.so.7", "-o", library,
+                    folder / "lib.c"], check=True)
+    for name in ("libplug.so.7", "link"):
+        (folder / name).symlink_to(library.name)
+    subprocess.run(["cc", "-o", program, folder / "main.c", library, f"-Wl,-rpath,{folder}"],
+                   check=True)
+    child = test.child([program])
+    kdtest.wait_until(lambda: str(library) in
+                      (kdtest.pathlib.Path("/proc", str(child.pid), "maps")).read_text())
+    taken = (library, folder / "link", library.name, "libkdtest.so", "libplug.so.7", "libplug.so",
+             "libkdtest.*", "libpl?g.so*", folder / "libkd*")
+    refused = ("libkdtest", "LIBKDTEST.SO", "plug.so.7", folder / "none", "libplug.so.8", "[ab]*",
+               "libplug.so.7.1")
+    for name in (*taken, *refused):
+        text = f"up:{name}:kd_plug"
+        done = test.program("-p", child.pid, "--list-probes=" + text)
+        test.eq((done.status, done.stdout.splitlines()[1:]),
+                (0, [f"up:{library.name}:kd_plug"] if name in taken else []), f"list {text}")
+        done = test.program("-p", child.pid, "--check", "--start-trigger", text)
+        test.ok((done.status == 0 and f" of {library}" in done.stdout) if name in taken
+                else done.status == 78, f"trigger {text}", done.status, done.stdout, done.stderr)
+    done = test.program("-p", child.pid, "--check", "--start-trigger", "up:*:kd_plug")
+    test.ok(done.status == 78 and "objects could be *" in done.stderr and
+            str(library) in done.stderr, "a pattern of several", done.stderr)
+
+
 def case_tracepoints(test):
     load = test.workload("roles", "poll")
     folder = test.directory()
@@ -199,5 +233,5 @@ def case_check(test):
         test.ok(f"fires for {whom}" in done.stdout, f"{text} fires for {whom}", done.stdout)
 
 
-kdtest.main(case_usdt, case_python, case_functions, case_namesakes, case_tracepoints,
+kdtest.main(case_objects, case_usdt, case_python, case_functions, case_namesakes, case_tracepoints,
             case_nothing, case_output, case_hostile_path, case_check)
