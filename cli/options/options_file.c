@@ -113,13 +113,9 @@ static exit_status lines_read(struct option_file *file, char *text)
 	return status;
 }
 
-exit_status options_file_walk(const char *path, struct option_texts *texts, options_found *found,
-			      void *context)
+/* Reads the file, which has to be text, into room for OPTIONS_FILE_MAX bytes and two more. */
+static exit_status text_read(const char *path, char *text)
 {
-	struct option_file file = {
-		.path = path, .texts = texts, .found = found, .context = context
-	};
-	char text[OPTIONS_FILE_MAX + 2];
 	FILE *in = fopen(path, "re");
 	size_t size;
 	int error;
@@ -127,7 +123,7 @@ exit_status options_file_walk(const char *path, struct option_texts *texts, opti
 	if (!in)
 		return unreadable(path, strerror(errno));
 	errno = 0;
-	size = fread(text, 1, sizeof(text) - 1, in);
+	size = fread(text, 1, OPTIONS_FILE_MAX + 1, in);
 	error = ferror(in) ? (errno ? errno : EIO) : 0;
 	fclose(in);
 	text[size] = '\0';
@@ -137,7 +133,23 @@ exit_status options_file_walk(const char *path, struct option_texts *texts, opti
 		return unreadable(path, "it is larger than 64 KiB");
 	if (strlen(text) != size)
 		return unreadable(path, "it is not a text file");
-	return lines_read(&file, text);
+	return 0;
+}
+
+exit_status options_file_walk(const char *path, struct option_texts *texts, options_found *found,
+			      void *context)
+{
+	struct option_file file = {
+		.path = path, .texts = texts, .found = found, .context = context
+	};
+	char *text = malloc(OPTIONS_FILE_MAX + 2); /* the stack may be smaller */
+	int status;
+
+	if (!text)
+		return log_no_memory();
+	status = text_read(path, text) ?: lines_read(&file, text);
+	free(text);
+	return status;
 }
 
 void option_texts_clear(struct option_texts *texts)
