@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -228,8 +229,8 @@ static exit_status options_obey(const struct options *options,
 
 int main(int argc, char **argv)
 {
-	struct options options;
 	struct command_signals signals;
+	struct options *options;
 	int status;
 
 	streams_reserve();
@@ -241,9 +242,13 @@ int main(int argc, char **argv)
 	signal(SIGCHLD, SIG_DFL);
 	if (argc > 1 && !strcmp(argv[1], COMPLETION_OPTION))
 		return completion_print(argc - 1, argv + 1);
-	status = options_parse(argc, argv, &options);
+	options = malloc(sizeof(*options)); /* the stack may be small */
+	if (!options)
+		return log_no_memory();
+	status = options_parse(argc, argv, options);
 	if (!status)
-		status = options_obey(&options, &signals);
-	options_clear(&options);
+		status = options_obey(options, &signals);
+	options_clear(options);
+	free(options);
 	return status;
 }

@@ -487,43 +487,45 @@ static enum loop_event triggered_loop(struct triggered *state)
 
 exit_status run_triggered(struct run *run)
 {
-	struct triggered state = {
-		.run = run,
-		.has_start = trigger_set_has(run->triggers, KD_START),
-		.has_stop = trigger_set_has(run->triggers, KD_STOP),
-		.close_at = NEVER,
-		.open_at = NEVER,
-		.began = clock_monotonic(),
-	};
-	uint64_t lasted = 0;
+	struct triggered *state = calloc(1, sizeof(*state)); /* the stack may be small */
 	enum loop_event event = LOOP_DEADLINE;
-	int status = triggered_begin(&state);
+	uint64_t lasted = 0;
+	int status;
 
+	if (!state)
+		return log_no_memory();
+	state->run = run;
+	state->has_start = trigger_set_has(run->triggers, KD_START);
+	state->has_stop = trigger_set_has(run->triggers, KD_STOP);
+	state->close_at = state->open_at = NEVER;
+	state->began = clock_monotonic();
+	status = triggered_begin(state);
 	if (!status) {
-		event = triggered_loop(&state);
+		event = triggered_loop(state);
 		windows_disarm(session_windows(run->session));
-		state.stats.to = clock_monotonic();
-		lasted = clock_monotonic() - state.began;
-		overhead_look(state.overhead, true);
-		status = state.status;
+		state->stats.to = clock_monotonic();
+		lasted = clock_monotonic() - state->began;
+		overhead_look(state->overhead, true);
+		status = state->status;
 	}
 	if (!status && event == LOOP_ERROR)
 		status = EX_OSERR;
 	if (!status)
-		status = windows_end(&state, event);
+		status = windows_end(state, event);
 	if (!status)
-		status = worst_tell(&state);
+		status = worst_tell(state);
 	if (!status)
-		status = stats_tell(&state, lasted);
+		status = stats_tell(state, lasted);
 	if (!status)
 		status = outputs_finish(run->outputs);
 	if (!status)
-		status = outcome_tell(&state, event);
-	newcomers_tell(&state.newcomers);
-	newcomers_clear(&state.newcomers);
-	worst_clear(&state.worst);
-	duty_free(state.duty);
-	overhead_free(state.overhead);
-	trigger_stats_clear(&state.stats);
+		status = outcome_tell(state, event);
+	newcomers_tell(&state->newcomers);
+	newcomers_clear(&state->newcomers);
+	worst_clear(&state->worst);
+	duty_free(state->duty);
+	overhead_free(state->overhead);
+	trigger_stats_clear(&state->stats);
+	free(state);
 	return status;
 }

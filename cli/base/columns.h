@@ -15,7 +15,7 @@ struct columns {
 	FILE *out;
 	int err; /* the first failure, a negative errno */
 	size_t used;
-	char text[1 << 16];
+	char text[1 << 13]; /* on small stacks, too */
 };
 
 /* Begins writing to a stream, which stays the caller's. */

@@ -51,6 +51,7 @@ struct overhead {
 	struct account *worst;
 	pid_t worst_tid;
 	struct payer payer;
+	struct kd_tally tally; /* as it was read last: much for a stack */
 };
 
 struct overhead *overhead_new(struct session *session, uint64_t percent)
@@ -107,18 +108,18 @@ static bool thread_sleeps(const struct kd_thread *thread)
 
 /* Of start and stop, as often as each was hit; if only other processes have hit them, of the
  * dearer one. */
-static uint64_t hit_cost(const struct overhead *overhead)
+static uint64_t hit_cost(struct overhead *overhead)
 {
-	struct kd_tally tally;
+	const struct kd_tally *tally = &overhead->tally;
 	uint64_t ns = 0, hits = 0, most = 0;
 
-	if (triggers_tally(session_triggers(overhead->session), &tally))
+	if (triggers_tally(session_triggers(overhead->session), &overhead->tally))
 		return 0;
 	for (int role = 0; role < KD_ROLES; role++) {
 		uint64_t cost = triggers_hit_cost(session_triggers(overhead->session), role);
 
-		ns += tally.hits[role] * cost;
-		hits += tally.hits[role];
+		ns += tally->hits[role] * cost;
+		hits += tally->hits[role];
 		most = cost > most ? cost : most;
 	}
 	return hits ? ns / hits : most;
@@ -175,12 +176,11 @@ static void others_look(struct overhead *overhead, uint64_t elapsed, uint64_t *c
 	struct account *account = overhead->accounts;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct turnover turnover = { .cpu = elapsed };
-	struct kd_tally tally;
 	uint64_t hits;
 
-	if (triggers_tally(session_triggers(overhead->session), &tally) || cpus < 1)
+	if (triggers_tally(session_triggers(overhead->session), &overhead->tally) || cpus < 1)
 		return;
-	hits = tally.foreign + tally.outside;
+	hits = overhead->tally.foreign + overhead->tally.outside;
 	turnover.hits = (hits - account->hits) / (uint64_t)cpus;
 	account->hits = hits;
 	if (!*cost && !is_little(overhead, &turnover))

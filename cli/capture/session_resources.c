@@ -196,19 +196,20 @@ int resources_read_resent(const struct resources *resources, const struct window
 {
 	int fd = bpf_map__fd(resources->skel->maps.kd_resent), error = 0;
 	struct socket_owners *owners;
-	struct kd_resent_key keys[KD_RESENT];
+	struct kd_resent_key *keys;
 	size_t n = 0, room = 0;
 
 	if (!resources->on ||
 	    !__atomic_load_n(&resources->skel->bss->kd_resent_used, __ATOMIC_RELAXED))
 		return 0;
+	keys = calloc(KD_RESENT, sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
 	while (n < KD_RESENT && !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
 		n++;
-	if (!n)
-		return 0;
-	owners = socket_owners_new(sample);
-	if (!owners)
-		return -ENOMEM;
+	owners = n ? socket_owners_new(sample) : NULL;
+	if (n && !owners)
+		error = -ENOMEM;
 	for (size_t i = 0; i < n && !error; i++) {
 		const struct socket_owner *owner;
 		struct kd_resent resent;
@@ -221,6 +222,7 @@ int resources_read_resent(const struct resources *resources, const struct window
 		bpf_map_delete_elem(fd, &keys[i]);
 	}
 	socket_owners_free(owners);
+	free(keys);
 	return error;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What triggers did, as JSON, both ways. */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "cli/model/words.h"
 #include "json.h"
 #include "json_fields.h"
@@ -173,17 +176,21 @@ static void unmatched_count(struct kd_tally *tally, enum kd_role role)
 int report_json_triggers(const struct trigger_stats *stats, FILE *out)
 {
 	const struct json_scope scope = { 0 };
-	struct trigger_stats shown = *stats;
+	struct trigger_stats *shown = malloc(sizeof(*shown)); /* much for a stack */
 	struct json_writer writer;
 
-	unmatched_count(&shown.tally, KD_START);
-	unmatched_count(&shown.tally, KD_STOP);
+	if (!shown)
+		return -ENOMEM;
+	*shown = *stats;
+	unmatched_count(&shown->tally, KD_START);
+	unmatched_count(&shown->tally, KD_STOP);
 	writer_begin(&writer, out);
 	writer_object(&writer, NULL);
 	writer_word(&writer, "schema", JSON_SCHEMA);
 	writer_word(&writer, "type", JSON_TRIGGERS);
-	json_fields_write(&writer, &scope, stats_fields, &shown);
+	json_fields_write(&writer, &scope, stats_fields, shown);
 	writer_object_end(&writer);
+	free(shown);
 	return writer_end(&writer);
 }
 

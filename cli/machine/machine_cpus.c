@@ -78,7 +78,7 @@ struct bound {
 static bool thread_cpus(const struct machine *machine, const char *tid, cpu_set_t *allowed)
 {
 	static const char label[] = "\nCpus_allowed_list:\t";
-	char text[16384], *found;
+	char text[8192], *found;
 
 	machine_read(machine, text, sizeof(text), "/proc/%d/task/%.16s/status", (int)machine->pid,
 		     tid);

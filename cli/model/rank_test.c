@@ -39,12 +39,15 @@ static double ranks_set(struct ranked *all, size_t n)
 	return ties;
 }
 
-/* How many of the ways to choose n of all have a sum of ranks as far from the mean. */
+/* How many of the ways to choose n of all have a sum of ranks as far from the mean; -1: no
+ * memory. */
 static double exact(const struct ranked *all, size_t count, size_t n, size_t sum)
 {
-	double ways[RANK_TEST_EXACT + 1][SUMS] = { { 0 } }, far = 0, total = 0;
+	double(*ways)[SUMS] = calloc(RANK_TEST_EXACT + 1, sizeof(*ways)), far = 0, total = 0;
 	double mean = (double)(n * (count + 1)), distance = fabs((double)sum - mean);
 
+	if (!ways)
+		return -1;
 	ways[0][0] = 1;
 	for (size_t i = 0; i < count; i++)
 		for (size_t chosen = i < n ? i + 1 : n; chosen > 0; chosen--)
@@ -55,6 +58,7 @@ static double exact(const struct ranked *all, size_t count, size_t n, size_t sum
 		if (fabs((double)s - mean) >= distance)
 			far += ways[n][s];
 	}
+	free(ways);
 	return far / total;
 }
 

@@ -15,7 +15,7 @@
 #define MAX_UNPACKER (70ULL << 20) /* xz -9 needs 65 MiB to unpack */
 #define FIRST_UNPACKED (64ULL << 10)
 #define MAX_CHECKED (2ULL << 30) /* the whole file is read for its checksum */
-#define PIECE (64 * 1024)
+#define PIECE (8 * 1024)
 
 #define MAX_ID 64
 #define MAX_PATH 4096

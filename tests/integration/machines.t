@@ -113,6 +113,29 @@ def case_lockdown(test):
     refused(test, "lockdown", 77, ["locked down"], "-p", load.pid, wrapper=wrapper)
 
 
+def case_small_stack(test):
+    """64 KiB of stack (ulimit -s 64), in each kind of run and output, with what makes it long."""
+    small = ("prlimit", "--stack=65536:65536")
+    load = test.workload("roles", "poll", "spin:-1")
+    folder = test.directory()
+    saved = folder / "saved.json"
+    (folder / "options").write_text("# " + "x" * 60000 + "\n--sample-time=50ms\n")
+    pid = ["-p", load.pid, "--sample-time", "50ms"]
+    triggers = ["--start-trigger=up:main", "--stop-trigger=ur:main"]
+    for status, *arguments in (
+            (0, *pid, "-o", f"csv:{folder}/csv", "-o", f"prometheus:{folder}/metrics"),
+            (0, *pid, "--sample-count=2", "--histogram", "--resources", "--interruptions=10us",
+             "-s", "1us", "--profile", "--off-cpu=1us", "-o", f"json:{saved}", "-o", "text"),
+            (0, "--replay", saved, "--compare", saved), (0, "--replay", saved, "-o", "folded"),
+            (75, *pid[:2], *triggers, "--duration=50ms", "-o", "json"),
+            (0, *pid[:2], *triggers, "--check"), (0, *pid[:2], "--list-probes=up:*"),
+            (0, "--machine", load.pid), (0, "--list-metrics"),
+            (0, "@" + str(folder / "options"), *pid[:2])):
+        done = test.program(*arguments, wrapper=small)
+        test.eq(done.status, status, " ".join(map(str, arguments)))
+        test.ok(status or done.stdout or arguments[0] == "-p", "it says something", done.stderr)
+
+
 def case_hidden_threads(test):
     """Some machines hide their own agents from tracing, if not from /proc."""
     done = test.program("-p", 1, "--sample-time", "0.1", "--strict")
@@ -127,4 +150,4 @@ def case_hidden_threads(test):
 
 
 kdtest.main(case_needed_tracepoint, case_section_left_out, case_classic_tracepoints,
-            case_bpf_refused, case_lockdown, case_hidden_threads)
+            case_bpf_refused, case_small_stack, case_lockdown, case_hidden_threads)
