@@ -41,6 +41,14 @@ static void blocker_fill(struct blocker *blocker, const struct kd_blocker *from,
 		locks_name_read(pid, blocker->holder, blocker->holder_name);
 }
 
+/* When the system call was entered; 0: there is none, or that was before tracing began. */
+static uint64_t call_since(const struct kd_trace *trace, uint64_t epoch)
+{
+	bool in_call = trace->call != KD_CALL_NONE && trace->type != KD_TRACE_SAMPLE;
+
+	return in_call && trace->since ? trace->since + epoch : 0;
+}
+
 void record_row_fill(struct trace_row *row, const struct kd_trace *trace, uint64_t epoch)
 {
 	static const enum trace_kind kinds[] = {
@@ -56,7 +64,7 @@ void record_row_fill(struct trace_row *row, const struct kd_trace *trace, uint64
 		.start = trace->start + epoch,
 		.end = trace->end + epoch,
 		.waited = trace->flags & KD_TRACE_WAITED ? trace->waited : 0,
-		.since = trace->since,
+		.since = call_since(trace, epoch),
 		.cpu = trace->cpu,
 		.call = trace->call,
 		.result = trace->result,

@@ -38,7 +38,8 @@
 struct pending {
 	struct pending *next;
 	struct trace_row row;
-	uint32_t type; /* enum kd_trace_type */
+	uint32_t type;  /* enum kd_trace_type */
+	uint64_t since; /* of the call, or of the wait outside one: as in struct kd_trace */
 	size_t n_sched, n_kernel;
 	uint64_t kernel[]; /* words for kernel_symbols_sched(), then frames */
 };
@@ -278,6 +279,7 @@ static int pending_add(struct tracer *tracer, const struct kd_trace *trace, size
 	pending->n_sched = n_sched;
 	memcpy(pending->kernel, trace->sched, n_sched * sizeof(*pending->kernel));
 	memcpy(pending->kernel + n_sched, trace->kernel, n * sizeof(*pending->kernel));
+	pending->since = trace->since;
 	record_row_fill(&pending->row, trace, epoch);
 	*tracer->last = pending;
 	tracer->last = &pending->next;
@@ -348,7 +350,7 @@ static int call_order(const void *a, const void *b)
 
 	if (left->row.tid != right->row.tid)
 		return left->row.tid < right->row.tid ? -1 : 1;
-	return (left->row.since > right->row.since) - (left->row.since < right->row.since);
+	return (left->since > right->since) - (left->since < right->since);
 }
 
 /* Of those of one call the first is one that has a user's stack. */

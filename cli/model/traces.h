@@ -48,7 +48,7 @@ struct trace_row {
 	char name[KD_COMM_LEN]; /* of the thread, not escaped */
 	uint64_t start, end;    /* call: end 0: unfinished; sample: its time, twice */
 	uint64_t waited;        /* call: its longest wait, which kernel is of; 0: it never slept */
-	uint64_t since;         /* of the system call it belongs to, as in struct kd_trace */
+	uint64_t since;         /* of the system call it belongs to; 0: none, or not known */
 	uint32_t cpu;
 	int32_t call;   /* number, or KD_CALL_* */
 	int64_t result; /* of a finished call */

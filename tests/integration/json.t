@@ -314,6 +314,32 @@ def case_traces(test):
     check_replay(test, directory, capture.stdout)
 
 
+def case_since(test):
+    """A wait's call was entered when the thread says so; a wait outside calls has none."""
+    cpu, path = kdtest.last_cpu(), test.directory() / "json"
+    load = test.workload("slow", "sleeper:12:0:6000:1", f"hog:{cpu}", f"gaps:200:{cpu}")
+    capture = test.capture(load.pid, "--off-cpu=500us", "--per-thread", "--wait-filter=*", "-o",
+                           "text", "-o", f"json:{path}")
+    load.go()
+    load.send("log")
+    log = json.loads(load.line("{"))
+    capture.signal(signal.SIGINT)
+    test.eq(capture.wait(), 0, "a sample with waits")
+    sample, = documents(path)
+    calls = {str(tid): [(before, after) for before, after, name, *_ in log[str(tid)]
+                        if name == "clock_nanosleep"] for tid in load.tid("sleeper")}
+    waits = [row for row in sample["traces"]["waits"] if str(row["tid"]) in calls and
+             row.get("syscall", {}).get("name") == "clock_nanosleep"]
+    test.ok(len(waits) >= 12, "waits in calls", len(waits))
+    wrong = [row for row in waits
+             if not any(before < row["since_ns"] <= row["start_ns"] < row["end_ns"] < after
+                        for before, after in calls[str(row["tid"])])]
+    test.eq(wrong, [], "each began in a call that the thread had just entered")
+    outside = [row for row in sample["traces"]["waits"] if "syscall" not in row]
+    test.ok(outside, "waits outside calls")
+    test.eq([row for row in outside if "since_ns" in row], [], "which belong to none")
+
+
 def case_triggers(test):
     """Several samples, and what the triggers did at the end."""
     checker = Checker()
@@ -369,4 +395,5 @@ def case_damaged(test):
     test.eq(replay(test, pretty, "json"), whole, "a file that was formatted")
 
 
-kdtest.main(case_schema, case_figures, case_distributions, case_traces, case_triggers, case_damaged)
+kdtest.main(case_schema, case_figures, case_distributions, case_traces, case_since, case_triggers,
+            case_damaged)
