@@ -30,12 +30,6 @@
 #include "probes/list.h"
 #include "run.h"
 
-static exit_status listing_failed(int error)
-{
-	log_error("cannot write the list: %s", strerror(-error));
-	return EX_IOERR;
-}
-
 /* What the kernel has needs no target. */
 static bool list_needs_target(const struct options *options)
 {
@@ -95,7 +89,7 @@ static exit_status list_probes(const struct options *options, const struct comma
 	if (!status) {
 		tracefs_provide(); /* where it cannot be had, the list says so */
 		status = probes_list(stdout, target.pid, options->list_glob);
-		status = status < 0 ? listing_failed(status) : status;
+		status = status < 0 ? log_write_failed("the list", status) : status;
 	}
 	processes_clear(&processes);
 	command_close(command);
@@ -146,18 +140,14 @@ static exit_status show_machine(const struct options *options)
 		error = options->machine_json ? machine_json(&machine, stdout)
 					      : machine_text(&machine, stdout);
 	machine_clear(&machine);
-	if (!status && error) {
-		log_error("cannot write what was found: %s", strerror(-error));
-		status = EX_IOERR;
-	}
-	return status;
+	return !status && error ? log_write_failed("what was found", error) : status;
 }
 
 static exit_status list_metrics(void)
 {
 	int error = metrics_list(stdout);
 
-	return error ? listing_failed(error) : 0;
+	return error ? log_write_failed("the list", error) : 0;
 }
 
 static exit_status find_and_run(const struct options *options, struct fail_if *fail_if,

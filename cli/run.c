@@ -112,7 +112,7 @@ static exit_status run_open_readers(struct run *run)
 	run->tracer = tracer_new(run->session, &config);
 	if (run->options->interruptions)
 		run->interruptions = interruptions_new(run->session, run->options->interruptions);
-	run->lock_places = lock_places_new();
+	run->lock_places = lock_places_new(run->signals);
 	if (run->collector && run->tracer && run->lock_places &&
 	    (run->interruptions || !run->options->interruptions))
 		return 0;
@@ -133,22 +133,34 @@ static exit_status run_open_session(struct run *run)
 	return status;
 }
 
+/* Whether a signal has come before there was anything to report. */
+static exit_status run_begins(const struct run *run)
+{
+	return !run->restarts && signals_ask(run->signals)
+		       ? EX_SIGNALLED + signals_number(run->signals)
+		       : 0;
+}
+
 /* To the target, which may be the successor of another one. */
 static exit_status run_attach(struct run *run)
 {
-	int status = 0;
+	int status = run_begins(run);
 
 	tracing_fill(&run->tracing, run->options);
 	/* First: its child should inherit as little as possible. */
-	if (run->tracing.on && run->tracing.user_bytes)
+	if (!status && run->tracing.on && run->tracing.user_bytes)
 		status = stacks_open(&run->stacks,
 				     processes_is_one(run->processes) ? run->target->pid : 0,
-				     run->options->stacks);
+				     run->options->stacks, run->signals);
+	if (!status)
+		status = run_begins(run);
 	if (!status && !run->outputs)
 		status = outputs_open(&run->outputs, &run->options->outputs, run->target->pid,
 				      &run->capture);
 	if (!status && run->options->at.ns && !run->deadline)
 		status = run_at_approach(run);
+	if (!status)
+		status = run_begins(run);
 	if (!status)
 		status = run_open_session(run);
 	if (!status)
@@ -156,8 +168,10 @@ static exit_status run_attach(struct run *run)
 	own_cost_begin(&run->own, run_child(run));
 	if (!run->deadline)
 		run->deadline = u64_add(run_at_first(&run->options->at), run->options->duration);
-	if (!status && !run->loop)
-		status = loop_open(&run->loop);
+	if (!status && !run->loop) {
+		run->loop = loop_new(run->signals);
+		status = run->loop ? 0 : log_no_memory();
+	}
 	/* Signals are passed on to a command, also if the run goes on without it. */
 	if (!status && (processes_is_one(run->processes) || run->command))
 		status = loop_watch_process(run->loop, run->target->pid);
@@ -165,6 +179,8 @@ static exit_status run_attach(struct run *run)
 		loop_outlive_process(run->loop);
 	if (!status)
 		loop_watch(run->loop, tracing_fd(session_tracing(run->session)));
+	if (!status)
+		status = run_begins(run);
 	if (!status && run->command)
 		loop_pass_on(run->loop);
 	return status;
@@ -270,7 +286,8 @@ static exit_status run_target(struct run *run)
 	run_detach(run);
 	/* One may end as soon as it has begun; then there is another one. Outputs that fail
 	 * would fail again. */
-	if (status && status != EX_IOERR && !is_first && !identity_is_alive(&run->identity)) {
+	if (status && status != EX_IOERR && status < EX_SIGNALLED && !is_first &&
+	    !identity_is_alive(&run->identity)) {
 		run->ended = LOOP_EXIT;
 		status = 0;
 	}
@@ -318,7 +335,7 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	capture_fill(&run);
 	if (options->follow_restart)
 		identity_read(&run.identity, target->pid);
-	status = run_targets(&run);
+	status = signals_open(&run.signals) ?: run_targets(&run);
 	/* Those that are triggered end with their statistics. */
 	if (!status && trigger_set_is_empty(triggers))
 		status = outputs_finish(run.outputs);
@@ -327,6 +344,7 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	if (command_is_released(command))
 		loop_await_exit(run.loop);
 	loop_close(run.loop);
+	signals_close(run.signals);
 	shown = outputs_show(run.outputs); /* in any case: it may be a part */
 	if (!status)
 		status = shown;

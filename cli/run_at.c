@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "run_at.h"
 
+#include <poll.h>
 #include <time.h>
 
 #include "cli/base/arith.h"
@@ -25,11 +26,22 @@ static uint64_t wall_now(void)
 	return clock_ns(&wall);
 }
 
+/* Sleeps until that time of the wall clock, which may be set meanwhile, or a signal. */
+static void run_at_sleep(const struct run *run, uint64_t until)
+{
+	for (uint64_t now = wall_now(); now < until && !signals_ask(run->signals);
+	     now = wall_now()) {
+		const struct timespec part = clock_timespec(u64_min(until - now, NSEC_PER_SEC));
+		struct pollfd signals = { signals_fd(run->signals), POLLIN, 0 };
+
+		ppoll(&signals, 1, &part, NULL);
+	}
+}
+
 exit_status run_at_approach(const struct run *run)
 {
 	uint64_t now = wall_now(), next = schedule_next(&run->options->at, now);
-	const struct timespec when = clock_timespec(next),
-			      until = clock_timespec(next - APPROACH_NS);
+	const struct timespec when = clock_timespec(next);
 	struct identity target;
 	char text[TIMESTAMP_LEN];
 	bool is_one;
@@ -39,9 +51,9 @@ exit_status run_at_approach(const struct run *run)
 	timestamp_format(text, &when);
 	log_note("waiting for %s", text);
 	is_one = processes_is_one(run->processes) && identity_read(&target, run->target->pid);
-	/* The kernel looks again if the clock is set. */
-	while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL) != 0)
-		;
+	run_at_sleep(run, next - APPROACH_NS);
+	if (signals_ask(run->signals))
+		return 0;
 	/* Its PID may be another one's. */
 	if (!is_one || identity_is_alive(&target))
 		return 0;

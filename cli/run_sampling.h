@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
+#include "cli/base/signals.h"
 #include "cli/capture/collect.h"
 #include "cli/capture/interruptions.h"
 #include "cli/capture/lock_places.h"
@@ -37,6 +38,7 @@ struct run {
 	struct command *command; /* the target, if this program has started it */
 	struct session *session;
 	struct collector *collector;
+	struct signals *signals;
 	struct loop *loop;
 	struct tracing_config tracing; /* what is wanted of the tracer */
 	struct tracer *tracer;

@@ -22,5 +22,9 @@ typedef int exit_status;
 /* Of a command, as env(1) and shells have them. */
 #define EX_NOTRUN 126   /* it cannot be run */
 #define EX_NOTFOUND 127 /* there is no such program */
+/* And the number of a signal, as shells have it: it ended the command; or this program, before
+ * there was anything to report; or SIGPIPE, which nobody sends: who reads standard output has gone.
+ */
+#define EX_SIGNALLED 128
 
 #endif

@@ -2,8 +2,11 @@
 #define _GNU_SOURCE
 #include "log.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "escape.h"
 
@@ -60,6 +63,14 @@ exit_status log_no_memory(void)
 {
 	log_error("no memory");
 	return EX_OSERR;
+}
+
+exit_status log_write_failed(const char *what, int error)
+{
+	if (error == -EPIPE)
+		return EX_SIGNALLED + SIGPIPE;
+	log_error("cannot write %s: %s", what, strerror(-error));
+	return EX_IOERR;
 }
 
 void log_hint(const char *fmt, ...)

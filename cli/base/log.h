@@ -15,6 +15,11 @@ __attribute__((format(printf, 1, 2))) void log_error(const char *fmt, ...);
 /* Says that there is no memory. Returns EX_OSERR. */
 exit_status log_no_memory(void);
 
+/* Prints that something could not be written to standard output, by a negative errno. That its
+ * reader has gone is no error, and nothing is printed: head(1) and pagers end so. Returns the exit
+ * status. */
+exit_status log_write_failed(const char *what, int error);
+
 /* What to do about the error before it: "  <text>". */
 __attribute__((format(printf, 1, 2))) void log_hint(const char *fmt, ...);
 

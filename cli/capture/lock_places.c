@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <search.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -38,6 +37,7 @@ struct known {
 };
 
 struct lock_places {
+	struct signals *signals;
 	void *tree; /* of struct known */
 	size_t n;
 	uint64_t since;                  /* CLOCK_MONOTONIC ns: of the oldest of them */
@@ -53,9 +53,13 @@ struct answers {
 	struct data_query queries[MOST_ASKED];
 };
 
-struct lock_places *lock_places_new(void)
+struct lock_places *lock_places_new(struct signals *signals)
 {
-	return calloc(1, sizeof(struct lock_places));
+	struct lock_places *places = calloc(1, sizeof(*places));
+
+	if (places)
+		places->signals = signals;
+	return places;
 }
 
 static void places_forget(struct lock_places *places)
@@ -186,17 +190,11 @@ static _Noreturn void child_run(const struct lock_places *places, struct answers
 /* Waits until the child has ended, which closes its end of the pipe, but not for ever. */
 static void child_await(struct lock_places *places, pid_t child, int end)
 {
-	struct pollfd poll_end = { .fd = end };
-	uint64_t until = clock_monotonic() + PATIENCE_MS * NSEC_PER_MSEC;
-	int left = PATIENCE_MS;
+	bool has_ended = !signals_wait(places->signals, end, 0,
+				       clock_monotonic() + PATIENCE_MS * NSEC_PER_MSEC);
 
-	while (poll(&poll_end, 1, left) < 0 && errno == EINTR && left > 0) {
-		uint64_t now = clock_monotonic();
-
-		left = now < until ? (int)((until - now) / NSEC_PER_MSEC) : 0;
-	}
 	kill(child, SIGKILL);
-	if (poll_end.revents)
+	if (has_ended)
 		waitpid(child, NULL, 0);
 	else
 		places->kept = child;

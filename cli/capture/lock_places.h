@@ -5,12 +5,13 @@
 
 #include <stdbool.h>
 
+#include "cli/base/signals.h"
 #include "cli/model/sample.h"
 
 struct lock_places;
 
-/* Returns NULL without memory. */
-struct lock_places *lock_places_new(void);
+/* Signals: see signals_wait(); they are not owned. Returns NULL without memory. */
+struct lock_places *lock_places_new(struct signals *signals);
 
 /* NULL is allowed. */
 void lock_places_free(struct lock_places *places);

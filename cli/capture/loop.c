@@ -4,11 +4,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,36 +16,28 @@
 
 struct loop {
 	struct pollfd fds[4]; /* signals, the target, what wakes up: two */
-	sigset_t signals;
+	struct signals *signals;
 	int pidfd;             /* of the target */
-	bool passes_on;        /* the next signal */
 	enum loop_event event; /* LOOP_DEADLINE: none so far */
 };
 
-exit_status loop_open(struct loop **out)
+struct loop *loop_new(struct signals *signals)
 {
 	struct loop *loop = calloc(1, sizeof(*loop));
 
-	*out = NULL;
 	if (!loop)
-		return log_no_memory();
+		return NULL;
+	loop->signals = signals;
 	loop->pidfd = -1;
-	sigemptyset(&loop->signals);
-	sigaddset(&loop->signals, SIGINT);
-	sigaddset(&loop->signals, SIGTERM);
-	sigprocmask(SIG_BLOCK, &loop->signals, NULL);
-	loop->fds[0] = (struct pollfd){ signalfd(-1, &loop->signals, SFD_CLOEXEC), POLLIN, 0 };
+	loop->fds[0] = (struct pollfd){ signals_fd(signals), POLLIN, 0 };
 	for (int i = 1; i < 4; i++)
 		loop->fds[i] = (struct pollfd){ -1, POLLIN, 0 };
-	*out = loop;
-	if (loop->fds[0].fd >= 0)
-		return 0;
-	log_error("cannot wait for signals: %s", strerror(errno));
-	return EX_OSERR;
+	return loop;
 }
 
 void loop_forget_process(struct loop *loop)
 {
+	signals_pass_on(loop->signals, -1);
 	if (loop->pidfd >= 0)
 		close(loop->pidfd);
 	loop->pidfd = loop->fds[1].fd = loop->fds[2].fd = loop->fds[3].fd = -1;
@@ -84,11 +74,9 @@ void loop_close(struct loop *loop)
 {
 	if (!loop)
 		return;
-	if (loop->fds[0].fd >= 0)
-		close(loop->fds[0].fd);
+	signals_pass_on(loop->signals, -1);
 	if (loop->pidfd >= 0)
 		close(loop->pidfd);
-	sigprocmask(SIG_UNBLOCK, &loop->signals, NULL);
 	free(loop);
 }
 
@@ -100,26 +88,7 @@ static enum loop_event loop_failed(const char *what)
 
 void loop_pass_on(struct loop *loop)
 {
-	loop->passes_on = true;
-}
-
-/* From now on the signals do what they do by default, unless this one is passed on. */
-static enum loop_event loop_signalled(struct loop *loop)
-{
-	struct signalfd_siginfo info;
-
-	if (read(loop->fds[0].fd, &info, sizeof(info)) < 0)
-		return loop_failed("read a signal");
-	if (loop->passes_on) {
-		loop->passes_on = false;
-		if (info.ssi_code != SI_KERNEL)
-			syscall(SYS_pidfd_send_signal, loop->pidfd, (int)info.ssi_signo, NULL, 0);
-		return LOOP_DEADLINE;
-	}
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	sigprocmask(SIG_UNBLOCK, &loop->signals, NULL);
-	return LOOP_SIGNAL;
+	signals_pass_on(loop->signals, loop->pidfd);
 }
 
 void loop_await_exit(struct loop *loop)
@@ -127,9 +96,9 @@ void loop_await_exit(struct loop *loop)
 	struct pollfd *fds = loop->fds;
 
 	fds[1].fd = loop->pidfd;
-	for (fds[1].revents = 0; loop->event != LOOP_SIGNAL && !fds[1].revents;)
-		if (poll(fds, 2, -1) > 0 && fds[0].revents)
-			loop->event = loop_signalled(loop);
+	fds[1].revents = 0;
+	while (!signals_ask(loop->signals) && !fds[1].revents)
+		poll(fds, 2, -1);
 }
 
 void loop_watch(struct loop *loop, int fd)
@@ -151,8 +120,8 @@ enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void
 		ready = ppoll(loop->fds, 4, &timeout, NULL);
 		if (ready < 0 && errno != EINTR)
 			loop->event = loop_failed("poll");
-		else if (ready > 0 && loop->fds[0].revents)
-			loop->event = loop_signalled(loop);
+		else if (signals_ask(loop->signals))
+			loop->event = LOOP_SIGNAL;
 		else if (ready > 0 && loop->fds[1].revents)
 			loop->event = LOOP_EXIT;
 		if (loop->event != LOOP_DEADLINE)

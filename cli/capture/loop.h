@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
+#include "cli/base/signals.h"
 
 struct loop;
 
@@ -18,10 +19,11 @@ enum loop_event {
 	LOOP_ERROR,  /* has been printed */
 };
 
-/* Takes SIGINT and SIGTERM over. Returns 0, or after printing what failed an exit status. */
-exit_status loop_open(struct loop **loop);
+/* The signals are not owned. Returns NULL without memory. */
+struct loop *loop_new(struct signals *signals);
 
-/* Watches this process from now on, in place of one that has ended. Returns as above. */
+/* Watches this process from now on, in place of one that has ended. Returns 0, or after printing
+ * what failed an exit status. */
 exit_status loop_watch_process(struct loop *loop, pid_t pid);
 
 /* The target ends later than that process: loop_end() says when. */
@@ -31,15 +33,14 @@ void loop_end(struct loop *loop);
 /* Forgets the process that has ended, and what woke the loop up. */
 void loop_forget_process(struct loop *loop);
 
-/* Gives the signals back; NULL is allowed. */
+/* NULL is allowed. */
 void loop_close(struct loop *loop);
 
 /* A descriptor that wakes the loop up for a tick() when it becomes readable; of two at
  * most. -1: none. */
 void loop_watch(struct loop *loop, int fd);
 
-/* From now on the first of the signals is the process's: one that was not sent by the
- * terminal, whose signals reach it anyway, is passed on to it. The next one counts. */
+/* From now on the first of the signals is the process's, see signals_pass_on(). */
 void loop_pass_on(struct loop *loop);
 
 /* Waits until the process has ended, or a signal comes that is not passed on, or has come

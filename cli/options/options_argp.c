@@ -240,8 +240,7 @@ static _Noreturn void finish_output(void)
 {
 	errno = 0;
 	if (fflush(stdout) || ferror(stdout)) {
-		log_error("cannot write to standard output: %s", strerror(errno ? errno : EIO));
-		exit(EX_IOERR);
+		exit(log_write_failed("to standard output", errno ? -errno : -EIO));
 	}
 	exit(EX_OK);
 }
@@ -253,7 +252,7 @@ int read_help(const struct option_row *row, const char *text, struct options *op
 
 	(void)text, (void)options;
 	argp_fill(&argp, entries);
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error to report */
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like others */
 	argp_help(&argp, stdout, (unsigned int)row->min, (char[]){ PROGRAM });
 	finish_output();
 }

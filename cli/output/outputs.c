@@ -20,7 +20,8 @@
 
 struct output_of_run {
 	const struct output_format *format;
-	const char *name;              /* for messages */
+	const char *name; /* for messages */
+	bool is_stdout;
 	const struct csv_table *table; /* of the format; NULL: it has none */
 	char *path;                    /* of the table's file */
 	struct output_file *file;
@@ -71,6 +72,8 @@ static exit_status output_failed(const struct outputs *outputs, const struct out
 		log_hint("name the file itself, or take a directory of your own");
 		return EX_IOERR;
 	}
+	if (output->is_stdout && error == -EPIPE)
+		return log_write_failed(output->name, error);
 	log_error("cannot write %s: %s", output->name, strerror(-error));
 	switch (error) {
 	case -ENOSPC:
@@ -190,6 +193,7 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 	outputs->n++;
 	output->format = wanted->format;
 	output->name = wanted->file ? wanted->file : "standard output";
+	output->is_stdout = !wanted->file;
 	output->each = wanted->file && output_path_varies(wanted->file);
 	output->report = config->report;
 	output->report.waits_per_thread = config->report.per_thread;

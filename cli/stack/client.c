@@ -2,6 +2,7 @@
 #include "client.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ struct submitted {
 
 struct client {
 	int socket;
+	struct signals *signals;
 	uint8_t *shared;
 	uint64_t patience;
 	client_open *open;
@@ -80,9 +82,20 @@ void client_free(struct client *client)
 	free(client);
 }
 
+void client_heed(struct client *client, struct signals *signals)
+{
+	client->signals = signals;
+}
+
 static uint64_t client_deadline(const struct client *client)
 {
 	return clock_monotonic() + client->patience + client->n * PATIENCE_PER_COPY;
+}
+
+static int client_send(struct client *client, int fd, uint64_t deadline)
+{
+	return signals_wait(client->signals, client->socket, POLLOUT, deadline)
+		       ?: protocol_send(client->socket, &client->packet, fd, deadline);
 }
 
 /* Answers a request for a file. */
@@ -98,7 +111,7 @@ static int client_serve(struct client *client, uint64_t deadline)
 	if (fd == -EBADMSG)
 		return fd;
 	packet_begin(packet, MESSAGE_FILE);
-	err = protocol_send(client->socket, packet, fd, deadline);
+	err = client_send(client, fd, deadline);
 	if (fd >= 0)
 		close(fd);
 	return err;
@@ -111,7 +124,8 @@ static int client_receive(struct client *client, uint64_t deadline)
 	int err;
 
 	do {
-		err = protocol_receive(client->socket, &client->packet, false, deadline);
+		err = signals_wait(client->signals, client->socket, POLLIN, deadline)
+			      ?: protocol_receive(client->socket, &client->packet, false, deadline);
 		if (!err && clock_monotonic() >= deadline)
 			err = -ETIMEDOUT;
 		if (err || client->packet.head.type != MESSAGE_OPEN)
@@ -158,7 +172,7 @@ int client_object(struct client *client, uint32_t number, int fd, const char *pa
 	if (err)
 		return err;
 	client->objects = number + 1; /* the other one may ask for its debug file at once */
-	err = protocol_send(client->socket, &client->packet, fd, deadline);
+	err = client_send(client, fd, deadline);
 	return err ? err : client_done(client, deadline);
 }
 
@@ -178,7 +192,7 @@ int client_mappings(struct client *client, uint32_t space, bool anew, uint64_t t
 	client->packet.head.n = (uint32_t)n;
 	if (n)
 		memcpy(client->shared, mappings, n * sizeof(*mappings));
-	err = protocol_send(client->socket, &client->packet, -1, deadline);
+	err = client_send(client, -1, deadline);
 	return err ? err : client_done(client, deadline);
 }
 
@@ -367,7 +381,7 @@ int client_flush(struct client *client)
 	client->packet.head.n = client->n;
 	client->used = 0;
 	client->received = 0;
-	err = protocol_send(client->socket, &client->packet, -1, deadline);
+	err = client_send(client, -1, deadline);
 	return err ? err : client_answer(client, deadline);
 }
 

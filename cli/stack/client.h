@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/base/signals.h"
 #include "protocol.h"
 
 struct client;
@@ -33,9 +34,12 @@ struct client *client_new(int socket, void *shared, size_t room, uint64_t patien
 /* Frees all stacks, too. NULL is allowed. */
 void client_free(struct client *client);
 
+/* From now on nothing takes much longer if this program is to end: see signals_wait(). */
+void client_heed(struct client *client, struct signals *signals);
+
 /* All of these return 0 or, if the other process is of no use any more, a negative
- * errno: -EPIPE: it has ended; -ETIMEDOUT: it takes too long; -EBADMSG: it says
- * what it may not say; or what it has told itself. After that no other than
+ * errno: -EPIPE: it has ended; -ETIMEDOUT: it takes too long; -EINTR: this program is to
+ * end; -EBADMSG: it says what it may not say; or what it has told itself. After that no other than
  * client_abandon() may be called. */
 
 /* Waits for the other process to say that it is ready. If it says that it is not,

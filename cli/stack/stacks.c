@@ -138,6 +138,9 @@ static void stacks_fail(struct stacks *stacks, int err)
 	if (err == -ETIMEDOUT)
 		snprintf(stacks->failure, sizeof(stacks->failure),
 			 CHILD " took too long and was ended");
+	else if (err == -EINTR)
+		snprintf(stacks->failure, sizeof(stacks->failure),
+			 CHILD " did not answer soon enough after the signal and was ended");
 	else if (err == -EBADMSG)
 		snprintf(stacks->failure, sizeof(stacks->failure),
 			 CHILD " sent invalid data and was ended");
@@ -252,7 +255,10 @@ static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_
 		return err;
 	stacks->client = client_new(stacks->socket, stacks->shared, room, setup->patience,
 				    stacks_serve, stacks);
-	return stacks->client ? 0 : -ENOMEM;
+	if (!stacks->client)
+		return -ENOMEM;
+	client_heed(stacks->client, setup->signals);
+	return 0;
 }
 
 static exit_status stacks_greeted(struct stacks *stacks, bool quiet)
@@ -316,9 +322,9 @@ exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
 	return status;
 }
 
-exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t room)
+exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t room, struct signals *signals)
 {
-	const struct stacks_setup setup = { .patience = PATIENCE };
+	const struct stacks_setup setup = { .patience = PATIENCE, .signals = signals };
 
 	return stacks_open_setup(stacks, pid, room, &setup);
 }

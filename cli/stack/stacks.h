@@ -11,6 +11,7 @@
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
+#include "cli/base/signals.h"
 #include "stack.h"
 #include "stack_copy.h"
 
@@ -32,18 +33,20 @@ const char *stacks_excuse(int error);
 
 /* What differs from stacks_open(). */
 struct stacks_setup {
-	unsigned int without; /* enum sandbox_without */
-	uint64_t patience;    /* ns */
-	bool quiet;           /* does not print what failed: it can do without */
+	unsigned int without;    /* enum sandbox_without */
+	uint64_t patience;       /* ns */
+	struct signals *signals; /* see signals_wait() */
+	bool quiet;              /* does not print what failed: it can do without */
 };
 
 /* Starts the child and reads what the process has mapped; 0: there are several, of which
  * stacks_add() tells, and of which one may have ended. To be called early: while
  * this process has one thread, which has to live as long as the child, and little
  * memory, which counts as the child's; but after this process has been placed on its
- * CPUs. Room: how many different stacks are kept. Returns 0, or after printing what
- * failed an exit status. The caller ends it with stacks_close(). */
-exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t room);
+ * CPUs. The child is waited for as signals_wait() does. Room: how many different stacks are kept.
+ * Returns 0, or after printing what failed an exit status. The caller ends it with stacks_close().
+ */
+exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t room, struct signals *signals);
 
 /* The same with another setup. */
 exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,

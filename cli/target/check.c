@@ -27,10 +27,7 @@ static exit_status sites_check(const struct attach_costs *costs, const struct tr
 	error = triggers_check(stdout, role_names[role], &set->triggers[role], sites,
 			       set->target_only[role], ns);
 	free(ns);
-	if (!error)
-		return 0;
-	log_error("cannot write the list: %s", strerror(-error));
-	return EX_IOERR;
+	return error ? log_write_failed("the list", error) : 0;
 }
 
 exit_status check_triggers(const struct trigger_set *set)

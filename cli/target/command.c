@@ -14,8 +14,6 @@
 #include "cli/base/log.h"
 #include "entry_point.h"
 
-#define SIGNAL_STATUS 128 /* as shells have it: this and the signal's number */
-
 struct command {
 	pid_t pid;
 	bool released, reaped;
@@ -172,7 +170,7 @@ int command_status(struct command *command)
 		command->reaped = waitpid(command->pid, &command->status, WNOHANG) > 0;
 	if (!command->reaped)
 		return 0;
-	return WIFSIGNALED(command->status) ? SIGNAL_STATUS + WTERMSIG(command->status)
+	return WIFSIGNALED(command->status) ? EX_SIGNALLED + WTERMSIG(command->status)
 					    : WEXITSTATUS(command->status);
 }
 

@@ -158,7 +158,7 @@ static struct stacks *target_open(void)
 {
 	struct stacks *stacks;
 
-	if (stacks_open(&stacks, getpid(), STACKS))
+	if (stacks_open(&stacks, getpid(), STACKS, NULL))
 		exit(1);
 	return stacks;
 }

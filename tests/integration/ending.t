@@ -183,13 +183,76 @@ def case_output_fails(test):
         done = test.program(*arguments, stdout=full)
     test.eq(done.status, 74, "/dev/full: status 74")
     test.between(len(done.stderr.splitlines()), 1, 2, "one or two lines of why")
+    done = test.program(*arguments, wrapper=("sh", "-c", '"$@" >&-', "sh"))
+    test.eq(done.status, 74, "no stdout at all: status 74")
+
+
+def ends_on_closed_pipe(test, *arguments):
+    """Quietly, with the status that shells show of programs that SIGPIPE has ended."""
     read, write = os.pipe()
     child = test.child([kdtest.PROGRAM, *arguments], stdout=write)
     os.close(write)
     os.close(read)
-    test.eq(child.wait(), 74, "nobody reads the pipe: status 74")
-    done = test.program(*arguments, wrapper=("sh", "-c", '"$@" >&-', "sh"))
-    test.eq(done.status, 74, "no stdout at all: status 74")
+    test.eq((child.wait(), child.stderr), (128 + signal.SIGPIPE, ""),
+            f"{' '.join(str(argument) for argument in arguments)}: quietly")
+
+
+def case_nobody_reads(test):
+    load = test.workload("roles", "poll")
+    target = ["-p", load.pid]
+    for arguments in ([*target, "--sample-time", "0.1"], [*target, "--list-probes=t:sched:*"],
+                      [*target, "--sample-time", "0.1", "-o", "json"], ["--machine"],
+                      [*target, "--check", "--start-trigger=t:sched:sched_switch"],
+                      ["--help"], ["--list-metrics"]):
+        ends_on_closed_pipe(test, *arguments)
+    directory = test.directory()
+    os.mkfifo(directory / "fifo")
+    reader = os.open(directory / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    child = test.child([kdtest.PROGRAM, *target, "--sample-time", "0.5",
+                        "-o", f"json:{directory}/fifo"])
+    kdtest.wait_until(lambda: kernel_objects(child.pid)["prog_id"])
+    os.close(reader)
+    test.eq(child.wait(), 74, "a reader that was asked for is missed: status 74")
+    test.ok("has the reader gone away?" in child.stderr, "and that is said", child.stderr)
+
+
+def case_early_signals(test):
+    """Whenever it comes, there is a whole report, or none, and nothing is left behind."""
+    kdneeds.bpftool()
+    load = test.workload("roles", "poll")
+    statuses, directory = set(), test.directory()
+    before = {kind: listed(kind) for kind in ("prog", "map", "link")}
+    for delay in range(0, 70, 10):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            child = test.child([kdtest.PROGRAM, "-p", load.pid, "-s", "1s", "--sample-time", "60",
+                                "-o", "text", "-o", f"json:{directory}/json"])
+            time.sleep(delay / 1000)
+            child.signal(number)
+            try:
+                status = child.wait(patience=5 * SLACK)
+            except subprocess.TimeoutExpired:
+                status = "still running"
+            statuses.add(status)
+            files = sorted(path.name for path in directory.iterdir())
+            if status == 0:
+                fine = len(kdtest.kdreport.parse(child.stdout)) == 1 and files == ["json"]
+                fine = fine and json.loads((directory / "json").read_text())["interrupted"]
+            else:
+                fine = (status in (-number, 128 + number) and not child.stdout and
+                        not child.stderr and not files)
+            if not fine:
+                test.ok(False, f"{number.name} after {delay} ms", status, child.stdout,
+                        child.stderr, files)
+            for name in files:
+                (directory / name).unlink()
+    test.ok(True, "a whole report or none", statuses)
+    left = None
+    for _ in range(100):
+        left = {kind: listed(kind) - before[kind] for kind in before}
+        if not any(left.values()):
+            break
+        time.sleep(0.1)
+    test.ok(not any(left.values()), "nothing is left in the kernel", left)
 
 
 # Threads of a name that wait until there is a line.
@@ -246,4 +309,4 @@ def case_ended_in_calls(test):
 
 kdtest.main(case_signals_close_the_window, case_second_signal_quits, case_sigkill_leaves_nothing,
             case_target_exits, case_three_samples, case_samples_until_stopped, case_sample_time,
-            case_output_fails, case_ended_in_calls)
+            case_output_fails, case_nobody_reads, case_early_signals, case_ended_in_calls)

@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import threading
@@ -251,6 +252,32 @@ def case_memory_that_nobody_provides(test):
             "its stack incomplete", *map(repr, rows))
 
 
+def child_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
+        return [int(child) for child in children.read().split()]
+
+
+def case_a_child_that_is_silent(test):
+    """Stopped, the process that resolves stacks cannot hold up a run that is to end."""
+    for number, option in ((signal.SIGINT, "-s"), (signal.SIGTERM, "--off-cpu")):
+        load = test.workload("slow", "sleeper:200:0:6000:4")
+        capture = test.capture(load.pid, option, "1ms")
+        child, = child_of(capture.pid)
+        os.kill(child, signal.SIGSTOP)
+        kdtest.wait_until(lambda: kdtest.state_of(child, child) == "T")
+        load.go()
+        sent = time.monotonic()
+        capture.signal(number)
+        status = capture.wait(patience=9 * SLACK)
+        test.eq(status, 0, f"{option}: {number.name} ends the run with status 0")
+        test.between(time.monotonic() - sent, 0, 9 * SLACK, "long before the child is given up")
+        report, = kdreport.parse(kdstacks.parse(capture.stdout)[0])
+        told = [text for text in report.warnings if "resolves user stacks" in text]
+        test.ok(told and "after the signal" in told[0], "the report says which stacks are missing, "
+                "and why", *report.warnings)
+        test.ok(not os.path.exists(f"/proc/{child}"), "the child is gone")
+
+
 def case_windows_that_follow_one_another(test):
     """Each with more calls than are kept for windows that nobody wants."""
     load = test.workload("mapper", "calls")
@@ -272,4 +299,5 @@ if __name__ == "__main__":
     kdtest.main(case_files_that_are_gone, case_files_that_cannot_be_read,
                 case_files_that_are_damaged, case_a_file_that_is_cut_while_it_is_read,
                 case_code_that_is_mapped_at_the_start, case_code_mapped_without_end,
-                case_memory_that_nobody_provides, case_windows_that_follow_one_another)
+                case_memory_that_nobody_provides, case_a_child_that_is_silent,
+                case_windows_that_follow_one_another)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SIGINT and SIGTERM, which ask this program to end, and waiting for other processes without
+ * being deaf to them. */
+#ifndef SIGNALS_H
+#define SIGNALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exit_status.h"
+
+struct signals;
+
+/* Takes both over. Returns 0, or after printing what failed an exit status. */
+exit_status signals_open(struct signals **signals);
+
+/* Gives them back; NULL is allowed. */
+void signals_close(struct signals *signals);
+
+/* To be polled: it is readable when one has come. */
+int signals_fd(const struct signals *signals);
+
+/* From now on the first of them is for that process, whose pidfd remains the caller's: one that was
+ * not sent by the terminal, whose signals reach it anyway, is passed on. The next one counts. */
+void signals_pass_on(struct signals *signals, int pidfd);
+
+/* Takes what has come, without waiting. After the first that counts they do what they do by
+ * default: the next one ends this process at once. Returns whether this program is to end. */
+bool signals_ask(struct signals *signals);
+
+/* The signal that counted; 0: none. */
+int signals_number(const struct signals *signals);
+
+/* Waits for what another process does, until one of the events of poll() has come, or until the
+ * deadline (CLOCK_MONOTONIC ns); but if this program is to end, or is asked to meanwhile, only for
+ * SIGNALS_PATIENCE_NS from then on. NULL: signals are not looked at. Returns 0; -EINTR: no longer,
+ * as this program is to end; -ETIMEDOUT; another negative errno. */
+int signals_wait(struct signals *signals, int fd, short events, uint64_t deadline);
+#define SIGNALS_PATIENCE_NS 1000000000ULL
+
+#endif
