@@ -52,6 +52,8 @@ static const struct field stack_fields[] = {
 	FIELD_LIST_OF("frames", struct stack, frames, n, .fields = frame_fields,
 		      .flags = FIELD_KEPT),
 	FIELD("stop", FIELD_TEXT, struct stack, stop),
+	FIELD("by_frame_pointers", FIELD_BOOL, struct stack, by_frame_pointers,
+	      .flags = FIELD_IF_ANY),
 	FIELDS_END,
 };
 

@@ -187,6 +187,8 @@ static int by_stack(bool lines, const struct stack *a, const struct stack *b)
 		order = by_function(&a->frames[i], &b->frames[i]);
 	if (!order)
 		order = three_way(a->n, b->n);
+	if (!order)
+		order = three_way(a->by_frame_pointers, b->by_frame_pointers);
 	return order ? order : by_text(a->stop, b->stop);
 }
 

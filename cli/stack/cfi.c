@@ -505,11 +505,3 @@ bool cfi_word(struct cfi *cfi, uint64_t address, uint64_t *word)
 	memcpy(word, bytes, sizeof(bytes));
 	return true;
 }
-
-bool cfi_code(const struct cfi *cfi, uint64_t address, void *code, size_t size)
-{
-	uint64_t offset;
-
-	return elf_file_offset(cfi->file, address, PF_X, &offset) &&
-	       !elf_file_read(cfi->file, offset, code, size);
-}

@@ -39,7 +39,4 @@ int cfi_find(struct cfi *cfi, uint64_t address, struct cfi_fde *fde);
  * and behind the section are 0. Returns whether it has any byte of the word. */
 bool cfi_word(struct cfi *cfi, uint64_t address, uint64_t *word);
 
-/* Reads size bytes of code. Returns whether there is code. */
-bool cfi_code(const struct cfi *cfi, uint64_t address, void *code, size_t size);
-
 #endif

@@ -273,12 +273,19 @@ static int client_stack(struct client *client)
 	const struct message *message = &client->packet.head;
 
 	if (client->packet.size || message->number >= PROTOCOL_STACKS || message->status < 0 ||
-	    message->status >= UNWIND_STOPS || !client->n_frames || client->received++ == client->n)
+	    message->status >= UNWIND_STOPS || message->n > 1 || !client->n_frames ||
+	    client->received++ == client->n)
 		return -EBADMSG;
 	client->meanings[message->number] = (struct meaning){
 		.known = true,
-		.stack = stack_table_get(client->table, client->frames, client->n_frames,
-					 unwind_stop_text((enum unwind_stop)message->status)),
+		.stack = stack_table_get(
+			client->table,
+			&(struct stack){
+				.frames = client->frames,
+				.n = client->n_frames,
+				.stop = unwind_stop_text((enum unwind_stop)message->status),
+				.by_frame_pointers = message->n,
+			}),
 	};
 	client->n_frames = 0;
 	client->n_text = 0;

@@ -12,6 +12,8 @@
 #include "cli/base/clock.h"
 #include "protocol.h"
 
+#define VSYSCALL "[vsyscall]" /* the kernel's, which runs it on its own */
+
 /* What is mapped, by address. */
 struct ranges {
 	struct mapping *mappings;
@@ -110,12 +112,16 @@ static int mapped_take(void *context, const struct map *map)
 	struct mapping mapping = { .start = map->start, .end = map->end, .offset = map->offset };
 	int number;
 
-	if (!map->executable || (*map->path != '/' && strcmp(map->path, MAPPED_VDSO)) ||
-	    seen->n == PROTOCOL_MAPPINGS || strlen(map->path) >= PROTOCOL_PATH)
+	if (!map->executable || !strcmp(map->path, VSYSCALL) || seen->n == PROTOCOL_MAPPINGS ||
+	    strlen(map->path) >= PROTOCOL_PATH)
 		return 0;
 	/* The kernel's list is not of one moment: a range may come twice. */
 	if (seen->n && map->start < seen->mappings[seen->n - 1].end)
 		return 0;
+	if (*map->path != '/' && strcmp(map->path, MAPPED_VDSO) != 0) {
+		mapping.object = SPACE_NO_FILE;
+		return ranges_add(seen, &mapping);
+	}
 	number = mapped_files_find(mapped->files, mapped->pid, map,
 				   seen->n ? seen->mappings[seen->n - 1].object : 0);
 	if (number == -ENOSPC)

@@ -45,9 +45,11 @@ enum message_type {
 	MESSAGE_DONE,   /* status: 0 or a negative errno */
 	MESSAGE_OPEN,   /* path of a debug file for object number. Answer: FILE */
 	MESSAGE_FRAMES, /* n further frames of the next stack */
-	MESSAGE_STACK,  /* the stack is complete; from now on it is meant by the ID number */
-	MESSAGE_KNOWN,  /* what the stack of copy number of the batch was unwound from */
-	MESSAGE_IDS,    /* the IDs of all stacks of the batch: n uint32_t */
+	/* the stack is complete; from now on it is meant by the ID number; n 1: some of its
+	 * frames were found by frame pointers */
+	MESSAGE_STACK,
+	MESSAGE_KNOWN, /* what the stack of copy number of the batch was unwound from */
+	MESSAGE_IDS,   /* the IDs of all stacks of the batch: n uint32_t */
 };
 
 struct message {

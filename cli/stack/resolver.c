@@ -9,6 +9,7 @@
 
 #include "cli/base/array.h"
 #include "probes/elf/elf_file.h"
+#include "probes/elf/go_table.h"
 #include "cfi.h"
 #include "demangle.h"
 #include "function_table.h"
@@ -25,6 +26,7 @@ struct object {
 	char *path;
 	struct elf_file *elf; /* NULL: it is no sound ELF file */
 	struct cfi *cfi;
+	struct go_table *go;
 	struct function_table *functions;
 	bool elf_known, cfi_known, functions_known, build_id_known;
 	char build_id[2 * MAX_ID + 1]; /* "": none */
@@ -117,14 +119,20 @@ static bool code_find(void *context, uint64_t address, struct unwind_object *fou
 	struct location location;
 	struct object *object;
 
-	if (!location_find(resolver, resolver->t, address, &location))
-		return false;
+	if (!location_find(resolver, resolver->t, address, &location)) {
+		found->anonymous = space_is_anonymous(chosen_space(resolver), resolver->t, address);
+		return found->anonymous;
+	}
 	object = location.object;
 	if (!object->cfi_known && object->elf && cfi_open(&object->cfi, object->elf))
 		object->cfi = NULL;
+	if (!object->cfi_known && object->elf && go_table_open(&object->go, object->elf))
+		object->go = NULL;
 	object->cfi_known = true;
 	*found = (struct unwind_object){
 		.cfi = location.in_segment ? object->cfi : NULL,
+		.go = location.in_segment ? object->go : NULL,
+		.file = location.in_segment ? object->elf : NULL,
 		.bias = location.in_segment ? address - location.address : 0,
 	};
 	return true;
@@ -151,6 +159,7 @@ static void object_free(struct object *object)
 {
 	function_table_free(object->functions);
 	cfi_close(object->cfi);
+	go_table_close(object->go);
 	elf_file_close(object->elf);
 	if (object->fd >= 0)
 		close(object->fd);

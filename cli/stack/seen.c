@@ -76,7 +76,7 @@ static void key_make(struct key *key, uint64_t version, const struct unwound *un
 
 	memset(key->words, 0, KEY_FIXED * sizeof(*key->words));
 	key->words[0] = version;
-	key->words[1] = unwound->stop;
+	key->words[1] = unwound->stop | (uint64_t)unwound->by_frame_pointers << 32;
 	for (unsigned int i = 0; i < unwound->n; i++) {
 		exact[i / 64] |= (uint64_t)unwound->exact[i] << (i % 64);
 		ip[i] = unwound->ip[i];

@@ -164,6 +164,7 @@ static int server_describe(struct server *server, uint64_t t, uint32_t id)
 	packet_begin(reply, MESSAGE_STACK);
 	reply->head.number = id;
 	reply->head.status = (int32_t)unwound->stop;
+	reply->head.n = unwound->by_frame_pointers;
 	return protocol_send(server->socket, reply, -1, 0);
 }
 

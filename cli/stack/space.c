@@ -2,7 +2,6 @@
 #include "space.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,6 +166,14 @@ const struct mapping *space_find(const struct space *space, uint64_t t, uint64_t
 	for (size_t i = at; i > 0 && !found; i--)
 		found = snapshot_find(&space->snapshots[i - 1], address);
 	return found;
+}
+
+/* Where nothing at all is known, that is one mapping to the end. */
+bool space_is_anonymous(const struct space *space, uint64_t t, uint64_t address)
+{
+	const struct mapping *mapping = space_find(space, t, address);
+
+	return mapping && mapping->object == SPACE_NO_FILE && mapping->end != UINT64_MAX;
 }
 
 uint64_t space_version(const struct space *space, uint64_t t)

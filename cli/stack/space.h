@@ -3,6 +3,7 @@
 #ifndef SPACE_H
 #define SPACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,9 @@ int space_set(struct space *space, uint64_t t, const struct mapping *mappings, s
  * in the next later ones that have it, then in the next earlier. NULL if none has it.
  * It stays until the next space_set(). */
 const struct mapping *space_find(const struct space *space, uint64_t t, uint64_t address);
+
+/* Whether code of no file is mapped there: memory in which code is made at run time. */
+bool space_is_anonymous(const struct space *space, uint64_t t, uint64_t address);
 
 /* A number that is the same for two times, or before and after a space_set(), only
  * if space_find() finds the same there. Never 0. */

@@ -3,6 +3,7 @@
 #ifndef STACK_H
 #define STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,9 @@ struct stack {
 	const struct frame *frames; /* innermost first */
 	size_t n;
 	const char *stop; /* why it is incomplete; NULL: it is complete */
+	/* Some frames were found by frame pointers: of a function that has none, the caller is
+	 * missing. */
+	bool by_frame_pointers;
 };
 
 #endif

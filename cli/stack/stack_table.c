@@ -106,12 +106,14 @@ static bool is_same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-static bool stack_has(const struct stack *stack, const struct frame *frames, size_t n,
-		      const char *stop)
+static bool stacks_same(const struct stack *stack, const struct stack *like)
 {
-	if (stack->n != n || !is_same_text(stack->stop, stop))
+	const struct frame *frames = like->frames;
+
+	if (stack->n != like->n || !is_same_text(stack->stop, like->stop) ||
+	    stack->by_frame_pointers != like->by_frame_pointers)
 		return false;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < like->n; i++) {
 		if (stack->frames[i].offset != frames[i].offset ||
 		    stack->frames[i].file != frames[i].file ||
 		    !is_same_text(stack->frames[i].function, frames[i].function) ||
@@ -174,9 +176,10 @@ static int table_keep_text(struct stack_table *table, const char **text)
 }
 
 static const struct stack *table_add(struct stack_table *table, uint64_t hash,
-				     const struct frame *frames, size_t n, const char *stop)
+				     const struct stack *like)
 {
 	struct index *stacks = &table->stacks;
+	size_t n = like->n;
 	struct frame *kept;
 	struct stack *stack;
 
@@ -187,31 +190,30 @@ static const struct stack *table_add(struct stack_table *table, uint64_t hash,
 	if (!kept)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		kept[i] = frames[i];
+		kept[i] = like->frames[i];
 		if (table_keep_text(table, &kept[i].function) ||
 		    table_keep_text(table, &kept[i].object) ||
 		    table_keep_text(table, &kept[i].build_id))
 			return NULL;
 	}
-	*stack = (struct stack){ .frames = kept, .n = n, .stop = stop };
+	*stack = *like;
+	stack->frames = kept;
 	index_put(stacks->slots, stacks->mask, hash, stack);
 	stacks->n++;
 	return stack;
 }
 
-const struct stack *stack_table_get(struct stack_table *table, const struct frame *frames, size_t n,
-				    const char *stop)
+const struct stack *stack_table_get(struct stack_table *table, const struct stack *like)
 {
 	const struct index *stacks = &table->stacks;
-	uint64_t hash = stack_hash(frames, n);
+	uint64_t hash = stack_hash(like->frames, like->n);
 
 	for (size_t at = hash & stacks->mask; stacks->slots[at].item;
 	     at = (at + 1) & stacks->mask) {
-		if (stacks->slots[at].hash == hash &&
-		    stack_has(stacks->slots[at].item, frames, n, stop))
+		if (stacks->slots[at].hash == hash && stacks_same(stacks->slots[at].item, like))
 			return stacks->slots[at].item;
 	}
-	return table_add(table, hash, frames, n, stop);
+	return table_add(table, hash, like);
 }
 
 struct stack_table *stack_table_new(size_t room)

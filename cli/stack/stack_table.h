@@ -16,10 +16,8 @@ struct stack_table *stack_table_new(size_t room);
 /* Frees all stacks, too. NULL is allowed. */
 void stack_table_free(struct stack_table *table);
 
-/* The stack with these frames and this reason to stop (NULL: complete), which is a
- * constant. All texts of the frames are copied. NULL if there is no room for
- * another. */
-const struct stack *stack_table_get(struct stack_table *table, const struct frame *frames, size_t n,
-				    const char *stop);
+/* The kept stack that is like this one, whose reason to stop is a constant. All texts of the frames
+ * are copied. NULL if there is no room for another. */
+const struct stack *stack_table_get(struct stack_table *table, const struct stack *like);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "cfi.h"
 #include "known.h"
+#include "unwind_walk.h"
 
 /* Exported and not declared (as of 1.8); the Makefile looks whether it is there. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
@@ -30,26 +31,6 @@ int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, un
  * no process has. */
 #define TABLE_ADDRESS 8
 
-#if defined(__x86_64__)
-#define REG_RETURN UNW_X86_64_RIP
-#define ADDRESS_MASK UINT64_MAX
-#define LEAF_NEEDS_STACK true /* its return address is there */
-#else
-#define REG_RETURN UNW_AARCH64_X30
-#define ADDRESS_MASK ((1ULL << 48) - 1) /* above are the bits of pointer authentication */
-#define LEAF_NEEDS_STACK false
-#endif
-
-/* What is known of an address of code: how to get from there to the caller. */
-struct rule {
-	uint64_t address;
-	uint64_t generation; /* of the unwinder; another one: nothing is known */
-	struct cfi *cfi;
-	uint64_t bias;
-	struct cfi_fde fde;
-	enum unwind_stop stop; /* UNWIND_COMPLETE: there is a row */
-};
-
 struct unwinder {
 	unwind_find *find;
 	void *context;
@@ -60,22 +41,21 @@ struct unwinder {
 	uint64_t generation;
 };
 
-/* The context of libunwind's call-backs: a stack being unwound or, without a copy, a
- * rule being looked up. */
-struct walk {
-	struct unwinder *unwinder;
-	const struct stack_copy *copy;
-	struct known *known;     /* of a stack: what is read of it */
-	const struct rule *rule; /* whose information is being read */
-	uint64_t regs[KD_REGS];
-	uint64_t missing; /* bitmap of registers that are not known */
-	unsigned int *steps;
-	enum unwind_stop failure; /* why a read failed; UNWIND_COMPLETE: none did */
-	bool elsewhere;           /* a signal's handler ran on a stack of its own */
-	bool exact;               /* the frame's instruction itself was interrupted */
-	uint64_t ip, sp;
-	unw_cursor_t cursor;
-};
+bool walk_word(struct walk *walk, uint64_t address, uint64_t *word)
+{
+	switch (stack_copy_find(walk->copy, address, word)) {
+	case STACK_COPY_THERE:
+		known_word(walk->known, address);
+		return true;
+	case STACK_COPY_BEYOND:
+		walk->failure = walk->elsewhere ? UNWIND_NOT_COPIED : UNWIND_TRUNCATED;
+		break;
+	default:
+		walk->failure = UNWIND_NOT_COPIED;
+	}
+	known_refuse(walk->known); /* another time there may be more to read */
+	return false;
+}
 
 /* --- What libunwind calls; -UNW_ENOINFO would make it guess --- */
 
@@ -92,7 +72,8 @@ static int memory_access(unw_addr_space_t space, unw_word_t address, unw_word_t 
 		walk->failure = UNWIND_BUDGET;
 		return -UNW_EBADFRAME;
 	}
-	if (rule && rule->cfi && cfi_word(rule->cfi, address - rule->bias, word))
+	if (rule && rule->object.cfi &&
+	    cfi_word(rule->object.cfi, address - rule->object.bias, word))
 		return 0;
 	if (!walk->copy) {
 		/* Of the table; or indirect pointers to personality routines, whose
@@ -104,17 +85,7 @@ static int memory_access(unw_addr_space_t space, unw_word_t address, unw_word_t 
 			memcpy(word, entry, sizeof(entry));
 		return 0;
 	}
-	switch (stack_copy_find(walk->copy, address, word)) {
-	case STACK_COPY_THERE:
-		known_word(walk->known, address);
-		return 0;
-	case STACK_COPY_BEYOND:
-		walk->failure = walk->elsewhere ? UNWIND_NOT_COPIED : UNWIND_TRUNCATED;
-		return -UNW_EBADFRAME;
-	default:
-		walk->failure = UNWIND_NOT_COPIED;
-		return -UNW_EBADFRAME;
-	}
+	return walk_word(walk, address, word) ? 0 : -UNW_EBADFRAME;
 }
 
 static int register_access(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value,
@@ -150,11 +121,11 @@ static int info_find(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *inf
 	const struct walk *walk = context;
 	const struct rule *rule = walk->rule;
 	unw_dyn_info_t table = {
-		.start_ip = rule->bias + rule->fde.start,
-		.end_ip = rule->bias + rule->fde.end,
+		.start_ip = rule->object.bias + rule->fde.start,
+		.end_ip = rule->object.bias + rule->fde.end,
 		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
 		.u.rti = {
-			.segbase = rule->bias + rule->fde.address,
+			.segbase = rule->object.bias + rule->fde.address,
 			.table_len = 1, /* words */
 			.table_data = TABLE_ADDRESS,
 		},
@@ -245,28 +216,28 @@ static enum unwind_stop row_make(struct unwinder *unwinder, const struct rule *r
 static enum unwind_stop rule_explore(struct unwinder *unwinder, struct rule *rule,
 				     unsigned int *steps)
 {
-	struct unwind_object object = { .cfi = NULL };
+	const struct unwind_object *object = &rule->object;
 	int err;
 
-	if (!unwinder->find(unwinder->context, rule->address, &object))
+	rule->mapped = unwinder->find(unwinder->context, rule->address, &rule->object);
+	if (!rule->mapped || object->anonymous)
 		return UNWIND_NO_OBJECT;
-	rule->cfi = object.cfi;
-	rule->bias = object.bias;
-	if (!object.cfi)
+	if (object->go && rule_explore_go(rule))
+		return UNWIND_COMPLETE;
+	if (!object->cfi)
 		return UNWIND_NO_CFI;
-	err = cfi_find(object.cfi, rule->address - object.bias, &rule->fde);
+	err = cfi_find(object->cfi, rule->address - object->bias, &rule->fde);
 	if (err)
 		return err == -ENOENT ? UNWIND_NO_CFI : UNWIND_BAD_CFI;
 	/* Of a file that is mapped elsewhere than it says; the dynamic linker might have
 	 * corrected the address, in memory only. */
-	if (rule->fde.absolute && rule->bias)
+	if (rule->fde.absolute && rule->object.bias)
 		return UNWIND_BAD_CFI;
 	*steps += (unsigned int)(rule->fde.size / BYTES_PER_STEP);
 	return row_make(unwinder, rule, steps);
 }
 
-/* The rule of an address, which stays until the next call. */
-static struct rule *rule_find(struct unwinder *unwinder, uint64_t address, unsigned int *steps)
+struct rule *rule_find(struct unwinder *unwinder, uint64_t address, unsigned int *steps)
 {
 	struct rule *rule = &unwinder->rules[(address ^ address >> 12) % RULES];
 
@@ -281,107 +252,16 @@ static struct rule *rule_find(struct unwinder *unwinder, uint64_t address, unsig
 
 /* --- Frames --- */
 
-#if defined(__x86_64__)
-/* Bytes of an indirect near call (FF /2) without prefixes, by its ModRM and SIB bytes. */
-static size_t indirect_call_size(uint8_t modrm, uint8_t sib)
+bool walk_register(struct walk *walk, unsigned int number, uint64_t *value)
 {
-	uint8_t mode = modrm >> 6, base = modrm & 7;
-	size_t size = 2;
-
-	if ((modrm >> 3 & 7) != 2)
-		return 0;
-	if (mode == 3)
-		return size;
-	if (base == 4)
-		size++;
-	if (mode == 1)
-		return size + 1;
-	if (mode == 2 || base == 5 || (base == 4 && (sib & 7) == 5))
-		return size + 4;
-	return size;
-}
-
-static bool call_ends(const uint8_t *code, size_t size)
-{
-	if (code[size - 5] == 0xe8)
-		return true;
-	for (size_t n = 2; n <= size; n++) {
-		const uint8_t *at = code + size - n;
-
-		if (at[0] == 0xff && indirect_call_size(at[1], n > 2 ? at[2] : 0) == n)
-			return true;
-	}
-	return false;
-}
-#define CALL_SIZE 7
-#else
-static bool call_ends(const uint8_t *code, size_t size)
-{
-	uint32_t instruction;
-
-	memcpy(&instruction, code + size - sizeof(instruction), sizeof(instruction));
-	return (instruction & 0xfc000000) == 0x94000000 || /* bl */
-	       (instruction & 0xfffffc1f) == 0xd63f0000;   /* blr */
-}
-#define CALL_SIZE 4
-#endif
-
-/* Whether a call precedes an address in a known object's code. */
-static bool call_precedes(struct unwinder *unwinder, uint64_t address)
-{
-	struct unwind_object object = { .cfi = NULL };
-	uint8_t code[CALL_SIZE];
-
-	return unwinder->find(unwinder->context, address - 1, &object) && object.cfi &&
-	       cfi_code(object.cfi, address - object.bias - sizeof(code), code, sizeof(code)) &&
-	       call_ends(code, sizeof(code));
-}
-
-/* Begins to unwind from the registers. */
-static void walk_begin(struct walk *walk)
-{
-	unw_init_remote(&walk->cursor, walk->unwinder->space, walk);
-}
-
-/* Code without information that was interrupted, as are system calls in functions
- * written by hand (clone3 and the like): if it has put nothing on the stack, the
- * return address is at its top. */
-static bool walk_leaf(struct walk *walk)
-{
-	uint64_t missing = 0;
 	unw_word_t word;
 
-	for (int i = 0; i < KD_REGS; i++) {
-		if (i == KD_REG_IP || i == KD_REG_SP)
-			continue;
-		if (unw_get_reg(&walk->cursor, i, &word) < 0)
-			missing |= 1ULL << i;
-		else
-			walk->regs[i] = word;
-	}
-	walk->missing = missing;
-#if defined(__x86_64__)
-	if (stack_copy_find(walk->copy, walk->sp, &word) != STACK_COPY_THERE)
+	if (walk->begun ? unw_get_reg(&walk->cursor, (unw_regnum_t)number, &word)
+			: register_access(NULL, (unw_regnum_t)number, &word, 0, walk))
 		return false;
-	word = stack_copy_return(walk->copy, word, walk->sp + sizeof(word));
-	if (!call_precedes(walk->unwinder, word))
-		return false;
-	known_word(walk->known, walk->sp);
-	walk->sp += sizeof(word);
-#else
-	word = walk->regs[REG_RETURN] & ADDRESS_MASK;
-	word = stack_copy_return(walk->copy, word, walk->sp);
-	if (!call_precedes(walk->unwinder, word))
-		return false;
-#endif
-	walk->ip = walk->regs[KD_REG_IP] = word;
-	walk->regs[KD_REG_SP] = walk->sp;
-	walk->exact = false;
-	walk_begin(walk);
+	*value = word;
 	return true;
 }
-
-#define WALK_ON UNWIND_STOPS /* it does not stop here */
 
 /* Goes from a frame to its caller. Returns UNWIND_COMPLETE if there is none. */
 static enum unwind_stop walk_apply(struct walk *walk, const struct rule *rule)
@@ -390,8 +270,10 @@ static enum unwind_stop walk_apply(struct walk *walk, const struct rule *rule)
 	unw_save_loc_t from;
 	int err;
 
-	walk->rule = rule;
 	walk->failure = UNWIND_COMPLETE;
+	if (!walk->begun)
+		unw_init_remote(&walk->cursor, walk->unwinder->space, walk);
+	walk->begun = true;
 	err = unw_apply_reg_state(&walk->cursor, rule_row(walk->unwinder, rule));
 	if (err < 0 && walk->failure)
 		return walk->failure;
@@ -433,10 +315,11 @@ static enum unwind_stop walk_step(struct walk *walk, struct unwound *unwound)
 	unwound->n++;
 	if (*walk->steps > MAX_STEPS)
 		return UNWIND_BUDGET;
+	walk->rule = rule;
 	if (!rule->stop)
-		return walk_apply(walk, rule);
-	if (rule->stop == UNWIND_NO_CFI && walk->exact && walk_leaf(walk))
-		return WALK_ON;
+		return rule->is_go ? walk_by_go(walk) : walk_apply(walk, rule);
+	if (rule->stop == UNWIND_NO_CFI || rule->stop == UNWIND_NO_OBJECT)
+		return walk_plainly(walk, rule->stop);
 	return rule->stop;
 }
 
@@ -461,13 +344,12 @@ void unwind(struct unwinder *unwinder, const struct stack_copy *copy, struct unw
 		walk.exact = false;
 	}
 	unwound->n = 0;
-	walk_begin(&walk); /* reads the registers, which are there */
 	unwound->stop = WALK_ON;
 	while (unwound->stop == WALK_ON)
 		unwound->stop = walk_step(&walk, unwound);
-	/* Another time there may be more to read, or less left to do. */
-	if (unwound->stop == UNWIND_NOT_COPIED || unwound->stop == UNWIND_TRUNCATED ||
-	    unwound->stop == UNWIND_BUDGET)
+	unwound->by_frame_pointers = walk.by_frame_pointers;
+	/* Another time there may be less left to do. */
+	if (unwound->stop == UNWIND_BUDGET)
 		known_refuse(walk.known);
 }
 
@@ -537,6 +419,8 @@ const char *unwind_stop_text(enum unwind_stop stop)
 		return "too many frames";
 	case UNWIND_BUDGET:
 		return "too much work for one stack";
+	case UNWIND_ELSEWHERE:
+		return "on another stack";
 	default:
 		return NULL;
 	}

@@ -24,6 +24,7 @@ enum unwind_stop {
 	UNWIND_LOOP,       /* frames that do not lead outwards */
 	UNWIND_TOO_DEEP,   /* more than UNWIND_FRAMES */
 	UNWIND_BUDGET,     /* it took too many steps */
+	UNWIND_ELSEWHERE,  /* the function has left another stack for this one */
 	UNWIND_STOPS,
 };
 
@@ -34,17 +35,25 @@ struct unwound {
 	bool exact[UNWIND_FRAMES];
 	unsigned int n;
 	enum unwind_stop stop;
-	struct known known; /* what it was unwound from; see known_finish() */
+	bool by_frame_pointers; /* some of them: one that has none hides its caller */
+	struct known known;     /* what it was unwound from; see known_finish() */
 };
 
-/* What is to be known of a mapped object for unwinding through it. */
+/* What is to be known of mapped code for unwinding through it. What it points to stays until
+ * unwinder_flush() or _free(). */
 struct cfi;
+struct elf_file;
+struct go_table;
 struct unwind_object {
-	struct cfi *cfi; /* NULL: it has none; stays until unwinder_flush() or _free() */
-	uint64_t bias;   /* address in memory - address in the file */
+	struct cfi *cfi;             /* NULL: it has none */
+	struct go_table *go;         /* NULL: it is not of a program in Go */
+	const struct elf_file *file; /* NULL: none that can be read */
+	uint64_t bias;               /* address in memory - address in the file */
+	bool anonymous;              /* of no file */
 };
 
-/* Finds the object whose code is at an address. Returns false if there is none. */
+/* Finds the object whose code is at an address; *object is empty before. Returns false if no
+ * code is mapped there. */
 typedef bool unwind_find(void *context, uint64_t address, struct unwind_object *object);
 
 struct unwinder;

@@ -12,6 +12,8 @@
 /* In place of frames that are missing. */
 #define NO_USER "[no_user_stack]"
 #define INCOMPLETE "[incomplete]"
+/* Before a stack in which some may be. */
+#define BY_FRAME_POINTERS "[by_frame_pointers]"
 
 static const char *const kinds[TRACE_KINDS] = {
 	[TRACE_CALL] = "syscall",
@@ -58,6 +60,8 @@ static void frame_add(struct columns *columns, const struct frame *frame, bool i
 
 static void stack_add(struct columns *columns, const struct stack *stack, bool is_kernel)
 {
+	if (stack->by_frame_pointers)
+		columns_add(columns, ";" BY_FRAME_POINTERS);
 	if (stack->stop)
 		columns_add(columns, is_kernel ? ";" INCOMPLETE "_[k]" : ";" INCOMPLETE);
 	for (size_t i = stack->n; i-- > 0;)

@@ -81,6 +81,9 @@ static void stack_lines(struct columns *columns, const struct stack *stack, bool
 	for (size_t i = 0; i < stack->n; i++)
 		frame_line(columns, &stack->frames[i], is_kernel,
 			   varies && frame_set_has(varies, i));
+	if (stack->by_frame_pointers)
+		columns_add(columns, INDENT
+			    "(some frames were found by frame pointers: callers may be missing)\n");
 	if (!stack->stop)
 		return;
 	columns_add(columns, INDENT "(the stack goes on: ");

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "go_table.h"
+
 /* Twice what the largest programs have, with their debug information. */
 #define MAX_TABLE (256ULL << 20)
 #define MAX_STRINGS (1ULL << 30)
@@ -247,6 +249,33 @@ int symbols_each_name(const struct elf_file *file, uint32_t table, symbol_named 
 	return type_each(&search, file, table);
 }
 
+/* Hands over what Go's own table has. Returns whether it is there. */
+static bool go_each(struct search *search, const struct elf_file *file)
+{
+	struct go_function function;
+	struct go_table *table;
+	uint64_t offset;
+	bool any = !go_table_open(&table, file);
+
+	for (uint32_t i = 0; any && !search->result && i < go_table_count(table); i++) {
+		if (go_table_get(table, i, &function) || !*function.name ||
+		    !elf_file_offset(file, function.start, PF_X, &offset))
+			continue;
+		search->length += strlen(function.name) + 1;
+		if (search->length > MAX_NAMES)
+			break;
+		search->result = search->found(search->context,
+					       &(struct symbol){
+						       .name = function.name,
+						       .address = function.start,
+						       .size = function.end - function.start,
+					       });
+	}
+	if (any)
+		go_table_close(table);
+	return any;
+}
+
 /* .gnu_debugdata has functions only. */
 static int search_all(struct search *search, debug_file_finder *find, void *find_context)
 {
@@ -257,6 +286,8 @@ static int search_all(struct search *search, debug_file_finder *find, void *find
 		err = type_each(search, file, SHT_DYNSYM);
 	if (err || elf_file_section(file, NULL, SHT_SYMTAB, NULL))
 		return err;
+	if (!search->data && go_each(search, file))
+		return search->result;
 	/* What is wrong with a file that only adds names is not this file's fault. */
 	if ((search->data || unpacked_each(search, file)) && !search->result && find)
 		separate_each(search, file, find, find_context);

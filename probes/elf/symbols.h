@@ -27,7 +27,7 @@ struct symbol {
 typedef int symbol_found(void *context, const struct symbol *symbol);
 
 /* Calls found for every function of .symtab and .dynsym and, where the file has
- * no .symtab, of .gnu_debugdata or else of the separate debug file, which is
+ * no .symtab, of Go's .gopclntab, .gnu_debugdata or else the separate debug file, which is
  * looked for by build ID and debug link as the process sees the file system, and
  * as we do. Path is that of the file, in the process; NULL: no debug file is
  * looked for. A function may come more than once, in any order; memory is bounded.

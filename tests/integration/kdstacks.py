@@ -57,6 +57,7 @@ OF = re.compile(r"\(of (?:(?P<count>[\d,]+) processes: (?P<pids>[\d, ]+?)(?P<mor
                 r"(?P<pid>\d+)(?: (?P<title>.*))?\)")
 NO_PATH = "(the path could not be read)"
 STOPPED = re.compile(r"\(the stack goes on: (?P<reason>.+)\)")
+BY_FRAME_POINTERS = "(some frames were found by frame pointers: callers may be missing)"
 MISSING = re.compile(r"\(no (?P<which>kernel|user) stack(?:: (?P<reason>[^;]+))?"
                      r"(?:; the instruction was at 0x(?P<ip>[0-9a-f]+))?\)")
 RESTARTS = {"ERESTARTSYS": 512, "ERESTARTNOINTR": 513, "ERESTARTNOHAND": 514,
@@ -86,6 +87,7 @@ class Stack:
     def __init__(self):
         self.kernel, self.user = [], []
         self.stop = None     # why the user's part is incomplete
+        self.by_frame_pointers = False  # some of its frames
         self.missing = {}    # "kernel", "user" -> why this part is not there
         self.ip = None       # of a user's part that is not there
         self.joined = 0      # rows whose user's part is that of others
@@ -133,6 +135,8 @@ class Stack:
             self.path, self.no_path = path and path["path"], not path
         elif joined:
             self.joined = number(joined["count"] or "1")
+        elif text == BY_FRAME_POINTERS and self.user and not self.by_frame_pointers:
+            self.by_frame_pointers = True
         elif stopped:
             self.stop = stopped["reason"]
         elif missing:

@@ -109,6 +109,26 @@ def case_compilers(test):
         check_all(test, path)
 
 
+def case_frame_pointers(test):
+    """Without call frame information: by frame pointers, and told so. With neither, nothing is
+    made up."""
+    need("objcopy")
+    for flag, pointers in (("-fno-omit-frame-pointer", True), ("-fomit-frame-pointer", False)):
+        path = compiled(test, WORKLOADS / "chain.c", "kdtest-plain", INCLUDE, "-pthread",
+                        "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
+                        "-fno-exceptions", flag)
+        subprocess.run(["objcopy", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path], check=True)
+        chains = Chains(test, path)
+        gone = [chains.go(shape) for shape in SHAPES]
+        chains.close()
+        for truth in gone:
+            events = chains.events(truth)
+            if pointers:
+                chains.check(truth, {"": Program(path)}, text=f"{truth['shape']}: frame pointers")
+            told = [event.stack.by_frame_pointers or bool(event.stack.stop) for event in events]
+            test.ok(told and all(told), f"{truth['shape']}, {flag}: it is told", *events[:1])
+
+
 def need_static():
     said = subprocess.run([*os.environ.get("CC", "cc").split(), "-print-file-name=libc.a"],
                           stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -424,7 +444,7 @@ def case_cxx(test):
                  (Libc("clock_nanosleep"), *CXX, *START), {"": program}, "demangled")
 
 
-kdtest.main(case_chains, case_compilers, case_static_pie, case_alternate_stack, case_return_probes,
-            case_linked_library, case_opened_libraries, case_stripped, case_no_build_id,
+kdtest.main(case_chains, case_compilers, case_frame_pointers, case_static_pie,
+            case_alternate_stack, case_return_probes, case_linked_library, case_opened_libraries, case_stripped, case_no_build_id,
             case_minidebuginfo, case_debuglink, case_build_id_file, case_deleted, case_replaced,
             case_odd_libraries, case_exec, case_fork, case_cxx)

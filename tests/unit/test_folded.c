@@ -112,7 +112,9 @@ static void test_frames(void)
 	trace_add(&sample, row);
 	text = folded(&sample);
 	is_str(text,
-	       "pmd-c01/id:8;[incomplete];[unknown];libstripped.so.1+0x1234;clock_gettime 10000\n",
+	       "pmd-c01/"
+	       "id:8;[by_frame_pointers];[incomplete];[unknown];libstripped.so.1+0x1234;clock_"
+	       "gettime 10000\n",
 	       "an incomplete one");
 	free(text);
 

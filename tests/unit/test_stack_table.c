@@ -43,6 +43,7 @@ static void test_table(void)
 	struct stack_table *table = stack_table_new(MANY);
 	struct frame frames[2] = { { .object = "object" },
 				   { .function = "outer", .build_id = "" } };
+	struct stack like = { .frames = frames, .n = 2 };
 	unsigned int wrong = 0;
 	char name[32];
 
@@ -50,22 +51,27 @@ static void test_table(void)
 		snprintf(name, sizeof(name), "function %u", i / 2);
 		frames[0].function = name;
 		frames[0].offset = i % 2;
-		stacks[i] = stack_table_get(table, frames, 2, NULL);
+		stacks[i] = stack_table_get(table, &like);
 	}
 	for (unsigned int i = 0; i < MANY; i++) {
 		snprintf(name, sizeof(name), "function %u", i / 2);
 		frames[0].function = name;
 		frames[0].offset = i % 2;
-		wrong += !stacks[i] || stack_table_get(table, frames, 2, NULL) != stacks[i] ||
+		wrong += !stacks[i] || stack_table_get(table, &like) != stacks[i] ||
 			 strcmp(stacks[i]->frames[0].function, name) != 0 ||
 			 stacks[i]->frames[0].offset != i % 2 || stacks[i]->n != 2;
 	}
 	is_u64(wrong, 0, "%d stacks are kept once each", MANY);
 	ok(stacks[0]->frames[0].object == stacks[1]->frames[0].object, "and their texts, too");
-	ok(!stack_table_get(table, frames, 1, NULL), "no more than there is room for");
-	ok(!stack_table_get(table, frames, 2, "reason"), "incomplete is another");
+	like.n = 1;
+	ok(!stack_table_get(table, &like), "no more than there is room for");
+	like = (struct stack){ .frames = frames, .n = 2, .stop = "reason" };
+	ok(!stack_table_get(table, &like), "incomplete is another");
+	like = (struct stack){ .frames = frames, .n = 2, .by_frame_pointers = true };
+	ok(!stack_table_get(table, &like), "that by frame pointers is another");
+	like.by_frame_pointers = false;
 	frames[1].build_id = NULL;
-	ok(!stack_table_get(table, frames, 2, NULL), "no text is not an empty one");
+	ok(!stack_table_get(table, &like), "no text is not an empty one");
 	stack_table_free(table);
 	stack_table_free(NULL);
 }

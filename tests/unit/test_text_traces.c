@@ -450,7 +450,7 @@ static void test_hostile(void)
 	unsigned int lines = 0, wrong = 0;
 	static char name[100000];
 	struct frame frame = { name, 1, name, name, 0 };
-	struct stack stack = { &frame, 1, name };
+	struct stack stack = { .frames = &frame, .n = 1, .stop = name };
 	char *text;
 
 	memset(name, '\x1b', sizeof(name) - 1);

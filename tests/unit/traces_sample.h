@@ -46,7 +46,7 @@ static const struct frame user_cut_frames[] = {
 	{ NULL, 0x1234, "/usr/lib/libstripped.so.1", NULL, 0 },
 	{ NULL, 0x7f0012345678, NULL, NULL, 0 },
 };
-STACK(user_cut, .stop = "the next address is in no file");
+STACK(user_cut, .stop = "the next address is in no file", .by_frame_pointers = true);
 
 static const struct frame user_cpp_frames[] = {
 	{ "operator new(unsigned long)", 0x1c, "/usr/lib/libstdc++.so.6", NULL, 0 },

@@ -173,6 +173,7 @@ static bool target_find(void *context, uint64_t address, struct unwind_object *o
 	if (!mapping || !mapping->object)
 		return false;
 	object->cfi = mapping->object->cfi;
+	object->file = mapping->object->file;
 	object->bias = mapping->bias;
 	return true;
 }
