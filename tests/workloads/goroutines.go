@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+// Goroutines that make slow system calls at the end of known chains of functions.
+//
+//	-> ready
+//	<- CHAIN MS   -> done: the chain was gone through by a goroutine, whose call took MS
+//	              milliseconds
+//	<- end        the process ends
+//
+// CHAIN is one of the chains below.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"runtime"
+	"sort"
+	"syscall"
+)
+
+type ladder struct{ left int }
+
+//go:noinline
+func slow(ms int) {
+	time := syscall.NsecToTimespec(int64(ms) * 1e6)
+	syscall.Nanosleep(&time, nil)
+	runtime.KeepAlive(ms)
+}
+
+//go:noinline
+func plain(ms int) {
+	slow(ms)
+	runtime.KeepAlive(ms)
+}
+
+// A method, with a large frame: the stack has to grow for it.
+//
+//go:noinline
+func (l *ladder) climb(ms int) int {
+	var room [300]int
+	room[l.left] = ms
+	if l.left--; l.left > 0 {
+		l.climb(ms)
+	} else {
+		slow(ms)
+	}
+	return room[0] + l.left
+}
+
+// Called back by the library.
+//
+//go:noinline
+func sorted(ms int) {
+	slept := false
+	sort.Slice([]int{2, 1}, func(i, j int) bool {
+		if !slept {
+			slept = true
+			slow(ms)
+		}
+		return i < j
+	})
+	runtime.KeepAlive(ms)
+}
+
+//go:noinline
+func deferred(ms int) {
+	defer func() {
+		slow(ms)
+		recover()
+	}()
+	panic("on the way out")
+}
+
+//go:noinline
+func climbing(ms int) {
+	(&ladder{12}).climb(ms)
+	runtime.KeepAlive(ms)
+}
+
+var chains = map[string]func(int){
+	"plain": plain, "climbing": climbing, "sorted": sorted, "deferred": deferred,
+}
+
+//go:noinline
+func begin(chain func(int), ms int, done chan bool) {
+	chain(ms)
+	done <- true
+}
+
+func main() {
+	input := bufio.NewScanner(os.Stdin)
+	fmt.Println("ready")
+	for input.Scan() && input.Text() != "end" {
+		var chain string
+		var ms int
+		fmt.Sscanf(input.Text(), "%s %d", &chain, &ms)
+		done := make(chan bool)
+		go begin(chains[chain], ms, done)
+		<-done
+		fmt.Println("done")
+	}
+}
