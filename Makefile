@@ -144,6 +144,22 @@ $(GEN)/version.h: | $(GEN)
 $(GEN):
 	@mkdir -p $@
 
+# What is built with sanitizers serves fuzzing, too, where clang has libFuzzer. To find out takes
+# a moment, so only who needs it does.
+ifneq ($(filter unit fuzz fuzzers check-unit $(BUILD)/asan/% $(BUILD)/fuzz/%,$(MAKECMDGOALS)),)
+HAS_FUZZER := $(shell echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | $(CLANG) -w \
+	-fsanitize=fuzzer,address,undefined -xc - -o /dev/null 2>/dev/null && echo yes)
+ASAN_CC := $(if $(HAS_FUZZER),$(CLANG) -Wno-unknown-warning-option \
+	-fsanitize=fuzzer-no-link,$(CC))
+ASAN_TEXT := $(ASAN_CC) $(ASAN_FLAGS)
+ifneq ($(file <$(BUILD)/asan/flags),$(ASAN_TEXT))
+$(BUILD)/asan/flags: FORCE
+endif
+endif
+$(BUILD)/asan/flags: $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(file >$@,$(ASAN_TEXT))
+
 # --- The program ---
 
 CLI := $(wildcard cli/*.c cli/*/*.c probes/*.c probes/*/*.c)
@@ -202,10 +218,26 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/pure.a $(BUILD)/flags
 	$(say) TEST $@
 	$(call compile,$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< $(BUILD)/pure.a -o $@ -pie $(LDFLAGS) $(PURE_LIBS))
 
-$(BUILD)/asan/unit/%: tests/unit/%.c $(BUILD)/asan/pure.a $(BUILD)/flags
+$(BUILD)/asan/unit/%: tests/unit/%.c $(BUILD)/asan/pure.a $(BUILD)/asan/flags
 	@mkdir -p $(@D)
 	$(say) TEST $@
-	$(call compile,$(CC) $(ASAN_FLAGS) $(DEPENDENCIES) $< $(BUILD)/asan/pure.a -o $@ $(LDFLAGS) $(PURE_LIBS))
+	$(call compile,$(ASAN_CC) $(ASAN_FLAGS) $(DEPENDENCIES) $< $(BUILD)/asan/pure.a -o $@ $(LDFLAGS) $(PURE_LIBS))
+
+# Where there is no libFuzzer they are empty; the test skips them, and says why.
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzzers: $(FUZZERS)
+$(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c $(BUILD)/asan/pure.a $(BUILD)/asan/flags
+	@mkdir -p $(@D)
+	$(say) TEST $@
+	$(if $(HAS_FUZZER),$(call compile,$(ASAN_CC) -fsanitize=fuzzer $(ASAN_FLAGS) $(DEPENDENCIES) \
+		$< $(BUILD)/asan/pure.a -o $@ $(WRAPPED) $(LDFLAGS) $(PURE_LIBS)),$(Q): >$@)
+$(BUILD)/fuzz/options: WRAPPED := -Wl,--wrap=read_help -Wl,--wrap=read_version
+
+# Writes sound inputs for some of them: `build/fuzz/seeds DIRECTORY`.
+$(BUILD)/fuzz/seeds: tests/fuzz/seeds.c $(BUILD)/pure.a $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(call compile,$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< $(BUILD)/pure.a -o $@ -pie $(LDFLAGS) $(PURE_LIBS))
 
 $(BUILD)/pure.a: $(PURE:%.c=$(BUILD)/%.o)
 $(BUILD)/asan/pure.a: $(PURE:%.c=$(BUILD)/asan/%.o)
@@ -214,10 +246,10 @@ $(BUILD)/asan/pure.a: $(PURE:%.c=$(BUILD)/asan/%.o)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(CLI:%.c=$(BUILD)/asan/%.o): $(BUILD)/asan/%.o: %.c $(BUILD)/flags
+$(CLI:%.c=$(BUILD)/asan/%.o): $(BUILD)/asan/%.o: %.c $(BUILD)/asan/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
-	$(call compile,$(CC) $(ASAN_FLAGS) $(DEPENDENCIES) -c $< -o $@)
+	$(call compile,$(ASAN_CC) $(ASAN_FLAGS) $(DEPENDENCIES) -c $< -o $@)
 
 $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -234,7 +266,7 @@ $(BUILD)/workloads/compat32: tests/workloads/compat.c $(BUILD)/flags
 
 # All of this as a compiler sees it, with either kind of flags; nothing is made of it.
 SYNTAX := $(patsubst %.c,$(BUILD)/%.syntax,$(CLI) $(UNIT:%=tests/%.c) tests/unit/elf_list.c \
-	$(wildcard tests/workloads/*.c))
+	$(wildcard tests/workloads/*.c tests/fuzz/*.c))
 syntax: $(SYNTAX)
 $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
 		$(GEN)/syscall_table.inc $(GEN)/version.h
@@ -271,16 +303,18 @@ jobs = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 # After `sudo make`, what was built belongs to the owner of the tree.
 disown = $(if $(SUDO_UID),@chown -R --reference=. $(BUILD))
 
-TEST_PROGRAMS := $(sort $(wildcard tests/lint/*.t tests/integration/*.t))
+TEST_PROGRAMS := $(sort $(wildcard tests/lint/*.t tests/integration/*.t tests/fuzz/*.t))
 
 check-unit: unit
 	@tests/run $(UNIT_PROGRAMS)
 
-# As the fuzz tests of check, for longer.
+# As the fuzz tests of check, for longer; what libFuzzer finds to be new is kept for the next time.
+FUZZ_TIME ?= 60
 FUZZ_ROUNDS ?= 1000000
-FUZZERS := $(filter %_fuzz,$(UNIT_PROGRAMS:$(BUILD)/unit/%=))
-fuzz: $(FUZZERS)
-	@for test in $(FUZZERS); do FUZZ_ROUNDS=$(FUZZ_ROUNDS) $$test || exit; done
+fuzz: fuzzers $(filter $(BUILD)/asan/%_fuzz,$(UNIT_PROGRAMS))
+	@FUZZ_TIME=$(FUZZ_TIME) FUZZ_CORPUS=$(BUILD)/fuzz/corpus tests/fuzz/fuzz.t $(TARGETS)
+	@for test in $(if $(TARGETS),,$(filter $(BUILD)/asan/%_fuzz,$^)); do \
+		FUZZ_ROUNDS=$(FUZZ_ROUNDS) $$test || exit; done
 
 lint:
 	@tests/run $(sort $(wildcard tests/lint/*.t))
@@ -296,7 +330,7 @@ test:
 # Of the fuzz tests, which make the same inputs in either build, those with sanitizers.
 check:
 	@tests/deps build check
-	@$(MAKE) $(jobs) all unit workloads
+	@$(MAKE) $(jobs) all unit workloads fuzzers
 	$(disown)
 	@tests/run $(filter-out $(BUILD)/unit/%_fuzz,$(UNIT_PROGRAMS)) $(TEST_PROGRAMS) tests/vm/kernels.t
 	$(disown)
@@ -371,7 +405,8 @@ make test         the tests without the long ones: a few minutes (as root)
 make check        install what the tests need, build, run every test (as root);
                   `tests/run --list PROGRAM...` says which may run beside others
 make check-unit   the tests that need neither root nor network
-make fuzz         the fuzz tests with FUZZ_ROUNDS ($(FUZZ_ROUNDS)) mutations each
+make fuzz         fuzzing guided by coverage, FUZZ_TIME ($(FUZZ_TIME)) seconds for each of TARGETS
+                  (all); then the other fuzz tests, FUZZ_ROUNDS ($(FUZZ_ROUNDS)) mutations each
 make check-vm     only those in virtual machines with other kernels (as root);
                   `tests/vm/run 6.1 COMMAND...` runs one command in one
 make lint         style, includes, documents, warnings
@@ -391,7 +426,7 @@ help:
 	@:
 
 FORCE:
-.PHONY: all unit workloads syntax test check check-unit check-vm fuzz lint bench bench-programs demo deps format \
+.PHONY: all unit workloads syntax test check check-unit check-vm fuzz fuzzers lint bench bench-programs demo deps format \
 	install uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -119,7 +119,7 @@ static size_t place(const struct image *image, size_t size)
 	}
 }
 
-static void mutate(uint8_t *bytes, size_t *size, const struct image *image)
+__attribute__((unused)) static void mutate(uint8_t *bytes, size_t *size, const struct image *image)
 {
 	static const size_t widths[] = { 1, 2, 4, 8 };
 	uint64_t value;

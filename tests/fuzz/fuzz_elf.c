@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/* An ELF file of the target through everything that reads it by ourselves: headers, symbols,
+ * packed and separate debug files, USDT notes, what triggers look for. An input is the file,
+ * which is its own debug file, too. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+
+#include "cli/stack/function_table.h"
+#include "probes/elf/debug_file.h"
+#include "probes/elf/usdt.h"
+#include "probes/return_danger.h"
+#include "input.h"
+
+#define PATH "/usr/bin/program"
+#define TABLE_ROOM (1 << 20)
+
+static int file_offer(void *context, const char *path)
+{
+	const int *fd = context;
+
+	MUST(path && *path);
+	return fcntl(*fd, F_DUPFD_CLOEXEC, 0);
+}
+
+struct found {
+	struct elf_file *file;
+	int fd;
+};
+
+static int debug_find(void *context, struct elf_file **debug, int *fd, const struct elf_file *file)
+{
+	struct found *found = context;
+
+	return debug_file_search(debug, fd, file, PATH, file_offer, &found->fd);
+}
+
+static int site_see(void *context, const struct usdt_site *site)
+{
+	struct found *found = context;
+	uint64_t offset;
+
+	MUST(strlen(site->provider) < SYMBOL_NAME_MAX + 1 && strlen(site->name) + 1);
+	MUST(!site->usable || (elf_file_offset(found->file, site->address, PF_X, &offset) &&
+			       offset == site->offset));
+	return 0;
+}
+
+static int symbol_see(void *context, const struct symbol *symbol)
+{
+	(void)context;
+	MUST(strlen(symbol->name) <= SYMBOL_NAME_MAX);
+	return 0;
+}
+
+static int name_see(void *context, const char *name, bool defined)
+{
+	(void)context;
+	(void)defined;
+	MUST(strlen(name) <= SYMBOL_NAME_MAX);
+	return 0;
+}
+
+static void headers_read(const struct elf_file *file)
+{
+	uint64_t start, end, bias, address, offset;
+	char soname[64];
+	uint8_t id[32];
+
+	if (elf_file_soname(file, soname, sizeof(soname)))
+		MUST(strlen(soname) < sizeof(soname));
+	MUST(elf_file_build_id(file, id, sizeof(id)) <= sizeof(id));
+	if (elf_file_code(file, &start, &end))
+		MUST(start < end);
+	if (elf_file_bias(file, 0x7f0000000000, 0, PF_X, &bias))
+		elf_file_has(file, 0x7f0000000000 - bias, PF_R);
+	if (elf_file_address(file, 0x200, PF_X, &address))
+		MUST(elf_file_offset(file, address, PF_X, &offset));
+	elf_file_section_address(file, ".bss", &address);
+	file_has_exceptions(file);
+	file_is_go(file);
+}
+
+static void functions_read(struct found *found)
+{
+	struct function_table *table;
+	struct function function;
+	uint64_t start, end;
+
+	if (function_table_read(&table, found->file, debug_find, found, TABLE_ROOM))
+		return;
+	MUST(function_table_size(table) <= TABLE_ROOM);
+	if (elf_file_code(found->file, &start, &end)) {
+		for (unsigned int i = 0; i < 8; i++)
+			if (function_table_find(table, start + (end - start) / 8 * i, &function))
+				MUST(function.start <= start + (end - start) / 8 * i &&
+				     strlen(function.name) <= SYMBOL_NAME_MAX);
+	}
+	function_table_free(table);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct input input = { bytes, size };
+	struct found found;
+	struct elf_file *debug;
+
+	if (elf_file_open_image(&found.file, input_copy_of(input), size))
+		return 0;
+	found.fd = input_file_of(input);
+	headers_read(found.file);
+	usdt_each(found.file, site_see, &found);
+	symbols_each_by(found.file, debug_find, &found, symbol_see, NULL);
+	symbols_each_data(found.file, 0, NULL, symbol_see, NULL);
+	symbols_each_name(found.file, SHT_DYNSYM, name_see, NULL);
+	functions_read(&found);
+	if (!debug_file_unpack(&debug, found.file)) {
+		headers_read(debug);
+		elf_file_close(debug);
+	}
+	elf_file_close(found.file);
+	close(found.fd);
+	return 0;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The search for the return instructions of a function, in the child and then in the process
+ * with privileges. An input is flags, the size and bytes of the function, those of its cold
+ * part, and the file's data, in which its tables of jumps are. */
+#define _GNU_SOURCE
+#include "probes/returns.h"
+#include "tests/unit/elf_image.h"
+#include "input.h"
+
+#define COLD 0xc0 /* where in the code that part begins */
+
+enum { FLAG_32 = 1, FLAG_COLD = 2, FLAG_END = 4 };
+
+static struct elf_file *file_make(struct input code, struct input cold, struct input data)
+{
+	static struct image image;
+	struct elf_file *file;
+
+	image_init(&image, true);
+	if (code.left)
+		memcpy(image.bytes + TEXT_OFFSET, code.at, code.left);
+	if (cold.left)
+		memcpy(image.bytes + TEXT_OFFSET + COLD, cold.at, cold.left);
+	data = input_take(&data, 0x40); /* behind it is the dynamic section */
+	if (data.left)
+		memcpy(image.bytes + DATA_OFFSET, data.at, data.left);
+	image_finish(&image);
+	MUST(!elf_file_open_image(&file, image_copy(&image), image.size));
+	return file;
+}
+
+/* Whether every place is in the function. */
+static void found_check(const struct returns *returns, const struct function_code *function)
+{
+	MUST(returns->n && returns->n <= RETURNS_MAX);
+	for (uint32_t i = 0; i < returns->n; i++) {
+		bool inside = false;
+
+		for (size_t part = 0; part < function->n; part++)
+			inside |= returns->addresses[i] - function->parts[part].address <
+				  function->parts[part].size;
+		MUST(inside);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct input input = { bytes, size }, parts[RETURNS_PARTS];
+	uint8_t flags = input_u8(&input);
+	struct function_code function = { .is_64 = !(flags & FLAG_32) };
+	static struct returns returns;
+	struct elf_file *file;
+
+	for (size_t i = 0; i < RETURNS_PARTS; i++) {
+		parts[i] = input_part(&input);
+		parts[i] = input_take(&parts[i], i ? TEXT_SIZE - COLD : COLD);
+	}
+	function.n = flags & FLAG_COLD ? 2 : 1;
+	for (size_t i = 0; i < function.n; i++) {
+		function.parts[i] = (struct code_part){
+			.address = TEXT_ADDRESS + (i ? COLD : 0),
+			.code = input_copy_of(parts[i]),
+			.size = parts[i].left,
+		};
+		if (flags & FLAG_END && !i) /* of all addresses */
+			function.parts[i].address = 0 - (uint64_t)parts[i].left;
+	}
+	file = file_make(parts[0], parts[1], input);
+	returns_search(&returns, &function);
+	MUST(returns.result < RETURNS_RESULTS);
+	returns_confirm(&returns, &function, file);
+	MUST(returns.result < RETURNS_RESULTS);
+	if (returns.result == RETURNS_FOUND)
+		found_check(&returns, &function);
+	elf_file_close(file);
+	for (size_t i = 0; i < function.n; i++)
+		free((void *)function.parts[i].code);
+	return 0;
+}
