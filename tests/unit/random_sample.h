@@ -292,7 +292,8 @@ static const struct stack *random_stack(bool new)
 	static struct stack stacks[RANDOM_STACKS];
 
 	for (unsigned int i = 0; new &&i < RANDOM_STACKS; i++) {
-		stacks[i] = (struct stack){ frames[i], chance(RANDOM_FRAMES + 1), random_text() };
+		stacks[i] = (struct stack){ frames[i], chance(RANDOM_FRAMES + 1), random_text(),
+					    chance(2) };
 		for (unsigned int j = 0; j < RANDOM_FRAMES; j++)
 			frames[i][j] = (struct frame){ random_text(), random_number(),
 						       random_text(), random_text(),
