@@ -11,12 +11,13 @@
 #define INDENT TEXT_INDENT
 #define NAME_WIDTH TEXT_NAME_WIDTH
 
-/* Bytes, or calls, per second of the window. */
-static uint64_t rate(const struct sample *sample, uint64_t count)
+/* Bytes, or calls, per second of the window; a capture may say anything. */
+static uint64_t rate_of(const struct sample *sample, uint64_t count)
 {
 	uint64_t ns = sample->end > sample->start ? sample->end - sample->start : 0;
+	double rate = ns ? (double)count * (double)NSEC_PER_SEC / (double)ns : 0;
 
-	return ns ? (uint64_t)((double)count * (double)NSEC_PER_SEC / (double)ns) : 0;
+	return rate < (double)UINT64_MAX ? (uint64_t)rate : UINT64_MAX;
 }
 
 static void io_line(struct text *text, unsigned int kind, const char *direction,
@@ -32,7 +33,7 @@ static void io_line(struct text *text, unsigned int kind, const char *direction,
 	columns_pad(columns, strlen(io_titles[kind]) + strlen(direction), NAME_WIDTH);
 	columns_gap_count(columns, moved->calls, 10);
 	columns_gap_ns(columns, moved->bytes, 16);
-	columns_gap_ns(columns, rate(text->sample, moved->bytes), 16);
+	columns_gap_ns(columns, rate_of(text->sample, moved->bytes), 16);
 	columns_gap_ns(columns, moved->bytes / moved->calls, 12);
 	columns_add(columns, "\n");
 }
@@ -122,11 +123,11 @@ static void usage_line(struct text *text, const struct usage_row *usage)
 	memory(columns, usage->memory.start);
 	memory(columns, usage->memory.end);
 	memory(columns, usage->memory.peak);
-	columns_gap_ns(columns, rate(sample, usage->io[KD_IO_NETWORK].read.bytes), 14);
-	columns_gap_ns(columns, rate(sample, usage->io[KD_IO_NETWORK].written.bytes), 14);
-	columns_gap_ns(columns, rate(sample, usage->io[KD_IO_FILE].read.bytes), 14);
-	columns_gap_ns(columns, rate(sample, usage->io[KD_IO_FILE].written.bytes), 14);
-	columns_gap_ns(columns, rate(sample, usage->disk_bytes), 14);
+	columns_gap_ns(columns, rate_of(sample, usage->io[KD_IO_NETWORK].read.bytes), 14);
+	columns_gap_ns(columns, rate_of(sample, usage->io[KD_IO_NETWORK].written.bytes), 14);
+	columns_gap_ns(columns, rate_of(sample, usage->io[KD_IO_FILE].read.bytes), 14);
+	columns_gap_ns(columns, rate_of(sample, usage->io[KD_IO_FILE].written.bytes), 14);
+	columns_gap_ns(columns, rate_of(sample, usage->disk_bytes), 14);
 	columns_gap_count(columns, usage->resent, 7);
 	columns_add(columns, "\n");
 }

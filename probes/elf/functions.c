@@ -18,8 +18,14 @@ struct search {
 static int functions_add(struct functions *functions, const struct symbol *symbol)
 {
 	size_t index = ARRAY_SPLIT(functions->n, i, functions->all[i].address < symbol->address);
-	struct function *at = functions->all + index;
+	struct function *at;
 
+	if (!functions->all) {
+		functions->all = calloc(FUNCTIONS_MAX, sizeof(*functions->all));
+		if (!functions->all)
+			return -ENOMEM;
+	}
+	at = functions->all + index;
 	if (index < functions->n && at->address == symbol->address) {
 		/* Another name or table; what any of them knows holds. */
 		at->superseded &= symbol->superseded;
@@ -31,12 +37,6 @@ static int functions_add(struct functions *functions, const struct symbol *symbo
 	if (functions->n == FUNCTIONS_MAX) {
 		functions->too_many = true;
 		return 1;
-	}
-	if (!functions->all) {
-		functions->all = calloc(FUNCTIONS_MAX, sizeof(*functions->all));
-		if (!functions->all)
-			return -ENOMEM;
-		at = functions->all;
 	}
 	memmove(at + 1, at, (functions->n - index) * sizeof(*at));
 	*at = (struct function){

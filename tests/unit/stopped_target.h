@@ -32,7 +32,7 @@ CHAIN(chain_4, chain_3)
 CHAIN(chain_5, chain_4)
 
 /* Starts it. It does `first` before, if that is not NULL, and again at each SIGCONT. */
-static pid_t target_start(void (*first)(void))
+__attribute__((noinline)) static pid_t target_start(void (*first)(void))
 {
 	volatile int zero = 0; /* of a constant the compiler makes other functions */
 	pid_t pid;

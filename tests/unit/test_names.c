@@ -6,17 +6,14 @@
 #include <time.h>
 
 #include "cli/base/names.h"
+#include "sanitized.h"
 #include "tap.h"
 
 #define ROUNDS 200000U
 #define MANY 1000000U
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-#ifdef __SANITIZE_ADDRESS__
-#define SLOWER 10
-#else
-#define SLOWER 1
-#endif
+#define SLOWER (SANITIZED ? 10 : 1)
 
 static double cpu_seconds(void)
 {
