@@ -151,7 +151,9 @@ HAS_FUZZER := $(shell echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | $(
 	-fsanitize=fuzzer,address,undefined -xc - -o /dev/null 2>/dev/null && echo yes)
 ASAN_CC := $(if $(HAS_FUZZER),$(CLANG) -Wno-unknown-warning-option \
 	-fsanitize=fuzzer-no-link,$(CC))
-ASAN_TEXT := $(ASAN_CC) $(ASAN_FLAGS)
+# As gcc has it: the run time in a library of its own, so that programs are what is in their sources.
+ASAN_LINK := $(if $(HAS_FUZZER),-shared-libasan -Wl$(comma)-rpath$(comma)$(shell $(CLANG) -print-runtime-dir))
+ASAN_TEXT := $(strip $(ASAN_CC) $(ASAN_FLAGS))
 ifneq ($(file <$(BUILD)/asan/flags),$(ASAN_TEXT))
 $(BUILD)/asan/flags: FORCE
 endif
@@ -221,7 +223,8 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/pure.a $(BUILD)/flags
 $(BUILD)/asan/unit/%: tests/unit/%.c $(BUILD)/asan/pure.a $(BUILD)/asan/flags
 	@mkdir -p $(@D)
 	$(say) TEST $@
-	$(call compile,$(ASAN_CC) $(ASAN_FLAGS) $(DEPENDENCIES) $< $(BUILD)/asan/pure.a -o $@ $(LDFLAGS) $(PURE_LIBS))
+	$(call compile,$(ASAN_CC) $(ASAN_FLAGS) $(DEPENDENCIES) $< $(BUILD)/asan/pure.a -o $@ $(ASAN_LINK) \
+		$(LDFLAGS) $(PURE_LIBS))
 
 # Where there is no libFuzzer they are empty; the test skips them, and says why.
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
