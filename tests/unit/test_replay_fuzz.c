@@ -40,21 +40,35 @@ static struct text saved(const struct sample *sample, const struct trigger_stats
 	return text;
 }
 
-static bool has_distribution(const struct sample *sample)
+/* The first thread that has one; NULL if none has. */
+static struct thread_row *distribution_find(const struct sample *sample)
 {
 	for (size_t i = 0; i < sample->n_threads; i++) {
-		const struct thread_row *thread = &sample->threads[i];
+		struct thread_row *thread = &sample->threads[i];
 
 		if (thread->run_times.n > 1 || thread->ready_times.n > 1 ||
 		    (thread->n_calls && thread->calls[0].times.n > 1) ||
 		    (thread->n_blocks && thread->blocks[0].times.n > 1))
-			return true;
+			return thread;
 	}
-	return false;
+	return NULL;
+}
+
+/* Saves a sample, with a single thread if it has one with a distribution: few are small else. */
+static struct text sample_save(const struct sample *sample)
+{
+	struct thread_row *thread = distribution_find(sample);
+	struct sample part = *sample;
+
+	if (thread) {
+		part.threads = thread;
+		part.n_threads = 1;
+	}
+	return saved(&part, NULL);
 }
 
 /* A document that is not too large: those are slow, and damaged at fewer places. With a
- * distribution, if wanted: few that are so small have any. */
+ * distribution, if wanted. */
 static struct text document_make(bool distribution)
 {
 	static struct trigger_stats stats;
@@ -63,10 +77,11 @@ static struct text document_make(bool distribution)
 	bool has;
 
 	for (;;) {
-		if (chance(8)) {
+		if (distribution || chance(8)) {
 			sample = random_sample();
-			has = has_distribution(&sample);
-			text = saved(&sample, NULL);
+			has = distribution_find(&sample) != NULL;
+			text = has || !distribution ? sample_save(&sample)
+						    : (struct text){ .length = ROOM };
 			sample_clear(&sample);
 		} else {
 			random_triggers(&stats);
@@ -241,7 +256,7 @@ static int sample_render(const struct sample *sample, void *context)
 	free(found->again.bytes);
 	found->again = saved(sample, NULL);
 	found->samples++;
-	found->distributions += has_distribution(sample);
+	found->distributions += distribution_find(sample) != NULL;
 	return 0;
 }
 
