@@ -32,6 +32,10 @@ READ = re.compile(r"^#(\d+)\s+INITED", re.MULTILINE)
 REACHED = re.compile(r"^#(\d+)\s+\S+\s+cov: (\d+) ft: (\d+)", re.MULTILINE)
 
 
+# Of real reports, besides the corpus.
+SEEDS = {"replay": sorted((kdtest.ROOT / "tests" / "golden").glob("json_*.txt"))}
+
+
 def files(folder):
     return [path for path in folder.iterdir() if path.is_file()] if folder.exists() else []
 
@@ -41,6 +45,8 @@ def command(target, kept):
     argv = [BUILD / target, *LIMITS, f"-artifact_prefix={FOUND}/{target}-"]
     argv += [f"-max_total_time={TIME:.0f}"] if TIME else ["-runs=0"]
     argv += [f"-dict={words}"] if words.exists() else []
+    seeds = ",".join(map(str, SEEDS.get(target, [])))
+    argv += [f"-seed_inputs={seeds}"] if seeds else []
     return [str(word) for word in [*argv, kept, corpus]]
 
 

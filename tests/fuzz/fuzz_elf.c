@@ -6,14 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "cli/stack/function_table.h"
 #include "probes/elf/debug_file.h"
+#include "probes/elf/functions.h"
+#include "probes/elf/symbols.h"
 #include "probes/elf/usdt.h"
 #include "probes/return_danger.h"
 #include "input.h"
 
 #define PATH "/usr/bin/program"
-#define TABLE_ROOM (1 << 20)
 
 static int file_offer(void *context, const char *path)
 {
@@ -81,22 +81,22 @@ static void headers_read(const struct elf_file *file)
 	file_is_go(file);
 }
 
-static void functions_read(struct found *found)
+static void functions_read(const struct elf_file *file)
 {
-	struct function_table *table;
-	struct function function;
-	uint64_t start, end;
+	static const char *const names[] = { "function_3", "f*n_1?", "*" };
+	struct names_closest closest;
+	struct functions functions;
 
-	if (function_table_read(&table, found->file, debug_find, found, TABLE_ROOM))
-		return;
-	MUST(function_table_size(table) <= TABLE_ROOM);
-	if (elf_file_code(found->file, &start, &end)) {
-		for (unsigned int i = 0; i < 8; i++)
-			if (function_table_find(table, start + (end - start) / 8 * i, &function))
-				MUST(function.start <= start + (end - start) / 8 * i &&
-				     strlen(function.name) <= SYMBOL_NAME_MAX);
+	names_closest_init(&closest, "functoin_3");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		functions_find(&functions, file, 0, NULL, names[i], &closest);
+		MUST(functions.n <= FUNCTIONS_MAX);
+		for (size_t at = 0; at < functions.n; at++)
+			MUST(names_match(names[i], functions.all[at].name) &&
+			     (!at || functions.all[at - 1].address < functions.all[at].address));
+		functions_clear(&functions);
 	}
-	function_table_free(table);
+	names_closest_clear(&closest);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	symbols_each_by(found.file, debug_find, &found, symbol_see, NULL);
 	symbols_each_data(found.file, 0, NULL, symbol_see, NULL);
 	symbols_each_name(found.file, SHT_DYNSYM, name_see, NULL);
-	functions_read(&found);
+	functions_read(found.file);
 	if (!debug_file_unpack(&debug, found.file)) {
 		headers_read(debug);
 		elf_file_close(debug);

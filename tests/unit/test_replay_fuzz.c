@@ -17,9 +17,11 @@
 #include "cli/text/text_triggers.h"
 #include "fuzz.h"
 #include "random_sample.h"
+#include "sanitized.h"
 #include "tap.h"
 
-#define ROUNDS 24000
+/* With sanitizers tests/fuzz/fuzz_replay.c does the same. */
+#define ROUNDS (SANITIZED ? 8000 : 24000)
 #define DOCUMENTS 64
 #define LARGEST 9000 /* bytes of a document, before it is mutated */
 #define ROOM (4 * LARGEST)
