@@ -14,7 +14,7 @@
 /* Many symbols may share one long name: this bounds the time. */
 #define MAX_NAMES (512ULL << 20)
 
-#define WINDOW (32ULL << 20) /* how much of the strings is kept at a time */
+#define WINDOW (16ULL << 20) /* how much of the strings is kept at a time */
 #define CHUNK 1024           /* symbols that are read at a time */
 
 #define VERSYM_HIDDEN 0x8000 /* not the default version: gABI, symbol versioning */

@@ -17,7 +17,7 @@ BANKS = (2, 4, 7)
 PAIR = ("--start-trigger", "up:probed_call", "--stop-trigger", "ur:probed_call",
         "--max-overhead", "0")
 HIT_GOAL = 100  # ns
-BIG_SECONDS_GOAL, BIG_MB_GOAL = 0.5, 100
+BIG_SECONDS_GOAL, BIG_MB_GOAL = 0.5, 40
 
 
 def attached(process):
