@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An ELF file of the target through everything that reads it by ourselves: headers, symbols,
+/* An ELF file of the target through everything that reads it: headers, symbols,
  * packed and separate debug files, USDT notes, what triggers look for. An input is the file,
  * which is its own debug file, too. */
 #define _GNU_SOURCE
@@ -99,15 +99,25 @@ static void functions_read(const struct elf_file *file)
 	names_closest_clear(&closest);
 }
 
+/* As files are, or as what was unpacked: a library may read the two in different ways. */
+static int input_open(struct input input, int fd, struct elf_file **file)
+{
+	if (input.size % 2)
+		return elf_file_open_image(file, input_copy_of(input), input.size);
+	return elf_file_open(file, fcntl(fd, F_DUPFD_CLOEXEC, 0));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct input input = { bytes, size };
 	struct found found;
 	struct elf_file *debug;
 
-	if (elf_file_open_image(&found.file, input_copy_of(input), size))
-		return 0;
 	found.fd = input_file_of(input);
+	if (input_open(input, found.fd, &found.file)) {
+		close(found.fd);
+		return 0;
+	}
 	headers_read(found.file);
 	usdt_each(found.file, site_see, &found);
 	symbols_each_by(found.file, debug_find, &found, symbol_see, NULL);
