@@ -45,17 +45,17 @@ endif
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(filter x86_64 aarch64,$(MACHINE))))
 
-PURE_PACKAGES := liblzma libunwind-generic libunwind libseccomp libcap-ng jansson
+PURE_PACKAGES := libelf liblzma libunwind-generic libunwind libseccomp libcap-ng jansson
 # For --listen; without it that is refused.
 HTTP := $(shell $(PKG_CONFIG) --exists 'libmicrohttpd >= 0.9.71' 2>/dev/null && echo libmicrohttpd)
-PACKAGES := libbpf libelf $(PURE_PACKAGES) $(HTTP)
+PACKAGES := libbpf $(PURE_PACKAGES) $(HTTP)
 # Loaded at run time where it is needed; the version is that of the headers.
 CAPSTONE_MAJOR := $(firstword $(subst ., ,$(shell $(PKG_CONFIG) --modversion capstone 2>/dev/null)))
 PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) \
 	$(shell $(PKG_CONFIG) --cflags capstone 2>/dev/null) -DCAPSTONE_MAJOR=$(CAPSTONE_MAJOR) \
 	$(if $(HTTP),-DHAVE_MICROHTTPD)
 PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) $(HTTP) 2>/dev/null) -liberty -lm
-PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs libbpf libelf 2>/dev/null) $(PURE_LIBS)
+PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null) $(PURE_LIBS)
 
 comma := ,
 command = $(if $(1),$(shell command -v $(firstword $(1)) 2>/dev/null))

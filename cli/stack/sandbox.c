@@ -208,6 +208,8 @@ static const struct rule rules[] = {
 	{ .call = SCMP_SYS(sysinfo) },        /* glibc's qsort() asks for the memory's size */
 	{ .call = SCMP_SYS(recvmsg), .n = 1, .args = { INT(0, SANDBOX_SOCKET) } },
 	{ .call = SCMP_SYS(sendmsg), .n = 1, .args = { INT(0, SANDBOX_SOCKET) } },
+	/* elf_begin() asks whether there is such a descriptor. */
+	{ .call = SCMP_SYS(fcntl), .n = 1, .args = { INT(1, F_GETFD) } },
 	/* glibc's fstat() since 2.33 */
 	{ .call = SCMP_SYS(newfstatat), .n = 1, .args = { INT(3, AT_EMPTY_PATH) } },
 	/* Huge pages are few, and those of others. */

@@ -3,6 +3,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,26 +20,21 @@
 #define NATIVE_DATA (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
 
 struct elf_file {
+	Elf *elf;
 	int fd;
 	uint8_t *image; /* instead of fd */
 	uint64_t size;
 	bool is_64;
 	Elf64_Phdr *loads;
 	size_t n_loads;
-	Elf64_Phdr dynamic; /* p_filesz 0: none */
 	Elf64_Shdr *sections;
 	size_t n_sections;
-	char *names; /* of the sections, ends with a NUL */
+	const char *names; /* of the sections, ends with a NUL; libelf's */
 	size_t names_size;
 };
 
-/* Where the tables are, of either class. */
-struct layout {
-	uint64_t segments, sections;
-	uint32_t n_segments, n_sections, names_index;
-	size_t segment_size, section_size;
-};
-
+/* libelf keeps what it has read until elf_end(), so it reads headers and small pieces
+ * only; what is read in windows is read here. */
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *data, size_t size)
 {
 	uint8_t *out = data;
@@ -76,147 +72,67 @@ static bool machine_is_ours(const Elf64_Ehdr *header)
 #endif
 }
 
-static Elf64_Shdr section_widen(const Elf32_Shdr *section)
+/* Reads the file's first header: libelf is given it alone, as it would take memory at once for
+ * as many sections as the header says. */
+static int header_read(struct elf_file *file, GElf_Ehdr *header)
 {
-	return (Elf64_Shdr){
-		.sh_name = section->sh_name,
-		.sh_type = section->sh_type,
-		.sh_flags = section->sh_flags,
-		.sh_addr = section->sh_addr,
-		.sh_offset = section->sh_offset,
-		.sh_size = section->sh_size,
-		.sh_link = section->sh_link,
-		.sh_info = section->sh_info,
-		.sh_addralign = section->sh_addralign,
-		.sh_entsize = section->sh_entsize,
-	};
+	Elf64_Ehdr first; /* the larger one */
+	size_t size = file->size < sizeof(first) ? file->size : sizeof(first);
+	int err = elf_file_read(file, 0, &first, size);
+	Elf *elf = err ? NULL : elf_memory((char *)&first, size);
+
+	if (err)
+		return err;
+	if (elf && elf_kind(elf) != ELF_K_ELF)
+		err = -ENOEXEC;
+	else if (!gelf_getehdr(elf, header))
+		err = -EBADMSG;
+	elf_end(elf);
+	if (err)
+		return err;
+	file->is_64 = header->e_ident[EI_CLASS] == ELFCLASS64;
+	if (header->e_ident[EI_DATA] != NATIVE_DATA || !machine_is_ours(header) ||
+	    (header->e_type != ET_EXEC && header->e_type != ET_DYN))
+		return -ENOTSUP;
+	if ((header->e_phnum &&
+	     header->e_phentsize != (file->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr))) ||
+	    (header->e_shoff &&
+	     header->e_shentsize != (file->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr))))
+		return -EBADMSG;
+	return header->e_phnum > MAX_SEGMENTS ? -E2BIG : 0;
 }
 
-static Elf64_Phdr segment_widen(const Elf32_Phdr *segment)
+/* How many sections there are; a number that does not fit into the first header is in the first
+ * section's. */
+static int sections_count(struct elf_file *file, const GElf_Ehdr *header)
 {
-	return (Elf64_Phdr){
-		.p_type = segment->p_type,
-		.p_flags = segment->p_flags,
-		.p_offset = segment->p_offset,
-		.p_vaddr = segment->p_vaddr,
-		.p_paddr = segment->p_paddr,
-		.p_filesz = segment->p_filesz,
-		.p_memsz = segment->p_memsz,
-		.p_align = segment->p_align,
-	};
-}
-
-static int section_read(const struct elf_file *file, uint64_t offset, Elf64_Shdr *section)
-{
+	Elf64_Shdr wide;
 	Elf32_Shdr narrow;
 	int err;
 
+	file->n_sections = header->e_shoff ? header->e_shnum : 0;
+	if (!header->e_shoff || header->e_shnum)
+		return 0;
 	if (file->is_64)
-		return elf_file_read(file, offset, section, sizeof(*section));
-	err = elf_file_read(file, offset, &narrow, sizeof(narrow));
-	if (!err)
-		*section = section_widen(&narrow);
-	return err;
-}
-
-/* Reads the file's first header. Types and machines come in one place for both classes. */
-static int layout_read(struct elf_file *file, struct layout *layout)
-{
-	Elf64_Ehdr wide;
-	Elf32_Ehdr narrow;
-	int err = elf_file_read(file, 0, &wide, EI_NIDENT);
-
-	if (err || memcmp(wide.e_ident, ELFMAG, SELFMAG) != 0)
-		return err && err != -EBADMSG ? err : -ENOEXEC;
-	if (wide.e_ident[EI_DATA] != NATIVE_DATA)
-		return -ENOTSUP;
-	file->is_64 = wide.e_ident[EI_CLASS] == ELFCLASS64;
-	if (file->is_64) {
-		err = elf_file_read(file, 0, &wide, sizeof(wide));
-	} else {
-		err = elf_file_read(file, 0, &narrow, sizeof(narrow));
-		if (err)
-			return err;
-		wide.e_type = narrow.e_type;
-		wide.e_machine = narrow.e_machine;
-		wide.e_phoff = narrow.e_phoff;
-		wide.e_shoff = narrow.e_shoff;
-		wide.e_phentsize = narrow.e_phentsize;
-		wide.e_phnum = narrow.e_phnum;
-		wide.e_shentsize = narrow.e_shentsize;
-		wide.e_shnum = narrow.e_shnum;
-		wide.e_shstrndx = narrow.e_shstrndx;
-	}
+		err = elf_file_read(file, header->e_shoff, &wide, sizeof(wide));
+	else
+		err = elf_file_read(file, header->e_shoff, &narrow, sizeof(narrow));
 	if (err)
 		return err;
-	if (!machine_is_ours(&wide) || (wide.e_type != ET_EXEC && wide.e_type != ET_DYN))
-		return -ENOTSUP;
-	*layout = (struct layout){
-		.segments = wide.e_phoff,
-		.sections = wide.e_shoff,
-		.n_segments = wide.e_phnum,
-		.n_sections = wide.e_shnum,
-		.names_index = wide.e_shstrndx,
-		.segment_size = file->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr),
-		.section_size = file->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr),
-	};
-	if ((wide.e_phnum && wide.e_phentsize != layout->segment_size) ||
-	    (wide.e_shoff && wide.e_shentsize != layout->section_size))
-		return -EBADMSG;
-	return 0;
+	file->n_sections = file->is_64 ? wide.sh_size : narrow.sh_size;
+	return file->n_sections > MAX_SECTIONS ? -E2BIG : 0;
 }
 
-/* Numbers that do not fit into the first header are in the first section's. */
-static int layout_extend(const struct elf_file *file, struct layout *layout)
+static int loads_read(struct elf_file *file, size_t n)
 {
-	Elf64_Shdr first;
-	int err;
+	GElf_Phdr segment;
 
-	if (!layout->sections) {
-		layout->n_sections = 0;
-		return 0;
-	}
-	if (layout->n_sections && layout->names_index != SHN_XINDEX)
-		return 0;
-	err = section_read(file, layout->sections, &first);
-	if (err)
-		return err;
-	if (!layout->n_sections) {
-		if (first.sh_size > MAX_SECTIONS)
-			return -E2BIG;
-		layout->n_sections = (uint32_t)first.sh_size;
-	}
-	if (layout->names_index == SHN_XINDEX)
-		layout->names_index = first.sh_link;
-	return 0;
-}
-
-static int segments_read(struct elf_file *file, const struct layout *layout)
-{
-	if (layout->n_segments > MAX_SEGMENTS)
-		return -E2BIG;
 	file->loads = calloc(MAX_LOADS, sizeof(*file->loads));
 	if (!file->loads)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < layout->n_segments; i++) {
-		uint64_t offset;
-		Elf64_Phdr segment;
-		Elf32_Phdr narrow;
-		int err;
-
-		if (__builtin_add_overflow(layout->segments, i * layout->segment_size, &offset))
+	for (size_t i = 0; i < n; i++) {
+		if (!gelf_getphdr(file->elf, (int)i, &segment))
 			return -EBADMSG;
-		if (file->is_64) {
-			err = elf_file_read(file, offset, &segment, sizeof(segment));
-		} else {
-			err = elf_file_read(file, offset, &narrow, sizeof(narrow));
-			if (!err)
-				segment = segment_widen(&narrow);
-		}
-		if (err)
-			return err;
-		if (segment.p_type == PT_DYNAMIC)
-			file->dynamic = segment;
 		if (segment.p_type != PT_LOAD)
 			continue;
 		if (file->n_loads == MAX_LOADS)
@@ -232,63 +148,75 @@ static bool section_has_contents(const Elf64_Shdr *section)
 }
 
 /* Reads the section headers, all or none of which lie within the file. */
-static int sections_read(struct elf_file *file, const struct layout *layout)
+static int sections_read(struct elf_file *file)
 {
-	uint64_t end;
+	size_t n;
 
-	if (!layout->n_sections)
+	if (!file->n_sections)
 		return 0;
-	if (__builtin_add_overflow(layout->sections, layout->n_sections * layout->section_size,
-				   &end) ||
-	    end > file->size)
+	/* Of a table that is cut off libelf says that there is none. */
+	if (elf_getshdrnum(file->elf, &n) || n != file->n_sections)
 		return -EBADMSG;
-	file->sections = calloc(layout->n_sections, sizeof(*file->sections));
+	file->sections = calloc(n, sizeof(*file->sections));
 	if (!file->sections)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < layout->n_sections; i++) {
+	for (size_t i = 0; i < n; i++) {
 		Elf64_Shdr *section = &file->sections[i];
-		int err = section_read(file, layout->sections + i * layout->section_size, section);
 
-		if (err)
-			return err;
-		if (section_has_contents(section) &&
-		    (section->sh_offset > file->size ||
-		     section->sh_size > file->size - section->sh_offset))
+		if (!gelf_getshdr(elf_getscn(file->elf, i), section) ||
+		    (section_has_contents(section) &&
+		     (section->sh_offset > file->size ||
+		      section->sh_size > file->size - section->sh_offset)))
 			return -EBADMSG;
 	}
-	file->n_sections = layout->n_sections;
 	return 0;
 }
 
-static int section_names_read(struct elf_file *file, const struct layout *layout)
+static int section_names_read(struct elf_file *file)
 {
-	const Elf64_Shdr *section = elf_file_section_at(file, layout->names_index);
+	const Elf64_Shdr *section;
+	const Elf_Data *names;
+	size_t index = SHN_UNDEF;
 
+	elf_getshdrstrndx(file->elf, &index);
+	section = index < file->n_sections ? elf_file_section_at(file, (uint32_t)index) : NULL;
 	if (!section || section->sh_type != SHT_STRTAB)
 		return 0; /* a file whose sections have no names has none that we look for */
 	if (section->sh_size > MAX_SECTION_NAMES)
 		return -E2BIG;
-	file->names = malloc(section->sh_size + 1);
-	if (!file->names)
-		return -ENOMEM;
-	file->names_size = section->sh_size;
-	file->names[file->names_size] = '\0';
-	return elf_file_read(file, section->sh_offset, file->names, file->names_size);
+	names = elf_getdata_rawchunk(file->elf, (int64_t)section->sh_offset, section->sh_size,
+				     ELF_T_BYTE);
+	if (!names)
+		return -EBADMSG;
+	file->names = names->d_buf;
+	file->names_size = names->d_size;
+	while (file->names_size && file->names[file->names_size - 1])
+		file->names_size--; /* a name that is cut off is none */
+	return 0;
 }
 
 static int headers_read(struct elf_file *file)
 {
-	struct layout layout;
-	int err = layout_read(file, &layout);
+	GElf_Ehdr header;
+	int err;
 
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -ENOTSUP;
+	err = header_read(file, &header);
 	if (!err)
-		err = layout_extend(file, &layout);
+		err = sections_count(file, &header);
+	if (err)
+		return err;
+	errno = 0;
+	file->elf = file->image ? elf_memory((char *)file->image, file->size)
+				: elf_begin(file->fd, ELF_C_READ, NULL);
+	if (!file->elf)
+		return errno ? -errno : -EBADMSG;
+	err = loads_read(file, header.e_phnum);
 	if (!err)
-		err = segments_read(file, &layout);
+		err = sections_read(file);
 	if (!err)
-		err = sections_read(file, &layout);
-	if (!err)
-		err = section_names_read(file, &layout);
+		err = section_names_read(file);
 	return err;
 }
 
@@ -335,10 +263,10 @@ void elf_file_close(struct elf_file *file)
 {
 	if (!file)
 		return;
+	elf_end(file->elf);
 	free(file->image);
 	free(file->loads);
 	free(file->sections);
-	free(file->names);
 	free(file);
 }
 
@@ -495,31 +423,43 @@ bool elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end)
 	return *start < *end;
 }
 
-/* Reads one entry of the dynamic section. */
-static bool dynamic_read(const struct elf_file *file, uint64_t index, Elf64_Dyn *entry)
+bool elf_file_segment(const struct elf_file *file, uint32_t type, uint64_t address,
+		      Elf64_Phdr *segment)
 {
-	uint64_t size = file->is_64 ? sizeof(Elf64_Dyn) : sizeof(Elf32_Dyn);
-	uint64_t offset;
-	Elf32_Dyn narrow;
+	size_t n;
 
-	if (index >= MAX_DYNAMIC || index >= file->dynamic.p_filesz / size ||
-	    __builtin_add_overflow(file->dynamic.p_offset, index * size, &offset))
+	if (elf_getphdrnum(file->elf, &n))
 		return false;
-	if (file->is_64)
-		return !elf_file_read(file, offset, entry, sizeof(*entry));
-	if (elf_file_read(file, offset, &narrow, sizeof(narrow)))
-		return false;
-	entry->d_tag = narrow.d_tag;
-	entry->d_un.d_val = narrow.d_un.d_val;
-	return true;
+	for (size_t i = 0; i < n && gelf_getphdr(file->elf, (int)i, segment); i++) {
+		if (segment->p_type == type &&
+		    (!address || (address >= segment->p_vaddr &&
+				  address - segment->p_vaddr < segment->p_filesz)))
+			return true;
+	}
+	return false;
+}
+
+/* The dynamic section, as far as it is looked at. NULL if there is none. */
+static Elf_Data *dynamic_read(const struct elf_file *file)
+{
+	uint64_t size, most = MAX_DYNAMIC * sizeof(Elf64_Dyn);
+	Elf64_Phdr segment;
+
+	if (!elf_file_segment(file, PT_DYNAMIC, 0, &segment) || segment.p_offset > file->size)
+		return NULL;
+	size = segment.p_filesz < most ? segment.p_filesz : most;
+	if (size > file->size - segment.p_offset)
+		size = file->size - segment.p_offset;
+	return elf_getdata_rawchunk(file->elf, (int64_t)segment.p_offset, size, ELF_T_DYN);
 }
 
 bool elf_file_soname(const struct elf_file *file, char *soname, size_t size)
 {
 	uint64_t strings = 0, strings_size = 0, name = 0, offset;
-	Elf64_Dyn entry;
+	Elf_Data *dynamic = dynamic_read(file);
+	GElf_Dyn entry;
 
-	for (uint64_t i = 0; dynamic_read(file, i, &entry) && entry.d_tag != DT_NULL; i++) {
+	for (int i = 0; gelf_getdyn(dynamic, i, &entry) && entry.d_tag != DT_NULL; i++) {
 		if (entry.d_tag == DT_SONAME)
 			name = entry.d_un.d_val;
 		else if (entry.d_tag == DT_STRTAB)
@@ -538,6 +478,7 @@ bool elf_file_soname(const struct elf_file *file, char *soname, size_t size)
 	return !elf_file_read(file, offset, soname, size) && *soname && memchr(soname, '\0', size);
 }
 
+/* gelf_getnote() takes nothing but what libelf has read itself. */
 int elf_note_next(struct elf_note *note, const uint8_t *notes, size_t size, size_t *at)
 {
 	Elf64_Nhdr header; /* the same in both classes */
@@ -560,37 +501,23 @@ int elf_note_next(struct elf_note *note, const uint8_t *notes, size_t size, size
 	return 1;
 }
 
-/* Looks for the build ID in one section of notes. */
-static size_t section_build_id(const struct elf_file *file, const Elf64_Shdr *section, uint8_t *id,
-			       size_t size)
+size_t elf_file_build_id(const struct elf_file *file, uint8_t *id, size_t size)
 {
+	const Elf64_Shdr *section = elf_file_section(file, NULL, SHT_NOTE, ".note.gnu.build-id");
 	struct elf_note note;
-	size_t at = 0, found = 0;
-	uint8_t *notes;
+	Elf_Data *notes = NULL;
+	size_t at = 0;
 
-	if (section->sh_size > MAX_NOTES)
-		return 0;
-	notes = malloc(section->sh_size + 1);
-	if (!notes)
-		return 0;
-	if (elf_file_read(file, section->sh_offset, notes, section->sh_size))
-		goto out;
-	while (!found && elf_note_next(&note, notes, section->sh_size, &at) > 0) {
+	if (section && section->sh_size <= MAX_NOTES)
+		notes = elf_getdata_rawchunk(file->elf, (int64_t)section->sh_offset,
+					     section->sh_size, ELF_T_NHDR);
+	while (notes && elf_note_next(&note, notes->d_buf, notes->d_size, &at) > 0) {
 		if (note.type != NT_GNU_BUILD_ID || note.name_size != sizeof(ELF_NOTE_GNU) ||
 		    memcmp(note.name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 ||
 		    note.desc_size > size)
 			continue;
 		memcpy(id, note.desc, note.desc_size);
-		found = note.desc_size;
+		return note.desc_size;
 	}
-out:
-	free(notes);
-	return found;
-}
-
-size_t elf_file_build_id(const struct elf_file *file, uint8_t *id, size_t size)
-{
-	const Elf64_Shdr *section = elf_file_section(file, NULL, SHT_NOTE, ".note.gnu.build-id");
-
-	return section ? section_build_id(file, section, id, size) : 0;
+	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads an ELF file that may be made to deceive its reader. Nothing is mapped
+/* Reads an ELF file that may be made to deceive its reader, by libelf. Nothing is mapped
  * (a file that shrinks while it is mapped ends its reader by SIGBUS) and no more
  * is kept in memory than the headers: everything else is read in pieces. */
 #ifndef ELF_FILE_H
@@ -73,6 +73,11 @@ bool elf_file_bias(const struct elf_file *file, uint64_t start, uint64_t offset,
 /* Whether an address is in a segment with all of the flags: also one for which there is nothing
  * in the file, as it begins with zeros. */
 bool elf_file_has(const struct elf_file *file, uint64_t address, uint32_t flags);
+
+/* The first segment of that type that has the address in the file (0: any). Returns
+ * whether there is one. */
+bool elf_file_segment(const struct elf_file *file, uint32_t type, uint64_t address,
+		      Elf64_Phdr *segment);
 
 /* The addresses from the first to behind the last that can be executed. Returns
  * whether there are any. */

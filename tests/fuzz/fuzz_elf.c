@@ -102,9 +102,9 @@ static void functions_read(const struct elf_file *file)
 /* As files are, or as what was unpacked: a library may read the two in different ways. */
 static int input_open(struct input input, int fd, struct elf_file **file)
 {
-	if (input.size % 2)
-		return elf_file_open_image(file, input_copy_of(input), input.size);
-	return elf_file_open(file, fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	if (input.left % 2)
+		return elf_file_open_image(file, input_copy_of(input), input.left);
+	return elf_file_open(file, fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -259,6 +259,11 @@ static void act_ioctl(void)
 	syscall(SYS_ioctl, 0, 0, 0);
 }
 
+static void act_fcntl(void)
+{
+	syscall(SYS_fcntl, SANDBOX_SOCKET, F_SETFL, O_NONBLOCK);
+}
+
 static void act_setuid(void)
 {
 	syscall(SYS_setresuid, 0, 0, 0);
@@ -305,6 +310,7 @@ static void test_forbidden(void)
 		{ "sendmsg on another descriptor", act_send_elsewhere },
 		{ "stat of a path", act_stat_path },
 		{ "ioctl", act_ioctl },
+		{ "fcntl that sets something", act_fcntl },
 		{ "setresuid", act_setuid },
 		{ "unshare", act_unshare },
 #if defined(__x86_64__)
@@ -338,7 +344,7 @@ static void act_allowed(void)
 	if (protocol_receive(SANDBOX_SOCKET, &packet, true, 0) || packet.fd < 0)
 		_exit(2);
 	if (fstat(packet.fd, &stat) || stat.st_size != 5 || pread(packet.fd, text, 8, 0) != 5 ||
-	    strcmp(text, "hello"))
+	    strcmp(text, "hello") || fcntl(packet.fd, F_GETFD) < 0)
 		_exit(3);
 	/* Where root's rights were needed to hide the file system, it is still there. */
 	if (!fstatat(AT_FDCWD, "/etc/passwd", &stat, AT_EMPTY_PATH) && packet.head.n)
