@@ -11,7 +11,6 @@
 #include "cfi_read.h"
 #include "cfi_validate.h"
 
-#define MAX_SEGMENTS 1024
 #define MAX_INDEX (1U << 20) /* entries of a table that is made here */
 #define LENGTH_MAX (CFI_PROGRAM_MAX + 256)
 #define LENGTH_RESERVED 0xfffffff0 /* from here on: DWARF of 64 bits, which nobody writes */
@@ -345,27 +344,6 @@ int cfi_find(struct cfi *cfi, uint64_t address, struct cfi_fde *fde)
 
 /* --- Where the information is --- */
 
-/* Finds the segment of a type that has an address (0: any). */
-static bool segment_find(const struct elf_file *file, uint32_t type, uint64_t address,
-			 Elf64_Phdr *segment)
-{
-	Elf64_Ehdr header;
-
-	if (elf_file_read(file, 0, &header, sizeof(header)) || header.e_phnum > MAX_SEGMENTS ||
-	    header.e_phentsize != sizeof(*segment))
-		return false;
-	for (uint64_t i = 0; i < header.e_phnum; i++) {
-		if (elf_file_read(file, header.e_phoff + i * sizeof(*segment), segment,
-				  sizeof(*segment)))
-			return false;
-		if (segment->p_type == type &&
-		    (!address || (address >= segment->p_vaddr &&
-				  address - segment->p_vaddr < segment->p_filesz)))
-			return true;
-	}
-	return false;
-}
-
 /* The frames begin at an address, and end with their section or, without sections,
  * at a terminator somewhere in their segment. */
 static int frames_open(struct cfi *cfi, uint64_t address)
@@ -376,7 +354,7 @@ static int frames_open(struct cfi *cfi, uint64_t address)
 
 	if (section && address >= section->sh_addr && address - section->sh_addr < section->sh_size)
 		size = section->sh_size - (address - section->sh_addr);
-	else if (segment_find(cfi->file, PT_LOAD, address, &segment))
+	else if (elf_file_segment(cfi->file, PT_LOAD, address, &segment))
 		size = segment.p_filesz - (address - segment.p_vaddr);
 	if (!size || !elf_file_offset(cfi->file, address, 0, &offset))
 		return -EBADMSG;
@@ -421,7 +399,7 @@ static int segment_open(struct cfi *cfi)
 	uint64_t frames;
 	int err;
 
-	if (!segment_find(cfi->file, PT_GNU_EH_FRAME, 0, &segment))
+	if (!elf_file_segment(cfi->file, PT_GNU_EH_FRAME, 0, &segment))
 		return -ENOENT;
 	err = cfi_part_open(&cfi->header, cfi->file, segment.p_offset, segment.p_vaddr,
 			    segment.p_filesz);
