@@ -105,28 +105,37 @@ VERSION := $(or $(TAG),$(RELEASE)$(addprefix -g,$(COMMIT)))
 
 OPTIMISED := $(filter-out -O0,$(filter -O%,$(CFLAGS)))
 FORTIFIED := $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS))
-FORTIFY := $(if $(OPTIMISED),$(if $(FORTIFIED),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 STRICT := $(if $(filter 1,$(WERROR)),-Werror)
 
-# A warning that not every clang knows.
-SIGNEDNESS := $(shell $(CC) -Werror -Wformat-signedness -fsyntax-only -xc /dev/null 2>/dev/null && \
-	echo -Wformat-signedness)
+# accepted: those of the flags $(1) that the compiler knows for this machine
+accepted = $(foreach flag,$(1),$(shell $(CC) -Werror $(flag) -c -xc /dev/null -o /dev/null \
+	2>/dev/null && echo $(flag)))
+# Level 3 takes a compiler (gcc 12) and a C library (glibc 2.34) that have it.
+FORTIFY_LEVEL := $(if $(filter 3,$(lastword $(shell echo __USE_FORTIFY_LEVEL | $(CC) -O2 \
+	-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -include features.h -E -P -xc - 2>/dev/null))),3,2)
+FORTIFY := $(if $(OPTIMISED),$(if $(FORTIFIED),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(FORTIFY_LEVEL)))
+HARDENING := -fstack-protector-strong $(call accepted,-fstack-clash-protection -fcf-protection)
 
-C_FLAGS := -std=gnu11 -Wall -Wextra -Wshadow $(SIGNEDNESS) $(STRICT) \
+C_FLAGS := -std=gnu11 -Wall -Wextra -Wshadow $(call accepted,-Wformat-signedness) $(STRICT) \
 	-iquote . -I$(GEN) -I$(BUILD) $(PACKAGE_CFLAGS) $(CPPFLAGS) $(CFLAGS)
-CLI_FLAGS := -fPIE -fstack-protector-strong $(FORTIFY) $(C_FLAGS)
+# Of the program, for stacks as small as 64 KiB (ulimit -s).
+FRAMES := $(call accepted,-Wframe-larger-than=20480)
+CLI_FLAGS := -fPIE $(HARDENING) $(FORTIFY) $(C_FLAGS)
 LINK_FLAGS := -pie -pthread -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
 ASAN_FLAGS := -U_FORTIFY_SOURCE $(C_FLAGS) -O1 -g -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 BPF_FLAGS := -target bpf -g -O2 -iquote . -mcpu=$(BPF_CPU) \
 	-D__TARGET_ARCH_$(BPF_ARCH) -Wall -Wextra -Wno-unused-parameter $(STRICT) $(PACKAGE_CFLAGS)
 DEPENDENCIES = -MMD -MP -MT $@ -MF $@.d
+# Where this directory is does not show in what is built, nor is it among the flags: a tree that
+# was moved need not be built again.
+PLACELESS := -ffile-prefix-map='$(CURDIR)'=.
 # compile: runs a compiler, and keeps what it says for tests/lint/warnings.t
-compile = $(Q)$(1) 2>$@.said; status=$$?; cat $@.said >&2; exit $$status
+compile = $(Q)$(1) $(PLACELESS) 2>$@.said; status=$$?; cat $@.said >&2; exit $$status
 
 # --- Stamps: their text is compared when make runs, and written if it differs ---
 
-FLAGS_TEXT := $(strip $(CC) $(CLI_FLAGS) : $(LINK_FLAGS) $(PACKAGE_LIBS) : \
+FLAGS_TEXT := $(strip $(CC) $(FRAMES) $(CLI_FLAGS) : $(LINK_FLAGS) $(PACKAGE_LIBS) : \
 	$(CLANG) $(BPF_FLAGS) : $(BPFTOOL))
 ifneq ($(file <$(BUILD)/flags),$(FLAGS_TEXT))
 $(BUILD)/flags: FORCE
@@ -175,7 +184,7 @@ $(BUILD)/kernel_delay: $(CLI:%.c=$(BUILD)/%.o)
 $(CLI:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
-	$(call compile,$(CC) $(CLI_FLAGS) $(DEPENDENCIES) -c $< -o $@)
+	$(call compile,$(CC) $(FRAMES) $(CLI_FLAGS) $(DEPENDENCIES) -c $< -o $@)
 
 # What is made before it can be included; the rest is known from the second run on.
 OBJECTS = $(1:%.c=$(BUILD)/%.o) $(1:%.c=$(BUILD)/asan/%.o)

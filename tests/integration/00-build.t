@@ -98,7 +98,7 @@ def case_plain_user(test):
 def check_plain(test, said):
     """Of what make V=1 said when nothing was to be optimised."""
     compiled = [line for line in said.split("\n") if "-c cli/" in line]
-    test.ok(compiled and not any("_FORTIFY_SOURCE=2" in line for line in compiled),
+    test.ok(compiled and not any("-D_FORTIFY_SOURCE" in line for line in compiled),
             "it is not fortified without optimisation", *compiled)
     test.ok("warning" not in said, "and has no warnings",
             *(line for line in said.split("\n") if "warning" in line))
@@ -129,12 +129,61 @@ def case_compilers_and_flags(test):
     compiled = [line for line in said.split("\n") if "-c cli/" in line]
     test.ok(compiled and all(line.startswith("clang ") and "-O1 -g -DTWO_WORDS='\"a b\"'" in line
                              for line in compiled), "which are used", *compiled)
-    test.ok(all("_FORTIFY_SOURCE=2" in line for line in compiled), "optimised code is fortified")
+    test.ok(all(re.search(r"-D_FORTIFY_SOURCE=[23]\b", line) for line in compiled),
+            "optimised code is fortified")
     test.eq(tree.run("make", "-q", *flags)[0], 0, "the same flags build nothing again")
     status, said = tree.run("make", "-n", "CFLAGS=-O0", "V=1")
     again = [line for line in said.split("\n") if "-c cli/" in line]
     test.ok(status == 0 and len(again) == len(compiled), "other flags build all of it again",
             status, len(again), len(compiled))
+
+
+PARTS = ("build/cli/base/escape.o", "build/cli/target/placement.o", "build/gen/cost.skel.h")
+
+
+def case_anywhere(test):
+    """The directory shows in nothing that is built: parts of it, in two directories."""
+    built = []
+    for name in ("a", "a much longer/name"):
+        tree = Tree(test)
+        top = tree.top.parent / name
+        top.parent.mkdir(exist_ok=True)
+        tree.top = tree.top.rename(top)
+        status, said = tree.make("CFLAGS=-O2 -g", *PARTS)
+        test.eq((status, "warning" in said), (0, False), f"{name}: it builds")
+        built.append({part: (top / part).read_bytes() for part in PARTS})
+        for part, content in built[-1].items():
+            test.ok(str(top).encode() not in content and len(content) > 1000, f"{part} is silent")
+    for part in PARTS:
+        test.ok(built[0][part] == built[1][part], f"{part} is the same, byte for byte")
+
+
+def readelf(*arguments):
+    return subprocess.run([kdneeds.tool("readelf"), *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=True, text=True).stdout
+
+
+def case_hardened(test):
+    """As compilers write down what they did."""
+    part = kdtest.ROOT / "build" / "cli" / "run.o"
+    if not part.exists():
+        raise kdtest.Skip("this tree was not built here")
+    flags = (kdtest.ROOT / "build" / "flags").read_text()
+    compiler = flags.split()[0]
+    properties, producer = (readelf(*options, part) for options in (
+        ("-n",), ("--debug-dump=info",)))
+    if os.uname().machine == "x86_64":
+        test.ok("IBT" in properties and "SHSTK" in properties, "jumps and returns are protected",
+                properties)
+    if "clang" not in compiler:
+        test.ok("-fstack-clash-protection" in producer, "and the stack's guard page")
+    version = subprocess.run([compiler, "-dumpversion"], stdout=subprocess.PIPE, text=True,
+                             check=True).stdout
+    libc = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split(".")))
+    if "clang" not in compiler and int(version.split(".")[0]) >= 12 and libc >= (2, 34):
+        test.ok("-D_FORTIFY_SOURCE=3" in flags, "sizes are checked also where only the run knows")
+    symbols = readelf("-sW", kdtest.PROGRAM)
+    test.ok("__snprintf_chk" in symbols and "__stack_chk_fail" in symbols, "the program does so")
 
 
 def case_missing_tools(test):
@@ -204,5 +253,5 @@ def case_demo(test):
     test.ok(not pathlib.Path("/proc", pid).exists(), "and the process has been ended, too")
 
 
-kdtest.main(case_plain_user, case_quickly, case_compilers_and_flags, case_missing_tools,
-            case_deps, case_demo)
+kdtest.main(case_anywhere, case_hardened, case_plain_user, case_quickly, case_compilers_and_flags,
+            case_missing_tools, case_deps, case_demo)
