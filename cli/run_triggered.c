@@ -217,6 +217,7 @@ static exit_status stats_read(struct triggered *state, uint64_t lasted)
 	if (error)
 		return run_capture_failed(error);
 	state->stats.skipped = triggers_skipped(session_triggers(state->run->session));
+	state->stats.dropped = triggers_dropped(session_triggers(state->run->session));
 	state->stats.lasted = lasted;
 	overhead_tell(state->overhead, &state->stats);
 	duty_tell(state->duty, &state->stats);
@@ -371,7 +372,7 @@ static exit_status stats_tell(struct triggered *state, uint64_t lasted)
 	if (status)
 		return status;
 	events_take(state);
-	state->run->lost |= state->stats.skipped > 0;
+	state->run->lost |= state->stats.skipped || state->stats.dropped;
 	trigger_stats_finish(&state->stats);
 	return outputs_triggers(state->run->outputs, &state->stats) ?: state->status;
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "attach.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <pthread.h>
@@ -241,6 +242,33 @@ int attachment_open_list(struct attachment **out, const struct bpf_program *prog
 
 	*out = calloc(1, sizeof(**out));
 	return *out ? attach_list(*out, program, trigger, sites, n, pid, &failed) : -ENOMEM;
+}
+
+/* The beginning of struct bpf_link_info as it is since 6.7 for the events of kprobes (commit
+ * 3acf8ace6823), of which the headers at build may have less. */
+struct kprobe_info {
+	__u32 type, id, program, unused;
+	__u32 event, unused_too;
+	__u64 name;
+	__u32 name_length, offset;
+	__u64 address;
+	__u64 missed;
+};
+
+bool attachment_dropped(const struct attachment *attachment, uint64_t *dropped)
+{
+	*dropped = 0;
+	for (size_t i = 0; i < attachment->n_links; i++) {
+		struct kprobe_info info = { 0 };
+		__u32 size = sizeof(info);
+
+		/* A kernel whose structure ends before that says so by the size. */
+		if (bpf_obj_get_info_by_fd(bpf_link__fd(attachment->links[i]), &info, &size) ||
+		    info.type != BPF_LINK_TYPE_PERF_EVENT || size < sizeof(info))
+			return false;
+		*dropped += info.missed;
+	}
+	return attachment->n_links;
 }
 
 /* What is to be closed, by several threads: each of them waits for the kernel most of

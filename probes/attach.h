@@ -3,6 +3,8 @@
 #ifndef ATTACH_H
 #define ATTACH_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
@@ -38,6 +40,11 @@ int attachment_open_calls(struct attachment **attachment, const struct bpf_progr
 int attachment_open_list(struct attachment **attachment, const struct bpf_program *program,
 			 const struct trigger *trigger, const struct site *const *sites, size_t n,
 			 pid_t pid);
+
+/* How many hits of functions of the kernel it has dropped since they were attached to: of returns,
+ * those of calls beyond what it has room for at a time; and those within another probe. Returns
+ * false if the kernel does not say (before 6.7), or there are no such probes. */
+bool attachment_dropped(const struct attachment *attachment, uint64_t *dropped);
 
 /* Detaches, which takes the kernel some 0.1 s if any site is in a file; many at a
  * time. NULLs are allowed. */

@@ -268,7 +268,7 @@ static exit_status session_start(struct session *session, const struct session_c
 		       ?: session_seed(session, config->tgid)
 		       ?: tracing_attach(&session->tracing, &session->programs, &config->tracing,
 					 session->several.skel ? 0 : config->tgid, session->epoch)
-		       ?: triggers_attach(&session->triggers);
+		       ?: triggers_attach(&session->triggers, &session->programs);
 }
 
 exit_status session_open(struct session **out, const struct session_config *config)

@@ -141,7 +141,8 @@ static exit_status ends_select(const struct triggers *triggers, struct session_b
 	bpf_program__set_autoload(exit, ends);
 	if (!error)
 		return 0;
-	log_error("this kernel has no tracepoint sched_process_exit or sched_process_exec: %s",
+	log_error("cannot find tracepoint sched_process_exit or sched_process_exec in the "
+		  "kernel's BTF: %s",
 		  strerror(-error));
 	return EX_OSERR;
 }
@@ -270,10 +271,36 @@ static exit_status probes_attach(struct triggers *triggers)
 	return status;
 }
 
+/* Of the probes that are attached. */
+static uint64_t dropped_now(const struct triggers *triggers)
+{
+	uint64_t dropped, sum = 0;
+
+	for (int role = 0; role < KD_ROLES; role++)
+		if (triggers->attachments[role] &&
+		    attachment_dropped(triggers->attachments[role], &dropped))
+			sum += dropped;
+	return sum;
+}
+
+static void silence_note(const struct triggers *triggers, struct programs *programs)
+{
+	uint64_t dropped;
+
+	for (int role = 0; role < KD_ROLES; role++)
+		if (triggers->attachments[role] &&
+		    triggers->sites[role].trigger->kind == TRIGGER_KRETPROBE &&
+		    !attachment_dropped(triggers->attachments[role], &dropped))
+			programs_absent(programs, "TRIGGER STATISTICS",
+					"may lack hits of kr:, if many threads are in the function "
+					"at once: this kernel does not say how many it drops");
+}
+
 /* First what stands for a stop that cannot come. */
-exit_status triggers_attach(struct triggers *triggers)
+exit_status triggers_attach(struct triggers *triggers, struct programs *programs)
 {
 	__u32 token = 1;
+	int status;
 
 	if (!triggers->on)
 		return 0;
@@ -281,7 +308,10 @@ exit_status triggers_attach(struct triggers *triggers)
 		return ring_failed();
 	triggers->ring = ring_buffer__new(bpf_map__fd(triggers->skel->maps.kd_ring), event_found,
 					  triggers, NULL);
-	return triggers->ring ? ends_attach(triggers) ?: probes_attach(triggers) : ring_failed();
+	status = triggers->ring ? ends_attach(triggers) ?: probes_attach(triggers) : ring_failed();
+	if (!status)
+		silence_note(triggers, programs);
+	return status;
 }
 
 /* The sets from one on; those that fail are left out from now on. Returns the first one's status.
@@ -366,6 +396,7 @@ int triggers_detach_begin(struct triggers *triggers)
 	int error;
 
 	hits_count(triggers, false);
+	triggers->dropped += dropped_now(triggers);
 	triggers->detached = false;
 	/* Signals are for the thread that waits for them. */
 	sigfillset(&all);
@@ -432,6 +463,11 @@ uint64_t triggers_skipped(const struct triggers *triggers)
 		if (triggers->programs[role])
 			skipped += program_skipped(triggers->programs[role]);
 	return skipped;
+}
+
+uint64_t triggers_dropped(const struct triggers *triggers)
+{
+	return triggers->dropped + (triggers->detaching ? 0 : dropped_now(triggers));
 }
 
 void triggers_remeasure(struct triggers *triggers)

@@ -33,6 +33,7 @@ struct triggers {
 	uint64_t means[KD_ROLES];   /* of them, ns */
 	pthread_t detacher;
 	bool detaching, detached; /* the latter is atomic */
+	uint64_t dropped;         /* hits, of probes that have been taken out */
 	struct ring_buffer *ring;
 	bool on, token;
 	trigger_event_fn *found; /* of the walk in progress */
@@ -49,8 +50,9 @@ exit_status triggers_select(struct triggers *triggers, const struct programs *pr
 /* The map of which edges need the token; -1 if they need none. */
 int triggers_token(const struct triggers *triggers);
 
-/* Attaches the probes. Returns 0, or after printing what failed an exit status. */
-exit_status triggers_attach(struct triggers *triggers);
+/* Attaches the probes. What the kernel does not say of them is noted with the programs. Returns 0,
+ * or after printing what failed an exit status. */
+exit_status triggers_attach(struct triggers *triggers, struct programs *programs);
 
 /* Becomes readable when a trigger has opened a window that it does not close,
  * and when one has closed. -1 without triggers. */
@@ -66,6 +68,9 @@ int triggers_tally(const struct triggers *triggers, struct kd_tally *sum);
 
 /* How many hits found their program not run, as another one was busy. */
 uint64_t triggers_skipped(const struct triggers *triggers);
+
+/* How many hits of functions of the kernel it has dropped, as far as it says so. */
+uint64_t triggers_dropped(const struct triggers *triggers);
 
 /* About what a hit of a role's probe costs the thread that makes it, in ns; 0 if
  * there is none, or it is the start's. The first call measures it, which takes some

@@ -142,6 +142,7 @@ static const struct field stats_fields[] = {
 	STATS("delta_ns", FIELD_U64, delta),
 	STATS("same_thread", FIELD_BOOL, same_thread),
 	STATS("skipped_runs", FIELD_U64, skipped),
+	STATS("dropped_hits", FIELD_U64, dropped, .flags = FIELD_IF_ANY),
 	STATS("foreign_hits", FIELD_U64, tally.foreign),
 	STATS("outside_hits", FIELD_U64, tally.outside, .flags = FIELD_IF_ANY),
 	{ .key = "start",

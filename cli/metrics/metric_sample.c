@@ -276,6 +276,8 @@ int metrics_add_triggers(struct metrics *metrics, const struct trigger_stats *st
 		if (stats->names[role])
 			trigger_set(metrics, stats, (enum kd_role)role);
 	one_set(metrics, METRIC_LOSS, "reason", "trigger_runs", stats->skipped);
+	if (stats->dropped)
+		one_set(metrics, METRIC_LOSS, "reason", "trigger_drops", stats->dropped);
 	one_set(metrics, METRIC_ENDING, "result", "skipped",
 		tally->outcome[KD_STOP][KD_HIT_SKIPPED]);
 	if (stats->names[KD_START] && stats->names[KD_STOP])

@@ -48,6 +48,7 @@ struct trigger_stats {
 	struct probe_duty duty;
 	bool same_thread;
 	uint64_t skipped; /* hits whose program the kernel did not run */
+	uint64_t dropped; /* hits of k: and kr: that the kernel did not make, if it says so */
 	struct kd_tally tally;
 	struct distribution windows; /* the tally's durations */
 	struct nested_pair *nested;  /* as many as could be kept, by start */

@@ -216,6 +216,14 @@ int report_text_triggers(const struct trigger_stats *stats, FILE *out)
 			"# WARNING: %s %s missing (another BPF program was busy on that CPU); "
 			"stop other tracing tools.\n",
 			GROUPED(stats->skipped), stats->skipped == 1 ? "hit is" : "hits are");
+	if (stats->dropped)
+		columns_print(
+			&columns,
+			"# WARNING: %s %s missing (the kernel dropped %s: more threads were in the "
+			"function of a kr: trigger than it has room for); use a tracepoint, or a "
+			"function that fewer are in at a time.\n",
+			GROUPED(stats->dropped), stats->dropped == 1 ? "hit is" : "hits are",
+			stats->dropped == 1 ? "it" : "them");
 	return columns_end(&columns);
 }
 

@@ -483,6 +483,7 @@ __attribute__((unused)) static void random_triggers(struct trigger_stats *stats)
 	stats->lasted = random_number();
 	stats->same_thread = chance(2);
 	stats->skipped = random_number();
+	stats->dropped = random_number();
 	stats->tally.foreign = random_number();
 	stats->tally.outside = chance(2) ? random_number() : 0;
 	if (chance(2)) {

@@ -66,6 +66,7 @@ static void test_one(void)
 
 	stats.names[KD_STOP] = "k:ovs_dp_process_packet";
 	stats.lasted = SECOND;
+	stats.dropped = 1234;
 	is_golden(&stats, "triggers_none");
 }
 

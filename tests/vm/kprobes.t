@@ -5,6 +5,7 @@ and so long as it says itself."""
 
 import json
 import pathlib
+import re
 import signal
 import sys
 import time
@@ -104,6 +105,45 @@ def case_return_opens(test):
     test.books(report)
 
 
+CROWD = """
+import signal, sys, threading
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+print("ready", flush=True)
+sys.stdin.readline()
+threads = [threading.Thread(target=signal.sigtimedwait, args=([signal.SIGUSR2], 3))
+           for _ in range(60)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print("done", flush=True)
+"""
+
+
+def case_dropped(test):
+    """More threads are in a function at once than the kernel keeps returns in mind of: what it
+    drops is counted, or, where it does not say, the report tells that."""
+    need_kprobes()
+    load = test.child([sys.executable, "-c", CROWD])
+    load.line("ready")
+    run = Triggered(test, load.pid, "--start-trigger", RETURN, "--sample-time", "1ms",
+                    "--trigger-target-only", *UNLIMITED, *NO_LIMIT)
+    load.send("go")
+    load.line("done", patience=60)
+    run = run.stop(test, (0, 1))
+    hits = run.triggers.roles["start"].hits
+    told = [re.match(r"([\d,]+) hits? (?:is|are) missing \(the kernel dropped", text)
+            for text in run.triggers.warnings]
+    told = [int(match[1].replace(",", "")) for match in told if match]
+    test.between(hits, 1, 59, "of 60 returns the kernel drops some")
+    silent = any("this kernel does not say how many it drops" in text
+                 for report in run.reports for text in report.notices)
+    if told:
+        test.eq((hits + told[0], silent), (60, False), "it says how many")
+    else:
+        test.ok(silent, "it does not say how many, and that is noted", run.triggers.warnings)
+
+
 def case_whose_calls(test):
     """Any process's calls are hits, unless the target's only are asked for."""
     for arguments, both in (((), True), (("--trigger-target-only",), False)):
@@ -174,4 +214,4 @@ def case_refused(test):
 
 
 kdtest.main(case_entry_to_return, case_delta, case_return_opens, case_whose_calls, case_pattern,
-            case_nothing_is_left, case_no_trigger_fires, case_refused)
+            case_dropped, case_nothing_is_left, case_no_trigger_fires, case_refused)
