@@ -408,9 +408,10 @@ static exit_status outcome_tell(const struct triggered *state, enum loop_event e
 	}
 	if (state->reported || event == LOOP_SIGNAL)
 		return 0;
-	log_error("no sample: %llu hits of the start trigger, %llu of the stop trigger",
+	log_error("no sample: %llu hits of the start trigger, %llu of the stop trigger%s",
 		  (unsigned long long)tally->hits[KD_START],
-		  (unsigned long long)tally->hits[KD_STOP]);
+		  (unsigned long long)tally->hits[KD_STOP],
+		  event == LOOP_EXIT ? "; the target has ended" : "");
 	if (tally->hits[KD_START] || tally->hits[KD_STOP])
 		log_hint(outputs_have_text(state->run->outputs)
 				 ? "the statistics of the report say what became of them"

@@ -88,8 +88,13 @@ static int attach_alone(struct attachment *attachment, const struct bpf_program 
 	return 0;
 }
 
-static exit_status attach_failed(const struct trigger *trigger, const struct site *site, int error)
+static exit_status attach_failed(const struct trigger *trigger, const struct site *site, pid_t pid,
+				 int error)
 {
+	if (error == ESRCH && pid) {
+		log_error("process %d has ended", (int)pid);
+		return EX_UNAVAILABLE;
+	}
 	log_error("cannot attach %s to %s%s%s: %s", trigger_kind_name(trigger->kind),
 		  site->object ? site->object : "", site->object ? ":" : "",
 		  *site->name ? site->name : trigger->text, strerror(error));
@@ -206,7 +211,7 @@ exit_status attachment_extend(struct attachment *attachment, const struct bpf_pr
 		return log_no_memory();
 	error = attach_list(attachment, program, trigger, list, n, pid, &failed);
 	free(list);
-	return error ? attach_failed(trigger, failed, -error) : 0;
+	return error ? attach_failed(trigger, failed, pid, -error) : 0;
 }
 
 exit_status attachment_open(struct attachment **out, const struct bpf_program *program,
@@ -231,7 +236,7 @@ int attachment_open_calls(struct attachment **out, const struct bpf_program *pro
 	*out = calloc(1, sizeof(**out));
 	if (*out)
 		error = attach_list(*out, program, trigger, list, 2, 0, &failed);
-	return error ? attach_failed(trigger, failed, -error) : 0;
+	return error ? attach_failed(trigger, failed, 0, -error) : 0;
 }
 
 int attachment_open_list(struct attachment **out, const struct bpf_program *program,

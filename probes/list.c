@@ -341,9 +341,13 @@ static int process_list(struct listing *listing, pid_t pid)
 
 	if (error) {
 		listing->objects = NULL;
+		if (error == -ESRCH) {
+			log_error("process %d has ended", (int)pid);
+			return EX_UNAVAILABLE;
+		}
 		log_error("cannot look into process %d: %s", (int)pid, strerror(-error));
 		if (error != -EPERM && error != -EACCES)
-			return error == -ESRCH ? EX_UNAVAILABLE : EX_OSERR;
+			return EX_OSERR;
 		capability_hint_ptrace(NULL);
 		return EX_NOPERM;
 	}

@@ -424,7 +424,7 @@ static exit_status cannot_look(pid_t pid, int err)
 {
 	switch (err) {
 	case -ESRCH:
-		log_error("process %d is gone", (int)pid);
+		log_error("process %d has ended", (int)pid);
 		return EX_UNAVAILABLE;
 	case -EPERM:
 	case -EACCES:

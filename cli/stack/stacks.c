@@ -288,12 +288,16 @@ static exit_status stacks_begin(struct stacks *stacks)
 	process_begin(stacks, stacks->pid, &err);
 	if (!err)
 		return 0;
+	if (err == -ESRCH) {
+		log_error("process %d has ended", (int)stacks->pid);
+		return EX_UNAVAILABLE;
+	}
 	denied = err == -EPERM || err == -EACCES;
 	log_error("cannot read what process %d has mapped: %s", (int)stacks->pid,
 		  stacks->child ? strerror(-err) : stacks->failure);
 	if (denied)
 		capability_hint_ptrace("to do without user stacks: --stack-trace-size 0");
-	return err == -ESRCH ? EX_UNAVAILABLE : denied ? EX_NOPERM : EX_OSERR;
+	return denied ? EX_NOPERM : EX_OSERR;
 }
 
 exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,

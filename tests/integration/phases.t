@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""What the target does while the program begins, in each of its phases: it executes itself, has
+children or threads all the time, or ends; and several runs begin on it together."""
+
+import re
+import signal
+import subprocess
+import time
+
+import kdstacks
+import kdtest
+
+TRACES = ("-s", "0", "--off-cpu=1ms", "--profile", "--histogram", "--resources")
+TRIGGERS = ("--start-trigger", "up:main", "--sample-count", "0")
+
+
+def case_storms(test):
+    """The run begins, and what comes when all is quiet is counted exactly."""
+    for kind, *options in (("exec",), ("exec", *TRACES), ("exec", "--follow-fork"), ("thread",),
+                           ("fork", *TRACES), ("fork", "--follow-fork")):
+        load = test.workload("storm", kind)
+        capture = test.start(kdstacks.Capture(load.pid, *options))
+        load.send("quiet")
+        load.line("quiet")
+        truth = load.go()
+        report, _ = capture.close(test)
+        test.eq(report.thread(load.pid).count("getppid"), truth["getppid"],
+                f"{kind} {options[:1]}: the calls after it are counted exactly")
+        test.books(report)
+        load.end()
+
+
+def case_trigger_in_a_storm(test):
+    """The program that is executed anew has the function in the same file: the probe stays."""
+    load = test.workload("storm", "exec")
+    child = test.child([kdtest.PROGRAM, "-p", load.pid, *TRIGGERS, "--sample-time", "1ms"])
+    child.line("# Start sampling")
+    child.signal(signal.SIGINT)
+    test.eq(child.wait(), 0, "it hits its probe, again and again")
+    test.ok("libbpf" not in child.stderr, "without libbpf's text", child.stderr)
+
+
+def victim():
+    return subprocess.Popen([kdtest.WORKLOADS / "storm", "fork"], stdin=subprocess.PIPE,
+                            stdout=subprocess.DEVNULL)
+
+
+def start_time(test):
+    """How long a run takes to begin, in seconds."""
+    load, began = test.workload("storm", "fork"), time.monotonic()
+    test.capture(load.pid).end()
+    load.end()
+    return time.monotonic() - began
+
+
+def case_ended(test):
+    """The target is killed at some moment of the start: a report, or a line that says so."""
+    start = start_time(test)
+    for options in ((), TRACES, TRIGGERS):
+        for fifth in range(0, 7, 1 if options == TRIGGERS else 2):
+            load = victim()
+            child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", "10", *options])
+            time.sleep(start * fifth / 5)
+            load.kill()
+            load.communicate()
+            status = child.wait()
+            said = [line for line in child.stderr.splitlines() if "armed @" not in line]
+            what = f"{options[:1]}, after {fifth} fifths of the start"
+            test.ok(status == 0 if "# Start" in child.stdout else status in (69, 75),
+                    f"{what}: status {status}", child.stderr, child.stdout[-500:])
+            test.ok(len(said) <= 2 and "libbpf" not in child.stderr and
+                    re.search(rf"process {load.pid} has (just )?ended|there is no process {load.pid}|"
+                              r"The process exited|the target has ended",
+                              child.stderr + child.stdout),
+                    f"{what}: it says why", child.stderr, child.stdout[-500:])
+
+
+def case_together(test):
+    """Four runs at once on one target: each sees all calls."""
+    load = test.workload("storm", "thread")
+    children = [test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60", *options])
+                for options in ((), TRACES, ("--interruptions=1ms",), ("--counters=page-faults",))]
+    for child in children:
+        child.line("# Start sampling", patience=2 * kdtest.PATIENCE)
+    load.send("quiet")
+    load.line("quiet")
+    truth = load.go()
+    for child in children:
+        child.signal(signal.SIGINT)
+    for number, child in enumerate(children):
+        test.eq(child.wait(), 0, f"run {number} ends in order")
+        report, = kdtest.kdreport.parse(kdstacks.parse(child.stdout)[0])
+        test.eq(report.thread(load.pid).count("getppid"), truth["getppid"],
+                f"run {number} has all calls")
+        test.books(report)
+
+
+kdtest.main(case_storms, case_trigger_in_a_storm, case_ended, case_together)
