@@ -196,6 +196,18 @@ int client_mappings(struct client *client, uint32_t space, bool anew, uint64_t t
 	return err ? err : client_done(client, deadline);
 }
 
+int client_jit(struct client *client, uint32_t space, enum jit_file kind, int fd)
+{
+	uint64_t deadline = client_deadline(client);
+	int err;
+
+	packet_begin(&client->packet, MESSAGE_JIT);
+	client->packet.head.number = space;
+	client->packet.head.status = (int32_t)kind;
+	err = protocol_send(client->socket, &client->packet, fd, deadline);
+	return err ? err : client_done(client, deadline);
+}
+
 int client_submit(struct client *client, uint32_t space, uint64_t t, const struct stack_copy *copy,
 		  const struct stack **stack)
 {

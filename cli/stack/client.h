@@ -55,6 +55,10 @@ int client_object(struct client *client, uint32_t number, int fd, const char *pa
 int client_mappings(struct client *client, uint32_t space, bool anew, uint64_t t,
 		    const struct mapping *mappings, size_t n);
 
+/* A process of that space names the code that it makes in a file, whose descriptor remains the
+ * caller's. */
+int client_jit(struct client *client, uint32_t space, enum jit_file kind, int fd);
+
 /* Is told what the stack of a copy that has mapped_at was unwound from. */
 typedef void client_known(void *context, const struct known *known, const struct stack *stack,
 			  uint64_t mapped_at);

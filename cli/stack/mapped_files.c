@@ -68,6 +68,18 @@ const char *mapped_files_path(const struct mapped_files *files, uint32_t number)
 	return files->all[number].object.path;
 }
 
+bool mapped_files_is_elf(const struct mapped_files *files, uint32_t number)
+{
+	return files->all[number].kept;
+}
+
+int mapped_files_open(const struct mapped_files *files, uint32_t number)
+{
+	const struct known_file *file = &files->all[number];
+
+	return file->image ? -ENOENT : object_open(file->pid, &file->object);
+}
+
 pid_t mapped_files_pid(const struct mapped_files *files, uint32_t number)
 {
 	return files->all[number].pid;

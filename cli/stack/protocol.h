@@ -40,6 +40,9 @@ enum message_type {
 	MESSAGE_MAPPINGS,
 	/* n of them are in the shared memory. Answer: (FRAMES* STACK | KNOWN)* IDS */
 	MESSAGE_COPIES,
+	/* Brings a file with the names of code that is made at run time, of the space number;
+	 * status: its enum jit_file. Answer: DONE */
+	MESSAGE_JIT,
 	MESSAGE_FILE, /* answers OPEN: brings a file, or none */
 	/* From the child. */
 	MESSAGE_DONE,   /* status: 0 or a negative errno */

@@ -16,6 +16,9 @@
 
 /* Bytes for the functions of all objects together, and so of any single one. */
 #define FUNCTIONS_ROOM (384UL << 20)
+/* Bytes for what processes say of code that they make. */
+#define JIT_ROOM (128UL << 20)
+#define JIT_OBJECT "[jit]"
 /* Of the mappings that are kept of all spaces, one may have so many. */
 #define SPACE_MOST (SPACE_MAPPINGS / 4)
 #define MAX_ID 64
@@ -43,6 +46,8 @@ struct demangled {
 struct numbered_space {
 	struct space *space; /* NULL: it has not begun */
 	uint32_t serial;     /* of its beginning, no other's */
+	struct jit_map *jit; /* NULL: there is no file with names of code made at run time */
+	bool jit_read;       /* since resolver_renew() */
 };
 
 struct resolver {
@@ -52,6 +57,7 @@ struct resolver {
 	uint32_t n_objects;
 	size_t objects_room;
 	size_t functions_room; /* what is left of it */
+	size_t jit_room;
 	struct numbered_space *spaces;
 	uint32_t n_spaces, chosen;
 	size_t spaces_room;
@@ -147,6 +153,7 @@ struct resolver *resolver_new(resolver_open *open, void *context)
 	resolver->open = open;
 	resolver->open_context = context;
 	resolver->functions_room = FUNCTIONS_ROOM;
+	resolver->jit_room = JIT_ROOM;
 	resolver->unwinder = unwinder_new(code_find, resolver);
 	if (!resolver->unwinder || resolver_choose(resolver, 0, false)) {
 		resolver_free(resolver);
@@ -172,8 +179,10 @@ void resolver_free(struct resolver *resolver)
 	if (!resolver)
 		return;
 	unwinder_free(resolver->unwinder);
-	for (uint32_t i = 0; i < resolver->n_spaces; i++)
+	for (uint32_t i = 0; i < resolver->n_spaces; i++) {
 		space_free(resolver->spaces[i].space);
+		jit_map_free(resolver->spaces[i].jit);
+	}
 	free(resolver->spaces);
 	for (uint32_t i = 0; i < resolver->n_objects; i++)
 		object_free(resolver->objects[i]);
@@ -282,23 +291,63 @@ int resolver_choose(struct resolver *resolver, uint32_t number, bool anew)
 		if (numbered->space)
 			resolver->mappings -= space_size(numbered->space);
 		space_free(numbered->space);
-		*numbered = (struct numbered_space){ space, ++resolver->begun };
+		jit_map_free(numbered->jit);
+		*numbered = (struct numbered_space){ .space = space, .serial = ++resolver->begun };
 	}
 	resolver->chosen = number;
 	return 0;
 }
 
-uint64_t resolver_version(const struct resolver *resolver, uint64_t t)
+void resolver_add_jit(struct resolver *resolver, enum jit_file kind, int fd)
+{
+	struct numbered_space *numbered = &resolver->spaces[resolver->chosen];
+
+	if (!numbered->jit)
+		numbered->jit = jit_map_new(&resolver->jit_room);
+	if (numbered->jit)
+		jit_map_add(numbered->jit, kind, fd);
+	else
+		close(fd);
+	numbered->jit_read = false;
+}
+
+void resolver_renew(struct resolver *resolver)
+{
+	for (uint32_t i = 0; i < resolver->n_spaces; i++)
+		resolver->spaces[i].jit_read = false;
+}
+
+/* Reads on when names are asked for. NULL: there are none. */
+static const struct jit_map *chosen_jit(const struct resolver *resolver)
+{
+	struct numbered_space *numbered = &resolver->spaces[resolver->chosen];
+
+	if (numbered->jit && !numbered->jit_read)
+		jit_map_read(numbered->jit);
+	numbered->jit_read = true;
+	return numbered->jit;
+}
+
+static uint64_t mapped_version(const struct resolver *resolver, uint64_t t)
 {
 	uint64_t serial = resolver->spaces[resolver->chosen].serial;
 
 	return serial << 40 ^ space_version(chosen_space(resolver), t);
 }
 
+uint64_t resolver_version(const struct resolver *resolver, uint64_t t,
+			  const struct unwound *unwound)
+{
+	const struct jit_map *jit = unwound->through_made ? chosen_jit(resolver) : NULL;
+
+	return mapped_version(resolver, t) +
+	       (jit ? jit_map_version(jit) * 0x9e3779b97f4a7c15 : 0); /* they do not meet */
+}
+
 void resolver_unwind(struct resolver *resolver, uint64_t t, const struct stack_copy *copy,
 		     struct unwound *unwound)
 {
-	uint64_t version = resolver_version(resolver, t);
+	uint64_t version = mapped_version(resolver, t);
 
 	if (version != resolver->unwinder_version)
 		unwinder_flush(resolver->unwinder);
@@ -373,6 +422,23 @@ static const char *function_text(struct resolver *resolver, uint32_t object,
 	return entry->text ? entry->text : function->name;
 }
 
+/* Names code that was made at run time. Returns whether it is known. */
+static bool jit_name(const struct resolver *resolver, uint64_t ip, uint64_t before,
+		     struct resolved_frame *frame)
+{
+	const struct jit_map *jit = chosen_jit(resolver);
+	struct jit_code code;
+
+	if (!jit || !jit_map_find(jit, ip - before, &code))
+		return false;
+	*frame = (struct resolved_frame){
+		.function = code.name,
+		.offset = ip - code.start,
+		.object = JIT_OBJECT,
+	};
+	return true;
+}
+
 void resolver_name(struct resolver *resolver, uint64_t t, uint64_t ip, bool exact,
 		   struct resolved_frame *frame)
 {
@@ -382,7 +448,11 @@ void resolver_name(struct resolver *resolver, uint64_t t, uint64_t ip, bool exac
 	struct location location;
 
 	*frame = (struct resolved_frame){ .offset = ip };
-	if (!location_find(resolver, t, ip - before, &location))
+	if (!location_find(resolver, t, ip - before, &location)) {
+		jit_name(resolver, ip, before, frame);
+		return;
+	}
+	if (!location.object->elf && jit_name(resolver, ip, before, frame))
 		return;
 	frame->object = location.object->path;
 	frame->file = location.number + 1;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "jit_map.h"
 #include "space.h"
 #include "stack_copy.h"
 #include "unwind.h"
@@ -49,9 +50,18 @@ int resolver_add_object(struct resolver *resolver, uint32_t number, int fd, cons
  * Returns 0 or -ENOMEM. */
 int resolver_choose(struct resolver *resolver, uint32_t number, bool anew);
 
-/* A number that is the same for two times only if the same is mapped there, in the space that was
- * chosen then: see space_version(). */
-uint64_t resolver_version(const struct resolver *resolver, uint64_t t);
+/* The process of this space names the code that it makes at run time in a file, which becomes the
+ * resolver's. Without memory there are no names. */
+void resolver_add_jit(struct resolver *resolver, enum jit_file kind, int fd);
+
+/* The next stacks may be of code that was made since the last ones. */
+void resolver_renew(struct resolver *resolver);
+
+/* A number that is the same for two stacks of the same addresses only if these mean the same: by
+ * what is mapped at t in the space that was chosen (see space_version()) and, if code was made at
+ * run time, by its names. */
+uint64_t resolver_version(const struct resolver *resolver, uint64_t t,
+			  const struct unwound *unwound);
 
 /* From t on (CLOCK_MONOTONIC ns) this code is mapped, n ranges sorted by address,
  * and no other: see space_set(), whose errors it returns. */

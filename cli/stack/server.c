@@ -193,13 +193,15 @@ static int server_copies(struct server *server, const struct packet *request)
 
 	if (!err)
 		seen_reserve(server->seen, n);
+	resolver_renew(server->resolver);
 	for (uint32_t i = 0; !err && i < n; i++) {
 		err = server_copy(server, &at, &copy, &t, &space)
 			      ?: resolver_choose(server->resolver, (uint32_t)space, false);
 		if (err)
 			break;
 		resolver_unwind(server->resolver, t, &copy, &server->unwound);
-		err = seen_find(server->seen, resolver_version(server->resolver, t),
+		err = seen_find(server->seen,
+				resolver_version(server->resolver, t, &server->unwound),
 				&server->unwound, &server->ids[i], &added);
 		if (!err && added)
 			err = server_describe(server, t, server->ids[i]);
@@ -215,10 +217,31 @@ static int server_copies(struct server *server, const struct packet *request)
 	return protocol_send(server->socket, &server->reply, -1, 0);
 }
 
+static int server_jit(struct server *server, const struct packet *request)
+{
+	const struct message *message = &request->head;
+	int err = message->status < 0 || message->status >= JIT_FILES || request->fd < 0 ||
+				  message->number >= PROTOCOL_SPACES
+			  ? -EBADMSG
+			  : 0;
+
+	if (!err)
+		err = resolver_choose(server->resolver, message->number, false);
+	if (err) {
+		if (request->fd >= 0)
+			close(request->fd);
+		return err;
+	}
+	resolver_add_jit(server->resolver, (enum jit_file)message->status, request->fd);
+	return server_done(server, 0);
+}
+
 int server_answer(struct server *server, const struct packet *request)
 {
 	if (request->head.type == MESSAGE_OBJECT)
 		return server_object(server, request);
+	if (request->head.type == MESSAGE_JIT)
+		return server_jit(server, request);
 	if (request->fd >= 0)
 		close(request->fd);
 	else if (request->head.type == MESSAGE_MAPPINGS)

@@ -72,6 +72,7 @@ static void space_leave(struct stack_processes *processes, struct stack_process 
 	if (process->space != STACK_NO_SPACE)
 		processes->spaces[process->space].users--;
 	process->space = STACK_NO_SPACE;
+	process->jit = (struct jit_files){ .looked = 0 };
 }
 
 static void size_update(struct stack_processes *processes, struct stack_process *process)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "jit_files.h"
 #include "mapped.h"
 
 /* Bounds: processes that are known at one time, ended ones among them as long as there is
@@ -22,6 +23,7 @@ struct stack_process {
 	pid_t pid;             /* first: the key */
 	struct mapped *mapped; /* NULL: not known */
 	uint32_t space;        /* its number, or STACK_NO_SPACE */
+	struct jit_files jit;  /* what the other process has been told of, for that space */
 	int error;             /* negative: there are no stacks of it, see stacks_submit() */
 	/* The processes' own. */
 	size_t size;

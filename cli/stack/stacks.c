@@ -414,12 +414,28 @@ int stacks_mapped(struct stacks *stacks, pid_t pid, uint64_t t, const struct kd_
 			   mapped_change(process->mapped, t, change, stacks_found, stacks));
 }
 
+/* Tells the child where the process names the code that it makes, if that is new. */
+static int process_jit(struct stacks *stacks, struct stack_process *process)
+{
+	int fds[JIT_FILES], err = 0;
+
+	jit_files_look(&process->jit, process->pid, process->mapped, stacks->files, fds);
+	for (unsigned int i = 0; i < JIT_FILES; i++) {
+		if (fds[i] < 0)
+			continue;
+		if (!err)
+			err = client_jit(stacks->client, process->space, (enum jit_file)i, fds[i]);
+		close(fds[i]);
+	}
+	return err;
+}
+
 int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *copy,
 		  const struct stack **stack)
 {
 	pid_t pid = copy->process ? (pid_t)copy->process : stacks->pid;
 	struct stack_process *process = stacks->child ? process_get(stacks, pid) : NULL;
-	int err = -EPIPE;
+	int err = stacks->child ? 0 : -EPIPE;
 
 	*stack = NULL;
 	/* The child may have ended by what it was told of the process. */
@@ -428,6 +444,8 @@ int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *co
 		return process && process->error ? process->error : -ENOSPC;
 	}
 	if (stacks->child)
+		err = process_jit(stacks, process);
+	if (!err)
 		err = client_submit(stacks->client, process->space, t, copy, stack);
 	if (err) {
 		stacks_fail(stacks, err);

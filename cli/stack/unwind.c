@@ -313,6 +313,7 @@ static enum unwind_stop walk_step(struct walk *walk, struct unwound *unwound)
 	rule = rule_find(walk->unwinder, walk->exact ? walk->ip : walk->ip - 1, walk->steps);
 	unwound->ip[i] = walk->ip;
 	unwound->exact[i] = walk->exact || rule->fde.signal;
+	walk->through_made |= rule->mapped && !rule->object.file;
 	unwound->n++;
 	if (*walk->steps > MAX_STEPS)
 		return UNWIND_BUDGET;
@@ -349,8 +350,9 @@ void unwind(struct unwinder *unwinder, const struct stack_copy *copy, struct unw
 	while (unwound->stop == WALK_ON)
 		unwound->stop = walk_step(&walk, unwound);
 	unwound->by_frame_pointers = walk.by_frame_pointers;
-	/* Another time there may be less left to do. */
-	if (unwound->stop == UNWIND_BUDGET)
+	unwound->through_made = walk.through_made;
+	/* Another time there may be less left to do, or something else at these addresses. */
+	if (unwound->stop == UNWIND_BUDGET || walk.through_made)
 		known_refuse(walk.known);
 }
 

@@ -36,6 +36,7 @@ struct unwound {
 	unsigned int n;
 	enum unwind_stop stop;
 	bool by_frame_pointers; /* some of them: one that has none hides its caller */
+	bool through_made;      /* some are code that was made at run time */
 	struct known known;     /* what it was unwound from; see known_finish() */
 };
 

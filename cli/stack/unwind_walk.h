@@ -51,6 +51,7 @@ struct walk {
 	bool elsewhere;           /* a signal's handler ran on a stack of its own */
 	bool exact;               /* the frame's instruction itself was interrupted */
 	bool by_frame_pointers;   /* some of the frames were found so */
+	bool through_made;        /* some are code that is in no file that can be read */
 	uint64_t ip, sp;
 	bool begun; /* the cursor has the registers, and regs those that it began with */
 	unw_cursor_t cursor;

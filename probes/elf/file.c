@@ -11,16 +11,16 @@
 #include <unistd.h>
 
 /* Finds the file without opening it: to open a device may make it do something. */
-static int file_find(const char *root, const char *path)
+static int file_find(const char *root, const char *path, int flags)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = O_PATH | O_CLOEXEC | (unsigned int)flags,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 	int dir, fd;
 
 	if (!root) {
-		fd = open(path, O_PATH | O_CLOEXEC);
+		fd = open(path, O_PATH | O_CLOEXEC | flags);
 		return fd < 0 ? -errno : fd;
 	}
 	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -33,13 +33,13 @@ static int file_find(const char *root, const char *path)
 	return fd;
 }
 
-int file_open(const char *root, const char *path)
+static int file_open_by(const char *root, const char *path, int flags)
 {
 	char self[64];
 	struct stat stat;
 	int found, fd;
 
-	found = file_find(root, path);
+	found = file_find(root, path, flags);
 	if (found < 0)
 		return found;
 	if (fstat(found, &stat)) {
@@ -54,4 +54,14 @@ int file_open(const char *root, const char *path)
 	}
 	close(found);
 	return fd;
+}
+
+int file_open(const char *root, const char *path)
+{
+	return file_open_by(root, path, 0);
+}
+
+int file_open_itself(const char *root, const char *path)
+{
+	return file_open_by(root, path, O_NOFOLLOW);
 }

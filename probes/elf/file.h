@@ -10,4 +10,7 @@
  * closes; -ENOEXEC if it is not a regular file; another -errno. */
 int file_open(const char *root, const char *path);
 
+/* The same, but a link as the last part of the path is not followed: it is no regular file. */
+int file_open_itself(const char *root, const char *path);
+
 #endif

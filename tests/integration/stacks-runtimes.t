@@ -5,15 +5,18 @@
 made at run time. They are compared with the functions that the programs are known to be in."""
 
 import os
+import pathlib
 import re
+import struct
 import subprocess
+import time
 
 import kdtest
-from kdneeds import tool
+from kdneeds import need, tool
 from kdstacks import WORKLOADS, Capture
 
 MS = 12
-OPTIONS = ("-s", "4ms", "-e", "nanosleep", "--stack-overhead", "0")
+OPTIONS = ("-s", "4ms", "-e", "nanosleep,clock_nanosleep,futex", "--stack-overhead", "0")
 
 # --- Go ---
 
@@ -81,4 +84,170 @@ def case_go(test):
     check_go(test, path, "without sections")
 
 
-kdtest.main(case_go)
+# --- Code made at run time ---
+
+NAMES = ("Outermost::main()", "second;of three", "LazyCompile:*third /a b.js:3:9", "fourth")
+
+
+class Maker:
+    """A process that has made four functions, and what it says of them."""
+
+    def __init__(self, test, **options):
+        self.test = test
+        self.load = test.workload("jit", **options)
+        self.own, self.size, *self.code = map(int, self.load.ready)
+        self.pid = self.load.pid
+
+    def root(self):
+        return pathlib.Path(f"/proc/{self.pid}/root")
+
+    def map(self):
+        path = self.root() / f"tmp/perf-{self.own}.map"
+        self.test.stack.callback(path.unlink, missing_ok=True)
+        return path
+
+    def lines(self, names=NAMES):
+        return "".join(f"{code:x} {self.size:x} {name}\n" for code, name in zip(self.code, names))
+
+    def go(self):
+        self.load.send(f"go {MS}")
+        self.load.line("done")
+
+
+def made(stack):
+    """The names of frames but the C library's, outermost first, between main() and slow(); None:
+    it has none."""
+    names = [frame.function for frame in reversed(stack.user)
+             if frame.object == "jit" or not frame.object]
+    return names[2:-1] if names[:2] == ["_start", "main"] and names[-1] == "slow" else repr(stack)
+
+
+def check_made(test, maker, wanted, text, *options):
+    """Goes through the functions while they are watched: they are all there, by these names."""
+    capture = test.start(Capture(maker.pid, *OPTIONS, *options))
+    maker.go()
+    _, stacks = capture.close(test)
+    events = [event for event in stacks.events if event.call.endswith("nanosleep")]
+    test.eq([made(event.stack) for event in events], [list(wanted)], text)
+    test.ok(all(event.stack.by_frame_pointers and not event.stack.stop for event in events),
+            f"{text}: to the outermost frame, by frame pointers", *events[:1])
+
+
+def case_perf_map(test):
+    maker = Maker(test)
+    unknown = (None,) * len(NAMES)
+    check_made(test, maker, unknown, "without a file")
+    path = maker.map()
+    path.write_text("no line\n" + maker.lines() + "1 2 cut off")
+    check_made(test, maker, NAMES, "with names")
+    # It grows while the process is watched: what was there before has gone.
+    capture = test.start(Capture(maker.pid, *OPTIONS))
+    maker.go()
+    time.sleep(0.3)
+    with open(path, "a", encoding="ascii") as stream:
+        stream.write(f"\n{maker.code[1]:x} 8 replaced\n{maker.code[1] + 8:x} 100 longer\n")
+    maker.go()
+    _, stacks = capture.close(test)
+    test.eq(made(stacks.events[-1].stack), [NAMES[0], "longer", "longer", "longer"],
+            "later lines hold")
+    path.write_text(maker.lines(("a", "b", "c", "d")))
+    check_made(test, maker, ("a", "b", "c", "d"), "written anew")
+
+
+def case_hostile_files(test):
+    """What is no regular file of the process's user is not opened, or not read."""
+    maker = Maker(test)
+    unknown, path = (None,) * len(NAMES), maker.map()
+    other = test.directory() / "other"
+    other.write_text(maker.lines())
+
+    def link():
+        path.symlink_to(other)
+
+    def others():
+        path.write_text(maker.lines())
+        os.chown(path, 12345, 12345)
+
+    def garbage():
+        path.write_bytes(os.urandom(1 << 20) + b"\n" * (1 << 16) + b"f" * (1 << 20))
+
+    def overlapping():
+        path.write_text("0 ffffffffffffffff all\n" + "".join(
+            f"{number * 16:x} 20 f{number}\n" for number in range(200000)))
+
+    def sparse():
+        path.touch()
+        os.truncate(path, 1 << 40)
+
+    for make, wanted in ((lambda: os.mkfifo(path), unknown), (link, unknown), (others, unknown),
+                         (garbage, unknown), (overlapping, unknown), (sparse, unknown)):
+        make()
+        check_made(test, maker, wanted, getattr(make, "__name__", "").replace("<lambda>", "pipe"))
+        path.unlink()
+
+
+def record(kind, *fields, name=b""):
+    body = struct.pack("<II" + "Q" * (len(fields) - 2), *fields) + name
+    return struct.pack("<IIQ", kind, 16 + len(body), 0) + body
+
+
+def case_jitdump(test):
+    maker = Maker(test)
+    path = test.directory() / "jit-4711.dump"
+    load, move = 0, 1
+    elsewhere = 0x1000
+    path.write_bytes(struct.pack("<IIIIIIQQ", 0x4a695444, 1, 40, 62, 0, maker.own, 0, 0) +
+                     b"".join(record(load, 1, 1, 0, code, maker.size, index,
+                                     name=name.encode() + b"\0" + b"code" * 10000)
+                              for index, (code, name) in enumerate(zip(maker.code, NAMES))) +
+                     record(load, 1, 1, 0, elsewhere, maker.size, 9, name=b"moved\0") +
+                     record(move, 1, 1, 0, elsewhere, maker.code[3], maker.size, 9) +
+                     record(load, 1, 1, 0, maker.code[0], maker.size, 9, name=b"not whole")[:-4])
+    maker.load.send(f"map {path}")
+    maker.load.line("done")
+    check_made(test, maker, (*NAMES[:3], "moved"), "a dump")
+
+
+def case_namespaces(test):
+    """The process has another PID, and a /tmp of its own."""
+    need("unshare", "mount")
+    maker = Maker(test, wrapper=("unshare", "--pid", "--fork", "--kill-child", "--mount", "sh", "-c",
+                                 'mount -t tmpfs none /tmp && exec "$@"', "sh"))
+    maker.pid = int(pathlib.Path(f"/proc/{maker.pid}/task/{maker.pid}/children").read_text())
+    test.eq(maker.own, 1, "it is the first of its namespace")
+    (maker.root() / "tmp/perf-1.map").write_text(maker.lines())
+    check_made(test, maker, NAMES, "in its namespaces")
+
+
+NODE = """
+const word = new Int32Array(new SharedArrayBuffer(4));
+function slow() { Atomics.wait(word, 0, 0, 12); return 1; }
+function middle() { return slow() + 1; }
+function outer() { return middle() + 1; }
+console.log("ready");
+setInterval(outer, 1);
+"""
+
+
+def case_node(test):
+    """Functions of a script, which node names if it is told to."""
+    script = test.directory() / "kdtest.js"
+    script.write_text(NODE)
+    node = test.child([tool("node"), "--perf-basic-prof", "--interpreted-frames-native-stack",
+                       script])
+    pathlib.Path(f"/tmp/perf-{node.pid}.map")
+    test.stack.callback(pathlib.Path(f"/tmp/perf-{node.pid}.map").unlink, missing_ok=True)
+    node.line("ready")
+    capture = test.start(Capture(node.pid, *OPTIONS))
+    time.sleep(0.3)
+    _, stacks = capture.close(test)
+    events = [event for event in stacks.of(node.pid) if event.call == "futex" and event.exit]
+    script_frames = [[match[1] for match in (re.match(r"\S*?:[~*^]?(\w+) \S*kdtest\.js", name or "")
+                                             for name in event.stack.functions()) if match]
+                     for event in events]
+    test.ok(events and all(names == ["slow", "middle", "outer"] for names in script_frames),
+            f"{len(events)} stacks have the functions", *script_frames[:1], *events[:1])
+    test.ok(not [event for event in events if event.stack.stop], "they are complete", *events[:1])
+
+
+kdtest.main(case_go, case_perf_map, case_hostile_files, case_jitdump, case_namespaces, case_node)

@@ -162,7 +162,7 @@ static void test_privileges(void)
 	check_limit(child, "Max file size", 0);
 	check_limit(child, "Max processes", 0);
 	check_limit(child, "Max core file size", 0);
-	check_limit(child, "Max open files", 8400);
+	check_limit(child, "Max open files", 10500);
 	check_limit(child, "Max cpu time", 3600);
 	if (!SANITIZED)
 		check_limit(child, "Max address space", 1ULL << 30);

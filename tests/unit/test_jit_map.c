@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of code made at run time, against a plain list of which piece has which address; and
+ * files of any bytes. */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/stack/jit_map.h"
+#include "random.h"
+#include "tap.h"
+
+#define ADDRESSES 20000
+#define PIECES 9000 /* more than are kept apart as recent */
+
+static size_t room;
+static int file_make(const void *bytes, size_t size)
+{
+	int fd = memfd_create("jit", MFD_CLOEXEC);
+
+	if (fd < 0 || pwrite(fd, bytes, size, 0) != (ssize_t)size)
+		abort();
+	return fd;
+}
+
+static void file_add(int fd, const char *text)
+{
+	if (pwrite(fd, text, strlen(text), lseek(fd, 0, SEEK_END)) != (ssize_t)strlen(text))
+		abort();
+}
+
+/* The name of the code at an address; NULL: none. */
+static const char *name_at(const struct jit_map *map, uint64_t address)
+{
+	struct jit_code code;
+
+	return jit_map_find(map, address, &code) ? code.name : NULL;
+}
+
+/* A new piece takes the place of all that it meets. */
+static void owners_put(int owners[ADDRESSES], int piece, uint32_t start, uint32_t size)
+{
+	for (uint32_t i = start; i < start + size; i++) {
+		int other = owners[i];
+
+		for (uint32_t j = 0; other && j < ADDRESSES; j++)
+			owners[j] = owners[j] == other ? 0 : owners[j];
+	}
+	for (uint32_t i = start; i < start + size; i++)
+		owners[i] = piece;
+}
+
+static unsigned int wrong_names(const struct jit_map *map, const int owners[ADDRESSES])
+{
+	unsigned int wrong = 0;
+	char want[16];
+
+	for (uint32_t i = 0; i < ADDRESSES; i++) {
+		const char *name = name_at(map, i);
+
+		snprintf(want, sizeof(want), "f %d", owners[i]);
+		wrong += owners[i] ? !name || strcmp(name, want) != 0 : name != NULL;
+	}
+	return wrong;
+}
+
+static void test_pieces(void)
+{
+	static int owners[ADDRESSES];
+	struct jit_map *map;
+	unsigned int wrong = 0;
+	char line[64];
+	int fd = file_make("", 0);
+
+	room = 64 << 20;
+	map = jit_map_new(&room);
+	jit_map_add(map, JIT_PERF_MAP, fd);
+	for (int piece = 1; piece <= PIECES; piece++) {
+		uint32_t size = 1 + (uint32_t)chance(20);
+		uint32_t start = (uint32_t)chance(ADDRESSES - size);
+
+		owners_put(owners, piece, start, size);
+		snprintf(line, sizeof(line), "%x %x f %d\n", start, size, piece);
+		file_add(fd, line);
+		if (piece % 1500)
+			continue;
+		jit_map_read(map);
+		wrong += wrong_names(map, owners);
+	}
+	is_u64(wrong, 0, "later lines take the place of earlier ones, in a file that grows");
+	jit_map_free(map);
+	is_u64(room, 64 << 20, "all room is given back");
+}
+
+static void test_lines(void)
+{
+	struct jit_map *map;
+	uint64_t version;
+	char *text = malloc(200000);
+	int fd = file_make("", 0);
+
+	room = 1 << 20;
+	map = jit_map_new(&room);
+	jit_map_add(map, JIT_PERF_MAP, fd);
+	file_add(fd, "0x10 0x10 with 0x\n20 10 \n30 10\n40 0 empty\nzz 10 no\n50 10 a  b\n60 1");
+	jit_map_read(map);
+	ok(name_at(map, 0x1f) && !strcmp(name_at(map, 0x1f), "with 0x"), "0x may be there");
+	ok(!name_at(map, 0x20) && !name_at(map, 0x30) && !name_at(map, 0x40), "no names, no code");
+	ok(name_at(map, 0x50) && !strcmp(name_at(map, 0x50), "a  b"), "blanks are of the name");
+	ok(!name_at(map, 0x60), "the last line is not whole yet");
+	version = jit_map_version(map);
+	jit_map_read(map);
+	is_u64(jit_map_version(map), version, "nothing new");
+	file_add(fd, "0 later\n");
+	jit_map_read(map);
+	ok(name_at(map, 0x60) && jit_map_version(map) != version, "now it is");
+	memset(text, 'x', 199999);
+	text[199999] = '\0';
+	file_add(fd, "70 10 ");
+	file_add(fd, text);
+	file_add(fd, "\n80 10 behind it\nffffffffffffff00 200 beyond\n");
+	jit_map_read(map);
+	ok(name_at(map, 0x80), "behind a line that is too long there are others");
+	ok(!name_at(map, UINT64_MAX), "no code goes beyond the last address");
+	if (ftruncate(fd, 0))
+		abort();
+	file_add(fd, "10 10 anew\n");
+	jit_map_read(map);
+	ok(!strcmp(name_at(map, 0x10), "anew") && !name_at(map, 0x50), "a file written anew");
+	jit_map_add(map, JIT_PERF_MAP, file_make("90 1 other\n", 11));
+	jit_map_read(map);
+	ok(name_at(map, 0x90) && !name_at(map, 0x10), "another file");
+	jit_map_free(map);
+	free(text);
+}
+
+static void test_room(void)
+{
+	struct jit_map *map;
+	char line[64];
+	int fd = file_make("", 0);
+
+	room = 10000;
+	map = jit_map_new(&room);
+	jit_map_add(map, JIT_PERF_MAP, fd);
+	for (unsigned int i = 1; i < 2000; i++) {
+		snprintf(line, sizeof(line), "%x 1 name\n", i);
+		file_add(fd, line);
+	}
+	jit_map_read(map);
+	ok(name_at(map, 1) && !name_at(map, 1999), "what finds no room is left out");
+	jit_map_free(map);
+	is_u64(room, 10000, "and the room is given back");
+}
+
+/* Files of any bytes, and of some that lead further into their reader. */
+static void test_any(void)
+{
+	static const uint32_t head[] = { 0x4a695444, 1, 40, 62, 0, 1, 0, 0, 0, 0 };
+	static uint8_t bytes[5000];
+
+	for (unsigned int i = 0; i < 2000; i++) {
+		enum jit_file kind = i % 2 ? JIT_DUMP : JIT_PERF_MAP;
+		size_t size = 40 + chance(sizeof(bytes) - 40);
+		struct jit_map *map;
+
+		for (size_t j = 0; j < size; j++)
+			bytes[j] = kind == JIT_DUMP ? (uint8_t)(chance(4) ? 0 : chance(256))
+						    : (uint8_t) "0123456789abf \n "[chance(16)];
+		memcpy(bytes, head, kind == JIT_DUMP ? sizeof(head) : 0);
+		for (size_t at = 40; kind == JIT_DUMP && at + 8 < size; at += 72) {
+			bytes[at] = (uint8_t)chance(2);
+			bytes[at + 4] = (uint8_t)(chance(10) ? 72 : chance(80));
+			bytes[at + 5] = bytes[at + 6] = bytes[at + 7] = 0;
+		}
+		room = 1 << 20;
+		map = jit_map_new(&room);
+		jit_map_add(map, kind, file_make(bytes, size));
+		jit_map_read(map);
+		for (uint64_t address = 0; address < 256; address++)
+			name_at(map, address);
+		jit_map_free(map);
+		if (room != 1 << 20)
+			break;
+	}
+	is_u64(room, 1 << 20, "any bytes");
+}
+
+int main(void)
+{
+	test_pieces();
+	test_lines();
+	test_room();
+	test_any();
+	jit_map_free(NULL);
+	return done_testing();
+}
