@@ -11,7 +11,7 @@
 #include "probes/elf/elf_file.h"
 #include "probes/elf/go_table.h"
 #include "cfi.h"
-#include "demangle.h"
+#include "probes/elf/demangle.h"
 #include "function_table.h"
 
 /* Bytes for the functions of all objects together, and so of any single one. */

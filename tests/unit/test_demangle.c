@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/stack/demangle.h"
+#include "probes/elf/demangle.h"
 #include "tap.h"
 
 static void demangled_is(const char *name, const char *want)

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cli/stack/demangle.h"
+#include "probes/elf/demangle.h"
 #include "cli/stack/kernel_symbols.h"
 #include "cli/stack/resolver.h"
 #include "elf_fuzz.h"
