@@ -13,6 +13,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
+#include "probes/elf/demangle.h"
 #include "probes/elf/elf_file.h"
 #include "probes/elf/objects.h"
 #include "probes/elf/symbols.h"
@@ -132,17 +133,17 @@ static int probe_offer(struct listing *listing, enum trigger_kind kind, const ch
 /* The same for a probe of the object in hand. The program need not be named, but
  * may be, and the filter may mean it so. */
 static int object_offer(struct listing *listing, enum trigger_kind kind, const char *group,
-			const char *name, const struct entry *entry)
+			const char *name, const struct entry *entry, bool *taken)
 {
 	const struct object *object = objects_get(listing->objects, listing->index);
-	bool taken = false;
 	int error = 0;
 
+	*taken = false;
 	if (object->executable)
-		error = probe_offer(listing, kind, NULL, group, name, entry, &taken);
-	if (!error && !taken)
+		error = probe_offer(listing, kind, NULL, group, name, entry, taken);
+	if (!error && !*taken)
 		error = probe_offer(listing, kind, object_label(listing->objects, object), group,
-				    name, entry, &taken);
+				    name, entry, taken);
 	return error;
 }
 
@@ -202,11 +203,12 @@ static int usdt_take(void *context, const struct usdt_site *site)
 {
 	struct listing *listing = context;
 	struct entry entry = { .address = listing->index, .flag = site->semaphore };
+	bool taken;
 
 	/* A colon would end the part of the trigger. */
 	if (!site->usable || strchr(site->provider, ':') || strchr(site->name, ':'))
 		return 0;
-	return object_offer(listing, TRIGGER_USDT, site->provider, site->name, &entry);
+	return object_offer(listing, TRIGGER_USDT, site->provider, site->name, &entry, &taken);
 }
 
 static int usdt_read(struct listing *listing, const struct elf_file *file)
@@ -266,7 +268,7 @@ static size_t namesakes(struct entry *all, size_t n)
 /* A function by its name; several of one name by their addresses. */
 static void functions_print(struct listing *listing, struct entry *all, size_t n)
 {
-	const char *name = strrchr(all->text, ':') + 1;
+	const char *name = trigger_function(all->text);
 
 	n = namesakes(all, n);
 	if (n == 1) {
@@ -290,11 +292,22 @@ static int symbol_take(void *context, const struct symbol *symbol)
 {
 	struct listing *listing = context;
 	struct entry entry = { .address = symbol->address, .flag = symbol->superseded };
+	bool taken;
+
+	char *written;
+	int error;
 
 	/* A colon would make what is before it an object. */
 	if (symbol->resolver || strchr(symbol->name, ':'))
 		return 0;
-	return object_offer(listing, TRIGGER_UPROBE, NULL, symbol->name, &entry);
+	error = object_offer(listing, TRIGGER_UPROBE, NULL, symbol->name, &entry, &taken);
+	if (error || taken || !listing->filter.glob)
+		return error;
+	written = demangle(symbol->name);
+	if (written)
+		error = object_offer(listing, TRIGGER_UPROBE, NULL, written, &entry, &taken);
+	free(written);
+	return error;
 }
 
 static void functions_count(struct listing *listing, const struct object *object)

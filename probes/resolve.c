@@ -13,6 +13,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
+#include "probes/elf/demangle.h"
 #include "probes/elf/elf_file.h"
 #include "probes/elf/functions.h"
 #include "probes/elf/objects.h"
@@ -213,15 +214,43 @@ static exit_status functions_absent(struct search *search, const struct object *
 	return EX_CONFIG;
 }
 
+/* Whether they are one function as it is written: compilers make several of constructors. */
+static bool functions_are_same(const struct functions *functions)
+{
+	char *first = demangle(functions->all[0].name);
+	bool same = first;
+
+	for (size_t i = 1; i < functions->n && same; i++) {
+		char *other = demangle(functions->all[i].name);
+
+		same = other && !strcmp(first, other);
+		free(other);
+	}
+	free(first);
+	return same;
+}
+
 static exit_status functions_ambiguous(const struct search *search, const struct object *object,
 				       const struct functions *functions)
 {
 	const char *label = object_label(search->objects, object);
+	uint64_t into = search->trigger->offset;
 	struct choices choices = { .n = 0 };
+	char offset[32] = "";
 
-	for (size_t i = 0; i < functions->n; i++)
-		choices_add(&choices, KIND_FORMAT ":%s:0x%lx", KIND(search->trigger), label,
-			    functions->all[i].address + search->trigger->offset);
+	if (into)
+		snprintf(offset, sizeof(offset), "+0x%lx", into);
+	for (size_t i = 0; i < functions->n; i++) {
+		char *written = demangle(functions->all[i].name);
+
+		if (written)
+			choices_add(&choices, KIND_FORMAT ":%s:%s%s", KIND(search->trigger), label,
+				    written, offset);
+		else
+			choices_add(&choices, KIND_FORMAT ":%s:0x%lx", KIND(search->trigger), label,
+				    functions->all[i].address + into);
+		free(written);
+	}
 	log_error("%s: %s has %zu functions of this name", search->trigger->text,
 		  object_basename(object), functions->n);
 	choices_hint(&choices);
@@ -272,7 +301,8 @@ static exit_status functions_search(struct search *search, const struct object *
 		status = sites_refuse_more(search->trigger);
 	else if (!functions.n)
 		status = functions_absent(search, object, &functions, &closest);
-	else if (functions.n > 1 && !trigger_is_glob(search->trigger))
+	else if (functions.n > 1 && !trigger_is_glob(search->trigger) &&
+		 !functions_are_same(&functions))
 		status = functions_ambiguous(search, object, &functions);
 	else
 		status = functions_add_sites(search, object, binary, &functions);

@@ -60,6 +60,24 @@ static bool piece_split(struct piece *head, struct piece *rest, char separator)
 	return false;
 }
 
+/* The same for an object before a function, which may be written with ::. */
+static bool piece_split_object(struct piece *head, struct piece *rest)
+{
+	for (size_t i = rest->length; i; i--) {
+		if (rest->at[i - 1] != ':')
+			continue;
+		if (i > 1 && rest->at[i - 2] == ':') {
+			i--;
+			continue;
+		}
+		*head = (struct piece){ .at = rest->at, .length = i - 1 };
+		rest->at += i;
+		rest->length -= i;
+		return true;
+	}
+	return false;
+}
+
 static bool piece_starts(const struct piece *piece, const char *text)
 {
 	return piece->length >= strlen(text) && !memcmp(piece->at, text, strlen(text));
@@ -118,6 +136,14 @@ size_t trigger_kind_read(enum trigger_kind *kind, const char *text)
 		}
 	}
 	return 0;
+}
+
+const char *trigger_function(const char *text)
+{
+	struct piece object, name = piece_of(text + strcspn(text, ":") + 1);
+
+	piece_split_object(&object, &name);
+	return name.at;
 }
 
 const char *trigger_kind_word(size_t index)
@@ -183,13 +209,28 @@ static int tracepoint_read(struct trigger *trigger, struct piece event, const ch
 	return !error && names_is_glob(trigger->group) ? -EINVAL : error;
 }
 
+/* Whether a + behind it is of C++: operator+, operator++, operator+=. */
+static bool piece_names_plus(const struct piece *piece)
+{
+	static const char *const names[] = { "operator", "operator+" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t length = strlen(names[i]);
+
+		if (piece->length >= length &&
+		    !memcmp(piece->at + piece->length - length, names[i], length))
+			return true;
+	}
+	return false;
+}
+
 /* What follows the function's name. A + without a number is not part of any name
  * that a linker knows, but a mistake. */
 static int offset_read(struct trigger *trigger, struct piece *name, const char **why)
 {
 	struct piece function, offset = *name;
 
-	if (!piece_split(&function, &offset, '+'))
+	if (!piece_split(&function, &offset, '+') || piece_names_plus(&function))
 		return 0;
 	*why = "a probe on a return takes no offset";
 	if (trigger_is_return(trigger))
@@ -253,7 +294,7 @@ static int user_function_read(struct trigger *trigger, struct piece name, const 
 	struct piece object;
 	int error;
 
-	if (piece_split(&object, &name, ':')) {
+	if (piece_split_object(&object, &name)) {
 		*why = "the object before the function is empty";
 		if (!object.length)
 			return -EINVAL;

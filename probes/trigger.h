@@ -34,7 +34,8 @@ struct trigger {
 
 /* Reads a trigger such as "up:bridge_run". Returns 0 and fills *trigger, which
  * the caller clears; -ENOMEM; or -EINVAL, and *why says what is wrong with it (a
- * string constant). An object may hold any character, the parts after it no colon. */
+ * string constant). An object may hold any character, the parts after it no colon, but two of them
+ * together in the name of a function. */
 int trigger_parse(struct trigger *trigger, const char *text, const char **why);
 
 /* Releases what the trigger owns and clears it; safe on a zeroed one. */
@@ -57,6 +58,9 @@ bool trigger_is_of_target(const struct trigger *trigger);
 /* Reads the kind that a trigger's text begins with. Returns the length of its word,
  * which a colon follows; 0 if there is none, or no colon. */
 size_t trigger_kind_read(enum trigger_kind *kind, const char *text);
+
+/* Where the function begins in "up:OBJECT:ns::function" and the like. */
+const char *trigger_function(const char *text);
 
 /* The word of a kind at an index, without its colon; a kind has several, the long form
  * first. NULL behind the last one. */

@@ -36,17 +36,18 @@ static void output_append(const char *text, size_t length, void *opaque)
 		longjmp(output->full, 1);
 }
 
-static bool output_fill(struct output *output, demangle_scheme *scheme, const char *name)
+static bool output_fill(struct output *output, demangle_scheme *scheme, const char *name,
+			int options)
 {
 	output->length = 0;
 	if (setjmp(output->full)) {
 		memcpy(output->text + DEMANGLED_MAX - strlen(ELLIPSIS), ELLIPSIS, strlen(ELLIPSIS));
 		return true;
 	}
-	return scheme(name, DMGL_PARAMS | DMGL_ANSI, output_append, output) && output->length;
+	return scheme(name, options, output_append, output) && output->length;
 }
 
-char *demangle(const char *name)
+static char *demangle_by(const char *name, int options)
 {
 	struct output *output;
 	char *text = NULL;
@@ -58,11 +59,21 @@ char *demangle(const char *name)
 	if (!output)
 		return NULL;
 	/* Older Rust names are valid C++ names, too, but with a hash at their end. */
-	if (output_fill(output, rust_demangle_callback, name) ||
-	    output_fill(output, cplus_demangle_v3_callback, name)) {
+	if (output_fill(output, rust_demangle_callback, name, options) ||
+	    output_fill(output, cplus_demangle_v3_callback, name, options)) {
 		output->text[output->length] = '\0';
 		text = strdup(output->text);
 	}
 	free(output);
 	return text;
+}
+
+char *demangle(const char *name)
+{
+	return demangle_by(name, DMGL_PARAMS | DMGL_ANSI);
+}
+
+char *demangle_name(const char *name)
+{
+	return demangle_by(name, DMGL_ANSI);
 }

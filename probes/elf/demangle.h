@@ -11,4 +11,7 @@
  * stack), or without memory: then the name itself is to be shown. */
 char *demangle(const char *name);
 
+/* The same without parameters, and what a function returns. */
+char *demangle_name(const char *name);
+
 #endif

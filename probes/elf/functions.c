@@ -7,11 +7,13 @@
 
 #include "cli/base/array.h"
 #include "symbols.h"
+#include "written.h"
 
 struct search {
 	struct functions *functions;
 	const char *name;
 	bool is_glob;
+	struct written written;
 	struct names_closest *closest;
 };
 
@@ -57,8 +59,9 @@ static int symbol_take(void *context, const struct symbol *symbol)
 	search->functions->any = true;
 	if (search->closest)
 		names_closest_offer(search->closest, symbol->name);
-	if (search->is_glob ? !names_match(search->name, symbol->name)
-			    : strcmp(search->name, symbol->name) != 0)
+	if ((search->is_glob ? !names_match(search->name, symbol->name)
+			     : strcmp(search->name, symbol->name) != 0) &&
+	    !written_matches(&search->written, symbol->name))
 		return 0;
 	return functions_add(search->functions, symbol);
 }
@@ -100,6 +103,7 @@ int functions_find(struct functions *functions, const struct elf_file *file, pid
 	};
 	int err;
 
+	written_init(&search.written, name);
 	*functions = (struct functions){ .n = 0 };
 	err = symbols_each(file, pid, path, symbol_take, &search);
 	functions_choose(functions, search.is_glob);

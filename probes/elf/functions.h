@@ -31,7 +31,8 @@ struct functions {
 	bool too_many;    /* there are more than FUNCTIONS_MAX */
 };
 
-/* Finds the functions of this name; of several versions of it the default one. Or
+/* Finds the functions of this name, also as it is written in C++ or Rust, with its parameters or
+ * without; of several versions of it the default one. Or
  * all that match, if the name is a pattern. All names are offered to *closest, unless
  * it is NULL. Pid and path as in symbols_each(). Returns 0, also if there are none; or
  * a -errno of symbols_each(). The caller clears *functions in any case. */

@@ -63,6 +63,15 @@ static const struct {
 	{ "k:f+010", TRIGGER_KPROBE, .name = "f", .offset = 10 },
 	{ "up:o:f+18446744073709551615", TRIGGER_UPROBE, .object = "o", .name = "f",
 	  .offset = UINT64_MAX },
+	{ "up:ns::Foo<int>::bar", TRIGGER_UPROBE, .name = "ns::Foo<int>::bar" },
+	{ "up:lib.so:ns::f(a::b, int)", TRIGGER_UPROBE, .object = "lib.so",
+	  .name = "ns::f(a::b, int)" },
+	{ "up:/a:b/lib.so:ns::f+0x4", TRIGGER_UPROBE, .object = "/a:b/lib.so", .name = "ns::f",
+	  .offset = 4 },
+	{ "ur:lib.so:::f", TRIGGER_URETPROBE, .object = "lib.so", .name = "::f" },
+	{ "up:o:ns::operator+", TRIGGER_UPROBE, .object = "o", .name = "ns::operator+" },
+	{ "up:ns::operator++(int)", TRIGGER_UPROBE, .name = "ns::operator++(int)" },
+	{ "up:ns::operator+=", TRIGGER_UPROBE, .name = "ns::operator+=" },
 	{ "up:a+b+1", TRIGGER_UPROBE, .name = "a+b", .offset = 1 },
 	/* Names as linkers know them. */
 	{ "up:_ZNSt6vectorIiE9push_backEOi", TRIGGER_UPROBE,
@@ -266,6 +275,17 @@ static bool is_within(const char *part, const char *text)
 	return !part || (*part && strstr(text, part));
 }
 
+/* Whether a colon is in the name, but two together in that of a function of the target. */
+static bool has_colon(const struct trigger *trigger)
+{
+	bool is_function = trigger->kind == TRIGGER_UPROBE || trigger->kind == TRIGGER_URETPROBE;
+
+	for (const char *at = trigger->name; (at = strchr(at, ':')); at += 2)
+		if (!is_function || at[1] != ':')
+			return true;
+	return false;
+}
+
 /* Whether the parts of a trigger hold together and say what its text says. Returns
  * what does not, or NULL. */
 static const char *fault_of(const struct trigger *trigger, const char *text)
@@ -289,7 +309,7 @@ static const char *fault_of(const struct trigger *trigger, const char *text)
 	if (trigger->offset && (trigger_is_return(trigger) || trigger_is_glob(trigger) ||
 				trigger->group || trigger->address))
 		return "offset";
-	if (trigger->name && trigger->kind != TRIGGER_TRACEPOINT && strchr(trigger->name, ':'))
+	if (trigger->name && trigger->kind != TRIGGER_TRACEPOINT && has_colon(trigger))
 		return "name with a colon";
 	compose(again, sizeof(again), trigger);
 	/* A + in a probe's or event's name is no offset. */
