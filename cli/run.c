@@ -15,6 +15,7 @@
 #include "cli/stack/stacks.h"
 #include "cli/target/process_describe.h"
 #include "cli/target/proc_file.h"
+#include "run_confine.h"
 #include "run_sampling.h"
 
 static void tracing_fill(struct tracing_config *tracing, const struct options *options)
@@ -278,8 +279,10 @@ static exit_status run_target(struct run *run)
 
 	container_fill(run);
 	status = run_attach(run);
-	if (!status && is_first)
+	if (!status && is_first) {
 		run_announce(run);
+		run_confine(run);
+	}
 	if (!status)
 		status = trigger_set_is_empty(run->triggers) ? run_timed(run) : run_triggered(run);
 	log_progress_end();

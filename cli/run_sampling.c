@@ -18,6 +18,9 @@
 exit_status run_capture_failed(int error)
 {
 	log_error("cannot read what was recorded: %s", strerror(-error));
+	if (error == -EPERM || error == -EACCES)
+		log_hint("if this kernel asks for a privilege that was given up when all was "
+			 "attached, --keep-privileges goes on with all");
 	return EX_OSERR;
 }
 

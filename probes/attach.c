@@ -198,6 +198,11 @@ static const struct site **sites_join(struct sites *const *sets, size_t n_sets, 
 	return list;
 }
 
+bool attachment_has_events(const struct attachment *attachment)
+{
+	return attachment && attachment->n_links;
+}
+
 exit_status attachment_extend(struct attachment *attachment, const struct bpf_program *program,
 			      const struct trigger *trigger, struct sites *const *sets,
 			      size_t n_sets, pid_t pid)

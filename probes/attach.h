@@ -16,6 +16,10 @@ struct attachment;
 /* To be called before a trigger's program is loaded. */
 void attachment_prepare(struct bpf_program *program, const struct trigger *trigger);
 
+/* True if probes are perf events, not links of many probes: what perf_event_open(2) asks for is
+ * needed to put them in. NULL: false. */
+bool attachment_has_events(const struct attachment *attachment);
+
 /* Attaches a loaded program of the fitting type (tracepoint or kprobe) to every
  * site of the sets; to those in files only where the process has them mapped; with pid 0
  * wherever anybody has, or will have.

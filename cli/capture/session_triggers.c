@@ -370,6 +370,15 @@ exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t
 	return sites_attach(triggers, role, before);
 }
 
+bool triggers_have_events(const struct triggers *triggers, bool in_files)
+{
+	for (int role = 0; role < KD_ROLES; role++)
+		if (attachment_has_events(triggers->attachments[role]) &&
+		    (!in_files || trigger_is_user(triggers->sites[role].trigger)))
+			return true;
+	return false;
+}
+
 void triggers_detach(struct triggers *triggers)
 {
 	attachments_close(triggers->attachments, KD_ROLES);

@@ -84,6 +84,9 @@ void triggers_remeasure(struct triggers *triggers);
  * at all. Returns 0, or after printing what failed an exit status. */
 exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t n_sets);
 
+/* True if there are probes that are perf events; or of those only in files of processes. */
+bool triggers_have_events(const struct triggers *triggers, bool in_files);
+
 /* Detaches the probes, which may take some 0.1 s each. */
 void triggers_detach(struct triggers *triggers);
 

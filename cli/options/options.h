@@ -95,6 +95,7 @@ struct options {
 
 	struct option_texts texts; /* to which the others may point */
 };
+	bool keep_privileges; /* also those that only the beginning of a run needs */
 
 /* Of this program. */
 const char *options_version(void);

@@ -299,6 +299,10 @@ static const struct option_row rows[] = {
 	  "Print the messages of libbpf and of the kernel's verifier. N may follow after a space; "
 	  "0: do not print them.",
 	  NUMBER(debug, 0, INT32_MAX), .preset = "0", .implied = "63" },
+	{ "keep-privileges", 0, TAKES_NONE, NULL,
+	  "Keep all privileges for the whole run, instead of giving up those that only attaching "
+	  "needs.",
+	  FLAG(keep_privileges) },
 
 	{ .help = "Help:" },
 	{ "help", 'h', TAKES_NONE, NULL, "Print this help; -? does the same.", .read = read_help,

@@ -563,6 +563,14 @@ bool outputs_have_samples(const struct outputs *outputs)
 	return false;
 }
 
+bool outputs_have_pager(const struct outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->n; i++)
+		if (outputs->all[i].kept)
+			return true;
+	return false;
+}
+
 bool outputs_have_text(const struct outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->n; i++)

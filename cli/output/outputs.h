@@ -95,6 +95,9 @@ bool outputs_have_samples(const struct outputs *outputs);
 /* Whether the operator gets the text. */
 bool outputs_have_text(const struct outputs *outputs);
 
+/* Whether a report may go through a pager. */
+bool outputs_have_pager(const struct outputs *outputs);
+
 /* NULL is allowed. */
 void outputs_close(struct outputs *outputs);
 

@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,14 +115,25 @@ int tracefs_provide(void)
 	return 0;
 }
 
-uint32_t kernel_pid_max(void)
+/* A setting; fallback: if it cannot be read. */
+static int setting_read(const char *path, int fallback)
 {
-	FILE *file = fopen("/proc/sys/kernel/pid_max", "re");
-	unsigned int value = 0;
+	FILE *file = fopen(path, "re");
+	int value = fallback;
 
-	if (!file || fscanf(file, "%u", &value) != 1)
-		value = 4U << 20; /* PID_MAX_LIMIT */
+	if (file && fscanf(file, "%d", &value) != 1)
+		value = fallback;
 	if (file)
 		fclose(file);
 	return value;
+}
+
+uint32_t kernel_pid_max(void)
+{
+	return (uint32_t)setting_read("/proc/sys/kernel/pid_max", 4 << 20); /* PID_MAX_LIMIT */
+}
+
+int kernel_perf_paranoid(void)
+{
+	return setting_read("/proc/sys/kernel/perf_event_paranoid", INT_MAX);
 }

@@ -23,4 +23,7 @@ int tracefs_provide(void);
 /* One more than the largest PID there can be. */
 uint32_t kernel_pid_max(void);
 
+/* kernel.perf_event_paranoid; the largest number if it cannot be read. */
+int kernel_perf_paranoid(void);
+
 #endif

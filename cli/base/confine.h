@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Takes from this process, for good, what it will not need any more. */
+#ifndef CONFINE_H
+#define CONFINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The headers at build may be older than Linux 5.9. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+#define CAPABILITY(number) (1ULL << (number))
+
+/* System calls that are left to it. All others stay possible but those in no group, which have
+ * nothing to do with what this program does: mount(2) is one of a group, reboot(2) is in none. */
+enum confine_calls {
+	CONFINE_ATTACH = 1,   /* load BPF programs, open perf events */
+	CONFINE_EXECUTE = 2,  /* another program */
+	CONFINE_USERS = 4,    /* become another user, or have another root directory */
+	CONFINE_DETACH = 8,   /* from a process that it traces; nothing else of ptrace(2) */
+	CONFINE_MOUNT = 16,   /* in a mount namespace of its own */
+	CONFINE_SOCKETS = 32, /* make and connect sockets other than pairs */
+};
+
+/* What is left. */
+struct confine {
+	uint64_t capabilities; /* a combination of CAPABILITY(): if it has them */
+	unsigned int calls;    /* a combination of enum confine_calls */
+};
+
+/* True if this thread may have a capability. */
+bool confine_has(unsigned int capability);
+
+/* Other capabilities are taken from this thread, and all from the sets that an execve() would give
+ * some back from; other threads keep theirs, so there should be none. All threads get
+ * no_new_privs and a filter that refuses other system calls with EPERM; children inherit both.
+ * Returns 0, or a negative errno and in *what a name for what could not be done: the rest is done
+ * then. */
+int confine(const struct confine *left, const char **what);
+
+#endif
