@@ -11,6 +11,7 @@
 #include "cli/target/appear.h"
 #include "cli/target/identity.h"
 #include "cli/target/target.h"
+#include "cli/target/target_name.h"
 #include "run_sampling.h"
 
 /* It may start before the old one has ended, by as much. */
@@ -30,12 +31,14 @@ struct search {
 static void candidate_look(void *context, pid_t pid, const char *comm)
 {
 	struct search *search = context;
+	struct target_name name = target_name_of(search->run->options);
 	struct identity candidate;
 
 	if (strcmp(comm, search->run->identity.name) != 0 || !identity_read(&candidate, pid) ||
 	    !identity_is_successor(&search->run->identity, &candidate) ||
 	    candidate.started < search->not_before ||
-	    (search->settled_at && candidate.started >= search->found.started))
+	    (search->settled_at && candidate.started >= search->found.started) ||
+	    (name.comm && !target_name_fits(&name, pid, comm)))
 		return;
 	search->found = candidate;
 	search->settled_at = clock_monotonic() + SETTLE_NS;

@@ -3,6 +3,7 @@
 #include "completion.h"
 
 #include <ctype.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "cli/output/output_format.h"
 #include "cli/target/kernelfs.h"
 #include "cli/target/target.h"
+#include "cli/target/target_name.h"
 #include "probes/list.h"
 #include "probes/trigger.h"
 
@@ -92,6 +94,16 @@ static void offer_name(void *context, pid_t pid, const char *comm)
 	offer(context, 'w', comm, "process");
 }
 
+static void offer_users(const struct completion *completion)
+{
+	const struct passwd *user;
+
+	setpwent();
+	while ((user = getpwent()))
+		offer(completion, 'w', user->pw_name, "user");
+	endpwent();
+}
+
 /* What a list of probes has, up to the next colon; alike ones follow each other. */
 static void offer_listed(const struct completion *completion, char *list)
 {
@@ -117,6 +129,7 @@ static void offer_listed(const struct completion *completion, char *list)
 static void offer_triggers(const struct completion *completion)
 {
 	struct trigger trigger = { .text = NULL };
+	const struct target_name name = { completion->comm, NULL, UID_ANY };
 	struct target target = { .pid = 0 };
 	const char *word;
 	char glob[TRIGGER_MAX], *list = NULL;
@@ -135,7 +148,8 @@ static void offer_triggers(const struct completion *completion)
 	if (names_is_glob(completion->value) ||
 	    !trigger_kind_read(&trigger.kind, completion->value))
 		return;
-	if (trigger_is_user(&trigger) && target_find(&target, completion->pid, completion->comm))
+	if (trigger_is_user(&trigger) &&
+	    target_find(&target, completion->pid, name.comm ? &name : NULL))
 		return;
 	tracefs_provide();
 	alarm(PATIENCE);
@@ -274,6 +288,9 @@ static void offer_values(struct completion *completion)
 		break;
 	case WORDS_NAMES:
 		target_each(offer_name, completion);
+		break;
+	case WORDS_USERS:
+		offer_users(completion);
 		break;
 	case WORDS_TRIGGERS:
 		offer_triggers(completion);

@@ -195,6 +195,9 @@ static exit_status refuse_process(const struct options *options)
 		  "options --cgroup and --container cannot be combined with --pid, --comm, "
 		  "--pidfile or a command",
 		  "give one of them" },
+		{ (options->exe || options->uid != UID_ANY) && !options->comm,
+		  "options --exe and --uid need --comm",
+		  "name the process, as in: --comm redis-server --uid redis" },
 		{ options->all && !options->comm, "option --all needs --comm",
 		  "name the processes, as in: --comm postgres --all" },
 		{ options->pid_ns && !*options->pids && !options->pidfile,
@@ -324,7 +327,9 @@ exit_status options_parse(int argc, char **argv, struct options *options)
 {
 	int status;
 
-	*options = (struct options){ .sample_count = COUNT_UNSET, .duration = UINT64_MAX };
+	*options = (struct options){ .sample_count = COUNT_UNSET,
+				     .duration = UINT64_MAX,
+				     .uid = UID_ANY };
 	syscall_set_fill(&options->calls);
 	status = presets_read(options) ?: words_read(argc, argv, options);
 	if (status)

@@ -17,6 +17,7 @@
 
 #define FAIL_IF_MAX 16
 #define PIDS_MAX 1024
+#define UID_ANY ((uid_t)-1)
 #define BUFFER_PAGE 4096 /* bytes, whatever the machine's pages are */
 
 /* Of files of options. */
@@ -28,6 +29,8 @@ struct option_texts {
 struct options {
 	pid_t pids[PIDS_MAX];  /* the first is 0: look for one */
 	const char *comm;      /* look for this name instead of the default ones */
+	const char *exe;       /* of a process that runs this file; NULL: any */
+	uid_t uid;             /* and is this user; UID_ANY: any */
 	bool all;              /* all processes of this name */
 	const char *cgroup;    /* all processes of this control group */
 	const char *container; /* all processes of this container */
@@ -92,10 +95,10 @@ struct options {
 	const char *btf_file; /* NULL: the kernel's own */
 	unsigned int debug;   /* 0: off */
 	bool strict;
+	bool keep_privileges; /* also those that only the beginning of a run needs */
 
 	struct option_texts texts; /* to which the others may point */
 };
-	bool keep_privileges; /* also those that only the beginning of a run needs */
 
 /* Of this program. */
 const char *options_version(void);

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -318,6 +319,20 @@ static exit_status take_name(const char *text, const char **name)
 exit_status read_name(const struct option_row *row, const char *text, struct options *options)
 {
 	return take_name(text, field_of(row, options));
+}
+
+exit_status read_user(const struct option_row *row, const char *text, struct options *options)
+{
+	const struct passwd *user;
+	uint64_t number;
+
+	if (!parse_u64(text, 0, UINT32_MAX - 1, &number))
+		return store(row, number, options);
+	user = getpwnam(text);
+	if (user)
+		return store(row, user->pw_uid, options);
+	return options_refuse_value(row, text, "is no user of this machine",
+				    "give a name as `getent passwd` lists it, or a number");
 }
 
 exit_status options_read_process(const char *text, struct options *options)

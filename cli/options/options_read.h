@@ -42,6 +42,7 @@ OPTION_READER(read_choice);   /* one of the row's choices: its number */
 OPTION_READER(read_pids);     /* PID[,PID...] */
 OPTION_READER(read_tids);     /* TID[,TID...] */
 OPTION_READER(read_name);     /* of a process */
+OPTION_READER(read_user);     /* a name or a number */
 OPTION_READER(read_text);     /* any that is not empty */
 OPTION_READER(read_wait);     /* a duration; none: without a limit */
 OPTION_READER(read_at);       /* a time, or a period */

@@ -46,6 +46,12 @@ static const struct option_row rows[] = {
 	  .read = read_name, FIELD(comm), .words = WORDS_NAMES },
 	{ "all", 0, TAKES_NONE, NULL, "Watch all processes with the name of --comm as one target.",
 	  FLAG(all) },
+	{ "exe", 0, TAKES_VALUE, "FILE",
+	  "With --comm: only a process that executes this file. Any process can take any name.",
+	  .read = read_file, FIELD(exe), .words = WORDS_FILES },
+	{ "uid", 0, TAKES_VALUE, "USER|UID",
+	  "With --comm: only a process whose real and effective user is this one.",
+	  .read = read_user, FIELD(uid), .words = WORDS_USERS },
 	{ "cgroup", 0, TAKES_VALUE, "PATH",
 	  "Watch all processes of this control group and of those below it as one target, also "
 	  "those that come later. PATH is as in /proc/PID/cgroup, or that of its directory.",
@@ -293,16 +299,16 @@ static const struct option_row rows[] = {
 	{ "btf", 0, TAKES_VALUE, "FILE",
 	  "Read the kernel's types from FILE (default: /sys/kernel/btf/vmlinux).",
 	  .read = read_file, FIELD(btf_file), .words = WORDS_FILES },
+	{ "keep-privileges", 0, TAKES_NONE, NULL,
+	  "Keep all privileges for the whole run, instead of giving up those that only attaching "
+	  "needs.",
+	  FLAG(keep_privileges) },
 	{ "strict", 0, TAKES_NONE, NULL,
 	  "Exit with status 1 if anything was lost or a signal cut a sample short.", FLAG(strict) },
 	{ "debug", 'D', TAKES_FOLLOWING, "N",
 	  "Print the messages of libbpf and of the kernel's verifier. N may follow after a space; "
 	  "0: do not print them.",
 	  NUMBER(debug, 0, INT32_MAX), .preset = "0", .implied = "63" },
-	{ "keep-privileges", 0, TAKES_NONE, NULL,
-	  "Keep all privileges for the whole run, instead of giving up those that only attaching "
-	  "needs.",
-	  FLAG(keep_privileges) },
 
 	{ .help = "Help:" },
 	{ "help", 'h', TAKES_NONE, NULL, "Print this help; -? does the same.", .read = read_help,

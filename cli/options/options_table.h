@@ -25,6 +25,7 @@ enum option_words {
 	WORDS_NONE,
 	WORDS_PIDS,
 	WORDS_NAMES, /* of processes */
+	WORDS_USERS,
 	WORDS_TRIGGERS,
 	WORDS_CALLS,
 	WORDS_WAITS,

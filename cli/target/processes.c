@@ -13,11 +13,12 @@
 #include "proc_file.h"
 #include "target.h"
 #include "target_choose.h"
+#include "target_name.h"
 
 struct list {
 	struct processes *processes;
 	size_t room;
-	const char *comm; /* only those of this name; NULL: all */
+	struct target_name name; /* only those of this name */
 	bool no_memory;
 };
 
@@ -63,7 +64,7 @@ static void list_add_named(void *context, pid_t pid, const char *comm)
 {
 	struct list *list = context;
 
-	if (!strcmp(comm, list->comm))
+	if (target_name_fits(&list->name, pid, comm))
 		list_add(list, pid);
 }
 
@@ -98,14 +99,14 @@ static exit_status choose_each(struct processes *processes, const struct options
 
 static exit_status choose_named(struct processes *processes, const struct options *options)
 {
-	struct list list = { .processes = processes, .comm = options->comm };
+	struct list list = { .processes = processes, .name = target_name_of(options) };
 	struct target target = { .pid = 0 };
 	int status = 0;
 
 	target_await(options);
 	target_each(list_add_named, &list);
 	if (!processes->n && !list.no_memory) {
-		status = target_find(&target, 0, options->comm);
+		status = target_find(&target, 0, &list.name);
 		if (!status)
 			list_add(&list, target.pid);
 	}

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,12 @@
 #include "cli/base/log.h"
 #include "cli/base/names.h"
 #include "proc_file.h"
+#include "target_name.h"
 
 #define MAX_LISTED 16
 
 struct matches {
-	const char *comm;
+	const struct target_name *name;
 	pid_t pids[MAX_LISTED];
 	size_t n; /* may exceed what is listed */
 };
@@ -32,7 +34,7 @@ static long status_number(const char *status, const char *label)
 }
 
 /* The process of a thread; 0 if it has ended. */
-static pid_t process_of(pid_t tid)
+static pid_t leader_of(pid_t tid)
 {
 	char status[4096];
 
@@ -64,16 +66,16 @@ static void match(void *context, pid_t pid, const struct proc_stat *process)
 {
 	struct matches *matches = context;
 
-	if (strcmp(process->comm, matches->comm))
+	if (!target_name_fits(matches->name, pid, process->comm))
 		return;
 	if (matches->n < MAX_LISTED)
 		matches->pids[matches->n] = pid;
 	matches->n++;
 }
 
-static struct matches processes_named(const char *comm)
+static struct matches processes_named(const struct target_name *name)
 {
-	struct matches matches = { .comm = comm };
+	struct matches matches = { .name = name };
 
 	processes_each(match, &matches);
 	return matches;
@@ -129,24 +131,40 @@ static exit_status matches_several(const struct matches *matches, const char *co
 	return EX_NOINPUT;
 }
 
-static exit_status pid_by_name(pid_t *pid, const char *comm)
+static void name_missing(const struct target_name *name)
 {
-	static const char *const defaults[] = { "ovs-vswitchd", "vpp_main", "vpp" };
-	const char *const *names = comm ? &comm : defaults;
-	size_t n = comm ? 1 : sizeof(defaults) / sizeof(*defaults);
+	bool of_user = name->user != UID_ANY;
+	char user[32] = "";
+
+	if (of_user)
+		snprintf(user, sizeof(user), " as user %u", (unsigned int)name->user);
+	log_error("no process named %s is running%s%s%s", name->comm, name->file ? " " : "",
+		  name->file ? name->file : "", user);
+	if (name->file && access(name->file, F_OK))
+		log_hint("--exe %s: %s", name->file, strerror(errno));
+	else if ((!name->file && !of_user) || !target_name_hint(name))
+		hint_names(name->comm);
+}
+
+static exit_status pid_by_name(pid_t *pid, const struct target_name *name)
+{
+	static const struct target_name defaults[] = { { "ovs-vswitchd", NULL, UID_ANY },
+						       { "vpp_main", NULL, UID_ANY },
+						       { "vpp", NULL, UID_ANY } };
+	const struct target_name *names = name ? name : defaults;
+	size_t n = name ? 1 : sizeof(defaults) / sizeof(*defaults);
 
 	for (size_t i = 0; i < n; i++) {
-		struct matches matches = processes_named(names[i]);
+		struct matches matches = processes_named(&names[i]);
 
 		if (matches.n > 1)
-			return matches_several(&matches, names[i]);
+			return matches_several(&matches, names[i].comm);
 		*pid = matches.pids[0];
 		if (matches.n)
 			return 0;
 	}
-	if (comm) {
-		log_error("no process named %s is running", comm);
-		hint_names(comm);
+	if (name) {
+		name_missing(name);
 	} else {
 		log_error("neither ovs-vswitchd nor vpp_main is running");
 		log_hint("name the process, or give its PID");
@@ -185,18 +203,18 @@ struct target target_of(pid_t pid)
 					     : (struct target){ .pid = pid };
 }
 
-exit_status target_find(struct target *target, pid_t pid, const char *comm)
+exit_status target_find(struct target *target, pid_t pid, const struct target_name *name)
 {
 	struct proc_stat process;
 	pid_t leader;
 	int status;
 
 	if (!pid) {
-		status = pid_by_name(&pid, comm);
+		status = pid_by_name(&pid, name);
 		if (status)
 			return status;
 	}
-	if (!proc_stat_read(&process, pid) || process.state == 'Z' || !(leader = process_of(pid))) {
+	if (!proc_stat_read(&process, pid) || process.state == 'Z' || !(leader = leader_of(pid))) {
 		log_error("there is no process %d%s", (int)pid,
 			  access("/proc/self/stat", R_OK) ? " to be seen: /proc is not mounted"
 							  : "");

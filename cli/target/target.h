@@ -8,17 +8,19 @@
 
 #include "cli/base/exit_status.h"
 
+struct target_name;
+
 struct target {
 	pid_t pid;
 	unsigned int threads; /* at the moment */
 	bool is_vswitchd;     /* by its name */
 };
 
-/* Fills *target: of the given pid, else of the one process with that name, else
+/* Fills *target: of the given pid, else of the one process with that name, else (NULL)
  * of the one running ovs-vswitchd, else of vpp_main or vpp. Returns 0, or after
  * printing what is wrong an exit status: EX_UNAVAILABLE (none, or one that
  * cannot be traced), EX_NOINPUT (several; they are listed). */
-exit_status target_find(struct target *target, pid_t pid, const char *comm);
+exit_status target_find(struct target *target, pid_t pid, const struct target_name *name);
 
 /* The same of a process that has been found; if it has ended meanwhile it has no threads. */
 struct target target_of(pid_t pid);

@@ -14,6 +14,7 @@
 #include "identity.h"
 #include "pid_namespace.h"
 #include "pidfile.h"
+#include "target_name.h"
 
 /* A daemon forks when it begins, and its first process ends. */
 #define SETTLE_NS (50 * NSEC_PER_MSEC)
@@ -99,7 +100,7 @@ static bool pidfile_is_ready(const struct options *options)
 /* --- Waiting --- */
 
 struct namesake {
-	const char *comm;
+	const struct target_name *name;
 	bool found;
 };
 
@@ -107,28 +108,27 @@ static void namesake_compare(void *context, pid_t pid, const char *comm)
 {
 	struct namesake *namesake = context;
 
-	(void)pid;
-	namesake->found |= !strcmp(comm, namesake->comm);
+	namesake->found = namesake->found || target_name_fits(namesake->name, pid, comm);
 }
 
-static bool name_is_there(const char *comm)
+static bool name_is_there(const struct target_name *name)
 {
-	struct namesake namesake = { .comm = comm };
+	struct namesake namesake = { .name = name };
 
 	target_each(namesake_compare, &namesake);
 	return namesake.found;
 }
 
-static void name_await(const char *comm, uint64_t deadline)
+static void name_await(const struct target_name *name, uint64_t deadline)
 {
 	struct appear appear;
 	uint64_t now;
 
-	appear_open(&appear, comm);
+	appear_open(&appear, name->comm);
 	while ((now = clock_monotonic()) < deadline) {
-		if (appear_look(&appear) && name_is_there(comm)) {
+		if (appear_look(&appear) && name_is_there(name)) {
 			clock_wait_until(now + SETTLE_NS);
-			if (name_is_there(comm))
+			if (name_is_there(name))
 				break;
 		}
 		appear_wait(&appear, deadline - now);
@@ -151,6 +151,7 @@ static void pidfile_await(const struct options *options, uint64_t deadline)
 void target_await(const struct options *options)
 {
 	uint64_t deadline = u64_add(clock_monotonic(), options->wait);
+	const struct target_name name = target_name_of(options);
 
 	if (!options->wait)
 		return;
@@ -159,14 +160,15 @@ void target_await(const struct options *options)
 			log_note("waiting for the process of %s", options->pidfile);
 		pidfile_await(options, deadline);
 	} else {
-		if (!name_is_there(options->comm))
-			log_note("waiting for a process named %s", options->comm);
-		name_await(options->comm, deadline);
+		if (!name_is_there(&name))
+			log_note("waiting for a process named %s", name.comm);
+		name_await(&name, deadline);
 	}
 }
 
 exit_status target_choose(struct target *target, const struct options *options, pid_t pid)
 {
+	const struct target_name name = target_name_of(options);
 	int status = 0, error = 0;
 
 	target_await(options);
@@ -176,5 +178,5 @@ exit_status target_choose(struct target *target, const struct options *options, 
 		error = pid_namespace_find("/proc", options->pid_ns, pid, &pid);
 	if (error)
 		status = namespace_failed(options, pid, error);
-	return status ? status : target_find(target, pid, options->comm);
+	return status ? status : target_find(target, pid, name.comm ? &name : NULL);
 }

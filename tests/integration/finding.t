@@ -135,6 +135,82 @@ def case_wait(test):
     test.eq(json.loads(child.stdout)["pid"], taker.pid, "it is that one")
 
 
+class Namesakes:
+    """Processes of one name: the wanted one, one of another file, one of another user."""
+
+    USER = 61235
+
+    def __init__(self, test, name=None):
+        self.test = test
+        self.name = name or f"kdt-n{os.getpid()}"
+        self.path, self.other = (test.directory() / self.name for _ in range(2))
+        for path in self.path, self.other:
+            path.parent.chmod(0o755)
+            shutil.copy(kdtest.WORKLOADS / "roles", path)
+
+    def begin(self, path, user=USER):
+        wrapper = (kdneeds.tool("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups")
+        return self.test.workload(str(path), "poll", wrapper=wrapper)
+
+
+def case_namesakes(test):
+    """By its file, by its user, or by both; what is left may be all of a target."""
+    same = Namesakes(test)
+    wanted, forged, foreign = (same.begin(same.path), same.begin(same.other),
+                               same.begin(same.path, 61236))
+    by = ("-C", same.name)
+    both = (*by, "--exe", same.path, "--uid", same.USER)
+    test.eq(watched(test, *both), wanted.pid, "file and user")
+    test.eq(watched(test, *by, "--exe", same.other), forged.pid, "another file of this name")
+    test.eq(watched(test, *by, "--uid", 61236), foreign.pid, "another user")
+    link = same.path.parent / "link"
+    link.symlink_to(same.other)
+    test.eq(watched(test, *by, "--exe", link), forged.pid, "a link to the file")
+    refused(test, "two of a file", 66, *by, "--exe", same.path, words=[str(wanted.pid), str(foreign.pid)])
+    done = test.program(*QUICK, *by, "--exe", same.path, "--all")
+    test.eq([row["pid"] for row in json.loads(done.stdout)["processes"]], sorted([wanted.pid, foreign.pid]),
+            "--all: those of the file")
+    refused(test, "no such file", 69, *by, "--exe", "/nowhere", words=["/nowhere", "No such file"])
+    for child in wanted, foreign:
+        child.end()
+    refused(test, "only others", 69, *both,
+            words=[f"{forged.pid} has this name", str(same.other), f"user {same.USER}"])
+    refused(test, "root", 69, *by, "--uid", "root", words=["as user 0"])
+
+
+def case_namesakes_to_come(test):
+    """While it waits for one, others come first; and between it and its successor."""
+    same = Namesakes(test)
+    both = ("--exe", same.path, "--uid", same.USER)
+    out = test.directory() / "samples"
+    child = test.child([kdtest.PROGRAM, "--quiet", "-o", f"json:{out}", "--sample-time", "20ms", "--follow-restart",
+                        "--sample-count", 0, "--wait", "-C", same.name, *both])
+
+    def pids():
+        lines = out.read_text().splitlines() if out.exists() else []
+        return list(dict.fromkeys(json.loads(line)["pid"] for line in lines if line.endswith("}")))
+    lives = []
+    for life in range(2):
+        forged, foreign = same.begin(same.other), same.begin(same.path, 61236)
+        time.sleep(0.3)
+        test.eq(pids(), lives, "others are not taken")
+        load = same.begin(same.path)
+        lives.append(load.pid)
+        test.ok(kdtest.wait_until(lambda: child.proc.poll() is not None or pids() == lives),
+                f"{'its successor' if life else 'the one that is meant'} is", pids(), lives, child.stderr)
+        for ended in load, forged, foreign:
+            ended.end()
+    child.signal(2)
+    test.eq(child.wait(), 0, "status 0")
+
+
+def case_namesakes_refused(test):
+    """Without a name; and a user that is none."""
+    for args, word in ((("-p", "1", "--uid", "0"), "need --comm"), (("--exe", "/bin/true"), "need --comm"),
+                       (("-C", "x", "--uid", "kdt-nobody"), "no user"), (("-C", "x", "--exe="), "empty")):
+        refused(test, " ".join(args), 64, *args, words=[word])
+
+
 def case_wait_for_file(test):
     path = test.directory() / "x.pid"
     child = test.child([kdtest.PROGRAM, *QUICK, "--wait=1min", "--pidfile", path])
@@ -192,5 +268,6 @@ def case_wait_costs_little(test):
                      f"{what}: at most a hundredth of a CPU, and 20 us for each process")
 
 
-kdtest.main(case_pidfile, case_namespace, case_nested_namespace, case_wait, case_wait_for_file,
+kdtest.main(case_pidfile, case_namespace, case_nested_namespace, case_wait, case_namesakes,
+            case_namesakes_to_come, case_namesakes_refused, case_wait_for_file,
             case_wait_ends, case_wait_leaves_nothing, case_wait_costs_little)
