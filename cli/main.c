@@ -173,16 +173,20 @@ static exit_status find_and_run(const struct options *options, struct fail_if *f
 }
 
 /* Where a standard stream is closed, what is opened next would get its number, and the report.
- * What is written to this fails. */
+ * What is written to this fails. Not everybody has a /dev/null; who has not even a root directory
+ * is not told. */
 static void streams_reserve(void)
 {
 	int fd;
 
-	do
+	do {
 		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+		if (fd < 0)
+			fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			_exit(EX_OSERR);
+	} while (fd <= STDERR_FILENO);
+	close(fd);
 }
 
 /* What the options ask for. */

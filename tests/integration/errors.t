@@ -6,11 +6,14 @@ why and what to do."""
 
 import errno
 import json
+import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 
+import kdneeds
 import kdtest
 
 
@@ -74,6 +77,24 @@ def without(*capabilities):
 
 def capabilities_named(text):
     return set(re.findall(r"CAP_[A-Z_]*[A-Z]", text))
+
+
+def case_closed_streams(test):
+    """What is opened does not take the place of a standard stream that is closed, even where there
+    is no /dev/null."""
+    load = test.workload("roles", "poll")
+    for what, wrapper in (("as ever", ["sh", "-c"]),
+                          ("without /dev", [kdneeds.tool("unshare"), "--mount", "sh", "-c"])):
+        script = 'exec "$@" >&- <&- 2>&-'
+        if what != "as ever":
+            script = "mount -t tmpfs none /dev && " + script
+        run = test.child([*wrapper, script, "sh", kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60s", "-o", "json"])
+        kdtest.wait_until(lambda child=run: child.proc.poll() is not None or
+                          kdtest.has_open(child.pid, "signalfd"))
+        links = {fd: os.readlink(f"/proc/{run.pid}/fd/{fd}") for fd in range(3)}
+        test.ok(set(links.values()) <= {"/", "/dev/null"}, f"{what}: nothing has their numbers", links)
+        run.signal(signal.SIGINT)
+        test.eq(run.wait(), 74, f"{what}: the report cannot be written")
 
 
 def case_missing_capabilities(test):
@@ -309,8 +330,9 @@ def case_help(test):
         test.ok(re.search(rf"{option}\b", text), f"--help has {option}")
 
 
-kdtest.main(case_usage, case_names_the_option, case_not_root, case_missing_capabilities,
-            case_missing_ptrace, case_no_memory_for_a_tracepoint, case_closed_tracefs,
+kdtest.main(case_usage, case_names_the_option, case_not_root, case_closed_streams,
+            case_missing_capabilities, case_missing_ptrace, case_no_memory_for_a_tracepoint,
+            case_closed_tracefs,
             case_no_such_process, case_close_names, case_thread_instead_of_process,
             case_kernel_thread, case_no_default_target, case_two_of_one_name, case_btf,
             case_debug_shows_libbpf, case_help)

@@ -468,6 +468,29 @@ def case_service_calls(test):
     test.eq(wide, [], "no memory is writable and executable (MemoryDenyWriteExecute)")
 
 
+def case_service_calls_of_options(test):
+    """Nor does it call anything else with what people may add: stacks, triggers and all other
+    figures, files, and what a process is looked for by."""
+    calls = allowed_calls()
+    strace, load = tool("strace"), test.workload("caller", "sleeps:100000:200:1:500")
+    load.send("go")
+    path, out = test.directory() / "calls", test.directory()
+    made = set()
+    for args in (["-s", "0", "--off-cpu", "1ns", "--profile", "--wakers", "-o", f"json:{out}/json", "-o", f"csv:{out}/csv"],
+                 ["--resources", "--histogram", "--interruptions", "--counters", "default", "--per-cpu"],
+                 ["--start-trigger", "up:probed_call", "--stop-trigger", "ur:probed_call", "--sample-count", "2"],
+                 ["--start-trigger", "t:syscalls:sys_enter_clock_nanosleep", "-s", "0", "--trigger-target-only"],
+                 ["--follow-restart", "--sample-count", "2"],
+                 ["--follow-fork", "-s", "0"]):
+        run = test.child([strace, "-f", "-qq", "-o", path, kdtest.PROGRAM, "-p", load.pid, "--sample-time", "50ms", *args])
+        test.eq(run.wait(3 * kdtest.PATIENCE), 0, f"{' '.join(args)[:40]}: it runs under strace")
+        made |= set(re.findall(r"^\d+ +(\w+)\(", path.read_text(), re.M))
+    test.ok({"bpf", "seccomp", "chroot", "process_vm_readv"} <= made, "its calls are seen", sorted(made))
+    # What a return probe does on some kernels, which do not ask a filter about it.
+    made -= {"uretprobe", "syscall_0x14f"}
+    test.eq(sorted(made - calls - {"execve"}), [], "they are all allowed")
+
+
 def case_service_file(test):
     analyze = tool("systemd-analyze")
     folder = test.directory()
@@ -571,6 +594,6 @@ def case_shellcheck(test):
 
 
 kdtest.main(case_command_lines, case_stand_in, case_contents, case_alerts, case_prometheus_config,
-            case_dashboard, case_scraped, case_service_privileges, case_service_calls,
+            case_dashboard, case_scraped, case_service_privileges, case_service_calls, case_service_calls_of_options,
             case_service_file, case_daemonset, case_repeated_captures, case_repeated_captures_end,
             case_shellcheck)
