@@ -79,7 +79,7 @@ static const struct group {
 	/* What is rarely used but by attacks */
 	{ 0, "add_key request_key keyctl userfaultfd io_uring_setup io_uring_enter "
 	     "io_uring_register open_by_handle_at fanotify_init mknod mknodat personality "
-	     "move_pages migrate_pages vmsplice listen" },
+	     "move_pages migrate_pages vmsplice listen accept accept4" },
 };
 
 /* Of these arguments the kernel takes 32 bits only. */

@@ -168,6 +168,8 @@ static exit_status refuse_choice(const struct options *options)
 		{ *options->tids && options->follow_restart,
 		  "option --tid cannot be combined with --follow-restart",
 		  "give --threads and a pattern of names" },
+		{ options->outputs.allow_host && !options->outputs.listen,
+		  "option --allow-host needs --listen", "give the port that requests come to" },
 		{ options->list_probes && many, "option --list-probes looks at one process",
 		  GIVE_ONE },
 	};

@@ -287,6 +287,10 @@ static const struct option_row rows[] = {
 	{ "listen", 0, TAKES_VALUE, "[ADDR:]PORT",
 	  "Serve metrics over HTTP while sampling (default ADDR: 127.0.0.1).",
 	  .read = read_listen },
+	{ "allow-host", 0, TAKES_VALUE, "NAME[,NAME...]",
+	  "With --listen: also answer requests for these names of hosts, not only for addresses, "
+	  "localhost and the name of this machine; '*': for any.",
+	  .read = read_text, FIELD(outputs.allow_host) },
 
 	{ .help = "Run:" },
 	{ "machine", 0, TAKES_ATTACHED, "FORMAT",

@@ -34,6 +34,10 @@ static int (*const writers[EXPORTER_FORMS])(const struct metrics *metrics, FILE 
 
 static exit_status exporter_failed(int error)
 {
+	if (error == -EPIPE) {
+		log_error("cannot serve metrics: the process that answers requests has ended");
+		return EX_OSERR;
+	}
 	log_error("cannot serve metrics: %s", strerror(-error));
 	return EX_OSERR;
 }
@@ -76,7 +80,9 @@ exit_status exporter_refresh(struct exporter *exporter)
 	if (now < exporter->due)
 		return 0;
 	error = answer_make(exporter);
-	exporter->changed = false;
+	exporter->changed = error == -EAGAIN;
+	if (exporter->changed)
+		error = 0;
 	exporter->due = clock_monotonic() + (SHARE - 1) * (clock_monotonic() - now);
 	return error ? exporter_failed(error) : 0;
 }
@@ -114,6 +120,12 @@ static void exporter_tell(const struct exporter *exporter, const char *address)
 exit_status exporter_open(struct exporter **out, const struct exporter_config *config)
 {
 	struct exporter *exporter = calloc(1, sizeof(*exporter));
+	const struct exporter_http_config http = {
+		.address = config->address,
+		.port = config->port,
+		.allowed = config->allowed,
+		.without = config->without,
+	};
 	int status;
 
 	*out = exporter;
@@ -122,7 +134,7 @@ exit_status exporter_open(struct exporter **out, const struct exporter_config *c
 	exporter->metrics = metrics_new(&config->report);
 	if (!exporter->metrics || metrics_expect(exporter->metrics, config->capture, config->pid))
 		return exporter_failed(-ENOMEM);
-	status = exporter_http_open(&exporter->http, config->address, config->port);
+	status = exporter_http_open(&exporter->http, &http);
 	exporter->changed = true;
 	if (!status)
 		status = exporter_refresh(exporter);

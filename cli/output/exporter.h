@@ -17,6 +17,8 @@ struct exporter;
 struct exporter_config {
 	const char *address;
 	uint16_t port;
+	const char *allowed;  /* names of hosts that requests may be for; NULL: none but its own */
+	unsigned int without; /* as struct exporter_http_config has it */
 	pid_t pid;
 	const struct capture *capture;
 	struct report_options report;

@@ -8,264 +8,35 @@
 #ifdef HAVE_MICROHTTPD
 
 #include <errno.h>
-#include <microhttpd.h>
-#include <poll.h>
-#include <pthread.h>
+#include <seccomp.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/base/clock.h"
+#include "cli/stack/protocol.h"
+#include "cli/stack/sandbox.h"
+#include "exporter_host.h"
+#include "exporter_server.h"
 #include "exporter_socket.h"
 
-/* What clients may take. One address alone cannot keep others out. */
-#define CLIENTS_MAX 64U
-#define CLIENTS_OF_ADDRESS 16U
-#define CLIENT_BYTES ((size_t)32 << 10) /* for a request's line and headers */
-#define IDLE_SECONDS 10U
-/* A request with its answer, for those who send or read a byte now and then. */
-#define REQUEST_NS (20 * NSEC_PER_SEC)
-#define LOOK_MS 1000 /* how often that is looked at */
-
-/* MHD's names of these changed. */
-enum { STATUS_OK = 200, STATUS_NOT_FOUND = 404, STATUS_METHOD = 405, STATUS_BODY = 413 };
-
-/* Responses of MHD count their users, are not changed and may have users in any thread. */
-struct snapshot {
-	struct MHD_Response *forms[EXPORTER_FORMS];
-};
-
-struct client {
-	int fd; /* -1: none */
-	uint64_t since;
-};
+#define PATIENCE (10 * NSEC_PER_SEC) /* for the child to begin */
+#define AT_ONCE 1                    /* a deadline that is over */
 
 struct exporter_http {
-	struct MHD_Daemon *daemon;
-	int stop; /* an eventfd */
+	struct exporter_hosts hosts;
+	unsigned int without; /* of the sandbox */
 	uint16_t port;
-	bool running;
-	pthread_t thread;
-	_Atomic(struct snapshot *) fresh; /* published, and not yet used; NULL: none */
-
-	/* Of the thread alone, while it is there: */
-	struct snapshot *shown;
-	struct client clients[CLIENTS_MAX];
+	int channel; /* our end, -1: none */
+	int ends;    /* the child's, until there is one */
+	pid_t child; /* 0: none */
+	struct packet packet;
 };
-
-static const char *const types[EXPORTER_FORMS] = {
-	[EXPORTER_PROMETHEUS] = "text/plain; version=0.0.4; charset=utf-8",
-	[EXPORTER_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
-};
-
-static const char front_page[] = "<!DOCTYPE html>\n"
-				 "<html lang=\"en\"><head><title>kernel_delay</title></head>\n"
-				 "<body><h1>kernel_delay</h1>\n"
-				 "<p><a href=\"metrics\">Metrics</a></p></body></html>\n";
-
-/* --- What is answered with --- */
-
-static void snapshot_free(struct snapshot *snapshot)
-{
-	if (!snapshot)
-		return;
-	for (int form = 0; form < EXPORTER_FORMS; form++)
-		if (snapshot->forms[form])
-			MHD_destroy_response(snapshot->forms[form]);
-	free(snapshot);
-}
-
-static struct MHD_Response *form_response(struct exporter_text *text, const char *type)
-{
-	struct MHD_Response *response = MHD_create_response_from_buffer(text->length, text->text,
-									MHD_RESPMEM_MUST_FREE);
-
-	if (!response)
-		return NULL;
-	text->text = NULL;
-	if (MHD_add_response_header(response, "Content-Type", type) == MHD_YES &&
-	    MHD_add_response_header(response, "Vary", "Accept") == MHD_YES)
-		return response;
-	MHD_destroy_response(response);
-	return NULL;
-}
-
-int exporter_http_publish(struct exporter_http *http, struct exporter_text texts[EXPORTER_FORMS])
-{
-	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
-	bool whole = snapshot;
-
-	for (int form = 0; form < EXPORTER_FORMS; form++) {
-		if (whole)
-			snapshot->forms[form] = form_response(&texts[form], types[form]);
-		whole = whole && snapshot->forms[form];
-		free(texts[form].text);
-	}
-	if (whole)
-		snapshot = atomic_exchange(&http->fresh, snapshot);
-	snapshot_free(snapshot);
-	return whole ? 0 : -ENOMEM;
-}
-
-/* --- Requests --- */
-
-static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
-				   const char *type, const char *text, const char *allow)
-{
-	struct MHD_Response *response;
-	enum MHD_Result done = MHD_NO;
-
-	/* The text is constant: it is not written to. */
-	response = MHD_create_response_from_buffer(strlen(text), (void *)text,
-						   MHD_RESPMEM_PERSISTENT);
-	if (!response)
-		return MHD_NO;
-	if (MHD_add_response_header(response, "Content-Type", type) == MHD_YES &&
-	    (!allow || MHD_add_response_header(response, "Allow", allow) == MHD_YES))
-		done = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
-	return done;
-}
-
-static enum MHD_Result header_found(void *context, enum MHD_ValueKind kind, const char *name,
-				    const char *value)
-{
-	(void)kind;
-	if (value && !strcasecmp(name, "Accept"))
-		exporter_accept_add(context, value);
-	return MHD_YES;
-}
-
-static enum MHD_Result answer_metrics(struct exporter_http *http, struct MHD_Connection *connection)
-{
-	struct snapshot *fresh = atomic_exchange(&http->fresh, NULL);
-	struct exporter_accept accept = { 0 };
-	enum exporter_form form;
-
-	if (fresh) {
-		snapshot_free(http->shown);
-		http->shown = fresh;
-	}
-	MHD_get_connection_values(connection, MHD_HEADER_KIND, header_found, &accept);
-	form = exporter_accept_form(&accept);
-	return MHD_queue_response(connection, STATUS_OK, http->shown->forms[form]);
-}
-
-static bool has_body(struct MHD_Connection *connection)
-{
-	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-							 "Content-Length");
-
-	return (length && strspn(length, "0") != strlen(length)) ||
-	       MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
-}
-
-/* Is called when the headers are there, and again when all of the request is. Refusals
- * come first: nothing more is read then. */
-static enum MHD_Result request_answer(void *context, struct MHD_Connection *connection,
-				      const char *path, const char *method, const char *version,
-				      const char *data, size_t *size, void **seen)
-{
-	static const char plain[] = "text/plain; charset=utf-8";
-
-	(void)version;
-	(void)data;
-	(void)size;
-	if (!*seen) {
-		*seen = context;
-		if (strcmp(method, "GET") && strcmp(method, "HEAD"))
-			return answer_text(connection, STATUS_METHOD, plain,
-					   "only GET and HEAD are answered\n", "GET, HEAD");
-		if (has_body(connection))
-			return answer_text(connection, STATUS_BODY, plain,
-					   "requests have no body here\n", NULL);
-		return MHD_YES;
-	}
-	if (!strcmp(path, "/metrics"))
-		return answer_metrics(context, connection);
-	if (!strcmp(path, "/"))
-		return answer_text(connection, STATUS_OK, "text/html; charset=utf-8", front_page,
-				   NULL);
-	return answer_text(connection, STATUS_NOT_FOUND, plain, "see /metrics\n", NULL);
-}
-
-/* --- Clients --- */
-
-static void client_changed(void *context, struct MHD_Connection *connection, void **socket_context,
-			   enum MHD_ConnectionNotificationCode what)
-{
-	struct exporter_http *http = context;
-	const union MHD_ConnectionInfo *info;
-	struct client *client = *socket_context;
-
-	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-		if (client)
-			client->fd = -1;
-		return;
-	}
-	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	for (unsigned int i = 0; i < CLIENTS_MAX && info && !*socket_context; i++) {
-		if (http->clients[i].fd >= 0)
-			continue;
-		http->clients[i] = (struct client){ info->connect_fd, clock_monotonic() };
-		*socket_context = &http->clients[i];
-	}
-}
-
-/* The next request of the connection has its own time. */
-static void request_ended(void *context, struct MHD_Connection *connection, void **seen,
-			  enum MHD_RequestTerminationCode why)
-{
-	const union MHD_ConnectionInfo *info;
-
-	(void)context;
-	(void)seen;
-	(void)why;
-	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	if (info && info->socket_context)
-		((struct client *)info->socket_context)->since = clock_monotonic();
-}
-
-/* MHD's time limit begins anew with each byte. */
-static void clients_expire(struct exporter_http *http)
-{
-	uint64_t now = clock_monotonic();
-
-	for (unsigned int i = 0; i < CLIENTS_MAX; i++)
-		if (http->clients[i].fd >= 0 && now - http->clients[i].since > REQUEST_NS)
-			shutdown(http->clients[i].fd, SHUT_RDWR);
-}
-
-/* --- The thread --- */
-
-static int poll_timeout(struct MHD_Daemon *daemon)
-{
-	MHD_UNSIGNED_LONG_LONG ms;
-
-	if (MHD_get_timeout(daemon, &ms) != MHD_YES)
-		return -1;
-	return ms < LOOK_MS ? (int)ms : LOOK_MS;
-}
-
-static void *http_serve(void *context)
-{
-	struct exporter_http *http = context;
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon,
-							       MHD_DAEMON_INFO_EPOLL_FD);
-	struct pollfd fds[] = { { info->epoll_fd, POLLIN, 0 }, { http->stop, POLLIN, 0 } };
-
-	while (!fds[1].revents) {
-		poll(fds, 2, poll_timeout(http->daemon));
-		MHD_run(http->daemon);
-		clients_expire(http);
-	}
-	return NULL;
-}
 
 static exit_status http_failed(int error)
 {
@@ -273,54 +44,173 @@ static exit_status http_failed(int error)
 	return EX_OSERR;
 }
 
-int exporter_http_start(struct exporter_http *http)
-{
-	sigset_t all, before;
-	int error;
+/* --- The child --- */
 
-	/* Signals are for the loop of the run. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&http->thread, NULL, http_serve, http);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	http->running = !error;
-	return error ? http_failed(error) : 0;
+/* What a server does with its connections, and what reading files and memory takes. Others fail:
+ * not each version of the libraries makes the same. */
+static int server_filter(void)
+{
+	static const int calls[] = {
+		SCMP_SYS(accept),        SCMP_SYS(accept4),     SCMP_SYS(brk),
+		SCMP_SYS(clock_gettime), SCMP_SYS(close),       SCMP_SYS(epoll_create1),
+		SCMP_SYS(epoll_ctl),     SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_wait),
+		SCMP_SYS(exit),          SCMP_SYS(exit_group),  SCMP_SYS(fcntl),
+		SCMP_SYS(fstat),         SCMP_SYS(futex),       SCMP_SYS(getpeername),
+		SCMP_SYS(getrandom),     SCMP_SYS(getsockname), SCMP_SYS(getsockopt),
+		SCMP_SYS(gettimeofday),  SCMP_SYS(madvise),     SCMP_SYS(mremap),
+		SCMP_SYS(munmap),        SCMP_SYS(newfstatat),  SCMP_SYS(poll),
+		SCMP_SYS(ppoll),         SCMP_SYS(pread64),     SCMP_SYS(read),
+		SCMP_SYS(recvfrom),      SCMP_SYS(recvmsg),     SCMP_SYS(restart_syscall),
+		SCMP_SYS(sendmsg),       SCMP_SYS(sendto),      SCMP_SYS(setsockopt),
+		SCMP_SYS(shutdown),      SCMP_SYS(write),       SCMP_SYS(writev),
+	};
+	const struct scmp_arg_cmp no_code = { 2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0 };
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int err = filter ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls) && !err; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_code);
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, no_code);
+	if (!err)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	return err;
 }
 
-/* MHD's own thread would not call clients_expire(). */
-static exit_status daemon_start(struct exporter_http *http, int socket, bool is_v6)
+static int child_confine(const struct exporter_http *http, pid_t parent, const char **what)
 {
-	unsigned int flags = MHD_USE_EPOLL | (is_v6 ? MHD_USE_IPv6 : 0);
+	int err = sandbox_enter(http->ends, parent,
+				http->without | SANDBOX_WITHOUT_FILTER | SANDBOX_WITHOUT_CPU_LIMIT,
+				what);
 
-	errno = 0;
-	http->daemon = MHD_start_daemon(
-		flags, http->port, NULL, NULL, request_answer, http, MHD_OPTION_LISTEN_SOCKET,
-		socket, MHD_OPTION_CONNECTION_LIMIT, CLIENTS_MAX,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, CLIENTS_OF_ADDRESS,
-		MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		CLIENT_BYTES, MHD_OPTION_NOTIFY_CONNECTION, client_changed, http,
-		MHD_OPTION_NOTIFY_COMPLETED, request_ended, http, MHD_OPTION_END);
-	/* Then the socket is closed, or not: that depends on MHD. */
-	return http->daemon ? 0 : http_failed(errno ? errno : ENOMEM);
+	if (err || http->without & SANDBOX_WITHOUT_FILTER)
+		return err;
+	*what = "filtering system calls";
+	return server_filter();
 }
 
-exit_status exporter_http_open(struct exporter_http **out, const char *address, uint16_t port)
+static int child_greet(struct packet *packet, int err)
+{
+	packet_begin(packet, MESSAGE_DONE);
+	packet->head.status = err;
+	return protocol_send(SANDBOX_SOCKET, packet, -1, 0);
+}
+
+static _Noreturn void child_run(struct exporter_http *http, pid_t parent)
+{
+	struct exporter_server *server = exporter_server_new(SANDBOX_SOCKET, &http->hosts);
+	const char *what = "starting";
+	int err = server ? child_confine(http, parent, &what) : -ENOMEM;
+
+	if (!err)
+		err = exporter_server_open(server);
+	err = child_greet(&http->packet, err) ?: err;
+	if (!err)
+		err = exporter_server_run(server);
+	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* --- The parent --- */
+
+static int texts_write(int fd, struct exporter_text texts[EXPORTER_FORMS])
+{
+	for (int form = 0; form < EXPORTER_FORMS; form++) {
+		for (size_t done = 0; done < texts[form].length;) {
+			ssize_t written = write(fd, texts[form].text + done,
+						texts[form].length - done);
+
+			if (written < 0 && errno == EINTR)
+				continue;
+			if (written <= 0)
+				return written < 0 ? -errno : -EIO;
+			done += (size_t)written;
+		}
+	}
+	return 0;
+}
+
+int exporter_http_publish(struct exporter_http *http, struct exporter_text texts[EXPORTER_FORMS])
+{
+	int fd = memfd_create("metrics", MFD_CLOEXEC);
+	int err = fd < 0 ? -errno : texts_write(fd, texts);
+
+	if (!err) {
+		packet_begin(&http->packet, MESSAGE_FILE);
+		http->packet.head.t = texts[0].length;
+		err = protocol_send(http->channel, &http->packet, fd, AT_ONCE);
+	}
+	if (fd >= 0)
+		close(fd);
+	for (int form = 0; form < EXPORTER_FORMS; form++)
+		free(texts[form].text);
+	return err == -ETIMEDOUT ? -EAGAIN : err;
+}
+
+static exit_status http_started(struct exporter_http *http)
+{
+	int err = protocol_receive(http->channel, &http->packet, false,
+				   clock_monotonic() + PATIENCE);
+
+	if (!err)
+		err = http->packet.head.status;
+	return err ? http_failed(err < 0 ? -err : EIO) : 0;
+}
+
+exit_status exporter_http_start(struct exporter_http *http)
+{
+	pid_t parent = getpid();
+
+	fflush(NULL); /* or both processes would write it */
+	http->child = fork();
+	if (!http->child)
+		child_run(http, parent);
+	if (http->child < 0) {
+		http->child = 0;
+		return http_failed(errno);
+	}
+	close(http->ends);
+	http->ends = -1;
+	return http_started(http);
+}
+
+/* The child gets the socket when it has closed all others. */
+static exit_status http_listen(struct exporter_http *http, const char *address)
+{
+	bool is_v6;
+	int socket, ends[2], err,
+		status = exporter_socket_open(&socket, &is_v6, address, &http->port);
+
+	if (status)
+		return status;
+	err = protocol_connect(ends);
+	if (!err) {
+		http->channel = ends[0];
+		http->ends = ends[1];
+		packet_begin(&http->packet, MESSAGE_OBJECT);
+		http->packet.head.number = is_v6;
+		http->packet.head.n = http->port;
+		err = protocol_send(http->channel, &http->packet, socket, AT_ONCE);
+	}
+	close(socket);
+	return err ? http_failed(-err) : 0;
+}
+
+exit_status exporter_http_open(struct exporter_http **out,
+			       const struct exporter_http_config *config)
 {
 	struct exporter_http *http = calloc(1, sizeof(*http));
-	int socket, status;
-	bool is_v6;
 
 	*out = http;
 	if (!http)
 		return http_failed(ENOMEM);
-	for (unsigned int i = 0; i < CLIENTS_MAX; i++)
-		http->clients[i].fd = -1;
-	http->port = port;
-	http->stop = eventfd(0, EFD_CLOEXEC);
-	if (http->stop < 0)
-		return http_failed(errno);
-	status = exporter_socket_open(&socket, &is_v6, address, &http->port);
-	return status ? status : daemon_start(http, socket, is_v6);
+	http->channel = http->ends = -1;
+	http->port = config->port;
+	http->without = config->without;
+	http->hosts = exporter_hosts_new(config->allowed);
+	return http_listen(http, config->address);
 }
 
 uint16_t exporter_http_port(const struct exporter_http *http)
@@ -332,32 +222,30 @@ void exporter_http_close(struct exporter_http *http)
 {
 	if (!http)
 		return;
-	if (http->running) {
-		eventfd_write(http->stop, 1);
-		pthread_join(http->thread, NULL);
-	}
-	if (http->daemon)
-		MHD_stop_daemon(http->daemon);
-	snapshot_free(http->shown);
-	snapshot_free(atomic_load(&http->fresh));
-	if (http->stop >= 0)
-		close(http->stop);
+	if (http->channel >= 0)
+		close(http->channel);
+	if (http->ends >= 0)
+		close(http->ends);
+	/* It ends by itself, too, unless someone has taken it over. */
+	if (http->child && !kill(http->child, SIGKILL))
+		while (waitpid(http->child, NULL, 0) < 0 && errno == EINTR)
+			;
 	free(http);
 }
 
 #else
 
-exit_status exporter_http_open(struct exporter_http **http, const char *address, uint16_t port)
+exit_status exporter_http_open(struct exporter_http **http,
+			       const struct exporter_http_config *config)
 {
-	(void)address;
-	(void)port;
+	(void)config;
 	*http = NULL;
 	log_error("option --listen: this program was built without libmicrohttpd");
 	log_hint("-o prometheus:FILE writes files for node_exporter");
 	return EX_USAGE;
 }
 
-int exporter_http_start(struct exporter_http *http)
+exit_status exporter_http_start(struct exporter_http *http)
 {
 	(void)http;
 	return 0;

@@ -214,6 +214,7 @@ static exit_status serving_open(struct outputs *outputs, const struct outputs_co
 	const struct exporter_config exporter = {
 		.address = config->address,
 		.port = config->port,
+		.allowed = config->allow_host,
 		.pid = pid,
 		.capture = capture,
 		.report = config->report,

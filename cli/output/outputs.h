@@ -39,6 +39,7 @@ struct outputs_config {
 	bool listen; /* serve metrics; no text unless asked for */
 	char address[ADDRESS_LEN];
 	uint16_t port;
+	const char *allow_host; /* as struct exporter_hosts has it */
 };
 
 struct outputs;

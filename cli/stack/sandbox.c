@@ -155,9 +155,11 @@ static int limits_set(unsigned int without)
 {
 	if (!(without & SANDBOX_WITHOUT_MEMORY_LIMIT) && limit_set(RLIMIT_AS, MOST_MEMORY))
 		return -1;
-	return limit_set(RLIMIT_CPU, MOST_CPU) || limit_set(RLIMIT_NOFILE, MOST_FILES) ||
-			       limit_set(RLIMIT_FSIZE, 0) || limit_set(RLIMIT_NPROC, 0) ||
-			       limit_set(RLIMIT_CORE, 0) || limit_set(RLIMIT_MEMLOCK, 0)
+	if (!(without & SANDBOX_WITHOUT_CPU_LIMIT) && limit_set(RLIMIT_CPU, MOST_CPU))
+		return -1;
+	return limit_set(RLIMIT_NOFILE, MOST_FILES) || limit_set(RLIMIT_FSIZE, 0) ||
+			       limit_set(RLIMIT_NPROC, 0) || limit_set(RLIMIT_CORE, 0) ||
+			       limit_set(RLIMIT_MEMLOCK, 0)
 		       ? -1
 		       : 0;
 }

@@ -12,6 +12,7 @@ enum sandbox_without {
 	SANDBOX_WITHOUT_FILTER = 1, /* of system calls */
 	SANDBOX_WITHOUT_MEMORY_LIMIT = 2,
 	SANDBOX_WITHOUT_SILENCE = 4, /* stdin, stdout and stderr stay what they are */
+	SANDBOX_WITHOUT_CPU_LIMIT = 16,
 };
 
 /* To be called in a new process with one thread, which the process `parent` has

@@ -259,7 +259,7 @@ def case_wrong_requests(test):
                            ("BREW", 405)):
         answer = exporter.get(method=method)
         test.eq((answer[0], answer[1]["Allow"]), (status, "GET, HEAD"), f"{method}: {status}")
-    link = raw(exporter, b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
+    link = raw(exporter, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx")
     test.eq(until_closed(link)[0][:13], b"HTTP/1.1 413 ", "GET with a body: 413")
     link.close()
     status, headers, text = exporter.get(method="HEAD")
@@ -270,7 +270,7 @@ def case_wrong_requests(test):
     test.eq(exporter.get("/metrics/x")[0], 404, "other paths: 404")
     for what, request in (
             # What is not read may take the answer with it.
-            ("POST with 1 MB", b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576"
+            ("POST with 1 MB", b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048576"
              b"\r\n\r\n" + b"a" * (1 << 20)),
             ("a header of 1 MB", b"GET /metrics HTTP/1.1\r\nX: " + b"a" * (1 << 20)),
             ("a path of 1 MB", b"GET /" + b"a" * (1 << 20)),
@@ -283,9 +283,72 @@ def case_wrong_requests(test):
     goes_on(test, exporter, path, "after all that")
 
 
+def server(exporter):
+    """The process that answers."""
+    return int(pathlib.Path(f"/proc/{exporter.pid}/task/{exporter.pid}/children").read_text(encoding="ascii").split()[0])
+
+
 def descriptors(exporter):
     time.sleep(0.01)
-    return len(os.listdir(f"/proc/{exporter.pid}/fd"))
+    return len(os.listdir(f"/proc/{server(exporter)}/fd"))
+
+
+def case_powerless(test):
+    """What speaks to the network can do nothing else."""
+    exporter, path = begin(test)
+    pid = server(exporter)
+    status = {name: kdtest.status_field(pid, name) for name in
+              ("CapPrm", "CapEff", "CapInh", "CapAmb", "CapBnd", "NoNewPrivs", "Seccomp", "Uid", "Gid")}
+    test.eq([int(status.pop(name), 16) for name in ("CapPrm", "CapEff", "CapInh", "CapAmb", "CapBnd")], [0] * 5,
+            "no capabilities, in any set")
+    test.eq(status, {"NoNewPrivs": "1", "Seccomp": "2", "Uid": "65534", "Gid": "65534"}, "nobody, with a filter")
+    test.eq(os.readlink(f"/proc/{pid}/root"), f"/proc/{pid}/fdinfo", "it sees no files")
+    links = {fd: os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+    test.ok(all(link == "/dev/null" or link.startswith(("socket:", "anon_inode:[eventpoll]"))
+                for link in links.values()), "it has sockets, and nothing of BPF", links)
+    goes_on(test, exporter, path, "after all that")
+    os.kill(pid, signal.SIGKILL)
+    test.eq(exporter.wait(), os.EX_OSERR, "without it the run ends: status 71")
+    test.ok("the process that answers requests has ended" in exporter.stderr, "and says why", exporter.stderr)
+
+
+def case_hosts(test):
+    """A page that leads a browser here by a name of its own gets nothing (DNS rebinding)."""
+    exporter, path = begin(test)
+    own = socket.gethostname()
+    for host, status in ((f"{LOCAL}:{exporter.port}", 200), ("localhost", 200), (own, 200), ("192.0.2.1", 200),
+                         ("[2001:db8::1]:80", 200), ("evil.example", 421), ("localhost.evil.example:80", 421)):
+        for page in "/metrics", "/healthz", "/":
+            got = exporter.get(page, Host=host)
+            test.ok(got[0] == status and (status == 200 or "--allow-host" in got[2]), f"{host}{page}: {status}", got[0])
+    test.eq(exporter.get("/healthz")[2], "ok\n", "/healthz")
+    goes_on(test, exporter, path, "after all that")
+    exporter, path = begin(test, "--allow-host", "a.example,evil.example")
+    test.eq([exporter.get(Host=host)[0] for host in ("evil.example:1", "a.example", "b.example")], [200, 200, 421],
+            "--allow-host")
+
+
+def case_idle(test):
+    """Connections that say nothing, from many addresses, keep no newcomer out."""
+    exporter, path = begin(test)
+    links = []
+    for number in range(2, 12):
+        for _ in range(16):
+            link = socket.socket()
+            test.stack.callback(link.close)
+            link.bind((f"127.0.0.{number}", 0))
+            link.connect((LOCAL, exporter.port))
+            links.append(link)
+    began = time.monotonic()
+    for source in "127.0.0.1", "127.0.0.5", "127.0.1.1":
+        link = http.client.HTTPConnection(LOCAL, exporter.port, timeout=kdtest.PATIENCE, source_address=(source, 0))
+        link.request("GET", "/metrics")
+        test.eq(link.getresponse().status, 200, f"from {source}: answered among {len(links)} idle ones")
+        link.close()
+    test.between(time.monotonic() - began, 0, 5 * kdtest.SLACK, "at once (s)")
+    held = min(descriptors(exporter) for _ in range(20))
+    test.between(held, 40, 75, "64 are held")
+    goes_on(test, exporter, path, "after all that")
 
 
 def case_many(test):
@@ -330,7 +393,7 @@ def case_slow(test):
     reading = socket.socket()
     reading.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
     reading.connect((LOCAL, exporter.port))
-    ask = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+    ask = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
     reading.sendall(ask)
     # Answers that nobody reads.
     stuck = raw(exporter, ask * 100)
@@ -499,5 +562,5 @@ def case_memory(test):
 
 
 kdtest.main(case_forms, case_before_samples, case_names, case_text, case_triggers, case_addresses,
-            case_privileged_port, case_wrong_requests, case_many, case_slow, case_prometheus,
-            case_memory)
+            case_privileged_port, case_wrong_requests, case_powerless, case_hosts, case_idle, case_many,
+            case_slow, case_prometheus, case_memory)

@@ -217,5 +217,5 @@ def case_few(test):
         test.ok(thread(json.loads(run.stdout)), "and has the threads", run.stdout[:500])
 
 
-kdtest.main(case_time, case_stacks, case_files, case_triggers, case_restart,
+kdtest.main(case_time, case_stacks, case_files, case_triggers, case_listen, case_restart,
             case_command, case_pager, case_kept, case_few)

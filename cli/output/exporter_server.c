@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "exporter_server.h"
+
+#ifdef HAVE_MICROHTTPD
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/base/clock.h"
+#include "cli/stack/protocol.h"
+#include "exporter_accept.h"
+#include "exporter_clients.h"
+
+/* What clients may take. */
+#define CLIENT_BYTES ((size_t)32 << 10) /* for a request's line and headers */
+#define IDLE_SECONDS 10U
+/* A request with its answer, for those who send or read a byte now and then. */
+#define REQUEST_NS (20 * NSEC_PER_SEC)
+#define LOOK_MS 1000 /* how often that is looked at */
+
+/* MHD's names of these changed. */
+enum {
+	STATUS_OK = 200,
+	STATUS_NOT_FOUND = 404,
+	STATUS_METHOD = 405,
+	STATUS_BODY = 413,
+	STATUS_MISDIRECTED = 421,
+};
+
+struct exporter_server {
+	struct MHD_Daemon *daemon;
+	int channel;
+	struct exporter_hosts hosts;
+	struct MHD_Response *shown[EXPORTER_FORMS]; /* they count their users */
+	struct exporter_clients clients;
+	struct packet packet;
+};
+
+static const char *const types[EXPORTER_FORMS] = {
+	[EXPORTER_PROMETHEUS] = "text/plain; version=0.0.4; charset=utf-8",
+	[EXPORTER_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+};
+static const char plain[] = "text/plain; charset=utf-8";
+
+static const char front_page[] = "<!DOCTYPE html>\n"
+				 "<html lang=\"en\"><head><title>kernel_delay</title></head>\n"
+				 "<body><h1>kernel_delay</h1>\n"
+				 "<p><a href=\"metrics\">Metrics</a></p></body></html>\n";
+
+/* --- What is answered with --- */
+
+static struct MHD_Response *form_response(char *text, size_t length, const char *type)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(length, text,
+									MHD_RESPMEM_MUST_FREE);
+
+	if (!response) {
+		free(text);
+		return NULL;
+	}
+	if (MHD_add_response_header(response, "Content-Type", type) == MHD_YES &&
+	    MHD_add_response_header(response, "Vary", "Accept") == MHD_YES)
+		return response;
+	MHD_destroy_response(response);
+	return NULL;
+}
+
+static int form_take(struct exporter_server *server, enum exporter_form form, int fd, off_t at,
+		     size_t length)
+{
+	char *text = malloc(length + 1);
+	struct MHD_Response *response;
+
+	for (size_t done = 0; text && done < length;) {
+		ssize_t got = pread(fd, text + done, length - done, at + (off_t)done);
+
+		if (got <= 0) {
+			free(text);
+			return -EIO;
+		}
+		done += (size_t)got;
+	}
+	response = text ? form_response(text, length, types[form]) : NULL;
+	if (!response)
+		return -ENOMEM;
+	if (server->shown[form])
+		MHD_destroy_response(server->shown[form]);
+	server->shown[form] = response;
+	return 0;
+}
+
+/* Both forms are in one file, the first of which has t bytes. */
+static int texts_take(struct exporter_server *server)
+{
+	const struct packet *packet = &server->packet;
+	struct stat status;
+	uint64_t first = packet->head.t;
+	int err;
+
+	if (packet->head.type != MESSAGE_FILE || packet->fd < 0)
+		return -EBADMSG;
+	err = fstat(packet->fd, &status) ? -errno : 0;
+	if (!err && first > (uint64_t)status.st_size)
+		err = -EBADMSG;
+	if (!err)
+		err = form_take(server, 0, packet->fd, 0, first);
+	if (!err)
+		err = form_take(server, 1, packet->fd, (off_t)first,
+				(size_t)status.st_size - first);
+	close(packet->fd);
+	return err;
+}
+_Static_assert(EXPORTER_FORMS == 2, "texts_take()");
+
+/* All that was published. Returns 0, or a negative errno if nothing will be any more. */
+static int server_update(struct exporter_server *server)
+{
+	int err;
+
+	do {
+		err = protocol_receive(server->channel, &server->packet, true, 1);
+		if (!err)
+			err = texts_take(server);
+	} while (!err);
+	return err == -ETIMEDOUT ? 0 : err;
+}
+
+/* --- Requests --- */
+
+static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
+				   const char *type, const char *text, const char *allow)
+{
+	struct MHD_Response *response;
+	enum MHD_Result done = MHD_NO;
+
+	/* The text is constant: it is not written to. */
+	response = MHD_create_response_from_buffer(strlen(text), (void *)text,
+						   MHD_RESPMEM_PERSISTENT);
+	if (!response)
+		return MHD_NO;
+	if (MHD_add_response_header(response, "Content-Type", type) == MHD_YES &&
+	    (!allow || MHD_add_response_header(response, "Allow", allow) == MHD_YES))
+		done = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return done;
+}
+
+/* What the headers say. */
+struct asked {
+	const struct exporter_hosts *hosts;
+	struct exporter_accept accept;
+	bool is_misdirected;
+};
+
+static enum MHD_Result header_found(void *context, enum MHD_ValueKind kind, const char *name,
+				    const char *value)
+{
+	struct asked *asked = context;
+
+	(void)kind;
+	if (value && !strcasecmp(name, "Accept"))
+		exporter_accept_add(&asked->accept, value);
+	if (!strcasecmp(name, "Host"))
+		asked->is_misdirected |= !exporter_host_is_known(asked->hosts, value ?: "");
+	return MHD_YES;
+}
+
+static struct asked headers_read(struct exporter_server *server, struct MHD_Connection *connection)
+{
+	struct asked asked = { .hosts = &server->hosts };
+
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, header_found, &asked);
+	return asked;
+}
+
+static enum MHD_Result answer_metrics(struct exporter_server *server,
+				      struct MHD_Connection *connection)
+{
+	struct asked asked = headers_read(server, connection);
+
+	server_update(server); /* that it cannot be done is seen again */
+	return MHD_queue_response(connection, STATUS_OK,
+				  server->shown[exporter_accept_form(&asked.accept)]);
+}
+
+static bool has_body(struct MHD_Connection *connection)
+{
+	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+							 "Content-Length");
+
+	return (length && strspn(length, "0") != strlen(length)) ||
+	       MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
+}
+
+/* Refusals come first: nothing more is read then. MHD_YES: it is not refused. */
+static enum MHD_Result request_refuse(struct exporter_server *server,
+				      struct MHD_Connection *connection, const char *method)
+{
+	if (headers_read(server, connection).is_misdirected)
+		return answer_text(connection, STATUS_MISDIRECTED, plain,
+				   "this name is not known here: ask by address, or give it to "
+				   "kernel_delay with --allow-host\n",
+				   NULL);
+	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+		return answer_text(connection, STATUS_METHOD, plain,
+				   "only GET and HEAD are answered\n", "GET, HEAD");
+	if (has_body(connection))
+		return answer_text(connection, STATUS_BODY, plain, "requests have no body here\n",
+				   NULL);
+	return MHD_YES;
+}
+
+static struct exporter_client *client_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info;
+
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	return info ? info->socket_context : NULL;
+}
+
+/* Is called when the headers are there, and again when all of the request is. */
+static enum MHD_Result request_answer(void *context, struct MHD_Connection *connection,
+				      const char *path, const char *method, const char *version,
+				      const char *data, size_t *size, void **seen)
+{
+	struct exporter_client *client = client_of(connection);
+
+	(void)version;
+	(void)data;
+	(void)size;
+	if (client)
+		client->is_served = true;
+	if (!*seen) {
+		*seen = context;
+		return request_refuse(context, connection, method);
+	}
+	if (!strcmp(path, "/metrics"))
+		return answer_metrics(context, connection);
+	if (!strcmp(path, "/healthz"))
+		return answer_text(connection, STATUS_OK, plain, "ok\n", NULL);
+	if (!strcmp(path, "/"))
+		return answer_text(connection, STATUS_OK, "text/html; charset=utf-8", front_page,
+				   NULL);
+	return answer_text(connection, STATUS_NOT_FOUND, plain, "see /metrics\n", NULL);
+}
+
+/* --- Clients --- */
+
+static void client_shut(const struct exporter_client *client)
+{
+	if (client)
+		shutdown(client->fd, SHUT_RDWR);
+}
+
+static void client_came(struct exporter_server *server, struct MHD_Connection *connection,
+			void **socket_context)
+{
+	const union MHD_ConnectionInfo *fd, *address;
+	struct exporter_client *client = NULL;
+
+	fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	address = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	if (fd)
+		client = exporter_client_add(&server->clients, fd->connect_fd,
+					     address ? address->client_addr : NULL,
+					     clock_monotonic());
+	*socket_context = client;
+	if (client)
+		client_shut(exporter_client_oust(&server->clients, client));
+}
+
+static void client_changed(void *context, struct MHD_Connection *connection, void **socket_context,
+			   enum MHD_ConnectionNotificationCode what)
+{
+	struct exporter_client *client = *socket_context;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED)
+		client_came(context, connection, socket_context);
+	else if (client)
+		client->fd = -1;
+}
+
+/* The next request of the connection has its own time. */
+static void request_ended(void *context, struct MHD_Connection *connection, void **seen,
+			  enum MHD_RequestTerminationCode why)
+{
+	struct exporter_client *client = client_of(connection);
+
+	(void)context;
+	(void)seen;
+	(void)why;
+	if (client) {
+		client->since = clock_monotonic();
+		client->is_served = false;
+	}
+}
+
+/* MHD's time limit begins anew with each byte. */
+static void clients_expire(struct exporter_server *server)
+{
+	uint64_t now = clock_monotonic();
+
+	for (unsigned int i = 0; i < EXPORTER_CLIENTS_MOST; i++) {
+		const struct exporter_client *client = &server->clients.all[i];
+
+		if (client->fd >= 0 && now - client->since > REQUEST_NS)
+			client_shut(client);
+	}
+}
+
+/* --- The process --- */
+
+/* The first message brings the socket; number: whether it is one of IPv6; n: its port. */
+static int daemon_start(struct exporter_server *server)
+{
+	const struct packet *packet = &server->packet;
+	int err = protocol_receive(server->channel, &server->packet, true, 0);
+	unsigned int flags;
+
+	if (err)
+		return err;
+	flags = MHD_USE_EPOLL | (packet->head.number ? MHD_USE_IPv6 : 0);
+	errno = 0;
+	server->daemon = MHD_start_daemon(
+		flags, (uint16_t)packet->head.n, NULL, NULL, request_answer, server,
+		MHD_OPTION_LISTEN_SOCKET, packet->fd, MHD_OPTION_CONNECTION_LIMIT,
+		EXPORTER_CLIENTS_MOST, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, CLIENT_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+		client_changed, server, MHD_OPTION_NOTIFY_COMPLETED, request_ended, server,
+		MHD_OPTION_END);
+	return server->daemon ? 0 : -(errno ? errno : ENOMEM);
+}
+
+static int poll_timeout(struct MHD_Daemon *daemon)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (MHD_get_timeout(daemon, &ms) != MHD_YES)
+		return -1;
+	return ms < LOOK_MS ? (int)ms : LOOK_MS;
+}
+
+struct exporter_server *exporter_server_new(int channel, const struct exporter_hosts *hosts)
+{
+	struct exporter_server *server = calloc(1, sizeof(*server));
+
+	if (!server)
+		return NULL;
+	server->channel = channel;
+	server->hosts = *hosts;
+	exporter_clients_init(&server->clients);
+	return server;
+}
+
+int exporter_server_open(struct exporter_server *server)
+{
+	int err = daemon_start(server);
+
+	if (!err)
+		err = server_update(server);
+	return !err && !server->shown[0] ? -EBADMSG : err;
+}
+
+int exporter_server_run(struct exporter_server *server)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon,
+							       MHD_DAEMON_INFO_EPOLL_FD);
+	struct pollfd fds[] = { { info->epoll_fd, POLLIN, 0 }, { server->channel, POLLIN, 0 } };
+	int err;
+
+	do {
+		poll(fds, 2, poll_timeout(server->daemon));
+		err = server_update(server);
+		if (!err)
+			MHD_run(server->daemon);
+		clients_expire(server);
+	} while (!err);
+	return err == -EPIPE ? 0 : err;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the process does that speaks HTTP: it answers with what was published last. */
+#ifndef EXPORTER_SERVER_H
+#define EXPORTER_SERVER_H
+
+#include "exporter_host.h"
+
+struct exporter_server;
+
+/* Channel: an end of protocol_connect(), over which come the socket that it listens on, then what
+ * is published; not owned. Returns NULL without memory. */
+struct exporter_server *exporter_server_new(int channel, const struct exporter_hosts *hosts);
+
+/* Takes the socket and what was published first. Returns 0 or a negative errno. */
+int exporter_server_open(struct exporter_server *server);
+
+/* Answers until the channel is closed: 0. Another -errno if that cannot go on. */
+int exporter_server_run(struct exporter_server *server);
+
+#endif
