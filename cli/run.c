@@ -338,7 +338,10 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	capture_fill(&run);
 	if (options->follow_restart)
 		identity_read(&run.identity, target->pid);
-	status = signals_open(&run.signals) ?: run_targets(&run);
+	status = signals_open(&run.signals);
+	triggers->signals = run.signals;
+	if (!status)
+		status = run_targets(&run);
 	/* Those that are triggered end with their statistics. */
 	if (!status && trigger_set_is_empty(triggers))
 		status = outputs_finish(run.outputs);

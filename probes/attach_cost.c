@@ -65,7 +65,7 @@ static enum probed probed_how(const struct attach_costs *costs, const struct sit
 
 static void site_want(struct attach_costs *costs, const struct site *site)
 {
-	enum instruction_class instruction = instruction_class_read(site->fd, site->offset);
+	enum instruction_class instruction = site->instruction;
 	enum probed probed = probed_how(costs, site);
 
 	costs->wanted[probed][instruction] = true;
@@ -237,7 +237,7 @@ static uint64_t typical(enum trigger_kind kind)
 
 static uint64_t measured(const struct attach_costs *costs, const struct site *site)
 {
-	enum instruction_class instruction = instruction_class_read(site->fd, site->offset);
+	enum instruction_class instruction = site->instruction;
 	enum probed probed = probed_how(costs, site);
 	uint64_t ns = costs->ns[probed][instruction], entry;
 

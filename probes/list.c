@@ -19,17 +19,21 @@
 #include "probes/elf/symbols.h"
 #include "probes/elf/usdt.h"
 #include "entries.h"
-#include "instruction_class.h"
 #include "kernel.h"
 #include "list_filter.h"
+#include "list_out.h"
 #include "object_choose.h"
+#include "reader.h"
 
-#define TEXT_MAX (3 * 4096) /* of a trigger: path or provider, and name */
-#define WIDEST 60           /* column of triggers */
+#define WIDEST 60 /* column of triggers */
+
+/* What the process that reads files sends. */
+enum { PACKET_TEXT, PACKET_PRINTED };
 
 struct listing {
-	FILE *out;
-	int error; /* of out, a negative errno */
+	struct list_out out;
+	pid_t pid;  /* of the process that is looked into */
+	int socket; /* there: to this process */
 	struct list_filter filter;
 	size_t printed;
 	struct objects *objects;
@@ -45,47 +49,10 @@ static bool is_meant(const struct listing *listing, const char *group, const cha
 	       list_filter_means(&listing->filter, group, name);
 }
 
-__attribute__((format(printf, 2, 3))) static void print(struct listing *listing, const char *fmt,
-							...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	if (!listing->error && vfprintf(listing->out, fmt, args) < 0)
-		listing->error = errno ? -errno : -EIO;
-	va_end(args);
-}
-
-/* Not on the stack, which may be small. NULL: no memory. The caller frees it. */
-static char *escaped_new(const char *text)
-{
-	size_t length = strlen(text);
-	char *escaped = malloc(ESCAPE_SIZE(length));
-
-	if (escaped)
-		escape_text(escaped, ESCAPE_SIZE(length), text, length);
-	return escaped;
-}
-
-/* Text of foreign origin, filled up with blanks. */
-static void print_text(struct listing *listing, const char *text, size_t width)
-{
-	char *escaped = escaped_new(text);
-	size_t used;
-
-	if (!escaped) {
-		listing->error = -ENOMEM;
-		return;
-	}
-	used = width ? escape_width(escaped) : 0;
-	print(listing, "%s%*s", escaped, used < width ? (int)(width - used) : 0, "");
-	free(escaped);
-}
-
 static void print_path(struct listing *listing, const struct object *object)
 {
-	print_text(listing, object->path, 0);
-	print(listing, "%s\n", object->deleted ? " (deleted)" : "");
+	list_print_text(&listing->out, object->path, 0);
+	list_print(&listing->out, "%s\n", object->deleted ? " (deleted)" : "");
 }
 
 /* The width of the column that the entries' texts need. */
@@ -94,7 +61,7 @@ static size_t entries_width(const struct entries *entries)
 	size_t width = 0;
 
 	for (size_t i = 0; i < entries->n; i++) {
-		char *escaped = escaped_new(entries->all[i].text);
+		char *escaped = list_escaped(entries->all[i].text);
 		size_t used = escaped ? escape_width(escaped) : 0;
 
 		free(escaped);
@@ -116,7 +83,7 @@ static int probe_offer(struct listing *listing, enum trigger_kind kind, const ch
 		[TRIGGER_UPROBE] = "up",
 	};
 	const struct list_filter *filter = &listing->filter;
-	char text[TEXT_MAX];
+	char text[LIST_TEXT_MAX];
 	int length;
 
 	*taken = false;
@@ -172,7 +139,7 @@ static int objects_each(struct listing *listing,
 		error = entries_add(&order, object->executable ? "" : label, i, false);
 	}
 	entries_sort(&order);
-	for (size_t i = 0; !error && !listing->error && i < order.n; i++) {
+	for (size_t i = 0; !error && !listing->out.error && i < order.n; i++) {
 		const struct object *object;
 		struct elf_file *file;
 		int fd;
@@ -225,10 +192,10 @@ static int usdt_list(struct listing *listing)
 	entries_sort(entries);
 	width = entries_width(entries);
 	if (entries->n)
-		print(listing, "# USDT probes\n");
+		list_print(&listing->out, "# USDT probes\n");
 	else if (!listing->filter.glob)
-		print(listing, "# No USDT probes\n");
-	for (size_t i = 0; i < entries->n && !listing->error; i = end) {
+		list_print(&listing->out, "# No USDT probes\n");
+	for (size_t i = 0; i < entries->n && !listing->out.error; i = end) {
 		const struct entry *entry = &entries->all[i];
 		const struct object *object = objects_get(listing->objects, entry->address);
 		bool semaphore = false;
@@ -236,8 +203,9 @@ static int usdt_list(struct listing *listing)
 		end = entries_end(entries, i);
 		for (size_t j = i; j < end; j++)
 			semaphore |= entries->all[j].flag;
-		print_text(listing, entry->text, width);
-		print(listing, "  sites %zu  semaphore %-3s  ", end - i, semaphore ? "yes" : "no");
+		list_print_text(&listing->out, entry->text, width);
+		list_print(&listing->out, "  sites %zu  semaphore %-3s  ", end - i,
+			   semaphore ? "yes" : "no");
 		print_path(listing, object);
 		listing->printed++;
 	}
@@ -272,18 +240,18 @@ static void functions_print(struct listing *listing, struct entry *all, size_t n
 
 	n = namesakes(all, n);
 	if (n == 1) {
-		print_text(listing, all->text, 0);
-		print(listing, "\n");
+		list_print_text(&listing->out, all->text, 0);
+		list_print(&listing->out, "\n");
 	}
 	for (size_t i = 0; n > 1 && i < n; i++) {
-		char text[TEXT_MAX];
+		char text[LIST_TEXT_MAX];
 
 		snprintf(text, sizeof(text), "%.*s0x%" PRIx64, (int)(name - all->text), all->text,
 			 all[i].address);
-		print_text(listing, text, 0);
-		print(listing, "  ");
-		print_text(listing, name, 0);
-		print(listing, ", %zu of %zu\n", i + 1, n);
+		list_print_text(&listing->out, text, 0);
+		list_print(&listing->out, "  ");
+		list_print_text(&listing->out, name, 0);
+		list_print(&listing->out, ", %zu of %zu\n", i + 1, n);
 	}
 	listing->printed++;
 }
@@ -313,14 +281,14 @@ static int symbol_take(void *context, const struct symbol *symbol)
 static void functions_count(struct listing *listing, const struct object *object)
 {
 	struct entries *entries = &listing->entries;
-	char text[TEXT_MAX];
+	char text[LIST_TEXT_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < entries->n; i = entries_end(entries, i))
 		n++;
 	snprintf(text, sizeof(text), "up:%s:*", object_label(listing->objects, object));
-	print_text(listing, text, WIDEST / 2);
-	print(listing, "  %6zu functions  ", n);
+	list_print_text(&listing->out, text, WIDEST / 2);
+	list_print(&listing->out, "  %6zu functions  ", n);
 	print_path(listing, object);
 }
 
@@ -336,9 +304,9 @@ static int functions_read(struct listing *listing, const struct elf_file *file)
 	if (!listing->filter.glob) {
 		functions_count(listing, object);
 	} else if (entries->n) {
-		print(listing, "# Functions of ");
+		list_print(&listing->out, "# Functions of ");
 		print_path(listing, object);
-		for (size_t i = 0; i < entries->n && !listing->error; i = end) {
+		for (size_t i = 0; i < entries->n && !listing->out.error; i = end) {
 			end = entries_end(entries, i);
 			functions_print(listing, &entries->all[i], end - i);
 		}
@@ -347,8 +315,9 @@ static int functions_read(struct listing *listing, const struct elf_file *file)
 	return error;
 }
 
-static int process_list(struct listing *listing, pid_t pid)
+static exit_status process_list(struct listing *listing)
 {
+	pid_t pid = listing->pid;
 	const struct list_filter *filter = &listing->filter;
 	int error = objects_read(&listing->objects, pid);
 
@@ -374,11 +343,70 @@ static int process_list(struct listing *listing, pid_t pid)
 	if (list_filter_wants(filter, TRIGGER_USDT))
 		error = usdt_list(listing);
 	if (!error && !filter->glob)
-		print(listing,
-		      "# Functions: --list-probes='up:OBJECT:*' lists those of an object\n");
+		list_print(&listing->out,
+			   "# Functions: --list-probes='up:OBJECT:*' lists those of an object\n");
 	if (!error && list_filter_wants(filter, TRIGGER_UPROBE))
 		error = objects_each(listing, functions_read);
 	return error ? log_no_memory() : 0;
+}
+
+/* --- In a process of its own, which reads the files --- */
+
+static ssize_t text_send(void *context, const char *text, size_t size)
+{
+	const struct listing *listing = context;
+	size_t part = size < PROTOCOL_PAYLOAD ? size : PROTOCOL_PAYLOAD;
+
+	return reader_send(listing->socket, PACKET_TEXT, text, part, -1) ? -1 : (ssize_t)part;
+}
+
+static exit_status process_run(void *context, int socket)
+{
+	const cookie_io_functions_t sends = { .write = text_send };
+	struct listing *listing = context;
+	uint64_t printed;
+	int status;
+
+	listing->socket = socket;
+	listing->out.file = fopencookie(listing, "w", sends);
+	if (!listing->out.file)
+		return log_no_memory();
+	status = process_list(listing);
+	printed = listing->printed;
+	if (fflush(listing->out.file) ||
+	    reader_send(socket, PACKET_PRINTED, &printed, sizeof(printed), -1))
+		return EX_OSERR;
+	return status;
+}
+
+/* What is wrong with the output its caller is told. */
+static exit_status process_take(void *context, struct packet *packet)
+{
+	struct listing *listing = context;
+	uint64_t printed;
+
+	if (packet->fd >= 0)
+		close(packet->fd);
+	if (packet->head.number == PACKET_PRINTED && packet->size == sizeof(printed)) {
+		memcpy(&printed, packet->payload, sizeof(printed));
+		listing->printed += printed;
+		return 0;
+	}
+	escape_controls((char *)packet->payload, packet->size);
+	if (fwrite(packet->payload, 1, packet->size, listing->out.file) < packet->size)
+		listing->out.error = errno ? -errno : -EIO;
+	return listing->out.error ? EX_IOERR : 0;
+}
+
+static exit_status process_read(struct listing *listing)
+{
+	const struct reader reader = {
+		.run = process_run,
+		.take = process_take,
+		.context = listing,
+	};
+
+	return reader_do(&reader, NULL);
 }
 
 /* --- What is in the kernel --- */
@@ -408,13 +436,13 @@ static void systems_print(struct listing *listing)
 	for (size_t i = 0; i < entries->n; i++, n++) {
 		const char *text = entries->all[i].text;
 		size_t length = (size_t)(strrchr(text, ':') + 1 - text);
-		char system[TEXT_MAX];
+		char system[LIST_TEXT_MAX];
 
 		if (i + 1 < entries->n && !strncmp(text, entries->all[i + 1].text, length))
 			continue;
 		snprintf(system, sizeof(system), "%.*s*", (int)length, text);
-		print_text(listing, system, WIDEST / 2);
-		print(listing, "  %6zu tracepoints\n", n);
+		list_print_text(&listing->out, system, WIDEST / 2);
+		list_print(&listing->out, "  %6zu tracepoints\n", n);
 		n = 0;
 	}
 }
@@ -431,14 +459,14 @@ static int tracepoints_list(struct listing *listing)
 	}
 	entries_sort(entries);
 	if (!listing->filter.glob && entries->n) {
-		print(listing,
-		      "# Tracepoints: --list-probes='t:SYSTEM:*' lists those of a system\n");
+		list_print(&listing->out,
+			   "# Tracepoints: --list-probes='t:SYSTEM:*' lists those of a system\n");
 		systems_print(listing);
 	} else if (entries->n) {
-		print(listing, "# Tracepoints\n");
-		for (size_t i = 0; i < entries->n && !listing->error; i++) {
-			print_text(listing, entries->all[i].text, 0);
-			print(listing, "\n");
+		list_print(&listing->out, "# Tracepoints\n");
+		for (size_t i = 0; i < entries->n && !listing->out.error; i++) {
+			list_print_text(&listing->out, entries->all[i].text, 0);
+			list_print(&listing->out, "\n");
 			listing->printed++;
 		}
 	}
@@ -465,21 +493,21 @@ static int kernel_functions_list(struct listing *listing)
 	}
 	entries_sort(entries);
 	if (entries->n)
-		print(listing, "# Functions of the kernel\n");
-	for (size_t i = 0; i < entries->n && !listing->error; i = end) {
+		list_print(&listing->out, "# Functions of the kernel\n");
+	for (size_t i = 0; i < entries->n && !listing->out.error; i = end) {
 		end = entries_end(entries, i);
 		if (end - i > 1) {
 			left_out += end - i;
 			continue;
 		}
-		print_text(listing, entries->all[i].text, 0);
-		print(listing, "\n");
+		list_print_text(&listing->out, entries->all[i].text, 0);
+		list_print(&listing->out, "\n");
 		listing->printed++;
 	}
 	if (left_out)
-		print(listing,
-		      "# and %zu that share their names, so that a name cannot choose one\n",
-		      left_out);
+		list_print(&listing->out,
+			   "# and %zu that share their names, so that a name cannot choose one\n",
+			   left_out);
 	entries_done(listing);
 	return error;
 }
@@ -498,86 +526,23 @@ static exit_status kernel_list(struct listing *listing)
 
 int probes_list(FILE *out, pid_t pid, const char *glob)
 {
-	struct listing listing = { .out = out };
+	struct listing listing = { .out = { .file = out }, .pid = pid };
 	const struct list_filter *filter = &listing.filter;
 	int status = 0;
 
 	list_filter_init(&listing.filter, glob);
 	if (pid &&
 	    (list_filter_wants(filter, TRIGGER_USDT) || list_filter_wants(filter, TRIGGER_UPROBE)))
-		status = process_list(&listing, pid);
+		status = process_read(&listing);
 	if (!status)
 		status = kernel_list(&listing);
-	if (!status && glob && !listing.printed && !listing.error)
+	if (!status && glob && !listing.printed && !listing.out.error)
 		log_warn("nothing matches %s", glob);
 	entries_clear(&listing.entries);
 	objects_free(listing.objects);
 	free(listing.meant);
 	list_filter_clear(&listing.filter);
-	if (!listing.error && fflush(out))
-		listing.error = errno ? -errno : -EIO;
-	return listing.error ? listing.error : status;
-}
-
-/* --- What triggers mean --- */
-
-/* Why a hit costs what it does. */
-static const char *cost_reason(const struct trigger *trigger, const struct site *site)
-{
-	if (!trigger_is_user(trigger))
-		return "typical, not measured";
-	if (site->on_return)
-		return "return";
-	return instruction_class_read(site->fd, site->offset) == CLASS_OTHER
-		       ? "instruction single-stepped"
-		       : "instruction emulated";
-}
-
-static void site_print(struct listing *listing, const struct trigger *trigger,
-		       const struct site *site, uint64_t cost)
-{
-	print(listing, "  ");
-	if (site->group) {
-		print_text(listing, site->group, 0);
-		print(listing, ":");
-	}
-	print_text(listing, *site->name ? site->name : "(by address)", 0);
-	if (trigger->offset)
-		print(listing, "+0x%" PRIx64, trigger->offset);
-	if (site->danger)
-		print(listing, "%s0x%" PRIx64, site->into < 0 ? "-" : "+",
-		      site->into < 0 ? -(uint64_t)site->into : (uint64_t)site->into);
-	if (site->object) {
-		print(listing, "  at 0x%" PRIx64 " of ", site->offset);
-		print_text(listing, site->object, 0);
-	}
-	if (site->semaphore)
-		print(listing, ", semaphore at 0x%" PRIx64, site->semaphore);
-	if (site->danger)
-		print(listing, ", a return instruction (%s)", site->danger);
-	else if (site->on_return)
-		print(listing, ", by a return probe");
-	print(listing, "\n    about %" PRIu64 " ns per hit (%s)\n", cost,
-	      cost_reason(trigger, site));
-}
-
-int triggers_check(FILE *out, const char *role, const struct trigger *trigger,
-		   const struct sites *sites, bool target_only, const uint64_t *costs)
-{
-	struct listing listing = { .out = out };
-	size_t n = sites_count(sites);
-
-	print(&listing, "%s ", role);
-	print_text(&listing, trigger->text, 0);
-	print(&listing, ": %s, %zu site%s, fires for %s%s\n", trigger_kind_name(trigger->kind), n,
-	      n == 1 ? "" : "s",
-	      target_only ? "the target only" : "any process, unless --trigger-target-only",
-	      trigger_is_user(trigger) && trigger->everywhere
-		      ? "; other processes that run this code pay as much"
-		      : "");
-	for (size_t i = 0; i < n && !listing.error; i++)
-		site_print(&listing, trigger, sites_get(sites, i), costs[i]);
-	if (!listing.error && fflush(out))
-		listing.error = errno ? -errno : -EIO;
-	return listing.error;
+	if (!listing.out.error && fflush(out))
+		listing.out.error = errno ? -errno : -EIO;
+	return listing.out.error ? listing.out.error : status;
 }

@@ -18,11 +18,14 @@
 #include "probes/elf/functions.h"
 #include "probes/elf/objects.h"
 #include "probes/elf/usdt.h"
+#include "instructions.h"
 #include "kernel.h"
 #include "object_choose.h"
+#include "reader.h"
 #include "return_danger.h"
 #include "return_sites.h"
 #include "sites.h"
+#include "sites_packet.h"
 
 #define ELSEWHERE_NS (2 * NSEC_PER_SEC)
 
@@ -32,6 +35,7 @@ struct search {
 	pid_t pid;
 	struct objects *objects;
 	struct sites *sites;
+	void *decoder; /* of instructions; NULL: not wanted, or not there */
 };
 
 static exit_status status_of(int err)
@@ -126,6 +130,7 @@ static exit_status returns_add(struct search *search, const struct object *objec
 		.pid = search->pid,
 		.path = object->path,
 		.functions = functions,
+		.decoder = search->decoder,
 	};
 
 	*danger = NULL;
@@ -503,7 +508,47 @@ static exit_status kernel_take(void *context, const char *group, const char *nam
 	return sites_add(search->sites, search->trigger, &site);
 }
 
-exit_status sites_find(struct sites **sites, const struct trigger *trigger, pid_t pid)
+/* --- In a process of its own, which reads the target's files --- */
+
+/* It can load nothing later. */
+static void search_prepare(void *context)
+{
+	struct search *search = context;
+
+	if (trigger_is_return(search->trigger) && !search->trigger->unsafe)
+		search->decoder = instructions_library();
+}
+
+static exit_status search_run(void *context, int socket)
+{
+	struct search *search = context;
+	int status = search_objects(search);
+
+	return status ? status : sites_send(search->sites, search->trigger, socket);
+}
+
+static exit_status search_take(void *context, struct packet *packet)
+{
+	const struct search *search = context;
+
+	return sites_receive(search->sites, search->trigger, packet);
+}
+
+static exit_status user_find(struct search *search, struct signals *signals)
+{
+	const struct reader reader = {
+		.prepare = search_prepare,
+		.run = search_run,
+		.take = search_take,
+		.context = search,
+		.signals = signals,
+	};
+
+	return reader_do(&reader, NULL);
+}
+
+exit_status sites_find(struct sites **sites, const struct trigger *trigger, pid_t pid,
+		       struct signals *signals)
 {
 	struct search search = { .trigger = trigger, .pid = pid };
 	int status;
@@ -511,21 +556,11 @@ exit_status sites_find(struct sites **sites, const struct trigger *trigger, pid_
 	*sites = search.sites = calloc(1, sizeof(**sites));
 	if (!*sites)
 		return log_no_memory();
-	if (trigger_is_user(trigger)) {
-		status = search_objects(&search);
-		objects_free(search.objects);
-	} else {
-		status = kernel_find(trigger, kernel_take, &search);
-	}
-	if (status) {
-		sites_free(*sites);
-		*sites = NULL;
-		return status;
-	}
-	/* The files stay open to be attached to; their tables have served. */
-	for (size_t i = 0; i < (*sites)->n_binaries; i++) {
-		elf_file_close((*sites)->binaries[i].elf);
-		(*sites)->binaries[i].elf = NULL;
-	}
-	return 0;
+	status = trigger_is_user(trigger) ? user_find(&search, signals)
+					  : kernel_find(trigger, kernel_take, &search);
+	if (!status)
+		return 0;
+	sites_free(*sites);
+	*sites = NULL;
+	return status;
 }

@@ -9,6 +9,8 @@
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
+#include "cli/base/signals.h"
+#include "instruction_class.h"
 #include "trigger.h"
 
 /* Which file it is: probes are in it, whatever leads there. Within containers that share
@@ -34,8 +36,9 @@ struct site {
 	 * after the function's first, as a return probe might be deadly: why. Else NULL. */
 	const char *danger;
 	int64_t into;
-	bool go;            /* code of Go, which moves between threads */
-	uint64_t semaphore; /* USDT: offset of the semaphore in the file; 0: none */
+	bool go;                            /* code of Go, which moves between threads */
+	uint64_t semaphore;                 /* USDT: offset of the semaphore in the file; 0: none */
+	enum instruction_class instruction; /* of user space; the one that is probed */
 };
 
 struct sites;
@@ -43,8 +46,10 @@ struct sites;
 /* Finds all sites that a trigger names in the process or the kernel. Returns 0;
  * or, after printing what is wrong and which names come close (or, where the
  * name is ambiguous, the choices), EX_CONFIG for a trigger that names nothing,
- * else another exit status. The caller frees *sites. */
-exit_status sites_find(struct sites **sites, const struct trigger *trigger, pid_t pid);
+ * else another exit status. The process's files are read by another process (reader.h), for which
+ * this one waits as signals_wait() does. The caller frees *sites. */
+exit_status sites_find(struct sites **sites, const struct trigger *trigger, pid_t pid,
+		       struct signals *signals);
 
 /* Takes out the sites that others have, too, and which would be hit twice. */
 void sites_subtract(struct sites *sites, const struct sites *others);

@@ -11,7 +11,7 @@
 #include "cli/stack/cfi.h"
 #include "probes/elf/symbols.h"
 #include "instructions.h"
-#include "returns_child.h"
+#include "returns.h"
 
 #define COLD ".cold" /* what gcc and clang add to a function's name for what is run rarely */
 
@@ -227,23 +227,16 @@ static exit_status job_fail(const struct jobs *jobs, size_t i)
 
 static exit_status jobs_search(struct jobs *jobs)
 {
-	int error;
-
-	returns_child_free(jobs->found, jobs->n);
-	error = returns_child_search(&jobs->found, jobs->codes, jobs->n);
-	if (!error)
-		return 0;
-	if (error == -ENOPKG) {
+	if (!jobs->search->decoder) {
 		log_error("%s: return instructions cannot be found without %s",
 			  jobs->search->trigger, INSTRUCTIONS_LIBRARY);
 		log_hint("install it (package libcapstone4, libcapstone5 or capstone), choose "
 			 "another function, or risk a return probe with --unsafe-returns");
 		return EX_OSERR;
 	}
-	log_error("%s: the process that looks for return instructions failed: %s",
-		  jobs->search->trigger, strerror(-error));
-	log_hint("choose another function, or risk a return probe with --unsafe-returns");
-	return EX_OSERR;
+	for (size_t i = 0; i < jobs->n; i++)
+		returns_search(&jobs->found[i], &jobs->codes[i]);
+	return 0;
 }
 
 static int job_give(const struct jobs *jobs, size_t i, return_site_found *found, void *context)
@@ -285,15 +278,17 @@ exit_status return_sites_find(const struct return_search *search, return_site_fo
 
 	jobs.all = calloc(jobs.n, sizeof(*jobs.all));
 	jobs.codes = calloc(jobs.n, sizeof(*jobs.codes));
+	jobs.found = calloc(jobs.n, sizeof(*jobs.found));
 	if (cfi_open(&jobs.cfi, search->file))
 		jobs.cfi = NULL;
-	status = jobs.all && jobs.codes ? jobs_do(&jobs, found, context) : log_no_memory();
+	status = jobs.all && jobs.codes && jobs.found ? jobs_do(&jobs, found, context)
+						      : log_no_memory();
 	for (size_t i = 0; jobs.all && i < jobs.n; i++) {
 		for (size_t part = 0; part < RETURNS_PARTS; part++)
 			free(jobs.all[i].bytes[part]);
 		free(jobs.all[i].name);
 	}
-	returns_child_free(jobs.found, jobs.n);
+	free(jobs.found);
 	cfi_close(jobs.cfi);
 	free(jobs.codes);
 	free(jobs.all);

@@ -19,6 +19,7 @@ struct return_search {
 	pid_t pid;                         /* whose file it is, */
 	const char *path;                  /* and where */
 	const struct functions *functions; /* their names may be "" */
+	const void *decoder;               /* see instructions_library(); NULL: there is none */
 };
 
 /* One return instruction; into: bytes from the function's beginning. Returns 0 to go on, else

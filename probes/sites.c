@@ -18,16 +18,22 @@
 /* A site, and what of it is to be freed. */
 struct entry {
 	struct site site;
-	char *group, *name;
+	char *group, *name, *danger;
 };
+
+static void entry_clear(struct entry *entry)
+{
+	free(entry->group);
+	free(entry->name);
+	free(entry->danger);
+}
 
 void sites_free(struct sites *sites)
 {
 	if (!sites)
 		return;
 	for (size_t i = 0; i < sites->n; i++) {
-		free(sites->entries[i].group);
-		free(sites->entries[i].name);
+		entry_clear(&sites->entries[i]);
 	}
 	for (size_t i = 0; i < sites->n_binaries; i++) {
 		elf_file_close(sites->binaries[i].elf);
@@ -113,8 +119,7 @@ void sites_subtract(struct sites *sites, const struct sites *others)
 			sites->entries[kept++] = *entry;
 			continue;
 		}
-		free(entry->group);
-		free(entry->name);
+		entry_clear(entry);
 	}
 	sites->n = kept;
 }
@@ -135,11 +140,13 @@ exit_status sites_add(struct sites *sites, const struct trigger *trigger, const 
 	entry = &sites->entries[sites->n++];
 	entry->group = site->group ? strdup(site->group) : NULL;
 	entry->name = strdup(site->name);
-	if (!entry->name || (site->group && !entry->group))
+	entry->danger = site->danger ? strdup(site->danger) : NULL;
+	if (!entry->name || (site->group && !entry->group) || (site->danger && !entry->danger))
 		return log_no_memory();
 	entry->site = *site;
 	entry->site.group = entry->group;
 	entry->site.name = entry->name;
+	entry->site.danger = entry->danger;
 	return 0;
 }
 
@@ -170,6 +177,24 @@ int binary_open(struct binary **binary, struct sites *sites, const struct object
 	}
 	sites->n_binaries++;
 	*binary = opened;
+	return 0;
+}
+
+int sites_add_binary(struct sites *sites, int fd, const struct file_id *file, const char *path)
+{
+	struct binary *binaries;
+	char *copy;
+
+	if (sites->n_binaries == MAX_SITES)
+		return -EBADMSG;
+	binaries = reallocarray(sites->binaries, sites->n_binaries + 1, sizeof(*binaries));
+	if (!binaries)
+		return -ENOMEM;
+	sites->binaries = binaries;
+	copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	binaries[sites->n_binaries++] = (struct binary){ .fd = fd, .file = *file, .path = copy };
 	return 0;
 }
 

@@ -36,6 +36,10 @@ exit_status sites_refuse_more(const struct trigger *trigger);
 int binary_open(struct binary **binary, struct sites *sites, const struct objects *objects,
 		const struct object *object);
 
+/* Adds one that another process has opened: the descriptor becomes the sites', unless that fails;
+ * the path is copied. Returns 0 or a -errno. */
+int sites_add_binary(struct sites *sites, int fd, const struct file_id *file, const char *path);
+
 /* Closes the one that was opened last, which has no sites. */
 void binary_close(struct sites *sites);
 

@@ -149,3 +149,10 @@ size_t escape_width(const char *escaped)
 	}
 	return width;
 }
+
+void escape_controls(char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (((unsigned char)text[i] < ' ' && text[i] != '\n') || text[i] == 0x7f)
+			text[i] = '?';
+}

@@ -18,6 +18,10 @@
  * 0, out gets a NUL. Returns the length of out without it. */
 size_t escape_text(char *out, size_t size, const char *text, size_t length);
 
+/* Replaces control characters but line feeds, in text that another process of this program has
+ * escaped, unless it was made to lie. */
+void escape_controls(char *text, size_t length);
+
 /* How many columns of a terminal an escaped text takes, in any locale. East
  * Asian wide characters and most emoji take two, combining marks none. */
 size_t escape_width(const char *escaped);

@@ -50,6 +50,34 @@ void log_release(bool print)
 	held_text = NULL;
 }
 
+char *log_take(size_t *size)
+{
+	char *text;
+
+	if (!held)
+		return NULL;
+	fclose(held);
+	held = NULL;
+	text = held_text;
+	*size = text ? held_length : 0;
+	held_text = NULL;
+	return text;
+}
+
+void log_foreign(const char *text, size_t size)
+{
+	char piece[LINE_LEN];
+
+	if (!held)
+		log_progress_end();
+	for (size_t at = 0, n; at < size; at += n) {
+		n = size - at < sizeof(piece) ? size - at : sizeof(piece);
+		memcpy(piece, text + at, n);
+		escape_controls(piece, n);
+		fwrite(piece, 1, n, held ? held : stderr);
+	}
+}
+
 void log_error(const char *fmt, ...)
 {
 	va_list args;

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "exit_status.h"
 
@@ -36,6 +37,13 @@ __attribute__((format(printf, 1, 2))) void log_progress(const char *fmt, ...);
 
 /* Erases it: before something else is written that may go to the same terminal. */
 void log_progress_end(void);
+
+/* Ends log_hold(), and returns what was kept, with its size; the caller frees it. NULL: nothing. */
+char *log_take(size_t *size);
+
+/* Prints such lines of another process of this program, which may have been made to lie: control
+ * characters are replaced. */
+void log_foreign(const char *text, size_t size);
 
 /* Errors, hints, warnings and notes are kept from now on, not printed. Where there is no memory for
  * that, they are printed. */

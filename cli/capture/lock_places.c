@@ -3,33 +3,24 @@
 #include "lock_places.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <search.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/base/clock.h"
 #include "probes/elf/data.h"
+#include "probes/reader.h"
 
 #define MOST_ASKED 1024 /* addresses in a sample that are not known yet */
 #define MOST_KNOWN 8192
 /* For so long what was found is taken to be so still: libraries come and go. */
 #define KNOWN_NS (60 * NSEC_PER_SEC)
 /* What a file system that does not answer, or a process that maps memory, may take. */
-#define PATIENCE_MS 1000
-/* In the child. */
-#define PIPE_END 3
-#define MOST_CPU_S 2
-#define MOST_FILES 64
+#define PATIENCE NSEC_PER_SEC
 
-struct known {
+struct known_place {
 	pid_t pid;
 	uint64_t start; /* of the process, as in its row: a PID is used again */
 	uint64_t address;
@@ -38,19 +29,13 @@ struct known {
 
 struct lock_places {
 	struct signals *signals;
-	void *tree; /* of struct known */
+	void *tree; /* of struct known_place */
 	size_t n;
-	uint64_t since;                  /* CLOCK_MONOTONIC ns: of the oldest of them */
-	struct known *asked[MOST_ASKED]; /* of the sample */
+	uint64_t since;                        /* CLOCK_MONOTONIC ns: of the oldest of them */
+	struct known_place *asked[MOST_ASKED]; /* of the sample */
 	size_t n_asked;
 	bool gave_up;
 	pid_t kept; /* a killed child that has not ended yet; 0: none */
-};
-
-/* Shared with the child. */
-struct answers {
-	size_t n; /* that are complete */
-	struct data_query queries[MOST_ASKED];
 };
 
 struct lock_places *lock_places_new(struct signals *signals)
@@ -89,7 +74,7 @@ void lock_places_free(struct lock_places *places)
 
 static int by_address(const void *a, const void *b)
 {
-	const struct known *x = a, *y = b;
+	const struct known_place *x = a, *y = b;
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
@@ -100,13 +85,13 @@ static int by_address(const void *a, const void *b)
 
 static int by_asked(const void *a, const void *b)
 {
-	return by_address(*(struct known *const *)a, *(struct known *const *)b);
+	return by_address(*(struct known_place *const *)a, *(struct known_place *const *)b);
 }
 
 /* Notes that an address is asked for, unless it is known. */
-static int place_ask(struct lock_places *places, const struct known *wanted)
+static int place_ask(struct lock_places *places, const struct known_place *wanted)
 {
-	struct known *known;
+	struct known_place *known;
 
 	if (tfind(wanted, &places->tree, by_address) || places->n_asked == MOST_ASKED)
 		return 0;
@@ -123,9 +108,10 @@ static int place_ask(struct lock_places *places, const struct known *wanted)
 	return 0;
 }
 
-static int place_take(struct lock_places *places, const struct known *wanted, struct lock_row *lock)
+static int place_take(struct lock_places *places, const struct known_place *wanted,
+		      struct lock_row *lock)
 {
-	struct known **found = tfind(wanted, &places->tree, by_address);
+	struct known_place **found = tfind(wanted, &places->tree, by_address);
 
 	if (found)
 		lock->is = (*found)->place;
@@ -144,10 +130,11 @@ static int locks_each(struct lock_places *places, struct sample *sample, bool as
 		for (size_t k = 0; k < thread->n_locks && !error; k++) {
 			struct lock_row *lock = &thread->locks[k];
 			bool is_kernel = kd_lock_is_kernel(lock->kind);
-			const struct known wanted = { .pid = thread->pid ? thread->pid
-									 : sample->pid,
-						      .start = thread->process_start,
-						      .address = is_kernel ? 0 : lock->address };
+			const struct known_place wanted = {
+				.pid = thread->pid ? thread->pid : sample->pid,
+				.start = thread->process_start,
+				.address = is_kernel ? 0 : lock->address
+			};
 
 			if (thread->ended || thread->members > 1 || !lock->address ||
 			    (is_kernel && !lock->caller))
@@ -159,91 +146,58 @@ static int locks_each(struct lock_places *places, struct sample *sample, bool as
 	return error;
 }
 
-/* In the child, which reads files of the target's. A limit that cannot be set is no reason to read
- * nothing; without close_range(), of Linux 5.9, or where it is refused, files stay open. */
-static void child_confine(int end)
+/* In the child, which reads files of the target's. Addresses of one process come together. */
+static exit_status places_read(void *context, int socket)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	setrlimit(RLIMIT_CPU, &(struct rlimit){ MOST_CPU_S, MOST_CPU_S });
-	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0, 0 });
-	if (dup2(end, PIPE_END) == PIPE_END && !syscall(SYS_close_range, PIPE_END + 1, ~0U, 0))
-		setrlimit(RLIMIT_NOFILE, &(struct rlimit){ MOST_FILES, MOST_FILES });
-}
+	const struct lock_places *places = context;
+	struct data_query *queries = calloc(places->n_asked, sizeof(*queries));
 
-/* In the child. Addresses of one process come together. */
-static _Noreturn void child_run(const struct lock_places *places, struct answers *answers, int end)
-{
-	child_confine(end);
-	for (size_t i = 0, n; i < places->n_asked; i += n) {
-		const struct known *first = places->asked[i];
+	for (size_t i = 0, n; queries && i < places->n_asked; i += n) {
+		const struct known_place *first = places->asked[i];
 
-		for (n = 1; i + n < places->n_asked && places->asked[i + n]->pid == first->pid &&
-			    places->asked[i + n]->start == first->start;)
-			n++;
-		data_find(first->pid, &answers->queries[i], n);
-		__atomic_store_n(&answers->n, i + n, __ATOMIC_RELEASE);
+		for (n = 0; i + n < places->n_asked && places->asked[i + n]->pid == first->pid &&
+			    places->asked[i + n]->start == first->start;
+		     n++)
+			queries[i + n].address = places->asked[i + n]->address;
+		data_find(first->pid, &queries[i], n);
+		for (size_t k = i; k < i + n; k++)
+			if (reader_send(socket, (uint32_t)k, &queries[k].place,
+					sizeof(queries[k].place), -1))
+				return EX_OSERR;
 	}
-	_exit(0);
+	return queries ? 0 : EX_OSERR;
 }
 
-/* Waits until the child has ended, which closes its end of the pipe, but not for ever. */
-static void child_await(struct lock_places *places, pid_t child, int end)
+/* They come sorted by address, as those asked are. */
+static exit_status place_receive(void *context, struct packet *packet)
 {
-	bool has_ended = !signals_wait(places->signals, end, 0,
-				       clock_monotonic() + PATIENCE_MS * NSEC_PER_MSEC);
+	const struct lock_places *places = context;
+	struct data_place *place;
 
-	kill(child, SIGKILL);
-	if (has_ended)
-		waitpid(child, NULL, 0);
-	else
-		places->kept = child;
-}
-
-static void answers_take(struct lock_places *places, const struct answers *answers)
-{
-	size_t n = __atomic_load_n(&answers->n, __ATOMIC_ACQUIRE);
-
-	places->gave_up = n < places->n_asked;
-	/* They are sorted by address, as those asked are. */
-	for (size_t i = 0; i < n && i < places->n_asked; i++) {
-		struct data_place *place = &places->asked[i]->place;
-
-		*place = answers->queries[i].place;
-		place->symbol[DATA_SYMBOL_LEN - 1] = '\0';
-		place->object[DATA_OBJECT_LEN - 1] = '\0';
-	}
-}
-
-static void child_ask(struct lock_places *places, struct answers *answers)
-{
-	int ends[2];
-	pid_t child;
-
-	if (pipe2(ends, O_CLOEXEC))
-		return;
-	child = fork();
-	if (!child)
-		child_run(places, answers, ends[1]);
-	close(ends[1]);
-	if (child > 0)
-		child_await(places, child, ends[0]);
-	close(ends[0]);
-	answers_take(places, answers);
+	if (packet->fd >= 0)
+		close(packet->fd);
+	if (packet->head.number >= places->n_asked || packet->size != sizeof(*place))
+		return EX_OSERR;
+	place = &places->asked[packet->head.number]->place;
+	memcpy(place, packet->payload, sizeof(*place));
+	place->symbol[DATA_SYMBOL_LEN - 1] = '\0';
+	place->object[DATA_OBJECT_LEN - 1] = '\0';
+	return 0;
 }
 
 static void places_ask(struct lock_places *places)
 {
-	struct answers *answers = mmap(NULL, sizeof(*answers), PROT_READ | PROT_WRITE,
-				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct reader reader = {
+		.run = places_read,
+		.take = place_receive,
+		.context = places,
+		.signals = places->signals,
+		.limit = PATIENCE,
+		.quiet = true,
+	};
 
-	if (answers == MAP_FAILED)
-		return;
 	qsort(places->asked, places->n_asked, sizeof(*places->asked), by_asked);
-	for (size_t i = 0; i < places->n_asked; i++)
-		answers->queries[i].address = places->asked[i]->address;
-	child_ask(places, answers);
-	munmap(answers, sizeof(*answers));
+	places->gave_up = reader_do(&reader, &places->kept);
 }
 
 bool lock_places_gave_up(const struct lock_places *places)

@@ -36,6 +36,7 @@ struct known_file {
 };
 
 struct mapped_files {
+	struct opener *opener;
 	struct known_file *all;
 	size_t n, room;
 	size_t told; /* of these */
@@ -43,9 +44,13 @@ struct mapped_files {
 	size_t n_names, names_room;
 };
 
-struct mapped_files *mapped_files_new(void)
+struct mapped_files *mapped_files_new(struct opener *opener)
 {
-	return calloc(1, sizeof(struct mapped_files));
+	struct mapped_files *files = calloc(1, sizeof(*files));
+
+	if (files)
+		files->opener = opener;
+	return files;
 }
 
 void mapped_files_free(struct mapped_files *files)
@@ -92,30 +97,6 @@ bool mapped_files_are_untold(const struct mapped_files *files)
 
 /* --- Files --- */
 
-/* The kernel's link leads to what is mapped there now, which may be another
- * file than a moment ago. */
-static int still_there(void *context, const struct map *map)
-{
-	const struct object *object = context;
-
-	return map->start == object->start && map->end == object->end &&
-	       map->major == object->major && map->minor == object->minor &&
-	       map->inode == object->inode;
-}
-
-static int file_of(pid_t pid, const struct object *object)
-{
-	struct mounted_file file = { object->major, object->minor, object->inode, NULL };
-	struct object by_path = *object;
-	int fd = object_open(pid, object);
-
-	if (fd < 0 || mounted_file_is(&file, fd) || maps_each(pid, still_there, (void *)object) > 0)
-		return elf_only(fd);
-	close(fd);
-	by_path.start = by_path.end = 0;
-	return elf_only(object_open(pid, &by_path));
-}
-
 /* Adds an object, whose path is copied. Returns its number; -ENOSPC if there are too many;
  * -ENOMEM. */
 static int file_add(struct mapped_files *files, pid_t pid, const struct object *object)
@@ -143,9 +124,10 @@ static bool file_is_of(const struct known_file *file, const struct map *map, con
 }
 
 /* One that could not be read, maybe as its process had gone: another process may still have it. */
-static bool file_is_better(const struct known_file *file, pid_t pid, const struct object *object)
+static bool file_is_better(const struct mapped_files *files, const struct known_file *file,
+			   pid_t pid, const struct object *object)
 {
-	int fd = file->kept || file->pid == pid ? -1 : file_of(pid, object);
+	int fd = file->kept || file->pid == pid ? -1 : opener_mapped(files->opener, pid, object);
 
 	if (fd < 0)
 		return false;
@@ -176,7 +158,7 @@ static int file_find(struct mapped_files *files, pid_t pid, const struct map *ma
 			break;
 		}
 	if (number == files->n ||
-	    (number < files->told && file_is_better(&files->all[number], pid, &object)))
+	    (number < files->told && file_is_better(files, &files->all[number], pid, &object)))
 		return file_add(files, pid, &object);
 	files->all[number].pid = pid;
 	return (int)number;
@@ -276,8 +258,9 @@ int mapped_files_tell(struct mapped_files *files, mapped_found *found, void *con
 
 	while (!err && files->told < files->n) {
 		const struct known_file *file = &files->all[files->told];
-		int fd = strcmp(file->object.path, MAPPED_VDSO) ? file_of(file->pid, &file->object)
-								: image_open(file);
+		bool is_vdso = !strcmp(file->object.path, MAPPED_VDSO);
+		int fd = is_vdso ? image_open(file)
+				 : opener_mapped(files->opener, file->pid, &file->object);
 
 		err = file_tell(files, fd, found, context);
 	}
@@ -342,16 +325,17 @@ int mapped_files_gone(struct mapped_files *files, pid_t pid, const struct mounte
 	const struct object object = {
 		.path = path, .major = file->major, .minor = file->minor, .inode = file->inode
 	};
-	int fd = *file->path ? mounts_open(pid, file, path) : -ENOENT;
+	int fd = *file->path ? opener_gone(files->opener, pid, file, path) : -ENOENT;
 	int number, err;
 
-	if (fd < 0)
+	if (fd < 0 && fd != -ENOEXEC)
 		return -ENOENT;
 	number = strlen(path) < PROTOCOL_PATH ? file_add(files, pid, &object) : -ENOENT;
 	if (number < 0) {
-		close(fd);
+		if (fd >= 0)
+			close(fd);
 		return number == -ENOMEM ? number : -ENOENT;
 	}
-	err = file_tell(files, elf_only(fd), found, context);
+	err = file_tell(files, fd, found, context);
 	return err ? err : number;
 }

@@ -9,6 +9,7 @@
 
 #include "probes/elf/maps.h"
 #include "mounts.h"
+#include "opener.h"
 
 #define MAPPED_VDSO "[vdso]" /* in no file */
 
@@ -19,8 +20,9 @@ struct mapped_files;
  * cannot be read. It remains the caller's. Not 0: no further ones. */
 typedef int mapped_found(void *context, uint32_t number, int fd, const char *path);
 
-/* Nothing is known yet. Returns NULL without memory. */
-struct mapped_files *mapped_files_new(void);
+/* Nothing is known yet. The opener, which opens the files, is not owned. Returns NULL without
+ * memory. */
+struct mapped_files *mapped_files_new(struct opener *opener);
 
 /* NULL is allowed. */
 void mapped_files_free(struct mapped_files *files);

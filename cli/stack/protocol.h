@@ -53,6 +53,9 @@ enum message_type {
 	MESSAGE_STACK,
 	MESSAGE_KNOWN, /* what the stack of copy number of the batch was unwound from */
 	MESSAGE_IDS,   /* the IDs of all stacks of the batch: n uint32_t */
+	/* From the children of probes/reader.h, whose last one is DONE. */
+	MESSAGE_LOG,    /* what it printed */
+	MESSAGE_RESULT, /* number says what it is; may bring a file */
 };
 
 struct message {

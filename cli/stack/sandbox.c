@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -140,6 +142,32 @@ static int capabilities_drop(void)
 	return 0;
 }
 
+/* Enough to open any file for reading, and no more. */
+static const unsigned int opening[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH,
+					CAP_CHECKPOINT_RESTORE };
+
+/* The user for file systems is nobody if the capabilities make up for it. The kernel takes those
+ * for files away with that, so they are set once more. */
+static int opening_keep(void)
+{
+	bool all = true, has[sizeof(opening) / sizeof(*opening)];
+
+	for (size_t i = 0; i < sizeof(has) / sizeof(*has); i++) {
+		has[i] = capng_have_capability(CAPNG_EFFECTIVE, opening[i]);
+		all &= has[i];
+	}
+	if (all) {
+		setfsgid(NOBODY);
+		setfsuid(NOBODY);
+	}
+	capng_clear(CAPNG_SELECT_CAPS | CAPNG_SELECT_AMBIENT);
+	for (size_t i = 0; i < sizeof(has) / sizeof(*has); i++)
+		if (has[i] &&
+		    capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, opening[i]))
+			return -1;
+	return capng_apply(CAPNG_SELECT_CAPS);
+}
+
 static int limit_set(__rlimit_resource_t resource, rlim_t most)
 {
 	struct rlimit limit;
@@ -221,17 +249,39 @@ static const struct rule rules[] = {
 	{ .call = SCMP_SYS(mprotect), .n = 1, .args = { BITS(2, PROT_EXEC, 0) } },
 };
 
-static int filter_fill(scmp_filter_ctx filter)
-{
-	int err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+/* What opening takes besides. The flags of openat2() are in memory, where no filter sees them. */
+static const struct rule opening_rules[] = {
+	{ .call = SCMP_SYS(openat), .n = 1, .args = { BITS(2, O_ACCMODE | O_CREAT | O_TRUNC, 0) } },
+	{ .call = SCMP_SYS(openat2) },
+	{ .call = SCMP_SYS(readlink) },
+	{ .call = SCMP_SYS(readlinkat) },
+	{ .call = SCMP_SYS(stat) },
+	{ .call = SCMP_SYS(newfstatat) },
+	{ .call = SCMP_SYS(statx) },
+	{ .call = SCMP_SYS(fstatfs) },
+};
 
-	for (size_t i = 0; !err && i < sizeof(rules) / sizeof(*rules); i++)
-		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rules[i].call, rules[i].n,
-					     rules[i].args);
+static int rules_add(scmp_filter_ctx filter, const struct rule *all, size_t n)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, all[i].call, all[i].n,
+					     all[i].args);
 	return err;
 }
 
-static int filter_load(void)
+static int filter_fill(scmp_filter_ctx filter, bool opens)
+{
+	int err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS)
+			  ?: rules_add(filter, rules, sizeof(rules) / sizeof(*rules));
+
+	return !err && opens ? rules_add(filter, opening_rules,
+					 sizeof(opening_rules) / sizeof(*opening_rules))
+			     : err;
+}
+
+static int filter_load(bool opens)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int err;
@@ -240,7 +290,7 @@ static int filter_load(void)
 		errno = ENOMEM;
 		return -1;
 	}
-	err = filter_fill(filter);
+	err = filter_fill(filter, opens);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
@@ -248,19 +298,29 @@ static int filter_load(void)
 	return err ? -1 : 0;
 }
 
+/* What the process keeps of its user and its rights. */
+static int rights_drop(bool opens, const char **what)
+{
+	if (opens)
+		return FAILED(opening_keep(), "dropping capabilities");
+	return FAILED(root_drop(), "changing the root directory") ||
+	       FAILED(user_drop(), "becoming another user") ||
+	       FAILED(capabilities_drop(), "dropping capabilities");
+}
+
 int sandbox_enter(int socket, int parent, unsigned int without, const char **what)
 {
+	bool opens = without & SANDBOX_OPENS;
+
 	errno = EIO;
 	if (FAILED(signals_block(), "blocking signals") ||
 	    FAILED(descriptors_close(socket, without), "closing files") ||
 	    FAILED(capng_get_caps_process(), "reading the capabilities") ||
 	    FAILED(bounding_set_clear(), "dropping capabilities for good") ||
-	    FAILED(root_drop(), "changing the root directory") ||
-	    FAILED(user_drop(), "becoming another user") ||
-	    FAILED(capabilities_drop(), "dropping capabilities") ||
-	    FAILED(process_seclude(parent), "isolating the process") ||
+	    rights_drop(opens, what) || FAILED(process_seclude(parent), "isolating the process") ||
 	    FAILED(limits_set(without), "setting limits") ||
-	    FAILED(!(without & SANDBOX_WITHOUT_FILTER) && filter_load(), "filtering system calls"))
+	    FAILED(!(without & SANDBOX_WITHOUT_FILTER) && filter_load(opens),
+		   "filtering system calls"))
 		return errno ? -errno : -EIO;
 	return 0;
 }

@@ -13,6 +13,10 @@ enum sandbox_without {
 	SANDBOX_WITHOUT_MEMORY_LIMIT = 2,
 	SANDBOX_WITHOUT_SILENCE = 4, /* stdin, stdout and stderr stay what they are */
 	SANDBOX_WITHOUT_CPU_LIMIT = 16,
+	/* It may open files to read them: of any process, as far as the parent may. It keeps the
+	 * capabilities for that, if it has them, and the root directory, and its user, as whom FUSE
+	 * lets it in; but it can write to no file, as its user for file systems is nobody. */
+	SANDBOX_OPENS = 8,
 };
 
 /* To be called in a new process with one thread, which the process `parent` has
@@ -21,9 +25,9 @@ enum sandbox_without {
  * by execve(); its user is nobody if it may change that; it ignores signals of the
  * terminal and ends with its parent's thread; memory, CPU time and descriptors are
  * limited. It may allocate memory, receive from and send to the socket, and read
- * files that it is given. Any other system call ends it with SIGSYS. Without: a
- * combination of enum sandbox_without. Returns 0, or a negative errno and in *what
- * a name for what could not be done: then the process should end. */
+ * files that it is given (see also SANDBOX_OPENS). Any other system call ends it with SIGSYS.
+ * Without: a combination of enum sandbox_without. Returns 0, or a negative errno and in *what a
+ * name for what could not be done: then the process should end. */
 int sandbox_enter(int socket, int parent, unsigned int without, const char **what);
 
 #endif

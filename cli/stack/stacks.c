@@ -3,13 +3,11 @@
 #include "stacks.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/base/capability.h"
@@ -17,27 +15,29 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "client.h"
-#include "debug_paths.h"
+#include "helper.h"
+#include "opener.h"
 #include "sandbox.h"
 #include "server.h"
 #include "stack_processes.h"
 
 #define CHILD "the process that resolves user stacks"
 #define PATIENCE (10 * NSEC_PER_SEC) /* a debug file of 1 GB is read on the way */
-#define REAP_PATIENCE NSEC_PER_SEC
-#define MOST_OPENED 16 /* requests for debug files of one object */
+#define MOST_FILE 256                /* bytes of a path, in a message */
+#define MOST_OPENED 16               /* requests for debug files of one object */
 
 struct stacks {
-	pid_t pid; /* of the only process; 0: there are several */
-	pid_t child;
-	int socket;
+	pid_t pid;            /* of the only process; 0: there are several */
+	unsigned int without; /* of the sandbox */
+	struct helper child;  /* pid 0: it has ended */
+	struct opener *opener;
 	void *shared;
 	struct client *client;
 	struct mapped_files *files;
 	struct stack_processes *processes;
 	uint64_t refreshed;
 	uint64_t failed; /* copies that the client did not get */
-	char failure[160];
+	char failure[160 + MOST_FILE];
 	uint8_t opened[PROTOCOL_OBJECTS]; /* how many debug files the child wanted */
 };
 
@@ -49,8 +49,8 @@ static int stacks_serve(void *context, uint32_t object, const char *path)
 	if (stacks->opened[object] == MOST_OPENED)
 		return -EBADMSG;
 	stacks->opened[object]++;
-	return debug_path_open(mapped_files_pid(stacks->files, object),
-			       mapped_files_path(stacks->files, object), path);
+	return opener_debug(stacks->opener, mapped_files_pid(stacks->files, object),
+			    mapped_files_path(stacks->files, object), path);
 }
 
 /* Says why the child cannot start. The socket may have its final place already. */
@@ -62,17 +62,18 @@ static void child_excuse(int socket, int err, const char *what)
 
 /* In the child. libunwind opens a pipe when it is used first, for something else than
  * this; so that is done before. */
-static _Noreturn void child_run(int socket, void *shared, pid_t parent, unsigned int without)
+static void child_run(void *context, int socket, pid_t parent)
 {
-	struct server *server = server_new(SANDBOX_SOCKET, shared);
+	struct stacks *stacks = context;
+	struct server *server = server_new(SANDBOX_SOCKET, stacks->shared);
 	const char *what = "starting";
 	int err = server ? 0 : -ENOMEM;
 
 	/* This process only reads what the other one writes there. */
-	if (!err && mprotect(shared, PROTOCOL_SHARED, PROT_READ))
+	if (!err && mprotect(stacks->shared, PROTOCOL_SHARED, PROT_READ))
 		err = -errno;
 	if (!err)
-		err = sandbox_enter(socket, parent, without, &what);
+		err = sandbox_enter(socket, parent, stacks->without, &what);
 	if (err)
 		child_excuse(socket, err, what);
 	else
@@ -83,67 +84,34 @@ static _Noreturn void child_run(int socket, void *shared, pid_t parent, unsigned
 	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-static int child_start(struct stacks *stacks, const struct stacks_setup *setup)
+/* Why the child is not waited for any more. */
+static void failure_describe(struct stacks *stacks, int err, const char *file)
 {
-	pid_t parent = getpid();
-	int sockets[2];
-	int err = protocol_connect(sockets);
-
-	if (err)
-		return err;
-	stacks->socket = sockets[0];
-	fflush(NULL); /* or both processes would write it */
-	stacks->child = fork();
-	if (!stacks->child)
-		child_run(sockets[1], stacks->shared, parent, setup->without);
-	err = stacks->child < 0 ? -errno : 0;
-	close(sockets[1]);
-	if (err)
-		stacks->child = 0;
-	return err;
-}
-
-/* Waits for the child, which is about to end, but not for ever: a file system that
- * does not answer keeps it alive, even though killed. Returns whether it has ended. */
-static bool child_reap(pid_t child, int *status)
-{
-	const struct timespec pause = { .tv_nsec = NSEC_PER_MSEC };
-	uint64_t until = clock_monotonic() + REAP_PATIENCE;
-	pid_t ended;
-
-	do {
-		ended = waitpid(child, status, WNOHANG);
-		if (!ended)
-			nanosleep(&pause, NULL);
-	} while ((!ended || (ended < 0 && errno == EINTR)) && clock_monotonic() < until);
-	return ended == child;
+	snprintf(stacks->failure, sizeof(stacks->failure), CHILD " %s and was ended%s%s",
+		 err == -ETIMEDOUT ? "took too long"
+		 : err == -EINTR   ? "did not answer soon enough after the signal"
+				   : "sent invalid data",
+		 *file ? ", while it read " : "", file);
 }
 
 /* There will be no stacks any more. The child's own end tells more than that the
  * connection has gone. */
 static void stacks_fail(struct stacks *stacks, int err)
 {
+	char file[MOST_FILE] = "";
 	int status = 0;
 	bool ended;
 
-	if (!stacks->child)
+	if (!stacks->child.pid)
 		return;
-	if (err != -EPIPE)
-		kill(stacks->child, SIGKILL);
-	ended = child_reap(stacks->child, &status);
-	if (err == -EPIPE && !ended)
-		kill(stacks->child, SIGKILL);
-	stacks->child = 0;
+	if ((err == -ETIMEDOUT || err == -EINTR) &&
+	    !helper_file(&stacks->child, file, sizeof(file)))
+		*file = '\0';
+	ended = err == -EPIPE ? helper_await(&stacks->child, &status)
+			      : helper_end(&stacks->child, &status);
 	client_abandon(stacks->client);
-	if (err == -ETIMEDOUT)
-		snprintf(stacks->failure, sizeof(stacks->failure),
-			 CHILD " took too long and was ended");
-	else if (err == -EINTR)
-		snprintf(stacks->failure, sizeof(stacks->failure),
-			 CHILD " did not answer soon enough after the signal and was ended");
-	else if (err == -EBADMSG)
-		snprintf(stacks->failure, sizeof(stacks->failure),
-			 CHILD " sent invalid data and was ended");
+	if (err == -ETIMEDOUT || err == -EINTR || err == -EBADMSG)
+		failure_describe(stacks, err, file);
 	else if (err != -EPIPE)
 		snprintf(stacks->failure, sizeof(stacks->failure), CHILD " failed: %s",
 			 strerror(-err));
@@ -158,7 +126,7 @@ static void stacks_fail(struct stacks *stacks, int err)
 static int stacks_found(void *context, uint32_t number, int fd, const char *path)
 {
 	struct stacks *stacks = context;
-	int err = stacks->child ? client_object(stacks->client, number, fd, path) : -EPIPE;
+	int err = stacks->child.pid ? client_object(stacks->client, number, fd, path) : -EPIPE;
 
 	if (err)
 		stacks_fail(stacks, err);
@@ -191,7 +159,7 @@ static int stacks_tell(struct stacks *stacks, struct stack_process *process, uin
 
 	if (changed <= 0)
 		return changed;
-	if (!stacks->child) /* it has ended while it was told of a file */
+	if (!stacks->child.pid) /* it has ended while it was told of a file */
 		return -EPIPE;
 	space = stack_process_settle(stacks->processes, process);
 	if (space < 0 || space == STACK_SPACE_SHARED)
@@ -246,14 +214,18 @@ static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_
 		stacks->shared = NULL;
 		return -errno;
 	}
-	stacks->files = mapped_files_new();
+	stacks->without = setup->without;
+	err = opener_open(&stacks->opener, setup->signals, setup->without);
+	if (err)
+		return err;
+	stacks->files = mapped_files_new(stacks->opener);
 	stacks->processes = stack_processes_new();
 	if (!stacks->files || !stacks->processes)
 		return -ENOMEM;
-	err = child_start(stacks, setup);
+	err = helper_start(&stacks->child, child_run, stacks);
 	if (err)
 		return err;
-	stacks->client = client_new(stacks->socket, stacks->shared, room, setup->patience,
+	stacks->client = client_new(stacks->child.socket, stacks->shared, room, setup->patience,
 				    stacks_serve, stacks);
 	if (!stacks->client)
 		return -ENOMEM;
@@ -294,7 +266,7 @@ static exit_status stacks_begin(struct stacks *stacks)
 	}
 	denied = err == -EPERM || err == -EACCES;
 	log_error("cannot read what process %d has mapped: %s", (int)stacks->pid,
-		  stacks->child ? strerror(-err) : stacks->failure);
+		  stacks->child.pid ? strerror(-err) : stacks->failure);
 	if (denied)
 		capability_hint_ptrace("to do without user stacks: --stack-trace-size 0");
 	return denied ? EX_NOPERM : EX_OSERR;
@@ -309,7 +281,6 @@ exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
 	err = *stacks ? 0 : -ENOMEM;
 	if (!err) {
 		(*stacks)->pid = pid;
-		(*stacks)->socket = -1;
 		err = stacks_start(*stacks, room, setup);
 	}
 	if (err && !setup->quiet) {
@@ -341,12 +312,8 @@ void stacks_close(struct stacks *stacks)
 		return;
 	if (stacks->client)
 		client_abandon(stacks->client);
-	if (stacks->child) {
-		kill(stacks->child, SIGKILL);
-		child_reap(stacks->child, &status);
-	}
-	if (stacks->socket >= 0)
-		close(stacks->socket);
+	helper_end(&stacks->child, &status);
+	opener_close(stacks->opener);
 	if (stacks->shared)
 		munmap(stacks->shared, PROTOCOL_SHARED);
 	client_free(stacks->client);
@@ -367,14 +334,14 @@ int stacks_refresh(struct stacks *stacks, uint64_t t)
 {
 	struct stack_process *process = stack_process_find(stacks->processes, stacks->pid);
 
-	if (!stacks->child || !process || !process->mapped)
+	if (!stacks->child.pid || !process || !process->mapped)
 		return 0;
 	return stacks_read(stacks, process, stacks_time(stacks, t));
 }
 
 void stacks_add(struct stacks *stacks, pid_t pid)
 {
-	if (stacks->child)
+	if (stacks->child.pid)
 		process_get(stacks, pid);
 }
 
@@ -395,7 +362,7 @@ int stacks_mapped(struct stacks *stacks, pid_t pid, uint64_t t, const struct kd_
 {
 	struct stack_process *process = stack_process_find(stacks->processes, pid);
 
-	if (!stacks->child)
+	if (!stacks->child.pid)
 		return 0;
 	if (change->kind == KD_MAPPED_FORK)
 		return process_fork(stacks, pid, (pid_t)change->start);
@@ -434,16 +401,16 @@ int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *co
 		  const struct stack **stack)
 {
 	pid_t pid = copy->process ? (pid_t)copy->process : stacks->pid;
-	struct stack_process *process = stacks->child ? process_get(stacks, pid) : NULL;
-	int err = stacks->child ? 0 : -EPIPE;
+	struct stack_process *process = stacks->child.pid ? process_get(stacks, pid) : NULL;
+	int err = stacks->child.pid ? 0 : -EPIPE;
 
 	*stack = NULL;
 	/* The child may have ended by what it was told of the process. */
-	if (stacks->child && (!process || process->space == STACK_NO_SPACE)) {
+	if (stacks->child.pid && (!process || process->space == STACK_NO_SPACE)) {
 		stacks->failed++;
 		return process && process->error ? process->error : -ENOSPC;
 	}
-	if (stacks->child)
+	if (stacks->child.pid)
 		err = process_jit(stacks, process);
 	if (!err)
 		err = client_submit(stacks->client, process->space, t, copy, stack);
@@ -473,7 +440,7 @@ void stacks_tell_known(struct stacks *stacks, stacks_known *tell, void *context)
 
 void stacks_flush(struct stacks *stacks)
 {
-	int err = stacks->child ? client_flush(stacks->client) : 0;
+	int err = stacks->child.pid ? client_flush(stacks->client) : 0;
 
 	if (err)
 		stacks_fail(stacks, err);
@@ -498,5 +465,5 @@ const char *stacks_failure(const struct stacks *stacks)
 
 pid_t stacks_child(const struct stacks *stacks)
 {
-	return stacks->child;
+	return stacks->child.pid;
 }

@@ -40,7 +40,7 @@ static exit_status trigger_read(struct trigger *trigger, enum kd_role role, cons
 static exit_status trigger_find(struct trigger_set *set, enum kd_role role, pid_t pid)
 {
 	struct sites **site = &set->sets[role][set->n_sets[role]];
-	int status = sites_find(site, &set->triggers[role], pid);
+	int status = sites_find(site, &set->triggers[role], pid, set->signals);
 
 	if (!status)
 		set->n_sets[role]++;
@@ -164,7 +164,7 @@ static exit_status program_find(struct trigger_set *set, enum kd_role role, pid_
 	int status;
 
 	log_hold();
-	status = sites_find(&sites, &set->triggers[role], pid);
+	status = sites_find(&sites, &set->triggers[role], pid, set->signals);
 	if (status)
 		return status;
 	for (size_t i = 0; i < n; i++)

@@ -29,7 +29,8 @@ struct trigger_set {
 	bool full_told[KD_ROLES]; /* that there are too many programs */
 	uint64_t *looked; /* the programs that have been looked through, see objects_key() */
 	size_t n_looked, room_looked;
-	uint64_t delta; /* ns */
+	uint64_t delta;          /* ns */
+	struct signals *signals; /* see signals_wait(); NULL: they end this program at once */
 };
 
 /* Reads and looks up the triggers that the options name; what is in files, in those of all

@@ -3,6 +3,7 @@
 #include "objects.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,9 +140,16 @@ static int objects_read_maps(struct objects *objects)
 /* How sure it is that an object is the program: its path and its inode say so, or
  * one of them, as overlay file systems and renaming have it. */
 static unsigned int object_is_program(const struct mapped *mapped, const char *path,
-				      const struct stat *stat)
+				      const struct statx *program)
 {
-	return (strcmp(mapped->path, path) == 0 ? 2 : 0) + (mapped->object.inode == stat->st_ino);
+	return (strcmp(mapped->path, path) == 0 ? 2 : 0) +
+	       (mapped->object.inode == program->stx_ino);
+}
+
+/* As the kernel has it: a server that has to be asked might not answer. */
+static int program_stat(const char *name, struct statx *program)
+{
+	return statx(AT_FDCWD, name, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, program);
 }
 
 /* Marks the program. One that is not mapped as such (it was started by naming the
@@ -151,13 +159,13 @@ static int objects_mark_executable(struct objects *objects)
 	char name[32], path[PATH_MAX];
 	unsigned int sure = 0;
 	struct mapped *best = NULL;
-	struct stat program;
+	struct statx program;
 	ssize_t length;
 	int err;
 
 	snprintf(name, sizeof(name), "/proc/%d/exe", (int)objects->pid);
 	length = readlink(name, path, sizeof(path) - 1);
-	if (length < 0 || stat(name, &program))
+	if (length < 0 || program_stat(name, &program))
 		return errno == ENOENT ? -ESRCH : -errno;
 	path[length] = '\0';
 	for (size_t i = 0; i < objects->n; i++) {
@@ -170,9 +178,9 @@ static int objects_mark_executable(struct objects *objects)
 	}
 	if (!best) {
 		struct object object = {
-			.major = major(program.st_dev),
-			.minor = minor(program.st_dev),
-			.inode = program.st_ino,
+			.major = program.stx_dev_major,
+			.minor = program.stx_dev_minor,
+			.inode = program.stx_ino,
 		};
 
 		err = objects_add(objects, &object, path);
@@ -181,8 +189,8 @@ static int objects_mark_executable(struct objects *objects)
 		best = &objects->mapped[objects->n - 1];
 	}
 	best->object.executable = true;
-	objects->changed = (uint64_t)program.st_ctim.tv_sec * 1000000000 +
-			   (uint64_t)program.st_ctim.tv_nsec;
+	objects->changed = (uint64_t)program.stx_ctime.tv_sec * 1000000000 +
+			   program.stx_ctime.tv_nsec;
 	return 0;
 }
 

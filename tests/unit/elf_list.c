@@ -61,7 +61,7 @@ static int list_sites(pid_t pid, const char *text)
 		fprintf(stderr, "%s: %s\n", text, why);
 		return 64;
 	}
-	status = sites_find(&sites, &trigger, pid);
+	status = sites_find(&sites, &trigger, pid, NULL);
 	for (size_t i = 0; !status && i < sites_count(sites); i++) {
 		const struct site *site = sites_get(sites, i);
 

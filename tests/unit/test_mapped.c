@@ -13,15 +13,17 @@
 #include "cli/base/clock.h"
 #include "cli/stack/debug_paths.h"
 #include "cli/stack/mapped.h"
+#include "sanitized.h"
 #include "stopped_target.h"
 #include "tap.h"
 
+static struct opener *opener;
 static struct mapped_files *files;
 
 static void files_renew(void)
 {
 	mapped_files_free(files);
-	files = mapped_files_new();
+	files = mapped_files_new(opener);
 }
 
 static void file_write(const char *name, const void *data, size_t size)
@@ -496,13 +498,14 @@ static void test_debug_files(void)
 
 int main(void)
 {
-	if (!mkdtemp(directory))
+	if (!mkdtemp(directory) || opener_open(&opener, NULL, SANITIZED))
 		return 1;
 	test_mapped();
 	test_zombie();
 	test_changes();
 	test_paths();
 	test_debug_files();
+	opener_close(opener);
 	directory_remove();
 	return done_testing();
 }

@@ -48,7 +48,7 @@ static struct sites *find_in(pid_t pid, const char *text, int want)
 		return NULL;
 	}
 	dup2(fileno(messages), STDERR_FILENO);
-	status = sites_find(&sites, &trigger, pid);
+	status = sites_find(&sites, &trigger, pid, NULL);
 	dup2(saved, STDERR_FILENO);
 	close(saved);
 	rewind(messages);

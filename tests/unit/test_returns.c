@@ -6,7 +6,7 @@
 
 #include "probes/return_danger.h"
 #include "probes/returns.h"
-#include "probes/returns_child.h"
+#include "probes/returns.h"
 #include "returns_code.h"
 #include "tap.h"
 
@@ -85,22 +85,6 @@ static void test_parts(void)
 	   "of which one is not known");
 }
 
-static void test_child(void)
-{
-	const struct function_code functions[] = {
-		{ .parts = { PART(two_returns) }, .n = 1, .is_64 = true },
-		{ .parts = { PART(tail_call) }, .n = 1, .is_64 = true },
-	};
-	struct returns *returns;
-
-	is_i64(returns_child_search(&returns, functions, 2), 0, "in a process of its own");
-	ok(returns && returns[0].result == RETURNS_FOUND && returns[0].n == 2 &&
-		   returns[1].result == RETURNS_LEAVES,
-	   "the same is found");
-	returns_child_free(returns, 2);
-	returns_child_free(NULL, 2);
-}
-
 /* What a decoder that was taken over may say. */
 static void test_confirm(void)
 {
@@ -160,7 +144,6 @@ int main(void)
 		return EXIT_FAILURE;
 	test_functions();
 	test_parts();
-	test_child();
 	test_confirm();
 	test_danger();
 	elf_file_close(program);

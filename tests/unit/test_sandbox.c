@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <linux/unistd.h>
 #include <poll.h>
 #include <sched.h>
@@ -327,6 +328,99 @@ static void test_forbidden(void)
 	}
 }
 
+/* --- One that may open files --- */
+
+static char secret[] = "/tmp/kd-secret-XXXXXX"; /* which only its owner, root, may read */
+
+static void act_open_for_writing(void)
+{
+	syscall(SYS_openat, AT_FDCWD, secret, O_WRONLY);
+}
+
+static void act_create(void)
+{
+	syscall(SYS_openat, AT_FDCWD, "/tmp/kd-created", O_RDONLY | O_CREAT, 0600);
+}
+
+static void act_truncate(void)
+{
+	syscall(SYS_truncate, secret, 0);
+}
+
+/* A filter cannot see the flags; each step that goes wrong has a number of its own. */
+static void act_read_file(void)
+{
+	static const uint64_t flags[] = { O_RDWR, O_WRONLY, O_RDONLY | O_TRUNC };
+	struct open_how how = { .flags = O_RDONLY };
+	int fd = open(secret, O_RDONLY);
+	char text[8];
+
+	if (fd < 0 || pread(fd, text, 6, 0) != 6 || memcmp(text, "secret", 6) != 0)
+		_exit(1);
+	if (syscall(SYS_openat2, AT_FDCWD, secret, &how, sizeof(how)) < 0)
+		_exit(2);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		how.flags = flags[i];
+		if (syscall(SYS_openat2, AT_FDCWD, secret, &how, sizeof(how)) >= 0 ||
+		    errno != EACCES)
+			_exit(3);
+	}
+}
+
+/* It reads all, and changes nothing. */
+static void test_opens(void)
+{
+	static const struct {
+		const char *name;
+		void (*act)(void);
+	} calls[] = {
+		{ "open for writing", act_open_for_writing },
+		{ "open that creates", act_create },
+		{ "truncate", act_truncate },
+		{ "socket", act_socket },
+		{ "execve", act_execve },
+		{ "fork", act_fork },
+		{ "kill", act_kill },
+		{ "ptrace", act_ptrace },
+		{ "process_vm_readv", act_readv },
+		{ "write", act_write },
+		{ "mmap of a file", act_mmap_file },
+		{ "setresuid", act_setuid },
+	};
+	static struct packet packet;
+	struct stat stat;
+	pid_t child;
+	int fd;
+
+	if (geteuid()) {
+		printf("# only root has the capabilities to open files of others\n");
+		return;
+	}
+	fd = mkstemp(secret);
+	if (fd < 0 || write(fd, "secret", 6) != 6)
+		abort();
+	child = sandboxed(SANDBOX_OPENS | (SANITIZED & ~SANDBOX_WITHOUT_SILENCE), act_wait);
+	protocol_receive(connection[0], &packet, false, clock_monotonic() + 5 * NSEC_PER_SEC);
+	is_str(status_field(child, "CapEff"), "0000010000080004", "it can open files of others");
+	is_str(status_field(child, "CapPrm"), "0000010000080004", "and nothing else");
+	is_str(status_field(child, "CapBnd"), "0000000000000000", "none can come back");
+	is_str(status_field(child, "Uid"), "0\t0\t0\t65534", "for files it is nobody");
+	packet_begin(&packet, MESSAGE_DONE);
+	protocol_send(connection[0], &packet, -1, 0);
+	is_i64(status_of(child), REACHED << 8, "it can receive");
+	is_i64(status_of(sandboxed(SANDBOX_OPENS | SANITIZED, act_read_file)), REACHED << 8,
+	       "it reads what only root may, and cannot open it for writing");
+	for (size_t i = 0; !SANITIZED && i < sizeof(calls) / sizeof(*calls); i++) {
+		int status = status_of(sandboxed(SANDBOX_OPENS, calls[i].act));
+
+		ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "opens: %s ends it: %x",
+		   calls[i].name, (unsigned int)status);
+	}
+	ok(!fstat(fd, &stat) && stat.st_size == 6, "the file is as it was");
+	close(fd);
+	unlink(secret);
+}
+
 static int compare(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(int));
@@ -446,6 +540,7 @@ int main(void)
 	test_privileges();
 	test_no_parent();
 	test_orphan();
+	test_opens();
 	if (!SANITIZED) {
 		test_forbidden();
 		test_allowed();

@@ -7,8 +7,10 @@
 
 #include "cli/stack/protocol.h"
 #include "cli/stack/stack_processes.h"
+#include "sanitized.h"
 #include "tap.h"
 
+static struct opener *opener;
 static struct mapped_files *files;
 
 static int note_none(void *context, uint32_t number, int fd, const char *path)
@@ -175,12 +177,14 @@ static void test_forks(void)
 
 int main(void)
 {
-	files = mapped_files_new();
+	opener_open(&opener, NULL, SANITIZED);
+	files = mapped_files_new(opener);
 	test_shared();
 	test_replaced();
 	test_room();
 	test_left();
 	test_forks();
 	mapped_files_free(files);
+	opener_close(opener);
 	return done_testing();
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "helper.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/base/clock.h"
+#include "cli/base/escape.h"
+#include "protocol.h"
+
+#define REAP_PATIENCE NSEC_PER_SEC
+
+int helper_start(struct helper *helper, helper_main *run, void *context)
+{
+	pid_t parent = getpid();
+	int sockets[2];
+	int err = protocol_connect(sockets);
+
+	*helper = (struct helper){ .socket = -1 };
+	if (err)
+		return err;
+	fflush(NULL); /* or both processes would write it */
+	helper->pid = fork();
+	if (!helper->pid) {
+		run(context, sockets[1], parent);
+		_exit(EXIT_SUCCESS);
+	}
+	err = helper->pid < 0 ? -errno : 0;
+	close(sockets[1]);
+	if (!err) {
+		helper->socket = sockets[0];
+		return 0;
+	}
+	close(sockets[0]);
+	helper->pid = 0;
+	return err;
+}
+
+static bool helper_reap(pid_t pid, int *status, uint64_t patience)
+{
+	const struct timespec pause = { .tv_nsec = NSEC_PER_MSEC };
+	uint64_t until = clock_monotonic() + patience;
+	pid_t ended;
+
+	do {
+		ended = waitpid(pid, status, WNOHANG);
+		if (!ended)
+			nanosleep(&pause, NULL);
+	} while ((!ended || (ended < 0 && errno == EINTR)) && clock_monotonic() < until);
+	return ended == pid;
+}
+
+static bool helper_stop(struct helper *helper, int *status, bool at_once)
+{
+	pid_t pid = helper->pid;
+	bool ended = false;
+
+	if (!pid)
+		return true;
+	helper->pid = 0;
+	close(helper->socket);
+	helper->socket = -1;
+	if (!at_once)
+		ended = helper_reap(pid, status, REAP_PATIENCE);
+	if (ended)
+		return true;
+	kill(pid, SIGKILL);
+	return helper_reap(pid, status, REAP_PATIENCE);
+}
+
+bool helper_end(struct helper *helper, int *status)
+{
+	return helper_stop(helper, status, true);
+}
+
+bool helper_await(struct helper *helper, int *status)
+{
+	return helper_stop(helper, status, false);
+}
+
+/* The number of the call in progress and its first argument, see proc_pid_syscall(5). */
+bool helper_file(const struct helper *helper, char *path, size_t size)
+{
+	char name[64], link[PATH_MAX];
+	unsigned long fd = 0;
+	long call = -1;
+	ssize_t length;
+	FILE *file;
+	int n;
+
+	snprintf(name, sizeof(name), "/proc/%d/syscall", (int)helper->pid);
+	file = fopen(name, "re");
+	if (!file)
+		return false;
+	n = fscanf(file, "%ld %lx", &call, &fd);
+	fclose(file);
+	if (n != 2 || (call != SYS_pread64 && call != SYS_read && call != SYS_newfstatat))
+		return false;
+	snprintf(name, sizeof(name), "/proc/%d/fd/%lu", (int)helper->pid, fd);
+	length = readlink(name, link, sizeof(link) - 1);
+	if (length <= 0 || *link != '/')
+		return false;
+	link[length] = '\0';
+	escape_text(path, size, link, sizeof(link));
+	return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Child processes that do for this one what may take for ever, or what it had better not do
+ * itself: they open and read files that others have made. */
+#ifndef HELPER_H
+#define HELPER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct helper {
+	pid_t pid;  /* 0: there is none */
+	int socket; /* to it, of protocol.h */
+};
+
+/* What the child does; it is to enter a sandbox (sandbox.h), and to end. */
+typedef void helper_main(void *context, int socket, pid_t parent);
+
+/* Starts one, which has what this process has by the fork. Returns 0 or a negative errno: then
+ * there is none. */
+int helper_start(struct helper *helper, helper_main *run, void *context);
+
+/* Ends it, and waits for that, but not for ever: a file system that does not answer keeps it alive,
+ * even though killed. *status is that of waitpid(). Returns whether it has ended. Safe to repeat.
+ */
+bool helper_end(struct helper *helper, int *status);
+
+/* The same, but first gives it the time to end by itself. */
+bool helper_await(struct helper *helper, int *status);
+
+/* What the helper has been seen to wait for: the path of the file that it reads now, escaped.
+ * Returns false if it reads none. */
+bool helper_file(const struct helper *helper, char *path, size_t size);
+
+#endif

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "opener.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/clock.h"
+#include "cli/base/log.h"
+#include "probes/elf/maps.h"
+#include "debug_paths.h"
+#include "elf_magic.h"
+#include "helper.h"
+#include "protocol.h"
+#include "sandbox.h"
+
+/* A disk that sleeps takes some seconds. */
+#define PATIENCE (5 * NSEC_PER_SEC)
+/* So many files that do not answer are waited for; after them none is opened. */
+#define MOST_SILENT 3
+
+enum wanted { WANTED_MAPPED, WANTED_DEBUG, WANTED_GONE };
+
+/* A request. */
+struct wanted_file {
+	uint32_t wanted;
+	int32_t pid;
+	uint64_t start, end, inode; /* as struct object has them */
+	uint32_t major, minor;
+	bool executable, deleted;
+	char path[PROTOCOL_PATH]; /* of the object; gone: in its file system */
+	char debug[PROTOCOL_PATH];
+};
+
+_Static_assert(sizeof(struct wanted_file) <= PROTOCOL_PAYLOAD, "a request fits");
+
+struct device {
+	uint32_t major, minor;
+};
+
+struct opener {
+	struct helper helper;
+	struct signals *signals;
+	unsigned int without;
+	struct device silent[MOST_SILENT]; /* file systems that did not answer */
+	unsigned int n_silent;
+	struct packet packet;
+};
+
+/* --- In the child --- */
+
+/* The kernel's link leads to what is mapped there now, which may be another
+ * file than a moment ago. */
+static int still_there(void *context, const struct map *map)
+{
+	const struct object *object = context;
+
+	return map->start == object->start && map->end == object->end &&
+	       map->major == object->major && map->minor == object->minor &&
+	       map->inode == object->inode;
+}
+
+static int mapped_open(pid_t pid, const struct object *object)
+{
+	struct mounted_file file = { object->major, object->minor, object->inode, NULL };
+	struct object by_path = *object;
+	int fd = object_open(pid, object);
+
+	if (fd < 0 || mounted_file_is(&file, fd) || maps_each(pid, still_there, (void *)object) > 0)
+		return fd;
+	close(fd);
+	by_path.start = by_path.end = 0;
+	return object_open(pid, &by_path);
+}
+
+/* found: the path of what has gone, or "". */
+static int wanted_open(const struct wanted_file *wanted, char found[PATH_MAX])
+{
+	const struct object object = {
+		.path = wanted->path,
+		.executable = wanted->executable,
+		.deleted = wanted->deleted,
+		.start = wanted->start,
+		.end = wanted->end,
+		.major = wanted->major,
+		.minor = wanted->minor,
+		.inode = wanted->inode,
+	};
+	const struct mounted_file gone = { object.major, object.minor, object.inode, object.path };
+
+	*found = '\0';
+	switch (wanted->wanted) {
+	case WANTED_MAPPED:
+		return elf_only(mapped_open(wanted->pid, &object));
+	case WANTED_DEBUG:
+		return debug_path_open(wanted->pid, wanted->path, wanted->debug);
+	case WANTED_GONE:
+		return elf_only(mounts_open(wanted->pid, &gone, found));
+	default:
+		return -EINVAL;
+	}
+}
+
+static void opener_run(void *context, int socket, pid_t parent)
+{
+	struct opener *opener = context;
+	struct packet *packet = &opener->packet;
+	struct wanted_file wanted;
+	char found[PATH_MAX];
+	const char *what;
+
+	if (sandbox_enter(socket, parent, opener->without | SANDBOX_OPENS, &what))
+		_exit(EXIT_FAILURE);
+	while (!protocol_receive(SANDBOX_SOCKET, packet, false, 0) &&
+	       packet->size == sizeof(wanted)) {
+		int fd, err;
+
+		memcpy(&wanted, packet->payload, sizeof(wanted));
+		fd = wanted_open(&wanted, found);
+		packet_begin(packet, MESSAGE_FILE);
+		packet->head.status = fd < 0 ? fd : 0;
+		err = packet_put_text(packet, found)
+			      ?: protocol_send(SANDBOX_SOCKET, packet, fd, 0);
+		if (fd >= 0)
+			close(fd);
+		if (err)
+			break;
+	}
+}
+
+/* --- In the parent --- */
+
+int opener_open(struct opener **out, struct signals *signals, unsigned int without)
+{
+	struct opener *opener = calloc(1, sizeof(*opener));
+	int err;
+
+	*out = opener;
+	if (!opener)
+		return -ENOMEM;
+	opener->signals = signals;
+	opener->without = without;
+	err = helper_start(&opener->helper, opener_run, opener);
+	if (err) {
+		free(opener);
+		*out = NULL;
+	}
+	return err;
+}
+
+void opener_close(struct opener *opener)
+{
+	int status;
+
+	if (!opener)
+		return;
+	helper_end(&opener->helper, &status);
+	free(opener);
+}
+
+static bool is_silent(const struct opener *opener, const struct wanted_file *wanted)
+{
+	for (unsigned int i = 0; i < opener->n_silent && wanted->wanted != WANTED_DEBUG; i++)
+		if (opener->silent[i].major == wanted->major &&
+		    opener->silent[i].minor == wanted->minor)
+			return true;
+	return opener->n_silent == MOST_SILENT;
+}
+
+/* One that does not answer is given up: another process does the rest. */
+static void opener_fail(struct opener *opener, const struct wanted_file *wanted, int err)
+{
+	const char *path = wanted->wanted == WANTED_DEBUG ? wanted->debug : wanted->path;
+	int status;
+
+	helper_end(&opener->helper, &status);
+	if (err == -EINTR) {
+		opener->n_silent = MOST_SILENT;
+		return;
+	}
+	if (err != -ETIMEDOUT)
+		return;
+	opener->silent[opener->n_silent++] = (struct device){ wanted->major, wanted->minor };
+	log_warn("%s cannot be opened: its file system does not answer", path);
+}
+
+/* found: NULL: not wanted. */
+static int opener_ask(struct opener *opener, const struct wanted_file *wanted, char *found)
+{
+	struct packet *packet = &opener->packet;
+	uint64_t deadline = clock_monotonic() + PATIENCE;
+	const char *text;
+	int err = 0;
+
+	if (is_silent(opener, wanted))
+		return -ETIMEDOUT;
+	if (!opener->helper.pid)
+		err = helper_start(&opener->helper, opener_run, opener);
+	if (err)
+		return err;
+	packet_begin(packet, MESSAGE_OPEN);
+	memcpy(packet->payload, wanted, sizeof(*wanted));
+	packet->size = sizeof(*wanted);
+	err = protocol_send(opener->helper.socket, packet, -1, deadline)
+		      ?: signals_wait(opener->signals, opener->helper.socket, POLLIN, deadline)
+		      ?: protocol_receive(opener->helper.socket, packet, true, deadline);
+	if (err) {
+		opener_fail(opener, wanted, err);
+		return err == -EINTR ? -ETIMEDOUT : err;
+	}
+	text = packet_text(packet, PATH_MAX);
+	if (found && text)
+		strcpy(found, text);
+	if (packet->fd >= 0 && text)
+		return packet->fd;
+	if (packet->fd >= 0)
+		close(packet->fd);
+	return packet->head.status < 0 ? packet->head.status : -EBADMSG;
+}
+
+int opener_mapped(struct opener *opener, pid_t pid, const struct object *object)
+{
+	struct wanted_file wanted = {
+		.wanted = WANTED_MAPPED,
+		.pid = pid,
+		.executable = object->executable,
+		.deleted = object->deleted,
+		.start = object->start,
+		.end = object->end,
+		.major = object->major,
+		.minor = object->minor,
+		.inode = object->inode,
+	};
+
+	if (strlen(object->path) >= sizeof(wanted.path))
+		return -ENAMETOOLONG;
+	strcpy(wanted.path, object->path);
+	return opener_ask(opener, &wanted, NULL);
+}
+
+int opener_debug(struct opener *opener, pid_t pid, const char *object, const char *path)
+{
+	struct wanted_file wanted = { .wanted = WANTED_DEBUG, .pid = pid };
+
+	if (strlen(object) >= sizeof(wanted.path) || strlen(path) >= sizeof(wanted.debug))
+		return -ENAMETOOLONG;
+	strcpy(wanted.path, object);
+	strcpy(wanted.debug, path);
+	return opener_ask(opener, &wanted, NULL);
+}
+
+int opener_gone(struct opener *opener, pid_t pid, const struct mounted_file *file,
+		char path[PATH_MAX])
+{
+	struct wanted_file wanted = {
+		.wanted = WANTED_GONE,
+		.pid = pid,
+		.major = file->major,
+		.minor = file->minor,
+		.inode = file->inode,
+	};
+
+	if (strlen(file->path) >= sizeof(wanted.path))
+		return -ENAMETOOLONG;
+	strcpy(wanted.path, file->path);
+	return opener_ask(opener, &wanted, path);
+}

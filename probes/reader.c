@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "reader.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/base/clock.h"
+#include "cli/base/log.h"
+#include "cli/stack/helper.h"
+#include "cli/stack/sandbox.h"
+
+/* For so long it may neither say nor compute anything. */
+#define SILENCE (10 * NSEC_PER_SEC)
+#define LIMIT (300 * NSEC_PER_SEC)
+#define MOST_LOGGED (1 << 20) /* bytes */
+#define MOST_FILE 512         /* bytes of a path, in a message */
+
+/* Sanitizers make calls of their own. */
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define WITHOUT (SANDBOX_WITHOUT_FILTER | SANDBOX_WITHOUT_MEMORY_LIMIT | SANDBOX_WITHOUT_SILENCE)
+#else
+#define WITHOUT 0
+#endif
+
+/* --- In the child --- */
+
+int reader_send(int socket, uint32_t number, const void *data, size_t size, int fd)
+{
+	struct packet *packet = malloc(sizeof(*packet));
+	int err;
+
+	if (!packet)
+		return -ENOMEM;
+	packet_begin(packet, MESSAGE_RESULT);
+	packet->head.number = number;
+	packet->size = size;
+	if (size)
+		memcpy(packet->payload, data, size);
+	err = protocol_send(socket, packet, fd, 0);
+	free(packet);
+	return err;
+}
+
+static void child_done(int socket, int status)
+{
+	static struct packet packet;
+	size_t size = 0;
+	char *text = log_take(&size);
+
+	for (size_t at = 0, n; at < size; at += n) {
+		n = size - at < PROTOCOL_PAYLOAD ? size - at : PROTOCOL_PAYLOAD;
+		packet_begin(&packet, MESSAGE_LOG);
+		memcpy(packet.payload, text + at, n);
+		packet.size = n;
+		if (protocol_send(socket, &packet, -1, 0))
+			return;
+	}
+	packet_begin(&packet, MESSAGE_DONE);
+	packet.head.status = status;
+	protocol_send(socket, &packet, -1, 0);
+}
+
+static void child_run(void *context, int socket, pid_t parent)
+{
+	const struct reader *reader = context;
+	const char *what = "";
+	int err;
+
+	log_set_debug(false); /* which is not held */
+	log_hold();
+	if (reader->prepare)
+		reader->prepare(reader->context);
+	err = sandbox_enter(socket, parent, WITHOUT | SANDBOX_OPENS, &what);
+	if (!err) {
+		child_done(SANDBOX_SOCKET, reader->run(reader->context, SANDBOX_SOCKET));
+		return;
+	}
+	log_error("cannot read files safely: %s: %s", what, strerror(-err));
+	child_done(socket, EX_OSERR);
+	child_done(SANDBOX_SOCKET, EX_OSERR); /* the socket may have its final place already */
+}
+
+/* --- In the parent --- */
+
+/* What it has computed, ns. */
+static uint64_t helper_cpu(const struct helper *helper)
+{
+	struct timespec time;
+	clockid_t clock;
+
+	return !clock_getcpuclockid(helper->pid, &clock) && !clock_gettime(clock, &time)
+		       ? clock_ns(&time)
+		       : 0;
+}
+
+/* Waits for a packet: as long as it takes to compute one, but not for files. */
+static int packet_await(const struct reader *reader, const struct helper *helper, uint64_t until)
+{
+	uint64_t cpu, before;
+	int err;
+
+	do {
+		uint64_t silence = clock_monotonic() + SILENCE;
+
+		before = helper_cpu(helper);
+		err = signals_wait(reader->signals, helper->socket, POLLIN,
+				   silence < until ? silence : until);
+		cpu = helper_cpu(helper);
+	} while (err == -ETIMEDOUT && clock_monotonic() < until && cpu - before > SILENCE / 100);
+	return err;
+}
+
+static void file_close(struct packet *packet)
+{
+	if (packet->fd >= 0)
+		close(packet->fd);
+}
+
+/* Takes packets until the end. *status is what the child, or who takes them, says. */
+static int packets_take(const struct reader *reader, const struct helper *helper, int *status)
+{
+	uint64_t until = clock_monotonic() + (reader->limit ? reader->limit : LIMIT);
+	struct packet *packet = malloc(sizeof(*packet));
+	size_t logged = 0;
+	int err = packet ? 0 : -ENOMEM;
+
+	*status = -1;
+	while (!err && *status < 0) {
+		err = packet_await(reader, helper, until)
+			      ?: protocol_receive(helper->socket, packet, true, until);
+		if (!err && clock_monotonic() >= until) {
+			file_close(packet);
+			err = -ETIMEDOUT;
+		}
+		if (err)
+			break;
+		if (packet->head.type == MESSAGE_RESULT) {
+			int taken = reader->take(reader->context, packet);
+
+			if (taken)
+				*status = taken;
+			continue;
+		}
+		file_close(packet);
+		if (packet->head.type == MESSAGE_LOG && logged < MOST_LOGGED)
+			log_foreign((const char *)packet->payload, packet->size);
+		else if (packet->head.type == MESSAGE_DONE && packet->head.status >= 0 &&
+			 packet->head.status < EX_SIGNALLED)
+			*status = packet->head.status;
+		else
+			err = -EBADMSG;
+		logged += packet->size;
+	}
+	free(packet);
+	return err;
+}
+
+static exit_status reader_failed(int err, const char *file)
+{
+	if (*file)
+		log_error("cannot read %s: its file system does not answer", file);
+	else if (err == -ETIMEDOUT)
+		log_error("the process that reads files took too long and was ended");
+	else if (err == -EPIPE)
+		log_error("the process that reads files has ended unexpectedly");
+	else if (err == -EBADMSG)
+		log_error("the process that reads files sent invalid data and was ended");
+	else
+		log_error("cannot read files in a process of their own: %s", strerror(-err));
+	return EX_OSERR;
+}
+
+exit_status reader_do(const struct reader *reader, pid_t *left)
+{
+	char file[MOST_FILE] = "";
+	struct helper helper;
+	int ended, status = 0;
+	int err = helper_start(&helper, child_run, (void *)reader);
+	pid_t pid = helper.pid;
+	bool is_gone;
+
+	if (left)
+		*left = 0;
+	if (!err)
+		err = packets_take(reader, &helper, &status);
+	if ((err == -ETIMEDOUT || err == -EINTR) && !helper_file(&helper, file, sizeof(file)))
+		*file = '\0';
+	is_gone = err || status ? helper_end(&helper, &ended) : helper_await(&helper, &ended);
+	if (left && !is_gone)
+		*left = pid;
+	if (!err)
+		return status;
+	return reader->quiet ? EX_OSERR : reader_failed(err, file);
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""A target that has mapped a file of a file system whose server does not answer: nothing that has to
+read it waits for ever, each says which file it is, and signals end it."""
+
+import signal
+import time
+
+import kdfuse
+import kdreport
+import kdstacks
+import kdtest
+from kdtest import SLACK
+
+# What has to read the file, and its exit status if it cannot.
+READERS = ((("-s", "1ms", "--sample-time", "1"), 0),
+           (("--list-probes=up:object:*",), 71),
+           (("--check", "--start-trigger=up:object:file_thread"), 71),
+           (("--start-trigger=up:object:file_thread", "--sample-time", "1"), 71))
+MOST = 60  # seconds: for ever is longer
+
+
+def target(test):
+    silent = kdfuse.Silent(test, kdtest.WORKLOADS / "mapper", "read")
+    load = test.workload("mapper", silent.path)
+    silent.fall_silent()
+    return silent, load
+
+
+def case_bounded(test):
+    silent, load = target(test)
+    start = time.monotonic()
+    runs = [test.child([kdtest.PROGRAM, "-p", load.pid, *args]) for args, _ in READERS]
+    for run, (args, want) in zip(runs, READERS):
+        status = run.wait(MOST * SLACK)
+        test.eq(status, want, f"{' '.join(args)}: status {want}")
+        test.between(time.monotonic() - start, 0, MOST * SLACK, "in bounded time")
+        test.ok(str(silent.path) in run.stderr and "does not answer" in run.stderr,
+                "the file is named", run.stderr)
+    text, stacks = kdstacks.parse(runs[0].stdout)
+    test.ok(kdreport.parse(text)[0].window and stacks[0].events,
+            "the report has the calls, and the stacks of other files")
+    test.ok(any(row.stack.complete for row in stacks[0].events), "of which some are complete")
+
+
+def case_signals(test):
+    """While the file is waited for; none of them has anything to report yet."""
+    _, load = target(test)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        runs = [test.child([kdtest.PROGRAM, "-p", load.pid, *args]) for args, _ in READERS]
+        for run in runs:
+            kdtest.wait_until(lambda run=run: waits_for_file(run.pid))
+        sent = time.monotonic()
+        for run in runs:
+            run.signal(number)
+        for run, (args, _) in zip(runs, READERS):
+            status = run.wait(MOST * SLACK)
+            test.ok(status in (-number, 128 + number), f"{' '.join(args)}: {number.name} ends it",
+                    status)
+            test.eq(run.stdout, "", "without output")
+        test.between(time.monotonic() - sent, 0, 9 * SLACK, "before any of them gives up")
+
+
+def waits_for_file(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
+        return any(kdtest.waits_in(child, "request_wait_answer")
+                   for child in map(int, children.read().split()))
+
+
+kdtest.main(case_bounded, case_signals)
