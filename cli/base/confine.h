@@ -19,8 +19,8 @@
 
 #define CAPABILITY(number) (1ULL << (number))
 
-/* System calls that are left to it. All others stay possible but those in no group, which have
- * nothing to do with what this program does: mount(2) is one of a group, reboot(2) is in none. */
+/* System calls that are refused unless they are left to it. Some others are refused in any case, as
+ * reboot(2); what any process does stays possible. */
 enum confine_calls {
 	CONFINE_ATTACH = 1,   /* load BPF programs, open perf events */
 	CONFINE_EXECUTE = 2,  /* another program */
@@ -41,7 +41,7 @@ bool confine_has(unsigned int capability);
 
 /* Other capabilities are taken from this thread, and all from the sets that an execve() would give
  * some back from; other threads keep theirs, so there should be none. All threads get
- * no_new_privs and a filter that refuses other system calls with EPERM; children inherit both.
+ * no_new_privs and a filter that refuses these system calls with EPERM; children inherit both.
  * Returns 0, or a negative errno and in *what a name for what could not be done: the rest is done
  * then. */
 int confine(const struct confine *left, const char **what);
