@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 import kdneeds
 import kdtest
@@ -89,8 +90,9 @@ def case_closed_streams(test):
         if what != "as ever":
             script = "mount -t tmpfs none /dev && " + script
         run = test.child([*wrapper, script, "sh", kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60s", "-o", "json"])
-        kdtest.wait_until(lambda child=run: child.proc.poll() is not None or
-                          kdtest.has_open(child.pid, "signalfd"))
+        # Its filter says that it begins to sample.
+        kdtest.wait_until(lambda child=run: kdtest.status_field(child.pid, "Seccomp") == "2")
+        time.sleep(0.3)
         links = {fd: os.readlink(f"/proc/{run.pid}/fd/{fd}") for fd in range(3)}
         test.ok(set(links.values()) <= {"/", "/dev/null"}, f"{what}: nothing has their numbers", links)
         run.signal(signal.SIGINT)
