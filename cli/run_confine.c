@@ -16,10 +16,14 @@
 
 /* --- Which runs need what (PRIVILEGES in the manual page has the same table) --- */
 
-static bool is_any(const struct run *run)
+static bool is_capture(const struct run *run)
 {
-	(void)run;
-	return true;
+	return run->session;
+}
+
+static bool is_replay(const struct run *run)
+{
+	return !run->session;
 }
 
 static bool has_traces(const struct run *run)
@@ -56,7 +60,7 @@ static bool has_pager(const struct run *run)
 /* Their probes may be put in again, or into newcomers, and their cost is measured at the end. */
 static bool has_triggers(const struct run *run)
 {
-	return !trigger_set_is_empty(run->triggers);
+	return run->session && !trigger_set_is_empty(run->triggers);
 }
 
 static bool has_successors(const struct run *run)
@@ -73,9 +77,11 @@ static bool has_successors_by_btf(const struct run *run)
  * case (perf_uprobe_event_init()). */
 static bool attaches_by_perf(const struct run *run)
 {
-	const struct triggers *triggers = session_triggers(run->session);
+	const struct triggers *triggers = run->session ? session_triggers(run->session) : NULL;
 	bool paranoid = kernel_perf_paranoid() >= PARANOID_ADMIN;
 
+	if (!triggers)
+		return false;
 	return triggers_have_events(triggers, true) ||
 	       (paranoid && (triggers_have_events(triggers, false) || has_successors(run)));
 }
@@ -86,12 +92,13 @@ static const struct need {
 	unsigned int calls;
 } needs[] = {
 	/* Maps and iterators of BPF; files of the target in /proc, and those it has mapped. */
-	{ is_any,
+	{ is_capture,
 	  CAPABILITY(CAP_BPF) | CAPABILITY(CAP_SYS_PTRACE) | CAPABILITY(CAP_DAC_READ_SEARCH) |
 		  CAPABILITY(CAP_CHECKPOINT_RESTORE),
 	  0 },
-	{ has_traces, CAPABILITY(CAP_SYSLOG), 0 }, /* addresses in /proc/kallsyms */
-	{ has_children, CAPABILITY(CAP_KILL), 0 }, /* signals */
+	{ is_replay, CAPABILITY(CAP_DAC_READ_SEARCH), 0 }, /* the file */
+	{ has_traces, CAPABILITY(CAP_SYSLOG), 0 },         /* addresses in /proc/kallsyms */
+	{ has_children, CAPABILITY(CAP_KILL), 0 },         /* signals */
 	{ has_files, CAPABILITY(CAP_DAC_OVERRIDE), 0 },
 	{ has_command, 0, CONFINE_DETACH },
 	{ has_pager, CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_SETPCAP),

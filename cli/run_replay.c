@@ -5,6 +5,7 @@
 #include "cli/output/fail_if.h"
 #include "cli/output/outputs.h"
 #include "run.h"
+#include "run_confine.h"
 #include "run_sampling.h"
 
 struct replay {
@@ -41,6 +42,9 @@ exit_status run_replay(const struct options *options, struct fail_if *fail_if)
 	};
 	int shown, status = outputs_open(&replay.outputs, &options->outputs, 0, NULL);
 
+	/* Whoever has written the file: it is not to be read by root. */
+	if (!status)
+		run_confine(&(struct run){ .options = options, .outputs = replay.outputs });
 	if (!status)
 		status = replay_read(options->replay, &handlers);
 	if (!status)

@@ -53,10 +53,10 @@ def confined(run):
                              kdtest.status_field(run.pid, "Seccomp") == "2")
 
 
-def check_status(test, what, pid, *rows, attaches=False):
+def check_status(test, what, pid, *rows, attaches=False, every=EVERY):
     """attaches: by perf_event_open(2), and so at some settings with CAP_SYS_ADMIN."""
     table = documented()
-    want = set().union(*(table[row] for row in (EVERY, *rows)))
+    want = set().union(*(table[row] for row in (every, *rows)))
     if attaches and paranoid() >= 3:
         want.add("CAP_SYS_ADMIN")
     want &= names_of(kdtest.status_field("self", "CapPrm"))
@@ -198,6 +198,19 @@ def case_pager(test):
     test.eq(terminal.shown.split(), ["user", "65534"], "the pager had the report, as sudo's caller")
 
 
+def case_replay(test):
+    """A file may be anybody's."""
+    load = sleeper(test)
+    saved = test.program("-p", load.pid, "--sample-time", "50ms", "--quiet", "-o", "json").stdout
+    run = test.child([PROGRAM, "--replay", "-"])
+    confined(run)
+    check_status(test, "--replay", run.pid, every="--replay")
+    run.proc.stdin.write(saved.encode())
+    run.proc.stdin.close()
+    test.eq((run.wait(), run.stderr), (0, ""), "--replay: it ends as it should")
+    test.ok("sleeps" in run.stdout, "and has the report", run.stdout[:300])
+
+
 def case_kept(test):
     run = test.child([PROGRAM, "-p", sleeper(test).pid, "--keep-privileges", "--sample-time", "60s", "-o", "-"])
     run.line("# Start sampling")
@@ -224,4 +237,4 @@ def case_few(test):
 
 
 kdtest.main(case_time, case_stacks, case_files, case_triggers, case_listen, case_restart,
-            case_command, case_pager, case_kept, case_few)
+            case_command, case_pager, case_replay, case_kept, case_few)
