@@ -234,8 +234,7 @@ def case_node(test):
     script = test.directory() / "kdtest.js"
     script.write_text(NODE)
     node = test.child([tool("node"), "--perf-basic-prof", "--interpreted-frames-native-stack",
-                       script])
-    pathlib.Path(f"/tmp/perf-{node.pid}.map")
+                       "--no-logfile-per-isolate", f"--logfile={script.parent}/log", script])
     test.stack.callback(pathlib.Path(f"/tmp/perf-{node.pid}.map").unlink, missing_ok=True)
     node.line("ready")
     capture = test.start(Capture(node.pid, *OPTIONS))
@@ -250,4 +249,47 @@ def case_node(test):
     test.ok(not [event for event in events if event.stack.stop], "they are complete", *events[:1])
 
 
-kdtest.main(case_go, case_perf_map, case_hostile_files, case_jitdump, case_namespaces, case_node)
+JAVA = """
+public class Chain {
+    static void slow() throws Exception { Thread.sleep(12); }
+    static void middle() throws Exception { slow(); }
+    static void outer() throws Exception { middle(); }
+    public static void main(String[] arguments) throws Exception {
+        outer();
+        System.out.println("ready");
+        while (true)
+            outer();
+    }
+}
+"""
+
+
+def case_java(test):
+    """Methods that were compiled before they ran, each by itself, with frame pointers."""
+    directory = test.directory()
+    (directory / "Chain.java").write_text(JAVA)
+    subprocess.run([tool("javac"), "-d", directory, directory / "Chain.java"], check=True)
+    java = test.child([tool("java"), "-XX:+PreserveFramePointer", "-Xcomp",
+                       "-XX:CompileCommand=quiet", "-XX:CompileCommand=compileonly,Chain::*",
+                       "-XX:CompileCommand=dontinline,Chain::*", "-cp", directory, "Chain"])
+    java.line("ready")
+    path = pathlib.Path(f"/tmp/perf-{java.pid}.map")
+    test.stack.callback(path.unlink, missing_ok=True)
+    subprocess.run([tool("jcmd"), str(java.pid), "Compiler.perfmap"], check=False,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if not path.exists():
+        raise kdtest.Skip("this Java does not tell where its code is")
+    capture = test.start(Capture(java.pid, *OPTIONS))
+    time.sleep(0.3)
+    _, stacks = capture.close(test)
+    events = [event for event in stacks.events if event.comm == "java" and event.exit]
+    names = [[name for name in event.stack.functions() if "Chain." in (name or "")]
+             for event in events]
+    test.ok(events and all([re.search(r"Chain\.(\w+)", name)[1] for name in each] ==
+                           ["slow", "middle", "outer", "main"] for each in names),
+            f"{len(events)} stacks have the methods", *names[:1], *events[:1])
+    test.ok(not [event for event in events if event.stack.stop], "they are complete", *events[:1])
+
+
+kdtest.main(case_go, case_perf_map, case_hostile_files, case_jitdump, case_namespaces, case_node,
+            case_java)
