@@ -202,6 +202,7 @@ bool rule_explore_go(struct rule *rule)
 	rule->is_go = true;
 	rule->go_outermost = function.outermost;
 	rule->go_switches = function.switches;
+	rule->go_injected = function.injected;
 	return true;
 }
 
@@ -209,6 +210,7 @@ bool rule_explore_go(struct rule *rule)
 enum unwind_stop walk_by_go(struct walk *walk)
 {
 	const struct rule *rule = walk->rule;
+	bool injected = rule->go_injected;
 	struct caller caller;
 
 	if (rule->go_outermost)
@@ -216,8 +218,10 @@ enum unwind_stop walk_by_go(struct walk *walk)
 	if (rule->go_switches)
 		return walk_plainly(walk, UNWIND_ELSEWHERE);
 	walk->failure = UNWIND_COMPLETE;
-	if (!caller_read(walk, walk->sp + rule->go_frame, &caller))
+	if (!caller_read(walk, walk->sp + rule->go_frame, &caller) && (!injected || walk->failure))
 		return walk->failure ? walk->failure : UNWIND_LOOP;
 	walk->missing = ~(1ULL << KD_REG_IP | 1ULL << KD_REG_SP);
-	return walk_to(walk, &caller);
+	walk_to(walk, &caller);
+	walk->exact = injected;
+	return WALK_ON;
 }

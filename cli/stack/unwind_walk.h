@@ -30,7 +30,7 @@ struct rule {
 	struct cfi_fde fde;
 	enum unwind_stop stop; /* UNWIND_COMPLETE: there is a row */
 	/* Of a function in Go, which has neither: how much it has on the stack. */
-	bool is_go, go_outermost, go_switches;
+	bool is_go, go_outermost, go_switches, go_injected;
 	uint32_t go_frame;
 	/* Of the instruction before the next address, if it was looked at. */
 	bool looked, calls;

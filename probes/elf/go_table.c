@@ -255,6 +255,14 @@ static int entry_get(struct go_table *table, uint32_t number, uint64_t *address,
 	return 0;
 }
 
+static bool is_among(const char *name, const char *const *names, size_t n)
+{
+	while (n)
+		if (!strcmp(name, names[--n]))
+			return true;
+	return false;
+}
+
 /* Older versions have no flags, and none has one for mcall(), which leaves a goroutine for the
  * scheduler: nobody waits for it to return. */
 static void function_judge(struct go_function *function, uint8_t flags)
@@ -264,12 +272,13 @@ static void function_judge(struct go_function *function, uint8_t flags)
 	static const char *const switches[] = { "runtime.asmcgocall", "runtime.cgocallback",
 						"runtime.morestack", "runtime.systemstack" };
 
-	function->outermost = flags & FLAG_TOP_FRAME;
-	function->switches = flags & FLAG_SP_WRITE;
-	for (size_t i = 0; i < COUNT(outermost); i++)
-		function->outermost |= !strcmp(function->name, outermost[i]);
-	for (size_t i = 0; i < COUNT(switches); i++)
-		function->switches |= !strcmp(function->name, switches[i]);
+	static const char *const injected[] = { "runtime.asyncPreempt", "runtime.sigpanic" };
+
+	function->outermost = flags & FLAG_TOP_FRAME ||
+			      is_among(function->name, outermost, COUNT(outermost));
+	function->switches = flags & FLAG_SP_WRITE ||
+			     is_among(function->name, switches, COUNT(switches));
+	function->injected = is_among(function->name, injected, COUNT(injected));
 }
 
 int go_table_get(struct go_table *table, uint32_t number, struct go_function *function)

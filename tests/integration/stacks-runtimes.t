@@ -26,6 +26,7 @@ CHAINS = {
     "climbing": (*("main.(*ladder).climb",) * 12, "main.climbing"),
     "sorted": ("main.sorted.func1", re.compile(r"sort\..*"), "main.sorted"),
     "deferred": ("main.deferred.func1", re.compile(r"runtime\..*"), "main.deferred"),
+    "fault": ("main.faulting.func1", re.compile(r"runtime\..*"), "main.faulting", "main.fault"),
 }
 INNER = re.compile(r"(runtime|internal|syscall)[./].*")
 STARTER = re.compile(r"main\.main\..*")  # which the compiler makes of a go statement

@@ -72,6 +72,23 @@ func deferred(ms int) {
 	panic("on the way out")
 }
 
+// A fault, which a signal's handler makes look like a call.
+//
+//go:noinline
+func faulting(ms int, nowhere *ladder) {
+	defer func() {
+		slow(ms)
+		recover()
+	}()
+	nowhere.left = ms
+}
+
+//go:noinline
+func fault(ms int) {
+	faulting(ms, nil)
+	runtime.KeepAlive(ms)
+}
+
 //go:noinline
 func climbing(ms int) {
 	(&ladder{12}).climb(ms)
@@ -80,6 +97,7 @@ func climbing(ms int) {
 
 var chains = map[string]func(int){
 	"plain": plain, "climbing": climbing, "sorted": sorted, "deferred": deferred,
+	"fault": fault,
 }
 
 //go:noinline
