@@ -202,6 +202,7 @@ bool rule_explore_go(struct rule *rule)
 	rule->is_go = true;
 	rule->go_outermost = function.outermost;
 	rule->go_switches = function.switches;
+	rule->go_leaves = function.leaves;
 	rule->go_injected = function.injected;
 	return true;
 }
@@ -213,7 +214,8 @@ enum unwind_stop walk_by_go(struct walk *walk)
 	bool injected = rule->go_injected;
 	struct caller caller;
 
-	if (rule->go_outermost)
+	walk->left_goroutine |= rule->go_leaves;
+	if (rule->go_outermost || (rule->go_switches && walk->left_goroutine))
 		return UNWIND_COMPLETE;
 	if (rule->go_switches)
 		return walk_plainly(walk, UNWIND_ELSEWHERE);

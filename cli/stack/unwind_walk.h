@@ -30,7 +30,7 @@ struct rule {
 	struct cfi_fde fde;
 	enum unwind_stop stop; /* UNWIND_COMPLETE: there is a row */
 	/* Of a function in Go, which has neither: how much it has on the stack. */
-	bool is_go, go_outermost, go_switches, go_injected;
+	bool is_go, go_outermost, go_switches, go_leaves, go_injected;
 	uint32_t go_frame;
 	/* Of the instruction before the next address, if it was looked at. */
 	bool looked, calls;
@@ -51,6 +51,7 @@ struct walk {
 	bool elsewhere;           /* a signal's handler ran on a stack of its own */
 	bool exact;               /* the frame's instruction itself was interrupted */
 	bool by_frame_pointers;   /* some of the frames were found so */
+	bool left_goroutine;      /* what is on another stack does not wait for this one */
 	bool through_made;        /* some are code that is in no file that can be read */
 	uint64_t ip, sp;
 	bool begun; /* the cursor has the registers, and regs those that it began with */

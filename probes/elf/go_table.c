@@ -278,6 +278,7 @@ static void function_judge(struct go_function *function, uint8_t flags)
 			      is_among(function->name, outermost, COUNT(outermost));
 	function->switches = flags & FLAG_SP_WRITE ||
 			     is_among(function->name, switches, COUNT(switches));
+	function->leaves = !strcmp(function->name, "runtime.schedule");
 	function->injected = is_among(function->name, injected, COUNT(injected));
 }
 

@@ -17,6 +17,7 @@ struct go_function {
 	uint32_t frames;     /* for go_table_frame() */
 	bool outermost;      /* nobody called it: a goroutine or thread begins here */
 	bool switches;       /* it goes to another stack */
+	bool leaves;         /* it never returns: its thread has left the goroutine */
 	bool injected;       /* a signal's handler makes it look called where the signal came */
 };
 
