@@ -212,8 +212,10 @@ def case_jitdump(test):
 def case_namespaces(test):
     """The process has another PID, and a /tmp of its own."""
     need("unshare", "mount")
+    # The program itself may lie below /tmp.
+    script = 'exec 3<"$1" && mount -t tmpfs none /tmp && exec /proc/self/fd/3'
     maker = Maker(test, wrapper=("unshare", "--pid", "--fork", "--kill-child", "--mount", "sh", "-c",
-                                 'mount -t tmpfs none /tmp && exec "$@"', "sh"))
+                                 script, "sh"))
     maker.pid = int(pathlib.Path(f"/proc/{maker.pid}/task/{maker.pid}/children").read_text())
     test.eq(maker.own, 1, "it is the first of its namespace")
     (maker.root() / "tmp/perf-1.map").write_text(maker.lines())
