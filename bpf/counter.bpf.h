@@ -104,6 +104,8 @@ static __always_inline void counter_read(struct kd_counter_cpu *cpu, u32 index, 
 
 	if (!event_read(event, &now))
 		now = *last;
+	if (unlikely(now.value < last->value)) /* its CPU was offline: this is another event */
+		*last = (struct kd_counted){};
 	grown->value = now.value - last->value;
 	grown->enabled = now.enabled - last->enabled;
 	grown->running = now.running - last->running;

@@ -11,6 +11,27 @@ static bool is_missing(int error, uint32_t type)
 	       (error == -EINVAL && type != PERF_TYPE_SOFTWARE);
 }
 
+/* Returns 1; 0 if the CPU has no such event: it is offline, or with CPUs of two kinds one whose
+ * kind has none; or a negative errno. */
+static int event_open_on(const struct counter_event *event, size_t index, int cpu,
+			 const struct counter_ops *ops)
+{
+	struct perf_event_attr attr = {
+		.type = event->type,
+		.size = sizeof(attr),
+		.config = event->config,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	int fd = ops->open(ops->context, &attr, cpu), error;
+
+	if (fd == -ENODEV || is_missing(fd, event->type))
+		return 0;
+	if (fd < 0)
+		return fd;
+	error = ops->put(ops->context, index, cpu, fd);
+	return error ? error : 1;
+}
+
 /* An event on all CPUs. Returns how many have it, or a negative errno. */
 static int event_open(const struct counter_event *event, size_t index, int cpus,
 		      const struct counter_ops *ops)
@@ -18,25 +39,11 @@ static int event_open(const struct counter_event *event, size_t index, int cpus,
 	int opened = 0;
 
 	for (int cpu = 0; cpu < cpus; cpu++) {
-		struct perf_event_attr attr = {
-			.type = event->type,
-			.size = sizeof(attr),
-			.config = event->config,
-			.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
-				       PERF_FORMAT_TOTAL_TIME_RUNNING,
-		};
-		int fd = ops->open(ops->context, &attr, cpu);
-		int error;
+		int found = event_open_on(event, index, cpu, ops);
 
-		/* Offline; or, with CPUs of two kinds, one whose kind has no such event. */
-		if (fd == -ENODEV || is_missing(fd, event->type))
-			continue;
-		if (fd < 0)
-			return fd;
-		error = ops->put(ops->context, index, cpu, fd);
-		if (error)
-			return error;
-		opened++;
+		if (found < 0)
+			return found;
+		opened += found;
 	}
 	return opened;
 }
@@ -59,4 +66,13 @@ int counter_events_open(struct counter_set *set, int cpus, const struct counter_
 	}
 	set->n = kept;
 	return 0;
+}
+
+int counter_events_open_cpu(const struct counter_set *set, int cpu, const struct counter_ops *ops)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < set->n && found >= 0; i++)
+		found = event_open_on(&set->all[i], i, cpu, ops);
+	return found < 0 ? found : 0;
 }

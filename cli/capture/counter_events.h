@@ -24,4 +24,8 @@ struct counter_ops {
 int counter_events_open(struct counter_set *set, int cpus, const struct counter_ops *ops,
 			struct counter_set *missing);
 
+/* Opens those of a set that was opened before on one CPU, too: it has come online since. Returns
+ * as above. */
+int counter_events_open_cpu(const struct counter_set *set, int cpu, const struct counter_ops *ops);
+
 #endif

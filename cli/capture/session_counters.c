@@ -120,6 +120,13 @@ exit_status counters_attach(struct counters *counters, struct programs *programs
 	return counters->link ? 0 : refused(-errno);
 }
 
+int counters_cpu_online(struct counters *counters, int cpu)
+{
+	const struct counter_ops ops = { event_open, event_put, counters };
+
+	return counters->link ? counter_events_open_cpu(&counters->set, cpu, &ops) : 0;
+}
+
 static bool runs(const struct kd_thread *thread)
 {
 	return thread->task && !thread->died &&

@@ -33,6 +33,9 @@ exit_status counters_select(struct counters *counters, struct kernel_delay *skel
  * EX_OSERR or EX_NOPERM. */
 exit_status counters_attach(struct counters *counters, struct programs *programs);
 
+/* Counts on a CPU that has come online, too. Returns 0 or a negative errno. */
+int counters_cpu_online(struct counters *counters, int cpu);
+
 /* Has the CPUs read that run threads of the target now: an interrupt for each of them. Says once if
  * one cannot be read. */
 void counters_look(struct counters *counters, const struct session_view *view);

@@ -88,6 +88,18 @@ static int event_open(const struct bpf_program *program, int cpu, uint64_t confi
 	return cpu;
 }
 
+static void cpu_close(struct faults *faults, int cpu)
+{
+	faults->cpus[cpu].seen = 0;
+	for (int i = 0; i < 2; i++) {
+		int *event = &faults->events[2 * cpu + i];
+
+		if (*event >= 0)
+			close(*event);
+		*event = -1;
+	}
+}
+
 /* Events of whatever runs on a CPU: those of threads would have to be two for each, and cost
  * at every switch. Returns 0 or a negative errno. */
 static int cpu_open(struct faults *faults, int cpu)
@@ -105,7 +117,7 @@ static int cpu_open(struct faults *faults, int cpu)
 			return 0;
 		if (fd < 0)
 			return fd;
-		faults->events[faults->n_events++] = fd;
+		faults->events[2 * cpu + i] = fd;
 	}
 	faults->cpus[cpu].seen = 1;
 	return 0;
@@ -118,6 +130,9 @@ static int events_open(struct faults *faults)
 	faults->events = calloc(2 * (size_t)faults->n_cpus, sizeof(*faults->events));
 	if (!faults->events)
 		return -ENOMEM;
+	faults->n_events = 2 * (size_t)faults->n_cpus;
+	for (size_t i = 0; i < faults->n_events; i++)
+		faults->events[i] = -1;
 	for (uint32_t cpu = 0; cpu < faults->n_cpus && !error; cpu++)
 		error = cpu_open(faults, (int)cpu);
 	return error;
@@ -126,7 +141,8 @@ static int events_open(struct faults *faults)
 static void events_close(struct faults *faults)
 {
 	for (size_t i = 0; i < faults->n_events; i++)
-		close(faults->events[i]);
+		if (faults->events[i] >= 0)
+			close(faults->events[i]);
 	free(faults->events);
 	faults->events = NULL;
 	faults->n_events = 0;
@@ -135,7 +151,21 @@ static void events_close(struct faults *faults)
 static void events_switch(const struct faults *faults, bool on)
 {
 	for (size_t i = 0; i < faults->n_events; i++)
-		ioctl(faults->events[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+		if (faults->events[i] >= 0)
+			ioctl(faults->events[i],
+			      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* Without its events, faults that begin there are not looked at. */
+void faults_cpu_change(struct faults *faults, int cpu, bool online)
+{
+	if (!faults->n_events || cpu >= (int)faults->n_cpus)
+		return;
+	cpu_close(faults, cpu);
+	if (online && cpu_open(faults, cpu))
+		cpu_close(faults, cpu);
+	if (!faults->timed)
+		events_switch(faults, false);
 }
 
 static void begin_detach(struct faults *faults)

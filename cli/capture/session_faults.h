@@ -34,7 +34,7 @@ struct faults_account {
 struct faults {
 	struct kernel_delay *skel;
 	struct bpf_link *reclaim[2 * FAULTS_RECLAIMS];
-	int *events; /* of perf: two for each CPU that is online */
+	int *events; /* of perf: two for each CPU; -1: none */
 	size_t n_events;
 	struct kd_fault_cpu *cpus; /* memory of the map */
 	struct faults_account *accounts;
@@ -58,6 +58,9 @@ void faults_look(struct faults *faults, uint64_t call_ns);
 
 /* Begins again if what it took is paid for, after a pause of at least so many ns. */
 void faults_resume(struct faults *faults, uint64_t pause_ns);
+
+/* A CPU has come online, or gone offline, with its events. */
+void faults_cpu_change(struct faults *faults, int cpu, bool online);
 
 /* How long they were not timed between these two times; 0 if they never are. */
 uint64_t faults_untimed(const struct faults *faults, uint64_t start, uint64_t end);

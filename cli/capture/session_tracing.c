@@ -93,41 +93,52 @@ static exit_status sampler_failed(int error, unsigned int hz)
 	return error == EPERM || error == EACCES ? EX_NOPERM : EX_OSERR;
 }
 
-/* One event per CPU that is online, for whatever runs there: one that follows a
- * thread could not be made for those that are born later. */
-static exit_status samplers_attach(struct tracing *tracing, unsigned int hz)
+/* For whatever runs there: one that follows a thread could not be made for those that are born
+ * later. Returns 0, also for a CPU that is offline, or a negative errno. */
+static int sampler_attach(struct tracing *tracing, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.freq = 1,
-		.sample_freq = hz,
+		.sample_freq = tracing->hz,
 	};
-	int cpus = libbpf_num_possible_cpus();
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int error;
+
+	if (fd < 0)
+		return errno == ENODEV ? 0 : -errno;
+	tracing->samplers[cpu] = bpf_program__attach_perf_event(tracing->skel->progs.kd_sample,
+								fd); /* owns fd */
+	if (tracing->samplers[cpu])
+		return 0;
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+static exit_status samplers_attach(struct tracing *tracing, unsigned int hz)
+{
+	int cpus = libbpf_num_possible_cpus(), error = 0;
 
 	tracing->samplers = calloc((size_t)cpus, sizeof(*tracing->samplers));
 	if (!tracing->samplers)
 		return sampler_failed(ENOMEM, hz);
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
-				      PERF_FLAG_FD_CLOEXEC);
-		struct bpf_link *link;
+	tracing->n_samplers = cpus;
+	tracing->hz = hz;
+	for (int cpu = 0; cpu < cpus && !error; cpu++)
+		error = sampler_attach(tracing, cpu);
+	return error ? sampler_failed(-error, hz) : 0;
+}
 
-		if (fd < 0 && errno == ENODEV) /* offline */
-			continue;
-		if (fd < 0)
-			return sampler_failed(errno, hz);
-		link = bpf_program__attach_perf_event(tracing->skel->progs.kd_sample, fd);
-		if (!link) {
-			int error = errno;
-
-			close(fd);
-			return sampler_failed(error, hz);
-		}
-		tracing->samplers[tracing->n_samplers++] = link; /* owns fd */
-	}
-	return 0;
+int tracing_cpu_online(struct tracing *tracing, int cpu)
+{
+	if (cpu >= tracing->n_samplers)
+		return 0;
+	bpf_link__destroy(tracing->samplers[cpu]); /* it ended when the CPU went offline */
+	tracing->samplers[cpu] = NULL;
+	return sampler_attach(tracing, cpu);
 }
 
 exit_status tracing_attach(struct tracing *tracing, struct programs *programs,
@@ -222,8 +233,8 @@ void tracing_known(const struct tracing *tracing, const struct kd_shape *shape, 
 
 void tracing_close(struct tracing *tracing)
 {
-	for (size_t i = 0; i < tracing->n_samplers; i++)
-		bpf_link__destroy(tracing->samplers[i]);
+	for (int cpu = 0; cpu < tracing->n_samplers; cpu++)
+		bpf_link__destroy(tracing->samplers[cpu]);
 	free(tracing->samplers);
 	wakers_close(&tracing->wakers);
 	bpf_link__destroy(tracing->open_calls);

@@ -23,8 +23,9 @@ struct tracing {
 	struct wakers wakers;
 	struct ring_buffer *ring;
 	struct bpf_link *open_calls; /* iterator */
-	struct bpf_link **samplers;  /* of each CPU */
-	size_t n_samplers;
+	struct bpf_link **samplers;  /* of each CPU; NULL: it is offline */
+	int n_samplers;              /* CPUs that there can be */
+	unsigned int hz;
 	bool on;
 	uint64_t maps_lost; /* already told */
 	trace_fn *found;    /* of the walk in progress */
@@ -40,6 +41,10 @@ exit_status tracing_select(struct tracing *tracing, struct kernel_delay *skel,
  * what failed an exit status. */
 exit_status tracing_attach(struct tracing *tracing, struct programs *programs,
 			   const struct tracing_config *wanted, pid_t tgid, uint64_t epoch);
+
+/* Samples what runs on a CPU that has come online, if that is wanted. Returns 0 or a negative
+ * errno. */
+int tracing_cpu_online(struct tracing *tracing, int cpu);
 
 /* Becomes readable when traces should be read at once. -1 if there are none. */
 int tracing_fd(const struct tracing *tracing);

@@ -148,11 +148,20 @@ static void test_open(void)
 	struct machine hybrid = { .offline = -1, .without = 2 };
 	struct machine refusing = { .error = { [PERF_TYPE_SOFTWARE] = -EACCES }, .without = -1 };
 	struct machine full = { .offline = -1, .without = -1, .full = true };
+	const struct counter_ops ops = { machine_open, machine_put, &whole };
 	struct counter_set set, missing;
 
 	is_i64(machine_try(&whole, "cycles,cs", &set, &missing), 0, "a machine with counters");
 	is_str(whole.put, "0@0 0@2 1@0 1@2 ", "each event on each CPU that is online");
 	is_u64(missing.n, 0, "none is missing");
+	whole.offline = -1;
+	is_i64(counter_events_open_cpu(&set, 1, &ops), 0, "a CPU comes online");
+	is_str(whole.put, "0@0 0@2 1@0 1@2 0@1 1@1 ", "each event on that, too");
+	whole.offline = 1;
+	is_i64(counter_events_open_cpu(&set, 1, &ops), 0, "one that has gone again");
+	is_i64(whole.closed, 6, "counts nothing");
+	whole.error[PERF_TYPE_SOFTWARE] = -EACCES;
+	is_i64(counter_events_open_cpu(&set, 2, &ops), -EACCES, "one that refuses");
 	is_i64(machine_try(&none, "cycles,cs,r3c,LLC-loads,minor-faults", &set, &missing), 0,
 	       "one without");
 	is_str(none.put, "0@0 0@1 0@2 1@0 1@1 1@2 ", "counts the others, without gaps");

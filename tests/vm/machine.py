@@ -135,16 +135,16 @@ def share_files(virtiofsd, listener, log):
                             stdout=log, stderr=log)
 
 
-def start(qemu, kernel, folder, log):
-    """Starts the machine whose files are in a folder."""
+def start(qemu, kernel, folder, log, cpus=1):
+    """Starts the machine whose files are in a folder. Of several CPUs all but one are offline."""
     ports = [argument for name in ("output", "status", "messages") for argument in
              ("-chardev", f"file,id={name},path={folder / name}",
               "-device", f"virtserialport,chardev={name},name={name}")]
     argv = ["setpriv", "--pdeathsig", "KILL", qemu, "-nodefaults", "-no-user-config", "-no-reboot",
-            "-display", "none", "-accel", "tcg", "-cpu", PROCESSOR, "-smp", "1",
+            "-display", "none", "-accel", "tcg", "-cpu", PROCESSOR, "-smp", cpus,
             "-m", MEMORY, "-object", f"memory-backend-memfd,id=memory,size={MEMORY},share=on",
             "-machine", "q35,memory-backend=memory", "-kernel", kernel.image,
-            "-initrd", folder / "initrd", "-append", ARGUMENTS,
+            "-initrd", folder / "initrd", "-append", f"{ARGUMENTS} maxcpus=1",
             "-serial", f"file:{folder / 'console'}",
             "-chardev", f"socket,id=files,path={folder / 'files'}",
             "-device", "vhost-user-fs-pci,chardev=files,tag=host,queue-size=1024",
@@ -175,11 +175,12 @@ def used(process):
 
 
 def run(kernel, argv, environment, output, timeout=TIMEOUT, stopped=lambda: False, starter=None,
-        most=math.inf):
+        most=math.inf, cpus=1):
     """Runs a command in a machine with a kernel, and copies to a binary stream what
     it prints meanwhile. Environment is what it has besides the usual variables;
     stopped says whether to give up; starter is another busybox than the installed one;
-    most is how many seconds of a processor it may use. Returns its Outcome."""
+    most is how many seconds of a processor it may use; cpus is how many it has, of which
+    all but one are offline. Returns its Outcome."""
     qemu, virtiofsd, usual = tools()
     outcome, deadline = Outcome(), time.monotonic() + timeout
     with contextlib.ExitStack() as stack:
@@ -192,7 +193,7 @@ def run(kernel, argv, environment, output, timeout=TIMEOUT, stopped=lambda: Fals
         (folder / "output").touch()
         printed = stack.enter_context(open(folder / "output", "rb"))
         stack.callback(finish, share_files(virtiofsd, listener, log))
-        machine = start(qemu, kernel, folder, log)
+        machine = start(qemu, kernel, folder, log, cpus)
         stack.callback(finish, machine)
         limit = None
         while machine.poll() is None and not limit and not stopped():
