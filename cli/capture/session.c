@@ -5,7 +5,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,6 @@
 #include "cli/base/log.h"
 #include "cli/target/kernelfs.h"
 #include "file_names.h"
-#include "online_cpus.h"
 #include "session_btf.h"
 #include "session_classes.h"
 #include "session_counters.h"
@@ -33,6 +31,7 @@
 #include "session_locks.h"
 #include "session_memory.h"
 #include "session_movers.h"
+#include "session_online.h"
 #include "session_overflow.h"
 #include "session_steal.h"
 #include "session_stops.h"
@@ -65,7 +64,7 @@ struct session {
 	struct resources resources;
 	struct counters counters;
 	struct faults faults;
-	struct online_cpus online;
+	struct session_online online;
 	struct culprits culprits;
 	struct several several;
 	struct file_names *file_names;
@@ -281,7 +280,8 @@ exit_status session_open(struct session **out, const struct session_config *conf
 	if (!session)
 		return log_no_memory();
 	libbpf_set_print(print_debug);
-	online_cpus_open(&session->online, "/sys/devices/system/cpu/online");
+	session_online_open(&session->online, &session->faults, &session->counters,
+			    &session->tracing);
 	session->file_names = file_names_new(config->tgid);
 	status = session->file_names ? session_start(session, config) : log_no_memory();
 	if (status) {
@@ -306,7 +306,7 @@ void session_close(struct session *session)
 	culprits_close(&session->culprits);
 	several_close(&session->several);
 	file_names_free(session->file_names);
-	online_cpus_close(&session->online);
+	session_online_close(&session->online);
 	bpf_link__destroy(session->iter);
 	programs_close(&session->programs);
 	if (session->threads)
@@ -368,27 +368,11 @@ struct entry_estimate *session_entry(struct session *session)
 	return &session->entry;
 }
 
-static void cpu_changed(void *context, int cpu, bool online)
-{
-	struct session *session = context;
-	int error;
-
-	faults_cpu_change(&session->faults, cpu, online);
-	if (!online)
-		return;
-	error = counters_cpu_online(&session->counters, cpu)
-			?: tracing_cpu_online(&session->tracing, cpu);
-	if (error)
-		log_warn("CPU %d has come online, and its perf events cannot be had: %s: what runs "
-			 "there is missing in counters and profiles",
-			 cpu, strerror(-error));
-}
-
 int session_tick(struct session *session)
 {
 	int error = several_look(&session->several);
 
-	online_cpus_look(&session->online, cpu_changed, session);
+	session_online_look(&session->online);
 	if (!error && several_joined(&session->several))
 		error = session_visit(session, KD_VISIT_JOIN);
 	faults_look(&session->faults, entry_cost(&session->entry).call_ns);
