@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session_online.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "cli/base/log.h"
@@ -29,8 +30,11 @@ static void cpu_changed(void *context, int cpu, bool is_online)
 			?: tracing_cpu_online(online->tracing, cpu);
 	if (error)
 		log_warn("CPU %d has come online, and its perf events cannot be had: %s: what runs "
-			 "there is missing in counters and profiles",
-			 cpu, strerror(-error));
+			 "there is missing in counters and profiles%s",
+			 cpu, strerror(-error),
+			 error == -EPERM ? ", unless the run keeps the right to have them "
+					   "(--keep-privileges)"
+					 : "");
 }
 
 void session_online_look(struct session_online *online)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A CPU that comes online during a run, goes and comes again: what runs there is counted and
-sampled. By hand, as it needs a machine of several CPUs (and not 6.12, which fails to take one
+sampled, or said to be missing. By hand, as it needs a machine of several CPUs (and not 6.12, which fails to take one
 offline there: dl_server_apply_params):
 
     tests/vm/run -c 2 6.1 tests/vm/hotplug.t"""
@@ -35,7 +35,9 @@ def run_there(load):
     return ran
 
 
-def case_comes_goes_comes(test):
+def hotplug(test, *options):
+    """A run in which the CPU comes, goes and comes: its status, what it said, and for how long the
+    thread ran there, was counted there (ns), and how often it was sampled there."""
     # So it is in a virtual machine, and on no machine that people use.
     if not (CPU / "online").exists() or (CPU / "online").read_text() != "0\n":
         raise kdtest.Skip("there is no CPU 1 that is offline")
@@ -44,7 +46,8 @@ def case_comes_goes_comes(test):
     load.line("ready")
     os.sched_setaffinity(load.pid, {0})
     capture = test.capture(load.pid, "--counters=cpu-clock", "--per-cpu", "--profile=99",
-                           "-o", "text", "-o", f"json:{saved}")
+                           "-o", "text", "-o", f"json:{saved}",
+                           *options)
     ran = 0
     for _ in range(2):
         online(True)
@@ -58,11 +61,25 @@ def case_comes_goes_comes(test):
     sample = json.loads(saved.read_text())
     thread = next(row for row in sample["threads"] if row["tid"] == load.pid)
     counted = sum(row["value"] for row in thread["counters"] if row.get("cpu") == 1)
-    test.between(counted, 0.7 * ran, 1.3 * ran + 5e8, "cpu-clock counts there what schedstat says")
     sampled = sum(row["tid"] == load.pid and row["cpu"] == 1 for row in sample["traces"]["samples"])
+    online(False)
+    return capture.stderr, ran, counted, sampled
+
+
+def case_with_privileges(test):
+    said, ran, counted, sampled = hotplug(test, "--keep-privileges")
+    test.between(counted, 0.7 * ran, 1.3 * ran + 5e8, "cpu-clock counts there what schedstat says")
     test.between(sampled, 0.5 * 99 * ran / 1e9, 1.5 * 99 * ran / 1e9,
                  "as many samples there as its CPU time says")
-    test.eq(capture.stderr, "", "nor on standard error")
+    test.eq(said, "", "nothing is missing")
 
 
-kdtest.main(case_comes_goes_comes)
+def case_without(test):
+    """The run has given up the right to open events."""
+    said, _, counted, sampled = hotplug(test)
+    test.eq((counted, sampled), (0, 0), "what runs there is missing")
+    test.ok("CPU 1 has come online" in said and "missing" in said and "--keep-privileges" in said,
+            "and that is said", said)
+
+
+kdtest.main(case_with_privileges, case_without)
