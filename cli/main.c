@@ -16,6 +16,7 @@
 #include "cli/metrics/metrics.h"
 #include "cli/options/options.h"
 #include "cli/output/fail_if.h"
+#include "cli/stack/stacks_child.h"
 #include "cli/target/check.h"
 #include "cli/target/command.h"
 #include "cli/target/group.h"
@@ -234,6 +235,8 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	/* Else a child that has ended would be gone, and its PID another's. */
 	signal(SIGCHLD, SIG_DFL);
+	if (argc > 1 && !strcmp(argv[1], STACKS_CHILD))
+		return stacks_child_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], COMPLETION_OPTION))
 		return completion_print(argc - 1, argv + 1);
 	options = malloc(sizeof(*options)); /* the stack may be small */

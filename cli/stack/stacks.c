@@ -17,9 +17,9 @@
 #include "client.h"
 #include "helper.h"
 #include "opener.h"
-#include "sandbox.h"
-#include "server.h"
+#include "protocol.h"
 #include "stack_processes.h"
+#include "stacks_child.h"
 
 #define CHILD "the process that resolves user stacks"
 #define PATIENCE (10 * NSEC_PER_SEC) /* a debug file of 1 GB is read on the way */
@@ -27,9 +27,8 @@
 #define MOST_OPENED 16               /* requests for debug files of one object */
 
 struct stacks {
-	pid_t pid;            /* of the only process; 0: there are several */
-	unsigned int without; /* of the sandbox */
-	struct helper child;  /* pid 0: it has ended */
+	pid_t pid;           /* of the only process; 0: there are several */
+	struct helper child; /* pid 0: it has ended */
 	struct opener *opener;
 	void *shared;
 	struct client *client;
@@ -51,37 +50,6 @@ static int stacks_serve(void *context, uint32_t object, const char *path)
 	stacks->opened[object]++;
 	return opener_debug(stacks->opener, mapped_files_pid(stacks->files, object),
 			    mapped_files_path(stacks->files, object), path);
-}
-
-/* Says why the child cannot start. The socket may have its final place already. */
-static void child_excuse(int socket, int err, const char *what)
-{
-	if (server_greet(socket, err, what))
-		server_greet(SANDBOX_SOCKET, err, what);
-}
-
-/* In the child. libunwind opens a pipe when it is used first, for something else than
- * this; so that is done before. */
-static void child_run(void *context, int socket, pid_t parent)
-{
-	struct stacks *stacks = context;
-	struct server *server = server_new(SANDBOX_SOCKET, stacks->shared);
-	const char *what = "starting";
-	int err = server ? 0 : -ENOMEM;
-
-	/* This process only reads what the other one writes there. */
-	if (!err && mprotect(stacks->shared, PROTOCOL_SHARED, PROT_READ))
-		err = -errno;
-	if (!err)
-		err = sandbox_enter(socket, parent, stacks->without, &what);
-	if (err)
-		child_excuse(socket, err, what);
-	else
-		err = server_greet(SANDBOX_SOCKET, 0, "ready");
-	if (!err)
-		err = server_run(server);
-	/* What it has is freed by the kernel sooner. */
-	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 /* Why the child is not waited for any more. */
@@ -204,30 +172,33 @@ static struct stack_process *process_get(struct stacks *stacks, pid_t pid)
 	return process ? process : process_begin(stacks, pid, &err);
 }
 
-static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_setup *setup)
+static int child_start(struct stacks *stacks, const struct stacks_setup *setup)
 {
+	struct stacks_child child = {
+		.shared = shared_new(&stacks->shared),
+		.without = setup->without,
+	};
 	int err;
 
-	stacks->shared = mmap(NULL, PROTOCOL_SHARED, PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (stacks->shared == MAP_FAILED) {
-		stacks->shared = NULL;
-		return -errno;
-	}
-	stacks->without = setup->without;
-	err = opener_open(&stacks->opener, setup->signals, setup->without);
+	if (child.shared < 0)
+		return child.shared;
+	err = helper_start(&stacks->child, stacks_child_run, &child);
+	close(child.shared);
+	return err;
+}
+
+static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_setup *setup)
+{
+	int err = child_start(stacks, setup)
+			  ?: opener_open(&stacks->opener, setup->signals, setup->without);
+
 	if (err)
 		return err;
 	stacks->files = mapped_files_new(stacks->opener);
 	stacks->processes = stack_processes_new();
-	if (!stacks->files || !stacks->processes)
-		return -ENOMEM;
-	err = helper_start(&stacks->child, child_run, stacks);
-	if (err)
-		return err;
 	stacks->client = client_new(stacks->child.socket, stacks->shared, room, setup->patience,
 				    stacks_serve, stacks);
-	if (!stacks->client)
+	if (!stacks->files || !stacks->processes || !stacks->client)
 		return -ENOMEM;
 	client_heed(stacks->client, setup->signals);
 	return 0;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cli/stack/stacks.h"
+#include "cli/stack/stacks_child.h"
 
 enum {
 	DEPTH = 25,
@@ -246,6 +247,8 @@ int main(int argc, char **argv)
 	struct copied *copied;
 	int batch, rounds, frames;
 
+	if (argc > 1 && !strcmp(argv[1], STACKS_CHILD))
+		return stacks_child_main(argc - 1, argv + 1);
 	if (argc != 4)
 		fail("usage: unwind_bench KIND BATCH ROUNDS");
 	batch = (int)strtol(argv[2], NULL, 10);

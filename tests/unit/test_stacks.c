@@ -11,6 +11,7 @@
 #include <sys/user.h>
 
 #include "cli/stack/stacks.h"
+#include "cli/stack/stacks_child.h"
 #include "cli/stack/unwind.h"
 #include "sanitized.h"
 #include "stopped_target.h"
@@ -443,8 +444,10 @@ static void test_refresh(void)
 	stacks_close(stacks);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], STACKS_CHILD)) /* it executes the program that it is in */
+		return stacks_child_main(argc - 1, argv + 1);
 	if (!mkdtemp(directory))
 		return 1;
 	test_chain();

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""The process that resolves stacks: what it has of its parent, and what it can do to the run if
+someone has taken it over. This test takes its place: it stops it, and has its socket."""
+
+import ctypes
+import fcntl
+import mmap
+import os
+import pathlib
+import re
+import signal
+import socket
+import struct
+
+import kdreport
+import kdstacks
+import kdtest
+
+PIDFD_GETFD = 438
+SOCKET = 3  # its descriptor there, SANDBOX_SOCKET
+GET_SEALS, FUTURE_WRITE = 1034, 0x10
+# enum message_type of cli/stack/protocol.h
+FILE, OPEN, FRAMES, STACK, IDS = 3, 5, 6, 7, 9
+CALLS = 60
+
+
+def message(kind, number=0, n=0, status=0, payload=b""):
+    return struct.pack("<IIQIi", kind, number, 0, n, status) + payload
+
+
+def resolver_of(pid):
+    """The child whose user is nobody."""
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    child, = (int(child) for child in children if kdtest.status_field(child, "Uid") == "65534")
+    return child
+
+
+class Run:
+    """A run whose stacks are resolved by that process, until the test does something to it."""
+
+    def __init__(self, test, seconds=60):
+        self.test, self.seconds = test, seconds
+        self.load = test.workload("slow", f"sleeper:{CALLS}:0:3000:1")
+        self.capture = test.start(kdstacks.Capture(self.load.pid, "-s", "1ms",
+                                                   "-e", "clock_nanosleep", "--sample-time", seconds))
+        self.child = resolver_of(self.capture.pid)
+
+    def take_over(self):
+        """The other end of the parent's connection, in the place of the child."""
+        os.kill(self.child, signal.SIGSTOP)
+        pidfd = os.pidfd_open(self.child)
+        libc = ctypes.CDLL(None, use_errno=True)
+        fd = libc.syscall(PIDFD_GETFD, pidfd, SOCKET, 0)
+        os.close(pidfd)
+        if fd < 0:
+            raise OSError(ctypes.get_errno(), "pidfd_getfd")
+        end = socket.socket(fileno=fd)
+        self.test.stack.callback(end.close)
+        return end
+
+    def check(self, name, why):
+        """The run has gone on, and tells why there are no stacks."""
+        truth, = self.load.go()["threads"]
+        if self.seconds < 60:  # it ends by itself
+            self.capture.wait()
+        report, stacks = self.capture.close(self.test)
+        self.test.eq(truth["role"], "sleeper", f"{name}: the workload has done its work")
+        calls = [event for event in stacks.events if event.tid == truth["tid"] and event.exit]
+        self.test.eq(len(calls), CALLS, f"{name}: all its calls are in the report")
+        self.test.ok(not any(event.stack.user for event in calls), "without the user's stacks")
+        told = [text for text in report.warnings if "resolves user stacks" in text]
+        self.test.ok(told and why in told[0], f"which says: {why}", *report.warnings)
+
+
+def case_executed_anew(test):
+    """It has nothing of its parent's memory, and cannot write where the parent reads."""
+    os.environ["KD_SECRET"] = "of the parent"
+    run = Run(test)
+    proc = pathlib.Path(f"/proc/{run.child}")
+    test.eq(proc.joinpath("environ").read_bytes(), b"", "it has no environment")
+    test.eq(os.readlink(f"/proc/{run.child}/exe"), os.readlink(f"/proc/{run.capture.pid}/exe"),
+            "it is the same program")
+    maps = [pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+            for pid in (run.capture.pid, run.child)]
+    codes = [{line.split("-")[0] for line in lines if "r-xp" in line and "[" not in line}
+             for lines in maps]
+    if pathlib.Path("/proc/sys/kernel/randomize_va_space").read_text().strip() == "2":
+        test.eq(codes[0] & codes[1], set(), "nothing is at the parent's addresses")
+    test.eq([line for line in maps[1] if re.search(r" .w.s ", line)], [],
+            "it has no shared memory to write")
+    ours, = (line.split()[0] for line in maps[0] if "memfd:stacks" in line)
+    test.ok([line for line in maps[1] if " r--s " in line and "memfd:stacks" in line],
+            "it reads what its parent writes")
+    fd = os.open(f"/proc/{run.capture.pid}/map_files/{ours}", os.O_RDWR)
+    test.ok(fcntl.fcntl(fd, GET_SEALS) & FUTURE_WRITE, "that is sealed")
+    for what, write in (("mapped", lambda: mmap.mmap(fd, 4096)),
+                        ("written", lambda: os.pwrite(fd, b"x", 0))):
+        try:
+            write()
+            test.ok(False, f"it is not {what}")
+        except PermissionError:
+            test.ok(True, f"it cannot be {what} by others")
+    os.close(fd)
+    run.capture.close(test)
+
+
+LIES = {
+    "garbage": b"\xff" * 100,
+    "too little": b"x",
+    "an unknown message": message(77),
+    "a stack without frames": message(STACK),
+    "stacks nobody knows": message(IDS, n=1, payload=struct.pack("<I", 5)),
+    "frames that are cut": message(FRAMES, n=1, payload=b"\x00" * 20),
+    "a file of no object": message(OPEN, 4000, payload=b".build-id/ab/cdef.debug\0"),
+}
+
+
+def case_lies(test):
+    for name, lie in LIES.items():
+        run = Run(test)
+        run.take_over().send(lie)
+        run.check(name, "sent invalid data")
+
+
+def case_asks(test):
+    """For a file that is none of its business; it gets none, and then says nothing more."""
+    run = Run(test, 1)
+    end = run.take_over()
+    end.send(message(OPEN, 0, payload=b"/etc/shadow\0"))
+    run.load.send("go")
+    answers = []
+    while not answers or struct.unpack_from("<I", answers[-1][0])[0] != FILE:
+        answers.append(socket.recv_fds(end, 1 << 16, 1))
+    test.eq(answers[-1][1], [], "it gets no file")
+
+
+def case_floods(test):
+    """Requests without end."""
+    run = Run(test)
+    end = run.take_over()
+    end.setblocking(False)
+    sent = 0
+    try:
+        while sent < 10000:
+            end.send(message(OPEN, 0, payload=b".build-id/ab/cdef.debug\0"))
+            sent += 1
+    except BlockingIOError:
+        pass
+    test.ok(sent > 0, "as many as there is room for", sent)
+    run.check("a flood", "and was ended")
+
+
+def case_dies(test):
+    run = Run(test)
+    os.kill(run.child, signal.SIGKILL)
+    run.check("one that died", "was killed by signal 9")
+
+
+def case_stalls(test):
+    run = Run(test, 2)
+    os.kill(run.child, signal.SIGSTOP)
+    run.check("one that stalls", "took too long")
+
+
+kdtest.main(case_executed_anew, case_lies, case_asks, case_floods, case_dies, case_stalls)
