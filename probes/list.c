@@ -13,6 +13,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
+#include "cli/stack/helper.h"
 #include "probes/elf/demangle.h"
 #include "probes/elf/elf_file.h"
 #include "probes/elf/objects.h"
@@ -152,8 +153,10 @@ static int objects_each(struct listing *listing,
 			error = read(listing, file);
 			elf_file_close(file);
 		}
-		if (fd >= 0)
+		if (fd >= 0) {
+			helper_try_close(fd);
 			close(fd);
+		}
 		if (error && error != -ENOMEM) {
 			/* Something else than code may be mapped, too. */
 			if (error != -ENOEXEC)

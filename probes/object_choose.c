@@ -10,6 +10,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
+#include "cli/stack/helper.h"
 #include "probes/elf/elf_file.h"
 
 #define MAX_SONAME 256
@@ -42,6 +43,7 @@ static bool object_soname(const struct objects *objects, const struct object *ob
 		found = elf_file_soname(file, soname, size);
 		elf_file_close(file);
 	}
+	helper_try_close(fd);
 	close(fd);
 	return found;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/stack/helper.h"
 #include "probes/elf/symbols.h"
 
 bool file_is_go(const struct elf_file *file)
@@ -71,6 +72,7 @@ static bool object_has_exceptions(const struct objects *objects, const struct ob
 		has = file_has_exceptions(file);
 		elf_file_close(file);
 	}
+	helper_try_close(fd);
 	close(fd);
 	return has;
 }

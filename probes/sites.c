@@ -11,6 +11,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/stack/helper.h"
 #include "probes/elf/functions.h"
 
 #define MAX_SITES FUNCTIONS_MAX
@@ -203,6 +204,7 @@ void binary_close(struct sites *sites)
 	struct binary *binary = &sites->binaries[--sites->n_binaries];
 
 	elf_file_close(binary->elf);
+	helper_try_close(binary->fd);
 	close(binary->fd);
 	free(binary->path);
 }

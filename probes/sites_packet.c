@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/base/log.h"
+#include "cli/stack/helper.h"
 #include "reader.h"
 
 enum { PACKET_BINARY, PACKET_SITE };
@@ -47,6 +48,7 @@ static int binary_send(const struct binary *binary, int socket)
 		return -ENAMETOOLONG;
 	memcpy(data, &sent, sizeof(sent));
 	memcpy(data + sizeof(sent), binary->path, size);
+	helper_try_close(binary->fd);
 	return reader_send(socket, PACKET_BINARY, data, sizeof(sent) + size, binary->fd);
 }
 

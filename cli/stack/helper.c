@@ -3,11 +3,13 @@
 #include "helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,11 +88,46 @@ bool helper_await(struct helper *helper, int *status)
 	return helper_stop(helper, status, false);
 }
 
-/* The number of the call in progress and its first argument, see proc_pid_syscall(5). */
+/* The kernel flushes what a descriptor was when it becomes another one; here the same again, so
+ * that helper_file() still finds it. */
+void helper_try_close(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0)
+		return;
+	dup3(fd, copy, O_CLOEXEC);
+	close(copy);
+}
+
+/* The number in "/proc/self/fd/NUMBER" at an address of it, see file_open(). */
+static bool link_read(pid_t pid, unsigned long address, unsigned long *fd)
+{
+	char text[32] = "";
+	struct iovec local = { text, sizeof(text) - 1 };
+	struct iovec remote = { (void *)address, sizeof(text) - 1 };
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) > 0 &&
+	       sscanf(text, "/proc/self/fd/%lu", fd) == 1;
+}
+
+/* Whether its first argument is the descriptor of a file that it reads, or asks about. */
+static bool call_is_of_file(long call)
+{
+	static const long calls[] = { SYS_pread64, SYS_read, SYS_newfstatat, SYS_fstatfs,
+				      SYS_dup3 };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (call == calls[i])
+			return true;
+	return false;
+}
+
+/* The number of the call in progress and its arguments, see proc_pid_syscall(5). */
 bool helper_file(const struct helper *helper, char *path, size_t size)
 {
 	char name[64], link[PATH_MAX];
-	unsigned long fd = 0;
+	unsigned long fd = 0, second = 0;
 	long call = -1;
 	ssize_t length;
 	FILE *file;
@@ -100,9 +137,10 @@ bool helper_file(const struct helper *helper, char *path, size_t size)
 	file = fopen(name, "re");
 	if (!file)
 		return false;
-	n = fscanf(file, "%ld %lx", &call, &fd);
+	n = fscanf(file, "%ld %lx %lx", &call, &fd, &second);
 	fclose(file);
-	if (n != 2 || (call != SYS_pread64 && call != SYS_read && call != SYS_newfstatat))
+	if (n != 3 ||
+	    (call == SYS_openat ? !link_read(helper->pid, second, &fd) : !call_is_of_file(call)))
 		return false;
 	snprintf(name, sizeof(name), "/proc/%d/fd/%lu", (int)helper->pid, fd);
 	length = readlink(name, link, sizeof(link) - 1);

@@ -28,8 +28,13 @@ bool helper_end(struct helper *helper, int *status);
 /* The same, but first gives it the time to end by itself. */
 bool helper_await(struct helper *helper, int *status);
 
-/* What the helper has been seen to wait for: the path of the file that it reads now, escaped.
- * Returns false if it reads none. */
+/* In the child: to be called for a file before it is closed, or handed to the parent, which closes
+ * it some time. FUSE then asks its server (flush), and waits: here, where helper_file() tells which
+ * file it is. */
+void helper_try_close(int fd);
+
+/* What it waits for: the path of the file that it opens or reads now, escaped. Returns false if
+ * there is none. */
 bool helper_file(const struct helper *helper, char *path, size_t size);
 
 #endif

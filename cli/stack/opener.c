@@ -121,6 +121,8 @@ static void opener_run(void *context, int socket, pid_t parent)
 
 		memcpy(&wanted, packet->payload, sizeof(wanted));
 		fd = wanted_open(&wanted, found);
+		if (fd >= 0)
+			helper_try_close(fd);
 		packet_begin(packet, MESSAGE_FILE);
 		packet->head.status = fd < 0 ? fd : 0;
 		err = packet_put_text(packet, found)

@@ -253,12 +253,16 @@ static const struct rule rules[] = {
 static const struct rule opening_rules[] = {
 	{ .call = SCMP_SYS(openat), .n = 1, .args = { BITS(2, O_ACCMODE | O_CREAT | O_TRUNC, 0) } },
 	{ .call = SCMP_SYS(openat2) },
-	{ .call = SCMP_SYS(readlink) },
-	{ .call = SCMP_SYS(readlinkat) },
+#ifdef SYS_stat /* newer machines have the other two only */
 	{ .call = SCMP_SYS(stat) },
+	{ .call = SCMP_SYS(readlink) },
+#endif
+	{ .call = SCMP_SYS(readlinkat) },
 	{ .call = SCMP_SYS(newfstatat) },
 	{ .call = SCMP_SYS(statx) },
 	{ .call = SCMP_SYS(fstatfs) },
+	{ .call = SCMP_SYS(fcntl), .n = 1, .args = { INT(1, F_DUPFD_CLOEXEC) } },
+	{ .call = SCMP_SYS(dup3) },
 };
 
 static int rules_add(scmp_filter_ctx filter, const struct rule *all, size_t n)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file system whose server falls silent: kdfuse.py DIRECTORY FILE CALL mounts one that has a copy
-of that file. It answers until a line comes; from then on it answers no CALL ("open", or "read" of
-what has not been read before) and nothing behind that. It ends when its input does, which
-ends whoever waits for it, too.
+of that file. It answers until a line comes; from then on it answers nothing, of which the
+kernel asks first for CALL: "open"; "read" of what it has not read yet; or "flush", where a file is
+closed. It ends when its input does, which ends whoever waits for it, too.
 
 The protocol: include/uapi/linux/fuse.h of the kernel."""
 
@@ -20,6 +20,7 @@ LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT = 1, 2, 3, 14, 15, 18,
 INTERRUPT, BATCH_FORGET = 36, 42
 ROOT, NODE = 1, 2
 ENOENT, ENOSYS = 2, 38
+READ_ONLY = 1  # or the kernel asks for the attributes after each read
 LONG = 3600  # seconds for which the kernel need not ask again
 HEADER = struct.Struct("<IIQQIIII")
 IS_DIRECTORY, IS_FILE = 0o40755, 0o100755
@@ -37,7 +38,7 @@ class Server:
         self.device = os.open("/dev/fuse", os.O_RDWR)
         options = f"fd={self.device},rootmode=40000,user_id=0,group_id=0,allow_other"
         libc = ctypes.CDLL(None, use_errno=True)
-        if libc.mount(b"kdfuse", str(directory).encode(), b"fuse", 0, options.encode()):
+        if libc.mount(b"kdfuse", str(directory).encode(), b"fuse", READ_ONLY, options.encode()):
             raise OSError(ctypes.get_errno(), "mount")
 
     def answer(self, request):

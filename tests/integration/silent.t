@@ -21,32 +21,36 @@ READERS = ((("-s", "1ms", "--sample-time", "1"), 0),
 MOST = 60  # seconds: for ever is longer
 
 
-def target(test):
-    silent = kdfuse.Silent(test, kdtest.WORKLOADS / "mapper", "read")
+def target(test, call):
+    silent = kdfuse.Silent(test, kdtest.WORKLOADS / "mapper", call)
     load = test.workload("mapper", silent.path)
+    if call == "flush":
+        silent.path.read_bytes()  # all of it is known
     silent.fall_silent()
     return silent, load
 
 
 def case_bounded(test):
-    silent, load = target(test)
+    targets = {call: target(test, call) for call in ("open", "read", "flush")}
     start = time.monotonic()
-    runs = [test.child([kdtest.PROGRAM, "-p", load.pid, *args]) for args, _ in READERS]
-    for run, (args, want) in zip(runs, READERS):
-        status = run.wait(MOST * SLACK)
-        test.eq(status, want, f"{' '.join(args)}: status {want}")
-        test.between(time.monotonic() - start, 0, MOST * SLACK, "in bounded time")
-        test.ok(str(silent.path) in run.stderr and "does not answer" in run.stderr,
-                "the file is named", run.stderr)
-    text, stacks = kdstacks.parse(runs[0].stdout)
-    test.ok(kdreport.parse(text)[0].window and stacks[0].events,
-            "the report has the calls, and the stacks of other files")
-    test.ok(any(row.stack.complete for row in stacks[0].events), "of which some are complete")
+    runs = {call: [test.child([kdtest.PROGRAM, "-p", load.pid, *args]) for args, _ in READERS]
+            for call, (_, load) in targets.items()}
+    for call, (silent, _) in targets.items():
+        for run, (args, want) in zip(runs[call], READERS):
+            name = f"{call}: {' '.join(args)}"
+            test.eq(run.wait(MOST * SLACK), want, f"{name}: status {want}")
+            test.between(time.monotonic() - start, 0, MOST * SLACK, f"{name}: in bounded time")
+            test.ok(str(silent.path) in run.stderr and "does not answer" in run.stderr,
+                    f"{name}: the file is named", run.stderr)
+        text, stacks = kdstacks.parse(runs[call][0].stdout)
+        test.ok(kdreport.parse(text)[0].window and stacks[0].events, f"{call}: there is a report")
+        test.ok(any(row.stack.complete for row in stacks[0].events),
+                f"{call}: in it some stacks are complete")
 
 
 def case_signals(test):
     """While the file is waited for; none of them has anything to report yet."""
-    _, load = target(test)
+    _, load = target(test, "open")
     for number in (signal.SIGINT, signal.SIGTERM):
         runs = [test.child([kdtest.PROGRAM, "-p", load.pid, *args]) for args, _ in READERS]
         for run in runs:
