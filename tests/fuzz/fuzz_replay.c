@@ -70,7 +70,7 @@ static int sample_render(const struct sample *sample, void *context)
 {
 	FILE *out = saved_open(context);
 
-	for (int extent = REPORT_SHORT; extent <= REPORT_FULL; extent++)
+	for (int extent = REPORT_FULL; extent <= REPORT_SUMMARY; extent++)
 		MUST(!report_text(sample,
 				  &(struct report_options){ .extent = (enum report_extent)extent },
 				  nowhere));
