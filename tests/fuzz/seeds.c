@@ -14,7 +14,8 @@
 
 #define ROOM (64 << 10)
 #define DOCUMENTS 20
-#define LARGEST 5000 /* bytes of a document: most have more */
+#define FRAMES_TEXT 0x350 /* where corpus/cfi/frames.so has its code */
+#define LARGEST 5000      /* bytes of a document: most have more */
 
 static const char *top;
 
@@ -175,7 +176,8 @@ static void put_request(struct seed *seed, uint8_t file, struct message head, co
 	put_part(seed, memory, size);
 }
 
-static void put_copies(struct seed *seed)
+/* Copies of stacks whose addresses are in the code of object 0, from there on. */
+static void put_copies(struct seed *seed, uint64_t code)
 {
 	static struct {
 		struct shared_copy head;
@@ -186,41 +188,69 @@ static void put_copies(struct seed *seed)
 		struct stack_copy *copy = &copies[i].head.copy;
 
 		copies[i].head.t = 10;
-		copy->regs[KD_REG_IP] = 0x10000 + TEXT_OFFSET + 8 * i;
+		copy->regs[KD_REG_IP] = code + 8 * i;
 		copy->regs[KD_REG_SP] = copy->start = 0x7fff0000;
 		copy->pages[0] = 1;
 		copy->size = sizeof(copies[i].words);
 		copy->mapped_at = 3;
 		for (unsigned int word = 0; word < 16; word++)
-			copies[i].words[word] = 0x10000 + TEXT_OFFSET + word;
+			copies[i].words[word] = code + 3 * word;
 	}
 	put_request(seed, 0, (struct message){ .type = MESSAGE_COPIES, .n = 2 }, NULL, copies,
 		    sizeof(copies));
 }
 
-static void server_save(void)
+static void put_object(struct seed *seed, uint8_t file, const char *path)
+{
+	put_request(seed, file, (struct message){ .type = MESSAGE_OBJECT, .number = file - 1U },
+		    path, NULL, 0);
+}
+
+static void put_mappings(struct seed *seed)
 {
 	const struct mapping mappings[] = { { 0x10000, 0x20000, 0, 0 },
 					    { 0x30000, 0x40000, 0x1000, 1 } };
-	static struct image images[2];
+
+	put_request(seed, 0, (struct message){ .type = MESSAGE_MAPPINGS, .t = 5, .n = 2 }, NULL,
+		    mappings, sizeof(mappings));
+}
+
+static void session_save(const char *name, const void *file, size_t size, uint64_t code)
+{
+	static struct image other;
 	static struct seed seed;
 
+	seed_make(&other, true, false);
+	put_part(&seed, file, size);
+	put_part(&seed, other.bytes, other.size);
+	put_u8(&seed, 0xaa);
+	put_object(&seed, 1, "/usr/bin/program");
+	put_object(&seed, 2, "/usr/lib/libx.so");
+	put_mappings(&seed);
+	put_copies(&seed, 0x10000 + code);
+	put_copies(&seed, 0x10000 + code);
+	save_seed("server", name, &seed);
+}
+
+static void server_save(void)
+{
+	static struct image image;
+	char path[4096];
+	size_t size;
+	FILE *in;
+
 	for (int packed = 0; packed < 2; packed++) {
-		seed_make(&images[0], true, packed);
-		seed_make(&images[1], true, false);
-		put_part(&seed, images[0].bytes, images[0].size);
-		put_part(&seed, images[1].bytes, images[1].size);
-		put_u8(&seed, 0xaa);
-		put_request(&seed, 1, (struct message){ .type = MESSAGE_OBJECT, .number = 0 },
-			    "/usr/bin/program", NULL, 0);
-		put_request(&seed, 2, (struct message){ .type = MESSAGE_OBJECT, .number = 1 },
-			    "/usr/lib/libx.so", NULL, 0);
-		put_request(&seed, 0, (struct message){ .type = MESSAGE_MAPPINGS, .t = 5, .n = 2 },
-			    NULL, mappings, sizeof(mappings));
-		put_copies(&seed);
-		put_copies(&seed);
-		save_seed("server", packed ? "packed" : "symbols", &seed);
+		seed_make(&image, true, packed);
+		session_save(packed ? "packed" : "symbols", image.bytes, image.size, TEXT_OFFSET);
 	}
+	/* A file with call frame information, of a compiler. */
+	snprintf(path, sizeof(path), "%s/cfi/frames.so", top);
+	in = fopen(path, "re");
+	size = in ? fread(image.bytes, 1, sizeof(image.bytes), in) : 0;
+	if (in)
+		fclose(in);
+	if (size)
+		session_save("frames", image.bytes, size, FRAMES_TEXT);
 }
 
 /* --- Stacks --- */
