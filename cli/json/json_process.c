@@ -74,6 +74,12 @@ static void processes_read(struct reader *reader, const json_t *object, const st
 	}
 	sample->n_processes = sample->processes ? n : 0;
 	processes_sort_rows(sample);
+	for (size_t i = 1; i < sample->n_processes; i++) {
+		const struct process_row *row = &sample->processes[i];
+
+		if (row->pid == row[-1].pid && row->start == row[-1].start)
+			reader_fail(reader, field->key, "has process %d twice", (int)row->pid);
+	}
 }
 
 const struct json_form json_form_processes = { processes_write, processes_read };

@@ -279,6 +279,9 @@ static const struct {
 	{ HEAD ",\"threads\":[{\"tid\":1,\"syscalls\":[{\"number\":0,\"buckets\":[{\"le_ns\":1,"
 	       "\"count\":1},{\"le_ns\":2,\"count\":-1}]}]}]}",
 	  1, "threads[0].syscalls[0].buckets[1].count: a whole number, 0 or more, is expected" },
+	{ HEAD
+	  ",\"processes\":[{\"pid\":7,\"start_ns\":3},{\"pid\":7},{\"pid\":7,\"start_ns\":3}]}",
+	  1, "processes: has process 7 twice" },
 	{ HEAD ",\"x\":\"\xff\"}", 1, "unable to decode byte 0xff near '\"'" },
 };
 
