@@ -418,7 +418,8 @@ make check        install what the tests need, build, run every test (as root);
                   `tests/run --list PROGRAM...` says which may run beside others
 make check-unit   the tests that need neither root nor network
 make fuzz         fuzzing guided by coverage, FUZZ_TIME ($(FUZZ_TIME)) seconds for each of TARGETS
-                  (all); then the other fuzz tests, FUZZ_ROUNDS ($(FUZZ_ROUNDS)) mutations each
+                  (all; make check: 3); then the other fuzz tests, FUZZ_ROUNDS ($(FUZZ_ROUNDS))
+                  mutations each
 make check-vm     only those in virtual machines with other kernels (as root);
                   `tests/vm/run 6.1 COMMAND...` runs one command in one
 make lint         style, includes, documents, warnings
