@@ -150,7 +150,7 @@ endif
 $(GEN)/version.h: | $(GEN)
 	$(file >$@,$(VERSION_TEXT))
 
-$(GEN):
+$(GEN) $(BUILD)/asan:
 	@mkdir -p $@
 
 # What is built with sanitizers serves fuzzing, too, where clang has libFuzzer. To find out takes
@@ -167,8 +167,7 @@ ifneq ($(file <$(BUILD)/asan/flags),$(ASAN_TEXT))
 $(BUILD)/asan/flags: FORCE
 endif
 endif
-$(BUILD)/asan/flags: $(BUILD)/flags
-	@mkdir -p $(@D)
+$(BUILD)/asan/flags: $(BUILD)/flags | $(BUILD)/asan
 	$(file >$@,$(ASAN_TEXT))
 
 # --- The program ---
