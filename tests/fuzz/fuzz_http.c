@@ -1,34 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is ours of serving metrics: any requests of a connection, and the Accept header. An
- * input is all that a client sends. */
+/* What is ours of serving metrics: any requests of a connection, and the headers that are looked
+ * at. An input is all that a client sends. The server runs in a thread here, where what it reaches
+ * is seen; in the program it is a process of its own. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "cli/output/exporter_accept.h"
-#include "cli/output/exporter_http.h"
+#include "cli/output/exporter_server.h"
+#include "cli/output/exporter_socket.h"
+#include "cli/stack/protocol.h"
 #include "input.h"
 
 #define ANSWER_ROOM 4096
 #define ANSWERED_MS 2
 #define SILENT_MS 50
 
-static struct exporter_http *http;
+static const char prometheus[] = "up 1\n", openmetrics[] = "up 1\n# EOF\n";
+static struct exporter_hosts hosts;
+static struct exporter_server *server;
 static struct sockaddr_in to = { .sin_family = AF_INET };
 
-static void publish(void)
+/* What exporter_http.c sends: the socket, and what is to be answered with. */
+static void channel_fill(int channel)
 {
-	struct exporter_text texts[EXPORTER_FORMS];
+	static struct packet packet;
+	int file = memfd_create("metrics", MFD_CLOEXEC), socket;
+	uint16_t port = 0;
+	bool is_v6;
 
-	for (int form = 0; form < EXPORTER_FORMS; form++) {
-		texts[form].text = strdup(form == EXPORTER_PROMETHEUS ? "up 1\n" : "up 1\n# EOF\n");
-		MUST(texts[form].text);
-		texts[form].length = strlen(texts[form].text);
-	}
-	MUST(!exporter_http_publish(http, texts));
+	MUST(!exporter_socket_open(&socket, &is_v6, "127.0.0.1", &port));
+	to.sin_port = htons(port);
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	packet_begin(&packet, MESSAGE_OBJECT);
+	packet.head.n = port;
+	MUST(!protocol_send(channel, &packet, socket, 0));
+	close(socket);
+	MUST(write(file, prometheus, strlen(prometheus)) > 0);
+	MUST(write(file, openmetrics, strlen(openmetrics)) > 0);
+	packet_begin(&packet, MESSAGE_FILE);
+	packet.head.t = strlen(prometheus);
+	MUST(!protocol_send(channel, &packet, file, 0));
+	close(file);
+}
+
+static void *serve(void *unused)
+{
+	(void)unused;
+	exporter_server_run(server);
+	abort(); /* the channel stays open */
 }
 
 /* Whether it is by itself, or with others that take the same or less. */
@@ -46,6 +71,7 @@ static void accept_check(struct input input)
 		MUST(form == EXPORTER_PROMETHEUS || accept.forms[form].quality);
 		for (int i = 0; i < EXPORTER_FORMS; i++)
 			MUST(accept.forms[i].quality <= 1000);
+		exporter_host_is_known(&hosts, header);
 	}
 	free(text);
 }
@@ -90,13 +116,17 @@ static void connection_check(struct input input)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
+	pthread_t thread;
+	int ends[2];
+
 	(void)argc;
 	(void)argv;
-	MUST(!exporter_http_open(&http, "127.0.0.1", 0));
-	publish();
-	MUST(!exporter_http_start(http));
-	to.sin_port = htons(exporter_http_port(http));
-	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	MUST(!protocol_connect(ends));
+	channel_fill(ends[0]);
+	hosts = exporter_hosts_new("metrics.example,*.lab");
+	server = exporter_server_new(ends[1], &hosts);
+	MUST(server && !exporter_server_open(server));
+	MUST(!pthread_create(&thread, NULL, serve, NULL));
 	return 0;
 }
 
