@@ -408,6 +408,7 @@ struct task_struct {
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	char comm[16];
+	struct task_struct *real_parent;
 	struct task_struct *parent;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;

@@ -73,8 +73,7 @@ const volatile __u8 kd_by_thread = 0;   /* the tasks that have a slot, not all o
 const volatile __u8 kd_follow_fork = 0; /* children of its processes are of it, too */
 const volatile __u64 kd_group = 0;      /* all in this control group or below are; 0: none */
 const volatile __u32 kd_hierarchy = 0;  /* of control groups that it is in; 0: version 2 */
-const volatile __u32 kd_self = 0;       /* our TGID, */
-const volatile __u32 kd_self_child = 0; /* and that of our child; 0: none */
+const volatile __u32 kd_self = 0;       /* our TGID */
 const volatile __u32 kd_filter = KD_FILTER_NONE;
 const volatile struct kd_names kd_names = {};
 

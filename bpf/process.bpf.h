@@ -105,8 +105,9 @@ static __always_inline void process_move(struct cgroup *group, struct task_struc
 {
 	u32 tgid = leader->tgid;
 
-	if (leader->pid != tgid || tgid == kd_self || tgid == kd_self_child ||
-	    leader->flags & PF_KTHREAD ||
+	/* This program and its children are not in it. */
+	if (leader->pid != tgid || tgid == kd_self || leader->flags & PF_KTHREAD ||
+	    BPF_CORE_READ(leader, real_parent, tgid) == kd_self ||
 	    (u32)BPF_CORE_READ(group, root, hierarchy_id) != kd_hierarchy ||
 	    process_is_ours(tgid) || !group_is_ours(group))
 		return;

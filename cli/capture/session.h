@@ -60,7 +60,6 @@ struct thread_filter {
 struct session_config {
 	pid_t tgid; /* of the target, or its first process */
 	const struct processes *processes;
-	pid_t self_child; /* of this program, which is not of the target; 0: none */
 	struct thread_filter filter;
 	unsigned int threads; /* the target has now, or will have */
 	unsigned int banks;   /* windows that may be unread at a time, 1 to KD_MAX_BANKS */

@@ -72,7 +72,6 @@ exit_status several_select(struct several *several, struct kernel_delay *skel,
 	several->lists_newcomers = config->everywhere;
 	skel->rodata->kd_many = skel->rodata->kd_by_thread = 1;
 	skel->rodata->kd_self = (uint32_t)getpid();
-	skel->rodata->kd_self_child = (uint32_t)config->self_child;
 	skel->rodata->kd_follow_fork = processes->follow_fork;
 	error = bpf_map__set_max_entries(skel->maps.kd_processes, KD_PROCESSES)
 			?: bpf_map__set_max_entries(skel->maps.kd_replaced, KD_REPLACED);
@@ -120,7 +119,6 @@ static int group_seed(struct several *several, bool *more, uint64_t *lost)
 	*lost = 0;
 	for (size_t i = 0; i < n && !error; i++) {
 		if (member_find(&several->members, pids[i], 0) ||
-		    (uint32_t)pids[i] == several->skel->rodata->kd_self_child ||
 		    (!processes_have(several->rules, pids[i]) && !target_can_be(pids[i])))
 			continue;
 		failed = process_tell(several, pids[i]);

@@ -49,8 +49,8 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 	end = strrchr(text, ')');
 	if (!begin || !end || (size_t)(end - begin) > sizeof(stat->comm) ||
 	    sscanf(end + 1,
-		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu",
-		   &stat->state, &flags, &stat->threads, &ticks) != 4)
+		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu",
+		   &stat->state, &stat->parent, &flags, &stat->threads, &ticks) != 5)
 		return false;
 	memcpy(stat->comm, begin + 1, (size_t)(end - begin - 1));
 	stat->comm[end - begin - 1] = '\0';

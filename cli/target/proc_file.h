@@ -19,6 +19,7 @@ struct proc_stat {
 	char comm[64]; /* of threads of the kernel longer than struct task_struct has it */
 	char state;    /* as in ps(1); Z: it has ended */
 	bool kernel;   /* a thread of the kernel */
+	pid_t parent;
 	unsigned int threads;
 	uint64_t started; /* ns since the machine's start, to a clock tick */
 };

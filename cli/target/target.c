@@ -183,7 +183,8 @@ bool target_can_be(pid_t pid)
 {
 	struct proc_stat process;
 
-	return pid != getpid() && proc_stat_read(&process, pid) && !process.kernel;
+	return pid != getpid() && proc_stat_read(&process, pid) && !process.kernel &&
+	       process.parent != getpid();
 }
 
 static struct target target_fill(pid_t pid, const struct proc_stat *process)

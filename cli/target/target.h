@@ -25,7 +25,8 @@ exit_status target_find(struct target *target, pid_t pid, const struct target_na
 /* The same of a process that has been found; if it has ended meanwhile it has no threads. */
 struct target target_of(pid_t pid);
 
-/* True if a process can be the target: it is there, no thread of the kernel, and not this one. */
+/* True if a process can be the target: it is there, no thread of the kernel, and neither this one
+ * nor a child of it. */
 bool target_can_be(pid_t pid);
 
 /* Calls found() for every process that can be the target, other than this one. */
