@@ -190,9 +190,9 @@ def case_output_fails(test):
 def ends_on_closed_pipe(test, *arguments):
     """Quietly, with the status that shells show of programs that SIGPIPE has ended."""
     read, write = os.pipe()
+    os.close(read)
     child = test.child([kdtest.PROGRAM, *arguments], stdout=write)
     os.close(write)
-    os.close(read)
     test.eq((child.wait(), child.stderr), (128 + signal.SIGPIPE, ""),
             f"{' '.join(str(argument) for argument in arguments)}: quietly")
 

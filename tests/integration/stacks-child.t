@@ -21,8 +21,9 @@ import kdtest
 PIDFD_GETFD = 438
 SOCKET = 3  # its descriptor there, SANDBOX_SOCKET
 GET_SEALS, FUTURE_WRITE = 1034, 0x10
-# enum message_type of cli/stack/protocol.h
-FILE, OPEN, FRAMES, STACK, IDS = 3, 5, 6, 7, 9
+PROTOCOL = (kdtest.ROOT / "cli" / "stack" / "protocol.h").read_text(encoding="ascii")
+TYPES = re.findall(r"^\tMESSAGE_(\w+),", PROTOCOL, re.MULTILINE)  # their numbers are their order
+FILE, OPEN, FRAMES, STACK, IDS = map(TYPES.index, ("FILE", "OPEN", "FRAMES", "STACK", "IDS"))
 CALLS = 60
 
 
