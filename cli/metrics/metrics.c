@@ -168,7 +168,8 @@ const struct metric_family metric_families[] = {
 	{ P "resident_memory_peak_bytes", METRIC_GAUGE, BYTES, PROCESS,
 	  "The most that they have had in their lives.", METRIC_USAGE, VALUE_IF_ANY(USAGE_PEAK) },
 	{ P "tcp_retransmissions", METRIC_COUNTER, "", PROCESS,
-	  "Segments that TCP sent again, of sockets that processes had open at a window's end.",
+	  "Segments that TCP sent again, of sockets that processes had open at a window's end; "
+	  "several that are sent again at once count as one.",
 	  METRIC_USAGE, VALUE(USAGE_RESENT) },
 	{ P "threads", METRIC_GAUGE, "", "thread", "Threads alive at the end of the last sample.",
 	  METRIC_THREAD, VALUE(THREAD_MEMBERS) },
