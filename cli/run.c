@@ -65,7 +65,6 @@ static void config_fill(struct session_config *config, const struct run *run)
 		.btf_file = run->options->btf_file,
 		.upcalls = run->target->is_vswitchd && !run->options->skip_upcall_stats,
 		.tracing = run->tracing,
-		.self_child = run_child(run),
 		.histograms = run->options->histogram,
 		.interruptions = run->options->interruptions > 0,
 		.resources = run->options->resources,
@@ -145,6 +144,7 @@ static exit_status run_begins(const struct run *run)
 /* To the target, which may be the successor of another one. */
 static exit_status run_attach(struct run *run)
 {
+	pid_t children[OWN_CHILDREN];
 	int status = run_begins(run);
 
 	tracing_fill(&run->tracing, run->options);
@@ -166,7 +166,8 @@ static exit_status run_attach(struct run *run)
 		status = run_open_session(run);
 	if (!status)
 		status = run_open_readers(run);
-	own_cost_begin(&run->own, run_child(run));
+	run_children(run, children);
+	own_cost_begin(&run->own, children);
 	if (!run->deadline)
 		run->deadline = u64_add(run_at_first(&run->options->at), run->options->duration);
 	if (!status && !run->loop) {

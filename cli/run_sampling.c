@@ -44,11 +44,14 @@ int run_drain(void *context)
 	return error;
 }
 
-pid_t run_child(const struct run *run)
+void run_children(const struct run *run, pid_t children[OWN_CHILDREN])
 {
 	const struct stacks *stacks = run->stacks ? run->stacks : run->lock_stacks;
 
-	return stacks ? stacks_child(stacks) : 0;
+	children[0] = children[1] = 0;
+	if (stacks)
+		stacks_children(stacks, children);
+	children[2] = outputs_child(run->outputs);
 }
 
 exit_status run_mark(struct run *run, const char *what, uint64_t edge, bool triggered)
@@ -155,6 +158,7 @@ static int resources_collect(struct run *run, const struct session_view *view,
 
 int run_collect(struct run *run, const struct session_view *view, struct sample *sample)
 {
+	pid_t children[OWN_CHILDREN];
 	int error = tracer_read(run->tracer, view);
 
 	if (!error)
@@ -169,7 +173,8 @@ int run_collect(struct run *run, const struct session_view *view, struct sample 
 		error = traces_finish(&sample->traces);
 	if (!error)
 		error = locks_describe(run, sample);
-	sample->own = own_cost_take(&run->own, run_child(run));
+	run_children(run, children);
+	sample->own = own_cost_take(&run->own, children);
 	sample->wall_start = clock_wall_at(sample->start);
 	return error;
 }

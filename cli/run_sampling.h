@@ -73,8 +73,8 @@ exit_status run_conclude(const struct options *options, const struct fail_if *fa
 /* Prints that reading failed with a negative errno. Returns an exit status. */
 exit_status run_capture_failed(int error);
 
-/* The child that resolves stacks; 0: there is none. */
-pid_t run_child(const struct run *run);
+/* Those that resolve stacks, open files and serve metrics; 0: there is none. */
+void run_children(const struct run *run, pid_t children[OWN_CHILDREN]);
 
 /* Accounts what has ended; a tick of the loop. context is the run. */
 int run_drain(void *context);

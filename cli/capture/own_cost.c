@@ -51,9 +51,13 @@ static struct own_cost child_read(pid_t child)
 	return cost;
 }
 
-void own_cost_begin(struct own_cost_meter *meter, pid_t child)
+void own_cost_begin(struct own_cost_meter *meter, const pid_t children[OWN_CHILDREN])
 {
-	*meter = (struct own_cost_meter){ self_read(), child_read(child), child };
+	meter->self = self_read();
+	for (int i = 0; i < OWN_CHILDREN; i++) {
+		meter->children[i] = child_read(children[i]);
+		meter->of[i] = children[i];
+	}
 }
 
 /* Counts only grow; one that does not was not to be had. */
@@ -62,18 +66,25 @@ static uint64_t grown(uint64_t before, uint64_t now)
 	return now > before ? now - before : 0;
 }
 
-struct own_cost own_cost_take(struct own_cost_meter *meter, pid_t child)
+struct own_cost own_cost_take(struct own_cost_meter *meter, const pid_t children[OWN_CHILDREN])
 {
+	static const struct own_cost nothing = { 0 };
 	struct own_cost_meter before = *meter;
+	struct own_cost cost;
 
-	own_cost_begin(meter, child);
-	if (before.of != child)
-		before.child = (struct own_cost){ 0 };
-	return (struct own_cost){
-		.cpu_ns = grown(before.self.cpu_ns, meter->self.cpu_ns) +
-			  grown(before.child.cpu_ns, meter->child.cpu_ns),
-		.wakeups = grown(before.self.wakeups, meter->self.wakeups) +
-			   grown(before.child.wakeups, meter->child.wakeups),
+	own_cost_begin(meter, children);
+	cost = (struct own_cost){
+		.cpu_ns = grown(before.self.cpu_ns, meter->self.cpu_ns),
+		.wakeups = grown(before.self.wakeups, meter->self.wakeups),
 		.period_ns = grown(before.self.period_ns, meter->self.period_ns),
 	};
+	for (int i = 0; i < OWN_CHILDREN; i++) {
+		const struct own_cost *now = &meter->children[i], *last = &before.children[i];
+
+		if (before.of[i] != children[i])
+			last = &nothing;
+		cost.cpu_ns += grown(last->cpu_ns, now->cpu_ns);
+		cost.wakeups += grown(last->wakeups, now->wakeups);
+	}
+	return cost;
 }

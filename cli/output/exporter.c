@@ -150,6 +150,11 @@ uint16_t exporter_port(const struct exporter *exporter)
 	return exporter_http_port(exporter->http);
 }
 
+pid_t exporter_child(const struct exporter *exporter)
+{
+	return exporter ? exporter_http_child(exporter->http) : 0;
+}
+
 void exporter_close(struct exporter *exporter)
 {
 	if (!exporter)

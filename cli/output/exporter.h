@@ -45,6 +45,9 @@ exit_status exporter_refresh(struct exporter *exporter);
 /* The port that it listens on. */
 uint16_t exporter_port(const struct exporter *exporter);
 
+/* The process that answers; 0: there is none. */
+pid_t exporter_child(const struct exporter *exporter);
+
 /* NULL is allowed. */
 void exporter_close(struct exporter *exporter);
 

@@ -218,6 +218,11 @@ uint16_t exporter_http_port(const struct exporter_http *http)
 	return http->port;
 }
 
+pid_t exporter_http_child(const struct exporter_http *http)
+{
+	return http->child;
+}
+
 void exporter_http_close(struct exporter_http *http)
 {
 	if (!http)
@@ -259,6 +264,12 @@ int exporter_http_publish(struct exporter_http *http, struct exporter_text texts
 }
 
 uint16_t exporter_http_port(const struct exporter_http *http)
+{
+	(void)http;
+	return 0;
+}
+
+pid_t exporter_http_child(const struct exporter_http *http)
 {
 	(void)http;
 	return 0;

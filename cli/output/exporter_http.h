@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cli/base/exit_status.h"
 #include "exporter_accept.h"
@@ -43,6 +44,9 @@ int exporter_http_publish(struct exporter_http *http, struct exporter_text texts
 
 /* The port that it listens on. */
 uint16_t exporter_http_port(const struct exporter_http *http);
+
+/* The process; 0: there is none. */
+pid_t exporter_http_child(const struct exporter_http *http);
 
 /* Cuts what is being sent. NULL is allowed. */
 void exporter_http_close(struct exporter_http *http);

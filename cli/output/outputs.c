@@ -484,6 +484,11 @@ bool outputs_are_served(const struct outputs *outputs)
 	return outputs->exporter;
 }
 
+pid_t outputs_child(const struct outputs *outputs)
+{
+	return outputs ? exporter_child(outputs->exporter) : 0;
+}
+
 exit_status outputs_refresh(struct outputs *outputs)
 {
 	return exporter_refresh(outputs->exporter);

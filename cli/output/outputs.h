@@ -75,6 +75,9 @@ exit_status outputs_triggers_now(struct outputs *outputs, const struct trigger_s
 /* Whether anybody can look while the run goes on. */
 bool outputs_are_served(const struct outputs *outputs);
 
+/* The process that answers them; 0: there is none. NULL is allowed. */
+pid_t outputs_child(const struct outputs *outputs);
+
 /* To be called every few milliseconds: answers those who look with what was added. */
 exit_status outputs_refresh(struct outputs *outputs);
 

@@ -3,54 +3,16 @@
 #include "jit_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "cli/base/clock.h"
-#include "probes/elf/file.h"
 
 #define INTERVAL NSEC_PER_SEC
 
-/* What /proc/PID/status says. */
-struct owner {
-	uid_t user; /* effective */
-	int pid;    /* in the process's own namespace */
-};
-
-static bool owner_read(pid_t pid, struct owner *owner)
-{
-	char path[32], line[256], *last;
-	unsigned int found = 0;
-	FILE *status;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	status = fopen(path, "re");
-	while (status && fgets(line, sizeof(line), status)) {
-		last = strrchr(line, '\t');
-		found += sscanf(line, "Uid: %*u %u", &owner->user) == 1;
-		found += !strncmp(line, "NSpid:", 6) && last && sscanf(last, "%d", &owner->pid);
-	}
-	if (status)
-		fclose(status);
-	return found == 2;
-}
-
-static int perf_map_open(pid_t pid, const struct owner *owner)
-{
-	char root[32], path[48];
-
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", owner->pid);
-	return file_open_itself(root, path);
-}
-
-/* Its writer maps it so that profilers see it. */
-static int dump_open(const struct mapped *mapped, const struct mapped_files *files)
+/* Its writer maps it so that profilers see it. NULL: there is none. */
+static const struct object *dump_find(const struct mapped *mapped, const struct mapped_files *files)
 {
 	size_t n;
 	const struct mapping *mappings = mapped_mappings(mapped, &n);
@@ -60,24 +22,23 @@ static int dump_open(const struct mapped *mapped, const struct mapped_files *fil
 
 		if (number != SPACE_NO_FILE &&
 		    !fnmatch("*/jit-[0-9]*.dump", mapped_files_path(files, number), 0))
-			return mapped_files_open(files, number);
+			return mapped_files_object(files, number);
 	}
-	return -ENOENT;
+	return NULL;
 }
 
-/* A descriptor of what may be read and was not found before stays what it is; any other is closed
- * and becomes -1. */
-static int file_accept(struct jit_files *files, enum jit_file kind, const struct owner *owner,
-		       int fd)
+/* Returns a descriptor of what was not found before, else -1. */
+static int file_look(struct jit_files *files, enum jit_file kind, pid_t pid,
+		     const struct object *dump, struct opener *opener)
 {
-	struct stat stat;
+	struct jit_id *found = &files->found[kind], id;
+	int fd = opener_jit(opener, pid, dump, &id);
 
+	files->is_silent |= fd == -ETIMEDOUT;
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_uid == owner->user &&
-	    (files->found[kind].inode != stat.st_ino || files->found[kind].device != stat.st_dev)) {
-		files->found[kind].inode = stat.st_ino;
-		files->found[kind].device = stat.st_dev;
+	if (id.inode != found->inode || id.major != found->major || id.minor != found->minor) {
+		*found = id;
 		return fd;
 	}
 	close(fd);
@@ -100,18 +61,20 @@ static bool makes_code(const struct mapped *mapped, const struct mapped_files *f
 }
 
 void jit_files_look(struct jit_files *files, pid_t pid, const struct mapped *mapped,
-		    const struct mapped_files *mapped_files, int fds[JIT_FILES])
+		    const struct mapped_files *mapped_files, struct opener *opener,
+		    int fds[JIT_FILES])
 {
 	uint64_t now = clock_monotonic();
-	struct owner owner;
+	const struct object *dump;
 
 	for (unsigned int i = 0; i < JIT_FILES; i++)
 		fds[i] = -1;
-	if ((files->looked && now - files->looked < INTERVAL) || !makes_code(mapped, mapped_files))
+	if (files->is_silent || (files->looked && now - files->looked < INTERVAL) ||
+	    !makes_code(mapped, mapped_files))
 		return;
 	files->looked = now;
-	if (!owner_read(pid, &owner))
-		return;
-	fds[JIT_PERF_MAP] = file_accept(files, JIT_PERF_MAP, &owner, perf_map_open(pid, &owner));
-	fds[JIT_DUMP] = file_accept(files, JIT_DUMP, &owner, dump_open(mapped, mapped_files));
+	fds[JIT_PERF_MAP] = file_look(files, JIT_PERF_MAP, pid, NULL, opener);
+	dump = dump_find(mapped, mapped_files);
+	if (dump)
+		fds[JIT_DUMP] = file_look(files, JIT_DUMP, pid, dump, opener);
 }

@@ -78,11 +78,9 @@ bool mapped_files_is_elf(const struct mapped_files *files, uint32_t number)
 	return files->all[number].kept;
 }
 
-int mapped_files_open(const struct mapped_files *files, uint32_t number)
+const struct object *mapped_files_object(const struct mapped_files *files, uint32_t number)
 {
-	const struct known_file *file = &files->all[number];
-
-	return file->image ? -ENOENT : object_open(file->pid, &file->object);
+	return files->all[number].image ? NULL : &files->all[number].object;
 }
 
 pid_t mapped_files_pid(const struct mapped_files *files, uint32_t number)

@@ -33,9 +33,8 @@ const char *mapped_files_path(const struct mapped_files *files, uint32_t number)
 /* Whether it was an ELF file, which could be read. */
 bool mapped_files_is_elf(const struct mapped_files *files, uint32_t number);
 
-/* Opens the very file, of whatever kind. Returns a descriptor, which the caller closes, or a
- * negative errno. */
-int mapped_files_open(const struct mapped_files *files, uint32_t number);
+/* As it was mapped; NULL: it is in no file. */
+const struct object *mapped_files_object(const struct mapped_files *files, uint32_t number);
 
 /* The process in which it was seen last. */
 pid_t mapped_files_pid(const struct mapped_files *files, uint32_t number);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@
 /* So many files that do not answer are waited for; after them none is opened. */
 #define MOST_SILENT 3
 
-enum wanted { WANTED_MAPPED, WANTED_DEBUG, WANTED_GONE };
+enum wanted { WANTED_MAPPED, WANTED_DEBUG, WANTED_GONE, WANTED_PERF_MAP, WANTED_DUMP };
 
 /* A request. */
 struct wanted_file {
@@ -77,8 +78,8 @@ static int mapped_open(pid_t pid, const struct object *object)
 	return object_open(pid, &by_path);
 }
 
-/* found: the path of what has gone, or "". */
-static int wanted_open(const struct wanted_file *wanted, char found[PATH_MAX])
+/* found: the path of what has gone, or ""; id: of a file with names of code, or 0. */
+static int wanted_open(const struct wanted_file *wanted, char found[PATH_MAX], struct jit_id *id)
 {
 	const struct object object = {
 		.path = wanted->path,
@@ -93,6 +94,7 @@ static int wanted_open(const struct wanted_file *wanted, char found[PATH_MAX])
 	const struct mounted_file gone = { object.major, object.minor, object.inode, object.path };
 
 	*found = '\0';
+	*id = (struct jit_id){ 0 };
 	switch (wanted->wanted) {
 	case WANTED_MAPPED:
 		return elf_only(mapped_open(wanted->pid, &object));
@@ -100,6 +102,10 @@ static int wanted_open(const struct wanted_file *wanted, char found[PATH_MAX])
 		return debug_path_open(wanted->pid, wanted->path, wanted->debug);
 	case WANTED_GONE:
 		return elf_only(mounts_open(wanted->pid, &gone, found));
+	case WANTED_PERF_MAP:
+		return jit_open_perf_map(wanted->pid, id);
+	case WANTED_DUMP:
+		return jit_open_dump(wanted->pid, mapped_open(wanted->pid, &object), id);
 	default:
 		return -EINVAL;
 	}
@@ -111,6 +117,7 @@ static void opener_run(void *context, int socket, pid_t parent)
 	struct packet *packet = &opener->packet;
 	struct wanted_file wanted;
 	char found[PATH_MAX];
+	struct jit_id id;
 	const char *what;
 
 	if (sandbox_enter(socket, parent, opener->without | SANDBOX_OPENS, &what))
@@ -120,11 +127,14 @@ static void opener_run(void *context, int socket, pid_t parent)
 		int fd, err;
 
 		memcpy(&wanted, packet->payload, sizeof(wanted));
-		fd = wanted_open(&wanted, found);
+		fd = wanted_open(&wanted, found, &id);
 		if (fd >= 0)
 			helper_try_close(fd);
 		packet_begin(packet, MESSAGE_FILE);
 		packet->head.status = fd < 0 ? fd : 0;
+		packet->head.t = id.inode;
+		packet->head.number = id.major;
+		packet->head.n = id.minor;
 		err = packet_put_text(packet, found)
 			      ?: protocol_send(SANDBOX_SOCKET, packet, fd, 0);
 		if (fd >= 0)
@@ -154,6 +164,11 @@ int opener_open(struct opener **out, struct signals *signals, unsigned int witho
 	return err;
 }
 
+pid_t opener_child(const struct opener *opener)
+{
+	return opener->helper.pid;
+}
+
 void opener_close(struct opener *opener)
 {
 	int status;
@@ -166,7 +181,9 @@ void opener_close(struct opener *opener)
 
 static bool is_silent(const struct opener *opener, const struct wanted_file *wanted)
 {
-	for (unsigned int i = 0; i < opener->n_silent && wanted->wanted != WANTED_DEBUG; i++)
+	bool has_device = wanted->major || wanted->minor; /* else it is only known by its path */
+
+	for (unsigned int i = 0; i < opener->n_silent && has_device; i++)
 		if (opener->silent[i].major == wanted->major &&
 		    opener->silent[i].minor == wanted->minor)
 			return true;
@@ -224,10 +241,11 @@ static int opener_ask(struct opener *opener, const struct wanted_file *wanted, c
 	return packet->head.status < 0 ? packet->head.status : -EBADMSG;
 }
 
-int opener_mapped(struct opener *opener, pid_t pid, const struct object *object)
+static int object_ask(struct opener *opener, enum wanted how, pid_t pid,
+		      const struct object *object)
 {
 	struct wanted_file wanted = {
-		.wanted = WANTED_MAPPED,
+		.wanted = how,
 		.pid = pid,
 		.executable = object->executable,
 		.deleted = object->deleted,
@@ -242,6 +260,26 @@ int opener_mapped(struct opener *opener, pid_t pid, const struct object *object)
 		return -ENAMETOOLONG;
 	strcpy(wanted.path, object->path);
 	return opener_ask(opener, &wanted, NULL);
+}
+
+int opener_mapped(struct opener *opener, pid_t pid, const struct object *object)
+{
+	return object_ask(opener, WANTED_MAPPED, pid, object);
+}
+
+int opener_jit(struct opener *opener, pid_t pid, const struct object *dump, struct jit_id *id)
+{
+	struct wanted_file perf_map = { .wanted = WANTED_PERF_MAP, .pid = pid };
+	const struct message *head = &opener->packet.head;
+	int fd;
+
+	/* For messages: of a process in a container it is another number. */
+	snprintf(perf_map.path, sizeof(perf_map.path), "/tmp/perf-%d.map", (int)pid);
+	fd = dump ? object_ask(opener, WANTED_DUMP, pid, dump)
+		  : opener_ask(opener, &perf_map, NULL);
+	if (fd >= 0)
+		*id = (struct jit_id){ head->t, head->number, head->n };
+	return fd;
 }
 
 int opener_debug(struct opener *opener, pid_t pid, const char *object, const char *path)

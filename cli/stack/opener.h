@@ -9,6 +9,7 @@
 
 #include "cli/base/signals.h"
 #include "probes/elf/objects.h"
+#include "jit_open.h"
 #include "mounts.h"
 
 struct opener;
@@ -17,6 +18,9 @@ struct opener;
  * signals_wait(). Without: as for sandbox_enter(). Returns 0 or a negative errno. The caller ends
  * it with opener_close(). */
 int opener_open(struct opener **opener, struct signals *signals, unsigned int without);
+
+/* That process; 0: there is none. */
+pid_t opener_child(const struct opener *opener);
 
 /* NULL is allowed. */
 void opener_close(struct opener *opener);
@@ -34,5 +38,9 @@ int opener_debug(struct opener *opener, pid_t pid, const char *object, const cha
 /* See mounts_open(). */
 int opener_gone(struct opener *opener, pid_t pid, const struct mounted_file *file,
 		char path[PATH_MAX]);
+
+/* Opens no ELF file: dump NULL: see jit_open_perf_map(); else what the process has mapped, see
+ * jit_open_dump(). Returns as the others. */
+int opener_jit(struct opener *opener, pid_t pid, const struct object *dump, struct jit_id *id);
 
 #endif

@@ -15,7 +15,8 @@ enum sandbox_without {
 	SANDBOX_WITHOUT_CPU_LIMIT = 16,
 	/* It may open files to read them: of any process, as far as the parent may. It keeps the
 	 * capabilities for that, if it has them, and the root directory, and its user, as whom FUSE
-	 * lets it in; but it can write to no file, as its user for file systems is nobody. */
+	 * lets it in; but it can write to no file, as its user for file systems is nobody, if it
+	 * may change that. */
 	SANDBOX_OPENS = 8,
 };
 

@@ -357,7 +357,8 @@ static int process_jit(struct stacks *stacks, struct stack_process *process)
 {
 	int fds[JIT_FILES], err = 0;
 
-	jit_files_look(&process->jit, process->pid, process->mapped, stacks->files, fds);
+	jit_files_look(&process->jit, process->pid, process->mapped, stacks->files, stacks->opener,
+		       fds);
 	for (unsigned int i = 0; i < JIT_FILES; i++) {
 		if (fds[i] < 0)
 			continue;
@@ -434,7 +435,8 @@ const char *stacks_failure(const struct stacks *stacks)
 	return *stacks->failure ? stacks->failure : NULL;
 }
 
-pid_t stacks_child(const struct stacks *stacks)
+void stacks_children(const struct stacks *stacks, pid_t children[2])
 {
-	return stacks->child.pid;
+	children[0] = stacks->child.pid;
+	children[1] = opener_child(stacks->opener);
 }

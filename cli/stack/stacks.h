@@ -93,7 +93,7 @@ struct stacks_counts stacks_counts(const struct stacks *stacks);
 /* Why there are no user stacks any more; NULL: the child is well. */
 const char *stacks_failure(const struct stacks *stacks);
 
-/* The child; 0: it has ended. */
-pid_t stacks_child(const struct stacks *stacks);
+/* The child, and the one that opens files; 0: it has ended. */
+void stacks_children(const struct stacks *stacks, pid_t children[2]);
 
 #endif

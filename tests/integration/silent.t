@@ -4,7 +4,10 @@
 """A target that has mapped a file of a file system whose server does not answer: nothing that has to
 read it waits for ever, each says which file it is, and signals end it."""
 
+import contextlib
+import pathlib
 import signal
+import subprocess
 import time
 
 import kdfuse
@@ -66,10 +69,41 @@ def case_signals(test):
         test.between(time.monotonic() - sent, 0, 9 * SLACK, "before any of them gives up")
 
 
+@contextlib.contextmanager
+def bound(source, path):
+    path.touch()
+    subprocess.run(["mount", "--bind", source, path], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", path], check=True)
+        path.unlink()
+
+
+def case_names_of_code(test):
+    """The file in which it names the code that it makes is there."""
+    silent = kdfuse.Silent(test, kdtest.WORKLOADS / "mapper", "open")
+    load = test.workload("jit")
+    path = pathlib.Path(f"/tmp/perf-{load.pid}.map")
+    with bound(silent.path, path):
+        silent.fall_silent()
+        start = time.monotonic()
+        run = test.child([kdtest.PROGRAM, "-p", load.pid, "-s", "1ms", "--sample-time", "2"])
+        run.line("# Start sampling")
+        load.send("go 100")
+        test.eq(run.wait(MOST * SLACK), 0, "names of code: status 0")
+        test.between(time.monotonic() - start, 0, MOST * SLACK, "in bounded time")
+        test.ok(str(path) in run.stderr and "does not answer" in run.stderr, "the file is named",
+                run.stderr)
+        _, stacks = kdstacks.parse(run.stdout)
+        test.ok(any(frame.function == "slow" for row in stacks[0].events for frame in row.stack.user or ()),
+                "there are stacks, with other names", *stacks[0].events[:1])
+
+
 def waits_for_file(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
         return any(kdtest.waits_in(child, "request_wait_answer")
                    for child in map(int, children.read().split()))
 
 
-kdtest.main(case_bounded, case_signals)
+kdtest.main(case_bounded, case_names_of_code, case_signals)
