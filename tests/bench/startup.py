@@ -15,6 +15,7 @@ ROUNDS = 5 if QUICK else 31
 SAMPLE_MS = 10
 GOAL_MS = 60
 HERD, HERD_GOAL_MS = (200, 10), 100
+PRIVILEGES_GOAL_MS = 5
 
 PHASES = (
     "exec, linking, options, finding the target",
@@ -108,6 +109,21 @@ def measure_herd(table):
               "ms", 1, HERD_GOAL_MS)
 
 
+def measure_privileges(table, target):
+    """Of a run that resolves user stacks, by turns: the process for that is started in both."""
+    runs = {(): [], ("--keep-privileges",): []}
+    for _ in range(ROUNDS):
+        for options, stamps in runs.items():
+            stamps.append(sample_once(target.pid, "-s", "1ms", *options))
+    given, kept = ([(stamps[3] - stamps[0]) * 1000 - SAMPLE_MS for stamps in each]
+                   for each in runs.values())
+    table.say("  the same with user stacks, -s 1ms")
+    table.row("  until the report is printed", given, "ms")
+    table.row("  with --keep-privileges", kept, "ms")
+    table.row("  giving them up: the medians' difference",
+              [statistics.median(given) - statistics.median(kept)], "ms", 1, PRIVILEGES_GOAL_MS)
+
+
 def rows(table, runs):
     table.row("until the report is printed",
               [(stamps[3] - stamps[0]) * 1000 - SAMPLE_MS for stamps in runs], "ms", 1, GOAL_MS)
@@ -135,5 +151,6 @@ def measure(table):
             table.row(f"  {name}", [values[index] * 1000 for _, values, _ in noted], "ms")
         table.row("  all of it until the report is printed",
                   [(stamps[3] - stamps[0]) * 1000 - SAMPLE_MS for stamps, _, _ in noted], "ms")
+        measure_privileges(table, target)
         print_programs(table, target, [loads for _, _, loads in noted])
     measure_herd(table)
