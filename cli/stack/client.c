@@ -11,6 +11,7 @@
 #include "known.h"
 #include "stack_table.h"
 
+#define AT_ONCE 1 /* a deadline that is over */
 #define PATIENCE_PER_COPY (20 * NSEC_PER_MSEC)
 #define MOST_TEXT (UNWIND_FRAMES * (PROTOCOL_FUNCTION + PROTOCOL_PATH + PROTOCOL_BUILD_ID))
 
@@ -117,22 +118,27 @@ static int client_serve(struct client *client, uint64_t deadline)
 	return err;
 }
 
-/* Receives the next packet that is not a request for a file. protocol_receive() looks at the
+/* Receives the next packet that is not a request for a file. Mostly it is there already, which
+ * saves looking at signals; but they are seen behind each request. protocol_receive() looks at the
  * deadline only when it has to wait, which one who always has more to say never lets it. */
 static int client_receive(struct client *client, uint64_t deadline)
 {
-	int err;
+	struct packet *packet = &client->packet;
+	int err = protocol_receive(client->socket, packet, false, AT_ONCE);
 
-	do {
-		err = signals_wait(client->signals, client->socket, POLLIN, deadline)
-			      ?: protocol_receive(client->socket, &client->packet, false, deadline);
+	for (;;) {
+		if (err == -ETIMEDOUT)
+			err = signals_wait(client->signals, client->socket, POLLIN, deadline)
+				      ?: protocol_receive(client->socket, packet, false, deadline);
 		if (!err && clock_monotonic() >= deadline)
 			err = -ETIMEDOUT;
-		if (err || client->packet.head.type != MESSAGE_OPEN)
+		if (err || packet->head.type != MESSAGE_OPEN)
 			return err;
 		err = client_serve(client, deadline);
-	} while (!err);
-	return err;
+		if (err)
+			return err;
+		err = -ETIMEDOUT;
+	}
 }
 
 static int client_done(struct client *client, uint64_t deadline)

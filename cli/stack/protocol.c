@@ -42,7 +42,7 @@ static int protocol_wait(int socket, short events, uint64_t deadline)
 	struct pollfd poller = { .fd = socket, .events = events };
 	uint64_t now = clock_monotonic(), left = deadline > now ? deadline - now : 0;
 	const struct timespec timeout = clock_timespec(left);
-	int ready = ppoll(&poller, 1, &timeout, NULL);
+	int ready = left ? ppoll(&poller, 1, &timeout, NULL) : 0;
 
 	if (ready < 0)
 		return errno == EINTR ? 0 : -errno;
