@@ -14,8 +14,10 @@
 #define CHUNK (64UL << 10)     /* bytes that are read at a time */
 #define READ_MOST (64UL << 20) /* of a file */
 #define MOST_NAMES (1UL << 28) /* bytes */
-#define RECENT 1024            /* pieces of code that are not among the others yet */
-#define MARK 64                /* bytes before the place where a file was read last */
+#define RECENT 1024          /* pieces of code on the first level, on the next twice as many, ... */
+#define LEVELS 13            /* the last one has all others */
+#define ADD_MOST (1UL << 20) /* pieces of code that are added at a time */
+#define MARK 64              /* bytes before the place where a file was read last */
 
 #define NONE UINT32_MAX /* the code has gone */
 
@@ -23,6 +25,7 @@
 struct code {
 	uint64_t start, end;
 	uint32_t name; /* offset in the names, or NONE */
+	uint32_t next; /* of what has gone: up to there others have, too */
 };
 
 /* Sorted by address. */
@@ -42,7 +45,9 @@ struct jit_map {
 	size_t *room;
 	size_t taken; /* of it */
 	struct source sources[JIT_FILES];
-	struct codes old, recent; /* of old, what has met something recent has gone */
+	struct codes
+		levels[LEVELS]; /* what has met something newer, which is before it, has gone */
+	size_t left;            /* of ADD_MOST */
 	char *names;
 	size_t n_names, names_room;
 	uint64_t version;
@@ -63,10 +68,11 @@ struct jit_map *jit_map_new(size_t *room)
 
 static void map_clear(struct jit_map *map)
 {
-	free(map->old.all);
-	free(map->recent.all);
+	for (unsigned int i = 0; i < LEVELS; i++) {
+		free(map->levels[i].all);
+		map->levels[i] = (struct codes){ .n = 0 };
+	}
 	free(map->names);
-	map->old = map->recent = (struct codes){ .n = 0 };
 	map->names = NULL;
 	map->n_names = map->names_room = 0;
 	*map->room += map->taken;
@@ -92,10 +98,10 @@ void jit_map_add(struct jit_map *map, enum jit_file kind, int fd)
 {
 	struct source *source = &map->sources[kind];
 
-	if (source->fd >= 0) {
+	if (source->fd >= 0)
 		close(source->fd);
+	if (source->fd >= 0 || source->at)
 		map_clear(map);
-	}
 	source->fd = fd;
 }
 
@@ -126,17 +132,30 @@ static int codes_put(struct codes *codes, const struct code *code)
 	return 0;
 }
 
+/* What is said again and again of many is not to be looked at each time: each way gets shorter. */
 static void codes_drop(struct codes *codes, const struct code *code)
 {
-	for (size_t i = codes_before(codes, code->start);
-	     i < codes->n && codes->all[i].start < code->end; i++)
-		codes->all[i].name = NONE;
+	size_t first = codes_before(codes, code->start), end = first, next;
+
+	while (end < codes->n && codes->all[end].start < code->end) {
+		struct code *gone = &codes->all[end];
+
+		if (gone->name != NONE) {
+			gone->name = NONE;
+			gone->next = (uint32_t)end + 1;
+		}
+		end = gone->next;
+	}
+	for (; first < end; first = next) {
+		next = codes->all[first].next;
+		codes->all[first].next = (uint32_t)end;
+	}
 }
 
-/* What is recent becomes old. */
-static int codes_merge(struct jit_map *map)
+/* A level becomes part of the next one. */
+static int level_merge(struct jit_map *map, unsigned int level)
 {
-	const struct codes *old = &map->old, *recent = &map->recent;
+	struct codes *old = &map->levels[level + 1], *recent = &map->levels[level];
 	struct codes merged = { .room = old->n + recent->n };
 	size_t i = 0, j = 0;
 
@@ -144,17 +163,29 @@ static int codes_merge(struct jit_map *map)
 	if (!merged.all)
 		return -ENOMEM;
 	while (i < old->n || j < recent->n) {
-		if (i < old->n && old->all[i].name == NONE)
-			i++;
-		else if (j == recent->n || (i < old->n && old->all[i].start < recent->all[j].start))
-			merged.all[merged.n++] = old->all[i++];
-		else
-			merged.all[merged.n++] = recent->all[j++];
+		bool is_old = j == recent->n ||
+			      (i < old->n && old->all[i].start < recent->all[j].start);
+		const struct code *code = is_old ? &old->all[i++] : &recent->all[j++];
+
+		if (code->name != NONE)
+			merged.all[merged.n++] = *code;
 	}
-	free(map->old.all);
-	map->old = merged;
-	map->recent.n = 0;
+	free(old->all);
+	free(recent->all);
+	*old = merged;
+	*recent = (struct codes){ .n = 0 };
 	return 0;
+}
+
+/* Makes room on the first level. Each piece of code is moved some ten times in all. */
+static int levels_merge(struct jit_map *map)
+{
+	int err = 0;
+
+	for (unsigned int i = LEVELS - 1; !err && i-- > 0;)
+		if (map->levels[i].n >= (size_t)RECENT << i)
+			err = level_merge(map, i);
+	return err;
 }
 
 /* Returns 0, or negative if there is no room. */
@@ -164,14 +195,17 @@ static int code_add(struct jit_map *map, uint64_t start, uint64_t size, const ch
 	struct code code = { .start = start, .name = (uint32_t)map->n_names };
 	size_t takes = sizeof(code) + length + 1;
 
+	if (map->left)
+		map->left--;
 	if (!size || !length || __builtin_add_overflow(start, size, &code.end))
 		return 0;
 	if (takes > *map->room || length + 1 > MOST_NAMES - map->n_names ||
-	    (map->recent.n == RECENT && codes_merge(map)) ||
+	    (map->levels[0].n == RECENT && levels_merge(map)) ||
 	    array_reserve(&map->names, map->n_names + length + 1, &map->names_room, 1) ||
-	    codes_put(&map->recent, &code))
+	    codes_put(&map->levels[0], &code))
 		return -ENOMEM;
-	codes_drop(&map->old, &code);
+	for (unsigned int i = 1; i < LEVELS; i++)
+		codes_drop(&map->levels[i], &code);
 	memcpy(map->names + map->n_names, name, length);
 	map->names[map->n_names + length] = '\0';
 	map->n_names += length + 1;
@@ -183,16 +217,14 @@ static int code_add(struct jit_map *map, uint64_t start, uint64_t size, const ch
 
 bool jit_map_find(const struct jit_map *map, uint64_t address, struct jit_code *code)
 {
-	const struct codes *both[] = { &map->recent, &map->old };
+	for (unsigned int i = 0; i < LEVELS; i++) {
+		const struct codes *codes = &map->levels[i];
+		size_t at = codes_before(codes, address);
 
-	for (size_t i = 0; i < 2; i++) {
-		size_t at = codes_before(both[i], address);
-
-		if (at == both[i]->n || both[i]->all[at].start > address ||
-		    both[i]->all[at].name == NONE)
+		if (at == codes->n || codes->all[at].start > address || codes->all[at].name == NONE)
 			continue;
-		code->name = map->names + both[i]->all[at].name;
-		code->start = both[i]->all[at].start;
+		code->name = map->names + codes->all[at].name;
+		code->start = codes->all[at].start;
 		return true;
 	}
 	return false;
@@ -302,7 +334,8 @@ static ssize_t dump_read(struct jit_map *map, const struct source *source, size_
 		if (size < sizeof(header))
 			return 0;
 		memcpy(&header, map->chunk, sizeof(header));
-		if (header.magic != DUMP_MAGIC || header.size < sizeof(header))
+		if (header.magic != DUMP_MAGIC || header.size < sizeof(header) ||
+		    header.size > left)
 			return -1;
 		return header.size;
 	}
@@ -349,7 +382,7 @@ static void source_read(struct jit_map *map, enum jit_file kind, uint64_t end)
 	uint64_t begun = source->at;
 	ssize_t got, used = 1;
 
-	while (used > 0 && source->at < end) {
+	while (used > 0 && source->at < end && map->left) {
 		got = pread(source->fd, map->chunk, kind == JIT_DUMP ? RECORD_MOST : CHUNK,
 			    (off_t)source->at);
 		if (got <= 0)
@@ -382,10 +415,11 @@ void jit_map_read(struct jit_map *map)
 			continue;
 		}
 		ends[i] = (uint64_t)stat.st_size < READ_MOST ? (uint64_t)stat.st_size : READ_MOST;
-		other |= source_is_other(source, ends[i]);
+		other |= source_is_other(source, (uint64_t)stat.st_size);
 	}
 	if (other)
 		map_clear(map);
+	map->left = ADD_MOST;
 	for (unsigned int i = 0; i < JIT_FILES; i++)
 		if (map->sources[i].fd >= 0)
 			source_read(map, (enum jit_file)i, ends[i]);

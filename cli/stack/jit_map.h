@@ -29,7 +29,7 @@ void jit_map_add(struct jit_map *map, enum jit_file kind, int fd);
 
 /* Reads what the files have got since the last time; what is said later holds, where code was at
  * the same addresses before. Of one that was written anew it reads all. What finds no room is left
- * out. */
+ * out. Of very much that is new it reads a part, and the rest when it is called again. */
 void jit_map_read(struct jit_map *map);
 
 /* A number that changes with what is known. */

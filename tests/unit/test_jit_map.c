@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/stack/jit_map.h"
@@ -189,8 +190,109 @@ static void test_any(void)
 	is_u64(room, 1 << 20, "any bytes");
 }
 
+/* Lines that each take the place of all that was said before. */
+static void test_again(void)
+{
+	static char lines[1 << 20];
+	int fd = file_make("", 0);
+	struct jit_map *map;
+	size_t n = 0;
+	clock_t begun = clock();
+
+	room = 64 << 20;
+	map = jit_map_new(&room);
+	jit_map_add(map, JIT_PERF_MAP, fd);
+	for (unsigned int i = 0; i < 60000; i++)
+		n += (size_t)snprintf(lines + n, sizeof(lines) - n, "%x 1 a\n", i);
+	for (unsigned int i = 0; i < 10; i++) {
+		file_add(fd, lines);
+		if (i)
+			continue;
+		n = 0;
+		for (unsigned int j = 0; j < 40000; j++)
+			n += (size_t)snprintf(lines + n, sizeof(lines) - n,
+					      "0 fffffffffffffff b\n");
+	}
+	jit_map_read(map);
+	ok(!strcmp(name_at(map, 59999), "b"), "one line takes the place of all before");
+	/* 360,000 lines that each looked at 60,000 would take a minute. */
+	ok(clock() - begun < 20 * CLOCKS_PER_SEC, "which is not looked at again and again");
+	jit_map_free(map);
+}
+
+static void test_part(void)
+{
+	const unsigned int most = 1 << 20, extra = 1000; /* ADD_MOST */
+	char *lines = malloc(16 * (most + extra));
+	struct jit_map *map;
+	size_t n = 0;
+
+	if (!lines)
+		abort();
+	for (unsigned int i = 0; i < most + extra; i++)
+		n += (size_t)sprintf(lines + n, "%x 1 f\n", i + 1);
+	room = 128 << 20;
+	map = jit_map_new(&room);
+	jit_map_add(map, JIT_PERF_MAP, file_make(lines, n));
+	jit_map_read(map);
+	ok(name_at(map, 1) && name_at(map, most / 2) && !name_at(map, most + extra),
+	   "of a million lines a part is read at a time");
+	jit_map_read(map);
+	ok(name_at(map, 1) && name_at(map, most / 2) && name_at(map, most + extra),
+	   "and the rest the next time");
+	jit_map_free(map);
+	free(lines);
+}
+
+/* Of a file of more than 64 MB the beginning is read, once. */
+static void test_large(void)
+{
+	static char line[1 << 16];
+	int fd = file_make("10 10 first\n", 12);
+	struct jit_map *map;
+	uint64_t version;
+
+	memset(line, 'x', sizeof(line) - 2);
+	line[sizeof(line) - 2] = '\n';
+	for (unsigned int i = 0; i < 1100; i++)
+		file_add(fd, line);
+	file_add(fd, "20 10 last\n");
+	room = 1 << 20;
+	map = jit_map_new(&room);
+	jit_map_add(map, JIT_PERF_MAP, fd);
+	jit_map_read(map);
+	ok(name_at(map, 0x10) && !name_at(map, 0x20), "not more than 64 MB is read");
+	version = jit_map_version(map);
+	jit_map_read(map);
+	is_u64(jit_map_version(map), version, "nor is that read again");
+	jit_map_free(map);
+}
+
+/* A file that is left as it is damaged says nothing of the next one. */
+static void test_damaged(void)
+{
+	const uint32_t head[] = { 0x4a695444, 1, 40, 62, 0, 1, 0, 0, 0, 0, 0, 1 };
+	struct jit_map *map;
+
+	room = 1 << 20;
+	map = jit_map_new(&room);
+	jit_map_add(map, JIT_DUMP, file_make(head, sizeof(head)));
+	jit_map_add(map, JIT_PERF_MAP, file_make("10 10 kept\n", 11));
+	jit_map_read(map);
+	ok(name_at(map, 0x10), "the other file is read");
+	jit_map_add(map, JIT_PERF_MAP, file_make("no line\n20 10 other\n", 20));
+	jit_map_read(map);
+	ok(!name_at(map, 0x10) && name_at(map, 0x20), "another file, from its beginning");
+	jit_map_free(map);
+	is_u64(room, 1 << 20, "all room is given back");
+}
+
 int main(void)
 {
+	test_again();
+	test_part();
+	test_large();
+	test_damaged();
 	test_pieces();
 	test_lines();
 	test_room();
