@@ -88,6 +88,7 @@ static void process_clear(struct stack_processes *processes, struct stack_proces
 	space_leave(processes, process);
 	mapped_free(process->mapped);
 	process->mapped = NULL;
+	process->has_names = false;
 	size_update(processes, process);
 }
 
@@ -210,15 +211,17 @@ static uint64_t mappings_hash(const struct mapping *mappings, size_t n)
 	return hash;
 }
 
-/* A space that is the same ever since it began; else a free one; else STACK_NO_SPACE. */
-static uint32_t space_like(const struct stack_processes *processes, uint64_t hash, size_t n)
+/* A space that is the same ever since it began, unless it is to be its own; else a free one; else
+ * STACK_NO_SPACE. */
+static uint32_t space_like(const struct stack_processes *processes, uint64_t hash, size_t n,
+			   bool own)
 {
 	uint32_t found = STACK_NO_SPACE;
 
 	for (uint32_t i = 0; i < PROTOCOL_SPACES; i++) {
 		const struct shared_space *space = &processes->spaces[i];
 
-		if (space->users && !space->changed && space->hash == hash && space->n == n)
+		if (!own && space->users && !space->changed && space->hash == hash && space->n == n)
 			return i;
 		if (!space->users && found == STACK_NO_SPACE)
 			found = i;
@@ -235,7 +238,7 @@ static int space_take(struct stack_processes *processes, struct stack_process *p
 	uint32_t number;
 
 	do
-		number = space_like(processes, hash, n);
+		number = space_like(processes, hash, n, process->has_names);
 	while (number == STACK_NO_SPACE && ended_forget(processes));
 	if (number == STACK_NO_SPACE)
 		return -ENOSPC;
@@ -243,7 +246,13 @@ static int space_take(struct stack_processes *processes, struct stack_process *p
 	space = &processes->spaces[number];
 	if (space->users++)
 		return STACK_SPACE_SHARED;
-	*space = (struct shared_space){ .users = 1, .told = true, .hash = hash, .n = n };
+	*space = (struct shared_space){
+		.users = 1,
+		.changed = process->has_names,
+		.told = true,
+		.hash = hash,
+		.n = n,
+	};
 	return STACK_SPACE_BEGINS;
 }
 

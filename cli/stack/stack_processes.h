@@ -24,7 +24,8 @@ struct stack_process {
 	struct mapped *mapped; /* NULL: not known */
 	uint32_t space;        /* its number, or STACK_NO_SPACE */
 	struct jit_files jit;  /* what the other process has been told of, for that space */
-	int error;             /* negative: there are no stacks of it, see stacks_submit() */
+	bool has_names; /* of code that it makes, which are of its space: nobody may share it */
+	int error;      /* negative: there are no stacks of it, see stacks_submit() */
 	/* The processes' own. */
 	size_t size;
 	bool ended, queued;

@@ -44,12 +44,14 @@ struct stacks {
 static int stacks_serve(void *context, uint32_t object, const char *path)
 {
 	struct stacks *stacks = context;
+	int fd;
 
 	if (stacks->opened[object] == MOST_OPENED)
 		return -EBADMSG;
 	stacks->opened[object]++;
-	return opener_debug(stacks->opener, mapped_files_pid(stacks->files, object),
-			    mapped_files_path(stacks->files, object), path);
+	fd = opener_debug(stacks->opener, mapped_files_pid(stacks->files, object),
+			  mapped_files_path(stacks->files, object), path);
+	return fd == -EBADMSG ? -ENOENT : fd; /* which file systems may say, too */
 }
 
 /* Why the child is not waited for any more. */
@@ -352,6 +354,14 @@ int stacks_mapped(struct stacks *stacks, pid_t pid, uint64_t t, const struct kd_
 			   mapped_change(process->mapped, t, change, stacks_found, stacks));
 }
 
+/* Names of code are those of a space, from now on the process's own. The files are then new
+ * again. */
+static int process_part(struct stacks *stacks, struct stack_process *process)
+{
+	process->has_names = true;
+	return stacks_tell(stacks, process, stacks_time(stacks, 0), 1);
+}
+
 /* Tells the child where the process names the code that it makes, if that is new. */
 static int process_jit(struct stacks *stacks, struct stack_process *process)
 {
@@ -362,7 +372,9 @@ static int process_jit(struct stacks *stacks, struct stack_process *process)
 	for (unsigned int i = 0; i < JIT_FILES; i++) {
 		if (fds[i] < 0)
 			continue;
-		if (!err)
+		if (!err && !process->has_names)
+			err = process_part(stacks, process);
+		if (!err && process->space != STACK_NO_SPACE)
 			err = client_jit(stacks->client, process->space, (enum jit_file)i, fds[i]);
 		close(fds[i]);
 	}
@@ -384,6 +396,10 @@ int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *co
 	}
 	if (stacks->child.pid)
 		err = process_jit(stacks, process);
+	if (!err && process->space == STACK_NO_SPACE) { /* there was no room for one of its own */
+		stacks->failed++;
+		return process->error;
+	}
 	if (!err)
 		err = client_submit(stacks->client, process->space, t, copy, stack);
 	if (err) {

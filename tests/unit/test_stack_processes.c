@@ -175,6 +175,32 @@ static void test_forks(void)
 	stack_processes_free(all);
 }
 
+/* Names of code are those of a space. */
+static void test_names(void)
+{
+	struct stack_processes *all = stack_processes_new();
+	struct stack_process *first = process_read(all, 1), *second, *third, *child;
+
+	stack_process_settle(all, first);
+	second = process_read(all, 2);
+	stack_process_settle(all, second);
+	is_u64(second->space, first->space, "two that are alike share a space");
+	second->has_names = true;
+	is_i64(stack_process_settle(all, second), STACK_SPACE_BEGINS,
+	       "one with names gets its own");
+	ok(second->space != first->space, "another one");
+	third = process_read(all, 3);
+	stack_process_settle(all, third);
+	is_u64(third->space, first->space, "which nobody else gets");
+	child = stack_process_add(all, 4, second);
+	is_u64(child->space, second->space, "but a child, until it has its own");
+	child->has_names = true;
+	is_i64(stack_process_settle(all, child), STACK_SPACE_BEGINS, "then it leaves");
+	ok(child->space != second->space && child->space != first->space, "for one of its own");
+	is_i64(stack_process_settle(all, second), STACK_SPACE_CHANGES, "the other one stays");
+	stack_processes_free(all);
+}
+
 int main(void)
 {
 	opener_open(&opener, NULL, SANITIZED);
@@ -184,6 +210,7 @@ int main(void)
 	test_room();
 	test_left();
 	test_forks();
+	test_names();
 	mapped_files_free(files);
 	opener_close(opener);
 	return done_testing();
