@@ -223,7 +223,7 @@ static enum unwind_stop rule_explore(struct unwinder *unwinder, struct rule *rul
 	rule->mapped = unwinder->find(unwinder->context, rule->address, &rule->object);
 	if (!rule->mapped || object->anonymous)
 		return UNWIND_NO_OBJECT;
-	if (object->go && rule_explore_go(rule))
+	if (object->go && rule_explore_go(rule, steps))
 		return UNWIND_COMPLETE;
 	if (!object->cfi)
 		return UNWIND_NO_CFI;

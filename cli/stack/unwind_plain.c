@@ -191,13 +191,18 @@ enum unwind_stop walk_plainly(struct walk *walk, enum unwind_stop stop)
 
 /* --- Go: its table says how much is on the stack at each instruction --- */
 
-bool rule_explore_go(struct rule *rule)
+bool rule_explore_go(struct rule *rule, unsigned int *steps)
 {
 	uint64_t address = rule->address - rule->object.bias;
 	struct go_function function;
+	uint32_t taken;
+	int err;
 
-	if (!LEAF_NEEDS_STACK || go_table_find(rule->object.go, address, &function) ||
-	    go_table_frame(rule->object.go, &function, address, &rule->go_frame))
+	if (!LEAF_NEEDS_STACK || go_table_find(rule->object.go, address, &function))
+		return false;
+	err = go_table_frame(rule->object.go, &function, address, &rule->go_frame, &taken);
+	*steps += taken;
+	if (err)
 		return false;
 	rule->is_go = true;
 	rule->go_outermost = function.outermost;

@@ -74,8 +74,9 @@ bool walk_word(struct walk *walk, uint64_t address, uint64_t *word);
  * want of such information. */
 enum unwind_stop walk_plainly(struct walk *walk, enum unwind_stop stop);
 
-/* Finds out what Go's table says of a rule's address. Returns whether it is there. */
-bool rule_explore_go(struct rule *rule);
+/* Finds out what Go's table says of a rule's address, and counts what that took. Returns whether it
+ * is there. */
+bool rule_explore_go(struct rule *rule, unsigned int *steps);
 
 /* Goes from a frame of such code to its caller: a return address is above what is on the stack.
  * Returns as walk_plainly(). */

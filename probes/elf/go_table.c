@@ -12,8 +12,10 @@
 
 #define WINDOW 8192 /* bytes that are kept of each part: names of SYMBOL_NAME_MAX fit */
 #define MAX_FRAME (1U << 30)
-#define MAX_STEPS (1U << 16)     /* in a function, of changes of its frame */
-#define SCAN_MOST (256ULL << 20) /* bytes in which the table is looked for */
+#define MAX_STEPS (1U << 14) /* in a function, of changes of its frame */
+#define MAX_FUNCTIONS (1U << 21)
+#define SCAN_MOST (32ULL << 20)        /* bytes in which the table is looked for */
+#define RELOCATIONS_MOST (64ULL << 20) /* bytes of them that are read */
 
 /* Flags of functions, since Go 1.17 (src/internal/abi/symtab.go). */
 #define FLAG_TOP_FRAME 1
@@ -33,7 +35,6 @@ static const struct layout layouts[] = {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define RECORD_MOST 42 /* bytes that are read of a function's record */
 
 /* The piece of the table that was read last for one purpose. */
 struct window {
@@ -147,11 +148,15 @@ static bool header_search(struct go_table *table)
 static uint64_t relocated(const struct go_table *table, uint64_t address)
 {
 	const Elf64_Shdr *section = elf_file_section(table->file, NULL, SHT_RELA, NULL);
+	uint64_t size = 0;
 	Elf64_Rela entries[64];
 
 	for (; section; section = elf_file_section(table->file, section, SHT_RELA, NULL)) {
 		uint64_t n = section->sh_size / sizeof(*entries);
 
+		if (section->sh_size > RELOCATIONS_MOST - size)
+			return 0;
+		size += section->sh_size;
 		for (uint64_t i = 0; i < n; i += COUNT(entries)) {
 			size_t some = n - i < COUNT(entries) ? (size_t)(n - i) : COUNT(entries);
 
@@ -201,7 +206,7 @@ static int header_read(struct go_table *table)
 	entry = table->layout->relative ? 8 : 16;
 	if (table->names > table->size || table->values > table->size ||
 	    table->functions > table->size || n >= (table->size - table->functions) / entry ||
-	    n > UINT32_MAX / 2)
+	    n > MAX_FUNCTIONS)
 		return -EBADMSG;
 	table->n = (uint32_t)n;
 	if (table->layout->relative)
@@ -293,7 +298,7 @@ int go_table_get(struct go_table *table, uint32_t number, struct go_function *fu
 	    entry_get(table, number, &function->start, &record_at) ||
 	    function->end < function->start)
 		return -EBADMSG;
-	record = window_at(table, &table->record, record_at, RECORD_MOST, NULL);
+	record = window_at(table, &table->record, record_at, table->layout->flags_at + 2U, NULL);
 	if (!record)
 		return -EBADMSG;
 	/* Behind the name: arguments, deferreturn. */
@@ -354,17 +359,17 @@ static int number_read(struct go_table *table, uint64_t *at, uint32_t *value)
 /* Pairs of differences: of the size, which begins with -1, and of the address up to which it
  * holds. */
 int go_table_frame(struct go_table *table, const struct go_function *function, uint64_t address,
-		   uint32_t *size)
+		   uint32_t *size, uint32_t *steps)
 {
 	uint64_t at = table->values + function->frames, end = function->start;
-	uint32_t value = UINT32_MAX, steps = 0, by, step;
+	uint32_t value = UINT32_MAX, by, step;
 
-	*size = 0;
+	*size = *steps = 0;
 	if (!function->frames)
 		return 0;
 	while (end <= address) {
-		if (number_read(table, &at, &by) || (!by && steps) ||
-		    number_read(table, &at, &step) || ++steps > MAX_STEPS)
+		if (number_read(table, &at, &by) || (!by && *steps) ||
+		    number_read(table, &at, &step) || ++*steps > MAX_STEPS)
 			return -EBADMSG;
 		value += by & 1 ? ~(by >> 1) : by >> 1;
 		end += (uint64_t)step * table->quantum;

@@ -39,8 +39,9 @@ int go_table_get(struct go_table *table, uint32_t number, struct go_function *fu
 int go_table_find(struct go_table *table, uint64_t address, struct go_function *function);
 
 /* How many bytes a function has put on the stack, besides its return address, before the
- * instruction at an address of it. Returns 0, -EBADMSG or another -errno. */
+ * instruction at an address of it; *steps is how much work that was, also if it fails. Returns 0,
+ * -EBADMSG or another -errno. */
 int go_table_frame(struct go_table *table, const struct go_function *function, uint64_t address,
-		   uint32_t *size);
+		   uint32_t *size, uint32_t *steps);
 
 #endif

@@ -262,8 +262,10 @@ static bool go_each(struct search *search, const struct elf_file *file)
 		    !elf_file_offset(file, function.start, PF_X, &offset))
 			continue;
 		search->length += strlen(function.name) + 1;
-		if (search->length > MAX_NAMES)
+		if (search->length > MAX_NAMES) {
+			search->result = -E2BIG;
 			break;
+		}
 		search->result = search->found(search->context,
 					       &(struct symbol){
 						       .name = function.name,

@@ -118,7 +118,7 @@ static void test_version(enum version version)
 	is_i64(go_table_open(&go, file), 0, "version %d: there is a table", (int)version);
 	is_u64(go_table_count(go), FUNCTIONS, "of so many functions");
 	for (uint32_t i = 0; i < FUNCTIONS * SIZE; i++) {
-		uint32_t n = i / SIZE, into = i % SIZE, size;
+		uint32_t n = i / SIZE, into = i % SIZE, size, steps;
 
 		wrong += go_table_find(go, TEXT_ADDRESS + i, &function) != 0 ||
 			 strcmp(function.name, names[n]) != 0 ||
@@ -126,7 +126,7 @@ static void test_version(enum version version)
 			 function.end != function.start + SIZE ||
 			 function.outermost != (n == 2 || n == 4) ||
 			 function.switches != (n == 3 || n == 5) ||
-			 go_table_frame(go, &function, TEXT_ADDRESS + i, &size) != 0 ||
+			 go_table_frame(go, &function, TEXT_ADDRESS + i, &size, &steps) != 0 ||
 			 size != (into >= 4 && into < 0x1c ? 8 * n + 8 : 0);
 	}
 	is_u64(wrong, 0, "all addresses are in their functions, with their frames");
@@ -153,7 +153,7 @@ static void test_damaged(void)
 		struct go_function function;
 		struct elf_file *file;
 		struct table table;
-		uint32_t size;
+		uint32_t size, steps;
 
 		table_make(&table, (enum version)chance(VERSIONS));
 		for (uint64_t i = chance(6); i < 6; i++)
@@ -166,7 +166,7 @@ static void test_damaged(void)
 				uint64_t address = TEXT_ADDRESS + chance(TEXT_SIZE);
 
 				if (!go_table_find(go, address, &function) &&
-				    !go_table_frame(go, &function, address, &size))
+				    !go_table_frame(go, &function, address, &size, &steps))
 					found++;
 			}
 			go_table_close(go);
