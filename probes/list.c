@@ -358,9 +358,14 @@ static exit_status process_list(struct listing *listing)
 static ssize_t text_send(void *context, const char *text, size_t size)
 {
 	const struct listing *listing = context;
-	size_t part = size < PROTOCOL_PAYLOAD ? size : PROTOCOL_PAYLOAD;
 
-	return reader_send(listing->socket, PACKET_TEXT, text, part, -1) ? -1 : (ssize_t)part;
+	/* A write that is not whole, or negative, is an error of the stream. */
+	for (size_t at = 0, part; at < size; at += part) {
+		part = size - at < PROTOCOL_PAYLOAD ? size - at : PROTOCOL_PAYLOAD;
+		if (reader_send(listing->socket, PACKET_TEXT, text + at, part, -1))
+			return 0;
+	}
+	return (ssize_t)size;
 }
 
 static exit_status process_run(void *context, int socket)
@@ -375,6 +380,8 @@ static exit_status process_run(void *context, int socket)
 	if (!listing->out.file)
 		return log_no_memory();
 	status = process_list(listing);
+	if (!status && listing->out.error)
+		status = listing->out.error == -ENOMEM ? log_no_memory() : EX_OSERR;
 	printed = listing->printed;
 	if (fflush(listing->out.file) ||
 	    reader_send(socket, PACKET_PRINTED, &printed, sizeof(printed), -1))

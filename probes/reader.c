@@ -3,6 +3,7 @@
 #include "reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +20,6 @@
 #define LIMIT (300 * NSEC_PER_SEC)
 #define MOST_LOGGED (1 << 20) /* bytes */
 #define MOST_FILE 512         /* bytes of a path, in a message */
-
-/* Sanitizers make calls of their own. */
-#ifndef __has_feature
-#define __has_feature(feature) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define WITHOUT (SANDBOX_WITHOUT_FILTER | SANDBOX_WITHOUT_MEMORY_LIMIT | SANDBOX_WITHOUT_SILENCE)
-#else
-#define WITHOUT 0
-#endif
 
 /* --- In the child --- */
 
@@ -78,14 +69,14 @@ static void child_run(void *context, int socket, pid_t parent)
 	log_hold();
 	if (reader->prepare)
 		reader->prepare(reader->context);
-	err = sandbox_enter(socket, parent, WITHOUT | SANDBOX_OPENS, &what);
+	err = sandbox_enter(socket, parent, SANDBOX_SANITIZED | SANDBOX_OPENS, &what);
 	if (!err) {
 		child_done(SANDBOX_SOCKET, reader->run(reader->context, SANDBOX_SOCKET));
 		return;
 	}
 	log_error("cannot read files safely: %s: %s", what, strerror(-err));
-	child_done(socket, EX_OSERR);
-	child_done(SANDBOX_SOCKET, EX_OSERR); /* the socket may have its final place already */
+	/* It may have its final place already. */
+	child_done(fcntl(socket, F_GETFD) < 0 ? SANDBOX_SOCKET : socket, EX_OSERR);
 }
 
 /* --- In the parent --- */
@@ -143,8 +134,11 @@ static int packets_take(const struct reader *reader, const struct helper *helper
 		if (err)
 			break;
 		if (packet->head.type == MESSAGE_RESULT) {
+			uint64_t begun = clock_monotonic();
 			int taken = reader->take(reader->context, packet);
 
+			until += clock_monotonic() -
+				 begun; /* it may print for somebody who pauses */
 			if (taken)
 				*status = taken;
 			continue;

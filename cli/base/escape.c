@@ -150,9 +150,24 @@ size_t escape_width(const char *escaped)
 	return width;
 }
 
+/* U+0080 to U+009F have two bytes in UTF-8, the second of which may be in another piece. */
+static bool begins_c1(const char *text, size_t length)
+{
+	return (unsigned char)text[0] == 0xc2 &&
+	       (length < 2 || ((unsigned char)text[1] >= 0x80 && (unsigned char)text[1] <= 0x9f));
+}
+
 void escape_controls(char *text, size_t length)
 {
-	for (size_t i = 0; i < length; i++)
-		if (((unsigned char)text[i] < ' ' && text[i] != '\n') || text[i] == 0x7f)
+	for (size_t i = 0; i < length; i++) {
+		unsigned char byte = (unsigned char)text[i];
+
+		if (begins_c1(text + i, length - i)) {
 			text[i] = '?';
+			if (i + 1 < length)
+				text[++i] = '?';
+		} else if ((byte < ' ' && byte != '\n') || byte == 0x7f) {
+			text[i] = '?';
+		}
+	}
 }

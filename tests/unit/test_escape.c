@@ -74,6 +74,15 @@ static void test_escape_text(void)
 	}
 }
 
+/* Which somebody else should have replaced. */
+static void test_controls(void)
+{
+	char text[] = "a\n\t\x1b[2J\x7f\xc2\x9b\xc2\xa9\xc3\xa9 end\xc2";
+
+	escape_controls(text, sizeof(text) - 1);
+	is_str(text, "a\n??[2J???\xc2\xa9\xc3\xa9 end?", "control characters, those of C1, too");
+}
+
 static void test_length(void)
 {
 	char out[ESCAPE_SIZE(16)];
@@ -257,6 +266,7 @@ static void test_random(void)
 
 int main(void)
 {
+	test_controls();
 	test_escape_text();
 	test_length();
 	test_truncation();
