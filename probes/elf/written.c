@@ -32,6 +32,19 @@ static size_t arguments_start(const char *name, size_t end)
 	return start;
 }
 
+/* Constructors of these have nothing of the name, as "Sa" stands for std::allocator (Itanium C++
+ * ABI, 5.1.10). */
+static bool may_be_abbreviated(const char *name, size_t length)
+{
+	static const char *const abbreviated[] = { "allocator", "basic_string", "basic_istream",
+						   "basic_ostream", "basic_iostream" };
+
+	for (size_t i = 0; i < sizeof(abbreviated) / sizeof(*abbreviated); i++)
+		if (memmem(abbreviated[i], strlen(abbreviated[i]), name, length))
+			return true;
+	return false;
+}
+
 /* The function's own identifier, or a part of it: to demangle all names of a large library takes a
  * second. Types and what is before it may be abbreviated. */
 static void hint_find(struct written *written)
@@ -46,6 +59,8 @@ static void hint_find(struct written *written)
 		end--;
 	for (start = end; start && is_identifier(name[start - 1]);)
 		start--;
+	if (may_be_abbreviated(name + start, end - start))
+		return;
 	written->hint = start;
 	written->hint_length = end - start;
 }
