@@ -104,7 +104,9 @@ static __always_inline void counter_read(struct kd_counter_cpu *cpu, u32 index, 
 
 	if (!event_read(event, &now))
 		now = *last;
-	if (unlikely(now.value < last->value)) /* its CPU was offline: this is another event */
+	/* Its CPU was offline: this is another event. */
+	if (unlikely(now.value < last->value || now.enabled < last->enabled ||
+		     now.running < last->running))
 		*last = (struct kd_counted){};
 	grown->value = now.value - last->value;
 	grown->enabled = now.enabled - last->enabled;

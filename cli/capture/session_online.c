@@ -32,9 +32,10 @@ static void cpu_changed(void *context, int cpu, bool is_online)
 		log_warn("CPU %d has come online, and its perf events cannot be had: %s: what runs "
 			 "there is missing in counters and profiles%s",
 			 cpu, strerror(-error),
-			 error == -EPERM ? ", unless the run keeps the right to have them "
-					   "(--keep-privileges)"
-					 : "");
+			 error == -EPERM || error == -EACCES
+				 ? ", unless the run keeps the right to have them "
+				   "(--keep-privileges)"
+				 : "");
 }
 
 void session_online_look(struct session_online *online)
