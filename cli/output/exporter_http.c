@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,10 +93,13 @@ static int child_confine(const struct exporter_http *http, pid_t parent, const c
 	return server_filter();
 }
 
-static int child_greet(struct packet *packet, int err)
+/* what: was being done, if there is an error. */
+static int child_greet(struct packet *packet, int err, const char *what)
 {
 	packet_begin(packet, MESSAGE_DONE);
 	packet->head.status = err;
+	if (err)
+		packet_put_text(packet, what);
 	return protocol_send(SANDBOX_SOCKET, packet, -1, 0);
 }
 
@@ -105,9 +109,11 @@ static _Noreturn void child_run(struct exporter_http *http, pid_t parent)
 	const char *what = "starting";
 	int err = server ? child_confine(http, parent, &what) : -ENOMEM;
 
-	if (!err)
+	if (!err) {
+		what = "listening";
 		err = exporter_server_open(server);
-	err = child_greet(&http->packet, err) ?: err;
+	}
+	err = child_greet(&http->packet, err, what) ?: err;
 	if (!err)
 		err = exporter_server_run(server);
 	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
@@ -154,9 +160,16 @@ static exit_status http_started(struct exporter_http *http)
 	int err = protocol_receive(http->channel, &http->packet, false,
 				   clock_monotonic() + PATIENCE);
 
-	if (!err)
-		err = http->packet.head.status;
-	return err ? http_failed(err < 0 ? -err : EIO) : 0;
+	const char *what;
+
+	if (err)
+		return http_failed(err == -EPIPE ? ECHILD : -err);
+	if (!http->packet.head.status)
+		return 0;
+	what = packet_text(&http->packet, PROTOCOL_PATH);
+	log_error("cannot serve metrics safely: %s: %s", what ? what : "starting",
+		  strerror(-http->packet.head.status));
+	return EX_OSERR;
 }
 
 exit_status exporter_http_start(struct exporter_http *http)
@@ -187,6 +200,8 @@ static exit_status http_listen(struct exporter_http *http, const char *address)
 		return status;
 	err = protocol_connect(ends);
 	if (!err) {
+		/* A few messages, each of which holds a file: the kernel's least. */
+		setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &(int){ 1 }, sizeof(int));
 		http->channel = ends[0];
 		http->ends = ends[1];
 		packet_begin(&http->packet, MESSAGE_OBJECT);

@@ -38,7 +38,7 @@ exit_status exporter_http_open(struct exporter_http **http,
 exit_status exporter_http_start(struct exporter_http *http);
 
 /* Takes the texts, also if it fails, to answer with from now on. Those that are being
- * sent stay. Returns 0; -EAGAIN if the other process has not yet taken those before; -EPIPE if it
+ * sent stay. Returns 0; -EAGAIN if the other process is several behind; -EPIPE if it
  * has ended; another negative errno. */
 int exporter_http_publish(struct exporter_http *http, struct exporter_text texts[EXPORTER_FORMS]);
 

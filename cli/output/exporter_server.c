@@ -130,6 +130,8 @@ static int server_update(struct exporter_server *server)
 		err = protocol_receive(server->channel, &server->packet, true, 1);
 		if (!err)
 			err = texts_take(server);
+		if (err == -ENOMEM && server->shown[0] && server->shown[1])
+			err = 0; /* those before stay: clients may hold many older ones */
 	} while (!err);
 	return err == -ETIMEDOUT ? 0 : err;
 }
@@ -264,14 +266,16 @@ static void client_shut(const struct exporter_client *client)
 static void client_came(struct exporter_server *server, struct MHD_Connection *connection,
 			void **socket_context)
 {
-	const union MHD_ConnectionInfo *fd, *address;
+	const union MHD_ConnectionInfo *info;
+	const struct sockaddr *address;
 	struct exporter_client *client = NULL;
 
-	fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	address = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	if (fd)
-		client = exporter_client_add(&server->clients, fd->connect_fd,
-					     address ? address->client_addr : NULL,
+	/* Since MHD 1.0 each answer takes the place of the one before. */
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	address = info ? info->client_addr : NULL;
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info)
+		client = exporter_client_add(&server->clients, info->connect_fd, address,
 					     clock_monotonic());
 	*socket_context = client;
 	if (client)
@@ -367,7 +371,7 @@ int exporter_server_open(struct exporter_server *server)
 
 	if (!err)
 		err = server_update(server);
-	return !err && !server->shown[0] ? -EBADMSG : err;
+	return !err && !(server->shown[0] && server->shown[1]) ? -EBADMSG : err;
 }
 
 int exporter_server_run(struct exporter_server *server)
