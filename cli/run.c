@@ -141,6 +141,21 @@ static exit_status run_begins(const struct run *run)
 		       : 0;
 }
 
+/* From here on another process cannot have its PID unseen: it may have had it before. */
+static exit_status run_hold(struct run *run)
+{
+	pid_t pid = run->target->pid;
+	struct proc_stat now;
+	int status = loop_watch_process(run->loop, pid);
+
+	if (status || run->command || run->restarts)
+		return status;
+	if (proc_stat_read(&now, pid) && now.started == run->processes->all[0].started)
+		return 0;
+	log_error("process %d has ended", (int)pid);
+	return EX_UNAVAILABLE;
+}
+
 /* To the target, which may be the successor of another one. */
 static exit_status run_attach(struct run *run)
 {
@@ -176,7 +191,7 @@ static exit_status run_attach(struct run *run)
 	}
 	/* Signals are passed on to a command, also if the run goes on without it. */
 	if (!status && (processes_is_one(run->processes) || run->command))
-		status = loop_watch_process(run->loop, run->target->pid);
+		status = run_hold(run);
 	if (!status && !processes_is_one(run->processes))
 		loop_outlive_process(run->loop);
 	if (!status)

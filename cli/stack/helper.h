@@ -30,7 +30,8 @@ bool helper_await(struct helper *helper, int *status);
 
 /* In the child: to be called for a file before it is closed, or handed to the parent, which closes
  * it some time. FUSE then asks its server (flush), and waits: here, where helper_file() tells which
- * file it is. */
+ * file it is. A server that answers now and falls silent before the parent closes the file, too,
+ * still keeps the parent. */
 void helper_try_close(int fd);
 
 /* What it waits for: the path of the file that it opens or reads now, escaped. Returns false if

@@ -49,6 +49,7 @@ struct opener {
 	unsigned int without;
 	struct device silent[MOST_SILENT]; /* file systems that did not answer */
 	unsigned int n_silent;
+	bool has_ended; /* by itself, which has been printed */
 	struct packet packet;
 };
 
@@ -201,6 +202,10 @@ static void opener_fail(struct opener *opener, const struct wanted_file *wanted,
 		opener->n_silent = MOST_SILENT;
 		return;
 	}
+	if (err == -EPIPE && !opener->has_ended)
+		log_warn("%s cannot be opened: the process that opens files has ended unexpectedly",
+			 path);
+	opener->has_ended |= err == -EPIPE;
 	if (err != -ETIMEDOUT)
 		return;
 	opener->silent[opener->n_silent++] = (struct device){ wanted->major, wanted->minor };
@@ -232,8 +237,8 @@ static int opener_ask(struct opener *opener, const struct wanted_file *wanted, c
 		return err == -EINTR ? -ETIMEDOUT : err;
 	}
 	text = packet_text(packet, PATH_MAX);
-	if (found && text)
-		strcpy(found, text);
+	if (found)
+		strcpy(found, text ? text : "");
 	if (packet->fd >= 0 && text)
 		return packet->fd;
 	if (packet->fd >= 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
+#include "cli/base/confine.h"
 #include "sandbox.h"
 
 #include <cap-ng.h>
@@ -142,14 +143,16 @@ static int capabilities_drop(void)
 	return 0;
 }
 
-/* Enough to open any file for reading, and no more. */
-static const unsigned int opening[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH,
-					CAP_CHECKPOINT_RESTORE };
-
-/* The user for file systems is nobody if the capabilities make up for it. The kernel takes those
- * for files away with that, so they are set once more. */
+/* Keeps enough to open any file for reading: CAP_SYS_ADMIN only where it has to stand for the right
+ * to follow /proc/PID/map_files, and then the filter keeps it from all else. The user for file
+ * systems is nobody if the capabilities make up for it. The kernel takes those for files away with
+ * that, so they are set once more. */
 static int opening_keep(void)
 {
+	const unsigned int maps = capng_have_capability(CAPNG_EFFECTIVE, CAP_CHECKPOINT_RESTORE)
+					  ? CAP_CHECKPOINT_RESTORE
+					  : CAP_SYS_ADMIN;
+	const unsigned int opening[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, maps };
 	bool all = true, has[sizeof(opening) / sizeof(*opening)];
 
 	for (size_t i = 0; i < sizeof(has) / sizeof(*has); i++) {

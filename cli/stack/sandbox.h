@@ -15,10 +15,22 @@ enum sandbox_without {
 	SANDBOX_WITHOUT_CPU_LIMIT = 16,
 	/* It may open files to read them: of any process, as far as the parent may. It keeps the
 	 * capabilities for that, if it has them, and the root directory, and its user, as whom FUSE
-	 * lets it in; but it can write to no file, as its user for file systems is nobody, if it
-	 * may change that. */
+	 * lets it in; but it can write to no file: its user for file systems is nobody, if it may
+	 * change that, else it could create and cut some. */
 	SANDBOX_OPENS = 8,
 };
+
+/* What the run time of a sanitizer cannot live with, in a program that is built with one. */
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define SANDBOX_SANITIZED                                                                          \
+	((unsigned int)SANDBOX_WITHOUT_FILTER | SANDBOX_WITHOUT_MEMORY_LIMIT |                     \
+	 SANDBOX_WITHOUT_SILENCE)
+#else
+#define SANDBOX_SANITIZED 0U
+#endif
 
 /* To be called in a new process with one thread, which the process `parent` has
  * just forked. What remains afterwards: the memory it had, the socket as descriptor

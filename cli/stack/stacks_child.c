@@ -101,7 +101,7 @@ int stacks_child_main(int argc, char **argv)
 	uint64_t parent, without;
 
 	if (argc != 3 || parse_u64(argv[1], 1, INT32_MAX, &parent) ||
-	    parse_u64(argv[2], 0, UINT32_MAX, &without))
+	    parse_u64(argv[2], 0, UINT32_MAX, &without) || without & ~(uint64_t)SANDBOX_SANITIZED)
 		return EX_USAGE;
 	prctl(PR_SET_NAME, NAME); /* that of the link that was executed tells nothing */
 	child.without = (unsigned int)without;

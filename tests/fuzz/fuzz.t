@@ -22,7 +22,7 @@ import kdtest  # noqa: E402
 
 BUILD = kdtest.ROOT / "build" / "fuzz"
 FOUND = BUILD / "found"
-TIME = float(os.environ.get("FUZZ_TIME") or 3)
+TIME = float(os.environ.get("FUZZ_TIME") or 10)
 KEPT = os.environ.get("FUZZ_CORPUS")
 TARGETS = sorted(path.stem.removeprefix("fuzz_") for path in HERE.glob("fuzz_*.c"))
 # Bytes in one piece, and in all, of memory; and seconds for one input, of which some

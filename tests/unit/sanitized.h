@@ -7,14 +7,6 @@
 #include "cli/base/clock.h"
 #include "cli/stack/sandbox.h"
 
-#ifndef __has_feature
-#define __has_feature(feature) 0
-#endif
-
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define SANITIZED (SANDBOX_WITHOUT_FILTER | SANDBOX_WITHOUT_MEMORY_LIMIT | SANDBOX_WITHOUT_SILENCE)
-#else
-#define SANITIZED 0U
-#endif
+#define SANITIZED SANDBOX_SANITIZED
 
 #endif

@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A CPU that comes online during a run, goes and comes again: what runs there is counted and
-sampled, or said to be missing. By hand, as it needs a machine of several CPUs (and not 6.12, which fails to take one
-offline there: dl_server_apply_params):
-
-    tests/vm/run -c 2 6.1 tests/vm/hotplug.t"""
+sampled, or said to be missing. For a machine that has a CPU besides the one that is online."""
 
 import json
 import os
