@@ -330,6 +330,9 @@ static __always_inline void thread_exec(struct task_struct *task, u32 old_tid)
 		return;
 	slot = *old_entry;
 	leader = *new_entry;
+	thread = slot_thread(leader);
+	if (thread && thread->task == (u64)task) /* it got one with its name, see thread_rename() */
+		return;
 	if (kd_by_thread && (slot == KD_SLOT_FREE || slot == KD_SLOT_UNWANTED)) {
 		if (leader == KD_SLOT_EXEC)
 			*new_entry = slot;
