@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include "run_confine.h"
 
-#include <linux/capability.h>
 #include <string.h>
 
+#include "cli/base/capability.h"
 #include "cli/base/confine.h"
 #include "cli/base/log.h"
 #include "cli/capture/session_triggers.h"

@@ -5,12 +5,15 @@
 #include <linux/capability.h>
 #include <stdbool.h>
 
-/* Linux 5.8; the headers at build may be older. */
+/* Linux 5.8 and 5.9; the headers at build may be older. */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
 #ifndef CAP_BPF
 #define CAP_BPF 39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
 #endif
 
 /* Whether this process has it (CAP_...), in its effective set. */

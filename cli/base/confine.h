@@ -6,17 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The headers at build may be older than Linux 5.9. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
-#ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
-
 #define CAPABILITY(number) (1ULL << (number))
 
 /* System calls that are refused unless they are left to it. Some others are refused in any case, as

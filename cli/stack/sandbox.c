@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "cli/base/confine.h"
 #include "sandbox.h"
 
 #include <cap-ng.h>
@@ -8,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -21,6 +19,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "cli/base/capability.h"
 
 #define NOBODY 65534
 

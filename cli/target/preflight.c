@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/base/capability.h"
-#include "cli/base/confine.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 
