@@ -529,6 +529,14 @@ static __always_inline u64 is_image_address(u64 word)
 }
 #endif
 
+/* What is known of a site that is hit, 0 before 5.15 (7adfc6c9b315). */
+static __always_inline u64 site_cookie(void *ctx)
+{
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_attach_cookie))
+		return 0;
+	return bpf_get_attach_cookie(ctx);
+}
+
 /* What the function that a kretprobe has caught returns. */
 static __always_inline s32 function_result(struct pt_regs *regs)
 {

@@ -242,28 +242,28 @@ SEC("?raw_tp/contention_end") int BPF_PROG(kd_contention_end, void *lock)
 #define TRIGGER(name, start, stop)                                                                 \
 	SEC("?kprobe") int kd_##name##_probe(void *ctx)                                            \
 	{                                                                                          \
-		trigger_hit(start, stop, true);                                                    \
+		trigger_hit(ctx, start, stop, true, true);                                         \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?tp") int kd_##name##_tracepoint(void *ctx)                                           \
 	{                                                                                          \
-		trigger_hit(start, stop, true);                                                    \
+		trigger_hit(ctx, start, stop, true, false);                                        \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?tp") int kd_##name##_call(struct trace_event_raw_sys_enter *ctx)                     \
 	{                                                                                          \
 		if (call_is_trigger(ctx, start ? KD_START : KD_STOP))                              \
-			trigger_hit(start, stop, true);                                            \
+			trigger_hit(ctx, start, stop, true, false);                                \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?kprobe") int kd_##name##_probe_token(void *ctx)                                      \
 	{                                                                                          \
-		trigger_hit(start, stop, false);                                                   \
+		trigger_hit(ctx, start, stop, false, true);                                        \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?tp") int kd_##name##_tracepoint_token(void *ctx)                                     \
 	{                                                                                          \
-		trigger_hit(start, stop, false);                                                   \
+		trigger_hit(ctx, start, stop, false, false);                                       \
 		return 0;                                                                          \
 	}
 

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #endif
 
+#include "condition.h"
 #include "culprit.h"
 #include "descriptor.h"
 #include "interruption.h"
@@ -163,9 +164,12 @@ struct kd_histogram_set {
 /* Counted per CPU, over the whole run. */
 struct kd_tally {
 	__u64 hits[KD_ROLES];
-	__u64 foreign; /* of those, by other processes, both roles */
+	__u64 foreign; /* of those and of unmet and unread ones, by other processes, both roles */
 	__u64 outside; /* by other processes, of probes that count for the target only: they cost,
 			  too */
+	/* Not among the hits: those whose condition was not true, or could not be tested, as
+	 * memory could not be read. */
+	__u64 unmet[KD_ROLES], unread[KD_ROLES];
 	__u64 outcome[KD_ROLES][KD_OUTCOMES];
 	__u64 nested;   /* pairs not shorter than the delta that overlapped another's window */
 	__u64 unlisted; /* records that found no room in the ring */

@@ -471,6 +471,7 @@ struct pt_regs {
 /* Only the enumerators asked about; their values are the running kernel's. */
 enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_get_attach_cookie = 174,
 	BPF_FUNC_task_pt_regs = 175,
 };
 

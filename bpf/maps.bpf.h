@@ -80,6 +80,7 @@ const volatile struct kd_names kd_names = {};
 /* Triggers. */
 const volatile __u8 kd_target_only[KD_ROLES] = {}; /* hits of other processes mean nothing, */
 const volatile __u8 kd_everywhere[KD_ROLES] = {};  /* but cost them as much as the target */
+const volatile __u8 kd_conditional[KD_ROLES] = {}; /* not all hits count, see condition.bpf.h */
 const volatile __u8 kd_same_thread = 0;            /* a stop counts on the thread that started */
 const volatile __u8 kd_stop_in_program = 0;        /* the stop is in the target's own code */
 const volatile __u8 kd_closes_itself = 1;          /* 0: user space closes what a trigger opened */

@@ -14,6 +14,7 @@
 #ifndef TRIGGER_BPF_H
 #define TRIGGER_BPF_H
 
+#include "condition.bpf.h"
 #include "hit.bpf.h"
 #include "pair.bpf.h"
 
@@ -140,8 +141,25 @@ static __always_inline void outside_count(void)
 		count_up(&tally->outside);
 }
 
+/* Whether a hit counts, by values; by_site: it is of a probe whose sites may differ. */
+static __always_inline bool condition_is_met(void *ctx, struct kd_tally *tally, bool start,
+					     bool stop, bool by_site)
+{
+	enum condition condition = condition_of(ctx, start ? KD_START : KD_STOP, by_site);
+
+	if (condition == CONDITION_TRUE)
+		return true;
+	if (start)
+		count_up(condition == CONDITION_UNREAD ? &tally->unread[KD_START]
+						       : &tally->unmet[KD_START]);
+	if (stop)
+		count_up(condition == CONDITION_UNREAD ? &tally->unread[KD_STOP]
+						       : &tally->unmet[KD_STOP]);
+	return false;
+}
+
 /* A probe was hit. One that is start and stop at once counts as both. */
-static __always_inline void trigger_hit(bool start, bool stop, bool atomic)
+static __always_inline void trigger_hit(void *ctx, bool start, bool stop, bool atomic, bool by_site)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct hit hit = {
@@ -171,6 +189,8 @@ static __always_inline void trigger_hit(bool start, bool stop, bool atomic)
 		return;
 	if (!hit.thread)
 		count_up(&hit.tally->foreign);
+	if (!condition_is_met(ctx, hit.tally, start, stop, by_site))
+		return;
 	if (start)
 		count_up(&hit.tally->hits[KD_START]);
 	if (stop)

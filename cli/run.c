@@ -81,6 +81,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 			.trigger = &set->triggers[role],
 			.sets = set->sets[role],
 			.n_sets = set->n_sets[role],
+			.conditions = &set->conditions[role],
 		};
 		config->target_only[role] = set->target_only[role];
 	}

@@ -43,7 +43,7 @@ static struct bpf_link *attach_file(const struct bpf_program *program, const str
 				    pid_t pid)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = site->on_return,
-		    .ref_ctr_offset = site->semaphore);
+		    .ref_ctr_offset = site->semaphore, .bpf_cookie = site->condition);
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", site->fd);
@@ -114,6 +114,11 @@ static exit_status attach_failed(const struct trigger *trigger, const struct sit
 						 : "as a USDT probe, with a reference counter");
 		/* fall through */
 	case EOPNOTSUPP:
+		if (site->condition) {
+			log_hint("its sites have the arguments in different places, and this "
+				 "kernel does not tell which of them is hit (Linux 5.15 does)");
+			return EX_OSERR;
+		}
 		log_hint("the kernel cannot put a probe on that instruction: choose another one");
 		return EX_OSERR;
 	case ENOENT:
@@ -132,7 +137,8 @@ static exit_status attach_failed(const struct trigger *trigger, const struct sit
 static int attach_together(struct attachment *attachment, const struct bpf_program *program,
 			   const struct site *const *sites, size_t n, pid_t pid)
 {
-	uint64_t *offsets = calloc(2 * n, sizeof(*offsets)), *semaphores = offsets + n;
+	uint64_t *offsets = calloc(3 * n, sizeof(*offsets)), *semaphores = offsets + n;
+	uint64_t *cookies = semaphores + n;
 	int *multi = reallocarray(attachment->multi, attachment->n_multi + 1, sizeof(*multi));
 	int link = -ENOMEM;
 
@@ -141,10 +147,11 @@ static int attach_together(struct attachment *attachment, const struct bpf_progr
 	for (size_t i = 0; offsets && i < n; i++) {
 		offsets[i] = sites[i]->offset;
 		semaphores[i] = sites[i]->semaphore;
+		cookies[i] = sites[i]->condition;
 	}
 	if (offsets && multi)
 		link = attach_multi(program, sites[0]->on_return, sites[0]->fd, offsets, semaphores,
-				    n, pid);
+				    cookies, n, pid);
 	free(offsets);
 	if (link < 0)
 		return link;

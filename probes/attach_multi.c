@@ -37,7 +37,7 @@ static int link_create(const struct link_request *request)
 }
 
 static int link_sites(int program, bool on_return, int file, const uint64_t *offsets,
-		      const uint64_t *semaphores, size_t n, pid_t pid)
+		      const uint64_t *semaphores, const uint64_t *cookies, size_t n, pid_t pid)
 {
 	char path[32] = "";
 	struct link_request request = {
@@ -50,9 +50,12 @@ static int link_sites(int program, bool on_return, int file, const uint64_t *off
 		.pid = (uint32_t)pid,
 	};
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if (semaphores[i])
 			request.semaphores = pointer(semaphores);
+		if (cookies[i])
+			request.cookies = pointer(cookies);
+	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	return link_create(&request);
 }
@@ -118,7 +121,7 @@ static void *thread_call(void *nothing)
 /* Whether the program has seen a call by a second thread. */
 static bool thread_is_seen(int program, int map)
 {
-	uint64_t no_semaphore = 0;
+	const uint64_t none = 0;
 	uint32_t seen = 0, zero = 0;
 	struct site site;
 	pthread_t thread;
@@ -126,7 +129,7 @@ static bool thread_is_seen(int program, int map)
 
 	if (file < 0 || self_probe_find(self_probe(CLASS_NOP, 0), file, &site))
 		return false;
-	link = link_sites(program, false, file, &site.offset, &no_semaphore, 1, getpid());
+	link = link_sites(program, false, file, &site.offset, &none, &none, 1, getpid());
 	if (link >= 0 && !pthread_create(&thread, NULL, thread_call, NULL))
 		pthread_join(thread, NULL);
 	if (link >= 0)
@@ -162,7 +165,9 @@ void attach_multi_prepare(struct bpf_program *program)
 }
 
 int attach_multi(const struct bpf_program *program, bool on_return, int file,
-		 const uint64_t *offsets, const uint64_t *semaphores, size_t n, pid_t pid)
+		 const uint64_t *offsets, const uint64_t *semaphores, const uint64_t *cookies,
+		 size_t n, pid_t pid)
 {
-	return link_sites(bpf_program__fd(program), on_return, file, offsets, semaphores, n, pid);
+	return link_sites(bpf_program__fd(program), on_return, file, offsets, semaphores, cookies,
+			  n, pid);
 }

@@ -19,10 +19,11 @@ bool attach_multi_is_possible(void);
 /* To be told before the program is loaded: it can be attached so only. */
 void attach_multi_prepare(struct bpf_program *program);
 
-/* Attaches the program to offsets in a file, with their semaphores (0: none), where
+/* Attaches the program to offsets in a file, with their semaphores (0: none) and cookies, where
  * the process has them mapped (0: any has); on_return: to the returns of the functions there.
  * Returns the link, which is detached by close(), or a negative errno. */
 int attach_multi(const struct bpf_program *program, bool on_return, int file,
-		 const uint64_t *offsets, const uint64_t *semaphores, size_t n, pid_t pid);
+		 const uint64_t *offsets, const uint64_t *semaphores, const uint64_t *cookies,
+		 size_t n, pid_t pid);
 
 #endif

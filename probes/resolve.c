@@ -26,6 +26,7 @@
 #include "return_sites.h"
 #include "sites.h"
 #include "sites_packet.h"
+#include "usdt_argument.h"
 
 #define ELSEWHERE_NS (2 * NSEC_PER_SEC)
 
@@ -327,6 +328,15 @@ struct usdt_search {
 	int status;
 };
 
+/* Only if they are asked for, and not more than any compiler writes. */
+static const char *arguments_of(const struct trigger *trigger, const struct usdt_site *found)
+{
+	if (!trigger->condition)
+		return NULL;
+	return strnlen(found->arguments, USDT_ARGUMENTS_MAX) < USDT_ARGUMENTS_MAX ? found->arguments
+										  : "";
+}
+
 static exit_status usdt_take(void *context, const struct usdt_site *found)
 {
 	struct usdt_search *usdt = context;
@@ -339,6 +349,7 @@ static exit_status usdt_take(void *context, const struct usdt_site *found)
 		.name = found->name,
 		.offset = found->offset,
 		.semaphore = found->semaphore_offset,
+		.arguments = arguments_of(trigger, found),
 		.go = file_is_go(usdt->binary->elf),
 	};
 	char full[512];

@@ -38,9 +38,12 @@ struct site {
 	int64_t into;
 	bool go;                            /* code of Go, which moves between threads */
 	uint64_t semaphore;                 /* USDT: offset of the semaphore in the file; 0: none */
+	const char *arguments;              /* USDT: where they are (usdt_argument.h); else NULL */
+	uint32_t condition;                 /* which of the trigger's it is; set by the caller */
 	enum instruction_class instruction; /* of user space; the one that is probed */
 };
 
+struct conditions;
 struct sites;
 
 /* Finds all sites that a trigger names in the process or the kernel. Returns 0;
@@ -62,6 +65,7 @@ struct trigger_sites {
 	const struct trigger *trigger;
 	struct sites *const *sets;
 	size_t n_sets;
+	struct conditions *const *conditions; /* *conditions NULL: all hits count */
 };
 
 /* Whether two of them are in the same file, and there. */
@@ -74,5 +78,8 @@ void sites_leave_out(struct sites *sites);
 bool sites_are_left_out(const struct sites *sites);
 
 const struct site *sites_get(const struct sites *sites, size_t index);
+
+/* Says which of its trigger's conditions a site has. */
+void sites_set_condition(struct sites *sites, size_t index, uint32_t condition);
 
 #endif

@@ -19,7 +19,7 @@
 /* A site, and what of it is to be freed. */
 struct entry {
 	struct site site;
-	char *group, *name, *danger;
+	char *group, *name, *danger, *arguments;
 };
 
 static void entry_clear(struct entry *entry)
@@ -27,6 +27,7 @@ static void entry_clear(struct entry *entry)
 	free(entry->group);
 	free(entry->name);
 	free(entry->danger);
+	free(entry->arguments);
 }
 
 void sites_free(struct sites *sites)
@@ -64,6 +65,11 @@ size_t sites_count(const struct sites *sites)
 const struct site *sites_get(const struct sites *sites, size_t index)
 {
 	return &sites->entries[index].site;
+}
+
+void sites_set_condition(struct sites *sites, size_t index, uint32_t condition)
+{
+	sites->entries[index].site.condition = condition;
 }
 
 exit_status sites_refuse_more(const struct trigger *trigger)
@@ -142,12 +148,15 @@ exit_status sites_add(struct sites *sites, const struct trigger *trigger, const 
 	entry->group = site->group ? strdup(site->group) : NULL;
 	entry->name = strdup(site->name);
 	entry->danger = site->danger ? strdup(site->danger) : NULL;
-	if (!entry->name || (site->group && !entry->group) || (site->danger && !entry->danger))
+	entry->arguments = site->arguments ? strdup(site->arguments) : NULL;
+	if (!entry->name || (site->group && !entry->group) || (site->danger && !entry->danger) ||
+	    (site->arguments && !entry->arguments))
 		return log_no_memory();
 	entry->site = *site;
 	entry->site.group = entry->group;
 	entry->site.name = entry->name;
 	entry->site.danger = entry->danger;
+	entry->site.arguments = entry->arguments;
 	return 0;
 }
 

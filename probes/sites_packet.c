@@ -24,7 +24,7 @@ struct sent_site {
 	uint32_t binary; /* the number of its file, in the order in which they came */
 	uint32_t instruction;
 	uint32_t on_return, go;
-	uint32_t group, name, danger;
+	uint32_t group, name, danger, arguments;
 };
 
 static exit_status send_failed(const struct trigger *trigger, int error)
@@ -54,8 +54,9 @@ static int binary_send(const struct binary *binary, int socket)
 
 static int site_send(const struct site *site, uint32_t binary, int socket)
 {
-	const char *texts[] = { site->group, site->name, site->danger };
-	size_t sizes[] = { text_size(site->group), text_size(site->name), text_size(site->danger) };
+	const char *texts[] = { site->group, site->name, site->danger, site->arguments };
+	size_t sizes[] = { text_size(site->group), text_size(site->name), text_size(site->danger),
+			   text_size(site->arguments) };
 	const struct sent_site sent = {
 		.offset = site->offset,
 		.semaphore = site->semaphore,
@@ -67,12 +68,13 @@ static int site_send(const struct site *site, uint32_t binary, int socket)
 		.group = (uint32_t)sizes[0],
 		.name = (uint32_t)sizes[1],
 		.danger = (uint32_t)sizes[2],
+		.arguments = (uint32_t)sizes[3],
 	};
 	uint8_t data[PROTOCOL_PAYLOAD];
 	size_t size = sizeof(sent);
 
 	memcpy(data, &sent, sizeof(sent));
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		if (sizes[i] > sizeof(data) - size)
 			return -ENAMETOOLONG;
 		if (sizes[i])
@@ -144,7 +146,8 @@ static int site_receive(struct sites *sites, const struct trigger *trigger,
 	if (sent.binary >= sites->n_binaries || sent.instruction >= INSTRUCTION_CLASSES ||
 	    text_take(packet, &at, sent.group, &site.group) ||
 	    text_take(packet, &at, sent.name, &site.name) ||
-	    text_take(packet, &at, sent.danger, &site.danger) || !site.name ||
+	    text_take(packet, &at, sent.danger, &site.danger) ||
+	    text_take(packet, &at, sent.arguments, &site.arguments) || !site.name ||
 	    !site.group != (trigger->kind != TRIGGER_USDT) ||
 	    (sent.on_return && !trigger_is_return(trigger)))
 		return -EBADMSG;

@@ -17,6 +17,7 @@ const char *const trigger_grammar[] = {
 	"ur|upr|uretprobe:[OBJECT:]FUNCTION    return of a function of the target",
 	"ur|upr|uretprobe:[OBJECT:]0xADDRESS   return of the function that begins there",
 	"Wildcards (*, ?, [a-z]) in FUNCTION, EVENT, PROVIDER, PROBE: all that match",
+	"TRIGGER if CONDITION                  only hits such as those of 'ur:read if ret < 0'",
 };
 const size_t trigger_grammar_len = sizeof(trigger_grammar) / sizeof(*trigger_grammar);
 
@@ -307,26 +308,67 @@ static int user_function_read(struct trigger *trigger, struct piece name, const 
 	return function_read(trigger, name, why);
 }
 
+/* The last " if ", or one that the text ends with; NULL: there is none. Conditions have no words
+ * like it. */
+static const char *condition_find(const char *text)
+{
+	const char *found = NULL;
+
+	for (const char *next = text; (next = strstr(next, " if")); next++)
+		if (!next[3] || next[3] == ' ')
+			found = next;
+	return found;
+}
+
+/* Reads the condition. */
+static int condition_read(struct trigger *trigger, const char *text, const char **why)
+{
+	struct predicate_error error;
+
+	trigger->condition = calloc(1, sizeof(*trigger->condition));
+	if (!trigger->condition)
+		return -ENOMEM;
+	trigger->condition_at = (size_t)(text - trigger->text);
+	if (!predicate_parse(trigger->condition, text, &error))
+		return 0;
+	trigger->condition_at += error.at;
+	*why = error.why;
+	return -EINVAL;
+}
+
+static int probe_read(struct trigger *trigger, struct piece probe, const char **why)
+{
+	switch (trigger->kind) {
+	case TRIGGER_USDT:
+		return usdt_read(trigger, probe, why);
+	case TRIGGER_TRACEPOINT:
+		return tracepoint_read(trigger, probe, why);
+	case TRIGGER_KPROBE:
+	case TRIGGER_KRETPROBE:
+		return kernel_function_read(trigger, probe, why);
+	case TRIGGER_UPROBE:
+	case TRIGGER_URETPROBE:
+		return user_function_read(trigger, probe, why);
+	}
+	return -EINVAL;
+}
+
 static int text_read(struct trigger *trigger, const char **why)
 {
-	const char *rest;
+	const char *rest, *condition;
+	struct piece probe;
 	int error = kind_take(trigger, &rest, why);
 
 	if (error)
 		return error;
-	switch (trigger->kind) {
-	case TRIGGER_USDT:
-		return usdt_read(trigger, piece_of(rest), why);
-	case TRIGGER_TRACEPOINT:
-		return tracepoint_read(trigger, piece_of(rest), why);
-	case TRIGGER_KPROBE:
-	case TRIGGER_KRETPROBE:
-		return kernel_function_read(trigger, piece_of(rest), why);
-	case TRIGGER_UPROBE:
-	case TRIGGER_URETPROBE:
-		return user_function_read(trigger, piece_of(rest), why);
-	}
-	return -EINVAL;
+	probe = piece_of(rest);
+	condition = condition_find(rest);
+	if (condition)
+		probe.length = (size_t)(condition - rest);
+	while (condition && probe.length && probe.at[probe.length - 1] == ' ')
+		probe.length--;
+	error = probe_read(trigger, probe, why);
+	return error || !condition ? error : condition_read(trigger, condition + 3, why);
 }
 
 int trigger_parse(struct trigger *trigger, const char *text, const char **why)
@@ -339,8 +381,12 @@ int trigger_parse(struct trigger *trigger, const char *text, const char **why)
 		return -EINVAL;
 	trigger->text = strdup(text);
 	error = trigger->text ? text_read(trigger, why) : -ENOMEM;
-	if (error)
+	if (error) {
+		size_t at = trigger->condition_at;
+
 		trigger_clear(trigger);
+		trigger->condition_at = at;
+	}
 	return error;
 }
 
@@ -350,6 +396,7 @@ void trigger_clear(struct trigger *trigger)
 	free(trigger->object);
 	free(trigger->group);
 	free(trigger->name);
+	free(trigger->condition);
 	memset(trigger, 0, sizeof(*trigger));
 }
 

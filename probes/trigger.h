@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "predicate.h"
+
 #define TRIGGER_MAX 4096 /* bytes of a trigger's text */
 
 enum trigger_kind {
@@ -27,15 +29,18 @@ struct trigger {
 	char *name;       /* of the function, probe or event; NULL: by address */
 	uint64_t offset;  /* bytes after the function's first; 0 with a pattern or a return */
 	uint64_t address; /* as in the object's symbol table, if there is no name; else 0 */
-	bool unsafe;      /* return probes also where they may kill; set by the caller */
-	bool everywhere;  /* its probes are hit by all who have a file mapped; set by the caller */
-	bool terse;       /* where else it may be is not wanted as a hint; set by the caller */
+	struct predicate *condition; /* that a hit has to fulfil; NULL: none */
+	size_t condition_at;         /* where in the text that begins; 0: there is none */
+	bool unsafe;                 /* return probes also where they may kill; set by the caller */
+	bool everywhere; /* its probes are hit by all who have a file mapped; set by the caller */
+	bool terse;      /* where else it may be is not wanted as a hint; set by the caller */
 };
 
-/* Reads a trigger such as "up:bridge_run". Returns 0 and fills *trigger, which
- * the caller clears; -ENOMEM; or -EINVAL, and *why says what is wrong with it (a
- * string constant). An object may hold any character, the parts after it no colon, but two of them
- * together in the name of a function. */
+/* Reads a trigger such as "up:bridge_run" or "up:bridge_run if arg0 == 3". Returns 0 and fills
+ * *trigger, which the caller clears; -ENOMEM; or -EINVAL, and *why says what is wrong with it (a
+ * string constant). If that is in its condition, trigger->condition_at is the byte of the text at
+ * which it is; else 0. An object may hold any character, but " if " only before that of a
+ * condition; the parts after it no colon, but two of them together in the name of a function. */
 int trigger_parse(struct trigger *trigger, const char *text, const char **why);
 
 /* Releases what the trigger owns and clears it; safe on a zeroed one. */

@@ -16,6 +16,7 @@
 #include "probes/attach.h"
 #include "probes/attach_cost.h"
 #include "probes/call_sites.h"
+#include "probes/conditions.h"
 #include "session_btf.h"
 #include "session_programs.h"
 #include "kernel_delay.skel.h"
@@ -152,8 +153,17 @@ static void role_select(struct kernel_delay *skel, const struct session_config *
 	const struct trigger_sites *given = &config->triggers[role];
 
 	skel->rodata->kd_target_only[role] = config->target_only[role];
+	skel->rodata->kd_conditional[role] = given->n_sets && *given->conditions;
 	skel->rodata->kd_everywhere[role] = config->everywhere && given->n_sets &&
 					    trigger_is_user(given->trigger);
+}
+
+static bool has_conditions(const struct session_config *config)
+{
+	for (int role = 0; role < KD_ROLES; role++)
+		if (config->triggers[role].n_sets && *config->triggers[role].conditions)
+			return true;
+	return false;
 }
 
 static void autocreate(struct bpf_map *map, bool on)
@@ -173,6 +183,7 @@ exit_status triggers_select(struct triggers *triggers, const struct programs *pr
 	trigger_select(triggers, config, KD_START, programs->classic);
 	trigger_select(triggers, config, KD_STOP, programs->classic);
 	autocreate(skel->maps.kd_tallies, triggers->on);
+	autocreate(skel->maps.kd_conditions, has_conditions(config));
 	autocreate(skel->maps.kd_ring, triggers->on);
 	autocreate(skel->maps.kd_pairs, triggers->on);
 	autocreate(skel->maps.kd_edge_token, triggers->token);
@@ -248,12 +259,34 @@ static exit_status ends_attach(const struct triggers *triggers)
 					 &skel->links.kd_trigger_exec_token);
 }
 
+/* Hands the conditions of a role's hits to the kernel side: of sites that are to be attached to. */
+static exit_status conditions_tell(const struct triggers *triggers, enum kd_role role)
+{
+	const struct trigger_sites *given = &triggers->sites[role];
+	const struct conditions *conditions = given->n_sets ? *given->conditions : NULL;
+
+	for (size_t i = 0; conditions && i < conditions->n; i++) {
+		__u32 key = (__u32)(role * KD_CONDITIONS + i);
+
+		if (!bpf_map_update_elem(bpf_map__fd(triggers->skel->maps.kd_conditions), &key,
+					 &conditions->all[i], BPF_ANY))
+			continue;
+		log_error("cannot hand the condition of trigger '%s' to the kernel: %s",
+			  given->trigger->text, strerror(errno));
+		return EX_OSERR;
+	}
+	return 0;
+}
+
 static exit_status trigger_attach(struct triggers *triggers, enum kd_role role)
 {
 	const struct trigger_sites *given = &triggers->sites[role];
 	struct attachment **attachment = &triggers->attachments[role];
 	const struct bpf_program *program = triggers->programs[role];
+	int status = conditions_tell(triggers, role);
 
+	if (status)
+		return status;
 	if (triggers->calls[role])
 		return attachment_open_calls(attachment, program, given->trigger);
 	return attachment_open(attachment, program, given->trigger, given->sets, given->n_sets,
@@ -344,8 +377,9 @@ static exit_status trigger_attach_again(struct triggers *triggers, enum kd_role 
 
 	if (triggers->calls[role] || sites->n_sets <= 1)
 		return trigger_attach(triggers, role);
-	status = attachment_open(&triggers->attachments[role], triggers->programs[role],
-				 sites->trigger, sites->sets, 0, triggers->pid);
+	status = conditions_tell(triggers, role)
+			 ?: attachment_open(&triggers->attachments[role], triggers->programs[role],
+					    sites->trigger, sites->sets, 0, triggers->pid);
 	if (status)
 		return status;
 	status = sites_attach(triggers, role, 0);
@@ -367,7 +401,7 @@ exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t
 	/* When they are put in again, these are. */
 	if (triggers->detaching || !triggers->attachments[role])
 		return 0;
-	return sites_attach(triggers, role, before);
+	return conditions_tell(triggers, role) ?: sites_attach(triggers, role, before);
 }
 
 bool triggers_have_events(const struct triggers *triggers, bool in_files)

@@ -38,7 +38,7 @@ exit_status check_triggers(const struct trigger_set *set)
 
 	for (int role = 0; role < KD_ROLES; role++)
 		all[role] = (struct trigger_sites){ &set->triggers[role], set->sets[role],
-						    set->n_sets[role] };
+						    set->n_sets[role], &set->conditions[role] };
 	costs = attach_costs_new(all, KD_ROLES);
 	if (!costs)
 		return log_no_memory();

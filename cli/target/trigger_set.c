@@ -13,6 +13,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "probes/elf/objects.h"
+#include "probes/conditions.h"
 #include "probes/confined.h"
 #include "probes/kernel.h"
 
@@ -31,6 +32,8 @@ static exit_status trigger_read(struct trigger *trigger, enum kd_role role, cons
 		return log_no_memory();
 	if (!error)
 		return 0;
+	if (trigger->condition_at)
+		return condition_refuse(text, trigger->condition_at, why);
 	log_error("%s trigger '%s': %s", role_names[role], text, why);
 	for (size_t i = 0; i < trigger_grammar_len; i++)
 		log_hint("%s", trigger_grammar[i]);
@@ -42,9 +45,10 @@ static exit_status trigger_find(struct trigger_set *set, enum kd_role role, pid_
 	struct sites **site = &set->sets[role][set->n_sets[role]];
 	int status = sites_find(site, &set->triggers[role], pid, set->signals);
 
-	if (!status)
-		set->n_sets[role]++;
-	return status;
+	if (status)
+		return status;
+	set->n_sets[role]++;
+	return conditions_add(&set->conditions[role], &set->triggers[role], *site);
 }
 
 static bool text_is(const char *a, const char *b)
@@ -55,7 +59,9 @@ static bool text_is(const char *a, const char *b)
 static bool triggers_are_same(const struct trigger *a, const struct trigger *b)
 {
 	return a->kind == b->kind && text_is(a->object, b->object) && text_is(a->group, b->group) &&
-	       text_is(a->name, b->name) && a->offset == b->offset && a->address == b->address;
+	       text_is(a->name, b->name) && a->offset == b->offset && a->address == b->address &&
+	       !a->condition == !b->condition &&
+	       (!a->condition || predicate_is(a->condition, b->condition));
 }
 
 /* Whatever waits for file descriptors; not every machine or kernel has them all. */
@@ -175,8 +181,12 @@ static exit_status program_find(struct trigger_set *set, enum kd_role role, pid_
 		return EX_CONFIG;
 	}
 	if (sites_count(sites) && n < TRIGGER_SETS) {
-		set->sets[role][set->n_sets[role]++] = sites;
-		return 0;
+		status = conditions_add(&set->conditions[role], &set->triggers[role], sites);
+		if (status)
+			sites_free(sites);
+		else
+			set->sets[role][set->n_sets[role]++] = sites;
+		return status;
 	}
 	if (sites_count(sites) && !set->full_told[role]) {
 		set->full_told[role] = true;
@@ -403,6 +413,7 @@ void trigger_set_clear(struct trigger_set *set)
 {
 	for (int role = 0; role < KD_ROLES; role++) {
 		trigger_clear(&set->triggers[role]);
+		free(set->conditions[role]);
 		for (size_t i = 0; i < set->n_sets[role]; i++)
 			sites_free(set->sets[role][i]);
 	}

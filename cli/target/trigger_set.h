@@ -20,8 +20,9 @@
 struct trigger_set {
 	struct trigger triggers[KD_ROLES]; /* by enum kd_role */
 	struct sites *sets[KD_ROLES][TRIGGER_SETS];
-	size_t n_sets[KD_ROLES]; /* 0: there is no such trigger */
-	bool same_probe;         /* for both: windows last from hit to hit */
+	size_t n_sets[KD_ROLES];                 /* 0: there is no such trigger */
+	struct conditions *conditions[KD_ROLES]; /* NULL: all hits count */
+	bool same_probe;                         /* for both: windows last from hit to hit */
 	bool target_only[KD_ROLES];
 	bool same_thread;
 	/* Of several processes, with probes in files: these are hit by whoever has them mapped. */

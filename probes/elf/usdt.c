@@ -49,8 +49,12 @@ static int site_parse(struct usdt_site *site, const struct elf_file *file,
 		return -EBADMSG;
 	left -= (size_t)(end + 1 - site->provider);
 	site->name = end + 1;
-	if (!memchr(site->name, '\0', left))
+	end = memchr(site->name, '\0', left);
+	if (!end)
 		return -EBADMSG;
+	left -= (size_t)(end + 1 - site->name);
+	/* Of the first version's notes nothing follows. */
+	site->arguments = memchr(end + 1, '\0', left) ? end + 1 : end;
 	return 0;
 }
 

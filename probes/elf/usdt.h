@@ -14,6 +14,7 @@
 struct usdt_site {
 	const char *provider;
 	const char *name;
+	const char *arguments;     /* where they are, see usdt_argument.h; "" if it does not say */
 	uint64_t address;          /* as in the symbol table */
 	uint64_t offset;           /* of the address in the file */
 	uint64_t semaphore;        /* its address; 0: none */

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Which hits of a trigger count, by values: of registers, arguments and memory, at the hit. Only
+ * runs that have such a condition make the map; for the others it is dead code. */
+#ifndef CONDITION_BPF_H
+#define CONDITION_BPF_H
+
+#include "compat.bpf.h"
+#include "maps.bpf.h"
+
+/* Those of the start, then those of the stop. A site's cookie says which one of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KD_ROLES *KD_CONDITIONS);
+	__type(key, u32);
+	__type(value, struct kd_condition);
+} kd_conditions SEC(".maps");
+
+enum condition { CONDITION_FALSE, CONDITION_TRUE, CONDITION_UNREAD };
+
+#define NUMBER_ROOM 16 /* above the size of any, for BOUNDED() */
+
+/* So much memory as a number; all machines are little-endian. Returns 0 or an error. */
+static __always_inline long number_load(u64 *value, u64 address, u32 size, bool in_kernel)
+{
+	u64 read[NUMBER_ROOM / sizeof(u64)] = {};
+	long error;
+
+	size = BOUNDED(size, NUMBER_ROOM);
+	if (in_kernel)
+		error = bpf_probe_read_kernel(read, size, (void *)address);
+	else
+		error = bpf_probe_read_user(read, size, (void *)address);
+	*value = read[0];
+	return error;
+}
+
+/* The context is read as memory, as the offset is no constant. */
+static __always_inline u64 register_read(void *ctx, u32 offset, u32 size)
+{
+	u64 read[NUMBER_ROOM / sizeof(u64)] = {};
+
+	if (offset == KD_NO_REGISTER)
+		return 0;
+	bpf_probe_read_kernel(read, BOUNDED(size, NUMBER_ROOM), ctx + (offset & 0xffff));
+	return read[0];
+}
+
+/* A function of its own, so that it is verified apart from what a hit does. */
+static __noinline int term_test(void *ctx, const struct kd_term *term, bool in_kernel)
+{
+	u32 loads = term->loads, size = term->size, bits;
+	u64 value;
+
+	value = register_read(ctx, term->base, loads ? sizeof(u64) : size);
+	value += register_read(ctx, term->index, sizeof(u64)) << (term->shift & 3);
+	value += term->offsets[0];
+	for (u32 i = 0; i < KD_TERM_LOADS && i < loads; i++) {
+		if (number_load(&value, value, i + 1 == loads ? size : sizeof(u64), in_kernel))
+			return CONDITION_UNREAD;
+		value += term->offsets[i + 1];
+	}
+	bits = (64 - 8 * size) & 63;
+	value <<= bits;
+	value = term->is_signed ? (u64)((s64)value >> bits) : value >> bits;
+	return (value & term->mask) - term->first <= term->span ? CONDITION_TRUE : CONDITION_FALSE;
+}
+
+/* What cannot be read is not true; UNREAD: it might have been. */
+static __noinline int condition_test(void *ctx, u32 key)
+{
+	struct kd_condition *condition = bpf_map_lookup_elem(&kd_conditions, &key);
+	bool all = true, unread = false;
+	int result;
+
+	if (!condition)
+		return CONDITION_FALSE;
+	for (u32 i = 0; i < KD_TERMS && i < condition->n; i++) {
+		if (all) {
+			result = term_test(ctx, &condition->terms[i], condition->in_kernel);
+			unread |= result == CONDITION_UNREAD;
+			all = result == CONDITION_TRUE;
+		}
+		if (!condition->ends[i])
+			continue;
+		if (all)
+			return CONDITION_TRUE;
+		all = true;
+	}
+	return unread ? CONDITION_UNREAD : CONDITION_FALSE;
+}
+
+/* Whether a hit of a trigger counts. */
+static __always_inline enum condition condition_of(void *ctx, enum kd_role role, bool has_sites)
+{
+	u32 key = role * KD_CONDITIONS;
+
+	if (!kd_conditional[role])
+		return CONDITION_TRUE;
+	/* The cookie of a tracepoint says something else (call_is_trigger()). */
+	if (has_sites)
+		key += site_cookie(ctx);
+	return condition_test(ctx, key);
+}
+
+#endif

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "condition.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "usdt_argument.h"
+
+_Static_assert(PREDICATE_TERMS == KD_TERMS, "room for all");
+_Static_assert(PREDICATE_LOADS < KD_TERM_LOADS, "and for an argument that is in memory");
+
+/* Tracepoints of system calls hand over the number of the call and then its arguments, or its
+ * result, each in 8 bytes (kernel/trace/trace_syscalls.c: perf_call_bpf_enter()). */
+#define CALL_VALUES 16
+#define CALL_ARGUMENTS 6
+
+/* A value before memory is read that its text names. */
+struct source {
+	struct predicate_type type; /* as which it is there */
+	bool typed;                 /* the type is what the program says, not what a register has */
+};
+
+static int wrong(struct predicate_error *error, size_t at, const char *why)
+{
+	*error = (struct predicate_error){ .at = at, .why = why };
+	return -EINVAL;
+}
+
+static void register_use(struct kd_term *term, struct source *source, struct register_part part)
+{
+	term->base = part.offset;
+	source->type.size = part.size;
+}
+
+/* --- Where values are --- */
+
+static int usdt_argument_use(struct kd_term *term, struct source *source,
+			     const struct predicate_term *of, const struct condition_place *place,
+			     struct predicate_error *error)
+{
+	struct usdt_argument argument;
+	const char *why;
+
+	if (usdt_argument_read(&argument, place->machine, place->arguments ?: "",
+			       of->value.argument, &why))
+		return wrong(error, of->value_at, why);
+	/* The upper half of a 16-bit register. */
+	if (!argument.in_memory && argument.base.size == 1 && argument.size > 1)
+		return wrong(error, of->value_at,
+			     "what the file says about this argument cannot be understood");
+	if (argument.base.size)
+		term->base = argument.base.offset;
+	if (argument.index.size)
+		term->index = argument.index.offset;
+	term->shift = argument.shift;
+	term->offsets[0] = argument.offset;
+	term->loads = argument.in_memory;
+	source->type = (struct predicate_type){ argument.size, argument.is_signed };
+	source->typed = true;
+	return 0;
+}
+
+static int function_argument_use(struct kd_term *term, struct source *source,
+				 const struct predicate_term *of,
+				 const struct condition_place *place, struct predicate_error *error)
+{
+	unsigned int number = of->value.argument, in_registers = register_arguments(place->machine);
+
+	if (!place->at_entry)
+		return wrong(error, of->value_at,
+			     "arguments are known where a function begins, not within it: "
+			     "%REGISTER is possible");
+	if (number < in_registers) {
+		register_use(term, source, register_argument(place->machine, number));
+		return 0;
+	}
+	register_use(term, source, register_stack_pointer(place->machine));
+	term->offsets[0] = register_stack_arguments(place->machine) + 8 * (number - in_registers);
+	term->loads = 1;
+	return 0;
+}
+
+static int call_value_use(struct kd_term *term, struct source *source,
+			  const struct predicate_term *of, const struct condition_place *place,
+			  struct predicate_error *error)
+{
+	bool is_result = of->value.place == PREDICATE_RET;
+	uint16_t index = is_result ? 0 : (uint16_t)of->value.argument;
+
+	if (!place->is_call)
+		return wrong(error, of->value_at,
+			     "of tracepoints only those of system calls (t:syscalls:...) take a "
+			     "condition");
+	if (of->value.place == PREDICATE_REG)
+		return wrong(error, of->value_at, "a tracepoint has no registers");
+	if (is_result != place->call_exit)
+		return wrong(error, of->value_at,
+			     is_result ? "a system call has its result at its exit (sys_exit_...)"
+				       : "a system call has its arguments at its entry "
+					 "(sys_enter_...)");
+	if (index >= CALL_ARGUMENTS)
+		return wrong(error, of->value_at, "a system call has arg0 to arg5");
+	register_use(
+		term, source,
+		(struct register_part){ .offset = (uint16_t)(CALL_VALUES + 8 * index), .size = 8 });
+	return 0;
+}
+
+static int register_name_use(struct kd_term *term, struct source *source,
+			     const struct predicate_term *of, const struct condition_place *place,
+			     struct predicate_error *error)
+{
+	struct register_part part;
+
+	if (!register_find(&part, place->machine, of->value.name, strlen(of->value.name)))
+		return wrong(error, of->value_at + of->value.loads,
+			     "this machine has no such register");
+	register_use(term, source, part);
+	return 0;
+}
+
+static int source_find(struct kd_term *term, struct source *source, const struct predicate_term *of,
+		       const struct condition_place *place, struct predicate_error *error)
+{
+	bool at_return = place->kind == TRIGGER_URETPROBE || place->kind == TRIGGER_KRETPROBE;
+
+	if (place->kind == TRIGGER_TRACEPOINT)
+		return call_value_use(term, source, of, place, error);
+	switch (of->value.place) {
+	case PREDICATE_REG:
+		return register_name_use(term, source, of, place, error);
+	case PREDICATE_RET:
+		if (!at_return)
+			return wrong(error, of->value_at,
+				     "a function has its result when it returns (ur:, kr:)");
+		register_use(term, source, register_result(place->machine));
+		return 0;
+	case PREDICATE_ARG:
+		break;
+	}
+	if (at_return)
+		return wrong(error, of->value_at,
+			     "when a function returns its arguments are gone; there is ret");
+	if (place->kind == TRIGGER_USDT)
+		return usdt_argument_use(term, source, of, place, error);
+	return function_argument_use(term, source, of, place, error);
+}
+
+/* Adds the reads of memory that the text names. */
+static int loads_add(struct kd_term *term, struct source *source, const struct predicate_term *of,
+		     struct predicate_error *error)
+{
+	const struct predicate_value *value = &of->value;
+
+	if (!value->loads)
+		return 0;
+	if (source->type.size != 8)
+		return wrong(error, of->value_at, "this is no address: it has less than 8 bytes");
+	for (unsigned int i = 0; i < value->loads; i++) {
+		int64_t *offset = &term->offsets[term->loads];
+
+		if (__builtin_add_overflow(*offset, value->offsets[i], offset))
+			return wrong(error, of->value_at, "the offset is too large");
+		term->loads++;
+	}
+	*source = (struct source){ .type.size = 8 };
+	return 0;
+}
+
+/* --- What is compared with what --- */
+
+/* All that a type may be, as the kernel side has it. */
+static void type_range(const struct predicate_type *type, uint64_t *min, uint64_t *max)
+{
+	*min = 0;
+	*max = UINT64_MAX >> (64 - 8 * type->size);
+	if (!type->is_signed)
+		return;
+	*max >>= 1;
+	*min = ~*max;
+}
+
+static bool number_fits(const struct predicate_number *number, const struct predicate_type *type)
+{
+	uint64_t min, max;
+
+	type_range(type, &min, &max);
+	return number->negative ? type->is_signed && number->magnitude <= -min
+				: number->magnitude <= max;
+}
+
+/* The type that counts: the one that is given; the source's; or, where nobody says one, with a
+ * sign, unless that is too small for the number. */
+static struct predicate_type type_choose(const struct source *source,
+					 const struct predicate_term *of)
+{
+	struct predicate_type type = of->value.type;
+
+	if (!type.size) {
+		type = source->type;
+		if (!source->typed)
+			type.is_signed = true;
+		if (!source->typed && !number_fits(&of->number, &type))
+			type.is_signed = false;
+	}
+	if (of->value.mask)
+		type.is_signed = false;
+	return type;
+}
+
+/* What is read, and which bits of it count, so that it is a number of that type. A smaller type
+ * is the lower part of what is there, a larger one has what is there, with its sign. */
+static int value_shape(struct kd_term *term, const struct source *source,
+		       const struct predicate_type *type, const struct predicate_term *of,
+		       struct predicate_error *error)
+{
+	const uint64_t all = UINT64_MAX >> (64 - 8 * type->size);
+	bool is_read = of->value.loads > 0;
+
+	term->size = type->size;
+	term->is_signed = type->is_signed;
+	term->mask = UINT64_MAX;
+	if (!is_read && source->type.size < type->size) {
+		term->size = source->type.size;
+		term->is_signed = source->type.is_signed;
+		if (!type->is_signed)
+			term->mask = all;
+	}
+	if (!of->value.mask)
+		return 0;
+	if (of->value.mask & ~all)
+		return wrong(error, of->value_at, "the value has fewer bits than are named with &");
+	term->mask = of->value.mask;
+	return 0;
+}
+
+static int range_find(struct kd_term *term, const struct predicate_type *type,
+		      const struct predicate_term *of, struct predicate_error *error)
+{
+	static const char never[] = "this is never true, whatever the value",
+			  always[] = "this is always true, whatever the value";
+	uint64_t number = of->number.negative ? -of->number.magnitude : of->number.magnitude;
+	uint64_t min, max;
+
+	if (!number_fits(&of->number, type))
+		return wrong(error, of->number_at,
+			     of->number.negative && !type->is_signed
+				     ? "the value has no sign: it is never negative"
+				     : "the number does not fit in the value's type");
+	type_range(type, &min, &max);
+	switch (of->compare) {
+	case PREDICATE_EQ:
+		if (of->value.mask && number & ~of->value.mask)
+			return wrong(error, of->number_at, never);
+		term->first = number;
+		term->span = 0;
+		return 0;
+	case PREDICATE_NE:
+		if (of->value.mask && number & ~of->value.mask)
+			return wrong(error, of->number_at, always);
+		term->first = number + 1;
+		term->span = UINT64_MAX - 1;
+		return 0;
+	case PREDICATE_LT:
+	case PREDICATE_LE:
+		if (of->compare == PREDICATE_LT ? number == min : number == max)
+			return wrong(error, of->number_at,
+				     of->compare == PREDICATE_LT ? never : always);
+		term->first = min;
+		term->span = number - min - (of->compare == PREDICATE_LT);
+		return 0;
+	case PREDICATE_GT:
+	case PREDICATE_GE:
+		if (of->compare == PREDICATE_GT ? number == max : number == min)
+			return wrong(error, of->number_at,
+				     of->compare == PREDICATE_GT ? never : always);
+		term->first = number + (of->compare == PREDICATE_GT);
+		term->span = max - term->first;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int term_make(struct kd_term *term, const struct predicate_term *of,
+		     const struct condition_place *place, struct predicate_error *error)
+{
+	struct source source = { 0 };
+	struct predicate_type type;
+
+	*term = (struct kd_term){ .base = KD_NO_REGISTER, .index = KD_NO_REGISTER };
+	if (source_find(term, &source, of, place, error) || loads_add(term, &source, of, error))
+		return -EINVAL;
+	type = type_choose(&source, of);
+	if (value_shape(term, &source, &type, of, error))
+		return -EINVAL;
+	return range_find(term, &type, of, error);
+}
+
+int condition_make(struct kd_condition *condition, const struct predicate *predicate,
+		   const struct condition_place *place, struct predicate_error *error)
+{
+	memset(condition, 0, sizeof(*condition));
+	condition->n = (uint32_t)predicate->n;
+	condition->in_kernel = place->kind == TRIGGER_KPROBE || place->kind == TRIGGER_KRETPROBE;
+	for (size_t i = 0; i < predicate->n; i++) {
+		if (term_make(&condition->terms[i], &predicate->terms[i], place, error))
+			return -EINVAL;
+		condition->ends[i] = predicate->terms[i].ends;
+	}
+	return 0;
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predicate.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+const char *const predicate_grammar[] = {
+	"CONDITION: VALUE ==, !=, <, <=, > or >= NUMBER; several with && and ||, && before ||",
+	"VALUE: arg0 (the first argument), arg1, ..., ret, %REGISTER, or memory [VALUE+OFFSET],",
+	"       then :u8 to :u64 or :s8 to :s64 for its type, and & NUMBER for bits of it",
+	"Examples: 'ur:read if ret < 0', 'up:f if [arg1+8]:u32 == 3 && arg2 & 0x10'",
+};
+const size_t predicate_grammar_len = COUNT(predicate_grammar);
+
+struct cursor {
+	const char *text;
+	size_t at;
+	struct predicate_error *error;
+};
+
+static char here(const struct cursor *cursor)
+{
+	return cursor->text[cursor->at];
+}
+
+static int wrong_at(const struct cursor *cursor, size_t at, const char *why)
+{
+	*cursor->error = (struct predicate_error){ .at = at, .why = why };
+	return -EINVAL;
+}
+
+static int wrong(const struct cursor *cursor, const char *why)
+{
+	return wrong_at(cursor, cursor->at, why);
+}
+
+static void blanks_skip(struct cursor *cursor)
+{
+	while (here(cursor) == ' ' || here(cursor) == '\t')
+		cursor->at++;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_word(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* How long the word is that begins here. */
+static size_t word_length(const struct cursor *cursor)
+{
+	size_t length = 0;
+
+	while (is_word(cursor->text[cursor->at + length]))
+		length++;
+	return length;
+}
+
+/* Takes a symbol such as "&&", if it is what follows. */
+static bool symbol_take(struct cursor *cursor, const char *symbol)
+{
+	size_t length = strlen(symbol);
+
+	if (strncmp(cursor->text + cursor->at, symbol, length) != 0)
+		return false;
+	cursor->at += length;
+	return true;
+}
+
+static unsigned int digit_value(char c)
+{
+	if (is_digit(c))
+		return (unsigned int)(c - '0');
+	if (c >= 'a' && c <= 'f')
+		return (unsigned int)(c - 'a' + 10);
+	if (c >= 'A' && c <= 'F')
+		return (unsigned int)(c - 'A' + 10);
+	return 99;
+}
+
+/* Decimal, or hexadecimal with 0x; no sign. */
+static int magnitude_read(struct cursor *cursor, uint64_t *magnitude)
+{
+	size_t start = cursor->at, length = word_length(cursor), i = 0;
+	const char *word = cursor->text + start;
+	unsigned int base = 10;
+	uint64_t sum = 0;
+
+	if (length >= 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X')) {
+		base = 16;
+		i = 2;
+	}
+	if (i == length)
+		return wrong(cursor, "a number is missing, decimal or with 0x");
+	for (; i < length; i++) {
+		unsigned int digit = digit_value(word[i]);
+
+		if (digit >= base)
+			return wrong_at(cursor, start + i, "this is no digit of the number");
+		if (__builtin_mul_overflow(sum, base, &sum) ||
+		    __builtin_add_overflow(sum, digit, &sum))
+			return wrong(cursor, "the number does not fit in 64 bits");
+	}
+	cursor->at += length;
+	*magnitude = sum;
+	return 0;
+}
+
+static int number_read(struct cursor *cursor, struct predicate_number *number)
+{
+	size_t start = cursor->at;
+	int error;
+
+	number->negative = symbol_take(cursor, "-");
+	error = magnitude_read(cursor, &number->magnitude);
+	if (error)
+		return error;
+	if (number->negative && number->magnitude > 1ULL << 63)
+		return wrong_at(cursor, start, "the number does not fit in 64 bits");
+	number->negative = number->negative && number->magnitude;
+	return 0;
+}
+
+static int argument_read(struct cursor *cursor, struct predicate_value *value, size_t length)
+{
+	const char *digits = cursor->text + cursor->at + 3;
+	unsigned int number = 0;
+
+	for (size_t i = 0; i < length - 3; i++) {
+		if (!is_digit(digits[i]))
+			return wrong(cursor, "an argument is arg0, arg1 and so on");
+		number = number * 10 + digit_value(digits[i]);
+		if (number >= PREDICATE_ARGUMENTS)
+			return wrong(cursor, "there are no arguments beyond arg31");
+	}
+	value->place = PREDICATE_ARG;
+	value->argument = number;
+	cursor->at += length;
+	return 0;
+}
+
+static int register_read(struct cursor *cursor, struct predicate_value *value)
+{
+	size_t length;
+
+	cursor->at++;
+	length = word_length(cursor);
+	if (!length || length >= sizeof(value->name))
+		return wrong(cursor, "the name of a register must follow %");
+	value->place = PREDICATE_REG;
+	memcpy(value->name, cursor->text + cursor->at, length);
+	value->name[length] = '\0';
+	cursor->at += length;
+	return 0;
+}
+
+/* An argument, the result or a register. */
+static int place_read(struct cursor *cursor, struct predicate_value *value)
+{
+	const char *word = cursor->text + cursor->at;
+	size_t length = word_length(cursor);
+
+	if (*word == '%')
+		return register_read(cursor, value);
+	if (length > 3 && !memcmp(word, "arg", 3))
+		return argument_read(cursor, value, length);
+	if (length == 3 && !memcmp(word, "ret", 3)) {
+		value->place = PREDICATE_RET;
+		cursor->at += length;
+		return 0;
+	}
+	if (*word == '(')
+		return wrong(cursor, "there are no parentheses: && goes before ||");
+	if (is_digit(*word) || *word == '-')
+		return wrong(cursor, "the value comes first, the number behind the comparison");
+	return wrong(cursor, "a value is missing: arg0, ret, %REGISTER or [VALUE+OFFSET]");
+}
+
+/* What stands between a value and the bracket that closes it. */
+static int offset_read(struct cursor *cursor, int64_t *offset)
+{
+	size_t start;
+	uint64_t magnitude;
+	bool minus;
+	int error;
+
+	blanks_skip(cursor);
+	start = cursor->at;
+	minus = here(cursor) == '-';
+	if (!minus && here(cursor) != '+')
+		return 0;
+	cursor->at++;
+	blanks_skip(cursor);
+	error = magnitude_read(cursor, &magnitude);
+	if (error)
+		return error;
+	if (magnitude > INT64_MAX)
+		return wrong_at(cursor, start, "the offset is too large");
+	*offset = minus ? -(int64_t)magnitude : (int64_t)magnitude;
+	blanks_skip(cursor);
+	return 0;
+}
+
+/* "[[arg0+8]-16]": the innermost is read first. */
+static int loads_read(struct cursor *cursor, struct predicate_value *value)
+{
+	unsigned int open = 0;
+	int error;
+
+	for (; here(cursor) == '['; open++) {
+		if (open == PREDICATE_LOADS)
+			return wrong(cursor, "there are more than four brackets");
+		cursor->at++;
+		blanks_skip(cursor);
+	}
+	error = place_read(cursor, value);
+	while (!error && value->loads < open) {
+		error = offset_read(cursor, &value->offsets[value->loads]);
+		if (!error && here(cursor) != ']')
+			error = wrong(cursor, "+OFFSET, -OFFSET or ] must follow");
+		if (error)
+			break;
+		cursor->at++;
+		value->loads++;
+	}
+	return error;
+}
+
+static int type_read(struct cursor *cursor, struct predicate_type *type)
+{
+	static const struct {
+		const char *word;
+		uint8_t size;
+	} sizes[] = { { "8", 1 }, { "16", 2 }, { "32", 4 }, { "64", 8 } };
+	const char *word;
+	size_t length;
+
+	if (!symbol_take(cursor, ":"))
+		return 0;
+	word = cursor->text + cursor->at;
+	length = word_length(cursor);
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		if (length != strlen(sizes[i].word) + 1 || (*word != 'u' && *word != 's') ||
+		    memcmp(word + 1, sizes[i].word, length - 1) != 0)
+			continue;
+		*type = (struct predicate_type){ .size = sizes[i].size, .is_signed = *word == 's' };
+		cursor->at += length;
+		return 0;
+	}
+	return wrong(cursor, "a type is u8, u16, u32, u64, s8, s16, s32 or s64");
+}
+
+/* "& 0x10", but not "&&". */
+static int mask_read(struct cursor *cursor, uint64_t *mask)
+{
+	size_t start;
+	int error;
+
+	blanks_skip(cursor);
+	if (here(cursor) != '&' || cursor->text[cursor->at + 1] == '&')
+		return 0;
+	cursor->at++;
+	blanks_skip(cursor);
+	start = cursor->at;
+	error = magnitude_read(cursor, mask);
+	if (!error && !*mask)
+		error = wrong_at(cursor, start, "0 leaves no bits of the value");
+	return error;
+}
+
+/* Without a comparison the value must not be 0. */
+static int compare_read(struct cursor *cursor, struct predicate_term *term)
+{
+	static const struct {
+		const char *symbol;
+		enum predicate_compare compare;
+	} compares[] = {
+		/* What begins as another one comes before it. */
+		{ "==", PREDICATE_EQ }, { "!=", PREDICATE_NE }, { "<=", PREDICATE_LE },
+		{ ">=", PREDICATE_GE }, { "<", PREDICATE_LT },  { ">", PREDICATE_GT },
+	};
+
+	blanks_skip(cursor);
+	term->number_at = cursor->at;
+	for (size_t i = 0; i < COUNT(compares); i++) {
+		if (!symbol_take(cursor, compares[i].symbol))
+			continue;
+		term->compare = compares[i].compare;
+		blanks_skip(cursor);
+		term->number_at = cursor->at;
+		return number_read(cursor, &term->number);
+	}
+	if (here(cursor) == '=')
+		return wrong(cursor, "equal is ==");
+	term->compare = PREDICATE_NE;
+	term->number_at = term->value_at;
+	return 0;
+}
+
+static int term_read(struct cursor *cursor, struct predicate_term *term)
+{
+	int error;
+
+	memset(term, 0, sizeof(*term));
+	blanks_skip(cursor);
+	term->value_at = cursor->at;
+	error = loads_read(cursor, &term->value);
+	if (!error)
+		error = type_read(cursor, &term->value.type);
+	if (!error)
+		error = mask_read(cursor, &term->value.mask);
+	return error ? error : compare_read(cursor, term);
+}
+
+int predicate_parse(struct predicate *predicate, const char *text, struct predicate_error *error)
+{
+	struct cursor cursor = { .text = text, .error = error };
+
+	predicate->n = 0;
+	for (;;) {
+		struct predicate_term *term = &predicate->terms[predicate->n];
+
+		if (predicate->n == PREDICATE_TERMS)
+			return wrong(&cursor, "there are more than eight comparisons");
+		if (term_read(&cursor, term))
+			return -EINVAL;
+		predicate->n++;
+		blanks_skip(&cursor);
+		term->ends = true;
+		if (!here(&cursor))
+			return 0;
+		term->ends = !symbol_take(&cursor, "&&");
+		if (term->ends && !symbol_take(&cursor, "||"))
+			return wrong(&cursor, "a comparison, && or || must follow");
+	}
+}
+
+static bool value_is(const struct predicate_value *a, const struct predicate_value *b)
+{
+	for (unsigned int i = 0; i < PREDICATE_LOADS; i++)
+		if (a->offsets[i] != b->offsets[i])
+			return false;
+	return a->place == b->place && a->argument == b->argument && !strcmp(a->name, b->name) &&
+	       a->loads == b->loads && a->type.size == b->type.size &&
+	       a->type.is_signed == b->type.is_signed && a->mask == b->mask;
+}
+
+bool predicate_is(const struct predicate *a, const struct predicate *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct predicate_term *one = &a->terms[i], *two = &b->terms[i];
+
+		if (!value_is(&one->value, &two->value) || one->compare != two->compare ||
+		    one->number.magnitude != two->number.magnitude ||
+		    one->number.negative != two->number.negative || one->ends != two->ends)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "usdt_argument.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+/* What is left to read of an argument's text. */
+struct rest {
+	const char *at, *end;
+};
+
+static bool take(struct rest *rest, char c)
+{
+	if (rest->at == rest->end || *rest->at != c)
+		return false;
+	rest->at++;
+	return true;
+}
+
+static void blanks_skip(struct rest *rest)
+{
+	while (take(rest, ' '))
+		;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static unsigned int digit_value(char c)
+{
+	if (is_digit(c))
+		return (unsigned int)(c - '0');
+	if (c >= 'a' && c <= 'f')
+		return (unsigned int)(c - 'a' + 10);
+	return 99;
+}
+
+/* A number with its sign, decimal or with 0x. Returns false if there is none, or it is too long;
+ * then nothing is taken. */
+static bool number_take(struct rest *rest, int64_t *number)
+{
+	struct rest ahead = *rest;
+	bool negative = take(&ahead, '-');
+	unsigned int base = 10;
+	uint64_t sum = 0;
+	const char *first;
+
+	if (ahead.end - ahead.at > 2 && ahead.at[0] == '0' && ahead.at[1] == 'x') {
+		base = 16;
+		ahead.at += 2;
+	}
+	for (first = ahead.at; ahead.at < ahead.end; ahead.at++) {
+		unsigned int digit = digit_value(*ahead.at);
+
+		if (digit >= base)
+			break;
+		if (__builtin_mul_overflow(sum, base, &sum) ||
+		    __builtin_add_overflow(sum, digit, &sum))
+			return false;
+	}
+	if (ahead.at == first || (negative && sum > 1ULL << 63))
+		return false;
+	*number = (int64_t)(negative ? -sum : sum);
+	*rest = ahead;
+	return true;
+}
+
+/* The name of a register, without its %. */
+static bool register_take(struct rest *rest, enum machine machine, struct register_part *part)
+{
+	const char *name = rest->at;
+
+	while (rest->at < rest->end &&
+	       (is_digit(*rest->at) || (*rest->at >= 'a' && *rest->at <= 'z')))
+		rest->at++;
+	return register_find(part, machine, name, (size_t)(rest->at - name));
+}
+
+/* "(base)", "(base,index)", "(base,index,scale)", "(,index,scale)" */
+static bool x86_address_read(struct rest *rest, struct usdt_argument *argument)
+{
+	int64_t scale = 1;
+
+	if (!take(rest, '('))
+		return false;
+	if (take(rest, '%') && !register_take(rest, MACHINE_X86_64, &argument->base))
+		return false;
+	if (take(rest, ',')) {
+		if (!take(rest, '%') || !register_take(rest, MACHINE_X86_64, &argument->index))
+			return false;
+		if (take(rest, ',') && !number_take(rest, &scale))
+			return false;
+	}
+	if (scale != 1 && scale != 2 && scale != 4 && scale != 8)
+		return false;
+	argument->shift = (uint8_t)__builtin_ctzll((uint64_t)scale);
+	/* Addresses are made of whole registers. */
+	return take(rest, ')') && (argument->base.size == 8 || argument->index.size == 8) &&
+	       argument->base.size % 8 == 0 && argument->index.size % 8 == 0;
+}
+
+static bool x86_read(struct rest *rest, struct usdt_argument *argument)
+{
+	if (take(rest, '$'))
+		return number_take(rest, &argument->offset);
+	if (take(rest, '%'))
+		return register_take(rest, MACHINE_X86_64, &argument->base);
+	argument->in_memory = true;
+	number_take(rest, &argument->offset);
+	return x86_address_read(rest, argument);
+}
+
+/* "5", "x0", "[x0]", "[x0, 8]", "[x0, x1]" */
+static bool arm64_read(struct rest *rest, struct usdt_argument *argument)
+{
+	if (!take(rest, '['))
+		return number_take(rest, &argument->offset) ||
+		       register_take(rest, MACHINE_ARM64, &argument->base);
+	argument->in_memory = true;
+	if (!register_take(rest, MACHINE_ARM64, &argument->base))
+		return false;
+	blanks_skip(rest);
+	if (take(rest, ',')) {
+		blanks_skip(rest);
+		take(rest, '#');
+		if (!number_take(rest, &argument->offset) &&
+		    !register_take(rest, MACHINE_ARM64, &argument->index))
+			return false;
+		blanks_skip(rest);
+	}
+	return take(rest, ']') && argument->base.size == 8 && argument->index.size % 8 == 0;
+}
+
+/* Arguments stand between blanks, but those in brackets belong to them. */
+static bool argument_find(struct rest *rest, const char *text, unsigned int number)
+{
+	const char *end = text + strnlen(text, USDT_ARGUMENTS_MAX);
+
+	rest->at = text;
+	for (;; number--) {
+		bool within = false;
+
+		rest->end = end;
+		blanks_skip(rest);
+		if (rest->at == end)
+			return false;
+		for (rest->end = rest->at; rest->end < end && (within || *rest->end != ' ');
+		     rest->end++)
+			within = *rest->end == '[' || (within && *rest->end != ']');
+		if (!number)
+			return true;
+		rest->at = rest->end;
+	}
+}
+
+/* "-4@": the size, negative if it is signed. */
+static int size_read(struct rest *rest, struct usdt_argument *argument, const char **why)
+{
+	int64_t size;
+
+	if (!number_take(rest, &size) || !size || size < -8 || size > 8)
+		return -EINVAL;
+	argument->is_signed = size < 0;
+	argument->size = (uint8_t)(size < 0 ? -size : size);
+	if (take(rest, 'f')) {
+		*why = "this argument is no whole number (but float or double)";
+		return -ENOTSUP;
+	}
+	return !(argument->size & (argument->size - 1)) && take(rest, '@') ? 0 : -EINVAL;
+}
+
+/* The name of a variable, which the linker has replaced in the code, but not here. */
+static bool is_variable(const struct rest *rest)
+{
+	char c = rest->at < rest->end ? *rest->at : '0';
+
+	return c == '_' || c == '.' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+int usdt_argument_read(struct usdt_argument *argument, enum machine machine, const char *text,
+		       unsigned int number, const char **why)
+{
+	struct rest rest, start;
+	int error;
+
+	memset(argument, 0, sizeof(*argument));
+	*why = "the probe has fewer arguments";
+	if (!argument_find(&rest, text, number))
+		return -ENOENT;
+	*why = "what the file says about this argument cannot be understood";
+	error = size_read(&rest, argument, why);
+	if (error)
+		return error;
+	start = rest;
+	if ((machine == MACHINE_X86_64 ? x86_read(&rest, argument) : arm64_read(&rest, argument)) &&
+	    rest.at == rest.end)
+		return 0;
+	if (!is_variable(&start))
+		return -EINVAL;
+	*why = "this argument is a global variable, whose address the file does not say";
+	return -ENOTSUP;
+}
