@@ -157,7 +157,7 @@ static int loads_add(struct kd_term *term, struct source *source, const struct p
 	if (source->type.size != 8)
 		return wrong(error, of->value_at, "this is no address: it has less than 8 bytes");
 	for (unsigned int i = 0; i < value->loads; i++) {
-		int64_t *offset = &term->offsets[term->loads];
+		__s64 *offset = &term->offsets[term->loads];
 
 		if (__builtin_add_overflow(*offset, value->offsets[i], offset))
 			return wrong(error, of->value_at, "the offset is too large");

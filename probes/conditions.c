@@ -9,9 +9,9 @@
 exit_status condition_refuse(const char *text, size_t at, const char *why)
 {
 	if (text[at])
-		log_error("trigger '%s': %s: at character %zu, '%s'", text, why, at + 1, text + at);
+		log_error("trigger '%s': at character %zu, '%s': %s", text, at + 1, text + at, why);
 	else
-		log_error("trigger '%s': %s: at the end", text, why);
+		log_error("trigger '%s': at its end: %s", text, why);
 	for (size_t i = 0; i < predicate_grammar_len; i++)
 		log_hint("%s", predicate_grammar[i]);
 	return EX_CONFIG;
