@@ -5,6 +5,7 @@
 #define HIT_BPF_H
 
 #include "counter.bpf.h"
+#include "delta.bpf.h"
 #include "thread.bpf.h"
 #include "window.bpf.h"
 

@@ -87,8 +87,10 @@ const volatile __u8 kd_closes_itself = 1;          /* 0: user space closes what 
 const volatile __u8 kd_list_skipped = 0;
 /* Where triggers are at the entry or exit of system calls, see KD_AT(). */
 const volatile __u8 kd_trigger_calls[KD_CLASSES] = {};
-const volatile __u64 kd_delta = 0;    /* shorter windows are skipped */
-const volatile __u64 kd_interval = 0; /* after each window kept */
+const volatile __u64 kd_delta = 0;        /* shorter windows are skipped, see delta.bpf.h */
+const volatile __u64 kd_delta_others = 0; /* of threads that no pattern names */
+const volatile __u32 kd_named_deltas = 0; /* how many there are by name */
+const volatile __u64 kd_interval = 0;     /* after each window kept */
 
 const volatile __u8 kd_quota = 0; /* the target\'s control group has a quota of CPU time */
 const volatile __u8 kd_steal = 0; /* a hypervisor may take CPUs, and says so */

@@ -111,7 +111,7 @@ static __always_inline enum kd_outcome pair_close(struct hit *hit, u64 pair, u64
 	if (!window)
 		return KD_HIT_IDLE; /* user space has ended it */
 	WRITE_ONCE(window->end, start + ns);
-	if (ns < kd_delta)
+	if (is_short(ns))
 		outcome = KD_HIT_SKIPPED;
 	else if (!wanted_take(hit))
 		outcome = KD_HIT_IDLE;
@@ -132,7 +132,7 @@ static __always_inline enum kd_outcome pair_close(struct hit *hit, u64 pair, u64
 static __always_inline enum kd_outcome pair_apart(struct hit *hit, enum pair kind, u64 since,
 						  u64 ns)
 {
-	if (ns < kd_delta)
+	if (is_short(ns))
 		return KD_HIT_SKIPPED;
 	if (kind == PAIR_OVERLAPPED) {
 		count_up(&hit->tally->nested);
@@ -238,7 +238,7 @@ static __always_inline bool pair_is_missed(struct hit *hit, u64 pair)
 {
 	u64 ns = hit_since(hit, pair >> KD_WORD_SHIFT);
 
-	return pair_kind(pair) == PAIR_MISSED && ns >= kd_delta && ns >= READ_ONCE(kd_keep) &&
+	return pair_kind(pair) == PAIR_MISSED && !is_short(ns) && ns >= READ_ONCE(kd_keep) &&
 	       READ_ONCE(kd_wanted);
 }
 

@@ -34,6 +34,13 @@ struct kd_names {
 	__u64 takes[256];
 };
 
+/* How long windows must be that threads end whose names match. */
+#define KD_NAMED_DELTAS 8
+struct kd_delta {
+	struct kd_names names;
+	__u64 ns;
+};
+
 /* One of several processes that are the target. */
 struct kd_process {
 	__u64 began;            /* to be one of them; 0: it was there before us */

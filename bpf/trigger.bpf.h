@@ -65,7 +65,7 @@ static __always_inline enum kd_outcome window_close(struct hit *hit, u64 word)
 	u32 bank = kd_word_bank(word);
 	struct kd_window *window = &kd_windows[BOUNDED(bank, KD_BANKS)];
 	enum kd_outcome outcome = KD_HIT_USED;
-	bool keep;
+	bool keep, brief;
 
 	if (!word_take(word, hit->atomic))
 		return KD_HIT_UNMATCHED;
@@ -76,8 +76,9 @@ static __always_inline enum kd_outcome window_close(struct hit *hit, u64 word)
 	window->end = hit->t;
 	barrier();
 	ns = hit->t - start;
-	keep = ns >= kd_delta && ns >= READ_ONCE(kd_keep);
-	if (ns < kd_delta)
+	brief = is_short(ns);
+	keep = !brief && ns >= READ_ONCE(kd_keep);
+	if (brief)
 		outcome = KD_HIT_SKIPPED;
 	else if (keep && bank == KD_NO_BANK)
 		outcome = KD_HIT_MISSED;

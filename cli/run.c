@@ -73,7 +73,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 		.everywhere = set->everywhere,
 		.same_thread = set->same_thread,
 		.list_skipped = run->options->verbose,
-		.delta = set->delta,
+		.deltas = set->deltas,
 		.interval = run->options->sample_interval,
 	};
 	for (int role = 0; role < KD_ROLES; role++) {

@@ -16,6 +16,7 @@
 #include "cli/capture/session_triggers.h"
 #include "cli/capture/session_windows.h"
 #include "cli/model/worst.h"
+#include "cli/target/proc_file.h"
 #include "run_newcomers.h"
 #include "run_sampling.h"
 
@@ -222,7 +223,7 @@ static exit_status stats_read(struct triggered *state, uint64_t lasted)
 	overhead_tell(state->overhead, &state->stats);
 	duty_tell(state->duty, &state->stats);
 	for (int role = 0; role < KD_ROLES; role++)
-		if (state->stats.tally.hits[role])
+		if (tally_looked_at(&state->stats.tally, role))
 			state->stats.cost[role] =
 				triggers_hit_cost(session_triggers(state->run->session), role);
 	return 0;
@@ -316,6 +317,17 @@ static exit_status times_come(struct triggered *state)
 	return windows_take(state, NEVER, LOOP_DEADLINE);
 }
 
+/* How long a window must be, if its thread is to end it. */
+static uint64_t delta_of(const struct triggered *state, pid_t tid)
+{
+	const struct deltas *deltas = &state->run->triggers->deltas;
+	char name[KD_COMM_LEN] = "";
+
+	if (deltas->n)
+		proc_comm_read(tid, name, sizeof(name));
+	return deltas_of(deltas, name);
+}
+
 /* Ends the windows that are still open. Those are kept that would have been if a trigger
  * had ended them now. */
 static exit_status windows_end(struct triggered *state, enum loop_event event)
@@ -339,7 +351,7 @@ static exit_status windows_end(struct triggered *state, enum loop_event event)
 			break;
 		state->run->overloaded = state->taken;
 		state->run->expired = true;
-		if (!wanted || end - view.epoch - view.start < state->stats.delta) {
+		if (!wanted || end - view.epoch - view.start < delta_of(state, view.opened_by)) {
 			windows_release(session_windows(session), view.bank);
 			continue;
 		}
@@ -354,7 +366,7 @@ static void stats_begin(struct triggered *state)
 {
 	const struct trigger_set *set = state->run->triggers;
 
-	state->stats.delta = set->delta;
+	state->stats.delta = deltas_least(&set->deltas);
 	state->stats.same_thread = set->same_thread;
 	for (int role = 0; role < KD_ROLES; role++) {
 		if (trigger_set_has(set, role))
@@ -412,7 +424,7 @@ static exit_status outcome_tell(const struct triggered *state, enum loop_event e
 		  (unsigned long long)tally->hits[KD_START],
 		  (unsigned long long)tally->hits[KD_STOP],
 		  event == LOOP_EXIT ? "; the target has ended" : "");
-	if (tally->hits[KD_START] || tally->hits[KD_STOP])
+	if (tally_looked_at(tally, KD_START) || tally_looked_at(tally, KD_STOP))
 		log_hint(outputs_have_text(state->run->outputs)
 				 ? "the statistics of the report say what became of them"
 				 : "the statistics of the text report, -o text, say what became of "

@@ -173,11 +173,16 @@ static int size_read(struct rest *rest, struct usdt_argument *argument, const ch
 	return !(argument->size & (argument->size - 1)) && take(rest, '@') ? 0 : -EINVAL;
 }
 
-/* The name of a variable, which the linker has replaced in the code, but not here. */
+/* The name of a variable, as in "40+name(%rip)", which the linker has replaced in the code, but
+ * not here. */
 static bool is_variable(const struct rest *rest)
 {
-	char c = rest->at < rest->end ? *rest->at : '0';
+	const char *at = rest->at;
+	char c;
 
+	while (at < rest->end && (is_digit(*at) || *at == '+' || *at == '-'))
+		at++;
+	c = at < rest->end ? *at : '0';
 	return c == '_' || c == '.' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 

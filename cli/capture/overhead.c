@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/base/clock.h"
+#include "cli/model/trigger_stats.h"
 #include "session_triggers.h"
 
 #define PERIOD_NS (50 * NSEC_PER_MSEC)
@@ -118,8 +119,8 @@ static uint64_t hit_cost(struct overhead *overhead)
 	for (int role = 0; role < KD_ROLES; role++) {
 		uint64_t cost = triggers_hit_cost(session_triggers(overhead->session), role);
 
-		ns += tally->hits[role] * cost;
-		hits += tally->hits[role];
+		ns += tally_looked_at(tally, role) * cost;
+		hits += tally_looked_at(tally, role);
 		most = cost > most ? cost : most;
 	}
 	return hits ? ns / hits : most;

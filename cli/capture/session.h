@@ -13,6 +13,7 @@
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
+#include "cli/model/deltas.h"
 #include "cli/model/sample.h"
 #include "probes/resolve.h"
 
@@ -77,7 +78,7 @@ struct session_config {
 	bool everywhere; /* of several processes: probes in files are hit by others, too */
 	bool target_only[KD_ROLES];
 	bool same_thread, list_skipped;
-	uint64_t delta;    /* ns; of windows that triggers open and close */
+	struct deltas deltas; /* of windows that triggers open and close */
 	uint64_t interval; /* ns from the end of a window to the next one's start */
 };
 

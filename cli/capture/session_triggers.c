@@ -16,9 +16,9 @@
 #include "probes/attach.h"
 #include "probes/attach_cost.h"
 #include "probes/call_sites.h"
-#include "probes/conditions.h"
 #include "session_btf.h"
 #include "session_programs.h"
+#include "session_values.h"
 #include "kernel_delay.skel.h"
 
 /* Whether BPF programs may compare and swap (5.12): loads one that does. */
@@ -153,17 +153,8 @@ static void role_select(struct kernel_delay *skel, const struct session_config *
 	const struct trigger_sites *given = &config->triggers[role];
 
 	skel->rodata->kd_target_only[role] = config->target_only[role];
-	skel->rodata->kd_conditional[role] = given->n_sets && *given->conditions;
 	skel->rodata->kd_everywhere[role] = config->everywhere && given->n_sets &&
 					    trigger_is_user(given->trigger);
-}
-
-static bool has_conditions(const struct session_config *config)
-{
-	for (int role = 0; role < KD_ROLES; role++)
-		if (config->triggers[role].n_sets && *config->triggers[role].conditions)
-			return true;
-	return false;
 }
 
 static void autocreate(struct bpf_map *map, bool on)
@@ -178,12 +169,13 @@ exit_status triggers_select(struct triggers *triggers, const struct programs *pr
 
 	triggers->skel = skel;
 	triggers->pid = config->everywhere ? 0 : config->tgid;
+	triggers->deltas = config->deltas;
 	if (config->triggers[KD_START].n_sets || config->triggers[KD_STOP].n_sets)
 		triggers->token = !kernel_has_swap();
 	trigger_select(triggers, config, KD_START, programs->classic);
 	trigger_select(triggers, config, KD_STOP, programs->classic);
 	autocreate(skel->maps.kd_tallies, triggers->on);
-	autocreate(skel->maps.kd_conditions, has_conditions(config));
+	values_select(skel, config);
 	autocreate(skel->maps.kd_ring, triggers->on);
 	autocreate(skel->maps.kd_pairs, triggers->on);
 	autocreate(skel->maps.kd_edge_token, triggers->token);
@@ -192,7 +184,6 @@ exit_status triggers_select(struct triggers *triggers, const struct programs *pr
 	skel->rodata->kd_same_thread = config->same_thread;
 	skel->rodata->kd_closes_itself = config->triggers[KD_STOP].n_sets > 0;
 	skel->rodata->kd_list_skipped = config->list_skipped;
-	skel->rodata->kd_delta = config->delta;
 	skel->rodata->kd_interval = config->interval;
 	skel->rodata->kd_stop_in_program = config->triggers[KD_START].n_sets &&
 					   config->triggers[KD_STOP].n_sets &&
@@ -259,31 +250,12 @@ static exit_status ends_attach(const struct triggers *triggers)
 					 &skel->links.kd_trigger_exec_token);
 }
 
-/* Hands the conditions of a role's hits to the kernel side: of sites that are to be attached to. */
-static exit_status conditions_tell(const struct triggers *triggers, enum kd_role role)
-{
-	const struct trigger_sites *given = &triggers->sites[role];
-	const struct conditions *conditions = given->n_sets ? *given->conditions : NULL;
-
-	for (size_t i = 0; conditions && i < conditions->n; i++) {
-		__u32 key = (__u32)(role * KD_CONDITIONS + i);
-
-		if (!bpf_map_update_elem(bpf_map__fd(triggers->skel->maps.kd_conditions), &key,
-					 &conditions->all[i], BPF_ANY))
-			continue;
-		log_error("cannot hand the condition of trigger '%s' to the kernel: %s",
-			  given->trigger->text, strerror(errno));
-		return EX_OSERR;
-	}
-	return 0;
-}
-
 static exit_status trigger_attach(struct triggers *triggers, enum kd_role role)
 {
 	const struct trigger_sites *given = &triggers->sites[role];
 	struct attachment **attachment = &triggers->attachments[role];
 	const struct bpf_program *program = triggers->programs[role];
-	int status = conditions_tell(triggers, role);
+	int status = values_conditions(triggers->skel, role, given);
 
 	if (status)
 		return status;
@@ -341,7 +313,10 @@ exit_status triggers_attach(struct triggers *triggers, struct programs *programs
 		return ring_failed();
 	triggers->ring = ring_buffer__new(bpf_map__fd(triggers->skel->maps.kd_ring), event_found,
 					  triggers, NULL);
-	status = triggers->ring ? ends_attach(triggers) ?: probes_attach(triggers) : ring_failed();
+	status = triggers->ring ? values_deltas(triggers->skel, &triggers->deltas)
+					  ?: ends_attach(triggers)
+					  ?: probes_attach(triggers)
+				: ring_failed();
 	if (!status)
 		silence_note(triggers, programs);
 	return status;
@@ -377,7 +352,7 @@ static exit_status trigger_attach_again(struct triggers *triggers, enum kd_role 
 
 	if (triggers->calls[role] || sites->n_sets <= 1)
 		return trigger_attach(triggers, role);
-	status = conditions_tell(triggers, role)
+	status = values_conditions(triggers->skel, role, sites)
 			 ?: attachment_open(&triggers->attachments[role], triggers->programs[role],
 					    sites->trigger, sites->sets, 0, triggers->pid);
 	if (status)
@@ -401,7 +376,8 @@ exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t
 	/* When they are put in again, these are. */
 	if (triggers->detaching || !triggers->attachments[role])
 		return 0;
-	return conditions_tell(triggers, role) ?: sites_attach(triggers, role, before);
+	return values_conditions(triggers->skel, role, sites)
+		       ?: sites_attach(triggers, role, before);
 }
 
 bool triggers_have_events(const struct triggers *triggers, bool in_files)

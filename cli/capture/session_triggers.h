@@ -9,6 +9,7 @@
 #include "bpf/kernel_delay.h"
 
 #include "cli/base/exit_status.h"
+#include "cli/model/deltas.h"
 #include "session.h"
 
 struct attach_costs;
@@ -27,6 +28,7 @@ struct triggers {
 	bool calls[KD_ROLES];                   /* the role's program is at all system calls */
 	struct attachment *attachments[KD_ROLES];
 	struct trigger_sites sites[KD_ROLES];
+	struct deltas deltas;
 	pid_t pid;                  /* that hits probes in files; 0: any may */
 	struct attach_costs *costs; /* NULL: not measured yet */
 	bool stale;                 /* sites have been added since */

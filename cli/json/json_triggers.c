@@ -21,7 +21,9 @@
 	STATS("trigger", FIELD_TEXT, names[role], .flags = FIELD_REQUIRED),                        \
 		STATS("target_only", FIELD_BOOL, target_only[role]),                               \
 		STATS("cost_ns", FIELD_U64, cost[role]),                                           \
-		STATS("hits", FIELD_U64, tally.hits[role])
+		STATS("hits", FIELD_U64, tally.hits[role]),                                        \
+		STATS("condition_false", FIELD_U64, tally.unmet[role], .flags = FIELD_IF_ANY),     \
+		STATS("condition_unread", FIELD_U64, tally.unread[role], .flags = FIELD_IF_ANY)
 
 static const struct field start_fields[] = {
 	ROLE(KD_START),

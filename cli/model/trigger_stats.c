@@ -59,6 +59,11 @@ unsigned int trigger_stats_seen(const struct trigger_stats *stats)
 	return (unsigned int)(seen * 1000 / all);
 }
 
+uint64_t tally_looked_at(const struct kd_tally *tally, enum kd_role role)
+{
+	return tally->hits[role] + tally->unmet[role] + tally->unread[role];
+}
+
 void trigger_stats_clear(struct trigger_stats *stats)
 {
 	free(stats->nested);

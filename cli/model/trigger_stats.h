@@ -67,6 +67,10 @@ void trigger_stats_finish(struct trigger_stats *stats);
 /* How much of the calls was seen, estimated, in permille; 1000: all. */
 unsigned int trigger_stats_seen(const struct trigger_stats *stats);
 
+/* All hits of a role's probes that its program looked at, and that cost something: also those
+ * whose condition was not true. */
+uint64_t tally_looked_at(const struct kd_tally *tally, enum kd_role role);
+
 /* Releases what the statistics own. */
 void trigger_stats_clear(struct trigger_stats *stats);
 

@@ -320,7 +320,8 @@ static exit_status refuse_together(const struct options *options)
 
 	if (status)
 		return status;
-	if (options->trigger_delta && !pairs && !options->outputs.quiet)
+	if ((options->trigger_deltas.others || options->trigger_deltas.n) && !pairs &&
+	    !options->outputs.quiet)
 		log_warn("--trigger-delta has no effect without both triggers");
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "cli/base/schedule.h"
 #include "cli/base/syscall_set.h"
 #include "cli/model/counter.h"
+#include "cli/model/deltas.h"
 #include "cli/model/wait_filter.h"
 #include "cli/output/outputs.h"
 
@@ -54,7 +55,7 @@ struct options {
 	bool resources;              /* what threads and processes use, too */
 
 	const char *triggers[KD_ROLES]; /* by enum kd_role; NULL: none */
-	uint64_t trigger_delta;         /* ns; shorter windows are skipped */
+	struct deltas trigger_deltas;   /* shorter windows are skipped */
 	uint64_t trigger_worst;         /* print only so many, the longest; 0: all */
 	uint64_t long_poll;             /* ns; 0: not asked for */
 	bool target_only, any, same_thread, unsafe_returns;

@@ -388,6 +388,23 @@ exit_status read_trigger(const struct option_row *row, const char *text, struct 
 	return 0;
 }
 
+exit_status read_deltas(const struct option_row *row, const char *text, struct options *options)
+{
+	struct deltas_error error;
+
+	if (!deltas_parse(field_of(row, options), text, DURATION_MAX, &error))
+		return 0;
+	if (!strpbrk(text, ",:"))
+		return options_refuse_value(row, text,
+					    strstr(error.why, "too long") ? "is too long"
+									  : "is not a duration",
+					    "give a number of nanoseconds, or one with ns, us, ms, "
+					    "s or min: 50us, 1.5ms");
+	return options_refuse_value(row, text, "cannot be read",
+				    "at character %zu, '%s': %s; as in 1ms,pmd*:50us,main:5ms",
+				    error.at + 1, text + error.at, error.why);
+}
+
 exit_status read_overhead(const struct option_row *row, const char *text, struct options *options)
 {
 	static const char suffix[] = ",stop";

@@ -48,6 +48,7 @@ OPTION_READER(read_wait);     /* a duration; none: without a limit */
 OPTION_READER(read_at);       /* a time, or a period */
 OPTION_READER(read_length);   /* of a sample: a duration */
 OPTION_READER(read_trigger);  /* whose text is not looked at; only one of each role */
+OPTION_READER(read_deltas);   /* DURATION[,GLOB:DURATION...] */
 OPTION_READER(read_overhead); /* PERCENT[,stop] */
 OPTION_READER(read_machine);  /* one of the row's choices */
 OPTION_READER(read_listing);  /* GLOB, not looked at */

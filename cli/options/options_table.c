@@ -130,10 +130,11 @@ static const struct option_row rows[] = {
 	{ "stop-trigger", 0, TAKES_VALUE, "TRIGGER",
 	  "Stop the sample when TRIGGER is hit (default: after the sample time).",
 	  .read = read_trigger, FIELD(triggers[KD_STOP]), .words = WORDS_TRIGGERS },
-	{ "trigger-delta", 0, TAKES_FOLLOWING, "NS",
+	{ "trigger-delta", 0, TAKES_FOLLOWING, "NS[,GLOB:NS...]",
 	  "With both triggers: skip samples shorter than this, a number of nanoseconds or a number "
-	  "with a unit. NS may follow after a space.",
-	  DURATION(trigger_delta, 0, 1), .implied = "0" },
+	  "with a unit; those that threads end whose names match a GLOB by its own. It may follow "
+	  "after a space.",
+	  .read = read_deltas, FIELD(trigger_deltas), .implied = "0" },
 	{ "trigger-same-thread", 0, TAKES_NONE, NULL,
 	  "Pair starts and stops by thread: a stop counts only on the thread that hit the start.",
 	  FLAG(same_thread) },

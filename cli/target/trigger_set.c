@@ -403,8 +403,9 @@ exit_status trigger_set_find(struct trigger_set *set, const struct options *opti
 		set->target_only[KD_START] = set->target_only[KD_STOP] = true;
 	if (!trigger_set_has(set, KD_START) || !trigger_set_has(set, KD_STOP))
 		return 0;
-	set->delta = options->long_poll > options->trigger_delta ? options->long_poll
-								 : options->trigger_delta;
+	set->deltas = options->trigger_deltas;
+	if (options->long_poll > set->deltas.others)
+		set->deltas.others = options->long_poll;
 	set->same_probe = triggers_are_same(&set->triggers[KD_START], &set->triggers[KD_STOP]);
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
+#include "cli/model/deltas.h"
 #include "cli/options/options.h"
 #include "probes/resolve.h"
 #include "processes.h"
@@ -30,7 +31,7 @@ struct trigger_set {
 	bool full_told[KD_ROLES]; /* that there are too many programs */
 	uint64_t *looked; /* the programs that have been looked through, see objects_key() */
 	size_t n_looked, room_looked;
-	uint64_t delta;          /* ns */
+	struct deltas deltas;
 	struct signals *signals; /* see signals_wait(); NULL: they end this program at once */
 };
 

@@ -72,6 +72,21 @@ static void armed(struct columns *columns, const struct trigger_stats *stats)
 		      stats->from, stats->to, GROUPED(stats->to - stats->from));
 }
 
+/* Hits that are none, by their values. */
+static void conditions(struct columns *columns, const struct trigger_stats *stats)
+{
+	for (int role = 0; role < KD_ROLES; role++) {
+		uint64_t unmet = stats->tally.unmet[role], unread = stats->tally.unread[role];
+
+		if (unmet + unread)
+			columns_print(columns,
+				      "The condition of the %s was false %s time%s, and could not "
+				      "be tested %s time%s, as memory was not there.\n",
+				      role_keys[role], GROUPED(unmet), unmet == 1 ? "" : "s",
+				      GROUPED(unread), unread == 1 ? "" : "s");
+	}
+}
+
 static unsigned int share(uint64_t part, uint64_t whole)
 {
 	double permille = whole ? (double)part * 1000 / (double)whole : 0;
@@ -113,8 +128,8 @@ static void cost(struct columns *columns, const struct trigger_stats *stats)
 	uint64_t count = 0, ns = 0;
 
 	for (int role = 0; role < KD_ROLES; role++) {
-		count += stats->cost[role] ? stats->tally.hits[role] : 0;
-		ns += stats->tally.hits[role] * stats->cost[role];
+		count += stats->cost[role] ? tally_looked_at(&stats->tally, role) : 0;
+		ns += tally_looked_at(&stats->tally, role) * stats->cost[role];
 	}
 	if (!count)
 		return;
@@ -201,6 +216,7 @@ int report_text_triggers(const struct trigger_stats *stats, FILE *out)
 	columns_begin(&columns, out);
 	hits(&columns, stats);
 	armed(&columns, stats);
+	conditions(&columns, stats);
 	cost(&columns, stats);
 	outside(&columns, &stats->tally);
 	duty(&columns, stats);

@@ -497,6 +497,7 @@ class Triggers:
         self.payer = None        # the thread that lost most: (TID, name, ns, its CPU time)
         self.duty = Row(off=0, phases=0, seen=100.0, dropped=0)
         self.outside = 0         # hits by other processes that do not count
+        self.conditions = {}     # start, stop -> (false, unread)
         self.warnings = []
         section, titles = None, None
         for line in lines:
@@ -531,6 +532,9 @@ class Triggers:
                              r"for [\d,]+ ns\.", line)
         outside = re.fullmatch(r"Processes outside the target hit the probes ([\d,]+) times?: "
                                r"that costs them as much, and does not count\.", line)
+        condition = re.fullmatch(r"The condition of the (start|stop) was false ([\d,]+) times?, and "
+                                 r"could not be tested ([\d,]+) times?, as memory was not there\.",
+                                 line)
         rest = re.fullmatch(r"\(and ([\d,]+) more, for which there was no room\)", line)
         fields = line.split()
         if section == "TRIGGER STATISTICS" and cost:
@@ -539,6 +543,8 @@ class Triggers:
             self.armed = tuple(map(int, armed.groups()))
         elif outside:
             self.outside = number(outside[1])
+        elif condition:
+            self.conditions[condition[1]] = number(condition[2]), number(condition[3])
         elif payer:
             self.payer = int(payer[1]), payer[2], number(payer[3]), number(payer[4])
         elif off:

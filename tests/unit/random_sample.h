@@ -476,6 +476,8 @@ __attribute__((unused)) static void random_triggers(struct trigger_stats *stats)
 		stats->target_only[role] = chance(2);
 		stats->cost[role] = random_number();
 		stats->tally.hits[role] = random_number();
+		stats->tally.unmet[role] = chance(2) ? random_number() : 0;
+		stats->tally.unread[role] = chance(2) ? random_number() : 0;
 		for (int i = 0; i < KD_OUTCOMES; i++)
 			stats->tally.outcome[role][i] = random_number();
 	}

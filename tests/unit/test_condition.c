@@ -373,6 +373,8 @@ static void test_usdt(void)
 		{ "8f@%xmm0", "arg0 == 1", -1, MACHINE_X86_64 },
 		{ "8@counter(%rip)", "arg0 == 1", -1, MACHINE_X86_64 },
 		{ "8@.LC0+4(%rip)", "arg0 == 1", -1, MACHINE_X86_64 },
+		{ "-4@40+CheckpointStats(%rip)", "arg0 == 1", -1, MACHINE_X86_64 },
+		{ "4@0(%rbx)", "arg0 == 0xfffffffd", 1, MACHINE_X86_64 },
 		{ "%eax", "arg0 == 1", -1, MACHINE_X86_64 },
 		{ "8@%rax", "arg1 == 1", -1, MACHINE_X86_64 },
 		{ "", "arg0 == 1", -1, MACHINE_X86_64 },

@@ -105,7 +105,7 @@ static void check_good(const struct good *want)
 	is_name(got->triggers[KD_START], want->start, line, "start");
 	is_name(got->triggers[KD_STOP], want->stop, line, "stop");
 	is_name(got->list_glob, want->glob, line, "glob");
-	is_u64(options->trigger_delta, want->delta, "'%s': delta", line);
+	is_u64(options->trigger_deltas.others, want->delta, "'%s': delta", line);
 	is_u64(options->trigger_worst, want->worst, "'%s': worst", line);
 	is_u64(options->long_poll, want->long_poll, "'%s': long poll", line);
 	is_u64(options->duration, want->duration ? want->duration : NONE, "'%s': duration", line);

@@ -46,6 +46,8 @@ static void test_pairs(void)
 	}
 	stats.tally.nested = 5;
 	stats.tally.outside = 1234;
+	stats.tally.unmet[KD_STOP] = 12345;
+	stats.tally.unread[KD_STOP] = 1;
 	stats.tally.min = ~7ULL;
 	stats.tally.max = SECOND;
 	stats.tally.durations[7] = 600;

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""Triggers whose hits count by values: arguments, results, registers, memory, USDT arguments,
+arguments of system calls; against what the process that is probed has logged of its calls."""
+
+import json
+
+import kdtest
+from kdtest import MS, SECOND
+from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports, inside
+
+CALLS = 300
+# So that no window is kept: this is about hits.
+HITS = ("--trigger-delta", "60min", *UNLIMITED, *NO_LIMIT)
+EX_CONFIG = 78
+UNREAD = None  # what a condition is where the memory that decides it is not there
+
+
+def of(call, where, key):
+    """A member of a structure, or UNREAD."""
+    return call[where][key] if call[where] else UNREAD
+
+
+def both(*parts):
+    """As && does: the first that is not true decides."""
+    return next((part for part in parts if part is not True), True)
+
+
+def either(*parts):
+    """As || does: what cannot be read might have been true."""
+    return True if True in parts else UNREAD if UNREAD in parts else False
+
+
+def compared(value, compare):
+    return UNREAD if value is UNREAD else compare(value)
+
+
+TAKE, RET, NUMBER, USDT = "up:value_take", "ur:value_take", "ur:value_number", "u:kdvalues:taken"
+# What it is of a call that the workload has logged.
+CONDITIONS = [
+    (TAKE, "arg0 == -1", lambda call: call["args"][0] == -1),
+    (NUMBER, "ret:s32 < 0", lambda call: call["number"] < 0),
+    (TAKE, "arg1:s32 > 127 && arg5 >= 0x8000000000000000",
+     lambda call: call["args"][1] > 127 and call["args"][5] >= 1 << 63),
+    (RET, "ret < 0 || ret == 3", lambda call: call["result"] < 0 or call["result"] == 3),
+    (TAKE, "[arg3+16]:s32 < 0", lambda call: compared(of(call, "item", "number"), lambda n: n < 0)),
+    (RET, "%eax & 0x80", lambda call: call["result"] & 0x80 != 0),
+    (TAKE, "[[arg3+8]+22]:s8 == -1 || arg2:u16 == 65535",
+     lambda call: either(compared(of(call, "next", "byte"), lambda b: b == -1),
+                         call["args"][2] == 65535)),
+    (NUMBER, "ret & 1 == 0", lambda call: call["number"] & 1 == 0),
+    # The machine's stack has the last ones on x86-64.
+    (TAKE, "arg6 < 0 && arg7:u32 != 0x7fffffff",
+     lambda call: call["args"][6] < 0 and call["args"][7] != 0x7fffffff),
+    (RET, "ret:u8 <= 5", lambda call: call["result"] & 0xff <= 5),
+]
+USDT_CONDITIONS = [
+    # The types are those that the note has.
+    (USDT, "arg0 > 5", lambda call: call["args"][0] > 5),
+    (USDT, "arg1 < 0", lambda call: call["args"][1] < 0),
+    (USDT, "arg3 == -1 && [arg2]:u64 != 0",
+     lambda call: both(call["args"][4] == -1, compared(of(call, "item", "id"), lambda i: i != 0))),
+    (USDT, "arg1:u8 == 255 || [arg2+20]:u16 == 65535",
+     lambda call: either(call["args"][1] & 255 == 255,
+                         compared(of(call, "item", "half"), lambda h: h == 65535))),
+]
+
+
+def tally(calls, condition):
+    """How often it is true, false, and not to be told."""
+    found = [condition(call) for call in calls]
+    return found.count(True), found.count(False), found.count(UNREAD)
+
+
+class Calls:
+    """The workload's calls, and how many of them a run has seen."""
+
+    def __init__(self, test):
+        self.test, self.load, self.seen = test, test.workload("values"), 0
+
+    def made(self, us=0):
+        """Those that it makes now."""
+        self.load.send(f"calls {CALLS} {us}")
+        self.load.line("done")
+        self.load.send("log")
+        made = json.loads(self.load.line("{"))["calls"][self.seen:]
+        self.seen += len(made)
+        self.test.eq(len(made), CALLS, "it has logged all its calls")
+        return made
+
+    def compare(self, start, stop):
+        """Two conditions at a time."""
+        run = Triggered(self.test, self.load.pid, "--start-trigger", f"{start[0]} if {start[1]}",
+                        "--stop-trigger", f"{stop[0]} if {stop[1]}", *HITS)
+        calls = self.made()
+        run = run.stop(self.test)
+        for role, (probe, text, condition) in (("start", start), ("stop", stop)):
+            true, false, unread = tally(calls, condition)
+            self.test.ok(0 < true < CALLS and false, f"'{text}' is true of some calls, not of all",
+                         true, false)
+            self.test.eq((run.triggers.roles[role].hits, *run.triggers.conditions[role]),
+                         (true, false, unread), f"'{probe} if {text}'")
+
+
+def case_functions(test):
+    """Arguments in registers and on the stack, results, memory, bits."""
+    calls = Calls(test)
+    for start, stop in zip(CONDITIONS[::2], CONDITIONS[1::2]):
+        calls.compare(start, stop)
+
+
+def case_usdt(test):
+    """What the notes of USDT probes say of arguments: constants, registers and memory."""
+    calls = Calls(test)
+    if "sdt" not in calls.load.ready:
+        raise kdtest.Skip("there is no sys/sdt.h")
+    for start, stop in zip(USDT_CONDITIONS[::2], USDT_CONDITIONS[1::2]):
+        calls.compare(start, stop)
+
+
+def case_sites(test):
+    """One probe's sites have their argument in different places: each hit has that of its site."""
+    load = test.workload("sdt")
+    if load.ready:
+        raise kdtest.Skip("there is no sys/sdt.h")
+    run = Triggered(test, load.pid, "--start-trigger", "u:kdtest:many if arg0 == 2",
+                    "--stop-trigger", "u:kdtest:many if arg0 >= 2", *HITS)
+    load.send("many 100")
+    load.line("done")
+    run = run.stop(test)
+    test.eq((run.triggers.roles["start"].hits, run.triggers.conditions["start"]), (100, (200, 0)),
+            "one of three sites")
+    test.eq((run.triggers.roles["stop"].hits, run.triggers.conditions["stop"]), (200, (100, 0)),
+            "two of them")
+
+
+def case_calls(test):
+    """Arguments and results of system calls."""
+    calls = Calls(test)
+    writable = int(calls.load.ready[0])
+    run = Triggered(test, calls.load.pid,
+                    "--start-trigger", f"t:syscalls:sys_enter_write if arg0 == {writable} && arg2 > 1000",
+                    "--stop-trigger", "t:syscalls:sys_exit_write if ret == -9", *HITS)
+    made = calls.made()
+    run = run.stop(test)
+    wrote = [call["wrote"] for call in made]
+    large = sum(fd == writable and size > 1000 for fd, size, _ in wrote)
+    refused = sum(result == -9 for _, _, result in wrote)
+    test.ok(large and refused, "there are some of both", large, refused)
+    test.eq((run.triggers.roles["start"].hits, run.triggers.roles["stop"].hits), (large, refused),
+            "those and no others")
+
+
+def case_windows(test):
+    """Windows are those calls for which the condition of the start is true."""
+    calls = Calls(test)
+    run = Triggered(test, calls.load.pid, "--start-trigger", f"{TAKE} if arg0:u8 == 127",
+                    "--stop-trigger", RET, "--window-banks", "7", *UNLIMITED, *NO_LIMIT, urgent=True)
+    made = calls.made(us=2000)
+    run = run.stop(test)
+    wanted = [call["times"] for call in made if call["args"][0] & 255 == 127]
+    start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
+    test.ok(len(wanted) > 3, "there are such calls", len(wanted))
+    test.eq((start.hits, start.used, start.missed, stop.hits, stop.unmatched),
+            (len(wanted), len(wanted), 0, CALLS, CALLS - len(wanted)), "a window for each")
+    test.ok(len(run.reports) == len(wanted) and all(
+        inside(report.start, report.stop, times) for report, times in zip(run.reports, wanted)),
+        "and it is that call", wanted, [(report.start, report.stop) for report in run.reports])
+    check_reports(test, run.reports)
+
+
+def case_same(test):
+    """With the same condition both are one trigger; with another one they are two."""
+    calls = Calls(test)
+    for text, same in (("arg0==-1", True), ("arg0 != -1", False)):
+        run = Triggered(test, calls.load.pid, "--start-trigger", f"{TAKE} if arg0 == -1",
+                        "--stop-trigger", f"{TAKE} if {text}", *HITS)
+        true, false, _ = tally(calls.made(), CONDITIONS[0][2])
+        run = run.stop(test)
+        test.eq((run.triggers.roles["start"].hits, run.triggers.roles["stop"].hits),
+                (true, true if same else false), f"'{text}'")
+
+
+def case_names(test):
+    """How long a window must be depends on its thread's name, which may have colons."""
+    load = test.workload("values")
+    for option in (), ("--trigger-same-thread",):
+        run = Triggered(test, load.pid, "--start-trigger", "up:value_spin", "--stop-trigger",
+                        "ur:value_spin", "--trigger-delta", "30ms,fast/[0-9]*:500us,f*:60min",
+                        "--window-banks", "7", *option, *UNLIMITED, *NO_LIMIT, urgent=True)
+        names = [f"{name}{len(option)}" for name in ("fast/1:", "fast", "slow", "long")]
+        for name, us in zip(names, (2000, 2000, 2000, 60000)):
+            load.send(f"spin {name} 3 {us}")
+            load.line("done")
+        load.send("log")
+        spins = json.loads(load.line("{"))["spins"]
+        run = run.stop(test)
+        wanted, possible = [], []
+        for name, least in zip(names, (MS // 2, 3600 * SECOND, 30 * MS, 30 * MS)):
+            wanted += [call for call in spins[name] if call[2] - call[1] >= least]
+            possible += [call for call in spins[name] if call[3] - call[0] >= least]
+        found = [call for report in run.reports for call in possible
+                 if inside(report.start, report.stop, call)]
+        test.ok(len(wanted) >= 6 and len(found) == len(run.reports) and
+                all(call in found for call in wanted),
+                f"{' '.join(option) or 'all threads'}: each call that is long for its thread is "
+                "reported, and no other", [report.delta for report in run.reports], spins)
+        start = run.triggers.roles["start"]
+        test.eq((start.hits, start.used + start.skipped, start.used), (12, 12, len(found)),
+                "the others are skipped")
+
+
+def case_errors(test):
+    """Checked before anything is loaded, with the place."""
+    load = test.workload("values")
+    for trigger, said in (
+            (f"{TAKE} if arg0 = 3", "at character 23, '= 3': equal is =="),
+            (f"{TAKE} if", "at its end: a value is missing"),
+            (f"{RET} if arg0 == 1", "at character 18, 'arg0 == 1': when a function returns"),
+            ("u:kdvalues:taken if arg4 == 1", "'arg4 == 1': the probe has fewer arguments"),
+            ("t:sched:sched_switch if arg0", "only those of system calls")):
+        if trigger.startswith("u:") and "sdt" not in load.ready:
+            continue
+        run = test.program("--pid", load.pid, "--check", "--start-trigger", trigger)
+        test.ok(run.status == EX_CONFIG and said in run.stderr, f"'{trigger}' is refused",
+                run.status, run.stderr)
+    run = test.program("--pid", load.pid, "--check", "--start-trigger", TAKE, "--trigger-delta",
+                       "1ms,x*:5")
+    test.eq(run.status, 0, "a delta by name is taken")
+    run = test.program("--pid", load.pid, "--check", "--start-trigger", TAKE, "--trigger-delta",
+                       "1ms,x*:y")
+    test.ok(run.status == 64 and "at character 8, 'y': this is not a duration" in run.stderr,
+            "where it is wrong is said", run.status, run.stderr)
+
+
+kdtest.main(case_functions, case_usdt, case_sites, case_calls, case_windows, case_same, case_names,
+            case_errors)

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long windows must be, by names of threads. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/model/deltas.h"
+#include "tap.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define MAX 1000000000000ULL
+
+static void test_valid(void)
+{
+	static const struct {
+		const char *text, *name; /* of a thread */
+		uint64_t ns, least;
+	} cases[] = {
+		{ "0", "a", 0, 0 },
+		{ "5", "a", 5, 5 },
+		{ "1ms", "a", 1000000, 1000000 },
+		{ "1ms,pmd*:50us", "pmd-c02/id:9", 50000, 50000 },
+		{ "1ms,pmd*:50us", "main", 1000000, 50000 },
+		{ "pmd*:50us,1ms", "main", 1000000, 50000 },
+		{ "pmd*:50us", "main", 0, 0 },
+		{ "pmd*:50us", "pmd", 50000, 0 },
+		{ "1,a:20ms", "a", 20000000, 1 },
+		{ "1,a*:2,ab*:3", "abc", 2, 1 },
+		{ "9,kworker/0:1:7", "kworker/0:1", 7, 7 },
+		{ "9,[ab]?:7", "bx", 7, 7 },
+		{ "9,[ab]?:7", "cx", 9, 7 },
+		{ "1,a:2,b:3,c:4,d:5,e:6,f:7,g:8,h:9", "h", 9, 1 },
+		{ "0.5us,a:1e-3s", "a", 1000000, 500 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct deltas_error error;
+		struct deltas deltas;
+
+		is_i64(deltas_parse(&deltas, cases[i].text, MAX, &error), 0, "'%s'", cases[i].text);
+		is_u64(deltas_of(&deltas, cases[i].name), cases[i].ns, "'%s': of %s", cases[i].text,
+		       cases[i].name);
+		is_u64(deltas_least(&deltas), cases[i].least, "'%s': the least", cases[i].text);
+	}
+}
+
+static void test_invalid(void)
+{
+	static const struct {
+		const char *text;
+		size_t at;
+		const char *why; /* a part of it */
+	} cases[] = {
+		{ "", 0, "not a duration" },
+		{ "x", 0, "not a duration" },
+		{ "1x", 0, "not a duration" },
+		{ "-1", 0, "not a duration" },
+		{ "1001s", 0, "too long" },
+		{ "1ms,", 4, "not a duration" },
+		{ ",1ms", 0, "not a duration" },
+		{ "1ms,2ms", 4, "two for all other" },
+		{ "1ms,:2ms", 4, "is empty" },
+		{ "1ms,a:", 6, "not a duration" },
+		{ "1ms,a:x", 6, "not a duration" },
+		{ "1ms,a:1001s", 6, "too long" },
+		{ "a:1,a:b:,c:3", 8, "not a duration" },
+		{ "a:1,a:2,a:3,a:4,a:5,a:6,a:7,a:8,a:9", 32, "more than eight" },
+		{ "0000000000000000000000000000000000000000000000000000000000000001", 0,
+		  "not a duration" },
+		{ "0123456789012345678901234567890123456789012345678901234567890123:1", 0,
+		  "pattern of names is too long" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct deltas_error error = { .why = "" };
+		struct deltas deltas;
+
+		is_i64(deltas_parse(&deltas, cases[i].text, MAX, &error), -EINVAL,
+		       "'%s' is refused", cases[i].text);
+		is_u64(error.at, cases[i].at, "'%s': where", cases[i].text);
+		ok(strstr(error.why, cases[i].why), "'%s': %s", cases[i].text, error.why);
+	}
+}
+
+int main(void)
+{
+	test_valid();
+	test_invalid();
+	return done_testing();
+}
