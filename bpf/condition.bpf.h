@@ -16,6 +16,7 @@ struct {
 } kd_conditions SEC(".maps");
 
 enum condition { CONDITION_FALSE, CONDITION_TRUE, CONDITION_UNREAD };
+_Static_assert(CONDITION_TRUE == 1 && CONDITION_UNREAD == 2, "bits");
 
 #define NUMBER_ROOM 16 /* above the size of any, for BOUNDED() */
 
@@ -45,17 +46,26 @@ static __always_inline u64 register_read(void *ctx, u32 offset, u32 size)
 	return read[0];
 }
 
-/* A function of its own, so that it is verified apart from what a hit does. */
-static __noinline int term_test(void *ctx, const struct kd_term *term, bool in_kernel)
+/* Whether a comparison is true of a value, or of what is found where it leads to. Global, to be
+ * verified once: runs without conditions have no map. */
+__noinline int term_test(u32 key, u32 index, u64 value)
 {
-	u32 loads = term->loads, size = term->size, bits;
-	u64 value;
+	struct kd_condition *condition;
+	const struct kd_term *term;
+	u32 loads, size, bits;
 
-	value = register_read(ctx, term->base, loads ? sizeof(u64) : size);
-	value += register_read(ctx, term->index, sizeof(u64)) << (term->shift & 3);
+	if (!kd_conditional[KD_START] && !kd_conditional[KD_STOP])
+		return CONDITION_FALSE;
+	condition = bpf_map_lookup_elem(&kd_conditions, &key);
+	if (!condition)
+		return CONDITION_FALSE;
+	term = &condition->terms[BOUNDED(index, KD_TERMS)];
+	loads = term->loads;
+	size = term->size;
 	value += term->offsets[0];
 	for (u32 i = 0; i < KD_TERM_LOADS && i < loads; i++) {
-		if (number_load(&value, value, i + 1 == loads ? size : sizeof(u64), in_kernel))
+		if (number_load(&value, value, i + 1 == loads ? size : sizeof(u64),
+				condition->in_kernel))
 			return CONDITION_UNREAD;
 		value += term->offsets[i + 1];
 	}
@@ -65,26 +75,36 @@ static __noinline int term_test(void *ctx, const struct kd_term *term, bool in_k
 	return (value & term->mask) - term->first <= term->span ? CONDITION_TRUE : CONDITION_FALSE;
 }
 
-/* What cannot be read is not true; UNREAD: it might have been. */
+/* All comparisons are made, and put together at the end: so there is nothing to be followed here
+ * for each that might be true or not. UNREAD: it might have been true, if memory had been there. */
 static __noinline int condition_test(void *ctx, u32 key)
 {
 	struct kd_condition *condition = bpf_map_lookup_elem(&kd_conditions, &key);
-	bool all = true, unread = false;
-	int result;
+	u32 are = 0, may_be = 0;
+	bool unread = false;
 
 	if (!condition)
 		return CONDITION_FALSE;
 	for (u32 i = 0; i < KD_TERMS && i < condition->n; i++) {
-		if (all) {
-			result = term_test(ctx, &condition->terms[i], condition->in_kernel);
-			unread |= result == CONDITION_UNREAD;
-			all = result == CONDITION_TRUE;
-		}
-		if (!condition->ends[i])
-			continue;
-		if (all)
+		const struct kd_term *term = &condition->terms[i];
+		u32 size = term->loads ? sizeof(u64) : term->size;
+		u64 value = register_read(ctx, term->base, size);
+		u32 result;
+
+		value += register_read(ctx, term->index, sizeof(u64)) << (term->shift & 3);
+		result = term_test(key, i, value);
+		/* Arithmetic, not branches. */
+		are |= (result & CONDITION_TRUE) << i;
+		may_be |= ((result | result >> 1) & 1) << i;
+	}
+	for (u32 i = 0; i < KD_TERMS; i++) {
+		u32 group = condition->groups[i];
+
+		if (!group)
+			break;
+		if ((are & group) == group)
 			return CONDITION_TRUE;
-		all = true;
+		unread |= (may_be & group) == group;
 	}
 	return unread ? CONDITION_UNREAD : CONDITION_FALSE;
 }

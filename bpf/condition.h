@@ -3,7 +3,7 @@
 #ifndef KERNEL_DELAY_CONDITION_H
 #define KERNEL_DELAY_CONDITION_H
 
-#define KD_TERMS 8       /* comparisons in a condition; a power of two */
+#define KD_TERMS 8       /* comparisons in a condition; a bit for each */
 #define KD_TERM_LOADS 5  /* of memory, to come to a value */
 #define KD_CONDITIONS 64 /* of a trigger: one for each place where its sites have the arguments */
 #define KD_NO_REGISTER 0xffff
@@ -23,11 +23,11 @@ struct kd_term {
 	__u8 is_signed;
 };
 
+/* True if of any group all terms are. */
 struct kd_condition {
-	__u32 n;
-	__u8 in_kernel;      /* memory is the kernel's */
-	__u8 ends[KD_TERMS]; /* the term is the last of those that must all be true */
-	__u8 unused[3];
+	__u8 groups[KD_TERMS]; /* bits of terms; 0: no more groups */
+	__u32 n;               /* terms */
+	__u32 in_kernel;       /* memory is the kernel's */
 	struct kd_term terms[KD_TERMS];
 };
 _Static_assert(sizeof(struct kd_term) == 80 && sizeof(struct kd_condition) == 16 + 8 * 80,

@@ -299,13 +299,16 @@ static int term_make(struct kd_term *term, const struct predicate_term *of,
 int condition_make(struct kd_condition *condition, const struct predicate *predicate,
 		   const struct condition_place *place, struct predicate_error *error)
 {
+	size_t group = 0;
+
 	memset(condition, 0, sizeof(*condition));
 	condition->n = (uint32_t)predicate->n;
 	condition->in_kernel = place->kind == TRIGGER_KPROBE || place->kind == TRIGGER_KRETPROBE;
 	for (size_t i = 0; i < predicate->n; i++) {
 		if (term_make(&condition->terms[i], &predicate->terms[i], place, error))
 			return -EINVAL;
-		condition->ends[i] = predicate->terms[i].ends;
+		condition->groups[group] |= (uint8_t)(1U << i);
+		group += predicate->terms[i].ends;
 	}
 	return 0;
 }

@@ -79,7 +79,7 @@ struct session_config {
 	bool target_only[KD_ROLES];
 	bool same_thread, list_skipped;
 	struct deltas deltas; /* of windows that triggers open and close */
-	uint64_t interval; /* ns from the end of a window to the next one's start */
+	uint64_t interval;    /* ns from the end of a window to the next one's start */
 };
 
 /* What the collector reads; it is the memory of the maps. */

@@ -37,7 +37,14 @@ static bool is_register(unsigned int offset)
 /* What the kernel side takes for granted. */
 static void condition_check(const struct kd_condition *condition)
 {
-	MUST(condition->n && condition->n <= KD_TERMS && condition->ends[condition->n - 1]);
+	unsigned int terms = 0;
+
+	MUST(condition->n && condition->n <= KD_TERMS && condition->groups[0]);
+	for (size_t i = 0; i < KD_TERMS; i++) {
+		MUST(!(condition->groups[i] & terms));
+		terms |= condition->groups[i];
+	}
+	MUST(terms == (1U << condition->n) - 1);
 	for (size_t i = 0; i < condition->n; i++) {
 		const struct kd_term *term = &condition->terms[i];
 

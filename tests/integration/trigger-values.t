@@ -23,8 +23,8 @@ def of(call, where, key):
 
 
 def both(*parts):
-    """As && does: the first that is not true decides."""
-    return next((part for part in parts if part is not True), True)
+    """As && does: what is false decides."""
+    return False if False in parts else UNREAD if UNREAD in parts else True
 
 
 def either(*parts):

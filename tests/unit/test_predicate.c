@@ -206,8 +206,10 @@ static void test_triggers(void)
 		const char *text;
 		size_t at;
 	} invalid[] = {
-		{ "up:f if", 7 },     { "up:f if ", 8 },        { "up:f if arg0 == x", 16 },
-		{ "up: if arg0", 0 }, 
+		{ "up:f if", 7 },
+		{ "up:f if ", 8 },
+		{ "up:f if arg0 == x", 16 },
+		{ "up: if arg0", 0 },
 	};
 
 	for (size_t i = 0; i < COUNT(valid); i++) {
