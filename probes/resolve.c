@@ -498,6 +498,12 @@ static exit_status search_objects(struct search *search)
 	err = binary_open(&binary, search->sites, search->objects, object);
 	if (err)
 		return cannot_read(search, object, err);
+	if (search->trigger->condition && !elf_file_is_64(binary->elf)) {
+		log_error("%s: %s is a 32-bit program, whose values are elsewhere: a condition is "
+			  "not possible",
+			  search->trigger->text, object_basename(object));
+		return EX_CONFIG;
+	}
 	if (search->trigger->kind == TRIGGER_USDT)
 		return usdt_find(search, object, binary);
 	if (search->trigger->name)

@@ -12,6 +12,7 @@ import re
 
 import kdtest
 from kdneeds import need
+from kdtrigger import Triggered
 
 PROGRAM = 15_000    # instructions of one
 TOGETHER = 55_000   # of a run without options
@@ -59,6 +60,24 @@ def case_options(test):
         print(f"# {args[0]}: {more} programs, {total:,} instructions")
 
 
+def case_conditions(test):
+    """What conditions of triggers add: nothing where there are none."""
+    load = test.workload("roles", "poll")
+    value = "[[[[arg0]+8]+8]+8]:s32"
+    found = {}
+    for condition in "", " if " + f"{value} == 1 && {value} < 2 || " * 3 + f"{value} & 4":
+        run = Triggered(test, load.pid, "--start-trigger", f"t:syscalls:sys_enter_getppid{condition}")
+        found[bool(condition)] = verified(run.pid)
+        run.end()
+    if not found[False]:
+        raise kdtest.Skip("this kernel does not tell (before 5.16)")
+    test.eq(len(found[True]), len(found[False]), "they need no program of their own")
+    test.eq(max(found[True].values()), max(found[False].values()), "the largest is another one")
+    total = sum(found[True].values()) - sum(found[False].values())
+    test.between(total, 1, GROUP, "what they add")
+    print(f"# conditions: {total:,} instructions")
+
+
 def case_refused(test):
     """One that the kernel refuses: the first of each thread that loads beside libbpf. (libbpf's own
     first call of bpf() finds out what the kernel can do.)"""
@@ -79,4 +98,4 @@ def case_refused(test):
             "and --debug which", done.stderr[-1000:])
 
 
-kdtest.main(case_start, case_options, case_refused)
+kdtest.main(case_start, case_options, case_conditions, case_refused)
