@@ -267,6 +267,11 @@ bool output_file_is_stream(const struct output_file *file)
 	return file->is_stream;
 }
 
+bool output_file_is_terminal(const struct output_file *file)
+{
+	return file->is_stream && isatty(fileno(file->record));
+}
+
 /* --- What the run has left, where there is a limit --- */
 
 static void left_forget(struct output_file *file, size_t at)

@@ -29,6 +29,9 @@ int output_file_open(struct output_file **file, const struct output_file_config 
 /* What is written goes to the reader at once, not in whole records. */
 bool output_file_is_stream(const struct output_file *file);
 
+/* It is a stream to a terminal. */
+bool output_file_is_terminal(const struct output_file *file);
+
 /* Begins a record, the text of which the caller writes to *out, but does not close.
  * Number and time are for the file's name. Returns 0 or a negative errno. */
 int output_file_begin(struct output_file *file, uint64_t number, const struct timespec *when,

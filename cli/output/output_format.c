@@ -6,6 +6,7 @@
 #include "cli/json/json.h"
 #include "cli/metrics/openmetrics.h"
 #include "cli/metrics/prometheus.h"
+#include "cli/perfetto/perfetto.h"
 #include "cli/text/folded.h"
 #include "cli/text/text.h"
 #include "cli/text/text_comparison.h"
@@ -55,6 +56,13 @@ static const struct output_format formats[] = {
 		.about = "stacks for flame graphs",
 		.needs_stacks = true,
 		.sample = report_folded,
+	},
+	{
+		.name = "perfetto",
+		.suffix = ".pftrace",
+		.about = "a timeline for ui.perfetto.dev",
+		.is_binary = true,
+		.sample = report_perfetto,
 	},
 };
 

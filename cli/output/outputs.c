@@ -203,6 +203,12 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 	    !config->no_pager && pager_is_usable())
 		output->kept = open_memstream(&output->kept_text, &output->kept_length);
 	error = output_file_open(&output->file, &file);
+	if (!error && wanted->format->is_binary && output_file_is_terminal(output->file)) {
+		log_error("%s is a terminal, and --output %s is not text", output->name,
+			  wanted->format->name);
+		log_hint("give %s:FILE", wanted->format->name);
+		return EX_USAGE;
+	}
 	if (!error && wanted->format->metrics)
 		error = metrics_begin(output);
 	return error ? output_failed(outputs, output, error) : 0;

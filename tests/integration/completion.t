@@ -283,7 +283,7 @@ def case_outputs(test):
     (shell.folder / "a file;").touch()
     (shell.folder / "sub").mkdir()
     (shell.folder / "sub" / "deep.txt").touch()
-    formats = {"text:", "json:", "openmetrics:", "prometheus:", "csv:", "folded:"}
+    formats = {"text:", "json:", "openmetrics:", "prometheus:", "csv:", "folded:", "perfetto:"}
     found = set(shell.all("-o "))
     test.ok(formats <= found and {"rc", "sub/"} <= found, "-o: all formats, and files", found)
     completes(
@@ -404,7 +404,7 @@ def case_fish(test):
                                    for kind in ("k", "kprobe", "kr", "kretprobe")]),
             ("-s -e '!getppi", ["!getppid"]), ("-s -e futex,getppi", ["futex,getppid"]),
             ("-o ", ["csv:", "folded:", "json:", "kernel_delay", "opened.json", "openmetrics:",
-                     "prometheus:", "text:"]),
+                     "perfetto:", "prometheus:", "text:"]),
             ("-o json:op", ["json:opened.json"]), ("--replay=op", ["--replay=opened.json"]),
             ("@op", ["@opened.json"]),
             ("--fail-if ready.", [f"ready.{field}>=" for field in

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "callstacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/array.h"
+#include "perfetto_fields.h"
+
+#define NAME_MOST 1000 /* bytes of a name */
+
+/* What both halves of a row's stack are. */
+struct pair {
+	const struct stack *user, *kernel; /* NULL: none */
+	uint64_t iid;                      /* 0: not written yet */
+};
+
+/* A function of a file, or an address in it. */
+struct place {
+	const struct frame *frame;
+	bool kernel;
+	uint64_t iid; /* 0: not written yet */
+	size_t file;  /* index */
+};
+
+struct callstacks {
+	struct pair *pairs; /* by address */
+	size_t n_pairs, room_pairs;
+	struct place *places; /* by place_compare() */
+	size_t n_places, room_places;
+	bool *files; /* which were written */
+	uint64_t pairs_written, places_written;
+	bool user_asked;
+};
+
+/* In place of frames that are missing. */
+static const struct frame no_user = { .function = "[no_user_stack]" };
+static const struct frame incomplete = { .function = "[incomplete]" };
+
+static int pointers_compare(const void *a, const void *b)
+{
+	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+static int pair_compare(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	return pointers_compare(x->user, y->user) ?: pointers_compare(x->kernel, y->kernel);
+}
+
+/* NULL comes first. */
+static int texts_compare(const char *a, const char *b)
+{
+	if (!a || !b)
+		return !!a - !!b;
+	return a == b ? 0 : strcmp(a, b);
+}
+
+static bool is_named(const struct frame *frame)
+{
+	return frame->function && *frame->function;
+}
+
+/* Files are told apart by their build ID only where it is written. */
+static int file_compare(const struct place *x, const struct place *y)
+{
+	bool named = is_named(x->frame);
+	int order = (x->kernel > y->kernel) - (x->kernel < y->kernel);
+
+	order = order ?: texts_compare(x->frame->object, y->frame->object);
+	order = order ?: named - is_named(y->frame);
+	return order ?: named ? order : texts_compare(x->frame->build_id, y->frame->build_id);
+}
+
+static int place_compare(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int order = file_compare(x, y);
+
+	if (order)
+		return order;
+	if (is_named(x->frame))
+		return texts_compare(x->frame->function, y->frame->function);
+	return (x->frame->offset > y->frame->offset) - (x->frame->offset < y->frame->offset);
+}
+
+static int place_add(struct callstacks *callstacks, const struct frame *frame, bool kernel)
+{
+	if (ARRAY_GROW(callstacks->places, callstacks->n_places, callstacks->room_places))
+		return -ENOMEM;
+	callstacks->places[callstacks->n_places++] = (struct place){ .frame = frame,
+								     .kernel = kernel };
+	return 0;
+}
+
+static int places_add(struct callstacks *callstacks, const struct stack *stack, bool kernel)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < stack->n && !err; i++)
+		err = place_add(callstacks, &stack->frames[i], kernel);
+	return err;
+}
+
+/* Leaves one of those that are alike; returns how many are left. */
+static size_t unique(void *array, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+	char *at = array;
+	size_t left = 0;
+
+	if (n)
+		qsort(array, n, size, compare);
+	for (size_t i = 0; i < n; i++)
+		if (!left || compare(at + (left - 1) * size, at + i * size))
+			memmove(at + left++ * size, at + i * size, size);
+	return left;
+}
+
+static int pairs_find(struct callstacks *callstacks, const struct trace_list *traces)
+{
+	for (size_t i = 0; i < traces->n; i++) {
+		const struct pair pair = { traces->rows[i].user, traces->rows[i].kernel, 0 };
+
+		/* Most rows have the same stacks as the one before. */
+		if (callstacks->n_pairs &&
+		    !pair_compare(&callstacks->pairs[callstacks->n_pairs - 1], &pair))
+			continue;
+		if (ARRAY_GROW(callstacks->pairs, callstacks->n_pairs, callstacks->room_pairs))
+			return -ENOMEM;
+		callstacks->pairs[callstacks->n_pairs++] = pair;
+	}
+	callstacks->n_pairs = unique(callstacks->pairs, callstacks->n_pairs,
+				     sizeof(*callstacks->pairs), pair_compare);
+	return 0;
+}
+
+static int stack_compare(const void *a, const void *b)
+{
+	return pointers_compare(*(const struct stack *const *)a, *(const struct stack *const *)b);
+}
+
+/* The frames of one half of all pairs. */
+static int half_find(struct callstacks *callstacks, bool kernel)
+{
+	const struct stack **stacks = calloc(callstacks->n_pairs + 1, sizeof(struct stack *));
+	size_t n = 0;
+	int err = 0;
+
+	if (!stacks)
+		return -ENOMEM;
+	for (size_t i = 0; i < callstacks->n_pairs; i++) {
+		const struct pair *pair = &callstacks->pairs[i];
+		const struct stack *stack = kernel ? pair->kernel : pair->user;
+
+		if (stack)
+			stacks[n++] = stack;
+	}
+	n = unique(stacks, n, sizeof(struct stack *), stack_compare);
+	for (size_t i = 0; i < n && !err; i++)
+		err = places_add(callstacks, stacks[i], kernel);
+	free(stacks);
+	return err;
+}
+
+static int places_find(struct callstacks *callstacks)
+{
+	size_t file = 0;
+	int err = place_add(callstacks, &no_user, false)
+			  ?: place_add(callstacks, &incomplete, false)
+			  ?: place_add(callstacks, &incomplete, true)
+			  ?: half_find(callstacks, false) ?: half_find(callstacks, true);
+
+	if (err)
+		return err;
+	callstacks->n_places = unique(callstacks->places, callstacks->n_places,
+				      sizeof(*callstacks->places), place_compare);
+	for (size_t i = 0; i < callstacks->n_places; i++) {
+		struct place *place = &callstacks->places[i];
+
+		file += i && file_compare(place - 1, place);
+		place->file = file;
+	}
+	callstacks->files = calloc(file + 1, sizeof(*callstacks->files));
+	return callstacks->files ? 0 : -ENOMEM;
+}
+
+int callstacks_find(struct callstacks **out, const struct trace_list *traces)
+{
+	struct callstacks *callstacks = calloc(1, sizeof(*callstacks));
+
+	*out = callstacks;
+	if (!callstacks)
+		return -ENOMEM;
+	callstacks->user_asked = traces->user_stacks_asked;
+	return pairs_find(callstacks, traces) ?: places_find(callstacks);
+}
+
+void callstacks_free(struct callstacks *callstacks)
+{
+	if (!callstacks)
+		return;
+	free(callstacks->pairs);
+	free(callstacks->places);
+	free(callstacks->files);
+	free(callstacks);
+}
+
+/* --- Writing --- */
+
+static void string_begin(struct pftrace *trace, uint32_t field, uint64_t iid)
+{
+	proto_begin(&trace->proto, field);
+	proto_u64(&trace->proto, NAMED_IID, iid);
+}
+
+static unsigned int digit(char c)
+{
+	return c >= '0' && c <= '9'   ? (unsigned int)(c - '0')
+	       : c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10)
+				      : 16;
+}
+
+/* Perfetto has the bytes, not their digits. Returns false if the text is something else. */
+static bool build_id_add(struct pftrace *trace, const char *text, uint64_t iid)
+{
+	uint8_t bytes[64];
+	size_t length = text ? strlen(text) : 0;
+
+	if (!length || length % 2 || length / 2 > sizeof(bytes))
+		return false;
+	for (size_t i = 0; i < length; i += 2) {
+		unsigned int high = digit(text[i]), low = digit(text[i + 1]);
+
+		if (high > 15 || low > 15)
+			return false;
+		bytes[i / 2] = (uint8_t)(high << 4 | low);
+	}
+	string_begin(trace, INTERNED_BUILD_IDS, iid);
+	proto_bytes(&trace->proto, NAMED_TEXT, bytes, length / 2);
+	proto_end(&trace->proto);
+	return true;
+}
+
+/* The file of a place: those of the kernel in brackets, as in the text. */
+static void file_add(struct pftrace *trace, const struct place *place)
+{
+	const struct frame *frame = place->frame;
+	uint64_t iid = place->file + 1;
+	char name[NAME_MOST + 16];
+	bool has_id;
+
+	if (place->kernel)
+		snprintf(name, sizeof(name), "[%.*s]", NAME_MOST,
+			 frame->object ? frame->object : "kernel");
+	else
+		snprintf(name, sizeof(name), "%.*s", NAME_MOST,
+			 frame->object ? frame->object : "[unknown]");
+	string_begin(trace, INTERNED_MAPPING_PATHS, iid);
+	pftrace_text(trace, NAMED_TEXT, name, SIZE_MAX);
+	proto_end(&trace->proto);
+	/* Tools that look up names by build ID must not do so where the address is not known. */
+	has_id = !is_named(frame) && build_id_add(trace, frame->build_id, iid);
+	proto_begin(&trace->proto, INTERNED_MAPPINGS);
+	proto_u64(&trace->proto, MAPPING_IID, iid);
+	if (has_id)
+		proto_u64(&trace->proto, MAPPING_BUILD_ID, iid);
+	proto_u64(&trace->proto, MAPPING_PATH_STRING_IDS, iid);
+	proto_end(&trace->proto);
+}
+
+/* As in folded stacks: without a name, the end of the file's, and the address in it. */
+static void function_add(struct pftrace *trace, const struct place *place, uint64_t iid)
+{
+	const struct frame *frame = place->frame;
+	const char *slash = frame->object ? strrchr(frame->object, '/') : NULL;
+	char name[NAME_MOST + 32];
+
+	if (is_named(frame))
+		snprintf(name, sizeof(name), "%.*s", NAME_MOST, frame->function);
+	else if (frame->object)
+		snprintf(name, sizeof(name), "%.*s+0x%llx", NAME_MOST,
+			 slash && slash[1] ? slash + 1 : frame->object,
+			 (unsigned long long)frame->offset);
+	else
+		snprintf(name, sizeof(name), place->kernel ? "[kernel]" : "[unknown]");
+	string_begin(trace, INTERNED_FUNCTION_NAMES, iid);
+	pftrace_text(trace, NAMED_TEXT, name, SIZE_MAX);
+	proto_end(&trace->proto);
+}
+
+/* Of a function that has a name the address in the file is not known: 0. */
+static void place_write(struct callstacks *callstacks, struct pftrace *trace, struct place *place)
+{
+	struct proto *proto = &trace->proto;
+
+	place->iid = ++callstacks->places_written;
+	pftrace_packet_begin(trace);
+	proto_begin(proto, PACKET_INTERNED_DATA);
+	if (!callstacks->files[place->file])
+		file_add(trace, place);
+	callstacks->files[place->file] = true;
+	function_add(trace, place, place->iid);
+	proto_begin(proto, INTERNED_FRAMES);
+	proto_u64(proto, FRAME_IID, place->iid);
+	proto_u64(proto, FRAME_FUNCTION_NAME_ID, place->iid);
+	proto_u64(proto, FRAME_MAPPING_ID, place->file + 1);
+	proto_u64(proto, FRAME_REL_PC, is_named(place->frame) ? 0 : place->frame->offset);
+	proto_end(proto);
+	proto_end(proto);
+	pftrace_packet_end(trace);
+}
+
+static struct place *place_of(struct callstacks *callstacks, const struct frame *frame, bool kernel)
+{
+	const struct place wanted = { .frame = frame, .kernel = kernel };
+
+	return bsearch(&wanted, callstacks->places, callstacks->n_places, sizeof(wanted),
+		       place_compare);
+}
+
+/* Of a stack from the outside to the inside: each frame's place is handed to what is to be done. */
+static void stack_walk(struct callstacks *callstacks, struct pftrace *trace,
+		       const struct stack *stack, bool kernel,
+		       void (*visit)(struct callstacks *callstacks, struct pftrace *trace,
+				     struct place *place))
+{
+	if (stack->stop)
+		visit(callstacks, trace, place_of(callstacks, &incomplete, kernel));
+	for (size_t i = stack->n; i-- > 0;)
+		visit(callstacks, trace, place_of(callstacks, &stack->frames[i], kernel));
+}
+
+static void pair_walk(struct callstacks *callstacks, struct pftrace *trace, const struct pair *pair,
+		      void (*visit)(struct callstacks *callstacks, struct pftrace *trace,
+				    struct place *place))
+{
+	if (pair->user)
+		stack_walk(callstacks, trace, pair->user, false, visit);
+	else if (callstacks->user_asked)
+		visit(callstacks, trace, place_of(callstacks, &no_user, false));
+	if (pair->kernel)
+		stack_walk(callstacks, trace, pair->kernel, true, visit);
+}
+
+static void place_need(struct callstacks *callstacks, struct pftrace *trace, struct place *place)
+{
+	if (!place->iid)
+		place_write(callstacks, trace, place);
+}
+
+static void place_refer(struct callstacks *callstacks, struct pftrace *trace, struct place *place)
+{
+	(void)callstacks;
+	proto_u64(&trace->proto, CALLSTACK_FRAME_IDS, place->iid);
+}
+
+uint64_t callstacks_number(struct callstacks *callstacks, struct pftrace *trace,
+			   const struct trace_row *row)
+{
+	const struct pair wanted = { row->user, row->kernel, 0 };
+	struct pair *pair = bsearch(&wanted, callstacks->pairs, callstacks->n_pairs, sizeof(wanted),
+				    pair_compare);
+
+	if (!pair || (!pair->user && !pair->kernel && !callstacks->user_asked))
+		return 0;
+	if (pair->iid)
+		return pair->iid;
+	pair->iid = ++callstacks->pairs_written;
+	pair_walk(callstacks, trace, pair, place_need);
+	pftrace_packet_begin(trace);
+	proto_begin(&trace->proto, PACKET_INTERNED_DATA);
+	proto_begin(&trace->proto, INTERNED_CALLSTACKS);
+	proto_u64(&trace->proto, CALLSTACK_IID, pair->iid);
+	pair_walk(callstacks, trace, pair, place_refer);
+	proto_end(&trace->proto);
+	proto_end(&trace->proto);
+	pftrace_packet_end(trace);
+	return pair->iid;
+}

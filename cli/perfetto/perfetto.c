@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "perfetto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "callstacks.h"
+#include "cli/model/verdict.h"
+#include "pftrace.h"
+#include "perfetto_fields.h"
+#include "slices.h"
+#include "timeline.h"
+#include "tracks.h"
+
+/* --- The window, and in it the verdict --- */
+
+static void verdict_row_begin(struct pftrace *trace, const struct verdict_row *row)
+{
+	const struct cause_words *words = &cause_words[row->cause];
+	const struct verdict_who *who = &row->who;
+	char name[sizeof(who->comm) + 64];
+
+	snprintf(name, sizeof(name), "%s", words->title);
+	if (who->tid)
+		snprintf(name, sizeof(name), "%s: %.*s[%d]", words->title, (int)sizeof(who->comm),
+			 who->comm, (int)who->tid);
+	else if (*who->comm)
+		snprintf(name, sizeof(name), "%s: %.*s", words->title, (int)sizeof(who->comm),
+			 who->comm);
+	event_begin(trace, TYPE_SLICE_BEGIN, track_uuid(TRACK_WINDOWS, 0), trace->sample->start);
+	event_category(trace, CATEGORY_VERDICT);
+	event_name(trace, name, sizeof(name));
+	note_text(trace, NOTE_CAUSE, words->key, SIZE_MAX);
+	note_u64(trace, NOTE_NS, row->ns);
+	if (row->count)
+		note_u64(trace, NOTE_COUNT, row->count);
+	if (row->longest)
+		note_u64(trace, NOTE_LONGEST, row->longest);
+	note_u64(trace, NOTE_THREADS, row->threads);
+	if (who->tid)
+		note_i64(trace, NOTE_BY_TID, who->tid);
+	note_text(trace, NOTE_BY, who->comm, sizeof(who->comm));
+	event_end(trace);
+}
+
+static void window_begin(struct pftrace *trace, const struct verdict *verdict)
+{
+	const struct sample *sample = trace->sample;
+	const struct capture *capture = sample->capture;
+	char name[64] = "window";
+
+	if (sample->number)
+		snprintf(name, sizeof(name), "window %llu", (unsigned long long)sample->number);
+	event_begin(trace, TYPE_SLICE_BEGIN, track_uuid(TRACK_WINDOWS, 0), sample->start);
+	event_category(trace, CATEGORY_WINDOW);
+	event_name(trace, name, sizeof(name));
+	note_u64(trace, NOTE_NUMBER, sample->number);
+	if (capture) {
+		note_text(trace, NOTE_VERSION, capture->version, SIZE_MAX);
+		note_text(trace, NOTE_HOST, capture->host, sizeof(capture->host));
+		note_text(trace, NOTE_KERNEL, capture->kernel, sizeof(capture->kernel));
+		note_text(trace, NOTE_START_TRIGGER, capture->start_trigger, SIZE_MAX);
+		note_text(trace, NOTE_STOP_TRIGGER, capture->stop_trigger, SIZE_MAX);
+	}
+	if (sample->start_triggered)
+		note_i64(trace, NOTE_START_TID, sample->started_on);
+	if (sample->stop_triggered)
+		note_i64(trace, NOTE_STOP_TID, sample->stopped_on);
+	note_u64(trace, NOTE_BUSY, verdict->busy);
+	note_u64(trace, NOTE_KEPT, verdict->kept);
+	note_u64(trace, NOTE_UNEXPLAINED, verdict->unexplained);
+	/* What the tracks do not have. */
+	note_u64(trace, NOTE_LOST, sample_lost(sample));
+	if (sample->traces.lost)
+		note_u64(trace, NOTE_TRACES_LOST, sample->traces.lost);
+	if (sample->traces.calls_asked)
+		note_u64(trace, NOTE_CALLS_FROM, sample->traces.call_threshold);
+	if (sample->traces.waits_asked) {
+		note_u64(trace, NOTE_WAITS_FROM, sample->traces.wait_threshold);
+		note_u64(trace, NOTE_WAITS_LEFT_OUT, sample->traces.left_out);
+	}
+	event_end(trace);
+}
+
+/* The causes one below the other, each as long as the window. */
+static int window_write(struct pftrace *trace)
+{
+	struct verdict verdict = { 0 };
+	int err = verdict_find(&verdict, trace->sample);
+
+	if (!err) {
+		window_begin(trace, &verdict);
+		for (size_t i = 0; i < verdict.n_blamed; i++)
+			verdict_row_begin(trace, &verdict.rows[i]);
+		for (size_t i = 0; i <= verdict.n_blamed; i++)
+			slice_end(trace, track_uuid(TRACK_WINDOWS, 0), trace->sample->end);
+	}
+	verdict_clear(&verdict);
+	return err;
+}
+
+/* --- Processes and threads --- */
+
+static int pid_compare(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void process_write(struct pftrace *trace, pid_t pid)
+{
+	const struct sample *sample = trace->sample;
+	const struct process_row *row = NULL;
+
+	for (size_t i = 0; i < sample->n_processes && !row; i++)
+		if (sample->processes[i].pid == pid)
+			row = &sample->processes[i];
+	if (row)
+		tracks_write_process(trace, pid, row->name, row->title);
+	else
+		tracks_write_process(
+			trace, pid,
+			sample->capture && pid == sample->pid ? sample->capture->process : "", "");
+}
+
+/* Each process once. */
+static int processes_write(struct pftrace *trace, const struct timeline *timeline)
+{
+	pid_t *pids = calloc(timeline->n_threads + 1, sizeof(*pids));
+	size_t n = 0;
+
+	if (!pids)
+		return -ENOMEM;
+	for (size_t i = 0; i < timeline->n_threads; i++)
+		pids[n++] = timeline->threads[i].pid;
+	if (n)
+		qsort(pids, n, sizeof(*pids), pid_compare);
+	for (size_t i = 0; i < n; i++)
+		if (!i || pids[i] != pids[i - 1])
+			process_write(trace, pids[i]);
+	free(pids);
+	return 0;
+}
+
+static int threads_write(struct pftrace *trace)
+{
+	const struct sample *sample = trace->sample;
+	struct callstacks *callstacks = NULL;
+	struct timeline timeline = { 0 };
+	int err = timeline_make(&timeline, sample)
+			  ?: callstacks_find(&callstacks, &sample->traces)
+			  ?: processes_write(trace, &timeline);
+
+	for (size_t i = 0; i < timeline.n_threads && !err; i++) {
+		const struct timeline_thread *thread = &timeline.threads[i];
+
+		tracks_write_thread(trace, thread->pid, thread->tid, thread->name);
+		slices_write(trace, callstacks, thread);
+	}
+	if (!err)
+		wakeups_write(trace, &timeline);
+	callstacks_free(callstacks);
+	timeline_clear(&timeline);
+	return err;
+}
+
+int report_perfetto(const struct sample *sample, const struct report_options *options, FILE *out)
+{
+	struct pftrace *trace;
+	int err = pftrace_begin(&trace, sample, out), write_err;
+
+	(void)options;
+	if (err)
+		return err;
+	tracks_write_common(trace);
+	err = window_write(trace) ?: threads_write(trace);
+	write_err = pftrace_end(trace);
+	return err ?: write_err;
+}

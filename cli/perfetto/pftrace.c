@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pftrace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/escape.h"
+#include "cli/model/words.h"
+#include "perfetto_fields.h"
+
+/* Numbers begin at 1 in each list of names. */
+#define IID(index) ((uint64_t)(index) + 1)
+
+#define WORD(name, key) [name] = (key),
+static const char *const categories[CATEGORIES] = { CATEGORY_WORDS(WORD) };
+static const char *const notes[NOTES] = { NOTE_WORDS(WORD) };
+#undef WORD
+
+void pftrace_packet_begin(struct pftrace *trace)
+{
+	proto_clear(&trace->proto);
+	proto_begin(&trace->proto, TRACE_PACKET);
+}
+
+/* The first packet says that nothing before it counts; all refer to what it names. */
+static void packet_finish(struct pftrace *trace, uint64_t flags)
+{
+	struct proto *proto = &trace->proto;
+
+	proto_u64(proto, PACKET_SEQUENCE_ID, trace->sequence);
+	proto_u64(proto, PACKET_SEQUENCE_FLAGS, flags);
+	proto_end(proto);
+	if (trace->err)
+		return;
+	if (proto->full || proto->depth)
+		trace->err = -EMSGSIZE;
+	else if (fwrite(proto->bytes, 1, proto->used, trace->out) != proto->used)
+		trace->err = -(errno ?: EIO);
+}
+
+void pftrace_packet_end(struct pftrace *trace)
+{
+	packet_finish(trace, SEQUENCE_NEEDS_STATE);
+}
+
+void pftrace_text(struct pftrace *trace, uint32_t field, const char *text, size_t most)
+{
+	char escaped[PFTRACE_TEXT + 1];
+	size_t length = escape_text(escaped, sizeof(escaped), text,
+				    most < PFTRACE_TEXT ? most : PFTRACE_TEXT);
+
+	proto_bytes(&trace->proto, field, escaped, length);
+}
+
+static void name_add(struct proto *proto, uint32_t field, uint64_t iid, const char *name,
+		     const char *suffix)
+{
+	char text[64];
+	int length = snprintf(text, sizeof(text), "%s%s", name, suffix);
+
+	proto_begin(proto, field);
+	proto_u64(proto, NAMED_IID, iid);
+	proto_bytes(proto, NAMED_TEXT, text, (size_t)length);
+	proto_end(proto);
+}
+
+static void names_add(struct proto *proto)
+{
+	proto_begin(proto, PACKET_INTERNED_DATA);
+	for (size_t i = 0; i < CATEGORIES; i++)
+		name_add(proto, INTERNED_EVENT_CATEGORIES, IID(i), categories[i], "");
+	for (size_t i = 0; i < LEDGER_STATES; i++)
+		name_add(proto, INTERNED_EVENT_NAMES, IID(i), ledger_words[i].title, "");
+	for (size_t i = 0; i < NOTES; i++)
+		name_add(proto, INTERNED_ANNOTATION_NAMES, IID(i), notes[i], "");
+	for (unsigned int i = 0; i < LEDGER_STATES; i++)
+		name_add(proto, INTERNED_ANNOTATION_NAMES, IID(note_of_state((enum ledger_state)i)),
+			 ledger_words[i].key, "_ns");
+	for (unsigned int i = 0; i < INTERRUPTION_CAUSES; i++)
+		name_add(proto, INTERNED_ANNOTATION_NAMES,
+			 IID(note_of_cause((enum interruption_cause)i)), interruption_keys[i],
+			 "_ns");
+	proto_end(proto);
+}
+
+static void clock_add(struct proto *proto, uint64_t id, uint64_t ns)
+{
+	proto_begin(proto, SNAPSHOT_CLOCKS);
+	proto_u64(proto, CLOCK_ID, id);
+	proto_u64(proto, CLOCK_TIMESTAMP, ns);
+	proto_end(proto);
+}
+
+/* What the wall clock was at the window's start; the trace is shown by CLOCK_MONOTONIC. */
+static void clocks_write(struct pftrace *trace)
+{
+	const struct sample *sample = trace->sample;
+	const struct timespec *wall = &sample->wall_start;
+	struct proto *proto = &trace->proto;
+
+	pftrace_packet_begin(trace);
+	proto_begin(proto, PACKET_CLOCK_SNAPSHOT);
+	clock_add(proto, BUILTIN_MONOTONIC, sample->start);
+	if (wall->tv_sec > 0)
+		clock_add(proto, BUILTIN_REALTIME,
+			  (uint64_t)wall->tv_sec * 1000000000ULL + (uint64_t)wall->tv_nsec);
+	proto_u64(proto, SNAPSHOT_PRIMARY_CLOCK, BUILTIN_MONOTONIC);
+	proto_end(proto);
+	pftrace_packet_end(trace);
+}
+
+int pftrace_begin(struct pftrace **out, const struct sample *sample, FILE *file)
+{
+	struct pftrace *trace = calloc(1, sizeof(*trace));
+	struct proto *proto;
+
+	*out = trace;
+	if (!trace)
+		return -ENOMEM;
+	proto = &trace->proto;
+	trace->out = file;
+	trace->sample = sample;
+	/* 0 is no valid one. */
+	trace->sequence = (uint32_t)sample->number ?: UINT32_MAX;
+	pftrace_packet_begin(trace);
+	proto_begin(proto, PACKET_DEFAULTS);
+	proto_u64(proto, DEFAULTS_TIMESTAMP_CLOCK_ID, BUILTIN_MONOTONIC);
+	proto_end(proto);
+	names_add(proto);
+	proto_u64(proto, PACKET_FIRST_ON_SEQUENCE, true);
+	packet_finish(trace, SEQUENCE_STATE_CLEARED | SEQUENCE_NEEDS_STATE);
+	clocks_write(trace);
+	return 0;
+}
+
+int pftrace_end(struct pftrace *trace)
+{
+	int err = trace->err;
+
+	if (fflush(trace->out) && !err)
+		err = -errno;
+	free(trace);
+	return err;
+}
+
+void event_begin(struct pftrace *trace, uint32_t type, uint64_t track, uint64_t at)
+{
+	struct proto *proto = &trace->proto;
+
+	pftrace_packet_begin(trace);
+	proto_u64(proto, PACKET_TIMESTAMP, at);
+	proto_begin(proto, PACKET_TRACK_EVENT);
+	proto_u64(proto, EVENT_TYPE, type);
+	proto_u64(proto, EVENT_TRACK_UUID, track);
+}
+
+void event_end(struct pftrace *trace)
+{
+	proto_end(&trace->proto);
+	pftrace_packet_end(trace);
+}
+
+void event_name(struct pftrace *trace, const char *name, size_t most)
+{
+	pftrace_text(trace, EVENT_NAME, name, most);
+}
+
+void event_name_state(struct pftrace *trace, enum ledger_state state)
+{
+	proto_u64(&trace->proto, EVENT_NAME_IID, IID(state));
+}
+
+void event_category(struct pftrace *trace, enum category category)
+{
+	proto_u64(&trace->proto, EVENT_CATEGORY_IIDS, IID(category));
+}
+
+static void note_begin(struct pftrace *trace, unsigned int note)
+{
+	proto_begin(&trace->proto, EVENT_DEBUG_ANNOTATIONS);
+	proto_u64(&trace->proto, ANNOTATION_NAME_IID, IID(note));
+}
+
+void note_u64(struct pftrace *trace, unsigned int note, uint64_t value)
+{
+	note_begin(trace, note);
+	proto_u64(&trace->proto, ANNOTATION_UINT, value);
+	proto_end(&trace->proto);
+}
+
+void note_i64(struct pftrace *trace, unsigned int note, int64_t value)
+{
+	note_begin(trace, note);
+	proto_i64(&trace->proto, ANNOTATION_INT, value);
+	proto_end(&trace->proto);
+}
+
+void note_bool(struct pftrace *trace, unsigned int note, bool value)
+{
+	note_begin(trace, note);
+	proto_u64(&trace->proto, ANNOTATION_BOOL, value);
+	proto_end(&trace->proto);
+}
+
+void note_address(struct pftrace *trace, unsigned int note, uint64_t value)
+{
+	note_begin(trace, note);
+	proto_u64(&trace->proto, ANNOTATION_POINTER, value);
+	proto_end(&trace->proto);
+}
+
+void note_text(struct pftrace *trace, unsigned int note, const char *text, size_t most)
+{
+	if (!text || !most || !*text)
+		return;
+	note_begin(trace, note);
+	pftrace_text(trace, ANNOTATION_STRING, text, most);
+	proto_end(&trace->proto);
+}
+
+void slice_end(struct pftrace *trace, uint64_t track, uint64_t at)
+{
+	event_begin(trace, TYPE_SLICE_END, track, at);
+	event_end(trace);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packets of a trace as Perfetto reads them, and what events of tracks are made of. All packets
+ * of a sample are a sequence of their own, which names what it has in each of them by numbers.
+ * Times are CLOCK_MONOTONIC, ns. */
+#ifndef PFTRACE_H
+#define PFTRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cli/model/sample.h"
+#include "proto.h"
+
+/* What events are about: ROW(category, key). */
+#define CATEGORY_WORDS(ROW)                                                                        \
+	ROW(CATEGORY_WINDOW, "window")                                                             \
+	ROW(CATEGORY_VERDICT, "verdict")                                                           \
+	ROW(CATEGORY_CALL, "syscall")                                                              \
+	ROW(CATEGORY_STATE, "state")                                                               \
+	ROW(CATEGORY_LOCK, "lock")                                                                 \
+	ROW(CATEGORY_WAKEUP, "wakeup")                                                             \
+	ROW(CATEGORY_INTERRUPTION, "interruption")                                                 \
+	ROW(CATEGORY_LEDGER, "ledger")
+#define CATEGORY_ENUM(category, key) category,
+enum category { CATEGORY_WORDS(CATEGORY_ENUM) CATEGORIES };
+#undef CATEGORY_ENUM
+
+/* What events can have, as in JSON: ROW(note, key). A state's time is behind all of these. */
+#define NOTE_WORDS(ROW)                                                                            \
+	ROW(NOTE_START, "start_ns")                                                                \
+	ROW(NOTE_DURATION, "duration_ns")                                                          \
+	ROW(NOTE_UNFINISHED, "unfinished")                                                         \
+	ROW(NOTE_EARLIER, "earlier")                                                               \
+	ROW(NOTE_CPU, "cpu")                                                                       \
+	ROW(NOTE_RESULT, "result")                                                                 \
+	ROW(NOTE_WAITED, "waited_ns")                                                              \
+	ROW(NOTE_WAITED_FOR, "waited_for")                                                         \
+	ROW(NOTE_SYSCALL, "syscall")                                                               \
+	ROW(NOTE_MODE, "mode")                                                                     \
+	ROW(NOTE_AT, "at")                                                                         \
+	ROW(NOTE_PATH, "path")                                                                     \
+	ROW(NOTE_PATH_CUT, "path_cut")                                                             \
+	ROW(NOTE_LOCK, "lock")                                                                     \
+	ROW(NOTE_LOCK_KIND, "lock_kind")                                                           \
+	ROW(NOTE_HOLDER_TID, "holder_tid")                                                         \
+	ROW(NOTE_HOLDER_PID, "holder_pid")                                                         \
+	ROW(NOTE_HOLDER_NAME, "holder_name")                                                       \
+	ROW(NOTE_DISK, "disk")                                                                     \
+	ROW(NOTE_REQUEST, "request_ns")                                                            \
+	ROW(NOTE_ENDED_BY_TID, "ended_by_tid")                                                     \
+	ROW(NOTE_ENDED_BY, "ended_by")                                                             \
+	ROW(NOTE_CONTEXT, "context")                                                               \
+	ROW(NOTE_STACK_STOP, "stack_stop")                                                         \
+	ROW(NOTE_NO_USER_STACK, "no_user_stack")                                                   \
+	ROW(NOTE_NO_KERNEL_STACK, "no_kernel_stack")                                               \
+	ROW(NOTE_CAUSE, "cause")                                                                   \
+	ROW(NOTE_BY, "by")                                                                         \
+	ROW(NOTE_BY_TID, "by_tid")                                                                 \
+	ROW(NOTE_NUMBER, "number")                                                                 \
+	ROW(NOTE_START_TRIGGER, "start_trigger")                                                   \
+	ROW(NOTE_STOP_TRIGGER, "stop_trigger")                                                     \
+	ROW(NOTE_START_TID, "start_tid")                                                           \
+	ROW(NOTE_STOP_TID, "stop_tid")                                                             \
+	ROW(NOTE_VERSION, "version")                                                               \
+	ROW(NOTE_HOST, "host")                                                                     \
+	ROW(NOTE_KERNEL, "kernel")                                                                 \
+	ROW(NOTE_LOST, "lost")                                                                     \
+	ROW(NOTE_TRACES_LOST, "traces_lost")                                                       \
+	ROW(NOTE_WAITS_LEFT_OUT, "waits_left_out")                                                 \
+	ROW(NOTE_BUSY, "busy_ns")                                                                  \
+	ROW(NOTE_KEPT, "kept_ns")                                                                  \
+	ROW(NOTE_UNEXPLAINED, "unexplained_ns")                                                    \
+	ROW(NOTE_LIFE, "life_ns")                                                                  \
+	ROW(NOTE_NS, "ns")                                                                         \
+	ROW(NOTE_COUNT, "count")                                                                   \
+	ROW(NOTE_LONGEST, "longest_ns")                                                            \
+	ROW(NOTE_THREADS, "threads")                                                               \
+	ROW(NOTE_CALLS_FROM, "syscall_threshold_ns")                                               \
+	ROW(NOTE_WAITS_FROM, "wait_threshold_ns")
+#define NOTE_ENUM(note, key) note,
+enum note { NOTE_WORDS(NOTE_ENUM) NOTES };
+#undef NOTE_ENUM
+
+/* Of a ledger's line. */
+static inline unsigned int note_of_state(enum ledger_state state)
+{
+	return NOTES + (unsigned int)state;
+}
+
+/* Of an interruption's part. */
+static inline unsigned int note_of_cause(enum interruption_cause cause)
+{
+	return NOTES + LEDGER_STATES + (unsigned int)cause;
+}
+
+struct pftrace {
+	FILE *out; /* the caller's */
+	const struct sample *sample;
+	uint32_t sequence;
+	int err; /* the first failure, a negative errno */
+	struct proto proto;
+};
+
+/* Begins the sequence of a sample: its clocks and names. Returns 0 or -ENOMEM. */
+int pftrace_begin(struct pftrace **trace, const struct sample *sample, FILE *out);
+
+/* Flushes and releases it. Returns 0 or the first failure, a negative errno. */
+int pftrace_end(struct pftrace *trace);
+
+/* A packet: what is written to trace->proto between the two. */
+void pftrace_packet_begin(struct pftrace *trace);
+void pftrace_packet_end(struct pftrace *trace);
+
+/* Bytes of a text at most, escaped. */
+#define PFTRACE_TEXT 4096
+
+/* A field with a text of any origin, which ends after so many bytes or at a NUL before that. */
+void pftrace_text(struct pftrace *trace, uint32_t field, const char *text, size_t most);
+
+/* --- Events: what is written between event_begin() and event_end() --- */
+
+/* At a time, on a track; type is one of TYPE_. */
+void event_begin(struct pftrace *trace, uint32_t type, uint64_t track, uint64_t at);
+void event_end(struct pftrace *trace);
+
+/* What it is called: a text; or a state, in few bytes. */
+void event_name(struct pftrace *trace, const char *name, size_t most);
+void event_name_state(struct pftrace *trace, enum ledger_state state);
+void event_category(struct pftrace *trace, enum category category);
+
+/* What it has; note: enum note, or as the functions above say. */
+void note_u64(struct pftrace *trace, unsigned int note, uint64_t value);
+void note_i64(struct pftrace *trace, unsigned int note, int64_t value);
+void note_bool(struct pftrace *trace, unsigned int note, bool value);
+void note_address(struct pftrace *trace, unsigned int note, uint64_t value);
+/* Any text, see pftrace_text(); nothing if it is NULL or empty. */
+void note_text(struct pftrace *trace, unsigned int note, const char *text, size_t most);
+
+/* The whole of an event that ends a slice. */
+void slice_end(struct pftrace *trace, uint64_t track, uint64_t at);
+
+#endif

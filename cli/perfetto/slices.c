@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slices.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/syscall_names.h"
+#include "cli/model/wait_filter.h"
+#include "cli/model/words.h"
+#include "perfetto_fields.h"
+#include "tracks.h"
+
+#define CALL_NAME 48
+
+/* A part of a thread's time. */
+struct span {
+	uint64_t start, end;
+};
+
+/* --- What traces have --- */
+
+static const char *call_name(char text[static CALL_NAME], const struct sample *sample, int32_t call)
+{
+	const char *name = call >= 0 && !sample->foreign_calls ? syscall_name((uint32_t)call)
+							       : NULL;
+
+	if (name)
+		snprintf(text, CALL_NAME, "%s", name);
+	else if (call >= 0)
+		snprintf(text, CALL_NAME, "system call %u", syscall_plain((uint32_t)call));
+	else
+		snprintf(text, CALL_NAME, "system call");
+	return text;
+}
+
+/* Where it really began and how long it took, if the slice does not show that. */
+static void times_note(struct pftrace *trace, const struct span *span, uint64_t start, uint64_t end)
+{
+	if (span->start != start || !end)
+		note_u64(trace, NOTE_START, start);
+	if (end && (span->start != start || span->end != end))
+		note_u64(trace, NOTE_DURATION, end - start);
+	if (!end)
+		note_bool(trace, NOTE_UNFINISHED, true);
+}
+
+static void blocker_note(struct pftrace *trace, const struct blocker *blocker)
+{
+	if (blocker->lock) {
+		note_address(trace, NOTE_LOCK, blocker->lock);
+		note_text(trace, NOTE_LOCK_KIND, lock_keys[blocker->kind], SIZE_MAX);
+	}
+	if (blocker->holder) {
+		note_i64(trace, NOTE_HOLDER_TID, blocker->holder);
+		if (blocker->holder_pid)
+			note_i64(trace, NOTE_HOLDER_PID, blocker->holder_pid);
+		note_text(trace, NOTE_HOLDER_NAME, blocker->holder_name, KD_COMM_LEN);
+	}
+	note_text(trace, NOTE_DISK, blocker->disk, KD_DISK_NAME);
+	if (blocker->request)
+		note_u64(trace, NOTE_REQUEST, blocker->request);
+}
+
+/* What calls and waits have alike. */
+static void row_note(struct pftrace *trace, const struct trace_row *row, uint64_t callstack)
+{
+	note_u64(trace, NOTE_CPU, row->cpu);
+	if (row->earlier)
+		note_bool(trace, NOTE_EARLIER, true);
+	note_text(trace, NOTE_AT, row->at, SIZE_MAX);
+	note_text(trace, NOTE_PATH, row->path, SIZE_MAX);
+	if (row->path_cut)
+		note_bool(trace, NOTE_PATH_CUT, true);
+	blocker_note(trace, &row->blocker);
+	if (row->user)
+		note_text(trace, NOTE_STACK_STOP, row->user->stop, SIZE_MAX);
+	note_text(trace, NOTE_NO_USER_STACK, row->no_user, SIZE_MAX);
+	note_text(trace, NOTE_NO_KERNEL_STACK, row->no_kernel, SIZE_MAX);
+	if (callstack)
+		proto_u64(&trace->proto, EVENT_CALLSTACK_IID, callstack);
+}
+
+static void call_mode_note(struct pftrace *trace, int32_t call)
+{
+	if (call >= 0)
+		note_text(trace, NOTE_MODE, syscall_mode_name(syscall_mode((uint32_t)call)),
+			  SIZE_MAX);
+}
+
+static void call_write(struct pftrace *trace, struct callstacks *callstacks,
+		       const struct trace_row *row)
+{
+	uint64_t track = track_uuid(TRACK_THREAD, row->tid);
+	uint64_t callstack = callstacks_number(callstacks, trace, row);
+	struct span span = { row->start, row->end };
+	char name[CALL_NAME];
+
+	if (!timeline_clip(trace->sample, &span.start, &span.end))
+		return;
+	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+	event_category(trace, CATEGORY_CALL);
+	event_name(trace, call_name(name, trace->sample, row->call), sizeof(name));
+	times_note(trace, &span, row->start, row->end);
+	if (row->end)
+		note_i64(trace, NOTE_RESULT, row->result);
+	if (row->waited)
+		note_u64(trace, NOTE_WAITED, row->waited);
+	call_mode_note(trace, row->call);
+	row_note(trace, row, callstack);
+	event_end(trace);
+	slice_end(trace, track, span.end);
+}
+
+/* Inside the slice of the wait, and as long: the lock and who had it. */
+static void lock_write(struct pftrace *trace, const struct trace_row *row, const struct span *span)
+{
+	uint64_t track = track_uuid(TRACK_STATES, row->tid);
+	const struct blocker *blocker = &row->blocker;
+	char name[KD_COMM_LEN + 64];
+
+	snprintf(name, sizeof(name), "%s", lock_keys[blocker->kind]);
+	if (blocker->holder)
+		snprintf(name, sizeof(name), "%s held by %.*s[%d]", lock_keys[blocker->kind],
+			 KD_COMM_LEN, blocker->holder_name, (int)blocker->holder);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, span->start);
+	event_category(trace, CATEGORY_LOCK);
+	event_name(trace, name, sizeof(name));
+	event_end(trace);
+	slice_end(trace, track, span->end);
+}
+
+static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
+		       const struct trace_row *row)
+{
+	uint64_t track = track_uuid(TRACK_STATES, row->tid);
+	uint64_t callstack = callstacks_number(callstacks, trace, row);
+	const struct ledger_words *words = ledger_words_of(row->state);
+	const struct waker *waker = &row->wakers[0];
+	struct span span = { row->start, row->end };
+	char name[CALL_NAME];
+
+	if (!words || !timeline_clip(trace->sample, &span.start, &span.end))
+		return;
+	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+	event_category(trace, CATEGORY_STATE);
+	event_name_state(trace, (enum ledger_state)(words - ledger_words));
+	times_note(trace, &span, row->start, row->end);
+	if (wait_has_kind(row->state))
+		note_text(trace, NOTE_WAITED_FOR, awaited_words[row->awaited].key, SIZE_MAX);
+	if (row->call != KD_CALL_NONE)
+		note_text(trace, NOTE_SYSCALL, call_name(name, trace->sample, row->call),
+			  sizeof(name));
+	call_mode_note(trace, row->call);
+	if (waker->from != KD_FROM_UNKNOWN)
+		note_text(trace, NOTE_CONTEXT, from_keys[waker->from], SIZE_MAX);
+	if (waker->tid) {
+		note_i64(trace, NOTE_ENDED_BY_TID, waker->tid);
+		note_text(trace, NOTE_ENDED_BY, waker->name, KD_COMM_LEN);
+	}
+	row_note(trace, row, callstack);
+	event_end(trace);
+	if (row->blocker.lock)
+		lock_write(trace, row, &span);
+	slice_end(trace, track, span.end);
+}
+
+/* In Perfetto's own form, of which it makes flame graphs of any part of the time. */
+static void sample_write(struct pftrace *trace, struct callstacks *callstacks,
+			 const struct timeline_thread *thread, const struct trace_row *row)
+{
+	uint64_t callstack = callstacks_number(callstacks, trace, row);
+	struct span span = { row->start, row->end };
+	struct proto *proto = &trace->proto;
+
+	if (!timeline_clip(trace->sample, &span.start, &span.end))
+		return;
+	pftrace_packet_begin(trace);
+	proto_u64(proto, PACKET_TIMESTAMP, span.start);
+	proto_begin(proto, PACKET_PERF_SAMPLE);
+	proto_u64(proto, PERF_CPU, row->cpu);
+	proto_u64(proto, PERF_PID, (uint32_t)thread->pid);
+	proto_u64(proto, PERF_TID, (uint32_t)row->tid);
+	if (callstack)
+		proto_u64(proto, PERF_CALLSTACK_IID, callstack);
+	proto_u64(proto, PERF_CPU_MODE, row->state == KD_KERNEL ? CPU_MODE_KERNEL : CPU_MODE_USER);
+	proto_end(proto);
+	pftrace_packet_end(trace);
+}
+
+static void rows_write(struct pftrace *trace, struct callstacks *callstacks,
+		       const struct timeline_thread *thread)
+{
+	for (size_t i = 0; i < thread->n_rows; i++) {
+		const struct trace_row *row = thread->rows[i];
+
+		switch (row->kind) {
+		case TRACE_CALL:
+			call_write(trace, callstacks, row);
+			break;
+		case TRACE_WAIT:
+			wait_write(trace, callstacks, row);
+			break;
+		case TRACE_SAMPLE:
+			sample_write(trace, callstacks, thread, row);
+			break;
+		case TRACE_KINDS:
+			break;
+		}
+	}
+}
+
+/* --- What every sample has of a thread --- */
+
+/* A thread is in one call at a time: whether that has a slice already. */
+static bool is_listed(const struct sample *sample, const struct timeline_thread *thread,
+		      const struct span *span)
+{
+	for (size_t i = 0; i < thread->n_rows; i++) {
+		struct span other = { thread->rows[i]->start, thread->rows[i]->end };
+
+		if (thread->rows[i]->kind == TRACE_CALL &&
+		    timeline_clip(sample, &other.start, &other.end) && other.start < span->end &&
+		    span->start < other.end)
+			return true;
+	}
+	return false;
+}
+
+/* A call that crosses the window's edges, of which every sample knows. */
+static void open_call_write(struct pftrace *trace, const struct timeline_thread *thread,
+			    const struct open_item *item)
+{
+	const struct sample *sample = trace->sample;
+	uint64_t track = track_uuid(TRACK_THREAD, thread->tid);
+	uint64_t start = item->since ?: sample->start;
+	struct span span = { start, item->until };
+	char name[CALL_NAME];
+
+	if (item->kind != OPEN_CALL || item->count != 1 ||
+	    !timeline_clip(sample, &span.start, &span.end) || is_listed(sample, thread, &span))
+		return;
+	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+	event_category(trace, CATEGORY_CALL);
+	event_name(trace, call_name(name, sample, item->number), sizeof(name));
+	times_note(trace, &span, start, item->until);
+	if (!item->since)
+		note_bool(trace, NOTE_EARLIER, true);
+	call_mode_note(trace, item->number);
+	event_end(trace);
+	slice_end(trace, track, span.end);
+}
+
+/* The books of the window, and all of it in one state if the thread had no event. */
+static void ledger_write(struct pftrace *trace, const struct timeline_thread *thread)
+{
+	const struct sample *sample = trace->sample;
+	const struct ledger *ledger = &thread->row->ledger;
+	uint64_t track = track_uuid(TRACK_LEDGER, thread->tid);
+	enum ledger_state most = LEDGER_USER, silent;
+
+	if (thread_is_silent(thread->row, &silent) && ledger->life == sample->end - sample->start) {
+		event_begin(trace, TYPE_SLICE_BEGIN, track_uuid(TRACK_STATES, thread->tid),
+			    sample->start);
+		event_category(trace, CATEGORY_STATE);
+		event_name_state(trace, silent);
+		event_end(trace);
+		slice_end(trace, track_uuid(TRACK_STATES, thread->tid), sample->end);
+	}
+	for (unsigned int i = 0; i < LEDGER_STATES; i++)
+		if (ledger->ns[i] > ledger->ns[most])
+			most = (enum ledger_state)i;
+	event_begin(trace, TYPE_SLICE_BEGIN, track, sample->start);
+	event_category(trace, CATEGORY_LEDGER);
+	event_name_state(trace, most);
+	note_u64(trace, NOTE_LIFE, ledger->life);
+	for (unsigned int i = 0; i < LEDGER_STATES; i++)
+		if (ledger->ns[i])
+			note_u64(trace, note_of_state((enum ledger_state)i), ledger->ns[i]);
+	event_end(trace);
+	slice_end(trace, track, sample->end);
+}
+
+/* What was counted in the window, from its start on; 0 behind it, unless another one follows. */
+static void counter_write(struct pftrace *trace, const struct timeline_thread *thread, size_t i)
+{
+	const struct counter_row *row = &thread->row->counters[i];
+	uint64_t track = track_uuid_counter(thread->tid, i);
+	char name[COUNTER_NAME + 16];
+
+	snprintf(name, sizeof(name), "%.*s", COUNTER_NAME, row->name);
+	if (row->cpu >= 0)
+		snprintf(name, sizeof(name), "%.*s CPU %d", COUNTER_NAME, row->name, (int)row->cpu);
+	tracks_write_counter(trace, thread->tid, i, name);
+	event_begin(trace, TYPE_COUNTER, track, trace->sample->start);
+	proto_u64(&trace->proto, EVENT_COUNTER_VALUE, row->value);
+	event_end(trace);
+	event_begin(trace, TYPE_COUNTER, track, trace->sample->end);
+	proto_u64(&trace->proto, EVENT_COUNTER_VALUE, 0);
+	event_end(trace);
+}
+
+static void interruption_write(struct pftrace *trace, const struct interruption *row)
+{
+	uint64_t track = track_uuid(TRACK_INTERRUPTIONS, row->tid);
+	struct span span = { row->since, row->until };
+	char name[INTERRUPTION_WHO_LEN + 32];
+
+	if (row->cause >= INTERRUPTION_CAUSES ||
+	    !timeline_clip(trace->sample, &span.start, &span.end))
+		return;
+	snprintf(name, sizeof(name), "%s%s%.*s", interruption_titles[row->cause],
+		 *row->who ? ": " : "", INTERRUPTION_WHO_LEN, row->who);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+	event_category(trace, CATEGORY_INTERRUPTION);
+	event_name(trace, name, sizeof(name));
+	note_text(trace, NOTE_CAUSE, interruption_keys[row->cause], SIZE_MAX);
+	note_text(trace, NOTE_BY, row->who, INTERRUPTION_WHO_LEN);
+	if (row->who_tid)
+		note_i64(trace, NOTE_BY_TID, row->who_tid);
+	note_u64(trace, NOTE_CPU, row->cpu);
+	note_u64(trace, NOTE_NS, row->ns);
+	for (unsigned int i = 0; i < INTERRUPTION_CAUSES; i++)
+		if (row->by[i])
+			note_u64(trace, note_of_cause((enum interruption_cause)i), row->by[i]);
+	event_end(trace);
+	slice_end(trace, track, span.end);
+}
+
+void slices_write(struct pftrace *trace, struct callstacks *callstacks,
+		  const struct timeline_thread *thread)
+{
+	const struct thread_row *row = thread->row;
+
+	for (size_t i = 0; row && i < row->n_open; i++)
+		open_call_write(trace, thread, &row->open[i]);
+	rows_write(trace, callstacks, thread);
+	for (size_t i = 0; i < thread->n_interruptions; i++)
+		interruption_write(trace, thread->interruptions[i]);
+	if (row)
+		ledger_write(trace, thread);
+	for (size_t i = 0; row && i < row->n_counters; i++)
+		counter_write(trace, thread, i);
+}
+
+/* --- From one thread to another --- */
+
+static void wakeup_instant(struct pftrace *trace, const struct wakeup *wakeup, uint64_t track,
+			   const char *what, const char *name, pid_t tid, uint64_t flow, bool ends)
+{
+	char text[KD_COMM_LEN + 32];
+
+	snprintf(text, sizeof(text), "%s %.*s[%d]", what, KD_COMM_LEN, name, (int)tid);
+	event_begin(trace, TYPE_INSTANT, track, wakeup->at);
+	event_category(trace, CATEGORY_WAKEUP);
+	event_name(trace, text, sizeof(text));
+	if (!ends && wakeup->context < KD_FROM_CONTEXTS)
+		note_text(trace, NOTE_CONTEXT, from_keys[wakeup->context], SIZE_MAX);
+	proto_fixed64(&trace->proto, ends ? EVENT_TERMINATING_FLOW_IDS : EVENT_FLOW_IDS, flow);
+	event_end(trace);
+}
+
+/* Both ends are at the same time: the arrow begins at that which is written first. */
+void wakeups_write(struct pftrace *trace, const struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->n_others; i++)
+		tracks_write_other(trace, timeline->others[i].tid, timeline->others[i].name);
+	for (size_t i = 0; i < timeline->n_wakeups; i++) {
+		const struct wakeup *wakeup = &timeline->wakeups[i];
+		uint64_t flow = (uint64_t)trace->sequence << 32 | (uint32_t)(i + 1);
+		bool from_own = timeline_thread(timeline, wakeup->from);
+		bool to_own = timeline_thread(timeline, wakeup->to);
+
+		wakeup_instant(trace, wakeup,
+			       track_uuid(from_own ? TRACK_THREAD : TRACK_OTHER, wakeup->from),
+			       "wakes", wakeup->to_name, wakeup->to, flow, false);
+		wakeup_instant(trace, wakeup,
+			       track_uuid(to_own ? TRACK_STATES : TRACK_OTHER, wakeup->to),
+			       "woken by", wakeup->from_name, wakeup->from, flow, true);
+	}
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sample has of times, by threads: for events that are written track by track. */
+#ifndef TIMELINE_H
+#define TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/model/sample.h"
+
+/* Texts and rows are the sample's. */
+struct timeline_thread {
+	pid_t tid, pid;
+	const char *name;             /* of KD_COMM_LEN bytes, not escaped */
+	const struct thread_row *row; /* NULL: none, or one that it shares with others */
+	const struct trace_row **rows;
+	size_t n_rows;
+	const struct interruption **interruptions;
+	size_t n_interruptions;
+};
+
+/* A thread is woken by another one. */
+struct wakeup {
+	uint64_t at;
+	pid_t from, to;
+	const char *from_name, *to_name; /* as above */
+	uint32_t context;                /* enum kd_from */
+};
+
+/* One of another process that woke threads. */
+struct timeline_other {
+	pid_t tid;
+	const char *name;
+};
+
+struct timeline {
+	struct timeline_thread *threads; /* by TID, each once */
+	size_t n_threads, room_threads;
+	struct wakeup *wakeups; /* by time, each once */
+	size_t n_wakeups, room_wakeups;
+	struct timeline_other *others; /* by TID, each once */
+	size_t n_others, room_others;
+	const struct trace_row **rows;             /* by TID, start and descending end */
+	const struct interruption **interruptions; /* by TID and start */
+};
+
+/* Fills a zeroed timeline. Returns 0 or -ENOMEM; the caller clears it in any case. */
+int timeline_make(struct timeline *timeline, const struct sample *sample);
+void timeline_clear(struct timeline *timeline);
+
+/* The thread of a TID; NULL: it is not the target's. */
+const struct timeline_thread *timeline_thread(const struct timeline *timeline, pid_t tid);
+
+/* The part of a time that lies in the sample's window. end 0: it has none. Returns false if there
+ * is no such part. */
+bool timeline_clip(const struct sample *sample, uint64_t *start, uint64_t *end);
+
+#endif
