@@ -73,6 +73,7 @@ enum category { CATEGORY_WORDS(CATEGORY_ENUM) CATEGORIES };
 	ROW(NOTE_KEPT, "kept_ns")                                                                  \
 	ROW(NOTE_UNEXPLAINED, "unexplained_ns")                                                    \
 	ROW(NOTE_LIFE, "life_ns")                                                                  \
+	ROW(NOTE_READY_BY, "ready_by")                                                             \
 	ROW(NOTE_NS, "ns")                                                                         \
 	ROW(NOTE_COUNT, "count")                                                                   \
 	ROW(NOTE_LONGEST, "longest_ns")                                                            \

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/number.h"
 #include "cli/base/syscall_names.h"
 #include "cli/model/wait_filter.h"
 #include "cli/model/words.h"
@@ -250,6 +251,23 @@ static void open_call_write(struct pftrace *trace, const struct timeline_thread 
 	slice_end(trace, track, span.end);
 }
 
+/* Who had the CPU while it was ready: "backup[812] 584 ms, soft irq 32.0 ms". */
+static void culprits_note(struct pftrace *trace, const struct thread_row *row)
+{
+	char text[CULPRITS_SHOWN * (CULPRIT_LABEL_LEN + NUMBER_LEN + 4)] = "";
+	size_t shown = culprits_shown(row->culprits, row->n_culprits), used = 0;
+
+	for (size_t i = 0; i < shown && used < sizeof(text); i++) {
+		char label[CULPRIT_LABEL_LEN], time[NUMBER_LEN];
+
+		number_time(time, culprit_ns(&row->culprits[i]));
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
+					 used ? ", " : "", culprit_label(&row->culprits[i], label),
+					 time);
+	}
+	note_text(trace, NOTE_READY_BY, text, sizeof(text));
+}
+
 /* The books of the window, and all of it in one state if the thread had no event. */
 static void ledger_write(struct pftrace *trace, const struct timeline_thread *thread)
 {
@@ -276,6 +294,7 @@ static void ledger_write(struct pftrace *trace, const struct timeline_thread *th
 	for (unsigned int i = 0; i < LEDGER_STATES; i++)
 		if (ledger->ns[i])
 			note_u64(trace, note_of_state((enum ledger_state)i), ledger->ns[i]);
+	culprits_note(trace, thread->row);
 	event_end(trace);
 	slice_end(trace, track, sample->end);
 }
@@ -299,9 +318,11 @@ static void counter_write(struct pftrace *trace, const struct timeline_thread *t
 	event_end(trace);
 }
 
+/* When something was stolen is not known, so that may overlap with others. */
 static void interruption_write(struct pftrace *trace, const struct interruption *row)
 {
-	uint64_t track = track_uuid(TRACK_INTERRUPTIONS, row->tid);
+	uint64_t track = track_uuid(
+		row->cause == INTERRUPTION_STOLEN ? TRACK_STOLEN : TRACK_INTERRUPTIONS, row->tid);
 	struct span span = { row->since, row->until };
 	char name[INTERRUPTION_WHO_LEN + 32];
 

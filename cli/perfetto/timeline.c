@@ -84,7 +84,8 @@ static int rows_sort(struct timeline *timeline, const struct sample *sample)
 	return 0;
 }
 
-/* To the one that was added last, if it is the same. */
+/* To the one that was added last, if it is the same. Without a row its latest name counts: new
+ * threads have their creator's first. */
 static int thread_add(struct timeline *timeline, const struct timeline_thread *thread)
 {
 	struct timeline_thread *last = timeline->n_threads
@@ -93,6 +94,7 @@ static int thread_add(struct timeline *timeline, const struct timeline_thread *t
 
 	if (last && last->tid == thread->tid) {
 		last->pid = last->pid ?: thread->pid;
+		last->name = last->row ? last->name : thread->name;
 		last->row = thread->row ?: last->row;
 		last->rows = last->rows ?: thread->rows;
 		last->n_rows += thread->n_rows;

@@ -88,7 +88,6 @@ void tracks_write_thread(struct pftrace *trace, pid_t pid, pid_t tid, const char
 	proto_i64(&trace->proto, THREAD_TID, tid);
 	pftrace_text(trace, THREAD_NAME, name, KD_COMM_LEN);
 	proto_end(&trace->proto);
-	proto_u64(&trace->proto, TRACK_CHILD_ORDERING, ORDERING_EXPLICIT);
 	descriptor_end(trace);
 	for (unsigned int i = TRACK_NONE + 1; i < TRACK_COUNTERS; i++)
 		named_write(trace, track_uuid((enum track)i, tid), uuid, titles[i], i);

@@ -12,6 +12,7 @@
 #define THREAD_TRACKS(ROW)                                                                         \
 	ROW(TRACK_STATES, "states")                                                                \
 	ROW(TRACK_INTERRUPTIONS, "interruptions")                                                  \
+	ROW(TRACK_STOLEN, "stolen by the hypervisor, at some time in")                             \
 	ROW(TRACK_LEDGER, "sums of the window")
 
 #define TRACK_ENUM(track, title) track,
