@@ -12,6 +12,7 @@
 #include "cli/metrics/openmetrics.h"
 #include "cli/metrics/prometheus.h"
 #include "cli/model/summary.h"
+#include "cli/perfetto/perfetto.h"
 #include "cli/text/folded.h"
 #include "cli/text/text.h"
 #include "cli/text/text_summary.h"
@@ -75,6 +76,7 @@ static int sample_render(const struct sample *sample, void *context)
 				  &(struct report_options){ .extent = (enum report_extent)extent },
 				  nowhere));
 	MUST(!report_folded(sample, &(struct report_options){ 0 }, nowhere));
+	MUST(!report_perfetto(sample, &(struct report_options){ 0 }, nowhere));
 	for (const struct csv_table *table = csv_tables; table->name; table++)
 		MUST(!csv_write_rows(table, sample, nowhere));
 	metrics_render(sample);

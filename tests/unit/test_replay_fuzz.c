@@ -10,6 +10,7 @@
 #include "cli/json/replay.h"
 #include "cli/model/comparison.h"
 #include "cli/model/summary.h"
+#include "cli/perfetto/perfetto.h"
 #include "cli/text/folded.h"
 #include "cli/text/text.h"
 #include "cli/text/text_comparison.h"
@@ -249,7 +250,8 @@ static int sample_render(const struct sample *sample, void *context)
 	if (!out)
 		abort();
 	found->wrong += report_text(sample, &(struct report_options){ 0 }, out) ||
-			report_folded(sample, &(struct report_options){ 0 }, out);
+			report_folded(sample, &(struct report_options){ 0 }, out) ||
+			report_perfetto(sample, &(struct report_options){ 0 }, out);
 	/* A few of them: it takes longer than the rest. */
 	if (found->samples % 16 == 0)
 		found->wrong += several_render(sample, out);
