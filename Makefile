@@ -289,7 +289,7 @@ $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
 
 # What the benchmark measures with.
 bench-programs: $(addprefix $(BUILD)/bench/,floor names phases.so probe render stack_load \
-	summarise unwind_bench)
+	summarise timeline unwind_bench)
 
 $(GEN)/%.bpf.o: tests/bench/%.bpf.c $(BUILD)/flags
 	$(say) BPF $@

@@ -31,7 +31,7 @@ static void verdict_row_begin(struct pftrace *trace, const struct verdict_row *r
 	event_begin(trace, TYPE_SLICE_BEGIN, track_uuid(TRACK_WINDOWS, 0), trace->sample->start);
 	event_category(trace, CATEGORY_VERDICT);
 	event_name(trace, name, sizeof(name));
-	note_text(trace, NOTE_CAUSE, words->key, SIZE_MAX);
+	note_word(trace, NOTE_CAUSE, words->key);
 	note_u64(trace, NOTE_NS, row->ns);
 	if (row->count)
 		note_u64(trace, NOTE_COUNT, row->count);

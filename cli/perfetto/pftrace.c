@@ -166,6 +166,11 @@ void event_name(struct pftrace *trace, const char *name, size_t most)
 	pftrace_text(trace, EVENT_NAME, name, most);
 }
 
+void event_name_word(struct pftrace *trace, const char *word)
+{
+	proto_bytes(&trace->proto, EVENT_NAME, word, strlen(word));
+}
+
 void event_name_state(struct pftrace *trace, enum ledger_state state)
 {
 	proto_u64(&trace->proto, EVENT_NAME_IID, IID(state));
@@ -207,6 +212,15 @@ void note_address(struct pftrace *trace, unsigned int note, uint64_t value)
 {
 	note_begin(trace, note);
 	proto_u64(&trace->proto, ANNOTATION_POINTER, value);
+	proto_end(&trace->proto);
+}
+
+void note_word(struct pftrace *trace, unsigned int note, const char *word)
+{
+	if (!*word)
+		return;
+	note_begin(trace, note);
+	proto_bytes(&trace->proto, ANNOTATION_STRING, word, strlen(word));
 	proto_end(&trace->proto);
 }
 

@@ -126,8 +126,9 @@ void pftrace_text(struct pftrace *trace, uint32_t field, const char *text, size_
 void event_begin(struct pftrace *trace, uint32_t type, uint64_t track, uint64_t at);
 void event_end(struct pftrace *trace);
 
-/* What it is called: a text; or a state, in few bytes. */
+/* What it is called: any text; a word of ours, which needs no escapes; or a state, in few bytes. */
 void event_name(struct pftrace *trace, const char *name, size_t most);
+void event_name_word(struct pftrace *trace, const char *word);
 void event_name_state(struct pftrace *trace, enum ledger_state state);
 void event_category(struct pftrace *trace, enum category category);
 
@@ -136,6 +137,8 @@ void note_u64(struct pftrace *trace, unsigned int note, uint64_t value);
 void note_i64(struct pftrace *trace, unsigned int note, int64_t value);
 void note_bool(struct pftrace *trace, unsigned int note, bool value);
 void note_address(struct pftrace *trace, unsigned int note, uint64_t value);
+/* A word of ours that needs no escapes; nothing if it is empty. */
+void note_word(struct pftrace *trace, unsigned int note, const char *word);
 /* Any text, see pftrace_text(); nothing if it is NULL or empty. */
 void note_text(struct pftrace *trace, unsigned int note, const char *text, size_t most);
 

@@ -49,7 +49,7 @@ static void blocker_note(struct pftrace *trace, const struct blocker *blocker)
 {
 	if (blocker->lock) {
 		note_address(trace, NOTE_LOCK, blocker->lock);
-		note_text(trace, NOTE_LOCK_KIND, lock_keys[blocker->kind], SIZE_MAX);
+		note_word(trace, NOTE_LOCK_KIND, lock_keys[blocker->kind]);
 	}
 	if (blocker->holder) {
 		note_i64(trace, NOTE_HOLDER_TID, blocker->holder);
@@ -84,8 +84,7 @@ static void row_note(struct pftrace *trace, const struct trace_row *row, uint64_
 static void call_mode_note(struct pftrace *trace, int32_t call)
 {
 	if (call >= 0)
-		note_text(trace, NOTE_MODE, syscall_mode_name(syscall_mode((uint32_t)call)),
-			  SIZE_MAX);
+		note_word(trace, NOTE_MODE, syscall_mode_name(syscall_mode((uint32_t)call)));
 }
 
 static void call_write(struct pftrace *trace, struct callstacks *callstacks,
@@ -100,7 +99,7 @@ static void call_write(struct pftrace *trace, struct callstacks *callstacks,
 		return;
 	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
 	event_category(trace, CATEGORY_CALL);
-	event_name(trace, call_name(name, trace->sample, row->call), sizeof(name));
+	event_name_word(trace, call_name(name, trace->sample, row->call));
 	times_note(trace, &span, row->start, row->end);
 	if (row->end)
 		note_i64(trace, NOTE_RESULT, row->result);
@@ -147,13 +146,12 @@ static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
 	event_name_state(trace, (enum ledger_state)(words - ledger_words));
 	times_note(trace, &span, row->start, row->end);
 	if (wait_has_kind(row->state))
-		note_text(trace, NOTE_WAITED_FOR, awaited_words[row->awaited].key, SIZE_MAX);
+		note_word(trace, NOTE_WAITED_FOR, awaited_words[row->awaited].key);
 	if (row->call != KD_CALL_NONE)
-		note_text(trace, NOTE_SYSCALL, call_name(name, trace->sample, row->call),
-			  sizeof(name));
+		note_word(trace, NOTE_SYSCALL, call_name(name, trace->sample, row->call));
 	call_mode_note(trace, row->call);
 	if (waker->from != KD_FROM_UNKNOWN)
-		note_text(trace, NOTE_CONTEXT, from_keys[waker->from], SIZE_MAX);
+		note_word(trace, NOTE_CONTEXT, from_keys[waker->from]);
 	if (waker->tid) {
 		note_i64(trace, NOTE_ENDED_BY_TID, waker->tid);
 		note_text(trace, NOTE_ENDED_BY, waker->name, KD_COMM_LEN);
@@ -242,7 +240,7 @@ static void open_call_write(struct pftrace *trace, const struct timeline_thread 
 		return;
 	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
 	event_category(trace, CATEGORY_CALL);
-	event_name(trace, call_name(name, sample, item->number), sizeof(name));
+	event_name_word(trace, call_name(name, sample, item->number));
 	times_note(trace, &span, start, item->until);
 	if (!item->since)
 		note_bool(trace, NOTE_EARLIER, true);
@@ -334,7 +332,7 @@ static void interruption_write(struct pftrace *trace, const struct interruption 
 	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
 	event_category(trace, CATEGORY_INTERRUPTION);
 	event_name(trace, name, sizeof(name));
-	note_text(trace, NOTE_CAUSE, interruption_keys[row->cause], SIZE_MAX);
+	note_word(trace, NOTE_CAUSE, interruption_keys[row->cause]);
 	note_text(trace, NOTE_BY, row->who, INTERRUPTION_WHO_LEN);
 	if (row->who_tid)
 		note_i64(trace, NOTE_BY_TID, row->who_tid);
@@ -375,7 +373,7 @@ static void wakeup_instant(struct pftrace *trace, const struct wakeup *wakeup, u
 	event_category(trace, CATEGORY_WAKEUP);
 	event_name(trace, text, sizeof(text));
 	if (!ends && wakeup->context < KD_FROM_CONTEXTS)
-		note_text(trace, NOTE_CONTEXT, from_keys[wakeup->context], SIZE_MAX);
+		note_word(trace, NOTE_CONTEXT, from_keys[wakeup->context]);
 	proto_fixed64(&trace->proto, ends ? EVENT_TERMINATING_FLOW_IDS : EVENT_FLOW_IDS, flow);
 	event_end(trace);
 }

@@ -12,6 +12,7 @@ MEMORY_GOALS = {100: 20, 4096: 64}  # threads -> MB
 MANY, CALLS = 4096, 30
 RENDERED, RENDER_GOAL = 1000, 50  # threads, ms
 MEASURES, SAMPLES, SUMMARY_GOALS = 50, 100, (50, 20)  # ms, MB
+EVENTS, TIMELINE_GOAL = 1_000_000, 1000  # ms
 RENDER_ROUNDS = 5 if QUICK else 21
 BUCKETS = 20  # that a distribution typically has
 FORMATS = ("text", "json", "openmetrics", "prometheus")
@@ -99,6 +100,7 @@ def measure_report(table):
     table.row("  writing and piping", [run[1] - run[0] for run in runs], "ms")
     table.say(f"  size of the report: {runs[0][2] / MB:.1f} MB")
     measure_render(table)
+    measure_timeline(table)
     measure_summary(table)
 
 
@@ -119,6 +121,14 @@ def render(form, threads, buckets):
                            str(buckets), str(RENDER_ROUNDS)], stdout=subprocess.PIPE, text=True,
                           check=True).stdout
     return [int(ns) / 1e6 for ns in said.split()]
+
+
+def measure_timeline(table):
+    said = subprocess.run([BUILD / "bench" / "timeline", str(EVENTS // 4), str(RENDER_ROUNDS)],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    table.section(f"a timeline of {EVENTS:,} events")
+    table.row("perfetto", [int(ns) / 1e6 for ns in said.split()], "ms", 1, TIMELINE_GOAL,
+              "writing a timeline")
 
 
 def measure_render(table):
