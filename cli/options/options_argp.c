@@ -235,6 +235,8 @@ exit_status options_refuse_word(const char *word)
 
 /* --- Help --- */
 
+#define HELP_ROOM (1 << 16)
+
 /* Ends the process after something was printed on stdout. */
 static _Noreturn void finish_output(void)
 {
@@ -248,10 +250,15 @@ static _Noreturn void finish_output(void)
 int read_help(const struct option_row *row, const char *text, struct options *options)
 {
 	struct argp_option entries[OPTIONS_ROOM + 1];
+	char *all = malloc(HELP_ROOM);
 	struct argp argp;
 
 	(void)text, (void)options;
+	if (!all)
+		exit(log_no_memory());
 	argp_fill(&argp, entries);
+	/* Written at once, at the end: of an earlier write that failed nobody knows the reason. */
+	setvbuf(stdout, all, _IOFBF, HELP_ROOM);
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like others */
 	argp_help(&argp, stdout, (unsigned int)row->min, (char[]){ PROGRAM });
 	finish_output();
