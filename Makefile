@@ -190,6 +190,7 @@ OBJECTS = $(1:%.c=$(BUILD)/%.o) $(1:%.c=$(BUILD)/asan/%.o)
 $(call OBJECTS,$(LIBBPF_USERS)): | $(SKELETONS)
 $(call OBJECTS,cli/base/syscall_names.c): | $(GEN)/syscall_table.inc
 $(call OBJECTS,cli/options/options.c): | $(GEN)/version.h
+$(call OBJECTS,cli/html/html_page.c): $(GEN)/html_page.inc
 
 # The only user of KERNEL_DELAY_VERSION.
 $(BUILD)/cli/options/options.o: CLI_FLAGS += -include $(GEN)/version.h
@@ -198,6 +199,10 @@ $(BUILD)/asan/cli/options/options.o: ASAN_FLAGS += -include $(GEN)/version.h
 $(GEN)/syscall_table.inc: cli/base/syscall_table.sh $(BUILD)/flags
 	$(say) GEN $@
 	$(Q)CC="$(CC)" cli/base/syscall_table.sh $@
+
+$(GEN)/html_page.inc: cli/html/page.sh $(wildcard cli/html/page/*) $(BUILD)/flags
+	$(say) GEN $@
+	$(Q)cli/html/page.sh $@
 
 $(GEN)/%.bpf.o: bpf/%.bpf.c $(BUILD)/flags
 	$(say) BPF $@
@@ -280,7 +285,7 @@ SYNTAX := $(patsubst %.c,$(BUILD)/%.syntax,$(CLI) $(UNIT:%=tests/%.c) tests/unit
 	$(wildcard tests/workloads/*.c tests/fuzz/*.c))
 syntax: $(SYNTAX)
 $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
-		$(GEN)/syscall_table.inc $(GEN)/version.h
+		$(GEN)/syscall_table.inc $(GEN)/html_page.inc $(GEN)/version.h
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(Q)$(CC) $(CLI_FLAGS) -include $(GEN)/version.h $(DEPENDENCIES) -fsyntax-only $<

@@ -31,6 +31,7 @@ struct output_file {
 	struct output_file_config config;
 	struct output_entry entry; /* of a file: its name is the one before its % sequences */
 	bool is_stream;
+	bool has_record;         /* of a stream: one has been written */
 	FILE *record;            /* the stream; of a file the record, NULL: none is open */
 	char temporary[40];      /* the record's name; "": none */
 	char next[NAME_MAX + 1]; /* where the record belongs */
@@ -396,7 +397,7 @@ bool output_file_is_new(const struct output_file *file)
 {
 	struct stat there;
 
-	return !is_continued(file, &there);
+	return file->is_stream ? !file->has_record : !is_continued(file, &there);
 }
 
 static int record_append(struct output_file *file, uint64_t length, const struct stat *there)
@@ -501,8 +502,10 @@ int output_file_end(struct output_file *file, int error)
 	errno = 0;
 	if ((fflush(file->record) || ferror(file->record)) && !error)
 		error = -(errno ?: EIO);
-	if (file->is_stream)
+	if (file->is_stream) {
+		file->has_record = true;
 		return error;
+	}
 	if (!error)
 		error = record_keep(file);
 	/* Some file systems tell only now that there was no room. */

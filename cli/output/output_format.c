@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/html/html.h"
 #include "cli/json/json.h"
 #include "cli/metrics/openmetrics.h"
 #include "cli/metrics/prometheus.h"
@@ -49,6 +50,16 @@ static const struct output_format formats[] = {
 		.name = "csv",
 		.about = "tables for SQL, in a directory",
 		.tables = csv_tables,
+	},
+	{
+		.name = "html",
+		.suffix = ".html",
+		.about = "a page for browsers",
+		.begin = html_begin,
+		.sample = report_html,
+		.triggers = report_html_triggers,
+		.summary = report_html_summary,
+		.comparison = report_html_comparison,
 	},
 	{
 		.name = "folded",

@@ -23,8 +23,9 @@ struct output_format {
 	const char *name;   /* as people type it */
 	const char *suffix; /* of files, by custom; NULL: any */
 	const char *about;
-	bool needs_stacks; /* without traces there is nothing to write */
-	bool is_binary;    /* not for terminals */
+	bool needs_stacks;       /* without traces there is nothing to write */
+	bool is_binary;          /* not for terminals */
+	int (*begin)(FILE *out); /* what a file has before its first record; NULL: nothing */
 	int (*sample)(const struct sample *sample, const struct report_options *options, FILE *out);
 	const struct csv_table *tables; /* a file for each, in a directory */
 	int (*metrics)(const struct metrics *metrics, FILE *out);

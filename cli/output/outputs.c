@@ -335,7 +335,12 @@ static int subject_write(const struct output_of_run *output, const struct subjec
 			 FILE *out)
 {
 	const struct output_format *format = output->format;
+	int error = 0;
 
+	if (format->begin && output_file_is_new(output->file))
+		error = format->begin(out);
+	if (error)
+		return error;
 	if (format->metrics)
 		return format->metrics(output->metrics, out);
 	if (output->table)

@@ -23,6 +23,9 @@ int text_screen(struct text *text, const struct verdict *verdict,
 unsigned int text_verdict(struct text *text, const struct verdict *verdict);
 void text_advice(struct text *text, const struct verdict *verdict);
 
+/* The verdict's sentences, a line each, however long: of all who are blamed. */
+void text_sentences(struct text *text, const struct verdict *verdict);
+
 /* Who it was, escaped: "backup-agent[812]"; "" if that is not known. */
 #define WHO_LEN 128
 const char *text_who(char who[static WHO_LEN], const struct verdict_who *is);

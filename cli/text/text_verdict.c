@@ -376,6 +376,21 @@ unsigned int text_verdict(struct text *text, const struct verdict *verdict)
 	return used;
 }
 
+void text_sentences(struct text *text, const struct verdict *verdict)
+{
+	char sentence[SENTENCE_LEN];
+	bool several = text_is_several(text->sample);
+
+	for (size_t i = 0; i < verdict->n_blamed || !i; i++) {
+		if (verdict->n_blamed)
+			sentence_make(sentence, verdict, &verdict->rows[i], several);
+		else
+			nobody_make(sentence, verdict, several);
+		columns_add(&text->columns, sentence);
+		columns_add(&text->columns, "\n");
+	}
+}
+
 /* What to do once the culprit is known: of another process, whose PID is put behind it, and of the
  * target. NULL: as above. */
 #define LOOK_AT(what) "look at " what ": kernel_delay"
