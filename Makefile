@@ -45,7 +45,7 @@ endif
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(filter x86_64 aarch64,$(MACHINE))))
 
-PURE_PACKAGES := libelf liblzma libunwind-generic libunwind libseccomp libcap-ng jansson
+PURE_PACKAGES := libelf liblzma libunwind-generic libunwind libseccomp libcap-ng jansson zlib
 # For --listen; without it that is refused.
 HTTP := $(shell $(PKG_CONFIG) --exists 'libmicrohttpd >= 0.9.71' 2>/dev/null && echo libmicrohttpd)
 PACKAGES := libbpf $(PURE_PACKAGES) $(HTTP)
@@ -80,6 +80,7 @@ $(call need,$(call package,libunwind-generic),libunwind)
 $(call need,$(call package,libseccomp),libseccomp)
 $(call need,$(call package,libcap-ng),libcap-ng)
 $(call need,$(call package,jansson),jansson)
+$(call need,$(call package,zlib),zlib)
 $(call need,$(call package,capstone >= 4.0),capstone >= 4.0)
 $(call need,$(call exports,cplus_demangle,-liberty),libiberty)
 # Which libunwind exports and does not declare, see cli/stack/unwind.c.

@@ -5,13 +5,14 @@
 #include <errno.h>
 
 #include "cli/json/json.h"
+#include "cli/json/json_names.h"
 #include "cli/text/text.h"
 #include "cli/text/text_comparison.h"
 #include "cli/text/text_summary.h"
 #include "cli/text/text_triggers.h"
-#include "html_escape.h"
 #include "html_page.h"
 #include "html_reading.h"
+#include "html_streams.h"
 
 /* What a record is about: one of these. */
 struct record {
@@ -55,47 +56,51 @@ static int words_write(const struct record *record, FILE *out)
 	return html_words(out);
 }
 
-/* Parts of a page: an element and what writes its text. */
-struct part {
-	const char *begin, *end;
-	enum html_escape escape;
-	int (*write)(const struct record *record, FILE *out);
-};
-
-#define DATA(name, writer)                                                                         \
-	{                                                                                          \
-		"<script type=\"application/json\" class=\"" name "\">", "</script>\n", HTML_JSON, \
-			writer                                                                     \
-	}
-static const struct part words_part = DATA("words", words_write);
-static const struct part json_part = DATA("record", json_write);
-static const struct part reading_part = DATA("reading", reading_write);
-static const struct part text_part = { "<pre class=\"text\" tabindex=\"0\">\n", "</pre>\n",
-				       HTML_TEXT, text_write };
-
-static int part_write(const struct part *part, const struct record *record, FILE *out)
+/* Elements of data, and what writes what is in them. */
+static int data_write(const struct record *record, const char *class,
+		      int (*write)(const struct record *record, FILE *out), FILE *out)
 {
-	FILE *escaped = html_escape_open(out, part->escape);
+	FILE *packed = html_packed_open(out);
 	int error;
 
-	if (!escaped)
+	if (!packed)
 		return -errno;
-	fputs(part->begin, out);
-	error = part->write(record, escaped);
-	if (fclose(escaped) && !error)
+	fprintf(out, "<script type=\"application/gzip\" class=\"%s\">\n", class);
+	error = write(record, packed);
+	if (fclose(packed) && !error)
 		error = -(errno ?: EIO);
-	fputs(part->end, out);
+	fputs("</script>\n", out);
 	return error;
 }
 
-static int record_write(const struct record *record, FILE *out)
-{
-	int error = part_write(&json_part, record, out);
+/* For those without a script; and to be read, copied and searched. */
+#define TEXT_MOST (256 << 10)
 
+static int pre_write(const struct record *record, FILE *out)
+{
+	FILE *text = html_text_open(out, TEXT_MOST);
+	int error;
+
+	if (!text)
+		return -errno;
+	fputs("<pre class=\"text\" tabindex=\"0\">\n", out);
+	error = text_write(record, text);
+	if (fclose(text) && !error)
+		error = -(errno ?: EIO);
+	fputs("</pre>\n", out);
+	return error;
+}
+
+static int record_write(const struct record *record, const char *kind, FILE *out)
+{
+	char class[32];
+	int error;
+
+	snprintf(class, sizeof(class), "record %s", kind);
+	error = data_write(record, class, json_write, out);
 	if (!error && record->sample)
-		error = part_write(&reading_part, record, out);
-	if (!error)
-		error = part_write(&text_part, record, out);
+		error = data_write(record, "reading", reading_write, out);
+	error = error ?: pre_write(record, out);
 	if (!error && fflush(out))
 		error = -(errno ?: EIO);
 	return error;
@@ -105,27 +110,30 @@ int html_begin(FILE *out)
 {
 	if (fputs(html_page, out) == EOF)
 		return -(errno ?: EIO);
-	return part_write(&words_part, NULL, out);
+	return data_write(NULL, "words", words_write, out);
 }
 
 int report_html(const struct sample *sample, const struct report_options *options, FILE *out)
 {
-	return record_write(&(struct record){ .sample = sample, .options = options }, out);
+	return record_write(&(struct record){ .sample = sample, .options = options }, JSON_SAMPLE,
+			    out);
 }
 
 int report_html_summary(const struct summary *summary, const struct report_options *options,
 			FILE *out)
 {
-	return record_write(&(struct record){ .summary = summary, .options = options }, out);
+	return record_write(&(struct record){ .summary = summary, .options = options },
+			    JSON_SUMMARY, out);
 }
 
 int report_html_comparison(const struct comparison *comparison,
 			   const struct report_options *options, FILE *out)
 {
-	return record_write(&(struct record){ .comparison = comparison, .options = options }, out);
+	return record_write(&(struct record){ .comparison = comparison, .options = options },
+			    JSON_COMPARISON, out);
 }
 
 int report_html_triggers(const struct trigger_stats *stats, FILE *out)
 {
-	return record_write(&(struct record){ .triggers = stats }, out);
+	return record_write(&(struct record){ .triggers = stats }, JSON_TRIGGERS, out);
 }

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The page: which record is shown, and what is about all of them. */
 
-/* [{ script, reading, text, type }] in the order of the file; JSON is parsed when it is shown. */
+/* The text of an element of data: lines of base64 of what gzip has made of it. */
+async function unpacked(script) {
+	const bytes = Uint8Array.from(atob(script.textContent.replace(/\s/g, "")), (each) => each.charCodeAt(0));
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+
+	return new Response(stream).text();
+}
+
+async function dataOf(script) {
+	return JSON.parse(await unpacked(script));
+}
+
+/* [{ script, reading, text, type }] in the order of the file; data are read when they are shown. */
 function recordsOf(root) {
 	return Array.from(root.querySelectorAll("script.record"), (script) => {
 		const next = script.nextElementSibling;
@@ -9,23 +21,23 @@ function recordsOf(root) {
 		const text = (reading || script).nextElementSibling;
 
 		return { script, reading, text: text?.matches("pre.text") ? text : null,
-			 type: /"type":"(\w+)"/.exec(script.textContent.slice(0, 200))?.[1] };
+			 type: script.classList.item(1) };
 	});
 }
 
 const SECTIONS = {
-	sample: (record, words) => sampleSections(JSON.parse(record.script.textContent),
-						  JSON.parse(record.reading.textContent), words),
-	summary: (record) => summarySections(JSON.parse(record.script.textContent)),
-	comparison: (record) => comparisonSections(JSON.parse(record.script.textContent)),
-	triggers: (record) => triggersSections(JSON.parse(record.script.textContent)),
+	sample: (data, reading, words) => sampleSections(data, reading, words),
+	summary: summarySections,
+	comparison: comparisonSections,
+	triggers: triggersSections,
 };
 
 const TITLES = { summary: "All samples", comparison: "Comparison", triggers: "Triggers" };
 
-/* The very lines that -o json writes, but for '<', which is \u003c in a page. */
-function save(records, name) {
-	const blob = new Blob(records.map((record) => record.script.textContent), { type: "application/json" });
+/* The very lines that -o json writes. */
+async function save(records, name) {
+	const lines = await Promise.all(records.map((record) => unpacked(record.script)));
+	const blob = new Blob(lines, { type: "application/json" });
 	const link = el("a", { href: URL.createObjectURL(blob), download: `${name}.json` });
 
 	link.click();
@@ -68,35 +80,35 @@ function printWhole() {
 		}));
 }
 
-function nameOf(records) {
-	const first = records.find((record) => record.type === "sample");
-	const sample = first && JSON.parse(first.script.textContent);
-
+function nameOf(sample) {
 	return sample ? `${sample.capture ? textOf(sample.capture, "process") : "process"}-${sample.pid}` : "kernel_delay";
 }
 
-function start() {
-	const words = JSON.parse(document.querySelector("script.words").textContent);
+async function start() {
+	const words = await dataOf(document.querySelector("script.words"));
 	const records = recordsOf(document).filter((record) => record.type in SECTIONS);
 	const content = el("div", { id: "content" }), menu = el("nav", { "aria-label": "Sections" });
-	const name = records.length ? nameOf(records) : "kernel_delay";
 	const texts = records.map((record) => record.text).filter(Boolean);
 
-	function show(record) {
-		const sections = SECTIONS[record.type](record, words).filter(Boolean);
-		const text = record.text && sectionOf("text", "The report as text",
-			el("details", {}, el("summary", {}, "Show the text"), record.text));
+	async function show(record) {
+		const data = await dataOf(record.script), reading = record.reading && await dataOf(record.reading);
+		const sections = SECTIONS[record.type](data, reading, words).filter(Boolean);
 
+		if (record.text)
+			sections.push(sectionOf("text", "The report as text",
+				el("details", {}, el("summary", {}, "Show the text"), record.text)));
 		texts.forEach((other) => {
 			other.hidden = other !== record.text;
 		});
-		content.replaceChildren(...sections, ...(text ? [text] : []));
-		menu.replaceChildren(navigation([...sections, ...(text ? [text] : [])]));
+		content.replaceChildren(...sections);
+		menu.replaceChildren(navigation(sections));
+		return data;
 	}
 
 	if (!records.length)
 		return;
-	show(records[0]);
+	const name = nameOf(await show(records[0]));
+
 	document.title = `${name}: kernel_delay`;
 	document.body.prepend(
 		el("a", { class: "skip", href: "#content" }, "Skip to the report"),
@@ -108,4 +120,4 @@ function start() {
 	printWhole();
 }
 
-start();
+await start();

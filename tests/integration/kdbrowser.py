@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A browser without a screen: Chromium, by its DevTools protocol over a pipe. It keeps all that a
+page says or asks for."""
+
+import base64
+import contextlib
+import json
+import os
+import subprocess
+import tempfile
+import time
+
+import kdneeds
+from kdtest import PATIENCE
+
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "headless_shell")
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--disable-extensions", "--hide-scrollbars", "--remote-debugging-pipe")
+KEYS = {"Enter": (13, "\r"), " ": (32, " "), "Tab": (9, ""), "Escape": (27, ""), "Home": (36, ""),
+        "ArrowLeft": (37, ""), "ArrowUp": (38, ""), "ArrowRight": (39, ""), "ArrowDown": (40, ""),
+        "+": (187, "+"), "-": (189, "-")}
+
+
+class Browser:
+    """One page of one browser; end() it. said has what the console, the policy and uncaught
+    exceptions said, asked the addresses of all requests but the page's own."""
+
+    def __init__(self, width=1280, height=900):
+        program = kdneeds.tool(*PROGRAMS)
+        self.directory = tempfile.TemporaryDirectory(prefix="kd-browser-", ignore_cleanup_errors=True)
+        theirs_in, self.commands = os.pipe()
+        self.answers, theirs_out = os.pipe()
+
+        def wire():
+            """The protocol's descriptors are 3 and 4."""
+            at = os.dup(theirs_in), os.dup(theirs_out)
+            os.dup2(os.dup(at[0]), 3)
+            os.dup2(os.dup(at[1]), 4)
+
+        self.process = subprocess.Popen(  # pylint: disable=subprocess-popen-preexec-fn
+            [program, *FLAGS, f"--user-data-dir={self.directory.name}", f"--window-size={width},{height}",
+             "about:blank"], preexec_fn=wire, pass_fds=(3, 4), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self.number, self.rest, self.session = 0, b"", None
+        self.said, self.asked, self.events = [], [], []
+        target = next(each for each in self.call("Target.getTargets")["targetInfos"]
+                      if each["type"] == "page")
+        self.session = self.call("Target.attachToTarget", targetId=target["targetId"],
+                                 flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network", "Accessibility"):
+            self.call(f"{domain}.enable")
+
+    def end(self):
+        self.session = None
+        with contextlib.suppress(OSError, EOFError):
+            self.call("Browser.close")
+            self.process.wait(PATIENCE)
+        self.process.kill()
+        self.process.wait()
+        self.directory.cleanup()
+        os.close(self.commands)
+        os.close(self.answers)
+
+    def message(self):
+        while b"\0" not in self.rest:
+            more = os.read(self.answers, 1 << 20)
+            if not more:
+                raise EOFError("the browser has gone")
+            self.rest += more
+        text, _, self.rest = self.rest.partition(b"\0")
+        return json.loads(text)
+
+    def take(self, event):
+        method, of = event["method"], event["params"]
+        self.events.append(method)
+        if method == "Runtime.consoleAPICalled":
+            self.said.append(json.dumps(of["args"]))
+        elif method == "Runtime.exceptionThrown":
+            self.said.append(json.dumps(of["exceptionDetails"]))
+        elif method == "Log.entryAdded":
+            self.said.append(of["entry"]["text"])
+        elif method == "Network.requestWillBeSent":
+            self.asked.append(of["request"]["url"])
+
+    def call(self, method, **params):
+        self.number += 1
+        request = {"id": self.number, "method": method, "params": params}
+        if self.session:
+            request["sessionId"] = self.session
+        os.write(self.commands, json.dumps(request).encode() + b"\0")
+        while True:
+            answer = self.message()
+            if "method" in answer:
+                self.take(answer)
+            elif answer.get("id") == self.number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+
+    def open(self, path, scripts=True):
+        """Opens a file, and returns in how many seconds it was there."""
+        self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self.said.clear()
+        self.asked.clear()
+        self.events.clear()
+        start = time.monotonic()
+        self.call("Page.navigate", url=path.as_uri())
+        while "Page.loadEventFired" not in self.events:
+            answer = self.message()
+            if "method" in answer:
+                self.take(answer)
+            if time.monotonic() > start + PATIENCE:
+                raise TimeoutError(f"{path} did not load")
+        self.asked.remove(path.as_uri())
+        return time.monotonic() - start
+
+    def eval(self, expression):
+        """The value of an expression in the page, by way of JSON."""
+        done = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
+                         awaitPromise=True, allowUnsafeEvalBlockedByCSP=False)
+        if "exceptionDetails" in done:
+            raise RuntimeError(json.dumps(done["exceptionDetails"])[:2000])
+        return done["result"].get("value")
+
+    def press(self, key, shift=False):
+        code, text = KEYS.get(key, (ord(key.upper()[0]), key))
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code,
+                      modifiers=8 if shift else 0, **({"text": text} if text and kind == "keyDown" else {}))
+
+    def type(self, text):
+        self.call("Input.insertText", text=text)
+
+    def screenshot(self, path, whole=False):
+        done = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(done["data"]))
