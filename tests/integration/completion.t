@@ -283,7 +283,8 @@ def case_outputs(test):
     (shell.folder / "a file;").touch()
     (shell.folder / "sub").mkdir()
     (shell.folder / "sub" / "deep.txt").touch()
-    formats = {"text:", "json:", "openmetrics:", "prometheus:", "csv:", "folded:", "perfetto:"}
+    formats = {"text:", "json:", "openmetrics:", "prometheus:", "csv:", "html:", "folded:",
+               "perfetto:"}
     found = set(shell.all("-o "))
     test.ok(formats <= found and {"rc", "sub/"} <= found, "-o: all formats, and files", found)
     completes(
@@ -403,8 +404,8 @@ def case_fish(test):
             ("--start-trigger=k", [f"--start-trigger={kind}:"
                                    for kind in ("k", "kprobe", "kr", "kretprobe")]),
             ("-s -e '!getppi", ["!getppid"]), ("-s -e futex,getppi", ["futex,getppid"]),
-            ("-o ", ["csv:", "folded:", "json:", "kernel_delay", "opened.json", "openmetrics:",
-                     "perfetto:", "prometheus:", "text:"]),
+            ("-o ", ["csv:", "folded:", "html:", "json:", "kernel_delay", "opened.json",
+                     "openmetrics:", "perfetto:", "prometheus:", "text:"]),
             ("-o json:op", ["json:opened.json"]), ("--replay=op", ["--replay=opened.json"]),
             ("@op", ["@opened.json"]),
             ("--fail-if ready.", [f"ready.{field}>=" for field in
