@@ -7,6 +7,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/output/output_path.h"
 #include "options_argp.h"
 #include "options_file.h"
 #include "options_read.h"
@@ -105,6 +106,16 @@ static bool has_tables(const struct outputs_config *outputs)
 {
 	for (size_t i = 0; i < outputs->n; i++)
 		if (outputs->all[i].format->tables)
+			return true;
+	return false;
+}
+
+/* A file of which every record needs the first one. */
+static bool has_pages(const struct outputs_config *outputs)
+{
+	for (size_t i = 0; i < outputs->n; i++)
+		if (outputs->all[i].format->begin &&
+		    !(outputs->all[i].file && output_path_varies(outputs->all[i].file)))
 			return true;
 	return false;
 }
@@ -310,6 +321,9 @@ static exit_status refuse_together(const struct options *options)
 		{ options->outputs.limit && has_tables(&options->outputs),
 		  "option --output-limit cannot be combined with --output csv",
 		  "what it removes would be missing from the tables" },
+		{ options->outputs.limit && has_pages(&options->outputs),
+		  "option --output-limit cannot be combined with --output html in one file",
+		  "give each sample a page of its own: html:FILE-%n.html" },
 		{ options->counters.per_cpu && !options->counters.n,
 		  "option --per-cpu needs --counters", "give --counters default, as well" },
 		{ needs_stacks(&options->outputs) && !options->replay && !traces,

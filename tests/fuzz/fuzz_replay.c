@@ -6,6 +6,7 @@
 #include <sysexits.h>
 
 #include "cli/csv/csv.h"
+#include "cli/html/html.h"
 #include "cli/json/json.h"
 #include "cli/json/replay.h"
 #include "cli/metrics/metrics.h"
@@ -77,6 +78,7 @@ static int sample_render(const struct sample *sample, void *context)
 				  nowhere));
 	MUST(!report_folded(sample, &(struct report_options){ 0 }, nowhere));
 	MUST(!report_perfetto(sample, &(struct report_options){ 0 }, nowhere));
+	MUST(!report_html(sample, &(struct report_options){ 0 }, nowhere));
 	for (const struct csv_table *table = csv_tables; table->name; table++)
 		MUST(!csv_write_rows(table, sample, nowhere));
 	metrics_render(sample);

@@ -30,7 +30,7 @@ def texts(browser, selector):
 
 def show(browser, path):
     browser.open(path)
-    kdtest.wait_until(lambda: browser.eval("!!document.querySelector('main section')"))
+    kdtest.wait_until(lambda: browser.eval("document.querySelector('main')?.ariaBusy === 'false'"))
 
 
 def rows(browser):
@@ -330,6 +330,20 @@ def case_keyboard(test):
     quiet(test, browser, "all keys")
 
 
+def case_damaged(test):
+    """Data that cannot be read: the page says so, and shows the text."""
+    folder, browser = capture(test), the_browser()
+    page = (folder / "page.html").read_text()
+    head, mark, tail = page.partition('class="record sample">\n')
+    (folder / "page.html").write_text(head + mark + tail[:200] + "A" * 76 + tail[276:])
+    show(browser, folder / "page.html")
+    test.eq(len(texts(browser, "main [role=alert]")), 1, "it is said")
+    test.ok("THREAD" in "".join(texts(browser, "main pre.text:not([hidden])")), "the text is there")
+    (folder / "page.html").write_text(page[:page.index("<pre") + 5])
+    browser.open(folder / "page.html")
+    quiet(test, browser, "a page that was cut off")
+
+
 def case_names(test):
     """What a screen reader needs: each control has a name, each table a caption and headers."""
     folder, browser = capture(test, "--histogram"), the_browser()
@@ -400,4 +414,4 @@ def case_size(test):
 
 
 kdtest.main(case_figures, case_flames, case_distributions, case_hostile, case_policy, case_keyboard,
-            case_names, case_several, case_size)
+            case_damaged, case_names, case_several, case_size)

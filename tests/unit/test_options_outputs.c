@@ -168,7 +168,7 @@ static const struct refusal bad[] = {
 	{ { "-o", ":x" }, "--output", "neither a format" },
 	{ { "-o", "jsn:x" },
 	  "--output",
-	  "text, json, openmetrics, prometheus, csv, folded and perfetto" },
+	  "text, json, openmetrics, prometheus, csv, html, folded and perfetto" },
 	{ { "-o", "JSON:x" }, "--output", "does not begin with a format" },
 	{ { "-o", "jsonx:x" }, "--output", "does not begin with a format" },
 	{ { "-o", "json:" }, "--output", "no file" },

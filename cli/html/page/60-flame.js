@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Flame graphs, from the outermost frame at the top to the innermost: of waits, of running code and
+/* Flame graphs, from the outermost frame at the top to the innermost: of running code, of waits and
  * of slow calls. */
 
 const FRAMES_AT_ONCE = 4000;
 const FRAME_LEAST = 0.001; // of the width: less is not drawn
+const FRAME_NAMED = 0.02; // of the width: less has no room for a name
+const FRAME_HEIGHT = 1.4; // em
 
 function flameNode(name, parent, kernel) {
-	return { name, parent, kernel, ns: 0, count: 0, children: new Map(),
-		 depth: parent ? parent.depth + 1 : 0 };
+	return { name, parent, kernel, ns: 0, children: new Map(), depth: parent ? parent.depth + 1 : 0 };
 }
 
 function flameChild(node, name, kernel = false) {
@@ -18,22 +19,22 @@ function flameChild(node, name, kernel = false) {
 	return node.children.get(key);
 }
 
-/* rows of traces, by their threads' names, or all together. */
+/* rows of traces, under their threads' names, or all together. */
 function flameTree(rows, stacks, byThread) {
 	const root = flameNode("all", null, false);
 
 	for (const row of rows) {
 		const ns = numberOf(row.duration_ns) || 0;
-		const user = stacks[row.user_stack]?.frames || [], kernel = stacks[row.kernel_stack]?.frames || [];
+		const user = stacks[row.user_stack] || [], kernel = stacks[row.kernel_stack] || [];
 		let node = byThread ? flameChild(root, textOf(row, "name") || "<unknown>") : root;
 
-		for (const frame of user.toReversed())
-			node = flameChild(node, frameText(frame));
+		for (let i = user.length; i--;)
+			node = flameChild(node, user[i]);
 		if (!user.length && kernel.length)
 			node = flameChild(node, "[no user stack]");
-		for (const frame of kernel.toReversed())
-			node = flameChild(node, frameText(frame), true);
-		for (node.count++; node; node = node.parent)
+		for (let i = kernel.length; i--;)
+			node = flameChild(node, kernel[i], true);
+		for (; node; node = node.parent)
 			node.ns += ns;
 	}
 	return root;
@@ -43,20 +44,23 @@ function flameChildren(node) {
 	return [...node.children.values()].sort((a, b) => b.ns - a.ns);
 }
 
+function flameMatches(node, text) {
+	return text && node.name.toLowerCase().includes(text);
+}
+
 /* Time in frames whose name has the text, each stack counted once. */
 function flameFound(node, text) {
-	if (node.name.toLowerCase().includes(text))
+	if (flameMatches(node, text))
 		return node.ns;
 	return flameChildren(node).reduce((sum, child) => sum + flameFound(child, text), 0);
 }
 
 /* What is drawn when one frame has the whole width: those above it, and those below it. */
 function flameLayout(zoomed) {
-	const placed = [], queue = [];
+	const placed = [], queue = [{ node: zoomed, left: 0, width: 1 }];
 
 	for (let node = zoomed.parent; node; node = node.parent)
 		placed.unshift({ node, left: 0, width: 1 });
-	queue.push({ node: zoomed, left: 0, width: 1 });
 	while (queue.length && placed.length < FRAMES_AT_ONCE) {
 		const at = queue.shift();
 		let { left } = at;
@@ -74,95 +78,116 @@ function flameLayout(zoomed) {
 }
 
 function flameLabel(node, whole) {
-	return `${node.name}${node.kernel ? " (kernel)" : ""}, ${timeText(node.ns)}, ${shareText(node.ns, whole)}`;
+	return `${node.name}${node.kernel ? " (kernel)" : ""}, ${timeText(node.ns)}, ${
+		shareText(node.ns, whole)}`;
 }
 
-/* The keys go from frame to frame; one of them is in the order of tabs. */
-function flameView(title, rows, context) {
-	const status = el("p", { role: "status", class: "told" });
-	const tree = el("div", { class: "flame", role: "tree", "aria-label": title });
-	const elements = new Map();
-	let root = flameTree(rows, context.stacks, false), zoomed = root, current = root, found = "";
-
-	function tell(node) {
-		status.textContent = node ? flameLabel(node, root.ns) : "";
+/* The frames of one graph: a tree in which the keys go from frame to frame. */
+class Flame {
+	constructor(title, status) {
+		this.element = el("div", { class: "flame", role: "tree", "aria-label": title });
+		Object.assign(this, { status, elements: new Map(), found: "" });
 	}
 
-	function focus(node) {
-		if (!elements.has(node))
+	set(root) {
+		this.root = this.zoomed = this.current = root;
+		this.draw();
+	}
+
+	find(text) {
+		this.found = text.trim().toLowerCase();
+		this.draw();
+		this.status.textContent = this.found ? `${shareText(flameFound(this.root, this.found),
+			this.root.ns)} in frames with this name` : "";
+	}
+
+	tell(node) {
+		this.status.textContent = flameLabel(node, this.root.ns);
+	}
+
+	focus(node) {
+		if (!this.elements.has(node))
 			return;
-		elements.get(current)?.setAttribute("tabindex", "-1");
-		current = node;
-		elements.get(node).setAttribute("tabindex", "0");
-		elements.get(node).focus();
+		this.elements.get(this.current)?.setAttribute("tabindex", "-1");
+		this.current = node;
+		this.elements.get(node).setAttribute("tabindex", "0");
+		this.elements.get(node).focus();
 	}
 
-	function zoom(node) {
-		zoomed = node;
-		draw();
-		focus(node);
+	zoom(node) {
+		this.zoomed = node;
+		this.draw();
+		this.focus(node);
 	}
 
-	function key(event, node) {
-		const siblings = node.parent ? flameChildren(node.parent) : [node], at = siblings.indexOf(node);
+	key(event, node) {
+		const siblings = node.parent ? flameChildren(node.parent) : [node];
+		const at = siblings.indexOf(node);
 		const to = { ArrowUp: node.parent, ArrowDown: flameChildren(node)[0],
-			     ArrowLeft: siblings[at - 1], ArrowRight: siblings[at + 1], Home: root };
+			     ArrowLeft: siblings[at - 1], ArrowRight: siblings[at + 1], Home: this.root };
 
 		if (event.key === "Enter" || event.key === " ")
-			zoom(node);
+			this.zoom(node);
 		else if (event.key === "Escape")
-			zoom(root);
+			this.zoom(this.root);
 		else if (event.key in to)
-			focus(to[event.key] || node);
+			this.focus(to[event.key] || node);
 		else
 			return;
 		event.preventDefault();
 	}
 
-	function draw() {
-		const placed = flameLayout(zoomed);
+	frame({ node, left, width }) {
+		const classes = ["frame", node.kernel && "kernel", flameMatches(node, this.found) && "found"];
+		const element = el("div", {
+			class: classes.filter(Boolean).join(" "), role: "treeitem", tabindex: -1,
+			"aria-level": node.depth + 1, "aria-label": flameLabel(node, this.root.ns),
+			onclick: () => this.zoom(node), onkeydown: (event) => this.key(event, node),
+			onfocus: () => this.tell(node), onpointerenter: () => this.tell(node),
+		}, width > FRAME_NAMED ? node.name : "");
 
-		elements.clear();
-		tree.replaceChildren(...placed.map(({ node, left, width }) => {
-			const label = flameLabel(node, root.ns);
-			const frame = el("div", {
-				class: `frame${node.kernel ? " kernel" : ""}${found && node.name.toLowerCase().includes(found)
-					? " found" : ""}`,
-				role: "treeitem", tabindex: -1, "aria-level": node.depth + 1, "aria-label": label,
-				onclick: () => zoom(node), onkeydown: (event) => key(event, node),
-				onfocus: () => tell(node), onpointerenter: () => tell(node) },
-				width > 0.02 ? node.name : "");
-
-			elements.set(node, frame);
-			return styled(frame, { left: `${left * 100}%`, width: `${width * 100}%`,
-					       top: `${node.depth * 1.4}em` });
-		}));
-		styled(tree, { height: `${(Math.max(...placed.map(({ node }) => node.depth)) + 1) * 1.4}em` });
-		current = elements.has(current) ? current : zoomed;
-		elements.get(current).setAttribute("tabindex", "0");
+		this.elements.set(node, element);
+		return styled(element, { left: `${left * 100}%`, width: `${width * 100}%`,
+					 top: `${node.depth * FRAME_HEIGHT}em` });
 	}
 
-	draw();
-	return el("figure", { class: "flames" }, el("figcaption", {}, `${title}: ${timeText(root.ns)} in ${
-			grouped(rows.length)} ${rows.length === 1 ? "case" : "cases"}`),
+	draw() {
+		const placed = flameLayout(this.zoomed);
+		const depth = placed.reduce((most, { node }) => Math.max(most, node.depth), 0);
+
+		this.elements.clear();
+		this.element.replaceChildren(...placed.map((at) => this.frame(at)));
+		styled(this.element, { height: `${(depth + 1) * FRAME_HEIGHT}em` });
+		if (!this.elements.has(this.current))
+			this.current = this.zoomed;
+		this.elements.get(this.current).setAttribute("tabindex", "0");
+	}
+}
+
+function flameView(title, rows, { stacks }) {
+	const status = el("p", { role: "status", class: "told" }), flame = new Flame(title, status);
+
+	flame.set(flameTree(rows, stacks, false));
+	return el("figure", { class: "flames" },
+		el("figcaption", {}, `${title}: ${timeText(flame.root.ns)} in ${grouped(rows.length)} ${
+			rows.length === 1 ? "case" : "cases"}`),
 		el("p", { class: "tools" },
-		   el("label", {}, el("input", { type: "checkbox", onchange: (event) => {
-			root = zoomed = current = flameTree(rows, context.stacks, event.target.checked);
-			draw();
-		   } }), "by thread "),
-		   el("label", {}, "Find ", el("input", { type: "search", autocomplete: "off", oninput: (event) => {
-			found = event.target.value.trim().toLowerCase();
-			draw();
-			status.textContent = found ? `${shareText(flameFound(root, found), root.ns)} in frames with this name` : "";
-		   } })),
-		   el("button", { type: "button", onclick: () => zoom(root) }, "Whole")),
-		tree, status);
+		   el("label", {}, el("input", { type: "checkbox", onchange: (event) =>
+			   flame.set(flameTree(rows, stacks, event.target.checked)) }), "by thread "),
+		   el("label", {}, "Find ", el("input", { type: "search", autocomplete: "off",
+			   oninput: (event) => flame.find(event.target.value) })),
+		   el("button", { type: "button", onclick: () => flame.zoom(flame.root) }, "Whole")),
+		flame.element, status);
+}
+
+function hasStack(row) {
+	return "user_stack" in row || "kernel_stack" in row;
 }
 
 function flamesView(context) {
-	const { traces } = context.sample;
-	const graphs = [["Running code", traces?.samples], ["Waits", traces?.waits], ["Slow system calls", traces?.syscalls]];
+	const { samples, waits, syscalls } = context.sample.traces || {};
 
-	return graphs.filter(([, rows]) => rows?.length && rows.some((row) => "user_stack" in row || "kernel_stack" in row))
+	return [["Running code", samples], ["Waits", waits], ["Slow system calls", syscalls]]
+		.filter(([, rows]) => rows?.some(hasStack))
 		.map(([title, rows]) => flameView(title, rows, context));
 }

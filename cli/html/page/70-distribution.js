@@ -3,37 +3,48 @@
 
 const PERMILLES = [["p50", 500], ["p90", 900], ["p99", 990], ["p99.9", 999]];
 
-/* [{ of, buckets: Map of le to count, max }] of what has buckets in a thread. */
-function distributionsOf(thread, into) {
-	const add = (of, object) => {
-		if (!object?.buckets)
-			return;
-		if (!into.has(of))
-			into.set(of, { of, buckets: new Map(), max: 0 });
-		const row = into.get(of);
-
-		for (const { le_ns: le, count } of object.buckets)
-			row.buckets.set(numberOf(le), (row.buckets.get(numberOf(le)) || 0) + numberOf(count));
-		row.max = Math.max(row.max, numberOf(object.longest_ns ?? object.max_ns) || 0);
-	};
-
-	add("running", thread.run);
-	add("ready", thread.ready);
-	for (const call of thread.syscalls)
-		add(objectText(call), call);
-	for (const [cause, object] of Object.entries(thread.interruptions || {}))
-		add(`interrupted: ${titleOf(cause)}`, object);
-	for (const request of thread.block_requests || [])
-		add(`${textOf(request, "device")} ${request.operation}`, request);
-	return into;
+/* Of one thread: [what, object with buckets]. */
+function distributionsOf(thread) {
+	return [
+		["running", thread.run],
+		["ready", thread.ready],
+		...thread.syscalls.map((call) => [objectText(call), call]),
+		...Object.entries(thread.interruptions || {}).map(([cause, object]) =>
+			[`interrupted: ${titleOf(cause)}`, object]),
+		...(thread.block_requests || []).map((request) =>
+			[`${textOf(request, "device")} ${request.operation}`, request]),
+	].filter(([, object]) => object?.buckets);
 }
 
+/* [{ of, buckets: Map of le to count, max }]: sums over threads. */
+function distributionRows(threads) {
+	const rows = new Map();
+
+	for (const [of, object] of threads.flatMap(distributionsOf)) {
+		if (!rows.has(of))
+			rows.set(of, { of, buckets: new Map(), max: 0 });
+		const row = rows.get(of);
+
+		for (const bucket of object.buckets) {
+			const le = numberOf(bucket.le_ns);
+
+			row.buckets.set(le, (row.buckets.get(le) || 0) + numberOf(bucket.count));
+		}
+		row.max = Math.max(row.max, numberOf(object.longest_ns ?? object.max_ns) || 0);
+	}
+	return [...rows.values()];
+}
+
+function countOf(row) {
+	return [...row.buckets.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/* The limit of the bucket that has it, but no more than the longest. */
 function permille(row, share) {
-	const sorted = [...row.buckets].sort(([a], [b]) => a - b);
-	const whole = sorted.reduce((sum, [, count]) => sum + count, 0);
+	const whole = countOf(row);
 	let seen = 0;
 
-	for (const [le, count] of sorted) {
+	for (const [le, count] of [...row.buckets].sort(([a], [b]) => a - b)) {
 		seen += count;
 		if (seen * 1000 >= share * whole)
 			return row.max ? Math.min(le, row.max) : le;
@@ -41,55 +52,69 @@ function permille(row, share) {
 	return row.max;
 }
 
-/* Columns by halves of powers of two. */
-function histogram(row) {
-	const columns = new Map(), bins = [];
+/* [{ limit, count }], two columns for each power of two. */
+function histogramColumns(row) {
+	const counts = new Map(), columns = [];
 
 	for (const [le, count] of row.buckets) {
-		const bin = Math.ceil(Math.log2(Math.max(1, le)) * 2);
+		const at = Math.ceil(Math.log2(Math.max(1, le)) * 2);
 
-		columns.set(bin, (columns.get(bin) || 0) + count);
+		counts.set(at, (counts.get(at) || 0) + count);
 	}
-	for (let bin = Math.min(...columns.keys()); bin <= Math.max(...columns.keys()); bin++)
-		bins.push({ bin, count: columns.get(bin) || 0 });
-	const most = Math.max(...bins.map(({ count }) => count)), width = 100 / bins.length;
-	const label = (bin) => timeText(Math.round(2 ** (bin / 2)));
+	for (let at = Math.min(...counts.keys()); at <= Math.max(...counts.keys()); at++)
+		columns.push({ limit: timeText(Math.round(2 ** (at / 2))), count: counts.get(at) || 0 });
+	return columns;
+}
+
+/* Columns of a drawing that is as wide as its place: [{ share, title }]. */
+function columnsDrawing(columns, height, label, className) {
+	const width = 100 / columns.length;
+
+	return svg("svg", { viewBox: `0 0 100 ${height}`, preserveAspectRatio: "none", role: "img",
+			    class: className, "aria-label": label },
+		   columns.map(({ share, title }, i) => svg("rect", {
+			   x: i * width, width: width * 0.9,
+			   y: height - height * share, height: height * share,
+		   }, svg("title", {}, title))));
+}
+
+function histogram(row) {
+	const columns = histogramColumns(row), most = Math.max(...columns.map(({ count }) => count));
+	const textOfColumn = ({ limit, count }) => `${grouped(count)} up to ${limit}`;
 
 	return el("figure", { class: "histogram" },
-		svg("svg", { viewBox: "0 0 100 30", preserveAspectRatio: "none", role: "img",
-			     "aria-label": `${row.of}: ${bins.filter(({ count }) => count).map(({ bin, count }) =>
-				     `${grouped(count)} up to ${label(bin)}`).join(", ")}` },
-		    bins.map(({ bin, count }, i) => svg("rect", {
-			    x: i * width, width: width * 0.9, y: 30 - 30 * count / most, height: 30 * count / most },
-			    svg("title", {}, `up to ${label(bin)}: ${grouped(count)}`)))),
-		el("figcaption", {}, `${label(bins[0].bin)} to ${label(bins.at(-1).bin)}; the highest column is ${grouped(most)}`));
+		columnsDrawing(columns.map((column) => ({ share: column.count / most,
+							  title: textOfColumn(column) })), 30,
+			`${row.of}: ${columns.filter(({ count }) => count).map(textOfColumn).join(", ")}`),
+		el("figcaption", {}, `${columns[0].limit} to ${columns.at(-1).limit}; the highest column is ${
+			grouped(most)}`));
 }
 
 function distributionTable(threads) {
-	const rows = [...threads.reduce((into, thread) => distributionsOf(thread, into), new Map()).values()];
-	const time = (key, value) => ({ key, title: key, numeric: true, value, cell: (row) => timeText(value(row)) });
-	const count = (row) => [...row.buckets.values()].reduce((sum, each) => sum + each, 0);
+	const rows = distributionRows(threads);
+	const time = (key, value) => ({ key, title: key, numeric: true, value,
+					cell: (row) => timeText(value(row)) });
 
 	return rows.length ? sortableTable({
-		caption: "Percentiles are those of buckets: up to 1/16 too large.",
+		caption: "Percentiles are limits of buckets, so up to 1/16 too large.",
 		columns: [
 			{ key: "of", title: "of", value: (row) => row.of, cell: (row) => isolated(row.of) },
-			{ key: "count", title: "count", numeric: true, value: count, cell: (row) => grouped(count(row)) },
+			{ key: "count", title: "count", numeric: true, value: countOf,
+			  cell: (row) => grouped(countOf(row)) },
 			...PERMILLES.map(([key, share]) => time(key, (row) => permille(row, share))),
 			time("max", (row) => row.max),
 		],
 		rows, sort: "max", detail: histogram, id: "distribution-table" }).element : null;
 }
 
-function distributionsView(context) {
-	const { threads } = context.sample, table = distributionTable(threads);
-	const place = el("div", {}, table);
+function distributionsView({ sample: { threads } }) {
+	const table = distributionTable(threads), place = el("div", {}, table);
+	const choose = (event) => place.replaceChildren(distributionTable(
+		event.target.value ? [threads[event.target.value]] : threads) || "nothing");
 
 	if (!table)
 		return null;
-	return [el("p", { class: "tools" }, el("label", {}, "Of ",
-		el("select", { onchange: (event) => place.replaceChildren(
-			distributionTable(event.target.value ? [threads[event.target.value]] : threads) || "none") },
-		   el("option", { value: "" }, "all threads"),
-		   threads.map((thread, i) => el("option", { value: i }, whoText(thread)))))), place];
+	return [el("p", { class: "tools" }, el("label", {}, "Of ", el("select", { onchange: choose },
+		el("option", { value: "" }, "all threads"),
+		threads.map((thread, i) => el("option", { value: i }, whoText(thread)))))), place];
 }

@@ -1,32 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The page: which record is shown, and what is about all of them. */
 
+function bytesOf(base64) {
+	if (Uint8Array.fromBase64)
+		return Uint8Array.fromBase64(base64);
+	return Uint8Array.from(atob(base64), (each) => each.charCodeAt(0)); // browsers until 2025
+}
+
 /* The text of an element of data: lines of base64 of what gzip has made of it. */
 async function unpacked(script) {
-	const bytes = Uint8Array.from(atob(script.textContent.replace(/\s/g, "")), (each) => each.charCodeAt(0));
-	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+	const packed = new Blob([bytesOf(script.textContent)]).stream();
 
-	return new Response(stream).text();
+	return new Response(packed.pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
 async function dataOf(script) {
 	return JSON.parse(await unpacked(script));
 }
 
-/* [{ script, reading, text, type }] in the order of the file; data are read when they are shown. */
+/* [{ script, reading, text, type }] in the order of the file. A page that was cut off ends before a
+ * text: the record is left out. */
 function recordsOf(root) {
 	return Array.from(root.querySelectorAll("script.record"), (script) => {
 		const next = script.nextElementSibling;
 		const reading = next?.matches("script.reading") ? next : null;
-		const text = (reading || script).nextElementSibling;
 
-		return { script, reading, text: text?.matches("pre.text") ? text : null,
+		return { script, reading, text: (reading || script).nextElementSibling,
 			 type: script.classList.item(1) };
-	});
+	}).filter((record) => record.text?.matches("pre.text") && record.type in SECTIONS);
 }
 
+/* [[id, title, what makes it]] of a record's data. */
 const SECTIONS = {
-	sample: (data, reading, words) => sampleSections(data, reading, words),
+	sample: sampleSections,
 	summary: summarySections,
 	comparison: comparisonSections,
 	triggers: triggersSections,
@@ -34,90 +40,150 @@ const SECTIONS = {
 
 const TITLES = { summary: "All samples", comparison: "Comparison", triggers: "Triggers" };
 
+/* Null if there is nothing to show. */
+function sectionOf([id, title, make]) {
+	const content = [make()].flat(3).filter(Boolean);
+
+	if (!title || !content.length)
+		return content[0] || null;
+	return el("section", { id, "aria-labelledby": `${id}-title` },
+		  el("h2", { id: `${id}-title` }, title), content);
+}
+
+/* Makes one section after the other, as long as this goes on: between them the browser draws what
+ * there is, and takes what people do. */
+async function sectionsAdd(plan, content, goesOn) {
+	for (const part of plan) {
+		const section = sectionOf(part);
+
+		if (section)
+			content.append(section);
+		await new Promise((done) => setTimeout(done));
+		if (!goesOn())
+			return;
+	}
+}
+
 /* The very lines that -o json writes. */
 async function save(records, name) {
 	const lines = await Promise.all(records.map((record) => unpacked(record.script)));
-	const blob = new Blob(lines, { type: "application/json" });
-	const link = el("a", { href: URL.createObjectURL(blob), download: `${name}.json` });
+	const url = URL.createObjectURL(new Blob(lines, { type: "application/json" }));
 
-	link.click();
-	setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+	el("a", { href: url, download: `${name}.json` }).click();
+	setTimeout(() => URL.revokeObjectURL(url), 60000);
 }
 
-function switchTheme() {
-	const dark = getComputedStyle(document.documentElement).colorScheme === "dark" ||
-		(getComputedStyle(document.documentElement).colorScheme !== "light" &&
-		 matchMedia("(prefers-color-scheme: dark)").matches);
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 
-	document.documentElement.style.colorScheme = dark ? "light" : "dark";
-	document.querySelectorAll(".timeline").forEach((box) => box.redraw());
+function themeChanged() {
+	document.dispatchEvent(new Event("theme")); // for what is drawn on canvas
+}
+
+function themeSwitch() {
+	const { style } = document.documentElement, isDark = style.colorScheme
+		? style.colorScheme === "dark" : DARK.matches;
+
+	style.colorScheme = isDark ? "light" : "dark";
+	themeChanged();
+}
+
+/* For paper, all that is folded is shown. */
+function printWhole() {
+	let opened = [];
+
+	addEventListener("beforeprint", () => {
+		opened = [...document.querySelectorAll("details:not([open])")];
+		opened.forEach((details) => details.setAttribute("open", ""));
+	});
+	addEventListener("afterprint", () =>
+		opened.forEach((details) => details.removeAttribute("open")));
 }
 
 function pickerOf(records, show) {
 	let sample = 0;
 
-	return el("select", { id: "record", onchange: (event) => show(records[event.target.value]) },
-		records.map((record, i) => el("option", { value: i },
-			TITLES[record.type] || `Sample ${++sample}`)));
+	return el("label", {}, "Show ", el("select", { id: "record", onchange: (event) =>
+		show(records[event.target.value]) }, records.map((record, i) =>
+		el("option", { value: i }, TITLES[record.type] || `Sample ${++sample}`))));
 }
 
 function navigation(sections) {
-	return el("ul", {}, sections.filter((section) => section.id).map((section) =>
-		el("li", {}, el("a", { href: `#${section.id}` }, section.querySelector("h2").textContent))));
-}
-
-/* For paper, all that is folded is shown. */
-function printWhole() {
-	addEventListener("beforeprint", () => document.querySelectorAll("details:not([open])")
-		.forEach((details) => {
-			details.open = true;
-			details.classList.add("for-print");
-		}));
-	addEventListener("afterprint", () => document.querySelectorAll("details.for-print")
-		.forEach((details) => {
-			details.open = false;
-			details.classList.remove("for-print");
-		}));
+	return el("ul", {}, sections.map((section) => el("li", {},
+		el("a", { href: `#${section.id}` }, section.querySelector("h2").textContent))));
 }
 
 function nameOf(sample) {
-	return sample ? `${sample.capture ? textOf(sample.capture, "process") : "process"}-${sample.pid}` : "kernel_delay";
+	return sample.capture ? `${textOf(sample.capture, "process")}-${sample.pid}` : String(sample.pid);
+}
+
+class Page {
+	constructor(records, words) {
+		this.content = el("div", { id: "content" });
+		this.menu = el("nav", { "aria-label": "Sections" });
+		this.main = el("main", {}, this.content);
+		Object.assign(this, { records, words, shown: null, name: "kernel_delay" });
+	}
+
+	header() {
+		const button = (id, title, onclick) => el("button", { type: "button", id, onclick }, title);
+
+		return [el("a", { class: "skip", href: "#content" }, "Skip to the report"),
+			el("header", {}, el("h1", {}, "kernel_delay"),
+			   this.records.length > 1 && pickerOf(this.records, (record) => this.show(record)),
+			   button("save", "Save the JSON", () => save(this.records, this.name)),
+			   button("theme", "Light or dark", themeSwitch)),
+			this.menu, this.main];
+	}
+
+	async draw(record) {
+		const data = await dataOf(record.script);
+		const reading = record.reading && await dataOf(record.reading);
+		const text = () => {
+			record.text.hidden = false;
+			return el("details", {}, el("summary", {}, "Show the text"), record.text);
+		};
+
+		if (record.type === "sample")
+			this.name = nameOf(data);
+		document.title = `${this.name}: kernel_delay`;
+		await sectionsAdd([...SECTIONS[record.type](data, reading, this.words),
+				   ["text", "The report as text", text]], this.content,
+				  () => this.shown === record);
+	}
+
+	async show(record) {
+		this.shown = record;
+		this.main.setAttribute("aria-busy", "true");
+		for (const { text } of this.records) {
+			text.hidden = true;
+			document.body.append(text);
+		}
+		this.content.replaceChildren();
+		try {
+			await this.draw(record);
+		} catch (error) {
+			record.text.hidden = false;
+			this.content.append(el("p", { class: "warning", role: "alert" },
+				`Not all of this record can be shown (${error.message}). Its text:`), record.text);
+		}
+		if (this.shown !== record)
+			return;
+		this.menu.replaceChildren(navigation([...this.content.querySelectorAll("section")]));
+		this.main.setAttribute("aria-busy", "false");
+	}
 }
 
 async function start() {
-	const words = await dataOf(document.querySelector("script.words"));
-	const records = recordsOf(document).filter((record) => record.type in SECTIONS);
-	const content = el("div", { id: "content" }), menu = el("nav", { "aria-label": "Sections" });
-	const texts = records.map((record) => record.text).filter(Boolean);
+	const words = document.querySelector("script.words"), records = recordsOf(document);
 
-	async function show(record) {
-		const data = await dataOf(record.script), reading = record.reading && await dataOf(record.reading);
-		const sections = SECTIONS[record.type](data, reading, words).filter(Boolean);
-
-		if (record.text)
-			sections.push(sectionOf("text", "The report as text",
-				el("details", {}, el("summary", {}, "Show the text"), record.text)));
-		texts.forEach((other) => {
-			other.hidden = other !== record.text;
-		});
-		content.replaceChildren(...sections);
-		menu.replaceChildren(navigation(sections));
-		return data;
-	}
-
-	if (!records.length)
+	if (!words || !records.length)
 		return;
-	const name = nameOf(await show(records[0]));
+	const page = new Page(records, await dataOf(words));
 
-	document.title = `${name}: kernel_delay`;
-	document.body.prepend(
-		el("a", { class: "skip", href: "#content" }, "Skip to the report"),
-		el("header", {}, el("h1", {}, "kernel_delay"),
-		   records.length > 1 && el("label", { for: "record" }, "Show ", pickerOf(records, show)),
-		   el("button", { type: "button", id: "save", onclick: () => save(records, name) }, "Save the JSON"),
-		   el("button", { type: "button", id: "theme", onclick: switchTheme }, "Light or dark")),
-		menu, el("main", {}, content));
+	document.body.prepend(...page.header());
+	DARK.addEventListener("change", themeChanged);
 	printWhole();
+	await page.show(records[0]);
 }
 
 await start();

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The sections of a sample, each of which may have nothing to show. */
+
+function headline({ sample, length }) {
+	const threads = sample.threads.reduce((sum, thread) => sum + (thread.members || 1), 0);
+	const lost = numberOf(sample.lost) || 0;
+
+	return el("p", { class: "headline" },
+		isolated(sample.capture ? textOf(sample.capture, "process") : "process"),
+		sample.processes ? ` (${sample.processes.length} processes)` : `[${sample.pid}]`,
+		`: ${timeText(length)}, ${grouped(threads)} threads, `,
+		lost ? el("strong", { class: "warning" }, `${grouped(lost)} lost`) : "nothing lost");
+}
+
+/* The sentences are the text's; a bar behind each shows its share. */
+function verdictView(context) {
+	const { sample, reading, words } = context;
+	const time = (key) => timeText(numberOf(sample[key]) || 0);
+	const meter = (row) => row && styled(el("span", { class: "meter" }),
+					     { width: `${100 * Math.min(1, row.share)}%` });
+
+	return [
+		el("ol", { class: "sentences" }, reading.verdict.map((sentence, i) =>
+			el("li", {}, meter(sample.verdict[i]), isolated(sentence)))),
+		reading.next.map((line) => el("p", { class: "next" }, isolated(line))),
+		rowsTable(`Kept from running by. The threads were busy for ${time("busy_ns")}, and kept ` +
+			  `from running for ${time("kept_ns")} of it; ${time("unexplained_ns")} have no ` +
+			  "known cause.",
+			  sample.verdict.map((row) => ({ ...row, cause: words.causes[row.cause] || row.cause })),
+			  context, "ns"),
+	];
+}
+
+/* "# WARNING: ..." and "# NOTE: ...", as the text has them. */
+function noteView(line) {
+	const [, kind, text] = /^# (WARNING|NOTE): (.*)$/.exec(line) || [null, "NOTE", line];
+
+	return kind === "NOTE" ? el("li", {}, isolated(text))
+			       : el("li", { class: "warning" }, el("strong", {}, "Missing: "), isolated(text));
+}
+
+function notesView({ sample, reading }) {
+	return [
+		numberOf(sample.lost) ? null : el("p", {}, "Nothing was lost: the figures are complete."),
+		el("ul", { class: "notes" }, reading.notes.map(noteView)),
+	];
+}
+
+function tablesView(context) {
+	const { sample } = context, { traces } = sample;
+
+	return [
+		rowsTable("Processes", sample.processes, context, "kept_ns"),
+		rowsTable("Slow system calls", traces?.syscalls, context, "duration_ns"),
+		rowsTable("Long waits", traces?.waits, context, "duration_ns"),
+		rowsTable("Interruptions", sample.interruptions, context, "ns"),
+		rowsTable("What processes used", sample.resources, context),
+		rowsTable("TCP segments that were sent again", sample.tcp_retransmissions, context),
+		rowsTable("Upcalls of openvswitch", sample.upcalls, context),
+	];
+}
+
+/* What other sections have. Whatever else there is is shown with how it was captured. */
+const ELSEWHERE = ["schema", "type", "capture", "window", "losses", "lost", "verdict", "busy_ns",
+		   "kept_ns", "unexplained_ns", "processes", "threads", "traces", "interruptions",
+		   "resources", "tcp_retransmissions", "upcalls", "absent"];
+
+function captureView(context) {
+	const { sample } = context;
+	const traces = Object.entries(sample.traces || {}).filter(([, value]) => typeof value !== "object");
+
+	return [
+		objectView({ ...sample.capture, ...sample.window }, context),
+		objectView(sample, context, { skip: ELSEWHERE }),
+		traces.length ? [el("h3", {}, "Lists with stacks"),
+				 objectView(Object.fromEntries(traces), context)] : null,
+	];
+}
+
+/* What all sections of a sample look at. */
+function contextOf(sample, reading, words) {
+	return {
+		sample, reading, words,
+		start: numberOf(sample.window.start_ns),
+		length: numberOf(sample.window.duration_ns),
+		stacks: stackNames(sample.traces?.stacks || []),
+		states: statesOf(sample, words),
+		life: sample.threads.reduce((sum, thread) => sum + (numberOf(thread.ledger.life_ns) || 0), 0),
+		hidden: new Set(), // states that are left out of bars
+	};
+}
+
+/* [[id, title, what makes it]]; without a title it is no section of its own. */
+function sampleSections(sample, reading, words) {
+	const context = contextOf(sample, reading, words), threads = threadsView(context);
+
+	return [
+		["headline", null, () => headline(context)],
+		["verdict", "Verdict", () => verdictView(context)],
+		["states-section", "Where the time went", () => statesView(context, threads.redraw)],
+		["threads", "Threads", () => threads.element],
+		["timeline", "Timeline", () => timelineView(context)],
+		["flames", "Flame graphs", () => flamesView(context)],
+		["distributions", "Distributions", () => distributionsView(context)],
+		["tables", "Tables", () => tablesView(context)],
+		["notes", "What is missing, and notes", () => notesView(context)],
+		["capture", "How it was captured", () => captureView(context)],
+	];
+}
