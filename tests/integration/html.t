@@ -363,6 +363,61 @@ def case_names(test):
             "headings are in order", levels)
 
 
+# The contrast of each text with what is behind it, as WCAG 2.2 computes it: the least, and where.
+CONTRAST = """(() => {
+    const parts = (colour) => colour.match(/[0-9.]+/g).map(Number);
+    const light = (colour) => parts(colour).slice(0, 3).map((each) => each / 255).map((each) =>
+        each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, each, i) => sum + each * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = (element) => {
+        for (; element; element = element.parentElement) {
+            const colour = getComputedStyle(element).backgroundColor;
+            if (parts(colour)[3] !== 0)
+                return colour;
+        }
+    };
+    return Array.from(document.querySelectorAll("body *")).filter((element) => element.checkVisibility() &&
+        !/^(OPTION|SELECT|INPUT|BUTTON)$/.test(element.tagName) &&
+        Array.from(element.childNodes).some((node) => node.nodeType === 3 && node.data.trim()))
+        .map((element) => {
+            const [a, b] = [getComputedStyle(element).color, behind(element)].map(light);
+            return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05),
+                    `${element.tagName}.${element.className}`];
+        }).sort((a, b) => a[0] - b[0])[0];
+})()"""
+PAPER = "getComputedStyle(document.documentElement).backgroundColor"
+
+
+def case_themes(test):
+    """Light and dark, as the system has it and by a button; and on paper."""
+    folder, browser = capture(test, "--histogram", "--off-cpu=10us", "--wait-filter=*"), the_browser()
+    show(browser, folder / "page.html")
+    browser.eval("document.querySelectorAll('button.open').forEach((button) => button.click())")
+    papers = []
+    for theme in ("light", "dark"):
+        browser.call("Emulation.setEmulatedMedia",
+                     features=[{"name": "prefers-color-scheme", "value": theme}])
+        papers.append(browser.eval(PAPER))
+        least, where = browser.eval(CONTRAST)
+        test.ok(least >= 4.5, f"{theme}: all text can be read", least, where)
+    test.ok(papers[0] != papers[1], "the page follows the system", *papers)
+    browser.eval("document.querySelector('#theme').click()")
+    test.eq(browser.eval(PAPER), papers[0], "the button changes it")
+    browser.eval("addEventListener('beforeprint', () => { window.folded = "
+                 "document.querySelectorAll('details:not([open])').length; })")
+    browser.call("Emulation.setEmulatedMedia", features=[])
+    folded = browser.eval("document.querySelectorAll('details:not([open])').length")
+    pdf = base64.b64decode(browser.call("Page.printToPDF")["data"])
+    test.ok(pdf.startswith(b"%PDF"), "it is printed", len(pdf))
+    test.ok(folded and browser.eval("window.folded") == 0, "with all that was folded", folded)
+    test.eq(browser.eval("document.querySelectorAll('details:not([open])').length"), folded,
+            "which is folded again")
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    test.eq(browser.eval("document.querySelector('nav').checkVisibility()"), False,
+            "without what is of use on a screen only")
+    browser.call("Emulation.setEmulatedMedia", media="")
+
+
 def case_several(test):
     """Records follow one another in one page; --replay makes the same page; so does standard output."""
     load, folder, browser = test.workload("roles", "spin:0", "poll"), test.directory(), the_browser()
@@ -397,6 +452,19 @@ def case_several(test):
     quiet(test, browser, "several records")
 
 
+def case_limit(test):
+    """A file that is begun anew would be no page."""
+    load, folder = test.workload("roles", "poll"), test.directory()
+    args = ("-p", load.pid, "--sample-time", "20ms", "--sample-count", 3, "--output-limit", "1M")
+    done = test.program(*args, "-o", f"html:{folder}/page.html")
+    test.eq(done.status, 64, "one file cannot be limited")
+    done = test.program(*args, "-o", f"html:{folder}/%n.html")
+    test.eq((done.status, sorted(path.name for path in folder.iterdir())),
+            (0, ["0.html", "1.html", "2.html", "3.html"]), "a page for each sample can")
+    test.eq([records(folder / f"{number}.html").tags.count("style") for number in (1, 2, 3)], [1] * 3,
+            "each is a page")
+
+
 def case_size(test):
     """At most 2 MB for 100 threads."""
     load = test.workload("roles", "spin:0", *["convoy:1:50:50"] * 49, "poll", "fifo:0:3:30")
@@ -414,4 +482,4 @@ def case_size(test):
 
 
 kdtest.main(case_figures, case_flames, case_distributions, case_hostile, case_policy, case_keyboard,
-            case_damaged, case_names, case_several, case_size)
+            case_damaged, case_names, case_themes, case_several, case_limit, case_size)

@@ -11,7 +11,7 @@ MOST_LINES_OF_FILE = 600
 MOST_LINES_OF_FUNCTION = 80
 C_FILES = lint.files(".c", ".h")
 SOURCES = [path for path in lint.files()
-           if path in C_FILES or path.suffix in (".py", ".t", ".sh") or lint.shebang(path)
+           if path in C_FILES or path.suffix in (".py", ".t", ".sh", ".js", ".css") or lint.shebang(path)
            or path.name in ("Makefile", ".clang-format")]
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|\bnot (yet )?implemented\b")
 THREAD_CALLED_TASK = re.compile(r'"[^"]*(?<![/.\w])[Tt]asks?\b(?! iterator|-clock)[^"]*"')

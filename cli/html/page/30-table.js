@@ -25,7 +25,7 @@ function tableRow(row, columns, detail) {
 	const cells = columns.map((column, i) =>
 		el(i ? "td" : "th", { class: column.numeric ? "number" : null,
 				      scope: i ? null : "row" }, column.cell(row)));
-	const parts = { line: null, detail: null, isOpen: false };
+	const parts = { cells: [...cells], line: null, detail: null, isOpen: false };
 
 	if (detail) {
 		const button = el("button", { type: "button", class: "open", "aria-expanded": "false",
@@ -46,10 +46,10 @@ function tableRow(row, columns, detail) {
 	return parts;
 }
 
-/* columns: [{ key, title, numeric, down, value(row), cell(row) }]; the value is what is sorted by,
- * numbers and what says down from the largest on. detail(row): what a row shows when it is opened;
+/* columns: [{ key, title, numeric, down, changes, value(row), cell(row) }]; the value is what is
+ * sorted by, numbers and what says down from the largest on. detail(row): what a row shows when it is opened;
  * undefined: rows are not. Returns the element, and filter(wanted), to show only rows that are
- * wanted, and redraw(), after cells would be others. */
+ * wanted, and redraw(), for columns that have changed. */
 function sortableTable({ caption, columns, rows, sort, detail, id }) {
 	const made = new Map(), body = el("tbody");
 	const status = el("p", { role: "status", class: "count" });
@@ -104,8 +104,9 @@ function sortableTable({ caption, columns, rows, sort, detail, id }) {
 			draw();
 		},
 		redraw() {
-			made.clear();
-			draw();
+			for (const [row, { cells }] of made)
+				columns.forEach((column, i) =>
+					column.changes && cells[i].replaceChildren(column.cell(row)));
 		},
 	};
 }

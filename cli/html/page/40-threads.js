@@ -106,7 +106,7 @@ function threadColumns(context) {
 			(thread.members > 1 ? `${thread.members} threads` : String(thread.tid)) },
 		{ key: "name", title: "Thread", value: (thread) => textOf(thread, "name"),
 		  cell: (thread) => isolated(textOf(thread, "name") || "<unknown>") },
-		{ key: "bar", title: "Where its time went", down: true, value: busy,
+		{ key: "bar", title: "Where its time went", down: true, changes: true, value: busy,
 		  cell: (thread) => threadBar(thread, context) },
 		...Object.entries(GROUPS).map(([title, keys]) => time(title, (thread) =>
 			keys.reduce((ns, key) => ns + (numberOf(thread.ledger[`${key}_ns`]) || 0), 0))),
