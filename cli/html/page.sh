@@ -36,4 +36,4 @@ sed -e "s|@STYLE_HASH@|$(hash_of "$work/css")|" -e "s|@SCRIPT_HASH@|$(hash_of "$
 		/^<script type="module">$/ { printf "%s", $0; add(js); print "</script>"; next }
 		{ print }' >"$work/page"
 mkdir -p "$(dirname "$output")"
-sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' "$work/page" >"$output"
+sed -e 's/[\\"?]/\\&/g' -e 's/.*/"&\\n"/' "$work/page" >"$output"

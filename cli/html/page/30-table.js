@@ -47,9 +47,9 @@ function tableRow(row, columns, detail) {
 }
 
 /* columns: [{ key, title, numeric, down, changes, value(row), cell(row) }]; the value is what is
- * sorted by, numbers and what says down from the largest on. detail(row): what a row shows when it is opened;
- * undefined: rows are not. Returns the element, and filter(wanted), to show only rows that are
- * wanted, and redraw(), for columns that have changed. */
+ * sorted by, numbers and what says down from the largest on. detail(row): what a row shows when it
+ * is opened; undefined: rows are not. Returns the element, filter(wanted), to show only rows that
+ * are wanted, and redraw(), for columns that have changed. */
 function sortableTable({ caption, columns, rows, sort, detail, id }) {
 	const made = new Map(), body = el("tbody");
 	const status = el("p", { role: "status", class: "count" });
