@@ -11,7 +11,10 @@ import functools
 import gzip
 import html.parser
 import json
+import pathlib
 import re
+import shutil
+import tempfile
 
 import kdbrowser
 import kdtest
@@ -96,20 +99,35 @@ def quiet(test, browser, what):
     test.eq(browser.asked, [], f"{what}: nothing is asked for")
 
 
-def capture(test, *args):
-    """A process whose threads compute, wait for a CPU and sleep: its page, JSON and text."""
+ALL = ("--histogram", "-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--profile",
+       "--interruptions")
+@functools.cache
+def kept_folder():
+    kept = tempfile.TemporaryDirectory(prefix="kd-page-")
+    atexit.register(kept.cleanup)
+    return pathlib.Path(kept.name)
+
+
+def captured(test, folder):
     load = test.workload("roles", "spin:0", "fifo:0:3:30", "poll", "convoy:0:200:100")
-    folder = test.directory()
-    done = test.program("-p", load.pid, "--sample-time", "100ms", "--top=10", *args, "-o", f"html:{folder}/page.html",
-                        "-o", f"json:{folder}/json", "-o", f"text:{folder}/text")
+    done = test.program("-p", load.pid, "--sample-time", "100ms", "--top=10", *ALL, "-o",
+                        f"html:{folder}/page.html", "-o", f"json:{folder}/json",
+                        "-o", f"text:{folder}/text")
     load.end()  # it computes, and the browser has a lot to do
     test.eq((done.status, done.stderr), (0, ""), "a capture")
-    return folder
+
+
+def capture(test):
+    """A process whose threads compute, wait for a CPU and sleep: its page, JSON and text, in a
+    folder of the case's own. All cases have the same."""
+    folder = kept_folder()
+    if not (folder / "page.html").exists():
+        captured(test, folder)
+    return shutil.copytree(folder, test.directory() / "capture")
 
 
 def case_figures(test):
-    folder, browser = capture(test, "--histogram", "-s", "100us", "--off-cpu=10us", "--profile",
-                              "--interruptions"), the_browser()
+    folder, browser = capture(test), the_browser()
     sample, page = json.loads((folder / "json").read_text()), records(folder / "page.html")
     test.eq([json.loads(text) for text in of_kind(page, "record")], [sample], "the JSON is in the page")
     show(browser, folder / "page.html")
@@ -166,10 +184,11 @@ def flame_sums(traces, key, name):
 
 def case_flames(test):
     """A frame's time is that of the stacks that it is in."""
-    folder, browser = capture(test, "--off-cpu=1us", "--wait-filter=*"), the_browser()
+    folder, browser = capture(test), the_browser()
     traces = json.loads((folder / "json").read_text())["traces"]
     show(browser, folder / "page.html")
-    frames = browser.eval("""Array.from(document.querySelectorAll(".frame"), (frame) => frame.ariaLabel)""")
+    frames = browser.eval("""Array.from(
+        document.querySelectorAll(".flame[aria-label=Waits] .frame"), (frame) => frame.ariaLabel)""")
     whole = sum(row["duration_ns"] for row in traces["waits"])
     names = {frame["function"] for stack in traces["stacks"] for frame in stack["frames"]
              if "function" in frame}
@@ -186,7 +205,7 @@ def case_flames(test):
 
 def case_distributions(test):
     """Percentiles of one thread are those of the JSON, if nothing goes on at its end."""
-    folder, browser = capture(test, "--histogram"), the_browser()
+    folder, browser = capture(test), the_browser()
     sample = json.loads((folder / "json").read_text())
     show(browser, folder / "page.html")
     compared = 0
@@ -210,7 +229,7 @@ def case_distributions(test):
 
 
 def case_hostile(test):
-    folder, browser = capture(test, "--off-cpu=1us", "--wait-filter=*"), the_browser()
+    folder, browser = capture(test), the_browser()
     sample = json.loads((folder / "json").read_text())
     template = sample["threads"][0]
     cut = [name.encode()[:16].decode(errors="ignore") for name in HOSTILE]  # as the kernel does
@@ -283,7 +302,7 @@ def tab_to(test, browser, condition, text):
 
 
 def case_keyboard(test):
-    folder, browser = capture(test, "-s", "1us"), the_browser()
+    folder, browser = capture(test), the_browser()
     threads = json.loads((folder / "json").read_text())["threads"]
     show(browser, folder / "page.html")
     browser.press("Tab")
@@ -318,8 +337,10 @@ def case_keyboard(test):
     tab_to(test, browser, "e.className === 'timeline'", "the timeline")
     for key in ("+", "ArrowRight", "ArrowDown", "ArrowDown", "Enter", "Home"):
         browser.press(key)
-    test.ok("system call" in browser.eval("document.querySelector('.timeline ~ .told').textContent"),
-            "tells of its events", browser.eval("document.querySelector('.timeline ~ .told').textContent"))
+    told = browser.eval("document.querySelector('.timeline ~ .told').textContent")
+    of = re.match(r"(.*)\[(\d+)\]: .+, [\d.]+ [a-z]+, at [\d.,]+ ms$", told)
+    test.ok(of and any((each["name"], str(each["tid"])) == of.groups() for each in threads),
+            "tells of its events", told)
     tab_to(test, browser, "e.className.startsWith('frame')", "a flame graph")
     browser.press("ArrowDown")
     level = browser.eval("document.activeElement.ariaLevel")
@@ -347,7 +368,7 @@ def case_damaged(test):
 
 def case_names(test):
     """What a screen reader needs: each control has a name, each table a caption and headers."""
-    folder, browser = capture(test, "--histogram"), the_browser()
+    folder, browser = capture(test), the_browser()
     show(browser, folder / "page.html")
     nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
     controls = [node for node in nodes if node.get("role", {}).get("value") in
@@ -391,7 +412,7 @@ PAPER = "getComputedStyle(document.documentElement).backgroundColor"
 
 def case_themes(test):
     """Light and dark, as the system has it and by a button; and on paper."""
-    folder, browser = capture(test, "--histogram", "--off-cpu=10us", "--wait-filter=*"), the_browser()
+    folder, browser = capture(test), the_browser()
     show(browser, folder / "page.html")
     browser.eval("document.querySelectorAll('button.open').forEach((button) => button.click())")
     papers = []

@@ -44,7 +44,7 @@ const POINTS = /^(start|end|since|until|time|armed|disarmed|process_start)_ns$/;
 const NAMES = /(^|_)(tid|pid|fd|number|inode|cpu|signal|other_net|vector|priority)$/;
 
 function titleOf(key) {
-	return key === "ns" ? "time" : key.replace(/_ns$/, "").replace(/_/g, " ");
+	return key === "ns" ? "time" : key.replace("p99_9", "p99.9").replace(/_ns$/, "").replace(/_/g, " ");
 }
 
 function isNumeric(key, value) {

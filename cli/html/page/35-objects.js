@@ -64,8 +64,10 @@ function isObject(value) {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/* Of figures alone; those with buckets have them drawn in a section of their own. */
 function isScalars(value) {
-	return isObject(value) && Object.values(value).every((each) => typeof each !== "object");
+	return isObject(value) && Object.entries(value).every(([key, each]) =>
+		typeof each !== "object" || key === "buckets");
 }
 
 function membersView(object, keys, context) {
