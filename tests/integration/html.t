@@ -475,6 +475,33 @@ def case_several(test):
     quiet(test, browser, "several records")
 
 
+def case_everything(test):
+    """Records with all that there can be: each is shown, whole."""
+    folder, browser = test.directory(), the_browser()
+    lines = [line for path in sorted((kdtest.ROOT / "tests" / "golden").glob("json_*.txt"))
+             for line in path.read_text().splitlines()
+             if json.loads(line).get("type") in ("sample", "triggers")]
+    (folder / "all.json").write_text("".join(line + "\n" for line in lines))
+    done = test.program("--replay", folder / "all.json", "-o", f"html:{folder}/page.html")
+    test.eq((done.status, done.stderr), (0, ""), "they are replayed")
+    found = [json.loads(text) for text in of_kind(records(folder / "page.html"), "record")]
+    test.ok({each["type"] for each in found} >= {"sample", "triggers", "summary"}, "of all types", len(found))
+    show(browser, folder / "page.html")
+    for number, each in enumerate(found):
+        browser.eval(f"""(() => {{ const select = document.querySelector("#record"); select.value = {number};
+            select.dispatchEvent(new Event("change")); }})()""")
+        kdtest.wait_until(lambda: browser.eval("document.querySelector('main').ariaBusy === 'false'"))
+        browser.eval("document.querySelectorAll('#thread-table .open').forEach((button) => button.click())")
+        alerts = texts(browser, "main [role=alert]")
+        test.ok(not alerts, f"record {number + 1}, {each['type']}: is shown whole", *alerts)
+        if each["type"] == "sample":
+            more = browser.eval("""(() => { const more = document.querySelector("#thread-table .more");
+                more?.click(); return document.querySelectorAll(".details").length; })()""")
+            test.ok(more == min(100, len(each["threads"])), "each thread opens", more)
+            test.eq(len(rows(browser)), len(each["threads"]), "a row for each thread")
+    quiet(test, browser, "all records")
+
+
 def case_limit(test):
     """A file that is begun anew would be no page."""
     load, folder = test.workload("roles", "poll"), test.directory()
@@ -506,4 +533,5 @@ def case_size(test):
 
 
 kdtest.main(case_figures, case_flames, case_distributions, case_hostile, case_policy, case_keyboard,
-            case_damaged, case_names, case_themes, case_several, case_limit, case_size)
+            case_damaged, case_names, case_themes, case_several, case_everything,
+            case_limit, case_size)
