@@ -36,6 +36,14 @@ def show(browser, path):
     kdtest.wait_until(lambda: browser.eval("document.querySelector('main')?.ariaBusy === 'false'"))
 
 
+def choose(browser, number):
+    """Shows another record of the page."""
+    browser.eval(f"""(() => {{ const select = document.querySelector("#record");
+        select.value = {number};
+        select.dispatchEvent(new Event("change")); }})()""")
+    kdtest.wait_until(lambda: browser.eval("document.querySelector('main').ariaBusy === 'false'"))
+
+
 def rows(browser):
     """[TID, name, ...] of each thread that is shown."""
     return browser.eval(f"Array.from(document.querySelectorAll({json.dumps(ROWS)}), (row) =>"
@@ -459,10 +467,9 @@ def case_several(test):
     test.eq(texts(browser, "#record option"), ["Sample 1", "Sample 2", "Sample 3", "All samples"], "a choice")
     summary = json.loads(lines[-1])
     for number in range(4):
-        browser.eval(f"""(() => {{ const select = document.querySelector("#record"); select.value = {number};
-            select.dispatchEvent(new Event("change")); }})()""")
-        kdtest.wait_until(lambda number=number: texts(browser, "details pre.text:not([hidden])") == of_kind(page, "text")[number:number + 1])
-        test.eq(len(texts(browser, "pre.text:not([hidden])")), 1, f"record {number + 1}: its text alone")
+        choose(browser, number)
+        test.ok(texts(browser, "pre.text:not([hidden])") == of_kind(page, "text")[number:number + 1],
+                f"record {number + 1}: its text alone")
     test.eq(browser.eval("document.querySelectorAll('#measures tbody tr').length"),
             len(summary["all"]["measures"]), "all samples: their measures")
     saved = browser.eval("""(async () => { let saved; const made = URL.createObjectURL;
@@ -473,6 +480,15 @@ def case_several(test):
     test.eq([json.loads(line) for line in saved.splitlines()], [json.loads(line) for line in lines],
             "the button saves the JSON")
     quiet(test, browser, "several records")
+    done = test.program("--replay", folder / "json", "--compare", folder / "json",
+                        "-o", f"html:{folder}/compared.html")
+    test.eq(done.status, 0, "compared with itself")
+    kinds = [json.loads(text)["type"] for text in of_kind(records(folder / "compared.html"), "record")]
+    test.eq(kinds, ["sample"] * 3 + ["summary", "comparison"], "the comparison is a record, too")
+    show(browser, folder / "compared.html")
+    choose(browser, 4)
+    test.eq((len(texts(browser, "#differences")), texts(browser, "main [role=alert]")), (1, []),
+            "which is shown")
 
 
 def case_everything(test):
@@ -488,9 +504,7 @@ def case_everything(test):
     test.ok({each["type"] for each in found} >= {"sample", "triggers", "summary"}, "of all types", len(found))
     show(browser, folder / "page.html")
     for number, each in enumerate(found):
-        browser.eval(f"""(() => {{ const select = document.querySelector("#record"); select.value = {number};
-            select.dispatchEvent(new Event("change")); }})()""")
-        kdtest.wait_until(lambda: browser.eval("document.querySelector('main').ariaBusy === 'false'"))
+        choose(browser, number)
         browser.eval("document.querySelectorAll('#thread-table .open').forEach((button) => button.click())")
         alerts = texts(browser, "main [role=alert]")
         test.ok(not alerts, f"record {number + 1}, {each['type']}: is shown whole", *alerts)
