@@ -250,7 +250,8 @@ def check_interruptions(test, run, sample):
 
 
 def check_logged(test, run):
-    """Each call that the workload logged by its own clock, of at least 1 ms, lies in its log."""
+    """Each call that the workload logged by its own clock, of at least 1 ms, lies in its log. (What
+    else it did in that time may be slow on such a machine.)"""
     missing, total = [], 0
     for tid, log in run.log.items():
         calls = run.trace.find("syscall", tid)
@@ -261,7 +262,7 @@ def check_logged(test, run):
                 continue
             total += 1
             found = [call for call in calls if before <= call.at and call.end <= after]
-            if len(found) != 1 or found[0].name not in (name, f"clock_{name}"):
+            if [call.name in (name, f"clock_{name}") for call in found].count(True) != 1:
                 missing.append((tid, name, before, after, found))
     test.ok(total and not missing, "each logged call is a slice inside its log", total,
             *missing[:3])

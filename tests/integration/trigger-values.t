@@ -6,6 +6,7 @@ arguments of system calls; against what the process that is probed has logged of
 
 import json
 
+import kdbtf
 import kdtest
 from kdtest import MS, SECOND
 from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports, inside
@@ -13,7 +14,7 @@ from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports, inside
 CALLS = 300
 # So that no window is kept: this is about hits.
 HITS = ("--trigger-delta", "60min", *UNLIMITED, *NO_LIMIT)
-EX_CONFIG = 78
+EX_CONFIG, EX_OSERR = 78, 71
 UNREAD = None  # what a condition is where the memory that decides it is not there
 
 
@@ -124,8 +125,14 @@ def case_sites(test):
     load = test.workload("sdt")
     if load.ready:
         raise kdtest.Skip("there is no sys/sdt.h")
-    run = Triggered(test, load.pid, "--start-trigger", "u:kdtest:many if arg0 == 2",
-                    "--stop-trigger", "u:kdtest:many if arg0 >= 2", *HITS)
+    triggers = ("--start-trigger", "u:kdtest:many if arg0 == 2",
+                "--stop-trigger", "u:kdtest:many if arg0 >= 2")
+    if b"BPF_FUNC_get_attach_cookie" not in kdbtf.BTF.read_bytes():
+        run = test.program("--pid", load.pid, *triggers)
+        test.ok(run.status == EX_OSERR and "arguments in different places" in run.stderr,
+                "a kernel that does not tell which site is hit: refused", run.status, run.stderr)
+        return
+    run = Triggered(test, load.pid, *triggers, *HITS)
     load.send("many 100")
     load.line("done")
     run = run.stop(test)
