@@ -116,7 +116,7 @@ static __always_inline enum condition condition_of(void *ctx, enum kd_role role,
 
 	if (!kd_conditional[role])
 		return CONDITION_TRUE;
-	/* The cookie of a tracepoint says something else (call_is_trigger()). */
+	/* That of all system calls has a cookie that says something else (call_is_trigger()). */
 	if (has_sites)
 		key += site_cookie(ctx);
 	return condition_test(ctx, key);

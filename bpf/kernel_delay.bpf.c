@@ -247,7 +247,7 @@ SEC("?raw_tp/contention_end") int BPF_PROG(kd_contention_end, void *lock)
 	}                                                                                          \
 	SEC("?tp") int kd_##name##_tracepoint(void *ctx)                                           \
 	{                                                                                          \
-		trigger_hit(ctx, start, stop, true, false);                                        \
+		trigger_hit(ctx, start, stop, true, true);                                         \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("?tp") int kd_##name##_call(struct trace_event_raw_sys_enter *ctx)                     \
@@ -263,7 +263,7 @@ SEC("?raw_tp/contention_end") int BPF_PROG(kd_contention_end, void *lock)
 	}                                                                                          \
 	SEC("?tp") int kd_##name##_tracepoint_token(void *ctx)                                     \
 	{                                                                                          \
-		trigger_hit(ctx, start, stop, false, false);                                       \
+		trigger_hit(ctx, start, stop, false, true);                                        \
 		return 0;                                                                          \
 	}
 

@@ -54,7 +54,7 @@ static struct bpf_link *attach_file(const struct bpf_program *program, const str
 static struct bpf_link *attach_tracepoint(const struct bpf_program *program,
 					  const struct site *site)
 {
-	LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = site->offset);
+	LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = site->condition);
 
 	return bpf_program__attach_tracepoint_opts(program, site->group, site->name, &options);
 }
@@ -115,7 +115,7 @@ static exit_status attach_failed(const struct trigger *trigger, const struct sit
 		/* fall through */
 	case EOPNOTSUPP:
 		if (site->condition) {
-			log_hint("its sites have the arguments in different places, and this "
+			log_hint("its sites have the values in different places, and this "
 				 "kernel does not tell which of them is hit (Linux 5.15 does)");
 			return EX_OSERR;
 		}
@@ -239,8 +239,8 @@ int attachment_open_calls(struct attachment **out, const struct bpf_program *pro
 			  const struct trigger *trigger)
 {
 	static const struct site sites[] = {
-		{ .fd = -1, .group = "raw_syscalls", .name = "sys_enter", .offset = 0 },
-		{ .fd = -1, .group = "raw_syscalls", .name = "sys_exit", .offset = 1 },
+		{ .fd = -1, .group = "raw_syscalls", .name = "sys_enter", .condition = 0 },
+		{ .fd = -1, .group = "raw_syscalls", .name = "sys_exit", .condition = 1 },
 	};
 	const struct site *const list[] = { &sites[0], &sites[1] }, *failed = list[0];
 	int error = -ENOMEM;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "event_field.h"
 #include "usdt_argument.h"
 
 _Static_assert(PREDICATE_TERMS == KD_TERMS, "room for all");
@@ -87,12 +88,6 @@ static int call_value_use(struct kd_term *term, struct source *source,
 	bool is_result = of->value.place == PREDICATE_RET;
 	uint16_t index = is_result ? 0 : (uint16_t)of->value.argument;
 
-	if (!place->is_call)
-		return wrong(error, of->value_at,
-			     "of tracepoints only those of system calls (t:syscalls:...) take a "
-			     "condition");
-	if (of->value.place == PREDICATE_REG)
-		return wrong(error, of->value_at, "a tracepoint has no registers");
 	if (is_result != place->call_exit)
 		return wrong(error, of->value_at,
 			     is_result ? "a system call has its result at its exit (sys_exit_...)"
@@ -104,6 +99,37 @@ static int call_value_use(struct kd_term *term, struct source *source,
 		term, source,
 		(struct register_part){ .offset = (uint16_t)(CALL_VALUES + 8 * index), .size = 8 });
 	return 0;
+}
+
+static int field_use(struct kd_term *term, struct source *source, const struct predicate_term *of,
+		     const struct condition_place *place, struct predicate_error *error)
+{
+	const char *name = of->value.place == PREDICATE_RET ? "ret" : of->value.name;
+	struct event_field field;
+
+	if (of->value.place == PREDICATE_ARG)
+		return wrong(error, of->value_at,
+			     "this tracepoint has no arguments by number, but fields by name");
+	if (!event_field_find(&field, place->format ?: "", name))
+		return wrong(error, of->value_at, "the tracepoint has no such field");
+	if (!field.is_number)
+		return wrong(error, of->value_at, "this field is a text or an array, no number");
+	register_use(term, source,
+		     (struct register_part){ .offset = field.offset, .size = field.size });
+	source->type.is_signed = field.is_signed;
+	source->typed = true;
+	return 0;
+}
+
+static int tracepoint_value_use(struct kd_term *term, struct source *source,
+				const struct predicate_term *of,
+				const struct condition_place *place, struct predicate_error *error)
+{
+	if (of->value.place == PREDICATE_REG)
+		return wrong(error, of->value_at, "a tracepoint has no registers");
+	if (place->is_call && of->value.place != PREDICATE_FIELD)
+		return call_value_use(term, source, of, place, error);
+	return field_use(term, source, of, place, error);
 }
 
 static int register_name_use(struct kd_term *term, struct source *source,
@@ -125,7 +151,7 @@ static int source_find(struct kd_term *term, struct source *source, const struct
 	bool at_return = place->kind == TRIGGER_URETPROBE || place->kind == TRIGGER_KRETPROBE;
 
 	if (place->kind == TRIGGER_TRACEPOINT)
-		return call_value_use(term, source, of, place, error);
+		return tracepoint_value_use(term, source, of, place, error);
 	switch (of->value.place) {
 	case PREDICATE_REG:
 		return register_name_use(term, source, of, place, error);
@@ -135,6 +161,8 @@ static int source_find(struct kd_term *term, struct source *source, const struct
 				     "a function has its result when it returns (ur:, kr:)");
 		register_use(term, source, register_result(place->machine));
 		return 0;
+	case PREDICATE_FIELD:
+		return wrong(error, of->value_at, "only tracepoints (t:) have fields with names");
 	case PREDICATE_ARG:
 		break;
 	}
@@ -303,7 +331,8 @@ int condition_make(struct kd_condition *condition, const struct predicate *predi
 
 	memset(condition, 0, sizeof(*condition));
 	condition->n = (uint32_t)predicate->n;
-	condition->in_kernel = place->kind == TRIGGER_KPROBE || place->kind == TRIGGER_KRETPROBE;
+	condition->in_kernel = place->kind == TRIGGER_KPROBE || place->kind == TRIGGER_KRETPROBE ||
+			       (place->kind == TRIGGER_TRACEPOINT && !place->is_call);
 	for (size_t i = 0; i < predicate->n; i++) {
 		if (term_make(&condition->terms[i], &predicate->terms[i], place, error))
 			return -EINVAL;

@@ -15,8 +15,9 @@ struct condition_place {
 	enum trigger_kind kind;
 	bool at_entry;         /* of a function: arguments are where the caller has put them */
 	bool call_exit;        /* of a tracepoint in `syscalls`: the exit, not the entry */
-	bool is_call;          /* it is one of those */
+	bool is_call;          /* it is one of a single system call */
 	const char *arguments; /* of a USDT probe, as its note has them */
+	const char *format;    /* of a tracepoint, as tracefs has it; or NULL */
 };
 
 /* Fills *condition. Returns 0; or -EINVAL, and *error says what is wrong, and where in the

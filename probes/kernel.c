@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -391,6 +392,29 @@ exit_status kernel_find_below(const char *root, const struct trigger *trigger,
 exit_status kernel_find(const struct trigger *trigger, kernel_found_fn *found, void *context)
 {
 	return kernel_find_below("", trigger, found, context);
+}
+
+int kernel_event_format(char **format, const char *system, const char *event)
+{
+	char path[PATH_MAX];
+	size_t room = 0;
+	FILE *file;
+	int error = 0;
+
+	*format = NULL;
+	if (snprintf(path, sizeof(path), "events/%s/%s/format", system, event) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	file = tracefs_open("", path);
+	if (!file)
+		return -errno;
+	errno = 0;
+	if (getdelim(format, &room, '\0', file) < 0) {
+		error = errno ? -errno : -EIO;
+		free(*format);
+		*format = NULL;
+	}
+	fclose(file);
+	return error;
 }
 
 bool kernel_has_kprobes(void)

@@ -42,7 +42,11 @@ typedef int kernel_function_fn(void *context, const char *function, const char *
  * this user. Prints nothing. */
 int kernel_each_event(kernel_event_fn *each, void *context);
 
-/* What to do where kernel_each_event() fails with this negative errno. */
+/* Reads the format of a tracepoint's fields (event_field.h), which the caller frees. Returns 0 or a
+ * negative errno as above. Prints nothing. */
+int kernel_event_format(char **format, const char *system, const char *event);
+
+/* What to do where one of these two fails with this negative errno. */
 const char *kernel_events_hint(int error);
 
 /* Calls each for every function that the kernel can trace, with the module that

@@ -8,8 +8,9 @@
 
 const char *const predicate_grammar[] = {
 	"CONDITION: VALUE ==, !=, <, <=, > or >= NUMBER; several with && and ||, && before ||",
-	"VALUE: arg0 (the first argument), arg1, ..., ret, %REGISTER, or memory [VALUE+OFFSET],",
-	"       then :u8 to :u64 or :s8 to :s64 for its type, and & NUMBER for bits of it",
+	"VALUE: arg0 (the first argument), arg1, ..., ret, %REGISTER, a tracepoint's FIELD, or",
+	"       memory [VALUE+OFFSET], then :u8 to :u64 or :s8 to :s64 for its type, and & NUMBER",
+	"       for bits of it",
 	"Examples: 'ur:read if ret < 0', 'up:f if [arg1+8]:u32 == 3 && arg2 & 0x10'",
 };
 const size_t predicate_grammar_len = COUNT(predicate_grammar);
@@ -145,30 +146,32 @@ static int argument_read(struct cursor *cursor, struct predicate_value *value, s
 	return 0;
 }
 
-static int register_read(struct cursor *cursor, struct predicate_value *value)
+static int name_read(struct cursor *cursor, struct predicate_value *value,
+		     enum predicate_place place, const char *why)
 {
-	size_t length;
+	size_t length = word_length(cursor);
 
-	cursor->at++;
-	length = word_length(cursor);
 	if (!length || length >= sizeof(value->name))
-		return wrong(cursor, "the name of a register must follow %");
-	value->place = PREDICATE_REG;
+		return wrong(cursor, why);
+	value->place = place;
 	memcpy(value->name, cursor->text + cursor->at, length);
 	value->name[length] = '\0';
 	cursor->at += length;
 	return 0;
 }
 
-/* An argument, the result or a register. */
+/* An argument, the result, a register or a field. */
 static int place_read(struct cursor *cursor, struct predicate_value *value)
 {
 	const char *word = cursor->text + cursor->at;
 	size_t length = word_length(cursor);
 
-	if (*word == '%')
-		return register_read(cursor, value);
-	if (length > 3 && !memcmp(word, "arg", 3))
+	if (*word == '%') {
+		cursor->at++;
+		return name_read(cursor, value, PREDICATE_REG,
+				 "the name of a register must follow %");
+	}
+	if (length > 3 && !memcmp(word, "arg", 3) && is_digit(word[3]))
 		return argument_read(cursor, value, length);
 	if (length == 3 && !memcmp(word, "ret", 3)) {
 		value->place = PREDICATE_RET;
@@ -179,7 +182,10 @@ static int place_read(struct cursor *cursor, struct predicate_value *value)
 		return wrong(cursor, "there are no parentheses: && goes before ||");
 	if (is_digit(*word) || *word == '-')
 		return wrong(cursor, "the value comes first, the number behind the comparison");
-	return wrong(cursor, "a value is missing: arg0, ret, %REGISTER or [VALUE+OFFSET]");
+	return name_read(cursor, value, PREDICATE_FIELD,
+			 length ? "the name is too long"
+				: "a value is missing: arg0, ret, %REGISTER, FIELD or "
+				  "[VALUE+OFFSET]");
 }
 
 /* What stands between a value and the bracket that closes it. */

@@ -11,9 +11,9 @@
 #define PREDICATE_TERMS 8
 #define PREDICATE_LOADS 4 /* of memory, for one value */
 #define PREDICATE_ARGUMENTS 32
-#define PREDICATE_REGISTER 8 /* bytes of a register's name, with its NUL */
+#define PREDICATE_NAME 64 /* bytes of the name of a register or field, with its NUL */
 
-enum predicate_place { PREDICATE_ARG, PREDICATE_RET, PREDICATE_REG };
+enum predicate_place { PREDICATE_ARG, PREDICATE_RET, PREDICATE_REG, PREDICATE_FIELD };
 
 enum predicate_compare {
 	PREDICATE_EQ,
@@ -38,7 +38,7 @@ struct predicate_type {
 struct predicate_value {
 	enum predicate_place place;
 	unsigned int argument;            /* from 0 on */
-	char name[PREDICATE_REGISTER];    /* of the register */
+	char name[PREDICATE_NAME];        /* of the register, or a tracepoint's field */
 	unsigned int loads;               /* how often memory is read to come to the value */
 	int64_t offsets[PREDICATE_LOADS]; /* what is added to the address before each */
 	struct predicate_type type;

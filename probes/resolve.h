@@ -30,16 +30,16 @@ struct site {
 	const char *object;  /* user space: its path as the target has it mapped; else NULL */
 	const char *group;   /* USDT: the provider; tracepoint: the system; else NULL */
 	const char *name;    /* of the function, probe or event; "" if only the address is known */
-	uint64_t offset;     /* into the file or the kernel's function; tracepoint: the cookie */
+	uint64_t offset;     /* into the file or the kernel's function */
 	bool on_return;      /* by a return probe at the function's first instruction */
 	/* Of a trigger on a return: this is one of the instructions that return, so many bytes
 	 * after the function's first, as a return probe might be deadly: why. Else NULL. */
 	const char *danger;
 	int64_t into;
-	bool go;                            /* code of Go, which moves between threads */
-	uint64_t semaphore;                 /* USDT: offset of the semaphore in the file; 0: none */
-	const char *arguments;              /* USDT: where they are (usdt_argument.h); else NULL */
-	uint32_t condition;                 /* which of the trigger's it is; set by the caller */
+	bool go;               /* code of Go, which moves between threads */
+	uint64_t semaphore;    /* USDT: offset of the semaphore in the file; 0: none */
+	const char *arguments; /* USDT: where they are (usdt_argument.h); else NULL */
+	uint32_t condition;    /* which of the trigger's it is: the cookie; set by the caller */
 	enum instruction_class instruction; /* of user space; the one that is probed */
 };
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Conditions of triggers, and what the notes of USDT probes say of arguments. An input is a byte
- * that says where the condition is to hold, its text, and behind a line feed the note's. */
+/* Conditions of triggers, and what the notes of USDT probes say of arguments and the formats of
+ * tracepoints of fields. An input is a byte that says where the condition is to hold, its text, and
+ * behind a line feed the note's or the format's. */
 #define _GNU_SOURCE
 #include <errno.h>
 
 #include "probes/condition.h"
+#include "probes/event_field.h"
 #include "input.h"
 
-#define CONTEXT_MAX 512 /* registers are in that */
+#define CONTEXT_MAX EVENT_BYTES /* registers are in less */
 
 static bool is_size(unsigned int size)
 {
@@ -66,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		.is_call = where & 8,
 		.kind = (enum trigger_kind)((where >> 4) % (TRIGGER_URETPROBE + 1)),
 		.arguments = note ? note + 1 : NULL,
+		.format = note ? note + 1 : NULL,
 	};
 	struct predicate_error error = { 0 };
 	struct kd_condition condition;

@@ -5,6 +5,9 @@
 arguments of system calls; against what the process that is probed has logged of its calls."""
 
 import json
+import os
+import signal
+import subprocess
 
 import kdbtf
 import kdtest
@@ -120,6 +123,16 @@ def case_usdt(test):
         calls.compare(start, stop)
 
 
+def refused(test, load, *triggers):
+    """Whether this kernel does not tell which site is hit; then conditions that differ are refused."""
+    if b"BPF_FUNC_get_attach_cookie" in kdbtf.BTF.read_bytes():
+        return False
+    run = test.program("--pid", load.pid, *triggers)
+    test.ok(run.status == EX_OSERR and "values in different places" in run.stderr,
+            "refused, as this kernel does not tell them apart", run.status, run.stderr)
+    return True
+
+
 def case_sites(test):
     """One probe's sites have their argument in different places: each hit has that of its site."""
     load = test.workload("sdt")
@@ -127,10 +140,7 @@ def case_sites(test):
         raise kdtest.Skip("there is no sys/sdt.h")
     triggers = ("--start-trigger", "u:kdtest:many if arg0 == 2",
                 "--stop-trigger", "u:kdtest:many if arg0 >= 2")
-    if b"BPF_FUNC_get_attach_cookie" not in kdbtf.BTF.read_bytes():
-        run = test.program("--pid", load.pid, *triggers)
-        test.ok(run.status == EX_OSERR and "arguments in different places" in run.stderr,
-                "a kernel that does not tell which site is hit: refused", run.status, run.stderr)
+    if refused(test, load, *triggers):
         return
     run = Triggered(test, load.pid, *triggers, *HITS)
     load.send("many 100")
@@ -146,17 +156,52 @@ def case_calls(test):
     """Arguments and results of system calls."""
     calls = Calls(test)
     writable = int(calls.load.ready[0])
-    run = Triggered(test, calls.load.pid,
-                    "--start-trigger", f"t:syscalls:sys_enter_write if arg0 == {writable} && arg2 > 1000",
-                    "--stop-trigger", "t:syscalls:sys_exit_write if ret == -9", *HITS)
-    made = calls.made()
+    for file, size in (("arg0", "arg2"), ("fd", "count")):
+        run = Triggered(test, calls.load.pid, "--start-trigger",
+                        f"t:syscalls:sys_enter_write if {file} == {writable} && {size} > 1000",
+                        "--stop-trigger", "t:syscalls:sys_exit_write if ret == -9", *HITS)
+        made = calls.made()
+        run = run.stop(test)
+        wrote = [call["wrote"] for call in made]
+        large = sum(fd == writable and size > 1000 for fd, size, _ in wrote)
+        refused = sum(result == -9 for _, _, result in wrote)
+        test.ok(large and refused, "there are some of both", large, refused)
+        test.eq((run.triggers.roles["start"].hits, run.triggers.roles["stop"].hits),
+                (large, refused), f"those and no others, by {file} and {size}")
+
+
+def case_fields(test):
+    """Fields of a tracepoint of the kernel: signals, which this program sends, and which do nothing."""
+    load = test.workload("values")
+    for group, sent in (("result >= 0", 5), ("pid < 0", 0), ("code:s8 == 0 && result & 1", 5)):
+        run = Triggered(test, load.pid, "--start-trigger",
+                        f"t:signal:signal_generate if sig == {signal.SIGURG:d} && "
+                        f"pid == {load.pid} && {group}", "--stop-trigger",
+                        f"t:signal:signal_generate if pid == {load.pid} && sig != {signal.SIGURG:d}",
+                        *HITS)
+        for _ in range(5):
+            os.kill(load.pid, signal.SIGURG)
+        for _ in range(3):
+            os.kill(load.pid, signal.SIGWINCH)
+        run = run.stop(test)
+        test.eq((run.triggers.roles["start"].hits, run.triggers.roles["stop"].hits), (sent, 3),
+                f"signals, and '{group}'")
+
+
+def case_events(test):
+    """Two tracepoints of a pattern have a field in different places: each hit has its own."""
+    load = test.workload("values")
+    shell = subprocess.Popen(["sh", "-c", "read line; exec true"], stdin=subprocess.PIPE)
+    triggers = ("--start-trigger", f"t:sched:sched_process_ex* if pid == {shell.pid}")
+    if refused(test, load, *triggers):
+        shell.communicate(b"\n")
+        return
+    run = Triggered(test, load.pid, *triggers, "--stop-trigger",
+                    f"t:sched:sched_process_exec if old_pid == {shell.pid}", *HITS)
+    shell.communicate(b"\n")
     run = run.stop(test)
-    wrote = [call["wrote"] for call in made]
-    large = sum(fd == writable and size > 1000 for fd, size, _ in wrote)
-    refused = sum(result == -9 for _, _, result in wrote)
-    test.ok(large and refused, "there are some of both", large, refused)
-    test.eq((run.triggers.roles["start"].hits, run.triggers.roles["stop"].hits), (large, refused),
-            "those and no others")
+    test.eq((run.triggers.roles["start"].hits, run.triggers.roles["stop"].hits), (2, 1),
+            "its exec and its exit")
 
 
 def case_windows(test):
@@ -226,7 +271,12 @@ def case_errors(test):
             (f"{TAKE} if", "at its end: a value is missing"),
             (f"{RET} if arg0 == 1", "at character 18, 'arg0 == 1': when a function returns"),
             ("u:kdvalues:taken if arg4 == 1", "'arg4 == 1': the probe has fewer arguments"),
-            ("t:sched:sched_switch if arg0", "only those of system calls")):
+            ("t:sched:sched_switch if arg0", "fields by name\n"),
+            ("t:sched:sched_switch if prev_pid && prio", "at character 37, 'prio': the tracepoint "
+             "has no such field"),
+            ("t:sched:sched_switch if prio", "choose one: prev_pid, prev_prio, "),
+            ("t:sched:sched_switch if next_comm", "no number"),
+            ("t:syscalls:sys_enter_* if fd == 3", "no such field")):
         if trigger.startswith("u:") and "sdt" not in load.ready:
             continue
         run = test.program("--pid", load.pid, "--check", "--start-trigger", trigger)
@@ -241,5 +291,5 @@ def case_errors(test):
             "where it is wrong is said", run.status, run.stderr)
 
 
-kdtest.main(case_functions, case_usdt, case_sites, case_calls, case_windows, case_same, case_names,
-            case_errors)
+kdtest.main(case_functions, case_usdt, case_sites, case_calls, case_fields, case_events,
+            case_windows, case_same, case_names, case_errors)

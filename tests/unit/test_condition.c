@@ -1,79 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What conditions of triggers test at a site: evaluated here as the kernel side does it, and
- * compared with what C makes of the same values. And where they are refused. */
+/* What conditions of triggers test at a site: compared with what C makes of the same values. And
+ * where they are refused. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/user.h>
 
-#include "probes/condition.h"
+#include "condition_holds.h"
 #include "probes/usdt_argument.h"
 #include "tap.h"
 
-#define NOWHERE 4096 /* below, nothing is mapped (mmap_min_addr) */
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-/* Registers and what else a hit finds; memory is this process's own. */
-static _Alignas(8) uint8_t context[512];
-
-static uint64_t load(const void *at, size_t size)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, at, size);
-	return value;
-}
-
-static uint64_t context_load(uint16_t offset, size_t size)
-{
-	return offset == KD_NO_REGISTER ? 0 : load(context + offset, size);
-}
-
-/* As bpf/condition.bpf.h. */
-static bool term_holds(const struct kd_term *term)
-{
-	uint64_t value = context_load(term->base, term->loads ? 8 : term->size);
-	unsigned int bits = 64 - 8 * term->size;
-
-	value += context_load(term->index, 8) << term->shift;
-	value += (uint64_t)term->offsets[0];
-	for (unsigned int i = 0; i < term->loads; i++) {
-		if (value < NOWHERE)
-			return false;
-		value = load((const void *)value, i + 1 == term->loads ? term->size : 8);
-		value += (uint64_t)term->offsets[i + 1];
-	}
-	value <<= bits;
-	value = term->is_signed ? (uint64_t)((int64_t)value >> bits) : value >> bits;
-	return (value & term->mask) - term->first <= term->span;
-}
-
-static bool condition_holds(const struct kd_condition *condition)
-{
-	uint8_t holds = 0;
-
-	for (unsigned int i = 0; i < condition->n; i++)
-		holds |= (uint8_t)(term_holds(&condition->terms[i]) << i);
-	for (unsigned int i = 0; i < KD_TERMS && condition->groups[i]; i++)
-		if ((holds & condition->groups[i]) == condition->groups[i])
-			return true;
-	return false;
-}
-
-/* 1, 0; or -1 if it is refused, and *error says why. */
-static int holds(const char *text, const struct condition_place *place,
-		 struct predicate_error *error)
-{
-	struct kd_condition condition;
-	struct predicate predicate;
-
-	*error = (struct predicate_error){ 0 };
-	if (predicate_parse(&predicate, text, error) ||
-	    condition_make(&condition, &predicate, place, error))
-		return -1;
-	return condition_holds(&condition);
-}
 
 static const struct condition_place entry = {
 	.machine = MACHINE_X86_64,
@@ -448,7 +386,8 @@ static const struct {
 	{ { .kind = TRIGGER_USDT, .arguments = "8@%rax" }, "arg1", 0, "fewer" },
 	{ { .kind = TRIGGER_USDT }, "arg0", 0, "fewer" },
 	{ { .kind = TRIGGER_USDT }, "%rbx", 0, NULL },
-	{ { .kind = TRIGGER_TRACEPOINT }, "arg0", 0, "system calls" },
+	{ { .kind = TRIGGER_TRACEPOINT }, "prev_pid", 0, "no such field" },
+	{ { .kind = TRIGGER_UPROBE, .at_entry = true }, "prev_pid", 0, "only tracepoints" },
 	{ { .kind = TRIGGER_TRACEPOINT, .is_call = true }, "arg5", 0, NULL },
 	{ { .kind = TRIGGER_TRACEPOINT, .is_call = true }, "arg6", 0, "arg0 to arg5" },
 	{ { .kind = TRIGGER_TRACEPOINT, .is_call = true }, "ret", 0, "at its exit" },

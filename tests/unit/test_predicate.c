@@ -18,6 +18,11 @@ static void describe(char *out, size_t size, const struct predicate *predicate)
 		[PREDICATE_EQ] = "==", [PREDICATE_NE] = "!=", [PREDICATE_LT] = "<",
 		[PREDICATE_LE] = "<=", [PREDICATE_GT] = ">",  [PREDICATE_GE] = ">=",
 	};
+	static const char *const before[] = {
+		[PREDICATE_RET] = "ret",
+		[PREDICATE_REG] = "%",
+		[PREDICATE_FIELD] = "",
+	};
 	FILE *to = fmemopen(out, size, "w");
 
 	for (size_t i = 0; i < predicate->n; i++) {
@@ -29,8 +34,7 @@ static void describe(char *out, size_t size, const struct predicate *predicate)
 		if (value->place == PREDICATE_ARG)
 			fprintf(to, "arg%u", value->argument);
 		else
-			fprintf(to, "%s%s", value->place == PREDICATE_REG ? "%" : "ret",
-				value->name);
+			fprintf(to, "%s%s", before[value->place], value->name);
 		for (unsigned int j = 0; j < value->loads; j++)
 			fprintf(to, "%+ld]", value->offsets[j]);
 		if (value->type.size)
@@ -48,8 +52,11 @@ static void describe(char *out, size_t size, const struct predicate *predicate)
 	fclose(to);
 }
 
+#define LONG_NAME "a_name_of_sixty_three_bytes_which_is_more_than_any_of_kernel_fi"
+
 static void test_valid(void)
 {
+	_Static_assert(sizeof(LONG_NAME) == PREDICATE_NAME, "as long as possible");
 	static const struct {
 		const char *text, *says;
 	} cases[] = {
@@ -57,6 +64,10 @@ static void test_valid(void)
 		{ "arg0==3", "arg0==3" },
 		{ " \targ0\t== 3 ", "arg0==3" },
 		{ "arg31 != 0x1F", "arg31!=31" },
+		{ "prev_prio < 100", "prev_prio<100" },
+		{ "_x:s8 == -1 || argc & 1", "_x:s8==-1 or argc&1!=0" },
+		{ "[arg+8] == 1 && retval", "[arg+8]==1 and retval!=0" },
+		{ LONG_NAME " == 1", LONG_NAME "==1" },
 		{ "ret < 0", "ret<0" },
 		{ "ret <= -1", "ret<=-1" },
 		{ "ret > -9223372036854775808", "ret>-9223372036854775808" },
@@ -105,14 +116,12 @@ static void test_invalid(void)
 		{ "  ", 2, "a value is missing" },
 		{ "3 == arg0", 0, "value comes first" },
 		{ "-3 == arg0", 0, "value comes first" },
-		{ "argc == 1", 0, "an argument is arg0" },
-		{ "arg", 0, "a value is missing" },
 		{ "arg32", 0, "no arguments beyond" },
 		{ "arg99999999999999999999", 0, "no arguments beyond" },
 		{ "arg1x == 1", 0, "an argument is arg0" },
-		{ "retval == 1", 0, "a value is missing" },
 		{ "% == 1", 1, "register" },
-		{ "%registers == 1", 1, "register" },
+		{ "%" LONG_NAME "s == 1", 1, "register" },
+		{ LONG_NAME "s == 1", 0, "the name is too long" },
 		{ "(arg0 == 1)", 0, "no parentheses" },
 		{ "!arg0", 0, "a value is missing" },
 		{ "arg0 = 1", 5, "equal is ==" },
