@@ -17,6 +17,7 @@
 /* What a record is about: one of these. */
 struct record {
 	const struct sample *sample;
+	const struct html_part *part; /* of the sample */
 	const struct summary *summary;
 	const struct comparison *comparison;
 	const struct trigger_stats *triggers;
@@ -25,7 +26,7 @@ struct record {
 
 static int json_write(const struct record *record, FILE *out)
 {
-	return record->sample    ? report_json(record->sample, record->options, out)
+	return record->part      ? report_json(&record->part->sample, record->options, out)
 	       : record->summary ? report_json_summary(record->summary, record->options, out)
 	       : record->comparison
 		       ? report_json_comparison(record->comparison, record->options, out)
@@ -47,7 +48,7 @@ static int text_write(const struct record *record, FILE *out)
 
 static int reading_write(const struct record *record, FILE *out)
 {
-	return html_reading(record->sample, out);
+	return html_reading(record->sample, record->part, out);
 }
 
 static int words_write(const struct record *record, FILE *out)
@@ -96,7 +97,8 @@ static int record_write(const struct record *record, const char *kind, FILE *out
 	char class[32];
 	int error;
 
-	snprintf(class, sizeof(class), "record %s", kind);
+	snprintf(class, sizeof(class), "record %s%s", kind,
+		 record->part && html_part_is_shorter(record->part) ? " shorter" : "");
 	error = data_write(record, class, json_write, out);
 	if (!error && record->sample)
 		error = data_write(record, "reading", reading_write, out);
@@ -115,8 +117,15 @@ int html_begin(FILE *out)
 
 int report_html(const struct sample *sample, const struct report_options *options, FILE *out)
 {
-	return record_write(&(struct record){ .sample = sample, .options = options }, JSON_SAMPLE,
-			    out);
+	struct html_part part;
+	const struct record record = { .sample = sample, .part = &part, .options = options };
+	int error = html_part_make(&part, sample);
+
+	if (error)
+		return error;
+	error = record_write(&record, JSON_SAMPLE, out);
+	html_part_clear(&part);
+	return error;
 }
 
 int report_html_summary(const struct summary *summary, const struct report_options *options,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/json/json_names.h"
 #include "cli/json/json_writer.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
@@ -79,18 +80,58 @@ static void threads_write(struct json_writer *writer, const struct verdict *verd
 	writer_array_end(writer);
 }
 
-int html_reading(const struct sample *sample, FILE *out)
+static void left_out_write(struct json_writer *writer, const struct html_part *part)
+{
+	writer_object(writer, "left_out");
+	for (size_t kind = 0; kind < TRACE_KINDS; kind++)
+		writer_u64(writer, json_trace_keys[kind], part->lists[kind].left_out);
+	writer_u64(writer, "interruptions", part->interruptions_left_out);
+	writer_object_end(writer);
+}
+
+static void stacks_write(struct json_writer *writer, const struct html_list *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		writer_array(writer, NULL);
+		writer_u64(writer, NULL, list->stacks[i].row);
+		writer_u64(writer, NULL, list->stacks[i].total);
+		writer_u64(writer, NULL, list->stacks[i].count);
+		writer_array_end(writer);
+	}
+	if (!list->others.count)
+		return;
+	writer_array(writer, NULL);
+	writer_i64(writer, NULL, -1);
+	writer_u64(writer, NULL, list->others.total);
+	writer_u64(writer, NULL, list->others.count);
+	writer_array_end(writer);
+}
+
+static void lists_write(struct json_writer *writer, const struct html_part *part)
+{
+	writer_object(writer, "stacks");
+	for (size_t kind = 0; kind < TRACE_KINDS; kind++) {
+		writer_array(writer, json_trace_keys[kind]);
+		stacks_write(writer, &part->lists[kind]);
+		writer_array_end(writer);
+	}
+	writer_object_end(writer);
+}
+
+int html_reading(const struct sample *whole, const struct html_part *part, FILE *out)
 {
 	struct verdict verdict = { 0 };
 	struct json_writer writer;
-	int error = verdict_find(&verdict, sample), failed;
+	int error = verdict_find(&verdict, whole), failed;
 
 	writer_begin(&writer, out);
 	writer_object(&writer, NULL);
-	error = error ?: sentences_write(&writer, "verdict", report_text_verdict, sample, &verdict);
-	error = error ?: sentences_write(&writer, "next", report_text_advice, sample, &verdict);
-	error = error ?: sentences_write(&writer, "notes", report_text_notes, sample, &verdict);
+	error = error ?: sentences_write(&writer, "verdict", report_text_verdict, whole, &verdict);
+	error = error ?: sentences_write(&writer, "next", report_text_advice, whole, &verdict);
+	error = error ?: sentences_write(&writer, "notes", report_text_notes, whole, &verdict);
 	threads_write(&writer, &verdict);
+	left_out_write(&writer, part);
+	lists_write(&writer, part);
 	writer_object_end(&writer);
 	failed = writer_end(&writer);
 	verdict_clear(&verdict);

@@ -6,14 +6,16 @@
 
 #include <stdio.h>
 
-#include "cli/model/sample.h"
+#include "html_part.h"
 
 /* Writes and flushes the words for states, causes, losses and the like, as JSON. Returns 0 or a
  * negative errno. */
 int html_words(FILE *out);
 
-/* Writes and flushes what the text says of a sample in sentences, and of each thread, in the
- * sample's order, [busy_ns, kept_ns, longest_ns] of its verdict, as JSON. Returns as above. */
-int html_reading(const struct sample *sample, FILE *out);
+/* Writes and flushes, as JSON, what the text says of a sample in sentences; of each thread, in the
+ * sample's order, [busy_ns, kept_ns, longest_ns] of its verdict; how many rows of each list the
+ * part lacks; and of each list with stacks [row, ns, count] for rows that are alike, where row is
+ * an index in the part's list, or -1 for all of which it has none. Returns as above. */
+int html_reading(const struct sample *whole, const struct html_part *part, FILE *out);
 
 #endif

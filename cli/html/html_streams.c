@@ -171,7 +171,7 @@ FILE *html_packed_open(FILE *out)
 	if (!stream)
 		return NULL;
 	stream->out = out;
-	if (deflateInit2(&stream->deflate, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
+	if (deflateInit2(&stream->deflate, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(stream);
 		errno = ENOMEM;

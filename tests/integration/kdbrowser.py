@@ -134,6 +134,15 @@ class Browser:
     def type(self, text):
         self.call("Input.insertText", text=text)
 
-    def screenshot(self, path, whole=False):
-        done = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(done["data"]))
+    def box(self, selector):
+        """Where the first of such elements is in the page: left, top, width, height."""
+        return self.eval(f"""(() => {{
+            const box = document.querySelector({json.dumps(selector)}).getBoundingClientRect();
+            return [box.left + scrollX, box.top + scrollY, box.width, box.height]; }})()""")
+
+    def screenshot(self, box=None):
+        """PNG of a part of the page, or of what is on the screen."""
+        clip = dict(zip(("x", "y", "width", "height"), box), scale=1) if box else None
+        done = self.call("Page.captureScreenshot", captureBeyondViewport=bool(box),
+                         **({"clip": clip} if box else {}))
+        return base64.b64decode(done["data"])

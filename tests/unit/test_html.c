@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "cli/html/html_page.h"
+#include "cli/html/html_part.h"
 #include "cli/html/html_streams.h"
 #include "golden.h"
 #include "tap.h"
@@ -178,6 +179,149 @@ static void test_full(void)
 	free(text);
 }
 
+/* --- What a page has of long lists --- */
+
+#define PART_ROWS 5000
+#define PART_STACKS 700
+
+/* Waits in so many functions; of each the durations are known. */
+static uint64_t wait_ns(size_t i)
+{
+	return 1000 + (i * 7919 + i % PART_STACKS * 13) % 1000000;
+}
+
+static struct sample part_sample(const struct stack *stacks, size_t n)
+{
+	struct sample sample = { .start = 0, .end = 10 * SECOND };
+
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t start = i * 1000000;
+		const struct trace_row row = { .kind = TRACE_WAIT,
+					       .tid = 1,
+					       .name = "waiter",
+					       .start = start,
+					       .end = start + wait_ns(i),
+					       .state = KD_BLOCKED,
+					       .user = &stacks[i % PART_STACKS] };
+
+		if (traces_add(&sample.traces, &row))
+			abort();
+	}
+	if (traces_finish(&sample.traces))
+		abort();
+	return sample;
+}
+
+static int u64_falling(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x < *y) - (*x > *y);
+}
+
+/* How many of the part's rows last as long as this, or longer; all of its rows are in order. */
+static size_t longer_count(const struct html_part *part, uint64_t least)
+{
+	const struct trace_list *traces = &part->sample.traces;
+	bool is_sorted = true;
+	size_t count = 0;
+
+	for (size_t i = 0; i < traces->n; i++) {
+		count += traces->rows[i].end - traces->rows[i].start >= least;
+		is_sorted = is_sorted && (!i || traces->rows[i - 1].end <= traces->rows[i].end);
+	}
+	ok(is_sorted, "rows are in their order");
+	return count;
+}
+
+static void part_check(const struct html_part *part, const struct stack *stacks,
+		       const uint64_t *falling)
+{
+	const struct html_list *list = &part->lists[TRACE_WAIT];
+	uint64_t of_stack[PART_STACKS] = { 0 }, total = 0, all = 0, count = 0;
+	bool is_right = true, is_longest = true;
+
+	for (size_t i = 0; i < PART_ROWS; i++) {
+		of_stack[i % PART_STACKS] += wait_ns(i);
+		all += wait_ns(i);
+	}
+	for (size_t i = 0; i < list->n; i++) {
+		const struct trace_row *row = &part->sample.traces.rows[list->stacks[i].row];
+
+		is_right = is_right && list->stacks[i].total == of_stack[row->user - stacks];
+		is_longest = is_longest &&
+			     (!i || list->stacks[i].total <= list->stacks[i - 1].total);
+		total += list->stacks[i].total;
+		count += list->stacks[i].count;
+	}
+	ok(is_right, "each stack has the time of all of its rows");
+	ok(is_longest, "those with the most time");
+	is_u64(list->n, HTML_STACKS, "so many");
+	is_u64(total + list->others.total, all, "no time is missing");
+	is_u64(count + list->others.count, PART_ROWS, "nor a row");
+	is_u64(list->left_out, PART_ROWS - HTML_ROWS, "rows that are left out");
+	is_u64(part->sample.traces.n, HTML_ROWS, "rows that are there");
+	is_u64(longer_count(part, falling[HTML_ROWS - HTML_STACKS - 1]) >= HTML_ROWS - HTML_STACKS,
+	       1, "the longest of all");
+}
+
+static void test_part(void)
+{
+	static char names[PART_STACKS][16];
+	static struct frame frames[PART_STACKS];
+	static struct stack stacks[PART_STACKS];
+	uint64_t *falling = malloc(PART_ROWS * sizeof(*falling));
+	struct sample sample;
+	struct html_part part;
+
+	for (size_t i = 0; i < PART_STACKS; i++) {
+		snprintf(names[i], sizeof(names[i]), "function_%zu", i);
+		frames[i] = (struct frame){ .function = names[i] };
+		stacks[i] = (struct stack){ .frames = &frames[i], .n = 1 };
+	}
+	for (size_t i = 0; i < PART_ROWS; i++)
+		falling[i] = wait_ns(i);
+	qsort(falling, PART_ROWS, sizeof(*falling), u64_falling);
+	sample = part_sample(stacks, PART_ROWS);
+	is_i64(html_part_make(&part, &sample), 0, "a part of %d rows", PART_ROWS);
+	part_check(&part, stacks, falling);
+	ok(html_part_is_shorter(&part), "it is shorter");
+	html_part_clear(&part);
+	traces_clear(&sample.traces);
+	free(falling);
+	sample = part_sample(stacks, HTML_ROWS);
+	is_i64(html_part_make(&part, &sample), 0, "a part of %d rows", HTML_ROWS);
+	is_u64(part.sample.traces.n, HTML_ROWS, "has all");
+	is_u64(part.lists[TRACE_WAIT].n, PART_STACKS, "and all stacks");
+	is_u64(part.lists[TRACE_WAIT].others.count, 0, "none are others");
+	ok(!html_part_is_shorter(&part), "it is not shorter");
+	html_part_clear(&part);
+	traces_clear(&sample.traces);
+}
+
+static void test_interruptions(void)
+{
+	struct sample sample = { .end = SECOND, .n_interruptions = HTML_ROWS + 100 };
+	struct html_part part;
+	bool is_right = true;
+
+	sample.interruptions = calloc(sample.n_interruptions, sizeof(*sample.interruptions));
+	/* Those in the middle are short. */
+	for (size_t i = 0; i < sample.n_interruptions; i++) {
+		sample.interruptions[i].since = i;
+		sample.interruptions[i].ns = i < 300 || i >= 400 ? 5000 + i : i;
+	}
+	is_i64(html_part_make(&part, &sample), 0, "a part of interruptions");
+	is_u64(part.interruptions_left_out, 100, "so many are left out");
+	is_u64(part.sample.n_interruptions, HTML_ROWS, "so many are there");
+	for (size_t i = 0; i < part.sample.n_interruptions; i++)
+		is_right = is_right &&
+			   part.sample.interruptions[i].since == (i < 300 ? i : i + 100);
+	ok(is_right, "the longest, by their start");
+	html_part_clear(&part);
+	free(sample.interruptions);
+}
+
 int main(void)
 {
 	test_text();
@@ -185,5 +329,7 @@ int main(void)
 	test_packed();
 	test_page();
 	test_full();
+	test_part();
+	test_interruptions();
 	return done_testing();
 }

@@ -30,8 +30,10 @@ function shareText(part, whole) {
 					: `${(tenths / 10).toFixed(1)} %`;
 }
 
+const GROUPED = new Intl.NumberFormat("en-US", { maximumFractionDigits: 3 });
+
 function grouped(number) {
-	return number.toLocaleString("en-US", { maximumFractionDigits: 3 });
+	return GROUPED.format(number);
 }
 
 /* Beyond 2^63 numbers are strings of digits. */

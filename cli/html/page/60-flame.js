@@ -19,18 +19,21 @@ function flameChild(node, name, kernel = false) {
 	return node.children.get(key);
 }
 
-/* rows of traces, under their threads' names, or all together. */
-function flameTree(rows, stacks, byThread) {
+/* sums: [row, ns, count] of all rows with the same stacks, also of those that the page does not
+ * have; under their threads' names, or all together. */
+function flameTree(sums, rows, stacks, byThread) {
 	const root = flameNode("all", null, false);
 
-	for (const row of rows) {
-		const ns = numberOf(row.duration_ns) || 0;
+	for (const [at, time] of sums) {
+		const ns = numberOf(time), row = rows[at] || OTHERS;
 		const user = stacks[row.user_stack] || [], kernel = stacks[row.kernel_stack] || [];
 		let node = byThread ? flameChild(root, textOf(row, "name") || "<unknown>") : root;
 
 		for (let i = user.length; i--;)
 			node = flameChild(node, user[i]);
-		if (!user.length && kernel.length)
+		if (row === OTHERS && !byThread)
+			node = flameChild(node, OTHERS.name);
+		else if (!user.length && kernel.length)
 			node = flameChild(node, "[no user stack]");
 		for (let i = kernel.length; i--;)
 			node = flameChild(node, kernel[i], true);
@@ -39,6 +42,9 @@ function flameTree(rows, stacks, byThread) {
 	}
 	return root;
 }
+
+/* What has no row. */
+const OTHERS = { name: "[others]" };
 
 function flameChildren(node) {
 	return [...node.children.values()].sort((a, b) => b.ns - a.ns);
@@ -164,16 +170,17 @@ class Flame {
 	}
 }
 
-function flameView(title, rows, { stacks }) {
+function flameView(title, sums, rows, { stacks }) {
+	const cases = sums.reduce((sum, [,, count]) => sum + numberOf(count), 0);
 	const status = el("p", { role: "status", class: "told" }), flame = new Flame(title, status);
 
-	flame.set(flameTree(rows, stacks, false));
+	flame.set(flameTree(sums, rows, stacks, false));
 	return el("figure", { class: "flames" },
-		el("figcaption", {}, `${title}: ${timeText(flame.root.ns)} in ${grouped(rows.length)} ${
-			rows.length === 1 ? "case" : "cases"}`),
+		el("figcaption", {}, `${title}: ${timeText(flame.root.ns)} in ${grouped(cases)} ${
+			cases === 1 ? "case" : "cases"}`),
 		el("p", { class: "tools" },
 		   el("label", {}, el("input", { type: "checkbox", onchange: (event) =>
-			   flame.set(flameTree(rows, stacks, event.target.checked)) }), "by thread "),
+			   flame.set(flameTree(sums, rows, stacks, event.target.checked)) }), "by thread "),
 		   el("label", {}, "Find ", el("input", { type: "search", autocomplete: "off",
 			   oninput: (event) => flame.find(event.target.value) })),
 		   el("button", { type: "button", onclick: () => flame.zoom(flame.root) }, "Whole")),
@@ -185,9 +192,9 @@ function hasStack(row) {
 }
 
 function flamesView(context) {
-	const { samples, waits, syscalls } = context.sample.traces || {};
+	const { sample: { traces = {} }, reading } = context;
 
-	return [["Running code", samples], ["Waits", waits], ["Slow system calls", syscalls]]
-		.filter(([, rows]) => rows?.some(hasStack))
-		.map(([title, rows]) => flameView(title, rows, context));
+	return [["Running code", "samples"], ["Waits", "waits"], ["Slow system calls", "syscalls"]]
+		.filter(([, key]) => traces[key]?.some(hasStack))
+		.map(([title, key]) => flameView(title, reading.stacks[key], traces[key], context));
 }

@@ -39,21 +39,43 @@ function noteView(line) {
 			       : el("li", { class: "warning" }, el("strong", {}, "Missing: "), isolated(text));
 }
 
-function notesView({ sample, reading }) {
+/* Lists of which the page has a part. */
+const LISTS = { syscalls: "slow system calls", waits: "long waits", samples: "samples of running code",
+		interruptions: "interruptions" };
+
+function leftOut({ reading }) {
+	return Object.keys(LISTS).filter((key) => numberOf(reading.left_out[key]));
+}
+
+function leftOutView(context) {
+	const counts = leftOut(context).map((key) =>
+		`${grouped(numberOf(context.reading.left_out[key]))} ${LISTS[key]}`);
+
+	return counts.length ? el("p", { class: "left-out" }, "To open quickly, this page, the JSON in it " +
+		`included, is without ${counts.join(", ")}: of each list it has the longest, and one for ` +
+		"each stack. The flame graphs are of all. -o json writes all of them.") : null;
+}
+
+function notesView(context) {
+	const { sample, reading } = context;
+
 	return [
+		leftOutView(context),
 		numberOf(sample.lost) ? null : el("p", {}, "Nothing was lost: the figures are complete."),
 		el("ul", { class: "notes" }, reading.notes.map(noteView)),
 	];
 }
 
 function tablesView(context) {
-	const { sample } = context, { traces } = sample;
+	const { sample, reading } = context, { traces } = sample;
+	const caption = (title, key) => (numberOf(reading.left_out[key])
+		? `${title}; ${grouped(numberOf(reading.left_out[key]))} more are left out` : title);
 
 	return [
 		rowsTable("Processes", sample.processes, context, "kept_ns"),
-		rowsTable("Slow system calls", traces?.syscalls, context, "duration_ns"),
-		rowsTable("Long waits", traces?.waits, context, "duration_ns"),
-		rowsTable("Interruptions", sample.interruptions, context, "ns"),
+		rowsTable(caption("Slow system calls", "syscalls"), traces?.syscalls, context, "duration_ns"),
+		rowsTable(caption("Long waits", "waits"), traces?.waits, context, "duration_ns"),
+		rowsTable(caption("Interruptions", "interruptions"), sample.interruptions, context, "ns"),
 		rowsTable("What processes used", sample.resources, context),
 		rowsTable("TCP segments that were sent again", sample.tcp_retransmissions, context),
 		rowsTable("Upcalls of openvswitch", sample.upcalls, context),
@@ -75,6 +97,13 @@ function captureView(context) {
 		traces.length ? [el("h3", {}, "Lists with stacks"),
 				 objectView(Object.fromEntries(traces), context)] : null,
 	];
+}
+
+function timelineSection(context) {
+	const view = timelineView(context);
+
+	return view && leftOut(context).length
+		? [el("p", { class: "hint" }, "The longest of each kind; others are left out."), view] : view;
 }
 
 /* What all sections of a sample look at. */
@@ -99,7 +128,7 @@ function sampleSections(sample, reading, words) {
 		["verdict", "Verdict", () => verdictView(context)],
 		["states-section", "Where the time went", () => statesView(context, threads.redraw)],
 		["threads", "Threads", () => threads.element],
-		["timeline", "Timeline", () => timelineView(context)],
+		["timeline", "Timeline", () => timelineSection(context)],
 		["flames", "Flame graphs", () => flamesView(context)],
 		["distributions", "Distributions", () => distributionsView(context)],
 		["tables", "Tables", () => tablesView(context)],

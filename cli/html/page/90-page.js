@@ -64,7 +64,7 @@ async function sectionsAdd(plan, content, goesOn) {
 	}
 }
 
-/* The very lines that -o json writes. */
+/* The very lines that -o json writes, unless lists are shorter. */
 async function save(records, name) {
 	const lines = await Promise.all(records.map((record) => unpacked(record.script)));
 	const url = URL.createObjectURL(new Blob(lines, { type: "application/json" }));
@@ -125,12 +125,14 @@ class Page {
 	}
 
 	header() {
+		const isWhole = this.records.every(({ script }) => !script.matches(".shorter"));
 		const button = (id, title, onclick) => el("button", { type: "button", id, onclick }, title);
 
 		return [el("a", { class: "skip", href: "#content" }, "Skip to the report"),
 			el("header", {}, el("h1", {}, "kernel_delay"),
 			   this.records.length > 1 && pickerOf(this.records, (record) => this.show(record)),
-			   button("save", "Save the JSON", () => save(this.records, this.name)),
+			   button("save", `Save the JSON${isWhole ? "" : " (lists shortened)"}`,
+				  () => save(this.records, this.name)),
 			   button("theme", "Light or dark", themeSwitch)),
 			this.menu, this.main];
 	}
