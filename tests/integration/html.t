@@ -2,90 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: parallel
 """The page, as a browser has it: the figures of the JSON, the sentences of the text, names of any
-kind as text; nothing asked for, nothing said on the console; by the keyboard alone."""
+kind as text; nothing asked for, nothing said on the console; by the keyboard alone. What is drawn:
+html-drawn.t."""
 
-import atexit
 import base64
-import collections
 import copy
-import functools
-import gzip
-import html.parser
 import json
-import pathlib
-import random
 import re
-import shutil
-import tempfile
 
-import kdbrowser
-import kdpng
 import kdtest
+from kdpage import (PAPER, ROWS, capture, choose, of_kind, quiet, records, rows, show, texts,
+                    the_browser)
 
-TEXTS = "Array.from(document.querySelectorAll({}), (each) => each.textContent)"
-ROWS = "#thread-table > table > tbody > tr:not(.detail)"
 MARKS = "\u202e\u2066\u200f"
 HOSTILE = ["</script><script>document.title='hit'</script>", "<img src=x onerror=document.title='hit'>",
            "<!--<script>", "&lt;b&gt;&#x202e;", f"{MARKS}rtl", "\u2028\u2029\x01\x1b[31m", "a\\b",
            "${document.title='hit'}", "__proto__", "\u00e9\u4e2d\U0001f600", "]]></pre>"]
-
-
-def texts(browser, selector):
-    return browser.eval(TEXTS.format(json.dumps(selector)))
-
-
-def show(browser, path):
-    browser.open(path)
-    kdtest.wait_until(lambda: browser.eval("document.querySelector('main')?.ariaBusy === 'false'"))
-
-
-def choose(browser, number):
-    """Shows another record of the page."""
-    browser.eval(f"""(() => {{ const select = document.querySelector("#record");
-        select.value = {number};
-        select.dispatchEvent(new Event("change")); }})()""")
-    kdtest.wait_until(lambda: browser.eval("document.querySelector('main').ariaBusy === 'false'"))
-
-
-def rows(browser):
-    """[TID, name, ...] of each thread that is shown."""
-    return browser.eval(f"Array.from(document.querySelectorAll({json.dumps(ROWS)}), (row) =>"
-                        "Array.from(row.cells, (cell) => cell.textContent))")
-
-
-def records(path):
-    """What the page has of JSON and of text, by a parser that is not the browser's."""
-    class Records(html.parser.HTMLParser):
-        def __init__(self):
-            super().__init__(convert_charrefs=True)
-            self.found, self.tags, self.into = [], [], None
-
-        def handle_starttag(self, tag, attrs):
-            self.tags.append(tag)
-            kind = dict(attrs).get("class")
-            self.into = kind and next(iter({*kind.split()} & {"record", "reading", "words", "text"}), None)
-            if self.into:
-                self.found.append((self.into, ""))
-
-        def handle_endtag(self, tag):
-            self.into = None
-
-        def handle_data(self, data):
-            if self.into:
-                self.found[-1] = (self.into, self.found[-1][1] + data)
-
-    parser = Records()
-    parser.feed(path.read_text())
-    parser.close()
-    return parser
-
-
-def of_kind(page, kind):
-    """Their texts; those of data are unpacked."""
-    found = [text for each, text in page.found if each == kind]
-    if kind == "text":
-        return [text.removeprefix("\n") for text in found]  # as browsers do with one of <pre>
-    return [gzip.decompress(base64.b64decode(text)).decode() for text in found]
 
 
 def escape(name):
@@ -95,46 +27,6 @@ def escape(name):
     return "".join(letters.get(each) or (
         "".join(f"\\x{byte:02x}" for byte in each.encode())
         if each in hidden or ord(each) < 32 or 127 <= ord(each) < 160 else each) for each in name)
-
-
-@functools.cache
-def the_browser():
-    """One for all cases: to begin takes a second."""
-    browser = kdbrowser.Browser()
-    atexit.register(browser.end)
-    return browser
-
-
-def quiet(test, browser, what):
-    test.eq(browser.said, [], f"{what}: nothing is said on the console")
-    test.eq(browser.asked, [], f"{what}: nothing is asked for")
-
-
-ALL = ("--histogram", "-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--profile",
-       "--interruptions")
-@functools.cache
-def kept_folder():
-    kept = tempfile.TemporaryDirectory(prefix="kd-page-")
-    atexit.register(kept.cleanup)
-    return pathlib.Path(kept.name)
-
-
-def captured(test, folder):
-    load = test.workload("roles", "spin:0", "fifo:0:3:30", "poll", "convoy:0:200:100")
-    done = test.program("-p", load.pid, "--sample-time", "100ms", "--top=10", *ALL, "-o",
-                        f"html:{folder}/page.html", "-o", f"json:{folder}/json",
-                        "-o", f"text:{folder}/text")
-    load.end()  # it computes, and the browser has a lot to do
-    test.eq((done.status, done.stderr), (0, ""), "a capture")
-
-
-def capture(test):
-    """A process whose threads compute, wait for a CPU and sleep: its page, JSON and text, in a
-    folder of the case's own. All cases have the same."""
-    folder = kept_folder()
-    if not (folder / "page.html").exists():
-        captured(test, folder)
-    return shutil.copytree(folder, test.directory() / "capture")
 
 
 def case_figures(test):
@@ -183,190 +75,6 @@ def case_figures(test):
         [each.ariaLabel, each.firstChild.ariaLabel])""")
     test.eq([title for title, _ in flames], ["Running code", "Waits", "Slow system calls"], "flame graphs")
     quiet(test, browser, "at the end")
-
-
-def flame_sums(traces, key, name):
-    """Time in stacks that have a function of that name."""
-    def has(row):
-        return any(frame.get("function") == name for kind in ("user_stack", "kernel_stack") if kind in row
-                   for frame in traces["stacks"][row[kind]]["frames"])
-    return sum(row["duration_ns"] for row in traces[key] if has(row))
-
-
-def waits_are_as_wide(test, browser, traces):
-    """The flame graph of waits, against sums over all rows."""
-    frames = browser.eval("""Array.from(
-        document.querySelectorAll(".flame[aria-label=Waits] .frame"), (frame) => frame.ariaLabel)""")
-    whole = sum(row["duration_ns"] for row in traces["waits"])
-    names = {frame["function"] for stack in traces["stacks"] for frame in stack["frames"]
-             if "function" in frame}
-    wrong, compared = [], 0
-    for name in names:
-        shares = [float(re.search(r", <?([0-9.]+) %$", label)[1]) for label in frames
-                  if re.fullmatch(rf"{re.escape(name)}( \(kernel\))?, .*", label)]
-        want = 100 * flame_sums(traces, "waits", name) / whole
-        if want > 5 and shares:
-            compared += 1
-            wrong += [(name, shares, want)] if abs(sum(shares) - want) > 0.6 * len(shares) else []
-    test.ok(compared > 3 and not wrong, "as wide as its stacks took time", compared, *wrong[:5])
-
-
-def case_flames(test):
-    """A frame's time is that of the stacks that it is in."""
-    folder, browser = capture(test), the_browser()
-    show(browser, folder / "page.html")
-    waits_are_as_wide(test, browser, json.loads((folder / "json").read_text())["traces"])
-
-
-def lengthen(sample, rows):
-    """So many rows in each list, with lengths of their own."""
-    start, rng = sample["window"]["start_ns"], random.Random(15)
-    for rows_of, since, until in ((sample["traces"]["waits"], "start_ns", "end_ns"),
-                                  (sample["traces"]["syscalls"], "start_ns", "end_ns"),
-                                  (sample["interruptions"], "since_ns", "until_ns")):
-        rows_of[:] = [dict(rows_of[i % len(rows_of)], cpu=i % 4) for i in range(rows)]
-        for row in rows_of:
-            row[since] = start + rng.randrange(80_000_000)
-            row["duration_ns" if until == "end_ns" else "ns"] = ns = int(10 ** rng.uniform(3, 7))
-            row[until] = row[since] + ns
-    for row in sample["traces"]["syscalls"]:
-        row.update(waited_ns=row["duration_ns"] // 2, result=rng.randrange(1 << 20))
-
-
-def case_shorter(test):
-    """Of long lists the page has the longest rows, and says so; sums are of all."""
-    folder, browser = capture(test), the_browser()
-    sample = json.loads((folder / "json").read_text())
-    lengthen(sample, 4000)
-    (folder / "json").write_text(json.dumps(sample))
-    done = test.program("--replay", folder / "json", "-o", f"html:{folder}/page.html")
-    test.eq((done.status, done.stderr), (0, ""), "lists of 4000 rows")
-    kept = json.loads(of_kind(records(folder / "page.html"), "record")[0])
-    for name, rows_of, all_of, key in (
-            ("waits", kept["traces"]["waits"], sample["traces"]["waits"], "duration_ns"),
-            ("calls", kept["traces"]["syscalls"], sample["traces"]["syscalls"], "duration_ns"),
-            ("interruptions", kept["interruptions"], sample["interruptions"], "ns")):
-        there = collections.Counter(row[key] for row in rows_of)
-        longest = sorted((row[key] for row in all_of), reverse=True)
-        test.eq(len(rows_of), 1500, f"{name}: what the page has")
-        test.ok(all(there[ns] for ns in longest[:1000]), f"{name}: the longest", there.most_common(2))
-        test.ok(not there - collections.Counter(longest), f"{name}: as they were")
-    show(browser, folder / "page.html")
-    waits_are_as_wide(test, browser, sample["traces"])
-    total = sum(row["duration_ns"] for row in sample["traces"]["waits"])
-    told = next(text for text in texts(browser, "figcaption") if text.startswith("Waits"))
-    got = float(re.match(r"Waits: ([0-9.]+) s in 4,000 cases", told)[1])
-    test.ok(abs(got - total / 1e9) <= total / 1e11, "the flame graph is of all", told, total)
-    captions = texts(browser, "#tables caption")
-    for title in ("Slow system calls", "Long waits", "Interruptions"):
-        test.ok(f"{title}; 2,500 more are left out" in captions, f"{title}: the table says so", *captions)
-    note = " ".join(texts(browser, ".left-out"))
-    test.ok(all(f"2,500 {name}" in note for name in ("slow system calls", "long waits", "interruptions")) and
-            "samples" not in note, "the notes do, too", note)
-    test.eq(texts(browser, "#save"), ["Save the JSON (lists shortened)"], "so does the button")
-    quiet(test, browser, "long lists")
-
-
-def picture(browser, selector):
-    return kdpng.decode(browser.screenshot([round(each) for each in browser.box(selector)]))
-
-
-def colours(line):
-    """How many pixels have which colour, without a border's."""
-    return collections.Counter(line[2:-2])
-
-
-def legend(browser):
-    """The colour that is seen beside each state's name."""
-    seen = {}
-    for row, name in enumerate(texts(browser, "#states tbody th"), 1):
-        swatch = picture(browser, f"#states tbody tr:nth-child({row}) .swatch")
-        seen[name] = colours(swatch[len(swatch) // 2]).most_common(1)[0][0]
-    return seen
-
-
-def bar_is_wrong(line, shares, seen):
-    """States whose colour does not take their share of a line, give or take two pixels."""
-    found, room = colours(line), len(line) - 4
-    return [(name, share, found[seen[name]] / room) for name, share in shares.items()
-            if abs(found[seen[name]] - share * room) > 2]
-
-
-def shares_of(threads, words):
-    """{state's title: its share of the time of threads}, from their books."""
-    sums = collections.Counter()
-    for thread in threads:
-        sums.update({words["states"][key[:-3]]: ns for key, ns in thread["ledger"].items()
-                     if key not in ("life_ns", "sum_exec_runtime_ns")})
-    whole = sums.total()
-    return {name: ns / whole for name, ns in sums.items() if ns}
-
-
-def timeline_is_wrong(browser, sample):
-    """Pixels of the first thread's waits that are not there, or too many."""
-    rows_of = collections.defaultdict(list)
-    sums = collections.Counter()
-    for kind in ("waits", "syscalls"):
-        for row in sample["traces"][kind]:
-            sums[row["tid"]] += row["duration_ns"]
-            if kind == "waits":
-                rows_of[row["tid"]].append(row)
-    for row in sample["interruptions"]:
-        sums[row["tid"]] += row["until_ns"] - row["since_ns"]
-    window, lines = sample["window"], picture(browser, ".timeline canvas")
-    room, paper = len(lines[0]) - GUTTER, lines[AXIS - 1][-1]
-    line = lines[AXIS + 4][GUTTER:]  # the first lane's first part
-    spans = []
-    for row in rows_of[sums.most_common(1)[0][0]]:
-        spans.append([(row[key] - window["start_ns"]) / window["duration_ns"] * room
-                      for key in ("start_ns", "end_ns")])
-    wrong = []
-    for x in range(2, room - 2):
-        is_waiting = any(start <= x - 1 and x + 2 <= end for start, end in spans)
-        is_idle = not any(start - 2 <= x + 1 and x <= end + 2 for start, end in spans)
-        # An axis' line is the paper's colour, a little darker.
-        is_paper = max(abs(a - b) for a, b in zip(line[x], paper)) < 50
-        wrong += [(x, line[x])] if is_waiting and is_paper or is_idle and not is_paper else []
-    return wrong, len(spans)
-
-
-GUTTER, AXIS = 170, 22  # pixels to the left of what has times, and above it
-
-
-def case_pixels(test):
-    """What is seen, pixel by pixel, in both themes: colours of the legend, as wide as the states
-    took time, threads in their rows, waits where they were, frames of a flame graph beside one another."""
-    folder, browser = capture(test), the_browser()
-    sample = json.loads((folder / "json").read_text())
-    words = json.loads(of_kind(records(folder / "page.html"), "words")[0])
-    for theme in ("light", "dark"):
-        browser.call("Emulation.setEmulatedMedia",
-                     features=[{"name": "prefers-color-scheme", "value": theme}])
-        show(browser, folder / "page.html")
-        seen = legend(browser)
-        test.eq(len(set(seen.values())), len(seen), f"{theme}: each state has its colour")
-        bar = picture(browser, "#states-section .bar")
-        wrong = bar_is_wrong(bar[len(bar) // 2], shares_of(sample["threads"], words), seen)
-        test.eq(wrong, [], f"{theme}: the bar of all threads")
-        wrong = []
-        for row, (_, tid, *_) in enumerate(rows(browser), 1):
-            thread = next(each for each in sample["threads"] if str(each["tid"]) == tid)
-            bar = picture(browser, f"{ROWS}:nth-child({row}) .bar")
-            wrong += bar_is_wrong(bar[len(bar) // 2], shares_of([thread], words), seen)
-        test.eq(wrong, [], f"{theme}: the bars of threads")
-    wrong, spans = timeline_is_wrong(browser, sample)
-    test.ok(spans and not wrong, "the timeline", spans, *wrong[:5])
-    frames = browser.eval("""(() => { const flame = document.querySelector(".flame").getBoundingClientRect();
-        return Array.from(document.querySelectorAll(".flame")[0].children, (frame) => {
-            const box = frame.getBoundingClientRect();
-            return [frame.ariaLabel.includes(" (kernel), "), box.left - flame.left, box.top - flame.top,
-                    box.width]; }); })()""")
-    lines = picture(browser, ".flame")
-    for kernel in (False, True):
-        found = {lines[round(top) + 1][round(left) + 2] for is_kernel, left, top, width in frames
-                 if width > 8 and is_kernel == kernel}
-        test.ok(len(found) <= 1, f"frames of {'the kernel' if kernel else 'programs'} have one colour", *found)
-    browser.call("Emulation.setEmulatedMedia", features=[])
 
 
 def case_distributions(test):
@@ -573,7 +281,6 @@ CONTRAST = """(() => {
                     `${element.tagName}.${element.className}`];
         }).sort((a, b) => a[0] - b[0])[0];
 })()"""
-PAPER = "getComputedStyle(document.documentElement).backgroundColor"
 
 
 def case_themes(test):
@@ -687,25 +394,5 @@ def case_limit(test):
             "each is a page")
 
 
-def case_size(test):
-    """At most 2 MB for 100 threads with long lists."""
-    folder = capture(test)
-    sample = json.loads((folder / "json").read_text())
-    load = test.workload("roles", "spin:0", *["convoy:1:50:50"] * 49, "poll", "fifo:0:3:30")
-    done = test.program("-p", load.pid, "--sample-time", "1s", "--histogram", "-o", f"json:{folder}/busy")
-    load.end()
-    test.eq(done.status, 0, "a capture")
-    threads = json.loads((folder / "busy").read_text())["threads"]
-    busy = max(threads, key=lambda thread: len(json.dumps(thread)))
-    sample["threads"] = [dict(copy.deepcopy(busy), tid=each["tid"] + 100 * i)
-                         for i in (0, 1) for each in threads][:100]
-    lengthen(sample, 6000)
-    (folder / "json").write_text(json.dumps(sample))
-    done = test.program("--replay", folder / "json", "-o", f"html:{folder}/page.html")
-    size = (folder / "page.html").stat().st_size
-    test.ok(done.status == 0 and size <= 2_000_000, "100 threads: at most 2 MB", size)
-
-
-kdtest.main(case_figures, case_flames, case_shorter, case_pixels, case_distributions, case_hostile,
-            case_policy, case_keyboard, case_damaged, case_names, case_themes, case_several,
-            case_everything, case_limit, case_size)
+kdtest.main(case_figures, case_distributions, case_hostile, case_policy, case_keyboard, case_damaged,
+            case_names, case_themes, case_several, case_everything, case_limit)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Streams of the page, read back by decoders of the test's own and by zlib; what a browser makes
- * of pages: tests/integration/html.t. */
+ * of pages: tests/integration/html*.t. */
 #include "cli/html/html.h"
 
 #include <stdlib.h>

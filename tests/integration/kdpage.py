@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of the page share: a capture as a page, what a parser finds in it, and a browser."""
+
+import atexit
+import base64
+import functools
+import gzip
+import html.parser
+import json
+import pathlib
+import shutil
+import tempfile
+
+import kdbrowser
+import kdtest
+
+TEXTS = "Array.from(document.querySelectorAll({}), (each) => each.textContent)"
+ROWS = "#thread-table > table > tbody > tr:not(.detail)"
+PAPER = "getComputedStyle(document.documentElement).backgroundColor"
+
+
+def texts(browser, selector):
+    return browser.eval(TEXTS.format(json.dumps(selector)))
+
+
+def show(browser, path):
+    browser.open(path)
+    kdtest.wait_until(lambda: browser.eval("document.querySelector('main')?.ariaBusy === 'false'"))
+
+
+def choose(browser, number):
+    """Shows another record of the page."""
+    browser.eval(f"""(() => {{ const select = document.querySelector("#record");
+        select.value = {number};
+        select.dispatchEvent(new Event("change")); }})()""")
+    kdtest.wait_until(lambda: browser.eval("document.querySelector('main').ariaBusy === 'false'"))
+
+
+def rows(browser):
+    """[TID, name, ...] of each thread that is shown."""
+    return browser.eval(f"Array.from(document.querySelectorAll({json.dumps(ROWS)}), (row) =>"
+                        "Array.from(row.cells, (cell) => cell.textContent))")
+
+
+def records(path):
+    """What the page has of JSON and of text, by a parser that is not the browser's."""
+    class Records(html.parser.HTMLParser):
+        def __init__(self):
+            super().__init__(convert_charrefs=True)
+            self.found, self.tags, self.into = [], [], None
+
+        def handle_starttag(self, tag, attrs):
+            self.tags.append(tag)
+            kind = dict(attrs).get("class")
+            self.into = kind and next(iter({*kind.split()} & {"record", "reading", "words", "text"}), None)
+            if self.into:
+                self.found.append((self.into, ""))
+
+        def handle_endtag(self, tag):
+            self.into = None
+
+        def handle_data(self, data):
+            if self.into:
+                self.found[-1] = (self.into, self.found[-1][1] + data)
+
+    parser = Records()
+    parser.feed(path.read_text())
+    parser.close()
+    return parser
+
+
+def of_kind(page, kind):
+    """Their texts; those of data are unpacked."""
+    found = [text for each, text in page.found if each == kind]
+    if kind == "text":
+        return [text.removeprefix("\n") for text in found]  # as browsers do with one of <pre>
+    return [gzip.decompress(base64.b64decode(text)).decode() for text in found]
+
+
+@functools.cache
+def the_browser():
+    """One for all cases: to begin takes a second."""
+    browser = kdbrowser.Browser()
+    atexit.register(browser.end)
+    return browser
+
+
+def quiet(test, browser, what):
+    test.eq(browser.said, [], f"{what}: nothing is said on the console")
+    test.eq(browser.asked, [], f"{what}: nothing is asked for")
+
+
+ALL = ("--histogram", "-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--profile=999",
+       "--interruptions")
+
+
+@functools.cache
+def kept_folder():
+    kept = tempfile.TemporaryDirectory(prefix="kd-page-")
+    atexit.register(kept.cleanup)
+    return pathlib.Path(kept.name)
+
+
+def captured(test, folder):
+    load = test.workload("roles", "spin:0", "fifo:0:3:30", "poll", "convoy:0:200:100")
+    done = test.program("-p", load.pid, "--sample-time", "100ms", "--top=10", *ALL, "-o",
+                        f"html:{folder}/page.html", "-o", f"json:{folder}/json",
+                        "-o", f"text:{folder}/text")
+    load.end()  # it computes, and the browser has a lot to do
+    test.eq((done.status, done.stderr), (0, ""), "a capture")
+
+
+def capture(test):
+    """A process whose threads compute, wait for a CPU and sleep: its page, JSON and text, in a
+    folder of the case's own. All cases have the same."""
+    folder = kept_folder()
+    if not (folder / "page.html").exists():
+        captured(test, folder)
+    return shutil.copytree(folder, test.directory() / "capture")
