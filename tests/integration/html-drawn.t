@@ -4,8 +4,10 @@
 """What is drawn on the page: pixels of screenshots against the books and times of the JSON, flame
 graphs against sums over its rows; and what the page has of long lists."""
 
+import base64
 import collections
 import copy
+import gzip
 import json
 import random
 import re
@@ -239,6 +241,71 @@ def case_pixels(test):
     browser.call("Emulation.setEmulatedMedia", features=[])
 
 
+PATH_STATES = ("user", "blocked", "running", "ready_preempted", "blocked_uninterruptible", "unknown",
+               "hardirq", "kernel")
+
+
+def path_of(sample):
+    """A path through the window, of legs with lengths and states of their own."""
+    window, rng, legs = sample["window"], random.Random(15), []
+    ends = sorted(rng.sample(range(1, window["duration_ns"]), 39)) + [window["duration_ns"]]
+    for number, (start, end) in enumerate(zip([0, *ends], ends)):
+        state = PATH_STATES[number % len(PATH_STATES)]
+        thread = {"tid": 900 + number % 5, "pid": 900, "name": f"<i>{number % 5}", "own": True}
+        legs.append({"start_ns": window["start_ns"] + start, "end_ns": window["start_ns"] + end,
+                     "legs": 1, "states_ns": {state: end - start}, "mostly_ns": end - start,
+                     "thread": thread, "state": state, "text": f"leg {number} <b>"})
+    return {"thread": legs[0]["thread"], "chosen": "kept", "start_ns": window["start_ns"],
+            "end_ns": window["end_ns"], "legs": len(legs), "lost_events": 0, "rows": legs}
+
+
+def case_path(test):
+    """A critical path: a row for each leg, its states as a bar, and its track in the timeline."""
+    folder, browser = capture(test), the_browser()
+    page = (folder / "page.html").read_text()
+    sample = json.loads((folder / "json").read_text())
+    path = sample["critical_path"] = path_of(sample)
+    packed = base64.b64encode(gzip.compress(json.dumps(sample).encode())).decode()
+    (folder / "path.html").write_text(re.sub(
+        '(class="record sample">)[^<]*', rf"\g<1>\n{packed}\n", page, count=1))
+    show(browser, folder / "path.html")
+    lay_out(browser)
+    quiet(test, browser, "a critical path")
+    cells = browser.eval("Array.from(document.querySelectorAll('#path-table tbody tr'), (row) => "
+                         "Array.from(row.cells, (cell) => cell.textContent))")
+    legs = sorted(path["rows"], key=lambda leg: leg["start_ns"] - leg["end_ns"])
+    test.eq([(row[3], row[4]) for row in cells],
+            [(f"{leg['thread']['name']}[{leg['thread']['tid']}]", leg["text"]) for leg in legs],
+            "a row for each leg, the longest first")
+    browser.eval("document.querySelector('#path-table .sort').click()")
+    test.eq(texts(browser, "#path-table tbody td:last-child"), [leg["text"] for leg in path["rows"]],
+            "or by time")
+    bar, shares = picture(browser, "#path .bar"), collections.Counter()
+    for leg in path["rows"]:
+        shares[leg["state"]] += leg["end_ns"] - leg["start_ns"]
+    seen, wrong = path_legend(browser, path), []
+    found, whole = colours(bar[len(bar) // 2]), shares.total()
+    for state, ns in shares.items():
+        wrong += [(state, found[seen[state]], ns / whole)] \
+            if abs(found[seen[state]] - ns / whole * found.total()) > 3 else []
+    test.eq((len(set(seen.values())), wrong), (len(PATH_STATES), []), "its states as a bar")
+    line = picture(browser, ".timeline canvas")[AXIS + 9][GUTTER:]
+    wrong = []
+    for leg in path["rows"]:
+        start, end = ((leg[key] - path["start_ns"]) / whole * len(line) for key in ("start_ns", "end_ns"))
+        wrong += [leg["text"]] if {*line[round(start) + 2:round(end) - 2]} - {seen[leg["state"]]} else []
+    test.eq(wrong, [], "its track in the timeline")
+
+
+def path_legend(browser, path):
+    """The colour that is seen beside each leg's text, by the leg's state."""
+    seen = {}
+    for number, leg in enumerate(path["rows"][:len(PATH_STATES)], 1):
+        swatch = picture(browser, f"#path-table tbody tr:nth-child({number}) .swatch")
+        seen[leg["state"]] = colours(swatch[len(swatch) // 2]).most_common(1)[0][0]
+    return seen
+
+
 def case_size(test):
     """At most 2 MB for 100 threads with long lists."""
     folder = capture(test)
@@ -258,4 +325,4 @@ def case_size(test):
     test.ok(done.status == 0 and size <= 2_000_000, "100 threads: at most 2 MB", size)
 
 
-kdtest.main(case_flames, case_shorter, case_pixels, case_size)
+kdtest.main(case_flames, case_shorter, case_pixels, case_path, case_size)

@@ -3,6 +3,7 @@
  * is what there is and how it is drawn; 55-timeline.js is how it is looked at. */
 
 const KINDS = ["wait", "call", "interruption"]; // from the top of a thread's line downwards
+const PATH = "critical path"; // a line of its own, above those of threads
 const GUTTER = 170, LANE = 20, AXIS = 22; // pixels
 
 function waitText(row, words) {
@@ -16,12 +17,13 @@ function waitText(row, words) {
 function timelineItems(context) {
 	const { sample, start, words } = context, { traces, window } = sample;
 	const names = new Map(), items = [];
-	const add = (kind, row, from, to, state, text) => {
+	const put = (kind, name, from, to, state, text) =>
+		items.push({ kind, name, state, text, from: Math.max(0, numberOf(from) - start),
+			     to: Math.min(context.length, numberOf(to) - start) });
+	const add = (kind, row, ...rest) => {
 		if (!names.has(row.tid))
 			names.set(row.tid, whoText(row));
-		items.push({ kind, name: names.get(row.tid), state, text,
-			     from: Math.max(0, numberOf(from) - start),
-			     to: Math.min(context.length, numberOf(to) - start) });
+		put(kind, names.get(row.tid), ...rest);
 	};
 
 	for (const row of traces?.waits || [])
@@ -33,12 +35,16 @@ function timelineItems(context) {
 	for (const row of sample.interruptions || [])
 		add("interruption", row, row.since_ns, row.until_ns, row.cause,
 		    () => `interrupted: ${titleOf(row.cause)}${row.by ? `, ${textOf(row, "by")}` : ""}`);
+	for (const row of pathRows(context))
+		put(PATH, PATH, row.start_ns, row.end_ns, row.state,
+		    () => `${pathWho(row)}: ${textOf(row, "text") || titleOf(row.state)}`);
 	return items.filter((item) => item.to >= item.from).sort((a, b) => a.from - b.from);
 }
 
-/* Those with the most time first. */
+/* The path, and then those with the most time first. */
 function timelineLanes(items) {
 	const lanes = new Map();
+	const isPath = (lane) => Number(lane.name === PATH);
 
 	for (const item of items) {
 		if (!lanes.has(item.name))
@@ -48,7 +54,7 @@ function timelineLanes(items) {
 		lane.items.push(item);
 		lane.ns += item.to - item.from;
 	}
-	return [...lanes.values()].sort((a, b) => b.ns - a.ns);
+	return [...lanes.values()].sort((a, b) => isPath(b) - isPath(a) || b.ns - a.ns);
 }
 
 /* A round number of ns, of which a few fit. */
@@ -82,8 +88,8 @@ function axisDraw(pen, view, x, height) {
 }
 
 /* One thread's line. */
-function laneDraw(pen, lane, view, x, top, { kinds, colours, ink }) {
-	const part = (LANE - 4) / kinds.length;
+function laneDraw(pen, lane, view, x, top, { kinds: all, colours, ink }) {
+	const kinds = lane.name === PATH ? [PATH] : all, part = (LANE - 4) / kinds.length;
 	let last = null;
 
 	pen.fillStyle = ink;

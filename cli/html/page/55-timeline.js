@@ -101,6 +101,7 @@ function timelineMouse(box, canvas, lanes, view) {
 function timelineView(context) {
 	const items = timelineItems(context), lanes = timelineLanes(items);
 	const kinds = KINDS.filter((kind) => items.some((item) => item.kind === kind));
+	const threads = lanes.filter((lane) => lane.name !== PATH).length;
 	const status = el("p", { role: "status", class: "told" });
 	const canvas = el("canvas", { "aria-hidden": "true" });
 	const tell = (item) => {
@@ -112,7 +113,7 @@ function timelineView(context) {
 	const keys = timelineKeys(view);
 	const button = (title, onclick) => el("button", { type: "button", onclick }, title);
 	const box = el("div", { class: "timeline", tabindex: 0, role: "application",
-				"aria-label": `Timeline of ${lanes.length} threads, ${items.length} events`,
+				"aria-label": `Timeline of ${threads} threads, ${items.length} events`,
 				"aria-describedby": "timeline-keys", onkeydown: (event) => {
 		if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey)
 			return;

@@ -85,7 +85,7 @@ function tablesView(context) {
 /* What other sections have. Whatever else there is is shown with how it was captured. */
 const ELSEWHERE = ["schema", "type", "capture", "window", "losses", "lost", "verdict", "busy_ns",
 		   "kept_ns", "unexplained_ns", "processes", "threads", "traces", "interruptions",
-		   "resources", "tcp_retransmissions", "upcalls", "absent"];
+		   "resources", "tcp_retransmissions", "upcalls", "absent", "critical_path"];
 
 function captureView(context) {
 	const { sample } = context;
@@ -126,6 +126,7 @@ function sampleSections(sample, reading, words) {
 	return [
 		["headline", null, () => headline(context)],
 		["verdict", "Verdict", () => verdictView(context)],
+		["path", "Critical path", () => pathView(context)],
 		["states-section", "Where the time went", () => statesView(context, threads.redraw)],
 		["threads", "Threads", () => threads.element],
 		["timeline", "Timeline", () => timelineSection(context)],
