@@ -248,7 +248,10 @@ static void trigger_set(struct metrics *metrics, const struct trigger_stats *sta
 		return;
 	for (unsigned int i = 0; i < KD_OUTCOMES; i++)
 		row->values[i] = stats->tally.outcome[role][i];
-	row->values[TRIGGER_COST] = u64_times(stats->tally.hits[role], stats->cost[role]);
+	row->values[TRIGGER_COST] = u64_times(tally_looked_at(&stats->tally, role),
+					      stats->cost[role]);
+	row->values[TRIGGER_UNMET] = stats->tally.unmet[role];
+	row->values[TRIGGER_UNREAD] = stats->tally.unread[role];
 }
 
 static void windows_set(struct metrics *metrics, const struct trigger_stats *stats)

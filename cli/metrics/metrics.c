@@ -326,6 +326,12 @@ const struct metric_family metric_families[] = {
 	{ P "trigger_hits", METRIC_COUNTER, "", "trigger,result",
 	  "Hits of triggers, by what became of them.", METRIC_TRIGGER,
 	  POINTS(OUTCOME_WORDS(OUTCOME_POINT)) },
+	{ P "trigger_unmet_conditions", METRIC_COUNTER, "", "trigger,condition",
+	  "Hits that did not count, as the trigger's condition was false, or could not be tested "
+	  "(unread), as memory was not there.",
+	  METRIC_TRIGGER,
+	  POINTS({ "condition=\"false\"", TRIGGER_UNMET, true },
+		 { "condition=\"unread\"", TRIGGER_UNREAD, true }) },
 	{ P "trigger_cost_seconds", METRIC_COUNTER, SECONDS, "trigger",
 	  "Estimated time that the triggers' probes took from threads.", METRIC_TRIGGER,
 	  VALUE_IF_ANY(TRIGGER_COST) },
