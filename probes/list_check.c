@@ -7,6 +7,7 @@
 #include "instruction_class.h"
 #include "list.h"
 #include "list_out.h"
+#include "list_values.h"
 
 /* Why a hit costs what it does. */
 static const char *cost_reason(const struct trigger *trigger, const struct site *site)
@@ -43,7 +44,9 @@ static void site_print(struct list_out *out, const struct trigger *trigger, cons
 		list_print(out, ", a return instruction (%s)", site->danger);
 	else if (site->on_return)
 		list_print(out, ", by a return probe");
-	list_print(out, "\n    about %" PRIu64 " ns per hit (%s)\n", cost,
+	list_print(out, "\n");
+	list_print_values(out, trigger, site);
+	list_print(out, "    about %" PRIu64 " ns per hit (%s)\n", cost,
 		   cost_reason(trigger, site));
 }
 

@@ -328,11 +328,9 @@ struct usdt_search {
 	int status;
 };
 
-/* Only if they are asked for, and not more than any compiler writes. */
-static const char *arguments_of(const struct trigger *trigger, const struct usdt_site *found)
+/* No more than any compiler writes. */
+static const char *arguments_of(const struct usdt_site *found)
 {
-	if (!trigger->condition)
-		return NULL;
 	return strnlen(found->arguments, USDT_ARGUMENTS_MAX) < USDT_ARGUMENTS_MAX ? found->arguments
 										  : "";
 }
@@ -349,7 +347,7 @@ static exit_status usdt_take(void *context, const struct usdt_site *found)
 		.name = found->name,
 		.offset = found->offset,
 		.semaphore = found->semaphore_offset,
-		.arguments = arguments_of(trigger, found),
+		.arguments = arguments_of(found),
 		.go = file_is_go(usdt->binary->elf),
 	};
 	char full[512];

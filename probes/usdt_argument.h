@@ -5,6 +5,7 @@
 #define USDT_ARGUMENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "registers.h"
@@ -19,6 +20,8 @@ struct usdt_argument {
 	struct register_part base, index; /* of size 0: none */
 	uint8_t shift;
 	int64_t offset;
+	const char *place; /* the words for that, in the text */
+	size_t place_length;
 };
 
 /* Reads what the note of a probe says of one argument, the first being 0. Returns 0; -ENOENT if

@@ -6,10 +6,13 @@ arguments of system calls; against what the process that is probed has logged of
 
 import json
 import os
+import pathlib
+import re
 import signal
 import subprocess
 
 import kdbtf
+import kdneeds
 import kdtest
 from kdtest import MS, SECOND
 from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports, inside
@@ -95,8 +98,10 @@ class Calls:
 
     def compare(self, start, stop):
         """Two conditions at a time."""
+        metrics = self.test.directory() / "metrics"
         run = Triggered(self.test, self.load.pid, "--start-trigger", f"{start[0]} if {start[1]}",
-                        "--stop-trigger", f"{stop[0]} if {stop[1]}", *HITS)
+                        "--stop-trigger", f"{stop[0]} if {stop[1]}", *HITS, "-o", "text",
+                        "-o", f"prometheus:{metrics}")
         calls = self.made()
         run = run.stop(self.test)
         for role, (probe, text, condition) in (("start", start), ("stop", stop)):
@@ -105,6 +110,11 @@ class Calls:
                          true, false)
             self.test.eq((run.triggers.roles[role].hits, *run.triggers.conditions[role]),
                          (true, false, unread), f"'{probe} if {text}'")
+            found = dict(re.findall(r"_trigger_unmet_conditions_total\{.*" + f'trigger="{role}"' +
+                                    r'.*condition="(\w+)".*\} (\d+)', metrics.read_text()))
+            wanted = {"false": str(false), "unread": str(unread)}
+            self.test.eq(found, {key: value for key, value in wanted.items() if value != "0"},
+                         "and as metrics")
 
 
 def case_functions(test):
@@ -204,6 +214,34 @@ def case_events(test):
             "its exec and its exit")
 
 
+def case_check(test):
+    """--check names what a condition can test: as readelf and tracefs have it."""
+    load = test.workload("values")
+    event = pathlib.Path("/sys/kernel/tracing/events/signal/signal_generate/format")
+    if not event.exists():
+        raise kdtest.Skip("there is no tracefs")
+    # Texts and arrays, and what all events have, are none.
+    fields = [f"{name}:{'s' if sign == '1' else 'u'}{8 * int(size)}" for name, at, size, sign in
+              re.findall(r"field:[^;\[]*?(\w+);\toffset:(\d+);\tsize:(\d+);\tsigned:(\d);",
+                         event.read_text()) if int(at) >= 8]
+    run = test.program("--pid", load.pid, "--check", "--start-trigger", "t:signal:signal_generate",
+                       "--stop-trigger", USDT if "sdt" in load.ready else TAKE)
+    test.ok(f"    fields: {', '.join(fields)}\n" in run.stdout, "fields", run.stdout, fields)
+    if "sdt" not in load.ready or not kdneeds.optional(test, "arguments as they are", kdneeds.tool,
+                                                             "readelf"):
+        return
+    notes = subprocess.run(["readelf", "-nW", kdtest.WORKLOADS / "values"], capture_output=True,
+                           text=True, check=True).stdout
+    words = re.search(r"Name: taken\n.*\n *Arguments: (.*)", notes)[1].split()
+    want = [f":{'s' if word.startswith('-') else 'u'}{8 * abs(int(word.split('@')[0]))} " for word
+            in words]
+    found = re.search(r"    arguments: (.*)", run.stdout)[1].split(", ")
+    test.ok(len(found) == len(words) == 4 and
+            all(line.startswith(f"arg{i}{kind}") and line.split()[-1] == word.split("@")[1]
+                for i, (line, kind, word) in enumerate(zip(found, want, words))),
+            "arguments", found, words)
+
+
 def case_windows(test):
     """Windows are those calls for which the condition of the start is true."""
     calls = Calls(test)
@@ -292,4 +330,4 @@ def case_errors(test):
 
 
 kdtest.main(case_functions, case_usdt, case_sites, case_calls, case_fields, case_events,
-            case_windows, case_same, case_names, case_errors)
+            case_check, case_windows, case_same, case_names, case_errors)
