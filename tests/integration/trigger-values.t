@@ -214,6 +214,23 @@ def case_events(test):
             "its exec and its exit")
 
 
+def case_32_bit(test):
+    """A program whose arguments are elsewhere: refused, but not what the kernel knows of it."""
+    program = kdtest.WORKLOADS / "compat32"
+    if not program.exists() or not program.stat().st_size:
+        raise kdtest.Skip("the compiler makes no 32-bit programs")
+    try:
+        child = test.child([program, "wait"])
+    except OSError as error:
+        raise kdtest.Skip(f"32-bit programs do not run: {error}") from None
+    for trigger, status in (("up:run if arg0 == 1", EX_CONFIG), ("ur:run if ret", EX_CONFIG),
+                            ("up:run", 0), ("t:syscalls:sys_enter_read if arg2", 0)):
+        run = test.program("--pid", child.pid, "--check", "--start-trigger", trigger)
+        test.ok(run.status == status and bool(status) == ("is a 32-bit program" in run.stderr),
+                f"'{trigger}'", run.status, run.stderr)
+    child.send("hello")
+
+
 def case_check(test):
     """--check names what a condition can test: as readelf and tracefs have it."""
     load = test.workload("values")
@@ -330,4 +347,4 @@ def case_errors(test):
 
 
 kdtest.main(case_functions, case_usdt, case_sites, case_calls, case_fields, case_events,
-            case_check, case_windows, case_same, case_names, case_errors)
+            case_32_bit, case_check, case_windows, case_same, case_names, case_errors)
