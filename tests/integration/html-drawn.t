@@ -14,7 +14,8 @@ import re
 
 import kdpng
 import kdtest
-from kdpage import (PAPER, ROWS, capture, of_kind, quiet, records, rows, show, texts, the_browser)
+from kdpage import (PAPER, ROWS, capture, lay_out, of_kind, quiet, records, rows, show, texts,
+                    the_browser)
 
 GUTTER, AXIS = 170, 22  # pixels to the left of what has times, and above it
 FRAME = 1.4 * 12  # pixels from one line of a flame graph to the next
@@ -100,14 +101,6 @@ def case_shorter(test):
             "samples" not in note, "the notes do, too", note)
     test.eq(texts(browser, "#save"), ["Save the JSON (lists shortened)"], "so does the button")
     quiet(test, browser, "long lists")
-
-
-def lay_out(browser):
-    """Also what is not on the screen: nothing moves any more when it comes there."""
-    browser.eval("""new Promise((done) => {
-        for (const section of document.querySelectorAll("section"))
-            section.style.contentVisibility = "visible";
-        requestAnimationFrame(() => requestAnimationFrame(done)); })""")
 
 
 def picture(browser, selector):

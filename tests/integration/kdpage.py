@@ -28,6 +28,14 @@ def show(browser, path):
     kdtest.wait_until(lambda: browser.eval("document.querySelector('main')?.ariaBusy === 'false'"))
 
 
+def lay_out(browser):
+    """Also what is not on the screen: nothing moves any more when it comes there."""
+    browser.eval("""new Promise((done) => {
+        for (const section of document.querySelectorAll("section"))
+            section.style.contentVisibility = "visible";
+        requestAnimationFrame(() => requestAnimationFrame(done)); })""")
+
+
 def choose(browser, number):
     """Shows another record of the page."""
     browser.eval(f"""(() => {{ const select = document.querySelector("#record");
@@ -78,9 +86,9 @@ def of_kind(page, kind):
 
 
 @functools.cache
-def the_browser():
+def the_browser(width=1280):
     """One for all cases: to begin takes a second."""
-    browser = kdbrowser.Browser()
+    browser = kdbrowser.Browser(width)
     atexit.register(browser.end)
     return browser
 

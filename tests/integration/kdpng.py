@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures in PNG, as browsers write them: 8 bits of red, green, blue and perhaps opacity."""
+"""Pictures in PNG: as browsers write them, with 8 bits of red, green, blue and perhaps opacity, and
+small ones of 256 colours."""
 
+import collections
 import struct
 import zlib
 
@@ -49,3 +51,20 @@ def decode(data):
         above = unfiltered(packed[at], packed[at + 1:at + 1 + size], above, channels)
         lines.append(list(zip(*(above[each::channels] for each in range(3)))))
     return lines
+
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def encode(lines):
+    """Of such lines, in their 256 most frequent colours; others become the nearest one of these."""
+    counts = collections.Counter(colour for line in lines for colour in line)
+    palette = [colour for colour, _ in counts.most_common(256)]
+    numbers = {colour: min(range(len(palette)), key=lambda i, colour=colour: sum(
+        (a - b) ** 2 for a, b in zip(palette[i], colour))) for colour in counts}
+    packed = zlib.compress(b"".join(bytes([0, *(numbers[colour] for colour in line)])
+                                    for line in lines), 9)
+    header = struct.pack(">IIBBBBB", len(lines[0]), len(lines), 8, 3, 0, 0, 0)
+    return (SIGNATURE + chunk(b"IHDR", header) + chunk(b"PLTE", bytes(sum(palette, ()))) +
+            chunk(b"IDAT", packed) + chunk(b"IEND", b""))
