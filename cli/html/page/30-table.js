@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Tables that are sorted by the buttons in their headers. */
 
-const ROWS_AT_ONCE = 100; // what is beyond is shown when asked for: a page opens in an instant
+/* What is beyond is shown when asked for: a page opens in an instant. */
+const ROWS_AT_ONCE = 100;
 
 function compare(a, b) {
 	if (typeof a === "number" && typeof b === "number")
@@ -50,7 +51,7 @@ function tableRow(row, columns, detail) {
  * sorted by, numbers and what says down from the largest on. detail(row): what a row shows when it
  * is opened; undefined: rows are not. Returns the element, filter(wanted), to show only rows that
  * are wanted, and redraw(), for columns that have changed. */
-function sortableTable({ caption, columns, rows, sort, detail, id }) {
+function sortableTable({ caption, columns, rows, sort, detail, id, atOnce = ROWS_AT_ONCE }) {
 	const made = new Map(), body = el("tbody");
 	const status = el("p", { role: "status", class: "count" });
 	const more = el("button", { type: "button", class: "more", onclick: () => {
@@ -62,7 +63,7 @@ function sortableTable({ caption, columns, rows, sort, detail, id }) {
 		   el("button", { type: "button", class: "sort", onclick: () => sortBy(column) },
 		      column.title)));
 	let by = columns.find((column) => column.key === sort), down = falls(by);
-	let wanted = () => true, most = ROWS_AT_ONCE;
+	let wanted = () => true, most = atOnce;
 
 	function sortBy(column) {
 		down = by === column ? !down : falls(column);

@@ -53,11 +53,14 @@ function columnOf(key, rows, context) {
 	};
 }
 
+const LISTED_AT_ONCE = 30; // rows of many columns
+
 /* Any rows as a table; null if there are none. */
 function rowsTable(caption, rows, context, sort) {
 	const columns = rows?.length ? keysOf(rows).map((key) => columnOf(key, rows, context)) : [];
 
-	return columns.length ? sortableTable({ caption, columns, rows, sort }).element : null;
+	return columns.length
+		? sortableTable({ caption, columns, rows, sort, atOnce: LISTED_AT_ONCE }).element : null;
 }
 
 function isObject(value) {
