@@ -563,5 +563,7 @@ void sample_clear(struct sample *sample)
 	free(sample->usages);
 	free(sample->resent);
 	traces_clear(&sample->traces);
+	recording_clear(sample->recording);
+	free(sample->recording);
 	memset(sample, 0, sizeof(*sample));
 }

@@ -23,6 +23,7 @@
 #include "process.h"
 #include "mover.h"
 #include "probes/elf/data.h"
+#include "recording.h"
 #include "resource.h"
 #include "stop.h"
 #include "thread_counters.h"
@@ -255,6 +256,7 @@ struct sample {
 	bool upcalls_known; /* they were counted */
 
 	struct trace_list traces;
+	struct recording *recording; /* --record only */
 
 	/* Interruptions of at least this many ns, if they were asked for; by their start. */
 	uint64_t interruptions_from;

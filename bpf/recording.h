@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Part of kernel_delay.h: the flight recorder (--record). Each CPU has a ring of what happened
+ * last, which is overwritten for ever and read when a window is reported. */
+#ifndef KERNEL_DELAY_RECORDING_H
+#define KERNEL_DELAY_RECORDING_H
+
+/* What a recorded event says. "Enters" are those of a thread's states: it is in the one until
+ * the next; detail has that state, and the one before << KD_RECORDED_BEFORE. */
+enum kd_recorded_kind {
+	KD_RECORDED_NOTHING,
+	/* Enters. */
+	KD_RECORDED_RUN,       /* switched in; what: 0 */
+	KD_RECORDED_STATE,     /* of the running ones, or in another way; what: 0 */
+	KD_RECORDED_CALL,      /* enters a system call; what: its number */
+	KD_RECORDED_RETURN,    /* leaves it; what: its result, cut to 32 bits */
+	KD_RECORDED_SLEEP,     /* switched out, blocked; what: enum kd_awaited */
+	KD_RECORDED_PREEMPTED, /* switched out, runnable, or for the last time; what: 0 */
+	KD_RECORDED_WOKEN,     /* what: TID of who woke it (0: none), and enum kd_from <<
+				  KD_RECORDED_FROM */
+	KD_RECORDED_ENTERS,
+	/* Others; tid as for enters, unless said otherwise. */
+	KD_RECORDED_LEAD,   /* its run ended: it had begun so many ns (what) before its switch-in */
+	KD_RECORDED_LOCK,   /* sleeps for a lock; what: TID of who has that */
+	KD_RECORDED_STOLEN, /* its run lost so many ns (what) to the hypervisor */
+	KD_RECORDED_HARDIRQ, /* one ended that had lasted so many ns (what); tid: it hit, 0: the
+				idle task; detail: which, as in struct kd_record; kept where a
+				thread of the target ran or waited */
+	KD_RECORDED_SOFTIRQ, /* the same; detail: its vector */
+	KD_RECORDED_HAD_CPU, /* had this CPU until now, where threads of the target waited; what:
+				its key among the culprits */
+	KD_RECORDED_HIT,     /* of a trigger's probe; detail: enum kd_role */
+	KD_RECORDED_KINDS,
+};
+#define KD_RECORDED_BEFORE 4 /* bits */
+#define KD_RECORDED_FROM 24  /* bits: TIDs have 22 */
+
+/* Small, as what they hold is what --record-memory buys. */
+struct kd_recorded {
+	__u64 word; /* when << 16 | detail << 8 | kind: times are below 2^48, 3 days after the epoch
+		     */
+	__u32 tid;
+	__u32 what;
+};
+#define KD_RECORDED_WHEN 16
+#define KD_RECORDED_DETAIL 8
+
+/* A CPU's ring is the part of kd_recorded that begins at cpu * (room + spare room): room entries,
+ * and behind them those for events that interrupt one which is being written (busy), which are few.
+ * Positions grow for ever. */
+struct kd_recorder {
+	__u64 position, spare;
+	__u32 busy;
+	__u32 lost; /* those that interrupted one there */
+	__u64 pad[5];
+};
+_Static_assert(sizeof(struct kd_recorder) == 64, "a cache line");
+
+/* Tasks that are not the target's and have to do with it: one has woken a thread of it, or of
+ * another one that is followed, or a thread of the target has woken it. Their switches and wake-ups
+ * are recorded. Each has the entry of its TID, which it may lose to another one. */
+struct kd_followed {
+	__u64 start; /* with the TID its identity */
+	__u32 tid, tgid;
+	__u32 flags; /* PF_* */
+	__u32 pad;
+	char comm[KD_COMM_LEN];
+};
+#define KD_FOLLOWED 8192 /* a power of two */
+
+#endif

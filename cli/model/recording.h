@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the flight recorder held when a window was reported: the window and the time before it.
+ *
+ * Rows are made of the kernel side's events by recording_make(); reports and the critical path
+ * read them. Times are CLOCK_MONOTONIC, ns. */
+#ifndef RECORDING_H
+#define RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/kernel_delay.h"
+#include "bpf/recording.h"
+#include "culprit.h"
+
+/* A thread in one state. Those of a thread follow one another without holes, from where the
+ * recording is complete, or the thread is first known, to the recording's end, or its own. */
+struct recorded_state {
+	uint64_t start, end;
+	pid_t tid;
+	uint32_t cpu;    /* it runs there, or waits for it; of others: where it was last seen */
+	uint8_t state;   /* enum kd_state: from KD_USER on; KD_UNSEEN: not known */
+	uint8_t awaited; /* enum kd_awaited: of a blocked one */
+	uint8_t from;    /* enum kd_from: what ended it, if that was a wake-up */
+	bool of_target;
+	bool goes_on; /* it had not ended when the recording did */
+	int32_t call; /* that it is in, as far as it is known; KD_CALL_NONE, KD_CALL_UNKNOWN */
+	pid_t waker;  /* who ended it, 0: none */
+	pid_t holder; /* of the lock that it waits for; 0: none, or not known */
+};
+
+/* What had a CPU while a thread of the target waited for it, or the idle task. */
+struct recorded_run {
+	uint64_t start, end; /* start: as far as it is known */
+	uint32_t cpu;
+	uint32_t key; /* among the culprits, or enum kd_who */
+	pid_t tid;
+};
+
+struct recorded_irq {
+	uint64_t start, end;
+	uint32_t cpu;
+	pid_t tid; /* it hit; 0: the idle task */
+	bool hard;
+	const char *name; /* as that of struct irq_row; static, or one of irq_names */
+};
+
+struct recorded_name {
+	char text[KD_IRQ_NAME_LEN + 16];
+};
+
+struct recorded_call {
+	uint64_t start, end; /* 0: not in the recording */
+	pid_t tid;
+	int32_t number; /* KD_CALL_UNKNOWN: it began before */
+	int32_t result; /* cut to 32 bits; of one that has ended */
+};
+
+struct recorded_hit {
+	uint64_t at;
+	pid_t tid;
+	enum kd_role role;
+};
+
+/* A run of a thread that lost time to the hypervisor, or began before its switch-in. */
+struct recorded_stolen {
+	uint64_t start, end; /* somewhere in there */
+	uint64_t ns;
+	pid_t tid;
+};
+
+/* Of a thread that rows name, whether it is the target's or not. */
+struct recorded_thread {
+	pid_t tid, pid;         /* pid 0: not known */
+	char name[KD_COMM_LEN]; /* not escaped; "": not known */
+	bool of_target, of_kernel;
+};
+
+/* Whose key struct recorded_run has. Its times are 0. */
+struct recorded_culprit {
+	uint32_t key;
+	struct culprit is;
+};
+
+#define RECORDING_LISTS(EACH)                                                                      \
+	EACH(recorded_state, states)     /* by tid, then start */                                  \
+	EACH(recorded_run, runs)         /* by CPU, then start */                                  \
+	EACH(recorded_irq, irqs)         /* by CPU, then end */                                    \
+	EACH(recorded_call, calls)       /* by tid, then end */                                    \
+	EACH(recorded_hit, hits)         /* by time */                                             \
+	EACH(recorded_stolen, stolen)    /* by tid, then end */                                    \
+	EACH(recorded_thread, threads)   /* by tid */                                              \
+	EACH(recorded_culprit, culprits) /* by key */                                              \
+	EACH(recorded_name, irq_names)
+
+struct recording {
+	uint64_t from; /* complete from here on; the window's start, or as long before it as was
+			  asked for, if that much was held */
+	uint64_t to;
+	uint64_t asked;  /* ns before the window */
+	uint64_t memory; /* bytes that hold events */
+	uint64_t events; /* in [from, to] */
+	uint64_t lost;   /* events in that time that found no place; never silently */
+#define RECORDING_LIST(type, name)                                                                 \
+	struct type *name;                                                                         \
+	size_t n_##name, room_##name;
+	RECORDING_LISTS(RECORDING_LIST)
+#undef RECORDING_LIST
+};
+
+/* The states of a thread: the first one, and *n of them; NULL if there are none. */
+const struct recorded_state *recording_states(const struct recording *recording, pid_t tid,
+					      size_t *n);
+
+/* The state in which a thread was at a time; NULL: not recorded. */
+const struct recorded_state *recording_state_at(const struct recording *recording, pid_t tid,
+						uint64_t at);
+
+/* NULL: not known. */
+const struct recorded_thread *recording_thread(const struct recording *recording, pid_t tid);
+const struct recorded_culprit *recording_culprit(const struct recording *recording, uint32_t key);
+
+/* Releases all and clears it; NULL is allowed. */
+void recording_clear(struct recording *recording);
+
+#endif
