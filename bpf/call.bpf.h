@@ -105,7 +105,7 @@ static __always_inline void call_enter(struct pt_regs *regs, u32 call)
 		thread->call = call;
 		thread->call_since = t;
 	}
-	thread_enter(thread, KD_KERNEL, t);
+	thread_enter(thread, KD_KERNEL, t, KD_RECORDED_CALL, thread->call);
 }
 
 static __always_inline void call_exit(void *ctx, s64 result)
@@ -133,7 +133,7 @@ static __always_inline void call_exit(void *ctx, s64 result)
 	if (unlikely(thread->long_wait))
 		caller_take(target.slot);
 	thread->call = KD_CALL_NONE;
-	thread_enter(thread, KD_USER, t);
+	thread_enter(thread, KD_USER, t, KD_RECORDED_RETURN, result);
 	if (call < 0)
 		return;
 	if (unlikely((s32)result == -ERESTART_RESTARTBLOCK)) {

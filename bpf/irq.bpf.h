@@ -132,7 +132,7 @@ static __always_inline void irq_enter(bool hard, u32 index)
 	u64 t = runqueue_irq_enter(hard, target.thread ? clock_now() : 0);
 	struct kd_irq_frame *frame;
 
-	if (KD_TRACES && kd_wait_ns != KD_UNWANTED)
+	if (contexts_are_wanted())
 		context_enter(hard, hard ? vector_index(index) : index);
 	if (!target.thread)
 		return;
@@ -158,19 +158,33 @@ static __always_inline void irq_exit(struct target target, bool hard, u32 index,
 	if (hard && thread->softirq.since)
 		thread->softirq.stolen += t - since;
 	irq_book(target, hard, index, since, t, stolen);
+	recorder_add(hard ? KD_RECORDED_HARDIRQ : KD_RECORDED_SOFTIRQ, index, thread->tid,
+		     recorder_ns(t - since), t);
 	if (hard && kd_steal)
 		steal_tick(target.slot, since);
 	interruption_add(target.slot, interrupted_by(hard ? KD_BY_HARDIRQ : KD_BY_SOFTIRQ, index),
 			 since, t);
 }
 
+/* The same where somebody waits for the CPU, and the current task is not the target's. Its length
+ * is what the run queue's sum has got. */
+static __always_inline void irq_record(bool hard, u32 index, struct irq_end end)
+{
+	if (end.t)
+		recorder_add(hard ? KD_RECORDED_HARDIRQ : KD_RECORDED_SOFTIRQ, index,
+			     (u32)bpf_get_current_pid_tgid(), recorder_ns(end.ns), end.t);
+}
+
 static __always_inline void vector_exit(void)
 {
-	u64 t = runqueue_irq_exit(true);
+	struct kd_runqueue *runqueue = recorder_is_on() ? runqueue_here() : NULL;
+	struct irq_end end = runqueue_irq_exit(true);
 	struct target target = target_running();
 
 	if (target.thread)
-		irq_exit(target, true, vector_index(target.thread->hardirq.index), t);
+		irq_exit(target, true, vector_index(target.thread->hardirq.index), end.t);
+	else if (runqueue)
+		irq_record(true, runqueue->context.hard, end);
 }
 
 /* The entry of an interrupt line's action. */
@@ -203,19 +217,21 @@ static __always_inline void line_name(u64 key, const char *text)
 
 static __always_inline void line_exit(u32 line, struct irqaction *action, u32 result)
 {
-	u64 t = runqueue_irq_exit(true);
+	struct irq_end end = runqueue_irq_exit(true);
 	struct target target = target_running();
 	const char *name;
 	u64 key;
 
-	if (!target.thread)
+	if (!target.thread) {
+		irq_record(true, KD_HARDIRQ_OTHER, end);
 		return;
+	}
 	name = BPF_CORE_READ(action, name);
 	key = KD_IRQ_LINE | line | (u64)name << KD_IRQ_NAME_SHIFT;
 	line_name(key, name);
 	if (result == IRQ_NONE)
 		key |= KD_IRQ_UNHANDLED;
-	irq_exit(target, true, line_index(target.thread, key), t);
+	irq_exit(target, true, line_index(target.thread, key), end.t);
 }
 
 /* An NMI tells its duration after the fact. */
@@ -234,18 +250,21 @@ static __always_inline void nmi_handled(s64 ns)
 	else if (target.thread->softirq.since)
 		target.thread->softirq.stolen += ns;
 	irq_book(target, true, KD_VECTOR_NMI, t - ns, t, 0);
+	recorder_add(KD_RECORDED_HARDIRQ, KD_VECTOR_NMI, target.thread->tid, recorder_ns(ns), t);
 	interruption_add(target.slot, interrupted_by(KD_BY_HARDIRQ, KD_VECTOR_NMI), t - ns, t);
 }
 
 static __always_inline void softirq_exit(u32 vector)
 {
-	u64 t = runqueue_irq_exit(false);
+	struct irq_end end = runqueue_irq_exit(false);
 	struct target target = target_running();
 
-	if (KD_TRACES && kd_wait_ns != KD_UNWANTED)
+	if (contexts_are_wanted())
 		context_exit(vector);
 	if (target.thread)
-		irq_exit(target, false, vector, t);
+		irq_exit(target, false, vector, end.t);
+	else
+		irq_record(false, vector, end);
 }
 
 #endif

@@ -498,6 +498,7 @@ struct kd_upcalls {
 };
 
 #include "counter.h"
+#include "recording.h"
 #include "resource.h"
 
 /* Every reason for which something may be missing from the report. */

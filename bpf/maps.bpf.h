@@ -106,6 +106,8 @@ const volatile __u64 kd_call_wait_ns = KD_UNWANTED;
 const volatile __u64 kd_note_ns = KD_UNWANTED; /* the smaller of the last two */
 const volatile __u8 kd_tracing = 0;            /* any, or samples of running code */
 const volatile __u8 kd_all_wakers = 0;         /* tasks of other processes are followed, too */
+/* The flight recorder: entries of a CPU's ring, and spare ones; powers of two. 0: it is off. */
+const volatile __u32 kd_recorded_room = 0, kd_recorded_spare = 0;
 const volatile __u8 kd_kernel_stacks = 0;
 const volatile __u32 kd_user_bytes = 0; /* copied of a user stack at most; 0: none are */
 const volatile __u64 kd_ring_half = 0;  /* bytes */
@@ -246,6 +248,31 @@ struct {
 	__type(value, struct kd_culprit);
 } kd_culprits SEC(".maps");
 
+/* --record: the rings, by CPU what is in them, and who is followed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* kd_cpus * (kd_recorded_room + kd_recorded_spare) */
+	__type(key, u32);
+	__type(value, struct kd_recorded);
+} kd_recorded SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* kd_cpus */
+	__type(key, u32);
+	__type(value, struct kd_recorder);
+} kd_recorders SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* KD_FOLLOWED */
+	__type(key, u32);
+	__type(value, struct kd_followed);
+} kd_followed SEC(".maps");
+
 /* Traces: notes of waits, by slot. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -376,6 +403,12 @@ struct {
 	__type(key, u32);
 	__type(value, struct kd_upcalls);
 } kd_upcalls SEC(".maps");
+
+/* Whether it is to be known from what context tasks are woken. */
+static __always_inline bool contexts_are_wanted(void)
+{
+	return KD_TRACES && (kd_wait_ns != KD_UNWANTED || kd_recorded_room);
+}
 
 static __always_inline u64 clock_now(void)
 {

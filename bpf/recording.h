@@ -26,8 +26,9 @@ enum kd_recorded_kind {
 				idle task; detail: which, as in struct kd_record; kept where a
 				thread of the target ran or waited */
 	KD_RECORDED_SOFTIRQ, /* the same; detail: its vector */
-	KD_RECORDED_HAD_CPU, /* had this CPU until now, where threads of the target waited; what:
-				its key among the culprits */
+	KD_RECORDED_HAD_CPU, /* had this CPU until now, where threads of the target waited, for so
+				many ns (what) as far as one did */
+	KD_RECORDED_CULPRIT, /* follows that; what: its key among the culprits */
 	KD_RECORDED_HIT,     /* of a trigger's probe; detail: enum kd_role */
 	KD_RECORDED_KINDS,
 };

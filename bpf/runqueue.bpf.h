@@ -422,31 +422,36 @@ static __always_inline u64 runqueue_irq_enter(bool hard, u64 t)
 	return t;
 }
 
-/* It ends. Returns the same. */
-static __always_inline u64 runqueue_irq_exit(bool hard)
+/* When an interrupt ended, and how long it had lasted; 0: the clock has not been read. */
+struct irq_end {
+	u64 t, ns;
+};
+
+static __always_inline struct irq_end runqueue_irq_exit(bool hard)
 {
 	struct kd_runqueue *runqueue = runqueue_here();
-	u64 since, t, ns;
+	struct irq_end end = {};
+	u64 since;
 
 	if (!runqueue)
-		return 0;
+		return end;
 	since = hard ? runqueue->hard_since : runqueue->soft_since;
 	if (hard)
 		runqueue->hard_since = 0;
 	else
 		runqueue->soft_since = 0;
 	if (likely(since <= 1))
-		return 0;
-	t = clock_now();
-	ns = t > since ? t - since : 0;
+		return end;
+	end.t = clock_now();
+	end.ns = end.t > since ? end.t - since : 0;
 	if (hard) {
-		runqueue->hard_ns += ns;
+		runqueue->hard_ns += end.ns;
 		if (runqueue->soft_since > 1)
-			runqueue->soft_stolen += ns;
-	} else if (ns > runqueue->soft_stolen) {
-		runqueue->soft_ns += ns - runqueue->soft_stolen;
+			runqueue->soft_stolen += end.ns;
+	} else if (end.ns > runqueue->soft_stolen) {
+		runqueue->soft_ns += end.ns - runqueue->soft_stolen;
 	}
-	return t;
+	return end;
 }
 
 #endif

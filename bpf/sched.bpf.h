@@ -6,6 +6,7 @@
 #include "contention.bpf.h"
 #include "descriptor.bpf.h"
 #include "exec.bpf.h"
+#include "followed.bpf.h"
 #include "interruption.bpf.h"
 #include "mover.bpf.h"
 #include "runqueue.bpf.h"
@@ -64,6 +65,8 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	if (likely(!task_is_ours(task->pid, task->tgid))) {
 		if (KD_TRACES && kd_all_wakers)
 			other_wake(ctx, task);
+		if (recorder_is_on())
+			followed_wake(ctx, task);
 		return;
 	}
 	target = target_find(task->pid, (u64)task);
@@ -84,7 +87,7 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	/* Both at once, as far as possible: doing_until() adds the sleep that goes on. */
 	if (state < KD_STOPPED)
 		event.thread->asleep_ns += event.t - event.thread->since;
-	thread_enter(event.thread, KD_READY_WOKEN, event.t);
+	thread_enter(event.thread, KD_READY_WOKEN, event.t, KD_RECORDED_WOKEN, recorder_waker(ctx));
 	waiting_begin(event.thread, event.slot, task, task_cpu(task), event.t);
 	if (KD_TRACES && kd_wait_ns != KD_UNWANTED)
 		wait_woken(ctx, target, task, event.t);
@@ -171,7 +174,7 @@ __noinline int switch_in(u32 slot, u64 steal, u64 t)
 	thread->ready_state = state;
 	thread->run_since = t;
 	steal_begin(thread, steal, t);
-	thread_enter(thread, thread_running_state(thread), t);
+	thread_enter(thread, thread_running_state(thread), t, KD_RECORDED_RUN, 0);
 	return 0;
 }
 
@@ -255,6 +258,9 @@ static __always_inline void sleep_begin(struct target target, u64 t, struct task
 
 		lock_begin(target.slot, futex.address, futex.operation, futex.value, t);
 	}
+	if (thread->locked.address && thread->locked.holder)
+		recorder_add(KD_RECORDED_LOCK, thread->locked.kind, thread->tid,
+			     thread->locked.holder, t);
 }
 
 /* The thread's run ends at t. exec_ns: what it has run by the kernel's count. Global: what follows
@@ -264,6 +270,7 @@ __noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
 	struct target target = { .slot = slot, .thread = slot_thread(slot) };
 	struct kd_thread *thread = target.thread;
 	struct event event;
+	u64 lead;
 
 	if (!thread)
 		return 0;
@@ -277,7 +284,11 @@ __noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
 	item_book(event, ITEM_RUN, 0, thread->run_since);
 	/* As the kernel counts nivcsw and nvcsw (__schedule()). */
 	item_book(event, runnable ? ITEM_INVOLUNTARY : ITEM_VOLUNTARY, 0, t);
-	thread->run_ns += t - thread->run_since + switch_lead(event, exec_ns);
+	lead = switch_lead(event, exec_ns);
+	if (lead)
+		recorder_add(KD_RECORDED_LEAD, thread->ready_state, thread->tid, recorder_ns(lead),
+			     t);
+	thread->run_ns += t - thread->run_since + lead;
 	thread->exec_out = exec_ns;
 	thread->on_cpu = 0;
 	return 0;
@@ -297,23 +308,24 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 		wait_begin(thread, t,
 			   runnable ? KD_READY_PREEMPTED : state_of_sleep(task, task_state));
 	if (runnable) {
-		thread_enter(thread, KD_READY_PREEMPTED, t);
+		thread_enter(thread, KD_READY_PREEMPTED, t, KD_RECORDED_PREEMPTED, 0);
 		waiting_begin(thread, slot, task, bpf_get_smp_processor_id(), t);
 	} else if (unlikely(task_state & TASK_DEAD)) {
 		if (thread->restart_call != KD_CALL_NONE)
 			restart_drop(thread, slot);
 		thread_end(thread, task, t);
 		tid_leave(thread, task);
-		thread_enter(thread, KD_DEAD, t);
+		thread_enter(thread, KD_DEAD, t, KD_RECORDED_PREEMPTED, 0);
 	} else if (unlikely(state_of_sleep(task, task_state) == KD_FROZEN)) {
 		thread->timer.deadline = 0;
-		thread_enter(thread, KD_FROZEN, t);
+		thread_enter(thread, KD_FROZEN, t, KD_RECORDED_SLEEP, KD_AWAITED_OTHER);
 	} else {
 		sleep_begin(target, t, task, task_state);
 		timer_sleep(thread, slot, task);
 		if (unlikely(task_state & (__TASK_STOPPED | __TASK_TRACED)))
 			stop_begin(slot);
-		thread_enter(thread, state_of_sleep(task, task_state), t);
+		thread_enter(thread, state_of_sleep(task, task_state), t, KD_RECORDED_SLEEP,
+			     thread->awaited);
 	}
 }
 
@@ -338,8 +350,16 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 		if (target.thread)
 			switch_out(target, prev, preempt, prev_state, steal, t);
 	}
-	if (READ_ONCE(runqueue->waited))
-		runqueue_charge(runqueue, cpu, culprit_of(prev, t), t);
+	if (READ_ONCE(runqueue->waited)) {
+		u32 key = culprit_of(prev, t);
+
+		if (!out) {
+			recorder_add(KD_RECORDED_HAD_CPU, 0, prev->pid,
+				     recorder_ns(t - runqueue->since), t);
+			recorder_add(KD_RECORDED_CULPRIT, 0, prev->pid, key, t);
+		}
+		runqueue_charge(runqueue, cpu, key, t);
+	}
 	in = task_is_ours(next->pid, READ_ONCE(next->tgid));
 	runqueue_run(runqueue, in ? KD_RUNS_OWN : next->pid ? KD_RUNS_OTHER : KD_RUNS_IDLE, t);
 	if (READ_ONCE(runqueue->runs) == KD_RUNS_OWN) {
@@ -358,13 +378,24 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 	return 0;
 }
 
+/* What a task is that is switched out. */
+static __always_inline u32 state_of_switch(bool preempt, struct task_struct *task, u32 task_state)
+{
+	if (preempt || !task_state)
+		return KD_READY_PREEMPTED;
+	return task_state & TASK_DEAD ? KD_DEAD : state_of_sleep(task, task_state);
+}
+
 static __always_inline void thread_switch(bool preempt, struct task_struct *prev,
 					  struct task_struct *next, u32 prev_state)
 {
 	struct kd_runqueue *runqueue = runqueue_of(bpf_get_smp_processor_id());
+	bool out = task_is_ours(prev->pid, prev->tgid), in = task_is_ours(next->pid, next->tgid);
 
-	if (likely(!task_is_ours(prev->pid, prev->tgid) && !task_is_ours(next->pid, next->tgid) &&
-		   runqueue && !runqueue_waits(runqueue) && !leader_ends(prev, prev_state)))
+	if (recorder_is_on())
+		followed_switch(prev, next, state_of_switch(preempt, prev, prev_state), out, in);
+	if (likely(!out && !in && runqueue && !runqueue_waits(runqueue) &&
+		   !leader_ends(prev, prev_state)))
 		return;
 	target_switch(preempt, prev, next, prev_state);
 }

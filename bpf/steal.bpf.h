@@ -71,6 +71,7 @@ __noinline int steal_book(u32 slot, u64 steal, u64 t)
 	if (ns > t - since)
 		ns = t - since;
 	thread->stolen_ns += ns;
+	recorder_add(KD_RECORDED_STOLEN, 0, thread->tid, recorder_ns(ns), t);
 	if (kd_interruptions_wanted)
 		interruption_send(slot, interrupted_by(KD_BY_HYPERVISOR, 0), since, t, ns);
 	FOR_EACH_BANK(bank)

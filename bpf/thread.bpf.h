@@ -4,6 +4,7 @@
 #define THREAD_BPF_H
 
 #include "compat.bpf.h"
+#include "recorder.bpf.h"
 #include "target.bpf.h"
 
 static __always_inline u8 call_class(s32 call)
@@ -145,6 +146,8 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	thread->tgid = task->tgid;
 	thread->process_began = process_began(thread->tgid);
 	thread->state = state;
+	if (state)
+		recorder_enter(KD_RECORDED_STATE, KD_UNSEEN, state, thread->tid, 0, t);
 	*entry = slot;
 	return slot;
 }
@@ -198,6 +201,7 @@ static __always_inline void thread_replace(u32 slot, u32 tid, u64 t)
 	if (!thread || thread->tid != tid || thread->died || !thread->task)
 		return;
 	thread->died = t;
+	recorder_enter(KD_RECORDED_STATE, thread->state, KD_DEAD, tid, 0, t);
 	barrier();
 	WRITE_ONCE(thread->state, KD_DEAD);
 }
@@ -344,8 +348,10 @@ static __always_inline void thread_exec(struct task_struct *task, u32 old_tid)
 	thread = slot_thread(leader);
 	*old_entry = thread && thread->tid == task->pid && !thread->died ? leader : KD_SLOT_FREE;
 	thread = slot_thread(slot);
-	if (thread && thread->task == (u64)task)
-		thread->tid = task->pid;
+	if (!thread || thread->task != (u64)task)
+		return;
+	recorder_enter(KD_RECORDED_STATE, thread->state, KD_DEAD, old_tid, 0, clock_now());
+	thread->tid = task->pid;
 }
 
 /* The state of the thread when it is on a CPU. */
@@ -359,10 +365,13 @@ static __always_inline u32 thread_running_state(const struct kd_thread *thread)
 										   : KD_USER;
 }
 
-/* The state goes last: a waker on another CPU (sched_waking holds no run queue's
- * lock) that sees a thread asleep sees all that led to it. */
-static __always_inline void thread_enter(struct kd_thread *thread, u32 state, u64 t)
+/* The thread is in this state from t on; by what event, and what is recorded with that. The state
+ * goes last: a waker on another CPU (sched_waking holds no run queue's lock) that sees a thread
+ * asleep sees all that led to it. */
+static __always_inline void thread_enter(struct kd_thread *thread, u32 state, u64 t,
+					 enum kd_recorded_kind by, u32 what)
 {
+	recorder_enter(by, thread->state, state, thread->tid, what, t);
 	thread->since = t;
 	thread->before = thread->state;
 	barrier();

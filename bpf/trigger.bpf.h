@@ -159,6 +159,16 @@ static __always_inline bool condition_is_met(void *ctx, struct kd_tally *tally, 
 	return false;
 }
 
+static __always_inline void hit_record(bool start, bool stop, u32 tid)
+{
+	u64 t = clock_now();
+
+	if (start)
+		recorder_add(KD_RECORDED_HIT, KD_START, tid, 0, t);
+	if (stop)
+		recorder_add(KD_RECORDED_HIT, KD_STOP, tid, 0, t);
+}
+
 /* A probe was hit. One that is start and stop at once counts as both. */
 static __always_inline void trigger_hit(void *ctx, bool start, bool stop, bool atomic, bool by_site)
 {
@@ -192,6 +202,8 @@ static __always_inline void trigger_hit(void *ctx, bool start, bool stop, bool a
 		count_up(&hit.tally->foreign);
 	if (!condition_is_met(ctx, hit.tally, start, stop, by_site))
 		return;
+	if (recorder_is_on())
+		hit_record(start, stop, hit.tid);
 	if (start)
 		count_up(&hit.tally->hits[KD_START]);
 	if (stop)

@@ -173,21 +173,37 @@ TRACES_GLOBAL int wakers_put(u32 index, u64 start, u32 from, u32 tid, u64 t)
 	return 0;
 }
 
+/* Who is waking a task on this CPU. */
+struct waking {
+	u32 tid;  /* of a task; 0: none */
+	u32 from; /* enum kd_from */
+};
+
+static __always_inline struct waking waking_now(void *ctx, const struct kd_runqueue *runqueue)
+{
+	struct waking waking = {
+		.tid = (u32)bpf_get_current_pid_tgid(),
+		.from = waker_from(ctx, runqueue),
+	};
+
+	if (waking.from == KD_FROM_NETWORK && runqueue->context.sender != waking.tid)
+		waking.tid = 0;
+	else if (waking.from == KD_FROM_TASK && !waking.tid)
+		waking.from = KD_FROM_UNKNOWN; /* the idle task, on behalf of another CPU */
+	else if (waking.from != KD_FROM_TASK && waking.from != KD_FROM_NETWORK)
+		waking.tid = 0;
+	return waking;
+}
+
 static __always_inline void task_woken(void *ctx, u32 index, struct task_struct *task, u64 t)
 {
 	struct kd_runqueue *runqueue = runqueue_here();
-	u32 tid = (u32)bpf_get_current_pid_tgid(), from;
+	struct waking waking;
 
 	if (!runqueue)
 		return;
-	from = waker_from(ctx, runqueue);
-	if (from == KD_FROM_NETWORK && runqueue->context.sender != tid)
-		tid = 0;
-	else if (from == KD_FROM_TASK && !tid)
-		from = KD_FROM_UNKNOWN; /* the idle task, on behalf of another CPU */
-	else if (from != KD_FROM_TASK && from != KD_FROM_NETWORK)
-		tid = 0;
-	wakers_put(index, task->start_time, from, tid, t);
+	waking = waking_now(ctx, runqueue);
+	wakers_put(index, task->start_time, waking.from, waking.tid, t);
 }
 
 /* A task of another process is woken, if it has been asleep: those whose state only says so

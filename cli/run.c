@@ -33,6 +33,7 @@ static void tracing_fill(struct tracing_config *tracing, const struct options *o
 		.user_bytes = options->stacks ? (uint32_t)options->stack_bytes : 0,
 		.share = options->stack_share,
 		.ring_bytes = (uint32_t)(options->buffer_pages * BUFFER_PAGE),
+		.record_bytes = options->record ? options->record_memory : 0,
 	};
 }
 

@@ -10,6 +10,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/capture/lock_callers.h"
+#include "cli/capture/recording_take.h"
 #include "cli/stack/stacks.h"
 #include "cli/capture/session_processes.h"
 
@@ -158,11 +159,15 @@ static int resources_collect(struct run *run, const struct session_view *view,
 
 int run_collect(struct run *run, const struct session_view *view, struct sample *sample)
 {
+	struct recording *recording = NULL;
 	pid_t children[OWN_CHILDREN];
 	int error = tracer_read(run->tracer, view);
 
+	if (!error) /* first: what is read of a window's threads is freed */
+		error = recording_take(run->session, view, run->options->record, &recording);
 	if (!error)
 		error = collector_finish(run->collector, view, sample);
+	sample->recording = recording;
 	if (!error && run->options->resources)
 		error = resources_collect(run, view, sample);
 	if (!error)

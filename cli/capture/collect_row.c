@@ -98,7 +98,7 @@ bool collect_hardirq_is_sent(int index)
 	       index == KD_VECTOR_CALL_FUNCTION_SINGLE;
 }
 
-static void softirq_name(uint32_t vector, struct irq_row *row)
+void collect_softirq_name(uint32_t vector, struct irq_row *row)
 {
 	row->vector = vector;
 	if (vector < SOFTIRQS)
@@ -150,7 +150,7 @@ static int irqs_read(struct session *session, const struct kd_thread *thread,
 		rows[n] = (struct irq_row){ .count = cell->count,
 					    .total = cell->total,
 					    .max = cell->max };
-		softirq_name(i, &rows[n++]);
+		collect_softirq_name(i, &rows[n++]);
 	}
 	return irqs_keep(&row->softirqs, &row->n_softirqs, rows, n);
 }

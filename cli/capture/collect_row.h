@@ -14,9 +14,13 @@
 int collect_row(struct session *session, const struct session_view *view, uint32_t slot,
 		struct thread_row *row, uint64_t *torn);
 
-/* Names a hard interrupt by its index in the thread's record. */
+/* Names a hard interrupt by its index in the thread's record; the thread may be NULL if it is one
+ * of enum kd_vector. */
 void collect_hardirq_name(struct session *session, int index, const struct kd_thread *thread,
 			  struct irq_row *row);
+
+/* Names a soft interrupt by its vector. */
+void collect_softirq_name(uint32_t vector, struct irq_row *row);
 
 /* Whether another CPU sends those of this index. */
 bool collect_hardirq_is_sent(int index);

@@ -37,6 +37,7 @@
 #include "session_stops.h"
 #include "session_processes.h"
 #include "session_programs.h"
+#include "session_recorder.h"
 #include "session_resources.h"
 #include "session_skeleton.h"
 #include "session_tracing.h"
@@ -62,6 +63,7 @@ struct session {
 	struct histograms histograms;
 	struct interruption_ring interruptions;
 	struct resources resources;
+	struct recorder recorder;
 	struct counters counters;
 	struct faults faults;
 	struct session_online online;
@@ -196,6 +198,7 @@ static exit_status session_seed(struct session *session, pid_t tgid)
 		return EX_OSERR;
 	}
 	session->skel->bss->kd_seeded = 1;
+	recorder_begin(&session->recorder);
 	steal_tell(session->skel, &session->programs);
 	return 0;
 }
@@ -208,7 +211,8 @@ static exit_status session_skeleton(struct session *session, const struct sessio
 		log_error("cannot read the kernel's BTF: %s", strerror(-error));
 		return EX_OSFILE;
 	}
-	session->skel = skeleton_open(config->tracing.on, &session->btf);
+	session->skel = skeleton_open(config->tracing.on || config->tracing.record_bytes,
+				      &session->btf);
 	if (!session->skel) {
 		log_error("cannot open the BPF object: %s", strerror(errno));
 		return EX_OSERR;
@@ -245,7 +249,9 @@ static exit_status session_start(struct session *session, const struct session_c
 	if (!status)
 		status = triggers_select(&session->triggers, &session->programs, config)
 				 ?: tracing_select(&session->tracing, session->skel,
-						   &config->tracing, session->slots);
+						   &config->tracing, session->slots)
+				 ?: recorder_select(&session->recorder, session->skel,
+						    config->tracing.record_bytes);
 	if (status)
 		return status;
 	status = programs_load(&session->programs);
@@ -261,6 +267,7 @@ static exit_status session_start(struct session *session, const struct session_c
 	return session_map(session)
 		       ?: histograms_map(&session->histograms)
 		       ?: culprits_map(&session->culprits)
+		       ?: recorder_map(&session->recorder)
 		       ?: interruption_ring_open(&session->interruptions, session->skel,
 						 config->interruptions)
 		       ?: resources_attach(&session->resources, &session->programs)
@@ -301,6 +308,7 @@ void session_close(struct session *session)
 	histograms_close(&session->histograms);
 	interruption_ring_close(&session->interruptions);
 	resources_close(&session->resources);
+	recorder_close(&session->recorder);
 	counters_close(&session->counters);
 	faults_close(&session->faults);
 	culprits_close(&session->culprits);
@@ -356,6 +364,11 @@ struct culprits *session_culprits(struct session *session)
 struct resources *session_resources(struct session *session)
 {
 	return &session->resources;
+}
+
+struct recorder *session_recorder(struct session *session)
+{
+	return &session->recorder;
 }
 
 struct programs *session_programs(struct session *session)
@@ -504,6 +517,7 @@ int session_visit(struct session *session, enum kd_visit visit)
 
 void session_slot_free(struct session *session, uint32_t slot)
 {
+	recorder_note(&session->recorder, &session->threads[slot]);
 	memset(&session->threads[slot], 0, sizeof(session->threads[slot]));
 	for (uint32_t bank = 0; bank < session->banks; bank++)
 		memset(&session->records[(size_t)bank * session->slots + slot], 0,

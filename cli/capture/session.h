@@ -25,6 +25,7 @@ struct lock_callers;
 struct histograms;
 struct interruption_ring;
 struct processes;
+struct recorder;
 struct resources;
 struct programs;
 struct session;
@@ -46,9 +47,10 @@ struct tracing_config {
 	bool all_wakers;         /* who woke tasks of other processes that ended a wait */
 	unsigned int profile_hz; /* samples of running code; 0: none */
 	bool kernel_stacks;
-	uint32_t user_bytes; /* copied of a user stack; 0: no user stacks */
-	uint64_t share;      /* of each CPU for copying user stacks, millionths; 0: no limit */
-	uint32_t ring_bytes; /* a power of two, whole pages */
+	uint32_t user_bytes;   /* copied of a user stack; 0: no user stacks */
+	uint64_t share;        /* of each CPU for copying user stacks, millionths; 0: no limit */
+	uint32_t ring_bytes;   /* a power of two, whole pages */
+	uint64_t record_bytes; /* of the flight recorder, also where the rest is off; 0: none */
 };
 
 /* Which threads are followed: all, or those with such names, or those with these TIDs. */
@@ -111,6 +113,7 @@ struct interruption_ring *session_interruptions(struct session *session);
 struct several *session_several(struct session *session);
 struct culprits *session_culprits(struct session *session);
 struct resources *session_resources(struct session *session);
+struct recorder *session_recorder(struct session *session);
 struct file_names *session_file_names(struct session *session);
 struct programs *session_programs(struct session *session);
 struct entry_estimate *session_entry(struct session *session);

@@ -222,6 +222,28 @@ bool culprits_task(const struct culprits *culprits, uint32_t key, struct culprit
 	return task_read(culprits, key, &task, culprit);
 }
 
+static int key_compare(const void *a, const void *b)
+{
+	const struct recorded_culprit *left = a, *right = b;
+
+	return (left->key > right->key) - (left->key < right->key);
+}
+
+size_t culprits_all(const struct culprits *culprits, struct recorded_culprit *rows)
+{
+	struct kd_culprit task;
+	size_t n = 0;
+
+	for (size_t i = 0; i < KD_CULPRITS; i++) {
+		rows[n].key = __atomic_load_n(&culprits->tasks[i].key, __ATOMIC_ACQUIRE);
+		if (task_read(culprits, rows[n].key, &task, &rows[n].is))
+			n++;
+	}
+	if (n)
+		qsort(rows, n, sizeof(*rows), key_compare);
+	return n;
+}
+
 static int task_add(struct reading *reading, uint32_t key, const struct kd_charge *charge)
 {
 	const struct culprits *culprits = reading->culprits;

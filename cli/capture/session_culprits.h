@@ -43,6 +43,9 @@ int culprits_read(const struct culprits *culprits, const struct session_view *vi
  * not know it any more. */
 bool culprits_task(const struct culprits *culprits, uint32_t key, struct culprit *culprit);
 
+/* All tasks that the tables know, by key. rows has room for KD_CULPRITS. Returns how many. */
+size_t culprits_all(const struct culprits *culprits, struct recorded_culprit *rows);
+
 /* Nobody's are those of a slot whose thread has ended. */
 void culprits_free_slot(struct culprits *culprits, uint32_t slot);
 

@@ -56,15 +56,17 @@ exit_status tracing_select(struct tracing *tracing, struct kernel_delay *skel,
 	int error;
 
 	tracing->skel = skel;
-	if (!wanted->on)
-		return 0;
+	error = wakers_select(&tracing->wakers, skel, wanted, slots);
+	if (error)
+		log_error("cannot size the BPF map of wakers: %s", strerror(-error));
+	if (error || !wanted->on)
+		return error ? EX_OSERR : 0;
 	tracing->on = true;
 	tracing_tell(skel, wanted);
 	bpf_program__set_autoload(skel->progs.kd_sample, wanted->profile_hz > 0);
 	bpf_program__set_autoload(skel->progs.kd_open_calls_iter, wanted->call_ns != KD_UNWANTED);
 	error = bpf_map__set_max_entries(skel->maps.kd_scratches, scratches) ?:
 		bpf_map__set_max_entries(skel->maps.kd_waits, slots) ?:
-		wakers_select(&tracing->wakers, skel, wanted, slots) ?:
 		bpf_map__set_max_entries(skel->maps.kd_shapes,
 					 wanted->user_bytes ? KD_SHAPES : 1) ?:
 		bpf_map__set_max_entries(skel->maps.kd_known, wanted->user_bytes ? KD_KNOWN : 1) ?:
@@ -144,12 +146,9 @@ int tracing_cpu_online(struct tracing *tracing, int cpu)
 exit_status tracing_attach(struct tracing *tracing, struct programs *programs,
 			   const struct tracing_config *wanted, pid_t tgid, uint64_t epoch)
 {
-	int status;
+	int status = wakers_attach(&tracing->wakers, programs);
 
-	if (!tracing->on)
-		return 0;
-	status = wakers_attach(&tracing->wakers, programs);
-	if (status)
+	if (status || !tracing->on)
 		return status;
 	tracing->ring = ring_buffer__new(bpf_map__fd(tracing->skel->maps.kd_traces), trace_found,
 					 tracing, NULL);

@@ -27,12 +27,14 @@ int wakers_select(struct wakers *wakers, struct kernel_delay *skel,
 		  const struct tracing_config *wanted, uint32_t slots)
 {
 	wakers->skel = skel;
-	wakers->on = wanted->wait_ns != KD_UNWANTED;
+	wakers->on = wanted->wait_ns != KD_UNWANTED || wanted->record_bytes;
 	if (!wakers->on)
 		return 0;
-	skel->rodata->kd_all_wakers = wanted->all_wakers;
 	for (size_t i = 0; i < WAKERS_PROGRAMS; i++)
 		bpf_program__set_autoload(hook_of(skel, i).program, true);
+	if (wanted->wait_ns == KD_UNWANTED)
+		return 0;
+	skel->rodata->kd_all_wakers = wanted->all_wakers;
 	return bpf_map__set_max_entries(skel->maps.kd_wakers,
 					slots + (wanted->all_wakers ? KD_WAKERS_OF_OTHERS : 0));
 }

@@ -21,7 +21,7 @@ struct wakers {
 	struct bpf_link *links[WAKERS_PROGRAMS];
 };
 
-/* Before loading: only where waits leave traces. Returns 0 or a negative errno. */
+/* Before loading: only where waits leave traces, or are recorded. Returns 0 or a negative errno. */
 int wakers_select(struct wakers *wakers, struct kernel_delay *skel,
 		  const struct tracing_config *wanted, uint32_t slots);
 

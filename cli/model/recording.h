@@ -12,7 +12,6 @@
 #include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
-#include "bpf/recording.h"
 #include "culprit.h"
 
 /* A thread in one state. Those of a thread follow one another without holes, from where the

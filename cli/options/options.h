@@ -51,6 +51,8 @@ struct options {
 	uint64_t duration;           /* of the whole run, ns; UINT64_MAX: not bounded */
 	uint64_t interruptions;      /* ns: list those of at least so long; 0: none are wanted */
 	bool histogram;              /* distributions of durations, too */
+	uint64_t record;             /* ns before a window that the recorder is to hold; 0: off */
+	uint64_t record_memory;      /* bytes */
 	struct counter_set counters; /* perf events to count; n 0: none */
 	bool resources;              /* what threads and processes use, too */
 

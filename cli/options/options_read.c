@@ -183,6 +183,9 @@ int read_bytes(const struct option_row *row, const char *text, struct options *o
 		"give a number from 0 to %llu, or one with K: 16K", (unsigned long long)row->max);
 }
 
+#define RECORD_LEAST (64ULL << 10)
+#define RECORD_MOST (4ULL << 30)
+
 exit_status read_size(const struct option_row *row, const char *text, struct options *options)
 {
 	static const struct unit units[] = {
@@ -195,6 +198,17 @@ exit_status read_size(const struct option_row *row, const char *text, struct opt
 	return options_refuse_value(
 		row, text, "is not a size",
 		"give a number of bytes, at least 1, or one with K, M or G: 100M");
+}
+
+exit_status read_memory(const struct option_row *row, const char *text, struct options *options)
+{
+	int status = read_size(row, text, options);
+
+	if (!status &&
+	    (options->record_memory < RECORD_LEAST || options->record_memory > RECORD_MOST))
+		return options_refuse_value(row, text, "is too little, or too much",
+					    "give a size from 64K to 4G, such as 32M");
+	return status;
 }
 
 exit_status read_file(const struct option_row *row, const char *text, struct options *options)

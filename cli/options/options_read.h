@@ -34,6 +34,7 @@ OPTION_READER(read_percent);  /* up to 100, with a fraction: millionths */
 OPTION_READER(read_alpha);    /* more than 0, up to 1: millionths */
 OPTION_READER(read_bytes);    /* or with K, up to max */
 OPTION_READER(read_size);     /* bytes, at least 1, or with K, M or G */
+OPTION_READER(read_memory);   /* the same, as much as the recorder may have */
 OPTION_READER(read_file);     /* its name */
 OPTION_READER(read_glob);     /* a pattern, not empty */
 OPTION_READER(read_choice);   /* one of the row's choices: its number */

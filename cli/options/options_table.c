@@ -113,6 +113,16 @@ static const struct option_row rows[] = {
 	  "List each interruption of a thread that took at least this long, and its causes: "
 	  "interrupts, other programs, a quota, page faults.",
 	  DURATION(interruptions, 1, 0), .implied = "10us" },
+	{ "record", 0, TAKES_ATTACHED, "DURATION",
+	  "Record what the threads do, who wakes them and who has their CPUs, all the time, so "
+	  "that "
+	  "each sample has what happened before it, this long: for its critical path and for -o "
+	  "perfetto.",
+	  DURATION(record, 1, 0), .implied = "5s" },
+	{ "record-memory", 0, TAKES_VALUE, "SIZE",
+	  "Memory for what is recorded, also with K, M or G, at most 4G. What is older is "
+	  "overwritten; the report says how long it held.",
+	  .read = read_memory, FIELD(record_memory), .preset = "32M" },
 	{ "counters", 0, TAKES_VALUE, "LIST",
 	  "Count perf events for each thread, as in cycles,instructions,page-faults: names as in "
 	  "perf-list(1), or raw ones (r3c), at most 16. default: " COUNTERS_HELP ".",

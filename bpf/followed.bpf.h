@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the flight recorder has of tasks that are not the target's: of those that have to do with
+ * it, see struct kd_followed, when they are switched and woken. Others cost a look at a table. */
+#ifndef FOLLOWED_BPF_H
+#define FOLLOWED_BPF_H
+
+#include "waker.bpf.h"
+
+static __always_inline struct kd_followed *followed_at(u32 tid)
+{
+	u32 index = tid & (KD_FOLLOWED - 1);
+
+	return bpf_map_lookup_elem(&kd_followed, &index);
+}
+
+static __always_inline bool task_is_followed(struct task_struct *task)
+{
+	struct kd_followed *followed = followed_at(task->pid);
+
+	/* Free entries look like the idle task's. */
+	return followed && task->pid && followed->tid == (u32)task->pid &&
+	       followed->start == task->start_time;
+}
+
+/* pid_tgid: as bpf_get_current_pid_tgid() has them. Global, to be verified once; the verifier hands
+ * no task to it. */
+TRACES_GLOBAL int followed_add(u64 pid_tgid, u64 start, u32 flags, u64 comm, u64 comm_rest)
+{
+	u32 tid = (u32)pid_tgid;
+	struct kd_followed *followed = followed_at(tid);
+
+	if (!tid || !followed || (followed->tid == tid && followed->start == start))
+		return 0;
+	if (followed->tid) /* it loses its entry: what it does from now on is not known */
+		recorder_enter(KD_RECORDED_STATE, KD_UNSEEN, KD_UNSEEN, followed->tid, 0,
+			       clock_now());
+	WRITE_ONCE(followed->tid, 0);
+	barrier();
+	followed->start = start;
+	followed->tgid = pid_tgid >> 32;
+	followed->flags = flags;
+	((u64 *)followed->comm)[0] = comm;
+	((u64 *)followed->comm)[1] = comm_rest;
+	barrier();
+	WRITE_ONCE(followed->tid, tid);
+	return 0;
+}
+
+static __always_inline void task_follow(struct task_struct *task)
+{
+	followed_add((u64)task->tgid << 32 | task->pid, task->start_time, task->flags,
+		     ((u64 *)task->comm)[0], ((u64 *)task->comm)[1]);
+}
+
+static __always_inline void current_follow(void)
+{
+	struct task_struct *task = current_task();
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	u64 comm[KD_COMM_LEN / sizeof(u64)] = {};
+
+	if (task) {
+		task_follow(task);
+		return;
+	}
+	current_comm((char *)comm);
+	task = (struct task_struct *)bpf_get_current_task();
+	followed_add(pid_tgid, current_start(), BPF_CORE_READ(task, flags), comm[0], comm[1]);
+}
+
+/* Who is waking a task: a word as struct kd_recorded has it. If that is a task of others, it is
+ * followed from now on. */
+static __always_inline u32 recorder_waker(void *ctx)
+{
+	struct kd_runqueue *runqueue = runqueue_here();
+	struct waking waking;
+
+	if (!recorder_is_on() || !runqueue)
+		return 0;
+	waking = waking_now(ctx, runqueue);
+	if (waking.tid && !current_is_ours(bpf_get_current_pid_tgid()))
+		current_follow();
+	return waking.tid | waking.from << KD_RECORDED_FROM;
+}
+
+/* A task of another process is woken from its sleep. address: the task's. */
+static __always_inline void followed_wake(void *ctx, struct task_struct *task)
+{
+	bool ours = current_is_ours(bpf_get_current_pid_tgid());
+
+	if (task->on_rq && !task_dequeue_is_delayed(task))
+		return;
+	if (!task_is_followed(task)) {
+		if (!ours || in_interrupt(ctx))
+			return;
+		task_follow(task);
+	}
+	recorder_enter(KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN, task->pid,
+		       recorder_waker(ctx), clock_now());
+}
+
+static __always_inline u32 followed_running_state(struct task_struct *task)
+{
+	return task->flags & PF_KTHREAD ? KD_KERNEL : KD_USER;
+}
+
+/* state: that prev is in from now on. Neither need be followed, or not the target's. */
+static __always_inline void followed_switch(struct task_struct *prev, struct task_struct *next,
+					    u32 state, bool prev_ours, bool next_ours)
+{
+	bool out = !prev_ours && task_is_followed(prev);
+	bool in = !next_ours && task_is_followed(next);
+	bool ready = state == KD_READY_PREEMPTED || state == KD_DEAD;
+	u64 t;
+
+	if (likely(!out && !in))
+		return;
+	t = clock_now();
+	if (out)
+		recorder_enter(ready ? KD_RECORDED_PREEMPTED : KD_RECORDED_SLEEP,
+			       followed_running_state(prev), state, prev->pid,
+			       !ready && BPF_CORE_READ_BITFIELD(prev, in_iowait) ? KD_AWAITED_DISK
+										 : KD_AWAITED_OTHER,
+			       t);
+	if (in)
+		recorder_enter(KD_RECORDED_RUN, KD_READY_WOKEN, followed_running_state(next),
+			       next->pid, 0, t);
+}
+
+#endif

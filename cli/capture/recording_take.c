@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "recording_take.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
+#include "cli/model/recording_make.h"
+#include "cli/target/proc_file.h"
+#include "collect_row.h"
+#include "session_culprits.h"
+#include "session_recorder.h"
+
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+
+struct taking {
+	struct session *session;
+	const struct session_view *view;
+	struct recording *recording;
+	struct recorded_now *now;
+	size_t n_now, room_now;
+};
+
+/* --- Names --- */
+
+static int thread_add(struct recording *recording, const struct recorded_thread *thread)
+{
+	if (ARRAY_GROW(recording->threads, recording->n_threads, recording->room_threads))
+		return -ENOMEM;
+	recording->threads[recording->n_threads++] = *thread;
+	return 0;
+}
+
+/* The target's come first, of others the last name that is known. */
+static int thread_compare(const void *a, const void *b)
+{
+	const struct recorded_thread *left = a, *right = b;
+
+	return (left->tid > right->tid) - (left->tid < right->tid)
+		       ?: right->of_target - left->of_target;
+}
+
+static void threads_sort(struct recording *recording)
+{
+	struct recorded_thread *threads = recording->threads;
+	size_t n = 0;
+
+	if (!recording->n_threads)
+		return;
+	qsort(threads, recording->n_threads, sizeof(*threads), thread_compare);
+	for (size_t i = 0; i < recording->n_threads; i++)
+		if (!n || threads[n - 1].tid != threads[i].tid)
+			threads[n++] = threads[i];
+	recording->n_threads = n;
+}
+
+static int followed_add(struct taking *taking, const struct recorder *recorder)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < KD_FOLLOWED && !error; i++) {
+		struct kd_followed followed = recorder->followed[i];
+		struct recorded_thread thread = {
+			.tid = (pid_t)followed.tid,
+			.pid = (pid_t)followed.tgid,
+			.of_kernel = followed.flags & PF_KTHREAD,
+		};
+
+		memcpy(thread.name, followed.comm, sizeof(thread.name));
+		if (thread.tid)
+			error = thread_add(taking->recording, &thread);
+	}
+	return error;
+}
+
+static int ended_add(struct taking *taking, const struct recorder *recorder)
+{
+	size_t n = recorder->n_ended < ENDED_NAMES ? recorder->n_ended : ENDED_NAMES;
+	int error = 0;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		struct recorded_thread thread = {
+			.tid = (pid_t)recorder->ended[i].tid,
+			.pid = (pid_t)recorder->ended[i].tgid,
+			.of_target = true,
+		};
+
+		memcpy(thread.name, recorder->ended[i].comm, sizeof(thread.name));
+		error = thread_add(taking->recording, &thread);
+	}
+	return error;
+}
+
+/* A thread of the target, and what it is now. */
+static int now_add(struct taking *taking, const struct kd_thread *thread)
+{
+	struct recorded_thread row = {
+		.tid = (pid_t)thread->tid,
+		.pid = (pid_t)thread->tgid,
+		.of_target = true,
+	};
+	struct recorded_now *now;
+
+	memcpy(row.name, thread->comm, sizeof(row.name));
+	if (ARRAY_GROW(taking->now, taking->n_now, taking->room_now))
+		return -ENOMEM;
+	now = &taking->now[taking->n_now++];
+	*now = (struct recorded_now){
+		.tid = row.tid,
+		.state = (uint8_t)(thread->state ? thread->state : thread->seed_state),
+		.awaited = (uint8_t)(thread->state ? thread->awaited : thread->seed_awaited),
+		.cpu = thread->cpu,
+		.call = thread->state ? thread->call : thread->seed_call,
+		.since = thread->born ? thread->since + taking->view->epoch : 0,
+	};
+	return thread_add(taking->recording, &row);
+}
+
+static int now_compare(const void *a, const void *b)
+{
+	const struct recorded_now *left = a, *right = b;
+
+	return (left->tid > right->tid) - (left->tid < right->tid);
+}
+
+static int threads_take(struct taking *taking, const struct recorder *recorder)
+{
+	int error = followed_add(taking, recorder) ?: ended_add(taking, recorder);
+
+	for (uint32_t slot = 1; slot < taking->view->slots && !error; slot++) {
+		const struct kd_thread thread = taking->view->threads[slot];
+
+		if (thread.task && thread.tid)
+			error = now_add(taking, &thread);
+	}
+	if (error)
+		return error;
+	if (taking->n_now)
+		qsort(taking->now, taking->n_now, sizeof(*taking->now), now_compare);
+	threads_sort(taking->recording);
+	return 0;
+}
+
+static const struct kd_thread *slot_of(const struct session_view *view, pid_t tid)
+{
+	for (uint32_t slot = 1; slot < view->slots; slot++)
+		if (view->threads[slot].task && (pid_t)view->threads[slot].tid == tid)
+			return &view->threads[slot];
+	return NULL;
+}
+
+/* Each name once, so the array does not move. */
+static const char *irq_name(void *context, pid_t tid, bool hard, uint8_t index)
+{
+	struct taking *taking = context;
+	struct recording *recording = taking->recording;
+	const struct kd_thread *thread = hard ? slot_of(taking->view, tid) : NULL;
+	struct irq_row row = { .name = "other" };
+
+	if (!hard)
+		collect_softirq_name(index, &row);
+	else if (thread || index < KD_VECTORS)
+		collect_hardirq_name(taking->session, index, thread, &row);
+	for (size_t i = 0; i < recording->n_irq_names; i++)
+		if (!strcmp(recording->irq_names[i].text, row.name))
+			return recording->irq_names[i].text;
+	if (recording->n_irq_names == recording->room_irq_names)
+		return "other";
+	memcpy(recording->irq_names[recording->n_irq_names].text, row.name, sizeof(row.name));
+	return recording->irq_names[recording->n_irq_names++].text;
+}
+
+#define IRQ_NAMES 1024
+
+static int irq_names_begin(struct recording *recording)
+{
+	recording->irq_names = calloc(IRQ_NAMES, sizeof(*recording->irq_names));
+	recording->room_irq_names = recording->irq_names ? IRQ_NAMES : 0;
+	return recording->irq_names ? 0 : -ENOMEM;
+}
+
+/* Who the keys are of, as long as the tables know it. */
+static int culprits_take(struct taking *taking)
+{
+	struct recording *recording = taking->recording;
+
+	recording->culprits = calloc(KD_CULPRITS, sizeof(*recording->culprits));
+	if (!recording->culprits)
+		return -ENOMEM;
+	recording->room_culprits = KD_CULPRITS;
+	recording->n_culprits = culprits_all(session_culprits(taking->session),
+					     recording->culprits);
+	return 0;
+}
+
+/* --- The whole --- */
+
+static int recording_fill(struct taking *taking, uint64_t before)
+{
+	struct recorder *recorder = session_recorder(taking->session);
+	struct recording *recording = taking->recording;
+	struct recording_source source = { .irq_name = irq_name, .context = taking };
+	uint64_t start = taking->view->start + taking->view->epoch, complete;
+	int error;
+
+	recording->asked = before;
+	recording->memory = recorder_bytes(recorder);
+	recording->to = taking->view->end + taking->view->epoch;
+	error = recorder_copy(recorder, u64_max(u64_sub(start, before), recorder->began),
+			      taking->view->epoch, &source.events, &source.n_events, &complete);
+	recording->from = u64_min(complete, recording->to);
+	recording->lost = recorder_lost(recorder);
+	if (!error)
+		error = threads_take(taking, recorder) ?:
+			irq_names_begin(recording) ?:
+			culprits_take(taking);
+	source.now = taking->now;
+	source.n_now = taking->n_now;
+	if (!error)
+		error = recording_make(recording, &source);
+	free(source.events);
+	return error;
+}
+
+int recording_take(struct session *session, const struct session_view *view, uint64_t before,
+		   struct recording **out)
+{
+	struct taking taking = { .session = session, .view = view };
+	int error;
+
+	*out = NULL;
+	if (!session_recorder(session)->skel)
+		return 0;
+	taking.recording = calloc(1, sizeof(*taking.recording));
+	if (!taking.recording)
+		return -ENOMEM;
+	error = recording_fill(&taking, before);
+	free(taking.now);
+	if (error) {
+		recording_clear(taking.recording);
+		free(taking.recording);
+		return error;
+	}
+	*out = taking.recording;
+	return 0;
+}

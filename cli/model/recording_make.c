@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recording_make.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
+
+#define TID_MASK ((1U << KD_RECORDED_FROM) - 1)
+
+#define LIST_ADD(recording, list)                                                                  \
+	(ARRAY_GROW((recording)->list, (recording)->n_##list, (recording)->room_##list)            \
+		 ? NULL                                                                            \
+		 : memset(&(recording)->list[(recording)->n_##list++], 0,                          \
+			  sizeof(*(recording)->list)))
+
+/* --- What CPUs did: in their order --- */
+
+static int run_add(struct recording *recording, const struct recorded_event *had, uint32_t key)
+{
+	struct recorded_run *run;
+
+	if (had->at <= recording->from || had->at - had->what >= recording->to)
+		return 0;
+	run = LIST_ADD(recording, runs);
+	if (!run)
+		return -ENOMEM;
+	run->start = u64_max(had->at - had->what, recording->from);
+	run->end = u64_min(had->at, recording->to);
+	run->cpu = had->cpu;
+	run->tid = (pid_t)had->tid;
+	run->key = key;
+	return 0;
+}
+
+static int irq_add(struct recording *recording, const struct recording_source *source,
+		   const struct recorded_event *event)
+{
+	struct recorded_irq *irq;
+
+	if (event->at <= recording->from || event->at - event->what >= recording->to)
+		return 0;
+	irq = LIST_ADD(recording, irqs);
+	if (!irq)
+		return -ENOMEM;
+	irq->start = event->at - event->what;
+	irq->end = event->at;
+	irq->cpu = event->cpu;
+	irq->tid = (pid_t)event->tid;
+	irq->hard = event->kind == KD_RECORDED_HARDIRQ;
+	irq->name = source->irq_name(source->context, irq->tid, irq->hard, event->detail);
+	return 0;
+}
+
+static int hit_add(struct recording *recording, const struct recorded_event *event)
+{
+	struct recorded_hit *hit;
+
+	if (event->at < recording->from || event->at > recording->to)
+		return 0;
+	hit = LIST_ADD(recording, hits);
+	if (!hit)
+		return -ENOMEM;
+	hit->at = event->at;
+	hit->tid = (pid_t)event->tid;
+	hit->role = event->detail;
+	return 0;
+}
+
+static int hit_compare(const void *a, const void *b)
+{
+	const struct recorded_hit *left = a, *right = b;
+
+	return (left->at > right->at) - (left->at < right->at);
+}
+
+/* Who had a CPU is told by two events, one after the other; of those whose second one is missing
+ * it is not known. */
+static int cpus_make(struct recording *recording, const struct recording_source *source)
+{
+	const struct recorded_event *had = NULL;
+	int error = 0;
+
+	for (size_t i = 0; i < source->n_events && !error; i++) {
+		const struct recorded_event *event = &source->events[i];
+
+		switch (event->kind) {
+		case KD_RECORDED_HAD_CPU:
+			had = event;
+			break;
+		case KD_RECORDED_CULPRIT:
+			if (had && had->cpu == event->cpu && had->tid == event->tid)
+				error = run_add(recording, had, event->what);
+			had = NULL;
+			break;
+		case KD_RECORDED_HARDIRQ:
+		case KD_RECORDED_SOFTIRQ:
+			error = irq_add(recording, source, event);
+			break;
+		case KD_RECORDED_HIT:
+			error = hit_add(recording, event);
+			break;
+		default:
+			break;
+		}
+	}
+	if (recording->n_hits)
+		qsort(recording->hits, recording->n_hits, sizeof(*recording->hits), hit_compare);
+	return error;
+}
+
+/* --- What threads did: sorted by TID and time --- */
+
+/* A thread whose events are read. */
+struct course {
+	struct recording *recording;
+	struct recorded_state now; /* that it is in */
+	const struct recorded_thread *thread;
+	int32_t call;
+	uint64_t call_since; /* 0: not known */
+	pid_t holder;        /* of the lock for which it goes to sleep next */
+	bool known;          /* now is */
+};
+
+/* The part of a state that lies in the recording. */
+static int state_add(struct recording *recording, const struct recorded_state *state)
+{
+	struct recorded_state *row;
+	uint64_t start = u64_max(state->start, recording->from);
+	uint64_t end = u64_min(state->end, recording->to);
+
+	if (start >= end || state->state == KD_UNSEEN || state->state == KD_DEAD)
+		return 0;
+	row = LIST_ADD(recording, states);
+	if (!row)
+		return -ENOMEM;
+	*row = *state;
+	row->start = start;
+	row->end = end;
+	row->goes_on = state->end > recording->to;
+	return 0;
+}
+
+static bool state_has_call(uint32_t state)
+{
+	return state != KD_USER && state != KD_FAULT;
+}
+
+static void course_begin(struct course *course, const struct recorded_event *event)
+{
+	uint32_t before = recorded_event_before(event);
+
+	/* Of others it is a guess. */
+	if (!course->thread || !course->thread->of_target)
+		before = KD_UNSEEN;
+	course->now = (struct recorded_state){
+		.start = course->recording->from,
+		.tid = (pid_t)event->tid,
+		.cpu = event->cpu,
+		.state = (uint8_t)before,
+		.of_target = course->thread && course->thread->of_target,
+	};
+	course->call = event->kind == KD_RECORDED_CALL || !state_has_call(before) ? KD_CALL_NONE
+										  : KD_CALL_UNKNOWN;
+	course->known = true;
+}
+
+/* The lead of the run that begins with an event; 0: none, or the run goes on. */
+static uint64_t run_lead(const struct recorded_event *events, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		if (events[i].kind == KD_RECORDED_LEAD)
+			return events[i].what;
+		if (events[i].kind == KD_RECORDED_SLEEP ||
+		    events[i].kind == KD_RECORDED_PREEMPTED || events[i].kind == KD_RECORDED_RUN)
+			return 0;
+	}
+	return 0;
+}
+
+/* The part of a wait that the scheduler counts as running, see switch_lead() of the kernel side,
+ * which books it so. */
+static int lead_add(struct course *course, uint64_t at, uint64_t lead)
+{
+	struct recorded_state running = course->now;
+
+	running.start = u64_max(at - lead, course->now.start);
+	running.end = at;
+	running.state = course->now.state == KD_READY_WOKEN ? KD_KERNEL : KD_USER;
+	running.awaited = 0;
+	running.from = KD_FROM_UNKNOWN;
+	running.waker = running.holder = 0;
+	course->now.end = running.start;
+	return state_add(course->recording, &course->now) ?: state_add(course->recording, &running);
+}
+
+static int call_end(struct course *course, const struct recorded_event *event)
+{
+	struct recorded_call *call;
+
+	if (event->at < course->recording->from || course->call_since >= course->recording->to)
+		return 0;
+	call = LIST_ADD(course->recording, calls);
+	if (!call)
+		return -ENOMEM;
+	call->start = course->call_since;
+	call->end = event->at <= course->recording->to ? event->at : 0;
+	call->tid = (pid_t)event->tid;
+	call->number = course->call;
+	call->result = call->end ? (int32_t)event->what : 0;
+	return 0;
+}
+
+/* The state in which the thread is from the event on. */
+static void state_begin(struct course *course, const struct recorded_event *event)
+{
+	course->now = (struct recorded_state){
+		.start = event->at,
+		.tid = (pid_t)event->tid,
+		.cpu = event->cpu,
+		.state = (uint8_t)recorded_event_state(event),
+		.of_target = course->now.of_target,
+		.call = course->call,
+	};
+	if (event->kind == KD_RECORDED_SLEEP) {
+		course->now.awaited = event->what < KD_AWAITED_KINDS ? (uint8_t)event->what
+								     : KD_AWAITED_OTHER;
+		course->now.holder = course->holder;
+	}
+	course->holder = 0;
+}
+
+/* The state of before ends. */
+static int state_end(struct course *course, const struct recorded_event *events, size_t n)
+{
+	uint64_t lead = events->kind == KD_RECORDED_RUN ? run_lead(events, n) : 0;
+
+	if (events->kind == KD_RECORDED_WOKEN) {
+		course->now.waker = (pid_t)(events->what & TID_MASK);
+		course->now.from = (uint8_t)(events->what >> KD_RECORDED_FROM);
+	}
+	if (lead)
+		return lead_add(course, events->at, lead);
+	course->now.end = events->at;
+	return state_add(course->recording, &course->now);
+}
+
+static int course_enter(struct course *course, const struct recorded_event *events, size_t n)
+{
+	int error;
+
+	if (!course->known)
+		course_begin(course, events);
+	course->now.call = course->call;
+	error = state_end(course, events, n);
+	if (events->kind == KD_RECORDED_CALL) {
+		course->call = (int32_t)events->what;
+		course->call_since = events->at;
+	} else if (events->kind == KD_RECORDED_RETURN) {
+		if (!error)
+			error = call_end(course, events);
+		course->call = KD_CALL_NONE;
+		course->call_since = 0;
+	}
+	state_begin(course, events);
+	return error;
+}
+
+static int stolen_add(struct course *course, const struct recorded_event *event)
+{
+	struct recorded_stolen *stolen;
+
+	if (event->at <= course->recording->from || event->at > course->recording->to)
+		return 0;
+	stolen = LIST_ADD(course->recording, stolen);
+	if (!stolen)
+		return -ENOMEM;
+	stolen->start = course->known ? u64_min(course->now.start, event->at) : event->at;
+	stolen->end = event->at;
+	stolen->ns = event->what;
+	stolen->tid = (pid_t)event->tid;
+	return 0;
+}
+
+/* A thread's events, all of one TID. */
+static int course_make(struct recording *recording, const struct recorded_event *events, size_t n)
+{
+	struct course course = { .recording = recording };
+	int error = 0;
+
+	course.thread = recording_thread(recording, (pid_t)events->tid);
+	for (size_t i = 0; i < n && !error; i++) {
+		if (events[i].kind < KD_RECORDED_ENTERS)
+			error = course_enter(&course, events + i, n - i);
+		else if (events[i].kind == KD_RECORDED_LOCK)
+			course.holder = (pid_t)events[i].what;
+		else if (events[i].kind == KD_RECORDED_STOLEN)
+			error = stolen_add(&course, events + i);
+	}
+	if (!course.known || error)
+		return error;
+	course.now.end = UINT64_MAX;
+	course.now.call = course.call;
+	return state_add(recording, &course.now);
+}
+
+/* A thread without events. */
+static int silent_make(struct recording *recording, const struct recorded_now *now)
+{
+	const struct recorded_state state = {
+		.start = now->since,
+		.end = UINT64_MAX,
+		.tid = now->tid,
+		.cpu = now->cpu,
+		.state = now->state,
+		.awaited = now->awaited,
+		.of_target = true,
+		.call = now->call,
+	};
+
+	return state_add(recording, &state);
+}
+
+static bool is_of_thread(const struct recorded_event *event)
+{
+	return event->kind &&
+	       (event->kind < KD_RECORDED_ENTERS || event->kind == KD_RECORDED_LEAD ||
+		event->kind == KD_RECORDED_LOCK || event->kind == KD_RECORDED_STOLEN);
+}
+
+/* Threads with events, and between them, in the order of TIDs, those without. */
+static int courses_make(struct recording *recording, const struct recording_source *source,
+			size_t n)
+{
+	const struct recorded_event *events = source->events;
+	size_t first = 0, end, silent = 0;
+	int error = 0;
+
+	while (!error && (first < n || silent < source->n_now)) {
+		pid_t tid = first < n ? (pid_t)events[first].tid : INT32_MAX;
+
+		if (silent < source->n_now && source->now[silent].tid <= tid) {
+			if (source->now[silent].tid < tid)
+				error = silent_make(recording, &source->now[silent]);
+			silent++;
+			continue;
+		}
+		for (end = first; end < n && (pid_t)events[end].tid == tid;)
+			end++;
+		error = course_make(recording, events + first, end - first);
+		first = end;
+	}
+	return error;
+}
+
+int recording_make(struct recording *recording, const struct recording_source *source)
+{
+	struct recorded_event *events = source->events, *spare;
+	int error = cpus_make(recording, source);
+	size_t n = 0;
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < source->n_events; i++) {
+		recording->events += events[i].at >= recording->from &&
+				     events[i].at <= recording->to;
+		if (is_of_thread(&events[i]))
+			events[n++] = events[i];
+	}
+	spare = malloc((n + 1) * sizeof(*spare));
+	if (!spare)
+		return -ENOMEM;
+	recorded_events_sort(events, spare, n);
+	free(spare);
+	return courses_make(recording, source, n);
+}
