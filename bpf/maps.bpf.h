@@ -106,7 +106,7 @@ const volatile __u64 kd_call_wait_ns = KD_UNWANTED;
 const volatile __u64 kd_note_ns = KD_UNWANTED; /* the smaller of the last two */
 const volatile __u8 kd_tracing = 0;            /* any, or samples of running code */
 const volatile __u8 kd_all_wakers = 0;         /* tasks of other processes are followed, too */
-/* The flight recorder: entries of a CPU's ring, and spare ones; powers of two. 0: it is off. */
+/* The flight recorder: entries of a CPU's ring, and spare ones, a power of two. 0: it is off. */
 const volatile __u32 kd_recorded_room = 0, kd_recorded_spare = 0;
 const volatile __u8 kd_kernel_stacks = 0;
 const volatile __u32 kd_user_bytes = 0; /* copied of a user stack at most; 0: none are */

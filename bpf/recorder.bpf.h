@@ -26,13 +26,13 @@ TRACES_GLOBAL int recorder_put(u64 word, u32 tid, u32 what)
 		return 0;
 	busy = READ_ONCE(recorder->busy);
 	if (unlikely(busy > 1)) {
-		recorder->lost++;
+		loss_count(KD_LOSS_RECORDED);
 		return 0;
 	}
 	WRITE_ONCE(recorder->busy, busy + 1);
 	barrier();
 	if (likely(!busy))
-		index += recorder->position & (kd_recorded_room - 1);
+		index += recorder->next;
 	else
 		index += kd_recorded_room + (recorder->spare & (kd_recorded_spare - 1));
 	entry = bpf_map_lookup_elem(&kd_recorded, &index);
@@ -42,10 +42,12 @@ TRACES_GLOBAL int recorder_put(u64 word, u32 tid, u32 what)
 		entry->what = what;
 	}
 	barrier(); /* user space takes what lies before the position */
-	if (likely(!busy))
+	if (likely(!busy)) {
+		recorder->next = recorder->next + 1 < kd_recorded_room ? recorder->next + 1 : 0;
 		WRITE_ONCE(recorder->position, recorder->position + 1);
-	else
+	} else {
 		WRITE_ONCE(recorder->spare, recorder->spare + 1);
+	}
 	barrier();
 	WRITE_ONCE(recorder->busy, busy);
 	return 0;

@@ -50,8 +50,8 @@ struct kd_recorded {
  * Positions grow for ever. */
 struct kd_recorder {
 	__u64 position, spare;
-	__u32 busy;
-	__u32 lost; /* those that interrupted one there */
+	__u32 busy; /* how many events are being written */
+	__u32 next; /* position % kd_recorded_room, without a division */
 	__u64 pad[5];
 };
 _Static_assert(sizeof(struct kd_recorder) == 64, "a cache line");

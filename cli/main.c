@@ -30,6 +30,7 @@
 #include "cli/target/trigger_set.h"
 #include "probes/list.h"
 #include "run.h"
+#include "run_record_on.h"
 
 /* What the kernel has needs no target. */
 static bool list_needs_target(const struct options *options)
@@ -98,8 +99,8 @@ static exit_status list_probes(const struct options *options, const struct comma
 }
 
 static exit_status run_or_check(const struct options *options, const struct processes *processes,
-				const struct target *target, struct fail_if *fail_if,
-				struct command *command)
+				const struct target *target,
+				const struct run_conditions *conditions, struct command *command)
 {
 	struct trigger_set triggers;
 	int status = threads_check(processes, options);
@@ -114,7 +115,7 @@ static exit_status run_or_check(const struct options *options, const struct proc
 	if (!status && options->check)
 		status = check_triggers(&triggers);
 	else if (!status)
-		status = run_all(options, processes, target, &triggers, fail_if, command);
+		status = run_all(options, processes, target, &triggers, conditions, command);
 	trigger_set_clear(&triggers);
 	return status;
 }
@@ -151,7 +152,8 @@ static exit_status list_metrics(void)
 	return error ? log_write_failed("the list", error) : 0;
 }
 
-static exit_status find_and_run(const struct options *options, struct fail_if *fail_if,
+static exit_status find_and_run(const struct options *options,
+				const struct run_conditions *conditions,
 				const struct command_signals *signals)
 {
 	struct processes processes = { 0 };
@@ -166,7 +168,7 @@ static exit_status find_and_run(const struct options *options, struct fail_if *f
 	if (!status && !options->command)
 		status = preflight_check();
 	if (!status)
-		status = run_or_check(options, &processes, &target, fail_if, command);
+		status = run_or_check(options, &processes, &target, conditions, command);
 	passed = options->pass_status ? command_status(command) : 0;
 	processes_clear(&processes);
 	command_close(command);
@@ -194,7 +196,7 @@ static void streams_reserve(void)
 static exit_status options_obey(const struct options *options,
 				const struct command_signals *signals)
 {
-	struct fail_if *fail_if = NULL;
+	struct run_conditions conditions = { 0 };
 	struct fail_recorded recorded;
 	int status;
 
@@ -214,11 +216,15 @@ static exit_status options_obey(const struct options *options,
 		.comparison = options->outputs.compare,
 		.counters = options->counters.n || options->replay,
 	};
-	status = fail_if_new(&fail_if, options->fail_if, options->n_fail_if, &recorded);
+	status = fail_if_new(&conditions.fail_if, "--fail-if", options->fail_if, options->n_fail_if,
+			     &recorded);
+	if (!status && options->record_on)
+		status = record_on_open(&conditions.record_on, options->record_on, &recorded);
 	if (!status)
-		status = options->replay ? run_replay(options, fail_if)
-					 : find_and_run(options, fail_if, signals);
-	fail_if_free(fail_if);
+		status = options->replay ? run_replay(options, conditions.fail_if)
+					 : find_and_run(options, &conditions, signals);
+	record_on_close(conditions.record_on);
+	fail_if_free(conditions.fail_if);
 	return status;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
@@ -60,9 +61,9 @@ static void config_fill(struct session_config *config, const struct run *run)
 			    .n_tids = n_tids },
 		.processes = run->processes,
 		.threads = threads,
-		.banks = !trigger_set_is_empty(set)        ? run->options->window_banks
-			 : run->options->sample_count == 1 ? 1
-							   : 2,
+		.banks = !trigger_set_is_empty(set) ? run->options->window_banks
+			 : run->options->sample_count == 1 && !run->record_on ? 1
+									      : 2,
 		.btf_file = run->options->btf_file,
 		.upcalls = run->target->is_vswitchd && !run->options->skip_upcall_stats,
 		.tracing = run->tracing,
@@ -281,12 +282,14 @@ static void run_announce(struct run *run)
 		.sample_interval = options->sample_interval,
 		.samples = options->sample_count,
 		.deadline = run->deadline,
-		.triggered = !trigger_set_is_empty(run->triggers),
+		.triggered = !trigger_set_is_empty(run->triggers) || run->record_on,
 		/* A command may write to the terminal, too. */
 		.quiet = options->outputs.quiet || options->outputs.listen || run->command,
 	};
 
 	progress_begin(&run->progress, &config);
+	if (run->record_on && !config.quiet)
+		log_note("recording; kill -USR1 %d reports what is held then", (int)getpid());
 }
 
 /* The samples of one target. */
@@ -321,7 +324,7 @@ static bool run_follows(const struct run *run)
 
 	return options->follow_restart && run->ended == LOOP_EXIT &&
 	       clock_monotonic() < run->deadline &&
-	       (!options->sample_count || run->begun < options->sample_count);
+	       (!options->sample_count || run_samples(run) < options->sample_count);
 }
 
 /* The samples of the target and of its successors. */
@@ -341,14 +344,15 @@ static exit_status run_targets(struct run *run)
 
 exit_status run_all(const struct options *options, const struct processes *processes,
 		    const struct target *target, struct trigger_set *triggers,
-		    struct fail_if *fail_if, struct command *command)
+		    const struct run_conditions *conditions, struct command *command)
 {
 	struct run run = {
 		.options = options,
 		.processes = processes,
 		.target = target,
 		.triggers = triggers,
-		.fail_if = fail_if,
+		.fail_if = conditions->fail_if,
+		.record_on = conditions->record_on,
 		.command = command,
 	};
 	int status, shown;
@@ -359,12 +363,14 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	status = signals_open(&run.signals);
 	triggers->signals = run.signals;
 	if (!status)
+		status = record_on_begin(run.record_on);
+	if (!status)
 		status = run_targets(&run);
 	/* Those that are triggered end with their statistics. */
 	if (!status && trigger_set_is_empty(triggers))
 		status = outputs_finish(run.outputs);
 	if (!status)
-		status = fail_if_compare(fail_if, outputs_comparison(run.outputs));
+		status = fail_if_compare(run.fail_if, outputs_comparison(run.outputs));
 	if (command_is_released(command))
 		loop_await_exit(run.loop);
 	loop_close(run.loop);
@@ -373,7 +379,7 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	if (!status)
 		status = shown;
 	if (!status)
-		status = run_conclude(options, fail_if, run.lost);
+		status = run_conclude(options, run.fail_if, run.lost);
 	outputs_close(run.outputs);
 	memory_forget(&run.memory);
 	return status;

@@ -157,17 +157,33 @@ static int resources_collect(struct run *run, const struct session_view *view,
 	return error;
 }
 
+int run_record(struct run *run, const struct session_view *view, struct sample *sample)
+{
+	struct recording *recording;
+	int error = recording_take(run->session, view, run->options->record, &recording);
+
+	if (error || !recording)
+		return error;
+	recording->lost = sample->losses[KD_LOSS_RECORDED];
+	sample->recording = recording;
+	sample->recorded = recording_facts(recording, sample->start);
+	return 0;
+}
+
+uint64_t run_samples(const struct run *run)
+{
+	return run->record_on ? run->reported : run->begun;
+}
+
 int run_collect(struct run *run, const struct session_view *view, struct sample *sample)
 {
-	struct recording *recording = NULL;
 	pid_t children[OWN_CHILDREN];
 	int error = tracer_read(run->tracer, view);
 
-	if (!error) /* first: what is read of a window's threads is freed */
-		error = recording_take(run->session, view, run->options->record, &recording);
 	if (!error)
 		error = collector_finish(run->collector, view, sample);
-	sample->recording = recording;
+	if (!error && !run->record_on)
+		error = run_record(run, view, sample);
 	if (!error && run->options->resources)
 		error = resources_collect(run, view, sample);
 	if (!error)

@@ -28,6 +28,7 @@
 #include "cli/target/target.h"
 #include "cli/target/trigger_set.h"
 #include "run_at.h"
+#include "run_record_on.h"
 
 /* What a run needs; the session, the collector and the loop are its own. */
 struct run {
@@ -48,7 +49,8 @@ struct run {
 	uint64_t lock_stacks_until; /* CLOCK_MONOTONIC ns: what was mapped may be out of date */
 	struct stacks *stacks;      /* of the user; NULL: not wanted */
 	struct outputs *outputs;
-	struct fail_if *fail_if; /* conditions */
+	struct fail_if *fail_if;     /* conditions */
+	struct record_on *record_on; /* NULL: each sample is reported */
 	struct progress progress;
 	struct own_cost_meter own;
 	struct memory_log memory; /* --resources */
@@ -84,8 +86,13 @@ int run_drain(void *context);
 exit_status run_mark(struct run *run, const char *what, uint64_t edge, bool triggered);
 
 /* Reads a closed window into *sample, which the caller clears. Returns 0 or a negative
- * errno. */
+ * errno. With --record-on it lacks what was recorded, which run_record() adds. */
 int run_collect(struct run *run, const struct session_view *view, struct sample *sample);
+
+int run_record(struct run *run, const struct session_view *view, struct sample *sample);
+
+/* How many samples of a run without triggers count. */
+uint64_t run_samples(const struct run *run);
 
 /* Completes the sample with how it ended. */
 void run_sample_ended(const struct run *run, struct sample *sample, enum loop_event event);

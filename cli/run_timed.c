@@ -54,6 +54,17 @@ static exit_status timed_begin(struct timed *timed)
 	return 0;
 }
 
+/* Where it is not known before which samples are reported, their edges are told with them. */
+static exit_status timed_print(struct run *run, struct sample *sample)
+{
+	int status = 0;
+
+	if (run->record_on)
+		status = run_mark(run, "Start sampling", sample->start, false)
+				 ?: run_mark(run, "Stop sampling", sample->end, false);
+	return status ? status : run_print(run, sample);
+}
+
 /* Reads the window that has just been closed and prints it. */
 static exit_status timed_finish(struct timed *timed, const struct timespec *wall_start,
 				enum loop_event event)
@@ -62,18 +73,25 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 	struct session_view view;
 	struct sample sample = { 0 };
 	unsigned int hidden = timed->hidden;
-	int status, error;
+	int status = 0, error;
+	bool wanted;
 
 	session_settle(run->session);
 	error = session_visit(run->session, KD_VISIT_CLOSE);
 	if (!error && session_window_next(run->session, &view))
 		error = run_collect(run, &view, &sample);
+	wanted = !run->record_on || error || record_on_wants(run->record_on, &sample);
+	if (!error && wanted && run->record_on)
+		error = run_record(run, &view, &sample);
 	if (!error && timed->start)
 		error = timed_visit(timed, KD_VISIT_NEXT);
 	sample.hidden = hidden;
 	sample.wall_start = *wall_start;
 	run_sample_ended(run, &sample, event);
-	status = error ? run_capture_failed(error) : run_print(run, &sample);
+	if (error)
+		status = run_capture_failed(error);
+	else if (wanted)
+		status = timed_print(run, &sample);
 	sample_clear(&sample);
 	return status;
 }
@@ -100,7 +118,7 @@ static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_
 	uint64_t end, until;
 	int status = timed->start ? 0 : timed_begin(timed);
 
-	if (!status)
+	if (!status && !run->record_on)
 		status = run_mark(run, "Start sampling", timed->start, false);
 	if (status)
 		return status;
@@ -126,7 +144,8 @@ static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_
 		end = session_window_close(run->session);
 		timed->start = 0;
 	}
-	status = run_mark(run, "Stop sampling", end, false);
+	if (!run->record_on)
+		status = run_mark(run, "Stop sampling", end, false);
 	return status ? status : timed_finish(timed, &wall_start, *event);
 }
 
@@ -159,10 +178,11 @@ exit_status run_timed(struct run *run)
 	int status = 0;
 
 	for (; !status && event == LOOP_DEADLINE; run->begun++, is_first = false) {
-		bool is_last = options->sample_count && run->begun + 1 >= options->sample_count;
+		bool is_last = options->sample_count && !run->record_on &&
+			       run->begun + 1 >= options->sample_count;
 		uint64_t now = clock_monotonic();
 
-		if ((options->sample_count && run->begun == options->sample_count) ||
+		if ((options->sample_count && run_samples(run) == options->sample_count) ||
 		    (now >= run->deadline && !timed.start))
 			break;
 		status = timed_await(&timed, is_first ? 0 : options->sample_interval, &event);

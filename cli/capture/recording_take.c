@@ -203,16 +203,17 @@ static int recording_fill(struct taking *taking, uint64_t before)
 	struct recorder *recorder = session_recorder(taking->session);
 	struct recording *recording = taking->recording;
 	struct recording_source source = { .irq_name = irq_name, .context = taking };
-	uint64_t start = taking->view->start + taking->view->epoch, complete;
+	uint64_t start = taking->view->start + taking->view->epoch, since, complete;
 	int error;
 
 	recording->asked = before;
 	recording->memory = recorder_bytes(recorder);
 	recording->to = taking->view->end + taking->view->epoch;
-	error = recorder_copy(recorder, u64_max(u64_sub(start, before), recorder->began),
-			      taking->view->epoch, &source.events, &source.n_events, &complete);
+	since = u64_max(u64_sub(start, before), recorder->began);
+	error = recorder_copy(recorder, since, taking->view->epoch, &source.events,
+			      &source.n_events, &complete);
 	recording->from = u64_min(complete, recording->to);
-	recording->lost = recorder_lost(recorder);
+	recording->overwritten = complete > since;
 	if (!error)
 		error = threads_take(taking, recorder) ?:
 			irq_names_begin(recording) ?:

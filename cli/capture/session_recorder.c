@@ -15,9 +15,8 @@
 #include "session_memory.h"
 #include "kernel_delay.skel.h"
 
-#define SPARE_PARTS 16 /* of a ring, for events that interrupt others */
-#define ROOM_LEAST 64
-#define ROOM_MOST (1U << 24)
+#define SPARE_PARTS 16 /* of a ring, about, for events that interrupt others */
+#define SPARE_LEAST 64
 
 /* What an event's time may be before those that were written before it: a switch that was not
  * reported is noticed later. What lies longer back is not looked for. */
@@ -27,22 +26,24 @@ exit_status recorder_select(struct recorder *recorder, struct kernel_delay *skel
 {
 	uint32_t cpus = skel->rodata->kd_cpus;
 	uint64_t entries = bytes / sizeof(struct kd_recorded) / cpus;
-	uint32_t room = ROOM_LEAST;
+	uint32_t spare = SPARE_LEAST;
 	int error;
 
 	if (!bytes)
 		return 0;
-	while (room < ROOM_MOST && 2 * room + 2 * room / SPARE_PARTS <= entries)
-		room *= 2;
+	while ((uint64_t)spare * 2 * SPARE_PARTS <= entries)
+		spare *= 2;
 	recorder->skel = skel;
 	recorder->cpus = cpus;
-	recorder->room = skel->rodata->kd_recorded_room = room;
-	recorder->spare = skel->rodata->kd_recorded_spare = room / SPARE_PARTS;
+	recorder->spare = skel->rodata->kd_recorded_spare = spare;
+	recorder->room = skel->rodata->kd_recorded_room = entries > 2 * spare
+								  ? (uint32_t)entries - spare
+								  : spare;
 	recorder->ended = calloc(ENDED_NAMES, sizeof(*recorder->ended));
 	if (!recorder->ended)
 		return log_no_memory();
 	error = bpf_map__set_max_entries(skel->maps.kd_recorded,
-					 cpus * (room + recorder->spare)) ?:
+					 cpus * (recorder->room + spare)) ?:
 		bpf_map__set_max_entries(skel->maps.kd_recorders, cpus) ?:
 		bpf_map__set_max_entries(skel->maps.kd_followed, KD_FOLLOWED);
 	if (error)
@@ -171,16 +172,6 @@ int recorder_copy(const struct recorder *recorder, uint64_t since, uint64_t epoc
 	*n = error ? 0 : copy.n;
 	*complete = copy.complete;
 	return error;
-}
-
-uint64_t recorder_lost(struct recorder *recorder)
-{
-	uint64_t before = recorder->lost, lost = 0;
-
-	for (uint32_t cpu = 0; cpu < recorder->cpus; cpu++)
-		lost += __atomic_load_n(&recorder->rings[cpu].lost, __ATOMIC_RELAXED);
-	recorder->lost = lost;
-	return lost - before;
 }
 
 void recorder_note(struct recorder *recorder, const struct kd_thread *thread)

@@ -26,7 +26,6 @@ struct recorder {
 	struct kd_recorder *rings;    /* by CPU */
 	struct kd_followed *followed; /* KD_FOLLOWED of them */
 	uint32_t cpus, room, spare;   /* entries of each ring */
-	uint64_t lost;                /* already told */
 	uint64_t began; /* CLOCK_MONOTONIC: what happened before is not in the rings */
 	struct ended_name *ended;
 	size_t n_ended; /* grows for ever: the next one's is n_ended % ENDED_NAMES */
@@ -51,9 +50,6 @@ uint64_t recorder_bytes(const struct recorder *recorder);
  * had found its place. Returns 0 or -ENOMEM. */
 int recorder_copy(const struct recorder *recorder, uint64_t since, uint64_t epoch,
 		  struct recorded_event **events, size_t *n, uint64_t *complete);
-
-/* Events that found no place since the last call. */
-uint64_t recorder_lost(struct recorder *recorder);
 
 /* A slot is about to be freed: its thread's name is kept. */
 void recorder_note(struct recorder *recorder, const struct kd_thread *thread);

@@ -147,6 +147,17 @@ static const struct field own_fields[] = {
 	FIELDS_END,
 };
 
+#define RECORDED(key, kind, member) FIELD(key, kind, struct recording_facts, member)
+static const struct field recorded_fields[] = {
+	RECORDED("asked_ns", FIELD_U64, asked),
+	RECORDED("held_ns", FIELD_U64, held),
+	RECORDED("events", FIELD_U64, events),
+	RECORDED("memory_bytes", FIELD_U64, memory),
+	RECORDED("overwritten", FIELD_BOOL, overwritten),
+	RECORDED("window_cut", FIELD_BOOL, cut),
+	FIELDS_END,
+};
+
 static const struct field upcall_fields[] = {
 	FIELD("cpu", FIELD_U32, struct upcall_row, cpu, .flags = FIELD_REQUIRED),
 	FIELD("error", FIELD_U32, struct upcall_row, error),
@@ -227,6 +238,8 @@ static const struct field sample_fields[] = {
 	SAMPLE("ipi_entry_exit_ns", FIELD_U64, entry.ipi_ns, .flags = FIELD_IF_ANY),
 	SAMPLE("fault_entry_exit_ns", FIELD_U64, entry.fault_ns, .flags = FIELD_IF_ANY),
 	SAMPLE("own_cost", FIELD_OBJECT, own, .fields = own_fields, .flags = FIELD_IF_ANY),
+	SAMPLE("recorded", FIELD_OBJECT, recorded, .fields = recorded_fields,
+	       .flags = FIELD_IF_ANY),
 	SAMPLE("cpu_quota", FIELD_OBJECT, quota, .fields = quota_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("frozen_group", FIELD_NAME, frozen_group, .flags = FIELD_IF_ANY),
 	FIELD_LIST("absent", struct sample, absent, .fields = absence_fields, .flags = FIELD_KEPT),

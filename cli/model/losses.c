@@ -53,6 +53,10 @@ const struct loss losses[LOSSES] = {
 	KERNEL_LOSS(KD_LOSS_COUNTERS, "counters", "run of a thread is", "runs of threads are",
 		    "missing from [THREAD COUNTERS] (too many threads, or CPUs); take a shorter "
 		    "sample."),
+	KERNEL_LOSS(
+		KD_LOSS_RECORDED, "recorded_events", "recorded event is", "recorded events are",
+		"missing from what --record has, but not from the other sections (interrupts came "
+		"in the middle of others)."),
 	SAMPLE_LOSSES(LOSS_ROW)
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 
 const struct recorded_state *recording_states(const struct recording *recording, pid_t tid,
@@ -42,6 +43,18 @@ const struct recorded_culprit *recording_culprit(const struct recording *recordi
 	size_t at = ARRAY_SPLIT(recording->n_culprits, i, culprits[i].key < key);
 
 	return at < recording->n_culprits && culprits[at].key == key ? culprits + at : NULL;
+}
+
+struct recording_facts recording_facts(const struct recording *recording, uint64_t start)
+{
+	return (struct recording_facts){
+		.asked = recording->asked,
+		.held = u64_sub(start, recording->from),
+		.events = recording->events,
+		.memory = recording->memory,
+		.overwritten = recording->overwritten,
+		.cut = recording->from > start,
+	};
 }
 
 void recording_clear(struct recording *recording)

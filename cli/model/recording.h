@@ -94,14 +94,24 @@ struct recorded_culprit {
 	EACH(recorded_culprit, culprits) /* by key */                                              \
 	EACH(recorded_name, irq_names)
 
+/* What reports say of it. All 0: nothing was recorded. */
+struct recording_facts {
+	uint64_t asked,
+		held; /* ns before the window; held is less if it was overwritten, or began later */
+	uint64_t events;       /* since then, up to the window's end */
+	uint64_t memory;       /* bytes for events */
+	bool overwritten, cut; /* cut: by that the window's own beginning is missing */
+};
+
 struct recording {
 	uint64_t from; /* complete from here on; the window's start, or as long before it as was
 			  asked for, if that much was held */
 	uint64_t to;
-	uint64_t asked;  /* ns before the window */
-	uint64_t memory; /* bytes that hold events */
-	uint64_t events; /* in [from, to] */
-	uint64_t lost;   /* events in that time that found no place; never silently */
+	uint64_t asked;   /* ns before the window */
+	uint64_t memory;  /* bytes that hold events */
+	uint64_t events;  /* in [from, to] */
+	uint64_t lost;    /* events that found no place, since the sample before */
+	bool overwritten; /* there was more, before from, that was asked for */
 #define RECORDING_LIST(type, name)                                                                 \
 	struct type *name;                                                                         \
 	size_t n_##name, room_##name;
@@ -120,6 +130,9 @@ const struct recorded_state *recording_state_at(const struct recording *recordin
 /* NULL: not known. */
 const struct recorded_thread *recording_thread(const struct recording *recording, pid_t tid);
 const struct recorded_culprit *recording_culprit(const struct recording *recording, uint32_t key);
+
+/* start: of the window. */
+struct recording_facts recording_facts(const struct recording *recording, uint64_t start);
 
 /* Releases all and clears it; NULL is allowed. */
 void recording_clear(struct recording *recording);

@@ -256,7 +256,8 @@ struct sample {
 	bool upcalls_known; /* they were counted */
 
 	struct trace_list traces;
-	struct recording *recording; /* --record only */
+	struct recording_facts recorded; /* --record only */
+	struct recording *recording;     /* the same; NULL if replayed */
 
 	/* Interruptions of at least this many ns, if they were asked for; by their start. */
 	uint64_t interruptions_from;

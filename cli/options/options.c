@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bpf/kernel_delay.h"
+#include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/output/output_path.h"
@@ -293,6 +294,10 @@ static exit_status refuse_together(const struct options *options)
 		{ options->waits_chosen && !options->off_cpu,
 		  "option --wait-filter needs --off-cpu",
 		  "give --off-cpu as well, as in --off-cpu=1ms" },
+		{ options->record_on && (given || options->long_poll || options->sample_interval ||
+					 options->at.ns),
+		  "option --record-on cannot be combined with triggers, --sample-interval or --at",
+		  "it says itself when to report; --record alone works with triggers" },
 		{ options->all_wakers && !options->off_cpu, "option --wakers needs --off-cpu",
 		  "give --off-cpu as well, as in --off-cpu=1ms" },
 		{ options->at.ns && (given || options->long_poll),
@@ -315,7 +320,7 @@ static exit_status refuse_together(const struct options *options)
 			  (*options->pids || options->comm || options->pidfile || options->cgroup ||
 			   options->container || *options->tids || options->follow_fork || given ||
 			   options->long_poll || options->histogram || options->interruptions ||
-			   options->resources || options->counters.n || traces),
+			   options->resources || options->counters.n || options->record || traces),
 		  "option --replay does not look at any process",
 		  "give only options about outputs with it" },
 		{ options->outputs.limit && has_tables(&options->outputs),
@@ -357,6 +362,10 @@ exit_status options_parse(int argc, char **argv, struct options *options)
 	if (options->command && !options->sample_time_given && options->sample_count == 1 &&
 	    !options->triggers[KD_START] && !options->triggers[KD_STOP])
 		options->sample_time = UINT64_MAX;
+	if (options->record_on && !options->sample_time_given)
+		options->sample_time = 100 * NSEC_PER_MSEC;
+	if (options->record_on && !options->record)
+		options->record = 5 * NSEC_PER_SEC;
 	options->outputs.one = options->sample_count == 1 || options->trigger_worst ||
 			       options->replay;
 	options->outputs.report.extent = options->full      ? REPORT_FULL

@@ -53,6 +53,7 @@ struct options {
 	bool histogram;              /* distributions of durations, too */
 	uint64_t record;             /* ns before a window that the recorder is to hold; 0: off */
 	uint64_t record_memory;      /* bytes */
+	const char *record_on;       /* report only samples of which this is true; NULL: all */
 	struct counter_set counters; /* perf events to count; n 0: none */
 	bool resources;              /* what threads and processes use, too */
 

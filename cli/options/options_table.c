@@ -123,6 +123,10 @@ static const struct option_row rows[] = {
 	  "Memory for what is recorded, also with K, M or G, at most 4G. What is older is "
 	  "overwritten; the report says how long it held.",
 	  .read = read_memory, FIELD(record_memory), .preset = "32M" },
+	{ "record-on", 0, TAKES_VALUE, "EXPR",
+	  "Record until EXPR, a condition as of --fail-if, is true of the last 100 ms (or "
+	  "--sample-time), or SIGUSR1 comes, and report that then; signal: until SIGUSR1 comes.",
+	  .read = read_text, FIELD(record_on), .words = WORDS_CONDITIONS },
 	{ "counters", 0, TAKES_VALUE, "LIST",
 	  "Count perf events for each thread, as in cycles,instructions,page-faults: names as in "
 	  "perf-list(1), or raw ones (r3c), at most 16. default: " COUNTERS_HELP ".",

@@ -22,8 +22,8 @@ struct fail_if {
 	struct condition conditions[];
 };
 
-exit_status fail_if_new(struct fail_if **out, const char *const *texts, size_t n,
-			const struct fail_recorded *recorded)
+exit_status fail_if_new(struct fail_if **out, const char *option, const char *const *texts,
+			size_t n, const struct fail_recorded *recorded)
 {
 	struct fail_if *fail_if = calloc(1, sizeof(*fail_if) + n * sizeof(fail_if->conditions[0]));
 	exit_status status = 0;
@@ -33,7 +33,7 @@ exit_status fail_if_new(struct fail_if **out, const char *const *texts, size_t n
 		return log_no_memory();
 	fail_if->n = n;
 	for (size_t i = 0; i < n && !status; i++)
-		status = condition_read(&fail_if->conditions[i], texts[i], recorded);
+		status = condition_read(&fail_if->conditions[i], option, texts[i], recorded);
 	return status;
 }
 
@@ -139,7 +139,7 @@ static void verdict_check(struct condition *condition, const struct sample *samp
 	bool any = false;
 
 	if (verdict_find(&verdict, sample))
-		log_warn("no memory for " FAIL_OPTION " '%s'", condition->text);
+		log_warn("no memory for %s '%s'", condition->option, condition->text);
 	for (size_t i = 0; i < verdict.n_blamed; i++) {
 		const struct verdict_row *row = &verdict.rows[i];
 		const struct fail_figures figures = { .count = row->count,
@@ -221,14 +221,23 @@ exit_status fail_if_compare(struct fail_if *fail_if, const struct comparison *co
 		if (condition->metric->kind != FAIL_CHANGED)
 			continue;
 		if (comparison->few) {
-			log_error("option " FAIL_OPTION ": '%s': there are too few samples to tell",
-				  condition->text);
+			log_error("option %s: '%s': there are too few samples to tell",
+				  fail_if->conditions[i].option, condition->text);
 			log_hint("take at least five in each capture, or better eight");
 			return EX_DATAERR;
 		}
 		changed_look(condition, comparison);
 	}
 	return 0;
+}
+
+uint64_t fail_if_times(const struct fail_if *fail_if)
+{
+	uint64_t times = 0;
+
+	for (size_t i = 0; i < fail_if->n; i++)
+		times += fail_if->conditions[i].excess.times;
+	return times;
 }
 
 const struct excess *fail_if_excess(const struct fail_if *fail_if, size_t index)
@@ -264,7 +273,7 @@ static void excess_tell(const struct condition *condition)
 			 (unsigned long long)excess->times - 1);
 	if (excess->sample)
 		snprintf(where, sizeof(where), "sample %llu", (unsigned long long)excess->sample);
-	log_error(FAIL_OPTION " '%s': %s%s%s%s in %s%s", condition->text, value, unit,
+	log_error("%s '%s': %s%s%s%s in %s%s", condition->option, condition->text, value, unit,
 		  excess->so_far ? " so far" : "", whose, where, times);
 }
 

@@ -18,14 +18,17 @@ struct fail_recorded {
 	bool waits, distributions, interruptions, resources, comparison, counters;
 };
 
-/* Reads n conditions, such as "ready.max>1ms" or "thread(pmd*).softirq.pct>=2.5";
+/* Reads n conditions of an option, such as "ready.max>1ms" or "thread(pmd*).softirq.pct>=2.5";
  * the texts have to outlive *out. Returns 0; or, after printing what is wrong with one, an exit
  * status. The caller ends it with fail_if_free(), also after an error. */
-exit_status fail_if_new(struct fail_if **out, const char *const *texts, size_t n,
-			const struct fail_recorded *recorded);
+exit_status fail_if_new(struct fail_if **out, const char *option, const char *const *texts,
+			size_t n, const struct fail_recorded *recorded);
 
 /* Looks at a sample, the number-th of the run. */
 void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number);
+
+/* How often conditions have been exceeded, all together. */
+uint64_t fail_if_times(const struct fail_if *fail_if);
 
 /* Looks at the differences from a saved capture; NULL: none. Returns 0, or after printing that
  * there are too few samples to tell, EX_DATAERR. */

@@ -21,9 +21,9 @@
 #define TIME_MAX (365 * 24 * 3600 * NSEC_PER_SEC)
 #define PERCENT_MAX (1000000 * FAIL_PERCENT)
 
-static exit_status refuse(const char *text, const char *what, const char *hint)
+static exit_status refuse(const struct condition *condition, const char *what, const char *hint)
 {
-	log_error("option " FAIL_OPTION ": '%s': %s", text, what);
+	log_error("option %s: '%s': %s", condition->option, condition->text, what);
 	log_hint("%s", hint);
 	return EX_USAGE;
 }
@@ -92,21 +92,24 @@ static void hint_metrics(const char *name)
 }
 
 /* name is the part of the whole that should be a metric. */
-static exit_status refuse_metric(const char *text, const char *whole, const char *name)
+static exit_status refuse_metric(const struct condition *condition, const char *whole,
+				 const char *name)
 {
-	log_error("option " FAIL_OPTION ": '%s': there is no metric '%s'", text, whole);
+	log_error("option %s: '%s': there is no metric '%s'", condition->option, condition->text,
+		  whole);
 	hint_metrics(name);
 	return EX_USAGE;
 }
 
-static exit_status refuse_call(const char *text, const char *name)
+static exit_status refuse_call(const struct condition *condition, const char *name)
 {
-	log_error("option " FAIL_OPTION ": '%s': there is no such system call", text);
+	log_error("option %s: '%s': there is no such system call", condition->option,
+		  condition->text);
 	syscall_set_hint(name, "give a name as in syscalls(2), or a pattern");
 	return EX_USAGE;
 }
 
-static exit_status cause_check(const char *text, const char *part)
+static exit_status cause_check(const struct condition *condition, const char *part)
 {
 	struct metric_list list = { .length = 0 };
 
@@ -115,12 +118,12 @@ static exit_status cause_check(const char *text, const char *part)
 			return 0;
 		list_append(&list, i ? ", " : "there are ", cause_words[i].key);
 	}
-	return refuse(text, "there is no such cause", list.text);
+	return refuse(condition, "there is no such cause", list.text);
 }
 
 /* One of these words. */
-static exit_status word_check(const char *text, const char *name, const char *const *words,
-			      size_t n, const char *what)
+static exit_status word_check(const struct condition *condition, const char *name,
+			      const char *const *words, size_t n, const char *what)
 {
 	struct metric_list list = { .length = 0 };
 
@@ -129,11 +132,11 @@ static exit_status word_check(const char *text, const char *name, const char *co
 			return 0;
 	for (size_t i = 0; i < n; i++)
 		list_append(&list, i ? ", " : "there are ", words[i]);
-	return refuse(text, what, list.text);
+	return refuse(condition, what, list.text);
 }
 
 /* A measure, or a cause. */
-static exit_status changed_check(const char *text, const char *name)
+static exit_status changed_check(const struct condition *condition, const char *name)
 {
 	struct measures measures = { 0 };
 	struct names_closest closest;
@@ -147,7 +150,8 @@ static exit_status changed_check(const char *text, const char *name)
 		names_closest_offer(&closest, cause_words[i].key);
 	}
 	if (!found) {
-		log_error("option " FAIL_OPTION ": '%s': there is no measure '%s'", text, name);
+		log_error("option %s: '%s': there is no measure '%s'", condition->option,
+			  condition->text, name);
 		names_closest_hint(&closest, "", "give one of JSON's, such as kept_ns");
 	}
 	names_closest_clear(&closest);
@@ -168,24 +172,23 @@ static exit_status part_check(const struct condition *condition)
 	if (!*part || names_is_glob(part))
 		return 0;
 	if (condition->metric->kind == FAIL_SYSCALL && !is_call(part))
-		return refuse_call(condition->text, part);
+		return refuse_call(condition, part);
 	if (condition->metric->kind == FAIL_AWAITED)
-		return word_check(condition->text, part, awaited_keys, KD_AWAITED_KINDS,
+		return word_check(condition, part, awaited_keys, KD_AWAITED_KINDS,
 				  "threads are not blocked for that");
 	if (condition->metric->kind == FAIL_INTERRUPTION)
-		return word_check(condition->text, part, interruption_keys, INTERRUPTION_CAUSES,
+		return word_check(condition, part, interruption_keys, INTERRUPTION_CAUSES,
 				  "nothing of that name interrupts threads");
 	if (condition->metric->kind == FAIL_READ || condition->metric->kind == FAIL_WRITTEN)
-		return word_check(condition->text, part, io_keys, KD_IO_KINDS,
+		return word_check(condition, part, io_keys, KD_IO_KINDS,
 				  "there is no such kind of descriptor");
 	if (condition->metric->kind == FAIL_VERDICT)
-		return cause_check(condition->text, part);
+		return cause_check(condition, part);
 	if (condition->metric->kind == FAIL_CHANGED)
-		return changed_check(condition->text, part);
+		return changed_check(condition, part);
 	if (condition->metric->kind != FAIL_SOFTIRQ)
 		return 0; /* names of interrupts differ from machine to machine */
-	return word_check(condition->text, part, softirq_names, SOFTIRQS,
-			  "there is no such softirq");
+	return word_check(condition, part, softirq_names, SOFTIRQS, "there is no such softirq");
 }
 
 static enum fail_field field_named(const char *name)
@@ -214,12 +217,12 @@ static exit_status metric_read(struct condition *condition, char *name)
 	if (!condition->metric || condition->field == FAIL_FIELDS ||
 	    !(condition->metric->fields & FAIL_HAS(condition->field)) ||
 	    (has_part && (!part[1] || !fail_metric_has_parts(condition->metric))))
-		return refuse_metric(condition->text, whole, name);
+		return refuse_metric(condition, whole, name);
 	if (has_part)
 		memcpy(condition->part, part + 1, strlen(part + 1) + 1);
 	if (*condition->threads && !fail_metric_of_threads(condition->metric) &&
 	    condition->metric->kind != FAIL_WAITS && condition->metric->kind != FAIL_CHANGED)
-		return refuse(condition->text, "this metric is not one of threads",
+		return refuse(condition, "this metric is not one of threads",
 			      "give it without thread(...)");
 	return part_check(condition);
 }
@@ -239,9 +242,9 @@ static int threshold_read(struct condition *condition, const char *text)
 		if (error == -EDOM) {
 			snprintf(units, sizeof(units), "give one: %sns, %sus, %sms, %ss or %smin",
 				 text, text, text, text, text);
-			return refuse(condition->text, "the value has no unit", units);
+			return refuse(condition, "the value has no unit", units);
 		}
-		return refuse(condition->text, "the value is not a time",
+		return refuse(condition, "the value is not a time",
 			      "give a number with ns, us, ms, s or min: 1ms");
 	}
 	if (fail_field_is_percentage(condition->field)) {
@@ -251,12 +254,12 @@ static int threshold_read(struct condition *condition, const char *text)
 		if (!digits[strspn(digits, "0123456789.")] &&
 		    !parse_duration(digits, FAIL_PERCENT, PERCENT_MAX, threshold))
 			return 0;
-		return refuse(condition->text, "the value is not a percentage",
+		return refuse(condition, "the value is not a percentage",
 			      "give a number, which may have a fraction: 2.5");
 	}
 	if (!parse_u64(text, 0, UINT64_MAX, threshold))
 		return 0;
-	return refuse(condition->text, "the value is not a whole number", "give a number: 0");
+	return refuse(condition, "the value is not a whole number", "give a number: 0");
 }
 
 static char *trimmed(char *text)
@@ -294,11 +297,11 @@ static exit_status recorded_check(const struct condition *condition,
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
 		if (checks[i].missing)
-			return refuse(condition->text, checks[i].what, checks[i].hint);
+			return refuse(condition, checks[i].what, checks[i].hint);
 	return 0;
 }
 
-exit_status condition_read(struct condition *condition, const char *given,
+exit_status condition_read(struct condition *condition, const char *option, const char *given,
 			   const struct fail_recorded *recorded)
 {
 	static const char prefix[] = "thread(";
@@ -307,9 +310,10 @@ exit_status condition_read(struct condition *condition, const char *given,
 	char text[CONDITION_TEXT_LEN], *metric, *operator, * value;
 	int status;
 
+	condition->option = option;
 	condition->text = given;
 	if (strlen(given) >= sizeof(text))
-		return refuse(given, "it is too long", grammar);
+		return refuse(condition, "it is too long", grammar);
 	memcpy(text, given, strlen(given) + 1);
 	metric = trimmed(text);
 	if (!strncmp(metric, prefix, strlen(prefix))) {
@@ -317,14 +321,14 @@ exit_status condition_read(struct condition *condition, const char *given,
 
 		metric += strlen(prefix);
 		if (!end || end == metric)
-			return refuse(given, "thread(NAME) is incomplete", grammar);
+			return refuse(condition, "thread(NAME) is incomplete", grammar);
 		*end = '\0';
 		memcpy(condition->threads, metric, strlen(metric) + 1);
 		metric = end + 2;
 	}
 	operator= strpbrk(metric, "<>");
 	if (!operator)
-		return refuse(given, "there is no comparison", grammar);
+		return refuse(condition, "there is no comparison", grammar);
 	condition->below = *operator== '<';
 	condition->equal = operator[1] == '=';
 	value = trimmed(operator+ 1 + condition->equal);

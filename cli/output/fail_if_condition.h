@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A condition of --fail-if, as it was given. */
+/* A condition on samples, as an option gave it. */
 #ifndef FAIL_IF_CONDITION_H
 #define FAIL_IF_CONDITION_H
 
@@ -11,11 +11,11 @@
 #include "fail_if.h"
 #include "fail_if_metrics.h"
 
-#define FAIL_OPTION "--fail-if"
 #define FAIL_PERCENT NSEC_PER_SEC /* thresholds of percentages have nine decimals */
 #define CONDITION_TEXT_LEN 128
 
 struct condition {
+	const char *option; /* "--fail-if" */
 	const char *text;
 	char threads[CONDITION_TEXT_LEN]; /* a pattern; "": all */
 	char part[CONDITION_TEXT_LEN];    /* a pattern; "": all */
@@ -26,9 +26,9 @@ struct condition {
 	struct excess excess;
 };
 
-/* Reads one, whose text has to outlive it. Returns 0, or after printing what is wrong with it
+/* Reads one; option and text have to outlive it. Returns 0, or after printing what is wrong with it
  * EX_USAGE, or EX_OSERR without memory. */
-exit_status condition_read(struct condition *condition, const char *given,
+exit_status condition_read(struct condition *condition, const char *option, const char *given,
 			   const struct fail_recorded *recorded);
 
 #endif

@@ -68,7 +68,7 @@ static void texts_read(const struct options *options)
 		    !trigger_parse(&trigger, options->triggers[role], &why))
 			trigger_clear(&trigger);
 	MUST(options->n_fail_if <= FAIL_IF_MAX);
-	fail_if_new(&fail_if, options->fail_if, options->n_fail_if, &all);
+	fail_if_new(&fail_if, "--fail-if", options->fail_if, options->n_fail_if, &all);
 	fail_if_free(fail_if);
 }
 

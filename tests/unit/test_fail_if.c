@@ -198,7 +198,7 @@ static void check_expected(const struct expected *rows, size_t n, const struct s
 		const struct excess *excess;
 		struct fail_if *fail_if;
 
-		is_i64(fail_if_new(&fail_if, &want->text, 1, &all), 0, "'%s' is read", want->text);
+		is_i64(fail_if_new(&fail_if, "--fail-if", &want->text, 1, &all), 0, "'%s' is read", want->text);
 		fail_if_check(fail_if, of, 7);
 		excess = fail_if_excess(fail_if, 0);
 		is_u64(excess->times, want->times, "'%s': how often", want->text);
@@ -287,7 +287,7 @@ static void test_telling(void)
 	hostile.voluntary = 3;
 	other.threads = &hostile;
 	other.n_threads = 1;
-	is_i64(fail_if_new(&fail_if, texts, COUNT(texts), &all), 0, "four conditions");
+	is_i64(fail_if_new(&fail_if, "--fail-if", texts, COUNT(texts), &all), 0, "four conditions");
 	fail_if_check(fail_if, &sample, 1);
 	fail_if_check(fail_if, &other, 2);
 	fail_if_check(fail_if, &sample, 3);
@@ -306,11 +306,11 @@ static void test_telling(void)
 	       "what is said");
 	fail_if_free(fail_if);
 
-	is_i64(fail_if_new(&fail_if, texts + 1, 1, &all), 0, "one condition");
+	is_i64(fail_if_new(&fail_if, "--fail-if", texts + 1, 1, &all), 0, "one condition");
 	fail_if_check(fail_if, &sample, 1);
 	ok(!fail_if_tell(fail_if), "nothing exceeded");
 	fail_if_free(fail_if);
-	is_i64(fail_if_new(&fail_if, NULL, 0, &none), 0, "no condition");
+	is_i64(fail_if_new(&fail_if, "--fail-if", NULL, 0, &none), 0, "no condition");
 	fail_if_check(fail_if, &sample, 1);
 	ok(!fail_if_tell(fail_if), "nothing exceeds none");
 	fail_if_free(fail_if);
@@ -407,7 +407,7 @@ static void test_bad(void)
 
 	for (size_t i = 0; i < COUNT(bad); i++) {
 		stderr_to_memory();
-		status = fail_if_new(&fail_if, &bad[i].text, 1, &all);
+		status = fail_if_new(&fail_if, "--fail-if", &bad[i].text, 1, &all);
 		stderr_back(said, sizeof(said));
 		is_i64(status, 64, "'%s' is refused with 64", bad[i].text);
 		ok(strstr(said, bad[i].says), "'%s': says '%s'", bad[i].text, bad[i].says);
@@ -417,13 +417,13 @@ static void test_bad(void)
 	}
 	memset(large, 'x', sizeof(large) - 1);
 	stderr_to_memory();
-	status = fail_if_new(&fail_if, texts, 1, &all);
+	status = fail_if_new(&fail_if, "--fail-if", texts, 1, &all);
 	fail_if_free(fail_if);
 	stderr_back(said, sizeof(said));
 	is_i64(status, 64, "a long one is refused");
 	for (size_t i = 1; i < COUNT(texts); i++) {
 		stderr_to_memory();
-		status = fail_if_new(&fail_if, texts + i, 1, &without[i].recorded);
+		status = fail_if_new(&fail_if, "--fail-if", texts + i, 1, &without[i].recorded);
 		fail_if_free(fail_if);
 		stderr_back(said, sizeof(said));
 		is_i64(status, 64, "%s is not recorded", texts[i]);
@@ -456,7 +456,7 @@ static void test_random(void)
 				break;
 			strcat(text, pieces[(state >> 33) % COUNT(pieces)]);
 		}
-		status = fail_if_new(&fail_if, texts, 1, &all);
+		status = fail_if_new(&fail_if, "--fail-if", texts, 1, &all);
 		wrong += status != 0 && status != 64;
 		if (!status) {
 			fail_if_check(fail_if, &sample, 1);
@@ -514,7 +514,7 @@ static void test_whole(void)
 		char said[4096];
 		bool any;
 
-		fail_if_new(&fail_if, &cases[i].text, 1, &all);
+		fail_if_new(&fail_if, "--fail-if", &cases[i].text, 1, &all);
 		fail_if_check(fail_if, &one, 1);
 		stderr_to_memory();
 		any = fail_if_tell(fail_if);
