@@ -9,7 +9,7 @@
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
-#include "cli/model/recorded_event.h"
+#include "recorder_rings.h"
 
 struct kernel_delay;
 
@@ -22,10 +22,9 @@ struct ended_name {
 
 struct recorder {
 	struct kernel_delay *skel; /* NULL: nothing is recorded */
-	struct kd_recorded *events;
-	struct kd_recorder *rings;    /* by CPU */
+	struct recorder_rings rings;
+
 	struct kd_followed *followed; /* KD_FOLLOWED of them */
-	uint32_t cpus, room, spare;   /* entries of each ring */
 	uint64_t began; /* CLOCK_MONOTONIC: what happened before is not in the rings */
 	struct ended_name *ended;
 	size_t n_ended; /* grows for ever: the next one's is n_ended % ENDED_NAMES */
@@ -43,13 +42,6 @@ void recorder_begin(struct recorder *recorder);
 
 /* How many bytes the rings have. */
 uint64_t recorder_bytes(const struct recorder *recorder);
-
-/* What the rings hold of events since a time, copied while the programs go on: CPU by CPU, in the
- * order in which they were written. Times are CLOCK_MONOTONIC; epoch is the session's. *events
- * becomes the caller's to free(). *complete: of what happened since then nothing is missing that
- * had found its place. Returns 0 or -ENOMEM. */
-int recorder_copy(const struct recorder *recorder, uint64_t since, uint64_t epoch,
-		  struct recorded_event **events, size_t *n, uint64_t *complete);
 
 /* A slot is about to be freed: its thread's name is kept. */
 void recorder_note(struct recorder *recorder, const struct kd_thread *thread);

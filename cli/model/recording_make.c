@@ -22,12 +22,12 @@ static int run_add(struct recording *recording, const struct recorded_event *had
 {
 	struct recorded_run *run;
 
-	if (had->at <= recording->from || had->at - had->what >= recording->to)
+	if (had->at <= recording->from || u64_sub(had->at, had->what) >= recording->to)
 		return 0;
 	run = LIST_ADD(recording, runs);
 	if (!run)
 		return -ENOMEM;
-	run->start = u64_max(had->at - had->what, recording->from);
+	run->start = u64_max(u64_sub(had->at, had->what), recording->from);
 	run->end = u64_min(had->at, recording->to);
 	run->cpu = had->cpu;
 	run->tid = (pid_t)had->tid;
@@ -40,12 +40,12 @@ static int irq_add(struct recording *recording, const struct recording_source *s
 {
 	struct recorded_irq *irq;
 
-	if (event->at <= recording->from || event->at - event->what >= recording->to)
+	if (event->at <= recording->from || u64_sub(event->at, event->what) >= recording->to)
 		return 0;
 	irq = LIST_ADD(recording, irqs);
 	if (!irq)
 		return -ENOMEM;
-	irq->start = event->at - event->what;
+	irq->start = u64_sub(event->at, event->what);
 	irq->end = event->at;
 	irq->cpu = event->cpu;
 	irq->tid = (pid_t)event->tid;
@@ -186,7 +186,7 @@ static int lead_add(struct course *course, uint64_t at, uint64_t lead)
 {
 	struct recorded_state running = course->now;
 
-	running.start = u64_max(at - lead, course->now.start);
+	running.start = u64_max(u64_sub(at, lead), course->now.start);
 	running.end = at;
 	running.state = course->now.state == KD_READY_WOKEN ? KD_KERNEL : KD_USER;
 	running.awaited = 0;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder_rings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
+
+/* What an event's time may be before those that were written before it: a switch that was not
+ * reported is noticed later. What lies longer back is not looked for. */
+#define LATE_NS 100000000ULL
+
+/* One ring: entries, of which room are kept, and how many there have been. */
+struct ring {
+	const struct kd_recorded *entries;
+	uint64_t room;
+	const uint64_t *position;
+	uint16_t cpu;
+};
+
+struct copy {
+	struct recorded_event *events;
+	size_t n, room;
+	uint64_t since, epoch, complete;
+};
+
+static uint64_t event_at(const struct kd_recorded *entry, uint64_t epoch)
+{
+	return (__atomic_load_n(&entry->word, __ATOMIC_RELAXED) >> KD_RECORDED_WHEN) + epoch;
+}
+
+static struct recorded_event event_read(const struct ring *ring, uint64_t i, uint64_t epoch)
+{
+	const struct kd_recorded *entry = &ring->entries[i % ring->room];
+	uint64_t word = __atomic_load_n(&entry->word, __ATOMIC_RELAXED);
+
+	return (struct recorded_event){
+		.at = (word >> KD_RECORDED_WHEN) + epoch,
+		.tid = entry->tid,
+		.what = entry->what,
+		.cpu = ring->cpu,
+		.kind = (uint8_t)word,
+		.detail = (uint8_t)(word >> KD_RECORDED_DETAIL),
+	};
+}
+
+/* The events that were overwritten while they were copied, and the one that may just be, are
+ * dropped: they are the first. */
+static int ring_copy(const struct ring *ring, struct copy *copy)
+{
+	uint64_t end = __atomic_load_n(ring->position, __ATOMIC_ACQUIRE), first, after, kept;
+	uint64_t since = u64_sub(copy->since, LATE_NS);
+	size_t begin = copy->n;
+
+	first = end > ring->room ? end - ring->room : 0;
+	first += ARRAY_SPLIT(end - first, i,
+			     event_at(&ring->entries[(first + i) % ring->room], copy->epoch) <
+				     since);
+	if (array_reserve(&copy->events, copy->n + (end - first), &copy->room,
+			  sizeof(*copy->events)))
+		return -ENOMEM;
+	for (uint64_t i = first; i < end; i++)
+		copy->events[copy->n++] = event_read(ring, i, copy->epoch);
+	after = __atomic_load_n(ring->position, __ATOMIC_ACQUIRE);
+	kept = after + 1 > ring->room ? after + 1 - ring->room : 0;
+	if (kept > first) {
+		size_t gone = u64_min(kept - first, end - first);
+
+		memmove(copy->events + begin, copy->events + begin + gone,
+			(end - first - gone) * sizeof(*copy->events));
+		copy->n -= gone;
+		copy->complete = u64_max(copy->complete,
+					 copy->n > begin ? copy->events[begin].at : UINT64_MAX);
+	}
+	return 0;
+}
+
+int recorder_rings_copy(const struct recorder_rings *rings, uint64_t since, uint64_t epoch,
+			struct recorded_event **events, size_t *n, uint64_t *complete)
+{
+	struct copy copy = { .since = since, .epoch = epoch, .complete = since };
+	int error = 0;
+
+	for (uint32_t cpu = 0; cpu < rings->cpus && !error; cpu++) {
+		const struct kd_recorder *position = &rings->positions[cpu];
+		struct ring ring = {
+			.entries = rings->events + (size_t)cpu * (rings->room + rings->spare),
+			.room = rings->room,
+			.position = (const uint64_t *)&position->position,
+			.cpu = (uint16_t)cpu,
+		};
+
+		error = ring_copy(&ring, &copy);
+		ring.entries += rings->room;
+		ring.room = rings->spare;
+		ring.position = (const uint64_t *)&position->spare;
+		if (!error)
+			error = ring_copy(&ring, &copy);
+	}
+	if (error)
+		free(copy.events);
+	*events = error ? NULL : copy.events;
+	*n = error ? 0 : copy.n;
+	*complete = copy.complete;
+	return error;
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What becomes of the flight recorder's events: their order, the rows, and copying a ring while it
+ * is written. Rows are compared with the walk of states of which the events were made. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/clock.h"
+#include "cli/capture/recorder_rings.h"
+#include "cli/model/recording_make.h"
+#include "tap.h"
+
+#define CPUS 3
+#define EVENTS 20000
+
+static uint64_t seed = 1;
+
+static uint32_t any(uint32_t below)
+{
+	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)(seed >> 33) % below;
+}
+
+static const char *irq_name(void *context, pid_t tid, bool hard, uint8_t index)
+{
+	(void)context;
+	(void)tid;
+	(void)index;
+	return hard ? "hard" : "soft";
+}
+
+/* --- Their order --- */
+
+static int by_tid_and_time(const void *a, const void *b)
+{
+	const struct recorded_event *left = a, *right = b;
+
+	if (left->tid != right->tid)
+		return left->tid < right->tid ? -1 : 1;
+	if (left->at != right->at)
+		return left->at < right->at ? -1 : 1;
+	return (left->what > right->what) - (left->what < right->what);
+}
+
+static void test_order(void)
+{
+	static struct recorded_event events[EVENTS], want[EVENTS], spare[EVENTS];
+	size_t n = 0;
+
+	for (uint16_t cpu = 0; cpu < CPUS; cpu++) {
+		uint64_t at = 1000;
+
+		for (size_t i = 0; i < EVENTS / CPUS; i++) {
+			at += any(3);
+			events[n] = (struct recorded_event){
+				/* Some are noticed late. */
+				.at = any(50) ? at : at - any(1000),
+				.tid = any(10) ? 1 + any(30) : 4000000 + any(3),
+				.what = (uint32_t)n,
+				.cpu = cpu,
+			};
+			n++;
+		}
+	}
+	memcpy(want, events, sizeof(events));
+	qsort(want, n, sizeof(*want), by_tid_and_time);
+	recorded_events_sort(events, spare, n);
+	ok(!memcmp(events, want, n * sizeof(*want)), "by TID, time, and then as they came");
+	recorded_events_sort(events, spare, 0);
+	recorded_events_sort(events, spare, 1);
+	ok(true, "none, and one");
+}
+
+/* --- Rows --- */
+
+#define FROM 1000000ULL
+#define TO 9000000ULL
+
+static struct recorded_event event(uint64_t at, uint32_t tid, enum kd_recorded_kind kind,
+				   uint32_t before, uint32_t state, uint32_t what)
+{
+	return (struct recorded_event){
+		.at = at,
+		.tid = tid,
+		.what = what,
+		.cpu = 1,
+		.kind = (uint8_t)kind,
+		.detail = (uint8_t)(state | before << KD_RECORDED_BEFORE),
+	};
+}
+
+static struct recording made(struct recorded_event *events, size_t n,
+			     const struct recorded_now *now, size_t n_now)
+{
+	static struct recorded_thread threads[] = {
+		{ .tid = 7, .pid = 7, .name = "seven", .of_target = true },
+		{ .tid = 8, .pid = 7, .name = "eight", .of_target = true },
+		{ .tid = 50, .pid = 50, .name = "other" },
+	};
+	struct recording recording = { .from = FROM, .to = TO };
+	struct recording_source source = { .events = events,
+					   .n_events = n,
+					   .now = now,
+					   .n_now = now ? n_now : 0,
+					   .irq_name = irq_name };
+
+	recording.threads = malloc(sizeof(threads));
+	if (!recording.threads)
+		abort();
+	memcpy(recording.threads, threads, sizeof(threads));
+	recording.n_threads = 3;
+	if (recording_make(&recording, &source))
+		abort();
+	return recording;
+}
+
+static void is_state(const struct recording *recording, size_t i, uint64_t start, uint64_t end,
+		     uint32_t state, const char *what)
+{
+	const struct recorded_state *row = &recording->states[i];
+
+	ok(i < recording->n_states && row->start == start && row->end == end && row->state == state,
+	   "%s: %llu to %llu, %u", what, (unsigned long long)row->start,
+	   (unsigned long long)row->end, row->state);
+}
+
+/* A thread reads, sleeps, is woken and runs; another one has no events. */
+static void test_rows(void)
+{
+	struct recorded_event events[] = {
+		event(FROM + 100, 7, KD_RECORDED_CALL, KD_USER, KD_KERNEL, 45),
+		event(FROM + 200, 7, KD_RECORDED_LOCK, 0, KD_LOCK_MUTEX, 8),
+		event(FROM + 200, 7, KD_RECORDED_SLEEP, KD_KERNEL, KD_BLOCKED, KD_AWAITED_LOCK),
+		event(FROM + 500, 7, KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN,
+		      8 | KD_FROM_TASK << KD_RECORDED_FROM),
+		event(FROM + 600, 7, KD_RECORDED_RUN, KD_READY_WOKEN, KD_KERNEL, 0),
+		event(FROM + 650, 7, KD_RECORDED_RETURN, KD_KERNEL, KD_USER, (uint32_t)-11),
+		event(FROM + 800, 7, KD_RECORDED_LEAD, 0, 0, 30),
+		event(FROM + 800, 7, KD_RECORDED_PREEMPTED, KD_USER, KD_READY_PREEMPTED, 0),
+		event(TO + 100, 7, KD_RECORDED_RUN, KD_READY_PREEMPTED, KD_USER, 0),
+	};
+	struct recorded_now now[] = {
+		{ .tid = 7, .state = KD_USER, .call = KD_CALL_NONE, .since = TO + 100 },
+		{ .tid = 8,
+		  .state = KD_BLOCKED,
+		  .awaited = KD_AWAITED_TIMER,
+		  .call = 35,
+		  .cpu = 2 },
+	};
+	struct recording recording = made(events, sizeof(events) / sizeof(*events), now, 2);
+	size_t n;
+
+	is_u64(recording.n_states, 9, "states");
+	is_state(&recording, 0, FROM, FROM + 100, KD_USER, "what it was before its first event");
+	is_state(&recording, 1, FROM + 100, FROM + 200, KD_KERNEL, "the call");
+	is_i64(recording.states[1].call, 45, "which it is");
+	is_state(&recording, 2, FROM + 200, FROM + 500, KD_BLOCKED, "asleep in it");
+	is_i64(recording.states[2].holder, 8, "who has the lock");
+	is_i64(recording.states[2].waker, 8, "who ended that");
+	is_u64(recording.states[2].from, KD_FROM_TASK, "from what context");
+	is_u64(recording.states[2].awaited, KD_AWAITED_LOCK, "what it waited for");
+	is_state(&recording, 3, FROM + 500, FROM + 570, KD_READY_WOKEN, "ready, but for the lead");
+	is_state(&recording, 4, FROM + 570, FROM + 600, KD_KERNEL, "the lead of the run");
+	is_state(&recording, 5, FROM + 600, FROM + 650, KD_KERNEL, "the call goes on");
+	is_state(&recording, 6, FROM + 650, FROM + 800, KD_USER, "and has returned");
+	ok(recording.states[6].call == KD_CALL_NONE, "in no call");
+	recording_states(&recording, 7, &n);
+	is_u64(n, 7 + 1, "of one thread");
+	is_state(&recording, 7, FROM + 800, TO, KD_READY_PREEMPTED, "cut at the end");
+	ok(recording.states[7].goes_on, "and said so");
+	is_u64(recording.n_calls, 1, "calls");
+	is_i64(recording.calls[0].result, -11, "its result");
+	is_u64(recording.calls[0].end, FROM + 650, "its end");
+	ok(recording_state_at(&recording, 7, FROM + 499) == &recording.states[2], "found by time");
+	ok(!recording_state_at(&recording, 9, FROM + 499), "not known");
+	recording_clear(&recording);
+}
+
+static void test_silent(void)
+{
+	struct recorded_now now[] = {
+		{ .tid = 7, .state = KD_BLOCKED, .awaited = KD_AWAITED_WORK, .call = 232 },
+		{ .tid = 8, .state = KD_USER, .call = KD_CALL_NONE, .since = FROM + 77 },
+	};
+	struct recording recording = made(NULL, 0, now, 2);
+
+	is_u64(recording.n_states, 2, "threads without events");
+	is_state(&recording, 0, FROM, TO, KD_BLOCKED, "one state all the time");
+	is_state(&recording, 1, FROM + 77, TO, KD_USER, "from its birth on");
+	recording_clear(&recording);
+}
+
+/* Others are known from their first event on; who had a CPU by two events. */
+static void test_others(void)
+{
+	struct recorded_event events[] = {
+		event(FROM + 10, 50, KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN, 7),
+		event(FROM + 30, 50, KD_RECORDED_RUN, KD_READY_WOKEN, KD_USER, 0),
+		event(FROM + 50, 50, KD_RECORDED_SLEEP, KD_USER, KD_BLOCKED, KD_AWAITED_DISK),
+		event(FROM + 60, 50, KD_RECORDED_STATE, KD_UNSEEN, KD_UNSEEN, 0),
+		event(FROM + 70, 60, KD_RECORDED_HAD_CPU, 0, 0, 100),
+		event(FROM + 70, 60, KD_RECORDED_CULPRIT, 0, 0, 0x1800),
+		event(FROM + 80, 61, KD_RECORDED_HAD_CPU, 0, 0, 5),
+		event(FROM + 90, 0, KD_RECORDED_HARDIRQ, 0, KD_VECTOR_LOCAL_TIMER, 7),
+		event(FROM + 95, 7, KD_RECORDED_HIT, 0, KD_STOP, 0),
+	};
+	struct recording recording = made(events, sizeof(events) / sizeof(*events), NULL, 0);
+
+	is_u64(recording.n_states, 3, "states of another process's thread");
+	is_state(&recording, 0, FROM + 10, FROM + 30, KD_READY_WOKEN, "woken");
+	is_state(&recording, 2, FROM + 50, FROM + 60, KD_BLOCKED,
+		 "until it was no longer followed");
+	is_u64(recording.n_runs, 1, "a run without its second event is none");
+	is_u64(recording.runs[0].start, FROM, "cut at the beginning");
+	is_u64(recording.runs[0].end, FROM + 70, "its end");
+	is_u64(recording.n_irqs, 1, "interrupts");
+	is_u64(recording.irqs[0].start, FROM + 83, "as long as it took");
+	is_u64(recording.n_hits, 1, "hits");
+	is_u64(recording.hits[0].role, KD_STOP, "of which trigger");
+	recording_clear(&recording);
+}
+
+/* A walk: states of a thread, one after the other, with events on any CPU. */
+static void test_walk(void)
+{
+	static struct recorded_event events[EVENTS], on[CPUS][EVENTS];
+	static struct recorded_state want[EVENTS];
+	size_t n = 0, n_want = 0, n_on[CPUS] = { 0 };
+	struct recording recording;
+	bool same;
+
+	for (uint32_t tid = 7; tid <= 8; tid++) {
+		uint64_t at = FROM - 500000;
+		uint32_t state = KD_USER;
+
+		for (size_t i = 0; i < 4000; i++) {
+			uint32_t next = KD_USER + any(KD_FROZEN - KD_USER + 1), cpu = any(CPUS);
+			uint64_t start = at;
+
+			at += 1 + any(5000);
+			on[cpu][n_on[cpu]++] = event(at, tid, KD_RECORDED_STATE, state, next, 0);
+			if (at > FROM && start < TO)
+				want[n_want++] = (struct recorded_state){
+					.start = start > FROM ? start : FROM,
+					.end = at < TO ? at : TO,
+					.tid = (pid_t)tid,
+					.state = (uint8_t)state,
+				};
+			state = next;
+		}
+	}
+	for (size_t cpu = 0; cpu < CPUS; cpu++)
+		for (size_t i = 0; i < n_on[cpu]; i++)
+			events[n++] = on[cpu][i];
+	recording = made(events, n, NULL, 0);
+	same = recording.n_states == n_want;
+	for (size_t i = 0; i < n_want && same; i++)
+		same = recording.states[i].start == want[i].start &&
+		       recording.states[i].end == want[i].end &&
+		       recording.states[i].tid == want[i].tid &&
+		       recording.states[i].state == want[i].state;
+	ok(same, "%zu states are those of the walk", n_want);
+	recording_clear(&recording);
+}
+
+/* Whatever is in the rings: rows lie in the recording, in order, without overlaps. */
+static void test_garbage(void)
+{
+	static struct recorded_event events[EVENTS];
+	bool good = true;
+
+	for (int round = 0; round < 50 && good; round++) {
+		size_t n = any(2000);
+		struct recording recording;
+
+		for (size_t i = 0; i < n; i++)
+			events[i] = (struct recorded_event){
+				.at = any(4) ? FROM + any((uint32_t)(TO - FROM)) : any(~0U) * 7ULL,
+				.tid = any(3) ? 5 + any(5) : any(1 << 22),
+				.what = any(2) ? any(1000) : any(~0U),
+				.cpu = (uint16_t)any(CPUS),
+				.kind = (uint8_t)any(KD_RECORDED_KINDS + 2),
+				.detail = (uint8_t)any(256),
+			};
+		recording = made(events, n, NULL, 0);
+		for (size_t i = 0; i < recording.n_states && good; i++) {
+			const struct recorded_state *row = &recording.states[i];
+
+			good = row->start < row->end && row->start >= FROM && row->end <= TO;
+			if (good && i && row[-1].tid == row->tid)
+				good = row[-1].end <= row->start;
+			else if (good && i)
+				good = row[-1].tid < row->tid;
+		}
+		for (size_t i = 0; i < recording.n_runs && good; i++)
+			good = recording.runs[i].start >= FROM && recording.runs[i].end <= TO;
+		recording_clear(&recording);
+	}
+	ok(good, "rows of any events");
+}
+
+/* --- Copying --- */
+
+#define ROOM 1000
+#define SPARE 64
+
+struct writer {
+	struct recorder_rings *rings;
+	atomic_bool over;
+	atomic_ullong written;
+};
+
+/* As recorder_put() does it, with a number in place of the time. */
+static void *write_on(void *context)
+{
+	struct writer *writer = context;
+	struct kd_recorder *ring = writer->rings->positions;
+	unsigned long long number = 0;
+
+	while (!writer->over) {
+		struct kd_recorded *entry = &writer->rings->events[ring->next];
+
+		number++;
+		__atomic_store_n(&entry->word, number << KD_RECORDED_WHEN | KD_RECORDED_RUN,
+				 __ATOMIC_RELAXED);
+		__atomic_store_n(&entry->tid, (uint32_t)number, __ATOMIC_RELAXED);
+		ring->next = ring->next + 1 < ROOM ? ring->next + 1 : 0;
+		__atomic_store_n(&ring->position, ring->position + 1, __ATOMIC_RELEASE);
+		writer->written = number;
+	}
+	return NULL;
+}
+
+static void test_copy(void)
+{
+	static struct kd_recorded entries[ROOM + SPARE];
+	static struct kd_recorder ring;
+	struct recorder_rings rings = {
+		.events = entries, .positions = &ring, .cpus = 1, .room = ROOM, .spare = SPARE
+	};
+	struct writer writer = { .rings = &rings };
+	struct recorded_event *events;
+	size_t n, all = 0, rounds = 0, cut = 0;
+	uint64_t complete, until = clock_monotonic() + 200000000ULL;
+	bool good = true;
+	pthread_t thread;
+
+	ok(!recorder_rings_copy(&rings, 0, 0, &events, &n, &complete) && !n && !complete,
+	   "an empty ring");
+	free(events);
+	if (pthread_create(&thread, NULL, write_on, &writer))
+		abort();
+	while (clock_monotonic() < until && good) {
+		unsigned long long before = writer.written;
+
+		good = !recorder_rings_copy(&rings, 0, 5, &events, &n, &complete);
+		for (size_t i = 0; i < n && good; i++)
+			good = events[i].at == events[0].at + i && events[i].at >= complete &&
+			       events[i].tid == (uint32_t)(events[i].at - 5);
+		if (good && n)
+			good = events[n - 1].at >= before && complete == events[0].at;
+		cut += complete > 6;
+		rounds++;
+		all += n;
+		free(events);
+	}
+	writer.over = true;
+	pthread_join(thread, NULL);
+	ok(good && rounds && all && cut,
+	   "one that is written meanwhile: %zu copies, %zu events, none torn, none missing", rounds,
+	   all);
+}
+
+/* Of a long ring only what is asked for. */
+static void test_since(void)
+{
+	static struct kd_recorded entries[ROOM + SPARE];
+	static struct kd_recorder ring;
+	struct recorder_rings rings = {
+		.events = entries, .positions = &ring, .cpus = 1, .room = ROOM, .spare = SPARE
+	};
+	struct recorded_event *events;
+	uint64_t complete;
+	size_t n;
+
+	for (uint64_t i = 0; i < 900; i++)
+		entries[ring.position++].word = i * 10000000ULL << KD_RECORDED_WHEN;
+	ok(!recorder_rings_copy(&rings, 8000000000ULL, 0, &events, &n, &complete), "copied");
+	is_u64(n, 900 - 800 + 10, "what came since, and what may be late");
+	is_u64(complete, 8000000000ULL, "all of it is there");
+	free(events);
+}
+
+int main(void)
+{
+	test_order();
+	test_rows();
+	test_silent();
+	test_others();
+	test_walk();
+	test_garbage();
+	test_copy();
+	test_since();
+	return done_testing();
+}
