@@ -103,27 +103,21 @@ static __always_inline u32 followed_running_state(struct task_struct *task)
 	return task->flags & PF_KTHREAD ? KD_KERNEL : KD_USER;
 }
 
-/* state: that prev is in from now on. Neither need be followed, or not the target's. */
-static __always_inline void followed_switch(struct task_struct *prev, struct task_struct *next,
-					    u32 state, bool prev_ours, bool next_ours)
+/* state: that it is in from now on. */
+static __always_inline void followed_out(struct task_struct *task, u32 state)
 {
-	bool out = !prev_ours && task_is_followed(prev);
-	bool in = !next_ours && task_is_followed(next);
 	bool ready = state == KD_READY_PREEMPTED || state == KD_DEAD;
-	u64 t;
+	bool disk = !ready && BPF_CORE_READ_BITFIELD(task, in_iowait);
 
-	if (likely(!out && !in))
-		return;
-	t = clock_now();
-	if (out)
-		recorder_enter(ready ? KD_RECORDED_PREEMPTED : KD_RECORDED_SLEEP,
-			       followed_running_state(prev), state, prev->pid,
-			       !ready && BPF_CORE_READ_BITFIELD(prev, in_iowait) ? KD_AWAITED_DISK
-										 : KD_AWAITED_OTHER,
-			       t);
-	if (in)
-		recorder_enter(KD_RECORDED_RUN, KD_READY_WOKEN, followed_running_state(next),
-			       next->pid, 0, t);
+	recorder_enter(ready ? KD_RECORDED_PREEMPTED : KD_RECORDED_SLEEP,
+		       followed_running_state(task), state, task->pid,
+		       disk ? KD_AWAITED_DISK : KD_AWAITED_OTHER, clock_now());
+}
+
+static __always_inline void followed_in(struct task_struct *task)
+{
+	recorder_enter(KD_RECORDED_RUN, KD_READY_WOKEN, followed_running_state(task), task->pid, 0,
+		       clock_now());
 }
 
 #endif

@@ -329,6 +329,15 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 	}
 }
 
+/* Another task had the CPU for which threads of the target waited. Global: out of the stack of
+ * whoever calls it. */
+TRACES_GLOBAL int had_cpu_record(u32 tid, u32 key, u64 ns, u64 t)
+{
+	recorder_add(KD_RECORDED_HAD_CPU, 0, tid, recorder_ns(ns), t);
+	recorder_add(KD_RECORDED_CULPRIT, 0, tid, key, t);
+	return 0;
+}
+
 /* A switch that concerns the target. A function of its own, as most do not: those are not to
  * keep anything for it. Below it are six more at most (blame_evict()): the verifier takes eight. */
 static __noinline int target_switch(bool preempt, struct task_struct *prev,
@@ -353,11 +362,8 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 	if (READ_ONCE(runqueue->waited)) {
 		u32 key = culprit_of(prev, t);
 
-		if (!out) {
-			recorder_add(KD_RECORDED_HAD_CPU, 0, prev->pid,
-				     recorder_ns(t - runqueue->since), t);
-			recorder_add(KD_RECORDED_CULPRIT, 0, prev->pid, key, t);
-		}
+		if (recorder_is_on() && !out)
+			had_cpu_record(prev->pid, key, t - runqueue->since, t);
 		runqueue_charge(runqueue, cpu, key, t);
 	}
 	in = task_is_ours(next->pid, READ_ONCE(next->tgid));
@@ -386,16 +392,26 @@ static __always_inline u32 state_of_switch(bool preempt, struct task_struct *tas
 	return task_state & TASK_DEAD ? KD_DEAD : state_of_sleep(task, task_state);
 }
 
+/* What the recorder has of tasks of others. A function of its own as target_switch(). */
+static __noinline int others_switch(bool preempt, struct task_struct *prev,
+				    struct task_struct *next, u32 prev_state)
+{
+	if (!task_is_ours(prev->pid, prev->tgid) && task_is_followed(prev))
+		followed_out(prev, state_of_switch(preempt, prev, prev_state));
+	if (!task_is_ours(next->pid, next->tgid) && task_is_followed(next))
+		followed_in(next);
+	return 0;
+}
+
 static __always_inline void thread_switch(bool preempt, struct task_struct *prev,
 					  struct task_struct *next, u32 prev_state)
 {
 	struct kd_runqueue *runqueue = runqueue_of(bpf_get_smp_processor_id());
-	bool out = task_is_ours(prev->pid, prev->tgid), in = task_is_ours(next->pid, next->tgid);
 
 	if (recorder_is_on())
-		followed_switch(prev, next, state_of_switch(preempt, prev, prev_state), out, in);
-	if (likely(!out && !in && runqueue && !runqueue_waits(runqueue) &&
-		   !leader_ends(prev, prev_state)))
+		others_switch(preempt, prev, next, prev_state);
+	if (likely(!task_is_ours(prev->pid, prev->tgid) && !task_is_ours(next->pid, next->tgid) &&
+		   runqueue && !runqueue_waits(runqueue) && !leader_ends(prev, prev_state)))
 		return;
 	target_switch(preempt, prev, next, prev_state);
 }

@@ -326,60 +326,23 @@ void session_close(struct session *session)
 	free(session);
 }
 
-struct windows *session_windows(struct session *session)
-{
-	return &session->windows;
-}
-
-struct triggers *session_triggers(struct session *session)
-{
-	return &session->triggers;
-}
-
-struct tracing *session_tracing(struct session *session)
-{
-	return &session->tracing;
-}
-
-struct histograms *session_histograms(struct session *session)
-{
-	return &session->histograms;
-}
-
-struct interruption_ring *session_interruptions(struct session *session)
-{
-	return &session->interruptions;
-}
-
-struct several *session_several(struct session *session)
-{
-	return &session->several;
-}
-
-struct culprits *session_culprits(struct session *session)
-{
-	return &session->culprits;
-}
-
-struct resources *session_resources(struct session *session)
-{
-	return &session->resources;
-}
-
-struct recorder *session_recorder(struct session *session)
-{
-	return &session->recorder;
-}
-
-struct programs *session_programs(struct session *session)
-{
-	return &session->programs;
-}
-
-struct entry_estimate *session_entry(struct session *session)
-{
-	return &session->entry;
-}
+#define PART(type, part)                                                                           \
+	struct type *session_##part(struct session *session)                                       \
+	{                                                                                          \
+		return &session->part;                                                             \
+	}
+PART(windows, windows)
+PART(triggers, triggers)
+PART(tracing, tracing)
+PART(histograms, histograms)
+PART(interruption_ring, interruptions)
+PART(several, several)
+PART(culprits, culprits)
+PART(resources, resources)
+PART(recorder, recorder)
+PART(programs, programs)
+PART(entry_estimate, entry)
+#undef PART
 
 int session_tick(struct session *session)
 {
