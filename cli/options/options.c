@@ -260,6 +260,21 @@ static exit_status refuse_process(const struct options *options)
 	return rules_apply(rules, sizeof(rules) / sizeof(*rules));
 }
 
+/* What samples are reported is said once. */
+static exit_status refuse_record_on(const struct options *options)
+{
+	const struct rule rules[] = {
+		{ options->triggers[KD_START] || options->triggers[KD_STOP] || options->long_poll,
+		  "option --record-on cannot be combined with triggers",
+		  "give --record, which works with them" },
+		{ options->sample_interval || options->at.ns,
+		  "option --record-on cannot be combined with --sample-interval or --at",
+		  "its samples follow one another without a gap" },
+	};
+
+	return options->record_on ? rules_apply(rules, sizeof(rules) / sizeof(*rules)) : 0;
+}
+
 static exit_status refuse_together(const struct options *options)
 {
 	bool start = options->triggers[KD_START], stop = options->triggers[KD_STOP];
@@ -294,10 +309,6 @@ static exit_status refuse_together(const struct options *options)
 		{ options->waits_chosen && !options->off_cpu,
 		  "option --wait-filter needs --off-cpu",
 		  "give --off-cpu as well, as in --off-cpu=1ms" },
-		{ options->record_on && (given || options->long_poll || options->sample_interval ||
-					 options->at.ns),
-		  "option --record-on cannot be combined with triggers, --sample-interval or --at",
-		  "it says itself when to report; --record alone works with triggers" },
 		{ options->all_wakers && !options->off_cpu, "option --wakers needs --off-cpu",
 		  "give --off-cpu as well, as in --off-cpu=1ms" },
 		{ options->at.ns && (given || options->long_poll),
@@ -335,7 +346,7 @@ static exit_status refuse_together(const struct options *options)
 		  "option --output folded needs stacks",
 		  "give --syscall-events, --off-cpu or --profile" },
 	};
-	int status = refuse_process(options) ?: refuse_choice(options) ?: rules_apply(rules, sizeof(rules) / sizeof(*rules));
+	int status = refuse_process(options) ?: refuse_choice(options) ?: refuse_record_on(options) ?: rules_apply(rules, sizeof(rules) / sizeof(*rules));
 
 	if (status)
 		return status;

@@ -198,7 +198,8 @@ static void check_expected(const struct expected *rows, size_t n, const struct s
 		const struct excess *excess;
 		struct fail_if *fail_if;
 
-		is_i64(fail_if_new(&fail_if, "--fail-if", &want->text, 1, &all), 0, "'%s' is read", want->text);
+		is_i64(fail_if_new(&fail_if, "--fail-if", &want->text, 1, &all), 0, "'%s' is read",
+		       want->text);
 		fail_if_check(fail_if, of, 7);
 		excess = fail_if_excess(fail_if, 0);
 		is_u64(excess->times, want->times, "'%s': how often", want->text);
