@@ -565,5 +565,6 @@ void sample_clear(struct sample *sample)
 	traces_clear(&sample->traces);
 	recording_clear(sample->recording);
 	free(sample->recording);
+	critical_path_clear(&sample->path);
 	memset(sample, 0, sizeof(*sample));
 }

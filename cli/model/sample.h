@@ -15,6 +15,7 @@
 
 #include "bpf/kernel_delay.h"
 #include "counter.h"
+#include "critical_path.h"
 #include "culprit.h"
 #include "descriptor.h"
 #include "distribution.h"
@@ -258,6 +259,7 @@ struct sample {
 	struct trace_list traces;
 	struct recording_facts recorded; /* --record only */
 	struct recording *recording;     /* the same; NULL if replayed */
+	struct critical_path path; /* computed from that; of replayed samples read */
 
 	/* Interruptions of at least this many ns, if they were asked for; by their start. */
 	uint64_t interruptions_from;
