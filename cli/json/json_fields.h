@@ -48,4 +48,6 @@ extern const struct json_form json_form_time;                         /* struct 
 extern const struct json_form json_form_verdict, json_form_processes; /* of struct sample */
 extern const struct json_form json_form_traces;
 
+extern const struct field json_path_fields[]; /* of struct critical_path */
+
 #endif

@@ -244,6 +244,8 @@ static const struct field sample_fields[] = {
 	SAMPLE("frozen_group", FIELD_NAME, frozen_group, .flags = FIELD_IF_ANY),
 	FIELD_LIST("absent", struct sample, absent, .fields = absence_fields, .flags = FIELD_KEPT),
 	JSON_FORM("verdict", json_form_verdict),
+	SAMPLE("critical_path", FIELD_OBJECT, path, .fields = json_path_fields,
+	       .flags = FIELD_IF_ANY),
 	JSON_FORM("processes", json_form_processes),
 	FIELD_LIST("threads", struct sample, threads, .fields = thread_fields),
 	FIELD_LIST("upcalls", struct sample, upcalls, .fields = upcall_fields,

@@ -28,9 +28,9 @@
 
 struct sample;
 
-/* States of legs are enum ledger_state, without those that are only known as sums; or this. */
-#define PATH_STATES 15
-#define PATH_UNKNOWN (PATH_STATES - 1)
+/* States of legs are enum ledger_state; or these: a task that is not the target's runs, in user or
+ * kernel mode; it is not known. */
+enum path_state { PATH_RUNNING = 14, PATH_UNKNOWN, PATH_STATES };
 
 /* Why that thread: ROW(why, key, text). */
 #define PATH_CHOICE_WORDS(ROW)                                                                     \
@@ -77,16 +77,18 @@ struct path_who {
 /* A leg, or several that follow one another, of which none is long enough for a row. */
 struct path_row {
 	uint64_t start, end;
-	uint64_t legs;               /* how many; 1, unless told otherwise */
+	uint64_t legs;               /* how many */
 	uint64_t parts[PATH_STATES]; /* ns by state; they add up to end - start */
-	uint32_t state;              /* with the largest part */
-	struct path_thread thread;   /* whose; of several legs, that of the longest; */
-	bool several_threads;        /* then others' are among them */
-	/* Of one leg only; of several, zeros, and KD_CALL_NONE. */
-	uint32_t awaited;  /* enum kd_awaited: of a blocked one */
-	uint32_t ended_by; /* enum kd_from: the same; KD_FROM_UNKNOWN: not known */
-	uint32_t reason;   /* enum path_reason */
-	int32_t call;      /* that it was in; KD_CALL_NONE: in none, or not known */
+	bool several_threads;        /* of several legs: they are not all of one thread */
+	/* What the leg is. Of several what those are that are alike and had most of the time, as
+	 * far as that is known, and how much they had at least. */
+	uint64_t mostly;           /* ns; of one leg all of it */
+	struct path_thread thread; /* whose it is */
+	uint32_t state;            /* enum ledger_state, path_state */
+	uint32_t awaited;          /* enum kd_awaited: of a blocked one */
+	uint32_t ended_by;         /* enum kd_from: the same; KD_FROM_UNKNOWN: not known */
+	uint32_t reason;           /* enum path_reason */
+	int32_t call;              /* that it was in; KD_CALL_NONE: in none, or not known */
 	struct path_who by;
 };
 
@@ -116,8 +118,8 @@ struct recording;
  * none. */
 int critical_path_find(struct critical_path *path, const struct recording *recording);
 
-/* Makes one row of two neighbours, a the earlier one: into a. */
-void path_rows_join(struct path_row *a, const struct path_row *b);
+/* Makes one row of two neighbours. */
+void path_row_join(struct path_row *into, const struct path_row *row);
 
 /* What a row says, in words: "blocked uninterruptible for disk in fsync, ended by the disk". Names
  * in it are not escaped. Of another machine (foreign), numbers of system calls have no names.

@@ -82,7 +82,7 @@ static int full(struct text *text, const struct report_options *options)
 	const struct sample *sample = text->sample;
 	const struct thread_row *last = NULL;
 	bool several = text_is_several(sample);
-	int error = full_processes(text);
+	int error = full_processes(text) ?: text_path(text);
 
 	text_threads_header(&text->columns);
 	for (size_t i = 0; i < sample->n_threads; i++) {

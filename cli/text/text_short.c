@@ -217,7 +217,7 @@ int text_short(struct text *text, const struct report_options *options)
 	if (!threads)
 		error = -ENOMEM;
 	if (!error)
-		error = text_screen(text, &verdict, threads, n);
+		error = text_screen(text, &verdict, threads, n) ?: text_path(text);
 	if (!error && options->extent == REPORT_SHORT)
 		error = text_processes(text, &verdict, options->top);
 	if (!error && options->extent == REPORT_SHORT)

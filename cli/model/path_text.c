@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Rows of a critical path in words. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/number.h"
+#include "cli/base/syscall_names.h"
+#include "words.h"
+
+struct phrase {
+	char *text;
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void phrase_add(struct phrase *phrase, const char *fmt,
+							     ...)
+{
+	size_t room = PATH_TEXT_LEN - phrase->used;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(phrase->text + phrase->used, room, fmt, args);
+	va_end(args);
+	if (n > 0)
+		phrase->used += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+/* "backup[812]", "nvme0q1". */
+static void who_add(struct phrase *phrase, const struct path_who *who)
+{
+	int length = (int)strnlen(who->name, sizeof(who->name));
+
+	if (who->tid || who->pid)
+		phrase_add(phrase, "%.*s[%d]", length, who->name,
+			   (int)(who->tid ? who->tid : who->pid));
+	else
+		phrase_add(phrase, "%.*s", length, who->name);
+}
+
+static void call_add(struct phrase *phrase, int32_t call, bool foreign)
+{
+	const char *name = foreign ? NULL : syscall_name((uint32_t)call);
+
+	if (call < 0)
+		return;
+	if (name)
+		phrase_add(phrase, " in %s", name);
+	else
+		phrase_add(phrase, " in call %u", syscall_plain((uint32_t)call));
+}
+
+static void cpu_add(struct phrase *phrase, const struct path_who *by)
+{
+	switch (by->kind) {
+	case CULPRIT_TASK:
+		if (!by->tid && !by->pid && !*by->name)
+			return;
+		phrase_add(phrase, ", the CPU had ");
+		who_add(phrase, by);
+		return;
+	case CULPRIT_HARDIRQ:
+	case CULPRIT_SOFTIRQ:
+		phrase_add(phrase, by->kind == CULPRIT_HARDIRQ ? ", hard irq " : ", soft irq ");
+		who_add(phrase, by);
+		return;
+	case CULPRIT_IDLE:
+		phrase_add(phrase, ", the CPU was idle");
+		return;
+	case CULPRIT_STOLEN:
+		phrase_add(phrase, ", the hypervisor had the CPU");
+		return;
+	case CULPRIT_OWN:
+		phrase_add(phrase, ", own threads had the CPU");
+		return;
+	case CULPRIT_REST:
+		phrase_add(phrase, ", other tasks had the CPU");
+		return;
+	default:
+		return;
+	}
+}
+
+static void blocked_add(struct phrase *phrase, const struct path_row *row, bool foreign)
+{
+	static const char *const by[KD_FROM_CONTEXTS] = {
+		[KD_FROM_UNKNOWN] = "",
+		[KD_FROM_TASK] = ", ended by a task",
+		[KD_FROM_TIMER] = ", ended by a timer",
+		[KD_FROM_NETWORK] = ", ended by the network",
+		[KD_FROM_DISK] = ", ended by the disk",
+		[KD_FROM_INTERRUPT] = ", ended by an interrupt",
+	};
+
+	if (row->awaited != KD_AWAITED_OTHER && row->awaited < KD_AWAITED_KINDS)
+		phrase_add(phrase, " for %s", awaited_words[row->awaited].title);
+	call_add(phrase, row->call, foreign);
+	if (row->by.tid) {
+		phrase_add(phrase, ", ended by ");
+		who_add(phrase, &row->by);
+	} else if (row->ended_by < KD_FROM_CONTEXTS) {
+		phrase_add(phrase, "%s", by[row->ended_by]);
+	}
+}
+
+static void leg_add(struct phrase *phrase, const struct path_row *row, bool foreign)
+{
+	uint32_t state = row->state < PATH_STATES ? row->state : PATH_UNKNOWN;
+
+	phrase_add(phrase, "%s", path_state_titles[state]);
+	switch (state) {
+	case LEDGER_KERNEL:
+	case LEDGER_FAULT:
+	case LEDGER_RECLAIM:
+		call_add(phrase, row->call, foreign);
+		break;
+	case LEDGER_HARDIRQ:
+	case LEDGER_SOFTIRQ:
+		phrase_add(phrase, *row->by.name ? " " : "");
+		who_add(phrase, &row->by);
+		break;
+	case LEDGER_READY_WOKEN:
+	case LEDGER_READY_PREEMPTED:
+		cpu_add(phrase, &row->by);
+		break;
+	case LEDGER_BLOCKED:
+	case LEDGER_BLOCKED_UNINT:
+		blocked_add(phrase, row, foreign);
+		break;
+	default:
+		break;
+	}
+	if (row->reason && row->reason < PATH_REASONS)
+		phrase_add(phrase, ": %s", path_reason_texts[row->reason]);
+}
+
+/* The largest parts that are not small. */
+#define PARTS_MOST 3
+static void parts_add(struct phrase *phrase, const struct path_row *row, uint64_t total)
+{
+	bool written[PATH_STATES] = { false };
+	char share[NUMBER_LEN];
+
+	for (unsigned int n = 0; n < PARTS_MOST; n++) {
+		size_t most = PATH_STATES;
+
+		for (size_t i = 0; i < PATH_STATES; i++)
+			if (!written[i] && row->parts[i] &&
+			    (most == PATH_STATES || row->parts[i] > row->parts[most]))
+				most = i;
+		if (most == PATH_STATES || (n && u64_times(row->parts[most], 100) < total))
+			return;
+		written[most] = true;
+		number_share(share, row->parts[most], total);
+		phrase_add(phrase, "%s%s %s", n ? ", " : "", path_state_titles[most], share);
+	}
+}
+
+/* More than half of it is alike, or nothing is. */
+static void several_add(struct phrase *phrase, const struct path_row *row, bool foreign)
+{
+	uint64_t total = 0;
+	char share[NUMBER_LEN];
+
+	for (size_t i = 0; i < PATH_STATES; i++)
+		total = u64_add(total, row->parts[i]);
+	number_share(share, row->mostly, total);
+	if (row->mostly >= total - total / 100) {
+		leg_add(phrase, row, foreign);
+	} else if (row->mostly > total / 2) {
+		phrase_add(phrase, "%s ", share);
+		leg_add(phrase, row, foreign);
+	} else {
+		parts_add(phrase, row, total);
+	}
+}
+
+const char *path_row_text(const struct path_row *row, bool foreign, char buffer[PATH_TEXT_LEN])
+{
+	struct phrase phrase = { .text = buffer };
+
+	*buffer = '\0';
+	if (row->legs > 1)
+		several_add(&phrase, row, foreign);
+	else
+		leg_add(&phrase, row, foreign);
+	return buffer;
+}

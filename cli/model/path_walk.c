@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Back along who woke whom. */
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
+#include "path_cpu.h"
+#include "path_rows.h"
+#include "recording.h"
+#include "words.h"
+
+#define DEPTH 64
+
+/* A task that the path is on, or that waits for those behind it. */
+struct visit {
+	struct path_thread thread;
+	const struct recorded_state *states;
+	size_t n;
+	uint64_t bound;                    /* the path goes no further back on it */
+	const struct recorded_state *wait; /* that is looked into */
+};
+
+struct walk {
+	const struct recording *recording;
+	struct path_rows rows;
+	uint64_t at; /* all after this has its leg */
+	struct visit visits[DEPTH];
+	unsigned int n;
+	uint32_t cpu;        /* for which the present task waits */
+	struct path_row leg; /* the next one, as far as it is known */
+};
+
+/* Of others' tasks it is not known in which mode they run. */
+static uint32_t state_of(const struct path_thread *thread, uint32_t state)
+{
+	const struct ledger_words *words = ledger_words_of(state);
+
+	if (kd_is_running(state) && !thread->of_target && !thread->of_kernel)
+		return PATH_RUNNING;
+	return words ? (uint32_t)(words - ledger_words) : PATH_UNKNOWN;
+}
+
+/* A leg from a time to where the last one began. */
+static void leg_add(struct walk *walk, uint64_t start)
+{
+	walk->leg.start = start;
+	walk->leg.end = walk->at;
+	walk->at = start;
+	path_rows_add(&walk->rows, &walk->leg);
+}
+
+static struct path_row leg_of(const struct visit *visit, const struct recorded_state *state)
+{
+	return (struct path_row){
+		.thread = visit->thread,
+		.state = state ? state_of(&visit->thread, state->state) : PATH_UNKNOWN,
+		.call = state && state->call >= 0 ? state->call : KD_CALL_NONE,
+	};
+}
+
+static struct path_thread thread_of(const struct recording *recording, pid_t tid)
+{
+	const struct recorded_thread *known = recording_thread(recording, tid);
+	struct path_thread thread = { .tid = tid };
+
+	if (known) {
+		thread.pid = known->pid;
+		thread.of_target = known->of_target;
+		thread.of_kernel = known->of_kernel;
+		memcpy(thread.name, known->name, sizeof(thread.name));
+	}
+	return thread;
+}
+
+static void visit_push(struct walk *walk, pid_t tid, uint64_t bound)
+{
+	struct visit *visit = &walk->visits[walk->n++];
+
+	*visit = (struct visit){ .thread = thread_of(walk->recording, tid), .bound = bound };
+	visit->states = recording_states(walk->recording, tid, &visit->n);
+}
+
+/* --- Legs on a CPU, or in the queue for one --- */
+
+static struct path_who task_who(const struct recording *recording, pid_t tid)
+{
+	const struct path_thread thread = thread_of(recording, tid);
+	struct path_who who = { .kind = CULPRIT_TASK, .tid = tid, .pid = thread.pid };
+
+	memcpy(who.name, thread.name, sizeof(thread.name));
+	return who;
+}
+
+static struct path_who irq_who(const struct recorded_irq *irq)
+{
+	struct path_who who = { .kind = irq->hard ? CULPRIT_HARDIRQ : CULPRIT_SOFTIRQ };
+
+	if (irq->name)
+		memcpy(who.name, irq->name, strnlen(irq->name, sizeof(who.name)));
+	return who;
+}
+
+static void running_piece(void *context, uint64_t start, const void *what)
+{
+	struct walk *walk = context;
+	const struct recorded_irq *irq = what;
+	struct path_row whole = walk->leg;
+
+	if (irq) {
+		walk->leg.state = irq->hard ? LEDGER_HARDIRQ : LEDGER_SOFTIRQ;
+		walk->leg.by = irq_who(irq);
+	}
+	leg_add(walk, start);
+	walk->leg = whole;
+}
+
+static void run_piece(void *context, uint64_t start, const void *what)
+{
+	static const struct path_who nobody = { .kind = CULPRIT_UNKNOWN };
+	struct walk *walk = context;
+	const struct recorded_run *run = what;
+	const struct recorded_culprit *culprit = run ? recording_culprit(walk->recording, run->key)
+						     : NULL;
+	struct path_row whole = walk->leg;
+
+	walk->leg.by = nobody;
+	if (culprit) {
+		walk->leg.by.kind = culprit->is.kind;
+		walk->leg.by.tid = culprit->is.tid;
+		walk->leg.by.pid = culprit->is.pid;
+		memcpy(walk->leg.by.name, culprit->is.name, sizeof(culprit->is.name));
+	} else if (run && run->tid) {
+		walk->leg.by = task_who(walk->recording, run->tid);
+	}
+	if (walk->leg.by.kind == CULPRIT_THROTTLED)
+		walk->leg.state = LEDGER_THROTTLED;
+	leg_add(walk, start);
+	walk->leg = whole;
+}
+
+static void ready_piece(void *context, uint64_t start, const void *what)
+{
+	struct walk *walk = context;
+	const struct recorded_irq *irq = what;
+	struct path_row whole = walk->leg;
+
+	if (!irq) {
+		path_cpu_runs(walk->recording, walk->cpu, start, walk->at, run_piece, walk);
+		return;
+	}
+	walk->leg.by = irq_who(irq);
+	leg_add(walk, start);
+	walk->leg = whole;
+}
+
+/* --- Legs of waits --- */
+
+/* Whether the path is on that task already, or has come from it. */
+static bool is_walked(const struct walk *walk, pid_t tid)
+{
+	for (unsigned int i = 0; i < walk->n; i++)
+		if (walk->visits[i].thread.tid == tid)
+			return true;
+	return false;
+}
+
+static bool ended_by_task(const struct recorded_state *state)
+{
+	return state->from == KD_FROM_TASK || (state->from == KD_FROM_NETWORK && state->waker);
+}
+
+/* Why the path cannot go on with who ended a wait: PATH_FOLLOWED if it can. */
+static enum path_reason reason_of(const struct walk *walk, const struct recorded_state *wait)
+{
+	if (walk->at < wait->end || wait->goes_on)
+		return walk->n == 1 ? PATH_GOES_ON : PATH_CONTRADICTION;
+	if (wait->from == KD_FROM_UNKNOWN || (wait->from == KD_FROM_TASK && !wait->waker))
+		return PATH_NO_WAKER;
+	if (!ended_by_task(wait))
+		return PATH_FOLLOWED;
+	if (is_walked(walk, wait->waker))
+		return PATH_CONTRADICTION;
+	return walk->n == DEPTH ? PATH_TOO_DEEP : PATH_FOLLOWED;
+}
+
+/* A leg in a wait, of which nothing more is known. */
+static void wait_leg(struct walk *walk, const struct visit *visit,
+		     const struct recorded_state *wait, enum path_reason reason, uint64_t start)
+{
+	walk->leg = leg_of(visit, wait);
+	walk->leg.awaited = wait->awaited < KD_AWAITED_KINDS ? wait->awaited : KD_AWAITED_OTHER;
+	walk->leg.ended_by = wait->from < KD_FROM_CONTEXTS ? wait->from : KD_FROM_UNKNOWN;
+	walk->leg.reason = reason;
+	if (reason == PATH_GOES_ON)
+		walk->leg.ended_by = KD_FROM_UNKNOWN;
+	else if (wait->waker)
+		walk->leg.by = task_who(walk->recording, wait->waker);
+	leg_add(walk, start);
+}
+
+static void blocked_step(struct walk *walk, const struct recorded_state *wait, uint64_t start)
+{
+	struct visit *visit = &walk->visits[walk->n - 1];
+	enum path_reason reason = reason_of(walk, wait);
+
+	if (reason || !ended_by_task(wait)) {
+		wait_leg(walk, visit, wait, reason, start);
+		return;
+	}
+	visit->wait = wait;
+	visit_push(walk, wait->waker, start);
+}
+
+/* --- Steps --- */
+
+/* Of the present task nothing is known from a time on: of one that ended a wait, that is a part of
+ * the wait. */
+static void unknown_step(struct walk *walk, uint64_t start)
+{
+	const struct visit *visit = &walk->visits[walk->n - 1], *waiting = visit - 1;
+	uint64_t from = walk->recording->from;
+	enum path_reason reason = visit->thread.of_target || walk->n == 1 ? PATH_UNSEEN
+									  : PATH_NOT_FOLLOWED;
+
+	if (walk->at <= from)
+		reason = PATH_BEFORE;
+	else
+		start = u64_max(start, from);
+	if (walk->n > 1) {
+		wait_leg(walk, waiting, waiting->wait, reason, start);
+		return;
+	}
+	walk->leg = leg_of(visit, NULL);
+	walk->leg.reason = reason;
+	leg_add(walk, start);
+}
+
+static void state_step(struct walk *walk, const struct recorded_state *state, uint64_t start)
+{
+	const struct visit *visit = &walk->visits[walk->n - 1];
+
+	walk->leg = leg_of(visit, state);
+	switch (state->state) {
+	case KD_BLOCKED:
+	case KD_BLOCKED_UNINT:
+		blocked_step(walk, state, start);
+		break;
+	case KD_READY_WOKEN:
+	case KD_READY_PREEMPTED:
+		walk->cpu = state->cpu;
+		path_cpu_irqs(walk->recording, state->cpu, start, walk->at, ready_piece, walk);
+		break;
+	case KD_STOPPED:
+	case KD_FROZEN:
+		leg_add(walk, start);
+		break;
+	default:
+		if (kd_is_running(state->state))
+			path_cpu_irqs(walk->recording, state->cpu, start, walk->at, running_piece,
+				      walk);
+		else
+			unknown_step(walk, start);
+	}
+}
+
+/* Goes back by one state of the present task, or into its wait. */
+static void step(struct walk *walk)
+{
+	struct visit *visit = &walk->visits[walk->n - 1];
+	const struct recorded_state *states = visit->states;
+	size_t i = ARRAY_SPLIT(visit->n, j, states[j].end < walk->at);
+
+	if (i < visit->n && states[i].start < walk->at)
+		state_step(walk, &states[i], u64_max(states[i].start, visit->bound));
+	else
+		unknown_step(walk, i ? u64_max(states[i - 1].end, visit->bound) : visit->bound);
+}
+
+int critical_path_find(struct critical_path *path, const struct recording *recording)
+{
+	struct walk walk = { .recording = recording, .at = u64_max(path->start, path->end) };
+
+	path->lost = recording->lost;
+	visit_push(&walk, path->thread.tid, path->start);
+	walk.visits[0].thread = path->thread;
+	while (walk.at > path->start) {
+		while (walk.at <= walk.visits[walk.n - 1].bound)
+			walk.n--;
+		step(&walk);
+	}
+	return path_rows_finish(&walk.rows, path);
+}
