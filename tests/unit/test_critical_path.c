@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The critical path of recordings made by hand, of random ones, and of random ones that are true
+ * to themselves, for which it is computed in another way as well. */
+#include "path_recording.h"
+#include "random.h"
+#include "tap.h"
+
+#define MS 1000000ULL
+
+/* The path of thread 10 in a window. */
+static struct critical_path path_of(const struct recording *recording, uint64_t start, uint64_t end)
+{
+	struct critical_path path = { .thread = { .tid = 10, .pid = 10, .of_target = true },
+				      .start = start,
+				      .end = end };
+
+	if (critical_path_find(&path, recording))
+		abort();
+	return path;
+}
+
+/* Without holes, from start to end; each row's parts are its time. */
+static bool adds_up(const struct critical_path *path)
+{
+	uint64_t at = path->start, legs = 0;
+
+	for (size_t i = 0; i < path->n_rows; i++) {
+		const struct path_row *row = &path->rows[i];
+		uint64_t parts = 0;
+
+		for (size_t j = 0; j < PATH_STATES; j++)
+			parts += row->parts[j];
+		if (row->start != at || row->end <= at || parts != row->end - at ||
+		    row->mostly > parts || (row->legs == 1 && row->mostly != parts))
+			return false;
+		at = row->end;
+		legs += row->legs;
+	}
+	return at == path->end && path->n_rows <= PATH_ROWS && legs == path->legs;
+}
+
+/* One row: whose, its state, and what else there is to say. */
+static void is_row(const struct critical_path *path, size_t i, uint64_t start, pid_t tid,
+		   const char *text)
+{
+	char buffer[PATH_TEXT_LEN];
+
+	if (i >= path->n_rows) {
+		ok(false, "row %zu: %s", i, text);
+		return;
+	}
+	is_u64(path->rows[i].start, start, "row %zu begins where %s", i, text);
+	is_i64(path->rows[i].thread.tid, tid, "on that thread");
+	is_str(path_row_text(&path->rows[i], false, buffer), text, "it is said");
+}
+
+/* Running in all ways, with interrupts in one another. */
+static void test_running(void)
+{
+	struct recording made = { 0 };
+	struct critical_path path;
+
+	made_thread(&made, 10, 10, "main");
+	made_state(&made, 10, 10 * MS, KD_USER);
+	made_state(&made, 10, 20 * MS, KD_KERNEL)->call = 1;
+	made_state(&made, 10, 30 * MS, KD_FAULT);
+	made_state(&made, 10, 40 * MS, KD_RECLAIM)->call = 9;
+	made_state(&made, 10, 50 * MS, KD_STOPPED);
+	made_state(&made, 10, 60 * MS, KD_FROZEN);
+	made_irq(&made, 0, 13 * MS, 15 * MS, true, "nvme0q1");
+	made_irq(&made, 0, 12 * MS, 16 * MS, false, "net_rx");
+	made_irq(&made, 1, 22 * MS, 23 * MS, true, "elsewhere");
+	path = path_of(&made, 5 * MS, 60 * MS);
+	ok(adds_up(&path), "running: the path adds up");
+	is_row(&path, 0, 5 * MS, 10, "running user");
+	is_row(&path, 1, 10 * MS, 10, "running kernel in write");
+	is_row(&path, 2, 12 * MS, 10, "soft irq net_rx");
+	is_row(&path, 3, 13 * MS, 10, "hard irq nvme0q1");
+	is_row(&path, 4, 15 * MS, 10, "soft irq net_rx");
+	is_row(&path, 5, 16 * MS, 10, "running kernel in write");
+	is_row(&path, 6, 20 * MS, 10, "page faults");
+	is_row(&path, 7, 30 * MS, 10, "reclaim in mmap");
+	is_row(&path, 8, 40 * MS, 10, "stopped");
+	is_row(&path, 9, 50 * MS, 10, "frozen");
+	critical_path_clear(&path);
+	path = path_of(&made, 14 * MS, 14 * MS + 1);
+	is_row(&path, 0, 14 * MS, 10, "hard irq nvme0q1");
+	ok(adds_up(&path), "a window inside an interrupt");
+	critical_path_clear(&path);
+	path = path_of(&made, 14 * MS, 14 * MS);
+	is_u64(path.n_rows, 0, "an empty window has no legs");
+	critical_path_clear(&path);
+	recording_clear(&made);
+}
+
+/* Ready: a leg for each that had the CPU. */
+static void test_ready(void)
+{
+	struct recording made = { 0 };
+	struct critical_path path;
+
+	made_thread(&made, 10, 10, "main");
+	made_thread(&made, 11, 10, "worker");
+	made_state(&made, 10, 60 * MS, KD_READY_WOKEN)->cpu = 2;
+	made_state(&made, 10, 70 * MS, KD_READY_PREEMPTED)->cpu = 2;
+	made_state(&made, 10, 80 * MS, KD_USER);
+	made_run(&made, 2, 0, 5 * MS, KD_WHO_IDLE);
+	made_run(&made, 2, 10 * MS, 20 * MS, 4000);
+	made_run(&made, 2, 20 * MS, 30 * MS, 4001);
+	made_run(&made, 2, 30 * MS, 40 * MS, KD_WHO_HYPERVISOR);
+	made_run(&made, 2, 40 * MS, 50 * MS, KD_WHO_THROTTLED);
+	made_run(&made, 2, 50 * MS, 65 * MS, 4002);
+	made.runs[made.n_runs - 1].tid = 11;
+	made_culprit(&made, KD_WHO_IDLE, CULPRIT_IDLE, 0, "");
+	made_culprit(&made, KD_WHO_THROTTLED, CULPRIT_THROTTLED, 0, "");
+	made_culprit(&made, KD_WHO_HYPERVISOR, CULPRIT_STOLEN, 0, "");
+	made_culprit(&made, 4000, CULPRIT_TASK, 812, "backup");
+	made_culprit(&made, 4001, CULPRIT_REST, 0, "");
+	made_irq(&made, 2, 12 * MS, 13 * MS, true, "eth0");
+	made_irq(&made, 2, 14 * MS, 15 * MS, false, "timer");
+	path = path_of(&made, 1 * MS, 80 * MS);
+	ok(adds_up(&path), "ready: the path adds up");
+	is_row(&path, 0, 1 * MS, 10, "ready after wakeup, the CPU was idle");
+	is_row(&path, 1, 5 * MS, 10, "ready after wakeup");
+	is_row(&path, 2, 10 * MS, 10, "ready after wakeup, the CPU had backup[812]");
+	is_row(&path, 3, 12 * MS, 10, "ready after wakeup, hard irq eth0");
+	is_row(&path, 5, 14 * MS, 10, "ready after wakeup, soft irq timer");
+	is_row(&path, 7, 20 * MS, 10, "ready after wakeup, other tasks had the CPU");
+	is_row(&path, 8, 30 * MS, 10, "ready after wakeup, the hypervisor had the CPU");
+	is_row(&path, 9, 40 * MS, 10, "throttled");
+	is_row(&path, 10, 50 * MS, 10, "ready after wakeup, the CPU had worker[11]");
+	is_row(&path, 11, 60 * MS, 10, "ready after preemption, the CPU had worker[11]");
+	is_row(&path, 12, 65 * MS, 10, "ready after preemption");
+	is_row(&path, 13, 70 * MS, 10, "running user");
+	critical_path_clear(&path);
+	recording_clear(&made);
+}
+
+/* Waits that no task ended. */
+static void test_waits(void)
+{
+	struct recording made = { .to = 100 * MS };
+	struct critical_path path;
+
+	made_thread(&made, 10, 10, "main");
+	made_wait(&made, 10, 10 * MS, KD_AWAITED_TIMER, KD_FROM_TIMER, 0)->call = 35;
+	made_wait(&made, 10, 20 * MS, KD_AWAITED_DISK, KD_FROM_DISK, 0)->state = KD_BLOCKED_UNINT;
+	made_wait(&made, 10, 30 * MS, KD_AWAITED_SOCKET, KD_FROM_NETWORK, 0)->call = 0x20000003;
+	made_wait(&made, 10, 40 * MS, KD_AWAITED_OTHER, KD_FROM_INTERRUPT, 0);
+	made_wait(&made, 10, 50 * MS, KD_AWAITED_LOCK, KD_FROM_UNKNOWN, 0)->call = KD_CALL_UNKNOWN;
+	made_wait(&made, 10, 60 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 0);
+	made_wait(&made, 10, 70 * MS, KD_AWAITED_PIPE, KD_FROM_TASK, 999);
+	made_wait(&made, 10, 100 * MS, KD_AWAITED_WORK, KD_FROM_UNKNOWN, 0)->goes_on = true;
+	path = path_of(&made, 0, 100 * MS);
+	ok(adds_up(&path), "waits: the path adds up");
+	is_row(&path, 0, 0, 10,
+	       "blocked interruptible for timer (sleep) in nanosleep, ended by a timer");
+	is_row(&path, 1, 10 * MS, 10, "blocked uninterruptible for disk, ended by the disk");
+	is_row(&path, 3, 30 * MS, 10, "blocked interruptible, ended by an interrupt");
+	is_row(&path, 4, 40 * MS, 10,
+	       "blocked interruptible for lock: it is not known who ended that");
+	is_row(&path, 5, 50 * MS, 10,
+	       "blocked interruptible for lock, ended by a task: it is not known who ended that");
+	is_row(&path, 6, 60 * MS, 10,
+	       "blocked interruptible for pipe, ended by [999]: not followed until then");
+	is_row(&path, 7, 70 * MS, 10,
+	       "blocked interruptible for work (poll, accept): not over at the window's end");
+	critical_path_clear(&path);
+	path = path_of(&made, 0, 5 * MS);
+	is_row(&path, 0, 0, 10,
+	       "blocked interruptible for timer (sleep) in nanosleep: not over at the window's "
+	       "end");
+	critical_path_clear(&path);
+	recording_clear(&made);
+}
+
+/* main waits for a lock of worker, which had to wait for another process's end of a pipe, which
+ * waited for the disk, as a thread of the kernel told it; before, and in between, all of them did
+ * other things. */
+static void test_chain(void)
+{
+	struct recording made = { 0 };
+	struct critical_path path;
+
+	made_thread(&made, 10, 10, "main");
+	made_thread(&made, 11, 10, "worker");
+	made_thread(&made, 20, 20, "reader")->of_target = false;
+	made_thread(&made, 30, 0, "kworker/0:1")->of_target = false;
+	made.threads[3].of_kernel = true;
+	made_state(&made, 10, 10 * MS, KD_USER);
+	made_wait(&made, 10, 90 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 11)->call = 202;
+	made_state(&made, 10, 91 * MS, KD_READY_WOKEN);
+	made_state(&made, 10, 100 * MS, KD_USER);
+	made_wait(&made, 11, 5 * MS, KD_AWAITED_WORK, KD_FROM_TASK, 10);
+	made_state(&made, 11, 20 * MS, KD_USER);
+	made_wait(&made, 11, 70 * MS, KD_AWAITED_PIPE, KD_FROM_TASK, 20);
+	made_state(&made, 11, 72 * MS, KD_READY_WOKEN);
+	made_state(&made, 11, 100 * MS, KD_USER);
+	made_state(&made, 20, 30 * MS, KD_USER);
+	made_wait(&made, 20, 60 * MS, KD_AWAITED_DISK, KD_FROM_TASK, 30);
+	made_state(&made, 20, 100 * MS, KD_USER);
+	made_wait(&made, 30, 50 * MS, KD_AWAITED_OTHER, KD_FROM_DISK, 0);
+	made_state(&made, 30, 100 * MS, KD_KERNEL);
+	path = path_of(&made, 0, 100 * MS);
+	ok(adds_up(&path), "a chain: the path adds up");
+	is_u64(path.n_rows, 10, "each leg once");
+	is_row(&path, 0, 0, 10, "running user");
+	is_row(&path, 1, 10 * MS, 11, "running user");
+	is_row(&path, 2, 20 * MS, 20, "running");
+	is_row(&path, 3, 30 * MS, 30, "blocked interruptible, ended by the disk");
+	is_row(&path, 4, 50 * MS, 30, "running kernel");
+	is_row(&path, 5, 60 * MS, 20, "running");
+	is_row(&path, 6, 70 * MS, 11, "ready after wakeup");
+	is_row(&path, 7, 72 * MS, 11, "running user");
+	is_row(&path, 8, 90 * MS, 10, "ready after wakeup");
+	critical_path_clear(&path);
+	recording_clear(&made);
+}
+
+/* Over loopback the sender goes on. */
+static void test_loopback(void)
+{
+	struct recording made = { 0 };
+	struct critical_path path;
+
+	made_thread(&made, 10, 10, "main");
+	made_wait(&made, 10, 50 * MS, KD_AWAITED_SOCKET, KD_FROM_NETWORK, 20);
+	made_state(&made, 20, 100 * MS, KD_USER)->of_target = false;
+	path = path_of(&made, 0, 50 * MS);
+	is_row(&path, 0, 0, 20, "running");
+	critical_path_clear(&path);
+	recording_clear(&made);
+}
+
+/* Where the recording does not say more. */
+static void test_reasons(void)
+{
+	struct recording made = { .from = 10 * MS };
+	struct critical_path path;
+
+	made_thread(&made, 10, 10, "main");
+	made_thread(&made, 20, 20, "peer")->of_target = false;
+	made_wait(&made, 10, 50 * MS, KD_AWAITED_PIPE, KD_FROM_TASK, 20);
+	made_state(&made, 10, 55 * MS, KD_DEAD);
+	made_state(&made, 20, 50 * MS, KD_USER)->start = 30 * MS;
+	path = path_of(&made, 0, 60 * MS);
+	ok(adds_up(&path), "with reasons the path adds up");
+	is_row(&path, 0, 0, 10, "not known: before the recording");
+	is_row(&path, 1, 10 * MS, 10,
+	       "blocked interruptible for pipe, ended by peer[20]: not followed until then");
+	is_row(&path, 2, 30 * MS, 20, "running");
+	is_row(&path, 3, 50 * MS, 10, "not known: not seen");
+	critical_path_clear(&path);
+	made.from = 20 * MS;
+	path = path_of(&made, 5 * MS, 50 * MS);
+	is_row(&path, 1, 10 * MS, 10,
+	       "blocked interruptible for pipe, ended by peer[20]: before the recording");
+	critical_path_clear(&path);
+	recording_clear(&made);
+}
+
+/* Recordings that cannot be: they wake one another, or themselves, or while they sleep. */
+static void test_contradictions(void)
+{
+	struct recording made = { 0 };
+	struct critical_path path;
+
+	made_wait(&made, 10, 50 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 11);
+	made_wait(&made, 11, 50 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 10);
+	path = path_of(&made, 0, 50 * MS);
+	ok(adds_up(&path), "in a circle the path adds up");
+	is_u64(path.rows[0].reason, PATH_CONTRADICTION, "and says what it is");
+	critical_path_clear(&path);
+	made.states[0].waker = 10;
+	path = path_of(&made, 0, 50 * MS);
+	is_u64(path.rows[0].reason, PATH_CONTRADICTION, "nobody wakes itself");
+	critical_path_clear(&path);
+	made.states[0].waker = 11;
+	made.states[1].end = 60 * MS;
+	path = path_of(&made, 0, 50 * MS);
+	is_i64(path.rows[0].thread.tid, 11, "nor is anybody woken by one who sleeps");
+	is_u64(path.rows[0].reason, PATH_CONTRADICTION, "which is said");
+	critical_path_clear(&path);
+	recording_clear(&made);
+}
+
+/* A hundred that wait for one another. */
+static void test_depth(void)
+{
+	struct recording made = { 0 };
+	struct critical_path path;
+
+	for (pid_t tid = 10; tid < 110; tid++) {
+		uint64_t woken = (110 - (uint64_t)tid) * MS;
+
+		made_wait(&made, tid, woken, KD_AWAITED_LOCK, KD_FROM_TASK, tid + 1);
+		made_state(&made, tid, 200 * MS, KD_USER);
+	}
+	path = path_of(&made, 0, 100 * MS);
+	ok(adds_up(&path), "waits that are too deep: the path adds up");
+	is_u64(path.rows[0].reason, PATH_TOO_DEEP, "the last one is not followed");
+	is_u64(path.n_rows, 64, "of this many threads");
+	critical_path_clear(&path);
+	recording_clear(&made);
+}
+
+/* Many short legs share rows, the long ones keep theirs. */
+static void test_many(void)
+{
+	struct recording made = { 0 };
+	struct critical_path path;
+	uint64_t at = 0, user = 0, kernel = 0, sum[PATH_STATES] = { 0 };
+	size_t longs = 0;
+
+	for (unsigned int i = 0; i < 100000; i++) {
+		uint64_t ns = 500 + chance(1000) + (i % 10000 == 5000) * 20 * MS;
+
+		at += ns;
+		made_state(&made, 10, at, i % 2 ? KD_USER : KD_KERNEL);
+		*(i % 2 ? &user : &kernel) += ns;
+	}
+	path = path_of(&made, 0, at);
+	ok(adds_up(&path), "100,000 legs add up");
+	is_u64(path.legs, 100000, "all are counted");
+	for (size_t i = 0; i < path.n_rows; i++) {
+		longs += path.rows[i].legs == 1 && path.rows[i].mostly > 20 * MS;
+		for (size_t j = 0; j < PATH_STATES; j++)
+			sum[j] += path.rows[i].parts[j];
+	}
+	is_u64(longs, 10, "long ones have rows of their own");
+	ok(sum[LEDGER_USER] == user && sum[LEDGER_KERNEL] == kernel, "states keep their sums");
+	critical_path_clear(&path);
+	recording_clear(&made);
+}
+
+/* --- Random recordings --- */
+
+#define THREADS 6
+#define STEPS 400
+
+/* Threads that take turns, and wake one another; time goes in steps. */
+static void simulate(struct recording *made)
+{
+	static const enum kd_state awake[] = { KD_USER, KD_KERNEL, KD_READY_PREEMPTED };
+	struct {
+		enum kd_state is;
+		uint64_t since;
+	} now[THREADS];
+	struct recorded_state rows[THREADS][STEPS];
+	size_t n[THREADS] = { 0 };
+
+	for (pid_t i = 0; i < THREADS; i++)
+		now[i].is = KD_USER, now[i].since = 0;
+	for (uint64_t t = 1; t <= STEPS; t++) {
+		size_t i = chance(THREADS), waker = chance(THREADS);
+		bool asleep = now[i].is == KD_BLOCKED;
+		bool by_task = asleep && waker != i && kd_is_running(now[waker].is);
+
+		if (t < STEPS && asleep && !by_task && chance(4))
+			continue;
+		for (size_t j = 0; j < THREADS; j++) {
+			struct recorded_state *row = &rows[j][n[j]];
+
+			if ((t < STEPS && j != i) || now[j].since == t)
+				continue;
+			*row = (struct recorded_state){ .start = now[j].since,
+							.end = t,
+							.tid = 10 + (pid_t)j,
+							.state = (uint8_t)now[j].is,
+							.of_target = true,
+							.call = KD_CALL_NONE };
+			row->goes_on = t == STEPS;
+			if (asleep && j == i && t < STEPS) {
+				row->from = by_task ? KD_FROM_TASK : KD_FROM_TIMER;
+				row->waker = by_task ? 10 + (pid_t)waker : 0;
+			}
+			n[j]++;
+			now[j].since = t;
+		}
+		now[i].is = chance(2) ? KD_BLOCKED : awake[chance(3)];
+		if (asleep)
+			now[i].is = KD_READY_WOKEN;
+	}
+	for (pid_t i = 0; i < THREADS; i++) {
+		made_thread(made, 10 + i, 10, "thread");
+		for (size_t j = 0; j < n[i]; j++)
+			*MADE(made, states) = rows[i][j];
+	}
+}
+
+/* Whose each step is, and in what state, from waits' beginnings to their ends, forwards. */
+static void reference(const struct recording *made, pid_t tid, uint64_t start, uint64_t end,
+		      struct path_row steps[STEPS])
+{
+	size_t n;
+	const struct recorded_state *states = recording_states(made, tid, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t from = states[i].start > start ? states[i].start : start;
+		uint64_t to = states[i].end < end ? states[i].end : end;
+
+		if (from < to && states[i].waker && states[i].end <= end) {
+			reference(made, states[i].waker, from, to, steps);
+			continue;
+		}
+		for (uint64_t t = from; t < to; t++) {
+			steps[t].thread.tid = tid;
+			steps[t].state =
+				(uint32_t)(ledger_words_of(states[i].state) - ledger_words);
+		}
+	}
+}
+
+static void test_reference(void)
+{
+	unsigned int different = 0, depths = 0;
+
+	for (unsigned int i = 0; i < 300; i++) {
+		struct recording made = { .to = STEPS };
+		struct path_row steps[STEPS] = { 0 };
+		uint64_t start = chance(STEPS / 2), end = start + 1 + chance(STEPS / 2);
+		struct critical_path path;
+
+		simulate(&made);
+		reference(&made, 10, start, end, steps);
+		path = path_of(&made, start, end);
+		different += !adds_up(&path);
+		for (size_t j = 0; j < path.n_rows; j++)
+			for (uint64_t t = path.rows[j].start; t < path.rows[j].end; t++) {
+				different += path.rows[j].thread.tid != steps[t].thread.tid ||
+					     path.rows[j].state != steps[t].state;
+				depths += path.rows[j].thread.tid != 10;
+			}
+		critical_path_clear(&path);
+		recording_clear(&made);
+	}
+	is_u64(different, 0, "as computed forwards, of 300 random recordings");
+	ok(depths > 1000, "much of them on other threads");
+}
+
+static uint64_t random_time(void)
+{
+	return chance(20) ? chance(1000) : random_next() >> chance(64);
+}
+
+/* Whatever the rows are. */
+static void test_random(void)
+{
+	unsigned int bad = 0;
+
+	for (unsigned int i = 0; i < 3000; i++) {
+		struct recording made = { .from = random_time(), .to = random_time() };
+		uint64_t start = random_time() >> 1, end = start + chance(1200);
+		struct critical_path path;
+
+		for (uint64_t n = chance(60); n; n--) {
+			struct recorded_state *state = made_state(
+				&made, 8 + (pid_t)chance(5) + (chance(2) ? 0 : (pid_t)(n / 12)),
+				random_time(), (enum kd_state)chance(16));
+
+			state->start = chance(2) ? state->start : random_time();
+			state->awaited = (uint8_t)random_next(), state->from = (uint8_t)chance(7);
+			state->waker = (pid_t)chance(16), state->cpu = (uint32_t)chance(3);
+			state->call = (int32_t)random_next(), state->goes_on = !chance(8);
+		}
+		for (uint64_t n = chance(30); n; n--) {
+			made_irq(&made, (uint32_t)chance(3), random_time(), random_time(),
+				 chance(2), chance(2) ? "any" : NULL);
+			made_run(&made, (uint32_t)chance(3), random_time(), random_time(),
+				 (uint32_t)chance(9));
+			made_culprit(&made, (uint32_t)chance(9),
+				     (enum culprit_kind)chance(CULPRIT_KINDS), 5, "x");
+		}
+		path = path_of(&made, start, end);
+		bad += !adds_up(&path);
+		critical_path_clear(&path);
+		recording_clear(&made);
+	}
+	is_u64(bad, 0, "whatever was recorded, the path has no holes");
+}
+
+int main(void)
+{
+	test_running();
+	test_ready();
+	test_waits();
+	test_chain();
+	test_loopback();
+	test_reasons();
+	test_contradictions();
+	test_depth();
+	test_many();
+	test_reference();
+	test_random();
+	return done_testing();
+}
