@@ -22,8 +22,8 @@ static __always_inline bool task_is_followed(struct task_struct *task)
 	       followed->start == task->start_time;
 }
 
-/* pid_tgid: as bpf_get_current_pid_tgid() has them. Global, to be verified once; the verifier hands
- * no task to it. */
+/* pid_tgid: as bpf_get_current_pid_tgid() has them. Returns 1 if it was not followed. Global, to be
+ * verified once; the verifier hands no task to it. */
 TRACES_GLOBAL int followed_add(u64 pid_tgid, u64 start, u32 flags, u64 comm, u64 comm_rest)
 {
 	u32 tid = (u32)pid_tgid;
@@ -43,28 +43,41 @@ TRACES_GLOBAL int followed_add(u64 pid_tgid, u64 start, u32 flags, u64 comm, u64
 	((u64 *)followed->comm)[1] = comm_rest;
 	barrier();
 	WRITE_ONCE(followed->tid, tid);
-	return 0;
+	return 1;
 }
 
-static __always_inline void task_follow(struct task_struct *task)
+static __always_inline int task_follow(struct task_struct *task)
 {
-	followed_add((u64)task->tgid << 32 | task->pid, task->start_time, task->flags,
-		     ((u64 *)task->comm)[0], ((u64 *)task->comm)[1]);
+	return followed_add((u64)task->tgid << 32 | task->pid, task->start_time, task->flags,
+			    ((u64 *)task->comm)[0], ((u64 *)task->comm)[1]);
 }
 
+static __always_inline u32 followed_running_state(u32 flags)
+{
+	return flags & PF_KTHREAD ? KD_KERNEL : KD_USER;
+}
+
+/* What it does is known from now on: it runs. */
 static __always_inline void current_follow(void)
 {
 	struct task_struct *task = current_task();
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	u64 comm[KD_COMM_LEN / sizeof(u64)] = {};
+	u32 flags;
+	int new;
 
 	if (task) {
-		task_follow(task);
-		return;
+		flags = task->flags;
+		new = task_follow(task);
+	} else {
+		current_comm((char *)comm);
+		task = (struct task_struct *)bpf_get_current_task();
+		flags = BPF_CORE_READ(task, flags);
+		new = followed_add(pid_tgid, current_start(), flags, comm[0], comm[1]);
 	}
-	current_comm((char *)comm);
-	task = (struct task_struct *)bpf_get_current_task();
-	followed_add(pid_tgid, current_start(), BPF_CORE_READ(task, flags), comm[0], comm[1]);
+	if (new)
+		recorder_enter(KD_RECORDED_STATE, KD_UNSEEN, followed_running_state(flags),
+			       (u32)pid_tgid, 0, clock_now());
 }
 
 /* Who is waking a task: a word as struct kd_recorded has it. If that is a task of others, it is
@@ -98,11 +111,6 @@ static __always_inline void followed_wake(void *ctx, struct task_struct *task)
 		       recorder_waker(ctx), clock_now());
 }
 
-static __always_inline u32 followed_running_state(struct task_struct *task)
-{
-	return task->flags & PF_KTHREAD ? KD_KERNEL : KD_USER;
-}
-
 /* state: that it is in from now on. */
 static __always_inline void followed_out(struct task_struct *task, u32 state)
 {
@@ -110,14 +118,14 @@ static __always_inline void followed_out(struct task_struct *task, u32 state)
 	bool disk = !ready && BPF_CORE_READ_BITFIELD(task, in_iowait);
 
 	recorder_enter(ready ? KD_RECORDED_PREEMPTED : KD_RECORDED_SLEEP,
-		       followed_running_state(task), state, task->pid,
+		       followed_running_state(task->flags), state, task->pid,
 		       disk ? KD_AWAITED_DISK : KD_AWAITED_OTHER, clock_now());
 }
 
 static __always_inline void followed_in(struct task_struct *task)
 {
-	recorder_enter(KD_RECORDED_RUN, KD_READY_WOKEN, followed_running_state(task), task->pid, 0,
-		       clock_now());
+	recorder_enter(KD_RECORDED_RUN, KD_READY_WOKEN, followed_running_state(task->flags),
+		       task->pid, 0, clock_now());
 }
 
 #endif

@@ -25,6 +25,7 @@ struct recorded_state {
 	uint8_t from;    /* enum kd_from: what ended it, if that was a wake-up */
 	bool of_target;
 	bool goes_on; /* it had not ended when the recording did */
+	bool early;   /* of others: it was in it when it was first seen; since when is not known */
 	int32_t call; /* that it is in, as far as it is known; KD_CALL_NONE, KD_CALL_UNKNOWN */
 	pid_t waker;  /* who ended it, 0: none */
 	pid_t holder; /* of the lock that it waits for; 0: none, or not known */

@@ -150,17 +150,20 @@ static bool state_has_call(uint32_t state)
 
 static void course_begin(struct course *course, const struct recorded_event *event)
 {
+	bool of_target = course->thread && course->thread->of_target;
 	uint32_t before = recorded_event_before(event);
 
-	/* Of others it is a guess. */
-	if (!course->thread || !course->thread->of_target)
+	/* Of others it is not known for how long. Sleeps are followed back to whoever ended them.
+	 */
+	if (!of_target && event->kind != KD_RECORDED_WOKEN)
 		before = KD_UNSEEN;
 	course->now = (struct recorded_state){
 		.start = course->recording->from,
 		.tid = (pid_t)event->tid,
 		.cpu = event->cpu,
 		.state = (uint8_t)before,
-		.of_target = course->thread && course->thread->of_target,
+		.of_target = of_target,
+		.early = !of_target,
 	};
 	course->call = event->kind == KD_RECORDED_CALL || !state_has_call(before) ? KD_CALL_NONE
 										  : KD_CALL_UNKNOWN;

@@ -191,7 +191,8 @@ static void test_silent(void)
 	recording_clear(&recording);
 }
 
-/* Others are known from their first event on; who had a CPU by two events. */
+/* Others are known from their first event on, and have been asleep if that woke them; who had a CPU
+ * by two events. */
 static void test_others(void)
 {
 	struct recorded_event events[] = {
@@ -207,9 +208,12 @@ static void test_others(void)
 	};
 	struct recording recording = made(events, sizeof(events) / sizeof(*events), NULL, 0);
 
-	is_u64(recording.n_states, 3, "states of another process's thread");
-	is_state(&recording, 0, FROM + 10, FROM + 30, KD_READY_WOKEN, "woken");
-	is_state(&recording, 2, FROM + 50, FROM + 60, KD_BLOCKED,
+	is_u64(recording.n_states, 4, "states of another process's thread");
+	is_state(&recording, 0, FROM, FROM + 10, KD_BLOCKED, "asleep before");
+	ok(recording.states[0].early && !recording.states[1].early, "since when is not known");
+	is_i64(recording.states[0].waker, 7, "nor does that matter for who ended it");
+	is_state(&recording, 1, FROM + 10, FROM + 30, KD_READY_WOKEN, "woken");
+	is_state(&recording, 3, FROM + 50, FROM + 60, KD_BLOCKED,
 		 "until it was no longer followed");
 	is_u64(recording.n_runs, 1, "a run without its second event is none");
 	is_u64(recording.runs[0].start, FROM, "cut at the beginning");
