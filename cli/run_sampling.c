@@ -167,7 +167,7 @@ int run_record(struct run *run, const struct session_view *view, struct sample *
 	recording->lost = sample->losses[KD_LOSS_RECORDED];
 	sample->recording = recording;
 	sample->recorded = recording_facts(recording, sample->start);
-	return 0;
+	return critical_path_of_sample(sample);
 }
 
 uint64_t run_samples(const struct run *run)

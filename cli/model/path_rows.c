@@ -11,6 +11,7 @@
 /* So many are collected before they are made fewer. */
 #define ROWS_MOST (2 * PATH_ROWS)
 #define LEAST_FIRST 1000 /* ns */
+#define ACROSS 64 /* legs that are shorter by so much share rows with those of other threads */
 
 static bool same_thread(const struct path_row *a, const struct path_row *b)
 {
@@ -54,9 +55,22 @@ void path_row_join(struct path_row *into, const struct path_row *row)
 		into->parts[i] = u64_add(into->parts[i], row->parts[i]);
 }
 
-static bool is_short(const struct path_rows *rows, const struct path_row *row)
+static bool is_short(const struct path_row *row, uint64_t least)
 {
-	return row->legs > 1 || row->end - row->start < rows->least;
+	return row->end - row->start < least;
+}
+
+/* Those of one thread do so long before those of several. */
+static bool may_share(const struct path_rows *rows, const struct path_row *a,
+		      const struct path_row *b)
+{
+	uint64_t least = rows->least / ACROSS;
+
+	if (same_thread(a, b) && !a->several_threads && !b->several_threads)
+		return (a->legs > 1 || is_short(a, rows->least)) &&
+		       (b->legs > 1 || is_short(b, rows->least));
+	return (a->several_threads || is_short(a, least)) &&
+	       (b->several_threads || is_short(b, least));
 }
 
 /* Has neighbours that are short share rows. */
@@ -65,7 +79,7 @@ static void rows_share(struct path_rows *rows)
 	size_t n = 0;
 
 	for (size_t i = 0; i < rows->n; i++)
-		if (n && is_short(rows, &rows->rows[n - 1]) && is_short(rows, &rows->rows[i]))
+		if (n && may_share(rows, &rows->rows[n - 1], &rows->rows[i]))
 			path_row_join(&rows->rows[n - 1], &rows->rows[i]);
 		else
 			rows->rows[n++] = rows->rows[i];
@@ -103,7 +117,7 @@ void path_rows_add(struct path_rows *rows, const struct path_row *leg)
 	*row = *leg;
 	row->legs = 1;
 	row->mostly = row->parts[leg->state] = ns;
-	if (rows->n > 1 && is_short(rows, row) && is_short(rows, row - 1)) {
+	if (rows->n > 1 && may_share(rows, row, row - 1)) {
 		path_row_join(row - 1, row);
 		rows->n--;
 	}

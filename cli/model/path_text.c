@@ -136,44 +136,49 @@ static void leg_add(struct phrase *phrase, const struct path_row *row, bool fore
 		phrase_add(phrase, ": %s", path_reason_texts[row->reason]);
 }
 
+/* A state of several legs; in detail if most of it is alike. */
+static void part_add(struct phrase *phrase, const struct path_row *row, size_t state, bool foreign)
+{
+	if (state == row->state && row->mostly > row->parts[state] / 2)
+		leg_add(phrase, row, foreign);
+	else
+		phrase_add(phrase, "%s", path_state_titles[state]);
+}
+
+/* Which state has most of those that are not written; PATH_STATES: none has any. */
+static size_t largest_part(const struct path_row *row, const bool written[static PATH_STATES])
+{
+	size_t most = PATH_STATES;
+
+	for (size_t i = 0; i < PATH_STATES; i++)
+		if (!written[i] && row->parts[i] &&
+		    (most == PATH_STATES || row->parts[i] > row->parts[most]))
+			most = i;
+	return most;
+}
+
 /* The largest parts that are not small. */
 #define PARTS_MOST 3
-static void parts_add(struct phrase *phrase, const struct path_row *row, uint64_t total)
+#define PART_LEAST 2 /* percent */
+static void parts_add(struct phrase *phrase, const struct path_row *row, bool foreign)
 {
 	bool written[PATH_STATES] = { false };
 	char share[NUMBER_LEN];
-
-	for (unsigned int n = 0; n < PARTS_MOST; n++) {
-		size_t most = PATH_STATES;
-
-		for (size_t i = 0; i < PATH_STATES; i++)
-			if (!written[i] && row->parts[i] &&
-			    (most == PATH_STATES || row->parts[i] > row->parts[most]))
-				most = i;
-		if (most == PATH_STATES || (n && u64_times(row->parts[most], 100) < total))
-			return;
-		written[most] = true;
-		number_share(share, row->parts[most], total);
-		phrase_add(phrase, "%s%s %s", n ? ", " : "", path_state_titles[most], share);
-	}
-}
-
-/* More than half of it is alike, or nothing is. */
-static void several_add(struct phrase *phrase, const struct path_row *row, bool foreign)
-{
-	uint64_t total = 0;
-	char share[NUMBER_LEN];
+	uint64_t total = 0, least;
 
 	for (size_t i = 0; i < PATH_STATES; i++)
 		total = u64_add(total, row->parts[i]);
-	number_share(share, row->mostly, total);
-	if (row->mostly >= total - total / 100) {
-		leg_add(phrase, row, foreign);
-	} else if (row->mostly > total / 2) {
-		phrase_add(phrase, "%s ", share);
-		leg_add(phrase, row, foreign);
-	} else {
-		parts_add(phrase, row, total);
+	least = total / 100 * PART_LEAST;
+	for (unsigned int n = 0; n < PARTS_MOST; n++) {
+		size_t state = largest_part(row, written);
+
+		if (state == PATH_STATES || (n && row->parts[state] < least))
+			return;
+		written[state] = true;
+		number_share(share, row->parts[state], total);
+		if (n || row->parts[state] < total - least)
+			phrase_add(phrase, "%s%s ", n ? "; " : "", share);
+		part_add(phrase, row, state, foreign);
 	}
 }
 
@@ -183,7 +188,7 @@ const char *path_row_text(const struct path_row *row, bool foreign, char buffer[
 
 	*buffer = '\0';
 	if (row->legs > 1)
-		several_add(&phrase, row, foreign);
+		parts_add(&phrase, row, foreign);
 	else
 		leg_add(&phrase, row, foreign);
 	return buffer;

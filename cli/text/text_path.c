@@ -19,39 +19,26 @@
 
 /* --- Which lines there are --- */
 
-enum group { RUNNING, READY, BLOCKED, OTHER };
-
-static enum group group_of(const struct path_row *row)
+/* It runs, or could. */
+static bool is_runnable(const struct path_row *row)
 {
 	switch (row->state) {
-	case LEDGER_USER:
-	case LEDGER_KERNEL:
-	case LEDGER_FAULT:
-	case LEDGER_RECLAIM:
-	case LEDGER_HARDIRQ:
-	case LEDGER_SOFTIRQ:
-	case LEDGER_STOLEN:
-	case PATH_RUNNING:
-		return RUNNING;
-	case LEDGER_READY_WOKEN:
-	case LEDGER_READY_PREEMPTED:
-	case LEDGER_THROTTLED:
-		return READY;
 	case LEDGER_BLOCKED:
 	case LEDGER_BLOCKED_UNINT:
-		return BLOCKED;
+	case LEDGER_STOPPED:
+	case LEDGER_FROZEN:
+	case PATH_UNKNOWN:
+		return false;
 	default:
-		return OTHER;
+		return true;
 	}
 }
 
-/* A thread that runs, or waits for a CPU, does that in a line, whatever it is in detail. */
+/* While a thread is runnable, it has a line, whatever it is in detail. */
 static bool share_line(const struct path_row *a, const struct path_row *b)
 {
-	enum group group = group_of(a);
-
-	return (group == RUNNING || group == READY) && group_of(b) == group &&
-	       a->thread.tid == b->thread.tid && !a->several_threads && !b->several_threads;
+	return is_runnable(a) && is_runnable(b) && a->thread.tid == b->thread.tid &&
+	       !a->several_threads && !b->several_threads;
 }
 
 static uint64_t length(const struct path_row *row)

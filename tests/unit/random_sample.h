@@ -398,6 +398,36 @@ static const struct capture *random_capture(void)
 	return chance(4) ? &capture : NULL;
 }
 
+static void random_path(struct critical_path *path)
+{
+	path->thread.tid = (pid_t)chance(INT32_MAX), path->thread.pid = (pid_t)chance(INT32_MAX);
+	random_name(path->thread.name, sizeof(path->thread.name));
+	path->chosen = (uint32_t)chance(PATH_CHOICES);
+	path->start = random_number(), path->end = random_number();
+	path->legs = random_number(), path->lost = random_number();
+	path->rows = random_rows(&path->n_rows, 20, sizeof(*path->rows));
+	for (size_t i = 0; i < path->n_rows; i++) {
+		struct path_row *row = &path->rows[i];
+
+		row->start = random_number(), row->end = random_number();
+		row->legs = random_number(), row->mostly = random_number();
+		row->thread.tid = chance(2) ? 7 : (pid_t)chance(INT32_MAX);
+		random_name(row->thread.name, sizeof(row->thread.name));
+		row->thread.of_target = chance(2), row->thread.of_kernel = chance(2);
+		row->several_threads = chance(2);
+		for (size_t j = 0; j < PATH_STATES; j++)
+			row->parts[j] = chance(2) ? random_number() : 0;
+		row->state = (uint32_t)chance(PATH_STATES);
+		row->awaited = (uint32_t)chance(KD_AWAITED_KINDS);
+		row->ended_by = (uint32_t)chance(KD_FROM_CONTEXTS);
+		row->reason = (uint32_t)chance(PATH_REASONS);
+		row->call = chance(2) ? (int32_t)chance(500) : KD_CALL_NONE;
+		row->by.kind = (uint32_t)chance(CULPRIT_KINDS);
+		row->by.tid = (pid_t)(chance(2) * chance(INT32_MAX));
+		random_name(row->by.name, sizeof(row->by.name));
+	}
+}
+
 /* To be released by sample_clear(); some of it lives up to the next call only. */
 __attribute__((unused)) static struct sample random_sample(void)
 {
@@ -457,6 +487,8 @@ __attribute__((unused)) static struct sample random_sample(void)
 	sample.interruptions_known = chance(2);
 	if (sample.interruptions_known)
 		random_interruptions(&sample);
+	if (chance(2))
+		random_path(&sample.path);
 	if (chance(2))
 		random_traces(&sample.traces);
 	return sample;
