@@ -294,7 +294,7 @@ $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
 	@touch $@
 
 # What the benchmark measures with.
-bench-programs: $(addprefix $(BUILD)/bench/,floor names phases.so probe render stack_load \
+bench-programs: $(addprefix $(BUILD)/bench/,floor names path phases.so probe render stack_load \
 	summarise timeline unwind_bench)
 
 $(GEN)/%.bpf.o: tests/bench/%.bpf.c $(BUILD)/flags

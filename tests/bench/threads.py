@@ -12,7 +12,7 @@ MEMORY_GOALS = {100: 20, 4096: 64}  # threads -> MB
 MANY, CALLS = 4096, 30
 RENDERED, RENDER_GOAL = 1000, 50  # threads, ms
 MEASURES, SAMPLES, SUMMARY_GOALS = 50, 100, (50, 20)  # ms, MB
-EVENTS, TIMELINE_GOAL = 1_000_000, 1000  # ms
+EVENTS, TIMELINE_GOAL, PATH_GOAL = 1_000_000, 1000, 1000  # ms
 RENDER_ROUNDS = 5 if QUICK else 21
 BUCKETS = 20  # that a distribution typically has
 FORMATS = ("text", "json", "openmetrics", "prometheus")
@@ -101,6 +101,7 @@ def measure_report(table):
     table.say(f"  size of the report: {runs[0][2] / MB:.1f} MB")
     measure_render(table)
     measure_timeline(table)
+    measure_path(table)
     measure_summary(table)
 
 
@@ -129,6 +130,14 @@ def measure_timeline(table):
     table.section(f"a timeline of {EVENTS:,} events")
     table.row("perfetto", [int(ns) / 1e6 for ns in said.split()], "ms", 1, TIMELINE_GOAL,
               "writing a timeline")
+
+
+def measure_path(table):
+    said = subprocess.run([BUILD / "bench" / "path", str(EVENTS), str(RENDER_ROUNDS)],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    table.section(f"the critical path of {EVENTS:,} rows of a recording: {int(said[-1]):,} legs")
+    table.row("CPU time", [int(ns) / 1e6 for ns in said[:-2]], "ms", 1, PATH_GOAL,
+              "critical path")
 
 
 def measure_render(table):
