@@ -76,7 +76,7 @@ static void cpu_add(struct phrase *phrase, const struct path_who *by)
 		phrase_add(phrase, ", own threads had the CPU");
 		return;
 	case CULPRIT_REST:
-		phrase_add(phrase, ", other tasks had the CPU");
+		phrase_add(phrase, ", others had the CPU");
 		return;
 	default:
 		return;
@@ -87,7 +87,7 @@ static void blocked_add(struct phrase *phrase, const struct path_row *row, bool 
 {
 	static const char *const by[KD_FROM_CONTEXTS] = {
 		[KD_FROM_UNKNOWN] = "",
-		[KD_FROM_TASK] = ", ended by a task",
+		[KD_FROM_TASK] = ", ended by a thread",
 		[KD_FROM_TIMER] = ", ended by a timer",
 		[KD_FROM_NETWORK] = ", ended by the network",
 		[KD_FROM_DISK] = ", ended by the disk",

@@ -125,7 +125,7 @@ static void test_ready(void)
 	is_row(&path, 2, 10 * MS, 10, "ready after wakeup, the CPU had backup[812]");
 	is_row(&path, 3, 12 * MS, 10, "ready after wakeup, hard irq eth0");
 	is_row(&path, 5, 14 * MS, 10, "ready after wakeup, soft irq timer");
-	is_row(&path, 7, 20 * MS, 10, "ready after wakeup, other tasks had the CPU");
+	is_row(&path, 7, 20 * MS, 10, "ready after wakeup, others had the CPU");
 	is_row(&path, 8, 30 * MS, 10, "ready after wakeup, the hypervisor had the CPU");
 	is_row(&path, 9, 40 * MS, 10, "throttled");
 	is_row(&path, 10, 50 * MS, 10, "ready after wakeup, the CPU had worker[11]");
@@ -160,7 +160,7 @@ static void test_waits(void)
 	is_row(&path, 4, 40 * MS, 10,
 	       "blocked interruptible for lock: it is not known who ended that");
 	is_row(&path, 5, 50 * MS, 10,
-	       "blocked interruptible for lock, ended by a task: it is not known who ended that");
+	       "blocked interruptible for lock, ended by a thread: it is not known who ended that");
 	is_row(&path, 6, 60 * MS, 10,
 	       "blocked interruptible for pipe, ended by [999]: not followed until then");
 	is_row(&path, 7, 70 * MS, 10,
