@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/escape.h"
 #include "cli/model/words.h"
 #include "perfetto_fields.h"
@@ -121,6 +122,7 @@ int pftrace_begin(struct pftrace **out, const struct sample *sample, FILE *file)
 	proto = &trace->proto;
 	trace->out = file;
 	trace->sample = sample;
+	trace->from = sample->start;
 	/* 0 is no valid one. */
 	trace->sequence = (uint32_t)sample->number ?: UINT32_MAX;
 	pftrace_packet_begin(trace);
@@ -132,6 +134,14 @@ int pftrace_begin(struct pftrace **out, const struct sample *sample, FILE *file)
 	packet_finish(trace, SEQUENCE_STATE_CLEARED | SEQUENCE_NEEDS_STATE);
 	clocks_write(trace);
 	return 0;
+}
+
+bool pftrace_clip(const struct pftrace *trace, struct span *span)
+{
+	span->start = u64_max(span->start, trace->from);
+	if (!span->end || span->end > trace->sample->end)
+		span->end = trace->sample->end;
+	return span->start <= span->end;
 }
 
 int pftrace_end(struct pftrace *trace)

@@ -99,13 +99,24 @@ static inline unsigned int note_of_cause(enum interruption_cause cause)
 struct pftrace {
 	FILE *out; /* the caller's */
 	const struct sample *sample;
+	uint64_t from; /* what is shown begins here, and ends with the window */
 	uint32_t sequence;
 	int err; /* the first failure, a negative errno */
 	struct proto proto;
 };
 
-/* Begins the sequence of a sample: its clocks and names. Returns 0 or -ENOMEM. */
+/* A part of a thread's time. */
+struct span {
+	uint64_t start, end;
+};
+
+/* Begins the sequence of a sample, which shows its window: its clocks and names. Returns 0 or
+ * -ENOMEM. */
 int pftrace_begin(struct pftrace **trace, const struct sample *sample, FILE *out);
+
+/* Leaves the part of a time that is shown. end 0: it has none. Returns false if there is no such
+ * part. */
+bool pftrace_clip(const struct pftrace *trace, struct span *span);
 
 /* Flushes and releases it. Returns 0 or the first failure, a negative errno. */
 int pftrace_end(struct pftrace *trace);

@@ -5,45 +5,13 @@
 #include <string.h>
 
 #include "cli/base/number.h"
-#include "cli/base/syscall_names.h"
 #include "cli/model/wait_filter.h"
 #include "cli/model/words.h"
+#include "notes.h"
 #include "perfetto_fields.h"
 #include "tracks.h"
 
-#define CALL_NAME 48
-
-/* A part of a thread's time. */
-struct span {
-	uint64_t start, end;
-};
-
 /* --- What traces have --- */
-
-static const char *call_name(char text[static CALL_NAME], const struct sample *sample, int32_t call)
-{
-	const char *name = call >= 0 && !sample->foreign_calls ? syscall_name((uint32_t)call)
-							       : NULL;
-
-	if (name)
-		snprintf(text, CALL_NAME, "%s", name);
-	else if (call >= 0)
-		snprintf(text, CALL_NAME, "system call %u", syscall_plain((uint32_t)call));
-	else
-		snprintf(text, CALL_NAME, "system call");
-	return text;
-}
-
-/* Where it really began and how long it took, if the slice does not show that. */
-static void times_note(struct pftrace *trace, const struct span *span, uint64_t start, uint64_t end)
-{
-	if (span->start != start || !end)
-		note_u64(trace, NOTE_START, start);
-	if (end && (span->start != start || span->end != end))
-		note_u64(trace, NOTE_DURATION, end - start);
-	if (!end)
-		note_bool(trace, NOTE_UNFINISHED, true);
-}
 
 static void blocker_note(struct pftrace *trace, const struct blocker *blocker)
 {
@@ -81,12 +49,6 @@ static void row_note(struct pftrace *trace, const struct trace_row *row, uint64_
 		proto_u64(&trace->proto, EVENT_CALLSTACK_IID, callstack);
 }
 
-static void call_mode_note(struct pftrace *trace, int32_t call)
-{
-	if (call >= 0)
-		note_word(trace, NOTE_MODE, syscall_mode_name(syscall_mode((uint32_t)call)));
-}
-
 static void call_write(struct pftrace *trace, struct callstacks *callstacks,
 		       const struct trace_row *row)
 {
@@ -95,11 +57,11 @@ static void call_write(struct pftrace *trace, struct callstacks *callstacks,
 	struct span span = { row->start, row->end };
 	char name[CALL_NAME];
 
-	if (!timeline_clip(trace->sample, &span.start, &span.end))
+	if (!pftrace_clip(trace, &span))
 		return;
 	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
 	event_category(trace, CATEGORY_CALL);
-	event_name_word(trace, call_name(name, trace->sample, row->call));
+	event_name_word(trace, call_name(trace, name, row->call));
 	times_note(trace, &span, row->start, row->end);
 	if (row->end)
 		note_i64(trace, NOTE_RESULT, row->result);
@@ -139,7 +101,7 @@ static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
 	struct span span = { row->start, row->end };
 	char name[CALL_NAME];
 
-	if (!words || !timeline_clip(trace->sample, &span.start, &span.end))
+	if (!words || !pftrace_clip(trace, &span))
 		return;
 	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
 	event_category(trace, CATEGORY_STATE);
@@ -148,7 +110,7 @@ static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
 	if (wait_has_kind(row->state))
 		note_word(trace, NOTE_WAITED_FOR, awaited_words[row->awaited].key);
 	if (row->call != KD_CALL_NONE)
-		note_word(trace, NOTE_SYSCALL, call_name(name, trace->sample, row->call));
+		note_word(trace, NOTE_SYSCALL, call_name(trace, name, row->call));
 	call_mode_note(trace, row->call);
 	if (waker->from != KD_FROM_UNKNOWN)
 		note_word(trace, NOTE_CONTEXT, from_keys[waker->from]);
@@ -171,7 +133,7 @@ static void sample_write(struct pftrace *trace, struct callstacks *callstacks,
 	struct span span = { row->start, row->end };
 	struct proto *proto = &trace->proto;
 
-	if (!timeline_clip(trace->sample, &span.start, &span.end))
+	if (!pftrace_clip(trace, &span))
 		return;
 	pftrace_packet_begin(trace);
 	proto_u64(proto, PACKET_TIMESTAMP, span.start);
@@ -211,15 +173,14 @@ static void rows_write(struct pftrace *trace, struct callstacks *callstacks,
 /* --- What every sample has of a thread --- */
 
 /* A thread is in one call at a time: whether that has a slice already. */
-static bool is_listed(const struct sample *sample, const struct timeline_thread *thread,
+static bool is_listed(const struct pftrace *trace, const struct timeline_thread *thread,
 		      const struct span *span)
 {
 	for (size_t i = 0; i < thread->n_rows; i++) {
 		struct span other = { thread->rows[i]->start, thread->rows[i]->end };
 
-		if (thread->rows[i]->kind == TRACE_CALL &&
-		    timeline_clip(sample, &other.start, &other.end) && other.start < span->end &&
-		    span->start < other.end)
+		if (thread->rows[i]->kind == TRACE_CALL && pftrace_clip(trace, &other) &&
+		    other.start < span->end && span->start < other.end)
 			return true;
 	}
 	return false;
@@ -235,12 +196,12 @@ static void open_call_write(struct pftrace *trace, const struct timeline_thread 
 	struct span span = { start, item->until };
 	char name[CALL_NAME];
 
-	if (item->kind != OPEN_CALL || item->count != 1 ||
-	    !timeline_clip(sample, &span.start, &span.end) || is_listed(sample, thread, &span))
+	if (item->kind != OPEN_CALL || item->count != 1 || !pftrace_clip(trace, &span) ||
+	    is_listed(trace, thread, &span))
 		return;
 	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
 	event_category(trace, CATEGORY_CALL);
-	event_name_word(trace, call_name(name, sample, item->number));
+	event_name_word(trace, call_name(trace, name, item->number));
 	times_note(trace, &span, start, item->until);
 	if (!item->since)
 		note_bool(trace, NOTE_EARLIER, true);
@@ -324,8 +285,7 @@ static void interruption_write(struct pftrace *trace, const struct interruption 
 	struct span span = { row->since, row->until };
 	char name[INTERRUPTION_WHO_LEN + 32];
 
-	if (row->cause >= INTERRUPTION_CAUSES ||
-	    !timeline_clip(trace->sample, &span.start, &span.end))
+	if (row->cause >= INTERRUPTION_CAUSES || !pftrace_clip(trace, &span))
 		return;
 	snprintf(name, sizeof(name), "%s%s%.*s", interruption_titles[row->cause],
 		 *row->who ? ": " : "", INTERRUPTION_WHO_LEN, row->who);

@@ -255,12 +255,3 @@ void timeline_clear(struct timeline *timeline)
 	free(timeline->interruptions);
 	*timeline = (struct timeline){ 0 };
 }
-
-bool timeline_clip(const struct sample *sample, uint64_t *start, uint64_t *end)
-{
-	if (*start < sample->start)
-		*start = sample->start;
-	if (!*end || *end > sample->end)
-		*end = sample->end;
-	return *start <= *end;
-}

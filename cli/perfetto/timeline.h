@@ -53,8 +53,4 @@ void timeline_clear(struct timeline *timeline);
 /* The thread of a TID; NULL: it is not the target's. */
 const struct timeline_thread *timeline_thread(const struct timeline *timeline, pid_t tid);
 
-/* The part of a time that lies in the sample's window. end 0: it has none. Returns false if there
- * is no such part. */
-bool timeline_clip(const struct sample *sample, uint64_t *start, uint64_t *end);
-
 #endif
