@@ -4,6 +4,7 @@
 #define REPORT_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What the text has of threads. */
 enum report_extent {
@@ -36,6 +37,8 @@ struct report_options {
 	bool fold_names;           /* metrics: "revalidator55" is "revalidator" */
 	unsigned int max_syscalls; /* metrics: of a thread, the others in one row; 0: no limit */
 	bool timestamps;           /* metrics: samples have the window's end as their time */
+	uint64_t shown_from, shown_until; /* timeline: what the sample before it in the same file
+					     shows, CLOCK_MONOTONIC, ns; 0: there is none */
 	bool lines; /* text: waits and samples at other offsets in the same functions are other rows
 		     */
 };

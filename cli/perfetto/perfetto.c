@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "callstacks.h"
+#include "cli/base/arith.h"
 #include "cli/model/verdict.h"
+#include "cpus.h"
 #include "pftrace.h"
 #include "perfetto_fields.h"
+#include "recorded.h"
 #include "slices.h"
 #include "timeline.h"
 #include "tracks.h"
@@ -42,6 +45,16 @@ static void verdict_row_begin(struct pftrace *trace, const struct verdict_row *r
 		note_i64(trace, NOTE_BY_TID, who->tid);
 	note_text(trace, NOTE_BY, who->comm, sizeof(who->comm));
 	event_end(trace);
+}
+
+/* What it holds, and of what. */
+static void recording_note(struct pftrace *trace, const struct recording *recording)
+{
+	note_u64(trace, NOTE_RECORDED, u64_sub(trace->sample->start, recording->from));
+	note_u64(trace, NOTE_RECORDED_ASKED, recording->asked);
+	note_u64(trace, NOTE_RECORDED_EVENTS, recording->events);
+	note_u64(trace, NOTE_RECORDED_LOST, recording->lost);
+	note_u64(trace, NOTE_RECORDED_MEMORY, recording->memory);
 }
 
 static void window_begin(struct pftrace *trace, const struct verdict *verdict)
@@ -80,6 +93,27 @@ static void window_begin(struct pftrace *trace, const struct verdict *verdict)
 		note_u64(trace, NOTE_WAITS_FROM, sample->traces.wait_threshold);
 		note_u64(trace, NOTE_WAITS_LEFT_OUT, sample->traces.left_out);
 	}
+	if (sample->recording)
+		recording_note(trace, sample->recording);
+	event_end(trace);
+}
+
+/* Where what was recorded begins: that there is less than was asked for, or has holes, is to be
+ * seen. */
+static void recording_write(struct pftrace *trace, const struct recording *recording)
+{
+	uint64_t held = u64_sub(trace->sample->start, recording->from);
+	char text[128] = "recording begins";
+
+	if (recording->lost)
+		snprintf(text, sizeof(text), "recording begins: %llu events are missing",
+			 (unsigned long long)recording->lost);
+	else if (held < recording->asked)
+		snprintf(text, sizeof(text), "recording begins: it held no more");
+	event_begin(trace, TYPE_INSTANT, track_uuid(TRACK_WINDOWS, 0), trace->from);
+	event_category(trace, CATEGORY_RECORDING);
+	event_name_word(trace, text);
+	recording_note(trace, recording);
 	event_end(trace);
 }
 
@@ -149,7 +183,7 @@ static int threads_write(struct pftrace *trace)
 	const struct sample *sample = trace->sample;
 	struct callstacks *callstacks = NULL;
 	struct timeline timeline = { 0 };
-	int err = timeline_make(&timeline, sample)
+	int err = timeline_make(&timeline, sample, trace->from)
 			  ?: callstacks_find(&callstacks, &sample->traces)
 			  ?: processes_write(trace, &timeline);
 
@@ -161,9 +195,24 @@ static int threads_write(struct pftrace *trace)
 	}
 	if (!err)
 		wakeups_write(trace, &timeline);
+	if (!err && sample->recording) {
+		recorded_write_hits(trace, &timeline);
+		err = cpus_write(trace);
+	}
 	callstacks_free(callstacks);
 	timeline_clear(&timeline);
 	return err;
+}
+
+/* Not what the sample before has in the same file. */
+static uint64_t shown_from(const struct sample *sample, const struct report_options *options)
+{
+	const struct recording *recording = sample->recording;
+	uint64_t from = recording ? u64_min(recording->from, sample->start) : sample->start;
+
+	if (options->shown_until <= from || options->shown_from >= sample->end)
+		return from;
+	return u64_min(options->shown_until, sample->start);
 }
 
 int report_perfetto(const struct sample *sample, const struct report_options *options, FILE *out)
@@ -171,10 +220,12 @@ int report_perfetto(const struct sample *sample, const struct report_options *op
 	struct pftrace *trace;
 	int err = pftrace_begin(&trace, sample, out), write_err;
 
-	(void)options;
 	if (err)
 		return err;
+	trace->from = shown_from(sample, options);
 	tracks_write_common(trace);
+	if (sample->recording)
+		recording_write(trace, sample->recording);
 	err = window_write(trace) ?: threads_write(trace);
 	write_err = pftrace_end(trace);
 	return err ?: write_err;

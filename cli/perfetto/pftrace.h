@@ -22,7 +22,11 @@
 	ROW(CATEGORY_LOCK, "lock")                                                                 \
 	ROW(CATEGORY_WAKEUP, "wakeup")                                                             \
 	ROW(CATEGORY_INTERRUPTION, "interruption")                                                 \
-	ROW(CATEGORY_LEDGER, "ledger")
+	ROW(CATEGORY_LEDGER, "ledger")                                                             \
+	ROW(CATEGORY_RUN, "run")                                                                   \
+	ROW(CATEGORY_IRQ, "irq")                                                                   \
+	ROW(CATEGORY_HIT, "trigger")                                                               \
+	ROW(CATEGORY_RECORDING, "recording")
 #define CATEGORY_ENUM(category, key) category,
 enum category { CATEGORY_WORDS(CATEGORY_ENUM) CATEGORIES };
 #undef CATEGORY_ENUM
@@ -79,7 +83,14 @@ enum category { CATEGORY_WORDS(CATEGORY_ENUM) CATEGORIES };
 	ROW(NOTE_LONGEST, "longest_ns")                                                            \
 	ROW(NOTE_THREADS, "threads")                                                               \
 	ROW(NOTE_CALLS_FROM, "syscall_threshold_ns")                                               \
-	ROW(NOTE_WAITS_FROM, "wait_threshold_ns")
+	ROW(NOTE_WAITS_FROM, "wait_threshold_ns")                                                  \
+	ROW(NOTE_TID, "tid")                                                                       \
+	ROW(NOTE_PID, "pid")                                                                       \
+	ROW(NOTE_RECORDED, "recorded_ns")                                                          \
+	ROW(NOTE_RECORDED_ASKED, "recorded_asked_ns")                                              \
+	ROW(NOTE_RECORDED_EVENTS, "recorded_events")                                               \
+	ROW(NOTE_RECORDED_LOST, "recorded_lost")                                                   \
+	ROW(NOTE_RECORDED_MEMORY, "recorded_memory_bytes")
 #define NOTE_ENUM(note, key) note,
 enum note { NOTE_WORDS(NOTE_ENUM) NOTES };
 #undef NOTE_ENUM

@@ -9,6 +9,7 @@
 #include "cli/model/words.h"
 #include "notes.h"
 #include "perfetto_fields.h"
+#include "recorded.h"
 #include "tracks.h"
 
 /* --- What traces have --- */
@@ -74,9 +75,9 @@ static void call_write(struct pftrace *trace, struct callstacks *callstacks,
 }
 
 /* Inside the slice of the wait, and as long: the lock and who had it. */
-static void lock_write(struct pftrace *trace, const struct trace_row *row, const struct span *span)
+static void lock_write(struct pftrace *trace, const struct trace_row *row, uint64_t track,
+		       const struct span *span)
 {
-	uint64_t track = track_uuid(TRACK_STATES, row->tid);
 	const struct blocker *blocker = &row->blocker;
 	char name[KD_COMM_LEN + 64];
 
@@ -91,22 +92,20 @@ static void lock_write(struct pftrace *trace, const struct trace_row *row, const
 	slice_end(trace, track, span->end);
 }
 
-static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
-		       const struct trace_row *row)
+void wait_write(struct pftrace *trace, struct callstacks *callstacks, const struct trace_row *row,
+		uint64_t track, const struct span *span)
 {
-	uint64_t track = track_uuid(TRACK_STATES, row->tid);
 	uint64_t callstack = callstacks_number(callstacks, trace, row);
 	const struct ledger_words *words = ledger_words_of(row->state);
 	const struct waker *waker = &row->wakers[0];
-	struct span span = { row->start, row->end };
 	char name[CALL_NAME];
 
-	if (!words || !pftrace_clip(trace, &span))
+	if (!words)
 		return;
-	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, span->start);
 	event_category(trace, CATEGORY_STATE);
 	event_name_state(trace, (enum ledger_state)(words - ledger_words));
-	times_note(trace, &span, row->start, row->end);
+	times_note(trace, span, row->start, row->end);
 	if (wait_has_kind(row->state))
 		note_word(trace, NOTE_WAITED_FOR, awaited_words[row->awaited].key);
 	if (row->call != KD_CALL_NONE)
@@ -121,8 +120,8 @@ static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
 	row_note(trace, row, callstack);
 	event_end(trace);
 	if (row->blocker.lock)
-		lock_write(trace, row, &span);
-	slice_end(trace, track, span.end);
+		lock_write(trace, row, track, span);
+	slice_end(trace, track, span->end);
 }
 
 /* In Perfetto's own form, of which it makes flame graphs of any part of the time. */
@@ -151,15 +150,19 @@ static void sample_write(struct pftrace *trace, struct callstacks *callstacks,
 static void rows_write(struct pftrace *trace, struct callstacks *callstacks,
 		       const struct timeline_thread *thread)
 {
+	uint64_t states = track_uuid(TRACK_STATES, thread->tid);
+
 	for (size_t i = 0; i < thread->n_rows; i++) {
 		const struct trace_row *row = thread->rows[i];
+		struct span span = { row->start, row->end };
 
 		switch (row->kind) {
 		case TRACE_CALL:
 			call_write(trace, callstacks, row);
 			break;
-		case TRACE_WAIT:
-			wait_write(trace, callstacks, row);
+		case TRACE_WAIT: /* else recorded_write() joins it to a state */
+			if (!thread->n_states && pftrace_clip(trace, &span))
+				wait_write(trace, callstacks, row, states, &span);
 			break;
 		case TRACE_SAMPLE:
 			sample_write(trace, callstacks, thread, row);
@@ -235,7 +238,8 @@ static void ledger_write(struct pftrace *trace, const struct timeline_thread *th
 	uint64_t track = track_uuid(TRACK_LEDGER, thread->tid);
 	enum ledger_state most = LEDGER_USER, silent;
 
-	if (thread_is_silent(thread->row, &silent) && ledger->life == sample->end - sample->start) {
+	if (!thread->n_states && thread_is_silent(thread->row, &silent) &&
+	    ledger->life == sample->end - sample->start) {
 		event_begin(trace, TYPE_SLICE_BEGIN, track_uuid(TRACK_STATES, thread->tid),
 			    sample->start);
 		event_category(trace, CATEGORY_STATE);
@@ -313,6 +317,7 @@ void slices_write(struct pftrace *trace, struct callstacks *callstacks,
 	for (size_t i = 0; row && i < row->n_open; i++)
 		open_call_write(trace, thread, &row->open[i]);
 	rows_write(trace, callstacks, thread);
+	recorded_write(trace, callstacks, thread);
 	for (size_t i = 0; i < thread->n_interruptions; i++)
 		interruption_write(trace, thread->interruptions[i]);
 	if (row)
@@ -341,8 +346,10 @@ static void wakeup_instant(struct pftrace *trace, const struct wakeup *wakeup, u
 /* Both ends are at the same time: the arrow begins at that which is written first. */
 void wakeups_write(struct pftrace *trace, const struct timeline *timeline)
 {
-	for (size_t i = 0; i < timeline->n_others; i++)
+	for (size_t i = 0; i < timeline->n_others; i++) {
 		tracks_write_other(trace, timeline->others[i].tid, timeline->others[i].name);
+		recorded_write_other(trace, &timeline->others[i]);
+	}
 	for (size_t i = 0; i < timeline->n_wakeups; i++) {
 		const struct wakeup *wakeup = &timeline->wakeups[i];
 		uint64_t flow = (uint64_t)trace->sequence << 32 | (uint32_t)(i + 1);

@@ -9,6 +9,10 @@
 #include "pftrace.h"
 #include "timeline.h"
 
+/* A wait on a track, of which the span is shown. */
+void wait_write(struct pftrace *trace, struct callstacks *callstacks, const struct trace_row *row,
+		uint64_t track, const struct span *span);
+
 /* Writes all of them behind the thread's tracks, which tracks_write_thread() wrote. */
 void slices_write(struct pftrace *trace, struct callstacks *callstacks,
 		  const struct timeline_thread *thread);

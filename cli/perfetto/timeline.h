@@ -19,6 +19,14 @@ struct timeline_thread {
 	size_t n_rows;
 	const struct interruption **interruptions;
 	size_t n_interruptions;
+	bool foreign; /* not the target's: of what it has only what was recorded is known */
+	/* Recorded: what it was in; what it called; what hit it, by start and descending end. */
+	const struct recorded_state *states;
+	size_t n_states;
+	const struct recorded_call *calls;
+	size_t n_calls;
+	const struct recorded_irq **irqs;
+	size_t n_irqs;
 };
 
 /* A thread is woken by another one. */
@@ -29,10 +37,12 @@ struct wakeup {
 	uint32_t context;                /* enum kd_from */
 };
 
-/* One of another process that woke threads. */
+/* One that belongs to no process of which more is known: of the kernel, or who woke threads. */
 struct timeline_other {
 	pid_t tid;
 	const char *name;
+	const struct recorded_state *states;
+	size_t n_states;
 };
 
 struct timeline {
@@ -44,13 +54,15 @@ struct timeline {
 	size_t n_others, room_others;
 	const struct trace_row **rows;             /* by TID, start and descending end */
 	const struct interruption **interruptions; /* by TID and start */
+	const struct recorded_irq **irqs;          /* by TID, start and descending end */
 };
 
-/* Fills a zeroed timeline. Returns 0 or -ENOMEM; the caller clears it in any case. */
-int timeline_make(struct timeline *timeline, const struct sample *sample);
+/* Fills a zeroed timeline that begins at a time and ends with the window. Returns 0 or -ENOMEM; the
+ * caller clears it in any case. */
+int timeline_make(struct timeline *timeline, const struct sample *sample, uint64_t from);
 void timeline_clear(struct timeline *timeline);
 
-/* The thread of a TID; NULL: it is not the target's. */
+/* The thread of a TID; NULL: it has no track below a process. */
 const struct timeline_thread *timeline_thread(const struct timeline *timeline, pid_t tid);
 
 #endif

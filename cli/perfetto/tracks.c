@@ -80,6 +80,7 @@ void tracks_write_thread(struct pftrace *trace, pid_t pid, pid_t tid, const char
 		THREAD_TRACKS(TRACK_TITLE)
 #undef TRACK_TITLE
 	};
+	unsigned int end = trace->sample->recording ? TRACK_COUNTERS : TRACK_IRQS;
 	uint64_t uuid = track_uuid(TRACK_THREAD, tid);
 
 	descriptor_begin(trace, uuid, track_uuid(TRACK_PROCESS, pid));
@@ -89,7 +90,7 @@ void tracks_write_thread(struct pftrace *trace, pid_t pid, pid_t tid, const char
 	pftrace_text(trace, THREAD_NAME, name, KD_COMM_LEN);
 	proto_end(&trace->proto);
 	descriptor_end(trace);
-	for (unsigned int i = TRACK_NONE + 1; i < TRACK_COUNTERS; i++)
+	for (unsigned int i = TRACK_NONE + 1; i < end; i++)
 		named_write(trace, track_uuid((enum track)i, tid), uuid, titles[i], i);
 }
 
@@ -110,4 +111,19 @@ void tracks_write_other(struct pftrace *trace, pid_t tid, const char *name)
 
 	snprintf(text, sizeof(text), "%.*s %d", KD_COMM_LEN, name, (int)tid);
 	named_write(trace, track_uuid(TRACK_OTHER, tid), track_uuid(TRACK_OTHERS, 0), text, 0);
+}
+
+void tracks_write_cpus(struct pftrace *trace)
+{
+	named_write(trace, track_uuid(TRACK_CPUS, 0), 0, "CPUs", 1);
+}
+
+void tracks_write_cpu(struct pftrace *trace, uint32_t cpu)
+{
+	uint64_t uuid = track_uuid(TRACK_CPU, (pid_t)cpu);
+	char text[32];
+
+	snprintf(text, sizeof(text), "CPU %u", cpu);
+	named_write(trace, uuid, track_uuid(TRACK_CPUS, 0), text, cpu);
+	named_write(trace, track_uuid(TRACK_CPU_IRQS, (pid_t)cpu), uuid, "interrupts", 0);
 }

@@ -13,7 +13,10 @@
 	ROW(TRACK_STATES, "states")                                                                \
 	ROW(TRACK_INTERRUPTIONS, "interruptions")                                                  \
 	ROW(TRACK_STOLEN, "stolen by the hypervisor, at some time in")                             \
-	ROW(TRACK_LEDGER, "sums of the window")
+	ROW(TRACK_LEDGER, "sums of the window")                                                    \
+	/* Of a recording: */                                                                      \
+	ROW(TRACK_IRQS, "interrupts")                                                              \
+	ROW(TRACK_WAITS, "waits without a state")
 
 #define TRACK_ENUM(track, title) track,
 enum track {
@@ -24,11 +27,15 @@ enum track {
 	TRACK_ROOT, /* of all that belongs to no process of the target: */
 	TRACK_WINDOWS,
 	TRACK_OTHERS,
-	TRACK_OTHER, /* a thread of another process */
+	TRACK_OTHER, /* a thread of no process of which more is known */
+	TRACK_CPUS,  /* of all CPUs, */
+	TRACK_CPU,   /* one of them, */
+	TRACK_CPU_IRQS,
 };
 #undef TRACK_ENUM
 
-/* The number that all traces have for a track of a thread or process; id 0 for those of none. */
+/* The number that all traces have for a track of a thread, process or CPU; id 0 for those of none.
+ */
 uint64_t track_uuid(enum track track, pid_t id);
 /* The same of a counter by its index. */
 uint64_t track_uuid_counter(pid_t tid, size_t counter);
@@ -43,5 +50,8 @@ void tracks_write_process(struct pftrace *trace, pid_t pid, const char *name, co
 void tracks_write_thread(struct pftrace *trace, pid_t pid, pid_t tid, const char *name);
 void tracks_write_counter(struct pftrace *trace, pid_t tid, size_t index, const char *name);
 void tracks_write_other(struct pftrace *trace, pid_t tid, const char *name);
+/* What all CPUs are below, and one with what is below it. */
+void tracks_write_cpus(struct pftrace *trace);
+void tracks_write_cpu(struct pftrace *trace, uint32_t cpu);
 
 #endif
