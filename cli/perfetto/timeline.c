@@ -231,7 +231,7 @@ static void recorded_join(struct timeline *timeline, const struct recording *rec
 
 		thread->states = recording_states(recording, tid, &thread->n_states);
 		first = ARRAY_SPLIT(recording->n_calls, j, calls[j].tid < tid);
-		thread->calls = calls + first;
+		thread->calls = calls ? calls + first : NULL;
 		thread->n_calls = ARRAY_SPLIT(recording->n_calls, j, calls[j].tid <= tid) - first;
 		first = ARRAY_SPLIT(recording->n_irqs, j, irqs[j]->tid < tid);
 		thread->irqs = irqs + first;

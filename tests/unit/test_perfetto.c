@@ -7,6 +7,8 @@
 
 #include "cli/perfetto/perfetto_fields.h"
 #include "golden.h"
+#include "proto_read.h"
+#include "random_recording.h"
 #include "random_sample.h"
 #include "sanitized.h"
 #include "tap.h"
@@ -21,52 +23,6 @@ struct found {
 	uint64_t packets, begins, ends, instants, samples, tracks;
 	bool wrong;
 };
-
-struct message {
-	const uint8_t *at, *end;
-	bool wrong;
-};
-
-static uint64_t read_varint(struct message *message)
-{
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; shift < 64 && message->at < message->end; shift += 7) {
-		uint8_t byte = *message->at++;
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return value;
-	}
-	message->wrong = true;
-	return 0;
-}
-
-/* The next field: its number, 0 behind the last; *value, or *inside. */
-static uint32_t read_field(struct message *message, uint64_t *value, struct message *inside)
-{
-	uint64_t tag, length = 8;
-
-	*inside = (struct message){ 0 };
-	*value = 0;
-	if (message->wrong || message->at >= message->end)
-		return 0;
-	tag = read_varint(message);
-	if ((tag & 7) == 0) {
-		*value = read_varint(message);
-	} else {
-		message->wrong |= (tag & 7) > 2;
-		if ((tag & 7) == 2)
-			length = read_varint(message);
-		if (length > (uint64_t)(message->end - message->at)) {
-			message->wrong = true;
-			return 0;
-		}
-		*inside = (struct message){ message->at, message->at + length, false };
-		message->at += length;
-	}
-	return (uint32_t)(tag >> 3);
-}
 
 static void read_event(struct message event, struct found *found)
 {
@@ -236,6 +192,26 @@ static void test_random(void)
 	ok(begins > ROUNDS, "with slices");
 }
 
+/* Rows of recordings, too. */
+static void test_recordings(void)
+{
+	unsigned int wrong = 0;
+	uint64_t begins = 0;
+
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		struct sample sample = random_sample();
+		struct found found;
+
+		sample.recording = random_recording(&sample);
+		found = perfetto(&sample);
+		wrong += found.wrong;
+		begins += found.begins;
+		sample_clear(&sample);
+	}
+	is_u64(wrong, 0, "any recording makes a well-formed trace");
+	ok(begins > 10 * ROUNDS, "with slices");
+}
+
 static void test_failure(void)
 {
 	struct sample sample = traces_begin();
@@ -253,6 +229,7 @@ int main(void)
 	test_times();
 	test_many();
 	test_random();
+	test_recordings();
 	test_failure();
 	return done_testing();
 }
