@@ -74,14 +74,29 @@ __noinline int irq_across(u32 slot, u32 irq, u64 since, u64 t, u64 stolen)
 	return 0;
 }
 
+/* The running state that the thread's interrupt takes its time from. One that has had no event yet
+ * has its seed's. */
+static __always_inline u32 irq_state(const struct kd_thread *thread)
+{
+	u32 state = thread->state ?: thread->seed_state;
+
+	return kd_is_running(state) ? state : KD_USER;
+}
+
+static __always_inline void irq_record(bool hard, u32 index, const struct kd_thread *thread, u64 ns,
+				       u64 t)
+{
+	recorder_add(hard ? KD_RECORDED_HARDIRQ : KD_RECORDED_SOFTIRQ,
+		     index | irq_state(thread) << KD_RECORDED_HIT_STATE, thread->tid,
+		     recorder_ns(ns), t);
+}
+
 /* The thread lost [since, t] to an interrupt, but for what was stolen from the
  * interrupt itself. */
 static __always_inline void irq_book(struct target target, bool hard, u32 index, u64 since, u64 t,
 				     u64 stolen)
 {
-	/* A thread that has had no event yet has its seed's state. */
-	u32 in_state = target.thread->state ?: target.thread->seed_state;
-	u32 state = kd_is_running(in_state) ? in_state - KD_USER : 0;
+	u32 state = irq_state(target.thread) - KD_USER;
 	u64 word = READ_ONCE(kd_word);
 	struct kd_record *record;
 
@@ -158,8 +173,7 @@ static __always_inline void irq_exit(struct target target, bool hard, u32 index,
 	if (hard && thread->softirq.since)
 		thread->softirq.stolen += t - since;
 	irq_book(target, hard, index, since, t, stolen);
-	recorder_add(hard ? KD_RECORDED_HARDIRQ : KD_RECORDED_SOFTIRQ, index, thread->tid,
-		     recorder_ns(t - since), t);
+	irq_record(hard, index, thread, t - since, t);
 	if (hard && kd_steal)
 		steal_tick(target.slot, since);
 	interruption_add(target.slot, interrupted_by(hard ? KD_BY_HARDIRQ : KD_BY_SOFTIRQ, index),
@@ -168,7 +182,7 @@ static __always_inline void irq_exit(struct target target, bool hard, u32 index,
 
 /* The same where somebody waits for the CPU, and the current task is not the target's. Its length
  * is what the run queue's sum has got. */
-static __always_inline void irq_record(bool hard, u32 index, struct irq_end end)
+static __always_inline void irq_record_other(bool hard, u32 index, struct irq_end end)
 {
 	if (end.t)
 		recorder_add(hard ? KD_RECORDED_HARDIRQ : KD_RECORDED_SOFTIRQ, index,
@@ -184,7 +198,7 @@ static __always_inline void vector_exit(void)
 	if (target.thread)
 		irq_exit(target, true, vector_index(target.thread->hardirq.index), end.t);
 	else if (runqueue)
-		irq_record(true, runqueue->context.hard, end);
+		irq_record_other(true, runqueue->context.hard, end);
 }
 
 /* The entry of an interrupt line's action. */
@@ -223,7 +237,7 @@ static __always_inline void line_exit(u32 line, struct irqaction *action, u32 re
 	u64 key;
 
 	if (!target.thread) {
-		irq_record(true, KD_HARDIRQ_OTHER, end);
+		irq_record_other(true, KD_HARDIRQ_OTHER, end);
 		return;
 	}
 	name = BPF_CORE_READ(action, name);
@@ -250,7 +264,7 @@ static __always_inline void nmi_handled(s64 ns)
 	else if (target.thread->softirq.since)
 		target.thread->softirq.stolen += ns;
 	irq_book(target, true, KD_VECTOR_NMI, t - ns, t, 0);
-	recorder_add(KD_RECORDED_HARDIRQ, KD_VECTOR_NMI, target.thread->tid, recorder_ns(ns), t);
+	irq_record(true, KD_VECTOR_NMI, target.thread, ns, t);
 	interruption_add(target.slot, interrupted_by(KD_BY_HARDIRQ, KD_VECTOR_NMI), t - ns, t);
 }
 
@@ -264,7 +278,7 @@ static __always_inline void softirq_exit(u32 vector)
 	if (target.thread)
 		irq_exit(target, false, vector, end.t);
 	else
-		irq_record(false, vector, end);
+		irq_record_other(false, vector, end);
 }
 
 #endif

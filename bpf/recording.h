@@ -15,17 +15,19 @@ enum kd_recorded_kind {
 	KD_RECORDED_RETURN,    /* leaves it; what: its result, cut to 32 bits */
 	KD_RECORDED_SLEEP,     /* switched out, blocked; what: enum kd_awaited */
 	KD_RECORDED_PREEMPTED, /* switched out, runnable, or for the last time; what: 0 */
-	KD_RECORDED_WOKEN,     /* what: TID of who woke it (0: none), and enum kd_from <<
-				  KD_RECORDED_FROM */
+	KD_RECORDED_WOKEN,     /* what: TID of who woke it (0: none), enum kd_from <<
+				  KD_RECORDED_FROM, and of the target's threads enum kd_awaited <<
+				  KD_RECORDED_AWAITED */
 	KD_RECORDED_ENTERS,
 	/* Others; tid as for enters, unless said otherwise. */
 	KD_RECORDED_LEAD,   /* its run ended: it had begun so many ns (what) before its switch-in */
 	KD_RECORDED_LOCK,   /* sleeps for a lock; what: TID of who has that */
 	KD_RECORDED_STOLEN, /* its run lost so many ns (what) to the hypervisor */
 	KD_RECORDED_HARDIRQ, /* one ended that had lasted so many ns (what); tid: it hit, 0: the
-				idle task; detail: which, as in struct kd_record; kept where a
-				thread of the target ran or waited */
-	KD_RECORDED_SOFTIRQ, /* the same; detail: its vector */
+				idle task; detail: which, as in struct kd_record, and the
+				running state that it is booked from << KD_RECORDED_HIT_STATE,
+				of the target's; kept where a thread of the target ran or waited */
+	KD_RECORDED_SOFTIRQ, /* the same; which: its vector */
 	KD_RECORDED_HAD_CPU, /* had this CPU until now, where threads of the target waited, for so
 				many ns (what) as far as one did */
 	KD_RECORDED_CULPRIT, /* follows that; what: its key among the culprits */
@@ -33,7 +35,9 @@ enum kd_recorded_kind {
 	KD_RECORDED_KINDS,
 };
 #define KD_RECORDED_BEFORE 4 /* bits */
-#define KD_RECORDED_FROM 24  /* bits: TIDs have 22 */
+#define KD_RECORDED_HIT_STATE 5
+#define KD_RECORDED_FROM 24    /* bits: TIDs have 22 */
+#define KD_RECORDED_AWAITED 27 /* bits: there are fewer than 8 contexts */
 
 /* Small, as what they hold is what --record-memory buys. */
 struct kd_recorded {

@@ -87,7 +87,8 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	/* Both at once, as far as possible: doing_until() adds the sleep that goes on. */
 	if (state < KD_STOPPED)
 		event.thread->asleep_ns += event.t - event.thread->since;
-	thread_enter(event.thread, KD_READY_WOKEN, event.t, KD_RECORDED_WOKEN, recorder_waker(ctx));
+	thread_enter(event.thread, KD_READY_WOKEN, event.t, KD_RECORDED_WOKEN,
+		     recorder_waker(ctx) | event.thread->awaited << KD_RECORDED_AWAITED);
 	waiting_begin(event.thread, event.slot, task, task_cpu(task), event.t);
 	if (KD_TRACES && kd_wait_ns != KD_UNWANTED)
 		wait_woken(ctx, target, task, event.t);

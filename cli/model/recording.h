@@ -45,6 +45,7 @@ struct recorded_irq {
 	pid_t tid; /* it hit; 0: the idle task */
 	bool hard;
 	const char *name; /* as that of struct irq_row; static, or one of irq_names */
+	uint8_t state;    /* that its time is booked from; KD_UNSEEN: of none of the target */
 };
 
 struct recorded_name {

@@ -9,6 +9,7 @@
 #include "cli/base/array.h"
 
 #define TID_MASK ((1U << KD_RECORDED_FROM) - 1)
+#define FROM_MASK ((1U << (KD_RECORDED_AWAITED - KD_RECORDED_FROM)) - 1)
 
 #define LIST_ADD(recording, list)                                                                  \
 	(ARRAY_GROW((recording)->list, (recording)->n_##list, (recording)->room_##list)            \
@@ -50,7 +51,9 @@ static int irq_add(struct recording *recording, const struct recording_source *s
 	irq->cpu = event->cpu;
 	irq->tid = (pid_t)event->tid;
 	irq->hard = event->kind == KD_RECORDED_HARDIRQ;
-	irq->name = source->irq_name(source->context, irq->tid, irq->hard, event->detail);
+	irq->state = event->detail >> KD_RECORDED_HIT_STATE;
+	irq->name = source->irq_name(source->context, irq->tid, irq->hard,
+				     event->detail & (KD_HARDIRQS - 1));
 	return 0;
 }
 
@@ -121,7 +124,8 @@ struct course {
 	int32_t call;
 	uint64_t call_since; /* 0: not known */
 	pid_t holder;        /* of the lock for which it goes to sleep next */
-	bool known;          /* now is */
+	bool known;          /* now is, */
+	bool first;          /* from what follows it only: it began before the first event */
 };
 
 /* The part of a state that lies in the recording. */
@@ -141,6 +145,11 @@ static int state_add(struct recording *recording, const struct recorded_state *s
 	row->end = end;
 	row->goes_on = state->end > recording->to;
 	return 0;
+}
+
+static uint8_t awaited_of(uint32_t awaited)
+{
+	return awaited < KD_AWAITED_KINDS ? (uint8_t)awaited : KD_AWAITED_OTHER;
 }
 
 static bool state_has_call(uint32_t state)
@@ -167,7 +176,7 @@ static void course_begin(struct course *course, const struct recorded_event *eve
 	};
 	course->call = event->kind == KD_RECORDED_CALL || !state_has_call(before) ? KD_CALL_NONE
 										  : KD_CALL_UNKNOWN;
-	course->known = true;
+	course->known = course->first = true;
 }
 
 /* The lead of the run that begins with an event; 0: none, or the run goes on. */
@@ -228,8 +237,7 @@ static void state_begin(struct course *course, const struct recorded_event *even
 		.call = course->call,
 	};
 	if (event->kind == KD_RECORDED_SLEEP) {
-		course->now.awaited = event->what < KD_AWAITED_KINDS ? (uint8_t)event->what
-								     : KD_AWAITED_OTHER;
+		course->now.awaited = awaited_of(event->what);
 		course->now.holder = course->holder;
 	}
 	course->holder = 0;
@@ -242,8 +250,11 @@ static int state_end(struct course *course, const struct recorded_event *events,
 
 	if (events->kind == KD_RECORDED_WOKEN) {
 		course->now.waker = (pid_t)(events->what & TID_MASK);
-		course->now.from = (uint8_t)(events->what >> KD_RECORDED_FROM);
+		course->now.from = (uint8_t)(events->what >> KD_RECORDED_FROM & FROM_MASK);
+		if (course->first)
+			course->now.awaited = awaited_of(events->what >> KD_RECORDED_AWAITED);
 	}
+	course->first = false;
 	if (lead)
 		return lead_add(course, events->at, lead);
 	course->now.end = events->at;
