@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/base/array.h"
 #include "cli/base/arith.h"
@@ -148,28 +149,43 @@ static void run_write(struct pftrace *trace, const struct cpu_run *run, uint64_t
 	slice_end(trace, track, end);
 }
 
-/* A run ends where that of a better source, or the next one, begins: of some the beginning is only
- * known about, and the scheduler begins others before the switch to them. */
+/* A run ends where that of a better source begins: of some the beginning, or whether others ran in
+ * between, is only known about. */
+static void runs_cut(struct cpu_runs *runs)
+{
+	uint64_t begins[SOURCE_RUN + 1]; /* of the next one of each source, or a better one */
+
+	for (size_t i = runs->n; i-- > 0;) {
+		struct cpu_run *run = &runs->all[i];
+
+		if (i + 1 == runs->n || run[1].cpu != run->cpu)
+			memset(begins, 0xff, sizeof(begins));
+		if (run->source)
+			run->end = u64_min(run->end, begins[run->source - 1]);
+		for (enum source source = run->source; source <= SOURCE_RUN; source++)
+			begins[source] = run->start;
+	}
+}
+
+/* And begins where the one before has ended: the scheduler begins some before the switch to them.
+ */
 static void runs_write(struct pftrace *trace, const struct cpu_runs *runs)
 {
 	uint64_t last = 0;
 
 	for (size_t i = 0; i < runs->n; i++) {
-		const struct cpu_run *run = &runs->all[i], *next = run + 1;
-		bool has_next = i + 1 < runs->n && next->cpu == run->cpu;
-		uint64_t start, end = run->end;
+		const struct cpu_run *run = &runs->all[i];
+		uint64_t start;
 
 		if (!i || run[-1].cpu != run->cpu) {
 			tracks_write_cpu(trace, run->cpu);
 			last = 0;
 		}
 		start = u64_max(run->start, last);
-		if (has_next && next->source < run->source)
-			end = u64_min(end, next->start);
-		if (start >= end)
+		if (start >= run->end)
 			continue;
-		run_write(trace, run, start, end);
-		last = end;
+		run_write(trace, run, start, run->end);
+		last = run->end;
 	}
 }
 
@@ -212,6 +228,7 @@ int cpus_write(struct pftrace *trace)
 	if (!err) {
 		if (runs.n)
 			qsort(runs.all, runs.n, sizeof(*runs.all), run_compare);
+		runs_cut(&runs);
 		tracks_write_cpus(trace);
 		runs_write(trace, &runs);
 		err = irqs_write(trace, &runs);

@@ -86,6 +86,7 @@ enum category { CATEGORY_WORDS(CATEGORY_ENUM) CATEGORIES };
 	ROW(NOTE_WAITS_FROM, "wait_threshold_ns")                                                  \
 	ROW(NOTE_TID, "tid")                                                                       \
 	ROW(NOTE_PID, "pid")                                                                       \
+	ROW(NOTE_HIT, "hit")                                                                       \
 	ROW(NOTE_RECORDED, "recorded_ns")                                                          \
 	ROW(NOTE_RECORDED_ASKED, "recorded_asked_ns")                                              \
 	ROW(NOTE_RECORDED_EVENTS, "recorded_events")                                               \

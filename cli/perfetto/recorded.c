@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/model/wait_filter.h"
 #include "cli/model/words.h"
 #include "notes.h"
@@ -204,6 +205,7 @@ static void calls_write(struct pftrace *trace, const struct timeline_thread *thr
 
 void irq_write(struct pftrace *trace, const struct recorded_irq *irq, uint64_t track)
 {
+	const struct ledger_words *words = irq->state ? ledger_words_of(irq->state) : NULL;
 	struct span span = { irq->start, irq->end };
 	char name[KD_IRQ_NAME_LEN + 32];
 
@@ -213,8 +215,32 @@ void irq_write(struct pftrace *trace, const struct recorded_irq *irq, uint64_t t
 	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
 	event_category(trace, CATEGORY_IRQ);
 	event_name(trace, name, sizeof(name));
+	if (words)
+		note_word(trace, NOTE_HIT, words->key);
 	event_end(trace);
 	slice_end(trace, track, span.end);
+}
+
+/* Somewhere in that time; one may begin before the end of another. */
+static void stolen_write(struct pftrace *trace, const struct timeline_thread *thread)
+{
+	uint64_t track = track_uuid(TRACK_STOLEN, thread->tid), last = 0;
+
+	for (size_t i = 0; i < thread->n_stolen; i++) {
+		const struct recorded_stolen *stolen = &thread->stolen[i];
+		struct span span = { u64_max(stolen->start, last), stolen->end };
+
+		if (!pftrace_clip(trace, &span))
+			continue;
+		last = span.end;
+		event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+		event_category(trace, CATEGORY_IRQ);
+		event_name_state(trace, LEDGER_STOLEN);
+		times_note(trace, &span, stolen->start, stolen->end);
+		note_u64(trace, NOTE_NS, stolen->ns);
+		event_end(trace);
+		slice_end(trace, track, span.end);
+	}
 }
 
 void recorded_write(struct pftrace *trace, struct callstacks *callstacks,
@@ -224,6 +250,7 @@ void recorded_write(struct pftrace *trace, struct callstacks *callstacks,
 		return;
 	states_write(trace, callstacks, thread);
 	calls_write(trace, thread);
+	stolen_write(trace, thread);
 	for (size_t i = 0; i < thread->n_irqs; i++)
 		irq_write(trace, thread->irqs[i], track_uuid(TRACK_IRQS, thread->tid));
 }

@@ -281,7 +281,8 @@ static void counter_write(struct pftrace *trace, const struct timeline_thread *t
 	event_end(trace);
 }
 
-/* When something was stolen is not known, so that may overlap with others. */
+/* When something was stolen is not known, so that may overlap with others. Where it was recorded,
+ * recorded_write() has it. */
 static void interruption_write(struct pftrace *trace, const struct interruption *row)
 {
 	uint64_t track = track_uuid(
@@ -289,7 +290,8 @@ static void interruption_write(struct pftrace *trace, const struct interruption 
 	struct span span = { row->since, row->until };
 	char name[INTERRUPTION_WHO_LEN + 32];
 
-	if (row->cause >= INTERRUPTION_CAUSES || !pftrace_clip(trace, &span))
+	if (row->cause >= INTERRUPTION_CAUSES || !pftrace_clip(trace, &span) ||
+	    (row->cause == INTERRUPTION_STOLEN && trace->sample->recording))
 		return;
 	snprintf(name, sizeof(name), "%s%s%.*s", interruption_titles[row->cause],
 		 *row->who ? ": " : "", INTERRUPTION_WHO_LEN, row->who);

@@ -222,6 +222,7 @@ static int irqs_sort(struct timeline *timeline, const struct recording *recordin
 static void recorded_join(struct timeline *timeline, const struct recording *recording)
 {
 	const struct recorded_call *calls = recording->calls;
+	const struct recorded_stolen *stolen = recording->stolen;
 	const struct recorded_irq **irqs = timeline->irqs;
 
 	for (size_t i = 0; i < timeline->n_threads; i++) {
@@ -236,6 +237,10 @@ static void recorded_join(struct timeline *timeline, const struct recording *rec
 		first = ARRAY_SPLIT(recording->n_irqs, j, irqs[j]->tid < tid);
 		thread->irqs = irqs + first;
 		thread->n_irqs = ARRAY_SPLIT(recording->n_irqs, j, irqs[j]->tid <= tid) - first;
+		first = ARRAY_SPLIT(recording->n_stolen, j, stolen[j].tid < tid);
+		thread->stolen = stolen ? stolen + first : NULL;
+		thread->n_stolen = ARRAY_SPLIT(recording->n_stolen, j, stolen[j].tid <= tid) -
+				   first;
 	}
 	for (size_t i = 0; i < timeline->n_others; i++)
 		timeline->others[i].states = recording_states(recording, timeline->others[i].tid,

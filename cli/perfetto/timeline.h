@@ -27,6 +27,8 @@ struct timeline_thread {
 	size_t n_calls;
 	const struct recorded_irq **irqs;
 	size_t n_irqs;
+	const struct recorded_stolen *stolen;
+	size_t n_stolen;
 };
 
 /* A thread is woken by another one. */

@@ -63,7 +63,14 @@ static void random_others(struct recording *recording, const struct sample *samp
 		recording->irqs[i] =
 			(struct recorded_irq){ random_time(sample), random_time(sample),
 					       (uint32_t)chance(4), (pid_t)chance(9),
-					       chance(2),           random_text() ?: "" };
+					       chance(2),           random_text() ?: "",
+					       (uint8_t)chance(256) };
+	recording->stolen = random_rows(&recording->n_stolen, 5, sizeof(*recording->stolen));
+	for (size_t i = 0; i < recording->n_stolen; i++)
+		recording->stolen[i] =
+			(struct recorded_stolen){ random_time(sample), random_time(sample),
+						  random_number(),
+						  random_tid(i, recording->n_stolen) };
 	recording->hits = random_rows(&recording->n_hits, 3, sizeof(*recording->hits));
 	for (size_t i = 0; i < recording->n_hits; i++)
 		recording->hits[i] = (struct recorded_hit){ random_time(sample), (pid_t)chance(9),

@@ -254,16 +254,19 @@ static void others_add(struct recording *recording, const struct sample *sample)
 	ADD(recording, runs,
 	    (struct recorded_run){ MS(sample, 350), MS(sample, 420), 1, KD_WHO_IDLE, 0 });
 	ADD(recording, irqs,
-	    (struct recorded_irq){ MS(sample, 420), MS(sample, 430), 1, 9719, true,
-				   "local timer" });
+	    (struct recorded_irq){ MS(sample, 420), MS(sample, 430), 1, 9719, true, "local timer",
+				   KD_USER });
 	ADD(recording, irqs,
-	    (struct recorded_irq){ MS(sample, 420), MS(sample, 440), 1, 9719, false, "NET_RX" });
+	    (struct recorded_irq){ MS(sample, 420), MS(sample, 440), 1, 9719, false, "NET_RX",
+				   KD_UNSEEN });
 	ADD(recording, calls,
 	    (struct recorded_call){ 0, MS(sample, 400), 9719, syscall_number("fsync"), -5 });
 	ADD(recording, calls,
 	    (struct recorded_call){ MS(sample, 640), 0, 9719, syscall_number("futex"), 0 });
 	ADD(recording, calls,
 	    (struct recorded_call){ 0, MS(sample, 1200), 9720, syscall_number("futex"), 0 });
+	ADD(recording, stolen,
+	    (struct recorded_stolen){ MS(sample, 400), MS(sample, 650), 1000000, 9719 });
 	ADD(recording, hits, (struct recorded_hit){ MS(sample, 1000), 9719, KD_START });
 }
 

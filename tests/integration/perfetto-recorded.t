@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""Timelines of recordings: the states of each thread, rebuilt from the file's slices, are those of
+the ledger to the nanosecond; the workload's own log of its calls; who woke whom; CPUs."""
+
+import collections
+import json
+import signal
+
+import kdtest
+from kdperfetto import Trace
+from kdrecorded import RUNNING, Books
+from kdtrigger import ENTRY, RETURN, Triggered
+
+TRACES = ("-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--stack-overhead=0")
+
+
+class Run:
+    """Samples as JSON and as a timeline."""
+
+    def __init__(self, test, *options, count=1, log=False):
+        folder = test.directory()
+        load = test.workload("slow", "sleeper:20:200:9000:2", "waiter:12:3000", "spinner",
+                             "blocked")
+        times = (("--sample-time", "60") if count == 1 else
+                 ("--sample-time=80ms", "--sample-interval=1ms", f"--sample-count={count}"))
+        capture = test.child([kdtest.PROGRAM, "-p", load.pid, "--record=2s", *options, *times,
+                              "-o", "text", "-o", f"json:{folder}/json",
+                              "-o", f"perfetto:{folder}/pftrace"])
+        capture.line("# Start sampling")
+        load.go()
+        if log:
+            load.send("log")
+            self.log = {int(tid): log for tid, log in json.loads(load.line("{")).items()}
+        if count == 1:
+            capture.signal(signal.SIGINT)
+        test.eq(capture.wait(), 0, "status 0")
+        lines = map(json.loads, (folder / "json").read_text().splitlines())
+        self.samples = [line for line in lines if line["type"] == "sample"]
+        self.trace = Trace((folder / "pftrace").read_bytes())
+        self.by_thread = collections.defaultdict(list)
+        for event in sorted(self.trace.slices, key=lambda event: (event.at, event.depth)):
+            self.by_thread[self.trace.thread_of(event.track)].append(event)
+        test.eq(len(self.samples), count, "samples")
+
+
+def ledger_of(thread):
+    """Throttled time is known as a sum only: it is a part of the waits for a CPU."""
+    ledger = {key[:-3]: ns for key, ns in thread["ledger"].items()
+              if key.endswith("_ns") and key not in ("life_ns", "sum_exec_runtime_ns")}
+    ledger["ready_preempted"] += ledger.pop("throttled")
+    return ledger
+
+
+def faults_of(sample, thread, books):
+    """Where the ledger differs. When the hypervisor took time is not known, nor all of that at the
+    window's end: what was running is compared in sum then."""
+    ns, ledger = books.with_entries(sample, thread), ledger_of(thread)
+    wrong = [("a hole", *hole) for hole in books.holes[:2]]
+    if ledger["stolen"] or books.stolen:
+        lines = (*RUNNING, "hardirq", "stolen")
+        ns["running"], ledger["running"] = sum(ns[line] for line in lines), sum(
+            ledger[line] for line in lines)
+        ledger = {line: value for line, value in ledger.items() if line not in lines}
+    wrong += [(line, ns[line], value) for line, value in ledger.items() if ns[line] != value]
+    awaited = {kind: count["total_ns"] for kind, count in thread["blocked"].items()
+               if count["total_ns"]}
+    got = {kind: total for kind, total in books.awaited.items() if total}
+    return wrong + ([("awaited", got, awaited)] if got != awaited else [])
+
+
+def check_ledger(test, run):
+    """What must not be: anything lost. Threads with switches that the kernel did not report have
+    states that nobody saw."""
+    states = set()
+    for sample in run.samples:
+        wrong = []
+        for thread in (thread for thread in sample["threads"] if thread["members"] == 1):
+            books = Books(run.by_thread[thread["tid"]], sample["window"])
+            states |= {state for state, ns in books.ns.items() if ns}
+            wrong += [(thread["name"], thread["tid"], *fault)
+                      for fault in faults_of(sample, thread, books)]
+        lost = [event.notes["recorded_lost"] for event in run.trace.find("window")]
+        test.ok(not any(lost), "nothing is missing", lost)
+        if sample["resynced"]:
+            test.skip("states equal the ledger", "the kernel did not report all switches")
+            continue
+        test.ok(not wrong, f"states of sample {sample['number']} equal the ledger", *wrong[:4])
+    test.ok({"user", "kernel", "blocked"} <= states, "of which there are several", states)
+
+
+def check_before(test, run):
+    """The recording begins before the window, with states, and what is in it never overlaps."""
+    begins = [event.at for event in run.trace.instants if event.kind == "recording"]
+    test.eq(len(begins), len(run.samples), "each sample says where what it shows begins")
+    test.ok(begins[0] < run.samples[0]["window"]["start_ns"], "before the window")
+    wrong = []
+    for events in run.by_thread.values():
+        states = [event for event in events if event.kind == "state" and
+                  event.track.name == "states"]
+        wrong += [(one, other) for one, other in zip(states, states[1:]) if one.end > other.at]
+    test.ok(not wrong, "a thread is in one state at a time, also with several samples", *wrong[:2])
+    ends = collections.defaultdict(int)
+    for event in sorted(run.trace.find("run"), key=lambda event: event.at):
+        if event.at < ends[event.track.name]:
+            wrong.append(event)
+        ends[event.track.name] = event.end
+    test.ok(ends and not wrong, "a CPU runs one at a time", *wrong[:2])
+
+
+def check_cpus(test, run):
+    """Where a thread was running, its CPU's track says so."""
+    runs = collections.defaultdict(list)
+    for event in run.trace.find("run"):
+        runs[event.track.name, event.notes.get("tid")].append((event.at, event.end))
+    missing = []
+    for tid, events in run.by_thread.items():
+        for event in events:
+            if event.kind == "state" and event.name.startswith("running"):
+                middle = (event.at + event.end) / 2
+                spans = runs[f"CPU {event.notes['cpu']}", tid]
+                if event.end - event.at > 100_000 and not any(start <= middle <= end
+                                                              for start, end in spans):
+                    missing.append((tid, event))
+    test.ok(not missing, "who runs on a CPU is in that state", *missing[:2])
+
+
+def check_wakeups(test, run):
+    """The waiter is woken by another thread of the process: an arrow, and the slice says so."""
+    flows = collections.defaultdict(list)
+    for event in run.trace.instants:
+        for flow in (*event.begins, *event.ends):
+            flows[flow].append(event)
+    arrows = {(one.at, run.trace.thread_of(one.track), run.trace.thread_of(other.track))
+              for one, other in (events for events in flows.values() if len(events) == 2)}
+    states = [(event.end, event.notes["ended_by_tid"], tid) for tid, events in
+              run.by_thread.items() for event in events
+              if event.kind == "state" and "ended_by_tid" in event.notes and
+              "waited_for" in event.notes]
+    own = {tid for sample in run.samples for tid in (row["tid"] for row in sample["threads"])}
+    between = {state for state in states if state[1] in own and state[2] in own}
+    test.ok(between, "threads woke one another")
+    test.ok(between <= arrows, "with an arrow each", *list(between - arrows)[:3])
+
+
+def case_plain(test):
+    """Nothing but the recording."""
+    run = Run(test, log=True)
+    check_ledger(test, run)
+    check_before(test, run)
+    check_cpus(test, run)
+    check_wakeups(test, run)
+    missing = [(tid, name, before, after) for tid, log in run.log.items()
+               for before, after, name, *_ in log
+               if len([call for call in run.by_thread[tid] if call.kind == "syscall" and
+                       before <= call.at and call.end <= after and
+                       call.name in (name, f"clock_{name}")]) != 1]
+    test.ok(run.log and not missing, "each logged call is a slice inside its log", *missing[:3])
+
+
+def case_traces(test):
+    """With waits and calls that have stacks, in one file: these say more of the same slices."""
+    run = Run(test, *TRACES, count=3)
+    check_ledger(test, run)
+    check_before(test, run)
+    rows = [(row["tid"], row["start_ns"]) for sample in run.samples
+            for row in sample["traces"]["waits"]]
+    states = {(tid, event.notes.get("start_ns", event.at)): event for tid, events in
+              run.by_thread.items() for event in events if event.kind == "state"}
+    bare = [row for row in rows if row not in states or not states[row].stack]
+    test.ok(rows and not bare, "each wait is a state, with its stack", *bare[:3])
+    stray = [event for event in run.trace.slices if event.track.name == "waits without a state"]
+    test.ok(not stray, "and none is beside them", *stray[:2])
+
+
+def case_hits(test):
+    """Of triggers: on the track of the thread, where the window begins and ends."""
+    load = test.workload("caller", "sleeps:5:50:1:5000")
+    folder = test.directory()
+    run = Triggered(test, load.pid, "--record=1s", "--start-trigger", ENTRY, "--stop-trigger",
+                    RETURN, "--sample-count=1", "-o", "text", "-o", f"json:{folder}/json", "-o",
+                    f"perfetto:{folder}/pftrace")
+    load.go()
+    test.eq(run.wait(), 0, "status 0")
+    sample = [line for line in map(json.loads, (folder / "json").read_text().splitlines())
+              if line["type"] == "sample"][0]
+    trace = Trace((folder / "pftrace").read_bytes())
+    window = sample["window"]
+    hits = [(event.name, trace.thread_of(event.track), event.at) for event in trace.instants
+            if event.kind == "trigger"]
+    starts = [hit for hit in hits if hit[2] <= window["start_ns"]]
+    stops = [hit for hit in hits if window["start_ns"] < hit[2] <= window["end_ns"]]
+    test.eq([hit[:2] for hit in starts[-1:] + stops],
+            [("start trigger", window["start_tid"]), ("stop trigger", window["stop_tid"])],
+            "the hits that made the window, on their thread's track")
+
+
+kdtest.main(case_plain, case_traces, case_hits)
