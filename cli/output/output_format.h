@@ -38,6 +38,11 @@ struct output_format {
 	int (*mark)(FILE *out, const char *what, uint64_t trigger, const struct timespec *when);
 };
 
+/* Writes a sample, with what the options say that its file shows already, which is brought up to
+ * date. */
+int output_format_sample(const struct output_format *format, const struct sample *sample,
+			 struct report_options *options, bool is_new, FILE *out);
+
 /* The format at an index, NULL behind the last one. The first is the text for people,
  * which is taken where no other is asked for. */
 const struct output_format *output_format_at(size_t index);

@@ -331,18 +331,6 @@ static int marks_write(struct output_of_run *output, FILE *out)
 	return error;
 }
 
-static int sample_write(struct output_of_run *output, const struct sample *sample, FILE *out)
-{
-	int error;
-
-	if (!output_file_is_stream(output->file) && output_file_is_new(output->file))
-		output->report.shown_from = output->report.shown_until = 0;
-	error = output->format->sample(sample, &output->report, out);
-	output->report.shown_from = sample->recording ? sample->recording->from : sample->start;
-	output->report.shown_until = sample->end;
-	return error;
-}
-
 static int subject_write(struct output_of_run *output, const struct subject *subject, FILE *out)
 {
 	const struct output_format *format = output->format;
@@ -358,7 +346,10 @@ static int subject_write(struct output_of_run *output, const struct subject *sub
 		return (output_file_is_new(output->file) ? csv_write_header(output->table, out) : 0)
 			       ?: csv_write_rows(output->table, subject->sample, out);
 	if (subject->sample)
-		return sample_write(output, subject->sample, out);
+		return output_format_sample(format, subject->sample, &output->report,
+					    !output_file_is_stream(output->file) &&
+						    output_file_is_new(output->file),
+					    out);
 	if (subject->summary)
 		return format->summary(subject->summary, &output->report, out);
 	if (subject->comparison)

@@ -126,7 +126,7 @@ static void run_name(char *text, size_t size, const struct recording *recording,
 	else if (run->tid)
 		snprintf(text, size, "[%d]", (int)run->tid);
 	else
-		snprintf(text, size, "another task");
+		snprintf(text, size, "another thread");
 }
 
 static void run_write(struct pftrace *trace, const struct cpu_run *run, uint64_t start,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Usage: timeline WAITS ROUNDS. Makes a timeline out of a sample of so many waits of a hundred
- * threads, each of which another one ended: four events each. Prints for each round the ns that
- * writing it took. */
+/* Usage: timeline WAITS ROUNDS [recorded]. Makes a timeline out of a sample of so many waits of a
+ * hundred threads, each of which another one ended: four events each; or of a recording with a run
+ * before each of them, on two CPUs: eight. Prints for each round the ns that writing it took. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -39,6 +39,46 @@ static void waits_add(struct sample *sample, unsigned long waits)
 	sample->end = sample->start + waits * 1000;
 }
 
+static void recording_add(struct sample *sample, unsigned long waits)
+{
+	struct recording *recording = calloc(1, sizeof(*recording));
+	unsigned long each = waits / THREADS;
+	uint64_t first = sample->start - SECOND;
+
+	if (!recording)
+		abort();
+	sample->recording = recording;
+	recording->from = first;
+	recording->states = calloc(2 * waits, sizeof(*recording->states));
+	recording->threads = calloc(THREADS, sizeof(*recording->threads));
+	if (!recording->states || !recording->threads)
+		abort();
+	for (unsigned long i = 0; i < each * THREADS; i++) {
+		pid_t tid = 1000 + (pid_t)(i / each);
+		struct recorded_state run = { .start = first + i % each * 1000,
+					      .tid = tid,
+					      .cpu = (uint32_t)(tid % 2),
+					      .state = KD_USER,
+					      .of_target = true,
+					      .call = KD_CALL_NONE };
+		struct recorded_state wait = run;
+
+		run.end = wait.start = run.start + 10;
+		wait.end = run.start + 1000;
+		wait.state = KD_BLOCKED;
+		wait.awaited = KD_AWAITED_LOCK;
+		wait.from = KD_FROM_TASK;
+		wait.waker = 1000 + (pid_t)(i * 7 % THREADS);
+		recording->states[recording->n_states++] = run;
+		recording->states[recording->n_states++] = wait;
+	}
+	for (pid_t i = 0; i < THREADS; i++)
+		recording->threads[recording->n_threads++] = (struct recorded_thread){
+			.tid = 1000 + i, .pid = 1000, .name = "worker", .of_target = true
+		};
+	sample->end = first + (each + 1) * 1000 + SECOND;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct report_options options;
@@ -46,9 +86,12 @@ int main(int argc, char **argv)
 	FILE *out = fopen("/dev/null", "we");
 	int error = 0;
 
-	if (argc != 3 || !out)
+	if (argc < 3 || !out)
 		return 64;
-	waits_add(&sample, strtoul(argv[1], NULL, 10));
+	if (argc > 3)
+		recording_add(&sample, strtoul(argv[1], NULL, 10));
+	else
+		waits_add(&sample, strtoul(argv[1], NULL, 10));
 	for (long round = strtol(argv[2], NULL, 10); round > 0 && !error; round--) {
 		unsigned long long begin = now();
 
