@@ -9,6 +9,7 @@
 #include "cli/base/arith.h"
 #include "cli/model/verdict.h"
 #include "cpus.h"
+#include "path_slices.h"
 #include "pftrace.h"
 #include "perfetto_fields.h"
 #include "recorded.h"
@@ -226,7 +227,11 @@ int report_perfetto(const struct sample *sample, const struct report_options *op
 	tracks_write_common(trace);
 	if (sample->recording)
 		recording_write(trace, sample->recording);
-	err = window_write(trace) ?: threads_write(trace);
+	err = window_write(trace);
+	if (!err) {
+		path_slices_write(trace);
+		err = threads_write(trace);
+	}
 	write_err = pftrace_end(trace);
 	return err ?: write_err;
 }

@@ -26,7 +26,8 @@
 	ROW(CATEGORY_RUN, "run")                                                                   \
 	ROW(CATEGORY_IRQ, "irq")                                                                   \
 	ROW(CATEGORY_HIT, "trigger")                                                               \
-	ROW(CATEGORY_RECORDING, "recording")
+	ROW(CATEGORY_RECORDING, "recording")                                                       \
+	ROW(CATEGORY_PATH, "critical_path")
 #define CATEGORY_ENUM(category, key) category,
 enum category { CATEGORY_WORDS(CATEGORY_ENUM) CATEGORIES };
 #undef CATEGORY_ENUM
@@ -86,6 +87,8 @@ enum category { CATEGORY_WORDS(CATEGORY_ENUM) CATEGORIES };
 	ROW(NOTE_WAITS_FROM, "wait_threshold_ns")                                                  \
 	ROW(NOTE_TID, "tid")                                                                       \
 	ROW(NOTE_PID, "pid")                                                                       \
+	ROW(NOTE_LEGS, "legs")                                                                     \
+	ROW(NOTE_REASON, "reason")                                                                 \
 	ROW(NOTE_HIT, "hit")                                                                       \
 	ROW(NOTE_RECORDED, "recorded_ns")                                                          \
 	ROW(NOTE_RECORDED_ASKED, "recorded_asked_ns")                                              \

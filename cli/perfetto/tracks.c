@@ -113,6 +113,12 @@ void tracks_write_other(struct pftrace *trace, pid_t tid, const char *name)
 	named_write(trace, track_uuid(TRACK_OTHER, tid), track_uuid(TRACK_OTHERS, 0), text, 0);
 }
 
+void tracks_write_path(struct pftrace *trace)
+{
+	named_write(trace, track_uuid(TRACK_PATH, 0), track_uuid(TRACK_ROOT, 0), "critical path",
+		    2);
+}
+
 void tracks_write_cpus(struct pftrace *trace)
 {
 	named_write(trace, track_uuid(TRACK_CPUS, 0), 0, "CPUs", 1);

@@ -31,6 +31,7 @@ enum track {
 	TRACK_CPUS,  /* of all CPUs, */
 	TRACK_CPU,   /* one of them, */
 	TRACK_CPU_IRQS,
+	TRACK_PATH, /* critical */
 };
 #undef TRACK_ENUM
 
@@ -50,6 +51,8 @@ void tracks_write_process(struct pftrace *trace, pid_t pid, const char *name, co
 void tracks_write_thread(struct pftrace *trace, pid_t pid, pid_t tid, const char *name);
 void tracks_write_counter(struct pftrace *trace, pid_t tid, size_t index, const char *name);
 void tracks_write_other(struct pftrace *trace, pid_t tid, const char *name);
+/* Of critical paths. */
+void tracks_write_path(struct pftrace *trace);
 /* What all CPUs are below, and one with what is below it. */
 void tracks_write_cpus(struct pftrace *trace);
 void tracks_write_cpu(struct pftrace *trace, uint32_t cpu);

@@ -126,6 +126,22 @@ def check_cpus(test, run):
     test.ok(not missing, "who runs on a CPU is in that state", *missing[:2])
 
 
+def check_path(test, run):
+    """The critical path's slices are the rows of JSON, without holes from edge to edge."""
+    for sample in run.samples:
+        window, path = sample["window"], sample.get("critical_path")
+        slices = [event for event in run.trace.find("critical_path")
+                  if window["start_ns"] <= event.at < event.end <= window["end_ns"]]
+        if not test.ok(path and slices, "there is a critical path"):
+            continue
+        edges = [event.at for event in slices] + [slices[-1].end]
+        test.eq((edges[0], edges[-1]), (window["start_ns"], window["end_ns"]), "from edge to edge")
+        test.ok(all(one.end == other.at for one, other in zip(slices, slices[1:])), "no holes")
+        test.eq([(event.at, event.end, event.notes["legs"]) for event in slices],
+                [(row["start_ns"], row["end_ns"], row["legs"]) for row in path["rows"]],
+                "the rows of JSON")
+
+
 def check_wakeups(test, run):
     """The waiter is woken by another thread of the process: an arrow, and the slice says so."""
     flows = collections.defaultdict(list)
@@ -150,6 +166,7 @@ def case_plain(test):
     check_ledger(test, run)
     check_before(test, run)
     check_cpus(test, run)
+    check_path(test, run)
     check_wakeups(test, run)
     missing = [(tid, name, before, after) for tid, log in run.log.items()
                for before, after, name, *_ in log
