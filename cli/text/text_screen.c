@@ -160,19 +160,19 @@ static void states_sum(const struct sample *sample, struct state_sum sums[static
 	}
 }
 
-/* Whether it is among the STATES_MOST largest. */
-static bool is_listed(const struct state_sum sums[static LEDGER_STATES], size_t state)
+/* Whether it is among the largest, of which so many have room. */
+static bool is_listed(const struct state_sum sums[static LEDGER_STATES], size_t state, size_t most)
 {
 	size_t larger = 0;
 
 	for (size_t i = 0; i < LEDGER_STATES; i++)
 		larger += sums[i].ns > sums[state].ns ||
 			  (sums[i].ns == sums[state].ns && i < state);
-	return sums[state].ns && larger < STATES_MOST;
+	return sums[state].ns && larger < most;
 }
 
 /* Of the state in which it waits for work, what is left of it. */
-static void states(struct text *text, const struct verdict *verdict)
+static void states(struct text *text, const struct verdict *verdict, size_t most)
 {
 	struct state_sum sums[LEDGER_STATES] = { 0 };
 	struct columns *columns = &text->columns;
@@ -184,7 +184,7 @@ static void states(struct text *text, const struct verdict *verdict)
 		const struct state_sum *sum = &sums[state];
 		uint64_t busy = sum->ns;
 
-		if (!is_listed(sums, state))
+		if (!is_listed(sums, state, most))
 			continue;
 		if (state == LEDGER_BLOCKED)
 			busy -= u64_min(verdict->work, busy);
@@ -225,14 +225,14 @@ static void cause_line(struct text *text, const struct verdict *verdict,
 }
 
 /* The largest, whether they are blamed or not; what is unexplained comes last. */
-static void causes(struct text *text, const struct verdict *verdict)
+static void causes(struct text *text, const struct verdict *verdict, size_t most)
 {
 	/* Less is not worth the line. */
 	bool is_much = u64_times(verdict->unexplained, 100) >= verdict->busy;
 	const struct verdict_row unexplained = { .ns = is_much ? verdict->unexplained : 0 };
 	/* The advice has a second line for who moved threads. */
-	size_t room = CAUSES_MOST - (unexplained.ns > 0) - (verdict->moves > 0),
-	       n = u64_min(verdict->n_rows, room);
+	size_t taken = (unexplained.ns > 0) + (verdict->moves > 0),
+	       n = u64_min(verdict->n_rows, most > taken ? most - taken : 0);
 	struct columns *columns = &text->columns;
 
 	text_bold(text, "KEPT FROM RUNNING BY       WHO                     "
@@ -249,11 +249,17 @@ static void causes(struct text *text, const struct verdict *verdict)
 	columns_add(columns, "\n");
 }
 
+void text_screen_thread(struct columns *columns, const struct verdict_thread *thread)
+{
+	cell_thread(columns, thread->row, 15);
+	cell_time(columns, thread->kept);
+	cell_share(columns, thread->kept, thread->busy);
+}
+
 /* Those that lost anything, and those that are first because their probes made the sample;
  * two of them on a line. */
 static void threads(struct text *text, const struct verdict_thread *const *order, size_t n)
 {
-	static const char header[] = "    TID THREAD             KEPT OF BUSY";
 	const struct sample *sample = text->sample;
 	struct columns *columns = &text->columns;
 	const struct verdict_thread *listed[SCREEN_THREADS];
@@ -264,18 +270,32 @@ static void threads(struct text *text, const struct verdict_thread *const *order
 			listed[n_listed++] = order[i];
 	if (!n_listed)
 		return;
-	text_bold(text, header);
+	text_bold(text, TEXT_SCREEN_THREADS);
 	if (n_listed > 1) {
 		columns_add(columns, " ");
-		text_bold(text, header);
+		text_bold(text, TEXT_SCREEN_THREADS);
 	}
 	columns_add(columns, "\n");
 	for (size_t i = 0; i < n_listed; i++) {
-		cell_thread(columns, listed[i]->row, 15);
-		cell_time(columns, listed[i]->kept);
-		cell_share(columns, listed[i]->kept, listed[i]->busy);
+		text_screen_thread(columns, listed[i]);
 		columns_add(columns, i % 2 || i + 1 == n_listed ? "\n" : "");
 	}
+}
+
+void text_screen_top(struct text *text, const struct verdict *verdict, size_t lines)
+{
+	size_t used, rows, n_causes;
+
+	window(text);
+	if (lines == SIZE_MAX)
+		recorded(text);
+	used = 1 + text_verdict(text, verdict);
+	rows = lines > used + 2 ? lines - used - 2 : 0; /* without headers */
+	n_causes = u64_min(u64_min(verdict->n_rows + 1, CAUSES_MOST), rows / 2);
+	if (verdict->life && rows)
+		states(text, verdict, u64_min(rows - n_causes, STATES_MOST));
+	if ((verdict->n_rows || verdict->unexplained) && n_causes)
+		causes(text, verdict, lines == SIZE_MAX ? CAUSES_MOST : n_causes);
 }
 
 int text_screen(struct text *text, const struct verdict *verdict,
@@ -283,13 +303,7 @@ int text_screen(struct text *text, const struct verdict *verdict,
 {
 	int error = 0;
 
-	window(text);
-	recorded(text);
-	text_verdict(text, verdict);
-	if (verdict->life)
-		states(text, verdict);
-	if (verdict->n_rows || verdict->unexplained)
-		causes(text, verdict);
+	text_screen_top(text, verdict, SIZE_MAX);
 	if (text_is_several(text->sample))
 		error = text_screen_processes(text, verdict);
 	else

@@ -17,6 +17,14 @@
 int text_screen(struct text *text, const struct verdict *verdict,
 		const struct verdict_thread *const *order, size_t n);
 
+/* Its upper part, in so many lines, if there is room for the window and the verdict: these, then as
+ * many states and causes as have room. */
+void text_screen_top(struct text *text, const struct verdict *verdict, size_t lines);
+
+/* What it lists of a thread, below this header. */
+#define TEXT_SCREEN_THREADS "    TID THREAD             KEPT OF BUSY"
+void text_screen_thread(struct columns *columns, const struct verdict_thread *thread);
+
 /* What a screen says in words: VERDICT and, as its last one or two lines, what to do next. The
  * former returns the number of its lines, VERDICT_LINES at most. */
 #define VERDICT_LINES 4

@@ -73,10 +73,9 @@ static int threads_compare(const void *a, const void *b, void *context)
 	return by ? by : (x->row > y->row) - (x->row < y->row); /* by name, then TID */
 }
 
-/* The threads that are asked for, in that order. NULL: no memory. */
-static const struct verdict_thread **threads_order(const struct sample *sample,
-						   const struct report_options *options,
-						   const struct verdict *verdict, size_t *n)
+const struct verdict_thread **text_threads_order(const struct sample *sample,
+						 const struct report_options *options,
+						 const struct verdict *verdict, size_t *n)
 {
 	struct order order = { sample, options->sort };
 	const struct verdict_thread **threads = calloc(verdict->n_threads ?: 1, sizeof(*threads));
@@ -92,8 +91,7 @@ static const struct verdict_thread **threads_order(const struct sample *sample,
 
 /* --- Lines of other threads --- */
 
-/* The three states in which it was longest. */
-static void states(struct columns *columns, const struct ledger *ledger)
+void text_thread_states(struct columns *columns, const struct ledger *ledger)
 {
 	char share[NUMBER_LEN];
 	bool written[LEDGER_STATES] = { false };
@@ -126,7 +124,7 @@ static void thread_line(struct text *text, const struct verdict_thread *thread)
 	number_time(kept, thread->kept);
 	columns_right(columns, kept, 9);
 	columns_add(columns, "  ");
-	states(columns, &thread->row->ledger);
+	text_thread_states(columns, &thread->row->ledger);
 	columns_add(columns, thread->row->ended ? ", ended" : "");
 	text_process_of(text, thread->row);
 	columns_add(columns, "\n");
@@ -213,7 +211,7 @@ int text_short(struct text *text, const struct report_options *options)
 	int error = verdict_find(&verdict, text->sample);
 
 	if (!error)
-		threads = threads_order(text->sample, options, &verdict, &n);
+		threads = text_threads_order(text->sample, options, &verdict, &n);
 	if (!threads)
 		error = -ENOMEM;
 	if (!error)
