@@ -51,10 +51,12 @@ HTTP := $(shell $(PKG_CONFIG) --exists 'libmicrohttpd >= 0.9.71' 2>/dev/null && 
 PACKAGES := libbpf $(PURE_PACKAGES) $(HTTP)
 # Loaded at run time where it is needed; the version is that of the headers.
 CAPSTONE_MAJOR := $(firstword $(subst ., ,$(shell $(PKG_CONFIG) --modversion capstone 2>/dev/null)))
+# Without its macros, which would hide from other files what they use of the C library.
+CURSES_CFLAGS := $(filter-out -D%,$(shell $(PKG_CONFIG) --cflags ncursesw 2>/dev/null))
 PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) \
 	$(shell $(PKG_CONFIG) --cflags capstone 2>/dev/null) -DCAPSTONE_MAJOR=$(CAPSTONE_MAJOR) \
-	$(if $(HTTP),-DHAVE_MICROHTTPD)
-PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) $(HTTP) 2>/dev/null) -liberty -lm
+	$(if $(HTTP),-DHAVE_MICROHTTPD) $(CURSES_CFLAGS)
+PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) ncursesw $(HTTP) 2>/dev/null) -liberty -lm
 PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null) $(PURE_LIBS)
 
 comma := ,
@@ -81,6 +83,7 @@ $(call need,$(call package,libseccomp),libseccomp)
 $(call need,$(call package,libcap-ng),libcap-ng)
 $(call need,$(call package,jansson),jansson)
 $(call need,$(call package,zlib),zlib)
+$(call need,$(call package,ncursesw),ncursesw)
 $(call need,$(call package,capstone >= 4.0),capstone >= 4.0)
 $(call need,$(call exports,cplus_demangle,-liberty),libiberty)
 # Which libunwind exports and does not declare, see cli/stack/unwind.c.

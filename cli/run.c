@@ -284,7 +284,8 @@ static void run_announce(struct run *run)
 		.deadline = run->deadline,
 		.triggered = !trigger_set_is_empty(run->triggers) || run->record_on,
 		/* A command may write to the terminal, too. */
-		.quiet = options->outputs.quiet || options->outputs.listen || run->command,
+		.quiet = options->outputs.quiet || options->outputs.listen ||
+			 options->outputs.live || run->command,
 	};
 
 	progress_begin(&run->progress, &config);
@@ -302,11 +303,15 @@ static exit_status run_target(struct run *run)
 	status = run_attach(run);
 	if (!status && is_first) {
 		run_announce(run);
+		if (run->options->outputs.live)
+			status = live_open(&run->live, &run->options->outputs, run->signals);
 		run_confine(run);
 	}
 	if (!status)
 		status = trigger_set_is_empty(run->triggers) ? run_timed(run) : run_triggered(run);
 	log_progress_end();
+	live_close(run->live); /* its samples have stacks of the run */
+	run->live = NULL;
 	run_detach(run);
 	/* One may end as soon as it has begun; then there is another one. Outputs that fail
 	 * would fail again. */
@@ -357,6 +362,8 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	};
 	int status, shown;
 
+	if (options->outputs.live && live_check())
+		return EX_USAGE;
 	capture_fill(&run);
 	if (options->follow_restart)
 		identity_read(&run.identity, target->pid);

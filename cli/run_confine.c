@@ -46,6 +46,8 @@ static bool has_files(const struct run *run)
 {
 	const struct outputs_config *outputs = &run->options->outputs;
 
+	if (outputs->live) /* which writes what somebody asks for */
+		return true;
 	for (size_t i = 0; i < outputs->n; i++)
 		if (outputs->all[i].file)
 			return true;

@@ -25,6 +25,16 @@ exit_status run_capture_failed(int error)
 	return EX_OSERR;
 }
 
+/* 1: the run is to end. */
+static int live_drain(struct run *run)
+{
+	int done = live_tick(run->live);
+
+	if (done < 0)
+		log_no_memory();
+	return done;
+}
+
 int run_drain(void *context)
 {
 	struct run *run = context;
@@ -42,7 +52,7 @@ int run_drain(void *context)
 		run_capture_failed(error);
 	else if (outputs_refresh(run->outputs))
 		error = -ENOMEM;
-	return error;
+	return error ?: live_drain(run);
 }
 
 void run_children(const struct run *run, pid_t children[OWN_CHILDREN])
@@ -129,7 +139,7 @@ static int locks_describe(struct run *run, struct sample *sample)
 {
 	struct lock_callers *callers = collector_lock_callers(run->collector);
 	struct stacks *stacks = NULL;
-	bool wanted = outputs_have_samples(run->outputs);
+	bool wanted = run->live || outputs_have_samples(run->outputs);
 	int error = wanted ? lock_places_find(run->lock_places, sample) : 0;
 
 	if (!lock_callers_wait(callers))
@@ -222,11 +232,11 @@ int run_exit_await(struct run *run)
 	uint64_t deadline = clock_monotonic() + EXIT_PATIENCE_NS;
 	int error = run_drain(run);
 
-	while (!error && !collector_is_empty(run->collector) && clock_monotonic() < deadline) {
+	while (error >= 0 && !collector_is_empty(run->collector) && clock_monotonic() < deadline) {
 		session_settle(run->session);
 		error = run_drain(run);
 	}
-	return error;
+	return error < 0 ? error : 0;
 }
 
 exit_status run_conclude(const struct options *options, const struct fail_if *fail_if, bool lost)

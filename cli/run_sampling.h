@@ -17,6 +17,7 @@
 #include "cli/capture/own_cost.h"
 #include "cli/capture/session.h"
 #include "cli/capture/tracer.h"
+#include "cli/live/live.h"
 #include "cli/model/sample.h"
 #include "cli/options/options.h"
 #include "cli/output/fail_if.h"
@@ -51,6 +52,7 @@ struct run {
 	struct outputs *outputs;
 	struct fail_if *fail_if;     /* conditions */
 	struct record_on *record_on; /* NULL: each sample is reported */
+	struct live *live;           /* --live; NULL: not begun */
 	struct progress progress;
 	struct own_cost_meter own;
 	struct memory_log memory; /* --resources */
@@ -78,7 +80,7 @@ exit_status run_capture_failed(int error);
 /* Those that resolve stacks, open files and serve metrics; 0: there is none. */
 void run_children(const struct run *run, pid_t children[OWN_CHILDREN]);
 
-/* Accounts what has ended; a tick of the loop. context is the run. */
+/* Accounts what has ended; a tick of the loop, see there. context is the run. */
 int run_drain(void *context);
 
 /* Prints a line such as "# Start sampling" for an edge of a window (CLOCK_MONOTONIC

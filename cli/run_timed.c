@@ -5,6 +5,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
+#include "cli/base/log.h"
 
 struct timed {
 	struct run *run;
@@ -92,6 +93,8 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 		status = run_capture_failed(error);
 	else if (wanted)
 		status = timed_print(run, &sample);
+	if (!status && live_show(run->live, &sample))
+		status = log_no_memory();
 	sample_clear(&sample);
 	return status;
 }

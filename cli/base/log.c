@@ -151,8 +151,9 @@ void log_debug_text(const char *fmt, va_list args)
 {
 	if (!debugging)
 		return;
-	log_progress_end();
-	vfprintf(stderr, fmt, args);
+	if (!held)
+		log_progress_end();
+	vfprintf(held ? held : stderr, fmt, args);
 }
 
 void log_debug(const char *fmt, ...)

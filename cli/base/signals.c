@@ -17,9 +17,11 @@
 struct signals {
 	sigset_t set;
 	int fd;
-	int pass_to;    /* the pidfd of whom the next one is for; -1: nobody */
-	int number;     /* the one that counted; 0: none */
-	uint64_t asked; /* when that came, CLOCK_MONOTONIC ns */
+	int pass_to;                    /* the pidfd of whom the next one is for; -1: nobody */
+	int number;                     /* the one that counted; 0: none */
+	uint64_t asked;                 /* when that came, CLOCK_MONOTONIC ns */
+	void (*restore)(void *context); /* then; NULL: nothing */
+	void *context;
 };
 
 exit_status signals_open(struct signals **out)
@@ -36,6 +38,22 @@ exit_status signals_open(struct signals **out)
 	sigprocmask(SIG_BLOCK, &signals->set, NULL);
 	signals->fd = signalfd(-1, &signals->set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signals->fd >= 0)
+		return 0;
+	log_error("cannot wait for signals: %s", strerror(errno));
+	return EX_OSERR;
+}
+
+exit_status signals_restore_first(struct signals *signals, void (*restore)(void *context),
+				  void *context)
+{
+	signals->restore = restore;
+	signals->context = context;
+	if (!restore || signals->number)
+		return 0;
+	sigaddset(&signals->set, SIGHUP);
+	sigaddset(&signals->set, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &signals->set, NULL);
+	if (signalfd(signals->fd, &signals->set, 0) >= 0)
 		return 0;
 	log_error("cannot wait for signals: %s", strerror(errno));
 	return EX_OSERR;
@@ -77,6 +95,8 @@ bool signals_ask(struct signals *signals)
 		}
 		signals->number = (int)info.ssi_signo;
 		signals->asked = clock_monotonic();
+		if (signals->restore)
+			signals->restore(signals->context);
 		signal(SIGINT, SIG_DFL);
 		signal(SIGTERM, SIG_DFL);
 		sigprocmask(SIG_UNBLOCK, &signals->set, NULL);

@@ -17,6 +17,12 @@ exit_status signals_open(struct signals **signals);
 /* Gives them back; NULL is allowed. */
 void signals_close(struct signals *signals);
 
+/* Before the first that counts leaves the next one to end this process at once, restore(context) is
+ * called; SIGHUP and SIGQUIT are taken over, too, from then on. NULL: nobody is called. Returns 0,
+ * or after printing what failed an exit status. */
+exit_status signals_restore_first(struct signals *signals, void (*restore)(void *context),
+				  void *context);
+
 /* To be polled: it is readable when one has come. */
 int signals_fd(const struct signals *signals);
 

@@ -134,6 +134,8 @@ static void round_sizes(struct options *options)
 	options->buffer_pages = pages;
 }
 
+#define LIVE_WINDOW NSEC_PER_SEC /* which is also what the help says */
+
 #define GIVE_BOTH "give --start-trigger and --stop-trigger"
 #define GIVE_ONE "give one PID, without --all, --cgroup, --container or --follow-fork"
 #define GIVE_EITHER "give --start-trigger, --stop-trigger or both"
@@ -275,6 +277,44 @@ static exit_status refuse_record_on(const struct options *options)
 	return options->record_on ? rules_apply(rules, sizeof(rules) / sizeof(*rules)) : 0;
 }
 
+static bool is_to_stdout(const struct outputs_config *outputs)
+{
+	for (size_t i = 0; i < outputs->n; i++)
+		if (!outputs->all[i].file)
+			return true;
+	return false;
+}
+
+static exit_status refuse_live(const struct options *options)
+{
+	bool live = options->outputs.live;
+	const struct rule rules[] = {
+		{ live && options->replay, "option --live cannot be combined with --replay",
+		  "it shows a process that is running; leave out --live" },
+		{ live && options->command, "option --live cannot be combined with a command",
+		  "start it at another terminal, and give its PID" },
+		{ live && (options->triggers[KD_START] || options->triggers[KD_STOP] ||
+			   options->long_poll),
+		  "option --live cannot be combined with triggers",
+		  "it shows windows of a given time, one after the other" },
+		{ live && options->sample_interval,
+		  "option --live cannot be combined with --sample-interval",
+		  "there is no pause between its windows; --sample-time sets their length" },
+		{ live && options->follow_restart,
+		  "option --live cannot be combined with --follow-restart",
+		  "start it again, with --wait, when the process has ended" },
+		{ live && options->record, "option --live cannot be combined with --record",
+		  "it shows what is, not what was; give one of them" },
+		{ live && options->check, "option --live cannot be combined with --check",
+		  "give one of them" },
+		{ live && is_to_stdout(&options->outputs),
+		  "option --live cannot be combined with output to standard output",
+		  "the view is there; give -o FORMAT:FILE" },
+	};
+
+	return rules_apply(rules, sizeof(rules) / sizeof(*rules));
+}
+
 static exit_status refuse_together(const struct options *options)
 {
 	bool start = options->triggers[KD_START], stop = options->triggers[KD_STOP];
@@ -346,7 +386,11 @@ static exit_status refuse_together(const struct options *options)
 		  "option --output folded needs stacks",
 		  "give --syscall-events, --off-cpu or --profile" },
 	};
-	int status = refuse_process(options) ?: refuse_choice(options) ?: refuse_record_on(options) ?: rules_apply(rules, sizeof(rules) / sizeof(*rules));
+	int status = refuse_process(options)
+			     ?: refuse_choice(options)
+			     ?: refuse_record_on(options)
+			     ?: refuse_live(options)
+			     ?: rules_apply(rules, sizeof(rules) / sizeof(*rules));
 
 	if (status)
 		return status;
@@ -369,7 +413,12 @@ exit_status options_parse(int argc, char **argv, struct options *options)
 		return status;
 	/* The worst of one is no choice; and one sample is soon served. */
 	if (options->sample_count == COUNT_UNSET)
-		options->sample_count = options->trigger_worst || options->outputs.listen ? 0 : 1;
+		options->sample_count = options->trigger_worst || options->outputs.listen ||
+							options->outputs.live
+						? 0
+						: 1;
+	if (options->outputs.live && !options->sample_time_given)
+		options->sample_time = LIVE_WINDOW;
 	if (options->command && !options->sample_time_given && options->sample_count == 1 &&
 	    !options->triggers[KD_START] && !options->triggers[KD_STOP])
 		options->sample_time = UINT64_MAX;

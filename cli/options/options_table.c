@@ -238,6 +238,10 @@ static const struct option_row rows[] = {
 	  "(default: text). A FILE alone means text. In its name %n is the number of the sample, "
 	  "%t its time, %p the process ID of this program.",
 	  .read = read_output, .words = WORDS_OUTPUTS },
+	{ "live", 0, TAKES_NONE, NULL,
+	  "Show one window after the other on this terminal, of 1s each unless --sample-time says "
+	  "otherwise; ? lists the keys.",
+	  FLAG(outputs.live) },
 	{ "output-mode", 0, TAKES_VALUE, "OCTAL", "Permissions of files.", .read = read_mode,
 	  FIELD(outputs.mode), .preset = "0600" },
 	{ "output-limit", 0, TAKES_VALUE, "SIZE",

@@ -237,6 +237,7 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 	/* Of one sample there are no series that would go on under other TIDs. Whether
 	 * another run took one its first sample says: outputs_follow(). */
 	bool single = capture && capture->sample_count == 1;
+	bool unasked = config->listen || config->live; /* there are other ways to see them */
 	int status = 0;
 
 	*out = outputs;
@@ -244,13 +245,13 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 		return log_no_memory();
 	outputs->limited = config->limit;
 	/* Of one sample there is nothing to say. */
-	if (!single && (!config->listen || config->n))
+	if (!single && (!unasked || config->n))
 		outputs->summary = summary_new((double)config->ewma / 1e6);
 	outputs->replayed = !capture;
 	clock_gettime(CLOCK_REALTIME, &outputs->when);
 	if (config->compare)
 		status = baseline_read(&outputs->baseline, config->compare);
-	if (!status && !config->n && !config->quiet && !config->listen)
+	if (!status && !config->n && !config->quiet && !unasked)
 		status = output_open(outputs, &by_default, config, single);
 	for (size_t i = 0; i < config->n && !status; i++)
 		status = output_open(outputs, &config->all[i], config, single);

@@ -36,7 +36,8 @@ struct outputs_config {
 	enum color_when color;
 	bool no_pager;
 	bool one;    /* report, after which the run ends: it may go through a pager */
-	bool listen; /* serve metrics; no text unless asked for */
+	bool live;   /* somebody sees the samples; no text unless asked for */
+	bool listen; /* serve metrics; the same */
 	char address[ADDRESS_LEN];
 	uint16_t port;
 	const char *allow_host; /* as struct exporter_hosts has it */

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#define NCURSES_WIDECHAR 1
+#define NCURSES_NOMACROS 1
+#include "screen.h"
+
+#include <curses.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "cli/base/log.h"
+#include "cli/text/text_parts.h"
+#include "keys.h"
+#include "layout.h"
+
+#include <term.h> /* last, and without what it calls the terminal's numbers */
+#undef columns
+#undef lines
+
+#define ESCAPE_DELAY 25 /* ms in which the rest of a sequence of a key has to come */
+
+struct screen {
+	SCREEN *terminal;
+	struct termios before;
+	bool taken; /* the terminal is ours */
+	bool ascii;
+};
+
+exit_status screen_check(void)
+{
+	const char *name = getenv("TERM");
+	int error = 0;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		log_error("option --live needs a terminal: standard %s is none",
+			  isatty(STDIN_FILENO) ? "output" : "input");
+		log_hint("with ssh give -t; without a terminal leave out --live, and give "
+			 "--sample-count 0 and -o");
+		return EX_USAGE;
+	}
+	if (name && *name && setupterm(name, STDOUT_FILENO, &error) == OK && tigetstr("cup") &&
+	    tigetstr("cup") != (char *)-1)
+		return 0;
+	log_error("option --live needs a terminal whose cursor it can move: TERM is '%s'",
+		  name ? name : "");
+	log_hint("say what terminal it is, as in: TERM=xterm");
+	return EX_USAGE;
+}
+
+/* newterm() has handlers for those that do what they do by default. This program sees signals in
+ * other ways. */
+static SCREEN *newterm_without_handlers(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
+	struct sigaction before[sizeof(numbers) / sizeof(*numbers)];
+	SCREEN *terminal;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		sigaction(numbers[i], NULL, &before[i]);
+	terminal = newterm(NULL, stdout, stdin);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		sigaction(numbers[i], &before[i], NULL);
+	return terminal;
+}
+
+/* Ctrl-S would stop the output, and with it this program. */
+static void flow_ignore(void)
+{
+	struct termios now;
+
+	if (tcgetattr(STDIN_FILENO, &now))
+		return;
+	now.c_iflag &= ~(tcflag_t)(IXON | IXOFF);
+	tcsetattr(STDIN_FILENO, TCSANOW, &now);
+	def_prog_mode();
+}
+
+exit_status screen_open(struct screen **out)
+{
+	struct screen *screen = *out = calloc(1, sizeof(*screen));
+
+	if (!screen)
+		return log_no_memory();
+	setlocale(LC_CTYPE, "");
+	screen->ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	if (!tcgetattr(STDIN_FILENO, &screen->before))
+		screen->terminal = newterm_without_handlers();
+	if (!screen->terminal) {
+		log_error("cannot take the terminal");
+		return EX_OSERR;
+	}
+	screen->taken = true;
+	cbreak();
+	noecho();
+	nonl();
+	flow_ignore();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	scrollok(stdscr, FALSE);
+	set_escdelay(ESCAPE_DELAY);
+	curs_set(0);
+	return 0;
+}
+
+static bool takes_output(void)
+{
+	struct pollfd terminal = { STDOUT_FILENO, POLLOUT, 0 };
+
+	return poll(&terminal, 1, 0) > 0 && !(terminal.revents & (POLLERR | POLLHUP | POLLNVAL));
+}
+
+void screen_restore(struct screen *screen)
+{
+	if (!screen || !screen->taken)
+		return;
+	screen->taken = false;
+	if (takes_output())
+		endwin();
+	tcsetattr(STDIN_FILENO, TCSANOW, &screen->before);
+}
+
+void screen_resume(struct screen *screen)
+{
+	screen->taken = true;
+	reset_prog_mode();
+	curs_set(0);
+}
+
+void screen_size(struct screen *screen, size_t *lines, size_t *columns)
+{
+	struct winsize size = { 0 };
+
+	if (screen->taken && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row &&
+	    size.ws_col && (size.ws_row != LINES || size.ws_col != COLS))
+		resizeterm(size.ws_row, size.ws_col);
+	*lines = (size_t)LINES;
+	*columns = (size_t)COLS;
+}
+
+bool screen_is_ascii(const struct screen *screen)
+{
+	return screen->ascii;
+}
+
+/* --- Output --- */
+
+static void line_draw(const char *text, size_t length)
+{
+	static const struct {
+		const char *sequence;
+		attr_t on;
+	} attributes[] = { { TEXT_BOLD, A_BOLD },
+			   { LAYOUT_REVERSE, A_REVERSE },
+			   { TEXT_PLAIN, A_NORMAL } };
+
+	attrset(A_NORMAL);
+	while (length) {
+		const char *next = memchr(text, '\033', length) ?: text + length;
+
+		addnstr(text, (int)(next - text));
+		length -= (size_t)(next - text);
+		text = next;
+		for (size_t i = 0; length && i < sizeof(attributes) / sizeof(*attributes); i++) {
+			size_t n = strlen(attributes[i].sequence);
+
+			if (n > length || memcmp(text, attributes[i].sequence, n) != 0)
+				continue;
+			if (attributes[i].on == A_NORMAL)
+				attrset(A_NORMAL);
+			else
+				attron((int)attributes[i].on);
+			text += n;
+			length -= n;
+		}
+		/* Nothing else is escaped so, see layout_write(). */
+		if (length && text == next) {
+			text++;
+			length--;
+		}
+	}
+	attrset(A_NORMAL);
+}
+
+bool screen_draw(struct screen *screen, const char *text, bool all)
+{
+	const char *end;
+
+	if (!screen->taken || !takes_output())
+		return false;
+	erase();
+	for (int line = 0; *text && line < LINES; line++, text = *end ? end + 1 : end) {
+		end = strchrnul(text, '\n');
+		move(line, 0);
+		line_draw(text, (size_t)(end - text));
+	}
+	if (all)
+		clearok(stdscr, TRUE);
+	refresh();
+	return true;
+}
+
+/* --- Keys --- */
+
+static bool poll_input(short *events)
+{
+	struct pollfd terminal = { STDIN_FILENO, POLLIN, 0 };
+	bool any = poll(&terminal, 1, 0) > 0;
+
+	*events = terminal.revents;
+	return any;
+}
+
+bool screen_is_lost(const struct screen *screen)
+{
+	short events;
+
+	return screen->taken && poll_input(&events) && events & (POLLHUP | POLLERR | POLLNVAL);
+}
+
+static uint32_t function_key(wint_t key)
+{
+	static const struct {
+		wint_t theirs;
+		uint32_t ours;
+	} keys[] = {
+		{ KEY_UP, VIEW_KEY_UP },         { KEY_DOWN, VIEW_KEY_DOWN },
+		{ KEY_PPAGE, VIEW_KEY_PAGE_UP }, { KEY_NPAGE, VIEW_KEY_PAGE_DOWN },
+		{ KEY_HOME, VIEW_KEY_HOME },     { KEY_END, VIEW_KEY_END },
+		{ KEY_LEFT, VIEW_KEY_LEFT },     { KEY_RIGHT, VIEW_KEY_RIGHT },
+		{ KEY_ENTER, VIEW_KEY_ENTER },   { KEY_BACKSPACE, VIEW_KEY_BACK },
+		{ KEY_DC, VIEW_KEY_BACK },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (keys[i].theirs == key)
+			return keys[i].ours;
+	return VIEW_KEY_OTHER;
+}
+
+/* ncurses takes sequences of keys apart, and may have read more than one at once. */
+bool screen_key(struct screen *screen, uint32_t *key)
+{
+	wint_t got;
+	int kind;
+
+	if (!screen->taken)
+		return false;
+	kind = get_wch(&got);
+	if (kind == ERR)
+		return false;
+	if (kind == KEY_CODE_YES)
+		*key = function_key(got);
+	else if (got == '\r' || got == '\n')
+		*key = VIEW_KEY_ENTER;
+	else if (got == '\b' || got == 0x7f)
+		*key = VIEW_KEY_BACK;
+	else
+		*key = got < KEY_SPECIAL ? (uint32_t)got : VIEW_KEY_OTHER;
+	return true;
+}
+
+void screen_close(struct screen *screen)
+{
+	if (!screen)
+		return;
+	screen_restore(screen);
+	if (screen->terminal)
+		delscreen(screen->terminal);
+	free(screen);
+}
