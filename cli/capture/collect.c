@@ -37,6 +37,7 @@ struct collector {
 	uint8_t *ended_in;            /* by slot: the banks, a bit each, in which its thread is */
 	struct lock_callers *callers;
 	uint64_t torn;
+	uint64_t walked; /* the generation of the window for which the maps were walked last */
 	struct session_view view;             /* the window being read */
 	char frozen_group[CULPRIT_GROUP_LEN]; /* that was seen frozen last, */
 	uint64_t frozen_at;                   /* since the epoch; 0: none was */
@@ -239,6 +240,16 @@ static int rows_complete(struct collector *collector, const struct session_view 
 	return result;
 }
 
+/* What the maps have of threads that have ended. They are walked whole: without such a thread once
+ * in a window, for what was left of those before it. */
+static int rows_complete_ended(struct collector *collector, const struct session_view *view)
+{
+	if (!collector->n_rows && collector->walked == view->gen)
+		return 0;
+	collector->walked = view->gen;
+	return rows_complete(collector, view);
+}
+
 /* Moves the rows of ended threads to those of their names; the other rows stay. */
 static int rows_settle(struct collector *collector, const struct session_view *view)
 {
@@ -425,7 +436,8 @@ int collector_drain(struct collector *collector)
 			continue;
 		result = slots_read(collector, &view, false);
 		if (!result && window_is_open(collector, &view))
-			result = rows_complete(collector, &view) ?: rows_settle(collector, &view);
+			result = rows_complete_ended(collector, &view)
+					 ?: rows_settle(collector, &view);
 		rows_clear(collector);
 	}
 	if (!result)
