@@ -3,6 +3,7 @@
 #include "history.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ static uint8_t level_of(const struct verdict_thread *thread)
 	uint64_t life = thread->row->ledger.life, kept = u64_min(thread->kept, life);
 	double part = life ? (double)kept / (double)life * WHOLE : 0;
 
-	return (uint8_t)(part > WHOLE - 1 ? WHOLE : part + (kept ? 1 : 0));
+	return (uint8_t)ceil(part);
 }
 
 static uint8_t *level_at(struct history_row *row, uint64_t window)

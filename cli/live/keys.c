@@ -11,20 +11,20 @@
 #define COLUMNS_AT_ONCE 8
 
 static const char *const help[] = {
-	"q            quit",
-	"Up Down      choose a thread, also by k and j; PgUp, PgDn, Home and End take larger steps",
-	"Enter        open it: who had its CPU, its locks, its longest wait; Esc goes back",
-	"Left Right   see what is beyond the edge of an opened thread",
-	"s S          the next or previous order of threads",
-	"/            list only threads whose names match a pattern, or contain a text",
-	"f Space      freeze this window, or go on with the present one",
-	"w            write this window to a file, in any format of --output",
-	"Ctrl-L       draw everything anew",
-	"Ctrl-Z       suspend; the shell's fg goes on",
-	"? h          this help",
+	"q           quit",
+	"Up Down     choose a thread; also k and j, PgUp, PgDn, Home and End",
+	"Enter       open it: who had its CPU, its locks, its longest wait; Esc: back",
+	"Left Right  see what is beyond the edges of an opened thread",
+	"s S         the next or the previous order of threads",
+	"/           list only threads whose names match a pattern, or have it in them",
+	"f Space     freeze this window, or go on with the present one",
+	"w           write this window to a file, in any format of --output",
+	"Ctrl-L      draw everything anew",
+	"Ctrl-Z      suspend; the shell's fg goes on",
+	"? h         this help",
 	"",
-	"A bar has a character for each window, the last one at the right: as high as the share",
-	"of it in which the thread was kept from running; a dot for none, nothing if not known.",
+	"A bar has a character for each window, the last one at the right: the higher,",
+	"the longer the thread was kept from running; dot: not at all; blank: unknown.",
 };
 
 const char *keys_help(size_t line)

@@ -20,7 +20,7 @@
 #define LISTED_LEAST 5  /* threads, where the screen has 24 lines */
 #define NAME_COLUMNS 40 /* of a thread with its figures, see TEXT_SCREEN_THREADS */
 #define BAR_LEAST 10    /* columns */
-#define STATES_COLUMNS 40
+#define STATES_COLUMNS 30
 #define MARGIN 28 /* of a thread's sections in the report */
 
 struct layout {

@@ -58,14 +58,14 @@ static void message_show(struct view *view, const char *text, size_t length)
 	}
 }
 
-/* What was to be printed since it was looked last. */
-static void messages_take(struct live *live)
+/* What was to be printed since it was looked last. What a key has caused is of no use later. */
+static void messages_take(struct live *live, bool by_key)
 {
 	size_t length = 0;
 	char *text = log_take(&length), *all;
 
 	log_hold();
-	if (length && live->messages_length + length <= MESSAGES_MOST) {
+	if (length && !by_key && live->messages_length + length <= MESSAGES_MOST) {
 		all = realloc(live->messages, live->messages_length + length);
 		if (all) {
 			memcpy(all + live->messages_length, text, length);
@@ -145,7 +145,7 @@ static int draw(struct live *live)
 	FILE *out;
 	int error;
 
-	messages_take(live);
+	messages_take(live, false);
 	if (!live->stale)
 		return 0;
 	screen_size(live->screen, &live->view.lines, &live->view.columns);
@@ -226,7 +226,7 @@ static void write_shown(struct live *live)
 	config.compare = NULL;
 	if (!status)
 		status = sample_write(&config, &live->shown.sample);
-	messages_take(live); /* of what has failed */
+	messages_take(live, true); /* of what has failed */
 	if (!status)
 		snprintf(live->view.message, sizeof(live->view.message), "window %llu is in %s",
 			 (unsigned long long)live->shown.history.windows, config.all[0].file);
@@ -390,7 +390,7 @@ void live_close(struct live *live)
 	if (!live)
 		return;
 	if (live->screen) {
-		messages_take(live);
+		messages_take(live, false);
 		log_release(false);
 	}
 	screen_close(live->screen);
