@@ -45,8 +45,8 @@ char *log_take(size_t *size);
  * characters are replaced. */
 void log_foreign(const char *text, size_t size);
 
-/* Errors, hints, warnings, notes and debugging messages are kept from now on, not printed. Where there is no memory for
- * that, they are printed. */
+/* Errors, hints, warnings, notes and debugging messages are kept from now on, not printed. Where
+ * there is no memory for that, they are printed. */
 void log_hold(void);
 
 /* Ends that: what was kept is printed, or dropped. */

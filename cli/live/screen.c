@@ -117,11 +117,32 @@ static bool takes_output(void)
 	return poll(&terminal, 1, 0) > 0 && !(terminal.revents & (POLLERR | POLLHUP | POLLNVAL));
 }
 
+static bool is_foreground(void)
+{
+	return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+/* A shell has set the terminal for itself, and who sets it now is stopped. */
+static void background_restore(void)
+{
+	if (!takes_output() || !exit_ca_mode || !cursor_normal)
+		return;
+	putp(exit_ca_mode);
+	putp(cursor_normal);
+	if (keypad_local)
+		putp(keypad_local);
+	fflush(stdout);
+}
+
 void screen_restore(struct screen *screen)
 {
 	if (!screen || !screen->taken)
 		return;
 	screen->taken = false;
+	if (!is_foreground()) {
+		background_restore();
+		return;
+	}
 	if (takes_output())
 		endwin();
 	tcsetattr(STDIN_FILENO, TCSANOW, &screen->before);

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""The live view fits real terminals, and leaves them as they were on every way out."""
+
+import os
+import pathlib
+import re
+import signal
+
+import kdneeds
+import kdtest
+from kdlive import BEFORE, STATE, View
+from kdterminal import Terminal
+
+QUICK = "--sample-time=200ms"
+
+
+def check_size(test, view, columns, lines):
+    """All of it is there, and nothing wraps."""
+    view.resize(columns, lines)
+    want = "q quit  ? help"[:max(0, columns - 1)]
+    fits = view.until(lambda: view.lines()[-1][1:].startswith(want) and len(view.lines()) == lines
+                      and "kernel_delay"[:columns - 1] in view.lines()[0])
+    test.ok(fits, f"it fits {columns}x{lines}", *view.lines())
+
+
+def case_sizes(test):
+    """Of any terminal, with names made to break one; and with longest waits."""
+    load = test.workload("names", stderr=None)
+    view = View(test, load.pid, QUICK, "--off-cpu=10ms", columns=80, lines=24).begun()
+    title = view.state("pane_title")
+    load.send("go")
+    for size in ((200, 60), (80, 24), (40, 12), (7, 3), (2, 2), (120, 30)):
+        check_size(test, view, *size)
+    view.press("s", "s", "s", "s", "s")
+    test.ok(view.until_shown("by name"), "by name", view.screen())
+    view.resize(200, 60)
+    test.ok(view.until_shown(r"\\x1b\[31mred"), "names are escaped", view.screen())
+    test.ok("café €" in view.screen(), "but for what is no harm", view.screen())
+    bars = {line.rstrip().find(" ", 41) for line in view.lines() if "name-" in line}
+    test.eq(view.state("pane_title"), title, "they do not reach the terminal")
+    test.ok(bars, "threads are listed")
+    stacks = [pid for pid in map(int, pathlib.Path(f"/proc/{view.pid}/task/{view.pid}/children")
+                                 .read_text().split())]
+    test.ok(stacks, "stacks are resolved by a child")
+    for pid in stacks:
+        os.kill(pid, signal.SIGKILL)
+    test.ok(view.next_window() and view.next_window(), "which may be killed", view.screen())
+    handled = re.search(r"^SigCgt:\s+(\w+)", pathlib.Path(f"/proc/{view.pid}/status").read_text(),
+                        re.MULTILINE)[1]
+    watched = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGTSTP", "SIGWINCH",
+                                                  "SIGHUP", "SIGQUIT", "SIGCONT")]
+    test.eq([number for number in watched if int(handled, 16) >> (number - 1) & 1], [],
+            "ncurses handles no signals")
+    view.resize(80, 24)
+    view.press("q")
+    view.check_gone("a killed child")
+
+
+def case_suspended(test):
+    """Ctrl-Z and fg; and a terminal without UTF-8."""
+    load = test.workload("roles", "poll", "spin:-1")
+    view = View(test, load.pid, QUICK, LC_ALL="C").begun()
+    test.ok(all(ord(char) < 128 for char in view.screen()), "without UTF-8 all is ASCII",
+            view.screen())
+    for turn in ("once", "twice"):
+        view.press("C-z")
+        test.ok(view.until_shown(r"Stopped"), f"Ctrl-Z stops it {turn}", view.screen())
+        test.eq(kdtest.state_of(view.pid, view.pid), "T", "by the signal")
+        test.eq(view.state(*STATE), view.before, "the shell has a terminal as before")
+        test.eq(view.command("stty -a"), view.settings, "with the same settings")
+        test.ok(BEFORE in view.screen(), "and sees what was there", view.screen())
+        view.type("fg; echo status=$?", "Enter")
+        test.ok(view.until_shown("^ kernel_delay: .*by kept"), "fg shows it again", view.screen())
+        view.next_window()
+    view.press("C-c")
+    view.check_gone("Ctrl-C")
+
+
+def case_signals(test):
+    load = test.workload("roles", "poll", "spin:-1")
+    for numbers in ((signal.SIGTERM,), (signal.SIGHUP,),
+                    (signal.SIGTERM, signal.SIGQUIT, signal.SIGINT)):
+        view = View(test, load.pid, QUICK).begun()
+        for number in numbers:
+            os.kill(view.pid, number)
+        # The second one ends it at once, as ever.
+        view.check_gone(" and ".join(number.name for number in numbers),
+                        0 if len(numbers) == 1 else None)
+
+
+def case_background(test):
+    """Stopped by a signal that nobody sees, it ends without taking the shell's terminal."""
+    load = test.workload("roles", "poll")
+    view = View(test, load.pid, QUICK).begun()
+    os.kill(view.pid, signal.SIGSTOP)
+    test.ok(view.until(lambda: kdtest.state_of(view.pid, view.pid) == "T"), "it is stopped")
+    view.press("Enter")
+    os.kill(view.pid, signal.SIGTERM)
+    os.kill(view.pid, signal.SIGCONT)
+    test.ok(view.until(lambda: not pathlib.Path(f"/proc/{view.pid}").exists()), "it ends")
+    test.eq(view.state(*STATE), view.before, "the terminal's modes are as before")
+    test.eq(view.command("stty -a"), view.settings, "so are its settings")
+
+
+def case_ends(test):
+    """Of the target, by an error, and of the terminal."""
+    load = test.workload("roles", "poll", "spin:-1")
+    view = View(test, load.pid, QUICK, lines=40).begun()
+    load.end()
+    view.check_gone("the target's end", says="the process has ended")
+    test.ok("VERDICT" in view.screen(), "its last window is shown", view.screen())
+    load = test.workload("roles", "poll")
+    view = View(test, load.pid, QUICK, "-o", "json:/dev/full")
+    view.check_gone("an error", 74, says="cannot write")
+    view = View(test, load.pid, QUICK).begun()
+    view.run("kill-server")
+    kdtest.wait_until(lambda: not pathlib.Path(f"/proc/{view.pid}").exists())
+    test.ok(not pathlib.Path(f"/proc/{view.pid}").exists(), "without a terminal it ends")
+
+
+def case_refused(test):
+    kdneeds.need("bash")
+    done = test.program("--live", "-p", os.getpid())
+    test.eq((done.status, "needs a terminal" in done.stderr), (64, True), "no terminal is refused")
+    for name in ("dumb", "", "nonesuch"):
+        terminal = Terminal(test, "--live", "-p", os.getpid(), TERM=name)
+        test.eq(terminal.wait(), 64, f"so is TERM={name!r}")
+        test.ok(f"TERM is '{name}'" in terminal.shown, "and named", terminal.shown)
+    for more in (["--replay", "x"], ["--long-poll=1ms"], ["-o", "text"], ["--sample-interval=1"],
+                 ["--follow-restart"], ["--", "true"]):
+        target = [] if more[0] in ("--replay", "--") else ["-p", os.getpid()]
+        done = test.program("--live", *target, *more)
+        test.eq((done.status, done.stderr.count("--live") > 0), (64, True), f"and {more[0]}")
+
+
+kdtest.main(case_sizes, case_suspended, case_signals, case_background,
+            case_ends, case_refused)
