@@ -62,6 +62,7 @@ def check_frozen(test, view):
     view.type("nothing:x", "Enter")
     test.ok(view.until_shown("does not begin with a format"), "nor in any format", view.screen())
     view.press("Down", "Up")
+    view.until(lambda: view.screen() == screen)
     test.eq(view.screen(), screen, "the frozen screen stays")
     samples = [json.loads(line) for line in files["json"].open(encoding="utf-8")]
     test.eq([sample["type"] for sample in samples], ["sample"], "JSON has one sample")

@@ -66,8 +66,9 @@ def case_suspended(test):
             view.screen())
     for turn in ("once", "twice"):
         view.press("C-z")
-        test.ok(view.until_shown(r"Stopped"), f"Ctrl-Z stops it {turn}", view.screen())
-        test.eq(kdtest.state_of(view.pid, view.pid), "T", "by the signal")
+        test.ok(view.until(lambda: kdtest.state_of(view.pid, view.pid) == "T"),
+                f"Ctrl-Z stops it {turn}")
+        test.ok(view.until_shown(r"Stopped"), "so the shell says", view.screen())
         test.eq(view.state(*STATE), view.before, "the shell has a terminal as before")
         test.eq(view.command("stty -a"), view.settings, "with the same settings")
         test.ok(BEFORE in view.screen(), "and sees what was there", view.screen())

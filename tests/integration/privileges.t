@@ -137,6 +137,16 @@ def case_files(test):
     test.eq(sorted(name.name for name in folder.iterdir()), ["out-1", "out-2"], "its files are there")
 
 
+def case_live(test):
+    """Who looks at it may ask for such files."""
+    load = sleeper(test)
+    terminal = Terminal(test, "--live", "-p", load.pid)
+    terminal.read(until="VERDICT")
+    check_status(test, "live", terminal.process.pid, "--live")
+    terminal.press("q")
+    test.eq(terminal.wait(), 0, "live: it ends as it should")
+
+
 def has_multi():
     """Whether this kernel attaches to functions of processes at once, as it says itself."""
     path = pathlib.Path("/sys/kernel/btf/vmlinux")
@@ -236,5 +246,5 @@ def case_few(test):
         test.ok(thread(json.loads(run.stdout)), "and has the threads", run.stdout[:500])
 
 
-kdtest.main(case_time, case_stacks, case_files, case_triggers, case_listen, case_restart,
+kdtest.main(case_time, case_stacks, case_files, case_live, case_triggers, case_listen, case_restart,
             case_command, case_pager, case_replay, case_kept, case_few)
