@@ -5,6 +5,7 @@
 #include "screen.h"
 
 #include <curses.h>
+#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -25,11 +27,14 @@
 #undef columns
 #undef lines
 
+#define PATIENCE 1      /* s */
 #define ESCAPE_DELAY 25 /* ms in which the rest of a sequence of a key has to come */
 
 struct screen {
 	SCREEN *terminal;
 	struct termios before;
+	timer_t patience; /* with what is being written */
+	bool has_patience;
 	bool taken; /* the terminal is ours */
 	bool ascii;
 };
@@ -71,6 +76,67 @@ static SCREEN *newterm_without_handlers(void)
 	return terminal;
 }
 
+/* --- A terminal that takes nothing --- */
+
+/* Whoever is at the other end of a connection may be gone, and a write to it lasts for ever.
+ * Signals that end the run are seen only when it has ended: they are looked for here then. */
+static void stuck(int number, siginfo_t *info, void *context)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	const struct screen *screen = info->si_value.sival_ptr;
+	int error = errno;
+	sigset_t pending;
+
+	(void)number;
+	(void)context;
+	if (info->si_code == SI_TIMER && !sigpending(&pending)) {
+		for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+			if (!sigismember(&pending, ends[i]))
+				continue;
+			tcsetattr(STDIN_FILENO, TCSANOW, &screen->before);
+			sigprocmask(SIG_UNBLOCK, &pending, NULL);
+		}
+	}
+	errno = error;
+}
+
+static void patience_open(struct screen *screen)
+{
+	struct sigaction action = { .sa_sigaction = stuck, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL,
+				  .sigev_signo = SIGALRM,
+				  .sigev_value.sival_ptr = screen };
+
+	sigaction(SIGALRM, &action, NULL);
+	screen->has_patience = !timer_create(CLOCK_MONOTONIC, &event, &screen->patience);
+}
+
+static void patience_begin(const struct screen *screen)
+{
+	const struct itimerspec each = { .it_interval.tv_sec = PATIENCE,
+					 .it_value.tv_sec = PATIENCE };
+
+	if (screen->has_patience)
+		timer_settime(screen->patience, 0, &each, NULL);
+}
+
+static void patience_end(const struct screen *screen)
+{
+	const struct itimerspec never = { .it_value.tv_sec = 0 };
+
+	if (screen->has_patience)
+		timer_settime(screen->patience, 0, &never, NULL);
+}
+
+static void patience_close(struct screen *screen)
+{
+	if (screen->has_patience)
+		timer_delete(screen->patience);
+	signal(SIGALRM, SIG_DFL);
+}
+
+/* --- Taking it, and giving it back --- */
+
 /* Ctrl-S would stop the output, and with it this program. */
 static void flow_ignore(void)
 {
@@ -90,6 +156,7 @@ exit_status screen_open(struct screen **out)
 	if (!screen)
 		return log_no_memory();
 	setlocale(LC_CTYPE, "");
+	patience_open(screen);
 	screen->ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	if (!tcgetattr(STDIN_FILENO, &screen->before))
 		screen->terminal = newterm_without_handlers();
@@ -143,8 +210,10 @@ void screen_restore(struct screen *screen)
 		background_restore();
 		return;
 	}
+	patience_begin(screen);
 	if (takes_output())
 		endwin();
+	patience_end(screen);
 	tcsetattr(STDIN_FILENO, TCSANOW, &screen->before);
 }
 
@@ -216,6 +285,7 @@ bool screen_draw(struct screen *screen, const char *text, bool all)
 
 	if (!screen->taken || !takes_output())
 		return false;
+	patience_begin(screen);
 	erase();
 	for (int line = 0; *text && line < LINES; line++, text = *end ? end + 1 : end) {
 		end = strchrnul(text, '\n');
@@ -225,6 +295,7 @@ bool screen_draw(struct screen *screen, const char *text, bool all)
 	if (all)
 		clearok(stdscr, TRUE);
 	refresh();
+	patience_end(screen);
 	return true;
 }
 
@@ -295,5 +366,6 @@ void screen_close(struct screen *screen)
 	screen_restore(screen);
 	if (screen->terminal)
 		delscreen(screen->terminal);
+	patience_close(screen);
 	free(screen);
 }

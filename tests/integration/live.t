@@ -121,6 +121,21 @@ def case_ends(test):
     test.ok(not pathlib.Path(f"/proc/{view.pid}").exists(), "without a terminal it ends")
 
 
+def case_stuck(test):
+    """Nobody reads what the terminal shows: a write waits, and the program still ends."""
+    load = test.workload("roles", "poll")
+    terminal = Terminal(test, "--live", "-p", load.pid, QUICK)
+    terminal.read(until="VERDICT")
+    pid = terminal.process.pid
+
+    def waits():
+        terminal.press("\014")  # Ctrl-L, which draws all
+        return kdtest.waits_in(pid, "wait_woken")
+    test.ok(kdtest.wait_until(waits), "it waits for the terminal")
+    terminal.process.send_signal(signal.SIGTERM)
+    test.eq(terminal.process.wait(kdtest.PATIENCE), -signal.SIGTERM, "a signal ends it")
+
+
 def case_refused(test):
     kdneeds.need("bash")
     done = test.program("--live", "-p", os.getpid())
@@ -137,4 +152,4 @@ def case_refused(test):
 
 
 kdtest.main(case_sizes, case_suspended, case_signals, case_background,
-            case_ends, case_refused)
+            case_stuck, case_ends, case_refused)
