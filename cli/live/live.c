@@ -295,7 +295,7 @@ int live_tick(struct live *live)
 	if (!live || live->over)
 		return 0;
 	signals_take(live);
-	if (screen_is_lost(live->screen))
+	if (!screen_look(live->screen))
 		return 1;
 	while (!done && screen_key(live->screen, &key)) {
 		done = key_do(live, key);

@@ -35,7 +35,8 @@ struct screen {
 	struct termios before;
 	timer_t patience; /* with what is being written */
 	bool has_patience;
-	bool taken; /* the terminal is ours */
+	bool taken;   /* the terminal is ours */
+	bool pressed; /* keys, which have not all been taken */
 	bool ascii;
 };
 
@@ -301,20 +302,14 @@ bool screen_draw(struct screen *screen, const char *text, bool all)
 
 /* --- Keys --- */
 
-static bool poll_input(short *events)
+bool screen_look(struct screen *screen)
 {
 	struct pollfd terminal = { STDIN_FILENO, POLLIN, 0 };
-	bool any = poll(&terminal, 1, 0) > 0;
 
-	*events = terminal.revents;
-	return any;
-}
-
-bool screen_is_lost(const struct screen *screen)
-{
-	short events;
-
-	return screen->taken && poll_input(&events) && events & (POLLHUP | POLLERR | POLLNVAL);
+	if (!screen->taken || poll(&terminal, 1, 0) <= 0)
+		return true;
+	screen->pressed |= terminal.revents & POLLIN;
+	return !(terminal.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
 static uint32_t function_key(wint_t key)
@@ -343,9 +338,10 @@ bool screen_key(struct screen *screen, uint32_t *key)
 	wint_t got;
 	int kind;
 
-	if (!screen->taken)
+	if (!screen->taken || !screen->pressed)
 		return false;
 	kind = get_wch(&got);
+	screen->pressed = kind != ERR;
 	if (kind == ERR)
 		return false;
 	if (kind == KEY_CODE_YES)

@@ -35,11 +35,11 @@ bool screen_is_ascii(const struct screen *screen);
  * nothing at present, they are left out. Returns whether they were drawn. */
 bool screen_draw(struct screen *screen, const char *text, bool all);
 
-/* The next key that was pressed, as keys.h has it, without waiting. False: none was. */
-bool screen_key(struct screen *screen, uint32_t *key);
+/* Looks whether keys were pressed. False: the terminal is gone. */
+bool screen_look(struct screen *screen);
 
-/* Whether the terminal is gone. */
-bool screen_is_lost(const struct screen *screen);
+/* The next key that was pressed until then, as keys.h has it. False: there is none. */
+bool screen_key(struct screen *screen, uint32_t *key);
 
 /* NULL is allowed. */
 void screen_close(struct screen *screen);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the live view takes of a CPU: its process's own run time, by the kernel's count, while all
-threads of the target are at work in each window."""
+threads of the target are at work in each window, beside what the same samples take without it."""
 
 import contextlib
 import fcntl
@@ -13,13 +13,18 @@ import termios
 import threading
 import time
 
-from benchlib import BUILD, PATIENCE, QUICK, Missing, Threads
+from benchlib import BUILD, PATIENCE, QUICK, Missing, Process, Threads
 
 THREADS, GOAL = 100, 1  # percent of one CPU
 SIZES = ((24, 80), (60, 200))
 WINDOWS = 3 if QUICK else 20
 GO_EACH = 0.1  # s: how often each thread works
 FIRST = b"VERDICT"  # on the screen: there is a window
+
+
+def cpu_ns(pid):
+    return sum(int(path.joinpath("schedstat").read_text().split()[0])
+               for path in pathlib.Path(f"/proc/{pid}/task").iterdir())
 
 
 class View:
@@ -52,10 +57,6 @@ class View:
                 if FIRST in passed:
                     self.begun.set()
 
-    def cpu_ns(self):
-        return sum(int(path.joinpath("schedstat").read_text().split()[0])
-                   for path in pathlib.Path(f"/proc/{self.proc.pid}/task").iterdir())
-
     def close(self):
         self.proc.terminate()
         self.proc.wait(PATIENCE)
@@ -63,30 +64,46 @@ class View:
         os.close(self.master)
 
 
-def share_once(size):
-    """Percent of one CPU in each window, and bytes that were drawn in one."""
+def shares_of(target, pid):
+    """Percent of one CPU in each second, while all threads are at work."""
     shares = []
+    for _ in range(WINDOWS):
+        began, before = time.monotonic(), cpu_ns(pid)
+        while time.monotonic() < began + 1:
+            target.go()
+            time.sleep(GO_EACH)
+        shares.append((cpu_ns(pid) - before) / (time.monotonic() - began) / 1e7)
+    return shares
+
+
+def view_shares(size):
+    """As above, and bytes that were drawn in a window."""
     with Threads(THREADS) as target:
         view = View(target.pid, size)
         try:
             if not view.begun.wait(PATIENCE):
                 raise Missing("the live view shows nothing")
             drawn = view.drawn
-            for _ in range(WINDOWS):
-                began, before = time.monotonic(), view.cpu_ns()
-                while time.monotonic() < began + 1:
-                    target.go()
-                    time.sleep(GO_EACH)
-                shares.append((view.cpu_ns() - before) / (time.monotonic() - began) / 1e7)
+            shares = shares_of(target, view.proc.pid)
             return shares, (view.drawn - drawn) / WINDOWS
         finally:
             view.close()
 
 
+def plain_shares():
+    """Of the same samples without the view: the first screen of each goes nowhere."""
+    with Threads(THREADS) as target, \
+            Process([BUILD / "kernel_delay", "-p", target.pid, "--sample-time", "1",
+                     "--sample-count", "0", "--summary"]) as process:
+        process.line(b"VERDICT")
+        return shares_of(target, process.pid)
+
+
 def measure(table):
     table.section(f"the live view of {THREADS} threads, each at work ten times a second")
     for lines, columns in SIZES:
-        shares, drawn = share_once((lines, columns))
+        shares, drawn = view_shares((lines, columns))
         table.row(f"{columns}x{lines}: of one CPU", shares, "%", 2, GOAL,
                   f"live view, {columns}x{lines}")
         table.say(f"  drawn in a window: {drawn:,.0f} bytes")
+    table.row("the same samples without a view", plain_shares(), "%", 2)
