@@ -84,7 +84,7 @@ static int full(struct text *text, const struct report_options *options)
 	bool several = text_is_several(sample);
 	int error = full_processes(text) ?: text_path(text);
 
-	columns_add(&text->columns, sample->path.n_rows ? "\n" : "");
+	columns_add(&text->columns, sample->path.n_rows || sample->recorded.memory ? "\n" : "");
 	text_threads_header(&text->columns);
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		if (!text_wants_thread(options, &sample->threads[i]))

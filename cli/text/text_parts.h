@@ -76,7 +76,8 @@ void text_usages(struct text *text, size_t most);
 /* The section on what interrupted a thread; nothing if that was not asked for. */
 void text_interruptions(struct text *text, const struct thread_row *thread);
 
-/* The critical path: 12 lines at most, nothing if it is not known. Returns 0 or -ENOMEM. */
+/* How far back what was recorded goes, and the critical path: 12 lines at most. Nothing of what is
+ * not known. Returns 0 or -ENOMEM. */
 int text_path(struct text *text);
 
 /* The list of interruptions; nothing if none were asked for. Returns 0 or -ENOMEM. */

@@ -158,6 +158,33 @@ static void header(struct text *text)
 	columns_add(&text->columns, "\n");
 }
 
+/* How far back what was recorded goes, which may be less than was asked for. */
+static void recorded(struct text *text)
+{
+	const struct recording_facts *facts = &text->sample->recorded;
+	char held[NUMBER_LEN], line[160];
+
+	if (!facts->memory)
+		return;
+	number_time(held, facts->held);
+	if (facts->cut)
+		snprintf(line, sizeof(line), "only the end of the sample: %llu events fill %llu KB",
+			 (unsigned long long)facts->events,
+			 (unsigned long long)(facts->memory >> 10));
+	else
+		snprintf(line, sizeof(line), "%s%s before it%s (%llu events)",
+			 facts->overwritten ? "only " : "", held,
+			 facts->overwritten ? ": there was no room for more" : ", too",
+			 (unsigned long long)facts->events);
+	text_bold(text, "RECORDED");
+	columns_add(&text->columns, " ");
+	columns_add(&text->columns, line);
+	columns_add(&text->columns, "\n");
+	if (facts->overwritten)
+		columns_add(&text->columns,
+			    "         give --record-memory more, or --record less\n");
+}
+
 int text_path(struct text *text)
 {
 	const struct critical_path *path = &text->sample->path;
@@ -165,6 +192,7 @@ int text_path(struct text *text)
 	struct path_row *lines = NULL;
 	size_t n = 0, shown;
 
+	recorded(text);
 	if (path->n_rows)
 		lines = lines_of(path, &n);
 	if (!path->n_rows || !lines || !order) {

@@ -110,33 +110,6 @@ static void window(struct text *text)
 	columns_add(&text->columns, "\n");
 }
 
-/* How far back what was recorded goes, which may be less than was asked for. */
-static void recorded(struct text *text)
-{
-	const struct recording_facts *facts = &text->sample->recorded;
-	char held[NUMBER_LEN], line[160];
-
-	if (!facts->memory)
-		return;
-	number_time(held, facts->held);
-	if (facts->cut)
-		snprintf(line, sizeof(line), "only the end of the sample: %llu events fill %llu KB",
-			 (unsigned long long)facts->events,
-			 (unsigned long long)(facts->memory >> 10));
-	else
-		snprintf(line, sizeof(line), "%s%s before it%s (%llu events)",
-			 facts->overwritten ? "only " : "", held,
-			 facts->overwritten ? ": there was no room for more" : ", too",
-			 (unsigned long long)facts->events);
-	text_bold(text, "RECORDED");
-	columns_add(&text->columns, " ");
-	columns_add(&text->columns, line);
-	columns_add(&text->columns, "\n");
-	if (facts->overwritten)
-		columns_add(&text->columns,
-			    "         give --record-memory more, or --record less\n");
-}
-
 /* A line of the ledger as a sum over all threads. */
 struct state_sum {
 	uint64_t ns, worst_ns;
@@ -287,8 +260,6 @@ void text_screen_top(struct text *text, const struct verdict *verdict, size_t li
 	size_t used, rows, n_causes;
 
 	window(text);
-	if (lines == SIZE_MAX)
-		recorded(text);
 	used = 1 + text_verdict(text, verdict);
 	rows = lines > used + 2 ? lines - used - 2 : 0; /* without headers */
 	n_causes = u64_min(u64_min(verdict->n_rows + 1, CAUSES_MOST), rows / 2);

@@ -242,7 +242,7 @@ class Parser:
         elif not line:
             self.section, self.listing, self.summing = None, False, False
         elif self.listing or line.startswith(("# INTERRUPTIONS of at least ", "# RESOURCES",
-                                              "CRITICAL PATH of ")):
+                                              "RECORDED ", "CRITICAL PATH of ")):
             self.listing = True
         elif self.summing or line == "# PROCESSES, sums over their threads:":
             self.sums(line)

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: alone
+"""The flight recorder (--record): what happened before a trigger fired, a condition became true or
+somebody sent SIGUSR1; how far back it goes; what it refuses."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import kdtest
+from kdperfetto import Trace
+from kdtest import MS
+from kdtrigger import Triggered
+
+SECOND = 1000 * MS
+STALL = 300 * MS
+BEFORE = 2  # seconds from the stall to the trigger
+
+# Takes a CPU for a while, with a priority above everybody's, and says when.
+HOG = """
+import os, sys, time
+cpu, ns = map(int, sys.argv[1:])
+open("/proc/self/comm", "w").write("stall-hog")
+os.sched_setaffinity(0, {cpu})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+begin = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+while (end := time.clock_gettime_ns(time.CLOCK_MONOTONIC)) < begin + ns:
+    pass
+print(begin, end)
+"""
+
+
+def stall(cpu):
+    """A moment in which nobody else runs on a CPU: when, and the process that did it."""
+    hog = subprocess.Popen([sys.executable, "-c", HOG, str(cpu), str(STALL)],
+                           stdout=subprocess.PIPE, text=True)
+    begin, end = map(int, hog.communicate()[0].split())
+    return begin, end, hog.pid
+
+
+def unlimited_real_time():
+    """Real-time threads may have all of a CPU for half a second (they do by default, in 1 s)."""
+    with open("/proc/sys/kernel/sched_rt_runtime_us") as limit:
+        runtime = int(limit.read())
+    return runtime < 0 or runtime >= 500_000
+
+
+def check_stall(test, data, tid, when):
+    """The recording has the thread ready for that long, then, and who had its CPU."""
+    begin, end, hog = when
+    trace = Trace(data)
+    waits = [event for event in trace.slices if event.kind == "state" and
+             trace.thread_of(event.track) == tid and event.name.startswith("ready") and
+             event.at < end and event.end > begin]
+    waited = sum(min(event.end, end) - max(event.at, begin) for event in waits)
+    test.between(waited, 0.8 * (end - begin), end - begin, "it waited for its CPU all the time")
+    runs = [event for event in trace.find("run") if event.notes.get("tid") == hog or
+            "stall-hog" in event.name]
+    had = sum(max(0, min(event.end, end) - max(event.at, begin)) for event in runs)
+    test.between(had, 0.8 * (end - begin), end - begin, "which the culprit had, by name")
+
+
+def last_sample(path):
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return [line for line in lines if line["type"] == "sample"][-1]
+
+
+def case_trigger(test):
+    """A stall two seconds before the trigger, of which the window itself knows nothing."""
+    if not unlimited_real_time():
+        return test.skip("a stall before a trigger", "real-time threads may not have a CPU")
+    cpu, folder = kdtest.last_cpu(), test.directory()
+    load = test.workload("gaps", cpu, 0, 1 * MS)
+    tid = int(load.ready[0])
+    run = Triggered(test, load.pid, "--record=4s", "--start-trigger",
+                    "t:syscalls:sys_exit_read", "--sample-time", "0.05", "-o", "text", "-o",
+                    f"json:{folder}/json", "-o", f"perfetto:{folder}/trace")
+    time.sleep(0.2)
+    when = stall(cpu)
+    time.sleep(BEFORE)
+    load.send("log")
+    gaps = json.loads(load.line("{"))["gaps"]
+    test.eq(run.wait(), 0, "status")
+    sample = last_sample(folder / "json")
+    window = sample["window"]
+    test.ok(window["start_ns"] > when[1] + BEFORE * SECOND, "the window began later")
+    test.ok(any(start < when[0] + 50 * MS and end > when[1] - 50 * MS for start, end in gaps),
+            "the thread saw the stall itself", gaps[:5])
+    recorded = sample["recorded"]
+    test.between(recorded["held_ns"], BEFORE * SECOND + STALL, 4 * SECOND, "held")
+    test.eq((recorded["asked_ns"], recorded["overwritten"], recorded["window_cut"]),
+            (4 * SECOND, False, False), "what was asked for; nothing was overwritten")
+    test.ok("\nRECORDED " in run.stdout, "the text says so", run.stdout[:300])
+    check_stall(test, (folder / "trace").read_bytes(), tid, when)
+
+
+def case_condition(test):
+    """--record-on: nothing is reported until the condition is true; then that window is."""
+    if not unlimited_real_time():
+        return test.skip("a condition", "real-time threads may not have a CPU")
+    cpu, folder = kdtest.last_cpu(), test.directory()
+    load = test.workload("gaps", cpu, 1, 1 * MS)
+    tid = int(load.ready[0])
+    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record-on",
+                      "ready.total>80ms",
+                      "-o", "text", "-o", f"json:{folder}/json", "-o",
+                      f"perfetto:{folder}/trace"])
+    kdtest.wait_until(lambda: "recording" in run.stderr)
+    time.sleep(0.5)
+    begin, end, hog = stall(cpu)
+    test.eq(run.wait(), 0, "status")
+    sample = last_sample(folder / "json")
+    window = sample["window"]
+    test.between(window["end_ns"] - window["start_ns"], 100 * MS, 600 * MS, "a window of 100 ms")
+    test.ok(window["start_ns"] < end and window["end_ns"] > begin, "in which it happened",
+            window, begin, end)
+    ready = sum(thread["ledger"]["ready_woken_ns"] + thread["ledger"]["ready_preempted_ns"]
+                for thread in sample["threads"])
+    test.ok(ready > 80 * MS, "of which the condition is true", ready)
+    test.eq(run.stdout.count("# Start sampling"), 1, "one window is told of")
+    check_stall(test, (folder / "trace").read_bytes(), tid,
+                (begin, min(end, window["end_ns"]), hog))
+
+
+def case_signal(test):
+    """SIGUSR1: each time what is held then, in a file each."""
+    folder = test.directory()
+    load = test.workload("slow", "sleeper:20:200:9000:2", "waiter:12:3000")
+    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record-on=signal", "--record=10s",
+                      "--sample-count=2", "-o", f"json:{folder}/%n.json"])
+    kdtest.wait_until(lambda: f"kill -USR1 {run.pid}" in run.stderr)
+    load.go()
+    pressed = []
+    for number in (1, 2):
+        time.sleep(0.4)
+        pressed.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+        run.signal(signal.SIGUSR1)
+        kdtest.wait_until(lambda: (folder / f"{number}.json").exists())
+    test.eq(run.wait(), 0, "status")
+    for number, at in enumerate(pressed, start=1):
+        sample = last_sample(folder / f"{number}.json")
+        test.eq(sample["number"], number, "only those that are reported are numbered")
+        test.ok(sample["window"]["end_ns"] > at, "a window that had not ended then")
+        test.ok(sample["window"]["start_ns"] < at + SECOND, "nor begun much later")
+    test.ok(last_sample(folder / "2.json")["recorded"]["held_ns"] > 400 * MS,
+            "the second has what the first one had, too")
+
+
+def case_memory(test):
+    """What does not fit is overwritten, the oldest first, and the report says so."""
+    folder = test.directory()
+    load = test.child([sys.executable, "-c", "import os\nwhile True: os.getppid()"])
+    time.sleep(0.2)
+    done = test.program("-p", load.pid, "--record=10s", "--record-memory=64K", "--sample-time",
+                        "0.3", "-o", "text", "-o", f"json:{folder}/json", "-o",
+                        f"perfetto:{folder}/trace")
+    test.eq(done.status, 0, "status")
+    recorded = last_sample(folder / "json")["recorded"]
+    test.ok(recorded["memory_bytes"] <= 64 << 10, "no more memory than it may have", recorded)
+    test.ok(recorded["overwritten"] and recorded["window_cut"], "overwritten", recorded)
+    test.ok(0 < recorded["events"] <= (64 << 10) // 16, "as many events as fit", recorded)
+    test.ok("only the end of the sample" in done.stdout, "the text says so", done.stdout[:400])
+    trace = Trace((folder / "trace").read_bytes())
+    test.ok(trace.find("state"), "what is left is shown")
+
+
+def case_refused(test):
+    """What cannot be, is said."""
+    pid = os.getpid()
+    for arguments, says in (
+            (("--record-memory=1K", "--record"), "64K to 4G"),
+            (("--record-memory=5G", "--record"), "64K to 4G"),
+            (("--record=0",), "--record"),
+            (("--record-on", "ready.max"), "option --record-on: 'ready.max'"),
+            (("--record-on", "nothing.max>1ms"), "option --record-on: 'nothing.max>1ms'"),
+            (("--record-on", "signal", "--long-poll"), "cannot be combined with triggers"),
+            (("--record-on", "signal", "--sample-interval=1s"), "--sample-interval"),
+            (("--record", "--live"), "option --live cannot be combined with --record")):
+        done = test.program("-p", pid, *arguments)
+        test.eq(done.status, 64, f"{arguments}: status")
+        test.ok(says in done.stderr, f"{arguments}: says why", done.stderr)
+
+
+def case_off(test):
+    """Without it nothing is recorded, and nothing said."""
+    folder = test.directory()
+    load = test.workload("slow", "sleeper:20:200:9000:2")
+    done = test.program("-p", load.pid, "--sample-time", "0.1", "-o", "text", "-o",
+                        f"json:{folder}/json")
+    test.ok("recorded" not in last_sample(folder / "json"), "no member")
+    test.ok("RECORDED" not in done.stdout, "no line")
+
+
+kdtest.main(case_trigger, case_condition, case_signal, case_memory, case_refused, case_off)
