@@ -142,11 +142,7 @@ def case_stand_in(test):
 
 def case_contents(test):
     text = (EXAMPLES / "README.rst").read_text()
-    pictures = {path.name for path in EXAMPLES.iterdir() if path.suffix in (".png", ".svg")}
-    shown = re.findall(r"^\.\. image:: (\S+)$", "".join(
-        path.read_text() for path in EXAMPLES.glob("*.rst")), re.MULTILINE)
-    test.eq(pictures, {*shown}, "the examples show all pictures")
-    names = {path.name for path in EXAMPLES.iterdir()} - {"README.rst"} - pictures
+    names = {path.name for path in EXAMPLES.iterdir() if path.suffix != ".png"} - {"README.rst"}
     test.eq(sorted(name for name in names if f"``{name}``" not in text), [],
             "README.rst lists every example")
     about = "".join((EXAMPLES / f"{name}.rst").read_text()

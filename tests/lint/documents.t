@@ -112,5 +112,13 @@ def case_members(test):
         test.eq(sorted(members - words), [], f"{JSON_PAGE}: describes all of them")
 
 
+def case_pictures(test):
+    """Each is shown by an example beside it."""
+    folder = lint.pathlib.Path("examples")
+    shown = {name for page in folder.glob("*.rst")
+             for name in re.findall(r"^\.\. image:: (\S+)$", lint.text(page), re.MULTILINE)}
+    test.eq(sorted(path.name for path in folder.glob("*.png")), sorted(shown), "examples: pictures")
+
+
 lint.main(case_manual_pages, case_groff, case_references, case_options, case_conditions,
-          case_members)
+          case_members, case_pictures)
