@@ -179,6 +179,43 @@ static int processes_write(struct pftrace *trace, const struct timeline *timelin
 	return 0;
 }
 
+/* --- Hits of triggers --- */
+
+/* On the thread that hit it; of other processes that is among what is of none. */
+static void hit_write(struct pftrace *trace, const struct timeline *timeline, enum kd_role role,
+		      pid_t tid, uint64_t at)
+{
+	const struct capture *capture = trace->sample->capture;
+	uint64_t track = track_uuid(TRACK_WINDOWS, 0);
+
+	for (size_t i = 0; i < timeline->n_threads; i++)
+		if (timeline->threads[i].tid == tid)
+			track = track_uuid(TRACK_THREAD, tid);
+	event_begin(trace, TYPE_INSTANT, track, at);
+	event_category(trace, CATEGORY_HIT);
+	event_name(trace, role == KD_START ? "start trigger" : "stop trigger", SIZE_MAX);
+	if (role == KD_START) {
+		note_i64(trace, NOTE_START_TID, tid);
+		note_text(trace, NOTE_START_TRIGGER, capture ? capture->start_trigger : NULL,
+			  SIZE_MAX);
+	} else {
+		note_i64(trace, NOTE_STOP_TID, tid);
+		note_text(trace, NOTE_STOP_TRIGGER, capture ? capture->stop_trigger : NULL,
+			  SIZE_MAX);
+	}
+	event_end(trace);
+}
+
+static void hits_write(struct pftrace *trace, const struct timeline *timeline)
+{
+	const struct sample *sample = trace->sample;
+
+	if (sample->start_triggered)
+		hit_write(trace, timeline, KD_START, sample->started_on, sample->start);
+	if (sample->stop_triggered)
+		hit_write(trace, timeline, KD_STOP, sample->stopped_on, sample->end);
+}
+
 static int threads_write(struct pftrace *trace)
 {
 	const struct sample *sample = trace->sample;
@@ -196,6 +233,8 @@ static int threads_write(struct pftrace *trace)
 	}
 	if (!err)
 		wakeups_write(trace, &timeline);
+	if (!err && !sample->recording)
+		hits_write(trace, &timeline);
 	if (!err && sample->recording) {
 		recorded_write_hits(trace, &timeline);
 		err = cpus_write(trace);

@@ -13,6 +13,7 @@ import kdneeds
 import kdtest
 from kdperfetto import Fault, Trace, protoc
 from kdterminal import Terminal
+from kdtrigger import NO_LIMIT, UNLIMITED, Triggered
 
 OPTIONS = ("-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--profile=199", "--interruptions",
            "--counters=context-switches", "--stack-overhead=0")
@@ -321,6 +322,32 @@ def check_protoc(test, data):
     test.ok(all(same) and trace.slices, "what protoc writes says the same", same)
 
 
+def case_triggers(test):
+    """Hits are on the threads that made them, when the workload's log has them."""
+    folder = test.directory()
+    load = test.workload("values")
+    run = Triggered(test, load.pid, "--start-trigger", "up:value_spin", "--stop-trigger",
+                    "ur:value_spin", "--window-banks", "7", *UNLIMITED, *NO_LIMIT, "-o", "text",
+                    "-o", f"json:{folder}/json", "-o", f"perfetto:{folder}/pftrace", urgent=True)
+    load.send("spin thread 3 2000")
+    load.line("done")
+    load.send("log")
+    spins = json.loads(load.line("{"))["spins"]["thread"]
+    run.stop(test)
+    trace = Trace((folder / "pftrace").read_bytes())
+    hits = [(trace.thread_of(event.track), event.name, event.at) for event in trace.instants
+            if event.kind == "trigger"]
+    lines = map(json.loads, (folder / "json").read_text().splitlines())
+    windows = [line["window"] for line in lines if line["type"] == "sample"]
+    want = [hit for window in windows for hit in (
+        (window["start_tid"], "start trigger", window["start_ns"]),
+        (window["stop_tid"], "stop trigger", window["end_ns"]))]
+    test.eq(sorted(hits, key=lambda hit: hit[2]), want, "as in JSON")
+    test.ok(len(spins) == len(windows) == 3 and all(
+        spin[0] <= start[2] <= spin[1] and spin[2] <= stop[2] <= spin[3]
+        for spin, start, stop in zip(spins, want[::2], want[1::2])), "as it was logged", spins, want)
+
+
 def case_processes(test):
     """Each has its threads; also those that have ended."""
     loads = [test.workload("slow", "waiter:4:2000", "blocked") for _ in range(2)]
@@ -419,4 +446,4 @@ def case_stream(test):
     test.ok("is a terminal" in terminal.shown, "and is told so", terminal.shown)
 
 
-kdtest.main(case_sample, case_several, case_processes, case_ended, case_hostile, case_stream)
+kdtest.main(case_sample, case_several, case_triggers, case_processes, case_ended, case_hostile, case_stream)
