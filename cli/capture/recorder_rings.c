@@ -65,7 +65,7 @@ static int ring_copy(const struct ring *ring, struct copy *copy)
 		copy->events[copy->n++] = event_read(ring, i, copy->epoch);
 	after = __atomic_load_n(ring->position, __ATOMIC_ACQUIRE);
 	kept = after + 1 > ring->room ? after + 1 - ring->room : 0;
-	if (kept > first) {
+	if (kept > first && end > first) {
 		size_t gone = u64_min(kept - first, end - first);
 
 		memmove(copy->events + begin, copy->events + begin + gone,

@@ -23,7 +23,7 @@ struct outcome {
 	char comm[32], btf_file[32], command[32]; /* "(none)" for NULL */
 	char triggers[KD_ROLES][32], list_glob[32];
 	char outputs[OUTPUTS_MAX][32];
-	char out[16384], err[16384];
+	char out[32768], err[16384];
 };
 
 /* What the child leaves for its parent. */
