@@ -196,6 +196,40 @@ static int culprits_take(struct taking *taking)
 	return 0;
 }
 
+/* --- Who has the CPUs now --- */
+
+/* It is the last one of its CPU. */
+static int run_insert(struct recording *recording, const struct recorded_run *run)
+{
+	size_t at = ARRAY_SPLIT(recording->n_runs, i, recording->runs[i].cpu <= run->cpu);
+
+	if (ARRAY_GROW(recording->runs, recording->n_runs, recording->room_runs))
+		return -ENOMEM;
+	memmove(recording->runs + at + 1, recording->runs + at,
+		(recording->n_runs++ - at) * sizeof(*recording->runs));
+	recording->runs[at] = *run;
+	return 0;
+}
+
+/* A run leaves its event when it ends. */
+static int running_take(struct taking *taking)
+{
+	const struct culprits *culprits = session_culprits(taking->session);
+	struct recording *recording = taking->recording;
+	struct recorded_run *rows = calloc(culprits->cpus, sizeof(*rows));
+	size_t n = rows ? culprits_running(culprits, taking->view, rows) : 0;
+	int error = rows ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		rows[i].start = u64_max(rows[i].start + taking->view->epoch, recording->from);
+		rows[i].end = recording->to;
+		if (rows[i].start < rows[i].end)
+			error = run_insert(recording, &rows[i]);
+	}
+	free(rows);
+	return error;
+}
+
 /* --- The whole --- */
 
 static int recording_fill(struct taking *taking, uint64_t before)
@@ -221,7 +255,7 @@ static int recording_fill(struct taking *taking, uint64_t before)
 	source.now = taking->now;
 	source.n_now = taking->n_now;
 	if (!error)
-		error = recording_make(recording, &source);
+		error = recording_make(recording, &source) ?: running_take(taking);
 	free(source.events);
 	return error;
 }

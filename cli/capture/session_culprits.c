@@ -244,6 +244,35 @@ size_t culprits_all(const struct culprits *culprits, struct recorded_culprit *ro
 	return n;
 }
 
+size_t culprits_running(const struct culprits *culprits, const struct session_view *view,
+			struct recorded_run *rows)
+{
+	size_t n = 0;
+
+	for (uint32_t slot = 1; slot < view->slots; slot++) {
+		const struct kd_thread thread = view->threads[slot];
+		const struct kd_waiting *waiting = &thread.waiting;
+		struct culprit task;
+		size_t i = 0;
+
+		if ((thread.state != KD_READY_WOKEN && thread.state != KD_READY_PREEMPTED) ||
+		    !waiting->mark || waiting->seen_mark != waiting->mark ||
+		    waiting->cpu >= culprits->cpus)
+			continue;
+		while (i < n && rows[i].cpu != waiting->cpu)
+			i++;
+		if (i < n)
+			continue;
+		rows[n++] = (struct recorded_run){
+			.start = culprits->runqueues[waiting->cpu].since,
+			.cpu = waiting->cpu,
+			.key = waiting->seen_key,
+			.tid = culprits_task(culprits, waiting->seen_key, &task) ? task.tid : 0,
+		};
+	}
+	return n;
+}
+
 static int task_add(struct reading *reading, uint32_t key, const struct kd_charge *charge)
 {
 	const struct culprits *culprits = reading->culprits;

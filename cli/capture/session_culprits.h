@@ -46,6 +46,12 @@ bool culprits_task(const struct culprits *culprits, uint32_t key, struct culprit
 /* All tasks that the tables know, by key. rows has room for KD_CULPRITS. Returns how many. */
 size_t culprits_all(const struct culprits *culprits, struct recorded_culprit *rows);
 
+/* Who has CPUs on which threads wait and where there has been no switch since, after a visit that
+ * culprits_pending() asked for: a row for each such CPU, from when on somebody has waited, with
+ * times since the epoch and no end. rows has room for one of each CPU. Returns how many. */
+size_t culprits_running(const struct culprits *culprits, const struct session_view *view,
+			struct recorded_run *rows);
+
 /* Nobody's are those of a slot whose thread has ended. */
 void culprits_free_slot(struct culprits *culprits, uint32_t slot);
 

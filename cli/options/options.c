@@ -315,11 +315,11 @@ static exit_status refuse_live(const struct options *options)
 	return rules_apply(rules, sizeof(rules) / sizeof(*rules));
 }
 
-static exit_status refuse_together(const struct options *options)
+static exit_status refuse_triggers(const struct options *options)
 {
 	bool start = options->triggers[KD_START], stop = options->triggers[KD_STOP];
 	bool given = start || stop, pairs = (start && stop) || options->long_poll;
-	bool traces = options_want_traces(options), worst = options->trigger_worst;
+	bool worst = options->trigger_worst;
 	const struct rule rules[] = {
 		{ options->long_poll && given,
 		  "option --long-poll cannot be combined with --start-trigger or --stop-trigger",
@@ -341,6 +341,17 @@ static exit_status refuse_together(const struct options *options)
 		  "give --duration, or --sample-count for a number of samples" },
 		{ options->check && !pairs && !given, "option --check needs a trigger to check",
 		  GIVE_EITHER },
+	};
+
+	return rules_apply(rules, sizeof(rules) / sizeof(*rules));
+}
+
+static exit_status refuse_together(const struct options *options)
+{
+	bool start = options->triggers[KD_START], stop = options->triggers[KD_STOP];
+	bool given = start || stop, pairs = (start && stop) || options->long_poll;
+	bool traces = options_want_traces(options), worst = options->trigger_worst;
+	const struct rule rules[] = {
 		{ options->full && options->summary,
 		  "options --full and --summary cannot be combined", "give one of them" },
 		{ options->calls_chosen && !options->call_events && !options->off_cpu,
@@ -388,6 +399,7 @@ static exit_status refuse_together(const struct options *options)
 	};
 	int status = refuse_process(options)
 			     ?: refuse_choice(options)
+			     ?: refuse_triggers(options)
 			     ?: refuse_record_on(options)
 			     ?: refuse_live(options)
 			     ?: rules_apply(rules, sizeof(rules) / sizeof(*rules));

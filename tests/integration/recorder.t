@@ -153,7 +153,7 @@ def case_signal(test):
 def case_memory(test):
     """What does not fit is overwritten, the oldest first, and the report says so."""
     folder = test.directory()
-    load = test.child([sys.executable, "-c", "import os\nwhile True: os.getppid()"])
+    load = test.child([sys.executable, "-c", "import time\nwhile True: time.sleep(0.0001)"])
     time.sleep(0.2)
     done = test.program("-p", load.pid, "--record=10s", "--record-memory=64K", "--sample-time",
                         "0.3", "-o", "text", "-o", f"json:{folder}/json", "-o",
