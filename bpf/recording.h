@@ -41,13 +41,13 @@ enum kd_recorded_kind {
 
 /* Small, as what they hold is what --record-memory buys. */
 struct kd_recorded {
-	__u64 word; /* when << 16 | detail << 8 | kind: times are below 2^48, 3 days after the epoch
-		     */
+	__u64 word; /* when << KD_RECORDED_WHEN | detail << KD_RECORDED_DETAIL | kind */
 	__u32 tid;
 	__u32 what;
 };
-#define KD_RECORDED_WHEN 16
-#define KD_RECORDED_DETAIL 8
+#define KD_RECORDED_DETAIL 5 /* bits for the kind; the detail has 8, */
+#define KD_RECORDED_WHEN 13  /* and the time the other 51: it begins anew after 26 days */
+_Static_assert(KD_RECORDED_KINDS <= 1 << KD_RECORDED_DETAIL, "room for each kind");
 
 /* A CPU's ring is the part of kd_recorded that begins at cpu * (room + spare room): room entries,
  * and behind them those for events that interrupt one which is being written (busy), which are few.

@@ -12,6 +12,9 @@
  * reported is noticed later. What lies longer back is not looked for. */
 #define LATE_NS 100000000ULL
 
+/* For how long events may be written while they are copied. */
+#define LATEST_NS 3600000000000ULL
+
 /* One ring: entries, of which room are kept, and how many there have been. */
 struct ring {
 	const struct kd_recorded *entries;
@@ -24,24 +27,29 @@ struct copy {
 	struct recorded_event *events;
 	size_t n, room;
 	uint64_t since, epoch, complete;
+	uint64_t latest; /* nothing has happened later */
 };
 
-static uint64_t event_at(const struct kd_recorded *entry, uint64_t epoch)
+/* The upper bits of an event's time are missing: it is the latest that it can be. */
+static uint64_t event_at(const struct copy *copy, uint64_t word)
 {
-	return (__atomic_load_n(&entry->word, __ATOMIC_RELAXED) >> KD_RECORDED_WHEN) + epoch;
+	uint64_t ago = copy->latest - copy->epoch - (word >> KD_RECORDED_WHEN);
+
+	return copy->latest - (ago << KD_RECORDED_WHEN >> KD_RECORDED_WHEN);
 }
 
-static struct recorded_event event_read(const struct ring *ring, uint64_t i, uint64_t epoch)
+static struct recorded_event event_read(const struct copy *copy, const struct ring *ring,
+					uint64_t i)
 {
 	const struct kd_recorded *entry = &ring->entries[i % ring->room];
 	uint64_t word = __atomic_load_n(&entry->word, __ATOMIC_RELAXED);
 
 	return (struct recorded_event){
-		.at = (word >> KD_RECORDED_WHEN) + epoch,
+		.at = event_at(copy, word),
 		.tid = entry->tid,
 		.what = entry->what,
 		.cpu = ring->cpu,
-		.kind = (uint8_t)word,
+		.kind = word & ((1U << KD_RECORDED_DETAIL) - 1),
 		.detail = (uint8_t)(word >> KD_RECORDED_DETAIL),
 	};
 }
@@ -56,13 +64,12 @@ static int ring_copy(const struct ring *ring, struct copy *copy)
 
 	first = end > ring->room ? end - ring->room : 0;
 	first += ARRAY_SPLIT(end - first, i,
-			     event_at(&ring->entries[(first + i) % ring->room], copy->epoch) <
-				     since);
+			     event_at(copy, ring->entries[(first + i) % ring->room].word) < since);
 	if (array_reserve(&copy->events, copy->n + (end - first), &copy->room,
 			  sizeof(*copy->events)))
 		return -ENOMEM;
 	for (uint64_t i = first; i < end; i++)
-		copy->events[copy->n++] = event_read(ring, i, copy->epoch);
+		copy->events[copy->n++] = event_read(copy, ring, i);
 	after = __atomic_load_n(ring->position, __ATOMIC_ACQUIRE);
 	kept = after + 1 > ring->room ? after + 1 - ring->room : 0;
 	if (kept > first && end > first) {
@@ -77,10 +84,13 @@ static int ring_copy(const struct ring *ring, struct copy *copy)
 	return 0;
 }
 
-int recorder_rings_copy(const struct recorder_rings *rings, uint64_t since, uint64_t epoch,
-			struct recorded_event **events, size_t *n, uint64_t *complete)
+int recorder_rings_copy(const struct recorder_rings *rings, uint64_t since, uint64_t now,
+			uint64_t epoch, struct recorded_event **events, size_t *n,
+			uint64_t *complete)
 {
-	struct copy copy = { .since = since, .epoch = epoch, .complete = since };
+	struct copy copy = {
+		.since = since, .epoch = epoch, .complete = since, .latest = u64_add(now, LATEST_NS)
+	};
 	int error = 0;
 
 	for (uint32_t cpu = 0; cpu < rings->cpus && !error; cpu++) {

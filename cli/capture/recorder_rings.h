@@ -16,11 +16,12 @@ struct recorder_rings {
 	uint32_t cpus, room, spare;    /* entries of each ring */
 };
 
-/* What the rings hold of events since a time: CPU by CPU, in the order in which they were written.
- * Times are CLOCK_MONOTONIC; epoch is the session's. *events becomes the caller's to free().
- * *complete: of what happened since then nothing is missing that had found its place. Returns 0 or
- * -ENOMEM. */
-int recorder_rings_copy(const struct recorder_rings *rings, uint64_t since, uint64_t epoch,
-			struct recorded_event **events, size_t *n, uint64_t *complete);
+/* What the rings hold of events since a time, up to now: CPU by CPU, in the order in which they
+ * were written. Times are CLOCK_MONOTONIC; epoch is the session's. *events becomes the caller's to
+ * free(). *complete: of what happened since then nothing is missing that had found its place.
+ * Returns 0 or -ENOMEM. */
+int recorder_rings_copy(const struct recorder_rings *rings, uint64_t since, uint64_t now,
+			uint64_t epoch, struct recorded_event **events, size_t *n,
+			uint64_t *complete);
 
 #endif

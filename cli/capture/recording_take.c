@@ -8,6 +8,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
+#include "cli/base/clock.h"
 #include "cli/model/recording_make.h"
 #include "cli/target/proc_file.h"
 #include "collect_row.h"
@@ -244,8 +245,8 @@ static int recording_fill(struct taking *taking, uint64_t before)
 	recording->memory = recorder_bytes(recorder);
 	recording->to = taking->view->end + taking->view->epoch;
 	since = u64_max(u64_sub(start, before), recorder->began);
-	error = recorder_rings_copy(&recorder->rings, since, taking->view->epoch, &source.events,
-				    &source.n_events, &complete);
+	error = recorder_rings_copy(&recorder->rings, since, clock_monotonic(), taking->view->epoch,
+				    &source.events, &source.n_events, &complete);
 	recording->from = u64_min(complete, recording->to);
 	recording->overwritten = complete > since;
 	if (!error)

@@ -41,7 +41,7 @@ static void conditions_check(const struct comparison *comparison)
 	struct fail_if *fail_if;
 
 	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
-		if (!fail_if_new(&fail_if, &conditions[i], 1, &recorded)) {
+		if (!fail_if_new(&fail_if, "--fail-if", &conditions[i], 1, &recorded)) {
 			fail_if_compare(fail_if, comparison);
 			fail_if_tell(fail_if);
 		}

@@ -306,6 +306,7 @@ static void test_garbage(void)
 
 /* --- Copying --- */
 
+#define NOW (1ULL << 50)
 #define ROOM 1000
 #define SPARE 64
 
@@ -350,7 +351,7 @@ static void test_copy(void)
 	bool good = true;
 	pthread_t thread;
 
-	ok(!recorder_rings_copy(&rings, 0, 0, &events, &n, &complete) && !n && !complete,
+	ok(!recorder_rings_copy(&rings, 0, NOW, 0, &events, &n, &complete) && !n && !complete,
 	   "an empty ring");
 	free(events);
 	if (pthread_create(&thread, NULL, write_on, &writer))
@@ -358,7 +359,7 @@ static void test_copy(void)
 	while (clock_monotonic() < until && good) {
 		unsigned long long before = writer.written;
 
-		good = !recorder_rings_copy(&rings, 0, 5, &events, &n, &complete);
+		good = !recorder_rings_copy(&rings, 0, NOW, 5, &events, &n, &complete);
 		for (size_t i = 0; i < n && good; i++)
 			good = events[i].at == events[0].at + i && events[i].at >= complete &&
 			       events[i].tid == (uint32_t)(events[i].at - 5);
@@ -390,9 +391,33 @@ static void test_since(void)
 
 	for (uint64_t i = 0; i < 900; i++)
 		entries[ring.position++].word = i * 10000000ULL << KD_RECORDED_WHEN;
-	ok(!recorder_rings_copy(&rings, 8000000000ULL, 0, &events, &n, &complete), "copied");
+	ok(!recorder_rings_copy(&rings, 8000000000ULL, NOW, 0, &events, &n, &complete), "copied");
 	is_u64(n, 900 - 800 + 10, "what came since, and what may be late");
 	is_u64(complete, 8000000000ULL, "all of it is there");
+	free(events);
+}
+
+/* Events have 51 bits of their time: after 26 days it begins anew. */
+static void test_days(void)
+{
+	static struct kd_recorded entries[ROOM + SPARE];
+	static struct kd_recorder ring;
+	struct recorder_rings rings = {
+		.events = entries, .positions = &ring, .cpus = 1, .room = ROOM, .spare = SPARE
+	};
+	const uint64_t day = 24 * 3600 * 1000000000ULL, epoch = 77, now = epoch + 100 * day;
+	struct recorded_event *events;
+	uint64_t complete;
+	size_t n;
+
+	for (uint64_t i = 0; i < 5; i++)
+		entries[ring.position++].word = (100 * day - 500 + i * 200) << KD_RECORDED_WHEN |
+						KD_RECORDED_RUN;
+	ok(!recorder_rings_copy(&rings, now - day, now, epoch, &events, &n, &complete) && n == 5,
+	   "after 100 days");
+	ok(n == 5 && events[0].at == now - 500 && events[4].at == now + 300 &&
+		   events[0].kind == KD_RECORDED_RUN,
+	   "at their times, also what came after now");
 	free(events);
 }
 
@@ -406,5 +431,6 @@ int main(void)
 	test_garbage();
 	test_copy();
 	test_since();
+	test_days();
 	return done_testing();
 }
