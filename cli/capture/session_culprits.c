@@ -264,7 +264,7 @@ size_t culprits_running(const struct culprits *culprits, const struct session_vi
 		if (i < n)
 			continue;
 		rows[n++] = (struct recorded_run){
-			.start = culprits->runqueues[waiting->cpu].since,
+			.start = u64_max(culprits->runqueues[waiting->cpu].since, thread.since),
 			.cpu = waiting->cpu,
 			.key = waiting->seen_key,
 			.tid = culprits_task(culprits, waiting->seen_key, &task) ? task.tid : 0,

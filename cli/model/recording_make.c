@@ -124,6 +124,7 @@ struct course {
 	int32_t call;
 	uint64_t call_since; /* 0: not known */
 	pid_t holder;        /* of the lock for which it goes to sleep next */
+	uint64_t owed[2];    /* of leads, by the kind of wait: they were longer than their waits */
 	bool known;          /* now is, */
 	bool first;          /* from what follows it only: it began before the first event */
 };
@@ -192,13 +193,22 @@ static uint64_t run_lead(const struct recorded_event *events, size_t n)
 	return 0;
 }
 
+static uint64_t *owed_of(struct course *course)
+{
+	return &course->owed[course->now.state == KD_READY_PREEMPTED];
+}
+
 /* The part of a wait that the scheduler counts as running, see switch_lead() of the kernel side,
- * which books it so. */
+ * which books it so: what is more than this wait it takes from the others, so the next one gets it
+ * here. */
 static int lead_add(struct course *course, uint64_t at, uint64_t lead)
 {
 	struct recorded_state running = course->now;
+	uint64_t *owed = owed_of(course);
 
+	lead = u64_add(lead, *owed);
 	running.start = u64_max(u64_sub(at, lead), course->now.start);
+	*owed = u64_sub(lead, at - running.start);
 	running.end = at;
 	running.state = course->now.state == KD_READY_WOKEN ? KD_KERNEL : KD_USER;
 	running.awaited = 0;
@@ -254,8 +264,11 @@ static int state_end(struct course *course, const struct recorded_event *events,
 		if (course->first)
 			course->now.awaited = awaited_of(events->what >> KD_RECORDED_AWAITED);
 	}
+	/* The event of its wake-up is the waker's CPU's: it waits where it runs in the end. */
+	if (events->kind == KD_RECORDED_RUN && course->now.state == KD_READY_WOKEN)
+		course->now.cpu = events->cpu;
 	course->first = false;
-	if (lead)
+	if (events->kind == KD_RECORDED_RUN && (lead || *owed_of(course)))
 		return lead_add(course, events->at, lead);
 	course->now.end = events->at;
 	return state_add(course->recording, &course->now);
@@ -298,9 +311,19 @@ static int stolen_add(struct course *course, const struct recorded_event *event)
 	return 0;
 }
 
-/* A thread's events, all of one TID. */
-static int course_make(struct recording *recording, const struct recorded_event *events, size_t n)
+/* NULL: it is none of the target, or has ended. */
+static const struct recorded_now *now_of(const struct recording_source *source, pid_t tid)
 {
+	size_t at = ARRAY_SPLIT(source->n_now, i, source->now[i].tid < tid);
+
+	return at < source->n_now && source->now[at].tid == tid ? source->now + at : NULL;
+}
+
+/* A thread's events, all of one TID. */
+static int course_make(struct recording *recording, const struct recording_source *source,
+		       const struct recorded_event *events, size_t n)
+{
+	const struct recorded_now *now = now_of(source, (pid_t)events->tid);
 	struct course course = { .recording = recording };
 	int error = 0;
 
@@ -317,6 +340,8 @@ static int course_make(struct recording *recording, const struct recorded_event 
 		return error;
 	course.now.end = UINT64_MAX;
 	course.now.call = course.call;
+	if (course.now.state == KD_READY_WOKEN && now)
+		course.now.cpu = now->cpu;
 	return state_add(recording, &course.now);
 }
 
@@ -363,7 +388,7 @@ static int courses_make(struct recording *recording, const struct recording_sour
 		}
 		for (end = first; end < n && (pid_t)events[end].tid == tid;)
 			end++;
-		error = course_make(recording, events + first, end - first);
+		error = course_make(recording, source, events + first, end - first);
 		first = end;
 	}
 	return error;

@@ -11,7 +11,7 @@
 struct recorded_now {
 	pid_t tid;
 	uint8_t state, awaited;
-	uint32_t cpu;
+	uint32_t cpu; /* on which it runs, or for which it waits */
 	int32_t call;
 	uint64_t since;
 };

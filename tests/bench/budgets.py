@@ -41,11 +41,13 @@ class Waiters(Process):
             os.sched_setscheduler(int(path.name), os.SCHED_IDLE, os.sched_param(0))
 
 
-def start(stack, program, pid):
-    if program == BASE:
-        process = Process([BASE, "-p", pid, "--sample-time", LONG])
+def start(stack, variant, pid):
+    """variant: a program (None: this one), and options."""
+    program, *options = variant
+    if program:
+        process = Process([program, "-p", pid, "--sample-time", LONG, *options])
     else:
-        process = kernel_delay(pid, "--sample-time", LONG)
+        process = kernel_delay(pid, "--sample-time", LONG, *options)
     stack.enter_context(process).line(b"# Start sampling")
     return process
 
@@ -70,20 +72,20 @@ def each(before, after, tracepoints):
     return total
 
 
-def measure_round(number, waiters, kind, tracepoints):
-    """ns in both builds."""
+def measure_round(number, waiters, kind, tracepoints, variants):
+    """ns in each of two variants."""
     with contextlib.ExitStack() as stack:
         load = stack.enter_context(Load())
         # Counts for nothing, and switches counting on.
         stack.enter_context(Process([BUILD / "bench" / "floor", NOBODY])).line(b"ready")
         target = load if waiters is None else stack.enter_context(Waiters(waiters))
-        programs = (BASE, None) if number % 2 else (None, BASE)
-        running = {program: start(stack, program, target.pid) for program in programs}
+        order = variants if number % 2 else variants[::-1]
+        running = {variant: start(stack, variant, target.pid) for variant in order}
         name_of = names()
-        before = {program: counts(running[program].pid, name_of) for program in programs}
+        before = {variant: counts(running[variant].pid, name_of) for variant in order}
         load.run(kind, MS)
-        return [each(before[program], counts(running[program].pid, name_of), tracepoints)
-                for program in (BASE, None)]
+        return [each(before[variant], counts(running[variant].pid, name_of), tracepoints)
+                for variant in variants]
 
 
 def measure(table):
@@ -91,7 +93,8 @@ def measure(table):
     if not BASE:
         raise Missing("BASE=PATH names no other build of kernel_delay to compare with")
     for what, waiters, kind, tracepoints, goal in BUDGETS:
-        rounds = [measure_round(number, waiters, kind, tracepoints) for number in range(ROUNDS)]
+        rounds = [measure_round(number, waiters, kind, tracepoints, ((BASE,), (None,)))
+                  for number in range(ROUNDS)]
         old = statistics.median(base for base, _ in rounds)
         table.row(what, [new for _, new in rounds], "ns")
         table.row(f"  more than BASE's {old:.1f}", [new - base for base, new in rounds], "ns", 0,

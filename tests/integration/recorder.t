@@ -69,7 +69,7 @@ def check_stall(test, data, tid, when):
     runs = [event for event in trace.find("run") if event.notes.get("tid") == hog or
             "stall-hog" in event.name]
     had = sum(max(0, min(event.end, end) - max(event.at, begin)) for event in runs)
-    test.between(had, 0.9 * (end - begin - lost), end - begin - 0.9 * lost,
+    test.between(had, 0.9 * (end - begin - lost), end - begin,
                  "which the culprit had, by name")
 
 
