@@ -168,14 +168,13 @@ static void recorded(struct text *text)
 		return;
 	number_time(held, facts->held);
 	if (facts->cut)
-		snprintf(line, sizeof(line), "only the end of the sample: %llu events fill %llu KB",
-			 (unsigned long long)facts->events,
-			 (unsigned long long)(facts->memory >> 10));
+		snprintf(line, sizeof(line), "only the end of the sample: %s events fill %llu KB",
+			 GROUPED(facts->events), (unsigned long long)(facts->memory >> 10));
 	else
-		snprintf(line, sizeof(line), "%s%s before it%s (%llu events)",
+		snprintf(line, sizeof(line), "%s%s before it%s (%s events)",
 			 facts->overwritten ? "only " : "", held,
 			 facts->overwritten ? ": there was no room for more" : ", too",
-			 (unsigned long long)facts->events);
+			 GROUPED(facts->events));
 	text_bold(text, "RECORDED");
 	columns_add(&text->columns, " ");
 	columns_add(&text->columns, line);

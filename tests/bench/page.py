@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests" / "integration"))
 import kdbrowser  # noqa: E402
 import kdtest  # noqa: E402
 
-THREADS, SLEEP_NS = 100, 2_000_000
+THREADS, SLEEP_NS = 100, 20_000_000
 SECONDS, ROUNDS, WRITTEN = (1, 3, 2) if QUICK else (10, 9, 3)
 SIZE_GOAL, OPEN_GOAL = 2, 1000  # MB, ms
 LISTS = ("--histogram", "-s", "1ms", "--off-cpu=1ms", "--wait-filter=*", "--profile",
