@@ -45,7 +45,7 @@ def case_options(test):
     """Groups that are loaded only if they are asked for."""
     load = test.workload("roles", "poll")
     found = {}
-    for args in ((), ("--resources",), ("--counters", "default", "--per-cpu")):
+    for args in ((), ("--resources",), ("--counters", "default", "--per-cpu"), ("--record",)):
         capture = test.capture(load.pid, *args)
         found[args] = verified(capture.pid)
         capture.close(test)
@@ -72,7 +72,8 @@ def case_conditions(test):
     if not found[False]:
         raise kdtest.Skip("this kernel does not tell (before 5.16)")
     test.eq(len(found[True]), len(found[False]), "they need no program of their own")
-    test.eq(max(found[True].values()), max(found[False].values()), "the largest is another one")
+    most = max(found[False].values())  # which differs a little from run to run
+    test.between(max(found[True].values()), 0.99 * most, 1.01 * most, "the largest is another one")
     total = sum(found[True].values()) - sum(found[False].values())
     test.between(total, 1, GROUP, "what they add")
     print(f"# conditions: {total:,} instructions")
