@@ -46,6 +46,11 @@ static inline __attribute__((always_inline, unused)) int kd_is_running(__u32 sta
 	return state - KD_USER < KD_RUNNING;
 }
 
+static inline __attribute__((always_inline, unused)) int kd_is_ready(__u32 state)
+{
+	return state == KD_READY_WOKEN || state == KD_READY_PREEMPTED;
+}
+
 /* What a blocked thread waits for. */
 enum kd_awaited {
 	KD_AWAITED_OTHER, /* none of these, or not known */

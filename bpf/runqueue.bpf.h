@@ -35,7 +35,7 @@ _Static_assert(sizeof(((struct kd_runqueue *)0)->waiters) == 4 * sizeof(u64), "a
 
 static __always_inline bool state_waits(u32 state)
 {
-	return state == KD_READY_WOKEN || state == KD_READY_PREEMPTED;
+	return kd_is_ready(state);
 }
 
 /* Interrupts' time until t, that of one which goes on included. An interrupt that found

@@ -95,11 +95,6 @@ static int ended_add(struct taking *taking, const struct recorder *recorder)
 	return error;
 }
 
-static bool state_is_ready(uint32_t state)
-{
-	return state == KD_READY_WOKEN || state == KD_READY_PREEMPTED;
-}
-
 /* A thread of the target, and what it is now. */
 static int now_add(struct taking *taking, const struct kd_thread *thread)
 {
@@ -118,7 +113,7 @@ static int now_add(struct taking *taking, const struct kd_thread *thread)
 		.tid = row.tid,
 		.state = (uint8_t)(thread->state ? thread->state : thread->seed_state),
 		.awaited = (uint8_t)(thread->state ? thread->awaited : thread->seed_awaited),
-		.cpu = state_is_ready(thread->state) ? thread->waiting.cpu : thread->cpu,
+		.cpu = kd_is_ready(thread->state) ? thread->waiting.cpu : thread->cpu,
 		.call = thread->state ? thread->call : thread->seed_call,
 		.since = thread->born ? thread->since + taking->view->epoch : 0,
 	};

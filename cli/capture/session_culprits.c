@@ -100,9 +100,7 @@ static uint32_t state_of(const struct kd_thread *thread)
 
 static bool waits(const struct kd_thread *thread)
 {
-	uint32_t state = state_of(thread);
-
-	return state == KD_READY_WOKEN || state == KD_READY_PREEMPTED;
+	return kd_is_ready(state_of(thread));
 }
 
 bool culprits_pending(const struct culprits *culprits, const struct session_view *view)
@@ -255,8 +253,7 @@ size_t culprits_running(const struct culprits *culprits, const struct session_vi
 		struct culprit task;
 		size_t i = 0;
 
-		if ((thread.state != KD_READY_WOKEN && thread.state != KD_READY_PREEMPTED) ||
-		    !waiting->mark || waiting->seen_mark != waiting->mark ||
+		if (!waits(&thread) || !waiting->mark || waiting->seen_mark != waiting->mark ||
 		    waiting->cpu >= culprits->cpus)
 			continue;
 		while (i < n && rows[i].cpu != waiting->cpu)

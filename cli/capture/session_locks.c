@@ -157,7 +157,7 @@ static struct kd_doing doing_until(const struct kd_thread *thread, uint64_t t)
 
 	if (kd_is_running(state))
 		doing.running += t > thread->run_since ? t - thread->run_since : 0;
-	else if (state == KD_READY_WOKEN || state == KD_READY_PREEMPTED)
+	else if (kd_is_ready(state))
 		doing.ready += so_far;
 	else if (state == KD_BLOCKED || state == KD_BLOCKED_UNINT)
 		doing.asleep += so_far;

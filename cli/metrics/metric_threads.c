@@ -486,7 +486,7 @@ static void trace_take(struct taking *taking, const struct trace_row *trace)
 	case TRACE_WAIT:
 		metric_labels_add(&taking->labels, "state", state ? state->key : "[unknown]");
 		events_add(taking, METRIC_WAIT, 1, ns, ns);
-		if (trace->state == KD_READY_WOKEN || trace->state == KD_READY_PREEMPTED)
+		if (kd_is_ready(trace->state))
 			break;
 		metric_labels_add(&taking->labels, "context", from_keys[trace->wakers[0].from]);
 		events_add(taking, METRIC_WAIT_END, 1, ns, ns);

@@ -107,6 +107,35 @@ def case_trigger(test):
     check_stall(test, (folder / "trace").read_bytes(), tid, when)
 
 
+# Waits in poll() for 20 ms, and computes for 30.
+POLLER = """
+import os, select, time
+poll = select.poll()
+poll.register(os.pipe()[0])
+while True:
+    poll.poll(20)
+    end = time.monotonic() + 0.03
+    while time.monotonic() < end:
+        pass
+"""
+
+
+def case_long_poll(test):
+    """With --long-poll: the poll before the long round is in the recording."""
+    folder = test.directory()
+    load = test.child([sys.executable, "-c", POLLER])
+    time.sleep(0.2)
+    run = test.program("-p", load.pid, "--long-poll=10ms", "--record=1s", "--sample-count=2", "-o",
+                       f"json:{folder}/json", "-o", f"perfetto:{folder}/trace")
+    test.eq(run.status, 0, "status")
+    sample = last_sample(folder / "json")
+    before = [event for event in Trace((folder / "trace").read_bytes()).slices
+              if event.kind == "syscall" and event.name == "poll" and
+              event.end <= sample["window"]["start_ns"]]
+    test.ok(before and max(event.end - event.at for event in before) > 10 * MS,
+            "the round begins after a poll that is there, too", before[:2])
+
+
 def case_condition(test):
     """--record-on: nothing is reported until the condition is true; then that window is."""
     if not unlimited_real_time():
@@ -204,4 +233,4 @@ def case_off(test):
     test.ok("RECORDED" not in done.stdout, "no line")
 
 
-kdtest.main(case_trigger, case_condition, case_signal, case_memory, case_refused, case_off)
+kdtest.main(case_trigger, case_long_poll, case_condition, case_signal, case_memory, case_refused, case_off)

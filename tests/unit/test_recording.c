@@ -180,6 +180,29 @@ static void test_rows(void)
 	recording_clear(&recording);
 }
 
+/* The scheduler counts more of a wait as running than there was of it: the books take the rest from
+ * the thread's other waits. */
+static void test_leads(void)
+{
+	struct recorded_event events[] = {
+		event(FROM + 100, 7, KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN, 0),
+		event(FROM + 110, 7, KD_RECORDED_RUN, KD_READY_WOKEN, KD_KERNEL, 0),
+		event(FROM + 200, 7, KD_RECORDED_LEAD, 0, 0, 25),
+		event(FROM + 200, 7, KD_RECORDED_SLEEP, KD_KERNEL, KD_BLOCKED, KD_AWAITED_WORK),
+		event(FROM + 300, 7, KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN, 0),
+		event(FROM + 400, 7, KD_RECORDED_RUN, KD_READY_WOKEN, KD_KERNEL, 0),
+		event(FROM + 500, 7, KD_RECORDED_SLEEP, KD_KERNEL, KD_BLOCKED, KD_AWAITED_WORK),
+	};
+	struct recording recording = made(events, sizeof(events) / sizeof(*events), NULL, 0);
+	uint64_t ready = 0;
+
+	for (size_t i = 0; i < recording.n_states; i++)
+		if (recording.states[i].state == KD_READY_WOKEN)
+			ready += recording.states[i].end - recording.states[i].start;
+	is_u64(ready, 110 - 25, "waits are as long as in the books");
+	recording_clear(&recording);
+}
+
 static void test_silent(void)
 {
 	struct recorded_now now[] = {
@@ -429,6 +452,7 @@ int main(void)
 {
 	test_order();
 	test_rows();
+	test_leads();
 	test_silent();
 	test_others();
 	test_walk();
