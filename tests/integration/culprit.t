@@ -267,7 +267,10 @@ def case_ksoftirqd(test):
     test.workload("staged", "flood:0:9999:1", wrapper=(
         "chrt", "-f", "10", "unshare", "-n", "-m", "sh", "-c", script, "sh"))
     target = hog(test, f"spin:{cpu}")
-    report, ran = observe(test, target, thread)
+    for _ in range(8):  # one run of ksoftirqd before a hidden switch is longer than HIDDEN
+        report, ran = observe(test, target, thread, seconds=0.3)
+        if ran[thread.tid][0] >= 20 * MS and not report.unreported:
+            break
     if ran[thread.tid][0] < 20 * MS:
         raise kdtest.Skip(f"ksoftirqd ran for {ran[thread.tid][0]:,} ns only")
     victim = report.thread(target.tid("spin")[0])
