@@ -79,7 +79,7 @@ struct kd_runqueue {
 	__u64 own_ns, idle_ns; /* that the target's threads had, and nobody, without interrupts */
 	__u64 since;           /* when the present run began, as far as somebody waited; */
 	__u64 irqs_ns;         /* hard_ns + soft_ns then; */
-	__u32 waited;          /* a switch: somebody waited when it began */
+	__u16 waited, others;  /* a switch: somebody waited when it began; another task leaves */
 	struct kd_context context;
 };
 

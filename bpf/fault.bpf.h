@@ -23,8 +23,8 @@ static __always_inline struct kd_fault_cpu *fault_cpu(void)
 static __always_inline void running_turn(struct event event, u32 state)
 {
 	state_book(event, state);
-	thread_enter(event.thread, thread_running_state(event.thread), event.t, KD_RECORDED_STATE,
-		     0);
+	thread_enter_rarely(event.thread, thread_running_state(event.thread), event.t,
+			    KD_RECORDED_STATE, 0);
 }
 
 /* A switch that was not reported is left to the events that resynchronize, as their code

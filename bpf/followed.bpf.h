@@ -13,17 +13,28 @@ static __always_inline struct kd_followed *followed_at(u32 tid)
 	return bpf_map_lookup_elem(&kd_followed, &index);
 }
 
-static __always_inline bool task_is_followed(struct task_struct *task)
+/* The table is large, and most tasks are not in it: a small filter, in a few hot lines, spares the
+ * look. Its entries stay, as others may share them. */
+static __always_inline bool *followed_filter(u32 tid)
 {
-	struct kd_followed *followed = followed_at(task->pid);
-
-	/* Free entries look like the idle task's. */
-	return followed && task->pid && followed->tid == (u32)task->pid &&
-	       followed->start == task->start_time;
+	return &kd_followed_filter[tid % KD_FOLLOWED_FILTER];
 }
 
-/* pid_tgid: as bpf_get_current_pid_tgid() has them. Returns 1 if it was not followed. Global, to be
- * verified once; the verifier hands no task to it. */
+/* Global, as the next: verified once; the verifier hands no task to them. */
+TRACES_GLOBAL int is_followed(u32 tid, u64 start)
+{
+	struct kd_followed *followed = followed_at(tid);
+
+	/* Free entries look like the idle task's. */
+	return followed && tid && followed->tid == tid && followed->start == start;
+}
+
+static __always_inline bool task_is_followed(struct task_struct *task)
+{
+	return *followed_filter(task->pid) && is_followed(task->pid, task->start_time);
+}
+
+/* pid_tgid: as bpf_get_current_pid_tgid() has them. Returns 1 if it was not followed. */
 TRACES_GLOBAL int followed_add(u64 pid_tgid, u64 start, u32 flags, u64 comm, u64 comm_rest)
 {
 	u32 tid = (u32)pid_tgid;
@@ -41,6 +52,7 @@ TRACES_GLOBAL int followed_add(u64 pid_tgid, u64 start, u32 flags, u64 comm, u64
 	followed->flags = flags;
 	((u64 *)followed->comm)[0] = comm;
 	((u64 *)followed->comm)[1] = comm_rest;
+	WRITE_ONCE(*followed_filter(tid), true);
 	barrier();
 	WRITE_ONCE(followed->tid, tid);
 	return 1;
@@ -84,13 +96,14 @@ static __always_inline void current_follow(void)
  * followed from now on. */
 static __always_inline u32 recorder_waker(void *ctx)
 {
+	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct kd_runqueue *runqueue = runqueue_here();
 	struct waking waking;
 
 	if (!recorder_is_on() || !runqueue)
 		return 0;
-	waking = waking_now(ctx, runqueue);
-	if (waking.tid && !current_is_ours(bpf_get_current_pid_tgid()))
+	waking = waking_now(ctx, runqueue, pid_tgid);
+	if (waking.tid && !current_is_ours(pid_tgid))
 		current_follow();
 	return waking.tid | waking.from << KD_RECORDED_FROM;
 }
@@ -111,15 +124,21 @@ static __always_inline void followed_wake(void *ctx, struct task_struct *task)
 		       recorder_waker(ctx), clock_now());
 }
 
-/* state: that it is in from now on. */
-static __always_inline void followed_out(struct task_struct *task, u32 state)
+/* False: neither is. Without a branch, as each doubles what the verifier goes through. */
+static __always_inline bool followed_may_be(struct task_struct *prev, struct task_struct *next)
+{
+	return (u32)*followed_filter(prev->pid) | (u32)*followed_filter(next->pid);
+}
+
+/* state: that it is in from now on. Global as is_followed(). */
+TRACES_GLOBAL int followed_out(u32 tid, u32 flags, u32 state, bool disk)
 {
 	bool ready = state == KD_READY_PREEMPTED || state == KD_DEAD;
-	bool disk = !ready && BPF_CORE_READ_BITFIELD(task, in_iowait);
 
 	recorder_enter(ready ? KD_RECORDED_PREEMPTED : KD_RECORDED_SLEEP,
-		       followed_running_state(task->flags), state, task->pid,
-		       disk ? KD_AWAITED_DISK : KD_AWAITED_OTHER, clock_now());
+		       followed_running_state(flags), state, tid,
+		       disk && !ready ? KD_AWAITED_DISK : KD_AWAITED_OTHER, clock_now());
+	return 0;
 }
 
 static __always_inline void followed_in(struct task_struct *task)

@@ -39,7 +39,7 @@ static __always_inline void thread_leave(struct target target, struct task_struc
 	thread_end(target.thread, task, event.t);
 	if (entry && *entry == target.slot)
 		*entry = KD_SLOT_UNWANTED;
-	thread_enter(target.thread, KD_DEAD, event.t, KD_RECORDED_STATE, 0);
+	thread_enter_rarely(target.thread, KD_DEAD, event.t, KD_RECORDED_STATE, 0);
 }
 
 /* A thread gets another name, by itself or by another one of its process. One that has lost the

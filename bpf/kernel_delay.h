@@ -364,7 +364,8 @@ struct kd_thread {
 	/* What the hypervisor takes: its CPU's sum (with 1 added, 0: not known) when it was looked
 	 * at last in this run, and when; of all runs until then, and until this one. */
 	__u64 steal, steal_at, stolen_ns, stolen_before;
-	__u64 task; /* address of its task_struct: its identity */
+	__u64 task;            /* address of its task_struct: its identity */
+	__u64 stack, wakes_at; /* its kernel stack; see current_is_in_call() */
 	__u32 tid, tgid;
 	__u64 process_began; /* of several: as in struct kd_process */
 	__u32 cpu;

@@ -106,8 +106,7 @@ const volatile __u64 kd_call_wait_ns = KD_UNWANTED;
 const volatile __u64 kd_note_ns = KD_UNWANTED; /* the smaller of the last two */
 const volatile __u8 kd_tracing = 0;            /* any, or samples of running code */
 const volatile __u8 kd_all_wakers = 0;         /* tasks of other processes are followed, too */
-/* The flight recorder: entries of a CPU's ring, and spare ones, a power of two. 0: it is off. */
-const volatile __u32 kd_recorded_room = 0, kd_recorded_spare = 0;
+const volatile bool kd_recorder_wanted = false;
 const volatile __u8 kd_kernel_stacks = 0;
 const volatile __u32 kd_user_bytes = 0; /* copied of a user stack at most; 0: none are */
 const volatile __u64 kd_ring_half = 0;  /* bytes */
@@ -157,7 +156,8 @@ __u64 kd_traces_from = KD_NEVER; /* what began before is not known */
 __u64 kd_maps_told = 0;          /* when user space was last woken up for a mapping */
 __u64 kd_mapped_at = 1;          /* when the target mapped code last */
 __u32 kd_exec_slot = 0;          /* the last thread that entered execve */
-__u32 kd_steal_readable = 0;     /* the kernel reads the clock of the hypervisor */
+bool kd_followed_filter[KD_FOLLOWED_FILTER] = {}; /* by TID: one of those has been followed */
+__u32 kd_steal_readable = 0;                      /* the kernel reads the clock of the hypervisor */
 __u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see exec.bpf.h; ~0: not known */
 
 struct {
@@ -252,7 +252,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* kd_cpus * (kd_recorded_room + kd_recorded_spare) */
+	__uint(max_entries, 1); /* of all CPUs' rings */
 	__type(key, u32);
 	__type(value, struct kd_recorded);
 } kd_recorded SEC(".maps");
@@ -407,7 +407,7 @@ struct {
 /* Whether it is to be known from what context tasks are woken. */
 static __always_inline bool contexts_are_wanted(void)
 {
-	return KD_TRACES && (kd_wait_ns != KD_UNWANTED || kd_recorded_room);
+	return KD_TRACES && (kd_wait_ns != KD_UNWANTED || kd_recorder_wanted);
 }
 
 static __always_inline u64 clock_now(void)

@@ -9,69 +9,109 @@
 /* Only programs with the code for traces know who wakes whom. */
 static __always_inline bool recorder_is_on(void)
 {
-	return KD_TRACES && kd_recorded_room;
+	return KD_TRACES && kd_recorder_wanted;
 }
 
-/* Only the CPU itself writes here, but an interrupt may come at any time: it finds busy set, and
- * takes an entry of the spare ones. Whoever is interrupted goes on when it has ended. Global, to be
- * verified once. */
-TRACES_GLOBAL int recorder_put(u64 word, u32 tid, u32 what)
+static __always_inline struct kd_recorder *recorder_here(void)
 {
-	u32 cpu = bpf_get_smp_processor_id(), index = cpu * (kd_recorded_room + kd_recorded_spare);
-	struct kd_recorder *recorder = bpf_map_lookup_elem(&kd_recorders, &cpu);
-	struct kd_recorded *entry;
-	u32 busy;
+	u32 cpu = bpf_get_smp_processor_id();
 
-	if (!recorder)
-		return 0;
-	busy = READ_ONCE(recorder->busy);
-	if (unlikely(busy > 1)) {
-		loss_count(KD_LOSS_RECORDED);
-		return 0;
-	}
-	WRITE_ONCE(recorder->busy, busy + 1);
-	barrier();
-	if (likely(!busy))
-		index += recorder->next;
-	else
-		index += kd_recorded_room + (recorder->spare & (kd_recorded_spare - 1));
-	entry = bpf_map_lookup_elem(&kd_recorded, &index);
+	return bpf_map_lookup_elem(&kd_recorders, &cpu);
+}
+
+static __always_inline void ring_write(struct kd_recorder_ring *ring, u64 word, u32 tid, u32 what)
+{
+	u32 index = ring->next;
+	struct kd_recorded *entry = bpf_map_lookup_elem(&kd_recorded, &index);
+
 	if (entry) {
 		entry->word = word;
 		entry->tid = tid;
 		entry->what = what;
 	}
 	barrier(); /* user space takes what lies before the position */
-	if (likely(!busy)) {
-		recorder->next = recorder->next + 1 < kd_recorded_room ? recorder->next + 1 : 0;
-		WRITE_ONCE(recorder->position, recorder->position + 1);
-	} else {
-		WRITE_ONCE(recorder->spare, recorder->spare + 1);
+	index++;
+	ring->next = index < ring->end ? index : ring->first;
+	WRITE_ONCE(ring->position, ring->position + 1);
+}
+
+/* Only the CPU itself writes here, but an interrupt may come at any time. It finds busy set, and
+ * takes the other ring; one that interrupts that finds none. Whoever is interrupted goes on when it
+ * has ended. Global, to be verified once, as what follows. */
+TRACES_GLOBAL int recorder_put_spare(u64 word, u32 tid, u32 what)
+{
+	struct kd_recorder *recorder = recorder_here();
+
+	if (!recorder)
+		return 0;
+	if (recorder->busy > 1) {
+		loss_count(KD_LOSS_RECORDED);
+		return 0;
 	}
+	WRITE_ONCE(recorder->busy, 2);
 	barrier();
-	WRITE_ONCE(recorder->busy, busy);
+	ring_write(&recorder->rings[1], word, tid, what);
+	barrier();
+	WRITE_ONCE(recorder->busy, 1);
 	return 0;
 }
 
-static __always_inline void recorder_add(enum kd_recorded_kind kind, u32 detail, u32 tid, u32 what,
-					 u64 t)
+static __always_inline u64 recorder_word(enum kd_recorded_kind kind, u32 detail, u64 t)
 {
-	if (recorder_is_on())
-		recorder_put(t << KD_RECORDED_WHEN | detail << KD_RECORDED_DETAIL | kind, tid,
-			     what);
-}
-
-/* A thread's state ends at t, and the next one begins. */
-static __always_inline void recorder_enter(enum kd_recorded_kind kind, u32 before, u32 state,
-					   u32 tid, u32 what, u64 t)
-{
-	recorder_add(kind, state | before << KD_RECORDED_BEFORE, tid, what, t);
+	return t << KD_RECORDED_WHEN | detail << KD_RECORDED_DETAIL | kind;
 }
 
 /* Of something that has lasted for a while: ns, as far as 32 bits have room for them. */
 static __always_inline u32 recorder_ns(u64 ns)
 {
 	return ns < ~0U ? ns : ~0U;
+}
+
+/* Of "enters". */
+static __always_inline u32 recorder_detail(u32 before, u32 state)
+{
+	return state | before << KD_RECORDED_BEFORE;
+}
+
+/* One event. In the hottest paths it is worth its size: a call takes as long as all of this. */
+static __always_inline int recorder_put_here(u64 word, u32 tid, u32 what)
+{
+	struct kd_recorder *recorder = recorder_here();
+
+	if (unlikely(!recorder || recorder->busy))
+		return recorder_put_spare(word, tid, what);
+	WRITE_ONCE(recorder->busy, 1);
+	barrier();
+	ring_write(&recorder->rings[0], word, tid, what);
+	barrier();
+	WRITE_ONCE(recorder->busy, 0);
+	return 0;
+}
+
+TRACES_GLOBAL int recorder_put(u64 word, u32 tid, u32 what)
+{
+	return recorder_put_here(word, tid, what);
+}
+
+/* Another task had the CPU for which threads of the target waited. Two events with one call. */
+TRACES_GLOBAL int recorder_had_cpu(u32 tid, u32 key, u64 ns, u64 t)
+{
+	recorder_put_here(recorder_word(KD_RECORDED_HAD_CPU, 0, t), tid, recorder_ns(ns));
+	return recorder_put_here(recorder_word(KD_RECORDED_CULPRIT, 0, t), tid, key);
+}
+
+static __always_inline void recorder_add(enum kd_recorded_kind kind, u32 detail, u32 tid, u32 what,
+					 u64 t)
+{
+	if (recorder_is_on())
+		recorder_put(recorder_word(kind, detail, t), tid, what);
+}
+
+/* A thread's state ends at t, and the next one begins. */
+static __always_inline void recorder_enter(enum kd_recorded_kind kind, u32 before, u32 state,
+					   u32 tid, u32 what, u64 t)
+{
+	recorder_add(kind, recorder_detail(before, state), tid, what, t);
 }
 
 #endif

@@ -49,14 +49,18 @@ struct kd_recorded {
 #define KD_RECORDED_WHEN 13  /* and the time the other 51: it begins anew after 26 days */
 _Static_assert(KD_RECORDED_KINDS <= 1 << KD_RECORDED_DETAIL, "room for each kind");
 
-/* A CPU's ring is the part of kd_recorded that begins at cpu * (room + spare room): room entries,
- * and behind them those for events that interrupt one which is being written (busy), which are few.
- * Positions grow for ever. */
+/* Each CPU has two rings, parts of kd_recorded: one for what it does, and a small one for events
+ * that interrupt one which is being written. */
+struct kd_recorder_ring {
+	__u64 position; /* how many events there have been */
+	__u32 next, first,
+		end; /* entries of kd_recorded: of the next event, and what the ring has */
+	__u32 pad;
+};
 struct kd_recorder {
-	__u64 position, spare;
+	struct kd_recorder_ring rings[2];
 	__u32 busy; /* how many events are being written */
-	__u32 next; /* position % kd_recorded_room, without a division */
-	__u64 pad[5];
+	__u32 pad[3];
 };
 _Static_assert(sizeof(struct kd_recorder) == 64, "a cache line");
 
@@ -71,5 +75,6 @@ struct kd_followed {
 	char comm[KD_COMM_LEN];
 };
 #define KD_FOLLOWED 8192 /* a power of two */
+#define KD_FOLLOWED_FILTER 512
 
 #endif

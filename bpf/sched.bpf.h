@@ -298,45 +298,39 @@ __noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
 static __always_inline void switch_out(struct target target, struct task_struct *task, bool preempt,
 				       u32 task_state, u64 steal, u64 t)
 {
+	enum kd_recorded_kind by = KD_RECORDED_PREEMPTED;
 	struct kd_thread *thread = target.thread;
-	u32 slot = target.slot;
+	u32 slot = target.slot, state = KD_READY_PREEMPTED, awaited = 0;
 	bool runnable = preempt || !task_state;
 
 	if (unlikely(!thread->on_cpu))
 		switch_in_unreported(slot, task->se.sum_exec_runtime, t);
 	run_end(slot, runnable, task->se.sum_exec_runtime, steal, t);
+	if (!runnable)
+		state = state_of_sleep(task, task_state);
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED)
-		wait_begin(thread, t,
-			   runnable ? KD_READY_PREEMPTED : state_of_sleep(task, task_state));
-	if (runnable) {
-		thread_enter(thread, KD_READY_PREEMPTED, t, KD_RECORDED_PREEMPTED, 0);
-		waiting_begin(thread, slot, task, bpf_get_smp_processor_id(), t);
-	} else if (unlikely(task_state & TASK_DEAD)) {
+		wait_begin(thread, t, state);
+	if (!runnable && unlikely(task_state & TASK_DEAD)) {
 		if (thread->restart_call != KD_CALL_NONE)
 			restart_drop(thread, slot);
 		thread_end(thread, task, t);
 		tid_leave(thread, task);
-		thread_enter(thread, KD_DEAD, t, KD_RECORDED_PREEMPTED, 0);
-	} else if (unlikely(state_of_sleep(task, task_state) == KD_FROZEN)) {
+		state = KD_DEAD;
+	} else if (unlikely(state == KD_FROZEN)) {
 		thread->timer.deadline = 0;
-		thread_enter(thread, KD_FROZEN, t, KD_RECORDED_SLEEP, KD_AWAITED_OTHER);
-	} else {
+		by = KD_RECORDED_SLEEP;
+		awaited = KD_AWAITED_OTHER;
+	} else if (!runnable) {
 		sleep_begin(target, t, task, task_state);
 		timer_sleep(thread, slot, task);
 		if (unlikely(task_state & (__TASK_STOPPED | __TASK_TRACED)))
 			stop_begin(slot);
-		thread_enter(thread, state_of_sleep(task, task_state), t, KD_RECORDED_SLEEP,
-			     thread->awaited);
+		by = KD_RECORDED_SLEEP;
+		awaited = thread->awaited;
 	}
-}
-
-/* Another task had the CPU for which threads of the target waited. Global: out of the stack of
- * whoever calls it. */
-TRACES_GLOBAL int had_cpu_record(u32 tid, u32 key, u64 ns, u64 t)
-{
-	recorder_add(KD_RECORDED_HAD_CPU, 0, tid, recorder_ns(ns), t);
-	recorder_add(KD_RECORDED_CULPRIT, 0, tid, key, t);
-	return 0;
+	thread_enter(thread, state, t, by, awaited);
+	if (runnable)
+		waiting_begin(thread, slot, task, bpf_get_smp_processor_id(), t);
 }
 
 /* A switch that concerns the target. A function of its own, as most do not: those are not to
@@ -355,7 +349,8 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 		return 0;
 	/* In memory the verifier knows nothing of it, and does not try each case to the end. */
 	WRITE_ONCE(runqueue->waited, runqueue_waits(runqueue) != 0);
-	if (out) {
+	WRITE_ONCE(runqueue->others, !out);
+	if (!READ_ONCE(runqueue->others)) {
 		target = target_find(prev->pid, (u64)prev);
 		if (target.thread)
 			switch_out(target, prev, preempt, prev_state, steal, t);
@@ -363,8 +358,8 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 	if (READ_ONCE(runqueue->waited)) {
 		u32 key = culprit_of(prev, t);
 
-		if (recorder_is_on() && !out)
-			had_cpu_record(prev->pid, key, t - runqueue->since, t);
+		if (recorder_is_on() && READ_ONCE(runqueue->others))
+			recorder_had_cpu(prev->pid, key, t - runqueue->since, t);
 		runqueue_charge(runqueue, cpu, key, t);
 	}
 	in = task_is_ours(next->pid, READ_ONCE(next->tgid));
@@ -398,7 +393,8 @@ static __noinline int others_switch(bool preempt, struct task_struct *prev,
 				    struct task_struct *next, u32 prev_state)
 {
 	if (!task_is_ours(prev->pid, prev->tgid) && task_is_followed(prev))
-		followed_out(prev, state_of_switch(preempt, prev, prev_state));
+		followed_out(prev->pid, prev->flags, state_of_switch(preempt, prev, prev_state),
+			     BPF_CORE_READ_BITFIELD(prev, in_iowait));
 	if (!task_is_ours(next->pid, next->tgid) && task_is_followed(next))
 		followed_in(next);
 	return 0;
@@ -409,7 +405,7 @@ static __always_inline void thread_switch(bool preempt, struct task_struct *prev
 {
 	struct kd_runqueue *runqueue = runqueue_of(bpf_get_smp_processor_id());
 
-	if (recorder_is_on())
+	if (recorder_is_on() && unlikely(followed_may_be(prev, next)))
 		others_switch(preempt, prev, next, prev_state);
 	if (likely(!task_is_ours(prev->pid, prev->tgid) && !task_is_ours(next->pid, next->tgid) &&
 		   runqueue && !runqueue_waits(runqueue) && !leader_ends(prev, prev_state)))

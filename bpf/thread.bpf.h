@@ -142,6 +142,7 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	thread->noted = thread->long_wait = 0;
 	thread->cpu = task_cpu(task);
 	thread->task = (u64)task;
+	thread->stack = (u64)task->stack;
 	thread->tid = task->pid;
 	thread->tgid = task->tgid;
 	thread->process_began = process_began(thread->tgid);
@@ -365,17 +366,32 @@ static __always_inline u32 thread_running_state(const struct kd_thread *thread)
 										   : KD_USER;
 }
 
-/* The thread is in this state from t on; by what event, and what is recorded with that. The state
- * goes last: a waker on another CPU (sched_waking holds no run queue's lock) that sees a thread
- * asleep sees all that led to it. */
-static __always_inline void thread_enter(struct kd_thread *thread, u32 state, u64 t,
-					 enum kd_recorded_kind by, u32 what)
+/* The state goes last: a waker on another CPU (sched_waking holds no run queue's lock) that sees a
+ * thread asleep sees all that led to it. */
+static __always_inline void thread_begin(struct kd_thread *thread, u32 state, u64 t)
 {
-	recorder_enter(by, thread->state, state, thread->tid, what, t);
 	thread->since = t;
 	thread->before = thread->state;
 	barrier();
 	WRITE_ONCE(thread->state, state);
+}
+
+/* The thread is in this state from t on; by what event, and what is recorded with that. */
+static __always_inline void thread_enter(struct kd_thread *thread, u32 state, u64 t,
+					 enum kd_recorded_kind by, u32 what)
+{
+	if (recorder_is_on())
+		recorder_put_here(recorder_word(by, recorder_detail(thread->state, state), t),
+				  thread->tid, what);
+	thread_begin(thread, state, t);
+}
+
+/* The same where it is rare. */
+static __always_inline void thread_enter_rarely(struct kd_thread *thread, u32 state, u64 t,
+						enum kd_recorded_kind by, u32 what)
+{
+	recorder_enter(by, thread->state, state, thread->tid, what, t);
+	thread_begin(thread, state, t);
 }
 
 /* The thread's state; adopts the iterator's seed at the first event. */

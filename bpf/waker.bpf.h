@@ -94,8 +94,24 @@ static __always_inline bool current_is_in_fault(void)
 	return state == KD_FAULT || state == KD_RECLAIM;
 }
 
-/* From what context a task is being woken on this CPU. ctx: the program's. */
-static __always_inline u32 waker_from(void *ctx, const struct kd_runqueue *runqueue)
+/* Whether the current task is one of the target's in a system call, and not in an interrupt on top
+ * of it: what most wakers are, found with a third of the time of in_interrupt(), which has to be
+ * asked if not. */
+static __always_inline bool current_is_in_call(void *ctx, u64 pid_tgid)
+{
+	u16 *entry = current_is_ours(pid_tgid) ? tid_entry((u32)pid_tgid) : NULL;
+	struct kd_thread *thread = entry ? slot_thread(*entry) : NULL;
+
+	if (!thread || thread->call < 0)
+		return false;
+	/* The verifier makes a number of an address that has been in a map. */
+	WRITE_ONCE(thread->wakes_at, (u64)ctx);
+	return READ_ONCE(thread->wakes_at) - thread->stack < THREAD_SIZE;
+}
+
+/* From what context a task is being woken on this CPU. ctx: the program's. pid_tgid: as the next.
+ */
+static __always_inline u32 waker_from(void *ctx, const struct kd_runqueue *runqueue, u64 pid_tgid)
 {
 	const struct kd_context *context = &runqueue->context;
 
@@ -105,10 +121,10 @@ static __always_inline u32 waker_from(void *ctx, const struct kd_runqueue *runqu
 		return context->marks & KD_MARK_DISK ? KD_FROM_DISK : KD_FROM_INTERRUPT;
 	}
 	/* Where softirqs run in threads (PREEMPT_RT) other tasks may preempt them. */
-	if (runqueue->soft_since && context->soft_tid == (u32)bpf_get_current_pid_tgid())
+	if (runqueue->soft_since && context->soft_tid == (u32)pid_tgid)
 		return from_softirq(context);
 	/* Not all interrupts have tracepoints. A page fault from user mode looks like one. */
-	if (!in_interrupt(ctx) || current_is_in_fault())
+	if (current_is_in_call(ctx, pid_tgid) || !in_interrupt(ctx) || current_is_in_fault())
 		return KD_FROM_TASK;
 	return context->marks & KD_MARK_TIMER ? KD_FROM_TIMER : KD_FROM_INTERRUPT;
 }
@@ -173,17 +189,18 @@ TRACES_GLOBAL int wakers_put(u32 index, u64 start, u32 from, u32 tid, u64 t)
 	return 0;
 }
 
-/* Who is waking a task on this CPU. */
+/* Who is waking a task on this CPU. pid_tgid: of bpf_get_current_pid_tgid(). */
 struct waking {
 	u32 tid;  /* of a task; 0: none */
 	u32 from; /* enum kd_from */
 };
 
-static __always_inline struct waking waking_now(void *ctx, const struct kd_runqueue *runqueue)
+static __always_inline struct waking waking_now(void *ctx, const struct kd_runqueue *runqueue,
+						u64 pid_tgid)
 {
 	struct waking waking = {
-		.tid = (u32)bpf_get_current_pid_tgid(),
-		.from = waker_from(ctx, runqueue),
+		.tid = (u32)pid_tgid,
+		.from = waker_from(ctx, runqueue, pid_tgid),
 	};
 
 	if (waking.from == KD_FROM_NETWORK && runqueue->context.sender != waking.tid)
@@ -202,7 +219,7 @@ static __always_inline void task_woken(void *ctx, u32 index, struct task_struct 
 
 	if (!runqueue)
 		return;
-	waking = waking_now(ctx, runqueue);
+	waking = waking_now(ctx, runqueue, bpf_get_current_pid_tgid());
 	wakers_put(index, task->start_time, waking.from, waking.tid, t);
 }
 

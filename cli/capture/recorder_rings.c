@@ -2,6 +2,7 @@
 #include "recorder_rings.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,27 @@ static int ring_copy(const struct ring *ring, struct copy *copy)
 	return 0;
 }
 
+/* The CPUs follow one another, each with its own ring, and the one for what interrupts it. */
+static uint32_t ring_first(const struct recorder_rings *rings, uint32_t cpu, bool spare)
+{
+	return cpu * (rings->room + rings->spare) + (spare ? rings->room : 0);
+}
+
+static uint32_t ring_end(const struct recorder_rings *rings, uint32_t cpu, bool spare)
+{
+	return ring_first(rings, cpu, spare) + (spare ? rings->spare : rings->room);
+}
+
+void recorder_rings_begin(struct recorder_rings *rings)
+{
+	for (uint32_t i = 0; i < rings->cpus * 2; i++) {
+		struct kd_recorder_ring *ring = &rings->positions[i / 2].rings[i % 2];
+
+		ring->first = ring->next = ring_first(rings, i / 2, i % 2);
+		ring->end = ring_end(rings, i / 2, i % 2);
+	}
+}
+
 int recorder_rings_copy(const struct recorder_rings *rings, uint64_t since, uint64_t now,
 			uint64_t epoch, struct recorded_event **events, size_t *n,
 			uint64_t *complete)
@@ -93,21 +115,18 @@ int recorder_rings_copy(const struct recorder_rings *rings, uint64_t since, uint
 	};
 	int error = 0;
 
-	for (uint32_t cpu = 0; cpu < rings->cpus && !error; cpu++) {
-		const struct kd_recorder *position = &rings->positions[cpu];
-		struct ring ring = {
-			.entries = rings->events + (size_t)cpu * (rings->room + rings->spare),
-			.room = rings->room,
-			.position = (const uint64_t *)&position->position,
-			.cpu = (uint16_t)cpu,
-		};
+	for (uint32_t i = 0; i < rings->cpus * 2 && !error; i++) {
+		const struct kd_recorder_ring *ring = &rings->positions[i / 2].rings[i % 2];
+		uint32_t first = ring_first(rings, i / 2, i % 2);
 
-		error = ring_copy(&ring, &copy);
-		ring.entries += rings->room;
-		ring.room = rings->spare;
-		ring.position = (const uint64_t *)&position->spare;
-		if (!error)
-			error = ring_copy(&ring, &copy);
+		error = ring_copy(
+			&(struct ring){
+				.entries = rings->events + first,
+				.room = ring_end(rings, i / 2, i % 2) - first,
+				.position = (const uint64_t *)&ring->position,
+				.cpu = (uint16_t)(i / 2),
+			},
+			&copy);
 	}
 	if (error)
 		free(copy.events);

@@ -16,6 +16,9 @@ struct recorder_rings {
 	uint32_t cpus, room, spare;    /* entries of each ring */
 };
 
+/* Tells the kernel side of each CPU's rings where they are. */
+void recorder_rings_begin(struct recorder_rings *rings);
+
 /* What the rings hold of events since a time, up to now: CPU by CPU, in the order in which they
  * were written. Times are CLOCK_MONOTONIC; epoch is the session's. *events becomes the caller's to
  * free(). *complete: of what happened since then nothing is missing that had found its place.

@@ -30,10 +30,9 @@ exit_status recorder_select(struct recorder *recorder, struct kernel_delay *skel
 		spare *= 2;
 	recorder->skel = skel;
 	recorder->rings.cpus = cpus;
-	recorder->rings.spare = skel->rodata->kd_recorded_spare = spare;
-	recorder->rings.room = skel->rodata->kd_recorded_room = entries > 2 * spare
-									? (uint32_t)entries - spare
-									: spare;
+	recorder->rings.spare = spare;
+	recorder->rings.room = entries > 2 * spare ? (uint32_t)entries - spare : spare;
+	skel->rodata->kd_recorder_wanted = true;
 	recorder->ended = calloc(ENDED_NAMES, sizeof(*recorder->ended));
 	if (!recorder->ended)
 		return log_no_memory();
@@ -57,10 +56,12 @@ exit_status recorder_map(struct recorder *recorder)
 				   recorder->rings.cpus * sizeof(*recorder->rings.positions));
 	recorder->followed = session_memory_map(recorder->skel->maps.kd_followed,
 						KD_FOLLOWED * sizeof(*recorder->followed));
-	if (recorder->rings.events && recorder->rings.positions && recorder->followed)
-		return 0;
-	log_error("cannot map the BPF maps for --record: %s", strerror(errno));
-	return EX_OSERR;
+	if (!recorder->rings.events || !recorder->rings.positions || !recorder->followed) {
+		log_error("cannot map the BPF maps for --record: %s", strerror(errno));
+		return EX_OSERR;
+	}
+	recorder_rings_begin(&recorder->rings);
+	return 0;
 }
 
 void recorder_begin(struct recorder *recorder)

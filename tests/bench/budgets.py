@@ -12,7 +12,7 @@ from benchlib import (BUILD, LOAD_CPU, LONG, QUICK, Load, Missing, Process, fdin
                       names)
 
 BASE = os.environ.get("BASE")
-ROUNDS, MS = (3, 100) if QUICK else (10, 400)
+ROUNDS, MS = (4, 100) if QUICK else (10, 400)
 NOBODY = 0xFFFFFFFF  # no process has this number
 FEWEST = 100  # events of a round that make a figure
 
@@ -88,6 +88,11 @@ def measure_round(number, waiters, kind, tracepoints, variants):
                 for variant in variants]
 
 
+def both_orders(figures):
+    """Means of two rounds each: what is attached first pays for what the second finds in caches."""
+    return [(one + other) / 2 for one, other in zip(figures[::2], figures[1::2])]
+
+
 def measure(table):
     table.section("BPF run time per event, beside that of BASE")
     if not BASE:
@@ -97,5 +102,5 @@ def measure(table):
                   for number in range(ROUNDS)]
         old = statistics.median(base for base, _ in rounds)
         table.row(what, [new for _, new in rounds], "ns")
-        table.row(f"  more than BASE's {old:.1f}", [new - base for base, new in rounds], "ns", 0,
-                  goal, what)
+        table.row(f"  more than BASE's {old:.1f}",
+                  both_orders([new - base for base, new in rounds]), "ns", 0, goal, what)

@@ -346,7 +346,7 @@ struct writer {
 static void *write_on(void *context)
 {
 	struct writer *writer = context;
-	struct kd_recorder *ring = writer->rings->positions;
+	struct kd_recorder_ring *ring = writer->rings->positions->rings;
 	unsigned long long number = 0;
 
 	while (!writer->over) {
@@ -356,7 +356,7 @@ static void *write_on(void *context)
 		__atomic_store_n(&entry->word, number << KD_RECORDED_WHEN | KD_RECORDED_RUN,
 				 __ATOMIC_RELAXED);
 		__atomic_store_n(&entry->tid, (uint32_t)number, __ATOMIC_RELAXED);
-		ring->next = ring->next + 1 < ROOM ? ring->next + 1 : 0;
+		ring->next = ring->next + 1 < ring->end ? ring->next + 1 : ring->first;
 		__atomic_store_n(&ring->position, ring->position + 1, __ATOMIC_RELEASE);
 		writer->written = number;
 	}
@@ -366,9 +366,9 @@ static void *write_on(void *context)
 static void test_copy(void)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
-	static struct kd_recorder ring;
+	static struct kd_recorder recorder;
 	struct recorder_rings rings = {
-		.events = entries, .positions = &ring, .cpus = 1, .room = ROOM, .spare = SPARE
+		.events = entries, .positions = &recorder, .cpus = 1, .room = ROOM, .spare = SPARE
 	};
 	struct writer writer = { .rings = &rings };
 	struct recorded_event *events;
@@ -377,6 +377,7 @@ static void test_copy(void)
 	bool good = true;
 	pthread_t thread;
 
+	recorder_rings_begin(&rings);
 	ok(!recorder_rings_copy(&rings, 0, NOW, 0, &events, &n, &complete) && !n && !complete,
 	   "an empty ring");
 	free(events);
@@ -408,16 +409,16 @@ static void test_copy(void)
 static void test_since(void)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
-	static struct kd_recorder ring;
+	static struct kd_recorder recorder;
 	struct recorder_rings rings = {
-		.events = entries, .positions = &ring, .cpus = 1, .room = ROOM, .spare = SPARE
+		.events = entries, .positions = &recorder, .cpus = 1, .room = ROOM, .spare = SPARE
 	};
 	struct recorded_event *events;
 	uint64_t complete;
 	size_t n;
 
 	for (uint64_t i = 0; i < 900; i++)
-		entries[ring.position++].word = i * 10000000ULL << KD_RECORDED_WHEN;
+		entries[recorder.rings->position++].word = i * 10000000ULL << KD_RECORDED_WHEN;
 	ok(!recorder_rings_copy(&rings, 8000000000ULL, NOW, 0, &events, &n, &complete), "copied");
 	is_u64(n, 900 - 800 + 10, "what came since, and what may be late");
 	is_u64(complete, 8000000000ULL, "all of it is there");
@@ -428,9 +429,9 @@ static void test_since(void)
 static void test_days(void)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
-	static struct kd_recorder ring;
+	static struct kd_recorder recorder;
 	struct recorder_rings rings = {
-		.events = entries, .positions = &ring, .cpus = 1, .room = ROOM, .spare = SPARE
+		.events = entries, .positions = &recorder, .cpus = 1, .room = ROOM, .spare = SPARE
 	};
 	const uint64_t day = 24 * 3600 * 1000000000ULL, epoch = 77, now = epoch + 100 * day;
 	struct recorded_event *events;
@@ -438,8 +439,8 @@ static void test_days(void)
 	size_t n;
 
 	for (uint64_t i = 0; i < 5; i++)
-		entries[ring.position++].word = (100 * day - 500 + i * 200) << KD_RECORDED_WHEN |
-						KD_RECORDED_RUN;
+		entries[recorder.rings->position++].word =
+			(100 * day - 500 + i * 200) << KD_RECORDED_WHEN | KD_RECORDED_RUN;
 	ok(!recorder_rings_copy(&rings, now - day, now, epoch, &events, &n, &complete) && n == 5,
 	   "after 100 days");
 	ok(n == 5 && events[0].at == now - 500 && events[4].at == now + 300 &&
