@@ -107,11 +107,17 @@ def check(test, run, roles, wakers=False):
 
 
 def check_text(test, run, role, first, before=""):
-    """The chain of a thread's waits, as the text has it: the whole one, if they have but one."""
+    """The chain of a thread's waits, as the text has it: the whole one, if they have but one, else
+    who ended the longest."""
     lines = [line for line in run.text.split("\n")
              if re.match(rf"(\s+[\d,]+){{4}}\s+{run.tid(role)} {role} .* read ", line)]
-    chains = {tuple(by[0] for by in chain(row)) for row in run.waits
-              if row["tid"] == run.tid(role) and row.get("syscall", {}).get("name") == "read"}
+    waits = [row for row in run.waits
+             if row["tid"] == run.tid(role) and row.get("syscall", {}).get("name") == "read"]
+    chains = {tuple(by[0] for by in chain(row)) for row in waits}
+    ended, *earlier = chain(max(waits, key=lambda row: row["duration_ns"]))
+    if ended[1] == "wakers":  # no round took as long as the start: that is the one that is named
+        first, before = (f" {by[0]} {by[1]}" for by in (ended, *earlier[:1]))
+        before = f" <{before}"
     pattern = first + (before if len(chains) == 1 else f"({before}|, others)")
     test.ok(any(re.search(pattern, line) for line in lines), f"{role}: text", chains, *lines)
 
