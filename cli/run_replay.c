@@ -39,6 +39,7 @@ exit_status run_replay(const struct options *options, struct fail_if *fail_if)
 		.sample = sample_replay,
 		.triggers = triggers_replay,
 		.context = &replay,
+		.recordings = true,
 	};
 	int shown, status = outputs_open(&replay.outputs, &options->outputs, 0, NULL);
 

@@ -11,6 +11,8 @@
 #define JSON_SCHEMA "kernel_delay/1"
 
 #define JSON_SAMPLE "sample"
+#define JSON_RECORDING "recording"
+#define JSON_RECORDED "recorded"
 #define JSON_TRIGGERS "triggers"
 #define JSON_SUMMARY "summary"
 #define JSON_COMPARISON "comparison"

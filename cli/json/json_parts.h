@@ -17,6 +17,9 @@ void replay_sample(struct reader *reader, const json_t *object, struct sample *s
  * trigger_stats_clear(). */
 void replay_triggers(struct reader *reader, const json_t *object, struct trigger_stats *stats);
 
+/* Writes a sample's recording: a line of what there is once, and lines of rows, at most so many. */
+int json_recording(const struct sample *sample, FILE *out);
+
 /* Writes members with shares of the durations, and "buckets" of those that are over;
  * nothing if there are none of these. */
 void json_distribution(struct json_writer *writer, const struct durations *durations);

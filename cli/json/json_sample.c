@@ -264,9 +264,12 @@ static const struct field sample_fields[] = {
 int report_json(const struct sample *sample, const struct report_options *options, FILE *out)
 {
 	const struct json_scope scope = { .sample = sample };
+	int error = sample->recording ? json_recording(sample, out) : 0;
 	struct json_writer writer;
 
 	(void)options;
+	if (error)
+		return error;
 	writer_begin(&writer, out);
 	writer_object(&writer, NULL);
 	writer_word(&writer, "schema", JSON_SCHEMA);

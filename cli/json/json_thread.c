@@ -86,6 +86,32 @@ static void slept_in_read(struct reader *reader, const json_t *object, const str
 
 const struct json_form json_form_slept_in = { slept_in_write, slept_in_read };
 
+/* Missing: it is in none; without a number: it is not known which. */
+static void in_call_write(struct json_writer *writer, const struct json_scope *scope,
+			  const struct field *field, const void *structure)
+{
+	int32_t call = *(const int32_t *)((const char *)structure + field->at);
+
+	if (call == KD_CALL_NONE)
+		return;
+	writer_object(writer, field->key);
+	if (call >= 0)
+		json_syscall(writer, scope->sample, (uint32_t)call);
+	writer_object_end(writer);
+}
+
+static void in_call_read(struct reader *reader, const json_t *object, const struct field *field,
+			 void *structure)
+{
+	const json_t *member = reader_enter(reader, object, field->key);
+
+	*(int32_t *)((char *)structure + field->at) =
+		member ? replay_call(reader, member, INT32_MAX) : KD_CALL_NONE;
+	reader_leave(reader);
+}
+
+const struct json_form json_form_in_call = { in_call_write, in_call_read };
+
 static void lock_write(struct json_writer *writer, const struct json_scope *scope,
 		       const struct field *field, const void *structure)
 {

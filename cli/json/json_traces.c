@@ -217,31 +217,6 @@ static void times_read(struct reader *reader, const json_t *object, const struct
 
 static const struct json_form times_form = { times_write, times_read };
 
-static void call_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
-{
-	const struct trace_row *row = structure;
-
-	if (row->call == KD_CALL_NONE)
-		return;
-	writer_object(writer, field->key);
-	if (row->call >= 0)
-		json_syscall(writer, scope->sample, (uint32_t)row->call);
-	writer_object_end(writer);
-}
-
-static void call_read(struct reader *reader, const json_t *object, const struct field *field,
-		      void *structure)
-{
-	const json_t *member = reader_enter(reader, object, field->key);
-
-	((struct trace_row *)structure)->call = member ? replay_call(reader, member, INT32_MAX)
-						       : KD_CALL_NONE;
-	reader_leave(reader);
-}
-
-static const struct json_form call_form = { call_write, call_read };
-
 /* What a call has, and what the others. */
 static void state_write(struct json_writer *writer, const struct json_scope *scope,
 			const struct field *field, const void *structure)
@@ -309,7 +284,7 @@ static const struct field row_fields[] = {
 	ROW("earlier", FIELD_BOOL, earlier, .flags = FIELD_IF_ANY),
 	ROW("since_ns", FIELD_U64, since, .flags = FIELD_IF_ANY),
 	ROW("cpu", FIELD_U32, cpu),
-	JSON_FORM("syscall", call_form),
+	ROW("syscall", FIELD_FORM, call, .form = &json_form_in_call),
 	JSON_FORM("state", state_form),
 	ROW("ended_by", FIELD_OBJECT, wakers, .flags = FIELD_IF_ANY, .fields = first_fields),
 	ROW("at", FIELD_TEXT, at),

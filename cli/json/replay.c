@@ -10,6 +10,7 @@
 #include "cli/base/log.h"
 #include "json_names.h"
 #include "json_parts.h"
+#include "replay_recording.h"
 
 /* What jansson 2.14 and we allocate for a value, at most, by the characters that tell
  * of it (malloc(3) and growing tables included), and for a byte of text. */
@@ -132,12 +133,13 @@ static void schema_check(struct reader *reader, const json_t *root)
 }
 
 static int sample_read(struct reader *reader, const json_t *root,
-		       const struct replay_handlers *handlers)
+		       const struct replay_handlers *handlers, struct replay_recording *pending)
 {
 	struct sample sample = { 0 };
 	int status = 0;
 
 	replay_sample(reader, root, &sample);
+	sample.recording = replay_recording_end(pending, reader, sample.number);
 	if (!reader->failed && handlers->sample)
 		status = handlers->sample(&sample, handlers->context);
 	sample_clear(&sample);
@@ -157,9 +159,33 @@ static int triggers_read(struct reader *reader, const json_t *root,
 	return status;
 }
 
-/* Handles a document. *samples grows if it is one. */
+/* What has been read of a stream. */
+struct progress {
+	uint64_t samples;
+	struct replay_recording pending; /* of the next sample */
+};
+
+/* A document of a type; those that are not known are skipped. */
+static int typed_read(struct reader *reader, const json_t *root, const char *type,
+		      const struct replay_handlers *handlers, struct progress *progress)
+{
+	if (!strcmp(type, JSON_SAMPLE)) {
+		progress->samples++;
+		return sample_read(reader, root, handlers, &progress->pending);
+	}
+	if (!strcmp(type, JSON_TRIGGERS)) {
+		progress->samples++;
+		return triggers_read(reader, root, handlers);
+	}
+	if (handlers->recordings && !strcmp(type, JSON_RECORDING))
+		replay_recording_begin(&progress->pending, reader, root);
+	else if (handlers->recordings && !strcmp(type, JSON_RECORDED))
+		replay_recording_add(&progress->pending, reader, root);
+	return 0;
+}
+
 static int document_read(const json_t *root, unsigned long line,
-			 const struct replay_handlers *handlers, uint64_t *samples,
+			 const struct replay_handlers *handlers, struct progress *progress,
 			 struct replay_error *error)
 {
 	struct reader reader = { 0 };
@@ -173,18 +199,23 @@ static int document_read(const json_t *root, unsigned long line,
 	} else {
 		reader_fail(&reader, NULL, "an object is expected");
 	}
-	if (!reader.failed && !strcmp(type, JSON_SAMPLE)) {
-		++*samples;
-		status = sample_read(&reader, root, handlers);
-	} else if (!reader.failed && !strcmp(type, JSON_TRIGGERS)) {
-		++*samples;
-		status = triggers_read(&reader, root, handlers);
-	}
+	if (!reader.failed)
+		status = typed_read(&reader, root, type, handlers, progress);
 	if (reader.failed)
 		status = fail(error, reader.no_memory ? EX_OSERR : EX_DATAERR, line, "%s",
 			      reader.error);
 	reader_clear(&reader);
 	return status;
+}
+
+static exit_status end_check(const struct source *source, const struct progress *progress,
+			     struct replay_error *error)
+{
+	if (ferror(source->in))
+		return fail(error, EX_IOERR, 0, "%s", strerror(errno));
+	if (progress->pending.recording)
+		return fail(error, EX_DATAERR, 0, "the file ends before the sample of a recording");
+	return progress->samples ? 0 : fail(error, EX_DATAERR, 0, "there is no sample in it");
 }
 
 exit_status replay_stream(FILE *in, const struct replay_handlers *handlers,
@@ -196,7 +227,7 @@ exit_status replay_stream(FILE *in, const struct replay_handlers *handlers,
 		.line = 1,
 		.cost_max = handlers->memory_max ? handlers->memory_max : REPLAY_MEMORY_MAX,
 	};
-	uint64_t samples = 0;
+	struct progress progress = { .pending.memory_max = source.cost_max };
 	int status = 0;
 
 	memset(error, 0, sizeof(*error));
@@ -208,16 +239,17 @@ exit_status replay_stream(FILE *in, const struct replay_handlers *handlers,
 		source.cost = 0;
 		errno = 0;
 		root = json_load_callback(source_give, &source, flags, &parse);
-		if (!root)
-			return parse_failed(&source, first, &parse, error);
-		status = document_read(root, first, handlers, &samples, error);
+		if (!root) {
+			status = parse_failed(&source, first, &parse, error);
+			break;
+		}
+		status = document_read(root, first, handlers, &progress, error);
 		json_decref(root);
 	}
-	if (status)
-		return status;
-	if (ferror(in))
-		return fail(error, EX_IOERR, 0, "%s", strerror(errno));
-	return samples ? 0 : fail(error, EX_DATAERR, 0, "there is no sample in it");
+	if (!status)
+		status = end_check(&source, &progress, error);
+	replay_recording_clear(&progress.pending);
+	return status;
 }
 
 exit_status replay_read(const char *path, const struct replay_handlers *handlers)

@@ -5,6 +5,7 @@
 #ifndef REPLAY_H
 #define REPLAY_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "cli/base/exit_status.h"
@@ -18,7 +19,9 @@ struct replay_handlers {
 	int (*sample)(const struct sample *sample, void *context);
 	int (*triggers)(const struct trigger_stats *stats, void *context);
 	void *context;
-	uint64_t memory_max; /* that a sample may take, by estimate; 0: REPLAY_MEMORY_MAX */
+	uint64_t memory_max; /* that a sample may take, by estimate, and as much its recording;
+				0: REPLAY_MEMORY_MAX */
+	bool recordings;     /* samples are to have theirs, otherwise these are skipped */
 };
 
 /* More than busy threads need, as many as the kernel side has room for. */

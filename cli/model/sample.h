@@ -258,7 +258,7 @@ struct sample {
 
 	struct trace_list traces;
 	struct recording_facts recorded; /* --record only */
-	struct recording *recording;     /* the same; NULL if replayed */
+	struct recording *recording;     /* the same; NULL: it is not known */
 	struct critical_path path;       /* computed from that; of replayed samples read */
 
 	/* Interruptions of at least this many ns, if they were asked for; by their start. */

@@ -123,7 +123,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct saved saved = { 0 }, again = { 0 };
-	struct replay_handlers handlers = { sample_render, triggers_render, &saved, MEMORY_MAX };
+	struct replay_handlers handlers = { sample_render, triggers_render, &saved, MEMORY_MAX,
+					    true };
 
 	document_read((const char *)bytes, size, &handlers);
 	if (saved.text) {

@@ -9,8 +9,10 @@
 #include "cli/stack/protocol.h"
 #include "probes/returns.h"
 #include "tests/unit/elf_fuzz.h"
+#include "tests/unit/random_recording.h"
 #include "tests/unit/random_sample.h"
 #include "tests/unit/returns_code.h"
+#include "tests/unit/tidy_recording.h"
 
 #define ROOM (64 << 10)
 #define DOCUMENTS 20
@@ -315,7 +317,8 @@ static void returns_save(void)
 /* --- Captures --- */
 
 /* Returns whether it is small enough. */
-static bool document_save(const struct sample *sample, const struct trigger_stats *stats, int i)
+static bool document_save(const char *kind, const struct sample *sample,
+			  const struct trigger_stats *stats, int i)
 {
 	char *text, name[32];
 	size_t length;
@@ -324,7 +327,7 @@ static bool document_save(const struct sample *sample, const struct trigger_stat
 	if (!out || (sample ? report_json(sample, NULL, out) : report_json_triggers(stats, out)) ||
 	    fclose(out))
 		abort();
-	snprintf(name, sizeof(name), "%s-%d", sample ? "sample" : "triggers", i);
+	snprintf(name, sizeof(name), "%s-%d", kind, i);
 	if (length <= LARGEST)
 		save("replay", name, text, length);
 	free(text);
@@ -338,12 +341,20 @@ static void replay_save(void)
 	for (int i = 0; i < DOCUMENTS;) {
 		struct sample sample = random_sample();
 
-		i += document_save(&sample, NULL, i);
+		i += document_save("sample", &sample, NULL, i);
+		sample_clear(&sample);
+	}
+	for (int i = 0; i < 4;) {
+		struct sample sample = { .number = 1, .start = 1000000, .end = 1001000 };
+
+		sample.recording = random_recording(&sample);
+		tidy_recording(sample.recording);
+		i += document_save("recording", &sample, NULL, i);
 		sample_clear(&sample);
 	}
 	for (int i = 0; i < 4; i++) {
 		random_triggers(&stats);
-		document_save(NULL, &stats, i);
+		document_save("triggers", NULL, &stats, i);
 		trigger_stats_clear(&stats);
 	}
 }

@@ -59,7 +59,8 @@ class Checker:
         self.open = validator(text)
         self.closed = {name: validator({"$ref": f"#/definitions/{name}",
                                         "definitions": definitions})
-                       for name in ("sample", "summary", "comparison", "triggers")}
+                       for name in ("sample", "summary", "comparison", "triggers",
+                                    "recording", "recorded")}
 
     def faults(self, document):
         found = list(self.open.iter_errors(document))

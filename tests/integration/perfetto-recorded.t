@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: parallel
 """Timelines of recordings: the states of each thread, rebuilt from the file's slices, are those of
-the ledger to the nanosecond; the workload's own log of its calls; who woke whom; CPUs."""
+the ledger to the nanosecond; the workload's own log of its calls; who woke whom; CPUs. And JSON has
+the recording: the same timeline is made of it, byte for byte."""
 
 import collections
 import json
@@ -10,10 +11,35 @@ import signal
 
 import kdtest
 from kdperfetto import Trace
-from kdrecorded import RUNNING, Books
+from kdrecorded import RUNNING, TITLES, Books
 from kdtrigger import ENTRY, RETURN, Triggered
 
 TRACES = ("-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--stack-overhead=0")
+
+
+def check_replay(test, folder):
+    """Made of the JSON, the timeline is the one of the run, and so is the JSON itself."""
+    done = test.program("--replay", folder / "json", "-o", f"perfetto:{folder}/replayed", "-o",
+                        f"json:{folder}/again")
+    test.eq((done.status, done.stderr), (0, ""), "it is replayed")
+    test.ok((folder / "replayed").read_bytes() == (folder / "pftrace").read_bytes(),
+            "of the JSON the same timeline is made, byte for byte")
+    test.ok((folder / "again").read_bytes() == (folder / "json").read_bytes(), "and the same JSON")
+
+
+def states_of(lines):
+    """(tid, start, end, state) of the rows of recordings, as the manual says how to read them."""
+    found = []
+    for line in lines:
+        if line["type"] != "recorded" or line["list"] != "states":
+            continue
+        zeros, end = [0] * line["rows"], line["start_ns"]
+        for number, after, length in zip(*(line.get(column, zeros)
+                                           for column in ("kind", "after_ns", "ns")), strict=True):
+            kind, start = line["kinds"][number], end + after
+            end = start + length
+            found.append((kind["tid"], start, end, kind["state"]))
+    return found
 
 
 class Run:
@@ -36,8 +62,9 @@ class Run:
         if count == 1:
             capture.signal(signal.SIGINT)
         test.eq(capture.wait(), 0, "status 0")
-        lines = map(json.loads, (folder / "json").read_text().splitlines())
-        self.samples = [line for line in lines if line["type"] == "sample"]
+        self.lines = [json.loads(line) for line in (folder / "json").read_text().splitlines()]
+        self.samples = [line for line in self.lines if line["type"] == "sample"]
+        check_replay(test, folder)
         self.trace = Trace((folder / "pftrace").read_bytes())
         self.by_thread = collections.defaultdict(list)
         for event in sorted(self.trace.slices, key=lambda event: (event.at, event.depth)):
@@ -165,9 +192,27 @@ def check_wakeups(test, run):
     test.ok(between <= arrows, "with an arrow each", *list(between - arrows)[:3])
 
 
+def check_rows(test, run):
+    """The rows of JSON, read by a few lines of Python, are the timeline's slices of states. The
+    head's numbers are theirs. The idle task has no track."""
+    head, = (line for line in run.lines if line["type"] == "recording")
+    states = states_of(run.lines)
+    test.eq(len(states), head["rows"]["states"], "as many rows as it says")
+    test.ok([line["type"] for line in run.lines][:2] == ["recording", "recorded"] and
+            run.lines[-1]["type"] == "sample", "they are in front of the sample")
+    shown = {(run.trace.thread_of(event.track), event.at, event.end, TITLES[event.name])
+             for event in run.trace.slices if event.kind == "state"}
+    begins = run.samples[0]["window"]["end_ns"]
+    rows = {(tid, max(start, head["start_ns"]), min(end, begins), state)
+            for tid, start, end, state in states if tid and start < min(end, begins)}
+    test.ok(rows and rows == shown, "the timeline's states", f"rows: {sorted(rows - shown)[:2]}",
+            f"slices: {sorted(shown - rows)[:2]}")
+
+
 def case_plain(test):
     """Nothing but the recording."""
     run = Run(test, log=True)
+    check_rows(test, run)
     check_ledger(test, run)
     check_before(test, run)
     check_cpus(test, run)
@@ -205,6 +250,7 @@ def case_hits(test):
                     f"perfetto:{folder}/pftrace")
     load.go()
     test.eq(run.wait(), 0, "status 0")
+    check_replay(test, folder)
     sample = [line for line in map(json.loads, (folder / "json").read_text().splitlines())
               if line["type"] == "sample"][0]
     trace = Trace((folder / "pftrace").read_bytes())

@@ -152,7 +152,7 @@ static int triggers_see(const struct trigger_stats *stats, void *context)
 
 static int stream_see(const char *text, struct seen *seen, struct replay_error *error)
 {
-	const struct replay_handlers handlers = { sample_see, triggers_see, seen, 0 };
+	const struct replay_handlers handlers = { sample_see, triggers_see, seen, 0, false };
 	FILE *in = fmemopen((void *)text, strlen(text), "r");
 	int status = replay_stream(in, &handlers, error);
 
@@ -412,8 +412,8 @@ static void test_greedy_buckets(void)
 
 static void test_files(void)
 {
-	const struct replay_handlers handlers = { sample_see, triggers_see, &(struct seen){ 0 },
-						  0 };
+	const struct replay_handlers handlers = { sample_see, triggers_see, &(struct seen){ 0 }, 0,
+						  false };
 	char path[] = "/tmp/test_replay.XXXXXX";
 	int fd = mkstemp(path), saved = dup(2);
 	FILE *messages = tmpfile();

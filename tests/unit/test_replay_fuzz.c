@@ -17,9 +17,11 @@
 #include "cli/text/text_summary.h"
 #include "cli/text/text_triggers.h"
 #include "fuzz.h"
+#include "random_recording.h"
 #include "random_sample.h"
 #include "sanitized.h"
 #include "tap.h"
+#include "tidy_recording.h"
 
 /* With sanitizers tests/fuzz/fuzz_replay.c does the same. */
 #define ROUNDS (SANITIZED ? 8000 : 24000)
@@ -70,6 +72,19 @@ static struct text sample_save(const struct sample *sample)
 	return saved(&part, NULL);
 }
 
+/* A recording and the sample that it is of, with little else. */
+static struct text recording_save(void)
+{
+	struct sample sample = { .number = 1, .start = 1000000, .end = 1001000 };
+	struct text text;
+
+	sample.recording = random_recording(&sample);
+	tidy_recording(sample.recording);
+	text = saved(&sample, NULL);
+	sample_clear(&sample);
+	return text;
+}
+
 /* A document that is not too large: those are slow, and damaged at fewer places. With a
  * distribution, if wanted. */
 static struct text document_make(bool distribution)
@@ -80,7 +95,10 @@ static struct text document_make(bool distribution)
 	bool has;
 
 	for (;;) {
-		if (distribution || chance(8)) {
+		if (!distribution && chance(3) == 0) {
+			text = recording_save();
+			has = false;
+		} else if (distribution || chance(8)) {
 			sample = random_sample();
 			has = distribution_find(&sample) != NULL;
 			text = has || !distribution ? sample_save(&sample)
@@ -199,7 +217,7 @@ static void mutate(struct text *text)
 }
 
 struct found {
-	unsigned int samples, triggers, distributions, refused, wrong;
+	unsigned int samples, triggers, recordings, distributions, refused, wrong;
 	struct text again; /* the last of them, saved */
 };
 
@@ -260,6 +278,7 @@ static int sample_render(const struct sample *sample, void *context)
 	free(found->again.bytes);
 	found->again = saved(sample, NULL);
 	found->samples++;
+	found->recordings += sample->recording != NULL;
 	found->distributions += distribution_find(sample) != NULL;
 	return 0;
 }
@@ -284,7 +303,8 @@ static int triggers_render(const struct trigger_stats *stats, void *context)
 /* Returns the status; a fault must be told. */
 static int read_text(const struct text *text, struct found *found)
 {
-	const struct replay_handlers handlers = { sample_render, triggers_render, found, 1 << 26 };
+	const struct replay_handlers handlers = { sample_render, triggers_render, found, 1 << 26,
+						  true };
 	struct replay_error error;
 	/* It cannot be opened without any bytes; a line feed means as little. */
 	FILE *in = text->length ? fmemopen(text->bytes, text->length, "r") : fmemopen("\n", 1, "r");
@@ -338,6 +358,7 @@ int main(void)
 	is_u64(found.wrong, 0, "%u damaged files, all of them read or refused", n);
 	ok(read >= n / 20, "not all were refused: %u were read", read);
 	ok(found.samples && found.triggers, "samples and statistics of triggers");
+	ok(found.recordings >= n / 200, "recordings: %u", found.recordings);
 	ok(found.distributions >= n / 200, "distributions: %u", found.distributions);
 	ok(found.refused >= n / 2000, "or buckets out of order: %u", found.refused);
 	for (unsigned int i = 0; i < DOCUMENTS; i++)

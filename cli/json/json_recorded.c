@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "json_recorded.h"
+
+#include <string.h>
+
+#include "cli/model/thread_fields.h"
+#include "cli/model/words.h"
+
+/* Keys are a promise: they are added to, never changed. */
+
+/* --- What is no member of its own --- */
+
+static void state_write(struct json_writer *writer, const struct json_scope *scope,
+			const struct field *field, const void *structure)
+{
+	const struct ledger_words *words =
+		ledger_words_of(*(const uint32_t *)((const char *)structure + field->at));
+
+	(void)scope;
+	if (words)
+		writer_word(writer, field->key, words->key);
+}
+
+/* States that are not known here are as good as missing. */
+static void state_read(struct reader *reader, const json_t *object, const struct field *field,
+		       void *structure)
+{
+	const char *word = reader_text(reader, object, field->key);
+
+	for (size_t i = 0; word && i < LEDGER_STATES; i++)
+		if (!strcmp(word, ledger_words[i].key))
+			*(uint32_t *)((char *)structure + field->at) = ledger_words[i].of;
+}
+
+static const struct json_form state_form = { state_write, state_read };
+
+/* --- Kinds of rows --- */
+
+#define KIND(key, kind, member, ...) FIELD(key, kind, struct recorded_kind, member, __VA_ARGS__)
+#define KIND_IF(key, kind, member, ...) KIND(key, kind, member, .flags = FIELD_IF_ANY, __VA_ARGS__)
+#define KIND_TID KIND("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED)
+#define KIND_CPU KIND("cpu", FIELD_U32, cpu, .flags = FIELD_REQUIRED)
+#define KIND_CALL KIND("call", FIELD_FORM, call, .form = &json_form_in_call)
+
+static const struct field state_kind[] = {
+	KIND_TID,
+	KIND_CPU,
+	KIND("state", FIELD_FORM, state, .form = &state_form),
+	KIND_IF("awaited", FIELD_WORD, awaited, .words = awaited_keys, .of = KD_AWAITED_KINDS),
+	KIND_CALL,
+	KIND_IF("ended_by", FIELD_WORD, from, .words = from_keys, .of = KD_FROM_CONTEXTS),
+	KIND_IF("waker", FIELD_I32, waker),
+	KIND_IF("holder", FIELD_I32, holder),
+	KIND_IF("own", FIELD_BOOL, own),
+	KIND_IF("goes_on", FIELD_BOOL, goes_on),
+	KIND_IF("early", FIELD_BOOL, early),
+	FIELDS_END,
+};
+
+static const struct field run_kind[] = {
+	KIND_CPU,
+	KIND_IF("tid", FIELD_I32, tid),
+	KIND("key", FIELD_U32, key),
+	FIELDS_END,
+};
+
+static const struct field irq_kind[] = {
+	KIND_CPU,
+	KIND_IF("tid", FIELD_I32, tid),
+	KIND_IF("hard", FIELD_BOOL, hard),
+	KIND("name", FIELD_TEXT, name, .flags = FIELD_REQUIRED),
+	KIND("hit", FIELD_FORM, state, .form = &state_form),
+	FIELDS_END,
+};
+
+static const struct field call_kind[] = {
+	KIND_TID,
+	KIND_CALL,
+	KIND_IF("early", FIELD_BOOL, early),
+	KIND_IF("goes_on", FIELD_BOOL, goes_on),
+	FIELDS_END,
+};
+
+static const struct field hit_kind[] = {
+	KIND_TID,
+	KIND("trigger", FIELD_WORD, role, .words = role_keys, .of = KD_ROLES),
+	FIELDS_END,
+};
+
+static const struct field stolen_kind[] = { KIND_TID, FIELDS_END };
+
+/* --- Elements as rows, and back --- */
+
+static void state_pack(const void *element, struct recorded_row *row)
+{
+	const struct recorded_state *state = element;
+
+	row->start = state->start;
+	row->end = state->end;
+	row->kind.tid = state->tid;
+	row->kind.cpu = state->cpu;
+	row->kind.state = state->state;
+	row->kind.awaited = state->awaited;
+	row->kind.from = state->from;
+	row->kind.own = state->of_target;
+	row->kind.goes_on = state->goes_on;
+	row->kind.early = state->early;
+	row->kind.call = state->call;
+	row->kind.waker = state->waker;
+	row->kind.holder = state->holder;
+}
+
+static void state_unpack(const struct recorded_row *row, void *element)
+{
+	*(struct recorded_state *)element = (struct recorded_state){
+		.start = row->start,
+		.end = row->end,
+		.tid = row->kind.tid,
+		.cpu = row->kind.cpu,
+		.state = (uint8_t)row->kind.state,
+		.awaited = (uint8_t)row->kind.awaited,
+		.from = (uint8_t)row->kind.from,
+		.of_target = row->kind.own,
+		.goes_on = row->kind.goes_on,
+		.early = row->kind.early,
+		.call = row->kind.call,
+		.waker = row->kind.waker,
+		.holder = row->kind.holder,
+	};
+}
+
+static void run_pack(const void *element, struct recorded_row *row)
+{
+	const struct recorded_run *run = element;
+
+	row->start = run->start;
+	row->end = run->end;
+	row->kind.cpu = run->cpu;
+	row->kind.key = run->key;
+	row->kind.tid = run->tid;
+}
+
+static void run_unpack(const struct recorded_row *row, void *element)
+{
+	*(struct recorded_run *)element = (struct recorded_run){
+		.start = row->start,
+		.end = row->end,
+		.cpu = row->kind.cpu,
+		.key = row->kind.key,
+		.tid = row->kind.tid,
+	};
+}
+
+static void irq_pack(const void *element, struct recorded_row *row)
+{
+	const struct recorded_irq *irq = element;
+
+	row->start = irq->start;
+	row->end = irq->end;
+	row->kind.cpu = irq->cpu;
+	row->kind.tid = irq->tid;
+	row->kind.hard = irq->hard;
+	row->kind.name = irq->name;
+	row->kind.state = irq->state;
+}
+
+static void irq_unpack(const struct recorded_row *row, void *element)
+{
+	*(struct recorded_irq *)element = (struct recorded_irq){
+		.start = row->start,
+		.end = row->end,
+		.cpu = row->kind.cpu,
+		.tid = row->kind.tid,
+		.hard = row->kind.hard,
+		.name = row->kind.name,
+		.state = (uint8_t)row->kind.state,
+	};
+}
+
+/* Where an end is not in the recording, it is that of the other one. */
+static void call_pack(const void *element, struct recorded_row *row)
+{
+	const struct recorded_call *call = element;
+
+	row->start = call->start ? call->start : call->end;
+	row->end = call->end ? call->end : call->start;
+	row->value = call->result;
+	row->kind.tid = call->tid;
+	row->kind.call = call->number;
+	row->kind.early = !call->start;
+	row->kind.goes_on = !call->end;
+}
+
+static void call_unpack(const struct recorded_row *row, void *element)
+{
+	*(struct recorded_call *)element = (struct recorded_call){
+		.start = row->kind.early ? 0 : row->start,
+		.end = row->kind.goes_on ? 0 : row->end,
+		.tid = row->kind.tid,
+		.number = row->kind.call,
+		.result = (int32_t)row->value,
+	};
+}
+
+static void hit_pack(const void *element, struct recorded_row *row)
+{
+	const struct recorded_hit *hit = element;
+
+	row->start = row->end = hit->at;
+	row->kind.tid = hit->tid;
+	row->kind.role = hit->role;
+}
+
+static void hit_unpack(const struct recorded_row *row, void *element)
+{
+	*(struct recorded_hit *)element = (struct recorded_hit){
+		.at = row->start,
+		.tid = row->kind.tid,
+		.role = (enum kd_role)row->kind.role,
+	};
+}
+
+static void stolen_pack(const void *element, struct recorded_row *row)
+{
+	const struct recorded_stolen *stolen = element;
+
+	row->start = stolen->start;
+	row->end = stolen->end;
+	row->value = (int64_t)stolen->ns;
+	row->kind.tid = stolen->tid;
+}
+
+static void stolen_unpack(const struct recorded_row *row, void *element)
+{
+	*(struct recorded_stolen *)element = (struct recorded_stolen){
+		.start = row->start,
+		.end = row->end,
+		.ns = (uint64_t)row->value,
+		.tid = row->kind.tid,
+	};
+}
+
+#define LIST(list, name, by, ...)                                                                  \
+	{                                                                                          \
+		.key = #list, .fields = name##_kind, .order = (by),                                \
+		.at = offsetof(struct recording, list), .n = offsetof(struct recording, n_##list), \
+		.room = offsetof(struct recording, room_##list),                                   \
+		.row_size = sizeof(struct recorded_##name), .pack = name##_pack,                   \
+		.unpack = name##_unpack, __VA_ARGS__                                               \
+	}
+const struct recorded_list recorded_lists[RECORDED_LISTS] = {
+	LIST(states, state, RECORDED_BY_TID, .follow = true),
+	LIST(runs, run, RECORDED_BY_CPU),
+	LIST(irqs, irq, RECORDED_BY_CPU),
+	LIST(calls, call, RECORDED_BY_TID, .value = "result"),
+	LIST(hits, hit, RECORDED_BY_TIME),
+	LIST(stolen, stolen, RECORDED_BY_TID, .value = "stolen_ns"),
+};
+
+const char *recorded_elements(const struct recorded_list *list, const struct recording *recording,
+			      size_t *n)
+{
+	const char *elements;
+
+	memcpy(&elements, (const char *)recording + list->at, sizeof(elements));
+	memcpy(n, (const char *)recording + list->n, sizeof(*n));
+	return elements;
+}
+
+/* --- The recording itself --- */
+
+#define THREAD(key, kind, member, ...) FIELD(key, kind, struct recorded_thread, member, __VA_ARGS__)
+static const struct field recorded_thread_fields[] = {
+	THREAD("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
+	THREAD("pid", FIELD_I32, pid),
+	THREAD("name", FIELD_NAME, name),
+	THREAD("own", FIELD_BOOL, of_target),
+	THREAD("kernel", FIELD_BOOL, of_kernel, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
+static const struct field recorded_culprit_fields[] = {
+	FIELD("key", FIELD_U32, struct recorded_culprit, key, .flags = FIELD_REQUIRED),
+	FIELD("is", FIELD_OBJECT, struct recorded_culprit, is, .fields = culprit_fields),
+	FIELDS_END,
+};
+
+static void rows_write(struct json_writer *writer, const struct json_scope *scope,
+		       const struct field *field, const void *structure)
+{
+	(void)scope;
+	writer_object(writer, field->key);
+	for (size_t i = 0; i < RECORDED_LISTS; i++) {
+		size_t n;
+
+		recorded_elements(&recorded_lists[i], structure, &n);
+		writer_u64(writer, recorded_lists[i].key, n);
+	}
+	writer_object_end(writer);
+}
+
+static const struct json_form rows_form = { rows_write, NULL };
+
+#define RECORDING(key, kind, member, ...) FIELD(key, kind, struct recording, member, __VA_ARGS__)
+const struct field recording_fields[] = {
+	RECORDING("start_ns", FIELD_U64, from, .flags = FIELD_REQUIRED),
+	RECORDING("end_ns", FIELD_U64, to, .flags = FIELD_REQUIRED),
+	RECORDING("asked_ns", FIELD_U64, asked),
+	RECORDING("memory_bytes", FIELD_U64, memory),
+	RECORDING("events", FIELD_U64, events),
+	RECORDING("lost_events", FIELD_U64, lost),
+	RECORDING("overwritten", FIELD_BOOL, overwritten),
+	JSON_FORM("rows", rows_form),
+	FIELD_LIST("threads", struct recording, threads, .fields = recorded_thread_fields),
+	FIELD_LIST("culprits", struct recording, culprits, .fields = recorded_culprit_fields),
+	FIELDS_END,
+};
