@@ -7,23 +7,9 @@
 #include "cli/model/field.h"
 #include "cli/model/recording.h"
 #include "json_fields.h"
+#include "recorded_kinds.h"
 
 #define RECORDED_ROWS 16384 /* in a line, at most */
-
-/* All that any list has, the rest is 0. No padding: kinds are compared as bytes. */
-struct recorded_kind {
-	const char *name;
-	pid_t tid;
-	uint32_t cpu;
-	uint32_t state, awaited, from, role;
-	uint32_t key;
-	int32_t call;
-	pid_t waker, holder;
-	bool own, goes_on, early, hard;
-	uint32_t none;
-};
-_Static_assert(sizeof(struct recorded_kind) == sizeof(char *) + 12 * sizeof(uint32_t),
-	       "no padding");
 
 struct recorded_row {
 	struct recorded_kind kind;

@@ -8,51 +8,25 @@
 #include "json_parts.h"
 #include "json_recorded.h"
 
-#define SLOTS (2 * RECORDED_ROWS) /* a power of two: at most half of them are taken */
-
 /* Rows of a list that are in one line. */
 struct chunk {
 	const struct recorded_list *list;
 	struct json_scope scope;
-	size_t n, n_kinds;
+	struct recorded_kinds kinds;
+	size_t n;
 	struct recorded_row rows[RECORDED_ROWS];
-	const struct recorded_kind *kinds[RECORDED_ROWS];
 	uint32_t kind[RECORDED_ROWS]; /* of each row */
-	uint32_t slots[SLOTS];        /* of the table of kinds: the number of one, from 1 on */
 };
-
-static size_t hash(const struct recorded_kind *kind)
-{
-	uint64_t words[sizeof(*kind) / sizeof(uint64_t)], sum = 0;
-
-	_Static_assert(sizeof(words) == sizeof(*kind), "whole words");
-	memcpy(words, kind, sizeof(words));
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		sum = (sum ^ words[i]) * 0x9e3779b97f4a7c15;
-	return (size_t)(sum >> 32) & (SLOTS - 1);
-}
-
-static uint32_t kind_number(struct chunk *chunk, const struct recorded_kind *kind)
-{
-	size_t slot = hash(kind);
-
-	for (; chunk->slots[slot]; slot = (slot + 1) & (SLOTS - 1))
-		if (!memcmp(chunk->kinds[chunk->slots[slot] - 1], kind, sizeof(*kind)))
-			return chunk->slots[slot] - 1;
-	chunk->kinds[chunk->n_kinds] = kind;
-	chunk->slots[slot] = (uint32_t)++chunk->n_kinds;
-	return chunk->slots[slot] - 1;
-}
 
 static void chunk_fill(struct chunk *chunk, const char *elements, size_t n)
 {
 	chunk->n = n;
-	chunk->n_kinds = 0;
 	memset(chunk->rows, 0, n * sizeof(*chunk->rows));
-	memset(chunk->slots, 0, sizeof(chunk->slots));
+	recorded_kinds_reset(&chunk->kinds);
 	for (size_t i = 0; i < n; i++) {
 		chunk->list->pack(elements + i * chunk->list->row_size, &chunk->rows[i]);
-		chunk->kind[i] = kind_number(chunk, &chunk->rows[i].kind);
+		chunk->kind[i] = (uint32_t)recorded_kinds_number(&chunk->kinds,
+								 &chunk->rows[i].kind);
 	}
 }
 
@@ -112,9 +86,9 @@ static int chunk_write(const struct chunk *chunk, FILE *out)
 	writer_u64(&writer, "rows", chunk->n);
 	writer_u64(&writer, "start_ns", chunk->rows[0].start);
 	writer_array(&writer, "kinds");
-	for (size_t i = 0; i < chunk->n_kinds; i++) {
+	for (size_t i = 0; i < chunk->kinds.n; i++) {
 		writer_object(&writer, NULL);
-		json_fields_write(&writer, &chunk->scope, list->fields, chunk->kinds[i]);
+		json_fields_write(&writer, &chunk->scope, list->fields, &chunk->kinds.of[i]);
 		writer_object_end(&writer);
 	}
 	writer_array_end(&writer);
@@ -145,21 +119,23 @@ static int list_write(struct chunk *chunk, FILE *out)
 int json_recording(const struct sample *sample, FILE *out)
 {
 	const struct json_scope scope = { .sample = sample };
-	struct chunk *chunk = malloc(sizeof(*chunk));
+	struct chunk *chunk = calloc(1, sizeof(*chunk));
 	struct json_writer writer;
-	int error;
+	int error = chunk ? recorded_kinds_begin(&chunk->kinds, RECORDED_ROWS) : -ENOMEM;
 
-	if (!chunk)
-		return -ENOMEM;
-	line_begin(&writer, sample, JSON_RECORDING, out);
-	json_fields_write(&writer, &scope, recording_fields, sample->recording);
-	writer_object_end(&writer);
-	error = writer_end(&writer);
-	chunk->scope = scope;
+	if (!error) {
+		line_begin(&writer, sample, JSON_RECORDING, out);
+		json_fields_write(&writer, &scope, recording_fields, sample->recording);
+		writer_object_end(&writer);
+		error = writer_end(&writer);
+		chunk->scope = scope;
+	}
 	for (size_t i = 0; i < RECORDED_LISTS && !error; i++) {
 		chunk->list = &recorded_lists[i];
 		error = list_write(chunk, out);
 	}
+	if (chunk)
+		recorded_kinds_free(&chunk->kinds);
 	free(chunk);
 	return error;
 }
