@@ -12,6 +12,7 @@
 #include "cli/text/text_triggers.h"
 #include "html_page.h"
 #include "html_reading.h"
+#include "html_recorded.h"
 #include "html_streams.h"
 
 /* What a record is about: one of these. */
@@ -49,6 +50,11 @@ static int text_write(const struct record *record, FILE *out)
 static int reading_write(const struct record *record, FILE *out)
 {
 	return html_reading(record->sample, record->part, out);
+}
+
+static int recorded_write(const struct record *record, FILE *out)
+{
+	return html_recorded(record->sample, out);
 }
 
 static int words_write(const struct record *record, FILE *out)
@@ -102,6 +108,8 @@ static int record_write(const struct record *record, const char *kind, FILE *out
 	error = data_write(record, class, json_write, out);
 	if (!error && record->sample)
 		error = data_write(record, "reading", reading_write, out);
+	if (!error && record->sample && record->sample->recording)
+		error = data_write(record, "recorded", recorded_write, out);
 	error = error ?: pre_write(record, out);
 	if (!error && fflush(out))
 		error = -(errno ?: EIO);

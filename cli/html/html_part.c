@@ -150,6 +150,8 @@ int html_part_make(struct html_part *part, const struct sample *whole)
 	int error = 0;
 
 	*part = (struct html_part){ .sample = *whole };
+	part->recording_left_out = whole->recording != NULL;
+	sample->recording = NULL;
 	sample->traces.n = sample->n_interruptions = 0;
 	sample->traces.rows = room_for(whole->traces.n, TRACE_KINDS * HTML_ROWS,
 				       sizeof(*sample->traces.rows));
@@ -177,7 +179,7 @@ void html_part_clear(struct html_part *part)
 
 bool html_part_is_shorter(const struct html_part *part)
 {
-	bool is_shorter = part->interruptions_left_out;
+	bool is_shorter = part->interruptions_left_out || part->recording_left_out;
 
 	for (size_t i = 0; i < TRACE_KINDS; i++)
 		is_shorter = is_shorter || part->lists[i].left_out;

@@ -25,9 +25,10 @@ struct html_list {
 };
 
 struct html_part {
-	struct sample sample; /* the whole one, but for its lists */
+	struct sample sample; /* the whole one, but for its lists, and without the recording */
 	struct html_list lists[TRACE_KINDS];
 	size_t interruptions_left_out;
+	bool recording_left_out; /* the page has what is drawn of it, see html_recorded.h */
 };
 
 /* Makes it of a whole sample, which has to stay. Returns 0 or -ENOMEM; then there is nothing to

@@ -5,15 +5,15 @@ const LEAST_VIEW = 100; // ns
 
 /* What is seen, and what changes that; draw() follows each change. */
 class TimelineView {
-	constructor(items, length, draw, tell) {
-		Object.assign(this, { items, length, draw, tell, from: 0, to: length, room: 1,
+	constructor(items, begin, length, draw, tell) {
+		Object.assign(this, { items, begin, length, draw, tell, from: 0, to: length, room: 1,
 				      selected: null });
 	}
 
 	show(from, to) {
-		const length = Math.min(Math.max(to - from, LEAST_VIEW), this.length);
+		const length = Math.min(Math.max(to - from, LEAST_VIEW), this.length - this.begin);
 
-		this.from = Math.min(Math.max(0, from), this.length - length);
+		this.from = Math.min(Math.max(this.begin, from), this.length - length);
 		this.to = this.from + length;
 		this.draw();
 	}
@@ -50,6 +50,10 @@ class TimelineView {
 
 		this.show(from - (to - from), to + (to - from));
 	}
+
+	showAll() {
+		this.show(this.begin, this.length);
+	}
 }
 
 function timelineKeys(view) {
@@ -57,7 +61,7 @@ function timelineKeys(view) {
 		ArrowLeft: () => view.pan(-0.2), ArrowRight: () => view.pan(0.2),
 		ArrowDown: () => view.step(1), ArrowUp: () => view.step(-1),
 		"+": () => view.zoom(0.5), "=": () => view.zoom(0.5), "-": () => view.zoom(2),
-		Home: () => view.show(0, view.length), Enter: () => view.zoomToSelected(),
+		Home: () => view.showAll(), Enter: () => view.zoomToSelected(),
 	};
 }
 
@@ -66,11 +70,15 @@ function timelineMouse(box, canvas, lanes, view) {
 
 	function at(event) {
 		const place = canvas.getBoundingClientRect(), scale = (view.to - view.from) / view.room;
-		const lane = lanes[Math.floor((event.clientY - place.top - AXIS) / LANE)];
+		const y = event.clientY - place.top;
+		const lane = lanes.find(({ top, height }) => top <= y && y < top + height);
+		const part = lane?.parts.findLast(({ top }) => lane.top + top <= y)?.kind;
 		const ns = view.from + (event.clientX - place.left - GUTTER) * scale, near = 2 * scale;
+		const isThere = (item) => item.from <= ns && ns <= item.to;
+		const isNear = (item) => item.from - near <= ns && ns <= item.to + near;
 
-		return { ns, item: lane?.items.findLast((item) =>
-			item.from - near <= ns && ns <= item.to + near) || null };
+		return { ns, item: lane?.items.findLast((item) => item.kind === part && isThere(item)) ||
+				   lane?.items.findLast(isNear) || null };
 	}
 
 	box.addEventListener("wheel", (event) => {
@@ -99,17 +107,18 @@ function timelineMouse(box, canvas, lanes, view) {
 
 /* Null if there is nothing to show. */
 function timelineView(context) {
-	const items = timelineItems(context), lanes = timelineLanes(items);
-	const kinds = KINDS.filter((kind) => items.some((item) => item.kind === kind));
-	const threads = lanes.filter((lane) => lane.name !== PATH).length;
+	const items = timelineItems(context), lanes = timelineLanes(items, context);
+	const arrows = recordedArrows(items, lanes, context);
+	const begin = context.recorded ? Math.min(0, numberOf(context.recorded.from_ns)) : 0;
+	const threads = lanes.filter((lane) => typeof lane.key === "number").length;
 	const status = el("p", { role: "status", class: "told" });
 	const canvas = el("canvas", { "aria-hidden": "true" });
 	const tell = (item) => {
 		status.textContent = item ? `${item.name}: ${item.text()}, ${
 			timeText(item.to - item.from)}, at ${grouped(item.from / 1e6)} ms` : "";
 	};
-	const view = new TimelineView(items, context.length,
-				      () => timelineDraw(canvas, lanes, kinds, view), tell);
+	const view = new TimelineView(items, begin, context.length,
+				      () => timelineDraw(canvas, lanes, arrows, view), tell);
 	const keys = timelineKeys(view);
 	const button = (title, onclick) => el("button", { type: "button", onclick }, title);
 	const box = el("div", { class: "timeline", tabindex: 0, role: "application",
@@ -131,7 +140,8 @@ function timelineView(context) {
 		   "Drag or use the arrow keys left and right to move, + and - (or Ctrl and the wheel) " +
 		   "to zoom, up and down for one event after the other, Enter to zoom to it, Home for all."),
 		el("p", { class: "tools" }, button("Zoom in", () => view.zoom(0.5)),
-		   button("Zoom out", () => view.zoom(2)), button("All", () => view.show(0, view.length))),
+		   button("Zoom out", () => view.zoom(2)), button("All", () => view.showAll()),
+		   begin < 0 && button("The window", () => view.show(0, view.length))),
 		box, status,
 	];
 }

@@ -102,14 +102,16 @@ function captureView(context) {
 function timelineSection(context) {
 	const view = timelineView(context);
 
-	return view && leftOut(context).length
-		? [el("p", { class: "hint" }, "The longest of each kind; others are left out."), view] : view;
+	return view && [
+		leftOut(context).length
+			? el("p", { class: "hint" }, "The longest of each kind; others are left out.") : null,
+		context.recorded && recordedHint(context), view];
 }
 
 /* What all sections of a sample look at. */
-function contextOf(sample, reading, words) {
+function contextOf(sample, reading, words, recorded) {
 	return {
-		sample, reading, words,
+		sample, reading, words, recorded,
 		start: numberOf(sample.window.start_ns),
 		length: numberOf(sample.window.duration_ns),
 		stacks: stackNames(sample.traces?.stacks || []),
@@ -120,8 +122,8 @@ function contextOf(sample, reading, words) {
 }
 
 /* [[id, title, what makes it]]; without a title it is no section of its own. */
-function sampleSections(sample, reading, words) {
-	const context = contextOf(sample, reading, words), threads = threadsView(context);
+function sampleSections(sample, reading, words, recorded) {
+	const context = contextOf(sample, reading, words, recorded), threads = threadsView(context);
 
 	return [
 		["headline", null, () => headline(context)],

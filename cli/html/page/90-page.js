@@ -18,14 +18,16 @@ async function dataOf(script) {
 	return JSON.parse(await unpacked(script));
 }
 
-/* [{ script, reading, text, type }] in the order of the file. A page that was cut off ends before a
- * text: the record is left out. */
+/* [{ script, reading, recorded, text, type }] in the order of the file. A page that was cut off ends
+ * before a text: the record is left out. */
 function recordsOf(root) {
-	return Array.from(root.querySelectorAll("script.record"), (script) => {
-		const next = script.nextElementSibling;
-		const reading = next?.matches("script.reading") ? next : null;
+	const behind = (element, kind) => (element.nextElementSibling?.matches(`script.${kind}`)
+		? element.nextElementSibling : null);
 
-		return { script, reading, text: (reading || script).nextElementSibling,
+	return Array.from(root.querySelectorAll("script.record"), (script) => {
+		const reading = behind(script, "reading"), recorded = behind(reading || script, "recorded");
+
+		return { script, reading, recorded, text: (recorded || reading || script).nextElementSibling,
 			 type: script.classList.item(1) };
 	}).filter((record) => record.text?.matches("pre.text") && record.type in SECTIONS);
 }
@@ -140,6 +142,7 @@ class Page {
 	async draw(record) {
 		const data = await dataOf(record.script);
 		const reading = record.reading && await dataOf(record.reading);
+		const recorded = record.recorded && await dataOf(record.recorded);
 		const text = () => {
 			record.text.hidden = false;
 			return el("details", {}, el("summary", {}, "Show the text"), record.text);
@@ -148,7 +151,7 @@ class Page {
 		if (record.type === "sample")
 			this.name = nameOf(data);
 		document.title = `${this.name}: kernel_delay`;
-		await sectionsAdd([...SECTIONS[record.type](data, reading, this.words),
+		await sectionsAdd([...SECTIONS[record.type](data, reading, this.words, recorded),
 				   ["text", "The report as text", text]], this.content,
 				  () => this.shown === record);
 	}
