@@ -16,6 +16,7 @@ import kdtest
 
 TEXTS = "Array.from(document.querySelectorAll({}), (each) => each.textContent)"
 ROWS = "#thread-table > table > tbody > tr:not(.detail)"
+DATA = {"record", "reading", "recorded", "words", "text"}
 PAPER = "getComputedStyle(document.documentElement).backgroundColor"
 
 
@@ -60,7 +61,7 @@ def records(path):
         def handle_starttag(self, tag, attrs):
             self.tags.append(tag)
             kind = dict(attrs).get("class")
-            self.into = kind and next(iter({*kind.split()} & {"record", "reading", "words", "text"}), None)
+            self.into = kind and next(iter({*kind.split()} & DATA), None)
             if self.into:
                 self.found.append((self.into, ""))
 

@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: parallel
+"""States over time on the page: what it has of a recording against the rows in JSON and the books,
+and its pixels against both; where there is too much, what is merged."""
+
+import collections
+import json
+import random
+
+import kdpng
+import kdtest
+from kdpage import lay_out, of_kind, quiet, records, show, texts, the_browser
+
+GUTTER, AXIS, LANE = 170, 22, 20  # pixels to the left, above, and of a line of states alone
+RUNNING = ("user", "kernel", "page_fault", "reclaim", "hardirq", "softirq", "stolen")
+MANY = 55_000  # states of a thread, of which a page has no room for each
+
+
+def captured(test):
+    """A process whose threads wake one another, as a page and as JSON."""
+    folder = test.directory()
+    load = test.workload("slow", "sleeper:20:200:9000:2", "waiter:12:3000", "spinner")
+    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record=1s", "--sample-time=150ms",
+                      "-o", "text", "-o", f"html:{folder}/page.html", "-o", f"json:{folder}/json"])
+    run.line("# Start sampling")
+    load.go()
+    test.eq(run.wait(), 0, "a capture")
+    load.end()
+    return folder
+
+
+def lines_of(folder):
+    return [json.loads(line) for line in (folder / "json").read_text().splitlines()]
+
+
+def recorded(page):
+    return json.loads(of_kind(records(page), "recorded")[0])
+
+
+def pieces(lane, data):
+    """(start, end, {state: ns}, kind) from the window's start on."""
+    at, merged, found = data["from_ns"], iter(lane["parts"]), []
+    for number, after, length in zip(lane["kind"], lane["after"], lane["ns"], strict=True):
+        start, at = at + after, at + after + length
+        kind = data["kinds"][number] if number >= 0 else None
+        parts = {kind["state"]: length} if kind else {}
+        if not kind:
+            numbers = next(merged)
+            parts = {data["classes"][i]: ns for i, ns in zip(numbers[::2], numbers[1::2], strict=True)}
+        found.append((start, at, parts, kind))
+    return found
+
+
+def rows_of(lines, head):
+    """(tid, start, end, state), as the manual says, of what is in the recording."""
+    found = []
+    for line in lines:
+        if line["type"] != "recorded" or line["list"] != "states":
+            continue
+        zeros, end = [0] * line["rows"], line["start_ns"]
+        for number, after, length in zip(*(line.get(column, zeros)
+                                           for column in ("kind", "after_ns", "ns")), strict=True):
+            kind, start = line["kinds"][number], end + after
+            end = start + length
+            if kind["tid"]:
+                found.append((kind["tid"], max(start, head["start_ns"]), end, kind["state"]))
+    return found
+
+
+def sums_of(found):
+    """{(tid, state): ns}"""
+    sums = collections.Counter()
+    for tid, start, end, state in found:
+        sums[tid, state] += end - start
+    return sums
+
+
+def page_sums(data):
+    sums = collections.Counter()
+    for lane in data["threads"]:
+        for _, _, parts, _ in pieces(lane, data):
+            sums.update({(lane["tid"], state): ns for state, ns in parts.items()})
+    return sums
+
+
+def ledger_is_wrong(lane, data, sample):
+    """States whose time in the window is not the ledger's; of running ones their sum, as interrupts
+    are a part of them there."""
+    thread = next((each for each in sample["threads"] if each["tid"] == lane["tid"] and
+                   each["members"] == 1), None)
+    if not thread:
+        return []
+    got, want = collections.Counter(), collections.Counter()
+    for start, end, parts, _ in pieces(lane, data):
+        for state in parts:
+            got["running" if state in RUNNING else state] += max(0, end - max(0, start))
+    for key, ns in thread["ledger"].items():
+        state = key.removesuffix("_ns")
+        if state not in ("life", "sum_exec_runtime"):
+            want["running" if state in RUNNING else
+                 "ready_preempted" if state == "throttled" else state] += ns
+    return [(lane["tid"], state, got[state], want[state]) for state in {*got, *want}
+            if got[state] != want[state]]
+
+
+def nearest(pixel, seen):
+    return min(seen, key=lambda state: sum((a - b) ** 2 for a, b in zip(pixel, seen[state])))
+
+
+def legend(browser, states):
+    """The colour of each state, as a swatch of the page has it."""
+    browser.eval(f"""(() => {{ const box = document.createElement("p");
+        box.id = "swatches";
+        for (const state of {json.dumps(states)}) {{
+            const swatch = document.createElement("span");
+            swatch.className = `swatch state-${{state}}`;
+            box.append(swatch);
+        }}
+        document.body.prepend(box); }})()""")
+    found = {}
+    for number, state in enumerate(states, 1):
+        picture = kdpng.decode(browser.screenshot([round(each) for each in browser.box(
+            f"#swatches span:nth-child({number})")]))
+        found[state] = picture[len(picture) // 2][len(picture[0]) // 2]
+    browser.eval("document.querySelector('#swatches').remove()")
+    return found
+
+
+class Drawn:
+    """The picture of a timeline of the window."""
+
+    def __init__(self, browser, data, sample):
+        states = sorted({kind["state"] for kind in data["kinds"]} | {*data["classes"]})
+        self.seen = legend(browser, states)
+        self.lines = kdpng.decode(browser.screenshot(
+            [round(each) for each in browser.box(".timeline canvas")]))
+        self.scale = (len(self.lines[0]) - GUTTER) / sample["window"]["duration_ns"]
+        self.first = AXIS + LANE * bool(sample.get("critical_path", {}).get("rows"))
+
+    def top(self, number):
+        return self.first + LANE * number
+
+    def x(self, ns):
+        return GUTTER + ns * self.scale
+
+    def wrong(self, lane, number, data, arrows):
+        """Pieces of some pixels' width that have another colour than their state."""
+        line, found, compared = self.lines[self.top(number) + 9], [], 0
+        for start, end, parts, kind in pieces(lane, data):
+            columns = [x for x in range(int(self.x(max(0, start))) + 2, int(self.x(end)) - 2)
+                       if all(abs(x - arrow) > 3 for arrow in arrows)]
+            if kind and columns:
+                compared += 1
+                colours = {line[x] for x in columns}
+                found += [(kind["state"], colours)] if colours != {self.seen[kind["state"]]} else []
+        return found, compared
+
+
+def case_states(test):
+    """Each state is on the page, and seen where it was; also when it is made of the JSON."""
+    folder, browser = captured(test), the_browser()
+    lines = lines_of(folder)
+    head, sample, data = lines[0], lines[-1], recorded(folder / "page.html")
+    done = test.program("--replay", folder / "json", "-o", f"html:{folder}/again.html")
+    test.eq((done.status, done.stderr), (0, ""), "the page of a replay")
+    test.eq(recorded(folder / "again.html"), data, "has the same")
+    test.ok(not any(lane["merged_ns"] for lane in data["threads"] + data["cpus"]), "nothing is merged")
+    test.eq(page_sums(data), sums_of(rows_of(lines, head)), "states of all threads, as in JSON")
+    wrong = [fault for lane in data["threads"] for fault in ledger_is_wrong(lane, data, sample)]
+    if sample["resynced"] or any(thread["ledger"]["stolen_ns"] for thread in sample["threads"]):
+        test.skip("and in the books", "the kernel did not report all switches")
+    else:
+        test.eq(wrong[:4], [], "and in the books")
+    show(browser, folder / "again.html")
+    lay_out(browser)
+    quiet(test, browser, "a page with a recording")
+    drawn = Drawn(browser, data, sample)
+    own = {lane["tid"]: number for number, lane in enumerate(data["threads"])}
+    woken = [(end, own[kind["waker"]], own[lane["tid"]]) for lane in data["threads"]
+             for _, end, _, kind in pieces(lane, data) if kind and kind.get("waker") in own]
+    arrows = [drawn.x(at) for at, _, _ in woken]
+    wrong, compared = [], 0
+    for number, lane in enumerate(data["threads"]):
+        faults, some = drawn.wrong(lane, number, data, arrows)
+        wrong, compared = wrong + faults, compared + some
+    test.ok(compared > 10 and not wrong, "each is seen in its colour, in its place", compared, *wrong[:3])
+    cpus_are_drawn(test, drawn, data, arrows)
+    arrows_are_drawn(test, drawn, woken)
+    begin = texts(browser, ".recorded")[0]
+    test.ok("before the window" in begin and "Each state is there by itself." in begin, "in words", begin)
+    keys(test, browser, data)
+
+
+def cpus_are_drawn(test, drawn, data, arrows):
+    wrong, compared = [], 0
+    for number, lane in enumerate(data["cpus"], len(data["threads"])):
+        faults, some = drawn.wrong(lane, number, data, arrows)
+        wrong, compared = wrong + faults, compared + some
+    test.ok(compared and not wrong, "so is who had the CPUs", compared, *wrong[:3])
+    names = {kind["name"] for kind in data["kinds"] if "name" in kind}
+    threads = {f"{lane['name']}[{lane['tid']}]" for lane in data["threads"] if lane["own"]}
+    test.ok(names & threads, "by their names", sorted(names)[:4])
+
+
+def arrows_are_drawn(test, drawn, woken):
+    """From line to line, where no other arrow is near; elsewhere there is paper between lines."""
+    paper, missing, alone = drawn.lines[AXIS - 1][-1], [], 0
+    for at, source, target in woken:
+        x, upper = round(drawn.x(at)), min(source, target)
+        if at < 0 or source == target or sum(abs(drawn.x(other) - x) < 6 for other, *_ in woken) > 1:
+            continue
+        line = drawn.lines[drawn.top(upper) + LANE - 1][x - 5:x + 6]
+        alone += 1
+        missing += [(at, line)] if set(line[4:7]) == {paper} or line.count(paper) < 5 else []
+    if len(woken) > 150:
+        test.skip("arrows", "there are more than are drawn at once")
+    else:
+        test.ok(alone and not missing, "an arrow from each waker", alone, *missing[:3])
+
+
+def keys(test, browser, data):
+    """Home shows the time before the window, too; the first event of all is there."""
+    browser.eval("document.querySelector('.timeline').focus()")
+    browser.press("Home")
+    browser.press("ArrowDown")
+    told = browser.eval("document.querySelector('.timeline ~ .told').textContent")
+    first = min(data["from_ns"] + lane["after"][0] for lane in data["threads"] + data["cpus"])
+    test.ok(f"at {first / 1e6:,.3f}".rstrip("0").rstrip(".") in told, "by keys, from the recording's beginning on",
+            told, first)
+
+
+def crowd(lines):
+    """The same sample with a recording of more states than a page may have."""
+    sample, rng = lines[-1], random.Random(15)
+    start, found = sample["window"]["start_ns"], []
+    kinds = [{"tid": 0, "cpu": 0, "state": state, "own": True}
+             for state in ("user", "blocked", "ready_woken", "kernel")]
+    tids = [901, 902]
+    for tid in tids:
+        left, at = MANY, start
+        while left:
+            n = min(left, 16384)
+            ns = [rng.randrange(200, 3000) * (1 + 2 * (i % 4 == 1)) for i in range(n)]
+            found.append({"schema": "kernel_delay/1", "type": "recorded", "number": sample["number"],
+                          "list": "states", "rows": n, "start_ns": at,
+                          "kinds": [dict(kind, tid=tid) for kind in kinds],
+                          "kind": [i % 4 for i in range(n)], "ns": ns})
+            at, left = at + sum(ns), left - n
+    sample["window"]["end_ns"] = end = max(line["start_ns"] + sum(line["ns"]) for line in found)
+    sample["window"]["duration_ns"] = end - start
+    sample.pop("critical_path", None)
+    head = dict(lines[0], start_ns=start, end_ns=end, culprits=[], threads=[
+        {"tid": tid, "pid": 900, "name": "crowd", "own": True} for tid in tids])
+    head["rows"] = {**dict.fromkeys(head["rows"], 0), "states": len(tids) * MANY}
+    return [head, *found, sample]
+
+
+def case_merged(test):
+    """What is too short for a page is merged: the sums stay, and so do the areas of colours."""
+    folder, browser = captured(test), the_browser()
+    lines = crowd(lines_of(folder))
+    (folder / "json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = test.program("--replay", folder / "json", "-o", f"html:{folder}/page.html")
+    test.eq((done.status, done.stderr), (0, ""), "more states than a page may have")
+    size = (folder / "page.html").stat().st_size
+    test.ok(size < 1_000_000, "the page is bounded", size)
+    data, sums = recorded(folder / "page.html"), sums_of(rows_of(lines, lines[0]))
+    test.ok(all(lane["merged_ns"] for lane in data["threads"]), "states are merged")
+    test.eq(page_sums(data), sums, "none of their time is gone")
+    show(browser, folder / "page.html")
+    lay_out(browser)
+    quiet(test, browser, "merged states")
+    told = " ".join(texts(browser, ".recorded"))
+    test.ok("is merged in" in told and "-o json has all of it" in told, "the page says so", told)
+    drawn = Drawn(browser, data, lines[-1])
+    for number, lane in enumerate(data["threads"]):
+        top, found = drawn.top(number), collections.Counter()
+        seen = {state: drawn.seen[state] for tid, state in sums if tid == lane["tid"]}
+        last = round(drawn.x(max(end for _, end, _, _ in pieces(lane, data)))) - 2
+        for line in drawn.lines[top + 2:top + 17]:
+            found.update(nearest(pixel, seen) for pixel in line[GUTTER + 2:last])
+        whole = sum(ns for (tid, _), ns in sums.items() if tid == lane["tid"])
+        wrong = [(state, found[state] / found.total(), ns / whole) for (tid, state), ns in sums.items()
+                 if tid == lane["tid"] and abs(found[state] / found.total() - ns / whole) > 0.05]
+        test.eq(wrong, [], f"colours have their states' areas: line {number}")
+
+
+kdtest.main(case_states, case_merged)
