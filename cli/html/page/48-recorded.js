@@ -76,20 +76,31 @@ function recordedItems(context) {
 	].flat(2);
 }
 
+/* Beyond 2^53 times are rounded. */
+function wakeKey(waker, woken, at) {
+	return `${waker} ${woken} ${Math.round(at / 16)}`;
+}
+
 /* Where the critical path goes from one thread to another that it woke. */
-function marksPath(item, rows, start) {
-	return rows.some((row, i) => i && row.thread.tid === item.lane &&
-		rows[i - 1].thread.tid === item.waker &&
-		Math.abs(numberOf(row.start_ns) - start - item.to) <= 8); // times beyond 2^53 are rounded
+function wakesOnPath(rows, start) {
+	const keys = new Set();
+
+	rows.forEach((row, i) => {
+		for (const by of i ? [-8, 8] : [])
+			keys.add(wakeKey(rows[i - 1].thread.tid, row.thread.tid,
+					 numberOf(row.start_ns) - start + by));
+	});
+	return keys;
 }
 
 /* [{ at, from, to, isPath, item }]: lanes of who woke whom, of those that have one. */
-function recordedArrows(items, lanes, context) {
-	const known = new Map(lanes.map((lane) => [lane.key, lane])), rows = pathRows(context);
+function recordedArrows(items, lanes, { sample, start }) {
+	const known = new Map(lanes.map((lane) => [lane.key, lane]));
+	const path = wakesOnPath(pathRows({ sample }), start);
 	const woken = items.filter((item) => item.waker && known.has(item.waker));
 
 	return woken.map((item) => ({ at: item.to, from: known.get(item.waker), to: known.get(item.lane), item,
-				      isPath: marksPath(item, rows, context.start) }));
+				      isPath: path.has(wakeKey(item.waker, item.lane, item.to)) }));
 }
 
 function arrowDraw(pen, { from, to }, left) {

@@ -61,6 +61,8 @@ function notesView(context) {
 
 	return [
 		leftOutView(context),
+		context.recorded && el("p", { class: "left-out" }, "The JSON in this page is without the " +
+			"recording, of which the timeline has what it draws. -o json writes all of it."),
 		numberOf(sample.lost) ? null : el("p", {}, "Nothing was lost: the figures are complete."),
 		el("ul", { class: "notes" }, reading.notes.map(noteView)),
 	];
