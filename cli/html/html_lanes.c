@@ -101,11 +101,13 @@ static int pieces_make(struct pieces *pieces, const struct html_lanes *lanes,
 {
 	struct html_piece piece = { 0 };
 	struct part part;
+	uint64_t last = 0;
 	int error = 0;
 
 	for (size_t i = 0; i < lane->n && !error; i++) {
-		if (!part_of(lanes, lane, i, &part) || (piece.rows && part.start < piece.end))
+		if (!part_of(lanes, lane, i, &part) || part.start < last)
 			continue;
+		last = part.end;
 		if (part.end - part.start >= least || piece.end - piece.start >= least ||
 		    (piece.rows && part.start - piece.end >= least))
 			error = piece_end(pieces, &piece);
