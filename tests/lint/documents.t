@@ -106,7 +106,7 @@ def case_members(test):
     """Members of JSON: those of the schema, which json.t holds against what is written."""
     schema = json.loads(lint.text(lint.pathlib.Path(SCHEMA)))["definitions"]
     words = set(re.findall(r"[a-z0-9_]+", rendered(lint.pathlib.Path(JSON_PAGE))))
-    for name in ("sample", "thread"):
+    for name in ("sample", "thread", "recording", "recorded", "recorded_kind"):
         members = {key for key in schema[name]["properties"] if not key.endswith("_hex")}
         test.ok(len(members) > 10, f"{SCHEMA}: members of a {name}")
         test.eq(sorted(members - words), [], f"{JSON_PAGE}: describes all of them")
