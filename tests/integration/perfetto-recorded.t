@@ -7,8 +7,11 @@ the recording: the same timeline is made of it, byte for byte."""
 
 import collections
 import json
+import re
 import signal
+import subprocess
 
+import kdneeds
 import kdtest
 from kdperfetto import Trace
 from kdrecorded import RUNNING, TITLES, Books
@@ -192,6 +195,25 @@ def check_wakeups(test, run):
     test.ok(between <= arrows, "with an arrow each", *list(between - arrows)[:3])
 
 
+def check_jq(test, run, states):
+    """The manual's program for jq, as groff shows it."""
+    page = (kdtest.ROOT / "man" / "kernel_delay-json.5").read_text()
+    program = re.search(r"Each state of each thread.*?\n\.EX\njq \\-c \\\(aq(.*?)\\\(aq run.json", page,
+                        re.DOTALL)[1]
+    jq = kdneeds.optional(test, "jq: the manual's program", kdneeds.tool, "jq")
+    if not jq:
+        return
+    if any(row[2] >= 1 << 53 for row in states):
+        test.skip("jq: the manual's program", "jq before 1.7 rounds times after 104 days of uptime")
+        return
+    done = subprocess.run([jq, "-c", program.replace("\\-", "-")], text=True, check=True,
+                          input="".join(json.dumps(line) + "\n" for line in run.lines),
+                          stdout=subprocess.PIPE)
+    got = [(row["tid"], row["start"], row["end"], row["state"])
+           for row in map(json.loads, done.stdout.splitlines())]
+    test.ok(got == states, "jq: the manual's program finds the same", got[:2], states[:2])
+
+
 def check_rows(test, run):
     """The rows of JSON, read by a few lines of Python, are the timeline's slices of states. The
     head's numbers are theirs. The idle task has no track."""
@@ -205,6 +227,7 @@ def check_rows(test, run):
     begins = run.samples[0]["window"]["end_ns"]
     rows = {(tid, max(start, head["start_ns"]), min(end, begins), state)
             for tid, start, end, state in states if tid and start < min(end, begins)}
+    check_jq(test, run, states)
     test.ok(rows and rows == shown, "the timeline's states", f"rows: {sorted(rows - shown)[:2]}",
             f"slices: {sorted(shown - rows)[:2]}")
 
