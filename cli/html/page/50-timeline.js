@@ -102,6 +102,13 @@ function axisStep(length, room) {
 	return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least);
 }
 
+/* With as many digits as tell it from its neighbours. */
+function axisText(at, step) {
+	const [unit, name] = UNITS.findLast(([ns]) => Math.abs(at) >= ns) || UNITS[0];
+
+	return `${(at / unit).toFixed(Math.max(0, Math.ceil(-Math.log10(step / unit))))} ${name}`;
+}
+
 /* Colours of states are those of the style sheet, in either theme. */
 function colourOf(name, known) {
 	if (!known.has(name)) {
@@ -121,7 +128,7 @@ function axisDraw(pen, view, x, height) {
 		pen.globalAlpha = 0.15;
 		pen.fillRect(x(at), AXIS, 1, height - AXIS);
 		pen.globalAlpha = 1;
-		pen.fillText(timeText(at), x(at) + 3, 14);
+		pen.fillText(axisText(at, step), x(at) + 3, 14);
 	}
 }
 
