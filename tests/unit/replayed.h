@@ -69,12 +69,14 @@ __attribute__((unused)) static void replayed_forget(void)
 	replayed.length = 0;
 }
 
-/* The sample after it was saved and read; valid up to the next call. */
+/* The sample, without its recording, after it was saved and read; valid up to the next call. */
 __attribute__((unused)) static const struct sample *replayed_sample(const struct sample *sample)
 {
+	struct sample alone = *sample;
 	FILE *out = tmpfile();
 
-	if (report_json(sample, NULL, out))
+	alone.recording = NULL;
+	if (report_json(&alone, NULL, out))
 		abort();
 	replayed_load(out);
 	replay_sample(&replayed.reader, replayed.root, &replayed.sample);
