@@ -211,7 +211,7 @@ static int threads_find(struct html_lanes *lanes, const struct sample *sample)
 			end++;
 		lane.n = end - i;
 		if (!recording_thread(lanes->recording, lane.tid))
-			continue; /* the idle task */
+			continue;
 		thread_weigh(&lane, sample);
 		if (ARRAY_GROW(lanes->threads, lanes->n_threads, lanes->room_threads))
 			return -ENOMEM;

@@ -362,9 +362,10 @@ static int silent_make(struct recording *recording, const struct recorded_now *n
 	return state_add(recording, &state);
 }
 
+/* Idle tasks, which may wake threads, are none: all of them have TID 0. */
 static bool is_of_thread(const struct recorded_event *event)
 {
-	return event->kind &&
+	return event->kind && event->tid &&
 	       (event->kind < KD_RECORDED_ENTERS || event->kind == KD_RECORDED_LEAD ||
 		event->kind == KD_RECORDED_LOCK || event->kind == KD_RECORDED_STOLEN);
 }

@@ -65,8 +65,7 @@ def rows_of(lines, head):
                                            for column in ("kind", "after_ns", "ns")), strict=True):
             kind, start = line["kinds"][number], end + after
             end = start + length
-            if kind["tid"]:
-                found.append((kind["tid"], max(start, head["start_ns"]), end, kind["state"]))
+            found.append((kind["tid"], max(start, head["start_ns"]), end, kind["state"]))
     return found
 
 

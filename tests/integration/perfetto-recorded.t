@@ -216,7 +216,7 @@ def check_jq(test, run, states):
 
 def check_rows(test, run):
     """The rows of JSON, read by a few lines of Python, are the timeline's slices of states. The
-    head's numbers are theirs. The idle task has no track."""
+    head's numbers are theirs."""
     head, = (line for line in run.lines if line["type"] == "recording")
     states = states_of(run.lines)
     test.eq(len(states), head["rows"]["states"], "as many rows as it says")
@@ -226,7 +226,7 @@ def check_rows(test, run):
              for event in run.trace.slices if event.kind == "state"}
     begins = run.samples[0]["window"]["end_ns"]
     rows = {(tid, max(start, head["start_ns"]), min(end, begins), state)
-            for tid, start, end, state in states if tid and start < min(end, begins)}
+            for tid, start, end, state in states if start < min(end, begins)}
     check_jq(test, run, states)
     test.ok(rows and rows == shown, "the timeline's states", f"rows: {sorted(rows - shown)[:2]}",
             f"slices: {sorted(shown - rows)[:2]}")
