@@ -157,6 +157,7 @@ __u64 kd_maps_told = 0;          /* when user space was last woken up for a mapp
 __u64 kd_mapped_at = 1;          /* when the target mapped code last */
 __u32 kd_exec_slot = 0;          /* the last thread that entered execve */
 bool kd_followed_filter[KD_FOLLOWED_FILTER] = {}; /* by TID: one of those has been followed */
+__u32 kd_frozen_seen = 0;                         /* a thread has been frozen */
 __u32 kd_steal_readable = 0;                      /* the kernel reads the clock of the hypervisor */
 __u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see exec.bpf.h; ~0: not known */
 

@@ -393,6 +393,8 @@ static void frozen_look(struct collector *collector)
 	bool due = now - collector->frozen_looked >= NSEC_PER_SEC;
 	pid_t unknown = 0;
 
+	if (!session_has_frozen(collector->session))
+		return;
 	for (uint32_t slot = 1; slot < view.slots; slot++) {
 		const struct kd_thread *thread = &view.threads[slot];
 		uint32_t state = __atomic_load_n(&thread->state, __ATOMIC_RELAXED);

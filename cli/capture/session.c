@@ -562,6 +562,11 @@ uint64_t session_losses(struct session *session, uint64_t losses[KD_LOSSES])
 	return session->skipped - before;
 }
 
+bool session_has_frozen(const struct session *session)
+{
+	return __atomic_load_n(&session->skel->bss->kd_frozen_seen, __ATOMIC_RELAXED);
+}
+
 uint64_t session_resynced(struct session *session)
 {
 	uint64_t before = session->resynced;

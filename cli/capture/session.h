@@ -211,6 +211,9 @@ uint64_t session_losses(struct session *session, uint64_t losses[KD_LOSSES]);
  * call. Their times were taken from its count of the run time. */
 uint64_t session_resynced(struct session *session);
 
+/* Whether a thread has been frozen since the session began, or was then. */
+bool session_has_frozen(const struct session *session);
+
 /* Sections that this kernel does not allow. */
 const struct absence *session_absences(const struct session *session, size_t *count);
 
