@@ -5,41 +5,109 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "session_windows.h"
 
-static int entry_read(const struct session_hash *hash, const void *key, void *value,
-		      session_found_fn *found, uint32_t *removed)
+/* What a map holds. Read and removed with one call for many: a call for each entry was an eighth of
+ * what the live view takes. */
+struct entries {
+	char *keys, *values;
+	uint32_t n, room;
+	size_t key, value; /* bytes */
+};
+
+/* In a bucket's chain there may be more than is left of the room: then it is doubled. */
+static int entries_grow(struct entries *entries)
+{
+	uint32_t room = entries->room ? entries->room * 2 : 256;
+	char *keys = reallocarray(entries->keys, room, entries->key), *values;
+
+	if (!keys)
+		return -ENOMEM;
+	entries->keys = keys;
+	values = reallocarray(entries->values, room, entries->value);
+	if (!values)
+		return -ENOMEM;
+	entries->values = values;
+	entries->room = room;
+	return 0;
+}
+
+/* BPF_MAP_LOOKUP_BATCH came with 5.6 (057996380a42). */
+static int entries_read(struct entries *entries, int fd)
+{
+	char *at = malloc(entries->key), *key = NULL;
+	int result = at ? entries_grow(entries) : -ENOMEM;
+
+	while (!result) {
+		uint32_t n = entries->room - entries->n;
+
+		result = bpf_map_lookup_batch(
+			fd, key, at, entries->keys + entries->n * entries->key,
+			entries->values + entries->n * entries->value, &n, NULL);
+		if (!result || result == -ENOENT)
+			entries->n += n;
+		if (!result)
+			key = at;
+		if (result == -ENOSPC || (!result && entries->n == entries->room))
+			result = entries_grow(entries);
+	}
+	free(at);
+	return result == -ENOENT ? 0 : result;
+}
+
+/* The first n. One that has gone already ends a batch. Returns how many it has removed. */
+static uint32_t entries_remove(const struct entries *entries, uint32_t n, int fd)
+{
+	uint32_t removed = 0, i = 0;
+
+	while (i < n) {
+		uint32_t some = n - i;
+
+		int error = bpf_map_delete_batch(fd, entries->keys + i * entries->key, &some, NULL);
+
+		if (error && error != -ENOENT)
+			break;
+		removed += some;
+		i += some < n - i ? some + 1 : some;
+	}
+	return removed;
+}
+
+/* Whether it is to be removed. */
+static bool entry_take(const struct session_hash *hash, const void *key, const void *value,
+		       session_found_fn *found, int *result)
 {
 	const struct kd_row_key *of = key;
-	bool here = of->gen == hash->view->gen;
-	int fd = bpf_map__fd(hash->map), result = 0;
 
-	if (here && of->slot < hash->view->slots && hash->row_of[of->slot] &&
-	    !bpf_map_lookup_elem(fd, key, value))
-		result = found(hash, key, value, &hash->rows[hash->row_of[of->slot] - 1]);
-	else if (here || windows_have(hash->windows, of->gen))
-		return 0;
-	*removed += !bpf_map_delete_elem(fd, key);
-	return result;
+	if (of->gen != hash->view->gen)
+		return !windows_have(hash->windows, of->gen);
+	if (of->slot >= hash->view->slots || !hash->row_of[of->slot])
+		return false;
+	*result = found(hash, key, value, &hash->rows[hash->row_of[of->slot] - 1]);
+	return true;
 }
 
 int session_hash_read(const struct session_hash *hash, session_found_fn *found, uint32_t *removed)
 {
-	size_t room = bpf_map__max_entries(hash->map), size = bpf_map__key_size(hash->map), n = 0;
-	void *value = malloc(bpf_map__value_size(hash->map));
-	char *keys = calloc(room, size);
-	int fd = bpf_map__fd(hash->map), result = keys && value ? 0 : -ENOMEM;
-	uint32_t gone = 0;
+	struct entries entries = {
+		.key = bpf_map__key_size(hash->map),
+		.value = bpf_map__value_size(hash->map),
+	};
+	int fd = bpf_map__fd(hash->map), result = entries_read(&entries, fd);
+	uint32_t taken = 0;
 
-	while (!result && n < room &&
-	       !bpf_map_get_next_key(fd, n ? keys + (n - 1) * size : NULL, keys + n * size))
-		n++;
-	for (size_t i = 0; i < n && !result; i++)
-		result = entry_read(hash, keys + i * size, value, found, &gone);
+	for (uint32_t i = 0; i < entries.n && !result; i++) {
+		const char *key = entries.keys + i * entries.key;
+
+		if (entry_take(hash, key, entries.values + i * entries.value, found, &result))
+			memmove(entries.keys + taken++ * entries.key, key, entries.key);
+	}
+	taken = entries_remove(&entries, taken, fd);
 	if (removed)
-		*removed = gone;
-	free(value);
-	free(keys);
+		*removed = taken;
+	free(entries.values);
+	free(entries.keys);
 	return result;
 }
