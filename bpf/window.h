@@ -41,15 +41,16 @@ enum kd_bank {
 	KD_BANK_CLOSED,  /* and not read yet */
 };
 
-#define KD_BY_CLOCK (-1) /* user space */
-#define KD_BY_EXIT (-2)  /* the end of the process that had opened it, one of several */
+#define KD_BY_CLOCK (-1)  /* user space */
+#define KD_BY_BUTTON (-3) /* user space, as the operator asked for it */
+#define KD_BY_EXIT (-2)   /* the end of the process that had opened it, one of several */
 
 struct kd_window {
 	__u64 start;
 	__u64 end;                  /* KD_NEVER while the window is open */
 	__u64 gen;                  /* 0: nothing to record here */
 	__u64 bank;                 /* enum kd_bank */
-	__s32 opened_by, closed_by; /* TIDs; KD_BY_CLOCK, KD_BY_EXIT */
+	__s32 opened_by, closed_by; /* TIDs; or one of those */
 	__u32 opened_in, pad;       /* the process of opened_by, if that is a TID */
 	__u64 traces_lost;          /* records of its time that found no room in their ring */
 };

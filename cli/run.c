@@ -191,6 +191,8 @@ static exit_status run_attach(struct run *run)
 	if (!status && !run->loop) {
 		run->loop = loop_new(run->signals);
 		status = run->loop ? 0 : log_no_memory();
+		if (!status)
+			loop_heed(run->loop, &run->button);
 	}
 	/* Signals are passed on to a command, also if the run goes on without it. */
 	if (!status && (processes_is_one(run->processes) || run->command))
@@ -289,7 +291,7 @@ static void run_announce(struct run *run)
 	};
 
 	progress_begin(&run->progress, &config);
-	if (run->record_on && !config.quiet)
+	if (options->record && !config.quiet)
 		log_note("recording; kill -USR1 %d reports what is held then", (int)getpid());
 }
 
@@ -358,6 +360,7 @@ exit_status run_all(const struct options *options, const struct processes *proce
 		.triggers = triggers,
 		.fail_if = conditions->fail_if,
 		.record_on = conditions->record_on,
+		.button = { .fd = -1 },
 		.command = command,
 	};
 	int status, shown;
@@ -369,8 +372,8 @@ exit_status run_all(const struct options *options, const struct processes *proce
 		identity_read(&run.identity, target->pid);
 	status = signals_open(&run.signals);
 	triggers->signals = run.signals;
-	if (!status)
-		status = record_on_begin(run.record_on);
+	if (!status && options->record)
+		status = button_open(&run.button);
 	if (!status)
 		status = run_targets(&run);
 	/* Those that are triggered end with their statistics. */
@@ -381,6 +384,7 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	if (command_is_released(command))
 		loop_await_exit(run.loop);
 	loop_close(run.loop);
+	button_close(&run.button);
 	signals_close(run.signals);
 	shown = outputs_show(run.outputs); /* in any case: it may be a part */
 	if (!status)

@@ -14,23 +14,16 @@ exit_status record_on_open(struct record_on **out, const char *text,
 	*out = record_on;
 	if (!record_on)
 		return log_no_memory();
-	record_on->button.fd = -1;
 	return fail_if_new(&record_on->condition, "--record-on", &text,
 			   strcmp(text, RECORD_ON_SIGNAL) != 0, recorded);
-}
-
-exit_status record_on_begin(struct record_on *record_on)
-{
-	return record_on ? button_open(&record_on->button) : 0;
 }
 
 bool record_on_wants(struct record_on *record_on, const struct sample *sample)
 {
 	uint64_t before = fail_if_times(record_on->condition);
-	bool pressed = button_pressed(&record_on->button);
 
 	fail_if_check(record_on->condition, sample, ++record_on->windows);
-	return pressed || fail_if_times(record_on->condition) > before;
+	return fail_if_times(record_on->condition) > before;
 }
 
 void record_on_close(struct record_on *record_on)
@@ -38,7 +31,5 @@ void record_on_close(struct record_on *record_on)
 	if (!record_on)
 		return;
 	fail_if_free(record_on->condition);
-	if (record_on->button.fd >= 0)
-		button_close(&record_on->button);
 	free(record_on);
 }

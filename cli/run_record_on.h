@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --record-on: windows are taken one after the other, and reported when a condition is true of one,
- * or the operator says so. */
+/* --record-on: windows are taken one after the other, and reported when a condition is true of
+ * one. */
 #ifndef RUN_RECORD_ON_H
 #define RUN_RECORD_ON_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/base/button.h"
 #include "cli/base/exit_status.h"
 #include "cli/model/sample.h"
 #include "cli/output/fail_if.h"
 
 struct record_on {
 	struct fail_if *condition;
-	struct button button;
 	uint64_t windows; /* looked at */
 };
 
-/* The word for no condition: SIGUSR1 only. */
+/* The word for no condition: only what the operator asks for is reported. */
 #define RECORD_ON_SIGNAL "signal"
 
 /* Reads the condition, which has to outlive it. Returns 0, or after printing what is wrong an exit
@@ -26,11 +24,7 @@ struct record_on {
 exit_status record_on_open(struct record_on **record_on, const char *text,
 			   const struct fail_recorded *recorded);
 
-/* From now on SIGUSR1 is for it; NULL is allowed. Returns 0, or after printing why an exit status.
- */
-exit_status record_on_begin(struct record_on *record_on);
-
-/* Whether a window is to be reported. */
+/* Whether a window fulfils the condition. */
 bool record_on_wants(struct record_on *record_on, const struct sample *sample);
 
 void record_on_close(struct record_on *record_on);

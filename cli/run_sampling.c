@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -71,6 +72,13 @@ exit_status run_mark(struct run *run, const char *what, uint64_t edge, bool trig
 	struct timespec when = clock_wall_at(triggered ? hit : edge);
 
 	return outputs_mark(run->outputs, what, hit, &when);
+}
+
+#define PRESSED_LEAST_NS (100 * NSEC_PER_MSEC)
+
+uint64_t run_pressed_end(uint64_t start)
+{
+	return u64_max(clock_monotonic(), u64_add(start, PRESSED_LEAST_NS));
 }
 
 void run_sample_ended(const struct run *run, struct sample *sample, enum loop_event event)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/base/button.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/signals.h"
 #include "cli/capture/collect.h"
@@ -52,6 +53,7 @@ struct run {
 	struct outputs *outputs;
 	struct fail_if *fail_if;     /* conditions */
 	struct record_on *record_on; /* NULL: each sample is reported */
+	struct button button;        /* reports what is recorded; only with --record */
 	struct live *live;           /* --live; NULL: not begun */
 	struct progress progress;
 	struct own_cost_meter own;
@@ -95,6 +97,10 @@ int run_record(struct run *run, const struct session_view *view, struct sample *
 
 /* How many samples of a run without triggers count. */
 uint64_t run_samples(const struct run *run);
+
+/* When the sample ends that SIGUSR1 asks for now, by the start of its window: at once, if that is
+ * long enough to tell something. CLOCK_MONOTONIC ns. */
+uint64_t run_pressed_end(uint64_t start);
 
 /* Completes the sample with how it ended. */
 void run_sample_ended(const struct run *run, struct sample *sample, enum loop_event event);

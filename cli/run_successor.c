@@ -76,7 +76,9 @@ exit_status run_successor_await(struct run *run, bool *found)
 	loop_forget_process(run->loop);
 	appear_open(&search.appear, run->identity.name);
 	loop_watch(run->loop, appear_fd(&search.appear));
-	event = loop_wait(run->loop, run->deadline, successor_look, &search);
+	while ((event = loop_wait(run->loop, run->deadline, successor_look, &search)) ==
+	       LOOP_PRESSED)
+		log_warn("SIGUSR1: nothing is recorded while there is no process");
 	appear_close(&search.appear);
 	*found = event == LOOP_DONE;
 	if (!*found)

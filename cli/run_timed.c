@@ -7,11 +7,15 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 
+#define ANSWERED_NS (2 * NSEC_PER_SEC) /* more than it takes to write what is recorded */
+
 struct timed {
 	struct run *run;
 	uint64_t start; /* of the window that is open; 0: none is */
 	struct timespec wall_start;
 	unsigned int hidden; /* threads that tracing does not show */
+	bool pressed;        /* SIGUSR1 asked for the sample */
+	bool extra;          /* and began it, as no window was open: it is none of --sample-count */
 };
 
 /* Threads get slots, and the kernel's counts are read. */
@@ -47,8 +51,9 @@ static exit_status timed_begin(struct timed *timed)
 		error = memory_begin(&timed->run->memory, timed->run->session);
 	if (error)
 		return run_capture_failed(error);
-	if (run->at.wall) /* an event that comes now comes again */
-		run_at_await(run, RUN_AT_LEAD_NS);
+	/* What is pressed now this sample answers; other events come again. */
+	while (run->at.wall && run_at_await(run, RUN_AT_LEAD_NS) == LOOP_PRESSED)
+		;
 	timed_started(timed, session_window_open(run->session, run->at.monotonic));
 	session_look(run->session);
 	command_release(run->command);
@@ -81,12 +86,14 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 	error = session_visit(run->session, KD_VISIT_CLOSE);
 	if (!error && session_window_next(run->session, &view))
 		error = run_collect(run, &view, &sample);
-	wanted = !run->record_on || error || record_on_wants(run->record_on, &sample);
+	wanted = error || !run->record_on || record_on_wants(run->record_on, &sample) ||
+		 timed->pressed;
 	if (!error && wanted && run->record_on)
 		error = run_record(run, &view, &sample);
 	if (!error && timed->start)
 		error = timed_visit(timed, KD_VISIT_NEXT);
 	sample.hidden = hidden;
+	sample.pressed = timed->pressed;
 	sample.wall_start = *wall_start;
 	run_sample_ended(run, &sample, event);
 	if (error)
@@ -112,6 +119,23 @@ static bool timed_is_periodic(struct run *run)
 	return true;
 }
 
+/* Waits for the end of the window, and sets it if SIGUSR1 makes it an earlier one. */
+static enum loop_event timed_wait(struct timed *timed, uint64_t *end)
+{
+	struct run *run = timed->run;
+	enum loop_event event;
+
+	timed->pressed = timed->extra;
+	do {
+		if (timed->pressed)
+			*end = u64_min(*end, run_pressed_end(timed->start));
+		run->expired = run->deadline < *end;
+		event = loop_wait(run->loop, u64_min(*end, run->deadline), run_drain, run);
+		timed->pressed |= event == LOOP_PRESSED;
+	} while (event == LOOP_PRESSED);
+	return event;
+}
+
 /* Takes one sample and prints it; *event says how its window ended. If the next one is
  * to follow, its window opens at this one's end, and is open meanwhile. */
 static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_event *event)
@@ -134,8 +158,9 @@ static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_
 		until = next_follows ? run->at.monotonic - RUN_AT_LEAD_NS : end;
 	}
 	progress_sample(&run->progress, end);
-	run->expired = run->deadline < end;
-	*event = loop_wait(run->loop, u64_min(until, run->deadline), run_drain, run);
+	*event = timed_wait(timed, &until);
+	if (timed->pressed && run->at.wall) /* the next one begins at its moment nevertheless */
+		next_follows = false;
 	if (*event == LOOP_EXIT && run_exit_await(run))
 		*event = LOOP_ERROR;
 	if (next_follows && *event == LOOP_DEADLINE && clock_monotonic() < run->deadline &&
@@ -152,23 +177,42 @@ static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_
 	return status ? status : timed_finish(timed, &wall_start, *event);
 }
 
-/* Waits for the time at which the next window is to begin, after a pause. */
+/* Waits for the moment of --at. What is asked for shortly before, its sample answers. */
+static enum loop_event timed_await_moment(struct run *run)
+{
+	enum loop_event event;
+
+	do
+		event = run_at_await(run, RUN_AT_VISIT_NS);
+	while (event == LOOP_PRESSED && run->at.monotonic < clock_monotonic() + ANSWERED_NS);
+	return event;
+}
+
+/* Waits for the time at which the next window is to begin, after a pause; or until SIGUSR1 asks for
+ * one. */
 static exit_status timed_await(struct timed *timed, uint64_t pause, enum loop_event *event)
 {
 	struct run *run = timed->run;
 	int status = 0;
 
+	timed->extra = false;
+	if (timed->start)
+		return 0;
+	run->at = (struct run_at){ 0 };
 	if (pause)
 		*event = loop_wait(run->loop,
 				   u64_min(u64_add(clock_monotonic(), pause), run->deadline),
 				   run_drain, run);
-	if (timed->start || *event != LOOP_DEADLINE || clock_monotonic() >= run->deadline)
-		return 0;
-	run->at = (struct run_at){ 0 };
-	if (run->options->at.periodic || (run->options->at.ns && !run->begun))
+	if (*event == LOOP_DEADLINE && clock_monotonic() < run->deadline &&
+	    (run->options->at.periodic || (run->options->at.ns && !run->begun)))
 		status = run_at_choose(run);
 	if (!status && run->at.wall)
-		*event = run_at_await(run, RUN_AT_VISIT_NS);
+		*event = timed_await_moment(run);
+	if (*event == LOOP_PRESSED) {
+		timed->extra = true;
+		run->at = (struct run_at){ 0 };
+		*event = LOOP_DEADLINE;
+	}
 	return status;
 }
 
@@ -180,7 +224,7 @@ exit_status run_timed(struct run *run)
 	bool is_first = true;
 	int status = 0;
 
-	for (; !status && event == LOOP_DEADLINE; run->begun++, is_first = false) {
+	for (; !status && event == LOOP_DEADLINE; run->begun += !timed.extra, is_first = false) {
 		bool is_last = options->sample_count && !run->record_on &&
 			       run->begun + 1 >= options->sample_count;
 		uint64_t now = clock_monotonic();
@@ -191,7 +235,9 @@ exit_status run_timed(struct run *run)
 		status = timed_await(&timed, is_first ? 0 : options->sample_interval, &event);
 		if (!status && event == LOOP_DEADLINE &&
 		    (timed.start || clock_monotonic() < run->deadline))
-			status = timed_take(&timed, !is_last && !options->sample_interval, &event);
+			status = timed_take(&timed,
+					    !is_last && !timed.extra && !options->sample_interval,
+					    &event);
 	}
 	if (!status && event == LOOP_ERROR)
 		status = EX_OSERR;

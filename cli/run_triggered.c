@@ -32,6 +32,8 @@ struct triggered {
 	uint64_t serve_at;   /* statistics are to be served again */
 	uint64_t close_at;   /* the sample that a trigger has started ends; NEVER: none such */
 	uint64_t open_at;    /* a sample that only a trigger stops begins; NEVER: one has begun */
+	uint64_t asked_to;   /* the sample that SIGUSR1 asked for ends; NEVER: none such */
+	bool asked;          /* for one that cannot be had yet */
 	bool start_told;     /* "# Start sampling" of the next sample has been printed */
 	int status;          /* an exit status, if a tick has failed */
 	uint64_t events_to;  /* those that came later are for the next tick */
@@ -86,9 +88,10 @@ static exit_status window_take(struct triggered *state, const struct session_vie
 	sample.hidden = state->hidden;
 	run_sample_ended(run, &sample, event);
 	sample.target_exited |= view->closed_by == KD_BY_EXIT;
+	sample.pressed = view->closed_by == KD_BY_BUTTON;
 	if (error) {
 		status = run_capture_failed(error);
-	} else if (run->options->trigger_worst) {
+	} else if (run->options->trigger_worst && !sample.pressed) {
 		run->lost |= sample_lost(&sample) > 0;
 		worst_offer(&state->worst, &sample);
 		windows_keep(session_windows(run->session), worst_bar(&state->worst));
@@ -300,12 +303,39 @@ static exit_status window_begin(struct triggered *state)
 	return run_mark(state->run, "Start sampling", start, false);
 }
 
+/* SIGUSR1 asks for a sample: the one that is open, or one that begins now. It is in addition to
+ * those that triggers may take. One that has been asked for already answers this, too. */
+static void sample_ask(struct triggered *state)
+{
+	struct session *session = state->run->session;
+	struct session_view view;
+
+	if (state->asked_to != NEVER)
+		return;
+	state->asked = !session_window_hold(session, &view);
+	if (state->asked)
+		return;
+	state->asked_to = run_pressed_end(view.start + view.epoch);
+	state->close_at = NEVER;
+	if (view.opened_by >= 0 && !state->has_stop)
+		windows_want_another(session_windows(session));
+}
+
+static exit_status sample_answer(struct triggered *state)
+{
+	state->asked_to = NEVER;
+	session_window_let_go(state->run->session);
+	return windows_take(state, NEVER, LOOP_DEADLINE);
+}
+
 /* What is to be done at this time. */
 static exit_status times_come(struct triggered *state)
 {
 	uint64_t now = clock_monotonic();
 
-	if (now >= state->open_at && duty_is_on(state->duty) &&
+	if (now >= state->asked_to)
+		return sample_answer(state);
+	if (now >= state->open_at && state->asked_to == NEVER && duty_is_on(state->duty) &&
 	    windows_wanted(session_windows(state->run->session)))
 		return window_begin(state);
 	if (now < state->close_at)
@@ -333,7 +363,8 @@ static uint64_t delta_of(const struct triggered *state, pid_t tid)
 static exit_status windows_end(struct triggered *state, enum loop_event event)
 {
 	struct session *session = state->run->session;
-	int status = windows_take(state, NEVER, LOOP_DEADLINE);
+	int status = state->asked_to == NEVER ? windows_take(state, NEVER, LOOP_DEADLINE)
+					      : sample_answer(state);
 	uint64_t wanted = state->has_stop ? windows_wanted(session_windows(session)) : UINT64_MAX;
 	struct session_view view;
 	uint64_t end;
@@ -480,17 +511,26 @@ static int triggered_begin(struct triggered *state)
 	return 0;
 }
 
+/* When something is to be done. */
+static uint64_t next_time(const struct triggered *state)
+{
+	uint64_t opens = state->asked_to == NEVER && duty_is_on(state->duty) ? state->open_at
+									     : NEVER;
+	uint64_t ends = u64_min(state->close_at, state->asked_to);
+
+	return state->asked ? 0 : u64_min(state->run->deadline, u64_min(ends, opens));
+}
+
 static enum loop_event triggered_loop(struct triggered *state)
 {
 	struct run *run = state->run;
 	enum loop_event event = LOOP_DEADLINE;
 
 	while (!state->status && !state->taken && !is_finished(state)) {
-		uint64_t open_at = duty_is_on(state->duty) ? state->open_at : NEVER;
-		uint64_t next = u64_min(run->deadline, u64_min(state->close_at, open_at));
-
-		event = loop_wait(run->loop, next, tick, state);
-		if (event != LOOP_DEADLINE && event != LOOP_DONE)
+		event = loop_wait(run->loop, next_time(state), tick, state);
+		if (event == LOOP_PRESSED || state->asked)
+			sample_ask(state);
+		if (event != LOOP_DEADLINE && event != LOOP_DONE && event != LOOP_PRESSED)
 			break;
 		if (clock_monotonic() >= run->deadline)
 			break;
@@ -511,7 +551,7 @@ exit_status run_triggered(struct run *run)
 	state->run = run;
 	state->has_start = trigger_set_has(run->triggers, KD_START);
 	state->has_stop = trigger_set_has(run->triggers, KD_STOP);
-	state->close_at = state->open_at = NEVER;
+	state->close_at = state->open_at = state->asked_to = NEVER;
 	state->began = clock_monotonic();
 	status = triggered_begin(state);
 	if (!status) {

@@ -36,6 +36,8 @@ bool button_pressed(const struct button *button)
 
 void button_close(struct button *button)
 {
+	if (button->fd < 0)
+		return;
 	signal(SIGUSR1, SIG_IGN); /* one that comes this late is not to kill */
 	close(button->fd);
 }

@@ -243,7 +243,7 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 		.start = view->start,
 		.end = view->end,
 		.gen = view->gen,
-		.has_readings = view->opened_by < 0 && view->closed_by < 0,
+		.has_readings = view->opened_by == KD_BY_CLOCK && view->closed_by == KD_BY_CLOCK,
 	};
 	struct kd_record record;
 	struct kd_thread thread;

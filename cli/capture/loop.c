@@ -15,10 +15,11 @@
 #include "cli/base/log.h"
 
 struct loop {
-	struct pollfd fds[4]; /* signals, the target, what wakes up: two */
+	struct pollfd fds[5]; /* signals, the target, what wakes up: two, the button */
 	struct signals *signals;
-	int pidfd;             /* of the target */
-	enum loop_event event; /* LOOP_DEADLINE: none so far */
+	const struct button *button; /* NULL: none */
+	int pidfd;                   /* of the target */
+	enum loop_event event;       /* LOOP_DEADLINE: none so far */
 };
 
 struct loop *loop_new(struct signals *signals)
@@ -30,7 +31,7 @@ struct loop *loop_new(struct signals *signals)
 	loop->signals = signals;
 	loop->pidfd = -1;
 	loop->fds[0] = (struct pollfd){ signals_fd(signals), POLLIN, 0 };
-	for (int i = 1; i < 4; i++)
+	for (int i = 1; i < 5; i++)
 		loop->fds[i] = (struct pollfd){ -1, POLLIN, 0 };
 	return loop;
 }
@@ -86,6 +87,12 @@ static enum loop_event loop_failed(const char *what)
 	return LOOP_ERROR;
 }
 
+void loop_heed(struct loop *loop, const struct button *button)
+{
+	loop->button = button;
+	loop->fds[4].fd = button->fd;
+}
+
 void loop_pass_on(struct loop *loop)
 {
 	signals_pass_on(loop->signals, loop->pidfd);
@@ -117,7 +124,7 @@ enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void
 
 		if (!left && looked)
 			return LOOP_DEADLINE;
-		ready = ppoll(loop->fds, 4, &timeout, NULL);
+		ready = ppoll(loop->fds, 5, &timeout, NULL);
 		if (ready < 0 && errno != EINTR)
 			loop->event = loop_failed("poll");
 		else if (signals_ask(loop->signals))
@@ -131,6 +138,8 @@ enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void
 			return LOOP_DONE;
 		if (done < 0)
 			loop->event = LOOP_ERROR;
+		else if (ready > 0 && loop->fds[4].revents && button_pressed(loop->button))
+			return LOOP_PRESSED;
 	}
 	return loop->event;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting: for a deadline, a signal, or the end of the target. */
+/* Waiting: for a deadline, a signal, the button, or the end of the target. */
 #ifndef LOOP_H
 #define LOOP_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/base/button.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/signals.h"
 
@@ -13,10 +14,11 @@ struct loop;
 
 enum loop_event {
 	LOOP_DEADLINE,
-	LOOP_SIGNAL, /* SIGINT or SIGTERM; the next one ends the process at once */
-	LOOP_EXIT,   /* the target has ended */
-	LOOP_DONE,   /* tick() says so */
-	LOOP_ERROR,  /* has been printed */
+	LOOP_SIGNAL,  /* SIGINT or SIGTERM; the next one ends the process at once */
+	LOOP_EXIT,    /* the target has ended */
+	LOOP_DONE,    /* tick() says so */
+	LOOP_PRESSED, /* the button was, since it was last told of */
+	LOOP_ERROR,   /* has been printed */
 };
 
 /* The signals are not owned. Returns NULL without memory. */
@@ -40,6 +42,9 @@ void loop_close(struct loop *loop);
  * most. -1: none. */
 void loop_watch(struct loop *loop, int fd);
 
+/* From now on it tells of the button, which is not owned. */
+void loop_heed(struct loop *loop, const struct button *button);
+
 /* From now on the first of the signals is the process's, see signals_pass_on(). */
 void loop_pass_on(struct loop *loop);
 
@@ -50,7 +55,8 @@ void loop_await_exit(struct loop *loop);
 /* Waits until the deadline (ns of CLOCK_MONOTONIC) or an event, and calls
  * tick(context) every LOOP_TICK_NS meanwhile; after the deadline it still looks once. tick()
  * returns 0; 1 to end this wait with LOOP_DONE; or after printing why a negative errno, which ends
- * it with LOOP_ERROR. Other events stay: the next call returns them again at once. */
+ * it with LOOP_ERROR. Other events but LOOP_PRESSED stay: the next call returns them again at once.
+ */
 enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void *), void *context);
 #define LOOP_TICK_NS 20000000ULL
 

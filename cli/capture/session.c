@@ -258,6 +258,7 @@ static exit_status session_start(struct session *session, const struct session_c
 	if (status)
 		return status;
 	session->windows = (struct windows){
+		.held = KD_NO_BANK,
 		.shared = session->skel->data_word,
 		.banks = session->banks,
 		.epoch = session->epoch,
@@ -424,6 +425,20 @@ bool session_window_at(const struct session *session, uint32_t bank, struct sess
 		return false;
 	*view = view_of(session, bank, &window);
 	return true;
+}
+
+bool session_window_hold(struct session *session, struct session_view *view)
+{
+	uint32_t bank = windows_hold(&session->windows);
+
+	session_look(session);
+	return bank != KD_NO_BANK && session_window_at(session, bank, view);
+}
+
+void session_window_let_go(struct session *session)
+{
+	windows_let_go(&session->windows);
+	session_look(session);
 }
 
 bool session_window_next(const struct session *session, struct session_view *view)

@@ -133,6 +133,13 @@ uint64_t session_window_open(struct session *session, uint64_t at);
  * open, or it is not recorded. Nothing is written into its bank after session_settle(). */
 uint64_t session_window_close(struct session *session);
 
+/* Takes the window that is open, or opens one, see windows_hold(), and says what it is. Returns
+ * false if there is no bank for it just now. */
+bool session_window_hold(struct session *session, struct session_view *view);
+
+/* Closes the window that is held. */
+void session_window_let_go(struct session *session);
+
 /* Closes the window that is open and opens the next one at the same edge, so that
  * nothing lies between the two; a bank must be free; at a time as above. Returns that edge; 0 if
  * none was open. */

@@ -131,11 +131,13 @@ static uint32_t pairs_take(struct windows *windows)
 	return bank;
 }
 
-/* Takes the word of the window that is open. Returns its bank. */
+/* Takes the word of the window that is open. Returns its bank. One that is held is none. */
 static bool word_take(struct windows *windows, uint32_t *bank)
 {
 	uint64_t word;
 
+	if (windows->held != KD_NO_BANK)
+		return false;
 	do {
 		word = word_await(windows);
 		if (!(word & KD_WORD_OPEN))
@@ -146,26 +148,92 @@ static bool word_take(struct windows *windows, uint32_t *bank)
 	return true;
 }
 
-uint64_t windows_close(struct windows *windows)
+/* Ends a window that was taken. */
+static uint64_t window_end(struct windows *windows, uint32_t bank, int32_t by)
 {
-	struct kd_window *window;
-	uint32_t bank = KD_NO_BANK;
-	uint64_t end;
+	struct kd_window *window = &windows->shared->kd_windows[bank];
+	uint64_t end = clock_monotonic() + EDGE_LEAD_NS - windows->epoch;
 
-	if (windows->pairs)
-		bank = pairs_take(windows);
-	if (windows->pairs ? bank == KD_NO_BANK : !word_take(windows, &bank))
-		return 0;
-	window = &windows->shared->kd_windows[bank];
-	end = clock_monotonic() + EDGE_LEAD_NS - windows->epoch;
 	store(&window->end, end);
-	window->closed_by = KD_BY_CLOCK;
+	window->closed_by = by;
 	if (!windows->pairs)
 		store(&windows->shared->kd_word, kd_word_compose(end, bank, 0));
 	clock_wait_until(end + windows->epoch);
 	if (bank == KD_NO_BANK)
 		return 0;
 	store(&window->bank, KD_BANK_CLOSED);
+	return end;
+}
+
+uint64_t windows_close(struct windows *windows)
+{
+	uint32_t bank = KD_NO_BANK;
+
+	if (windows->pairs)
+		bank = pairs_take(windows);
+	if (windows->pairs ? bank == KD_NO_BANK : !word_take(windows, &bank))
+		return 0;
+	return window_end(windows, bank, KD_BY_CLOCK);
+}
+
+/* Opens a window while all events look at the banks, and triggers may take them. */
+static uint32_t window_add(struct windows *windows)
+{
+	struct kd_window *all = windows->shared->kd_windows;
+	uint64_t start;
+	uint32_t bank = 0;
+
+	while (bank < windows->banks &&
+	       !u64_swap(windows, &all[bank].bank, KD_BANK_FREE, KD_BANK_CLOSING))
+		bank++;
+	if (bank == windows->banks)
+		return KD_NO_BANK;
+	store(&all[bank].traces_lost, 0);
+	all[bank].opened_by = KD_BY_BUTTON;
+	all[bank].end = KD_NEVER;
+	do { /* again if this process was held up: programs may have missed the edge */
+		start = edge_ahead(windows, 0);
+		all[bank].start = start;
+		store(&all[bank].gen, kd_word_compose(start, bank, KD_WORD_OPEN));
+	} while (clock_monotonic() - windows->epoch >= start);
+	clock_wait_until(start + windows->epoch);
+	return bank;
+}
+
+/* Without pairs, whoever sets edges has the word. One that is open for a window without a bank is
+ * left to its trigger. */
+static uint32_t word_hold(struct windows *windows)
+{
+	uint64_t word;
+	uint32_t bank;
+
+	do
+		word = word_await(windows);
+	while (!u64_swap(windows, &windows->shared->kd_word, word,
+			 kd_word_compose(KD_FAR, kd_word_bank(word), 0)));
+	bank = word & KD_WORD_OPEN ? kd_word_bank(word) : window_add(windows);
+	if (bank == KD_NO_BANK)
+		store(&windows->shared->kd_word, word);
+	return bank;
+}
+
+uint32_t windows_hold(struct windows *windows)
+{
+	if (!windows->pairs) {
+		windows->held = word_hold(windows);
+		return windows->held;
+	}
+	windows->held = pairs_take(windows);
+	if (windows->held == KD_NO_BANK)
+		windows->held = window_add(windows);
+	return windows->held;
+}
+
+uint64_t windows_let_go(struct windows *windows)
+{
+	uint64_t end = window_end(windows, windows->held, KD_BY_BUTTON);
+
+	windows->held = KD_NO_BANK;
 	return end;
 }
 
@@ -290,6 +358,11 @@ void windows_disarm(struct windows *windows)
 uint64_t windows_wanted(const struct windows *windows)
 {
 	return load((const uint64_t *)&windows->shared->kd_wanted);
+}
+
+void windows_want_another(struct windows *windows)
+{
+	__atomic_fetch_add(&windows->shared->kd_wanted, 1, __ATOMIC_SEQ_CST);
 }
 
 void windows_pause(struct windows *windows, uint64_t until)

@@ -15,8 +15,9 @@ struct windows {
 	struct kernel_delay__data_word *shared;
 	uint32_t banks, last; /* last: the bank that was used last by user space */
 	uint64_t epoch;
-	bool pairs; /* of one thread: several windows may be open */
-	int token;  /* map to take the right to set edges from; -1: not needed */
+	bool pairs;    /* of one thread: several windows may be open */
+	uint32_t held; /* the bank that windows_hold() has taken; KD_NO_BANK: none */
+	int token;     /* map to take the right to set edges from; -1: not needed */
 };
 
 /* Opens a window in a free bank; one must be free and no window open. It starts at that time
@@ -31,6 +32,14 @@ uint64_t windows_close(struct windows *windows);
 /* Closes the window that is open and opens the next one at the same edge, in a free
  * bank; one must be free. The edge is at that time, as above. Returns it; 0 if none is open. */
 uint64_t windows_turn(struct windows *windows, uint64_t at);
+
+/* Takes the window that is open, of several the oldest, or opens one if none is: triggers do
+ * nothing to it any more, and without pairs they open no other one before windows_let_go(). Returns
+ * its bank; KD_NO_BANK if there is none for it just now. */
+uint32_t windows_hold(struct windows *windows);
+
+/* Closes the window that is held. Returns its end. */
+uint64_t windows_let_go(struct windows *windows);
 
 /* Copies the window that is open, of several the oldest. Returns its bank; KD_NO_BANK
  * if there is none. */
@@ -69,6 +78,9 @@ void windows_disarm(struct windows *windows);
 
 /* How many of those are still to be taken. */
 uint64_t windows_wanted(const struct windows *windows);
+
+/* They may take one more. Not with pairs. */
+void windows_want_another(struct windows *windows);
 
 /* They take no window before this time (CLOCK_MONOTONIC ns). */
 void windows_pause(struct windows *windows, uint64_t until);

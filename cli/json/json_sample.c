@@ -230,6 +230,7 @@ static const struct field sample_fields[] = {
 	SAMPLE("target_exited", FIELD_BOOL, target_exited),
 	SAMPLE("expired", FIELD_BOOL, expired),
 	SAMPLE("overloaded", FIELD_BOOL, overloaded),
+	SAMPLE("sigusr1", FIELD_BOOL, pressed, .flags = FIELD_IF_ANY),
 	JSON_FORM("losses", losses_form),
 	SAMPLE("resynced", FIELD_U64, resynced),
 	SAMPLE("page_faults_untimed_ns", FIELD_U64, page_faults_untimed, .flags = FIELD_IF_ANY),

@@ -242,6 +242,7 @@ struct sample {
 	bool target_exited;        /* and ended the window */
 	bool expired;              /* the run's duration ended it */
 	bool overloaded;           /* the probes' cost ended it */
+	bool pressed;              /* SIGUSR1 asked for it, and may have ended it early */
 
 	struct process_row *processes; /* sorted by PID; none if not known */
 	size_t n_processes;

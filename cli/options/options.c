@@ -440,6 +440,9 @@ exit_status options_parse(int argc, char **argv, struct options *options)
 		options->record = 5 * NSEC_PER_SEC;
 	options->outputs.one = options->sample_count == 1 || options->trigger_worst ||
 			       options->replay;
+	if (options->record &&
+	    (options->triggers[KD_START] || options->triggers[KD_STOP] || options->long_poll))
+		options->outputs.one = false; /* SIGUSR1 asks for others */
 	options->outputs.report.extent = options->full      ? REPORT_FULL
 					 : options->summary ? REPORT_SUMMARY
 							    : REPORT_SHORT;

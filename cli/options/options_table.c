@@ -115,9 +115,8 @@ static const struct option_row rows[] = {
 	  DURATION(interruptions, 1, 0), .implied = "10us" },
 	{ "record", 0, TAKES_ATTACHED, "DURATION",
 	  "Record what the threads do, who wakes them and who has their CPUs, all the time, so "
-	  "that "
-	  "each sample has what happened before it, this long: for its critical path and for -o "
-	  "perfetto.",
+	  "that each sample has what happened before it, this long: for its critical path and "
+	  "for -o perfetto. SIGUSR1 asks for a report at once.",
 	  DURATION(record, 1, 0), .implied = "5s" },
 	{ "record-memory", 0, TAKES_VALUE, "SIZE",
 	  "Memory for what is recorded, also with K, M or G, at most 4G. What is older is "
@@ -125,7 +124,7 @@ static const struct option_row rows[] = {
 	  .read = read_memory, FIELD(record_memory), .preset = "32M" },
 	{ "record-on", 0, TAKES_VALUE, "EXPR",
 	  "Record until EXPR, a condition as of --fail-if, is true of the last 100 ms (or "
-	  "--sample-time), or SIGUSR1 comes, and report that then; signal: until SIGUSR1 comes.",
+	  "--sample-time), and report that then; signal: report only what SIGUSR1 asks for.",
 	  .read = read_text, FIELD(record_on), .words = WORDS_CONDITIONS },
 	{ "counters", 0, TAKES_VALUE, "LIST",
 	  "Count perf events for each thread, as in cycles,instructions,page-faults: names as in "

@@ -165,7 +165,7 @@ void text_footer(struct text *text)
 
 	if (sample_lost(sample) || sample->resynced || rings || sample->page_faults_untimed ||
 	    estimates || sample->n_absent || sample->interrupted || sample->target_exited ||
-	    sample->expired || sample->overloaded || sample->start_triggered ||
+	    sample->expired || sample->overloaded || sample->pressed || sample->start_triggered ||
 	    sample->stop_triggered || sample->traces.limited || sample->traces.incomplete ||
 	    sample->traces.own_samples || sample->traces.kernel_hidden || sample->predecessor ||
 	    sample->own.period_ns)
@@ -187,6 +187,8 @@ void text_footer(struct text *text)
 		columns_add(columns, "# NOTE: The cost of the probes ended the sample early.\n");
 	else if (sample->expired)
 		columns_add(columns, "# NOTE: The end of the run ended the sample early.\n");
+	if (sample->pressed)
+		columns_add(columns, "# NOTE: SIGUSR1 asked for this sample.\n");
 
 	warnings(columns, sample);
 	note_count(columns, sample->resynced, "switch was", "switches were",

@@ -450,6 +450,7 @@ __attribute__((unused)) static struct sample random_sample(void)
 		.target_exited = chance(2),
 		.expired = chance(2),
 		.overloaded = chance(2),
+		.pressed = chance(2),
 		.upcalls_known = chance(2),
 		.skipped_runs = random_number(),
 		.hidden = random_number(),

@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: alone
+"""SIGUSR1 with --record, in every kind of run: each time a report of what was recorded until then,
+with the stall that the operator has just seen; and the run goes on."""
+
+import json
+import signal
+import sys
+import time
+
+import kdreport
+import kdtest
+from kdstall import check_stall, last_sample, stall, unlimited_real_time
+from kdtest import MS
+from kdtrigger import Triggered, balance
+
+STALL = 60 * MS
+LEAST = 100 * MS  # so long a sample is that was asked for, at least
+READ = "t:syscalls:sys_exit_read"  # when the load gets a line
+ENTER = "t:syscalls:sys_enter_read"  # when it waits for the next one
+NEVER_HIT = "t:syscalls:sys_enter_exit_group"
+
+
+class Load:
+    """A thread on a CPU, which says when it was kept from that."""
+
+    def __init__(self, test):
+        self.cpu = kdtest.last_cpu()
+        self.child = test.workload("gaps", self.cpu, 0, 1 * MS)
+        self.pid, self.tid = self.child.pid, int(self.child.ready[0])
+
+    def gaps(self):
+        self.child.send("log")
+        return json.loads(self.child.line("{"))["gaps"]
+
+
+class Reader:
+    """One that waits for its input, and nothing else."""
+
+    def __init__(self, test):
+        self.child = test.child([sys.executable, "-c", "import os\nwhile os.read(0, 1): pass"])
+        self.pid = self.child.pid
+        kdtest.wait_until(lambda: kdtest.waits_in(self.pid, "pipe_read"))
+
+
+class Recording:
+    """A run that records, and whoever presses the button."""
+
+    def __init__(self, test, load, *arguments, triggered=False):
+        self.test, self.load, self.folder = test, load, test.directory()
+        self.pressed = {}  # by the report's number: when, and the stall before
+        arguments = ("--record=3s", "-o", f"json:{self.folder}/%n.json", "-o",
+                     f"perfetto:{self.folder}/%n.trace", "-o", "text", *arguments)
+        self.triggered = triggered
+        if triggered:
+            self.run = Triggered(test, load.pid, *arguments)
+        else:
+            self.run = test.child([kdtest.PROGRAM, "-p", load.pid, *arguments])
+        kdtest.wait_until(lambda: f"kill -USR1 {self.run.pid} reports" in self.run.stderr)
+
+    def file(self, number):
+        return self.folder / f"{number}.json"
+
+    def press(self, number=None):
+        """Sees a stall, presses, and waits for the report. Returns the sample."""
+        number = number or len(self.pressed) + 1
+        when = stall(self.load.cpu, STALL) if isinstance(self.load, Load) else None
+        self.pressed[number] = time.clock_gettime_ns(time.CLOCK_MONOTONIC), when
+        self.run.signal(signal.SIGUSR1)
+        kdtest.wait_until((self.folder / f"{number}.trace").exists)
+        return last_sample(self.file(number))
+
+    def check(self, others=0, status=0):
+        """Each press has its report, in which its stall is, and there are no others but so many."""
+        test = self.test
+        test.eq(self.run.wait(), status, "status")
+        if self.triggered:
+            balance(test, kdreport.Run(self.run.stdout))
+        asked = self.run.stdout.count("# NOTE: SIGUSR1 asked for this sample.")
+        test.eq(asked, len(self.pressed), "the text says of those that they were asked for")
+        names = sorted(path.name for path in self.folder.glob("*.json"))
+        test.eq(len(names), len(self.pressed) + others, "a report for each press")
+        gaps = self.load.gaps() if isinstance(self.load, Load) else ()
+        for number, (at, when) in self.pressed.items():
+            window = last_sample(self.file(number))["window"]
+            test.ok(last_sample(self.file(number)).get("sigusr1"), f"{number}: was asked for")
+            test.ok(window["end_ns"] >= at, f"{number}: ends after the press", window, at)
+            test.ok(window["end_ns"] - max(at, window["start_ns"] + LEAST) < 900 * MS,
+                    f"{number}: and soon", window, at)
+            test.ok(window["duration_ns"] >= LEAST, f"{number}: is not too short", window)
+            if not when:
+                continue
+            test.ok(any(since < when[0] + 20 * MS and to > when[1] - 20 * MS
+                        for since, to in gaps), f"{number}: the thread saw the stall, too")
+            check_stall(test, (self.folder / f"{number}.trace").read_bytes(), self.load.tid, when)
+
+
+def recording(case):
+    """A case that needs stalls."""
+    def checked(test):
+        if not unlimited_real_time():
+            return test.skip(case.__name__, "real-time threads may not have a CPU")
+        return case(test, Load(test))
+    checked.__name__, checked.__doc__ = case.__name__, case.__doc__
+    return checked
+
+
+def ends_at(sample, press):
+    """Whether it was at the press that the sample ended, give and take the program's own pace."""
+    return sample["window"]["end_ns"] - press < 900 * MS
+
+
+@recording
+def case_samples(test, load):
+    """Samples of a minute: each ends at the press, and the next begins there."""
+    run = Recording(test, load, "--sample-time", "60", "--sample-count", "2")
+    time.sleep(0.15)
+    first, second = run.press(), run.press()
+    run.check()
+    test.eq(second["window"]["start_ns"], first["window"]["end_ns"], "without a gap")
+    test.eq([first["expired"], first["interrupted"]], [False, False], "nothing else ended it")
+
+
+@recording
+def case_pause(test, load):
+    """Between samples, one begins at the press. It is in addition to those that were asked for."""
+    run = Recording(test, load, "--sample-time", "0.2", "--sample-count", "2", "--sample-interval",
+                    "60s")
+    kdtest.wait_until((run.folder / "1.trace").exists)
+    first = last_sample(run.file(1))
+    test.ok("sigusr1" not in first, "one that nobody asked for")
+    for suffix in ("json", "trace"):
+        (run.folder / f"1.{suffix}").rename(run.folder / f"first.{suffix}")
+    press = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    sample = run.press(2)
+    test.ok(sample["window"]["start_ns"] >= press, "begins at the press")
+    run.press(3)
+    run.run.signal(signal.SIGINT)
+    run.check(others=1)
+
+
+def case_at(test):
+    """The same while --at is waited for; and its moment is not forgotten."""
+    load = test.workload("slow", "sleeper:20:200:9000:2")
+    load.go()
+    moment = int(time.time()) + 6
+    at = time.strftime("%FT%TZ", time.gmtime(moment))
+    run = Recording(test, load, "--sample-time", "0.2", "--at", at)
+    run.run.signal(signal.SIGUSR1)
+    test.eq(run.run.wait(), 0, "status")
+    first, second = (last_sample(run.file(number)) for number in (1, 2))
+    test.ok(first.get("sigusr1") and "sigusr1" not in second, "one was asked for, one was not")
+    test.ok(first["time"] < at[:-1] <= second["time"], "which began at its time", first["time"],
+            second["time"])
+
+
+def case_condition(test):
+    """--record-on EXPR: what was asked for is reported without it being true."""
+    run = Recording(test, Reader(test), "--record-on", "ready.max>50s", "--sample-time", "60",
+                    "--sample-count", "2")
+    run.press(), run.press()
+    run.check()
+
+
+@recording
+def case_waiting(test, load):
+    """A trigger that has not been hit: a sample begins at the press. The trap remains set."""
+    run = Recording(test, load, "--start-trigger", READ, "--sample-time", "0.1", triggered=True)
+    press = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    first = run.press()
+    second = run.press()
+    test.ok(first["window"]["start_ns"] > press, "began at the press")
+    test.ok("start_tid" not in first["window"] and "stop_tid" not in second["window"],
+            "no trigger did that")
+    load.child.send("x")
+    run.check(others=1)
+    test.eq(last_sample(run.file(3))["window"].get("start_tid"), load.pid, "then it was hit")
+
+
+def opened(test, load, *arguments):
+    """A window that a trigger has opened and another one would end: the first press ends it."""
+    run = Recording(test, load, "--start-trigger", READ, *arguments, triggered=True)
+    load.child.send("x")
+    sent = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    first = run.press()
+    second = run.press()
+    window = first["window"]
+    test.eq(window.get("start_tid"), load.pid, "it was open since the trigger was hit")
+    test.ok(abs(window["start_ns"] - sent) < 50 * MS, "then", window, sent)
+    test.ok("stop_tid" not in window, "no trigger ended it")
+    test.ok("start_tid" not in second["window"], "the second began at its press")
+    load.child.send("x")
+    return run
+
+
+@recording
+def case_open(test, load):
+    """With both triggers."""
+    run = opened(test, load, "--stop-trigger", NEVER_HIT)
+    run.run.signal(signal.SIGINT)
+    run.check(others=1)  # the signal ends the one that is open
+
+
+@recording
+def case_open_pair(test, load):
+    """With both on one thread."""
+    run = opened(test, load, "--stop-trigger", NEVER_HIT, "--trigger-same-thread")
+    run.run.signal(signal.SIGINT)
+    run.check()  # the second hit is within what the first has begun, and not ended
+
+
+def case_open_timed(test):
+    """With one that the clock would end: there is still one to be taken afterwards."""
+    run = opened(test, Reader(test), "--sample-time", "2")
+    run.check(others=1)
+    test.between(last_sample(run.file(3))["window"]["duration_ns"], 2000 * MS, 3000 * MS,
+                 "the trap was still set, and its sample whole")
+
+
+def case_stop(test):
+    """A sample that is open until a trigger ends it."""
+    load = Reader(test)
+    run = Recording(test, load, "--stop-trigger", READ, triggered=True)
+    first, second = run.press(), run.press()
+    test.ok(second["window"]["start_ns"] >= first["window"]["end_ns"], "the next one followed")
+    load.child.send("x")
+    run.check(others=1)
+    test.eq(last_sample(run.file(3))["window"].get("stop_tid"), load.pid, "then it was hit")
+
+
+def case_worst(test):
+    """With --trigger-worst nothing is reported before the end, but for what was asked for."""
+    load = Reader(test)
+    run = Recording(test, load, "--start-trigger", READ, "--stop-trigger", ENTER,
+                    "--trigger-worst", "1", "--sample-count", "2", triggered=True)
+    run.press()
+    load.child.send("x")
+    time.sleep(0.1)  # else it reads both at once
+    load.child.send("x")
+    run.check(others=1)
+
+
+# Polls, says when it had returned, and computes.
+STUCK = """
+input()
+import os, select, time
+poll = select.poll()
+poll.register(os.pipe()[0])
+poll.poll(100)
+print(time.clock_gettime_ns(time.CLOCK_MONOTONIC), flush=True)
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    pass
+"""
+
+
+def case_long_poll(test):
+    """--long-poll: a round that does not end is reported as far as it has come."""
+    load = test.child([sys.executable, "-c", STUCK])
+    folder = test.directory()
+    run = Triggered(test, load.pid, "--long-poll=30s", "--record=3s", "-o",
+                    f"json:{folder}/%n.json", "-o", "text")
+    load.send("")
+    since = int(load.line())
+    time.sleep(0.3)
+    for number in (1, 2):
+        press = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        run.signal(signal.SIGUSR1)
+        kdtest.wait_until((folder / f"{number}.json").exists)
+        sample = last_sample(folder / f"{number}.json")
+        window = sample["window"]
+        if number == 1:
+            test.between(since - window["start_ns"], 0, 20 * MS, "since its poll has returned")
+            test.ok(ends_at(sample, press), "to the press")
+        else:
+            test.between(window["start_ns"], press, press + 500 * MS, "now that no round is open")
+    run.stop(test)
+    test.eq(len(list(folder.iterdir())), 2, "a report for each press")
+
+
+def case_several(test):
+    """Presses while a report is written, or its sample is waited for."""
+    folder = test.directory()
+    load = test.workload("slow", "sleeper:20:200:9000:2")
+    load.go()
+    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record", "--sample-time", "60",
+                      "--sample-count", "0", "-o", f"json:{folder}/%n.json"])
+    kdtest.wait_until(lambda: "kill -USR1" in run.stderr)
+    last = 0
+    for _ in range(20):
+        time.sleep(0.01)
+        last = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        run.signal(signal.SIGUSR1)
+    ends = []
+    def answered():
+        ends[:] = [last_sample(path)["window"]["end_ns"] for path in folder.glob("*.json")]
+        return ends and max(ends) > last
+    kdtest.wait_until(answered)
+    time.sleep(0.3)
+    test.ok(answered(), "the last of them is answered, too")
+    test.ok(1 <= len(ends) <= 20, "one report may be for several", len(ends))
+    run.signal(signal.SIGINT)
+    test.eq(run.wait(), 0, "status")
+    test.eq(len(list(folder.iterdir())), len(ends) + 1, "and the one that is open at the end")
+
+
+def case_off(test):
+    """Without --record it does what it does to any program."""
+    load = test.workload("slow", "sleeper:20:200:9000:2")
+    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60"])
+    kdtest.wait_until(lambda: kdtest.waits_in(run.pid, "poll_schedule_timeout") or
+                      kdtest.waits_in(run.pid, "do_sys_poll"))
+    run.signal(signal.SIGUSR1)
+    test.eq(run.wait(), -signal.SIGUSR1, "ends it")
+
+
+kdtest.main(case_samples, case_pause, case_at, case_condition, case_waiting, case_open,
+            case_open_pair, case_open_timed, case_stop, case_worst, case_long_poll, case_several,
+            case_off)
