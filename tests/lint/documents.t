@@ -117,7 +117,8 @@ def case_pictures(test):
     folder = lint.pathlib.Path("examples")
     shown = {name for page in folder.glob("*.rst")
              for name in re.findall(r"^\.\. image:: (\S+)$", lint.text(page), re.MULTILINE)}
-    test.eq(sorted(path.name for path in folder.glob("*.png")), sorted(shown), "examples: pictures")
+    test.eq(sorted(path.name for path in folder.iterdir() if path.suffix in (".png", ".svg")),
+            sorted(shown), "examples: pictures")
 
 
 lint.main(case_manual_pages, case_groff, case_references, case_options, case_conditions,
