@@ -188,6 +188,22 @@ int run_record(struct run *run, const struct session_view *view, struct sample *
 	return critical_path_of_sample(sample);
 }
 
+int run_record_shown(void *context, struct sample *sample)
+{
+	struct run *run = context;
+	struct session_view view = session_view(run->session);
+
+	view.start = sample->start - view.epoch;
+	view.end = sample->end - view.epoch;
+	return run_record(run, &view, sample);
+}
+
+/* Of those that are reported it is known later, of those that are seen when they are written. */
+static bool is_recorded_at_once(const struct run *run)
+{
+	return !run->record_on && (!run->live || outputs_have_samples(run->outputs));
+}
+
 uint64_t run_samples(const struct run *run)
 {
 	return run->record_on ? run->reported : run->begun;
@@ -200,7 +216,7 @@ int run_collect(struct run *run, const struct session_view *view, struct sample 
 
 	if (!error)
 		error = collector_finish(run->collector, view, sample);
-	if (!error && !run->record_on)
+	if (!error && is_recorded_at_once(run))
 		error = run_record(run, view, sample);
 	if (!error && run->options->resources)
 		error = resources_collect(run, view, sample);

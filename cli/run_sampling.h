@@ -95,6 +95,9 @@ int run_collect(struct run *run, const struct session_view *view, struct sample 
 
 int run_record(struct run *run, const struct session_view *view, struct sample *sample);
 
+/* The same later, when it has been read: for the live view, whose run the context is. */
+int run_record_shown(void *context, struct sample *sample);
+
 /* How many samples of a run without triggers count. */
 uint64_t run_samples(const struct run *run);
 

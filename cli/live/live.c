@@ -27,6 +27,8 @@
 struct live {
 	const struct outputs_config *outputs;
 	struct signals *signals;
+	live_recorder *record; /* NULL: nothing is recorded */
+	void *record_context;
 	struct screen *screen;
 	int signal_fd; /* of what terminals send, but what ends the run */
 	struct view view;
@@ -113,6 +115,12 @@ static int shown_order(struct shown *shown, struct view *view)
 	return 0;
 }
 
+void live_record_with(struct live *live, live_recorder *record, void *context)
+{
+	live->record = record;
+	live->record_context = context;
+}
+
 int live_show(struct live *live, struct sample *sample)
 {
 	struct verdict verdict = { 0 };
@@ -178,6 +186,23 @@ static exit_status sample_write(const struct outputs_config *config, const struc
 	return status;
 }
 
+/* With what was recorded of it, which is not kept. */
+static exit_status shown_write(const struct live *live, const struct outputs_config *config)
+{
+	struct sample sample = live->shown.sample;
+	int error, status;
+
+	if (!live->record || sample.recording)
+		return sample_write(config, &sample);
+	error = live->record(live->record_context, &sample);
+	status = error ? log_no_memory() : sample_write(config, &sample);
+	if (sample.recording)
+		recording_clear(sample.recording);
+	free(sample.recording);
+	critical_path_clear(&sample.path);
+	return status;
+}
+
 /* Whoever reads a pipe may let this program wait, and a terminal is taken. */
 static bool is_file(const struct output *output)
 {
@@ -225,7 +250,7 @@ static void write_shown(struct live *live)
 	config.listen = config.live = false;
 	config.compare = NULL;
 	if (!status)
-		status = sample_write(&config, &live->shown.sample);
+		status = shown_write(live, &config);
 	messages_take(live, true); /* of what has failed */
 	if (!status)
 		snprintf(live->view.message, sizeof(live->view.message), "window %llu is in %s",

@@ -20,6 +20,11 @@ exit_status live_check(void);
 exit_status live_open(struct live **live, const struct outputs_config *outputs,
 		      struct signals *signals);
 
+/* What was recorded of a window is taken when that is written, not before: record(context, sample)
+ * adds it to a copy of the sample. Returns 0 or a negative errno. */
+typedef int live_recorder(void *context, struct sample *sample);
+void live_record_with(struct live *live, live_recorder *record, void *context);
+
 /* Shows a window. What the sample owns, but its capture and its stacks, becomes the view's, and the
  * sample is zeroed; if the view is frozen, it stays the caller's. NULL is allowed. Returns 0 or a
  * negative errno. */

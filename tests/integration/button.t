@@ -11,6 +11,7 @@ import time
 
 import kdreport
 import kdtest
+from kdlive import View
 from kdstall import check_stall, last_sample, stall, unlimited_real_time
 from kdtest import MS
 from kdtrigger import Triggered, balance
@@ -279,6 +280,33 @@ def case_long_poll(test):
     test.eq(len(list(folder.iterdir())), 2, "a report for each press")
 
 
+@recording
+def case_live(test, load):
+    """The live view's key writes a window with what was recorded of it and before it, also one that
+    is frozen."""
+    folder = test.directory()
+    view = View(test, load.pid, "--record=3s", "--sample-time=0.3").begun()
+    for number, frozen in ((1, False), (2, True)):
+        when = stall(load.cpu, STALL)
+        view.next_window()
+        if frozen:
+            view.press("f")
+            test.ok(view.until_shown("FROZEN"), "the view is frozen", view.screen())
+            time.sleep(0.7)
+        view.press("w")
+        view.type(f"perfetto:{folder}/{number}", "Enter")
+        kdtest.wait_until((folder / str(number)).exists)
+        check_stall(test, (folder / str(number)).read_bytes(), load.tid, when)
+    view.press("w")
+    view.type(f"json:{folder}/json", "Enter")
+    kdtest.wait_until((folder / "json").exists)
+    sample = last_sample(folder / "json")
+    test.ok(sample["recorded"]["held_ns"] > 500 * MS and "critical_path" in sample, "as JSON, too",
+            sample["recorded"])
+    view.press("q")
+    view.check_gone("q")
+
+
 def case_several(test):
     """Presses while a report is written, or its sample is waited for."""
     folder = test.directory()
@@ -316,5 +344,5 @@ def case_off(test):
 
 
 kdtest.main(case_samples, case_pause, case_at, case_condition, case_waiting, case_open,
-            case_open_pair, case_open_timed, case_stop, case_worst, case_long_poll, case_several,
-            case_off)
+            case_open_pair, case_open_timed, case_stop, case_worst, case_long_poll, case_live,
+            case_several, case_off)

@@ -159,7 +159,7 @@ def case_refused(test):
             (("--record-on", "nothing.max>1ms"), "option --record-on: 'nothing.max>1ms'"),
             (("--record-on", "signal", "--long-poll"), "cannot be combined with triggers"),
             (("--record-on", "signal", "--sample-interval=1s"), "--sample-interval"),
-            (("--record", "--live"), "option --live cannot be combined with --record")):
+            (("--record-on", "signal", "--live"), "cannot be combined with --record-on")):
         done = test.program("-p", pid, *arguments)
         test.eq(done.status, 64, f"{arguments}: status")
         test.ok(says in done.stderr, f"{arguments}: says why", done.stderr)
