@@ -144,7 +144,19 @@ static int pid_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void process_write(struct pftrace *trace, pid_t pid)
+/* That of a process is its first thread's. "": not known. */
+static const char *process_name(const struct pftrace *trace, const struct timeline *timeline,
+				pid_t pid)
+{
+	const struct sample *sample = trace->sample;
+	const struct timeline_thread *first = timeline_thread(timeline, pid);
+
+	if (sample->capture && pid == sample->pid)
+		return sample->capture->process;
+	return first && first->name && first->pid == pid ? first->name : "";
+}
+
+static void process_write(struct pftrace *trace, const struct timeline *timeline, pid_t pid)
 {
 	const struct sample *sample = trace->sample;
 	const struct process_row *row = NULL;
@@ -155,9 +167,7 @@ static void process_write(struct pftrace *trace, pid_t pid)
 	if (row)
 		tracks_write_process(trace, pid, row->name, row->title);
 	else
-		tracks_write_process(
-			trace, pid,
-			sample->capture && pid == sample->pid ? sample->capture->process : "", "");
+		tracks_write_process(trace, pid, process_name(trace, timeline, pid), "");
 }
 
 /* Each process once. */
@@ -174,7 +184,7 @@ static int processes_write(struct pftrace *trace, const struct timeline *timelin
 		qsort(pids, n, sizeof(*pids), pid_compare);
 	for (size_t i = 0; i < n; i++)
 		if (!i || pids[i] != pids[i - 1])
-			process_write(trace, pids[i]);
+			process_write(trace, timeline, pids[i]);
 	free(pids);
 	return 0;
 }

@@ -7,9 +7,11 @@ the recording: the same timeline is made of it, byte for byte."""
 
 import collections
 import json
+import os
 import re
 import signal
 import subprocess
+import sys
 
 import kdneeds
 import kdtest
@@ -287,4 +289,28 @@ def case_hits(test):
             "the hits that made the window, on their thread's track")
 
 
-kdtest.main(case_plain, case_traces, case_hits)
+# Writes to a pipe 200 times a second.
+WRITER = """
+import os, time
+while True:
+    os.write(1, b"x")
+    time.sleep(0.005)
+"""
+
+
+def case_others(test):
+    """Processes that have to do with the target have tracks with their names."""
+    reader, writer = os.pipe()
+    target = test.child(["cat"], stdin=reader)
+    other = test.child([sys.executable, "-c", WRITER], stdout=writer)
+    os.close(reader)
+    os.close(writer)
+    path = test.directory() / "pftrace"
+    run = test.program("-p", target.pid, "--record", "--sample-time=0.3", "-o", f"perfetto:{path}")
+    test.eq(run.status, 0, "status 0")
+    tracks = Trace(path.read_bytes()).tracks.values()
+    test.eq([track.process for track in tracks if track.pid == other.pid and not track.tid],
+            [kdtest.thread_name(other.pid, other.pid)], "who wrote what the target read")
+
+
+kdtest.main(case_plain, case_traces, case_hits, case_others)
