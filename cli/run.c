@@ -307,6 +307,9 @@ static exit_status run_target(struct run *run)
 		run_announce(run);
 		if (run->options->outputs.live)
 			status = live_open(&run->live, &run->options->outputs, run->signals);
+		if (run->live) /* ticks are a third of what it takes, if they come as often as else
+				*/
+			loop_tick_each(run->loop, LIVE_TICK_NS);
 		if (run->live && run->options->record)
 			live_record_with(run->live, run_record_shown, run);
 		run_confine(run);

@@ -212,7 +212,8 @@ static int slots_read(struct collector *collector, const struct session_view *vi
 		struct thread_row *row;
 		int result;
 
-		if (!view->threads[slot].task || view->threads[slot].left || (!all && !dead) ||
+		/* Most are not read: the first look at their memory tells. */
+		if ((!all && !dead) || !view->threads[slot].task || view->threads[slot].left ||
 		    collector->ended_in[slot] & bank_bit(view))
 			continue;
 		row = row_new(collector);

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -19,7 +20,8 @@ struct loop {
 	struct signals *signals;
 	const struct button *button; /* NULL: none */
 	int pidfd;                   /* of the target */
-	enum loop_event event;       /* LOOP_DEADLINE: none so far */
+	uint64_t tick_ns;
+	enum loop_event event; /* LOOP_DEADLINE: none so far */
 };
 
 struct loop *loop_new(struct signals *signals)
@@ -30,6 +32,7 @@ struct loop *loop_new(struct signals *signals)
 		return NULL;
 	loop->signals = signals;
 	loop->pidfd = -1;
+	loop->tick_ns = LOOP_TICK_NS;
 	loop->fds[0] = (struct pollfd){ signals_fd(signals), POLLIN, 0 };
 	for (int i = 1; i < 5; i++)
 		loop->fds[i] = (struct pollfd){ -1, POLLIN, 0 };
@@ -115,11 +118,16 @@ void loop_watch(struct loop *loop, int fd)
 	loop->fds[last].fd = fd;
 }
 
+void loop_tick_each(struct loop *loop, uint64_t ns)
+{
+	loop->tick_ns = ns;
+}
+
 enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void *), void *context)
 {
 	for (bool looked = false; loop->event == LOOP_DEADLINE; looked = true) {
 		uint64_t now = clock_monotonic(), left = now < deadline ? deadline - now : 0;
-		struct timespec timeout = { 0, (long)(left < LOOP_TICK_NS ? left : LOOP_TICK_NS) };
+		struct timespec timeout = { 0, (long)u64_min(left, loop->tick_ns) };
 		int ready, done;
 
 		if (!left && looked)
@@ -127,7 +135,7 @@ enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void
 		ready = ppoll(loop->fds, 5, &timeout, NULL);
 		if (ready < 0 && errno != EINTR)
 			loop->event = loop_failed("poll");
-		else if (signals_ask(loop->signals))
+		else if ((ready || signals_number(loop->signals)) && signals_ask(loop->signals))
 			loop->event = LOOP_SIGNAL;
 		else if (ready > 0 && loop->fds[1].revents)
 			loop->event = LOOP_EXIT;

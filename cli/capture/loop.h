@@ -52,12 +52,16 @@ void loop_pass_on(struct loop *loop);
  * before. */
 void loop_await_exit(struct loop *loop);
 
-/* Waits until the deadline (ns of CLOCK_MONOTONIC) or an event, and calls
- * tick(context) every LOOP_TICK_NS meanwhile; after the deadline it still looks once. tick()
- * returns 0; 1 to end this wait with LOOP_DONE; or after printing why a negative errno, which ends
- * it with LOOP_ERROR. Other events but LOOP_PRESSED stay: the next call returns them again at once.
+/* Waits until the deadline (ns of CLOCK_MONOTONIC) or an event, and calls tick(context) every
+ * LOOP_TICK_NS meanwhile, or as loop_tick_each() has it; after the deadline it still looks once.
+ * tick() returns 0; 1 to end this wait with LOOP_DONE; or after printing why a negative errno,
+ * which ends it with LOOP_ERROR. Other events but LOOP_PRESSED stay: the next call returns them
+ * again at once.
  */
 enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void *), void *context);
 #define LOOP_TICK_NS 20000000ULL
+
+/* ns: less than a second. */
+void loop_tick_each(struct loop *loop, uint64_t ns);
 
 #endif

@@ -38,4 +38,7 @@ int live_tick(struct live *live);
  * NULL is allowed. */
 void live_close(struct live *live);
 
+/* How long a key may wait. */
+#define LIVE_TICK_NS 50000000ULL
+
 #endif
