@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arith.h"
+
 struct range {
 	uint32_t first, last;
 };
@@ -99,6 +101,17 @@ static size_t escape_byte(char out[static 5], unsigned char byte)
 	return 2;
 }
 
+/* How many bytes at the beginning are printable ASCII that is left as it is: most names have no
+ * others. */
+static size_t plain_length(const char *text, size_t length)
+{
+	size_t n = 0;
+
+	while (n < length && text[n] >= ' ' && text[n] <= '~' && text[n] != '\\')
+		n++;
+	return n;
+}
+
 size_t escape_text(char *out, size_t size, const char *text, size_t length)
 {
 	size_t used = 0;
@@ -111,8 +124,16 @@ size_t escape_text(char *out, size_t size, const char *text, size_t length)
 		char piece[4 * 4 + 1];
 		size_t piece_length = 0;
 		uint32_t code = 0;
-		size_t bytes = decode(text, length, &code);
+		size_t bytes = plain_length(text, u64_min(length, size - 1 - used));
 
+		if (bytes) {
+			memcpy(out + used, text, bytes);
+			used += bytes;
+			text += bytes;
+			length -= bytes;
+			continue;
+		}
+		bytes = decode(text, length, &code);
 		if (bytes && code != '\\' && !IN(hidden, code)) {
 			memcpy(piece, text, bytes);
 			piece_length = bytes;

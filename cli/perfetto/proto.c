@@ -47,8 +47,12 @@ static void put(struct proto *proto, const void *bytes, size_t length)
 static void put_varint(struct proto *proto, uint64_t value)
 {
 	uint8_t bytes[VARINT_MOST];
+	size_t n = varint(bytes, value);
 
-	put(proto, bytes, varint(bytes, value));
+	if (!has_room(proto, n))
+		return;
+	for (size_t i = 0; i < n; i++) /* too few for a call of memcpy() */
+		proto->bytes[proto->used++] = bytes[i];
 }
 
 static void put_tag(struct proto *proto, uint32_t field, enum wire wire)
@@ -107,7 +111,8 @@ void proto_end(struct proto *proto)
 	n = varint(bytes, length);
 	if (!has_room(proto, n - 1))
 		return;
-	memmove(start - 1 + n, start, length);
+	if (n > 1)
+		memmove(start - 1 + n, start, length);
 	memcpy(start - 1, bytes, n);
 	proto->used += n - 1;
 }
