@@ -23,6 +23,8 @@ struct taking {
 	struct recording *recording;
 	struct recorded_now *now;
 	size_t n_now, room_now;
+	struct recorded_run *running;
+	size_t n_running;
 };
 
 /* --- Names --- */
@@ -199,35 +201,48 @@ static int culprits_take(struct taking *taking)
 
 /* --- Who has the CPUs now --- */
 
-/* It is the last one of its CPU. */
-static int run_insert(struct recording *recording, const struct recorded_run *run)
+/* To be asked before the rings are copied: a run that ends in between has left its event, one that
+ * ends later is known here. Returns 0 or -ENOMEM. */
+static int running_read(struct taking *taking)
 {
-	size_t at = ARRAY_SPLIT(recording->n_runs, i, recording->runs[i].cpu <= run->cpu);
+	const struct culprits *culprits = session_culprits(taking->session);
 
+	taking->running = calloc(culprits->cpus, sizeof(*taking->running));
+	if (!taking->running)
+		return -ENOMEM;
+	taking->n_running = culprits_running(culprits, taking->view, taking->running);
+	return 0;
+}
+
+/* The last run of its CPU, as far as events do not tell of that time. */
+static int running_add(struct recording *recording, struct recorded_run run)
+{
+	size_t at = ARRAY_SPLIT(recording->n_runs, i, recording->runs[i].cpu <= run.cpu);
+
+	if (at && recording->runs[at - 1].cpu == run.cpu)
+		run.start = u64_max(run.start, recording->runs[at - 1].end);
+	if (run.start >= run.end)
+		return 0;
 	if (ARRAY_GROW(recording->runs, recording->n_runs, recording->room_runs))
 		return -ENOMEM;
 	memmove(recording->runs + at + 1, recording->runs + at,
 		(recording->n_runs++ - at) * sizeof(*recording->runs));
-	recording->runs[at] = *run;
+	recording->runs[at] = run;
 	return 0;
 }
 
-/* A run leaves its event when it ends. */
 static int running_take(struct taking *taking)
 {
-	const struct culprits *culprits = session_culprits(taking->session);
 	struct recording *recording = taking->recording;
-	struct recorded_run *rows = calloc(culprits->cpus, sizeof(*rows));
-	size_t n = rows ? culprits_running(culprits, taking->view, rows) : 0;
-	int error = rows ? 0 : -ENOMEM;
+	int error = 0;
 
-	for (size_t i = 0; i < n && !error; i++) {
-		rows[i].start = u64_max(rows[i].start + taking->view->epoch, recording->from);
-		rows[i].end = recording->to;
-		if (rows[i].start < rows[i].end)
-			error = run_insert(recording, &rows[i]);
+	for (size_t i = 0; i < taking->n_running && !error; i++) {
+		struct recorded_run run = taking->running[i];
+
+		run.start = u64_max(run.start + taking->view->epoch, recording->from);
+		run.end = recording->to;
+		error = running_add(recording, run);
 	}
-	free(rows);
 	return error;
 }
 
@@ -245,6 +260,9 @@ static int recording_fill(struct taking *taking, uint64_t before)
 	recording->memory = recorder_bytes(recorder);
 	recording->to = taking->view->end + taking->view->epoch;
 	since = u64_max(u64_sub(start, before), recorder->began);
+	error = running_read(taking);
+	if (error)
+		return error;
 	error = recorder_rings_copy(&recorder->rings, since, clock_monotonic(), taking->view->epoch,
 				    &source.events, &source.n_events, &complete);
 	recording->from = u64_min(complete, recording->to);
@@ -274,6 +292,7 @@ int recording_take(struct session *session, const struct session_view *view, uin
 	if (!taking.recording)
 		return -ENOMEM;
 	error = recording_fill(&taking, before);
+	free(taking.running);
 	free(taking.now);
 	if (error) {
 		recording_clear(taking.recording);
