@@ -12,6 +12,7 @@ import signal
 import kdpng
 import kdtest
 from kdpage import lay_out, of_kind, quiet, records, show, texts, the_browser
+from kdrecorded import states_of
 
 GUTTER, AXIS, LANE = 170, 22, 20  # pixels to the left, above, and of a line of states alone
 RUNNING = ("user", "kernel", "page_fault", "reclaim", "hardirq", "softirq", "stolen")
@@ -54,26 +55,11 @@ def pieces(lane, data):
     return found
 
 
-def rows_of(lines, head):
-    """(tid, start, end, state), as the manual says, of what is in the recording."""
-    found = []
-    for line in lines:
-        if line["type"] != "recorded" or line["list"] != "states":
-            continue
-        zeros, end = [0] * line["rows"], line["start_ns"]
-        for number, after, length in zip(*(line.get(column, zeros)
-                                           for column in ("kind", "after_ns", "ns")), strict=True):
-            kind, start = line["kinds"][number], end + after
-            end = start + length
-            found.append((kind["tid"], max(start, head["start_ns"]), end, kind["state"]))
-    return found
-
-
-def sums_of(found):
-    """{(tid, state): ns}"""
+def sums_of(lines, head):
+    """{(tid, state): ns} of what is in the recording."""
     sums = collections.Counter()
-    for tid, start, end, state in found:
-        sums[tid, state] += end - start
+    for tid, start, end, state in states_of(lines):
+        sums[tid, state] += end - max(start, head["start_ns"])
     return sums
 
 
@@ -167,7 +153,7 @@ def case_states(test):
     test.eq((done.status, done.stderr), (0, ""), "the page of a replay")
     test.eq(recorded(folder / "again.html"), data, "has the same")
     test.ok(not any(lane["merged_ns"] for lane in data["threads"] + data["cpus"]), "nothing is merged")
-    test.eq(page_sums(data), sums_of(rows_of(lines, head)), "states of all threads, as in JSON")
+    test.eq(page_sums(data), sums_of(lines, head), "states of all threads, as in JSON")
     wrong = [fault for lane in data["threads"] for fault in ledger_is_wrong(lane, data, sample)]
     if sample["resynced"] or any(thread["ledger"]["stolen_ns"] for thread in sample["threads"]):
         test.skip("and in the books", "the kernel did not report all switches")
@@ -266,7 +252,7 @@ def case_merged(test):
     test.eq((done.status, done.stderr), (0, ""), "more states than a page may have")
     size = (folder / "page.html").stat().st_size
     test.ok(size < 1_000_000, "the page is bounded", size)
-    data, sums = recorded(folder / "page.html"), sums_of(rows_of(lines, lines[0]))
+    data, sums = recorded(folder / "page.html"), sums_of(lines, lines[0])
     test.ok(all(lane["merged_ns"] for lane in data["threads"]), "states are merged")
     test.eq(page_sums(data), sums, "none of their time is gone")
     show(browser, folder / "page.html")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The books of a window, rebuilt from a timeline's slices: what each thread was in, less the
-interrupts that hit it, as the ledger has it. Shares nothing with the program."""
+interrupts that hit it, as the ledger has it; and states from recordings in JSON. Shares nothing with
+the program."""
 
 import collections
 
@@ -86,3 +87,18 @@ class Books:
         move("user", "kernel", calls * sample["entry_exit_ns"])
         move("user", "page_fault", ledger["page_fault_ns"] - ns["page_fault"])
         return ns
+
+
+def states_of(lines):
+    """(tid, start, end, state) of the rows of recordings, as the manual says how to read them."""
+    found = []
+    for line in lines:
+        if line["type"] != "recorded" or line["list"] != "states":
+            continue
+        zeros, end = [0] * line["rows"], line["start_ns"]
+        for number, after, length in zip(*(line.get(column, zeros)
+                                           for column in ("kind", "after_ns", "ns")), strict=True):
+            kind, start = line["kinds"][number], end + after
+            end = start + length
+            found.append((kind["tid"], start, end, kind["state"]))
+    return found

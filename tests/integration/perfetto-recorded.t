@@ -16,7 +16,7 @@ import sys
 import kdneeds
 import kdtest
 from kdperfetto import Trace
-from kdrecorded import RUNNING, TITLES, Books
+from kdrecorded import RUNNING, TITLES, Books, states_of
 from kdtrigger import ENTRY, RETURN, Triggered
 
 TRACES = ("-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--stack-overhead=0")
@@ -30,21 +30,6 @@ def check_replay(test, folder):
     test.ok((folder / "replayed").read_bytes() == (folder / "pftrace").read_bytes(),
             "of the JSON the same timeline is made, byte for byte")
     test.ok((folder / "again").read_bytes() == (folder / "json").read_bytes(), "and the same JSON")
-
-
-def states_of(lines):
-    """(tid, start, end, state) of the rows of recordings, as the manual says how to read them."""
-    found = []
-    for line in lines:
-        if line["type"] != "recorded" or line["list"] != "states":
-            continue
-        zeros, end = [0] * line["rows"], line["start_ns"]
-        for number, after, length in zip(*(line.get(column, zeros)
-                                           for column in ("kind", "after_ns", "ns")), strict=True):
-            kind, start = line["kinds"][number], end + after
-            end = start + length
-            found.append((kind["tid"], start, end, kind["state"]))
-    return found
 
 
 class Run:

@@ -405,6 +405,35 @@ static void test_copy(void)
 	   all);
 }
 
+/* What interrupts one that is being written is in a ring of its own, behind that of its CPU. */
+static void test_spare(void)
+{
+	static struct kd_recorded entries[2 * (ROOM + SPARE)];
+	static struct kd_recorder recorders[2];
+	struct recorder_rings rings = {
+		.events = entries, .positions = recorders, .cpus = 2, .room = ROOM, .spare = SPARE
+	};
+	struct kd_recorder_ring *ring = &recorders[1].rings[1];
+	struct recorded_event *events;
+	uint64_t complete;
+	size_t n;
+
+	recorder_rings_begin(&rings);
+	ok(ring->first == 2 * ROOM + SPARE && ring->end == 2 * (ROOM + SPARE), "the last entries");
+	for (uint32_t i = 0; i < SPARE + 2; i++) {
+		entries[ring->next].word = ((uint64_t)(i + 1) * 1000) << KD_RECORDED_WHEN;
+		entries[ring->next].tid = i;
+		ring->next = ring->next + 1 < ring->end ? ring->next + 1 : ring->first;
+		ring->position++;
+	}
+	ok(!recorder_rings_copy(&rings, 0, NOW, 0, &events, &n, &complete), "copied");
+	ok(n == SPARE - 1 && events[0].tid == 3 && events[0].cpu == 1 &&
+		   events[n - 1].tid == SPARE + 1,
+	   "all but the overwritten, and the one that may just be");
+	is_u64(complete, 4000, "from there on nothing is missing");
+	free(events);
+}
+
 /* Of a long ring only what is asked for. */
 static void test_since(void)
 {
@@ -459,6 +488,7 @@ int main(void)
 	test_walk();
 	test_garbage();
 	test_copy();
+	test_spare();
 	test_since();
 	test_days();
 	return done_testing();
