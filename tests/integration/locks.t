@@ -4,10 +4,12 @@
 """Who had the lock that a thread waited for, what that one did meanwhile, and who released it:
 staged locks, of which the workload knows it."""
 
+import collections
 import json
 import pathlib
 import re
 import subprocess
+import sys
 import time
 
 import kdreport
@@ -459,8 +461,42 @@ def case_ends_before_reading(test):
     test.eq(thread["locks"][0].get("released_by_tid"), None, "and nobody has released it by then")
 
 
+# Threads that wait for locks of their own, one after the other, in vain.
+MANY = """
+import sys, threading
+THREADS, EACH = map(int, sys.argv[1:])
+def wait(locks):
+    while True:
+        for lock in locks:
+            lock.acquire(timeout=0.005)
+for _ in range(THREADS):
+    locks = [threading.Lock() for _ in range(EACH)]
+    for lock in locks:
+        lock.acquire()
+    threading.Thread(target=wait, args=(locks,), daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def case_many(test):
+    """More locks than are read from the kernel side's table at once: all are there."""
+    kdtest.only_on_host("it takes long")
+    threads, each = 60, 6
+    child = test.child([sys.executable, "-c", MANY, threads, each])
+    child.line("ready")
+    path = test.directory() / "json"
+    test.program("-p", child.pid, "--sample-time", "0.5", "-o", f"json:{path}")
+    sample = next(json.loads(line) for line in path.open() if '"type":"sample"' in line)
+    test.eq(sample["losses"]["locks"], 0, "no lock is lost")
+    of_one = collections.Counter(address for thread in sample["threads"]
+                                 for address in {row["address"] for row in thread["locks"]})
+    own = [address for address, waiters in of_one.items() if waiters == 1]
+    test.between(len(own), threads * each, threads * each + 10, "each lock of each thread")
+
+
 if __name__ == "__main__":
-    kdtest.main(case_holder_asleep, case_holder_awake, case_variables, case_callers, case_memory,
+    kdtest.main(case_many, case_holder_asleep, case_holder_awake, case_variables, case_callers, case_memory,
                 case_kept_waiting, case_kernel_lock, case_kernel_lock_blamed,
                 case_several_holders, case_no_holder, case_join, case_edges,
                 case_text, case_traces, case_ends_before_reading)
