@@ -69,7 +69,7 @@ exports = $(if $(call command,$(CC)),$(shell echo 'int $(1)(); int (*used)() = $
 # need: $(1) is empty if there is no $(2)
 need = $(if $(1),,$(eval MISSING := $(if $(MISSING),$(MISSING)$(comma) )$(2)))
 
-BUILD_NOTHING := bench check check-vm clean demo deps format help test uninstall
+BUILD_NOTHING := bench check check-all check-builds check-kernels clean demo deps format help test uninstall
 ifneq ($(filter-out $(BUILD_NOTHING),$(or $(MAKECMDGOALS),all)),)
 $(call need,$(call command,$(CC)),C compiler ($(CC)))
 $(call need,$(call command,$(CLANG)),clang ($(CLANG)))
@@ -134,7 +134,7 @@ DEPENDENCIES = -MMD -MP -MT $@ -MF $@.d
 # Where this directory is does not show in what is built, nor is it among the flags: a tree that
 # was moved need not be built again.
 PLACELESS := -ffile-prefix-map='$(CURDIR)'=.
-# compile: runs a compiler, and keeps what it says for tests/lint/warnings.t
+# compile: runs a compiler, and keeps what it says for tests/builds/warnings.t
 compile = $(Q)$(1) $(PLACELESS) 2>$@.said; status=$$?; cat $@.said >&2; exit $$status
 
 # --- Stamps: their text is compared when make runs, and written if it differs ---
@@ -323,17 +323,22 @@ jobs = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 # After `sudo make`, what was built belongs to the owner of the tree.
 disown = $(if $(SUDO_UID),@chown -R --reference=. $(BUILD))
 
-TEST_PROGRAMS := $(sort $(wildcard tests/lint/*.t tests/integration/*.t tests/fuzz/*.t))
+# What concerns the kernel that runs, and what the program does; the rest is about building it.
+TESTS := $(sort $(wildcard tests/integration/*.t)) tests/fuzz/fuzz.t
+BUILD_TESTS := $(sort $(wildcard tests/builds/*.t tests/lint/*.t))
+# Fuzz tests make the same inputs in either build, so they are run with sanitizers.
+SANITIZED := $(UNIT:%=$(BUILD)/asan/%)
+PLAIN := $(filter-out %_fuzz,$(UNIT:%=$(BUILD)/%))
 
 check-unit: unit
-	@tests/run $(UNIT_PROGRAMS)
+	@tests/run $(SANITIZED) $(PLAIN)
 
 # As the fuzz tests of check, for longer; what libFuzzer finds to be new is kept for the next time.
 FUZZ_TIME ?= 60
 FUZZ_ROUNDS ?= 1000000
-fuzz: fuzzers $(filter $(BUILD)/asan/%_fuzz,$(UNIT_PROGRAMS))
+fuzz: fuzzers $(filter %_fuzz,$(SANITIZED))
 	@FUZZ_TIME=$(FUZZ_TIME) FUZZ_CORPUS=$(BUILD)/fuzz/corpus tests/fuzz/fuzz.t $(TARGETS)
-	@for test in $(if $(TARGETS),,$(filter $(BUILD)/asan/%_fuzz,$^)); do \
+	@for test in $(if $(TARGETS),,$(filter %_fuzz,$(SANITIZED))); do \
 		FUZZ_ROUNDS=$(FUZZ_ROUNDS) $$test || exit; done
 
 lint:
@@ -344,22 +349,36 @@ test:
 	@tests/deps build check
 	@$(MAKE) $(jobs) all $(UNIT:%=$(BUILD)/%) $(BUILD)/unit/elf_list workloads
 	$(disown)
-	@tests/run --short $(UNIT:%=$(BUILD)/%) $(TEST_PROGRAMS)
+	@tests/run --short $(UNIT:%=$(BUILD)/%) $(TESTS)
 	$(disown)
 
-# Of the fuzz tests, which make the same inputs in either build, those with sanitizers.
 check:
 	@tests/deps build check
-	@$(MAKE) $(jobs) all unit workloads fuzzers
+	@$(MAKE) $(jobs) all $(SANITIZED) $(BUILD)/unit/elf_list workloads fuzzers
 	$(disown)
-	@tests/run $(filter-out $(BUILD)/unit/%_fuzz,$(UNIT_PROGRAMS)) $(TEST_PROGRAMS) tests/vm/kernels.t
+	@tests/run $(SANITIZED) $(TESTS)
 	$(disown)
 
-check-vm:
-	@tests/deps build check
+check-builds:
+	@tests/deps build check builds
+	@$(MAKE) $(jobs) all unit workloads
+	$(disown)
+	@tests/run $(PLAIN) $(BUILD_TESTS)
+	$(disown)
+
+check-kernels:
+	@tests/deps build check kernels
 	@$(MAKE) $(jobs) all workloads
 	$(disown)
 	@tests/run tests/vm/kernels.t
+	$(disown)
+
+# Each part is run, whatever became of those before it.
+check-all:
+	@mkdir -p $(BUILD) && rm -f $(BUILD)/totals
+	@for part in check check-builds check-kernels; do \
+		TESTS_TOTALS=$(abspath $(BUILD)/totals) $(MAKE) $$part || bad=$$part; done; \
+		tests/run --sum $(BUILD)/totals && test -z "$$bad"
 
 bench:
 	@tests/deps build bench
@@ -421,15 +440,17 @@ make deps         install what building needs (apt-get or dnf, with sudo if need
 make demo         deps, build, and one sample of a bundled process (as root)
 make install      into PREFIX ($(PREFIX)), below DESTDIR
 make uninstall    undo that
-make test         the tests without the long ones: a few minutes (as root)
-make check        install what the tests need, build, run every test (as root);
-                  `tests/run --list PROGRAM...` says which may run beside others
+make check        install what the tests need, build, and test what the program does with
+                  this machine's kernel (as root)
+make check-kernels  the same with other kernels, in virtual machines (as root);
+                  `tests/vm/run 6.1 COMMAND...` runs one command in one
+make check-builds  building: both compilers, other flags, `make install`; lint (as root)
+make check-all    these three
+make test         check without sanitizers and without what takes long
 make check-unit   the tests that need neither root nor network
 make fuzz         fuzzing guided by coverage, FUZZ_TIME ($(FUZZ_TIME)) seconds for each of TARGETS
                   (all; make check: 3); then the other fuzz tests, FUZZ_ROUNDS ($(FUZZ_ROUNDS))
                   mutations each
-make check-vm     only those in virtual machines with other kernels (as root);
-                  `tests/vm/run 6.1 COMMAND...` runs one command in one
 make lint         style, includes, documents, warnings
 make bench        measure costs (as root); with BASE=PROGRAM also what events take more
                   than in that other build
@@ -447,7 +468,7 @@ help:
 	@:
 
 FORCE:
-.PHONY: all unit workloads syntax test check check-unit check-vm fuzz fuzzers lint bench bench-programs demo deps format \
-	install uninstall clean help FORCE
+.PHONY: all unit workloads syntax test check check-all check-builds check-kernels check-unit fuzz \
+	fuzzers lint bench bench-programs demo deps format install uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

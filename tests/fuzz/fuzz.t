@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel, long
+# tests/run: long
 """Coverage-guided fuzzing: each target reads its corpus, and then what libFuzzer makes of that.
 
 FUZZ_TIME     seconds for each target; 0: the corpus alone

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """--at: windows open at a time of the wall clock, never before, by the clocks as this test reads
 them; and contiguous ones share that edge."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """What threads waited for: each kind staged by a thread that logs its waits, whose sum is
 that of the kind within what starting to wait and waking up take."""
 

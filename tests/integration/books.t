@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """The books of a mixed process, and the check of books itself: it has to find
 what is wrong with a report that was spoilt."""
 

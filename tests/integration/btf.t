@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Programs find the kernel's types and tracepoints by a slice of its BTF. libbpf, which
 searches all of it, comes to the same: it is made to by BTF in an ELF file, as a vmlinux has
 it, which is not sliced."""

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone
 """SIGUSR1 with --record, in every kind of run: each time a report of what was recorded until then,
 with the stall that the operator has just seen; and the run goes on."""
 

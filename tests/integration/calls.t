@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Slow system calls: those that the workload logged, no others, in order; what is asked
 for by options, and what the report says of what is missing."""
 

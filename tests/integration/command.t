@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """A command that is started to be watched: from its first instruction to its end, and
 otherwise as if it had been started without us."""
 

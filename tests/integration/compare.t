@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone
 """--compare: a capture does not differ from itself; in one of a thread whose CPU a program of
 real-time priority takes, that program comes first, with the share of the CPU that it takes."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Completion in interactive shells, by the keys that a person presses."""
 
 import contextlib

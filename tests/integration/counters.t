@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Perf events, counted per thread: faults against getrusage, switches and migrations against
 /proc, task-clock against the threads' clocks. (Events of the hardware, which a virtual machine may
 lack, only have a unit test: tests/unit/test_counter.c.)"""

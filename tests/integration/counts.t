@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """System calls: as many as the workload made, of the length it measured."""
 
 import json

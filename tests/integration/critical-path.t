@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """The critical path of a window, against a token that logs its way through eight threads, a pipe,
 a lock, a fsync and another process."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Many busy threads: at what each function of the program waited, against its own count;
 rows by functions and by lines."""
 

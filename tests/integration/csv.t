@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Tables for SQL: each figure as JSON has it, names of any bytes, and the five queries of
 examples/queries.sql over 1,000 captures of 20 hosts, which were made of one: by DuckDB and SQLite,
 against sums of the same captures."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Who had the CPU while a thread waited for it, against the run times of those who had it.
 
 Whatever else runs on the machine is a culprit, too: so the time of each is compared with what

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """At which descriptors a process waited, and who was at their other end: this test is, for a
 child that logs its waits."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone
 """What the program itself costs: the interrupts that attaching sends to other CPUs, and its own
 CPU time and wake-ups against what the kernel counts of its processes."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Bad input and bad machines: the exit status, and one or two lines of what,
 why and what to do."""
 

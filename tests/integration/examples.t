@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel, long
+# tests/run: long
 """The examples work: command lines are understood, Prometheus takes configuration, rules and
 the dashboard's queries, the service has the rights it needs and no others, the script keeps
 what it should."""
@@ -589,12 +589,6 @@ def case_repeated_captures_end(test):
     test.eq(run.wait(), 69, "no such PID: it does not wait for another")
 
 
-def case_shellcheck(test):
-    status, said = said_by(tool("shellcheck"), EXAMPLES / "repeated-captures.sh")
-    test.ok(status == 0, "shellcheck finds no fault", said)
-
-
 kdtest.main(case_command_lines, case_stand_in, case_contents, case_alerts, case_prometheus_config,
             case_dashboard, case_scraped, case_service_privileges, case_service_calls, case_service_calls_of_options,
-            case_service_file, case_daemonset, case_repeated_captures, case_repeated_captures_end,
-            case_shellcheck)
+            case_service_file, case_daemonset, case_repeated_captures, case_repeated_captures_end)

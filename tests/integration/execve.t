@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """execve and the end of the leader: the events after it belong to the thread
 that lives on. A ledger that is wrong here can still add up."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel, long
+# tests/run: long
 """Metrics by HTTP: their figures are those that JSON of the same run has, whatever clients
 do; and a real Prometheus stores them."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone
 """Page faults and reclaim, against what the kernel counts and what the threads measured: how
 long touching a page takes that is not there, and one that is."""
 

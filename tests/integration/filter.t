@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """--tid and --threads: only threads that were chosen are followed, and are in the report."""
 
 import json

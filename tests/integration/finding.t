@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Ways to say which process is meant: a file with its PID, a PID in its own namespace, a name
 that is not there yet."""
 

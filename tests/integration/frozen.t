@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """A process that the freezer of its control group holds, of cgroup v1 and v2: for as long as the
 test had it frozen, and neither asleep nor stopped."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """What is drawn on the page: pixels of screenshots against the books and times of the JSON, flame
 graphs against sums over its rows; and what the page has of long lists."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """States over time on the page: what it has of a recording against the rows in JSON and the books,
 and its pixels against both; where there is too much, what is merged."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """The page, as a browser has it: the figures of the JSON, the sentences of the text, names of any
 kind as text; nothing asked for, nothing said on the console; by the keyboard alone. What is drawn:
 html-drawn.t."""

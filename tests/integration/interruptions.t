@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Interruptions (--interruptions): those of a thread that reads the clock all the time, and
 so sees each of them itself; who made them; the list, its sums, and what else has them."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone
 """Interrupts that hit the target's threads, against the kernel's counters."""
 
 import json

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """The JSON output: as its schema has it, with the figures of the text report and those of
 the workload; and rendered again from the file, without root."""
 

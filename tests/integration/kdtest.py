@@ -3,7 +3,8 @@
 whatever happens, runs of kernel_delay, workloads, and TAP on stdout.
 
 A test file defines case functions that take a Test and ends with
-kdtest.main(case, ...). Names of cases as arguments select some of them."""
+kdtest.main(case, ...). Names of cases as arguments select some of them. With TESTS_VERBOSE
+in the environment (tests/run -v), passing checks say what they compared."""
 
 import atexit
 import contextlib
@@ -30,7 +31,8 @@ PROGRAM = os.environ.get("KERNEL_DELAY", str(ROOT / "build" / "kernel_delay"))
 WORKLOADS = pathlib.Path(os.environ.get("WORKLOADS", str(ROOT / "build" / "workloads")))
 VM = bool(os.environ.get("KD_VM"))  # in a virtual machine of tests/vm
 SLACK = 10 if VM else 1  # factor for delays that a test grants to the machine
-PATIENCE = 100 if VM else 30  # seconds after which a process that says nothing is at fault
+PATIENCE = 300  # seconds after which a process that says nothing is at fault: it hangs
+VERBOSE = bool(os.environ.get("TESTS_VERBOSE"))
 MS = 1_000_000
 SECOND = 1_000_000_000
 
@@ -285,7 +287,7 @@ class Test:
 
     def ok(self, passed, text, *remarks):
         self.result(bool(passed), text)
-        if not passed:
+        if not passed or VERBOSE:
             self.remark(*remarks)
         return bool(passed)
 

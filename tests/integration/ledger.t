@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Where each thread's time went, against what the kernel, the threads
 themselves and the test measured."""
 

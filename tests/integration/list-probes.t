@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """--list-probes and --check, compared with what readelf and the kernel say."""
 
 import collections

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone
 """The figures of the live view against the clocks of those that it is about; its keys; and what it
 writes."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """The live view fits real terminals, and leaves them as they were on every way out."""
 
 import os

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Who had the lock that a thread waited for, what that one did meanwhile, and who released it:
 staged locks, of which the workload knows it."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """--machine: what it says of this machine and of a process, against the files that say so."""
 
 import os

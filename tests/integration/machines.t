@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Machines that lack something or refuse: what is said, and what still works.
 A kernel without a tracepoint is one whose BTF does not know it, or that is asked for
 another one (workloads/hide.c); a kernel that refuses is made by strace, which puts errors

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Metrics, shown to other programs' parsers and compared with the text report of the
 same sample."""
 

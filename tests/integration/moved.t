@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Moves of threads to other CPUs, by cause: moves that the test makes, the kernel's own count."""
 
 import json

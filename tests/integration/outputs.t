@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Where samples go: formats, files, names, conditions; and outputs that fail, which
 leave nothing half-written."""
 

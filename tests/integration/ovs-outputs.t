@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """One run on a working ovs-vswitchd writes every format at once: each is as others'
 programs want it, all have the same figures, and the JSON renders as the others again."""
 

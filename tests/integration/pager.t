@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """On a terminal a long report goes through a pager without privileges, and headings are bold."""
 
 import subprocess

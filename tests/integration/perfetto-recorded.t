@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Timelines of recordings: the states of each thread, rebuilt from the file's slices, are those of
 the ledger to the nanosecond; the workload's own log of its calls; who woke whom; CPUs. And JSON has
 the recording: the same timeline is made of it, byte for byte."""

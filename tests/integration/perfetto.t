@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Timelines: read by a reader of our own and by protoc, and compared with the JSON of the same
 samples, with what the workload logged, and with the ledger."""
 

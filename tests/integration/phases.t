@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """What the target does while the program begins, in each of its phases: it executes itself, has
 children or threads all the time, or ends; and several runs begin on it together."""
 

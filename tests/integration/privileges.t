@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """What a run keeps of its privileges when all is attached: no more than the manual page says for
 its options, as the kernel has it; and each such run still says all."""
 

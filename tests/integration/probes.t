@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Where probes are, compared with what readelf and nm say, in real programs and
 in some that are built, stripped, moved and deleted here."""
 

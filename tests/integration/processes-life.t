@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel, long
+# tests/run: long
 """Several processes as one target through their lives: those that are named, forked, exec'd, moved
 into a control group, and ended; each from its first instruction to its last."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel, long
+# tests/run: long
 """A control group of many processes with many threads each: every call of every thread, by the
 threads' own counts, and nothing lost."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel, long
+# tests/run: long
 """Real programs of several processes: PostgreSQL with a process for each connection, by name,
 control group and birth, against what the server says of itself; Open vSwitch's two daemons."""
 

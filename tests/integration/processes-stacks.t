@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Stacks of several processes: each is of its process, those of children that have ended too, and
 the same address is another function in another program."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel, long
+# tests/run: long
 """Triggers of several processes, of one program and of several: hits of any of them count, also of
 those that come later, and of no others. Windows against what the processes log themselves."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Several processes as one target: which they are, by PIDs, name, control group and container, and
 whose threads are whose."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Real processes: ovs-vswitchd with traffic through a netdev bridge, and
 redis-server under redis-benchmark."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone
 """The flight recorder (--record): what happened before a trigger fired or a condition became true;
 how far back it goes; what it refuses. (button.t: when somebody sends SIGUSR1.)"""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """What threads and processes used: bytes against what the threads say that they asked for and what
 the kernel counts in /proc/PID/io, CPU time against the process's clock, memory against
 /proc/PID/statm, requests to the disk against their bytes."""

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """A PID that another process gets while the window is open: what the target has of both, which is
 nothing of one that is not the target's."""
 

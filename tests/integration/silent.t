@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """A target that has mapped a file of a file system whose server does not answer: nothing that has to
 read it waits for ever, each says which file it is, and signals end it."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """The process that resolves stacks: what it has of its parent, and what it can do to the run if
 someone has taken it over. This test takes its place: it stops it, and has its socket."""
 

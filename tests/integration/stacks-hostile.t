@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Processes that make it hard to tell their stacks: what they have mapped is gone, is
 another thing now, is damaged, has no end, changes while it is read, or faster than it can
 be read. The report comes in time, takes little memory, and says what it could not do."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel, long
+# tests/run: long
 """User stacks of Debian's programs, which have no frame pointers and no symbols: what gdb
 shows of a thread that waits in the same call, and that nearly all stacks under load
 are complete."""

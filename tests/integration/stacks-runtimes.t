@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """User stacks of programs that have no call frame information: those in Go, and code that is
 made at run time. They are compared with the functions that the programs are known to be in."""
 

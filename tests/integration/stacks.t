@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel, long
+# tests/run: long
 """User stacks of slow calls at the ends of known chains of functions: every frame is
 compared, in order, up to the outermost one. Compilers, flags, and all the places where
 names may be are varied."""

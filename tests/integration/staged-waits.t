@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Staged delays of threads that sleep: the first VERDICT names what they wait for, with the share
 that the workload logged."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Staged delays of threads that compute: the first VERDICT names who had their CPU, with the
 share that those have logged, or the threads themselves."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """What the hypervisor takes from a virtual machine, against the kernel's own counts of it: those
 of /proc/stat, and the gaps that a thread finds that reads the clock all the time."""
 

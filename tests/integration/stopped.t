@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Who stopped a thread: processes that send signals, a tracer, a terminal, of which the test
 knows the PIDs."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Statistics over samples: against what Python's statistics makes of the same samples, in JSON,
 text and metrics, and made again from a file."""
 

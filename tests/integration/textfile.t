@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Files of metrics for the textfile collector of node_exporter, the real one."""
 
 import http.client

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Sleeps with a time-out: how much later than requested a thread was woken, against its own log
 and its timer slack."""
 

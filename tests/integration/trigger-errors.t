@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Triggers that are wrong, that cannot be had, or that nothing hits: the exit
 status, and what the program says."""
 

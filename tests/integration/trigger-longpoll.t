@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """--long-poll: windows from a thread's return from poll and its relatives to its
 next one, without any symbol, against the threads' own log."""
 

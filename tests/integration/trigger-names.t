@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Functions of C++ as triggers, by their names as they are written: hits as often as the program
 counted its calls."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """What probes cost: the printed figure is what a workload measures, and where it would
 be too much they are on for a part of the time, or taken out for good."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Returns of functions where a return probe would be the process's end: Go, and C++ that
 throws. The processes live, and their windows are those that they log themselves."""
 

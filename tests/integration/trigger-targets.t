@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """User-space probes of real programs and of ours: hits as often as the work was
 done that they stand for."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Several threads call the probed function at once: pairs per thread, and what
 overlapped an open window is counted and listed."""
 

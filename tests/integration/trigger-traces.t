@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Kernel tracepoints as triggers: those of system calls for the target only,
 others for every process unless told otherwise."""
 

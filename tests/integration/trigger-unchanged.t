@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """The target is as it was, after a good end and after SIGKILL; two instances on
 one probe do not disturb each other."""
 

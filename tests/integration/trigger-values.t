@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Triggers whose hits count by values: arguments, results, registers, memory, USDT arguments,
 arguments of system calls; against what the process that is probed has logged of its calls."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone, long
+# tests/run: long
 """Windows that probes open and close: the four combinations, counts and pauses,
 the delta, against the log of the process that is probed."""
 

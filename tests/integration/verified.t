@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """How many instructions the kernel had to verify, which is most of the time that a start takes.
 
 A loop or a pointer that the verifier follows for each of its values makes them many times as

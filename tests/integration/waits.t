@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: alone
 """Long waits are seen whole, wherever the edges of the samples are; and consecutive samples
 leave nothing out."""
 

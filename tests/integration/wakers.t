@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Who ended waits, from what context, and who had woken that one: against tokens that know by
 whom they were passed on."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """The stack that BPF programs need with all functions below them, counted as kernels before
 6.9 do: each frame takes a multiple of 32 bytes (check_max_stack_depth_subprog() rounds less
 where there is a compiler, since), and no more than 512 bytes and 8 frames are allowed. The

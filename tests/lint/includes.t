@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """Includes go one way: down the list of folders in cli/README.rst, which names each file. Few
 files know libbpf."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """The BPF objects with and without the code for traces have the same variables, in the same
 places, and the same maps and programs: user space knows one skeleton for both."""
 

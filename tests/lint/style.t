@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """The form of the sources: layout, licence line, lengths, leftovers."""
 
 import re

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A test program need not use every check. */
@@ -37,6 +38,12 @@ __attribute__((format(printf, 2, 0))) static void tap_result(bool passed, const 
 	tap.run++;
 	tap.failed += !passed;
 	printf("%sok %u - %s\n", passed ? "" : "not ", tap.run, name);
+}
+
+/* Whether to print what a check compared: if it failed, or with `tests/run -v`. */
+__attribute__((unused)) static bool tap_explains(bool passed)
+{
+	return !passed || getenv("TESTS_VERBOSE");
 }
 
 /* Prints a string of a diagnostic on one line, bytes outside ASCII as \xNN. */
@@ -69,7 +76,7 @@ TAP_FUNCTION(2) void ok(bool condition, const char *fmt, ...)
 	va_end(args);
 }
 
-/* One test: passes if two unsigned numbers are equal; else both are printed. */
+/* One test: passes if two unsigned numbers are equal. */
 TAP_FUNCTION(3) void is_u64(uint64_t got, uint64_t want, const char *fmt, ...)
 {
 	va_list args;
@@ -77,11 +84,11 @@ TAP_FUNCTION(3) void is_u64(uint64_t got, uint64_t want, const char *fmt, ...)
 	va_start(args, fmt);
 	tap_result(got == want, fmt, args);
 	va_end(args);
-	if (got != want)
+	if (tap_explains(got == want))
 		printf("#  got: %" PRIu64 "\n# want: %" PRIu64 "\n", got, want);
 }
 
-/* One test: passes if two signed numbers are equal; else both are printed. */
+/* One test: passes if two signed numbers are equal. */
 TAP_FUNCTION(3) void is_i64(int64_t got, int64_t want, const char *fmt, ...)
 {
 	va_list args;
@@ -89,11 +96,11 @@ TAP_FUNCTION(3) void is_i64(int64_t got, int64_t want, const char *fmt, ...)
 	va_start(args, fmt);
 	tap_result(got == want, fmt, args);
 	va_end(args);
-	if (got != want)
+	if (tap_explains(got == want))
 		printf("#  got: %" PRId64 "\n# want: %" PRId64 "\n", got, want);
 }
 
-/* One test: passes if two strings are equal (or both NULL); else both are printed. */
+/* One test: passes if two strings are equal (or both NULL). */
 TAP_FUNCTION(3) void is_str(const char *got, const char *want, const char *fmt, ...)
 {
 	bool same = got && want ? strcmp(got, want) == 0 : got == want;
@@ -102,7 +109,7 @@ TAP_FUNCTION(3) void is_str(const char *got, const char *want, const char *fmt, 
 	va_start(args, fmt);
 	tap_result(same, fmt, args);
 	va_end(args);
-	if (!same) {
+	if (tap_explains(same)) {
 		tap_print_string(" got", got);
 		tap_print_string("want", want);
 	}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: beneath, long
+# tests/run: long
 """The integration tests that hold on a slow machine with one processor, and those
 that need what other kernels have, in virtual machines with Debian's kernels, which
 both kinds of busybox start in turn. Names of kernels as arguments select some of them."""
@@ -23,11 +23,10 @@ from programs import BEGIN, END, ONCE, PATIENCE, TIMED_OUT
 sys.path.insert(0, str(machine.TREE / "tests" / "integration"))
 import kdtest  # noqa: E402  pylint: disable=wrong-import-position
 
-# Left out are those that need a second processor (placement) or much speed
-# (trigger-windows, -threads,
-# -worst, -targets; of stacks, calls, offcpu and stacks), that look at this machine's system (errors, 00-build,
-# 01-install) or at what a doctored kernel lacks (machines), and those for which
-# the kernel makes no difference (names, probes, target).
+# Left out are those that need a second processor (placement) or much speed (trigger-windows,
+# -threads, -worst, -targets; of stacks, calls, offcpu and stacks), that look at this machine's
+# system (errors) or at what a doctored kernel lacks (machines), and those for which the kernel
+# makes no difference (names, probes, target).
 PROGRAMS = ("integration/counts.t", "integration/execve.t", "integration/ledger.t")
 # Where triggers and what is in modules may differ; PREEMPT_RT is no series of its own there.
 TRIGGERS = ("integration/trigger-traces.t", "integration/trigger-unchanged.t",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel, long
+# tests/run: long
 """The tree builds in a clean copy: as a plain user, without git, without the
 kernel's BTF, with other compilers and flags; and builds again what changed."""
 
@@ -9,10 +9,13 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import time
 
-import kdneeds
-import kdtest
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+# pylint: disable=wrong-import-position
+import kdneeds  # noqa: E402
+import kdtest  # noqa: E402
 
 NOBODY = 65534
 QUICKLY = "CFLAGS=-O0"  # where it is not the compiler's work that is looked at

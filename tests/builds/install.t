@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: parallel
 """make install puts everything into its place below DESTDIR, make uninstall
 takes away just that."""
 
 import os
+import pathlib
 import shutil
 import subprocess
+import sys
 
-import kdtest
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+# pylint: disable=wrong-import-position
+import kdtest  # noqa: E402
 
 DOC = "share/doc/kernel_delay"
 
