@@ -1,19 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The test runner counts what programs say, and believes no program that ends
-badly or says too little. It runs beside each other only what may be so run."""
+badly or says too little."""
 
-import contextlib
-import io
 import os
 import pathlib
 import re
-import runpy
 import signal
 import subprocess
 import sys
 import time
-import types
 
 import lint
 
@@ -79,139 +75,64 @@ def case_nothing_stays_behind(test):
     test.eq(said[1], 0, "a child that holds stdout open is not waited for")
 
 
-def of_kind(kind, script="", meanwhile="sleep 0.3"):
-    """A test that writes to times, next to it, when it began and ended, and how nice it was."""
-    return (f"# tests/run: {kind}\n{script}\ncd \"${{0%/*}}\"; from=$(date +%s.%N); {meanwhile}\n"
-            f"echo {kind} $from $(date +%s.%N) $(nice) >>times; echo ok; echo 1..1\n")
+def case_at_once(test):
+    """Two meet, where two may run; those that say that they take long begin, or are left out."""
+    meet = "{}\ncd \"${{0%/*}}\"; touch here$$; until [ $(ls | grep -c here) -ge {} ]; do sleep 0.01; done\n" \
+        "echo ok; echo 1..1"
+    expect(test, "two at once", "2 passed, 0 failed, 0 skipped", 0, *[meet.format("", 2)] * 2,
+           options=("-j", "2"))
+    order = "{}\ncd \"${{0%/*}}\"; echo $0 >>order; echo ok; echo 1..1"
+    paths = written(test.directory(), [order.format(""), order.format("# tests/run: long")])
+    test.eq(lint.output([RUN, "-j", "1", *paths])[0], 0, "one after the other")
+    began = (paths[0].parent / "order").read_text().split()
+    test.eq([pathlib.Path(each).name for each in began], ["1.t", "0.t"], "which takes long is the first")
+    last = lint.output([RUN, "--short", *paths])[1].rstrip().split("\n")[-1]
+    test.eq(last, "1 passed, 0 failed, 0 skipped", "--short leaves it out")
 
 
-def case_kinds(test):
-    """Each waits for another that it may run beside, or looks whether any is there."""
-    folder = test.directory()
-    wait = "until [ $(ls | grep -c ready) -ge 3 ]; do sleep 0.01; done; sleep 0.1"
-    meet = f"touch ready$$; {wait}"
-    others = "cat /proc/self/fd/$TESTS_RUN_OTHERS"
-    scripts = [of_kind("alone"), of_kind("alone"),
-               of_kind("beneath", meanwhile=f"{meet}; {others}; sleep 0.1"),
-               of_kind("nothing known"), *[of_kind("parallel", meanwhile=meet)] * 2]
-    paths = written(folder, scripts)
-    status, said = lint.output([RUN, "--list", *paths])
-    test.eq((status, [line.split()[0] for line in said.splitlines()]),
-            (0, ["alone", "alone", "beneath", "alone", "parallel", "parallel"]),
-            "--list says how each is run")
-    test.ok(not (folder / "times").exists(), "and runs none")
-    test.eq(lint.output([RUN, *paths])[1].rstrip().split("\n")[-1],
-            "6 passed, 0 failed, 0 skipped", "all are run")
-    times = [re.fullmatch(r"(.*) (\S+) (\S+) (\d+)", line).groups()
-             for line in (folder / "times").read_text().splitlines()]
-    spans = sorted((float(began), float(ended), kind) for kind, began, ended, _ in times)
-    kinds = [kind for _, _, kind in spans]
-    test.eq((sorted(kinds[:3]), sorted(kinds[3:])),
-            (["beneath", "parallel", "parallel"], ["alone", "alone", "nothing known"]),
-            "one kind after the other, but for what runs beneath the first")
-    together, apart = spans[:3], spans[3:]
-    test.ok(max(began for began, _, _ in together) < min(ended for _, ended, _ in together),
-            "the first run beside each other", spans)
-    beneath = max(together, key=lambda span: span[1])
-    test.eq(beneath[2], "beneath", "what runs beneath can wait until the others have ended")
-    test.ok(all(before[1] <= after[0] for before, after in zip([beneath, *apart], apart)),
-            "all others run with nothing beside them", spans)
-    usual = os.nice(0)
-    test.eq({kind: int(nice) > usual for kind, _, _, nice in times},
-            {"parallel": False, "alone": False, "nothing known": False, "beneath": True},
-            "which has a low priority")
+def case_messages(test):
+    """Of a failure as much is shown as people read; all of it is kept."""
+    last, _, said = verdict(test, "echo 'not ok - it'; for i in $(seq 9000); do echo \"# line $i\"; done\n"
+                            "echo 1..1; exit 1")
+    test.eq(last, "0 passed, 1 failed, 0 skipped", "it fails")
+    test.ok(len(said) < 4000 and "# line 20\n" in said, "the message is cut", len(said))
+    kept = re.search(r"all of it: (\S+)", said)
+    test.ok(kept and "# line 9000" in (lint.ROOT / kept[1]).read_text(), "all of it is kept", said)
 
 
-def case_machine_programs(test):
-    """What fails in a virtual machine is run once more, and both are told."""
-    path = test.directory() / "once.t"
-    path.write_text("import pathlib, sys\n"
-                    "ran = pathlib.Path(sys.argv[0] + '.ran')\n"
-                    "again = ran.exists()\nran.touch()\n"
-                    "print('ok 1 - it' if again else 'not ok 1 - it')\nprint('1..1')\n"
-                    "sys.exit(not again)\n")
-    vm = lint.ROOT / "tests" / "vm"
-    status, said = lint.output([sys.executable, vm / "programs.py", path])
-    sys.path.insert(1, str(vm))
-    kernels = runpy.run_path(str(vm / "kernels.t"), run_name="kernels")
-    runs, unfinished, _ = kernels["runs_of"](said)
-    test.eq((status, unfinished, [(status, lines) for lines, status, _ in runs[str(path)]]),
-            (0, None, [(1, ["not ok 1 - it", "1..1"]), (0, ["ok 1 - it", "1..1"])]),
-            "a program that fails once runs twice")
-    pathlib.Path(f"{path}.ran").unlink()
-    status, said = lint.output([sys.executable, vm / "programs.py", "--once", path])
-    runs, _, _ = kernels["runs_of"](said)
-    test.eq([status for _, status, _ in runs[str(path)]], [1], "unless it is told not to")
-    last_machine(test, kernels, str(path), said)
+def case_verbose(test):
+    """One program, or cases of it, with what it compared; of one in C, too."""
+    path, = written(test.directory(), ["echo \"$TESTS_VERBOSE $*\"; exit 3"])
+    test.eq(lint.output([RUN, "-v", path, "case_a"]), (3, "1 case_a\n"), "it is given cases")
+    program = lint.ROOT / "build" / "asan" / "unit" / "test_number"
+    if not program.exists():
+        raise lint.Skip("unit tests are not built")
+    test.ok("#  got: " in lint.output([RUN, "-v", program])[1], "a unit test says what it compared")
 
 
-def last_machine(test, kernels, name, said):
-    """A program that failed in one machine is named, so that it is run in another, where it
-    counts."""
-    ended = types.SimpleNamespace(failure="", messages=[], splats=[])
-    failing = {name: set()}
-    for last, again, failed in ((None, failing, 0), (failing, {}, 1), ({name: {"it"}}, {}, 0)):
-        judge, shown = kernels["kdtest"].Test(), io.StringIO()
-        with contextlib.redirect_stdout(shown):
-            got = kernels["report_machine"](judge, types.SimpleNamespace(version="1.0"),
-                                            types.SimpleNamespace(kind="static"), [name], ended,
-                                            said, last)
-        test.eq((got, judge.failed), (again, failed),
-                "in the last machine a failure counts, of what had not passed before" if last else
-                "in another it is run again")
-        test.ok("it # SKIP it fail" in shown.getvalue() or failed, "which is shown",
-                shown.getvalue())
-
-
-def case_short(test):
-    """Those that say that they take long are left out."""
-    script = "# tests/run: parallel{}\necho ok; echo 1..1"
-    paths = written(test.directory(), [script.format(""), script.format(", long"), "echo ok; echo 1..1"])
-    for option, count in ((), 3), (("--short",), 2):
-        last = lint.output([RUN, *option, *paths])[1].rstrip().split("\n")[-1]
-        test.eq(last, f"{count} passed, 0 failed, 0 skipped", f"with {option}")
-
-
-def case_once_more(test):
-    """What fails once is run again when all have ended; what fails twice has failed."""
-    once = ("# tests/run: {}\necho 1..1; [ -e \"$0.ran\" ] && exec echo ok\n"
-            "touch \"$0.ran\"; echo 'not ok - it'; exit 1\n")
-    last, status, said = verdict(test, once.format("parallel"), "echo ok; echo 1..1")
-    test.eq((last, status), ("2 passed, 0 failed, 0 skipped", 0), "the second result counts")
-    order = [said.find(text) for text in ("FAILED: it", "/1.t ", "once more, alone: ",
-                                          "failed at first, and passed alone: ")]
-    test.eq(order, sorted(order), "both are shown, the second after all others")
-    test.ok(order[0] >= 0, "with what was wrong", said)
-    expect(test, "unless told not to", "0 passed, 1 failed, 0 skipped", 1, once.format("alone"),
-           options=("--once",))
-    expect(test, "nor if many fail", "0 passed, 11 failed, 0 skipped", 1,
-           *[once.format("parallel")] * 11)
-    expect(test, "twice is a failure", "0 passed, 1 failed, 0 skipped", 1,
-           "echo 1..1; echo 'not ok - it'; exit 1", shows="once more, alone: ")
-    turns = ("echo 1..2; [ -e \"$0.ran\" ] && set -- ok 'not ok' || set -- 'not ok' ok\n"
-             "touch \"$0.ran\"; echo \"$1 - one\"; echo \"$2 - {}\"; exit 1\n")
-    expect(test, "not if it is another test each time", "1 passed, 0 failed, 1 skipped", 0,
-           turns.format("two"), shows="skipped: two: it fails now, and passed before")
-    expect(test, "of two with one name both have to have passed", "1 passed, 1 failed, 0 skipped", 1,
-           turns.format("one"))
-    expect(test, "how the program ends counts each time", "0 passed, 1 failed, 1 skipped", 1,
-           "[ -e \"$0.ran\" ] || { touch \"$0.ran\"; echo ok - it; echo 1..1; exit 1; }\n"
-           "echo 1..1; echo not ok - it; kill -9 $$")
+def case_sum(test):
+    """Parts of several leave their totals in a file, and say nothing that looks like the sum."""
+    totals = test.directory() / "totals"
+    for script, status in (("echo ok; echo 1..1", 0), ("echo not ok; echo 1..1; exit 1", 1)):
+        path, = written(test.directory(), [script])
+        got, said = lint.output([RUN, path], env={**os.environ, "TESTS_TOTALS": str(totals)})
+        test.eq((got, said.rstrip().split("\n")[-1].startswith("of this part: ")), (status, True), "a part")
+    test.eq(lint.output([RUN, "--sum", totals]), (1, "1 passed, 1 failed, 0 skipped\n"), "the sum")
 
 
 def case_slowest(test):
     """Many programs: the slowest are listed, before the last line."""
-    quick, slow = "echo ok; echo 1..1", "sleep 0.3; echo ok; echo 1..1"
+    quick, slow = "echo ok; echo 1..1", "sleep 3; echo ok; echo 1..1"
     last, _, said = verdict(test, *[quick] * 20, slow)
     test.eq(last, "21 passed, 0 failed, 0 skipped", "the last line is the sum")
     rest = said.partition("the slowest 20 of 21")[2].split("\n")
-    test.ok(len(rest) == 23 and "/20.t " in rest[1], "the slowest are listed, this one first", said)
+    test.ok(len(rest) == 24 and "/20.t " in rest[1], "the slowest are listed, this one first", said)
 
 
 def case_interrupted(test):
     """What runs is told to end, and nothing more is begun."""
     folder = test.directory()
-    script = ("# tests/run: parallel\ntrap 'touch \"$0.cleaned\"; exit 1' TERM\n"
+    script = ("trap 'touch \"$0.cleaned\"; exit 1' TERM\n"
               "touch \"$0.begun\"; sleep 60 & wait\n")
     paths = written(folder, [script] * (2 * len(os.sched_getaffinity(0)) + 1))
     run = test.start(lint.Child([RUN, *paths], stdin=subprocess.DEVNULL))
@@ -223,5 +144,5 @@ def case_interrupted(test):
             (len(paths) - 1,) * 2, "each that ran was told to, and no other one ran")
 
 
-lint.main(case_counts, case_bad_ends, case_nothing_stays_behind, case_kinds, case_machine_programs,
-          case_short, case_once_more, case_slowest, case_interrupted)
+lint.main(case_counts, case_bad_ends, case_nothing_stays_behind, case_at_once, case_messages,
+          case_verbose, case_sum, case_slowest, case_interrupted)
