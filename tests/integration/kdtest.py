@@ -8,6 +8,7 @@ in the environment (tests/run -v), passing checks say what they compared."""
 
 import atexit
 import contextlib
+import fcntl
 import functools
 import json
 import os
@@ -96,6 +97,28 @@ def in_full(argv):
     return [*argv[:at], "--full", *argv[at:]]
 
 
+class RealTime:
+    """What runs before all others, of one test program at a time: two of them would leave
+    nothing of two CPUs, not even for the tests that are to end them."""
+
+    marks = re.compile(r"chrt|fifo:.*|.*/kdstall\.py")
+    path = pathlib.Path(tempfile.gettempdir()) / "kernel_delay-tests-realtime"
+    count, file = 0, None
+
+    @classmethod
+    def begin(cls):
+        if not cls.count:
+            cls.file = open(cls.path, "w", encoding="utf-8")  # pylint: disable=consider-using-with
+            fcntl.flock(cls.file, fcntl.LOCK_EX)
+        cls.count += 1
+
+    @classmethod
+    def end(cls):
+        cls.count -= 1
+        if not cls.count:
+            cls.file.close()
+
+
 class Child:
     """A process whose lines are read as they come; ended at the latest by end(). A report is
     in full unless the test says otherwise."""
@@ -106,6 +129,9 @@ class Child:
         self.argv = [str(arg) for arg in argv]
         if full:
             self.argv = in_full(self.argv)
+        self.realtime = any(map(RealTime.marks.fullmatch, self.argv))
+        if self.realtime:
+            RealTime.begin()
         self.proc = subprocess.Popen(self.argv, **options)
         self.pid = self.proc.pid
         if PROGRAM in self.argv and one_cpu():
@@ -167,6 +193,9 @@ class Child:
         with contextlib.suppress(OSError):
             self.proc.stdin and self.proc.stdin.close()
         self.wait()
+        if self.realtime:
+            self.realtime = False
+            RealTime.end()
 
     @property
     def stdout(self):
