@@ -3,10 +3,56 @@
  * that its pattern may match. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 
 #include "cli/base/names.h"
 #include "probes/trigger.h"
 #include "input.h"
+
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* The shortest text that says what a trigger says is read as the same. */
+static void trigger_again(const struct trigger *trigger)
+{
+	static const char *const kinds[] = {
+		[TRIGGER_USDT] = "u",       [TRIGGER_TRACEPOINT] = "t", [TRIGGER_KPROBE] = "k",
+		[TRIGGER_KRETPROBE] = "kr", [TRIGGER_UPROBE] = "up",    [TRIGGER_URETPROBE] = "ur",
+	};
+	bool plus = trigger->name && strchr(trigger->name, '+');
+	char text[2 * TRIGGER_MAX], rest[64] = "";
+	struct trigger again;
+	const char *why;
+
+	if (trigger->group && plus) /* in the name of a probe or event it is no offset */
+		return;
+	if (!trigger->name)
+		snprintf(rest, sizeof(rest), "0x%lx", trigger->address);
+	else if (trigger->offset || plus)
+		snprintf(rest, sizeof(rest), "+%lu", trigger->offset);
+	snprintf(text, sizeof(text), "%s:%s%s%s%s%s%s", kinds[trigger->kind],
+		 trigger->object ? trigger->object : "", trigger->object ? ":" : "",
+		 trigger->group ? trigger->group : "", trigger->group ? ":" : "",
+		 trigger->name ? trigger->name : "", rest);
+	MUST(!trigger_parse(&again, text, &why));
+	MUST(again.kind == trigger->kind && again.offset == trigger->offset &&
+	     again.address == trigger->address && is_same(again.object, trigger->object) &&
+	     is_same(again.group, trigger->group) && is_same(again.name, trigger->name));
+	trigger_clear(&again);
+}
+
+/* Whether a colon is in the name, but two together in that of a function of the target. */
+static bool has_colon(const struct trigger *trigger)
+{
+	bool is_function = trigger->kind == TRIGGER_UPROBE || trigger->kind == TRIGGER_URETPROBE;
+
+	for (const char *at = trigger->name; at && (at = strchr(at, ':')); at += 2)
+		if (!is_function || at[1] != ':')
+			return true;
+	return false;
+}
 
 /* What is made of a text has all that its kind needs, and says the same. */
 static void trigger_check(const struct trigger *trigger, const char *text)
@@ -19,10 +65,13 @@ static void trigger_check(const struct trigger *trigger, const char *text)
 		MUST(!parts[i] || (*parts[i] && strstr(text, parts[i])));
 	MUST(!trigger->object || trigger_is_user(trigger));
 	MUST(has_group == (trigger->group != NULL));
-	MUST(trigger->name || (trigger->address && trigger_is_user(trigger)));
+	MUST(!trigger->name == !!trigger->address);
+	MUST(trigger->name || trigger_is_user(trigger));
+	MUST(trigger->kind == TRIGGER_TRACEPOINT || !has_colon(trigger));
 	MUST(!trigger->offset || (!trigger_is_return(trigger) && !trigger_is_glob(trigger)));
 	MUST(trigger->kind != TRIGGER_TRACEPOINT ||
 	     (!strchr(trigger->group, '/') && !strchr(trigger->name, '/')));
+	trigger_again(trigger);
 }
 
 /* As the kernel side does it. */

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/elf/elf_file.h"
+
 /* Two segments, whose addresses are not their offsets. */
 #define TEXT_OFFSET 0x200
 #define TEXT_ADDRESS 0x401200UL
@@ -58,7 +60,7 @@ struct image_notes {
 	bool is_64;
 };
 
-__attribute__((unused)) static void image_append(struct image *image, const void *data, size_t size)
+static inline void image_append(struct image *image, const void *data, size_t size)
 {
 	image->size = (image->size + 7) & ~7ULL;
 	if (image->size + size > IMAGE_ROOM)
@@ -68,8 +70,8 @@ __attribute__((unused)) static void image_append(struct image *image, const void
 }
 
 /* Adds a section; returns its header, whose links and address may be set. */
-__attribute__((unused)) static Elf64_Shdr *
-image_section(struct image *image, const char *name, uint32_t type, const void *data, size_t size)
+static inline Elf64_Shdr *image_section(struct image *image, const char *name, uint32_t type,
+					const void *data, size_t size)
 {
 	Elf64_Shdr *section = &image->sections[image->n_sections++];
 
@@ -123,7 +125,7 @@ static void image_dynamic(struct image *image)
 	strcpy((char *)image->bytes + DYNSTR_OFFSET + 1, IMAGE_SONAME);
 }
 
-__attribute__((unused)) static void image_init(struct image *image, bool is_64)
+static inline void image_init(struct image *image, bool is_64)
 {
 	memset(image, 0, sizeof(*image));
 	image->is_64 = is_64;
@@ -194,7 +196,7 @@ static void image_header(struct image *image, uint64_t sections)
 }
 
 /* Adds the section headers and the file's: nothing can be added afterwards. */
-__attribute__((unused)) static void image_finish(struct image *image)
+static inline void image_finish(struct image *image)
 {
 	Elf64_Shdr *names = image_section(image, ".shstrtab", SHT_STRTAB, "", 0);
 	uint64_t start;
@@ -227,7 +229,7 @@ __attribute__((unused)) static void image_finish(struct image *image)
 }
 
 /* A copy that the reader may keep and free. */
-__attribute__((unused)) static void *image_copy(const struct image *image)
+static inline void *image_copy(const struct image *image)
 {
 	void *copy = malloc(image->size);
 
@@ -236,7 +238,17 @@ __attribute__((unused)) static void *image_copy(const struct image *image)
 	return memcpy(copy, image->bytes, image->size);
 }
 
-__attribute__((unused)) static void symbols_init(struct image_symbols *symbols, bool is_64)
+/* Opens one that is finished. The caller closes it. */
+static inline struct elf_file *image_open(const struct image *image)
+{
+	struct elf_file *file;
+
+	if (elf_file_open_image(&file, image_copy(image), image->size))
+		abort();
+	return file;
+}
+
+static inline void symbols_init(struct image_symbols *symbols, bool is_64)
 {
 	memset(symbols, 0, sizeof(*symbols));
 	symbols->is_64 = is_64;
@@ -245,9 +257,8 @@ __attribute__((unused)) static void symbols_init(struct image_symbols *symbols, 
 }
 
 /* Adds a symbol whose name begins at an offset of the strings. */
-__attribute__((unused)) static void symbols_add_at(struct image_symbols *symbols, uint32_t name,
-						   uint64_t address, uint64_t size,
-						   unsigned int type, uint16_t section)
+static inline void symbols_add_at(struct image_symbols *symbols, uint32_t name, uint64_t address,
+				  uint64_t size, unsigned int type, uint16_t section)
 {
 	Elf64_Sym wide = {
 		.st_name = name,
@@ -273,9 +284,8 @@ __attribute__((unused)) static void symbols_add_at(struct image_symbols *symbols
 }
 
 /* Adds a symbol; returns where its name is in the strings. */
-__attribute__((unused)) static uint32_t symbols_add(struct image_symbols *symbols, const char *name,
-						    uint64_t address, uint64_t size,
-						    unsigned int type)
+static inline uint32_t symbols_add(struct image_symbols *symbols, const char *name,
+				   uint64_t address, uint64_t size, unsigned int type)
 {
 	uint32_t at = (uint32_t)symbols->strings_size;
 
@@ -288,8 +298,8 @@ __attribute__((unused)) static uint32_t symbols_add(struct image_symbols *symbol
 }
 
 /* Adds a table and its strings; returns the index of the table's section. */
-__attribute__((unused)) static uint32_t
-image_symbols(struct image *image, const struct image_symbols *symbols, uint32_t type)
+static inline uint32_t image_symbols(struct image *image, const struct image_symbols *symbols,
+				     uint32_t type)
 {
 	bool dynamic = type == SHT_DYNSYM;
 	Elf64_Shdr *section = image_section(image, dynamic ? ".dynsym" : ".symtab", type,
@@ -310,8 +320,8 @@ static void notes_append(struct image_notes *notes, const void *data, size_t siz
 	notes->size += size;
 }
 
-__attribute__((unused)) static void notes_add(struct image_notes *notes, const char *name,
-					      uint32_t type, const void *desc, size_t size)
+static inline void notes_add(struct image_notes *notes, const char *name, uint32_t type,
+			     const void *desc, size_t size)
 {
 	Elf64_Nhdr header = {
 		.n_namesz = (uint32_t)strlen(name) + 1,
@@ -327,9 +337,8 @@ __attribute__((unused)) static void notes_add(struct image_notes *notes, const c
 }
 
 /* Adds the note of a USDT site. */
-__attribute__((unused)) static void notes_add_site(struct image_notes *notes, uint64_t address,
-						   uint64_t base, uint64_t semaphore,
-						   const char *provider, const char *name)
+static inline void notes_add_site(struct image_notes *notes, uint64_t address, uint64_t base,
+				  uint64_t semaphore, const char *provider, const char *name)
 {
 	uint64_t wide[3] = { address, base, semaphore };
 	uint32_t narrow[3] = { (uint32_t)address, (uint32_t)base, (uint32_t)semaphore };
