@@ -6,7 +6,6 @@
 
 #include "probes/return_danger.h"
 #include "probes/returns.h"
-#include "probes/returns.h"
 #include "returns_code.h"
 #include "tap.h"
 
