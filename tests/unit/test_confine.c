@@ -51,146 +51,54 @@ static int attempt(uint64_t capabilities, unsigned int calls, long (*act)(void))
 
 /* --- Attempts --- */
 
-static long act_execute(void)
-{
-	char *words[] = { (char *)"true", NULL };
+static char *const true_words[] = { (char *)"true", NULL };
+static union bpf_attr attr;
 
-	return execv("/bin/true", words);
-}
-
-static long act_execute_file(void)
-{
-	char *words[] = { (char *)"true", NULL };
-	int fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
-
-	return syscall(SYS_execveat, fd, "", words, NULL, AT_EMPTY_PATH);
-}
-
-static long act_trace(void)
-{
-	return ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-}
-
-/* Without a tracee the kernel says so. */
-static long act_detach(void)
-{
-	return ptrace(PTRACE_DETACH, getppid(), NULL, NULL);
-}
-
-static long act_mount(void)
-{
-	return mount("none", "/proc/self/fdinfo", "tmpfs", 0, NULL);
-}
-
-static long act_user(void)
-{
-	return setresuid((uid_t)-1, (uid_t)-1, (uid_t)-1);
-}
-
-static long act_root(void)
-{
-	return chroot("/");
-}
-
-static long act_socket(void)
-{
-	return socket(AF_INET, SOCK_STREAM, 0);
-}
-
-static long act_connect(void)
-{
-	return connect(-1, NULL, 0);
-}
-
-static long act_module(void)
-{
-	return syscall(SYS_init_module, NULL, 0, "");
-}
-
-static long act_kexec(void)
-{
-	return syscall(SYS_kexec_load, 0, 0, NULL, 0);
-}
-
-static long act_reboot(void)
-{
-	return syscall(SYS_reboot, 0, 0, 0, NULL);
-}
-
-static long act_keys(void)
-{
-	return syscall(SYS_keyctl, 0, -3, 0, 0, 0);
-}
-
-static long act_namespace(void)
-{
-	return unshare(0);
-}
-
-static long act_namespace_of(void)
-{
-	return setns(-1, 0);
-}
-
-static long act_namespace_by_clone(void)
-{
-	return syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
-}
-
-static long act_write_memory(void)
-{
-	return process_vm_writev(getpid(), NULL, 0, NULL, 0, 0);
-}
-
-static long act_ring(void)
-{
-	return syscall(SYS_io_uring_setup, 0, NULL);
-}
-
-static long act_type(void)
-{
-	return syscall(SYS_ioctl, -1, 0x5412 /* TIOCSTI */, "x");
-}
-
-static long act_load(void)
-{
-	union bpf_attr attr = { 0 };
-
-	return syscall(SYS_bpf, BPF_PROG_LOAD, &attr, 0);
-}
-
-static long act_event(void)
-{
-	return syscall(SYS_perf_event_open, NULL, 0, 0, -1, 0);
-}
-
-static const struct {
+static const struct
+try {
 	const char *name;
-	long (*act)(void);
+	long number, words[6];
 	unsigned int calls; /* by which it is left; 0: by none */
-} attempts[] = {
-	{ "execve", act_execute, CONFINE_EXECUTE },
-	{ "execveat", act_execute_file, CONFINE_EXECUTE },
-	{ "ptrace", act_trace, 0 },
-	{ "ptrace to detach", act_detach, CONFINE_DETACH },
-	{ "mount", act_mount, CONFINE_MOUNT },
-	{ "unshare", act_namespace, CONFINE_MOUNT },
-	{ "setns", act_namespace_of, 0 },
-	{ "clone with a user namespace", act_namespace_by_clone, 0 },
-	{ "setresuid", act_user, CONFINE_USERS },
-	{ "chroot", act_root, CONFINE_USERS },
-	{ "socket", act_socket, CONFINE_SOCKETS },
-	{ "connect", act_connect, CONFINE_SOCKETS },
-	{ "init_module", act_module, 0 },
-	{ "kexec_load", act_kexec, 0 },
-	{ "reboot", act_reboot, 0 },
-	{ "keyctl", act_keys, 0 },
-	{ "process_vm_writev", act_write_memory, 0 },
-	{ "io_uring_setup", act_ring, 0 },
-	{ "typing at a terminal", act_type, 0 },
-	{ "loading a BPF program", act_load, CONFINE_ATTACH },
-	{ "perf_event_open", act_event, CONFINE_ATTACH },
+}
+tries[] = {
+	{ "execve", SYS_execve, { (long)"/bin/true", (long)true_words }, CONFINE_EXECUTE },
+	{ "execveat",
+	  SYS_execveat,
+	  { AT_FDCWD, (long)"/bin/true", (long)true_words },
+	  CONFINE_EXECUTE },
+	{ "ptrace", SYS_ptrace, { PTRACE_TRACEME }, 0 },
+	/* Without a tracee the kernel says so. */
+	{ "ptrace to detach", SYS_ptrace, { PTRACE_DETACH, 1 }, CONFINE_DETACH },
+	{ "mount",
+	  SYS_mount,
+	  { (long)"none", (long)"/proc/self/fdinfo", (long)"tmpfs" },
+	  CONFINE_MOUNT },
+	{ "unshare", SYS_unshare, { 0 }, CONFINE_MOUNT },
+	{ "setns", SYS_setns, { -1, 0 }, 0 },
+	{ "clone with a user namespace", SYS_clone, { CLONE_NEWUSER | SIGCHLD }, 0 },
+	{ "setresuid", SYS_setresuid, { -1, -1, -1 }, CONFINE_USERS },
+	{ "chroot", SYS_chroot, { (long)"/" }, CONFINE_USERS },
+	{ "socket", SYS_socket, { AF_INET, SOCK_STREAM, 0 }, CONFINE_SOCKETS },
+	{ "connect", SYS_connect, { -1 }, CONFINE_SOCKETS },
+	{ "init_module", SYS_init_module, { 0, 0, (long)"" }, 0 },
+	{ "kexec_load", SYS_kexec_load, { 0 }, 0 },
+	{ "reboot", SYS_reboot, { 0 }, 0 },
+	{ "keyctl", SYS_keyctl, { 0, -3 }, 0 },
+	{ "process_vm_writev", SYS_process_vm_writev, { 1 }, 0 },
+	{ "io_uring_setup", SYS_io_uring_setup, { 0 }, 0 },
+	{ "typing at a terminal", SYS_ioctl, { -1, 0x5412 /* TIOCSTI */, (long)"x" }, 0 },
+	{ "loading a BPF program", SYS_bpf, { BPF_PROG_LOAD, (long)&attr }, CONFINE_ATTACH },
+	{ "perf_event_open", SYS_perf_event_open, { 0, 0, 0, -1 }, CONFINE_ATTACH },
 };
+
+static const struct try *next;
+
+static long act_try(void)
+{
+	const long *words = next->words;
+
+	return syscall(next->number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
 
 /* All capabilities are kept, so that only the filter refuses; what it lets pass fails for reasons
  * of its own, or not at all. */
@@ -199,15 +107,15 @@ static void test_refused(void)
 	const unsigned int all = CONFINE_ATTACH | CONFINE_EXECUTE | CONFINE_USERS | CONFINE_DETACH |
 				 CONFINE_MOUNT | CONFINE_SOCKETS;
 
-	for (size_t i = 0; i < sizeof(attempts) / sizeof(*attempts); i++) {
-		unsigned int calls = attempts[i].calls;
+	for (next = tries; next < tries + sizeof(tries) / sizeof(*tries); next++) {
+		unsigned int calls = next->calls;
 
-		is_i64(attempt(UINT64_MAX, all & ~calls, attempts[i].act), EPERM, "%s is refused",
-		       attempts[i].name);
+		is_i64(attempt(UINT64_MAX, all & ~calls, act_try), EPERM, "%s is refused",
+		       next->name);
 		/* Not everybody may do it, and not every machine knows it. */
 		if (calls && !geteuid() && calls != CONFINE_MOUNT)
-			ok(attempt(UINT64_MAX, calls, attempts[i].act) != EPERM,
-			   "%s is not, where it is left", attempts[i].name);
+			ok(attempt(UINT64_MAX, calls, act_try) != EPERM,
+			   "%s is not, where it is left", next->name);
 	}
 }
 

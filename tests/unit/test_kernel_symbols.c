@@ -4,13 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/stack/kernel_symbols.h"
 #include "tap.h"
-
-#define MOST_TIME 0.5 /* seconds; 50 ms are usual */
 
 static char path[] = "/tmp/test_kernel_symbols.XXXXXX";
 
@@ -210,20 +207,14 @@ static void test_real(void)
 {
 	unsigned long asked = 0, wrong = 0;
 	struct kernel_symbols *symbols;
-	struct timespec start, end;
 	char line[2048], name[1024];
-	double seconds;
 	FILE *truth;
 	int err;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	err = kernel_symbols_open(&symbols, NULL, 100000);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
-	is_i64(err, 0, "the kernel's own, in %.0f ms", seconds * 1000);
+	is_i64(err, 0, "the kernel's own");
 	if (err)
 		return;
-	ok(seconds < MOST_TIME, "in time");
 	if (kernel_symbols_hidden(symbols) || !truth_start(&truth)) {
 		ok(true, "addresses # SKIP they are hidden");
 		kernel_symbols_close(symbols);

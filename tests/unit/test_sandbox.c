@@ -136,19 +136,17 @@ static void check_limit(pid_t pid, const char *name, uint64_t most)
 
 static void test_privileges(void)
 {
+	static const char *const none[] = { "CapEff", "CapPrm", "CapInh", "CapAmb" };
 	static struct packet packet;
 	const unsigned int without = SANITIZED & ~SANDBOX_WITHOUT_SILENCE;
 	pid_t child;
 	int null = open("/dev/null", O_RDONLY); /* not close-on-exec: one more to close */
 
 	child = sandboxed(without, act_wait);
-	is_i64(protocol_receive(connection[0], &packet, false,
-				clock_monotonic() + 5 * NSEC_PER_SEC),
-	       0, "it can send");
-	is_str(status_field(child, "CapEff"), "0000000000000000", "no effective capabilities");
-	is_str(status_field(child, "CapPrm"), "0000000000000000", "none permitted");
-	is_str(status_field(child, "CapInh"), "0000000000000000", "none to inherit");
-	is_str(status_field(child, "CapAmb"), "0000000000000000", "none ambient");
+	is_i64(protocol_receive(connection[0], &packet, false, 0), 0, "it can send");
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+		is_str(status_field(child, none[i]), "0000000000000000", "no capabilities: %s",
+		       none[i]);
 	is_str(status_field(child, "NoNewPrivs"), "1", "it gets no new privileges");
 	if (!SANITIZED)
 		is_str(status_field(child, "Seccomp"), "2", "its system calls are filtered");
@@ -177,110 +175,86 @@ static void test_privileges(void)
 	close(null);
 }
 
-static void act_open(void)
+/* System calls that end a process in the sandbox. */
+static _Alignas(4096) char page[4096];
+static struct msghdr message;
+static struct stat some_stat;
+static char *const no_words[] = { NULL };
+static char secret[] = "/tmp/kd-secret-XXXXXX"; /* which only its owner, root, may read */
+
+static const struct call {
+	const char *name;
+	long number, words[6];
+	enum {
+		NEITHER,
+		OPENS,
+		BOTH
+	} of; /* by a process that may open files: of it alone, or too */
+} calls[] = {
+	{ "open", SYS_openat, { AT_FDCWD, (long)"/etc/passwd", O_RDONLY }, NEITHER },
+	{ "open for writing", SYS_openat, { AT_FDCWD, (long)secret, O_WRONLY }, OPENS },
+	{ "open that creates",
+	  SYS_openat,
+	  { AT_FDCWD, (long)"/tmp/kd-created", O_CREAT, 0600 },
+	  OPENS },
+	{ "truncate", SYS_truncate, { (long)secret, 0 }, OPENS },
+	{ "socket", SYS_socket, { AF_INET, SOCK_STREAM, 0 }, BOTH },
+	{ "execve", SYS_execve, { (long)"/bin/true", (long)no_words, (long)no_words }, BOTH },
+	{ "fork", SYS_clone, { SIGCHLD }, BOTH },
+	{ "kill", SYS_kill, { 1, 0 }, BOTH },
+	{ "ptrace", SYS_ptrace, { PTRACE_TRACEME }, BOTH },
+	{ "process_vm_readv", SYS_process_vm_readv, { 1 }, BOTH },
+	{ "write", SYS_write, { 1, (long)"x", 1 }, BOTH },
+	{ "prctl", SYS_prctl, { PR_SET_DUMPABLE, 1 }, NEITHER },
+	{ "mmap of executable memory",
+	  SYS_mmap,
+	  { 0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1 },
+	  NEITHER },
+	{ "mmap of a file", SYS_mmap, { 0, 4096, PROT_READ, MAP_PRIVATE }, BOTH },
+	{ "mprotect to executable",
+	  SYS_mprotect,
+	  { (long)page, sizeof(page), PROT_READ | PROT_EXEC },
+	  NEITHER },
+	{ "sendmsg on another descriptor", SYS_sendmsg, { 0, (long)&message }, NEITHER },
+	{ "stat of a path",
+	  SYS_newfstatat,
+	  { AT_FDCWD, (long)"/etc/passwd", (long)&some_stat },
+	  NEITHER },
+	{ "ioctl", SYS_ioctl, { 0 }, NEITHER },
+	{ "fcntl that sets something",
+	  SYS_fcntl,
+	  { SANDBOX_SOCKET, F_SETFL, O_NONBLOCK },
+	  NEITHER },
+	{ "setresuid", SYS_setresuid, { 0 }, BOTH },
+	{ "unshare", SYS_unshare, { CLONE_NEWUSER }, NEITHER },
+#if defined(__x86_64__)
+	{ "a call of the x32 ABI", 0x40000000 | SYS_read, { 0 }, NEITHER },
+#endif
+};
+
+static const struct call *call; /* the next one */
+
+static void act_call(void)
 {
-	syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY);
+	const long *words = call->words;
+
+	syscall(call->number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
-static void act_socket(void)
+static void calls_end(unsigned int without, unsigned int of)
 {
-	syscall(SYS_socket, AF_INET, SOCK_STREAM, 0);
-}
+	for (call = calls; call < calls + sizeof(calls) / sizeof(*calls); call++) {
+		int status;
 
-static void act_execve(void)
-{
-	char *const none[] = { NULL };
-
-	syscall(SYS_execve, "/bin/true", none, none);
-}
-
-static void act_fork(void)
-{
-	syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-}
-
-static void act_kill(void)
-{
-	syscall(SYS_kill, 1, 0);
-}
-
-static void act_ptrace(void)
-{
-	syscall(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
-}
-
-static void act_readv(void)
-{
-	syscall(SYS_process_vm_readv, 1, NULL, 0, NULL, 0, 0);
-}
-
-static void act_write(void)
-{
-	syscall(SYS_write, 1, "x", 1);
-}
-
-static void act_prctl(void)
-{
-	syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
-}
-
-static void act_mmap_exec(void)
-{
-	syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-
-static void act_mmap_file(void)
-{
-	syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE, 0, 0);
-}
-
-static void act_mprotect(void)
-{
-	static _Alignas(4096) char page[4096];
-
-	syscall(SYS_mprotect, page, sizeof(page), PROT_READ | PROT_EXEC);
-}
-
-static void act_send_elsewhere(void)
-{
-	struct msghdr message = { .msg_iov = NULL };
-
-	syscall(SYS_sendmsg, 0, &message, 0);
-}
-
-static void act_stat_path(void)
-{
-	struct stat stat;
-
-	syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &stat, 0);
-}
-
-static void act_ioctl(void)
-{
-	syscall(SYS_ioctl, 0, 0, 0);
-}
-
-static void act_fcntl(void)
-{
-	syscall(SYS_fcntl, SANDBOX_SOCKET, F_SETFL, O_NONBLOCK);
-}
-
-static void act_setuid(void)
-{
-	syscall(SYS_setresuid, 0, 0, 0);
-}
-
-static void act_unshare(void)
-{
-	syscall(SYS_unshare, CLONE_NEWUSER);
+		if (call->of != of && call->of != BOTH)
+			continue;
+		status = status_of(sandboxed(without, act_call));
+		ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "%s%s ends it: status %x",
+		   of == OPENS ? "opens: " : "", call->name, (unsigned int)status);
+	}
 }
 
 #if defined(__x86_64__)
-static void act_x32(void)
-{
-	syscall(0x40000000 | SYS_read, 0, NULL, 0);
-}
-
 /* As a 32-bit program has it: 5 is open(). */
 static void act_int80(void)
 {
@@ -292,60 +266,17 @@ static void act_int80(void)
 
 static void test_forbidden(void)
 {
-	static const struct {
-		const char *name;
-		void (*act)(void);
-	} calls[] = {
-		{ "open", act_open },
-		{ "socket", act_socket },
-		{ "execve", act_execve },
-		{ "fork", act_fork },
-		{ "kill", act_kill },
-		{ "ptrace", act_ptrace },
-		{ "process_vm_readv", act_readv },
-		{ "write", act_write },
-		{ "prctl", act_prctl },
-		{ "mmap of executable memory", act_mmap_exec },
-		{ "mmap of a file", act_mmap_file },
-		{ "mprotect to executable", act_mprotect },
-		{ "sendmsg on another descriptor", act_send_elsewhere },
-		{ "stat of a path", act_stat_path },
-		{ "ioctl", act_ioctl },
-		{ "fcntl that sets something", act_fcntl },
-		{ "setresuid", act_setuid },
-		{ "unshare", act_unshare },
+	calls_end(0, NEITHER);
 #if defined(__x86_64__)
-		{ "a call of the x32 ABI", act_x32 },
-		{ "a call of the 32-bit ABI", act_int80 },
+	int status = status_of(sandboxed(0, act_int80));
+
+	/* Not every kernel has such calls. */
+	ok(WIFSIGNALED(status) && (WTERMSIG(status) == SIGSYS || WTERMSIG(status) == SIGSEGV),
+	   "a call of the 32-bit ABI ends it: status %x", (unsigned int)status);
 #endif
-	};
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		int status = status_of(sandboxed(0, calls[i].act));
-
-		ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "%s ends it: status %x",
-		   calls[i].name, (unsigned int)status);
-	}
 }
 
 /* --- One that may open files --- */
-
-static char secret[] = "/tmp/kd-secret-XXXXXX"; /* which only its owner, root, may read */
-
-static void act_open_for_writing(void)
-{
-	syscall(SYS_openat, AT_FDCWD, secret, O_WRONLY);
-}
-
-static void act_create(void)
-{
-	syscall(SYS_openat, AT_FDCWD, "/tmp/kd-created", O_RDONLY | O_CREAT, 0600);
-}
-
-static void act_truncate(void)
-{
-	syscall(SYS_truncate, secret, 0);
-}
 
 /* A filter cannot see the flags; each step that goes wrong has a number of its own. */
 static void act_read_file(void)
@@ -370,23 +301,6 @@ static void act_read_file(void)
 /* It reads all, and changes nothing. */
 static void test_opens(void)
 {
-	static const struct {
-		const char *name;
-		void (*act)(void);
-	} calls[] = {
-		{ "open for writing", act_open_for_writing },
-		{ "open that creates", act_create },
-		{ "truncate", act_truncate },
-		{ "socket", act_socket },
-		{ "execve", act_execve },
-		{ "fork", act_fork },
-		{ "kill", act_kill },
-		{ "ptrace", act_ptrace },
-		{ "process_vm_readv", act_readv },
-		{ "write", act_write },
-		{ "mmap of a file", act_mmap_file },
-		{ "setresuid", act_setuid },
-	};
 	static struct packet packet;
 	struct stat stat;
 	pid_t child;
@@ -400,7 +314,7 @@ static void test_opens(void)
 	if (fd < 0 || write(fd, "secret", 6) != 6)
 		abort();
 	child = sandboxed(SANDBOX_OPENS | (SANITIZED & ~SANDBOX_WITHOUT_SILENCE), act_wait);
-	protocol_receive(connection[0], &packet, false, clock_monotonic() + 5 * NSEC_PER_SEC);
+	protocol_receive(connection[0], &packet, false, 0);
 	is_str(status_field(child, "CapEff"), "0000010000080004", "it can open files of others");
 	is_str(status_field(child, "CapPrm"), "0000010000080004", "and nothing else");
 	is_str(status_field(child, "CapBnd"), "0000000000000000", "none can come back");
@@ -410,12 +324,8 @@ static void test_opens(void)
 	is_i64(status_of(child), REACHED << 8, "it can receive");
 	is_i64(status_of(sandboxed(SANDBOX_OPENS | SANITIZED, act_read_file)), REACHED << 8,
 	       "it reads what only root may, and cannot open it for writing");
-	for (size_t i = 0; !SANITIZED && i < sizeof(calls) / sizeof(*calls); i++) {
-		int status = status_of(sandboxed(SANDBOX_OPENS, calls[i].act));
-
-		ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "opens: %s ends it: %x",
-		   calls[i].name, (unsigned int)status);
-	}
+	if (!SANITIZED)
+		calls_end(SANDBOX_OPENS, OPENS);
 	ok(!fstat(fd, &stat) && stat.st_size == 6, "the file is as it was");
 	close(fd);
 	unlink(secret);
@@ -477,13 +387,6 @@ static void test_allowed(void)
 	fclose(file);
 }
 
-static void act_pause(void)
-{
-	static struct packet packet;
-
-	protocol_receive(SANDBOX_SOCKET, &packet, false, 0);
-}
-
 /* A process that starts one in the sandbox and ends: the other has to end, too,
  * although the connection stays open. */
 static void test_orphan(void)
@@ -497,7 +400,7 @@ static void test_orphan(void)
 	fflush(stdout);
 	parent = fork();
 	if (!parent) {
-		pid_t child = sandboxed(SANITIZED | SANDBOX_WITHOUT_SILENCE, act_pause);
+		pid_t child = sandboxed(SANITIZED | SANDBOX_WITHOUT_SILENCE, act_wait);
 
 		if (write(lifeline[1], &child, sizeof(child)) < 0)
 			_exit(1);
@@ -510,7 +413,7 @@ static void test_orphan(void)
 	if (read(lifeline[0], &parent, sizeof(parent)) != sizeof(parent))
 		parent = 0;
 	poller.fd = (int)syscall(SYS_pidfd_open, parent, 0);
-	ok(poller.fd < 0 || poll(&poller, 1, 5000) == 1, "which ends with it");
+	ok(poller.fd < 0 || poll(&poller, 1, -1) == 1, "which ends with it");
 	close(poller.fd);
 	close(lifeline[0]);
 	close(lifeline[1]);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "tap.h"
@@ -15,6 +16,20 @@
 static struct target target;
 static pid_t process;
 
+static bool is_asleep(pid_t tid)
+{
+	char path[64], state = '?';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = '?';
+	if (file)
+		fclose(file);
+	return state == 'S';
+}
+
 /* Starts a process on one of the ways, and stops it there. Returns whether that worked;
  * process_end() ends it. */
 static bool process_start(body *way, pid_t *tid)
@@ -24,13 +39,12 @@ static bool process_start(body *way, pid_t *tid)
 	fflush(stdout);
 	process = fork();
 	if (!process) {
-		alarm(60);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		way();
 		_exit(0);
 	}
-	for (int i = 0; i < 1000 && !shared->ready; i++)
-		usleep(5000);
-	usleep(20000); /* from there to its system call */
+	while (!shared->ready || (way != way_steps && !is_asleep(shared->ready)))
+		usleep(1000);
 	*tid = shared->ready;
 	if (process < 0 || !*tid || ptrace(PTRACE_SEIZE, *tid, NULL, NULL) ||
 	    ptrace(PTRACE_INTERRUPT, *tid, NULL, NULL) || waitpid(*tid, NULL, __WALL) != *tid)
