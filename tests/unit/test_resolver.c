@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of addresses of this process, whose functions the linker and the dynamic
- * loader know; and of files whose symbols lie elsewhere. */
+/* Names of addresses: of this process, whose functions the linker and the dynamic loader know; of
+ * real files against nm; and of files made by hand, whose symbols may lie elsewhere. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,12 +15,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/stack/function_table.h"
 #include "cli/stack/resolver.h"
+#include "probes/elf/demangle.h"
 #include "elf_image.h"
 #include "tap.h"
 
 #define MAPPINGS 256
 #define HUGE_FILE (1UL << 40)
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static struct image image, inner;
 static struct image_symbols table;
@@ -85,6 +88,44 @@ static void self_add(struct resolver *resolver)
 	fclose(maps);
 	if (resolver_set_mappings(resolver, 1000, mappings, n_mappings))
 		abort();
+}
+
+/* What was asked for, and what is handed out at which path. */
+static struct {
+	char paths[1024];
+	const char *have;
+	unsigned int asked;
+} asked;
+
+static int ask_open(void *context, uint32_t object, const char *path)
+{
+	if (context != &asked || object != 0)
+		abort();
+	asked.asked++;
+	strncat(asked.paths, path, sizeof(asked.paths) - strlen(asked.paths) - 2);
+	strcat(asked.paths, " ");
+	return asked.have && !strcmp(path, asked.have) ? bytes_fd(inner.bytes, inner.size)
+						       : -ENOENT;
+}
+
+#define MAPPED 0x70000000UL
+#define CODE (MAPPED + TEXT_OFFSET)
+
+/* A resolver of one object, which is mapped whole. */
+static struct resolver *resolver_of(resolver_open *open_debug, int fd, const char *path)
+{
+	const struct mapping mapping = { MAPPED, MAPPED + (1UL << 32), 0, 0 };
+	struct resolver *resolver = resolver_new(open_debug, &asked);
+
+	if (!resolver || resolver_add_object(resolver, 0, fd, path) ||
+	    resolver_set_mappings(resolver, 0, &mapping, 1))
+		abort();
+	return resolver;
+}
+
+static struct resolver *resolver_of_image(const char *path)
+{
+	return resolver_of(ask_open, bytes_fd(image.bytes, image.size), path);
 }
 
 static const char *name_of(struct resolver *resolver, uint64_t ip, bool exact, uint64_t *offset)
@@ -196,40 +237,254 @@ static void inner_make(const char *function, bool with_id)
 	image_finish(&inner);
 }
 
-/* What was asked for, and what is handed out at which path. */
-static struct {
-	char paths[1024];
-	const char *have;
-	unsigned int asked;
-} asked;
+/* --- Functions by address --- */
 
-static int ask_open(void *context, uint32_t object, const char *path)
+static void add(const char *name, uint64_t start, uint64_t size)
 {
-	if (context != &asked || object != 0)
-		abort();
-	asked.asked++;
-	strncat(asked.paths, path, sizeof(asked.paths) - strlen(asked.paths) - 2);
-	strcat(asked.paths, " ");
-	return asked.have && !strcmp(path, asked.have) ? bytes_fd(inner.bytes, inner.size)
-						       : -ENOENT;
+	symbols_add(&table, name, TEXT_ADDRESS + start, size, STT_FUNC);
 }
+
+/* Of the table's symbols, and those of a second table. */
+static struct resolver *functions_of(uint32_t type, const struct image_symbols *dynamic)
+{
+	Elf64_Shdr *text;
+
+	image_init(&image, true);
+	text = image_section(&image, ".text", SHT_PROGBITS, "", 0);
+	text->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
+	text->sh_addr = TEXT_ADDRESS;
+	text->sh_offset = TEXT_OFFSET;
+	text->sh_size = 0xc0;
+	image_symbols(&image, &table, type);
+	if (dynamic)
+		image_symbols(&image, dynamic, SHT_DYNSYM);
+	image_finish(&image);
+	return resolver_of_image("/file");
+}
+
+static const char *name_at(struct resolver *resolver, uint64_t at, uint64_t *offset)
+{
+	static struct resolved_frame frame;
+
+	resolver_name(resolver, 0, CODE + at, true, &frame);
+	*offset = frame.offset;
+	return frame.function;
+}
+
+static void is_at(struct resolver *resolver, uint64_t at, const char *want, const char *what)
+{
+	uint64_t offset;
+
+	is_str(name_at(resolver, at, &offset), want, "%s", what);
+}
+
+static void test_places(void)
+{
+	static const struct {
+		uint64_t at;
+		const char *want, *what;
+	} cases[] = {
+		{ -1UL, NULL, "before the first" },
+		{ 0, "first", "its first byte" },
+		{ 0xf, "first", "its last byte" },
+		{ 0x10, NULL, "behind it" },
+		{ 0x1f, NULL, "before the second" },
+		{ 0x20, "second", "the second" },
+		{ 0x30, "chosen", "what chooses a function is one" },
+		{ 0x34, NULL, "data in code is none" },
+		{ 0x4f, "outer", "around another, before it" },
+		{ 0x57, "inner", "the inner one" },
+		{ 0x58, "outer", "around another, behind it" },
+		{ 0x60, "outer", "a label without a size in it" },
+		{ 0x7f, "outer", "its last byte" },
+		{ 0x80, NULL, "behind it" },
+		{ 0x9f, "open", "without a size: up to the next" },
+		{ 0xbf, "after", "up to the end of the section" },
+		{ 0xc0, NULL, "no farther" },
+	};
+	struct resolver *resolver;
+	uint64_t offset;
+
+	symbols_init(&table, true);
+	add("second", 0x20, 0x10);
+	add("first", 0, 0x10);
+	add("outer", 0x40, 0x40);
+	add("inner", 0x50, 8);
+	add("label", 0x60, 0);
+	add("open", 0x90, 0);
+	add("after", 0xa0, 0);
+	symbols_add(&table, "chosen", TEXT_ADDRESS + 0x30, 4, STT_GNU_IFUNC);
+	symbols_add(&table, "data", DATA_ADDRESS, 4, STT_FUNC);
+	symbols_add(&table, "object", TEXT_ADDRESS + 0x34, 4, STT_OBJECT);
+	resolver = functions_of(SHT_SYMTAB, NULL);
+	for (size_t i = 0; i < COUNT(cases); i++)
+		is_at(resolver, cases[i].at, cases[i].want, cases[i].what);
+	ok(name_at(resolver, 0x57, &offset) && offset == 7, "where it begins");
+	resolver_free(resolver);
+}
+
+static void test_aliases(void)
+{
+	static const struct {
+		const char *names[4], *want;
+	} cases[] = {
+		{ { "__GI___poll", "__poll", "poll", "__libc_poll" }, "poll" },
+		{ { "poll", "__poll", "__GI___poll" }, "poll" },
+		{ { "__GI___lll_lock_wait", "__lll_lock_wait" }, "__lll_lock_wait" },
+		{ { "read@@GLIBC_2.2.5", "__read" }, "read" },
+		{ { "b_name", "a_name" }, "a_name" },
+		{ { "old@GLIBC_2.2.5", "__older_compat" }, "old" },
+	};
+	static struct image_symbols dynamic;
+	struct resolver *resolver;
+	Elf64_Sym *entry;
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		symbols_init(&table, true);
+		for (size_t j = 0; j < 4 && cases[i].names[j]; j++)
+			add(cases[i].names[j], 0x10, 0x10);
+		resolver = functions_of(i % 2 ? SHT_SYMTAB : SHT_DYNSYM, NULL);
+		is_at(resolver, 0x18, cases[i].want, "the best name");
+		resolver_free(resolver);
+	}
+	symbols_init(&table, true);
+	add("local", 0, 0x10);
+	entry = (Elf64_Sym *)(table.entries + sizeof(*entry));
+	entry->st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC);
+	add("__global", 0, 0x10);
+	add("unsized", 0, 0);
+	add("__large", 0x20, 0x20);
+	add("small", 0x20, 0x10);
+	symbols_init(&dynamic, true);
+	symbols_add(&dynamic, "__global", TEXT_ADDRESS, 0x10, STT_FUNC);
+	symbols_add(&dynamic, "small", TEXT_ADDRESS + 0x20, 0x10, STT_FUNC);
+	resolver = functions_of(SHT_SYMTAB, &dynamic);
+	is_at(resolver, 0, "__global", "what others can use before what is local");
+	is_at(resolver, 0x2f, "small", "the smaller of two");
+	is_at(resolver, 0x30, "__large", "where only the larger is");
+	resolver_free(resolver);
+}
+
+/* What both tables have counts once, no more than what is needed is kept, and that must find room.
+ */
+static void test_room(void)
+{
+	const size_t needed = 3 * 16 + sizeof("__global") + sizeof("small") + sizeof("__large");
+	struct function_table *functions;
+	struct elf_file *file = image_open(&image); /* test_aliases() has left it */
+
+	is_i64(function_table_read(&functions, file, NULL, NULL, needed - 1), -E2BIG, "no room");
+	if (!function_table_read(&functions, file, NULL, NULL, needed)) {
+		is_u64(function_table_size(functions), needed, "just enough");
+		function_table_free(functions);
+	}
+	elf_file_close(file);
+}
+
+/* One line of a table of symbols: "address size type name[@version]". */
+struct line {
+	uint64_t address, size;
+	char type;
+	char name[512];
+};
+
+static bool line_read(FILE *from, struct line *line)
+{
+	char text[8192];
+
+	while (fgets(text, sizeof(text), from)) {
+		if (sscanf(text, "%lx %lx %c %511s", &line->address, &line->size, &line->type,
+			   line->name) == 4 &&
+		    strchr("tTwWiI", line->type)) {
+			line->name[strcspn(line->name, "@")] = '\0';
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Every function that nm has is found at its first and its last byte: under a name
+ * that nm has for that address, or as one that begins later within it. */
+static void test_against_nm(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned long lines = 0, same = 0, later = 0, wrong = 0;
+	struct resolver *resolver;
+	struct elf_file *file;
+	struct line line;
+	char command[512];
+	FILE *nm;
+
+	if (fd < 0) {
+		ok(true, "%s # SKIP it is not here", path);
+		return;
+	}
+	snprintf(command, sizeof(command), "{ nm -DS %s; nm -S %s; } 2>/dev/null", path, path);
+	nm = popen(command, "r");
+	if (!nm || elf_file_open(&file, fd))
+		abort();
+	resolver = resolver_of(no_open, dup(fd), path);
+	while (line_read(nm, &line)) {
+		struct resolved_frame frame;
+		uint64_t at = 0;
+		char *name;
+
+		elf_file_offset(file, line.address, PF_X, &at);
+		resolver_name(resolver, 0, MAPPED + at, true, &frame);
+		if (lines++, !frame.function || frame.offset) {
+			wrong++;
+			printf("# %s at %lx is not found\n", line.name, line.address);
+			continue;
+		}
+		resolver_name(resolver, 0, MAPPED + at + line.size - 1, true, &frame);
+		name = demangle(line.name);
+		if (!frame.function || frame.offset > line.size - 1)
+			wrong++;
+		else if (frame.offset < line.size - 1)
+			later++;
+		else
+			same += strcmp(frame.function, name ? name : line.name) == 0;
+		free(name);
+	}
+	pclose(nm);
+	ok(!wrong, "%s: %lu functions of nm, %lu end in another", path, lines, later);
+	ok(same >= lines / 4 && later <= lines / 50, "%s: %lu under their names", path, same);
+	resolver_free(resolver);
+	elf_file_close(file);
+	close(fd);
+}
+
+static void test_files(void)
+{
+	static const char *const paths[] = {
+		"/proc/self/exe",
+		"/lib/x86_64-linux-gnu/libc.so.6",
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+		"/usr/sbin/ovs-vswitchd",
+		"/usr/bin/redis-server",
+		"/usr/bin/python3.11",
+	};
+	char self[256];
+	ssize_t length = readlink(paths[0], self, sizeof(self) - 1);
+
+	self[length < 0 ? 0 : length] = '\0';
+	for (size_t i = 0; i < COUNT(paths); i++)
+		test_against_nm(i ? paths[i] : self);
+}
+
+/* --- Files whose symbols lie elsewhere --- */
 
 static void file_is(const char *path, const char *have, const char *function, uint64_t offset,
 		    const char *paths, const char *what)
 {
-	const struct mapping mapping = { 0x7000, 0x8000, 0, 0 };
-	struct resolver *resolver = resolver_new(ask_open, &asked);
+	struct resolver *resolver = resolver_of_image(path);
 	struct resolved_frame frame;
 
 	asked.have = have;
 	asked.asked = 0;
 	*asked.paths = '\0';
-	if (!resolver ||
-	    resolver_add_object(resolver, 0, bytes_fd(image.bytes, image.size), path) ||
-	    resolver_set_mappings(resolver, 0, &mapping, 1))
-		abort();
 	for (int i = 0; i < 2; i++) /* the second time from memory */
-		resolver_name(resolver, 0, 0x7000 + TEXT_OFFSET + 12, false, &frame);
+		resolver_name(resolver, 0, CODE + 12, false, &frame);
 	is_str(frame.function, function, "%s", what);
 	is_u64(frame.offset, offset, "%s: offset", what);
 	is_str(asked.paths, paths, "%s: where was looked", what);
@@ -330,55 +585,50 @@ static void test_useless(void)
 	ok(after.ru_maxrss - before.ru_maxrss < 64 << 10, "nothing of it is read whole");
 }
 
+static void one_symbol(const char *name)
+{
+	symbols_init(&table, true);
+	symbols_add(&table, name, TEXT_ADDRESS + 8, 16, STT_FUNC);
+	image_init(&image, true);
+	image_symbols(&image, &table, SHT_SYMTAB);
+	image_finish(&image);
+}
+
 /* A sound file of a terabyte, with its tables at the end. */
 static void test_huge(void)
 {
 	int fd = memfd_create("huge", MFD_CLOEXEC);
-	const struct mapping mapping = { 0x7000, 0x8000, 0, 0 };
-	struct resolver *resolver = resolver_new(no_open, NULL);
 	struct resolved_frame frame;
+	struct resolver *resolver;
 	Elf64_Ehdr *header = (Elf64_Ehdr *)image.bytes;
 	Elf64_Shdr *sections;
 
-	symbols_init(&table, true);
-	symbols_add(&table, "far", TEXT_ADDRESS + 8, 16, STT_FUNC);
-	image_init(&image, true);
-	image_symbols(&image, &table, SHT_SYMTAB);
-	image_finish(&image);
+	one_symbol("far");
 	sections = (Elf64_Shdr *)(image.bytes + header->e_shoff);
 	for (unsigned int i = 1; i < header->e_shnum; i++)
 		sections[i].sh_offset += HUGE_FILE;
 	header->e_shoff += HUGE_FILE;
-	if (!resolver || pwrite(fd, image.bytes, image.size, (off_t)HUGE_FILE) < 0 ||
+	if (pwrite(fd, image.bytes, image.size, (off_t)HUGE_FILE) < 0 ||
 	    pwrite(fd, image.bytes, image.size, 0) < 0)
 		abort();
-	is_i64(resolver_add_object(resolver, 0, fd, "/huge"), 0, "a file of a terabyte");
-	resolver_set_mappings(resolver, 0, &mapping, 1);
-	resolver_name(resolver, 0, 0x7000 + TEXT_OFFSET + 8, true, &frame);
-	is_str(frame.function, "far", "what is at its end");
+	resolver = resolver_of(no_open, fd, "/huge");
+	resolver_name(resolver, 0, CODE + 8, true, &frame);
+	is_str(frame.function, "far", "what is at the end of a terabyte");
 	resolver_free(resolver);
 }
 
 /* The file changes between the reading of its headers and of its symbols. */
 static void test_shrinks(void)
 {
-	const struct mapping mapping = { 0x7000, 0x8000, 0, 0 };
-
-	symbols_init(&table, true);
-	symbols_add(&table, "there", TEXT_ADDRESS + 8, 16, STT_FUNC);
-	image_init(&image, true);
-	image_symbols(&image, &table, SHT_SYMTAB);
-	image_finish(&image);
+	one_symbol("there");
 	for (size_t size = 0; size < image.size; size += image.size / 5) {
-		struct resolver *resolver = resolver_new(no_open, NULL);
 		int fd = bytes_fd(image.bytes, image.size), other = dup(fd);
+		struct resolver *resolver = resolver_of(no_open, fd, "/shrinks");
 		struct resolved_frame frame;
 
-		if (!resolver || resolver_add_object(resolver, 0, fd, "/shrinks") ||
-		    ftruncate(other, (off_t)size))
+		if (ftruncate(other, (off_t)size))
 			abort();
-		resolver_set_mappings(resolver, 0, &mapping, 1);
-		resolver_name(resolver, 0, 0x7000 + TEXT_OFFSET + 8, true, &frame);
+		resolver_name(resolver, 0, CODE + 8, true, &frame);
 		ok((!frame.function || !strcmp(frame.function, "there")) && frame.object,
 		   "a file that shrinks to %zu of %zu bytes", size, image.size);
 		close(other);
@@ -490,6 +740,10 @@ int main(void)
 {
 	test_self();
 	test_against_loader();
+	test_places();
+	test_aliases();
+	test_room();
+	test_files();
 	test_debug_files();
 	test_useless();
 	test_huge();
