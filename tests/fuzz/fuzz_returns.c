@@ -14,7 +14,6 @@ enum { FLAG_32 = 1, FLAG_COLD = 2, FLAG_END = 4 };
 static struct elf_file *file_make(struct input code, struct input cold, struct input data)
 {
 	static struct image image;
-	struct elf_file *file;
 
 	image_init(&image, true);
 	if (code.left)
@@ -25,8 +24,7 @@ static struct elf_file *file_make(struct input code, struct input cold, struct i
 	if (data.left)
 		memcpy(image.bytes + DATA_OFFSET, data.at, data.left);
 	image_finish(&image);
-	MUST(!elf_file_open_image(&file, image_copy(&image), image.size));
-	return file;
+	return image_open(&image);
 }
 
 /* Whether every place is in the function. */

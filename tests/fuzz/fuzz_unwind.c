@@ -6,9 +6,8 @@
  *   KD_REGS registers and the words of the stack, of three bytes each: see word_read() */
 #define _GNU_SOURCE
 #include "cli/stack/cfi.h"
-#include "cli/stack/cfi_validate.h"
 #include "cli/stack/unwind.h"
-#include "tests/unit/elf_image.h"
+#include "tests/unit/frames_image.h"
 #include "input.h"
 
 #define PARTS 4
@@ -32,86 +31,27 @@ static bool object_find(void *context, uint64_t address, struct unwind_object *f
 
 /* --- The file --- */
 
-struct frames {
-	uint8_t bytes[PARTS * (PROGRAM_MAX + 64) + PROGRAM_MAX + 64];
-	size_t size;
-};
-
-static void frames_put(struct frames *frames, const void *bytes, size_t size)
-{
-	if (size)
-		memcpy(frames->bytes + frames->size, bytes, size);
-	frames->size += size;
-}
-
-static void frames_put_u32(struct frames *frames, uint32_t value)
-{
-	frames_put(frames, &value, sizeof(value));
-}
-
-/* Fills in an entry's length. */
-static void frames_end(struct frames *frames, size_t begin)
-{
-	uint32_t length = (uint32_t)(frames->size - begin - sizeof(length));
-
-	memcpy(frames->bytes + begin, &length, sizeof(length));
-}
-
-static struct input program_take(struct input *input)
+/* Behind what a CIE begins with, if it is one's. */
+static struct frames_program program_take(struct input *input, uint8_t *room, bool of_cie)
 {
 	struct input program = input_part(input);
+	size_t size = of_cie ? sizeof(frames_begin) : 0;
 
-	program.left = program.left < PROGRAM_MAX ? program.left : PROGRAM_MAX;
-	return program;
-}
-
-/* One CIE, and an FDE for each part of the code. Pointers are relative to where they are. */
-static void frames_make(struct frames *frames, struct input *input, uint64_t address, bool signal)
-{
-	static const uint8_t fixed[] = { 1, 0x78, 16, 1, 0x1b };
-	static const uint8_t begin[] = { 0x0c, 7, 8, 0x90, 1 };
-	struct input program = program_take(input);
-
-	frames->size = 0;
-	frames_put_u32(frames, 0);
-	frames_put_u32(frames, 0);
-	frames_put(frames, signal ? "\1zRS" : "\1zR", signal ? 5 : 4);
-	frames_put(frames, fixed, sizeof(fixed));
-	frames_put(frames, begin, sizeof(begin));
-	frames_put(frames, program.at, program.left);
-	frames_end(frames, 0);
-	for (uint32_t i = 0; i < PARTS; i++) {
-		size_t at = frames->size;
-
-		program = program_take(input);
-		frames_put_u32(frames, 0);
-		frames_put_u32(frames, (uint32_t)at + 4);
-		frames_put_u32(frames, (uint32_t)(TEXT_ADDRESS + i * (TEXT_SIZE / PARTS) -
-						  (address + frames->size)));
-		frames_put_u32(frames, TEXT_SIZE / PARTS);
-		frames_put(frames, "", 1);
-		frames_put(frames, program.at, program.left);
-		frames_end(frames, at);
-	}
-	frames_put_u32(frames, 0);
+	program = input_take(&program, PROGRAM_MAX);
+	memcpy(room, frames_begin, size);
+	if (program.left)
+		memcpy(room + size, program.at, program.left);
+	return (struct frames_program){ room, size + program.left };
 }
 
 static struct elf_file *file_make(struct input *input, bool signal)
 {
-	static struct image image;
-	static struct frames frames;
-	const uint64_t address = TEXT_ADDRESS + 0x10000;
-	struct elf_file *file;
+	static uint8_t rooms[PARTS + 1][PROGRAM_MAX + sizeof(frames_begin)];
+	struct frames_program cie = program_take(input, rooms[PARTS], true), fdes[PARTS];
 
-	image_init(&image, true);
-	for (size_t i = 0; i < TEXT_SIZE; i += 8) /* calls, here and there */
-		image.bytes[TEXT_OFFSET + i] = 0xe8;
-	frames_make(&frames, input, address, signal);
-	image_section(&image, ".eh_frame", SHT_PROGBITS, frames.bytes, frames.size)->sh_addr =
-		address;
-	image_finish(&image);
-	MUST(!elf_file_open_image(&file, image_copy(&image), image.size));
-	return file;
+	for (unsigned int i = 0; i < PARTS; i++)
+		fdes[i] = program_take(input, rooms[i], false);
+	return frames_file(cie, fdes, PARTS, signal);
 }
 
 /* --- The stack --- */

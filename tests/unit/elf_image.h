@@ -25,7 +25,7 @@
 
 #define IMAGE_SONAME "libimage.so.7"
 #define IMAGE_SECTIONS 16
-#define IMAGE_ROOM 65536
+#define IMAGE_ROOM (96 << 10)
 
 #if defined(__x86_64__)
 #define IMAGE_MACHINE EM_X86_64
