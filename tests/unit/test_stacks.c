@@ -5,10 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 
 #include "cli/stack/stacks.h"
 #include "cli/stack/stacks_child.h"
@@ -16,6 +13,7 @@
 #include "sanitized.h"
 #include "stopped_target.h"
 #include "tap.h"
+#include "thread_copy.h"
 
 #define PATIENCE (250 * NSEC_PER_SEC) /* for ever: the runner is less patient */
 
@@ -29,60 +27,25 @@ static pid_t child_of(const struct stacks *stacks)
 	return children[0];
 }
 
-struct copied {
-	struct stack_copy copy;
-	uint8_t data[KD_STACK_MAX];
-};
-
-static void copy_regs(struct stack_copy *copy, const struct user_regs_struct *regs)
+/* Of a process that stays stopped. */
+static struct stack_copy target_copy(pid_t pid)
 {
-#if defined(__x86_64__)
-	const uint64_t all[KD_REGS] = { regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi,
-					regs->rdi, regs->rbp, regs->rsp, regs->r8,  regs->r9,
-					regs->r10, regs->r11, regs->r12, regs->r13, regs->r14,
-					regs->r15, regs->rip };
+	struct stack_copy copy;
 
-	memcpy(copy->regs, all, sizeof(all));
-#else
-	memcpy(copy->regs, regs->regs, sizeof(regs->regs));
-	copy->regs[KD_REG_SP] = regs->sp;
-	copy->regs[KD_REG_IP] = regs->pc;
-#endif
+	if (!thread_stop(pid) || !thread_copy(pid, &copy))
+		abort();
+	ptrace(PTRACE_DETACH, pid, 0, SIGSTOP);
+	return copy;
 }
 
-/* What the kernel's programs would have copied. */
-static bool target_copy(pid_t pid, struct copied *copied)
+/* One of which nothing is known but where it was interrupted. */
+static struct stack_copy copy_at(uint64_t ip)
 {
-	struct user_regs_struct regs;
-	struct iovec vector = { &regs, sizeof(regs) };
-	struct iovec local = { copied->data, 0 }, remote = { NULL, KD_STACK_PAGE };
-	uint64_t page;
+	static const uint8_t data[64];
+	struct stack_copy copy = { .data = data, .size = sizeof(data) };
 
-	memset(&copied->copy, 0, sizeof(copied->copy));
-	copied->copy.data = copied->data;
-	if (ptrace(PTRACE_SEIZE, pid, 0, 0) || ptrace(PTRACE_INTERRUPT, pid, 0, 0))
-		return false;
-	waitpid(pid, NULL, __WALL);
-	if (ptrace(PTRACE_GETREGSET, pid, 1, &vector))
-		return false;
-	copy_regs(&copied->copy, &regs);
-	copied->copy.start = (copied->copy.regs[KD_REG_SP] - 128) & ~7ULL;
-	page = copied->copy.start / KD_STACK_PAGE;
-	for (unsigned int i = 0; i < KD_STACK_MAX / KD_STACK_PAGE; i++) {
-		uint64_t from = i ? (page + i) * KD_STACK_PAGE : copied->copy.start;
-		size_t size = (page + i + 1) * KD_STACK_PAGE - from;
-
-		remote.iov_base = (void *)from;
-		remote.iov_len = size;
-		local.iov_base = copied->data + copied->copy.size;
-		local.iov_len = size;
-		if (process_vm_readv(pid, &local, 1, &remote, 1, 0) != (ssize_t)size)
-			break;
-		copied->copy.pages[i / 64] |= 1ULL << (i % 64);
-		copied->copy.size += size;
-	}
-	ptrace(PTRACE_DETACH, pid, 0, SIGSTOP);
-	return true;
+	copy.regs[KD_REG_IP] = ip;
+	return copy;
 }
 
 static void print_stack(const struct stack *stack)
@@ -117,7 +80,7 @@ static bool has_chain(const struct stack *stack)
 
 static void test_chain(void)
 {
-	static struct copied copied;
+	struct stack_copy copy;
 	const struct stack *stack[3] = { (void *)1, (void *)1, (void *)1 };
 	struct stacks_counts counts;
 	struct stacks *stacks;
@@ -128,12 +91,11 @@ static void test_chain(void)
 	if (!stacks)
 		return;
 	ok(child_of(stacks) > 0, "there is a child");
-	if (!target_copy(pid, &copied))
-		ok(false, "a stopped process is copied: %s", strerror(errno));
+	copy = target_copy(pid);
 	for (int i = 0; i < 2; i++)
-		stacks_submit(stacks, clock_monotonic(), &copied.copy, &stack[i]);
+		stacks_submit(stacks, clock_monotonic(), &copy, &stack[i]);
 	stacks_flush(stacks);
-	stacks_submit(stacks, clock_monotonic(), &copied.copy, &stack[2]);
+	stacks_submit(stacks, clock_monotonic(), &copy, &stack[2]);
 	stacks_flush(stacks);
 	ok(has_chain(stack[0]), "all known functions are there, in order");
 	ok(stack[0] && !stack[0]->stop, "the stack is complete");
@@ -149,6 +111,7 @@ static void test_chain(void)
 	is_u64(counts.failed, 0, "failed");
 	ok(!stacks_failure(stacks), "nothing has failed");
 	stacks_close(stacks);
+	free((void *)copy.data);
 	target_end(pid);
 }
 
@@ -156,7 +119,7 @@ static void test_chain(void)
  * different addresses of no object. */
 static void test_room(void)
 {
-	static struct copied copied;
+	struct stack_copy copy = copy_at(0x1000);
 	const struct stack *stack[20], *again = NULL;
 	struct stacks_counts counts;
 	struct stacks *stacks;
@@ -164,16 +127,14 @@ static void test_room(void)
 	pid_t pid = target_start(NULL);
 
 	stacks_open_setup(&stacks, pid, 8, &setup);
-	copied.copy.data = copied.data;
-	copied.copy.size = 64;
-	copied.copy.pages[0] = 1;
-	copied.copy.start = copied.copy.regs[KD_REG_SP] = 0x7ffff000;
+	copy.pages[0] = 1;
+	copy.start = copy.regs[KD_REG_SP] = 0x7ffff000;
 	for (unsigned int i = 0; i < 20; i++) {
-		copied.copy.regs[KD_REG_IP] = 0x1000 + i;
-		stacks_submit(stacks, clock_monotonic(), &copied.copy, &stack[i]);
+		copy.regs[KD_REG_IP] = 0x1000 + i;
+		stacks_submit(stacks, clock_monotonic(), &copy, &stack[i]);
 	}
-	copied.copy.regs[KD_REG_IP] = 0x1000;
-	stacks_submit(stacks, clock_monotonic(), &copied.copy, &again);
+	copy.regs[KD_REG_IP] = 0x1000;
+	stacks_submit(stacks, clock_monotonic(), &copy, &again);
 	stacks_flush(stacks);
 	for (unsigned int i = 0; i < 20; i++)
 		kept += !!stack[i];
@@ -194,17 +155,15 @@ static void test_room(void)
 
 static void check_failed(struct stacks *stacks, pid_t child, const char *how)
 {
-	static struct copied copied;
+	struct stack_copy copy = copy_at(0x1000);
 	const struct stack *stack[3] = { (void *)1, (void *)1, (void *)1 };
 	uint64_t before = clock_monotonic();
 	struct stacks_counts counts;
 
-	copied.copy.data = copied.data;
-	copied.copy.size = 64;
 	for (int i = 0; i < 2; i++)
-		stacks_submit(stacks, before, &copied.copy, &stack[i]);
+		stacks_submit(stacks, before, &copy, &stack[i]);
 	stacks_flush(stacks);
-	stacks_submit(stacks, before, &copied.copy, &stack[2]);
+	stacks_submit(stacks, before, &copy, &stack[2]);
 	stacks_flush(stacks);
 	is_i64(stacks_refresh(stacks, before), 0, "%s: refresh", how);
 	counts = stacks_counts(stacks);
@@ -267,7 +226,7 @@ static pid_t other_start(int *output)
 /* The child dies by the first that it is told of another process. */
 static void test_told(void)
 {
-	static struct copied copied;
+	struct stack_copy copy = copy_at(0x1000);
 	const struct stack *stack = (void *)1;
 	int output;
 	pid_t pid = target_start(NULL), other = other_start(&output);
@@ -275,10 +234,8 @@ static void test_told(void)
 
 	stacks_open_setup(&stacks, pid, 8, &setup);
 	kill(child_of(stacks), SIGKILL);
-	copied.copy.data = copied.data;
-	copied.copy.size = 64;
-	copied.copy.process = (uint32_t)other;
-	is_i64(stacks_submit(stacks, 1, &copied.copy, &stack), 0, "another process is told");
+	copy.process = (uint32_t)other;
+	is_i64(stacks_submit(stacks, 1, &copy, &stack), 0, "another process is told");
 	ok(!stack && stacks_failure(stacks), "to one that has died");
 	is_u64(stacks_counts(stacks).failed, 1, "which is counted");
 	stack = (void *)1;
@@ -292,7 +249,7 @@ static void test_told(void)
 /* Of several any may have ended. */
 static void test_several(void)
 {
-	static struct copied copied;
+	struct stack_copy copy;
 	const struct stack *stack = NULL;
 	pid_t gone = target_start(NULL), pid = target_start(NULL);
 	struct stacks *stacks;
@@ -301,15 +258,15 @@ static void test_several(void)
 	is_i64(stacks_open_setup(&stacks, 0, 8, &setup), 0, "none is read at first");
 	stacks_add(stacks, gone);
 	stacks_add(stacks, pid);
-	if (!target_copy(pid, &copied))
-		ok(false, "a stopped process is copied: %s", strerror(errno));
-	copied.copy.process = (uint32_t)gone;
-	is_i64(stacks_submit(stacks, 1, &copied.copy, &stack), -ESRCH, "one has gone");
-	copied.copy.process = (uint32_t)pid;
-	is_i64(stacks_submit(stacks, clock_monotonic(), &copied.copy, &stack), 0, "one is there");
+	copy = target_copy(pid);
+	copy.process = (uint32_t)gone;
+	is_i64(stacks_submit(stacks, 1, &copy, &stack), -ESRCH, "one has gone");
+	copy.process = (uint32_t)pid;
+	is_i64(stacks_submit(stacks, clock_monotonic(), &copy, &stack), 0, "one is there");
 	stacks_flush(stacks);
 	ok(has_chain(stack), "with its functions");
 	stacks_close(stacks);
+	free((void *)copy.data);
 	target_end(pid);
 }
 
@@ -412,7 +369,7 @@ static void test_hole(struct stacks *stacks, pid_t pid, const struct stack_copy 
 
 static void test_refresh(void)
 {
-	static struct copied copied;
+	struct stack_copy copy;
 	const struct stack *before = NULL, *after = NULL;
 	struct stacks *stacks;
 	uint64_t t, address;
@@ -428,23 +385,21 @@ static void test_refresh(void)
 	waitpid(pid, NULL, WUNTRACED);
 	address = late_address(pid);
 	ok(address, "a library is loaded later");
-	copied.copy.data = copied.data;
-	copied.copy.size = 64;
-	copied.copy.regs[KD_REG_IP] = address;
+	copy = copy_at(address);
 	t = clock_monotonic();
-	stacks_submit(stacks, t, &copied.copy, &before);
+	stacks_submit(stacks, t, &copy, &before);
 	stacks_flush(stacks);
 	is_i64(stacks_refresh(stacks, t), 0, "refreshed");
 	is_i64(stacks_refresh(stacks, t - 1), 0, "and again, by an earlier time");
-	stacks_submit(stacks, t + 1, &copied.copy, &after);
+	stacks_submit(stacks, t + 1, &copy, &after);
 	stacks_flush(stacks);
-	test_hole(stacks, pid, &copied.copy, t + 1);
+	test_hole(stacks, pid, &copy, t + 1);
 	ok(before && !before->frames[0].object, "before that, an address in no object");
 	is_str(after ? after->frames[0].function : NULL, "late_function", "then, its function");
 	is_str(after ? after->frames[0].object : NULL, path_of("late.so"), "in its object");
 	target_end(pid);
 	is_i64(stacks_refresh(stacks, clock_monotonic()), -ESRCH, "a process that has gone");
-	stacks_submit(stacks, clock_monotonic(), &copied.copy, &before);
+	stacks_submit(stacks, clock_monotonic(), &copy, &before);
 	stacks_flush(stacks);
 	ok(before && before == after, "what is known stays");
 	ok(!stacks_failure(stacks), "nothing has failed");

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "tap.h"
+#include "thread_copy.h"
 #include "unwind_chain.h"
 #include "unwind_target.h"
 
@@ -46,8 +47,7 @@ static bool process_start(body *way, pid_t *tid)
 	while (!shared->ready || (way != way_steps && !is_asleep(shared->ready)))
 		usleep(1000);
 	*tid = shared->ready;
-	if (process < 0 || !*tid || ptrace(PTRACE_SEIZE, *tid, NULL, NULL) ||
-	    ptrace(PTRACE_INTERRUPT, *tid, NULL, NULL) || waitpid(*tid, NULL, __WALL) != *tid)
+	if (process < 0 || !thread_stop(*tid))
 		return false;
 	target_open(&target, process);
 	return true;
@@ -71,7 +71,7 @@ static bool unwind_way(body *way, struct stack_copy *copy, struct unwound *unwou
 
 	memset(copy, 0, sizeof(*copy));
 	memset(unwound, 0, sizeof(*unwound));
-	if (process_start(way, &tid) && target_copy(&target, tid, copy))
+	if (process_start(way, &tid) && thread_copy(tid, copy))
 		unwinder = unwinder_new(target_find, &target);
 	if (unwinder)
 		unwind(unwinder, copy, unwound);
@@ -239,7 +239,7 @@ static void test_steps(void)
 
 	ok(process_start(way_steps, &tid), "a process is stepped through");
 	unwinder = unwinder_new(target_find, &target);
-	for (; done < STEPS && target_copy(&target, tid, &copy); done++) {
+	for (; done < STEPS && thread_copy(tid, &copy); done++) {
 		bool right;
 
 		unwind(unwinder, &copy, &unwound);

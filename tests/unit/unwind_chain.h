@@ -282,85 +282,26 @@ FUNCTION int waits(body *inner)
 
 /* --- Ways in --- */
 
-FUNCTION void way_plain(void)
-{
-	NOTE_CALLER();
-	recursive(stop, 50);
-	KEEP(shared);
-}
+#define WAY(name, ...)                                                                             \
+	FUNCTION void way_##name(void)                                                             \
+	{                                                                                          \
+		NOTE_CALLER();                                                                     \
+		__VA_ARGS__;                                                                       \
+		KEEP(shared);                                                                      \
+	}
+#define READY() (shared->ready = (pid_t)syscall(SYS_gettid))
 
-/* A stack of some pages. */
-FUNCTION void way_pages(void)
-{
-	NOTE_CALLER();
-	recursive(stop, 150);
-	KEEP(shared);
-}
-
-FUNCTION void way_deep(void)
-{
-	NOTE_CALLER();
-	recursive(stop, 250);
-	KEEP(shared);
-}
-
-FUNCTION void way_sorts(void)
-{
-	NOTE_CALLER();
-	sorts(stop);
-	KEEP(shared);
-}
-
-FUNCTION void way_searches(void)
-{
-	NOTE_CALLER();
-	searches(stop);
-	KEEP(shared);
-}
-
-FUNCTION void way_trapped(void)
-{
-	NOTE_CALLER();
-	trapped(stop, false);
-	KEEP(shared);
-}
-
-FUNCTION void way_trapped_elsewhere(void)
-{
-	NOTE_CALLER();
-	trapped(stop, true);
-	KEEP(shared);
-}
-
-FUNCTION void way_calls_last(void)
-{
-	NOTE_CALLER();
-	enters(calls_last);
-	KEEP(shared);
-}
-
-FUNCTION void way_waits(void)
-{
-	NOTE_CALLER();
-	waits(stop);
-	KEEP(shared);
-}
-
-FUNCTION void way_leaf(void)
-{
-	NOTE_CALLER();
-	shared->ready = (pid_t)syscall(SYS_gettid);
-	enters(leaf_without_cfi);
-	KEEP(shared);
-}
-
-FUNCTION void way_pushes(void)
-{
-	NOTE_CALLER();
-	shared->ready = (pid_t)syscall(SYS_gettid);
-	enters(pushes_without_cfi);
-	KEEP(shared);
-}
+WAY(plain, recursive(stop, 50))
+WAY(pages, recursive(stop, 150)) /* a stack of some pages */
+WAY(deep, recursive(stop, 250))
+WAY(sorts, sorts(stop))
+WAY(searches, searches(stop))
+WAY(trapped, trapped(stop, false))
+WAY(trapped_elsewhere, trapped(stop, true))
+WAY(calls_last, enters(calls_last))
+WAY(waits, waits(stop))
+WAY(leaf, READY(), enters(leaf_without_cfi))
+WAY(pushes, READY(), enters(pushes_without_cfi))
 
 FUNCTION void *thread_main(void *unused)
 {
@@ -415,11 +356,6 @@ FUNCTION int steps(body *inner)
 	return sum;
 }
 
-FUNCTION void way_steps(void)
-{
-	NOTE_CALLER();
-	steps(stop);
-	KEEP(shared);
-}
+WAY(steps, steps(stop))
 
 #endif

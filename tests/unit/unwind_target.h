@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stopped thread of another process as a target of unwinding: what it has mapped,
- * its registers, its stack. */
+/* What another process has mapped, as a target of unwinding. */
 #ifndef TESTS_UNIT_UNWIND_TARGET_H
 #define TESTS_UNIT_UNWIND_TARGET_H
 
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 #include <unistd.h>
 
 #include "cli/stack/cfi.h"
@@ -26,10 +20,7 @@
 struct target_object {
 	char path[256];
 	struct elf_file *file;
-	uint8_t *image; /* the file's bytes, owned by it */
-	size_t size;
 	struct cfi *cfi; /* NULL: none */
-	int error;       /* of cfi_open() */
 };
 
 struct target_mapping {
@@ -44,52 +35,29 @@ struct target {
 	size_t n_mappings;
 };
 
-/* Reads a file whole into memory that the caller frees; NULL if it cannot. */
-static uint8_t *target_read_file(const char *path, size_t *size)
+static void target_open_object(struct target_object *object, const char *path, size_t size)
 {
-	FILE *file = fopen(path, "re");
-	uint8_t *bytes = NULL;
-	long length;
+	int fd = -1, err;
 
-	if (!file)
-		return NULL;
-	fseek(file, 0, SEEK_END);
-	length = ftell(file);
-	rewind(file);
-	if (length > 0)
-		bytes = malloc((size_t)length);
-	if (bytes && fread(bytes, 1, (size_t)length, file) != (size_t)length) {
-		free(bytes);
-		bytes = NULL;
-	}
-	*size = (size_t)length;
-	fclose(file);
-	return bytes;
-}
-
-static void target_open_object(struct target_object *object, const char *path, uint64_t start,
-			       uint64_t end)
-{
 	snprintf(object->path, sizeof(object->path), "%s", path);
 	if (!strcmp(path, "[vdso]")) { /* the same in all processes */
-		object->size = end - start;
-		object->image = malloc(object->size);
-		if (object->image)
-			memcpy(object->image, (void *)getauxval(AT_SYSINFO_EHDR), object->size);
+		void *image = malloc(size);
+
+		if (!image)
+			abort();
+		memcpy(image, (void *)getauxval(AT_SYSINFO_EHDR), size);
+		err = elf_file_open_image(&object->file, image, size);
 	} else {
-		object->image = target_read_file(path, &object->size);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		err = elf_file_open(&object->file, fd);
 	}
-	if (!object->image || elf_file_open_image(&object->file, object->image, object->size)) {
+	if (err)
 		object->file = NULL;
-		return;
-	}
-	object->error = cfi_open(&object->cfi, object->file);
-	if (object->error)
+	else if (cfi_open(&object->cfi, object->file))
 		object->cfi = NULL;
 }
 
-static struct target_object *target_object(struct target *target, const char *path, uint64_t start,
-					   uint64_t end)
+static struct target_object *target_object(struct target *target, const char *path, size_t size)
 {
 	for (size_t i = 0; i < target->n_objects; i++) {
 		if (!strcmp(target->objects[i].path, path))
@@ -97,24 +65,8 @@ static struct target_object *target_object(struct target *target, const char *pa
 	}
 	if (target->n_objects == TARGET_OBJECTS)
 		return NULL;
-	target_open_object(&target->objects[target->n_objects], path, start, end);
+	target_open_object(&target->objects[target->n_objects], path, size);
 	return &target->objects[target->n_objects++];
-}
-
-/* Where the file's code is, against where it says. */
-static uint64_t target_bias(const struct target_object *object, uint64_t start, uint64_t offset)
-{
-	Elf64_Ehdr header;
-	Elf64_Phdr segment;
-
-	memcpy(&header, object->image, sizeof(header));
-	for (size_t i = 0; i < header.e_phnum; i++) {
-		memcpy(&segment, object->image + header.e_phoff + i * sizeof(segment),
-		       sizeof(segment));
-		if (segment.p_type == PT_LOAD && segment.p_flags & PF_X)
-			return start - offset + segment.p_offset - segment.p_vaddr;
-	}
-	return 0;
 }
 
 static void target_open(struct target *target, pid_t pid)
@@ -138,9 +90,9 @@ static void target_open(struct target *target, pid_t pid)
 		target->n_mappings++;
 		if (permissions[2] != 'x' || (*path != '/' && strcmp(path, "[vdso]") != 0))
 			continue;
-		mapping->object = target_object(target, path, start, end);
+		mapping->object = target_object(target, path, end - start);
 		if (mapping->object && mapping->object->file)
-			mapping->bias = target_bias(mapping->object, start, offset);
+			elf_file_bias(mapping->object->file, start, offset, PF_X, &mapping->bias);
 	}
 	if (maps)
 		fclose(maps);
@@ -176,41 +128,6 @@ static bool target_find(void *context, uint64_t address, struct unwind_object *o
 	object->file = mapping->object->file;
 	object->bias = mapping->bias;
 	return true;
-}
-
-/* Copies registers and stack of a thread that is stopped under ptrace. The caller
- * frees the data. Returns whether that worked. */
-static bool target_copy(struct target *target, pid_t tid, struct stack_copy *copy)
-{
-	struct user_regs_struct regs;
-	struct target_mapping *stack;
-	struct iovec local, remote;
-	uint64_t end;
-
-	memset(copy, 0, sizeof(*copy));
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs))
-		return false;
-	/* System V ABI for AMD64, figure 3.36 */
-	memcpy(copy->regs,
-	       (uint64_t[]){ regs.rax, regs.rdx, regs.rcx, regs.rbx, regs.rsi, regs.rdi, regs.rbp,
-			     regs.rsp, regs.r8, regs.r9, regs.r10, regs.r11, regs.r12, regs.r13,
-			     regs.r14, regs.r15, regs.rip },
-	       sizeof(copy->regs));
-	copy->start = regs.rsp - 128;
-	stack = target_mapping(target, copy->start);
-	if (!stack)
-		return false;
-	end = (copy->start & ~(KD_STACK_PAGE - 1ULL)) + KD_STACK_PAGES * KD_STACK_PAGE;
-	if (end > stack->end)
-		end = stack->end;
-	copy->size = end - copy->start;
-	for (uint64_t i = 0; i * KD_STACK_PAGE < copy->size + copy->start % KD_STACK_PAGE; i++)
-		copy->pages[i / 64] |= 1ULL << (i % 64);
-	local.iov_base = malloc(copy->size);
-	local.iov_len = remote.iov_len = copy->size;
-	remote.iov_base = (void *)copy->start; /* NOLINT: of the other process */
-	copy->data = local.iov_base;
-	return process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)copy->size;
 }
 
 #endif
