@@ -636,82 +636,6 @@ static void test_shrinks(void)
 	}
 }
 
-/* The same addresses are another object's later. */
-static void test_over_time(void)
-{
-	const struct mapping first = { 0x7000, 0x8000, 0, 0 }, second = { 0x7000, 0x8000, 0, 1 };
-	struct resolver *resolver = resolver_new(no_open, NULL);
-	static const char *const names[] = { "early", "late" };
-	struct resolved_frame frame;
-
-	if (!resolver)
-		return;
-	for (uint32_t i = 0; i < 2; i++) {
-		inner_make(names[i], false);
-		if (resolver_add_object(resolver, i, bytes_fd(inner.bytes, inner.size), names[i]))
-			abort();
-	}
-	is_i64(resolver_add_object(resolver, 3, bytes_fd("", 0), "x"), -EINVAL, "a number too far");
-	is_i64(resolver_add_object(resolver, 1, bytes_fd("", 0), "x"), -EINVAL, "one again");
-	resolver_set_mappings(resolver, 100, &first, 1);
-	resolver_set_mappings(resolver, 200, &second, 1);
-	for (uint64_t t = 150; t <= 250; t += 50) {
-		resolver_name(resolver, t, 0x7000 + TEXT_OFFSET + 9, false, &frame);
-		is_str(frame.function, names[t >= 200], "at %lu", t);
-		is_str(frame.object, names[t >= 200], "at %lu: the object", t);
-	}
-	resolver_set_mappings(resolver, 300, &(struct mapping){ 0x7000, 0x8000, 0, 77 }, 1);
-	resolver_name(resolver, 300, 0x7000 + TEXT_OFFSET + 9, false, &frame);
-	ok(!frame.function && !frame.object, "an object that was never added");
-	resolver_free(resolver);
-}
-
-#define PIECES (SPACE_MAPPINGS / 8) /* half of what a space may have */
-
-/* Spaces that change all the time, and another one when there is no room left. */
-static void test_spaces(void)
-{
-	struct mapping *pieces = calloc(PIECES, sizeof(*pieces)), late = { 0x7000, 0x8000, 0, 0 };
-	struct resolver *resolver = resolver_new(NULL, NULL);
-	struct resolved_frame frame;
-
-	if (!resolver || !pieces)
-		abort();
-	inner_make("function", false);
-	if (resolver_add_object(resolver, 0, bytes_fd(inner.bytes, inner.size), "object"))
-		abort();
-	for (uint64_t t = 0; t < 3; t++) {
-		for (size_t i = 0; i < PIECES; i++)
-			pieces[i] = (struct mapping){ (2 * i + 8) << 12, (2 * i + 9) << 12, t, 0 };
-		for (uint32_t space = 0; space < 4; space++)
-			if (resolver_choose(resolver, space, false) ||
-			    resolver_set_mappings(resolver, 10 * t, pieces, PIECES))
-				abort();
-	}
-	is_i64(resolver_choose(resolver, 4, false), 0, "a new one");
-	is_i64(resolver_set_mappings(resolver, 10, &late, 1), 0, "finds room");
-	resolver_name(resolver, 10, 0x7000 + TEXT_OFFSET + 9, false, &frame);
-	is_str(frame.object, "object", "and is known");
-	for (uint32_t space = 0; space < 4; space++) {
-		resolver_choose(resolver, space, false);
-		resolver_name(resolver, 20, pieces[PIECES - 1].start, true, &frame);
-		is_str(frame.object, "object", "what others have now stays");
-	}
-	resolver_choose(resolver, 4, false);
-	is_i64(resolver_set_mappings(resolver, 20, pieces, PIECES), 0, "a large one does, too");
-	for (uint32_t space = 5; space < 8; space++)
-		if (resolver_choose(resolver, space, false) ||
-		    resolver_set_mappings(resolver, 20, pieces, PIECES))
-			abort();
-	is_i64(resolver_choose(resolver, 8, false), 0, "when all have nothing but what they have");
-	is_i64(resolver_set_mappings(resolver, 20, &late, 1), -E2BIG, "there is none");
-	is_i64(resolver_choose(resolver, 0, true), 0, "until one");
-	is_i64(resolver_choose(resolver, 8, false), 0, "begins again");
-	is_i64(resolver_set_mappings(resolver, 20, &late, 1), 0, "then there is");
-	resolver_free(resolver);
-	free(pieces);
-}
-
 /* A stack of one frame, which is all that a copy without memory has. */
 static void test_unwind(void)
 {
@@ -748,8 +672,6 @@ int main(void)
 	test_useless();
 	test_huge();
 	test_shrinks();
-	test_over_time();
-	test_spaces();
 	test_unwind();
 	return done_testing();
 }

@@ -1,18 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mappings over time, by hand and against a slow reading of the same rules. */
+/* What is mapped when, as the resolver sees it: by hand, against a slow reading of the same rules,
+ * and in several spaces. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "cli/stack/space.h"
+#include "cli/stack/resolver.h"
 #include "random.h"
 #include "tap.h"
 
-/* The object at an address; -1: none. */
-static int64_t object_at(const struct space *space, uint64_t t, uint64_t address)
+/* A resolver that knows so many objects, of which nothing but the path can be read. */
+static struct resolver *resolver_with(uint32_t objects)
 {
-	const struct mapping *mapping = space_find(space, t, address);
+	struct resolver *resolver = resolver_new(NULL, NULL);
 
-	return mapping ? (int64_t)mapping->object : -1;
+	if (!resolver)
+		abort();
+	for (uint32_t i = 0; i < objects; i++)
+		if (resolver_add_object(resolver, i, -1, "/object"))
+			abort();
+	return resolver;
+}
+
+/* The object at an address; -1: none. */
+static int64_t object_at(struct resolver *resolver, uint64_t t, uint64_t address)
+{
+	struct resolved_frame frame;
+
+	resolver_name(resolver, t, address, true, &frame);
+	return (int64_t)frame.file - 1;
+}
+
+static uint64_t version_at(const struct resolver *resolver, uint64_t t)
+{
+	static const struct unwound none;
+
+	return resolver_version(resolver, t, &none);
 }
 
 static void test_times(void)
@@ -20,26 +43,24 @@ static void test_times(void)
 	const struct mapping first[] = { { 0x1000, 0x2000, 0, 1 }, { 0x4000, 0x5000, 0, 2 } };
 	const struct mapping second[] = { { 0x1000, 0x2000, 0, 1 }, { 0x3000, 0x4000, 0, 3 } };
 	const struct mapping third[] = { { 0x3000, 0x5000, 0, 4 } };
-	struct space *space = space_new();
+	struct resolver *space = resolver_with(8);
 	uint64_t before, after;
 
-	if (!space)
-		return;
 	is_i64(object_at(space, 0, 0x1000), -1, "nothing is known");
-	is_i64(space_set(space, 100, first, 2), 0, "the first");
+	is_i64(resolver_set_mappings(space, 100, first, 2), 0, "the first");
 	is_i64(object_at(space, 100, 0xfff), -1, "before a mapping");
 	is_i64(object_at(space, 100, 0x1000), 1, "its first byte");
 	is_i64(object_at(space, 100, 0x1fff), 1, "its last byte");
 	is_i64(object_at(space, 100, 0x2000), -1, "behind it");
 	is_i64(object_at(space, 0, 0x4000), 2, "before the first time there is only the first");
 	is_i64(object_at(space, UINT64_MAX, 0x4000), 2, "it lasts");
-	before = space_version(space, 150);
-	is_i64(space_set(space, 300, third, 1), 0, "a later one");
-	is_i64(space_set(space, 200, second, 2), 0, "one between them");
-	after = space_version(space, 150);
+	before = version_at(space, 150);
+	is_i64(resolver_set_mappings(space, 300, third, 1), 0, "a later one");
+	is_i64(resolver_set_mappings(space, 200, second, 2), 0, "one between them");
+	after = version_at(space, 150);
 	ok(before && after && before != after, "what is remembered may have become wrong");
-	ok(space_version(space, 199) != space_version(space, 200), "times of different mappings");
-	ok(space_version(space, 200) == space_version(space, 299), "times of the same mappings");
+	ok(version_at(space, 199) != version_at(space, 200), "times of different mappings");
+	ok(version_at(space, 200) == version_at(space, 299), "times of the same mappings");
 	is_i64(object_at(space, 199, 0x4000), 2, "the first is in force until the next");
 	is_i64(object_at(space, 200, 0x3000), 3, "from then on the second");
 	is_i64(object_at(space, 199, 0x3000), 3, "not mapped yet: the next later that has it");
@@ -48,16 +69,16 @@ static void test_times(void)
 	is_i64(object_at(space, 300, 0x3800), 4, "the one in force counts first");
 	is_i64(object_at(space, 299, 0x3800), 3, "a moment before it is another");
 	is_i64(object_at(space, 300, 0x9000), -1, "never mapped");
-	is_i64(space_set(space, 200, first, 2), 0, "another at the same time");
+	is_i64(resolver_set_mappings(space, 200, first, 2), 0, "another at the same time");
 	is_i64(object_at(space, 250, 0x4000), 2, "takes its place");
 	is_i64(object_at(space, 250, 0x3000), 4, "which is gone");
-	before = space_version(space, 400);
-	is_i64(space_set(space, 350, third, 1), 0, "no change");
-	is_u64(space_version(space, 400), before, "changes nothing");
-	is_i64(space_set(space, 400, NULL, 0), 0, "nothing is mapped");
+	before = version_at(space, 400);
+	is_i64(resolver_set_mappings(space, 350, third, 1), 0, "no change");
+	is_u64(version_at(space, 400), before, "changes nothing");
+	is_i64(resolver_set_mappings(space, 400, NULL, 0), 0, "nothing is mapped");
 	is_i64(object_at(space, 400, 0x3000), 4, "what was mapped remains known");
-	space_free(space);
-	space_free(NULL);
+	resolver_free(space);
+	resolver_free(NULL);
 }
 
 static void test_unsound(void)
@@ -66,42 +87,42 @@ static void test_unsound(void)
 		{ 0x5000, 0x6000, 0, 0 }, { 0x1000, 0x2000, 0, 1 }, { 0x5800, 0x7000, 0, 2 },
 		{ 0x7000, 0x7000, 0, 3 }, { 0x9000, 0x8000, 0, 4 }, { 0xa000, UINT64_MAX, 0, 5 },
 	};
-	struct space *space = space_new();
+	struct resolver *space = resolver_with(8);
 
-	if (!space)
-		return;
-	is_i64(space_set(space, 0, mappings, 6), 0, "mappings that cannot be");
+	is_i64(resolver_set_mappings(space, 0, mappings, 6), 0, "mappings that cannot be");
 	is_i64(object_at(space, 0, 0x5800), 0, "the first of two that overlap");
 	is_i64(object_at(space, 0, 0x1000), -1, "one out of order");
 	is_i64(object_at(space, 0, 0x6800), -1, "the rest of one that overlaps");
 	is_i64(object_at(space, 0, 0x8800), -1, "one that ends before it begins");
 	is_i64(object_at(space, 0, UINT64_MAX - 1), 5, "the last address but one");
 	is_i64(object_at(space, 0, UINT64_MAX), -1, "the last address");
-	space_free(space);
+	resolver_free(space);
 }
+
+#define MOST (SPACE_MAPPINGS / 4) /* that one space may have */
 
 static void test_bounds(void)
 {
-	struct mapping *many = calloc(SPACE_MAPPINGS + 1, sizeof(*many));
-	struct space *space = space_new();
+	struct mapping *many = calloc(MOST + 1, sizeof(*many));
+	struct resolver *space = resolver_with(SPACE_SNAPSHOTS + 10);
 
-	if (!space || !many)
+	if (!many)
 		abort();
 	for (uint32_t i = 0; i < SPACE_SNAPSHOTS + 10; i++)
-		space_set(space, i, &(struct mapping){ 0x1000 * (i + 1), 0x1000 * (i + 2), 0, i },
-			  1);
+		resolver_set_mappings(
+			space, i, &(struct mapping){ 0x1000 * (i + 1), 0x1000 * (i + 2), 0, i }, 1);
 	is_i64(object_at(space, 0, 0x1000 * 10), -1, "the oldest are forgotten");
 	is_i64(object_at(space, 0, 0x1000 * 11), 10, "not more of them than is needed");
-	is_i64(space_set(space, 5, many, 0), 0, "one that is older than all");
+	is_i64(resolver_set_mappings(space, 5, many, 0), 0, "one that is older than all");
 	is_i64(object_at(space, 0, 0x1000 * 11), -1, "takes the place of the oldest");
-	for (uint32_t i = 0; i < SPACE_MAPPINGS + 1; i++)
-		many[i] = (struct mapping){ 0x1000UL * i, 0x1000UL * (i + 1), 0, i };
-	is_i64(space_set(space, 1000, many, SPACE_MAPPINGS + 1), -E2BIG, "too many");
+	for (uint32_t i = 0; i < MOST + 1; i++)
+		many[i] = (struct mapping){ 0x1000UL * i, 0x1000UL * (i + 1), 0, 1 };
+	is_i64(resolver_set_mappings(space, 1000, many, MOST + 1), -E2BIG, "too many");
 	is_i64(object_at(space, 0, 0x1000 * 20), 19, "all is as before");
-	is_i64(space_set(space, 1000, many, SPACE_MAPPINGS), 0, "as many as may be");
-	is_i64(object_at(space, 0, 0x1000 * 20), 20, "nothing else is kept");
+	is_i64(resolver_set_mappings(space, 1000, many, MOST), 0, "as many as may be");
+	is_i64(object_at(space, 0, 0x1000 * 20), 1, "nothing else is kept");
 	free(many);
-	space_free(space);
+	resolver_free(space);
 }
 
 /* The same rules without any search. */
@@ -146,11 +167,9 @@ static void test_random(void)
 	unsigned long wrong = 0, found = 0;
 
 	for (unsigned int round = 0; round < 300; round++) {
-		struct space *space = space_new();
+		struct resolver *space = resolver_with(8);
 		uint64_t set = 0;
 
-		if (!space)
-			return;
 		for (unsigned int step = 0; step < 20; step++) {
 			struct mapping mappings[ADDRESSES];
 			uint64_t t = chance(TIMES);
@@ -164,7 +183,7 @@ static void test_random(void)
 									  (uint32_t)row[i] };
 			}
 			grid_set(&set, t, row);
-			if (space_set(space, t, mappings, n))
+			if (resolver_set_mappings(space, t, mappings, n))
 				abort();
 			for (unsigned int i = 0; i < TIMES * ADDRESSES; i++) {
 				int64_t want = grid_find(set, i / ADDRESSES, i % ADDRESSES);
@@ -173,9 +192,63 @@ static void test_random(void)
 				wrong += object_at(space, i / ADDRESSES, i % ADDRESSES + 1) != want;
 			}
 		}
-		space_free(space);
+		resolver_free(space);
 	}
 	ok(found > 10000 && !wrong, "%lu of %lu found, %lu differ", found, 300UL * 20 * 72, wrong);
+}
+
+#define PIECES (MOST / 2)
+
+/* Spaces that change all the time, and another one when there is no room left. */
+static void test_spaces(void)
+{
+	struct mapping *pieces = calloc(PIECES, sizeof(*pieces)), late = { 0x7000, 0x8000, 0, 0 };
+	struct resolver *resolver = resolver_with(1);
+
+	if (!pieces)
+		abort();
+	for (uint64_t t = 0; t < 3; t++) {
+		for (size_t i = 0; i < PIECES; i++)
+			pieces[i] = (struct mapping){ (2 * i + 8) << 12, (2 * i + 9) << 12, t, 0 };
+		for (uint32_t space = 0; space < 4; space++)
+			if (resolver_choose(resolver, space, false) ||
+			    resolver_set_mappings(resolver, 10 * t, pieces, PIECES))
+				abort();
+	}
+	is_i64(resolver_choose(resolver, 4, false), 0, "a new one");
+	is_i64(resolver_set_mappings(resolver, 10, &late, 1), 0, "finds room");
+	is_i64(object_at(resolver, 10, 0x7209), 0, "and is known");
+	for (uint32_t space = 0; space < 4; space++) {
+		resolver_choose(resolver, space, false);
+		is_i64(object_at(resolver, 20, pieces[PIECES - 1].start), 0,
+		       "what others have now stays");
+	}
+	resolver_choose(resolver, 4, false);
+	is_i64(resolver_set_mappings(resolver, 20, pieces, PIECES), 0, "a large one does, too");
+	for (uint32_t space = 5; space < 8; space++)
+		if (resolver_choose(resolver, space, false) ||
+		    resolver_set_mappings(resolver, 20, pieces, PIECES))
+			abort();
+	is_i64(resolver_choose(resolver, 8, false), 0, "when all have nothing but what they have");
+	is_i64(resolver_set_mappings(resolver, 20, &late, 1), -E2BIG, "there is none");
+	is_i64(resolver_choose(resolver, 0, true), 0, "until one");
+	is_i64(resolver_choose(resolver, 8, false), 0, "begins again");
+	is_i64(resolver_set_mappings(resolver, 20, &late, 1), 0, "then there is");
+	resolver_free(resolver);
+	free(pieces);
+}
+
+/* Objects have the next number each, once. */
+static void test_numbers(void)
+{
+	struct resolver *resolver = resolver_with(2);
+	const struct mapping mapping = { 0x7000, 0x8000, 0, 77 };
+
+	is_i64(resolver_add_object(resolver, 3, -1, "x"), -EINVAL, "a number too far");
+	is_i64(resolver_add_object(resolver, 1, -1, "x"), -EINVAL, "one again");
+	resolver_set_mappings(resolver, 300, &mapping, 1);
+	is_i64(object_at(resolver, 300, 0x7209), -1, "an object that was never added");
+	resolver_free(resolver);
 }
 
 int main(void)
@@ -184,5 +257,7 @@ int main(void)
 	test_unsound();
 	test_bounds();
 	test_random();
+	test_spaces();
+	test_numbers();
 	return done_testing();
 }
