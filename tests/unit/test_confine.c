@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process that has given up its power: what it tries is refused, and what was left to it, or is
- * what any process does, is not. */
+ * what any process does, is not. And how others are seen that have done so. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include "cli/base/confine.h"
+#include "probes/confined.h"
 #include "sanitized.h"
 #include "tap.h"
 
@@ -215,6 +217,52 @@ static void test_threads(void)
 	is_i64(status, 0, "other threads get no_new_privs and the filter, too");
 }
 
+/* --- How one that is confined by somebody else is seen --- */
+
+/* A process that is confined or not, and waits. */
+static pid_t waiter(bool confined)
+{
+	int ready[2], wait[2]; /* pipes */
+	char byte = 0;
+	pid_t child;
+
+	if (pipe(ready) || pipe(wait)) {
+		perror("pipe");
+		exit(1);
+	}
+	child = fork();
+	if (!child) {
+		if (confined)
+			prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+		/* These two are what strict mode allows. */
+		if (write(ready[1], &byte, 1) == 1)
+			while (read(wait[0], &byte, 1) < 0)
+				;
+		_exit(0);
+	}
+	ok(child > 0 && read(ready[0], &byte, 1) == 1, "a process is ready");
+	return child;
+}
+
+static void test_process(void)
+{
+	pid_t confined = waiter(true), open = waiter(false);
+
+	ok(process_is_confined(confined), "a process in strict mode is confined");
+	ok(!process_is_confined(open), "another one is not");
+	kill(confined, SIGKILL);
+	kill(open, SIGKILL);
+	waitpid(confined, NULL, 0);
+	waitpid(open, NULL, 0);
+	ok(!process_is_confined(confined), "nor one that is gone");
+}
+
+static void test_calls(void)
+{
+	ok(call_is_filtered(SYS_getppid), "filters are asked about getppid");
+	ok(!call_is_filtered(2000), "and not about a call that does not exist");
+}
+
 int main(void)
 {
 	test_refused();
@@ -222,5 +270,7 @@ int main(void)
 	if (!geteuid())
 		is_i64(attempt(KEPT, 0, act_look), 0, "it has what it keeps, and nothing else");
 	test_threads();
+	test_process();
+	test_calls();
 	return done_testing();
 }

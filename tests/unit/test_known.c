@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a stack is unwound from: which stacks are the same by it, which are not, and
- * which cannot be known. */
+/* What a copy of a stack says: by what it is unwound from, which stacks are the same, which are
+ * not, and which cannot be known; and to where functions return whose return address the kernel has
+ * taken the place of. */
 #include <errno.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #define WORDS 1024              /* two pages */
 #define KEPT_REGISTER 6
 #define OTHER_REGISTER 3
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static uint64_t stack[WORDS];
 
@@ -111,6 +113,15 @@ static void test_different(void)
 /* What cannot be told, or would not be the same again. */
 static void test_refused(void)
 {
+	static const struct {
+		const char *what;
+		uint64_t address;
+	} cases[] = {
+		{ "a word between two", START + 12 },
+		{ "one below the stack", START - 8 },
+		{ "one too far above", START + 8 * (UINT16_MAX + 1) },
+		{ "one that was not copied", START + 8 * WORDS },
+	};
 	struct stack_copy copy = copy_make();
 	struct known known;
 
@@ -118,18 +129,11 @@ static void test_refused(void)
 	known_refuse(&known);
 	known_word(&known, address_of(1));
 	ok(!known_finish(&known, &copy), "one that is refused stays so");
-	known_begin(&known, &copy);
-	known_word(&known, address_of(1) + 4);
-	ok(!known_finish(&known, &copy), "a word between two");
-	known_begin(&known, &copy);
-	known_word(&known, START - sizeof(*stack));
-	ok(!known_finish(&known, &copy), "one below the stack");
-	known_begin(&known, &copy);
-	known_word(&known, address_of(UINT16_MAX + 1));
-	ok(!known_finish(&known, &copy), "one too far above");
-	known_begin(&known, &copy);
-	known_word(&known, address_of(WORDS));
-	ok(!known_finish(&known, &copy), "one that was not copied");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		known_begin(&known, &copy);
+		known_word(&known, cases[i].address);
+		ok(!known_finish(&known, &copy), "%s", cases[i].what);
+	}
 	copy.other_start = START + (1 << 20);
 	known_begin(&known, &copy);
 	ok(!known_finish(&known, &copy), "a stack in two parts");
@@ -186,7 +190,7 @@ static void test_hostile(void)
 	struct known got;
 
 	packet_begin(&packet, MESSAGE_KNOWN);
-	for (unsigned int i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+	for (unsigned int i = 0; i < COUNT(numbers); i++) {
 		shape.n = numbers[i];
 		packet.size = sizeof(shape);
 		memcpy(packet.payload, &shape, sizeof(shape));
@@ -199,6 +203,43 @@ static void test_hostile(void)
 	}
 }
 
+/* --- Return addresses that the kernel has taken the place of --- */
+
+#define TRAMPOLINE 0x7fffffffe000
+#define STACK 0x7ffc00001000
+
+static void test_returns(void)
+{
+	const struct stack_copy copy = {
+		.trampoline = TRAMPOLINE,
+		.n_returns = 2,
+		.returns = { { .stack = STACK, .address = 0x401000 },
+			     { .stack = STACK + 64, .address = 0x402000 } },
+	};
+	uint64_t inner = stack_copy_behind(&copy.returns[0]);
+	uint64_t outer = stack_copy_behind(&copy.returns[1]);
+
+	is_u64(stack_copy_return(&copy, TRAMPOLINE, inner), 0x401000, "the innermost function");
+	is_u64(stack_copy_return(&copy, TRAMPOLINE, outer), 0x402000, "its caller");
+	is_u64(stack_copy_return(&copy, TRAMPOLINE, outer + 8), TRAMPOLINE, "none at this place");
+	is_u64(stack_copy_return(&copy, 0x403000, inner), 0x403000,
+	       "a place in the stack that is in use again");
+	ok(stack_copy_is_returning(&copy, TRAMPOLINE), "it is just returning");
+	ok(!stack_copy_is_returning(&copy, TRAMPOLINE + 128),
+	   "it is in an instruction that is stepped through");
+	ok(!stack_copy_is_returning(&copy, 0x401000), "it is not");
+}
+
+static void test_no_returns(void)
+{
+	const struct stack_copy none = { .trampoline = 0 }, empty = { .trampoline = TRAMPOLINE };
+
+	is_u64(stack_copy_return(&none, 0, STACK), 0, "the outermost function");
+	is_u64(stack_copy_return(&empty, TRAMPOLINE, STACK), TRAMPOLINE, "an empty list");
+	ok(!stack_copy_is_returning(&none, 0) && !stack_copy_is_returning(&empty, TRAMPOLINE),
+	   "nobody returns");
+}
+
 int main(void)
 {
 	test_same();
@@ -207,5 +248,7 @@ int main(void)
 	test_room();
 	test_sent();
 	test_hostile();
+	test_returns();
+	test_no_returns();
 	return done_testing();
 }
