@@ -1,61 +1,165 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs options_parse() in a child, as it may print and may end the process. */
+/* Runs command lines. As options_parse() may print and may end the process, each has a child,
+ * which describes what it has read. */
 #ifndef TESTS_UNIT_OPTIONS_RUN_H
 #define TESTS_UNIT_OPTIONS_RUN_H
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/options/options.h"
 #include "tap.h"
 
-#define ARGS 10
-#define MS 1000000ULL
-#define S (1000 * MS)
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define WORDS 12
+#define LINE 256
+#define S 1000000000ULL
 #define ENDED 1000 /* status if the child ended the process: this + exit status */
 
 struct outcome {
 	int status; /* returned, or ENDED + the exit status */
-	struct options options;
-	char comm[32], btf_file[32], command[32]; /* "(none)" for NULL */
-	char triggers[KD_ROLES][32], list_glob[32];
-	char outputs[OUTPUTS_MAX][32];
+	char meaning[2048];
+	uint64_t buffer_pages;
 	char out[32768], err[16384];
 };
 
-/* What the child leaves for its parent. */
-static struct outcome *shared;
+static struct outcome *shared; /* with the child */
 
-static void copy_name(char to[static 32], const char *from)
+__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 {
-	snprintf(to, 32, "%s", from ? from : "(none)");
+	size_t used = strlen(shared->meaning);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(shared->meaning + used, sizeof(shared->meaning) - used, fmt, args);
+	va_end(args);
 }
 
-static void child(char **args, int out, int err)
+/* The name without what it is a part of. */
+static const char *last_part(const char *name)
 {
-	char *argv[ARGS + 2] = { (char[]){ "./build/kernel_delay" } };
+	const char *dot = strrchr(name, '.');
+
+	return dot ? dot + 1 : name;
+}
+
+static void say_text(const char *name, const char *text)
+{
+	if (text)
+		say(" %s=%s", last_part(name), text);
+}
+
+/* In ns; it is shown in seconds. */
+static void say_time(const char *name, uint64_t ns, uint64_t usual)
+{
+	if (ns == UINT64_MAX && ns != usual)
+		say(" %s=ever", last_part(name));
+	else if (ns != usual)
+		say(" %s=%.12g", last_part(name), (double)ns / (double)S);
+}
+
+static void say_number(const char *name, uint64_t value, uint64_t usual, bool is_flag)
+{
+	if (value == usual)
+		return;
+	if (is_flag)
+		say(" %s", last_part(name));
+	else
+		say(strstr(name, "mode") ? " %s=%" PRIo64 : " %s=%" PRIu64, last_part(name), value);
+}
+
+/* Members, and what they are unless the command line says otherwise. */
+#define TEXT(member) say_text(#member, options->member)
+#define TIME(member, usual) say_time(#member, options->member, usual)
+#define N(member, usual)                                                                           \
+	say_number(#member, (uint64_t)options->member, usual, sizeof(options->member) == 1)
+#define FLAG(member) N(member, 0)
+
+static void say_members(const struct options *options)
+{
+	TEXT(comm), TEXT(exe), TEXT(cgroup), TEXT(container), TEXT(pidfile), TEXT(record_on),
+		TEXT(list_glob), TEXT(replay), TEXT(triggers[0]), TEXT(btf_file), TEXT(fail_if[0]),
+		TEXT(triggers[1]), TEXT(fail_if[1]), TEXT(outputs.compare),
+		TEXT(outputs.allow_host);
+	TIME(wait, 0), TIME(sample_time, S / 2), TIME(sample_interval, 0),
+		TIME(duration, UINT64_MAX), TIME(interruptions, 0), TIME(record, 0),
+		TIME(long_poll, 0), TIME(trigger_deltas.others, 0), TIME(call_threshold, 0),
+		TIME(off_cpu, 0);
+	N(uid, UID_ANY), FLAG(all), FLAG(follow_fork), FLAG(pid_ns), FLAG(follow_restart),
+		FLAG(pass_status), N(sample_count, 1), FLAG(histogram), FLAG(counters.n),
+		FLAG(resources), FLAG(trigger_worst), FLAG(target_only), FLAG(any),
+		FLAG(same_thread), FLAG(unsafe_returns), N(max_overhead, 10), FLAG(overhead_stops),
+		N(window_banks, 4), FLAG(verbose), FLAG(machine), FLAG(machine_json),
+		FLAG(list_probes), FLAG(check), FLAG(call_events), FLAG(calls_chosen),
+		FLAG(skip_polls), FLAG(waits_chosen), FLAG(all_wakers), FLAG(profile_hz),
+		N(buffer_pages, 1024), N(stacks, 4096), N(stack_bytes, 131072),
+		N(stack_share, 10000), N(outputs.mode, 0600), FLAG(outputs.limit),
+		FLAG(outputs.quiet), FLAG(outputs.no_pager), FLAG(outputs.live),
+		FLAG(outputs.listen), FLAG(outputs.report.lines), FLAG(outputs.report.max_syscalls),
+		FLAG(outputs.report.per_thread), FLAG(outputs.report.fold_names),
+		FLAG(outputs.report.timestamps), FLAG(full), FLAG(summary), FLAG(list_metrics),
+		FLAG(skip_upcall_stats), FLAG(debug), FLAG(strict), FLAG(keep_privileges);
+}
+
+static bool lists(const struct options *options, uint32_t state, uint32_t awaited)
+{
+	return wait_filter_passes(
+		&options->waits,
+		&(struct trace_row){ .kind = TRACE_WAIT, .state = state, .awaited = awaited });
+}
+
+static void say_choices(const struct options *options)
+{
+	const bool *calls = options->calls.has[0];
+
+	if (options->calls_chosen || options->call_events)
+		say("%s%s%s", calls[SYS_futex] ? "" : " -futex", calls[SYS_ppoll] ? "" : " -ppoll",
+		    calls[SYS_read] ? "" : " -read");
+	say("%s%s%s", lists(options, KD_BLOCKED, KD_AWAITED_TIMER) ? " +timer" : "",
+	    lists(options, KD_BLOCKED, KD_AWAITED_LOCK) ? "" : " -lock",
+	    lists(options, KD_READY_WOKEN, 0) ? "" : " -ready");
+	if (options_want_traces(options) !=
+	    (options->call_events || options->off_cpu || options->profile_hz))
+		say(" and is wrong about traces");
+}
+
+/* Whatever differs from what is usual. */
+static void describe(const struct options *options)
+{
+	for (size_t i = 0; options->pids[i]; i++)
+		say("%s%d", i ? "," : " pid=", options->pids[i]);
+	for (size_t i = 0; options->tids[i]; i++)
+		say("%s%d", i ? "," : " tid=", options->tids[i]);
+	for (char **word = options->command; word && *word; word++)
+		say("%s%s", word == options->command ? " command=" : " ", *word);
+	say_members(options);
+	say_choices(options);
+	for (size_t i = 0; i < options->outputs.n; i++)
+		say(" -o %s:%s", options->outputs.all[i].format->name,
+		    options->outputs.all[i].file ? options->outputs.all[i].file : "");
+	if (options->outputs.listen)
+		say(" %s %u", options->outputs.address, options->outputs.port);
+	shared->buffer_pages = options->buffer_pages;
+}
+
+static void child(char **words, int out, int err)
+{
+	struct options options;
+	char *argv[WORDS + 2] = { (char[]){ "./build/kernel_delay" } };
 	int argc = 1;
 
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
-	for (; args[argc - 1]; argc++)
-		argv[argc] = args[argc - 1];
-	memset(&shared->options, 0xa5, sizeof(shared->options));
-	shared->status = options_parse(argc, argv, &shared->options);
-	if (!shared->status) {
-		copy_name(shared->comm, shared->options.comm);
-		copy_name(shared->btf_file, shared->options.btf_file);
-		copy_name(shared->command,
-			  shared->options.command ? shared->options.command[0] : NULL);
-		copy_name(shared->list_glob, shared->options.list_glob);
-		for (int role = 0; role < KD_ROLES; role++)
-			copy_name(shared->triggers[role], shared->options.triggers[role]);
-		for (size_t i = 0; i < shared->options.outputs.n; i++)
-			copy_name(shared->outputs[i], shared->options.outputs.all[i].file);
-	}
+	for (; words[argc - 1]; argc++)
+		argv[argc] = words[argc - 1];
+	memset(&options, 0xa5, sizeof(options));
+	shared->status = options_parse(argc, argv, &options);
+	if (!shared->status)
+		describe(&options);
 	fflush(NULL);
 	_exit(0);
 }
@@ -64,10 +168,8 @@ static int memory_file(const char *name)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC);
 
-	if (fd < 0) {
-		perror("memfd_create");
-		exit(1);
-	}
+	if (fd < 0)
+		abort();
 	return fd;
 }
 
@@ -79,9 +181,9 @@ static void read_back(int fd, char *text, size_t size)
 	close(fd);
 }
 
-/* Runs options_parse() with its standard output on the file descriptor, or to
- * memory if that is -1. */
-static const struct outcome *run(const char *const args[ARGS], int stdout_fd)
+/* Runs options_parse() with its standard output on the file descriptor, or to memory if that
+ * is -1. */
+static const struct outcome *run_words(char *words[WORDS + 1], int stdout_fd)
 {
 	int out = memory_file("out"), err = memory_file("err"), status = 0;
 	pid_t pid;
@@ -90,17 +192,10 @@ static const struct outcome *run(const char *const args[ARGS], int stdout_fd)
 	shared->status = -1;
 	fflush(stdout);
 	pid = fork();
-	if (pid == 0) {
-		char *copies[ARGS + 1] = { NULL };
-
-		for (size_t i = 0; i < ARGS && args[i]; i++)
-			copies[i] = strdup(args[i]);
-		child(copies, stdout_fd < 0 ? out : stdout_fd, err);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
-		perror("fork");
-		exit(1);
-	}
+	if (pid == 0)
+		child(words, stdout_fd < 0 ? out : stdout_fd, err);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		abort();
 	if (shared->status < 0)
 		shared->status = WIFEXITED(status) ? ENDED + WEXITSTATUS(status) : -1;
 	read_back(out, shared->out, sizeof(shared->out));
@@ -108,15 +203,43 @@ static const struct outcome *run(const char *const args[ARGS], int stdout_fd)
 	return shared;
 }
 
-/* The arguments as one line, for the name of a test. */
-static const char *join(const char *const args[ARGS], char line[static 256])
+/* The line's words are between blanks; those with blanks, and empty ones, are in ''. */
+static const struct outcome *run_to(const char *line, int stdout_fd)
 {
-	size_t used = 0;
+	char copy[LINE], *words[WORDS + 1] = { NULL }, *at = copy;
 
-	line[0] = '\0';
-	for (size_t i = 0; i < ARGS && args[i] && used < 200; i++)
-		used += (size_t)snprintf(line + used, 256 - used, "%s%.50s", i ? " " : "", args[i]);
-	return line;
+	snprintf(copy, sizeof(copy), "%s", line);
+	for (size_t n = 0; *(at += strspn(at, " "));) {
+		char end = *at == '\'' ? '\'' : ' ';
+
+		at += end == '\'';
+		if (n == WORDS)
+			abort();
+		words[n++] = at;
+		at = strchrnul(at, end);
+		if (*at)
+			*at++ = '\0';
+	}
+	return run_words(words, stdout_fd);
+}
+
+static const struct outcome *run(const char *line)
+{
+	return run_to(line, -1);
+}
+
+/* Copies what is up to the next '|' of a list, which then begins behind it. Returns false at its
+ * end. */
+static bool next_line(const char **list, char line[static LINE])
+{
+	size_t length;
+
+	if (!*list)
+		return false;
+	length = strcspn(*list, "|");
+	snprintf(line, LINE, "%.*s", (int)length, *list);
+	*list = (*list)[length] ? *list + length + 1 : NULL;
+	return true;
 }
 
 static unsigned int count_lines(const char *text)
@@ -128,44 +251,52 @@ static unsigned int count_lines(const char *text)
 	return lines;
 }
 
-/* A command line that is refused, and what the message must say. */
-struct refusal {
-	const char *args[ARGS];
-	const char *names, *says;
-};
-
-__attribute__((unused)) static void check_refusal(const struct refusal *want)
+/* What a line means; or if it is refused, or ends the process, its status and what is said. */
+static const char *result(const struct outcome *got)
 {
-	const struct outcome *got = run(want->args, -1);
-	unsigned int lines = count_lines(got->err);
-	char line[256];
+	static char text[sizeof(got->err) + 32];
 
-	join(want->args, line);
-	is_i64(got->status, 64, "'%s' is refused with a returned 64", line);
-	is_str(got->out, "", "'%s': nothing on stdout", line);
-	ok(lines == 1 || lines == 2, "'%s': one or two lines", line);
-	ok(!strncmp(got->err, "kernel_delay: ", 14), "'%s': our message", line);
-	ok(!strpbrk(got->err, "\x1b\t\r\xff"), "'%s': no control characters", line);
-	ok(strstr(got->err, want->names) && strstr(got->err, want->says),
-	   "'%s': names %s, says '%s'", line, want->names, want->says);
-	if (!strstr(got->err, want->says))
-		tap_print_string("err", got->err);
+	snprintf(text, sizeof(text), "status %d: %s", got->status, got->err);
+	return got->status || *got->err || *got->out ? text : got->meaning + (*got->meaning == ' ');
+}
+
+static const struct outcome *run_value(const char *option, const char *value)
+{
+	char word[LINE + 32], *words[WORDS + 1] = { word };
+
+	snprintf(word, sizeof(word), "%s=%s", option, value);
+	return run_words(words, -1);
+}
+
+/* Runs a line in which @ stands for a file with this text. */
+static const struct outcome *run_file(const char *line, const char *text, size_t size)
+{
+	int fd = memory_file("options");
+	char whole[LINE];
+	const struct outcome *got;
+
+	if (write(fd, text, size) != (ssize_t)size)
+		abort();
+	snprintf(whole, sizeof(whole), "%.*s@/proc/self/fd/%d%s", (int)strcspn(line, "@"), line, fd,
+		 strchr(line, '@') + 1);
+	got = run(whole);
+	close(fd);
+	return got;
 }
 
 static void options_run_begin(void)
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
-	if (shared == MAP_FAILED) {
-		perror("mmap");
-		exit(1);
-	}
+	if (shared == MAP_FAILED)
+		abort();
 	unsetenv("ARGP_HELP_FMT");
 }
 
-static void options_run_end(void)
+static int options_run_end(void)
 {
 	munmap(shared, sizeof(*shared));
+	return done_testing();
 }
 
 #endif

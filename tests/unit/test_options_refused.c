@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command lines that are refused, and what is said. */
+#define _GNU_SOURCE
+#include "cli/options/options_file.h"
+#include "options_run.h"
+
+/* Values that are refused, and what the message says. */
+static const struct {
+	const char *option, *says, *values;
+} bad_values[] = {
+	{ "--silent", "unknown option", "5" },
+	{ "--", "unknown option", "" },
+	{ "--pidfile", "file name is empty", "" },
+	{ "--container", "empty", "" },
+	{ "--cgroup", "empty", "" },
+	{ "--pid-ns", "needs --pid or --pidfile", "1" },
+	{ "--machine", "give text or json", "xml" },
+	{ "--pid", "not a whole number", "|-1|12abc| 1" },
+	{ "--pid", "out of range", "0|2147483648|99999999999999999999" },
+	{ "--sample-count", "not a whole number", "1.5|-1" },
+	{ "--sample-count", "out of range", "18446744073709551616" },
+	{ "--debug", "not a whole number", "" },
+	{ "--debug", "out of range", "2147483648" },
+	{ "--sample-time", "not a duration", "|-1|1h|1ms5|nan|inf" },
+	{ "--sample-time", "too short", "0|0.0|0.1ns" },
+	{ "--sample-time", "too long", "1e300|31536000.000000001" },
+	{ "--sample-interval", "not a duration", "-1|x" },
+	{ "--sample-interval", "too long", "9999999999" },
+	{ "--btf", "empty", "" },
+	{ "--output", "neither a format", "|:x" },
+	{ "--output", "text, json, openmetrics, prometheus, csv, html, folded and perfetto",
+	  "jsn:x" },
+	{ "--output", "does not begin with a format", "JSON:x|jsonx:x" },
+	{ "--output", "no file", "json:" },
+	{ "--output", "unknown % sequence", "json:a%d|json:a%|json:%%%|json:x/%N" },
+	{ "--output-mode", "octal", "8||0777|4644|00644|0x1a" },
+	{ "--output-limit", "not a size",
+	  "0||K|1T|1KB|-1|1.5M|17179869184G|18446744073709551616|111111111111111111111111111111" },
+	{ "--max-syscalls", "not a whole number", "x" },
+	{ "--replay", "empty", "" },
+	{ "--listen", "not an address and port",
+	  "|0|65536|:9155|localhost:9155|1.2.3:9155|::1:9155|[::1]|[]:1|+1|-1|0x50|9155x"
+	  "|99999999999999999999999|127.0.0.1|127.0.0.1:|127.0.0.1:0|256.0.0.1:1|[127.0.0.1]:1"
+	  "|[::1:1|::1]:1|[::g]:1|[::1]9155|\x1b[2J:1"
+	  "|[0000000000000000000000000000000000000000000000000000000000000000::1]:1" },
+	{ "--syscall-events", "not a duration", "5x|" },
+	{ "--syscall-filter", "needs --syscall-events", "futex" },
+	{ "--off-cpu", "too short", "0" },
+	{ "--off-cpu", "has no unit", "1e300" },
+	{ "--off-cpu", "not a duration", "x" },
+	{ "--profile", "out of range", "0|10001" },
+	{ "--profile", "not a whole number", "49Hz" },
+	{ "--buffer-page-count", "out of range", "0|262145" },
+	{ "--buffer-page-count", "not a whole number", "4M" },
+	{ "--stack-trace-size", "not a whole number", "-1" },
+	{ "--stack-trace-size", "out of range", "1000001" },
+	{ "--user-stack-bytes", "out of range",
+	  "131073|129K|99999999999999999999999999|18014398509481985K" },
+	{ "--user-stack-bytes", "not a number of bytes", "K||1M|-1" },
+	{ "--stack-overhead", "more than 100", "100.1" },
+	{ "--stack-overhead", "not a percentage", "1ms|1%|-1|" },
+	{ "--output", "needs stacks", "folded:x" },
+	{ "--trigger-delta", "not a duration", "x|-1||5x" },
+	{ "--trigger-worst", "out of range", "0|1001" },
+	{ "--long-poll", "too short", "0" },
+	{ "--duration", "too short", "0" },
+	{ "--max-overhead", "out of range", "101" },
+	{ "--max-overhead", "not a whole number", "5%" },
+	{ "--window-banks", "out of range", "1|8" },
+};
+
+/* What else is refused, the option that is named, and what the message says. */
+static const struct {
+	const char *lines, *names, *says;
+} refused[] = {
+	{ "-q", "-q", "unknown option" },
+	{ "-\xc3\xa9", "-\\xc3", "unknown option" },
+	{ "--silent", "--silent", "unknown option" },
+	{ "--\x1b[2J\n", "--\\x1b[2J\\n", "unknown option" },
+	{ "--pidx 1", "unknown option --pidx\n", "similar names: --pid\n" },
+	{ "--sample-tiem=1", "unknown option --sample-tiem\n", "names: --sample-time\n" },
+	{ "--trigger-detla", "--trigger-detla\n", "similar names: --trigger-delta" },
+	{ "--xyzzyxyzzy", "unknown option --xyzzyxyzzy", "--help` lists the options" },
+	{ "--sample 1", "ambiguous option --sample\n",
+	  "similar names: --sample-time, --sample-count, --sample-interval\n" },
+	{ "--s", "--s", "ambiguous option" },
+	{ "vpp stray", "unexpected argument 'stray'", "the process is 'vpp'" },
+	{ "vpp vpp", "unexpected argument 'vpp'", "the process is 'vpp'" },
+	{ "1 --strict 2", "unexpected argument '2'", "the process is '1'" },
+	{ "1 -- ls", "'1' and a command", "give one of them" },
+	{ "1 --pidfile x", "'1' and --pidfile", "give one of them" },
+	{ "-p 1 --pidfile x | --pidfile=x -- ls", "--pidfile", "--pid, --comm or a command" },
+	{ "-p 1,", "'1,'", "commas between them" },
+	{ "-p ,1", "',1'", "commas between them" },
+	{ "-p '1, 2'", "'1, 2'", "commas between them" },
+	{ "-p 1,0", "'1,0' is out of range", "--pid 12,34" },
+	{ "-p 1,99999999999999999999999999", "out of range", "--pid 12,34" },
+	{ "1,,2", "'1,,2' is not a PID", "digits with --comm" },
+	{ "--all", "--all", "--comm postgres --all" },
+	{ "--all -p 1", "--all", "needs --comm" },
+	{ "--cgroup /a -p 1", "--cgroup and", "with --pid" },
+	{ "--cgroup /a 1", "'1' and --cgroup", "give one of them" },
+	{ "--cgroup /a --container b", "--cgroup and --container", "one of them" },
+	{ "--container a -- ls", "--container", "or a command" },
+	{ "--container a 1", "'1' and --container", "give one of them" },
+	{ "--follow-restart x --all --sample-count=0", "--follow-restart",
+	  "a target of one process" },
+	{ "--machine -p 1,2", "--machine", "one process" },
+	{ "--machine -p 1 --tid=1 | --machine -p 1 --threads=a", "--machine",
+	  "no threads of the process" },
+	{ "-p 1 --tid=1 --follow-fork | --cgroup=/ --tid=1 | --container=a --tid=1", "--tid",
+	  "--threads and a pattern" },
+	{ "-p 1,2 --list-probes | --cgroup=/ --list-probes=t:*", "--list-probes",
+	  "give one PID, without --all" },
+	{ "--replay x --cgroup / | --replay x --follow-fork | --replay=x -p 1"
+	  " | --replay=x -C a | --replay=x --profile | --replay=x --start-trigger=u:a:b"
+	  " | --histogram --replay=x | --replay=x --histogram -o json",
+	  "--replay", "does not look at any process" },
+	{ "--pid-ns 0 -p 1", "--pid-ns", "out of range" },
+	{ "--follow-restart x", "--follow-restart", "give --sample-count, or --listen" },
+	{ "--follow-restart -- x", "--follow-restart", "give its name or PID" },
+	{ "--follow-restart --long-poll x --sample-count=0", "--follow-restart", "with triggers" },
+	{ "--follow-restart x --listen=1 -s", "--follow-restart", "and --listen" },
+	{ "--machine -- x", "--machine", "with a command" },
+	{ "--machine --replay x", "--machine", "with --replay" },
+	{ "--list-metrics -- x", "--list-metrics", "with a command" },
+	{ "--wait | --wait -p 1", "--wait", "needs --comm or --pidfile" },
+	{ "--wait=1 x", "--wait", "has no unit" },
+	{ "--wait=0s x", "--wait", "too short" },
+	{ "-p 1 -- ls | -C x -- ls", "--pid and --comm", "command after --" },
+	{ "-- | -D --", "no command after --", "give one" },
+	{ "--exit-status", "--exit-status needs a command", "give one" },
+	{ "--replay x -- ls", "--replay", "with a command" },
+	{ "a b\x1b[31m\xff", "'b\\x1b[31m\\xff'", "unexpected argument" },
+	{ "'' | -C ''", "name of the process", "is empty" },
+	{ "0", "'0' is out of range", "from 1 to 2147483647" },
+	{ "2147483648", "'2147483648' is out of range", "from 1 to 2147483647" },
+	{ "99999999999999999999", "out of range for a PID", "digits with --comm" },
+	{ "systemd-journald", "'systemd-journald' is too long", "give 'systemd-journal'\n" },
+	{ "-p 1 redis | redis -p 1", "given twice", "as 'redis' and with --pid" },
+	{ "5 -p 5", "given twice", "as '5' and with --pid" },
+	{ "5 -C x", "given twice", "as '5' and with --comm" },
+	{ "--list-probes up:ma*", "'up:ma*' is not a process", "--list-probes='up:ma*'" },
+	{ "-p", "--pid", "needs a value" },
+	{ "-C", "--comm", "needs a value" },
+	{ "--str=1", "--strict", "takes no value" },
+	{ "-p --strict", "--pid", "not a whole number" },
+	{ "-Dx | -D 1x | -D 0x3f | -D-1", "--debug", "not a whole number" },
+	{ "-C sixteen_bytes_16", "'sixteen_bytes_16' is too long", "give 'sixteen_bytes_1'" },
+	{ "-p 1 -C x | -C x --strict -p 1", "--pid and --comm", "cannot be combined" },
+	{ "-o", "--output", "needs a value" },
+	{ "-o json:x -o text:x", "'x'", "twice" },
+	{ "-o json -o text", "--output", "two formats would go to standard output" },
+	{ "-o json:- -o - | -o json -o text:/dev/stdout", "--output", "two formats" },
+	{ "-o1 -o2 -o3 -o4 -o5 -o6 -o7 -o8 -o9", "--output", "more than 8 times" },
+	{ "-o folded", "folded", "needs stacks" },
+	{ "'--listen= 9155'", "--listen", "not an address and port" },
+	{ "--listen=9 --replay=x | --replay=x --listen=9", "--listen", "combined with --replay" },
+	{ "--listen=9 --long-poll --trigger-worst=3 --duration=1s", "--listen",
+	  "cannot be combined with --replay or --trigger-worst" },
+	{ "--listen=9 --long-poll --trigger-worst=3"
+	  " | --trigger-worst=3 --start-trigger=a --stop-trigger=b",
+	  "--trigger-worst", "needs an end" },
+	{ "-s-1", "--syscall-events", "not a duration" },
+	{ "vpp -s futex", "'futex'", "unexpected argument" },
+	{ "-e futex --profile", "--syscall-filter", "needs --syscall-events" },
+	{ "--wait-filter=lock", "--wait-filter", "needs --off-cpu" },
+	{ "--off-cpu=1s --wait-filter=", "--wait-filter", "there are blocked, " },
+	{ "--off-cpu=1s --wait-filter=lock,,", "--wait-filter", "'lock,,' has a word" },
+	{ "--off-cpu=1s --wait-filter=lock,mutex", "--wait-filter",
+	  "timer, signal, kernel_lock; '*' is all" },
+	{ "--off-cpu=1s --wait-filter=!user", "--wait-filter", "that is neither" },
+	{ "--off-cpu=1s --wait-filter", "--wait-filter", "needs a value" },
+	{ "-s -e", "--syscall-filter", "needs a value" },
+	{ "-s -e futx", "--syscall-filter", "similar names: futex" },
+	{ "-s -e ''", "--syscall-filter", "a name is missing" },
+	{ "-s -e futex -e read | -s -e *poll* -e read", "--syscall-filter", "twice" },
+	{ "-s -e !* | -s -e ppoll --skip-syscall-poll-events", "no system call is left",
+	  "--syscall-filter" },
+	{ "--wakers -s", "option --wakers needs --off-cpu", "as in --off-cpu=1ms" },
+	{ "--off-cpu=5", "option --off-cpu: '5' has no unit\n",
+	  "give one: 5ns, 5us, 5ms, 5s or 5min\n" },
+	{ "--off-cpu 5.", "--off-cpu: '5.'", "has no unit" },
+	{ "--off-cpu 1e-3", "--off-cpu: '1e-3'", "give one: 1e-3ns, " },
+	{ "'--user-stack-bytes=4 K'", "--user-stack-bytes", "not a number of bytes" },
+	{ "--start-trigger=a --start-trigger=b", "--start-trigger", "twice" },
+	{ "--stop-trigger=a --stop-trigger=a", "--stop-trigger", "twice" },
+	{ "--long-poll 4711", "option --long-poll: '4711' has no unit\n",
+	  "4711s or 4711min; or the process with --pid 4711\n" },
+	{ "--long-poll=0.5", "--long-poll: '0.5' has no unit\n", "0.5s or 0.5min\n" },
+	{ "--duration=10", "--duration: '10' has no unit\n", "10s or 10min\n" },
+	{ "--check", "--check", "needs a trigger" },
+	{ "--trigger-same-thread", "--trigger-same-thread", "needs two triggers" },
+	{ "--trigger-same-thread --start-trigger=a", "--trigger-same-thread", "two" },
+	{ "--trigger-target-only", "--trigger-target-only", "needs a trigger" },
+	{ "--trigger-any", "--trigger-any", "needs a trigger" },
+	{ "--start-trigger=a --trigger-any --trigger-target-only", "--trigger-any",
+	  "cannot be combined" },
+	{ "--trigger-worst=3 --duration=1s", "--trigger-worst", "needs two triggers" },
+	{ "--long-poll --start-trigger=a | --stop-trigger=b --long-poll", "--long-poll",
+	  "cannot be combined" },
+};
+
+/* One or two lines of ours, without control characters. */
+static bool is_message(const char *err)
+{
+	unsigned int lines = count_lines(err);
+
+	return (lines == 1 || lines == 2) && !strncmp(err, "kernel_delay: ", 14) &&
+	       !strpbrk(err, "\x1b\t\r\xff");
+}
+
+static void is_refused(const struct outcome *got, const char *line, const char *names,
+		       const char *says)
+{
+	bool right = got->status == 64 && !*got->out && is_message(got->err) &&
+		     strstr(got->err, names) && strstr(got->err, says);
+
+	ok(right, "'%s' is refused: %s, %s", line, names, says);
+	if (!right)
+		tap_print_string("got", result(got));
+}
+
+static void test_refused(void)
+{
+	static const char *const need_value[] = { "--pid",          "--sample-time",
+						  "--sample-count", "--sample-interval",
+						  "--btf",          "--listen",
+						  "--off-cpu",      "--start-trigger" };
+	static const char *const take_none[] = {
+		"--strict", "--version", "--quiet", "--histogram", "--skip-syscall-poll-events",
+		"--lines",  "--verbose"
+	};
+	const char *list;
+	char line[LINE];
+
+	for (size_t i = 0; i < COUNT(need_value); i++)
+		is_refused(run(need_value[i]), need_value[i], need_value[i], "needs a value");
+	for (size_t i = 0; i < COUNT(take_none); i++)
+		is_refused(run_value(take_none[i], "1"), take_none[i], take_none[i],
+			   "takes no value");
+
+	for (size_t i = 0; i < COUNT(bad_values); i++)
+		for (list = bad_values[i].values; next_line(&list, line);)
+			is_refused(run_value(bad_values[i].option, line), line,
+				   bad_values[i].option, bad_values[i].says);
+	for (size_t i = 0; i < COUNT(refused); i++)
+		for (list = refused[i].lines; next_line(&list, line);)
+			is_refused(run(line), line, refused[i].names, refused[i].says);
+}
+
+/* A refused value may be longer than any message. */
+static void test_long_value(void)
+{
+	static char value[100000];
+	const struct outcome *got;
+
+	memset(value, '\x1b', sizeof(value) - 1);
+	got = run_words((char *[WORDS + 1]){ (char[]){ "-p" }, value }, -1);
+	is_i64(got->status, 64, "a value of 99,999 control characters is refused");
+	is_u64(count_lines(got->err), 2, "in two lines");
+	got = run_words((char *[WORDS + 1]){ value }, -1);
+	is_i64(got->status, 64, "and so it is as an argument");
+}
+
+/* Random command lines of pieces that matter: refused, accepted or ended, with one or two lines if
+ * refused and none otherwise. */
+static void test_random(void)
+{
+	static const char *const pieces[] = {
+		"-p",  "-p1", "1", "-C", "x",  "-D", "-D1", "--debug", "--sample-time", "--sample-",
+		"1ms", "--",  "-", "",   "=1", "-V", "--s", "--pid=",  "--comm=y",      "-DVh",
+		"-?",  "0",   ":", "-:", "-;", "-W", "-=",  "--=1",    "\xff\x1b",      "--strict",
+	};
+	const unsigned int rounds = 500;
+	uint64_t state = 0x2545f4914f6cdd1d, wrong = 0;
+
+	for (unsigned int round = 0; round < rounds; round++) {
+		char copies[WORDS][32], *words[WORDS + 1] = { NULL };
+		const struct outcome *got;
+
+		for (size_t i = 0; i < round % 10; i++) {
+			state = state * 6364136223846793005 + 1442695040888963407;
+			words[i] = strcpy(copies[i], pieces[(state >> 33) % COUNT(pieces)]);
+		}
+		got = run_words(words, -1);
+		if (got->status == 64 ? is_message(got->err)
+				      : !*got->err && (!got->status || got->status == ENDED))
+			continue;
+		wrong++;
+		for (size_t i = 0; words[i]; i++)
+			tap_print_string("wrong", words[i]);
+	}
+	is_u64(wrong, 0, "%u random command lines end well", rounds);
+}
+
+static const struct {
+	const char *text, *says, *line;
+} bad_files[] = {
+	{ "-v\n--sample-tme 2s\n", "unknown option --sample-tme", "line 2 of " },
+	{ "--sample-time 2 parsecs\n", "2 parsecs", "line 1 of " },
+	{ "\n\n-p\n", "option --pid needs a value", "line 3 of " },
+	{ "--all yes\n", "option --all takes no value", "line 1 of " },
+	{ "@other\n", "cannot name another", "line 1 of " },
+	{ "-- ls\n", "an options file cannot hold", "line 1 of " },
+	{ "--\n", "an options file cannot hold", "line 1 of " },
+	{ "17\n18\n", "unexpected argument '18'", "line 2 of " },
+};
+
+static void test_files(void)
+{
+	static const char *const none[] = { "@/nowhere/x", "@/proc/self", "@" };
+	char large[OPTIONS_FILE_MAX + 2];
+	const struct outcome *got;
+
+	for (size_t i = 0; i < COUNT(bad_files); i++) {
+		got = run_file("@", bad_files[i].text, strlen(bad_files[i].text));
+		ok(got->status == 64 && strstr(got->err, bad_files[i].says) &&
+			   strstr(got->err, bad_files[i].line),
+		   "a file is refused, and it is said why and where: %s", got->err);
+	}
+	is_i64(run_file("@", "-v\n\0-v\n", 7)->status, 66, "a file that is no text is refused");
+	memset(large, '#', sizeof(large));
+	is_i64(run_file("@", large, sizeof(large))->status, 66, "and one that is too large");
+	for (size_t i = 0; i < COUNT(none); i++)
+		is_i64(run(none[i])->status, 66, "and '%s'", none[i]);
+	got = run(none[0]);
+	ok(strstr(got->err, "'/nowhere/x': No such file") && strstr(got->err, "--comm"),
+	   "which says what to do");
+}
+
+int main(void)
+{
+	options_run_begin();
+	test_refused();
+	test_long_value();
+	test_random();
+	test_files();
+	return options_run_end();
+}
