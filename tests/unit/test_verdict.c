@@ -1,49 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kept a target from running, found in samples that are made up. */
+/* What kept a target from running, found in samples that are made up, in one line: the causes that
+ * are blamed, "(the others)", each with its time and the longest
+ * case in ms, and how often; then sums. */
+#include <stdlib.h>
+
 #include "cli/model/verdict.h"
 #include "tap.h"
 #include "verdict_sample.h"
 
-/* The verdict on one thread; the caller clears it. */
-static struct verdict judge(struct thread_row *row)
-{
-	struct sample sample = verdict_sample(row, 1);
-	struct verdict verdict = { 0 };
-
-	is_i64(verdict_find(&verdict, &sample), 0, "there is memory");
-	return verdict;
-}
-
-/* The first row is of this cause, and blamed. */
-static void is_blamed(const struct verdict *verdict, enum cause cause, uint64_t ns,
-		      uint64_t longest, const char *who)
-{
-	const struct verdict_row *row = verdict->rows;
-
-	ok(verdict->n_blamed == 1 && row && row->cause == cause, "%s is blamed",
-	   cause_words[cause].key);
-	if (!verdict->n_rows)
-		return;
-	is_u64(row->ns, ns, "for so long");
-	is_u64(row->longest, longest, "and so long at once");
-	is_str(row->who.comm, who, "by name");
-	ok(row->worst && row->worst_ns == ns && row->threads == 1, "of the one thread");
-	is_u64(verdict->unexplained, 0, "nothing is unexplained");
-}
-
-static void test_task(void)
+/* A thread that was so long in a state, and else in user mode. */
+static struct thread_row spent(enum ledger_state state, uint64_t ns)
 {
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
 
-	spend(&row, LEDGER_READY_WOKEN, 300 * MILLI);
-	spend(&row, LEDGER_READY_PREEMPTED, 100 * MILLI);
-	row.ready = times(10, 400 * MILLI, 90 * MILLI);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_TASK, 400 * MILLI, 90 * MILLI, "");
-	is_u64(verdict.kept, 400 * MILLI, "so long it did not run");
-	is_u64(verdict.busy, SECOND, "all of the time it was busy");
+	spend(&row, state, ns);
+
+	return row;
+}
+
+static double ms(uint64_t ns)
+{
+	return (double)ns / (double)MILLI;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(char text[static 1024], const char *fmt, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text + used, 1024 - used, fmt, args);
+	va_end(args);
+}
+
+static void say_row(char text[static 1024], const struct verdict_row *row, bool blamed)
+{
+	say(text, "%s%s %g/%g x%" PRIu64, blamed ? "" : "(", cause_words[row->cause].key,
+	    ms(row->ns), ms(row->longest), row->count);
+	if (*row->who.comm)
+		say(text, " %s", row->who.comm);
+	if (row->who.tid)
+		say(text, "[%d]", row->who.tid);
+	if (row->who.scheduled)
+		say(text, " policy %u %d", row->who.policy, row->who.priority);
+	if (row->threads != 1)
+		say(text, " of %" PRIu64, (uint64_t)row->threads);
+	if (!row->worst)
+		say(text, " of nobody");
+	else if (row->worst_ns != row->ns)
+		say(text, " worst %g %.16s", ms(row->worst_ns), row->worst->name);
+	say(text, "%s, ", blamed ? "" : ")");
+}
+
+/* The verdict on a sample. */
+static void is_verdict(const struct sample *sample, const char *want, const char *what)
+{
+	struct verdict verdict = { 0 };
+	char text[1024] = "";
+
+	if (verdict_find(&verdict, sample))
+		abort();
+	for (size_t i = 0; i < verdict.n_rows; i++)
+		say_row(text, &verdict.rows[i], i < verdict.n_blamed);
+	say(text, "kept %g of %g", ms(verdict.kept), ms(verdict.busy));
+	if (verdict.work)
+		say(text, ", work %g", ms(verdict.work));
+	if (verdict.unexplained)
+		say(text, ", unexplained %g", ms(verdict.unexplained));
+	if (verdict.until_woken)
+		say(text, ", until %s[%d] woke it %g", verdict.waker.comm, verdict.waker.tid,
+		    ms(verdict.until_woken));
+	is_str(text, want, "%s", what);
 	verdict_clear(&verdict);
+}
+
+/* On one thread. */
+static void judge(struct thread_row *row, const char *want, const char *what)
+{
+	struct sample sample = verdict_sample(row, 1);
+
+	is_verdict(&sample, want, what);
 }
 
 static struct culprit by(enum culprit_kind kind, const char *name, pid_t tid, uint64_t ns)
@@ -60,7 +96,22 @@ static struct culprit by(enum culprit_kind kind, const char *name, pid_t tid, ui
 	return culprit;
 }
 
-/* Who had the CPU, each to his cause. */
+static void test_ready(void)
+{
+	struct thread_row row = spent(LEDGER_READY_WOKEN, 300 * MILLI);
+
+	spend(&row, LEDGER_READY_PREEMPTED, 100 * MILLI);
+	row.ready = times(10, 400 * MILLI, 90 * MILLI);
+	judge(&row, "task 400/90 x10, kept 400 of 1000", "it waited for a CPU");
+
+	row = runner(1, "main");
+	row.run.count = 0;
+	spend(&row, LEDGER_READY_PREEMPTED, SECOND);
+	judge(&row, "task 1000/1000 x1, kept 1000 of 1000",
+	      "it waited from edge to edge, without an event");
+}
+
+/* Who had the CPU, each to his cause; an idle CPU, and what is not known, are unexplained. */
 static void test_culprits(void)
 {
 	struct culprit culprits[] = {
@@ -74,13 +125,8 @@ static void test_culprits(void)
 		by(CULPRIT_UNKNOWN, "", 0, 40 * MILLI),
 		by(CULPRIT_STOLEN, "", 0, 30 * MILLI),
 	};
-	static const enum cause want[] = { CAUSE_TASK,      CAUSE_OWN_THREADS, CAUSE_SOFTIRQ,
-					   CAUSE_THROTTLED, CAUSE_SOFTIRQ,     CAUSE_RT_LIMIT,
-					   CAUSE_STOLEN };
-	static const size_t whose[] = { 0, 1, 2, 3, 4, 5, 8 };
 	struct thread_row row = runner(1, "main");
 	struct sample sample = verdict_sample(&row, 1);
-	struct verdict verdict = { 0 };
 
 	culprits[1].own = true;
 	culprits[2].kernel = culprits[2].ksoftirqd = true;
@@ -91,61 +137,32 @@ static void test_culprits(void)
 	row.ready = times(10, 675 * MILLI, 100 * MILLI);
 	row.culprits = culprits;
 	row.n_culprits = sizeof(culprits) / sizeof(*culprits);
-	is_i64(verdict_find(&verdict, &sample), 0, "there is memory");
-	is_u64(verdict.n_blamed, 7, "seven are blamed");
-	for (size_t i = 0; i < verdict.n_blamed && i < 7; i++) {
-		is_str(cause_words[verdict.rows[i].cause].key, cause_words[want[i]].key,
-		       "cause %zu", i);
-		is_u64(verdict.rows[i].ns, culprits[whose[i]].woken_ns, "its time");
-		is_u64(verdict.rows[i].longest, culprits[whose[i]].longest_ns, "its longest case");
-	}
-	is_str(verdict.rows[0].who.comm, "hog", "its name");
-	ok(verdict.rows[0].who.tid == 812 && verdict.rows[0].who.scheduled &&
-		   verdict.rows[0].who.policy == 1 && verdict.rows[0].who.priority == 50,
-	   "and who it is");
-	is_str(verdict.rows[3].who.comm, "/batch", "the group whose quota it was");
-	is_u64(verdict.unexplained, 90 * MILLI, "an idle CPU, and what is not known");
-	verdict_clear(&verdict);
+	is_verdict(&sample,
+		   "task 200/100 x10 hog[812] policy 1 50, own_threads 90/45 x10 worker[5] policy "
+		   "1 50, softirq 80/40 x10 ksoftirqd/0[16] policy 1 50, throttled 70/35 x10 "
+		   "/batch, softirq 60/30 x10, rt_limit 55/27.5 x10 compiler[900] policy 1 50, "
+		   "stolen 30/15 x10, kept 675 of 1000, unexplained 90",
+		   "who had the CPU");
 }
 
-/* What the hypervisor took from a thread while it ran. */
-static void test_stolen(void)
+/* What the hypervisor took from a thread while it ran; what was frozen, of which it is not known
+ * how often. */
+static void test_stolen_and_frozen(void)
 {
-	struct thread_row row = runner(1, "main");
-	struct sample sample = verdict_sample(&row, 1);
-	struct verdict verdict = { 0 };
+	struct thread_row row = spent(LEDGER_STOLEN, 120 * MILLI);
 
-	spend(&row, LEDGER_STOLEN, 120 * MILLI);
 	row.stolen = times(9, 121 * MILLI, 50 * MILLI);
-	is_i64(verdict_find(&verdict, &sample), 0, "there is memory");
-	ok(verdict.n_blamed == 1 && verdict.rows[0].cause == CAUSE_STOLEN, "the hypervisor");
-	is_u64(verdict.rows[0].ns, 120 * MILLI, "for what is in the ledger");
-	is_u64(verdict.rows[0].count, 9, "so often");
-	is_u64(verdict.rows[0].longest, 50 * MILLI, "at most so long at once");
-	is_u64(verdict.unexplained, 0, "all is explained");
-	verdict_clear(&verdict);
+	judge(&row, "stolen 120/50 x9, kept 120 of 1000", "for what is in the ledger");
+	row = spent(LEDGER_FROZEN, 200 * MILLI);
+	judge(&row, "frozen 200/0 x0, kept 200 of 1000", "it did not wait for work");
 }
 
-/* How often it was is not known. */
-static void test_frozen(void)
-{
-	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
-
-	spend(&row, LEDGER_FROZEN, 200 * MILLI);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_FROZEN, 200 * MILLI, 0, "");
-	is_u64(verdict.work, 0, "it did not wait for work");
-	is_u64(verdict.unexplained, 0, "all is explained");
-	verdict_clear(&verdict);
-}
-
-/* Hundred that have less than 1 % each are blamed together, with what has no name anyway. */
+/* Hundred that have less than 1 % each are blamed together, with what has no name anyway; with a
+ * name only if one of them has nearly all. */
 static void test_small_ones(void)
 {
 	struct culprit culprits[100];
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
 
 	for (int i = 0; i < 100; i++)
 		culprits[i] = by(CULPRIT_TASK, "shell", 100 + i, 5 * MILLI);
@@ -153,18 +170,11 @@ static void test_small_ones(void)
 	row.ready = times(100, 500 * MILLI, 9 * MILLI);
 	row.culprits = culprits;
 	row.n_culprits = 100;
-	verdict = judge(&row);
-	is_u64(verdict.n_rows, 1, "one row");
-	is_blamed(&verdict, CAUSE_TASK, 500 * MILLI, 5 * MILLI / 2, "");
-	verdict_clear(&verdict);
+	judge(&row, "task 500/2.5 x10000, kept 500 of 1000", "one row");
 	culprits[99] = by(CULPRIT_REST, "", 0, 200 * MILLI);
 	spend(&row, LEDGER_READY_WOKEN, 195 * MILLI);
-	verdict = judge(&row);
-	is_u64(verdict.n_rows, 1, "one row for all");
-	is_blamed(&verdict, CAUSE_TASK, 695 * MILLI, 100 * MILLI, "");
-	verdict_clear(&verdict);
+	judge(&row, "task 695/100 x10000, kept 695 of 1000", "one row for all");
 
-	/* Once, and so too seldom to be blamed alone. */
 	row = runner(1, "main");
 	culprits[0] = by(CULPRIT_TASK, "hog", 100, 60 * MILLI);
 	culprits[1] = by(CULPRIT_TASK, "shell", 101, MILLI);
@@ -172,32 +182,15 @@ static void test_small_ones(void)
 	row.ready = times(2, 61 * MILLI, 60 * MILLI);
 	row.culprits = culprits;
 	row.n_culprits = 2;
-	verdict = judge(&row);
-	is_u64(verdict.n_rows, 1, "one row for both");
-	is_str(verdict.rows[0].who.comm, "hog", "with the name of the one that has nearly all");
-	verdict_clear(&verdict);
+	judge(&row, "task 61/30 x4 hog[100] policy 1 50, kept 61 of 1000",
+	      "with the name of the one that has nearly all");
 	culprits[0] = by(CULPRIT_TASK, "hog", 100, 200 * MILLI);
 	culprits[2] = by(CULPRIT_TASK, "shell", 102, MILLI);
 	spend(&row, LEDGER_READY_WOKEN, 141 * MILLI);
 	row.ready = times(9, 202 * MILLI, 60 * MILLI);
 	row.n_culprits = 3;
-	verdict = judge(&row);
-	is_u64(verdict.n_rows, 2, "a large one stays by itself");
-	is_str(verdict.rows[1].who.comm, "", "and the small ones have not its name");
-	verdict_clear(&verdict);
-}
-
-/* From edge to edge, without an event. */
-static void test_silent(void)
-{
-	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
-
-	row.run.count = 0;
-	spend(&row, LEDGER_READY_PREEMPTED, SECOND);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_TASK, SECOND, SECOND, "");
-	verdict_clear(&verdict);
+	judge(&row, "task 200/100 x9 hog[100] policy 1 50, (task 2/0.5 x18), kept 202 of 1000",
+	      "a large one stays by itself, the small ones have not its name");
 }
 
 static void test_interrupts(void)
@@ -210,88 +203,53 @@ static void test_interrupts(void)
 	struct irq_row soft = {
 		.name = "net_rx", .vector = 3, .count = 90, .total = 80 * MILLI, .max = 3 * MILLI
 	};
-	struct verdict verdict;
 
 	row.hardirqs = hard, row.n_hardirqs = 2;
 	spend(&row, LEDGER_HARDIRQ, 60 * MILLI);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_HARDIRQ, 60 * MILLI, MILLI, "eth0");
-	verdict_clear(&verdict);
-
+	judge(&row, "hardirq 60/1 x99 eth0, kept 60 of 1000", "interrupts");
 	row.softirqs = &soft, row.n_softirqs = 1;
 	spend(&row, LEDGER_SOFTIRQ, 80 * MILLI);
-	verdict = judge(&row);
-	is_u64(verdict.n_blamed, 2, "both kinds are blamed");
-	ok(verdict.rows[0].cause == CAUSE_SOFTIRQ && verdict.rows[1].cause == CAUSE_HARDIRQ,
-	   "the larger one first");
-	is_str(verdict.rows[0].who.comm, "net_rx", "with its name");
-	verdict_clear(&verdict);
+	judge(&row, "softirq 80/3 x90 net_rx, hardirq 60/1 x99 eth0, kept 140 of 1000",
+	      "both kinds, the larger one first");
 }
 
-/* Once, but for long; and once for a moment. */
 static void test_memory(void)
 {
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
 
 	row.minor_faults = 190, row.major_faults = 10;
 	spend(&row, LEDGER_FAULT, 300 * MILLI);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_PAGE_FAULT, 300 * MILLI, 0, "");
-	is_u64(verdict.kept, 300 * MILLI, "page faults are the kernel's doing");
-	verdict_clear(&verdict);
-
+	judge(&row, "page_fault 300/0 x200, kept 300 of 1000",
+	      "page faults are the kernel's doing");
 	spend(&row, LEDGER_BLOCKED_UNINT, 200 * MILLI);
 	row.ledger.awaited[KD_AWAITED_PAGE] = times(10, 200 * MILLI, 30 * MILLI);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_PAGE_FAULT, 500 * MILLI, 30 * MILLI, "");
-	verdict_clear(&verdict);
-
-	row = runner(1, "main");
-	spend(&row, LEDGER_RECLAIM, 30 * MILLI);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_RECLAIM, 30 * MILLI, 0, "");
-	verdict_clear(&verdict);
+	judge(&row, "page_fault 500/30 x210, kept 500 of 1000", "and so are waits for pages");
+	row = spent(LEDGER_RECLAIM, 30 * MILLI);
+	judge(&row, "reclaim 30/0 x0, kept 30 of 1000", "reclaim");
 }
 
 static void test_stopped(void)
 {
-	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
+	struct thread_row row = spent(LEDGER_STOPPED, 200 * MILLI);
 
-	spend(&row, LEDGER_STOPPED, 200 * MILLI);
 	row.stopped = times(1, 200 * MILLI, 200 * MILLI);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_STOPPED, 200 * MILLI, 200 * MILLI, "");
-	verdict_clear(&verdict);
-
-	row = runner(1, "main");
-	spend(&row, LEDGER_STOPPED, 50 * MILLI);
+	judge(&row, "stopped 200/200 x1, kept 200 of 1000", "20 % once");
+	row = spent(LEDGER_STOPPED, 50 * MILLI);
 	row.stopped = times(1, 50 * MILLI, 50 * MILLI);
-	verdict = judge(&row);
-	is_u64(verdict.n_blamed, 0, "5 %% once: nobody");
-	is_u64(verdict.n_rows, 1, "but it is listed");
-	verdict_clear(&verdict);
-
+	judge(&row, "(stopped 50/50 x1), kept 50 of 1000", "5 % once: nobody, but it is listed");
 	row.stopped.count = 3;
-	verdict = judge(&row);
-	is_u64(verdict.n_blamed, 1, "5 %% in three times: blamed");
-	verdict_clear(&verdict);
+	judge(&row, "stopped 50/50 x3, kept 50 of 1000", "5 % in three times: blamed");
 
 	row = runner(1, "reader");
 	spend(&row, LEDGER_STOPPED, 300 * MILLI);
 	spend(&row, LEDGER_BLOCKED, 690 * MILLI);
 	row.stopped = times(3, 300 * MILLI, 100 * MILLI);
 	row.ledger.awaited[KD_AWAITED_PIPE] = times(4, 690 * MILLI, 200 * MILLI);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_STOPPED, 300 * MILLI, 100 * MILLI, "");
-	is_u64(verdict.work, 690 * MILLI, "asleep whenever it was not stopped: it is idle");
-	verdict_clear(&verdict);
-
+	judge(&row, "stopped 300/100 x3, kept 300 of 310, work 690",
+	      "asleep whenever it was not stopped: it is idle");
 	row.ledger.awaited[KD_AWAITED_PIPE].count = 5;
-	verdict = judge(&row);
-	is_u64(verdict.n_blamed, 2, "one sleep was ended by another: a peer");
-	verdict_clear(&verdict);
+	judge(&row, "peer 690/200 x5, stopped 300/100 x3, kept 990 of 1000",
+	      "one sleep was ended by another: a peer");
 }
 
 static void test_healthy(void)
@@ -301,33 +259,22 @@ static void test_healthy(void)
 		{ (uint32_t)syscall_number("write"), 100, 50 * MILLI, MILLI, { 0 } },
 	};
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict = judge(&row);
 
-	ok(!verdict.n_blamed && !verdict.n_rows && !verdict.kept, "busy: nobody");
-	verdict_clear(&verdict);
-
+	judge(&row, "kept 0 of 1000", "busy: nobody");
 	row.calls = calls, row.n_calls = 2;
 	spend(&row, LEDGER_BLOCKED, 690 * MILLI);
 	spend(&row, LEDGER_READY_WOKEN, 3 * MILLI);
 	row.ready = times(100, 3 * MILLI, MILLI);
-	verdict = judge(&row);
-	is_u64(verdict.n_blamed, 0, "less than 1 %% of what it was busy: nobody");
-	is_u64(verdict.work, 690 * MILLI, "it slept in epoll_wait");
-	is_u64(verdict.busy, 310 * MILLI, "the rest it was busy");
-	is_u64(verdict.unexplained, 0, "nothing is unexplained");
-	verdict_clear(&verdict);
-
+	judge(&row, "(task 3/1 x100), kept 3 of 310, work 690",
+	      "less than 1 % of what it was busy: nobody");
 	spend(&row, LEDGER_READY_WOKEN, MILLI);
-	verdict = judge(&row);
-	is_u64(verdict.n_blamed, 1, "more than 1 %% of what it was busy: blamed");
-	verdict_clear(&verdict);
+	judge(&row, "task 4/1 x100, kept 4 of 310, work 690",
+	      "more than 1 % of what it was busy: blamed");
 
 	row = runner(1, "sleeper");
 	row.run.count = 0;
 	spend(&row, LEDGER_BLOCKED, SECOND);
-	verdict = judge(&row);
-	ok(!verdict.n_blamed && !verdict.busy && !verdict.unexplained, "asleep throughout: nobody");
-	verdict_clear(&verdict);
+	judge(&row, "kept 0 of 0, work 1000", "asleep throughout: nobody");
 }
 
 /* The holder of a lock, though the thread waits for it throughout. */
@@ -338,20 +285,14 @@ static void test_lock(void)
 		{ .holder = 0, .waits = times(5, SECOND, SECOND) },
 	};
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
 
 	row.run.count = 0;
 	row.locks = locks, row.n_locks = 2;
 	spend(&row, LEDGER_BLOCKED, SECOND);
 	row.ledger.awaited[KD_AWAITED_LOCK] = times(1, SECOND, SECOND);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_LOCK, SECOND, 3 * SECOND, "holder");
-	verdict_clear(&verdict);
-
+	judge(&row, "lock 1000/3000 x1 holder[7], kept 1000 of 1000", "the holder of a lock");
 	row.n_locks = 0;
-	verdict = judge(&row);
-	is_u64(verdict.n_rows, 0, "without a holder it may be idle");
-	verdict_clear(&verdict);
+	judge(&row, "kept 0 of 0, work 1000", "without a holder it may be idle");
 }
 
 /* Of the kernel: its holder, or nobody where that was a guess, which others' ends refute. Whoever
@@ -371,24 +312,24 @@ static void test_kernel_lock(void)
 		{ .kind = KD_LOCK_NO_OWNER, .released_by = 8, .waits = times(5, SECOND, SECOND) },
 	};
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
+	struct sample sample = verdict_sample(&row, 1);
+	struct verdict verdict = { 0 };
 
 	row.run.count = 0;
 	row.locks = locks, row.n_locks = 2;
 	row.descriptors = &pipe, row.n_descriptors = 1;
 	spend(&row, LEDGER_BLOCKED, SECOND);
 	row.ledger.awaited[KD_AWAITED_KERNEL_LOCK] = times(9, SECOND, 200 * MILLI);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_KERNEL_LOCK, SECOND, 200 * MILLI, "outsider");
-	is_i64(verdict.rows[0].who.pid, 6, "its process");
-	ok(verdict.rows[0].at == &pipe.is, "which descriptor it was");
-	is_u64(verdict.until_woken, SECOND, "the waker of a condition, and not of a kernel's lock");
+	judge(&row,
+	      "kernel_lock 1000/200 x9 outsider[7], kept 1000 of 1000, until [8] woke it 1000",
+	      "the holder; a waker only of the condition");
+	ok(!verdict_find(&verdict, &sample) && verdict.rows[0].who.pid == 6 &&
+		   verdict.rows[0].at == &pipe.is,
+	   "its process, and which descriptor it was");
 	verdict_clear(&verdict);
-
 	locks[0].kind = KD_LOCK_KERNEL_RWSEM_WRITE;
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_KERNEL_LOCK, SECOND, 200 * MILLI, "");
-	verdict_clear(&verdict);
+	judge(&row, "kernel_lock 1000/200 x9, kept 1000 of 1000, until [8] woke it 1000",
+	      "a guess that is refuted");
 }
 
 /* Of a file, which is no futex; also where the thread waits for it throughout. */
@@ -408,31 +349,22 @@ static void test_file_lock(void)
 				  .at_start = true,
 				  .at_end = true };
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
 
 	row.calls = &call, row.n_calls = 1;
 	row.locks = &futex, row.n_locks = 1;
 	spend(&row, LEDGER_BLOCKED, 550 * MILLI);
 	row.ledger.awaited[KD_AWAITED_LOCK] = times(18, 550 * MILLI, 90 * MILLI);
-	verdict = judge(&row);
-	is_u64(verdict.n_blamed, 2, "two locks");
-	is_u64(verdict.rows[0].ns, 350 * MILLI, "the file's has what the futex leaves");
-	is_str(verdict.rows[0].who.comm, "", "whose holder is not known");
-	is_u64(verdict.rows[1].ns, 200 * MILLI, "the futex has its time");
-	is_u64(verdict.unexplained, 0, "nothing is unexplained");
-	verdict_clear(&verdict);
-
+	judge(&row, "lock 350/90 x9, lock 200/40 x9 holder[7], kept 550 of 1000",
+	      "the file's, of nobody known, has what the futex leaves");
 	row = runner(1, "main");
 	row.run.count = 0;
 	row.open = &open, row.n_open = 1;
 	spend(&row, LEDGER_BLOCKED, SECOND);
 	row.ledger.awaited[KD_AWAITED_LOCK] = times(1, SECOND, 2 * SECOND);
-	verdict = judge(&row);
-	is_blamed(&verdict, CAUSE_LOCK, SECOND, 2 * SECOND, "");
-	verdict_clear(&verdict);
+	judge(&row, "lock 1000/2000 x1, kept 1000 of 1000", "a file's, throughout");
 }
 
-/* The lock of the address space, by the calls that need it. */
+/* The lock of the address space, by the calls that need it; no longer than a sleep. */
 static void test_memory_lock(void)
 {
 	struct call_row calls[] = {
@@ -440,21 +372,15 @@ static void test_memory_lock(void)
 		{ (uint32_t)syscall_number("close"), 9, 300 * MILLI, 90 * MILLI, { 0 } },
 	};
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
 
 	row.calls = calls, row.n_calls = 2;
 	spend(&row, LEDGER_BLOCKED_UNINT, 600 * MILLI);
 	row.ledger.awaited[KD_AWAITED_OTHER] = times(18, 600 * MILLI, 80 * MILLI);
-	verdict = judge(&row);
-	is_u64(verdict.n_blamed, 1, "one is blamed");
-	ok(verdict.rows[0].cause == CAUSE_KERNEL_LOCK, "a lock in the kernel");
-	is_u64(verdict.rows[0].ns, 400 * MILLI, "for what mmap took");
-	is_u64(verdict.rows[0].longest, 80 * MILLI, "the longest is no longer than a sleep");
-	is_u64(verdict.unexplained, 200 * MILLI, "what close waited for is unexplained");
-	verdict_clear(&verdict);
+	judge(&row, "kernel_lock 400/80 x9, kept 600 of 1000, unexplained 200",
+	      "what mmap took, not what close did");
 }
 
-/* Of a condition variable: of those who end its waits, the one with most. */
+/* Of a condition variable, which is nobody's: of those who end its waits, the one with most. */
 static void test_waker(void)
 {
 	struct lock_row locks[] = {
@@ -465,59 +391,40 @@ static void test_waker(void)
 	};
 	struct thread_row rows[] = { runner(1, "main"), runner(2, "other") };
 	struct sample sample = verdict_sample(rows, 2);
-	struct verdict verdict = { 0 };
 
 	for (size_t i = 0; i < 2; i++) {
 		rows[i].locks = locks, rows[i].n_locks = 4;
 		spend(&rows[i], LEDGER_BLOCKED, 610 * MILLI);
 		rows[i].ledger.awaited[KD_AWAITED_LOCK] = times(36, 610 * MILLI, MILLI);
 	}
-	is_i64(verdict_find(&verdict, &sample), 0, "there is memory");
-	is_u64(verdict.n_blamed, 0, "a condition is nobody's");
-	is_u64(verdict.unexplained, 1220 * MILLI, "its waits are unexplained");
-	is_u64(verdict.until_woken, 320 * MILLI, "but one woke them");
-	ok(verdict.waker.tid == 9 && !strcmp(verdict.waker.comm, "c"), "and who");
-	verdict_clear(&verdict);
+	is_verdict(&sample, "kept 1220 of 2000, unexplained 1220, until c[9] woke it 320",
+		   "a condition");
 }
 
 /* Sleeps are no delay but for what they were too long, if that was much. */
 static void test_timer(void)
 {
-	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
+	struct thread_row row = spent(LEDGER_BLOCKED, 900 * MILLI);
 
-	spend(&row, LEDGER_BLOCKED, 900 * MILLI);
 	row.ledger.awaited[KD_AWAITED_TIMER] = times(90, 900 * MILLI, 30 * MILLI);
 	row.overslept.by = times(90, 300 * MILLI, 20 * MILLI);
-	verdict = judge(&row);
-	is_u64(verdict.n_rows, 0, "none was late: nobody");
-	is_u64(verdict.work, 900 * MILLI, "it had nothing to do");
-	verdict_clear(&verdict);
-
+	judge(&row, "kept 0 of 100, work 900", "none was late: nobody");
 	row.overslept.late = times(30, 250 * MILLI, 20 * MILLI);
-	verdict = judge(&row);
-	is_u64(verdict.work, 650 * MILLI, "but not for what it was woken late");
-	is_blamed(&verdict, CAUSE_TIMER, 250 * MILLI, 20 * MILLI, "");
-	is_u64(verdict.unexplained, 0, "nothing is unexplained");
-	verdict_clear(&verdict);
+	judge(&row, "timer 250/20 x30, kept 250 of 350, work 650", "woken late");
 }
 
-/* What nobody claims stays what it is. */
+/* What nobody claims stays what it is, and nobody's share grows by it. */
 static void test_unexplained(void)
 {
 	struct call_row call = { (uint32_t)syscall_number("ioctl"), 9, 400 * MILLI, MILLI, { 0 } };
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
 
 	row.calls = &call, row.n_calls = 1;
 	spend(&row, LEDGER_BLOCKED, 300 * MILLI);
 	spend(&row, LEDGER_READY_WOKEN, 20 * MILLI);
 	row.ready = times(9, 20 * MILLI, 3 * MILLI);
-	verdict = judge(&row);
-	is_u64(verdict.unexplained, 300 * MILLI, "asleep in a call that says nothing");
-	is_u64(verdict.kept, 320 * MILLI, "is part of the time that it did not run");
-	is_u64(verdict.rows[0].ns, 20 * MILLI, "and nobody's share grows by it");
-	verdict_clear(&verdict);
+	judge(&row, "task 20/3 x9, kept 320 of 1000, unexplained 300",
+	      "asleep in a call that says nothing");
 }
 
 static void test_sums(void)
@@ -531,51 +438,43 @@ static void test_sums(void)
 		rows[i].ready = times(1, (i + 1) * 100 * MILLI, (i + 1) * 100 * MILLI);
 	}
 	rows[2].members = 5;
+	is_verdict(&sample, "task 600/300 x3 of 7 worst 300 c, kept 600 of 3000",
+		   "all threads of all rows");
 	is_i64(verdict_find(&verdict, &sample), 0, "three rows");
-	is_u64(verdict.n_rows, 1, "one culprit, as nobody knows who");
-	is_u64(verdict.rows->ns, 600 * MILLI, "the sum");
-	is_u64(verdict.rows->longest, 300 * MILLI, "the longest of all");
-	is_u64(verdict.rows->threads, 7, "all threads of all rows");
-	ok(verdict.rows->worst == &rows[2] && verdict.rows->worst_ns == 300 * MILLI, "the worst");
-	is_u64(verdict.busy, 3 * SECOND, "life");
 	is_u64(verdict.threads[1].kept, 200 * MILLI, "of each thread");
 	verdict_clear(&verdict);
 	ok(!verdict.rows && !verdict.threads, "cleared");
 	verdict_clear(&verdict);
-
 	sample.n_threads = 0;
-	is_i64(verdict_find(&verdict, &sample), 0, "no thread");
-	ok(!verdict.n_rows && !verdict.busy, "nothing");
-	verdict_clear(&verdict);
+	is_verdict(&sample, "kept 0 of 0", "no thread");
 }
 
 /* Figures that cannot be true stay within bounds. */
 static void test_extremes(void)
 {
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
+	struct sample sample = verdict_sample(&row, 1);
+	struct verdict verdict = { 0 };
 
 	memset(row.ledger.ns, 0xff, sizeof(row.ledger.ns));
 	row.ready = times(UINT64_MAX, UINT64_MAX, UINT64_MAX);
-	verdict = judge(&row);
-	ok(verdict.kept <= verdict.busy && verdict.busy <= row.ledger.life,
+	ok(!verdict_find(&verdict, &sample) && verdict.kept <= verdict.busy &&
+		   verdict.busy <= row.ledger.life,
 	   "no more than its life");
 	verdict_clear(&verdict);
 	row.members = 0;
 	row.ledger.ns[LEDGER_USER] = 0;
 	row.ready = times(0, 0, 0);
-	verdict = judge(&row);
+	is_i64(verdict_find(&verdict, &sample), 0, "nor does nothing harm");
 	verdict_clear(&verdict);
 }
 
 int main(void)
 {
-	test_task();
+	test_ready();
 	test_culprits();
-	test_stolen();
-	test_frozen();
+	test_stolen_and_frozen();
 	test_small_ones();
-	test_silent();
 	test_interrupts();
 	test_memory();
 	test_stopped();
