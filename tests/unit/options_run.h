@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "cli/options/options.h"
+#include "cases.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define WORDS 12
-#define LINE 256
 #define S 1000000000ULL
 #define ENDED 1000 /* status if the child ended the process: this + exit status */
 
@@ -206,7 +206,7 @@ static const struct outcome *run_words(char *words[WORDS + 1], int stdout_fd)
 /* The line's words are between blanks; those with blanks, and empty ones, are in ''. */
 static const struct outcome *run_to(const char *line, int stdout_fd)
 {
-	char copy[LINE], *words[WORDS + 1] = { NULL }, *at = copy;
+	char copy[CASE_LEN], *words[WORDS + 1] = { NULL }, *at = copy;
 
 	snprintf(copy, sizeof(copy), "%s", line);
 	for (size_t n = 0; *(at += strspn(at, " "));) {
@@ -226,20 +226,6 @@ static const struct outcome *run_to(const char *line, int stdout_fd)
 static const struct outcome *run(const char *line)
 {
 	return run_to(line, -1);
-}
-
-/* Copies what is up to the next '|' of a list, which then begins behind it. Returns false at its
- * end. */
-static bool next_line(const char **list, char line[static LINE])
-{
-	size_t length;
-
-	if (!*list)
-		return false;
-	length = strcspn(*list, "|");
-	snprintf(line, LINE, "%.*s", (int)length, *list);
-	*list = (*list)[length] ? *list + length + 1 : NULL;
-	return true;
 }
 
 static unsigned int count_lines(const char *text)
@@ -262,7 +248,7 @@ static const char *result(const struct outcome *got)
 
 static const struct outcome *run_value(const char *option, const char *value)
 {
-	char word[LINE + 32], *words[WORDS + 1] = { word };
+	char word[CASE_LEN + 32], *words[WORDS + 1] = { word };
 
 	snprintf(word, sizeof(word), "%s=%s", option, value);
 	return run_words(words, -1);
@@ -272,7 +258,7 @@ static const struct outcome *run_value(const char *option, const char *value)
 static const struct outcome *run_file(const char *line, const char *text, size_t size)
 {
 	int fd = memory_file("options");
-	char whole[LINE];
+	char whole[CASE_LEN];
 	const struct outcome *got;
 
 	if (write(fd, text, size) != (ssize_t)size)

@@ -219,14 +219,14 @@ static const struct {
 
 static void test_accepted(void)
 {
-	char line[LINE], want[LINE + 32];
+	char line[CASE_LEN], want[CASE_LEN + 32];
 
 	for (size_t i = 0; i < COUNT(accepted); i++)
-		for (const char *lines = accepted[i].lines; next_line(&lines, line);)
+		for (const char *lines = accepted[i].lines; case_next(&lines, line);)
 			is_str(result(run(line)), accepted[i].meaning, "'%s'", line);
 	is_str(result(run("")), "", "nothing but defaults");
 	for (size_t i = 0; i < COUNT(values); i++)
-		for (const char *list = values[i].values; next_line(&list, line);) {
+		for (const char *list = values[i].values; case_next(&list, line);) {
 			char *value = strchr(line, '=');
 
 			*value++ = '\0';
@@ -319,7 +319,7 @@ static void test_sizes(void)
 
 	for (size_t i = 0; i < 16; i++) {
 		unsigned int stack = kilobytes[i / 4], count = pages[i % 4];
-		char line[LINE];
+		char line[CASE_LEN];
 		uint64_t size;
 
 		snprintf(line, sizeof(line), "-s --user-stack-bytes=%uK --buffer-page-count=%u",

@@ -232,7 +232,7 @@ static void test_refused(void)
 		"--lines",  "--verbose"
 	};
 	const char *list;
-	char line[LINE];
+	char line[CASE_LEN];
 
 	for (size_t i = 0; i < COUNT(need_value); i++)
 		is_refused(run(need_value[i]), need_value[i], need_value[i], "needs a value");
@@ -241,11 +241,11 @@ static void test_refused(void)
 			   "takes no value");
 
 	for (size_t i = 0; i < COUNT(bad_values); i++)
-		for (list = bad_values[i].values; next_line(&list, line);)
+		for (list = bad_values[i].values; case_next(&list, line);)
 			is_refused(run_value(bad_values[i].option, line), line,
 				   bad_values[i].option, bad_values[i].says);
 	for (size_t i = 0; i < COUNT(refused); i++)
-		for (list = refused[i].lines; next_line(&list, line);)
+		for (list = refused[i].lines; case_next(&list, line);)
 			is_refused(run(line), line, refused[i].names, refused[i].says);
 }
 
