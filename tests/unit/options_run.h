@@ -13,6 +13,7 @@
 
 #include "cli/options/options.h"
 #include "cases.h"
+#include "say.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -22,22 +23,14 @@
 
 struct outcome {
 	int status; /* returned, or ENDED + the exit status */
-	char meaning[2048];
+	char meaning[SAY_LEN];
 	uint64_t buffer_pages;
 	char out[32768], err[16384];
 };
 
 static struct outcome *shared; /* with the child */
 
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
-{
-	size_t used = strlen(shared->meaning);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(shared->meaning + used, sizeof(shared->meaning) - used, fmt, args);
-	va_end(args);
-}
+#define SAY(...) say(shared->meaning, __VA_ARGS__)
 
 /* The name without what it is a part of. */
 static const char *last_part(const char *name)
@@ -50,16 +43,16 @@ static const char *last_part(const char *name)
 static void say_text(const char *name, const char *text)
 {
 	if (text)
-		say(" %s=%s", last_part(name), text);
+		SAY(" %s=%s", last_part(name), text);
 }
 
 /* In ns; it is shown in seconds. */
 static void say_time(const char *name, uint64_t ns, uint64_t usual)
 {
 	if (ns == UINT64_MAX && ns != usual)
-		say(" %s=ever", last_part(name));
+		SAY(" %s=ever", last_part(name));
 	else if (ns != usual)
-		say(" %s=%.12g", last_part(name), (double)ns / (double)S);
+		SAY(" %s=%.12g", last_part(name), (double)ns / (double)S);
 }
 
 static void say_number(const char *name, uint64_t value, uint64_t usual, bool is_flag)
@@ -67,9 +60,9 @@ static void say_number(const char *name, uint64_t value, uint64_t usual, bool is
 	if (value == usual)
 		return;
 	if (is_flag)
-		say(" %s", last_part(name));
+		SAY(" %s", last_part(name));
 	else
-		say(strstr(name, "mode") ? " %s=%" PRIo64 : " %s=%" PRIu64, last_part(name), value);
+		SAY(strstr(name, "mode") ? " %s=%" PRIo64 : " %s=%" PRIu64, last_part(name), value);
 }
 
 /* Members, and what they are unless the command line says otherwise. */
@@ -117,32 +110,32 @@ static void say_choices(const struct options *options)
 	const bool *calls = options->calls.has[0];
 
 	if (options->calls_chosen || options->call_events)
-		say("%s%s%s", calls[SYS_futex] ? "" : " -futex", calls[SYS_ppoll] ? "" : " -ppoll",
+		SAY("%s%s%s", calls[SYS_futex] ? "" : " -futex", calls[SYS_ppoll] ? "" : " -ppoll",
 		    calls[SYS_read] ? "" : " -read");
-	say("%s%s%s", lists(options, KD_BLOCKED, KD_AWAITED_TIMER) ? " +timer" : "",
+	SAY("%s%s%s", lists(options, KD_BLOCKED, KD_AWAITED_TIMER) ? " +timer" : "",
 	    lists(options, KD_BLOCKED, KD_AWAITED_LOCK) ? "" : " -lock",
 	    lists(options, KD_READY_WOKEN, 0) ? "" : " -ready");
 	if (options_want_traces(options) !=
 	    (options->call_events || options->off_cpu || options->profile_hz))
-		say(" and is wrong about traces");
+		SAY(" and is wrong about traces");
 }
 
 /* Whatever differs from what is usual. */
 static void describe(const struct options *options)
 {
 	for (size_t i = 0; options->pids[i]; i++)
-		say("%s%d", i ? "," : " pid=", options->pids[i]);
+		SAY("%s%d", i ? "," : " pid=", options->pids[i]);
 	for (size_t i = 0; options->tids[i]; i++)
-		say("%s%d", i ? "," : " tid=", options->tids[i]);
+		SAY("%s%d", i ? "," : " tid=", options->tids[i]);
 	for (char **word = options->command; word && *word; word++)
-		say("%s%s", word == options->command ? " command=" : " ", *word);
+		SAY("%s%s", word == options->command ? " command=" : " ", *word);
 	say_members(options);
 	say_choices(options);
 	for (size_t i = 0; i < options->outputs.n; i++)
-		say(" -o %s:%s", options->outputs.all[i].format->name,
+		SAY(" -o %s:%s", options->outputs.all[i].format->name,
 		    options->outputs.all[i].file ? options->outputs.all[i].file : "");
 	if (options->outputs.listen)
-		say(" %s %u", options->outputs.address, options->outputs.port);
+		SAY(" %s %u", options->outputs.address, options->outputs.port);
 	shared->buffer_pages = options->buffer_pages;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/model/verdict.h"
+#include "say.h"
 #include "tap.h"
 #include "verdict_sample.h"
 
@@ -23,17 +24,7 @@ static double ms(uint64_t ns)
 	return (double)ns / (double)MILLI;
 }
 
-__attribute__((format(printf, 2, 3))) static void say(char text[static 1024], const char *fmt, ...)
-{
-	size_t used = strlen(text);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text + used, 1024 - used, fmt, args);
-	va_end(args);
-}
-
-static void say_row(char text[static 1024], const struct verdict_row *row, bool blamed)
+static void say_row(char text[static SAY_LEN], const struct verdict_row *row, bool blamed)
 {
 	say(text, "%s%s %g/%g x%" PRIu64, blamed ? "" : "(", cause_words[row->cause].key,
 	    ms(row->ns), ms(row->longest), row->count);
@@ -56,7 +47,7 @@ static void say_row(char text[static 1024], const struct verdict_row *row, bool 
 static void is_verdict(const struct sample *sample, const char *want, const char *what)
 {
 	struct verdict verdict = { 0 };
-	char text[1024] = "";
+	char text[SAY_LEN] = "";
 
 	if (verdict_find(&verdict, sample))
 		abort();
