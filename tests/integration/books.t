@@ -3,7 +3,7 @@
 """The books of a mixed process, and the check of books itself: it has to find
 what is wrong with a report that was spoilt."""
 
-import time
+import functools
 
 import kdbooks
 import kdtest
@@ -12,26 +12,34 @@ from kdtest import MS
 BUSY = 100 * MS  # of CPU time, however long that takes
 
 
+@functools.cache
 def mixed_sample(test):
+    """The report and its text, the bounds of the run times, the threads, and those that spin."""
     cpu = kdtest.last_cpu()
+    # Few of what hands a CPU to others: beside load each time waits for all of them.
     load = test.workload("roles", "spin:-1", f"spin:{cpu}", f"fifo:{cpu}:2:20", "poll", "poll",
-                         "pingpong:3000:0", "yield:2000:0", "vfork:100", "calls:5000:50:2000",
+                         "pingpong:300:0", "yield:200:0", "vfork:100", "calls:5000:50:2000",
                          f"udp:500:{cpu}", "pollonce:300")
     capture = test.capture(load.pid)
-    first = second = load.mark()
+    first = load.mark()
     load.go()
-    while sorted(second.cpu[tid] - first.cpu[tid] for tid in first.cpu)[-2] < BUSY + MS:
-        time.sleep(0.1)
+
+    def busy():
         second = load.mark()
-    return capture.close(test), first, second, load, capture.stdout
+        ran = sorted(second.cpu[tid] - first.cpu[tid] for tid in first.cpu)
+        return second if ran[-2] >= BUSY + MS else None
+
+    second = kdtest.wait_until(busy)
+    report = capture.close(test)
+    return (report, capture.stdout, first.bounds(second, report), kdtest.threads_of(load.pid),
+            load.tid("spin"))
 
 
 def case_mixed_process(test):
-    report, first, second, load, _ = mixed_sample(test)
-    bounds = first.bounds(second, report)
+    report, _, bounds, tids, _ = mixed_sample(test)
     test.ok(sum(least > BUSY for least, _ in bounds.values()) >= 2, "some threads were busy")
     test.books(report, bounds)
-    test.eq({thread.tid for thread in report.threads}, set(kdtest.threads_of(load.pid)),
+    test.eq({thread.tid for thread in report.threads}, set(tids),
             "every thread is there")
     known = [thread for thread in report.threads if thread.books.get("KERNEL'S COUNT") is not None]
     test.ok(known, "the kernel's count is known")
@@ -43,10 +51,8 @@ def case_mixed_process(test):
 
 def case_the_check_finds_faults(test):
     kdtest.only_on_host("the check of reports")
-    report, first, second, load, text = mixed_sample(test)
-    bounds = first.bounds(second, report)
+    report, text, bounds, _, (spinner, *_) = mixed_sample(test)
     test.eq(kdbooks.book_faults(report, bounds), [], "a good report has no faults")
-    spinner = load.tid("spin")[0]
 
     def spoilt(what, change):
         copy = kdtest.kdreport.parse(text)[0]
