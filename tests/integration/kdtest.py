@@ -276,7 +276,7 @@ class Capture(Child):
     """A run of kernel_delay on a process; made when its window is open."""
 
     def __init__(self, pid, *args, **options):
-        super().__init__([PROGRAM, "-p", pid, "--sample-time", 60, *args], **options)
+        super().__init__([PROGRAM, "-p", pid, "--sample-time", 600, *args], **options)
         self.line("# Start sampling")
         self.opened = time.monotonic_ns()
 
