@@ -9,7 +9,6 @@ import os
 import pathlib
 import re
 import signal
-import time
 
 import kdreport
 import kdtest
@@ -211,6 +210,7 @@ def case_losses(test):
                                      "--stack-trace-size", "0",
                                      *(["--strict"] if strict else [])))
         capture.signal(signal.SIGSTOP)
+        kdtest.wait_until(lambda: kdtest.state_of(capture.pid, capture.pid) == "T")
         load.go()
         capture.signal(signal.SIGCONT)
         report, stacks = capture.close(test, want=int(strict))
@@ -317,8 +317,9 @@ def case_child_killed(test):
     capture = test.start(Capture(load.pid, "-s", "3ms"))
     users = {child: kdtest.status_field(child, "Uid") for child in children_of(capture.pid)}
     test.eq(sorted(users.values()), ["0", "65534"], "one opens files, as root; one is nobody")
-    os.kill(next(child for child, user in users.items() if user == "65534"), 9)
-    time.sleep(0.05)
+    nobody = next(child for child, user in users.items() if user == "65534")
+    os.kill(nobody, signal.SIGKILL)
+    kdtest.wait_until(lambda: kdtest.state_of(nobody, nobody) in ("Z", None))
     truths = load.go()
     report, stacks = capture.close(test)
     events = stacks.of(truths["threads"][0]["tid"])
