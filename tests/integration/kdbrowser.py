@@ -50,7 +50,8 @@ class Browser:
                       if each["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=target["targetId"],
                                  flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network", "Accessibility"):
+        # Not Accessibility, which would keep a tree of its own up to date; it can be asked without.
+        for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
     def end(self):

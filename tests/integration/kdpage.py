@@ -24,17 +24,23 @@ def texts(browser, selector):
     return browser.eval(TEXTS.format(json.dumps(selector)))
 
 
+# Two frames: the second begins when the first one has been drawn.
+FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+
+
 def show(browser, path):
+    """Opens a page; it is complete, and was drawn: before that a browser ignores keys."""
     browser.open(path)
     kdtest.wait_until(lambda: browser.eval("document.querySelector('main')?.ariaBusy === 'false'"))
+    browser.eval(FRAMES)
 
 
 def lay_out(browser):
     """Also what is not on the screen: nothing moves any more when it comes there."""
-    browser.eval("""new Promise((done) => {
+    browser.eval(f"""(() => {{
         for (const section of document.querySelectorAll("section"))
             section.style.contentVisibility = "visible";
-        requestAnimationFrame(() => requestAnimationFrame(done)); })""")
+        return {FRAMES}; }})()""")
 
 
 def choose(browser, number):
