@@ -427,6 +427,19 @@ def until_run(pid, tid):
         time.sleep(0.002)
 
 
+@contextlib.contextmanager
+def real_time(pid, tid, priority=10):
+    """A thread has a real-time priority meanwhile, and has begun to run with it: what runs so from
+    its beginning on keeps others waiting while a program that watches it begins, too."""
+    os.sched_setscheduler(tid, os.SCHED_FIFO, os.sched_param(priority))
+    try:
+        until_run(pid, tid)
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setscheduler(tid, os.SCHED_OTHER, os.sched_param(0))
+
+
 def cpu_clock(pid):
     """The clock of a process's CPU time, as clock_getcpuclockid(3) gives it."""
     return ~pid << 3 | 2
