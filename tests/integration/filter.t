@@ -4,20 +4,21 @@
 
 import json
 import signal
-import time
 
 import kdtest
 from kdtest import MS
 from kdtrigger import UNLIMITED, Triggered
 
 
-def sampled(test, pid, *options, sample=0.5):
-    """The sample of a run as JSON, and as text."""
+def sampled(test, pid, *options, until):
+    """The sample of a run as JSON, and as text. until: a count, of which there are to be three more in
+    the window."""
     path = test.directory() / "report.json"
-    done = test.program("-p", pid, "--sample-time", sample, "-o", f"json:{path}", "-o", "-",
-                        "--full", *options)
-    test.eq((done.status, done.stderr), (0, ""), "the run ends well") or test.remark(done.stderr)
-    report = kdtest.kdreport.parse(done.stdout)[0]
+    capture = test.capture(pid, "-o", f"json:{path}", "-o", "-", *options)
+    before = until()
+    kdtest.wait_until(lambda: until() - before >= 3)
+    report = capture.close(test)
+    test.eq(capture.stderr, "", "nothing is said")
     test.books(report)
     return json.loads(path.read_text().splitlines()[0]), report
 
@@ -93,7 +94,7 @@ def case_born(test):
     """Threads that are born, named and end by the thousand."""
     load = test.workload("churn", 2000)
     capture = test.capture(load.pid, "--threads", "other")
-    truth = load.go(patience=120)
+    truth = load.go()
     kdtest.wait_until(lambda: kdtest.threads_of(load.pid) == [load.pid])
     report = capture.close(test)
     test.books(report)
@@ -133,20 +134,26 @@ def lines_of(path):
 def case_culprit(test):
     """Who keeps it from running need not have been chosen."""
     cpu = kdtest.last_cpu()
-    load = test.workload("roles", kdtest.spinner(cpu), f"spin:{cpu}")
-    sample, report = sampled(test, load.pid, "--threads", "spin", sample=1)
+    load = test.workload("roles", f"fifo:{cpu}:10:40", f"spin:{cpu}")
+    fifo, = load.tid("fifo")
+    slept = lambda: kdtest.switches(load.pid, fifo, ("voluntary",))
+    sample, report = sampled(test, load.pid, "--threads", "spin", until=slept)
     test.eq(tids(report), load.tid("spin"), "only the one that waits is in the report")
     rows = [row for row in sample["threads"][0]["ready_by"] if row.get("name") == "fifo"]
     test.ok(rows and rows[0]["own"], "the other had the CPU, as one of its own process",
             sample["threads"][0]["ready_by"])
 
 
+def log_of(load):
+    load.send("log")
+    return json.loads(load.line("{"))["asleep"]
+
+
 def case_holder(test):
     load = test.workload("locks", "asleep")
-    time.sleep(0.1)
-    sample, report = sampled(test, load.pid, "--threads", "asleep", sample=1)
-    load.send("log")
-    log = json.loads(load.line("{"))["asleep"]
+    sample, report = sampled(test, load.pid, "--threads", "asleep",
+                             until=lambda: len(log_of(load)["waits"]))
+    log = log_of(load)
     test.eq(tids(report), [log["tid"]], "only the one that waits is in the report")
     locks = [row for row in sample["threads"][0]["locks"] if row["kind"] == "mutex"]
     test.ok(locks, "it waits for a mutex", sample["threads"][0]["locks"])

@@ -7,6 +7,7 @@ import collections
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -18,7 +19,8 @@ from kdheld import Held
 from kdneeds import need
 from kdtest import MS
 
-SAMPLE = 0.7  # s
+WAITS = 12  # that each thread has in a window, however long that takes; join: 1
+SAMPLE = 0.3  # s, where one of them is enough
 EACH = 200_000  # ns: from the workload's clock to its sleep and back, for each wait
 KINDS = {"asleep": "mutex", "heap": "mutex", "busy": "mutex", "reading": "mutex", "preempted": "mutex",
          "pi": "pi_mutex", "robust": "robust_mutex", "rwlock": "rwlock", "two": "mutex",
@@ -27,18 +29,29 @@ KINDS = {"asleep": "mutex", "heap": "mutex", "busy": "mutex", "reading": "mutex"
          "page_file": "kernel_rwsem_write", "page_directory": "kernel_rwsem_write"}
 
 
+def log_of(load):
+    load.send("log")
+    return json.loads(load.line("{"))
+
+
 class Run:
+    """A window with so many waits of each role."""
+
     def __init__(self, test, *roles, options=()):
         self.load = test.workload("locks", *roles)
-        time.sleep(0.1)
         path = test.directory() / "report.json"
-        done = test.program("-p", self.load.pid, "--sample-time", SAMPLE, "-o", f"json:{path}",
-                            "-o", "-", "--full", *options)
-        self.load.send("log")
-        self.log = json.loads(self.load.line("{"))
+        capture = test.capture(self.load.pid, "-o", f"json:{path}", "-o", "-", *options)
+        kdtest.wait_until(lambda: all(
+            sum(before > capture.opened for before, _ in log["waits"]) >= (1 if role == "join" else WAITS)
+            for role, log in log_of(self.load).items()))
+        if "join" in roles:  # the next one is to go on
+            self.load.settle([log_of(self.load)["join"]["tid"]])
+        capture.signal(signal.SIGINT)
+        test.eq((capture.wait(), capture.stderr), (0, ""), "a sample is taken")
+        self.log = log_of(self.load)
         self.sample = json.loads(path.read_text().splitlines()[0])
         self.start, self.end = self.sample["window"]["start_ns"], self.sample["window"]["end_ns"]
-        text, (self.stacks,) = kdstacks.parse(done.stdout)
+        text, (self.stacks,) = kdstacks.parse(capture.stdout)
         self.report = kdreport.parse(text)[0]
         born = {thread.tid for thread in self.report.threads if thread.name == "holder"}
         test.books(self.report, late=born if "join" in roles else ())
@@ -188,7 +201,7 @@ def case_memory(test):
     """The child that looks at stacks has none of the memory that BPF programs read."""
     load = test.workload("locks", "asleep")
     child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", SAMPLE, "--sample-count",
-                        3])
+                        0])
     child.line("# Sample dump")
     children = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children")
     pids = kdtest.wait_until(lambda: children.read_text().split())
@@ -335,8 +348,7 @@ def case_edges(test):
     """Samples that end while threads wait, and are read later: what the holder has done since
     then is not of them; but all that it did until then is, of the kind that it was."""
     load = test.workload("locks", "asleep", "busy", "two")
-    load.send("log")
-    roles = {role: log for role, log in json.loads(load.line("{")).items() if role != "two"}
+    roles = {role: log for role, log in log_of(load).items() if role != "two"}
     path = test.directory() / "report.json"
     child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", 0.01, "--sample-count", 80,
                         "--summary", "-o", "text", "-o", f"json:{path}"])
@@ -345,8 +357,7 @@ def case_edges(test):
     time.sleep(0.5)
     spent.end()
     test.eq(child.wait(), 0, "samples are taken")
-    load.send("log")
-    log = json.loads(load.line("{"))
+    log = log_of(load)
     samples = [json.loads(line) for line in path.read_text().splitlines() if '"sample"' in line]
     rows = [row for sample in samples for thread in sample.get("threads", ())
             for row in thread["locks"] if "holder_tid" in row]
@@ -356,15 +367,16 @@ def case_edges(test):
             row["total_ns"]]
     test.eq(over, [], "the holder has done no more than that")
     kdtest.only_on_host("samples of 10 ms that follow each other closely")
-    late = max(0, spent.stop - samples[-1]["window"]["end_ns"])
+    sampled = sum(max(0, min(sample["window"]["end_ns"], spent.stop) -
+                      max(sample["window"]["start_ns"], spent.start)) for sample in samples)
     for role in roles:
-        check_composition(test, role, log[role], rows, spent, late)
+        check_composition(test, role, log[role], rows, spent, spent.stop - spent.start - sampled)
 
 
-def check_composition(test, role, log, rows, spent, late):
+def check_composition(test, role, log, rows, spent, unseen):
     """What a holder did in the waits for its lock, by the kernel's counts and the waits' log: as
     it does one of two things while it has it. A wait that crosses an edge is in both samples, so
-    the sums may be larger. late: how much of the time counted is in no sample."""
+    the sums may be larger. unseen: how much of the time counted is in no sample."""
     holder, = log["holders"]
     lock = merged(row for row in rows if row["holder_tid"] == holder)
     total, ran, ready = lock["total_ns"], spent.ran[holder], spent.ready[holder]
@@ -375,7 +387,7 @@ def check_composition(test, role, log, rows, spent, late):
     logged = sum(max(0, min(after, spent.stop) - max(before, spent.start))
                  for before, after in log["waits"])
     # It may have got the lock and no CPU yet.
-    waited = logged - spent.ready[log["tid"]] - late - off
+    waited = logged - spent.ready[log["tid"]] - unseen - off
     if role == "busy":
         test.between(asleep, 0, off, f"{role}: the holder did not sleep")
         test.between(running, ran - (spent.stop - spent.start - waited), total, f"{role}: it ran")
@@ -464,17 +476,20 @@ def case_ends_before_reading(test):
 MANY = """
 import sys, threading
 THREADS, EACH = map(int, sys.argv[1:])
-def wait(locks):
+rounds = [0] * THREADS
+def wait(number, locks):
     while True:
         for lock in locks:
             lock.acquire(timeout=0.005)
-for _ in range(THREADS):
+        rounds[number] += 1
+for number in range(THREADS):
     locks = [threading.Lock() for _ in range(EACH)]
     for lock in locks:
         lock.acquire()
-    threading.Thread(target=wait, args=(locks,), daemon=True).start()
+    threading.Thread(target=wait, args=(number, locks), daemon=True).start()
 print("ready", flush=True)
-sys.stdin.read()
+for _ in sys.stdin:
+    print(*rounds, flush=True)
 """
 
 
@@ -485,7 +500,16 @@ def case_many(test):
     child = test.child([sys.executable, "-c", MANY, threads, each])
     child.line("ready")
     path = test.directory() / "json"
-    test.program("-p", child.pid, "--sample-time", "0.5", "-o", f"json:{path}")
+
+    def rounds():
+        child.send("rounds")
+        return [int(word) for word in child.line().split()]
+    capture = test.capture(child.pid, "-o", f"json:{path}", "-o", "-")
+    before = rounds()
+    # One that is not begun after the window was opened may have been half over by then.
+    kdtest.wait_until(lambda: all(now - then >= 2 for now, then in zip(rounds(), before)))
+    capture.signal(signal.SIGINT)
+    test.eq(capture.wait(), 0, "a sample is taken")
     sample = next(json.loads(line) for line in path.open() if '"type":"sample"' in line)
     test.eq(sample["losses"]["locks"], 0, "no lock is lost")
     of_one = collections.Counter(address for thread in sample["threads"]

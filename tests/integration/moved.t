@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves of threads to other CPUs, by cause: moves that the test makes, the kernel's own count."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -17,6 +18,7 @@ from kdtest import PROGRAM
 
 CAUSES = ("wakeup", "balance", "affinity", "other")
 TURNS = 10
+MOVES_WITHIN = 20  # seconds, or the kernel leaves threads where they are
 
 
 def count_of(pid, tid):
@@ -133,7 +135,7 @@ for line in sys.stdin:
         for act, cpu in ((taskset, cpus[1]), (itself, cpus[0]), (taskset, cpus[0]),
                          (itself, cpus[1]), (itself, cpus[0])):
             act(cpu)
-            time.sleep(0.02)
+            kdtest.wait_until(lambda: kdtest.state_of(child.pid, child.pid) == "S")
             if act is taskset and cpu != cpus[0]:
                 itself(cpu)  # it has to run to get there
     sample, report, _ = sample_of(test, child.pid, move)
@@ -148,7 +150,7 @@ def case_scheduler(test):
     two_cpus()
     load = test.workload("roles", "spin:-1", "spin:-1", "spin:-1")
     tids = load.tid("spin")
-    sample, *_ = sample_of(test, load.pid, lambda: time.sleep(0.8))
+    sample, *_ = sample_of(test, load.pid, lambda: time.sleep(0.5))
     for tid in tids:
         total, moves = moves_of(sample, tid)
         test.eq(moves, {"wakeup": 0, "balance": total, "affinity": 0, "other": 0},
@@ -170,7 +172,8 @@ def case_wakeup(test):
 
     def wait():
         counts.append(count_of(load.pid, tid))
-        time.sleep(0.6)
+        with contextlib.suppress(TimeoutError):
+            kdtest.wait_until(lambda: count_of(load.pid, tid) >= counts[0] + TURNS, MOVES_WITHIN)
         counts.append(count_of(load.pid, tid))
     sample, *_ = sample_of(test, load.pid, wait)
     total, moves = moves_of(sample, tid)
