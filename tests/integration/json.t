@@ -254,6 +254,10 @@ def distributions_of(document):
     return found
 
 
+def sample_thread(sample, tid):
+    return next(row for row in sample["threads"] if row["tid"] == tid)
+
+
 def case_distributions(test):
     """With --histogram; each figure of them against those that are counted without it."""
     checker = Checker()
@@ -286,7 +290,9 @@ def case_distributions(test):
         test.eq(sum(bucket["count"] for bucket in calls["getppid"]["buckets"]), truth["getppid"],
                 "getppid, as often as it was called")
         slept = {40: 5_000_000, 11: 20_000_000}[truth["sleeps"]]
-        test.between(calls["clock_nanosleep"]["p50_ns"], slept, slept + 50_000_000, "sleeps")
+        # A sleep lasts until the thread has a CPU again.
+        ready = sample_thread(sample, truth["tid"])["ready"]["longest_ns"]
+        test.between(calls["clock_nanosleep"]["p50_ns"], slept, slept + ready + 20_000_000, "sleeps")
     check_replay(test, directory, capture.stdout)
     test.books(report)
 
@@ -297,7 +303,9 @@ def case_traces(test):
     load = test.workload("slow", "spinner", "asker")
     capture = test.capture(load.pid, "-s", "1ms", "--off-cpu", "1ms", "--profile", "199", "-o", "text",
                            "-o", f"json:{directory}/json", "-o", f"folded:{directory}/folded")
-    time.sleep(0.7)
+    spinner, = load.tid("spinner")
+    before = kdtest.schedstat(load.pid, spinner)[0]
+    kdtest.wait_until(lambda: kdtest.schedstat(load.pid, spinner)[0] - before > 200 * kdtest.MS)
     capture.signal(signal.SIGINT)
     test.eq(capture.wait(), 0, "a sample with stacks")
     sample, = documents(directory / "json")

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thread names can change neither the terminal nor the layout."""
 
-import time
-
 import kdtest
 
 
@@ -43,9 +41,8 @@ def case_hostile_silent_threads(test):
     """The same names in the lines of threads without an event."""
     load = test.workload("names")
     load.go()
-    time.sleep(0.1)
+    load.settle()
     capture = test.capture(load.pid)
-    time.sleep(0.2)
     report = capture.close(test)
     printable(test, b"".join(capture.out))
     test.eq(sum(thread.members for thread in report.threads),
@@ -58,9 +55,8 @@ def case_hostile_silent_threads(test):
 def case_folded_silent_threads(test):
     """More than four alike are one line."""
     load = test.workload("roles", *["poll"] * 12, *["calls:1:0:0"] * 3)
-    time.sleep(0.1)
+    load.settle()
     capture = test.capture(load.pid)
-    time.sleep(0.2)
     report = capture.close(test)
     folded = report.named("poll")
     test.eq([(thread.members, thread.tid, thread.silent) for thread in folded],
