@@ -449,7 +449,7 @@ make check-all    these three
 make test         check without sanitizers and without what takes long
 make check-unit   the tests that need neither root nor network
 make fuzz         fuzzing guided by coverage, FUZZ_TIME ($(FUZZ_TIME)) seconds for each of TARGETS
-                  (all; make check: 3); then the other fuzz tests, FUZZ_ROUNDS ($(FUZZ_ROUNDS))
+                  (all; make check: 2); then the other fuzz tests, FUZZ_ROUNDS ($(FUZZ_ROUNDS))
                   mutations each
 make lint         style, includes, documents, warnings
 make bench        measure costs (as root); with BASE=PROGRAM also what events take more

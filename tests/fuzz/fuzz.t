@@ -3,7 +3,7 @@
 # tests/run: long
 """Coverage-guided fuzzing: each target reads its corpus, and then what libFuzzer makes of that.
 
-FUZZ_TIME     seconds for each target; 0: the corpus alone
+FUZZ_TIME     seconds for each target (2); 0: the corpus alone
 FUZZ_CORPUS   where inputs are kept that reach something new, and read again; else nowhere
 Arguments are names of targets; without any it is all of them. What fails is left in
 build/fuzz/found."""
@@ -22,12 +22,13 @@ import kdtest  # noqa: E402
 
 BUILD = kdtest.ROOT / "build" / "fuzz"
 FOUND = BUILD / "found"
-TIME = float(os.environ.get("FUZZ_TIME") or 10)
+TIME = float(os.environ.get("FUZZ_TIME") or 2)
 KEPT = os.environ.get("FUZZ_CORPUS")
 TARGETS = sorted(path.stem.removeprefix("fuzz_") for path in HERE.glob("fuzz_*.c"))
 # Bytes in one piece, and in all, of memory; and seconds for one input, of which some
-# thousandths are usual. Nothing that a target says is printed.
-LIMITS = ("-malloc_limit_mb=200", "-rss_limit_mb=1500", "-timeout=60", "-close_fd_mask=3")
+# thousandths are usual: on a busy machine it may get no CPU for long, but not for so long.
+# Nothing that a target says is printed.
+LIMITS = ("-malloc_limit_mb=200", "-rss_limit_mb=1500", "-timeout=600", "-close_fd_mask=3")
 READ = re.compile(r"^#(\d+)\s+INITED", re.MULTILINE)
 REACHED = re.compile(r"^#(\d+)\s+\S+\s+cov: (\d+) ft: (\d+)", re.MULTILINE)
 
