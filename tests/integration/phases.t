@@ -82,7 +82,7 @@ def case_together(test):
     children = [test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60", *options])
                 for options in ((), TRACES, ("--interruptions=1ms",), ("--counters=page-faults",))]
     for child in children:
-        child.line("# Start sampling", patience=2 * kdtest.PATIENCE)
+        child.line("# Start sampling")
     load.send("quiet")
     load.line("quiet")
     truth = load.go()

@@ -8,7 +8,6 @@ import pathlib
 import re
 import signal
 import subprocess
-import time
 import urllib.request
 
 import kdtest
@@ -71,15 +70,17 @@ def check_status(test, what, pid, *rows, attaches=False, every=EVERY):
 
 
 def sampled(test, what, load, *args, rows=(), meanwhile=None, attaches=False):
-    """The samples of a run that was looked at. Without --sample-count it is ended."""
+    """The samples of a run that was looked at."""
     run = test.child([PROGRAM, "-p", load.pid, "--quiet", "-o", "json", "--sample-time", "60s", *args])
     confined(run)
     check_status(test, what, run.pid, *rows, attaches=attaches)
     if meanwhile:
         meanwhile()
-    if "--sample-count" not in args:
-        time.sleep(0.3)
-        run.signal(signal.SIGINT)
+    if "--sample-count" in args:  # of triggers
+        kdtest.wait_until(lambda: len(run.out) > 6)
+    else:
+        slept(load)
+    run.signal(signal.SIGINT)
     test.eq((run.wait(), run.stderr), (0, ""), f"{what}: it ends as it should")
     samples = [sample for sample in map(json.loads, run.stdout.splitlines()) if sample["type"] == "sample"]
     missing = {row["what"] for sample in samples for row in sample["absent"]} - absent(load)
@@ -99,6 +100,13 @@ def sleeper(test):
     load = test.workload("caller", "sleeps:20000:200:1:500")
     load.send("go")
     return load
+
+
+def slept(load):
+    """Waits until it has made some calls."""
+    tid, = load.tid("sleeps")
+    before = kdtest.switches(load.pid, tid, ("voluntary",))
+    kdtest.wait_until(lambda: kdtest.switches(load.pid, tid, ("voluntary",)) > before + 20)
 
 
 def thread(sample, name="sleeps"):
@@ -128,12 +136,13 @@ def case_files(test):
     folder = test.directory()
     kdtest.os.chown(folder, 61235, 61235)
     load, path = sleeper(test), folder / "out"
-    run = test.child([PROGRAM, "-p", load.pid, "-o", f"json:{path}-%n", "--sample-time", "0.7s",
-                      "--sample-count", "2"])
+    run = test.child([PROGRAM, "-p", load.pid, "-o", f"json:{path}-%n", "--sample-time", "0.1s",
+                      "--sample-count", "0"])
     confined(run)
     check_status(test, "files", run.pid, FILE)
+    kdtest.wait_until(lambda: {"out-1", "out-2"} <= {name.name for name in folder.iterdir()})
+    run.signal(signal.SIGINT)
     test.eq((run.wait(), run.stderr), (0, ""), "files: it ends as it should")
-    test.eq(sorted(name.name for name in folder.iterdir()), ["out-1", "out-2"], "its files are there")
 
 
 def case_live(test):
@@ -156,11 +165,11 @@ def case_triggers(test):
     load = sleeper(test)
     rows = (TRIGGERS,) if has_multi() else (TRIGGERS, EVENTS)
     samples = sampled(test, "triggers", load, "--start-trigger", "up:probed_call", "--stop-trigger", "ur:probed_call",
-                      "--sample-count", "0", "--duration", "1s", rows=rows)
+                      "--sample-count", "0", rows=rows)
     test.ok(len(samples) > 5, "there are samples", len(samples))
     samples = sampled(test, "tracepoints", load, "--start-trigger", "t:syscalls:sys_enter_clock_nanosleep",
                       "--stop-trigger", "t:syscalls:sys_exit_clock_nanosleep", "--sample-count", "0",
-                      "--duration", "1s", rows=(TRIGGERS,), attaches=True)
+                      rows=(TRIGGERS,), attaches=True)
     test.ok(len(samples) > 5, "there are samples", len(samples))
 
 
@@ -199,10 +208,11 @@ def case_command(test):
 
 
 def case_pager(test):
-    terminal = Terminal(test, "-p", sleeper(test).pid, "--full", "--sample-time", "1", SUDO_UID="65534",
+    terminal = Terminal(test, "-p", sleeper(test).pid, "--full", "--sample-time", "60", SUDO_UID="65534",
                         PAGER="echo user $(id -u); cat >/dev/null")
     kdtest.wait_until(lambda: kdtest.status_field(terminal.process.pid, "Seccomp") == "2")
     check_status(test, "pager", terminal.process.pid, PAGER)
+    terminal.process.send_signal(signal.SIGINT)
     test.eq(terminal.wait(), 0, "it ends as it should")
     test.eq(terminal.shown.split(), ["user", "65534"], "the pager had the report, as sudo's caller")
 

@@ -95,7 +95,7 @@ def case_ends(test):
     for load in loads[:2]:
         load.send("end")
         load.wait()
-    time.sleep(0.3)
+    await_looks(run.child.pid)
     test.eq(run.child.proc.poll(), None, "it goes on while one is there")
     loads[2].send("end")
     sample = run.close(signal=False)
@@ -107,7 +107,7 @@ def case_ends(test):
 def children_of(test, *args, may_lose=frozenset()):
     load = test.workload("forks", *args)
     run = Run(test, "-p", load.pid, "--follow-fork")
-    truth = load.go(patience=120)
+    truth = load.go()
     return load, run.close(may_lose=may_lose), truth["children"]
 
 
@@ -139,13 +139,13 @@ def case_renamed(test):
         test.stack.callback(shell.wait)
         test.stack.callback(shell.kill)
     run = Run(test, "-p", ",".join(str(pid) for pid in (other.pid, *(one.pid for one in shells))))
-    time.sleep(0.3)  # for their names to have been read
+    await_looks(run.child.pid)  # at their names
     for shell in shells:
         shell.stdin.write(b"\n")
         shell.stdin.flush()
         await_sleep(shell.pid)
     end(shells[0])
-    await_looks(run.child.proc.pid)
+    await_looks(run.child.pid)
     end(shells[1])
     rows = {process["pid"]: process for process in run.close()["processes"]}
     test.eq([rows[shell.pid]["name"] for shell in shells], ["sleep"] * 3,
@@ -277,8 +277,8 @@ def case_storm_filter(test):
     load = test.workload("forks", 600, 10)
     other = test.workload("roles", "poll")
     run = Run(test, "-p", f"{load.pid},{other.pid}", "--follow-fork", "--threads", "roles*")
-    load.go(patience=120)
-    await_looks(run.child.proc.pid)
+    load.go()
+    await_looks(run.child.pid)
     sample = run.close()
     test.eq({row["pid"] for row in sample["processes"]}, {row["pid"] for row in sample["threads"]},
             "each process has a thread")
@@ -294,7 +294,7 @@ def await_looks(pid):
     """Waits until the program has slept some times more: between two sleeps it reads what there
     is to be read."""
     before = kdtest.switches(pid, pid, ("voluntary",))
-    kdtest.wait_until(lambda: kdtest.switches(pid, pid, ("voluntary",)) >= before + 4)
+    kdtest.wait_until(lambda: kdtest.switches(pid, pid, ("voluntary",)) >= before + 8)
 
 
 def case_long(test):
@@ -303,9 +303,9 @@ def case_long(test):
     run = Run(test, "-p", ",".join(str(load.pid) for load in loads), "--follow-fork")
     taken, children = [], []
     for load in loads:
-        children += load.go(patience=120)["children"]
-        await_looks(run.child.proc.pid)
-        taken.append(own_memory(run.child.proc.pid))
+        children += load.go()["children"]
+        await_looks(run.child.pid)
+        taken.append(own_memory(run.child.pid))
     sample = run.close(may_lose={"threads"})
     lost = sample["losses"]["threads"]
     each = (taken[-1] - taken[3]) / (LITTER * (LITTERS - 4))
@@ -376,7 +376,7 @@ def check_group(test, version):
         (made / "below" / "cgroup.procs").write_text(str(load.pid))
         run = Run(test, "--cgroup", made)
         (made / "cgroup.procs").write_text(str(late.pid))
-        time.sleep(1.5)  # its other threads are found when kernel_delay looks next
+        await_looks(run.child.pid)  # for its other threads
         children = load.go()["children"]
         late.go()
         other.go()

@@ -177,7 +177,8 @@ def case_postgres(test):
         return base.client.line().split()
     kdtest.wait_until(lambda: len(waiters()) == len(waiting))
     pids = {int(pid) for pid in waiters()}
-    kdtest.time.sleep(0.3)
+    kdtest.wait_until(lambda: {kdtest.state_of(pid, pid) for pid in pids} == {"S"})
+    kdtest.time.sleep(0.05)
     holder.send("commit;")
     for client in waiting:
         client.wait()

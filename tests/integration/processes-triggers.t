@@ -202,7 +202,7 @@ def case_spoilt_library(test):
               "--trigger-delta", "1min", *UNLIMITED, "--max-overhead", "1")
     load.send("go")
     spoil(library, "syscall")
-    load.line("{", patience=60)
+    load.line("{")
     kdtest.wait_until(lambda: f"'up:libc.so.6:syscall': left out in {library}\n" in ran.stderr)
     before = ran.stderr
     load.send("end")
@@ -364,7 +364,7 @@ def case_long_poll(test):
     outside = test.workload("poller", "poll:60:30:60:10")
     ran = run(test, [load.pid for load in loads], "--long-poll=50ms", *UNLIMITED)
     rounds = [entry for load in (*loads, outside)
-              for thread in load.go(patience=60)["threads"] if load is not outside
+              for thread in load.go()["threads"] if load is not outside
               for entry in thread["long"]]
     found = ran.stop(test)
     # After its last call a thread works until the run ends.

@@ -4,7 +4,6 @@
 it ran by its own clock; and the folded file, as readers of such files take it."""
 
 import re
-import time
 
 import kdtest
 from kdstacks import THREAD, Capture, Libc, Program, stack_fault, told
@@ -22,14 +21,16 @@ FLAMEGRAPH = re.compile(r"^(.*)\s+?(\d+(?:\.\d*)?)$")
 
 
 class Run:
-    """Threads that run throughout, and a sample of a second of that."""
+    """Threads that run throughout, and a sample in which each has run for about a second."""
 
-    def __init__(self, test, roles, *options, seconds=1.2):
+    def __init__(self, test, roles, *options):
         self.load = test.workload("slow", *roles)
         self.folded = test.directory() / "folded"
         capture = test.start(Capture(self.load.pid, *options, "-o", "text", "-o", f"folded:{self.folded}"))
         first = self.load.mark()
-        time.sleep(seconds)
+        for tid in (tid for role in roles for tid in self.load.tid(role)):
+            kdtest.wait_until(lambda tid=tid: kdtest.schedstat(self.load.pid, tid)[0] >=
+                              first.cpu[tid] + 1.1 * SECOND)
         last = self.load.mark()
         self.report, self.stacks = capture.close(test)
         self.cpu = first.bounds(last, self.report)

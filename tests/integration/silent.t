@@ -7,20 +7,17 @@ import contextlib
 import pathlib
 import signal
 import subprocess
-import time
 
 import kdfuse
 import kdreport
 import kdstacks
 import kdtest
-from kdtest import SLACK
 
 # What has to read the file, and its exit status if it cannot.
 READERS = ((("-s", "1ms", "--sample-time", "1"), 0),
            (("--list-probes=up:object:*",), 71),
            (("--check", "--start-trigger=up:object:file_thread"), 71),
            (("--start-trigger=up:object:file_thread", "--sample-time", "1"), 71))
-MOST = 60  # seconds: for ever is longer
 
 
 def target(test, call):
@@ -34,14 +31,12 @@ def target(test, call):
 
 def case_bounded(test):
     targets = {call: target(test, call) for call in ("open", "read", "flush")}
-    start = time.monotonic()
     runs = {call: [test.child([kdtest.PROGRAM, "-p", load.pid, *args]) for args, _ in READERS]
             for call, (_, load) in targets.items()}
     for call, (silent, _) in targets.items():
         for run, (args, want) in zip(runs[call], READERS):
             name = f"{call}: {' '.join(args)}"
-            test.eq(run.wait(MOST * SLACK), want, f"{name}: status {want}")
-            test.between(time.monotonic() - start, 0, MOST * SLACK, f"{name}: in bounded time")
+            test.eq(run.wait(), want, f"{name}: in bounded time, status {want}")
             test.ok(str(silent.path) in run.stderr and "does not answer" in run.stderr,
                     f"{name}: the file is named", run.stderr)
         text, stacks = kdstacks.parse(runs[call][0].stdout)
@@ -51,21 +46,19 @@ def case_bounded(test):
 
 
 def case_signals(test):
-    """While the file is waited for; none of them has anything to report yet."""
+    """While the file is waited for; none of them has anything to report yet. One that had given the
+    file up would end otherwise."""
     _, load = target(test, "open")
     for number in (signal.SIGINT, signal.SIGTERM):
-        runs = [test.child([kdtest.PROGRAM, "-p", load.pid, *args]) for args, _ in READERS]
-        for run in runs:
+        for args, _ in READERS:
+            run = test.child([kdtest.PROGRAM, "-p", load.pid, *args])
             kdtest.wait_until(lambda run=run: waits_for_file(run.pid))
-        sent = time.monotonic()
-        for run in runs:
             run.signal(number)
-        for run, (args, _) in zip(runs, READERS):
-            status = run.wait(MOST * SLACK)
+            status = run.wait()
             test.ok(status in (-number, 128 + number), f"{' '.join(args)}: {number.name} ends it",
                     status)
-            test.eq(run.stdout, "", "without output")
-        test.between(time.monotonic() - sent, 0, 9 * SLACK, "before any of them gives up")
+            test.eq((run.stdout, "does not answer" in run.stderr), ("", False),
+                    "without output, and before it gives up")
 
 
 @contextlib.contextmanager
@@ -86,12 +79,12 @@ def case_names_of_code(test):
     path = pathlib.Path(f"/tmp/perf-{load.pid}.map")
     with bound(silent.path, path):
         silent.fall_silent()
-        start = time.monotonic()
-        run = test.child([kdtest.PROGRAM, "-p", load.pid, "-s", "1ms", "--sample-time", "2"])
+        run = test.child([kdtest.PROGRAM, "-p", load.pid, "-s", "1ms", "--sample-time", "600"])
         run.line("# Start sampling")
         load.send("go 100")
-        test.eq(run.wait(MOST * SLACK), 0, "names of code: status 0")
-        test.between(time.monotonic() - start, 0, MOST * SLACK, "in bounded time")
+        load.line("done")
+        run.signal(signal.SIGINT)
+        test.eq(run.wait(), 0, "names of code: in bounded time, status 0")
         test.ok(str(path) in run.stderr and "does not answer" in run.stderr, "the file is named",
                 run.stderr)
         _, stacks = kdstacks.parse(run.stdout)
