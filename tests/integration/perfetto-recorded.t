@@ -31,6 +31,10 @@ def check_replay(test, folder):
     test.ok((folder / "again").read_bytes() == (folder / "json").read_bytes(), "and the same JSON")
 
 
+def samples_in(path):
+    return path.read_text().count('"type":"sample"') if path.exists() else 0
+
+
 class Run:
     """Samples as JSON and as a timeline: one, or several, of all that the workload did."""
 
@@ -49,7 +53,7 @@ class Run:
             load.send("log")
             self.log = {int(tid): log for tid, log in json.loads(load.line("{")).items()}
         if several:
-            kdtest.wait_until(lambda: (folder / "json").read_text().count('"type":"sample"') >= 3)
+            kdtest.wait_until(lambda: samples_in(folder / "json") >= 3)
         capture.signal(signal.SIGINT)
         test.eq(capture.wait(), 0, "status 0")
         self.lines = [json.loads(line) for line in (folder / "json").read_text().splitlines()]

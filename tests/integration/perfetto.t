@@ -21,6 +21,10 @@ TITLES = {"ready_woken": "ready after wakeup", "ready_preempted": "ready after p
           "stopped": "stopped", "frozen": "frozen"}
 
 
+def samples_in(path):
+    return path.read_text().count('"type":"sample"') if path.exists() else 0
+
+
 class Run:
     """Samples, as JSON and as a timeline, with what the workload logged of its calls: one that has
     all that it did; or, of so short a time, several of that, or so many."""
@@ -38,7 +42,7 @@ class Run:
         load.send("log")
         self.log = {int(tid): log for tid, log in json.loads(load.line("{")).items()}
         if time and not count:
-            kdtest.wait_until(lambda: self.path("json").read_text().count('"type":"sample"') >= 3)
+            kdtest.wait_until(lambda: samples_in(self.path("json")) >= 3)
         if not count:
             capture.signal(signal.SIGINT)
         test.eq(capture.wait(), 0, "status 0")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the program itself runs: off the CPUs of the target's bound threads."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -19,12 +20,18 @@ def allowed(pid):
     return cpus
 
 
-def insist(load, began):
-    """Lets its spinners have enough of their CPUs, whoever runs there, to be no idle ones."""
+def busy(test, *roles):
+    """A workload whose spinners have enough of their CPUs, whoever runs there, to be no idle ones."""
+    began = time.monotonic_ns()
+    load = test.workload("roles", *roles, start_new_session=True)
+    with contextlib.suppress(OSError):  # there may be no groups of sessions
+        pathlib.Path(f"/proc/{load.pid}/autogroup").write_text("-20")
     for tid in load.tid("spin"):
         os.setpriority(os.PRIO_PROCESS, tid, -20)
+    for tid in load.tid("spin"):
         kdtest.wait_until(lambda tid=tid: kdtest.schedstat(load.pid, tid)[0] >
                           0.2 * (time.monotonic_ns() - began))
+    return load
 
 
 def case_off_the_bound_cpu(test):
@@ -48,9 +55,7 @@ def case_free_threads(test):
 def case_no_cpu_left(test):
     if len(os.sched_getaffinity(0)) < 2:
         raise kdtest.Skip("one CPU only")
-    began = time.monotonic_ns()
-    load = test.workload("roles", *(f"spin:{cpu}" for cpu in sorted(os.sched_getaffinity(0))))
-    insist(load, began)
+    load = busy(test, *(f"spin:{cpu}" for cpu in sorted(os.sched_getaffinity(0))))
     done = test.program("-p", load.pid, "--sample-time", "0.2")
     test.eq(done.status, 0, "bound threads on all CPUs: it works")
     test.ok("warning" in done.stderr and len(done.stderr.splitlines()) == 1,
@@ -62,9 +67,7 @@ def case_idle_one(test):
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         raise kdtest.Skip("one CPU only")
-    began = time.monotonic_ns()
-    load = test.workload("roles", *(f"spin:{cpu}" for cpu in cpus[1:]), "poll")
-    insist(load, began)
+    load = busy(test, *(f"spin:{cpu}" for cpu in cpus[1:]), "poll")
     idle, = load.tid("poll")
     os.sched_setaffinity(idle, {cpus[0]})
     # Long enough to be sure that it is idle.

@@ -214,7 +214,7 @@ def case_pager(test):
     check_status(test, "pager", terminal.process.pid, PAGER)
     terminal.process.send_signal(signal.SIGINT)
     test.eq(terminal.wait(), 0, "it ends as it should")
-    test.eq(terminal.shown.split(), ["user", "65534"], "the pager had the report, as sudo's caller")
+    test.eq(terminal.shown.split()[-2:], ["user", "65534"], "the pager had the report, as sudo's caller")
 
 
 def case_replay(test):

@@ -79,11 +79,9 @@ def case_names_of_code(test):
     path = pathlib.Path(f"/tmp/perf-{load.pid}.map")
     with bound(silent.path, path):
         silent.fall_silent()
-        run = test.child([kdtest.PROGRAM, "-p", load.pid, "-s", "1ms", "--sample-time", "600"])
-        run.line("# Start sampling")
-        load.send("go 100")
-        load.line("done")
-        run.signal(signal.SIGINT)
+        load.send("go 600000")
+        kdtest.wait_until(lambda: kdtest.waits_in(load.pid, "nanosleep"))
+        run = test.child([kdtest.PROGRAM, "-p", load.pid, "-s", "1ms", "--sample-time", "0.2"])
         test.eq(run.wait(), 0, "names of code: in bounded time, status 0")
         test.ok(str(path) in run.stderr and "does not answer" in run.stderr, "the file is named",
                 run.stderr)
