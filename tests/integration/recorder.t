@@ -3,9 +3,11 @@
 """The flight recorder (--record): what happened before a trigger fired or a condition became true;
 how far back it goes; what it refuses. (button.t: when somebody sends SIGUSR1.)"""
 
+import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -17,19 +19,19 @@ from kdtrigger import Triggered
 
 SECOND = 1000 * MS
 STALL = 300 * MS
-BEFORE = 2  # seconds from the stall to the trigger
+BEFORE = 1  # seconds from the stall to the trigger
+HELD = 20   # seconds that are held: far more
 
 def case_trigger(test):
-    """A stall two seconds before the trigger, of which the window itself knows nothing."""
+    """A stall a second before the trigger, of which the window itself knows nothing."""
     if not unlimited_real_time():
         return test.skip("a stall before a trigger", "real-time threads may not have a CPU")
     cpu, folder = kdtest.last_cpu(), test.directory()
     load = test.workload("gaps", cpu, 0, 1 * MS)
     tid = int(load.ready[0])
-    run = Triggered(test, load.pid, "--record=4s", "--start-trigger",
+    run = Triggered(test, load.pid, f"--record={HELD}s", "--start-trigger",
                     "t:syscalls:sys_exit_read", "--sample-time", "0.05", "-o", "text", "-o",
                     f"json:{folder}/json", "-o", f"perfetto:{folder}/trace")
-    time.sleep(0.2)
     when = stall(cpu, STALL)
     time.sleep(BEFORE)
     load.send("log")
@@ -38,12 +40,14 @@ def case_trigger(test):
     sample = last_sample(folder / "json")
     window = sample["window"]
     test.ok(window["start_ns"] > when[1] + BEFORE * SECOND, "the window began later")
-    test.ok(any(start < when[0] + 50 * MS and end > when[1] - 50 * MS for start, end in gaps),
-            "the thread saw the stall itself", gaps[:5])
+    begin, end, _, others = when
+    stalled = end - begin - sum(until - since for since, until in others)
+    test.between(sum(max(0, min(until, end) - max(since, begin)) for since, until in gaps),
+                 0.9 * stalled, end - begin, "the thread saw the stall itself")
     recorded = sample["recorded"]
-    test.between(recorded["held_ns"], BEFORE * SECOND + STALL, 4 * SECOND, "held")
+    test.between(recorded["held_ns"], BEFORE * SECOND + STALL, HELD * SECOND, "held")
     test.eq((recorded["asked_ns"], recorded["overwritten"], recorded["window_cut"]),
-            (4 * SECOND, False, False), "what was asked for; nothing was overwritten")
+            (HELD * SECOND, False, False), "what was asked for; nothing was overwritten")
     test.ok("\nRECORDED " in run.stdout, "the text says so", run.stdout[:300])
     check_stall(test, (folder / "trace").read_bytes(), tid, when)
 
@@ -53,6 +57,7 @@ POLLER = """
 import os, select, time
 poll = select.poll()
 poll.register(os.pipe()[0])
+print("ready", flush=True)
 while True:
     poll.poll(20)
     end = time.monotonic() + 0.03
@@ -65,8 +70,8 @@ def case_long_poll(test):
     """With --long-poll: the poll before the long round is in the recording."""
     folder = test.directory()
     load = test.child([sys.executable, "-c", POLLER])
-    time.sleep(0.2)
-    run = test.program("-p", load.pid, "--long-poll=10ms", "--record=1s", "--sample-count=2", "-o",
+    load.line("ready")
+    run = test.program("-p", load.pid, "--long-poll=10ms", "--record=10s", "--sample-count=2", "-o",
                        f"json:{folder}/json", "-o", f"perfetto:{folder}/trace")
     test.eq(run.status, 0, "status")
     sample = last_sample(folder / "json")
@@ -78,25 +83,31 @@ def case_long_poll(test):
 
 
 def case_condition(test):
-    """--record-on: nothing is reported until the condition is true; then that window is."""
+    """--record-on: nothing is reported until the condition is true; then that window is. Others may
+    keep the thread from its CPU for as long."""
     if not unlimited_real_time():
         return test.skip("a condition", "real-time threads may not have a CPU")
     cpu, folder = kdtest.last_cpu(), test.directory()
-    load = test.workload("gaps", cpu, 1, 1 * MS)
+    load = test.workload("gaps", cpu, 0, 1 * MS)
     tid = int(load.ready[0])
     run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record-on",
-                      "ready.total>80ms",
+                      "ready_by.stall-hog.total>80ms",
                       "-o", "text", "-o", f"json:{folder}/json", "-o",
                       f"perfetto:{folder}/trace"])
     kdtest.wait_until(lambda: "recording" in run.stderr)
-    time.sleep(0.5)
-    begin, end, hog, gaps = stall(cpu, STALL)
+    stalls = []
+    while run.proc.poll() is None:  # other real-time threads may keep the culprit from its CPU
+        stalls.append(stall(cpu, STALL))
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            run.proc.wait(2)
     test.eq(run.wait(), 0, "status")
     sample = last_sample(folder / "json")
     window = sample["window"]
-    test.between(window["end_ns"] - window["start_ns"], 100 * MS, 600 * MS, "a window of 100 ms")
+    test.ok(window["end_ns"] - window["start_ns"] >= 100 * MS, "a window of 100 ms", window)
+    begin, end, hog, gaps = next((one for one in stalls if window["start_ns"] < one[1] and
+                                  window["end_ns"] > one[0]), stalls[0])
     test.ok(window["start_ns"] < end and window["end_ns"] > begin, "in which it happened",
-            window, begin, end)
+            window, stalls)
     ready = sum(thread["ledger"]["ready_woken_ns"] + thread["ledger"]["ready_preempted_ns"]
                 for thread in sample["threads"])
     test.ok(ready > 80 * MS, "of which the condition is true", ready)
@@ -116,15 +127,16 @@ def case_signal(test):
     pressed = []
     for number in (1, 2):
         time.sleep(0.4)
-        pressed.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+        at = time.monotonic_ns()
         run.signal(signal.SIGUSR1)
         kdtest.wait_until(lambda: (folder / f"{number}.json").exists())
+        pressed.append((at, time.monotonic_ns()))
     test.eq(run.wait(), 0, "status")
-    for number, at in enumerate(pressed, start=1):
+    for number, (at, written) in enumerate(pressed, start=1):
         sample = last_sample(folder / f"{number}.json")
         test.eq(sample["number"], number, "only those that are reported are numbered")
         test.ok(sample["window"]["end_ns"] > at, "a window that had not ended then")
-        test.ok(sample["window"]["start_ns"] < at + SECOND, "nor begun much later")
+        test.ok(sample["window"]["start_ns"] < written, "nor begun much later")
     test.ok(last_sample(folder / "2.json")["recorded"]["held_ns"] > 400 * MS,
             "the second has what the first one had, too")
 
@@ -133,11 +145,12 @@ def case_memory(test):
     """What does not fit is overwritten, the oldest first, and the report says so."""
     folder = test.directory()
     load = test.child([sys.executable, "-c", "import time\nwhile True: time.sleep(0.0001)"])
-    time.sleep(0.2)
-    done = test.program("-p", load.pid, "--record=10s", "--record-memory=64K", "--sample-time",
-                        "0.3", "-o", "text", "-o", f"json:{folder}/json", "-o",
-                        f"perfetto:{folder}/trace")
-    test.eq(done.status, 0, "status")
+    done = test.capture(load.pid, "--record=60min", "--record-memory=64K", "-o", "text", "-o",
+                        f"json:{folder}/json", "-o", f"perfetto:{folder}/trace")
+    # More than fit, on each CPU.
+    before = kdtest.switches(load.pid, load.pid, ("voluntary",))
+    kdtest.wait_until(lambda: kdtest.switches(load.pid, load.pid, ("voluntary",)) > before + 5000)
+    done.close(test)
     recorded = last_sample(folder / "json")["recorded"]
     test.ok(recorded["memory_bytes"] <= 64 << 10, "no more memory than it may have", recorded)
     test.ok(recorded["overwritten"] and recorded["window_cut"], "overwritten", recorded)

@@ -14,7 +14,7 @@ import kdneeds
 import kdreport
 import kdtest
 
-SAMPLES = 20
+SAMPLES = 20  # at least
 
 
 def program(test, folder="bin"):
@@ -44,7 +44,7 @@ def case_twenty_samples(test):
     """Restarted twice, while others begin that have its name, or its executable."""
     path, other = program(test), program(test, "other")
     load = test.workload(path, "poll")
-    run, out = follow(test, load, "--sample-count", SAMPLES)
+    run, out = follow(test, load, "--sample-count", 0)
     lives = [load.pid]
     for _ in range(2):
         load.end()
@@ -55,10 +55,11 @@ def case_twenty_samples(test):
         load = test.workload(path, "poll")
         lives.append(load.pid)
         kdtest.wait_until(lambda seen=seen: len(samples_of(out)) > seen + 2)
+    kdtest.wait_until(lambda: len(samples_of(out)) >= SAMPLES)
+    run.signal(signal.SIGINT)
     test.eq(run.wait(), 0, "status 0")
     samples = samples_of(out)
-    test.eq(len(samples), SAMPLES, "as many samples as were asked for")
-    test.eq([sample["number"] for sample in samples], list(range(1, SAMPLES + 1)), "numbered")
+    test.eq([sample["number"] for sample in samples], list(range(1, len(samples) + 1)), "numbered")
     pids = list(dict.fromkeys(sample["pid"] for sample in samples))
     test.eq(pids, lives, "of one process after the other, and of no other one")
     changed = [sample for sample in samples if "restarts" in sample]
@@ -77,6 +78,24 @@ def case_twenty_samples(test):
     reports = kdreport.parse(run.stdout)
     for report in reports[-2:]:
         test.books(report)
+
+
+def case_count(test):
+    """As many samples as were asked for, which several processes have together: each ends with one."""
+    path = program(test)
+    load = test.workload(path, "poll")
+    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--follow-restart", "-o", "text",
+                      "--sample-time", "600s", "--sample-count", "3"])
+    lives = []
+    for _ in range(3):
+        run.line("# Start sampling")
+        lives.append(load.pid)
+        load.end()
+        load = test.workload(path, "poll")
+    test.eq(run.wait(), 0, "status 0")
+    found = [[thread.tid for thread in report.threads if thread.tid in lives]
+             for report in kdreport.parse(run.stdout)]
+    test.eq(found, [[pid] for pid in lives], "three samples, of one process each")
 
 
 def case_served(test):
@@ -161,4 +180,4 @@ def case_same_pid(test):
             "the program that has the PID is another process; its successor may have it, too")
 
 
-kdtest.main(case_twenty_samples, case_served, case_output_fails, case_same_pid)
+kdtest.main(case_twenty_samples, case_count, case_served, case_output_fails, case_same_pid)
