@@ -7,7 +7,8 @@
  * one sleeps for WAIT_MS first.
  *
  *   <- log      -> {"ROLE": {"tid": TID, "faults": N, "waits": [[before, woken, after], ...]},
- *               ...}: when it called, when that was about to end, when it returned
+ *               ...}: when it called, when that was about to end, when it returned;
+ *               of the last MAX_WAITS
  *
  * faults: major ones of the thread so far. */
 #include "workload.h"
@@ -313,7 +314,7 @@ static void child_wait(struct pair *pair)
 		*at = clock_ns(CLOCK_MONOTONIC);
 		_exit(0);
 	}
-	pair->waits[pair->n].before = clock_ns(CLOCK_MONOTONIC);
+	pair->waits[pair->n % MAX_WAITS].before = clock_ns(CLOCK_MONOTONIC);
 	if (waitpid(child, NULL, 0) != child)
 		die("waitpid");
 	atomic_store(&pair->woken, *at);
@@ -402,7 +403,7 @@ static void page_wait(struct pair *pair)
 	}
 	getrusage(RUSAGE_THREAD, &usage);
 	atomic_store(&pair->faults, (int)usage.ru_majflt);
-	pair->waits[pair->n].before = clock_ns(CLOCK_MONOTONIC);
+	pair->waits[pair->n % MAX_WAITS].before = clock_ns(CLOCK_MONOTONIC);
 	for (int i = 0; i < AT_ONCE; i++)
 		(void)((volatile char *)pair->shared)[at[i]];
 }
@@ -458,8 +459,8 @@ static void waiter(struct worker *worker)
 {
 	struct pair *pair = &pairs[worker->args[0]];
 
-	while (!stage_over(worker->stage) && pair->n < MAX_WAITS) {
-		struct wait *wait = &pair->waits[pair->n];
+	while (!stage_over(worker->stage)) {
+		struct wait *wait = &pair->waits[pair->n % MAX_WAITS];
 
 		wait->before = clock_ns(CLOCK_MONOTONIC);
 		pair->role->wait(pair);
@@ -516,11 +517,13 @@ static void logs_print(const struct stage *stage)
 
 		printf("%s\"%s\": {\"tid\": %d, \"faults\": %d, \"waits\": [", i ? ", " : "",
 		       pairs[i].role->name, pairs[i].waiter->tid, pairs[i].faults);
-		for (int k = 0; k < waits; k++) {
-			const struct wait *wait = &pairs[i].waits[k];
+		/* The oldest one may be being overwritten. */
+		for (int k = waits >= MAX_WAITS ? waits - MAX_WAITS + 1 : 0, first = k; k < waits;
+		     k++) {
+			const struct wait *wait = &pairs[i].waits[k % MAX_WAITS];
 
-			printf("%s[%lld, %lld, %lld]", k ? ", " : "", wait->before, wait->woken,
-			       wait->after);
+			printf("%s[%lld, %lld, %lld]", k > first ? ", " : "", wait->before,
+			       wait->woken, wait->after);
 		}
 		printf("]}");
 	}

@@ -10,7 +10,8 @@
  *
  *   <- log      -> {"ROLE": {"tid": TID, "holders": [TID, ...], "address": the lock's futex,
  *               0: not told, "waits": [[before, after], ...], "others": [[the same of each
- *               other thread that waits], ...]}, ...}: CLOCK_MONOTONIC
+ *               other thread that waits], ...]}, ...}: CLOCK_MONOTONIC; the last
+ *               MAX_WAITS, as the machine may take its time until the test asks
  */
 #include "workload.h"
 
@@ -491,7 +492,8 @@ static void waiter(struct worker *worker)
 	struct scene *scene = &scenes[worker->args[0]];
 	struct log *log = &scene->logs[worker->args[1]];
 
-	while (!stage_over(worker->stage) && log->n < MAX_WAITS) {
+	while (!stage_over(worker->stage)) {
+		int at = log->n % MAX_WAITS;
 		long long before = clock_ns(CLOCK_MONOTONIC), after;
 
 		scene->role->take(scene);
@@ -500,8 +502,8 @@ static void waiter(struct worker *worker)
 			sleep_ms(1);
 			continue;
 		}
-		log->waits[log->n].before = before;
-		log->waits[log->n].after = after;
+		log->waits[at].before = before;
+		log->waits[at].after = after;
 		atomic_fetch_add(&log->n, 1);
 	}
 }
@@ -545,8 +547,10 @@ static void waits_print(const struct log *log)
 {
 	int n = atomic_load(&log->n);
 
-	for (int k = 0; k < n; k++)
-		printf("%s[%lld, %lld]", k ? ", " : "", log->waits[k].before, log->waits[k].after);
+	/* The oldest one may be being overwritten. */
+	for (int k = n >= MAX_WAITS ? n - MAX_WAITS + 1 : 0, first = k; k < n; k++)
+		printf("%s[%lld, %lld]", k > first ? ", " : "", log->waits[k % MAX_WAITS].before,
+		       log->waits[k % MAX_WAITS].after);
 }
 
 static void log_print(const struct scene *scene)

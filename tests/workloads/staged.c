@@ -17,7 +17,8 @@
  *   read:CPU           reads $STAGED_FILE again and again
  *
  *   <- mark            -> as in workload.h
- *   <- log             -> {"ROLE": {"tid": TID, "from": CLOCK_MONOTONIC, "steps": [ns, ...]}, ...}
+ *   <- log             -> {"ROLE": {"tid": TID, "from": CLOCK_MONOTONIC, "steps": [ns, ...]}, ...}:
+ *                         the last STEPS, from the first of them on
  *
  * CPU -1 is any. */
 #include "workload.h"
@@ -33,6 +34,7 @@
 
 #define STEP_NS 1000000LL
 #define STEPS 60000
+#define ROOM (2 * STEPS) /* those that are overwritten while the others are printed */
 #define LEAST_GAP_NS 700
 #define MOST_GAP_NS 200000 /* no interrupt takes longer: the machine stood still, or it waited */
 #define MAX_ROLES 8
@@ -46,7 +48,7 @@
 struct log {
 	long long from;
 	_Atomic(int) n; /* steps that are complete */
-	long long steps[STEPS];
+	long long steps[ROOM];
 };
 
 static struct log logs[MAX_ROLES];
@@ -57,15 +59,22 @@ static struct log *log_of(const struct worker *worker)
 	return &logs[worker - workers];
 }
 
+/* All steps before this one are complete; it, and those that were left out, begin with nothing. */
+static void log_reach(struct log *log, long long step)
+{
+	for (long long n = log->n; n < step; n++)
+		log->steps[(n + 1) % ROOM] = 0;
+	atomic_store(&log->n, (int)step);
+}
+
 /* What happened until now counts for the step in which it began: they are much shorter. */
 static void log_add(struct log *log, long long before, long long now, long long ns)
 {
-	long long at = (before - log->from) / STEP_NS, complete = (now - log->from) / STEP_NS;
+	long long at = (before - log->from) / STEP_NS;
 
-	if (at >= STEPS)
-		return;
-	log->steps[at] += ns;
-	atomic_store(&log->n, complete < STEPS ? (int)complete : STEPS);
+	log_reach(log, at);
+	log->steps[at % ROOM] += ns;
+	log_reach(log, (now - log->from) / STEP_NS);
 }
 
 static void role_gaps(struct worker *worker)
@@ -241,12 +250,12 @@ static void logs_print(const struct stage *stage)
 {
 	putchar('{');
 	for (int i = 0; i < stage->count; i++) {
-		int n = atomic_load(&logs[i].n);
+		int n = atomic_load(&logs[i].n), first = n > STEPS ? n - STEPS : 0;
 
 		printf("%s\"%s\": {\"tid\": %d, \"from\": %lld, \"steps\": [", i ? ", " : "",
-		       workers[i].role, workers[i].tid, logs[i].from);
-		for (int k = 0; k < n; k++)
-			printf("%s%lld", k ? ", " : "", logs[i].steps[k]);
+		       workers[i].role, workers[i].tid, logs[i].from + first * STEP_NS);
+		for (int k = first; k < n; k++)
+			printf("%s%lld", k > first ? ", " : "", logs[i].steps[k % ROOM]);
 		printf("]}");
 	}
 	say("}");
