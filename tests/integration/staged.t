@@ -6,10 +6,8 @@ share that those have logged, or the threads themselves."""
 
 import contextlib
 import ctypes
-import json
 import os
 import re
-import signal
 import time
 
 import kdstaged
@@ -19,7 +17,7 @@ from kdneeds import need, tracefs
 from kdtest import MS
 
 SAMPLE = 0.5
-TRIES = 3
+TRIES = 8  # until prices have stayed the same for one sample
 MOVES = 4
 PTRACE_CONT, PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 7, 17, 0x4206, 0x4207
 
@@ -28,19 +26,22 @@ def watched(test, name, load, seconds=SAMPLE, **options):
     return kdstaged.watch(test, {name: load}, seconds, **options)[name]
 
 
-def with_marks(test, name, load, hog, seconds=SAMPLE):
-    """A screen, and the run time of each of the other workload's threads in its window, as far as
-    they ran as evenly before and after two moments in it as between them."""
+def beside(test, name, load, hog, *words):
+    """The other workload, which has the CPU for as long as it runs, is the first that is blamed.
+    What it runs is certain between two moments in the window; it may run in the rest of it."""
     marks = []
 
     def measure():
         marks.append(hog.mark())
-        time.sleep(seconds * 0.8)
+        time.sleep(SAMPLE)
         marks.append(hog.mark())
-    screen = watched(test, name, load, seconds, while_open=measure)
-    first, last = marks
-    whole = (screen.stop - screen.start) / (last.start - first.start)
-    return screen, {tid: (ran - first.cpu[tid]) * whole for tid, ran in last.cpu.items()}
+    screen = watched(test, name, load, None, while_open=measure)
+    row = kdstaged.check_first(test, name, screen, ("task",), *words, who=hog.pid)
+    if row:
+        first, last = marks
+        ran = sum(ran - first.cpu[tid] for tid, ran in last.cpu.items())
+        kdstaged.check_share(test, name, screen, row["ns"], ran, most=ran + screen.stop -
+                             screen.start - first.until(last))
 
 
 def case_nice(test):
@@ -50,11 +51,7 @@ def case_nice(test):
     hog = test.workload("roles", f"spin:{cpu}", wrapper=("nice", "-n", "-10"))
     with heavy_group() as join:  # both: others are no match for them
         join(load, hog)
-        screen, ran = with_marks(test, "nice", load, hog)
-        row = kdstaged.check_first(test, "nice", screen, ("task",), "(nice -10) ran")
-        if row:
-            test.eq(row["who"]["pid"], hog.pid, "nice: which process")
-            kdstaged.check_share(test, "nice", screen, row["ns"], sum(ran.values()))
+        beside(test, "nice", load, hog, "(nice -10) ran")
         load.end()
         hog.end()
 
@@ -66,11 +63,7 @@ def case_group(test):
     hog = test.workload("roles", *[f"spin:{cpu}"] * 4)
     with heavy_group() as join:
         join(hog)
-        screen, ran = with_marks(test, "group", load, hog)
-        row = kdstaged.check_first(test, "group", screen, ("task",),
-                                   f"on which roles[{hog.pid}] ran")
-        if row:
-            kdstaged.check_share(test, "group", screen, row["ns"], sum(ran.values()))
+        beside(test, "group", load, hog, f"on which roles[{hog.pid}] ran")
         hog.end()
 
 
@@ -117,11 +110,10 @@ def case_migrations(test):
         screen = watched(test, "migrations", load, None, while_open=move)
         load.end()
     row = kdstaged.check_first(test, "migrations", screen, ("task",),
-                               f"on which fifo[{hog.tid('fifo')[0]}]", "(SCHED_FIFO 10) ran")
+                               f"on which fifo[{hog.tid('fifo')[0]}]", "(SCHED_FIFO 10) ran",
+                               who=hog.pid)
     if row:
-        test.eq(row["who"]["pid"], hog.pid, "migrations: which process")
-        least, most = (kdstaged.bounds(screen, ns)[at] for at, ns in enumerate(took))
-        test.between(row["ns"], least, most, "migrations: as long as it was")
+        kdstaged.check_share(test, "migrations", screen, row["ns"], took[0], most=took[1])
     thread = next(thread for thread in screen.json["threads"] if thread["tid"] == tid)
     test.eq(thread["affinity_migrations"], 2 * MOVES, "migrations: so often")
 
@@ -134,15 +126,31 @@ def case_rt_limit(test):
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}", wrapper=kdstaged.BEFORE_OTHERS)
     hog = test.workload("roles", f"spin:{cpu}")
+    tid, other = load.tid("spin")[0], hog.tid("spin")[0]
+    marks = []
+
+    def four_times():
+        """Until the other one has run before each of four turns of the thread."""
+        marks.append(hog.mark())
+        times, ran, turns = 0, marks[0].cpu[other], kdtest.turns(load.pid, tid)
+
+        def happened():
+            nonlocal times, ran, turns
+            now, later = kdtest.turns(load.pid, tid), hog.mark().cpu[other]
+            if now > turns and later > ran + MS:
+                times, ran, turns = times + 1, later, now
+            return times >= 4
+        kdtest.wait_until(happened)
+        marks.append(hog.mark())
     with heavy_group() as join:
         join(hog)
-        screen = watched(test, "RT limit", load, 3.4)
+        screen = watched(test, "RT limit", load, None, while_open=four_times)
         row = kdstaged.check_first(test, "RT limit", screen, ("rt_limit",),
-                                   "which the real-time limit gave to spin[")
+                                   "which the real-time limit gave to spin[", who=hog.pid)
         if row:
-            test.eq(row["who"].get("pid"), hog.pid, "RT limit: which process")
-            waited = screen.ready[load.tid("spin")[0]]
-            test.between(row["ns"], 0.8 * waited, 1.02 * waited + MS, "RT limit: as long as that")
+            ran = marks[1].cpu[other] - marks[0].cpu[other]
+            test.between(row["ns"], 0.9 * ran - MS, 1.05 * ran + MS + screen.stop - screen.start -
+                         marks[0].until(marks[1]), "RT limit: as long as that")
         load.end()
         hog.end()
 
@@ -156,10 +164,9 @@ def interrupted(test, name, cause, culprit, advice, by, dearest=0):
     for _ in range(TRIES):
         load = test.workload("staged", f"gaps:{kdtest.last_cpu()}", wrapper=kdstaged.BEFORE_OTHERS)
         other = by()
-        screen = watched(test, name, load)
+        screen = watched(test, name, load, logs=True)
         other.end()
-        load.send("log")
-        gaps = screen.logged(json.loads(load.line("{"))["gaps"])
+        gaps = screen.logged(screen.log["gaps"])
         load.end()
         took = sum(row["ns"] for row in screen.blamed if row["cause"] in ("hardirq", "softirq"))
         thread = next(thread for thread in screen.json["threads"] if thread["name"] == "gaps")
@@ -206,9 +213,8 @@ def case_minor_faults(test):
     for _ in range(TRIES):  # see interrupted()
         load = test.workload("staged", f"minor:{kdtest.last_cpu()}:100",
                              wrapper=kdstaged.BEFORE_OTHERS)
-        screen = watched(test, "faults", load)
-        load.send("log")
-        touched = screen.logged(json.loads(load.line("{"))["minor"])
+        screen = watched(test, "faults", load, logs=True)
+        touched = screen.logged(screen.log["minor"])
         load.end()
         took = sum(row["ns"] for row in screen.blamed if row["cause"] == "page_fault")
         least, most = kdstaged.bounds(screen, touched)
@@ -294,7 +300,7 @@ def case_ptrace(test):
             time.sleep(0.1)
             stops.append((began, time.monotonic_ns()))
             ptrace(PTRACE_DETACH if last else PTRACE_CONT)
-    screen = watched(test, "ptrace", load, while_open=trace)
+    screen = watched(test, "ptrace", load, None, while_open=trace)
     row = kdstaged.check_first(test, "ptrace", screen, ("stopped",), "was stopped by ")
     if row:
         kdstaged.check_share(test, "ptrace", screen, row["ns"], screen.inside(stops))
