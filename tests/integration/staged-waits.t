@@ -13,7 +13,8 @@ import kdtest
 from kdgroup import heavy_group
 from kdtest import MS, SECOND
 
-SAMPLE = 0.6
+SAMPLE = 0.5
+OFTEN = 10
 # Role: cause, words of its verdict.
 WAITS = {"pipe": ("peer", "waited for waker["), "unix": ("peer", "waited for waker["),
          "tcp": ("peer", "waited for waker["), "child": ("child", "child"),
@@ -23,14 +24,26 @@ DISK = {"fsync": ("disk", "disk"), "direct": ("disk", "disk"), "page": ("page_fa
 LOCKS = ("asleep", "busy") if kdtest.VM else ("asleep", "busy", "pi", "robust", "rwlock", "syncing")
 
 
-def staged(test, program, roles, *args, seconds=SAMPLE):
+def until_waited(loads):
+    """Waits until each has got a CPU again and again since now, as threads of real time of other
+    tests may keep it from that. Nothing is asked of a process meanwhile: it would wait for that."""
+    threads = {(load.pid, load.tid(role)[0]) for role, load in loads.items()}
+    before = {thread: kdtest.turns(*thread) for thread in threads}
+    time.sleep(SAMPLE)
+    kdtest.wait_until(lambda: all(kdtest.turns(*thread) >= before[thread] + OFTEN
+                                  for thread in threads))
+
+
+def staged(test, program, roles, *args):
     """{role: (Screen, log)}, each role in a process of its own; where there is one CPU, one after
     the other."""
     if kdtest.one_cpu() and len(roles) > 1:
-        return {role: staged(test, program, [role], *args, seconds=seconds)[role] for role in roles}
+        return {role: staged(test, program, [role], *args)[role] for role in roles}
     loads = {role: test.workload(program, role, *args, wrapper=kdstaged.BEFORE_OTHERS)
              for role in roles}
-    screens = kdstaged.watch(test, loads, seconds, logs=True)
+    for load in loads.values():
+        load.settle([load.pid])  # or it would begin to wait for the test while it is watched
+    screens = kdstaged.watch(test, loads, None, lambda: until_waited(loads), logs=True)
     for load in loads.values():
         load.end()
     return {role: (screen, screen.log[role]) for role, screen in screens.items()}
@@ -50,8 +63,9 @@ def check_waits(test, role, screen, log, causes):
     else:  # here it is the CPU, too, that the calls and faults take
         lost = max(0, logged - (window - screen.ready[tid] - screen.busy[tid]))
         if cause == "page_fault":  # which is what that takes; to switch, too
-            lost = screen.ready[tid] + 2_000 * sum(thread["major_faults"]
-                                                   for thread in screen.json["threads"])
+            lost = screen.ready[tid] + screen.interrupted + (
+                2_000 + screen.json.get("fault_entry_exit_ns", 0)) * sum(
+                    thread["major_faults"] for thread in screen.json["threads"])
     kdstaged.check_share(test, role, screen, row["ns"], logged, lost)
     test.eq(row["worst_tid"], tid, f"{role}: who waited")
     said = screen.words(row)
@@ -177,6 +191,7 @@ def case_memory_lock(test):
     if not fills_memory_at_once():
         raise kdtest.Skip("this kernel does not fill memory in one call (before 5.14)")
     load = test.workload("staged", "mapper", "filler", wrapper=kdstaged.BEFORE_OTHERS)
+    load.settle([load.pid])
     screen = kdstaged.watch(test, {"mapper": load}, SAMPLE, logs=True)["mapper"]
     log = screen.log["mapper"]
     row = kdstaged.check_first(test, "mapper", screen, ("kernel_lock",), "in the kernel")

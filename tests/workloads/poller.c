@@ -7,7 +7,8 @@
  * them, but in one of EVERY rounds (the first after OFFSET) for LONG_MS.
  *
  * brief:BRIEF_MS:LONG_MS is a thread that lets another one return from a poll, work for
- * BRIEF_MS and end, and meanwhile begins one such long time of its own between two.
+ * BRIEF_MS and end, and meanwhile begins one such long time of its own between two: the other
+ * one does not end before that.
  *
  * The truths of a thread have "long": [[before the return, after it, before the next
  * call, after it], ...] of the times between two calls that may have been three quarters of
@@ -22,7 +23,7 @@
 #include <sys/select.h>
 
 #define MAX_WORKERS 16
-#define LOG_TEXT 10000
+#define LOG_TEXT 13500 /* all of 200 rounds */
 #define WAIT_NS 1000000L
 
 enum wait { WAIT_POLL, WAIT_PPOLL, WAIT_EPOLL, WAIT_EPOLL_PWAIT, WAIT_SELECT, WAITS };
@@ -143,7 +144,7 @@ static void role_poll(struct worker *worker)
 /* Another thread that ends. */
 struct brief {
 	long ms;
-	atomic_bool works;
+	atomic_bool works, returned;
 	long long from, to;
 };
 
@@ -155,7 +156,9 @@ static void *brief_main(void *arg)
 	wait_once(WAIT_POLL, -1);
 	brief->from = clock_ns(CLOCK_MONOTONIC);
 	atomic_store(&brief->works, true);
-	work(brief->ms, NULL);
+	do
+		work(brief->ms, NULL);
+	while (!atomic_load(&brief->returned));
 	brief->to = clock_ns(CLOCK_MONOTONIC);
 	return NULL;
 }
@@ -174,6 +177,7 @@ static void role_brief(struct worker *worker)
 	earlier = clock_ns(CLOCK_MONOTONIC);
 	wait_once(WAIT_POLL, -1);
 	after = clock_ns(CLOCK_MONOTONIC);
+	atomic_store(&brief.returned, true);
 	pthread_join(thread, NULL);
 	work(worker->args[1], NULL);
 	before = clock_ns(CLOCK_MONOTONIC);
