@@ -3,6 +3,7 @@
 promtool, and readers of folded stacks. What is not installed is skipped visibly."""
 
 import json
+import os
 import re
 import subprocess
 
@@ -13,6 +14,17 @@ SCHEMA = kdtest.ROOT / "man" / "kernel_delay.schema.json"
 PARSERS = {"openmetrics": "prometheus_client.openmetrics.parser",
            "prometheus": "prometheus_client.parser"}
 FOLDED = re.compile(r"[^ ;]+(;[^ ;]+)+ [1-9]\d*")
+
+
+def unit_reports(test, program, kind):
+    """The files with whole reports of a kind that a unit test compares with golden files."""
+    path, folder = kdtest.ROOT / "build" / "unit" / program, test.directory()
+    if not path.exists():
+        raise kdtest.Skip(f"{path} is not built: `make unit`")
+    done = subprocess.run([path], env={**os.environ, "KEEP_REPORTS": str(folder)}, cwd=kdtest.ROOT,
+                          capture_output=True, check=False)
+    test.eq(done.returncode, 0, f"{program} leaves its reports")
+    return sorted(folder.glob(f"{kind}_*.txt"))
 
 
 def in_flight(thread, what):

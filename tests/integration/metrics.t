@@ -15,7 +15,7 @@ import sys
 import kdneeds
 import kdreport
 import kdtest
-from kdformats import in_flight
+from kdformats import in_flight, unit_reports
 
 GOLDEN = kdtest.ROOT / "tests" / "golden"
 MAN = kdtest.ROOT / "man" / "kernel_delay-metrics.5"
@@ -67,20 +67,19 @@ def block_check(test, path):
         test.ok(str(len(lines)) in numbers, f"{path.name}: all {len(lines)} series are in it", said)
 
 
-def case_golden_files(test):
-    """What the unit tests have written."""
-    paths = sorted(GOLDEN.glob("openmetrics_*.txt"))
-    test.ok(len(paths) > 5, "there are golden files")
+def case_unit_reports(test):
+    """What a unit test has made of its samples."""
+    paths = unit_reports(test, "test_metrics", "openmetrics")
+    test.ok(len(paths) > 5, "there are reports")
     for path in paths:
         series = series_of(test, path.name, path.read_text())
         older = path.with_name(path.name.replace("openmetrics", "prometheus"))
-        if not older.exists():
-            continue
         other = series_of(test, older.name, older.read_text(), "prometheus_client.parser")
         test.eq(other, series, f"{older.name}: has the same values")
         promtool(test, f"{older.name}: promtool finds no fault", "check", "metrics",
                  text=older.read_text())
-    block_check(test, GOLDEN / "openmetrics_timed.txt")
+        if path.name == "openmetrics_timed.txt":
+            block_check(test, path)
 
 
 def listed(text):
@@ -421,5 +420,5 @@ def case_without_histograms(test):
             "_duration_seconds" not in done.stdout, "not asked for, there are none of threads")
 
 
-kdtest.main(case_golden_files, case_manual_page, case_capture, case_hostile_names,
+kdtest.main(case_unit_reports, case_manual_page, case_capture, case_hostile_names,
             case_max_syscalls, case_histograms, case_without_histograms)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output compared with golden files, byte by byte. UPDATE_GOLDEN=1 in the
- * environment writes them anew. */
+/* Output compared with golden files, byte by byte. UPDATE_GOLDEN=1 in the environment writes them
+ * anew. Most have only the parts that a test is about; KEEP_REPORTS=DIRECTORY leaves the whole
+ * reports there, for the tests that show them to other programs. */
 #ifndef TESTS_UNIT_GOLDEN_H
 #define TESTS_UNIT_GOLDEN_H
 
@@ -25,6 +26,37 @@ static char *golden_read(FILE *file, size_t *length)
 	return text;
 }
 
+/* What was written to a temporary file, which is closed; the caller's. */
+__attribute__((unused)) static char *golden_text(FILE *out)
+{
+	size_t length;
+	char *text = golden_read(out, &length);
+
+	fclose(out);
+	if (strlen(text) != length)
+		ok(false, "without NULs");
+	return text;
+}
+
+static void golden_write(const char *directory, const char *name, const char *text)
+{
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s.txt", directory, name);
+	file = fopen(path, "w");
+	if (!file || fputs(text, file) < 0 || fclose(file))
+		abort();
+}
+
+__attribute__((unused)) static void golden_keep(const char *name, const char *text)
+{
+	const char *directory = getenv("KEEP_REPORTS");
+
+	if (directory)
+		golden_write(directory, name, text);
+}
+
 static void golden_difference(const char *got, const char *want)
 {
 	unsigned int line = 1;
@@ -36,32 +68,37 @@ static void golden_difference(const char *got, const char *want)
 	printf("# want: %.*s\n", (int)strcspn(want, "\n"), want);
 }
 
-/* Compares what was written to a temporary file, which is closed, with the golden
- * file of this name. */
-__attribute__((unused)) static void golden_compare(FILE *out, const char *name)
+/* One test: passes if two texts of many lines are equal; else the first difference is printed. */
+__attribute__((unused)) static void is_text(const char *got, const char *want, const char *what)
 {
-	size_t got_length, want_length = 0;
-	char path[256], *got, *want = NULL;
+	ok(!strcmp(got, want), "%s", what);
+	if (strcmp(got, want))
+		golden_difference(got, want);
+}
+
+/* Compares a text, which is released, with the golden file of this name. */
+static void golden_is(char *text, const char *name)
+{
+	char path[256], *want = NULL;
 	FILE *golden;
 
-	got = golden_read(out, &got_length);
-	fclose(out);
+	if (getenv("UPDATE_GOLDEN"))
+		golden_write(GOLDEN_DIR, name, text);
 	snprintf(path, sizeof(path), "%s/%s.txt", GOLDEN_DIR, name);
-	if (getenv("UPDATE_GOLDEN")) {
-		golden = fopen(path, "w");
-		if (!golden || fwrite(got, 1, got_length, golden) != got_length || fclose(golden))
-			abort();
-	}
 	golden = fopen(path, "r");
-	if (golden) {
-		want = golden_read(golden, &want_length);
-		fclose(golden);
-	}
-	ok(want && got_length == want_length && !memcmp(got, want, got_length), "as in %s", path);
-	if (want && strcmp(got, want))
-		golden_difference(got, want);
-	free(got);
+	if (golden)
+		want = golden_text(golden);
+	ok(want && !strcmp(text, want), "as in %s", path);
+	if (want && strcmp(text, want))
+		golden_difference(text, want);
+	free(text);
 	free(want);
+}
+
+/* The same with what was written to a temporary file, which is closed. */
+__attribute__((unused)) static void golden_compare(FILE *out, const char *name)
+{
+	golden_is(golden_text(out), name);
 }
 
 #endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What samples add up to, read back from the text with a reader of its own. */
+#include "cli/metrics/metrics.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cli/metrics/openmetrics.h"
+#include "golden.h"
+#include "metrics_read.h"
+#include "metrics_sample.h"
+#include "tap.h"
+
+/* Twice the same: counters double, gauges do not. */
+static void test_sums(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+
+	add_and_clear(metrics, metrics_full());
+	add_and_clear(metrics, metrics_full());
+	IS("captures_total{result=\"interrupted\"}", "2");
+	IS("captures_total{result=\"complete\"}", "0");
+	IS("measured_seconds_total", "2.000000000");
+	IS("window_seconds_count", "2");
+	IS("window_seconds_sum", "2.000000000");
+	IS("threads{thread=\"revalidator6\"}", "2");
+	IS("threads{thread=\"ended\"}", "0");
+	IS("ended_threads_total{thread=\"ended\"}", "6");
+	IS("thread_seconds_total{thread=\"revalidator6\",state=\"user\"}", "0.800038930");
+	IS("thread_seconds_total{thread=\"ovs-vswitchd\",state=\"stopped\"}", "0.240000000");
+	IS("thread_exec_seconds_total{thread=\"ovs-vswitchd\"}", "1.575712000");
+	IS("thread_exec_seconds_total{thread=\"revalidator6\"}", "");
+	IS("thread_periods_total{thread=\"ovs-vswitchd\",state=\"ready\"}", "2048");
+	IS("thread_period_seconds_total{thread=\"ovs-vswitchd\",state=\"ready\"}", "0.050717292");
+	IS("thread_max_seconds{thread=\"ovs-vswitchd\",state=\"ready\"}", "0.180000000");
+	IS("thread_max_seconds{thread=\"ovs-vswitchd\",state=\"running\"}", "0.006849056");
+	IS("thread_open_seconds{thread=\"ovs-vswitchd\",state=\"running\"}", "0.006849056");
+	IS("thread_open_seconds{thread=\"ovs-vswitchd\",state=\"ready\"}", "");
+	IS("open_syscall_max_seconds{thread=\"ovs-vswitchd\",syscall=\"read\"}", "0.000000077");
+	IS("thread_min_seconds{thread=\"ovs-vswitchd\",state=\"running\"}", "0.000004326");
+	IS("thread_min_seconds{thread=\"revalidator6\",state=\"running\"}", "");
+	IS("context_switches_total{thread=\"ovs-vswitchd\",type=\"involuntary\"}", "14");
+	IS("migrations_total{thread=\"ovs-vswitchd\"}", "10");
+	IS("used_cpus{thread=\"ovs-vswitchd\"}", "3");
+	IS("hardirqs_total{thread=\"ovs-vswitchd\",action=\"i801_smbus [unhandled]\"}", "6");
+	IS("softirq_max_seconds{thread=\"ovs-vswitchd\",vector=\"net_rx\"}", "0.001856778");
+	IS("upcalls_total{cpu=\"0\",error=\"ENOENT\"}", "2");
+	IS("waits_total{thread=\"ovs-vswitchd\",state=\"blocked\"}", "2");
+	IS("wait_seconds_total{thread=\"ovs-vswitchd\",state=\"blocked\"}", "0.000051156");
+	IS("overslept_total{thread=\"ovs-vswitchd\"}", "80");
+	IS("overslept_seconds_total{thread=\"ovs-vswitchd\"}", "0.004800000");
+	IS("overslept_max_seconds{thread=\"ovs-vswitchd\"}", "0.001100000");
+	IS("overslept_total{thread=\"revalidator6\"}", "");
+	IS("late_ticks_total{thread=\"ovs-vswitchd\"}", "4");
+	IS("late_tick_seconds_total{thread=\"ovs-vswitchd\"}", "0.014000000");
+	IS("late_tick_max_seconds{thread=\"ovs-vswitchd\"}", "0.005000000");
+#define STOPPED_BY(name, kind, by)                                                                 \
+	"stopped_by_" name "{thread=\"ovs-vswitchd\",kind=\"" kind "\",stopper=\"" by "\"}"
+	IS(STOPPED_BY("total", "signal", "sh"), "6"); /* of two processes */
+	IS(STOPPED_BY("seconds_total", "signal", "sh"), "0.160000000");
+	IS(STOPPED_BY("max_seconds", "signal", "sh"), "0.045000000");
+	IS(STOPPED_BY("total", "tracer", "sh"), "600");
+	IS(STOPPED_BY("seconds_total", "signal", "terminal"), "0.018000000");
+	IS(STOPPED_BY("seconds_total", "unexplained", "[unknown]"), "0.002000000");
+	IS("moved_by_total{thread=\"ovs-vswitchd\",mover=\"taskset\"}", "4"); /* of two processes */
+	IS("moved_by_total{thread=\"ovs-vswitchd\",mover=\"other\"}", "6");
+	IS("disk_requests_total{device=\"vda1\"}", "4");
+	IS("disk_request_seconds_total{device=\"vda1\"}", "0.004000000");
+	IS("disk_request_max_seconds{device=\"vda1\"}", "0.001500000");
+	IS("profile_samples_total{thread=\"ended\",mode=\"user\"}", "2");
+	IS("lost_events_total{reason=\"torn_threads\"}", "26");
+	IS("lost_events_total{reason=\"series\"}", "0");
+	IS("absent_sections{section=\"HARD IRQ STATISTICS\"}", "1");
+	metrics_free(metrics);
+}
+
+/* All that sample_lost() counts has a reason. */
+static void test_losses(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+	struct sample sample = metrics_full();
+	char *text, *at;
+	uint64_t sum = 0;
+
+	is_i64(metrics_add(metrics, &sample), 0, "a sample with losses");
+	at = text = metrics_text(metrics);
+	while ((at = strstr(at, "lost_events_total{"))) {
+		at = strchr(at, '}') + 1;
+		sum += strtoull(at, NULL, 10);
+	}
+	is_u64(sum, sample_lost(&sample), "all reasons together are what was lost");
+	free(text);
+	sample_clear(&sample);
+	metrics_free(metrics);
+}
+
+static void test_saturation(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+
+	for (int i = 0; i < 2; i++) {
+		struct sample sample = metrics_begin(1);
+
+		sample.threads[0] = metrics_thread(1, "large");
+		memset(sample.threads[0].ledger.ns, 0xff, sizeof(sample.threads[0].ledger.ns));
+		sample.threads[0].voluntary = UINT64_MAX - 1;
+		metrics_calls(&sample.threads[0], 3000000000U, 1);
+		sample.threads[0].calls[0].total = UINT64_MAX;
+		add_and_clear(metrics, sample);
+	}
+	IS("thread_seconds_total{thread=\"large\",state=\"user\"}", "18446744073.709551615");
+	IS("context_switches_total{thread=\"large\",type=\"voluntary\"}", "18446744073709551615");
+	IS("syscall_seconds_total{thread=\"large\",syscall=\"[unknown: 3000000000]\"}",
+	   "18446744073.709551615");
+	metrics_free(metrics);
+}
+
+/* Names that are equal once they are written share a series. */
+static void test_equal_names(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+	struct sample sample = metrics_begin(4);
+
+	sample.threads[0] = metrics_thread(1, "\xff");
+	sample.threads[1] = metrics_thread(2, "\xfe");
+	sample.threads[2] = metrics_thread(3, "\xef\xbf\xbd");
+	sample.threads[3] = metrics_thread(3, "\xef\xbf\xbd");
+	sample.threads[3].ended = true;
+	for (size_t i = 0; i < 4; i++)
+		metrics_calls(&sample.threads[i], 0x80000000U, 1);
+	add_and_clear(metrics, sample);
+	is_u64(count_of(metrics, "threads"), 1, "one series for all of them");
+	IS("threads{thread=\"\xef\xbf\xbd\"}", "3");
+	IS("ended_threads_total{thread=\"\xef\xbf\xbd\"}", "1");
+	IS("syscalls_total{thread=\"\xef\xbf\xbd\",syscall=\"[unknown: 2147483648]\"}", "4");
+	metrics_free(metrics);
+
+	metrics = metrics_of((struct report_options){ .per_thread = true });
+	sample = metrics_begin(2);
+	sample.threads[0] = metrics_thread(7, "\xff");
+	sample.threads[1] = metrics_thread(7, "\xfe");
+	add_and_clear(metrics, sample);
+	IS("threads{thread=\"\xef\xbf\xbd\",tid=\"7\"}", "2");
+	metrics_free(metrics);
+}
+
+static void test_fold_names(void)
+{
+	static const char *const names[] = { "revalidator55", "revalidator6", "12345",
+					     "pmd-c01/id:8", "1a1" };
+	struct metrics *metrics = metrics_of((struct report_options){ .fold_names = true });
+	struct sample sample = metrics_begin(COUNT(names));
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		sample.threads[i] = metrics_thread((pid_t)i + 1, names[i]);
+	add_and_clear(metrics, sample);
+	IS("threads{thread=\"revalidator\"}", "2");
+	IS("threads{thread=\"12345\"}", "1");
+	IS("threads{thread=\"pmd-c01/id:\"}", "1");
+	IS("threads{thread=\"1a\"}", "1");
+	metrics_free(metrics);
+}
+
+/* Those with a row keep it; the sum of all is the same as without a limit. */
+static void test_max_syscalls(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ .max_syscalls = 3 });
+	struct sample sample = metrics_begin(2);
+
+	sample.threads[0] = metrics_thread(1, "t");
+	metrics_calls(&sample.threads[0], 0x80000000U, 10);
+	sample.threads[1] = metrics_thread(2, "t");
+	metrics_calls(&sample.threads[1], 0x80000000U, 1);
+	sample.threads[1].calls[0].total = 1000000; /* only both together make it the largest */
+	add_and_clear(metrics, sample);
+	is_u64(count_of(metrics, "syscalls_total"), 4, "three and the others");
+	IS("syscall_seconds_total{thread=\"t\",syscall=\"[unknown: 2147483648]\"}", "0.001001000");
+	IS("syscall_seconds_total{thread=\"t\",syscall=\"[unknown: 2147483657]\"}", "0.000010000");
+	IS("syscall_seconds_total{thread=\"t\",syscall=\"other\"}", "0.000035000");
+	IS("syscall_max_seconds{thread=\"t\",syscall=\"other\"}", "0.000001007");
+
+	sample = metrics_begin(1);
+	sample.threads[0] = metrics_thread(1, "t");
+	metrics_calls(&sample.threads[0], 0x80000001U, 9);
+	sample.threads[0].calls[0].total = 2000000;
+	add_and_clear(metrics, sample);
+	is_u64(count_of(metrics, "syscalls_total"), 4, "no more of them later");
+	IS("syscalls_total{thread=\"t\",syscall=\"[unknown: 2147483657]\"}", "19");
+	IS("syscalls_total{thread=\"t\",syscall=\"other\"}", "63"); /* 2 to 8, then 1 to 7 */
+	metrics_free(metrics);
+}
+
+/* So many disks that they have no series of their own any more, whatever names they have. */
+static void test_disks(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+	struct sample sample = metrics_begin(1);
+
+	sample.threads[0] = metrics_thread(1, "t");
+	for (int i = 0; i < 40; i++) {
+		char device[16];
+
+		snprintf(device, sizeof(device), "sd\"%d", i);
+		metrics_disk(&sample.threads[0], device, 1000);
+	}
+	add_and_clear(metrics, sample);
+	is_u64(count_of(metrics, "disk_requests_total"), 17, "sixteen and the others");
+	IS("disk_requests_total{device=\"sd\\\"0\"}", "1");
+	IS("disk_requests_total{device=\"other\"}", "24");
+	metrics_free(metrics);
+}
+
+/* New names in every sample: as many series as ever, whose sum is that of all. */
+static void test_stoppers(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+
+	for (int i = 0; i < 10; i++) {
+		struct sample sample = metrics_begin(1);
+
+		sample.threads[0] = metrics_thread(1, "t");
+		for (int j = 0; j < 10; j++) {
+			struct stop_row stop = { KD_STOP_SIGNAL, 19, 100 * i + j, 1, "",
+						 { 1, 10, 10 } };
+
+			snprintf(stop.name, sizeof(stop.name), "sh-%d", 10 * i + j);
+			metrics_stops(&sample.threads[0], &stop, 1);
+		}
+		add_and_clear(metrics, sample);
+	}
+	is_u64(count_of(metrics, "stopped_by_total"), 17, "sixteen and the others");
+	IS("stopped_by_total{thread=\"t\",kind=\"signal\",stopper=\"sh-0\"}", "1");
+	IS("stopped_by_total{thread=\"t\",kind=\"signal\",stopper=\"sh-16\"}", "");
+	IS("stopped_by_total{thread=\"t\",kind=\"signal\",stopper=\"other\"}", "84");
+	IS("stopped_by_seconds_total{thread=\"t\",kind=\"signal\",stopper=\"other\"}",
+	   "0.000000840");
+	metrics_free(metrics);
+}
+
+/* A sample of one thread, so many minutes after the first. */
+static struct sample later(uint64_t minutes, pid_t tid, const char *name, uint64_t ready_max)
+{
+	struct sample sample = metrics_begin(1);
+
+	sample.start += minutes * 60 * SECOND;
+	sample.end += minutes * 60 * SECOND;
+	sample.threads[0] = metrics_thread(tid, name);
+	sample.threads[0].ready = (struct kd_count){ 1, ready_max, ready_max };
+	return sample;
+}
+
+static void test_maxima(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+
+#define READY_MAX "thread_max_seconds{thread=\"t\",state=\"ready\"}"
+	add_and_clear(metrics, later(0, 1, "t", 500));
+	add_and_clear(metrics, later(0, 1, "t", 7));
+	IS(READY_MAX, "0.000000500");
+	add_and_clear(metrics, later(1, 1, "t", 8));
+	IS(READY_MAX, "0.000000500");
+	add_and_clear(metrics, later(2, 1, "t", 7));
+	IS(READY_MAX, "0.000000008");
+	add_and_clear(metrics, later(3, 1, "another", 1));
+	IS(READY_MAX, "0.000000007");
+	IS("threads{thread=\"t\"}", "0");
+	add_and_clear(metrics, later(4, 1, "another", 1));
+	IS(READY_MAX, "0.000000000");
+	IS("thread_period_seconds_total{thread=\"t\",state=\"ready\"}", "0.000000522");
+	add_and_clear(metrics, later(9, 1, "t", 3));
+	IS(READY_MAX, "0.000000003");
+	metrics_free(metrics);
+}
+
+/* Threads with a TID are forgotten; the number of series stays what it is. */
+static void test_churn(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ .per_thread = true });
+	size_t most = 0;
+
+	for (unsigned int i = 0; i < 300; i++) {
+		struct sample sample = later(i, (pid_t)i + 1, "t", 1);
+
+		metrics_calls(&sample.threads[0], 0, 2);
+		if (metrics_add(metrics, &sample))
+			abort();
+		sample_clear(&sample);
+		most = metrics_series(metrics) > most ? metrics_series(metrics) : most;
+	}
+	ok(count_of(metrics, "threads") <= 7, "ended threads are forgotten: %zu left",
+	   count_of(metrics, "threads"));
+	ok(most < 600, "there never were more than %zu series", most);
+	IS("threads{thread=\"t\",tid=\"300\"}", "1");
+	IS("captures_total{result=\"complete\"}", "300");
+	metrics_free(metrics);
+}
+
+/* New names for ever: counted, not kept; those of long ago make room. */
+static void test_limit(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+	unsigned int names = 0;
+
+	metrics_limit(metrics, 1000);
+	for (; names < 500; names++) {
+		char name[16];
+		struct sample sample;
+
+		snprintf(name, sizeof(name), "name-%u", names);
+		sample = later(0, 1, name, 1);
+		metrics_calls(&sample.threads[0], 0, 2);
+		if (metrics_add(metrics, &sample))
+			abort();
+		sample_clear(&sample);
+	}
+	ok(metrics_series(metrics) <= 1000, "no more than 1000 series: %zu",
+	   metrics_series(metrics));
+	ok(strtoul(value_of(metrics, "lost_events_total{reason=\"series\"}"), NULL, 10) > 10000,
+	   "what was left out is counted");
+	IS("threads{thread=\"name-0\"}", "0");
+	IS("threads{thread=\"name-499\"}", "");
+	add_and_clear(metrics, later(6, 1, "new", 1));
+	IS("threads{thread=\"name-0\"}", "");
+	IS("threads{thread=\"new\"}", "1");
+	IS("captures_total{result=\"complete\"}", "501");
+	metrics_free(metrics);
+}
+
+/* Once threads of a sample end or are folded, they have no TID. */
+static void test_tids(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ .per_thread = true });
+	struct sample sample = metrics_full();
+
+	sample.threads[2].ended = true;
+	sample.threads[4].members = 12;
+	add_and_clear(metrics, sample);
+	IS("ended_threads_total{thread=\"ended\"}", "3");
+	IS("ended_threads_total{thread=\"revalidator55\"}", "1");
+	IS("threads{thread=\"revalidator6\"}", "12");
+	IS("threads{thread=\"revalidator6\",tid=\"9732\"}", "1");
+	IS("waits_total{thread=\"ovs-vswitchd\",tid=\"9719\",state=\"blocked\"}", "1");
+	metrics_free(metrics);
+}
+
+/* Of several threads in one call each counts, whether they are in one row or not. */
+static void test_open_calls(void)
+{
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+	struct sample sample = metrics_begin(2);
+
+	for (size_t i = 0; i < 2; i++) {
+		sample.threads[i] = metrics_thread((pid_t)i + 1, "t");
+		sample.threads[i].members = i ? 12 : 1;
+		thread_add_open(&sample.threads[i],
+				&(struct open_item){ .number = INT32_MAX,
+						     .count = i ? 12 : 1,
+						     .inside = i ? 12 * SECOND : SECOND,
+						     .at_start = true,
+						     .at_end = true });
+	}
+	add_and_clear(metrics, sample);
+	IS("open_syscalls_total{thread=\"t\",syscall=\"[unknown: 2147483647]\"}", "13");
+	IS("open_syscall_seconds_total{thread=\"t\",syscall=\"[unknown: 2147483647]\"}",
+	   "13.000000000");
+	metrics_free(metrics);
+}
+
+int main(void)
+{
+	test_sums();
+	test_losses();
+	test_saturation();
+	test_equal_names();
+	test_fold_names();
+	test_max_syscalls();
+	test_stoppers();
+	test_disks();
+	test_maxima();
+	test_churn();
+	test_limit();
+	test_tids();
+	test_open_calls();
+	metrics_free(NULL);
+	return done_testing();
+}
