@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Perf events: their names; opening them, on machines that are made up, as this one may have no
- * counters; what was counted, and the section of the report. */
+ * counters; and what was counted. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/capture/counter_events.h"
-#include "cli/model/sample.h"
-#include "cli/text/text.h"
-#include "golden.h"
+#include "cli/model/counter.h"
 #include "tap.h"
 
-#define SECOND 1000000000ULL
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* Values of include/uapi/linux/perf_event.h, as perf stat -v shows them. */
@@ -184,57 +181,11 @@ static void test_scale(void)
 	is_u64(counter_scale(&(struct kd_counted){ UINT64_MAX, 2, 1 }), UINT64_MAX, "at most");
 }
 
-static void test_text(void)
-{
-	struct counter_row rows[] = {
-		{ "cycles", -1, 4000000000, SECOND, SECOND, false },
-		{ "instructions", 0, 5000000000, SECOND, SECOND, false },
-		{ "instructions", 1023, 1000000000, SECOND, SECOND / 3, true },
-		{ "cache-misses", -1, 12345678, SECOND, SECOND, false },
-		{ "r3c", -1, 0, SECOND, 0, true },
-		{ "page-faults", -1, UINT64_MAX, 0, 0, false },
-	};
-	struct thread_row row = {
-		.tid = 9719, .name = "worker", .members = 1,
-		.ledger = { .life = SECOND, .ns = { [LEDGER_USER] = SECOND } },
-	}, other = { .tid = 9720, .name = "worker", .members = 1 };
-	const struct sample sample = {
-		.pid = 9719,
-		.start = 100 * SECOND,
-		.end = 101 * SECOND,
-		.wall_dump = { .tv_sec = 1795218874, .tv_nsec = 981958999 },
-		.threads = &row,
-		.n_threads = 1,
-	};
-	FILE *out = tmpfile();
-	uint64_t value;
-
-	for (size_t i = 0; i < COUNT(rows); i++)
-		if (counters_add(i % 2 ? &row.counters : &other.counters,
-				 i % 2 ? &row.n_counters : &other.n_counters, &rows[i]))
-			abort();
-	ok(!thread_merge(&other, &row), "merged");
-	thread_clear(&row);
-	row = other;
-	row.members = 1;
-	is_u64(row.n_counters, COUNT(rows), "a row for each event and CPU");
-	ok(!thread_merge(&row, &(struct thread_row){ .counters = rows, .n_counters = 2 }), "again");
-	is_u64(row.n_counters, COUNT(rows), "no more rows");
-	ok(counters_find(row.counters, row.n_counters, "instructions", &value) &&
-		   value == 11000000000,
-	   "their sum");
-	row.members = 1;
-	is_i64(report_text(&sample, &(struct report_options){ 0 }, out), 0, "it is written");
-	golden_compare(out, "counters");
-	thread_clear(&row);
-}
-
 int main(void)
 {
 	test_names();
 	test_lists();
 	test_open();
 	test_scale();
-	test_text();
 	return done_testing();
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From parts to what a thread feels as one interruption, and how that is printed. */
-#include <stdlib.h>
+/* From parts to what a thread feels as one interruption. */
+#include <string.h>
 
 #include "cli/model/interruption.h"
-#include "text_golden.h"
+#include "cli/model/sample.h"
+#include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define ENTRY 500
@@ -232,59 +233,11 @@ static void test_counts(void)
 	thread_clear(&b);
 }
 
-static void test_text(void)
-{
-	struct thread_row rows[] = { thread(11, "spinner"), thread(12, "quiet") };
-	struct interruption list[] = {
-		{ .since = 100 * SECOND + 1000,
-		  .ns = 24185,
-		  .tid = 11,
-		  .name = "spinner",
-		  .cpu = 1,
-		  .who = "local_timer",
-		  .by = { [INTERRUPTION_HARDIRQ] = 12480, [INTERRUPTION_SOFTIRQ] = 11705 } },
-		{ .since = 100 * SECOND + 50000000,
-		  .ns = SECOND,
-		  .tid = 11,
-		  .name = "spinner",
-		  .cpu = 255,
-		  .moved = true,
-		  .open = true,
-		  .cause = INTERRUPTION_PREEMPTED,
-		  .who = "back\033agent",
-		  .who_tid = 2147483647,
-		  .who_others = 4294967295,
-		  .by = { [INTERRUPTION_PREEMPTED] = SECOND } },
-		{ .since = 102 * SECOND,
-		  .ns = 5012000,
-		  .tid = 11,
-		  .name = "spinner",
-		  .cpu = 1,
-		  .cause = INTERRUPTION_UNEXPLAINED,
-		  .tick_late = 5000000,
-		  .by = { [INTERRUPTION_HARDIRQ] = 12000, [INTERRUPTION_UNEXPLAINED] = 5000000 } },
-	};
-	struct sample sample = sample_begin();
-
-	sample.threads = rows;
-	sample.n_threads = COUNT(rows);
-	sample.interruptions_known = true;
-	sample.interruptions_from = 10000;
-	sample.interruptions = list;
-	sample.n_interruptions = COUNT(list);
-	for (size_t i = 0; i < COUNT(list); i++)
-		interruption_count(rows[0].interrupted, &list[i]);
-	is_golden(&sample, "interruptions");
-	for (size_t i = 0; i < INTERRUPTION_SUMS; i++)
-		distribution_clear(&rows[0].interrupted[i].times);
-}
-
 int main(void)
 {
 	test_gaps();
 	test_takers();
 	test_counts();
 	test_stolen();
-	test_text();
 	return done_testing();
 }

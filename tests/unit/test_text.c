@@ -1,106 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text report against golden files, byte by byte. UPDATE_GOLDEN=1 in the
- * environment rewrites them. */
+/* The text report and the JSON against golden files, byte by byte: everything there can be, once;
+ * and the parts of it that other cases are about. UPDATE_GOLDEN=1 in the environment rewrites
+ * them. */
+#include "report.h"
+
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "cli/base/number.h"
-#include "cli/base/syscall_names.h"
-#include "cli/text/text.h"
-#include "tap.h"
-#include "text_golden.h"
-
-static uint32_t number(const char *name)
-{
-	return (uint32_t)syscall_number(name);
-}
+#include "everything.h"
 
 static void test_empty(void)
 {
 	struct sample sample = sample_begin();
 
-	is_golden(&sample, "empty");
-}
-
-/* The figures of a real report of the tool whose layout this is. */
-static struct thread_row upstreams_thread(struct call_row *calls, struct irq_row *hardirqs,
-					  struct irq_row *softirqs)
-{
-	struct thread_row row = thread(9719, "ovs-vswitchd");
-
-	calls[0] = (struct call_row){ number("poll"), 6435, 315828939, 12292444, { 0 } };
-	calls[1] = (struct call_row){ number("sendmmsg"), 8439, 235955112, 3788213, { 0 } };
-	calls[2] = (struct call_row){ 401, 1, 47270, 47270, { 0 } };
-	calls[3] = (struct call_row){ number("landlock_restrict_self"), 2, 2985, 1332, { 0 } };
-	hardirqs[0] = (struct irq_row){
-		.name = "virtio0-input.0", .count = 12, .total = 34567, .max = 5678
-	};
-	hardirqs[1] = (struct irq_row){
-		.name = "i801_smbus", .unhandled = true, .count = 3, .total = 3000, .max = 1000
-	};
-	hardirqs[2] = (struct irq_row){
-		.name = "a name of more than twenty bytes", .count = 1, .total = 999, .max = 999
-	};
-	softirqs[0] = (struct irq_row){
-		.name = "net_rx", .vector = 3, .count = 12342, .total = 153102514, .max = 1856778
-	};
-	softirqs[1] = (struct irq_row){
-		.name = "timer", .vector = 1, .count = 62, .total = 251218, .max = 36024
-	};
-	row.calls = calls, row.n_calls = 4;
-	row.hardirqs = hardirqs, row.n_hardirqs = 3;
-	row.softirqs = softirqs, row.n_softirqs = 2;
-	row.long_poll =
-		(struct kd_span){ .count = 6435, .total = 684663661, .min = 43855, .max = 3979067 };
-	row.run =
-		(struct kd_span){ .count = 3140, .total = 789736000, .min = 4326, .max = 6849055 };
-	row.ready = (struct kd_count){ .count = 1024, .total = 25358646, .max = 5533769 };
-	row.stopped = (struct kd_count){ .count = 1, .total = 200123456, .max = 200123456 };
-	row.ledger = (struct ledger){
-		.life = SECOND,
-		.ns = { [LEDGER_USER] = 200000000,
-			[LEDGER_KERNEL] = 387654320,
-			[LEDGER_FAULT] = 46800000,
-			[LEDGER_RECLAIM] = 10121,
-			[LEDGER_HARDIRQ] = 38566,
-			[LEDGER_SOFTIRQ] = 153353732,
-			[LEDGER_READY_WOKEN] = 25000000,
-			[LEDGER_READY_PREEMPTED] = 358646,
-			[LEDGER_BLOCKED] = 60000000,
-			[LEDGER_BLOCKED_UNINT] = 26784615,
-			[LEDGER_STOPPED] = 100000000 },
-		.awaited = { [KD_AWAITED_LOCK] = { 12, 30000000, 29000000 },
-			     [KD_AWAITED_WORK] = { 1, 31000000, 31000000 },
-			     [KD_AWAITED_OTHER] = { 7, 25784615, 12345678 } },
-		.exec = 787856000,
-		.exec_known = true,
-	};
-	row.voluntary = 2116, row.involuntary = 1024, row.migrations = 7;
-	row.wakeup_migrations = 1, row.balance_migrations = 2;
-	row.affinity_migrations = 3, row.other_migrations = 1;
-	row.minor_faults = 23456, row.major_faults = 12;
-	row.cpus[0] = 0xb;
-	return row;
+	is_golden(&sample, &report_plain, "empty", PARTS("", ".threads", ".verdict"));
 }
 
 static void test_everything(void)
 {
-	struct call_row calls[4];
-	struct irq_row hardirqs[3], softirqs[2];
-	struct thread_row row = upstreams_thread(calls, hardirqs, softirqs);
-	struct sample sample = sample_begin();
+	struct thread_row rows[2];
+	struct sample sample = everything(rows);
 
-	sample.threads = &row;
-	sample.n_threads = 1;
-	is_golden(&sample, "everything");
+	is_golden(&sample, &report_plain, "everything", NULL);
+	everything_clear(&sample);
 }
 
 static void test_foreign_calls(void)
 {
 	struct call_row calls[4];
-	struct irq_row hardirqs[3], softirqs[2];
-	struct thread_row row = upstreams_thread(calls, hardirqs, softirqs);
+	struct thread_row row = upstreams_thread(calls);
 	struct sample sample = sample_begin();
 
 	row.n_hardirqs = row.n_softirqs = 0;
@@ -113,7 +42,9 @@ static void test_foreign_calls(void)
 	sample.foreign_calls = true;
 	sample.threads = &row;
 	sample.n_threads = 1;
-	is_golden(&sample, "foreign_calls");
+	is_golden(&sample, &report_plain, "foreign_calls",
+		  PARTS("[SYSCALL STATISTICS]", "[IN FLIGHT]", ".foreign_syscalls",
+			".threads[].syscalls[].name", ".threads[].in_flight[].name"));
 }
 
 static void test_hostile_names(void)
@@ -156,7 +87,9 @@ static void test_hostile_names(void)
 	rows[1].n_hardirqs = 3;
 	sample.threads = rows;
 	sample.n_threads = NAMES;
-	is_golden(&sample, "hostile_names");
+	is_golden(&sample, &report_plain, "hostile_names",
+		  PARTS("[SYSCALL STATISTICS]", "[HARD IRQ STATISTICS]", ".threads[].name",
+			".threads[].name_hex", ".threads[].hardirqs[]"));
 }
 
 static void test_folded_ended(void)
@@ -178,7 +111,9 @@ static void test_folded_ended(void)
 	rows[1].n_calls = 1;
 	sample.threads = rows;
 	sample.n_threads = 3;
-	is_golden(&sample, "folded_ended");
+	is_golden(&sample, &report_plain, "folded_ended",
+		  PARTS("[SYSCALL STATISTICS]", "(20,000 threads", "(ended during",
+			".threads[].tid", ".threads[].members", ".threads[].ended"));
 }
 
 /* Calls of other modes than the machine's own. */
@@ -205,7 +140,10 @@ static void test_modes(void)
 	row.n_open = 1;
 	sample.threads = &row;
 	sample.n_threads = 1;
-	is_golden(&sample, "modes");
+	is_golden(&sample, &report_plain, "modes",
+		  PARTS("[SYSCALL STATISTICS]", "[IN FLIGHT]", ".threads[].syscalls[].number",
+			".threads[].syscalls[].mode", ".threads[].syscalls[].name",
+			".threads[].in_flight[].mode"));
 }
 
 static void test_folded_silent(void)
@@ -238,7 +176,9 @@ static void test_folded_silent(void)
 	}
 	sample.threads = rows;
 	sample.n_threads = 5;
-	is_golden(&sample, "folded_silent");
+	is_golden(&sample, &report_plain, "folded_silent",
+		  PARTS("no event", "[SYSCALL STATISTICS]", "[IN FLIGHT]",
+			".threads[].in_flight[].count"));
 }
 
 static void test_in_flight(void)
@@ -304,7 +244,8 @@ static void test_in_flight(void)
 	}
 	sample.threads = rows;
 	sample.n_threads = 3;
-	is_golden(&sample, "in_flight");
+	is_golden(&sample, &report_plain, "in_flight",
+		  PARTS("[IN FLIGHT]", ".threads[].in_flight", ".threads[].open_periods"));
 }
 
 /* Residuals of either sign, no life, too large numbers, all kinds of CPUs. */
@@ -337,7 +278,10 @@ static void test_extremes(void)
 		rows[i].involuntary = 1;
 	sample.threads = rows;
 	sample.n_threads = 4;
-	is_golden(&sample, "extremes");
+	is_golden(&sample, &report_plain, "extremes",
+		  PARTS("[SYSCALL STATISTICS]", "[THREAD TIME]", "[THREAD SWITCHES]",
+			".threads[].syscalls[].total_ns", ".threads[].voluntary_switches",
+			".threads[].cpus", ".threads[].cpus_beyond"));
 }
 
 #define BUCKETS(...) ((struct bucket[]){ __VA_ARGS__ })
@@ -351,7 +295,7 @@ static void test_extremes(void)
 static void test_distributions(void)
 {
 	struct call_row calls[] = {
-		{ number("poll"), 3101, 20000000000000, 10812345678901,
+		{ number("poll"), 3101, 20000000000000, 108123,
 		  TIMES({ 1023, 1 }, { 1087, 10 }, { 2047, 990 }, { 2175, 49 }, { 4351, 50 },
 			{ 17407, 2000 }, { UINT64_MAX, 1 }) },
 		{ number("read"), 7, 700, 100, TIMES({ 103, 7 }) },
@@ -380,7 +324,23 @@ static void test_distributions(void)
 	rows[3].ready = (struct kd_count){ .count = 1, .total = 5, .max = 5 };
 	sample.threads = rows;
 	sample.n_threads = 4;
-	is_golden(&sample, "distributions");
+	is_golden(&sample, &report_plain, "distributions",
+		  PARTS("DISTRIBUTION", ".threads[].run.buckets", ".threads[].ready.buckets",
+			".threads[].syscalls[].buckets"));
+}
+
+/* A quota of no group. */
+static void test_quota(void)
+{
+	struct thread_row rows[] = { thread(1, "kept"), thread(2, "large") };
+	struct sample sample = sample_begin();
+
+	everything_culprits(&rows[0], &rows[1]);
+	sample.quota = (struct cpu_quota){ "", 1500000, 99999999 };
+	sample.threads = rows;
+	sample.n_threads = 1;
+	is_golden(&sample, &report_plain, "culprits_quota",
+		  PARTS("[READY: WHO HAD THE CPU]", ".cpu_quota"));
 }
 
 static void test_footer(void)
@@ -393,7 +353,7 @@ static void test_footer(void)
 
 	sample.absent = absent;
 	sample.n_absent = 1;
-	is_golden(&sample, "absent");
+	is_golden(&sample, &report_plain, "absent", PARTS("", ".absent"));
 
 	sample.n_absent = 2;
 	sample.interrupted = true;
@@ -405,7 +365,7 @@ static void test_footer(void)
 	sample.page_faults_untimed = 750000000;
 	sample.hidden = 4;
 	sample.own = (struct own_cost){ .cpu_ns = 3254321, .wakeups = 27, .period_ns = 512000000 };
-	is_golden(&sample, "losses");
+	is_golden(&sample, &report_plain, "losses", PARTS("", ".lost", ".losses", ".interrupted"));
 
 	sample = sample_begin();
 	sample.target_exited = true;
@@ -413,7 +373,7 @@ static void test_footer(void)
 	for (size_t i = 0; i < KD_LOSSES; i++)
 		sample.losses[i] = 1;
 	sample.skipped_runs = sample.torn = sample.resynced = sample.hidden = 1;
-	is_golden(&sample, "losses_of_one");
+	is_golden(&sample, &report_plain, "losses_of_one", PARTS("", ".lost", ".target_exited"));
 }
 
 static void zone(const char *name)
@@ -427,7 +387,7 @@ static void test_zone(void)
 	struct sample sample = sample_begin();
 
 	zone("CET-1");
-	is_golden(&sample, "zone");
+	is_golden(&sample, &report_plain, "zone", PARTS("", ".time"));
 	zone("UTC");
 }
 
@@ -449,6 +409,106 @@ static void test_mark(void)
 	fclose(out);
 }
 
+static void test_trigger_pairs(void)
+{
+	static struct trigger_stats stats;
+	const struct nested_pair pairs[] = {
+		{ 4711, "revalidator6", 7 * SECOND, 7 * SECOND + 1234567 },
+		{ 4712, "evil\n\x1b[2J", 5 * SECOND, 6 * SECOND },
+		{ 32768, "handler1", 6 * SECOND, 6 * SECOND + 999999 },
+	};
+
+	stats.names[KD_START] = "u:udpif_revalidator:start_dump";
+	stats.names[KD_STOP] = "u:udpif_revalidator:sweep_done with a name too long for its column";
+	stats.target_only[KD_START] = stats.target_only[KD_STOP] = true;
+	stats.cost[KD_START] = 1000;
+	stats.cost[KD_STOP] = 2000;
+	stats.lasted = 10 * SECOND;
+	stats.payer = (struct probe_payer){ 4712, "evil\n\x1b[2J", 3000000, 4 * SECOND / 100 };
+	stats.duty = (struct probe_duty){ 7654321000, 3, 1, 300000000, 2100000000 };
+	stats.same_thread = true;
+	stats.tally.hits[KD_START] = 1201;
+	stats.tally.hits[KD_STOP] = 1200;
+	for (int role = 0; role < KD_ROLES; role++) {
+		stats.tally.outcome[role][KD_HIT_USED] = 3;
+		stats.tally.outcome[role][KD_HIT_SKIPPED] = 1190;
+		stats.tally.outcome[role][KD_HIT_MISSED] = 2;
+		stats.tally.outcome[role][KD_HIT_OVERLAPPED] = 5;
+	}
+	stats.tally.nested = 5;
+	stats.tally.outside = 1234;
+	stats.tally.unmet[KD_STOP] = 12345;
+	stats.tally.unread[KD_STOP] = 1;
+	stats.tally.min = ~7ULL;
+	stats.tally.max = SECOND;
+	stats.tally.durations[7] = 600;
+	stats.tally.durations[100] = 590;
+	stats.tally.durations[500] = 10;
+	is_i64(trigger_stats_distribute(&stats), 0, "how long windows were");
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		is_i64(trigger_stats_add_nested(&stats, &pairs[i]), 0, "a nested pair");
+	trigger_stats_finish(&stats);
+	is_golden_triggers(&stats, "triggers", NULL);
+	trigger_stats_clear(&stats);
+	ok(!stats.nested && !stats.n_nested && !stats.windows.n, "nothing is left");
+}
+
+static void test_trigger(void)
+{
+	static struct trigger_stats stats;
+
+	stats.names[KD_STOP] = "k:ovs_dp_process_packet";
+	stats.lasted = SECOND;
+	stats.dropped = 1234;
+	is_golden_triggers(&stats, "triggers_none", PARTS("", ".stop", ".windows"));
+}
+
+static void test_skipped(void)
+{
+	const struct timespec when = { .tv_sec = 1795218873, .tv_nsec = 5000 };
+	FILE *out = tmpfile(), *full = fopen("/dev/full", "w");
+
+	is_i64(report_text_skipped(out, 167549, &when), 0, "a skipped window");
+	is_i64(report_text_mark(out, "Start sampling", 3650618771773, &when), 0, "and a hit");
+	golden_compare(out, "triggers_lines");
+	is_i64(report_text_skipped(full, 1, &when), -ENOSPC, "no room for a line");
+	fclose(full);
+}
+
+#define TRIGGERED                                                                                  \
+	PARTS("sample dump", "# UPCALL", "# NOTE", ".window.start_tid", ".window.stop_tid",        \
+	      ".upcalls")
+
+/* A sample between two triggers: without upcalls, with some that failed, with none that did. */
+static void test_triggered(void)
+{
+	static const struct upcall_row rows[] = { { 0, 0, 44 }, { 0, 2, 1 },  { 1, 0, 45 },
+						  { 1, 2, 1 },  { 7, 28, 9 }, { 7, 135, 1 } };
+	struct thread_row row = { .tid = 9719, .members = 1, .name = "ovs-vswitchd" };
+	struct sample sample = {
+		.start = 100 * SECOND,
+		.end = 100 * SECOND + 9337810,
+		.start_triggered = true,
+		.stop_triggered = true,
+		.started_on = 9719,
+		.stopped_on = 9719,
+		.threads = &row,
+		.n_threads = 1,
+		.upcalls_known = true,
+	};
+
+	row.ledger.life = 9337810;
+	is_golden(&sample, &report_plain, "triggered_both", TRIGGERED);
+	for (size_t i = 0; i < COUNT(rows); i++)
+		is_i64(sample_add_upcalls(&sample, &rows[i]), 0, "upcalls of a CPU");
+	sample.stopped_on = 1;
+	is_golden(&sample, &report_plain, "triggered_failed", TRIGGERED);
+	sample.n_upcalls = 1;
+	sample.start_triggered = false;
+	is_golden(&sample, &report_plain, "triggered_stop", TRIGGERED);
+	free(sample.upcalls);
+}
+
 static void test_full_disk(void)
 {
 	const struct timespec when = { .tv_sec = 1 };
@@ -462,15 +522,13 @@ static void test_full_disk(void)
 	ok(report_text_mark(full, "Start sampling", 0, &when) < 0, "nor afterwards");
 	fclose(full);
 	full = fopen("/dev/full", "w");
-	is_i64(report_text(&sample, &(struct report_options){ 0 }, full), -ENOSPC,
-	       "no room for a small report");
+	is_i64(report_text(&sample, &report_plain, full), -ENOSPC, "no room for a small report");
 	fclose(full);
 	full = fopen("/dev/full", "w");
 	sample.threads = rows;
 	sample.n_threads = 2000;
-	is_i64(report_text(&sample, &(struct report_options){ 0 }, full), -ENOSPC,
-	       "no room for a large report");
-	ok(report_text(&sample, &(struct report_options){ 0 }, full) < 0, "nor for the next");
+	is_i64(report_text(&sample, &report_plain, full), -ENOSPC, "no room for a large report");
+	ok(report_text(&sample, &report_plain, full) < 0, "nor for the next");
 	fclose(full);
 	free(rows);
 }
@@ -550,8 +608,13 @@ int main(void)
 	test_hostile_names();
 	test_extremes();
 	test_calls();
+	test_quota();
 	test_footer();
 	test_zone();
+	test_trigger_pairs();
+	test_trigger();
+	test_skipped();
+	test_triggered();
 	test_full_disk();
 	return done_testing();
 }

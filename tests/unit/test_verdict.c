@@ -243,6 +243,84 @@ static void test_stopped(void)
 	      "one sleep was ended by another: a peer");
 }
 
+/* Of those who stopped it, by name. */
+static void test_stopper(void)
+{
+	struct stop_row stops[] = {
+		{ KD_STOP_TRACER, 0, 2147483647, 4711, "sixteen letters!", { 1234, SECOND, 9 } },
+		{ KD_STOP_SIGNAL, 19, 4711, 4711, "sh", { 2, 30, 20 } },
+	};
+	struct thread_row row = runner(1, "main");
+	struct verdict verdict;
+
+	row.ledger.life = row.ledger.ns[LEDGER_USER] = 2 * SECOND;
+	spend(&row, LEDGER_STOPPED, 2 * SECOND);
+	row.stopped = times(1236, SECOND, 20);
+	row.stops = stops, row.n_stops = 2;
+	verdict = judge(&row);
+	ok(verdict.n_blamed == 1, "one of them is blamed");
+	is_i64(verdict.rows[0].cause, CAUSE_STOPPED, "for stopping it");
+	is_i64(verdict.rows[0].who.tid, 2147483647, "the tracer");
+	is_u64(verdict.rows[0].ns, SECOND, "for its time");
+	verdict_clear(&verdict);
+}
+
+/* Others that move the target's threads: those of a name together, if it was often. */
+static void test_mover(void)
+{
+	struct mover_row movers[] = { { 4711, 4711, "self", 900 },
+				      { 811, 811, "taskset", 6 },
+				      { 812, 812, "taskset", 5 },
+				      { 813, 813, "balancer", 10 },
+				      { 0, 0, "", 900 } };
+	struct thread_row row = runner(4712, "worker");
+	struct verdict verdict;
+
+	row.movers = movers, row.n_movers = sizeof(movers) / sizeof(*movers);
+	verdict = judge(&row);
+	is_u64(verdict.moves, 11, "so often in a second");
+	is_str(verdict.mover.comm, "taskset", "by name");
+	is_i64(verdict.mover.tid, 0, "of several processes");
+	verdict_clear(&verdict);
+	movers[3].count = 12;
+	verdict = judge(&row);
+	is_str(verdict.mover.comm, "balancer", "who did it most often");
+	is_i64(verdict.mover.tid, 813, "which is one");
+	verdict_clear(&verdict);
+	movers[1].count = movers[3].count = 4;
+	verdict = judge(&row);
+	is_u64(verdict.moves, 0, "less than ten times a second is not often");
+	verdict_clear(&verdict);
+}
+
+/* The disk, and how fast it is. */
+static void test_disk(void)
+{
+	struct descriptor_row disks[] = {
+		{ .awaited = KD_AWAITED_DISK,
+		  .is = { .fd = 3, .inode = 1, .device = "vda1" },
+		  .waits = times(9, 300 * MILLI, 90 * MILLI),
+		  .requests = times(8, 240 * MILLI, 80 * MILLI) },
+		{ .awaited = KD_AWAITED_DISK,
+		  .is = { .fd = 4, .inode = 2, .device = "vda1" },
+		  .waits = times(1, 100 * MILLI, 100 * MILLI),
+		  .requests = times(1, 99 * MILLI, 99 * MILLI) },
+	};
+	struct thread_row row = runner(1, "main");
+	struct verdict verdict;
+
+	row.descriptors = disks, row.n_descriptors = 2;
+	spend(&row, LEDGER_BLOCKED_UNINT, 400 * MILLI);
+	row.ledger.awaited[KD_AWAITED_DISK] = times(10, 400 * MILLI, 100 * MILLI);
+	verdict = judge(&row);
+	ok(verdict.n_blamed == 1 && verdict.rows[0].cause == CAUSE_DISK, "a disk is blamed");
+	is_str(verdict.rows[0].who.comm, "vda1", "by name");
+	is_u64(verdict.rows[0].requests.count, 9, "its requests");
+	is_u64(verdict.rows[0].requests.total, 339 * MILLI, "which took so long");
+	is_u64(verdict.rows[0].requests.max, 99 * MILLI, "and so long at most");
+	verdict_clear(&verdict);
+}
+
 static void test_healthy(void)
 {
 	struct call_row calls[] = {
@@ -469,6 +547,9 @@ int main(void)
 	test_interrupts();
 	test_memory();
 	test_stopped();
+	test_stopper();
+	test_mover();
+	test_disk();
 	test_healthy();
 	test_lock();
 	test_kernel_lock();

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples for tests of reports, and one with everything in it. */
+#ifndef TESTS_UNIT_EVERYTHING_H
+#define TESTS_UNIT_EVERYTHING_H
+
+#include "traces_sample.h"
+
+static struct sample sample_begin(void)
+{
+	return (struct sample){
+		.pid = 9719,
+		.start = 100 * SECOND,
+		.end = 101 * SECOND,
+		.wall_dump = { .tv_sec = 1795218874, .tv_nsec = 981958999 },
+	};
+}
+
+static struct thread_row thread(pid_t tid, const char *name)
+{
+	struct thread_row row = { .tid = tid, .members = 1 };
+
+	memcpy(row.name, name, strlen(name) < sizeof(row.name) ? strlen(name) : sizeof(row.name));
+	row.ledger = (struct ledger){ .life = SECOND };
+	return row;
+}
+
+static uint32_t number(const char *name)
+{
+	return (uint32_t)syscall_number(name);
+}
+
+/* The figures of a real report of the tool whose layout this is. */
+static struct thread_row upstreams_thread(struct call_row calls[static 4])
+{
+	static struct irq_row hardirqs[3], softirqs[2];
+	struct thread_row row = thread(9719, "ovs-vswitchd");
+
+	calls[0] = (struct call_row){ number("poll"), 6435, 315828939, 12292444, { 0 } };
+	calls[1] = (struct call_row){ number("sendmmsg"), 8439, 235955112, 3788213, { 0 } };
+	calls[2] = (struct call_row){ 401, 1, 47270, 47270, { 0 } };
+	calls[3] = (struct call_row){ number("landlock_restrict_self"), 2, 2985, 1332, { 0 } };
+	hardirqs[0] = (struct irq_row){
+		.name = "virtio0-input.0", .count = 12, .total = 34567, .max = 5678
+	};
+	hardirqs[1] = (struct irq_row){
+		.name = "i801_smbus", .unhandled = true, .count = 3, .total = 3000, .max = 1000
+	};
+	hardirqs[2] = (struct irq_row){
+		.name = "a name of more than twenty bytes", .count = 1, .total = 999, .max = 999
+	};
+	softirqs[0] = (struct irq_row){
+		.name = "net_rx", .vector = 3, .count = 12342, .total = 153102514, .max = 1856778
+	};
+	softirqs[1] = (struct irq_row){
+		.name = "timer", .vector = 1, .count = 62, .total = 251218, .max = 36024
+	};
+	row.calls = calls, row.n_calls = 4;
+	row.hardirqs = hardirqs, row.n_hardirqs = 3;
+	row.softirqs = softirqs, row.n_softirqs = 2;
+	row.long_poll =
+		(struct kd_span){ .count = 6435, .total = 684663661, .min = 43855, .max = 3979067 };
+	row.run =
+		(struct kd_span){ .count = 3140, .total = 789736000, .min = 4326, .max = 6849055 };
+	row.ready = (struct kd_count){ .count = 1024, .total = 25358646, .max = 5533769 };
+	row.stopped = (struct kd_count){ .count = 1, .total = 200123456, .max = 200123456 };
+	row.ledger = (struct ledger){
+		.life = SECOND,
+		.ns = { [LEDGER_USER] = 200000000,
+			[LEDGER_KERNEL] = 387654320,
+			[LEDGER_FAULT] = 46800000,
+			[LEDGER_RECLAIM] = 10121,
+			[LEDGER_HARDIRQ] = 38566,
+			[LEDGER_SOFTIRQ] = 153353732,
+			[LEDGER_READY_WOKEN] = 25000000,
+			[LEDGER_READY_PREEMPTED] = 358646,
+			[LEDGER_BLOCKED] = 60000000,
+			[LEDGER_BLOCKED_UNINT] = 26784615,
+			[LEDGER_STOPPED] = 100000000 },
+		.awaited = { [KD_AWAITED_LOCK] = { 12, 30000000, 29000000 },
+			     [KD_AWAITED_WORK] = { 1, 31000000, 31000000 },
+			     [KD_AWAITED_OTHER] = { 7, 25784615, 12345678 } },
+		.exec = 787856000,
+		.exec_known = true,
+	};
+	row.voluntary = 2116, row.involuntary = 1024, row.migrations = 7;
+	row.wakeup_migrations = 1, row.balance_migrations = 2;
+	row.affinity_migrations = 3, row.other_migrations = 1;
+	row.minor_faults = 23456, row.major_faults = 12;
+	row.cpus[0] = 0xb;
+	return row;
+}
+
+/* Each kind of culprit, and what can be said of a task; more of them than are shown. */
+static void everything_culprits(struct thread_row *row, struct thread_row *other)
+{
+	static struct culprit some[] = {
+		{ .tid = 812,
+		  .pid = 811,
+		  .name = "backup-agent",
+		  .policy = 1,
+		  .priority = 50,
+		  .group = "/system.slice/\x1b[31m",
+		  .preempted_ns = 500000000,
+		  .longest_ns = 400000000 },
+		{ .kind = CULPRIT_THROTTLED, .preempted_ns = 100000000, .longest_ns = 80000000 },
+		{ .pid = 4000,
+		  .name = "java",
+		  .priority = 19,
+		  .woken_ns = 10,
+		  .preempted_ns = 20,
+		  .longest_ns = 15 },
+		{ .tid = 13,
+		  .pid = 13,
+		  .name = "ksoftirqd/0",
+		  .kernel = true,
+		  .ksoftirqd = true,
+		  .woken_ns = 20,
+		  .longest_ns = 20 },
+		{ .kind = CULPRIT_IDLE, .rt_limit = true, .woken_ns = 19, .longest_ns = 19 },
+		{ .kind = CULPRIT_HARDIRQ, .woken_ns = 5, .longest_ns = 3 },
+		{ .kind = CULPRIT_OWN, .own = true, .woken_ns = 70, .longest_ns = 7 },
+		{ .kind = CULPRIT_REST, .woken_ns = 900, .longest_ns = 300 },
+		{ .kind = CULPRIT_UNKNOWN, .preempted_ns = 1000000, .longest_ns = 1000000 },
+	};
+	static struct culprit others[] = {
+		{ .tid = 3,
+		  .pid = 1,
+		  .name = "own\n",
+		  .own = true,
+		  .policy = 6,
+		  .woken_ns = UINT64_MAX,
+		  .preempted_ns = 1,
+		  .longest_ns = UINT64_MAX },
+		{ .tid = 9,
+		  .pid = 9,
+		  .name = "kworker",
+		  .kernel = true,
+		  .policy = 5,
+		  .priority = -20,
+		  .woken_ns = 4,
+		  .longest_ns = 4 },
+		{ .tid = 8,
+		  .pid = 8,
+		  .name = "batch",
+		  .policy = 3,
+		  .priority = 5,
+		  .rt_limit = true,
+		  .woken_ns = 3,
+		  .longest_ns = 3 },
+		{ .tid = 7,
+		  .pid = 7,
+		  .policy = CULPRIT_POLICY_UNKNOWN,
+		  .woken_ns = 2,
+		  .longest_ns = 2 },
+	};
+
+	row->culprits = some, row->n_culprits = COUNT(some);
+	other->culprits = others, other->n_culprits = COUNT(others);
+}
+
+/* Who stopped and moved it, and how late it was woken. */
+static void everything_doers(struct thread_row *row)
+{
+	static struct stop_row stops[] = {
+		{ KD_STOP_TRACER, 0, 2147483647, 4711, "sixteen letters!", { 1234, SECOND, 9 } },
+		{ KD_STOP_SIGNAL, 19, 4711, 4711, "\033[2J", { 2, 30, 20 } },
+		{ KD_STOP_SIGNAL, 21, 0, 0, "terminal", { 1, 20, 20 } },
+		{ KD_STOP_SIGNAL, 19, 0, 0, "", { 1, 15, 15 } },
+		{ KD_STOP_SIGNAL, 7, 12, 12, "", { 1, 15, 15 } },
+		{ KD_STOP_SIGNAL, 2147483647, 0, 0, "", { 1, 15, 15 } },
+		{ KD_STOP_UNKNOWN, 0, 0, 0, "", { 1, 10, 10 } },
+	};
+	static struct mover_row movers[] = {
+		{ 2147483647, 4711, "sixteen letters!", UINT64_MAX },
+		{ 4711, 4711, "\033[2J", 2 },
+		{ 0, 0, "", 1 },
+	};
+
+	row->stops = stops, row->n_stops = COUNT(stops);
+	row->movers = movers, row->n_movers = COUNT(movers);
+	row->overslept = (struct kd_overslept){
+		{ 12345, 300000000, 123456789 }, { 1, 100000000, 100000000 }, 1600000000, 10000000
+	};
+}
+
+static void everything_locks(struct thread_row *row)
+{
+	static struct lock_row locks[] = {
+		{ .address = 0x7f0123456780,
+		  .kind = KD_LOCK_ROBUST,
+		  .holder = 2147483647,
+		  .holder_name = "sixteen letters!",
+		  .waits = { 1234, 600000000, 123456789 },
+		  .meanwhile = { 60000000, 540000000, 0 },
+		  .slept_in = KD_CALL_NONE,
+		  .released_by = 2147483647,
+		  .released_name = "sixteen letters!",
+		  .is = { "queues", 0x1f8, "libqueue.so.1" },
+		  .called_from = "queue_push+0x1c [libqueue.so.1] < serve+0x48 [server]" },
+		{ .address = 1,
+		  .kind = KD_LOCK_MUTEX,
+		  .holder = 4711,
+		  .waits = { 2, 300000000, 200000000 },
+		  .meanwhile = { 0, 100000000, 200000000 },
+		  .others = 1,
+		  .slept_in = KD_CALL_NONE,
+		  .released_by = 4712,
+		  .released_name = "\033[2J",
+		  .is = { "\033[2Jqueue\xff", 0, "a\nb" },
+		  .called_from = "f\033[2J\xff+0x1 [a\nb]" },
+		{ .address = UINT64_MAX,
+		  .waits = { 1, 100000000, 100000000 },
+		  .slept_in = KD_CALL_NONE,
+		  .is = { "", 0x40, "PostgreSQL.1234" } },
+		{ .address = 0x55d0c0ffee00,
+		  .waits = { 1, 4, 4 },
+		  .slept_in = KD_CALL_NONE,
+		  .is = { .object = "[heap]" } },
+		{ .waits = { 3, 3, 1 }, .slept_in = KD_CALL_NONE },
+		{ .address = 0xffff88811c6e4b40,
+		  .kind = KD_LOCK_KERNEL_RWSEM_WRITE,
+		  .holder = 4711,
+		  .holder_name = "holder",
+		  .waits = { 2, 3, 2 },
+		  .meanwhile = { 1, 0, 2 },
+		  .slept_in = KD_CALL_NONE,
+		  .released_by = 4711,
+		  .released_name = "holder",
+		  .called_from = "log_write+0x2f < main+0x77 [server]" },
+		{ .address = 0xffff88811c6e43c0,
+		  .kind = KD_LOCK_KERNEL_MUTEX,
+		  .holder = 815,
+		  .holder_pid = 800,
+		  .holder_name = "outsider",
+		  .waits = { 1, 2, 2 },
+		  .slept_in = KD_CALL_NONE,
+		  .released_by = 815,
+		  .released_name = "outsider" },
+	};
+
+	locks[1].slept_in = syscall_number("fsync");
+	locks[5].slept_in = syscall_number("pwrite64");
+	row->locks = locks, row->n_locks = COUNT(locks);
+}
+
+static void everything_block(struct thread_row *row, const char *device, uint32_t kind, uint64_t ns)
+{
+	struct block_row block = { .requests = { 1, ns, ns }, .bytes = 4096, .kind = kind };
+
+	strncpy(block.device, device, sizeof(block.device) - 1);
+	if (distribution_add(&block.times, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns) ||
+	    blocks_add(&row->blocks, &row->n_blocks, &block))
+		abort();
+	distribution_clear(&block.times);
+}
+
+static void everything_used(struct thread_row *row)
+{
+	static struct descriptor_row descriptors[] = {
+		{ .awaited = KD_AWAITED_PIPE,
+		  .is = { .fd = 5, .inode = 9, .path = "/tmp/\033[2J\n\xff name" },
+		  .waits = { 1234, 600000000, 123456789 },
+		  .ended_by = 2147483647,
+		  .ended_pid = 4711,
+		  .ended_name = "sixteen letters!" },
+		{ .awaited = KD_AWAITED_SOCKET,
+		  .is = { .fd = 2147483647,
+			  .inode = 10,
+			  .protocol = "tcp",
+			  .local = "10.0.0.1:45678",
+			  .peer = "10.0.0.2:5432" },
+		  .waits = { 2, 300000000, 200000000 } },
+		{ .awaited = KD_AWAITED_DISK,
+		  .is = { .fd = 7, .path = ".../file", .device = "vda1" },
+		  .waits = { 1, 100000000, 100000000 },
+		  .ended_by = 1,
+		  .ended_name = "\033[2J" },
+		{ .is = { .fd = -1 }, .waits = { 3, 3, 1 } },
+	};
+	static struct counter_row counters[] = {
+		{ "cycles", -1, 4000000000, SECOND, SECOND, false },
+		{ "instructions", 0, 5000000000, SECOND, SECOND, false },
+		{ "instructions", 1023, 1000000000, SECOND, SECOND / 3, true },
+		{ "cache-misses", -1, 12345678, SECOND, SECOND, false },
+		{ "r3c", -1, 0, SECOND, 0, true },
+		{ "page-faults", -1, UINT64_MAX, 0, 0, false },
+	};
+
+	row->descriptors = descriptors, row->n_descriptors = COUNT(descriptors);
+	row->counters = counters, row->n_counters = COUNT(counters);
+	row->io[KD_IO_NETWORK] = (struct io_row){ { 1000, 4000000 }, { 2000, 123456789 } };
+	row->io[KD_IO_PIPE] = (struct io_row){ { 1, 1 }, { 0, 0 } };
+	row->io[KD_IO_OTHER] = (struct io_row){ { 0, 0 }, { UINT64_MAX, UINT64_MAX } };
+	row->io_uring_calls = 12;
+	everything_block(row, "vda", KD_BLOCK_READ, 70000);
+	everything_block(row, "vda", KD_BLOCK_READ, 1500000);
+	everything_block(row, "a\033name that is\nlong", KD_BLOCK_OTHER, 5);
+}
+
+/* What the processes used is the sum over the threads. */
+static void everything_resources(struct sample *sample)
+{
+	static struct resent_row resent = { .pid = 9719,
+					    .count = 3,
+					    .is = { .fd = 5,
+						    .protocol = "tcp",
+						    .local = "10.0.0.1:80",
+						    .peer = "10.0.0.2:4711" } };
+
+	sample->resources_known = true;
+	if (usage_sum(sample))
+		abort();
+	sample->usages[0].memory = (struct memory){ 0, 123456789, 987654321 };
+	sample->usages[0].resent = 3;
+	sample->resent = &resent, sample->n_resent = 1;
+}
+
+static void everything_interruptions(struct sample *sample)
+{
+	static struct interruption list[] = {
+		{ .since = 100 * SECOND + 1000,
+		  .ns = 24185,
+		  .tid = 9719,
+		  .name = "ovs-vswitchd",
+		  .cpu = 1,
+		  .who = "local_timer",
+		  .by = { [INTERRUPTION_HARDIRQ] = 12480, [INTERRUPTION_SOFTIRQ] = 11705 } },
+		{ .since = 100 * SECOND + 50000000,
+		  .ns = SECOND,
+		  .tid = 9719,
+		  .name = "ovs-vswitchd",
+		  .cpu = 255,
+		  .moved = true,
+		  .open = true,
+		  .cause = INTERRUPTION_PREEMPTED,
+		  .who = "back\033agent",
+		  .who_tid = 2147483647,
+		  .who_others = 4294967295,
+		  .by = { [INTERRUPTION_PREEMPTED] = SECOND } },
+		{ .since = 102 * SECOND,
+		  .ns = 5012000,
+		  .tid = 9719,
+		  .name = "ovs-vswitchd",
+		  .cpu = 1,
+		  .cause = INTERRUPTION_UNEXPLAINED,
+		  .tick_late = 5000000,
+		  .by = { [INTERRUPTION_HARDIRQ] = 12000, [INTERRUPTION_UNEXPLAINED] = 5000000 } },
+	};
+
+	sample->interruptions_known = true;
+	sample->interruptions_from = 10000;
+	sample->interruptions = list, sample->n_interruptions = COUNT(list);
+	for (size_t i = 0; i < COUNT(list); i++)
+		if (interruption_count(sample->threads[0].interrupted, &list[i]))
+			abort();
+}
+
+/* One of each kind, each with all that it can have. */
+static void everything_traces(struct sample *sample)
+{
+	struct trace_row row = trace(TRACE_CALL, 9719, "ovs-vswitchd", "sendmmsg");
+
+	sample->traces = (struct trace_list){ .kernel_stacks_asked = true,
+					      .user_stacks_asked = true,
+					      .calls_asked = true,
+					      .waits_asked = true,
+					      .call_threshold = 1000,
+					      .wait_threshold = 10000000,
+					      .wait_filter = "!work,\x1b[2J",
+					      .left_out = 1234,
+					      .left_out_ns = 5 * SECOND,
+					      .profile_hz = 49 };
+	row.result = 3, row.cpu = 1, row.waited = 20000;
+	row.kernel = &kernel_module, row.user = &user_main;
+	row.path = "a\x1b[2J\n)\xff \\", row.at = "fd 5, /srv";
+	row.blocker = (struct blocker){ .lock = 0xffff888100a01234,
+					.kind = KD_LOCK_KERNEL_MUTEX,
+					.holder = 4713,
+					.holder_pid = 4700,
+					.holder_name = "\x1b[2J\n) of 1",
+					.request = 12345678,
+					.disk = "nvme0n1" };
+	trace_add(sample, row);
+	row = trace(TRACE_WAIT, 9720, "worker", "futex");
+	row.state = KD_BLOCKED, row.awaited = KD_AWAITED_LOCK;
+	row.user = &user_hostile;
+	row.wakers[0] = (struct waker){ 40, 1, KD_FROM_TASK, "\x1b[2J\n;x" };
+	row.wakers[1] = (struct waker){ 20, 0, KD_FROM_TIMER, "timer" };
+	trace_add(sample, row);
+	row = trace(TRACE_SAMPLE, 9720, "worker", NULL);
+	row.end = row.start, row.state = KD_USER, row.user = &user_cut;
+	trace_add(sample, row);
+	if (traces_finish(&sample->traces))
+		abort();
+}
+
+/* Everything that there can be in a sample of one process that lost nothing. */
+__attribute__((unused)) static struct sample everything(struct thread_row rows[static 2])
+{
+	static const struct capture capture = { .version = "0.1-g1234567",
+						.process = "ovs-vswitchd",
+						.host = "host.example",
+						.kernel = "6.1.0-18-amd64",
+						.start_trigger = "u:vswitchd:\"quoted\"\\",
+						.sample_count = 3 };
+	static const struct absence absent = { "STOLEN", "is left out: the kernel refused" };
+	static struct upcall_row upcalls[] = { { 0, 0, 44 }, { 0, 2, 1 }, { 7, 135, 1 } };
+	static struct call_row calls[4];
+	static struct open_item open = { .number = 168, /* set below */
+					 .count = 1,
+					 .inside = SECOND,
+					 .since = 98 * SECOND,
+					 .at_start = true,
+					 .at_end = true };
+	struct sample sample = sample_begin();
+
+	rows[0] = upstreams_thread(calls);
+	rows[1] = thread(9720, "\033[2J\xff");
+	open.number = (int32_t)number("read");
+	rows[1].open = &open, rows[1].n_open = 1;
+	everything_culprits(&rows[0], &rows[1]);
+	everything_doers(&rows[0]);
+	everything_locks(&rows[0]);
+	everything_used(&rows[0]);
+	sample.capture = &capture;
+	sample.number = 2;
+	sample.wall_start = (struct timespec){ .tv_sec = 1795218873, .tv_nsec = 981958999 };
+	sample.start_triggered = true, sample.started_on = 9720;
+	sample.quota = (struct cpu_quota){ "/batch", 20000000, 100000000 };
+	sample.upcalls = upcalls, sample.n_upcalls = COUNT(upcalls), sample.upcalls_known = true;
+	sample.absent = &absent, sample.n_absent = 1;
+	sample.entry = (struct entry_cost){ .call_ns = 156, .irq_ns = 2800, .fault_ns = 700 };
+	sample.own = (struct own_cost){ 3254321, 27, 512000000 };
+	sample.threads = rows, sample.n_threads = 2;
+	everything_resources(&sample);
+	everything_interruptions(&sample);
+	everything_traces(&sample);
+	return sample;
+}
+
+__attribute__((unused)) static void everything_clear(struct sample *sample)
+{
+	blocks_free(sample->threads[0].blocks, sample->threads[0].n_blocks);
+	for (size_t i = 0; i < INTERRUPTION_SUMS; i++)
+		distribution_clear(&sample->threads[0].interrupted[i].times);
+	free(sample->usages);
+	traces_clear(&sample->traces);
+}
+
+#endif

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Rows of what threads waited for, who kept them from running and what they used: how they are
+ * added up, put in order and named. The sections of the report that have them: test_text.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/syscall_names.h"
+#include "cli/model/culprit.h"
+#include "cli/model/doing.h"
+#include "cli/model/sample.h"
+#include "tap.h"
+
+#define SECOND 1000000000ULL
+
+/* --- Who stopped and who moved a thread --- */
+
+static struct stop_row stop(int32_t tid, uint64_t ns)
+{
+	return (struct stop_row){ .kind = KD_STOP_SIGNAL,
+				  .signal = 19,
+				  .tid = tid,
+				  .pid = tid,
+				  .name = "sh",
+				  .stops = { 1, ns, ns } };
+}
+
+static void test_stops(void)
+{
+	struct thread_row a = { .members = 1 }, b = { .members = 1 };
+	struct stop_row one = stop(5, 10), other = stop(6, 20);
+
+	ok(!stops_add(&a.stops, &a.n_stops, &one) && !stops_add(&b.stops, &b.n_stops, &other) &&
+		   !stops_add(&b.stops, &b.n_stops, &one) && !thread_merge(&a, &b),
+	   "merged");
+	is_u64(a.n_stops, 2, "one row for each");
+	is_u64(a.stops[0].stops.total, 20, "their stops are added");
+	is_u64(a.stops[0].stops.count, 2, "and counted");
+	stops_sort(b.stops, b.n_stops);
+	is_i64(b.stops[0].tid, 6, "the longest is the first");
+	for (int32_t i = 0; i < 2 * STOPS_MOST; i++) {
+		one = stop(100 + i, 1);
+		if (stops_add(&a.stops, &a.n_stops, &one))
+			abort();
+	}
+	is_u64(a.n_stops, STOPS_MOST + 1, "no more rows than there may be, and nobody's");
+	is_u64(a.stops[STOPS_MOST].kind, KD_STOP_UNKNOWN, "which is of no one");
+	is_u64(a.stops[STOPS_MOST].stops.total, STOPS_MOST + 2, "and has the rest");
+	thread_clear(&a);
+	thread_clear(&b);
+}
+
+static void test_movers(void)
+{
+	struct thread_row a = { .members = 1 }, b = { .members = 1 };
+	struct mover_row one = { 5, 5, "taskset", 3 }, other = { 6, 5, "taskset", 4 };
+
+	ok(!movers_add(&a.movers, &a.n_movers, &one) && !movers_add(&b.movers, &b.n_movers, &one) &&
+		   !movers_add(&b.movers, &b.n_movers, &other) && !thread_merge(&a, &b),
+	   "merged");
+	is_u64(a.n_movers, 2, "one row for each");
+	is_u64(a.movers[0].count, 6, "their counts are added");
+	movers_sort(b.movers, b.n_movers);
+	is_i64(b.movers[0].tid, 6, "the largest is the first");
+	for (int32_t i = 0; i < 2 * MOVERS_MOST; i++) {
+		one.tid = 100 + i;
+		if (movers_add(&a.movers, &a.n_movers, &one))
+			abort();
+	}
+	is_u64(a.n_movers, MOVERS_MOST + 1, "no more rows than there may be, and the others'");
+	is_i64(a.movers[MOVERS_MOST].tid, 0, "which is of no one");
+	is_u64(a.movers[MOVERS_MOST].count, 3 * (MOVERS_MOST + 2), "and has the rest");
+	thread_clear(&a);
+	thread_clear(&b);
+}
+
+/* --- Locks --- */
+
+static struct lock_row lock(uint64_t address, pid_t holder, uint64_t ns)
+{
+	return (struct lock_row){ .address = address,
+				  .kind = KD_LOCK_MUTEX,
+				  .holder = holder,
+				  .waits = { 1, ns, ns },
+				  .meanwhile = { ns, 0, 0 },
+				  .slept_in = KD_CALL_NONE };
+}
+
+static void test_locks(void)
+{
+	struct thread_row a = { .members = 1 }, b = { .members = 1 };
+	struct lock_row one = lock(1, 5, 10), other = lock(1, 6, 20);
+
+	one.released_by = 7;
+	ok(!thread_add_lock(&a, &one) && !thread_add_lock(&a, &other) && a.n_locks == 2,
+	   "one row for each holder");
+	one.released_by = 0;
+	ok(!thread_add_lock(&b, &one) && !thread_merge(&a, &b) && a.n_locks == 2, "merged");
+	is_u64(a.locks[0].waits.total, 20, "their waits are added");
+	is_u64(a.locks[0].meanwhile.running, 20, "and what the holder did");
+	is_i64(a.locks[0].released_by, 7, "who released it last stays");
+	for (uint64_t i = 0; i < 2 * THREAD_LOCKS; i++) {
+		one = lock(100 + i, 5, 1);
+		if (thread_add_lock(&a, &one))
+			abort();
+	}
+	is_u64(a.n_locks, THREAD_LOCKS + 1, "no more rows than there may be, and the others");
+	is_u64(a.locks[THREAD_LOCKS].waits.count, THREAD_LOCKS + 2, "which have the rest");
+	is_u64(a.locks[THREAD_LOCKS].address, 0, "of no address");
+	thread_clear(&a);
+	thread_clear(&b);
+}
+
+/* A holder that was looked at after the wait's end. */
+static void test_holders(void)
+{
+	struct kd_doing doing = { 60, 5, 35 };
+
+	doing_limit(&doing, 100);
+	ok(doing.running == 60 && doing.ready == 5 && doing.asleep == 35, "no more than the wait");
+	doing_limit(&doing, 80);
+	ok(doing.running == 40 && doing.ready == 5 && doing.asleep == 35, "it mostly ran");
+	doing_limit(&doing, 3);
+	is_u64(doing.running + doing.ready + doing.asleep, 3, "as long as the wait");
+	doing = (struct kd_doing){ UINT64_MAX, UINT64_MAX, 0 };
+	doing_limit(&doing, 0);
+	ok(doing.running < UINT64_MAX, "figures that make no sense have an end, too");
+}
+
+static const char *caller_text(const struct frame *frames, size_t n)
+{
+	static char text[LOCK_CALLER_LEN];
+
+	lock_caller_text(&(struct stack){ .frames = frames, .n = n }, text);
+	return text;
+}
+
+static void test_callers(void)
+{
+	static const struct frame frames[] = {
+		{ .function = "__lll_lock_wait", .offset = 0x2b, .object = "/lib/libc.so.6" },
+		{ .function = "pthread_mutex_lock", .offset = 0x112, .object = "/opt/static" },
+		{ .function = "queue_push", .offset = 0x1c, .object = "/lib/libqueue.so.1" },
+		{ .offset = 0x4711, .object = "/usr/bin/server" },
+		{ .function = "main", .offset = 0x77, .object = "/usr/bin/server" },
+		{ .function = "outer", .offset = 1, .object = "/usr/bin/server" },
+		{ .function = "start_thread", .offset = 2, .object = "/lib/libc.so.6" },
+	};
+	static const struct frame odd[] = {
+		{ .offset = 0x7f0012345678 },
+		{ .function = "vector", .offset = 0, .object = "[vsyscall]" },
+	};
+	char name[2 * LOCK_CALLER_LEN], text[LOCK_CALLER_LEN] = "x";
+	const struct frame endless[] = { { .function = name, .object = "/a" },
+					 { .function = "b" } };
+
+	is_str(caller_text(frames, 7),
+	       "queue_push+0x1c [libqueue.so.1] < 0x4711 < main+0x77 [server]",
+	       "three functions, without the C library's");
+	is_str(caller_text(frames + 4, 3), "main+0x77 < outer+0x1 [server]", "what began it, too");
+	is_str(caller_text(frames, 2), "", "none of the program");
+	is_str(caller_text(frames + 4, 0), "", "none at all");
+	is_str(caller_text(odd, 2), "0x7f0012345678 < vector+0x0 [vsyscall]", "in no file");
+	lock_caller_text(NULL, text);
+	is_str(text, "", "no stack");
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	is_u64(strlen(caller_text(endless, 2)), LOCK_CALLER_LEN - 1, "a long name is cut");
+	is_str(caller_text(endless, 2) + LOCK_CALLER_LEN - 4, "...", "and says so");
+}
+
+/* --- Descriptors --- */
+
+static struct descriptor_row at(int32_t fd, pid_t ended_by, uint64_t ns)
+{
+	return (struct descriptor_row){ .awaited = KD_AWAITED_PIPE,
+					.is = { .fd = fd, .inode = 7 },
+					.waits = { 1, ns, ns },
+					.ended_by = ended_by };
+}
+
+static void test_descriptors(void)
+{
+	struct thread_row a = { .members = 1 }, b = { .members = 1 };
+	struct descriptor_row row = at(3, 5, 10), longer = at(3, 6, 20), other = at(3, 5, 1);
+
+	other.is.inode = 8;
+	if (descriptors_add(&a.descriptors, &a.n_descriptors, &row) ||
+	    descriptors_add(&a.descriptors, &a.n_descriptors, &other) ||
+	    descriptors_add(&b.descriptors, &b.n_descriptors, &longer))
+		abort();
+	is_u64(a.n_descriptors, 2, "what has the same number later is another");
+	ok(!thread_merge(&a, &b) && a.n_descriptors == 2, "merged");
+	is_u64(a.descriptors[0].waits.total, 30, "their waits are added");
+	is_i64(a.descriptors[0].ended_by, 6, "who ended the longest stays");
+	is_u64(a.descriptors[0].others, 1, "others ended the other");
+	row = at(3, 0, 5);
+	row.in_progress = 1;
+	row.requests = (struct kd_count){ 2, 8, 6 };
+	if (descriptors_add(&a.descriptors, &a.n_descriptors, &row))
+		abort();
+	is_u64(a.descriptors[0].waits.count, 3, "and one that has not ended");
+	is_u64(a.descriptors[0].others, 1, "which nobody has ended");
+	is_u64(a.descriptors[0].requests.total, 8, "requests are added, too");
+	for (int32_t i = 0; i < 2 * DESCRIPTOR_ROWS; i++) {
+		row = at(100 + i, 5, 1);
+		if (descriptors_add(&a.descriptors, &a.n_descriptors, &row))
+			abort();
+	}
+	is_u64(a.n_descriptors, DESCRIPTOR_ROWS + 1, "no more rows than there may be, and others");
+	is_u64(a.descriptors[DESCRIPTOR_ROWS].waits.count, DESCRIPTOR_ROWS + 2, "with the rest");
+	is_i64(a.descriptors[DESCRIPTOR_ROWS].is.fd, -1, "which are no descriptor");
+	thread_clear(&a);
+	thread_clear(&b);
+}
+
+static void test_descriptor_words(void)
+{
+	struct descriptor is = { .fd = 3 };
+	char text[DESCRIPTOR_TEXT_LEN];
+
+	is_str(descriptor_text(&is, text), "", "nothing is known");
+	strcpy(is.device, "vda1");
+	is_str(descriptor_text(&is, text), "on vda1", "a disk");
+	strcpy(is.path, "/tmp/file");
+	is_str(descriptor_text(&is, text), "/tmp/file on vda1", "a file on it");
+	is = (struct descriptor){ .protocol = "tcp", .local = "[::1]:1", .other_net = 9 };
+	is_str(descriptor_text(&is, text), "tcp [::1]:1 in net:[9]", "a socket that listens");
+	strcpy(is.peer, "[::1]:2");
+	is_str(descriptor_text(&is, text), "tcp [::1]:1 to [::1]:2 in net:[9]", "one with a peer");
+	/* Whatever a file to be replayed has in them: none of them ends with a NUL. */
+	memset(&is, 'x', sizeof(is));
+	ok(strlen(descriptor_text(&is, text)) < sizeof(text), "whatever they hold, there is room");
+}
+
+/* --- Resources --- */
+
+static struct block_row block(const char *device, uint32_t kind, uint64_t ns)
+{
+	struct block_row row = { .requests = { 1, ns, ns }, .bytes = 4096, .kind = kind };
+
+	strncpy(row.device, device, sizeof(row.device) - 1);
+	if (distribution_add(&row.times, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns))
+		abort();
+	return row;
+}
+
+static void blocks_put(struct thread_row *thread, const char *device, uint32_t kind, uint64_t ns)
+{
+	struct block_row row = block(device, kind, ns);
+
+	if (blocks_add(&thread->blocks, &thread->n_blocks, &row))
+		abort();
+	distribution_clear(&row.times);
+}
+
+static void test_blocks(void)
+{
+	struct thread_row a = { .members = 1 }, b = { .members = 1 };
+	char name[KD_DISK_NAME];
+
+	blocks_put(&a, "vda", KD_BLOCK_READ, 1000);
+	blocks_put(&a, "vda", KD_BLOCK_WRITE, 5000);
+	blocks_put(&b, "vda", KD_BLOCK_READ, 3000);
+	b.io[KD_IO_FILE] = (struct io_row){ { 2, 8192 }, { 1, 10 } };
+	b.io_uring_calls = 7;
+	ok(!thread_merge(&a, &b), "merged");
+	is_u64(a.n_blocks, 2, "a row for each disk and operation");
+	is_u64(a.blocks[0].requests.count, 2, "requests are added");
+	is_u64(a.blocks[0].requests.max, 3000, "the longest is kept");
+	is_u64(distribution_count(&a.blocks[0].times), 2, "and all are in the distribution");
+	is_u64(a.io[KD_IO_FILE].read.bytes, 8192, "bytes are added");
+	is_u64(a.io_uring_calls, 7, "and calls");
+	blocks_sort(a.blocks, a.n_blocks);
+	is_u64(a.blocks[0].kind, KD_BLOCK_WRITE, "the longest sum is the first");
+	for (int i = 0; i < 2 * BLOCKS_MOST; i++) {
+		snprintf(name, sizeof(name), "sd%d", i);
+		blocks_put(&a, name, KD_BLOCK_READ, 10);
+	}
+	is_u64(a.n_blocks, BLOCKS_MOST + 1, "no more rows than there may be, and the others'");
+	is_u64(a.blocks[BLOCKS_MOST].requests.count, BLOCKS_MOST + 2, "which has the rest");
+	thread_clear(&a);
+	thread_clear(&b);
+}
+
+static void test_usages(void)
+{
+	struct thread_row threads[] = {
+		{ .pid = 5, .tid = 5, .ledger = { .exec = 100, .exec_known = true } },
+		{ .pid = 5, .tid = 6, .ledger = { .ns = { [LEDGER_KERNEL] = 30 } } },
+		{ .pid = 9, .tid = 9, .io = { { { 1, UINT64_MAX }, { 0, 0 } } } },
+		{ .pid = 9,
+		  .tid = 9,
+		  .process_start = 70,
+		  .ledger = { .exec = 7, .exec_known = true } },
+	};
+	struct sample sample = { .pid = 5, .threads = threads, .n_threads = 4 };
+	struct usage_row total;
+
+	threads[1].io[KD_IO_NETWORK].read = (struct kd_io){ 3, 300 };
+	ok(!usage_sum(&sample), "added up");
+	is_u64(sample.n_usages, 3, "a row for each process");
+	is_u64(sample.usages[2].process_start, 70, "also for the next one of a PID");
+	is_u64(sample.usages[2].cpu_ns, 7, "with what it used");
+	is_u64(sample.usages[0].cpu_ns, 130, "the kernel's count of the run time, or ours");
+	is_u64(sample.usages[0].io[KD_IO_NETWORK].read.bytes, 300, "their threads' bytes");
+	ok(usage_find(&sample, 9) == &sample.usages[2] && usage_find(&sample, 5) == sample.usages,
+	   "the last one of a PID is found");
+	ok(!usage_find(&sample, 7), "and none that there was not");
+	total = usage_total(&sample);
+	is_u64(total.io[KD_IO_NETWORK].read.bytes, UINT64_MAX, "sums do not wrap");
+	is_u64(total.io[KD_IO_NETWORK].read.calls, 4, "of all processes");
+	free(sample.usages);
+}
+
+/* Those of one event and CPU are one row, in whatever row of threads they were. */
+static void test_counters(void)
+{
+	const struct counter_row rows[] = {
+		{ "cycles", -1, 4000000000, SECOND, SECOND, false },
+		{ "instructions", 0, 5000000000, SECOND, SECOND, false },
+		{ "instructions", 1023, 1000000000, SECOND, SECOND / 3, true },
+		{ "page-faults", -1, UINT64_MAX, 0, 0, false },
+	};
+	enum { N = sizeof(rows) / sizeof(*rows) };
+	struct thread_row a = { .members = 1 }, b = { .members = 1 };
+	uint64_t value;
+
+	for (size_t i = 0; i < N; i++)
+		if (counters_add(i % 2 ? &a.counters : &b.counters,
+				 i % 2 ? &a.n_counters : &b.n_counters, &rows[i]))
+			abort();
+	ok(!thread_merge(&a, &b), "merged");
+	is_u64(a.n_counters, N, "a row for each event and CPU");
+	ok(!thread_merge(&a, &b), "again");
+	is_u64(a.n_counters, N, "no more rows");
+	ok(counters_find(a.counters, a.n_counters, "cycles", &value) && value == 8000000000,
+	   "but more counted");
+	ok(counters_find(a.counters, a.n_counters, "instructions", &value) && value == 7000000000,
+	   "of all CPUs");
+	thread_clear(&a);
+	thread_clear(&b);
+}
+
+/* --- Culprits --- */
+
+static void test_culprits(void)
+{
+	struct culprit *rows = NULL;
+	struct culprit task = { .tid = 5, .pid = 4, .name = "a", .woken_ns = 1, .longest_ns = 1 };
+	struct culprit other = task;
+	size_t n = 0;
+
+	ok(!culprits_add(&rows, &n, &task) && n == 1, "the first");
+	task.preempted_ns = 10, task.longest_ns = 7;
+	ok(!culprits_add(&rows, &n, &task) && n == 1, "the same one");
+	ok(rows[0].woken_ns == 2 && rows[0].preempted_ns == 10 && rows[0].longest_ns == 7,
+	   "is added");
+	other.name[0] = 'b';
+	ok(!culprits_add(&rows, &n, &other) && n == 2, "another program of the same thread");
+	other.priority = -5;
+	ok(!culprits_add(&rows, &n, &other) && n == 3, "of another priority");
+	other = (struct culprit){ .kind = CULPRIT_IDLE, .tid = 5, .woken_ns = UINT64_MAX };
+	ok(!culprits_add(&rows, &n, &other) && n == 4, "no task");
+	ok(!culprits_add(&rows, &n, &other) && n == 4 && rows[3].woken_ns == UINT64_MAX,
+	   "sums stop at the largest number");
+	free(rows);
+}
+
+static void test_culprit_order(void)
+{
+	struct culprit rows[] = {
+		{ .kind = CULPRIT_UNKNOWN, .woken_ns = 900 },
+		{ .kind = CULPRIT_TASK, .pid = 2, .woken_ns = 5 },
+		{ .kind = CULPRIT_REST, .woken_ns = 1000 },
+		{ .kind = CULPRIT_THROTTLED, .preempted_ns = 50 },
+		{ .kind = CULPRIT_TASK, .pid = 1, .woken_ns = 2, .preempted_ns = 3 },
+	};
+
+	culprits_sort(rows, 5);
+	ok(rows[0].kind == CULPRIT_THROTTLED, "the longest first");
+	ok(rows[1].pid == 1 && rows[2].pid == 2, "of the same time by PID");
+	ok(rows[3].kind == CULPRIT_REST && rows[4].kind == CULPRIT_UNKNOWN,
+	   "what has no name is last");
+	is_u64(culprits_shown(rows, 5), 3, "and not shown by itself");
+	is_u64(culprits_sum(rows, 5, 0), 1960, "sum of all");
+	is_u64(culprits_sum(rows, 5, 3), 1900, "sum of the rest");
+	culprits_sort(NULL, 0);
+	is_u64(culprits_shown(NULL, 0), 0, "none");
+}
+
+static void test_priority(void)
+{
+	static const struct {
+		uint32_t policy, prio;
+		const char *name;
+		int32_t priority;
+	} cases[] = {
+		{ 0, 120, "SCHED_OTHER", 0 },
+		{ 0, 139, "SCHED_OTHER", 19 },
+		{ 3, 100, "SCHED_BATCH", -20 },
+		{ 5, 120, "SCHED_IDLE", 0 },
+		{ 1, 98, "SCHED_FIFO", 1 },
+		{ 2, 0, "SCHED_RR", 99 },
+		{ 6, (uint32_t)-1, "SCHED_DEADLINE", 0 },
+		{ 7, 120, "SCHED_EXT", 0 },
+		{ 0, 49, "SCHED_FIFO", 50 },              /* inherited */
+		{ 0, (uint32_t)-1, "SCHED_DEADLINE", 0 }, /* so is this */
+		{ 4, 120, "unknown", 0 },
+		{ 1000, 120, "unknown", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct culprit culprit = { 0 };
+
+		culprit_set_priority(&culprit, cases[i].policy, cases[i].prio);
+		is_str(culprit_policies[culprit.policy], cases[i].name, "policy %zu", i);
+		is_i64(culprit.priority, cases[i].priority, "priority");
+	}
+	ok(culprit_prio_is_real_time(99) && !culprit_prio_is_real_time(100), "real time ends");
+}
+
+static void test_label(void)
+{
+	struct culprit task = { .tid = 5, .pid = 4, .name = "sixteen bytes..." };
+	struct culprit idle = { .kind = CULPRIT_IDLE };
+	char label[CULPRIT_LABEL_LEN];
+
+	is_str(culprit_label(&task, label), "sixteen bytes...[5]", "a thread");
+	task.tid = 0, task.pid = INT32_MAX;
+	is_str(culprit_label(&task, label), "sixteen bytes...[2147483647]", "several");
+	is_str(culprit_label(&idle, label), "idle CPU", "no task");
+}
+
+#define TASKS 5000
+
+/* Of thousands of tasks those that had most keep their rows, and no time is lost. */
+static void test_many(void)
+{
+	struct culprit *rows = NULL;
+	uint64_t sum = 0;
+	size_t n = 0, most = 0;
+	int error = 0;
+
+	for (int32_t i = 0; i < TASKS; i++) {
+		struct culprit task = { .tid = i + 1, .pid = i + 1, .own = i % 2, .longest_ns = 1 };
+
+		task.woken_ns = i % 100 ? 10 : 1000000 + (uint64_t)i;
+		sum += task.woken_ns;
+		error |= culprits_add(&rows, &n, &task);
+		most = n > most ? n : most;
+	}
+	is_i64(error, 0, "%d tasks are added", TASKS);
+	ok(most <= CULPRITS_MOST, "%zu rows at most", most);
+	is_u64(culprits_sum(rows, n, 0), sum, "all of their time");
+	culprits_sort(rows, n);
+	for (size_t i = 0; i < TASKS / 100; i++)
+		is_i64(rows[i].tid, TASKS - 100 * ((int32_t)i + 1) + 1, "number %zu", i);
+	ok(rows[n - 2].kind == CULPRIT_OWN && rows[n - 2].own, "own ones");
+	ok(rows[n - 1].kind == CULPRIT_REST && !rows[n - 1].own, "and others, apart");
+	free(rows);
+}
+
+/* A word for each kind and policy. */
+static void test_words(void)
+{
+	for (int kind = 0; kind < CULPRIT_KINDS; kind++)
+		ok(culprit_kinds[kind], "kind %d", kind);
+	for (int policy = 0; policy < CULPRIT_POLICIES; policy++)
+		ok(culprit_policies[policy], "policy %d", policy);
+}
+
+int main(void)
+{
+	test_stops();
+	test_movers();
+	test_locks();
+	test_holders();
+	test_callers();
+	test_descriptors();
+	test_descriptor_words();
+	test_blocks();
+	test_usages();
+	test_counters();
+	test_culprits();
+	test_culprit_order();
+	test_priority();
+	test_label();
+	test_many();
+	test_words();
+	return done_testing();
+}
