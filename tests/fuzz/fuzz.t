@@ -18,6 +18,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "integration"))
 # pylint: disable=wrong-import-position
+import kdformats  # noqa: E402
 import kdtest  # noqa: E402
 
 BUILD = kdtest.ROOT / "build" / "fuzz"
@@ -33,27 +34,29 @@ READ = re.compile(r"^#(\d+)\s+INITED", re.MULTILINE)
 REACHED = re.compile(r"^#(\d+)\s+\S+\s+cov: (\d+) ft: (\d+)", re.MULTILINE)
 
 
-# Of real reports, besides the corpus.
-SEEDS = {"replay": sorted((kdtest.ROOT / "tests" / "golden").glob("json_*.txt"))}
-
-
 def files(folder):
     return [path for path in folder.iterdir() if path.is_file()] if folder.exists() else []
 
 
-def command(target, kept):
+def seeds_of(test, target):
+    """Of real reports, besides the corpus."""
+    if target != "replay":
+        return []
+    return kdformats.unit_reports(test, "json", *kdformats.TEXT_TESTS, "test_replay_recording")
+
+
+def command(target, kept, seeds):
     corpus, words = HERE / "corpus" / target, HERE / f"{target}.dict"
     argv = [BUILD / target, *LIMITS, f"-artifact_prefix={FOUND}/{target}-"]
     argv += [f"-max_total_time={TIME:.0f}"] if TIME else ["-runs=0"]
     argv += [f"-dict={words}"] if words.exists() else []
-    seeds = ",".join(map(str, SEEDS.get(target, [])))
-    argv += [f"-seed_inputs={seeds}"] if seeds else []
+    argv += [f"-seed_inputs={','.join(map(str, seeds))}"] if seeds else []
     return [str(word) for word in [*argv, kept, corpus]]
 
 
 def fuzz(test, target, kept):
     corpus = files(HERE / "corpus" / target)
-    done = subprocess.run(command(target, kept), stdin=subprocess.DEVNULL,
+    done = subprocess.run(command(target, kept, seeds_of(test, target)), stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
     said = done.stderr.decode(errors="replace")
     reached = REACHED.findall(said)

@@ -10,6 +10,7 @@ import json
 import re
 
 import kdtest
+from kdformats import TEXT_TESTS, unit_reports
 from kdpage import (PAPER, ROWS, capture, choose, of_kind, quiet, records, rows, show, texts,
                     the_browser)
 
@@ -358,7 +359,7 @@ def case_several(test):
 def case_everything(test):
     """Records with all that there can be: each is shown, whole."""
     folder, browser = test.directory(), the_browser()
-    lines = [line for path in sorted((kdtest.ROOT / "tests" / "golden").glob("json_*.txt"))
+    lines = [line for path in unit_reports(test, "json", *TEXT_TESTS)
              for line in path.read_text().splitlines()
              if json.loads(line).get("type") in ("sample", "triggers")]
     (folder / "all.json").write_text("".join(line + "\n" for line in lines))

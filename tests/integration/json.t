@@ -13,13 +13,12 @@ from itertools import zip_longest
 
 import kdneeds
 import kdtest
-from kdformats import in_flight
+from kdformats import TEXT_TESTS, in_flight, unit_reports
 from kdreport import STATES
 from kdtest import ROOT
 from kdtrigger import BOTH, NO_LIMIT, Triggered
 
 SCHEMA = ROOT / "man" / "kernel_delay.schema.json"
-GOLDEN = sorted((ROOT / "tests" / "golden").glob("json_*.txt"))
 LEDGER = ("user_ns", "kernel_ns", "page_fault_ns", "reclaim_ns", "hardirq_ns", "softirq_ns",
           "stolen_ns", "ready_woken_ns", "ready_preempted_ns", "throttled_ns", "blocked_ns",
           "blocked_uninterruptible_ns", "stopped_ns", "frozen_ns")
@@ -92,11 +91,12 @@ def undescribed(node, where=""):
 def case_schema(test):
     checker = Checker()
     test.eq(undescribed(checker.text), [], "every member is described")
-    test.ok(len(GOLDEN) > 15, "there are golden files")
-    for path in GOLDEN:
+    paths = unit_reports(test, "json", *TEXT_TESTS, "test_text_screen", "test_replay_recording")
+    test.ok(len(paths) > 40, "there are reports of unit tests")
+    for path in paths:
         faults = [fault for document in documents(path) for fault in checker.faults(document)]
         test.ok(not faults, f"{path.name} is as the schema has it", *faults[:5])
-    sample = documents(GOLDEN[0])[0]
+    sample = documents(paths[0])[0]
     test.eq(checker.faults(sample), [], "a sample")
     for change in ({"interrupted": 0}, {"pid": "1"}, {"threads": [{}]}, {"type": "x"},
                    {"window": {}}, {"schema": "kernel_delay/2"}, {"number": -1}):
@@ -379,7 +379,8 @@ def case_triggers(test):
 def case_damaged(test):
     """Status 65 and where it is damaged; what is whole before that is rendered."""
     directory = test.directory()
-    whole = (ROOT / "tests" / "golden" / "json_everything.txt").read_text()
+    whole = next(path for path in unit_reports(test, "json", "test_text")
+                 if path.stem == "json_everything").read_text()
     faults = {
         "": "there is no sample in it",
         whole[:1000]: ":1: the file ends in the middle of a sample",

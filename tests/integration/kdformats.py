@@ -16,14 +16,19 @@ PARSERS = {"openmetrics": "prometheus_client.openmetrics.parser",
 FOLDED = re.compile(r"[^ ;]+(;[^ ;]+)+ [1-9]\d*")
 
 
-def unit_reports(test, program, kind):
-    """The files with whole reports of a kind that a unit test compares with golden files."""
-    path, folder = kdtest.ROOT / "build" / "unit" / program, test.directory()
-    if not path.exists():
-        raise kdtest.Skip(f"{path} is not built: `make unit`")
-    done = subprocess.run([path], env={**os.environ, "KEEP_REPORTS": str(folder)}, cwd=kdtest.ROOT,
-                          capture_output=True, check=False)
-    test.eq(done.returncode, 0, f"{program} leaves its reports")
+TEXT_TESTS = ("test_text", "test_text_processes", "test_text_traces")
+
+
+def unit_reports(test, kind, *programs):
+    """Whole reports, of which unit tests compare parts with golden files: their paths."""
+    folder = test.directory()
+    for program in programs:
+        path = kdtest.ROOT / "build" / "unit" / program
+        if not path.exists():
+            raise kdtest.Skip(f"{path} is not built: `make unit`")
+        done = subprocess.run([path], env={**os.environ, "KEEP_REPORTS": str(folder)},
+                              cwd=kdtest.ROOT, capture_output=True, check=False)
+        test.eq(done.returncode, 0, f"{program} leaves its reports")
     return sorted(folder.glob(f"{kind}_*.txt"))
 
 

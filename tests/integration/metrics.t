@@ -69,7 +69,7 @@ def block_check(test, path):
 
 def case_unit_reports(test):
     """What a unit test has made of its samples."""
-    paths = unit_reports(test, "test_metrics", "openmetrics")
+    paths = unit_reports(test, "openmetrics", "test_metrics")
     test.ok(len(paths) > 5, "there are reports")
     for path in paths:
         series = series_of(test, path.name, path.read_text())

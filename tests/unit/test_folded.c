@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folded stacks, read back by a parser of its own: the last blank separates frames
  * from the figure, ';' separates frames. */
-#include "cli/text/folded.h"
+#include "report.h"
 
 #include <errno.h>
 #include <regex.h>
 
-#include "golden.h"
-#include "tap.h"
+#include "cli/text/folded.h"
 #include "traces_sample.h"
 
 /* What flamegraph.pl takes for a line with two figures, and what it may be at all. */
@@ -16,20 +15,12 @@
 
 static char *folded_with(const struct sample *sample, struct report_options options)
 {
-	FILE *out = tmpfile();
-	size_t length;
-	char *text;
-
-	is_i64(report_folded(sample, &options, out), 0, "folded stacks are written");
-	text = golden_read(out, &length);
-	fclose(out);
-	is_u64(strlen(text), length, "without NULs");
-	return text;
+	return report_checked(report_folded, sample, &options, "folded stacks");
 }
 
 static char *folded(const struct sample *sample)
 {
-	return folded_with(sample, (struct report_options){ 0 });
+	return folded_with(sample, report_plain);
 }
 
 /* Checks the form of all lines. Returns the sum of the figures. */
@@ -208,7 +199,6 @@ static void test_append(void)
 	struct sample sample = traces_begin();
 	struct trace_row row = trace(TRACE_CALL, 1, "t", "futex");
 	FILE *out = tmpfile();
-	size_t length;
 	char *text;
 
 	sample.traces.calls_asked = true;
@@ -216,10 +206,9 @@ static void test_append(void)
 	row.end = 0; /* unfinished: up to the end of the sample */
 	row.start = sample.end - 4000;
 	trace_add(&sample, row);
-	is_i64(report_folded(&sample, &(struct report_options){ 0 }, out), 0, "a sample");
-	is_i64(report_folded(&sample, &(struct report_options){ 0 }, out), 0, "another one");
-	text = golden_read(out, &length);
-	fclose(out);
+	is_i64(report_folded(&sample, &report_plain, out), 0, "a sample");
+	is_i64(report_folded(&sample, &report_plain, out), 0, "another one");
+	text = golden_text(out);
 	is_u64(check_lines(text, 2, "two samples"), 8000, "two samples: total");
 	free(text);
 	sample_clear(&sample);
@@ -240,7 +229,7 @@ static void test_ends(void)
 	is_str(text, "", "nothing of what took no time");
 	free(text);
 	sample.traces.rows[0].end++;
-	is_i64(report_folded(&sample, &(struct report_options){ 0 }, full), -ENOSPC, "no room");
+	is_i64(report_folded(&sample, &report_plain, full), -ENOSPC, "no room");
 	fclose(full);
 	sample_clear(&sample);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whatever there is in a sample is there again after it was saved and read; and what
  * is said about files that are not what they should be. */
-#include "cli/json/replay.h"
+#include "report.h"
 
 #include <sysexits.h>
 #include <unistd.h>
@@ -9,75 +9,28 @@
 #include "cli/metrics/openmetrics.h"
 #include "cli/metrics/prometheus.h"
 #include "cli/text/folded.h"
-#include "cli/text/text.h"
-#include "cli/text/text_triggers.h"
 #include "random_sample.h"
-#include "replayed.h"
 #include "sanitized.h"
 
 #define ROUNDS (SANITIZED ? 300U : 1000U)
 #define HEAD "{\"schema\":\"kernel_delay/1\",\"type\":\"sample\",\"window\":" WINDOW
 #define WINDOW "{\"start_ns\":1,\"end_ns\":2}"
 
-/* The text that a report has written, which is the caller's. */
-static char *written(FILE *out)
+static int texts_report(const struct sample *sample, const struct report_options *options, FILE *out)
 {
-	size_t length;
-	char *text = golden_read(out, &length);
+	int error = report_text(sample, options, out);
 
-	fclose(out);
-	return text;
+	return error ? error : report_folded(sample, options, out);
 }
 
-static char *json_of(const struct sample *sample)
-{
-	FILE *out = tmpfile();
-
-	if (report_json(sample, NULL, out))
-		abort();
-	return written(out);
-}
-
-static char *text_of(const struct sample *sample)
-{
-	FILE *out = tmpfile();
-
-	if (report_text(sample, &(struct report_options){ 0 }, out) ||
-	    report_folded(sample, &(struct report_options){ 0 }, out))
-		abort();
-	return written(out);
-}
-
-static char *metrics_of(const struct sample *sample)
+/* With metrics, which have threads that only traces tell of in the order of these. */
+static int all_report(const struct sample *sample, const struct report_options *options, FILE *out)
 {
 	static const struct report_options one_shot = { .per_thread = true, .timestamps = true };
 	static const struct report_options by_name = { .fold_names = true, .max_syscalls = 3 };
-	FILE *out = tmpfile();
 
-	if (report_openmetrics(sample, &one_shot, out) || report_prometheus(sample, &by_name, out))
-		abort();
-	return written(out);
-}
-
-static void difference_print(const char *one, const char *other)
-{
-	size_t at = 0;
-
-	while (one[at] == other[at])
-		at++;
-	at -= at < 40 ? at : 40;
-	printf("# %.80s\n# %.80s\n", one + at, other + at);
-}
-
-static bool same(char *one, char *other)
-{
-	bool equal = !strcmp(one, other);
-
-	if (!equal)
-		difference_print(one, other);
-	free(one);
-	free(other);
-	return equal;
+	return texts_report(sample, options, out) || report_openmetrics(sample, &one_shot, out) ||
+	       report_prometheus(sample, &by_name, out);
 }
 
 /* Prints only what is wrong: there are many rounds. */
@@ -87,29 +40,20 @@ static void test_round_trip(void)
 
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		struct sample sample = random_sample();
-		const struct sample *again;
+		struct again again = { i % 2 ? all_report : texts_report, &report_plain, NULL,
+				       NULL };
+		char *text, *json;
 
-		/* Metrics of threads that only traces tell of have the order of these. */
 		if (i % 2)
 			traces_finish(&sample.traces);
-		again = replayed_sample(&sample);
-		if (i % 2)
-			wrong += !same(metrics_of(again), metrics_of(&sample));
-		wrong += !same(json_of(again), json_of(&sample));
-		wrong += !same(text_of(again), text_of(&sample));
+		text = report_written(again.report, &sample, &report_plain);
+		json = report_json_alone(&sample);
+		wrong += !report_survives(json, text, again);
+		free(text);
+		free(json);
 		sample_clear(&sample);
-		replayed_forget();
 	}
 	is_u64(wrong, 0, "%u samples are the same after they were read", ROUNDS);
-}
-
-static char *triggers_of(const struct trigger_stats *stats)
-{
-	FILE *out = tmpfile();
-
-	if (report_json_triggers(stats, out) || report_text_triggers(stats, out))
-		abort();
-	return written(out);
 }
 
 static void test_triggers(void)
@@ -118,10 +62,15 @@ static void test_triggers(void)
 	unsigned int wrong = 0;
 
 	for (unsigned int i = 0; i < ROUNDS / 5; i++) {
+		char *text, *json;
+
 		random_triggers(&stats);
-		wrong += !same(triggers_of(replayed_triggers(&stats)), triggers_of(&stats));
+		text = report_written_triggers(report_text_triggers, &stats);
+		json = report_written_triggers(report_json_triggers, &stats);
+		wrong += !report_survives(json, text, (struct again){ 0 });
+		free(text);
+		free(json);
 		trigger_stats_clear(&stats);
-		replayed_forget();
 	}
 	is_u64(wrong, 0, "so are statistics of triggers");
 }
@@ -183,21 +132,27 @@ static void test_streams(void)
 	is_str(error.text, "", "and is no fault of the stream");
 }
 
+static int least_see(const struct sample *sample, void *context)
+{
+	const struct thread_row *thread = sample->threads;
+
+	ok(sample->n_threads == 1 && thread->members == 1, "it is one");
+	ok(!thread->ledger.exec_known && !sample->upcalls_known && !sample->capture &&
+		   !sample->start_triggered,
+	   "and nothing else is known");
+	return *(int *)context;
+}
+
 /* What is missing has a meaning: as little as can be said about a thread. */
 static void test_defaults(void)
 {
 	static const char text[] = HEAD ",\"threads\":[{\"tid\":7}]}\n";
+	const struct replay_handlers handlers = { .sample = least_see, .context = &(int){ 0 } };
 	struct replay_error error;
-	struct seen seen = { 0 };
+	FILE *in = fmemopen((void *)text, strlen(text), "r");
 
-	is_i64(stream_see(text, &seen, &error), 0, "a thread with nothing but a TID");
-	replayed_clear();
-	replayed.root = json_loads(text, 0, NULL);
-	replay_sample(&replayed.reader, replayed.root, &replayed.sample);
-	is_u64(replayed.sample.threads[0].members, 1, "it is one");
-	ok(!replayed.sample.threads[0].ledger.exec_known && !replayed.sample.upcalls_known &&
-		   !replayed.sample.capture && !replayed.sample.start_triggered,
-	   "and nothing else is known");
+	is_i64(replay_stream(in, &handlers, &error), 0, "a thread with nothing but a TID");
+	fclose(in);
 }
 
 /* Every fault has a line and says where and what. */
@@ -336,7 +291,7 @@ static void test_buckets(void)
 			abort();
 		if (n < MOST)
 			continue;
-		text = json_of(&sample);
+		text = report_json_alone(&sample);
 		in = fmemopen(text, strlen(text), "r");
 		is_i64(replay_stream(in, &handlers, &error), n > MOST ? EX_DATAERR : 0,
 		       "%llu buckets", (unsigned long long)n);
@@ -429,7 +384,7 @@ static void test_files(void)
 	is_i64(replay_read("/", &handlers), EX_IOERR, "a directory");
 	dup2(saved, 2);
 	close(saved);
-	said = written(messages);
+	said = golden_text(messages);
 	ok(strstr(said, ":2: string or '}' expected near '['\n") &&
 		   strstr(said, "cannot open /tmp/test_replay.") &&
 		   strstr(said, "kernel_delay: /: Is a directory\n"),
@@ -449,6 +404,5 @@ int main(void)
 	test_greed();
 	test_greedy_buckets();
 	test_files();
-	replayed_clear();
 	return done_testing();
 }

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reports on several processes against golden files: the first screen, their sums, whose threads
- * are whose. UPDATE_GOLDEN=1 in the environment writes them anew. */
-#include <stdio.h>
-#include <string.h>
+ * are whose; and what one thread waited for, over several of them: the critical path. */
+#include "report.h"
 
 #include "cli/base/escape.h"
-#include "cli/text/text.h"
 #include "cli/text/text_screen.h"
-#include "golden.h"
-#include "tap.h"
+#include "path_recording.h"
 #include "verdict_sample.h"
 
 static const struct report_options summary = { .extent = REPORT_SUMMARY, .top = 10 };
 
-static void is_golden(const struct sample *sample, const struct report_options *options,
-		      const char *name)
-{
-	FILE *out = tmpfile();
-
-	is_i64(report_text(sample, options, out), 0, "%s is written", name);
-	golden_compare(out, name);
-}
+/* --- Of a database --- */
 
 #define BACKENDS 16
 
@@ -63,12 +53,14 @@ static void test_database(void)
 	strcpy(processes[5].container, "db");
 	strcpy(processes[5].image, "postgres:16");
 	strcpy(processes[5].pod, "shop-0");
-	is_golden(&sample, &summary, "processes_screen");
-	is_golden(&sample, &options, "processes_short");
+	is_golden(&sample, &summary, "processes_screen", PARTS(""));
+	is_golden(&sample, &options, "processes_short",
+		  PARTS("TID        THREAD", "OTHER", "# PROCESSES"));
 	options.top = 5; /* a line for one would be as long as its own */
-	is_golden(&sample, &options, "processes_short_all");
+	is_golden(&sample, &options, "processes_short_all",
+		  PARTS("PROCESS", ".processes[].pid", ".processes[].members"));
 	options.extent = REPORT_FULL;
-	is_golden(&sample, &options, "processes_full");
+	is_golden(&sample, &options, "processes_full", PARTS("PROCESS", ".processes"));
 }
 
 /* Ended ones in one row, a process without threads, threads of no process, no names. */
@@ -86,7 +78,9 @@ static void test_odd(void)
 	memset(&processes[2].title, 0, sizeof(processes[2].title));
 	backends[3].pid = 0;
 	backends[4].pid = 4713;
-	is_golden(&sample, &options, "processes_odd");
+	is_golden(&sample, &options, "processes_odd",
+		  PARTS("sample dump", "PROCESS", ".processes[].pid", ".processes[].name",
+			".processes[].members"));
 }
 
 static void test_hostile(void)
@@ -103,7 +97,9 @@ static void test_hostile(void)
 	memset(processes[3].container, '\007', sizeof(processes[3].container));
 	memset(processes[3].image, 'i', sizeof(processes[3].image));
 	memset(processes[3].pod, '\n', sizeof(processes[3].pod));
-	is_golden(&sample, &options, "processes_hostile");
+	is_golden(&sample, &options, "processes_hostile",
+		  PARTS("PROCESS", ".processes[].name", ".processes[].title",
+			".processes[].container", ".processes[].image", ".processes[].pod"));
 	is_i64(report_text(&sample, &summary, out), 0, "the screen is written");
 	rewind(out);
 	for (size_t lines = 0; fgets(line, sizeof(line), out); lines++)
@@ -121,10 +117,10 @@ static void test_container(void)
 		strcpy(processes[i].container, i ? "db" : "proxy");
 		strcpy(processes[i].pod, "shop-0");
 	}
-	is_golden(&sample, &summary, "processes_pod");
+	is_golden(&sample, &summary, "processes_pod", PARTS("", ".processes[].pod"));
 	memset(processes[0].container, 'W', PROCESS_LABEL);
 	memset(processes[1].container, 'W', PROCESS_LABEL);
-	is_golden(&sample, &summary, "processes_container");
+	is_golden(&sample, &summary, "processes_container", PARTS(""));
 }
 
 /* The first screen has room for all. */
@@ -164,13 +160,92 @@ static void test_words(void)
 	spend(&backends[2], LEDGER_FROZEN, 20 * MILLI);
 	spend(&backends[2], LEDGER_STOLEN, 5 * MILLI);
 	spend(&backends[3], LEDGER_STOLEN, 15 * MILLI);
-	is_golden(&sample, &options, "processes_words");
+	is_golden(&sample, &options, "processes_words", PARTS(""));
 	sample = database(2);
 	spend(&backends[1], LEDGER_READY_WOKEN, -20 * MILLI);
-	is_golden(&sample, &summary, "processes_busy");
+	is_golden(&sample, &summary, "processes_busy", PARTS(""));
 	for (size_t i = 0; i < 2; i++)
 		spend(&backends[i], LEDGER_BLOCKED, 300 * MILLI);
-	is_golden(&sample, &summary, "processes_unexplained");
+	is_golden(&sample, &summary, "processes_unexplained", PARTS("", ".unexplained_ns"));
+}
+
+/* --- The table of the critical path: what its lines say, which lines there are --- */
+
+#define MS 1000000ULL
+
+static struct thread_row path_threads[] = {
+	{ .tid = 10, .pid = 10, .name = "main", .members = 1 },
+};
+
+/* The path of the thread whose hit ended a window of 100 ms. */
+static struct sample path_sample(struct recording *made)
+{
+	struct sample sample = {
+		.pid = 10,
+		.start = 1000 * MS,
+		.end = 1100 * MS,
+		.start_triggered = true,
+		.stop_triggered = true,
+		.started_on = 10,
+		.stopped_on = 10,
+		.wall_dump = { .tv_sec = 1795218874, .tv_nsec = 981958999 },
+		.threads = path_threads,
+		.n_threads = 1,
+		.recording = made,
+	};
+
+	is_i64(critical_path_of_sample(&sample), 0, "there is a path");
+	return sample;
+}
+
+/* The summary, and in full, which has the same table. */
+static void test_path(void)
+{
+	struct recording made = { .from = 990 * MS, .lost = 12345 };
+	struct sample sample;
+
+	made_thread(&made, 10, 10, "main");
+	made_thread(&made, 11, 10, "\033[2J\n\xff evil");
+	made_thread(&made, 20, 20, "peer")->of_target = false;
+	made_state(&made, 10, 1010 * MS, KD_USER);
+	made_wait(&made, 10, 1090 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 11)->call = 202;
+	made_state(&made, 10, 1095 * MS, KD_READY_WOKEN)->cpu = 3;
+	made_state(&made, 10, 1110 * MS, KD_KERNEL)->call = 1;
+	made_state(&made, 11, 1020 * MS, KD_USER)->cpu = 1;
+	made_wait(&made, 11, 1060 * MS, KD_AWAITED_PIPE, KD_FROM_TASK, 20)->call = 0;
+	made_state(&made, 11, 1110 * MS, KD_USER)->cpu = 1;
+	made_run(&made, 3, 1080 * MS, 1094 * MS, 4000);
+	made_culprit(&made, 4000, CULPRIT_TASK, 812, "\033]0;backup");
+	made_irq(&made, 1, 1070 * MS, 1075 * MS, true, "eth0-\033[1m");
+	sample = path_sample(&made);
+	path_threads[0].ledger = (struct ledger){ .life = 100 * MS,
+						  .ns = { [LEDGER_USER] = 100 * MS } };
+	is_golden(&sample, &summary, "path_few", PARTS("", ".critical_path"));
+	is_golden(&sample, &report_plain, "path_full", PARTS("CRITICAL PATH", "# NOTE"));
+	critical_path_clear(&sample.path);
+	recording_clear(&made);
+}
+
+/* More than there are lines for: the longest ones, and the others. */
+static void test_long_path(void)
+{
+	struct recording made = { .from = 1000 * MS };
+	struct sample sample;
+
+	made_thread(&made, 10, 10, "main");
+	for (unsigned int i = 0; i < 50; i++) {
+		uint64_t at = (1000 + 2 * i) * MS;
+
+		made_wait(&made, 10, at + MS + i * 1000 + (i % 10 == 0) * MS / 2, KD_AWAITED_DISK,
+			  KD_FROM_DISK, 0)
+			->call = 17;
+		made_state(&made, 10, at + 2 * MS, i % 2 ? KD_KERNEL : KD_USER);
+	}
+	sample = path_sample(&made);
+	is_golden(&sample, &summary, "path_many",
+		  PARTS("", ".critical_path.legs", ".critical_path.others"));
+	critical_path_clear(&sample.path);
+	recording_clear(&made);
 }
 
 int main(void)
@@ -181,5 +256,7 @@ int main(void)
 	test_hostile();
 	test_container();
 	test_many();
+	test_path();
+	test_long_path();
 	return done_testing();
 }
