@@ -333,10 +333,13 @@ PLAIN := $(filter-out %_fuzz,$(UNIT:%=$(BUILD)/%))
 check-unit: unit
 	@tests/run $(SANITIZED) $(PLAIN)
 
+# Unit tests that leave the fuzzer of JSON their reports.
+SEEDERS := $(filter %/test_text %/test_text_% %/test_replay_recording,$(SANITIZED))
+
 # As the fuzz tests of check, for longer; what libFuzzer finds to be new is kept for the next time.
 FUZZ_TIME ?= 60
 FUZZ_ROUNDS ?= 1000000
-fuzz: fuzzers $(filter %_fuzz,$(SANITIZED))
+fuzz: fuzzers $(filter %_fuzz,$(SANITIZED)) | $(SEEDERS)
 	@FUZZ_TIME=$(FUZZ_TIME) FUZZ_CORPUS=$(BUILD)/fuzz/corpus tests/fuzz/fuzz.t $(TARGETS)
 	@for test in $(if $(TARGETS),,$(filter %_fuzz,$(SANITIZED))); do \
 		FUZZ_ROUNDS=$(FUZZ_ROUNDS) $$test || exit; done
