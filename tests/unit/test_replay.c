@@ -16,7 +16,8 @@
 #define HEAD "{\"schema\":\"kernel_delay/1\",\"type\":\"sample\",\"window\":" WINDOW
 #define WINDOW "{\"start_ns\":1,\"end_ns\":2}"
 
-static int texts_report(const struct sample *sample, const struct report_options *options, FILE *out)
+static int texts_report(const struct sample *sample, const struct report_options *options,
+			FILE *out)
 {
 	int error = report_text(sample, options, out);
 
