@@ -14,7 +14,7 @@
 #include "golden.h"
 #include "tap.h"
 
-#define JSON_WIDTH 160 /* columns of a line; what is longer has a line for each member */
+#define JSON_WIDTH 170 /* columns of a line; what is longer has a line for each member */
 
 /* Paragraphs of the text that have such a line, and, if they begin with a dot, members of the
  * JSON, as jq has it: .threads[].name */
