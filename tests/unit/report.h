@@ -14,7 +14,7 @@
 #include "golden.h"
 #include "tap.h"
 
-#define JSON_WIDTH 170 /* columns of a line; what is longer has a line for each member */
+#define JSON_WIDTH 170 /* columns of a line; what is longer has several */
 
 /* Paragraphs of the text that have such a line, and, if they begin with a dot, members of the
  * JSON, as jq has it: .threads[].name */
@@ -154,10 +154,11 @@ static bool json_step(struct json_walk *walk)
 	return true;
 }
 
-static void json_print(FILE *out, const char *value, int depth)
+/* The members of a row, which is an element of an array, share lines as far as they fit. */
+static void json_print(FILE *out, const char *value, int depth, bool row)
 {
 	struct json_walk walk = { .at = value, .object = *value == '{' };
-	size_t length = json_length(value);
+	size_t length = json_length(value), column = JSON_WIDTH;
 	const char *comma = "";
 
 	if ((*value != '{' && *value != '[') || length + (size_t)depth <= JSON_WIDTH) {
@@ -166,9 +167,16 @@ static void json_print(FILE *out, const char *value, int depth)
 	}
 	putc(*value, out);
 	for (; json_step(&walk); comma = ",") {
-		fprintf(out, "%s\n%*s%.*s", comma, depth + 1, "", (int)(walk.value - walk.key),
-			walk.key);
-		json_print(out, walk.value, depth + 1);
+		size_t member = (size_t)(walk.at - walk.key) + strlen(",");
+
+		fputs(comma, out);
+		if (!row || column + member > JSON_WIDTH) {
+			fprintf(out, "\n%*s", depth + 1, "");
+			column = (size_t)depth + 1;
+		}
+		column += member;
+		fprintf(out, "%.*s", (int)(walk.value - walk.key), walk.key);
+		json_print(out, walk.value, depth + 1, !walk.object);
 	}
 	fprintf(out, "\n%*s%c", depth, "", value[length - 1]);
 }
@@ -180,7 +188,7 @@ static void json_select(FILE *out, const char *value, const char *path)
 	size_t length = strcspn(path + 1, ".[");
 
 	if (!*path || !path[1]) {
-		json_print(out, value, 0);
+		json_print(out, value, 0, false);
 		putc('\n', out);
 		return;
 	}
