@@ -406,12 +406,9 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 	static const struct absence absent = { "STOLEN", "is left out: the kernel refused" };
 	static struct upcall_row upcalls[] = { { 0, 0, 44 }, { 0, 2, 1 }, { 7, 135, 1 } };
 	static struct call_row calls[4];
-	static struct open_item open = { .number = 168, /* set below */
-					 .count = 1,
-					 .inside = SECOND,
-					 .since = 98 * SECOND,
-					 .at_start = true,
-					 .at_end = true };
+	static struct open_item open = {
+		.count = 1, .inside = SECOND, .since = 98 * SECOND, .at_start = true, .at_end = true
+	};
 	struct sample sample = sample_begin();
 
 	rows[0] = upstreams_thread(calls);
