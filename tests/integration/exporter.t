@@ -70,17 +70,12 @@ def same_sums(test, series, samples, what):
 
 def at_rest(exporter, path):
     """(series, samples) that belong together: the run goes on."""
-    for _ in range(50):
-        series = exporter.series()
-        samples = [item for item in documents(path) if item["type"] == "sample"]
-        count = int(series[COMPLETE])
-        # What is not yet in the file comes within moments.
-        if len(samples) < count:
-            time.sleep(0.05)
-            samples = [item for item in documents(path) if item["type"] == "sample"]
-        if len(samples) >= count:
-            return series, samples[:count]
-    raise TimeoutError("the JSON file lacks samples")
+    series = exporter.series()
+    count = int(series[COMPLETE])
+    # What is not yet in the file comes within moments.
+    samples = kdtest.wait_until(lambda: found if len(found := [
+        item for item in documents(path) if item["type"] == "sample"]) >= count else None)
+    return series, samples[:count]
 
 
 def begin(test, *args, roles=("poll", "spin"), **options):
@@ -107,7 +102,7 @@ def case_forms(test):
                   and series.get(key, 0) < number]
         test.eq(shrunk, [], "no counter shrinks")
         before = series
-        time.sleep(0.3)
+        kdtest.wait_until(lambda: exporter.count() > counts[-1])
     test.ok(counts == sorted(set(counts)), "samples are added meanwhile", counts)
     same_sums(test, *at_rest(exporter, path), "while it runs")
     test.eq(exporter.finish(), 0, "a signal ends it with status 0")
@@ -153,6 +148,7 @@ def case_text(test):
 
 def case_triggers(test):
     load = test.workload("roles", "poll")
+    began = time.monotonic()
     exporter = test.start(Exporter(load.pid, "--start-trigger", "t:sched:sched_switch",
                                    "--stop-trigger", "t:sched:sched_switch", "--quiet"))
 
@@ -165,11 +161,10 @@ def case_triggers(test):
         return sum(number for (name, _), number in exporter.series().items()
                    if name == "kernel_delay_trigger_armed_seconds_total")
 
-    began, first, before = time.monotonic(), kdtest.wait_until(hits), armed()
-    kdtest.wait_until(lambda: hits() > first)
-    test.ok(True, "hits of triggers grow while it runs")
-    test.between(armed() - before, 0.1, time.monotonic() - began + 1,
-                 "and so does the time for which they are looked at")
+    first, before = kdtest.wait_until(hits), armed()
+    kdtest.wait_until(lambda: hits() > first and armed() > before)
+    test.ok(True, "hits of triggers grow while it runs, and the time for which they are looked at")
+    test.between(armed(), before, time.monotonic() - began, "which is no longer than the run")
     test.eq(exporter.finish(), 0, "status 0")
 
 
@@ -188,12 +183,11 @@ def case_addresses(test):
         exporter.end()
     exporter = test.start(Exporter(load.pid, "--sample-time", "20ms"))
     test.ok(refuses(exporter.port, "127.0.0.2"), "by default 127.0.0.1 alone is")
-    began = time.monotonic()
-    second = test.program("-p", load.pid, "--listen", exporter.port)
+    second = test.program("-p", load.pid, "--listen", exporter.port, "--sample-time", 600)
     test.eq(second.status, 69, "a port that is taken: status 69")
     test.between(len(second.stderr.splitlines()), 1, 2, "is said in one or two lines")
     test.ok(f"127.0.0.1:{exporter.port}" in second.stderr, "with the port", second.stderr)
-    test.between(time.monotonic() - began, 0, 2 * kdtest.SLACK, "at once (s)")
+    test.ok("# Start" not in second.stdout, "before a sample", second.stdout)
     foreign = test.program("-p", load.pid, "--listen", f"192.0.2.1:{exporter.port}")
     test.eq(foreign.status, 69, "an address of another machine: status 69")
 
@@ -340,16 +334,23 @@ def case_idle(test):
             link.bind((f"127.0.0.{number}", 0))
             link.connect((LOCAL, exporter.port))
             links.append(link)
-    began = time.monotonic()
     for source in "127.0.0.1", "127.0.0.5", "127.0.1.1":
         link = http.client.HTTPConnection(LOCAL, exporter.port, timeout=kdtest.PATIENCE, source_address=(source, 0))
         link.request("GET", "/metrics")
         test.eq(link.getresponse().status, 200, f"from {source}: answered among {len(links)} idle ones")
         link.close()
-    test.between(time.monotonic() - began, 0, 5 * kdtest.SLACK, "at once (s)")
     held = min(descriptors(exporter) for _ in range(20))
     test.between(held, 40, 75, "64 are held")
     goes_on(test, exporter, path, "after all that")
+
+
+def is_closed(link):
+    try:
+        return not link.recv(1)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def case_many(test):
@@ -373,7 +374,10 @@ def case_many(test):
     test.ok(all(text.endswith("# EOF\n") for text in served), "each is whole")
     test.ok(all(status in (0, 200) for status, _, _ in answers), "nobody gets anything else")
     links = [raw(exporter, b"") for _ in range(200)]
-    time.sleep(0.5)
+    # Those that are too many are closed: all but 16.
+    for link in links:
+        link.setblocking(False)
+    kdtest.wait_until(lambda: sum(map(is_closed, links)) >= 200 - 16)
     # The least of some: one that is just refused is there for a moment.
     held = min(descriptors(exporter) for _ in range(20))
     for link in links:
@@ -400,7 +404,7 @@ def case_slow(test):
     stuck = raw(exporter, ask * 100)
     began, before = time.monotonic(), exporter.count()
     ended, got = {}, 0
-    while time.monotonic() - began < 40 and len(ended) < 4:
+    while time.monotonic() - began < kdtest.PATIENCE and len(ended) < 4:
         time.sleep(1)
         now = time.monotonic() - began
         if "dripping" not in ended:
@@ -423,14 +427,12 @@ def case_slow(test):
                 pass
             except ConnectionError:
                 ended[name] = now
-    took = time.monotonic() - began
-    test.between(ended.get("half"), 8, 25, "half a request: closed (s)")
-    test.between(ended.get("silent"), 8, 25, "no request: closed (s)")
-    test.between(ended.get("noise"), 0, 25, "no HTTP: closed (s)")
-    test.between(ended.get("dripping"), 18, 35, "a byte each second: closed (s)")
+    # Who says nothing has 10 s, who says something 20 s.
+    for name, least, what in (("half", 8, "half a request"), ("silent", 8, "no request"),
+                              ("noise", 0, "no HTTP"), ("dripping", 18, "a byte each second")):
+        test.between(ended.get(name), least, kdtest.PATIENCE, f"{what}: closed (s)")
     test.ok(got >= 8, "one that reads slowly gets its bytes", got)
-    count = exporter.count() - before
-    test.ok(count > took / 0.05 / 4 / kdtest.SLACK, "samples come as before", count, took)
+    test.ok(exporter.count() > before, "samples came meanwhile", before)
     goes_on(test, exporter, path, "after all that")
     for link in (half, silent, noise, dripping, reading, stuck):
         link.close()
@@ -512,8 +514,8 @@ def case_prometheus(test):
     load.send("go")
     query = prometheus(test, exporter.port)
     scraped = kdtest.wait_until(
-        lambda: [found for found in query("kernel_delay_captures_total{result='complete'}[1m]")
-                 if len(found["values"]) >= 10], 60)
+        lambda: [found for found in query("kernel_delay_captures_total{result='complete'}[10m]")
+                 if len(found["values"]) >= 10])
     counts = [int(number) for _, number in scraped[0]["values"]]
     test.ok(counts == sorted(counts) and counts[-1] >= counts[0] + 5,
             "ten scrapes, between which samples are added", counts)
@@ -548,7 +550,7 @@ def case_memory(test):
     exporter = test.start(Exporter(load.pid, "--sample-time", "20ms", "--histogram"))
     load.send("go")
     count = exporter.count
-    kdtest.wait_until(lambda: count() >= 100, 60)
+    kdtest.wait_until(lambda: count() >= 100)
     early, scrapes = resident(exporter.pid), 0
     until = count() + 200
     while count() < until:
