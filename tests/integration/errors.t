@@ -11,7 +11,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 import kdneeds
 import kdtest
@@ -88,10 +87,10 @@ def case_closed_streams(test):
         script = 'exec "$@" >&- <&- 2>&-'
         if what != "as ever":
             script = "mount -t tmpfs none /dev && " + script
-        run = test.child([*wrapper, script, "sh", kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60s", "-o", "json"])
+        run = test.child([*wrapper, script, "sh", kdtest.PROGRAM, "-p", load.pid, "--sample-time", "600s", "-o", "json"])
         # Its filter says that it begins to sample.
-        kdtest.wait_until(lambda child=run: kdtest.status_field(child.pid, "Seccomp") == "2")
-        time.sleep(0.3)
+        kdtest.wait_until(lambda child=run: kdtest.status_field(child.pid, "Seccomp") == "2" and
+                          kdtest.waits_in(child.pid, "poll"))
         links = {fd: os.readlink(f"/proc/{run.pid}/fd/{fd}") for fd in range(3)}
         test.ok(set(links.values()) <= {"/", "/dev/null"}, f"{what}: nothing has their numbers", links)
         run.signal(signal.SIGINT)

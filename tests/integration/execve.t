@@ -10,9 +10,9 @@ import socket
 import struct
 
 import kdtest
-from kdtest import MS, SECOND
+from kdtest import MS
 
-GETUIDS, GETPPIDS = 40, 20000
+GETUIDS, GETPPIDS = 40, 5000
 TRIES = 4
 
 # <linux/netlink.h>, <linux/connector.h>, <linux/cn_proc.h>
@@ -209,7 +209,6 @@ def case_leader_ends_first(test):
     test.eq([(thread.name, thread.members) for thread in ended], [("execer", 1)],
             "only the leader ended")
     test.eq(sum(thread.members for thread in report.threads), len(before), "nobody is missing")
-    test.ok(report.window < 20 * SECOND, "its end was not taken for the process's")
     test.books(report)
 
 
