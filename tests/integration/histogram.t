@@ -34,9 +34,9 @@ def distributions(thread):
     return [(what, row, row.get("buckets", [])) for what, row in rows]
 
 
-def check_counts(test, sample, lost=0):
+def check_counts(test, sample, lost=0, least=1):
     """As many durations as ended in the window, whose sum lies between what the buckets
-    allow."""
+    allow. Returns how many there are, of which there have to be some."""
     faults, missing, seen = [], 0, 0
     for thread in sample["threads"]:
         for what, row, buckets in distributions(thread):
@@ -55,8 +55,9 @@ def check_counts(test, sample, lost=0):
                 if buckets and not buckets[-1]["le_ns"] * NARROW / (NARROW + 1) - 1 <= \
                         longest <= buckets[-1]["le_ns"]:
                     faults.append(f"{what}: the longest, {longest}, is not in {buckets[-1]}")
-    test.ok(seen and not faults, f"{seen} durations, whose sums fit", *faults[:10])
+    test.ok(seen >= least and not faults, f"{seen} durations, whose sums fit", *faults[:10])
     test.eq(missing, lost, "as many are missing as are told")
+    return seen
 
 
 def check_log(test, role, call, entries):
@@ -105,20 +106,26 @@ def case_ready(test):
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}", f"fifo:{cpu}:10:40")
     fifo, hog = load.tid("fifo")[0], load.tid("spin")[0]
+    slept = lambda: kdtest.switches(load.pid, fifo, ("voluntary",))
+    outer, turns = kdtest.schedstat(load.pid, hog)[1], kdtest.turns(load.pid, hog)
     capture = Capture(test, load.pid)
-    before = kdtest.switches(load.pid, fifo, ("voluntary",))
-    time.sleep(1)
-    runs = kdtest.switches(load.pid, fifo, ("voluntary",)) - before
+    before = slept()
+    kdtest.wait_until(lambda: slept() - before >= 12)
+    runs = slept() - before
+    kdtest.until_run(load.pid, hog)  # the wait for the last of them is over
     report, sample = capture.close()
+    outer, turns = kdtest.schedstat(load.pid, hog)[1] - outer, kdtest.turns(load.pid, hog) - turns
     thread = next(thread for thread in sample["threads"] if thread["tid"] == hog)
     waits = [(bucket["le_ns"], bucket["count"]) for bucket in thread["ready"]["buckets"]
              if bucket["le_ns"] > 9.5 * MS]
     # Where others keep the hog waiting from one run to the next, one wait has both.
     test.ok(sum(count * (ns // (10 * MS)) for ns, count in waits) >= runs - 1,
             f"its waits have room for {runs} runs", waits)
-    # The hog may also wait as long for others, and the hypervisor stops it unseen.
-    test.ok(sum(count for _, count in waits) <= 2 * runs + 2,
-            f"it has no more waits than {runs} runs explain", waits)
+    # It also waits for others, which the kernel counts, too.
+    test.between(sum(count * ns for ns, count in waits) * NARROW / (NARROW + 1), 0, outer + 10 * MS,
+                 "and is no longer than the kernel counts")
+    test.between(sum(bucket["count"] for bucket in thread["ready"]["buckets"]), 1, turns + 1,
+                 "nor more often")
     check_counts(test, sample)
     test.books(report)
 
@@ -133,8 +140,8 @@ def case_samples(test):
     samples = [json.loads(line) for line in file.open() if '"type":"sample"' in line]
     reports = parse(done.stdout)
     test.eq((len(samples), len(reports)), (8, 8), "samples")
-    for sample in samples:
-        check_counts(test, sample)
+    # In one of them nobody may get a CPU.
+    test.ok(sum(check_counts(test, sample, least=0) for sample in samples), "there are durations")
     for report in reports:
         test.books(report)
 
@@ -144,7 +151,7 @@ def case_churn(test):
     is room for."""
     load = test.workload("churn", "3000", "3000")
     capture = Capture(test, load.pid)
-    load.go(60)
+    load.go()
     report, sample = capture.close()
     ended = sum(thread["members"] for thread in sample["threads"] if thread["ended"])
     test.ok(ended >= 3000, "threads ended", ended)

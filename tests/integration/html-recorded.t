@@ -21,7 +21,8 @@ MANY = 55_000  # states of a thread, of which a page has no room for each
 def captured(test):
     """A process whose threads wake one another, as a page and as JSON."""
     folder = test.directory()
-    load = test.workload("slow", "sleeper:20:200:9000:2", "waiter:12:3000", "spinner")
+    # Sleeps that are some pixels wide where others make the window several times as long.
+    load = test.workload("slow", "sleeper:24:200:30000:2", "waiter:12:3000", "spinner")
     run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record=1s", "--sample-time=60",
                       "-o", "text", "-o", f"html:{folder}/page.html", "-o", f"json:{folder}/json"])
     run.line("# Start sampling")

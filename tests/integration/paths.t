@@ -4,17 +4,19 @@
 
 import json
 import os
+import platform
+import signal
 import sys
 import time
 
 import kdformats
 import kdstacks
 import kdtest
-from kdtest import PROGRAM
 
 # A name that would spoil a terminal, a table, or a line of JSON.
 HOSTILE = b'\x1b[2J "\xff\n)\x01'
 PATH_MOST = 255  # bytes that are shown
+OPENAT = {"x86_64": 257}.get(platform.machine(), 56)  # its number
 
 # Makes the calls of libc that it is told: [[name, argument, ...], ...], text being bytes in hex.
 # Arguments are ready before the first of them.
@@ -62,13 +64,12 @@ sys.stdin.read()
 """
 
 
-def sampled(test, child, *options, seconds=0.7, work=None):
+def sampled(test, child, *options, work):
     """A sample during which something is done: (JSON, Stacks of the text)."""
     path = test.directory() / "report.json"
-    capture = test.child([PROGRAM, "-p", child.pid, "--sample-time", seconds,
-                          "--stack-trace-size=0", "-o", "-", "-o", f"json:{path}", *options])
-    capture.line("# Start sampling")
+    capture = test.capture(child.pid, "--stack-trace-size=0", "-o", "-", "-o", f"json:{path}", *options)
     work()
+    capture.signal(signal.SIGINT)
     test.eq((capture.wait(), capture.stderr), (0, ""), "a sample is taken")
     kdformats.check_json(test, path.read_text())
     again = test.program("--replay", path, "-o", "json")
@@ -134,8 +135,15 @@ def case_calls(test):
     test.ok(not wrong, "the text has what JSON has", *wrong[:3])
 
 
+def waiting_for_peer(pid):
+    """Whether a thread of a process is asleep in openat."""
+    calls = [kdtest.pathlib.Path(f"/proc/{pid}/task/{tid}/syscall").read_text()
+             for tid in kdtest.threads_of(pid)]
+    return any(call.startswith(f"{OPENAT} ") for call in calls)
+
+
 def opened(test, how, *options, finish=True):
-    """A FIFO is opened, and at the other end 100 ms later."""
+    """A FIFO is opened, and at the other end some time later."""
     fifo = os.fsencode(test.directory()) + b"/" + HOSTILE
     os.mkfifo(fifo)
     child = test.child([sys.executable, "-c", OPENER, os.fsdecode(fifo), how])
@@ -144,7 +152,8 @@ def opened(test, how, *options, finish=True):
 
     def work():
         child.send("go")
-        time.sleep(0.1)
+        kdtest.wait_until(lambda: waiting_for_peer(child.pid))
+        time.sleep(0.02)  # which is no short call
         if how == "gone":
             child.send("go")
             child.line("gone")
@@ -194,7 +203,11 @@ def case_execve(test):
     child = test.child([sys.executable, "-c", "import os, sys; print('ready', flush=True); "
                         "sys.stdin.readline(); os.execv('/bin/sleep', ['sleep', '100'])"])
     child.line("ready")
-    sample, _ = sampled(test, child, "-s", "-e", "execve", work=lambda: child.send("go"))
+
+    def work():
+        child.send("go")
+        kdtest.wait_until(lambda: kdtest.thread_name(child.pid, child.pid) == "sleep")
+    sample, _ = sampled(test, child, "-s", "-e", "execve", work=work)
     test.eq([(row["result"], row.get("path"), row.get("no_path"))
              for row in sample["traces"]["syscalls"]], [(0, None, None)], "nothing is said of it")
 
