@@ -50,7 +50,10 @@ class View(Tmux):
         else:
             test.ok(self.until_shown(rf"^status={status}$"),
                     f"{how}: it ends with status {status}", self.screen())
+        # The terminal may come to see what it wrote last when it has gone.
+        self.until(lambda: self.state(*STATE) == self.before)
         test.eq(self.state(*STATE), self.before, f"{how}: the terminal's modes are as before")
+        self.until(lambda: BEFORE in self.screen() and "q quit" not in self.screen())
         test.ok(BEFORE in self.screen() and "q quit" not in self.screen(),
                 f"{how}: so is what it shows", self.screen())
         test.ok(not says or says in self.screen(), f"{how}: why is said", self.screen())

@@ -100,6 +100,7 @@ def case_background(test):
     os.kill(view.pid, signal.SIGTERM)
     os.kill(view.pid, signal.SIGCONT)
     test.ok(view.until(lambda: not pathlib.Path(f"/proc/{view.pid}").exists()), "it ends")
+    view.until(lambda: view.state(*STATE) == view.before)
     test.eq(view.state(*STATE), view.before, "the terminal's modes are as before")
     test.eq(view.command("stty -a"), view.settings, "so are its settings")
 
