@@ -42,8 +42,9 @@ def case_needed_tracepoint(test):
 
 
 def case_section_left_out(test):
-    load = test.workload("roles", f"spin:{kdtest.last_cpu()}")
-    arguments = ["-p", load.pid, "--sample-time", "0.5"]
+    # Ticks have to hit it in a short sample, whoever else is there.
+    load = test.workload("roles", f"spin:{kdtest.last_cpu()}", wrapper=("nice", "-n", "-20"))
+    arguments = ["-p", load.pid, "--sample-time", "0.3"]
     for names, section in ((("softirq_entry", "softirq_exit"), "SOFT IRQ STATISTICS"),
                            (("irq_handler_exit",), "HARD IRQ STATISTICS"),
                            (("local_timer_entry",), "HARD IRQ STATISTICS")):
@@ -75,7 +76,7 @@ def case_classic_tracepoints(test):
         load = test.workload("roles", "calls:5000:3:1000")
         child = test.child([*wrapper, kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60",
                             "--btf", btf])
-        child.line("# Start sampling", patience=60)
+        child.line("# Start sampling")
         check_attached(test, child.pid, "kd_sys_",
                        {("kd_sys_enter_classic", "tracepoint", "sys_enter"),
                         ("kd_sys_exit_classic", "tracepoint", "sys_exit")},
