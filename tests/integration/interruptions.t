@@ -4,14 +4,16 @@
 """Interruptions (--interruptions): those of a thread that reads the clock all the time, and
 so sees each of them itself; who made them; the list, its sums, and what else has them."""
 
+import contextlib
 import itertools
 import json
 import os
 import pathlib
+import signal
 import time
 
 import kdtest
-from kdgroup import limited_group, throttled_ns
+from kdgroup import limited_group, throttled_ns, throttled_periods
 from kdheld import Held
 from kdneeds import need
 from kdtest import MS
@@ -34,12 +36,22 @@ def overlap(gap, interruption):
     return min(gap[1] - gap[0], both + interruption["estimated_ns"]) if both > 0 else 0
 
 
-def capture(test, load, *options, least=LEAST):
-    """The run, its sample, and the file that has that."""
-    path = test.directory() / "sample.json"
-    done = test.program("-p", load.pid, f"--interruptions={least}ns", "--sample-time", "1s",
-                        "-o", "text", "--full", "-o", f"json:{path}", *options)
-    return done, json.loads(path.read_text()), path
+def capture(test, load, *options, least=LEAST, priority=5, until=lambda: time.sleep(0.3)):
+    """The run, its sample, and the file that has that: a window until something has happened. Only
+    there the thread has its CPU before all that are not of real time (0: it has not)."""
+    path, tid = test.directory() / "sample.json", int(load.ready[0])
+    child = test.capture(load.pid, f"--interruptions={least}ns", "-o", "text", "-o", f"json:{path}",
+                         *options)
+    with kdtest.real_time(load.pid, tid, priority) if priority else contextlib.nullcontext():
+        until()
+    child.signal(signal.SIGINT)
+    return kdtest.Finished(child), json.loads(path.read_text()), path
+
+
+def after_runs(hog, tid, runs=10):
+    """Waits until a thread that takes the CPU now and again has done so."""
+    before = kdtest.switches(hog.pid, tid, ("voluntary",))
+    kdtest.wait_until(lambda: kdtest.switches(hog.pid, tid, ("voluntary",)) >= before + runs)
 
 
 def check_sums(test, thread):
@@ -57,11 +69,11 @@ def case_preempted(test):
     """A spinner, and a thread above it that takes its CPU for 2 ms of every 40."""
     cpu = kdtest.last_cpu()
     hog = test.workload("roles", f"fifo:{cpu}:2:40")
-    load = test.workload("gaps", cpu, 5, 2 * US)
+    load = test.workload("gaps", cpu, 0, 2 * US)
     tid = int(load.ready[0])
     fifo = hog.tid("fifo")[0]
     runs = kdtest.switches(hog.pid, fifo, ("voluntary",))
-    done, sample, _ = capture(test, load)
+    done, sample, _ = capture(test, load, until=lambda: after_runs(hog, fifo))
     runs = kdtest.switches(hog.pid, fifo, ("voluntary",)) - runs
     load.send("log")
     gaps = json.loads(load.line("{"))["gaps"]
@@ -98,7 +110,9 @@ def case_preempted(test):
 def listed_of(test, load):
     """Its gaps of 20 us and more inside of a sample, and what that lists. Those in which others
     have the CPU are not among them: they would outweigh all others."""
-    done = capture(test, load, least=5 * US)[1]
+    path = test.directory() / "sample.json"
+    test.program("-p", load.pid, f"--interruptions={5 * US}ns", "--sample-time", "1s", "-o", f"json:{path}")
+    done = json.loads(path.read_text())
     load.send("log")
     start, end = done["window"]["start_ns"], done["window"]["end_ns"]
     gaps = [gap for gap in json.loads(load.line("{"))["gaps"]
@@ -170,9 +184,9 @@ def case_longest(test):
     cpu = kdtest.last_cpu()
     for longest, (first_ms, next_ms) in enumerate(((4, 1), (1, 4))):
         hogs = test.workload("roles", f"relay:{cpu}:{first_ms}:{next_ms}:40")
-        load = test.workload("gaps", cpu, 5, 2 * US)
+        load = test.workload("gaps", cpu, 0, 2 * US)
         tids = hogs.tid("relay")
-        _, sample, _ = capture(test, load)
+        _, sample, _ = capture(test, load, until=lambda hogs=hogs, tid=tids[0]: after_runs(hogs, tid))
         load.end()
         hogs.end()
         both = [row for row in sample["interruptions"]
@@ -191,10 +205,11 @@ def case_outputs(test):
     """The text, the replayed text, metrics, and conditions have the same."""
     cpu = kdtest.last_cpu()
     hog = test.workload("roles", f"fifo:{cpu}:2:40")
-    load = test.workload("gaps", cpu, 5, 2 * US)
+    load = test.workload("gaps", cpu, 0, 2 * US)
     metrics = test.directory() / "metrics.prom"
     done, sample, path = capture(test, load, "-o", f"prometheus:{metrics}", "--fail-if",
-                           "interruptions.preempted.max>=1ms")
+                                 "interruptions.preempted.max>=1ms",
+                                 until=lambda: after_runs(hog, hog.tid("fifo")[0]))
     test.eq(done.status, 4, "a condition that is met")
     rows = done.stdout.partition("# INTERRUPTIONS of at least 10.0 us")[2].splitlines()
     rows = [row.split() for row in rows if " gaps " in row]
@@ -220,22 +235,27 @@ def case_outputs(test):
 
 
 def case_open(test):
-    """A thread whose CPU another one has for 700 ms of each second: at the end of a sample
-    the interruption is most often there, and not over."""
+    """A thread whose CPU another one has when the window ends: the interruption is there, and not over.
+    Again where the kernel's limit of those of real time came first."""
     cpu = kdtest.last_cpu()
-    hog = test.workload("roles", f"fifo:{cpu}:700:1000")
-    fifo = hog.tid("fifo")[0]
-    load = test.workload("gaps", cpu, 5, 2 * US)
+    kdtest.only_beside_another_cpu("for the program, while one has the CPU")
+    hog = test.workload("roles", f"spin:{cpu}")
+    spin = hog.tid("spin")[0]
+    load = test.workload("gaps", cpu, 0, 2 * US)
     path = test.directory() / "sample.json"
-    for _ in range(9):
-        done = test.program("-p", load.pid, "--interruptions", "--sample-time", "1.1s",
-                            "-o", f"json:{path}")
-        test.eq(done.status, 0, "status")
+    for _ in range(TRIES):
+        child = test.capture(load.pid, "--interruptions", "-o", "text", "-o", f"json:{path}")
+        with kdtest.real_time(hog.pid, spin):
+            ran = kdtest.schedstat(hog.pid, spin)[0]
+            # Longer than any other that the thread had lost its CPU to before.
+            kdtest.wait_until(lambda ran=ran: kdtest.schedstat(hog.pid, spin)[0] - ran > 100 * MS)
+            child.signal(signal.SIGINT)
+            test.eq(child.wait(), 0, "status")
         sample = json.loads(path.read_text())
         row = (sample["interruptions"] or [{}])[-1]
-        if row.get("open") and row.get("by_tid") == fifo:
+        if row.get("open") and row.get("by_tid") == spin:
             break
-    test.eq((row.get("cause"), row.get("by"), row.get("by_tid")), ("preempted", "fifo", fifo),
+    test.eq((row.get("cause"), row.get("by"), row.get("by_tid")), ("preempted", "spin", spin),
             "who has the CPU")
     test.eq(row.get("until_ns"), sample["window"]["end_ns"], "it counts up to the window's end")
     test.eq(row.get("ns"), row["until_ns"] - row["since_ns"], "with its length so far")
@@ -252,10 +272,12 @@ def case_own_softirqs(test):
     child = kdtest.Capture(load.pid, "--interruptions", "-o", "text", "-o", f"json:{path}")
     test.start(child)
     tid = load.go()["threads"][0]["tid"]
-    child.close(test)
+    switched = child.close(test).thread(tid).tables["THREAD SWITCHES"]
     threads = json.loads(path.read_text())["threads"]
     sums = next(thread for thread in threads if thread["tid"] == tid)["interruptions"]
-    test.ok(sums["softirq"]["count"] >= packets * 0.9, "one for each packet", sums)
+    # A busy CPU leaves softirqs to ksoftirqd, for which the receiver waits or has to make way.
+    least = packets * 0.9 - switched.voluntary - switched.involuntary
+    test.ok(sums.get("softirq", {"count": 0})["count"] >= least, "one for each packet", sums, switched)
     unexplained = sums.get("unexplained", {}).get("total_ns", 0)
     test.ok(unexplained <= sums["softirq"]["total_ns"] / 20, "its own work is none of it", sums)
 
@@ -303,9 +325,9 @@ def case_throttled(test):
     with limited_group("kd-interruptions") as group:
         load = test.workload("gaps", kdtest.last_cpu(), 0, 2 * US)
         (group / "cgroup.procs").write_text(str(load.pid))
-        time.sleep(0.2)  # from now on it has no more than its quota
         count = throttled_ns(group)
-        _, sample, _ = capture(test, load)
+        _, sample, _ = capture(test, load, priority=0, until=lambda: kdtest.wait_until(
+            lambda begun=throttled_periods(group): throttled_periods(group) >= begun + 8))
         count = throttled_ns(group) - count
         load.send("log")
         gaps = json.loads(load.line("{"))["gaps"]
@@ -314,14 +336,16 @@ def case_throttled(test):
     rows = [row for row in sample["interruptions"] if row["ns"] >= 20 * MS and
             start < row["since_ns"] and row["until_ns"] < end]
     test.ok(len(pauses) >= 5, f"{len(pauses)} pauses of 20 ms and more")
-    test.eq({row["cause"] for row in rows}, {"throttled"}, "the quota is the cause")
-    missed = [gap for gap in pauses if sum(
-        row["throttled_ns"] for row in rows if overlap(gap, row)) < 0.9 * (gap[1] - gap[0])]
+    # Others of real time take the CPU, too.
+    test.ok(sum(row["cause"] == "throttled" for row in rows) >= 5, "the quota is the cause", *rows[:3])
+    missed = [gap for gap in pauses if sum(row["throttled_ns"] + row["preempted_ns"] for row in rows
+                                           if overlap(gap, row)) < 0.9 * (gap[1] - gap[0])]
     test.eq(missed, [], "of nearly all of each pause")
     thread = next(row for row in sample["threads"] if row["tid"] == int(load.ready[0]))
     # The kernel counts a period when that is over, and those outside the window, too.
     test.between(thread["interruptions"]["throttled"]["total_ns"],
-                 0.9 * sum(gap[1] - gap[0] for gap in pauses), count + 100 * MS,
+                 0.9 * sum(gap[1] - gap[0] for gap in pauses) - sum(row["preempted_ns"] for row in rows),
+                 count + 100 * MS,
                  "as long as they were, and as the kernel counts")
     check_sums(test, thread)
 

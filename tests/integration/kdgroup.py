@@ -55,6 +55,11 @@ def throttled_ns(group):
     return int(count) * (1 if unit == "time" else 1000)
 
 
+def throttled_periods(group):
+    """How many periods were throttled."""
+    return int(re.search(r"^nr_throttled (\d+)$", (group / "cpu.stat").read_text(), re.MULTILINE)[1])
+
+
 @contextlib.contextmanager
 def heavy_group():
     """A control group that gets nearly all of a CPU for which it competes with others. Gives a
