@@ -86,7 +86,7 @@ def case_fork(test):
 
 def case_exec(test):
     """Children that have become other programs: named, or it is said why not."""
-    load = test.workload("kin", 12, 300, "exec")
+    load = test.workload("kin", 12, 2000, "exec")
     run = Run(test, "-p", load.pid, "--follow-fork", "--off-cpu=100ms", WAITS)
     family = load.go()
     run.close()
@@ -95,7 +95,7 @@ def case_exec(test):
         test.ok(found.get(pid) == {NAPS[which]} or (found.get(pid) == set() and missing.get(pid)),
                 f"{pid}: {NAPS[which]}, or why not", found.get(pid), missing.get(pid))
     named = [pid for pid, _ in family["children"] if found.get(pid)]
-    # They sleep for 300 ms: time enough, but for one that a busy machine holds up.
+    # They sleep for 2 s: time enough, but for one that a busy machine holds up.
     test.ok(len(named) >= len(family["children"]) - 2, "they were there to be read", missing)
 
 
