@@ -21,7 +21,8 @@ UNSURE = MS  # by which a wait and the gap in the thread's own clock may differ
 
 
 def samples_of(path):
-    return [json.loads(line) for line in path.open() if line.endswith("\n") and '"type":"sample"' in line]
+    return [json.loads(line) for line in path.open()
+            if line.endswith("\n") and '"type":"sample"' in line]
 
 
 def thread_of(sample, tid):
