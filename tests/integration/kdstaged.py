@@ -39,9 +39,6 @@ class Screen:
         self.child.line("# Start sampling")
         self.steal = kdtest.steal_ns()
 
-    def closed(self):
-        return "# Stop sampling" in self.child.stdout or self.child.proc.poll() is not None
-
     def end(self, name):
         status = self.child.wait()
         self.steal = kdtest.steal_ns() - self.steal
@@ -112,7 +109,8 @@ def watch(test, targets, seconds, while_open=None, logs=False):
         screen.child.signal(signal.SIGINT)
     left = dict(screens)
     while left:
-        over = kdtest.wait_until(lambda: [name for name in left if left[name].closed()])
+        over = kdtest.wait_until(lambda: [name for name in left
+                                          if left[name].child.proc.poll() is not None])
         for name in over:
             left.pop(name).log = log_of(targets[name]) if logs else None
     for name, screen in screens.items():

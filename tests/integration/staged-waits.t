@@ -200,7 +200,7 @@ def case_memory_lock(test):
         kdtest.only_on_host("steps that are no longer than what an emulated machine takes")
         took = sum(row["ns"] for row in screen.blamed if row["cause"] == "kernel_lock")
         kdstaged.check_share(test, "mapper", screen, took, screen.logged(log),
-                             screen.ready[log["tid"]])
+                             screen.ready[log["tid"]] + screen.interrupted)
 
 
 def case_timers(test):

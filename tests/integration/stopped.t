@@ -17,17 +17,17 @@ import kdtest
 from kdtest import MS, PROGRAM
 
 PAUSE = 200 * MS  # between two signals
-SECOND = 4 if kdtest.VM else 1  # in which four of them are sent
 
 
-def sample_of(test, pid, while_open, seconds=SECOND, late=()):
-    """A sample during which something happens."""
+def sample_of(test, pid, while_open, late=()):
+    """A sample for as long as something happens."""
     folder = test.directory()
     path, metrics = folder / "report.json", folder / "metrics"
-    child = test.child([PROGRAM, "-p", pid, "--sample-time", seconds, "--full", "-o", "-",
+    child = test.child([PROGRAM, "-p", pid, "--sample-time", kdtest.PATIENCE, "--full", "-o", "-",
                         "-o", f"json:{path}", "-o", f"prometheus:{metrics}"])
     child.line("# Start sampling")
     while_open()
+    child.signal(signal.SIGINT)
     test.eq((child.wait(), child.stderr), (0, ""), "a sample is taken")
     report = kdreport.parse(child.stdout[child.stdout.index("# Start sampling"):])[0]
     test.books(report, late=late)
@@ -125,7 +125,7 @@ def case_before(test):
         os.kill(load.pid, signal.SIGCONT)
         time.sleep(0.05)
         again.append(shell_kill(test, load.pid, "STOP"))
-    sample = sample_of(test, load.pid, stop, seconds=0.5)
+    sample = sample_of(test, load.pid, stop)
     rows, total = stops_of(sample, tid)
     test.eq(sum(row["total_ns"] for row in rows), total, "they are all of the time")
     test.eq(sorted((row["signal"], row.get("tid", 0)) for row in rows),
@@ -144,12 +144,10 @@ def case_tracer(test):
     def trace():
         tracer = test.child(["strace", "-o", log, "-e", "trace=getppid", "-p", tid])
         tracers.append(tracer)
-        while not log.exists():
-            time.sleep(0.01)
-        time.sleep(0.2)
+        kdtest.wait_until(lambda: "attached" in tracer.stderr)
         load.send("go")
         load.line("{")
-    sample = sample_of(test, load.pid, trace, seconds=2.5 * SECOND)
+    sample = sample_of(test, load.pid, trace)
     tracers[0].signal(signal.SIGINT)
     tracers[0].wait()
     calls = log.read_text().count("getppid()")
@@ -184,9 +182,15 @@ def case_terminal(test):
     if not session:
         os.execv(sys.executable, [sys.executable, "-c", FOREGROUND])
     pid = int(os.read(terminal, 100).split()[0])
+
+    def suspend():
+        os.write(terminal, b"\x1a")
+        kdtest.wait_until(lambda: kdtest.state_of(pid, pid) == "T")
+        time.sleep(0.05)
     try:
-        time.sleep(0.1)
-        sample = sample_of(test, pid, lambda: os.write(terminal, b"\x1a"), seconds=0.4)
+        # Until it is in the foreground.
+        kdtest.wait_until(lambda: os.tcgetpgrp(terminal) == pid)
+        sample = sample_of(test, pid, suspend)
         rows, _ = stops_of(sample, pid)
         test.eq([(row["kind"], row["signal"], row.get("tid"), row["name"]) for row in rows],
                 [("signal", signal.SIGTSTP, None, "terminal")], "the terminal did it")

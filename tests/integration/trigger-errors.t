@@ -12,7 +12,6 @@ import time
 
 import kdneeds
 import kdtest
-from kdtest import SECOND
 from kdtrigger import BOTH, ENTRY, RETURN, UNLIMITED, Log, Triggered, check_reports, compiled
 
 
@@ -83,40 +82,46 @@ def case_options(test):
         refused(test, what, 64, *args)
 
 
+def calls_while_armed(test, *args, want=75):
+    """A run for a while in which a function is called, and the calls that it certainly has seen
+    the entry and the return of, and those of which it may have seen something."""
+    load = test.workload("caller", "sleeps:40:200:1:1000")
+    run = Triggered(test, load.pid, *args, "--duration", "700ms")
+    log, began = Log(load, load.go()), run.begun
+    run = run.finish(test, want=want)
+    test.ok(time.monotonic_ns() - began >= 700 * kdtest.MS, "it goes on for 0.7 s")
+    begun, ended = run.triggers.armed
+    calls = log.calls()
+    test.eq(len(calls), 40, "the function was called")
+    return (run, [call for call in calls if begun < call[0] and call[3] < ended],
+            [call for call in calls if begun < call[3] and call[0] < ended])
+
+
 def case_never_hit(test):
     """--duration without a window: status 75 and how often each probe was hit."""
-    for start, stop, hits in (("up:main", RETURN, (0, 40)), ("up:main", "ur:main", (0, 0))):
-        load = test.workload("caller", "sleeps:40:200:1:1000")
-        began = time.monotonic_ns()
-        run = Triggered(test, load.pid, "--start-trigger", start, "--stop-trigger", stop,
-                        "--duration", "700ms")
-        load.go()
-        run = run.finish(test, want=75)
-        test.between(time.monotonic_ns() - began, 700 * kdtest.MS, 15 * SECOND,
-                     "after 0.7 s")
+    for start, stop, ours in (("up:main", RETURN, True), ("up:main", "ur:main", False)):
+        run, certain, possible = calls_while_armed(test, "--start-trigger", start,
+                                                   "--stop-trigger", stop)
         test.eq(run.reports, [], "there is no report")
         roles = run.triggers.roles
-        test.eq((roles["start"].hits, roles["stop"].hits), hits, f"hits of {start} and {stop}")
-    load = test.workload("caller", "sleeps:40:200:1:1000")
-    run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "1s", "--duration", "500ms")
-    load.go()
-    run = run.finish(test, want=75)
-    test.eq(run.triggers.roles["start"].skipped, 40, "windows that were too short do not count")
+        test.eq(roles["start"].hits, 0, f"hits of {start}")
+        test.between(roles["stop"].hits, len(certain) if ours else 0, len(possible) if ours else 0,
+                     f"hits of {stop}")
+    run, certain, possible = calls_while_armed(test, *BOTH, "--trigger-delta", "1min")
+    test.between(run.triggers.roles["start"].skipped, len(certain), len(possible),
+                 "windows that were too short do not count")
 
 
 def case_never_ended(test):
     """A window that is open when the duration is over ends with it."""
-    load = test.workload("caller", "sleeps:40:200:1:1000")
-    run = Triggered(test, load.pid, "--start-trigger", ENTRY, "--stop-trigger", "up:main",
-                    "--duration", "700ms")
-    truths = load.go()
-    calls = Log(load, truths).calls()
-    run = run.finish(test)
+    run, calls, possible = calls_while_armed(test, "--start-trigger", ENTRY, "--stop-trigger",
+                                             "up:main", want=0)
     test.eq([(report.stop, report.delta) for report in run.reports], [(None, None)],
             "one report, which no trigger ended")
-    test.ok(all(calls[0][0] <= report.start <= calls[0][1] for report in run.reports),
+    test.ok(all(possible[0][0] <= report.start <= possible[0][1] for report in run.reports),
             "it begins with the first call")
-    test.eq(run.triggers.roles["start"].overlapped, 39, "the others overlapped it")
+    test.between(run.triggers.roles["start"].overlapped, len(calls) - 1, len(possible) - 1,
+                 "the others overlapped it")
     check_reports(test, run.reports)
 
 
@@ -193,8 +198,8 @@ def case_seccomp(test):
     run = Triggered(test, load.pid, *BOTH, *UNLIMITED)
     truths = load.go()
     run = run.stop(test)
-    # An emulated processor may have no time to read a window before its bank is needed.
-    missed = run.triggers.roles["start"].missed if kdtest.VM else 0
+    # The program may have had no time to read a window before its bank was needed.
+    missed = run.triggers.roles["start"].missed
     test.eq((len(run.reports) + missed, truths["threads"][0]["calls"]), (20, 20),
             "it lives and its calls are recorded")
     check_reports(test, run.reports)

@@ -7,10 +7,8 @@ be too much they are on for a part of the time, or taken out for good."""
 import json
 import os
 import statistics
-import time
 
 import kdtest
-from kdtest import SECOND
 from kdtrigger import BOTH, NO_LIMIT, UNLIMITED, Log, Text, Triggered, check_reports, inside
 
 # What an emulated exception costs depends on what else the host does at that moment.
@@ -18,7 +16,6 @@ WITHIN = 3 if kdtest.VM else 1.25
 MOST_LOST = 20 if kdtest.VM else 13  # percent, where 10 are allowed; without a limit most of it
 ALWAYS = "spins:100000000:0:0:0"  # as many calls as it can, without end
 TRIES = 4
-PATIENCE = 150  # seconds for some of CPU time
 STOP = ("--max-overhead", "10,stop")
 
 
@@ -28,9 +25,7 @@ def case_too_much(test):
     text = Text(load.pid, kdtest.WORKLOADS / "caller", "probed_call")
     run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "1s", *UNLIMITED, *STOP)
     load.send("go")
-    began = time.monotonic_ns()
     kdtest.wait_until(text.unchanged)
-    test.between(time.monotonic_ns() - began, 0, 10 * SECOND, "the probes are detached")
     test.eq(run.wait(), 75, "status 75")
     test.ok("--max-overhead" in run.stderr, "the option is named", run.stderr)
     test.ok(str(load.tid("spins")[0]) in run.stderr, "and the thread", run.stderr)
@@ -149,7 +144,7 @@ class Duty:
         load = test.workload("prologues")
         run = Triggered(test, load.pid, *pair_of(name), "--trigger-delta", "1s", *UNLIMITED)
         load.send(f"spend {name} 4000 700")  # the last phase may be overdrawn
-        self.truth = json.loads(load.line("{", patience=PATIENCE))
+        self.truth = json.loads(load.line("{"))
         self.triggers = run.stop(test).triggers
         self.told = self.triggers.duty
 

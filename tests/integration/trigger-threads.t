@@ -32,7 +32,7 @@ def pairs_of(test, banks, *roles):
     load = test.workload("caller", *roles)
     run = Triggered(test, load.pid, *BOTH, "--trigger-same-thread", "--trigger-delta", "500us",
                     "--window-banks", banks, *UNLIMITED, *NO_LIMIT, urgent=True)
-    log = Log(load, load.go(patience=60))
+    log = Log(load, load.go())
     run = run.stop(test)
     start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
     test.eq(log.lost, 0, "the workload's log is complete")
@@ -90,7 +90,7 @@ def case_any_thread(test):
     """Without it the next stop of any thread ends the window; nothing is lost."""
     load = test.workload("caller", *["sleeps:10000:10000:500:1000"] * CALLERS)
     run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "500us", *UNLIMITED, *NO_LIMIT)
-    log = Log(load, load.go(patience=60))
+    log = Log(load, load.go())
     run = run.stop(test)
     start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
     test.eq((start.hits, stop.hits), (log.made, log.made), "all calls are hits")

@@ -10,13 +10,11 @@ import signal
 import kdtest
 from kdtrigger import BOTH, NO_LIMIT, UNLIMITED, Log, Text, Triggered, check_reports, reported_once
 
-SLOWLY = 10 * kdtest.SLACK  # seconds in which the kernel takes back what a killed process left
-
 
 def restored(test, text, what):
     """The bytes are put back when the last user of the probe is gone, a moment after."""
     try:
-        kdtest.wait_until(text.unchanged, SLOWLY)
+        kdtest.wait_until(text.unchanged)
         test.ok(True, f"{what}: the code is as in the file")
     except TimeoutError:
         test.ok(False, f"{what}: the code is as in the file", text.memory(), text.file)
@@ -77,7 +75,7 @@ def case_semaphores(test):
         run.signal(end)
         run.wait()
         try:
-            kdtest.wait_until(lambda: semaphores(load) == [0, 0, 0, 0], SLOWLY)
+            kdtest.wait_until(lambda: semaphores(load) == [0, 0, 0, 0])
             test.ok(True, f"{end.name}: all are down again")
         except TimeoutError:
             test.ok(False, f"{end.name}: all are down again", semaphores(load))
@@ -117,7 +115,7 @@ def case_target_ends(test):
             load.line("{")
         load.signal(signal.SIGKILL)
         load.wait()
-        status = run.wait(patience=15 * kdtest.SLACK)
+        status = run.wait()
         what = "in a window" if during else "between windows"
         test.eq(status, 0, f"the target ends {what}: status 0")
         reports = kdtest.kdreport.Run(run.stdout).reports
