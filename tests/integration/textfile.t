@@ -9,7 +9,7 @@ import time
 import kdneeds
 import kdtest
 
-SCRAPES = 50
+SCRAPES, FILES = 50, 10  # at least
 
 
 def parsed(text):
@@ -109,19 +109,18 @@ def case_rewritten(test):
                       "--sample-count=0", "--sample-time=5ms", "-o", f"prometheus:{path}"])
     kdtest.wait_until(path.exists)
     names, counts, errors = set(), [], 0
-    for _ in range(SCRAPES):
+    while len(counts) < SCRAPES or len(set(counts)) <= FILES:
         series = exporter.scrape()
         errors += scrape_error(series) != 0
         names.add(frozenset(name for name, _ in ours(series)))
         counts.append(int(series.get(("kernel_delay_captures_total",
                                       frozenset({("result", "complete")})), -1)))
         time.sleep(0.003)
-    test.eq(errors, 0, f"no error in {SCRAPES} scrapes")
+    test.eq(errors, 0, f"no error in {len(counts)} scrapes of {len(set(counts))} files")
     whole = max(names, key=len)
     test.ok(len(whole) > 20 and all(len(found) > len(whole) / 2 for found in names),
             "the metrics are there in each", [len(found) for found in names])
     test.ok(counts == sorted(counts) and counts[0] >= 1, "samples are added up", counts)
-    test.ok(len(set(counts)) > 10, f"{len(set(counts))} files were seen", counts)
     run.signal(2)
     test.eq(run.wait(), 0, "a signal ends it with status 0")
     same(test, ours(exporter.scrape()), parsed(path.read_text()), "the last file stays")
