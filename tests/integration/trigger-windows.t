@@ -138,13 +138,14 @@ def case_delta(test):
     calls = log.calls()
     least, most = certainly(calls, DELTA)
     test.ok(least >= 40, "there were long calls", least)
-    test.between(len(run.reports), least, most, "as many reports as long calls")
-    reported_once(test, run.reports, calls, DELTA)
     start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
+    # Without a CPU the program may have had no time to read a window before its bank was needed.
+    test.between(len(run.reports) + start.missed, least, most + start.missed,
+                 "as many reports as long calls")
+    reported_once(test, run.reports, calls, DELTA, missed=start.missed)
     test.eq((start.hits, stop.hits), (log.made, log.made), "every call was evaluated")
-    test.eq((start.missed, stop.missed), (0, 0), "none was missed")
-    test.eq((start.used, start.skipped), (len(run.reports), log.made - len(run.reports)),
-            "the others were too short")
+    test.eq((start.used, start.skipped + start.missed),
+            (len(run.reports), log.made - len(run.reports)), "the others were too short")
     test.eq([role[outcome] for role in (start, stop)
              for outcome in ("overlapped", "idle", "unmatched")], [0] * 6,
             "there was nothing else")
@@ -162,7 +163,8 @@ def case_hit_to_hit(test):
     """The same probe as start and stop: windows from each call to the next."""
     load = test.workload("caller", "spins:100000:50000:-5000:1000")
     run = Triggered(test, load.pid, "--start-trigger", ENTRY, "--stop-trigger", ENTRY,
-                    "--trigger-delta=500000", *UNLIMITED, *NO_LIMIT, urgent=True)
+                    "--trigger-delta=500000", "--window-banks", "7", *UNLIMITED, *NO_LIMIT,
+                    urgent=True)
     log = Log(load, load.go())
     run = run.stop(test)
     starts = log.calls("starts")
@@ -172,11 +174,11 @@ def case_hit_to_hit(test):
     test.ok(len(last) <= 1 and all(report.start > starts[-1][1] for report in last),
             "the last call has no next one", last)
     test.ok(certainly(starts, DELTA)[0] >= 10, "there were long ones", certainly(starts, DELTA))
-    reported_once(test, run.reports, starts, DELTA, "long time between two calls")
     start, stop = run.triggers.roles["start"], run.triggers.roles["stop"]
+    reported_once(test, run.reports, starts, DELTA, "long time between two calls", start.missed)
     test.eq((start.hits, stop.hits), (log.made, log.made), "each hit is both")
     test.eq(run.triggers.durations.count, log.made - 1, "from hit to hit")
-    test.eq((start.missed, stop.missed, start.overlapped), (0, 0, 0), "none was missed")
+    test.eq(start.overlapped, 0, "none is overlapped")
     check_reports(test, run.reports)
 
 
@@ -227,11 +229,10 @@ def case_duration(test):
     run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "2ms", *UNLIMITED, "--duration",
                     "1.2s", urgent=True)
     load.send("go")
-    run = run.finish(test)
+    run_begun, run = run.begun, run.finish(test)
     log = Log(load, json.loads(load.line("{")))
-    begun, ended = run.triggers.armed
-    test.ok(1200 * MS <= ended - begun and log.calls()[-1][0] > ended, "it ends by itself",
-            begun, ended, log.calls()[-1])
+    _, ended = run.triggers.armed
+    test.ok(ended - run_begun >= 1200 * MS, "it ends by itself", run_begun, ended)
     # Others are long because they had no CPU.
     calls = [call for call in log.calls() if call[3] < ended or any(
         inside(report.start, report.stop, call) for report in run.reports)]

@@ -24,7 +24,7 @@
 #include <poll.h>
 
 #define MAX_WORKERS 16
-#define LOG_ROOM 4096
+#define LOG_ROOM 32768
 #define AHEAD_NS 1000000LL /* a thread that sleeps between its calls is this early or late */
 
 struct call {
