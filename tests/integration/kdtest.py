@@ -431,13 +431,15 @@ def until_run(pid, tid):
 def real_time(pid, tid, priority=10):
     """A thread has a real-time priority meanwhile, and has begun to run with it: what runs so from
     its beginning on keeps others waiting while a program that watches it begins, too."""
-    os.sched_setscheduler(tid, os.SCHED_FIFO, os.sched_param(priority))
+    RealTime.begin()
     try:
+        os.sched_setscheduler(tid, os.SCHED_FIFO, os.sched_param(priority))
         until_run(pid, tid)
         yield
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.sched_setscheduler(tid, os.SCHED_OTHER, os.sched_param(0))
+        RealTime.end()
 
 
 def cpu_clock(pid):
