@@ -19,27 +19,14 @@
 #include "cli/stack/resolver.h"
 #include "probes/elf/demangle.h"
 #include "elf_image.h"
+#include "self_mapped.h"
 #include "tap.h"
 
-#define MAPPINGS 256
 #define HUGE_FILE (1UL << 40)
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static struct image image, inner;
 static struct image_symbols table;
-
-static struct mapping mappings[MAPPINGS];
-static size_t n_mappings;
-
-/* A descriptor that the resolver will close. */
-static int bytes_fd(const void *bytes, size_t size)
-{
-	int fd = memfd_create("test_resolver", MFD_CLOEXEC);
-
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-		abort();
-	return fd;
-}
 
 static int no_open(void *context, uint32_t object, const char *path)
 {
@@ -47,47 +34,6 @@ static int no_open(void *context, uint32_t object, const char *path)
 	(void)object;
 	(void)path;
 	return -ENOENT;
-}
-
-/* The vdso is two pages at the most. */
-static int vdso_fd(uint64_t start, uint64_t end)
-{
-	return bytes_fd((const void *)start, end - start); /* NOLINT: its address */
-}
-
-/* Adds the code that this process has mapped. */
-static void self_add(struct resolver *resolver)
-{
-	char line[1024], path[512], last[512] = "";
-	FILE *maps = fopen("/proc/self/maps", "r");
-	uint32_t objects = 0;
-
-	if (!maps)
-		abort();
-	n_mappings = 0;
-	while (fgets(line, sizeof(line), maps) && n_mappings < MAPPINGS) {
-		struct mapping *mapping = &mappings[n_mappings];
-		int at = 0, fd;
-
-		*path = '\0';
-		if (sscanf(line, "%lx-%lx %*2sxp %lx %*s %*s %511s%n", &mapping->start,
-			   &mapping->end, &mapping->offset, path, &at) < 4)
-			continue;
-		if (*path != '/' && strcmp(path, "[vdso]") != 0)
-			continue;
-		if (strcmp(path, last) != 0) {
-			fd = *path == '/' ? open(path, O_RDONLY | O_CLOEXEC)
-					  : vdso_fd(mapping->start, mapping->end);
-			if (resolver_add_object(resolver, objects++, fd, path))
-				abort();
-			strcpy(last, path);
-		}
-		mapping->object = objects - 1;
-		n_mappings++;
-	}
-	fclose(maps);
-	if (resolver_set_mappings(resolver, 1000, mappings, n_mappings))
-		abort();
 }
 
 /* What was asked for, and what is handed out at which path. */
@@ -132,7 +78,7 @@ static const char *name_of(struct resolver *resolver, uint64_t ip, bool exact, u
 {
 	static struct resolved_frame frame;
 
-	resolver_name(resolver, 1000, ip, exact, &frame);
+	resolver_name(resolver, SELF_MAPPED_AT, ip, exact, &frame);
 	*offset = frame.offset;
 	return frame.function;
 }
@@ -162,15 +108,15 @@ static void test_self(void)
 	       "the call before");
 	ok(name_of(resolver, own, false, &offset) != NULL || offset,
 	   "a return to where a function begins");
-	resolver_name(resolver, 1000, own, false, &frame);
+	resolver_name(resolver, SELF_MAPPED_AT, own, false, &frame);
 	ok(!frame.function || strcmp(frame.function, "a_function_of_its_own") != 0,
 	   "is from the function before it");
-	resolver_name(resolver, 1000, own, true, &frame);
+	resolver_name(resolver, SELF_MAPPED_AT, own, true, &frame);
 	is_str(frame.object, path, "the object");
-	resolver_name(resolver, 1000, 0x10, true, &frame);
+	resolver_name(resolver, SELF_MAPPED_AT, 0x10, true, &frame);
 	ok(!frame.function && !frame.object && !frame.build_id && frame.offset == 0x10,
 	   "an address where nothing is");
-	resolver_name(resolver, 1000, 0, false, &frame);
+	resolver_name(resolver, SELF_MAPPED_AT, 0, false, &frame);
 	ok(!frame.function && !frame.object && frame.offset == 0, "address 0");
 	resolver_name(resolver, 0, own, true, &frame);
 	is_str(frame.function, "a_function_of_its_own", "before the first mappings");
@@ -199,7 +145,7 @@ static void test_against_loader(void)
 		/* Sanitizers put functions of their own in place of some. */
 		if (!functions[i] || !dladdr(functions[i], &info) || !info.dli_sname)
 			continue;
-		resolver_name(resolver, 1000, (uint64_t)functions[i], true, &frame);
+		resolver_name(resolver, SELF_MAPPED_AT, (uint64_t)functions[i], true, &frame);
 		named++;
 		ok(frame.function && !frame.offset &&
 			   (dlsym(RTLD_DEFAULT, frame.function) == functions[i] ||
@@ -208,11 +154,11 @@ static void test_against_loader(void)
 	}
 	ok(named >= 3, "functions of libraries");
 	for (uint64_t at = vdso; vdso && at < vdso + 8192; at += 16) {
-		resolver_name(resolver, 1000, at, true, &frame);
+		resolver_name(resolver, SELF_MAPPED_AT, at, true, &frame);
 		symbolic = symbolic || (frame.function && strstr(frame.function, "clock_gettime"));
 	}
 	ok(symbolic || !vdso, "a function of the vdso");
-	resolver_name(resolver, 1000, vdso, true, &frame);
+	resolver_name(resolver, SELF_MAPPED_AT, vdso, true, &frame);
 	is_str(vdso ? frame.object : "[vdso]", "[vdso]", "its object");
 	resolver_free(resolver);
 }
@@ -648,13 +594,13 @@ static void test_unwind(void)
 	self_add(resolver);
 	copy.regs[16] = (uint64_t)&a_function_of_its_own; /* rip */
 	copy.regs[7] = 0x1000;                            /* rsp */
-	resolver_unwind(resolver, 1000, &copy, &unwound);
+	resolver_unwind(resolver, SELF_MAPPED_AT, &copy, &unwound);
 #ifdef __x86_64__
 	ok(unwound.n == 1 && unwound.ip[0] == copy.regs[16] && unwound.exact[0] &&
 		   unwound.stop != UNWIND_COMPLETE && unwound.stop != UNWIND_NO_OBJECT,
 	   "a frame whose caller was not copied");
 	copy.regs[16] = 0x10;
-	resolver_unwind(resolver, 1000, &copy, &unwound);
+	resolver_unwind(resolver, SELF_MAPPED_AT, &copy, &unwound);
 	ok(unwound.n == 1 && unwound.stop == UNWIND_NO_OBJECT, "a frame where nothing is mapped");
 #endif
 	resolver_free(resolver);

@@ -3,18 +3,21 @@
  * their return addresses, by __builtin_return_address(). */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <sys/mman.h>
+#include <errno.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "cli/stack/unwind.h"
+#include "self_mapped.h"
 #include "tap.h"
 #include "thread_copy.h"
 #include "unwind_chain.h"
-#include "unwind_target.h"
 
 /* --- The process --- */
 
-static struct target target;
+static struct resolver
+	*resolver; /* that knows what this process has mapped, as its children have */
+static struct self_mapped self;
 static pid_t process;
 
 static bool is_asleep(pid_t tid)
@@ -36,7 +39,6 @@ static bool is_asleep(pid_t tid)
 static bool process_start(body *way, pid_t *tid)
 {
 	memset(shared, 0, sizeof(*shared));
-	memset(&target, 0, sizeof(target));
 	fflush(stdout);
 	process = fork();
 	if (!process) {
@@ -47,10 +49,7 @@ static bool process_start(body *way, pid_t *tid)
 	while (!shared->ready || (way != way_steps && !is_asleep(shared->ready)))
 		usleep(1000);
 	*tid = shared->ready;
-	if (process < 0 || !thread_stop(*tid))
-		return false;
-	target_open(&target, process);
-	return true;
+	return process > 0 && thread_stop(*tid);
 }
 
 static void process_end(void)
@@ -59,24 +58,25 @@ static void process_end(void)
 		kill(process, SIGKILL);
 	while (waitpid(-1, NULL, __WALL) > 0)
 		;
-	target_close(&target);
+}
+
+static void copy_unwind(const struct stack_copy *copy, struct unwound *unwound)
+{
+	resolver_unwind(resolver, SELF_MAPPED_AT, copy, unwound);
 }
 
 /* Unwinds the stack of a process that goes one of the ways. The caller frees the
  * copy's data, and ends the process. */
 static bool unwind_way(body *way, struct stack_copy *copy, struct unwound *unwound)
 {
-	struct unwinder *unwinder = NULL;
 	pid_t tid;
 
 	memset(copy, 0, sizeof(*copy));
 	memset(unwound, 0, sizeof(*unwound));
-	if (process_start(way, &tid) && thread_copy(tid, copy))
-		unwinder = unwinder_new(target_find, &target);
-	if (unwinder)
-		unwind(unwinder, copy, unwound);
-	unwinder_free(unwinder);
-	return unwinder;
+	if (!process_start(way, &tid) || !thread_copy(tid, copy))
+		return false;
+	copy_unwind(copy, unwound);
+	return true;
 }
 
 /* --- Comparing --- */
@@ -167,14 +167,13 @@ static void check_partial(body *way, const char *name, unsigned int n, enum unwi
  * of the highest mapping that is named after it. */
 static bool copy_add_other(struct stack_copy *copy, pid_t tid, unsigned int pages)
 {
-	struct target_mapping *own = target_mapping(&target, (uint64_t)(uintptr_t)&copy);
 	uint8_t *data = realloc((void *)copy->data, copy->size + pages * KD_STACK_PAGE);
 	struct iovec local, remote;
 
-	if (!own || !data)
+	if (!self.stack_end || !data)
 		return false;
 	copy->data = data;
-	copy->other_start = own->end - pages * KD_STACK_PAGE;
+	copy->other_start = self.stack_end - pages * KD_STACK_PAGE;
 	copy->other_size = pages * KD_STACK_PAGE;
 	copy->other_pages = (1ULL << pages) - 1;
 	local.iov_base = data + copy->size;
@@ -187,25 +186,22 @@ static bool copy_add_other(struct stack_copy *copy, pid_t tid, unsigned int page
  * whole, or not to its end. */
 static void test_other_part(void)
 {
-	struct unwinder *unwinder;
 	struct stack_copy copy;
 	struct unwound unwound;
 	unsigned int got = 0;
 
 	ok(unwind_way(way_trapped_elsewhere, &copy, &unwound), "two stacks: a process is unwound");
 	ok(copy_add_other(&copy, shared->ready, 16), "two stacks: both are copied");
-	unwinder = unwinder_new(target_find, &target);
-	unwind(unwinder, &copy, &unwound);
+	copy_unwind(&copy, &unwound);
 	ok(trail_matches(&unwound, 1, shared->n, &got) && !unwound.stop &&
 		   in_function(unwound.ip[unwound.n - 1], _start, 64),
 	   "two stacks: frames are what the functions noted, to the outermost");
 	if (unwound.stop)
 		print_unwound(&unwound, got);
 	copy.other_size = 8;
-	unwind(unwinder, &copy, &unwound);
+	copy_unwind(&copy, &unwound);
 	is_u64(unwound.n, 4, "two stacks: the other's end is missing");
 	is_u64(unwound.stop, UNWIND_NOT_COPIED, "two stacks: it was not copied");
-	unwinder_free(unwinder);
 	free((void *)copy.data);
 	process_end();
 }
@@ -232,17 +228,15 @@ static void test_pushes(void)
 static void test_steps(void)
 {
 	unsigned int good = 0, done = 0, got, most = 0;
-	struct unwinder *unwinder;
 	struct stack_copy copy;
 	struct unwound unwound;
 	pid_t tid;
 
 	ok(process_start(way_steps, &tid), "a process is stepped through");
-	unwinder = unwinder_new(target_find, &target);
 	for (; done < STEPS && thread_copy(tid, &copy); done++) {
 		bool right;
 
-		unwind(unwinder, &copy, &unwound);
+		copy_unwind(&copy, &unwound);
 		right = trail_matches(&unwound, 0, shared->n, &got) && !unwound.stop &&
 			in_function(unwound.ip[unwound.n - 1], _start, 64);
 		if (!right && good == done)
@@ -256,7 +250,6 @@ static void test_steps(void)
 	is_u64(done, STEPS, "instructions are stepped through");
 	is_u64(good, STEPS, "all their stacks are complete and right");
 	ok(most >= 12, "they call others: %u frames at most", most);
-	unwinder_free(unwinder);
 	process_end();
 }
 
@@ -295,8 +288,8 @@ static struct stack_copy copy_without(const struct stack_copy *copy, unsigned in
 }
 
 /* Returns whether there is a return address in the page. */
-static bool check_hole(struct unwinder *unwinder, const struct stack_copy *copy,
-		       const struct unwound *whole, unsigned int page)
+static bool check_hole(const struct stack_copy *copy, const struct unwound *whole,
+		       unsigned int page)
 {
 	uint64_t from = (copy->start & ~(KD_STACK_PAGE - 1ULL)) + page * KD_STACK_PAGE;
 	unsigned int frame = frame_lost(from, from + KD_STACK_PAGE);
@@ -306,7 +299,7 @@ static bool check_hole(struct unwinder *unwinder, const struct stack_copy *copy,
 	if (!frame)
 		return false;
 	less = copy_without(copy, page);
-	unwind(unwinder, &less, &unwound);
+	copy_unwind(&less, &unwound);
 	is_u64(unwound.stop, UNWIND_NOT_COPIED, "without page %u: memory was not copied", page);
 	is_u64(unwound.n, frame, "without page %u: all frames before it", page);
 	ok(!memcmp(unwound.ip, whole->ip, frame * sizeof(*whole->ip)),
@@ -315,8 +308,7 @@ static bool check_hole(struct unwinder *unwinder, const struct stack_copy *copy,
 	return true;
 }
 
-static void check_cut(struct unwinder *unwinder, const struct stack_copy *copy,
-		      const struct unwound *whole, size_t size)
+static void check_cut(const struct stack_copy *copy, const struct unwound *whole, size_t size)
 {
 	unsigned int frame = frame_lost(copy->start + size, UINT64_MAX);
 	struct stack_copy less = *copy;
@@ -332,7 +324,7 @@ static void check_cut(struct unwinder *unwinder, const struct stack_copy *copy,
 		if (i * KD_STACK_PAGE >= size + copy->start % KD_STACK_PAGE)
 			less.pages[i / 64] &= ~(1ULL << (i % 64));
 	}
-	unwind(unwinder, &less, &unwound);
+	copy_unwind(&less, &unwound);
 	is_u64(unwound.stop, UNWIND_TRUNCATED, "%zu bytes: the copy ends", size);
 	is_u64(unwound.n, frame, "%zu bytes: all frames in them", size);
 	ok(!memcmp(unwound.ip, whole->ip, frame * sizeof(*whole->ip)), "%zu bytes: right", size);
@@ -341,103 +333,56 @@ static void check_cut(struct unwinder *unwinder, const struct stack_copy *copy,
 
 static void test_missing(void)
 {
-	struct unwinder *unwinder;
 	struct stack_copy copy, empty;
 	struct unwound whole, unwound;
 	unsigned int pages, holes = 0;
 
 	ok(unwind_way(way_pages, &copy, &whole), "missing parts: a process is unwound");
-	unwinder = unwinder_new(target_find, &target);
 	pages = (unsigned int)((copy.size + copy.start % KD_STACK_PAGE) / KD_STACK_PAGE);
 	ok(pages >= 3, "the stack has %u pages", pages);
 	for (unsigned int page = 0; page < pages; page++)
-		holes += check_hole(unwinder, &copy, &whole, page);
+		holes += check_hole(&copy, &whole, page);
 	ok(holes >= 2, "%u pages with return addresses", holes);
 	for (size_t size = 400; size < 4000; size += 397)
-		check_cut(unwinder, &copy, &whole, size);
+		check_cut(&copy, &whole, size);
 	empty = copy;
 	empty.size = 0;
 	memset(empty.pages, 0, sizeof(empty.pages));
-	unwind(unwinder, &empty, &unwound);
+	copy_unwind(&empty, &unwound);
 	ok(unwound.n == 1 && unwound.ip[0] == copy.regs[KD_REG_IP] &&
 		   unwound.stop == UNWIND_NOT_COPIED,
 	   "nothing copied: the frame that was interrupted");
-	unwind(unwinder, &copy, &unwound);
-	ok(!unwound.stop && unwound.n == whole.n, "afterwards the same unwinder unwinds it all");
-	unwinder_free(unwinder);
+	copy_unwind(&copy, &unwound);
+	ok(!unwound.stop && unwound.n == whole.n, "afterwards the same resolver unwinds it all");
 	free((void *)copy.data);
 	process_end();
 }
 
 /* --- Other ends --- */
 
-static bool find_nothing(void *context, uint64_t address, struct unwind_object *object)
-{
-	(void)context, (void)address, (void)object;
-	return false;
-}
-
-static bool find_without_cfi(void *context, uint64_t address, struct unwind_object *object)
-{
-	if (!target_find(context, address, object))
-		return false;
-	object->cfi = NULL;
-	return true;
-}
-
+/* What is mapped is another object's later, of which there is no file; then nothing is. What was
+ * remembered of one time must not serve another. */
 static void test_objects(void)
 {
-	unwind_find *const finds[] = { find_nothing, find_without_cfi };
-	const enum unwind_stop stops[] = { UNWIND_NO_OBJECT, UNWIND_NO_CFI };
-	struct stack_copy copy;
-	struct unwound unwound;
-
-	ok(unwind_way(way_plain, &copy, &unwound), "objects: a process is unwound");
-	for (int i = 0; i < 2; i++) {
-		struct unwinder *unwinder = unwinder_new(finds[i], &target);
-
-		unwind(unwinder, &copy, &unwound);
-		ok((unwound.n == 1 && unwound.stop == stops[i]) || (i && unwound.by_frame_pointers),
-		   "%s: one frame, or others by frame pointers", unwind_stop_text(stops[i]));
-		unwinder_free(unwinder);
-	}
-	free((void *)copy.data);
-	process_end();
-}
-
-/* What was remembered of an object must not serve another that is there later. */
-static struct unwind_object switched;
-
-static bool find_switched(void *context, uint64_t address, struct unwind_object *object)
-{
-	if (!target_find(context, address, object))
-		return false;
-	if (switched.cfi == object->cfi)
-		object->cfi = NULL;
-	return true;
-}
-
-static void test_flush(void)
-{
-	struct unwinder *unwinder;
+	struct self_mapped later = self;
 	struct stack_copy copy;
 	struct unwound whole, unwound;
 
-	ok(unwind_way(way_plain, &copy, &whole), "flushing: a process is unwound");
-	unwinder = unwinder_new(find_switched, &target);
-	switched.cfi = NULL;
-	unwind(unwinder, &copy, &unwound);
-	ok(!unwound.stop && unwound.n == whole.n, "the stack is complete");
-	target_find(&target, (uint64_t)stop, &switched);
-	unwinder_flush(unwinder);
-	unwind(unwinder, &copy, &unwound);
+	for (size_t i = 0; i < self.n; i++)
+		later.mappings[i].object = self.objects; /* see main() */
+	resolver_choose(resolver, 1, true);
+	resolver_set_mappings(resolver, SELF_MAPPED_AT, self.mappings, self.n);
+	resolver_set_mappings(resolver, SELF_MAPPED_AT + 1, later.mappings, later.n);
+	ok(unwind_way(way_plain, &copy, &whole) && !whole.stop, "objects: a stack is complete");
+	resolver_unwind(resolver, SELF_MAPPED_AT + 1, &copy, &unwound);
 	ok((unwound.n == 1 && unwound.stop == UNWIND_NO_CFI) || unwound.by_frame_pointers,
-	   "without the object it is not, or by frame pointers");
-	switched.cfi = NULL;
-	unwinder_flush(unwinder);
-	unwind(unwinder, &copy, &unwound);
-	ok(!unwound.stop && unwound.n == whole.n, "and with it, it is again");
-	unwinder_free(unwinder);
+	   "objects: without their files it is not, or by frame pointers");
+	copy_unwind(&copy, &unwound);
+	ok(!unwound.stop && unwound.n == whole.n, "objects: and with them, it is again");
+	resolver_choose(resolver, 2, true);
+	copy_unwind(&copy, &unwound);
+	ok(unwound.n == 1 && unwound.stop == UNWIND_NO_OBJECT, "objects: none");
+	resolver_choose(resolver, 0, false);
 	free((void *)copy.data);
 	process_end();
 }
@@ -449,12 +394,23 @@ static void test_texts(void)
 	ok(!unwind_stop_text(UNWIND_COMPLETE), "complete: no reason");
 }
 
+static int open_none(void *context, uint32_t object, const char *path)
+{
+	(void)context, (void)object, (void)path;
+	return -ENOENT;
+}
+
 int main(void)
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (shared == MAP_FAILED)
 		return 1;
+	resolver = resolver_new(open_none, NULL);
+	if (!resolver)
+		return 1;
+	self = self_add(resolver);
+	resolver_add_object(resolver, self.objects, -1, "without a file");
 	check_way(way_plain, "plain", false);
 	check_way(way_sorts, "called back by qsort", false);
 	check_way(way_searches, "called back by bsearch", false);
@@ -471,8 +427,8 @@ int main(void)
 	test_missing();
 	test_steps();
 	test_objects();
-	test_flush();
 	test_texts();
 	munmap(shared, sizeof(*shared));
+	resolver_free(resolver);
 	return done_testing();
 }
