@@ -32,6 +32,17 @@ static void file_add(int fd, const char *text)
 		abort();
 }
 
+/* A map of one file, and room for so many bytes. */
+static struct jit_map *map_of(enum jit_file kind, int fd, size_t bytes)
+{
+	struct jit_map *map;
+
+	room = bytes;
+	map = jit_map_new(&room);
+	jit_map_add(map, kind, fd);
+	return map;
+}
+
 /* The name of the code at an address; NULL: none. */
 static const char *name_at(const struct jit_map *map, uint64_t address)
 {
@@ -75,9 +86,7 @@ static void test_pieces(void)
 	char line[64];
 	int fd = file_make("", 0);
 
-	room = 64 << 20;
-	map = jit_map_new(&room);
-	jit_map_add(map, JIT_PERF_MAP, fd);
+	map = map_of(JIT_PERF_MAP, fd, 64 << 20);
 	for (int piece = 1; piece <= PIECES; piece++) {
 		uint32_t size = 1 + (uint32_t)chance(20);
 		uint32_t start = (uint32_t)chance(ADDRESSES - size);
@@ -102,9 +111,7 @@ static void test_lines(void)
 	char *text = malloc(200000);
 	int fd = file_make("", 0);
 
-	room = 1 << 20;
-	map = jit_map_new(&room);
-	jit_map_add(map, JIT_PERF_MAP, fd);
+	map = map_of(JIT_PERF_MAP, fd, 1 << 20);
 	file_add(fd, "0x10 0x10 with 0x\n20 10 \n30 10\n40 0 empty\nzz 10 no\n50 10 a  b\n60 1");
 	jit_map_read(map);
 	ok(name_at(map, 0x1f) && !strcmp(name_at(map, 0x1f), "with 0x"), "0x may be there");
@@ -143,9 +150,7 @@ static void test_room(void)
 	char line[64];
 	int fd = file_make("", 0);
 
-	room = 10000;
-	map = jit_map_new(&room);
-	jit_map_add(map, JIT_PERF_MAP, fd);
+	map = map_of(JIT_PERF_MAP, fd, 10000);
 	for (unsigned int i = 1; i < 2000; i++) {
 		snprintf(line, sizeof(line), "%x 1 name\n", i);
 		file_add(fd, line);
@@ -176,9 +181,7 @@ static void test_any(void)
 			bytes[at + 4] = (uint8_t)(chance(10) ? 72 : chance(80));
 			bytes[at + 5] = bytes[at + 6] = bytes[at + 7] = 0;
 		}
-		room = 1 << 20;
-		map = jit_map_new(&room);
-		jit_map_add(map, kind, file_make(bytes, size));
+		map = map_of(kind, file_make(bytes, size), 1 << 20);
 		jit_map_read(map);
 		for (uint64_t address = 0; address < 256; address++)
 			name_at(map, address);
@@ -198,9 +201,7 @@ static void test_again(void)
 	struct jit_map *map;
 	size_t n = 0;
 
-	room = 64 << 20;
-	map = jit_map_new(&room);
-	jit_map_add(map, JIT_PERF_MAP, fd);
+	map = map_of(JIT_PERF_MAP, fd, 64 << 20);
 	for (unsigned int i = 0; i < 400000; i++)
 		n += (size_t)snprintf(lines + n, sizeof(lines) - n, "%x 1 a\n", i);
 	for (unsigned int i = 0; i < 10; i++) {
@@ -228,9 +229,7 @@ static void test_part(void)
 		abort();
 	for (unsigned int i = 0; i < most + extra; i++)
 		n += (size_t)sprintf(lines + n, "%x 1 f\n", i + 1);
-	room = 128 << 20;
-	map = jit_map_new(&room);
-	jit_map_add(map, JIT_PERF_MAP, file_make(lines, n));
+	map = map_of(JIT_PERF_MAP, file_make(lines, n), 128 << 20);
 	jit_map_read(map);
 	ok(name_at(map, 1) && name_at(map, most / 2) && !name_at(map, most + extra),
 	   "of a million lines a part is read at a time");
@@ -254,9 +253,7 @@ static void test_large(void)
 	for (unsigned int i = 0; i < 1100; i++)
 		file_add(fd, line);
 	file_add(fd, "20 10 last\n");
-	room = 1 << 20;
-	map = jit_map_new(&room);
-	jit_map_add(map, JIT_PERF_MAP, fd);
+	map = map_of(JIT_PERF_MAP, fd, 1 << 20);
 	jit_map_read(map);
 	ok(name_at(map, 0x10) && !name_at(map, 0x20), "not more than 64 MB is read");
 	version = jit_map_version(map);
@@ -271,9 +268,7 @@ static void test_damaged(void)
 	const uint32_t head[] = { 0x4a695444, 1, 40, 62, 0, 1, 0, 0, 0, 0, 0, 1 };
 	struct jit_map *map;
 
-	room = 1 << 20;
-	map = jit_map_new(&room);
-	jit_map_add(map, JIT_DUMP, file_make(head, sizeof(head)));
+	map = map_of(JIT_DUMP, file_make(head, sizeof(head)), 1 << 20);
 	jit_map_add(map, JIT_PERF_MAP, file_make("10 10 kept\n", 11));
 	jit_map_read(map);
 	ok(name_at(map, 0x10), "the other file is read");
