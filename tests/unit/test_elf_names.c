@@ -18,7 +18,7 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define PAGE 4096UL
 #define DAMAGED_DATA 300
-#define DAMAGED_GO 20000
+#define DAMAGED_GO 8000
 
 static struct image image;
 

@@ -14,7 +14,7 @@
 #include "fuzz.h"
 #include "tap.h"
 
-#define ROUNDS 40000
+#define ROUNDS 20000
 #define MOST_MEMORY (512UL << 20)
 
 /* No single piece may be larger than what a table of the largest file needs. */
