@@ -36,6 +36,8 @@ static void trigger_again(const struct trigger *trigger)
 		 trigger->object ? trigger->object : "", trigger->object ? ":" : "",
 		 trigger->group ? trigger->group : "", trigger->group ? ":" : "",
 		 trigger->name ? trigger->name : "", rest);
+	if (strstr(text, " if")) /* what an object's or function's name has is no condition */
+		return;
 	MUST(!trigger_parse(&again, text, &why));
 	MUST(again.kind == trigger->kind && again.offset == trigger->offset &&
 	     again.address == trigger->address && is_same(again.object, trigger->object) &&

@@ -387,6 +387,13 @@ static void test_allowed(void)
 	fclose(file);
 }
 
+static void act_pause(void)
+{
+	static struct packet packet;
+
+	protocol_receive(SANDBOX_SOCKET, &packet, false, 0);
+}
+
 /* A process that starts one in the sandbox and ends: the other has to end, too,
  * although the connection stays open. */
 static void test_orphan(void)
@@ -400,7 +407,7 @@ static void test_orphan(void)
 	fflush(stdout);
 	parent = fork();
 	if (!parent) {
-		pid_t child = sandboxed(SANITIZED | SANDBOX_WITHOUT_SILENCE, act_wait);
+		pid_t child = sandboxed(SANITIZED | SANDBOX_WITHOUT_SILENCE, act_pause);
 
 		if (write(lifeline[1], &child, sizeof(child)) < 0)
 			_exit(1);
