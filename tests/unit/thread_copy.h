@@ -37,11 +37,11 @@ static bool thread_copy(pid_t tid, struct stack_copy *copy)
 {
 	struct user_regs_struct regs;
 	struct iovec vector = { &regs, sizeof(regs) };
-	uint8_t *data = malloc(KD_STACK_MAX);
+	static uint8_t data[KD_STACK_MAX];
 	uint64_t page;
 
-	*copy = (struct stack_copy){ .data = data };
-	if (!data || ptrace(PTRACE_GETREGSET, tid, 1, &vector))
+	*copy = (struct stack_copy){ .size = 0 };
+	if (ptrace(PTRACE_GETREGSET, tid, 1, &vector))
 		return false;
 	thread_copy_registers(copy, &regs);
 	copy->start = (copy->regs[KD_REG_SP] - 128) & ~7ULL;
@@ -57,7 +57,8 @@ static bool thread_copy(pid_t tid, struct stack_copy *copy)
 		copy->pages[i / 64] |= 1ULL << (i % 64);
 		copy->size += size;
 	}
-	return copy->size > 0;
+	copy->data = malloc(copy->size); /* no larger, for the sanitizer */
+	return copy->size && memcpy((void *)copy->data, data, copy->size);
 }
 
 /* Stops a thread, wherever it is. */
