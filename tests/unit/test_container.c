@@ -2,14 +2,9 @@
 /* Containers by the paths of control groups, as runtimes make them, and their names by files in a
  * tree that is like the runtimes' or hostile. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cli/target/container.h"
 #include "tap.h"
+#include "tree.h"
 
 #define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ID_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
@@ -57,85 +52,55 @@ static const struct {
 	  "/system.slice/containerd.service/kubepods-burstable-pod" UID_
 	  ".slice:cri-containerd:" ID_A,
 	  "", "" },
-	/* none */
-	{ "/", "", "", "", "" },
-	{ "", "", "", "", "" },
-	{ "/user.slice/session-1.scope", "", "", "", "" },
-	{ "/docker/0123", "", "", "", "" },
-	{ "/docker/" ID_A "0", "", "", "", "" },
-	{ "/docker/x" ID_A, "", "", "", "" },
-	{ "/docker/0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef", "", "", "",
-	  "" },
-	{ "/docker/-" ID_A ".scope.scope", "", "", "", "" },
-	{ "/podcast/pod/podx", "", "", "", "" },
-	{ "/kubepods/pod" UID "0/x", "", "", "", "" },
 };
+
+static const char *const none[] = {
+	"/",
+	"",
+	"/user.slice/session-1.scope",
+	"/docker/0123",
+	"/docker/" ID_A "0",
+	"/docker/x" ID_A,
+	"/docker/0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef",
+	"/docker/-" ID_A ".scope.scope",
+	"/podcast/pod/podx",
+	"/kubepods/pod" UID "0/x"
+};
+
+static void is_part(const char *path, size_t end, const char *want, const char *what)
+{
+	ok(end == strlen(want) && !strncmp(path, want, end), "%s is '%s'", what, want);
+}
 
 static void test_paths(void)
 {
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		struct container got;
 		bool is = container_parse(&got, paths[i].path);
-		char group[PATH_MAX];
 
-		ok(is == (*paths[i].id != '\0'), "%s", *paths[i].path ? paths[i].path : "nothing");
-		is_str(got.id, paths[i].id, "its ID");
-		snprintf(group, sizeof(group), "%.*s", (int)got.end, paths[i].path);
-		is_str(group, paths[i].group, "and its group");
+		ok(is == !!paths[i].id[0] && !strcmp(got.id, paths[i].id), "'%s': its ID is %s",
+		   paths[i].path, got.id);
+		is_part(paths[i].path, got.end, paths[i].group, "its group");
 		is_str(got.pod, paths[i].pod, "its pod");
-		snprintf(group, sizeof(group), "%.*s", (int)got.pod_end, paths[i].path);
-		is_str(group, paths[i].pod_group, "and the group of that");
+		is_part(paths[i].path, got.pod_end, paths[i].pod_group, "and the group of that");
+	}
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+		struct container got;
+
+		ok(!container_parse(&got, none[i]) && !*got.id && !*got.pod && !got.end &&
+			   !got.pod_end,
+		   "'%s' is none", none[i]);
 	}
 }
 
 /* --- Trees --- */
-
-static char root[64] = "/tmp/kdtest-container-XXXXXX";
-
-static void give_up(const char *why)
-{
-	perror(why);
-	exit(1);
-}
-
-/* The path of a file below the root, whose directories are made. */
-static const char *path_make(const char *name)
-{
-	static char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s%s", root, name);
-	for (char *at = path + strlen(root) + 1; (at = strchr(at, '/')); at++) {
-		*at = '\0';
-		if (mkdir(path, 0700) && errno != EEXIST)
-			give_up("cannot make a directory");
-		*at = '/';
-	}
-	return path;
-}
-
-static void file_make(const char *name, const char *text)
-{
-	FILE *file = fopen(path_make(name), "we");
-
-	if (!file || fputs(text, file) < 0 || fclose(file))
-		give_up("cannot write a file");
-}
-
-static void file_remove(const char *name)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s%s", root, name);
-	if (remove(path))
-		give_up("cannot remove a file");
-}
 
 static void is_described(const char *id, const char *name, const char *image, const char *pod,
 			 const char *what)
 {
 	struct container_names got;
 
-	container_describe(root, id, &got);
+	container_describe(tree, id, &got);
 	is_str(got.name, name, "%s: name", what);
 	is_str(got.image, image, "%s: image", what);
 	is_str(got.pod, pod, "%s: pod", what);
@@ -152,50 +117,50 @@ static void is_described(const char *id, const char *name, const char *image, co
 static void test_runtimes(void)
 {
 	is_described(ID_A, "", "", "", "no files");
-	file_make(DOCKER, "{\"StreamConfig\":{},\"State\":{\"Running\":true},\"ID\":\"" ID_A
-			  "\",\"Config\":{\"Hostname\":\"0123\",\"Image\":\"postgres:16\","
-			  "\"Labels\":{}},\"Name\":\"/db\"}");
+	tree_put(DOCKER, "{\"StreamConfig\":{},\"State\":{\"Running\":true},\"ID\":\"" ID_A
+			 "\",\"Config\":{\"Hostname\":\"0123\",\"Image\":\"postgres:16\","
+			 "\"Labels\":{}},\"Name\":\"/db\"}");
 	is_described(ID_A, "db", "postgres:16", "", "docker");
 	is_described(ID_B, "", "", "", "another one");
-	file_make(DOCKER, "{\"Config\":{\"Image\":\"evil\",\"Labels\":{\"io.kubernetes.pod.name\":"
-			  "\"prod\",\"nerdctl/name\":\"db\"}},\"Name\":\"/web\"}");
+	tree_put(DOCKER, "{\"Config\":{\"Image\":\"evil\",\"Labels\":{\"io.kubernetes.pod.name\":"
+			 "\"prod\",\"nerdctl/name\":\"db\"}},\"Name\":\"/web\"}");
 	is_described(ID_A, "web", "evil", "", "an image with labels of its own");
-	file_make(DOCKER,
-		  "{\"Config\":{\"Image\":\"sha256:1\",\"Labels\":{\"io.kubernetes.container."
-		  "name\":\"db\",\"io.kubernetes.pod.name\":\"shop-0\"}},"
-		  "\"Name\":\"/k8s_db_shop-0_default\"}");
+	tree_put(DOCKER,
+		 "{\"Config\":{\"Image\":\"sha256:1\",\"Labels\":{\"io.kubernetes.container."
+		 "name\":\"db\",\"io.kubernetes.pod.name\":\"shop-0\"}},"
+		 "\"Name\":\"/k8s_db_shop-0_default\"}");
 	is_described(ID_A, "db", "sha256:1", "shop-0", "docker for Kubernetes");
-	file_remove(DOCKER);
+	tree_remove(DOCKER);
 
-	file_make(CONTAINERD,
-		  "{\"ociVersion\":\"1.1.0\",\"process\":{\"args\":[\"x\"]},\"annotations\":{"
-		  "\"io.kubernetes.cri.container-name\":\"alloy\","
-		  "\"io.kubernetes.cri.container-type\":\"container\","
-		  "\"io.kubernetes.cri.image-name\":\"grafana/alloy:latest\","
-		  "\"io.kubernetes.cri.sandbox-name\":\"alloy-ltrr7\","
-		  "\"io.kubernetes.cri.sandbox-namespace\":\"monitoring\"}}");
+	tree_put(CONTAINERD,
+		 "{\"ociVersion\":\"1.1.0\",\"process\":{\"args\":[\"x\"]},\"annotations\":{"
+		 "\"io.kubernetes.cri.container-name\":\"alloy\","
+		 "\"io.kubernetes.cri.container-type\":\"container\","
+		 "\"io.kubernetes.cri.image-name\":\"grafana/alloy:latest\","
+		 "\"io.kubernetes.cri.sandbox-name\":\"alloy-ltrr7\","
+		 "\"io.kubernetes.cri.sandbox-namespace\":\"monitoring\"}}");
 	is_described(ID_A, "alloy", "grafana/alloy:latest", "alloy-ltrr7", "containerd");
-	file_make(NERDCTL, "{\"annotations\":{\"nerdctl/name\":\"web\"}}");
+	tree_put(NERDCTL, "{\"annotations\":{\"nerdctl/name\":\"web\"}}");
 	is_described(ID_B, "web", "", "", "nerdctl, in another namespace");
-	file_remove(CONTAINERD);
-	file_make(K3S, "{\"annotations\":{\"io.kubernetes.cri.sandbox-name\":\"pause\"}}");
+	tree_remove(CONTAINERD);
+	tree_put(K3S, "{\"annotations\":{\"io.kubernetes.cri.sandbox-name\":\"pause\"}}");
 	is_described(ID_A, "", "", "pause", "k3s, a pod's first container");
-	file_remove(K3S);
+	tree_remove(K3S);
 
-	file_make(CRIO, "{\"annotations\":{\"io.kubernetes.container.name\":\"etcd\","
-			"\"io.kubernetes.pod.name\":\"etcd-node1\","
-			"\"io.kubernetes.cri-o.ImageName\":\"quay.io/etcd:3\"}}");
-	file_make(STORAGE,
-		  "[{\"id\":\"" ID_B "\",\"names\":[\"no\"]},{\"id\":\"" ID_A
-		  "\",\"names\":[\"k8s_etcd\"],\"metadata\":\"{\\\"image-name\\\":\\\"other\\\"}\"}"
-		  "]");
+	tree_put(CRIO, "{\"annotations\":{\"io.kubernetes.container.name\":\"etcd\","
+		       "\"io.kubernetes.pod.name\":\"etcd-node1\","
+		       "\"io.kubernetes.cri-o.ImageName\":\"quay.io/etcd:3\"}}");
+	tree_put(STORAGE,
+		 "[{\"id\":\"" ID_B "\",\"names\":[\"no\"]},{\"id\":\"" ID_A
+		 "\",\"names\":[\"k8s_etcd\"],\"metadata\":\"{\\\"image-name\\\":\\\"other\\\"}\"}"
+		 "]");
 	is_described(ID_A, "etcd", "quay.io/etcd:3", "etcd-node1", "CRI-O");
-	file_remove(CRIO);
+	tree_remove(CRIO);
 	is_described(ID_A, "k8s_etcd", "other", "", "podman");
-	file_remove(STORAGE);
-	file_make(VOLATILE, "[{\"id\":\"" ID_A "\",\"names\":[\"brief\"],\"metadata\":\"{\"}]");
+	tree_remove(STORAGE);
+	tree_put(VOLATILE, "[{\"id\":\"" ID_A "\",\"names\":[\"brief\"],\"metadata\":\"{\"}]");
 	is_described(ID_A, "brief", "", "", "podman --rm, with metadata that are no JSON");
-	file_remove(VOLATILE);
+	tree_remove(VOLATILE);
 }
 
 static void test_hostile(void)
@@ -216,36 +181,36 @@ static void test_hostile(void)
 	struct container_names got;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		file_make(DOCKER, texts[i]);
+		tree_put(DOCKER, texts[i]);
 		is_described(ID_A, "", "", "", texts[i]);
 	}
 	if (!deep)
 		abort();
 	memset(deep, '[', 100000);
 	deep[100000] = '\0';
-	file_make(DOCKER, deep);
+	tree_put(DOCKER, deep);
 	free(deep);
 	is_described(ID_A, "", "", "", "100,000 arrays");
 	snprintf(wide, sizeof(wide), "{\"Name\":\"/%0*d\"}", PROCESS_LABEL * 4, 7);
-	file_make(DOCKER, wide);
-	container_describe(root, ID_A, &got);
+	tree_put(DOCKER, wide);
+	container_describe(tree, ID_A, &got);
 	is_u64(strnlen(got.name, sizeof(got.name)), PROCESS_LABEL - 2, "a long name is cut off");
-	file_make(DOCKER, "{\"Name\":\"/\\u001b[2J\\n\"}");
+	tree_put(DOCKER, "{\"Name\":\"/\\u001b[2J\\n\"}");
 	is_described(ID_A, "\033[2J\n", "", "", "control characters are left to who prints them");
 
-	snprintf(path, sizeof(path), "%s" DOCKER, root);
+	snprintf(path, sizeof(path), "%s" DOCKER, tree);
 	chmod(path, 0666);
 	is_described(ID_A, "", "", "", "a file that anybody writes");
-	file_make("/elsewhere", "{\"Name\":\"/link\"}");
-	file_remove(DOCKER);
-	if (symlink(path_make("/elsewhere"), path))
+	tree_put("/elsewhere", "{\"Name\":\"/link\"}");
+	tree_remove(DOCKER);
+	if (symlink(tree_path("/elsewhere"), path))
 		give_up("cannot make a link");
 	is_described(ID_A, "", "", "", "a link");
-	file_remove(DOCKER);
+	tree_remove(DOCKER);
 	if (mkfifo(path, 0600))
 		give_up("cannot make a pipe");
 	is_described(ID_A, "", "", "", "a pipe");
-	file_remove(DOCKER);
+	tree_remove(DOCKER);
 	if (mkdir(path, 0700))
 		give_up("cannot make a directory");
 	is_described(ID_A, "", "", "", "a directory");
@@ -256,8 +221,8 @@ static void is_in(const char *cgroup, bool is, const char *wanted, const char *w
 	struct container got;
 	char path[PATH_MAX] = "";
 
-	file_make("/proc/7/cgroup", cgroup);
-	ok(container_of(path_make("/proc"), 7, &got, path, sizeof(path)) == is, "%s", what);
+	tree_put("/proc/7/cgroup", cgroup);
+	ok(container_of(tree_path("/proc"), 7, &got, path, sizeof(path)) == is, "%s", what);
 	is_str(is ? path : "", wanted, "its path");
 }
 
@@ -266,7 +231,7 @@ static void test_process(void)
 	struct container got;
 	char path[PATH_MAX], small[8];
 
-	ok(!container_of(root, 8, &got, path, sizeof(path)), "there is no such process");
+	ok(!container_of(tree, 8, &got, path, sizeof(path)), "there is no such process");
 	is_in("0::/docker/" ID_A "\n", true, "/docker/" ID_A, "version 2");
 	is_in("9:name=systemd:/docker/" ID_A "/s\n3:cpu,cpuacct:/docker/" ID_A "/c\n0::/\n", true,
 	      "/docker/" ID_A "/c", "of version 1 the cpu controller");
@@ -275,22 +240,17 @@ static void test_process(void)
 	is_in("4:cpuset:/docker/" ID_B "\n3:cpuacct:/docker/" ID_A "\n", true, "/docker/" ID_B,
 	      "or the first one that there is");
 	is_in("0::/user.slice\nnonsense\n:\n::\n", false, "", "none");
-	file_make("/proc/7/cgroup", "0::/docker/" ID_A "\n");
-	ok(!container_of(path_make("/proc"), 7, &got, small, sizeof(small)), "no room");
+	tree_put("/proc/7/cgroup", "0::/docker/" ID_A "\n");
+	ok(!container_of(tree_path("/proc"), 7, &got, small, sizeof(small)), "no room");
 }
 
 int main(void)
 {
-	char command[128];
-
-	if (!mkdtemp(root))
-		give_up("cannot make a directory");
+	tree_begin();
 	test_paths();
 	test_runtimes();
 	test_hostile();
 	test_process();
-	snprintf(command, sizeof(command), "rm -rf %s", root);
-	if (system(command))
-		give_up("cannot remove the directory");
+	tree_end();
 	return done_testing();
 }

@@ -2,43 +2,19 @@
 /* --machine on trees of files that are like /proc and /sys, or hostile. */
 #define _GNU_SOURCE
 #include <jansson.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/machine/machine.h"
 #include "tap.h"
+#include "tree.h"
 
 #define CPU "/sys/devices/system/cpu/"
 
-static char root[64] = "/tmp/kdtest-machine-XXXXXX";
 static char *said;
-
-static void file_write(const char *name, const char *text)
-{
-	char path[PATH_MAX];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s%s", root, name);
-	for (char *at = path + strlen(root) + 1; (at = strchr(at, '/')); at++) {
-		*at = '\0';
-		mkdir(path, 0700);
-		*at = '/';
-	}
-	file = fopen(path, "we");
-	if (!file || fputs(text, file) < 0 || fclose(file)) {
-		perror(path);
-		exit(1);
-	}
-}
 
 /* What is said of the tree, in text; JSON has to be well-formed. */
 static void look(pid_t pid, const struct cpu_quota *quota)
 {
-	struct machine machine = { .root = root, .pid = pid };
+	struct machine machine = { .root = tree, .pid = pid };
 	char *json = NULL;
 	size_t length;
 	FILE *out;
@@ -62,64 +38,64 @@ static void look(pid_t pid, const struct cpu_quota *quota)
 	machine_clear(&machine);
 }
 
-static void says(const char *line)
+static void says(const char *const *lines, size_t n)
 {
-	ok(strstr(said, line), "it says '%s'", line);
-	if (!strstr(said, line))
-		tap_print_string("said", said);
+	for (size_t i = 0; i < n; i++) {
+		ok(strstr(said, lines[i]), "it says '%s'", lines[i]);
+		if (!strstr(said, lines[i]))
+			tap_print_string("said", said);
+	}
 }
+
+#define SAYS(...)                                                                                  \
+	says((const char *const[]){ __VA_ARGS__ },                                                 \
+	     sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
 static void test_empty(void)
 {
 	look(0, NULL);
-	says("note     interrupts         not known");
-	says("note     clock source       not known");
-	says("note     capabilities       not known");
-	says("note     BTF                not there");
+	SAYS("note     interrupts         not known", "note     clock source       not known",
+	     "note     capabilities       not known", "note     BTF                not there");
 	look(4711, NULL);
-	says("note     affinity           not known");
+	SAYS("note     affinity           not known");
 }
 
 static void test_good(void)
 {
-	file_write(CPU "online", "0-3\n");
-	file_write(CPU "isolated", "2-3\n");
-	file_write(CPU "nohz_full", "2-3\n");
-	file_write(CPU "cpu2/cpufreq/scaling_governor", "performance\n");
-	file_write(CPU "cpu2/cpuidle/state0/latency", "2\n");
-	file_write("/proc/interrupts",
-		   "           CPU0       CPU1       CPU2       CPU3\n"
-		   "  9:       1000          5          7          0  PCI eth0\n"
-		   "LOC:        100        200        300        400  Local timer\n"
-		   "ERR:          0\n");
-	file_write("/proc/irq/9/smp_affinity_list", "0-1\n");
-	file_write("/proc/uptime", "100.00 300.00\n");
-	file_write("/proc/7/task/7/status", "Name:\tx\nCpus_allowed_list:\t2\n");
-	file_write("/proc/7/task/8/status", "Name:\tx\nCpus_allowed_list:\t3\n");
-	file_write("/proc/7/status", "Name:\tx\nVmSwap:\t       0 kB\n");
-	file_write("/proc/sys/kernel/sched_rt_runtime_us", "-1\n");
-	file_write("/proc/sys/kernel/sched_rt_period_us", "1000000\n");
-	file_write("/proc/version", "Linux version 6.1 #1 SMP PREEMPT_RT Debian\n");
-	file_write("/proc/swaps", "Filename\tType\tSize\n");
-	file_write("/proc/stat", "cpu  10 0 10 80 0 0 0 0 0 0\n");
-	file_write("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
-	file_write("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
+	tree_put(CPU "online", "0-3\n");
+	tree_put(CPU "isolated", "2-3\n");
+	tree_put(CPU "nohz_full", "2-3\n");
+	tree_put(CPU "cpu2/cpufreq/scaling_governor", "performance\n");
+	tree_put(CPU "cpu2/cpuidle/state0/latency", "2\n");
+	tree_put("/proc/interrupts",
+		 "           CPU0       CPU1       CPU2       CPU3\n"
+		 "  9:       1000          5          7          0  PCI eth0\n"
+		 "LOC:        100        200        300        400  Local timer\n"
+		 "ERR:          0\n");
+	tree_put("/proc/irq/9/smp_affinity_list", "0-1\n");
+	tree_put("/proc/uptime", "100.00 300.00\n");
+	tree_put("/proc/7/task/7/status", "Name:\tx\nCpus_allowed_list:\t2\n");
+	tree_put("/proc/7/task/8/status", "Name:\tx\nCpus_allowed_list:\t3\n");
+	tree_put("/proc/7/status", "Name:\tx\nVmSwap:\t       0 kB\n");
+	tree_put("/proc/sys/kernel/sched_rt_runtime_us", "-1\n");
+	tree_put("/proc/sys/kernel/sched_rt_period_us", "1000000\n");
+	tree_put("/proc/version", "Linux version 6.1 #1 SMP PREEMPT_RT Debian\n");
+	tree_put("/proc/swaps", "Filename\tType\tSize\n");
+	tree_put("/proc/stat", "cpu  10 0 10 80 0 0 0 0 0 0\n");
+	tree_put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+	tree_put("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
 	look(7, NULL);
-	says("OK       affinity           the target's threads run on CPUs 2-3 only\n");
-	says("OK       isolated CPUs      2-3\n");
-	says("OK       nohz_full CPUs     2-3\n");
-	says("OK       interrupts         of devices, 0 may be sent to CPUs 2-3\n");
-	says("700 on CPUs 2-3 since the start, 7.0/s: LOC (Local timer)\n");
-	says("7 on CPUs 2-3 since the start, 0.1/s: 9 (PCI eth0)\n");
-	says("OK       frequency          governor performance\n");
-	says("OK       idle states        none takes longer than 20 us");
-	says("OK       CPU quota          none");
-	says("OK       real-time limit    none\n");
-	says("OK       clock source       tsc\n");
-	says("OK       preemption         PREEMPT_RT");
-	says("OK       huge pages         transparent: never\n");
-	says("OK       swap               none\n");
-	says("OK       steal              0.00 %");
+	SAYS("OK       affinity           the target's threads run on CPUs 2-3 only\n",
+	     "OK       isolated CPUs      2-3\n", "OK       nohz_full CPUs     2-3\n",
+	     "OK       interrupts         of devices, 0 may be sent to CPUs 2-3\n",
+	     "700 on CPUs 2-3 since the start, 7.0/s: LOC (Local timer)\n",
+	     "7 on CPUs 2-3 since the start, 0.1/s: 9 (PCI eth0)\n",
+	     "OK       frequency          governor performance\n",
+	     "OK       idle states        none takes longer than 20 us",
+	     "OK       CPU quota          none", "OK       real-time limit    none\n",
+	     "OK       clock source       tsc\n", "OK       preemption         PREEMPT_RT",
+	     "OK       huge pages         transparent: never\n",
+	     "OK       swap               none\n", "OK       steal              0.00 %");
 	ok(!strstr(said, "WARNING"), "nothing is to be warned of");
 }
 
@@ -130,41 +106,41 @@ static void test_bad(void)
 					 .quota_ns = 50000000,
 					 .period_ns = 100000000 };
 
-	file_write("/proc/irq/9/smp_affinity_list", "0-2\n");
-	file_write("/proc/7/task/8/status", "Name:\tx\nCpus_allowed_list:\t2-3\n");
-	file_write("/proc/7/task/9/status", "Name:\tx\nCpus_allowed_list:\t2\n");
-	file_write("/proc/7/status", "Name:\tx\nVmSwap:\t     120 kB\n");
-	file_write(CPU "cpu3/cpufreq/scaling_governor", "powersave\n");
-	file_write(CPU "cpu2/cpuidle/state1/latency", "133\n");
-	file_write(CPU "cpu2/cpuidle/state1/name", "C6\n");
-	file_write("/proc/sys/kernel/sched_rt_runtime_us", "950000\n");
-	file_write("/proc/version", "Linux version 6.1 #1 SMP Debian\n");
-	file_write("/proc/swaps", "Filename\tType\tSize\n/dev/sda2 partition 100\n");
-	file_write("/proc/stat", "cpu  10 0 10 75 0 0 0 5 0 0\n");
-	file_write("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
-	file_write("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
-	file_write("/proc/self/status", "Name:\tx\nCapEff:\t000000c000000000\n");
+	tree_put("/proc/irq/9/smp_affinity_list", "0-2\n");
+	tree_put("/proc/7/task/8/status", "Name:\tx\nCpus_allowed_list:\t2-3\n");
+	tree_put("/proc/7/task/9/status", "Name:\tx\nCpus_allowed_list:\t2\n");
+	tree_put("/proc/7/status", "Name:\tx\nVmSwap:\t     120 kB\n");
+	tree_put(CPU "cpu3/cpufreq/scaling_governor", "powersave\n");
+	tree_put(CPU "cpu2/cpuidle/state1/latency", "133\n");
+	tree_put(CPU "cpu2/cpuidle/state1/name", "C6\n");
+	tree_put("/proc/sys/kernel/sched_rt_runtime_us", "950000\n");
+	tree_put("/proc/version", "Linux version 6.1 #1 SMP Debian\n");
+	tree_put("/proc/swaps", "Filename\tType\tSize\n/dev/sda2 partition 100\n");
+	tree_put("/proc/stat", "cpu  10 0 10 75 0 0 0 5 0 0\n");
+	tree_put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
+	tree_put("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
+	tree_put("/proc/self/status", "Name:\tx\nCapEff:\t000000c000000000\n");
 	look(7, &quota);
-	says("WARNING  affinity           threads that may run on several CPUs, isolated ones "
-	     "among them: 1\n");
-	says("WARNING  nohz_full          CPUs to which several threads are bound: 1\n");
-	says("WARNING  interrupts         of devices, 1 may be sent to CPUs 2-3\n");
-	says("note     frequency          governor powersave on 1 of CPUs 2-3\n");
-	says("note     idle states        C6 takes 133 us to leave\n");
-	says("WARNING  CPU quota          0.50 CPUs in each 100.0 ms, of "
-	     "/system.slice/x\\x1b[2J\n");
-	says("note     real-time limit    950000 of 1000000 us\n");
-	says("WARNING  clock source       hpet\n");
-	says("note     preemption         none or voluntary\n");
-	says("note     huge pages         transparent: always\n");
-	says("note     swap               in use\n");
-	says("WARNING  swap               120 KB of the target are swapped out\n");
-	says("WARNING  steal              5.00 %");
-	says("note     capabilities       this program lacks CAP_SYS_PTRACE CAP_SYS_ADMIN "
+	SAYS("WARNING  affinity           threads that may run on several CPUs, isolated ones "
+	     "among them: 1\n",
+	     "WARNING  nohz_full          CPUs to which several threads are bound: 1\n",
+	     "WARNING  interrupts         of devices, 1 may be sent to CPUs 2-3\n",
+	     "note     frequency          governor powersave on 1 of CPUs 2-3\n",
+	     "note     idle states        C6 takes 133 us to leave\n",
+	     "WARNING  CPU quota          0.50 CPUs in each 100.0 ms, of "
+	     "/system.slice/x\\x1b[2J\n",
+	     "note     real-time limit    950000 of 1000000 us\n",
+	     "WARNING  clock source       hpet\n",
+	     "note     preemption         none or voluntary\n",
+	     "note     huge pages         transparent: always\n",
+	     "note     swap               in use\n",
+	     "WARNING  swap               120 KB of the target are swapped out\n",
+	     "WARNING  steal              5.00 %",
+	     "note     capabilities       this program lacks CAP_SYS_PTRACE CAP_SYS_ADMIN "
 	     "CAP_SYSLOG\n");
-	file_write(CPU "cpu2/cpuidle/state1/disable", "1\n");
+	tree_put(CPU "cpu2/cpuidle/state1/disable", "1\n");
 	look(7, NULL);
-	says("OK       idle states        none takes longer than 20 us");
+	SAYS("OK       idle states        none takes longer than 20 us");
 }
 
 /* Whatever is in them: no line of text is added, and nothing is read beyond its end. */
@@ -220,7 +196,7 @@ static void test_hostile(void)
 		unsigned int wrong = 0;
 
 		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
-			file_write(names[k], texts[i]);
+			tree_put(names[k], texts[i]);
 		look(7, NULL);
 		for (before = said; *before; before++)
 			wrong += *before != '\n' && (*before < ' ' || *before > '~');
@@ -230,16 +206,12 @@ static void test_hostile(void)
 
 int main(void)
 {
-	char command[128];
-
-	if (!mkdtemp(root))
-		return 1;
+	tree_begin();
 	test_empty();
 	test_good();
 	test_bad();
 	test_hostile();
 	free(said);
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	is_i64(system(command), 0, "the tree is removed");
+	tree_end();
 	return done_testing();
 }

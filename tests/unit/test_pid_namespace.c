@@ -1,54 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PIDs in other namespaces, and PIDs in files, from trees that are like /proc or hostile. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cli/target/pid_namespace.h"
 #include "cli/target/pidfile.h"
 #include "tap.h"
-
-static char root[64] = "/tmp/kdtest-proc-XXXXXX";
-
-static void give_up(const char *why)
-{
-	perror(why);
-	exit(1);
-}
-
-static void write_file(const char *name, const char *text, size_t length)
-{
-	char path[PATH_MAX];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	file = fopen(path, "we");
-	if (!file || fwrite(text, 1, length, file) != length || fclose(file))
-		give_up("cannot write a file");
-}
+#include "tree.h"
 
 /* A process of a tree: its status, and a namespace, a file that stands for it. */
 static void process_make(pid_t pid, const char *space, const char *status)
 {
-	char path[PATH_MAX], from[PATH_MAX];
+	char name[64], from[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%d", root, (int)pid);
-	mkdir(path, 0700);
-	snprintf(path, sizeof(path), "%s/%d/ns", root, (int)pid);
-	mkdir(path, 0700);
-	snprintf(path, sizeof(path), "%s/%d/ns/pid", root, (int)pid);
-	snprintf(from, sizeof(from), "%s/%s", root, space);
-	if (access(from, F_OK))
-		write_file(space, "", 0);
-	if (link(from, path))
+	tree_put(space, "");
+	snprintf(from, sizeof(from), "%s", tree_path(space));
+	snprintf(name, sizeof(name), "%d/ns/pid", (int)pid);
+	if (link(from, tree_path(name)))
 		give_up("cannot make a link");
-	snprintf(path, sizeof(path), "%d/status", (int)pid);
-	write_file(path, status, strlen(status));
+	snprintf(name, sizeof(name), "%d/status", (int)pid);
+	tree_put(name, status);
 }
 
 static const struct {
@@ -101,7 +70,7 @@ static void find(pid_t member, pid_t pid, int error, pid_t want, const char *wha
 {
 	pid_t found = -1;
 
-	is_i64(pid_namespace_find(root, member, pid, &found), error, "%s: returns", what);
+	is_i64(pid_namespace_find(tree, member, pid, &found), error, "%s: returns", what);
 	is_i64(found, error ? -1 : want, "%s: finds", what);
 }
 
@@ -121,8 +90,8 @@ static void test_tree(void)
 	process_make(140, "pod", many);
 	/* It says that it is one level below; but a file has no parent. */
 	process_make(150, "deep", "NSpid:\t150\t6\t1\n");
-	write_file("105", "no folder", 9);
-	write_file("uptime", "1 2\n", 4);
+	tree_put("105", "no folder");
+	tree_put("uptime", "1 2\n");
 	find(100, 1, 0, 100, "the member itself");
 	find(100, 2, 0, 101, "a PID that two namespaces have");
 	find(101, 1, 0, 100, "any member does");
@@ -157,20 +126,20 @@ static void test_pidfiles(void)
 	uint64_t written;
 	pid_t pid;
 
-	snprintf(path, sizeof(path), "%s/pidfile", root);
+	snprintf(path, sizeof(path), "%s/pidfile", tree);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		write_file("pidfile", files[i].text, strlen(files[i].text));
+		tree_put("pidfile", files[i].text);
 		pid = 0;
 		is_i64(pidfile_read(path, &pid, &written), files[i].error, "file %zu: returns", i);
 		is_i64(pid, files[i].pid, "file %zu: PID", i);
 	}
 	memset(big, '1', sizeof(big));
-	write_file("pidfile", big, sizeof(big));
+	tree_put_bytes("pidfile", big, sizeof(big));
 	is_i64(pidfile_read(path, &pid, &written), -EINVAL, "a long number is none");
-	write_file("pidfile", "5\0006", 3);
+	tree_put_bytes("pidfile", "5\0006", 3);
 	is_i64(pidfile_read(path, &pid, &written), 0, "a zero ends the text");
 	is_i64(pid, 5, "and the number");
-	is_i64(pidfile_read(root, &pid, &written), -EISDIR, "a folder");
+	is_i64(pidfile_read(tree, &pid, &written), -EISDIR, "a folder");
 	is_i64(pidfile_read("/dev/zero", &pid, &written), -EINVAL, "a device");
 	unlink(path);
 	is_i64(pidfile_read(path, &pid, &written), -ENOENT, "no file");
@@ -181,14 +150,10 @@ static void test_pidfiles(void)
 
 int main(void)
 {
-	char command[128];
-
-	if (!mkdtemp(root))
-		give_up("cannot make a folder");
+	tree_begin();
 	test_texts();
 	test_tree();
 	test_pidfiles();
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	is_i64(system(command), 0, "the tree is removed");
+	tree_end();
 	return done_testing();
 }

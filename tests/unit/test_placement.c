@@ -1,71 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where this program runs, on machines of files that are like /proc and /sys. */
 #define _GNU_SOURCE
-#include <ftw.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cli/target/placement.h"
 #include "tap.h"
+#include "tree.h"
 
 #define PID 4711
 #define UPTIME 10000 /* seconds */
 
-static char root[] = "/tmp/kdtest-placement-XXXXXX";
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *at)
-{
-	(void)status, (void)type, (void)at;
-	return remove(path);
-}
-
-__attribute__((format(printf, 2, 3))) static void put(const char *name, const char *format, ...)
-{
-	char path[PATH_MAX];
-	va_list args;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	for (char *at = path + strlen(root) + 1; (at = strchr(at, '/')); at++) {
-		*at = '\0';
-		mkdir(path, 0700);
-		*at = '/';
-	}
-	file = fopen(path, "we");
-	va_start(args, format);
-	if (!file || vfprintf(file, format, args) < 0 || fclose(file)) {
-		perror(path);
-		exit(1);
-	}
-	va_end(args);
-}
-
 /* Another machine, without threads. */
 static void machine(const char *isolated, const char *nohz_full)
 {
-	if (nftw(root, remove_one, 10, FTW_DEPTH | FTW_PHYS) || mkdir(root, 0700)) {
-		perror(root);
-		exit(1);
-	}
-	put("sys/devices/system/cpu/isolated", "%s\n", isolated);
-	put("sys/devices/system/cpu/nohz_full", "%s\n", nohz_full);
-	put("proc/uptime", "%d.05 1.00\n", UPTIME);
+	tree_end();
+	if (mkdir(tree, 0700))
+		give_up(tree);
+	tree_put("sys/devices/system/cpu/isolated", isolated);
+	tree_put("sys/devices/system/cpu/nohz_full", nohz_full);
+	tree_put("proc/uptime", "10000.05 1.00\n");
 }
 
 /* A thread that began so many seconds ago, and has used so much of each. */
 static void thread(int tid, const char *cpus, int age, double use)
 {
 	long ticks = sysconf(_SC_CLK_TCK), used = (long)(age * use * (double)ticks);
-	char name[64];
+	char name[64], text[256];
 
 	snprintf(name, sizeof(name), "proc/%d/task/%d/status", PID, tid);
-	put(name, "Name:\tCpus_allowed_list:\nCpus_allowed:\tff\nCpus_allowed_list:\t%s\n", cpus);
+	snprintf(text, sizeof(text),
+		 "Name:\tCpus_allowed_list:\nCpus_allowed:\tff\nCpus_allowed_list:\t%s\n", cpus);
+	tree_put(name, text);
 	snprintf(name, sizeof(name), "proc/%d/task/%d/stat", PID, tid);
-	put(name, "%d (a) S 1 2) S 1 4711 4711 0 -1 4194560 1 0 0 0 %ld %ld 7 7 20 0 1 0 %ld 1 2\n",
-	    tid, used / 2, used - used / 2, (UPTIME - age) * ticks);
+	snprintf(text, sizeof(text),
+		 "%d (a) S 1 2) S 1 4711 4711 0 -1 4194560 1 0 0 0 %ld %ld 7 7 20 0 1 0 %ld 1 2\n",
+		 tid, used / 2, used - used / 2, (UPTIME - age) * ticks);
+	tree_put(name, text);
 }
 
 /* Of the CPUs 0 to n - 1 these are chosen, as digits; "": none. */
@@ -79,7 +47,7 @@ static void chosen(int n, const char *want, const char *what)
 	CPU_ZERO(&all);
 	for (int cpu = 0; cpu < n; cpu++)
 		CPU_SET(cpu, &all);
-	found = placement_find(root, PID, &all, &cpus);
+	found = placement_find(tree, PID, &all, &cpus);
 	for (int cpu = 0; cpu < CPU_SETSIZE && length < sizeof(text) - 1; cpu++)
 		if (CPU_ISSET(cpu, &cpus))
 			text[length++] = (char)('0' + cpu);
@@ -136,25 +104,22 @@ static void test_unknown(void)
 	thread(1, "0", 1, 0);
 	chosen(2, "0", "after a second it is");
 	snprintf(name, sizeof(name), "proc/%d/task/1/stat", PID);
-	put(name, "1 (a) S 1\n");
+	tree_put(name, "1 (a) S 1\n");
 	chosen(2, "", "nor is one of which nothing can be read");
-	put("proc/uptime", "soon\n");
+	tree_put("proc/uptime", "soon\n");
 	thread(1, "0", 1000, 0);
 	chosen(2, "", "or one without a clock");
 	snprintf(name, sizeof(name), "proc/%d/task/1/status", PID);
-	put(name, "Cpus_allowed_list:\t4294967295-99999999999,-,x\n");
+	tree_put(name, "Cpus_allowed_list:\t4294967295-99999999999,-,x\n");
 	chosen(2, "0", "a list that is none");
 }
 
 int main(void)
 {
-	if (!mkdtemp(root)) {
-		perror(root);
-		return 1;
-	}
+	tree_begin();
 	test_free();
 	test_none_free();
 	test_unknown();
-	nftw(root, remove_one, 10, FTW_DEPTH | FTW_PHYS);
+	tree_end();
 	return done_testing();
 }
