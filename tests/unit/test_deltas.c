@@ -4,44 +4,39 @@
 #include <string.h>
 
 #include "cli/model/deltas.h"
+#include "cases.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define MAX 1000000000000ULL
 
-static void test_valid(void)
+/* "DELTAS NAME": that of the thread of this name, and the least. */
+static const char *delta_of(const char *input)
 {
-	static const struct {
-		const char *text, *name; /* of a thread */
-		uint64_t ns, least;
-	} cases[] = {
-		{ "0", "a", 0, 0 },
-		{ "5", "a", 5, 5 },
-		{ "1ms", "a", 1000000, 1000000 },
-		{ "1ms,pmd*:50us", "pmd-c02/id:9", 50000, 50000 },
-		{ "1ms,pmd*:50us", "main", 1000000, 50000 },
-		{ "pmd*:50us,1ms", "main", 1000000, 50000 },
-		{ "pmd*:50us", "main", 0, 0 },
-		{ "pmd*:50us", "pmd", 50000, 0 },
-		{ "1,a:20ms", "a", 20000000, 1 },
-		{ "1,a*:2,ab*:3", "abc", 2, 1 },
-		{ "9,kworker/0:1:7", "kworker/0:1", 7, 7 },
-		{ "9,[ab]?:7", "bx", 7, 7 },
-		{ "9,[ab]?:7", "cx", 9, 7 },
-		{ "1,a:2,b:3,c:4,d:5,e:6,f:7,g:8,h:9", "h", 9, 1 },
-		{ "0.5us,a:1e-3s", "a", 1000000, 500 },
-	};
+	static char said[64];
+	const char *name = strchr(input, ' ');
+	struct deltas_error error;
+	struct deltas deltas;
+	char text[128];
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct deltas_error error;
-		struct deltas deltas;
-
-		is_i64(deltas_parse(&deltas, cases[i].text, MAX, &error), 0, "'%s'", cases[i].text);
-		is_u64(deltas_of(&deltas, cases[i].name), cases[i].ns, "'%s': of %s", cases[i].text,
-		       cases[i].name);
-		is_u64(deltas_least(&deltas), cases[i].least, "'%s': the least", cases[i].text);
-	}
+	snprintf(text, sizeof(text), "%.*s", (int)(name - input), input);
+	if (deltas_parse(&deltas, text, MAX, &error))
+		return "refused";
+	snprintf(said, sizeof(said), "%" PRIu64 ", least %" PRIu64, deltas_of(&deltas, name + 1),
+		 deltas_least(&deltas));
+	return said;
 }
+
+static const char valid[] =
+	"0 a = 0, least 0|5 a = 5, least 5|1ms a = 1000000, least 1000000"
+	"|1ms,pmd*:50us pmd-c02/id:9 = 50000, least 50000"
+	"|1ms,pmd*:50us main = 1000000, least 50000"
+	"|pmd*:50us,1ms main = 1000000, least 50000|pmd*:50us main = 0, least 0"
+	"|pmd*:50us pmd = 50000, least 0|1,a:20ms a = 20000000, least 1"
+	"|1,a*:2,ab*:3 abc = 2, least 1|9,kworker/0:1:7 kworker/0:1 = 7, least 7"
+	"|9,[ab]?:7 bx = 7, least 7|9,[ab]?:7 cx = 9, least 7"
+	"|1,a:2,b:3,c:4,d:5,e:6,f:7,g:8,h:9 h = 9, least 1"
+	"|0.5us,a:1e-3s a = 1000000, least 500";
 
 static void test_invalid(void)
 {
@@ -74,16 +69,15 @@ static void test_invalid(void)
 		struct deltas_error error = { .why = "" };
 		struct deltas deltas;
 
-		is_i64(deltas_parse(&deltas, cases[i].text, MAX, &error), -EINVAL,
-		       "'%s' is refused", cases[i].text);
-		is_u64(error.at, cases[i].at, "'%s': where", cases[i].text);
-		ok(strstr(error.why, cases[i].why), "'%s': %s", cases[i].text, error.why);
+		ok(deltas_parse(&deltas, cases[i].text, MAX, &error) == -EINVAL &&
+			   error.at == cases[i].at && strstr(error.why, cases[i].why),
+		   "'%s' is refused, and where: %s", cases[i].text, error.why);
 	}
 }
 
 int main(void)
 {
-	test_valid();
+	cases_check(valid, delta_of, "deltas");
 	test_invalid();
 	return done_testing();
 }

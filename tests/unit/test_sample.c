@@ -134,42 +134,22 @@ static void test_silent(void)
 	thread_clear(&row);
 
 	not_silent(thread(1, "a"), "no life");
-	row = base;
-	row.ledger.ns[LEDGER_USER] = 1;
-	not_silent(row, "two states");
-	row = base;
-	row.ledger.life++;
-	not_silent(row, "less than its life");
-	row = base;
-	row.ended = true;
-	not_silent(row, "it ended");
-	row = base;
-	row.calls = &call, row.n_calls = 1;
-	not_silent(row, "a call");
-	row = base;
-	row.hardirqs = &irq, row.n_hardirqs = 1;
-	not_silent(row, "a hard interrupt");
-	row = base;
-	row.softirqs = &irq, row.n_softirqs = 1;
-	not_silent(row, "a soft interrupt");
-	row = base;
-	row.run.count = 1;
-	not_silent(row, "it ran");
-	row = base;
-	row.ready.count = 1;
-	not_silent(row, "it waited");
-	row = base;
-	row.stopped.count = 1;
-	not_silent(row, "it stopped");
-	row = base;
-	row.voluntary = 1;
-	not_silent(row, "a voluntary switch");
-	row = base;
-	row.involuntary = 1;
-	not_silent(row, "an involuntary switch");
-	row = base;
-	row.migrations = 1;
-	not_silent(row, "a migration");
+#define BUT(change, why)                                                                           \
+	row = base;                                                                                \
+	change;                                                                                    \
+	not_silent(row, why)
+	BUT(row.ledger.ns[LEDGER_USER] = 1, "two states");
+	BUT(row.ledger.life++, "less than its life");
+	BUT(row.ended = true, "it ended");
+	BUT((row.calls = &call, row.n_calls = 1), "a call");
+	BUT((row.hardirqs = &irq, row.n_hardirqs = 1), "a hard interrupt");
+	BUT((row.softirqs = &irq, row.n_softirqs = 1), "a soft interrupt");
+	BUT(row.run.count = 1, "it ran");
+	BUT(row.ready.count = 1, "it waited");
+	BUT(row.stopped.count = 1, "it stopped");
+	BUT(row.voluntary = 1, "a voluntary switch");
+	BUT(row.involuntary = 1, "an involuntary switch");
+	BUT(row.migrations = 1, "a migration");
 }
 
 static void test_merge_figures(void)
