@@ -3,6 +3,7 @@
  * to themselves, for which it is computed in another way as well. */
 #include "path_recording.h"
 #include "random.h"
+#include "say.h"
 #include "tap.h"
 
 #define MS 1000000ULL
@@ -39,26 +40,26 @@ static bool adds_up(const struct critical_path *path)
 	return at == path->end && path->n_rows <= PATH_ROWS && legs == path->legs;
 }
 
-/* One row: whose, its state, and what else there is to say. */
-static void is_row(const struct critical_path *path, size_t i, uint64_t start, pid_t tid,
-		   const char *text)
+/* The path of thread 10 in a window: for each row when it begins (in ms), on which thread, and what
+ * is said of it. */
+static void is_path(const struct recording *made, uint64_t start, uint64_t end, const char *want,
+		    const char *what)
 {
-	char buffer[PATH_TEXT_LEN];
+	struct critical_path path = path_of(made, start, end);
+	char text[SAY_LEN] = "", buffer[PATH_TEXT_LEN];
 
-	if (i >= path->n_rows) {
-		ok(false, "row %zu: %s", i, text);
-		return;
-	}
-	is_u64(path->rows[i].start, start, "row %zu begins where %s", i, text);
-	is_i64(path->rows[i].thread.tid, tid, "on that thread");
-	is_str(path_row_text(&path->rows[i], false, buffer), text, "it is said");
+	for (size_t i = 0; i < path.n_rows; i++)
+		say(text, "%s%g %d %s", i ? "; " : "", (double)path.rows[i].start / (double)MS,
+		    path.rows[i].thread.tid, path_row_text(&path.rows[i], false, buffer));
+	is_str(text, want, "%s", what);
+	ok(adds_up(&path), "%s: the path adds up", what);
+	critical_path_clear(&path);
 }
 
 /* Running in all ways, with interrupts in one another. */
 static void test_running(void)
 {
 	struct recording made = { 0 };
-	struct critical_path path;
 
 	made_thread(&made, 10, 10, "main");
 	made_state(&made, 10, 10 * MS, KD_USER);
@@ -70,26 +71,14 @@ static void test_running(void)
 	made_irq(&made, 0, 13 * MS, 15 * MS, true, "nvme0q1");
 	made_irq(&made, 0, 12 * MS, 16 * MS, false, "net_rx");
 	made_irq(&made, 1, 22 * MS, 23 * MS, true, "elsewhere");
-	path = path_of(&made, 5 * MS, 60 * MS);
-	ok(adds_up(&path), "running: the path adds up");
-	is_row(&path, 0, 5 * MS, 10, "running user");
-	is_row(&path, 1, 10 * MS, 10, "running kernel in write");
-	is_row(&path, 2, 12 * MS, 10, "soft irq net_rx");
-	is_row(&path, 3, 13 * MS, 10, "hard irq nvme0q1");
-	is_row(&path, 4, 15 * MS, 10, "soft irq net_rx");
-	is_row(&path, 5, 16 * MS, 10, "running kernel in write");
-	is_row(&path, 6, 20 * MS, 10, "page faults");
-	is_row(&path, 7, 30 * MS, 10, "reclaim in mmap");
-	is_row(&path, 8, 40 * MS, 10, "stopped");
-	is_row(&path, 9, 50 * MS, 10, "frozen");
-	critical_path_clear(&path);
-	path = path_of(&made, 14 * MS, 14 * MS + 1);
-	is_row(&path, 0, 14 * MS, 10, "hard irq nvme0q1");
-	ok(adds_up(&path), "a window inside an interrupt");
-	critical_path_clear(&path);
-	path = path_of(&made, 14 * MS, 14 * MS);
-	is_u64(path.n_rows, 0, "an empty window has no legs");
-	critical_path_clear(&path);
+	is_path(&made, 5 * MS, 60 * MS,
+		"5 10 running user; 10 10 running kernel in write; 12 10 soft irq net_rx; "
+		"13 10 hard irq nvme0q1; 15 10 soft irq net_rx; 16 10 running kernel in write; "
+		"20 10 page faults; 30 10 reclaim in mmap; 40 10 stopped; 50 10 frozen",
+		"running");
+	is_path(&made, 14 * MS, 14 * MS + 1, "14 10 hard irq nvme0q1",
+		"a window inside an interrupt");
+	is_path(&made, 14 * MS, 14 * MS, "", "an empty window");
 	recording_clear(&made);
 }
 
@@ -97,7 +86,6 @@ static void test_running(void)
 static void test_ready(void)
 {
 	struct recording made = { 0 };
-	struct critical_path path;
 
 	made_thread(&made, 10, 10, "main");
 	made_thread(&made, 11, 10, "worker");
@@ -118,21 +106,19 @@ static void test_ready(void)
 	made_culprit(&made, 4001, CULPRIT_REST, 0, "");
 	made_irq(&made, 2, 12 * MS, 13 * MS, true, "eth0");
 	made_irq(&made, 2, 14 * MS, 15 * MS, false, "timer");
-	path = path_of(&made, 1 * MS, 80 * MS);
-	ok(adds_up(&path), "ready: the path adds up");
-	is_row(&path, 0, 1 * MS, 10, "ready after wakeup, the CPU was idle");
-	is_row(&path, 1, 5 * MS, 10, "ready after wakeup");
-	is_row(&path, 2, 10 * MS, 10, "ready after wakeup, the CPU had backup[812]");
-	is_row(&path, 3, 12 * MS, 10, "ready after wakeup, hard irq eth0");
-	is_row(&path, 5, 14 * MS, 10, "ready after wakeup, soft irq timer");
-	is_row(&path, 7, 20 * MS, 10, "ready after wakeup, others had the CPU");
-	is_row(&path, 8, 30 * MS, 10, "ready after wakeup, the hypervisor had the CPU");
-	is_row(&path, 9, 40 * MS, 10, "throttled");
-	is_row(&path, 10, 50 * MS, 10, "ready after wakeup, the CPU had worker[11]");
-	is_row(&path, 11, 60 * MS, 10, "ready after preemption, the CPU had worker[11]");
-	is_row(&path, 12, 65 * MS, 10, "ready after preemption");
-	is_row(&path, 13, 70 * MS, 10, "running user");
-	critical_path_clear(&path);
+	is_path(&made, 1 * MS, 80 * MS,
+		"1 10 ready after wakeup, the CPU was idle; 5 10 ready after wakeup; "
+		"10 10 ready after wakeup, the CPU had backup[812]; "
+		"12 10 ready after wakeup, hard irq eth0; "
+		"13 10 ready after wakeup, the CPU had backup[812]; "
+		"14 10 ready after wakeup, soft irq timer; "
+		"15 10 ready after wakeup, the CPU had backup[812]; "
+		"20 10 ready after wakeup, others had the CPU; "
+		"30 10 ready after wakeup, the hypervisor had the CPU; 40 10 throttled; "
+		"50 10 ready after wakeup, the CPU had worker[11]; "
+		"60 10 ready after preemption, the CPU had worker[11]; "
+		"65 10 ready after preemption; 70 10 running user",
+		"ready");
 	recording_clear(&made);
 }
 
@@ -140,7 +126,6 @@ static void test_ready(void)
 static void test_waits(void)
 {
 	struct recording made = { .to = 100 * MS };
-	struct critical_path path;
 
 	made_thread(&made, 10, 10, "main");
 	made_wait(&made, 10, 10 * MS, KD_AWAITED_TIMER, KD_FROM_TIMER, 0)->call = 35;
@@ -151,26 +136,21 @@ static void test_waits(void)
 	made_wait(&made, 10, 60 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 0);
 	made_wait(&made, 10, 70 * MS, KD_AWAITED_PIPE, KD_FROM_TASK, 999);
 	made_wait(&made, 10, 100 * MS, KD_AWAITED_WORK, KD_FROM_UNKNOWN, 0)->goes_on = true;
-	path = path_of(&made, 0, 100 * MS);
-	ok(adds_up(&path), "waits: the path adds up");
-	is_row(&path, 0, 0, 10,
-	       "blocked interruptible for timer (sleep) in nanosleep, ended by a timer");
-	is_row(&path, 1, 10 * MS, 10, "blocked uninterruptible for disk, ended by the disk");
-	is_row(&path, 3, 30 * MS, 10, "blocked interruptible, ended by an interrupt");
-	is_row(&path, 4, 40 * MS, 10,
-	       "blocked interruptible for lock: it is not known who ended that");
-	is_row(&path, 5, 50 * MS, 10,
-	       "blocked interruptible for lock, ended by a thread: it is not known who ended that");
-	is_row(&path, 6, 60 * MS, 10,
-	       "blocked interruptible for pipe, ended by [999]: not followed until then");
-	is_row(&path, 7, 70 * MS, 10,
-	       "blocked interruptible for work (poll, accept): not over at the window's end");
-	critical_path_clear(&path);
-	path = path_of(&made, 0, 5 * MS);
-	is_row(&path, 0, 0, 10,
-	       "blocked interruptible for timer (sleep) in nanosleep: not over at the window's "
-	       "end");
-	critical_path_clear(&path);
+	is_path(&made, 0, 100 * MS,
+		"0 10 blocked interruptible for timer (sleep) in nanosleep, ended by a timer; "
+		"10 10 blocked uninterruptible for disk, ended by the disk; "
+		"20 10 blocked interruptible for socket in read, ended by the network; "
+		"30 10 blocked interruptible, ended by an interrupt; "
+		"40 10 blocked interruptible for lock: it is not known who ended that; "
+		"50 10 blocked interruptible for lock, ended by a thread: it is not known who "
+		"ended that; "
+		"60 10 blocked interruptible for pipe, ended by [999]: not followed until then; "
+		"70 10 blocked interruptible for work (poll, accept): not over at the window's end",
+		"waits");
+	is_path(&made, 0, 5 * MS,
+		"0 10 blocked interruptible for timer (sleep) in nanosleep: not over at the "
+		"window's end",
+		"a wait that is not over");
 	recording_clear(&made);
 }
 
@@ -180,7 +160,6 @@ static void test_waits(void)
 static void test_chain(void)
 {
 	struct recording made = { 0 };
-	struct critical_path path;
 
 	made_thread(&made, 10, 10, "main");
 	made_thread(&made, 11, 10, "worker");
@@ -201,19 +180,12 @@ static void test_chain(void)
 	made_state(&made, 20, 100 * MS, KD_USER);
 	made_wait(&made, 30, 50 * MS, KD_AWAITED_OTHER, KD_FROM_DISK, 0);
 	made_state(&made, 30, 100 * MS, KD_KERNEL);
-	path = path_of(&made, 0, 100 * MS);
-	ok(adds_up(&path), "a chain: the path adds up");
-	is_u64(path.n_rows, 10, "each leg once");
-	is_row(&path, 0, 0, 10, "running user");
-	is_row(&path, 1, 10 * MS, 11, "running user");
-	is_row(&path, 2, 20 * MS, 20, "running");
-	is_row(&path, 3, 30 * MS, 30, "blocked interruptible, ended by the disk");
-	is_row(&path, 4, 50 * MS, 30, "running kernel");
-	is_row(&path, 5, 60 * MS, 20, "running");
-	is_row(&path, 6, 70 * MS, 11, "ready after wakeup");
-	is_row(&path, 7, 72 * MS, 11, "running user");
-	is_row(&path, 8, 90 * MS, 10, "ready after wakeup");
-	critical_path_clear(&path);
+	is_path(&made, 0, 100 * MS,
+		"0 10 running user; 10 11 running user; 20 20 running; "
+		"30 30 blocked interruptible, ended by the disk; 50 30 running kernel; "
+		"60 20 running; 70 11 ready after wakeup; 72 11 running user; "
+		"90 10 ready after wakeup; 91 10 running user",
+		"a chain, each leg once");
 	recording_clear(&made);
 }
 
@@ -221,14 +193,11 @@ static void test_chain(void)
 static void test_loopback(void)
 {
 	struct recording made = { 0 };
-	struct critical_path path;
 
 	made_thread(&made, 10, 10, "main");
 	made_wait(&made, 10, 50 * MS, KD_AWAITED_SOCKET, KD_FROM_NETWORK, 20);
 	made_state(&made, 20, 100 * MS, KD_USER)->of_target = false;
-	path = path_of(&made, 0, 50 * MS);
-	is_row(&path, 0, 0, 20, "running");
-	critical_path_clear(&path);
+	is_path(&made, 0, 50 * MS, "0 20 running", "over loopback the sender");
 	recording_clear(&made);
 }
 
@@ -236,26 +205,24 @@ static void test_loopback(void)
 static void test_reasons(void)
 {
 	struct recording made = { .from = 10 * MS };
-	struct critical_path path;
 
 	made_thread(&made, 10, 10, "main");
 	made_thread(&made, 20, 20, "peer")->of_target = false;
 	made_wait(&made, 10, 50 * MS, KD_AWAITED_PIPE, KD_FROM_TASK, 20);
 	made_state(&made, 10, 55 * MS, KD_DEAD);
 	made_state(&made, 20, 50 * MS, KD_USER)->start = 30 * MS;
-	path = path_of(&made, 0, 60 * MS);
-	ok(adds_up(&path), "with reasons the path adds up");
-	is_row(&path, 0, 0, 10, "not known: before the recording");
-	is_row(&path, 1, 10 * MS, 10,
-	       "blocked interruptible for pipe, ended by peer[20]: not followed until then");
-	is_row(&path, 2, 30 * MS, 20, "running");
-	is_row(&path, 3, 50 * MS, 10, "not known: not seen");
-	critical_path_clear(&path);
+	is_path(&made, 0, 60 * MS,
+		"0 10 not known: before the recording; "
+		"10 10 blocked interruptible for pipe, ended by peer[20]: not followed until then; "
+		"30 20 running; 50 10 not known: not seen",
+		"reasons");
 	made.from = 20 * MS;
-	path = path_of(&made, 5 * MS, 50 * MS);
-	is_row(&path, 1, 10 * MS, 10,
-	       "blocked interruptible for pipe, ended by peer[20]: before the recording");
-	critical_path_clear(&path);
+	is_path(&made, 5 * MS, 50 * MS,
+		"5 10 not known: before the recording; "
+		"10 10 blocked interruptible for pipe, ended by peer[20]: before the recording; "
+		"20 10 blocked interruptible for pipe, ended by peer[20]: not followed until then; "
+		"30 20 running",
+		"a beginning of which more is asked");
 	recording_clear(&made);
 }
 
@@ -263,24 +230,24 @@ static void test_reasons(void)
 static void test_contradictions(void)
 {
 	struct recording made = { 0 };
-	struct critical_path path;
 
 	made_wait(&made, 10, 50 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 11);
 	made_wait(&made, 11, 50 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 10);
-	path = path_of(&made, 0, 50 * MS);
-	ok(adds_up(&path), "in a circle the path adds up");
-	is_u64(path.rows[0].reason, PATH_CONTRADICTION, "and says what it is");
-	critical_path_clear(&path);
+	is_path(&made, 0, 50 * MS,
+		"0 11 blocked interruptible for lock, ended by [10]: the recording contradicts "
+		"itself",
+		"in a circle");
 	made.states[0].waker = 10;
-	path = path_of(&made, 0, 50 * MS);
-	is_u64(path.rows[0].reason, PATH_CONTRADICTION, "nobody wakes itself");
-	critical_path_clear(&path);
+	is_path(&made, 0, 50 * MS,
+		"0 10 blocked interruptible for lock, ended by [10]: the recording contradicts "
+		"itself",
+		"nobody wakes itself");
 	made.states[0].waker = 11;
 	made.states[1].end = 60 * MS;
-	path = path_of(&made, 0, 50 * MS);
-	is_i64(path.rows[0].thread.tid, 11, "nor is anybody woken by one who sleeps");
-	is_u64(path.rows[0].reason, PATH_CONTRADICTION, "which is said");
-	critical_path_clear(&path);
+	is_path(&made, 0, 50 * MS,
+		"0 11 blocked interruptible for lock, ended by [10]: the recording contradicts "
+		"itself",
+		"nor is anybody woken by one who sleeps");
 	recording_clear(&made);
 }
 
