@@ -83,53 +83,44 @@ static void test_controls(void)
 	is_str(text, "a\n??[2J???\xc2\xa9\xc3\xa9 end?", "control characters, those of C1, too");
 }
 
-static void test_length(void)
-{
-	char out[ESCAPE_SIZE(16)];
-
-	escape_text(out, sizeof(out), "abc\0def", 7);
-	is_str(out, "abc", "a NUL ends the text");
-	escape_text(out, sizeof(out), "abcdef", 2);
-	is_str(out, "ab", "the length ends the text");
-	escape_text(out, sizeof(out), "\xe6\x97\xa5", 2);
-	is_str(out, "\\xe6\\x97", "a character that goes on after the end is cut off");
-	is_u64(escape_text(out, sizeof(out), "abc", 0), 0, "no text");
-	is_str(out, "", "no text: empty");
-}
-
-static void test_truncation(void)
+/* The text ends with a NUL, or its length, or the room. */
+static void test_ends(void)
 {
 	static const struct {
 		const char *text;
-		size_t size;
+		size_t length, size; /* length 0: all of it */
 		const char *want;
 	} cases[] = {
-		{ "abc", 1, "" },
-		{ "abc", 3, "ab" },
-		{ "abc", 4, "abc" },
-		{ "a\n", 2, "a" },
-		{ "a\n", 3, "a" },
-		{ "a\n", 4, "a\\n" },
-		{ "a\x1b", 5, "a" },
-		{ "a\x1b", 6, "a\\x1b" },
-		{ "a\xc3\xa9", 3, "a" },
-		{ "a\xc3\xa9", 4, "a\xc3\xa9" },
-		{ "\xf0\x9f\x98\x80", 4, "" },
-		{ "\xf0\x9f\x98\x80", 5, "\xf0\x9f\x98\x80" },
-		{ "\xe2\x80\xae", 12, "" },
-		{ "\xe2\x80\xae", 13, "\\xe2\\x80\\xae" },
+		{ "abc\0def", 7, 64, "abc" },
+		{ "abcdef", 2, 64, "ab" },
+		{ "\xe6\x97\xa5", 2, 64, "\\xe6\\x97" }, /* a character that goes on is cut off */
+		{ "abc", 0, 1, "" },
+		{ "abc", 0, 3, "ab" },
+		{ "abc", 0, 4, "abc" },
+		{ "a\n", 0, 2, "a" },
+		{ "a\n", 0, 3, "a" },
+		{ "a\n", 0, 4, "a\\n" },
+		{ "a\x1b", 0, 5, "a" },
+		{ "a\x1b", 0, 6, "a\\x1b" },
+		{ "a\xc3\xa9", 0, 3, "a" },
+		{ "a\xc3\xa9", 0, 4, "a\xc3\xa9" },
+		{ "\xf0\x9f\x98\x80", 0, 4, "" },
+		{ "\xf0\x9f\x98\x80", 0, 5, "\xf0\x9f\x98\x80" },
+		{ "\xe2\x80\xae", 0, 12, "" },
+		{ "\xe2\x80\xae", 0, 13, "\\xe2\\x80\\xae" },
 		{ "\xe2\x80\xae"
 		  "b",
-		  5, "" },
+		  0, 5, "" },
 	};
-	char untouched = 'u';
+	char untouched = 'u', out[64];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char out[32];
-
-		escape_text(out, cases[i].size, cases[i].text, strlen(cases[i].text));
+		escape_text(out, cases[i].size, cases[i].text,
+			    cases[i].length ? cases[i].length : strlen(cases[i].text));
 		is_str(out, cases[i].want, "case %zu in %zu bytes", i, cases[i].size);
 	}
+	is_u64(escape_text(out, sizeof(out), "abc", 0), 0, "no text");
+	is_str(out, "", "no text: empty");
 	is_u64(escape_text(&untouched, 0, "abc", 3), 0, "no room: length 0");
 	ok(untouched == 'u', "no room: nothing is written");
 }
@@ -164,39 +155,27 @@ static void test_width(void)
 /* Reads an escaped text back. Returns the length; -1 if it is ambiguous. */
 static long unescape(char *out, const char *text)
 {
+	static const char letters[] = "tnr\\";
 	long length = 0;
 
 	for (; *text; text++) {
 		unsigned int byte;
+		const char *at;
 
 		if (*text != '\\') {
 			out[length++] = *text;
 			continue;
 		}
-		switch (*++text) {
-		case 't':
-			out[length++] = '\t';
-			break;
-		case 'n':
-			out[length++] = '\n';
-			break;
-		case 'r':
-			out[length++] = '\r';
-			break;
-		case '\\':
-			out[length++] = '\\';
-			break;
-		case 'x':
-			if (!isxdigit((unsigned char)text[1]) ||
-			    !isxdigit((unsigned char)text[2]) ||
-			    sscanf(text + 1, "%2x", &byte) != 1)
-				return -1;
-			out[length++] = (char)byte;
-			text += 2;
-			break;
-		default:
-			return -1;
+		at = strchr(letters, *++text);
+		if (*text && at) {
+			out[length++] = "\t\n\r\\"[at - letters];
+			continue;
 		}
+		if (*text != 'x' || !isxdigit((unsigned char)text[1]) ||
+		    !isxdigit((unsigned char)text[2]) || sscanf(text + 1, "%2x", &byte) != 1)
+			return -1;
+		out[length++] = (char)byte;
+		text += 2;
 	}
 	return length;
 }
@@ -268,8 +247,7 @@ int main(void)
 {
 	test_controls();
 	test_escape_text();
-	test_length();
-	test_truncation();
+	test_ends();
 	test_width();
 	test_random();
 	return done_testing();
