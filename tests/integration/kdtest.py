@@ -101,7 +101,7 @@ class RealTime:
     """What runs before all others, of one test program at a time: two of them would leave
     nothing of two CPUs, not even for the tests that are to end them."""
 
-    marks = re.compile(r"chrt|fifo:.*|.*/kdstall\.py")
+    marks = re.compile(r"\bchrt |\b(fifo|relay|stalls):|/kdstall\.py|/gaps \d+ [1-9]|/execer |/locks starved")
     path = pathlib.Path(tempfile.gettempdir()) / "kernel_delay-tests-realtime"
     count, file = 0, None
 
@@ -129,7 +129,7 @@ class Child:
         self.argv = [str(arg) for arg in argv]
         if full:
             self.argv = in_full(self.argv)
-        self.realtime = any(map(RealTime.marks.fullmatch, self.argv))
+        self.realtime = bool(RealTime.marks.search(" ".join(self.argv)))
         if self.realtime:
             RealTime.begin()
         self.proc = subprocess.Popen(self.argv, **options)
