@@ -84,21 +84,23 @@ def case_merged(test):
 
 
 def case_crowd(test):
-    """More waits than could be copied: nearly all have their stack, each the right one."""
+    """More waits than could be copied: all but those that are marked have their stack, each the right
+    one."""
     run = Run(test, THREADS, WAITS, NS)
     wrong, missing, found = [], 0, 0
     for tid, truth in run.truths.items():
         counts = dict.fromkeys((*FUNCTIONS, None), 0)
-        for name, _ in run.sleeps(tid):
+        for name, wait in run.sleeps(tid):
             counts[name] += 1
-        missing += counts[None]
+            missing += name is None and not wait.get("stack_limited", False)
         found += sum(counts.values())
         if any(counts[name] > truth[name] for name in FUNCTIONS):
             wrong.append((tid, counts, truth))
     test.ok(not wrong, "none has another's stack", *wrong[:5])
     # A thread that is kept from falling asleep for long waits too short.
     test.between(found, 0.95 * THREADS * WAITS, THREADS * WAITS, "waits")
-    test.between(missing, 0, 0.02 * THREADS * WAITS, "those without a stack")
+    # What copying costs is limited: on a busy machine to fewer, which are marked.
+    test.between(missing, 0, 0.02 * THREADS * WAITS, "those without a stack, and without a mark")
 
 
 def joined_run(test):
