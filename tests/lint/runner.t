@@ -3,17 +3,23 @@
 """The test runner counts what programs say, and believes no program that ends
 badly or says too little."""
 
+import contextlib
+import io
 import os
 import pathlib
 import re
+import runpy
 import signal
 import subprocess
 import sys
 import time
+import types
 
 import lint
 
 RUN = lint.ROOT / "tests" / "run"
+for name in ("TESTS_AGAIN", "TESTS_TOTALS", "TESTS_VERBOSE"):  # are the outer runner's
+    os.environ.pop(name, None)
 
 
 def written(folder, scripts):
@@ -75,6 +81,47 @@ def case_nothing_stays_behind(test):
     test.eq(said[1], 0, "a child that holds stdout open is not waited for")
 
 
+def case_machine_programs(test):
+    """What fails in a virtual machine is run once more, and both are told."""
+    path = test.directory() / "once.t"
+    path.write_text("import pathlib, sys\n"
+                    "ran = pathlib.Path(sys.argv[0] + '.ran')\n"
+                    "again = ran.exists()\nran.touch()\n"
+                    "print('ok 1 - it' if again else 'not ok 1 - it')\nprint('1..1')\n"
+                    "sys.exit(not again)\n")
+    vm = lint.ROOT / "tests" / "vm"
+    status, said = lint.output([sys.executable, vm / "programs.py", path])
+    sys.path.insert(1, str(vm))
+    kernels = runpy.run_path(str(vm / "kernels.t"), run_name="kernels")
+    runs, unfinished, _ = kernels["runs_of"](said)
+    test.eq((status, unfinished, [(status, lines) for lines, status, _ in runs[str(path)]]),
+            (0, None, [(1, ["not ok 1 - it", "1..1"]), (0, ["ok 1 - it", "1..1"])]),
+            "a program that fails once runs twice")
+    pathlib.Path(f"{path}.ran").unlink()
+    status, said = lint.output([sys.executable, vm / "programs.py", "--once", path])
+    runs, _, _ = kernels["runs_of"](said)
+    test.eq([status for _, status, _ in runs[str(path)]], [1], "unless it is told not to")
+    last_machine(test, kernels, str(path), said)
+
+
+def last_machine(test, kernels, name, said):
+    """A program that failed in one machine is named, so that it is run in another, where it
+    counts."""
+    ended = types.SimpleNamespace(failure="", messages=[], splats=[])
+    failing = {name: set()}
+    for last, again, failed in ((None, failing, 0), (failing, {}, 1), ({name: {"it"}}, {}, 0)):
+        judge, shown = kernels["kdtest"].Test(), io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            got = kernels["report_machine"](judge, types.SimpleNamespace(version="1.0"),
+                                            types.SimpleNamespace(kind="static"), [name], ended,
+                                            said, last)
+        test.eq((got, judge.failed), (again, failed),
+                "in the last machine a failure counts, of what had not passed before" if last else
+                "in another it is run again")
+        test.ok("it # SKIP it fail" in shown.getvalue() or failed, "which is shown",
+                shown.getvalue())
+
+
 def case_at_once(test):
     """Two meet, where two may run; those that say that they take long begin, or are left out."""
     meet = "{}\ncd \"${{0%/*}}\"; touch here$$; until [ $(ls | grep -c here) -ge {} ]; do sleep 0.01; done\n" \
@@ -120,6 +167,16 @@ def case_sum(test):
     test.eq(lint.output([RUN, "--sum", totals]), (1, "1 passed, 1 failed, 0 skipped\n"), "the sum")
 
 
+def case_again(test):
+    """What fails is run once more only where that is asked for."""
+    once = "echo 1..1; [ -e \"$0.ran\" ] && exec echo ok\ntouch \"$0.ran\"; echo 'not ok - it'; exit 1"
+    for given, wanted in (({}, 1), ({"TESTS_AGAIN": "1"}, 0)):
+        path, = written(test.directory(), [once])
+        status, said = lint.output([RUN, path], env={**os.environ, **given})
+        test.eq(status, wanted, f"{given}")
+        test.eq("failed at first, and passed alone: " in said, not wanted, "and is named")
+
+
 def case_slowest(test):
     """Many programs: the slowest are listed, before the last line."""
     quick, slow = "echo ok; echo 1..1", "sleep 3; echo ok; echo 1..1"
@@ -145,4 +202,4 @@ def case_interrupted(test):
 
 
 lint.main(case_counts, case_bad_ends, case_nothing_stays_behind, case_at_once, case_messages,
-          case_verbose, case_sum, case_slowest, case_interrupted)
+          case_verbose, case_sum, case_machine_programs, case_again, case_slowest, case_interrupted)
