@@ -40,6 +40,9 @@ static void say_row(char text[static SAY_LEN], const struct verdict_row *row, bo
 		say(text, " of nobody");
 	else if (row->worst_ns != row->ns)
 		say(text, " worst %g %.16s", ms(row->worst_ns), row->worst->name);
+	if (row->requests.count)
+		say(text, " requests %g/%g x%" PRIu64, ms(row->requests.total),
+		    ms(row->requests.max), (uint64_t)row->requests.count);
 	say(text, "%s, ", blamed ? "" : ")");
 }
 
@@ -61,6 +64,9 @@ static void is_verdict(const struct sample *sample, const char *want, const char
 	if (verdict.until_woken)
 		say(text, ", until %s[%d] woke it %g", verdict.waker.comm, verdict.waker.tid,
 		    ms(verdict.until_woken));
+	if (verdict.moves)
+		say(text, ", moved %u by %s[%d]", (unsigned int)verdict.moves, verdict.mover.comm,
+		    verdict.mover.tid);
 	is_str(text, want, "%s", what);
 	verdict_clear(&verdict);
 }
@@ -251,18 +257,15 @@ static void test_stopper(void)
 		{ KD_STOP_SIGNAL, 19, 4711, 4711, "sh", { 2, 30, 20 } },
 	};
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
 
 	row.ledger.life = row.ledger.ns[LEDGER_USER] = 2 * SECOND;
 	spend(&row, LEDGER_STOPPED, 2 * SECOND);
 	row.stopped = times(1236, SECOND, 20);
 	row.stops = stops, row.n_stops = 2;
-	verdict = judge(&row);
-	ok(verdict.n_blamed == 1, "one of them is blamed");
-	is_i64(verdict.rows[0].cause, CAUSE_STOPPED, "for stopping it");
-	is_i64(verdict.rows[0].who.tid, 2147483647, "the tracer");
-	is_u64(verdict.rows[0].ns, SECOND, "for its time");
-	verdict_clear(&verdict);
+	judge(&row,
+	      "stopped 1000/9e-06 x1234 sixteen letters![2147483647], (stopped 3e-05/2e-05 x2 "
+	      "sh[4711]), kept 2000 of 2000, unexplained 1000",
+	      "the tracer, for its time");
 }
 
 /* Others that move the target's threads: those of a name together, if it was often. */
@@ -274,23 +277,14 @@ static void test_mover(void)
 				      { 813, 813, "balancer", 10 },
 				      { 0, 0, "", 900 } };
 	struct thread_row row = runner(4712, "worker");
-	struct verdict verdict;
 
 	row.movers = movers, row.n_movers = sizeof(movers) / sizeof(*movers);
-	verdict = judge(&row);
-	is_u64(verdict.moves, 11, "so often in a second");
-	is_str(verdict.mover.comm, "taskset", "by name");
-	is_i64(verdict.mover.tid, 0, "of several processes");
-	verdict_clear(&verdict);
+	judge(&row, "kept 0 of 1000, moved 11 by taskset[0]",
+	      "so often in a second, by several of a name");
 	movers[3].count = 12;
-	verdict = judge(&row);
-	is_str(verdict.mover.comm, "balancer", "who did it most often");
-	is_i64(verdict.mover.tid, 813, "which is one");
-	verdict_clear(&verdict);
+	judge(&row, "kept 0 of 1000, moved 12 by balancer[813]", "who did it most often is one");
 	movers[1].count = movers[3].count = 4;
-	verdict = judge(&row);
-	is_u64(verdict.moves, 0, "less than ten times a second is not often");
-	verdict_clear(&verdict);
+	judge(&row, "kept 0 of 1000", "less than ten times a second is not often");
 }
 
 /* The disk, and how fast it is. */
@@ -307,18 +301,12 @@ static void test_disk(void)
 		  .requests = times(1, 99 * MILLI, 99 * MILLI) },
 	};
 	struct thread_row row = runner(1, "main");
-	struct verdict verdict;
 
 	row.descriptors = disks, row.n_descriptors = 2;
 	spend(&row, LEDGER_BLOCKED_UNINT, 400 * MILLI);
 	row.ledger.awaited[KD_AWAITED_DISK] = times(10, 400 * MILLI, 100 * MILLI);
-	verdict = judge(&row);
-	ok(verdict.n_blamed == 1 && verdict.rows[0].cause == CAUSE_DISK, "a disk is blamed");
-	is_str(verdict.rows[0].who.comm, "vda1", "by name");
-	is_u64(verdict.rows[0].requests.count, 9, "its requests");
-	is_u64(verdict.rows[0].requests.total, 339 * MILLI, "which took so long");
-	is_u64(verdict.rows[0].requests.max, 99 * MILLI, "and so long at most");
-	verdict_clear(&verdict);
+	judge(&row, "disk 400/100 x10 vda1 requests 339/99 x9, kept 400 of 1000",
+	      "a disk by name, with its requests");
 }
 
 static void test_healthy(void)
