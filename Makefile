@@ -227,7 +227,12 @@ $(GEN)/%.skel.h: $(GEN)/%.linked.o
 PURE := $(filter-out cli/main.c $(LIBBPF_USERS),$(CLI))
 UNIT := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT:%=$(BUILD)/%) $(UNIT:%=$(BUILD)/asan/%)
-WORKLOADS := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/workloads/*.c))
+# Those that are a VERB() of a file, and those that are a file with a main() of its own.
+VERBS := $(shell sed -n 's/^VERB.\([a-z_]*\),.*/\1/p' tests/workloads/*.c)
+VERB_FILES := $(shell grep -l '^VERB.' tests/workloads/*.c) tests/workloads/stage.c
+VERB_PROGRAMS := $(VERBS:%=$(BUILD)/workloads/%)
+WORKLOADS := $(VERB_PROGRAMS) $(patsubst tests/%.c,$(BUILD)/%, \
+	$(filter-out $(VERB_FILES) tests/workloads/main.c,$(wildcard tests/workloads/*.c)))
 
 unit: $(UNIT_PROGRAMS) $(BUILD)/unit/elf_list
 workloads: $(WORKLOADS) $(BUILD)/workloads/compat32
@@ -271,10 +276,28 @@ $(CLI:%.c=$(BUILD)/asan/%.o): $(BUILD)/asan/%.o: %.c $(BUILD)/asan/flags
 	$(say) CC $@
 	$(call compile,$(ASAN_CC) $(ASAN_FLAGS) $(DEPENDENCIES) -c $< -o $@)
 
-$(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
+$(filter-out $(VERB_PROGRAMS),$(WORKLOADS)): $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(call compile,$(CC) $(C_FLAGS) $(DEPENDENCIES) -pthread $< -o $@ $(LDFLAGS))
+
+$(VERB_PROGRAMS): $(BUILD)/workloads/%: tests/workloads/main.c $(BUILD)/workloads.a $(BUILD)/flags
+	$(say) CC $@
+	$(call compile,$(CC) $(C_FLAGS) $(DEPENDENCIES) -DNAME=$* -pthread $< $(BUILD)/workloads.a \
+		-o $@ $(LDFLAGS))
+
+# These were files once, and builds from then say that the programs depend on them.
+$(filter-out $(VERB_FILES),$(VERBS:%=tests/workloads/%.c)): ;
+
+$(BUILD)/workloads.a: $(VERB_FILES:tests/%.c=$(BUILD)/%.o)
+	$(say) AR $@
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(VERB_FILES:tests/%.c=$(BUILD)/%.o): $(BUILD)/%.o: tests/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(call compile,$(CC) $(C_FLAGS) $(DEPENDENCIES) -pthread -c $< -o $@)
 
 # The same file in 32-bit mode. A compiler that makes no such programs leaves an empty file;
 # the tests skip what needs it, and say why.
@@ -286,7 +309,7 @@ $(BUILD)/workloads/compat32: tests/workloads/compat.c $(BUILD)/flags
 
 # All of this as a compiler sees it, with either kind of flags; nothing is made of it.
 SYNTAX := $(patsubst %.c,$(BUILD)/%.syntax,$(CLI) $(UNIT:%=tests/%.c) tests/unit/elf_list.c \
-	$(wildcard tests/workloads/*.c tests/fuzz/*.c))
+	$(filter-out %/main.c,$(wildcard tests/workloads/*.c)) $(wildcard tests/fuzz/*.c))
 syntax: $(SYNTAX)
 $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
 		$(GEN)/syscall_table.inc $(GEN)/html_page.inc $(GEN)/version.h

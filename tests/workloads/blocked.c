@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Threads that wait, each for one kind of thing, and log it.
  *
- *   blocked ROLE... [DIRECTORY]     see roles[]; a DIRECTORY (with a /) is for files
+ *   blocked ROLE... [DIRECTORY]     see parts[]; a DIRECTORY (with a /) is for files
  *
  * Each waits again and again until the end. Where it is another thread that ends a wait, that
  * one sleeps for WAIT_MS first.
@@ -11,7 +11,7 @@
  *               of the last MAX_WAITS
  *
  * faults: major ones of the thread so far. */
-#include "workload.h"
+#include "stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -31,11 +30,9 @@
 #include <sys/wait.h>
 
 #define WAIT_MS 7
-#define PAUSE_MS 1
 #define MAX_WAITS 65536
 #define LEAST_NS 100000 /* shorter ones are none, but where they end by themselves */
 #define MAX_ROLES 24
-#define PAGE 4096
 #define PAGES 2048
 #define AT_ONCE 8
 #define DIRECT (1 << 18)
@@ -47,7 +44,7 @@ struct wait {
 
 /* A thread that waits, and what there is between it and the one that ends its waits. */
 struct pair {
-	const struct role *role;
+	const struct part *part;
 	struct worker *waiter;
 	int near, far; /* descriptors: of the waiter, of the other */
 	int word;      /* of the futex */
@@ -57,7 +54,7 @@ struct pair {
 	void *shared; /* with a child process */
 };
 
-struct role {
+struct part {
 	const char *name;
 	void (*prepare)(struct pair *pair);
 	void (*wait)(struct pair *pair);
@@ -66,29 +63,15 @@ struct role {
 
 static struct pair pairs[MAX_ROLES];
 static int n_pairs;
-static struct worker workers[2 * MAX_ROLES];
 static const char *directory = "/var/tmp/";
-
-static void sleep_ms(long ms)
-{
-	struct timespec time = { .tv_nsec = ms * 1000000 };
-
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
-}
-
-static void note_woken(struct pair *pair)
-{
-	atomic_store(&pair->woken, clock_ns(CLOCK_MONOTONIC));
-}
 
 /* --- Descriptors that a byte or more come from --- */
 
-static void pipe_make(struct pair *pair)
+static void tube_make(struct pair *pair)
 {
 	int ends[2];
 
-	if (pipe(ends))
-		die("pipe");
+	pipe_make(ends);
 	pair->near = ends[0];
 	pair->far = ends[1];
 }
@@ -245,6 +228,7 @@ static void futex_wake(struct pair *pair)
 	syscall(SYS_futex, &pair->word, FUTEX_WAKE_PRIVATE, 1);
 }
 
+/* One that has had a name. */
 static int file_make(const char *what)
 {
 	char path[128];
@@ -252,29 +236,30 @@ static int file_make(const char *what)
 
 	snprintf(path, sizeof(path), "%s/kernel_delay-%s-%d", directory, what, getpid());
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || unlink(path))
+		die(path);
+	return fd;
+}
+
+/* The same file, opened once more. */
+static int file_again(int file, int flags)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	fd = open(path, flags | O_CLOEXEC);
 	if (fd < 0)
 		die(path);
 	return fd;
 }
 
-static void unlink_made(const char *what)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/kernel_delay-%s-%d", directory, what, getpid());
-	unlink(path);
-}
-
 /* Held by the other but for a moment after each wait. */
 static void flock_make(struct pair *pair)
 {
-	char path[64];
-
 	pair->near = file_make("flock");
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", pair->near);
-	pair->far = open(path, O_RDWR | O_CLOEXEC);
-	unlink_made("flock");
-	if (pair->far < 0 || flock(pair->far, LOCK_EX))
+	pair->far = file_again(pair->near, O_RDWR);
+	if (flock(pair->far, LOCK_EX))
 		die("flock");
 }
 
@@ -288,7 +273,7 @@ static void flock_pass(struct pair *pair)
 {
 	if (flock(pair->far, LOCK_UN))
 		die("flock");
-	sleep_ms(PAUSE_MS);
+	sleep_ns(MS);
 	if (flock(pair->far, LOCK_EX))
 		die("flock");
 }
@@ -297,9 +282,7 @@ static void flock_pass(struct pair *pair)
 
 static void child_make(struct pair *pair)
 {
-	pair->shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (pair->shared == MAP_FAILED)
-		die("mmap");
+	pair->shared = memory_map(PAGE, MAP_SHARED);
 }
 
 static void child_wait(struct pair *pair)
@@ -310,11 +293,11 @@ static void child_wait(struct pair *pair)
 	if (child < 0)
 		die("fork");
 	if (!child) {
-		sleep_ms(WAIT_MS);
-		*at = clock_ns(CLOCK_MONOTONIC);
+		sleep_ns(WAIT_MS * MS);
+		*at = now_ns();
 		_exit(0);
 	}
-	pair->waits[pair->n % MAX_WAITS].before = clock_ns(CLOCK_MONOTONIC);
+	pair->waits[pair->n % MAX_WAITS].before = now_ns();
 	if (waitpid(child, NULL, 0) != child)
 		die("waitpid");
 	atomic_store(&pair->woken, *at);
@@ -322,33 +305,34 @@ static void child_wait(struct pair *pair)
 
 static void timer_wait(struct pair *pair)
 {
-	struct timespec until;
-	long long at = clock_ns(CLOCK_MONOTONIC) + WAIT_MS * 1000000LL;
+	long long at = now_ns() + WAIT_MS * MS;
 
-	until.tv_sec = at / 1000000000;
-	until.tv_nsec = at % 1000000000;
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL))
-		;
+	sleep_until(at);
 	atomic_store(&pair->woken, at);
+}
+
+static sigset_t signal_set(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	return set;
 }
 
 static void signal_make(struct pair *pair)
 {
-	sigset_t set;
+	sigset_t set = signal_set();
 
 	(void)pair;
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL); /* threads inherit it */
 }
 
 static void signal_wait(struct pair *pair)
 {
-	sigset_t set;
+	sigset_t set = signal_set();
 
 	(void)pair;
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
 	while (sigtimedwait(&set, NULL, NULL) < 0)
 		;
 }
@@ -361,7 +345,6 @@ static void signal_send(struct pair *pair)
 static void fsync_make(struct pair *pair)
 {
 	pair->near = file_make("fsync");
-	unlink_made("fsync");
 }
 
 static void fsync_wait(struct pair *pair)
@@ -378,7 +361,6 @@ static void pages_make(struct pair *pair)
 	char page[PAGE] = "page";
 
 	pair->near = file_make("pages");
-	unlink_made("pages");
 	for (int i = 0; i < PAGES; i++)
 		if (pwrite(pair->near, page, sizeof(page), (off_t)i * PAGE) != sizeof(page))
 			die("write");
@@ -403,7 +385,7 @@ static void page_wait(struct pair *pair)
 	}
 	getrusage(RUSAGE_THREAD, &usage);
 	atomic_store(&pair->faults, (int)usage.ru_majflt);
-	pair->waits[pair->n % MAX_WAITS].before = clock_ns(CLOCK_MONOTONIC);
+	pair->waits[pair->n % MAX_WAITS].before = now_ns();
 	for (int i = 0; i < AT_ONCE; i++)
 		(void)((volatile char *)pair->shared)[at[i]];
 }
@@ -411,17 +393,11 @@ static void page_wait(struct pair *pair)
 /* Past the page cache, many pages at once. */
 static void direct_make(struct pair *pair)
 {
-	char path[64];
-
 	if (posix_memalign(&pair->shared, PAGE, DIRECT))
 		die("posix_memalign");
 	memset(pair->shared, 1, DIRECT);
 	pair->far = file_make("direct");
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", pair->far);
-	pair->near = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-	unlink_made("direct");
-	if (pair->near < 0)
-		die("O_DIRECT");
+	pair->near = file_again(pair->far, O_RDONLY | O_DIRECT);
 	for (int i = 0; i < DIRECTS; i++)
 		if (pwrite(pair->far, pair->shared, DIRECT, (off_t)i * DIRECT) != DIRECT)
 			die("write");
@@ -435,13 +411,13 @@ static void direct_wait(struct pair *pair)
 		die("pread");
 }
 
-static const struct role roles[] = {
-	{ "pipe", pipe_make, read_some, write_some },
+static const struct part parts[] = {
+	{ "pipe", tube_make, read_some, write_some },
 	{ "unix", unix_make, read_some, write_some },
 	{ "tcp", tcp_make, recv_some, write_some },
 	{ "eventfd", eventfd_make, read_some, write_some },
 	{ "tty", tty_make, read_some, write_some },
-	{ "poll", pipe_make, poll_one, write_some },
+	{ "poll", tube_make, poll_one, write_some },
 	{ "select", eventfd_make, select_one, write_some },
 	{ "epoll", unix_make, epoll_one, write_some },
 	{ "accept", accept_make, accept_one, connect_one },
@@ -462,11 +438,11 @@ static void waiter(struct worker *worker)
 	while (!stage_over(worker->stage)) {
 		struct wait *wait = &pair->waits[pair->n % MAX_WAITS];
 
-		wait->before = clock_ns(CLOCK_MONOTONIC);
-		pair->role->wait(pair);
-		wait->after = clock_ns(CLOCK_MONOTONIC);
+		wait->before = now_ns();
+		pair->part->wait(pair);
+		wait->after = now_ns();
 		wait->woken = atomic_load(&pair->woken);
-		if (!pair->role->wake || wait->after - wait->before >= LEAST_NS)
+		if (!pair->part->wake || wait->after - wait->before >= LEAST_NS)
 			atomic_fetch_add(&pair->n, 1);
 	}
 }
@@ -476,36 +452,30 @@ static void waker(struct worker *worker)
 	struct pair *pair = &pairs[worker->args[0]];
 
 	while (!stage_over(worker->stage)) {
-		sleep_ms(WAIT_MS);
-		note_woken(pair);
-		pair->role->wake(pair);
+		sleep_ns(WAIT_MS * MS);
+		atomic_store(&pair->woken, now_ns());
+		pair->part->wake(pair);
 	}
 }
 
 static void pair_add(struct stage *stage, struct pair *pair, const char *name)
 {
-	struct worker *worker = &workers[stage->count++];
+	for (size_t i = 0; i < COUNT(parts); i++)
+		if (!strcmp(parts[i].name, name))
+			pair->part = &parts[i];
+	if (!pair->part)
+		die(name);
+	if (pair->part->prepare)
+		pair->part->prepare(pair);
+	pair->waiter = stage_add(stage, pair->part->name, waiter);
+	pair->waiter->throughout = true;
+	pair->waiter->args[0] = pair - pairs;
+	if (pair->part->wake) {
+		struct worker *other = stage_add(stage, "waker", waker);
 
-	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
-		if (!strcmp(roles[i].name, name))
-			pair->role = &roles[i];
-	if (!pair->role) {
-		fprintf(stderr, "no role %s\n", name);
-		exit(2);
+		other->throughout = true;
+		other->args[0] = pair - pairs;
 	}
-	if (pair->role->prepare)
-		pair->role->prepare(pair);
-	pair->waiter = worker;
-	*worker = (struct worker){ .role = pair->role->name,
-				   .run = waiter,
-				   .throughout = true,
-				   .args = { pair - pairs } };
-	if (!pair->role->wake)
-		return;
-	worker = &workers[stage->count++];
-	*worker = (struct worker){
-		.role = "waker", .run = waker, .throughout = true, .args = { pair - pairs }
-	};
 }
 
 static void logs_print(const struct stage *stage)
@@ -513,32 +483,23 @@ static void logs_print(const struct stage *stage)
 	(void)stage;
 	putchar('{');
 	for (int i = 0; i < n_pairs; i++) {
-		int waits = atomic_load(&pairs[i].n);
-
-		printf("%s\"%s\": {\"tid\": %d, \"faults\": %d, \"waits\": [", i ? ", " : "",
-		       pairs[i].role->name, pairs[i].waiter->tid, pairs[i].faults);
-		/* The oldest one may be being overwritten. */
-		for (int k = waits >= MAX_WAITS ? waits - MAX_WAITS + 1 : 0, first = k; k < waits;
-		     k++) {
-			const struct wait *wait = &pairs[i].waits[k % MAX_WAITS];
-
-			printf("%s[%lld, %lld, %lld]", k > first ? ", " : "", wait->before,
-			       wait->woken, wait->after);
-		}
-		printf("]}");
+		printf("%s\"%s\": {\"tid\": %d, \"faults\": %d, \"waits\": ", comma(i),
+		       pairs[i].part->name, pairs[i].waiter->tid, pairs[i].faults);
+		ring_print(&pairs[i].waits->before, atomic_load(&pairs[i].n), MAX_WAITS, 3);
+		putchar('}');
 	}
 	say("}");
 }
 
-int main(int argc, char **argv)
+VERB(blocked, 1, MAX_ROLES, "ROLE... [DIRECTORY]")
 {
-	struct stage stage = { .workers = workers };
+	static struct stage stage = { .log = logs_print };
 
 	for (int i = 1; i < argc; i++)
 		if (strchr(argv[i], '/'))
 			directory = argv[i];
-	for (int i = 1; i < argc && n_pairs < MAX_ROLES; i++)
+	for (int i = 1; i < argc; i++)
 		if (!strchr(argv[i], '/'))
 			pair_add(&stage, &pairs[n_pairs++], argv[i]);
-	stage_serve_log(&stage, logs_print);
+	stage_serve(&stage);
 }

@@ -14,7 +14,7 @@
  * Truths: io, by kind: calls read, bytes read, calls written, bytes written, of what was asked for
  * when "go" came; and requests' bytes to the disk (direct). Calls that fail are made, too, and in
  * none of it. Each worker also reads a byte of a pipe before, and writes one behind. */
-#include "workload.h"
+#include "stage.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -57,10 +57,9 @@ static void tally_note(struct worker *worker)
 
 	for (int i = 0; i < KINDS; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "%s\"%s\": [%lld, %lld, %lld, %lld]", i ? ", " : "",
-					 kinds[i], calls[i][READ], moved[i][READ], calls[i][WRITE],
-					 moved[i][WRITE]);
-	snprintf(text + used, sizeof(text) - used, "}");
+					 "%s\"%s\": [%lld, %lld, %lld, %lld]%s", comma(i), kinds[i],
+					 calls[i][READ], moved[i][READ], calls[i][WRITE],
+					 moved[i][WRITE], i == KINDS - 1 ? "}" : "");
 	worker_note_text(worker, "io", text);
 }
 
@@ -114,26 +113,24 @@ static void sockets(enum kind kind, const int ends[2])
 	}
 }
 
-static void run_pair(struct worker *worker)
+static void do_pair(void)
 {
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		die("socketpair");
 	sockets(PIPE, ends);
-	tally_note(worker);
 }
 
-static void run_tcp(struct worker *worker)
+static void do_tcp(void)
 {
 	int ends[2];
 
 	connection(ends);
 	sockets(NETWORK, ends);
-	tally_note(worker);
 }
 
-static void run_udp(struct worker *worker)
+static void do_udp(void)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -161,7 +158,6 @@ static void run_udp(struct worker *worker)
 			die("recvmmsg");
 		did(NETWORK, READ, all, all);
 	}
-	tally_note(worker);
 }
 
 static int file_open(const char *name, int flags)
@@ -176,7 +172,7 @@ static int file_open(const char *name, int flags)
 	return fd;
 }
 
-static void run_file(struct worker *worker)
+static void do_file(void)
 {
 	int fd = file_open("file", 0);
 	struct iovec parts[2] = { { buffer, 1000 }, { buffer + 1000, SIZE - 1000 } };
@@ -199,16 +195,15 @@ static void run_file(struct worker *worker)
 	did(FILES, READ, read(fd, buffer, SIZE), 0); /* its end */
 	if (read(-1, buffer, SIZE) >= 0)
 		die("there is no such descriptor");
-	tally_note(worker);
 }
 
-static void run_pipe(struct worker *worker)
+static void do_pipe(void)
 {
 	struct iovec part = { buffer, SIZE };
 	int ends[2], others[2];
 
-	if (pipe(ends) || pipe(others))
-		die("pipe");
+	pipe_make(ends);
+	pipe_make(others);
 	for (int i = 0; i < ROUNDS; i++) {
 		did(PIPE, WRITE, write(ends[1], buffer, SIZE), SIZE);
 		did(PIPE, READ, read(ends[0], buffer, SIZE), SIZE);
@@ -218,10 +213,9 @@ static void run_pipe(struct worker *worker)
 		did(PIPE, READ, vmsplice(ends[0], &part, 1, 0), SIZE);
 		did(PIPE, READ, read(others[0], buffer, SIZE), SIZE);
 	}
-	tally_note(worker);
 }
 
-static void run_epoll(struct worker *worker)
+static void do_epoll(void)
 {
 	int poll = epoll_create1(0), event = eventfd(0, 0), ends[2];
 	struct epoll_event wanted = { .events = EPOLLIN }, found;
@@ -246,16 +240,14 @@ static void run_epoll(struct worker *worker)
 		else
 			receive(NETWORK, ends[1], 100);
 	}
-	tally_note(worker);
 }
 
-static void run_copy(struct worker *worker)
+static void do_copy(void)
 {
 	int from = file_open("from", 0), to = file_open("to", 0), tubes[2], ends[2];
 
 	connection(ends);
-	if (pipe(tubes))
-		die("pipe");
+	pipe_make(tubes);
 	did(FILES, WRITE, write(from, buffer, SIZE), SIZE);
 	for (int i = 0; i < ROUNDS; i++) {
 		off_t at = 0, at_too = 0, end = i * SIZE;
@@ -271,10 +263,9 @@ static void run_copy(struct worker *worker)
 		did(FILES, READ, copy_file_range(from, &at, to, &at_too, SIZE, 0), SIZE);
 		did(FILES, WRITE, SIZE, SIZE);
 	}
-	tally_note(worker);
 }
 
-static void run_tty(struct worker *worker)
+static void do_tty(void)
 {
 	struct termios raw;
 	int master, slave;
@@ -288,10 +279,9 @@ static void run_tty(struct worker *worker)
 		did(TTY, WRITE, write(slave, buffer, 100), 100);
 		did(TTY, READ, read(master, buffer, 200), 100);
 	}
-	tally_note(worker);
 }
 
-static void run_direct(struct worker *worker)
+static void do_direct(void)
 {
 	int fd = file_open("direct", O_DIRECT);
 	void *aligned;
@@ -303,36 +293,33 @@ static void run_direct(struct worker *worker)
 		did(FILES, WRITE, pwrite(fd, aligned, DIRECT, i * DIRECT), DIRECT);
 	for (int i = 0; i < ROUNDS; i++)
 		did(FILES, READ, pread(fd, aligned, DIRECT, i * DIRECT), DIRECT);
-	tally_note(worker);
-	worker_note(worker, "direct", ROUNDS * DIRECT);
 }
 
 static const struct {
 	const char *name;
-	void (*run)(struct worker *);
-} roles[] = {
-	{ "pair", run_pair }, { "tcp", run_tcp },   { "udp", run_udp },
-	{ "file", run_file }, { "pipe", run_pipe }, { "epoll", run_epoll },
-	{ "copy", run_copy }, { "tty", run_tty },   { "direct", run_direct },
+	void (*run)(void);
+} parts[] = {
+	{ "pair", do_pair }, { "tcp", do_tcp },   { "udp", do_udp },
+	{ "file", do_file }, { "pipe", do_pipe }, { "epoll", do_epoll },
+	{ "copy", do_copy }, { "tty", do_tty },   { "direct", do_direct },
 };
 
-int main(int argc, char **argv)
+static void play(struct worker *worker)
 {
-	struct stage stage = { .count = argc - 2 };
+	for (size_t i = 0; i < COUNT(parts); i++)
+		if (!strcmp(worker->role, parts[i].name))
+			parts[i].run();
+	tally_note(worker);
+	if (!strcmp(worker->role, "direct"))
+		worker_note(worker, "direct", ROUNDS * DIRECT);
+}
 
-	if (argc < 3)
-		return 2;
+VERB(bytes, 2, MANY, "FOLDER ROLE...")
+{
+	static struct stage stage;
+
 	folder = argv[1];
-	stage.workers = calloc((size_t)stage.count, sizeof(*stage.workers));
-	if (!stage.workers)
-		die("calloc");
-	for (int i = 0; i < stage.count; i++) {
-		stage.workers[i].role = argv[i + 2];
-		for (size_t j = 0; j < sizeof(roles) / sizeof(*roles); j++)
-			if (!strcmp(argv[i + 2], roles[j].name))
-				stage.workers[i].run = roles[j].run;
-		if (!stage.workers[i].run)
-			return 2;
-	}
-	return stage_serve(&stage);
+	for (int i = 2; i < argc; i++)
+		stage_add(&stage, argv[i], play);
+	stage_serve(&stage);
 }

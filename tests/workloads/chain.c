@@ -15,8 +15,9 @@
  * thread_main(); FILE its library or program. KIND is the system call, which takes
  * MS milliseconds. No function here is inlined, cloned or left by a jump, so each
  * one is a frame, in all compilers and at all levels of optimisation. */
-#ifndef LIBRARY
 #include "workload.h"
+
+#ifndef LIBRARY
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -30,15 +31,6 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #endif
-
-#if defined(__clang__)
-#define FRAME __attribute__((noinline))
-#else
-#define FRAME __attribute__((noipa))
-#endif
-
-/* Behind the call of the next function: it is no last one, so it is no jump. */
-#define RETURN_HERE() asm volatile("" ::: "memory")
 
 typedef void visit_fn(void *arg);
 typedef void enter_fn(visit_fn *visit, void *arg);
@@ -78,11 +70,6 @@ static struct {
 	int timer;
 } job;
 
-static struct timespec job_time(void)
-{
-	return (struct timespec){ .tv_sec = job.ms / 1000, .tv_nsec = job.ms % 1000 * 1000000 };
-}
-
 /* All functions of the chains, in their order. */
 void slow(void);
 void deep_1(void), deep_2(void), deep_3(void), deep_4(void), deep_5(void), deep_6(void);
@@ -102,7 +89,7 @@ int main(int argc, char **argv);
 
 FRAME void slow(void)
 {
-	struct timespec time = job_time();
+	struct timespec time = timespec_of(job.ms * MS);
 	uint64_t expired;
 	uint32_t word = 0;
 
@@ -121,13 +108,6 @@ FRAME void slow(void)
 	}
 	RETURN_HERE();
 }
-
-#define PASSES_ON(name, next)                                                                      \
-	FRAME void name(void)                                                                      \
-	{                                                                                          \
-		next();                                                                            \
-		RETURN_HERE();                                                                     \
-	}
 
 PASSES_ON(deep_12, slow)
 PASSES_ON(deep_11, deep_12)
@@ -310,9 +290,8 @@ FRAME void on_alternate_stack(void)
 {
 	stack_t stack = { .ss_size = 256 * 1024 };
 
-	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			   -1, 0);
-	if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL))
+	stack.ss_sp = memory_map(stack.ss_size, MAP_PRIVATE);
+	if (sigaltstack(&stack, NULL))
 		die("sigaltstack");
 	handle(SIGUSR1, SA_ONSTACK);
 	syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1);
@@ -388,11 +367,10 @@ FRAME void with_thread(void)
 FRAME void with_own_stack(void)
 {
 	size_t size = 256 * 1024;
-	void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *stack = memory_map(size, MAP_PRIVATE);
 	pthread_attr_t attr;
 
-	if (stack == MAP_FAILED || pthread_attr_init(&attr) ||
-	    pthread_attr_setstack(&attr, stack, size))
+	if (pthread_attr_init(&attr) || pthread_attr_setstack(&attr, stack, size))
 		die("pthread_attr_setstack");
 	run_thread(&attr);
 	pthread_attr_destroy(&attr);
@@ -446,15 +424,14 @@ int main(int argc, char **argv)
 		job.file[0] = '\0';
 		if (sscanf(line, "%31s %15s %ld %4095s", shape, job.kind, &job.ms, job.file) < 3)
 			break;
-		while (i < sizeof(shapes) / sizeof(*shapes) && strcmp(shapes[i].name, shape))
+		while (i < COUNT(shapes) && strcmp(shapes[i].name, shape))
 			i++;
-		if (i == sizeof(shapes) / sizeof(*shapes))
+		if (i == COUNT(shapes))
 			break;
 		last_thread = gettid();
-		from = clock_ns(CLOCK_MONOTONIC);
+		from = now_ns();
 		shapes[i].run();
-		say("{\"tid\": %d, \"from\": %lld, \"to\": %lld}", last_thread, from,
-		    clock_ns(CLOCK_MONOTONIC));
+		say("{\"tid\": %d, \"from\": %lld, \"to\": %lld}", last_thread, from, now_ns());
 	}
 	_exit(strcmp(line, "end") ? 2 : 0);
 }

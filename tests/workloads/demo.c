@@ -8,7 +8,6 @@
 
 #define LIFETIME_MS 60000
 #define US 1000L
-#define MS (1000 * US)
 
 struct demo {
 	pthread_barrier_t ready;
@@ -16,21 +15,6 @@ struct demo {
 	int food[2];          /* pipe from the feeder to the poller */
 	long cpu;             /* for which the spinners compete */
 };
-
-static void compute(long ns)
-{
-	long long end = clock_ns(CLOCK_MONOTONIC) + ns; /* read without a system call */
-
-	while (clock_ns(CLOCK_MONOTONIC) < end)
-		;
-}
-
-static void rest(long ns)
-{
-	struct timespec length = { .tv_nsec = ns };
-
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &length, NULL);
-}
 
 /* Some polls end with a byte, some by their timeout. */
 static void poller(struct demo *demo)
@@ -40,16 +24,16 @@ static void poller(struct demo *demo)
 	for (;;) {
 		if (poll(&food, 1, 5) == 1)
 			take_bytes(food.fd, 1);
-		compute(50 * US);
+		spin_ns(50 * US);
 	}
 }
 
 static void feeder(struct demo *demo)
 {
 	for (;;) {
-		rest(4 * MS);
+		sleep_ns(4 * MS);
 		pass_bytes(demo->food[1], 1);
-		rest(16 * MS);
+		sleep_ns(16 * MS);
 	}
 }
 
@@ -58,10 +42,10 @@ static void worker(struct demo *demo)
 {
 	for (;;) {
 		pthread_mutex_lock(&demo->lock);
-		compute(300 * US);
-		rest(1 * MS);
+		spin_ns(300 * US);
+		sleep_ns(1 * MS);
 		pthread_mutex_unlock(&demo->lock);
-		rest(500 * US);
+		sleep_ns(500 * US);
 	}
 }
 
@@ -70,7 +54,7 @@ static void spinner(struct demo *demo)
 {
 	pin(demo->cpu);
 	for (;;) {
-		compute(200 * US);
+		spin_ns(200 * US);
 		getppid();
 	}
 }
@@ -79,7 +63,7 @@ static void sleeper(struct demo *demo)
 {
 	(void)demo;
 	for (;;)
-		rest(10 * MS);
+		sleep_ns(10 * MS);
 }
 
 struct part {
@@ -120,19 +104,16 @@ int main(void)
 		{ "spinner1", spinner, &demo }, { "spinner2", spinner, &demo },
 		{ "sleeper", sleeper, &demo },
 	};
-	const unsigned int count = sizeof(parts) / sizeof(parts[0]);
+	const unsigned int count = COUNT(parts);
 	struct pollfd stdin_end = { .fd = STDIN_FILENO };
-	pthread_t thread;
 
 	demo.cpu = last_cpu();
 	prctl(PR_SET_NAME, "kd_demo");
-	if (pipe(demo.food))
-		die("pipe");
+	pipe_make(demo.food);
 	if (pthread_barrier_init(&demo.ready, NULL, count + 1))
 		die("pthread_barrier_init");
 	for (unsigned int i = 0; i < count; i++)
-		if (pthread_create(&thread, NULL, part_main, &parts[i]))
-			die("pthread_create");
+		thread_begin(part_main, &parts[i]);
 	pthread_barrier_wait(&demo.ready);
 	say("process %d (kd_demo) is ready with %u threads", (int)getpid(), count + 1);
 	/* Only the end of stdin is waited for: it may be a terminal. */

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes code at run time, as a just-in-time compiler does: functions with frame pointers, in
- * memory of no file, each of which calls the next one; the last calls slow().
+ * memory of no file, each of which calls the next one; the last calls slow(). A program of its
+ * own: nothing else is between them and main().
  *
  *   -> ready PID SIZE ADDRESS...   its PID as it sees it, bytes of each function, and where they
  *                  are
  *   <- go MS       -> done: a thread has gone through all of them, to a nanosleep of MS ms
- *   <- map FILE    -> done: the file is mapped, as the writer of a jitdump does
- *   <- end         the process ends */
+ *   <- map FILE    -> done: the file is mapped, as the writer of a jitdump does */
 #include "workload.h"
 
 #include <fcntl.h>
 #include <stdint.h>
-#include <sys/mman.h>
 
 #define FUNCTIONS 4
 #define ROOM 64 /* bytes for each */
@@ -40,7 +39,7 @@ static long ms;
 
 static void slow(void **next)
 {
-	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+	struct timespec time = timespec_of(ms * MS);
 
 	(void)next;
 	nanosleep(&time, NULL);
@@ -50,18 +49,17 @@ static void map_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+	if (fd < 0 || mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 		die(path);
 	close(fd);
 }
 
 int main(void)
 {
-	char line[4096], *code;
+	char *code = mmap(NULL, FUNCTIONS * ROOM, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void *next[FUNCTIONS + 1];
 
-	code = mmap(NULL, FUNCTIONS * ROOM, PROT_READ | PROT_WRITE | PROT_EXEC,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code == MAP_FAILED)
 		die("mmap");
 	for (int i = 0; i < FUNCTIONS; i++) {
@@ -73,13 +71,14 @@ int main(void)
 	say("ready %d %zu %lu %lu %lu %lu", (int)getpid(), sizeof(made), (unsigned long)next[0],
 	    (unsigned long)next[1], (unsigned long)next[2], (unsigned long)next[3]);
 	for (;;) {
-		read_line(line, sizeof(line));
-		if (!strcmp(line, "end"))
-			return 0;
+		const char *line = command();
+
 		if (sscanf(line, "go %ld", &ms) == 1)
 			((void (*)(void **))next[0])(next + 1);
 		else if (!strncmp(line, "map ", 4))
 			map_file(line + 4);
+		else
+			unknown(line);
 		say("done");
 	}
 }

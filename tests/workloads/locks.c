@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that wait for locks that others have, and log who had them, doing what.
  *
- *   locks ROLE...        see roles[]
+ *   locks ROLE...        see parts[]
  *
  * Of those with "page" the kernel has the lock: the first holder writes what lies in a page whose
  * content the second one brings 8 ms later, by userfaultfd.
@@ -13,16 +13,14 @@
  *               other thread that waits], ...]}, ...}: CLOCK_MONOTONIC; the last
  *               MAX_WAITS, as the machine may take its time until the test asks
  */
-#include "workload.h"
+#include "stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 
 #include "late_page.h"
 
 #define HOLD_MS 8
-#define PAUSE_MS 3
 #define MAX_WAITS 4096
 #define MAX_ROLES 12
 #define MAX_JOINED 64
@@ -32,17 +30,15 @@
 struct log {
 	struct worker *waiter;
 	_Atomic(int) n;
-	struct {
-		long long before, after;
-	} waits[MAX_WAITS];
+	long long waits[MAX_WAITS][2]; /* before, after */
 };
 
 struct scene {
 	unsigned int turns[2]; /* of each holder */
-	const struct role *role;
+	const struct part *part;
 	struct log logs[MAX_WAITERS];
 	struct worker *holders[2];
-	pthread_mutex_t mutex, *heap;
+	pthread_mutex_t mutex, *heap; /* NULL: the former */
 	pthread_rwlock_t rwlock;
 	pthread_cond_t condition;
 	int pipe[2];
@@ -51,7 +47,7 @@ struct scene {
 	_Atomic(int) n_joined, joined[MAX_JOINED];
 };
 
-struct role {
+struct part {
 	const char *name;
 	void (*prepare)(struct scene *scene);
 	void (*take)(struct scene *scene);          /* by who waits */
@@ -61,34 +57,25 @@ struct role {
 };
 
 static struct scene scenes[MAX_ROLES];
-static struct worker workers[(MAX_WAITERS + 2) * MAX_ROLES];
+#define HOLD_NS (HOLD_MS * MS)
 
-static void sleep_ms(long ms)
+/* What each holder does between two turns. */
+INLINE void rest(void)
 {
-	struct timespec time = { .tv_nsec = ms * 1000000 };
-
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+	sleep_ns(3 * MS);
 }
 
-static void spin_ms(long ms)
-{
-	long long until = clock_ns(CLOCK_MONOTONIC) + ms * 1000000;
-
-	while (clock_ns(CLOCK_MONOTONIC) < until)
-		;
-}
-
-static void check(int error, const char *what)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "%s: %s\n", what, strerror(error));
-	exit(2);
-}
+/* A call of pthread_..., which must be done. */
+#define DO(call, ...)                                                                              \
+	do {                                                                                       \
+		errno = pthread_##call(__VA_ARGS__);                                               \
+		if (errno)                                                                         \
+			die("pthread_" #call);                                                     \
+	} while (0)
 
 static void plain_make(struct scene *scene)
 {
-	check(pthread_mutex_init(&scene->mutex, NULL), "pthread_mutex_init");
+	DO(mutex_init, &scene->mutex, NULL);
 }
 
 static void heap_make(struct scene *scene)
@@ -96,23 +83,23 @@ static void heap_make(struct scene *scene)
 	scene->heap = malloc(sizeof(*scene->heap));
 	if (!scene->heap)
 		die("malloc");
-	check(pthread_mutex_init(scene->heap, NULL), "pthread_mutex_init");
+	DO(mutex_init, scene->heap, NULL);
 }
 
 static void heap_take(struct scene *scene)
 {
-	check(pthread_mutex_lock(scene->heap), "pthread_mutex_lock");
-	check(pthread_mutex_unlock(scene->heap), "pthread_mutex_unlock");
+	DO(mutex_lock, scene->heap);
+	DO(mutex_unlock, scene->heap);
 }
 
 static void mutex_make(struct scene *scene, int protocol, int robust)
 {
 	pthread_mutexattr_t attributes;
 
-	check(pthread_mutexattr_init(&attributes), "pthread_mutexattr_init");
-	check(pthread_mutexattr_setprotocol(&attributes, protocol), "setprotocol");
-	check(pthread_mutexattr_setrobust(&attributes, robust), "setrobust");
-	check(pthread_mutex_init(&scene->mutex, &attributes), "pthread_mutex_init");
+	DO(mutexattr_init, &attributes);
+	DO(mutexattr_setprotocol, &attributes, protocol);
+	DO(mutexattr_setrobust, &attributes, robust);
+	DO(mutex_init, &scene->mutex, &attributes);
 }
 
 static void pi_make(struct scene *scene)
@@ -125,82 +112,67 @@ static void robust_make(struct scene *scene)
 	mutex_make(scene, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST);
 }
 
-static void pipe_make(struct scene *scene)
+static void tube_make(struct scene *scene)
 {
 	plain_make(scene);
-	if (pipe(scene->pipe))
-		die("pipe");
+	pipe_make(scene->pipe);
 }
 
 static void rwlock_make(struct scene *scene)
 {
-	check(pthread_rwlock_init(&scene->rwlock, NULL), "pthread_rwlock_init");
+	DO(rwlock_init, &scene->rwlock, NULL);
 }
 
 static void condition_make(struct scene *scene)
 {
 	plain_make(scene);
-	check(pthread_cond_init(&scene->condition, NULL), "pthread_cond_init");
+	DO(cond_init, &scene->condition, NULL);
 }
 
 static void mutex_take(struct scene *scene)
 {
-	check(pthread_mutex_lock(&scene->mutex), "pthread_mutex_lock");
-	check(pthread_mutex_unlock(&scene->mutex), "pthread_mutex_unlock");
+	DO(mutex_lock, &scene->mutex);
+	DO(mutex_unlock, &scene->mutex);
 }
 
-/* The holder sleeps in clock_nanosleep. */
+/* The holder's turn: it sleeps in clock_nanosleep, or computes. */
+INLINE void mutex_hold(struct scene *scene, bool computes)
+{
+	pthread_mutex_t *mutex = scene->heap ? scene->heap : &scene->mutex;
+
+	DO(mutex_lock, mutex);
+	if (computes)
+		spin_ns(HOLD_NS);
+	else
+		sleep_ns(HOLD_NS);
+	DO(mutex_unlock, mutex);
+	rest();
+}
+
 static void asleep_hold(struct scene *scene, int who)
 {
 	(void)who;
-	check(pthread_mutex_lock(&scene->mutex), "pthread_mutex_lock");
-	sleep_ms(HOLD_MS);
-	check(pthread_mutex_unlock(&scene->mutex), "pthread_mutex_unlock");
-	sleep_ms(PAUSE_MS);
+	mutex_hold(scene, false);
 }
 
-static void heap_hold(struct scene *scene, int who)
-{
-	(void)who;
-	check(pthread_mutex_lock(scene->heap), "pthread_mutex_lock");
-	sleep_ms(HOLD_MS);
-	check(pthread_mutex_unlock(scene->heap), "pthread_mutex_unlock");
-	sleep_ms(PAUSE_MS);
-}
-
-/* It computes. */
 static void busy_hold(struct scene *scene, int who)
 {
 	(void)who;
-	check(pthread_mutex_lock(&scene->mutex), "pthread_mutex_lock");
-	spin_ms(HOLD_MS);
-	check(pthread_mutex_unlock(&scene->mutex), "pthread_mutex_unlock");
-	sleep_ms(PAUSE_MS);
+	mutex_hold(scene, true);
 }
 
 /* The first reads from a pipe what the second writes. */
 static void reading_hold(struct scene *scene, int who)
 {
-	char byte;
-
 	if (who) {
-		sleep_ms(HOLD_MS + PAUSE_MS);
+		sleep_ns(HOLD_NS + 3 * MS);
 		pass_bytes(scene->pipe[1], 1);
 		return;
 	}
-	check(pthread_mutex_lock(&scene->mutex), "pthread_mutex_lock");
-	if (read(scene->pipe[0], &byte, 1) != 1)
-		die("read");
-	check(pthread_mutex_unlock(&scene->mutex), "pthread_mutex_unlock");
-	sleep_ms(PAUSE_MS);
-}
-
-static void become_fifo(void)
-{
-	struct sched_param param = { .sched_priority = 10 };
-
-	if (sched_setscheduler(0, SCHED_FIFO, &param))
-		die("sched_setscheduler");
+	DO(mutex_lock, &scene->mutex);
+	take_bytes(scene->pipe[0], 1);
+	DO(mutex_unlock, &scene->mutex);
+	rest();
 }
 
 /* The first computes a little; on its CPU a thread of a real-time class does so, longer. */
@@ -211,18 +183,15 @@ static void preempted_hold(struct scene *scene, int who)
 	if (!placed) {
 		pin(0);
 		if (who)
-			become_fifo();
+			be_fifo(10);
 		placed = true;
 	}
 	if (who) {
-		spin_ms(HOLD_MS);
-		sleep_ms(1);
+		spin_ns(HOLD_NS);
+		sleep_ns(MS);
 		return;
 	}
-	check(pthread_mutex_lock(&scene->mutex), "pthread_mutex_lock");
-	spin_ms(HOLD_MS);
-	check(pthread_mutex_unlock(&scene->mutex), "pthread_mutex_unlock");
-	sleep_ms(PAUSE_MS);
+	mutex_hold(scene, true);
 }
 
 static void file_make(struct scene *scene)
@@ -239,15 +208,15 @@ static void file_make(struct scene *scene)
 static void syncing_hold(struct scene *scene, int who)
 {
 	char page[4096] = { (char)++scene->turns[who] };
-	long long until = clock_ns(CLOCK_MONOTONIC) + HOLD_MS * 1000000LL;
+	long long until = now_ns() + HOLD_MS * 1000000LL;
 
-	check(pthread_mutex_lock(&scene->mutex), "pthread_mutex_lock");
-	while (clock_ns(CLOCK_MONOTONIC) < until)
+	DO(mutex_lock, &scene->mutex);
+	while (now_ns() < until)
 		if (pwrite(scene->file, page, sizeof(page), 0) != sizeof(page) ||
 		    fsync(scene->file))
 			die("fsync");
-	check(pthread_mutex_unlock(&scene->mutex), "pthread_mutex_unlock");
-	sleep_ms(PAUSE_MS);
+	DO(mutex_unlock, &scene->mutex);
+	rest();
 }
 
 /* It has no priority, and computes on the last CPU; who waits for it, has one. */
@@ -268,50 +237,47 @@ static void starved_hold(struct scene *scene, int who)
 			placed = CPU_ISSET(cpu, &set);
 		}
 	}
-	check(pthread_mutex_lock(&scene->mutex), "pthread_mutex_lock");
-	spin_ms(HOLD_MS);
-	check(pthread_mutex_unlock(&scene->mutex), "pthread_mutex_unlock");
-	sleep_ms(PAUSE_MS);
+	mutex_hold(scene, true);
 }
 
 /* Two have it in turn: the second waits for it as the other one has it. Now and then each
  * leaves it to the other one: in a steady rotation the waiter would find one of them only. */
 static void two_hold(struct scene *scene, int who)
 {
-	check(pthread_mutex_lock(&scene->mutex), "pthread_mutex_lock");
-	sleep_ms(HOLD_MS);
-	check(pthread_mutex_unlock(&scene->mutex), "pthread_mutex_unlock");
+	DO(mutex_lock, &scene->mutex);
+	sleep_ns(HOLD_NS);
+	DO(mutex_unlock, &scene->mutex);
 	/* At least a little, or it would have it again at once. */
-	sleep_ms(++scene->turns[who] % 4 ? 1 : 4 * HOLD_MS);
+	sleep_ns(++scene->turns[who] % 4 ? MS : 4 * HOLD_NS);
 }
 
 static void writer_hold(struct scene *scene, int who)
 {
 	(void)who;
-	check(pthread_rwlock_wrlock(&scene->rwlock), "pthread_rwlock_wrlock");
-	sleep_ms(HOLD_MS);
-	check(pthread_rwlock_unlock(&scene->rwlock), "pthread_rwlock_unlock");
-	sleep_ms(PAUSE_MS);
+	DO(rwlock_wrlock, &scene->rwlock);
+	sleep_ns(HOLD_NS);
+	DO(rwlock_unlock, &scene->rwlock);
+	rest();
 }
 
 static void reader_take(struct scene *scene)
 {
-	check(pthread_rwlock_rdlock(&scene->rwlock), "pthread_rwlock_rdlock");
-	check(pthread_rwlock_unlock(&scene->rwlock), "pthread_rwlock_unlock");
+	DO(rwlock_rdlock, &scene->rwlock);
+	DO(rwlock_unlock, &scene->rwlock);
 }
 
 static void condition_take(struct scene *scene)
 {
-	check(pthread_mutex_lock(&scene->mutex), "pthread_mutex_lock");
-	check(pthread_cond_wait(&scene->condition, &scene->mutex), "pthread_cond_wait");
-	check(pthread_mutex_unlock(&scene->mutex), "pthread_mutex_unlock");
+	DO(mutex_lock, &scene->mutex);
+	DO(cond_wait, &scene->condition, &scene->mutex);
+	DO(mutex_unlock, &scene->mutex);
 }
 
 static void condition_signal(struct scene *scene, int who)
 {
 	(void)who;
-	sleep_ms(HOLD_MS);
-	check(pthread_cond_signal(&scene->condition), "pthread_cond_signal");
+	sleep_ns(HOLD_NS);
+	DO(cond_signal, &scene->condition);
 }
 
 static void *joined_main(void *arg)
@@ -321,7 +287,7 @@ static void *joined_main(void *arg)
 	atomic_store(&scene->joined[scene->n_joined % MAX_JOINED], gettid());
 	atomic_fetch_add(&scene->n_joined, 1);
 	prctl(PR_SET_NAME, "holder");
-	sleep_ms(600);
+	sleep_ns(600 * MS);
 	return NULL;
 }
 
@@ -329,8 +295,8 @@ static void join_take(struct scene *scene)
 {
 	pthread_t thread;
 
-	check(pthread_create(&thread, NULL, joined_main, scene), "pthread_create");
-	check(pthread_join(thread, NULL), "pthread_join");
+	DO(create, &thread, NULL, joined_main, scene);
+	DO(join, thread, NULL);
 }
 
 /* Woken by nobody. */
@@ -342,22 +308,28 @@ static void timed_take(struct scene *scene)
 	until.tv_nsec += HOLD_MS * 1000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	check(pthread_mutex_lock(&scene->mutex), "pthread_mutex_lock");
+	DO(mutex_lock, &scene->mutex);
 	pthread_cond_timedwait(&scene->condition, &scene->mutex, &until);
-	check(pthread_mutex_unlock(&scene->mutex), "pthread_mutex_unlock");
+	DO(mutex_unlock, &scene->mutex);
+}
+
+static void page_make(struct scene *scene)
+{
+	if (!late_page_make(&scene->late))
+		die("userfaultfd");
 }
 
 static void page_pipe_make(struct scene *scene)
 {
 	if (pipe2(scene->pipe, O_CLOEXEC | O_NONBLOCK))
 		die("pipe2");
-	late_page_make(&scene->late);
+	page_make(scene);
 }
 
 /* The kernel has the pipe's mutex while it copies what is written. */
 static void page_pipe_hold(struct scene *scene, int who)
 {
-	char bytes[LATE_PAGE];
+	char bytes[PAGE];
 
 	if (who) {
 		late_page_bring(&scene->late, HOLD_MS);
@@ -368,7 +340,7 @@ static void page_pipe_hold(struct scene *scene, int who)
 		die("write");
 	while (read(scene->pipe[0], bytes, sizeof(bytes)) > 0)
 		;
-	sleep_ms(PAUSE_MS);
+	rest();
 }
 
 static void page_pipe_take(struct scene *scene)
@@ -404,8 +376,8 @@ static void page_outside_make(struct scene *scene)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(0);
 	prctl(PR_SET_NAME, "outsider");
-	late_page_make(&scene->late);
-	check(pthread_create(&thread, NULL, page_bring_main, &scene->late), "pthread_create");
+	page_make(scene);
+	DO(create, &thread, NULL, page_bring_main, &scene->late);
 	for (;;)
 		page_pipe_hold(scene, 0);
 }
@@ -413,7 +385,7 @@ static void page_outside_make(struct scene *scene)
 static void page_file_make(struct scene *scene)
 {
 	file_make(scene);
-	late_page_make(&scene->late);
+	page_make(scene);
 }
 
 /* The kernel has the inode's lock while it copies. */
@@ -426,7 +398,7 @@ static void page_file_hold(struct scene *scene, int who)
 	late_page_drop(&scene->late);
 	if (pwrite(scene->file, scene->late.page, 1, 0) != 1)
 		die("pwrite");
-	sleep_ms(PAUSE_MS);
+	rest();
 }
 
 static void page_file_take(struct scene *scene)
@@ -442,7 +414,7 @@ static void page_directory_make(struct scene *scene)
 	scene->file = open("/var/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (scene->file < 0)
 		die("open");
-	late_page_make(&scene->late);
+	page_make(scene);
 }
 
 /* It has it for reading while it lists the directory. */
@@ -454,9 +426,9 @@ static void page_directory_hold(struct scene *scene, int who)
 	}
 	late_page_drop(&scene->late);
 	if (lseek(scene->file, 0, SEEK_SET) ||
-	    syscall(SYS_getdents64, scene->file, scene->late.page, LATE_PAGE) < 0)
+	    syscall(SYS_getdents64, scene->file, scene->late.page, PAGE) < 0)
 		die("getdents64");
-	sleep_ms(PAUSE_MS);
+	rest();
 }
 
 /* Who removes a name needs it for writing, before it is known that there is none. */
@@ -466,11 +438,11 @@ static void page_directory_take(struct scene *scene)
 		die("unlinkat");
 }
 
-static const struct role roles[] = {
+static const struct part parts[] = {
 	{ "asleep", plain_make, mutex_take, asleep_hold, 1, 0 },
-	{ "heap", heap_make, heap_take, heap_hold, 1, 0 },
+	{ "heap", heap_make, heap_take, asleep_hold, 1, 0 },
 	{ "busy", plain_make, mutex_take, busy_hold, 1, 0 },
-	{ "reading", pipe_make, mutex_take, reading_hold, 2, 0 },
+	{ "reading", tube_make, mutex_take, reading_hold, 2, 0 },
 	{ "preempted", plain_make, mutex_take, preempted_hold, 2, 0 },
 	{ "syncing", file_make, mutex_take, syncing_hold, 1, 0 },
 	{ "starved", plain_make, mutex_take, starved_hold, 1, MAX_WAITERS - 1 },
@@ -494,16 +466,16 @@ static void waiter(struct worker *worker)
 
 	while (!stage_over(worker->stage)) {
 		int at = log->n % MAX_WAITS;
-		long long before = clock_ns(CLOCK_MONOTONIC), after;
+		long long before = now_ns(), after;
 
-		scene->role->take(scene);
-		after = clock_ns(CLOCK_MONOTONIC);
+		scene->part->take(scene);
+		after = now_ns();
 		if (after - before < LEAST_NS) {
-			sleep_ms(1);
+			sleep_ns(MS);
 			continue;
 		}
-		log->waits[at].before = before;
-		log->waits[at].after = after;
+		log->waits[at][0] = before;
+		log->waits[at][1] = after;
 		atomic_fetch_add(&log->n, 1);
 	}
 }
@@ -513,89 +485,76 @@ static void holder(struct worker *worker)
 	struct scene *scene = &scenes[worker->args[0]];
 
 	while (!stage_over(worker->stage))
-		scene->role->hold(scene, (int)worker->args[1]);
+		scene->part->hold(scene, (int)worker->args[1]);
+}
+
+static struct worker *worker_add(struct stage *stage, const struct scene *scene, const char *name,
+				 void (*run)(struct worker *), int who)
+{
+	struct worker *worker = stage_add(stage, name, run);
+
+	worker->throughout = true;
+	worker->args[0] = scene - scenes;
+	worker->args[1] = who;
+	return worker;
 }
 
 static void scene_add(struct stage *stage, struct scene *scene, const char *name)
 {
-	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
-		if (!strcmp(roles[i].name, name))
-			scene->role = &roles[i];
-	if (!scene->role) {
-		fprintf(stderr, "no role %s\n", name);
-		exit(2);
-	}
-	if (scene->role->prepare)
-		scene->role->prepare(scene);
-	for (int who = 0; who <= scene->role->more; who++) {
-		scene->logs[who].waiter = &workers[stage->count++];
-		*scene->logs[who].waiter = (struct worker){ .role = scene->role->name,
-							    .run = waiter,
-							    .throughout = true,
-							    .args = { scene - scenes, who } };
-	}
-	for (int who = 0; who < scene->role->holders; who++) {
-		scene->holders[who] = &workers[stage->count++];
-		*scene->holders[who] = (struct worker){ .role = "holder",
-							.run = holder,
-							.throughout = true,
-							.args = { scene - scenes, who } };
-	}
+	for (size_t i = 0; i < COUNT(parts); i++)
+		if (!strcmp(parts[i].name, name))
+			scene->part = &parts[i];
+	if (!scene->part)
+		die(name);
+	if (scene->part->prepare)
+		scene->part->prepare(scene);
+	for (int who = 0; who <= scene->part->more; who++)
+		scene->logs[who].waiter = worker_add(stage, scene, scene->part->name, waiter, who);
+	for (int who = 0; who < scene->part->holders; who++)
+		scene->holders[who] = worker_add(stage, scene, "holder", holder, who);
 }
 
 static void waits_print(const struct log *log)
 {
-	int n = atomic_load(&log->n);
-
-	/* The oldest one may be being overwritten. */
-	for (int k = n >= MAX_WAITS ? n - MAX_WAITS + 1 : 0, first = k; k < n; k++)
-		printf("%s[%lld, %lld]", k > first ? ", " : "", log->waits[k % MAX_WAITS].before,
-		       log->waits[k % MAX_WAITS].after);
+	ring_print(*log->waits, atomic_load(&log->n), MAX_WAITS, 2);
 }
 
-static void log_print(const struct scene *scene)
+static void scene_print(const struct scene *scene)
 {
-	printf("\"%s\": {\"tid\": %d, \"holders\": [", scene->role->name,
+	printf("\"%s\": {\"tid\": %d, \"holders\": [", scene->part->name,
 	       scene->logs[0].waiter->tid);
-	for (int who = 0; who < scene->role->holders; who++)
-		printf("%s%d", who ? ", " : "", scene->holders[who]->tid);
+	for (int who = 0; who < scene->part->holders; who++)
+		printf("%s%d", comma(who), scene->holders[who]->tid);
 	for (int i = 0; i < MAX_JOINED && scene->joined[i]; i++)
-		printf("%s%d", i ? ", " : "", scene->joined[i]);
-	printf("], \"address\": %llu, \"waits\": [",
-	       (unsigned long long)(uintptr_t)(scene->role->take == mutex_take ? &scene->mutex
+		printf("%s%d", comma(i), scene->joined[i]);
+	printf("], \"address\": %llu, \"waits\": ",
+	       (unsigned long long)(uintptr_t)(scene->part->take == mutex_take ? &scene->mutex
 									       : NULL));
 	waits_print(&scene->logs[0]);
-	printf("], \"others\": [");
-	for (int who = 1; who <= scene->role->more; who++) {
-		printf("%s[", who > 1 ? ", " : "");
+	printf(", \"others\": [");
+	for (int who = 1; who <= scene->part->more; who++) {
+		printf("%s", comma(who > 1));
 		waits_print(&scene->logs[who]);
-		printf("]");
 	}
 	printf("]}");
 }
 
-int main(int argc, char **argv)
+static void log_print(const struct stage *stage)
 {
-	struct stage stage = { .workers = workers };
-	char line[64];
-	int n = 0;
-
-	for (int i = 1; i < argc && n < MAX_ROLES; i++)
-		scene_add(&stage, &scenes[n++], argv[i]);
-	stage_start(&stage);
-	say("ready");
-	for (;;) {
-		read_line(line, sizeof(line));
-		if (strcmp(line, "log"))
-			break;
-		putchar('{');
-		for (int i = 0; i < n; i++) {
-			printf("%s", i ? ", " : "");
-			log_print(&scenes[i]);
-		}
-		say("}");
+	(void)stage;
+	putchar('{');
+	for (int i = 0; i < MAX_ROLES && scenes[i].part; i++) {
+		printf("%s", comma(i));
+		scene_print(&scenes[i]);
 	}
-	/* The threads end with the process. */
-	fflush(stdout);
-	_exit(0);
+	say("}");
+}
+
+VERB(locks, 1, MAX_ROLES, "ROLE...")
+{
+	static struct stage stage = { .log = log_print };
+
+	for (int i = 1; i < argc; i++)
+		scene_add(&stage, &scenes[i - 1], argv[i]);
+	stage_serve(&stage);
 }

@@ -68,7 +68,7 @@ static const struct function {
 
 static const struct function *function_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+	for (size_t i = 0; i < COUNT(functions); i++)
 		if (!strcmp(functions[i].name, name))
 			return &functions[i];
 	die(name);
@@ -78,7 +78,7 @@ static const struct function *function_find(const char *name)
 /* longest: of the batches so far, by the clock on the wall. */
 static long long batch_ns(void (*call)(void), long work, long long *longest)
 {
-	long long started = clock_ns(CLOCK_MONOTONIC);
+	long long started = now_ns();
 	long long began = clock_ns(CLOCK_THREAD_CPUTIME_ID), used, took;
 
 	for (int i = 0; i < BATCH; i++) {
@@ -87,7 +87,7 @@ static long long batch_ns(void (*call)(void), long work, long long *longest)
 			;
 	}
 	used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
-	took = clock_ns(CLOCK_MONOTONIC) - started;
+	took = now_ns() - started;
 	*longest = took > *longest ? took : *longest;
 	return used;
 }
@@ -107,19 +107,20 @@ static void calls_make(const struct function *function, long calls, long long ns
 	    gettid(), made, with, bare, longest);
 }
 
-int main(void)
+VERB(prologues, 0, 0, "")
 {
-	char line[64], name[32];
-	long number, work;
+	char name[32];
+	long count, work;
 
-	say("ready");
+	say_ready();
 	for (;;) {
-		read_line(line, sizeof(line));
-		if (sscanf(line, "call %31s %ld %ld", name, &number, &work) == 3)
-			calls_make(function_find(name), number, LLONG_MAX, work);
-		else if (sscanf(line, "spend %31s %ld %ld", name, &number, &work) == 3)
-			calls_make(function_find(name), LONG_MAX, number * 1000000LL, work);
+		const char *line = command();
+
+		if (sscanf(line, "call %31s %ld %ld", name, &count, &work) == 3)
+			calls_make(function_find(name), count, LLONG_MAX, work);
+		else if (sscanf(line, "spend %31s %ld %ld", name, &count, &work) == 3)
+			calls_make(function_find(name), LONG_MAX, count * MS, work);
 		else
-			return 0;
+			unknown(line);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process of threads with roles: roles NAME[:ARG...]...
+/* --- roles: a process of threads with roles, NAME[:ARG...]... ---
  *
  *   spin:CPU                  burns its CPU throughout
  *   fifo:CPU:RUN_MS:PERIOD_MS SCHED_FIFO, runs RUN_MS and rests until PERIOD_MS throughout
@@ -23,24 +23,17 @@
  *                         long again; the median of the longest times between two readings
  *
  * CPU -1 is any. */
-#include "workload.h"
+#include "stage.h"
 
 #include <arpa/inet.h>
+#include <linux/futex.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
-
-#define MAX_WORKERS 64
-#define NS_PER_MS 1000000LL
-
-struct role {
-	const char *name;
-	void (*run)(struct worker *);
-	bool throughout;
-	bool pair; /* two workers, joined by a pair of pipes */
-};
 
 static void role_spin(struct worker *worker)
 {
@@ -59,33 +52,21 @@ static void role_enters(struct worker *worker)
 	}
 }
 
-static void run_for(long ms)
+static void pin_as_fifo(long cpu, int priority)
 {
-	long long until = clock_ns(CLOCK_MONOTONIC) + ms * NS_PER_MS;
-
-	while (clock_ns(CLOCK_MONOTONIC) < until)
-		;
-}
-
-static void be_fifo(long cpu, int priority)
-{
-	struct sched_param param = { .sched_priority = priority };
-
 	pin(cpu);
-	if (sched_setscheduler(0, SCHED_FIFO, &param))
-		die("sched_setscheduler");
+	be_fifo(priority);
 }
 
 static void role_fifo(struct worker *worker)
 {
 	/* Not until a fixed time: if it is late for that, others would have to wait even longer. */
 	long rest_ms = worker->args[2] > worker->args[1] ? worker->args[2] - worker->args[1] : 0;
-	struct timespec rest = { .tv_nsec = rest_ms * NS_PER_MS };
 
-	be_fifo(worker->args[0], 10);
+	pin_as_fifo(worker->args[0], 10);
 	while (!stage_over(worker->stage)) {
-		run_for(worker->args[1]);
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, NULL);
+		spin_ns(worker->args[1] * MS);
+		sleep_ns(rest_ms * MS);
 	}
 }
 
@@ -93,18 +74,17 @@ static void role_fifo(struct worker *worker)
 static void role_relay(struct worker *worker)
 {
 	long first_ms = worker->args[1], next_ms = worker->args[2], period_ms = worker->args[3];
-	struct timespec rest = { .tv_nsec = (period_ms - first_ms) * NS_PER_MS };
 	bool first = worker->in < worker->out;
 
-	be_fifo(worker->args[0], first ? 10 : 9);
+	pin_as_fifo(worker->args[0], first ? 10 : 9);
 	while (!stage_over(worker->stage)) {
 		if (first)
 			pass_bytes(worker->out, 1);
 		else
 			take_bytes(worker->in, 1);
-		run_for(first ? first_ms : next_ms);
+		spin_ns((first ? first_ms : next_ms) * MS);
 		if (first)
-			clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, NULL);
+			sleep_ns((period_ms - first_ms) * MS);
 	}
 	if (first)
 		pass_bytes(worker->out, 1);
@@ -113,17 +93,16 @@ static void role_relay(struct worker *worker)
 static void role_stalls(struct worker *worker)
 {
 	struct sched_param normal = { 0 };
-	struct timespec pause = { .tv_nsec = worker->args[2] * NS_PER_MS };
 	long long longest = 0;
 
-	be_fifo(worker->args[3], 10);
+	pin_as_fifo(worker->args[3], 10);
 	for (long i = 0; i < worker->args[0]; i++) {
-		long long from = clock_ns(CLOCK_MONOTONIC), now = from;
+		long long from = now_ns(), now = from;
 
-		while (now < from + worker->args[1] * NS_PER_MS)
-			now = clock_ns(CLOCK_MONOTONIC);
+		while (now < from + worker->args[1] * MS)
+			now = now_ns();
 		longest = now - from > longest ? now - from : longest;
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		sleep_ns(worker->args[2] * MS);
 	}
 	sched_setscheduler(0, SCHED_OTHER, &normal);
 	worker_note(worker, "longest_ns", longest);
@@ -141,17 +120,16 @@ static void role_convoy(struct worker *worker)
 {
 	static pthread_mutex_t locks[] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
 					   PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER };
-	struct timespec pause = { .tv_nsec = worker->args[2] * 1000 };
 
 	pin(worker->args[0]);
 	for (unsigned int i = (unsigned int)worker->tid; !stage_over(worker->stage); i++) {
 		long long until;
 
 		pthread_mutex_lock(&locks[i % 4]);
-		until = clock_ns(CLOCK_MONOTONIC) + worker->args[1] * 1000;
-		while (clock_ns(CLOCK_MONOTONIC) < until)
+		until = now_ns() + worker->args[1] * 1000;
+		while (now_ns() < until)
 			syscall(SYS_getppid);
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		sleep_ns(worker->args[2] * 1000);
 		pthread_mutex_unlock(&locks[i % 4]);
 	}
 }
@@ -161,25 +139,24 @@ static void role_calls(struct worker *worker)
 	struct timespec length = { .tv_nsec = worker->args[2] * 1000 };
 	long long before;
 
-	for (long i = 0; i < worker->args[0]; i++)
-		syscall(SYS_getppid);
-	before = clock_ns(CLOCK_MONOTONIC);
+	getppids(worker->args[0]);
+	before = now_ns();
 	for (long i = 0; i < worker->args[1]; i++)
 		if (clock_nanosleep(CLOCK_MONOTONIC, 0, &length, NULL))
 			die("clock_nanosleep");
 	worker_note(worker, "getppid", worker->args[0]);
 	worker_note(worker, "sleeps", worker->args[1]);
 	worker_note(worker, "sleep_ns", worker->args[1] * worker->args[2] * 1000);
-	worker_note(worker, "around_ns", clock_ns(CLOCK_MONOTONIC) - before);
+	worker_note(worker, "around_ns", now_ns() - before);
 }
 
 static void role_pollonce(struct worker *worker)
 {
-	long long before = clock_ns(CLOCK_MONOTONIC);
+	long long before = now_ns();
 
 	if (poll(NULL, 0, (int)worker->args[0]))
 		die("poll");
-	worker_note(worker, "around_ns", clock_ns(CLOCK_MONOTONIC) - before);
+	worker_note(worker, "around_ns", now_ns() - before);
 }
 
 static void note_switches(struct worker *worker, const struct rusage *before)
@@ -224,16 +201,15 @@ static void role_yield(struct worker *worker)
 
 static void role_vfork(struct worker *worker)
 {
-	struct timespec length = { .tv_sec = worker->args[0] / 1000,
-				   .tv_nsec = worker->args[0] % 1000 * NS_PER_MS };
-	long long before = clock_ns(CLOCK_MONOTONIC);
+	struct timespec length = timespec_of(worker->args[0] * MS);
+	long long before = now_ns();
 	pid_t child = vfork();
 
 	if (!child) {
 		nanosleep(&length, NULL);
 		_exit(0);
 	}
-	worker_note(worker, "around_ns", clock_ns(CLOCK_MONOTONIC) - before);
+	worker_note(worker, "around_ns", now_ns() - before);
 	waitpid(child, NULL, 0);
 }
 
@@ -269,10 +245,10 @@ static int longer(const void *a, const void *b)
 /* The longest time for which the CPU did not run this loop, in the next ns. */
 static long long longest_gap(long long ns)
 {
-	long long before = clock_ns(CLOCK_MONOTONIC), end = before + ns, longest = 0, now;
+	long long before = now_ns(), end = before + ns, longest = 0, now;
 
 	for (; before < end; before = now) {
-		now = clock_ns(CLOCK_MONOTONIC);
+		now = now_ns();
 		longest = now - before > longest ? now - before : longest;
 	}
 	return longest;
@@ -299,55 +275,204 @@ static void role_timers(struct worker *worker)
 }
 
 static const struct role roles[] = {
-	{ "spin", role_spin, true, false },         { "fifo", role_fifo, true, false },
-	{ "enters", role_enters, true, false },     { "poll", role_poll, true, false },
-	{ "calls", role_calls, false, false },      { "pollonce", role_pollonce, false, false },
-	{ "pingpong", role_pingpong, false, true }, { "yield", role_yield, false, true },
-	{ "vfork", role_vfork, false, false },      { "udp", role_udp, false, false },
-	{ "stalls", role_stalls, false, false },    { "timers", role_timers, false, false },
-	{ "convoy", role_convoy, true, false },     { "relay", role_relay, true, true },
+	{ "spin", role_spin, true, false },
+	{ "fifo", role_fifo, true, false },
+	{ "enters", role_enters, true, false },
+	{ "poll", role_poll, true, false },
+	{ "calls", role_calls, false, false },
+	{ "pollonce", role_pollonce, false, false },
+	{ "pingpong", role_pingpong, false, true },
+	{ "yield", role_yield, false, true },
+	{ "vfork", role_vfork, false, false },
+	{ "udp", role_udp, false, false },
+	{ "stalls", role_stalls, false, false },
+	{ "timers", role_timers, false, false },
+	{ "convoy", role_convoy, true, false },
+	{ "relay", role_relay, true, true },
+	{ .name = NULL },
 };
 
-static const struct role *role_find(const char *name)
+VERB(roles, 0, MANY, "NAME[:ARG...]...")
 {
-	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
-		if (!strcmp(roles[i].name, name))
-			return &roles[i];
-	fprintf(stderr, "no role %s\n", name);
-	exit(2);
+	static struct stage stage;
+
+	stage_cast(&stage, argv + 1, roles, MANY);
+	stage_serve(&stage);
 }
 
-/* Adds the worker or the two workers of one argument; returns how many. */
-static int roles_add(char *text, struct worker *worker)
-{
-	const struct role *role = role_find(strtok(text, ":"));
-	const char *arg;
-	int there[2], back[2];
+/* --- sleeper: a process whose threads sleep with time-outs ---
+ *
+ * Each has a timer slack of SLACK_US (0: the one it has) and sleeps for MS again and again:
+ *   nanosleep  until  wall (until by CLOCK_REALTIME)  poll  ppoll  select  pselect  epoll  epoll2
+ *   futex  condition (until by CLOCK_REALTIME)  fifo (nanosleep, SCHED_FIFO)
+ *
+ *   -> ready
+ *   <- log   -> {"CALL": {"tid": ..., "sleeps": [[before, requested, after], ...]}, ...}: the
+ *               last 1,000 sleeps; when each began and ended by CLOCK_MONOTONIC, and for how
+ *               long it was to be, ns */
+#define SLEEPS 1000
 
-	worker->role = role->name;
-	worker->run = role->run;
-	worker->throughout = role->throughout;
-	for (int i = 0; i < 4 && (arg = strtok(NULL, ":")); i++)
-		worker->args[i] = strtol(arg, NULL, 10);
-	if (!role->pair)
-		return 1;
-	/* The first of a pair reads from the lower descriptor. */
-	if (pipe(back) || pipe(there))
-		die("pipe");
-	worker[1] = worker[0];
-	worker[0].in = back[0];
-	worker[0].out = there[1];
-	worker[1].in = there[0];
-	worker[1].out = back[1];
-	return 2;
+struct sleeper {
+	const char *call;
+	void (*sleep)(struct sleeper *);
+	clockid_t clock; /* of until */
+	bool fifo;
+	long long ns, slack_ns;
+	struct timespec length, until;
+	int epoll;
+	pthread_mutex_t mutex;
+	pthread_cond_t condition;
+	pid_t tid;
+	atomic_int n; /* sleeps so far */
+	long long log[SLEEPS][3];
+};
+
+static void by_nanosleep(struct sleeper *sleeper)
+{
+	nanosleep(&sleeper->length, NULL);
 }
 
-int main(int argc, char **argv)
+static void by_until(struct sleeper *sleeper)
 {
-	static struct worker workers[MAX_WORKERS];
-	struct stage stage = { .workers = workers };
+	clock_nanosleep(sleeper->clock, TIMER_ABSTIME, &sleeper->until, NULL);
+}
 
-	for (int i = 1; i < argc && stage.count + 2 <= MAX_WORKERS; i++)
-		stage.count += roles_add(argv[i], &workers[stage.count]);
-	return stage_serve(&stage);
+static void by_poll(struct sleeper *sleeper)
+{
+	poll(NULL, 0, (int)(sleeper->ns / 1000000));
+}
+
+static void by_ppoll(struct sleeper *sleeper)
+{
+	ppoll(NULL, 0, &sleeper->length, NULL);
+}
+
+static void by_select(struct sleeper *sleeper)
+{
+	struct timeval length = { .tv_usec = sleeper->ns / 1000 };
+
+	select(0, NULL, NULL, NULL, &length);
+}
+
+static void by_pselect(struct sleeper *sleeper)
+{
+	pselect(0, NULL, NULL, NULL, &sleeper->length, NULL);
+}
+
+static void by_epoll(struct sleeper *sleeper)
+{
+	struct epoll_event event;
+
+	epoll_wait(sleeper->epoll, &event, 1, (int)(sleeper->ns / 1000000));
+}
+
+static void by_epoll2(struct sleeper *sleeper)
+{
+	struct epoll_event event;
+
+	syscall(SYS_epoll_pwait2, sleeper->epoll, &event, 1, &sleeper->length, NULL, 0);
+}
+
+static void by_futex(struct sleeper *sleeper)
+{
+	int word = 0;
+
+	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &sleeper->length, NULL, 0);
+}
+
+static void by_condition(struct sleeper *sleeper)
+{
+	pthread_mutex_lock(&sleeper->mutex);
+	pthread_cond_timedwait(&sleeper->condition, &sleeper->mutex, &sleeper->until);
+	pthread_mutex_unlock(&sleeper->mutex);
+}
+
+static const struct sleeper sleepers[] = {
+	{ .call = "nanosleep", .sleep = by_nanosleep },
+	{ .call = "until", .sleep = by_until, .clock = CLOCK_MONOTONIC },
+	{ .call = "wall", .sleep = by_until, .clock = CLOCK_REALTIME },
+	{ .call = "poll", .sleep = by_poll },
+	{ .call = "ppoll", .sleep = by_ppoll },
+	{ .call = "select", .sleep = by_select },
+	{ .call = "pselect", .sleep = by_pselect },
+	{ .call = "epoll", .sleep = by_epoll },
+	{ .call = "epoll2", .sleep = by_epoll2 },
+	{ .call = "futex", .sleep = by_futex },
+	{ .call = "condition", .sleep = by_condition },
+	{ .call = "fifo", .sleep = by_nanosleep, .fifo = true },
+};
+
+static pthread_barrier_t started;
+
+static void *sleep_on(void *arg)
+{
+	struct sleeper *sleeper = arg;
+
+	prctl(PR_SET_NAME, sleeper->call);
+	if (sleeper->slack_ns && prctl(PR_SET_TIMERSLACK, sleeper->slack_ns, 0, 0, 0))
+		die("PR_SET_TIMERSLACK");
+	if (sleeper->fifo)
+		be_fifo(1);
+	sleeper->tid = gettid();
+	pthread_barrier_wait(&started);
+	for (;;) {
+		int n = atomic_load(&sleeper->n);
+		long long *log = sleeper->log[n % SLEEPS];
+
+		sleeper->until = timespec_of(clock_ns(sleeper->clock) + sleeper->ns);
+		log[0] = now_ns();
+		log[1] = sleeper->ns;
+		sleeper->sleep(sleeper);
+		log[2] = now_ns();
+		atomic_store(&sleeper->n, n + 1);
+	}
+	return NULL;
+}
+
+static void sleeper_set(struct sleeper *sleeper, char *arg)
+{
+	const char *name = strsep(&arg, ":"), *ms = strsep(&arg, ":");
+	size_t i = 0;
+
+	while (i < COUNT(sleepers) && strcmp(sleepers[i].call, name))
+		i++;
+	if (i == COUNT(sleepers) || !ms || !arg)
+		die("CALL:MS:SLACK_US");
+	*sleeper = sleepers[i];
+	sleeper->ns = number(ms) * MS;
+	sleeper->slack_ns = number(arg) * 1000;
+	sleeper->length.tv_nsec = sleeper->ns;
+	sleeper->epoll = epoll_create1(0);
+	pthread_mutex_init(&sleeper->mutex, NULL);
+	pthread_cond_init(&sleeper->condition, NULL);
+}
+
+static void sleeper_print(const struct sleeper *sleeper)
+{
+	printf("\"%s\": {\"tid\": %d, \"sleeps\": ", sleeper->call, sleeper->tid);
+	ring_print(*sleeper->log, atomic_load(&sleeper->n), SLEEPS, 3);
+	putchar('}');
+}
+
+VERB(sleeper, 0, MANY, "CALL:MS:SLACK_US...")
+{
+	struct sleeper *all = calloc((size_t)argc, sizeof(*all));
+
+	pthread_barrier_init(&started, NULL, (unsigned int)argc);
+	for (int i = 1; i < argc; i++) {
+		sleeper_set(&all[i], argv[i]);
+		thread_begin(sleep_on, &all[i]);
+	}
+	pthread_barrier_wait(&started); /* their TIDs are known now */
+	say_ready();
+	for (;;) {
+		wait_for("log");
+		putchar('{');
+		for (int i = 1; i < argc; i++) {
+			printf("%s", comma(i > 1));
+			sleeper_print(&all[i]);
+		}
+		say("}");
+	}
+	return 0;
 }

@@ -9,7 +9,7 @@
  *   <- counts       {"one": ..., "many": ..., "pair": ..., "semaphores": [one, many, begin,
  *                   end], "pairs": [[before, begin, end, after], ...]} so far
  *
- * Each command but counts is answered with "done". */
+ * Each command but counts is answered with "done". A program of its own for its sections. */
 #include "workload.h"
 
 #if defined(__has_include)
@@ -78,37 +78,33 @@ static void hit_pair(long count, long us)
 	for (long i = 0; i < count; i++, n_pair++) {
 		long long *pair = pairs[n_pair % LOG_ROOM];
 
-		pair[0] = clock_ns(CLOCK_MONOTONIC);
+		pair[0] = now_ns();
 		DTRACE_PROBE(kdtest, begin);
-		pair[1] = clock_ns(CLOCK_MONOTONIC);
-		while (clock_ns(CLOCK_MONOTONIC) < pair[1] + us * 1000)
-			;
-		pair[2] = clock_ns(CLOCK_MONOTONIC);
+		pair[1] = now_ns();
+		spin_until(pair[1] + us * 1000);
+		pair[2] = now_ns();
 		DTRACE_PROBE(kdtest, end);
-		pair[3] = clock_ns(CLOCK_MONOTONIC);
+		pair[3] = now_ns();
 	}
 }
 
 static void counts_print(void)
 {
 	printf("{\"one\": %ld, \"many\": %ld, \"pair\": %ld, \"semaphores\": [%d, %d, %d, %d], "
-	       "\"pairs\": [",
+	       "\"pairs\": ",
 	       n_one, n_many, n_pair, ENABLED(one), ENABLED(many), ENABLED(begin), ENABLED(end));
-	for (long i = 0; i < n_pair && i < LOG_ROOM; i++)
-		printf("%s[%lld, %lld, %lld, %lld]", i ? ", " : "", pairs[i][0], pairs[i][1],
-		       pairs[i][2], pairs[i][3]);
-	say("]}");
+	rows_print(*pairs, n_pair < LOG_ROOM ? n_pair : LOG_ROOM, 4);
+	say("}");
 }
 
 int main(void)
 {
-	char line[64];
 	long count, us;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	say("ready");
+	say_ready();
 	for (;;) {
-		read_line(line, sizeof(line));
+		const char *line = command();
+
 		if (!strcmp(line, "counts")) {
 			counts_print();
 			continue;
@@ -120,10 +116,9 @@ int main(void)
 		else if (sscanf(line, "pair %ld %ld", &count, &us) == 2)
 			hit_pair(count, us);
 		else
-			break;
+			unknown(line);
 		say("done");
 	}
-	return 0;
 }
 #else
 int main(void)

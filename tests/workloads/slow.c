@@ -24,30 +24,19 @@
  * Commands besides the stage's:
  *   <- log    -> {"TID": [[before, after, call, result, least], ...]}: result is a
  *             negative errno for failures, least how long it was certainly inside */
-#include "workload.h"
+#include "stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/userfaultfd.h>
 #include <poll.h>
-#include <stdint.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
+
+#include "late_page.h"
 
 #define MAX_WORKERS 32
 #define LOG_ROOM 8192
 #define GAP_NS 100000
-#define CHUNK (1 << 20)
-
-#if defined(__clang__)
-#define FRAME __attribute__((noinline))
-#else
-#define FRAME __attribute__((noipa))
-#endif
-/* Behind the call of the next function: it is no last one, so it is no jump. */
-#define RETURN_HERE() asm volatile("" ::: "memory")
 
 struct entry {
 	long long before, after;
@@ -60,31 +49,15 @@ static struct log {
 	int n;
 } logs[MAX_WORKERS];
 
-static struct worker workers[MAX_WORKERS];
-
 static void log_add(const struct worker *worker, long long before, const char *call,
 		    long long result, long long least)
 {
-	struct log *log = &logs[worker - workers];
+	struct log *log = &logs[worker->number];
 
-	if (log->n == LOG_ROOM) {
-		fprintf(stderr, "the log is full\n");
-		exit(2);
-	}
-	log->entries[log->n++] = (struct entry){ before, clock_ns(CLOCK_MONOTONIC), call,
+	if (log->n == LOG_ROOM)
+		die("the log is full");
+	log->entries[log->n++] = (struct entry){ before, now_ns(), call,
 						 result < 0 ? -errno : result, least };
-}
-
-static struct timespec in_us(long us)
-{
-	return (struct timespec){ .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
-}
-
-static inline __attribute__((always_inline)) void sleep_us(long us)
-{
-	struct timespec time = in_us(us);
-
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
 void sleeper_sleep(long us), reader_wait(int fd), faulter_touch(volatile char *page);
@@ -92,7 +65,7 @@ long waiter_wait(uint32_t *word, uint32_t value, long us);
 
 FRAME void sleeper_sleep(long us)
 {
-	sleep_us(us);
+	sleep_ns(us * 1000);
 	RETURN_HERE();
 }
 
@@ -100,7 +73,7 @@ static void sleeper(struct worker *worker)
 {
 	for (long i = 1; i <= worker->args[0]; i++) {
 		long us = i % worker->args[3] ? worker->args[1] : worker->args[2];
-		long long before = clock_ns(CLOCK_MONOTONIC);
+		long long before = now_ns();
 
 		sleeper_sleep(us);
 		log_add(worker, before, "clock_nanosleep", 0, us * 1000LL);
@@ -110,7 +83,7 @@ static void sleeper(struct worker *worker)
 /* us < 0: for ever. */
 FRAME long waiter_wait(uint32_t *word, uint32_t value, long us)
 {
-	struct timespec time = in_us(us);
+	struct timespec time = timespec_of(us * 1000LL);
 	long result = syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, us < 0 ? NULL : &time,
 			      NULL, 0);
 
@@ -120,7 +93,7 @@ FRAME long waiter_wait(uint32_t *word, uint32_t value, long us)
 
 static void failing(struct worker *worker)
 {
-	struct timespec time = in_us(worker->args[1]);
+	struct timespec time = timespec_of(worker->args[1] * 1000);
 	long long least = worker->args[1] * 1000LL, before;
 	uint32_t word = 0;
 	sigset_t set;
@@ -132,13 +105,13 @@ static void failing(struct worker *worker)
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 		die("socketpair");
 	for (long i = 0; i < worker->args[0]; i++) {
-		before = clock_ns(CLOCK_MONOTONIC);
+		before = now_ns();
 		log_add(worker, before, "futex", waiter_wait(&word, 0, worker->args[1]), least);
-		before = clock_ns(CLOCK_MONOTONIC);
+		before = now_ns();
 		log_add(worker, before, "rt_sigtimedwait", sigtimedwait(&set, NULL, &time), least);
-		before = clock_ns(CLOCK_MONOTONIC);
+		before = now_ns();
 		log_add(worker, before, "read", read(-1, &c, 1), 0);
-		before = clock_ns(CLOCK_MONOTONIC);
+		before = now_ns();
 		log_add(worker, before, "recvfrom", recv(pair[0], &c, 1, MSG_DONTWAIT), 0);
 	}
 }
@@ -150,8 +123,7 @@ struct pair {
 	int asks[2], answers[2];
 	uint32_t word;
 	long us;
-	int fault;
-	char *page;
+	struct late_page late;
 	const char *role;
 	void (*answer)(struct pair *pair);
 	pid_t tid;
@@ -170,12 +142,7 @@ static void answer_wake(struct pair *pair)
 
 static void answer_fill(struct pair *pair)
 {
-	struct uffdio_zeropage zero = { .range = { .start = (uintptr_t)pair->page, .len = 4096 } };
-	struct uffd_msg message;
-
-	if (read(pair->fault, &message, sizeof(message)) != sizeof(message) ||
-	    ioctl(pair->fault, UFFDIO_ZEROPAGE, &zero))
-		die("userfaultfd");
+	late_page_bring(&pair->late, 0);
 }
 
 static void *pair_main(void *arg)
@@ -187,20 +154,19 @@ static void *pair_main(void *arg)
 	pass_bytes(pair->answers[1], 1);
 	for (;;) {
 		take_bytes(pair->asks[0], 1);
-		sleep_us(pair->us);
+		sleep_ns(pair->us * 1000);
 		pair->answer(pair);
 	}
 	return NULL;
 }
 
-static void pair_start(struct pair *pair)
+static void pair_start(struct pair *pair, struct worker *worker)
 {
-	pthread_t thread;
-
-	if (pipe(pair->asks) || pipe(pair->answers) ||
-	    pthread_create(&thread, NULL, pair_main, pair))
-		die("pthread_create");
+	pipe_make(pair->asks);
+	pipe_make(pair->answers);
+	thread_begin(pair_main, pair);
 	take_bytes(pair->answers[0], 1);
+	worker_note(worker, "partner", pair->tid);
 }
 
 FRAME void reader_wait(int fd)
@@ -216,10 +182,9 @@ static void reader(struct worker *worker)
 {
 	struct pair pair = { .us = worker->args[1], .role = "writer", .answer = answer_write };
 
-	pair_start(&pair);
-	worker_note(worker, "partner", pair.tid);
+	pair_start(&pair, worker);
 	for (long i = 0; i < worker->args[0]; i++) {
-		long long before = clock_ns(CLOCK_MONOTONIC);
+		long long before = now_ns();
 
 		pass_bytes(pair.asks[1], 1);
 		reader_wait(pair.answers[0]);
@@ -231,10 +196,9 @@ static void waiter(struct worker *worker)
 {
 	struct pair pair = { .us = worker->args[1], .role = "waker", .answer = answer_wake };
 
-	pair_start(&pair);
-	worker_note(worker, "partner", pair.tid);
+	pair_start(&pair, worker);
 	for (uint32_t i = 0; i < worker->args[0]; i++) {
-		long long before = clock_ns(CLOCK_MONOTONIC);
+		long long before = now_ns();
 
 		pass_bytes(pair.asks[1], 1);
 		while (__atomic_load_n(&pair.word, __ATOMIC_SEQ_CST) == i)
@@ -277,15 +241,15 @@ static void contender(struct worker *worker)
 	contended.size = (size_t)worker->args[1] << 20;
 	contended.data = calloc(1, contended.size);
 	contended.file = memfd_create("contended", MFD_CLOEXEC);
-	if (!contended.data || contended.file < 0 ||
-	    pthread_create(&thread, NULL, holder_main, &contended))
+	if (!contended.data || contended.file < 0)
 		die("contender");
+	thread = thread_begin(holder_main, &contended);
 	for (long i = 0; i < worker->args[0]; i++) {
-		long long before = clock_ns(CLOCK_MONOTONIC);
+		long long before = now_ns();
 
 		contender_write(contended.file);
 		log_add(worker, before, "pwrite64", 1, 0);
-		sleep_us(1000);
+		sleep_ns(MS);
 	}
 	pthread_cancel(thread);
 	pthread_join(thread, NULL);
@@ -300,29 +264,19 @@ FRAME void faulter_touch(volatile char *page)
 static void faulter(struct worker *worker)
 {
 	struct pair pair = { .us = worker->args[1], .role = "filler", .answer = answer_fill };
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 
-	pair.fault = syscall(SYS_userfaultfd, O_CLOEXEC);
-	if (pair.fault < 0 || ioctl(pair.fault, UFFDIO_API, &api)) {
+	if (!late_page_make(&pair.late)) {
 		worker_note(worker, "partner", 0);
 		return;
 	}
-	pair.page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	range.range.start = (uintptr_t)pair.page;
-	range.range.len = 4096;
-	if (pair.page == MAP_FAILED || ioctl(pair.fault, UFFDIO_REGISTER, &range))
-		die("userfaultfd");
-	pair_start(&pair);
-	worker_note(worker, "partner", pair.tid);
+	pair_start(&pair, worker);
 	for (long i = 0; i < worker->args[0]; i++) {
-		long long before = clock_ns(CLOCK_MONOTONIC);
+		long long before = now_ns();
 
 		pass_bytes(pair.asks[1], 1);
-		faulter_touch(pair.page);
+		faulter_touch(pair.late.page);
 		log_add(worker, before, "", 0, 0);
-		if (madvise(pair.page, 4096, MADV_DONTNEED))
-			die("madvise");
+		late_page_drop(&pair.late);
 	}
 }
 
@@ -331,7 +285,7 @@ static void faulter(struct worker *worker)
 static void poller(struct worker *worker)
 {
 	for (long i = 0; i < worker->args[0]; i++) {
-		long long before = clock_ns(CLOCK_MONOTONIC);
+		long long before = now_ns();
 
 		log_add(worker, before, "poll", poll(NULL, 0, worker->args[1] / 1000),
 			worker->args[1] / 1000 * 1000000LL);
@@ -342,13 +296,12 @@ static void zeros(struct worker *worker)
 {
 	size_t size = (size_t)worker->args[1] << 20;
 	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-	char *room = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	char *room = memory_map(size, MAP_PRIVATE | MAP_POPULATE);
 
-	if (fd < 0 || room == MAP_FAILED)
-		die("zeros");
+	if (fd < 0)
+		die("/dev/zero");
 	for (long i = 0; i < worker->args[0]; i++) {
-		long long before = clock_ns(CLOCK_MONOTONIC);
+		long long before = now_ns();
 
 		log_add(worker, before, "read", read(fd, room, size), 0);
 	}
@@ -361,10 +314,10 @@ static void gaps(struct worker *worker)
 	long long now, last, end;
 
 	pin(worker->args[1]);
-	last = clock_ns(CLOCK_MONOTONIC);
+	last = now_ns();
 	end = last + worker->args[0] * 1000000LL;
 	while (last < end) {
-		now = clock_ns(CLOCK_MONOTONIC);
+		now = now_ns();
 		if (now - last >= GAP_NS)
 			log_add(worker, last, "", 0, 0);
 		last = now;
@@ -414,12 +367,6 @@ static inline __attribute__((always_inline)) void zero_read(void)
 	PASSES_ON(name##_3, name##_4)                                                              \
 	PASSES_ON(name##_2, name##_3)                                                              \
 	PASSES_ON(name##_1, name##_2)
-#define PASSES_ON(name, next)                                                                      \
-	FRAME void name(void)                                                                      \
-	{                                                                                          \
-		next();                                                                            \
-		RETURN_HERE();                                                                     \
-	}
 
 ENDS_IN(spin, burn(1000000))
 ENDS_IN(ask, zero_read())
@@ -444,48 +391,15 @@ static void quick(struct worker *worker)
 		quick_1();
 }
 
-static const struct role {
-	const char *name;
-	void (*run)(struct worker *);
-	bool throughout;
-} roles[] = {
-	{ "sleeper", sleeper, false }, { "failing", failing, false },
-	{ "reader", reader, false },   { "waiter", waiter, false },
-	{ "poller", poller, false },   { "faulter", faulter, false },
-	{ "zeros", zeros, false },     { "quick", quick, false },
-	{ "gaps", gaps, false },       { "blocked", blocked, true },
-	{ "hog", hog, true },          { "spinner", spinner, true },
-	{ "asker", asker, true },      { "contender", contender, false },
-};
-
-static void worker_set(struct worker *worker, char *text)
-{
-	char *rest = text, *name = strsep(&rest, ":");
-
-	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++) {
-		if (strcmp(roles[i].name, name))
-			continue;
-		worker->role = roles[i].name;
-		worker->run = roles[i].run;
-		worker->throughout = roles[i].throughout;
-	}
-	if (!worker->role) {
-		fprintf(stderr, "no role %s\n", name);
-		exit(2);
-	}
-	for (int i = 0; i < 4 && rest; i++)
-		worker->args[i] = strtol(strsep(&rest, ":"), NULL, 10);
-}
-
 static void logs_print(const struct stage *stage)
 {
 	putchar('{');
 	for (int i = 0; i < stage->count; i++) {
-		printf("%s\"%d\": [", i ? ", " : "", stage->workers[i].tid);
+		printf("%s\"%d\": [", comma(i), stage->workers[i]->tid);
 		for (int k = 0; k < logs[i].n; k++) {
 			const struct entry *entry = &logs[i].entries[k];
 
-			printf("%s[%lld, %lld, \"%s\", %lld, %lld]", k ? ", " : "", entry->before,
+			printf("%s[%lld, %lld, \"%s\", %lld, %lld]", comma(k), entry->before,
 			       entry->after, entry->call, entry->result, entry->least);
 		}
 		putchar(']');
@@ -493,11 +407,27 @@ static void logs_print(const struct stage *stage)
 	say("}");
 }
 
-int main(int argc, char **argv)
+VERB(slow, 0, MAX_WORKERS, "ROLE[:ARG...]...")
 {
-	struct stage stage = { .workers = workers };
+	static const struct role roles[] = {
+		{ .name = "sleeper", .run = sleeper },
+		{ .name = "failing", .run = failing },
+		{ .name = "reader", .run = reader },
+		{ .name = "waiter", .run = waiter },
+		{ .name = "poller", .run = poller },
+		{ .name = "faulter", .run = faulter },
+		{ .name = "zeros", .run = zeros },
+		{ .name = "quick", .run = quick },
+		{ .name = "gaps", .run = gaps },
+		{ .name = "contender", .run = contender },
+		{ .name = "blocked", .run = blocked, .throughout = true },
+		{ .name = "hog", .run = hog, .throughout = true },
+		{ .name = "spinner", .run = spinner, .throughout = true },
+		{ .name = "asker", .run = asker, .throughout = true },
+		{ .name = NULL },
+	};
+	static struct stage stage = { .log = logs_print };
 
-	for (int i = 1; i < argc && stage.count < MAX_WORKERS; i++)
-		worker_set(&workers[stage.count++], argv[i]);
-	stage_serve_log(&stage, logs_print);
+	stage_cast(&stage, argv + 1, roles, MAX_WORKERS);
+	stage_serve(&stage);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Threads that are kept from running, and those that do it: staged ROLE[:ARG...]...
+/* Threads that are kept from running, those that do it, and those that see it.
+ *
+ * --- staged: ROLE[:ARG...]... ---
  *
  * Those that are kept from running log how long, in steps of STEP_NS:
  *   gaps:CPU           computes: the time for which its clock stood still
@@ -16,20 +18,17 @@
  *   filler             fills and drops a large piece of memory, in one call each
  *   read:CPU           reads $STAGED_FILE again and again
  *
- *   <- mark            -> as in workload.h
  *   <- log             -> {"ROLE": {"tid": TID, "from": CLOCK_MONOTONIC, "steps": [ns, ...]}, ...}:
  *                         the last STEPS, from the first of them on
  *
  * CPU -1 is any. */
-#include "workload.h"
+#include "stage.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <netinet/udp.h>
-#include <stdint.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 
 #define STEP_NS 1000000LL
@@ -39,7 +38,6 @@
 #define MOST_GAP_NS 200000 /* no interrupt takes longer: the machine stood still, or it waited */
 #define MAX_ROLES 8
 #define MAX_TICKS 64
-#define PAGE 4096
 #define REST_NS 300000
 #define FILLED (16 << 20)
 #define SEGMENT 100
@@ -52,11 +50,10 @@ struct log {
 };
 
 static struct log logs[MAX_ROLES];
-static struct worker workers[MAX_ROLES];
 
 static struct log *log_of(const struct worker *worker)
 {
-	return &logs[worker - workers];
+	return &logs[worker->number];
 }
 
 /* All steps before this one are complete; it, and those that were left out, begin with nothing. */
@@ -80,12 +77,13 @@ static void log_add(struct log *log, long long before, long long now, long long 
 static void role_gaps(struct worker *worker)
 {
 	struct log *log = log_of(worker);
-	long long before = log->from, now;
+	long long before, now;
 
+	pin(worker->args[0]);
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0))
 		die("membarrier");
-	for (; !stage_over(worker->stage); before = now) {
-		now = clock_ns(CLOCK_MONOTONIC);
+	for (before = log->from; !stage_over(worker->stage); before = now) {
+		now = now_ns();
 		log_add(log, before, now,
 			now - before >= LEAST_GAP_NS && now - before < MOST_GAP_NS ? now - before
 										   : 0);
@@ -105,61 +103,50 @@ static void role_minor(struct worker *worker)
 {
 	long pages = worker->args[1];
 	size_t size = (size_t)pages * PAGE;
-	char *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *start = small_pages_map(size);
 
-	if (start == MAP_FAILED || madvise(start, size, MADV_NOHUGEPAGE))
-		die("mmap");
+	pin(worker->args[0]);
 	while (!stage_over(worker->stage)) {
-		long long before = clock_ns(CLOCK_MONOTONIC), longer;
+		long long before = now_ns(), longer;
 
 		longer = pages_touch(start, pages);
 		longer -= pages_touch(start, pages);
-		if (madvise(start, size, MADV_DONTNEED))
-			die("madvise");
-		log_add(log_of(worker), before, clock_ns(CLOCK_MONOTONIC), longer);
-		before = clock_ns(CLOCK_MONOTONIC);
-		while (clock_ns(CLOCK_MONOTONIC) - before < REST_NS)
-			;
+		memory_drop(start, size);
+		log_add(log_of(worker), before, now_ns(), longer);
+		spin_ns(REST_NS);
 	}
 }
 
 static void role_slack(struct worker *worker)
 {
-	const struct timespec length = { .tv_nsec = 2000000 };
-
-	if (prctl(PR_SET_TIMERSLACK, worker->args[0] * 1000000))
+	if (prctl(PR_SET_TIMERSLACK, worker->args[0] * MS))
 		die("PR_SET_TIMERSLACK");
 	while (!stage_over(worker->stage)) {
-		long long before = clock_ns(CLOCK_MONOTONIC), now;
+		long long before = now_ns(), now;
 
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &length, NULL);
-		now = clock_ns(CLOCK_MONOTONIC);
-		log_add(log_of(worker), before, now, now - before - length.tv_nsec);
+		sleep_ns(2 * MS);
+		now = now_ns();
+		log_add(log_of(worker), before, now, now - before - 2 * MS);
 	}
 }
 
 static void role_mapper(struct worker *worker)
 {
 	while (!stage_over(worker->stage)) {
-		long long before = clock_ns(CLOCK_MONOTONIC), now;
+		long long before = now_ns(), now;
 		long long ran = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-		if (page == MAP_FAILED || munmap(page, PAGE))
-			die("mmap");
+		munmap(memory_map(PAGE, MAP_PRIVATE), PAGE);
 		ran = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ran;
-		now = clock_ns(CLOCK_MONOTONIC);
+		now = now_ns();
 		log_add(log_of(worker), before, now, now - before - ran);
 	}
 }
 
 static void role_filler(struct worker *worker)
 {
-	char *start = mmap(NULL, FILLED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			   0);
+	char *start = small_pages_map(FILLED);
 
-	if (start == MAP_FAILED || madvise(start, FILLED, MADV_NOHUGEPAGE))
-		die("mmap");
 	while (!stage_over(worker->stage))
 		if (madvise(start, FILLED, MADV_POPULATE_WRITE) ||
 		    madvise(start, FILLED, MADV_DONTNEED))
@@ -168,6 +155,7 @@ static void role_filler(struct worker *worker)
 
 static void role_barrier(struct worker *worker)
 {
+	pin(worker->args[0]);
 	while (!stage_over(worker->stage))
 		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
@@ -194,16 +182,16 @@ static void role_flood(struct worker *worker)
 				    .sin_port = htons((uint16_t)worker->args[1]),
 				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_DGRAM, 0), each = SEGMENT;
-	const struct timespec pause = { .tv_nsec = worker->args[2] * 1000 };
 	static char packet[SEGMENTS * SEGMENT];
 
+	pin(worker->args[0]);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&self, sizeof(self)) ||
 	    connect(fd, (struct sockaddr *)&self, sizeof(self)) ||
 	    setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &each, sizeof(each)))
 		die("socket");
 	while (!stage_over(worker->stage)) {
 		send(fd, packet, sizeof(packet), MSG_DONTWAIT);
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		sleep_ns(worker->args[2] * 1000);
 	}
 }
 
@@ -213,37 +201,12 @@ static void role_read(struct worker *worker)
 	const char *path = getenv("STAGED_FILE");
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 
+	pin(worker->args[0]);
 	if (fd < 0)
 		die("STAGED_FILE");
 	while (!stage_over(worker->stage))
 		if (read(fd, buffer, sizeof(buffer)) <= 0 && lseek(fd, 0, SEEK_SET))
 			die("lseek");
-}
-
-static const struct {
-	const char *name;
-	void (*run)(struct worker *);
-	bool pinned; /* to its first argument */
-} roles[] = {
-	{ "gaps", role_gaps, true },      { "minor", role_minor, true },
-	{ "slack", role_slack, false },   { "barrier", role_barrier, true },
-	{ "ticks", role_ticks, false },   { "flood", role_flood, true },
-	{ "read", role_read, true },      { "mapper", role_mapper, false },
-	{ "filler", role_filler, false },
-};
-
-static void run_role(struct worker *worker)
-{
-	log_of(worker)->from = clock_ns(CLOCK_MONOTONIC);
-	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++) {
-		if (strcmp(worker->role, roles[i].name))
-			continue;
-		if (roles[i].pinned)
-			pin(worker->args[0]);
-		roles[i].run(worker);
-		return;
-	}
-	die(worker->role);
 }
 
 static void logs_print(const struct stage *stage)
@@ -252,30 +215,172 @@ static void logs_print(const struct stage *stage)
 	for (int i = 0; i < stage->count; i++) {
 		int n = atomic_load(&logs[i].n), first = n > STEPS ? n - STEPS : 0;
 
-		printf("%s\"%s\": {\"tid\": %d, \"from\": %lld, \"steps\": [", i ? ", " : "",
-		       workers[i].role, workers[i].tid, logs[i].from + first * STEP_NS);
+		printf("%s\"%s\": {\"tid\": %d, \"from\": %lld, \"steps\": [", comma(i),
+		       stage->workers[i]->role, stage->workers[i]->tid,
+		       logs[i].from + first * STEP_NS);
 		for (int k = first; k < n; k++)
-			printf("%s%lld", k > first ? ", " : "", logs[i].steps[k % ROOM]);
+			printf("%s%lld", comma(k > first), logs[i].steps[k % ROOM]);
 		printf("]}");
 	}
 	say("}");
 }
 
-int main(int argc, char **argv)
+VERB(staged, 1, MAX_ROLES, "ROLE[:ARG...]...")
 {
-	struct stage stage = { .workers = workers };
+	static const struct role roles[] = {
+		{ "gaps", role_gaps, true, false },     { "minor", role_minor, true, false },
+		{ "slack", role_slack, true, false },   { "barrier", role_barrier, true, false },
+		{ "ticks", role_ticks, true, false },   { "flood", role_flood, true, false },
+		{ "read", role_read, true, false },     { "mapper", role_mapper, true, false },
+		{ "filler", role_filler, true, false }, { .name = NULL }
+	};
+	static struct stage stage = { .log = logs_print };
 
-	for (int i = 1; i < argc && stage.count < MAX_ROLES; i++) {
-		struct worker *worker = &workers[stage.count++];
+	stage_cast(&stage, argv + 1, roles, MAX_ROLES);
+	for (int i = 0; i < stage.count; i++)
+		logs[i].from = now_ns();
+	stage_serve(&stage);
+}
 
-		worker->role = strtok(argv[i], ":");
-		worker->run = run_role;
-		worker->throughout = true;
-		for (int arg = 0; arg < 3; arg++) {
-			char *text = strtok(NULL, ":");
+/* --- gaps: a thread that only reads the clock, and notes when it was kept from that ---
+ *
+ *   -> ready TID
+ *   <- log      -> {"gaps": [[from, to], ...]}: of at least LEAST_NS; and the thread ends
+ *
+ * SCHED_FIFO with that priority (0: not), on that CPU. */
 
-			worker->args[arg] = text ? strtol(text, NULL, 10) : 0;
-		}
+#define GAPS 100000
+
+static long long gaps[GAPS][2];
+static int n_gaps;
+static long least;
+static atomic_int tid;
+static atomic_bool over;
+
+static void *look_for_gaps(void *arg)
+{
+	char **argv = arg;
+	long long now, last;
+
+	pin(number(argv[1]));
+	if (number(argv[2]))
+		be_fifo((int)number(argv[2]));
+	tid = gettid();
+	for (last = now_ns(); !over; last = now) {
+		now = now_ns();
+		if (now - last < least || n_gaps == GAPS)
+			continue;
+		gaps[n_gaps][0] = last;
+		gaps[n_gaps++][1] = now;
 	}
-	stage_serve_log(&stage, logs_print);
+	return NULL;
+}
+
+VERB(gaps, 3, 3, "CPU PRIORITY LEAST_NS")
+{
+	pthread_t thread;
+
+	least = number(argv[3]);
+	memset(gaps, 1, sizeof(gaps)); /* no page faults later */
+	thread = thread_begin(look_for_gaps, argv);
+	while (!tid)
+		sleep_ns(MS);
+	say("ready %d", tid);
+	wait_for("log");
+	over = true;
+	pthread_join(thread, NULL);
+	printf("{\"gaps\": ");
+	rows_print(*gaps, n_gaps, 2);
+	say("}");
+	wait_for("end");
+	return 0;
+}
+
+/* --- stolen: threads that look at what the hypervisor takes from their CPU ---
+ *
+ * A thread for each CPU that never sleeps, and writes down every 10 ms what the kernel says the
+ * hypervisor has taken from that CPU (/proc/stat).
+ *
+ *   -> ready TID...
+ *   <- log      -> {"TID": [[from, to, ticks], ...], ...}: read between these times */
+
+#define READINGS 20000
+#define CPUS 64
+
+static struct looker {
+	long cpu;
+	atomic_int tid;
+	pthread_t thread;
+	int n;
+	long long readings[READINGS][3];
+} * lookers;
+
+/* The ticks stolen from a CPU. */
+static long long stolen(int file, long cpu)
+{
+	char text[16384], name[16];
+	long long ticks = 0;
+	ssize_t length = pread(file, text, sizeof(text) - 1, 0);
+	const char *line;
+
+	if (length <= 0)
+		die("/proc/stat");
+	text[length] = '\0';
+	snprintf(name, sizeof(name), "\ncpu%ld ", cpu);
+	line = strstr(text, name);
+	if (!line || sscanf(line + strlen(name), "%*u %*u %*u %*u %*u %*u %*u %lld", &ticks) != 1)
+		die("/proc/stat");
+	return ticks;
+}
+
+static void *look(void *of)
+{
+	struct looker *looker = of;
+	int file = open("/proc/stat", O_RDONLY);
+	long long next = 0;
+
+	if (file < 0)
+		die("/proc/stat");
+	pin(looker->cpu);
+	looker->tid = gettid();
+	while (!over) {
+		long long *reading = looker->readings[looker->n], now = now_ns();
+
+		if (now < next || looker->n == READINGS)
+			continue;
+		reading[0] = now;
+		reading[2] = stolen(file, looker->cpu);
+		reading[1] = now_ns();
+		looker->n++;
+		next = now + 10 * MS;
+	}
+	close(file);
+	return NULL;
+}
+
+VERB(stolen, 1, CPUS, "CPU...")
+{
+	lookers = calloc((size_t)argc, sizeof(*lookers));
+	if (!lookers)
+		die("calloc");
+	printf("ready");
+	for (int i = 1; i < argc; i++) {
+		lookers[i].cpu = number(argv[i]);
+		lookers[i].thread = thread_begin(look, &lookers[i]);
+		while (!lookers[i].tid)
+			sleep_ns(MS);
+		printf(" %d", lookers[i].tid);
+	}
+	say("%s", "");
+	wait_for("log");
+	over = true;
+	putchar('{');
+	for (int i = 1; i < argc; i++) {
+		pthread_join(lookers[i].thread, NULL);
+		printf("%s\"%d\": ", comma(i > 1), lookers[i].tid);
+		rows_print(*lookers[i].readings, lookers[i].n, 3);
+	}
+	say("}");
+	wait_for("end");
+	return 0;
 }

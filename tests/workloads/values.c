@@ -23,10 +23,11 @@
 #if defined(__has_include)
 #if __has_include(<sys/sdt.h>)
 #include <sys/sdt.h>
-#define HAVE_SDT
+#define SDT_WORD " sdt"
 #endif
 #endif
-#ifndef HAVE_SDT
+#ifndef SDT_WORD
+#define SDT_WORD ""
 #define DTRACE_PROBE4(...)
 #endif
 
@@ -42,7 +43,7 @@ struct item {
 };
 
 struct call {
-	long long before, begin, end, after;
+	long long times[4]; /* before, begin, end, after */
 	long a0;
 	int a1;
 	unsigned short a2;
@@ -76,8 +77,7 @@ static uint64_t draw(unsigned int *seed)
 	};
 	uint64_t random = (uint64_t)rand_r(seed) << 33 ^ (uint64_t)rand_r(seed) << 11;
 
-	return rand_r(seed) % 4 ? edges[(size_t)rand_r(seed) % (sizeof(edges) / sizeof(*edges))]
-				: random;
+	return rand_r(seed) % 4 ? edges[(size_t)rand_r(seed) % (COUNT(edges))] : random;
 }
 
 /* What the tests probe: not static, so that they keep their names. Their times are taken by the
@@ -90,14 +90,14 @@ __attribute__((noinline)) long value_take(long a0, int a1, unsigned short a2,
 					  const struct item *item, signed char a4, unsigned long a5,
 					  long a6, int a7, struct call *call)
 {
-	call->begin = clock_ns(CLOCK_MONOTONIC);
+	call->times[1] = now_ns();
 	/* They are to be in registers or memory, and not what the compiler knows. */
 	__asm__ volatile(""
 			 : "+r"(a0), "+r"(a1), "+r"(a2), "+r"(item), "+m"(a4), "+m"(a5), "+m"(a6));
 	DTRACE_PROBE4(kdvalues, taken, a0, a1, item, a4);
 	__asm__ volatile("" ::"r"(a0), "r"(a1), "r"(a2), "r"(item), "m"(a4), "m"(a5), "m"(a6),
 			 "m"(a7));
-	call->end = clock_ns(CLOCK_MONOTONIC);
+	call->times[2] = now_ns();
 	return call->result;
 }
 
@@ -120,10 +120,9 @@ void value_spin(long long times[4], long us);
 
 __attribute__((noinline)) void value_spin(long long times[4], long us)
 {
-	times[1] = clock_ns(CLOCK_MONOTONIC);
-	while (clock_ns(CLOCK_MONOTONIC) < times[1] + us * 1000)
-		;
-	times[2] = clock_ns(CLOCK_MONOTONIC);
+	times[1] = now_ns();
+	spin_until(times[1] + us * 1000);
+	times[2] = now_ns();
 }
 
 static void *spin(void *context)
@@ -132,9 +131,9 @@ static void *spin(void *context)
 
 	prctl(PR_SET_NAME, spin->name);
 	for (long i = 0; i < spin->count; i++) {
-		spin->times[i][0] = clock_ns(CLOCK_MONOTONIC);
+		spin->times[i][0] = now_ns();
 		value_spin(spin->times[i], spin->us);
-		spin->times[i][3] = clock_ns(CLOCK_MONOTONIC);
+		spin->times[i][3] = now_ns();
 		usleep((useconds_t)spin->us);
 	}
 	return NULL;
@@ -143,15 +142,13 @@ static void *spin(void *context)
 static void spin_make(const char *name, long count, long us)
 {
 	struct spin *made = &spins[n_spins++];
-	pthread_t thread;
 
-	if (n_spins == sizeof(spins) / sizeof(*spins) || count > LOG_ROOM / 10)
+	if (n_spins == COUNT(spins) || count > LOG_ROOM / 10)
 		exit(2);
 	snprintf(made->name, sizeof(made->name), "%s", name);
 	made->count = count;
 	made->us = us;
-	if (pthread_create(&thread, NULL, spin, made) || pthread_join(thread, NULL))
-		die("thread");
+	pthread_join(thread_begin(spin, made), NULL);
 }
 
 static void items_fill(struct call *call, unsigned int *seed)
@@ -185,10 +182,10 @@ static void call_make(struct call *call, unsigned int *seed, const int *fds)
 	items_fill(call, seed);
 	call->fd = fds[rand_r(seed) % 2];
 	call->bytes = draw(seed) % (sizeof(zeros) + 1);
-	call->before = clock_ns(CLOCK_MONOTONIC);
+	call->times[0] = now_ns();
 	value_take(call->a0, call->a1, call->a2, call->item, call->a4, call->a5, call->a6, call->a7,
 		   call);
-	call->after = clock_ns(CLOCK_MONOTONIC);
+	call->times[3] = now_ns();
 	value_number(call);
 	call->wrote = write(call->fd, zeros, call->bytes);
 	if (call->wrote < 0)
@@ -208,19 +205,16 @@ static void log_print(void)
 {
 	printf("{\"spins\": {");
 	for (int i = 0; i < n_spins; i++) {
-		printf("%s\"%s\": [", i ? ", " : "", spins[i].name);
-		for (long j = 0; j < spins[i].count; j++)
-			printf("%s[%lld, %lld, %lld, %lld]", j ? ", " : "", spins[i].times[j][0],
-			       spins[i].times[j][1], spins[i].times[j][2], spins[i].times[j][3]);
-		printf("]");
+		printf("%s\"%s\": ", comma(i), spins[i].name);
+		rows_print(*spins[i].times, spins[i].count, 4);
 	}
 	printf("}, \"calls\": [");
 	for (int i = 0; i < n_calls; i++) {
 		const struct call *call = &calls[i];
 
-		printf("%s{\"times\": [%lld, %lld, %lld, %lld], ", i ? ", " : "", call->before,
-		       call->begin, call->end, call->after);
-		printf("\"args\": [%ld, %d, %u, null, %d, %lu, %ld, %d], ", call->a0, call->a1,
+		printf("%s{\"times\": ", comma(i));
+		row_print(call->times, 4);
+		printf(", \"args\": [%ld, %d, %u, null, %d, %lu, %ld, %d], ", call->a0, call->a1,
 		       call->a2, call->a4, call->a5, call->a6, call->a7);
 		item_print("item", call->item);
 		item_print("next", call->item == NOWHERE ? NOWHERE : call->item->next);
@@ -230,40 +224,34 @@ static void log_print(void)
 	say("]}");
 }
 
-int main(void)
+VERB(values, 0, 0, "")
 {
 	int fds[2] = { open("/dev/null", O_WRONLY), open("/dev/null", O_RDONLY) };
 	unsigned int seed = 1;
-	char line[64], name[16];
+	char name[16];
 	long count, us;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (fds[0] < 0 || fds[1] < 0)
 		die("/dev/null");
-#ifdef HAVE_SDT
-	say("ready %d sdt", fds[0]);
-#else
-	say("ready %d", fds[0]);
-#endif
+	say("ready %d%s", fds[0], SDT_WORD);
 	for (;;) {
-		read_line(line, sizeof(line));
+		const char *line = command();
+
 		if (!strcmp(line, "log")) {
 			log_print();
 			continue;
 		}
-		if (sscanf(line, "spin %15s %ld %ld", name, &count, &us) == 3) {
+		if (sscanf(line, "spin %15s %ld %ld", name, &count, &us) == 3)
 			spin_make(name, count, us);
-			say("done");
-			continue;
-		}
-		if (sscanf(line, "calls %ld %ld", &count, &us) != 2)
-			break;
-		for (long i = 0; i < count && n_calls < LOG_ROOM; i++) {
-			call_make(&calls[n_calls++], &seed, fds);
-			if (us)
-				usleep((useconds_t)us);
-		}
+		else if (sscanf(line, "calls %ld %ld", &count, &us) != 2)
+			unknown(line);
+		else
+			for (long i = 0; i < count && n_calls < LOG_ROOM; i++) {
+				call_make(&calls[n_calls++], &seed, fds);
+				if (us)
+					usleep((useconds_t)us);
+			}
 		say("done");
 	}
-	return 0;
 }

@@ -6,10 +6,8 @@
  *   cc -shared -fPIC -DNODES vpp.c -o libvnet_test.so
  *   vpp LIBRARY VARIANT CPU
  *
- *   -> ready
  *   <- hit N          vpp_wk_0 passes N times through ip4_lookup_node_fn[_VARIANT]
- *                     -> {"tid": TID of vpp_wk_0, "from": ns, "to": ns}
- *   <- end            the process ends */
+ *                     -> {"tid": TID of vpp_wk_0, "from": ns, "to": ns} */
 #ifdef NODES
 #define NODE(name)                                                                                 \
 	unsigned int name(unsigned int n);                                                         \
@@ -58,12 +56,12 @@ static void *worker_run(void *arg)
 		left = atomic_load(&wanted);
 		if (!left)
 			continue;
-		atomic_store(&first, clock_ns(CLOCK_MONOTONIC));
+		atomic_store(&first, now_ns());
 		for (long i = 0; i < left; i++) {
 			input(100);
 			lookup(100);
 		}
-		atomic_store(&last, clock_ns(CLOCK_MONOTONIC));
+		atomic_store(&last, now_ns());
 		atomic_store(&wanted, 0);
 	}
 	return NULL;
@@ -89,39 +87,33 @@ static node_fn *node_find(void *library, const char *node, const char *variant)
 	return found.function;
 }
 
-int main(int argc, char **argv)
+VERB(vpp, 3, 3, "LIBRARY VARIANT CPU")
 {
-	void *library = argc == 4 ? dlopen(argv[1], RTLD_NOW) : NULL;
-	struct timespec pause = { .tv_nsec = 1000000 };
-	pthread_t worker;
-	char line[64];
+	void *library = dlopen(argv[1], RTLD_NOW);
 	long count;
 
 	if (!library) {
-		fprintf(stderr, "%s\n", argc == 4 ? dlerror() : "usage: vpp LIBRARY VARIANT CPU");
+		fprintf(stderr, "%s\n", dlerror());
 		return 2;
 	}
 	input = node_find(library, "ethernet_input", argv[2]);
 	lookup = node_find(library, "ip4_lookup", argv[2]);
-	cpu = strtol(argv[3], NULL, 10);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	cpu = number(argv[3]);
 	prctl(PR_SET_NAME, "vpp_main");
-	if (pthread_create(&worker, NULL, worker_run, NULL))
-		die("pthread_create");
+	thread_begin(worker_run, NULL);
 	while (!atomic_load(&worker_tid))
-		nanosleep(&pause, NULL);
-	say("ready");
+		sleep_ns(MS);
+	say_ready();
 	for (;;) {
-		read_line(line, sizeof(line));
+		const char *line = command();
+
 		if (sscanf(line, "hit %ld", &count) != 1)
-			break;
+			unknown(line);
 		atomic_store(&wanted, count);
 		while (atomic_load(&wanted))
-			nanosleep(&pause, NULL);
+			sleep_ns(MS);
 		say("{\"tid\": %d, \"from\": %lld, \"to\": %lld}", atomic_load(&worker_tid),
 		    atomic_load(&first), atomic_load(&last));
 	}
-	/* The worker ends with the process. */
-	_exit(0);
 }
 #endif

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the test workloads share: they talk to their test in lines on stdin and
- * stdout, and their threads wait in known places before and after their work.
+/* What the test workloads share. Each is a program of the name of its VERB() that talks to its
+ * test in lines: it says "ready", obeys commands until "end" or until stdin is closed, and answers
+ * in JSON. Times are nanoseconds of CLOCK_MONOTONIC. Every failure ends the process with status 2.
  *
- *   -> ready            all threads are in place
- *   <- mark             -> {"from": ns, "cpu": {"TID": ns, ...}, "to": ns}: the run times
- *                       of the threads, read between these times of CLOCK_MONOTONIC
- *   <- go               -> {"pid": ..., "threads": [truths of each thread]}; "rests" are
- *                       those that have done their work and wait for the end, or are
- *                       about to: their last write may still have to return
- *   <- end              the process ends, as it does when stdin is closed
- *
- * Times are nanoseconds. Every failure ends the process with status 2. */
+ * What is short is inline, so that it is no frame of its own in stacks. */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
 
@@ -26,35 +19,47 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-struct stage;
+#define MS 1000000LL /* in ns */
+#define PAGE 4096
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* One thread of a workload. */
-struct worker {
-	const char *role;             /* printed in the truths */
-	void (*run)(struct worker *); /* its work */
-	bool throughout; /* works from before "ready" until stage_over(), not from "go" */
-	long args[4];
-	int in, out; /* pipe ends, for workers that talk to each other */
+/* A function that is a frame of its own, under its own name, in all compilers and at all levels of
+ * optimisation. */
+#if defined(__clang__)
+#define FRAME __attribute__((noinline))
+#else
+#define FRAME __attribute__((noipa))
+#endif
+/* Behind the call of the next function: it is no last one, so it is no jump. */
+#define RETURN_HERE() asm volatile("" ::: "memory")
+#define PASSES_ON(name, next)                                                                      \
+	FRAME void name(void)                                                                      \
+	{                                                                                          \
+		next();                                                                            \
+		RETURN_HERE();                                                                     \
+	}
 
-	/* Filled by the stage. */
-	struct stage *stage;
-	pthread_t thread;
-	pid_t tid;
-	char truths[16384]; /* ", "key": value" by worker_note() */
+#define INLINE static inline __attribute__((always_inline))
+
+/* A program: main.c runs it with so many arguments, least to most. */
+struct verb {
+	int least, most;
+	const char *usage;
+	int (*run)(int argc, char **argv);
 };
-
-/* All workers of a process, and the pipes at which they wait. */
-struct stage {
-	struct worker *workers;
-	int count;
-	int go[2], done[2], end[2];
-	atomic_bool over;
-};
+#define VERB(name, least, most, usage)                                                             \
+	static int name##_main(int argc, char **argv);                                             \
+	extern const struct verb name##_verb;                                                      \
+	const struct verb name##_verb = { least, most, usage, name##_main };                       \
+	static int name##_main(int argc __attribute__((unused)),                                   \
+			       char **argv __attribute__((unused)))
+#define MANY 1000
 
 static inline void die(const char *what)
 {
@@ -62,13 +67,56 @@ static inline void die(const char *what)
 	exit(2);
 }
 
-static inline long long clock_ns(clockid_t clock)
+INLINE long long clock_ns(clockid_t clock)
 {
-	struct timespec now;
+	struct timespec time;
 
-	if (clock_gettime(clock, &now))
+	if (clock_gettime(clock, &time))
 		die("clock_gettime");
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
+	return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+INLINE long long now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+static inline struct timespec timespec_of(long long ns)
+{
+	return (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+}
+
+INLINE void sleep_ns(long long ns)
+{
+	struct timespec time = timespec_of(ns);
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+INLINE void sleep_until(long long ns)
+{
+	struct timespec time = timespec_of(ns);
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+}
+
+/* Without a system call. */
+INLINE void spin_until(long long ns)
+{
+	while (now_ns() < ns)
+		;
+}
+
+INLINE void spin_ns(long long ns)
+{
+	spin_until(now_ns() + ns);
+}
+
+/* So many getppid calls. */
+INLINE void getppids(long n)
+{
+	for (long i = 0; i < n; i++)
+		syscall(SYS_getppid);
 }
 
 /* The calling thread on this CPU only; -1: wherever it likes. */
@@ -83,6 +131,22 @@ static inline void pin(long cpu)
 	if (sched_setaffinity(0, sizeof(set), &set))
 		die("sched_setaffinity");
 }
+
+static inline void be_fifo(int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		die("sched_setscheduler");
+}
+
+/* What an argument says; 0: there is none. */
+static inline long number(const char *text)
+{
+	return text ? strtol(text, NULL, 10) : 0;
+}
+
+/* --- Talking to the test --- */
 
 /* Reads one line, without its end, byte by byte so that nothing of the next
  * one is taken. Ends the process when stdin is closed: the test is gone. */
@@ -102,17 +166,29 @@ static inline void read_line(char *line, size_t size)
 	_exit(0);
 }
 
-static inline void wait_for(const char *word)
+/* The test's next command. "end" ends the process. */
+static inline const char *command(void)
 {
-	char line[64];
+	static char line[8192];
 
 	read_line(line, sizeof(line));
 	if (!strcmp(line, "end"))
 		_exit(0);
-	if (strcmp(line, word)) {
-		fprintf(stderr, "expected %s, got %s\n", word, line);
-		_exit(2);
-	}
+	return line;
+}
+
+static inline _Noreturn void unknown(const char *line)
+{
+	fprintf(stderr, "unknown command: %s\n", line);
+	_exit(2);
+}
+
+static inline void wait_for(const char *word)
+{
+	const char *line = command();
+
+	if (strcmp(line, word))
+		unknown(line);
 }
 
 /* Writes one line at once; printf's format. */
@@ -125,6 +201,84 @@ __attribute__((format(printf, 1, 2))) static inline void say(const char *format,
 	va_end(args);
 	putchar('\n');
 	fflush(stdout);
+}
+
+/* From now on it ends with its test. */
+static inline void say_ready(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	say("ready");
+}
+
+/* Between the members of a list. */
+static inline const char *comma(long i)
+{
+	return i ? ", " : "";
+}
+
+/* [a, b, ...] */
+static inline void row_print(const long long *row, int columns)
+{
+	putchar('[');
+	for (int i = 0; i < columns; i++)
+		printf("%s%lld", comma(i), row[i]);
+	putchar(']');
+}
+
+/* [[a, b, ...], ...] of rows that lie one behind the other. */
+static inline void rows_print(const long long *rows, long n, int columns)
+{
+	putchar('[');
+	for (long i = 0; i < n; i++) {
+		printf("%s", comma(i));
+		row_print(rows + i * columns, columns);
+	}
+	putchar(']');
+}
+
+/* The same of a ring of so many rows, of which n were written so far: the last ones, without the
+ * oldest, which may be being overwritten. */
+static inline void ring_print(const long long *rows, long n, long room, int columns)
+{
+	putchar('[');
+	for (long i = n >= room ? n - room + 1 : 0, first = i; i < n; i++) {
+		printf("%s", comma(i > first));
+		row_print(rows + i % room * columns, columns);
+	}
+	putchar(']');
+}
+
+/* --- Memory, pipes, threads --- */
+
+static inline void *memory_map(size_t size, int flags)
+{
+	void *start = mmap(NULL, size, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+
+	if (start == MAP_FAILED)
+		die("mmap");
+	return start;
+}
+
+/* One fault for each page. */
+static inline void *small_pages_map(size_t size)
+{
+	void *start = memory_map(size, MAP_PRIVATE);
+
+	if (madvise(start, size, MADV_NOHUGEPAGE))
+		die("MADV_NOHUGEPAGE");
+	return start;
+}
+
+static inline void memory_drop(void *start, size_t size)
+{
+	if (madvise(start, size, MADV_DONTNEED))
+		die("MADV_DONTNEED");
+}
+
+static inline void pipe_make(int ends[2])
+{
+	if (pipe(ends))
+		die("pipe");
 }
 
 static inline void pass_bytes(int fd, int count)
@@ -143,144 +297,37 @@ static inline void take_bytes(int fd, int count)
 			die("read from a pipe");
 }
 
-/* Appends a member to the worker's truths; the value is JSON text. */
-static inline void worker_note_text(struct worker *worker, const char *key, const char *value)
+static inline pthread_t thread_begin(void *(*run)(void *), void *arg)
 {
-	size_t used = strlen(worker->truths);
-	size_t room = sizeof(worker->truths) - used;
-	int length = snprintf(worker->truths + used, room, ", \"%s\": %s", key, value);
+	pthread_t thread;
 
-	if (length < 0 || (size_t)length >= room)
-		die("truths too long");
+	if (pthread_create(&thread, NULL, run, arg))
+		die("pthread_create");
+	return thread;
 }
 
-static inline void worker_note(struct worker *worker, const char *key, long long value)
+/* One of thousands. */
+static inline pthread_t small_thread_begin(void *(*run)(void *), void *arg)
 {
-	char text[32];
+	pthread_attr_t attributes;
+	pthread_t thread;
 
-	snprintf(text, sizeof(text), "%lld", value);
-	worker_note_text(worker, key, text);
+	if (pthread_attr_init(&attributes) || pthread_attr_setstacksize(&attributes, 65536) ||
+	    pthread_create(&thread, &attributes, run, arg))
+		die("pthread_create");
+	pthread_attr_destroy(&attributes);
+	return thread;
 }
 
-static inline bool stage_over(const struct stage *stage)
+static inline pid_t child_fork(void)
 {
-	return atomic_load_explicit(&stage->over, memory_order_relaxed);
-}
+	pid_t child = fork();
 
-static inline void *worker_main(void *arg)
-{
-	struct worker *worker = arg;
-	struct stage *stage = worker->stage;
-
-	worker->tid = gettid();
-	prctl(PR_SET_NAME, worker->role);
-	pass_bytes(stage->done[1], 1);
-	if (!worker->throughout)
-		take_bytes(stage->go[0], 1);
-	worker->run(worker);
-	if (!worker->throughout)
-		pass_bytes(stage->done[1], 1);
-	take_bytes(stage->end[0], 1);
-	return NULL;
-}
-
-static inline void stage_start(struct stage *stage)
-{
-	if (pipe(stage->go) || pipe(stage->done) || pipe(stage->end))
-		die("pipe");
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (int i = 0; i < stage->count; i++) {
-		struct worker *worker = &stage->workers[i];
-
-		worker->stage = stage;
-		if (pthread_create(&worker->thread, NULL, worker_main, worker))
-			die("pthread_create");
-	}
-	take_bytes(stage->done[0], stage->count);
-}
-
-static inline void stage_mark(struct stage *stage)
-{
-	printf("{\"from\": %lld, \"cpu\": {", clock_ns(CLOCK_MONOTONIC));
-	for (int i = 0; i < stage->count; i++) {
-		clockid_t clock;
-
-		if (pthread_getcpuclockid(stage->workers[i].thread, &clock))
-			die("pthread_getcpuclockid");
-		printf("%s\"%d\": %lld", i ? ", " : "", stage->workers[i].tid, clock_ns(clock));
-	}
-	say("}, \"to\": %lld}", clock_ns(CLOCK_MONOTONIC));
-}
-
-/* Lets the workers do their work and prints their truths. */
-static inline void stage_go(struct stage *stage)
-{
-	int waiting = 0;
-
-	for (int i = 0; i < stage->count; i++)
-		waiting += !stage->workers[i].throughout;
-	pass_bytes(stage->go[1], waiting);
-	take_bytes(stage->done[0], waiting);
-	printf("{\"pid\": %d, \"threads\": [", getpid());
-	for (int i = 0; i < stage->count; i++) {
-		struct worker *worker = &stage->workers[i];
-
-		printf("%s{\"tid\": %d, \"role\": \"%s\", \"rests\": %s%s}", i ? ", " : "",
-		       worker->tid, worker->role, worker->throughout ? "false" : "true",
-		       worker->truths);
-	}
-	say("]}");
-}
-
-static inline void stage_begin(struct stage *stage)
-{
-	stage_start(stage);
-	say("ready");
-}
-
-/* Serves the test's commands that all stages have, until there is another one: that is in line. */
-static inline void stage_await(struct stage *stage, char *line, size_t size)
-{
-	for (;;) {
-		read_line(line, size);
-		if (!strcmp(line, "mark"))
-			stage_mark(stage);
-		else if (!strcmp(line, "go"))
-			stage_go(stage);
-		else
-			break;
-	}
-}
-
-/* Serves a process whose threads work from its beginning and end with it: "mark", "go" and
- * "log", on which log_print() prints a line; anything else ends it. */
-static inline _Noreturn void stage_serve_log(struct stage *stage,
-					     void (*log_print)(const struct stage *stage))
-{
-	char line[64];
-
-	stage_begin(stage);
-	for (stage_await(stage, line, sizeof(line)); !strcmp(line, "log");
-	     stage_await(stage, line, sizeof(line)))
-		log_print(stage);
-	fflush(stdout);
-	_exit(0);
-}
-
-/* Starts the workers, serves the test's commands and ends the process. */
-static inline int stage_serve(struct stage *stage)
-{
-	char line[64];
-
-	stage_begin(stage);
-	stage_await(stage, line, sizeof(line));
-	if (strcmp(line, "end") != 0)
-		die(line);
-	atomic_store(&stage->over, true);
-	pass_bytes(stage->end[1], stage->count);
-	for (int i = 0; i < stage->count; i++)
-		pthread_join(stage->workers[i].thread, NULL);
-	return 0;
+	if (child < 0)
+		die("fork");
+	if (!child)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return child;
 }
 
 #endif
