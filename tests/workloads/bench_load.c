@@ -27,8 +27,7 @@ static void *partner(void *arg)
 
 static void chunk_getppid(void)
 {
-	for (int i = 0; i < CHUNK; i++)
-		syscall(SYS_getppid);
+	getppids(CHUNK);
 }
 
 static void chunk_pingpong(void)
@@ -94,7 +93,7 @@ static long load_until(void (*chunk)(void), long long end)
 {
 	long count = 0;
 
-	while (clock_ns(CLOCK_MONOTONIC) < end) {
+	while (now_ns() < end) {
 		if (chunk) {
 			chunk();
 			count += CHUNK;
@@ -105,13 +104,13 @@ static long load_until(void (*chunk)(void), long long end)
 
 static void load(void (*chunk)(void), long ms)
 {
-	long long begin = clock_ns(CLOCK_MONOTONIC) + ms * 100000LL;
+	long long begin = now_ns() + ms * 100000LL;
 	long count;
 
 	load_until(chunk, begin);
-	begin = clock_ns(CLOCK_MONOTONIC);
+	begin = now_ns();
 	count = load_until(chunk, begin + ms * 900000LL);
-	say("%ld %lld", count, clock_ns(CLOCK_MONOTONIC) - begin);
+	say("%ld %lld", count, now_ns() - begin);
 }
 
 static void partner_pin(pthread_t thread, long cpu)
@@ -126,22 +125,23 @@ static void partner_pin(pthread_t thread, long cpu)
 
 int main(int argc, char **argv)
 {
-	char line[64], kind[16];
-	pthread_t thread, futex_thread;
+	pthread_t thread;
 	long cpu, other, ms;
+	char kind[16];
 
-	if (argc != 3 || pipe(to_partner) || pipe(from_partner))
+	if (argc != 3)
 		die("bench_load CPU OTHER");
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	cpu = strtol(argv[1], NULL, 10);
-	other = strtol(argv[2], NULL, 10);
+	pipe_make(to_partner);
+	pipe_make(from_partner);
+	cpu = number(argv[1]);
+	other = number(argv[2]);
 	pin(cpu);
-	if (pthread_create(&thread, NULL, partner, NULL) ||
-	    pthread_create(&futex_thread, NULL, futex_partner, NULL))
-		die("pthread_create");
-	say("ready");
+	thread = thread_begin(partner, NULL);
+	thread_begin(futex_partner, NULL);
+	say_ready();
 	for (;;) {
-		read_line(line, sizeof(line));
+		const char *line = command();
+
 		if (sscanf(line, "%15s %ld", kind, &ms) != 2)
 			die(line);
 		partner_pin(thread, strcmp(kind, "apart") ? cpu : other);

@@ -6,8 +6,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 
-enum { STACK = 64 * 1024 };
-
 /* With -1 and NULL for arguments they all end at once, and change nothing. */
 static const long calls[] = {
 	SYS_getpid,  SYS_getppid, SYS_gettid,  SYS_getuid,    SYS_geteuid,    SYS_getgid,
@@ -16,7 +14,7 @@ static const long calls[] = {
 	SYS_dup,     SYS_fcntl,   SYS_flock,   SYS_fsync,     SYS_fdatasync,  SYS_ftruncate,
 	SYS_fchdir,  SYS_fchmod,  SYS_ioctl,   SYS_fallocate, SYS_getdents64, SYS_shutdown,
 };
-_Static_assert(sizeof(calls) / sizeof(*calls) == 30, "as documented");
+_Static_assert(COUNT(calls) == 30, "as documented");
 
 static atomic_uint round_now, working;
 
@@ -25,7 +23,7 @@ static void *make_calls(void *arg)
 	for (unsigned int seen = 0;; seen++) {
 		while (atomic_load(&round_now) == seen)
 			syscall(SYS_futex, &round_now, FUTEX_WAIT_PRIVATE, seen, NULL);
-		for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		for (size_t i = 0; i < COUNT(calls); i++)
 			syscall(calls[i], -1L, 0L, 0L, 0L);
 		if (atomic_fetch_sub(&working, 1) == 1)
 			say("done");
@@ -36,17 +34,10 @@ static void *make_calls(void *arg)
 int main(int argc, char **argv)
 {
 	unsigned long count = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
-	pthread_attr_t attributes;
-	pthread_t thread;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	pthread_attr_init(&attributes);
-	if (pthread_attr_setstacksize(&attributes, STACK))
-		die("pthread_attr_setstacksize");
 	for (unsigned long i = 0; i < count; i++)
-		if (pthread_create(&thread, &attributes, make_calls, NULL))
-			die("pthread_create");
-	say("ready");
+		small_thread_begin(make_calls, NULL);
+	say_ready();
 	for (;;) {
 		wait_for("go");
 		atomic_store(&working, (unsigned int)count);

@@ -15,9 +15,8 @@
  * thread_main(); FILE its library or program. KIND is the system call, which takes
  * MS milliseconds. No function here is inlined, cloned or left by a jump, so each
  * one is a frame, in all compilers and at all levels of optimisation. */
-#include "workload.h"
-
 #ifndef LIBRARY
+#include "workload.h"
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -30,6 +29,13 @@
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <ucontext.h>
+#else
+#if defined(__clang__)
+#define FRAME __attribute__((noinline))
+#else
+#define FRAME __attribute__((noipa))
+#endif
+#define RETURN_HERE() asm volatile("" ::: "memory")
 #endif
 
 typedef void visit_fn(void *arg);

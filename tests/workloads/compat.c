@@ -55,16 +55,12 @@ static void getppid_by_int(void)
 #endif
 }
 
-int main(int argc, char **argv)
+VERB(compat, 2, 3, "GETPPIDS BY_INT [PROGRAM]")
 {
-	if (argc < 3)
-		return 2;
-	printf("ready\n");
-	fflush(stdout);
+	say("ready");
 	wait_for("go");
-	for (long i = 0; i < atol(argv[1]); i++)
-		syscall(SYS_getppid);
-	for (long i = 0; i < atol(argv[2]); i++)
+	getppids(number(argv[1]));
+	for (long i = 0; i < number(argv[2]); i++)
 		getppid_by_int();
 	if (argc > 3)
 		execl(argv[3], "compat", NULL);

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel that lacks tracepoints: hide NAME[,NAME...] PROGRAM [ARG...]
+/* A kernel that lacks tracepoints.
  *
  * Runs the program, and where it asks to be attached to one of these raw tracepoints, asks
  * for one that no kernel has: what it hears is what the kernel says then. */
-#define _GNU_SOURCE
+#include "workload.h"
+
 #include <linux/bpf.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* <linux/ptrace.h> and <sys/ptrace.h> exclude each other. */
 #define GET_SYSCALL_INFO 0x420e
@@ -30,12 +24,6 @@ struct call_info {
 
 #define CALL_STOP (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
 
-static void die(const char *what)
-{
-	perror(what);
-	exit(2);
-}
-
 static void child_read(pid_t pid, __u64 from, void *to, size_t size)
 {
 	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)from, size };
@@ -44,14 +32,14 @@ static void child_read(pid_t pid, __u64 from, void *to, size_t size)
 		die("process_vm_readv");
 }
 
-static int is_listed(const char *names, const char *name)
+static bool is_listed(const char *names, const char *name)
 {
 	size_t length = strlen(name);
 
 	for (const char *at = names; (at = strstr(at, name)); at += length)
 		if ((at == names || at[-1] == ',') && (at[length] == ',' || !at[length]))
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* Also where it is not to be written. */
@@ -105,14 +93,12 @@ static void run(char **argv)
 	die(*argv);
 }
 
-int main(int argc, char **argv)
+VERB(hide, 2, MANY, "NAME[,NAME...] PROGRAM [ARG...]")
 {
 	struct spoilt spoilt = { 0 };
 	pid_t pid;
 	int status;
 
-	if (argc < 3)
-		return 2;
 	pid = fork();
 	if (pid < 0)
 		die("fork");

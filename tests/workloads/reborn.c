@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that executes itself once more before its loader comes to its entry point, as those
  * with a sanitizer do to turn off the randomization of addresses: reborn SECONDS. The second one
- * prints "twice" and sleeps for that time. */
+ * prints "twice" and sleeps for that time. A program of its own, as it begins in the loader. */
 #include "workload.h"
 
 #define MARK "KDTEST_REBORN=1"
@@ -25,12 +25,7 @@ __attribute__((section(".preinit_array"), used)) static void (*const preinit)(in
 
 int main(int argc, char **argv)
 {
-	double seconds = argc > 1 ? strtod(argv[1], NULL) : 0;
-	struct timespec pause = { .tv_sec = (time_t)seconds,
-				  .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9) };
-
 	say("twice");
-	if (clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL))
-		die("clock_nanosleep");
+	sleep_ns(argc > 1 ? (long long)(strtod(argv[1], NULL) * 1e9) : 0);
 	return 0;
 }

@@ -299,11 +299,9 @@ VERB(held, 0, 0, "")
  * same for all of them; only a word further up tells who called. The truths of a thread have the
  * number of sleeps of each function. */
 
-static long waits, wait_ns;
-
-static __attribute__((noinline)) void sleep_once(void)
+static __attribute__((noinline)) void sleep_once(long ns)
 {
-	const struct timespec time = { .tv_nsec = wait_ns };
+	const struct timespec time = { .tv_nsec = ns };
 	/* The callers' return addresses are not next to the stack pointer. */
 	volatile char room[2000] = { 0 };
 
@@ -312,51 +310,62 @@ static __attribute__((noinline)) void sleep_once(void)
 	(void)room[0];
 }
 
-static __attribute__((noinline)) void red(void)
+static __attribute__((noinline)) void red(long ns)
 {
-	sleep_once();
+	sleep_once(ns);
 	__asm__ volatile("" ::: "memory"); /* so that it is no jump */
 }
 
-static __attribute__((noinline)) void green(void)
+static __attribute__((noinline)) void green(long ns)
 {
-	sleep_once();
+	sleep_once(ns);
 	__asm__ volatile("nop" ::: "memory");
 }
 
-static __attribute__((noinline)) void blue(bool other)
+static __attribute__((noinline)) void blue(long ns, bool other)
 {
 	if (other) {
-		sleep_once();
+		sleep_once(ns);
 		__asm__ volatile("nop" ::: "memory");
 	} else {
-		sleep_once();
+		sleep_once(ns);
 		__asm__ volatile("nop; nop" ::: "memory");
 	}
 }
 
 static void crowd(struct worker *worker)
 {
-	for (long i = 0; i < waits; i++) {
-		if (i % 4 == 0)
-			red();
-		else if (i % 4 == 1)
-			green();
-		else
-			blue(i % 4 == 3);
+	long long reds = 0, greens = 0, blues = 0;
+
+	for (long i = 0; i < worker->args[0]; i++) {
+		switch (i % 4) {
+		case 0:
+			red(worker->args[1]);
+			reds++;
+			break;
+		case 1:
+			green(worker->args[1]);
+			greens++;
+			break;
+		default:
+			blue(worker->args[1], i % 4 == 3);
+			blues++;
+		}
 	}
-	worker_note(worker, "red", (waits + 3) / 4);
-	worker_note(worker, "green", (waits + 2) / 4);
-	worker_note(worker, "blue", (waits + 1) / 4 + waits / 4);
+	worker_note(worker, "red", reds);
+	worker_note(worker, "green", greens);
+	worker_note(worker, "blue", blues);
 }
 
 VERB(crowd, 3, 3, "THREADS WAITS NS")
 {
 	static struct stage stage;
 
-	waits = number(argv[2]);
-	wait_ns = number(argv[3]);
-	for (long i = 0; i < number(argv[1]); i++)
-		stage_add(&stage, "crowd", crowd);
+	for (long i = 0; i < number(argv[1]); i++) {
+		struct worker *worker = stage_add(&stage, "crowd", crowd);
+
+		worker->args[0] = number(argv[2]);
+		worker->args[1] = number(argv[3]);
+	}
 	stage_serve(&stage);
 }

@@ -61,7 +61,7 @@ struct verb {
 			       char **argv __attribute__((unused)))
 #define MANY 1000
 
-static inline void die(const char *what)
+static inline _Noreturn void die(const char *what)
 {
 	perror(what);
 	exit(2);
