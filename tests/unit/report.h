@@ -185,7 +185,7 @@ static void json_print(FILE *out, const char *value, int depth, bool row)
 static void json_select(FILE *out, const char *value, const char *path)
 {
 	struct json_walk walk = { .at = value, .object = *value == '{' };
-	size_t length = strcspn(path + 1, ".[");
+	size_t length = *path ? strcspn(path + 1, ".[") : 0;
 
 	if (!*path || !path[1]) {
 		json_print(out, value, 0, false);
