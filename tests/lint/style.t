@@ -6,7 +6,7 @@ import re
 
 import lint
 
-MOST_LINES_OF_FILE = 600
+MOST_LINES_OF_FILE = 700
 MOST_LINES_OF_FUNCTION = 80
 C_FILES = lint.files(".c", ".h")
 SOURCES = [path for path in lint.files()
