@@ -32,6 +32,7 @@ class Run:
             kdtest.wait_until(lambda tid=tid: kdtest.schedstat(self.load.pid, tid)[0] >=
                               first.cpu[tid] + 1.1 * SECOND)
         last = self.load.mark()
+        self.beside = kdtest.processes_named("kernel_delay") != [capture.pid]
         self.report, self.stacks = capture.close(test)
         self.cpu = first.bounds(last, self.report)
 
@@ -82,10 +83,10 @@ def case_spinner(test):
 
 
 def own_frames(row):
-    """Frames of what traces it, but those in which the thread was preempted: that the
-    scheduler is at work is no work of kernel_delay's."""
+    """Frames of what traces it, but those in which the thread was preempted or interrupted: that
+    the scheduler is at work is no work of kernel_delay's."""
     names = [frame.function or "" for frame in row.stack.kernel]
-    if any(name.startswith("preempt_schedule") for name in names):
+    if any(name.startswith(("preempt_schedule", "asm_sysvec", "asm_common_interrupt")) for name in names):
         return []
     return [name for name in names if re.match(OWN, name)]
 
@@ -103,7 +104,10 @@ def case_system_calls(test):
     total = sum(row.count for row in reads)
     test.ok(total and sum(row.count for row in faults) <= total * 0.1,
             "with the user's stack, of the call", *faults[:2])
-    test.eq([row for row in rows if own_frames(row)][:2], [], "no frame of what traces it")
+    # Its own would be in a third of those in the kernel; another one's are what is there.
+    own = [row for row in rows if own_frames(row)]
+    test.between(sum(row.count for row in own), 0, count * 0.05 if run.beside else 0,
+                 "no frame of what traces it")
     test.ok(told(run.report, "own work"), "how many hit that is told", *run.report.notices)
     outside = [row for row in rows if row.mode == "user"]
     test.ok(all(not row.stack.kernel for row in outside), "others have none of the kernel",

@@ -252,7 +252,9 @@ def case_node(test):
     capture = test.start(Capture(node.pid, *OPTIONS))
     until_called(node.pid, kdtest.thread_name(node.pid, node.pid))
     _, stacks = capture.close(test)
-    events = [event for event in stacks.of(node.pid) if event.call == "futex" and event.exit]
+    # Of a call that had begun before, nothing was copied.
+    events = [event for event in stacks.of(node.pid) if event.call == "futex" and event.exit and
+              event.entry >= capture.opened]
     script_frames = [[match[1] for match in (re.match(r"\S*?:[~*^]?(\w+) \S*kdtest\.js", name or "")
                                              for name in event.stack.functions()) if match]
                      for event in events]
