@@ -123,7 +123,7 @@ def listed_of(test, load):
 def explained_share(gaps, rows):
     """How much of the gaps events explain. What the hypervisor takes is left out: what its clock
     says around a gap, what lies before ticks that came late, and what it takes to deliver an
-    interrupt: the time before a gap's first event. 0 if that is most of it."""
+    interrupt: the time before a gap's first event. None if that is most of it."""
     events = [row for row in rows if row["cause"] != "stolen"]  # by their start
     stolen = [{**row, "left": row["ns"]} for row in rows if row["cause"] == "stolen"]
     total = explained = taken = at = 0
@@ -147,7 +147,7 @@ def explained_share(gaps, rows):
                 row["left"] -= found
                 rest -= found
         taken += length - known - rest
-    return explained / (total - taken) if taken < total / 2 else 0
+    return explained / (total - taken) if taken < total / 2 else None
 
 
 def case_explained(test):
@@ -169,12 +169,14 @@ def case_explained(test):
         load.end()
         flood.end()
         share = explained_share(gaps, rows)
-        if share >= EXPLAINED:
+        if share is not None and share >= EXPLAINED:
             break
     softirqs = sum(row["softirq_ns"] for row in rows)
     test.ok(len(gaps) >= 30, f"{len(gaps)} gaps of 20 us")
     test.ok(softirqs >= sum(gap[1] - gap[0] for gap in gaps) / 10,
             f"{softirqs / MS:.1f} ms of softirqs are part of them")
+    if share is None:
+        raise kdtest.Skip("most of each gap is what the hypervisor takes to deliver an interrupt")
     test.ok(share >= EXPLAINED, f"{share:.1%} of them are explained")
 
 
