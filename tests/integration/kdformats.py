@@ -23,9 +23,11 @@ def unit_reports(test, kind, *programs):
     """Whole reports, of which unit tests compare parts with golden files: their paths."""
     folder = test.directory()
     for program in programs:
-        path = kdtest.ROOT / "build" / "unit" / program
-        if not path.exists():
-            raise kdtest.Skip(f"{path} is not built: `make unit`")
+        built = [path for path in (kdtest.ROOT / "build" / "asan" / "unit" / program,
+                                   kdtest.ROOT / "build" / "unit" / program) if path.exists()]
+        if not built:
+            raise kdtest.Skip(f"{program} is not built: `make unit`")
+        path = max(built, key=lambda path: path.stat().st_mtime)
         subprocess.run([path], env={**os.environ, "KEEP_REPORTS": str(folder)},
                        cwd=kdtest.ROOT, capture_output=True, check=False)
     found = sorted(folder.glob(f"{kind}_*.txt"))
