@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A shell in a real terminal: tmux, without anybody's configuration."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -85,6 +86,7 @@ class Tmux:
         shell = int(self.state("pane_pid")[0])
         for path in pathlib.Path(f"/proc/{shell}/task/{shell}").glob("children"):
             for pid in map(int, path.read_text().split()):
-                if kdtest.thread_name(pid, pid) == name:
-                    return pid
+                with contextlib.suppress(OSError):  # it may have ended
+                    if kdtest.thread_name(pid, pid) == name:
+                        return pid
         return None
