@@ -151,7 +151,7 @@ def case_verbose(test):
     """One program, or cases of it, with what it compared; of one in C, too."""
     path, = written(test.directory(), ["echo \"$TESTS_VERBOSE $*\"; exit 3"])
     test.eq(lint.output([RUN, "-v", path, "case_a"]), (3, "1 case_a\n"), "it is given cases")
-    program = lint.ROOT / "build" / "asan" / "unit" / "test_number"
+    program = lint.ROOT / "build" / "asan" / "unit" / "test_numbers"
     if not program.exists():
         raise lint.Skip("unit tests are not built")
     test.ok("#  got: " in lint.output([RUN, "-v", program])[1], "a unit test says what it compared")
