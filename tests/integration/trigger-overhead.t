@@ -161,8 +161,8 @@ class Duty:
         return 100 * self.triggers.roles["start"].hits / self.truth["calls"]
 
     def tells_seen(self):
-        """Whether it tells about how many that is."""
-        return 1 < self.seen() < 60 and 0.5 < self.told.seen / self.seen() < 2
+        """Whether it tells about how many that is: of some and not of most, how dear a hit is here."""
+        return 0 < self.seen() < 60 and 0.5 < self.told.seen / self.seen() < 2
 
     def fits(self):
         return self.lost() <= MOST_LOST and self.told.phases >= 2 and self.tells_seen()
