@@ -4,8 +4,6 @@
 that of the kind within what starting to wait and waking up take."""
 
 import json
-import os
-import pathlib
 import re
 import signal
 

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import time
 
-import kdreport
 import kdtest
 from kdtest import MS
 

@@ -8,7 +8,6 @@ import os
 import pwd
 import signal
 import stat
-import time
 from itertools import zip_longest
 
 import kdneeds

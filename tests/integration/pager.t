@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """On a terminal a long report goes through a pager without privileges, and headings are bold."""
 
-import subprocess
 import time
 
 import kdneeds

@@ -5,7 +5,6 @@ the same address is another function in another program."""
 
 import json
 import re
-import subprocess
 
 import kdneeds
 import kdprocesses

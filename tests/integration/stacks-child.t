@@ -14,7 +14,6 @@ import signal
 import socket
 import struct
 
-import kdreport
 import kdstacks
 import kdtest
 import kdtrigger
