@@ -342,8 +342,9 @@ def like_ticks(test):
     for tid in tids:
         user, system = (new - old for old, new in zip(before[tid], after[tid]))
         ns = report.thread(tid).ns
-        shares.append((100 * ns["running user"] / (ns["running user"] + ns["running kernel"]),
-                       100 * user / (user + system)))
+        ran = ns["running user"] + ns["running kernel"]
+        if test.ok(ran, "it has run", capture.stdout):
+            shares.append((100 * ns["running user"] / ran, 100 * user / (user + system)))
     test.ok("entering and leaving the kernel" in capture.stdout, "the estimate is named")
     test.books(report)
     return shares

@@ -162,7 +162,7 @@ def case_exec(test):
     """A function that executes another program does not return: what the new program hits does
     not end its window. A trigger of the kernel does."""
     for args in ((), ("--trigger-same-thread",)):
-        run, start, stop = exec_run(test, "up:libc.so.6:execv", "up:libc.so.6:nanosleep", *args)
+        run, start, stop = exec_run(test, "up:libc.so.6:execv", "up:libc.so.6:clock_nanosleep", *args)
         test.eq((len(run.reports), start.ended, stop.unmatched, stop.hits), (0, 1, 1, 1),
                 f"{args}: the start is told to have ended")
     run, start, stop = exec_run(test, "t:syscalls:sys_enter_execve", "t:syscalls:sys_exit_execve",
