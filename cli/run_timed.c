@@ -216,6 +216,14 @@ static exit_status timed_await(struct timed *timed, uint64_t pause, enum loop_ev
 	return status;
 }
 
+/* The run's end came while the first sample was waited for. */
+static exit_status timed_too_late(void)
+{
+	log_error("the time of --duration was over before a sample could begin");
+	log_hint("give a longer one: a busy machine may keep this program from running for a while");
+	return EX_TEMPFAIL;
+}
+
 exit_status run_timed(struct run *run)
 {
 	const struct options *options = run->options;
@@ -224,7 +232,7 @@ exit_status run_timed(struct run *run)
 	bool is_first = true;
 	int status = 0;
 
-	for (; !status && event == LOOP_DEADLINE; run->begun += !timed.extra, is_first = false) {
+	for (; !status && event == LOOP_DEADLINE; is_first = false) {
 		bool is_last = options->sample_count && !run->record_on &&
 			       run->begun + 1 >= options->sample_count;
 		uint64_t now = clock_monotonic();
@@ -233,14 +241,17 @@ exit_status run_timed(struct run *run)
 		    (now >= run->deadline && !timed.start))
 			break;
 		status = timed_await(&timed, is_first ? 0 : options->sample_interval, &event);
-		if (!status && event == LOOP_DEADLINE &&
-		    (timed.start || clock_monotonic() < run->deadline))
-			status = timed_take(&timed,
-					    !is_last && !timed.extra && !options->sample_interval,
-					    &event);
+		if (status || event != LOOP_DEADLINE ||
+		    (!timed.start && clock_monotonic() >= run->deadline))
+			break;
+		status = timed_take(&timed, !is_last && !timed.extra && !options->sample_interval,
+				    &event);
+		run->begun += !timed.extra;
 	}
 	if (!status && event == LOOP_ERROR)
 		status = EX_OSERR;
+	if (!status && event == LOOP_DEADLINE && is_first && !run->begun)
+		status = timed_too_late();
 	run->ended = event;
 	return status;
 }

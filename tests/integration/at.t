@@ -5,6 +5,7 @@ them; and contiguous ones share that edge."""
 
 import datetime
 import json
+import signal
 import subprocess
 import time
 
@@ -45,6 +46,9 @@ def run(test, *args, **options):
 # on a machine that has no time for it.
 AHEAD = 2, 5, *[9] * 20
 TOO_LATE = "was over when the programs were attached"
+
+
+TOO_SHORT = "the time of --duration was over before a sample could begin"
 
 
 def in_time(attempt):
@@ -112,8 +116,11 @@ def case_once(test):
 
 def case_duration(test):
     """--duration is counted from the moment on."""
-    done, samples = in_time(lambda ahead: run(test, "--at", f"+{ahead}s", "--sample-time", "60s",
-                                              "--duration", "100ms"))
+    for duration in 100, 1000, 10000:
+        done, samples = in_time(lambda ahead: run(test, "--at", f"+{ahead}s", "--sample-time", "60s",
+                                                  "--duration", f"{duration}ms"))
+        if TOO_SHORT not in done.stderr:
+            break
     if not test.ok(samples and samples[0]["expired"], "the run's end ends the sample", samples):
         test.remark(done.stderr)
         return
@@ -134,6 +141,24 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 	return (int)status;
 }
 """
+
+
+def case_held_up(test):
+    """Who is stopped until the run's end has come takes no sample, and says so."""
+    load = test.workload("roles", "poll")
+
+    def attempt(ahead):
+        child = test.child([kdtest.PROGRAM, "-p", load.pid, "--at", f"+{ahead}s", "--duration", "10ms"])
+        end = time.monotonic() + ahead + 0.1
+        kdtest.wait_until(lambda: child.proc.poll() is not None or attached(child))
+        child.signal(signal.SIGSTOP)
+        time.sleep(max(0, end - time.monotonic()))
+        child.signal(signal.SIGCONT)
+        return kdtest.Finished(child), None
+
+    done, _ = in_time(attempt)
+    test.eq((done.status, done.stdout), (75, ""), "status 75, and no sample") or test.remark(done.stderr)
+    test.ok(TOO_SHORT in done.stderr, "it says why", done.stderr)
 
 
 def case_clock_set(test):
@@ -203,5 +228,5 @@ def case_refused(test):
     test.eq(done.status, 64, "with triggers it is refused")
 
 
-kdtest.main(case_period, case_contiguous, case_once, case_duration, case_clock_set, case_ended,
+kdtest.main(case_period, case_contiguous, case_once, case_duration, case_held_up, case_clock_set, case_ended,
             case_refused)
