@@ -18,12 +18,14 @@ from kdgroup import heavy_group, limited_group, throttled_ns
 from kdneeds import need
 from kdtest import MS
 
-SPAN = 1.5  # seconds
+RUN = 100 * MS  # of each who takes the CPU, so that the target waits for long enough
+CELLS = 24  # of a thread, in the program
 PF_KTHREAD = 0x200000  # include/linux/sched.h
 
 
 def hog(test, *roles, wrapper=()):
-    return test.workload("roles", *roles, wrapper=wrapper)
+    """Threads that take a CPU from when observe() lets them on."""
+    return test.workload("roles", *(f"+{role}" for role in roles), wrapper=wrapper)
 
 
 def hidden_ns():
@@ -36,15 +38,39 @@ def hidden_ns():
     return ran
 
 
-def observe(test, target, *others, seconds=SPAN):
-    """A report on the target, and the run times of the others' threads in its window: at
-    least those between two marks in it, at most what was outside of the marks more."""
+def begin(load):
+    """Lets a target's threads on: they wait for the CPU now, or have it."""
+    load.send("begin")
+    kdtest.wait_until(lambda: all(kdtest.state_of(load.pid, tid) == "R" for tid in load.tid("spin")))
+
+
+def have_run(ran):
+    return min(ran.values()) >= RUN
+
+
+def observe(test, target, *others, until=have_run, options=(), status=0):
+    """A report on the target, and the run times of the others' threads: at least what they ran
+    when all the target's threads waited for the CPU, and all that they may have run in the window
+    at most. It ends when until() says so of the least run times."""
     path = test.directory() / "sample.json"
-    capture = test.capture(target.pid, "-o", "text", "-o", f"json:{path}")
-    before, hidden = [other.mark() for other in others], hidden_ns()
-    time.sleep(seconds)
-    after = [other.mark() for other in others]
-    report = capture.close(test)
+    capture = test.capture(target.pid, "-o", "text", "-o", f"json:{path}", *options)
+    hidden, asleep = hidden_ns(), [other.mark() for other in others]
+    begin(target)
+    before = [other.mark() for other in others]
+    for other in others:
+        if other is not target and hasattr(other, "send"):
+            other.send("begin")
+    after = []
+
+    def happened():
+        after[:] = [other.mark() for other in others]
+        return until({tid: ran - first.cpu[tid] for first, last in zip(before, after)
+                      for tid, ran in last.cpu.items()})
+    kdtest.wait_until(happened)
+    report = capture.close(test, status, stop={
+        pid for load in (target, *others) for pid in getattr(load, "pids", [getattr(load, "pid", 0)])
+        if pid})
+    report.errors = capture.stderr
     test.books(report)
     sample = next(json.loads(line) for line in path.open() if '"type":"sample"' in line)
     rows = {thread["tid"]: thread["ready_by"] for thread in sample["threads"]}
@@ -52,10 +78,10 @@ def observe(test, target, *others, seconds=SPAN):
         thread.all = rows.get(thread.tid, [])
         thread.hidden = hidden_ns() - hidden
     bounds = {}
-    for first, last in zip(before, after):
-        outside = max(0, report.window - first.until(last))
-        for tid, ran in first.cpu.items():
-            bounds[tid] = (last.cpu[tid] - ran, last.cpu[tid] - ran + outside)
+    report.outside = max(0, sample["window"]["end_ns"] - min(last.start for last in after))
+    for first, second, last in zip(asleep, before, after):
+        for tid, ran in last.cpu.items():
+            bounds[tid] = (ran - second.cpu[tid], ran - first.cpu[tid] + report.outside)
     return report, bounds
 
 
@@ -68,19 +94,20 @@ def total(rows):
     return sum(row["woken_ns"] + row["preempted_ns"] for row in rows)
 
 
-def named(test, thread, who, bounds, text, **properties):
+def named(test, thread, who, bounds, text, points=0.03, **properties):
     """Checks the row of a thread, or of a process of others, that took its time from this
     one: within 3 points of the whole wait, or 10 % of what it ran. So one with less
     need not have a row: among many others it may have lost it."""
     rows = of(thread, **who)
     least, most = bounds
-    slack = max(thread.culprits.total * 0.03, most * 0.1) + thread.hidden
+    slack = max(thread.culprits.total * points, most * 0.1) + thread.hidden
     test.between(total(rows), least - slack, most + slack, f"{text} has its time")
     for row in rows:
         test.eq({key: row.get(key) for key in properties}, properties, "and is called by its name")
     return rows
 
 
+TICK = 10 * MS  # at most
 HIDDEN = 5 * MS  # a slice: some kernels hide the switches of other processes' threads, too
 
 
@@ -92,12 +119,24 @@ def unexplained(test, report, thread):
 
 
 def case_fifo(test):
-    """A real-time task takes the CPU for 60 of 100 ms."""
+    """A real-time task takes the CPU for 60 of 100 ms; from one that sleeps nobody takes it."""
     cpu = kdtest.last_cpu()
     other = hog(test, f"fifo:{cpu}:60:100")
-    target = hog(test, f"spin:{cpu}")
-    report, ran = observe(test, target, other)
-    thread, tid = report.thread(target.tid("spin")[0]), other.tid("fifo")[0]
+    target = test.workload("roles", f"+spin:{cpu}", "poll")
+    (spin,), (tid,), (poll,) = target.tid("spin"), other.tid("fifo"), target.tid("poll")
+    target.settle([poll])
+    turns = [kdtest.turns(target.pid, poll)]
+    metrics = test.directory() / "sample.prom"
+    # The first of the conditions holds, a larger share does not.
+    report, ran = observe(
+        test, target, other, status=4,
+        until=lambda ran: turns.append(kdtest.turns(target.pid, poll)) or ran[tid] >= 3 * RUN, options=(
+            "--fail-if", "thread(spin).ready_by.fifo.pct>10", "-o", f"openmetrics:{metrics}",
+            "--fail-if", "ready_by.fi?o.pct>=100"))
+    thread = report.thread(spin)
+    test.eq(turns[-1], turns[0], "the one that sleeps does so throughout")
+    test.eq((report.thread(poll).culprits.total, report.thread(poll).all), (0, []),
+            "so nobody is blamed for that")
     rows = named(test, thread, {"tid": tid}, ran[tid], "the real-time task", name="fifo",
                  pid=other.pid, policy="SCHED_FIFO", priority=10, own=None, kernel=None)
     test.ok(rows and rows[0]["longest_ns"] > 40 * MS / kdtest.SLACK, "the longest run is seen",
@@ -105,40 +144,56 @@ def case_fifo(test):
     shown = [row for row in thread.culprits if row.tid == tid]
     test.ok(shown and shown[0]["class"] == "FIFO 10", "the report has it, too", *thread.culprits)
     unexplained(test, report, thread)
-    kdtest.only_on_host("what conditions and metrics say")
-    conditions(test, target)
-
-
-def conditions(test, target):
-    """What conditions and metrics say of the same two, in samples of their own."""
-    path = test.directory() / "sample.prom"
-    sample = "-p", target.pid, "--sample-time", "0.5", "--fail-if"
-    done = test.program(*sample, "thread(spin).ready_by.fifo.pct>10", "-o", f"json:{path}.json",
-                        "-o", f"openmetrics:{path}")
-    test.eq(done.status, 4, "the condition holds")
-    test.ok("ready_by.fifo.pct" in done.stderr, "and is named", done.stderr)
-    test.eq(test.program(*sample, "ready_by.fi?o.pct>=100").status, 0, "a larger share does not")
-    rows = [row for line in pathlib.Path(f"{path}.json").open() if '"type":"sample"' in line
-            for thread in json.loads(line)["threads"] if thread["name"] == "spin"
-            for row in thread["ready_by"]]
-    wanted = total(row for row in rows if row.get("name") == "fifo") / 1e9
+    said = [line for line in report.errors.splitlines() if "--fail-if" in line]
+    test.ok(len(said) == 1 and "ready_by.fifo.pct>10" in said[0], "the one that holds is named", *said)
     series = re.compile(r'kernel_delay_ready_by_seconds_total\{thread="spin",.*culprit="fifo"\} (.*)')
-    got = [float(match[1]) for match in map(series.match, path.read_text().splitlines()) if match]
+    got = [float(match[1]) for match in map(series.match, metrics.read_text().splitlines()) if match]
+    wanted = total(of(thread, name="fifo")) / 1e9
     test.eq([round(value, 9) for value in got], [round(wanted, 9)], "metrics have its time")
 
 
+def watched_turns(child, pid, tid):
+    """What is asked of a thread now and again while a program runs: [(from, turns, run time, to)]."""
+    polls = []
+    while child.proc.poll() is None:
+        start = time.monotonic_ns()
+        polls.append((start, kdtest.turns(pid, tid), time.clock_gettime_ns(kdtest.cpu_clock(pid)),
+                      time.monotonic_ns()))
+        time.sleep(0.01)
+    return polls
+
+
+def had_throughout(polls, window):
+    """Whether the thread had a CPU in all of a window: it was given none between the last time that
+    it was asked before and the first time after that, and ran for as long as that is."""
+    before = [poll for poll in polls if poll[3] <= window["start_ns"]][-1:]
+    after = [poll for poll in polls if poll[0] >= window["end_ns"]][:1]
+    return bool(before and after and before[0][1] == after[0][1] and
+                after[0][2] - before[0][2] > 0.98 * (after[0][0] - before[0][3]))
+
+
 def case_never_switched(test):
-    """One that had the CPU before the sample and has it after: no switch shows it."""
+    """One that had the CPU before the sample and has it after: no switch shows it. Again where it
+    was not so, as it rests now and again, and may be kept from the CPU."""
     kdtest.only_on_host("it takes long")
-    cpu = kdtest.last_cpu()
-    target = hog(test, f"spin:{cpu}")
-    other = hog(test, f"fifo:{cpu}:400:410")
-    tid, found = other.tid("fifo")[0], 0
-    for _ in range(6):
-        done = test.program("-p", target.pid, "--sample-time", "0.02")
-        thread = kdtest.kdreport.parse(done.stdout)[0].thread(target.tid("spin")[0])
-        found += any(row.tid == tid and row.ns > 0.9 * thread.life for row in thread.culprits)
-    test.ok(found >= 2, "it is named for whole samples", found)
+    cpu, path = kdtest.last_cpu(), test.directory() / "sample.json"
+    target = test.workload("roles", f"spin:{cpu}")
+    other = test.workload("roles", f"fifo:{cpu}:400:410")
+    spin, tid, found = target.tid("spin")[0], other.tid("fifo")[0], 0
+    while found < 2:
+        child = test.child([kdtest.PROGRAM, "-p", target.pid, "--sample-time", "0.02",
+                            "--sample-count", 20, "-o", f"json:{path}"])
+        polls = watched_turns(child, other.pid, tid)
+        test.eq(child.wait(), 0, "status")
+        for line in path.read_text().splitlines():
+            sample = json.loads(line)
+            if sample["type"] != "sample" or not had_throughout(polls, sample["window"]):
+                continue
+            found += 1
+            window = sample["window"]["end_ns"] - sample["window"]["start_ns"]
+            rows = [row for thread in sample["threads"] if thread.get("tid") == spin
+                    for row in thread["ready_by"] if row.get("tid") == tid]
+            test.between(total(rows), 0.9 * window, window, "it is named for the whole sample")
 
 
 def case_nice(test):
@@ -172,24 +227,30 @@ def case_round_robin(test):
     unexplained(test, report, thread)
 
 
+def siblings_have_theirs(test, report, target, ran):
+    """Of each thread of a target that has no more than one CPU: its siblings had it for as long as
+    they ran, and it is not its own culprit."""
+    tids = target.tid("spin")
+    threads = [thread for thread in report.threads if thread.tid in tids]
+    test.eq(sorted(thread.tid for thread in threads), tids, "all of them are there")
+    for thread in threads:
+        test.ok(not of(thread, tid=thread.tid), "it is not its own culprit", *thread.all)
+        least, most = (sum(ran[tid][i] for tid in tids if tid != thread.tid) for i in (0, 1))
+        most -= report.outside * (len(tids) - 2)  # one after the other
+        # A thread's own clock may run on while the hypervisor has its CPU.
+        slack = 0.03 * thread.culprits.total + total(of(thread, kind="stolen"))
+        test.between(total(of(thread, own=True)), least - slack, most + slack,
+                     "its siblings have their time")
+        unexplained(test, report, thread)
+    return threads
+
+
 def case_many_waiters(test):
     """A dozen threads of the target share a CPU."""
     kdtest.only_on_host("it takes long")
-    cpu = kdtest.last_cpu()
-    target = hog(test, *[f"spin:{cpu}"] * 12)
-    report, ran = observe(test, target, target)
-    tids = target.tid("spin")
-    for thread in report.threads:
-        tid = thread.tid
-        if tid not in tids or thread.silent or not thread.culprits.total:
-            continue  # several that never ran share a row
-        test.ok(not of(thread, tid=tid), "it is not its own culprit", *thread.all)
-        took = total(of(thread, own=True))
-        least, most = (sum(ran[other][i] for other in tids if other != tid) for i in (0, 1))
-        slack = 0.03 * thread.culprits.total + total(of(thread, kind="stolen"))
-        test.between(took, least - slack, most + slack,
-                     "its siblings have their time")
-        unexplained(test, report, thread)
+    target = hog(test, *[f"spin:{kdtest.last_cpu()}"] * 12)
+    report, ran = observe(test, target, target, until=lambda ran: min(ran.values()) >= 10 * MS)
+    siblings_have_theirs(test, report, target, ran)
 
 
 def case_crowd(test):
@@ -199,24 +260,30 @@ def case_crowd(test):
     cpu, waiters = kdtest.last_cpu(), 60
     other = hog(test, f"fifo:{cpu}:30:100")
     target = hog(test, *[f"spin:{cpu}"] * waiters)
-    report, ran = observe(test, target, target, other)
-    tids, fifo = target.tid("spin"), ran[other.tid("fifo")[0]]
+    fifo = other.tid("fifo")[0]
+    report, ran = observe(test, target, target, other, until=lambda ran: (
+        min(ran.values()) >= MS and ran[fifo] >= RUN))
     test.eq(kdtest.losses_told(report, culprits=True), [], "nothing is lost")
-    looked = 0
-    for thread in report.threads:
-        if thread.tid not in tids or thread.culprits.total < report.window / 2:
-            continue
-        looked += 1
-        least, most = (sum(ran[tid][i] for tid in tids if tid != thread.tid) for i in (0, 1))
-        # A thread's own clock may run on while the hypervisor has its CPU.
-        slack = 0.03 * thread.culprits.total + total(of(thread, kind="stolen"))
-        test.between(total(of(thread, own=True)), least - slack, most + slack,
-                     "its siblings have their time")
-        test.ok(total(of(thread, kind="task", own=None)) + total(of(thread, kind="rest")) >=
-                fifo[0] - slack, "others have theirs", *thread.all)
-        unexplained(test, report, thread)
-    # Those that never ran share a row; on a busy machine they are most.
-    test.ok(looked >= 3, "of several threads", looked)
+    for thread in siblings_have_theirs(test, report, target, ran):
+        others = total(of(thread, kind="task", own=None)) + total(of(thread, kind="rest"))
+        test.ok(others >= ran[fifo][0] - 0.03 * thread.culprits.total -
+                total(of(thread, kind="stolen")), "others have theirs", others, *thread.all)
+
+
+class Herd:
+    """Processes that compute, as far as observe() knows workloads."""
+
+    def __init__(self, test, cpu, count):
+        self.load = test.workload("herd", cpu, count)
+        self.pids = [int(pid) for pid in self.load.ready]
+
+    def mark(self):
+        start = time.monotonic_ns()
+        ran = {pid: time.clock_gettime_ns(kdtest.cpu_clock(pid)) for pid in self.pids}
+        return kdtest.Mark(start, ran, time.monotonic_ns())
+
+    def send(self, word):
+        self.load.send(word)
 
 
 def case_many_culprits(test):
@@ -224,16 +291,25 @@ def case_many_culprits(test):
     check of the books)."""
     kdtest.only_on_host("it takes long")
     cpu = kdtest.last_cpu()
-    target = hog(test, f"spin:{cpu}")
-    others = [hog(test, f"spin:{cpu}") for _ in range(40)]
-    report, _ = observe(test, target, seconds=2)
+    target, herd = hog(test, f"spin:{cpu}"), Herd(test, cpu, 40)
+    report, ran = observe(test, target, herd, until=lambda ran: (
+        sum(ns >= 4 * MS for ns in ran.values()) >= 32))
     thread = report.thread(target.tid("spin")[0])
     tasks = of(thread, kind="task")
-    test.ok({row["pid"] for row in tasks} & {other.pid for other in others}, "some have cells", *tasks)
+    test.ok({row["pid"] for row in tasks} & set(herd.pids), "some have cells", *tasks)
     # Who has the CPU at the window's end needs no cell.
-    test.between(len(tasks), 10, 24 + 1, "so many have cells, with whoever else ran")
-    test.ok(total(of(thread, kind="rest")) > thread.culprits.total / 10, "others are the rest",
-            *thread.all)
+    test.between(len(tasks), 10, CELLS + 1, "so many have cells, with whoever else ran")
+    had = {pid: total(of(thread, pid=pid)) for pid in herd.pids}
+    slack = 0.1 * sum(least for least, _ in ran.values()) + thread.hidden
+    least = sum(ran[pid][0] for pid, ns in had.items() if not ns)
+    rest = total(of(thread, kind="rest"))
+    test.ok(least > slack, "more ran than have cells", least, slack)
+    test.ok(rest >= least - slack, "the others are the rest", rest, least, *thread.all)
+    # One may have lost its cell, and got another one later.
+    test.ok(sum(had.values()) + rest >= sum(least for least, _ in ran.values()) - slack,
+            "all have their time", had, rest, ran)
+    wrong = [(pid, ns, ran[pid]) for pid, ns in had.items() if ns > 1.1 * ran[pid][1] + MS]
+    test.eq(wrong, [], "and none has more")
     unexplained(test, report, thread)
 
 
@@ -265,20 +341,24 @@ def case_ksoftirqd(test):
     thread = KernelThread(f"ksoftirqd/{cpu}")
     script = ("mount -t sysfs sysfs /sys && ip link set lo up && echo "
               f"{1 << cpu:x} >/sys/class/net/lo/queues/rx-0/rps_cpus && exec \"$@\"")
-    test.workload("staged", "flood:0:9999:1", wrapper=(
-        "chrt", "-f", "10", "unshare", "-n", "-m", "sh", "-c", script, "sh"))
-    target = hog(test, f"spin:{cpu}")
     for _ in range(8):  # one run of ksoftirqd before a hidden switch is longer than HIDDEN
-        report, ran = observe(test, target, thread, seconds=0.3)
-        if ran[thread.tid][0] >= 20 * MS and not report.unreported:
+        flood = test.workload("staged", "+flood:0:9999:0:20", wrapper=(
+            "nice", "-n", "-20", "unshare", "-n", "-m", "sh", "-c", script, "sh"))
+        target = hog(test, f"spin:{cpu}")
+        report, ran = observe(test, target, thread, flood, until=lambda ran: (
+            ran[thread.tid] >= 30 * MS or max(ran.values()) >= 2000 * MS))
+        if not report.unreported or ran[thread.tid][0] < 30 * MS:
             break
-    if ran[thread.tid][0] < 20 * MS:
+    if ran[thread.tid][0] < 30 * MS:
         raise kdtest.Skip(f"ksoftirqd ran for {ran[thread.tid][0]:,} ns only")
     victim = report.thread(target.tid("spin")[0])
-    named(test, victim, {"tid": thread.tid}, ran[thread.tid], "ksoftirqd", kernel=True,
-          ksoftirqd=True, own=None, policy=None, name=f"ksoftirqd/{cpu}")
+    least, most = ran[thread.tid]
+    # The kernel's count may be a tick old.
+    named(test, victim, {"tid": thread.tid}, (least - TICK, most + TICK), "ksoftirqd", points=0,
+          kernel=True, ksoftirqd=True, own=None, policy=None, name=f"ksoftirqd/{cpu}")
+    # The report has those with most; others may have had more.
     shown = [row for row in victim.culprits if row.tid == thread.tid]
-    test.ok(shown and "kernel: soft irqs" in shown[0].remarks, "marked in the report",
+    test.ok(all("kernel: soft irqs" in row.remarks for row in shown), "marked in the report",
             *victim.culprits)
     for row in of(victim, kind="task"):
         with contextlib.suppress(OSError, IndexError):  # it may have ended
@@ -300,9 +380,9 @@ def case_group(test):
         groups = [pathlib.Path(f"/proc/{other.pid}/cgroup").read_text() for other in others]
         if groups[0] == groups[1]:
             raise kdtest.Skip("no control groups can be made")
-        report, ran = observe(test, target, *others)
-        thread = report.thread(target.tid("spin")[0])
         tids = [other.tid("spin")[0] for other in others]
+        report, ran = observe(test, target, *others, until=lambda ran: ran[tids[0]] >= RUN)
+        thread = report.thread(target.tid("spin")[0])
         rows = named(test, thread, {"pid": others[0].pid}, ran[tids[0]], "the one in a group")
         path = rows[0].get("group") if rows else None
         test.ok(path and f":{path}\n" in groups[0], "with its group", path, groups[0])
@@ -313,16 +393,6 @@ def case_group(test):
             test.eq(row.get("group"), None, "that of the other is the target's")
         for other in others:
             other.end()
-
-
-def case_idle(test):
-    """Who sleeps waits for no CPU."""
-    kdtest.only_on_host("it takes long")
-    target = hog(test, "poll")
-    report, _ = observe(test, target, seconds=0.2)
-    for thread in report.threads:
-        test.ok(thread.culprits.total < 10 * MS * kdtest.SLACK, "nobody is blamed",
-                *thread.culprits)
 
 
 class Quota:
@@ -342,17 +412,20 @@ def case_quota(test):
     with limited_group() as group:
         target = hog(test, f"spin:{cpu}")
         (group / "cgroup.procs").write_text(str(target.pid))
-        report, counts = observe(test, target, Quota(group))
+        report, counts = observe(test, target, Quota(group), until=lambda ran: ran[group] >= 3 * RUN)
         thread = report.thread(target.tid("spin")[0])
-        # The kernel counts a period of it when that is over.
+        # The kernel counts a period of it when that is over. A part of it that the thread had to wait
+        # for others anyway is theirs.
         least, most = counts[group]
-        test.between(total(of(thread, kind="throttled")), least - 100 * MS, most + 100 * MS,
+        throttled = total(of(thread, kind="throttled"))
+        others = thread.culprits.total - throttled
+        test.between(throttled, max(0.98 * least - others, least / 2), most + 100 * MS,
                      "as long as the kernel counts")
         rows = [row for row in thread.culprits if row.name == "throttled"]
         test.ok(rows and "/kd-culprit may have 20 ms per 100 ms" in (rows[0].remarks or ""),
                 "with the group and its quota", *thread.culprits)
-        test.eq(thread.ns["throttled"], total(of(thread, kind="throttled")), "it is a state")
+        test.eq(thread.ns["throttled"], throttled, "it is a state")
 
 
 kdtest.main(case_fifo, case_never_switched, case_nice, case_round_robin, case_many_waiters,
-            case_crowd, case_many_culprits, case_ksoftirqd, case_group, case_idle, case_quota)
+            case_crowd, case_many_culprits, case_ksoftirqd, case_group, case_quota)

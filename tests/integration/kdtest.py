@@ -280,10 +280,15 @@ class Capture(Child):
         self.line("# Start sampling")
         self.opened = time.monotonic_ns()
 
-    def close(self, test, want=0):
-        """Closes the window and returns the one report of the run."""
+    def close(self, test, want=0, stop=()):
+        """Closes the window and returns the one report of the run. Those to stop, by their PIDs, are
+        stopped as soon as it is over: what the program does then is not hampered by them."""
         if self.proc.poll() is None:
             self.signal(signal.SIGINT)
+        if stop:
+            self.line("# Stop sampling")
+        for pid in stop:
+            os.kill(pid, signal.SIGSTOP)
         status = self.wait()
         test.ok(status == want, f"the program ends with status {want}", f"status {status}",
                 self.stderr)

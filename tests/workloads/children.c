@@ -342,3 +342,34 @@ VERB(brood, 0, 2, "")
 		}
 	}
 }
+
+/* --- herd: N children that compute on one CPU, from "begin" on ---
+ *
+ *   -> ready PID...   the children's
+ *   <- begin */
+VERB(herd, 2, 2, "CPU N")
+{
+	long n = number(argv[2]);
+	int begin[2];
+
+	pipe_make(begin);
+	printf("ready");
+	fflush(stdout); /* or the children had it, too */
+	for (long i = 0; i < n; i++) {
+		pid_t child = child_fork();
+
+		if (!child) {
+			pin(number(argv[1]));
+			take_bytes(begin[0], 1);
+			for (;;)
+				;
+		}
+		printf(" %d", child);
+		fflush(stdout);
+	}
+	say("%s", "");
+	wait_for("begin");
+	pass_bytes(begin[1], (int)n);
+	wait_for("end");
+	return 0;
+}

@@ -33,11 +33,12 @@ struct worker *stage_add(struct stage *stage, const char *role, void (*run)(stru
 	return worker;
 }
 
-static struct worker *cast_one(struct stage *stage, const struct role *role, char *args)
+static struct worker *cast_one(struct stage *stage, const struct role *role, char *args, bool later)
 {
 	struct worker *worker = stage_add(stage, role->name, role->run);
 
 	worker->throughout = role->throughout;
+	worker->later = later;
 	for (size_t i = 0; i < COUNT(worker->args) && args; i++)
 		worker->args[i] = number(strsep(&args, ":"));
 	return worker;
@@ -46,16 +47,18 @@ static struct worker *cast_one(struct stage *stage, const struct role *role, cha
 void stage_cast(struct stage *stage, char **texts, const struct role *roles, int most)
 {
 	for (; *texts; texts++) {
-		char *args = *texts, *name = strsep(&args, ":");
+		bool later = **texts == '+';
+		char *args = *texts + later, *name = strsep(&args, ":");
 		const struct role *role = roles;
 		struct worker *first, *second;
 		int there[2], back[2];
 
 		while (role->name && strcmp(role->name, name))
 			role++;
-		if (!role->name || stage->count + role->pair >= most)
+		if (!role->name || stage->count + role->pair >= most ||
+		    (later && !role->throughout))
 			die(name);
-		first = cast_one(stage, role, args);
+		first = cast_one(stage, role, args, later);
 		if (!role->pair)
 			continue;
 		/* The first of a pair reads from the lower descriptor. */
@@ -63,6 +66,7 @@ void stage_cast(struct stage *stage, char **texts, const struct role *roles, int
 		pipe_make(there);
 		second = stage_add(stage, role->name, role->run);
 		second->throughout = role->throughout;
+		second->later = later;
 		memcpy(second->args, first->args, sizeof(first->args));
 		first->in = back[0];
 		first->out = there[1];
@@ -81,6 +85,8 @@ static void *worker_main(void *arg)
 	pass_bytes(stage->done[1], 1);
 	if (!worker->throughout)
 		take_bytes(stage->go[0], 1);
+	else if (worker->later)
+		take_bytes(stage->begin[0], 1);
 	worker->run(worker);
 	if (!worker->throughout)
 		pass_bytes(stage->done[1], 1);
@@ -120,9 +126,16 @@ static void stage_go(const struct stage *stage)
 	say("]}");
 }
 
+static void stage_begin(const struct stage *stage)
+{
+	for (int i = 0; i < stage->count; i++)
+		pass_bytes(stage->begin[1], stage->workers[i]->later);
+}
+
 static _Noreturn void stage_end(struct stage *stage)
 {
 	atomic_store(&stage->over, true);
+	stage_begin(stage);
 	pass_bytes(stage->end[1], stage->count);
 	for (int i = 0; i < stage->count; i++)
 		pthread_join(stage->workers[i]->thread, NULL);
@@ -134,6 +147,7 @@ _Noreturn int stage_serve(struct stage *stage)
 	char line[64];
 
 	pipe_make(stage->go);
+	pipe_make(stage->begin);
 	pipe_make(stage->done);
 	pipe_make(stage->end);
 	for (int i = 0; i < stage->count; i++)
@@ -146,6 +160,8 @@ _Noreturn int stage_serve(struct stage *stage)
 			stage_mark(stage);
 		else if (!strcmp(line, "go"))
 			stage_go(stage);
+		else if (!strcmp(line, "begin"))
+			stage_begin(stage);
 		else if (!strcmp(line, "log") && stage->log)
 			stage->log(stage);
 		else if (!strcmp(line, "end") && !stage->log)

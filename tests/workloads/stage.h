@@ -7,6 +7,7 @@
  *   <- go               -> {"pid": ..., "threads": [truths of each thread]}; "rests" are
  *                       those that have done their work and wait for the end, or are
  *                       about to: their last write may still have to return
+ *   <- begin            those whose text begins with '+' begin, which have only waited for that
  *   <- log              -> what the threads have logged so far, where there is a log
  *   <- end              the process ends, as it does when stdin is closed */
 #ifndef STAGE_H
@@ -19,6 +20,7 @@ struct worker {
 	const char *role;             /* printed in the truths */
 	void (*run)(struct worker *); /* its work */
 	bool throughout; /* works from before "ready" until stage_over(), not from "go" */
+	bool later;      /* throughout, but from "begin" on */
 	long args[4];
 	int in, out; /* pipe ends, for workers that talk to each other */
 	int number;  /* on its stage, from 0 */
@@ -34,11 +36,11 @@ struct stage {
 	void (*log)(const struct stage *stage); /* prints its JSON, if there is one */
 	struct worker *workers[1000];
 	int count;
-	int go[2], done[2], end[2];
+	int go[2], begin[2], done[2], end[2];
 	atomic_bool over;
 };
 
-/* What a worker can be told to do: NAME[:ARG...] */
+/* What a worker can be told to do: NAME[:ARG...], or +NAME[:ARG...] from "begin" on */
 struct role {
 	const char *name;
 	void (*run)(struct worker *);

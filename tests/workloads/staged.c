@@ -13,8 +13,9 @@
  *   barrier:CPU        makes other processes pass memory barriers, as fast as it can; to "gaps"
  *                      these are interrupts from that CPU
  *   ticks:CPU:US:HZ    timers on that CPU, in a process that sleeps
- *   flood:CPU:PORT:US  sends itself so much every so often that receiving it takes as long as many
- *                      datagrams do, and receives none
+ *   flood:CPU:PORT:US:MORE  sends itself so much every so often that receiving it takes as long
+ *                      as many datagrams do, and receives none; to so many more sockets, for
+ *                      each of which that takes as long again
  *   filler             fills and drops a large piece of memory, in one call each
  *   read:CPU           reads $STAGED_FILE again and again
  *
@@ -176,19 +177,38 @@ static void role_ticks(struct worker *worker)
 			die("perf_event_open");
 }
 
+/* One that receives what goes to this port of this machine, or of all. */
+static int flooded(const struct sockaddr_in *self)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), on = 1;
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_BROADCAST, &on, sizeof(on)) ||
+	    bind(fd, (const struct sockaddr *)self, sizeof(*self)))
+		die("socket");
+	return fd;
+}
+
 static void role_flood(struct worker *worker)
 {
 	struct sockaddr_in self = { .sin_family = AF_INET,
 				    .sin_port = htons((uint16_t)worker->args[1]),
 				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_DGRAM, 0), each = SEGMENT;
+	long more = worker->args[3];
+	int fd, each = SEGMENT;
 	static char packet[SEGMENTS * SEGMENT];
 
 	pin(worker->args[0]);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&self, sizeof(self)) ||
-	    connect(fd, (struct sockaddr *)&self, sizeof(self)) ||
+	if (more)
+		self.sin_addr.s_addr = htonl(INADDR_ANY);
+	fd = flooded(&self);
+	for (long i = 0; i < more; i++)
+		flooded(&self);
+	if (more)
+		self.sin_addr.s_addr = inet_addr("127.255.255.255"); /* all of them */
+	if (connect(fd, (struct sockaddr *)&self, sizeof(self)) ||
 	    setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &each, sizeof(each)))
-		die("socket");
+		die("connect");
 	while (!stage_over(worker->stage)) {
 		send(fd, packet, sizeof(packet), MSG_DONTWAIT);
 		sleep_ns(worker->args[2] * 1000);
