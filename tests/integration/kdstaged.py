@@ -7,6 +7,7 @@ passed over where they are not what is staged: for no longer than the threads wa
 were interrupted."""
 
 import json
+import os
 import re
 import signal
 
@@ -96,9 +97,12 @@ def log_of(load):
     return json.loads(load.line("{"))
 
 
-def watch(test, targets, seconds, while_open=None, logs=False):
+def watch(test, targets, seconds, while_open=None, logs=False, stop=(), calm=()):
     """{name: Screen} of {name: workload}, taken at the same time; seconds None: for as long as
-    while_open() takes. logs: what the workloads have logged, as soon as their windows are over."""
+    while_open() takes. logs: what the workloads have logged, as soon as their windows are read: a
+    wait that ends before that is known to have been one for the test. stop: other processes that
+    are stopped when the windows are over. calm: threads that have no priority any more then. They
+    would only hamper the ends of the runs."""
     screens = {name: Screen(test, load.pid, seconds or kdtest.PATIENCE)
                for name, load in targets.items()}
     for screen in screens.values():
@@ -107,6 +111,12 @@ def watch(test, targets, seconds, while_open=None, logs=False):
         while_open()
     for screen in () if seconds else screens.values():
         screen.child.signal(signal.SIGINT)
+    for screen in screens.values():
+        screen.child.line("# Stop sampling")
+    for tid in calm:
+        os.sched_setscheduler(tid, os.SCHED_OTHER, os.sched_param(0))
+    for load in stop:
+        load.signal(signal.SIGSTOP)
     left = dict(screens)
     while left:
         over = kdtest.wait_until(lambda: [name for name in left

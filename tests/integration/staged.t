@@ -4,7 +4,6 @@
 """Staged delays of threads that compute: the first VERDICT names who had their CPU, with the
 share that those have logged, or the threads themselves."""
 
-import contextlib
 import ctypes
 import os
 import re
@@ -12,13 +11,16 @@ import time
 
 import kdstaged
 import kdtest
+import kdtraced
 from kdgroup import heavy_group, memory_group
-from kdneeds import need, tracefs
+from kdneeds import need
 from kdtest import MS
 
-SAMPLE = 0.5
-TRIES = 8  # until prices have stayed the same for one sample
+SAMPLE = 0.4
+ENOUGH = 200 * MS  # of run time, of who has the CPU
+TRIES = 8
 MOVES = 4
+READ = 500  # ns between two readings of the clock at an event
 PTRACE_CONT, PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 7, 17, 0x4206, 0x4207
 
 
@@ -27,28 +29,28 @@ def watched(test, name, load, seconds=SAMPLE, **options):
 
 
 def beside(test, name, load, hog, *words):
-    """The other workload, which has the CPU for as long as it runs, is the first that is blamed.
-    What it runs is certain between two moments in the window; it may run in the rest of it."""
-    marks = []
+    """The other workload, which has the CPU for as long as it runs, is the first that is blamed. It
+    has not run before it is let on in the window; and may do so after it was asked."""
+    marks = [hog.mark()]
 
     def measure():
+        hog.send("begin")
+        kdtest.wait_until(lambda: sum(hog.mark().cpu.values()) >= ENOUGH)
         marks.append(hog.mark())
-        time.sleep(SAMPLE)
-        marks.append(hog.mark())
-    screen = watched(test, name, load, None, while_open=measure)
+    screen = watched(test, name, load, None, while_open=measure, stop=[hog])
     row = kdstaged.check_first(test, name, screen, ("task",), *words, who=hog.pid)
     if row:
         first, last = marks
         ran = sum(ran - first.cpu[tid] for tid, ran in last.cpu.items())
-        kdstaged.check_share(test, name, screen, row["ns"], ran, most=ran + screen.stop -
-                             screen.start - first.until(last))
+        kdstaged.check_share(test, name, screen, row["ns"], ran,
+                             most=ran + max(0, screen.stop - last.start))
 
 
 def case_nice(test):
     """Another process with a better nice value."""
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}")
-    hog = test.workload("roles", f"spin:{cpu}", wrapper=("nice", "-n", "-10"))
+    hog = test.workload("roles", f"+spin:{cpu}", wrapper=("nice", "-n", "-10"))
     with heavy_group() as join:  # both: others are no match for them
         join(load, hog)
         beside(test, "nice", load, hog, "(nice -10) ran")
@@ -60,7 +62,7 @@ def case_group(test):
     """An overload in another control group, which has more weight."""
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}")
-    hog = test.workload("roles", *[f"spin:{cpu}"] * 4)
+    hog = test.workload("roles", *[f"+spin:{cpu}"] * 4)
     with heavy_group() as join:
         join(hog)
         beside(test, "group", load, hog, f"on which roles[{hog.pid}] ran")
@@ -87,7 +89,7 @@ def case_migrations(test):
     if len(cpus) < 2:
         raise kdtest.Skip("there is no CPU where it could be better off")
     load = test.workload("roles", f"spin:{cpus[0]}")
-    hog = test.workload("roles", f"fifo:{cpus[-1]}:45:50")
+    hog = test.workload("roles", f"+fifo:{cpus[-1]}:45:50")
     tid, took = load.tid("spin")[0], [0, 0]  # while it certainly was there, and may have been
 
     def send(cpu):
@@ -99,15 +101,17 @@ def case_migrations(test):
         return times
 
     def move():
+        hog.send("begin")
         for _ in range(MOVES):
             there = send(cpus[-1])
-            time.sleep(0.1)
+            kdtest.wait_until(lambda there=there: time.clock_gettime_ns(
+                kdtest.cpu_clock(hog.pid)) >= there[1] + ENOUGH / MOVES)
             back = send(cpus[0])
             took[0] += back[0] - there[1]
             took[1] += back[1] - there[0]
     with heavy_group() as join:
         join(load)
-        screen = watched(test, "migrations", load, None, while_open=move)
+        screen = watched(test, "migrations", load, None, while_open=move, stop=[hog])
         load.end()
     row = kdstaged.check_first(test, "migrations", screen, ("task",),
                                f"on which fifo[{hog.tid('fifo')[0]}]", "(SCHED_FIFO 10) ran",
@@ -125,13 +129,14 @@ def case_rt_limit(test):
         raise kdtest.Skip("there is no CPU for the test")
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}", wrapper=kdstaged.BEFORE_OTHERS)
-    hog = test.workload("roles", f"spin:{cpu}")
+    hog = test.workload("roles", f"+spin:{cpu}")
     tid, other = load.tid("spin")[0], hog.tid("spin")[0]
     marks = []
 
     def four_times():
         """Until the other one has run before each of four turns of the thread."""
         marks.append(hog.mark())
+        hog.send("begin")
         times, ran, turns = 0, marks[0].cpu[other], kdtest.turns(load.pid, tid)
 
         def happened():
@@ -144,7 +149,7 @@ def case_rt_limit(test):
         marks.append(hog.mark())
     with heavy_group() as join:
         join(hog)
-        screen = watched(test, "RT limit", load, None, while_open=four_times)
+        screen = watched(test, "RT limit", load, None, while_open=four_times, stop=[hog])
         row = kdstaged.check_first(test, "RT limit", screen, ("rt_limit",),
                                    "which the real-time limit gave to spin[", who=hog.pid)
         if row:
@@ -155,41 +160,50 @@ def case_rt_limit(test):
         hog.end()
 
 
-def still_without(load):
-    """For what part of the time its clock stands still while nothing is done to it: all of a
-    virtual machine may."""
-    steps = kdstaged.log_of(load)["gaps"]["steps"]
-    return sum(steps) / (len(steps) * MS)
+def after_running(load, tid, ns=ENOUGH):
+    """Waits until a thread has run for so long: its main thread is not asked, as it would have
+    waited for that."""
+    before = kdtest.schedstat(load.pid, tid)[0]
+    kdtest.wait_until(lambda: kdtest.schedstat(load.pid, tid)[0] >= before + ns)
 
 
-def interrupted(test, name, cause, culprit, advice, by, dearest=0.5):
-    """A thread with a clock that interrupts make stand still: hardirqs and softirqs nest, so it
-    is their sum. Again where the share is not right, or disks interrupt it more: on a shared
-    machine prices change from one moment to the next. What is wrong by itself never fits.
-    dearest: how much of the price of a hardirq may be too much; it follows that of system calls,
-    for which other tests that trace them make everyone pay."""
-    kdtest.only_on_host("a clock that stands still while an emulated machine does")
+def interrupted(test, name, cause, culprit, advice, by):
+    """A thread that computes and is interrupted, against the kernel's own tracing: its tables, as
+    the program adds a price to each in the ledger, which it has measured when it began (irq.t
+    compares that). Again where others interrupted it for longer, as disks may."""
+    kdtest.only_on_host("the interrupts of an emulated machine")
     for _ in range(TRIES):
         load = test.workload("staged", f"gaps:{kdtest.last_cpu()}", wrapper=kdstaged.BEFORE_OTHERS)
-        time.sleep(0.1)
-        alone = still_without(load)
+        tid, = load.tid("gaps")
         other = by()
-        screen = watched(test, name, load, logs=True)
+
+        def work(load=load, tid=tid, other=other):
+            other.send("begin")
+            after_running(load, tid)
+        with kdtraced.Traced(tid, *kdtraced.INTERRUPTS) as traced:
+            screen = watched(test, name, load, None, while_open=work, stop=[other], calm=[tid])
+            hard, soft, hits = kdtraced.interrupts(traced.events(), screen.start, screen.stop)
         other.end()
-        gaps = screen.logged(screen.log["gaps"])
         load.end()
-        took = sum(row["ns"] for row in screen.blamed if row["cause"] in ("hardirq", "softirq"))
-        thread = next(thread for thread in screen.json["threads"] if thread["name"] == "gaps")
-        least, most = kdstaged.bounds(screen, gaps, alone * (screen.stop - screen.start))
-        most += dearest * screen.json.get("irq_entry_exit_ns", 0) * sum(
-            irq["count"] for irq in thread["hardirqs"])
-        if least <= took <= most and any(culprit in line for line in screen.verdict):
+        staged = hard if cause == "hardirq" else soft
+        if culprit in max(staged, key=lambda who, of=staged: sum(of[who]), default=""):
             break
-    row = kdstaged.check_first(test, name, screen, (cause,), culprit)
+    words = "interrupted by softirqs, mostly" if staged is soft else "interrupted, mostly by"
+    kdstaged.check_first(test, name, screen, (cause,), f"{words} {culprit}")
+    row = next((row for row in screen.blamed if row["cause"] == cause), None)
     if row and row is screen.json["verdict"][0]:  # it may be the hypervisor
         test.ok(re.search(f"^NEXT    .*{advice}", screen.text, re.MULTILINE), f"{name}: what to do",
                 screen.text)
-    test.between(took, least, most, f"{name}: as long as its clock stood still")
+    thread = next(thread for thread in screen.json["threads"] if thread.get("tid") == tid)
+    test.eq(row and row["ns"], sum(each["ledger"][f"{cause}_ns"] for each in screen.json["threads"]),
+            f"{name}: all of it is blamed")
+    each = [ns for all_of_it in staged.values() for ns in all_of_it]
+    # The clock is read a little later or earlier than the kernel's tracing reads it.
+    slack = 0.03 * sum(each) + (len(each) + (hits if staged is soft else 0)) * READ
+    test.between(sum(irq["total_ns"] for irq in thread[f"{cause}s"]), sum(each) - slack,
+                 sum(each) + slack, f"{name}: as long as the kernel itself saw")
+    test.ok(thread["ledger"][f"{cause}_ns"] >= sum(each) - slack,
+            f"{name}: which is what is blamed, or more", thread["ledger"], sum(each))
 
 
 def case_softirqs(test):
@@ -199,73 +213,51 @@ def case_softirqs(test):
         raise kdtest.Skip("there is no other CPU")
     script = ("mount -t sysfs sysfs /sys && ip link set lo up && echo "
               f"{1 << kdtest.last_cpu():x} >/sys/class/net/lo/queues/rx-0/rps_cpus && exec \"$@\"")
-    interrupted(test, "softirqs", "softirq", "interrupted by softirqs, mostly net_rx", "RSS",
-                lambda: test.workload("staged", "flood:0:9999:40", wrapper=(
+    interrupted(test, "softirqs", "softirq", "net_rx", "RSS",
+                lambda: test.workload("staged", "+flood:0:9999:40", wrapper=(
                     *kdstaged.BEFORE_OTHERS, "unshare", "-n", "-m", "sh", "-c", script, "sh")))
 
 
 def case_timers(test):
     """Of another process, with time between them also where each takes 50 us."""
-    interrupted(test, "timers", "hardirq", "interrupted, mostly by local_timer", "nohz_full",
-                lambda: test.workload("staged", f"ticks:{kdtest.last_cpu()}:200:2"))
+    interrupted(test, "timers", "hardirq", "local_timer", "nohz_full",
+                lambda: test.workload("staged", f"+ticks:{kdtest.last_cpu()}:200:2"))
 
 
 def case_ipis(test):
-    """From another CPU, where another process asks for them. What an interrupt takes around its
-    handler is measured with timers; these take less."""
+    """From another CPU, where another process asks for them."""
     if len(os.sched_getaffinity(0)) < 2:
         raise kdtest.Skip("there is no other CPU")
-    interrupted(test, "IPIs", "hardirq", "interrupted, mostly by call_function", "membarrier",
-                lambda: test.workload("staged", "barrier:0"), dearest=1)
+    with heavy_group() as join:
+        def barrier():
+            other = test.workload("staged", "+barrier:0")
+            join(other)
+            return other
+        interrupted(test, "IPIs", "hardirq", "call_function", "membarrier", barrier)
 
 
 def case_minor_faults(test):
-    for _ in range(TRIES):  # see interrupted()
-        load = test.workload("staged", f"minor:{kdtest.last_cpu()}:100",
-                             wrapper=kdstaged.BEFORE_OTHERS)
-        screen = watched(test, "faults", load, logs=True)
-        touched = screen.logged(screen.log["minor"])
-        load.end()
-        took = sum(row["ns"] for row in screen.blamed if row["cause"] == "page_fault")
-        least, most = kdstaged.bounds(screen, touched)
-        most += 0.5 * screen.json.get("fault_entry_exit_ns", 0) * sum(
-            thread["minor_faults"] for thread in screen.json["threads"])
-        if least <= took <= most:
-            break
+    load = test.workload("staged", f"minor:{kdtest.last_cpu()}:100", wrapper=kdstaged.BEFORE_OTHERS)
+    tid, = load.tid("minor")
+    with kdtraced.Traced(tid, "exceptions/page_fault_*", "kmem/rss_stat") as traced:
+        screen = watched(test, "faults", load, None, while_open=lambda: after_running(load, tid),
+                         logs=True, calm=[tid])
+        count, least = kdtraced.faults(traced.events(), screen.start, screen.stop)
+    load.end()
     kdstaged.check_first(test, "faults", screen, ("page_fault",), "had page faults")
-    test.between(took, least, most, "faults: as long as touching took longer")
-
-
-@contextlib.contextmanager
-def recorded(pid):
-    """Gives a function for the time between begin and end of reclaim as the kernel's own tracing
-    has it, of a thread in a window."""
-    folder = tracefs() / "instances" / f"kdtest-{os.getpid()}"
-    folder.mkdir()
-    try:
-        (folder / "buffer_size_kb").write_text("4096")
-        (folder / "trace_clock").write_text("mono")
-        (folder / "set_event_pid").write_text(" ".join(map(str, kdtest.threads_of(pid))))
-        for end in ("begin", "end"):
-            for kind in ("memcg", "direct"):
-                (folder / f"events/vmscan/mm_vmscan_{kind}_reclaim_{end}/enable").write_text("1")
-
-        def spent(start, stop):
-            (folder / "tracing_on").write_text("0")
-            since, ns = None, 0
-            for seconds, micros, end in re.findall(
-                    r" (\d+)\.(\d{6}): mm_vmscan_\w+_reclaim_(begin|end):",
-                    (folder / "trace").read_text()):
-                at = int(seconds) * kdtest.SECOND + int(micros) * 1000
-                if end == "begin":
-                    since = at
-                elif since is not None:
-                    ns += max(0, min(at, stop) - max(since, start))
-                    since = None
-            return ns
-        yield spent
-    finally:
-        folder.rmdir()
+    thread = next(thread for thread in screen.json["threads"] if thread.get("tid") == tid)
+    # The price of what is around each was measured when the program began (faults.t compares that),
+    # and is moved from user mode, as far as there is such time. What interrupts a fault is none of it.
+    ledger, price = thread["ledger"], screen.json.get("fault_entry_exit_ns", 0)
+    took, interrupts = ledger["page_fault_ns"], ledger["hardirq_ns"] + ledger["softirq_ns"]
+    test.ok(took >= 0.97 * least + (count * price if ledger["user_ns"] else 0) - interrupts,
+            "faults: as long as the kernel itself saw, and the price of each", ledger, least, count,
+            price)
+    test.ok(took - thread["minor_faults"] * price <= 1.03 * screen.logged(screen.log["minor"]) + MS,
+            "faults: without that no longer than touching took", took, thread, screen.log)
+    test.between(sum(row["ns"] for row in screen.blamed if row["cause"] == "page_fault"), took,
+                 sum(thread["ledger"]["page_fault_ns"] for thread in screen.json["threads"]),
+                 "faults: that is blamed")
 
 
 def case_reclaim(test):
@@ -279,9 +271,11 @@ def case_reclaim(test):
                              wrapper=("sh", "-c", f"echo $$ >{procs}; exec \"$@\"", "sh",
                                       *kdstaged.BEFORE_OTHERS),
                              env={**os.environ, "STAGED_FILE": path})
-        with recorded(load.pid) as spent:
-            screen = watched(test, "reclaim", load)
-            truth = spent(screen.start, screen.stop)
+        tid, = load.tid("read")
+        with kdtraced.Traced(tid, "vmscan/mm_vmscan_memcg_reclaim_*",
+                             "vmscan/mm_vmscan_direct_reclaim_*") as traced:
+            screen = watched(test, "reclaim", load, calm=[tid])
+            truth = kdtraced.reclaim(traced.events(), screen.start, screen.stop)
         load.end()
     if kdtest.VM and not truth:
         raise kdtest.Skip("the file system of this machine keeps nothing of a file in memory")

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernel's own tracing (tracefs) says of one thread: a truth that has nothing of the
+program, its probes, or its clock readings."""
+
+import os
+import re
+
+import kdtest
+from kdneeds import tracefs
+
+BUFFER_KB = 16384
+EVENT = re.compile(r" (\d+)\.(\d{6}): (\w+): ?(.*)")
+
+
+class Traced:
+    """Events of a thread while this is a context, by CLOCK_MONOTONIC; those that a kernel does not
+    have are left out."""
+
+    def __init__(self, tid, *patterns):
+        self.tid, self.patterns = tid, patterns
+        self.folder = tracefs() / "instances" / f"kdtest-{os.getpid()}"
+
+    def __enter__(self):
+        self.folder.mkdir()
+        try:
+            self.write("tracing_on", 0)
+            self.write("buffer_size_kb", BUFFER_KB)
+            self.write("trace_clock", "mono")
+            self.write("set_event_pid", self.tid)
+            for pattern in self.patterns:
+                for enable in self.folder.glob(f"events/{pattern}/enable"):
+                    enable.write_text("1")
+            self.write("tracing_on", 1)
+        except BaseException:
+            self.folder.rmdir()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.folder.rmdir()
+
+    def write(self, file, value):
+        (self.folder / file).write_text(str(value))
+
+    def events(self):
+        """[(time in ns, name, what it says)], in their order. Nothing is recorded any more."""
+        self.write("tracing_on", 0)
+        return [(int(seconds) * kdtest.SECOND + int(micros) * 1000, name, text)
+                for seconds, micros, name, text in EVENT.findall((self.folder / "trace").read_text())]
+
+
+INTERRUPTS = ("irq/irq_handler_*", "irq/softirq_e*", "irq_vectors/*_entry", "irq_vectors/*_exit")
+
+
+def interrupts(events, start, stop):
+    """Of those that lie in a window: {name: [ns, ...]} of hard and of soft interrupts, the latter
+    without the hard ones that hit them; and how many of these there were."""
+    hard, soft, begun, hits = {}, {}, [], 0
+    for at, name, text in events:
+        who, _, edge = name.rpartition("_")
+        is_soft = who == "softirq"
+        if is_soft:
+            who = re.search(r"action=(\w+)", text)[1].lower()
+        if edge == "entry":
+            begun.append([who, at, 0])
+        elif begun and begun[-1][0] == who:
+            _, since, nested = begun.pop()
+            if begun and not is_soft:
+                begun[-1][2] += at - since
+                hits += 1
+            if start <= since and at <= stop:
+                (soft if is_soft else hard).setdefault(who, []).append(
+                    at - since - (nested if is_soft else 0))
+        else:
+            begun.clear()  # it began before
+    return hard, soft, hits
+
+
+def faults(events, start, stop):
+    """How many page faults there were in a window, and how long it took at least until the page was
+    counted as the thread's."""
+    count, ns, since = 0, 0, None
+    for at, name, _ in events:
+        if name.startswith("page_fault_"):
+            count += start <= at < stop
+            since = at
+        elif since is not None and name == "rss_stat":
+            ns += max(0, min(at, stop) - max(since, start))
+            since = None
+    return count, ns
+
+
+def reclaim(events, start, stop):
+    """How long memory was being freed in a window."""
+    since, ns = None, 0
+    for at, name, _ in events:
+        if name.endswith("begin"):
+            since = at
+        elif since is not None:
+            ns += max(0, min(at, stop) - max(since, start))
+            since = None
+    return ns
