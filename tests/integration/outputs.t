@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: long
 """Where samples go: formats, files, names, conditions; and outputs that fail, which
-leave nothing half-written."""
+leave nothing half-written. What is the same for saved samples, as both have the same outputs, is
+shown of a live run once, and of all formats with --replay, which costs next to nothing."""
 
 import contextlib
 import json
@@ -15,12 +15,24 @@ import kdreport
 import kdtest
 
 SHORT = ("--sample-time", "20ms")
-FIRST = ("nice", "-n", "-20")  # who never sleeps gets a CPU in a short sample, too
 
 
 def run(test, *args, **options):
     load = test.workload("roles", "poll")
     return test.program("-p", load.pid, *SHORT, *args, **options)
+
+
+def saved(test, count=1):
+    """A file with samples of a live run."""
+    path = test.directory() / "saved"
+    done = run(test, "-o", f"json:{path}", "--sample-count", count)
+    if done.status:
+        raise kdreport.ReportError(f"nothing is saved: {done.stderr}")
+    return path
+
+
+def replay(test, path, *args, **options):
+    return test.program("--replay", path, *args, **options)
 
 
 def samples(text):
@@ -49,10 +61,13 @@ def case_formats(test):
 
 
 def case_folded(test):
-    load = test.workload("roles", "spin", wrapper=FIRST)
+    load = test.workload("roles", "spin:-1")
     folder = test.directory()
-    done = test.program("-p", load.pid, "--sample-time", "100ms", "--sample-count=2",
-                        "--profile=999", "-o", f"folded:{folder}/f", "-o", "folded")
+    while True:  # it may get no CPU in samples as short as these
+        done = test.program("-p", load.pid, "--sample-time", "50ms", "--sample-count=2",
+                            "--profile=999", "-o", f"folded:{folder}/f", "-o", "folded")
+        if done.status or done.stdout:
+            break
     test.eq((done.status, done.stderr), (0, ""), "status 0")
     test.ok(done.stdout, "there are stacks")
     test.eq((folder / "f").read_text(), done.stdout, "the file has those of both samples")
@@ -84,19 +99,15 @@ def case_names(test):
     counts = [line for line in text.splitlines() if line.startswith("kernel_delay_captures_total{")]
     test.ok(any(line.endswith('result="complete"} 3') for line in counts),
             "metrics of a file are of all samples until then", *counts)
-
-
-def case_metrics_on_a_stream(test):
-    done = run(test, "--sample-count=2", "-o", "openmetrics")
-    test.eq(done.stdout.count("# EOF\n"), 1, "one text, of both samples")
+    done = replay(test, folder / "all", "-o", "openmetrics")
+    test.eq(done.stdout.count("# EOF\n"), 1, "metrics on a stream: one text, of all samples")
     test.ok(done.stdout.endswith("# EOF\n"), "which is whole")
 
 
 def case_limit(test):
     folder = test.directory()
-    done = run(test, "-o", f"json:{folder}/x")
-    size = (folder / "x").stat().st_size
-    (folder / "x").unlink()
+    one = saved(test)
+    size = one.stat().st_size
     (folder / "s-0").write_text("of another run")
     done = run(test, "--sample-count=12", "-o", f"json:{folder}/s-%n",
                f"--output-limit={size * 5}")
@@ -106,7 +117,7 @@ def case_limit(test):
             "the oldest of the run are removed", *names)
     total = sum(path.stat().st_size for path in folder.iterdir())
     test.ok(total - len("of another run") <= size * 5, "within the limit", total, size)
-    done = run(test, "-o", f"json:{folder}/tiny", "--output-limit=100")
+    done = replay(test, one, "-o", f"json:{folder}/tiny", "--output-limit=100")
     test.eq(done.status, 74, "a limit that no sample has room in")
     test.ok("--output-limit" in done.stderr, "is named", done.stderr)
     test.ok(not (folder / "tiny").exists(), "and nothing is written")
@@ -133,13 +144,13 @@ def case_process_substitution(test):
 
 
 def case_fail_if(test):
-    load = test.workload("roles", "poll", "spin", wrapper=FIRST)
-    spin, = load.tid("spin")
-    args = ("-p", load.pid, "--sample-time", "100ms", "--quiet")
-    done = test.program(*args, "--fail-if", "thread(spin).run.pct>0.1", "--fail-if", "lost>0")
+    load = test.workload("roles", "calls:0:0:0", "poll")  # which only sleep
+    poll, = load.tid("poll")
+    args = ("-p", load.pid, *SHORT, "--quiet")
+    done = test.program(*args, "--fail-if", "thread(poll).blocked.pct>50", "--fail-if", "lost>0")
     test.eq(done.status, 4, "the condition: status 4")
     test.eq(len(done.stderr.splitlines()), 1, "one line")
-    test.ok(f"thread {spin} 'spin'" in done.stderr and "run.pct>0.1" in done.stderr,
+    test.ok(f"thread {poll} 'poll'" in done.stderr and "blocked.pct>50" in done.stderr,
             "which names the thread and the condition", done.stderr)
     done = test.program(*args, "--fail-if", "thread(poll).run.pct>90")
     test.eq((done.status, done.stderr), (0, ""), "it does not apply: status 0")
@@ -197,9 +208,10 @@ def case_replay(test):
     test.eq(test.program("--replay", folder / "bad").status, 65, "a damaged one: status 65")
 
 
-def failed(test, what, folder, *args, kept=(), **options):
-    """A run that has to end with status 74, and to leave what there was."""
-    done = run(test, *args, **options)
+def failed(test, what, folder, *args, kept=(), of=None, **options):
+    """A run, or a replay of what was saved, that has to end with status 74, and to leave what there
+    was."""
+    done = replay(test, of, *args, **options) if of else run(test, *args, **options)
     test.eq(done.status, 74, f"{what}: status 74")
     test.between(len(done.stderr.splitlines()), 1, 2, f"{what}: one or two lines of why")
     test.eq(sorted(os.listdir(folder)), sorted(kept), f"{what}: no file is left")
@@ -207,21 +219,31 @@ def failed(test, what, folder, *args, kept=(), **options):
 
 
 def case_streams_fail(test):
-    folder = test.directory()
-    for form in ("text", "json", "openmetrics", "prometheus"):
-        failed(test, f"{form} to /dev/full", folder, "-o", f"{form}:/dev/full")
-        with open("/dev/full", "w", encoding="ascii") as full:
-            failed(test, f"{form} on a full disk", folder, "-o", form, stdout=full)
-        read, write = os.pipe()
-        os.close(read)
-        done = run(test, "-o", form, stdout=write)
-        os.close(write)
-        test.eq((done.status, done.stderr), (128 + signal.SIGPIPE, ""),
-                f"{form} to a closed pipe: ends as other filters do, and says nothing")
+    folder, one = test.directory(), saved(test)
+    # Live once of each kind.
+    for form, live in (("text", "to /dev/full"), ("json", "on a full disk"),
+                       ("openmetrics", "to a closed pipe"), ("prometheus", "")):
+        for of in (None, one):
+            if of or live == "to /dev/full":
+                failed(test, f"{form} to /dev/full", folder, "-o", f"{form}:/dev/full", of=of)
+            if of or live == "on a full disk":
+                with open("/dev/full", "w", encoding="ascii") as full:
+                    failed(test, f"{form} on a full disk", folder, "-o", form, of=of, stdout=full)
+            if of or live == "to a closed pipe":
+                check_closed_pipe(test, form, of)
+
+
+def check_closed_pipe(test, form, of):
+    read, write = os.pipe()
+    os.close(read)
+    done = replay(test, of, "-o", form, stdout=write) if of else run(test, "-o", form, stdout=write)
+    os.close(write)
+    test.eq((done.status, done.stderr), (128 + signal.SIGPIPE, ""),
+            f"{form} to a closed pipe: ends as other filters do, and says nothing")
 
 
 def case_full_disk(test):
-    folder = test.directory()
+    folder, one = test.directory(), saved(test)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], check=True)
     try:
         (folder / "all").write_text("of an earlier run\n")
@@ -239,7 +261,7 @@ def case_full_disk(test):
                 while ballast.write(bytes(4096)):
                     pass
         for form in ("text", "json", "openmetrics", "prometheus"):
-            failed(test, f"full, {form}", folder, "-o", f"{form}:{folder}/all",
+            failed(test, f"full, {form}", folder, "-o", f"{form}:{folder}/all", of=one,
                    kept=("all", "ballast"))
             test.eq((folder / "all").read_text(), "of an earlier run\n", f"{form}: as before")
     finally:
@@ -247,12 +269,12 @@ def case_full_disk(test):
 
 
 def case_bad_places(test):
-    folder = test.directory()
+    folder, several = test.directory(), saved(test, 3)
     done = failed(test, "missing directory", folder, "-o", f"json:{folder}/none/x")
     test.ok("directory" in done.stderr, "which is said", done.stderr)
     failed(test, "a directory", folder, "-o", f"json:{folder}")
     (folder / "target").write_text("precious\n")
-    for mode in (0o1777, 0o777, 0o770):
+    for mode, of in ((0o1777, None), (0o777, several), (0o770, several)):
         (folder / "shared").mkdir()
         (folder / "shared").chmod(mode)
         (folder / "shared" / "link").symlink_to(folder / "target")
@@ -263,8 +285,8 @@ def case_bad_places(test):
         failed(test, "a link on the way", folder, "-o", f"json:{folder}/shared/way/new",
                kept=("shared", "target"))
         (folder / "shared" / "s-2").symlink_to(folder / "target")
-        failed(test, "a link at a sample's name", folder, "--sample-count=3", "-o",
-               f"json:{folder}/shared/s-%n", kept=("shared", "target"))
+        failed(test, "a link at a sample's name", folder, *(() if of else ("--sample-count=3",)),
+               "-o", f"json:{folder}/shared/s-%n", of=of, kept=("shared", "target"))
         test.eq(sorted(os.listdir(folder / "shared")), ["link", "s-1", "s-2", "way"],
                 "the sample before is there, and no other")
         subprocess.run(["rm", "-r", folder / "shared"], check=True)
@@ -284,7 +306,6 @@ def case_read_only(test):
         subprocess.run(["umount", folder], check=True)
 
 
-kdtest.main(case_formats, case_folded, case_plain_word, case_names, case_metrics_on_a_stream,
-            case_limit, case_quiet, case_process_substitution, case_fail_if, case_interrupted,
+kdtest.main(case_formats, case_folded, case_plain_word, case_names, case_limit, case_quiet, case_process_substitution, case_fail_if, case_interrupted,
             case_triggers, case_replay, case_streams_fail, case_full_disk, case_bad_places,
             case_read_only)
