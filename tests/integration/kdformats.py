@@ -19,20 +19,39 @@ FOLDED = re.compile(r"[^ ;]+(;[^ ;]+)+ [1-9]\d*")
 TEXT_TESTS = ("test_text", "test_text_processes", "test_text_traces")
 
 
+def unit_program(program):
+    built = [path for path in (kdtest.ROOT / "build" / "asan" / "unit" / program,
+                               kdtest.ROOT / "build" / "unit" / program) if path.exists()]
+    if not built:
+        raise kdtest.Skip(f"{program} is not built: `make unit`")
+    return max(built, key=lambda path: path.stat().st_mtime)
+
+
 def unit_reports(test, kind, *programs):
     """Whole reports, of which unit tests compare parts with golden files: their paths."""
     folder = test.directory()
     for program in programs:
-        built = [path for path in (kdtest.ROOT / "build" / "asan" / "unit" / program,
-                                   kdtest.ROOT / "build" / "unit" / program) if path.exists()]
-        if not built:
-            raise kdtest.Skip(f"{program} is not built: `make unit`")
-        path = max(built, key=lambda path: path.stat().st_mtime)
-        subprocess.run([path], env={**os.environ, "KEEP_REPORTS": str(folder)},
+        subprocess.run([unit_program(program)], env={**os.environ, "KEEP_REPORTS": str(folder)},
                        cwd=kdtest.ROOT, capture_output=True, check=False)
     found = sorted(folder.glob(f"{kind}_*.txt"))
     test.ok(found, f"{', '.join(programs)} leave reports")
     return found
+
+
+def unit_recording(test):
+    """The report of a recording that a unit test leaves, which is ended then: its other tests take
+    long."""
+    path = test.directory() / "json_recording.txt"
+    child = test.child([unit_program("test_replay_recording")], cwd=kdtest.ROOT,
+                       env={**os.environ, "KEEP_REPORTS": str(path.parent)})
+
+    def whole():
+        lines = path.read_text().split("\n") if path.exists() else []
+        return len(lines) > 1 and not lines[-1] and '"type":"sample"' in lines[-2]
+    kdtest.wait_until(lambda: whole() or child.proc.poll() is not None)
+    child.end()
+    test.ok(whole(), "test_replay_recording leaves a report")
+    return path
 
 
 def in_flight(thread, what):
