@@ -20,6 +20,7 @@ import kdtest
 from kdexporter import AS_PROMETHEUS, COMPLETE, Exporter, LOCAL, OPENMETRICS, PROMETHEUS, refuses
 from kdtest import free_port
 
+SCRAPE = "200ms"  # how often Prometheus asks
 
 def documents(path):
     """The whole lines of a JSON output."""
@@ -78,11 +79,11 @@ def at_rest(exporter, path):
     return series, samples[:count]
 
 
-def begin(test, *args, roles=("poll", "spin"), **options):
+def begin(test, *args, roles=("poll", "spin"), length="50ms", **options):
     """(exporter, path of its JSON)"""
     load = test.workload("roles", *roles)
     path = test.directory() / "json"
-    args = ("--sample-time", "50ms", "-o", f"json:{path}", *args)
+    args = ("--sample-time", length, "-o", f"json:{path}", *args)
     return test.start(Exporter(load.pid, *args, **options)), path
 
 
@@ -390,7 +391,7 @@ def case_many(test):
 
 def case_slow(test):
     """Halves of requests, one that comes by a byte a second, and readers that do not read."""
-    exporter, path = begin(test)
+    exporter, path = begin(test, roles=("poll",), length="500ms")
     half = raw(exporter, b"GET /metrics HTTP/1.1\r\nHo")
     silent = raw(exporter, b"")
     noise = raw(exporter, b"\0\xff\r\n\r\n" * 1000)
@@ -443,8 +444,9 @@ def prometheus(test, port):
     kdneeds.need("prometheus")
     folder, own = test.directory(), free_port()
     (folder / "prometheus.yml").write_text(
-        "scrape_configs:\n- job_name: kernel_delay\n  scrape_interval: 1s\n"
-        f"  scrape_timeout: 1s\n  static_configs:\n  - targets: ['{LOCAL}:{port}']\n")
+        "scrape_configs:\n- job_name: kernel_delay\n  "
+        f"scrape_interval: {SCRAPE}\n"
+        f"  scrape_timeout: {SCRAPE}\n  static_configs:\n  - targets: ['{LOCAL}:{port}']\n")
     with open(folder / "log", "wb") as log:
         child = test.child(["prometheus", f"--config.file={folder}/prometheus.yml",
                             f"--storage.tsdb.path={folder}/data",
@@ -483,14 +485,16 @@ def percentile(samples, get):
 
 def same_percentiles(test, query, path):
     """Prometheus' idea of a percentile lies in the bucket that has JSON's."""
-    when = time.time() - 2  # that scrape is stored
+    # One that is stored, whenever it was, and as it was then.
+    stored = query("timestamp(kernel_delay_captures_total{result='complete'})")
+    when = float(stored[0]["value"][1])
     count = int(query("kernel_delay_captures_total{result='complete'}", time=when)[0]["value"][1])
     samples = [item for item in documents(path) if item["type"] == "sample"][:count]
     limits = [0] + [factor * 10 ** power for power in range(3, 12) for factor in (1, 2, 5)]
     for what, matchers, get in (
             ("thread_period", "state='ready'", lambda thread: [thread["ready"]]),
-            ("thread_period", "state='running',thread='spin'",
-             lambda thread: [thread["run"]] if thread["name"] == "spin" else []),
+            ("thread_period", "state='running',thread='convoy'",
+             lambda thread: [thread["run"]] if thread["name"] == "convoy" else []),
             ("syscall", "syscall='getppid'", lambda thread: [
                 call for call in thread["syscalls"] if call["name"] == "getppid"])):
         total, limit = percentile(samples, get)
@@ -507,10 +511,10 @@ def same_percentiles(test, query, path):
 
 
 def case_prometheus(test):
-    load = test.workload("roles", "poll", "spin", "calls:10000000:0:0")
+    load = test.workload("roles", "poll", "convoy:-1:1000:9000", "calls:3000000:0:0")
     path = test.directory() / "json"
-    exporter = test.start(Exporter(load.pid, "--sample-time", "500ms", "-o", f"json:{path}",
-                                   "--sample-interval", "500ms", "--histogram"))
+    exporter = test.start(Exporter(load.pid, "--sample-time", "100ms", "-o", f"json:{path}",
+                                   "--sample-interval", "100ms", "--histogram"))
     load.send("go")
     query = prometheus(test, exporter.port)
     scraped = kdtest.wait_until(
@@ -549,18 +553,19 @@ def case_memory(test):
     load = test.workload("churn", 200_000)
     exporter = test.start(Exporter(load.pid, "--sample-time", "20ms", "--histogram"))
     load.send("go")
-    count = exporter.count
-    kdtest.wait_until(lambda: count() >= 100)
-    early, scrapes = resident(exporter.pid), 0
-    until = count() + 200
-    while count() < until:
-        scrapes += 1
+    kdtest.wait_until(lambda: exporter.count() >= 50)
+    early, counts = resident(exporter.pid), [exporter.count()]
+
+    def scraped():
+        counts.append(exporter.count())
+        return counts[-1] >= counts[0] + 100
+    kdtest.wait_until(scraped)
     late = resident(exporter.pid)
     series = exporter.series()
     ended = value(series, "ended_threads_total", thread="churn")
     test.ok(ended > 1000, "threads came and went", ended)
-    test.between(late - early, -(64 << 20), 2 << 20,
-                 f"200 samples and {scrapes} scrapes later memory is as before (bytes)")
+    test.between(late - early, -(64 << 20), 1 << 20,
+                 f"100 samples and {len(counts)} scrapes later memory is as before (bytes)")
     test.ok(len(series) < 1500, "threads of one name are one", len(series))
 
 
