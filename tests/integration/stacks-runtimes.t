@@ -6,13 +6,15 @@ made at run time. They are compared with the functions that the programs are kno
 import os
 import pathlib
 import re
+import shutil
+import signal
 import struct
 import subprocess
 import time
 
 import kdtest
 from kdneeds import need, tool
-from kdstacks import WORKLOADS, Capture
+from kdstacks import WORKLOADS, Capture, parse
 
 MS = 12
 OPTIONS = ("-s", "4ms", "-e", "nanosleep,clock_nanosleep,futex", "--stack-overhead", "0")
@@ -54,35 +56,42 @@ def go_program(test, name, *flags):
     return path
 
 
-def check_go(test, path, text):
-    # Its scheduler interrupts what takes long by a signal, also a system call, which then ends early.
-    load = test.workload(str(path), env={**os.environ, "GODEBUG": "asyncpreemptoff=1"})
-    capture = test.start(Capture(load.pid, *OPTIONS))
-    for chain in CHAINS:
-        load.send(f"{chain} {MS}")
-        load.line("done")
-    _, stacks = capture.close(test)
-    events = [event for event in stacks.events if "main.slow" in event.stack.functions()]
-    test.eq(len(events), len(CHAINS), f"{text}: the calls are there")
-    for (chain, wanted), event in zip(CHAINS.items(), events):
-        functions = [(name or "").removesuffix(".abi0") for name in event.stack.functions()]
-        stack = event.stack
-        test.ok(fits(functions, (INNER, "main.slow", *wanted, "main.begin", STARTER,
-                             "runtime.goexit")) and
-                not stack.stop and not stack.by_frame_pointers, f"{text}: {chain}", stack)
+def check_go(test, stack, wanted, text):
+    functions = [(name or "").removesuffix(".abi0") for name in stack.functions()]
+    test.ok(fits(functions, (INNER, "main.slow", *wanted, "main.begin", STARTER, "runtime.goexit")) and
+            not stack.stop and not stack.by_frame_pointers, text, stack)
 
 
-def case_go(test):
-    check_go(test, go_program(test, "kdtest-go"), "plain")
-    check_go(test, go_program(test, "kdtest-go", "-ldflags=-s -w"), "without symbols")
-    check_go(test, go_program(test, "kdtest-go", "-buildmode=pie", "-ldflags=-s -w"),
-             "mapped anywhere, without symbols")
-    path = go_program(test, "kdtest-go", "-ldflags=-s -w")
+def without_sections(path):
     with open(path, "r+b") as stream:  # e_shoff; e_shentsize, e_shnum, e_shstrndx
         for offset, size in ((40, 8), (58, 6)):
             stream.seek(offset)
             stream.write(bytes(size))
-    check_go(test, path, "without sections")
+    return path
+
+
+def case_go(test):
+    """Several programs, watched by one run."""
+    paths = {"plain": go_program(test, "kdtest-go"),
+             "without symbols": go_program(test, "kdtest-go", "-ldflags=-s -w"),
+             "mapped anywhere, without symbols": go_program(test, "kdtest-go", "-buildmode=pie",
+                                                            "-ldflags=-s -w"),
+             "without sections": without_sections(go_program(test, "kdtest-go", "-ldflags=-s -w"))}
+    # Its scheduler interrupts what takes long by a signal, also a system call, which then ends early.
+    loads = {text: test.workload(str(path), env={**os.environ, "GODEBUG": "asyncpreemptoff=1"})
+             for text, path in paths.items()}
+    capture = test.start(Capture(",".join(str(load.pid) for load in loads.values()), *OPTIONS))
+    for load in loads.values():
+        for chain in CHAINS:
+            load.send(f"{chain} {MS}")
+            load.line("done")
+    _, stacks = capture.close(test)
+    for text, load in loads.items():
+        events = [event for event in stacks.events
+                  if event.stack.pid == load.pid and "main.slow" in event.stack.functions()]
+        test.eq(len(events), len(CHAINS), f"{text}: the calls are there")
+        for (chain, wanted), event in zip(CHAINS.items(), events):
+            check_go(test, event.stack, wanted, f"{text}: {chain}")
 
 
 # --- Code made at run time ---
@@ -123,15 +132,22 @@ def made(stack):
     return names[2:-1] if names[:2] == ["_start", "main"] and names[-1] == "slow" else repr(stack)
 
 
-def check_made(test, maker, wanted, text, *options):
-    """Goes through the functions while they are watched: they are all there, by these names."""
-    capture = test.start(Capture(maker.pid, *OPTIONS, *options))
-    maker.go()
+def check_all_made(test, *checks):
+    """Makers go through their functions while they are watched: they are all there, by these names.
+    Each check: a maker, the names, a text."""
+    capture = test.start(Capture(",".join(str(maker.pid) for maker, _, _ in checks), *OPTIONS))
+    for maker, _, _ in checks:
+        maker.go()
     _, stacks = capture.close(test)
-    events = [event for event in stacks.events if event.call.endswith("nanosleep")]
-    test.eq([made(event.stack) for event in events], [list(wanted)], text)
-    test.ok(all(event.stack.by_frame_pointers and not event.stack.stop for event in events),
-            f"{text}: to the outermost frame, by frame pointers", *events[:1])
+    for maker, wanted, text in checks:
+        events = [event for event in stacks.of(maker.pid) if event.call.endswith("nanosleep")]
+        test.eq([made(event.stack) for event in events], [list(wanted)], text)
+        test.ok(all(event.stack.by_frame_pointers and not event.stack.stop for event in events),
+                f"{text}: to the outermost frame, by frame pointers", *events[:1])
+
+
+def check_made(test, maker, wanted, text):
+    check_all_made(test, (maker, wanted, text))
 
 
 def case_perf_map(test):
@@ -156,35 +172,37 @@ def case_perf_map(test):
 
 
 def case_hostile_files(test):
-    """What is no regular file of the process's user is not opened, or not read."""
-    maker = Maker(test)
-    unknown, path = (None,) * len(NAMES), maker.map()
+    """What is no regular file of the process's user is not opened, or not read; of several processes
+    at once."""
     other = test.directory() / "other"
-    other.write_text(maker.lines())
 
-    def link():
+    def link(path):
         path.symlink_to(other)
 
-    def others():
-        path.write_text(maker.lines())
+    def others(path):
+        shutil.copy(other, path)
         os.chown(path, 12345, 12345)
 
-    def garbage():
+    def garbage(path):
         path.write_bytes(os.urandom(1 << 20) + b"\n" * (1 << 16) + b"f" * (1 << 20))
 
-    def overlapping():
+    def overlapping(path):
         path.write_text("0 ffffffffffffffff all\n" + "".join(
             f"{number * 16:x} 20 f{number}\n" for number in range(200000)))
 
-    def sparse():
+    def sparse(path):
         path.touch()
         os.truncate(path, 1 << 40)
 
-    for make, wanted in ((lambda: os.mkfifo(path), unknown), (link, unknown), (others, unknown),
-                         (garbage, unknown), (overlapping, unknown), (sparse, unknown)):
-        make()
-        check_made(test, maker, wanted, getattr(make, "__name__", "").replace("<lambda>", "pipe"))
-        path.unlink()
+    ways = (os.mkfifo, link, others, garbage, overlapping, sparse)
+    makers, regular = [Maker(test) for _ in ways], Maker(test)
+    other.write_text("".join(maker.lines() for maker in makers))
+    for maker, make in zip(makers, ways):
+        make(maker.map())
+    regular.map().write_text(regular.lines())
+    check_all_made(test, (regular, NAMES, "a regular file"),
+                   *((maker, (None,) * len(NAMES), make.__name__)
+                     for maker, make in zip(makers, ways)))
 
 
 def record(kind, *fields, name=b""):
@@ -222,13 +240,25 @@ def case_namespaces(test):
     check_made(test, maker, NAMES, "in its namespaces")
 
 
-def until_called(pid, name):
-    """Waits until threads of this name have slept and gone on often enough to have been seen."""
-    def turns():
-        return sum(kdtest.turns(pid, tid) for tid in kdtest.threads_of(pid)
-                   if kdtest.thread_name(pid, tid) == name)
-    before = turns()
-    kdtest.wait_until(lambda: turns() >= before + 20)
+def watched(test, pid, wanted):
+    """Calls of a process that goes on making them, of samples that end by themselves: after a signal
+    the program waits a second for the names of functions, which may be too short for a runtime's
+    100 MB if others need the CPUs."""
+    child = test.child([kdtest.PROGRAM, "-p", pid, *OPTIONS, "--sample-time", "300ms",
+                        "--sample-count", "0"])
+    child.line("# Start sampling")
+    opened, found = time.monotonic_ns(), []
+    while len(found) < 5:
+        child.line("# Start sampling")  # the sample before has been printed
+        text, samples = parse(child.stdout.rpartition("# Start sampling")[0])
+        # Of a call that had begun before, nothing was copied.
+        found = [event for sample in samples for event in sample.events
+                 if wanted(event) and event.exit and event.entry >= opened]
+    child.signal(signal.SIGINT)
+    test.eq(child.wait(), 0, "the program ends with status 0")
+    test.eq([line for line in text.splitlines() if "user stacks are missing" in line], [],
+            "no stack is missing")
+    return found
 
 
 NODE = """
@@ -249,17 +279,12 @@ def case_node(test):
                        "--no-logfile-per-isolate", f"--logfile={script.parent}/log", script])
     test.stack.callback(pathlib.Path(f"/tmp/perf-{node.pid}.map").unlink, missing_ok=True)
     node.line("ready")
-    capture = test.start(Capture(node.pid, *OPTIONS))
-    until_called(node.pid, kdtest.thread_name(node.pid, node.pid))
-    _, stacks = capture.close(test)
-    # Of a call that had begun before, nothing was copied.
-    events = [event for event in stacks.of(node.pid) if event.call == "futex" and event.exit and
-              event.entry >= capture.opened]
+    events = watched(test, node.pid, lambda event: event.tid == node.pid and event.call == "futex")
     script_frames = [[match[1] for match in (re.match(r"\S*?:[~*^]?(\w+) \S*kdtest\.js", name or "")
                                              for name in event.stack.functions()) if match]
                      for event in events]
-    test.ok(events and all(names == ["slow", "middle", "outer"] for names in script_frames),
-            f"{len(events)} stacks have the functions", *script_frames[:1], *events[:1])
+    wrong = [each for each in zip(script_frames, events) if each[0] != ["slow", "middle", "outer"]]
+    test.ok(not wrong, f"{len(events)} stacks have the functions", *wrong[:1])
     test.ok(not [event for event in events if event.stack.stop], "they are complete", *events[:1])
 
 
@@ -293,13 +318,10 @@ def case_java(test):
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if not path.exists():
         raise kdtest.Skip("this Java does not tell where its code is")
-    capture = test.start(Capture(java.pid, *OPTIONS))
-    until_called(java.pid, "java")
-    _, stacks = capture.close(test)
-    events = [event for event in stacks.events if event.comm == "java" and event.exit]
+    events = watched(test, java.pid, lambda event: event.comm == "java")
     names = [[name for name in event.stack.functions() if "Chain." in (name or "")]
              for event in events]
-    test.ok(events and all([re.search(r"Chain\.(\w+)", name)[1] for name in each] ==
+    test.ok(all([re.search(r"Chain\.(\w+)", name)[1] for name in each] ==
                            ["slow", "middle", "outer", "main"] for each in names),
             f"{len(events)} stacks have the methods", *names[:1], *events[:1])
     test.ok(not [event for event in events if event.stack.stop], "they are complete", *events[:1])

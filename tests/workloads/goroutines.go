@@ -10,10 +10,8 @@
 // CHAIN is one of the chains below.
 package main
 
+// For a program that is mapped anywhere all that is imported is compiled, so it is little.
 import (
-	"bufio"
-	"fmt"
-	"os"
 	"runtime"
 	"sort"
 	"syscall"
@@ -106,16 +104,42 @@ func begin(chain func(int), ms int, done chan bool) {
 	done <- true
 }
 
+func say(text string) {
+	syscall.Write(1, []byte(text+"\n"))
+}
+
+// The words of the next line: a chain and a number; none at the end.
+func command() (string, int) {
+	var line []byte
+	letter := make([]byte, 1)
+	for {
+		n, err := syscall.Read(0, letter)
+		if err == syscall.EINTR {
+			continue
+		}
+		if n < 1 || letter[0] == '\n' {
+			break
+		}
+		line = append(line, letter[0])
+	}
+	for at, c := range line {
+		if c == ' ' {
+			ms := 0
+			for _, digit := range line[at+1:] {
+				ms = ms*10 + int(digit-'0')
+			}
+			return string(line[:at]), ms
+		}
+	}
+	return "", 0
+}
+
 func main() {
-	input := bufio.NewScanner(os.Stdin)
-	fmt.Println("ready")
-	for input.Scan() && input.Text() != "end" {
-		var chain string
-		var ms int
-		fmt.Sscanf(input.Text(), "%s %d", &chain, &ms)
+	say("ready")
+	for chain, ms := command(); chains[chain] != nil; chain, ms = command() {
 		done := make(chan bool)
 		go begin(chains[chain], ms, done)
 		<-done
-		fmt.Println("done")
+		say("done")
 	}
 }
