@@ -320,7 +320,8 @@ class Program:
     names, and it may have a build ID."""
 
     def __init__(self, path, truth=None, hidden=False, static=False):
-        self.name, self.hidden, self.static = pathlib.Path(path).name, hidden, static
+        self.path, self.name = path, pathlib.Path(path).name
+        self.hidden, self.static = hidden, static
         self.symbols = kdtrigger.symbols(truth or path)
         self.build_id = build_id(truth or path)
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tests/run: long
 """User stacks of slow calls at the ends of known chains of functions: every frame is
 compared, in order, up to the outermost one. Compilers, flags, and all the places where
-names may be are varied."""
+names may be are varied. Programs of which nothing depends on the others are several targets of one
+run, which costs what a run of one does."""
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -44,26 +45,39 @@ SHAPES = {
 }
 
 
-class Chains:
-    """A process that goes through chains while it is sampled."""
+class Watch:
+    """A run that has one process for its target, or several."""
 
-    def __init__(self, test, path, options=OPTIONS, load=None, **program):
+    def __init__(self, test, *loads, options=OPTIONS):
+        self.test = test
+        self.capture = test.start(Capture(",".join(str(load.pid) for load in loads), *options))
+        self.report = self.stacks = None
+
+    def close(self):
+        if not self.report:
+            self.report, self.stacks = self.capture.close(self.test)
+
+
+class Chains:
+    """A process that goes through chains while it is watched, by a run of its own if none is given."""
+
+    def __init__(self, test, path, options=OPTIONS, load=None, watch=None, **program):
         self.test = test
         self.load = load or test.workload(str(path), **program)
-        self.capture = test.start(Capture(self.load.pid, *options))
-        self.gone = []
-        self.report = self.stacks = None
+        self.watch = watch or Watch(test, self.load, options=options)
 
     def go(self, shape, kind="sleep", file="", ms=MS):
         """Goes through one chain; its truth."""
         self.load.send(f"{shape} {kind} {ms} {file}")
-        truth = {"shape": shape, "kind": kind, **json.loads(self.load.line("{"))}
-        self.gone.append(truth)
-        return truth
+        return {"shape": shape, "kind": kind, **json.loads(self.load.line("{"))}
 
     def close(self):
-        self.report, self.stacks = self.capture.close(self.test)
+        self.watch.close()
         return self
+
+    @property
+    def stacks(self):
+        return self.watch.stacks
 
     def events(self, truth, calls=None):
         """The slow calls of one passage."""
@@ -78,55 +92,37 @@ class Chains:
         outermost = START if wanted[-1] == "main" else THREAD
         chain = (Libc(KINDS[truth["kind"]][1]), "slow", *wanted, *outermost)
         return check_stacks(self.test, self.events(truth), chain, programs,
-                            text or f"{truth['shape']}, {truth['kind']}", count)
+                            text or self.what(truth), count)
+
+    def what(self, truth):
+        name = pathlib.Path(self.load.argv[-1]).name
+        return f"{truth['shape']}, {truth['kind']}" + (f", {name}" if name != "chain" else "")
 
 
-def check_all(test, path, shapes=tuple(SHAPES), program=None):
-    """Goes through all shapes, and the first one with all kinds of calls."""
-    chains = Chains(test, path)
-    gone = [chains.go(shape) for shape in shapes]
-    gone += [chains.go("deep_1", kind) for kind in KINDS if kind != "sleep"]
-    chains.close()
-    programs = {"": program or Program(path)}
-    for truth in gone:
-        chains.check(truth, programs)
-    test.books(chains.report, late={truth["tid"] for truth in gone})
-    return chains
+def together(test, *loads):
+    """Processes that are watched by one run: the Chains of each."""
+    watch = Watch(test, *loads)
+    return [Chains(test, None, load=load, watch=watch) for load in loads]
+
+
+def go_through_all(chains, shapes=tuple(SHAPES)):
+    """Goes through all shapes, and the first one with all kinds of calls; their truths."""
+    return [*(chains.go(shape) for shape in shapes),
+            *(chains.go("deep_1", kind) for kind in KINDS if kind != "sleep")]
 
 
 def case_chains(test):
-    check_all(test, kdtest.WORKLOADS / "chain")
+    path = kdtest.WORKLOADS / "chain"
+    chains = Chains(test, path)
+    gone = go_through_all(chains)
+    chains.close()
+    for truth in gone:
+        chains.check(truth, {"": Program(path)})
+    test.books(chains.watch.report, late={truth["tid"] for truth in gone})
 
 
-def case_compilers(test):
-    """Other compilers and flags than the build's."""
-    for compiler, *flags in (("gcc", "-fomit-frame-pointer", "-fno-plt"), ("gcc", "-O0"),
-                             ("gcc", "-Os", "-fno-omit-frame-pointer"), ("clang",)):
-        if not optional(test, f"{compiler} {' '.join(flags)}", tool, compiler):
-            continue
-        path = compiled(test, WORKLOADS / "chain.c", "kdtest-chain", INCLUDE, "-pthread", *flags,
-                        compiler=compiler)
-        check_all(test, path)
-
-
-def case_frame_pointers(test):
-    """Without call frame information: by frame pointers, and told so. With neither, nothing is
-    made up."""
-    need("objcopy")
-    for flag, pointers in (("-fno-omit-frame-pointer", True), ("-fomit-frame-pointer", False)):
-        path = compiled(test, WORKLOADS / "chain.c", "kdtest-plain", INCLUDE, "-pthread",
-                        "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
-                        "-fno-exceptions", flag)
-        subprocess.run(["objcopy", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path], check=True)
-        chains = Chains(test, path)
-        gone = [chains.go(shape) for shape in SHAPES]
-        chains.close()
-        for truth in gone:
-            events = chains.events(truth)
-            if pointers:
-                chains.check(truth, {"": Program(path)}, text=f"{truth['shape']}: frame pointers")
-            told = [event.stack.by_frame_pointers or bool(event.stack.stop) for event in events]
-            test.ok(told and all(told), f"{truth['shape']}, {flag}: it is told", *events[:1])
+def compiled_chain(test, name, *flags, **options):
+    return compiled(test, WORKLOADS / "chain.c", name, INCLUDE, "-pthread", *flags, **options)
 
 
 def need_static():
@@ -134,20 +130,64 @@ def need_static():
                           stdout=subprocess.PIPE, text=True, check=True).stdout
     if not os.path.exists(said.strip()):
         raise kdtest.Skip("there is no static C library")
+    return True
 
 
-def case_static_pie(test):
-    need_static()
-    path = compiled(test, WORKLOADS / "chain.c", "kdtest-static", INCLUDE, "-pthread",
-                    "-static-pie", "-DSTATIC", "-Wl,--build-id")
-    check_all(test, path, program=Program(path, static=True))
+def by_compilers(test):
+    """Programs by other compilers and flags than the build's."""
+    for compiler, name, *flags in (("gcc", "kdtest-omit", "-fomit-frame-pointer", "-fno-plt"),
+                                   ("gcc", "kdtest-O0", "-O0"),
+                                   ("gcc", "kdtest-Os", "-Os", "-fno-omit-frame-pointer"),
+                                   ("clang", "kdtest-clang")):
+        if optional(test, f"{compiler} {' '.join(flags)}", tool, compiler):
+            yield Program(compiled_chain(test, name, *flags, compiler=compiler))
+    if optional(test, "a static program", need_static):
+        yield Program(compiled_chain(test, "kdtest-static", "-static-pie", "-DSTATIC",
+                                     "-Wl,--build-id"), static=True)
 
 
-def case_alternate_stack(test):
+def without_frame_information(test, flag):
+    path = compiled_chain(test, f"kdtest-plain{flag}", "-fno-asynchronous-unwind-tables",
+                          "-fno-unwind-tables", "-fno-exceptions", flag)
+    subprocess.run(["objcopy", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path], check=True)
+    return Program(path)
+
+
+def case_compilers(test):
+    """Without call frame information: by frame pointers, and told so. With neither, nothing is
+    made up."""
+    need("objcopy")
+    programs = list(by_compilers(test))
+    pointers = without_frame_information(test, "-fno-omit-frame-pointer")
+    nothing = without_frame_information(test, "-fomit-frame-pointer")
+    cxx = compiled(test, WORKLOADS / "chain_cxx.cc", "kdtest-cxx",
+                   compiler=os.environ.get("CXX", "c++"))
+    loads = [test.workload(str(program.path)) for program in (*programs, pointers, nothing)]
+    loads.append(test.workload(str(cxx)))
+    *chains, last = together(test, *loads)
+    gone = [go_through_all(each) for each in chains]
+    thrown = last.load.go()
+    last.close()
+    for each, program, truths in zip(chains, programs, gone):
+        for truth in truths:
+            each.check(truth, {"": program})
+    for each, program, truths in zip(chains[-2:], (pointers, nothing), gone[-2:]):
+        for truth in truths:
+            events = each.events(truth)
+            if program is pointers:
+                each.check(truth, {"": program}, text=f"{truth['shape']}: frame pointers")
+            told = [event.stack.by_frame_pointers or bool(event.stack.stop) for event in events]
+            test.ok(told and all(told), f"{each.what(truth)}: it is told", *events[:1])
+    check_cxx(test, last, cxx, thrown)
+    test.books(last.watch.report, late={truth["tid"] for truths in gone for truth in truths})
+
+
+def case_alternate_stack_and_fork(test):
     """The signal's stack is another piece of memory than the thread's: either both were
-    copied, or it is said where the copy ends. Nothing wrong is shown."""
+    copied, or it is said where the copy ends. Nothing wrong is shown. A child's calls are not this
+    process's; waiting for it is."""
     chains = Chains(test, kdtest.WORKLOADS / "chain")
-    truth = chains.go("on_alternate_stack")
+    truth, forked = chains.go("on_alternate_stack"), chains.go("with_fork")
     chains.close()
     programs = {"": Program(kdtest.WORKLOADS / "chain")}
     events = chains.events(truth)
@@ -158,6 +198,10 @@ def case_alternate_stack(test):
                 "the reason is what was not copied", events[0].stack.stop)
         events[0].stack.stop, outside = None, ()
     check_stacks(test, events, (*wanted, *outside), programs, "on_alternate_stack")
+    check_stacks(test, chains.events(forked, ("wait4",)),
+                 (Libc("wait4", "waitpid"), "with_fork", "main", *START), programs, "wait4")
+    others = [event for event in chains.stacks.events if event.tid != forked["tid"]]
+    test.ok(not others, "nothing of the child", *others)
 
 
 def case_return_probes(test):
@@ -191,196 +235,179 @@ def through(name, shape="through_opened"):
     return ("visited", f"{name}_within", f"{name}_enter", shape, "main")
 
 
-def case_linked_library(test):
-    """Through the PLT into a library, and back by a pointer."""
-    red = library(test, "red")
-    for binding in ("lazy", "now"):
-        path = compiled(test, WORKLOADS / "chain.c", "kdtest-linked", INCLUDE, "-pthread",
-                        "-DLINKED=red", f"-Wl,-z,{binding},-rpath,{red.parent}", "-x",
-                        "none", red)
-        chains = Chains(test, path)
-        gone = [chains.go("through_linked") for _ in range(2)]
-        chains.close()
-        programs = {"": Program(path), "red": Program(red)}
-        for truth in gone:
-            chains.check(truth, programs, through("red", "through_linked"), text=f"bound {binding}")
-
-
-def case_opened_libraries(test):
-    """Opened and closed during the sample, the next one at the place of the last one."""
-    libraries = {name: library(test, name) for name in ("red", "blue")}
-    stripped = test.directory() / "libgrey.so"
-    subprocess.run(["strip", "-o", stripped, library(test, "grey")], check=True)
-    chains = Chains(test, kdtest.WORKLOADS / "chain")
-    order = ("red", "blue", "red", "grey", "blue")
-    gone = [(name, chains.go("through_opened", file=libraries.get(name, stripped)))
-            for name in order]
-    chains.close()
-    programs = {"": Program(kdtest.WORKLOADS / "chain"),
-                "grey_w": Program(stripped, truth=library(test, "grey"), hidden=True),
-                **{name: Program(path) for name, path in libraries.items()}}
-    programs["grey"] = Program(stripped)  # the exported one keeps its name
-    programs["grey"].symbols = {}
-    for name, truth in gone:
-        chains.check(truth, programs, through(name), text=f"opened: {name}")
-
-
-# --- Where the names are ---
-
-def separate(test, *flags):
-    """A program to be taken apart: its path, in a directory of its own."""
-    need("objcopy", "strip", "readelf")
-    return compiled(test, WORKLOADS / "chain.c", "kdtest-apart", INCLUDE, "-pthread",
-                    "-Wl,--build-id", *flags)
-
-
-def check_names(test, path, whole, hidden=False, **program):
-    """Some shapes of a program of which whole is a copy with all symbols."""
-    chains = Chains(test, path, **program)
-    gone = [chains.go(shape) for shape in ("deep_1", "with_bsearch", "with_fault", "with_thread")]
-    chains.close()
-    programs = {"": Program(path, truth=whole, hidden=hidden)}
-    for truth in gone:
-        chains.check(truth, programs)
-    return chains
-
-
-def case_stripped(test):
-    """No names: the object, its build ID, and the address in it."""
-    whole = separate(test)
-    path = test.directory() / "kdtest-apart"
-    subprocess.run(["strip", "-o", path, whole], check=True)
-    check_names(test, path, whole, hidden=True)
-
-
-def case_no_build_id(test):
-    whole = separate(test, "-Wl,--build-id=none")
-    path = test.directory() / "kdtest-apart"
-    subprocess.run(["strip", "-o", path, whole], check=True)
-    test.eq(build_id(path), None, "it has no build ID")
-    check_names(test, path, whole, hidden=True)
-
-
-def only_debug(test, whole, name):
-    path = test.directory() / name
-    subprocess.run(["objcopy", "--only-keep-debug", whole, path], check=True)
-    return path
-
-
-def case_minidebuginfo(test):
-    """The symbols in .gnu_debugdata, as Fedora has them."""
-    need("xz")
-    whole = separate(test)
-    directory = test.directory()
-    mini, packed, path = directory / "mini", directory / "mini.xz", directory / "kdtest-apart"
-    # What it has besides the exported symbols, without the debug sections.
-    subprocess.run(["objcopy", "-S", "-R", ".comment", *(
-        f"--keep-symbol={name}" for name in Program(whole).symbols),
-        only_debug(test, whole, "debug"), mini], check=True)
-    subprocess.run(["xz", mini], check=True)
-    subprocess.run(["strip", "-o", path, whole], check=True)
-    subprocess.run(["objcopy", "--add-section", f".gnu_debugdata={packed}", path], check=True)
-    check_names(test, path, whole)
-
-
-def case_debuglink(test):
-    """A debug file next to the program, and in .debug there."""
-    whole = separate(test, "-Wl,--build-id=none")
-    for folder in (".", ".debug"):
-        directory = test.directory()
-        path, debug = directory / "kdtest-apart", directory / folder / "apart.debug"
-        debug.parent.mkdir(exist_ok=True)
-        subprocess.run(["strip", "-o", path, whole], check=True)
-        shutil.copy(only_debug(test, whole, "debug"), debug)
-        subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", path], check=True)
-        check_names(test, path, whole)
-        # Another program's file of this name is not taken, nor is a pipe waited for.
-        with open(debug, "ab") as stream:
-            stream.write(b"changed")
-        check_names(test, path, whole, hidden=True)
-        os.unlink(debug)
-        os.mkfifo(debug)
-        check_names(test, path, whole, hidden=True)
-
-
-def case_build_id_file(test):
-    """A debug file by build ID, below the root directory of the process."""
-    need("chroot")
-    need_static()
-    whole = separate(test, "-static-pie", "-DSTATIC")
-    root = test.directory()
-    identity = build_id(whole)
-    debug = root / "usr/lib/debug/.build-id" / identity[:2] / (identity[2:] + ".debug")
-    debug.parent.mkdir(parents=True)
-    shutil.copy(only_debug(test, whole, "debug"), debug)
-    subprocess.run(["strip", "-o", root / "kdtest-apart", whole], check=True)
-    chains = Chains(test, "/kdtest-apart", wrapper=("chroot", root))
-    gone = [chains.go(shape) for shape in ("deep_1", "with_bsearch", "with_thread")]
-    chains.close()
-    programs = {"": Program(root / "kdtest-apart", truth=whole, static=True)}
-    for truth in gone:
-        chains.check(truth, programs)
-
-
-# --- What happens to programs ---
-
-def gone_file(test, replace):
-    """A process whose program is not at its path any more, all of which happens before
-    and, for a first chain, during a sample."""
-    path = test.directory() / "kdtest-gone"
-    shutil.copy(kdtest.WORKLOADS / "chain", path)
-    program = Program(path)
-    chains = Chains(test, path)
-    gone = [chains.go("deep_1")]
-    os.unlink(path)
-    replace(path)
-    gone.append(chains.go("deep_1"))
-    chains.close()
-    for truth in gone:
-        chains.check(truth, {"": program}, text="during the sample")
-    chains = Chains(test, path, load=chains.load)
-    gone = [chains.go(shape) for shape in ("deep_1", "with_qsort", "with_thread")]
-    chains.close()
-    for truth in gone:
-        chains.check(truth, {"": program}, text=f"before the sample: {truth['shape']}")
-
-
-def case_deleted(test):
-    gone_file(test, lambda path: None)
-
-
-def case_replaced(test):
-    """By what must not be taken for it, and by what must not be waited for."""
-    gone_file(test, lambda path: shutil.copy("/bin/true", path))
-    gone_file(test, os.mkfifo)
-
-
-def case_odd_libraries(test):
-    """Larger than anything that could be read, and without its section headers."""
-    huge, short = library(test, "huge"), library(test, "short")
-    os.truncate(huge, 1 << 40)
-    whole = test.directory() / short.name
+def case_libraries(test):
+    """Through the PLT into a library, and back by a pointer; opened and closed during the sample, the
+    next one at the place of the last one; larger than anything that could be read, and without its
+    section headers."""
+    libraries = {name: library(test, name) for name in ("red", "blue", "huge", "short")}
+    red, huge, short = (libraries[name] for name in ("red", "huge", "short"))
+    stripped, whole = test.directory() / "libgrey.so", test.directory() / short.name
+    grey = library(test, "grey")
+    subprocess.run(["strip", "-o", stripped, grey], check=True)
     shutil.copy(short, whole)
+    os.truncate(huge, 1 << 40)
     with open(short, "rb+") as stream:
         # The section headers come last; what is mapped does not.
         stream.seek(40)
         stream.truncate(int.from_bytes(stream.read(8), "little"))
-    chains = Chains(test, kdtest.WORKLOADS / "chain")
-    gone = [("huge", chains.go("through_opened", file=huge)),
-            ("short", chains.go("through_opened", file=short))]
-    chains.close()
+    linked = [Program(compiled_chain(test, f"kdtest-{binding}", "-DLINKED=red",
+                                     f"-Wl,-z,{binding},-rpath,{red.parent}", "-x", "none", red))
+              for binding in ("lazy", "now")]
+    *bound, opened, odd = together(test, *(test.workload(str(program.path)) for program in linked),
+                                   test.workload("chain"), test.workload("chain"))
+    gone_bound = [[chains.go("through_linked") for _ in range(2)] for chains in bound]
+    gone = [(name, opened.go("through_opened", file=libraries.get(name, stripped)))
+            for name in ("red", "blue", "red", "grey", "blue")]
+    gone_odd = [odd.go("through_opened", file=path) for path in (huge, short)]
+    opened.close()
+    for program, chains, truths in zip(linked, bound, gone_bound):
+        for truth in truths:
+            chains.check(truth, {"": program, "red": Program(red)}, through("red", "through_linked"),
+                         text=f"bound: {program.name}")
+    programs = {"": Program(kdtest.WORKLOADS / "chain"), "red": Program(red),
+                "blue": Program(libraries["blue"]), "grey": Program(stripped),
+                "grey_w": Program(stripped, truth=grey, hidden=True)}
+    programs["grey"].symbols = {}  # the exported one keeps its name
+    for name, truth in gone:
+        opened.check(truth, programs, through(name), text=f"opened: {name}")
+    check_odd(test, odd, gone_odd, huge, short, whole)
+
+
+def check_odd(test, chains, gone, huge, short, whole):
     programs = {"": Program(kdtest.WORKLOADS / "chain"), "huge": Program(whole, truth=whole),
                 "short": Program(short, truth=whole, hidden=None)}
     programs["huge"].name, programs["huge"].symbols = huge.name, {}
-    chains.check(gone[0][1], programs, through("huge"), text="huge")
+    chains.check(gone[0], programs, through("huge"), text="huge")
     # Whoever finds things by section headers does not unwind through it, and says so.
-    stacks = [event.stack for event in chains.events(gone[1][1])]
+    stacks = [event.stack for event in chains.events(gone[1])]
     if stacks and stacks[0].stop:
         test.ok(not stack_fault(stacks[0], (Libc("clock_nanosleep"), "slow", "visited",
                                             "short_within"), programs, incomplete=True),
                 "short: nothing wrong up to its first frame", *stacks)
     else:
-        chains.check(gone[1][1], programs, through("short"), text="short")
+        chains.check(gone[1], programs, through("short"), text="short")
+
+
+# --- Where the names are ---
+
+class Apart:
+    """A program that was taken apart: in a directory of its own, where its names are kept as what
+    says. Whole is a copy with all symbols; names: whether they are found."""
+
+    def __init__(self, test, what, whole, names=False, folder=None, wrapper=(), **program):
+        self.what, self.whole, self.wrapper = what, whole, wrapper
+        self.folder = folder or test.directory()
+        self.path = self.folder / "kdtest-apart"
+        self.options = {"truth": whole, "hidden": not names, **program}
+        subprocess.run(["strip", "-o", self.path, whole], check=True)
+
+    def workload(self, test):
+        path = "/kdtest-apart" if self.wrapper else str(self.path)
+        return test.workload(path, wrapper=self.wrapper)
+
+    def program(self):
+        return Program(self.path, **self.options)
+
+    def debug(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["objcopy", "--only-keep-debug", self.whole, path], check=True)
+        return path
+
+
+def mini(test, whole):
+    """The symbols in .gnu_debugdata, as Fedora has them."""
+    need("xz")
+    apart = Apart(test, ".gnu_debugdata", whole, True)
+    debug, packed = apart.debug(apart.folder / "debug"), apart.folder / "mini"
+    # What it has besides the exported symbols, without the debug sections.
+    subprocess.run(["objcopy", "-S", "-R", ".comment", *(
+        f"--keep-symbol={name}" for name in Program(whole).symbols), debug, packed], check=True)
+    subprocess.run(["xz", packed], check=True)
+    subprocess.run(["objcopy", "--add-section", f".gnu_debugdata={packed}.xz", apart.path],
+                   check=True)
+    return apart
+
+
+def linked(test, whole, folder, state):
+    """A debug file next to the program, or in .debug there. Another program's file of this name is
+    not taken, nor is a pipe waited for."""
+    apart = Apart(test, f"{folder}/apart.debug, {state}", whole, state == "as it was")
+    debug = apart.debug(apart.folder / folder / "apart.debug")
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", apart.path], check=True)
+    if state == "changed":
+        with open(debug, "ab") as stream:
+            stream.write(b"changed")
+    elif state == "a pipe":
+        os.unlink(debug)
+        os.mkfifo(debug)
+    return apart
+
+
+def by_build_id(test):
+    """A debug file by build ID, below the root directory of the process."""
+    need("chroot")
+    need_static()
+    whole = compiled_chain(test, "kdtest-apart", "-static-pie", "-DSTATIC", "-Wl,--build-id")
+    root, identity = test.directory(), build_id(whole)
+    apart = Apart(test, "by build ID", whole, True, root, ("chroot", root), static=True)
+    apart.debug(root / "usr/lib/debug/.build-id" / identity[:2] / (identity[2:] + ".debug"))
+    return apart
+
+
+def case_names(test):
+    need("objcopy", "strip", "readelf")
+    whole = compiled_chain(test, "kdtest-apart", "-Wl,--build-id")
+    nameless = compiled_chain(test, "kdtest-apart", "-Wl,--build-id=none")
+    test.eq(build_id(nameless), None, "it has no build ID")
+    # No names: the object, its build ID, and the address in it.
+    aparts = [Apart(test, "stripped", whole), Apart(test, "no build ID", nameless),
+              *(linked(test, nameless, folder, state) for folder in (".", ".debug")
+                for state in ("as it was", "changed", "a pipe")),
+              optional(test, ".gnu_debugdata", mini, test, whole),
+              optional(test, "by build ID", by_build_id, test)]
+    aparts = [apart for apart in aparts if apart]
+    chains = together(test, *(apart.workload(test) for apart in aparts))
+    gone = [[each.go(shape) for shape in ("deep_1", "with_bsearch", "with_thread") +
+             (() if apart.wrapper else ("with_fault",))] for each, apart in zip(chains, aparts)]
+    for each, apart, truths in zip(chains, aparts, gone):
+        each.close()
+        for truth in truths:
+            each.check(truth, {"": apart.program()}, text=f"{apart.what}: {truth['shape']}")
+
+
+# --- What happens to programs ---
+
+def case_gone_file(test):
+    """Processes whose programs are not at their paths any more, all of which happens before and, for
+    a first chain, during a sample: deleted, replaced by what must not be taken for it, and by what
+    must not be waited for."""
+    programs, loads = [], []
+    for number in range(3):
+        path = test.directory() / f"kdtest-gone{number}"
+        shutil.copy(kdtest.WORKLOADS / "chain", path)
+        programs.append(Program(path))
+        loads.append(test.workload(str(path)))
+    chains = together(test, *loads)
+    gone = [[each.go("deep_1")] for each in chains]
+    for program, replace in zip(programs, (None, lambda path: shutil.copy("/bin/true", path),
+                                           os.mkfifo)):
+        os.unlink(program.path)
+        if replace:
+            replace(program.path)
+    for each, truths in zip(chains, gone):
+        truths.append(each.go("deep_1"))
+    check_gone(chains, programs, gone, "during the sample")
+    chains = together(test, *loads)
+    gone = [[each.go(shape) for shape in ("deep_1", "with_qsort", "with_thread")]
+            for each in chains]
+    check_gone(chains, programs, gone, "before the sample")
+
+
+def check_gone(chains, programs, gone, when):
+    for each, program, truths in zip(chains, programs, gone):
+        each.close()
+        for truth in truths:
+            each.check(truth, {"": program}, text=f"{program.name}, {when}: {truth['shape']}")
 
 
 def case_exec(test):
@@ -403,18 +430,6 @@ def case_exec(test):
         chains.check(truth, {"": Program(second)}, text=f"after exec: {truth['shape']}")
 
 
-def case_fork(test):
-    """The child's calls are not this process's; waiting for it is."""
-    chains = Chains(test, kdtest.WORKLOADS / "chain")
-    truth = chains.go("with_fork")
-    chains.close()
-    check_stacks(test, chains.events(truth, ("wait4",)),
-                 (Libc("wait4", "waitpid"), "with_fork", "main", *START),
-                 {"": Program(kdtest.WORKLOADS / "chain")}, "wait4")
-    others = [event for event in chains.stacks.events if event.tid != truth["tid"]]
-    test.ok(not others, "nothing of the child", *others)
-
-
 CXX = ("kdtest::slow(int)",
        "kdtest::Chain::Chain(int)::{lambda(char)#1}::operator()(char) const",
        "kdtest::Chain::Chain(int)",
@@ -425,26 +440,19 @@ CXX = ("kdtest::slow(int)",
        "main")
 
 
-def case_cxx(test):
+def check_cxx(test, chains, path, truth):
     """Names as c++filt has them."""
-    path = compiled(test, WORKLOADS / "chain_cxx.cc", "kdtest-cxx",
-                    compiler=os.environ.get("CXX", "c++"))
-    load = test.workload(str(path))
-    capture = test.start(Capture(load.pid, *OPTIONS))
-    truth = load.go()
-    _, stacks = capture.close(test)
     program = Program(path)
     program.symbols = {}
-    for event in stacks.events:
+    events = [event for event in chains.stacks.events
+              if event.stack.pid == chains.load.pid and event.entry >= truth["from"] and
+              event.call == "clock_nanosleep"]
+    for event in events:
         for frame in event.stack.user:
             # The handler of an exception may lie elsewhere as a part of its function.
             frame.function = (frame.function or "").replace(" [clone .cold]", "") or None
-    check_stacks(test, [event for event in stacks.events
-                        if event.entry >= truth["from"] and event.call == "clock_nanosleep"],
-                 (Libc("clock_nanosleep"), *CXX, *START), {"": program}, "demangled")
+    check_stacks(test, events, (Libc("clock_nanosleep"), *CXX, *START), {"": program}, "demangled")
 
 
-kdtest.main(case_chains, case_compilers, case_frame_pointers, case_static_pie,
-            case_alternate_stack, case_return_probes, case_linked_library, case_opened_libraries, case_stripped, case_no_build_id,
-            case_minidebuginfo, case_debuglink, case_build_id_file, case_deleted, case_replaced,
-            case_odd_libraries, case_exec, case_fork, case_cxx)
+kdtest.main(case_chains, case_compilers, case_alternate_stack_and_fork, case_return_probes,
+            case_libraries, case_names, case_gone_file, case_exec)
