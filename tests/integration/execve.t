@@ -21,11 +21,12 @@ CN_IDX_PROC, CN_VAL_PROC, PROC_CN_MCAST_LISTEN = 1, 1, 1
 LISTENERS = 300
 
 
-def run(test, who, options=lambda tid: (), cpu=(), first=False):
+def run(test, who, options=lambda tid: (), cpu=(), first=False, beside=()):
     """One window around the exec; returns the report, the truths and the TIDs before.
     Among the truths is how long the kernel says that the thread ran, for a time that
     begins before the window does and ends after it. Options may depend on the thread that
-    executes the program, or on the leader (first); cpu: on which it does."""
+    executes the program, or on the leader (first); cpu: on which it does; beside: a role that is
+    played from when the window is open."""
     load = test.workload("execer", who, GETUIDS, GETPPIDS, *cpu)
     # Until all but the leader have taken their own names.
     kdtest.wait_until(lambda: [kdtest.thread_name(load.pid, tid)
@@ -34,9 +35,12 @@ def run(test, who, options=lambda tid: (), cpu=(), first=False):
     successor = int(load.ready[0])
     ran, _ = kdtest.schedstat(load.pid, successor)
     capture = test.capture(load.pid, *options(load.pid if first else successor))
+    others = test.workload("roles", *beside) if beside else None
     load.send("go")
     truth = json.loads(load.line("{"))
     report = capture.close(test)
+    if others:
+        others.end()
     truth["ran"] = kdtest.schedstat(load.pid, truth["tid"])[0] - ran
     return report, truth, before, successor
 
@@ -81,8 +85,7 @@ def slow_exec(test, options, ended):
     """The same while others have its CPU: it waits for that most of the time from the old
     leader's end to the event that tells of the exec. ended: names of those that ended."""
     cpu = kdtest.last_cpu()
-    test.workload("roles", f"spin:{cpu}")
-    report, truth, before, successor = run(test, "thread", options, [cpu])
+    report, truth, before, successor = run(test, "thread", options, [cpu], beside=[f"spin:{cpu}"])
     check_new_program(test, report, truth)
     thread = report.thread(truth["pid"])
     waited = thread.ns["ready after wakeup"] + thread.ns["ready after preemption"]
