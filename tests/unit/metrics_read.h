@@ -38,10 +38,9 @@ static char *metrics_text(const struct metrics *metrics)
 static const char *value_in(const char *text, const char *series, size_t length)
 {
 	static char value[64];
-	const char *at = text;
 
 	value[0] = '\0';
-	for (; at && *at; at = strchr(at, '\n'), at += at != NULL)
+	for (const char *at = text; at && *at && !*value; at = strchr(at, '\n'), at += at != NULL)
 		if (!strncmp(at, "kernel_delay_", 13) && !strncmp(at + 13, series, length) &&
 		    at[13 + length] == ' ')
 			snprintf(value, sizeof(value), "%.*s", (int)strcspn(at + 14 + length, "\n"),
@@ -60,14 +59,22 @@ static const char *value_of(const struct metrics *metrics, const char *series)
 
 #define IS(series, want) is_str(value_of(metrics, series), want, series)
 
+/* strstr() from each place on to the next takes long with sanitizers, which look at all that is
+ * left. */
+#define EACH_SERIES(line, text)                                                                    \
+	for (const char *line = (text); *line; line = strchr(line, '\n') + 1)
+
 /* How many series of a family there are. */
 __attribute__((unused)) static size_t count_of(const struct metrics *metrics, const char *family)
 {
 	char *text = metrics_text(metrics);
 	size_t n = 0, length = strlen(family);
 
-	for (char *at = text; (at = strstr(at, "\nkernel_delay_")); at++)
-		n += !strncmp(at + 14, family, length) && at[14 + length] == '{';
+	EACH_SERIES(line, text)
+	{
+		n += !strncmp(line, "kernel_delay_", 13) && !strncmp(line + 13, family, length) &&
+		     line[13 + length] == '{';
+	}
 	free(text);
 	return n;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A small producer of the Test Anything Protocol for the unit tests in C.
- * Include it once per test program and end main() with
- * "return done_testing();".
- */
+/* A small producer of the Test Anything Protocol for the unit tests in C, with a main() that runs
+ * each TEST(name) in the order of the file. */
 #ifndef TESTS_UNIT_TAP_H
 #define TESTS_UNIT_TAP_H
 
@@ -122,6 +119,49 @@ __attribute__((unused)) static int done_testing(void)
 	if (tap.failed)
 		printf("# %u of %u failed\n", tap.failed, tap.run);
 	return tap.failed || !tap.run || fflush(stdout) ? 1 : 0;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static void (*tap_tests[1000])(void); /* each at the line where it begins */
+
+#define TEST(name)                                                                                 \
+	static void test_##name(void);                                                             \
+	__attribute__((constructor)) static void tap_add_##name(void)                              \
+	{                                                                                          \
+		tap_tests[__LINE__] = test_##name;                                                 \
+	}                                                                                          \
+	static void test_##name(void)
+
+/* What a file may define: what comes before and behind all of its tests. */
+__attribute__((weak)) void tests_begin(void);
+__attribute__((weak)) void tests_end(void);
+
+#ifndef TAP_OWN_MAIN
+int main(void)
+{
+	setenv("TZ", "UTC", 1); /* else local times differ */
+	if (tests_begin)
+		tests_begin();
+	for (size_t i = 0; i < COUNT(tap_tests); i++)
+		if (tap_tests[i])
+			tap_tests[i]();
+	if (tests_end)
+		tests_end();
+	return done_testing();
+}
+#endif
+
+#ifndef TAP_ASAN_OPTIONS
+#define TAP_ASAN_OPTIONS                                                                           \
+	"quarantine_size_mb=16" /* of 256 the most is new pages, which take long                   \
+				 */
+#endif
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return TAP_ASAN_OPTIONS;
 }
 
 #endif /* TESTS_UNIT_TAP_H */

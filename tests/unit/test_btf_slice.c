@@ -155,7 +155,7 @@ static void print_members(const struct btf_view *view, const struct btf_type *of
 	}
 }
 
-static void test_slice(void)
+TEST(slice)
 {
 	static struct image kernel, object;
 	size_t kernel_size = kernel_make(&kernel), object_size = object_make(&object);
@@ -199,7 +199,7 @@ static void test_slice(void)
 }
 
 /* Whatever is cut off or wrong, nothing beyond the end is read: the sanitizers see to that. */
-static void test_damage(void)
+TEST(damage)
 {
 	static struct image kernel, object;
 	size_t kernel_size = kernel_make(&kernel), object_size = object_make(&object);
@@ -231,11 +231,4 @@ static void test_damage(void)
 		free(bytes);
 	}
 	is_i64(made + refused, (int)(2 * kernel_size), "one wrong byte: made or refused");
-}
-
-int main(void)
-{
-	test_slice();
-	test_damage();
-	return done_testing();
 }

@@ -66,7 +66,7 @@ static void test_file(struct file_names *names, const char *when)
 	/* Open: the next one has another number. */
 }
 
-static void test_names(void)
+TEST(names)
 {
 	struct file_names *names = file_names_new(getpid());
 	struct kd_file null = file_at(open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -118,7 +118,7 @@ static void look(struct online_cpus *cpus, const char *text, const char *want)
 	is_str(changes, want, "%s", text);
 }
 
-static void test_online(void)
+TEST(online)
 {
 	struct online_cpus cpus;
 
@@ -164,7 +164,7 @@ static void is_count(const char *what, const char *text, bool told, uint64_t rec
 	fclose(file);
 }
 
-static void test_interrupts(void)
+TEST(interrupts)
 {
 	is_count("x86",
 		 "            CPU0       CPU1       CPU7\n"
@@ -187,12 +187,4 @@ static void test_interrupts(void)
 		 "RES:        100        200   Rescheduling interrupts\n",
 		 false, 0, 0);
 	is_count("one without its header", "CAL:  20  30  Function call interrupts\n", false, 0, 0);
-}
-
-int main(void)
-{
-	test_names();
-	test_online();
-	test_interrupts();
-	return done_testing();
 }

@@ -14,8 +14,6 @@
 #include "frames_image.h"
 #include "tap.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 #define MAX_RANGES 200000
 
 struct range {
@@ -109,7 +107,7 @@ static void check_file(const char *path)
 
 static char libc_path[256];
 
-static void test_files(void)
+TEST(files)
 {
 	static const char *const others[] = {
 		"/usr/bin/python3.11",
@@ -164,7 +162,7 @@ static uint8_t *libc_read(size_t *size)
 	return bytes;
 }
 
-static void test_changed(void)
+TEST(changed)
 {
 	static const struct {
 		const char *name;
@@ -298,14 +296,14 @@ static const struct program_case programs[] = {
 };
 /* clang-format on */
 
-static void test_programs(void)
+TEST(programs)
 {
 	for (size_t i = 0; i < COUNT(programs); i++)
 		is_valid(begin, (struct frames_program){ programs[i].bytes, programs[i].size },
 			 programs[i].valid, "", programs[i].name);
 }
 
-static void test_program_limits(void)
+TEST(program_limits)
 {
 	static uint8_t bytes[PROGRAM_MAX + 1];
 	const struct frames_program none = { bytes, 0 };
@@ -335,7 +333,7 @@ static void expression_is_valid(const uint8_t *bytes, size_t size, bool want, co
 	is_valid(begin, (struct frames_program){ program, size + 3 }, want, "expression, ", name);
 }
 
-static void test_expressions(void)
+TEST(expressions)
 {
 	uint8_t many[64];
 
@@ -345,14 +343,4 @@ static void test_expressions(void)
 	memset(many, 0x31, sizeof(many));
 	expression_is_valid(many, 63, true, "64 operands");
 	expression_is_valid(many, 64, false, "65 operands");
-}
-
-int main(void)
-{
-	test_files();
-	test_changed();
-	test_programs();
-	test_program_limits();
-	test_expressions();
-	return done_testing();
 }

@@ -52,7 +52,7 @@ static int read_all(int socket)
 }
 
 /* Two processes keep the connection busy: one asks, the other takes what is answered. */
-static void test_endless(void)
+TEST(endless)
 {
 	const struct stack *stack = NULL;
 	struct stack_copy copy = { .size = 0 };
@@ -99,7 +99,7 @@ static void test_endless(void)
 
 /* --- One that is given up with a full memory. --- */
 
-static void test_abandoned(void)
+TEST(abandoned)
 {
 	static uint8_t data[KD_STACK_MAX];
 	static struct {
@@ -133,12 +133,14 @@ static unsigned int count_files(void)
 	return n;
 }
 
-int main(void)
-{
-	unsigned int files = count_files();
+static unsigned int files;
 
-	test_endless();
-	test_abandoned();
+void tests_begin(void)
+{
+	files = count_files();
+}
+
+void tests_end(void)
+{
 	is_u64(count_files(), files, "no files are left open");
-	return done_testing();
 }

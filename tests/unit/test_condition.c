@@ -11,8 +11,6 @@
 #include "probes/condition.h"
 #include "tap.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 #define NOWHERE 4096 /* below, nothing is mapped (mmap_min_addr) */
 
 /* Registers and what else a hit finds; memory is this process's own. */
@@ -209,7 +207,7 @@ static void type_compare(unsigned int size, bool is_signed)
 }
 
 /* Registers are where ptrace(2) shows them. */
-static void test_registers(void)
+TEST(registers)
 {
 #define AT(name, size)                                                                             \
 	{                                                                                          \
@@ -265,7 +263,7 @@ struct thing {
 };
 
 /* Values through memory, masks, alternatives, types that nobody gives. */
-static void test_values(void)
+TEST(values)
 {
 	struct thing last = { .first = 7, .number = -5, .half = 65535, .byte = -1 };
 	struct thing first = { .first = 1, .next = &last, .number = 42 };
@@ -391,7 +389,7 @@ static const struct usdt_case usdt_x86[] = {
 	{ "8@[x11", "arg0 == 1", -1 },
 };
 
-static void test_usdt(const struct usdt_case *cases, size_t n, enum machine machine)
+static void usdt_check(const struct usdt_case *cases, size_t n, enum machine machine)
 {
 	int32_t number = -3;
 	uint64_t array[3] = { 10, 20, 30 };
@@ -454,7 +452,7 @@ struct event {
 static const struct condition_place event_here = { .kind = TRIGGER_TRACEPOINT,
 						   .format = event_format };
 
-static void test_fields(void)
+TEST(fields)
 {
 	int32_t memory[4] = { 1, 2, -3, 4 };
 	const struct event event = { .registers = UINT64_MAX,
@@ -559,7 +557,7 @@ static const struct {
 	{ &event_here, "has_flag == 256", 12, "does not fit" },
 };
 
-static void test_refused(void)
+TEST(refused)
 {
 	for (size_t i = 0; i < COUNT(places); i++) {
 		struct predicate_error error;
@@ -575,17 +573,12 @@ static void test_refused(void)
 	}
 }
 
-int main(void)
+TEST(types)
 {
-	test_registers();
 	for (unsigned int size = 1; size <= 8; size *= 2) {
 		type_compare(size, false);
 		type_compare(size, true);
 	}
-	test_values();
-	test_usdt(usdt_x86, COUNT(usdt_x86), MACHINE_X86_64);
-	test_usdt(usdt_arm, COUNT(usdt_arm), MACHINE_ARM64);
-	test_fields();
-	test_refused();
-	return done_testing();
+	usdt_check(usdt_x86, COUNT(usdt_x86), MACHINE_X86_64);
+	usdt_check(usdt_arm, COUNT(usdt_arm), MACHINE_ARM64);
 }

@@ -104,7 +104,7 @@ static long act_try(void)
 
 /* All capabilities are kept, so that only the filter refuses; what it lets pass fails for reasons
  * of its own, or not at all. */
-static void test_refused(void)
+TEST(refused)
 {
 	const unsigned int all = CONFINE_ATTACH | CONFINE_EXECUTE | CONFINE_USERS | CONFINE_DETACH |
 				 CONFINE_MOUNT | CONFINE_SOCKETS;
@@ -196,7 +196,7 @@ static void *other_look(void *nothing)
 	return nothing;
 }
 
-static void test_threads(void)
+TEST(threads)
 {
 	const struct confine left = { 0 };
 	const char *what;
@@ -244,7 +244,7 @@ static pid_t waiter(bool confined)
 	return child;
 }
 
-static void test_process(void)
+TEST(process)
 {
 	pid_t confined = waiter(true), open = waiter(false);
 
@@ -257,20 +257,15 @@ static void test_process(void)
 	ok(!process_is_confined(confined), "nor one that is gone");
 }
 
-static void test_calls(void)
+TEST(calls)
 {
 	ok(call_is_filtered(SYS_getppid), "filters are asked about getppid");
 	ok(!call_is_filtered(2000), "and not about a call that does not exist");
 }
 
-int main(void)
+TEST(allowed)
 {
-	test_refused();
 	is_i64(attempt(0, 0, act_ordinary), 0, "processes, threads, memory and files go on");
 	if (!geteuid())
 		is_i64(attempt(KEPT, 0, act_look), 0, "it has what it keeps, and nothing else");
-	test_threads();
-	test_process();
-	test_calls();
-	return done_testing();
 }

@@ -72,7 +72,7 @@ static void is_part(const char *path, size_t end, const char *want, const char *
 	ok(end == strlen(want) && !strncmp(path, want, end), "%s is '%s'", what, want);
 }
 
-static void test_paths(void)
+TEST(paths)
 {
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		struct container got;
@@ -114,7 +114,7 @@ static void is_described(const char *id, const char *name, const char *image, co
 #define STORAGE "/var/lib/containers/storage/overlay-containers/containers.json"
 #define VOLATILE "/var/lib/containers/storage/overlay-containers/volatile-containers.json"
 
-static void test_runtimes(void)
+TEST(runtimes)
 {
 	is_described(ID_A, "", "", "", "no files");
 	tree_put(DOCKER, "{\"StreamConfig\":{},\"State\":{\"Running\":true},\"ID\":\"" ID_A
@@ -163,7 +163,7 @@ static void test_runtimes(void)
 	tree_remove(VOLATILE);
 }
 
-static void test_hostile(void)
+TEST(hostile)
 {
 	static const char *const texts[] = {
 		"",
@@ -226,7 +226,7 @@ static void is_in(const char *cgroup, bool is, const char *wanted, const char *w
 	is_str(is ? path : "", wanted, "its path");
 }
 
-static void test_process(void)
+TEST(process)
 {
 	struct container got;
 	char path[PATH_MAX], small[8];
@@ -242,15 +242,4 @@ static void test_process(void)
 	is_in("0::/user.slice\nnonsense\n:\n::\n", false, "", "none");
 	tree_put("/proc/7/cgroup", "0::/docker/" ID_A "\n");
 	ok(!container_of(tree_path("/proc"), 7, &got, small, sizeof(small)), "no room");
-}
-
-int main(void)
-{
-	tree_begin();
-	test_paths();
-	test_runtimes();
-	test_hostile();
-	test_process();
-	tree_end();
-	return done_testing();
 }

@@ -10,10 +10,8 @@
 #include "cli/model/counter.h"
 #include "tap.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 /* Values of include/uapi/linux/perf_event.h, as perf stat -v shows them. */
-static void test_names(void)
+TEST(names)
 {
 	static const struct {
 		const char *name;
@@ -65,7 +63,7 @@ static void test_names(void)
 		   counter_event_name(i));
 }
 
-static void test_lists(void)
+TEST(lists)
 {
 	struct counter_set set = { .per_cpu = true };
 	char wrong[COUNTER_NAME];
@@ -134,7 +132,7 @@ static int machine_try(struct machine *machine, const char *list, struct counter
 	return error;
 }
 
-static void test_open(void)
+TEST(open)
 {
 	struct machine whole = { .offline = 1, .without = -1 };
 	struct machine none = { .error = { [PERF_TYPE_HARDWARE] = -ENOENT,
@@ -172,20 +170,11 @@ static void test_open(void)
 	is_i64(machine_try(&full, "cs,cycles", &set, &missing), -EMFILE, "no more descriptors");
 }
 
-static void test_scale(void)
+TEST(scale)
 {
 	is_u64(counter_scale(&(struct kd_counted){ 100, 50, 50 }), 100, "counted all the time");
 	is_u64(counter_scale(&(struct kd_counted){ 100, 50, 25 }), 200, "half of it");
 	is_u64(counter_scale(&(struct kd_counted){ 10, 3, 1 }), 30, "a third");
 	is_u64(counter_scale(&(struct kd_counted){ 7, 100, 0 }), 7, "never");
 	is_u64(counter_scale(&(struct kd_counted){ UINT64_MAX, 2, 1 }), UINT64_MAX, "at most");
-}
-
-int main(void)
-{
-	test_names();
-	test_lists();
-	test_open();
-	test_scale();
-	return done_testing();
 }

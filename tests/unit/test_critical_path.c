@@ -57,7 +57,7 @@ static void is_path(const struct recording *made, uint64_t start, uint64_t end, 
 }
 
 /* Running in all ways, with interrupts in one another. */
-static void test_running(void)
+TEST(running)
 {
 	struct recording made = { 0 };
 
@@ -83,7 +83,7 @@ static void test_running(void)
 }
 
 /* Ready: a leg for each that had the CPU. */
-static void test_ready(void)
+TEST(ready)
 {
 	struct recording made = { 0 };
 
@@ -123,7 +123,7 @@ static void test_ready(void)
 }
 
 /* Waits that no task ended. */
-static void test_waits(void)
+TEST(waits)
 {
 	struct recording made = { .to = 100 * MS };
 
@@ -157,7 +157,7 @@ static void test_waits(void)
 /* main waits for a lock of worker, which had to wait for another process's end of a pipe, which
  * waited for the disk, as a thread of the kernel told it; before, and in between, all of them did
  * other things. */
-static void test_chain(void)
+TEST(chain)
 {
 	struct recording made = { 0 };
 
@@ -190,7 +190,7 @@ static void test_chain(void)
 }
 
 /* Over loopback the sender goes on. */
-static void test_loopback(void)
+TEST(loopback)
 {
 	struct recording made = { 0 };
 
@@ -202,7 +202,7 @@ static void test_loopback(void)
 }
 
 /* Where the recording does not say more. */
-static void test_reasons(void)
+TEST(reasons)
 {
 	struct recording made = { .from = 10 * MS };
 
@@ -227,7 +227,7 @@ static void test_reasons(void)
 }
 
 /* Recordings that cannot be: they wake one another, or themselves, or while they sleep. */
-static void test_contradictions(void)
+TEST(contradictions)
 {
 	struct recording made = { 0 };
 
@@ -252,7 +252,7 @@ static void test_contradictions(void)
 }
 
 /* A hundred that wait for one another. */
-static void test_depth(void)
+TEST(depth)
 {
 	struct recording made = { 0 };
 	struct critical_path path;
@@ -272,7 +272,7 @@ static void test_depth(void)
 }
 
 /* Many short legs share rows, the long ones keep theirs. */
-static void test_many(void)
+TEST(many)
 {
 	struct recording made = { 0 };
 	struct critical_path path;
@@ -378,7 +378,7 @@ static void reference(const struct recording *made, pid_t tid, uint64_t start, u
 	}
 }
 
-static void test_reference(void)
+TEST(reference)
 {
 	unsigned int different = 0, depths = 0;
 
@@ -411,7 +411,7 @@ static uint64_t random_time(void)
 }
 
 /* Whatever the rows are. */
-static void test_random(void)
+TEST(random)
 {
 	unsigned int bad = 0;
 
@@ -444,20 +444,4 @@ static void test_random(void)
 		recording_clear(&made);
 	}
 	is_u64(bad, 0, "whatever was recorded, the path has no holes");
-}
-
-int main(void)
-{
-	test_running();
-	test_ready();
-	test_waits();
-	test_chain();
-	test_loopback();
-	test_reasons();
-	test_contradictions();
-	test_depth();
-	test_many();
-	test_reference();
-	test_random();
-	return done_testing();
 }

@@ -7,7 +7,6 @@
 #include "cases.h"
 #include "tap.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define MAX 1000000000000ULL
 
 /* "DELTAS NAME": that of the thread of this name, and the least. */
@@ -38,7 +37,7 @@ static const char valid[] =
 	"|1,a:2,b:3,c:4,d:5,e:6,f:7,g:8,h:9 h = 9, least 1"
 	"|0.5us,a:1e-3s a = 1000000, least 500";
 
-static void test_invalid(void)
+TEST(invalid)
 {
 	static const struct {
 		const char *text;
@@ -75,9 +74,7 @@ static void test_invalid(void)
 	}
 }
 
-int main(void)
+void tests_begin(void)
 {
 	cases_check(valid, delta_of, "deltas");
-	test_invalid();
-	return done_testing();
 }

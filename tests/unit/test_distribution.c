@@ -49,7 +49,7 @@ static void test_limits(unsigned int bits)
 }
 
 /* What the documents say of the kernel's histograms. */
-static void test_kernels_limits(void)
+TEST(kernels_limits)
 {
 	test_limits(KD_WINDOW_BITS);
 	test_limits(KD_HISTOGRAM_BITS);
@@ -60,7 +60,7 @@ static void test_kernels_limits(void)
 	       "--histogram: the last bucket is for what is longer than 2.4 hours");
 }
 
-static void test_append(void)
+TEST(append)
 {
 	struct distribution distribution = { 0 };
 	bool kept = true;
@@ -127,7 +127,7 @@ static bool is_truth(const struct distribution *distribution, const struct truth
 	return n == distribution->n;
 }
 
-static void test_merge(void)
+TEST(merge)
 {
 	unsigned int wrong = 0, empty = 0;
 
@@ -153,7 +153,7 @@ static void test_merge(void)
 	ok(empty, "empty ones among them");
 }
 
-static void test_merge_overflow(void)
+TEST(merge_overflow)
 {
 	struct distribution a = { 0 }, b = { 0 };
 
@@ -217,7 +217,7 @@ static bool shares_right(const struct distribution *distribution, const uint64_t
 	return true;
 }
 
-static void test_shares(void)
+TEST(shares)
 {
 	static uint64_t values[VALUES];
 	unsigned int wrong = 0;
@@ -238,7 +238,7 @@ static void test_shares(void)
 }
 
 /* Of durations whose shortest and longest is known better than by their buckets. */
-static void test_clipping(void)
+TEST(clipping)
 {
 	struct distribution distribution = { 0 };
 
@@ -258,7 +258,7 @@ static void test_clipping(void)
 	distribution_clear(&distribution);
 }
 
-static void test_large_counts(void)
+TEST(large_counts)
 {
 	struct distribution distribution = { 0 };
 
@@ -277,7 +277,7 @@ static struct sample sample_of(uint64_t length)
 	return sample;
 }
 
-static void test_worst(void)
+TEST(worst)
 {
 	static const uint64_t lengths[] = { 50, 10, 90, 70, 70, 20, 95, 60 };
 	struct worst worst;
@@ -304,7 +304,7 @@ static void test_worst(void)
 }
 
 /* A duration goes where the kernel side would have put it. */
-static void test_add(void)
+TEST(add)
 {
 	struct distribution times = { 0 };
 	unsigned int faults = 0;
@@ -330,7 +330,7 @@ static void test_add(void)
 }
 
 /* What is not over yet is among the others by its length so far. */
-static void test_open(void)
+TEST(open)
 {
 	struct bucket buckets[] = { { 10, 5 }, { 100, 4 } };
 	struct distribution ended = { buckets, 2 };
@@ -345,19 +345,4 @@ static void test_open(void)
 	is_u64(durations_permille(&all, 999), 500, "of all");
 	ended.n = 0;
 	is_u64(durations_permille(&all, 1), 500, "or the only one");
-}
-
-int main(void)
-{
-	test_add();
-	test_open();
-	test_kernels_limits();
-	test_append();
-	test_merge();
-	test_merge_overflow();
-	test_shares();
-	test_clipping();
-	test_large_counts();
-	test_worst();
-	return done_testing();
 }

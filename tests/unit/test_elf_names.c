@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is at an address: variables and memory of a process, functions of Go by its own table;
  * and mangled names. Of files made by hand and of real ones, and of some made to deceive. */
+#define TAP_OWN_MAIN
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,10 +16,9 @@
 #include "elf_fuzz.h"
 #include "tap.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define PAGE 4096UL
 #define DAMAGED_DATA 300
-#define DAMAGED_GO 8000
+#define DAMAGED_GO 1500
 
 static struct image image;
 

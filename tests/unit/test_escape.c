@@ -7,9 +7,9 @@
 #include "random.h"
 #include "tap.h"
 
-#define ROUNDS 200000U
+#define ROUNDS 50000U
 
-static void test_escape_text(void)
+TEST(escape_text)
 {
 	static const struct {
 		const char *name, *text, *want;
@@ -75,7 +75,7 @@ static void test_escape_text(void)
 }
 
 /* Which somebody else should have replaced. */
-static void test_controls(void)
+TEST(controls)
 {
 	char text[] = "a\n\t\x1b[2J\x7f\xc2\x9b\xc2\xa9\xc3\xa9 end\xc2";
 
@@ -84,7 +84,7 @@ static void test_controls(void)
 }
 
 /* The text ends with a NUL, or its length, or the room. */
-static void test_ends(void)
+TEST(ends)
 {
 	static const struct {
 		const char *text;
@@ -125,7 +125,7 @@ static void test_ends(void)
 	ok(untouched == 'u', "no room: nothing is written");
 }
 
-static void test_width(void)
+TEST(width)
 {
 	static const struct {
 		const char *text;
@@ -208,7 +208,7 @@ static void random_text(char *text, size_t length)
 
 /* Source and destination are of just their size, so that a sanitizer sees an
  * access too far. */
-static void test_random(void)
+TEST(random)
 {
 	uint64_t controls = 0, lossy = 0, overlong = 0, cut = 0;
 
@@ -241,14 +241,4 @@ static void test_random(void)
 	is_u64(lossy, 0, "%u random texts: each can be read back", ROUNDS);
 	is_u64(overlong, 0, "%u random texts: lengths and widths fit", ROUNDS);
 	is_u64(cut, 0, "%u random texts: cut off between characters", ROUNDS);
-}
-
-int main(void)
-{
-	test_controls();
-	test_escape_text();
-	test_ends();
-	test_width();
-	test_random();
-	return done_testing();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exporter, asked over real connections: each answer is one of those that were published,
  * whole, while others are being made. And what it makes of headers, and who has to go. */
+#define TAP_OWN_MAIN
 #define _GNU_SOURCE
 #include "cli/output/exporter.h"
 

@@ -14,7 +14,6 @@
 
 #define MS 1000000ULL
 #define SECOND (1000 * MS)
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static const struct fail_recorded all = { true, true, true, true, true, true }, none;
 
@@ -205,7 +204,7 @@ static const char *excess_of_culprits(const char *text)
 }
 
 /* The most extreme of several samples is told, and the number of all. */
-static void test_telling(void)
+TEST(telling)
 {
 	const char *const texts[] = { "ready.max>1ms", "lost>100",
 				      "thread(revalidator2).ready.pct<5", "voluntary>=1" };
@@ -298,7 +297,7 @@ static void is_refused(const char *text, const struct fail_recorded *recorded, c
 		tap_print_string("err", said);
 }
 
-static void test_bad(void)
+TEST(bad)
 {
 	static char large[100000];
 	static const struct {
@@ -327,7 +326,7 @@ static void test_bad(void)
 }
 
 /* Nothing in a condition is read beyond its end or kept beyond its room. */
-static void test_random(void)
+TEST(random)
 {
 	static const char *const pieces[] = {
 		"thread(", ")", ").", ".",    "ready", "max",   ">",
@@ -364,7 +363,7 @@ static void test_random(void)
 }
 
 /* What crosses the edges of the window: as a whole, or so far. */
-static void test_whole(void)
+TEST(whole)
 {
 	static const struct {
 		const char *text, *said;
@@ -419,13 +418,8 @@ static void test_whole(void)
 	}
 }
 
-int main(void)
+TEST(exceeded)
 {
-	test_whole();
 	cases_check(expected, excess, "exceeded");
 	cases_check(expected_culprits, excess_of_culprits, "exceeded");
-	test_telling();
-	test_bad();
-	test_random();
-	return done_testing();
 }

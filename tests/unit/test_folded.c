@@ -51,7 +51,7 @@ static uint64_t check_lines(char *text, unsigned int lines, const char *what)
 }
 
 /* Each process has lines of its own. */
-static void test_several(void)
+TEST(several)
 {
 	struct sample sample = traces_begin();
 	char *text;
@@ -79,7 +79,7 @@ static void test_several(void)
 	sample_clear(&sample);
 }
 
-static void test_frames(void)
+TEST(frames)
 {
 	struct sample sample = traces_begin();
 	struct trace_row row = trace(TRACE_WAIT, 1, "pmd-c01/id:8", NULL);
@@ -122,7 +122,7 @@ static void test_frames(void)
 	sample_clear(&sample);
 }
 
-static void test_names(void)
+TEST(names)
 {
 	struct sample sample = traces_begin();
 	struct trace_row row = trace(TRACE_WAIT, 1, "worker 1;2", NULL);
@@ -155,7 +155,7 @@ static void test_names(void)
 }
 
 /* A call, a wait in it and samples at once: the second frame keeps them apart. */
-static void test_kinds(void)
+TEST(kinds)
 {
 	struct sample sample = traces_begin();
 	char *text;
@@ -194,7 +194,7 @@ static void test_kinds(void)
 }
 
 /* What several samples append is as good as one larger sample. */
-static void test_append(void)
+TEST(append)
 {
 	struct sample sample = traces_begin();
 	struct trace_row row = trace(TRACE_CALL, 1, "t", "futex");
@@ -214,7 +214,7 @@ static void test_append(void)
 	sample_clear(&sample);
 }
 
-static void test_ends(void)
+TEST(ends)
 {
 	struct sample sample = traces_begin();
 	struct trace_row row = trace(TRACE_CALL, 1, "t", "futex");
@@ -232,15 +232,4 @@ static void test_ends(void)
 	is_i64(report_folded(&sample, &report_plain, full), -ENOSPC, "no room");
 	fclose(full);
 	sample_clear(&sample);
-}
-
-int main(void)
-{
-	test_several();
-	test_frames();
-	test_names();
-	test_kinds();
-	test_append();
-	test_ends();
-	return done_testing();
 }

@@ -30,7 +30,7 @@ static char *escaped(const char *text, size_t most, size_t piece)
 	return made;
 }
 
-static void test_text(void)
+TEST(text)
 {
 	static const char hostile[] = "a<b>&amp;\n</pre><script>x</script>\n";
 	char *text;
@@ -43,7 +43,7 @@ static void test_text(void)
 	}
 }
 
-static void test_cut(void)
+TEST(cut)
 {
 	static const char lines[] = "one\ntwo\nthree\nfour\n";
 	char *text;
@@ -108,7 +108,7 @@ static bool unpacks(const char *text, const unsigned char *want, size_t size)
 	return same;
 }
 
-static void test_packed(void)
+TEST(packed)
 {
 	static const size_t sizes[] = { 0, 1, 2, 3, 56, 57, 58, 4096, 100000 };
 	unsigned char *bytes = malloc(100000);
@@ -141,7 +141,7 @@ static unsigned int occurs(const char *text, const char *what)
 }
 
 /* What people may not put into it. */
-static void test_page(void)
+TEST(page)
 {
 	ok(!strncmp(html_page, "<!DOCTYPE html>\n", 16), "it begins as a page does");
 	is_u64(occurs(html_page, "<script"), 1, "one script");
@@ -156,7 +156,7 @@ static void test_page(void)
 	       "no address but the name of SVG");
 }
 
-static void test_full(void)
+TEST(full)
 {
 	struct thread_row threads[] = { runner(1, "a"), runner(2, "<b>") };
 	struct sample sample = verdict_sample(threads, 2);
@@ -265,7 +265,7 @@ static void part_check(const struct html_part *part, const struct stack *stacks,
 	       1, "the longest of all");
 }
 
-static void test_part(void)
+TEST(part)
 {
 	static char names[PART_STACKS][16];
 	static struct frame frames[PART_STACKS];
@@ -299,7 +299,7 @@ static void test_part(void)
 	traces_clear(&sample.traces);
 }
 
-static void test_interruptions(void)
+TEST(interruptions)
 {
 	struct sample sample = { .end = SECOND, .n_interruptions = HTML_ROWS + 100 };
 	struct html_part part;
@@ -320,16 +320,4 @@ static void test_interruptions(void)
 	ok(is_right, "the longest, by their start");
 	html_part_clear(&part);
 	free(sample.interruptions);
-}
-
-int main(void)
-{
-	test_text();
-	test_cut();
-	test_packed();
-	test_page();
-	test_full();
-	test_part();
-	test_interruptions();
-	return done_testing();
 }

@@ -55,7 +55,7 @@ static struct sample sample_begin(void)
 }
 
 /* More threads than a page has: those that waited longest, behind those of the path. */
-static void test_threads(void)
+TEST(threads)
 {
 	enum { THREADS = HTML_THREADS + 50, FIRST = 60 };
 	struct sample sample = sample_begin();
@@ -90,7 +90,7 @@ static void test_threads(void)
 }
 
 /* More states than a page has: no time is gone, and long ones stay by themselves. */
-static void test_merged(void)
+TEST(merged)
 {
 	enum { THREADS = 7, STATES = 40000, LONG = 400000 };
 	struct sample sample = sample_begin();
@@ -130,7 +130,7 @@ static void test_merged(void)
 }
 
 /* Any recording: lanes whose pieces are in order, and a page's data. */
-static void test_random(void)
+TEST(random)
 {
 	unsigned int wrong = 0;
 	FILE *nowhere = fopen("/dev/null", "w");
@@ -154,12 +154,4 @@ static void test_random(void)
 	}
 	fclose(nowhere);
 	is_u64(wrong, 0, "%u recordings", ROUNDS);
-}
-
-int main(void)
-{
-	test_threads();
-	test_merged();
-	test_random();
-	return done_testing();
 }

@@ -6,7 +6,6 @@
 #include "cli/model/sample.h"
 #include "tap.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define ENTRY 500
 #define JOIN (1000 + 2 * ENTRY)
 
@@ -96,7 +95,7 @@ static void test_late_tick(void)
 	is_u64(interruption.tick_late, 0, "was in time");
 }
 
-static void test_gaps(void)
+TEST(gaps)
 {
 	struct kd_interruption parts[40] = { part(KD_BY_HARDIRQ, 1000, 4000) };
 	struct gap gap = { 0 };
@@ -164,7 +163,7 @@ static void test_gaps(void)
 }
 
 /* What the hypervisor took lies anywhere between its two times, by itself. */
-static void test_stolen(void)
+TEST(stolen)
 {
 	struct kd_interruption taken = part(KD_BY_HYPERVISOR, 1000, 9000);
 	struct interruption_sum sums[INTERRUPTION_SUMS];
@@ -186,7 +185,7 @@ static void test_stolen(void)
 }
 
 /* Of the tasks that had a thread's CPU, who had it longest, and how many more there were. */
-static void test_takers(void)
+TEST(takers)
 {
 	struct kd_takers takers = { 0 };
 	const uint32_t a = KD_WHO_TASK | 7, b = KD_WHO_TASK | KD_WHO_OF_TARGET | 8;
@@ -211,7 +210,7 @@ static void test_takers(void)
 	is_u64(others, 12, "beside all tasks");
 }
 
-static void test_counts(void)
+TEST(counts)
 {
 	struct thread_row a = { .members = 1 }, b = { .members = 1 };
 	const struct interruption interruption = {
@@ -231,13 +230,4 @@ static void test_counts(void)
 	is_u64(a.interrupted[INTERRUPTION_PREEMPTED].count.count, 0, "no other cause");
 	thread_clear(&a);
 	thread_clear(&b);
-}
-
-int main(void)
-{
-	test_gaps();
-	test_takers();
-	test_counts();
-	test_stolen();
-	return done_testing();
 }

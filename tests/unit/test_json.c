@@ -23,7 +23,7 @@ static char *written(FILE *out, struct json_writer *writer)
 	return text;
 }
 
-static void test_numbers(void)
+TEST(numbers)
 {
 	struct json_writer writer;
 	FILE *out = tmpfile();
@@ -57,7 +57,7 @@ static void test_numbers(void)
 	free(text);
 }
 
-static void test_text(void)
+TEST(text)
 {
 	static const struct {
 		const char *text, *json;
@@ -102,7 +102,7 @@ static void test_text(void)
 }
 
 /* Names that end where their room does. */
-static void test_bounded(void)
+TEST(bounded)
 {
 	static const char name[4] = { 'a', 'b', 'c', '\xc3' };
 	struct json_writer writer;
@@ -119,7 +119,7 @@ static void test_bounded(void)
 	free(text);
 }
 
-static void test_clock(void)
+TEST(clock)
 {
 	static const struct {
 		struct timespec when;
@@ -146,7 +146,7 @@ static void test_clock(void)
 	}
 }
 
-static void test_full_disk(void)
+TEST(full_disk)
 {
 	static const struct trigger_stats stats;
 	struct sample sample = { .pid = 1 };
@@ -158,14 +158,4 @@ static void test_full_disk(void)
 	full = fopen("/dev/full", "w");
 	is_i64(report_json_triggers(&stats, full), -ENOSPC, "nor for statistics");
 	fclose(full);
-}
-
-int main(void)
-{
-	test_numbers();
-	test_text();
-	test_bounded();
-	test_clock();
-	test_full_disk();
-	return done_testing();
 }

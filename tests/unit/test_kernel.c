@@ -90,7 +90,7 @@ static void fails(const char *text, int status, const char *words, const char *h
 	tap_print_string("what to do", hint);
 }
 
-static void test_tracepoints(void)
+TEST(tracepoints)
 {
 	fails("t:sched:sched_switch", EX_OSERR, "No such file", "mount -t tracefs");
 	ok(file_write("sys/kernel/debug/tracing/available_events",
@@ -116,7 +116,7 @@ static void test_tracepoints(void)
 	is_i64(find("t:net:napi", 70), 70, "what the caller returns is passed on");
 }
 
-static void test_functions(void)
+TEST(functions)
 {
 	fails("k:ip_rcv", EX_OSERR, "no probes on its functions", "CONFIG_KPROBE_EVENTS");
 	ok(file_write("sys/bus/event_source/devices/kprobe/type", "8\n"), "kprobes");
@@ -157,7 +157,7 @@ static void test_functions(void)
 	is_str(found, "ip_rcv+0", "and ends the search");
 }
 
-static void test_many(void)
+TEST(many)
 {
 	static char text[40 * 20000];
 	size_t length = 0;
@@ -173,7 +173,7 @@ static void test_many(void)
 }
 
 /* A line longer than any name of the kernel does not become two lines. */
-static void test_long_line(void)
+TEST(long_line)
 {
 	static char text[5000];
 
@@ -198,7 +198,7 @@ static int count_function(void *context, const char *function, const char *modul
 }
 
 /* The running kernel, whatever it lets us see. */
-static void test_here(void)
+TEST(here)
 {
 	unsigned int events = 0, functions = 0;
 	int result = kernel_each_event(count_event, &events);
@@ -209,18 +209,16 @@ static void test_here(void)
 	printf("# kprobes: %s\n", kernel_has_kprobes() ? "yes" : "no");
 }
 
-int main(void)
+void tests_begin(void)
+{
+	if (!mkdtemp(root))
+		abort();
+}
+
+void tests_end(void)
 {
 	char command[64];
 
-	if (!mkdtemp(root))
-		return 1;
-	test_tracepoints();
-	test_functions();
-	test_many();
-	test_long_line();
-	test_here();
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	ok(!system(command), "removed");
-	return done_testing();
 }

@@ -9,8 +9,6 @@
 #include "cli/stack/kernel_symbols.h"
 #include "tap.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 static char path[] = "/tmp/test_kernel_symbols.XXXXXX";
 
 static void file_write(const char *text)
@@ -50,7 +48,7 @@ static void frames_are(const struct stack *stack, const char *want, const char *
 	is_str(text, want, "%s", what);
 }
 
-static void test_frames(void)
+TEST(frames)
 {
 	struct kernel_symbols *symbols = symbols_of("ffffffff81000000 T _text\n"
 						    "ffffffff81000000 T startup_64\n"
@@ -84,7 +82,7 @@ static void test_frames(void)
 	kernel_symbols_close(symbols);
 }
 
-static void test_stacks(void)
+TEST(stacks)
 {
 	struct kernel_symbols *symbols = symbols_of("ffffffff81000000 T f\n", 3);
 	const uint64_t ips[] = { 0xffffffff81000001, 0xffffffff81000002, 0xffffffff81000003 };
@@ -112,7 +110,7 @@ static void test_stacks(void)
 }
 
 /* Of the words on a stack: return addresses in the section of the scheduler's functions. */
-static void test_sched(void)
+TEST(sched)
 {
 	static const uint64_t words[] = {
 		0xffffffff81000010, /* of other functions */
@@ -148,7 +146,7 @@ static void test_sched(void)
 	kernel_symbols_close(symbols);
 }
 
-static void test_hidden(void)
+TEST(hidden)
 {
 	struct kernel_symbols *symbols = symbols_of("0000000000000000 T _text\n"
 						    "0000000000000000 T __schedule\n",
@@ -165,7 +163,7 @@ static void test_hidden(void)
 	is_i64(kernel_symbols_open(&symbols, "/tmp", 1), -EISDIR, "a directory");
 }
 
-static void test_unsound(void)
+TEST(unsound)
 {
 	char *text = malloc(700000);
 	struct kernel_symbols *symbols;
@@ -197,7 +195,7 @@ static bool truth_start(FILE **truth)
 	return *truth;
 }
 
-static void test_real(void)
+TEST(real)
 {
 	unsigned long asked = 0, wrong = 0;
 	struct kernel_symbols *symbols;
@@ -241,7 +239,7 @@ static void test_real(void)
 }
 
 /* Which of a sample's frames are of what samples it. */
-static void test_own(void)
+TEST(own)
 {
 	enum { CODE, READ, COPY, OTHER, HELPER, WAY, WAY2, OURS, FUNCTION, THEIRS };
 	static const struct {
@@ -292,20 +290,15 @@ static void test_own(void)
 	kernel_symbols_close(symbols);
 }
 
-int main(void)
+void tests_begin(void)
 {
 	int fd = mkstemp(path);
 
-	if (fd < 0)
-		return 1;
-	close(fd);
-	test_frames();
-	test_stacks();
-	test_sched();
-	test_hidden();
-	test_unsound();
-	test_real();
-	test_own();
+	if (fd < 0 || close(fd))
+		abort();
+}
+
+void tests_end(void)
+{
 	unlink(path);
-	return done_testing();
 }

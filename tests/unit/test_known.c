@@ -13,7 +13,6 @@
 #define WORDS 1024              /* two pages */
 #define KEPT_REGISTER 6
 #define OTHER_REGISTER 3
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static uint64_t stack[WORDS];
 
@@ -66,7 +65,7 @@ static uint64_t hash_of(const struct kd_shape *shape, const struct stack_copy *c
 	return hash;
 }
 
-static void test_same(void)
+TEST(same)
 {
 	struct stack_copy copy = copy_make();
 	struct known known, again;
@@ -86,7 +85,7 @@ static void test_same(void)
 	   "what was not read does not matter");
 }
 
-static void test_different(void)
+TEST(different)
 {
 	static const uint64_t others[] = { 20, 4, 700 }, order[] = { 3, 20, 700 };
 	struct stack_copy copy = copy_make();
@@ -111,7 +110,7 @@ static void test_different(void)
 }
 
 /* What cannot be told, or would not be the same again. */
-static void test_refused(void)
+TEST(refused)
 {
 	static const struct {
 		const char *what;
@@ -139,7 +138,7 @@ static void test_refused(void)
 	ok(!known_finish(&known, &copy), "a stack in two parts");
 }
 
-static void test_room(void)
+TEST(room)
 {
 	struct stack_copy copy = copy_make();
 	struct known known;
@@ -161,7 +160,7 @@ static void test_room(void)
 
 static struct packet packet;
 
-static void test_sent(void)
+TEST(sent)
 {
 	struct stack_copy copy = copy_make();
 	struct known known, got;
@@ -183,7 +182,7 @@ static void test_sent(void)
 }
 
 /* Numbers of words that are not those sent, of a sender that is not to be believed. */
-static void test_hostile(void)
+TEST(hostile)
 {
 	static const uint16_t numbers[] = { 0, KD_SHAPE_WORDS + 1, 0x7fff, UINT16_MAX };
 	struct kd_shape shape = { .ip = 1, .sp = 2, .n = KD_SHAPE_WORDS };
@@ -208,7 +207,7 @@ static void test_hostile(void)
 #define TRAMPOLINE 0x7fffffffe000
 #define STACK 0x7ffc00001000
 
-static void test_returns(void)
+TEST(returns)
 {
 	const struct stack_copy copy = {
 		.trampoline = TRAMPOLINE,
@@ -230,7 +229,7 @@ static void test_returns(void)
 	ok(!stack_copy_is_returning(&copy, 0x401000), "it is not");
 }
 
-static void test_no_returns(void)
+TEST(no_returns)
 {
 	const struct stack_copy none = { .trampoline = 0 }, empty = { .trampoline = TRAMPOLINE };
 
@@ -238,17 +237,4 @@ static void test_no_returns(void)
 	is_u64(stack_copy_return(&empty, TRAMPOLINE, STACK), TRAMPOLINE, "an empty list");
 	ok(!stack_copy_is_returning(&none, 0) && !stack_copy_is_returning(&empty, TRAMPOLINE),
 	   "nobody returns");
-}
-
-int main(void)
-{
-	test_same();
-	test_different();
-	test_refused();
-	test_room();
-	test_sent();
-	test_hostile();
-	test_returns();
-	test_no_returns();
-	return done_testing();
 }

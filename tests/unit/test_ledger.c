@@ -125,7 +125,7 @@ static void is_open(const struct kd_thread *thread, const struct kd_record *reco
 
 #define IS_OPEN(want, what) is_open(&thread, &record, want, what)
 
-static void test_silent(void)
+TEST(silent)
 {
 	struct kd_thread thread = sleeper();
 	struct kd_record record = { .gen = GEN - 1 }; /* of another window */
@@ -145,7 +145,7 @@ static void test_silent(void)
 	IS("blocked_uninterruptible 1000000; other 1 1000000 1000000", "what is no kind");
 }
 
-static void test_tail(void)
+TEST(tail)
 {
 	struct kd_thread thread = sleeper_since(START + 300);
 	struct kd_record record = booked(START + 300);
@@ -158,7 +158,7 @@ static void test_tail(void)
 	IS("user 1000000", "overshoot: taken from the last state");
 }
 
-static void test_awaited(void)
+TEST(awaited)
 {
 	struct kd_thread thread = sleeper_since(START + 300);
 	struct kd_record record = booked(START + 300);
@@ -185,7 +185,7 @@ static void test_awaited(void)
 	IS("blocked 1000000; socket 1 1000000 1000000", "booked beyond the end");
 }
 
-static void test_life(void)
+TEST(life)
 {
 	struct kd_thread thread = sleeper();
 	struct kd_record record = booked(END - 200);
@@ -202,7 +202,7 @@ static void test_life(void)
 	IS("not in it", "born after the window");
 }
 
-static void test_overlays(void)
+TEST(overlays)
 {
 	struct kd_thread thread = sleeper_since(START + 1000);
 	struct kd_record record = booked(START + 1000);
@@ -224,7 +224,7 @@ static void test_overlays(void)
 }
 
 /* Interrupts in page faults, and in reclaim, are taken from those. */
-static void test_faults(void)
+TEST(faults)
 {
 	struct kd_thread thread = sleeper_since(START + 1000);
 	struct kd_record record = booked(START + 1000);
@@ -244,7 +244,7 @@ static void test_faults(void)
 	is_u64(ledger_running(&ledger), 1000, "all of that is running");
 }
 
-static void test_exec(void)
+TEST(exec)
 {
 	struct kd_thread thread = sleeper_since(START + 1000);
 	struct kd_record record = booked(START + 1000);
@@ -270,7 +270,7 @@ static void test_exec(void)
 }
 
 /* The kernel reported no switch-in, but found the thread running, for as long as it counted. */
-static void test_unreported(void)
+TEST(unreported)
 {
 	struct kd_thread thread = sleeper_since(START + 1000);
 	struct kd_record record = booked(START + 1000);
@@ -284,7 +284,7 @@ static void test_unreported(void)
 }
 
 /* A trigger set the edge late: meanwhile the thread fell asleep and woke up. */
-static void test_late_edge(void)
+TEST(late_edge)
 {
 	struct kd_thread thread = sleeper_since(END - 100);
 	struct kd_record record = booked(END - 100);
@@ -303,7 +303,7 @@ static void test_late_edge(void)
 	IS("user 999900, blocked 100; other 1 100 100", "an edge in time");
 }
 
-static void test_open_calls(void)
+TEST(open_calls)
 {
 	struct kd_thread thread = sleeper();
 	struct kd_record record = booked(START);
@@ -328,7 +328,7 @@ static void test_open_calls(void)
 }
 
 /* What the hypervisor took is no part of the running states, each of which loses its share. */
-static void test_stolen(void)
+TEST(stolen)
 {
 	struct kd_thread thread = sleeper_since(END - 100);
 	struct kd_record record = booked(END - 100);
@@ -346,7 +346,7 @@ static void test_stolen(void)
 }
 
 /* The clock was last looked at by the events before the window's end, then by the iterator. */
-static void test_stolen_pending(void)
+TEST(stolen_pending)
 {
 	struct kd_thread thread = sleeper_since(START - 1000);
 	struct kd_record record = booked(START);
@@ -369,7 +369,7 @@ static void test_stolen_pending(void)
 }
 
 /* Waits, runs, stops and rounds that cross the edges, with their whole length. */
-static void test_open_periods(void)
+TEST(open_periods)
 {
 	struct kd_thread thread = sleeper_since(START - 180);
 	struct kd_record record = booked(END - 100);
@@ -409,7 +409,7 @@ static void test_open_periods(void)
 }
 
 /* Whatever the maps hold, the books do not get out of hand. */
-static void test_random(void)
+TEST(random)
 {
 	unsigned char bytes[sizeof(struct kd_thread)];
 	struct kd_thread thread;
@@ -444,7 +444,7 @@ static struct thread_row in_user(void)
 	return row;
 }
 
-static void test_entries(void)
+TEST(entries)
 {
 	struct call_row calls[] = { { .number = 1, .count = 3 }, { .number = 2, .count = 4 } };
 	const struct entry_cost cost = { .call_ns = 10 };
@@ -478,7 +478,7 @@ static struct thread_row interrupted(struct irq_row *irqs, size_t n)
 	return row;
 }
 
-static void test_irq_entries(void)
+TEST(irq_entries)
 {
 	const struct entry_cost cost = { .irq_ns = 20 };
 	struct irq_row irqs[] = { { .count = 3 }, { .count = 5 } };
@@ -504,7 +504,7 @@ static void test_irq_entries(void)
 	is_u64(ledger_sum(&row.ledger), 2100, "the sum stays");
 }
 
-static void test_fault_entries(void)
+TEST(fault_entries)
 {
 	const struct entry_cost cost = { .fault_ns = 30 };
 	struct thread_row row = in_user();
@@ -526,26 +526,4 @@ static void test_fault_entries(void)
 	row.ledger.untimed_faults = UINT64_MAX;
 	thread_move_entries(&row, &cost);
 	ok(!ns[LEDGER_USER] && ns[LEDGER_FAULT] == 2000, "no more than there is");
-}
-
-int main(void)
-{
-	test_silent();
-	test_tail();
-	test_awaited();
-	test_life();
-	test_overlays();
-	test_faults();
-	test_exec();
-	test_unreported();
-	test_late_edge();
-	test_open_calls();
-	test_open_periods();
-	test_stolen();
-	test_stolen_pending();
-	test_random();
-	test_entries();
-	test_irq_entries();
-	test_fault_entries();
-	return done_testing();
 }

@@ -33,7 +33,7 @@ static void is_bar(const struct history *history, const struct thread_row *row, 
 	free(text);
 }
 
-static void test_levels(void)
+TEST(levels)
 {
 	static const uint64_t kept[] = { 0,           1,           125 * MILLI,
 					 126 * MILLI, 500 * MILLI, 874 * MILLI,
@@ -56,7 +56,7 @@ static void test_levels(void)
 }
 
 /* Threads come, are away and end. */
-static void test_absence(void)
+TEST(absence)
 {
 	static const uint64_t kept[] = { SECOND, SECOND };
 	struct thread_row rows[] = { runner(4711, "main"), runner(4712, "other") };
@@ -81,7 +81,7 @@ static void test_absence(void)
 }
 
 /* A row of several threads without events has those that it had before. */
-static void test_silent(void)
+TEST(silent)
 {
 	static const uint64_t kept[] = { 500 * MILLI, 0, SECOND };
 	struct thread_row rows[] = { runner(4711, "worker"), runner(0, "worker"),
@@ -114,7 +114,7 @@ static void test_silent(void)
 }
 
 /* Many, in any order, of several processes. */
-static void test_many(void)
+TEST(many)
 {
 	enum { MANY = 3000 };
 	struct thread_row *rows = calloc(MANY, sizeof(*rows));
@@ -149,13 +149,4 @@ static void test_many(void)
 	history_clear(&history);
 	free(threads);
 	free(rows);
-}
-
-int main(void)
-{
-	test_levels();
-	test_absence();
-	test_silent();
-	test_many();
-	return done_testing();
 }

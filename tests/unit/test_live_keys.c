@@ -49,7 +49,7 @@ static void is_at(struct fixture *fixture, uint32_t key, size_t want)
 	is_u64(fixture->view.cursor, want, "the cursor is at %zu", want);
 }
 
-static void test_cursor(void)
+TEST(cursor)
 {
 	struct fixture fixture;
 
@@ -75,7 +75,7 @@ static void test_cursor(void)
 }
 
 /* It stays with its thread; at the top, it stays there. */
-static void test_follows(void)
+TEST(follows)
 {
 	struct fixture fixture;
 	const struct verdict_thread *first;
@@ -96,7 +96,7 @@ static void test_follows(void)
 	is_u64(fixture.view.cursor, 3, "or at the end, if that is gone");
 }
 
-static void test_pages(void)
+TEST(pages)
 {
 	struct fixture fixture;
 
@@ -128,7 +128,7 @@ static void test_pages(void)
 	is_i64(fixture.view.page, VIEW_THREADS, "and closes it");
 }
 
-static void test_actions(void)
+TEST(actions)
 {
 	struct fixture fixture;
 
@@ -152,7 +152,7 @@ static void test_actions(void)
 	ok(!fixture.view.frozen && !fixture.view.prompt, "of nothing there is nothing to keep");
 }
 
-static void test_filter(void)
+TEST(filter)
 {
 	struct fixture fixture;
 
@@ -177,7 +177,7 @@ static void test_filter(void)
 	is_str(fixture.view.filter, "", "and stands for all");
 }
 
-static void test_input(void)
+TEST(input)
 {
 	struct fixture fixture;
 
@@ -212,7 +212,7 @@ static void test_input(void)
 }
 
 /* Any keys in any order. */
-static void test_any(void)
+TEST(any)
 {
 	struct fixture fixture;
 	uint32_t state = 1;
@@ -238,24 +238,11 @@ static void test_any(void)
 	ok(sound, "nothing is out of bounds");
 }
 
-static void test_help(void)
+TEST(help)
 {
 	size_t n = 0;
 
 	for (const char *line; (line = keys_help(n)); n++)
 		ok(strlen(line) <= 78, "%s fits", line);
 	ok(n > 10 && n < 22, "so do all lines");
-}
-
-int main(void)
-{
-	test_cursor();
-	test_follows();
-	test_pages();
-	test_actions();
-	test_filter();
-	test_input();
-	test_any();
-	test_help();
-	return done_testing();
 }

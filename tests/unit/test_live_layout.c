@@ -117,7 +117,7 @@ static void starve(struct thread_row rows[static 4])
 	spend(&rows[3], LEDGER_BLOCKED, SECOND);
 }
 
-static void test_threads(void)
+TEST(threads)
 {
 	struct thread_row rows[4];
 	struct sample sample = verdict_sample(rows, 4);
@@ -149,7 +149,7 @@ static void test_threads(void)
 	shown_release(&shown);
 }
 
-static void test_opened(void)
+TEST(opened)
 {
 	struct thread_row rows[4];
 	struct sample sample = verdict_sample(rows, 4);
@@ -170,7 +170,7 @@ static void test_opened(void)
 }
 
 /* The longest wait of this thread alone. */
-static void test_longest(void)
+TEST(longest)
 {
 	struct thread_row rows[4];
 	struct sample sample = verdict_sample(rows, 4);
@@ -194,7 +194,7 @@ static void test_longest(void)
 	shown_release(&shown);
 }
 
-static void test_pages(void)
+TEST(pages)
 {
 	struct view view = { .lines = 24, .columns = 80 };
 	struct shown shown = { .known = false };
@@ -205,7 +205,7 @@ static void test_pages(void)
 }
 
 /* Whatever threads are called, and however small or large the terminal is. */
-static void test_hostile(void)
+TEST(hostile)
 {
 	static const char *const names[] = {
 		"\033[2J\033]0;x\007\n\n\n\n\n",
@@ -272,7 +272,7 @@ static void is_cut(const char *text, size_t skip, size_t width, bool ascii, cons
 	free(written);
 }
 
-static void test_cut(void)
+TEST(cut)
 {
 	is_cut("hello", 0, 80, false, "hello");
 	is_cut("hello", 1, 3, false, "ell");
@@ -288,17 +288,4 @@ static void test_cut(void)
 	is_cut(TEXT_BOLD "ab" TEXT_PLAIN "c", 1, 1, false, TEXT_BOLD "b" TEXT_PLAIN);
 	is_cut("\xff\xff", 0, 9, true, "??");
 	is_cut("a\033", 0, 9, false, "a\033");
-}
-
-int main(void)
-{
-	/* Else local times differ. */
-	setenv("TZ", "UTC", 1);
-	test_cut();
-	test_threads();
-	test_opened();
-	test_longest();
-	test_pages();
-	test_hostile();
-	return done_testing();
 }

@@ -51,7 +51,7 @@ static void says(const char *const *lines, size_t n)
 	says((const char *const[]){ __VA_ARGS__ },                                                 \
 	     sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
-static void test_empty(void)
+TEST(empty)
 {
 	look(0, NULL);
 	SAYS("note     interrupts         not known", "note     clock source       not known",
@@ -60,7 +60,7 @@ static void test_empty(void)
 	SAYS("note     affinity           not known");
 }
 
-static void test_good(void)
+TEST(good)
 {
 	tree_put(CPU "online", "0-3\n");
 	tree_put(CPU "isolated", "2-3\n");
@@ -100,7 +100,7 @@ static void test_good(void)
 }
 
 /* The same machine, with each thing wrong. */
-static void test_bad(void)
+TEST(bad)
 {
 	const struct cpu_quota quota = { .group = "/system.slice/x\x1b[2J",
 					 .quota_ns = 50000000,
@@ -144,7 +144,7 @@ static void test_bad(void)
 }
 
 /* Whatever is in them: no line of text is added, and nothing is read beyond its end. */
-static void test_hostile(void)
+TEST(hostile)
 {
 	static const char *const names[] = {
 		CPU "online",
@@ -202,16 +202,4 @@ static void test_hostile(void)
 			wrong += *before != '\n' && (*before < ' ' || *before > '~');
 		is_u64(wrong, 0, "text %zu: nothing but ASCII", i);
 	}
-}
-
-int main(void)
-{
-	tree_begin();
-	test_empty();
-	test_good();
-	test_bad();
-	test_hostile();
-	free(said);
-	tree_end();
-	return done_testing();
 }

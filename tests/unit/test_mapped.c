@@ -131,7 +131,7 @@ static size_t count_maps(pid_t pid)
 	return n;
 }
 
-static void test_mapped(void)
+TEST(mapped)
 {
 	static const struct {
 		const char *name;
@@ -182,7 +182,7 @@ static void test_mapped(void)
 	mapped_free(mapped);
 }
 
-static void test_zombie(void)
+TEST(zombie)
 {
 	struct found_all all = { .n = 0 };
 	struct mapped *mapped;
@@ -377,7 +377,7 @@ static void test_gone(struct changes *changes, pid_t pid, const struct kd_mapped
 	is_u64(changes->all.n, n, "once");
 }
 
-static void test_changes(void)
+TEST(changes)
 {
 	static const char *const names[] = { "first", "second", "third", "fourth", "fifth" };
 	struct kd_mapped protect = { .kind = KD_MAPPED_CHANGED, .length = PAGES(4) };
@@ -429,7 +429,7 @@ static void test_changes(void)
 
 /* --- Debug files. --- */
 
-static void test_paths(void)
+TEST(paths)
 {
 	static const struct {
 		const char *object, *path;
@@ -470,7 +470,7 @@ static void test_paths(void)
 		   paths[i].path);
 }
 
-static void test_debug_files(void)
+TEST(debug_files)
 {
 	char link[64] = "\177ELF....";
 	int fd;
@@ -496,16 +496,14 @@ static void test_debug_files(void)
 	       "none of another directory");
 }
 
-int main(void)
+void tests_begin(void)
 {
 	if (!mkdtemp(directory) || opener_open(&opener, NULL, SANITIZED))
-		return 1;
-	test_mapped();
-	test_zombie();
-	test_changes();
-	test_paths();
-	test_debug_files();
+		abort();
+}
+
+void tests_end(void)
+{
 	opener_close(opener);
 	directory_remove();
-	return done_testing();
 }

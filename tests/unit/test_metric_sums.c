@@ -12,7 +12,7 @@
 #include "verdict_sample.h"
 
 /* Twice the same: counters double, gauges do not. */
-static void test_sums(void)
+TEST(sums)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 
@@ -75,7 +75,7 @@ static void test_sums(void)
 }
 
 /* All that sample_lost() counts has a reason. */
-static void test_losses(void)
+TEST(losses)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 	struct sample sample = metrics_full();
@@ -94,7 +94,7 @@ static void test_losses(void)
 	metrics_free(metrics);
 }
 
-static void test_saturation(void)
+TEST(saturation)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 
@@ -116,7 +116,7 @@ static void test_saturation(void)
 }
 
 /* Names that are equal once they are written share a series. */
-static void test_equal_names(void)
+TEST(equal_names)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 	struct sample sample = metrics_begin(4);
@@ -144,7 +144,7 @@ static void test_equal_names(void)
 	metrics_free(metrics);
 }
 
-static void test_fold_names(void)
+TEST(fold_names)
 {
 	static const char *const names[] = { "revalidator55", "revalidator6", "12345",
 					     "pmd-c01/id:8", "1a1" };
@@ -162,7 +162,7 @@ static void test_fold_names(void)
 }
 
 /* Those with a row keep it; the sum of all is the same as without a limit. */
-static void test_max_syscalls(void)
+TEST(max_syscalls)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ .max_syscalls = 3 });
 	struct sample sample = metrics_begin(2);
@@ -191,7 +191,7 @@ static void test_max_syscalls(void)
 }
 
 /* So many disks that they have no series of their own any more, whatever names they have. */
-static void test_disks(void)
+TEST(disks)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 	struct sample sample = metrics_begin(1);
@@ -211,7 +211,7 @@ static void test_disks(void)
 }
 
 /* New names in every sample: as many series as ever, whose sum is that of all. */
-static void test_stoppers(void)
+TEST(stoppers)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 
@@ -249,7 +249,7 @@ static struct sample later(uint64_t minutes, pid_t tid, const char *name, uint64
 	return sample;
 }
 
-static void test_maxima(void)
+TEST(maxima)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 
@@ -273,7 +273,7 @@ static void test_maxima(void)
 }
 
 /* Threads with a TID are forgotten; the number of series stays what it is. */
-static void test_churn(void)
+TEST(churn)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ .per_thread = true });
 	size_t most = 0;
@@ -296,7 +296,7 @@ static void test_churn(void)
 }
 
 /* New names for ever: counted, not kept; those of long ago make room. */
-static void test_limit(void)
+TEST(limit)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 	unsigned int names = 0;
@@ -327,7 +327,7 @@ static void test_limit(void)
 }
 
 /* Once threads of a sample end or are folded, they have no TID. */
-static void test_tids(void)
+TEST(tids)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ .per_thread = true });
 	struct sample sample = metrics_full();
@@ -344,7 +344,7 @@ static void test_tids(void)
 }
 
 /* Of several threads in one call each counts, whether they are in one row or not. */
-static void test_open_calls(void)
+TEST(open_calls)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 	struct sample sample = metrics_begin(2);
@@ -397,7 +397,7 @@ static struct sample sample_of(const struct capture *capture, size_t n)
 }
 
 /* The series of a target of one process are what they always were. */
-static void test_one_process(void)
+TEST(one_process)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 
@@ -408,7 +408,7 @@ static void test_one_process(void)
 }
 
 /* Those of several are the same when one is left. */
-static void test_several_processes(void)
+TEST(several_processes)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 
@@ -430,7 +430,7 @@ static void test_several_processes(void)
 	metrics_free(metrics);
 }
 
-static void test_containers(void)
+TEST(containers)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 	struct sample sample = sample_of(&several, 4);
@@ -453,7 +453,7 @@ static void test_containers(void)
 	metrics_free(metrics);
 }
 
-static void test_separate(void)
+TEST(separate)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ .per_thread = true });
 
@@ -466,7 +466,7 @@ static void test_separate(void)
 }
 
 /* The longest labels: all bytes of all texts become a replacement. */
-static void test_hostile_processes(void)
+TEST(hostile_processes)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ .per_thread = true });
 	struct sample sample = sample_of(&several, 2);
@@ -487,26 +487,7 @@ static void test_hostile_processes(void)
 	metrics_free(metrics);
 }
 
-int main(void)
+void tests_end(void)
 {
-	test_sums();
-	test_losses();
-	test_saturation();
-	test_equal_names();
-	test_fold_names();
-	test_max_syscalls();
-	test_stoppers();
-	test_disks();
-	test_maxima();
-	test_churn();
-	test_limit();
-	test_tids();
-	test_open_calls();
-	test_one_process();
-	test_several_processes();
-	test_containers();
-	test_separate();
-	test_hostile_processes();
 	metrics_free(NULL);
-	return done_testing();
 }

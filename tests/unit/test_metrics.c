@@ -301,7 +301,7 @@ static void is_hostile_golden(const struct sample *sample, const struct report_o
 }
 
 /* System calls have one architecture's numbers. */
-static void test_full(void)
+TEST(full)
 {
 #ifdef __x86_64__
 	struct sample full = metrics_full(), hostile = metrics_hostile_names();
@@ -359,7 +359,7 @@ static struct metrics *triggers_added(const struct sample *sample)
 
 /* Samples without threads; without anything; what an exporter has before its first sample; what
  * triggers did. All but the first as differences from it. */
-static void test_empty(void)
+TEST(empty)
 {
 	struct sample empty = metrics_begin(0), nothing = { 0 };
 	struct metrics *expected = metrics_new(&by_name);
@@ -375,12 +375,12 @@ static void test_empty(void)
 	sample_clear(&empty);
 }
 
-static void test_list(void)
+TEST(list)
 {
 	golden_is(list_of_families(), "metrics_list");
 }
 
-static void test_full_disk(void)
+TEST(full_disk)
 {
 	struct sample sample = metrics_full();
 	FILE *full = fopen("/dev/full", "w");
@@ -393,7 +393,7 @@ static void test_full_disk(void)
 	sample_clear(&sample);
 }
 
-static void test_seconds(void)
+TEST(seconds)
 {
 	static const struct {
 		uint64_t ns;
@@ -454,7 +454,7 @@ static bool is_hostile(const char *text, size_t length)
 }
 
 /* Whatever is in the values, and if there is no room for all of them. */
-static void test_labels(void)
+TEST(labels)
 {
 	static struct metric_labels labels;
 	static char value[3000];
@@ -485,7 +485,7 @@ static void test_labels(void)
 }
 
 /* A unit is the end of its family's name; help needs no escapes; points do not repeat. */
-static void test_families(void)
+TEST(families)
 {
 	unsigned int wrong = 0;
 
@@ -511,16 +511,4 @@ static void test_families(void)
 		wrong += !good;
 	}
 	is_u64(wrong, 0, "families follow the rules");
-}
-
-int main(void)
-{
-	test_seconds();
-	test_labels();
-	test_families();
-	test_list();
-	test_full();
-	test_empty();
-	test_full_disk();
-	return done_testing();
 }

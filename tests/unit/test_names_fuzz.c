@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged names of C++ and Rust, and damaged lists of kernel symbols: no crash, and bounded memory.
  * FUZZ_ROUNDS sets how many. Damaged files are fuzz_elf's and fuzz_server's in tests/fuzz. */
+#define TAP_OWN_MAIN
 #define _GNU_SOURCE
+/* No single piece may be larger than what a table of the largest file needs. */
+#define TAP_ASAN_OPTIONS "max_allocation_size_mb=160:quarantine_size_mb=16"
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -16,12 +19,6 @@
 
 #define ROUNDS 20000
 #define MOST_MEMORY (512UL << 20)
-
-/* No single piece may be larger than what a table of the largest file needs. */
-const char *__asan_default_options(void)
-{
-	return "max_allocation_size_mb=160:quarantine_size_mb=16";
-}
 
 static int bytes_fd(const void *bytes, size_t size)
 {

@@ -217,7 +217,7 @@ static const struct {
 	{ "--window-banks", "window_banks", "2=2|7=7" },
 };
 
-static void test_accepted(void)
+TEST(accepted)
 {
 	char line[CASE_LEN], want[CASE_LEN + 32];
 
@@ -237,7 +237,7 @@ static void test_accepted(void)
 }
 
 /* --help and the like: what the output has at least. */
-static void test_endings(void)
+TEST(endings)
 {
 	static const struct {
 		const char *line, *has[24];
@@ -290,7 +290,7 @@ static void test_endings(void)
 }
 
 /* --help and the like where the output cannot be written. */
-static void test_output_errors(void)
+TEST(output_errors)
 {
 	static const char *const lines[] = { "--help", "--usage", "--version" };
 	int full = open("/dev/full", O_WRONLY | O_CLOEXEC), ends[2];
@@ -313,7 +313,7 @@ static void test_output_errors(void)
 
 /* Whatever sizes are asked for, the buffer is a power of two in which two records of that size
  * have room: a ring cannot take one that is larger than itself. */
-static void test_sizes(void)
+TEST(sizes)
 {
 	static const unsigned int kilobytes[] = { 0, 4, 64, 128 }, pages[] = { 1, 3, 64, 1000 };
 
@@ -347,23 +347,16 @@ static const struct {
 	{ "17 @", "", "pid=17" },
 };
 
-static void test_files(void)
+TEST(files)
 {
 	for (size_t i = 0; i < COUNT(files); i++)
 		is_str(result(run_file(files[i].line, files[i].text, strlen(files[i].text))),
 		       files[i].meaning, "'%s' with a file", files[i].line);
 }
 
-int main(void)
+TEST(warning)
 {
-	options_run_begin();
-	test_accepted();
-	test_endings();
-	test_output_errors();
-	test_sizes();
-	test_files();
 	is_str(run("--start-trigger=a --trigger-delta=5")->err,
 	       "kernel_delay: warning: --trigger-delta has no effect without both triggers\n",
 	       "one trigger");
-	return options_run_end();
 }

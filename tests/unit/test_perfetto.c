@@ -84,7 +84,7 @@ static struct found perfetto(const struct sample *sample)
 	return found;
 }
 
-static void test_empty(void)
+TEST(empty)
 {
 	struct sample sample = traces_begin();
 	struct found found = perfetto(&sample);
@@ -95,7 +95,7 @@ static void test_empty(void)
 	sample_clear(&sample);
 }
 
-static void test_hostile(void)
+TEST(hostile)
 {
 	struct sample sample = traces_begin();
 	struct trace_row row = trace(TRACE_WAIT, 1, "\x1b[2J\n\xff", "futex");
@@ -122,7 +122,7 @@ static void test_hostile(void)
 }
 
 /* Outside of the window, or the wrong way round. */
-static void test_times(void)
+TEST(times)
 {
 	struct sample sample = traces_begin();
 	struct trace_row row = trace(TRACE_CALL, 1, "t", "futex");
@@ -147,7 +147,7 @@ static void test_times(void)
 }
 
 /* Threads, stacks and wake-ups are found among many. */
-static void test_many(void)
+TEST(many)
 {
 	struct sample sample = traces_begin();
 	struct found found;
@@ -175,7 +175,7 @@ static void test_many(void)
 	sample_clear(&sample);
 }
 
-static void test_random(void)
+TEST(random)
 {
 	unsigned int wrong = 0;
 	uint64_t begins = 0;
@@ -193,7 +193,7 @@ static void test_random(void)
 }
 
 /* Rows of recordings, too. */
-static void test_recordings(void)
+TEST(recordings)
 {
 	unsigned int wrong = 0;
 	uint64_t begins = 0;
@@ -212,7 +212,7 @@ static void test_recordings(void)
 	ok(begins > 10 * ROUNDS, "with slices");
 }
 
-static void test_failure(void)
+TEST(failure)
 {
 	struct sample sample = traces_begin();
 	FILE *full = fopen("/dev/full", "w");
@@ -220,16 +220,4 @@ static void test_failure(void)
 	is_i64(report_perfetto(&sample, &(struct report_options){ 0 }, full), -ENOSPC, "no room");
 	fclose(full);
 	sample_clear(&sample);
-}
-
-int main(void)
-{
-	test_empty();
-	test_hostile();
-	test_times();
-	test_many();
-	test_random();
-	test_recordings();
-	test_failure();
-	return done_testing();
 }

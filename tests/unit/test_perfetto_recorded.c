@@ -304,7 +304,7 @@ static struct sample recorded_sample(void)
 	return sample;
 }
 
-static void test_recorded(void)
+TEST(recorded)
 {
 	struct sample sample = recorded_sample();
 	struct report_options options = { 0 };
@@ -315,10 +315,4 @@ static void test_recorded(void)
 	options.shown_until = MS(&sample, 900);
 	golden_compare(shown(&sample, &options, MS(&sample, 0)), "perfetto_recorded_again");
 	sample_clear(&sample);
-}
-
-int main(void)
-{
-	test_recorded();
-	return done_testing();
 }

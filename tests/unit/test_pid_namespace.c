@@ -52,7 +52,7 @@ static const struct {
 	{ "", 0, 0 },
 };
 
-static void test_texts(void)
+TEST(texts)
 {
 	pid_t pids[PID_NAMESPACE_LEVELS];
 
@@ -74,7 +74,7 @@ static void find(pid_t member, pid_t pid, int error, pid_t want, const char *wha
 	is_i64(found, error ? -1 : want, "%s: finds", what);
 }
 
-static void test_tree(void)
+TEST(tree)
 {
 	static char many[200000] = "Groups:\t";
 
@@ -120,7 +120,7 @@ static const struct {
 	{ "2147483648", -EINVAL, 0 }, { "\x1b[2J", -EINVAL, 0 },
 };
 
-static void test_pidfiles(void)
+TEST(pidfiles)
 {
 	char path[PATH_MAX], big[4096];
 	uint64_t written;
@@ -146,14 +146,4 @@ static void test_pidfiles(void)
 	if (mkfifo(path, 0600))
 		give_up("cannot make a pipe");
 	is_i64(pidfile_read(path, &pid, &written), -EINVAL, "a pipe that nobody writes to");
-}
-
-int main(void)
-{
-	tree_begin();
-	test_texts();
-	test_tree();
-	test_pidfiles();
-	tree_end();
-	return done_testing();
 }

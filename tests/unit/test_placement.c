@@ -11,7 +11,7 @@
 /* Another machine, without threads. */
 static void machine(const char *isolated, const char *nohz_full)
 {
-	tree_end();
+	tests_end();
 	if (mkdir(tree, 0700))
 		give_up(tree);
 	tree_put("sys/devices/system/cpu/isolated", isolated);
@@ -55,7 +55,7 @@ static void chosen(int n, const char *want, const char *what)
 	is_i64(found, *want != '\0', "%s: and it is said", what);
 }
 
-static void test_free(void)
+TEST(free)
 {
 	machine("", "");
 	chosen(4, "0123", "a target without threads");
@@ -70,7 +70,7 @@ static void test_free(void)
 	chosen(4, "1", "neither isolated nor nohz_full");
 }
 
-static void test_none_free(void)
+TEST(none_free)
 {
 	machine("", "");
 	thread(1, "0", 1000, 0.001);
@@ -93,7 +93,7 @@ static void test_none_free(void)
 	chosen(2, "1", "those are all that we have");
 }
 
-static void test_unknown(void)
+TEST(unknown)
 {
 	char name[64];
 
@@ -112,14 +112,4 @@ static void test_unknown(void)
 	snprintf(name, sizeof(name), "proc/%d/task/1/status", PID);
 	tree_put(name, "Cpus_allowed_list:\t4294967295-99999999999,-,x\n");
 	chosen(2, "0", "a list that is none");
-}
-
-int main(void)
-{
-	tree_begin();
-	test_free();
-	test_none_free();
-	test_unknown();
-	tree_end();
-	return done_testing();
 }

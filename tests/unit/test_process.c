@@ -53,7 +53,7 @@ static struct sample sample_of(const struct process_row *processes, size_t n_pro
 	return sample;
 }
 
-static void test_order(void)
+TEST(order)
 {
 	const struct process_row processes[] = {
 		process(30, "c", "", false),
@@ -82,7 +82,7 @@ static void test_order(void)
 }
 
 /* Threads of one name that have ended are one row in each process, not of several. */
-static void test_threads_apart(void)
+TEST(threads_apart)
 {
 	const struct process_row processes[] = {
 		process(10, "a", "", false),
@@ -106,7 +106,7 @@ static void test_threads_apart(void)
 }
 
 /* What was folded before is folded with those that have ended since, however few these are. */
-static void test_again(void)
+TEST(again)
 {
 	struct process_row processes[] = {
 		process(10, "sh", "", true),
@@ -153,7 +153,7 @@ static void row_add(struct sample *sample, struct process_row row, uint64_t read
 
 /* PIDs of rows of a window that is open are used again: by one that goes on, by one that ends and
  * is folded, too, and by none. */
-static void test_pids_again(void)
+TEST(pids_again)
 {
 	struct sample sample = sample_with_room(2 * SAMPLE_FOLD + 6);
 	struct process_sum *sums = NULL;
@@ -201,7 +201,7 @@ static void test_pids_again(void)
 }
 
 /* Each process has a name of its own, but for a few: memory is bounded anyway. */
-static void test_names(void)
+TEST(names)
 {
 	struct sample sample = sample_with_room(PROCESS_ROWS + 300 + SAMPLE_FOLD + 1);
 	const struct process_row *others = NULL;
@@ -241,7 +241,7 @@ static void test_names(void)
 
 #define STORM 5000
 
-static void test_storm(void)
+TEST(storm)
 {
 	struct process_row *processes = calloc(STORM + 5, sizeof(*processes));
 	struct thread_row *threads = calloc(STORM + 5, sizeof(*threads));
@@ -294,7 +294,7 @@ static void test_storm(void)
 	sample_clear(&sample);
 }
 
-static void test_sums(void)
+TEST(sums)
 {
 	const struct process_row processes[] = {
 		process(10, "a", "", false),
@@ -335,16 +335,4 @@ static void test_sums(void)
 	free(sums);
 	verdict_clear(&verdict);
 	sample_clear(&sample);
-}
-
-int main(void)
-{
-	test_order();
-	test_threads_apart();
-	test_again();
-	test_pids_again();
-	test_names();
-	test_storm();
-	test_sums();
-	return done_testing();
 }

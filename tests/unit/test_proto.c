@@ -22,7 +22,7 @@ static const char *written(void)
 	return text;
 }
 
-static void test_numbers(void)
+TEST(numbers)
 {
 	static const struct {
 		uint64_t number;
@@ -55,7 +55,7 @@ static void test_numbers(void)
 	is_str(written(), "800101", "a field that needs two bytes");
 }
 
-static void test_messages(void)
+TEST(messages)
 {
 	proto_clear(&proto);
 	proto_bytes(&proto, 2, "testing", 7);
@@ -75,7 +75,7 @@ static void test_messages(void)
 }
 
 /* A length of two bytes moves what was written; of the message around it, too. */
-static void test_lengths(void)
+TEST(lengths)
 {
 	static const char bytes[200];
 
@@ -101,7 +101,7 @@ static void test_lengths(void)
 	}
 }
 
-static void test_full(void)
+TEST(full)
 {
 	static const char bytes[PROTO_ROOM];
 
@@ -132,13 +132,4 @@ static void test_full(void)
 	proto_clear(&proto);
 	proto_end(&proto);
 	ok(!proto.used && !proto.depth, "an end without a beginning is nothing");
-}
-
-int main(void)
-{
-	test_numbers();
-	test_messages();
-	test_lengths();
-	test_full();
-	return done_testing();
 }

@@ -42,7 +42,7 @@ static int by_tid_and_time(const void *a, const void *b)
 	return (left->what > right->what) - (left->what < right->what);
 }
 
-static void test_order(void)
+TEST(order)
 {
 	static struct recorded_event events[EVENTS], want[EVENTS], spare[EVENTS];
 	size_t n = 0;
@@ -125,7 +125,7 @@ static void is_state(const struct recording *recording, size_t i, uint64_t start
 }
 
 /* A thread reads, sleeps, is woken and runs; another one has no events. */
-static void test_rows(void)
+TEST(rows)
 {
 	struct recorded_event events[] = {
 		event(FROM + 100, 7, KD_RECORDED_CALL, KD_USER, KD_KERNEL, 45),
@@ -181,7 +181,7 @@ static void test_rows(void)
 
 /* The scheduler counts more of a wait as running than there was of it: the books take the rest from
  * the thread's other waits. */
-static void test_leads(void)
+TEST(leads)
 {
 	struct recorded_event events[] = {
 		event(FROM + 100, 7, KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN, 0),
@@ -202,7 +202,7 @@ static void test_leads(void)
 	recording_clear(&recording);
 }
 
-static void test_silent(void)
+TEST(silent)
 {
 	struct recorded_now now[] = {
 		{ .tid = 7, .state = KD_BLOCKED, .awaited = KD_AWAITED_WORK, .call = 232 },
@@ -218,7 +218,7 @@ static void test_silent(void)
 
 /* Others are known from their first event on, and have been asleep if that woke them; who had a CPU
  * by two events. */
-static void test_others(void)
+TEST(others)
 {
 	struct recorded_event events[] = {
 		event(FROM + 10, 50, KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN, 7),
@@ -251,7 +251,7 @@ static void test_others(void)
 }
 
 /* A walk: states of a thread, one after the other, with events on any CPU. */
-static void test_walk(void)
+TEST(walk)
 {
 	static struct recorded_event events[EVENTS], on[CPUS][EVENTS];
 	static struct recorded_state want[EVENTS];
@@ -294,7 +294,7 @@ static void test_walk(void)
 }
 
 /* Whatever is in the rings: rows lie in the recording, in order, without overlaps. */
-static void test_garbage(void)
+TEST(garbage)
 {
 	static struct recorded_event events[EVENTS];
 	bool good = true;
@@ -362,7 +362,7 @@ static void *write_on(void *context)
 	return NULL;
 }
 
-static void test_copy(void)
+TEST(copy)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
 	static struct kd_recorder recorder;
@@ -406,7 +406,7 @@ static void test_copy(void)
 }
 
 /* What interrupts one that is being written is in a ring of its own, behind that of its CPU. */
-static void test_spare(void)
+TEST(spare)
 {
 	static struct kd_recorded entries[2 * (ROOM + SPARE)];
 	static struct kd_recorder recorders[2];
@@ -435,7 +435,7 @@ static void test_spare(void)
 }
 
 /* Of a long ring only what is asked for. */
-static void test_since(void)
+TEST(since)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
 	static struct kd_recorder recorder;
@@ -455,7 +455,7 @@ static void test_since(void)
 }
 
 /* Events have 51 bits of their time: after 26 days it begins anew. */
-static void test_days(void)
+TEST(days)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
 	static struct kd_recorder recorder;
@@ -476,20 +476,4 @@ static void test_days(void)
 		   events[0].kind == KD_RECORDED_RUN,
 	   "at their times, also what came after now");
 	free(events);
-}
-
-int main(void)
-{
-	test_order();
-	test_rows();
-	test_leads();
-	test_silent();
-	test_others();
-	test_walk();
-	test_garbage();
-	test_copy();
-	test_spare();
-	test_since();
-	test_days();
-	return done_testing();
 }

@@ -122,7 +122,7 @@ static int take_base(struct dl_phdr_info *info, size_t size, void *base)
 	return 1; /* the first is the program */
 }
 
-static void test_own_code(void)
+TEST(own_code)
 {
 	const char *one = (const char *)(uintptr_t)resolve_me_one;
 	const char *two = (const char *)(uintptr_t)resolve_me_two;
@@ -156,7 +156,7 @@ static void test_own_code(void)
 	says("up:0x7", "not in the code");
 }
 
-static void test_globs(void)
+TEST(globs)
 {
 	struct sites *sites = find("up:resolve_me_*", 0);
 
@@ -192,7 +192,7 @@ static void image_begin(void)
 	image_init(&image, true);
 }
 
-static void test_ambiguous_name(void)
+TEST(ambiguous_name)
 {
 	struct sites *sites;
 	char *path;
@@ -232,7 +232,7 @@ static void test_ambiguous_name(void)
 	free(path);
 }
 
-static void test_ambiguous_object(void)
+TEST(ambiguous_object)
 {
 	char *paths[2], folder[2][64], text[512];
 
@@ -277,7 +277,7 @@ static char *usdt_map(const char *name, const char *own)
 	return image_map(name);
 }
 
-static void test_usdt(void)
+TEST(usdt)
 {
 	char *first = usdt_map("libshop.so", "opened"), *second;
 	struct sites *sites = find("u:shop:sold", 0);
@@ -317,7 +317,7 @@ static void test_usdt(void)
 	free(second);
 }
 
-static void test_too_many(void)
+TEST(too_many)
 {
 	struct sites *sites;
 	char name[32], *path;
@@ -337,7 +337,7 @@ static void test_too_many(void)
 	says("up:libc.so.6:*", "more than 1000");
 }
 
-static void test_damaged(void)
+TEST(damaged)
 {
 	char *path;
 
@@ -362,7 +362,7 @@ static void test_damaged(void)
 }
 
 /* What two processes have in common is taken out; here both are this one. */
-static void test_several(void)
+TEST(several)
 {
 	struct sites *both = find("up:resolve_me_[ot]*", 0), *one = find("up:resolve_me_one", 0);
 	struct sites *again = find("up:resolve_me_one", 0);
@@ -380,7 +380,7 @@ static void test_several(void)
 }
 
 /* What other files a process gets makes another key. */
-static void test_keys(void)
+TEST(keys)
 {
 	struct objects *before, *after;
 	char *path;
@@ -402,21 +402,15 @@ static void test_keys(void)
 	free(path);
 }
 
-int main(void)
+void tests_begin(void)
 {
 	if (!mkdtemp(directory))
-		return 1;
-	test_own_code();
-	test_globs();
-	test_ambiguous_name();
-	test_ambiguous_object();
-	test_usdt();
-	test_too_many();
-	test_damaged();
-	test_several();
-	test_keys();
+		abort();
+}
+
+void tests_end(void)
+{
 	sites_free(find_in(0x7fffffff, "up:f", EX_UNAVAILABLE));
 	sites_free(NULL);
 	rmdir(directory);
-	return done_testing();
 }

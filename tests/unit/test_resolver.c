@@ -23,7 +23,6 @@
 #include "tap.h"
 
 #define HUGE_FILE (1UL << 40)
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static struct image image, inner;
 static struct image_symbols table;
@@ -88,7 +87,7 @@ static __attribute__((noinline, aligned(32))) int a_function_of_its_own(int n)
 	return n * 7 + getpid();
 }
 
-static void test_self(void)
+TEST(self)
 {
 	uint64_t own = (uint64_t)&a_function_of_its_own, offset = 0;
 	struct resolver *resolver = resolver_new(no_open, NULL);
@@ -125,7 +124,7 @@ static void test_self(void)
 }
 
 /* dladdr() knows the dynamic symbols. The vdso is asked for by its auxiliary vector. */
-static void test_against_loader(void)
+TEST(against_loader)
 {
 	void *functions[] = { dlsym(RTLD_DEFAULT, "qsort"),   dlsym(RTLD_DEFAULT, "getpid"),
 			      dlsym(RTLD_DEFAULT, "printf"),  dlsym(RTLD_DEFAULT, "lzma_crc32"),
@@ -224,7 +223,7 @@ static void is_at(struct resolver *resolver, uint64_t at, const char *want, cons
 	is_str(name_at(resolver, at, &offset), want, "%s", what);
 }
 
-static void test_places(void)
+TEST(places)
 {
 	static const struct {
 		uint64_t at;
@@ -269,7 +268,7 @@ static void test_places(void)
 	resolver_free(resolver);
 }
 
-static void test_aliases(void)
+TEST(aliases)
 {
 	static const struct {
 		const char *names[4], *want;
@@ -313,7 +312,7 @@ static void test_aliases(void)
 
 /* What both tables have counts once, no more than what is needed is kept, and that must find room.
  */
-static void test_room(void)
+TEST(room)
 {
 	const size_t needed = 3 * 16 + sizeof("__global") + sizeof("small") + sizeof("__large");
 	struct function_table *functions;
@@ -400,7 +399,7 @@ static void test_against_nm(const char *path)
 	close(fd);
 }
 
-static void test_files(void)
+TEST(files)
 {
 	static const char *const paths[] = {
 		"/proc/self/exe",
@@ -438,7 +437,7 @@ static void file_is(const char *path, const char *have, const char *function, ui
 	resolver_free(resolver);
 }
 
-static void test_debug_files(void)
+TEST(debug_files)
 {
 	uint8_t link[] = "p.debug\0\0\0\0\0", packed[8192];
 	size_t size = 0;
@@ -506,7 +505,7 @@ static void useless_is(int fd, const char *what)
 	resolver_free(resolver);
 }
 
-static void test_useless(void)
+TEST(useless)
 {
 	struct rusage before, after;
 	int pipes[2], fd;
@@ -541,7 +540,7 @@ static void one_symbol(const char *name)
 }
 
 /* A sound file of a terabyte, with its tables at the end. */
-static void test_huge(void)
+TEST(huge)
 {
 	int fd = memfd_create("huge", MFD_CLOEXEC);
 	struct resolved_frame frame;
@@ -564,7 +563,7 @@ static void test_huge(void)
 }
 
 /* The file changes between the reading of its headers and of its symbols. */
-static void test_shrinks(void)
+TEST(shrinks)
 {
 	one_symbol("there");
 	for (size_t size = 0; size < image.size; size += image.size / 5) {
@@ -583,7 +582,7 @@ static void test_shrinks(void)
 }
 
 /* A stack of one frame, which is all that a copy without memory has. */
-static void test_unwind(void)
+TEST(unwind)
 {
 	struct resolver *resolver = resolver_new(no_open, NULL);
 	struct stack_copy copy = { .start = 0x1000 };
@@ -604,20 +603,4 @@ static void test_unwind(void)
 	ok(unwound.n == 1 && unwound.stop == UNWIND_NO_OBJECT, "a frame where nothing is mapped");
 #endif
 	resolver_free(resolver);
-}
-
-int main(void)
-{
-	test_self();
-	test_against_loader();
-	test_places();
-	test_aliases();
-	test_room();
-	test_files();
-	test_debug_files();
-	test_useless();
-	test_huge();
-	test_shrinks();
-	test_unwind();
-	return done_testing();
 }

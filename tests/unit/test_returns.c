@@ -44,7 +44,7 @@ static void check(const struct function_code *function, enum returns_result want
 		is_u64(returns.at, at, "where it leaves");
 }
 
-static void test_functions(void)
+TEST(functions)
 {
 	static struct returns returns;
 	const struct function_code two = { .parts = { PART(two_returns) }, .n = 1, .is_64 = true };
@@ -64,7 +64,7 @@ static void test_functions(void)
 	CHECK(into_the_middle, RETURNS_UNKNOWN);
 }
 
-static void test_parts(void)
+TEST(parts)
 {
 	const struct function_code both = {
 		.parts = { PART(with_cold), PART(with_cold_cold) },
@@ -85,7 +85,7 @@ static void test_parts(void)
 }
 
 /* What a decoder that was taken over may say. */
-static void test_confirm(void)
+TEST(confirm)
 {
 	static struct returns returns;
 	const struct function_code two = { .parts = { PART(two_returns) }, .n = 1, .is_64 = true };
@@ -118,7 +118,7 @@ static bool throws(const char *path)
 	return has;
 }
 
-static void test_danger(void)
+TEST(danger)
 {
 	static const char *const folders[] = { "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
 					       "/usr/lib64" };
@@ -135,17 +135,15 @@ static void test_danger(void)
 	}
 }
 
-int main(void)
+void tests_begin(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || elf_file_open(&program, fd))
-		return EXIT_FAILURE;
-	test_functions();
-	test_parts();
-	test_confirm();
-	test_danger();
+		abort();
+}
+
+void tests_end(void)
+{
 	elf_file_close(program);
-	close(fd);
-	return done_testing();
 }

@@ -24,7 +24,7 @@ static struct stop_row stop(int32_t tid, uint64_t ns)
 				  .stops = { 1, ns, ns } };
 }
 
-static void test_stops(void)
+TEST(stops)
 {
 	struct thread_row a = { .members = 1 }, b = { .members = 1 };
 	struct stop_row one = stop(5, 10), other = stop(6, 20);
@@ -49,7 +49,7 @@ static void test_stops(void)
 	thread_clear(&b);
 }
 
-static void test_movers(void)
+TEST(movers)
 {
 	struct thread_row a = { .members = 1 }, b = { .members = 1 };
 	struct mover_row one = { 5, 5, "taskset", 3 }, other = { 6, 5, "taskset", 4 };
@@ -85,7 +85,7 @@ static struct lock_row lock(uint64_t address, pid_t holder, uint64_t ns)
 				  .slept_in = KD_CALL_NONE };
 }
 
-static void test_locks(void)
+TEST(locks)
 {
 	struct thread_row a = { .members = 1 }, b = { .members = 1 };
 	struct lock_row one = lock(1, 5, 10), other = lock(1, 6, 20);
@@ -111,7 +111,7 @@ static void test_locks(void)
 }
 
 /* A holder that was looked at after the wait's end. */
-static void test_holders(void)
+TEST(holders)
 {
 	struct kd_doing doing = { 60, 5, 35 };
 
@@ -134,7 +134,7 @@ static const char *caller_text(const struct frame *frames, size_t n)
 	return text;
 }
 
-static void test_callers(void)
+TEST(callers)
 {
 	static const struct frame frames[] = {
 		{ .function = "__lll_lock_wait", .offset = 0x2b, .object = "/lib/libc.so.6" },
@@ -178,7 +178,7 @@ static struct descriptor_row at(int32_t fd, pid_t ended_by, uint64_t ns)
 					.ended_by = ended_by };
 }
 
-static void test_descriptors(void)
+TEST(descriptors)
 {
 	struct thread_row a = { .members = 1 }, b = { .members = 1 };
 	struct descriptor_row row = at(3, 5, 10), longer = at(3, 6, 20), other = at(3, 5, 1);
@@ -213,7 +213,7 @@ static void test_descriptors(void)
 	thread_clear(&b);
 }
 
-static void test_descriptor_words(void)
+TEST(descriptor_words)
 {
 	struct descriptor is = { .fd = 3 };
 	char text[DESCRIPTOR_TEXT_LEN];
@@ -253,7 +253,7 @@ static void blocks_put(struct thread_row *thread, const char *device, uint32_t k
 	distribution_clear(&row.times);
 }
 
-static void test_blocks(void)
+TEST(blocks)
 {
 	struct thread_row a = { .members = 1 }, b = { .members = 1 };
 	char name[KD_DISK_NAME];
@@ -282,7 +282,7 @@ static void test_blocks(void)
 	thread_clear(&b);
 }
 
-static void test_usages(void)
+TEST(usages)
 {
 	struct thread_row threads[] = {
 		{ .pid = 5, .tid = 5, .ledger = { .exec = 100, .exec_known = true } },
@@ -313,7 +313,7 @@ static void test_usages(void)
 }
 
 /* Those of one event and CPU are one row, in whatever row of threads they were. */
-static void test_counters(void)
+TEST(counters)
 {
 	const struct counter_row rows[] = {
 		{ "cycles", -1, 4000000000, SECOND, SECOND, false },
@@ -343,7 +343,7 @@ static void test_counters(void)
 
 /* --- Culprits --- */
 
-static void test_culprits(void)
+TEST(culprits)
 {
 	struct culprit *rows = NULL;
 	struct culprit task = { .tid = 5, .pid = 4, .name = "a", .woken_ns = 1, .longest_ns = 1 };
@@ -366,7 +366,7 @@ static void test_culprits(void)
 	free(rows);
 }
 
-static void test_culprit_order(void)
+TEST(culprit_order)
 {
 	struct culprit rows[] = {
 		{ .kind = CULPRIT_UNKNOWN, .woken_ns = 900 },
@@ -388,7 +388,7 @@ static void test_culprit_order(void)
 	is_u64(culprits_shown(NULL, 0), 0, "none");
 }
 
-static void test_priority(void)
+TEST(priority)
 {
 	static const struct {
 		uint32_t policy, prio;
@@ -419,7 +419,7 @@ static void test_priority(void)
 	ok(culprit_prio_is_real_time(99) && !culprit_prio_is_real_time(100), "real time ends");
 }
 
-static void test_label(void)
+TEST(label)
 {
 	struct culprit task = { .tid = 5, .pid = 4, .name = "sixteen bytes..." };
 	struct culprit idle = { .kind = CULPRIT_IDLE };
@@ -434,7 +434,7 @@ static void test_label(void)
 #define TASKS 5000
 
 /* Of thousands of tasks those that had most keep their rows, and no time is lost. */
-static void test_many(void)
+TEST(many)
 {
 	struct culprit *rows = NULL;
 	uint64_t sum = 0;
@@ -461,31 +461,10 @@ static void test_many(void)
 }
 
 /* A word for each kind and policy. */
-static void test_words(void)
+TEST(words)
 {
 	for (int kind = 0; kind < CULPRIT_KINDS; kind++)
 		ok(culprit_kinds[kind], "kind %d", kind);
 	for (int policy = 0; policy < CULPRIT_POLICIES; policy++)
 		ok(culprit_policies[policy], "policy %d", policy);
-}
-
-int main(void)
-{
-	test_stops();
-	test_movers();
-	test_locks();
-	test_holders();
-	test_callers();
-	test_descriptors();
-	test_descriptor_words();
-	test_blocks();
-	test_usages();
-	test_counters();
-	test_culprits();
-	test_culprit_order();
-	test_priority();
-	test_label();
-	test_many();
-	test_words();
-	return done_testing();
 }

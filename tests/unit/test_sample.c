@@ -68,7 +68,7 @@ static struct sample sample_of(const struct thread_row *rows, size_t n)
 	return sample;
 }
 
-static void test_ledger(void)
+TEST(ledger)
 {
 	struct ledger ledger = { .ns = { [LEDGER_USER] = 1,
 					 [LEDGER_KERNEL] = 2,
@@ -89,7 +89,7 @@ static void test_ledger(void)
 	is_u64(ledger_running(&ledger), UINT64_MAX, "nor does running");
 }
 
-static void test_lost(void)
+TEST(lost)
 {
 	struct sample sample = { .pid = 1 };
 
@@ -111,7 +111,7 @@ static void not_silent(struct thread_row row, const char *why)
 	ok(!thread_is_silent(&row, &state), "not silent: %s", why);
 }
 
-static void test_silent(void)
+TEST(silent)
 {
 	struct thread_row row, base = silent(1, "a", LEDGER_BLOCKED);
 	enum ledger_state state = LEDGER_USER;
@@ -152,7 +152,7 @@ static void test_silent(void)
 	BUT(row.migrations = 1, "a migration");
 }
 
-static void test_merge_figures(void)
+TEST(merge_figures)
 {
 	const struct call_row some[] = { { 7, 1, 100, 100, { 0 } }, { 0, 2, 30, 20, { 0 } } };
 	const struct call_row others[] = { { 0, 1, 50, 50, { 0 } },
@@ -207,7 +207,7 @@ static void test_merge_figures(void)
 	thread_clear(&b);
 }
 
-static void test_merge_times(void)
+TEST(merge_times)
 {
 	const struct call_row some[] = { { 7, 1, 100, 100, times(103, 1, 0, 0) },
 					 { 1, 2, 30, 20, times(10, 1, 20, 1) } };
@@ -245,7 +245,7 @@ static void test_merge_times(void)
 	thread_clear(&sum);
 }
 
-static void test_merge_irqs(void)
+TEST(merge_irqs)
 {
 	const struct irq_row some[] = {
 		{ .name = "eth0", .count = 1, .total = 5, .max = 5 },
@@ -276,7 +276,7 @@ static void test_merge_irqs(void)
 	thread_clear(&b);
 }
 
-static void test_merge_overflow(void)
+TEST(merge_overflow)
 {
 	const struct call_row large = { 1, UINT64_MAX, UINT64_MAX, UINT64_MAX, { 0 } };
 	struct thread_row a = thread(1, "a"), b = thread(2, "a");
@@ -295,7 +295,7 @@ static void test_merge_overflow(void)
 	thread_clear(&b);
 }
 
-static void test_merge_empty(void)
+TEST(merge_empty)
 {
 	struct thread_row sum = { .members = 0 }, a = silent(9, "a", LEDGER_USER);
 
@@ -331,7 +331,7 @@ static void merge(struct thread_row *into, struct thread_row from)
 	thread_clear(&from);
 }
 
-static void test_merge_open(void)
+TEST(merge_open)
 {
 	struct thread_row a = in_call(1, 7, 50, true);
 
@@ -359,7 +359,7 @@ static void test_merge_open(void)
 }
 
 /* As 'ls &' ends in each shell: two threads of a name ended, in calls of their own. */
-static void test_fold_open(void)
+TEST(fold_open)
 {
 	struct thread_row rows[] = { in_call(1, 7, 50, false), in_call(2, 202, 20, false),
 				     in_call(3, 202, 10, false) };
@@ -377,7 +377,7 @@ static void test_fold_open(void)
 	sample_clear(&sample);
 }
 
-static void test_order(void)
+TEST(order)
 {
 	const struct call_row calls[] = { { 3, 1, 5, 5, { 0 } },
 					  { 2, 1, 9, 9, { 0 } },
@@ -415,7 +415,7 @@ static void test_order(void)
 	is_i64(sample_finish(&sample), 0, "an empty sample is fine");
 }
 
-static void test_fold_ended(void)
+TEST(fold_ended)
 {
 	const struct call_row call = { 1, 2, 3, 3, { 0 } };
 	struct thread_row rows[] = {
@@ -457,7 +457,7 @@ static void test_fold_ended(void)
 	sample_clear(&sample);
 }
 
-static void test_fold_silent(void)
+TEST(fold_silent)
 {
 	struct thread_row rows[20];
 	struct sample sample;
@@ -489,7 +489,7 @@ static void test_fold_silent(void)
 	sample_clear(&sample);
 }
 
-static void test_many(void)
+TEST(many)
 {
 	enum { THREADS = 20000, CALLS = 30 };
 	struct thread_row sum = thread(1, "worker"), one = thread(2, "worker");
@@ -507,23 +507,4 @@ static void test_many(void)
 	is_u64(sum.calls[5].count, THREADS, "each counted");
 	thread_clear(&sum);
 	thread_clear(&one);
-}
-
-int main(void)
-{
-	test_ledger();
-	test_lost();
-	test_silent();
-	test_merge_figures();
-	test_merge_times();
-	test_merge_irqs();
-	test_merge_overflow();
-	test_merge_empty();
-	test_merge_open();
-	test_fold_open();
-	test_order();
-	test_fold_ended();
-	test_fold_silent();
-	test_many();
-	return done_testing();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process in the sandbox, seen from outside: what the kernel says that it may do,
  * and what happens if it does something else. */
+#define TAP_OWN_MAIN
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

@@ -38,7 +38,7 @@ static uint64_t version_at(const struct resolver *resolver, uint64_t t)
 	return resolver_version(resolver, t, &none);
 }
 
-static void test_times(void)
+TEST(times)
 {
 	const struct mapping first[] = { { 0x1000, 0x2000, 0, 1 }, { 0x4000, 0x5000, 0, 2 } };
 	const struct mapping second[] = { { 0x1000, 0x2000, 0, 1 }, { 0x3000, 0x4000, 0, 3 } };
@@ -81,7 +81,7 @@ static void test_times(void)
 	resolver_free(NULL);
 }
 
-static void test_unsound(void)
+TEST(unsound)
 {
 	const struct mapping mappings[] = {
 		{ 0x5000, 0x6000, 0, 0 }, { 0x1000, 0x2000, 0, 1 }, { 0x5800, 0x7000, 0, 2 },
@@ -101,7 +101,7 @@ static void test_unsound(void)
 
 #define MOST (SPACE_MAPPINGS / 4) /* that one space may have */
 
-static void test_bounds(void)
+TEST(bounds)
 {
 	struct mapping *many = calloc(MOST + 1, sizeof(*many));
 	struct resolver *space = resolver_with(SPACE_SNAPSHOTS + 10);
@@ -162,7 +162,7 @@ static int64_t grid_find(uint64_t set, uint64_t t, uint64_t address)
 	return -1;
 }
 
-static void test_random(void)
+TEST(random)
 {
 	unsigned long wrong = 0, found = 0;
 
@@ -200,7 +200,7 @@ static void test_random(void)
 #define PIECES (MOST / 2)
 
 /* Spaces that change all the time, and another one when there is no room left. */
-static void test_spaces(void)
+TEST(spaces)
 {
 	struct mapping *pieces = calloc(PIECES, sizeof(*pieces)), late = { 0x7000, 0x8000, 0, 0 };
 	struct resolver *resolver = resolver_with(1);
@@ -239,7 +239,7 @@ static void test_spaces(void)
 }
 
 /* Objects have the next number each, once. */
-static void test_numbers(void)
+TEST(numbers)
 {
 	struct resolver *resolver = resolver_with(2);
 	const struct mapping mapping = { 0x7000, 0x8000, 0, 77 };
@@ -249,15 +249,4 @@ static void test_numbers(void)
 	resolver_set_mappings(resolver, 300, &mapping, 1);
 	is_i64(object_at(resolver, 300, 0x7209), -1, "an object that was never added");
 	resolver_free(resolver);
-}
-
-int main(void)
-{
-	test_times();
-	test_unsound();
-	test_bounds();
-	test_random();
-	test_spaces();
-	test_numbers();
-	return done_testing();
 }

@@ -50,7 +50,7 @@ static void process_map(struct stack_process *process, uint64_t page)
 		abort();
 }
 
-static void test_shared(void)
+TEST(shared)
 {
 	struct stack_processes *all = stack_processes_new();
 	struct stack_process *parent = process_read(all, 10), *twin, *child, *other;
@@ -84,7 +84,7 @@ static void test_shared(void)
 	stack_processes_free(all);
 }
 
-static void test_replaced(void)
+TEST(replaced)
 {
 	struct stack_processes *all = stack_processes_new();
 	struct stack_process *parent = process_read(all, 10), *child;
@@ -108,7 +108,7 @@ static void test_replaced(void)
 }
 
 /* More than there is room for. */
-static void test_room(void)
+TEST(room)
 {
 	struct stack_processes *all = stack_processes_new();
 	struct stack_process *parent = process_read(all, 1), *child;
@@ -138,7 +138,7 @@ static void test_room(void)
 }
 
 /* A space that nobody has any more. */
-static void test_left(void)
+TEST(left)
 {
 	struct stack_processes *all = stack_processes_new();
 	struct stack_process *process = process_read(all, 1);
@@ -154,7 +154,7 @@ static void test_left(void)
 #define RANGES 2048
 
 /* Of a parent that has mapped much, by forks alone. */
-static void test_forks(void)
+TEST(forks)
 {
 	struct stack_processes *all = stack_processes_new();
 	struct stack_process *parent = process_read(all, 1), *child;
@@ -180,7 +180,7 @@ static void test_forks(void)
 }
 
 /* Names of code are those of a space. */
-static void test_names(void)
+TEST(names)
 {
 	struct stack_processes *all = stack_processes_new();
 	struct stack_process *first = process_read(all, 1), *second, *third, *child;
@@ -208,7 +208,7 @@ static void test_names(void)
 
 /* --- Stacks, each kept once: in the child by addresses, here by texts --- */
 
-static void test_seen(void)
+TEST(seen)
 {
 	struct unwound unwound = { .n = 2, .ip = { 1, 2 } };
 	struct seen *seen = seen_new(4);
@@ -237,7 +237,7 @@ static void test_seen(void)
 	seen_free(NULL);
 }
 
-static void test_table(void)
+TEST(table)
 {
 	enum { MANY = 3000 };
 	static const struct stack *stacks[MANY];
@@ -277,19 +277,14 @@ static void test_table(void)
 	stack_table_free(NULL);
 }
 
-int main(void)
+void tests_begin(void)
 {
 	opener_open(&opener, NULL, SANITIZED);
 	files = mapped_files_new(opener);
-	test_shared();
-	test_replaced();
-	test_room();
-	test_left();
-	test_forks();
-	test_names();
-	test_seen();
-	test_table();
+}
+
+void tests_end(void)
+{
 	mapped_files_free(files);
 	opener_close(opener);
-	return done_testing();
 }

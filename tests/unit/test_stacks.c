@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* User stacks from end to end: a process whose functions are known, resolved in a
  * child without privileges, which may die or hang. */
+#define TAP_OWN_MAIN
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -145,7 +145,7 @@ static size_t index_of(const struct summary *summary, const char *key)
 	return index;
 }
 
-static void test_all(void)
+TEST(all)
 {
 	struct thread_row rows[2] = { runner(1, "a"), runner(2, "b") };
 	struct sample sample = verdict_sample(rows, 2);
@@ -180,7 +180,7 @@ static struct thread_row silent(pid_t tid, unsigned int members)
 	return row;
 }
 
-static void test_silent(void)
+TEST(silent)
 {
 	struct summary *summary = summary_new(ALPHA);
 	struct thread_row first[2] = { runner(1, "worker"), silent(2, 9) };
@@ -212,7 +212,7 @@ static void test_silent(void)
 	summary_free(summary);
 }
 
-static void test_come_and_go(void)
+TEST(come_and_go)
 {
 	struct summary *summary = summary_new(ALPHA);
 	struct thread_row first[3] = { runner(1, "a"), runner(2, "b"), runner(9, "c") };
@@ -234,7 +234,7 @@ static void test_come_and_go(void)
 	summary_free(summary);
 }
 
-static void test_limit(void)
+TEST(limit)
 {
 	struct summary *summary = summary_new(ALPHA);
 	struct thread_row *rows = calloc(SUMMARY_THREADS + 5, sizeof(*rows));
@@ -256,7 +256,7 @@ static void test_limit(void)
 #define ROUNDS 100
 
 /* What it takes: 50 measures that are never 0 of 1,000 threads, in 100 samples. */
-static void test_memory(void)
+TEST(memory)
 {
 	struct thread_row *rows = calloc(THREADS, sizeof(*rows));
 	struct sample sample = verdict_sample(rows, THREADS);
@@ -280,14 +280,8 @@ static void test_memory(void)
 	summary_free(summary);
 }
 
-int main(void)
+void tests_begin(void)
 {
 	test_statistics(1);
 	test_statistics(2);
-	test_all();
-	test_silent();
-	test_come_and_go();
-	test_limit();
-	test_memory();
-	return done_testing();
 }

@@ -57,7 +57,7 @@ static unsigned int compare(FILE *list, const char *format, bool name_first, con
 	return lines;
 }
 
-static void test_outside_lists(void)
+TEST(outside_lists)
 {
 	FILE *list = popen("ausyscall --dump 2>/dev/null", "r");
 	unsigned int lines = 0;
@@ -89,7 +89,7 @@ static void test_outside_lists(void)
 		skip("names of others' lists", "neither ausyscall nor gdb's list is installed");
 }
 
-static void test_both_ways(void)
+TEST(both_ways)
 {
 	unsigned int known = 0, wrong = 0;
 
@@ -112,7 +112,7 @@ static const char *name_of(const char *number)
 	return name ? name : "none";
 }
 
-static void test_some(void)
+TEST(some)
 {
 	is_str(syscall_name(SYS_read), "read", "read by this architecture's number");
 	is_str(syscall_name(SYS_ppoll), "ppoll", "ppoll by this architecture's number");
@@ -184,7 +184,7 @@ static const char *listed(const char *list)
 	return said;
 }
 
-static void test_lists(void)
+TEST(lists)
 {
 	cases_check("futex = 1 futex|futex,recvmsg = 2 futex recvmsg"
 		    "|recvmsg,futex,futex = 2 futex recvmsg|511 = 1 511|recvm?sg = 1 recvmmsg"
@@ -197,7 +197,7 @@ static void test_lists(void)
 }
 
 /* A pattern is exactly what it is without one, name by name. */
-static void test_patterns(void)
+TEST(patterns)
 {
 	struct syscall_set set, names;
 
@@ -216,7 +216,7 @@ static void test_patterns(void)
 }
 
 /* Names and numbers stand for calls of 32-bit mode, too. */
-static void test_modes(void)
+TEST(modes)
 {
 	struct syscall_set set;
 
@@ -240,7 +240,7 @@ static void test_modes(void)
 #endif
 }
 
-static void test_whole_sets(void)
+TEST(whole_sets)
 {
 	struct syscall_set set = { { { false } } };
 	unsigned int polls = 3; /* that every machine has */
@@ -270,7 +270,7 @@ static void test_whole_sets(void)
 	is_u64(count(&set), KD_CLASSES - polls - 1, "all others");
 }
 
-static void test_refused(void)
+TEST(refused)
 {
 	static const struct {
 		const char *lists, *says;
@@ -303,17 +303,4 @@ static void test_refused(void)
 				   strstr(said, "--syscall-filter") && !strchr(said, '\x1b'),
 			   "'%s' is refused with 64, and why: %s", list, cases[i].says);
 		}
-}
-
-int main(void)
-{
-	test_some();
-	test_both_ways();
-	test_outside_lists();
-	test_lists();
-	test_patterns();
-	test_modes();
-	test_whole_sets();
-	test_refused();
-	return done_testing();
 }

@@ -10,7 +10,7 @@
 #include "cli/base/number.h"
 #include "everything.h"
 
-static void test_empty(void)
+TEST(empty)
 {
 	struct sample sample = sample_begin();
 
@@ -47,7 +47,7 @@ static void test_foreign_calls(void)
 			".threads[].syscalls[].name", ".threads[].in_flight[].name"));
 }
 
-static void test_hostile_names(void)
+TEST(hostile_names)
 {
 	static const char *const names[] = {
 		"a\nb\r\tc",
@@ -249,7 +249,7 @@ static void test_in_flight(void)
 }
 
 /* Residuals of either sign, no life, too large numbers, all kinds of CPUs. */
-static void test_extremes(void)
+TEST(extremes)
 {
 	struct thread_row rows[] = { thread(1, "more"), thread(2, "less"), thread(3, "unborn"),
 				     thread(2147483647, "large") };
@@ -330,7 +330,7 @@ static void test_distributions(void)
 }
 
 /* A quota of no group. */
-static void test_quota(void)
+TEST(quota)
 {
 	struct thread_row rows[] = { thread(1, "kept"), thread(2, "large") };
 	struct sample sample = sample_begin();
@@ -343,7 +343,7 @@ static void test_quota(void)
 		  PARTS("[READY: WHO HAD THE CPU]", ".cpu_quota"));
 }
 
-static void test_footer(void)
+TEST(footer)
 {
 	static const struct absence absent[] = {
 		{ "HARD IRQ STATISTICS", "is left out: this kernel lacks its tracepoints" },
@@ -382,7 +382,7 @@ static void zone(const char *name)
 	tzset();
 }
 
-static void test_zone(void)
+TEST(zone)
 {
 	struct sample sample = sample_begin();
 
@@ -391,7 +391,7 @@ static void test_zone(void)
 	zone("UTC");
 }
 
-static void test_mark(void)
+TEST(mark)
 {
 	const struct timespec when = { .tv_sec = 1795218873, .tv_nsec = 5000 };
 	const struct timespec never = { .tv_sec = INT64_MAX };
@@ -409,7 +409,7 @@ static void test_mark(void)
 	fclose(out);
 }
 
-static void test_trigger_pairs(void)
+TEST(trigger_pairs)
 {
 	static struct trigger_stats stats;
 	const struct nested_pair pairs[] = {
@@ -453,7 +453,7 @@ static void test_trigger_pairs(void)
 	ok(!stats.nested && !stats.n_nested && !stats.windows.n, "nothing is left");
 }
 
-static void test_trigger(void)
+TEST(trigger)
 {
 	static struct trigger_stats stats;
 
@@ -463,7 +463,7 @@ static void test_trigger(void)
 	is_golden_triggers(&stats, "triggers_none", PARTS("", ".stop", ".windows"));
 }
 
-static void test_skipped(void)
+TEST(skipped)
 {
 	const struct timespec when = { .tv_sec = 1795218873, .tv_nsec = 5000 };
 	FILE *out = tmpfile(), *full = fopen("/dev/full", "w");
@@ -480,7 +480,7 @@ static void test_skipped(void)
 	      ".upcalls")
 
 /* A sample between two triggers: without upcalls, with some that failed, with none that did. */
-static void test_triggered(void)
+TEST(triggered)
 {
 	static const struct upcall_row rows[] = { { 0, 0, 44 }, { 0, 2, 1 },  { 1, 0, 45 },
 						  { 1, 2, 1 },  { 7, 28, 9 }, { 7, 135, 1 } };
@@ -509,7 +509,7 @@ static void test_triggered(void)
 	free(sample.upcalls);
 }
 
-static void test_full_disk(void)
+TEST(full_disk)
 {
 	const struct timespec when = { .tv_sec = 1 };
 	struct thread_row *rows = calloc(2000, sizeof(*rows));
@@ -533,7 +533,7 @@ static void test_full_disk(void)
 	free(rows);
 }
 
-static void test_numbers(void)
+TEST(numbers)
 {
 	static const struct {
 		uint64_t number;
@@ -581,7 +581,7 @@ static void test_numbers(void)
 }
 
 /* The golden files with system calls have one architecture's numbers. */
-static void test_calls(void)
+TEST(calls)
 {
 #ifdef __x86_64__
 	test_everything();
@@ -597,24 +597,4 @@ static void test_calls(void)
 	(void)test_everything, (void)test_foreign_calls, (void)test_modes, (void)test_folded_ended;
 	(void)test_folded_silent, (void)test_in_flight, (void)test_distributions;
 #endif
-}
-
-int main(void)
-{
-	zone("UTC");
-	test_numbers();
-	test_mark();
-	test_empty();
-	test_hostile_names();
-	test_extremes();
-	test_calls();
-	test_quota();
-	test_footer();
-	test_zone();
-	test_trigger_pairs();
-	test_trigger();
-	test_skipped();
-	test_triggered();
-	test_full_disk();
-	return done_testing();
 }

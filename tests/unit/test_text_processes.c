@@ -42,7 +42,7 @@ static struct sample database(size_t n)
 	return sample;
 }
 
-static void test_database(void)
+TEST(database)
 {
 	struct report_options options = { .extent = REPORT_SHORT, .top = 4 };
 	struct sample sample = database(6);
@@ -64,7 +64,7 @@ static void test_database(void)
 }
 
 /* Ended ones in one row, a process without threads, threads of no process, no names. */
-static void test_odd(void)
+TEST(odd)
 {
 	struct report_options options = { .extent = REPORT_SHORT, .top = 10, .bold = true };
 	struct sample sample = database(5);
@@ -83,7 +83,7 @@ static void test_odd(void)
 			".processes[].members"));
 }
 
-static void test_hostile(void)
+TEST(hostile)
 {
 	struct report_options options = { .extent = REPORT_SHORT, .top = 10 };
 	struct sample sample = database(4);
@@ -108,7 +108,7 @@ static void test_hostile(void)
 }
 
 /* Those of one container, or of one pod, go by its name. */
-static void test_container(void)
+TEST(container)
 {
 	struct sample sample = database(2);
 
@@ -124,7 +124,7 @@ static void test_container(void)
 }
 
 /* The first screen has room for all. */
-static void test_many(void)
+TEST(many)
 {
 	struct sample sample = database(BACKENDS);
 	FILE *out = tmpfile();
@@ -146,7 +146,7 @@ static void test_many(void)
 
 /* What is said of them is true of several: their own threads are those of any of them, and what
  * was stopped, frozen, or taken by the hypervisor is in the sums. */
-static void test_words(void)
+TEST(words)
 {
 	static struct culprit own = { .tid = 4711, .pid = 4711, .name = "postgres", .own = true };
 	struct report_options options = { .extent = REPORT_SHORT, .top = 1 };
@@ -199,7 +199,7 @@ static struct sample path_sample(struct recording *made)
 }
 
 /* The summary, and in full, which has the same table. */
-static void test_path(void)
+TEST(path)
 {
 	struct recording made = { .from = 990 * MS, .lost = 12345 };
 	struct sample sample;
@@ -227,7 +227,7 @@ static void test_path(void)
 }
 
 /* More than there are lines for: the longest ones, and the others. */
-static void test_long_path(void)
+TEST(long_path)
 {
 	struct recording made = { .from = 1000 * MS };
 	struct sample sample;
@@ -246,17 +246,4 @@ static void test_long_path(void)
 		  PARTS("", ".critical_path.legs", ".critical_path.others"));
 	critical_path_clear(&sample.path);
 	recording_clear(&made);
-}
-
-int main(void)
-{
-	test_words();
-	test_database();
-	test_odd();
-	test_hostile();
-	test_container();
-	test_many();
-	test_path();
-	test_long_path();
-	return done_testing();
 }

@@ -40,7 +40,7 @@ static void is_screen(const struct sample *sample, const char *name)
 	is_golden(sample, &summary, name, PARTS(""));
 }
 
-static void test_empty(void)
+TEST(empty)
 {
 	struct sample sample = verdict_sample(NULL, 0);
 
@@ -48,7 +48,7 @@ static void test_empty(void)
 	is_screen(&sample, "screen_empty");
 }
 
-static void test_healthy(void)
+TEST(healthy)
 {
 	struct call_row call = {
 		(uint32_t)syscall_number("epoll_wait"), 10, 600 * MILLI, 1, { 0 }
@@ -87,7 +87,7 @@ static void starve(struct thread_row rows[static 5])
 	spend(&rows[4], LEDGER_BLOCKED, SECOND);
 }
 
-static void test_starved(void)
+TEST(starved)
 {
 	struct report_options options = { .extent = REPORT_SHORT, .top = 2 };
 	struct thread_row rows[5];
@@ -108,7 +108,7 @@ static void test_starved(void)
 }
 
 /* Whose probes made the sample comes first, though it lost least. */
-static void test_triggered(void)
+TEST(triggered)
 {
 	struct thread_row rows[5];
 	struct sample sample = verdict_sample(rows, 5);
@@ -119,7 +119,7 @@ static void test_triggered(void)
 	is_screen(&sample, "screen_triggered");
 }
 
-static void test_one_cpu(void)
+TEST(one_cpu)
 {
 	struct thread_row row = runner(4711, "main");
 	struct sample sample = verdict_sample(&row, 1);
@@ -133,7 +133,7 @@ static void test_one_cpu(void)
 }
 
 /* Each name as wide as it can be, each figure as large. */
-static void test_hostile(void)
+TEST(hostile)
 {
 	static const char *const names[] = {
 		"\033[2J\033]0;x\007\n\n\n\n\n",
@@ -175,7 +175,7 @@ static void test_hostile(void)
 	is_screen(&sample, "screen_hostile");
 }
 
-static void test_many(void)
+TEST(many)
 {
 	enum { MANY = 4096 };
 	struct thread_row *rows = calloc(MANY, sizeof(*rows));
@@ -235,7 +235,7 @@ static void suffer(struct thread_row *row)
 }
 
 /* A database of 63 threads in trouble: some with sections, the others with a line. */
-static void test_database(void)
+TEST(database)
 {
 	enum { THREADS = 63, CALLS = 12 };
 	static const enum ledger_state states[] = { LEDGER_KERNEL,      LEDGER_SOFTIRQ,
@@ -271,7 +271,7 @@ static void test_database(void)
 }
 
 /* Each cause, with the longest of names: whatever is true of the text, it is so of all. */
-static void test_causes(void)
+TEST(causes)
 {
 	struct thread_row row = runner(4711, "exactly15bytes_");
 	struct sample sample = verdict_sample(&row, 1);
@@ -343,7 +343,7 @@ static void is_advice(enum cause cause, pid_t pid, const char *wanted)
 }
 
 /* Whose name the screen has already, nobody is to look for. */
-static void test_advice(void)
+TEST(advice)
 {
 	is_advice(CAUSE_KERNEL_LOCK, 0, "--off-cpu=1ms shows which lock of the kernel it is");
 	is_advice(CAUSE_KERNEL_LOCK, 812, "look at what the holder does: kernel_delay 812");
@@ -354,21 +354,4 @@ static void test_advice(void)
 	is_advice(CAUSE_PEER, 4711, "see that thread's own sections");
 	is_advice(CAUSE_PEER, 0, "--off-cpu=1ms names it");
 	is_advice(CAUSE_TASK, 812, "give it a CPU of its own");
-}
-
-int main(void)
-{
-	/* Else local times differ. */
-	setenv("TZ", "UTC", 1);
-	test_empty();
-	test_healthy();
-	test_starved();
-	test_triggered();
-	test_one_cpu();
-	test_hostile();
-	test_many();
-	test_database();
-	test_causes();
-	test_advice();
-	return done_testing();
 }

@@ -48,7 +48,7 @@ static struct sample calls_begin(void)
 	return sample;
 }
 
-static void test_calls(void)
+TEST(calls)
 {
 	struct sample sample = calls_begin();
 	struct trace_row row = trace(TRACE_CALL, 9719, "ovs-vswitchd", "mmap");
@@ -71,7 +71,7 @@ static void test_calls(void)
 }
 
 /* Scripts that read upstream's report must be able to read ours. */
-static void test_upstreams_layout(void)
+TEST(upstreams_layout)
 {
 	static const char *const lines[] = {
 		"\n# SYSCALL EVENTS:\n",
@@ -110,7 +110,7 @@ static struct trace_row wait_row(pid_t tid, uint32_t state, uint64_t start, uint
 }
 
 /* Paths of calls, and of waits that are put together. */
-static void test_paths(void)
+TEST(paths)
 {
 	static const char *const paths[] = { "/srv/db/journal", "a\x1b[2J\n)\xff \\",
 					     "/a very long one" };
@@ -143,7 +143,7 @@ static void test_paths(void)
 }
 
 /* Who had the locks that calls and waits were for, and which disks were asked. */
-static void test_blockers(void)
+TEST(blockers)
 {
 	static const struct blocker blockers[] = {
 		{ .lock = 0x7ffc00,
@@ -186,7 +186,7 @@ static void test_blockers(void)
 	sample_clear(&sample);
 }
 
-static void test_waits(void)
+TEST(waits)
 {
 	struct sample sample = traces_begin();
 	struct trace_row row;
@@ -226,7 +226,7 @@ static void test_waits(void)
 }
 
 /* Who woke whom: as far as all waits that are put together ended so, and one step beyond. */
-static void test_wakers(void)
+TEST(wakers)
 {
 	static const struct waker a = { 40, 1, KD_FROM_TASK, "a" },
 				  b = { 30, 2, KD_FROM_TASK, "b" },
@@ -266,7 +266,7 @@ static void test_wakers(void)
 	sample_clear(&sample);
 }
 
-static void test_samples(void)
+TEST(samples)
 {
 	struct sample sample = traces_begin();
 
@@ -293,7 +293,7 @@ static void test_samples(void)
 
 /* Waits of ten processes at one place, and at an address that is of one each; one that has no
  * title any more, and one that had ended before it was read. */
-static void test_several(void)
+TEST(several)
 {
 	struct sample sample = traces_begin();
 
@@ -327,7 +327,7 @@ static void test_several(void)
 }
 
 /* Nothing to list, without stacks, of a program of another architecture. */
-static void test_bare(void)
+TEST(bare)
 {
 	struct sample sample = traces_begin();
 	struct trace_row row = trace(TRACE_CALL, 1, "x", NULL);
@@ -351,7 +351,7 @@ static void test_bare(void)
 }
 
 /* Of many only the largest are shown; all are in the sum. */
-static void test_many(void)
+TEST(many)
 {
 	struct sample sample = traces_begin();
 	char *text, *at;
@@ -375,7 +375,7 @@ static void test_many(void)
 	sample_clear(&sample);
 }
 
-static void test_footer(void)
+TEST(footer)
 {
 	struct sample sample = traces_begin();
 
@@ -394,7 +394,7 @@ static void test_footer(void)
 }
 
 /* --strict and the footer must agree: a warning is there exactly if there is a loss. */
-static void test_warnings(void)
+TEST(warnings)
 {
 	for (unsigned int i = 0; i < 7; i++) {
 		struct sample sample = traces_begin();
@@ -415,7 +415,7 @@ static void test_warnings(void)
 }
 
 /* Threads that wait at one place are one row, unless each is to have its own. */
-static void test_threads(void)
+TEST(threads)
 {
 	struct sample sample = traces_begin();
 	char *text;
@@ -448,7 +448,7 @@ static void test_threads(void)
 }
 
 /* Whatever is in names, lines are ours: printable, and as many as without it. */
-static void test_hostile(void)
+TEST(hostile)
 {
 	struct sample sample = traces_begin();
 	struct trace_row row = trace(TRACE_CALL, 1, "a\nb\x1b[2J", "read");
@@ -483,7 +483,7 @@ static void test_hostile(void)
 	sample_clear(&sample);
 }
 
-static void test_output_error(void)
+TEST(output_error)
 {
 	struct sample sample = calls_begin();
 	FILE *full = fopen("/dev/full", "w");
@@ -491,25 +491,4 @@ static void test_output_error(void)
 	is_i64(report_text(&sample, &report_plain, full), -ENOSPC, "no room for a report");
 	fclose(full);
 	sample_clear(&sample);
-}
-
-int main(void)
-{
-	setenv("TZ", "UTC", 1);
-	test_calls();
-	test_upstreams_layout();
-	test_paths();
-	test_blockers();
-	test_waits();
-	test_wakers();
-	test_samples();
-	test_several();
-	test_bare();
-	test_many();
-	test_footer();
-	test_warnings();
-	test_threads();
-	test_hostile();
-	test_output_error();
-	return done_testing();
 }

@@ -42,7 +42,7 @@ static unsigned int ticks(struct cpu *cpu, uint64_t first, uint64_t last, unsign
 	return late;
 }
 
-static void test_late(void)
+TEST(late)
 {
 	struct cpu cpu = { 0 };
 	uint64_t late;
@@ -64,7 +64,7 @@ static void test_late(void)
 }
 
 /* Other timers may come as often, or more often. */
-static void test_others(void)
+TEST(others)
 {
 	struct cpu cpu = { 0 };
 
@@ -73,7 +73,7 @@ static void test_others(void)
 }
 
 /* An emulated timer may be early by far more than others differ. */
-static void test_early(void)
+TEST(early)
 {
 	struct cpu cpu = { 0 };
 	unsigned int late = 0;
@@ -85,7 +85,7 @@ static void test_early(void)
 	   "one that is late is found all the same");
 }
 
-static void test_unknown(void)
+TEST(unknown)
 {
 	struct cpu cpu = { 0 };
 	unsigned int late = 0;
@@ -97,13 +97,4 @@ static void test_unknown(void)
 		late += interrupt(&cpu, cpu.before + chance(10 * PERIOD)) > 0;
 	is_u64(late, 0, "a CPU without ticks, only with timers");
 	is_u64(tick_note(&cpu.tick, 0, 1, PERIOD), 0, "no period is known");
-}
-
-int main(void)
-{
-	test_late();
-	test_others();
-	test_early();
-	test_unknown();
-	return done_testing();
 }

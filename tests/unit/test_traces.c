@@ -35,7 +35,7 @@ static void add(struct trace_list *list, struct trace_row what)
 		abort();
 }
 
-static void test_order(void)
+TEST(order)
 {
 	static const struct {
 		enum trace_kind kind;
@@ -69,7 +69,7 @@ static void test_order(void)
 	ok(true, "an empty list may be finished and cleared");
 }
 
-static void test_lost(void)
+TEST(lost)
 {
 	struct sample sample = { .traces = {
 					 .limited = 5, .incomplete = 6, .kernel_hidden = true } };
@@ -87,7 +87,7 @@ static void test_lost(void)
 	is_u64(sample_lost(&sample), UINT64_MAX, "the sum does not wrap");
 }
 
-static void test_sample(void)
+TEST(sample)
 {
 	struct sample sample = { 0 };
 
@@ -99,7 +99,7 @@ static void test_sample(void)
 	ok(!sample.traces.rows, "clearing it releases them");
 }
 
-static void test_duration(void)
+TEST(duration)
 {
 	struct trace_list list = { .profile_hz = 49 };
 	struct trace_row call = row(TRACE_CALL, 1, 100, 130), sample = row(TRACE_SAMPLE, 1, 7, 7);
@@ -125,7 +125,7 @@ static void check_sum(const struct trace_sum *sum, pid_t tid, uint64_t count, ui
 	is_u64(sum->of_thread, of_thread, "%s: of its thread", what);
 }
 
-static void test_merge(void)
+TEST(merge)
 {
 	struct trace_list list = { 0 };
 	struct trace_row what;
@@ -172,7 +172,7 @@ static void test_merge(void)
 }
 
 /* Everything that must keep rows apart, and what must not. */
-static void test_likeness(void)
+TEST(likeness)
 {
 	struct trace_row a = row(TRACE_SAMPLE, 1, 5, 5), b[9];
 	static const bool apart[] = { true, true, true, true, true, true, true, false, false };
@@ -208,7 +208,7 @@ static void test_likeness(void)
 }
 
 /* Threads that wait at one place are one row, those of one name, or each is its own. */
-static void test_threads(void)
+TEST(threads)
 {
 	static const struct {
 		struct traces_merging merging;
@@ -261,7 +261,7 @@ static const struct stack lines[] = {
 
 /* Lines of one function are one row, unless they are wanted; addresses without a function
  * never are. */
-static void test_lines(void)
+TEST(lines)
 {
 	struct trace_list list = { 0 };
 	struct trace_row what = row(TRACE_WAIT, 7, 0, 10);
@@ -291,7 +291,7 @@ static void test_lines(void)
 
 /* Of several processes the same place is one row; the same address is not, nor the same path if
  * it leads to another file. */
-static void test_processes(void)
+TEST(processes)
 {
 	static const struct frame file[] = {
 		{ .function = "leaf", .object = "/bin/a", .file = 1 }
@@ -345,7 +345,7 @@ static void test_processes(void)
 }
 
 /* Rows without a stack of their own get that of others, if there is no doubt. */
-static void test_join(void)
+TEST(join)
 {
 	static const struct {
 		pid_t tid;
@@ -388,7 +388,7 @@ static void test_join(void)
 }
 
 /* Many rows in a random order against sums made in a simpler way. */
-static void test_random(void)
+TEST(random)
 {
 	struct trace_list list = { 0 };
 	uint64_t totals[5][4][4] = { 0 }, state = 0x9e3779b97f4a7c15;
@@ -424,20 +424,4 @@ static void test_random(void)
 	is_u64(n, want, "none is missing");
 	free(sums);
 	traces_clear(&list);
-}
-
-int main(void)
-{
-	test_order();
-	test_lost();
-	test_sample();
-	test_duration();
-	test_merge();
-	test_likeness();
-	test_threads();
-	test_lines();
-	test_processes();
-	test_join();
-	test_random();
-	return done_testing();
 }

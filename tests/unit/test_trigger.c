@@ -12,8 +12,6 @@
 #include "probes/trigger.h"
 #include "tap.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 /* Writes what was understood, in one way for all texts that say the same. */
 static void describe(char *out, size_t size, const struct trigger *trigger)
 {
@@ -104,7 +102,7 @@ static const struct {
 	{ "up:if", "uprobe if" },
 };
 
-static void test_valid(void)
+TEST(valid)
 {
 	for (size_t i = 0; i < COUNT(valid); i++) {
 		const char *text = valid[i].text, *why = "";
@@ -189,7 +187,7 @@ static const struct {
 	{ "ur:o:0x10000000000000000", "too large" },
 };
 
-static void test_invalid(void)
+TEST(invalid)
 {
 	static const struct {
 		const char *text;
@@ -218,7 +216,7 @@ static void test_invalid(void)
 	trigger_clear(&trigger);
 }
 
-static void test_kinds(void)
+TEST(kinds)
 {
 	static const struct {
 		const char *text;
@@ -254,7 +252,7 @@ static void test_kinds(void)
 		ok(strlen(trigger_grammar[i]) < 100, "line %zu fits", i);
 }
 
-static void test_calls(void)
+TEST(calls)
 {
 	static const struct {
 		const char *name, *group;
@@ -334,7 +332,7 @@ static void condition_describe(char *out, size_t size, const struct predicate *p
 
 #define LONG_NAME "a_name_of_sixty_three_bytes_which_is_more_than_any_of_kernel_fi"
 
-static void test_valid_conditions(void)
+TEST(valid_conditions)
 {
 	_Static_assert(sizeof(LONG_NAME) == PREDICATE_NAME, "as long as possible");
 	static const struct {
@@ -388,7 +386,7 @@ static void test_valid_conditions(void)
 		ok(strlen(predicate_grammar[i]) < 100, "line %zu of the grammar fits", i);
 }
 
-static void test_invalid_conditions(void)
+TEST(invalid_conditions)
 {
 	static const struct {
 		const char *text;
@@ -457,7 +455,7 @@ static void test_invalid_conditions(void)
 }
 
 /* Texts that differ in one thing are told apart. */
-static void test_different_conditions(void)
+TEST(different_conditions)
 {
 	static const char *const texts[] = {
 		"arg0 == 1",     "arg1 == 1",        "ret == 1",         "%rdi == 1",
@@ -479,16 +477,4 @@ static void test_different_conditions(void)
 				printf("# '%s' and '%s'\n", texts[i], texts[j]);
 		}
 	is_u64(wrong, 0, "texts that differ in one thing are told apart");
-}
-
-int main(void)
-{
-	test_valid();
-	test_invalid();
-	test_kinds();
-	test_calls();
-	test_valid_conditions();
-	test_invalid_conditions();
-	test_different_conditions();
-	return done_testing();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of a process of our own. The truth is what its functions themselves noted:
  * their return addresses, by __builtin_return_address(). */
+#define TAP_OWN_MAIN
 #define _GNU_SOURCE
 #include <signal.h>
 #include <errno.h>
@@ -221,7 +222,7 @@ static void test_pushes(void)
 	process_end();
 }
 
-#define STEPS 20000
+#define STEPS 5000
 
 /* Each instruction of functions, of their prologues and epilogues, of calls into libc
  * and back from there. */

@@ -93,7 +93,7 @@ static struct culprit by(enum culprit_kind kind, const char *name, pid_t tid, ui
 	return culprit;
 }
 
-static void test_ready(void)
+TEST(ready)
 {
 	struct thread_row row = spent(LEDGER_READY_WOKEN, 300 * MILLI);
 
@@ -109,7 +109,7 @@ static void test_ready(void)
 }
 
 /* Who had the CPU, each to his cause; an idle CPU, and what is not known, are unexplained. */
-static void test_culprits(void)
+TEST(culprits)
 {
 	struct culprit culprits[] = {
 		by(CULPRIT_TASK, "hog", 812, 200 * MILLI),
@@ -144,7 +144,7 @@ static void test_culprits(void)
 
 /* What the hypervisor took from a thread while it ran; what was frozen, of which it is not known
  * how often. */
-static void test_stolen_and_frozen(void)
+TEST(stolen_and_frozen)
 {
 	struct thread_row row = spent(LEDGER_STOLEN, 120 * MILLI);
 
@@ -156,7 +156,7 @@ static void test_stolen_and_frozen(void)
 
 /* Hundred that have less than 1 % each are blamed together, with what has no name anyway; with a
  * name only if one of them has nearly all. */
-static void test_small_ones(void)
+TEST(small_ones)
 {
 	struct culprit culprits[100];
 	struct thread_row row = runner(1, "main");
@@ -190,7 +190,7 @@ static void test_small_ones(void)
 	      "a large one stays by itself, the small ones have not its name");
 }
 
-static void test_interrupts(void)
+TEST(interrupts)
 {
 	struct thread_row row = runner(1, "main");
 	struct irq_row hard[] = {
@@ -210,7 +210,7 @@ static void test_interrupts(void)
 	      "both kinds, the larger one first");
 }
 
-static void test_memory(void)
+TEST(memory)
 {
 	struct thread_row row = runner(1, "main");
 
@@ -225,7 +225,7 @@ static void test_memory(void)
 	judge(&row, "reclaim 30/0 x0, kept 30 of 1000", "reclaim");
 }
 
-static void test_stopped(void)
+TEST(stopped)
 {
 	struct thread_row row = spent(LEDGER_STOPPED, 200 * MILLI);
 
@@ -250,7 +250,7 @@ static void test_stopped(void)
 }
 
 /* Of those who stopped it, by name. */
-static void test_stopper(void)
+TEST(stopper)
 {
 	struct stop_row stops[] = {
 		{ KD_STOP_TRACER, 0, 2147483647, 4711, "sixteen letters!", { 1234, SECOND, 9 } },
@@ -269,7 +269,7 @@ static void test_stopper(void)
 }
 
 /* Others that move the target's threads: those of a name together, if it was often. */
-static void test_mover(void)
+TEST(mover)
 {
 	struct mover_row movers[] = { { 4711, 4711, "self", 900 },
 				      { 811, 811, "taskset", 6 },
@@ -288,7 +288,7 @@ static void test_mover(void)
 }
 
 /* The disk, and how fast it is. */
-static void test_disk(void)
+TEST(disk)
 {
 	struct descriptor_row disks[] = {
 		{ .awaited = KD_AWAITED_DISK,
@@ -309,7 +309,7 @@ static void test_disk(void)
 	      "a disk by name, with its requests");
 }
 
-static void test_healthy(void)
+TEST(healthy)
 {
 	struct call_row calls[] = {
 		{ (uint32_t)syscall_number("epoll_wait"), 100, 700 * MILLI, 90 * MILLI, { 0 } },
@@ -335,7 +335,7 @@ static void test_healthy(void)
 }
 
 /* The holder of a lock, though the thread waits for it throughout. */
-static void test_lock(void)
+TEST(lock)
 {
 	struct lock_row locks[] = {
 		{ .holder = 7, .holder_name = "holder", .waits = times(1, 3 * SECOND, 3 * SECOND) },
@@ -354,7 +354,7 @@ static void test_lock(void)
 
 /* Of the kernel: its holder, or nobody where that was a guess, which others' ends refute. Whoever
  * waits for one is not idle. */
-static void test_kernel_lock(void)
+TEST(kernel_lock)
 {
 	struct descriptor_row pipe = { .awaited = KD_AWAITED_KERNEL_LOCK,
 				       .is = { .fd = 5 },
@@ -390,7 +390,7 @@ static void test_kernel_lock(void)
 }
 
 /* Of a file, which is no futex; also where the thread waits for it throughout. */
-static void test_file_lock(void)
+TEST(file_lock)
 {
 	struct lock_row futex = { .holder = 7,
 				  .holder_name = "holder",
@@ -422,7 +422,7 @@ static void test_file_lock(void)
 }
 
 /* The lock of the address space, by the calls that need it; no longer than a sleep. */
-static void test_memory_lock(void)
+TEST(memory_lock)
 {
 	struct call_row calls[] = {
 		{ (uint32_t)syscall_number("mmap"), 9, 400 * MILLI, 90 * MILLI, { 0 } },
@@ -438,7 +438,7 @@ static void test_memory_lock(void)
 }
 
 /* Of a condition variable, which is nobody's: of those who end its waits, the one with most. */
-static void test_waker(void)
+TEST(waker)
 {
 	struct lock_row locks[] = {
 		{ .waits = times(9, 100 * MILLI, MILLI), .released_by = 9, .released_name = "c" },
@@ -459,7 +459,7 @@ static void test_waker(void)
 }
 
 /* Sleeps are no delay but for what they were too long, if that was much. */
-static void test_timer(void)
+TEST(timer)
 {
 	struct thread_row row = spent(LEDGER_BLOCKED, 900 * MILLI);
 
@@ -471,7 +471,7 @@ static void test_timer(void)
 }
 
 /* What nobody claims stays what it is, and nobody's share grows by it. */
-static void test_unexplained(void)
+TEST(unexplained)
 {
 	struct call_row call = { (uint32_t)syscall_number("ioctl"), 9, 400 * MILLI, MILLI, { 0 } };
 	struct thread_row row = runner(1, "main");
@@ -484,7 +484,7 @@ static void test_unexplained(void)
 	      "asleep in a call that says nothing");
 }
 
-static void test_sums(void)
+TEST(sums)
 {
 	struct thread_row rows[3] = { runner(1, "a"), runner(2, "b"), runner(3, "c") };
 	struct sample sample = verdict_sample(rows, 3);
@@ -507,7 +507,7 @@ static void test_sums(void)
 }
 
 /* Figures that cannot be true stay within bounds. */
-static void test_extremes(void)
+TEST(extremes)
 {
 	struct thread_row row = runner(1, "main");
 	struct sample sample = verdict_sample(&row, 1);
@@ -524,29 +524,4 @@ static void test_extremes(void)
 	row.ready = times(0, 0, 0);
 	is_i64(verdict_find(&verdict, &sample), 0, "nor does nothing harm");
 	verdict_clear(&verdict);
-}
-
-int main(void)
-{
-	test_ready();
-	test_culprits();
-	test_stolen_and_frozen();
-	test_small_ones();
-	test_interrupts();
-	test_memory();
-	test_stopped();
-	test_stopper();
-	test_mover();
-	test_disk();
-	test_healthy();
-	test_lock();
-	test_kernel_lock();
-	test_file_lock();
-	test_memory_lock();
-	test_waker();
-	test_timer();
-	test_unexplained();
-	test_sums();
-	test_extremes();
-	return done_testing();
 }

@@ -5,8 +5,6 @@
 #include "cli/model/wait_filter.h"
 #include "tap.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 static const struct {
 	const char *words[3];
 	bool others;
@@ -41,7 +39,7 @@ static const struct {
 	{ { NULL }, true, KD_BLOCKED, KD_AWAITED_LOCK, true },
 };
 
-static void test_passes(void)
+TEST(passes)
 {
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct trace_row row = { .kind = TRACE_WAIT,
@@ -56,7 +54,7 @@ static void test_passes(void)
 	}
 }
 
-static void test_words(void)
+TEST(words)
 {
 	static const char *const wrong[] = {
 		"", "user", "softirq", "locks", "Lock", "lock ", "x*"
@@ -70,11 +68,4 @@ static void test_words(void)
 	is_u64(n, 6 + KD_AWAITED_KINDS, "so many words");
 	for (size_t i = 0; i < COUNT(wrong); i++)
 		ok(!wait_filter_add(&filter, wrong[i]), "'%s' is none", wrong[i]);
-}
-
-int main(void)
-{
-	test_passes();
-	test_words();
-	return done_testing();
 }

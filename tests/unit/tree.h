@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tap.h"
+
 static char tree[] = "/tmp/kdtest-tree-XXXXXX";
 
 static void give_up(const char *why)
@@ -27,13 +29,13 @@ static int tree_remove_one(const char *path, const struct stat *status, int type
 	return remove(path);
 }
 
-static void tree_begin(void)
+void tests_begin(void)
 {
 	if (!mkdtemp(tree))
 		give_up("cannot make a directory");
 }
 
-static void tree_end(void)
+void tests_end(void)
 {
 	if (nftw(tree, tree_remove_one, 10, FTW_DEPTH | FTW_PHYS))
 		give_up("cannot remove the directory");
