@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "cli/output/output_path.h"
-#include "tap.h"
+#include "cases.h"
 
 static char folder[] = "/tmp/kdunit-XXXXXX";
 static const struct timespec when = { .tv_sec = 1795275840 }; /* 2026-11-21 15:44:00 UTC */
@@ -44,10 +44,13 @@ static void put(const char *name, const char *text)
 {
 	FILE *out = fopen(name, "w");
 
-	if (!out || fputs(text, out) < 0 || fclose(out))
+	for (; out && *text; text++)
+		putc(*text == '/' ? '\n' : *text, out);
+	if (!out || fclose(out))
 		perror(name);
 }
 
+/* With a slash for each line feed. */
 static const char *content(const char *name)
 {
 	static char text[4096];
@@ -55,12 +58,14 @@ static const char *content(const char *name)
 	size_t n = in ? fread(text, 1, sizeof(text) - 1, in) : 0;
 
 	text[n] = '\0';
+	for (char *at = text; (at = strchr(at, '\n'));)
+		*at = '/';
 	if (in)
 		fclose(in);
-	return in ? text : NULL;
+	return in ? text : "none";
 }
 
-/* The names in the directory, sorted, each after a blank. */
+/* The names in the directory, sorted. */
 static const char *names(void)
 {
 	static char text[4096];
@@ -71,55 +76,110 @@ static const char *names(void)
 	*text = '\0';
 	for (int i = 0; i < n; i++) {
 		if (strcmp(found[i]->d_name, ".") && strcmp(found[i]->d_name, ".."))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s",
-						 found[i]->d_name);
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+						 used ? " " : "", found[i]->d_name);
 		free(found[i]);
 	}
 	free(found);
 	return text;
 }
 
-static struct output_file *opened(const char *path, bool gather, uint64_t limit)
+static struct output_file *file;
+
+static int file_open(const char *name, bool gather, const char *limit)
 {
+	static char path[CASE_LEN]; /* it is kept */
 	const struct output_file_config config = {
-		.path = path,
-		.gather = gather,
-		.mode = 0640,
-		.limit = limit,
+		.path = path, .gather = gather, .mode = 0640, .limit = strtoull(limit, NULL, 10)
 	};
-	struct output_file *file;
-	int error = output_file_open(&file, &config);
 
-	is_i64(error, 0, "%s can be opened", path);
-	if (error)
-		exit(1);
-	return file;
+	strcpy(path, name);
+	return output_file_open(&file, &config);
 }
 
-/* A record; failed: as if writing it had failed. */
-static int record(struct output_file *file, uint64_t number, const char *text, int failed)
+static int file_try(const char *path)
 {
-	FILE *out;
-	int error = output_file_begin(file, number, &when, &out);
-
-	if (error)
-		return error;
-	if (fputs(text, out) < 0 && !failed)
-		failed = -errno;
-	return output_file_end(file, failed);
-}
-
-static int open_error(const char *path)
-{
-	const struct output_file_config config = { .path = path, .gather = true, .mode = 0600 };
-	struct output_file *file;
-	int error = output_file_open(&file, &config);
+	int error = file_open(path, true, "");
 
 	output_file_close(file);
 	return error;
 }
 
-static void test_names(void)
+/* A record; failed: as if writing it had failed. */
+static int record(const char *number, const char *text, int failed)
+{
+	FILE *out;
+	int error = output_file_begin(file, strtoull(number, NULL, 10), &when, &out);
+
+	if (error)
+		return error;
+	if (fprintf(out, "%s\n", text) < 0 && !failed)
+		failed = -errno;
+	return output_file_end(file, failed);
+}
+
+static const char *mode_of(const char *name)
+{
+	static char text[16];
+	struct stat status;
+
+	snprintf(text, sizeof(text), "%o", stat(name, &status) ? 0 : status.st_mode & 07777);
+	return text;
+}
+
+static const char *said(int error)
+{
+	return error ? strerrorname_np(-error) : "ok";
+}
+
+/* What a step has led to. rec: record NUMBER TEXT, fail: one whose writing fails; open: for all
+ * records, each: for the last one; try: open and close. */
+static const char *step(char *line)
+{
+	char *does = strsep(&line, " "), *name = strsep(&line, " "), *rest = line ? line : "";
+
+#define DOES(what, ...)                                                                            \
+	if (!strcmp(does, what))                                                                   \
+	return __VA_ARGS__
+#define CALLS(what, ...) DOES(what, said(__VA_ARGS__ ? -errno : 0))
+	DOES("begin", (begin((mode_t)strtoul(name, NULL, 8)), "ok"));
+	DOES("put", (put(name, rest), "ok"));
+	DOES("cat", content(name));
+	DOES("ls", names());
+	DOES("open", said(file_open(name, true, rest)));
+	DOES("each", said(file_open(name, false, rest)));
+	DOES("close", (output_file_close(file), "ok"));
+	DOES("stream", output_file_is_stream(file) ? "yes" : "no");
+	DOES("rec", said(record(name, rest, 0)));
+	DOES("fail", said(record(name, "half", -atoi(rest))));
+	DOES("try", said(file_try(name)));
+	DOES("mode", mode_of(name));
+	CALLS("mkdir", mkdir(name, 0700));
+	CALLS("rm", remove(name));
+	CALLS("mv", rename(name, rest));
+	CALLS("ln", symlink(name, rest));
+	CALLS("fifo", mkfifo(name, 0600));
+	CALLS("empty", truncate(name, 0));
+	CALLS("chmod", chmod(rest, (mode_t)strtoul(name, NULL, 8)));
+	abort();
+}
+
+/* "STEP = what it leads to|STEP", which leads to "ok". */
+static void steps(const char *list)
+{
+	char one[CASE_LEN], shown[CASE_LEN];
+
+	while (case_next(&list, one)) {
+		char *want = strstr(one, " = ");
+
+		strcpy(shown, one);
+		if (want)
+			*want = '\0';
+		is_str(step(one), want ? want + 3 : "ok", "%s", shown);
+	}
+}
+
+TEST(names)
 {
 	char out[PATH_MAX], want[PATH_MAX], large[PATH_MAX + 10];
 
@@ -139,88 +199,34 @@ static void test_names(void)
 	is_i64(output_path_expand(out, large, 7, &when), -ENAMETOOLONG, "or gets too long");
 }
 
-static void test_gathering(void)
+TEST(gathering)
 {
-	struct output_file *file;
-	struct stat status;
-
-	begin(0700);
-	put("a", "old\n");
-	file = opened("a", true, 0);
-	ok(!output_file_is_stream(file), "it is no stream");
-	is_str(content("a"), "old\n", "opening changes nothing");
-	is_str(names(), " a", "and leaves nothing");
-	is_i64(record(file, 1, "half", -ENOSPC), -ENOSPC, "a record that fails");
-	is_str(content("a"), "old\n", "changes nothing");
-	is_i64(record(file, 1, "one\n", 0), 0, "a record");
-	is_str(content("a"), "one\n", "takes the place of what was there");
-	ok(!stat("a", &status) && (status.st_mode & 07777) == 0640, "with its mode");
-	is_i64(record(file, 2, "two\n", 0), 0, "a second one");
-	is_str(content("a"), "one\ntwo\n", "follows it");
-	is_i64(record(file, 3, "half", -EIO), -EIO, "one that fails");
-	is_str(content("a"), "one\ntwo\n", "does not");
-	/* as logrotate does it */
-	is_i64(rename("a", "b"), 0, "the file is renamed");
-	is_i64(record(file, 4, "four\n", 0), 0, "another record");
-	is_str(content("a"), "four\n", "begins anew");
-	is_str(content("b"), "one\ntwo\n", "and leaves the other one");
-	is_i64(truncate("a", 0), 0, "the file is emptied");
-	is_i64(record(file, 5, "five\n", 0), 0, "another record");
-	is_str(content("a"), "five\n", "is at its beginning");
-	unlink("a");
-	is_i64(mkdir("a", 0700), 0, "now it is a directory");
-	is_i64(record(file, 6, "six\n", 0), -EISDIR, "which is refused");
-	rmdir("a");
-	is_i64(symlink("b", "a"), 0, "now it is a link");
-	is_i64(record(file, 7, "seven\n", 0), -ELOOP, "which is refused");
-	is_str(content("b"), "one\ntwo\n", "and not followed");
-	output_file_close(file);
-	is_str(names(), " a b", "nothing else is left");
+	steps("begin 700|put a old/|open a|stream = no|cat a = old/|ls = a|fail 1 28 = ENOSPC"
+	      "|cat a = old/|rec 1 one|cat a = one/|mode a = 640|rec 2 two|cat a = one/two/"
+	      "|fail 3 5 = EIO|cat a = one/two/"
+	      /* as logrotate does it */
+	      "|mv a b|rec 4 four|cat a = four/|cat b = one/two/"
+	      "|empty a|rec 5 five|cat a = five/|rm a|mkdir a|rec 6 six = EISDIR"
+	      "|rm a|ln b a|rec 7 seven = ELOOP|cat b = one/two/|close|ls = a b");
 }
 
-static void test_replacing(void)
+TEST(replacing)
 {
-	struct output_file *file;
 	FILE *out;
 
-	begin(0700);
-	file = opened("a", false, 0);
-	is_str(names(), "", "no file without a record");
-	is_i64(record(file, 1, "one\n", 0), 0, "a record");
-	is_i64(record(file, 2, "two\n", 0), 0, "another one");
-	is_str(content("a"), "two\n", "replaces it");
-	is_i64(record(file, 3, "half", -EIO), -EIO, "one that fails");
-	is_str(content("a"), "two\n", "does not");
+	steps("begin 700|each a|ls = |rec 1 one|rec 2 two|cat a = two/|fail 3 5 = EIO"
+	      "|cat a = two/");
 	is_i64(output_file_begin(file, 4, &when, &out), 0, "one that is begun");
 	fputs("half", out);
-	output_file_close(file);
-	is_str(names(), " a", "and discarded");
-	is_str(content("a"), "two\n", "does not either");
+	steps("close|ls = a|cat a = two/");
 }
 
-static void test_numbered(void)
+TEST(numbered)
 {
-	struct output_file *file;
-
-	begin(0700);
-	file = opened("a%n", true, 0);
-	is_i64(record(file, 1, "one\n", 0), 0, "sample 1");
-	is_i64(record(file, 2, "two\n", 0), 0, "sample 2");
-	is_i64(record(file, 2, "end\n", 0), 0, "more with its number");
-	is_str(names(), " a1 a2", "a file for each");
-	is_str(content("a1"), "one\n", "the first");
-	is_str(content("a2"), "two\nend\n", "the second");
-	is_i64(symlink("a1", "a3"), 0, "a link");
-	is_i64(record(file, 3, "three\n", 0), -ELOOP, "is refused");
-	is_i64(mkfifo("a4", 0600), 0, "a FIFO");
-	is_i64(record(file, 4, "four\n", 0), -EEXIST, "too");
-	is_str(content("a1"), "one\n", "the first file is as before");
-	output_file_close(file);
-	is_str(names(), " a1 a2 a3 a4", "nothing else is left");
-	file = opened("b%t", false, 0);
-	is_i64(record(file, 1, "one\n", 0), 0, "a time");
-	is_str(content("b20261121T154400Z"), "one\n", "is in the name");
-	output_file_close(file);
+	steps("begin 700|open a%n|rec 1 one|rec 2 two|rec 2 end|ls = a1 a2|cat a1 = one/"
+	      "|cat a2 = two/end/|ln a1 a3|rec 3 three = ELOOP|fifo a4|rec 4 four = EEXIST"
+	      "|cat a1 = one/|close|ls = a1 a2 a3 a4"
+	      "|each b%t|rec 1 one|cat b20261121T154400Z = one/|close");
 }
 
 /* What the directory's files have in sum. */
@@ -241,82 +247,45 @@ static uint64_t filled(void)
 	return sum;
 }
 
-static void test_limit(void)
+TEST(limit)
 {
-	struct output_file *file;
 	uint64_t most = 0;
 
-	begin(0700);
-	put("a0", "of another run");
-	file = opened("a%n", false, 30);
-	for (uint64_t i = 1; i <= 5; i++)
-		is_i64(record(file, i, "ten bytes\n", 0), 0, "sample %d", (int)i);
-	is_str(names(), " a0 a3 a4 a5", "the oldest are removed");
-	is_i64(record(file, 6, "thirty bytes is more than all\n", 0), 0, "one that takes all");
-	is_str(names(), " a0 a6", "removes all of them");
-	is_i64(record(file, 7, "thirty-one bytes is more than ok\n", 0), -EFBIG, "one too large");
-	is_str(names(), " a0 a6", "is not there");
-	unlink("a6");
-	put("a6", "someone else's");
-	is_i64(record(file, 8, "thirty bytes is more than all\n", 0), 0, "one more");
-	is_str(content("a6"), "someone else's", "removes none but its own");
-	is_str(names(), " a0 a6 a8", "so three are there");
-	is_i64(record(file, 8, "less\n", 0), 0, "and once more");
-	is_i64(record(file, 9, "twenty-five bytes is fine", 0), 0, "and another one");
-	is_str(names(), " a0 a6 a8 a9", "both have room");
-	output_file_close(file);
-
-	begin(0700);
-	file = opened("a", true, 40);
+	steps("begin 700|put a0 of another run|each a%n 30|rec 1 ten bytes|rec 2 ten bytes"
+	      "|rec 3 ten bytes|rec 4 ten bytes|rec 5 ten bytes|ls = a0 a3 a4 a5"
+	      "|rec 6 thirty bytes is more than all|ls = a0 a6"
+	      "|rec 7 thirty-one bytes is more than ok = EFBIG|ls = a0 a6"
+	      /* It removes none but its own. */
+	      "|rm a6|put a6 someone else's|rec 8 thirty bytes is more than all"
+	      "|cat a6 = someone else's|ls = a0 a6 a8"
+	      "|rec 8 less|rec 9 twenty-five bytes is it.|ls = a0 a6 a8 a9|close"
+	      "|begin 700|open a 40");
 	for (int i = 0; i < 20; i++) {
-		if (record(file, 1, "ten bytes\n", 0))
+		if (record("1", "ten bytes", 0))
 			ok(false, "record %d", i);
 		most = filled() > most ? filled() : most;
 	}
 	is_u64(most, 40, "a file that grows never exceeds the limit");
-	is_str(names(), " a a.old", "it is set aside");
-	is_str(content("a"), "ten bytes\nten bytes\n", "with whole records");
-	is_i64(record(file, 1, "thirty-five bytes and no room left\n", 0), 0, "a large one");
-	is_str(names(), " a", "takes the place of both");
-	output_file_close(file);
+	steps("ls = a a.old|cat a = ten bytes/ten bytes/"
+	      "|rec 1 thirty-five bytes and no room left|ls = a|close");
 }
 
-static void test_places(void)
+TEST(places)
 {
-	begin(0700);
-	is_i64(open_error("none/a"), -ENOENT, "no such directory");
-	is_i64(open_error("/"), -EISDIR, "the root directory");
-	is_i64(open_error("."), -EISDIR, "this directory");
-	put("file", "");
-	is_i64(open_error("file/a"), -ENOTDIR, "a file is no directory");
-	is_i64(open_error("file/"), -EISDIR, "nor with a slash");
-	is_i64(mkdir("d", 0700), 0, "a directory");
-	is_i64(open_error("d"), -EISDIR, "is no file");
-	is_i64(symlink("d", "own"), 0, "a link to it");
-	is_i64(open_error("own/a"), 0, "is followed in a directory of one's own");
-	is_i64(symlink("d/x", "ownlast"), 0, "a link to a file that is not there");
-	is_i64(open_error("ownlast"), 0, "too");
-	is_i64(symlink("loop", "loop"), 0, "a link to itself");
-	is_i64(open_error("loop"), -ELOOP, "is refused");
-	is_i64(open_error("d/../d/./a"), 0, "dots");
-	is_i64(mkdir("shared", 0700), 0, "a directory");
-	is_i64(chmod("shared", 01777), 0, "that others can write");
-	is_i64(open_error("shared/a"), 0, "can have files");
-	is_i64(symlink("../d", "shared/l"), 0, "a link in it");
-	is_i64(symlink("../file", "shared/f"), 0, "and one to a file");
-	is_i64(open_error("shared/l/a"), -ELOOP, "is not followed to a directory");
-	is_i64(open_error("shared/f"), -ELOOP, "nor to a file");
-	is_i64(open_error("shared/../shared/./l/a"), -ELOOP, "nor by a detour");
-	is_i64(symlink("shared/l", "detour"), 0, "a link of one's own that leads there");
-	is_i64(open_error("detour/a"), -ELOOP, "is no way either");
-	is_i64(chmod("shared", 0770), 0, "the group can write");
-	is_i64(open_error("shared/f"), -ELOOP, "it is not followed");
-	is_i64(chmod("shared", 0755), 0, "nobody else can write");
-	is_i64(open_error("shared/f"), 0, "it is followed");
-	is_str(names(), " d detour file loop own ownlast shared", "nothing is left");
+	steps("begin 700|try none/a = ENOENT|try / = EISDIR|try . = EISDIR|put file "
+	      "|try file/a = ENOTDIR|try file/ = EISDIR|mkdir d|try d = EISDIR"
+	      /* One's own links are followed, also to a file that is not there. */
+	      "|ln d own|try own/a|ln d/x ownlast|try ownlast|ln loop loop|try loop = ELOOP"
+	      "|try d/../d/./a"
+	      /* In a directory that others can write they are not, nor by a detour. */
+	      "|mkdir shared|chmod 1777 shared|try shared/a|ln ../d shared/l|ln ../file shared/f"
+	      "|try shared/l/a = ELOOP|try shared/f = ELOOP|try shared/../shared/./l/a = ELOOP"
+	      "|ln shared/l detour|try detour/a = ELOOP"
+	      "|chmod 770 shared|try shared/f = ELOOP|chmod 755 shared|try shared/f"
+	      "|ls = d detour file loop own ownlast shared");
 }
 
-static void test_other_owner(void)
+TEST(other_owner)
 {
 	const struct stat own = { .st_mode = 0755, .st_uid = geteuid() },
 			  root = { .st_mode = 0755 },
@@ -328,113 +297,91 @@ static void test_other_owner(void)
 	ok(output_path_is_shared(&other) && output_path_is_shared(&sticky), "and of others");
 }
 
-/* A record that can be read from the descriptor. */
-static void check_stream(const char *path, int fd, const char *what)
+static void path_step(const char *before, int fd, const char *behind)
 {
-	struct output_file *file = opened(path, true, 0);
-	char text[100] = "";
+	char line[CASE_LEN];
 
-	ok(output_file_is_stream(file), "%s is a stream", what);
-	is_i64(record(file, 1, "one\n", 0), 0, "%s takes a record", what);
-	ok(read(fd, text, sizeof(text) - 1) == 4, "%s has it", what);
-	is_str(text, "one\n", "%s: the text", what);
-	output_file_close(file);
+	snprintf(line, sizeof(line), "%s%d%s", before, fd, behind);
+	steps(line);
 }
 
-static void test_streams(void)
+/* Another end has the record. */
+static void is_received(int fd, const char *what)
 {
-	struct output_file *file;
-	char path[64];
+	char text[100] = "";
+
+	ok(read(fd, text, sizeof(text) - 1) == 4 && !strcmp(text, "one\n"), "%s has it", what);
+}
+
+TEST(streams)
+{
 	int ends[2], fd;
 
-	begin(0700);
-	is_i64(mkfifo("fifo", 0600), 0, "a FIFO");
+	steps("begin 700|fifo fifo");
 	fd = open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	check_stream("fifo", fd, "a FIFO");
+	steps("open fifo|stream = yes|rec 1 one|close");
+	is_received(fd, "a FIFO");
 	close(fd);
 	if (pipe2(ends, O_CLOEXEC))
 		exit(1);
-	snprintf(path, sizeof(path), "/dev/fd/%d", ends[1]);
-	check_stream(path, ends[0], "a pipe's descriptor");
+	path_step("open /dev/fd/", ends[1], "|stream = yes|rec 1 one|close");
+	is_received(ends[0], "a pipe");
 	close(ends[0]);
-	file = opened(path, true, 0);
-	is_i64(record(file, 1, "one\n", 0), -EPIPE, "nobody reads the pipe");
-	output_file_close(file);
+	path_step("open /dev/fd/", ends[1], "|rec 1 one = EPIPE|close");
 	close(ends[1]);
-	is_i64(open_error(path), -EBADF, "a descriptor that is not open");
+	path_step("try /dev/fd/", ends[1], " = EBADF");
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		exit(1);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[1]);
-	check_stream(path, ends[0], "a socket's descriptor");
+	path_step("open /proc/self/fd/", ends[1], "|stream = yes|rec 1 one|close");
+	is_received(ends[0], "a socket");
 	close(ends[0]);
 	close(ends[1]);
 	/* What is redirected to a file goes on there. */
 	fd = open("log", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	ok(write(fd, "log\n", 4) == 4, "a file with text");
-	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
-	file = opened(path, true, 0);
-	is_i64(record(file, 1, "one\n", 0), 0, "a record to its descriptor");
-	output_file_close(file);
+	path_step("open /dev/fd/", fd, "|rec 1 one|close|cat log = log/one/");
 	close(fd);
-	is_str(content("log"), "log\none\n", "follows the text");
-	file = opened("/dev/null", false, 0);
-	ok(output_file_is_stream(file), "a device is a stream");
-	is_i64(record(file, 1, "one\n", 0), 0, "that takes a record");
-	output_file_close(file);
-	file = opened("/dev/full", false, 0);
-	is_i64(record(file, 1, "one\n", 0), -ENOSPC, "and one that is full");
-	output_file_close(file);
-	is_str(names(), " fifo log", "nothing is left");
+	steps("each /dev/null|stream = yes|rec 1 one|close|each /dev/full|rec 1 one = ENOSPC|close"
+	      "|ls = fifo log");
 }
 
 /* Where a planted FIFO or link waits. */
-static void test_planted(void)
+TEST(planted)
 {
-	begin(01777);
-	is_i64(symlink("/dev/null", "null"), 0, "a link to a device");
-	is_i64(open_error("null"), -ELOOP, "in a shared directory");
-	is_i64(mkfifo("own", 0600), 0, "one's own FIFO there");
-	is_i64(open("own", O_RDONLY | O_NONBLOCK | O_CLOEXEC) < 0, 0, "that is read");
-	is_i64(open_error("own"), 0, "is fine");
+	steps("begin 1777|ln /dev/null null|try null = ELOOP|fifo own");
+	ok(open("own", O_RDONLY | O_NONBLOCK | O_CLOEXEC) >= 0, "one's own FIFO is read");
+	steps("try own");
 	if (geteuid()) {
 		ok(true, "a FIFO of someone else # SKIP not root");
 		return;
 	}
-	is_i64(mkfifo("theirs", 0666), 0, "someone's FIFO");
+	steps("fifo theirs|chmod 666 theirs");
 	is_i64(chown("theirs", 65534, 65534), 0, "of nobody");
-	is_i64(open_error("theirs"), -EACCES, "is not");
+	steps("try theirs = EACCES");
 }
 
 /* A write that fails for real, in the middle of a record. */
-static void test_full(void)
+TEST(full)
 {
 	static char large[200000];
 	const struct rlimit small = { 100000, RLIM_INFINITY },
 			    none = { RLIM_INFINITY, RLIM_INFINITY };
-	struct output_file *file;
 
 	memset(large, 'x', sizeof(large) - 1);
-	begin(0700);
-	file = opened("a", true, 0);
-	is_i64(record(file, 1, "one\n", 0), 0, "a record");
+	steps("begin 700|open a|rec 1 one");
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &small);
-	is_i64(record(file, 2, large, 0), -EFBIG, "one that does not fit");
+	is_i64(record("2", large, 0), -EFBIG, "one that does not fit");
 	/* The record alone has room, the file has not. */
-	large[99998] = '\0';
-	is_i64(record(file, 2, large, 0), -EFBIG, "one that does not fit behind the other");
+	large[99997] = '\0';
+	is_i64(record("2", large, 0), -EFBIG, "one that does not fit behind the other");
 	setrlimit(RLIMIT_FSIZE, &none);
-	is_str(content("a"), "one\n", "the file is as before");
-	is_i64(record(file, 3, "two\n", 0), 0, "and takes the next");
-	is_str(content("a"), "one\ntwo\n", "at its end");
-	output_file_close(file);
-	is_str(names(), " a", "nothing is left");
+	steps("cat a = one/|rec 3 two|cat a = one/two/|close|ls = a");
 }
 
 /* Another process has begun a record when this returns, and writes it until it is ended. */
 static pid_t writer_start(void)
 {
-	struct output_file *file;
 	int ready[2];
 	pid_t pid;
 	char byte;
@@ -445,9 +392,7 @@ static pid_t writer_start(void)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		const struct output_file_config config = { .path = "a", .mode = 0600 };
-
-		if (output_file_open(&file, &config) || output_file_begin(file, 1, &when, &out) ||
+		if (file_open("a", false, "") || output_file_begin(file, 1, &when, &out) ||
 		    fputs("a part", out) < 0 || fflush(out) || write(ready[1], "", 1) != 1)
 			_exit(1);
 		for (;;)
@@ -460,95 +405,63 @@ static pid_t writer_start(void)
 }
 
 /* A temporary file of a run that was killed is removed by the next one; nothing else is. */
-static void test_killed(void)
+TEST(killed)
 {
-	static const char like[] = ".kernel_delay-0123456789abcdef.tmp";
-	static const char *const others[] = { ".kernel_delay-0123456789abcdef.tmpx",
-					      ".kernel_delay-0123456789abcde.tmp",
-					      ".kernel_delay-0123456789abcdef0.tmp",
-					      "kernel_delay-0123456789abcdef.tmp",
-					      ".kernel_delay-0123456789abcdeg.tmp" };
-	struct output_file *file;
-	char before[4096];
+#define LIKE ".kernel_delay-0123456789abcdef.tmp"
+	static const char like[] = LIKE;
+	char before[4096], kept[4096];
 	pid_t writer;
 
-	begin(0700);
+	steps("begin 700");
 	writer = writer_start();
 	snprintf(before, sizeof(before), "%s", names());
-	ok(!strncmp(before, " .kernel_delay-", 15), "it has a temporary file:%s", before);
-	file = opened("b", false, 0);
+	ok(!strncmp(before, ".kernel_delay-", 14), "it has a temporary file: %s", before);
+	steps("each b");
 	is_str(names(), before, "while it lives, that is left alone");
-	is_i64(record(file, 1, "one\n", 0), 0, "a record beside it");
-	output_file_close(file);
+	steps("rec 1 one|close");
 	kill(writer, SIGKILL);
 	waitpid(writer, NULL, 0);
-	ok(strstr(names(), before), "killed, it has left it:%s", names());
-	output_file_close(opened("b", false, 0));
-	is_str(names(), " b", "the next run removes that");
-
-	begin(0700);
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		put(others[i], "");
-	if (mkdir(like, 0700))
-		perror(like);
-	snprintf(before, sizeof(before), "%s", names());
-	output_file_close(opened("b", false, 0));
-	is_str(names(), before, "nothing else is removed, nor a directory");
-	if (rmdir(like) || symlink(others[0], like))
-		perror(like);
-	output_file_close(opened("b", false, 0));
-	is_str(names(), before, "nor a link");
+	ok(strstr(names(), before), "killed, it has left it: %s", names());
+	steps("each b|close|ls = b|begin 700|put " LIKE "x |put .kernel_delay-0123456789abcde.tmp "
+	      "|put .kernel_delay-0123456789abcdef0.tmp |put kernel_delay-0123456789abcdef.tmp "
+	      "|put .kernel_delay-0123456789abcdeg.tmp |mkdir " LIKE);
+	snprintf(kept, sizeof(kept), "%s", names());
+	steps("each b|close");
+	is_str(names(), kept, "nothing else is removed, nor a directory");
+	steps("rm " LIKE "|ln " LIKE "x " LIKE "|each b|close");
+	is_str(names(), kept, "nor a link");
 	if (geteuid())
 		return;
-	if (unlink(like))
-		perror(like);
-	put(like, "");
-	if (chown(like, 4711, 4711))
-		perror(like);
-	output_file_close(opened("b", false, 0));
-	is_str(names(), before, "nor what others own");
+	steps("rm " LIKE "|put " LIKE " ");
+	is_i64(chown(like, 4711, 4711), 0, "a file of others");
+	steps("each b|close");
+	is_str(names(), kept, "is not removed either");
 }
 
 /* A file is not locked any more when it is where it belongs. */
-static void test_unlocked(void)
+TEST(unlocked)
 {
-	struct output_file *file;
 	int fd;
 
-	begin(0700);
-	file = opened("a", true, 0);
-	is_i64(record(file, 1, "one\n", 0), 0, "a record");
+	steps("begin 700|open a|rec 1 one");
 	fd = open("a", O_RDWR | O_CLOEXEC);
 	is_i64(flock(fd, LOCK_EX | LOCK_NB), 0, "others may lock the file");
-	is_i64(record(file, 2, "two\n", 0), 0, "which disturbs nobody");
+	steps("rec 2 two|close|cat a = one/two/");
 	close(fd);
-	output_file_close(file);
-	is_str(content("a"), "one\ntwo\n", "it is complete");
 }
 
-int main(void)
+void tests_begin(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	umask(0);
-	if (!mkdtemp(folder)) {
-		perror(folder);
-		return 1;
-	}
-	test_names();
-	test_gathering();
-	test_replacing();
-	test_numbered();
-	test_limit();
-	test_places();
-	test_other_owner();
-	test_streams();
-	test_planted();
-	test_full();
-	test_killed();
-	test_unlocked();
+	if (!mkdtemp(folder))
+		abort();
+}
+
+void tests_end(void)
+{
 	begin(0700);
 	output_file_close(NULL);
 	if (chdir("/") || rmdir(folder))
 		perror(folder);
-	return done_testing();
 }
