@@ -9,7 +9,7 @@
 #include <sys/user.h>
 
 #include "probes/condition.h"
-#include "tap.h"
+#include "cases.h"
 
 #define NOWHERE 4096 /* below, nothing is mapped (mmap_min_addr) */
 
@@ -81,6 +81,14 @@ static int holds(const char *text, const struct condition_place *place)
 	return made(&condition, text, place, &error) ? -1 : condition_holds(&condition);
 }
 
+static const char *numbered(int number)
+{
+	static char text[16];
+
+	snprintf(text, sizeof(text), "%d", number);
+	return text;
+}
+
 static void register_set(size_t offset, uint64_t value)
 {
 	memcpy(context + offset, &value, sizeof(value));
@@ -103,36 +111,12 @@ static const struct condition_place call_exit = { .kind = TRIGGER_TRACEPOINT,
 						  .call_exit = true };
 
 /* Those at the edges of all types. */
-static const uint64_t values[] = { 0,
-				   1,
-				   2,
-				   5,
-				   126,
-				   127,
-				   128,
-				   129,
-				   254,
-				   255,
-				   256,
-				   32767,
-				   32768,
-				   65535,
-				   65536,
-				   0x7ffffffe,
-				   0x7fffffff,
-				   0x80000000,
-				   0x80000001,
-				   0xfffffffe,
-				   0xffffffff,
-				   0x100000000,
-				   0x7ffffffffffffffe,
-				   0x7fffffffffffffff,
-				   0x8000000000000000,
-				   0x8000000000000001,
-				   0xfffffffffffffffb,
-				   0xfffffffffffffffe,
-				   0xffffffffffffffff,
-				   0x123456789abcdef0 };
+static const char value_texts[] =
+	"0 1 2 5 126 127 128 129 254 255 256 32767 32768 65535 65536 0x7ffffffe 0x7fffffff"
+	" 0x80000000 0x80000001 0xfffffffe 0xffffffff 0x100000000 0x7ffffffffffffffe"
+	" 0x7fffffffffffffff 0x8000000000000000 0x8000000000000001 0xfffffffffffffffb"
+	" 0xfffffffffffffffe 0xffffffffffffffff 0x123456789abcdef0";
+static uint64_t values[30];
 
 /* What of a register is a number of that type. */
 static __int128 as_type(uint64_t value, unsigned int size, bool is_signed)
@@ -324,72 +308,48 @@ TEST(values)
 
 /* --- Of USDT probes --- */
 
-/* What notes say, as gcc and clang write them (tests of libbpf's usdt.c, real files). */
-struct usdt_case {
-	const char *arguments, *text;
-	int want; /* -1: refused; -2: it can be read, but leads to no address of this process */
-};
+/* What notes say, as gcc and clang write them (tests of libbpf's usdt.c, real files), and whether
+ * a condition holds there; -1: refused. One with ? can be read, but leads to no address of this
+ * process. */
+static const char usdt_x86[] =
+	"-4@$5 : arg0 == 5|-4@$-5 : arg0 == -5|1@$-1 : arg0 == 255 = 1"
+	"|-4@$0x10 8@%rax : arg0 == 16 && arg1 == -1 = -1|8@%rax : arg0 == 0xffffffffffffffff"
+	"|-8@%rax : arg0 == -1|-4@%eax : arg0 == -1|4@%eax : arg0 == 0xffffffff"
+	"|4@%eax : arg0:s32 == -1|4@%eax : arg0:s64 == 0xffffffff"
+	"|-4@%eax : arg0:u64 == 0xffffffffffffffff|-1@%al : arg0:u16 == 0xffff"
+	"|-4@%eax : arg0:u8 == 255|1@%dh : arg0 == 0x12 = 1|2@%dh : arg0 == 0x12 = -1"
+	"|-4@(%rbx) : arg0 == -3|-4@(%rbx) : arg0:s64 == -3|8@8(%rcx) : arg0 == 20"
+	"|8@-8(%rcx,%rsi,8) : arg0 == 20|8@(%rcx,%rsi,8) : arg0 == 30 = 1"
+	"|8@8(%rcx,%rsi) : ?arg0 == 10|8@(,%rsi,8) : ?arg0 == 1 = 0|8@%rcx : [arg0+16] == 30"
+	"|8@%rcx 8@%rcx : [arg1]:u8 == 10 = 1|4@%ecx : [arg0+16] == 30|8f@%xmm0 : arg0 == 1"
+	"|8@counter(%rip) : arg0 == 1|8@.LC0+4(%rip) : arg0 == 1"
+	"|-4@40+CheckpointStats(%rip) : arg0 == 1 = -1|4@0(%rbx) : arg0 == 0xfffffffd = 1"
+	"|%eax : arg0 == 1|8@%rax : arg1 == 1| : arg0 == 1|3@%rax : arg0 == 1|16@%rax : arg0 == 1"
+	"|8@ : arg0 == 1|8@%rax, : arg0 == 1|8@(%rax,%rbx,3) : arg0 == 1|8@(%eax) : arg0 == 1"
+	"|8@(%rax : arg0 == 1|8@() : arg0 == 1|8@x0 : arg0 == 1|4@%eax : arg0 < 0"
+	"|4@%eax : arg0 == -1 = -1";
+static const char usdt_arm[] =
+	"-4@5 8@7 : arg0 == 5 && arg1 == 7|-4@w10 : arg0 == -1 = 1|8@x10 : arg0 == -1 = -1"
+	"|8@[x11] : arg0 == 10|8@[x11, 8]  -4@w10 : arg0 == 20 && arg1 == -1"
+	"|8@[x11, #16] : arg0 == 30 = 1|8@[x11,x13] : ?arg0 == 10 = 0|8@[x11, w13] : arg0 == 10"
+	"|8@[x11, x13, lsl 3] : arg0 == 10|8@%rax : arg0 == 1|8@[x11 : arg0 == 1 = -1";
+static enum machine usdt_machine;
 
-static const struct usdt_case usdt_x86[] = {
-	{ "-4@$5", "arg0 == 5", 1 },
-	{ "-4@$-5", "arg0 == -5", 1 },
-	{ "1@$-1", "arg0 == 255", 1 },
-	{ "-4@$0x10 8@%rax", "arg0 == 16 && arg1 == -1", -1 },
-	{ "8@%rax", "arg0 == 0xffffffffffffffff", 1 },
-	{ "-8@%rax", "arg0 == -1", 1 },
-	{ "-4@%eax", "arg0 == -1", 1 },
-	{ "4@%eax", "arg0 == 0xffffffff", 1 },
-	{ "4@%eax", "arg0:s32 == -1", 1 },
-	{ "4@%eax", "arg0:s64 == 0xffffffff", 1 },
-	{ "-4@%eax", "arg0:u64 == 0xffffffffffffffff", 1 },
-	{ "-1@%al", "arg0:u16 == 0xffff", 1 },
-	{ "-4@%eax", "arg0:u8 == 255", 1 },
-	{ "1@%dh", "arg0 == 0x12", 1 },
-	{ "2@%dh", "arg0 == 0x12", -1 },
-	{ "-4@(%rbx)", "arg0 == -3", 1 },
-	{ "-4@(%rbx)", "arg0:s64 == -3", 1 },
-	{ "8@8(%rcx)", "arg0 == 20", 1 },
-	{ "8@-8(%rcx,%rsi,8)", "arg0 == 20", 1 },
-	{ "8@(%rcx,%rsi,8)", "arg0 == 30", 1 },
-	{ "8@8(%rcx,%rsi)", "arg0 == 10", -2 },
-	{ "8@(,%rsi,8)", "arg0 == 1", -2 },
-	{ "8@%rcx", "[arg0+16] == 30", 1 },
-	{ "8@%rcx 8@%rcx", "[arg1]:u8 == 10", 1 },
-	{ "4@%ecx", "[arg0+16] == 30", -1 },
-	{ "8f@%xmm0", "arg0 == 1", -1 },
-	{ "8@counter(%rip)", "arg0 == 1", -1 },
-	{ "8@.LC0+4(%rip)", "arg0 == 1", -1 },
-	{ "-4@40+CheckpointStats(%rip)", "arg0 == 1", -1 },
-	{ "4@0(%rbx)", "arg0 == 0xfffffffd", 1 },
-	{ "%eax", "arg0 == 1", -1 },
-	{ "8@%rax", "arg1 == 1", -1 },
-	{ "", "arg0 == 1", -1 },
-	{ "3@%rax", "arg0 == 1", -1 },
-	{ "16@%rax", "arg0 == 1", -1 },
-	{ "8@", "arg0 == 1", -1 },
-	{ "8@%rax,", "arg0 == 1", -1 },
-	{ "8@(%rax,%rbx,3)", "arg0 == 1", -1 },
-	{ "8@(%eax)", "arg0 == 1", -1 },
-	{ "8@(%rax", "arg0 == 1", -1 },
-	{ "8@()", "arg0 == 1", -1 },
-	{ "8@x0", "arg0 == 1", -1 },
-	{ "4@%eax", "arg0 < 0", -1 },
-	{ "4@%eax", "arg0 == -1", -1 },
-}, usdt_arm[] = {
-	{ "-4@5 8@7", "arg0 == 5 && arg1 == 7", 1 },
-	{ "-4@w10", "arg0 == -1", 1 },
-	{ "8@x10", "arg0 == -1", -1 },
-	{ "8@[x11]", "arg0 == 10", 1 },
-	{ "8@[x11, 8]  -4@w10", "arg0 == 20 && arg1 == -1", 1 },
-	{ "8@[x11, #16]", "arg0 == 30", 1 },
-	{ "8@[x11,x13]", "arg0 == 10", -2 },
-	{ "8@[x11, w13]", "arg0 == 10", -1 },
-	{ "8@[x11, x13, lsl 3]", "arg0 == 10", -1 },
-	{ "8@%rax", "arg0 == 1", -1 },
-	{ "8@[x11", "arg0 == 1", -1 },
-};
+static const char *held_at_usdt(const char *both)
+{
+	char arguments[CASE_LEN], *text = strstr(strcpy(arguments, both), " : ");
+	struct condition_place place = usdt;
+	struct predicate_error error;
+	struct kd_condition condition;
 
-static void usdt_check(const struct usdt_case *cases, size_t n, enum machine machine)
+	*text = '\0';
+	place.machine = usdt_machine;
+	place.arguments = arguments;
+	return numbered(text[3] == '?' ? made(&condition, text + 4, &place, &error)
+				       : holds(text + 3, &place));
+}
+
+TEST(usdt)
 {
 	int32_t number = -3;
 	uint64_t array[3] = { 10, 20, 30 };
@@ -400,17 +360,10 @@ static void usdt_check(const struct usdt_case *cases, size_t n, enum machine mac
 	register_set(40, (uint64_t)&number); /* rbx, x5 */
 	register_set(88, (uint64_t)array);   /* rcx, x11 */
 	register_set(104, 2);                /* rsi, x13 */
-	for (size_t i = 0; i < n; i++) {
-		struct condition_place place = usdt;
-		struct predicate_error error;
-		struct kd_condition condition;
-
-		place.machine = machine;
-		place.arguments = cases[i].arguments;
-		is_i64(cases[i].want == -2 ? made(&condition, cases[i].text, &place, &error) - 2
-					   : holds(cases[i].text, &place),
-		       cases[i].want, "'%s': '%s'", cases[i].arguments, cases[i].text);
-	}
+	usdt_machine = MACHINE_X86_64;
+	cases_check(usdt_x86, held_at_usdt, "x86-64");
+	usdt_machine = MACHINE_ARM64;
+	cases_check(usdt_arm, held_at_usdt, "arm64");
 }
 
 /* --- Of tracepoints --- */
@@ -575,10 +528,12 @@ TEST(refused)
 
 TEST(types)
 {
+	char *at = (char *)value_texts;
+
+	for (size_t i = 0; i < COUNT(values); i++)
+		values[i] = strtoull(at, &at, 0);
 	for (unsigned int size = 1; size <= 8; size *= 2) {
 		type_compare(size, false);
 		type_compare(size, true);
 	}
-	usdt_check(usdt_x86, COUNT(usdt_x86), MACHINE_X86_64);
-	usdt_check(usdt_arm, COUNT(usdt_arm), MACHINE_ARM64);
 }

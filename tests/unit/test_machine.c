@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "cli/machine/machine.h"
-#include "tap.h"
+#include "cases.h"
 #include "tree.h"
 
 #define CPU "/sys/devices/system/cpu/"
@@ -143,63 +143,42 @@ TEST(bad)
 	SAYS("OK       idle states        none takes longer than 20 us");
 }
 
+/* Those files all have this text. */
+static void hostile(const char *names, const char *text)
+{
+	unsigned int wrong = 0;
+	char name[CASE_LEN];
+
+	while (case_next(&names, name))
+		tree_put(name, text);
+	look(7, NULL);
+	for (const char *at = said; *at; at++)
+		wrong += *at != '\n' && (*at < ' ' || *at > '~');
+	is_u64(wrong, 0, "'%.20s': nothing but ASCII", text);
+}
+
 /* Whatever is in them: no line of text is added, and nothing is read beyond its end. */
 TEST(hostile)
 {
-	static const char *const names[] = {
-		CPU "online",
-		CPU "isolated",
-		CPU "nohz_full",
-		CPU "cpu2/cpufreq/scaling_governor",
-		CPU "cpu2/cpuidle/state0/latency",
-		"/proc/interrupts",
-		"/proc/uptime",
-		"/proc/irq/9/smp_affinity_list",
-		"/proc/7/task/7/status",
-		"/proc/7/status",
-		"/proc/sys/kernel/sched_rt_runtime_us",
-		"/proc/version",
-		"/proc/swaps",
-		"/proc/stat",
-		"/sys/kernel/debug/sched/preempt",
-		"/proc/self/status",
-		"/sys/kernel/mm/transparent_hugepage/enabled",
-	};
+	static const char names[] =
+		"/sys/devices/system/cpu/online|/sys/devices/system/cpu/isolated"
+		"|/sys/devices/system/cpu/nohz_full"
+		"|/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor"
+		"|/sys/devices/system/cpu/cpu2/cpuidle/state0/latency|/proc/interrupts"
+		"|/proc/uptime|/proc/irq/9/smp_affinity_list|/proc/7/task/7/status|/proc/7/status"
+		"|/proc/sys/kernel/sched_rt_runtime_us|/proc/version|/proc/swaps|/proc/stat"
+		"|/sys/kernel/debug/sched/preempt|/proc/self/status"
+		"|/sys/kernel/mm/transparent_hugepage/enabled";
 	static char lots[70000];
-	static const char *const texts[] = {
-		"",
-		"\n",
-		"0-",
-		"0-99999999999999999999,5",
-		"-1",
-		"4294967296-4294967299",
-		"5-3",
-		"0-1023",
-		",,,",
-		"CPU",
-		"CPU0 CPU99999999999 CPU-1\n9: 1 2 3 \x1b[2J\n:\n 9:",
-		"cpu 18446744073709551615 99999999999999999999 1 1 1 1 1 1",
-		"[",
-		"([",
-		"[x",
-		"\x1b[2J]",
-		"Cpus_allowed_list:",
-		"\nCpus_allowed_list:\t",
-		"\nVmSwap:",
-		"nan",
-		lots,
-	};
-	const char *before;
+	static const char texts[] =
+		"|\n|0-|0-99999999999999999999,5|-1|4294967296-4294967299|5-3|0-1023|,,,|CPU"
+		"|CPU0 CPU99999999999 CPU-1\n9: 1 2 3 \x1b[2J\n:\n 9:"
+		"|cpu 18446744073709551615 99999999999999999999 1 1 1 1 1 1|[|([|[x|\x1b[2J]"
+		"|Cpus_allowed_list:|\nCpus_allowed_list:\t|\nVmSwap:|nan";
+	char text[CASE_LEN];
 
 	memset(lots, 'x', sizeof(lots) - 1);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		unsigned int wrong = 0;
-
-		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
-			tree_put(names[k], texts[i]);
-		look(7, NULL);
-		for (before = said; *before; before++)
-			wrong += *before != '\n' && (*before < ' ' || *before > '~');
-		is_u64(wrong, 0, "text %zu: nothing but ASCII", i);
-	}
+	hostile(names, lots);
+	for (const char *list = texts; case_next(&list, text);)
+		hostile(names, text);
 }

@@ -6,186 +6,130 @@
 
 #include "options_run.h"
 
-/* Several spellings of one thing, with '|' between them, and what that is. */
-static const struct {
-	const char *lines, *meaning;
-} accepted[] = {
+/* What lines mean. */
+static const char accepted[] =
 	/* the target */
-	{ "-p 1 | -p1", "pid=1" },
-	{ "--pid 4194304", "pid=4194304" },
-	{ "--pid=2147483647", "pid=2147483647" },
-	{ "-p 1 -p 2", "pid=2" },
-	{ "-p 12,34", "pid=12,34" },
-	{ "-p 12,34 -p 5", "pid=5" },
-	{ "12,34,56", "pid=12,34,56" },
-	{ ",12", "comm=,12" },
-	{ "-C x --all", "comm=x all" },
-	{ "x --all --wait", "comm=x wait=ever all" },
-	{ "--cgroup /a --follow-fork", "cgroup=/a follow_fork" },
-	{ "--container web --long-poll", "container=web long_poll=1" },
-	{ "--follow-fork 5", "pid=5 follow_fork" },
-	{ "--follow-fork -- x", "command=x sample_time=ever follow_fork" },
-	{ "-C redis-server | redis-server", "comm=redis-server" },
-	{ "-Cx", "comm=x" },
-	{ "--comm=exactly15bytes_", "comm=exactly15bytes_" },
-	{ "--comm -p", "comm=-p" },
-	{ "--comm 'two words' | 'two words'", "comm=two words" },
-	{ "4711 | 0004711", "pid=4711" },
-	{ "4711x", "comm=4711x" },
-	{ "-C 4711", "comm=4711" },
-	{ "-", "comm=-" },
+	"-p 1|-p1 = pid=1|--pid 4194304 = pid=4194304|--pid=2147483647 = pid=2147483647"
+	"|-p 1 -p 2 = pid=2|-p 12,34 = pid=12,34|-p 12,34 -p 5 = pid=5|12,34,56 = pid=12,34,56"
+	"|,12 = comm=,12|-C x --all = comm=x all|x --all --wait = comm=x wait=ever all"
+	"|--cgroup /a --follow-fork = cgroup=/a follow_fork"
+	"|--container web --long-poll = container=web long_poll=1"
+	"|--follow-fork 5 = pid=5 follow_fork"
+	"|--follow-fork -- x = command=x sample_time=ever follow_fork|-C redis-server"
+	"|redis-server = comm=redis-server|-Cx = comm=x"
+	"|--comm=exactly15bytes_ = comm=exactly15bytes_|--comm -p = comm=-p|--comm 'two words'"
+	"|'two words' = comm=two words|4711|0004711 = pid=4711|4711x = comm=4711x"
+	"|-C 4711 = comm=4711|- = comm=-"
 	/* a command: one sample of it lasts to its end */
-	{ "-- -p", "command=-p sample_time=ever" },
-	{ "-- 5", "command=5 sample_time=ever" },
-	{ "-- ''", "command= sample_time=ever" },
-	{ "-- ls -- -V -p", "command=ls -- -V -p sample_time=ever" },
-	{ "--strict -- ls -l", "command=ls -l sample_time=ever strict" },
-	{ "--exit-status -- ls", "command=ls sample_time=ever pass_status" },
-	{ "--sample-count 1 -- ls", "command=ls sample_time=ever" },
-	{ "--sample-count 2 -- ls", "command=ls sample_count=2" },
-	{ "--sample-count 0 -- ls", "command=ls sample_count=0" },
-	{ "--sample-time 0.5s -- ls", "command=ls" },
-	{ "--start-trigger up:main -- ls", "command=ls triggers[0]=up:main" },
-	{ "--strict 5", "pid=5 strict" },
-	{ "vpp --strict", "comm=vpp strict" },
-	{ "-D vpp", "comm=vpp debug=63" },
-	{ "-D1 1", "pid=1 debug=1" },
-	{ "-D -- 1", "command=1 sample_time=ever debug=63" },
-	{ "--machine x", "comm=x machine" },
-	{ "--machine=json", "machine machine_json" },
-	{ "--wait x", "comm=x wait=ever" },
-	{ "--wait=1s -C x", "comm=x wait=1" },
-	{ "--pidfile x --wait=1min --pid-ns 1", "pidfile=x wait=60 pid_ns=1" },
-	{ "-p 5 --pid-ns=1", "pid=5 pid_ns=1" },
-	{ "--follow-restart x --sample-count 5", "comm=x follow_restart sample_count=5" },
-	{ "--sample-interval 0 | -D 0 | --buffer-page-count 1024 | --user-stack-bytes 131072"
-	  " | --user-stack-bytes=128KiB | --stack-overhead=1",
-	  "" },
-	{ "--strict", "strict" },
+	"|-- -p = command=-p sample_time=ever|-- 5 = command=5 sample_time=ever"
+	"|-- '' = command= sample_time=ever|-- ls -- -V -p = command=ls -- -V -p sample_time=ever"
+	"|--strict -- ls -l = command=ls -l sample_time=ever strict"
+	"|--exit-status -- ls = command=ls sample_time=ever pass_status"
+	"|--sample-count 1 -- ls = command=ls sample_time=ever"
+	"|--sample-count 2 -- ls = command=ls sample_count=2"
+	"|--sample-count 0 -- ls = command=ls sample_count=0|--sample-time 0.5s -- ls = command=ls"
+	"|--start-trigger up:main -- ls = command=ls triggers[0]=up:main|--strict 5 = pid=5 strict"
+	"|vpp --strict = comm=vpp strict|-D vpp = comm=vpp debug=63|-D1 1 = pid=1 debug=1"
+	"|-D -- 1 = command=1 sample_time=ever debug=63|--machine x = comm=x machine"
+	"|--machine=json = machine machine_json|--wait x = comm=x wait=ever"
+	"|--wait=1s -C x = comm=x wait=1"
+	"|--pidfile x --wait=1min --pid-ns 1 = pidfile=x wait=60 pid_ns=1"
+	"|-p 5 --pid-ns=1 = pid=5 pid_ns=1"
+	"|--follow-restart x --sample-count 5 = comm=x follow_restart sample_count=5"
+	"|--sample-interval 0|-D 0|--buffer-page-count 1024|--user-stack-bytes 131072"
+	"|--user-stack-bytes=128KiB|--stack-overhead=1 = |--strict = strict"
 	/* an optional value, and abbreviations */
-	{ "-D | --debug", "debug=63" },
-	{ "-D1 | -D 1", "debug=1" },
-	{ "-D 2147483647", "debug=2147483647" },
-	{ "--debug=8 | --debug 8 | --deb 8", "debug=8" },
-	{ "-D -p 9 | -p 9 -D", "pid=9 debug=63" },
-	{ "-D --strict", "debug=63 strict" },
-	{ "-D 1 -p 9", "pid=9 debug=1" },
-	{ "--sample-t=3 --sample-i 4 --str", "sample_time=3 sample_interval=4 strict" },
+	"|-D|--debug = debug=63|-D1|-D 1 = debug=1|-D 2147483647 = debug=2147483647|--debug=8"
+	"|--debug 8|--deb 8 = debug=8|-D -p 9|-p 9 -D = pid=9 debug=63"
+	"|-D --strict = debug=63 strict|-D 1 -p 9 = pid=9 debug=1"
+	"|--sample-t=3 --sample-i 4 --str = sample_time=3 sample_interval=4 strict"
 	/* what is no format is a file for the text */
-	{ "-o text | -o -", "-o text:" },
-	{ "-ojson | -o json:- | -o json:/dev/stdout", "-o json:" },
-	{ "--output=openmetrics", "-o openmetrics:" },
-	{ "--output prometheus", "-o prometheus:" },
-	{ "-s -o folded", "call_events -o folded:" },
-	{ "-o json:a.json", "-o json:a.json" },
-	{ "-o json:/x/y:z", "-o json:/x/y:z" },
-	{ "-o text:json", "-o text:json" },
-	{ "-o text:a -o json:b -o text", "-o text:a -o json:b -o text:" },
-	{ "-s -ofolded:a -o folded:b", "call_events -o folded:a -o folded:b" },
-	{ "-o out.txt", "-o text:out.txt" },
-	{ "-o jsonx", "-o text:jsonx" },
-	{ "-o JSON", "-o text:JSON" },
-	{ "-o /x/y:z", "-o text:/x/y:z" },
-	{ "-o ./jsn:z", "-o text:./jsn:z" },
-	{ "-o a.b:c", "-o text:a.b:c" },
-	{ "-o json:%n-%t-%p%%", "-o json:%n-%t-%p%%" },
-	{ "-o json:/50%/%x%/a", "-o json:/50%/%x%/a" },
-	{ "--quiet", "quiet" },
-	{ "--fail-if ready.max>1ms --fail-if=x", "fail_if[0]=ready.max>1ms fail_if[1]=x" },
-	{ "--replay=- -o folded", "replay=- -o folded:" },
-	{ "--per-thread --fold-names", "per_thread fold_names" },
-	{ "--max-syscalls=7 --timestamps", "max_syscalls=7 timestamps" },
-	{ "--list-metrics", "list_metrics" },
-	{ "--histogram", "histogram" },
-	{ "--histogram -o json -s", "histogram call_events -o json:" },
+	"|-o text|-o - = -o text:|-ojson|-o json:-|-o json:/dev/stdout = -o json:"
+	"|--output=openmetrics = -o openmetrics:|--output prometheus = -o prometheus:"
+	"|-s -o folded = call_events -o folded:|-o json:a.json = -o json:a.json"
+	"|-o json:/x/y:z = -o json:/x/y:z|-o text:json = -o text:json"
+	"|-o text:a -o json:b -o text = -o text:a -o json:b -o text:"
+	"|-s -ofolded:a -o folded:b = call_events -o folded:a -o folded:b"
+	"|-o out.txt = -o text:out.txt|-o jsonx = -o text:jsonx|-o JSON = -o text:JSON"
+	"|-o /x/y:z = -o text:/x/y:z|-o ./jsn:z = -o text:./jsn:z|-o a.b:c = -o text:a.b:c"
+	"|-o json:%n-%t-%p%% = -o json:%n-%t-%p%%|-o json:/50%/%x%/a = -o json:/50%/%x%/a"
+	"|--quiet = quiet"
+	"|--fail-if ready.max>1ms --fail-if=x = fail_if[0]=ready.max>1ms fail_if[1]=x"
+	"|--replay=- -o folded = replay=- -o folded:"
+	"|--per-thread --fold-names = per_thread fold_names"
+	"|--max-syscalls=7 --timestamps = max_syscalls=7 timestamps|--list-metrics = list_metrics"
+	"|--histogram = histogram|--histogram -o json -s = histogram call_events -o json:"
 	/* the exporter: for ever, unless told otherwise */
-	{ "--listen=9155", "sample_count=0 listen 127.0.0.1 9155" },
-	{ "--listen 1", "sample_count=0 listen 127.0.0.1 1" },
-	{ "--listen=0.0.0.0:65535", "sample_count=0 listen 0.0.0.0 65535" },
-	{ "--listen=192.0.2.7:80", "sample_count=0 listen 192.0.2.7 80" },
-	{ "--listen=[::1]:9155", "sample_count=0 listen ::1 9155" },
-	{ "--listen=[::]:9155", "sample_count=0 listen :: 9155" },
-	{ "--listen=[2001:db8::5:6]:9", "sample_count=0 listen 2001:db8::5:6 9" },
-	{ "--listen=[1111:2222:3333:4444:5555:6666:123.123.123.123]:9",
-	  "sample_count=0 listen 1111:2222:3333:4444:5555:6666:123.123.123.123 9" },
-	{ "--listen=1 --listen=2 | --listen=0.0.0.0:1 --listen=2",
-	  "sample_count=0 listen 127.0.0.1 2" },
-	{ "--listen=9 --sample-count=5 | --sample-count=5 --listen=9",
-	  "sample_count=5 listen 127.0.0.1 9" },
-	{ "--listen=9 --sample-count=0", "sample_count=0 listen 127.0.0.1 9" },
-	{ "--listen=9 --start-trigger=u:a:b --histogram",
-	  "triggers[0]=u:a:b sample_count=0 histogram listen 127.0.0.1 9" },
-	{ "--listen=9 -o json:a-%n -o text --per-thread",
-	  "sample_count=0 listen per_thread -o json:a-%n -o text: 127.0.0.1 9" },
+	"|--listen=9155 = sample_count=0 listen 127.0.0.1 9155"
+	"|--listen 1 = sample_count=0 listen 127.0.0.1 1"
+	"|--listen=0.0.0.0:65535 = sample_count=0 listen 0.0.0.0 65535"
+	"|--listen=192.0.2.7:80 = sample_count=0 listen 192.0.2.7 80"
+	"|--listen=[::1]:9155 = sample_count=0 listen ::1 9155"
+	"|--listen=[::]:9155 = sample_count=0 listen :: 9155"
+	"|--listen=[2001:db8::5:6]:9 = sample_count=0 listen 2001:db8::5:6 9"
+	"|--listen=[1111:2222:3333:4444:5555:6666:123.123.123.123]:9 = sample_count=0 listen"
+	" 1111:2222:3333:4444:5555:6666:123.123.123.123 9|--listen=1 --listen=2"
+	"|--listen=0.0.0.0:1 --listen=2 = sample_count=0 listen 127.0.0.1 2"
+	"|--listen=9 --sample-count=5"
+	"|--sample-count=5 --listen=9 = sample_count=5 listen 127.0.0.1 9"
+	"|--listen=9 --sample-count=0 = sample_count=0 listen 127.0.0.1 9"
+	"|--listen=9 --start-trigger=u:a:b --histogram = triggers[0]=u:a:b sample_count=0"
+	" histogram listen 127.0.0.1 9"
+	"|--listen=9 -o json:a-%n -o text --per-thread = sample_count=0 listen per_thread -o"
+	" json:a-%n -o text: 127.0.0.1 9"
 	/* so is looking for the worst, up to its end */
-	{ "--long-poll --trigger-worst=3 --duration=1s",
-	  "duration=1 long_poll=1 sample_count=0 trigger_worst=3" },
-	{ "--long-poll --trigger-worst=3 --sample-count=9",
-	  "long_poll=1 sample_count=9 trigger_worst=3" },
-	{ "--long-poll --duration=1s", "duration=1 long_poll=1" },
+	"|--long-poll --trigger-worst=3 --duration=1s = duration=1 long_poll=1 sample_count=0"
+	" trigger_worst=3"
+	"|--long-poll --trigger-worst=3 --sample-count=9 = long_poll=1 sample_count=9"
+	" trigger_worst=3|--long-poll --duration=1s = duration=1 long_poll=1"
 	/* slow calls: ns, and also after a blank */
-	{ "-s | --syscall-events | -s 0 | -s5 -s", "call_events" },
-	{ "-s50000 | -s 50000 | --syscall-events=50000 | --syscall-events 50000",
-	  "call_threshold=5e-05 call_events" },
-	{ "-s 1.5ms", "call_threshold=0.0015 call_events" },
-	{ "-s10us", "call_threshold=1e-05 call_events" },
-	{ "-s -p 9", "pid=9 call_events" },
-	{ "-s --strict", "call_events strict" },
-	{ "-s -e futex,recvmsg | --syscall-filter=futex -s",
-	  "call_events calls_chosen -ppoll -read" },
-	{ "-e!poll -s1us", "call_threshold=1e-06 call_events calls_chosen" },
-	{ "--skip-syscall-poll-events", "calls_chosen skip_polls -ppoll" },
-	{ "--skip-syscall-poll-events -s | -s -e * --skip-syscall-poll-events",
-	  "call_events calls_chosen skip_polls -ppoll" },
-	{ "-e futex --off-cpu=1s", "off_cpu=1 calls_chosen -ppoll -read" },
-	{ "--off-cpu=1s --wait-filter=lock", "off_cpu=1 waits_chosen -ready" },
-	{ "--off-cpu=1s --wait-filter !ready*,d[io]sk", "off_cpu=1 waits_chosen +timer -ready" },
-	{ "--off-cpu=1s --wait-filter=lock --wait-filter=*", "off_cpu=1 waits_chosen +timer" },
-	{ "--off-cpu=1s --wait-filter=!lo?k", "off_cpu=1 waits_chosen +timer -lock" },
-	{ "--wakers --off-cpu=1ns", "off_cpu=1e-09 all_wakers" },
+	"|-s|--syscall-events|-s 0|-s5 -s = call_events|-s50000|-s 50000|--syscall-events=50000"
+	"|--syscall-events 50000 = call_threshold=5e-05 call_events"
+	"|-s 1.5ms = call_threshold=0.0015 call_events|-s10us = call_threshold=1e-05 call_events"
+	"|-s -p 9 = pid=9 call_events|-s --strict = call_events strict|-s -e futex,recvmsg"
+	"|--syscall-filter=futex -s = call_events calls_chosen -ppoll -read"
+	"|-e!poll -s1us = call_threshold=1e-06 call_events calls_chosen"
+	"|--skip-syscall-poll-events = calls_chosen skip_polls -ppoll"
+	"|--skip-syscall-poll-events -s"
+	"|-s -e * --skip-syscall-poll-events = call_events calls_chosen skip_polls -ppoll"
+	"|-e futex --off-cpu=1s = off_cpu=1 calls_chosen -ppoll -read"
+	"|--off-cpu=1s --wait-filter=lock = off_cpu=1 waits_chosen -ready"
+	"|--off-cpu=1s --wait-filter !ready*,d[io]sk = off_cpu=1 waits_chosen +timer -ready"
+	"|--off-cpu=1s --wait-filter=lock --wait-filter=* = off_cpu=1 waits_chosen +timer"
+	"|--off-cpu=1s --wait-filter=!lo?k = off_cpu=1 waits_chosen +timer -lock"
+	"|--wakers --off-cpu=1ns = off_cpu=1e-09 all_wakers"
 	/* running code, and sizes */
-	{ "--profile", "profile_hz=49" },
-	{ "--profile -p 9", "pid=9 profile_hz=49" },
-	{ "--profile --lines", "profile_hz=49 lines" },
-	{ "--lines", "lines" },
+	"|--profile = profile_hz=49|--profile -p 9 = pid=9 profile_hz=49"
+	"|--profile --lines = profile_hz=49 lines|--lines = lines"
 	/* triggers */
-	{ "--start-trigger up:f", "triggers[0]=up:f" },
-	{ "--stop-trigger=ur:f", "triggers[1]=ur:f" },
-	{ "--start-trigger --check --stop-trigger 5", "triggers[0]=--check triggers[1]=5" },
-	{ "--start-trigger=a --stop-trigger=b --trigger-delta=50000"
-	  " | --start-trigger=a --stop-trigger=b --trigger-delta 50000",
-	  "triggers[0]=a triggers[1]=b others=5e-05" },
-	{ "--start-trigger=a --stop-trigger=b --trigger-delta 1.5ms",
-	  "triggers[0]=a triggers[1]=b others=0.0015" },
-	{ "--start-trigger=a --stop-trigger=b --trigger-delta"
-	  " | --start-trigger=a --trigger-delta --stop-trigger=b",
-	  "triggers[0]=a triggers[1]=b" },
-	{ "--start-trigger=a --stop-trigger=b --trigger-delta=365min",
-	  "triggers[0]=a triggers[1]=b others=21900" },
-	{ "--start-trigger=a --stop-trigger=b --trigger-same-thread",
-	  "triggers[0]=a triggers[1]=b same_thread" },
-	{ "--start-trigger=a --trigger-target-only", "triggers[0]=a target_only" },
-	{ "--start-trigger=a --trigger-any", "triggers[0]=a any" },
-	{ "--stop-trigger=b --trigger-target-only", "triggers[1]=b target_only" },
-	{ "--start-trigger=a --stop-trigger=b --trigger-worst=3 --duration=1min",
-	  "triggers[0]=a triggers[1]=b duration=60 sample_count=0 trigger_worst=3" },
-	{ "--start-trigger=a --stop-trigger=b --trigger-worst=3 --sample-count=9",
-	  "triggers[0]=a triggers[1]=b sample_count=9 trigger_worst=3" },
-	{ "--long-poll", "long_poll=1" },
-	{ "--long-poll=50ms --trigger-target-only", "long_poll=0.05 target_only" },
-	{ "--long-poll --check", "long_poll=1 check" },
-	{ "--long-poll --trigger-worst=1 --duration=1s",
-	  "duration=1 long_poll=1 sample_count=0 trigger_worst=1" },
-	{ "-v | --verbose", "verbose" },
-	{ "--list-probes", "list_probes" },
-	{ "--list-probes=u:*", "list_glob=u:* list_probes" },
-	{ "--list-probes --strict", "list_probes strict" },
-	{ "--skip-upcall-stats", "skip_upcall_stats" },
-	{ "-s -e futex,ppoll", "call_events calls_chosen -read" },
-	{ "-s -e !futex", "call_events calls_chosen -futex" },
-	{ "--skip-syscall-poll-events -e!futex -s",
-	  "call_events calls_chosen skip_polls -futex -ppoll" },
-};
+	"|--start-trigger up:f = triggers[0]=up:f|--stop-trigger=ur:f = triggers[1]=ur:f"
+	"|--start-trigger --check --stop-trigger 5 = triggers[0]=--check triggers[1]=5"
+	"|--start-trigger=a --stop-trigger=b --trigger-delta=50000"
+	"|--start-trigger=a --stop-trigger=b --trigger-delta 50000 = triggers[0]=a triggers[1]=b"
+	" others=5e-05"
+	"|--start-trigger=a --stop-trigger=b --trigger-delta 1.5ms = triggers[0]=a triggers[1]=b"
+	" others=0.0015|--start-trigger=a --stop-trigger=b --trigger-delta"
+	"|--start-trigger=a --trigger-delta --stop-trigger=b = triggers[0]=a triggers[1]=b"
+	"|--start-trigger=a --stop-trigger=b --trigger-delta=365min = triggers[0]=a triggers[1]=b"
+	" others=21900"
+	"|--start-trigger=a --stop-trigger=b --trigger-same-thread = triggers[0]=a triggers[1]=b"
+	" same_thread|--start-trigger=a --trigger-target-only = triggers[0]=a target_only"
+	"|--start-trigger=a --trigger-any = triggers[0]=a any"
+	"|--stop-trigger=b --trigger-target-only = triggers[1]=b target_only"
+	"|--start-trigger=a --stop-trigger=b --trigger-worst=3 --duration=1min = triggers[0]=a"
+	" triggers[1]=b duration=60 sample_count=0 trigger_worst=3"
+	"|--start-trigger=a --stop-trigger=b --trigger-worst=3 --sample-count=9 = triggers[0]=a"
+	" triggers[1]=b sample_count=9 trigger_worst=3|--long-poll = long_poll=1"
+	"|--long-poll=50ms --trigger-target-only = long_poll=0.05 target_only"
+	"|--long-poll --check = long_poll=1 check"
+	"|--long-poll --trigger-worst=1 --duration=1s = duration=1 long_poll=1 sample_count=0"
+	" trigger_worst=1|-v|--verbose = verbose|--list-probes = list_probes"
+	"|--list-probes=u:* = list_glob=u:* list_probes"
+	"|--list-probes --strict = list_probes strict|--skip-upcall-stats = skip_upcall_stats"
+	"|-s -e futex,ppoll = call_events calls_chosen -read"
+	"|-s -e !futex = call_events calls_chosen -futex"
+	"|--skip-syscall-poll-events -e!futex -s = call_events calls_chosen skip_polls -futex"
+	" -ppoll";
 
 /* Values of an option, and what they are to a member. */
 static const struct {
@@ -217,13 +161,16 @@ static const struct {
 	{ "--window-banks", "window_banks", "2=2|7=7" },
 };
 
+static const char *meaning_of(const char *line)
+{
+	return result(run(line));
+}
+
 TEST(accepted)
 {
 	char line[CASE_LEN], want[CASE_LEN + 32];
 
-	for (size_t i = 0; i < COUNT(accepted); i++)
-		for (const char *lines = accepted[i].lines; case_next(&lines, line);)
-			is_str(result(run(line)), accepted[i].meaning, "'%s'", line);
+	cases_check(accepted, meaning_of, "what it means");
 	is_str(result(run("")), "", "nothing but defaults");
 	for (size_t i = 0; i < COUNT(values); i++)
 		for (const char *list = values[i].values; case_next(&list, line);) {
@@ -240,49 +187,33 @@ TEST(accepted)
 TEST(endings)
 {
 	static const struct {
-		const char *line, *has[24];
+		const char *line, *has;
 	} cases[] = {
 		{ "--help",
-		  { "-p, --pid=PID",
-		    "-C, --comm=NAME",
-		    "--sample-time=DURATION",
-		    "0.5s",
-		    "--sample-count=N",
-		    "--sample-interval=DURATION",
-		    "--btf=FILE",
-		    "--strict",
-		    "-D, --debug[=N]",
-		    "-V, --version",
-		    "DURATION is",
-		    "-s, --syscall-events[=NS]",
-		    "-e, --syscall-filter=LIST",
-		    "--off-cpu=DURATION",
-		    "--profile[=HZ]",
-		    "-o, --output=FORMAT[:FILE]",
-		    "--user-stack-bytes=BYTES",
-		    "--lines",
-		    "--stack-overhead=PERCENT",
-		    "--stack-trace-size=N",
-		    "--buffer-page-count=N" } },
-		{ "-h",
-		  { "Usage: kernel_delay [OPTION...] [PID|NAME] [@FILE...]\n", "\n Target:" } },
-		{ "-?", { "Usage: kernel_delay [OPTION...]", "\n Samples:" } },
-		{ "--he", { "Usage: kernel_delay [OPTION...]" } },
-		{ "-p 1 --help --nonsense", { "Usage: kernel_delay" } },
-		{ "--usage", { "Usage: kernel_delay", "[--pid=PID[,PID...]]", "[--debug[=N]]" } },
-		{ "--version", { "kernel_delay " } },
-		{ "-V", { "kernel_delay " } },
-		{ "-Vq", { "kernel_delay " } },
+		  "-p, --pid=PID|-C, --comm=NAME|--sample-time=DURATION|0.5s|--sample-count=N"
+		  "|--sample-interval=DURATION|--btf=FILE|--strict|-D, --debug[=N]|-V, --version"
+		  "|DURATION is|-s, --syscall-events[=NS]|-e, --syscall-filter=LIST"
+		  "|--off-cpu=DURATION|--profile[=HZ]|-o, --output=FORMAT[:FILE]"
+		  "|--user-stack-bytes=BYTES|--lines|--stack-overhead=PERCENT|--stack-trace-size=N"
+		  "|--buffer-page-count=N" },
+		{ "-h", "Usage: kernel_delay [OPTION...] [PID|NAME] [@FILE...]\n|\n Target:" },
+		{ "-?", "Usage: kernel_delay [OPTION...]|\n Samples:" },
+		{ "--he", "Usage: kernel_delay [OPTION...]" },
+		{ "-p 1 --help --nonsense", "Usage: kernel_delay" },
+		{ "--usage", "Usage: kernel_delay|[--pid=PID[,PID...]]|[--debug[=N]]" },
+		{ "--version", "kernel_delay " },
+		{ "-V", "kernel_delay " },
+		{ "-Vq", "kernel_delay " },
 	};
+	char has[CASE_LEN];
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct outcome *got = run(cases[i].line);
 
 		ok(got->status == ENDED && !*got->err, "'%s' ends the process with status 0",
 		   cases[i].line);
-		for (size_t j = 0; cases[i].has[j]; j++)
-			ok(strstr(got->out, cases[i].has[j]), "'%s': prints '%s'", cases[i].line,
-			   cases[i].has[j]);
+		for (const char *list = cases[i].has; case_next(&list, has);)
+			ok(strstr(got->out, has), "'%s': prints '%s'", cases[i].line, has);
 		for (const char *at = got->out, *end; (end = strchr(at, '\n')); at = end + 1)
 			if (end - at > 80)
 				ok(false, "'%s': a line is longer than 80", cases[i].line);

@@ -10,7 +10,7 @@
 #include "probes/call_sites.h"
 #include "probes/predicate.h"
 #include "probes/trigger.h"
-#include "tap.h"
+#include "cases.h"
 
 /* Writes what was understood, in one way for all texts that say the same. */
 static void describe(char *out, size_t size, const struct trigger *trigger)
@@ -35,157 +35,110 @@ static void describe(char *out, size_t size, const struct trigger *trigger)
 	fclose(to);
 }
 
-static const struct {
-	const char *text, *says;
-} valid[] = {
+static const char valid[] =
 	/* As in the manual of kernel_delay.py. */
-	{ "up:bridge_run", "uprobe bridge_run" },
-	{ "ur:bridge_run", "uretprobe bridge_run" },
-	{ "upr:bridge_run", "uretprobe bridge_run" },
-	{ "u:udpif_revalidator:start_dump", "usdt udpif_revalidator:start_dump" },
-	{ "u:udpif_revalidator:sweep_done", "usdt udpif_revalidator:sweep_done" },
-	{ "t:openvswitch:ovs_dp_upcall", "trace openvswitch:ovs_dp_upcall" },
-	{ "k:ovs_dp_process_packet", "kprobe ovs_dp_process_packet" },
-	{ "kr:ovs_dp_process_packet", "kretprobe ovs_dp_process_packet" },
+	"up:bridge_run = uprobe bridge_run|ur:bridge_run|upr:bridge_run = uretprobe bridge_run"
+	"|u:udpif_revalidator:start_dump = usdt udpif_revalidator:start_dump"
+	"|u:udpif_revalidator:sweep_done = usdt udpif_revalidator:sweep_done"
+	"|t:openvswitch:ovs_dp_upcall = trace openvswitch:ovs_dp_upcall"
+	"|k:ovs_dp_process_packet = kprobe ovs_dp_process_packet"
+	"|kr:ovs_dp_process_packet = kretprobe ovs_dp_process_packet"
 	/* Long forms. */
-	{ "usdt:a:b", "usdt a:b" },
-	{ "trace:a:b", "trace a:b" },
-	{ "kprobe:a", "kprobe a" },
-	{ "kretprobe:a", "kretprobe a" },
-	{ "uprobe:a", "uprobe a" },
-	{ "uretprobe:a", "uretprobe a" },
+	"|usdt:a:b = usdt a:b|trace:a:b = trace a:b|kprobe:a = kprobe a|kretprobe:a = kretprobe a"
+	"|uprobe:a = uprobe a|uretprobe:a = uretprobe a"
 	/* Objects may be any text. */
-	{ "up:libvnet.so:f", "uprobe in 'libvnet.so' f" },
-	{ "up:/opt/a:b/c d:f", "uprobe in '/opt/a:b/c d' f" },
-	{ "up:a+0x10:f", "uprobe in 'a+0x10' f" },
-	{ "up:lib[1]*.so:f", "uprobe in 'lib[1]*.so' f" },
-	{ "u:lib.so.6:libc:longjmp", "usdt in 'lib.so.6' libc:longjmp" },
-	{ "u:/a:b:/c:p:n", "usdt in '/a:b:/c' p:n" },
-	{ "u::x:p:n", "usdt in ':x' p:n" },
-	{ "ur:o:0x40", "uretprobe in 'o' at 0x40" },
-	{ "up:0xfFfFfFfFfFfFfFfF", "uprobe at 0xffffffffffffffff" },
-	{ "up:0x0000000000000000000000000000000001", "uprobe at 0x1" },
-	{ "up:\xff\x80:\x01", "uprobe in '\xff\x80' \x01" },
+	"|up:libvnet.so:f = uprobe in 'libvnet.so' f"
+	"|up:/opt/a:b/c d:f = uprobe in '/opt/a:b/c d' f|up:a+0x10:f = uprobe in 'a+0x10' f"
+	"|up:lib[1]*.so:f = uprobe in 'lib[1]*.so' f"
+	"|u:lib.so.6:libc:longjmp = usdt in 'lib.so.6' libc:longjmp"
+	"|u:/a:b:/c:p:n = usdt in '/a:b:/c' p:n|u::x:p:n = usdt in ':x' p:n"
+	"|ur:o:0x40 = uretprobe in 'o' at 0x40"
+	"|up:0xfFfFfFfFfFfFfFfF = uprobe at 0xffffffffffffffff"
+	"|up:0x0000000000000000000000000000000001 = uprobe at 0x1"
+	"|up:\xff\x80:\x01 = uprobe in '\xff\x80' \x01"
 	/* Offsets. */
-	{ "k:f+0x10", "kprobe f +16" },
-	{ "k:f+10", "kprobe f +10" },
-	{ "k:f+0", "kprobe f" },
-	{ "k:f+010", "kprobe f +10" },
-	{ "up:o:f+18446744073709551615", "uprobe in 'o' f +18446744073709551615" },
-	{ "up:ns::Foo<int>::bar", "uprobe ns::Foo<int>::bar" },
-	{ "up:lib.so:ns::f(a::b, int)", "uprobe in 'lib.so' ns::f(a::b, int)" },
-	{ "up:/a:b/lib.so:ns::f+0x4", "uprobe in '/a:b/lib.so' ns::f +4" },
-	{ "ur:lib.so:::f", "uretprobe in 'lib.so' ::f" },
-	{ "up:o:ns::operator+", "uprobe in 'o' ns::operator+" },
-	{ "up:ns::operator++(int)", "uprobe ns::operator++(int)" },
-	{ "up:ns::operator+=", "uprobe ns::operator+=" },
-	{ "k:f++1", "kprobe f+ +1" },
-	{ "up:a+b+1", "uprobe a+b +1" },
+	"|k:f+0x10 = kprobe f +16|k:f+10 = kprobe f +10|k:f+0 = kprobe f|k:f+010 = kprobe f +10"
+	"|up:o:f+18446744073709551615 = uprobe in 'o' f +18446744073709551615"
+	"|up:ns::Foo<int>::bar = uprobe ns::Foo<int>::bar"
+	"|up:lib.so:ns::f(a::b, int) = uprobe in 'lib.so' ns::f(a::b, int)"
+	"|up:/a:b/lib.so:ns::f+0x4 = uprobe in '/a:b/lib.so' ns::f +4"
+	"|ur:lib.so:::f = uretprobe in 'lib.so' ::f"
+	"|up:o:ns::operator+ = uprobe in 'o' ns::operator+"
+	"|up:ns::operator++(int) = uprobe ns::operator++(int)"
+	"|up:ns::operator+= = uprobe ns::operator+=|k:f++1 = kprobe f+ +1|up:a+b+1 = uprobe a+b +1"
 	/* Names as linkers know them. */
-	{ "up:_ZNSt6vectorIiE9push_backEOi", "uprobe _ZNSt6vectorIiE9push_backEOi" },
-	{ "up:memcpy@@GLIBC_2.14", "uprobe memcpy@@GLIBC_2.14" },
-	{ "k:tcp_ack.isra.0", "kprobe tcp_ack.isra.0" },
+	"|up:_ZNSt6vectorIiE9push_backEOi = uprobe _ZNSt6vectorIiE9push_backEOi"
+	"|up:memcpy@@GLIBC_2.14 = uprobe memcpy@@GLIBC_2.14"
+	"|k:tcp_ack.isra.0 = kprobe tcp_ack.isra.0"
 	/* Wildcards. */
-	{ "up:libvnet.so:ip4_*", "uprobe in 'libvnet.so' ip4_*, a pattern" },
-	{ "u:*:gc__?", "usdt *:gc__?, a pattern" },
-	{ "u:p[ab]:n", "usdt p[ab]:n, a pattern" },
-	{ "t:syscalls:sys_*_poll", "trace syscalls:sys_*_poll, a pattern" },
-	{ "kr:ip_[a-f]*", "kretprobe ip_[a-f]*, a pattern" },
-	{ "up:f[", "uprobe f[" },
+	"|up:libvnet.so:ip4_* = uprobe in 'libvnet.so' ip4_*, a pattern"
+	"|u:*:gc__? = usdt *:gc__?, a pattern|u:p[ab]:n = usdt p[ab]:n, a pattern"
+	"|t:syscalls:sys_*_poll = trace syscalls:sys_*_poll, a pattern"
+	"|kr:ip_[a-f]* = kretprobe ip_[a-f]*, a pattern|up:f[ = uprobe f["
 	/* Conditions. */
-	{ "up:f if arg0 == 3", "uprobe f, if at 7" },
-	{ "up:f  if  arg0 == 3", "uprobe f, if at 8" },
-	{ "up:lib.so:ns::f(a::b, int) if arg0:u32",
-	  "uprobe in 'lib.so' ns::f(a::b, int), if at 29" },
-	{ "up:/a if b/c:f if ret", "uprobe in '/a if b/c' f, if at 17" },
-	{ "up:f ifx", "uprobe f ifx" },
-	{ "up:if", "uprobe if" },
-};
+	"|up:f if arg0 == 3 = uprobe f, if at 7|up:f  if  arg0 == 3 = uprobe f, if at 8"
+	"|up:lib.so:ns::f(a::b, int) if arg0:u32 = uprobe in 'lib.so' ns::f(a::b, int), if at 29"
+	"|up:/a if b/c:f if ret = uprobe in '/a if b/c' f, if at 17|up:f ifx = uprobe f ifx"
+	"|up:if = uprobe if";
+
+static const char *understood(const char *text)
+{
+	static char says[512];
+	const char *why = "";
+	struct trigger trigger;
+	int result = trigger_parse(&trigger, text, &why);
+
+	snprintf(says, sizeof(says), "%s", why);
+	if (!result)
+		describe(says, sizeof(says), &trigger);
+	is_str(trigger.text, text, "'%s': its text", text);
+	trigger_clear(&trigger);
+	trigger_clear(&trigger);
+	ok(!trigger.text && !trigger.name, "'%s' is cleared", text);
+	return says;
+}
 
 TEST(valid)
 {
-	for (size_t i = 0; i < COUNT(valid); i++) {
-		const char *text = valid[i].text, *why = "";
-		struct trigger trigger;
-		char says[512] = "";
-		int result = trigger_parse(&trigger, text, &why);
-
-		if (!result)
-			describe(says, sizeof(says), &trigger);
-		is_str(result ? why : says, valid[i].says, "'%s' is understood", text);
-		is_str(trigger.text, text, "'%s': its text", text);
-		trigger_clear(&trigger);
-		trigger_clear(&trigger);
-		ok(!trigger.text && !trigger.name, "'%s' is cleared", text);
-	}
+	cases_check(valid, understood, "what is understood");
 }
 
-static void is_refused(const char *text, size_t at, const char *word)
+static size_t refused_at;
+
+/* NULL: it is not. */
+static const char *why_refused(const char *text)
 {
 	struct trigger trigger;
 	const char *why = "";
 	int result = trigger_parse(&trigger, text, &why);
 
-	ok(result == -EINVAL && strstr(why, word) && trigger.condition_at == at && !trigger.text,
-	   "'%.40s' is refused: %s", text, why);
-	if (!result)
-		trigger_clear(&trigger);
+	refused_at = trigger.condition_at;
+	if (result == -EINVAL && !trigger.text)
+		return why;
+	trigger_clear(&trigger);
+	return NULL;
 }
 
-static const struct {
-	const char *text, *why; /* a word of the reason */
-} invalid[] = {
-	{ "", "not begin with a kind" },
-	{ ":", "not begin with a kind" },
-	{ "up", "not begin with a kind" },
-	{ "up:", "nothing follows" },
-	{ "bridge_run", "not begin with a kind" },
-	{ "UP:f", "not begin with a kind" },
-	{ " up:f", "not begin with a kind" },
-	{ "upx:f", "not begin with a kind" },
-	{ "uprobes:f", "not begin with a kind" },
-	{ "x:f", "not begin with a kind" },
-	{ "u:probe", "needs a provider" },
-	{ "u::probe", "provider is empty" },
-	{ "u:provider:", "probe is empty" },
-	{ "u:o:provider:", "probe is empty" },
-	{ "u::p:n", "object" },
-	{ "u:::", "object" },
-	{ "t:sched", "system and an event" },
-	{ "t:sched:", "event is empty" },
-	{ "t::switch", "system is empty" },
-	{ "t:sched:sched:switch", "system and an event" },
-	{ "t:../../x:id", "no /" },
-	{ "t:*:x", "event only" },
-	{ "t:a:b/", "no /" },
-	{ "k:openvswitch:f", "no :" },
-	{ "k:0xffffffff81000000", "by its name" },
-	{ "k:+1", "function is empty" },
-	{ "k:f+", "must be a number" },
-	{ "k:f+0x", "must be a number" },
-	{ "k:f+x", "must be a number" },
-	{ "k:f+1 ", "must be a number" },
-	{ "k:f+ 1", "must be a number" },
-	{ "k:f+-1", "must be a number" },
-	{ "k:f+1a", "must be a number" },
-	{ "k:f+0x1g", "must be a number" },
-	{ "k:f+18446744073709551616", "too large" },
-	{ "k:f+99999999999999999999999999999999999999", "too large" },
-	{ "k:f+0x10000000000000000", "too large" },
-	{ "k:f*+1", "cannot be combined" },
-	{ "k:f*+0", "cannot be combined" },
-	{ "kr:f+1", "return" },
-	{ "ur:f+1", "return" },
-	{ "up::f", "object" },
-	{ "up:o:", "function is empty" },
-	{ "up:o:+8", "function is empty" },
-	{ "up:0x", "hexadecimal" },
-	{ "up:0xg", "hexadecimal" },
-	{ "up:0x1*", "hexadecimal" },
-	{ "up:0x10+1", "no offset" },
-	{ "up:0x0", "is 0" },
-	{ "ur:o:0x10000000000000000", "too large" },
-};
+static void is_refused(const char *text, size_t at, const char *word)
+{
+	const char *why = why_refused(text);
+
+	ok(case_has(why, word) && refused_at == at, "'%.40s' is refused: %s", text, why);
+}
+
+/* And a part of the reason. */
+static const char invalid[] =
+	"|:|up|bridge_run|UP:f| up:f|upx:f|uprobes:f|x:f = not begin with a kind"
+	"|up: = nothing follows|u:probe = needs a provider|u::probe = provider is empty"
+	"|u:provider:|u:o:provider: = probe is empty|u::p:n|u:::|up::f = object|t:sched"
+	"|t:sched:sched:switch = system and an event|t:sched: = event is empty"
+	"|t::switch = system is empty|t:../../x:id|t:a:b/ = no /|t:*:x = event only"
+	"|k:openvswitch:f = no :|k:0xffffffff81000000 = by its name|k:+1|up:o:"
+	"|up:o:+8 = function is empty|k:f+|k:f+0x|k:f+x|k:f+1 |k:f+ 1|k:f+-1|k:f+1a"
+	"|k:f+0x1g = must be a number|k:f+18446744073709551616"
+	"|k:f+99999999999999999999999999999999999999|k:f+0x10000000000000000"
+	"|ur:o:0x10000000000000000 = too large|k:f*+1|k:f*+0 = cannot be combined|kr:f+1"
+	"|ur:f+1 = return|up:0x|up:0xg|up:0x1* = hexadecimal|up:0x10+1 = no offset|up:0x0 = is 0";
 
 TEST(invalid)
 {
@@ -202,8 +155,7 @@ TEST(invalid)
 	struct trigger trigger;
 	const char *why;
 
-	for (size_t i = 0; i < COUNT(invalid); i++)
-		is_refused(invalid[i].text, 0, invalid[i].why);
+	cases_compare(invalid, case_has, why_refused, "refused");
 	for (size_t i = 0; i < COUNT(conditions); i++)
 		is_refused(conditions[i].text, conditions[i].at, "");
 	memset(text, 'a', sizeof(text) - 1);
