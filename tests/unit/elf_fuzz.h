@@ -71,37 +71,14 @@ __attribute__((unused)) static void seed_make(struct image *image, bool is_64, b
 /* A number that is at the edge of something. */
 static uint64_t edge(size_t size)
 {
-	const uint64_t edges[] = {
-		0,
-		1,
-		2,
-		3,
-		0x7f,
-		0xff,
-		0x7fff,
-		0xffff,
-		0x7fffffff,
-		0x80000000,
-		0xffffffff,
-		1ULL << 32,
-		INT64_MAX,
-		1ULL << 63,
-		UINT64_MAX,
-		size,
-		size - 1,
-		size + 1,
-		UINT64_MAX - size,
-		TEXT_ADDRESS,
-		DATA_ADDRESS,
-		SHT_SYMTAB,
-		SHT_DYNSYM,
-		SHT_NOTE,
-		SHT_STRTAB,
-		24,
-		16,
-	};
+	const uint64_t own[] = { size,         size - 1,     size + 1, UINT64_MAX - size,
+				 TEXT_ADDRESS, DATA_ADDRESS, 24,       16 };
+	uint64_t width = chance(64); /* 2 to the power of that, less one, or a type of sections */
+	uint64_t value = chance(3)   ? own[chance(8)]
+			 : chance(2) ? chance(12)
+				     : (1ULL << width) - chance(2);
 
-	return edges[chance(sizeof(edges) / sizeof(*edges))] + (chance(4) ? 0 : chance(16));
+	return value + (chance(4) ? 0 : chance(16));
 }
 
 /* Half of the changes are made to the headers, which are most of what can be wrong. */

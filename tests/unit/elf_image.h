@@ -28,10 +28,10 @@
 #define IMAGE_ROOM (96 << 10)
 
 #if defined(__x86_64__)
-#define IMAGE_MACHINE EM_X86_64
+#define IMAGE_MACHINE_64 EM_X86_64
 #define IMAGE_MACHINE_32 EM_386
 #else
-#define IMAGE_MACHINE EM_AARCH64
+#define IMAGE_MACHINE_64 EM_AARCH64
 #define IMAGE_MACHINE_32 EM_NONE /* no program of 32 bits can be probed */
 #endif
 
@@ -76,34 +76,25 @@ static inline Elf64_Shdr *image_section(struct image *image, const char *name, u
 	Elf64_Shdr *section = &image->sections[image->n_sections++];
 
 	image_append(image, data, size);
-	*section = (Elf64_Shdr){
-		.sh_name = (uint32_t)image->names_size,
-		.sh_type = type,
-		.sh_offset = image->size - size,
-		.sh_size = size,
-	};
+	*section = (Elf64_Shdr){ (uint32_t)image->names_size, type, .sh_offset = image->size - size,
+				 .sh_size = size };
 	strcpy(image->names + image->names_size, name);
 	image->names_size += strlen(name) + 1;
 	return section;
 }
 
-static void image_segment(struct image *image, size_t index, const Elf64_Phdr *segment)
+static void image_segment(struct image *image, size_t index, uint32_t type, uint32_t flags,
+			  uint32_t offset, uint32_t address, uint32_t size, uint32_t memory)
 {
-	if (image->is_64) {
-		memcpy(image->bytes + sizeof(Elf64_Ehdr) + index * sizeof(*segment), segment,
-		       sizeof(*segment));
-		return;
-	}
-	memcpy(image->bytes + sizeof(Elf32_Ehdr) + index * sizeof(Elf32_Phdr),
-	       &(Elf32_Phdr){
-		       .p_type = segment->p_type,
-		       .p_flags = segment->p_flags,
-		       .p_offset = (uint32_t)segment->p_offset,
-		       .p_vaddr = (uint32_t)segment->p_vaddr,
-		       .p_filesz = (uint32_t)segment->p_filesz,
-		       .p_memsz = (uint32_t)segment->p_memsz,
-	       },
-	       sizeof(Elf32_Phdr));
+	const Elf64_Phdr wide = { type, flags, offset, address, 0, size, memory, 0 };
+	const Elf32_Phdr narrow = { type, offset, address, 0, size, memory, flags, 0 };
+
+	if (image->is_64)
+		memcpy(image->bytes + sizeof(Elf64_Ehdr) + index * sizeof(wide), &wide,
+		       sizeof(wide));
+	else
+		memcpy(image->bytes + sizeof(Elf32_Ehdr) + index * sizeof(narrow), &narrow,
+		       sizeof(narrow));
 }
 
 static void image_dynamic(struct image *image)
@@ -132,62 +123,27 @@ static inline void image_init(struct image *image, bool is_64)
 	image->size = SECTIONS_OFFSET;
 	image->n_sections = 1; /* the first means none */
 	image->names_size = 1;
-	image_segment(image, 0,
-		      &(Elf64_Phdr){ .p_type = PT_LOAD,
-				     .p_flags = PF_R | PF_X,
-				     .p_offset = TEXT_OFFSET,
-				     .p_vaddr = TEXT_ADDRESS,
-				     .p_filesz = TEXT_SIZE,
-				     .p_memsz = TEXT_SIZE });
-	image_segment(image, 1,
-		      &(Elf64_Phdr){ .p_type = PT_LOAD,
-				     .p_flags = PF_R | PF_W,
-				     .p_offset = DATA_OFFSET,
-				     .p_vaddr = DATA_ADDRESS,
-				     .p_filesz = DATA_SIZE,
-				     .p_memsz = 2 * DATA_SIZE });
-	image_segment(image, 2,
-		      &(Elf64_Phdr){ .p_type = PT_DYNAMIC,
-				     .p_flags = PF_R,
-				     .p_offset = DYNAMIC_OFFSET,
-				     .p_vaddr = DATA_ADDRESS + DYNAMIC_OFFSET - DATA_OFFSET,
-				     .p_filesz = 0x80,
-				     .p_memsz = 0x80 });
+	image_segment(image, 0, PT_LOAD, PF_R | PF_X, TEXT_OFFSET, TEXT_ADDRESS, TEXT_SIZE,
+		      TEXT_SIZE);
+	image_segment(image, 1, PT_LOAD, PF_R | PF_W, DATA_OFFSET, DATA_ADDRESS, DATA_SIZE,
+		      2 * DATA_SIZE);
+	image_segment(image, 2, PT_DYNAMIC, PF_R, DYNAMIC_OFFSET,
+		      DATA_ADDRESS + DYNAMIC_OFFSET - DATA_OFFSET, 0x80, 0x80);
 	image_dynamic(image);
 }
 
 static void image_header(struct image *image, uint64_t sections)
 {
-	Elf64_Ehdr header = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-			     EV_CURRENT },
-		.e_type = ET_DYN,
-		.e_machine = IMAGE_MACHINE,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(Elf64_Ehdr),
-		.e_shoff = sections,
-		.e_ehsize = sizeof(Elf64_Ehdr),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 3,
-		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = (uint16_t)image->n_sections,
-		.e_shstrndx = (uint16_t)(image->n_sections - 1),
-	};
-	Elf32_Ehdr narrow = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB,
-			     EV_CURRENT },
-		.e_type = ET_DYN,
-		.e_machine = IMAGE_MACHINE_32,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(Elf32_Ehdr),
-		.e_shoff = (uint32_t)sections,
-		.e_ehsize = sizeof(Elf32_Ehdr),
-		.e_phentsize = sizeof(Elf32_Phdr),
-		.e_phnum = 3,
-		.e_shentsize = sizeof(Elf32_Shdr),
-		.e_shnum = (uint16_t)image->n_sections,
-		.e_shstrndx = (uint16_t)(image->n_sections - 1),
-	};
+	uint16_t n = (uint16_t)image->n_sections, names = (uint16_t)(n - 1);
+#define IMAGE_HEADER(bits)                                                                         \
+	{                                                                                          \
+		{ ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS##bits, ELFDATA2LSB, EV_CURRENT },   \
+			ET_DYN, IMAGE_MACHINE_##bits, EV_CURRENT, 0, sizeof(Elf##bits##_Ehdr),     \
+			(Elf##bits##_Off)sections, 0, sizeof(Elf##bits##_Ehdr),                    \
+			sizeof(Elf##bits##_Phdr), 3, sizeof(Elf##bits##_Shdr), n, names            \
+	}
+	const Elf64_Ehdr header = IMAGE_HEADER(64);
+	const Elf32_Ehdr narrow = IMAGE_HEADER(32);
 
 	if (image->is_64)
 		memcpy(image->bytes, &header, sizeof(header));
@@ -213,16 +169,11 @@ static inline void image_finish(struct image *image)
 			continue;
 		}
 		image_append(image,
-			     &(Elf32_Shdr){
-				     .sh_name = section->sh_name,
-				     .sh_type = section->sh_type,
-				     .sh_flags = (uint32_t)section->sh_flags,
-				     .sh_addr = (uint32_t)section->sh_addr,
-				     .sh_offset = (uint32_t)section->sh_offset,
-				     .sh_size = (uint32_t)section->sh_size,
-				     .sh_link = section->sh_link,
-				     .sh_entsize = (uint32_t)section->sh_entsize,
-			     },
+			     &(Elf32_Shdr){ section->sh_name, section->sh_type,
+					    (uint32_t)section->sh_flags, (uint32_t)section->sh_addr,
+					    (uint32_t)section->sh_offset,
+					    (uint32_t)section->sh_size, section->sh_link, 0, 0,
+					    (uint32_t)section->sh_entsize },
 			     sizeof(Elf32_Shdr));
 	}
 	image_header(image, start);
@@ -260,20 +211,9 @@ static inline void symbols_init(struct image_symbols *symbols, bool is_64)
 static inline void symbols_add_at(struct image_symbols *symbols, uint32_t name, uint64_t address,
 				  uint64_t size, unsigned int type, uint16_t section)
 {
-	Elf64_Sym wide = {
-		.st_name = name,
-		.st_info = (unsigned char)ELF64_ST_INFO(STB_GLOBAL, type),
-		.st_shndx = section,
-		.st_value = address,
-		.st_size = size,
-	};
-	Elf32_Sym narrow = {
-		.st_name = name,
-		.st_info = wide.st_info,
-		.st_shndx = section,
-		.st_value = (uint32_t)address,
-		.st_size = (uint32_t)size,
-	};
+	unsigned char info = (unsigned char)ELF64_ST_INFO(STB_GLOBAL, type);
+	Elf64_Sym wide = { name, info, 0, section, address, size };
+	Elf32_Sym narrow = { name, (uint32_t)address, (uint32_t)size, info, 0, section };
 	size_t entry = symbols->is_64 ? sizeof(wide) : sizeof(narrow);
 
 	if (symbols->size + entry > sizeof(symbols->entries))
@@ -323,11 +263,7 @@ static void notes_append(struct image_notes *notes, const void *data, size_t siz
 static inline void notes_add(struct image_notes *notes, const char *name, uint32_t type,
 			     const void *desc, size_t size)
 {
-	Elf64_Nhdr header = {
-		.n_namesz = (uint32_t)strlen(name) + 1,
-		.n_descsz = (uint32_t)size,
-		.n_type = type,
-	};
+	Elf64_Nhdr header = { (uint32_t)strlen(name) + 1, (uint32_t)size, type };
 
 	notes_append(notes, &header, sizeof(header));
 	notes_append(notes, name, strlen(name) + 1);

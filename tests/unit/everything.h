@@ -90,68 +90,33 @@ static struct thread_row upstreams_thread(struct call_row calls[static 4])
 	return row;
 }
 
+#define CULPRIT(kind_, tid_, pid_, name_, woken, preempted, longest, ...)                          \
+	{                                                                                          \
+		.kind = CULPRIT_##kind_, .tid = tid_, .pid = pid_, .name = name_,                  \
+		.woken_ns = woken, .preempted_ns = preempted, .longest_ns = longest, __VA_ARGS__   \
+	}
+
 /* Each kind of culprit, and what can be said of a task; more of them than are shown. */
 static void everything_culprits(struct thread_row *row, struct thread_row *other)
 {
 	static struct culprit some[] = {
-		{ .tid = 812,
-		  .pid = 811,
-		  .name = "backup-agent",
-		  .policy = 1,
-		  .priority = 50,
-		  .group = "/system.slice/\x1b[31m",
-		  .preempted_ns = 500000000,
-		  .longest_ns = 400000000 },
-		{ .kind = CULPRIT_THROTTLED, .preempted_ns = 100000000, .longest_ns = 80000000 },
-		{ .pid = 4000,
-		  .name = "java",
-		  .priority = 19,
-		  .woken_ns = 10,
-		  .preempted_ns = 20,
-		  .longest_ns = 15 },
-		{ .tid = 13,
-		  .pid = 13,
-		  .name = "ksoftirqd/0",
-		  .kernel = true,
-		  .ksoftirqd = true,
-		  .woken_ns = 20,
-		  .longest_ns = 20 },
-		{ .kind = CULPRIT_IDLE, .rt_limit = true, .woken_ns = 19, .longest_ns = 19 },
-		{ .kind = CULPRIT_HARDIRQ, .woken_ns = 5, .longest_ns = 3 },
-		{ .kind = CULPRIT_OWN, .own = true, .woken_ns = 70, .longest_ns = 7 },
-		{ .kind = CULPRIT_REST, .woken_ns = 900, .longest_ns = 300 },
-		{ .kind = CULPRIT_UNKNOWN, .preempted_ns = 1000000, .longest_ns = 1000000 },
+		CULPRIT(TASK, 812, 811, "backup-agent", 0, 500000000, 400000000, .policy = 1,
+			.priority = 50, .group = "/system.slice/\x1b[31m"),
+		CULPRIT(THROTTLED, 0, 0, "", 0, 100000000, 80000000, .own = false),
+		CULPRIT(TASK, 0, 4000, "java", 10, 20, 15, .priority = 19),
+		CULPRIT(TASK, 13, 13, "ksoftirqd/0", 20, 0, 20, .kernel = true, .ksoftirqd = true),
+		CULPRIT(IDLE, 0, 0, "", 19, 0, 19, .rt_limit = true),
+		CULPRIT(HARDIRQ, 0, 0, "", 5, 0, 3, .own = false),
+		CULPRIT(OWN, 0, 0, "", 70, 0, 7, .own = true),
+		CULPRIT(REST, 0, 0, "", 900, 0, 300, .own = false),
+		CULPRIT(UNKNOWN, 0, 0, "", 0, 1000000, 1000000, .own = false),
 	};
 	static struct culprit others[] = {
-		{ .tid = 3,
-		  .pid = 1,
-		  .name = "own\n",
-		  .own = true,
-		  .policy = 6,
-		  .woken_ns = UINT64_MAX,
-		  .preempted_ns = 1,
-		  .longest_ns = UINT64_MAX },
-		{ .tid = 9,
-		  .pid = 9,
-		  .name = "kworker",
-		  .kernel = true,
-		  .policy = 5,
-		  .priority = -20,
-		  .woken_ns = 4,
-		  .longest_ns = 4 },
-		{ .tid = 8,
-		  .pid = 8,
-		  .name = "batch",
-		  .policy = 3,
-		  .priority = 5,
-		  .rt_limit = true,
-		  .woken_ns = 3,
-		  .longest_ns = 3 },
-		{ .tid = 7,
-		  .pid = 7,
-		  .policy = CULPRIT_POLICY_UNKNOWN,
-		  .woken_ns = 2,
-		  .longest_ns = 2 },
+		CULPRIT(TASK, 3, 1, "own\n", UINT64_MAX, 1, UINT64_MAX, .own = true, .policy = 6),
+		CULPRIT(TASK, 9, 9, "kworker", 4, 0, 4, .kernel = true, .policy = 5,
+			.priority = -20),
+		CULPRIT(TASK, 8, 8, "batch", 3, 0, 3, .policy = 3, .priority = 5, .rt_limit = true),
+		CULPRIT(TASK, 7, 7, "", 2, 0, 2, .policy = CULPRIT_POLICY_UNKNOWN),
 	};
 
 	row->culprits = some, row->n_culprits = COUNT(some);
@@ -183,59 +148,35 @@ static void everything_doers(struct thread_row *row)
 	};
 }
 
+#define LOCK(address_, kind_, holder_, name, ...)                                                  \
+	{                                                                                          \
+		.address = address_, .kind = kind_, .holder = holder_, .holder_name = name,        \
+		.slept_in = KD_CALL_NONE, __VA_ARGS__                                              \
+	}
+
 static void everything_locks(struct thread_row *row)
 {
 	static struct lock_row locks[] = {
-		{ .address = 0x7f0123456780,
-		  .kind = KD_LOCK_ROBUST,
-		  .holder = 2147483647,
-		  .holder_name = "sixteen letters!",
-		  .waits = { 1234, 600000000, 123456789 },
-		  .meanwhile = { 60000000, 540000000, 0 },
-		  .slept_in = KD_CALL_NONE,
-		  .released_by = 2147483647,
-		  .released_name = "sixteen letters!",
-		  .is = { "queues", 0x1f8, "libqueue.so.1" },
-		  .called_from = "queue_push+0x1c [libqueue.so.1] < serve+0x48 [server]" },
-		{ .address = 1,
-		  .kind = KD_LOCK_MUTEX,
-		  .holder = 4711,
-		  .waits = { 2, 300000000, 200000000 },
-		  .meanwhile = { 0, 100000000, 200000000 },
-		  .others = 1,
-		  .slept_in = KD_CALL_NONE,
-		  .released_by = 4712,
-		  .released_name = "\033[2J",
-		  .is = { "\033[2Jqueue\xff", 0, "a\nb" },
-		  .called_from = "f\033[2J\xff+0x1 [a\nb]" },
-		{ .address = UINT64_MAX,
-		  .waits = { 1, 100000000, 100000000 },
-		  .slept_in = KD_CALL_NONE,
-		  .is = { "", 0x40, "PostgreSQL.1234" } },
-		{ .address = 0x55d0c0ffee00,
-		  .waits = { 1, 4, 4 },
-		  .slept_in = KD_CALL_NONE,
-		  .is = { .object = "[heap]" } },
-		{ .waits = { 3, 3, 1 }, .slept_in = KD_CALL_NONE },
-		{ .address = 0xffff88811c6e4b40,
-		  .kind = KD_LOCK_KERNEL_RWSEM_WRITE,
-		  .holder = 4711,
-		  .holder_name = "holder",
-		  .waits = { 2, 3, 2 },
-		  .meanwhile = { 1, 0, 2 },
-		  .slept_in = KD_CALL_NONE,
-		  .released_by = 4711,
-		  .released_name = "holder",
-		  .called_from = "log_write+0x2f < main+0x77 [server]" },
-		{ .address = 0xffff88811c6e43c0,
-		  .kind = KD_LOCK_KERNEL_MUTEX,
-		  .holder = 815,
-		  .holder_pid = 800,
-		  .holder_name = "outsider",
-		  .waits = { 1, 2, 2 },
-		  .slept_in = KD_CALL_NONE,
-		  .released_by = 815,
-		  .released_name = "outsider" },
+		LOCK(0x7f0123456780, KD_LOCK_ROBUST, 2147483647, "sixteen letters!",
+		     .waits = { 1234, 600000000, 123456789 },
+		     .meanwhile = { 60000000, 540000000, 0 }, .released_by = 2147483647,
+		     .released_name = "sixteen letters!",
+		     .is = { "queues", 0x1f8, "libqueue.so.1" },
+		     .called_from = "queue_push+0x1c [libqueue.so.1] < serve+0x48 [server]"),
+		LOCK(1, KD_LOCK_MUTEX, 4711, "", .waits = { 2, 300000000, 200000000 },
+		     .meanwhile = { 0, 100000000, 200000000 }, .others = 1, .released_by = 4712,
+		     .released_name = "\033[2J", .is = { "\033[2Jqueue\xff", 0, "a\nb" },
+		     .called_from = "f\033[2J\xff+0x1 [a\nb]"),
+		LOCK(UINT64_MAX, 0, 0, "", .waits = { 1, 100000000, 100000000 },
+		     .is = { "", 0x40, "PostgreSQL.1234" }),
+		LOCK(0x55d0c0ffee00, 0, 0, "", .waits = { 1, 4, 4 }, .is = { .object = "[heap]" }),
+		LOCK(0, 0, 0, "", .waits = { 3, 3, 1 }),
+		LOCK(0xffff88811c6e4b40, KD_LOCK_KERNEL_RWSEM_WRITE, 4711, "holder",
+		     .waits = { 2, 3, 2 }, .meanwhile = { 1, 0, 2 }, .released_by = 4711,
+		     .released_name = "holder",
+		     .called_from = "log_write+0x2f < main+0x77 [server]"),
+		LOCK(0xffff88811c6e43c0, KD_LOCK_KERNEL_MUTEX, 815, "outsider", .holder_pid = 800,
+		     .waits = { 1, 2, 2 }, .released_by = 815, .released_name = "outsider"),
 	};
 
 	locks[1].slept_in = syscall_number("fsync");

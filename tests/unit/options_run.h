@@ -260,7 +260,8 @@ static const char *result(const struct outcome *got)
 	return got->status || *got->err || *got->out ? text : got->meaning + (*got->meaning == ' ');
 }
 
-static const struct outcome *run_value(const char *option, const char *value)
+__attribute__((unused)) static const struct outcome *run_value(const char *option,
+							       const char *value)
 {
 	char word[CASE_LEN + 32], *words[WORDS + 1] = { word };
 

@@ -5,73 +5,49 @@
 
 #include "cli/base/escape.h"
 #include "random.h"
-#include "tap.h"
+#include "cases.h"
 
 #define ROUNDS 50000U
 
+static const char *escaped(const char *text)
+{
+	static char out[ESCAPE_SIZE(CASE_LEN)];
+	size_t length = escape_text(out, sizeof(out), text, strlen(text));
+
+	is_u64(length, strlen(out), "its length");
+	return out;
+}
+
 TEST(escape_text)
 {
-	static const struct {
-		const char *name, *text, *want;
-	} cases[] = {
-		{ "empty", "", "" },
-		{ "plain", "ovs-vswitchd", "ovs-vswitchd" },
-		{ "all that is printable", "a !\"#$%&'()*+,-./09:;<=>?@AZ[]^_`az{|}~",
-		  "a !\"#$%&'()*+,-./09:;<=>?@AZ[]^_`az{|}~" },
-		{ "backslash", "a\\b", "a\\\\b" },
-		{ "text that looks like an escape", "\\x1b\\n", "\\\\x1b\\\\n" },
-		{ "tab, line feed, return", "\t\n\r", "\\t\\n\\r" },
-		{ "other controls", "\x01\x07\x08\x0b\x1b\x1f\x7f",
-		  "\\x01\\x07\\x08\\x0b\\x1b\\x1f\\x7f" },
-		{ "terminal sequence", "\x1b[2J\x1b]0;x\x07", "\\x1b[2J\\x1b]0;x\\x07" },
-		{ "C1 as UTF-8", "\xc2\x80\xc2\x9b\xc2\x9f", "\\xc2\\x80\\xc2\\x9b\\xc2\\x9f" },
-		{ "first after C1", "\xc2\xa0", "\xc2\xa0" },
-		{ "C1 as a byte",
-		  "\x9b"
-		  "1m",
-		  "\\x9b1m" },
-		{ "two bytes", "\xc3\xa9", "\xc3\xa9" },
-		{ "three bytes", "\xe6\x97\xa5\xe6\x9c\xac", "\xe6\x97\xa5\xe6\x9c\xac" },
-		{ "four bytes", "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" },
-		{ "combining mark", "e\xcc\x81", "e\xcc\x81" },
-		{ "last code point of two bytes", "\xdf\xbf", "\xdf\xbf" },
-		{ "a continuation alone", "a\x80z", "a\\x80z" },
-		{ "a lead alone", "a\xc3z", "a\\xc3z" },
-		{ "cut off after one byte", "\xe6", "\\xe6" },
-		{ "cut off after two bytes", "\xe6\x97", "\\xe6\\x97" },
-		{ "cut off after three bytes", "\xf0\x9f\x98", "\\xf0\\x9f\\x98" },
-		{ "too long form of '/'", "\xc0\xaf", "\\xc0\\xaf" },
-		{ "too long form of ESC", "\xe0\x80\x9b", "\\xe0\\x80\\x9b" },
-		{ "too long form in four bytes", "\xf0\x80\x80\xaf", "\\xf0\\x80\\x80\\xaf" },
-		{ "surrogate", "\xed\xa0\x80", "\\xed\\xa0\\x80" },
-		{ "beyond Unicode", "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
-		{ "no UTF-8 bytes", "\xf8\x88\xfe\xff", "\\xf8\\x88\\xfe\\xff" },
-		{ "Latin-1", "caf\xe9", "caf\\xe9" },
-		{ "soft hyphen", "\xc2\xad", "\\xc2\\xad" },
-		{ "zero-width space and joiner", "\xe2\x80\x8b\xe2\x80\x8d",
-		  "\\xe2\\x80\\x8b\\xe2\\x80\\x8d" },
-		{ "direction marks", "\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c",
-		  "\\xe2\\x80\\x8e\\xe2\\x80\\x8f\\xd8\\x9c" },
-		{ "line and paragraph separator", "\xe2\x80\xa8\xe2\x80\xa9",
-		  "\\xe2\\x80\\xa8\\xe2\\x80\\xa9" },
-		{ "direction override", "\xe2\x80\xaa\xe2\x80\xae",
-		  "\\xe2\\x80\\xaa\\xe2\\x80\\xae" },
-		{ "after the overrides", "\xe2\x80\xaf", "\xe2\x80\xaf" },
-		{ "direction isolate", "\xe2\x81\xa6\xe2\x81\xa9",
-		  "\\xe2\\x81\\xa6\\xe2\\x81\\xa9" },
-		{ "byte order mark", "\xef\xbb\xbf", "\\xef\\xbb\\xbf" },
-		{ "no character", "\xef\xbf\xbf", "\\xef\\xbf\\xbf" },
-		{ "variation selector", "\xef\xb8\x8f", "\\xef\\xb8\\x8f" },
-		{ "tag", "\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81" },
-	};
+	/* What is printable passes. Controls, C1 as UTF-8 or as a byte, pieces of UTF-8 and what is
+	 * none, or too long: their bytes. So do characters that are not seen, or direct others. */
+	static const char cases[] =
+		" = |ovs-vswitchd = ovs-vswitchd|a\\b = a\\\\b|\\x1b\\n = \\\\x1b\\\\n"
+		"|\t\n\r = \\t\\n\\r"
+		"|\x01\x07\x08\x0b\x1b\x1f\x7f = \\x01\\x07\\x08\\x0b\\x1b\\x1f\\x7f"
+		"|\x1b[2J\x1b]0;x\x07 = \\x1b[2J\\x1b]0;x\\x07"
+		"|\xc2\x80\xc2\x9b\xc2\x9f = \\xc2\\x80\\xc2\\x9b\\xc2\\x9f|\xc2\xa0 = \xc2\xa0"
+		"|\2331m = \\x9b1m|\xc3\xa9 = \xc3\xa9"
+		"|\xe6\x97\xa5\xe6\x9c\xac = \xe6\x97\xa5\xe6\x9c\xac"
+		"|\xf0\x9f\x98\x80 = \xf0\x9f\x98\x80|e\xcc\x81 = e\xcc\x81|\xdf\xbf = \xdf\xbf"
+		"|a\x80z = a\\x80z|a\xc3z = a\\xc3z|\xe6 = \\xe6|\xe6\x97 = \\xe6\\x97"
+		"|\xf0\x9f\x98 = \\xf0\\x9f\\x98|\xc0\xaf = \\xc0\\xaf"
+		"|\xe0\x80\x9b = \\xe0\\x80\\x9b|\xf0\x80\x80\xaf = \\xf0\\x80\\x80\\xaf"
+		"|\xed\xa0\x80 = \\xed\\xa0\\x80|\xf4\x90\x80\x80 = \\xf4\\x90\\x80\\x80"
+		"|\xf8\x88\xfe\xff = \\xf8\\x88\\xfe\\xff|caf\xe9 = caf\\xe9|\xc2\xad = \\xc2\\xad"
+		"|\xe2\x80\x8b\xe2\x80\x8d = \\xe2\\x80\\x8b\\xe2\\x80\\x8d"
+		"|\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c = \\xe2\\x80\\x8e\\xe2\\x80\\x8f\\xd8\\x9c"
+		"|\xe2\x80\xa8\xe2\x80\xa9 = \\xe2\\x80\\xa8\\xe2\\x80\\xa9"
+		"|\xe2\x80\xaa\xe2\x80\xae = \\xe2\\x80\\xaa\\xe2\\x80\\xae"
+		"|\xe2\x80\xaf = \xe2\x80\xaf"
+		"|\xe2\x81\xa6\xe2\x81\xa9 = \\xe2\\x81\\xa6\\xe2\\x81\\xa9"
+		"|\xef\xbb\xbf = \\xef\\xbb\\xbf|\xef\xbf\xbf = \\xef\\xbf\\xbf"
+		"|\xef\xb8\x8f = \\xef\\xb8\\x8f|\xf3\xa0\x81\x81 = \\xf3\\xa0\\x81\\x81";
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char out[ESCAPE_SIZE(64)];
-		size_t length = escape_text(out, sizeof(out), cases[i].text, strlen(cases[i].text));
-
-		is_str(out, cases[i].want, "%s", cases[i].name);
-		is_u64(length, strlen(cases[i].want), "%s: length", cases[i].name);
-	}
+	cases_check(cases, escaped, "escaped");
+	is_str(escaped("a !\"#$%&'()*+,-./09:;<=>?@AZ[]^_`az{|}~"),
+	       "a !\"#$%&'()*+,-./09:;<=>?@AZ[]^_`az{|}~", "all that is printable");
 }
 
 /* Which somebody else should have replaced. */

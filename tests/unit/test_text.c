@@ -181,60 +181,41 @@ static void test_folded_silent(void)
 			".threads[].in_flight[].count"));
 }
 
+/* A call, or a period, of one thread; which edges it crosses. */
+static struct open_item item(enum open_kind kind, int32_t number, uint64_t inside,
+			     const char *edges)
+{
+	return (struct open_item){ .kind = kind,
+				   .number = number,
+				   .count = 1,
+				   .inside = inside,
+				   .at_start = *edges == '<',
+				   .at_end = strchr(edges, '>') };
+}
+
 static void test_in_flight(void)
 {
 	struct thread_row rows[] = { thread(7, "edges"), thread(8, "unknown"), thread(9, "both") };
 	struct sample sample = sample_begin();
-
-	rows[0].open = (struct open_item[]){ { .number = syscall_number("futex"),
-					       .count = 1,
-					       .inside = 12345,
-					       .until = 100 * SECOND + 12345,
-					       .longest = 123456,
-					       .at_start = true },
-					     { .number = syscall_number("read"),
-					       .count = 1,
-					       .inside = 4321,
-					       .longest = 4321,
-					       .since = 101 * SECOND - 4321,
-					       .at_end = true },
-					     { .kind = OPEN_READY,
-					       .number = KD_CALL_UNKNOWN,
-					       .count = 1,
-					       .inside = 80000000,
-					       .length = 180000000,
-					       .longest = 180000000,
-					       .since = 100 * SECOND - 100000000,
-					       .until = 100 * SECOND + 80000000,
-					       .at_start = true },
-					     { .kind = OPEN_RUN,
-					       .number = KD_CALL_UNKNOWN,
-					       .count = 1,
-					       .inside = 77,
-					       .length = 77,
-					       .longest = 77,
-					       .since = 101 * SECOND - 77,
-					       .at_end = true },
-					     { .kind = OPEN_ROUND,
-					       .number = KD_CALL_UNKNOWN,
-					       .count = 1,
-					       .inside = SECOND,
-					       .length = 3 * SECOND,
-					       .longest = 3 * SECOND,
-					       .since = 98 * SECOND,
-					       .at_start = true,
-					       .at_end = true } };
-	rows[1].open = (struct open_item[]){
-		{ .number = KD_CALL_UNKNOWN, .count = 1, .inside = 1, .at_start = true },
-		{ .number = 9999, .count = 1, .inside = 1, .at_end = true }
+	struct open_item edges[] = {
+		item(OPEN_CALL, syscall_number("futex"), 12345, "<"),
+		item(OPEN_CALL, syscall_number("read"), 4321, ">"),
+		item(OPEN_READY, KD_CALL_UNKNOWN, 80000000, "<"),
+		item(OPEN_RUN, KD_CALL_UNKNOWN, 77, ">"),
+		item(OPEN_ROUND, KD_CALL_UNKNOWN, SECOND, "<>"),
 	};
-	rows[2].open = (struct open_item[]){ { .number = syscall_number("poll"),
-					       .count = 1234,
-					       .inside = SECOND,
-					       .since = 100 * SECOND - 1234567,
-					       .at_start = true,
-					       .at_end = true,
-					       .until = 101 * SECOND + 5 } };
+	struct open_item unknown[] = { item(OPEN_CALL, KD_CALL_UNKNOWN, 1, "<"),
+				       item(OPEN_CALL, 9999, 1, ">") };
+	struct open_item both = item(OPEN_CALL, syscall_number("poll"), SECOND, "<>");
+
+	edges[0].until = 100 * SECOND + 12345, edges[0].longest = 123456;
+	edges[1].since = 101 * SECOND - 4321, edges[1].longest = 4321;
+	edges[2].since = SECOND * 999 / 10, edges[2].until = 100 * SECOND + 80000000;
+	edges[2].length = edges[2].longest = 180000000;
+	edges[3].since = 101 * SECOND - 77, edges[3].length = edges[3].longest = 77;
+	edges[4].since = 98 * SECOND, edges[4].length = edges[4].longest = 3 * SECOND;
+	both.count = 1234, both.since = 100 * SECOND - 1234567, both.until = 101 * SECOND + 5;
+	rows[0].open = edges, rows[1].open = unknown, rows[2].open = &both;
 	rows[0].n_open = 5;
 	rows[1].n_open = 2;
 	rows[2].n_open = 1;
