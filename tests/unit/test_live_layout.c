@@ -207,45 +207,21 @@ TEST(pages)
 /* Whatever threads are called, and however small or large the terminal is. */
 TEST(hostile)
 {
-	static const char *const names[] = {
-		"\033[2J\033]0;x\007\n\n\n\n\n",
-		"\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad",
-		"a b  c   d    ",
-		"exactly15bytes_",
-		"",
-		"\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-		"16bytes_unended_",
-		"\xe2\x80\xae\xe2\x80\xae\xe2\x80\xae",
-	};
-	enum { NAMES = sizeof(names) / sizeof(*names) };
 	static const size_t sizes[] = { 0, 1, 2, 3, 4, 7, 10, 24, 41, 50, 80, 103, 139, 200, 500 };
-	struct thread_row rows[NAMES];
-	struct sample sample = verdict_sample(rows, NAMES);
-	struct capture capture = { .process = "\033\033\033\033\033\033\033\033" };
+	struct thread_row rows[HOSTILE];
+	struct sample sample = hostile_sample(rows);
 	struct view view = { .lines = 24, .columns = 80, .filter = "*" };
 	struct shown shown;
 
-	sample.capture = &capture;
-	sample.pid = INT32_MAX;
-	memset(sample.losses, 0xff, sizeof(sample.losses));
-	for (size_t i = 0; i < NAMES; i++) {
-		rows[i] = runner(INT32_MAX - (pid_t)i, names[i]);
-		memset(rows[i].cpus, 0x55, sizeof(rows[i].cpus));
-		rows[i].ledger.life = UINT64_MAX;
-		rows[i].ready = times(UINT64_MAX, UINT64_MAX, UINT64_MAX);
-		for (size_t state = 0; state < LEDGER_STATES; state++)
-			rows[i].ledger.ns[state] = UINT64_MAX / 9 - i;
-	}
-	rows[0].members = UINT32_MAX;
 	shown_fill(&shown, &sample, &view);
 	is_drawn(&view, &shown, "live_hostile");
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+	for (size_t i = 0; i < COUNT(sizes); i++) {
 		for (size_t j = 0; j < 30; j++) {
 			view.lines = sizes[i] < 120 ? sizes[i] : 120;
-			view.columns = sizes[(i * 7 + j) % (sizeof(sizes) / sizeof(*sizes))];
+			view.columns = sizes[(i * 7 + j) % (COUNT(sizes))];
 			view.page = (enum view_page)(j % 3);
-			view.opened = history_key(&rows[j % NAMES]);
-			view.cursor = j % NAMES;
+			view.opened = history_key(&rows[j % HOSTILE]);
+			view.cursor = j % HOSTILE;
 			view.ascii = j % 2;
 			view.prompt = (enum view_prompt)(j / 3 % 3);
 			view.down = j;

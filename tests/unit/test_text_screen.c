@@ -132,42 +132,17 @@ TEST(one_cpu)
 	is_screen(&sample, "screen_one_cpu");
 }
 
-/* Each name as wide as it can be, each figure as large. */
 TEST(hostile)
 {
-	static const char *const names[] = {
-		"\033[2J\033]0;x\007\n\n\n\n\n",
-		"\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad",
-		"a b  c   d    ",
-		"exactly15bytes_",
-		"",
-		"\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-		"16bytes_unended_",
-		"\xe2\x80\xae\xe2\x80\xae\xe2\x80\xae",
-	};
-	enum { NAMES = sizeof(names) / sizeof(*names) };
-	struct thread_row rows[NAMES];
+	struct thread_row rows[HOSTILE];
 	struct mover_row mover = { .tid = INT32_MAX, .pid = 1, .count = UINT64_MAX };
 	struct irq_row irqs[2];
-	struct sample sample = verdict_sample(rows, NAMES);
-	struct capture capture = { .process = "\033\033\033\033\033\033\033\033" };
+	struct sample sample = hostile_sample(rows);
 
-	sample.capture = &capture;
-	sample.pid = INT32_MAX;
-	memset(sample.losses, 0xff, sizeof(sample.losses));
-	for (size_t i = 0; i < NAMES; i++) {
-		rows[i] = runner(INT32_MAX - (pid_t)i, names[i]);
-		memset(rows[i].cpus, 0x55, sizeof(rows[i].cpus));
-		rows[i].ledger.life = UINT64_MAX;
-		rows[i].ready = times(UINT64_MAX, UINT64_MAX, UINT64_MAX);
-		for (size_t state = 0; state < LEDGER_STATES; state++)
-			rows[i].ledger.ns[state] = UINT64_MAX / 9 - i;
-	}
 	for (size_t i = 0; i < 2; i++) {
 		irqs[i] = (struct irq_row){ .count = 9, .total = i + 1, .max = UINT64_MAX };
 		memset(irqs[i].name, 0xff, sizeof(irqs[i].name));
 	}
-	rows[0].members = UINT32_MAX;
 	rows[0].movers = &mover, rows[0].n_movers = 1;
 	memset(mover.name, 0x1b, sizeof(mover.name));
 	rows[1].hardirqs = rows[1].softirqs = irqs;

@@ -51,4 +51,35 @@ __attribute__((unused)) static struct kd_count times(uint64_t count, uint64_t to
 	return (struct kd_count){ .count = count, .total = total, .max = max };
 }
 
+#define HOSTILE 8
+
+/* Threads with names as wide as they can be and worse, and figures as large. */
+__attribute__((unused)) static struct sample hostile_sample(struct thread_row rows[static HOSTILE])
+{
+	static const char *const names[HOSTILE] = { "\033[2J\033]0;x\007\n\n\n\n\n",
+						    "中中中中中",
+						    "a b  c   d    ",
+						    "exactly15bytes_",
+						    "",
+						    "\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+						    "16bytes_unended_",
+						    "\xe2\x80\xae\xe2\x80\xae\xe2\x80\xae" };
+	static const struct capture capture = { .process = "\033\033\033\033\033\033\033\033" };
+	struct sample sample = verdict_sample(rows, HOSTILE);
+
+	sample.capture = &capture;
+	sample.pid = INT32_MAX;
+	memset(sample.losses, 0xff, sizeof(sample.losses));
+	for (size_t i = 0; i < HOSTILE; i++) {
+		rows[i] = runner(INT32_MAX - (pid_t)i, names[i]);
+		memset(rows[i].cpus, 0x55, sizeof(rows[i].cpus));
+		rows[i].ledger.life = UINT64_MAX;
+		rows[i].ready = times(UINT64_MAX, UINT64_MAX, UINT64_MAX);
+		for (size_t state = 0; state < LEDGER_STATES; state++)
+			rows[i].ledger.ns[state] = UINT64_MAX / 9 - i;
+	}
+	rows[0].members = UINT32_MAX;
+	return sample;
+}
+
 #endif
