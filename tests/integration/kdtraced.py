@@ -100,3 +100,22 @@ def reclaim(events, start, stop):
             ns += max(0, min(at, stop) - max(since, start))
             since = None
     return ns
+
+
+SLEEPS = ("sched/sched_switch", "sched/sched_waking", "sched/sched_wakeup")
+
+
+def disk_sleeps(events, tid):
+    """How often a thread slept uninterruptibly, how long until somebody began to wake it, and how
+    long until it was awake."""
+    count, least, most, since = 0, 0, 0, None
+    for at, name, text in events:
+        if name == "sched_switch" and re.search(rf"prev_pid={tid} .*prev_state=D", text):
+            count, since = count + 1, at
+        elif since is not None and re.search(rf" pid={tid} ", text):
+            if name == "sched_waking":
+                least += at - since
+            elif name == "sched_wakeup":
+                most += at - since
+                since = None
+    return count, least, most
