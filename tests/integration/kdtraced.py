@@ -76,6 +76,22 @@ def interrupts(events, start, stop):
     return hard, soft, hits
 
 
+def stretches(events):
+    """[(since, until)] of those interrupts that hit no other one."""
+    found, begun = [], []
+    for at, name, _ in events:
+        who, _, edge = name.rpartition("_")
+        if edge == "entry":
+            begun.append((who, at))
+        elif begun and begun[-1][0] == who:
+            _, since = begun.pop()
+            if not begun:
+                found.append((since, at))
+        else:
+            begun.clear()  # it began before
+    return found
+
+
 def faults(events, start, stop):
     """How many page faults there were in a window, and how long it took at least until the page was
     counted as the thread's."""
@@ -119,3 +135,18 @@ def disk_sleeps(events, tid):
                 most += at - since
                 since = None
     return count, least, most
+
+
+def off_cpu(events, tid):
+    """[(since, until)] between a thread's switches."""
+    found, since = [], None
+    for at, name, text in events:
+        if name != "sched_switch":
+            continue
+        if f"next_pid={tid} " in text:
+            if since is not None:
+                found.append((since, at))
+            since = None
+        else:
+            since = at
+    return found
