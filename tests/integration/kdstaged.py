@@ -52,6 +52,7 @@ class Screen:
                                   for tid, ledger in ledgers.items()} for keys in (WAITED, RAN))
         self.ran = {tid: ledger.get("sum_exec_runtime_ns") or self.busy[tid]
                     for tid, ledger in ledgers.items()}
+        self.faults = {tid: ledger["page_fault_ns"] for tid, ledger in ledgers.items()}
         self.interrupted = sum(ledger["hardirq_ns"] + ledger["softirq_ns"]
                                for ledger in ledgers.values())
         self.text = self.child.stdout[self.child.stdout.index("# Sample dump"):]
@@ -86,10 +87,14 @@ class Screen:
         """The part of logged waits that lies in the window."""
         return sum(max(0, min(wait[-1], self.stop) - max(wait[0], self.start)) for wait in waits)
 
+    def steps(self, log):
+        """Those logged steps that lie in the window."""
+        return [ns for at, ns in enumerate(log["steps"])
+                if self.start <= log["from"] + at * MS < self.stop]
+
     def logged(self, log):
-        """The sum of logged steps that lie in the window."""
-        return sum(ns for at, ns in enumerate(log["steps"])
-                   if self.start <= log["from"] + at * MS < self.stop)
+        """Their sum."""
+        return sum(self.steps(log))
 
 
 def log_of(load):
