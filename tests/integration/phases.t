@@ -58,7 +58,7 @@ def case_ended(test):
     """The target is killed at some moment of the start: a report, or a line that says so."""
     start = start_time(test)
     for options in ((), TRACES, TRIGGERS):
-        for fifth in range(0, 7, 1 if options == TRIGGERS else 2):
+        for fifth in range(7) if options == TRIGGERS else (1, 3, 5):
             load = victim()
             child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", "10", *options])
             time.sleep(start * fifth / 5)

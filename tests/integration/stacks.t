@@ -363,7 +363,7 @@ def case_names(test):
     aparts = [Apart(test, "stripped", whole), Apart(test, "no build ID", nameless),
               *(linked(test, nameless, folder, state) for folder in (".", ".debug")
                 for state in ("as it was", "changed", "a pipe")),
-              optional(test, ".gnu_debugdata", mini, test, whole),
+              optional(test, "names in .gnu_debugdata", mini, test, whole),
               optional(test, "by build ID", by_build_id, test)]
     aparts = [apart for apart in aparts if apart]
     chains = together(test, *(apart.workload(test) for apart in aparts))
