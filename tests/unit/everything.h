@@ -7,12 +7,10 @@
 
 static struct sample sample_begin(void)
 {
-	return (struct sample){
-		.pid = 9719,
-		.start = 100 * SECOND,
-		.end = 101 * SECOND,
-		.wall_dump = { .tv_sec = 1795218874, .tv_nsec = 981958999 },
-	};
+	return (struct sample){ .pid = 9719,
+				.start = 100 * SECOND,
+				.end = 101 * SECOND,
+				.wall_dump = { .tv_sec = 1795218874, .tv_nsec = 981958999 } };
 }
 
 static struct thread_row thread(pid_t tid, const char *name)
@@ -63,25 +61,23 @@ static struct thread_row upstreams_thread(struct call_row calls[static 4])
 		(struct kd_span){ .count = 3140, .total = 789736000, .min = 4326, .max = 6849055 };
 	row.ready = (struct kd_count){ .count = 1024, .total = 25358646, .max = 5533769 };
 	row.stopped = (struct kd_count){ .count = 1, .total = 200123456, .max = 200123456 };
-	row.ledger = (struct ledger){
-		.life = SECOND,
-		.ns = { [LEDGER_USER] = 200000000,
-			[LEDGER_KERNEL] = 387654320,
-			[LEDGER_FAULT] = 46800000,
-			[LEDGER_RECLAIM] = 10121,
-			[LEDGER_HARDIRQ] = 38566,
-			[LEDGER_SOFTIRQ] = 153353732,
-			[LEDGER_READY_WOKEN] = 25000000,
-			[LEDGER_READY_PREEMPTED] = 358646,
-			[LEDGER_BLOCKED] = 60000000,
-			[LEDGER_BLOCKED_UNINT] = 26784615,
-			[LEDGER_STOPPED] = 100000000 },
-		.awaited = { [KD_AWAITED_LOCK] = { 12, 30000000, 29000000 },
-			     [KD_AWAITED_WORK] = { 1, 31000000, 31000000 },
-			     [KD_AWAITED_OTHER] = { 7, 25784615, 12345678 } },
-		.exec = 787856000,
-		.exec_known = true,
-	};
+	row.ledger = (struct ledger){ .life = SECOND,
+				      .ns = { [LEDGER_USER] = 200000000,
+					      [LEDGER_KERNEL] = 387654320,
+					      [LEDGER_FAULT] = 46800000,
+					      [LEDGER_RECLAIM] = 10121,
+					      [LEDGER_HARDIRQ] = 38566,
+					      [LEDGER_SOFTIRQ] = 153353732,
+					      [LEDGER_READY_WOKEN] = 25000000,
+					      [LEDGER_READY_PREEMPTED] = 358646,
+					      [LEDGER_BLOCKED] = 60000000,
+					      [LEDGER_BLOCKED_UNINT] = 26784615,
+					      [LEDGER_STOPPED] = 100000000 },
+				      .awaited = { [KD_AWAITED_LOCK] = { 12, 30000000, 29000000 },
+						   [KD_AWAITED_WORK] = { 1, 31000000, 31000000 },
+						   [KD_AWAITED_OTHER] = { 7, 25784615, 12345678 } },
+				      .exec = 787856000,
+				      .exec_known = true };
 	row.voluntary = 2116, row.involuntary = 1024, row.migrations = 7;
 	row.wakeup_migrations = 1, row.balance_migrations = 2;
 	row.affinity_migrations = 3, row.other_migrations = 1;
@@ -109,14 +105,14 @@ static void everything_culprits(struct thread_row *row, struct thread_row *other
 		CULPRIT(HARDIRQ, 0, 0, "", 5, 0, 3, .own = false),
 		CULPRIT(OWN, 0, 0, "", 70, 0, 7, .own = true),
 		CULPRIT(REST, 0, 0, "", 900, 0, 300, .own = false),
-		CULPRIT(UNKNOWN, 0, 0, "", 0, 1000000, 1000000, .own = false),
+		CULPRIT(UNKNOWN, 0, 0, "", 0, 1000000, 1000000, .own = false)
 	};
 	static struct culprit others[] = {
 		CULPRIT(TASK, 3, 1, "own\n", UINT64_MAX, 1, UINT64_MAX, .own = true, .policy = 6),
 		CULPRIT(TASK, 9, 9, "kworker", 4, 0, 4, .kernel = true, .policy = 5,
 			.priority = -20),
 		CULPRIT(TASK, 8, 8, "batch", 3, 0, 3, .policy = 3, .priority = 5, .rt_limit = true),
-		CULPRIT(TASK, 7, 7, "", 2, 0, 2, .policy = CULPRIT_POLICY_UNKNOWN),
+		CULPRIT(TASK, 7, 7, "", 2, 0, 2, .policy = CULPRIT_POLICY_UNKNOWN)
 	};
 
 	row->culprits = some, row->n_culprits = COUNT(some);
@@ -133,13 +129,11 @@ static void everything_doers(struct thread_row *row)
 		{ KD_STOP_SIGNAL, 19, 0, 0, "", { 1, 15, 15 } },
 		{ KD_STOP_SIGNAL, 7, 12, 12, "", { 1, 15, 15 } },
 		{ KD_STOP_SIGNAL, 2147483647, 0, 0, "", { 1, 15, 15 } },
-		{ KD_STOP_UNKNOWN, 0, 0, 0, "", { 1, 10, 10 } },
+		{ KD_STOP_UNKNOWN, 0, 0, 0, "", { 1, 10, 10 } }
 	};
-	static struct mover_row movers[] = {
-		{ 2147483647, 4711, "sixteen letters!", UINT64_MAX },
-		{ 4711, 4711, "\033[2J", 2 },
-		{ 0, 0, "", 1 },
-	};
+	static struct mover_row movers[] = { { 2147483647, 4711, "sixteen letters!", UINT64_MAX },
+					     { 4711, 4711, "\033[2J", 2 },
+					     { 0, 0, "", 1 } };
 
 	row->stops = stops, row->n_stops = COUNT(stops);
 	row->movers = movers, row->n_movers = COUNT(movers);
@@ -176,7 +170,7 @@ static void everything_locks(struct thread_row *row)
 		     .released_name = "holder",
 		     .called_from = "log_write+0x2f < main+0x77 [server]"),
 		LOCK(0xffff88811c6e43c0, KD_LOCK_KERNEL_MUTEX, 815, "outsider", .holder_pid = 800,
-		     .waits = { 1, 2, 2 }, .released_by = 815, .released_name = "outsider"),
+		     .waits = { 1, 2, 2 }, .released_by = 815, .released_name = "outsider")
 	};
 
 	locks[1].slept_in = syscall_number("fsync");
@@ -216,7 +210,7 @@ static void everything_used(struct thread_row *row)
 		  .waits = { 1, 100000000, 100000000 },
 		  .ended_by = 1,
 		  .ended_name = "\033[2J" },
-		{ .is = { .fd = -1 }, .waits = { 3, 3, 1 } },
+		{ .is = { .fd = -1 }, .waits = { 3, 3, 1 } }
 	};
 	static struct counter_row counters[] = {
 		{ "cycles", -1, 4000000000, SECOND, SECOND, false },
@@ -224,7 +218,7 @@ static void everything_used(struct thread_row *row)
 		{ "instructions", 1023, 1000000000, SECOND, SECOND / 3, true },
 		{ "cache-misses", -1, 12345678, SECOND, SECOND, false },
 		{ "r3c", -1, 0, SECOND, 0, true },
-		{ "page-faults", -1, UINT64_MAX, 0, 0, false },
+		{ "page-faults", -1, UINT64_MAX, 0, 0, false }
 	};
 
 	row->descriptors = descriptors, row->n_descriptors = COUNT(descriptors);
@@ -285,7 +279,7 @@ static void everything_interruptions(struct sample *sample)
 		  .cpu = 1,
 		  .cause = INTERRUPTION_UNEXPLAINED,
 		  .tick_late = 5000000,
-		  .by = { [INTERRUPTION_HARDIRQ] = 12000, [INTERRUPTION_UNEXPLAINED] = 5000000 } },
+		  .by = { [INTERRUPTION_HARDIRQ] = 12000, [INTERRUPTION_UNEXPLAINED] = 5000000 } }
 	};
 
 	sample->interruptions_known = true;

@@ -123,7 +123,8 @@ __attribute__((unused)) static int done_testing(void)
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static void (*tap_tests[1000])(void); /* each at the line where it begins */
+/* Each at the line where it begins. */
+__attribute__((unused)) static void (*tap_tests[1000])(void);
 
 #define TEST(name)                                                                                 \
 	static void test_##name(void);                                                             \

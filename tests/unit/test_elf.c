@@ -2,7 +2,6 @@
 /* ELF files made by hand: their headers, addresses and symbols, debug files that are packed into
  * them or lie beside them, and USDT notes. */
 #define _GNU_SOURCE
-#define TAP_OWN_MAIN
 #include <errno.h>
 #include <fcntl.h>
 #include <lzma.h>
@@ -123,7 +122,7 @@ static void opens(int want, const char *what)
 
 #define FIELD(name) offsetof(Elf64_Ehdr, name), sizeof(((Elf64_Ehdr *)0)->name)
 
-static void test_refused(void)
+TEST(refused)
 {
 	static const struct {
 		const char *what;
@@ -232,7 +231,7 @@ static void test_symbols(bool is_64)
 }
 
 /* Which of two dynamic symbols is the default version is in a table of its own. */
-static void test_versions(void)
+TEST(versions)
 {
 	uint16_t versions[] = { 0, 2 | 0x8000, 3, 1 };
 
@@ -255,7 +254,7 @@ static void test_versions(void)
 	}
 }
 
-static void test_functions(void)
+TEST(functions)
 {
 	static const struct {
 		const char *name, *want; /* and how many resolvers were left out */
@@ -306,7 +305,7 @@ static void test_functions(void)
 	elf_file_close(file);
 }
 
-static void test_damaged_symbols(void)
+TEST(damaged_symbols)
 {
 	static const struct {
 		const char *what, *want;
@@ -431,7 +430,7 @@ static size_t pack_zeros(void)
 	return stream.total_out;
 }
 
-static void test_unpack(void)
+TEST(unpack)
 {
 	struct elf_file *file;
 	size_t size;
@@ -489,7 +488,7 @@ static void link_leads_to(const char *link, uint32_t crc, uint8_t id, size_t wan
 	elf_file_close(file);
 }
 
-static void test_links(void)
+TEST(links)
 {
 	static const struct {
 		const char *what, *where, *link;
@@ -510,6 +509,8 @@ static void test_links(void)
 	};
 	static const char *const targets[] = { "/dev/zero", "program.debug" };
 
+	if (!mkdtemp(directory) || chdir(directory) || mkdir(".debug", 0700))
+		abort();
 	is_u64(lzma_crc32((const uint8_t *)"123456789", 9, 0), 0xcbf43926,
 	       "the checksum is the one that debug links have");
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -531,6 +532,8 @@ static void test_links(void)
 	}
 	unlink("program.debug");
 	unlink("program");
+	rmdir(".debug");
+	rmdir(directory);
 }
 
 /* --- USDT notes --- */
@@ -585,7 +588,7 @@ static void test_sites(bool is_64)
 	sites_are(&notes, BASE, 1, 42, "server:start@401201>201,0>0 ", "what the caller returns");
 }
 
-static void test_prelink(void)
+TEST(prelink)
 {
 	struct image_notes notes = { .is_64 = true };
 
@@ -600,7 +603,7 @@ static void test_prelink(void)
 	sites_are(&notes, 0, 0, 0, "p:n@401200>200,0>0 ", "no base section: nothing has moved");
 }
 
-static void test_damaged_sites(void)
+TEST(damaged_sites)
 {
 	static const struct {
 		const char *what, *note;
@@ -633,24 +636,11 @@ static void test_damaged_sites(void)
 	sites_are(&good, BASE, 0, 0, "", "nothing");
 }
 
-int main(void)
+TEST(classes)
 {
 	for (int narrow = 0; narrow < (IMAGE_MACHINE_32 == EM_NONE ? 1 : 2); narrow++) {
 		test_headers(!narrow);
 		test_symbols(!narrow);
 		test_sites(!narrow);
 	}
-	test_refused();
-	test_versions();
-	test_functions();
-	test_damaged_symbols();
-	test_prelink();
-	test_damaged_sites();
-	test_unpack();
-	if (!mkdtemp(directory) || chdir(directory) || mkdir(".debug", 0700))
-		return 1;
-	test_links();
-	rmdir(".debug");
-	rmdir(directory);
-	return done_testing();
 }

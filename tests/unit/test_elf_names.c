@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is at an address: variables and memory of a process, functions of Go by its own table;
  * and mangled names. Of files made by hand and of real ones, and of some made to deceive. */
-#define TAP_OWN_MAIN
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -52,7 +51,7 @@ static void is_place(struct data_place place, const char *symbol, uint64_t offse
 	is_str(got, want, "%s", what);
 }
 
-static void test_own_data(void)
+TEST(own_data)
 {
 	const void *address = dlsym(RTLD_DEFAULT, "program_invocation_name");
 	struct data_place place = place_of(address);
@@ -72,7 +71,7 @@ static void test_own_data(void)
 	ok(!strncmp(place.object, "libc", 4), "which one: %s", place.object);
 }
 
-static void test_memory(void)
+TEST(memory)
 {
 	int fd = memfd_create("shared", 0), local;
 	char *mapped, *heap = sbrk(PAGE);
@@ -94,7 +93,7 @@ static void test_memory(void)
 	munmap(mapped, 64 * PAGE);
 }
 
-static void test_several(void)
+TEST(several)
 {
 	struct data_query queries[4] = { { .address = (uintptr_t)&zeros[9] },
 					 { .address = 1 },
@@ -140,7 +139,7 @@ static struct data_place image_place(const void *bytes, size_t size, uint64_t ad
 	return place;
 }
 
-static void test_made_data(void)
+TEST(made_data)
 {
 	static const struct {
 		const char *what, *symbol, *object;
@@ -285,7 +284,7 @@ static struct elf_file *go_file(const struct table *table, const char *section)
 	return image_open(&image);
 }
 
-static void test_go(enum version version)
+static void go_check(enum version version)
 {
 	struct elf_file *file;
 	struct go_table *go = NULL;
@@ -324,7 +323,7 @@ static int symbol_count(void *context, const struct symbol *symbol)
 }
 
 /* Whatever is in it, reading ends and stays within the file. */
-static void test_damaged_go(void)
+TEST(damaged_go)
 {
 	unsigned int opened = 0, found = 0;
 
@@ -369,7 +368,7 @@ static void demangled_is(const char *name, const char *want)
 	free(text);
 }
 
-static void test_names(void)
+TEST(names)
 {
 	static const char *const cases[][2] = {
 		{ "main" },
@@ -413,7 +412,7 @@ static void test_names(void)
 	free(demangle(deep)); /* as deep as libiberty goes */
 }
 
-static void test_against_filt(void)
+TEST(against_filt)
 {
 	const char *path = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6";
 	unsigned long names = 0, same = 0;
@@ -450,22 +449,14 @@ static void test_against_filt(void)
 		   names);
 }
 
-int main(void)
+TEST(go)
 {
 	struct table zeros_alone = { .size = TABLE };
 	struct elf_file *file = go_file(&zeros_alone, ".gopclntab");
 	struct go_table *go;
 
-	test_own_data();
-	test_memory();
-	test_several();
-	test_made_data();
 	is_i64(go_table_open(&go, file), -ENOENT, "zeros are no table");
 	elf_file_close(file);
 	for (enum version version = 0; version < VERSIONS; version++)
-		test_go(version);
-	test_damaged_go();
-	test_names();
-	test_against_filt();
-	return done_testing();
+		go_check(version);
 }

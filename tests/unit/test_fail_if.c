@@ -37,51 +37,45 @@ static struct irq_row softirqs[] = {
 };
 
 static struct thread_row threads[] = {
-	{
-		.tid = 11,
-		.name = "revalidator1",
-		.members = 1,
-		.ledger = { .life = SECOND,
-			    .ns = { [LEDGER_USER] = 300 * MS,
-				    [LEDGER_KERNEL] = 100 * MS,
-				    [LEDGER_HARDIRQ] = MS,
-				    [LEDGER_SOFTIRQ] = 62500000,
-				    [LEDGER_READY_WOKEN] = 3 * MS,
-				    [LEDGER_READY_PREEMPTED] = 2 * MS,
-				    [LEDGER_BLOCKED] = 500 * MS,
-				    [LEDGER_BLOCKED_UNINT] = 31500000 } },
-		.calls = calls,
-		.n_calls = COUNT(calls),
-		.hardirqs = hardirqs,
-		.n_hardirqs = COUNT(hardirqs),
-		.softirqs = softirqs,
-		.n_softirqs = COUNT(softirqs),
-		.run = { .count = 20, .total = 400 * MS, .max = 50 * MS, .min = 1 },
-		.ready = { .count = 20, .total = 5 * MS, .max = 1500000 },
-		.run_times = { run_buckets, 2 },
-		.ready_times = { ready_buckets, 3 },
-		.long_poll = { .count = 4, .total = 8 * MS, .max = 5 * MS, .min = MS },
-		.voluntary = 15,
-		.involuntary = 4,
-		.migrations = 2,
-	},
-	{
-		.tid = 12,
-		.name = "revalidator2",
-		.members = 1,
-		.ledger = { .life = SECOND / 2,
-			    .ns = { [LEDGER_USER] = 100 * MS, [LEDGER_BLOCKED] = 400 * MS } },
-		.run = { .count = 1, .total = 100 * MS, .max = 100 * MS, .min = 100 * MS },
-		.ready = { .count = 2, .total = 6 * MS, .max = 4 * MS },
-		.voluntary = 1,
-	},
-	{
-		/* five that got no CPU throughout: the tables have nothing of that */
-		.tid = 20,
-		.name = "starved",
-		.members = 5,
-		.ledger = { .life = 5 * SECOND, .ns = { [LEDGER_READY_WOKEN] = 5 * SECOND } },
-	},
+	{ .tid = 11,
+	  .name = "revalidator1",
+	  .members = 1,
+	  .ledger = { .life = SECOND,
+		      .ns = { [LEDGER_USER] = 300 * MS,
+			      [LEDGER_KERNEL] = 100 * MS,
+			      [LEDGER_HARDIRQ] = MS,
+			      [LEDGER_SOFTIRQ] = 62500000,
+			      [LEDGER_READY_WOKEN] = 3 * MS,
+			      [LEDGER_READY_PREEMPTED] = 2 * MS,
+			      [LEDGER_BLOCKED] = 500 * MS,
+			      [LEDGER_BLOCKED_UNINT] = 31500000 } },
+	  .calls = calls,
+	  .n_calls = COUNT(calls),
+	  .hardirqs = hardirqs,
+	  .n_hardirqs = COUNT(hardirqs),
+	  .softirqs = softirqs,
+	  .n_softirqs = COUNT(softirqs),
+	  .run = { .count = 20, .total = 400 * MS, .max = 50 * MS, .min = 1 },
+	  .ready = { .count = 20, .total = 5 * MS, .max = 1500000 },
+	  .run_times = { run_buckets, 2 },
+	  .ready_times = { ready_buckets, 3 },
+	  .long_poll = { .count = 4, .total = 8 * MS, .max = 5 * MS, .min = MS },
+	  .voluntary = 15,
+	  .involuntary = 4,
+	  .migrations = 2 },
+	{ .tid = 12,
+	  .name = "revalidator2",
+	  .members = 1,
+	  .ledger = { .life = SECOND / 2,
+		      .ns = { [LEDGER_USER] = 100 * MS, [LEDGER_BLOCKED] = 400 * MS } },
+	  .run = { .count = 1, .total = 100 * MS, .max = 100 * MS, .min = 100 * MS },
+	  .ready = { .count = 2, .total = 6 * MS, .max = 4 * MS },
+	  .voluntary = 1 },
+	{ /* five that got no CPU throughout: the tables have nothing of that */
+	  .tid = 20,
+	  .name = "starved",
+	  .members = 5,
+	  .ledger = { .life = 5 * SECOND, .ns = { [LEDGER_READY_WOKEN] = 5 * SECOND } } },
 };
 
 static struct upcall_row upcalls[] = { { 0, 0, 40 }, { 1, 0, 2 }, { 1, 12, 3 } };
@@ -188,16 +182,15 @@ static const char *excess_of_culprits(const char *text)
 	struct culprit culprits[] = {
 		{ .name = "backup", .pid = 4, .woken_ns = 3 * SECOND, .longest_ns = 2 * SECOND },
 		{ .name = "backlog", .pid = 5, .woken_ns = SECOND - MS, .preempted_ns = MS },
-		{ .kind = CULPRIT_SOFTIRQ, .woken_ns = SECOND, .longest_ns = MS },
+		{ .kind = CULPRIT_SOFTIRQ, .woken_ns = SECOND, .longest_ns = MS }
 	};
-	struct thread_row thread = {
-		.tid = 20,
-		.name = "starved",
-		.members = 1,
-		.ledger = { .life = 10 * SECOND, .ns = { [LEDGER_READY_WOKEN] = 5 * SECOND } },
-		.culprits = culprits,
-		.n_culprits = COUNT(culprits),
-	};
+	struct thread_row thread = { .tid = 20,
+				     .name = "starved",
+				     .members = 1,
+				     .ledger = { .life = 10 * SECOND,
+						 .ns = { [LEDGER_READY_WOKEN] = 5 * SECOND } },
+				     .culprits = culprits,
+				     .n_culprits = COUNT(culprits) };
 	struct sample one = { .threads = &thread, .n_threads = 1 };
 
 	return excess_in(&one, text);
@@ -312,7 +305,7 @@ TEST(bad)
 		  "--interruptions" },
 		{ "read.network.bytes>0", { true, true, true, false, true, true }, "--resources" },
 		{ "changed.count>0", { true, true, true, true, false, true }, "--compare" },
-		{ "counters.cs.count>0", { true, true, true, true, true, false }, "--counters" },
+		{ "counters.cs.count>0", { true, true, true, true, true, false }, "--counters" }
 	};
 	char one[CASE_LEN];
 
@@ -367,39 +360,35 @@ TEST(whole)
 {
 	static const struct {
 		const char *text, *said;
-	} cases[] = {
-		{ "ready.max>100ms", "180,000,000 ns of thread 1 't'" },
-		{ "ready.p99>100ms", "180,000,000 ns of thread 1 't'" },
-		{ "ready.p50<1s", "1,000 ns of thread 1 't'" },
-		{ "run.max>100ms", "190,000,000 ns so far of thread 1 't'" },
-		{ "run.p99_9>100ms", "190,000,000 ns so far of thread 1 't'" },
-		{ "run.p50>8ns", "9 ns of thread 1 't'" },
-		{ "syscall.futex.max>1s", "2,000,000,000 ns so far of thread 1 't'" },
-		{ "long_poll.max>0", NULL }, /* it may never end */
-		{ "stopped.max>0", NULL },
-	};
+	} cases[] = { { "ready.max>100ms", "180,000,000 ns of thread 1 't'" },
+		      { "ready.p99>100ms", "180,000,000 ns of thread 1 't'" },
+		      { "ready.p50<1s", "1,000 ns of thread 1 't'" },
+		      { "run.max>100ms", "190,000,000 ns so far of thread 1 't'" },
+		      { "run.p99_9>100ms", "190,000,000 ns so far of thread 1 't'" },
+		      { "run.p50>8ns", "9 ns of thread 1 't'" },
+		      { "syscall.futex.max>1s", "2,000,000,000 ns so far of thread 1 't'" },
+		      { "long_poll.max>0", NULL }, /* it may never end */
+		      { "stopped.max>0", NULL } };
 	struct bucket ready[] = { { 1000, 9 }, { 187 * MS, 1 } };
 	struct bucket run[] = { { 9, 2 } };
 	struct open_item open[] = {
 		{ .number = SYS_futex, .count = 1, .longest = 2 * SECOND, .at_end = true },
 		{ OPEN_READY, -1, 1, 0, 0, 0, 180 * MS, 180 * MS, .at_start = true },
 		{ OPEN_RUN, -1, 1, 0, 0, 0, 190 * MS, 190 * MS, .at_end = true },
-		{ OPEN_ROUND, -1, 1, 0, 0, 0, SECOND, SECOND, .at_end = true },
+		{ OPEN_ROUND, -1, 1, 0, 0, 0, SECOND, SECOND, .at_end = true }
 	};
 	struct call_row call = { .number = SYS_futex };
-	struct thread_row thread = {
-		.tid = 1,
-		.name = "t",
-		.members = 1,
-		.ready = { .count = 9, .total = 9000, .max = 1000 },
-		.run = { .count = 2, .total = 18, .max = 9, .min = 9 },
-		.ready_times = { ready, 2 },
-		.run_times = { run, 1 },
-		.calls = &call,
-		.n_calls = 1,
-		.open = open,
-		.n_open = COUNT(open),
-	};
+	struct thread_row thread = { .tid = 1,
+				     .name = "t",
+				     .members = 1,
+				     .ready = { .count = 9, .total = 9000, .max = 1000 },
+				     .run = { .count = 2, .total = 18, .max = 9, .min = 9 },
+				     .ready_times = { ready, 2 },
+				     .run_times = { run, 1 },
+				     .calls = &call,
+				     .n_calls = 1,
+				     .open = open,
+				     .n_open = COUNT(open) };
 	struct sample one = { .threads = &thread, .n_threads = 1 };
 
 	for (size_t i = 0; i < COUNT(cases); i++) {

@@ -55,17 +55,13 @@ static struct sample sample_of(const struct process_row *processes, size_t n_pro
 
 TEST(order)
 {
-	const struct process_row processes[] = {
-		process(30, "c", "", false),
-		process(10, "a", "", false),
-		process(20, "b", "", false),
-	};
-	const struct thread_row threads[] = {
-		thread(30, 30, "worker", 0),
-		thread(10, 11, "worker", 0),
-		thread(20, 20, "worker", 0),
-		thread(10, 10, "main", 0),
-	};
+	const struct process_row processes[] = { process(30, "c", "", false),
+						 process(10, "a", "", false),
+						 process(20, "b", "", false) };
+	const struct thread_row threads[] = { thread(30, 30, "worker", 0),
+					      thread(10, 11, "worker", 0),
+					      thread(20, 20, "worker", 0),
+					      thread(10, 10, "main", 0) };
 	static const pid_t tids[] = { 10, 11, 20, 30 };
 	struct sample sample = sample_of(processes, 3, threads, 4);
 
@@ -84,10 +80,8 @@ TEST(order)
 /* Threads of one name that have ended are one row in each process, not of several. */
 TEST(threads_apart)
 {
-	const struct process_row processes[] = {
-		process(10, "a", "", false),
-		process(20, "a", "", false),
-	};
+	const struct process_row processes[] = { process(10, "a", "", false),
+						 process(20, "a", "", false) };
 	struct thread_row threads[6];
 	struct sample sample;
 
@@ -108,16 +102,11 @@ TEST(threads_apart)
 /* What was folded before is folded with those that have ended since, however few these are. */
 TEST(again)
 {
-	struct process_row processes[] = {
-		process(10, "sh", "", true),
-		process(20, "sh", "", true),
-		process(30, "sh", "", false),
-	};
-	const struct thread_row threads[] = {
-		thread(10, 10, "sh", MILLI),
-		thread(20, 20, "sh", MILLI),
-		thread(30, 30, "sh", MILLI),
-	};
+	struct process_row processes[] = { process(10, "sh", "", true), process(20, "sh", "", true),
+					   process(30, "sh", "", false) };
+	const struct thread_row threads[] = { thread(10, 10, "sh", MILLI),
+					      thread(20, 20, "sh", MILLI),
+					      thread(30, 30, "sh", MILLI) };
 	struct sample sample;
 
 	processes[0].members = SAMPLE_FOLD;
@@ -296,17 +285,13 @@ TEST(storm)
 
 TEST(sums)
 {
-	const struct process_row processes[] = {
-		process(10, "a", "", false),
-		process(20, "b", "", false),
-		process(30, "none", "", false),
-	};
-	struct thread_row threads[] = {
-		thread(10, 10, "main", 100 * MILLI),
-		thread(20, 20, "main", 50 * MILLI),
-		thread(20, 21, "worker", 200 * MILLI),
-		thread(40, 40, "stranger", 500 * MILLI),
-	};
+	const struct process_row processes[] = { process(10, "a", "", false),
+						 process(20, "b", "", false),
+						 process(30, "none", "", false) };
+	struct thread_row threads[] = { thread(10, 10, "main", 100 * MILLI),
+					thread(20, 20, "main", 50 * MILLI),
+					thread(20, 21, "worker", 200 * MILLI),
+					thread(40, 40, "stranger", 500 * MILLI) };
 	struct process_sum *sums = NULL;
 	struct verdict verdict = { 0 };
 	struct sample sample;

@@ -100,14 +100,21 @@ static int triggers_see(const struct trigger_stats *stats, void *context)
 	return stats->lasted ? 0 : -1;
 }
 
-static int stream_see(const char *text, struct seen *seen, struct replay_error *error)
+static int text_read(const char *text, const struct replay_handlers *handlers,
+		     struct replay_error *error)
 {
-	const struct replay_handlers handlers = { sample_see, triggers_see, seen, 0, false };
 	FILE *in = fmemopen((void *)text, strlen(text), "r");
-	int status = replay_stream(in, &handlers, error);
+	int status = replay_stream(in, handlers, error);
 
 	fclose(in);
 	return status;
+}
+
+static int stream_see(const char *text, struct seen *seen, struct replay_error *error)
+{
+	const struct replay_handlers handlers = { sample_see, triggers_see, seen, 0, false };
+
+	return text_read(text, &handlers, error);
 }
 
 TEST(streams)
@@ -150,10 +157,8 @@ TEST(defaults)
 	static const char text[] = HEAD ",\"threads\":[{\"tid\":7}]}\n";
 	const struct replay_handlers handlers = { .sample = least_see, .context = &(int){ 0 } };
 	struct replay_error error;
-	FILE *in = fmemopen((void *)text, strlen(text), "r");
 
-	is_i64(replay_stream(in, &handlers, &error), 0, "a thread with nothing but a TID");
-	fclose(in);
+	is_i64(text_read(text, &handlers, &error), 0, "a thread with nothing but a TID");
 }
 
 /* Every fault has a line and says where and what. */
@@ -286,20 +291,17 @@ TEST(buckets)
 	for (uint64_t n = 1; n <= MOST + 1; n++) {
 		struct replay_error error;
 		char *text;
-		FILE *in;
 
 		if (distribution_append(&thread.ready_times, 3 * n, n))
 			abort();
 		if (n < MOST)
 			continue;
 		text = report_json_alone(&sample);
-		in = fmemopen(text, strlen(text), "r");
-		is_i64(replay_stream(in, &handlers, &error), n > MOST ? EX_DATAERR : 0,
+		is_i64(text_read(text, &handlers, &error), n > MOST ? EX_DATAERR : 0,
 		       "%llu buckets", (unsigned long long)n);
 		is_str(error.text,
 		       n > MOST ? "threads[0].ready.buckets: has more than 16384 elements" : "",
 		       "and why");
-		fclose(in);
 		free(text);
 	}
 	distribution_clear(&thread.ready_times);
@@ -320,15 +322,12 @@ TEST(greed)
 		char *at = stpcpy(text, HEAD ",\"threads\":[");
 		uint64_t before;
 		struct replay_error error;
-		FILE *in;
 
 		while (at < text + PIECES)
 			at = stpcpy(at, pieces[i]);
 		memory_peak();
 		before = memory_peak();
-		in = fmemopen(text, (size_t)(at - text), "r");
-		is_i64(replay_stream(in, &handlers, &error), EX_DATAERR, "many of %s", pieces[i]);
-		fclose(in);
+		is_i64(text_read(text, &handlers, &error), EX_DATAERR, "many of %s", pieces[i]);
 		ok(strstr(error.text, i < 2 ? "parsing depth" : "too large"), "and why");
 		if (!SANITIZED) /* which needs memory of its own */
 			ok(memory_peak() <= before + MEMORY, "no more memory than that");
@@ -344,7 +343,6 @@ TEST(greedy_buckets)
 	char *text = malloc(THREADS * (BUCKETS + 1) * 40), *at;
 	struct replay_error error;
 	uint64_t before;
-	FILE *in;
 
 	if (!text)
 		abort();
@@ -358,9 +356,7 @@ TEST(greedy_buckets)
 	stpcpy(at, "]}");
 	memory_peak();
 	before = memory_peak();
-	in = fmemopen(text, strlen(text), "r");
-	is_i64(replay_stream(in, &handlers, &error), 0, "many buckets: %s", error.text);
-	fclose(in);
+	is_i64(text_read(text, &handlers, &error), 0, "many buckets: %s", error.text);
 	if (!SANITIZED)
 		ok(memory_peak() <= before + MEMORY, "no more memory than that");
 	free(text);

@@ -18,30 +18,15 @@
 #define ROUNDS (SANITIZED ? 20U : 400U)
 #define MANY (RECORDED_ROWS + 5)
 
-struct text {
-	char *bytes;
-	size_t length;
-};
-
-static struct text written(const struct sample *sample,
-			   int (*report)(const struct sample *sample,
-					 const struct report_options *options, FILE *out))
+/* Whether a report of both is the same. */
+static bool same(report_function *report, const struct sample *one, const struct sample *other)
 {
-	static const struct report_options plain;
-	struct text text;
-	FILE *out = open_memstream(&text.bytes, &text.length);
+	char *text = report_written(report, one, &report_plain);
+	char *again = report_written(report, other, &report_plain);
+	bool equal = !strcmp(text, again);
 
-	if (!out || report(sample, &plain, out) || fclose(out))
-		abort();
-	return text;
-}
-
-static bool same(struct text one, struct text other)
-{
-	bool equal = one.length == other.length && !memcmp(one.bytes, other.bytes, one.length);
-
-	free(one.bytes);
-	free(other.bytes);
+	free(text);
+	free(again);
 	return equal;
 }
 
@@ -59,9 +44,8 @@ static int sample_see(const struct sample *sample, void *context)
 	seen->recordings += sample->recording != NULL;
 	if (!seen->sample)
 		return 0;
-	seen->wrong += !same(written(sample, report_json), written(seen->sample, report_json));
-	seen->wrong += !same(written(sample, report_perfetto),
-			     written(seen->sample, report_perfetto));
+	seen->wrong += !same(report_json, sample, seen->sample);
+	seen->wrong += !same(report_perfetto, sample, seen->sample);
 	return 0;
 }
 
@@ -146,15 +130,15 @@ TEST(round_trip)
 
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		struct sample sample = recorded_sample();
-		struct text text = written(&sample, report_json);
+		char *text = report_written(report_json, &sample, &report_plain);
 		struct replay_error error;
 
 		seen.sample = &sample;
-		if (text_see(text.bytes, text.length, &seen, true, &error)) {
+		if (text_see(text, strlen(text), &seen, true, &error)) {
 			if (!refused++)
 				printf("# %lu: %s\n", error.line, error.text);
 		}
-		free(text.bytes);
+		free(text);
 		sample_clear(&sample);
 	}
 	is_u64(refused, 0, "all recordings are read");
@@ -170,7 +154,7 @@ TEST(many)
 	struct replay_error error;
 	struct seen seen = { .sample = &sample };
 	unsigned int lines = 0;
-	struct text text;
+	char *text;
 
 	if (!recording)
 		abort();
@@ -186,18 +170,17 @@ TEST(many)
 			.call = (int32_t)(i % 5),
 			.waker = (pid_t)i,
 		};
-	text = written(&sample, report_json);
-	for (size_t i = 0; i < text.length; i++)
-		lines += text.bytes[i] == '\n';
+	text = report_written(report_json, &sample, &report_plain);
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		lines++;
 	is_u64(lines, 1 + MANY / RECORDED_ROWS + 1 + 1, "lines are bounded");
-	is_i64(text_see(text.bytes, text.length, &seen, true, &error), 0, "all are read: %s",
+	is_i64(text_see(text, strlen(text), &seen, true, &error), 0, "all are read: %s",
 	       error.text);
 	is_u64(seen.wrong, 0, "and are the same");
-	is_i64(text_see(text.bytes, text.length - 1, &seen, false, &error), 0,
-	       "who does not want them");
+	is_i64(text_see(text, strlen(text) - 1, &seen, false, &error), 0, "who does not want them");
 	is_u64(seen.samples, 2, "has the sample");
 	is_u64(seen.recordings, 1, "without");
-	free(text.bytes);
+	free(text);
 	sample_clear(&sample);
 }
 
@@ -281,19 +264,20 @@ TEST(greed)
 					     "\"kinds\":[{\"tid\":7,\"cpu\":0}]}\n";
 	const struct replay_handlers handlers = { .recordings = true, .memory_max = 8 << 20 };
 	struct replay_error error;
-	struct text text;
-	FILE *out = open_memstream(&text.bytes, &text.length), *in;
+	struct made made;
+	char *text;
+	FILE *in;
 
 	fputs(LINE("recording") "\"start_ns\":1,\"end_ns\":9,\"rows\":{\"states\":10000000}}\n",
-	      out);
+	      made_begin(&made));
 	for (int i = 0; i < 100; i++)
-		fputs(rows, out);
-	fclose(out);
-	in = fmemopen(text.bytes, text.length, "r");
+		fputs(rows, made.out);
+	text = made_end(&made);
+	in = fmemopen(text, strlen(text), "r");
 	is_i64(replay_stream(in, &handlers, &error), EX_DATAERR, "a recording of much memory");
 	is_str(error.text, "the recording is too large", "and why");
 	fclose(in);
-	free(text.bytes);
+	free(text);
 }
 
 TEST(failure)

@@ -49,23 +49,21 @@ static void test_foreign_calls(void)
 
 TEST(hostile_names)
 {
-	static const char *const names[] = {
-		"a\nb\r\tc",
-		"\033[2J\033[31m",
-		"\"'`$(id)\\",
-		"\xff\xfe\xc3(",
-		"caf\xc3\xa9 \xe2\x82\xac",
-		"exactly15bytes_",
-		"\x7f\x01\x02\xc2\x9b"
-		"31m",
-		"",
-		"# WARNING: 1",
-		" [SYSCALL",
-		"a\xe2\x80\xae"
-		"b\xe2\x80\x8b"
-		"c",
-		"16bytes_unended_",
-	};
+	static const char *const names[] = { "a\nb\r\tc",
+					     "\033[2J\033[31m",
+					     "\"'`$(id)\\",
+					     "\xff\xfe\xc3(",
+					     "caf\xc3\xa9 \xe2\x82\xac",
+					     "exactly15bytes_",
+					     "\x7f\x01\x02\xc2\x9b"
+					     "31m",
+					     "",
+					     "# WARNING: 1",
+					     " [SYSCALL",
+					     "a\xe2\x80\xae"
+					     "b\xe2\x80\x8b"
+					     "c",
+					     "16bytes_unended_" };
 	enum { NAMES = sizeof(names) / sizeof(names[0]) };
 	struct thread_row rows[NAMES];
 	struct irq_row hardirqs[] = {
@@ -75,7 +73,7 @@ TEST(hostile_names)
 		  .unhandled = true,
 		  .count = 1,
 		  .total = 1,
-		  .max = 1 },
+		  .max = 1 }
 	};
 	struct sample sample = sample_begin();
 
@@ -119,16 +117,14 @@ static void test_folded_ended(void)
 /* Calls of other modes than the machine's own. */
 static void test_modes(void)
 {
-	struct call_row calls[] = {
-		{ number("poll"), 5, 700, 200, { 0 } },
-		{ KD_CALL_COMPAT | 64, 20, 600, 90, { 0 } },
-		{ KD_CALL_COMPAT | 168, 7, 500, 80, { 0 } },
-		{ KD_CALL_COMPAT | 414, 7, 400, 80, { 0 } },
-		{ KD_CALL_COMPAT | 450, 7, 300, 80, { 0 } },
-		{ KD_CALL_COMPAT | 511, 7, 200, 80, { 0 } },
-		{ KD_CALL_X32 | 520, 1, 100, 100, { 0 } },
-		{ KD_CALL_COMPAT | KD_CALL_X32, 1, 100, 100, { 0 } },
-	};
+	struct call_row calls[] = { { number("poll"), 5, 700, 200, { 0 } },
+				    { KD_CALL_COMPAT | 64, 20, 600, 90, { 0 } },
+				    { KD_CALL_COMPAT | 168, 7, 500, 80, { 0 } },
+				    { KD_CALL_COMPAT | 414, 7, 400, 80, { 0 } },
+				    { KD_CALL_COMPAT | 450, 7, 300, 80, { 0 } },
+				    { KD_CALL_COMPAT | 511, 7, 200, 80, { 0 } },
+				    { KD_CALL_X32 | 520, 1, 100, 100, { 0 } },
+				    { KD_CALL_COMPAT | KD_CALL_X32, 1, 100, 100, { 0 } } };
 	struct thread_row row = thread(7, "modes");
 	struct sample sample = sample_begin();
 
@@ -160,14 +156,12 @@ static void test_folded_silent(void)
 		rows[i].cpus[0] = 1;
 	}
 	for (size_t i = 0; i < 5; i++) {
-		open[i][0] = (struct open_item){
-			.number = syscall_number("poll"),
-			.count = rows[i].members - (i == 1),
-			.since = 40 * SECOND,
-			.inside = rows[i].ledger.life,
-			.at_start = true,
-			.at_end = true,
-		};
+		open[i][0] = (struct open_item){ .number = syscall_number("poll"),
+						 .count = rows[i].members - (i == 1),
+						 .since = 40 * SECOND,
+						 .inside = rows[i].ledger.life,
+						 .at_start = true,
+						 .at_end = true };
 		open[i][1] = open[i][0];
 		open[i][1].number = KD_CALL_UNKNOWN;
 		open[i][1].count = 1;
@@ -197,13 +191,11 @@ static void test_in_flight(void)
 {
 	struct thread_row rows[] = { thread(7, "edges"), thread(8, "unknown"), thread(9, "both") };
 	struct sample sample = sample_begin();
-	struct open_item edges[] = {
-		item(OPEN_CALL, syscall_number("futex"), 12345, "<"),
-		item(OPEN_CALL, syscall_number("read"), 4321, ">"),
-		item(OPEN_READY, KD_CALL_UNKNOWN, 80000000, "<"),
-		item(OPEN_RUN, KD_CALL_UNKNOWN, 77, ">"),
-		item(OPEN_ROUND, KD_CALL_UNKNOWN, SECOND, "<>"),
-	};
+	struct open_item edges[] = { item(OPEN_CALL, syscall_number("futex"), 12345, "<"),
+				     item(OPEN_CALL, syscall_number("read"), 4321, ">"),
+				     item(OPEN_READY, KD_CALL_UNKNOWN, 80000000, "<"),
+				     item(OPEN_RUN, KD_CALL_UNKNOWN, 77, ">"),
+				     item(OPEN_ROUND, KD_CALL_UNKNOWN, SECOND, "<>") };
 	struct open_item unknown[] = { item(OPEN_CALL, KD_CALL_UNKNOWN, 1, "<"),
 				       item(OPEN_CALL, 9999, 1, ">") };
 	struct open_item both = item(OPEN_CALL, syscall_number("poll"), SECOND, "<>");
@@ -275,14 +267,13 @@ TEST(extremes)
  * there is one, for less none. */
 static void test_distributions(void)
 {
-	struct call_row calls[] = {
-		{ number("poll"), 3101, 20000000000000, 108123,
-		  TIMES({ 1023, 1 }, { 1087, 10 }, { 2047, 990 }, { 2175, 49 }, { 4351, 50 },
-			{ 17407, 2000 }, { UINT64_MAX, 1 }) },
-		{ number("read"), 7, 700, 100, TIMES({ 103, 7 }) },
-		{ number("futex"), 1, 600, 600, { 0 } },
-		{ number("landlock_restrict_self"), 2, 1, 1, TIMES({ 0, 1 }, { 1, 1 }) },
-	};
+	struct call_row calls[] = { { number("poll"), 3101, 20000000000000, 108123,
+				      TIMES({ 1023, 1 }, { 1087, 10 }, { 2047, 990 }, { 2175, 49 },
+					    { 4351, 50 }, { 17407, 2000 }, { UINT64_MAX, 1 }) },
+				    { number("read"), 7, 700, 100, TIMES({ 103, 7 }) },
+				    { number("futex"), 1, 600, 600, { 0 } },
+				    { number("landlock_restrict_self"), 2, 1, 1,
+				      TIMES({ 0, 1 }, { 1, 1 }) } };
 	struct call_row large = { number("write"), UINT64_MAX, UINT64_MAX, UINT64_MAX,
 				  TIMES({ 0, UINT64_MAX }, { 1, UINT64_MAX / 2 }, { 1ULL << 62, 1 },
 					{ UINT64_MAX, UINT64_MAX }) };
@@ -328,7 +319,7 @@ TEST(footer)
 {
 	static const struct absence absent[] = {
 		{ "HARD IRQ STATISTICS", "is left out: this kernel lacks its tracepoints" },
-		{ "SOFT IRQ STATISTICS", "is left out: the kernel refused to attach" },
+		{ "SOFT IRQ STATISTICS", "is left out: the kernel refused to attach" }
 	};
 	struct sample sample = sample_begin();
 
@@ -396,7 +387,7 @@ TEST(trigger_pairs)
 	const struct nested_pair pairs[] = {
 		{ 4711, "revalidator6", 7 * SECOND, 7 * SECOND + 1234567 },
 		{ 4712, "evil\n\x1b[2J", 5 * SECOND, 6 * SECOND },
-		{ 32768, "handler1", 6 * SECOND, 6 * SECOND + 999999 },
+		{ 32768, "handler1", 6 * SECOND, 6 * SECOND + 999999 }
 	};
 
 	stats.names[KD_START] = "u:udpif_revalidator:start_dump";
@@ -466,17 +457,15 @@ TEST(triggered)
 	static const struct upcall_row rows[] = { { 0, 0, 44 }, { 0, 2, 1 },  { 1, 0, 45 },
 						  { 1, 2, 1 },  { 7, 28, 9 }, { 7, 135, 1 } };
 	struct thread_row row = { .tid = 9719, .members = 1, .name = "ovs-vswitchd" };
-	struct sample sample = {
-		.start = 100 * SECOND,
-		.end = 100 * SECOND + 9337810,
-		.start_triggered = true,
-		.stop_triggered = true,
-		.started_on = 9719,
-		.stopped_on = 9719,
-		.threads = &row,
-		.n_threads = 1,
-		.upcalls_known = true,
-	};
+	struct sample sample = { .start = 100 * SECOND,
+				 .end = 100 * SECOND + 9337810,
+				 .start_triggered = true,
+				 .stop_triggered = true,
+				 .started_on = 9719,
+				 .stopped_on = 9719,
+				 .threads = &row,
+				 .n_threads = 1,
+				 .upcalls_known = true };
 
 	row.ledger.life = 9337810;
 	is_golden(&sample, &report_plain, "triggered_both", TRIGGERED);
@@ -519,29 +508,25 @@ TEST(numbers)
 	static const struct {
 		uint64_t number;
 		const char *plain, *grouped;
-	} numbers[] = {
-		{ 0, "0", "0" },
-		{ 999, "999", "999" },
-		{ 1000, "1000", "1,000" },
-		{ 123456, "123456", "123,456" },
-		{ 1234567, "1234567", "1,234,567" },
-		{ UINT64_MAX, "18446744073709551615", "18,446,744,073,709,551,615" },
-	};
+	} numbers[] = { { 0, "0", "0" },
+			{ 999, "999", "999" },
+			{ 1000, "1000", "1,000" },
+			{ 123456, "123456", "123,456" },
+			{ 1234567, "1234567", "1,234,567" },
+			{ UINT64_MAX, "18446744073709551615", "18,446,744,073,709,551,615" } };
 	static const struct {
 		uint64_t part, whole;
 		const char *percent;
-	} percents[] = {
-		{ 0, 0, "0.00" },
-		{ 1, 0, "0.00" },
-		{ 1, 3, "33.33" },
-		{ 2, 3, "66.67" },
-		{ 1, 20000, "0.01" },
-		{ 1, 20001, "0.00" },
-		{ 3, 2, "150.00" },
-		{ UINT64_MAX, UINT64_MAX, "100.00" },
-		{ 99995, 100000, "100.00" },
-		{ UINT64_MAX, 1, "184467440737095516.15" },
-	};
+	} percents[] = { { 0, 0, "0.00" },
+			 { 1, 0, "0.00" },
+			 { 1, 3, "33.33" },
+			 { 2, 3, "66.67" },
+			 { 1, 20000, "0.01" },
+			 { 1, 20001, "0.00" },
+			 { 3, 2, "150.00" },
+			 { UINT64_MAX, UINT64_MAX, "100.00" },
+			 { 99995, 100000, "100.00" },
+			 { UINT64_MAX, 1, "184467440737095516.15" } };
 	char text[NUMBER_LEN];
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {

@@ -145,12 +145,10 @@ TEST(invalid)
 	static const struct {
 		const char *text;
 		size_t at; /* in which byte the condition is wrong */
-	} conditions[] = {
-		{ "up:f if", 7 },
-		{ "up:f if ", 8 },
-		{ "up:f if arg0 == x", 16 },
-		{ "up: if arg0", 0 },
-	};
+	} conditions[] = { { "up:f if", 7 },
+			   { "up:f if ", 8 },
+			   { "up:f if arg0 == x", 16 },
+			   { "up: if arg0", 0 } };
 	static char text[1 << 20];
 	struct trigger trigger;
 	const char *why;
@@ -173,16 +171,14 @@ TEST(kinds)
 	static const struct {
 		const char *text;
 		bool user, is_return, of_target;
-	} cases[] = {
-		{ "u:a:b", true, false, true },
-		{ "t:a:b", false, false, false },
-		{ "k:syscalls", false, false, false },
-		{ "t:syscalls:sys_enter_poll", false, false, true },
-		{ "kr:a", false, true, false },
-		{ "up:a", true, false, true },
-		{ "ur:a", true, true, true },
-		{ "upr:0x1", true, true, true },
-	};
+	} cases[] = { { "u:a:b", true, false, true },
+		      { "t:a:b", false, false, false },
+		      { "k:syscalls", false, false, false },
+		      { "t:syscalls:sys_enter_poll", false, false, true },
+		      { "kr:a", false, true, false },
+		      { "up:a", true, false, true },
+		      { "ur:a", true, true, true },
+		      { "upr:0x1", true, true, true } };
 	enum trigger_kind kind;
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -210,22 +206,20 @@ TEST(calls)
 		const char *name, *group;
 		int number;
 		bool leaves;
-	} cases[] = {
-		{ "sys_enter_futex", "syscalls", SYS_futex, false },
-		{ "sys_exit_futex", "syscalls", SYS_futex, true },
-		{ "sys_exit_newfstatat", "syscalls", SYS_newfstatat, true },
-		/* The kernel's functions have other names than the calls. */
-		{ "sys_enter_newuname", "syscalls", SYS_uname, false },
-		{ "sys_exit_newfstat", "syscalls", SYS_fstat, true },
-		{ "sys_enter_umount", "syscalls", SYS_umount2, false },
-		{ "sys_enter_sendfile64", "syscalls", SYS_sendfile, false },
-		{ "sys_enter_no_such_call", "syscalls", -1, false },
-		{ "sys_enter_", "syscalls", -1, false },
-		{ "sys_futex", "syscalls", -1, false },
-		{ "", "syscalls", -1, false },
-		{ "sys_enter_futex", "raw_syscalls", -1, false },
-		{ "sys_enter_futex", NULL, -1, false },
-	};
+	} cases[] = { { "sys_enter_futex", "syscalls", SYS_futex, false },
+		      { "sys_exit_futex", "syscalls", SYS_futex, true },
+		      { "sys_exit_newfstatat", "syscalls", SYS_newfstatat, true },
+		      /* The kernel's functions have other names than the calls. */
+		      { "sys_enter_newuname", "syscalls", SYS_uname, false },
+		      { "sys_exit_newfstat", "syscalls", SYS_fstat, true },
+		      { "sys_enter_umount", "syscalls", SYS_umount2, false },
+		      { "sys_enter_sendfile64", "syscalls", SYS_sendfile, false },
+		      { "sys_enter_no_such_call", "syscalls", -1, false },
+		      { "sys_enter_", "syscalls", -1, false },
+		      { "sys_futex", "syscalls", -1, false },
+		      { "", "syscalls", -1, false },
+		      { "sys_enter_futex", "raw_syscalls", -1, false },
+		      { "sys_enter_futex", NULL, -1, false } };
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct site site = { .fd = -1,
@@ -246,12 +240,10 @@ static void condition_describe(char *out, size_t size, const struct predicate *p
 {
 	static const char *const symbols[] = {
 		[PREDICATE_EQ] = "==", [PREDICATE_NE] = "!=", [PREDICATE_LT] = "<",
-		[PREDICATE_LE] = "<=", [PREDICATE_GT] = ">",  [PREDICATE_GE] = ">=",
+		[PREDICATE_LE] = "<=", [PREDICATE_GT] = ">",  [PREDICATE_GE] = ">="
 	};
 	static const char *const before[] = {
-		[PREDICATE_RET] = "ret",
-		[PREDICATE_REG] = "%",
-		[PREDICATE_FIELD] = "",
+		[PREDICATE_RET] = "ret", [PREDICATE_REG] = "%", [PREDICATE_FIELD] = ""
 	};
 	FILE *to = fmemopen(out, size, "w");
 
@@ -289,37 +281,35 @@ TEST(valid_conditions)
 	_Static_assert(sizeof(LONG_NAME) == PREDICATE_NAME, "as long as possible");
 	static const struct {
 		const char *text, *says;
-	} cases[] = {
-		{ "arg0 == 3", "arg0==3" },
-		{ "arg0==3", "arg0==3" },
-		{ " \targ0\t== 3 ", "arg0==3" },
-		{ "arg31 != 0x1F", "arg31!=31" },
-		{ "prev_prio < 100", "prev_prio<100" },
-		{ "_x:s8 == -1 || argc & 1", "_x:s8==-1 or argc&1!=0" },
-		{ "[arg+8] == 1 && retval", "[arg+8]==1 and retval!=0" },
-		{ LONG_NAME " == 1", LONG_NAME "==1" },
-		{ "ret < 0", "ret<0" },
-		{ "ret <= -1", "ret<=-1" },
-		{ "ret > -9223372036854775808", "ret>-9223372036854775808" },
-		{ "ret >= 18446744073709551615", "ret>=18446744073709551615" },
-		{ "ret == -0", "ret==0" },
-		{ "%rdi == 1", "%rdi==1" },
-		{ "%x30:u8 == 1", "%x30:u8==1" },
-		{ "arg1", "arg1!=0" },
-		{ "arg1 & 4", "arg1&4!=0" },
-		{ "arg1:u16&0xff==16", "arg1:u16&255==16" },
-		{ "arg1&4&&arg2", "arg1&4!=0 and arg2!=0" },
-		{ "[arg0]:s32 == -5", "[arg0+0]:s32==-5" },
-		{ "[arg0+8]", "[arg0+8]!=0" },
-		{ "[ arg0 - 0x10 ]:u64>1", "[arg0-16]:u64>1" },
-		{ "[[[[arg0]+1]+2]-3]:s8<1", "[[[[arg0+0]+1]+2]-3]:s8<1" },
-		{ "[%rsp+9223372036854775807]", "[%rsp+9223372036854775807]!=0" },
-		{ "arg0 && arg1 || ret", "arg0!=0 and arg1!=0 or ret!=0" },
-		{ "arg0||arg1&&arg2||arg3", "arg0!=0 or arg1!=0 and arg2!=0 or arg3!=0" },
-		{ "arg0&&arg0&&arg0&&arg0||arg0&&arg0||arg0||arg0",
-		  "arg0!=0 and arg0!=0 and arg0!=0 and arg0!=0 or arg0!=0 and arg0!=0 or "
-		  "arg0!=0 or arg0!=0" },
-	};
+	} cases[] = { { "arg0 == 3", "arg0==3" },
+		      { "arg0==3", "arg0==3" },
+		      { " \targ0\t== 3 ", "arg0==3" },
+		      { "arg31 != 0x1F", "arg31!=31" },
+		      { "prev_prio < 100", "prev_prio<100" },
+		      { "_x:s8 == -1 || argc & 1", "_x:s8==-1 or argc&1!=0" },
+		      { "[arg+8] == 1 && retval", "[arg+8]==1 and retval!=0" },
+		      { LONG_NAME " == 1", LONG_NAME "==1" },
+		      { "ret < 0", "ret<0" },
+		      { "ret <= -1", "ret<=-1" },
+		      { "ret > -9223372036854775808", "ret>-9223372036854775808" },
+		      { "ret >= 18446744073709551615", "ret>=18446744073709551615" },
+		      { "ret == -0", "ret==0" },
+		      { "%rdi == 1", "%rdi==1" },
+		      { "%x30:u8 == 1", "%x30:u8==1" },
+		      { "arg1", "arg1!=0" },
+		      { "arg1 & 4", "arg1&4!=0" },
+		      { "arg1:u16&0xff==16", "arg1:u16&255==16" },
+		      { "arg1&4&&arg2", "arg1&4!=0 and arg2!=0" },
+		      { "[arg0]:s32 == -5", "[arg0+0]:s32==-5" },
+		      { "[arg0+8]", "[arg0+8]!=0" },
+		      { "[ arg0 - 0x10 ]:u64>1", "[arg0-16]:u64>1" },
+		      { "[[[[arg0]+1]+2]-3]:s8<1", "[[[[arg0+0]+1]+2]-3]:s8<1" },
+		      { "[%rsp+9223372036854775807]", "[%rsp+9223372036854775807]!=0" },
+		      { "arg0 && arg1 || ret", "arg0!=0 and arg1!=0 or ret!=0" },
+		      { "arg0||arg1&&arg2||arg3", "arg0!=0 or arg1!=0 and arg2!=0 or arg3!=0" },
+		      { "arg0&&arg0&&arg0&&arg0||arg0&&arg0||arg0||arg0",
+			"arg0!=0 and arg0!=0 and arg0!=0 and arg0!=0 or arg0!=0 and arg0!=0 or "
+			"arg0!=0 or arg0!=0" } };
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct predicate predicate, again;
@@ -344,56 +334,55 @@ TEST(invalid_conditions)
 		const char *text;
 		size_t at;
 		const char *why; /* a part of it */
-	} cases[] = {
-		{ "", 0, "a value is missing" },
-		{ "  ", 2, "a value is missing" },
-		{ "3 == arg0", 0, "value comes first" },
-		{ "-3 == arg0", 0, "value comes first" },
-		{ "arg32", 0, "no arguments beyond" },
-		{ "arg99999999999999999999", 0, "no arguments beyond" },
-		{ "arg1x == 1", 0, "an argument is arg0" },
-		{ "% == 1", 1, "register" },
-		{ "%" LONG_NAME "s == 1", 1, "register" },
-		{ LONG_NAME "s == 1", 0, "the name is too long" },
-		{ "(arg0 == 1)", 0, "no parentheses" },
-		{ "!arg0", 0, "a value is missing" },
-		{ "arg0 = 1", 5, "equal is ==" },
-		{ "arg0 ==", 7, "a number is missing" },
-		{ "arg0 == x", 8, "no digit" },
-		{ "arg0 == 1x", 9, "no digit" },
-		{ "arg0 == 0x", 8, "a number is missing" },
-		{ "arg0 == 0xg", 10, "no digit" },
-		{ "arg0 == - 1", 9, "a number is missing" },
-		{ "arg0 == +1", 8, "a number is missing" },
-		{ "arg0 == 18446744073709551616", 8, "64 bits" },
-		{ "arg0 == -9223372036854775809", 8, "64 bits" },
-		{ "arg0 == 1 arg1", 10, "&& or || must follow" },
-		{ "arg0 == 1 & arg1", 10, "&& or || must follow" },
-		{ "arg0 1", 5, "&& or || must follow" },
-		{ "arg0 & 0", 7, "0 leaves no bits" },
-		{ "arg0 & -1", 7, "a number is missing" },
-		{ "arg0 &", 6, "a number is missing" },
-		{ "arg0 &&", 7, "a value is missing" },
-		{ "arg0 || ", 8, "a value is missing" },
-		{ "arg0 && && arg1", 8, "a value is missing" },
-		{ "arg0:u7", 5, "a type is" },
-		{ "arg0:", 5, "a type is" },
-		{ "arg0:x32", 5, "a type is" },
-		{ "arg0:u320", 5, "a type is" },
-		{ "arg0 :u32", 5, "&& or || must follow" },
-		{ "[arg0", 5, "must follow" },
-		{ "[arg0+]", 6, "a number is missing" },
-		{ "[arg0*8]", 5, "must follow" },
-		{ "[arg0+8:u32]", 7, "must follow" },
-		{ "[arg0:u32]", 5, "must follow" },
-		{ "[]", 1, "a value is missing" },
-		{ "[arg0]]", 6, "&& or || must follow" },
-		{ "[[[[[arg0]]]]]", 4, "more than four" },
-		{ "[arg0+9223372036854775808]", 5, "too large" },
-		{ "arg0||arg0||arg0||arg0||arg0||arg0||arg0||arg0||arg0", 48, "more than eight" },
-		{ "arg0 == 1\n", 9, "must follow" },
-		{ "\xff", 0, "a value is missing" },
-	};
+	} cases[] = { { "", 0, "a value is missing" },
+		      { "  ", 2, "a value is missing" },
+		      { "3 == arg0", 0, "value comes first" },
+		      { "-3 == arg0", 0, "value comes first" },
+		      { "arg32", 0, "no arguments beyond" },
+		      { "arg99999999999999999999", 0, "no arguments beyond" },
+		      { "arg1x == 1", 0, "an argument is arg0" },
+		      { "% == 1", 1, "register" },
+		      { "%" LONG_NAME "s == 1", 1, "register" },
+		      { LONG_NAME "s == 1", 0, "the name is too long" },
+		      { "(arg0 == 1)", 0, "no parentheses" },
+		      { "!arg0", 0, "a value is missing" },
+		      { "arg0 = 1", 5, "equal is ==" },
+		      { "arg0 ==", 7, "a number is missing" },
+		      { "arg0 == x", 8, "no digit" },
+		      { "arg0 == 1x", 9, "no digit" },
+		      { "arg0 == 0x", 8, "a number is missing" },
+		      { "arg0 == 0xg", 10, "no digit" },
+		      { "arg0 == - 1", 9, "a number is missing" },
+		      { "arg0 == +1", 8, "a number is missing" },
+		      { "arg0 == 18446744073709551616", 8, "64 bits" },
+		      { "arg0 == -9223372036854775809", 8, "64 bits" },
+		      { "arg0 == 1 arg1", 10, "&& or || must follow" },
+		      { "arg0 == 1 & arg1", 10, "&& or || must follow" },
+		      { "arg0 1", 5, "&& or || must follow" },
+		      { "arg0 & 0", 7, "0 leaves no bits" },
+		      { "arg0 & -1", 7, "a number is missing" },
+		      { "arg0 &", 6, "a number is missing" },
+		      { "arg0 &&", 7, "a value is missing" },
+		      { "arg0 || ", 8, "a value is missing" },
+		      { "arg0 && && arg1", 8, "a value is missing" },
+		      { "arg0:u7", 5, "a type is" },
+		      { "arg0:", 5, "a type is" },
+		      { "arg0:x32", 5, "a type is" },
+		      { "arg0:u320", 5, "a type is" },
+		      { "arg0 :u32", 5, "&& or || must follow" },
+		      { "[arg0", 5, "must follow" },
+		      { "[arg0+]", 6, "a number is missing" },
+		      { "[arg0*8]", 5, "must follow" },
+		      { "[arg0+8:u32]", 7, "must follow" },
+		      { "[arg0:u32]", 5, "must follow" },
+		      { "[]", 1, "a value is missing" },
+		      { "[arg0]]", 6, "&& or || must follow" },
+		      { "[[[[[arg0]]]]]", 4, "more than four" },
+		      { "[arg0+9223372036854775808]", 5, "too large" },
+		      { "arg0||arg0||arg0||arg0||arg0||arg0||arg0||arg0||arg0", 48,
+			"more than eight" },
+		      { "arg0 == 1\n", 9, "must follow" },
+		      { "\xff", 0, "a value is missing" } };
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct predicate_error error = { .at = 999, .why = "" };
@@ -410,10 +399,10 @@ TEST(invalid_conditions)
 TEST(different_conditions)
 {
 	static const char *const texts[] = {
-		"arg0 == 1",     "arg1 == 1",        "ret == 1",         "%rdi == 1",
-		"%rsi == 1",     "arg0 != 1",        "arg0 == 2",        "arg0 == -1",
-		"[arg0] == 1",   "[arg0+1] == 1",    "arg0:u32 == 1",    "arg0:s32 == 1",
-		"arg0 & 1 == 1", "arg0 == 1 || ret", "arg0 == 1 && ret",
+		"arg0 == 1",     "arg1 == 1",        "ret == 1",        "%rdi == 1",
+		"%rsi == 1",     "arg0 != 1",        "arg0 == 2",       "arg0 == -1",
+		"[arg0] == 1",   "[arg0+1] == 1",    "arg0:u32 == 1",   "arg0:s32 == 1",
+		"arg0 & 1 == 1", "arg0 == 1 || ret", "arg0 == 1 && ret"
 	};
 	unsigned int wrong = 0;
 

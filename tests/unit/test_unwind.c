@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of a process of our own. The truth is what its functions themselves noted:
  * their return addresses, by __builtin_return_address(). */
-#define TAP_OWN_MAIN
 #define _GNU_SOURCE
 #include <signal.h>
 #include <errno.h>
@@ -185,7 +184,7 @@ static bool copy_add_other(struct stack_copy *copy, pid_t tid, unsigned int page
 
 /* A handler on a stack of its own, and the outermost part of the thread's, copied
  * whole, or not to its end. */
-static void test_other_part(void)
+TEST(other_part)
 {
 	struct stack_copy copy;
 	struct unwound unwound;
@@ -208,7 +207,7 @@ static void test_other_part(void)
 }
 
 /* Code that has pushed something and has no information: there may be a frame pointer. */
-static void test_pushes(void)
+TEST(pushes)
 {
 	struct stack_copy copy;
 	struct unwound unwound;
@@ -226,7 +225,7 @@ static void test_pushes(void)
 
 /* Each instruction of functions, of their prologues and epilogues, of calls into libc
  * and back from there. */
-static void test_steps(void)
+TEST(steps)
 {
 	unsigned int good = 0, done = 0, got, most = 0;
 	struct stack_copy copy;
@@ -332,7 +331,7 @@ static void check_cut(const struct stack_copy *copy, const struct unwound *whole
 	free(data);
 }
 
-static void test_missing(void)
+TEST(missing)
 {
 	struct stack_copy copy, empty;
 	struct unwound whole, unwound;
@@ -363,14 +362,14 @@ static void test_missing(void)
 
 /* What is mapped is another object's later, of which there is no file; then nothing is. What was
  * remembered of one time must not serve another. */
-static void test_objects(void)
+TEST(objects)
 {
 	struct self_mapped later = self;
 	struct stack_copy copy;
 	struct unwound whole, unwound;
 
 	for (size_t i = 0; i < self.n; i++)
-		later.mappings[i].object = self.objects; /* see main() */
+		later.mappings[i].object = self.objects; /* see tests_begin() */
 	resolver_choose(resolver, 1, true);
 	resolver_set_mappings(resolver, SELF_MAPPED_AT, self.mappings, self.n);
 	resolver_set_mappings(resolver, SELF_MAPPED_AT + 1, later.mappings, later.n);
@@ -388,7 +387,7 @@ static void test_objects(void)
 	process_end();
 }
 
-static void test_texts(void)
+TEST(texts)
 {
 	for (enum unwind_stop i = UNWIND_COMPLETE + 1; i < UNWIND_STOPS; i++)
 		ok(unwind_stop_text(i), "reason %d: %s", (int)i, unwind_stop_text(i));
@@ -401,17 +400,8 @@ static int open_none(void *context, uint32_t object, const char *path)
 	return -ENOENT;
 }
 
-int main(void)
+TEST(ways)
 {
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
-	if (shared == MAP_FAILED)
-		return 1;
-	resolver = resolver_new(open_none, NULL);
-	if (!resolver)
-		return 1;
-	self = self_add(resolver);
-	resolver_add_object(resolver, self.objects, -1, "without a file");
 	check_way(way_plain, "plain", false);
 	check_way(way_sorts, "called back by qsort", false);
 	check_way(way_searches, "called back by bsearch", false);
@@ -423,13 +413,21 @@ int main(void)
 	check_partial(way_deep, "250 frames", UNWIND_FRAMES, UNWIND_TOO_DEEP);
 	check_partial(way_trapped_elsewhere, "a handler on a stack of its own", 4,
 		      UNWIND_NOT_COPIED);
-	test_other_part();
-	test_pushes();
-	test_missing();
-	test_steps();
-	test_objects();
-	test_texts();
+}
+
+void tests_begin(void)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	resolver = resolver_new(open_none, NULL);
+	if (shared == MAP_FAILED || !resolver)
+		abort();
+	self = self_add(resolver);
+	resolver_add_object(resolver, self.objects, -1, "without a file");
+}
+
+void tests_end(void)
+{
 	munmap(shared, sizeof(*shared));
 	resolver_free(resolver);
-	return done_testing();
 }
