@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "cli/live/keys.h"
-#include "tap.h"
+#include "cases.h"
+#include "say.h"
 #include "verdict_sample.h"
 
 enum { THREADS = 8 };
@@ -11,82 +12,130 @@ enum { THREADS = 8 };
 #define CONTROL_U ('U' - 'A' + 1)
 #define ESCAPE 27
 
-struct fixture {
+static struct fixture {
 	struct thread_row rows[THREADS];
 	struct verdict_thread threads[THREADS];
 	const struct verdict_thread *order[THREADS];
 	struct shown shown;
 	struct view view;
-};
+} fixture;
 
-static void fixture_fill(struct fixture *fixture)
+static void fixture_fill(void)
 {
-	*fixture = (struct fixture){ .view = { .lines = 24, .columns = 80, .listed = 3 } };
+	fixture = (struct fixture){ .view = { .lines = 24, .columns = 80, .listed = 3 } };
 	for (size_t i = 0; i < THREADS; i++) {
-		fixture->rows[i] = runner((pid_t)(4711 + i), "thread");
-		fixture->threads[i].row = &fixture->rows[i];
-		fixture->order[i] = &fixture->threads[i];
+		fixture.rows[i] = runner((pid_t)(4711 + i), "thread");
+		fixture.threads[i].row = &fixture.rows[i];
+		fixture.order[i] = &fixture.threads[i];
 	}
-	fixture->shown.order = fixture->order;
-	fixture->shown.n = THREADS;
-	fixture->shown.known = true;
+	fixture.shown.order = fixture.order;
+	fixture.shown.n = THREADS;
+	fixture.shown.known = true;
 }
 
-static enum view_action press(struct fixture *fixture, uint32_t key)
+static enum view_action press(uint32_t key)
 {
-	return keys_press(&fixture->view, &fixture->shown, key);
+	return keys_press(&fixture.view, &fixture.shown, key);
 }
 
-static void type(struct fixture *fixture, const char *text)
+/* A character, or a name of a key. */
+static uint32_t key_of(const char *word)
 {
-	for (; *text; text++)
-		is_i64(press(fixture, (uint32_t)*text), VIEW_NOTHING, "%c is typed", *text);
+	static const struct {
+		const char *name;
+		uint32_t key;
+	} keys[] = { { "up", VIEW_KEY_UP },
+		     { "down", VIEW_KEY_DOWN },
+		     { "left", VIEW_KEY_LEFT },
+		     { "right", VIEW_KEY_RIGHT },
+		     { "home", VIEW_KEY_HOME },
+		     { "end", VIEW_KEY_END },
+		     { "pgup", VIEW_KEY_PAGE_UP },
+		     { "pgdn", VIEW_KEY_PAGE_DOWN },
+		     { "enter", VIEW_KEY_ENTER },
+		     { "back", VIEW_KEY_BACK },
+		     { "other", VIEW_KEY_OTHER },
+		     { "esc", ESCAPE },
+		     { "space", ' ' },
+		     { "^L", CONTROL_L },
+		     { "^U", CONTROL_U },
+		     { "e-acute", 0xe9 },
+		     { "euro", 0x20ac },
+		     { "smile", 0x1f600 },
+		     { "bell", 7 } };
+
+	for (size_t i = 0; i < COUNT(keys); i++)
+		if (!strcmp(word, keys[i].name))
+			return keys[i].key;
+	if (word[1])
+		abort();
+	return (unsigned char)*word;
 }
 
-static void is_at(struct fixture *fixture, uint32_t key, size_t want)
+/* What keys have led to: where the cursor is, and what differs from the first view; behind an
+ * arrow, what the last one asks for. */
+static const char *view_after(const char *keys)
 {
-	is_i64(press(fixture, key), VIEW_NOTHING, "a key is pressed");
-	is_u64(fixture->view.cursor, want, "the cursor is at %zu", want);
+	static const char *const asks[] = { [VIEW_QUIT] = "quit",
+					    [VIEW_REDRAW] = "redraw",
+					    [VIEW_ORDER] = "order",
+					    [VIEW_FREEZE] = "freeze",
+					    [VIEW_WRITE] = "write" };
+	static char text[SAY_LEN];
+	const struct view *view = &fixture.view;
+	enum view_action action = VIEW_NOTHING;
+	char copy[CASE_LEN], *rest = strcpy(copy, keys), *word;
+
+	while ((word = strsep(&rest, " ")))
+		action = press(key_of(word));
+	*text = '\0';
+	say(text, "%zu", view->cursor);
+	if (view->page == VIEW_THREAD)
+		say(text, " thread %d", view->opened.tid);
+	if (view->page == VIEW_HELP)
+		say(text, " help");
+	if (view->page == VIEW_THREAD && (view->down || view->right))
+		say(text, " down %zu right %zu", view->down, view->right);
+	if (view->sort)
+		say(text, " sort %d", (int)view->sort);
+	say(text, view->frozen ? " frozen" : "");
+	if (*view->filter)
+		say(text, " [%s]", view->filter);
+	if (view->prompt)
+		say(text, " ? %s", view->input);
+	if (action)
+		say(text, " > %s", asks[action]);
+	return text;
+}
+
+static void are(const char *cases)
+{
+	cases_check(cases, view_after, "keys");
 }
 
 TEST(cursor)
 {
-	struct fixture fixture;
-
-	fixture_fill(&fixture);
-	is_at(&fixture, VIEW_KEY_UP, 0);
-	is_at(&fixture, VIEW_KEY_DOWN, 1);
-	is_at(&fixture, 'j', 2);
-	is_at(&fixture, 'k', 1);
-	is_at(&fixture, VIEW_KEY_PAGE_DOWN, 4);
-	is_at(&fixture, VIEW_KEY_PAGE_DOWN, 7);
-	is_at(&fixture, VIEW_KEY_PAGE_DOWN, 7);
-	is_at(&fixture, VIEW_KEY_PAGE_UP, 4);
-	is_at(&fixture, 'G', 7);
-	is_at(&fixture, VIEW_KEY_HOME, 0);
-	is_at(&fixture, VIEW_KEY_END, 7);
-	is_at(&fixture, VIEW_KEY_OTHER, 7);
+	fixture_fill();
+	are("up = 0|down = 1|j = 2|k = 1|pgdn = 4|pgdn = 7|pgdn = 7|pgup = 4|G = 7|home = 0|end = 7"
+	    "|other = 7");
 	fixture.shown.n = 0;
 	keys_follow(&fixture.view, &fixture.shown);
 	is_u64(fixture.view.cursor, 0, "of no threads there is no last one");
-	is_at(&fixture, VIEW_KEY_DOWN, 0);
-	is_at(&fixture, VIEW_KEY_ENTER, 0);
-	is_i64(fixture.view.page, VIEW_THREADS, "none is opened");
+	are("down = 0|enter = 0"); /* none is opened */
 }
 
 /* It stays with its thread; at the top, it stays there. */
 TEST(follows)
 {
-	struct fixture fixture;
 	const struct verdict_thread *first;
 
-	fixture_fill(&fixture);
+	fixture_fill();
 	first = fixture.order[0];
 	fixture.order[0] = fixture.order[5];
 	fixture.order[5] = first;
 	keys_follow(&fixture.view, &fixture.shown);
 	is_u64(fixture.view.cursor, 0, "the top is the top");
-	is_at(&fixture, VIEW_KEY_DOWN, 1);
+	are("down = 1");
 	fixture.order[7] = fixture.order[1];
 	fixture.order[1] = first;
 	keys_follow(&fixture.view, &fixture.shown);
@@ -98,115 +147,50 @@ TEST(follows)
 
 TEST(pages)
 {
-	struct fixture fixture;
-
-	fixture_fill(&fixture);
-	is_at(&fixture, VIEW_KEY_DOWN, 1);
-	press(&fixture, VIEW_KEY_ENTER);
-	is_i64(fixture.view.page, VIEW_THREAD, "Enter opens a thread");
-	is_i64(fixture.view.opened.tid, 4712, "the one at the cursor");
+	fixture_fill();
+	are("down = 1|enter = 1 thread 4712");
 	fixture.view.down_most = 30;
-	press(&fixture, VIEW_KEY_PAGE_DOWN);
-	is_u64(fixture.view.down, 21, "a page is scrolled");
-	press(&fixture, VIEW_KEY_END);
-	is_u64(fixture.view.down, 30, "to the end");
-	press(&fixture, VIEW_KEY_DOWN);
-	is_u64(fixture.view.down, 30, "and no more");
-	press(&fixture, VIEW_KEY_RIGHT);
-	press(&fixture, VIEW_KEY_RIGHT);
-	press(&fixture, VIEW_KEY_LEFT);
-	is_u64(fixture.view.right, 8, "to the right and back");
-	press(&fixture, VIEW_KEY_LEFT);
-	press(&fixture, VIEW_KEY_LEFT);
-	is_u64(fixture.view.right, 0, "and no more");
-	press(&fixture, ESCAPE);
-	is_i64(fixture.view.page, VIEW_THREADS, "Esc goes back");
-	is_u64(fixture.view.cursor, 1, "to where it was");
-	press(&fixture, '?');
-	is_i64(fixture.view.page, VIEW_HELP, "? opens the help");
-	press(&fixture, '?');
-	is_i64(fixture.view.page, VIEW_THREADS, "and closes it");
+	are("pgdn = 1 thread 4712 down 21 right 0|end = 1 thread 4712 down 30 right 0"
+	    "|down = 1 thread 4712 down 30 right 0"
+	    "|right right left = 1 thread 4712 down 30 right 8"
+	    "|left left = 1 thread 4712 down 30 right 0|esc = 1|? = 1 help|? = 1");
 }
 
 TEST(actions)
 {
-	struct fixture fixture;
-
-	fixture_fill(&fixture);
-	is_i64(press(&fixture, 'q'), VIEW_QUIT, "q quits");
-	is_i64(press(&fixture, CONTROL_L), VIEW_REDRAW, "Ctrl-L redraws");
-	is_i64(press(&fixture, 's'), VIEW_ORDER, "s orders");
-	is_i64(fixture.view.sort, SORT_LONGEST, "by the next key");
-	press(&fixture, 'S');
-	is_i64(press(&fixture, 'S'), VIEW_ORDER, "S goes back");
-	is_i64(fixture.view.sort, SORTS - 1, "around");
-	is_i64(press(&fixture, 's'), VIEW_ORDER, "so does s");
-	is_i64(fixture.view.sort, SORT_KEPT, "to the first");
-	is_i64(press(&fixture, 'f'), VIEW_FREEZE, "f freezes");
-	ok(fixture.view.frozen, "the view");
-	is_i64(press(&fixture, ' '), VIEW_FREEZE, "space goes on");
-	ok(!fixture.view.frozen, "with the view");
+	fixture_fill();
+	is_i64(SORT_KEPT, 0, "the first order");
+	are("q = 0 > quit|^L = 0 > redraw|s = 0 sort 1 > order");
+	is_i64(fixture.view.sort, SORT_LONGEST, "the next one");
+	are("S = 0 > order");
+	is_i64((press('S'), fixture.view.sort), SORTS - 1, "around");
+	are("s = 0 > order|f = 0 frozen > freeze|space = 0 > freeze");
 	fixture.shown.known = false;
-	press(&fixture, 'f');
-	press(&fixture, 'w');
-	ok(!fixture.view.frozen && !fixture.view.prompt, "of nothing there is nothing to keep");
+	are("f = 0|w = 0"); /* of nothing there is nothing to keep */
 }
 
 TEST(filter)
 {
-	struct fixture fixture;
-
-	fixture_fill(&fixture);
-	press(&fixture, '/');
-	type(&fixture, "worq");
-	is_i64(press(&fixture, VIEW_KEY_BACK), VIEW_NOTHING, "the last one is removed");
-	type(&fixture, "k");
-	is_i64(press(&fixture, VIEW_KEY_ENTER), VIEW_ORDER, "Enter takes it");
-	is_str(fixture.view.filter, "*work*", "a part of names");
-	ok(!fixture.view.prompt, "the question is gone");
-	press(&fixture, '/');
-	type(&fixture, "w?rk*");
-	press(&fixture, VIEW_KEY_ENTER);
-	is_str(fixture.view.filter, "w?rk*", "a pattern");
-	press(&fixture, '/');
-	type(&fixture, "q");
-	is_i64(press(&fixture, ESCAPE), VIEW_NOTHING, "Esc asks no more");
-	is_str(fixture.view.filter, "w?rk*", "the pattern stays");
-	press(&fixture, '/');
-	is_i64(press(&fixture, VIEW_KEY_ENTER), VIEW_ORDER, "nothing is taken, too");
-	is_str(fixture.view.filter, "", "and stands for all");
+	fixture_fill();
+	are("/ w o r q = 0 ? worq|back = 0 ? wor|k = 0 ? work|enter = 0 [*work*] > order"
+	    "|/ w ? r k * = 0 [*work*] ? w?rk*|enter = 0 [w?rk*] > order"
+	    "|/ q = 0 [w?rk*] ? q|esc = 0 [w?rk*]|/ enter = 0 > order");
 }
 
 TEST(input)
 {
-	struct fixture fixture;
-
-	fixture_fill(&fixture);
-	press(&fixture, 'w');
-	is_i64(press(&fixture, VIEW_KEY_ENTER), VIEW_NOTHING, "nothing is not written");
-	press(&fixture, 'w');
-	press(&fixture, 0xe9);
-	press(&fixture, 0x20ac);
-	press(&fixture, 0x1f600);
-	press(&fixture, 7);
-	press(&fixture, VIEW_KEY_UP);
-	is_str(fixture.view.input, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "characters are UTF-8");
-	press(&fixture, VIEW_KEY_BACK);
-	press(&fixture, VIEW_KEY_BACK);
-	is_str(fixture.view.input, "\xc3\xa9", "removed whole");
-	press(&fixture, CONTROL_U);
-	is_str(fixture.view.input, "", "Ctrl-U removes all");
-	press(&fixture, VIEW_KEY_BACK);
-	ok(!fixture.view.prompt, "of nothing, the question");
-	press(&fixture, 'w');
+	fixture_fill();
+	are("w enter = 0|w e-acute euro smile bell up = 0 ? \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"
+	    "|back back = 0 ? \xc3\xa9|^U = 0 ? |back = 0");
+	press('w');
 	for (int i = 0; i < 2 * VIEW_INPUT; i++)
-		press(&fixture, 0x20ac);
+		press(0x20ac);
 	is_u64(strlen(fixture.view.input), (VIEW_INPUT - 1) / 3 * 3, "there is an end of the room");
-	is_i64(press(&fixture, VIEW_KEY_ENTER), VIEW_WRITE, "Enter writes");
-	press(&fixture, '/');
+	is_i64(press(VIEW_KEY_ENTER), VIEW_WRITE, "Enter writes");
+	press('/');
 	for (int i = 0; i < VIEW_INPUT; i++)
-		press(&fixture, 'x');
-	press(&fixture, VIEW_KEY_ENTER);
+		press('x');
+	press(VIEW_KEY_ENTER);
 	ok(strlen(fixture.view.filter) < VIEW_INPUT && *fixture.view.filter == '*',
 	   "a pattern that long fits");
 }
@@ -214,11 +198,10 @@ TEST(input)
 /* Any keys in any order. */
 TEST(any)
 {
-	struct fixture fixture;
 	uint32_t state = 1;
 	bool sound = true;
 
-	fixture_fill(&fixture);
+	fixture_fill();
 	for (int i = 0; i < 200000 && sound; i++) {
 		uint32_t key;
 
@@ -229,7 +212,7 @@ TEST(any)
 				: key / 6 % 0x120000;
 		fixture.shown.n = state >> 28 ? THREADS : state >> 24 & 7;
 		fixture.view.down_most = state >> 20 & 63;
-		press(&fixture, key);
+		press(key);
 		keys_follow(&fixture.view, &fixture.shown);
 		sound = (fixture.view.cursor < fixture.shown.n || !fixture.view.cursor) &&
 			fixture.view.sort < SORTS && memchr(fixture.view.input, 0, VIEW_INPUT) &&
