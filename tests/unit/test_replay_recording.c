@@ -18,15 +18,30 @@
 #define ROUNDS (SANITIZED ? 20U : 400U)
 #define MANY (RECORDED_ROWS + 5)
 
-/* Whether a report of both is the same. */
-static bool same(report_function *report, const struct sample *one, const struct sample *other)
-{
-	char *text = report_written(report, one, &report_plain);
-	char *again = report_written(report, other, &report_plain);
-	bool equal = !strcmp(text, again);
+struct text {
+	char *bytes;
+	size_t length;
+};
 
-	free(text);
-	free(again);
+static struct text written(const struct sample *sample,
+			   int (*report)(const struct sample *sample,
+					 const struct report_options *options, FILE *out))
+{
+	static const struct report_options plain;
+	struct text text;
+	FILE *out = open_memstream(&text.bytes, &text.length);
+
+	if (!out || report(sample, &plain, out) || fclose(out))
+		abort();
+	return text;
+}
+
+static bool same(struct text one, struct text other)
+{
+	bool equal = one.length == other.length && !memcmp(one.bytes, other.bytes, one.length);
+
+	free(one.bytes);
+	free(other.bytes);
 	return equal;
 }
 
@@ -44,8 +59,9 @@ static int sample_see(const struct sample *sample, void *context)
 	seen->recordings += sample->recording != NULL;
 	if (!seen->sample)
 		return 0;
-	seen->wrong += !same(report_json, sample, seen->sample);
-	seen->wrong += !same(report_perfetto, sample, seen->sample);
+	seen->wrong += !same(written(sample, report_json), written(seen->sample, report_json));
+	seen->wrong += !same(written(sample, report_perfetto),
+			     written(seen->sample, report_perfetto));
 	return 0;
 }
 
@@ -130,15 +146,15 @@ TEST(round_trip)
 
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		struct sample sample = recorded_sample();
-		char *text = report_written(report_json, &sample, &report_plain);
+		struct text text = written(&sample, report_json);
 		struct replay_error error;
 
 		seen.sample = &sample;
-		if (text_see(text, strlen(text), &seen, true, &error)) {
+		if (text_see(text.bytes, text.length, &seen, true, &error)) {
 			if (!refused++)
 				printf("# %lu: %s\n", error.line, error.text);
 		}
-		free(text);
+		free(text.bytes);
 		sample_clear(&sample);
 	}
 	is_u64(refused, 0, "all recordings are read");
@@ -154,7 +170,7 @@ TEST(many)
 	struct replay_error error;
 	struct seen seen = { .sample = &sample };
 	unsigned int lines = 0;
-	char *text;
+	struct text text;
 
 	if (!recording)
 		abort();
@@ -170,17 +186,18 @@ TEST(many)
 			.call = (int32_t)(i % 5),
 			.waker = (pid_t)i,
 		};
-	text = report_written(report_json, &sample, &report_plain);
-	for (const char *at = text; (at = strchr(at, '\n')); at++)
-		lines++;
+	text = written(&sample, report_json);
+	for (size_t i = 0; i < text.length; i++)
+		lines += text.bytes[i] == '\n';
 	is_u64(lines, 1 + MANY / RECORDED_ROWS + 1 + 1, "lines are bounded");
-	is_i64(text_see(text, strlen(text), &seen, true, &error), 0, "all are read: %s",
+	is_i64(text_see(text.bytes, text.length, &seen, true, &error), 0, "all are read: %s",
 	       error.text);
 	is_u64(seen.wrong, 0, "and are the same");
-	is_i64(text_see(text, strlen(text) - 1, &seen, false, &error), 0, "who does not want them");
+	is_i64(text_see(text.bytes, text.length - 1, &seen, false, &error), 0,
+	       "who does not want them");
 	is_u64(seen.samples, 2, "has the sample");
 	is_u64(seen.recordings, 1, "without");
-	free(text);
+	free(text.bytes);
 	sample_clear(&sample);
 }
 
@@ -264,20 +281,19 @@ TEST(greed)
 					     "\"kinds\":[{\"tid\":7,\"cpu\":0}]}\n";
 	const struct replay_handlers handlers = { .recordings = true, .memory_max = 8 << 20 };
 	struct replay_error error;
-	struct made made;
-	char *text;
-	FILE *in;
+	struct text text;
+	FILE *out = open_memstream(&text.bytes, &text.length), *in;
 
 	fputs(LINE("recording") "\"start_ns\":1,\"end_ns\":9,\"rows\":{\"states\":10000000}}\n",
-	      made_begin(&made));
+	      out);
 	for (int i = 0; i < 100; i++)
-		fputs(rows, made.out);
-	text = made_end(&made);
-	in = fmemopen(text, strlen(text), "r");
+		fputs(rows, out);
+	fclose(out);
+	in = fmemopen(text.bytes, text.length, "r");
 	is_i64(replay_stream(in, &handlers, &error), EX_DATAERR, "a recording of much memory");
 	is_str(error.text, "the recording is too large", "and why");
 	fclose(in);
-	free(text);
+	free(text.bytes);
 }
 
 TEST(failure)
