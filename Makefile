@@ -242,10 +242,11 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/pure.a $(BUILD)/flags
 	$(say) TEST $@
 	$(call compile,$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< $(BUILD)/pure.a -o $@ -pie $(LDFLAGS) $(PURE_LIBS))
 
+# A test itself is not optimised: that takes longer than it saves.
 $(BUILD)/asan/unit/%: tests/unit/%.c $(BUILD)/asan/pure.a $(BUILD)/asan/flags
 	@mkdir -p $(@D)
 	$(say) TEST $@
-	$(call compile,$(ASAN_CC) $(ASAN_FLAGS) $(DEPENDENCIES) $< $(BUILD)/asan/pure.a -o $@ $(ASAN_LINK) \
+	$(call compile,$(ASAN_CC) $(ASAN_FLAGS) -O0 $(DEPENDENCIES) $< $(BUILD)/asan/pure.a -o $@ $(ASAN_LINK) \
 		$(LDFLAGS) $(PURE_LIBS))
 
 # Where there is no libFuzzer they are empty; the test skips them, and says why.
