@@ -37,7 +37,9 @@ def case_figures(test):
                  "for as long as it ran")
     kept, bar = view.row("spin") or (0, "")
     test.between(kept, least, window, "that long the other one was kept from running")
-    test.eq(bar[-1:], BLOCKS[math.ceil(kept / window * 8 - 0.02)], "its bar is that high")
+    # What is printed is rounded, which may be another height.
+    heights = {BLOCKS[math.ceil(kept / window * 8 + error)] for error in (-0.1, 0, 0.1)}
+    test.ok(bar[-1:] in heights, "its bar is that high", bar, heights)
     test.ok(len(bar) > 2 and set(bar[1:]) <= set(BLOCKS[4:]), "as in the windows before", bar)
     test.eq((view.row("poll") or (1, "x"))[0], 0, "who waits for work is not kept from it")
     check_frozen(test, view)

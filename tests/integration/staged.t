@@ -250,7 +250,7 @@ def case_minor_faults(test):
     # and is moved from user mode, as far as there is such time. What interrupts a fault is none of it.
     ledger, price = thread["ledger"], screen.json.get("fault_entry_exit_ns", 0)
     took, interrupts = ledger["page_fault_ns"], ledger["hardirq_ns"] + ledger["softirq_ns"]
-    test.ok(took >= 0.97 * least + (count * price if ledger["user_ns"] else 0) - interrupts,
+    test.ok(took >= 0.95 * (least + (count * price if ledger["user_ns"] else 0)) - interrupts,
             "faults: as long as the kernel itself saw, and the price of each", ledger, least, count,
             price)
     test.ok(took - thread["minor_faults"] * price <= 1.03 * screen.logged(screen.log["minor"]) + MS,
