@@ -186,6 +186,7 @@ def case_late_names(test):
     python = subprocess.Popen(["python3", "-c", code], stdin=subprocess.PIPE)
     other = test.workload("roles", "poll")
     run = Run(test, "-p", f"{python.pid},{other.pid}")
+    await_looks(run.child.pid)
     python.communicate(b"\n")
     sample = run.close()
     test.eq({thread["name"] for thread in of(sample, python.pid)}, {"last-thread", "last-name"},
