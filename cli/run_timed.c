@@ -220,7 +220,7 @@ static exit_status timed_await(struct timed *timed, uint64_t pause, enum loop_ev
 static exit_status timed_too_late(void)
 {
 	log_error("the time of --duration was over before a sample could begin");
-	log_hint("give a longer one: a busy machine may keep this program from running for a while");
+	log_hint("give a longer one: on a busy machine this program may have to wait");
 	return EX_TEMPFAIL;
 }
 
