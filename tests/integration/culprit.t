@@ -20,6 +20,7 @@ from kdtest import MS
 
 RUN = 100 * MS  # of each who takes the CPU, so that the target waits for long enough
 CELLS = 24  # of a thread, in the program
+LISTED = 16  # who wait for a CPU
 PF_KTHREAD = 0x200000  # include/linux/sched.h
 
 
@@ -245,7 +246,8 @@ def siblings_have_theirs(test, report, target, ran):
         slack = 0.03 * thread.culprits.total + total(of(thread, kind="stolen"))
         test.between(total(of(thread, own=True)), least - slack, most + slack,
                      "its siblings have their time")
-        unexplained(test, report, thread)
+        if len(tids) <= LISTED:
+            unexplained(test, report, thread)
     return threads
 
 
@@ -268,7 +270,14 @@ def case_crowd(test):
     report, ran = observe(test, target, target, other, until=lambda ran: (
         min(ran.values()) >= MS and ran[fifo] >= RUN))
     test.eq(kdtest.losses_told(report, culprits=True), [], "nothing is lost")
-    for thread in siblings_have_theirs(test, report, target, ran):
+    threads = siblings_have_theirs(test, report, target, ran)
+    # One that is not listed is charged at the end of its wait: if the kernel hides that, all of it is
+    # unexplained.
+    lost = [thread for thread in threads
+            if total(of(thread, kind="unexplained")) > thread.culprits.total / 50 + 20_000]
+    test.ok(len(lost) <= report.unreported, "all but 2 % is explained", report.unreported,
+            *(thread.all for thread in lost))
+    for thread in threads:
         others = total(of(thread, kind="task", own=None)) + total(of(thread, kind="rest"))
         test.ok(others >= ran[fifo][0] - 0.03 * thread.culprits.total -
                 total(of(thread, kind="stolen")), "others have theirs", others, *thread.all)

@@ -146,6 +146,8 @@ def case_renamed(test):
         await_sleep(shell.pid)
     end(shells[0])
     await_looks(run.child.pid)
+    time.sleep(1)  # it looks at titles when it has time
+    await_looks(run.child.pid)
     end(shells[1])
     rows = {process["pid"]: process for process in run.close()["processes"]}
     test.eq([rows[shell.pid]["name"] for shell in shells], ["sleep"] * 3,
