@@ -44,9 +44,8 @@ static const char doc[] =
 	"command line, 65 damaged file, 66 no such file, or several processes or containers "
 	"match, 69 no such process, thread, control group or container, 71 refused by the "
 	"kernel, 72 no BTF, 74 output error, 75 no trigger led to a sample, the probes cost "
-	"too much, or --at is over, 77 not permitted, 78 wrong trigger, 126 COMMAND cannot be run, "
-	"127 there is "
-	"no such COMMAND.";
+	"too much, or --at or --duration is over, 77 not permitted, 78 wrong trigger, 126 "
+	"COMMAND cannot be run, 127 there is no such COMMAND.";
 
 /* --- Reading --- */
 
