@@ -230,13 +230,17 @@ static bool piece_names_plus(const struct piece *piece)
 static int offset_read(struct trigger *trigger, struct piece *name, const char **why)
 {
 	struct piece function, offset = *name;
+	int error;
 
-	if (!piece_split(&function, &offset, '+') || piece_names_plus(&function))
+	if (!piece_split(&function, &offset, '+'))
+		return 0;
+	error = piece_number(&offset, &trigger->offset);
+	if (error == -EINVAL && piece_names_plus(&function))
 		return 0;
 	*why = "a probe on a return takes no offset";
 	if (trigger_is_return(trigger))
 		return -EINVAL;
-	switch (piece_number(&offset, &trigger->offset)) {
+	switch (error) {
 	case -EINVAL:
 		*why = "the offset after + must be a number, decimal or with 0x";
 		return -EINVAL;

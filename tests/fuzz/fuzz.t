@@ -31,6 +31,7 @@ TARGETS = sorted(path.stem.removeprefix("fuzz_") for path in HERE.glob("fuzz_*.c
 # Nothing that a target says is printed.
 LIMITS = ("-malloc_limit_mb=200", "-rss_limit_mb=1500", "-timeout=600", "-close_fd_mask=3")
 READ = re.compile(r"^#(\d+)\s+INITED", re.MULTILINE)
+PROGRESS = re.compile(r"^#\d+\s.*\n", re.MULTILINE)
 REACHED = re.compile(r"^#(\d+)\s+\S+\s+cov: (\d+) ft: (\d+)", re.MULTILINE)
 
 
@@ -65,7 +66,7 @@ def fuzz(test, target, kept):
             f"it reads its corpus of {len(corpus)} inputs", *said.split("\n")[-12:])
     test.ok(done.returncode == 0,
             f"{runs} inputs, {edges} edges, {features} features, and no fault",
-            *said.split("\n")[-60:], f"{BUILD.relative_to(kdtest.ROOT) / target} FILE repeats it")
+            *PROGRESS.sub("", said).split("\n")[-60:], f"{BUILD.relative_to(kdtest.ROOT) / target} FILE repeats it")
 
 
 def case_of(target):

@@ -30,7 +30,7 @@ static void trigger_again(const struct trigger *trigger)
 		return;
 	if (!trigger->name)
 		snprintf(rest, sizeof(rest), "0x%lx", trigger->address);
-	else if (trigger->offset || plus)
+	else if (trigger->offset || (plus && !trigger_is_return(trigger)))
 		snprintf(rest, sizeof(rest), "+%lu", trigger->offset);
 	snprintf(text, sizeof(text), "%s:%s%s%s%s%s%s", kinds[trigger->kind],
 		 trigger->object ? trigger->object : "", trigger->object ? ":" : "",

@@ -65,7 +65,8 @@ static const char valid[] =
 	"|ur:lib.so:::f = uretprobe in 'lib.so' ::f"
 	"|up:o:ns::operator+ = uprobe in 'o' ns::operator+"
 	"|up:ns::operator++(int) = uprobe ns::operator++(int)"
-	"|up:ns::operator+= = uprobe ns::operator+=|k:f++1 = kprobe f+ +1|up:a+b+1 = uprobe a+b +1"
+	"|up:ns::operator+= = uprobe ns::operator+=|up:ns::operator++4 = uprobe ns::operator+ +4"
+	"|k:f++1 = kprobe f+ +1|up:a+b+1 = uprobe a+b +1"
 	/* Names as linkers know them. */
 	"|up:_ZNSt6vectorIiE9push_backEOi = uprobe _ZNSt6vectorIiE9push_backEOi"
 	"|up:memcpy@@GLIBC_2.14 = uprobe memcpy@@GLIBC_2.14"

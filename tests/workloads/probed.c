@@ -173,6 +173,9 @@ VERB(waiter, 3, 3, "CALLS EVERY PAUSE_US")
  *   sleeps:...                       the same, sleeping in the long calls and between calls
  *   varies:...                       as spins, but long calls last 1 to 50 times LONG_US, by
  *                                    a fixed random sequence
+ *   watches:CALLS:0:AFTER:LONG_US    as many short calls as it can, and CALLS long ones: one
+ *                                    each time that a probe came into probed_call(), and AFTER
+ *                                    calls later
  * throughout:
  *   sleeper                          one poll without end
  *   spinner                          burns a CPU
@@ -231,6 +234,14 @@ static void log_call(struct log *log, const struct call *call, const struct call
 		log_add(log, log->starts, &log->n_starts, since);
 }
 
+/* The first instruction of probed_call(), which a probe changes. */
+static unsigned char instruction(void)
+{
+	return *(volatile unsigned char *)probed_call;
+}
+
+static unsigned char unprobed; /* as it was when the program began */
+
 /* Whether the call of this number is a long one. */
 static bool is_long(long number, long every, unsigned int *seed)
 {
@@ -239,24 +250,30 @@ static bool is_long(long number, long every, unsigned int *seed)
 	return every && number % every == every - 1;
 }
 
-static void calls_make(struct worker *worker, bool sleeps, unsigned int variety)
+static void calls_make(struct worker *worker, bool sleeps, unsigned int variety, bool watches)
 {
 	long count = worker->args[0], rate = worker->args[1], long_ns = worker->args[3] * 1000;
 	long long begin = now_ns(), least = 0, most = 0;
 	struct log *log = &logs[worker->number];
 	struct call call = { .sleeps = sleeps }, last = { 0 };
 	unsigned int seed = (unsigned int)worker->number + 1;
-	long n_long = 0;
+	long n_long = 0, n_probed = 0;
 
-	for (long i = 0; i < count; i++) {
+	for (long i = 0; (watches ? n_long : i) < count; i++) {
 		long long due = rate ? begin + i * 1000000000LL / rate : 0;
 
 		if (sleeps && due > now_ns() + AHEAD_NS)
 			sleep_until(due);
 		if (!sleeps)
 			spin_until(due);
-		call.length = is_long(i, worker->args[2], &seed) ? long_ns : 0;
+		if (instruction() == unprobed)
+			n_probed = 0;
+		if (watches)
+			call.length = n_probed++ == worker->args[2];
+		else
+			call.length = is_long(i, worker->args[2], &seed);
 		n_long += call.length > 0;
+		call.length *= long_ns;
 		if (variety)
 			call.length *= 1 + rand_r(&seed) % variety;
 		call.before = now_ns();
@@ -280,17 +297,22 @@ static void calls_make(struct worker *worker, bool sleeps, unsigned int variety)
 
 static void spins(struct worker *worker)
 {
-	calls_make(worker, false, 0);
+	calls_make(worker, false, 0, false);
 }
 
 static void sleeps(struct worker *worker)
 {
-	calls_make(worker, true, 0);
+	calls_make(worker, true, 0, false);
 }
 
 static void varies(struct worker *worker)
 {
-	calls_make(worker, false, 50);
+	calls_make(worker, false, 50, false);
+}
+
+static void watches(struct worker *worker)
+{
+	calls_make(worker, false, 0, true);
 }
 
 static void sleeper(struct worker *worker)
@@ -321,13 +343,16 @@ static void logs_print(const struct stage *stage)
 
 VERB(caller, 0, MAX_WORKERS, "ROLE[:ARG...]...")
 {
-	static const struct role roles[] = {
-		{ "spins", spins, false, false },    { "sleeps", sleeps, false, false },
-		{ "varies", varies, false, false },  { "sleeper", sleeper, true, false },
-		{ "spinner", spinner, true, false }, { .name = NULL }
-	};
+	static const struct role roles[] = { { "spins", spins, false, false },
+					     { "sleeps", sleeps, false, false },
+					     { "varies", varies, false, false },
+					     { "watches", watches, false, false },
+					     { "sleeper", sleeper, true, false },
+					     { "spinner", spinner, true, false },
+					     { .name = NULL } };
 	static struct stage stage = { .log = logs_print };
 
+	unprobed = instruction();
 	stage_cast(&stage, argv + 1, roles, MAX_WORKERS);
 	stage_serve(&stage);
 }
