@@ -224,8 +224,7 @@ int run_collect(struct run *run, const struct session_view *view, struct sample 
 		error = interruptions_collect(run->interruptions, view, sample);
 	if (!error)
 		error = tracer_collect(run->tracer, sample->start, sample->end, &sample->traces);
-	if (!error)
-		error = traces_finish(&sample->traces);
+	traces_finish(&sample->traces);
 	if (!error)
 		error = locks_describe(run, sample);
 	run_children(run, children);

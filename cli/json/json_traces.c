@@ -364,7 +364,6 @@ static const struct field list_fields[] = {
 	LIST("user_stacks_asked", FIELD_BOOL, user_stacks_asked),
 	LIST("stack_share_ppm", FIELD_U64, stack_share),
 	LIST("limited_stacks", FIELD_U64, limited),
-	LIST("joined_stacks", FIELD_U64, joined),
 	LIST("incomplete_stacks", FIELD_U64, incomplete),
 	LIST("own_samples", FIELD_U64, own_samples),
 	LIST("kernel_symbols_hidden", FIELD_BOOL, kernel_hidden),

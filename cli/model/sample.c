@@ -487,8 +487,7 @@ static int threads_fold(struct sample *sample)
 
 int sample_finish(struct sample *sample)
 {
-	if (traces_finish(&sample->traces))
-		return -ENOMEM;
+	traces_finish(&sample->traces);
 	if (processes_fold(sample))
 		return -ENOMEM;
 	if (!sample->n_threads)

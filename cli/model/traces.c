@@ -51,80 +51,10 @@ static int by_thread(const struct trace_row *x, const struct trace_row *y)
 	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* By thread and where that was in user mode. */
-static int by_user_ip(const void *a, const void *b)
+void traces_finish(struct trace_list *list)
 {
-	const struct trace_row *x = *(struct trace_row *const *)a;
-	const struct trace_row *y = *(struct trace_row *const *)b;
-	int order = by_thread(x, y);
-
-	if (!order)
-		order = (x->call > y->call) - (x->call < y->call);
-	if (!order)
-		order = three_way(x->user_ip, y->user_ip);
-	return order ? order : three_way(x->user_sp, y->user_sp);
-}
-
-/* The user stack that all of these rows have of which one was copied; NULL if there is
- * none, or another. */
-static const struct stack *stack_of_all(struct trace_row *const *rows, size_t n)
-{
-	const struct stack *stack = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		if (rows[i]->limited)
-			continue;
-		if (!rows[i]->user || (stack && rows[i]->user != stack))
-			return NULL;
-		stack = rows[i]->user;
-	}
-	return stack;
-}
-
-/* Rows of one instruction and stack pointer; returns how many have the stack of others. */
-static uint64_t stacks_join(struct trace_row *const *rows, size_t n)
-{
-	const struct stack *stack = stack_of_all(rows, n);
-	uint64_t joined = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (!rows[i]->limited)
-			continue;
-		if (!rows[i]->user)
-			rows[i]->user = stack;
-		joined += rows[i]->user != NULL;
-	}
-	return joined;
-}
-
-static int rows_join(struct trace_list *list)
-{
-	struct trace_row **rows = calloc(list->n, sizeof(*rows));
-	size_t n = 0;
-
-	if (!rows)
-		return -ENOMEM;
-	for (size_t i = 0; i < list->n; i++)
-		if (list->rows[i].user_sp && (list->rows[i].limited || list->rows[i].user))
-			rows[n++] = &list->rows[i];
-	if (n)
-		qsort(rows, n, sizeof(struct trace_row *), by_user_ip);
-	list->joined = 0;
-	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n && !by_user_ip(&rows[i], &rows[next]);)
-			next++;
-		list->joined += stacks_join(rows + i, next - i);
-	}
-	free(rows);
-	return 0;
-}
-
-int traces_finish(struct trace_list *list)
-{
-	if (!list->n)
-		return 0;
-	qsort(list->rows, list->n, sizeof(*list->rows), row_by_end);
-	return list->limited ? rows_join(list) : 0;
+	if (list->n)
+		qsort(list->rows, list->n, sizeof(*list->rows), row_by_end);
 }
 
 void traces_clear(struct trace_list *list)
@@ -356,7 +286,6 @@ static void sum_add(struct trace_sum *sum, const struct trace_row *row,
 	sum->same_disk = sum->same_disk && is_same_disk(&sum->longest->blocker, &row->blocker);
 	sum->same_ip = sum->same_ip &&
 		       is_same_address(sum->longest, sum->longest->user_ip, row, row->user_ip);
-	sum->joined += row->limited && row->user;
 	frames_compare(&sum->kernel_varies, sum->longest->kernel, row->kernel);
 	frames_compare(&sum->user_varies, sum->longest->user, row->user);
 	if (duration > sum->max || (duration == sum->max && row < sum->longest)) {

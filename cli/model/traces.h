@@ -98,7 +98,6 @@ struct trace_list {
 	uint64_t failed;     /* user stacks that were copied and could not be resolved */
 	const char *failure; /* why; NULL: not known */
 	uint64_t limited;    /* user stacks that --stack-overhead did not allow */
-	uint64_t joined;     /* of those: rows that have the stack of others, traces_finish() */
 	uint64_t incomplete; /* user stacks with a reason to stop */
 	bool kernel_hidden;  /* kallsyms hides addresses */
 	/* Samples that hit this program's own work in the kernel. Their kernel stacks begin
@@ -109,10 +108,8 @@ struct trace_list {
 /* Adds a copy of a row and its path. Returns 0 or -ENOMEM. */
 int traces_add(struct trace_list *list, const struct trace_row *row);
 
-/* Sorts the rows: by kind, then by their end; unfinished calls last, by their start. A
- * row whose user stack was not copied gets that of the others of its thread, system call,
- * instruction and stack pointer, if those have one and the same. Returns 0 or -ENOMEM. */
-int traces_finish(struct trace_list *list);
+/* Sorts the rows: by kind, then by their end; unfinished calls last, by their start. */
+void traces_finish(struct trace_list *list);
 
 /* Releases the rows, not the stacks, and clears the list; safe on a zeroed one. */
 void traces_clear(struct trace_list *list);
@@ -166,7 +163,6 @@ struct trace_sum {
 	bool same_lock;         /* all for the same lock that the same thread had, or none */
 	bool same_disk;         /* all ended by requests of the same disk, or none */
 	bool same_ip;           /* all with the same user_ip in one process, or none */
-	uint64_t joined;        /* how many of them have the user stack of others */
 	/* Frames that are at several offsets in their functions. */
 	struct frame_set kernel_varies, user_varies;
 };

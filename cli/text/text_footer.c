@@ -81,10 +81,6 @@ static void trace_notes(struct columns *columns, const struct trace_list *traces
 		percent_add(columns, traces->stack_share);
 		columns_add(columns, " %.\n");
 	}
-	if (traces->limited)
-		note_count(columns, traces->joined, "of them is", "of them are",
-			   "listed with the stack that others have at the same place in the same "
-			   "thread.");
 	note_count(columns, traces->own_samples, "sample", "samples",
 		   "hit this program's own work in the kernel, which is left out: each is listed "
 		   "where that was called.");

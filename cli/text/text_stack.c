@@ -113,15 +113,6 @@ static void no_kernel_stack(struct columns *columns, const struct trace_row *row
 		      row->no_kernel ? row->no_kernel : "");
 }
 
-/* Of how many rows of a sum the stack is that of the others. */
-static void joined_line(struct columns *columns, const struct trace_sum *sum)
-{
-	columns_print(columns,
-		      INDENT
-		      "(%s of these stacks %s not copied; the thread was at the same place)\n",
-		      GROUPED(sum->joined), sum->joined == 1 ? "was" : "were");
-}
-
 /* At which descriptor that was. */
 static void at_line(struct columns *columns, const char *at, bool others)
 {
@@ -216,8 +207,4 @@ void text_stacks(struct columns *columns, const struct sample *sample, const str
 		stack_lines(columns, row->user, false, sum ? &sum->user_varies : NULL);
 	else if (list->user_stacks_asked)
 		no_user_stack(columns, row, !sum || sum->same_ip);
-	if (sum && sum->joined)
-		joined_line(columns, sum);
-	else if (!sum && row->user && row->limited)
-		columns_add(columns, INDENT "(not copied; the thread was at the same place)\n");
 }

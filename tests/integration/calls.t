@@ -233,18 +233,14 @@ def case_stack_options(test):
              if event.stack.user or event.stack.kernel or event.stack.missing], [],
             "--stack-trace-size 0: no stacks, and no word of them")
     run = Run(test, roles, "-s", "2ms", "--stack-overhead", "0.0001")
-    limited = [event for event in run.stacks.events
-               if event.exit and (event.stack.joined or not event.stack.user)]
-    test.ok(any(event.stack.user and not event.stack.joined for event in run.stacks.events),
-            "--stack-overhead: some stacks")
-    test.ok(limited and all(event.stack.joined or
-                            "--stack-overhead" in event.stack.missing.get("user", "")
-                            for event in limited),
-            "where there is none of its own it says why", *limited[:2])
+    limited = [event for event in run.stacks.events if event.exit and not event.stack.user]
+    test.ok(any(event.stack.user for event in run.stacks.events), "--stack-overhead: some stacks")
+    test.ok(limited and all("--stack-overhead" in event.stack.missing.get("user", "")
+                            for event in limited), "where there is none it says why", *limited[:2])
     # Those that began and ended in the window: before and after its work it waits elsewhere.
     wrong = [event for event in run.events("sleeper") if event.entry and event.exit and
              event.stack.user and "sleeper_sleep" not in event.stack.functions()]
-    test.eq(wrong[:2], [], "others lend theirs only where it is the same place")
+    test.eq(wrong[:2], [], "a stack is the thread's own")
     test.ok(told(run.report, "--stack-overhead"), "and how many", *run.report.notices)
     run = Run(test, ("sleeper:9:6000:6000:1", "quick:9"), "-s", "--stack-trace-size", "1", *ALL)
     kept = {repr(event.stack) for event in run.stacks.events if event.stack.user}

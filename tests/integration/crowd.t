@@ -12,7 +12,6 @@ THREADS, WAITS, NS = 50, 60, 8_000_000
 FUNCTIONS = ("red", "green", "blue")
 SLEPT = ("blocked interruptible", "blocked uninterruptible")
 OPTIONS = ("--off-cpu=2ms", "--per-thread", "--wait-filter=*")
-SLEEPERS, SLEEPS = 4, 300
 
 
 class Run:
@@ -103,45 +102,4 @@ def case_crowd(test):
     test.between(missing, 0, 0.02 * THREADS * WAITS, "those without a stack, and without a mark")
 
 
-def joined_run(test):
-    """A sample of threads that sleep in one place each, with few stacks copied:
-    (its traces, {TID: [(functions or None, not copied)] of each sleep})."""
-    load = test.workload("roles", *[f"calls:0:{SLEEPS}:2000"] * SLEEPERS)
-    path = test.directory() / "json"
-    capture = test.start(Capture(load.pid, "--off-cpu=1ms", "--wait-filter=*", "--stack-overhead=0.01", "-o", "text",
-                                 "-o", f"json:{path}"))
-    sleeps = {thread["tid"]: [] for thread in load.go()["threads"]}
-    capture.close(test)
-    traces = json.loads(path.read_text().splitlines()[0])["traces"]
-    for wait in traces["waits"]:
-        if wait.get("syscall", {}).get("name") == "clock_nanosleep" and \
-                wait["state"].startswith("blocked"):
-            stack = traces["stacks"][wait["user_stack"]]["frames"] if "user_stack" in wait else None
-            functions = stack and tuple(frame.get("function") for frame in stack)
-            sleeps[wait["tid"]].append((functions, wait.get("stack_limited", False)))
-    return capture.stdout, traces, sleeps
-
-
-def case_joined(test):
-    """Waits without a stack are listed with that of the thread's others at the same place."""
-    said, traces, sleeps = joined_run(test)
-    all_sleeps = [sleep for thread in sleeps.values() for sleep in thread]
-    test.between(len(all_sleeps), 0.9 * SLEEPERS * SLEEPS, SLEEPERS * SLEEPS, "the sleeps")
-    limited = [wait for wait in traces["waits"] if wait.get("stack_limited")]
-    test.eq(traces["limited_stacks"], len(limited), "stacks that were not copied")
-    test.eq(traces["joined_stacks"], len([wait for wait in limited if "user_stack" in wait]),
-            "those with the stack of others")
-    test.ok(traces["joined_stacks"] >= 20, "there are such", traces["joined_stacks"])
-    copied = {tid for tid, own in sleeps.items() if any(not late for _, late in own)}
-    test.ok(copied, "stacks were copied of some threads")
-    for tid, own in sleeps.items():
-        stacks = {functions for functions, _ in own}
-        test.eq(len(stacks), 1, f"{tid}: one stack for all, or none")
-        functions = stacks.pop()
-        test.eq("role_calls" in functions if tid in copied else functions,
-                True if tid in copied else None, f"{tid}: its own, if one was copied")
-    test.ok(f"{traces['joined_stacks']:,} of them are listed with the stack that others have" in
-            said, "the report says how many", said[-2000:])
-
-
-kdtest.main(case_lines, case_merged, case_crowd, case_joined)
+kdtest.main(case_lines, case_merged, case_crowd)

@@ -45,8 +45,6 @@ INDENT = " " * 10
 FRAME = re.compile(r"(?:(?:\[unknown\] )?0x(?P<address>[0-9a-f]+)|"
                    r"(?P<function>(?=[^\s(]|\(anonymous)\S.*?)(?:\+0x(?P<offset>[0-9a-f]+))?)"
                    r"(?: \[(?P<object>[^\[]*?)(?: build-id (?P<build_id>\S*))?\])?")
-JOINED = re.compile(r"\((?P<count>[\d,]+) of these stacks (?:was|were) not copied; the thread was at "
-                    r"the same place\)|\(not copied; the thread was at the same place\)")
 AT = re.compile(r"\(at fd (?P<fd>\d+)(?:, (?P<what>.+?))?(?P<others>, and others)?\)")
 PATH = re.compile(r"\(path (?P<path>.+?)(?P<others>, and others)?\)")
 LOCK = re.compile(r"\(lock 0x(?P<address>[0-9a-f]+)(?:, (?P<kind>[a-z_]+))?"
@@ -90,7 +88,6 @@ class Stack:
         self.by_frame_pointers = False  # some of its frames
         self.missing = {}    # "kernel", "user" -> why this part is not there
         self.ip = None       # of a user's part that is not there
-        self.joined = 0      # rows whose user's part is that of others
         self.fd, self.at = None, None  # the descriptor, and what it stood for
         self.path, self.no_path = None, False  # of the call
         self.lock = None  # its address,
@@ -102,10 +99,9 @@ class Stack:
 
     def line(self, text):
         stopped, missing = STOPPED.fullmatch(text), MISSING.fullmatch(text)
-        joined = JOINED.fullmatch(text)
         frame = FRAME.fullmatch(text)
         at, path = AT.fullmatch(text), PATH.fullmatch(text)
-        if self.stop and not joined:
+        if self.stop:
             raise ReportError("a line beyond the stack's end")
         of = OF.fullmatch(text)
         if of:
@@ -133,8 +129,6 @@ class Stack:
             if self.path or self.no_path or self.kernel or self.user or self.missing:
                 raise ReportError("a path below a stack")
             self.path, self.no_path = path and path["path"], not path
-        elif joined:
-            self.joined = number(joined["count"] or "1")
         elif text == BY_FRAME_POINTERS and self.user and not self.by_frame_pointers:
             self.by_frame_pointers = True
         elif stopped:

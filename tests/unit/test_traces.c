@@ -344,49 +344,6 @@ TEST(processes)
 	traces_clear(&list);
 }
 
-/* Rows without a stack of their own get that of others, if there is no doubt. */
-TEST(join)
-{
-	static const struct {
-		pid_t tid;
-		uint64_t ip, sp;
-		int32_t call;
-		const struct stack *user; /* NULL: it was not copied */
-		const struct stack *want;
-	} cases[] = {
-		{ 1, 5, 100, 3, &stacks[0], &stacks[0] },
-		{ 1, 5, 100, 3, NULL, &stacks[0] }, /* the same place */
-		{ 1, 5, 108, 3, NULL, NULL },       /* deeper */
-		{ 1, 6, 100, 3, NULL, NULL },       /* another instruction */
-		{ 1, 5, 100, 4, NULL, NULL },       /* another call */
-		{ 2, 5, 100, 3, NULL, NULL },       /* another thread */
-		{ 3, 5, 100, 3, &stacks[0], &stacks[0] },
-		{ 3, 5, 100, 3, &stacks[1], &stacks[1] },
-		{ 3, 5, 100, 3, NULL, NULL }, /* one of two */
-		{ 4, 0, 0, 3, &stacks[0], &stacks[0] },
-		{ 4, 0, 0, 3, NULL, NULL }, /* nobody knows where */
-	};
-	struct trace_list list = { .limited = 1 };
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		/* Kinds do not matter. */
-		struct trace_row what = row(i % 2 ? TRACE_WAIT : TRACE_CALL, cases[i].tid, i, i);
-
-		what.user_ip = cases[i].ip, what.user_sp = cases[i].sp;
-		what.call = cases[i].call, what.user = cases[i].user;
-		what.limited = !cases[i].user;
-		add(&list, what);
-	}
-	for (int again = 0; again < 2; again++) {
-		is_i64(traces_finish(&list), 0, "the list is finished");
-		is_u64(list.joined, 1, "one has got a stack");
-		for (size_t i = 0; i < list.n; i++)
-			ok(list.rows[i].user == cases[list.rows[i].start].want, "case %zu",
-			   (size_t)list.rows[i].start);
-	}
-	traces_clear(&list);
-}
-
 /* Many rows in a random order against sums made in a simpler way. */
 TEST(random)
 {
