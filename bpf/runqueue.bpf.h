@@ -339,12 +339,17 @@ static __always_inline void waiting_end(struct kd_thread *thread, u32 slot, u32 
 	waiting_charge(slot, KD_WHO_UNKNOWN, t);
 }
 
-/* It has been running for a while, although its last event left it waiting. Since the last charge
- * nobody knows: that is what user space makes of a wait that is not charged. */
-static __always_inline void waiting_lost(struct kd_thread *thread, u32 slot)
+/* It has been running on this CPU since t, although its last event left it waiting. Since the last
+ * charge nobody knows: that is what user space makes of a wait that is not charged. Of a thread that
+ * is not listed the sums know. */
+static __always_inline void waiting_lost(struct kd_thread *thread, u32 slot, u64 t)
 {
-	if (state_waits(state_now(thread)) && thread->waiting.mark)
-		waiting_unlist(thread, slot);
+	if (!state_waits(state_now(thread)) || !thread->waiting.mark)
+		return;
+	if (thread->waiting.index == KD_UNLISTED &&
+	    thread->waiting.cpu == bpf_get_smp_processor_id())
+		waiting_charge(slot, KD_WHO_REST, t);
+	waiting_unlist(thread, slot);
 }
 
 /* A thread that waits is about to be moved to another CPU. */

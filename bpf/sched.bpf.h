@@ -197,7 +197,7 @@ __noinline int switch_in_unreported(u32 slot, u64 exec_ns, u64 t)
 		ran = exec_ns - target.thread->exec_out;
 	if (ran > t - target.thread->since)
 		ran = t - target.thread->since;
-	waiting_lost(target.thread, slot);
+	waiting_lost(target.thread, slot, t - ran);
 	switch_in(slot, 0, t - ran);
 	if (wait_is_long(target.thread, t - ran))
 		wait_over_unreported(slot, t - ran);
