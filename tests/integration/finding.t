@@ -270,11 +270,12 @@ def case_wait_costs_little(test):
         subprocess.run(["true"], check=True)
     time.sleep(1)
     passed = time.monotonic_ns() - began
-    # Other tests start processes, too: what each costs is what there is to be bounded.
-    most = passed / PAUSE_SHARE + 0.002 * SECOND + (processes_born() - born) * 20_000
+    # Other tests start processes, too: what each costs is what there is to be bounded. Some 10 us
+    # with nothing beside it, more than 20 where others take the caches.
+    most = passed / PAUSE_SHARE + 0.002 * SECOND + (processes_born() - born) * 40_000
     for child, used, what in zip(children, before, ("told by the kernel", "looking itself")):
         test.between(cpu_ns(child.pid) - used, 0, most,
-                     f"{what}: at most a hundredth of a CPU, and 20 us for each process")
+                     f"{what}: at most a hundredth of a CPU, and 40 us for each process")
 
 
 kdtest.main(case_pidfile, case_namespace, case_nested_namespace, case_wait, case_namesakes,

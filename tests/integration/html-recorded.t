@@ -191,11 +191,13 @@ def cpus_are_drawn(test, drawn, data, arrows):
 
 
 def arrows_are_drawn(test, drawn, woken):
-    """From line to line, where no other arrow is near; elsewhere there is paper between lines."""
+    """From line to line, where no other arrow is near, nor the edge; elsewhere there is paper
+    between lines."""
     paper, missing, alone = drawn.lines[AXIS - 1][-1], [], 0
     for at, source, target in woken:
         x, upper = round(drawn.x(at)), min(source, target)
-        if at < 0 or source == target or sum(abs(drawn.x(other) - x) < 6 for other, *_ in woken) > 1:
+        if at < 0 or source == target or x + 6 > len(drawn.lines[0]) or \
+                sum(abs(drawn.x(other) - x) < 6 for other, *_ in woken) > 1:
             continue
         line = drawn.lines[drawn.top(upper) + LANE - 1][x - 5:x + 6]
         alone += 1
