@@ -17,18 +17,6 @@ const struct recorded_state *recording_states(const struct recording *recording,
 	return *n ? states + first : NULL;
 }
 
-const struct recorded_state *recording_state_at(const struct recording *recording, pid_t tid,
-						uint64_t at)
-{
-	size_t n, i;
-	const struct recorded_state *states = recording_states(recording, tid, &n);
-
-	if (!states)
-		return NULL;
-	i = ARRAY_SPLIT(n, j, states[j].end <= at);
-	return i < n && states[i].start <= at ? states + i : NULL;
-}
-
 const struct recorded_thread *recording_thread(const struct recording *recording, pid_t tid)
 {
 	const struct recorded_thread *threads = recording->threads;

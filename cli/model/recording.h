@@ -125,10 +125,6 @@ struct recording {
 const struct recorded_state *recording_states(const struct recording *recording, pid_t tid,
 					      size_t *n);
 
-/* The state in which a thread was at a time; NULL: not recorded. */
-const struct recorded_state *recording_state_at(const struct recording *recording, pid_t tid,
-						uint64_t at);
-
 /* NULL: not known. */
 const struct recorded_thread *recording_thread(const struct recording *recording, pid_t tid);
 const struct recorded_culprit *recording_culprit(const struct recording *recording, uint32_t key);

@@ -148,19 +148,6 @@ void recorded_write_other(struct pftrace *trace, const struct timeline_other *ot
 
 /* --- Calls --- */
 
-bool recorded_call_is_there(const struct pftrace *trace, const struct timeline_thread *thread,
-			    const struct span *span)
-{
-	for (size_t i = 0; i < thread->n_calls; i++) {
-		struct span other = { thread->calls[i].start, thread->calls[i].end };
-
-		if (pftrace_clip(trace, &other) && other.start < span->end &&
-		    span->start < other.end)
-			return true;
-	}
-	return false;
-}
-
 /* Whether a row has the call; both are in the order of time. */
 static bool call_has_row(struct pftrace *trace, struct cursor *rows, const struct span *span)
 {

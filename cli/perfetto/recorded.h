@@ -19,10 +19,6 @@ void recorded_write_other(struct pftrace *trace, const struct timeline_other *ot
 /* Hits of triggers, on the tracks of their threads. */
 void recorded_write_hits(struct pftrace *trace, const struct timeline *timeline);
 
-/* Whether a call of the thread in this time was recorded: it is in one at a time. */
-bool recorded_call_is_there(const struct pftrace *trace, const struct timeline_thread *thread,
-			    const struct span *span);
-
 /* A slice of an interrupt. */
 void irq_write(struct pftrace *trace, const struct recorded_irq *irq, uint64_t track);
 

@@ -229,11 +229,6 @@ void function_table_free(struct function_table *table)
 	free(table);
 }
 
-size_t function_table_count(const struct function_table *table)
-{
-	return table->n;
-}
-
 size_t function_table_size(const struct function_table *table)
 {
 	return table->n * sizeof(*table->entries) + table->names_size;

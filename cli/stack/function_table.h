@@ -26,8 +26,7 @@ int function_table_read(struct function_table **table, const struct elf_file *fi
 /* NULL is allowed. */
 void function_table_free(struct function_table *table);
 
-/* How many functions there are, and how many bytes they take. */
-size_t function_table_count(const struct function_table *table);
+/* How many bytes its functions take. */
 size_t function_table_size(const struct function_table *table);
 
 /* Finds the function that contains an address: of several the one that begins last,

@@ -268,15 +268,6 @@ uint64_t objects_key(const struct objects *objects)
 	return key;
 }
 
-const struct object *objects_executable(const struct objects *objects)
-{
-	for (size_t i = 0; i < objects->n; i++) {
-		if (objects->mapped[i].object.executable)
-			return &objects->mapped[i].object;
-	}
-	return NULL;
-}
-
 pid_t objects_pid(const struct objects *objects)
 {
 	return objects->pid;

@@ -38,9 +38,6 @@ const struct object *objects_get(const struct objects *objects, size_t index);
 /* The same number for all processes that have the same files mapped and run the same program. */
 uint64_t objects_key(const struct objects *objects);
 
-/* The program. */
-const struct object *objects_executable(const struct objects *objects);
-
 /* The process. */
 pid_t objects_pid(const struct objects *objects);
 
