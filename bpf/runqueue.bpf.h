@@ -340,8 +340,8 @@ static __always_inline void waiting_end(struct kd_thread *thread, u32 slot, u32 
 }
 
 /* It has been running on this CPU since t, although its last event left it waiting. Since the last
- * charge nobody knows: that is what user space makes of a wait that is not charged. Of a thread that
- * is not listed the sums know. */
+ * charge nobody knows: that is what user space makes of a wait that is not charged. Of a thread
+ * that is not listed the sums know. */
 static __always_inline void waiting_lost(struct kd_thread *thread, u32 slot, u64 t)
 {
 	if (!state_waits(state_now(thread)) || !thread->waiting.mark)

@@ -90,7 +90,9 @@ def case_major(test):
     blocked = thread.ns["blocked uninterruptible"]
     count, least, most = kdtraced.disk_sleeps(truth["events"], truth["tid"])
     test.ok(count >= pages / 2, "the truth: it waits for the disk", count, truth)
-    test.between(blocked, 0.98 * least - count * US, 1.02 * most + count * US,
+    # Of a sleep whose switch the kernel hid, the tracing has nothing.
+    most = 1.02 * most + count * US if not report.unreported else truth["first_ns"]
+    test.between(blocked, 0.98 * least - count * US, most,
                  "waiting for the disk is no page fault, and as long as the kernel's tracing has")
     if not without_timing(test, report):
         touched = truth["first_ns"] - truth["again_ns"]
