@@ -10,8 +10,9 @@ import os
 import kdtest
 from kdtrigger import BOTH, NO_LIMIT, UNLIMITED, Log, Text, Triggered, check_reports, inside
 
-# What an emulated exception costs depends on what else the host does at that moment.
-WITHIN = 3 if kdtest.VM else 1.25
+# What an exception costs depends on what else there is in the caches, and of an emulated one on
+# what the host does at that moment. One that is stepped over costs four times what others do.
+WITHIN = 3 if kdtest.VM else 1.6
 MOST_LOST = 20 if kdtest.VM else 13  # percent, where 10 are allowed; without a limit most of it
 ALWAYS = "spins:100000000:0:0:0"  # as many calls as it can, without end
 TRIES = 4
@@ -123,7 +124,7 @@ def cost_is_true(test, name, starved):
         printed, (least, most), share = cost_once(test, name, starved)
         true = least / WITHIN <= printed <= most * WITHIN
         # It is reckoned with what is printed.
-        plausible = (0 if kdtest.VM else 0.5) <= share <= 1.1 * max(1, WITHIN / 1.25, printed / least)
+        plausible = (0 if kdtest.VM else 0.5) <= share <= 1.1 * max(1, WITHIN / 1.6, printed / least)
         if true and plausible:
             break
     test.ok(true, f"{name}, {how}: the cost of a pair is printed",
@@ -171,11 +172,15 @@ class Duty:
         phase = (self.told.of - self.told.off) / self.told.phases if self.told.phases else 0
         return MOST_LOST + 100 * phase / (self.truth["ns"] + self.truth["bare_ns"])
 
-    def tells_seen(self):
-        """Whether it tells about how many that is: of some and not of most, how dear a hit is here.
-        While probes are on, hits take nine tenths of the time: if they take a tenth more or less than
-        their price, twice as many or none seem to be seen."""
-        return 0 < self.seen() < 60 and 0.2 < self.told.seen / self.seen() < 5
+    def may_tell(self):
+        """(least, most) percent of calls that it may say were seen. That is what is left of the
+        time that probes were on without their price, of nine tenths of it: it is as far off as
+        that price is, which changes by a fifth from one moment to the next."""
+        hits, printed = self.triggers.roles["start"].hits, 2 * self.triggers.cost[1]
+        work = 2 * self.truth["bare_ns"] / self.truth["calls"]  # a probed call, and one that is not
+        unseen = (self.truth["calls"] - hits) * work
+        left = [hits * max(0, work + (self.price() - 1 + error) * printed) for error in (-0.2, 0.2)]
+        return [100 * seen / (seen + unseen) for seen in left]
 
 
 def case_duty(test):
@@ -185,8 +190,11 @@ def case_duty(test):
             f"{duty.lost():.1f} % are lost, 10 are allowed and {duty.most_lost():.1f} with a phase; "
             f"a hit is {duty.price():.2f} times as dear as is printed")
     test.ok(duty.told.phases >= 2, "the probes were taken out again and again", duty.told)
-    test.ok(duty.tells_seen(), "how many calls were seen is told",
-            f"{duty.seen():.1f} % were, {duty.told.seen} % are told")
+    test.ok(0 < duty.seen() < 60, "some calls were seen", duty.seen())
+    least, most = duty.may_tell()
+    test.ok(least - 0.1 <= duty.told.seen <= most + 0.1, "how many is told, at the printed price",
+            f"{duty.seen():.2f} % were, {duty.told.seen} % are told, want {least:.2f} to {most:.2f}",
+            f"a hit is {duty.price():.2f} times as dear as is printed")
     test.ok(duty.triggers.durations.max <= duty.truth["longest_ns"],
             "no call goes on while they are out", duty.triggers.durations, duty.truth)
 
