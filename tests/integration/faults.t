@@ -67,7 +67,8 @@ def case_minor(test):
         waited = sum(thread.ns[state] for state in kdtest.kdreport.STATES
                      if state.startswith(("ready", "stolen")))
         taken = truth["first_ns"] - truth["again_ns"]
-        if taken * 0.7 - waited <= thread.ns["page faults"] <= taken * 1.15:
+        # Where others make all faults dear, the program stops timing them.
+        if taken * 0.7 - waited <= thread.ns["page faults"] <= taken * 1.15 and not report.untimed:
             break
     counted(test, thread, truth)
     test.ok(truth["minor"] >= truth["pages"], "the truth: a fault for each page", truth)
