@@ -15,6 +15,10 @@ from kdtest import MS
 
 TRIES = 5
 US = 1000
+# Of what a fault takes: the handler's part is timed, entry and exit have a price that was measured
+# when the program began. A hypervisor with page tables of its own makes that nine tenths of 19 us,
+# dear or cheap by turns. Without a price it is 0.06 here.
+LEAST, MOST = 0.5, 1.15
 
 
 def without_timing(test, report):
@@ -68,12 +72,12 @@ def case_minor(test):
                      if state.startswith(("ready", "stolen")))
         taken = truth["first_ns"] - truth["again_ns"]
         # Where others make all faults dear, the program stops timing them.
-        if taken * 0.7 - waited <= thread.ns["page faults"] <= taken * 1.15 and not report.untimed:
+        if taken * LEAST - waited <= thread.ns["page faults"] <= taken * MOST and not report.untimed:
             break
     counted(test, thread, truth)
     test.ok(truth["minor"] >= truth["pages"], "the truth: a fault for each page", truth)
     if not without_timing(test, report):
-        test.between(thread.ns["page faults"], taken * 0.7 - waited, taken * 1.15,
+        test.between(thread.ns["page faults"], taken * LEAST - waited, taken * MOST,
                      "as long as the thread itself measured")
         test.eq(report.untimed, 0, "all were timed")
 
