@@ -124,7 +124,7 @@ def cost_is_true(test, name, starved):
         printed, (least, most), share = cost_once(test, name, starved)
         true = least / WITHIN <= printed <= most * WITHIN
         # It is reckoned with what is printed.
-        plausible = (0 if kdtest.VM else 0.5) <= share <= 1.1 * max(1, WITHIN / 1.6, printed / least)
+        plausible = (0 if kdtest.VM else 0.5) <= share <= 1.1 * max(WITHIN / 1.6, printed / least)
         if true and plausible:
             break
     test.ok(true, f"{name}, {how}: the cost of a pair is printed",

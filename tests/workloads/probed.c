@@ -266,12 +266,12 @@ static void calls_make(struct worker *worker, bool sleeps, unsigned int variety,
 			sleep_until(due);
 		if (!sleeps)
 			spin_until(due);
-		if (instruction() == unprobed)
-			n_probed = 0;
-		if (watches)
-			call.length = n_probed++ == worker->args[2];
-		else
+		if (watches) {
+			n_probed = instruction() == unprobed ? 0 : n_probed + 1;
+			call.length = n_probed == worker->args[2];
+		} else {
 			call.length = is_long(i, worker->args[2], &seed);
+		}
 		n_long += call.length > 0;
 		call.length *= long_ns;
 		if (variety)
