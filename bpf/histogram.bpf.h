@@ -34,17 +34,18 @@ static __always_inline u64 duration_bucket(u64 ns, u32 bits)
 	return (log << bits) + (ns >> log);
 }
 
-/* A thread's first duration of a kind. */
+/* A thread's first duration of a kind. If there is no telling, the next one asks again. */
 __noinline int histogram_take(u32 slot, u32 kind)
 {
 	struct kd_histogram_set *set = bpf_map_lookup_elem(&kd_histogram_sets, &slot);
-	u32 index;
+	u32 index = KD_HISTOGRAM_NONE;
+	long error;
 
 	if (!set)
 		return 0;
-	if (bpf_map_pop_elem(&kd_free_histograms, &index))
-		index = KD_HISTOGRAM_REFUSED;
-	set->of[BOUNDED(kind, KD_HISTOGRAMS)] = index;
+	error = queue_take(&kd_free_histograms, &index);
+	if (!error || error == -ENOENT)
+		set->of[BOUNDED(kind, KD_HISTOGRAMS)] = error ? KD_HISTOGRAM_REFUSED : index;
 	return 0;
 }
 
@@ -85,7 +86,8 @@ static __always_inline void histogram_add(u32 slot, u32 counted, u64 gen, u64 ns
 	index = set->of[kind];
 	if (unlikely(index == KD_HISTOGRAM_NONE)) {
 		histogram_take(slot, kind);
-		index = set->of[kind];
+		index = set->of[kind] ?: KD_HISTOGRAM_REFUSED;
+		counted |= COUNTED_FIRST; /* in it, whatever was lost before */
 	}
 	if (unlikely(index == KD_HISTOGRAM_REFUSED)) {
 		loss_count(KD_LOSS_DURATIONS);

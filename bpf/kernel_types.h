@@ -140,6 +140,7 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define SIGNAL_GROUP_COREDUMP 0x8
 
 #define IRQ_NONE 0 /* include/linux/irqreturn.h */
+#define ENOENT 2
 #define EINTR 4
 #define ERESTART_RESTARTBLOCK 516 /* include/linux/errno.h */
 

@@ -416,6 +416,21 @@ static __always_inline u64 clock_now(void)
 	return bpf_ktime_get_ns() - kd_epoch;
 }
 
+/* Takes a number from a queue. Only -ENOENT says that it is empty: the lock of a map may be
+ * refused, too, where it is a resilient one (rqspinlock, since 6.15). Then it is tried again. */
+#define QUEUE_TRIES 4
+static __always_inline long queue_take(void *queue, u32 *number)
+{
+	long error = 0;
+
+	for (u32 i = 0; i < QUEUE_TRIES; i++) {
+		error = bpf_map_pop_elem(queue, number);
+		if (likely(!error || error == -ENOENT))
+			break;
+	}
+	return error;
+}
+
 static __always_inline void loss_count(enum kd_loss reason)
 {
 	__sync_fetch_and_add(&kd_losses[reason], 1);

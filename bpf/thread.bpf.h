@@ -113,18 +113,28 @@ static __always_inline void wait_forget(u32 slot)
 		wakers->by[0].from = KD_FROM_UNKNOWN;
 }
 
+/* There is no free slot; or none could be had just now: then the thread is adopted when it is next
+ * switched in, or, if it may sleep for long, waits for the next window, too. */
+static __always_inline void slot_refuse(u16 *entry, u32 state, long error)
+{
+	loss_count(error == -ENOENT ? KD_LOSS_THREADS : KD_LOSS_UNTRACKED);
+	if (error == -ENOENT || state == KD_UNSEEN || kd_by_thread)
+		*entry = KD_SLOT_REFUSED;
+}
+
 /* Gives the thread a slot in the given state. */
 static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 {
 	u16 *entry = tid_entry(task->pid);
 	struct kd_thread *thread;
-	u32 slot;
+	u32 slot = KD_SLOT_FREE;
+	long error;
 
 	if (!entry)
 		return KD_SLOT_FREE;
-	if (bpf_map_pop_elem(&kd_free_slots, &slot)) {
-		loss_count(KD_LOSS_THREADS);
-		*entry = KD_SLOT_REFUSED;
+	error = queue_take(&kd_free_slots, &slot);
+	if (error) {
+		slot_refuse(entry, state, error);
 		return KD_SLOT_FREE;
 	}
 	thread = slot_thread(slot);
@@ -181,6 +191,7 @@ static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 		return KD_SLOT_FREE;
 	thread->born = t;
 	thread->call = task_call(task);
+	thread->call_since = t;
 	thread->readings[KD_AT_OPEN].at = t;
 	thread->readings[KD_AT_OPEN].exec_ns = task->se.sum_exec_runtime;
 	thread_read_faults(&thread->readings[KD_AT_OPEN], task);

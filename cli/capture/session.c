@@ -37,6 +37,7 @@
 #include "session_stops.h"
 #include "session_processes.h"
 #include "session_programs.h"
+#include "session_queue.h"
 #include "session_recorder.h"
 #include "session_resources.h"
 #include "session_skeleton.h"
@@ -136,8 +137,7 @@ static exit_status session_map(struct session *session)
 		return EX_OSERR;
 	}
 	for (uint32_t slot = 1; slot < session->slots; slot++) {
-		if (bpf_map_update_elem(bpf_map__fd(session->skel->maps.kd_free_slots), NULL, &slot,
-					BPF_ANY)) {
+		if (queue_put(bpf_map__fd(session->skel->maps.kd_free_slots), slot)) {
 			log_error("cannot fill the list of free slots: %s", strerror(errno));
 			return EX_OSERR;
 		}
@@ -151,7 +151,7 @@ static void session_measure(struct session *session)
 	int free_slots = bpf_map__fd(session->skel->maps.kd_free_slots);
 	uint32_t slot;
 
-	if (bpf_map_lookup_and_delete_elem(free_slots, NULL, &slot))
+	if (queue_take(free_slots, &slot))
 		return;
 	entry_measure(&session->entry, session->skel, slot, &session->threads[slot],
 		      &session->records[slot]);
@@ -503,7 +503,9 @@ void session_slot_free(struct session *session, uint32_t slot)
 	histograms_free_slot(&session->histograms, slot);
 	culprits_free_slot(&session->culprits, slot);
 	resources_free_slot(&session->resources, slot);
-	bpf_map_update_elem(bpf_map__fd(session->skel->maps.kd_free_slots), NULL, &slot, BPF_ANY);
+	if (queue_put(bpf_map__fd(session->skel->maps.kd_free_slots), slot))
+		log_warn("cannot give back a slot: %s; there is room for one thread less",
+			 strerror(errno));
 }
 
 int session_overflow(struct session *session, session_overflow_fn *found, void *context)

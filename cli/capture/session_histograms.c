@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session_histograms.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "cli/base/log.h"
 #include "kernel_delay.skel.h"
 #include "session_memory.h"
+#include "session_queue.h"
 
 /* Of a slot's thread: of its runs, its waits, and of some system calls. */
 #define ROOM_PER_SLOT 8
@@ -45,11 +45,9 @@ static size_t memory_size(const struct histograms *histograms)
 	return (size_t)histograms->banks * histograms->room * sizeof(*histograms->memory);
 }
 
-static int give_back(struct histograms *histograms, uint32_t index)
+static int free_list(const struct histograms *histograms)
 {
-	int fd = bpf_map__fd(histograms->skel->maps.kd_free_histograms);
-
-	return bpf_map_update_elem(fd, NULL, &index, BPF_ANY);
+	return bpf_map__fd(histograms->skel->maps.kd_free_histograms);
 }
 
 exit_status histograms_map(struct histograms *histograms)
@@ -65,7 +63,7 @@ exit_status histograms_map(struct histograms *histograms)
 		return EX_OSERR;
 	}
 	for (uint32_t index = 1; index < histograms->room; index++) {
-		if (give_back(histograms, index)) {
+		if (queue_put(free_list(histograms), index)) {
 			log_error("cannot fill the list of free histograms: %s", strerror(errno));
 			return EX_OSERR;
 		}
@@ -123,7 +121,9 @@ void histograms_free_slot(struct histograms *histograms, uint32_t slot)
 			continue;
 		for (uint32_t bank = 0; bank < histograms->banks; bank++)
 			histogram_of(histograms, bank, index)->gen = 0;
-		give_back(histograms, index);
+		if (queue_put(free_list(histograms), index))
+			log_warn("cannot give back a histogram: %s; there is one less",
+				 strerror(errno));
 	}
 }
 
