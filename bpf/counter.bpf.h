@@ -114,19 +114,6 @@ static __always_inline void counter_read(struct kd_counter_cpu *cpu, u32 index, 
 	*last = now;
 }
 
-/* As part_of(), of any count. Long times are in 2^8 or 2^20 ns: a product of two then fits. Global,
- * to be verified once. */
-__noinline u64 count_part(u64 value, u64 inside, u64 total)
-{
-	u32 shift = total >> 40 ? 20 : total >> 32 ? 8 : 0;
-
-	inside >>= shift;
-	total >>= shift;
-	if (inside == total || !total)
-		return value;
-	return value / total * inside + value % total * inside / total;
-}
-
 /* The mark of an edge that lies between the CPU's last two readings, else NULL: it was of no
  * hit, or of another thread's, or the thread was switched while it was made. */
 static __always_inline const struct kd_counter_mark *
@@ -149,7 +136,7 @@ static __always_inline u64 value_until(const struct kd_counter_cpu *cpu, u32 i,
 {
 	if (mark)
 		return cpu->grown[i].value - (cpu->last[i].value - mark->values[i]);
-	return count_part(cpu->grown[i].value, inside, total);
+	return part_of(cpu->grown[i].value, inside, total);
 }
 
 static __always_inline void counts_add(struct kd_counts *counts, const struct kd_counter_cpu *cpu,
@@ -168,10 +155,10 @@ static __always_inline void counts_add(struct kd_counts *counts, const struct kd
 
 		into->value += value_until(cpu, i, end, to, total) -
 			       value_until(cpu, i, start, from, total);
-		into->enabled += count_part(grown->enabled, to, total) -
-				 count_part(grown->enabled, from, total);
-		into->running += count_part(grown->running, to, total) -
-				 count_part(grown->running, from, total);
+		into->enabled += part_of(grown->enabled, to, total) -
+				 part_of(grown->enabled, from, total);
+		into->running += part_of(grown->running, to, total) -
+				 part_of(grown->running, from, total);
 	}
 }
 

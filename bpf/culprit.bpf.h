@@ -107,7 +107,7 @@ static __always_inline u32 culprit_oldest(u32 home)
 	for (u32 way = 0; way < KD_CULPRIT_WAYS; way++) {
 		struct kd_culprit *culprit = culprit_at(home + way);
 
-		/* Times are below 2^52 (KD_FAR): the way fits behind them. */
+		/* Times are below KD_FAR: the way fits behind them. */
 		if (culprit)
 			oldest = lesser(culprit->used * KD_CULPRIT_WAYS | way, oldest);
 	}
@@ -222,7 +222,7 @@ __noinline u32 blame_evict(u32 slot, u32 bank)
 	for (u32 i = 0; i < KD_BLAMED; i++) {
 		u64 ns = blame->tasks[i].woken + blame->tasks[i].preempted;
 
-		/* Times are below 2^52 (KD_FAR): the index fits behind them. */
+		/* Times are below KD_FAR: the index fits behind them. */
 		least = lesser(ns * KD_BLAMED_ROOM | i, least);
 	}
 	index = BOUNDED(least, KD_BLAMED_ROOM);

@@ -255,10 +255,17 @@ static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part 
 	return t > start && since < end;
 }
 
-/* What of ns lies in so much of the whole, as if it were spread evenly. */
-static __always_inline u64 part_of(u64 ns, u64 inside, u64 total)
+/* What of a sum lies in so much of the whole, as if it were spread evenly. Long times are in 2^8 ns
+ * or more: a product of two then fits. Global, to be verified once. */
+__noinline u64 part_of(u64 value, u64 inside, u64 total)
 {
-	return inside == total || !total ? ns : ns * ((inside << 20) / total) >> 20;
+	u32 shift = total >> 48 ? 28 : total >> 40 ? 20 : total >> 32 ? 8 : 0;
+
+	inside >>= shift;
+	total >>= shift;
+	if (inside == total || !total)
+		return value;
+	return value / total * inside + value % total * inside / total;
 }
 
 #define FOR_EACH_BANK(bank) for (u32 bank = 0; bank < KD_MAX_BANKS && bank < kd_banks; bank++)

@@ -12,8 +12,9 @@
 #define KD_WORD_OPEN 1ULL
 #define KD_WORD_BANK_SHIFT 1
 #define KD_WORD_BANK_MASK 7ULL
-#define KD_WORD_SHIFT 12
-#define KD_FAR ((1ULL << 52) - 1) /* a time that does not come: somebody is setting an edge */
+/* The time has the other bits: 4.5 years since the epoch. */
+#define KD_WORD_SHIFT 7
+#define KD_FAR (~0ULL >> KD_WORD_SHIFT) /* does not come: somebody is setting an edge */
 /* The word of a run with pairs per thread: several windows may be open, look at the
  * banks. */
 #define KD_WORD_PAIRS (KD_FAR << KD_WORD_SHIFT | 1ULL << 4)

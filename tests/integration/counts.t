@@ -8,10 +8,42 @@ import pathlib
 import re
 import signal
 import subprocess
+import unittest.mock
 
 import kdneeds
+import kdreport
 import kdtest
 from kdtest import MS
+from kdtrigger import BOTH, NO_LIMIT, UNLIMITED, Log, Triggered, check_reports, reported_once
+
+# Times are counted from when the session begins, which asks for the number of CPUs just before.
+LATE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+static int begins;
+int libbpf_num_possible_cpus(void)
+{
+	begins += !begins;
+	return ((int (*)(void))dlsym(RTLD_NEXT, "libbpf_num_possible_cpus"))();
+}
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int (*hidden)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
+	int result = hidden(clock, now);
+	if (clock == CLOCK_MONOTONIC && begins == 1) {
+		/* Below 0, that is: differences are what they are. */
+		unsigned long long ns = now->tv_sec * 1000000000ULL + now->tv_nsec - 4 * 31557600000000000ULL;
+		now->tv_sec = ns / 1000000000;
+		now->tv_nsec = ns % 1000000000;
+		begins = 2;
+		close(creat(DONE, 0600));
+	}
+	return result;
+}
+"""
 
 
 def truths_by_tid(truths):
@@ -237,5 +269,29 @@ def case_in_flight_by_mode(test):
     test.eq(report.threads[0].count("getppid [32-bit]"), COMPAT["getppid"], "then the others")
 
 
-kdtest.main(case_exact_counts, case_like_strace, case_every_call, case_restarted_poll,
+def case_after_four_years(test):
+    """The same when the run began four years ago: one window, several in a row, pairs of threads."""
+    folder = test.directory()
+    (folder / "late.c").write_text(LATE)
+    subprocess.run(["cc", "-shared", "-fPIC", f'-DDONE="{folder}/done"', "-o", folder / "late.so",
+                    folder / "late.c"], check=True)
+    with unittest.mock.patch.dict(os.environ, LD_PRELOAD=str(folder / "late.so")):
+        case_exact_counts(test)
+        load = test.workload("roles", "spin:-1", "pingpong:300:0")
+        done = test.program("-p", load.pid, "--sample-time", "50ms", "--sample-count", 4)
+        for report in kdreport.parse(done.stdout):
+            test.books(report)
+        load = test.workload("caller", "sleeps:3:20:1:20000", "sleeps:3:30:1:20000")
+        run = Triggered(test, load.pid, *BOTH, "--trigger-same-thread", *UNLIMITED, *NO_LIMIT)
+        log = Log(load, load.go())
+        run = run.stop(test)
+    test.ok((folder / "done").exists(), "so old was the run")
+    reported_once(test, run.reports, log.calls(), 0)
+    slept = [sum(thread.ns["blocked interruptible"] for thread in report.threads)
+             for report in run.reports]
+    test.ok(len(slept) == 6 and min(slept) >= 20 * MS, "each has its thread's sleep", slept)
+    check_reports(test, run.reports)
+
+
+kdtest.main(case_exact_counts, case_after_four_years, case_like_strace, case_every_call, case_restarted_poll,
             case_another_process, case_modes, case_in_flight_by_mode)
