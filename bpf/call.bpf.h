@@ -99,6 +99,7 @@ static __always_inline void call_enter(struct pt_regs *regs, u32 call)
 	if (unlikely(thread->state != KD_USER))
 		call_resync(target.slot, t);
 	event = event_at(target, t);
+	t = event.t;
 	state_book(event, KD_USER);
 	if (likely(thread->restart_call == KD_CALL_NONE) ||
 	    !call_restart(thread, target.slot, class)) {
@@ -126,6 +127,7 @@ static __always_inline void call_exit(void *ctx, s64 result)
 	if (unlikely(thread->state != KD_KERNEL))
 		call_resync(target.slot, t);
 	event = event_at(target, t);
+	t = event.t;
 	state_book(event, KD_KERNEL);
 	call = thread->call;
 	if (KD_TRACES && kd_tracing)

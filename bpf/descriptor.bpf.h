@@ -182,7 +182,7 @@ static __always_inline void request_completed(struct request *request)
 	if (!last || !start)
 		return;
 	last->at = clock_now();
-	last->ns = last->at + kd_epoch - start;
+	last->ns = elapsed(start, last->at + kd_epoch);
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED)
 		last->disk = request_disk(request);
 }

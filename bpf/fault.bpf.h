@@ -49,7 +49,8 @@ static __always_inline void fault_begin(void)
 /* What the thread has run since its last fault, of which timing it may take a part. */
 static __always_inline u64 fault_earned(struct kd_thread *thread, u64 t)
 {
-	u64 ran = thread->run_ns + t - thread->run_since, earned = ran - thread->fault_ran;
+	u64 ran = thread->run_ns + elapsed(thread->run_since, t);
+	u64 earned = elapsed(thread->fault_ran, ran);
 
 	thread->fault_ran = ran;
 	return earned;

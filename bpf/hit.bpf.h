@@ -30,12 +30,9 @@ static __always_inline u64 hit_time(struct hit *hit)
 	return hit->t;
 }
 
-/* bpf_ktime_get_ns() may go back a little (ktime_get_mono_fast_ns()). */
 static __always_inline u64 hit_since(struct hit *hit, u64 since)
 {
-	u64 t = hit_time(hit);
-
-	return t > since ? t - since : 0;
+	return elapsed(since, hit_time(hit));
 }
 
 static __always_inline bool swap(u64 *word, u64 old, u64 new, bool atomic)

@@ -53,11 +53,11 @@ __noinline bool doing_read(u32 slot, u32 holder, u64 t)
 	now->ready = READ_ONCE(thread->ready_ns);
 	now->asleep = READ_ONCE(thread->asleep_ns);
 	if (kd_is_running(state))
-		now->running += t > run_since ? t - run_since : 0;
+		now->running += elapsed(run_since, t);
 	else if (state == KD_READY_WOKEN || state == KD_READY_PREEMPTED)
-		now->ready += t > since ? t - since : 0;
+		now->ready += elapsed(since, t);
 	else if (state == KD_BLOCKED || state == KD_BLOCKED_UNINT)
-		now->asleep += t > since ? t - since : 0;
+		now->asleep += elapsed(since, t);
 	return since == READ_ONCE(thread->since);
 }
 
@@ -205,6 +205,7 @@ __noinline int lock_add(u32 slot, u64 gen, u32 released_by, u64 t, bool in_progr
 	struct kd_thread *thread = slot_thread(slot);
 	struct kd_lock_waits none = { .slept_in = KD_CALL_NONE }, *waits;
 	struct kd_lock_key key = { .gen = gen, .slot = slot, .in_progress = in_progress };
+	u64 ns;
 
 	if (!thread)
 		return 0;
@@ -221,16 +222,16 @@ __noinline int lock_add(u32 slot, u64 gen, u32 released_by, u64 t, bool in_progr
 		loss_count(KD_LOSS_LOCKS);
 		return 0;
 	}
-	count_add(&waits->waits, t - thread->since);
-	holder_add(waits, slot, &thread->locked, t - thread->since, t);
+	ns = elapsed(thread->since, t);
+	count_add(&waits->waits, ns);
+	holder_add(waits, slot, &thread->locked, ns, t);
 	waits->holder_tgid = thread->locked.holder_tgid;
 	if (waits->holder_tgid)
 		__builtin_memcpy(waits->holder_comm, thread->locked.holder_comm, KD_COMM_LEN);
 	if (in_progress)
 		return 0;
-	if (t - thread->since >= KD_CALLER_NS && t - thread->since >= waits->waits.max &&
-	    thread->call != KD_CALL_NONE) {
-		thread->waited = (struct kd_waited){ gen, key.address, t - thread->since };
+	if (ns >= KD_CALLER_NS && ns >= waits->waits.max && thread->call != KD_CALL_NONE) {
+		thread->waited = (struct kd_waited){ gen, key.address, ns };
 		thread->long_wait = 1;
 	}
 	if (key.holder && released_by && released_by != key.holder)

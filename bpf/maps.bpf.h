@@ -416,6 +416,14 @@ static __always_inline u64 clock_now(void)
 	return bpf_ktime_get_ns() - kd_epoch;
 }
 
+/* What has passed since, 0 if t is the earlier one: the clock may go back a little
+ * (ktime_get_mono_fast_ns()), another CPU's may be behind, and of late (7.x) a program at a
+ * tracepoint may be preempted between reading it and booking. */
+static __always_inline u64 elapsed(u64 since, u64 t)
+{
+	return likely(t > since) ? t - since : 0;
+}
+
 /* Takes a number from a queue. Only -ENOENT says that it is empty: the lock of a map may be
  * refused, too, where it is a resilient one (rqspinlock, since 6.15). Then it is tried again. */
 #define QUEUE_TRIES 4

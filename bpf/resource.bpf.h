@@ -364,7 +364,7 @@ static __always_inline void request_end(struct request *request, u32 bytes)
 		if (!window_part(bank, t - 1, t, &part))
 			continue;
 		key.gen = part.gen;
-		block_add(&key, t - was.at, was.bytes);
+		block_add(&key, elapsed(was.at, t), was.bytes);
 	}
 }
 

@@ -46,7 +46,7 @@ static __always_inline u64 irq_ns(u64 sum, u64 *since, u64 t)
 		return sum;
 	if (*since == 1)
 		*since = t;
-	return t > *since ? sum + t - *since : sum;
+	return sum + elapsed(*since, t);
 }
 
 static __always_inline u64 runqueue_soft_ns(struct kd_runqueue *runqueue, u64 t)
@@ -63,7 +63,7 @@ static __always_inline u64 runqueue_run_ns(struct kd_runqueue *runqueue, u64 t)
 	u64 irqs = irq_ns(runqueue->hard_ns, &runqueue->hard_since, t) +
 		   runqueue_soft_ns(runqueue, t) - runqueue->irqs_ns;
 
-	return t > runqueue->since + irqs ? t - runqueue->since - irqs : 0;
+	return elapsed(runqueue->since + irqs, t);
 }
 
 /* A task has been switched in, at t. */
@@ -448,7 +448,7 @@ static __always_inline struct irq_end runqueue_irq_exit(bool hard)
 	if (likely(since <= 1))
 		return end;
 	end.t = clock_now();
-	end.ns = end.t > since ? end.t - since : 0;
+	end.ns = elapsed(since, end.t);
 	if (hard) {
 		runqueue->hard_ns += end.ns;
 		if (runqueue->soft_since > 1)

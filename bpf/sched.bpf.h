@@ -86,7 +86,7 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 		blocker_wake(event.slot, event.t);
 	/* Both at once, as far as possible: doing_until() adds the sleep that goes on. */
 	if (state < KD_STOPPED)
-		event.thread->asleep_ns += event.t - event.thread->since;
+		event.thread->asleep_ns += elapsed(event.thread->since, event.t);
 	thread_enter(event.thread, KD_READY_WOKEN, event.t, KD_RECORDED_WOKEN,
 		     recorder_waker(ctx) | event.thread->awaited << KD_RECORDED_AWAITED);
 	waiting_begin(event.thread, event.slot, task, task_cpu(task), event.t);
@@ -158,12 +158,13 @@ __noinline int switch_in(u32 slot, u64 steal, u64 t)
 	state = thread_state(thread);
 	move = move_of(thread, cpu);
 	event = event_at(target, t);
+	t = event.t;
 	state_book(event, state);
 	if (state == KD_READY_WOKEN || state == KD_READY_PREEMPTED) {
 		item_book(event, ITEM_READY, 0, thread->since);
-		thread->ready_ns += t - thread->since;
+		thread->ready_ns += elapsed(thread->since, t);
 	} else if (state_is_blocked(state)) {
-		thread->asleep_ns += t - thread->since;
+		thread->asleep_ns += elapsed(thread->since, t);
 	}
 	interruption_in(thread, slot, t);
 	item_book(event, ITEM_CPU, cpu << 3 | move << 1 | (cpu != thread->cpu), t);
@@ -277,6 +278,7 @@ __noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
 		return 0;
 	steal_look(slot, thread, steal, t);
 	event = event_at(target, t);
+	t = event.t;
 	/* What it was doing is certain: it ran. */
 	state_book(event, thread_running_state(thread));
 	if (kd_interruptions_wanted && thread_running_state(thread) == KD_FAULT)
@@ -289,7 +291,7 @@ __noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
 	if (lead)
 		recorder_add(KD_RECORDED_LEAD, thread->ready_state, thread->tid, recorder_ns(lead),
 			     t);
-	thread->run_ns += t - thread->run_since + lead;
+	thread->run_ns += elapsed(thread->run_since, t) + lead;
 	thread->exec_out = exec_ns;
 	thread->on_cpu = 0;
 	return 0;
@@ -360,7 +362,7 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 		u32 key = culprit_of(prev, t);
 
 		if (recorder_is_on() && READ_ONCE(runqueue->others))
-			recorder_had_cpu(prev->pid, key, t - runqueue->since, t);
+			recorder_had_cpu(prev->pid, key, elapsed(runqueue->since, t), t);
 		runqueue_charge(runqueue, cpu, key, t);
 	}
 	in = task_is_ours(next->pid, READ_ONCE(next->tgid));

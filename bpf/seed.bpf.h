@@ -70,7 +70,7 @@ __noinline bool seed_reading_try(u32 slot, u32 index)
 	reading->exec_ns = exec_ns;
 	reading->ran = running && !on_cpu && exec_ns > thread->exec_out ? exec_ns - thread->exec_out
 									: 0;
-	reading->run_ns = run_ns + (on_cpu ? t - run_since : reading->ran);
+	reading->run_ns = run_ns + (on_cpu ? elapsed(run_since, t) : reading->ran);
 	reading->stolen_ns = stolen_ns;
 	reading->at = t;
 	return true;

@@ -87,7 +87,7 @@ static __always_inline void call_trace(void *ctx, struct event event, u8 class, 
 {
 	struct kd_thread *thread = event.thread;
 	bool slow = kd_call_ns != KD_UNWANTED && class & KD_CLASS_TRACED &&
-		    event.t - call_began(thread) >= kd_call_ns;
+		    elapsed(call_began(thread), event.t) >= kd_call_ns;
 
 	if (unlikely(class & KD_CLASS_MAPS) && result >= 0)
 		maps_trace(thread->tgid, thread->tid, event.t, false);
@@ -110,7 +110,7 @@ TRACES_GLOBAL int call_trace_dropped(u32 slot)
 	if (!thread || !window_is_open())
 		return 0;
 	began = thread->restart_since ?: kd_traces_from;
-	if (thread->restart_at - began < kd_call_ns)
+	if (elapsed(began, thread->restart_at) < kd_call_ns)
 		return 0;
 	trace = trace_begin(key, KD_TRACE_CALL, thread->tgid, thread->tid, began,
 			    thread->restart_at);

@@ -75,7 +75,7 @@ static __always_inline bool stack_is_allowed(struct kd_scratch *scratch, enum pu
 
 static __always_inline void stack_charge(struct kd_scratch *scratch)
 {
-	u64 now = clock_now(), ns = now - scratch->copied_at;
+	u64 now = clock_now(), ns = elapsed(scratch->copied_at, now);
 	u64 *due = &scratch->due[BOUNDED(scratch->purpose, PURPOSES)];
 
 	if (ns > COPY_NS_MAX)

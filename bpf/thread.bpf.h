@@ -378,10 +378,12 @@ static __always_inline u32 thread_running_state(const struct kd_thread *thread)
 }
 
 /* The state goes last: a waker on another CPU (sched_waking holds no run queue's lock) that sees a
- * thread asleep sees all that led to it. */
+ * thread asleep sees all that led to it. What has been booked is not booked again: see elapsed().
+ */
 static __always_inline void thread_begin(struct kd_thread *thread, u32 state, u64 t)
 {
-	thread->since = t;
+	if (likely(t > thread->since))
+		thread->since = t;
 	thread->before = thread->state;
 	barrier();
 	WRITE_ONCE(thread->state, state);

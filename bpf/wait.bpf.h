@@ -65,7 +65,7 @@ static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trac
 	u64 woken = thread->woken_at ?: thread->out_since;
 	bool slept = thread->out_state != KD_READY_PREEMPTED;
 
-	if (slept && woken - thread->out_since >= kd_wait_ns) {
+	if (slept && elapsed(thread->out_since, woken) >= kd_wait_ns) {
 		trace->awaited = thread->awaited;
 		trace_file(trace, thread->at.fd, thread->at.file);
 		if (wakers && thread->woken_at)
@@ -73,7 +73,7 @@ static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trac
 		wait_send(key, trace, thread, thread->out_state, thread->out_since, woken);
 		thread->noted = thread->call != KD_CALL_NONE;
 	}
-	if (t - woken >= kd_wait_ns) {
+	if (elapsed(woken, t) >= kd_wait_ns) {
 		trace->awaited = KD_AWAITED_OTHER;
 		trace->file.kind = 0;
 		trace->wakers[0].from = KD_FROM_UNKNOWN;
@@ -95,7 +95,7 @@ static __always_inline void wait_end(u32 slot, struct task_struct *task, u64 t)
 
 	if (!wait || !thread)
 		return;
-	ns = t - thread->out_since;
+	ns = elapsed(thread->out_since, t);
 	trace = trace_begin(key, KD_TRACE_WAIT, thread->tgid, thread->tid, 0, 0);
 	if (!trace)
 		return;
@@ -128,7 +128,7 @@ static __always_inline void wait_end(u32 slot, struct task_struct *task, u64 t)
 static __always_inline bool wait_is_long(struct kd_thread *thread, u64 t)
 {
 	return KD_TRACES && kd_note_ns != KD_UNWANTED && thread->out_since &&
-	       t - thread->out_since >= kd_note_ns;
+	       elapsed(thread->out_since, t) >= kd_note_ns;
 }
 
 static __noinline void wait_over(u32 slot, struct task_struct *task, u64 t)

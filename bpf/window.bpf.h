@@ -252,7 +252,7 @@ static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part 
 #endif
 	part->from = since > start ? since : start;
 	part->to = t < end ? t : end;
-	return t > start && since < end;
+	return t > start && since < end && since <= t;
 }
 
 /* What of a sum lies in so much of the whole, as if it were spread evenly. Long times are in 2^8 ns
@@ -398,16 +398,16 @@ struct event {
 
 static __always_inline struct event event_at(struct target target, u64 t)
 {
-	u64 word = READ_ONCE(kd_word);
+	u64 word = READ_ONCE(kd_word), since = target.thread->since;
 	struct event event = {
 		.slot = target.slot,
 		.thread = target.thread,
-		.t = t,
+		.t = likely(t > since) ? t : since, /* see elapsed() */
 		.edge = word >> KD_WORD_SHIFT,
 		.gen = word,
 	};
 
-	if (word & KD_WORD_OPEN && likely(t >= event.edge))
+	if (word & KD_WORD_OPEN && likely(event.t >= event.edge))
 		event.record = record_get(target.slot, kd_word_bank(word), word);
 	return event;
 }
@@ -415,28 +415,30 @@ static __always_inline struct event event_at(struct target target, u64 t)
 /* Counts [since, the event's time]. */
 static __always_inline void item_book(struct event event, enum item item, u32 key, u64 since)
 {
+	u64 ns = elapsed(since, event.t);
+
 	if (unlikely(since < event.edge))
 		item_across(event.slot, (u64)key << 8 | item, since, event.t);
 	else if (event.record)
-		histogram_add(event.slot,
-			      item_add(event.record, event.slot, event.thread, item, key, event.gen,
-				       event.t - since),
-			      event.gen, event.t - since);
+		histogram_add(
+			event.slot,
+			item_add(event.record, event.slot, event.thread, item, key, event.gen, ns),
+			event.gen, ns);
 }
 
 /* Ends the thread's interval: it was in the given state until the event. */
 static __always_inline void state_book(struct event event, u32 state)
 {
-	u64 since = event.thread->since;
+	u64 since = event.thread->since, ns = elapsed(since, event.t);
 
 	if (unlikely(since < event.edge)) {
 		state_across(event.slot, state, since, event.t);
 	} else if (event.record) {
-		*record_state(event.record, state) += event.t - since;
+		*record_state(event.record, state) += ns;
 		event.record->upto = event.t;
 		event.record->last = state;
 		if (state_is_blocked(state))
-			awaited_add(event.record, event.thread, event.gen, event.t - since);
+			awaited_add(event.record, event.thread, event.gen, ns);
 	}
 }
 

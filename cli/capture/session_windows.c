@@ -61,6 +61,18 @@ static uint64_t edge_ahead(const struct windows *windows, uint64_t at)
 	return u64_max(clock_monotonic() + EDGE_LEAD_NS - windows->epoch, at);
 }
 
+/* The same, just before it is told; again if this process was held up, or events beyond it would
+ * not know of it. */
+static uint64_t edge_now(const struct windows *windows, uint64_t at)
+{
+	uint64_t edge;
+
+	do
+		edge = edge_ahead(windows, at);
+	while (clock_monotonic() - windows->epoch >= edge - EDGE_LEAD_NS / 2);
+	return edge;
+}
+
 /* Takes a free bank for a window that user space opens. */
 static uint32_t bank_take(struct windows *windows)
 {
@@ -152,10 +164,11 @@ static bool word_take(struct windows *windows, uint32_t *bank)
 static uint64_t window_end(struct windows *windows, uint32_t bank, int32_t by)
 {
 	struct kd_window *window = &windows->shared->kd_windows[bank];
-	uint64_t end = clock_monotonic() + EDGE_LEAD_NS - windows->epoch;
+	uint64_t end;
 
-	store(&window->end, end);
 	window->closed_by = by;
+	end = edge_now(windows, 0);
+	store(&window->end, end);
 	if (!windows->pairs)
 		store(&windows->shared->kd_word, kd_word_compose(end, bank, 0));
 	clock_wait_until(end + windows->epoch);
@@ -249,10 +262,7 @@ uint64_t windows_turn(struct windows *windows, uint64_t at)
 	window = &windows->shared->kd_windows[bank];
 	next = &windows->shared->kd_windows[next_bank];
 	next->end = KD_NEVER;
-	do { /* again if this process was held up */
-		edge = edge_ahead(windows, at);
-		next->start = edge;
-	} while (clock_monotonic() - windows->epoch >= edge - EDGE_LEAD_NS / 2);
+	next->start = edge = edge_now(windows, at);
 	word = kd_word_compose(edge, next_bank, KD_WORD_OPEN);
 	/* In this order: what comes in between beyond the edge is booked in both windows,
 	 * not in none, and is taken from the first again (see ledger_fill()). */
