@@ -28,7 +28,7 @@ __noinline int interruption_send(u32 slot, u64 by_who, u64 since, u64 t, u64 tak
 	struct kd_thread *thread = slot_thread(slot);
 	struct kd_interruption part = {
 		.since = since,
-		.until = t > since ? t : since,
+		.until = since + elapsed(since, t),
 		.taken = taken,
 		.slot = slot,
 		.cpu = bpf_get_smp_processor_id(),

@@ -418,10 +418,14 @@ static __always_inline u64 clock_now(void)
 
 /* What has passed since, 0 if t is the earlier one: the clock may go back a little
  * (ktime_get_mono_fast_ns()), another CPU's may be behind, and of late (7.x) a program at a
- * tracepoint may be preempted between reading it and booking. */
+ * tracepoint may be preempted between reading it and booking. Without a branch, of which the
+ * verifier would follow both. */
 static __always_inline u64 elapsed(u64 since, u64 t)
 {
-	return likely(t > since) ? t - since : 0;
+	s64 ns = t - since, is_less = ns >> 63;
+
+	barrier_var(is_less); /* or the compiler makes a branch of it */
+	return ns & ~is_less;
 }
 
 /* Takes a number from a queue. Only -ENOENT says that it is empty: the lock of a map may be

@@ -86,7 +86,7 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 		blocker_wake(event.slot, event.t);
 	/* Both at once, as far as possible: doing_until() adds the sleep that goes on. */
 	if (state < KD_STOPPED)
-		event.thread->asleep_ns += elapsed(event.thread->since, event.t);
+		event.thread->asleep_ns += event.t - event.thread->since;
 	thread_enter(event.thread, KD_READY_WOKEN, event.t, KD_RECORDED_WOKEN,
 		     recorder_waker(ctx) | event.thread->awaited << KD_RECORDED_AWAITED);
 	waiting_begin(event.thread, event.slot, task, task_cpu(task), event.t);
@@ -162,9 +162,9 @@ __noinline int switch_in(u32 slot, u64 steal, u64 t)
 	state_book(event, state);
 	if (state == KD_READY_WOKEN || state == KD_READY_PREEMPTED) {
 		item_book(event, ITEM_READY, 0, thread->since);
-		thread->ready_ns += elapsed(thread->since, t);
+		thread->ready_ns += t - thread->since;
 	} else if (state_is_blocked(state)) {
-		thread->asleep_ns += elapsed(thread->since, t);
+		thread->asleep_ns += t - thread->since;
 	}
 	interruption_in(thread, slot, t);
 	item_book(event, ITEM_CPU, cpu << 3 | move << 1 | (cpu != thread->cpu), t);
@@ -291,7 +291,7 @@ __noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
 	if (lead)
 		recorder_add(KD_RECORDED_LEAD, thread->ready_state, thread->tid, recorder_ns(lead),
 			     t);
-	thread->run_ns += elapsed(thread->run_since, t) + lead;
+	thread->run_ns += t - thread->run_since + lead;
 	thread->exec_out = exec_ns;
 	thread->on_cpu = 0;
 	return 0;

@@ -382,8 +382,7 @@ static __always_inline u32 thread_running_state(const struct kd_thread *thread)
  */
 static __always_inline void thread_begin(struct kd_thread *thread, u32 state, u64 t)
 {
-	if (likely(t > thread->since))
-		thread->since = t;
+	thread->since += elapsed(thread->since, t);
 	thread->before = thread->state;
 	barrier();
 	WRITE_ONCE(thread->state, state);

@@ -402,7 +402,7 @@ static __always_inline struct event event_at(struct target target, u64 t)
 	struct event event = {
 		.slot = target.slot,
 		.thread = target.thread,
-		.t = likely(t > since) ? t : since, /* see elapsed() */
+		.t = since + elapsed(since, t),
 		.edge = word >> KD_WORD_SHIFT,
 		.gen = word,
 	};
@@ -412,10 +412,10 @@ static __always_inline struct event event_at(struct target target, u64 t)
 	return event;
 }
 
-/* Counts [since, the event's time]. */
+/* Counts [since, the event's time]; since is no later than the thread's last event. */
 static __always_inline void item_book(struct event event, enum item item, u32 key, u64 since)
 {
-	u64 ns = elapsed(since, event.t);
+	u64 ns = event.t - since;
 
 	if (unlikely(since < event.edge))
 		item_across(event.slot, (u64)key << 8 | item, since, event.t);
