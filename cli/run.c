@@ -11,11 +11,11 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
 #include "cli/capture/ipi_count.h"
 #include "cli/capture/session_tracing.h"
 #include "cli/stack/stacks.h"
 #include "cli/target/process_describe.h"
-#include "cli/target/proc_file.h"
 #include "run_confine.h"
 #include "run_sampling.h"
 

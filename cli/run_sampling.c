@@ -249,6 +249,34 @@ unsigned int run_threads(const struct run *run)
 	return threads;
 }
 
+/* Threads of the target that /proc has, whatever tracing shows of them. */
+static unsigned int run_threads_wanted(const struct run *run)
+{
+	const struct processes *processes = run->processes;
+	unsigned int threads = 0;
+
+	for (size_t i = 0; i < PIDS_MAX && run->options->tids[i]; i++)
+		threads += target_threads(run->options->tids[i]) > 0;
+	for (size_t i = 0; i < processes->n && !*run->options->tids; i++)
+		threads += target_threads(processes->all[i].pid);
+	return threads;
+}
+
+exit_status run_visible_check(const struct run *run)
+{
+	unsigned int threads;
+
+	if (run->options->outputs.report.threads || !collector_is_empty(run->collector))
+		return 0;
+	threads = run_threads_wanted(run);
+	if (!threads)
+		return 0;
+	log_error("tracing shows no thread of the target, but /proc has %u: this kernel hides them",
+		  threads);
+	log_hint("some machines hide their own agents so; watch another process");
+	return EX_UNAVAILABLE;
+}
+
 /* The end of a process is told before its last threads have left their CPUs. */
 int run_exit_await(struct run *run)
 {

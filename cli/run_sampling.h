@@ -115,6 +115,10 @@ exit_status run_print(struct run *run, struct sample *sample);
  * processes may have come. */
 unsigned int run_threads(const struct run *run);
 
+/* Returns 0, or an exit status after printing that tracing shows nothing of the target, which was
+ * visited for the first time. */
+exit_status run_visible_check(const struct run *run);
+
 /* Waits for the last threads of a process that has ended. Returns 0 or -errno. */
 int run_exit_await(struct run *run);
 

@@ -43,7 +43,7 @@ static void timed_started(struct timed *timed, uint64_t start)
 static exit_status timed_begin(struct timed *timed)
 {
 	struct run *run = timed->run;
-	int error;
+	int error, status;
 
 	collector_reset(run->collector);
 	error = timed_visit(timed, KD_VISIT_OPEN);
@@ -51,6 +51,9 @@ static exit_status timed_begin(struct timed *timed)
 		error = memory_begin(&timed->run->memory, timed->run->session);
 	if (error)
 		return run_capture_failed(error);
+	status = run->begun ? 0 : run_visible_check(run);
+	if (status)
+		return status;
 	/* What is pressed now this sample answers; other events come again. */
 	while (run->at.wall && run_at_await(run, RUN_AT_LEAD_NS) == LOOP_PRESSED)
 		;

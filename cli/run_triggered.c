@@ -10,13 +10,13 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
 #include "cli/base/timestamp.h"
 #include "cli/capture/duty.h"
 #include "cli/capture/overhead.h"
 #include "cli/capture/session_triggers.h"
 #include "cli/capture/session_windows.h"
 #include "cli/model/worst.h"
-#include "cli/target/proc_file.h"
 #include "run_newcomers.h"
 #include "run_sampling.h"
 
@@ -485,7 +485,7 @@ static int triggered_begin(struct triggered *state)
 	struct run *run = state->run;
 	uint64_t count = run->options->sample_count;
 	unsigned int threads = run_threads(run);
-	int error;
+	int error, status;
 
 	stats_begin(state);
 	state->overhead = overhead_new(run->session, run->options->max_overhead);
@@ -496,8 +496,9 @@ static int triggered_begin(struct triggered *state)
 		return run_capture_failed(-ENOMEM);
 	collector_reset(run->collector);
 	error = session_visit(run->session, KD_VISIT_OPEN);
-	if (error)
-		return run_capture_failed(error);
+	status = error ? run_capture_failed(error) : run_visible_check(run);
+	if (status)
+		return status;
 	state->hidden = collector_hidden(run->collector, threads);
 	loop_watch(run->loop, triggers_events_fd(session_triggers(run->session)));
 	state->open_at = state->has_start ? NEVER : 0;

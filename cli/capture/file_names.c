@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/base/names.h"
+#include "cli/base/proc_file.h"
 
 /* So many are kept: traces refer to their words. */
 #define NAMES_MOST 16384
@@ -98,7 +99,7 @@ static void path_find(pid_t pid, const struct kd_file *file, struct descriptor *
 	struct statx now;
 	ssize_t length;
 
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)pid, file->fd);
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)proc_thread(pid), file->fd);
 	length = readlink(link, path, sizeof(path) - 1);
 	if (length > 0) {
 		path[length] = '\0';

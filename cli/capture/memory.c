@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/target/proc_file.h"
+#include "cli/base/proc_file.h"
 
 struct memory_reading {
 	pid_t pid;

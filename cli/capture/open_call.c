@@ -11,6 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "cli/base/proc_file.h"
+
 /* Documentation/admin-guide/mm/pagemap.rst */
 #define PAGE_IN_MEMORY (1ULL << 63)
 #define PAGE_IN_SWAP (1ULL << 62)
@@ -27,8 +29,8 @@ static bool memory_open(struct memory *memory, pid_t pid)
 {
 	char name[32];
 
-	snprintf(name, sizeof(name), "/proc/%d/pagemap", (int)pid);
-	memory->pid = pid;
+	memory->pid = proc_thread(pid);
+	snprintf(name, sizeof(name), "/proc/%d/pagemap", (int)memory->pid);
 	memory->page = (uint64_t)sysconf(_SC_PAGESIZE);
 	memory->pagemap = open(name, O_RDONLY | O_CLOEXEC);
 	/* ENOENT: the process has gone, too; then its memory is not found either. */

@@ -77,7 +77,7 @@ struct session_config {
 	bool resources;
 	const struct counter_set *counters; /* NULL: none */
 	bool same_probe;
-	bool everywhere; /* of several processes: probes in files are hit by others, too */
+	bool everywhere; /* probes in files are hit by others, too; see struct trigger_set */
 	bool target_only[KD_ROLES];
 	bool same_thread, list_skipped;
 	struct deltas deltas; /* of windows that triggers open and close */

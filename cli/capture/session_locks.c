@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/proc_file.h"
 #include "cli/base/syscall_names.h"
 #include "cli/model/doing.h"
 #include "lock_callers.h"
@@ -18,7 +19,7 @@ static bool is_in_namespace(pid_t pid, const char *kind, const struct stat *name
 	struct stat theirs;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)proc_thread(pid), kind);
 	if (stat(path, &theirs))
 		return errno == ENOENT; /* it has ended: it is nobody's by now */
 	return theirs.st_dev == namespace->st_dev && theirs.st_ino == namespace->st_ino;

@@ -18,7 +18,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/parse.h"
-#include "cli/target/proc_file.h"
+#include "cli/base/proc_file.h"
 #include "cli/target/target.h"
 #include "session_group.h"
 #include "kernel_delay.skel.h"
@@ -100,8 +100,7 @@ static int chosen_seed(struct several *several, const struct process *process)
 
 	if (error)
 		return error == -EEXIST ? 0 : error;
-	if (proc_stat_read(&now, process->pid) && now.state != 'Z' &&
-	    now.started == process->started)
+	if (proc_stat_read(&now, process->pid) && now.threads && now.started == process->started)
 		return member_get(&several->members, process->pid, 0) ? 0 : -ENOMEM;
 	bpf_map_delete_elem(bpf_map__fd(several->skel->maps.kd_processes), &process->pid);
 	return 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/base/array.h"
+#include "cli/base/proc_file.h"
 
 struct socket_owners {
 	struct socket_owner *all; /* by inode */
@@ -31,7 +32,7 @@ static int process_read(struct socket_owners *owners, pid_t pid)
 	int error = 0;
 	DIR *folder;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)proc_thread(pid));
 	folder = opendir(path);
 	while (folder && !error && (entry = readdir(folder))) {
 		struct socket_owner owner = { .pid = pid, .fd = atoi(entry->d_name) };

@@ -75,6 +75,7 @@ struct bound {
 	unsigned int per_cpu[CPU_SETSIZE]; /* threads that may run on that one only */
 };
 
+/* One that has ended runs nowhere. */
 static bool thread_cpus(const struct machine *machine, const char *tid, cpu_set_t *allowed)
 {
 	static const char label[] = "\nCpus_allowed_list:\t";
@@ -82,7 +83,7 @@ static bool thread_cpus(const struct machine *machine, const char *tid, cpu_set_
 
 	machine_read(machine, text, sizeof(text), "/proc/%d/task/%.16s/status", (int)machine->pid,
 		     tid);
-	found = strstr(text, label);
+	found = strstr(text, "\nState:\tZ") ? NULL : strstr(text, label);
 	if (found)
 		*allowed = cpus_parse(found + strlen(label));
 	return found;

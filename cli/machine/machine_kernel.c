@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/proc_file.h"
 #include "machine.h"
 
 /* A file of one line, without its line feed. */
@@ -129,7 +130,8 @@ static void memory_look(struct machine *machine)
 		finding_add(machine, FINDING_OK, "swap", NULL, "none");
 	if (!machine->pid)
 		return;
-	machine_read(machine, text, sizeof(text), "/proc/%d/status", (int)machine->pid);
+	machine_read(machine, text, sizeof(text), "/proc/%d/status",
+		     (int)proc_thread(machine->pid));
 	swap = strstr(text, "\nVmSwap:");
 	if (swap && strtoull(swap + 8, NULL, 10))
 		finding_add(machine, FINDING_WARNING, "swap",

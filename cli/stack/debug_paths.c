@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/proc_file.h"
 #include "probes/elf/file.h"
 #include "elf_magic.h"
 
@@ -68,7 +69,7 @@ int debug_path_open(pid_t pid, const char *object, const char *path)
 	if (snprintf(full, sizeof(full), "%s%s", *path == '/' ? "" : DEBUG_ROOT "/", path) >=
 	    (int)sizeof(full))
 		return -ENAMETOOLONG;
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
 	fd = elf_only(file_open(root, full));
 	return fd < 0 ? elf_only(file_open(NULL, full)) : fd;
 }

@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cli/base/proc_file.h"
 #include "probes/elf/file.h"
 
 /* What /proc/PID/status says. */
@@ -57,7 +58,7 @@ int jit_open_perf_map(pid_t pid, struct jit_id *id)
 
 	if (!owner_read(pid, &owner))
 		return -ESRCH;
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", owner.pid);
 	fd = file_open_itself(root, path);
 	return fd < 0 ? fd : file_accept(fd, &owner, id);

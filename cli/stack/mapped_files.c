@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/base/array.h"
+#include "cli/base/proc_file.h"
 #include "probes/elf/objects.h"
 #include "elf_magic.h"
 #include "protocol.h"
@@ -171,7 +172,8 @@ static uint8_t *image_read(pid_t pid, uint64_t start, size_t size)
 	if (size > MOST_VDSO)
 		return NULL;
 	local.iov_base = malloc(size);
-	if (local.iov_base && process_vm_readv(pid, &local, 1, &remote, 1, 0) != (ssize_t)size) {
+	if (local.iov_base &&
+	    process_vm_readv(proc_thread(pid), &local, 1, &remote, 1, 0) != (ssize_t)size) {
 		free(local.iov_base);
 		return NULL;
 	}

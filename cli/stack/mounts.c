@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cli/base/proc_file.h"
 #include "probes/elf/file.h"
 
 #define MOST_TRIED 64 /* a file system may be mounted any number of times */
@@ -93,14 +94,15 @@ static int mount_open(const char *root, const struct mounted_file *file, const c
 int mounts_open(pid_t pid, const struct mounted_file *file, char path[PATH_MAX])
 {
 	unsigned int tried = 0;
+	pid_t thread = proc_thread(pid);
 	struct mount mount;
 	int fd = -ENOENT;
 	size_t size = 0;
 	char root[32], name[40], *line = NULL;
 	FILE *mounts;
 
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
-	snprintf(name, sizeof(name), "/proc/%d/mountinfo", (int)pid);
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)thread);
+	snprintf(name, sizeof(name), "/proc/%d/mountinfo", (int)thread);
 	mounts = fopen(name, "re");
 	if (!mounts)
 		return -errno;

@@ -264,6 +264,7 @@ static const struct rule opening_rules[] = {
 	{ .call = SCMP_SYS(newfstatat) },
 	{ .call = SCMP_SYS(statx) },
 	{ .call = SCMP_SYS(fstatfs) },
+	{ .call = SCMP_SYS(getdents64) }, /* see proc_thread() */
 	{ .call = SCMP_SYS(fcntl), .n = 1, .args = { INT(1, F_DUPFD_CLOEXEC) } },
 	{ .call = SCMP_SYS(dup3) },
 	{ .call = SCMP_SYS(capget) }, /* to say which one is missing */

@@ -9,6 +9,7 @@
 
 #include "cli/base/array.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
 #include "container.h"
 #include "target.h"
 
@@ -46,7 +47,7 @@ static void list_add(void *context, pid_t pid, const char *comm)
 	char path[PATH_MAX];
 
 	(void)comm;
-	if (!container_of("/proc", pid, &container, path, sizeof(path)))
+	if (!container_of("/proc", proc_thread(pid), &container, path, sizeof(path)))
 		return;
 	for (size_t i = 0; i < list->n; i++)
 		if (is_there(&list->all[i], &container, path))

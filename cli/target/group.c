@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/proc_file.h"
 
 /* True if a comma-separated list has the word. */
 static bool list_has(const char *list, const char *word)
@@ -29,7 +30,7 @@ static bool path_read(pid_t pid, const char *controller, char path[PATH_MAX], bo
 	bool found = false;
 	FILE *file;
 
-	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
+	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)proc_thread(pid));
 	file = fopen(name, "re");
 	if (!file)
 		return false;

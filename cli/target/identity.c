@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/base/clock.h"
-#include "proc_file.h"
+#include "cli/base/proc_file.h"
 
 #define DELETED " (deleted)"
 
@@ -18,7 +18,7 @@ static void file_read(char file[static PATH_MAX], pid_t pid)
 	char path[64];
 	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)proc_thread(pid));
 	length = readlink(path, file, PATH_MAX - 1);
 	file[length > 0 ? length : 0] = '\0';
 	/* An upgrade has replaced it. */
@@ -32,7 +32,7 @@ bool identity_read(struct identity *identity, pid_t pid)
 
 	memset(identity, 0, sizeof(*identity));
 	identity->pid = pid;
-	if (!proc_stat_read(&stat, pid) || stat.state == 'Z' ||
+	if (!proc_stat_read(&stat, pid) || !stat.threads ||
 	    strlen(stat.comm) >= sizeof(identity->name))
 		return false;
 	identity->started = stat.started;

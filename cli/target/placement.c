@@ -77,7 +77,7 @@ static void cpus_remove_listed(cpu_set_t *cpus, const char *root, const char *na
 	cpus_remove(cpus, &listed);
 }
 
-/* Where a thread may run. */
+/* Where a thread may run; one that has ended nowhere. */
 static void thread_cpus(const char *root, pid_t pid, const char *tid, cpu_set_t *cpus)
 {
 	FILE *file = file_open(root, "/proc/%d/task/%s/status", (int)pid, tid);
@@ -88,6 +88,8 @@ static void thread_cpus(const char *root, pid_t pid, const char *tid, cpu_set_t 
 		char *list = line + strlen("Cpus_allowed_list:");
 		FILE *text;
 
+		if (!strncmp(line, "State:\tZ", strlen("State:\tZ")))
+			break;
 		if (strncmp(line, "Cpus_allowed_list:", strlen("Cpus_allowed_list:")) != 0)
 			continue;
 		text = fmemopen(list, strlen(list), "r");

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "cli/base/clock.h"
-#include "proc_file.h"
+#include "cli/base/proc_file.h"
 
 #define PATIENCE_NS (50 * NSEC_PER_MSEC)
 #define SILENT_MOST 4 /* are waited for */
@@ -38,7 +38,7 @@ static void *reading_do(void *context)
 {
 	struct reading *reading = context;
 
-	reading->length = proc_file_read(reading->pid, "cmdline", reading->text,
+	reading->length = proc_file_read(proc_thread(reading->pid), "cmdline", reading->text,
 					 sizeof(reading->text));
 	reading_drop(reading);
 	return NULL;
@@ -94,7 +94,7 @@ void process_container(struct process_describer *describer, struct process_row *
 	struct container container;
 	char path[PATH_MAX];
 
-	if (!container_of("/proc", pid, &container, path, sizeof(path)))
+	if (!container_of("/proc", proc_thread(pid), &container, path, sizeof(path)))
 		return;
 	if (!strcmp(container.id, id))
 		return;

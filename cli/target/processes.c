@@ -9,8 +9,8 @@
 
 #include "cli/base/array.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
 #include "container_find.h"
-#include "proc_file.h"
 #include "target.h"
 #include "target_choose.h"
 #include "target_name.h"
@@ -47,7 +47,7 @@ static void list_add(struct list *list, pid_t pid)
 	struct processes *processes = list->processes;
 	struct proc_stat stat;
 
-	if (!proc_stat_read(&stat, pid) || stat.state == 'Z' || stat.kernel || !stat.threads)
+	if (!proc_stat_read(&stat, pid) || stat.kernel || !stat.threads)
 		return;
 	if (ARRAY_GROW(processes->all, processes->n, list->room)) {
 		list->no_memory = true;

@@ -13,7 +13,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
-#include "proc_file.h"
+#include "cli/base/proc_file.h"
 #include "target_name.h"
 
 #define MAX_LISTED 16
@@ -43,7 +43,7 @@ static pid_t leader_of(pid_t tid)
 		       : 0;
 }
 
-/* Calls found() for every process that is not a zombie. */
+/* Calls found() for every process that has not ended. */
 static void processes_each(void (*found)(void *context, pid_t pid, const struct proc_stat *process),
 			   void *context)
 {
@@ -55,7 +55,7 @@ static void processes_each(void (*found)(void *context, pid_t pid, const struct 
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (isdigit((unsigned char)*entry->d_name) && proc_stat_read(&process, pid) &&
-		    process.state != 'Z')
+		    process.threads)
 			found(context, pid, &process);
 	}
 	if (proc)
@@ -176,7 +176,7 @@ unsigned int target_threads(pid_t pid)
 {
 	struct proc_stat process;
 
-	return proc_stat_read(&process, pid) && process.state != 'Z' ? process.threads : 0;
+	return proc_stat_read(&process, pid) ? process.threads : 0;
 }
 
 bool target_can_be(pid_t pid)
@@ -215,7 +215,7 @@ exit_status target_find(struct target *target, pid_t pid, const struct target_na
 		if (status)
 			return status;
 	}
-	if (!proc_stat_read(&process, pid) || process.state == 'Z' || !(leader = leader_of(pid))) {
+	if (!proc_stat_read(&process, pid) || !process.threads || !(leader = leader_of(pid))) {
 		log_error("there is no process %d%s", (int)pid,
 			  access("/proc/self/stat", R_OK) ? " to be seen: /proc is not mounted"
 							  : "");

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/base/log.h"
-#include "proc_file.h"
+#include "cli/base/proc_file.h"
 #include "target.h"
 
 struct target_name target_name_of(const struct options *options)
@@ -36,7 +36,7 @@ static int file_fits(const char *file, pid_t pid)
 	char path[32];
 	int error;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)proc_thread(pid));
 	error = file_look(&wanted, file) ?: file_look(&found, path);
 	if (error)
 		return error;
@@ -103,7 +103,7 @@ bool target_name_hint(const struct target_name *name)
 			 (int)others.first);
 		return true;
 	}
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)others.first);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)proc_thread(others.first));
 	length = readlink(path, file, sizeof(file) - 1);
 	file[length > 0 ? length : 0] = '\0';
 	users_read(others.first, &real, &effective);

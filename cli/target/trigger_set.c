@@ -12,6 +12,7 @@
 #include "cli/base/array.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
 #include "probes/elf/objects.h"
 #include "probes/conditions.h"
 #include "probes/confined.h"
@@ -216,7 +217,7 @@ static void lack_tell(const struct trigger_set *set, enum kd_role role, const st
 
 	if (!lack->n)
 		return;
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)lack->pid);
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)proc_thread(lack->pid));
 	length = readlink(link, path, sizeof(path) - 1);
 	path[length < 0 ? 0 : length] = '\0';
 	log_warn("trigger '%s' is not in %zu of the target's %zu programs, such as that of process "
@@ -315,6 +316,14 @@ int trigger_set_add(struct trigger_set *set, pid_t pid)
 
 /* --- All of them --- */
 
+/* The kernel puts probes into the memory of a process's first thread, where that is still there. */
+static bool is_probed_alone(const struct processes *processes)
+{
+	pid_t pid = processes->all[0].pid;
+
+	return processes_is_one(processes) && proc_thread(pid) == pid;
+}
+
 static exit_status given_find(struct trigger_set *set, const struct options *options,
 			      const struct processes *processes)
 {
@@ -323,12 +332,12 @@ static exit_status given_find(struct trigger_set *set, const struct options *opt
 	for (int role = 0; role < KD_ROLES && !status; role++)
 		if (options->triggers[role])
 			status = trigger_read(&set->triggers[role], role, options->triggers[role]);
-	set->everywhere = !processes_is_one(processes) &&
+	set->everywhere = !is_probed_alone(processes) &&
 			  (is_in_files(set, KD_START) || is_in_files(set, KD_STOP));
 	for (int role = 0; role < KD_ROLES && !status; role++) {
 		set->triggers[role].unsafe = options->unsafe_returns;
 		set->triggers[role].everywhere = set->triggers[role].terse = set->everywhere;
-		if (!status && set->everywhere && is_in_files(set, role) &&
+		if (!status && !processes_is_one(processes) && is_in_files(set, role) &&
 		    !set->triggers[role].name && !set->triggers[role].object) {
 			log_error("%s trigger '%s': with several processes an address needs its "
 				  "file",
@@ -350,14 +359,13 @@ static exit_status safety_check(const struct trigger_set *set, pid_t pid)
 		if (!trigger_set_has(set, role) || !trigger_is_user(&set->triggers[role]) ||
 		    !probes_endanger(set->everywhere ? 0 : pid))
 			continue;
-		log_error(
-			set->everywhere
-				? "%s trigger '%s': with several processes anybody on the machine "
-				  "may hit it, and on this kernel such a probe may get a process "
-				  "killed that seccomp confines"
-				: "%s trigger '%s': seccomp confines the process, and on this "
-				  "kernel such a probe may get it killed",
-			role_names[role], set->triggers[role].text);
+		log_error(set->everywhere
+				  ? "%s trigger '%s': anybody on the machine "
+				    "may hit it, and on this kernel such a probe may get a process "
+				    "killed that seccomp confines"
+				  : "%s trigger '%s': seccomp confines the process, and on this "
+				    "kernel such a probe may get it killed",
+			  role_names[role], set->triggers[role].text);
 		log_hint("%suse a trigger in the kernel, such as t:syscalls:..., or a kernel that "
 			 "lets probes pass seccomp (6.14, or an update of 6.12 or 6.13)",
 			 set->everywhere ? "watch one process, " : "");

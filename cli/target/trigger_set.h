@@ -26,7 +26,8 @@ struct trigger_set {
 	bool same_probe;                         /* for both: windows last from hit to hit */
 	bool target_only[KD_ROLES];
 	bool same_thread;
-	/* Of several processes, with probes in files: these are hit by whoever has them mapped. */
+	/* Of several processes, or one without its first thread, with probes in files: these are
+	 * hit by whoever has them mapped. */
 	bool everywhere;
 	bool full_told[KD_ROLES]; /* that there are too many programs */
 	uint64_t *looked; /* the programs that have been looked through, see objects_key() */

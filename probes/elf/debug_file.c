@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/proc_file.h"
 #include "file.h"
 
 #define MAX_PACKED (64ULL << 20)
@@ -255,7 +256,7 @@ int debug_file_open(struct elf_file **debug, int *fd, const struct elf_file *fil
 {
 	char root[32];
 
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
 	if (pid && !debug_file_search(debug, fd, file, path, root_open, root))
 		return 0;
 	return debug_file_search(debug, fd, file, path, root_open, NULL);

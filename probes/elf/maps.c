@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/proc_file.h"
 #define DELETED " (deleted)"
 
 /* "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH" */
@@ -32,7 +33,7 @@ int maps_each(pid_t pid, maps_take *take, void *context)
 	int err = 0;
 	FILE *maps;
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)proc_thread(pid));
 	maps = fopen(name, "re");
 	if (!maps)
 		return errno == ENOENT ? -ESRCH : -errno;

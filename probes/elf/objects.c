@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cli/base/proc_file.h"
 #include "file.h"
 #include "maps.h"
 
@@ -163,7 +164,7 @@ static int objects_mark_executable(struct objects *objects)
 	ssize_t length;
 	int err;
 
-	snprintf(name, sizeof(name), "/proc/%d/exe", (int)objects->pid);
+	snprintf(name, sizeof(name), "/proc/%d/exe", (int)proc_thread(objects->pid));
 	length = readlink(name, path, sizeof(path) - 1);
 	if (length < 0 || program_stat(name, &program))
 		return errno == ENOENT ? -ESRCH : -errno;
@@ -301,20 +302,21 @@ static int object_open_path(const struct object *object, const char *root)
  * follow them the path has to do, as the process and as we see it. */
 int object_open(pid_t pid, const struct object *object)
 {
+	pid_t thread = proc_thread(pid);
 	char name[96];
 	int fd = -ENOENT;
 
 	if (object->executable) {
-		snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
+		snprintf(name, sizeof(name), "/proc/%d/exe", (int)thread);
 		fd = file_open(NULL, name);
 	}
 	if (fd < 0 && object->end) {
-		snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", (int)pid, object->start,
-			 object->end);
+		snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", (int)thread,
+			 object->start, object->end);
 		fd = file_open(NULL, name);
 	}
 	if (fd < 0) {
-		snprintf(name, sizeof(name), "/proc/%d/root", (int)pid);
+		snprintf(name, sizeof(name), "/proc/%d/root", (int)thread);
 		fd = object_open_path(object, name);
 	}
 	return fd < 0 ? object_open_path(object, NULL) : fd;
@@ -334,7 +336,7 @@ bool objects_path_leads_to(const struct objects *objects, const char *path,
 
 	if (*path != '/')
 		return false;
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)objects->pid);
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(objects->pid));
 	fd = file_open(root, path);
 	if (fd < 0)
 		return false;

@@ -111,5 +111,33 @@ def case_many_groups(test):
     test.eq((done.status, done.stderr), (0, ""), "none of its 1,500 threads is lost")
 
 
+def case_leader_ended(test):
+    """main() that calls pthread_exit(): a process has ended when its last thread has."""
+    path = test.directory() / "leaderless"
+    shutil.copy(kdtest.WORKLOADS / "caller", path)
+    load = test.workload(str(path), "sleeps:100000:200:1:2000", env={"LEADER_ENDS": "1"})
+    load.send("go")
+    tid = load.tid("sleeps")[0]
+    kdtest.wait_until(lambda: kdtest.state_of(load.pid, load.pid) == "Z")
+    there, saved = set(kdtest.threads_of(load.pid)) - {load.pid}, test.directory() / "json"
+    pid, short = ("-p", load.pid), ("--sample-time", "0.2", "--strict")
+    for arguments, wanted in (((*pid, "-o", f"json:{saved}", "-o", "text"), there),
+                              (("leaderless", "--exe", path, "--wait"), there),
+                              ((*pid, "--tid", tid), {tid}), ((*pid, "--follow-fork"), there)):
+        done = test.program(*arguments, *short)
+        test.eq(done.status, 0, " ".join(map(str, arguments)))
+        report = kdtest.kdreport.parse(done.stdout)[0]
+        test.eq({thread.tid for thread in report.threads if thread.tid}, wanted, "its threads")
+    test.ok(f"leaderless[{load.pid}]:" in test.program("--replay", saved, "--summary").stdout,
+            "a replay has its name")
+    done = test.program(*pid, "-s", "1ms", *short)
+    test.ok(" probed_call+0x" in done.stdout, "stacks have names", done.stdout[-2000:])
+    test.ok("up:probed_call" in test.program(*pid, "--list-probes=up:probed*").stdout, "probes")
+    done = test.program(*pid, "--start-trigger", "up:probed_call", "--stop-trigger",
+                        "ur:probed_call", "--trigger-delta", "1ms", "--trigger-same-thread")
+    test.eq((done.status, "\n# Triggered sample dump" in done.stdout), (0, True), "a trigger fires")
+    test.ok(f"--pid {load.pid}" in test.program("-p", tid).stderr, "a TID leads to its process")
+
+
 kdtest.main(case_each_default_name, case_vswitchd_comes_first, case_several, case_monitor,
-            case_many_groups)
+            case_many_groups, case_leader_ended)

@@ -142,18 +142,11 @@ static _Noreturn void stage_end(struct stage *stage)
 	exit(0);
 }
 
-_Noreturn int stage_serve(struct stage *stage)
+static void *commands_obey(void *arg)
 {
+	struct stage *stage = arg;
 	char line[64];
 
-	pipe_make(stage->go);
-	pipe_make(stage->begin);
-	pipe_make(stage->done);
-	pipe_make(stage->end);
-	for (int i = 0; i < stage->count; i++)
-		stage->workers[i]->thread = thread_begin(worker_main, stage->workers[i]);
-	take_bytes(stage->done[0], stage->count);
-	say_ready();
 	for (;;) {
 		read_line(line, sizeof(line));
 		if (!strcmp(line, "mark"))
@@ -171,4 +164,22 @@ _Noreturn int stage_serve(struct stage *stage)
 		else
 			unknown(line);
 	}
+}
+
+_Noreturn int stage_serve(struct stage *stage)
+{
+	pipe_make(stage->go);
+	pipe_make(stage->begin);
+	pipe_make(stage->done);
+	pipe_make(stage->end);
+	for (int i = 0; i < stage->count; i++)
+		stage->workers[i]->thread = thread_begin(worker_main, stage->workers[i]);
+	take_bytes(stage->done[0], stage->count);
+	say_ready();
+	if (getenv("LEADER_ENDS")) {
+		thread_begin(commands_obey, stage);
+		pthread_exit(NULL);
+	}
+	commands_obey(stage);
+	abort();
 }

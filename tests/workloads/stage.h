@@ -9,7 +9,10 @@
  *                       about to: their last write may still have to return
  *   <- begin            those whose text begins with '+' begin, which have only waited for that
  *   <- log              -> what the threads have logged so far, where there is a log
- *   <- end              the process ends, as it does when stdin is closed */
+ *   <- end              the process ends, as it does when stdin is closed
+ *
+ * With LEADER_ENDS in the environment the first thread ends when it is ready, and another one
+ * obeys. */
 #ifndef STAGE_H
 #define STAGE_H
 

@@ -2,8 +2,12 @@
 #define _GNU_SOURCE
 #include "proc_file.h"
 
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +46,7 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 	char text[1024], *begin, *end;
 	unsigned long long ticks;
 	unsigned int flags;
+	char state;
 
 	if (proc_file_read(pid, "stat", text, sizeof(text)) <= 0)
 		return false;
@@ -50,11 +55,45 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 	if (!begin || !end || (size_t)(end - begin) > sizeof(stat->comm) ||
 	    sscanf(end + 1,
 		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu",
-		   &stat->state, &stat->parent, &flags, &stat->threads, &ticks) != 5)
+		   &state, &stat->parent, &flags, &stat->threads, &ticks) != 5)
 		return false;
+	/* A first thread that has ended is counted as long as there are others. */
+	if ((state == 'Z' || state == 'X') && stat->threads)
+		stat->threads--;
 	memcpy(stat->comm, begin + 1, (size_t)(end - begin - 1));
 	stat->comm[end - begin - 1] = '\0';
 	stat->kernel = flags & PF_KTHREAD;
 	stat->started = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 	return true;
+}
+
+/* Which program it executes is the memory's to say: who has ended has none. */
+static bool has_memory(pid_t tid)
+{
+	char path[32], program[2];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)tid);
+	return readlink(path, program, sizeof(program)) >= 0 || errno != ENOENT;
+}
+
+pid_t proc_thread(pid_t pid)
+{
+	struct dirent *entry;
+	pid_t found = pid;
+	char path[32];
+	DIR *threads;
+
+	if (has_memory(pid))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	threads = opendir(path);
+	while (threads && found == pid && (entry = readdir(threads))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (isdigit((unsigned char)*entry->d_name) && has_memory(tid))
+			found = tid;
+	}
+	if (threads)
+		closedir(threads);
+	return found;
 }

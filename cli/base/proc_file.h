@@ -14,17 +14,21 @@ ssize_t proc_file_read(pid_t pid, const char *name, char *text, size_t size);
 /* The same of a process's name, without the line feed at its end; others may be in it. */
 ssize_t proc_comm_read(pid_t pid, char *comm, size_t size);
 
-/* What /proc/PID/stat says of a process, or of a thread. */
+/* What /proc/PID/stat says of a process, or of the process of a thread. */
 struct proc_stat {
 	char comm[64]; /* of threads of the kernel longer than struct task_struct has it */
-	char state;    /* as in ps(1); Z: it has ended */
 	bool kernel;   /* a thread of the kernel */
 	pid_t parent;
-	unsigned int threads;
-	uint64_t started; /* ns since the machine's start, to a clock tick */
+	unsigned int threads; /* that have not ended; 0: the process has */
+	uint64_t started;     /* ns since the machine's start, to a clock tick */
 };
 
 /* Reads it; false if there is none. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid);
+
+/* The thread by which a process's memory, files, namespaces and groups are to be had: the first
+ * one, or where that has ended before the others (pthread_exit() in main()), another one. pid
+ * itself if there is none. */
+pid_t proc_thread(pid_t pid);
 
 #endif
