@@ -209,15 +209,17 @@ static exit_status options_obey(const struct options *options,
 	if (options->machine)
 		return show_machine(options);
 	recorded = (struct fail_recorded){
-		.waits = options->off_cpu || options->replay,
-		.distributions = options->histogram || options->replay,
-		.interruptions = options->interruptions || options->replay,
-		.resources = options->resources || options->replay,
+		.replayed = options->replay,
+		.waits = options->off_cpu,
+		.distributions = options->histogram,
+		.interruptions = options->interruptions,
+		.resources = options->resources,
 		.comparison = options->outputs.compare,
-		.counters = options->counters.n || options->replay,
+		.counters = &options->counters,
 	};
 	status = fail_if_new(&conditions.fail_if, "--fail-if", options->fail_if, options->n_fail_if,
 			     &recorded);
+	recorded.comparison = false; /* it is made when all samples are there */
 	if (!status && options->record_on)
 		status = record_on_open(&conditions.record_on, options->record_on, &recorded);
 	if (!status)

@@ -18,12 +18,13 @@ exit_status record_on_open(struct record_on **out, const char *text,
 			   strcmp(text, RECORD_ON_SIGNAL) != 0, recorded);
 }
 
-bool record_on_wants(struct record_on *record_on, const struct sample *sample)
+exit_status record_on_look(struct record_on *record_on, const struct sample *sample, bool *wanted)
 {
 	uint64_t before = fail_if_times(record_on->condition);
+	int status = fail_if_check(record_on->condition, sample, ++record_on->windows);
 
-	fail_if_check(record_on->condition, sample, ++record_on->windows);
-	return fail_if_times(record_on->condition) > before;
+	*wanted = fail_if_times(record_on->condition) > before;
+	return status;
 }
 
 void record_on_close(struct record_on *record_on)

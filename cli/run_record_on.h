@@ -24,8 +24,9 @@ struct record_on {
 exit_status record_on_open(struct record_on **record_on, const char *text,
 			   const struct fail_recorded *recorded);
 
-/* Whether a window fulfils the condition. */
-bool record_on_wants(struct record_on *record_on, const struct sample *sample);
+/* Whether a window fulfils the condition. Returns 0, or after printing that nobody knows an exit
+ * status. */
+exit_status record_on_look(struct record_on *record_on, const struct sample *sample, bool *wanted);
 
 void record_on_close(struct record_on *record_on);
 

@@ -21,8 +21,8 @@ static exit_status sample_replay(const struct sample *sample, void *context)
 
 	replay->lost |= sample_lost(sample) > 0 || sample->interrupted;
 	/* The file may have those of several runs. */
-	fail_if_check(replay->fail_if, sample, ++replay->samples);
-	return outputs_write(replay->outputs, sample);
+	return fail_if_check(replay->fail_if, sample, ++replay->samples)
+		       ?: outputs_write(replay->outputs, sample);
 }
 
 static exit_status triggers_replay(const struct trigger_stats *stats, void *context)

@@ -113,8 +113,8 @@ exit_status run_print(struct run *run, struct sample *sample)
 	run->predecessor = 0;
 	clock_gettime(CLOCK_REALTIME, &sample->wall_dump);
 	run->lost |= sample_lost(sample) > 0 || sample->interrupted;
-	fail_if_check(run->fail_if, sample, sample->number);
-	return outputs_write(run->outputs, sample);
+	return outputs_write(run->outputs, sample)
+		       ?: fail_if_check(run->fail_if, sample, sample->number);
 }
 
 /* Of a few waits for locks there are stacks also if none are asked for, and these are not counted
@@ -227,6 +227,7 @@ int run_collect(struct run *run, const struct session_view *view, struct sample 
 	traces_finish(&sample->traces);
 	if (!error)
 		error = locks_describe(run, sample);
+	sample->distributions = run->options->histogram;
 	run_children(run, children);
 	sample->own = own_cost_take(&run->own, children);
 	sample->wall_start = clock_wall_at(sample->start);

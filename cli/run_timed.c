@@ -83,14 +83,15 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 	struct sample sample = { 0 };
 	unsigned int hidden = timed->hidden;
 	int status = 0, error;
-	bool wanted;
+	bool wanted = true;
 
 	session_settle(run->session);
 	error = session_visit(run->session, KD_VISIT_CLOSE);
 	if (!error && session_window_next(run->session, &view))
 		error = run_collect(run, &view, &sample);
-	wanted = error || !run->record_on || record_on_wants(run->record_on, &sample) ||
-		 timed->pressed;
+	if (!error && run->record_on)
+		status = record_on_look(run->record_on, &sample, &wanted);
+	wanted |= timed->pressed;
 	if (!error && wanted && run->record_on)
 		error = run_record(run, &view, &sample);
 	if (!error && timed->start)
@@ -101,7 +102,7 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 	run_sample_ended(run, &sample, event);
 	if (error)
 		status = run_capture_failed(error);
-	else if (wanted)
+	else if (!status && wanted)
 		status = timed_print(run, &sample);
 	if (!status && live_show(run->live, &sample))
 		status = log_no_memory();

@@ -251,6 +251,7 @@ static const struct field sample_fields[] = {
 	FIELD_LIST("threads", struct sample, threads, .fields = thread_fields),
 	FIELD_LIST("upcalls", struct sample, upcalls, .fields = upcall_fields,
 		   .known = offsetof(struct sample, upcalls_known)),
+	SAMPLE("distributions", FIELD_BOOL, distributions, .flags = FIELD_IF_ANY),
 	SAMPLE("interruptions_from_ns", FIELD_U64, interruptions_from, .flags = FIELD_IF_ANY),
 	FIELD_LIST("interruptions", struct sample, interruptions, .fields = interruption_fields,
 		   .known = offsetof(struct sample, interruptions_known)),

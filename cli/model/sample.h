@@ -262,6 +262,7 @@ struct sample {
 	struct recording *recording;     /* the same; NULL: it is not known */
 	struct critical_path path;       /* computed from that; of replayed samples read */
 
+	bool distributions; /* --histogram: of durations */
 	/* Interruptions of at least this many ns, if they were asked for; by their start. */
 	uint64_t interruptions_from;
 	bool interruptions_known;

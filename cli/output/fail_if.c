@@ -157,16 +157,18 @@ static void verdict_check(struct condition *condition, const struct sample *samp
 	verdict_clear(&verdict);
 }
 
-void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number)
+exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number)
 {
 	for (size_t i = 0; i < fail_if->n; i++) {
 		struct condition *condition = &fail_if->conditions[i];
 		struct excess whose = { .sample = number };
 		struct fail_figures figures;
 
-		if (condition->metric->kind == FAIL_CHANGED) {
+		if (condition->metric->kind == FAIL_CHANGED)
 			continue; /* it is looked at when all samples are there */
-		} else if (condition->metric->kind == FAIL_WAITS) {
+		if (condition_find(condition, sample, number))
+			return EX_DATAERR;
+		if (condition->metric->kind == FAIL_WAITS) {
 			waits_check(condition, sample, number);
 		} else if (condition->metric->kind == FAIL_VERDICT) {
 			verdict_check(condition, sample, number);
@@ -177,6 +179,7 @@ void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_
 			figure_check(condition, figures.count, 0, &whose);
 		}
 	}
+	return 0;
 }
 
 /* In millionths: there may be less than one in a second. */

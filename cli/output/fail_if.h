@@ -13,9 +13,11 @@
 struct fail_if;
 struct comparison;
 
-/* What the samples have that not all have. */
+/* What the samples of a run are going to have that not all have; of samples that are replayed
+ * it is known when they are read. */
 struct fail_recorded {
-	bool waits, distributions, interruptions, resources, comparison, counters;
+	bool replayed, waits, distributions, interruptions, resources, comparison;
+	const struct counter_set *counters; /* NULL: none */
 };
 
 /* Reads n conditions of an option, such as "ready.max>1ms" or "thread(pmd*).softirq.pct>=2.5";
@@ -24,8 +26,9 @@ struct fail_recorded {
 exit_status fail_if_new(struct fail_if **out, const char *option, const char *const *texts,
 			size_t n, const struct fail_recorded *recorded);
 
-/* Looks at a sample, the number-th of the run. */
-void fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number);
+/* Looks at a sample, the number-th of the run. Returns 0, or after printing what a condition is
+ * about that the sample does not hold, EX_DATAERR. */
+exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number);
 
 /* How often conditions have been exceeded, all together. */
 uint64_t fail_if_times(const struct fail_if *fail_if);

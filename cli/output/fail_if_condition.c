@@ -272,33 +272,207 @@ static char *trimmed(char *text)
 	return text;
 }
 
+/* What not all samples have. */
+enum need {
+	NEEDS_NOTHING,
+	NEEDS_WAITS,
+	NEEDS_DISTRIBUTIONS,
+	NEEDS_INTERRUPTIONS,
+	NEEDS_RESOURCES,
+	NEEDS_COUNTERS,
+	NEEDS_COMPARISON,
+	NEEDS_UPCALLS,
+	NEEDS_CALL_NAMES
+};
+
+static const struct {
+	const char *live, *replayed, *hint;
+} needs[] = {
+	[NEEDS_WAITS] = { "no waits are recorded", "waits", "give --off-cpu, too" },
+	[NEEDS_DISTRIBUTIONS] = { "no distributions are recorded", "distributions",
+				  "give --histogram, too" },
+	[NEEDS_INTERRUPTIONS] = { "no interruptions are recorded", "interruptions",
+				  "give --interruptions, too" },
+	[NEEDS_RESOURCES] = { "no resources are recorded", "resources", "give --resources, too" },
+	[NEEDS_COUNTERS] = { "no such events are counted", "such counters",
+			     "give their names with --counters, too" },
+	[NEEDS_COMPARISON] = { "nothing is compared", NULL, "give --compare, too" },
+	[NEEDS_UPCALLS] = { NULL, "counted upcalls",
+			    "they are counted of ovs-vswitchd, without --skip-upcall-stats" },
+	[NEEDS_CALL_NAMES] = { NULL, "names of system calls",
+			       "it is of another kind of machine: look at it there" },
+};
+
+static enum need need_of(const struct condition *condition)
+{
+	const struct fail_metric *metric = condition->metric;
+
+	if (fail_field_is_share(condition->field))
+		return NEEDS_DISTRIBUTIONS;
+	if (fail_metric_of_resources(metric))
+		return NEEDS_RESOURCES;
+	switch (metric->kind) {
+	case FAIL_WAITS:
+		return NEEDS_WAITS;
+	case FAIL_INTERRUPTION:
+		return NEEDS_INTERRUPTIONS;
+	case FAIL_COUNTED:
+		return NEEDS_COUNTERS;
+	case FAIL_CHANGED:
+		return NEEDS_COMPARISON;
+	case FAIL_UPCALLS:
+	case FAIL_UPCALL_ERRORS:
+		return NEEDS_UPCALLS;
+	case FAIL_SYSCALL:
+		return *condition->part ? NEEDS_CALL_NAMES : NEEDS_NOTHING;
+	default:
+		return NEEDS_NOTHING;
+	}
+}
+
+static bool names_part(const struct condition *condition, const char *name)
+{
+	return !*condition->part || names_match(condition->part, name);
+}
+
+static bool counters_have(const struct condition *condition, const struct counter_set *set)
+{
+	for (size_t i = 0; set && i < set->n; i++)
+		if (names_part(condition, set->all[i].name))
+			return true;
+	return false;
+}
+
 /* What a condition is about has to be recorded: it would never be met. */
 static exit_status recorded_check(const struct condition *condition,
 				  const struct fail_recorded *recorded)
 {
-	const struct fail_metric *metric = condition->metric;
-	const struct {
-		bool missing;
-		const char *what, *hint;
-	} checks[] = {
-		{ metric->kind == FAIL_WAITS && !recorded->waits, "no waits are recorded",
-		  "give --off-cpu, too" },
-		{ fail_field_is_share(condition->field) && !recorded->distributions,
-		  "no distributions are recorded", "give --histogram, too" },
-		{ metric->kind == FAIL_INTERRUPTION && !recorded->interruptions,
-		  "no interruptions are recorded", "give --interruptions, too" },
-		{ fail_metric_of_resources(metric) && !recorded->resources,
-		  "no resources are recorded", "give --resources, too" },
-		{ metric->kind == FAIL_CHANGED && !recorded->comparison, "nothing is compared",
-		  "give --compare, too" },
-		{ metric->kind == FAIL_COUNTED && !recorded->counters, "no events are counted",
-		  "give --counters, too" },
+	enum need need = need_of(condition);
+	bool has = recorded->replayed;
+
+	switch (need) {
+	case NEEDS_WAITS:
+		has |= recorded->waits;
+		break;
+	case NEEDS_DISTRIBUTIONS:
+		has |= recorded->distributions;
+		break;
+	case NEEDS_INTERRUPTIONS:
+		has |= recorded->interruptions;
+		break;
+	case NEEDS_RESOURCES:
+		has |= recorded->resources;
+		break;
+	case NEEDS_COUNTERS:
+		has |= counters_have(condition, recorded->counters);
+		break;
+	case NEEDS_COMPARISON:
+		has = recorded->comparison;
+		break;
+	default:
+		has = true;
+	}
+	return has ? 0 : refuse(condition, needs[need].live, needs[need].hint);
+}
+
+/* Files from before the sample said so have them nevertheless. */
+static bool has_distributions(const struct sample *sample)
+{
+	bool has = sample->distributions;
+
+	for (size_t i = 0; i < sample->n_threads && !has; i++) {
+		const struct thread_row *thread = &sample->threads[i];
+
+		has = thread->run_times.n || thread->ready_times.n;
+		for (size_t j = 0; j < thread->n_calls && !has; j++)
+			has = thread->calls[j].times.n;
+	}
+	return has;
+}
+
+/* Of threads that did not run nothing is to be counted. */
+static bool has_counters(const struct condition *condition, const struct sample *sample)
+{
+	uint64_t ran = 0;
+
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		const struct thread_row *thread = &sample->threads[i];
+
+		ran |= ledger_running(&thread->ledger);
+		for (size_t j = 0; j < thread->n_counters; j++)
+			if (names_part(condition, thread->counters[j].name))
+				return true;
+	}
+	return !ran;
+}
+
+static bool sample_has(const struct condition *condition, const struct sample *sample,
+		       enum need need)
+{
+	switch (need) {
+	case NEEDS_WAITS:
+		return sample->traces.waits_asked;
+	case NEEDS_DISTRIBUTIONS:
+		return has_distributions(sample);
+	case NEEDS_INTERRUPTIONS:
+		return sample->interruptions_known;
+	case NEEDS_RESOURCES:
+		return sample->resources_known;
+	case NEEDS_COUNTERS:
+		return has_counters(condition, sample);
+	case NEEDS_UPCALLS:
+		return sample->upcalls_known;
+	case NEEDS_CALL_NAMES:
+		return !sample->foreign_calls;
+	default:
+		return true;
+	}
+}
+
+/* Why the kernel gave nothing of it; NULL: it did. */
+static const struct absence *absence_of(const struct condition *condition,
+					const struct sample *sample)
+{
+	static const struct {
+		const char *name, *section, *begins;
+	} words[] = {
+		{ "softirq", "SOFT IRQ STATISTICS", "is left out" },
+		{ "page_fault", "THREAD TIME", "has no page faults" },
+		{ "stolen", "THREAD TIME", "does not show what the hypervisor" },
 	};
 
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
-		if (checks[i].missing)
-			return refuse(condition, checks[i].what, checks[i].hint);
-	return 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strcmp(condition->metric->name, words[i].name) != 0 &&
+		    strcmp(condition->part, words[i].name) != 0)
+			continue;
+		for (size_t j = 0; j < sample->n_absent; j++)
+			if (!strcmp(sample->absent[j].section, words[i].section) &&
+			    !strncmp(sample->absent[j].what, words[i].begins,
+				     strlen(words[i].begins)))
+				return &sample->absent[j];
+	}
+	return NULL;
+}
+
+exit_status condition_find(const struct condition *condition, const struct sample *sample,
+			   uint64_t number)
+{
+	enum need need = need_of(condition);
+	const struct absence *absence = absence_of(condition, sample);
+
+	if (!absence && sample_has(condition, sample, need))
+		return 0;
+	if (absence) {
+		log_error("option %s: '%s' cannot be told of sample %llu: [%s] %s",
+			  condition->option, condition->text, (unsigned long long)number,
+			  absence->section, absence->what);
+		return EX_DATAERR;
+	}
+	log_error("option %s: '%s' cannot be told of sample %llu: it has no %s", condition->option,
+		  condition->text, (unsigned long long)number, needs[need].replayed);
+	log_hint(need < NEEDS_COMPARISON ? "where the sample is taken, %s" : "%s",
+		 needs[need].hint);
+	return EX_DATAERR;
 }
 
 exit_status condition_read(struct condition *condition, const char *option, const char *given,

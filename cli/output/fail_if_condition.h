@@ -31,4 +31,9 @@ struct condition {
 exit_status condition_read(struct condition *condition, const char *option, const char *given,
 			   const struct fail_recorded *recorded);
 
+/* Whether the sample, the number-th of the run, holds what the condition is about: else nobody
+ * knows whether it is true. Returns 0, or after printing what is missing EX_DATAERR. */
+exit_status condition_find(const struct condition *condition, const struct sample *sample,
+			   uint64_t number);
+
 #endif

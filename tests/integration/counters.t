@@ -310,7 +310,7 @@ def case_wrong(test):
     for args, said in ((("--counters", "cycels"), "is no event"),
                        (("--counters", "cs,cs"), "is there twice"),
                        (("--per-cpu",), "needs --counters"),
-                       (("--fail-if", "counters.cs.count>0"), "no events are counted")):
+                       (("--fail-if", "counters.cs.count>0"), "no such events are counted")):
         done = test.program(*args, "1")
         test.ok(done.status == 64 and said in done.stderr, f"{' '.join(args)}: refused", done.stderr)
 

@@ -157,6 +157,16 @@ def case_fail_if(test):
     done = test.program(*args, "--fail-if", "redy.max>1ms")
     test.eq(done.status, 64, "an unknown metric: status 64")
     test.ok("ready" in done.stderr, "and what there is", done.stderr)
+    folder = test.directory()
+    for name, more in (("bare", ()), ("full", ("--histogram", "--resources"))):
+        test.program(*args, *more, "-o", f"json:{folder}/{name}")
+        for text in ("syscall.p99>0ns", "ready.p99<1s", "memory>0", "waits.count>=0", "upcalls<1"):
+            known = more and "waits" not in text and "upcalls" not in text
+            done = test.program("--replay", folder / name, "--quiet", "--fail-if", text)
+            test.eq((done.status, "cannot be told" in done.stderr), (4 if known else 65, not known),
+                    f"a {name} capture: {text}")
+    done = test.program(*args, "--fail-if", "upcalls<1")
+    test.eq(done.status, 65, "nobody counts upcalls of this process: status 65")
 
 
 def case_interrupted(test):

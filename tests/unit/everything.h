@@ -283,6 +283,7 @@ static void everything_interruptions(struct sample *sample)
 	};
 
 	sample->interruptions_known = true;
+	sample->distributions = true;
 	sample->interruptions_from = 10000;
 	sample->interruptions = list, sample->n_interruptions = COUNT(list);
 	for (size_t i = 0; i < COUNT(list); i++)

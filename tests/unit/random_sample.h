@@ -159,6 +159,7 @@ static void random_descriptors(struct thread_row *thread)
 
 static void random_interruptions(struct sample *sample)
 {
+	sample->distributions = random_number() & 1;
 	sample->interruptions_from = random_number();
 	sample->interruptions = random_rows(&sample->n_interruptions, 5,
 					    sizeof(*sample->interruptions));

@@ -15,7 +15,9 @@
 #define MS 1000000ULL
 #define SECOND (1000 * MS)
 
-static const struct fail_recorded all = { true, true, true, true, true, true }, none;
+static const struct counter_set counted = { .all = { { .name = "cs" } }, .n = 1 };
+static const struct fail_recorded all = { false, true, true, true, true, true, &counted }, none;
+static const struct fail_recorded replayed = { .replayed = true };
 
 /* 90 %, 9 % and 1 % of a thousand. */
 static struct bucket ready_buckets[] = { { 1000, 900 }, { 5000, 90 }, { 2 * MS, 10 } };
@@ -95,6 +97,8 @@ static const struct sample sample = {
 	.n_threads = COUNT(threads),
 	.upcalls = upcalls,
 	.n_upcalls = COUNT(upcalls),
+	.upcalls_known = true,
+	.distributions = true,
 	.traces = { .rows = waits, .n = COUNT(waits), .waits_asked = true },
 	.losses = { [KD_LOSS_CALLS] = 2 },
 	.hidden = 1,
@@ -298,14 +302,16 @@ TEST(bad)
 		struct fail_recorded recorded;
 		const char *missing;
 	} without[] = {
-		{ "waits.max>1ms", { false, true, true, true, true, true }, "--off-cpu" },
-		{ "ready.p99>1ms", { true, false, true, true, true, true }, "--histogram" },
-		{ "interruptions.max>1ms",
-		  { true, true, false, true, true, true },
-		  "--interruptions" },
-		{ "read.network.bytes>0", { true, true, true, false, true, true }, "--resources" },
-		{ "changed.count>0", { true, true, true, true, false, true }, "--compare" },
-		{ "counters.cs.count>0", { true, true, true, true, true, false }, "--counters" }
+		{ "waits.max>1ms", { .waits = false }, "--off-cpu" },
+		{ "ready.p99>1ms", { .waits = true }, "--histogram" },
+		{ "interruptions.max>1ms", { .distributions = true }, "--interruptions" },
+		{ "read.network.bytes>0", { .interruptions = true }, "--resources" },
+		{ "memory>0", { .interruptions = true }, "--resources" },
+		{ "changed.count>0", { .resources = true }, "--compare" },
+		{ "changed.count>0", { .replayed = true }, "--compare" },
+		{ "counters.cs.count>0", { .comparison = true }, "--counters" },
+		{ "counters.cycles.count>0", { .counters = &counted }, "--counters" },
+		{ "counters.cyc*.count>0", { .counters = &counted }, "--counters" },
 	};
 	char one[CASE_LEN];
 
@@ -316,6 +322,58 @@ TEST(bad)
 	is_refused(large, &all, "");
 	for (size_t i = 0; i < COUNT(without); i++)
 		is_refused(without[i].text, &without[i].recorded, without[i].missing);
+}
+
+/* What a sample does not hold, nobody knows of it. */
+static const char not_held[] =
+	"waits.max>1ms = no waits|waits.count<1 = no waits|ready.p99>1ms = no distributions"
+	"|syscall.p50<1s = no distributions|interruptions.preempted.max>1ms = no interruptions"
+	"|read.network.bytes>0 = no resources|memory>0 = no resources"
+	"|block_requests.max>1ms = no resources|tcp_retransmissions>0 = no resources"
+	"|counters.cycles.count>0 = no such counters|counters.cy*.count>0 = no such counters"
+	"|upcalls>0 = no counted upcalls|upcall_errors<1 = no counted upcalls"
+	"|syscall.futex.max>1ms = no names of system calls|softirq.max>1ms = lacks its tracepoints"
+	"|softirq.rcu.max>1ms = lacks|verdict.softirq.share<1 = lacks|stolen.total>0 = hypervisor"
+	"|page_fault.pct<1 = no page faults|ready.max>1ms = |syscall.max>1ms = |lost>0 = "
+	"|counters.cs.count>0 = |counters.count>0 = |hardirq.max>1ms = |verdict.task.share>1 = ";
+
+static const char *lacks(const char *text)
+{
+	static struct counter_row counters[] = { { .name = "cs", .cpu = -1 } };
+	static const struct absence absent[] = {
+		{ "SOFT IRQ STATISTICS", "is left out: this kernel lacks its tracepoints" },
+		{ "THREAD TIME", "has no page faults, they are in running user" },
+		{ "THREAD TIME", "does not show what the hypervisor takes" },
+	};
+	struct thread_row ran = threads[0];
+	struct sample bare = { .threads = &ran,
+			       .n_threads = 1,
+			       .foreign_calls = true,
+			       .absent = absent,
+			       .n_absent = COUNT(absent) };
+	static char said[512];
+	struct fail_if *fail_if;
+	int status;
+
+	ran.run_times.n = ran.ready_times.n = ran.n_calls = 0;
+	ran.counters = counters;
+	ran.n_counters = COUNT(counters);
+	capture_begin();
+	status = fail_if_new(&fail_if, "--fail-if", &text, 1, &replayed)
+			 ?: fail_if_check(fail_if, &bare, 3);
+	snprintf(said, sizeof(said), "%s", capture_end());
+	fail_if_free(fail_if);
+	return status == (*said ? 65 : 0) ? said : "another status";
+}
+
+static bool has_text(const char *got, const char *want)
+{
+	return *want ? strstr(got, want) && strstr(got, "sample 3") : !*got;
+}
+
+TEST(not_held)
+{
+	cases_compare(not_held, has_text, lacks, "told");
 }
 
 /* Nothing in a condition is read beyond its end or kept beyond its room. */
