@@ -113,7 +113,7 @@ static exit_status run_or_check(const struct options *options, const struct proc
 		placement_choose(target->pid);
 	status = trigger_set_find(&triggers, options, processes);
 	if (!status && options->check)
-		status = check_triggers(&triggers);
+		status = check_triggers(&triggers, processes);
 	else if (!status)
 		status = run_all(options, processes, target, &triggers, conditions, command);
 	trigger_set_clear(&triggers);

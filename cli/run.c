@@ -183,6 +183,8 @@ static exit_status run_attach(struct run *run)
 	if (!status)
 		status = run_open_session(run);
 	if (!status)
+		status = trigger_set_placed(run->triggers, run->processes, run->target->pid);
+	if (!status)
 		status = run_open_readers(run);
 	run_children(run, children);
 	own_cost_begin(&run->own, children);

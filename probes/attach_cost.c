@@ -217,6 +217,11 @@ void attach_costs_measure(struct attach_costs *costs)
 		probed_measure(costs);
 }
 
+const struct bpf_program *attach_costs_program(const struct attach_costs *costs)
+{
+	return costs->attached ? costs->skel->progs.kd_cost : NULL;
+}
+
 static uint64_t typical(enum trigger_kind kind)
 {
 	switch (kind) {

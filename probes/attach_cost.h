@@ -12,6 +12,7 @@
 /* What has been measured, on functions of this process that begin as those do on
  * which there are probes. */
 struct attach_costs;
+struct bpf_program;
 
 /* For the triggers of a run, which must outlive it. Returns NULL without memory. */
 struct attach_costs *attach_costs_new(const struct trigger_sites *triggers, size_t n);
@@ -21,6 +22,10 @@ void attach_costs_free(struct attach_costs *costs);
 
 /* Measures, which takes some 10 ms. What was measured before counts half. */
 void attach_costs_measure(struct attach_costs *costs);
+
+/* The program that was used to measure, which does no harm at any site; NULL if that failed, or no
+ * trigger is in files. */
+const struct bpf_program *attach_costs_program(const struct attach_costs *costs);
 
 /* About what one hit of a trigger's site costs the thread that makes it, in CPU
  * time, ns. For probes in the kernel, or if measuring failed, a typical figure. */

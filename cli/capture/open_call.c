@@ -1,72 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 #include "open_call.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-#include "cli/base/proc_file.h"
-
-/* Documentation/admin-guide/mm/pagemap.rst */
-#define PAGE_IN_MEMORY (1ULL << 63)
-#define PAGE_IN_SWAP (1ULL << 62)
-
-/* A process whose memory is read, and which may do all it can to keep its reader
- * waiting. */
-struct memory {
-	pid_t pid;
-	int pagemap; /* -1: this kernel has none */
-	uint64_t page;
-};
-
-static bool memory_open(struct memory *memory, pid_t pid)
-{
-	char name[32];
-
-	memory->pid = proc_thread(pid);
-	snprintf(name, sizeof(name), "/proc/%d/pagemap", (int)memory->pid);
-	memory->page = (uint64_t)sysconf(_SC_PAGESIZE);
-	memory->pagemap = open(name, O_RDONLY | O_CLOEXEC);
-	/* ENOENT: the process has gone, too; then its memory is not found either. */
-	return memory->pagemap >= 0 || errno == ENOENT;
-}
-
-static void memory_close(const struct memory *memory)
-{
-	if (memory->pagemap >= 0)
-		close(memory->pagemap);
-}
-
-/* To read a page that is neither in memory nor in swap may never end: a process
- * provides it (userfaultfd, FUSE), maybe the very one that is read, and only a
- * deadly signal interrupts that. There is none on a stack that is in use, either. */
-static bool page_is_there(const struct memory *memory, uint64_t at)
-{
-	off_t entry_at = (off_t)(at / memory->page * sizeof(uint64_t));
-	uint64_t entry = 0;
-
-	if (memory->pagemap < 0)
-		return true;
-	return pread(memory->pagemap, &entry, sizeof(entry), entry_at) == sizeof(entry) &&
-	       entry & (PAGE_IN_MEMORY | PAGE_IN_SWAP);
-}
-
-static bool page_copy(const struct memory *memory, uint64_t at, uint8_t *to, size_t size)
-{
-	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)at, size };
-
-	return process_vm_readv(memory->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
-}
+#include "cli/base/remote.h"
 
 /* As stack_copy() of bpf/stack.bpf.h does; but pages that are swapped out are
  * fetched. */
-static uint32_t part_copy(const struct memory *memory, uint64_t at, uint64_t end, __u64 *pages,
+static uint32_t part_copy(const struct remote *memory, uint64_t at, uint64_t end, __u64 *pages,
 			  size_t n_pages, uint8_t *data, uint32_t limit, bool *cut)
 {
 	uint32_t size = 0, part = KD_STACK_PAGE - at % KD_STACK_PAGE;
@@ -74,9 +18,9 @@ static uint32_t part_copy(const struct memory *memory, uint64_t at, uint64_t end
 	for (size_t i = 0; i < n_pages && at < end && !*cut; i++) {
 		uint32_t room = limit - size, wanted = part < room ? part : room;
 
-		if (page_is_there(memory, at)) {
+		if (remote_has_page(memory, at)) {
 			*cut = wanted < part;
-			if (wanted && page_copy(memory, at, data + size, wanted)) {
+			if (wanted && remote_copy(memory, at, data + size, wanted)) {
 				pages[i / 64] |= 1ULL << i % 64;
 				size += wanted;
 			}
@@ -87,7 +31,7 @@ static uint32_t part_copy(const struct memory *memory, uint64_t at, uint64_t end
 	return size;
 }
 
-static void stack_copy(const struct memory *memory, struct kd_trace *trace, uint8_t *data,
+static void stack_copy(const struct remote *memory, struct kd_trace *trace, uint8_t *data,
 		       uint32_t limit)
 {
 	bool cut = false;
@@ -109,14 +53,14 @@ static void stack_copy(const struct memory *memory, struct kd_trace *trace, uint
 uint8_t *open_call_copy(pid_t pid, struct kd_trace *trace, uint32_t limit)
 {
 	uint8_t *data = malloc(limit), *shrunk;
-	struct memory memory;
+	struct remote memory;
 
-	if (!data || !memory_open(&memory, pid)) {
+	if (!data || !remote_open(&memory, pid)) {
 		free(data);
 		return NULL;
 	}
 	stack_copy(&memory, trace, data, limit);
-	memory_close(&memory);
+	remote_close(&memory);
 	if (!trace->size) {
 		free(data);
 		return NULL;
@@ -129,21 +73,21 @@ uint8_t *open_call_copy(pid_t pid, struct kd_trace *trace, uint32_t limit)
 int64_t open_call_path(pid_t pid, uint64_t address, char path[static KD_PATH_BYTES + 1])
 {
 	size_t size = 0, part;
-	struct memory memory;
+	struct remote memory;
 	char *end = NULL;
 
-	if (!memory_open(&memory, pid))
+	if (!remote_open(&memory, pid))
 		return -EFAULT;
 	for (; size <= KD_PATH_BYTES && !end; size += part) {
 		part = memory.page - (address + size) % memory.page;
 		if (part > KD_PATH_BYTES + 1 - size)
 			part = KD_PATH_BYTES + 1 - size;
-		if (!page_is_there(&memory, address + size) ||
-		    !page_copy(&memory, address + size, (uint8_t *)path + size, part))
+		if (!remote_has_page(&memory, address + size) ||
+		    !remote_copy(&memory, address + size, path + size, part))
 			break;
 		end = memchr(path + size, '\0', part);
 	}
-	memory_close(&memory);
+	remote_close(&memory);
 	if (end)
 		return end - path + 1;
 	return size > KD_PATH_BYTES ? KD_PATH_BYTES + 1 : -EFAULT;

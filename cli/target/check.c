@@ -8,6 +8,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "probes/attach.h"
 #include "probes/attach_cost.h"
 #include "probes/list.h"
 
@@ -30,7 +31,28 @@ static exit_status sites_check(const struct attach_costs *costs, const struct tr
 	return error ? log_write_failed("the list", error) : 0;
 }
 
-exit_status check_triggers(const struct trigger_set *set)
+/* As a run does it: what attaching says counts, and whether the probes are in the process's memory
+ * then. Hits meanwhile cost the process what they would cost it in a run. */
+static exit_status probes_check(const struct attach_costs *costs, const struct trigger_set *set,
+				const struct trigger_sites *all, const struct processes *processes)
+{
+	struct attachment *attachments[KD_ROLES] = { NULL };
+	const struct bpf_program *program = attach_costs_program(costs);
+	pid_t pid = processes->all[0].pid;
+	int status = 0;
+
+	for (int role = 0; role < KD_ROLES && program && !status; role++)
+		if (all[role].n_sets && trigger_is_user(all[role].trigger))
+			status = attachment_open(&attachments[role], program, all[role].trigger,
+						 all[role].sets, all[role].n_sets,
+						 set->everywhere ? 0 : pid);
+	if (!status && program)
+		status = trigger_set_placed(set, processes, pid);
+	attachments_close(attachments, KD_ROLES);
+	return status;
+}
+
+exit_status check_triggers(const struct trigger_set *set, const struct processes *processes)
 {
 	struct trigger_sites all[KD_ROLES];
 	struct attach_costs *costs;
@@ -46,6 +68,8 @@ exit_status check_triggers(const struct trigger_set *set)
 	for (int role = 0; role < KD_ROLES; role++)
 		for (size_t i = 0; i < set->n_sets[role] && !status; i++)
 			status = sites_check(costs, set, role, set->sets[role][i]);
+	if (!status)
+		status = probes_check(costs, set, all, processes);
 	attach_costs_free(costs);
 	return status;
 }

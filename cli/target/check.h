@@ -8,6 +8,6 @@
 
 /* Prints it. Costs are measured on this machine now. Returns 0, or after printing what
  * failed an exit status. */
-exit_status check_triggers(const struct trigger_set *triggers);
+exit_status check_triggers(const struct trigger_set *triggers, const struct processes *processes);
 
 #endif

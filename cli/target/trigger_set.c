@@ -17,6 +17,7 @@
 #include "probes/conditions.h"
 #include "probes/confined.h"
 #include "probes/kernel.h"
+#include "probes/placed.h"
 
 static const char *const role_names[KD_ROLES] = {
 	[KD_START] = "start",
@@ -416,6 +417,28 @@ exit_status trigger_set_find(struct trigger_set *set, const struct options *opti
 		set->deltas.others = options->long_poll;
 	set->same_probe = triggers_are_same(&set->triggers[KD_START], &set->triggers[KD_STOP]);
 	return 0;
+}
+
+exit_status trigger_set_placed(const struct trigger_set *set, const struct processes *processes,
+			       pid_t pid)
+{
+	int status = 0;
+
+	for (int role = 0; role < KD_ROLES && !status; role++) {
+		const struct trigger_sites given = { &set->triggers[role], set->sets[role],
+						     set->n_sets[role], NULL };
+		struct placed placed = { 0 };
+		int error = 0;
+
+		if (!is_in_files(set, role) || (set->same_probe && role == KD_STOP))
+			continue;
+		if (processes_is_one(processes))
+			error = placed_look(&placed, &given, pid);
+		for (size_t i = 0; i < processes->n && !processes_is_one(processes) && !error; i++)
+			error = placed_look(&placed, &given, processes->all[i].pid);
+		status = error ? log_no_memory() : placed_tell(&placed, given.trigger);
+	}
+	return status;
 }
 
 void trigger_set_clear(struct trigger_set *set)

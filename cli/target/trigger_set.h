@@ -47,6 +47,11 @@ exit_status trigger_set_find(struct trigger_set *set, const struct options *opti
  * process has ended or may not be looked at, or -ENOMEM. */
 int trigger_set_add(struct trigger_set *set, pid_t pid);
 
+/* Where the probes are attached: looks whether the processes run the code that they are at (pid: if
+ * it is one), and says so if not. Returns an exit status if a trigger cannot be hit at all. */
+exit_status trigger_set_placed(const struct trigger_set *set, const struct processes *processes,
+			       pid_t pid);
+
 /* Releases what the set owns. */
 void trigger_set_clear(struct trigger_set *set);
 

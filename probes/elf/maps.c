@@ -20,7 +20,9 @@ static bool map_parse(struct map *map, char *line)
 		   &map->offset, &map->major, &map->minor, &map->inode, &at) != 7 ||
 	    !at || strlen(permissions) < 3)
 		return false;
+	map->writable = permissions[1] == 'w';
 	map->executable = permissions[2] == 'x';
+	map->shared = permissions[3] == 's';
 	map->path = line + at;
 	return true;
 }

@@ -13,7 +13,7 @@ struct map {
 	uint64_t offset; /* in the file */
 	unsigned int major, minor;
 	uint64_t inode;
-	bool executable;
+	bool executable, writable, shared;
 	const char *path; /* as the kernel shows it; "": none; may also be "[heap]" and so on */
 };
 

@@ -7,7 +7,9 @@ import ctypes
 import os
 import platform
 import re
+import shutil
 import struct
+import subprocess
 import time
 
 import kdneeds
@@ -205,6 +207,38 @@ def case_seccomp(test):
     check_reports(test, run.reports)
 
 
+def case_not_in_memory(test):
+    """Where the process runs other memory than the file's, or another file, no hit can come."""
+    for how, why in (("copy", "in memory of its own"), ("writable", "mapped writable")):
+        load = test.workload("caller", "sleeps:100000:200:1:100", env={"REPLACED": how})
+        for more in ((), ("--check",), ("--follow-fork",)):
+            refused(test, f"{how} {more}", 71, "-p", load.pid, *BOTH, *more,
+                    words=[f"probed_call of .*process {load.pid} has that code {why}", "use a"])
+        done = test.program("-p", load.pid, "--start-trigger", "up:[mp]*", "--check")
+        test.ok(done.status == 0 and re.search(r"warning.* \d of \d probes cannot", done.stderr),
+                "where others can be hit, one is named", done.stderr)
+        load.end()
+    folder = test.directory()
+    for name in ("lower", "upper", "work", "merged"):
+        (folder / name).mkdir()
+    shutil.copy(kdtest.WORKLOADS / "caller", folder / "lower")
+    mount = ["mount", "-t", "overlay", "overlay", folder / "merged", "-o",
+             ",".join(f"{name}={folder / name[:5]}" for name in ("lowerdir", "upperdir"))
+             + f",workdir={folder / 'work'}"]
+    if subprocess.run(mount, stderr=subprocess.DEVNULL).returncode:
+        raise kdtest.Skip("no overlay file system can be mounted here")
+    try:
+        load = test.workload(str(folder / "merged" / "caller"), "sleeps:100000:200:1:100")
+        test.eq(test.program("-p", load.pid, *BOTH, "--check").status, 0, "it is the lower file")
+        os.utime(folder / "merged" / "caller")  # copies it up
+        for more in ((), ("--check",)):
+            refused(test, f"copied up {more}", 71, "-p", load.pid, *BOTH, *more,
+                    words=["runs another copy of the file", "overlay"])
+        load.end()
+    finally:
+        subprocess.run(["umount", folder / "merged"], check=True)
+
+
 def case_nothing_left_out(test):
     """A signal before the first window ends the run well."""
     load = test.workload("caller", "sleeper")
@@ -215,4 +249,5 @@ def case_nothing_left_out(test):
 
 
 kdtest.main(case_grammar, case_names, case_options, case_never_hit, case_never_ended,
-            case_no_kprobes, case_attach_fails, case_seccomp, case_nothing_left_out)
+            case_no_kprobes, case_attach_fails, case_seccomp, case_not_in_memory,
+            case_nothing_left_out)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -180,6 +181,8 @@ VERB(waiter, 3, 3, "CALLS EVERY PAUSE_US")
  *   sleeper                          one poll without end
  *   spinner                          burns a CPU
  *
+ * With REPLACED=copy or writable in the environment the code is not what the file has mapped.
+ *
  *   <- log     -> {"TID": {"calls": [[before, begin, end, after], ...],
  *                          "starts": [[before, begin, next before, next begin], ...]}}:
  *                 the calls, and the times from one call to the next, that took a
@@ -341,6 +344,29 @@ static void logs_print(const struct stage *stage)
 	say("}");
 }
 
+/* The page that probed_call() begins in is a copy in memory of its own, as with large pages for
+ * code, or may be written to. */
+static void page_replace(const char *how)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *at = (char *)((uintptr_t)probed_call / page * page), *copy = at;
+	int access = PROT_READ | PROT_EXEC;
+
+	if (!strcmp(how, "writable")) {
+		access |= PROT_WRITE;
+	} else {
+		copy = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (copy == MAP_FAILED)
+			die("mmap");
+		memcpy(copy, at, page);
+		__builtin___clear_cache(copy, copy + page);
+	}
+	if (mprotect(copy, page, access) ||
+	    (copy != at &&
+	     mremap(copy, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, at) == MAP_FAILED))
+		die("mremap");
+}
+
 VERB(caller, 0, MAX_WORKERS, "ROLE[:ARG...]...")
 {
 	static const struct role roles[] = { { "spins", spins, false, false },
@@ -352,6 +378,8 @@ VERB(caller, 0, MAX_WORKERS, "ROLE[:ARG...]...")
 					     { .name = NULL } };
 	static struct stage stage = { .log = logs_print };
 
+	if (getenv("REPLACED"))
+		page_replace(getenv("REPLACED"));
 	unprobed = instruction();
 	stage_cast(&stage, argv + 1, roles, MAX_WORKERS);
 	stage_serve(&stage);

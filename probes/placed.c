@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/array.h"
+#include "cli/base/log.h"
+#include "cli/base/remote.h"
+#include "probes/elf/maps.h"
+
+#define LOOKS_MAX 100000 /* in all processes; a look takes some 2 us */
+
+/* The beginning of what the kernel puts there. */
+#if defined(__x86_64__)
+#define BREAKPOINT "\xcc"
+#define BREAKPOINT_SIZE 1
+#else
+#define BREAKPOINT "\xa0\x00\x20\xd4" /* UPROBE_SWBP_INSN */
+#define BREAKPOINT_SIZE 4
+#endif
+#define OPTIMIZED 0xe8 /* since 6.18 in the place of a nop of 5 bytes: a call */
+
+/* A mapping of one of the files. */
+struct part {
+	const struct site *site; /* the first one of the file */
+	struct map map;          /* without its path */
+};
+
+struct parts {
+	const struct trigger_sites *given;
+	struct part *all;
+	size_t n, room;
+};
+
+static bool is_same_file(const struct site *a, const struct site *b)
+{
+	return a->fd == b->fd;
+}
+
+static const char *basename_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* By its path; where that is another one, in another mount namespace, by the inode. */
+static bool map_is_of(const struct map *map, const struct site *site)
+{
+	return !strcmp(map->path, site->object) ||
+	       (map->inode == site->file.inode &&
+		!strcmp(basename_of(map->path), basename_of(site->object)));
+}
+
+static int part_add(void *context, const struct map *map)
+{
+	struct parts *parts = context;
+	const struct site *last = NULL;
+
+	if (*map->path != '/')
+		return 0;
+	maps_cut_deleted((char *)map->path); /* of the line that was read */
+	for (size_t i = 0; i < parts->given->n_sets; i++)
+		for (size_t j = 0; j < sites_count(parts->given->sets[i]); j++) {
+			const struct site *site = sites_get(parts->given->sets[i], j);
+
+			if (last && is_same_file(last, site))
+				continue;
+			last = site;
+			if (!map_is_of(map, site))
+				continue;
+			if (ARRAY_GROW(parts->all, parts->n, parts->room))
+				return -ENOMEM;
+			parts->all[parts->n++] = (struct part){ site, *map };
+		}
+	return 0;
+}
+
+/* Whether there is a probe at an address. What may not be read is taken for one. */
+static bool is_probed(const struct remote *remote, const struct site *site, uint64_t at)
+{
+	uint8_t code[BREAKPOINT_SIZE];
+
+	if (!remote_has_page(remote, at)) /* a probe makes it the process's own */
+		return false;
+	return !remote_copy(remote, at, code, sizeof(code)) ||
+	       !memcmp(code, BREAKPOINT, sizeof(code)) ||
+	       (site->instruction == CLASS_NOP5 && code[0] == OPTIMIZED);
+}
+
+static void site_look(struct placed *placed, const struct parts *parts, const struct remote *remote,
+		      const struct site *site)
+{
+	enum placed_why why = PLACED_UNMAPPED;
+	bool has_file = false, found = false;
+
+	for (size_t i = 0; i < parts->n && !found; i++) {
+		const struct map *map = &parts->all[i].map;
+
+		if (!is_same_file(parts->all[i].site, site))
+			continue;
+		has_file = true;
+		if (!map->executable || site->offset < map->offset ||
+		    site->offset - map->offset >= map->end - map->start)
+			continue;
+		found = is_probed(remote, site, map->start + (site->offset - map->offset));
+		why = map->writable || map->shared ? PLACED_WRITABLE : PLACED_ELSEWHERE;
+	}
+	placed->looked += has_file;
+	if (found || !has_file)
+		return;
+	if (!placed->missing++) {
+		placed->first = site;
+		placed->why = why;
+	}
+}
+
+static int process_look(struct placed *placed, const struct trigger_sites *given, pid_t pid)
+{
+	struct parts parts = { .given = given };
+	struct remote remote;
+	int error;
+
+	*placed = (struct placed){ .pid = pid };
+	if (!remote_open(&remote, pid))
+		return 0;
+	error = remote.pagemap >= 0 ? maps_each(pid, part_add, &parts) : 0;
+	for (size_t i = 0; i < given->n_sets && !error && parts.n; i++)
+		for (size_t j = 0; j < sites_count(given->sets[i]); j++)
+			site_look(placed, &parts, &remote, sites_get(given->sets[i], j));
+	remote_close(&remote);
+	free(parts.all);
+	return error == -ENOMEM ? error : 0;
+}
+
+int placed_look(struct placed *placed, const struct trigger_sites *given, pid_t pid)
+{
+	struct placed now = { .pid = pid };
+	int error = placed->looked < LOOKS_MAX ? process_look(&now, given, pid) : 0;
+
+	/* It may have ended meanwhile, or execute something else. */
+	if (!error && now.missing)
+		error = process_look(&now, given, pid);
+	if (!placed->missing) {
+		placed->first = now.first;
+		placed->why = now.why;
+		placed->pid = pid;
+	}
+	placed->looked += now.looked;
+	placed->missing += now.missing;
+	return error;
+}
+
+exit_status placed_tell(const struct placed *placed, const struct trigger *trigger)
+{
+	static const char *const reasons[] = {
+		[PLACED_UNMAPPED] = "has that code in memory of its own, not of the file",
+		[PLACED_WRITABLE] = "has that code mapped writable or shared",
+		[PLACED_ELSEWHERE] = "runs another copy of the file than its path leads to now",
+	};
+	static const char *const hints[] = {
+		[PLACED_UNMAPPED] = "start it without large pages for code (node: without "
+				    "--use-largepages), or use a trigger in the kernel",
+		[PLACED_WRITABLE] = "the kernel puts no probe there: use a trigger in the kernel",
+		[PLACED_ELSEWHERE] = "an overlay file system (a container's) copies a file that is "
+				     "written to: start the process again, and it runs that copy",
+	};
+	const struct site *site = placed->first;
+	const char *why = reasons[placed->why], *name;
+
+	if (!placed->missing)
+		return 0;
+	name = *site->name ? site->name : "the address";
+	if (placed->missing < placed->looked) {
+		log_warn("%s: %zu of %zu probes cannot be hit, such as that at %s of %s: process "
+			 "%d %s",
+			 trigger->text, placed->missing, placed->looked, name, site->object,
+			 (int)placed->pid, why);
+		return 0;
+	}
+	log_error("%s: the probe at %s of %s cannot be hit: process %d %s", trigger->text, name,
+		  site->object, (int)placed->pid, why);
+	log_hint("%s", hints[placed->why]);
+	return EX_OSERR;
+}
