@@ -68,6 +68,8 @@ __noinline int caller_take(u32 slot)
 	if (thread->call & KD_CALL_COMPAT || task_returns((void *)bpf_get_current_task()))
 		return 0;
 	caller = caller_of(&key);
+	if (!caller)
+		loss_count(KD_LOSS_CALLERS);
 	if (!caller || caller->ns > thread->waited.ns)
 		return 0;
 	caller->size = 0;

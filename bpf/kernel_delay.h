@@ -525,6 +525,7 @@ enum kd_loss {
 	KD_LOSS_REQUESTS, /* no room for a request, or a (thread, disk) */
 	KD_LOSS_RESENT,   /* no room for a socket that sent again */
 	KD_LOSS_COUNTERS, /* no room for what a run of a thread has counted */
+	KD_LOSS_CALLERS,  /* no room for the function that waited for a lock */
 	KD_LOSS_RECORDED, /* an event for the flight recorder came while two were being written */
 	KD_LOSSES,
 };

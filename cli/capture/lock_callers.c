@@ -22,6 +22,7 @@ struct lock_callers {
 	size_t n, room;
 	uint64_t before; /* numbers of earlier samples: rows of threads that ended in a window which
 			  * is still open may have them */
+	uint64_t lost;
 };
 
 struct lock_callers *lock_callers_new(void)
@@ -47,8 +48,10 @@ int lock_callers_add(struct lock_callers *callers, pid_t pid, uint64_t address,
 {
 	struct caller_copy *copy;
 
-	if (callers->n == MOST_COPIES)
+	if (callers->n == MOST_COPIES) {
+		callers->lost++;
 		return 0;
+	}
 	if (ARRAY_GROW(callers->copies, callers->n, callers->room))
 		return -ENOMEM;
 	copy = &callers->copies[callers->n++];
@@ -98,6 +101,7 @@ void lock_callers_find(struct lock_callers *callers, struct stacks *stacks, stru
 						 lock->called_from);
 		}
 	}
+	sample->losses[KD_LOSS_CALLERS] += callers->lost;
 	callers->before += callers->n;
-	callers->n = 0;
+	callers->n = callers->lost = 0;
 }

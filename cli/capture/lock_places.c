@@ -13,7 +13,7 @@
 #include "probes/elf/data.h"
 #include "probes/reader.h"
 
-#define MOST_ASKED 1024 /* addresses in a sample that are not known yet */
+#define MOST_ASKED 1024 /* addresses at a time that are not known yet */
 #define MOST_KNOWN 8192
 /* For so long what was found is taken to be so still: libraries come and go. */
 #define KNOWN_NS (60 * NSEC_PER_SEC)
@@ -31,8 +31,8 @@ struct lock_places {
 	struct signals *signals;
 	void *tree; /* of struct known_place */
 	size_t n;
-	uint64_t since;                        /* CLOCK_MONOTONIC ns: of the oldest of them */
-	struct known_place *asked[MOST_ASKED]; /* of the sample */
+	uint64_t since; /* CLOCK_MONOTONIC ns: of the oldest of them */
+	struct known_place *asked[MOST_ASKED];
 	size_t n_asked;
 	bool gave_up;
 	pid_t kept; /* a killed child that has not ended yet; 0: none */
@@ -216,10 +216,12 @@ int lock_places_find(struct lock_places *places, struct sample *sample)
 		places->since = now;
 	}
 	places->gave_up |= kept;
-	places->n_asked = 0;
-	if (!places->gave_up)
-		error = locks_each(places, sample, true);
-	if (places->n_asked)
-		places_ask(places);
+	do {
+		places->n_asked = 0;
+		if (!places->gave_up)
+			error = locks_each(places, sample, true);
+		if (places->n_asked)
+			places_ask(places);
+	} while (!error && places->n_asked == MOST_ASKED);
 	return error ? error : locks_each(places, sample, false);
 }

@@ -54,6 +54,10 @@ const struct loss losses[LOSSES] = {
 		    "missing from [THREAD COUNTERS] (too many threads, or CPUs); take a shorter "
 		    "sample."),
 	KERNEL_LOSS(
+		KD_LOSS_CALLERS, "lock_callers", "wait for a lock is", "waits for locks are",
+		"listed without the function that waited (too many threads and locks); choose some "
+		"of them with --threads."),
+	KERNEL_LOSS(
 		KD_LOSS_RECORDED, "recorded_events", "recorded event is", "recorded events are",
 		"missing from what --record has, but not from the other sections (interrupts came "
 		"in the middle of others)."),

@@ -517,6 +517,8 @@ def case_many(test):
                                  for address in {row["address"] for row in thread["locks"]})
     own = [address for address, waiters in of_one.items() if waiters == 1]
     test.between(len(own), threads * each, threads * each + 10, "each lock of each thread")
+    test.ok(sample["losses"]["lock_callers"] >= threads * each - 256,  # KD_CALLERS
+            "those are counted of which no function is known", sample["losses"])
 
 
 if __name__ == "__main__":
