@@ -220,7 +220,8 @@ static exit_status functions_absent(struct search *search, const struct object *
 	return EX_CONFIG;
 }
 
-/* Whether they are one function as it is written: compilers make several of constructors. */
+/* Whether they are one function as it is written: compilers make several of constructors; or of a
+ * generic one of Rust, and not of several traits. */
 static bool functions_are_same(const struct functions *functions)
 {
 	char *first = demangle(functions->all[0].name);
@@ -229,7 +230,9 @@ static bool functions_are_same(const struct functions *functions)
 	for (size_t i = 1; i < functions->n && same; i++) {
 		char *other = demangle(functions->all[i].name);
 
-		same = other && !strcmp(first, other);
+		same = other && (!strcmp(first, other) ||
+				 (functions->all[i].loose && !strstr(first, " as ") &&
+				  !strstr(other, " as ")));
 		free(other);
 	}
 	free(first);

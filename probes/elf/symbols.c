@@ -17,6 +17,9 @@
 #define WINDOW (16ULL << 20) /* how much of the strings is kept at a time */
 #define CHUNK 1024           /* symbols that are read at a time */
 
+#define VERSYM_NUMBER 0x7fff
+#define VERSIONS_MAX 1024    /* libc.so.6 has 50 */
+#define VERSION_MAX 64       /* bytes of a name */
 #define VERSYM_HIDDEN 0x8000 /* not the default version: gABI, symbol versioning */
 
 /* What the tables of one search have in common. */
@@ -30,6 +33,12 @@ struct search {
 	uint64_t length; /* of all names looked at */
 };
 
+/* What the numbers of versions stand for, in windows of the file. */
+struct versions {
+	char (*names)[VERSION_MAX]; /* by number; "": none */
+	size_t n;
+};
+
 /* A table of symbols, the part of its strings that is in memory, and the part of
  * the symbols. */
 struct table {
@@ -37,6 +46,7 @@ struct table {
 	const Elf64_Shdr *symbols;
 	const Elf64_Shdr *strings;
 	const Elf64_Shdr *versions; /* NULL: none */
+	struct versions names;      /* of these */
 	uint64_t count;
 	char *window;
 	uint64_t window_start;
@@ -65,6 +75,43 @@ static const Elf64_Shdr *table_versions(const struct table *table)
 	return NULL;
 }
 
+/* Reads what versions the file defines; what is damaged is passed over. */
+static int versions_read(struct versions *versions, const struct elf_file *file)
+{
+	const Elf64_Shdr *section = elf_file_section(file, NULL, SHT_GNU_verdef, NULL);
+	const Elf64_Shdr *strings = section ? elf_file_section_at(file, section->sh_link) : NULL;
+	uint64_t at = 0;
+
+	if (!strings)
+		return 0;
+	versions->names = calloc(VERSIONS_MAX, sizeof(*versions->names));
+	if (!versions->names)
+		return -ENOMEM;
+	versions->n = VERSIONS_MAX;
+	for (size_t i = 0; i < VERSIONS_MAX && at < section->sh_size; i++) {
+		char name[VERSION_MAX];
+		Elf64_Verdaux first;
+		Elf64_Verdef verdef;
+		uint64_t left;
+
+		if (elf_file_read(file, section->sh_offset + at, &verdef, sizeof(verdef)) ||
+		    elf_file_read(file, section->sh_offset + at + verdef.vd_aux, &first,
+				  sizeof(first)) ||
+		    first.vda_name >= strings->sh_size)
+			break;
+		left = strings->sh_size - first.vda_name;
+		left = left < sizeof(name) ? left : sizeof(name);
+		if (verdef.vd_ndx < VERSIONS_MAX &&
+		    !elf_file_read(file, strings->sh_offset + first.vda_name, name, left) &&
+		    memchr(name, '\0', left))
+			strcpy(versions->names[verdef.vd_ndx], name);
+		at += verdef.vd_next;
+		if (!verdef.vd_next)
+			break;
+	}
+	return 0;
+}
+
 static int table_open(struct table *table, const struct elf_file *file, const Elf64_Shdr *symbols)
 {
 	table->file = file;
@@ -77,7 +124,7 @@ static int table_open(struct table *table, const struct elf_file *file, const El
 		return -E2BIG;
 	table->count = symbols->sh_size / entry_size(file);
 	table->versions = table_versions(table);
-	return 0;
+	return table->versions ? versions_read(&table->names, file) : 0;
 }
 
 /* Reads the part of the strings that begins at start, and so much more that every
@@ -137,6 +184,15 @@ static bool symbol_is_wanted(const struct search *search, const Elf64_Sym *entry
 	       elf_file_offset(search->file, entry->st_value, PF_X, &offset);
 }
 
+/* Of numbers 0 and 1 there is none: the symbol is local, or its file's own. */
+static const char *version_name(const struct versions *versions, unsigned int number)
+{
+	number &= VERSYM_NUMBER;
+	return number > 1 && number < versions->n && *versions->names[number]
+		       ? versions->names[number]
+		       : NULL;
+}
+
 /* Hands over a symbol if its name is in the window. The names in .symtab carry
  * their version: NAME@OLD, NAME@@DEFAULT. */
 static int symbol_visit(struct search *search, struct table *table, size_t index)
@@ -163,8 +219,12 @@ static int symbol_visit(struct search *search, struct table *table, size_t index
 	symbol.local = ELF64_ST_BIND(entry->st_info) == STB_LOCAL;
 	symbol.superseded = at ? at[1] != '@'
 			       : table->versions && table->chunk_versions[index] & VERSYM_HIDDEN;
-	if (at)
+	if (at) {
 		*at = '\0';
+		symbol.version = at + 1 + !symbol.superseded;
+	} else if (table->versions) {
+		symbol.version = version_name(&table->names, table->chunk_versions[index]);
+	}
 	search->result = search->named ? search->named(search->context, name,
 						       entry->st_shndx != SHN_UNDEF)
 				       : search->found(search->context, &symbol);
@@ -202,6 +262,7 @@ static int section_each(struct search *search, const struct elf_file *file,
 		if (!err)
 			err = window_each(search, table);
 	}
+	free(table->names.names);
 	free(table->window);
 	free(table);
 	return err;

@@ -15,7 +15,8 @@
 
 /* A defined function, whose address is in an executable segment; or data. */
 struct symbol {
-	const char *name; /* without its version; gone when the call returns */
+	const char *name;    /* without its version; both are gone when the call returns */
+	const char *version; /* as nm prints it behind @ or @@; NULL: none */
 	uint64_t address; /* as in the symbol table */
 	uint64_t size;    /* in bytes; 0: unknown */
 	bool resolver;    /* an IFUNC: code that is run once, to choose the function */

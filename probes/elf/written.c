@@ -12,6 +12,8 @@
 /* Of these nothing is in a symbol's name. */
 #define OPERATOR "operator"
 
+#define NESTED_MAX 16 /* <<A as B>::C as D>::e */
+
 static bool is_identifier(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
@@ -107,11 +109,81 @@ static bool text_matches(const struct written *written, char *text, bool with_pa
 	return matches;
 }
 
-bool written_matches(const struct written *written, const char *symbol)
+/* Names of Rust begin with _R, older ones end with a hash: "17h" and 16 digits. */
+static bool is_rust(const char *symbol)
+{
+	size_t length = strlen(symbol);
+
+	return !strncmp(symbol, "_R", 2) ||
+	       (length > 20 && !strncmp(symbol + length - 20, "17h", 3) &&
+		symbol[length - 1] == 'E');
+}
+
+/* The bracket that ends what begins with one; that of "->" is none. end: there is none. */
+static char *angle_end(char *text, char *end)
+{
+	size_t depth = 0;
+
+	for (; text < end; text++) {
+		depth += *text == '<';
+		if (*text == '>' && text[-1] != '-' && !--depth)
+			break;
+	}
+	return text;
+}
+
+/* Where " as TRAIT" begins between brackets; end: there is none. */
+static char *trait_start(char *text, char *end)
+{
+	for (; text < end && strncmp(text, " as ", 4) != 0; text++)
+		if (*text == '<')
+			text = angle_end(text, end);
+	return text < end ? text : end;
+}
+
+/* Moves text to out, before it or the same, without generic arguments and traits:
+ * <q::Queue<u32>>::push is q::Queue::push, <q::A as q::Step>::step is q::A::step, q::work::<u8> is
+ * q::work. Returns its end. */
+static char *rust_simplify(char *out, char *text, char *end, unsigned int depth)
+{
+	char *start = out, *close;
+
+	if (depth && text < end && *text == '<') { /* the type that what follows is of */
+		close = angle_end(text, end);
+		out = rust_simplify(out, text + 1, trait_start(text + 1, close), depth - 1);
+		text = close + (close < end);
+	}
+	for (; text < end; text++) {
+		close = *text == '<' ? angle_end(text, end) : end;
+		if (close == end)
+			*out++ = *text;
+		else if (out >= start + 2 && out[-1] == ':')
+			out -= 2;
+		text = close == end ? text : close;
+	}
+	return out;
+}
+
+static bool matches_loosely(const struct written *written, const char *symbol)
+{
+	char *text = written->is_glob || !is_rust(symbol) ? NULL : demangle_name(symbol);
+	bool matches;
+
+	if (!text)
+		return false;
+	*rust_simplify(text, text, text + strlen(text), NESTED_MAX) = '\0';
+	matches = is_same(text, written->name);
+	free(text);
+	return matches;
+}
+
+enum written_fit written_matches(const struct written *written, const char *symbol)
 {
 	if (*symbol != '_' ||
 	    !memmem(symbol, strlen(symbol), written->name + written->hint, written->hint_length))
-		return false;
-	return text_matches(written, demangle_name(symbol), false) ||
-	       text_matches(written, demangle(symbol), true);
+		return WRITTEN_NOT;
+	if (text_matches(written, demangle_name(symbol), false) ||
+	    text_matches(written, demangle(symbol), true))
+		return WRITTEN_EXACTLY;
+	return matches_loosely(written, symbol) ? WRITTEN_LOOSELY : WRITTEN_NOT;
 }

@@ -16,8 +16,11 @@ struct written {
 /* The name has to outlive *written. */
 void written_init(struct written *written, const char *name);
 
+enum written_fit { WRITTEN_NOT, WRITTEN_LOOSELY, WRITTEN_EXACTLY };
+
 /* Whether it stands for the function with this symbol: as written, with its parameters or without
- * them; blanks do not matter, but in patterns. Of names that are not mangled none does. */
-bool written_matches(const struct written *written, const char *symbol);
+ * them; loosely, if it is without the generic arguments and traits that Rust writes. Blanks do not
+ * matter, but in patterns. Of names that are not mangled none does. */
+enum written_fit written_matches(const struct written *written, const char *symbol);
 
 #endif

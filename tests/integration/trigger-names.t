@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Functions of C++ as triggers, by their names as they are written: hits as often as the program
-counted its calls."""
+counted its calls. And versions of functions."""
 
 import json
 import os
+import pathlib
+import re
+import subprocess
 
+import kdneeds
 import kdtest
 from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, compiled
 
@@ -75,4 +79,27 @@ def case_list(test):
                 checked.stdout, checked.stderr)
 
 
-kdtest.main(case_hits, case_errors, case_list)
+def case_versions(test):
+    """NAME@VERSION, as nm prints it, is that one."""
+    kdneeds.need("nm")
+    load = test.workload("roles", "poll")
+    libc = re.search(r"/\S+/libc\.so\.6$", pathlib.Path(f"/proc/{load.pid}/maps").read_text(), re.M)
+    lines = subprocess.run(["nm", "-D", libc[0]], capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"^0*(\w+) T ((\w+)(@+)\S+)$", lines, re.M)
+    old = {name: (address, text) for address, text, name, at in found if at == "@"}
+    both = [(old[name], (address, text)) for address, text, name, at in found
+            if at == "@@" and name in old and old[name][0] != address]
+    if not both:
+        raise kdtest.Skip("this C library has no function in two versions")
+    for address, text in both[0]:
+        sites = [re.findall(r"at (0x\w+) of", test.program(
+            "-p", load.pid, "--check", "--start-trigger", f"up:libc.so.6:{what}").stdout)
+            for what in (text, "0x" + address)]
+        test.ok(len(sites[0]) == 1 and sites[0] == sites[1], f"{text} is at {address}", sites)
+    wrong = both[0][0][1].replace("@", "@@")
+    done = test.program("-p", load.pid, "--start-trigger", f"up:libc.so.6:{wrong}")
+    test.ok(done.status == 78 and f":{both[0][0][1]}," in done.stderr.replace("\n", ","),
+            f"{wrong}: the right one is suggested", done.stderr)
+
+
+kdtest.main(case_hits, case_errors, case_list, case_versions)
