@@ -267,6 +267,8 @@ static void capture_fill(struct run *run)
 		.start_trigger = texts[KD_START],
 		.stop_trigger = texts[KD_STOP],
 		.sample_count = run->options->sample_count,
+		.sample_time = run->options->sample_time == UINT64_MAX ? 0
+								       : run->options->sample_time,
 		.several = !processes_is_one(run->processes),
 	};
 	if (!uname(&machine)) {

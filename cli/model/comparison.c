@@ -42,6 +42,13 @@ static bool is_large(const struct comparing *comparing, const struct difference 
 	return change >= COMPARISON_LEAST * fmax(difference->now.mean, difference->before.mean);
 }
 
+/* Whether the means are further apart than so many of the larger deviation. */
+static bool is_apart(const struct difference *difference, double deviations)
+{
+	return fabs(difference->now.mean - difference->before.mean) >
+	       deviations * fmax(difference->now.deviation, difference->before.deviation);
+}
+
 /* Looks at a subject that is in one of the courses, or in both. */
 static int series_compare(const struct comparing *comparing, const struct course_subject *before,
 			  const struct course_subject *now, size_t index)
@@ -51,8 +58,11 @@ static int series_compare(const struct comparing *comparing, const struct course
 	struct difference difference = { .subject = now ? now : before };
 	double largest = 0;
 
-	if (!difference.subject->is_cause)
+	if (!difference.subject->is_cause) {
 		difference.measure = &to->measures.all[index];
+		if (!course_is_held(from, to, difference.measure->key))
+			return 0;
+	}
 	course_series(from, before, index, comparing->before);
 	course_series(to, now, index, comparing->now);
 	difference.before = side_of(comparing->before, from->samples, &largest);
@@ -60,9 +70,7 @@ static int series_compare(const struct comparing *comparing, const struct course
 	if (!(largest > 0)) /* or it is not known */
 		return 0;
 	comparison->tested++;
-	if (!is_large(comparing, &difference) ||
-	    fabs(difference.now.mean - difference.before.mean) <=
-		    fmax(difference.now.deviation, difference.before.deviation))
+	if (!is_large(comparing, &difference) || !is_apart(&difference, 1))
 		return 0;
 	difference.p = rank_test(comparing->before, from->samples, comparing->now, to->samples);
 	if (difference.p < 0 || ARRAY_GROW(comparison->all, comparison->n, comparison->room))
@@ -148,15 +156,21 @@ static int difference_compare(const void *a, const void *b)
 /* Keeps those that chance does not explain. */
 static void limit_apply(struct comparison *comparison, double least)
 {
+	double deviations = 1;
 	size_t kept = 0;
 
-	comparison->few = least > COMPARISON_FEW;
+	comparison->few = comparison->before->samples < COMPARISON_SAMPLES ||
+			  comparison->now->samples < COMPARISON_SAMPLES;
 	comparison->limit = COMPARISON_CHANCE /
 			    (double)(comparison->tested ? comparison->tested : 1);
-	/* Sums of the same counts in another order may differ in the last digit. */
-	comparison->limit = fmax(comparison->limit, least * (1 + 1e-9));
+	if (comparison->limit < least) {
+		/* Sums of the same counts in another order may differ in the last digit. */
+		comparison->limit = least * (1 + 1e-9);
+		deviations = COMPARISON_APART;
+	}
 	for (size_t i = 0; i < comparison->n; i++)
-		if (!comparison->few && comparison->all[i].p <= comparison->limit)
+		if (!comparison->few && comparison->all[i].p <= comparison->limit &&
+		    is_apart(&comparison->all[i], deviations))
 			comparison->all[kept++] = comparison->all[i];
 	comparison->n = kept;
 	if (kept)
@@ -176,6 +190,15 @@ static int subjects_compare(const struct comparing *comparing)
 		if (!course_find(now, &before->subjects[i]))
 			error = subject_compare(comparing, &before->subjects[i], NULL);
 	return error;
+}
+
+bool comparison_is_fair(const struct course *before, const struct course *now)
+{
+	uint64_t a = course_sample_time(before), b = course_sample_time(now);
+	uint64_t longer = a > b ? a : b, shorter = a > b ? b : a;
+
+	return !shorter || longer - shorter <= COMPARISON_TIME_NS ||
+	       (double)longer <= (1 + COMPARISON_TIME) * (double)shorter;
 }
 
 int comparison_find(struct comparison *comparison, const struct course *before,

@@ -7,10 +7,16 @@
 
 /* How often chance alone may find anything, whatever the number of measures: the limit of the rank
  * test is this by their number. Of few samples it cannot be reached; then a difference counts if no
- * two samples of both captures overlap, if that has at most the other probability. So of few
- * samples and many measures chance finds some: as many as there are measures, times the limit. */
-#define COMPARISON_CHANCE 0.05
-#define COMPARISON_FEW 0.01
+ * two samples of both captures overlap, and the means are so many deviations apart, which is as
+ * improbable (of two times 8 samples that is a t of 6). */
+#define COMPARISON_CHANCE 0.01
+#define COMPARISON_APART 3
+#define COMPARISON_SAMPLES 8 /* of each, at least */
+
+/* Samples are as long if they do not differ by more than this part and so many ns. What crosses
+ * their edges is not the same in longer ones, and maxima are larger. */
+#define COMPARISON_TIME 0.25
+#define COMPARISON_TIME_NS 10000000
 
 /* Times that are sums have to differ by this part of what all threads were busy, all else by this
  * part of the larger value. */
@@ -36,6 +42,9 @@ struct comparison {
 	struct difference *all; /* the largest first: causes, what threads were kept from, */
 	size_t n, room;         /* other times that are sums, other times, counts */
 };
+
+/* Whether samples of both are as long. */
+bool comparison_is_fair(const struct course *before, const struct course *now);
 
 /* Fills zeroed *comparison, which points into both. Returns 0 or -ENOMEM; the caller clears it in
  * any case. */

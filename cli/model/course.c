@@ -138,6 +138,36 @@ static void rates_set(struct course *course, double seconds)
 	}
 }
 
+static void facts_add(struct course *course, const struct sample *sample)
+{
+	if (!sample->target_exited && sample->end > sample->start) {
+		course->timed++;
+		course->timed_ns += sample->end - sample->start;
+	}
+	course->with_resources += sample->resources_known;
+	if (!course->with_interruptions)
+		course->interruptions_from = sample->interruptions_from;
+	course->with_interruptions += sample->interruptions_known &&
+				      sample->interruptions_from == course->interruptions_from;
+}
+
+uint64_t course_sample_time(const struct course *course)
+{
+	return course->timed ? course->timed_ns / course->timed : 0;
+}
+
+bool course_is_held(const struct course *course, const struct course *other, const char *key)
+{
+	if (!strncmp(key, "io", 2)) /* "io.network.read_bytes", "io_uring_calls" */
+		return course->with_resources == course->samples &&
+		       other->with_resources == other->samples;
+	if (!strncmp(key, "interruptions.", 14) || !strncmp(key, "late_ticks.", 11))
+		return course->with_interruptions == course->samples &&
+		       other->with_interruptions == other->samples &&
+		       course->interruptions_from == other->interruptions_from;
+	return true;
+}
+
 int course_add(struct course *course, const struct sample *sample)
 {
 	double seconds = (double)(sample->end > sample->start ? sample->end - sample->start : 1) /
@@ -145,11 +175,17 @@ int course_add(struct course *course, const struct sample *sample)
 	struct verdict verdict = { 0 };
 	int error;
 
+	if (sample_is_triggered(sample) || sample->interrupted || sample->expired ||
+	    sample->overloaded || sample->pressed) {
+		course->unusable++;
+		return 0;
+	}
 	if (course->samples == COURSE_SAMPLES) {
 		course->left_out++;
 		return 0;
 	}
 	course->samples++;
+	facts_add(course, sample);
 	error = verdict_find(&verdict, sample);
 	for (size_t i = 0; i < verdict.n_threads && !error; i++)
 		error = thread_add(course, &verdict.threads[i]);

@@ -28,6 +28,13 @@ struct course_subject {
 struct course {
 	struct measures measures;
 	size_t samples;
+	size_t unusable; /* samples that are not added: see course_add() */
+	/* Of those that were not ended by the target: how many, and how long in all, ns. */
+	size_t timed;
+	uint64_t timed_ns;
+	/* What not all captures have: whether all samples do, and from which length on, ns. */
+	size_t with_resources, with_interruptions;
+	uint64_t interruptions_from;
 	uint64_t left_out;
 	struct course_subject *subjects;
 	size_t n, room;
@@ -37,8 +44,15 @@ struct course {
 /* NULL: no memory. */
 struct course *course_new(void);
 
-/* Adds a finished sample. Returns 0 or -ENOMEM. */
+/* Adds a finished sample, but not a window of triggers, nor one that was ended before its time.
+ * Returns 0 or -ENOMEM. */
 int course_add(struct course *course, const struct sample *sample);
+
+/* How long a sample is, on average, ns; 0: they lasted as long as the target did. */
+uint64_t course_sample_time(const struct course *course);
+
+/* Whether both have figures of a key, taken alike. */
+bool course_is_held(const struct course *course, const struct course *other, const char *key);
 
 /* Copies the series of a subject's measure, of a cause measure 0, into values, as many as there are
  * samples; zeros if subject is NULL. */

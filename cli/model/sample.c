@@ -38,6 +38,13 @@ uint64_t sample_lost(const struct sample *sample)
 	return lost;
 }
 
+bool sample_is_triggered(const struct sample *sample)
+{
+	return sample->start_triggered || sample->stop_triggered ||
+	       (sample->capture &&
+		(sample->capture->start_trigger || sample->capture->stop_trigger));
+}
+
 uint64_t ledger_sum(const struct ledger *ledger)
 {
 	uint64_t sum = 0;

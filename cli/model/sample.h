@@ -200,6 +200,7 @@ struct capture {
 	char host[65], kernel[65];                /* nodename and release of uname(2) */
 	const char *start_trigger, *stop_trigger; /* as they were given; NULL: none */
 	uint64_t sample_count; /* how many were asked for; 0: no limit, or not known */
+	uint64_t sample_time;  /* ns; 0: none was given, or not known. Not in JSON */
 	bool several;          /* the target may be more than one process */
 	/* As in struct process_row, if it is one. */
 	char container[PROCESS_LABEL], image[PROCESS_LABEL], pod[PROCESS_LABEL];
@@ -293,6 +294,9 @@ struct sample {
 
 /* All that was lost, of whatever kind: what --strict asks about. */
 uint64_t sample_lost(const struct sample *sample);
+
+/* Whether triggers made its window: it is no sample of a given time. */
+bool sample_is_triggered(const struct sample *sample);
 
 /* Sum of the ledger's lines. */
 uint64_t ledger_sum(const struct ledger *ledger);

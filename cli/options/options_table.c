@@ -285,7 +285,7 @@ static const struct option_row rows[] = {
 	  .read = read_file, FIELD(replay), .words = WORDS_FILES },
 	{ "compare", 0, TAKES_VALUE, "FILE",
 	  "At the end, show what differs from the samples in FILE, written by -o json:FILE, beyond "
-	  "how the samples of each differ. Five samples of each, or more, are needed.",
+	  "how the samples of each differ. Eight samples of each, or more, are needed.",
 	  .read = read_file, FIELD(outputs.compare), .words = WORDS_FILES },
 	{ "per-thread", 0, TAKES_NONE, NULL,
 	  "List each thread separately, with its TID: in the list of waits, in folded stacks and "

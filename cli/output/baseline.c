@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/base/log.h"
+#include "cli/base/number.h"
 #include "cli/json/replay.h"
 
 struct baseline {
@@ -18,8 +19,30 @@ static exit_status before_add(const struct sample *sample, void *context)
 	return course_add(baseline->before, sample) ? log_no_memory() : 0;
 }
 
-exit_status baseline_read(struct baseline **out, const char *path)
+static exit_status refuse_windows(const char *whose)
 {
+	log_error("option --compare: the samples %s are windows of triggers, or were cut short",
+		  whose);
+	log_hint("take samples of a given time, as with --sample-count 10");
+	return EX_DATAERR;
+}
+
+static exit_status refuse_times(const struct course *before, const struct course *now)
+{
+	char was[NUMBER_LEN], is[NUMBER_LEN];
+
+	number_time(was, course_sample_time(before));
+	number_time(is, course_sample_time(now));
+	log_error("option --compare: the samples before are of %s, those now of %s", was, is);
+	log_hint("take both with the same --sample-time");
+	return EX_DATAERR;
+}
+
+exit_status baseline_read(struct baseline **out, const char *path, uint64_t sample_time)
+{
+	const struct course wanted = { .timed = sample_time > 0, .timed_ns = sample_time };
+	int status;
+
 	struct baseline *baseline = calloc(1, sizeof(*baseline));
 	const struct replay_handlers handlers = { .sample = before_add, .context = baseline };
 
@@ -30,7 +53,12 @@ exit_status baseline_read(struct baseline **out, const char *path)
 	baseline->now = course_new();
 	if (!baseline->before || !baseline->now)
 		return log_no_memory();
-	return replay_read(path, &handlers);
+	status = replay_read(path, &handlers);
+	if (!status && !baseline->before->samples)
+		status = refuse_windows("before");
+	if (!status && !comparison_is_fair(baseline->before, &wanted))
+		status = refuse_times(baseline->before, &wanted);
+	return status;
 }
 
 exit_status baseline_add(struct baseline *baseline, const struct sample *sample)
@@ -38,13 +66,17 @@ exit_status baseline_add(struct baseline *baseline, const struct sample *sample)
 	return course_add(baseline->now, sample) ? log_no_memory() : 0;
 }
 
-const struct comparison *baseline_compare(struct baseline *baseline)
+exit_status baseline_compare(struct baseline *baseline, const struct comparison **comparison)
 {
+	const struct course *before = baseline->before, *now = baseline->now;
+
+	*comparison = &baseline->comparison;
+	if (!now->samples && now->unusable)
+		return refuse_windows("now");
+	if (!comparison_is_fair(before, now))
+		return refuse_times(before, now);
 	comparison_clear(&baseline->comparison);
-	if (!comparison_find(&baseline->comparison, baseline->before, baseline->now))
-		return &baseline->comparison;
-	log_no_memory();
-	return NULL;
+	return comparison_find(&baseline->comparison, before, now) ? log_no_memory() : 0;
 }
 
 void baseline_free(struct baseline *baseline)

@@ -9,15 +9,16 @@
 
 struct baseline;
 
-/* Reads the samples of a file. Returns 0, or after printing what failed an exit status. The caller
- * ends it with baseline_free(), also after an error. */
-exit_status baseline_read(struct baseline **baseline, const char *path);
+/* Reads the samples of a file, to be compared with samples of so many ns; 0: that is not known.
+ * Returns 0, or after printing what failed an exit status: EX_DATAERR if they cannot be compared.
+ * The caller ends it with baseline_free(), also after an error. */
+exit_status baseline_read(struct baseline **baseline, const char *path, uint64_t sample_time);
 
 /* Adds a sample of the present capture. Returns as above. */
 exit_status baseline_add(struct baseline *baseline, const struct sample *sample);
 
-/* Compares both; what is returned is the baseline's. NULL: no memory, which has been printed. */
-const struct comparison *baseline_compare(struct baseline *baseline);
+/* Compares both; *comparison is the baseline's. Returns as baseline_read(). */
+exit_status baseline_compare(struct baseline *baseline, const struct comparison **comparison);
 
 /* NULL is allowed. */
 void baseline_free(struct baseline *baseline);

@@ -226,7 +226,13 @@ exit_status fail_if_compare(struct fail_if *fail_if, const struct comparison *co
 		if (comparison->few) {
 			log_error("option %s: '%s': there are too few samples to tell",
 				  fail_if->conditions[i].option, condition->text);
-			log_hint("take at least five in each capture, or better eight");
+			log_hint("take at least eight in each capture");
+			return EX_DATAERR;
+		}
+		if (!course_is_held(comparison->before, comparison->now, condition->part)) {
+			log_error("option %s: '%s': not both captures have it, taken alike",
+				  condition->option, condition->text);
+			log_hint("take both with the same options");
 			return EX_DATAERR;
 		}
 		changed_look(condition, comparison);

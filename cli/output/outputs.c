@@ -250,7 +250,8 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 	outputs->replayed = !capture;
 	clock_gettime(CLOCK_REALTIME, &outputs->when);
 	if (config->compare)
-		status = baseline_read(&outputs->baseline, config->compare);
+		status = baseline_read(&outputs->baseline, config->compare,
+				       capture ? capture->sample_time : 0);
 	if (!status && !config->n && !config->quiet && !unasked)
 		status = output_open(outputs, &by_default, config, single);
 	for (size_t i = 0; i < config->n && !status; i++)
@@ -446,15 +447,10 @@ static exit_status outputs_follow(struct outputs *outputs, const struct sample *
 	return 0;
 }
 
-/* Windows that triggers make are no samples of a time. */
 static exit_status samples_take(struct outputs *outputs, const struct sample *sample)
 {
-	bool triggered = sample->capture &&
-			 (sample->capture->start_trigger || sample->capture->stop_trigger);
-
-	if (triggered)
-		return 0;
-	if (outputs->summary && summary_add(outputs->summary, sample))
+	if (outputs->summary && !sample_is_triggered(sample) &&
+	    summary_add(outputs->summary, sample))
 		return log_no_memory();
 	return outputs->baseline ? baseline_add(outputs->baseline, sample) : 0;
 }
@@ -511,11 +507,13 @@ exit_status outputs_refresh(struct outputs *outputs)
 static exit_status comparison_write(struct outputs *outputs)
 {
 	struct subject subject = { 0 };
+	int status;
 
 	if (!outputs->baseline)
 		return 0;
-	subject.comparison = outputs->comparison = baseline_compare(outputs->baseline);
-	return subject.comparison ? outputs_record(outputs, &subject) : EX_OSERR;
+	status = baseline_compare(outputs->baseline, &subject.comparison);
+	outputs->comparison = status ? NULL : subject.comparison;
+	return status ? status : outputs_record(outputs, &subject);
 }
 
 const struct comparison *outputs_comparison(const struct outputs *outputs)

@@ -80,7 +80,7 @@ int report_text_comparison(const struct comparison *comparison,
 	columns_print(&columns, "# Comparison of %zu samples before with %zu now: ",
 		      comparison->before->samples, comparison->now->samples);
 	if (comparison->few)
-		columns_add(&columns, "too few to tell; 5 of each are enough\n");
+		columns_add(&columns, "too few to tell; 8 of each are enough\n");
 	else if (!comparison->n)
 		columns_add(&columns, "nothing differs beyond the spread of the samples\n");
 	else

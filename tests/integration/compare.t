@@ -133,13 +133,42 @@ def case_same(test):
     test.eq(done.wait(), 0, "a capture does not differ from itself")
     test.ok("nothing differs beyond the spread" in done.stdout, "it says so",
             done.stdout[-300:])
-    live = test.program("-p", load.pid, "--sample-time", "20ms", "--compare", folder / "file")
+    live = test.program("-p", load.pid, "--sample-time", SECONDS, "--compare", folder / "file")
     test.ok("too few to tell" in live.stdout, "one sample is too few", live.stderr)
     test.ok(kdreport.parse(live.stdout), "the report is there")
-    done = test.program("-p", load.pid, "--sample-time", "20ms", "--compare", folder / "file",
+    done = test.program("-p", load.pid, "--sample-time", SECONDS, "--compare", folder / "file",
                         "--fail-if", "changed.count>0", "--quiet")
     test.eq(done.status, 65, "for a condition on changes, too: status 65")
     test.ok("too few samples to tell" in done.stderr, "it says so", done.stderr)
+
+
+def case_unlike(test):
+    """Captures that cannot be compared: of other sample times, of windows of triggers, or one of
+    which has less."""
+    folder = test.directory()
+    load = test.workload("roles", "spin", "poll")
+    capture(test, load, folder / "before")
+    capture(test, load, folder / "more", "--resources")
+    done = test.program("-p", load.pid, "--sample-time", 5 * SECONDS, "--sample-count", SAMPLES,
+                        "--compare", folder / "before")
+    test.eq((done.status, done.stdout), (65, ""), "longer samples are refused before they begin")
+    test.program("-p", load.pid, "--sample-time", 5 * SECONDS, "-o", f"json:{folder}/longer")
+    lines = (folder / "before").read_text().splitlines()
+    windows = [json.loads(line) for line in lines if '"sample"' in line]
+    for window in windows:
+        window["capture"]["start_trigger"] = "t:sched:sched_switch"
+    (folder / "windows").write_text("\n".join(map(json.dumps, windows)))
+    for now, before, said in (("longer", "before", "--sample-time"), ("before", "longer", "--sample-time"),
+                              ("windows", "before", "triggers"), ("before", "windows", "triggers")):
+        done = replay(test, folder / now, folder / before, "--quiet")
+        test.eq(done.wait(), 65, f"{now} with {before}: status 65")
+        test.ok(said in done.stderr, "it says why", done.stderr)
+    done = replay(test, folder / "more", folder / "before", "-o", "json", "--fail-if",
+                  "changed.io.file.read_bytes.count>0")
+    test.eq(done.wait(), 65, "what one has only is not compared: status 65")
+    found = json.loads(done.stdout.splitlines()[-1])
+    test.eq([each for each in found["differences"] if each.get("measure", "").startswith("io.")], [],
+            "nothing of it is new")
 
 
 def case_refused(test):
@@ -155,4 +184,4 @@ def case_refused(test):
         test.ok("# Start" not in done.stdout and done.stderr, "no sample, but why", done.stdout)
 
 
-kdtest.main(case_hog, case_staged, case_same, case_refused)
+kdtest.main(case_hog, case_staged, case_same, case_unlike, case_refused)

@@ -135,6 +135,97 @@ static void check(const char *what, struct course *before, struct course *now, s
 	course_free(now);
 }
 
+/* A figure whose spread differs from one to the next: as for most, a few are much larger. */
+static uint64_t skewed(unsigned int spread)
+{
+	double product = 1;
+
+	for (unsigned int i = 0; i < 3; i++)
+		product *= 1 + (double)chance(100 * spread) / 100;
+	return (uint64_t)(MILLI * product);
+}
+
+/* One of many samples of a process whose threads do what they always do. */
+static void steady_add(struct course *course, const char names[][KD_COMM_LEN], size_t n)
+{
+	struct thread_row rows[16];
+	struct sample sample;
+
+	for (size_t i = 0; i < n; i++) {
+		struct thread_row *row = &rows[i];
+		void *counts[] = {
+			&row->voluntary,     &row->involuntary,        &row->migrations,
+			&row->minor_faults,  &row->run.count,          &row->ready.count,
+			&row->run.total,     &row->ready.total,        &row->run.max,
+			&row->ready.max,     &row->long_poll.count,    &row->long_poll.total,
+			&row->long_poll.max, &row->overslept.by.count, &row->overslept.by.total
+		};
+
+		*row = runner((int)i + 1, names[i]);
+		for (unsigned int state = LEDGER_KERNEL; state <= LEDGER_BLOCKED_UNINT; state++)
+			spend(row, state, skewed(1 + state % 3) % (50 * MILLI));
+		for (size_t j = 0; j < COUNT(counts); j++)
+			memcpy(counts[j], &(uint64_t){ skewed(1 + (unsigned int)j % 4) },
+			       sizeof(uint64_t));
+	}
+	sample = verdict_sample(rows, n);
+	if (course_add(course, &sample))
+		abort();
+}
+
+/* Halves of one capture differ in at most one of a hundred tries. */
+TEST(halves)
+{
+	char names[16][KD_COMM_LEN];
+	const unsigned int tries = 300;
+	unsigned int differ = 0;
+	size_t tested = 0;
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		snprintf(names[i], sizeof(names[i]), "thread%zu", i);
+	for (unsigned int i = 0; i < tries; i++) {
+		struct course *half[2] = { course_new(), course_new() };
+		struct comparison comparison = { 0 };
+
+		for (unsigned int j = 0; j < 2 * (8 + i % 5); j++)
+			steady_add(half[j % 2], names, COUNT(names));
+		comparison_find(&comparison, half[0], half[1]);
+		differ += comparison.n > 0;
+		tested = comparison.tested;
+		comparison_clear(&comparison);
+		course_free(half[0]);
+		course_free(half[1]);
+	}
+	ok(tested > 300, "%zu measures are tested", tested);
+	ok(differ <= tries / 100, "in %u of %u tries halves differ", differ, tries);
+}
+
+/* What cannot be compared: other sample times, other windows, and what one has only. */
+TEST(unlike)
+{
+	struct thread_row row = runner(1, "worker");
+	struct sample sample = verdict_sample(&row, 1), longer = sample, other = sample;
+	struct course *one = course_new(), *two = course_new();
+
+	longer.end += (sample.end - sample.start) / 2;
+	other.start_triggered = true;
+	course_add(one, &sample);
+	course_add(two, &longer);
+	course_add(two, &other);
+	other = (struct sample){ .start = sample.start, .end = sample.start + 5, .expired = true };
+	course_add(two, &other);
+	is_u64(two->samples, 1, "windows of triggers and cut ones are left out");
+	is_u64(two->unusable, 2, "and counted");
+	ok(!comparison_is_fair(one, two), "half as long again is something else");
+	ok(comparison_is_fair(one, one), "the same is not");
+	sample.resources_known = true;
+	course_add(one, &sample);
+	ok(!course_is_held(one, one, "io.file.read_bytes"), "one sample has no resources");
+	ok(course_is_held(one, two, "ready.max_ns"), "all have waits");
+	course_free(one);
+	course_free(two);
+}
+
 TEST(comparison)
 {
 	struct comparison comparison = { 0 };
@@ -152,8 +243,8 @@ TEST(comparison)
 	      NULL);
 	check("less than 1 % of busy time", captured(8, 100, 1, false), captured(8, 108, 1, false),
 	      0, NULL);
-	check("few", captured(4, 100, 30, false), captured(4, 300, 30, false), 0, NULL);
-	check("just enough", captured(5, 100, 30, false), captured(5, 300, 30, false), 2, NULL);
+	check("few", captured(7, 100, 30, false), captured(9, 300, 30, false), 0, NULL);
+	check("just enough", captured(8, 100, 30, false), captured(8, 300, 30, false), 2, NULL);
 	check("hog", captured(8, 10, 5, false), captured(8, 300, 30, true), 2, "hog");
 	check("no hog", captured(8, 300, 30, true), captured(8, 10, 5, false), 2, "hog");
 	check("nothing before", captured(0, 0, 0, false), captured(8, 10, 5, false), 0, NULL);
