@@ -358,6 +358,14 @@ static exit_status run_targets(struct run *run)
 	return status;
 }
 
+/* For scripts: what was asked for is not there. */
+static exit_status threads_conclude(const struct run *run)
+{
+	const char *glob = run->options->outputs.report.threads;
+
+	return !glob || run->matched || !run_samples(run) ? 0 : run_threads_absent(glob);
+}
+
 exit_status run_all(const struct options *options, const struct processes *processes,
 		    const struct target *target, struct trigger_set *triggers,
 		    const struct run_conditions *conditions, struct command *command)
@@ -398,6 +406,8 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	shown = outputs_show(run.outputs); /* in any case: it may be a part */
 	if (!status)
 		status = shown;
+	if (!status)
+		status = threads_conclude(&run);
 	if (!status)
 		status = run_conclude(options, run.fail_if, run.lost);
 	outputs_close(run.outputs);

@@ -228,6 +228,7 @@ int run_collect(struct run *run, const struct session_view *view, struct sample 
 	if (!error)
 		error = locks_describe(run, sample);
 	sample->distributions = run->options->histogram;
+	run->matched |= sample->n_threads > 0;
 	run_children(run, children);
 	sample->own = own_cost_take(&run->own, children);
 	sample->wall_start = clock_wall_at(sample->start);
@@ -263,12 +264,25 @@ static unsigned int run_threads_wanted(const struct run *run)
 	return threads;
 }
 
+exit_status run_threads_absent(const char *glob)
+{
+	log_error("no thread has matched --threads '%s'", glob);
+	log_hint("`ps -L -p PID` lists the threads of a process; quote patterns, as the shell may "
+		 "expand them");
+	return EX_UNAVAILABLE;
+}
+
 exit_status run_visible_check(const struct run *run)
 {
 	unsigned int threads;
 
-	if (run->options->outputs.report.threads || !collector_is_empty(run->collector))
+	if (!collector_is_empty(run->collector))
 		return 0;
+	if (run->options->outputs.report.threads) {
+		log_warn("no thread of the target matches --threads '%s' yet",
+			 run->options->outputs.report.threads);
+		return 0;
+	}
 	threads = run_threads_wanted(run);
 	if (!threads)
 		return 0;

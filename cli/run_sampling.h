@@ -59,6 +59,7 @@ struct run {
 	struct own_cost_meter own;
 	struct memory_log memory; /* --resources */
 	struct capture capture;
+	bool matched;             /* any sample has a thread */
 	uint64_t begun;           /* samples, of runs that are not triggered */
 	uint64_t reported;        /* samples */
 	struct run_at at;         /* when the next window is to open; only with --at */
@@ -114,6 +115,9 @@ exit_status run_print(struct run *run, struct sample *sample);
 /* How many threads the report should have now; 0: nobody knows, as they are filtered, or more
  * processes may have come. */
 unsigned int run_threads(const struct run *run);
+
+/* Says that no thread's name has matched; returns the exit status. */
+exit_status run_threads_absent(const char *glob);
 
 /* Returns 0, or an exit status after printing that tracing shows nothing of the target, which was
  * visited for the first time. */

@@ -78,8 +78,8 @@ static const struct option_row rows[] = {
 	  "as one in a container.",
 	  NUMBER(pid_ns, 1, INT32_MAX), .words = WORDS_PIDS },
 	{ "wait", 0, TAKES_ATTACHED, "DURATION",
-	  "Wait until the process of --comm or --pidfile exists, at most this long (default: no "
-	  "limit).",
+	  "Wait until the process of --comm or --pidfile exists, or one is in the group of "
+	  "--cgroup, at most this long (default: no limit).",
 	  .read = read_wait, FIELD(wait), .min = 1 },
 	{ "follow-restart", 0, TAKES_NONE, NULL,
 	  "When the process ends, go on with its successor: the next one with the same name and "

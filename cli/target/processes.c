@@ -7,13 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
+#include "cli/base/clock.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
 #include "container_find.h"
 #include "target.h"
 #include "target_choose.h"
 #include "target_name.h"
+
+#define GROUP_PAUSE (50 * NSEC_PER_MSEC) /* between two looks, which take some 0.1 ms */
 
 struct list {
 	struct processes *processes;
@@ -128,31 +132,57 @@ static exit_status group_failed(const char *path, int error)
 	return error == -EACCES || error == -EPERM ? EX_NOPERM : EX_UNAVAILABLE;
 }
 
-static exit_status choose_group(struct processes *processes, const char *path)
+/* Returns 0, also if there is none in it, or a negative errno. */
+static int group_list(struct list *list, const char *path)
 {
-	struct list list = { .processes = processes };
+	struct processes *processes = list->processes;
 	pid_t *pids = NULL;
 	size_t n = 0;
 	int error = group_find(&processes->group, path);
 
 	if (!error)
 		error = group_processes(&processes->group, &pids, &n);
+	for (size_t i = 0; i < n && !error; i++)
+		if (pids[i] != getpid())
+			list_add(list, pids[i]);
+	free(pids);
+	return list->no_memory ? -ENOMEM : error;
+}
+
+/* The same as soon as there is a process, or when wait is over (ns; 0: at once). */
+static int group_await(struct list *list, const char *path, uint64_t wait)
+{
+	uint64_t began = clock_monotonic(), now = began, deadline = u64_add(began, wait);
+	int error = group_list(list, path);
+
+	/* -ENODEV: it has just been removed. */
+	while ((!error || error == -ENOENT || error == -ENODEV) && !list->processes->n &&
+	       now < deadline) {
+		if (now == began)
+			log_note("waiting for a process in control group %s", path);
+		now = clock_monotonic();
+		clock_wait_until(u64_min(deadline, now + GROUP_PAUSE));
+		error = group_list(list, path);
+		now = clock_monotonic();
+	}
+	return error;
+}
+
+static exit_status choose_group(struct processes *processes, const char *path, uint64_t wait)
+{
+	struct list list = { .processes = processes };
+	int error = group_await(&list, path, wait);
+
 	if (error == -ENOMEM)
 		return log_no_memory();
 	if (error)
 		return group_failed(path, error);
-	for (size_t i = 0; i < n; i++)
-		if (pids[i] != getpid())
-			list_add(&list, pids[i]);
-	free(pids);
-	if (list.no_memory)
-		return log_no_memory();
 	processes->in_group = true;
 	processes_sort(processes);
 	if (processes->n)
 		return 0;
 	log_error("there is no process in control group %s", path);
-	log_hint("`cat /proc/PID/cgroup` says in which one a process is");
+	log_hint("`cat /proc/PID/cgroup` says in which one a process is; --wait waits for one");
 	return EX_UNAVAILABLE;
 }
 
@@ -161,7 +191,7 @@ static exit_status choose_container(struct processes *processes, const char *wor
 	char path[PATH_MAX];
 	int status = container_find(word, path, sizeof(path));
 
-	return status ? status : choose_group(processes, path);
+	return status ? status : choose_group(processes, path, 0);
 }
 
 exit_status processes_choose(struct processes *processes, const struct options *options)
@@ -169,7 +199,7 @@ exit_status processes_choose(struct processes *processes, const struct options *
 	memset(processes, 0, sizeof(*processes));
 	processes->follow_fork = options->follow_fork;
 	if (options->cgroup)
-		return choose_group(processes, options->cgroup);
+		return choose_group(processes, options->cgroup, options->wait);
 	if (options->container)
 		return choose_container(processes, options->container);
 	return options->all ? choose_named(processes, options) : choose_each(processes, options);

@@ -199,7 +199,7 @@ void text_footer(struct text *text)
 	}
 	if (estimates)
 		entry_notes(columns, &sample->entry);
-	for (size_t i = 0; i < sample->n_absent; i++)
+	for (size_t i = 0; i < sample->n_absent && sample->n_threads; i++)
 		columns_print(columns, "# NOTE: [%s] %s.\n", sample->absent[i].section,
 			      sample->absent[i].what);
 	note_count(columns, rings, "call of io_uring_enter", "calls of io_uring_enter",

@@ -34,10 +34,10 @@ struct functions {
 
 /* Finds the functions of this name, also as it is written in C++ or Rust, with its parameters or
  * without, in Rust also without generic arguments, if no other is of the name. Of several versions
- * of it the default one, or, as nm prints them, that of NAME@VERSION. Or all that match, if the name
- * is a pattern. All names are offered to *closest, unless
- * it is NULL. Pid and path as in symbols_each(). Returns 0, also if there are none; or
- * a -errno of symbols_each(). The caller clears *functions in any case. */
+ * of it the default one, or, as nm prints them, that of NAME@VERSION. Or all that match, if the
+ * name is a pattern. All names are offered to *closest, unless it is NULL. Pid and path as in
+ * symbols_each(). Returns 0, also if there are none; or a -errno of symbols_each(). The caller
+ * clears *functions in any case. */
 int functions_find(struct functions *functions, const struct elf_file *file, pid_t pid,
 		   const char *path, const char *name, struct names_closest *closest);
 

@@ -17,11 +17,11 @@
 struct symbol {
 	const char *name;    /* without its version; both are gone when the call returns */
 	const char *version; /* as nm prints it behind @ or @@; NULL: none */
-	uint64_t address; /* as in the symbol table */
-	uint64_t size;    /* in bytes; 0: unknown */
-	bool resolver;    /* an IFUNC: code that is run once, to choose the function */
-	bool superseded;  /* a version of the name that only older programs ask for */
-	bool local;       /* not to be seen from other files */
+	uint64_t address;    /* as in the symbol table */
+	uint64_t size;       /* in bytes; 0: unknown */
+	bool resolver;       /* an IFUNC: code that is run once, to choose the function */
+	bool superseded;     /* a version of the name that only older programs ask for */
+	bool local;          /* not to be seen from other files */
 };
 
 /* Returns 0 to go on; anything else ends the search. */

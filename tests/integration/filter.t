@@ -187,5 +187,21 @@ def case_refused(test):
         test.ok(text in done.stderr, "with the reason", done.stderr)
 
 
+def case_no_match(test):
+    """A pattern of names that no thread has is said, and is no success in a script."""
+    load, saved = test.workload("roles", "poll"), test.directory() / "saved"
+    short = ("-p", load.pid, "--sample-time", "0.1")
+    for arguments in ((*short, "--threads", "none*", "-o", "text"),
+                      (*short, "--threads", "none*", "--follow-fork", "-o", f"json:{saved}")):
+        done = test.program(*arguments)
+        test.eq(done.status, 69, " ".join(map(str, arguments)))
+        test.ok("no thread has matched --threads 'none*'" in done.stderr, "and why", done.stderr)
+        test.ok("steal clock" not in done.stdout, "nothing is noted of times that nobody had")
+    test.program(*short, "-o", f"json:{saved}")
+    for names, status in (("none*", 69), ("pol*", 0)):
+        done = test.program("--replay", saved, "--threads", names)
+        test.eq(done.status, status, f"--replay --threads {names}")
+
+
 kdtest.main(case_by_name, case_by_tid, case_renamed, case_renamed_away, case_born,
-            case_refused_a_slot, case_culprit, case_holder, case_pair, case_refused)
+            case_refused_a_slot, case_culprit, case_holder, case_pair, case_refused, case_no_match)

@@ -23,11 +23,12 @@ GROUPS = {"v1": pathlib.Path("/sys/fs/cgroup/cpu"),
 class Run:
     """A run of kernel_delay whose window is open; it is closed, or ends with its target."""
 
-    def __init__(self, test, *args):
+    def __init__(self, test, *args, before=lambda child: None):
         self.test = test
         self.path = test.directory() / "report.json"
         self.child = test.child([kdtest.PROGRAM, "--sample-time", 60, "-o", "-", "-o",
                                  f"json:{self.path}", *args])
+        before(self.child)
         self.child.line("# Start sampling")
 
     def close(self, signal=True, may_lose=frozenset()):
@@ -439,6 +440,35 @@ def case_again_v2(test):
     check_again(test, "v2")
 
 
+def check_wait(test, version):
+    """--wait: for a group that is not there yet, and for its first process."""
+    with group(version) as made:
+        for path in (made / "later", made / "below"):
+            load = test.workload("roles", "calls:123:1:1000")
+
+            def begin(child, path=path, load=load):
+                kdtest.wait_until(lambda: "waiting for a process in control" in child.stderr)
+                path.mkdir(exist_ok=True)
+                (path / "cgroup.procs").write_text(str(load.pid))
+
+            run = Run(test, "--cgroup", path, "--wait=1min", before=begin)
+            load.go()
+            sample = run.close()
+            test.eq(count(of(sample, load.pid), "getppid"), 123, f"all calls in {path.name}")
+            load.end()
+        (made / "later").rmdir()
+        done = test.program("--cgroup", made / "later", "--wait=100ms")
+        test.eq(done.status, 69, "one that does not come")
+
+
+def case_wait_v1(test):
+    check_wait(test, "v1")
+
+
+def case_wait_v2(test):
+    check_wait(test, "v2")
+
+
 def case_refused(test):
     load = test.workload("roles", "poll")
     done = test.program("-p", load.pid, "--follow-fork", "--list-probes")
@@ -449,4 +479,5 @@ def case_refused(test):
 kdtest.main(case_named, case_ends, case_fork, case_exec, case_renamed,
             case_renamed_alone, case_late_names, case_first_ends,
             case_no_fork, case_filter, case_storm, case_storm_filter, case_long, case_stopped,
-            case_group_v1, case_group_v2, case_again_v1, case_again_v2, case_refused)
+            case_group_v1, case_group_v2, case_again_v1, case_again_v2, case_wait_v1, case_wait_v2,
+            case_refused)

@@ -107,7 +107,7 @@ static const char refused[] =
 	"|--machine -- x = --machine ~ with a command"
 	"|--machine --replay x = --machine ~ with --replay"
 	"|--list-metrics -- x = --list-metrics ~ with a command|--wait"
-	"|--wait -p 1 = --wait ~ needs --comm or --pidfile|--wait=1 x = --wait ~ has no unit"
+	"|--wait -p 1 = --wait ~ needs --comm, --pidfile or|--wait=1 x = --wait ~ has no unit"
 	"|--wait=0s x = --wait ~ too short|-p 1 -- ls"
 	"|-C x -- ls = --pid and --comm ~ command after --|--"
 	"|-D -- = no command after -- ~ give one"
