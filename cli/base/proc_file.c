@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/base/clock.h"
+#include "clock.h"
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
