@@ -12,6 +12,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
+#include "cli/capture/attached.h"
 #include "cli/capture/ipi_count.h"
 #include "cli/capture/session_tracing.h"
 #include "cli/stack/stacks.h"
@@ -207,6 +208,8 @@ static exit_status run_attach(struct run *run)
 		status = run_begins(run);
 	if (!status && run->command)
 		loop_pass_on(run->loop);
+	if (!status) /* until now a signal ends this process, if it cannot go on */
+		signals_when_stuck(run->signals, attached_drop);
 	return status;
 }
 

@@ -26,6 +26,18 @@ exit_status run_capture_failed(int error)
 	return EX_OSERR;
 }
 
+bool run_is_cut(const struct run *run)
+{
+	return signals_was_stuck(run->signals);
+}
+
+void run_cut_tell(struct run *run)
+{
+	run->lost = true;
+	log_warn("a signal came while an output could not be written: what was sampled after that "
+		 "is left out");
+}
+
 /* 1: the run is to end. */
 static int live_drain(struct run *run)
 {

@@ -77,6 +77,13 @@ struct run {
 /* What the samples say if nothing failed: 0, EX_EXCEEDED or EX_LOSSES. */
 exit_status run_conclude(const struct options *options, const struct fail_if *fail_if, bool lost);
 
+/* True if a signal has come while an output could not be written, and all was detached: what was
+ * sampled since then is none. */
+bool run_is_cut(const struct run *run);
+
+/* Says that something is left out, as that is true. */
+void run_cut_tell(struct run *run);
+
 /* Prints that reading failed with a negative errno. Returns an exit status. */
 exit_status run_capture_failed(int error);
 

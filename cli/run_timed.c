@@ -176,9 +176,12 @@ static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_
 		end = session_window_close(run->session);
 		timed->start = 0;
 	}
-	if (!run->record_on)
+	if (!run->record_on && !run_is_cut(run))
 		status = run_mark(run, "Stop sampling", end, false);
-	return status ? status : timed_finish(timed, &wall_start, *event);
+	if (status || !run_is_cut(run))
+		return status ? status : timed_finish(timed, &wall_start, *event);
+	run_cut_tell(run);
+	return 0;
 }
 
 /* Waits for the moment of --at. What is asked for shortly before, its sample answers. */
@@ -251,6 +254,11 @@ exit_status run_timed(struct run *run)
 		status = timed_take(&timed, !is_last && !timed.extra && !options->sample_interval,
 				    &event);
 		run->begun += !timed.extra;
+		if (run_is_cut(run) && event == LOOP_DEADLINE) {
+			event = LOOP_SIGNAL;
+			if (timed.start)
+				run_cut_tell(run);
+		}
 	}
 	if (!status && event == LOOP_ERROR)
 		status = EX_OSERR;

@@ -112,7 +112,8 @@ static exit_status windows_take(struct triggered *state, uint64_t until, enum lo
 	struct session_view view;
 	int status = 0;
 
-	while (!status && session_window_next(state->run->session, &view) && view.start <= until)
+	while (!status && !run_is_cut(state->run) &&
+	       session_window_next(state->run->session, &view) && view.start <= until)
 		status = window_take(state, &view, event);
 	return status;
 }
@@ -373,6 +374,11 @@ static exit_status windows_end(struct triggered *state, enum loop_event event)
 		return status;
 	if (event == LOOP_EXIT && run_exit_await(state->run))
 		return EX_OSERR;
+	if (run_is_cut(state->run)) {
+		if (!is_finished(state))
+			run_cut_tell(state->run);
+		return 0;
+	}
 	while (!status) {
 		view = session_view(session);
 		end = session_window_close(session);
@@ -410,7 +416,8 @@ static exit_status stats_tell(struct triggered *state, uint64_t lasted)
 {
 	int status;
 
-	triggers_remeasure(session_triggers(state->run->session));
+	if (!run_is_cut(state->run)) /* that would attach them again */
+		triggers_remeasure(session_triggers(state->run->session));
 	status = stats_read(state, lasted);
 	if (status)
 		return status;

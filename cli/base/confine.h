@@ -29,7 +29,7 @@ struct confine {
 bool confine_has(unsigned int capability);
 
 /* Other capabilities are taken from this thread, and all from the sets that an execve() would give
- * some back from; other threads keep theirs, so there should be none. All threads get
+ * some back from; other threads keep theirs, so they should have none. All threads get
  * no_new_privs and a filter that refuses these system calls with EPERM; children inherit both.
  * Returns 0, or a negative errno and in *what a name for what could not be done: the rest is done
  * then. */

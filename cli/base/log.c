@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocking.h"
 #include "escape.h"
 
 #define LINE_LEN 2048
@@ -27,9 +28,11 @@ __attribute__((format(printf, 2, 0))) static void print_line(const char *prefix,
 
 	vsnprintf(text, sizeof(text), fmt, args);
 	escape_text(line, sizeof(line), text, sizeof(text));
+	blocking_begin();
 	if (!held)
 		log_progress_end();
 	fprintf(held ? held : stderr, "%s%s\n", prefix, line);
+	blocking_end();
 }
 
 void log_hold(void)
@@ -43,9 +46,11 @@ void log_release(bool print)
 		return;
 	fclose(held);
 	held = NULL;
+	blocking_begin();
 	log_progress_end();
 	if (print && held_text)
 		fwrite(held_text, 1, held_length, stderr);
+	blocking_end();
 	free(held_text);
 	held_text = NULL;
 }
@@ -68,6 +73,7 @@ void log_foreign(const char *text, size_t size)
 {
 	char piece[LINE_LEN];
 
+	blocking_begin();
 	if (!held)
 		log_progress_end();
 	for (size_t at = 0, n; at < size; at += n) {
@@ -76,6 +82,7 @@ void log_foreign(const char *text, size_t size)
 		escape_controls(piece, n);
 		fwrite(piece, 1, n, held ? held : stderr);
 	}
+	blocking_end();
 }
 
 void log_error(const char *fmt, ...)
@@ -151,9 +158,11 @@ void log_debug_text(const char *fmt, va_list args)
 {
 	if (!debugging)
 		return;
+	blocking_begin();
 	if (!held)
 		log_progress_end();
 	vfprintf(held ? held : stderr, fmt, args);
+	blocking_end();
 }
 
 void log_debug(const char *fmt, ...)
@@ -176,13 +185,17 @@ void log_progress(const char *fmt, ...)
 	va_end(args);
 	/* Blanks where the line before was longer. The cursor waits at the beginning, so
 	 * that a shell's prompt or a text of others replaces the line. */
+	blocking_begin();
 	fprintf(stderr, "\r%-*s\r", progress_width, text);
+	blocking_end();
 	progress_width = width;
 }
 
 void log_progress_end(void)
 {
+	blocking_begin();
 	if (progress_width)
 		fprintf(stderr, "\r%*s\r", progress_width, "");
+	blocking_end();
 	progress_width = 0;
 }

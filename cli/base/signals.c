@@ -3,14 +3,19 @@
 #include "signals.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "blocking.h"
 #include "clock.h"
 #include "log.h"
 
@@ -22,24 +27,133 @@ struct signals {
 	uint64_t asked;                 /* when that came, CLOCK_MONOTONIC ns */
 	void (*restore)(void *context); /* then; NULL: nothing */
 	void *context;
+	pthread_t watcher;
+	int events;                   /* the watcher's: look again */
+	void (*stuck)(int unblocked); /* NULL: the process ends */
+	bool is_watched, was_stuck;
+	atomic_bool closing;
 };
+
+/* --- The watcher --- */
+
+/* It only closes descriptors. Capabilities are each thread's own. */
+static void privileges_drop(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	syscall(SYS_capset, &header, none);
+}
+
+/* Takes what the other thread has not. Returns whether one counts that nothing was done about. */
+static bool turn_ask(struct signals *signals)
+{
+	return !atomic_load(&signals->closing) && !signals->was_stuck && signals_ask(signals);
+}
+
+/* The run has not gone on since. */
+static void stuck_act(struct signals *signals)
+{
+	if (!turn_ask(signals))
+		return;
+	if (!signals->stuck)
+		_exit(EX_SIGNALLED + signals->number);
+	signals->was_stuck = true;
+	signals->stuck(signals->fd);
+}
+
+/* If this thread takes the first, it alone does not block the next, and has to be there. */
+static void *watch(void *context)
+{
+	struct signals *signals = context;
+	struct pollfd fds[] = { { .fd = signals->events, .events = POLLIN },
+				{ .fd = signals->fd, .events = POLLIN } };
+	eventfd_t told;
+	bool counts;
+
+	privileges_drop();
+	while (!atomic_load(&signals->closing)) {
+		poll(fds, 2, -1);
+		blocking_turn_take();
+		counts = turn_ask(signals);
+		blocking_turn_end();
+		eventfd_read(signals->events, &told);
+		if (!counts)
+			continue;
+		while (!atomic_load(&signals->closing) &&
+		       poll(fds, 1, SIGNALS_PATIENCE_NS / NSEC_PER_MSEC) > 0)
+			eventfd_read(signals->events, &told);
+		blocking_turn_take();
+		stuck_act(signals);
+		blocking_turn_end();
+	}
+	return NULL;
+}
+
+static int watcher_start(struct signals *signals)
+{
+	sigset_t all, before;
+	int error;
+
+	signals->events = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (signals->events < 0)
+		return -errno;
+	blocking_watched();
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&signals->watcher, NULL, watch, signals);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	signals->is_watched = !error;
+	return -error;
+}
+
+static void watcher_tell(const struct signals *signals)
+{
+	eventfd_write(signals->events, 1);
+}
+
+static void watcher_end(struct signals *signals)
+{
+	blocking_unwatched();
+	if (signals->is_watched) {
+		atomic_store(&signals->closing, true);
+		watcher_tell(signals);
+		pthread_join(signals->watcher, NULL);
+	}
+	if (signals->events >= 0)
+		close(signals->events);
+}
+
+void signals_when_stuck(struct signals *signals, void (*stuck)(int unblocked))
+{
+	signals->stuck = stuck;
+}
+
+bool signals_was_stuck(const struct signals *signals)
+{
+	return signals->was_stuck;
+}
+
+/* --- Signals --- */
 
 exit_status signals_open(struct signals **out)
 {
 	struct signals *signals = calloc(1, sizeof(*signals));
+	int error;
 
 	*out = signals;
 	if (!signals)
 		return log_no_memory();
-	signals->pass_to = -1;
+	signals->pass_to = signals->events = -1;
 	sigemptyset(&signals->set);
 	sigaddset(&signals->set, SIGINT);
 	sigaddset(&signals->set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &signals->set, NULL);
 	signals->fd = signalfd(-1, &signals->set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (signals->fd >= 0)
+	error = signals->fd < 0 ? -errno : watcher_start(signals);
+	if (!error)
 		return 0;
-	log_error("cannot wait for signals: %s", strerror(errno));
+	log_error("cannot wait for signals: %s", strerror(-error));
 	return EX_OSERR;
 }
 
@@ -63,6 +177,7 @@ void signals_close(struct signals *signals)
 {
 	if (!signals)
 		return;
+	watcher_end(signals);
 	if (signals->fd >= 0) {
 		signals_ask(signals); /* one that comes this late is not to kill */
 		close(signals->fd);
@@ -100,6 +215,7 @@ bool signals_ask(struct signals *signals)
 		signal(SIGINT, SIG_DFL);
 		signal(SIGTERM, SIG_DFL);
 		sigprocmask(SIG_UNBLOCK, &signals->set, NULL);
+		watcher_tell(signals);
 	}
 	return signals->number;
 }

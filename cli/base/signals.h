@@ -26,6 +26,15 @@ exit_status signals_restore_first(struct signals *signals, void (*restore)(void 
 /* To be polled: it is readable when one has come. */
 int signals_fd(const struct signals *signals);
 
+/* If a signal that counts has come, the run has not gone on for SIGNALS_PATIENCE_NS, and is at what
+ * may block (blocking.h), another thread acts for it: it ends the process, or from now on calls
+ * stuck(unblocked), which may close what others use, by putting that descriptor, which never
+ * blocks, in its place. */
+void signals_when_stuck(struct signals *signals, void (*stuck)(int unblocked));
+
+/* Whether it was called. */
+bool signals_was_stuck(const struct signals *signals);
+
 /* From now on the first of them is for that process, whose pidfd remains the caller's: one that was
  * not sent by the terminal, whose signals reach it anyway, is passed on. The next one counts. */
 void signals_pass_on(struct signals *signals, int pidfd);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/blocking.h"
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
 #include "cli/options/options_read.h"
@@ -407,7 +408,9 @@ static void last_print(const struct shown *shown)
 	if (!shown->known || !shown->sample.target_exited)
 		return;
 	log_note("the process has ended; this was its last window:");
+	blocking_begin();
 	report_text(&shown->sample, &options, stdout);
+	blocking_end();
 }
 
 void live_close(struct live *live)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/blocking.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/model/summary.h"
@@ -249,6 +250,7 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 		outputs->summary = summary_new((double)config->ewma / 1e6);
 	outputs->replayed = !capture;
 	clock_gettime(CLOCK_REALTIME, &outputs->when);
+	blocking_begin();
 	if (config->compare)
 		status = baseline_read(&outputs->baseline, config->compare,
 				       capture ? capture->sample_time : 0);
@@ -258,6 +260,7 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 		status = output_open(outputs, &config->all[i], config, single);
 	if (!status && config->listen)
 		status = serving_open(outputs, config, pid, capture);
+	blocking_end();
 	return status;
 }
 
@@ -302,6 +305,7 @@ void outputs_close(struct outputs *outputs)
 {
 	if (!outputs)
 		return;
+	blocking_begin();
 	for (size_t i = 0; i < outputs->n; i++) {
 		kept_discard(&outputs->all[i]);
 		marks_discard(&outputs->all[i]);
@@ -309,6 +313,7 @@ void outputs_close(struct outputs *outputs)
 		output_file_close(outputs->all[i].file);
 		free(outputs->all[i].path);
 	}
+	blocking_end();
 	exporter_close(outputs->exporter);
 	summary_free(outputs->summary);
 	baseline_free(outputs->baseline);
@@ -417,6 +422,7 @@ static exit_status outputs_record(struct outputs *outputs, const struct subject 
 {
 	int status = 0;
 
+	blocking_begin();
 	for (size_t i = 0; i < outputs->n && !status; i++) {
 		struct output_of_run *output = &outputs->all[i];
 
@@ -425,6 +431,7 @@ static exit_status outputs_record(struct outputs *outputs, const struct subject 
 		else if (subject_has_form(subject, output->format))
 			status = record_write(outputs, output, subject);
 	}
+	blocking_end();
 	return status;
 }
 
@@ -530,9 +537,11 @@ exit_status outputs_finish(struct outputs *outputs)
 		status = outputs_record(outputs, &summary);
 	if (!status)
 		status = comparison_write(outputs);
+	blocking_begin();
 	for (size_t i = 0; i < outputs->n && !status; i++)
 		if (outputs->all[i].metrics && output_file_is_stream(outputs->all[i].file))
 			status = record_write(outputs, &outputs->all[i], &nothing);
+	blocking_end();
 	return status;
 }
 
@@ -560,17 +569,20 @@ static int mark_write(struct outputs *outputs, struct output_of_run *output, con
 exit_status outputs_mark(struct outputs *outputs, const char *what, uint64_t trigger,
 			 const struct timespec *when)
 {
-	int error = 0;
+	int status = 0;
 
-	for (size_t i = 0; i < outputs->n; i++) {
+	blocking_begin();
+	for (size_t i = 0; i < outputs->n && !status; i++) {
 		struct output_of_run *output = &outputs->all[i];
+		int error = 0;
 
 		if (output->format->mark)
 			error = mark_write(outputs, output, what, trigger, when);
 		if (error)
-			return output_failed(outputs, output, error);
+			status = output_failed(outputs, output, error);
 	}
-	return 0;
+	blocking_end();
+	return status;
 }
 
 bool outputs_have_samples(const struct outputs *outputs)

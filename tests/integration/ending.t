@@ -11,7 +11,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import termios
 import time
 
 import kdneeds
@@ -38,30 +37,72 @@ def case_signals_close_the_window(test):
         test.books(report)
 
 
-def case_second_signal_quits(test):
-    """Its report blocked in a full pipe, the program cannot end by itself."""
-    load = test.workload("names")
-    reader, writer = os.pipe()
-    test.stack.callback(os.close, reader)
-    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
-    child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60"], stdout=writer)
-    os.close(writer)
-    opened = b""
-    while b"# Start sampling" not in opened:
-        opened += os.read(reader, 200)
-    load.go()
-    child.signal(signal.SIGINT)
-    kdtest.wait_until(lambda: waiting_bytes(reader) and
-                      kdtest.waits_in(child.pid, "pipe_write"))
-    if not test.ok(child.proc.poll() is None, "the first signal lets it print"):
-        return
-    child.signal(signal.SIGINT)
-    status = child.wait()  # nobody reads the pipe
-    test.ok(status in (-signal.SIGINT, 128 + signal.SIGINT), "the second ends it at once", status)
+def full_pipe(test):
+    """Both ends of one that has no room, and that nobody reads."""
+    ends = os.pipe()
+    for end in ends:
+        test.stack.callback(os.close, end)
+    fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, 4096)
+    os.write(ends[1], bytes(4096))
+    return ends
 
 
-def waiting_bytes(fd):
-    return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), sys.byteorder)
+def drained(reader):
+    os.set_blocking(reader, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.read(reader, 65536):
+            pass
+    return True
+
+
+def waits_in_any(child, *functions):
+    kdtest.wait_until(lambda: any(kdtest.waits_in(child.pid, name) for name in functions))
+
+
+def attached(pid):
+    return objects_of(pid).get("link")
+
+
+def case_blocked_outputs(test):
+    """While it cannot write, the first signal detaches all, and the second ends it. Samples that
+    were being taken are left out."""
+    load = test.workload("roles", "spin:-1")
+    for what, *args in (("a pipe", "--sample-time", "10ms", "--sample-count=0"),
+                        ("a pipe at the end", "--sample-time", "60", "-o", "json", "-o", "text:/dev/stderr"),
+                        ("a message", "--start-trigger", "t:sched:sched_process_fork", "-o", "json:/dev/full"),
+                        ("triggers", "--start-trigger", "t:sched:sched_switch", "--trigger-any", "--quiet",
+                         "--sample-time", "10ms", "--sample-count=0", "-o", "json")):
+        reader, writer = full_pipe(test)
+        child = test.child([kdtest.PROGRAM, "-p", load.pid, *args],
+                           **{"stderr" if what == "a message" else "stdout": writer})
+        if "60" in args:
+            kdtest.wait_until(lambda child=child: b"# Start sampling" in b"".join(child.errors))
+            child.signal(signal.SIGINT)
+        waits_in_any(child, "pipe_write")
+        if "60" not in args:
+            test.ok(attached(child.pid), f"{what}: programs are attached")
+            child.signal(signal.SIGINT)
+        kdtest.wait_until(lambda child=child: attached(child.pid) == set())
+        if not test.ok(child.proc.poll() is None, f"{what}: the first signal detaches them, and it waits on"):
+            continue
+        if what == "triggers":  # who reads at last gets what there is
+            kdtest.wait_until(lambda child=child, reader=reader: drained(reader) and
+                              child.proc.poll() is not None)
+            test.eq(child.wait(), 0, f"{what}: read at last, it ends by itself")
+            continue
+        child.signal(signal.SIGINT)
+        test.eq(child.wait(), -signal.SIGINT, f"{what}: the second ends it at once")
+
+
+def case_unopened_outputs(test):
+    load = test.workload("roles", "poll")
+    fifo = test.directory() / "fifo"
+    os.mkfifo(fifo)
+    for args in (("-o", f"json:{fifo}"), ("--compare", fifo, "--sample-count=9")):
+        child = test.child([kdtest.PROGRAM, "-p", load.pid, *args])
+        waits_in_any(child, "wait_for_partner", "fifo_open")
+        child.signal(signal.SIGTERM)
+        test.eq(child.wait(), 128 + signal.SIGTERM, f"{args[0]} FIFO: one signal ends who waits for the other side")
 
 
 def kernel_objects(pid):
@@ -310,6 +351,6 @@ def case_ended_in_calls(test):
             [(True, False)] * 2, "and at which edge")
 
 
-kdtest.main(case_signals_close_the_window, case_second_signal_quits, case_sigkill_leaves_nothing,
+kdtest.main(case_signals_close_the_window, case_blocked_outputs, case_unopened_outputs, case_sigkill_leaves_nothing,
             case_target_exits, case_three_samples, case_samples_until_stopped, case_sample_time,
             case_output_fails, case_nobody_reads, case_early_signals, case_ended_in_calls)
