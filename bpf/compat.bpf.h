@@ -547,6 +547,22 @@ static __always_inline s32 function_result(struct pt_regs *regs)
 #endif
 }
 
+/* Whether a thread never is in user mode, or not any more. */
+static __always_inline bool task_is_kernels(struct task_struct *task)
+{
+	return task->flags & (PF_IO_WORKER | PF_EXITING | PF_SIGNALED);
+}
+
+/* Whether task_call() can tell. */
+static __always_inline bool task_calls_are_told(void)
+{
+#if defined(__TARGET_ARCH_x86)
+	return true;
+#else
+	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
+#endif
+}
+
 /* Number of the system call that a thread which is not running is in, or a
  * KD_CALL_*. */
 static __always_inline s32 task_call(struct task_struct *task)
@@ -554,7 +570,7 @@ static __always_inline s32 task_call(struct task_struct *task)
 	struct pt_regs *regs;
 	s32 call;
 
-	if (task->flags & PF_IO_WORKER) /* never was in user mode */
+	if (task_is_kernels(task))
 		return KD_CALL_UNKNOWN;
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return task_call_before_5_15(task);

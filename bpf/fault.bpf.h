@@ -90,15 +90,41 @@ static __always_inline void fault_end(bool major)
 		event.record->timed_faults++;
 }
 
-/* A signal is about to be delivered to the current thread, which has left the fault. */
-static __always_inline void fault_failed(void)
+/* Whether a signal that nobody handles ends the process. */
+static __always_inline bool signal_kills(u32 signal)
+{
+	const u32 spared = 1U << SIGCHLD | 1U << SIGCONT | 1U << SIGSTOP | 1U << SIGTSTP |
+			   1U << SIGTTIN | 1U << SIGTTOU | 1U << SIGURG | 1U << SIGWINCH;
+
+	return signal >= 32 || !(spared >> signal & 1);
+}
+
+/* The current thread is about to leave the kernel, where it was since its last call returned or
+ * its fault failed. Only its registers tell that it was in no user mode since a call; SIGSYS
+ * is for one that was never entered. Then it runs its handler, or ends, still in the kernel. */
+static __always_inline void signal_delivered(u32 signal, struct k_sigaction *action)
 {
 	struct target target = target_running();
+	struct kd_thread *thread = target.thread;
+	u64 handler = (u64)BPF_CORE_READ(action, sa.sa_handler);
+	struct event event;
+	u32 state;
 
-	if (!target.thread || target.thread->state != KD_FAULT)
+	if (!thread || !kd_is_running(thread->state) || thread->call != KD_CALL_NONE)
 		return;
-	target.thread->fault = 0;
-	running_turn(event_at(target, clock_now()), KD_FAULT);
+	state = thread->state;
+	event = event_at(target, clock_now());
+	thread->fault = 0;
+	if (state == KD_USER && signal != SIGSYS && regs_call(current_user_regs()) >= 0)
+		state = KD_KERNEL;
+	if (handler > SIG_IGN && event.record)
+		event.record->signals++;
+	state_book(event, state);
+	if (handler == SIG_DFL && signal_kills(signal)) {
+		thread->call = KD_CALL_UNKNOWN;
+		thread->call_since = event.t;
+	}
+	thread_enter_rarely(thread, thread_running_state(thread), event.t, KD_RECORDED_STATE, 0);
 }
 
 static __always_inline void reclaim_begin(void)

@@ -186,9 +186,10 @@ SEC("?perf_event") int kd_major_fault(void *ctx)
 	return 0;
 }
 
-SEC("?raw_tp/signal_deliver") int BPF_PROG(kd_signal_deliver)
+SEC("?raw_tp/signal_deliver")
+int BPF_PROG(kd_signal_deliver, int signal, void *info, struct k_sigaction *action)
 {
-	fault_failed();
+	signal_delivered(signal, action);
 	return 0;
 }
 

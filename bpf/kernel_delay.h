@@ -303,7 +303,8 @@ struct kd_reading {
 	__u64 exec_ns;
 	__u64 run_ns;
 	__u64 ran;                        /* since a switch-in that was not reported to us */
-	__u64 minor_faults, major_faults; /* the kernel's own counts, since the thread's birth */
+	/* The kernel's own counts, since the thread's birth: page faults, and CPU time by ticks. */
+	__u64 minor_faults, major_faults, utime, stime;
 	__u64 stolen_ns;                  /* of run_ns: the kernel does not count it */
 };
 enum kd_reading_at { KD_AT_OPEN = 0, KD_AT_CLOSE = 1, KD_AT_DEATH, KD_READINGS };
@@ -415,6 +416,7 @@ struct kd_record {
 	__u64 minor_faults; /* whose end was reported, also of those in system calls */
 	__u64 major_faults;
 	__u64 timed_faults; /* of those the ones from user mode */
+	__u64 signals;      /* that a handler got */
 	__u64 cpus[KD_CPU_WORDS];
 	/* From here on each part has a generation of its own. */
 	struct kd_overlay hardirq_ns;

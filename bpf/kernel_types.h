@@ -100,6 +100,7 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define TASK_FROZEN 0x8000 /* since 6.1 */
 #define PF_EXITING 0x4
 #define PF_IO_WORKER 0x10
+#define PF_SIGNALED 0x400
 #define PF_FROZEN 0x10000 /* before 6.1 */
 #define PF_KTHREAD 0x200000
 /* include/linux/sched/jobctl.h */
@@ -138,6 +139,19 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define SIGNAL_STOP_STOPPED 0x1
 #define SIGNAL_GROUP_EXIT 0x4
 #define SIGNAL_GROUP_COREDUMP 0x8
+
+/* include/uapi/asm-generic/signal.h, signal-defs.h */
+#define SIGCHLD 17
+#define SIGCONT 18
+#define SIGSTOP 19
+#define SIGTSTP 20
+#define SIGTTIN 21
+#define SIGTTOU 22
+#define SIGURG 23
+#define SIGWINCH 28
+#define SIGSYS 31
+#define SIG_DFL 0
+#define SIG_IGN 1
 
 #define IRQ_NONE 0 /* include/linux/irqreturn.h */
 #define ENOENT 2
@@ -357,6 +371,14 @@ struct signal_struct {
 	u32 flags;
 };
 
+struct sigaction {
+	void *sa_handler;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
 struct pid {
 	unsigned int level;
 };
@@ -406,6 +428,8 @@ struct task_struct {
 	u32 tgid;
 	u64 start_time;
 	u64 timer_slack_ns;
+	u64 utime;
+	u64 stime;
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	char comm[16];

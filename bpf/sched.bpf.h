@@ -297,6 +297,19 @@ __noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
 	return 0;
 }
 
+/* Of a thread that is switched out nothing was reported since it came, or since we look. What has
+ * made no call since then may be in one. */
+static __always_inline void run_unreported(u32 slot, struct task_struct *task, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (!thread)
+		return;
+	if (thread->state == KD_UNSEEN && thread_state(thread) == KD_USER && task_calls_are_told())
+		thread->call = task_call(task);
+	switch_in_unreported(slot, task->se.sum_exec_runtime, t);
+}
+
 static __always_inline void switch_out(struct target target, struct task_struct *task, bool preempt,
 				       u32 task_state, u64 steal, u64 t)
 {
@@ -306,7 +319,7 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 	bool runnable = preempt || !task_state;
 
 	if (unlikely(!thread->on_cpu))
-		switch_in_unreported(slot, task->se.sum_exec_runtime, t);
+		run_unreported(slot, task, t);
 	run_end(slot, runnable, task->se.sum_exec_runtime, steal, t);
 	if (!runnable)
 		state = state_of_sleep(task, task_state);

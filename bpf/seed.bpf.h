@@ -19,8 +19,9 @@ static __always_inline void seed_state(struct kd_thread *thread, u32 slot, struc
 	if (thread->state != KD_UNSEEN)
 		return;
 	if (task->on_cpu) {
-		thread->seed_call = KD_CALL_NONE; /* or in a call; its exit will tell */
-		thread->seed_state = KD_USER;
+		/* Or in a call: its exit will tell, or its registers when it is switched out. */
+		thread->seed_call = task_is_kernels(task) ? KD_CALL_UNKNOWN : KD_CALL_NONE;
+		thread->seed_state = thread->seed_call == KD_CALL_NONE ? KD_USER : KD_KERNEL;
 		return;
 	}
 	thread->seed_call = task_call(task);
@@ -57,7 +58,7 @@ __noinline bool seed_reading_try(u32 slot, u32 index)
 	run_since = READ_ONCE(thread->run_since);
 	run_ns = READ_ONCE(thread->run_ns);
 	unseen = thread->state == KD_UNSEEN;
-	on_cpu = unseen ? thread->seed_state == KD_USER : READ_ONCE(thread->on_cpu);
+	on_cpu = unseen ? kd_is_running(thread->seed_state) : READ_ONCE(thread->on_cpu);
 	running = task_has_cpu(task);
 	stolen_ns = kd_steal ? steal_counted(slot) : 0;
 	exec_ns = exec_ns_now(thread->task);
@@ -85,7 +86,7 @@ static __always_inline void seed_reading(struct kd_thread *thread, u32 slot,
 	for (int i = 0; i < SEED_TRIES; i++)
 		if (seed_reading_try(slot, index))
 			break;
-	thread_read_faults(reading, task);
+	thread_read_counts(reading, task);
 }
 
 /* A slot for a thread that is followed from now on. */

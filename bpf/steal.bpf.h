@@ -101,7 +101,7 @@ static __always_inline void steal_look(u32 slot, struct kd_thread *thread, u64 s
 /* Also before its first event: then as the iterator found it. */
 static __always_inline bool thread_has_cpu(const struct kd_thread *thread)
 {
-	return thread->on_cpu || (thread->state == KD_UNSEEN && thread->seed_state == KD_USER);
+	return thread->on_cpu || (thread->state == KD_UNSEEN && kd_is_running(thread->seed_state));
 }
 
 /* The same in an interrupt that began at t. If it is a tick, it has brought the clock up to date.

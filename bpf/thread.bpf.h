@@ -163,10 +163,12 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	return slot;
 }
 
-static __always_inline void thread_read_faults(struct kd_reading *reading, struct task_struct *task)
+static __always_inline void thread_read_counts(struct kd_reading *reading, struct task_struct *task)
 {
 	reading->minor_faults = task->min_flt;
 	reading->major_faults = task->maj_flt;
+	reading->utime = task->utime;
+	reading->stime = task->stime;
 }
 
 /* A thread that no fork event announced (io_uring workers have none), about to be
@@ -194,7 +196,7 @@ static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 	thread->call_since = t;
 	thread->readings[KD_AT_OPEN].at = t;
 	thread->readings[KD_AT_OPEN].exec_ns = task->se.sum_exec_runtime;
-	thread_read_faults(&thread->readings[KD_AT_OPEN], task);
+	thread_read_counts(&thread->readings[KD_AT_OPEN], task);
 	return slot;
 }
 
@@ -259,7 +261,7 @@ static __noinline void thread_end(struct kd_thread *thread, struct task_struct *
 	thread->readings[KD_AT_DEATH].exec_ns = task->se.sum_exec_runtime;
 	thread->readings[KD_AT_DEATH].run_ns = thread->run_ns;
 	thread->readings[KD_AT_DEATH].stolen_ns = thread->stolen_ns;
-	thread_read_faults(&thread->readings[KD_AT_DEATH], task);
+	thread_read_counts(&thread->readings[KD_AT_DEATH], task);
 	thread->died = t;
 }
 
@@ -414,7 +416,7 @@ static __always_inline u32 thread_state(struct kd_thread *thread)
 		thread->awaited = thread->seed_awaited;
 		thread->at = thread->seed_at;
 		thread->slept_in = thread->seed_call;
-		thread->on_cpu = thread->seed_state == KD_USER;
+		thread->on_cpu = kd_is_running(thread->seed_state);
 		thread->state = thread->seed_state;
 		thread->out_since = thread->since;
 		thread->out_state = thread->seed_state;

@@ -37,7 +37,8 @@ struct collector {
 	uint8_t *ended_in;            /* by slot: the banks, a bit each, in which its thread is */
 	struct lock_callers *callers;
 	uint64_t torn;
-	uint64_t walked; /* the generation of the window for which the maps were walked last */
+	uint64_t walked;   /* the generation of the window for which the maps were walked last */
+	uint64_t fault_ns; /* what a timed page fault took last, on average */
 	struct session_view view;             /* the window being read */
 	char frozen_group[CULPRIT_GROUP_LEN]; /* that was seen frozen last, */
 	uint64_t frozen_at;                   /* since the epoch; 0: none was */
@@ -227,6 +228,20 @@ static int slots_read(struct collector *collector, const struct session_view *vi
 	return 0;
 }
 
+/* For threads that live so short that none of their page faults was timed. */
+static uint64_t fault_mean(struct collector *collector, uint64_t entry_ns)
+{
+	uint64_t ns = 0, timed = 0;
+
+	for (size_t i = 0; i < collector->n_rows; i++) {
+		ns += collector->rows[i].ledger.ns[LEDGER_FAULT];
+		timed += collector->rows[i].ledger.timed_faults;
+	}
+	if (timed)
+		collector->fault_ns = ns / timed + entry_ns;
+	return collector->fault_ns;
+}
+
 /* Completes the rows with what maps have of them, which is removed from there. */
 static int rows_complete(struct collector *collector, const struct session_view *view)
 {
@@ -235,6 +250,7 @@ static int rows_complete(struct collector *collector, const struct session_view 
 			     ?: session_hashes(collector->session, view, collector->rows,
 					       collector->row_of, collector->callers);
 
+	cost.fault_mean_ns = fault_mean(collector, cost.fault_ns);
 	/* Now all calls are known. */
 	for (size_t i = 0; i < collector->n_rows && !result; i++)
 		thread_move_entries(&collector->rows[i], &cost);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/model/ledger.h"
 #include "cli/model/words.h"
 #include "session_culprits.h"
@@ -236,6 +237,14 @@ static void record_read(struct thread_row *row, const struct kd_record *record)
 	row->cpus_beyond = record->cpus_beyond;
 }
 
+/* Some faults are those of system calls, to which their time belongs: of the others as many as of
+ * those that were seen. */
+static uint64_t untimed_of(uint64_t unseen, uint64_t seen, uint64_t timed)
+{
+	return seen ? (uint64_t)((double)unseen * (double)u64_min(timed, seen) / (double)seen)
+		    : unseen;
+}
+
 int collect_row(struct session *session, const struct session_view *view, uint32_t slot,
 		struct thread_row *row, uint64_t *torn)
 {
@@ -277,7 +286,7 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	all = row->minor_faults + row->major_faults;
 	if (all > seen &&
 	    session_faults_untimed(session, view->start + view->epoch, view->end + view->epoch))
-		row->ledger.untimed_faults = all - seen;
+		row->ledger.untimed_faults = untimed_of(all - seen, seen, row->ledger.timed_faults);
 	if (row->ledger.ns[LEDGER_USER] + row->ledger.ns[LEDGER_KERNEL] &&
 	    thread.cpu < KD_CPU_WORDS * 64)
 		row->cpus[thread.cpu / 64] |= 1ULL << (thread.cpu % 64);

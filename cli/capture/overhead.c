@@ -92,7 +92,7 @@ static uint64_t thread_cpu(const struct kd_thread *thread, uint64_t now)
 
 		before = __atomic_load_n(&thread->run_ns, __ATOMIC_ACQUIRE);
 		since = __atomic_load_n(&thread->run_since, __ATOMIC_ACQUIRE);
-		running = thread->state == KD_UNSEEN ? thread->seed_state == KD_USER
+		running = thread->state == KD_UNSEEN ? (bool)kd_is_running(thread->seed_state)
 						     : thread->on_cpu;
 		ns = before + (running && now > since ? now - since : 0);
 	} while (__atomic_load_n(&thread->run_ns, __ATOMIC_ACQUIRE) != before);

@@ -353,8 +353,7 @@ int session_tick(struct session *session)
 	if (!error && several_joined(&session->several))
 		error = session_visit(session, KD_VISIT_JOIN);
 	faults_look(&session->faults, entry_cost(&session->entry).call_ns);
-	if (session->triggered)
-		faults_resume(&session->faults, NSEC_PER_SEC);
+	faults_resume(&session->faults, session->triggered ? NSEC_PER_SEC : FAULTS_PAUSE_NS);
 	return error;
 }
 

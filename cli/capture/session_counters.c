@@ -130,7 +130,8 @@ int counters_cpu_online(struct counters *counters, int cpu)
 static bool runs(const struct kd_thread *thread)
 {
 	return thread->task && !thread->died &&
-	       (thread->state == KD_UNSEEN ? thread->seed_state == KD_USER : thread->on_cpu);
+	       (thread->state == KD_UNSEEN ? (bool)kd_is_running(thread->seed_state)
+					   : thread->on_cpu);
 }
 
 /* One that has gone offline runs no thread. */

@@ -4,6 +4,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -149,6 +150,39 @@ static uint64_t faults_measure(const struct kd_record *record)
 	return least < MOST_NS ? least : 0;
 }
 
+static void signal_taken(int signal)
+{
+	(void)signal;
+}
+
+/* What a round of signals to this thread has booked as user mode beyond the two calls of each:
+ * calling the handler. */
+static uint64_t signals_booked(const struct kd_record *record, uint64_t call_ns)
+{
+	const volatile __u64 *user = &record->ns[KD_USER], *signals = &record->signals;
+	uint64_t before, count;
+
+	syscall(SYS_getppid);
+	before = *user;
+	count = *signals;
+	for (int i = 0; i < CALLS; i++)
+		syscall(SYS_tgkill, getpid(), gettid(), SIGURG);
+	return *signals == count + CALLS ? u64_sub((*user - before) / CALLS, 4 * call_ns) : MOST_NS;
+}
+
+static uint64_t signals_measure(const struct kd_record *record, uint64_t call_ns)
+{
+	struct sigaction action = { .sa_handler = signal_taken }, before;
+	uint64_t least = MOST_NS;
+
+	if (sigaction(SIGURG, &action, &before))
+		return 0;
+	for (int i = 0; i < ROUNDS; i++)
+		least = u64_min(least, signals_booked(record, call_ns));
+	sigaction(SIGURG, &before, NULL);
+	return least < MOST_NS ? least : 0;
+}
+
 void entry_bare(struct entry_estimate *entry)
 {
 	entry->bare = calls_measure(ROUNDS) / CALLS;
@@ -192,6 +226,7 @@ void entry_measure(struct entry_estimate *entry, struct kernel_delay *skel, uint
 	window_begin(skel, thread);
 	if (!slot_set(skel, slot)) {
 		ns = rounds_measure(record);
+		entry->at_start.signal_ns = signals_measure(record, ns);
 		entry->at_start.irq_ns = irq_cost_timer(record);
 		/* Where the other CPU was busy it is not known, or too much: a timer's is more. */
 		entry->at_start.ipi_ns = u64_min(irq_cost_ipi(record), entry->at_start.irq_ns);
@@ -230,6 +265,7 @@ struct entry_cost entry_cost(const struct entry_estimate *entry)
 		.ipi_ns = scaled(entry, entry->at_start.ipi_ns),
 		.fault_ns = scaled(entry, entry->at_start.fault_ns),
 		.fault_timing_ns = scaled(entry, entry->at_start.fault_timing_ns),
+		.signal_ns = scaled(entry, entry->at_start.signal_ns),
 	};
 }
 

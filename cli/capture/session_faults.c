@@ -239,16 +239,27 @@ exit_status faults_attach(struct faults *faults, struct programs *programs)
 	return 0;
 }
 
+/* Makes two of them one each, so that there is room for as many again. */
+static void pauses_thin(struct faults *faults)
+{
+	struct faults_pause *pauses = faults->pauses;
+
+	for (size_t i = 0; i < FAULTS_PAUSES / 2; i++)
+		pauses[i] = (struct faults_pause){ pauses[2 * i].from, pauses[2 * i + 1].to,
+						   pauses[2 * i].ns + pauses[2 * i + 1].ns };
+	faults->n_pauses = FAULTS_PAUSES / 2;
+}
+
 /* Those that have begun come to their ends; only then these are no longer seen. */
 static void faults_stop(struct faults *faults, uint64_t now)
 {
-	struct faults_pause *pause = &faults->pauses[faults->n_pauses++ % FAULTS_PAUSES];
-
+	if (faults->n_pauses == FAULTS_PAUSES)
+		pauses_thin(faults);
 	begin_detach(faults);
 	clock_wait_until(now + DRAIN_NS);
 	__atomic_add_fetch(&faults->skel->data_word->kd_fault_gen, 1, __ATOMIC_SEQ_CST);
 	events_switch(faults, false);
-	*pause = (struct faults_pause){ now, KD_NEVER };
+	faults->pauses[faults->n_pauses++] = (struct faults_pause){ now, KD_NEVER, 0 };
 	faults->timed = false;
 }
 
@@ -298,9 +309,12 @@ void faults_look(struct faults *faults, uint64_t call_ns)
 void faults_resume(struct faults *faults, uint64_t pause_ns)
 {
 	struct kernel_delay *skel = faults->skel;
-	struct faults_pause *pause = &faults->pauses[(faults->n_pauses - 1) % FAULTS_PAUSES];
+	struct faults_pause *pause;
 
-	if (!faults->n_events || faults->timed || clock_monotonic() < pause->from + pause_ns)
+	if (!faults->n_events || faults->timed || !faults->n_pauses)
+		return;
+	pause = &faults->pauses[faults->n_pauses - 1];
+	if (clock_monotonic() < pause->from + pause_ns)
 		return;
 	for (uint32_t cpu = 0; cpu < faults->n_cpus; cpu++)
 		if (faults->accounts[cpu].target || faults->accounts[cpu].foreign)
@@ -312,6 +326,7 @@ void faults_resume(struct faults *faults, uint64_t pause_ns)
 		return;
 	}
 	pause->to = clock_monotonic();
+	pause->ns = pause->to - pause->from;
 	faults->timed = true;
 }
 
@@ -319,11 +334,14 @@ uint64_t faults_untimed(const struct faults *faults, uint64_t start, uint64_t en
 {
 	uint64_t ns = 0;
 
-	for (size_t i = 0; i < faults->n_pauses && i < FAULTS_PAUSES; i++) {
-		uint64_t from = u64_max(faults->pauses[i].from, start);
-		uint64_t to = u64_min(faults->pauses[i].to, end);
+	for (size_t i = 0; i < faults->n_pauses; i++) {
+		const struct faults_pause *pause = &faults->pauses[i];
+		uint64_t inside = u64_sub(u64_min(pause->to, end), u64_max(pause->from, start));
+		uint64_t length = pause->to - pause->from;
 
-		ns += to > from ? to - from : 0;
+		ns += pause->ns && pause->ns < length
+			      ? (uint64_t)((double)inside * (double)pause->ns / (double)length)
+			      : inside;
 	}
 	return ns;
 }

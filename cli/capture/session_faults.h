@@ -9,18 +9,23 @@
 #include <stdint.h>
 
 #include "bpf/kernel_delay.h"
+#include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 
 #define FAULTS_RECLAIMS 4 /* pairs of tracepoints */
-#define FAULTS_PAUSES 16  /* remembered */
+/* At least so long between two times of timing them inside a window: each begins and ends with
+ * changes of the kernel's code, which others feel. */
+#define FAULTS_PAUSE_NS (200 * NSEC_PER_MSEC)
+#define FAULTS_PAUSES 64 /* remembered; of those long ago several are one */
 
 struct bpf_link;
 struct kernel_delay;
 struct programs;
 
-/* When faults were not timed, ns of CLOCK_MONOTONIC; to: KD_NEVER if they still are not. */
+/* When faults were not timed, ns of CLOCK_MONOTONIC; to: KD_NEVER if they still are not. And how
+ * long, if that are several pauses. */
 struct faults_pause {
-	uint64_t from, to;
+	uint64_t from, to, ns;
 };
 
 /* What timing them took on one CPU beyond its share of the time, ns. */
@@ -41,7 +46,7 @@ struct faults {
 	uint32_t n_cpus;
 	uint64_t looked_at; /* ns of CLOCK_MONOTONIC */
 	struct faults_pause pauses[FAULTS_PAUSES];
-	size_t n_pauses; /* all there were */
+	size_t n_pauses;
 	bool timed;
 };
 

@@ -7,6 +7,13 @@
 #include "cli/base/arith.h"
 #include "words.h"
 
+/* The kernel's ticks, of 10 ms at most, tell nothing if they are fewer; and what may be chance is
+ * no difference: three standard deviations of so many that hit user mode by chance. */
+#define TICK_NS 10000000.0
+#define TICKS_LEAST_NS 500000000ULL
+#define TICKS_DIFFER 0.1
+#define TICKS_SIGMAS 3
+
 static uint32_t state_now(const struct kd_thread *thread)
 {
 	return thread->state == KD_UNSEEN ? thread->seed_state : thread->state;
@@ -113,6 +120,8 @@ static void ledger_exec(struct ledger *ledger, const struct kd_thread *thread, u
 	       (int64_t)(close->stolen_ns - open->stolen_ns) +
 	       (int64_t)(close->exec_ns - open->exec_ns);
 	ledger->exec = exec > 0 ? (uint64_t)exec : 0;
+	ledger->ticks_user = u64_sub(close->utime, open->utime);
+	ledger->ticks_system = u64_sub(close->stime, open->stime);
 }
 
 static bool is_blocked(uint32_t state)
@@ -184,6 +193,7 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 		memcpy(ns, record->ns, sizeof(ns));
 		awaited_read(ledger, record, record->upto > to ? record->upto - to : 0);
 		ledger->timed_faults = record->timed_faults;
+		ledger->signals = record->signals;
 		upto = u64_max(record->upto, from);
 		/* If a trigger set the edge late, a thread may have changed its state
 		 * meanwhile without knowing of the window. */
@@ -221,6 +231,34 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 	if (window->has_readings)
 		ledger_exec(ledger, thread, window->end);
 	return result;
+}
+
+uint64_t ledger_ticks_user(const struct ledger *ledger)
+{
+	uint64_t ticks = u64_add(ledger->ticks_user, ledger->ticks_system);
+
+	if (ticks < TICKS_LEAST_NS)
+		return 0;
+	return (uint64_t)((double)ledger_running(ledger) * (double)ledger->ticks_user /
+			  (double)ticks);
+}
+
+int ledger_ticks_differ(const struct ledger *ledger, unsigned int *percent)
+{
+	uint64_t ticks = u64_add(ledger->ticks_user, ledger->ticks_system);
+	uint64_t running = ledger_running(ledger);
+	double said, chance, differ;
+
+	if (ticks < TICKS_LEAST_NS || !running)
+		return 0;
+	said = (double)ledger->ticks_user / (double)ticks;
+	chance = said * (1 - said) * TICK_NS / (double)ticks;
+	differ = (double)ledger->ns[LEDGER_USER] / (double)running - said;
+	*percent = (unsigned int)(said * 100 + 0.5);
+	if (differ * differ <= TICKS_DIFFER * TICKS_DIFFER ||
+	    differ * differ <= TICKS_SIGMAS * TICKS_SIGMAS * chance)
+		return 0;
+	return (int)(differ * 100 + (differ > 0 ? 0.5 : -0.5));
 }
 
 void ledger_faults(const struct kd_thread *thread, const struct ledger_window *window,

@@ -57,12 +57,14 @@ struct ledger {
 	 * window; set only if exec_known. */
 	uint64_t exec;
 	bool exec_known;
+	/* And its counts by ticks, utime and stime; the same. */
+	uint64_t ticks_user, ticks_system;
 	/* Blocked, interruptibly or not, by what for (enum kd_awaited): sleeps, or what of them
 	 * lies in the window. They add up to LEDGER_BLOCKED and LEDGER_BLOCKED_UNINT. */
 	struct kd_count awaited[KD_AWAITED_KINDS];
 	/* Of hard irq, what hit each of the first states; for thread_move_entries(). */
 	uint64_t irq_in[KD_RUNNING];
-	uint64_t timed_faults, untimed_faults; /* for the same */
+	uint64_t timed_faults, untimed_faults, signals; /* for the same */
 };
 
 /* count is 0 if it only crosses the window's edges. */
@@ -213,9 +215,10 @@ struct entry_cost {
 	uint64_t irq_ns;   /* of a hard interrupt: counted as that, not as what it hit */
 	uint64_t ipi_ns;   /* the same of one that another CPU sends; 0: as of others */
 	uint64_t fault_ns; /* of a page fault from user mode: counted as that, not user */
-	/* What timing a page fault costs, which those that are not timed do without; for
-	 * thread_move_entries() only. */
-	uint64_t fault_timing_ns;
+	/* For thread_move_entries() only: what timing a page fault costs, which those that are not
+	 * timed do without; what one takes where none of the thread's was timed; and what it takes
+	 * to call a signal's handler. */
+	uint64_t fault_timing_ns, fault_mean_ns, signal_ns;
 };
 
 /* What this program itself and its child took, on CPUs; nothing of it is in the target's

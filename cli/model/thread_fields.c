@@ -21,6 +21,10 @@ static const struct field ledger_fields[] = {
 	LEDGER_WORDS(LEDGER_FIELD) /* "user_ns" and so on */
 	FIELD_FIGURE("sum_exec_runtime_ns", MERGE_SUM, struct ledger, exec,
 		     .known = offsetof(struct ledger, exec_known)),
+	FIELD_FIGURE("ticks_user_ns", MERGE_SUM, struct ledger, ticks_user,
+		     .known = offsetof(struct ledger, exec_known)),
+	FIELD_FIGURE("ticks_system_ns", MERGE_SUM, struct ledger, ticks_system,
+		     .known = offsetof(struct ledger, exec_known)),
 	FIELDS_END,
 };
 

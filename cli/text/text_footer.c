@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text_parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/escape.h"
+#include "cli/model/ledger.h"
 #include "cli/model/losses.h"
 
 /* Why user stacks are missing is known only now. */
@@ -137,6 +139,33 @@ static void entry_notes(struct columns *columns, const struct entry_cost *entry)
 		   "of the same kind).");
 }
 
+/* The thread whose user mode differs most from what the kernel's ticks say of it. */
+static void ticks_note(struct columns *columns, const struct sample *sample)
+{
+	const struct thread_row *worst = NULL;
+	unsigned int percent = 0, of_worst = 0;
+	char name[ESCAPE_SIZE(KD_COMM_LEN)];
+	int most = 0;
+
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		int differ = ledger_ticks_differ(&sample->threads[i].ledger, &percent);
+
+		if (abs(differ) <= abs(most))
+			continue;
+		most = differ;
+		worst = &sample->threads[i];
+		of_worst = percent;
+	}
+	if (!worst)
+		return;
+	escape_text(name, sizeof(name), worst->name, sizeof(worst->name));
+	columns_print(columns,
+		      "# NOTE: Running user is %d %% of the CPU time of %s[%d], by the kernel's "
+		      "ticks (utime, stime) %u %%: %d points %s.\n",
+		      (int)of_worst + most, name, (int)worst->tid, of_worst, abs(most),
+		      most > 0 ? "less" : "more");
+}
+
 /* Of this program's own threads; what its BPF programs cost is the target's time. */
 static void own_note(struct columns *columns, const struct own_cost *own)
 {
@@ -197,6 +226,8 @@ void text_footer(struct text *text)
 				     "there were too many. Each counts as long as the thread's "
 				     "timed ones on average.\n");
 	}
+	if (!text->brief)
+		ticks_note(columns, sample);
 	if (estimates)
 		entry_notes(columns, &sample->entry);
 	for (size_t i = 0; i < sample->n_absent && sample->n_threads; i++)

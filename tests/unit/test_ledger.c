@@ -252,8 +252,8 @@ TEST(exec)
 
 	IS("user 1000, blocked 999000; other 1 999000 999000",
 	   "no readings: the kernel's count is not known");
-	thread.readings[KD_AT_OPEN] = (struct kd_reading){ START - 10, 5000, 4000, 0, 7, 1, 0 };
-	thread.readings[KD_AT_CLOSE] = (struct kd_reading){ END + 10, 6100, 5050, 0, 19, 4, 0 };
+	thread.readings[KD_AT_OPEN] = (struct kd_reading){ START - 10, 5000, 4000, 0, 7, 1, 0, 0, 0 };
+	thread.readings[KD_AT_CLOSE] = (struct kd_reading){ END + 10, 6100, 5050, 0, 19, 4, 0, 0, 0 };
 	IS("user 1000, blocked 999000; other 1 999000 999000; exec 1050",
 	   "two: our running time, less the counts' difference");
 	ledger_faults(&thread, &window, &minor, &major);
@@ -277,7 +277,7 @@ TEST(unreported)
 
 	thread.state = KD_READY_PREEMPTED;
 	thread.call = KD_CALL_NONE;
-	thread.readings[KD_AT_CLOSE] = (struct kd_reading){ END + 50, 900, 900, 350, 0, 0, 0 };
+	thread.readings[KD_AT_CLOSE] = (struct kd_reading){ END + 50, 900, 900, 350, 0, 0, 0, 0, 0 };
 	IS("user 1300, ready_preempted 998700", "an unreported switch");
 	thread.state = KD_USER;
 	IS("user 1000000", "a running thread needs no correction");
@@ -502,6 +502,34 @@ TEST(irq_entries)
 	ok(!ns[LEDGER_USER] && ns[LEDGER_KERNEL] == 475 && ns[LEDGER_HARDIRQ] == 1625,
 	   "no more than there is");
 	is_u64(ledger_sum(&row.ledger), 2100, "the sum stays");
+}
+
+/* What is estimated leaves as much in user mode as the kernel's ticks have there. */
+TEST(ticks)
+{
+	struct thread_row row = in_user();
+	struct ledger *ledger = &row.ledger;
+	uint64_t second = 1000000000;
+	unsigned int percent = 0;
+
+	ledger->life = ledger->ns[LEDGER_USER] = second;
+	ledger->ticks_user = second / 20, ledger->ticks_system = second - second / 20;
+	ok(ledger_ticks_differ(ledger, &percent) == 95 && percent == 5, "all of it, or a part");
+	ledger->signals = 1000;
+	thread_move_entries(&row, &(struct entry_cost){ .signal_ns = 900000 });
+	is_u64(ledger->ns[LEDGER_KERNEL], second / 10 * 9, "a signal's price is the kernel's");
+	ok(!ledger_ticks_differ(ledger, &percent), "5 points are none");
+	ledger->untimed_faults = 1000;
+	thread_move_entries(&row, &(struct entry_cost){ .fault_mean_ns = 900000 });
+	is_u64(ledger->ns[LEDGER_USER], second / 20, "no more than the ticks leave");
+	is_u64(ledger->ns[LEDGER_FAULT], second / 20, "to page faults");
+	ledger->ns[LEDGER_USER] = second, ledger->ns[LEDGER_KERNEL] = ledger->ns[LEDGER_FAULT] = 0;
+	ledger->ticks_user = second * 6 / 20, ledger->ticks_system = second * 3 / 20;
+	is_u64(ledger_ticks_user(ledger), 0, "so few ticks say nothing");
+	ok(!ledger_ticks_differ(ledger, &percent), "of a difference neither");
+	ledger->ns[LEDGER_USER] = second * 67 / 100, ledger->ns[LEDGER_KERNEL] = second * 33 / 100;
+	ledger->ticks_system = second * 6 / 20;
+	ok(!ledger_ticks_differ(ledger, &percent), "nor what may be chance");
 }
 
 TEST(fault_entries)
