@@ -77,6 +77,8 @@ static struct thread_row upstreams_thread(struct call_row calls[static 4])
 						   [KD_AWAITED_WORK] = { 1, 31000000, 31000000 },
 						   [KD_AWAITED_OTHER] = { 7, 25784615, 12345678 } },
 				      .exec = 787856000,
+				      .ticks_user = 200000000,
+				      .ticks_system = 580000000,
 				      .exec_known = true };
 	row.voluntary = 2116, row.involuntary = 1024, row.migrations = 7;
 	row.wakeup_migrations = 1, row.balance_migrations = 2;

@@ -19,12 +19,14 @@
  *                           it was dropped from the page cache
  *   fail:COUNT:SPIN_US:CPU  touches what is not mapped, and leaves the signal's handler by
  *                           siglongjmp(), without a system call; then computes for so long
+ *   signals:CPU_MS:0:CPU    sends signals to itself, which have a handler that does nothing
  *   read:PAGES:0:CPU        reads that file in large pieces
  *   calls:CALLS:PAGES:CPU   touches ten times so much fresh memory, without a switch between, and
  *                           then so many pages in faulting_call(), which lasts 1 ms longer
  *
  * Truths: pages touched, how long that took (first_ns), how long it took when they were
- * there (again_ns), CPU time (cpu_ns), the kernel's own counts (minor, major). */
+ * there (again_ns), CPU time (cpu_ns), the kernel's own counts (minor, major, and
+ * utime_us and stime_us by its ticks). */
 
 static __thread sigjmp_buf back;
 
@@ -37,6 +39,15 @@ static void faults_add(struct rusage *sum, int sign)
 		die("getrusage");
 	sum->ru_minflt += sign * usage.ru_minflt;
 	sum->ru_majflt += sign * usage.ru_majflt;
+	sum->ru_utime.tv_sec += sign * usage.ru_utime.tv_sec;
+	sum->ru_utime.tv_usec += sign * usage.ru_utime.tv_usec;
+	sum->ru_stime.tv_sec += sign * usage.ru_stime.tv_sec;
+	sum->ru_stime.tv_usec += sign * usage.ru_stime.tv_usec;
+}
+
+static long long time_us(const struct timeval *time)
+{
+	return time->tv_sec * 1000000LL + time->tv_usec;
 }
 
 /* Its work between two looks at the kernel's own counts, on the CPU that its last argument is. */
@@ -50,6 +61,8 @@ static void counted(struct worker *worker, void (*run)(struct worker *worker))
 	faults_add(&usage, 1);
 	worker_note(worker, "minor", usage.ru_minflt);
 	worker_note(worker, "major", usage.ru_majflt);
+	worker_note(worker, "utime_us", time_us(&usage.ru_utime));
+	worker_note(worker, "stime_us", time_us(&usage.ru_stime));
 }
 
 static long long pages_touch(volatile char *start, long pages)
@@ -138,6 +151,11 @@ static void leave(int number)
 	siglongjmp(back, 1);
 }
 
+static void ignore(int number)
+{
+	(void)number;
+}
+
 static void fail(struct worker *worker)
 {
 	struct sigaction action = { .sa_handler = leave, .sa_flags = SA_NODEFER };
@@ -156,6 +174,19 @@ static void fail(struct worker *worker)
 		spun += now_ns() - from;
 	}
 	worker_note(worker, "spun_ns", spun);
+}
+
+/* Signals to itself, for so many ms of CPU time. */
+static void signals(struct worker *worker)
+{
+	struct sigaction action = { .sa_handler = ignore };
+
+	if (sigaction(SIGUSR1, &action, NULL))
+		die("a handler for signals");
+	for (long long end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + worker->args[0] * MS;
+	     clock_ns(CLOCK_THREAD_CPUTIME_ID) < end;)
+		for (int i = 0; i < 1000; i++)
+			raise(SIGUSR1);
 }
 
 static void read_file(struct worker *worker)
@@ -202,18 +233,18 @@ COUNTED(minor)
 COUNTED(storm)
 COUNTED(major)
 COUNTED(fail)
+COUNTED(signals)
 COUNTED(read_file)
 COUNTED(calls)
 
 VERB(faulter, 1, 8, "ROLE:ARGUMENTS...")
 {
-	static const struct role roles[] = { { .name = "minor", .run = run_minor },
-					     { .name = "storm", .run = run_storm },
-					     { .name = "major", .run = run_major },
-					     { .name = "fail", .run = run_fail },
-					     { .name = "read", .run = run_read_file },
-					     { .name = "calls", .run = run_calls },
-					     { .name = NULL } };
+	static const struct role roles[] = {
+		{ .name = "minor", .run = run_minor },     { .name = "storm", .run = run_storm },
+		{ .name = "major", .run = run_major },     { .name = "fail", .run = run_fail },
+		{ .name = "signals", .run = run_signals }, { .name = "read", .run = run_read_file },
+		{ .name = "calls", .run = run_calls },     { .name = NULL }
+	};
 	static struct stage stage;
 
 	stage_cast(&stage, argv + 1, roles, MANY);
