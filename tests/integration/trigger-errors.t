@@ -211,7 +211,7 @@ def case_not_in_memory(test):
     """Where the process runs other memory than the file's, or another file, no hit can come."""
     for how, why in (("copy", "in memory of its own"), ("writable", "mapped writable")):
         load = test.workload("caller", "sleeps:100000:200:1:100", env={"REPLACED": how})
-        for more in ((), ("--check",), ("--follow-fork",)):
+        for more in (("--duration=5s",), ("--check",), ("--follow-fork", "--duration=5s")):
             refused(test, f"{how} {more}", 71, "-p", load.pid, *BOTH, *more,
                     words=[f"probed_call of .*process {load.pid} has that code {why}", "use a"])
         done = test.program("-p", load.pid, "--start-trigger", "up:[mp]*", "--check")
@@ -231,7 +231,7 @@ def case_not_in_memory(test):
         load = test.workload(str(folder / "merged" / "caller"), "sleeps:100000:200:1:100")
         test.eq(test.program("-p", load.pid, *BOTH, "--check").status, 0, "it is the lower file")
         os.utime(folder / "merged" / "caller")  # copies it up
-        for more in ((), ("--check",)):
+        for more in (("--duration=5s",), ("--check",)):
             refused(test, f"copied up {more}", 71, "-p", load.pid, *BOTH, *more,
                     words=["runs another copy of the file", "overlay"])
         load.end()
