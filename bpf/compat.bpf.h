@@ -195,41 +195,57 @@ static __always_inline u64 rq_stolen_ns(struct rq *rq)
 	return BPF_CORE_READ(rq, prev_steal_time_rq) + 1;
 }
 
-/* For how long the quotas of a task's groups have kept it from running on its CPU, ns; only
- * differences mean something. Kernels differ in what they count, and in its clock:
+/* Whether the kernel has quotas of control groups at all. */
+static __always_inline bool quotas_are_known(void)
+{
+	return bpf_core_field_exists(((struct task_struct *)0)->se.cfs_rq) &&
+	       bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count);
+}
+
+/* Since 6.18 (e1fad12dcb66) a group's quota takes each of its tasks by itself off its run queue,
+ * when it returns to user mode. Before, it took the group's whole run queue. */
+static __always_inline bool quotas_take_tasks(void)
+{
+	return bpf_core_field_exists(((struct task_struct *)0)->throttled);
+}
+
+/* For how long quotas have kept the tasks of a group's run queue from running, without the present
+ * time: a pointer to it in the run queue, to be read as the caller can. Kernels differ in what
+ * they count, and in its clock:
  * - since 6.6 (677ea015f231) a count of its own, by the run queue's clock;
  * - since 5.19 (64eaf50731ac) the time that the load average leaves out, which passes more
  *   slowly on a CPU that runs at a lower frequency;
  * - before that the same by the clock that leaves out interrupts. */
-static __always_inline u64 throttled_ns(u64 address)
+static __always_inline u64 quota_before(struct cfs_rq *group)
 {
-	struct task_struct *task = (struct task_struct *)address;
-	u64 sum, since, now;
-	struct cfs_rq *group;
+	if (bpf_core_field_exists(group->throttled_clock_self))
+		return BPF_CORE_READ(group, throttled_clock_self_time);
+	if (bpf_core_field_exists(group->throttled_clock_pelt))
+		return BPF_CORE_READ(group, throttled_clock_pelt_time);
+	if (bpf_core_field_exists(group->throttled_clock_task))
+		return BPF_CORE_READ(group, throttled_clock_task_time);
+	return 0;
+}
 
-	if (!bpf_core_field_exists(task->se.cfs_rq))
-		return 0;
-	group = BPF_CORE_READ(task, se.cfs_rq);
+/* And the present time, if there is one. */
+static __always_inline u64 quota_since(struct cfs_rq *group)
+{
+	u64 since = 0, now = 0;
+
 	if (bpf_core_field_exists(group->throttled_clock_self)) {
 		since = BPF_CORE_READ(group, throttled_clock_self);
-		sum = BPF_CORE_READ(group, throttled_clock_self_time);
 		now = since ? BPF_CORE_READ(group, rq, clock) : 0;
+	} else if (!BPF_CORE_READ(group, throttle_count)) {
+		return 0;
 	} else if (bpf_core_field_exists(group->throttled_clock_pelt)) {
 		since = BPF_CORE_READ(group, throttled_clock_pelt);
-		sum = BPF_CORE_READ(group, throttled_clock_pelt_time);
-		now = BPF_CORE_READ(group, throttle_count)
-			      ? BPF_CORE_READ(group, rq, clock_pelt) -
-					BPF_CORE_READ(group, rq, lost_idle_time)
-			      : 0;
+		now = BPF_CORE_READ(group, rq, clock_pelt) -
+		      BPF_CORE_READ(group, rq, lost_idle_time);
 	} else if (bpf_core_field_exists(group->throttled_clock_task)) {
 		since = BPF_CORE_READ(group, throttled_clock_task);
-		sum = BPF_CORE_READ(group, throttled_clock_task_time);
-		now = BPF_CORE_READ(group, throttle_count) ? BPF_CORE_READ(group, rq, clock_task)
-							   : 0;
-	} else {
-		return 0;
+		now = BPF_CORE_READ(group, rq, clock_task);
 	}
-	return now > since ? sum + now - since : sum;
+	return now > since ? now - since : 0;
 }
 
 /* What a system call or interrupt in user mode left at the top of the thread's

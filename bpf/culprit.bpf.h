@@ -197,14 +197,15 @@ static __always_inline struct kd_blame *blame_raw(u32 slot, u32 bank)
 	return bpf_map_lookup_elem(&kd_blames, &index);
 }
 
-/* state: in which it waits. As an index, or the verifier would follow each of both. */
-static __always_inline void charge_add(struct kd_charge *charge, u32 state, u64 ns)
+/* What a thread lost in a state of waiting, and all that it has lost to the same one since it began
+ * to wait. As an index, or the verifier would follow each of both. */
+static __always_inline void charge_add(struct kd_charge *charge, u32 state, u64 ns, u64 in_wait)
 {
 	u64 *sums = &charge->woken;
 
 	sums[BOUNDED(state - KD_READY_WOKEN, 2)] += ns;
-	if (ns > charge->longest)
-		charge->longest = ns;
+	if (in_wait > charge->longest)
+		charge->longest = in_wait;
 }
 
 _Static_assert(KD_READY_PREEMPTED == KD_READY_WOKEN + 1, "in the order of both sums");
@@ -215,7 +216,7 @@ __noinline u32 blame_evict(u32 slot, u32 bank)
 	struct kd_blame *blame = blame_raw(slot, bank);
 	struct kd_charge *rest, *charge;
 	u64 least = KD_NEVER >> 1;
-	u32 index;
+	u32 index, key;
 
 	if (!blame)
 		return 0;
@@ -229,7 +230,10 @@ __noinline u32 blame_evict(u32 slot, u32 bank)
 	if (index >= KD_BLAMED)
 		return 0;
 	charge = &blame->tasks[index];
-	rest = &blame->kinds[blame->keys[index] & KD_WHO_OF_TARGET ? KD_WHO_OWN : KD_WHO_REST];
+	key = blame->keys[index];
+	rest = &blame->kinds[key & KD_WHO_LIMIT       ? KD_WHO_THROTTLED
+			     : key & KD_WHO_OF_TARGET ? KD_WHO_OWN
+						      : KD_WHO_REST];
 	rest->woken += charge->woken;
 	rest->preempted += charge->preempted;
 	if (charge->longest > rest->longest)
@@ -261,6 +265,37 @@ __noinline u32 blame_index(u32 slot, u32 bank, u32 key)
 	return index;
 }
 
+/* What a key has taken in a thread's present wait. Global, to be verified once. */
+__noinline u64 taker_ns(u32 slot, u32 key)
+{
+	struct kd_thread *thread = slot_thread(slot);
+
+	for (u32 i = 0; thread && i < KD_TAKERS && i < thread->waiting.takers.n; i++)
+		if (thread->waiting.takers.of[i].key == key)
+			return thread->waiting.takers.of[i].ns;
+	return 0;
+}
+
+/* Charges a key with what it took in a state of waiting. */
+static __always_inline void blame_charge(struct kd_blame *blame, u32 slot, u32 bank, u32 key,
+					 u32 state, u64 ns)
+{
+	u64 in_wait = taker_ns(slot, key);
+	struct kd_thread *thread;
+	u32 index;
+
+	if (key < KD_WHO_TASK) {
+		charge_add(&blame->kinds[BOUNDED(key, KD_WHO_ROOM)], state, ns, in_wait);
+		return;
+	}
+	index = BOUNDED(blame_index(slot, bank, key), KD_BLAMED_ROOM);
+	thread = slot_thread(slot);
+	if (index >= KD_BLAMED || !thread)
+		return;
+	charge_add(&blame->tasks[index], state, ns, in_wait);
+	thread->waiting.cells[KD_CELL_HINT(key)] = index;
+}
+
 /* Books the segment of a wait that is in the thread's kd_waiting.part_*, of which so much
  * lies in the window of a bank. Edges are rare: there its parts are taken to be spread
  * evenly. Global, to be verified once. */
@@ -270,7 +305,7 @@ __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 	struct kd_thread *thread = slot_thread(slot);
 	struct kd_waiting *waiting;
 	u64 total, ns;
-	u32 index, state;
+	u32 state;
 
 	if (!blame || !thread)
 		return 0;
@@ -281,32 +316,26 @@ __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 	state = state_now(thread);
 	waiting = &thread->waiting;
 	total = waiting->part_total;
-#define BOOK_PART(who, member)                                                                     \
+#define BOOK_PART(member, charge)                                                                  \
 	if (waiting->member) {                                                                     \
 		ns = part_of(waiting->member, inside, total);                                      \
 		ns = ns < inside ? ns : inside;                                                    \
-		charge_add(&blame->kinds[who], state, ns);                                         \
+		charge;                                                                            \
 		inside -= ns;                                                                      \
 		total -= waiting->member < total ? waiting->member : total;                        \
 	}
-	BOOK_PART(KD_WHO_THROTTLED, part_throttled)
-	BOOK_PART(KD_WHO_HYPERVISOR, part_steal)
-	BOOK_PART(KD_WHO_HARDIRQ, part_hard)
-	BOOK_PART(KD_WHO_SOFTIRQ, part_soft)
-	BOOK_PART(KD_WHO_OWN, part_own)
-	BOOK_PART(KD_WHO_IDLE, part_idle)
+#define BOOK_KIND(who, member)                                                                     \
+	BOOK_PART(member, charge_add(&blame->kinds[who], state, ns, taker_ns(slot, who)))
+	BOOK_PART(part_limited, blame_charge(blame, slot, bank, waiting->part_limit, state, ns))
+	BOOK_KIND(KD_WHO_HYPERVISOR, part_steal)
+	BOOK_KIND(KD_WHO_HARDIRQ, part_hard)
+	BOOK_KIND(KD_WHO_SOFTIRQ, part_soft)
+	BOOK_KIND(KD_WHO_OWN, part_own)
+	BOOK_KIND(KD_WHO_IDLE, part_idle)
+#undef BOOK_KIND
 #undef BOOK_PART
-	if (!inside)
-		return 0;
-	if (key < KD_WHO_TASK) {
-		charge_add(&blame->kinds[BOUNDED(key, KD_WHO_ROOM)], state, inside);
-		return 0;
-	}
-	index = BOUNDED(blame_index(slot, bank, key), KD_BLAMED_ROOM);
-	if (index < KD_BLAMED) {
-		charge_add(&blame->tasks[index], state, inside);
-		waiting->cells[KD_CELL_HINT(key)] = index;
-	}
+	if (inside)
+		blame_charge(blame, slot, bank, key, state, inside);
 	return 0;
 }
 

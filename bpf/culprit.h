@@ -10,7 +10,7 @@ enum kd_who {
 	KD_WHO_HARDIRQ,
 	KD_WHO_SOFTIRQ,
 	KD_WHO_IDLE,      /* the CPU was idle: it was being woken up, or might not run the thread */
-	KD_WHO_THROTTLED, /* the thread's group had used up its quota */
+	KD_WHO_THROTTLED, /* a limit that has lost its cell or its name, see KD_WHO_LIMIT */
 	KD_WHO_REST,      /* tasks that have lost their cell to one that had the CPU longer */
 	KD_WHO_OWN,       /* the same of the target's own threads */
 	KD_WHO_UNKNOWN,
@@ -19,20 +19,24 @@ enum kd_who {
 };
 #define KD_WHO_ROOM 8 /* a power of two */
 
-/* Keys of tasks: an entry in kd_culprits, and which of those that have been there. Those
- * below KD_WHO_TASK are of enum kd_who. */
+/* Keys of tasks and limits: an entry in kd_culprits, and which of those that have been there.
+ * Those below KD_WHO_TASK are of enum kd_who. */
 #define KD_CULPRIT_SETS 512 /* powers of two */
 #define KD_CULPRIT_WAYS 4
 #define KD_CULPRITS (KD_CULPRIT_SETS * KD_CULPRIT_WAYS)
 #define KD_WHO_TASK (1U << 11)
 #define KD_WHO_SERIAL_SHIFT 12
-#define KD_WHO_SERIALS (1U << 18)
+#define KD_WHO_SERIALS (1U << 17)
+#define KD_WHO_LIMIT (1U << 29) /* no task, but what keeps tasks from running */
 #define KD_WHO_OF_TARGET (1U << 30)
 #define KD_WHO_SOFTIRQD (1U << 31) /* a thread that handles soft interrupts */
 _Static_assert(KD_CULPRITS <= KD_WHO_TASK, "a bit that no index has");
 
 /* A task that had a CPU: a thread of the target, or of the kernel; of other processes all
- * threads of one scheduling class and priority. */
+ * threads of one scheduling class and priority.
+ *
+ * Or a limit: the quota of a control group, whose ID is start and whose name is in both names
+ * (its beginning, if it is long); or a thread's own SCHED_DEADLINE runtime (start is 0). */
 struct kd_culprit {
 	__u64 start; /* when the thread that had it last started: with the TID its identity */
 	__u64 used;  /* when it had a CPU last */
@@ -44,15 +48,17 @@ struct kd_culprit {
 	__u32 policy; /* SCHED_* */
 	__u32 flags;  /* PF_* */
 	__u32 pad;
+	__u64 quota_ns, period_ns; /* limits only */
 	char comm[KD_COMM_LEN];    /* of the thread */
 	char process[KD_COMM_LEN]; /* of the process's first one */
 };
+#define KD_LIMIT_NAME_LEN (2 * KD_COMM_LEN)
 
 /* What one of them took from a thread in one window. */
 struct kd_charge {
 	__u64 woken;     /* while it waited after a wake-up, */
 	__u64 preempted; /* and after it had lost its CPU */
-	__u64 longest;   /* at once */
+	__u64 longest;   /* in one wait, also what of it lies outside the window */
 };
 
 #define KD_BLAMED 24
@@ -90,22 +96,75 @@ _Static_assert(sizeof(struct kd_runqueue) == 128, "whole cache lines");
 /* By its set: most tasks are in the first way of theirs. */
 #define KD_CELL_HINT(key) ((key) / KD_CULPRIT_WAYS % KD_CELL_HINTS)
 
+/* What limits had taken when they were looked at, see limit.bpf.h. */
+struct kd_limited {
+	__u64 look_at;    /* from then on they are to be looked at again */
+	__u64 group;      /* the address of the group's run queue, */
+	__u64 ns, before; /* how long it was throttled, and without the present time */
+	__u32 limit;      /* the key of that which kept the thread from running; 0: none did */
+	__u32 pad;
+};
+
+/* What each has taken in one wait, by key. */
+#define KD_TAKERS 8 /* a power of two; of more the one that has taken least gives way */
+struct kd_taker {
+	__u64 ns;
+	__u32 key;
+	__u32 pad;
+};
+struct kd_takers {
+	__u32 n;
+	__u32 gone; /* tasks that have given way; one that comes again is another one */
+	struct kd_taker of[KD_TAKERS];
+};
+
+/* Returns how much this one has taken by now. */
+static inline __attribute__((always_inline, unused)) __u64 kd_taker_add(struct kd_takers *takers,
+									__u32 key, __u64 ns)
+{
+	struct kd_taker *least;
+	__u32 at = 0;
+
+	for (__u32 i = 0; i < KD_TAKERS; i++) {
+		struct kd_taker *taker = &takers->of[i];
+
+		if (i >= takers->n) {
+			takers->n = i + 1;
+			taker->key = key;
+			return taker->ns = ns;
+		}
+		if (taker->key == key)
+			return taker->ns += ns;
+		if (taker->ns < takers->of[at].ns)
+			at = i;
+	}
+	least = &takers->of[at & (KD_TAKERS - 1)];
+	takers->gone += least->key >= KD_WHO_TASK && !(least->key & KD_WHO_LIMIT);
+	least->key = key;
+	return least->ns = ns;
+}
+
 /* A wait for a CPU that has not ended. */
 struct kd_waiting {
 	__u64 mark;    /* charged up to here */
 	__u64 hard_ns; /* of the run queue, at mark */
 	__u64 soft_ns;
-	__u64 throttled_ns; /* by the kernel's count; KD_NEVER: not known */
+	struct kd_limited limited[2]; /* at mark; and for the task iterator */
+	struct kd_takers takers;
 	__u32 cpu;
 	__u32 index; /* in kd_runqueue.waiters; KD_UNLISTED: there was none; KD_WAITERS: no wait */
 	__u64 own_ns, idle_ns;     /* of the run queue, at mark, if it is not listed */
 	__u64 steal;               /* of the CPU, at mark, with 1 added; 0: not known */
 	__u8 cells[KD_CELL_HINTS]; /* by KD_CELL_HINT() of a task: its cell was this one */
 	/* What is being charged, see blame_book(). */
-	__u64 part_total, part_hard, part_soft, part_throttled, part_own, part_idle, part_steal;
-	/* Written by the task iterator only: who had the CPU since that mark. */
+	__u32 part_limit; /* the key of what took part_limited */
+	__u32 pad;
+	__u64 part_total, part_hard, part_soft, part_limited, part_own, part_idle, part_steal;
+	/* Written by the task iterator only: who had the CPU since that mark, and what a limit
+	 * took of that. */
 	__u64 seen_mark;
-	__u64 seen_throttled_ns;
+	__u64 seen_limited;
+	__u32 seen_limit;
 	__u32 seen_key;
 	__u32 prio; /* of the thread itself */
 };

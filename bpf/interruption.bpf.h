@@ -4,7 +4,6 @@
 #ifndef INTERRUPTION_BPF_H
 #define INTERRUPTION_BPF_H
 
-#include "culprit.bpf.h"
 #include "maps.bpf.h"
 #include "thread.bpf.h"
 
@@ -67,18 +66,7 @@ static __always_inline void interruption_out(struct kd_thread *thread, bool runn
 	in_fault = thread_running_state(thread) == KD_FAULT;
 	thread->lost_in_fault = in_fault && !runnable;
 	thread->lost_at = runnable || in_fault ? t : 0;
-	thread->lost_throttled = 0;
-	__builtin_memset(&thread->lost_to, 0, sizeof(thread->lost_to));
-}
-
-/* A task has had it for so long. Global: the loop is verified once. */
-__noinline int interruption_by(u32 slot, u32 key, u64 ns)
-{
-	struct kd_thread *thread = slot_thread(slot);
-
-	if (thread && thread->lost_at && ns)
-		kd_taker_add(&thread->lost_to, key, ns);
-	return 0;
+	thread->lost_limited = 0;
 }
 
 /* It has its CPU again, or another one. Global, too. Sent first: who finds that it has not lost its
@@ -90,11 +78,11 @@ __noinline int interruption_over(u32 slot, u64 t)
 
 	if (!thread)
 		return 0;
-	who = kd_taker_longest(&thread->lost_to, &thread->lost_others);
+	who = kd_taker_longest(&thread->waiting.takers, &thread->lost_others);
 	interruption_send(slot,
 			  thread->lost_in_fault ? interrupted_by(KD_BY_FAULT, 0)
 						: interrupted_by(KD_BY_TASK, who),
-			  thread->lost_at, t, thread->lost_throttled);
+			  thread->lost_at, t, thread->lost_limited);
 	barrier();
 	WRITE_ONCE(thread->lost_at, 0);
 	return 0;

@@ -13,52 +13,30 @@ enum kd_interrupted_by {
 	KD_INTERRUPTED_BY,
 };
 
-/* Who has had the CPU since a thread lost it: tasks, or nobody (KD_WHO_IDLE). */
-#define KD_TAKERS 4 /* a power of two; of more the one that has had least gives way */
-struct kd_taker {
-	__u64 ns; /* 0: a free entry */
-	__u32 key;
-	__u32 pad;
-};
-struct kd_takers {
-	struct kd_taker of[KD_TAKERS];
-	__u32 gone; /* tasks that have given way; one that comes again is another one */
-	__u32 pad;
-};
-
-static inline __attribute__((always_inline, unused)) void kd_taker_add(struct kd_takers *takers,
-								       __u32 key, __u64 ns)
+/* Interrupts are interruptions of their own, and limits are in what was taken. */
+static inline __attribute__((always_inline, unused)) int kd_taker_counts(__u32 key)
 {
-	struct kd_taker *least;
-	__u32 at = 0;
-
-	for (__u32 i = 0; i < KD_TAKERS; i++) {
-		if (!takers->of[i].ns || takers->of[i].key == key) {
-			takers->of[i].key = key;
-			takers->of[i].ns += ns;
-			return;
-		}
-		if (takers->of[i].ns < takers->of[at].ns)
-			at = i;
-	}
-	least = &takers->of[at & (KD_TAKERS - 1)];
-	takers->gone += least->key >= KD_WHO_TASK;
-	least->key = key;
-	least->ns = ns;
+	return key >= KD_WHO_TASK ? !(key & KD_WHO_LIMIT)
+				  : key != KD_WHO_HARDIRQ && key != KD_WHO_SOFTIRQ &&
+					    key != KD_WHO_THROTTLED && key != KD_WHO_HYPERVISOR;
 }
 
-/* The key of who had it longest; *others: how many tasks there are beside it. */
+/* The key of who had the CPU longest; *others: how many tasks there are beside it. */
 static inline __attribute__((always_inline, unused)) __u32
 kd_taker_longest(const struct kd_takers *takers, __u32 *others)
 {
 	__u32 key = KD_WHO_UNKNOWN, tasks = takers->gone;
 	__u64 ns = 0;
 
-	for (__u32 i = 0; i < KD_TAKERS; i++) {
-		tasks += takers->of[i].ns && takers->of[i].key >= KD_WHO_TASK;
-		if (takers->of[i].ns > ns) {
-			ns = takers->of[i].ns;
-			key = takers->of[i].key;
+	for (__u32 i = 0; i < KD_TAKERS && i < takers->n; i++) {
+		const struct kd_taker *taker = &takers->of[i];
+
+		if (!kd_taker_counts(taker->key))
+			continue;
+		tasks += taker->key >= KD_WHO_TASK;
+		if (taker->ns > ns) {
+			ns = taker->ns;
+			key = taker->key;
 		}
 	}
 	*others = tasks - (key >= KD_WHO_TASK);

@@ -356,10 +356,9 @@ struct kd_thread {
 	__u32 fault;        /* the generation of the page fault that it is in; 0: none */
 	__u32 reclaim;      /* it looks for memory to free */
 	__u64 fault_ran;    /* its run time at the end of its last fault */
-	/* --interruptions only: when it lost its CPU, 0: it has not; what the quota has taken
-	 * since, and who has had the CPU. */
-	__u64 lost_at, lost_throttled;
-	struct kd_takers lost_to;
+	/* --interruptions only: when it lost its CPU, 0: it has not; what limits have taken
+	 * since. Who has had the CPU is in waiting. */
+	__u64 lost_at, lost_limited;
 	__u32 lost_in_fault, lost_others;
 	__u64 ticked; /* the end of the local timer's last interrupt of it */
 	/* What the hypervisor takes: its CPU's sum (with 1 added, 0: not known) when it was looked

@@ -171,9 +171,19 @@ struct rq {
 	struct task_struct *curr;
 };
 
-/* Throttling: those that a kernel has, see cfs_throttled_ns(). */
+struct cfs_bandwidth {
+	u64 period;
+	u64 quota;
+};
+
+struct task_group;
+
+/* Throttling: those that a kernel has, see quota_clock(). */
 struct cfs_rq {
 	struct rq *rq;
+	struct task_group *tg;
+	u32 runtime_enabled;
+	u32 throttled : 1; /* a word before 6.18 */
 	u64 throttled_clock_self;
 	u64 throttled_clock_self_time;
 	u64 throttled_clock_pelt;
@@ -187,7 +197,17 @@ struct sched_entity {
 	u64 exec_start;
 	u64 sum_exec_runtime;
 	u8 sched_delayed; /* since 6.12 */
+	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;
+};
+
+struct sched_dl_entity {
+	u64 dl_runtime;
+	u64 dl_deadline;
+	u64 dl_period;
+	u64 deadline;
+	u32 dl_throttled : 1;
+	u32 dl_yielded : 1;
 };
 
 struct thread_info {
@@ -384,6 +404,7 @@ struct pid {
 };
 
 struct kernfs_node {
+	const char *name;
 	u64 id;
 };
 
@@ -407,6 +428,11 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct task_group {
+	struct cgroup_subsys_state css;
+	struct cfs_bandwidth cfs_bandwidth;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
@@ -417,6 +443,8 @@ struct task_struct {
 	u32 on_cpu;
 	u32 on_rq;
 	struct sched_entity se;
+	struct sched_dl_entity dl;
+	u8 throttled; /* since 6.18 */
 	u32 prio;
 	u32 policy;
 	const struct cpumask *cpus_ptr;

@@ -92,8 +92,7 @@ const volatile __u64 kd_delta_others = 0; /* of threads that no pattern names */
 const volatile __u32 kd_named_deltas = 0; /* how many there are by name */
 const volatile __u64 kd_interval = 0;     /* after each window kept */
 
-const volatile __u8 kd_quota = 0; /* the target\'s control group has a quota of CPU time */
-const volatile __u8 kd_steal = 0; /* a hypervisor may take CPUs, and says so */
+const volatile __u8 kd_steal = 0;                /* a hypervisor may take CPUs, and says so */
 const volatile __u8 kd_interruptions_wanted = 0; /* --interruptions */
 const volatile __u32 kd_histogram_room = 0;      /* --histogram: of a bank; 0: none are wanted */
 

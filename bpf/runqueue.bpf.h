@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Threads of the target that wait for a CPU. Each run queue has a list of them; at each
  * switch there the time since the one before is charged to the task that had the CPU, less
- * what interrupts and the quota took.
+ * what interrupts and limits took.
  *
  * Where the list is full, a wait is charged at its end: the run queue has sums of what its
  * own threads had, interrupts, and nobody, of which the thread notes where they stood when it
@@ -17,6 +17,7 @@
 #include "compat.bpf.h"
 #include "culprit.bpf.h"
 #include "interruption.bpf.h"
+#include "limit.bpf.h"
 #include "steal.bpf.h"
 
 static __always_inline struct kd_runqueue *runqueue_of(u32 cpu)
@@ -152,22 +153,11 @@ static __always_inline void waiting_begin(struct kd_thread *thread, u32 slot,
 	if (thread->waiting.index != KD_WAITERS && thread->waiting.mark)
 		waiting_unlist(thread, slot); /* a wait whose end was not reported */
 	thread->waiting.prio = task->prio;
-	thread->waiting.throttled_ns = kd_quota ? throttled_ns((u64)task) : 0;
+	thread->waiting.takers.n = thread->waiting.takers.gone = 0;
 	thread->waiting.steal = steal_now(cpu);
 	thread->waiting.mark = t;
+	limit_begin(&thread->waiting, slot, task, t);
 	waiting_list(slot, cpu, t);
-}
-
-/* What the quota has taken since the mark. */
-static __always_inline u64 waiting_throttled(struct kd_thread *thread)
-{
-	u64 before = thread->waiting.throttled_ns, now;
-
-	if (!kd_quota)
-		return 0;
-	now = throttled_ns(thread->task);
-	thread->waiting.throttled_ns = now;
-	return before != KD_NEVER && now > before ? now - before : 0;
 }
 
 static __always_inline u64 at_most(u64 ns, u64 most)
@@ -179,6 +169,20 @@ static __always_inline u64 at_most(u64 ns, u64 most)
 static __always_inline u64 sum_part(u64 before, u64 now, u64 most)
 {
 	return now > before ? at_most(now - before, most) : 0;
+}
+
+/* Returns what it has taken by now. Global: the loop is verified once. */
+__noinline u64 taker_add(u32 slot, u32 key, u64 ns)
+{
+	struct kd_thread *thread = slot_thread(slot);
+
+	return thread ? kd_taker_add(&thread->waiting.takers, key, ns) : 0;
+}
+
+static __always_inline void taker_part(u32 slot, u32 key, u64 ns)
+{
+	if (ns)
+		taker_add(slot, key, ns);
 }
 
 /* Charges a thread's time from its mark to t. key: who had the CPU but for interrupts; of one
@@ -199,10 +203,13 @@ __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 		return 0;
 	since = waiting->mark;
 	left = t - since;
-	waiting->mark = t;
 	waiting->part_total = left;
-	waiting->part_throttled = at_most(waiting_throttled(thread), left);
-	left -= waiting->part_throttled;
+	waiting->part_limited = 0;
+	if (t >= waiting->limited->look_at)
+		limit_look(slot, LIMIT_CHARGE, key, t);
+	waiting->mark = t;
+	waiting->part_limited = at_most(waiting->part_limited, left);
+	left -= waiting->part_limited;
 	ns = steal_then(waiting->cpu);
 	waiting->part_steal = waiting->steal ? sum_part(waiting->steal, ns, left) : 0;
 	if (ns > waiting->steal)
@@ -226,12 +233,14 @@ __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 		waiting->idle_ns = runqueue->idle_ns;
 		key = KD_WHO_REST;
 	}
-	if (kd_interruptions_wanted) {
-		thread->lost_throttled += waiting->part_throttled;
-		interruption_by(slot, KD_WHO_OWN, waiting->part_own);
-		interruption_by(slot, KD_WHO_IDLE, waiting->part_idle);
-		interruption_by(slot, key, left);
-	}
+	thread->lost_limited += waiting->part_limited;
+	taker_part(slot, waiting->part_limit, waiting->part_limited);
+	taker_part(slot, KD_WHO_HYPERVISOR, waiting->part_steal);
+	taker_part(slot, KD_WHO_HARDIRQ, waiting->part_hard);
+	taker_part(slot, KD_WHO_SOFTIRQ, waiting->part_soft);
+	taker_part(slot, KD_WHO_OWN, waiting->part_own);
+	taker_part(slot, KD_WHO_IDLE, waiting->part_idle);
+	taker_part(slot, key, left);
 	word = READ_ONCE(kd_word);
 	if (likely(since >= word >> KD_WORD_SHIFT)) {
 		if (word & KD_WORD_OPEN)
@@ -256,7 +265,7 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue,
 	struct kd_blame *blame;
 	u32 cell;
 
-	if (kd_quota || kd_interruptions_wanted || key < KD_WHO_TASK || !(word & KD_WORD_OPEN) ||
+	if (t >= waiting->limited->look_at || key < KD_WHO_TASK || !(word & KD_WORD_OPEN) ||
 	    since < word >> KD_WORD_SHIFT || t <= since || waiting->hard_ns != runqueue->hard_ns ||
 	    waiting->soft_ns != runqueue->soft_ns || waiting->steal != steal_then(waiting->cpu))
 		return false;
@@ -264,7 +273,8 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue,
 	cell = BOUNDED(waiting->cells[KD_CELL_HINT(key)], KD_BLAMED_ROOM);
 	if (!blame || blame->gen != word || cell >= KD_BLAMED || blame->keys[cell] != key)
 		return false;
-	charge_add(&blame->tasks[cell], state_now(thread), t - since);
+	charge_add(&blame->tasks[cell], state_now(thread), t - since,
+		   taker_add(slot, key, t - since));
 	waiting->mark = t;
 	return true;
 }
@@ -369,8 +379,6 @@ static __always_inline void waiting_move(struct target target, struct task_struc
 			       t);
 	}
 	waiting_unlist(target.thread, target.slot);
-	/* The group's run queue on the other CPU is not the thread's yet. */
-	target.thread->waiting.throttled_ns = KD_NEVER;
 	target.thread->waiting.steal = steal_now(cpu);
 	waiting_list(target.slot, cpu, t);
 }
@@ -396,7 +404,8 @@ static __always_inline void waiting_visit(struct kd_thread *thread, u32 slot,
 		return;
 	key = culprit_find((u64)BPF_CORE_READ(rq, curr), t);
 	thread->waiting.seen_key = key;
-	thread->waiting.seen_throttled_ns = kd_quota ? throttled_ns((u64)task) : 0;
+	thread->waiting.seen_limited = 0;
+	limit_look(slot, LIMIT_VISIT, key, t);
 	barrier();
 	WRITE_ONCE(thread->waiting.seen_mark, mark);
 }

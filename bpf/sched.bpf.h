@@ -73,6 +73,8 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	if (!target.thread)
 		return;
 	state = thread_state(target.thread);
+	if (state == KD_READY_WOKEN)
+		limit_queued(&target.thread->waiting, target.slot, task);
 	if (state < KD_BLOCKED || state > KD_FROZEN)
 		return;
 	event = event_at(target, clock_now());

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "clock.h"
+
 /* Digits come out last first, three at a time: they are written to the end of
  * a buffer. */
 static size_t format(char text[static NUMBER_LEN], uint64_t number, bool grouped)
@@ -127,4 +129,14 @@ size_t number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t whole)
 	}
 	strcpy(text + length, " %");
 	return length + 2;
+}
+
+size_t number_limit(char text[static NUMBER_LEN], uint64_t ns)
+{
+	const bool whole = ns % NSEC_PER_MSEC == 0;
+	size_t length = number_grouped(text, ns / (whole ? NSEC_PER_MSEC : NSEC_PER_USEC));
+
+	/* At least divided by 1000: there is room for the unit. */
+	memcpy(text + length, whole ? " ms" : " us", 4);
+	return length + 3;
 }

@@ -23,4 +23,8 @@ size_t number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t whol
 size_t number_time(char text[static NUMBER_LEN], uint64_t ns);
 size_t number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t whole);
 
+/* A time as people give it, in whole milliseconds or else microseconds: 20 ms. Returns the
+ * length. */
+size_t number_limit(char text[static NUMBER_LEN], uint64_t ns);
+
 #endif

@@ -564,7 +564,6 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	sample->skipped_runs = session_losses(collector->session, sample->losses);
 	sample->entry = entry_cost(session_entry(collector->session));
 	entry_renew(session_entry(collector->session));
-	sample->quota = session_culprits(collector->session)->quota;
 	sample->resynced = session_resynced(collector->session);
 	sample->page_faults_untimed = session_faults_untimed(collector->session, sample->start,
 							     sample->end);

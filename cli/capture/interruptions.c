@@ -348,20 +348,19 @@ static int gaps_settle(struct interruptions *interruptions, uint64_t before)
 static uint32_t longest_now(const struct kd_thread *thread, uint64_t end, uint32_t *others)
 {
 	const struct kd_waiting *waiting = &thread->waiting;
-	struct kd_takers takers = thread->lost_to;
+	struct kd_takers takers = waiting->takers;
 
 	if (waiting->seen_mark == waiting->mark && end > waiting->mark)
 		kd_taker_add(&takers, waiting->seen_key, end - waiting->mark);
 	return kd_taker_longest(&takers, others);
 }
 
-/* What the quota has taken from the last charge until then, as far as the iterator saw. */
-static uint64_t throttled_until(const struct kd_waiting *waiting, uint64_t end)
+/* What limits have taken from the last charge until then, as far as the iterator saw. */
+static uint64_t limited_until(const struct kd_waiting *waiting, uint64_t end)
 {
-	if (waiting->seen_mark != waiting->mark || waiting->throttled_ns == KD_NEVER ||
-	    waiting->seen_throttled_ns < waiting->throttled_ns || end < waiting->mark)
+	if (waiting->seen_mark != waiting->mark || end < waiting->mark)
 		return 0;
-	return u64_min(waiting->seen_throttled_ns - waiting->throttled_ns, end - waiting->mark);
+	return u64_min(waiting->seen_limited, end - waiting->mark);
 }
 
 /* Adds the interruption of a thread that has lost its CPU and not got it back by the window's end,
@@ -373,7 +372,7 @@ static int open_read(struct interruptions *interruptions, const struct session_v
 	struct kd_interruption part = {
 		.since = __atomic_load_n(&thread->lost_at, __ATOMIC_ACQUIRE),
 		.until = u64_max(view->end, thread->waiting.mark),
-		.taken = thread->lost_throttled + throttled_until(&thread->waiting, view->end),
+		.taken = thread->lost_limited + limited_until(&thread->waiting, view->end),
 		.slot = slot,
 		.tid = thread->tid,
 		.from = thread->cpu,

@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,7 +39,6 @@ exit_status culprits_select(struct culprits *culprits, struct kernel_delay *skel
 	culprits->cpus = cpus;
 	culprits->slots = slots;
 	culprits->banks = banks;
-	skel->rodata->kd_quota = group_quota(tgid, &culprits->quota);
 	group_of(tgid, culprits->group, sizeof(culprits->group));
 	culprits->groups = calloc(KD_CULPRITS, sizeof(*culprits->groups));
 	if (!culprits->groups) {
@@ -142,6 +142,7 @@ static void blame_copy(const struct culprits *culprits, const struct session_vie
 struct reading {
 	const struct culprits *culprits;
 	struct thread_row *row;
+	uint32_t tid;
 	bool real_time; /* the thread */
 };
 
@@ -193,6 +194,29 @@ static void group_fill(const struct culprits *culprits, const struct kd_culprit 
 		memcpy(group, known->path, CULPRIT_GROUP_LEN);
 }
 
+/* A limit: the runtime of the thread itself, or the quota of a group. That is the thread's or above
+ * it, if the thread has not been moved since; what the kernel calls it is only the end of its path.
+ */
+static void limit_fill(const struct culprits *culprits, const struct kd_culprit *limit, pid_t tid,
+		       struct culprit *culprit)
+{
+	struct culprit_group *known = &culprits->groups[limit->key % KD_CULPRITS];
+
+	culprit->kind = limit->start ? CULPRIT_THROTTLED : CULPRIT_DEADLINE;
+	culprit->quota_ns = limit->quota_ns;
+	culprit->period_ns = limit->period_ns;
+	if (!limit->start)
+		return;
+	if (known->key != limit->key) {
+		if (group_above(tid, limit->start, known->path, sizeof(known->path)))
+			known->key = limit->key;
+		else
+			snprintf(known->path, sizeof(known->path), ".../%.*s",
+				 KD_LIMIT_NAME_LEN - 1, limit->comm);
+	}
+	memcpy(culprit->group, known->path, CULPRIT_GROUP_LEN);
+}
+
 /* Returns false if another one has its entry now, or the key is no task's. */
 static bool task_read(const struct culprits *culprits, uint32_t key, struct kd_culprit *task,
 		      struct culprit *culprit)
@@ -203,6 +227,8 @@ static bool task_read(const struct culprits *culprits, uint32_t key, struct kd_c
 	*task = culprits->tasks[key % KD_CULPRITS];
 	if (task->key != key)
 		return false;
+	if (key & KD_WHO_LIMIT)
+		return true;
 	culprit->tid = (int32_t)task->tid;
 	culprit->pid = (int32_t)task->tgid;
 	memcpy(culprit->name, task->tid ? task->comm : task->process, sizeof(culprit->name));
@@ -217,7 +243,7 @@ bool culprits_task(const struct culprits *culprits, uint32_t key, struct culprit
 {
 	struct kd_culprit task;
 
-	return task_read(culprits, key, &task, culprit);
+	return !(key & KD_WHO_LIMIT) && task_read(culprits, key, &task, culprit);
 }
 
 static int key_compare(const void *a, const void *b)
@@ -229,12 +255,11 @@ static int key_compare(const void *a, const void *b)
 
 size_t culprits_all(const struct culprits *culprits, struct recorded_culprit *rows)
 {
-	struct kd_culprit task;
 	size_t n = 0;
 
 	for (size_t i = 0; i < KD_CULPRITS; i++) {
 		rows[n].key = __atomic_load_n(&culprits->tasks[i].key, __ATOMIC_ACQUIRE);
-		if (task_read(culprits, rows[n].key, &task, &rows[n].is))
+		if (culprits_task(culprits, rows[n].key, &rows[n].is))
 			n++;
 	}
 	if (n)
@@ -279,7 +304,15 @@ static int task_add(struct reading *reading, uint32_t key, const struct kd_charg
 	if (key < KD_WHO_TASK)
 		return kind_add(reading, key < KD_WHO_KINDS ? key : KD_WHO_UNKNOWN, charge);
 	if (!task_read(culprits, key, &task, &culprit))
-		return kind_add(reading, key & KD_WHO_OF_TARGET ? KD_WHO_OWN : KD_WHO_REST, charge);
+		return kind_add(reading,
+				key & KD_WHO_LIMIT       ? KD_WHO_THROTTLED
+				: key & KD_WHO_OF_TARGET ? KD_WHO_OWN
+							 : KD_WHO_REST,
+				charge);
+	if (key & KD_WHO_LIMIT) {
+		limit_fill(culprits, &task, (pid_t)reading->tid, &culprit);
+		return row_add(reading, &culprit, charge);
+	}
 	culprit.rt_limit = !culprit_prio_is_real_time(task.prio) && is_rt_limit(reading, charge);
 	if (!culprit.own && !culprit.kernel)
 		group_fill(culprits, &task, culprit.group);
@@ -297,70 +330,86 @@ static uint64_t run_ns(const struct kd_runqueue *runqueue, enum kd_runs runs, ui
 	return runqueue->runs == runs && end > runqueue->since ? end - runqueue->since : 0;
 }
 
-/* Of a wait without an entry, which is charged when it ends, ns lie in the window. */
-static int unlisted_add(struct reading *reading, const struct kd_waiting *waiting, uint64_t ns,
-			uint64_t end, bool woken)
+/* A wait that goes on at the window's end, since the last charge. */
+struct pending {
+	struct kd_waiting *waiting; /* a copy */
+	uint64_t ns;                /* of it in the window */
+	uint64_t before;            /* and before that */
+	bool woken, seen;
+};
+
+/* Adds what one had of it; the longest wait has what was before the window, too. */
+static int part_add(struct reading *reading, const struct pending *pending, uint32_t key,
+		    uint64_t ns)
 {
-	static const enum kd_who whose[] = { KD_WHO_THROTTLED, KD_WHO_HARDIRQ, KD_WHO_SOFTIRQ,
-					     KD_WHO_OWN, KD_WHO_IDLE };
+	uint64_t before = ns > pending->ns / 2 ? pending->before : 0;
+	struct kd_charge charge = { .woken = pending->woken ? ns : 0,
+				    .preempted = pending->woken ? 0 : ns };
+
+	if (!ns)
+		return 0;
+	charge.longest = kd_taker_add(&pending->waiting->takers, key, ns + before);
+	return task_add(reading, key, &charge);
+}
+
+/* Of a wait without an entry, which is charged when it ends. */
+static int unlisted_add(struct reading *reading, const struct pending *pending, uint64_t end)
+{
+	static const enum kd_who whose[] = { KD_WHO_HARDIRQ, KD_WHO_SOFTIRQ, KD_WHO_OWN,
+					     KD_WHO_IDLE };
+	const struct kd_waiting *waiting = pending->waiting;
 	const struct kd_runqueue *runqueue = &reading->culprits->runqueues[waiting->cpu];
-	const uint64_t whole = u64_max(end - waiting->mark, 1);
-	uint64_t left = ns, throttled = waiting->throttled_ns;
+	const uint64_t whole = u64_max(pending->before + pending->ns, 1);
+	uint64_t left = pending->ns;
 	const uint64_t sums[][2] = {
-		{ throttled, waiting->seen_mark == waiting->mark && throttled != KD_NEVER
-				     ? waiting->seen_throttled_ns
-				     : throttled },
 		{ waiting->hard_ns, runqueue->hard_ns },
 		{ waiting->soft_ns, runqueue->soft_ns },
 		{ waiting->own_ns, runqueue->own_ns + run_ns(runqueue, KD_RUNS_OWN, end) },
 		{ waiting->idle_ns, runqueue->idle_ns + run_ns(runqueue, KD_RUNS_IDLE, end) },
 	};
-	struct kd_charge charge;
 	int error = 0;
 
-	for (size_t i = 0; i < sizeof(whose) / sizeof(*whose) && !error; i++) {
-		double part = (double)passed(sums[i][0], sums[i][1], whole) / (double)whole;
-		uint64_t inside = u64_min((uint64_t)(part * (double)ns), left);
+	if (pending->seen) {
+		double part = (double)u64_min(waiting->seen_limited, whole) / (double)whole;
+		uint64_t inside = u64_min((uint64_t)(part * (double)pending->ns), left);
 
 		left -= inside;
-		charge = (struct kd_charge){ woken ? inside : 0, woken ? 0 : inside, inside };
-		error = kind_add(reading, whose[i], &charge);
+		error = part_add(reading, pending, waiting->seen_limit, inside);
 	}
-	charge = (struct kd_charge){ woken ? left : 0, woken ? 0 : left, left };
-	return error ?: kind_add(reading, KD_WHO_REST, &charge);
+	for (size_t i = 0; i < sizeof(whose) / sizeof(*whose) && !error; i++) {
+		double part = (double)passed(sums[i][0], sums[i][1], whole) / (double)whole;
+		uint64_t inside = u64_min((uint64_t)(part * (double)pending->ns), left);
+
+		left -= inside;
+		error = part_add(reading, pending, whose[i], inside);
+	}
+	return error ?: part_add(reading, pending, KD_WHO_REST, left);
 }
 
-/* What has not been charged as nothing has happened on the CPU since; woken: in which wait. */
-static int pending_add(struct reading *reading, const struct kd_waiting *waiting, uint64_t ns,
-		       bool woken)
+/* Of another one: nothing has happened on the CPU since. */
+static int listed_add(struct reading *reading, const struct pending *pending)
 {
 	const struct culprits *culprits = reading->culprits;
-	bool seen = waiting->seen_mark == waiting->mark;
-	uint64_t parts[3] = { 0 }, left = ns;
-	static const enum kd_who whose[3] = { KD_WHO_THROTTLED, KD_WHO_HARDIRQ, KD_WHO_SOFTIRQ };
-	int error = 0;
+	const struct kd_waiting *waiting = pending->waiting;
+	uint64_t limited = 0, hard = 0, soft = 0, left = pending->ns;
 
-	if (seen && waiting->throttled_ns != KD_NEVER)
-		parts[0] = passed(waiting->throttled_ns, waiting->seen_throttled_ns, left);
-	left -= parts[0];
+	if (pending->seen)
+		limited = u64_min(waiting->seen_limited, left);
+	left -= limited;
 	if (waiting->cpu < culprits->cpus) {
 		const struct kd_runqueue *runqueue = &culprits->runqueues[waiting->cpu];
 
-		parts[1] = passed(waiting->hard_ns, runqueue->hard_ns, left);
-		left -= parts[1];
-		if (!(seen && waiting->seen_key & KD_WHO_SOFTIRQD))
-			parts[2] = passed(waiting->soft_ns, runqueue->soft_ns, left);
-		left -= parts[2];
+		hard = passed(waiting->hard_ns, runqueue->hard_ns, left);
+		left -= hard;
+		if (!(pending->seen && waiting->seen_key & KD_WHO_SOFTIRQD))
+			soft = passed(waiting->soft_ns, runqueue->soft_ns, left);
+		left -= soft;
 	}
-	for (int i = 0; i <= 3 && !error; i++) {
-		uint64_t part = i < 3 ? parts[i] : left;
-		struct kd_charge charge = { woken ? part : 0, woken ? 0 : part, part };
-
-		error = i < 3 ? kind_add(reading, whose[i], &charge)
-			      : task_add(reading, seen ? waiting->seen_key : KD_WHO_UNKNOWN,
-					 &charge);
-	}
-	return error;
+	return part_add(reading, pending, waiting->seen_limit, limited)
+		       ?: part_add(reading, pending, KD_WHO_HARDIRQ, hard)
+		       ?: part_add(reading, pending, KD_WHO_SOFTIRQ, soft)
+		       ?: part_add(reading, pending,
+				   pending->seen ? waiting->seen_key : KD_WHO_UNKNOWN, left);
 }
 
 static struct kd_charge charged(const struct thread_row *row)
@@ -394,7 +443,7 @@ static void excess_take(struct thread_row *row, uint64_t excess, bool woken)
 	}
 }
 
-/* Makes the rows add up to the ledger's waits, and moves what the quota took to its line. */
+/* Makes the rows add up to the ledger's waits, and moves what limits took to their line. */
 static int ledger_settle(struct reading *reading)
 {
 	struct thread_row *row = reading->row;
@@ -412,7 +461,7 @@ static int ledger_settle(struct reading *reading)
 	for (size_t i = 0; i < row->n_culprits; i++) {
 		const struct culprit *culprit = &row->culprits[i];
 
-		if (culprit->kind != CULPRIT_THROTTLED)
+		if (culprit->kind != CULPRIT_THROTTLED && culprit->kind != CULPRIT_DEADLINE)
 			continue;
 		*woken -= culprit->woken_ns;
 		*preempted -= culprit->preempted_ns;
@@ -425,7 +474,7 @@ int culprits_read(const struct culprits *culprits, const struct session_view *vi
 		  const struct kd_thread *thread, struct thread_row *row)
 {
 	struct kd_waiting waiting;
-	struct reading reading = { .culprits = culprits, .row = row };
+	struct reading reading = { .culprits = culprits, .row = row, .tid = thread->tid };
 	struct kd_blame blame;
 	int error = 0;
 
@@ -437,13 +486,18 @@ int culprits_read(const struct culprits *culprits, const struct session_view *vi
 		if (blame.keys[i])
 			error = task_add(&reading, blame.keys[i], &blame.tasks[i]);
 	if (!error && waits(thread) && waiting.mark && waiting.mark < view->end) {
-		uint64_t ns = view->end - u64_max(waiting.mark, view->start);
-		bool woken = state_of(thread) == KD_READY_WOKEN;
+		struct pending pending = {
+			.waiting = &waiting,
+			.ns = view->end - u64_max(waiting.mark, view->start),
+			.woken = state_of(thread) == KD_READY_WOKEN,
+			.seen = waiting.seen_mark == waiting.mark,
+		};
 
+		pending.before = view->end - waiting.mark - pending.ns;
 		if (waiting.index == KD_UNLISTED && waiting.cpu < culprits->cpus)
-			error = unlisted_add(&reading, &waiting, ns, view->end, woken);
+			error = unlisted_add(&reading, &pending, view->end);
 		else
-			error = pending_add(&reading, &waiting, ns, woken);
+			error = listed_add(&reading, &pending);
 	}
 	return error ?: ledger_settle(&reading);
 }

@@ -16,8 +16,7 @@ struct culprits {
 	struct kd_blame *blames;       /* by slot; slots of them for each bank */
 	struct kd_culprit *tasks;      /* KD_CULPRITS of them */
 	uint32_t cpus, slots, banks;
-	char group[CULPRIT_GROUP_LEN]; /* its control group, */
-	struct cpu_quota quota;        /* and what that is limited to */
+	char group[CULPRIT_GROUP_LEN]; /* its control group */
 	struct culprit_group *groups;  /* those of others, by their index in tasks */
 };
 
@@ -33,8 +32,8 @@ exit_status culprits_map(struct culprits *culprits);
  * there, as there has been no switch since: the task iterator has to visit it. */
 bool culprits_pending(const struct culprits *culprits, const struct session_view *view);
 
-/* Sets the row's culprits, which then add up to its waits for a CPU, and moves what the quota
- * took to its line of the ledger. The thread is a copy that was read with the ledger. Returns
+/* Sets the row's culprits, which then add up to its waits for a CPU, and moves what limits
+ * took to their line of the ledger. The thread is a copy that was read with the ledger. Returns
  * 0 or -ENOMEM. */
 int culprits_read(const struct culprits *culprits, const struct session_view *view, uint32_t slot,
 		  const struct kd_thread *thread, struct thread_row *row);

@@ -131,14 +131,6 @@ static const struct field absence_fields[] = {
 	FIELDS_END,
 };
 
-#define QUOTA(key, kind, member) FIELD(key, kind, struct cpu_quota, member)
-static const struct field quota_fields[] = {
-	QUOTA("group", FIELD_NAME, group),
-	QUOTA("quota_ns", FIELD_U64, quota_ns),
-	QUOTA("period_ns", FIELD_U64, period_ns),
-	FIELDS_END,
-};
-
 #define OWN(key, kind, member) FIELD(key, kind, struct own_cost, member)
 static const struct field own_fields[] = {
 	OWN("cpu_ns", FIELD_U64, cpu_ns),
@@ -241,7 +233,6 @@ static const struct field sample_fields[] = {
 	SAMPLE("own_cost", FIELD_OBJECT, own, .fields = own_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("recorded", FIELD_OBJECT, recorded, .fields = recorded_fields,
 	       .flags = FIELD_IF_ANY),
-	SAMPLE("cpu_quota", FIELD_OBJECT, quota, .fields = quota_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("frozen_group", FIELD_NAME, frozen_group, .flags = FIELD_IF_ANY),
 	FIELD_LIST("absent", struct sample, absent, .fields = absence_fields, .flags = FIELD_KEPT),
 	JSON_FORM("verdict", json_form_verdict),

@@ -31,6 +31,10 @@ static void who_write(struct json_writer *writer, const struct verdict_who *who)
 		writer_word(writer, "policy", policy_name(who->policy));
 		writer_i64(writer, "priority", who->priority);
 	}
+	if (who->period_ns) {
+		writer_u64(writer, "quota_ns", who->quota_ns);
+		writer_u64(writer, "period_ns", who->period_ns);
+	}
 	writer_object_end(writer);
 }
 

@@ -209,11 +209,11 @@ const struct metric_family metric_families[] = {
 
 	{ P "ready_by_seconds", METRIC_COUNTER, SECONDS, "thread,culprit",
 	  "Time that threads waited for a CPU, or were throttled, by the name of who had the CPU, "
-	  "or hardirq, softirq, idle, throttled, stolen, own, rest, unexplained. Of each thread "
-	  "the first 16 have names, the others are other.",
+	  "or hardirq, softirq, idle, throttled, deadline, stolen, own, rest, unexplained. Of each "
+	  "thread the first 16 have names, the others are other.",
 	  METRIC_READY_BY, VALUE(EVENTS_TOTAL) },
 	{ P "ready_by_max_seconds", METRIC_GAUGE, SECONDS, "thread,culprit",
-	  "The longest that one had it at once; over the last one to two minutes.", METRIC_READY_BY,
+	  "The most that one took in one wait; over the last one to two minutes.", METRIC_READY_BY,
 	  VALUE(EVENTS_MAX) },
 	{ P "blocked", METRIC_COUNTER, "", "thread,kind",
 	  "Sleeps, interruptible or not, of which a part lies in a window, by what they waited "

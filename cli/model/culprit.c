@@ -53,6 +53,8 @@ static bool same_one(const struct culprit *a, const struct culprit *b)
 {
 	if (a->kind != b->kind || a->rt_limit != b->rt_limit)
 		return false;
+	if (a->kind == CULPRIT_THROTTLED)
+		return !strncmp(a->group, b->group, sizeof(a->group));
 	return a->kind != CULPRIT_TASK ||
 	       (a->tid == b->tid && a->pid == b->pid && a->policy == b->policy &&
 		a->priority == b->priority && !strncmp(a->name, b->name, sizeof(a->name)));
@@ -78,7 +80,9 @@ static int by_time(const void *a, const void *b)
 		return x->pid < y->pid ? -1 : 1;
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
-	return (x->priority > y->priority) - (x->priority < y->priority);
+	if (x->priority != y->priority)
+		return x->priority < y->priority ? -1 : 1;
+	return strncmp(x->group, y->group, sizeof(x->group));
 }
 
 void culprits_sort(struct culprit *rows, size_t n)
@@ -99,6 +103,10 @@ static bool row_add(struct culprit *rows, size_t n, const struct culprit *culpri
 	rows[i].woken_ns = u64_add(rows[i].woken_ns, culprit->woken_ns);
 	rows[i].preempted_ns = u64_add(rows[i].preempted_ns, culprit->preempted_ns);
 	rows[i].longest_ns = u64_max(rows[i].longest_ns, culprit->longest_ns);
+	if (culprit->period_ns) { /* as it was last */
+		rows[i].quota_ns = culprit->quota_ns;
+		rows[i].period_ns = culprit->period_ns;
+	}
 	return true;
 }
 
@@ -172,10 +180,11 @@ const char *culprit_name(const struct culprit *culprit, char buffer[CULPRIT_NAME
 const char *culprit_label(const struct culprit *culprit, char buffer[CULPRIT_LABEL_LEN])
 {
 	static const char *const labels[CULPRIT_KINDS] = {
-		[CULPRIT_HARDIRQ] = "hard irq",  [CULPRIT_SOFTIRQ] = "soft irq",
-		[CULPRIT_IDLE] = "idle CPU",     [CULPRIT_THROTTLED] = "throttled",
-		[CULPRIT_OWN] = "own threads",   [CULPRIT_REST] = "the rest",
-		[CULPRIT_STOLEN] = "hypervisor", [CULPRIT_UNKNOWN] = "unexplained",
+		[CULPRIT_HARDIRQ] = "hard irq",      [CULPRIT_SOFTIRQ] = "soft irq",
+		[CULPRIT_IDLE] = "idle CPU",         [CULPRIT_THROTTLED] = "throttled",
+		[CULPRIT_OWN] = "own threads",       [CULPRIT_REST] = "the rest",
+		[CULPRIT_STOLEN] = "hypervisor",     [CULPRIT_UNKNOWN] = "unexplained",
+		[CULPRIT_DEADLINE] = "own deadline",
 	};
 
 	if (culprit->kind != CULPRIT_TASK)

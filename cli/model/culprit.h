@@ -15,6 +15,7 @@ enum culprit_kind {
 	CULPRIT_SOFTIRQ,
 	CULPRIT_IDLE,      /* no one: the CPU was being woken up, or might not run the thread */
 	CULPRIT_THROTTLED, /* the quota of its control group was used up */
+	CULPRIT_DEADLINE,  /* the thread's own runtime of SCHED_DEADLINE was */
 	CULPRIT_STOLEN,    /* the hypervisor had taken it from the virtual machine */
 	CULPRIT_OWN,       /* threads of the target that are not told apart, */
 	CULPRIT_REST,      /* and other tasks: each had less than those that are */
@@ -40,14 +41,16 @@ struct culprit {
 	/* The thread is of real time and the task is not, or nobody ran: a limit kept it from
 	 * running (sched_rt_runtime_us, the fair server). */
 	bool rt_limit;
-	/* Control group, if another one than the target's, not escaped: its path below the
-	 * hierarchy's root, or the end of it; "" also if the process had ended when it was
-	 * asked for. */
+	/* Control group, not escaped: its path below the hierarchy's root, or the end of it. Of a
+	 * task, if it is another one than the target's; "" also if the process had ended when it
+	 * was asked for. Of CULPRIT_THROTTLED the one whose quota it was; "": not known. */
 	char group[CULPRIT_GROUP_LEN];
+	/* Of it, or of CULPRIT_DEADLINE: so much CPU time in each period, 0: not known. */
+	uint64_t quota_ns, period_ns;
 
 	uint64_t woken_ns;     /* while the thread waited after a wake-up, */
 	uint64_t preempted_ns; /* and after it had lost its CPU */
-	uint64_t longest_ns;   /* at once: from one switch to the next */
+	uint64_t longest_ns;   /* in one wait, also what of that lies outside the window */
 };
 
 /* What limits the CPU time of a control group: so much in each period. */
@@ -68,6 +71,7 @@ uint64_t culprit_ns(const struct culprit *culprit);
 	ROW(CULPRIT_SOFTIRQ, "softirq")                                                            \
 	ROW(CULPRIT_IDLE, "idle")                                                                  \
 	ROW(CULPRIT_THROTTLED, "throttled")                                                        \
+	ROW(CULPRIT_DEADLINE, "deadline")                                                          \
 	ROW(CULPRIT_STOLEN, "stolen")                                                              \
 	ROW(CULPRIT_OWN, "own")                                                                    \
 	ROW(CULPRIT_REST, "rest")                                                                  \

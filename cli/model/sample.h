@@ -42,7 +42,7 @@ enum ledger_state {
 	LEDGER_STOLEN, /* from the running states, by the hypervisor */
 	LEDGER_READY_WOKEN,
 	LEDGER_READY_PREEMPTED,
-	LEDGER_THROTTLED, /* runnable, but its control group has used up its quota */
+	LEDGER_THROTTLED, /* runnable, but a quota or its own SCHED_DEADLINE runtime is used up */
 	LEDGER_BLOCKED,
 	LEDGER_BLOCKED_UNINT,
 	LEDGER_STOPPED,
@@ -254,7 +254,7 @@ struct sample {
 	struct thread_row *threads; /* sorted by process, name, then TID */
 	size_t n_threads;
 
-	char frozen_group[CULPRIT_GROUP_LEN]; /* that the freezer held, as in struct cpu_quota; ""
+	char frozen_group[CULPRIT_GROUP_LEN]; /* that the freezer held, as in struct culprit; ""
 						 if not known */
 
 	struct upcall_row *upcalls; /* by CPU, then error */
@@ -279,8 +279,6 @@ struct sample {
 	size_t n_usages;
 	struct resent_row *resent;
 	size_t n_resent;
-
-	struct cpu_quota quota; /* of the target's control group, or of one above */
 
 	uint64_t losses[KD_LOSSES];
 	uint64_t skipped_runs;        /* of BPF programs, by the kernel */

@@ -18,6 +18,7 @@
 	ROW(CAUSE_OWN_THREADS, "own_threads", "CPU taken by own threads",                          \
 	    "READY: WHO HAD THE CPU")                                                              \
 	ROW(CAUSE_THROTTLED, "throttled", "CPU quota used up", "READY: WHO HAD THE CPU")           \
+	ROW(CAUSE_DEADLINE, "deadline", "SCHED_DEADLINE runtime", "READY: WHO HAD THE CPU")        \
 	ROW(CAUSE_RT_LIMIT, "rt_limit", "real-time limit", "READY: WHO HAD THE CPU")               \
 	ROW(CAUSE_HARDIRQ, "hardirq", "hardirqs", "HARD IRQ STATISTICS")                           \
 	ROW(CAUSE_SOFTIRQ, "softirq", "softirqs", "SOFT IRQ STATISTICS")                           \
@@ -46,10 +47,11 @@ extern const struct cause_words cause_words[CAUSES];
  * an interrupt or of a disk. All zeros: not known. */
 struct verdict_who {
 	pid_t tid, pid;
-	char comm[KD_COMM_LEN + 16]; /* as the kernel has it: not escaped */
-	bool scheduled;              /* policy and priority are known: */
-	uint32_t policy;             /* SCHED_* */
-	int32_t priority;            /* nice value; of real-time classes their priority */
+	char comm[CULPRIT_GROUP_LEN]; /* as the kernel has it: not escaped */
+	bool scheduled;               /* policy and priority are known: */
+	uint32_t policy;              /* SCHED_* */
+	int32_t priority;             /* nice value; of real-time classes their priority */
+	uint64_t quota_ns, period_ns; /* of limits: so much in each period, 0: not known */
 };
 
 /* A cause with one culprit: its claims on all threads. */

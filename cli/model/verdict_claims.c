@@ -229,6 +229,8 @@ static enum cause culprit_cause(const struct culprit *culprit)
 		return CAUSE_SOFTIRQ;
 	case CULPRIT_THROTTLED:
 		return CAUSE_THROTTLED;
+	case CULPRIT_DEADLINE:
+		return CAUSE_DEADLINE;
 	case CULPRIT_STOLEN:
 		return CAUSE_STOLEN;
 	default:
@@ -236,12 +238,12 @@ static enum cause culprit_cause(const struct culprit *culprit)
 	}
 }
 
-static struct verdict_who culprit_who(const struct sample *sample, const struct culprit *culprit)
+static struct verdict_who culprit_who(const struct culprit *culprit)
 {
-	struct verdict_who who = { .tid = 0 };
+	struct verdict_who who = { .quota_ns = culprit->quota_ns, .period_ns = culprit->period_ns };
 
 	if (culprit->kind == CULPRIT_THROTTLED)
-		memcpy(who.comm, sample->quota.group, sizeof(who.comm) - 1);
+		memcpy(who.comm, culprit->group, sizeof(culprit->group));
 	if (culprit->kind != CULPRIT_TASK)
 		return who;
 	who.tid = culprit->tid ? culprit->tid : culprit->pid;
@@ -268,7 +270,7 @@ static void ready_claims(struct claimant *claimant, const struct thread_row *thr
 
 		claim.ns = culprit_ns(culprit);
 		claim.longest = culprit->longest_ns;
-		claim.who = culprit_who(claimant->sample, culprit);
+		claim.who = culprit_who(culprit);
 		if (cause != CAUSES)
 			claim_give(claimant, cause, &claim);
 	}

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
@@ -137,44 +138,78 @@ static bool is_tighter(const struct cpu_quota *a, const struct cpu_quota *b)
 					(double)b->quota_ns / (double)b->period_ns;
 }
 
+/* A process's group and those above it, the nearest first. */
+struct levels {
+	char path[PATH_MAX], mount[PATH_MAX];
+	char directory[2 * PATH_MAX]; /* of path */
+	bool version_1, begun;
+};
+
+/* Of a controller of version 1 (NULL: of none), else of version 2. */
+static bool levels_begin(struct levels *levels, pid_t pid, const char *controller)
+{
+	levels->begun = false;
+	return path_read(pid, controller, levels->path, &levels->version_1) &&
+	       mount_find(levels->version_1 ? controller : NULL, levels->mount);
+}
+
+/* Returns false after the last one; the root is none. */
+static bool levels_next(struct levels *levels)
+{
+	char *slash = strrchr(levels->path, '/');
+
+	if (levels->begun && slash)
+		*slash = '\0';
+	levels->begun = true;
+	snprintf(levels->directory, sizeof(levels->directory), "%s%s", levels->mount, levels->path);
+	return *levels->path && strcmp(levels->path, "/") != 0;
+}
+
 bool group_quota(pid_t pid, struct cpu_quota *quota)
 {
-	char path[PATH_MAX], mount[PATH_MAX], group[2 * PATH_MAX];
 	struct cpu_quota found = { 0 };
-	bool version_1;
-	char *slash;
+	struct levels levels;
 
 	memset(quota, 0, sizeof(*quota));
-	if (!path_read(pid, "cpu", path, &version_1) ||
-	    !mount_find(version_1 ? "cpu" : NULL, mount))
+	if (!levels_begin(&levels, pid, "cpu"))
 		return false;
-	for (slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
-		*slash = '\0';
-		snprintf(group, sizeof(group), "%s%s", mount, path);
-		if (!*path || !quota_read(group, version_1, &found) || !is_tighter(&found, quota))
+	while (levels_next(&levels)) {
+		if (!quota_read(levels.directory, levels.version_1, &found) ||
+		    !is_tighter(&found, quota))
 			continue;
-		path_cut(found.group, sizeof(found.group), path);
+		path_cut(found.group, sizeof(found.group), levels.path);
 		*quota = found;
 	}
 	return quota->period_ns > 0;
 }
 
+bool group_above(pid_t tid, uint64_t id, char *path, size_t size)
+{
+	struct levels levels;
+	struct stat status;
+	bool found = false;
+
+	if (!levels_begin(&levels, tid, "cpu"))
+		return false;
+	while (!found && levels_next(&levels))
+		found = !stat(levels.directory, &status) && status.st_ino == id;
+	if (found)
+		path_cut(path, size, levels.path);
+	return found;
+}
+
 static bool frozen_find(pid_t pid, const char *controller, const char *file, char *into,
 			size_t size)
 {
-	char path[PATH_MAX], mount[PATH_MAX], group[2 * PATH_MAX];
+	struct levels levels;
 	long long is_frozen[2];
-	bool version_1;
 
-	if (!path_read(pid, controller, path, &version_1) || version_1 != (controller != NULL) ||
-	    !mount_find(controller, mount))
+	if (!levels_begin(&levels, pid, controller) || levels.version_1 != (controller != NULL))
 		return false;
-	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
-		*slash = '\0';
-		snprintf(group, sizeof(group), "%s%s", mount, path);
-		if (!*path || !numbers_read(group, file, is_frozen) || is_frozen[0] != 1)
+	while (levels_next(&levels)) {
+		if (!numbers_read(levels.directory, file, is_frozen) || is_frozen[0] != 1)
 			continue;
-		path_cut(into, size, path);
+		path_cut(into, size, levels.path);
 		return true;
 	}
 	return false;

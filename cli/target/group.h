@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "cli/model/culprit.h"
@@ -17,6 +18,10 @@ bool group_of(pid_t pid, char *path, size_t size);
 /* Finds the tightest quota of the process's control group and of those above it. Returns
  * false if there is none, or it is not known. */
 bool group_quota(pid_t pid, struct cpu_quota *quota);
+
+/* Sets *path, as group_of() does, to that of the thread's group and those above it which has this
+ * ID of the kernel's. Returns false if none has. */
+bool group_above(pid_t tid, uint64_t id, char *path, size_t size);
 
 /* Sets *path, as group_of() does, to the group that the freezer holds: the process's, or the
  * nearest above it. Returns false if there is none, or it is not known. */

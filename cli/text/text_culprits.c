@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
-#include "cli/base/clock.h"
 #include "cli/base/number.h"
 #include "text_words.h"
 
@@ -61,32 +60,28 @@ static void number_column(struct columns *columns, int32_t number)
 	columns_add(columns, " ");
 }
 
-/* A time that people give, as "20 ms". */
-static void quota_time(struct columns *columns, uint64_t ns)
+static void limit(struct columns *columns, const struct culprit *culprit)
 {
-	bool whole = ns % NSEC_PER_MSEC == 0;
+	char time[NUMBER_LEN];
 
-	columns_ns(columns, ns / (whole ? NSEC_PER_MSEC : NSEC_PER_USEC), 0);
-	columns_add(columns, whole ? " ms" : " us");
-}
-
-static void quota(struct columns *columns, const struct cpu_quota *limit)
-{
-	if (!limit->period_ns)
+	if (culprit->kind == CULPRIT_THROTTLED && (*culprit->group || culprit->period_ns)) {
+		columns_add(columns, "  ");
+		text_foreign(columns, culprit->group,
+			     strnlen(culprit->group, sizeof(culprit->group)), 256);
+	}
+	if (!culprit->period_ns)
 		return;
-	columns_add(columns, "  ");
-	text_foreign(columns, limit->group, strnlen(limit->group, sizeof(limit->group)), 256);
-	columns_add(columns, " may have ");
-	quota_time(columns, limit->quota_ns);
+	columns_add(columns, culprit->kind == CULPRIT_THROTTLED ? " may have " : "  it may have ");
+	number_limit(time, culprit->quota_ns);
+	columns_add(columns, time);
 	columns_add(columns, " per ");
-	quota_time(columns, limit->period_ns);
+	number_limit(time, culprit->period_ns);
+	columns_add(columns, time);
 }
 
-static void remarks(struct columns *columns, const struct sample *sample,
-		    const struct culprit *culprit)
+static void remarks(struct columns *columns, const struct culprit *culprit)
 {
-	if (culprit->kind == CULPRIT_THROTTLED)
-		quota(columns, &sample->quota);
+	limit(columns, culprit);
 	if (culprit->own)
 		columns_add(columns, "  own thread");
 	if (culprit->kernel)
@@ -95,7 +90,7 @@ static void remarks(struct columns *columns, const struct sample *sample,
 		columns_add(columns, "  several threads");
 	if (culprit->rt_limit)
 		columns_add(columns, "  real-time limit");
-	if (!*culprit->group)
+	if (culprit->kind != CULPRIT_TASK || !*culprit->group)
 		return;
 	columns_add(columns, "  in ");
 	text_foreign(columns, culprit->group, strnlen(culprit->group, sizeof(culprit->group)), 256);
@@ -124,7 +119,7 @@ static void row(struct text *text, const struct culprit *culprit, uint64_t whole
 	}
 	line_add(&line, culprit);
 	figures(columns, &line, whole);
-	remarks(columns, text->sample, culprit);
+	remarks(columns, culprit);
 	columns_add(columns, "\n");
 }
 

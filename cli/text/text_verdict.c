@@ -35,6 +35,9 @@ static const struct sentence sentences[CAUSES] = {
 	[CAUSE_THROTTLED] = { "had used up the CPU quota of the group %s",
 			      "had used up its CPU quota",
 			      "raise the group's cpu.max (cgroups), or use less CPU time" },
+	[CAUSE_DEADLINE] = { "had used up its own SCHED_DEADLINE runtime%s",
+			     "had used up its own SCHED_DEADLINE runtime",
+			     "let it do less in each period, or raise its runtime (chrt -d -T)" },
 	[CAUSE_RT_LIMIT] = { "waited for %s, which the real-time limit gave to %s",
 			     "waited for %s: the real-time limit was reached",
 			     "let it sleep at times; sched_rt_runtime_us or fair_server is the "
@@ -78,6 +81,10 @@ static const struct sentence plural[CAUSES] = {
 	[CAUSE_OWN_THREADS] = { "waited for %s, on which %s, also of the target, ran",
 				"waited for %s, on which other threads of the target ran", NULL },
 	[CAUSE_THROTTLED] = { .unnamed = "had used up their CPU quota" },
+	[CAUSE_DEADLINE] = { "had used up their own SCHED_DEADLINE runtime%s",
+			     "had used up their own SCHED_DEADLINE runtime",
+			     "let them do less in each period, or raise their runtime (chrt -d "
+			     "-T)" },
 	[CAUSE_RT_LIMIT] = { .advice =
 				     "let them sleep at times; sched_rt_runtime_us or fair_server "
 				     "is the limit" },
@@ -187,6 +194,28 @@ static const char *format_of(const struct verdict_row *row, bool named, bool sev
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
 }
 
+#define LIMIT_ROOM 44 /* columns of a group's path; of a longer one the end says more */
+
+/* "/pods/web (20 ms per 100 ms)", " of 5 ms per 20 ms". Returns who. */
+static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct verdict_row *row)
+{
+	char escaped[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], quota[NUMBER_LEN], period[NUMBER_LEN];
+	bool of_group = row->cause == CAUSE_THROTTLED;
+	const char *tail = escaped;
+
+	escape_text(escaped, sizeof(escaped), row->who.comm, sizeof(row->who.comm));
+	while (escape_width(tail) > LIMIT_ROOM)
+		for (tail++; (*tail & 0xc0) == 0x80;)
+			tail++;
+	number_limit(quota, row->who.quota_ns);
+	number_limit(period, row->who.period_ns);
+	snprintf(who, WHO_LEN + CLASS_LEN, "%s%.120s", tail > escaped ? "..." : "", tail);
+	if (row->who.period_ns && (*escaped || !of_group))
+		snprintf(who + strlen(who), WHO_LEN + CLASS_LEN - strlen(who),
+			 of_group ? " (%s per %s)" : " of %s per %s", quota, period);
+	return who;
+}
+
 static void what_add(char *sentence, const struct verdict_row *row, bool several)
 {
 	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32];
@@ -196,7 +225,10 @@ static void what_add(char *sentence, const struct verdict_row *row, bool several
 	bool named;
 	const char *format;
 
-	named = *text_who(who, &row->who);
+	if (row->cause == CAUSE_THROTTLED || row->cause == CAUSE_DEADLINE)
+		named = *limit_text(who, row);
+	else
+		named = *text_who(who, &row->who);
 	if (*text_class(class, &row->who))
 		snprintf(who + strlen(who), sizeof(who) - strlen(who), " (%s)", class);
 	format = format_of(row, named, several);

@@ -14,7 +14,8 @@ import re
 import time
 
 import kdtest
-from kdgroup import heavy_group, limited_group, throttled_ns
+from kdgroup import (heavy_group, join_thread, limited_group, set_quota, throttled_ns,
+                     throttled_periods)
 from kdneeds import need
 from kdtest import MS
 
@@ -420,26 +421,77 @@ class Quota:
         return kdtest.Mark(start, {self.group: throttled_ns(self.group)}, time.monotonic_ns())
 
 
+def of_quota(test, thread, group, bounds):
+    """Checks that a thread's time is that group's for which the kernel counts it. That counts a
+    period when it is over. A part that the thread had to wait for others anyway is theirs."""
+    least, most = bounds
+    rows = of(thread, kind="throttled", group=f"/{group.name}")
+    others = thread.culprits.total - total(rows)
+    test.between(total(rows), max(0.98 * least - others, least / 2), most + 100 * MS,
+                 f"as long as the kernel counts of {group.name}")
+    test.eq([(row["quota_ns"], row["period_ns"]) for row in rows], [(20 * MS, 100 * MS)],
+            "with its quota")
+    return rows
+
+
 def case_quota(test):
-    """A group that has used up its quota, against the kernel's count of that."""
+    """A group that has used up its quota, against the kernel's count of that. Meanwhile another
+    task has the CPU again and again."""
     cpu = kdtest.last_cpu()
     with limited_group() as group:
+        test.workload("roles", f"fifo:{cpu}:1:5")
         target = hog(test, f"spin:{cpu}")
         (group / "cgroup.procs").write_text(str(target.pid))
+        periods = -throttled_periods(group)
         report, counts = observe(test, target, Quota(group), until=lambda ran: ran[group] >= 3 * RUN)
+        periods += throttled_periods(group)
         thread = report.thread(target.tid("spin")[0])
-        # The kernel counts a period of it when that is over. A part of it that the thread had to wait
-        # for others anyway is theirs.
-        least, most = counts[group]
-        throttled = total(of(thread, kind="throttled"))
-        others = thread.culprits.total - throttled
-        test.between(throttled, max(0.98 * least - others, least / 2), most + 100 * MS,
-                     "as long as the kernel counts")
+        (found,) = of_quota(test, thread, group, counts[group])
+        test.between(found["longest_ns"], counts[group][0] / (periods + 1) * 0.9, thread.life,
+                     "one wait at least is as long as the mean")
         rows = [row for row in thread.culprits if row.name == "throttled"]
         test.ok(rows and "/kd-culprit may have 20 ms per 100 ms" in (rows[0].remarks or ""),
                 "with the group and its quota", *thread.culprits)
-        test.eq(thread.ns["throttled"], throttled, "it is a state")
+        test.eq(thread.ns["throttled"], total([found]), "it is a state")
+
+
+def case_own_quotas(test):
+    """Threads of one process in groups of their own, of which one gets its quota in the window."""
+    with limited_group("kd-first") as first, limited_group("kd-second") as second:
+        set_quota(second, -1)
+        target = hog(test, *(f"spin:{kdtest.last_cpu()}" for _ in range(2)))
+        tids = target.tid("spin")
+        for group, tid in zip((first, second), tids):
+            join_thread(group, tid)
+
+        quotas = [20000]
+
+        def happened(ran):
+            if quotas and ran[first] >= RUN:
+                set_quota(second, quotas.pop())
+            return min(ran.values()) >= 3 * RUN
+        report, counts = observe(test, target, Quota(first), Quota(second), until=happened)
+        for group, tid in zip((first, second), tids):
+            of_quota(test, report.thread(tid), group, counts[group])
+
+
+def case_deadline(test):
+    """A thread that has used up its own runtime, by its own clock."""
+    load = test.workload("roles", "deadline:5:20:30")
+    capture = test.capture(load.pid, "-o", "text")
+    log = load.go()["threads"][0]
+    if "refused" in log:
+        raise kdtest.Skip("no SCHED_DEADLINE")
+    report = capture.close(test)
+    test.books(report)
+    rows = [row for row in report.thread(log["tid"]).culprits if row.name == "own deadline"]
+    test.between(sum(row.ns for row in rows), 0.8 * log["kept_ns"], log["kept_ns"] + 30 * MS,
+                 "as long as it logged")
+    test.between(max(row.longest for row in rows), log["kept_ns"] / 30 * 0.8, log["longest_ns"] + MS,
+                 "and its longest")
+    test.ok("it may have 5 ms per 20 ms" in (rows[0].remarks or ""), "with what it may have", *rows)
 
 
 kdtest.main(case_fifo, case_never_switched, case_nice, case_round_robin, case_many_waiters,
-            case_crowd, case_many_culprits, case_ksoftirqd, case_group, case_quota)
+            case_crowd, case_many_culprits, case_ksoftirqd, case_group, case_quota,
+            case_own_quotas, case_deadline)

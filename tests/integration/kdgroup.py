@@ -42,6 +42,24 @@ def limited_group(name="kd-culprit"):
             control.write_text("-cpu")
 
 
+def set_quota(group, quota_us):
+    """So much of each 100 ms; -1: as much as there is."""
+    if CPU.is_dir():
+        (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+    else:
+        (group / "cpu.max").write_text(f"{'max' if quota_us < 0 else quota_us} 100000")
+
+
+def join_thread(group, tid):
+    """Moves one thread of a process."""
+    try:
+        if not CPU.is_dir():
+            (group / "cgroup.type").write_text("threaded")
+        (group / ("tasks" if CPU.is_dir() else "cgroup.threads")).write_text(str(tid))
+    except OSError as why:
+        raise kdtest.Skip(f"no control group for a thread: {why}") from None
+
+
 def controllers():
     """Those of version 2."""
     path = UNIFIED / "cgroup.controllers"

@@ -176,7 +176,7 @@ def case_quota(test):
         row = screen.first(test, "throttled")
         test.between(row["ns"], (counts[2] - counts[1]) / 2 - 100 * MS,
                      counts[3] - counts[0] + 100 * MS, "as long as the kernel counts")
-        screen.says(test, row, "had used up the CPU quota of the group")
+        screen.says(test, row, "had used up the CPU quota of the group /kd-verdict (20 ms per 100 ms)")
 
 
 def case_idle(test):

@@ -100,10 +100,12 @@ static void everything_culprits(struct thread_row *row, struct thread_row *other
 	static struct culprit some[] = {
 		CULPRIT(TASK, 812, 811, "backup-agent", 0, 500000000, 400000000, .policy = 1,
 			.priority = 50, .group = "/system.slice/\x1b[31m"),
-		CULPRIT(THROTTLED, 0, 0, "", 0, 100000000, 80000000, .own = false),
+		CULPRIT(THROTTLED, 0, 0, "", 0, 100000000, 80000000, .group = "/batch",
+			.quota_ns = 20000000, .period_ns = 100000000),
 		CULPRIT(TASK, 0, 4000, "java", 10, 20, 15, .priority = 19),
 		CULPRIT(TASK, 13, 13, "ksoftirqd/0", 20, 0, 20, .kernel = true, .ksoftirqd = true),
 		CULPRIT(IDLE, 0, 0, "", 19, 0, 19, .rt_limit = true),
+		CULPRIT(DEADLINE, 0, 0, "", 0, 18, 18, .quota_ns = 5000000, .period_ns = 20000000),
 		CULPRIT(HARDIRQ, 0, 0, "", 5, 0, 3, .own = false),
 		CULPRIT(OWN, 0, 0, "", 70, 0, 7, .own = true),
 		CULPRIT(REST, 0, 0, "", 900, 0, 300, .own = false),
@@ -360,7 +362,6 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 	sample.number = 2;
 	sample.wall_start = (struct timespec){ .tv_sec = 1795218873, .tv_nsec = 981958999 };
 	sample.start_triggered = true, sample.started_on = 9720;
-	sample.quota = (struct cpu_quota){ "/batch", 20000000, 100000000 };
 	sample.upcalls = upcalls, sample.n_upcalls = COUNT(upcalls), sample.upcalls_known = true;
 	sample.absent = &absent, sample.n_absent = 1;
 	sample.entry = (struct entry_cost){ .call_ns = 156, .irq_ns = 2800, .fault_ns = 700 };

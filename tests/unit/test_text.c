@@ -301,18 +301,24 @@ static void test_distributions(void)
 			".threads[].syscalls[].buckets"));
 }
 
-/* A quota of no group. */
+/* The quota of a group that is not known; and one of which only the group is. */
 TEST(quota)
 {
-	struct thread_row rows[] = { thread(1, "kept"), thread(2, "large") };
+	struct culprit culprits[] = {
+		{ .kind = CULPRIT_THROTTLED,
+		  .preempted_ns = 30,
+		  .quota_ns = 1500000,
+		  .period_ns = 99999999 },
+		{ .kind = CULPRIT_THROTTLED, .preempted_ns = 20, .group = "/a" },
+		{ .kind = CULPRIT_DEADLINE, .preempted_ns = 10 },
+	};
+	struct thread_row row = thread(1, "kept");
 	struct sample sample = sample_begin();
 
-	everything_culprits(&rows[0], &rows[1]);
-	sample.quota = (struct cpu_quota){ "", 1500000, 99999999 };
-	sample.threads = rows;
-	sample.n_threads = 1;
+	row.culprits = culprits, row.n_culprits = COUNT(culprits);
+	sample.threads = &row, sample.n_threads = 1;
 	is_golden(&sample, &report_plain, "culprits_quota",
-		  PARTS("[READY: WHO HAD THE CPU]", ".cpu_quota"));
+		  PARTS("[READY: WHO HAD THE CPU]", ".threads[].ready_by"));
 }
 
 TEST(footer)

@@ -121,6 +121,7 @@ TEST(culprits)
 		by(CULPRIT_IDLE, "", 0, 50 * MILLI),
 		by(CULPRIT_UNKNOWN, "", 0, 40 * MILLI),
 		by(CULPRIT_STOLEN, "", 0, 30 * MILLI),
+		by(CULPRIT_DEADLINE, "", 0, 20 * MILLI),
 	};
 	struct thread_row row = runner(1, "main");
 	struct sample sample = verdict_sample(&row, 1);
@@ -128,9 +129,9 @@ TEST(culprits)
 	culprits[1].own = true;
 	culprits[2].kernel = culprits[2].ksoftirqd = true;
 	culprits[5].rt_limit = true;
-	memcpy(sample.quota.group, "/batch", sizeof("/batch"));
+	memcpy(culprits[3].group, "/batch", sizeof("/batch"));
 	spend(&row, LEDGER_READY_WOKEN, 605 * MILLI);
-	spend(&row, LEDGER_THROTTLED, 70 * MILLI);
+	spend(&row, LEDGER_THROTTLED, 90 * MILLI);
 	row.ready = times(10, 675 * MILLI, 100 * MILLI);
 	row.culprits = culprits;
 	row.n_culprits = sizeof(culprits) / sizeof(*culprits);
@@ -138,7 +139,7 @@ TEST(culprits)
 		   "task 200/100 x10 hog[812] policy 1 50, own_threads 90/45 x10 worker[5] policy "
 		   "1 50, softirq 80/40 x10 ksoftirqd/0[16] policy 1 50, throttled 70/35 x10 "
 		   "/batch, softirq 60/30 x10, rt_limit 55/27.5 x10 compiler[900] policy 1 50, "
-		   "stolen 30/15 x10, kept 675 of 1000, unexplained 90",
+		   "stolen 30/15 x10, deadline 20/10 x10, kept 695 of 1000, unexplained 90",
 		   "who had the CPU");
 }
 

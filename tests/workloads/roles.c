@@ -22,10 +22,13 @@
  *   timers:N:US:CPU       N times sets a timer to US ahead and reads the clock meanwhile and as
  *                         long again; the median of the longest times between two readings
  *
+ *   deadline:RUN_MS:PERIOD_MS:N  SCHED_DEADLINE, never sleeps: N times off its CPU for 1 ms or more
+ *
  * CPU -1 is any. */
 #include "stage.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -274,22 +277,55 @@ static void role_timers(struct worker *worker)
 	close(timer);
 }
 
+/* struct sched_attr of include/uapi/linux/sched/types.h, which older headers of libc lack. */
+struct deadline {
+	unsigned int size, policy;
+	unsigned long long flags;
+	int nice;
+	unsigned int priority;
+	unsigned long long runtime, deadline, period;
+};
+
+static void role_deadline(struct worker *worker)
+{
+	unsigned long long period = (unsigned long long)worker->args[1] * MS;
+	const struct deadline deadline = {
+		.size = sizeof(deadline),
+		.policy = 6,
+		.runtime = (unsigned long long)worker->args[0] * MS,
+		.deadline = period,
+		.period = period,
+	};
+	struct sched_param normal = { 0 };
+	long long last, now, kept = 0, longest = 0;
+
+	if (syscall(SYS_sched_setattr, 0, &deadline, 0)) {
+		worker_note(worker, "refused", errno);
+		return;
+	}
+	last = now_ns();
+	for (long left = worker->args[2]; left; last = now) {
+		now = now_ns();
+		if (now - last < MS)
+			continue;
+		kept += now - last;
+		longest = now - last > longest ? now - last : longest;
+		left--;
+	}
+	sched_setscheduler(0, SCHED_OTHER, &normal);
+	worker_note(worker, "kept_ns", kept);
+	worker_note(worker, "longest_ns", longest);
+}
+
 static const struct role roles[] = {
-	{ "spin", role_spin, true, false },
-	{ "fifo", role_fifo, true, false },
-	{ "enters", role_enters, true, false },
-	{ "poll", role_poll, true, false },
-	{ "calls", role_calls, false, false },
-	{ "pollonce", role_pollonce, false, false },
-	{ "pingpong", role_pingpong, false, true },
-	{ "yield", role_yield, false, true },
-	{ "vfork", role_vfork, false, false },
-	{ "udp", role_udp, false, false },
-	{ "stalls", role_stalls, false, false },
-	{ "timers", role_timers, false, false },
-	{ "convoy", role_convoy, true, false },
-	{ "relay", role_relay, true, true },
-	{ .name = NULL },
+	{ "spin", role_spin, true, false },          { "fifo", role_fifo, true, false },
+	{ "enters", role_enters, true, false },      { "poll", role_poll, true, false },
+	{ "calls", role_calls, false, false },       { "pollonce", role_pollonce, false, false },
+	{ "pingpong", role_pingpong, false, true },  { "yield", role_yield, false, true },
+	{ "vfork", role_vfork, false, false },       { "udp", role_udp, false, false },
+	{ "stalls", role_stalls, false, false },     { "timers", role_timers, false, false },
+	{ "convoy", role_convoy, true, false },      { "relay", role_relay, true, true },
+	{ "deadline", role_deadline, false, false }, { .name = NULL },
 };
 
 VERB(roles, 0, MANY, "NAME[:ARG...]...")
