@@ -162,7 +162,7 @@ __u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see exec.bpf.
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* pid_max / KD_TID_PAGE */
+	__uint(max_entries, KD_TIDS / KD_TID_PAGE);
 	__type(key, u32);
 	__type(value, struct kd_tid_page);
 } kd_tids SEC(".maps");

@@ -5,7 +5,8 @@
 
 #include "stop.h"
 
-#define KD_TID_PAGE 4096 /* slot numbers in one element of kd_tids */
+#define KD_TID_PAGE 4096   /* slot numbers in one element of kd_tids */
+#define KD_TIDS (1U << 22) /* PID_MAX_LIMIT: pid_max may be raised during a run */
 #define KD_SLOT_FREE 0
 #define KD_SLOT_REFUSED 0xffff  /* the thread got no slot, which has been counted */
 #define KD_SLOT_UNWANTED 0xfffe /* one of the target's that is not followed */

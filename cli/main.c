@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/base/exit_status.h"
@@ -98,6 +99,18 @@ static exit_status list_probes(const struct options *options, const struct comma
 	return status;
 }
 
+/* Programs, maps, and what is counted on each CPU may be more than the usual 1,024 files. A command
+ * has been started by now, and has the limit that it would have. */
+static void more_files_allow(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static exit_status run_or_check(const struct options *options, const struct processes *processes,
 				const struct target *target,
 				const struct run_conditions *conditions, struct command *command)
@@ -107,6 +120,7 @@ static exit_status run_or_check(const struct options *options, const struct proc
 
 	if (status)
 		return status;
+	more_files_allow();
 	if (options->triggers[KD_START] || options->triggers[KD_STOP] || options->long_poll)
 		tracefs_provide(); /* where it cannot be had, what needs it says so */
 	if (!options->check)

@@ -55,6 +55,8 @@ static void config_fill(struct session_config *config, const struct run *run)
 						       : processes_threads(processes);
 	while (n_tids < PIDS_MAX && run->options->tids[n_tids])
 		n_tids++;
+	if (n_tids) /* no others are followed */
+		threads = (unsigned int)n_tids;
 	*config = (struct session_config){
 		.tgid = run->target->pid,
 		.filter = { .names = run->options->outputs.report.threads,

@@ -125,7 +125,7 @@ static exit_status attach_failed(const struct trigger *trigger, const struct sit
 		log_hint("this kernel lacks that kind of probe: use another kind");
 		return EX_OSERR;
 	case EMFILE:
-		log_hint("raise the limit of open files: ulimit -n");
+		log_hint_files();
 		return EX_OSERR;
 	default:
 		log_hint("--check shows where the probes would be, --debug what libbpf says");

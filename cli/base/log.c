@@ -94,6 +94,11 @@ void log_error(const char *fmt, ...)
 	va_end(args);
 }
 
+void log_hint_files(void)
+{
+	log_hint("raise the hard limit: `ulimit -Hn 65536` as root, or LimitNOFILE= of a service");
+}
+
 exit_status log_no_memory(void)
 {
 	log_error("no memory");

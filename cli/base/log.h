@@ -24,6 +24,9 @@ exit_status log_write_failed(const char *what, int error);
 /* What to do about the error before it: "  <text>". */
 __attribute__((format(printf, 1, 2))) void log_hint(const char *fmt, ...);
 
+/* The same where there are too many open files: as many as may be were asked for. */
+void log_hint_files(void);
+
 /* What the operator should know although the run goes on: "kernel_delay:
  * warning: <text>". */
 __attribute__((format(printf, 1, 2))) void log_warn(const char *fmt, ...);

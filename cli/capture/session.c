@@ -112,8 +112,7 @@ static exit_status session_size(struct session *session, const struct session_co
 	skel->rodata->kd_cpus = cpus;
 	if (config->upcalls)
 		bpf_map__set_max_entries(skel->maps.kd_upcalls, cpus * session->banks);
-	error = bpf_map__set_max_entries(skel->maps.kd_tids, kernel_pid_max() / KD_TID_PAGE + 1) ?:
-		bpf_map__set_max_entries(skel->maps.kd_threads, session->slots) ?:
+	error = bpf_map__set_max_entries(skel->maps.kd_threads, session->slots) ?:
 		bpf_map__set_max_entries(skel->maps.kd_free_slots, session->slots) ?:
 		bpf_map__set_max_entries(skel->maps.kd_records, session->slots * session->banks) ?:
 		files_select(skel, session->slots) ?:
@@ -195,6 +194,8 @@ static exit_status session_seed(struct session *session, pid_t tgid)
 		error = session_visit(session, KD_VISIT_OPEN) ?: several_look(&session->several);
 	if (error) {
 		log_error("cannot read the target's threads: %s", strerror(-error));
+		if (error == -EMFILE)
+			log_hint_files();
 		return EX_OSERR;
 	}
 	session->skel->bss->kd_seeded = 1;
@@ -254,6 +255,7 @@ static exit_status session_start(struct session *session, const struct session_c
 						    config->tracing.record_bytes);
 	if (status)
 		return status;
+	session_memory_tell(session->skel->obj, session->slots);
 	status = programs_load(&session->programs);
 	if (status)
 		return status;

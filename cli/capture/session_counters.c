@@ -94,7 +94,7 @@ static exit_status refused(int error)
 {
 	log_error("cannot count perf events: %s", strerror(-error));
 	if (error == -EMFILE)
-		log_hint("raise the limit: ulimit -n 1024");
+		log_hint_files();
 	else
 		log_hint("does lockdown, a container or a security module forbid "
 			 "perf_event_open()?");

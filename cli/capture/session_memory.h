@@ -5,6 +5,7 @@
 #define SESSION_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct bpf_map;
 struct bpf_object;
@@ -15,5 +16,9 @@ void *session_memory_map(const struct bpf_map *map, size_t size);
 
 /* The same for the variables of a loaded object, which libbpf has mapped. */
 void session_memory_keep(struct bpf_object *object);
+
+/* Says what the maps of an object that is about to be loaded will take, if that is much, and what
+ * takes less. threads: how many there is room for. */
+void session_memory_tell(const struct bpf_object *object, uint32_t threads);
 
 #endif

@@ -198,7 +198,7 @@ static exit_status load_failed(int error)
 		return EX_NOPERM;
 	case EMFILE:
 		log_error("too many open files");
-		log_hint("raise the limit: ulimit -n 1024");
+		log_hint_files();
 		return EX_OSERR;
 	case ENOMEM:
 		log_error("no memory for the BPF maps");
@@ -242,7 +242,7 @@ static exit_status attach_refused(const char *tracepoint, int error)
 	if (error == ENOMEM)
 		log_hint("raise the memory limit of this session's cgroup or `ulimit -l`");
 	else if (error == EMFILE || error == ENFILE)
-		log_hint("raise the limit: ulimit -n 1024");
+		log_hint_files();
 	else
 		log_hint("does lockdown, a security module or a container forbid it?");
 	return error == EPERM || error == EACCES ? EX_NOPERM : EX_OSERR;

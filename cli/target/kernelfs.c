@@ -128,11 +128,6 @@ static int setting_read(const char *path, int fallback)
 	return value;
 }
 
-uint32_t kernel_pid_max(void)
-{
-	return (uint32_t)setting_read("/proc/sys/kernel/pid_max", 4 << 20); /* PID_MAX_LIMIT */
-}
-
 int kernel_perf_paranoid(void)
 {
 	return setting_read("/proc/sys/kernel/perf_event_paranoid", INT_MAX);

@@ -20,9 +20,6 @@ exit_status btf_provide(const char *file);
  * not read it; or another negative errno: it cannot be mounted. */
 int tracefs_provide(void);
 
-/* One more than the largest PID there can be. */
-uint32_t kernel_pid_max(void);
-
 /* kernel.perf_event_paranoid; the largest number if it cannot be read. */
 int kernel_perf_paranoid(void);
 

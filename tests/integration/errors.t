@@ -330,7 +330,16 @@ def case_help(test):
         test.ok(re.search(rf"{option}\b", text), f"--help has {option}")
 
 
-kdtest.main(case_usage, case_names_the_option, case_not_root, case_closed_streams,
+def case_few_files(test):
+    """More files are asked for than the shell allows; a command has the limit of the shell."""
+    run = test.program("--sample-time", "0.2", "--", "sh", "-c", "ulimit -Sn; sleep 0.5",
+                       wrapper=("sh", "-c", 'ulimit -Sn 70; exec "$@"', "sh"))
+    test.ok(run.status == 0 and "Too many open files" not in run.stderr, "70 are no obstacle",
+            run.stderr)
+    test.ok("70" in (run.stdout + run.stderr).splitlines(), "the command is limited as before")
+
+
+kdtest.main(case_few_files, case_usage, case_names_the_option, case_not_root, case_closed_streams,
             case_missing_capabilities, case_missing_ptrace, case_no_memory_for_a_tracepoint,
             case_closed_tracefs,
             case_no_such_process, case_close_names, case_thread_instead_of_process,
