@@ -19,7 +19,7 @@ struct finding {
 	struct claimant claimant; /* first: takes get this */
 	struct verdict *verdict;
 	const struct thread_row *thread; /* whose claims come */
-	uint64_t claimed, longest;       /* of it until now */
+	uint64_t kept, claimed, longest; /* of it until now */
 	bool failed;
 };
 
@@ -44,7 +44,12 @@ static struct verdict_row *row_find(struct verdict *verdict, enum cause cause,
 	if (!rows)
 		return NULL;
 	verdict->rows = rows;
-	rows[verdict->n_rows] = (struct verdict_row){ .cause = cause, .who = *who };
+	rows[verdict->n_rows] = (struct verdict_row){
+		.cause = cause,
+		.who = *who,
+		.culprits = !is_same(who, &unknown),
+		.and_others = is_same(who, &unknown),
+	};
 	return &rows[verdict->n_rows++];
 }
 
@@ -74,27 +79,29 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 {
 	struct finding *finding = (struct finding *)claimant;
 	const struct thread_row *thread = finding->thread;
-	struct verdict_row *row = row_find(finding->verdict, cause, &claim->who);
+	/* A wait that two causes claim counts once. */
+	const uint64_t ns = u64_min(claim->ns, finding->kept - finding->claimed);
+	struct verdict_row *row = ns ? row_find(finding->verdict, cause, &claim->who) : NULL;
 
-	finding->failed |= !row;
+	finding->failed |= ns && !row;
 	if (!row)
 		return;
-	row->ns = u64_add(row->ns, claim->ns);
+	row->ns = u64_add(row->ns, ns);
 	row->count = u64_add(row->count, claim->count);
 	row->longest = u64_max(row->longest, claim->longest);
-	at_add(row, claim->at, claim->ns);
+	at_add(row, claim->at, ns);
 	requests_add(&row->requests, &claim->requests);
 	if (row->last != thread) {
 		row->last = thread;
 		row->last_ns = 0;
 		row->threads += thread->members;
 	}
-	row->last_ns = u64_add(row->last_ns, claim->ns);
+	row->last_ns = u64_add(row->last_ns, ns);
 	if (row->last_ns > row->worst_ns) {
 		row->worst = thread;
 		row->worst_ns = row->last_ns;
 	}
-	finding->claimed = u64_add(finding->claimed, claim->ns);
+	finding->claimed += ns;
 	finding->longest = u64_max(finding->longest, claim->longest);
 }
 
@@ -148,21 +155,24 @@ static void thread_add(struct finding *finding, struct verdict_thread *into,
 	uint64_t busy = ledger->life - u64_min(work, ledger->life);
 
 	finding->thread = thread;
+	finding->kept = busy - u64_min(ran, busy);
 	finding->claimed = finding->longest = 0;
 	claims_find(&finding->claimant, thread);
 	waker_find(verdict, thread);
 	*into = (struct verdict_thread){
 		.row = thread,
 		.busy = busy,
-		.kept = busy - u64_min(ran, busy),
+		.kept = finding->kept,
+		.unexplained = finding->kept - finding->claimed,
 		.longest = finding->longest,
 	};
+	verdict->user = u64_add(verdict->user, ledger->ns[LEDGER_USER]);
+	verdict->kernel = u64_add(verdict->kernel, ledger->ns[LEDGER_KERNEL]);
 	verdict->life = u64_add(verdict->life, ledger->life);
 	verdict->work = u64_add(verdict->work, work);
 	verdict->busy = u64_add(verdict->busy, busy);
 	verdict->kept = u64_add(verdict->kept, into->kept);
-	verdict->unexplained = u64_add(verdict->unexplained,
-				       into->kept - u64_min(finding->claimed, into->kept));
+	verdict->unexplained = u64_add(verdict->unexplained, into->unexplained);
 }
 
 static bool is_large(const struct verdict_row *row, uint64_t busy)
@@ -173,8 +183,35 @@ static bool is_large(const struct verdict_row *row, uint64_t busy)
 	return row->ns && u64_times(row->ns, 100) >= u64_times(busy, percent);
 }
 
+/* Too little for a verdict while there is more that it does not explain. In windows of triggers
+ * microseconds may be what was looked for. */
+static bool is_little(const struct verdict_row *row, const struct verdict *verdict,
+		      const struct sample *sample)
+{
+	bool triggered = sample->start_triggered || sample->stop_triggered;
+
+	if (row->ns >= u64_max(verdict->unexplained, u64_add(verdict->user, verdict->kernel)))
+		return false;
+	return u64_times(row->ns, 100) <
+		       u64_times(sample->end - sample->start, VERDICT_WINDOW_LEAST) ||
+	       (!triggered && row->ns < VERDICT_NS_LEAST);
+}
+
+/* What both are. */
+static void who_join(struct verdict_who *into, const struct verdict_who *from)
+{
+	struct verdict_who both = { .pid = into->pid == from->pid ? into->pid : 0 };
+
+	if (!strncmp(into->comm, from->comm, sizeof(into->comm)))
+		memcpy(both.comm, into->comm, sizeof(both.comm));
+	*into = both;
+}
+
 static void row_add(struct verdict_row *into, const struct verdict_row *from)
 {
+	who_join(&into->who, &from->who);
+	into->culprits += from->culprits;
+	into->and_others |= from->and_others;
 	into->ns = u64_add(into->ns, from->ns);
 	into->count = u64_add(into->count, from->count);
 	into->longest = u64_max(into->longest, from->longest);
@@ -210,27 +247,36 @@ static void unnamed_first(struct verdict *verdict)
 	}
 }
 
-/* Many that are too small to be blamed may be much together: several of one cause become one
- * row, which is that of those who have no name, if there are any. It has a name only where one of
- * them has nearly all of it. */
+static bool is_alone(const struct verdict_row *row, uint64_t busy)
+{
+	return u64_times(row->ns, 100) >= u64_times(busy, VERDICT_ALONE_LEAST);
+}
+
+/* Many that are too small to be blamed may be much together, and of many each says little: several
+ * of one cause become one row, which is that of those who have no name, if there are any. It is one
+ * culprit's only where that has nearly all of it. */
 static void small_fold(struct verdict *verdict)
 {
 	struct verdict_row *first[CAUSES] = { NULL };
 	struct verdict_row most[CAUSES] = { { .ns = 0 } };
+	unsigned int n_small[CAUSES] = { 0 };
 	size_t left = 0;
 
 	unnamed_first(verdict);
+	for (size_t i = 0; i < verdict->n_rows; i++)
+		n_small[verdict->rows[i].cause] += !is_alone(&verdict->rows[i], verdict->busy);
 
 	for (size_t i = 0; i < verdict->n_rows; i++) {
 		struct verdict_row *row = &verdict->rows[i], **small = &first[row->cause];
 		struct verdict_row *part = &most[row->cause];
-		bool folds = !is_large(row, verdict->busy) || !is_named(row);
+		bool folds = !is_large(row, verdict->busy) || !is_named(row) ||
+			     (n_small[row->cause] >= VERDICT_GROUP &&
+			      !is_alone(row, verdict->busy));
 
 		if (folds && row->ns > part->ns)
 			*part = *row;
 		if (folds && *small) {
 			row_add(*small, row);
-			memset(&(*small)->who, 0, sizeof((*small)->who));
 			if (part->ns >= (*small)->ns - (*small)->ns / 10)
 				(*small)->who = part->who;
 			continue;
@@ -256,6 +302,24 @@ static int row_order(const void *a, const void *b)
 	return (x->who.tid > y->who.tid) - (x->who.tid < y->who.tid);
 }
 
+bool verdict_is_unexplained(const struct verdict *verdict)
+{
+	if (verdict->n_blamed && verdict->unexplained > verdict->rows[0].ns)
+		return true;
+	return verdict->unexplained && u64_times(verdict->unexplained, 100) >=
+					       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
+}
+
+static enum verdict_part largest_of(const struct verdict *verdict)
+{
+	const uint64_t ran = u64_add(verdict->user, verdict->kernel);
+	const uint64_t blamed = verdict->n_blamed ? verdict->rows[0].ns : 0;
+
+	if (verdict_is_unexplained(verdict) && verdict->unexplained > u64_max(ran, blamed))
+		return VERDICT_UNEXPLAINED;
+	return blamed && blamed >= ran ? VERDICT_BLAMED : VERDICT_RAN;
+}
+
 int verdict_find(struct verdict *verdict, const struct sample *sample)
 {
 	struct finding finding = {
@@ -271,11 +335,13 @@ int verdict_find(struct verdict *verdict, const struct sample *sample)
 	small_fold(verdict);
 	verdict->moves = verdict_mover(sample, &verdict->mover);
 	for (size_t i = 0; i < verdict->n_rows; i++) {
-		verdict->rows[i].blamed = is_large(&verdict->rows[i], verdict->busy);
+		verdict->rows[i].blamed = is_large(&verdict->rows[i], verdict->busy) &&
+					  !is_little(&verdict->rows[i], verdict, sample);
 		verdict->n_blamed += verdict->rows[i].blamed;
 	}
 	if (verdict->n_rows)
 		qsort(verdict->rows, verdict->n_rows, sizeof(*verdict->rows), row_order);
+	verdict->largest = largest_of(verdict);
 	return finding.failed ? -ENOMEM : 0;
 }
 

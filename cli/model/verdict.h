@@ -58,6 +58,8 @@ struct verdict_who {
 struct verdict_row {
 	enum cause cause;
 	struct verdict_who who;
+	unsigned int culprits; /* several: too small to be told apart; their name, if it is one */
+	bool and_others;       /* and some that are not known */
 	uint64_t ns;
 	uint64_t count, longest;        /* 0: not known */
 	const struct descriptor *at;    /* where it waited for that, most of the time; the */
@@ -74,15 +76,21 @@ struct verdict_row {
 /* What one row of the sample's threads lost. */
 struct verdict_thread {
 	const struct thread_row *row;
-	uint64_t busy;    /* its life less waiting for work */
-	uint64_t kept;    /* of that it did not run, whoever is to blame */
-	uint64_t longest; /* of one culprit the longest single case */
+	uint64_t busy;        /* its life less waiting for work */
+	uint64_t kept;        /* of that it did not run, whoever is to blame */
+	uint64_t unexplained; /* of that what nobody claims */
+	uint64_t longest;     /* of one culprit the longest single case */
 };
 
-/* Sums over all threads. busy is life less waiting for work; kept is busy less running in
- * user and kernel mode; unexplained is the part of kept that nobody claims. */
+/* The parts of busy time: it ran, nobody claims it, or the first row does. */
+enum verdict_part { VERDICT_RAN, VERDICT_UNEXPLAINED, VERDICT_BLAMED };
+
+/* Sums over all threads. busy is life less waiting for work; user and kernel is what of that it
+ * ran, kept the rest; unexplained is the part of kept that nobody claims. The rows and unexplained
+ * add up to kept. */
 struct verdict {
-	uint64_t life, work, busy, kept, unexplained;
+	uint64_t life, work, busy, user, kernel, kept, unexplained;
+	enum verdict_part largest;
 	/* Who ended most of what the threads waited in futexes that nobody is known to have had,
 	 * such as those of condition variables, and how much that was; 0: there was none. */
 	struct verdict_who waker;
@@ -96,10 +104,20 @@ struct verdict {
 	size_t n_threads;
 };
 
-/* Nobody is blamed for less than this. A case that happened seldom has to be a large one. */
+/* Nobody is blamed for less than this. A case that happened seldom has to be a large one; what is
+ * smaller than what the threads ran, or than what is unexplained, a part of the window. */
 #define VERDICT_LEAST 1         /* percent of busy time */
 #define VERDICT_TIMES 3         /* as often, */
 #define VERDICT_SELDOM_LEAST 10 /* or percent of busy time */
+#define VERDICT_WINDOW_LEAST 2  /* percent of the window, and, unless a trigger chose that, */
+#define VERDICT_NS_LEAST 1000000
+
+/* From three on, culprits of one cause that have less than this share one row. */
+#define VERDICT_ALONE_LEAST 10 /* percent of busy time */
+#define VERDICT_GROUP 3
+
+/* Unexplained time that is said. */
+bool verdict_is_unexplained(const struct verdict *verdict);
 
 /* Fills a zeroed verdict, which points into the sample. Returns 0 or -ENOMEM; the caller
  * clears it in any case. */

@@ -177,49 +177,86 @@ static void states(struct text *text, const struct verdict *verdict, size_t most
 #define CAUSE_WIDTH 24
 #define WHO_WIDTH 24 /* a name and a TID */
 
-static void cause_line(struct text *text, const struct verdict *verdict,
-		       const struct verdict_row *row)
+/* One line of a cause; without a row of what is unexplained. */
+static void cause_line(struct text *text, const struct verdict *verdict, const char *title,
+		       const char *who, uint64_t ns, uint64_t longest)
 {
 	struct columns *columns = &text->columns;
-	char who[WHO_LEN];
 
 	columns_add(columns, "  ");
-	columns_left(columns, cause_words[row->cause].title, CAUSE_WIDTH);
+	columns_left(columns, title, CAUSE_WIDTH);
 	columns_add(columns, " ");
-	text_who(who, &row->who);
-	cell_left(columns, *who ? who : "-", WHO_WIDTH);
-	cell_time(columns, row->ns);
-	cell_share(columns, row->ns, verdict->busy);
-	if (row->longest)
-		cell_time(columns, row->longest);
-	else
+	cell_left(columns, who, WHO_WIDTH);
+	cell_time(columns, ns);
+	cell_share(columns, ns, verdict->busy);
+	if (longest)
+		cell_time(columns, longest);
+	else if (*who)
 		columns_right(columns, "-", 9);
 	columns_add(columns, "\n");
 }
 
-/* The largest, whether they are blamed or not; what is unexplained comes last. */
+static void row_line(struct text *text, const struct verdict *verdict,
+		     const struct verdict_row *row)
+{
+	char who[WHO_LEN];
+
+	text_row_who(who, row);
+	cause_line(text, verdict, cause_words[row->cause].title, *who ? who : "-", row->ns,
+		   row->longest);
+}
+
+/* The largest that is not greater than the one before; of equals those in order. NULL: no more. */
+static const struct verdict_row *row_below(const struct verdict *verdict,
+					   const struct verdict_row *before)
+{
+	const struct verdict_row *next = NULL;
+
+	for (size_t i = 0; i < verdict->n_rows; i++) {
+		const struct verdict_row *row = &verdict->rows[i];
+
+		if (before && (row->ns > before->ns || (row->ns == before->ns && row <= before)))
+			continue;
+		if (!next || row->ns > next->ns)
+			next = row;
+	}
+	return next;
+}
+
+/* All, the largest first; of more than have room the last line has the rest. */
 static void causes(struct text *text, const struct verdict *verdict, size_t most)
 {
 	/* Less is not worth the line. */
 	bool is_much = u64_times(verdict->unexplained, 100) >= verdict->busy;
-	const struct verdict_row unexplained = { .ns = is_much ? verdict->unexplained : 0 };
-	/* The advice has a second line for who moved threads. */
-	size_t taken = (unexplained.ns > 0) + (verdict->moves > 0),
-	       n = u64_min(verdict->n_rows, most > taken ? most - taken : 0);
-	struct columns *columns = &text->columns;
+	uint64_t unexplained = is_much ? verdict->unexplained : 0, left = verdict->unexplained;
+	/* The advice has lines of its own for a second culprit, and for who moved threads. */
+	size_t taken = text_has_second(verdict) + (verdict->moves > 0),
+	       n = verdict->n_rows + is_much;
+	const struct verdict_row *row = NULL, *next = row_below(verdict, NULL);
+	char title[32];
 
-	text_bold(text, "KEPT FROM RUNNING BY       WHO                     "
-			"     TIME OF BUSY  LONGEST");
-	columns_add(columns, "\n");
-	for (size_t i = 0; i < n; i++)
-		cause_line(text, verdict, &verdict->rows[i]);
-	if (!unexplained.ns)
+	most = most > taken + 1 ? most - taken : 2;
+	text_bold(text, "KEPT FROM RUNNING BY       WHO                          "
+			"TIME OF BUSY  LONGEST");
+	columns_add(&text->columns, "\n");
+	for (size_t i = 0; i < verdict->n_rows; i++)
+		left = u64_add(left, verdict->rows[i].ns);
+	for (size_t i = 0; i < n && i < (n > most ? most - 1 : most); i++) {
+		if (unexplained && (!next || unexplained > next->ns)) {
+			cause_line(text, verdict, "unexplained", "", unexplained, 0);
+			left -= unexplained;
+			unexplained = 0;
+			continue;
+		}
+		row = next;
+		row_line(text, verdict, row);
+		left -= u64_min(row->ns, left);
+		next = row_below(verdict, row);
+	}
+	if (n <= most)
 		return;
-	columns_add(columns, "  ");
-	columns_left(columns, "unexplained", CAUSE_WIDTH + 1 + WHO_WIDTH);
-	cell_time(columns, unexplained.ns);
-	cell_share(columns, unexplained.ns, verdict->busy);
-	columns_add(columns, "\n");
+	snprintf(title, sizeof(title), "and %zu others", n - (most - 1));
+	cause_line(text, verdict, title, "", left, 0);
 }
 
 void text_screen_thread(struct columns *columns, const struct verdict_thread *thread)

@@ -25,11 +25,13 @@ void text_screen_top(struct text *text, const struct verdict *verdict, size_t li
 #define TEXT_SCREEN_THREADS "    TID THREAD             KEPT OF BUSY"
 void text_screen_thread(struct columns *columns, const struct verdict_thread *thread);
 
-/* What a screen says in words: VERDICT and, as its last one or two lines, what to do next. The
- * former returns the number of its lines, VERDICT_LINES at most. */
+/* What a screen says in words: VERDICT and, as its last lines, what to do next: of what is said
+ * first, of the largest culprit, if that is another one (text_has_second()), and of who moved
+ * threads. The former returns the number of its lines, VERDICT_LINES at most. */
 #define VERDICT_LINES 4
 unsigned int text_verdict(struct text *text, const struct verdict *verdict);
 void text_advice(struct text *text, const struct verdict *verdict);
+bool text_has_second(const struct verdict *verdict);
 
 /* The verdict's sentences, a line each, however long: of all who are blamed. */
 void text_sentences(struct text *text, const struct verdict *verdict);
@@ -37,6 +39,9 @@ void text_sentences(struct text *text, const struct verdict *verdict);
 /* Who it was, escaped: "backup-agent[812]"; "" if that is not known. */
 #define WHO_LEN 128
 const char *text_who(char who[static WHO_LEN], const struct verdict_who *is);
+
+/* The same of a row: of several culprits "16 threads (worker)"; "" of what are no threads. */
+const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row);
 
 /* Its scheduling class, if that is not the usual: "SCHED_FIFO 50", "nice 5", or "". */
 #define CLASS_LEN 32

@@ -118,6 +118,24 @@ const char *text_who(char who[static WHO_LEN], const struct verdict_who *is)
 	return who;
 }
 
+const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row)
+{
+	static const char *const nouns[CAUSES] = {
+		[CAUSE_TASK] = "others",     [CAUSE_OWN_THREADS] = "threads",
+		[CAUSE_LOCK] = "threads",    [CAUSE_KERNEL_LOCK] = "threads",
+		[CAUSE_PEER] = "threads",    [CAUSE_STOPPED] = "threads",
+		[CAUSE_RT_LIMIT] = "others",
+	};
+	char name[NAME_ROOM];
+
+	if (row->culprits <= 1 || row->who.tid || !nouns[row->cause])
+		return text_who(who, &row->who);
+	escape_text(name, sizeof(name), row->who.comm, sizeof(row->who.comm));
+	snprintf(who, WHO_LEN, "%u%s %s%s%s%s", row->culprits, row->and_others ? " or more" : "",
+		 nouns[row->cause], *name ? " (" : "", name, *name ? ")" : "");
+	return who;
+}
+
 const char *text_class(char class[static CLASS_LEN], const struct verdict_who *is)
 {
 	static const char *const names[] = {
@@ -228,7 +246,7 @@ static void what_add(char *sentence, const struct verdict_row *row, bool several
 	if (row->cause == CAUSE_THROTTLED || row->cause == CAUSE_DEADLINE)
 		named = *limit_text(who, row);
 	else
-		named = *text_who(who, &row->who);
+		named = *text_row_who(who, row);
 	if (*text_class(class, &row->who))
 		snprintf(who + strlen(who), sizeof(who) - strlen(who), " (%s)", class);
 	format = format_of(row, named, several);
@@ -303,53 +321,148 @@ static void sentence_make(char sentence[static SENTENCE_LEN], const struct verdi
 	strncat(sentence, ".", SENTENCE_LEN - strlen(sentence) - 1);
 }
 
-/* Too much of the time for a clean bill. */
-static bool is_unexplained(const struct verdict *verdict)
+/* "main[4711]" if one thread has nearly all of a sum, else "5 threads". */
+static void whose_add(char *sentence, const struct verdict *verdict, bool ran, uint64_t sum)
 {
-	return verdict->unexplained && u64_times(verdict->unexplained, 100) >=
-					       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
+	const struct verdict_thread *most = NULL;
+	size_t used = strlen(sentence);
+	uint64_t most_ns = 0, threads = 0;
+	char name[NAME_ROOM];
+
+	for (size_t i = 0; i < verdict->n_threads; i++) {
+		const struct verdict_thread *thread = &verdict->threads[i];
+		uint64_t ns = ran ? thread->busy - thread->kept : thread->unexplained;
+
+		threads += ns ? thread->row->members : 0;
+		if (ns > most_ns) {
+			most = thread;
+			most_ns = ns;
+		}
+	}
+	if (!most || most->row->members > 1 || most_ns < sum - sum / 10) {
+		snprintf(sentence + used, SENTENCE_LEN - used, "%llu threads",
+			 (unsigned long long)threads);
+		return;
+	}
+	escape_text(name, sizeof(name), most->row->name, KD_COMM_LEN);
+	snprintf(sentence + used, SENTENCE_LEN - used, "%s[%d]", *name ? name : "thread",
+		 (int)most->row->tid);
+}
+
+/* "84 % (840 ms of 1.00 s)" */
+static void share_begin(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
+			uint64_t part)
+{
+	char share[NUMBER_LEN], ns[NUMBER_LEN], busy[NUMBER_LEN];
+
+	number_share(share, part, verdict->busy);
+	number_time(ns, part);
+	number_time(busy, verdict->busy);
+	snprintf(sentence, SENTENCE_LEN, "%s (%s of %s)", share, ns, busy);
 }
 
 /* A condition is nobody's, but somebody fulfils it. */
-static void unexplained_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
-			     bool several)
+static void unexplained_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict)
 {
-	char share[NUMBER_LEN], ns[NUMBER_LEN], busy[NUMBER_LEN], who[WHO_LEN];
+	char who[WHO_LEN];
 	bool woken = verdict->until_woken > verdict->unexplained / 2;
+	size_t used;
 
-	number_share(share, verdict->unexplained, verdict->busy);
-	number_time(ns, verdict->unexplained);
-	number_time(busy, verdict->busy);
-	snprintf(sentence, SENTENCE_LEN,
-		 "Nobody can be blamed for certain: for %s of %s busy time (%s of %s) %s did "
-		 "not run, and %s%s%s.",
-		 share, several ? "their" : "its", ns, busy, several ? "they" : "it",
-		 woken ? "waited in futex until " : "the reason is unknown",
-		 woken ? text_who(who, &verdict->waker) : "",
-		 !woken    ? ""
-		 : several ? " woke them"
-			   : " woke it");
+	share_begin(sentence, verdict, verdict->unexplained);
+	strncat(sentence, " unexplained: ", SENTENCE_LEN - strlen(sentence) - 1);
+	whose_add(sentence, verdict, false, verdict->unexplained);
+	used = strlen(sentence);
+	if (woken)
+		snprintf(sentence + used, SENTENCE_LEN - used, " waited in futex until %s woke it.",
+			 text_who(who, &verdict->waker));
+	else
+		snprintf(sentence + used, SENTENCE_LEN - used,
+			 " did not run, and the reason is unknown.");
 }
 
-static void nobody_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
-			bool several)
+/* "user 43 %, kernel 53 %", of busy time */
+static void modes_add(char *sentence, const struct verdict *verdict)
 {
+	char user[NUMBER_LEN], kernel[NUMBER_LEN];
+	size_t used = strlen(sentence);
+
+	number_share(user, verdict->user, verdict->busy);
+	number_share(kernel, verdict->kernel, verdict->busy);
+	snprintf(sentence + used, SENTENCE_LEN - used, "user %s, kernel %s", user, kernel);
+}
+
+static uint64_t ran_ns(const struct verdict *verdict)
+{
+	return verdict->busy - u64_min(verdict->kept, verdict->busy);
+}
+
+/* It ran for most of the time, or nothing else is to be said. */
+static void ran_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
+		     bool several)
+{
+	bool nothing = !verdict->n_blamed && !verdict_is_unexplained(verdict) &&
+		       u64_times(verdict->kept, 100) <
+			       u64_times(verdict->life, VERDICT_WINDOW_LEAST);
+	const char *it = several ? "they" : "it";
 	char ns[NUMBER_LEN], whole[NUMBER_LEN];
-	uint64_t ran = verdict->busy - u64_min(verdict->kept, verdict->busy);
 
 	if (!verdict->life) {
 		snprintf(sentence, SENTENCE_LEN, "There was no thread to look at.");
-	} else if (is_unexplained(verdict)) {
-		unexplained_make(sentence, verdict, several);
-	} else {
-		number_time(ns, ran);
-		number_time(whole, verdict->work ? verdict->work : verdict->life);
-		snprintf(sentence, SENTENCE_LEN,
-			 verdict->work ? "Nothing kept %s from running: %s ran for %s, and waited "
-					 "for work for %s."
-				       : "Nothing kept %s from running: %s ran for %s of %s.",
-			 several ? "them" : "it", several ? "they" : "it", ns, whole);
+		return;
 	}
+	if (!nothing) {
+		share_begin(sentence, verdict, ran_ns(verdict));
+		strncat(sentence, ": ", SENTENCE_LEN - strlen(sentence) - 1);
+		whose_add(sentence, verdict, true, ran_ns(verdict));
+		strncat(sentence, " ran: ", SENTENCE_LEN - strlen(sentence) - 1);
+		modes_add(sentence, verdict);
+		strncat(sentence, ".", SENTENCE_LEN - strlen(sentence) - 1);
+		return;
+	}
+	number_time(ns, ran_ns(verdict));
+	number_time(whole, verdict->work ? verdict->work : verdict->life);
+	snprintf(sentence, SENTENCE_LEN, "Nothing kept %s from running: %s ran for %s%s%s",
+		 several ? "them" : "it", it, ns, verdict->work ? "" : " of ",
+		 verdict->work ? "" : whole);
+	if (verdict->busy) {
+		strncat(sentence, " (", SENTENCE_LEN - strlen(sentence) - 1);
+		modes_add(sentence, verdict);
+		strncat(sentence, ")", SENTENCE_LEN - strlen(sentence) - 1);
+	}
+	if (verdict->work) {
+		strncat(sentence, ", and waited for work for ",
+			SENTENCE_LEN - strlen(sentence) - 1);
+		strncat(sentence, whole, SENTENCE_LEN - strlen(sentence) - 1);
+	}
+	strncat(sentence, ".", SENTENCE_LEN - strlen(sentence) - 1);
+}
+
+/* The next sentence, the largest part first: 0 is the first. Returns false if there is none. What
+ * it ran is said only if that is most, or if there is nothing else. */
+static bool sentence_next(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
+			  size_t i, bool several)
+{
+	bool unexplained = verdict_is_unexplained(verdict);
+	size_t before = 0;
+
+	if (verdict->largest == VERDICT_RAN) {
+		if (!i) {
+			ran_make(sentence, verdict, several);
+			return true;
+		}
+		i--;
+	}
+	while (before < verdict->n_blamed && verdict->rows[before].ns >= verdict->unexplained)
+		before++;
+	if (unexplained && i == before) {
+		unexplained_make(sentence, verdict);
+		return true;
+	}
+	i -= unexplained && i > before;
+	if (i >= verdict->n_blamed)
+		return false;
+	sentence_make(sentence, verdict, &verdict->rows[i], several);
+	return true;
 }
 
 /* Cuts a sentence into lines of the screen's width. Returns how many; of those the first
@@ -391,13 +504,7 @@ unsigned int text_verdict(struct text *text, const struct verdict *verdict)
 	unsigned int n, used = 0;
 	bool several = text_is_several(text->sample);
 
-	if (!verdict->n_blamed) {
-		nobody_make(sentence, verdict, several);
-		used = (unsigned int)u64_min(wrap(sentence, lines), VERDICT_LINES);
-		lines_add(text, lines, used);
-	}
-	for (size_t i = 0; i < verdict->n_blamed; i++) {
-		sentence_make(sentence, verdict, &verdict->rows[i], several);
+	for (size_t i = 0; sentence_next(sentence, verdict, i, several); i++) {
 		n = wrap(sentence, lines);
 		if (used && used + n > VERDICT_LINES)
 			break;
@@ -413,11 +520,7 @@ void text_sentences(struct text *text, const struct verdict *verdict)
 	char sentence[SENTENCE_LEN];
 	bool several = text_is_several(text->sample);
 
-	for (size_t i = 0; i < verdict->n_blamed || !i; i++) {
-		if (verdict->n_blamed)
-			sentence_make(sentence, verdict, &verdict->rows[i], several);
-		else
-			nobody_make(sentence, verdict, several);
+	for (size_t i = 0; sentence_next(sentence, verdict, i, several); i++) {
 		columns_add(&text->columns, sentence);
 		columns_add(&text->columns, "\n");
 	}
@@ -478,6 +581,29 @@ static const char *kind_advice(const struct verdict_row *row)
 	return NULL;
 }
 
+/* What an option shows that was given: it is below, or in the capture. */
+static const char *given_advice(enum cause cause, const struct sample *sample)
+{
+	const struct trace_list *traces = &sample->traces;
+
+	switch (cause) {
+	case CAUSE_LOCK:
+	case CAUSE_KERNEL_LOCK:
+	case CAUSE_PEER:
+		return traces->waits_asked ? "[OFF-CPU WAITS] says where it waited, and who woke it"
+					   : NULL;
+	case CAUSE_DISK:
+		return traces->calls_asked ? "[SLOW SYSTEM CALLS] says where it waited" : NULL;
+	case CAUSE_PAGE_FAULT:
+		return traces->profile_hz ? "[ON-CPU SAMPLES] says where it touches new memory"
+					  : NULL;
+	case CAUSE_CHILD:
+		return text_is_several(sample) ? "see the children's own sections" : NULL;
+	default:
+		return NULL;
+	}
+}
+
 /* Who is known need not be looked for. */
 static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
 			   const struct verdict_row *row)
@@ -489,7 +615,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 
 	if (!usual || !text_is_several(sample))
 		usual = sentences[row->cause].advice;
-	usual = kind_advice(row) ?: usual;
+	usual = given_advice(row->cause, sample) ?: kind_advice(row) ?: usual;
 	if (pid && own && known)
 		snprintf(advice, SCREEN_WIDTH, "%s", known);
 	else if (pid && !own && other)
@@ -499,6 +625,13 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 }
 
 #define MOVER_ROOM 17 /* of its name: with a PID and a count it is a line */
+
+bool text_has_second(const struct verdict *verdict)
+{
+	return verdict->largest != VERDICT_BLAMED && verdict->n_blamed &&
+	       u64_times(verdict->rows[0].ns, 100) >=
+		       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
+}
 
 /* A line of its own: it is no cause, but whoever reads of waits wants to know. */
 static void mover_advice(struct text *text, const struct verdict *verdict)
@@ -517,26 +650,47 @@ static void mover_advice(struct text *text, const struct verdict *verdict)
 	columns_add(&text->columns, line);
 }
 
-void text_advice(struct text *text, const struct verdict *verdict)
+static const char *idle_advice(const struct sample *sample)
 {
-	bool several = text_is_several(text->sample);
-	const char *advice = several ? "--profile shows what they compute"
-				     : "--profile shows what it computes";
-	char of_culprit[SCREEN_WIDTH];
+	if (text_is_several(sample) || sample->start_triggered || sample->stop_triggered)
+		return "if the delay came at another time, watch longer: --sample-time";
+	return "if the delay came at another time, --long-poll or a trigger waits for it";
+}
 
-	if (verdict->n_blamed) {
-		culprit_advice(of_culprit, text->sample, &verdict->rows[0]);
-		advice = of_culprit;
-	} else if (is_unexplained(verdict)) {
-		advice = several ? "--off-cpu=1ms shows what they waited for"
-				 : "--off-cpu=1ms shows what it waited for";
-	} else if (verdict->busy <= verdict->life / 100) {
-		advice = several ? "if the delay came at another time, watch longer: --sample-time"
-				 : "if the delay came at another time, --long-poll or a trigger "
-				   "waits for it";
-	}
-	text_bold(text, "NEXT    ");
+/* Of what is said first, when that is no culprit's. */
+static const char *part_advice(const struct sample *sample, const struct verdict *verdict)
+{
+	const struct trace_list *traces = &sample->traces;
+	bool several = text_is_several(sample);
+
+	if (verdict->largest == VERDICT_UNEXPLAINED)
+		return traces->waits_asked ? "[OFF-CPU WAITS] says where it waited, and who woke it"
+		       : several           ? "--off-cpu=1ms shows what they waited for"
+					   : "--off-cpu=1ms shows what it waited for";
+	if (!verdict->n_blamed && verdict->busy <= verdict->life / 100)
+		return idle_advice(sample);
+	return traces->profile_hz ? "[ON-CPU SAMPLES] says what it computes"
+	       : several          ? "--profile shows what they compute"
+				  : "--profile shows what it computes";
+}
+
+static void advice_line(struct text *text, const char *before, const char *advice)
+{
+	text_bold(text, before);
 	columns_add(&text->columns, advice);
 	columns_add(&text->columns, "\n");
+}
+
+void text_advice(struct text *text, const struct verdict *verdict)
+{
+	char of_culprit[SCREEN_WIDTH];
+	bool first = verdict->largest == VERDICT_BLAMED;
+
+	if (!first)
+		advice_line(text, "NEXT    ", part_advice(text->sample, verdict));
+	if (first || text_has_second(verdict)) {
+		culprit_advice(of_culprit, text->sample, &verdict->rows[0]);
+		advice_line(text, first ? "NEXT    " : "        ", of_culprit);
+	}
 	mover_advice(text, verdict);
 }

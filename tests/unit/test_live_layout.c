@@ -128,7 +128,7 @@ TEST(threads)
 	starve(rows);
 	shown_fill(&shown, &sample, &view);
 	is_drawn(&view, &shown, "live_80x24");
-	is_u64(view.listed, 8, "there is room for threads");
+	is_u64(view.listed, 10, "there is room for threads");
 	view.ascii = true;
 	view.frozen = true;
 	is_drawn(&view, &shown, "live_ascii");

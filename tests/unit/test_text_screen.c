@@ -270,6 +270,7 @@ TEST(causes)
 				.rows = &blamed,
 				.n_rows = 1,
 				.n_blamed = 1,
+				.largest = VERDICT_BLAMED,
 			};
 			struct text text = { .sample = &sample };
 			FILE *out = tmpfile();
@@ -303,7 +304,11 @@ static void is_advice(enum cause cause, pid_t pid, const char *wanted)
 	struct verdict_row blamed = { .cause = cause,
 				      .who = { .tid = pid, .pid = pid, .comm = "holder" },
 				      .worst = &row };
-	struct verdict verdict = { .busy = SECOND, .rows = &blamed, .n_rows = 1, .n_blamed = 1 };
+	struct verdict verdict = { .busy = SECOND,
+				   .rows = &blamed,
+				   .n_rows = 1,
+				   .n_blamed = 1,
+				   .largest = VERDICT_BLAMED };
 	struct text text = { .sample = &sample };
 	FILE *out = tmpfile();
 	char line[1024] = "";

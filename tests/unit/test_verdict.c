@@ -168,7 +168,7 @@ TEST(small_ones)
 	row.ready = times(100, 500 * MILLI, 9 * MILLI);
 	row.culprits = culprits;
 	row.n_culprits = 100;
-	judge(&row, "task 500/2.5 x10000, kept 500 of 1000", "one row");
+	judge(&row, "task 500/2.5 x10000 shell, kept 500 of 1000", "one row");
 	culprits[99] = by(CULPRIT_REST, "", 0, 200 * MILLI);
 	spend(&row, LEDGER_READY_WOKEN, 195 * MILLI);
 	judge(&row, "task 695/100 x10000, kept 695 of 1000", "one row for all");
@@ -187,7 +187,8 @@ TEST(small_ones)
 	spend(&row, LEDGER_READY_WOKEN, 141 * MILLI);
 	row.ready = times(9, 202 * MILLI, 60 * MILLI);
 	row.n_culprits = 3;
-	judge(&row, "task 200/100 x9 hog[100] policy 1 50, (task 2/0.5 x18), kept 202 of 1000",
+	judge(&row,
+	      "task 200/100 x9 hog[100] policy 1 50, (task 2/0.5 x18 shell), kept 202 of 1000",
 	      "a large one stays by itself, the small ones have not its name");
 }
 
@@ -326,8 +327,10 @@ TEST(healthy)
 	judge(&row, "(task 3/1 x100), kept 3 of 310, work 690",
 	      "less than 1 % of what it was busy: nobody");
 	spend(&row, LEDGER_READY_WOKEN, MILLI);
-	judge(&row, "task 4/1 x100, kept 4 of 310, work 690",
-	      "more than 1 % of what it was busy: blamed");
+	judge(&row, "(task 4/1 x100), kept 4 of 310, work 690",
+	      "more than 1 % of what it was busy, which is little of the window: nobody");
+	spend(&row, LEDGER_READY_WOKEN, 16 * MILLI);
+	judge(&row, "task 20/1 x100, kept 20 of 310, work 690", "2 % of the window: blamed");
 
 	row = runner(1, "sleeper");
 	row.run.count = 0;
@@ -469,6 +472,50 @@ TEST(timer)
 	judge(&row, "kept 0 of 100, work 900", "none was late: nobody");
 	row.overslept.late = times(30, 250 * MILLI, 20 * MILLI);
 	judge(&row, "timer 250/20 x30, kept 250 of 350, work 650", "woken late");
+}
+
+/* Of many culprits that have little each one row speaks, and what is large stays by itself. */
+TEST(groups)
+{
+	struct culprit culprits[17];
+	struct thread_row row = spent(LEDGER_READY_WOKEN, 600 * MILLI);
+	struct sample sample = verdict_sample(&row, 1);
+	struct verdict verdict = { 0 };
+
+	row.ready = times(100, 600 * MILLI, 90 * MILLI);
+	for (pid_t i = 0; i < 16; i++) {
+		culprits[i] = by(CULPRIT_TASK, "worker", 100 + i, 25 * MILLI);
+		culprits[i].own = true;
+	}
+	culprits[16] = by(CULPRIT_TASK, "hog", 99, 200 * MILLI);
+	culprits[16].own = true;
+	row.culprits = culprits, row.n_culprits = 17;
+	ok(!verdict_find(&verdict, &sample) && verdict.n_blamed == 2 &&
+		   verdict.rows[0].ns == 400 * MILLI && verdict.rows[0].culprits == 16 &&
+		   !verdict.rows[0].and_others && !verdict.rows[0].who.tid &&
+		   verdict.rows[1].who.tid == 99,
+	   "sixteen threads are one row");
+	ok(verdict.largest == VERDICT_BLAMED &&
+		   verdict.rows[0].ns + verdict.rows[1].ns + verdict.unexplained == verdict.kept,
+	   "and add up");
+	verdict_clear(&verdict);
+}
+
+/* What is said first is what there is most of. */
+TEST(largest)
+{
+	struct thread_row row = spent(LEDGER_STOLEN, 21 * MILLI);
+	struct sample sample = verdict_sample(&row, 1);
+	struct verdict verdict = { 0 };
+
+	spend(&row, LEDGER_BLOCKED_UNINT, 50 * MILLI);
+	row.stolen = times(9, 21 * MILLI, 9 * MILLI);
+	ok(!verdict_find(&verdict, &sample) && verdict.largest == VERDICT_RAN, "it computed");
+	verdict_clear(&verdict);
+	spend(&row, LEDGER_BLOCKED_UNINT, 750 * MILLI);
+	ok(!verdict_find(&verdict, &sample) && verdict.largest == VERDICT_UNEXPLAINED,
+	   "nobody knows");
+	verdict_clear(&verdict);
 }
 
 /* What nobody claims stays what it is, and nobody's share grows by it. */
