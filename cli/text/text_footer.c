@@ -230,9 +230,14 @@ void text_footer(struct text *text)
 		ticks_note(columns, sample);
 	if (estimates)
 		entry_notes(columns, &sample->entry);
-	for (size_t i = 0; i < sample->n_absent && sample->n_threads; i++)
-		columns_print(columns, "# NOTE: [%s] %s.\n", sample->absent[i].section,
-			      sample->absent[i].what);
+	for (size_t i = 0; i < sample->n_absent; i++) {
+		const struct absence *absence = &sample->absent[i];
+
+		/* Of times that nobody has it says nothing. */
+		if (sample->n_threads || strcmp(absence->section, "THREAD TIME") != 0)
+			columns_print(columns, "# NOTE: [%s] %s.\n", absence->section,
+				      absence->what);
+	}
 	note_count(columns, rings, "call of io_uring_enter", "calls of io_uring_enter",
 		   "moved what is not counted in [THREAD I/O STATISTICS].");
 	trace_notes(columns, &sample->traces);
