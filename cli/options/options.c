@@ -367,6 +367,9 @@ static exit_status refuse_together(const struct options *options)
 		{ options->outputs.compare && (given || options->long_poll),
 		  "option --compare cannot be combined with triggers",
 		  "it compares samples of a given time" },
+		{ options->outputs.compare && options->record_on,
+		  "option --compare cannot be combined with --record-on",
+		  "it compares all samples, not those that fulfil a condition" },
 		{ options->outputs.compare && options->replay &&
 			  !strcmp(options->outputs.compare, "-") && !strcmp(options->replay, "-"),
 		  "options --compare and --replay cannot both read standard input",

@@ -124,7 +124,11 @@ def objects_of(pid):
 
 
 def listed(kind):
-    output = subprocess.run([kdneeds.bpftool(), kind, "show", "-j"], stdout=subprocess.PIPE, check=True)
+    """Again if it fails: others' objects go while it looks at them."""
+    output = kdtest.wait_until(lambda: next(
+        (done for done in [subprocess.run([kdneeds.bpftool(), kind, "show", "-j"],
+                                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)]
+         if done.returncode == 0), None))
     return {entry["id"] for entry in json.loads(output.stdout or "[]")}
 
 

@@ -64,7 +64,9 @@ class Screen:
         joined = re.sub(r"\n {8}", " ", self.text)
         # The hypervisor may be a true culprit at any time, and is none that a test has staged.
         # Nor are the test and the program, which in a machine of one CPU have to take that.
-        others = ["hypervisor", *(f"on which {name}[" for name in OWN_PROGRAMS)]
+        # Sentences without a culprit come where they are larger.
+        others = ["hypervisor", " ran: user ", " unexplained: ",
+                  *(f"on which {name}[" for name in OWN_PROGRAMS)]
         self.verdict = [line for line in re.findall(r"^VERDICT (.*)$", joined, re.MULTILINE)
                         if not any(other in line for other in others)]
         self.blamed = [row for row in self.json["verdict"] if row["cause"] != "stolen" and

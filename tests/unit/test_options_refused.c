@@ -149,6 +149,7 @@ static const char refused[] =
 	"|-s -e '' = --syscall-filter ~ a name is missing|-s -e futex -e read"
 	"|-s -e *poll* -e read = --syscall-filter ~ twice|-s -e !*"
 	"|-s -e ppoll --skip-syscall-poll-events = no system call is left ~ --syscall-filter"
+	"|--compare=x --record-on=ready.max>1ms = --compare ~ combined with --record-on"
 	"|--wakers -s = option --wakers needs --off-cpu ~ as in --off-cpu=1ms"
 	"|--off-cpu=5 = option --off-cpu: '5' has no unit\n ~ give one: 5ns, 5us, 5ms, 5s or"
 	" 5min\n|--off-cpu 5. = --off-cpu: '5.' ~ has no unit"
