@@ -21,10 +21,15 @@ static const struct field ledger_fields[] = {
 	LEDGER_WORDS(LEDGER_FIELD) /* "user_ns" and so on */
 	FIELD_FIGURE("sum_exec_runtime_ns", MERGE_SUM, struct ledger, exec,
 		     .known = offsetof(struct ledger, exec_known)),
-	FIELD_FIGURE("ticks_user_ns", MERGE_SUM, struct ledger, ticks_user,
-		     .known = offsetof(struct ledger, exec_known)),
-	FIELD_FIGURE("ticks_system_ns", MERGE_SUM, struct ledger, ticks_system,
-		     .known = offsetof(struct ledger, exec_known)),
+	FIELDS_END,
+};
+
+/* Not among the ledger's: those add up. */
+static const struct field ticks_fields[] = {
+	FIELD_FIGURE("user_ns", MERGE_SUM, struct thread_row, ledger.ticks_user,
+		     .known = offsetof(struct thread_row, ledger.exec_known)),
+	FIELD_FIGURE("system_ns", MERGE_SUM, struct thread_row, ledger.ticks_system,
+		     .known = offsetof(struct thread_row, ledger.exec_known)),
 	FIELDS_END,
 };
 
@@ -289,6 +294,7 @@ const struct field thread_fields[] = {
 	THREAD("members", FIELD_U32, members, .flags = FIELD_ONE),
 	THREAD("ended", FIELD_BOOL, ended),
 	THREAD("ledger", FIELD_OBJECT, ledger, .fields = ledger_fields),
+	OBJECT("ticks", ticks_fields),
 	ROWS("syscalls", calls, call_fields),
 	ROWS("hardirqs", hardirqs, hardirq_fields),
 	ROWS("softirqs", softirqs, softirq_fields),
