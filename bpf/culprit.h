@@ -123,7 +123,7 @@ static inline __attribute__((always_inline, unused)) __u64 kd_taker_add(struct k
 									__u32 key, __u64 ns)
 {
 	struct kd_taker *least;
-	__u32 at = 0;
+	__u64 order = ~0ULL >> 1, less;
 
 	for (__u32 i = 0; i < KD_TAKERS; i++) {
 		struct kd_taker *taker = &takers->of[i];
@@ -135,10 +135,14 @@ static inline __attribute__((always_inline, unused)) __u64 kd_taker_add(struct k
 		}
 		if (taker->key == key)
 			return taker->ns += ns;
-		if (taker->ns < takers->of[at].ns)
-			at = i;
 	}
-	least = &takers->of[at & (KD_TAKERS - 1)];
+	/* Without branches, of which the verifier would follow each combination. */
+	for (__u32 i = 0; i < KD_TAKERS; i++) {
+		less = takers->of[i].ns * KD_TAKERS + i - order;
+		__asm__ volatile("" : "+r"(less));
+		order += less & (__u64)((__s64)less >> 63);
+	}
+	least = &takers->of[order & (KD_TAKERS - 1)];
 	takers->gone += least->key >= KD_WHO_TASK && !(least->key & KD_WHO_LIMIT);
 	least->key = key;
 	return least->ns = ns;

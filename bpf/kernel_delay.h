@@ -104,10 +104,11 @@ struct kd_timer {
 #define KD_CALL_NONE -1    /* in user mode */
 #define KD_CALL_UNKNOWN -2 /* in the kernel, number not known */
 
-#define KD_CALLS 64     /* distinct system calls kept in a thread's table */
-#define KD_PROBES 4     /* entries looked at for one of them; more overflow */
-#define KD_SOFTIRQS 16  /* vectors; the kernel has 10 */
-#define KD_CPU_WORDS 16 /* bitmap of CPUs used: 1,024 of them */
+#define KD_CALLS 64      /* distinct system calls kept in a thread's table */
+#define KD_CALL_PROBES 8 /* entries looked at for one of them; more overflow */
+#define KD_PROBES 4      /* the same of an interrupt */
+#define KD_SOFTIRQS 16   /* vectors; the kernel has 10 */
+#define KD_CPU_WORDS 16  /* bitmap of CPUs used: 1,024 of them */
 #define KD_IRQ_NAME_LEN 32
 
 /* What is special about a system call, by number in its mode; 0 for nearly all. */
@@ -302,10 +303,10 @@ struct kd_reading {
 	__u64 at; /* 0: not read */
 	__u64 exec_ns;
 	__u64 run_ns;
-	__u64 ran;                        /* since a switch-in that was not reported to us */
+	__u64 ran; /* since a switch-in that was not reported to us */
 	/* The kernel's own counts, since the thread's birth: page faults, and CPU time by ticks. */
 	__u64 minor_faults, major_faults, utime, stime;
-	__u64 stolen_ns;                  /* of run_ns: the kernel does not count it */
+	__u64 stolen_ns; /* of run_ns: the kernel does not count it */
 };
 enum kd_reading_at { KD_AT_OPEN = 0, KD_AT_CLOSE = 1, KD_AT_DEATH, KD_READINGS };
 

@@ -14,7 +14,7 @@
 #include "culprit.bpf.h"
 
 #define LIMIT_LOOK_NS 100000
-#define LIMIT_LEVELS 16 /* of control groups */
+#define LIMIT_LEVELS 10 /* of control groups */
 #define MAX_RT_PRIO 100 /* include/linux/sched/prio.h */
 
 static __always_inline bool limit_is(const struct kd_culprit *culprit, u64 id, u32 tid)
@@ -36,33 +36,51 @@ __noinline u32 limit_index(u64 id, u32 tid)
 	return culprit_oldest(home);
 }
 
-/* The group whose quota keeps a task from running: the nearest one that is throttled now, else the
- * nearest that has a quota. Returns the address of its run queue. */
-static __always_inline u64 limit_group(struct task_struct *task)
+enum { QUOTA_NONE = 0, QUOTA_LEFT = 1, QUOTA_USED_UP = 2 };
+
+/* Of a group, by the address of its run queue. Global, to be verified once and not for each level.
+ */
+__noinline int quota_of(u64 address)
 {
-	struct cfs_rq *group = BPF_CORE_READ(task, se.cfs_rq);
+	struct cfs_rq *group = (struct cfs_rq *)address;
+
+	if (BPF_CORE_READ_BITFIELD_PROBED(group, throttled))
+		return QUOTA_USED_UP;
+	return BPF_CORE_READ(group, runtime_enabled) ? QUOTA_LEFT : QUOTA_NONE;
+}
+
+/* The group whose quota keeps a task from running: the nearest one that is throttled now, else the
+ * nearest that has a quota. Returns the address of its run queue. Global, too. */
+__noinline u64 limit_group(u64 address)
+{
+	struct task_struct *task = (struct task_struct *)address;
+	u64 group = (u64)BPF_CORE_READ(task, se.cfs_rq), limited = 0, first;
 	struct sched_entity *above = BPF_CORE_READ(task, se.parent);
-	u64 limited = 0;
 
 	for (u32 i = 0; i < LIMIT_LEVELS && above; i++) {
-		if (BPF_CORE_READ_BITFIELD_PROBED(group, throttled))
-			return (u64)group;
-		if (!limited && BPF_CORE_READ(group, runtime_enabled))
-			limited = (u64)group;
-		group = BPF_CORE_READ(above, cfs_rq);
+		int quota = quota_of(group);
+
+		if (quota == QUOTA_USED_UP)
+			return group;
+		/* If it has one and none below did: without a branch, of which the verifier would
+		 * follow both at each level. */
+		first = ((limited | -limited) >> 63 ^ 1) & (u64)quota;
+		barrier_var(first);
+		limited += group & -first;
+		group = (u64)BPF_CORE_READ(above, cfs_rq);
 		above = BPF_CORE_READ(above, parent);
 	}
 	return limited;
 }
 
-/* The key of what keeps a task from running; its entry has what that is now. Global, to be verified
- * once. */
-__noinline u32 limit_find(u64 address, u64 t)
+/* The key of what keeps a task from running, by the run queue of limit_group(); its entry has what
+ * that is now. Global, to be verified once. */
+__noinline u32 limit_find(u64 address, u64 address_of_queue, u64 t)
 {
 	struct task_struct *task = (struct task_struct *)address;
 	bool of_deadline = (s32)BPF_CORE_READ(task, prio) < 0;
 	u32 tid = of_deadline ? BPF_CORE_READ(task, pid) : 0, index, key;
-	struct cfs_rq *queue = of_deadline ? NULL : (struct cfs_rq *)limit_group(task);
+	struct cfs_rq *queue = of_deadline ? NULL : (struct cfs_rq *)address_of_queue;
 	struct task_group *group = queue ? BPF_CORE_READ(queue, tg) : NULL;
 	u64 id = group ? BPF_CORE_READ(group, css.cgroup, kn, id) : 0;
 	struct kd_culprit *culprit;
@@ -167,7 +185,9 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 	before = waiting->limited->before;
 	limit = waiting->limited->limit;
 	now = &waiting->limited[why == LIMIT_VISIT];
-	now->limit = limit_read(slot, why == LIMIT_VISIT, t) ? limit_find(thread->task, t) : 0;
+	now->limit = limit_read(slot, why == LIMIT_VISIT, t)
+			     ? limit_find(thread->task, limit_group(thread->task), t)
+			     : 0;
 	if (now->limit)
 		now->look_at = 0;
 	if (why == LIMIT_BEGIN || t <= waiting->mark)
@@ -184,7 +204,9 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 		taken = now->ns - now->before; /* of this group and CPU only that is known */
 	taken = taken < ns ? taken : ns;
 	if (!limit)
-		limit = now->limit ?: taken ? limit_find(thread->task, t) : 0;
+		limit = now->limit
+				?: taken ? limit_find(thread->task, limit_group(thread->task), t)
+					 : 0;
 	if (why == LIMIT_VISIT) {
 		waiting->seen_limit = limit;
 		waiting->seen_limited = taken;

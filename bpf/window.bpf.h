@@ -141,7 +141,7 @@ static __noinline u32 call_index(struct kd_thread *thread, u32 key)
 {
 	u32 index = key % KD_CALLS;
 
-	for (u32 i = 0; i < KD_PROBES; i++) {
+	for (u32 i = 0; i < KD_CALL_PROBES; i++) {
 		u32 at = (index + i) % KD_CALLS;
 
 		if (thread->call_keys[at] && thread->call_keys[at] != key)

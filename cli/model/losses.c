@@ -24,7 +24,7 @@ const struct loss losses[LOSSES] = {
 		    "missing (another CPU was just starting or ending a sample)."),
 	KERNEL_LOSS(KD_LOSS_DURATIONS, "durations", "duration is", "durations are",
 		    "missing from [DISTRIBUTIONS], but not from the other sections (no free "
-		    "histogram, or the list of those was locked); take a shorter sample."),
+		    "histogram, or too many different system calls); take a shorter sample."),
 	KERNEL_LOSS(KD_LOSS_LOCKS, "locks", "wait for a lock is", "waits for locks are",
 		    "missing from [THREAD LOCK STATISTICS], but not from the other sections (too "
 		    "many different locks); take a shorter sample."),

@@ -13,8 +13,8 @@ import kdtest
 from kdneeds import need
 from kdtrigger import Triggered
 
-PROGRAM = 15_000    # instructions of one
-TOGETHER = 55_000   # of a run without options
+PROGRAM = 17_000    # instructions of one
+TOGETHER = 81_000   # of a run without options
 GROUP = 10_000      # what a group of programs adds
 
 
