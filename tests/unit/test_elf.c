@@ -312,60 +312,6 @@ TEST(functions)
 	elf_file_close(file);
 }
 
-/* Those of Rust also without what the compiler writes into them. */
-TEST(written_functions)
-{
-	static const struct {
-		const char *name, *want;
-	} cases[] = {
-		{ "g::pool::work", "10 20 " },
-		{ "g::pool::work::<u8>", "20 " },
-		{ "g::pool::work::<u16>", "" },
-		{ "g::pool::Queue::push", "30 40 70 " },
-		{ "<g::pool::Queue<u32>>::push", "40 " },
-		{ "g::pool::A::step", "50 " },
-		{ "g::pool::A::step::step", "" },
-		{ "<g::pool::A as g::pool::Step>::step", "50 " },
-		{ "g::pool::plain", "60 " }, /* not that of <T> */
-		{ "ns::Foo<int>::bar", "90 " },
-		{ "ns::Foo::bar", "" },
-	};
-	static const char *const symbols[] = {
-		"_RINvNtCshhNdl82Kjmm_1g4pool4workReEB4_",
-		"_RINvNtCshhNdl82Kjmm_1g4pool4workhEB4_",
-		("_RNvMNtCshhNdl82Kjmm_1g4poolINtB2_5QueueNtNtCslNYArtu3iFV_5alloc6string6"
-		 "StringE4pushB4_"),
-		"_RNvMNtCshhNdl82Kjmm_1g4poolINtB2_5QueuemE4pushB4_",
-		"_RNvXs_NtCshhNdl82Kjmm_1g4poolNtB4_1ANtB4_4Step4step",
-		"_RNvNtCshhNdl82Kjmm_1g4pool5plain",
-		"_ZN1g4pool14Queue$LT$T$GT$4push17h071fd3952af6b675E",
-		"_RINvNtCshhNdl82Kjmm_1g4pool5plainhEB4_",
-		"_ZN2ns3FooIiE3barEi",
-	};
-	struct elf_file *file;
-
-	symbols_init(&table, true);
-	for (size_t i = 0; i < COUNT(symbols); i++)
-		symbols_add(&table, symbols[i], TEXT_ADDRESS + 16 * (i + 1), 16, STT_FUNC);
-	image_init(&image, true);
-	image_symbols(&image, &table, SHT_SYMTAB);
-	image_finish(&image);
-	file = image_open(&image);
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct functions functions;
-		char text[1024] = "";
-
-		if (functions_find(&functions, file, 0, NULL, cases[i].name, NULL))
-			abort();
-		for (size_t j = 0; j < functions.n; j++)
-			sprintf(text + strlen(text), "%lx ",
-				functions.all[j].address - TEXT_ADDRESS);
-		is_str(text, cases[i].want, "functions written %s", cases[i].name);
-		functions_clear(&functions);
-	}
-	elf_file_close(file);
-}
-
 TEST(damaged_symbols)
 {
 	static const struct {

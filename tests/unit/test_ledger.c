@@ -252,8 +252,10 @@ TEST(exec)
 
 	IS("user 1000, blocked 999000; other 1 999000 999000",
 	   "no readings: the kernel's count is not known");
-	thread.readings[KD_AT_OPEN] = (struct kd_reading){ START - 10, 5000, 4000, 0, 7, 1, 0, 0, 0 };
-	thread.readings[KD_AT_CLOSE] = (struct kd_reading){ END + 10, 6100, 5050, 0, 19, 4, 0, 0, 0 };
+	thread.readings[KD_AT_OPEN] =
+		(struct kd_reading){ START - 10, 5000, 4000, 0, 7, 1, 0, 0, 0 };
+	thread.readings[KD_AT_CLOSE] =
+		(struct kd_reading){ END + 10, 6100, 5050, 0, 19, 4, 0, 0, 0 };
 	IS("user 1000, blocked 999000; other 1 999000 999000; exec 1050",
 	   "two: our running time, less the counts' difference");
 	ledger_faults(&thread, &window, &minor, &major);
@@ -277,7 +279,8 @@ TEST(unreported)
 
 	thread.state = KD_READY_PREEMPTED;
 	thread.call = KD_CALL_NONE;
-	thread.readings[KD_AT_CLOSE] = (struct kd_reading){ END + 50, 900, 900, 350, 0, 0, 0, 0, 0 };
+	thread.readings[KD_AT_CLOSE] =
+		(struct kd_reading){ END + 50, 900, 900, 350, 0, 0, 0, 0, 0 };
 	IS("user 1300, ready_preempted 998700", "an unreported switch");
 	thread.state = KD_USER;
 	IS("user 1000000", "a running thread needs no correction");
