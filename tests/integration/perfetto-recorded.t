@@ -216,7 +216,9 @@ def check_rows(test, run):
     shown = {(run.trace.thread_of(event.track), event.at, event.end, TITLES[event.name])
              for event in run.trace.slices if event.kind == "state"}
     begins = run.samples[0]["window"]["end_ns"]
-    rows = {(tid, max(start, head["start_ns"]), min(end, begins), state)
+    # Threads of the kernel have no track of their own.
+    kernel = {thread["tid"] for thread in head["threads"] if thread.get("kernel")}
+    rows = {(None if tid in kernel else tid, max(start, head["start_ns"]), min(end, begins), state)
             for tid, start, end, state in states if start < min(end, begins)}
     check_jq(test, run, states)
     test.ok(rows and rows == shown, "the timeline's states", f"rows: {sorted(rows - shown)[:2]}",
