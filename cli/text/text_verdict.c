@@ -590,12 +590,12 @@ static const char *given_advice(enum cause cause, const struct sample *sample)
 	case CAUSE_LOCK:
 	case CAUSE_KERNEL_LOCK:
 	case CAUSE_PEER:
-		return traces->waits_asked ? "[OFF-CPU WAITS] says where it waited, and who woke it"
+		return traces->waits_asked ? "OFF-CPU WAITS says where it waited, and who woke it"
 					   : NULL;
 	case CAUSE_DISK:
-		return traces->calls_asked ? "[SLOW SYSTEM CALLS] says where it waited" : NULL;
+		return traces->calls_asked ? "SYSCALL EVENTS says where it waited" : NULL;
 	case CAUSE_PAGE_FAULT:
-		return traces->profile_hz ? "[ON-CPU SAMPLES] says where it touches new memory"
+		return traces->profile_hz ? "ON-CPU SAMPLES says where it touches new memory"
 					  : NULL;
 	case CAUSE_CHILD:
 		return text_is_several(sample) ? "see the children's own sections" : NULL;
@@ -664,12 +664,12 @@ static const char *part_advice(const struct sample *sample, const struct verdict
 	bool several = text_is_several(sample);
 
 	if (verdict->largest == VERDICT_UNEXPLAINED)
-		return traces->waits_asked ? "[OFF-CPU WAITS] says where it waited, and who woke it"
+		return traces->waits_asked ? "OFF-CPU WAITS says where it waited, and who woke it"
 		       : several           ? "--off-cpu=1ms shows what they waited for"
 					   : "--off-cpu=1ms shows what it waited for";
 	if (!verdict->n_blamed && verdict->busy <= verdict->life / 100)
 		return idle_advice(sample);
-	return traces->profile_hz ? "[ON-CPU SAMPLES] says what it computes"
+	return traces->profile_hz ? "ON-CPU SAMPLES says what it computes"
 	       : several          ? "--profile shows what they compute"
 				  : "--profile shows what it computes";
 }

@@ -60,6 +60,9 @@ TEST(healthy)
 	struct sample sample = verdict_sample(&row, 1);
 
 	is_screen(&sample, "screen_busy");
+	sample.traces.profile_hz = 100; /* no option is advised that was given */
+	is_screen(&sample, "screen_profiled");
+	sample.traces.profile_hz = 0;
 	row.calls = &call, row.n_calls = 1;
 	spend(&row, LEDGER_BLOCKED, 600 * MILLI);
 	is_screen(&sample, "screen_idle");
