@@ -35,8 +35,10 @@ def limited_group(name="kd-culprit"):
             (group / file).write_text(value)
         yield group
     finally:
-        for pid in (group / "cgroup.procs").read_text().split():
-            (group.parent / "cgroup.procs").write_text(pid)
+        kind = group / "cgroup.type"  # see join_thread()
+        members = "cgroup.threads" if kind.exists() and "threaded" in kind.read_text() else "cgroup.procs"
+        for member in (group / members).read_text().split():
+            (group.parent / members).write_text(member)
         group.rmdir()
         if not given_before:
             control.write_text("-cpu")
