@@ -89,11 +89,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	before.left -= end != NULL;
 	fd = input_file_of(before);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!baseline_read(&baseline, path)) {
+	if (!baseline_read(&baseline, path, 0)) {
 		present_add(baseline, input);
-		comparison = baseline_compare(baseline);
-		MUST(comparison);
-		comparison_render(comparison);
+		if (!baseline_compare(baseline, &comparison))
+			comparison_render(comparison);
 	}
 	baseline_free(baseline);
 	close(fd);
