@@ -430,12 +430,12 @@ static __always_inline u64 elapsed(u64 since, u64 t)
 /* Takes a number from a queue. Only -ENOENT says that it is empty: the lock of a map may be
  * refused, too, where it is a resilient one (rqspinlock, since 6.15). Then it is tried again. */
 #define QUEUE_TRIES 4
-static __always_inline long queue_take(void *queue, u32 *number)
+static __always_inline int queue_take(void *queue, u32 *number)
 {
-	long error = 0;
+	int error = 0; /* all that is told by kernels where the call is made inline (before 6.4) */
 
 	for (u32 i = 0; i < QUEUE_TRIES; i++) {
-		error = bpf_map_pop_elem(queue, number);
+		error = (int)bpf_map_pop_elem(queue, number);
 		if (likely(!error || error == -ENOENT))
 			break;
 	}
