@@ -145,10 +145,11 @@ static bool is_listed(const struct state_sum sums[static LEDGER_STATES], size_t 
 }
 
 /* Of the state in which it waits for work, what is left of it. */
-static void states(struct text *text, const struct verdict *verdict, size_t most)
+static size_t states(struct text *text, const struct verdict *verdict, size_t most)
 {
 	struct state_sum sums[LEDGER_STATES] = { 0 };
 	struct columns *columns = &text->columns;
+	size_t n = 0;
 
 	states_sum(text->sample, sums);
 	text_bold(text, "STATE                        TIME    SHARE  OF BUSY     MOST OF IT IN");
@@ -159,6 +160,7 @@ static void states(struct text *text, const struct verdict *verdict, size_t most
 
 		if (!is_listed(sums, state, most))
 			continue;
+		n++;
 		if (state == LEDGER_BLOCKED)
 			busy -= u64_min(verdict->work, busy);
 		columns_add(columns, "  ");
@@ -172,6 +174,7 @@ static void states(struct text *text, const struct verdict *verdict, size_t most
 		cell_thread(columns, sum->worst, 0);
 		columns_add(columns, "\n");
 	}
+	return n;
 }
 
 #define CAUSE_WIDTH 24
@@ -292,6 +295,17 @@ static void threads(struct text *text, const struct verdict_thread *const *order
 	}
 }
 
+/* What of its lines the others do not need is for causes: spare are those of threads. */
+static void whole_top(struct text *text, const struct verdict *verdict, size_t spare)
+{
+	window(text);
+	spare += VERDICT_LINES - text_verdict(text, verdict);
+	if (verdict->life)
+		spare += STATES_MOST - states(text, verdict, STATES_MOST);
+	if (verdict->n_rows || verdict->unexplained)
+		causes(text, verdict, CAUSES_MOST + spare);
+}
+
 void text_screen_top(struct text *text, const struct verdict *verdict, size_t lines)
 {
 	size_t used, rows, n_causes;
@@ -303,16 +317,18 @@ void text_screen_top(struct text *text, const struct verdict *verdict, size_t li
 	if (verdict->life && rows)
 		states(text, verdict, u64_min(rows - n_causes, STATES_MOST));
 	if ((verdict->n_rows || verdict->unexplained) && n_causes)
-		causes(text, verdict, lines == SIZE_MAX ? CAUSES_MOST : n_causes);
+		causes(text, verdict, n_causes);
 }
 
 int text_screen(struct text *text, const struct verdict *verdict,
 		const struct verdict_thread *const *order, size_t n)
 {
+	bool several = text_is_several(text->sample);
+	size_t threads_at_most = u64_min(several ? SIZE_MAX : n, SCREEN_THREADS);
 	int error = 0;
 
-	text_screen_top(text, verdict, SIZE_MAX);
-	if (text_is_several(text->sample))
+	whole_top(text, verdict, (SCREEN_THREADS - threads_at_most) / 2);
+	if (several)
 		error = text_screen_processes(text, verdict);
 	else
 		threads(text, order, n);
