@@ -348,31 +348,22 @@ static exit_status recorded_check(const struct condition *condition,
 				  const struct fail_recorded *recorded)
 {
 	enum need need = need_of(condition);
-	bool has = recorded->replayed;
+	const bool has[] = {
+		[NEEDS_NOTHING] = true,
+		[NEEDS_WAITS] = recorded->waits,
+		[NEEDS_DISTRIBUTIONS] = recorded->distributions,
+		[NEEDS_INTERRUPTIONS] = recorded->interruptions,
+		[NEEDS_RESOURCES] = recorded->resources,
+		[NEEDS_COUNTERS] = counters_have(condition, recorded->counters),
+		[NEEDS_COMPARISON] = recorded->comparison,
+		[NEEDS_UPCALLS] = true,
+		[NEEDS_CALL_NAMES] = true,
+	};
 
-	switch (need) {
-	case NEEDS_WAITS:
-		has |= recorded->waits;
-		break;
-	case NEEDS_DISTRIBUTIONS:
-		has |= recorded->distributions;
-		break;
-	case NEEDS_INTERRUPTIONS:
-		has |= recorded->interruptions;
-		break;
-	case NEEDS_RESOURCES:
-		has |= recorded->resources;
-		break;
-	case NEEDS_COUNTERS:
-		has |= counters_have(condition, recorded->counters);
-		break;
-	case NEEDS_COMPARISON:
-		has = recorded->comparison;
-		break;
-	default:
-		has = true;
-	}
-	return has ? 0 : refuse(condition, needs[need].live, needs[need].hint);
+	/* What a file holds is known when it is read; a comparison is this run's. */
+	if (has[need] || (recorded->replayed && need != NEEDS_COMPARISON))
+		return 0;
+	return refuse(condition, needs[need].live, needs[need].hint);
 }
 
 /* Files from before the sample said so have them nevertheless. */
@@ -409,24 +400,19 @@ static bool has_counters(const struct condition *condition, const struct sample 
 static bool sample_has(const struct condition *condition, const struct sample *sample,
 		       enum need need)
 {
-	switch (need) {
-	case NEEDS_WAITS:
-		return sample->traces.waits_asked;
-	case NEEDS_DISTRIBUTIONS:
-		return has_distributions(sample);
-	case NEEDS_INTERRUPTIONS:
-		return sample->interruptions_known;
-	case NEEDS_RESOURCES:
-		return sample->resources_known;
-	case NEEDS_COUNTERS:
-		return has_counters(condition, sample);
-	case NEEDS_UPCALLS:
-		return sample->upcalls_known;
-	case NEEDS_CALL_NAMES:
-		return !sample->foreign_calls;
-	default:
-		return true;
-	}
+	const bool has[] = {
+		[NEEDS_NOTHING] = true,
+		[NEEDS_WAITS] = sample->traces.waits_asked,
+		[NEEDS_DISTRIBUTIONS] = has_distributions(sample),
+		[NEEDS_INTERRUPTIONS] = sample->interruptions_known,
+		[NEEDS_RESOURCES] = sample->resources_known,
+		[NEEDS_COUNTERS] = has_counters(condition, sample),
+		[NEEDS_COMPARISON] = true,
+		[NEEDS_UPCALLS] = sample->upcalls_known,
+		[NEEDS_CALL_NAMES] = !sample->foreign_calls,
+	};
+
+	return has[need];
 }
 
 /* Why the kernel gave nothing of it; NULL: it did. */
