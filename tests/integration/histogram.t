@@ -162,7 +162,7 @@ def case_churn(test):
 def case_no_room(test):
     """More different ones than there is room for: they are counted, all other figures are
     whole."""
-    load = test.workload("bench_threads", "120")
+    load = test.workload("bench_threads", "400")  # 8 for each, and for 768 more, is the room
     capture = Capture(test, load.pid)
     load.send("go")
     load.line("done")
