@@ -313,7 +313,8 @@ __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 		bpf_probe_read_kernel(blame, sizeof(*blame), &no_blame); /* see record_reset() */
 		blame->gen = gen;
 	}
-	state = state_now(thread);
+	state = thread->on_cpu ? thread->ready_state
+			       : state_now(thread); /* see waiting_end_late() */
 	waiting = &thread->waiting;
 	total = waiting->part_total;
 #define BOOK_PART(member, charge)                                                                  \

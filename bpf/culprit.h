@@ -158,6 +158,7 @@ struct kd_waiting {
 	__u32 cpu;
 	__u32 index; /* in kd_runqueue.waiters; KD_UNLISTED: there was none; KD_WAITERS: no wait */
 	__u64 own_ns, idle_ns;     /* of the run queue, at mark, if it is not listed */
+	__u64 ended;               /* then: a wait of which the end was not reported */
 	__u64 steal;               /* of the CPU, at mark, with 1 added; 0: not known */
 	__u8 cells[KD_CELL_HINTS]; /* by KD_CELL_HINT() of a task: its cell was this one */
 	/* What is being charged, see blame_book(). */

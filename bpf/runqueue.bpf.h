@@ -351,14 +351,25 @@ static __always_inline void waiting_end(struct kd_thread *thread, u32 slot, u32 
 
 /* It has been running on this CPU since t, although its last event left it waiting. Since the last
  * charge nobody knows: that is what user space makes of a wait that is not charged. Of a thread
- * that is not listed the sums know. */
+ * that is not listed the sums know, which stay as they are until it is switched out. */
 static __always_inline void waiting_lost(struct kd_thread *thread, u32 slot, u64 t)
 {
 	if (!state_waits(state_now(thread)) || !thread->waiting.mark)
 		return;
 	if (thread->waiting.index == KD_UNLISTED &&
 	    thread->waiting.cpu == bpf_get_smp_processor_id())
-		waiting_charge(slot, KD_WHO_REST, t);
+		thread->waiting.ended = t;
+	else
+		waiting_unlist(thread, slot);
+}
+
+/* The thread, which has been running, is about to be switched out: charges a wait whose end was not
+ * reported. Here and not where that was found, as this is verified for fewer programs. */
+static __always_inline void waiting_end_late(struct kd_thread *thread, u32 slot)
+{
+	if (likely(thread->waiting.index != KD_UNLISTED))
+		return;
+	waiting_charge(slot, KD_WHO_REST, thread->waiting.ended);
 	waiting_unlist(thread, slot);
 }
 

@@ -322,6 +322,7 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 
 	if (unlikely(!thread->on_cpu))
 		run_unreported(slot, task, t);
+	waiting_end_late(thread, slot);
 	run_end(slot, runnable, task->se.sum_exec_runtime, steal, t);
 	if (!runnable)
 		state = state_of_sleep(task, task_state);

@@ -14,7 +14,7 @@ from kdneeds import need
 from kdtrigger import Triggered
 
 PROGRAM = 18_500    # instructions of one
-TOGETHER = 81_000   # of a run without options
+TOGETHER = 71_000   # of a run without options
 GROUP = 10_000      # what a group of programs adds
 
 
