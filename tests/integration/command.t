@@ -266,15 +266,16 @@ def case_keys(test):
     test.ok("sleep" in report.read_text(), "the report is there")
     script = ("import signal, time; signal.signal(signal.SIGINT, lambda *_: (time.sleep(0.5), "
               "print('bye', flush=True), exit(3))); print('ready', flush=True); time.sleep(60)")
-    terminal = Terminal(test, "--summary", "--exit-status", "--", sys.executable, "-c", script)
+    terminal = Terminal(test, "--summary", "--no-pager", "--exit-status", "--", sys.executable, "-c",
+                        script)
     terminal.read("ready")
     terminal.press("\x03")
     status = terminal.wait()
     test.eq(status, 3, "one that takes its time ends in its own way")
     test.ok(terminal.shown.index("bye") < terminal.shown.index("VERDICT"),
             "and the report follows", terminal.shown)
-    terminal = Terminal(test, "--summary", "--", "sh", "-c", "trap 'echo interrupted' INT; "
-                        "echo ready; while :; do sleep 0.1; done")
+    terminal = Terminal(test, "--summary", "--no-pager", "--", "sh", "-c",
+                        "trap 'echo interrupted' INT; echo ready; while :; do sleep 0.1; done")
     terminal.read("ready")
     terminal.press("\x03")
     terminal.read("interrupted")

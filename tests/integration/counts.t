@@ -281,7 +281,7 @@ def case_after_four_years(test):
         done = test.program("-p", load.pid, "--sample-time", "50ms", "--sample-count", 4)
         for report in kdreport.parse(done.stdout):
             test.books(report)
-        load = test.workload("caller", "sleeps:3:20:1:20000", "sleeps:3:30:1:20000")
+        load = test.workload("caller", "sleeps:6:30:1:20000")
         run = Triggered(test, load.pid, *BOTH, "--trigger-same-thread", *UNLIMITED, *NO_LIMIT)
         log = Log(load, load.go())
         run = run.stop(test)

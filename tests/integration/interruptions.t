@@ -63,13 +63,15 @@ def check_sums(test, thread):
 
 
 def covered(stretches, rows):
-    """How much of these stretches of time lies in rows; both are in their order."""
+    """How much of these stretches of time lies in rows, of which one may be inside another (an
+    interrupt of a page fault); both are in their order."""
     ns = at = 0
     for since, until in stretches:
         while at < len(rows) and rows[at]["until_ns"] <= since:
             at += 1
         for row in itertools.takewhile(lambda row, until=until: row["since_ns"] < until, rows[at:]):
-            ns += min(until, row["until_ns"]) - max(since, row["since_ns"])
+            ns += max(0, min(until, row["until_ns"]) - max(since, row["since_ns"]))
+            since = max(since, row["until_ns"])
     return ns
 
 

@@ -53,8 +53,9 @@ class Run:
         self.start, self.end = self.sample["window"]["start_ns"], self.sample["window"]["end_ns"]
         text, (self.stacks,) = kdstacks.parse(capture.stdout)
         self.report = kdreport.parse(text)[0]
-        born = {thread.tid for thread in self.report.threads if thread.name == "holder"}
-        test.books(self.report, late=born if "join" in roles else ())
+        # Those that are waited for; the last may not have got its own name yet.
+        born = {thread.tid for thread in self.report.threads if thread.name in ("holder", "join")}
+        test.books(self.report, late=born - {self.log["join"]["tid"]} if "join" in roles else ())
 
     def thread(self, role):
         return next(row for row in self.sample["threads"] if row["tid"] == self.log[role]["tid"])

@@ -55,10 +55,11 @@ static void role_enters(struct worker *worker)
 	}
 }
 
+/* In that order: to others there it is of that priority from the first moment. */
 static void pin_as_fifo(long cpu, int priority)
 {
-	pin(cpu);
 	be_fifo(priority);
+	pin(cpu);
 }
 
 static void role_fifo(struct worker *worker)
