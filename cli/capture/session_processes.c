@@ -68,6 +68,7 @@ exit_status several_select(struct several *several, struct kernel_delay *skel,
 		return 0;
 	several->skel = skel;
 	several->rules = processes;
+	several->describer.arguments = processes->show_arguments;
 	several->fold_at = FOLD_LEAST;
 	several->lists_newcomers = config->everywhere;
 	skel->rodata->kd_many = skel->rodata->kd_by_thread = 1;

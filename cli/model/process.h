@@ -21,7 +21,8 @@ struct process_row {
 	uint64_t
 		start; /* and since when it is of the target, CLOCK_MONOTONIC ns; 0: all the time */
 	char name[KD_COMM_LEN];
-	char title[PROCESS_TITLE]; /* the command line as ps shows it; of several: all have it */
+	char title[PROCESS_TITLE]; /* argv[0], or what the program wrote there; of several: all have
+				      it */
 	char container[PROCESS_LABEL]; /* its name, else its ID */
 	char image[PROCESS_LABEL];
 	char pod[PROCESS_LABEL];

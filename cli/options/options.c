@@ -383,9 +383,10 @@ static exit_status refuse_together(const struct options *options)
 		  "it serves samples as they are taken" },
 		{ options->replay &&
 			  (*options->pids || options->comm || options->pidfile || options->cgroup ||
-			   options->container || *options->tids || options->follow_fork || given ||
-			   options->long_poll || options->histogram || options->interruptions ||
-			   options->resources || options->counters.n || options->record || traces),
+			   options->container || *options->tids || options->follow_fork ||
+			   options->show_arguments || given || options->long_poll ||
+			   options->histogram || options->interruptions || options->resources ||
+			   options->counters.n || options->record || traces),
 		  "option --replay does not look at any process",
 		  "give only options about outputs with it" },
 		{ options->outputs.limit && has_tables(&options->outputs),

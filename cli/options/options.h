@@ -37,6 +37,7 @@ struct options {
 	const char *container; /* all processes of this container */
 	pid_t tids[PIDS_MAX];  /* only these threads of it; the first is 0: all */
 	bool follow_fork;      /* and the children of each, as they are born */
+	bool show_arguments;   /* of its command lines */
 	char **command;        /* start this one instead, words up to NULL; NULL: none */
 	const char *pidfile;   /* its PID is in this file */
 	pid_t pid_ns;          /* pid is meant as this process's PID namespace has it; 0: ours */

@@ -63,6 +63,10 @@ static const struct option_row rows[] = {
 	  .read = read_text, FIELD(container) },
 	{ "follow-fork", 0, TAKES_NONE, NULL,
 	  "Watch the children of the target, too, as they are born.", FLAG(follow_fork) },
+	{ "show-arguments", 0, TAKES_NONE, NULL,
+	  "Of several processes, show the arguments of their command lines, too, which may hold "
+	  "passwords (default: argv[0], or a title that the program wrote itself).",
+	  FLAG(show_arguments) },
 	{ "tid", 0, TAKES_VALUE, "TID[,TID...]",
 	  "Watch only these threads of the target: others cost next to nothing, and are not in "
 	  "the report.",

@@ -44,12 +44,16 @@ static void *reading_do(void *context)
 	return NULL;
 }
 
-/* Arguments end with a NUL; a title that was put in their place is filled up with them, or with
- * blanks. */
-static void title_take(char title[static PROCESS_TITLE], const struct reading *reading)
+/* Each argument ends with a NUL, so the first string is argv[0], or the title that the program put
+ * in their place, filled up with NULs or blanks. What follows is the other arguments, or what a
+ * short title left of them: passwords may be there. */
+static void title_take(char title[static PROCESS_TITLE], const struct reading *reading,
+		       bool arguments)
 {
 	size_t length = reading->length > 0 ? (size_t)reading->length : 0;
 
+	if (!arguments)
+		length = strnlen(reading->text, length);
 	while (length && (!reading->text[length - 1] || reading->text[length - 1] == ' '))
 		length--;
 	for (size_t i = 0; i < length; i++)
@@ -58,7 +62,7 @@ static void title_take(char title[static PROCESS_TITLE], const struct reading *r
 }
 
 /* Returns false if it did not come in time. */
-static bool title_read(char title[static PROCESS_TITLE], pid_t pid)
+static bool title_read(char title[static PROCESS_TITLE], pid_t pid, bool arguments)
 {
 	struct reading *reading = calloc(1, sizeof(*reading));
 	struct timespec until;
@@ -79,7 +83,7 @@ static bool title_read(char title[static PROCESS_TITLE], pid_t pid)
 	until.tv_nsec %= (long)NSEC_PER_SEC;
 	done = !pthread_timedjoin_np(thread, NULL, &until);
 	if (done)
-		title_take(title, reading);
+		title_take(title, reading, arguments);
 	else
 		pthread_detach(thread);
 	reading_drop(reading);
@@ -127,7 +131,7 @@ void process_describe(struct process_describer *describer, struct process_row *r
 		      char id[static CONTAINER_ID + 1], pid_t pid)
 {
 	process_name(row, pid);
-	if (describer->silent < SILENT_MOST && !title_read(row->title, pid))
+	if (describer->silent < SILENT_MOST && !title_read(row->title, pid, describer->arguments))
 		describer->silent++;
 	process_container(describer, row, id, pid);
 }

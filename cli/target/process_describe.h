@@ -3,11 +3,14 @@
 #ifndef PROCESS_DESCRIBE_H
 #define PROCESS_DESCRIBE_H
 
+#include <stdbool.h>
+
 #include "cli/model/process.h"
 #include "container.h"
 
-/* Begins as zeros. The fields are its own business. */
+/* Begins as zeros. All but the first field are its own business. */
 struct process_describer {
+	bool arguments; /* titles have all arguments of the command line */
 	char id[CONTAINER_ID + 1]; /* of the container that was described last */
 	struct container_names names;
 	unsigned int silent; /* processes that did not give their titles in time */

@@ -198,6 +198,7 @@ exit_status processes_choose(struct processes *processes, const struct options *
 {
 	memset(processes, 0, sizeof(*processes));
 	processes->follow_fork = options->follow_fork;
+	processes->show_arguments = options->show_arguments;
 	if (options->cgroup)
 		return choose_group(processes, options->cgroup, options->wait);
 	if (options->container)
@@ -211,6 +212,7 @@ exit_status processes_of(struct processes *processes, pid_t pid, const struct op
 
 	memset(processes, 0, sizeof(*processes));
 	processes->follow_fork = options->follow_fork;
+	processes->show_arguments = options->show_arguments;
 	list_add(&list, pid);
 	return list_finish(&list, pid);
 }

@@ -21,8 +21,9 @@ struct process {
 struct processes {
 	struct process *all; /* by PID; never empty once chosen */
 	size_t n;
-	bool follow_fork; /* and children of the target's processes, from their birth on */
-	bool in_group;    /* and all that are, or come to be, in this group or below: */
+	bool show_arguments; /* in their titles */
+	bool follow_fork;    /* and children of the target's processes, from their birth on */
+	bool in_group;       /* and all that are, or come to be, in this group or below: */
 	struct control_group group;
 };
 

@@ -98,11 +98,13 @@ def count(thread, call):
     return sum(row["count"] for row in thread["syscalls"] if row.get("name") == call)
 
 
-def title(pid):
-    """A process's command line as ps shows it, but for what it escapes; "" if it has ended."""
+def title(pid, arguments=False):
+    """argv[0], or what the program wrote there, or a command line with all arguments as ps shows
+    it, but for what it escapes; "" if the process has ended."""
     text = b""
     with contextlib.suppress(OSError):
         text = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()[:255]
+    text = text if arguments else text.split(b"\0")[0]
     return text.rstrip(b"\0 ").replace(b"\0", b" ").decode(errors="surrogateescape")
 
 

@@ -44,7 +44,7 @@ def check_chosen(test, run, started):
         tids = {thread["tid"] for thread in run.threads_of(load.pid)}
         test.eq(tids, set(kdtest.threads_of(load.pid)), f"all threads of {load.pid}")
         process = run.processes[load.pid]
-        test.eq(process["title"], kdprocesses.title(load.pid), "its command line")
+        test.eq(process["title"], kdprocesses.title(load.pid), "argv[0]")
         test.eq((process["began"], process["ended"]), (False, False), "it was there throughout")
 
 
@@ -272,6 +272,42 @@ def case_titles(test):
     test.ok("\\x1b]0;x\\x07 # WARNING: nonsense \\\\" in run.child.stdout, "but their escapes")
 
 
+def written(test, argv, title):
+    """A process that writes this over the beginning of its command line."""
+    script = ("import sys; at = int(open('/proc/self/stat').read().split()[47]); "
+              "memory = open('/proc/self/mem', 'r+b', buffering=0); memory.seek(at); "
+              f"memory.write({title!r}); print('ready', flush=True); input()")
+    child = test.child([argv[0], "-c", script, *argv[1:]], executable=kdneeds.tool("python3"))
+    child.line("ready")
+    return child
+
+
+def case_arguments(test):
+    """Arguments of command lines are in no output, unless asked for."""
+    secret = f"--password=kdt{os.getpid()}"
+    padded = b"kdt: a title of its own" + bytes(4000)
+    started = {"kdt-plain": written(test, ["kdt-plain", secret], b"kdt-plain"),
+               "kdt: short": written(test, ["kdt: a longer name", secret], b"kdt: short\0"),
+               "kdt: a title of its own": written(test, ["x", secret], padded[:300])}
+    pids = ",".join(str(child.pid) for child in started.values())
+    formats = ("text", "json", "html", "perfetto", "openmetrics", "csv")
+    for options in ((), ("--show-arguments",)):
+        folder = test.directory()
+        done = test.program("-p", pids, "--full", "--record", *options,
+                            *(f"-o{name}:{folder}/{name}" for name in formats))
+        test.eq(done.status, 0, "it ends well")
+        outputs = [path for path in folder.rglob("*") if path.is_file()]
+        having = {path.name for path in outputs if secret.encode() in path.read_bytes()}
+        test.ok(len(outputs) >= len(formats), "all are written", outputs)
+        test.eq(having, {"text", "json", "html", "perfetto"} if options else set(),
+                f"those that have the password, {options or 'as is usual'}")
+        if not options:
+            lines = map(json.loads, (folder / "json").read_text().splitlines())
+            rows = next(line["processes"] for line in lines if "processes" in line)
+            test.eq({row["pid"]: row["title"] for row in rows},
+                    {child.pid: title for title, child in started.items()}, "titles")
+
+
 def case_formats(test):
     """Metrics name the process, and are as many for three processes as for one; what was saved
     gives the same text."""
@@ -312,5 +348,5 @@ def case_command(test):
 
 
 kdtest.main(case_pids, case_name, case_own, case_own_later, case_one_of_a_name, case_cgroup,
-            case_cgroup_own, case_cgroup_errors, case_container, case_titles, case_formats,
-            case_command)
+            case_cgroup_own, case_cgroup_errors, case_container, case_titles, case_arguments,
+            case_formats, case_command)

@@ -14,7 +14,7 @@ static const char accepted[] =
 	"|,12 = comm=,12|-C x --all = comm=x all|x --all --wait = comm=x wait=ever all"
 	"|--cgroup /a --follow-fork = cgroup=/a follow_fork"
 	"|--container web --long-poll = container=web long_poll=1"
-	"|--follow-fork 5 = pid=5 follow_fork"
+	"|--follow-fork 5 = pid=5 follow_fork|5 --show-arg = pid=5 show_arguments"
 	"|--follow-fork -- x = command=x sample_time=ever follow_fork|-C redis-server"
 	"|redis-server = comm=redis-server|-Cx = comm=x"
 	"|--comm=exactly15bytes_ = comm=exactly15bytes_|--comm -p = comm=-p|--comm 'two words'"

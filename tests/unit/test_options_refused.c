@@ -96,7 +96,7 @@ static const char refused[] =
 	"|-p 1 --tid=1 --follow-fork|--cgroup=/ --tid=1"
 	"|--container=a --tid=1 = --tid ~ --threads and a pattern|-p 1,2 --list-probes"
 	"|--cgroup=/ --list-probes=t:* = --list-probes ~ give one PID, without --all"
-	"|--replay x --cgroup /|--replay x --follow-fork|--replay=x -p 1|--replay=x -C a"
+	"|--replay x --cgroup /|--replay x --follow-fork|--replay x --show-arguments|--replay=x -p 1|--replay=x -C a"
 	"|--replay=x --profile|--replay=x --start-trigger=u:a:b|--histogram --replay=x"
 	"|--replay=x --histogram -o json = --replay ~ does not look at any process"
 	"|--pid-ns 0 -p 1 = --pid-ns ~ out of range"
