@@ -197,7 +197,6 @@ def case_late_names(test):
     row, = (row for row in sample["processes"] if row["pid"] == python.pid)
     test.eq(row["name"], "last-name", "the process")
     test.eq(row["title"], "python3", "with its title")
-            row.get("title"))
 
 
 def has_maps(pid):
