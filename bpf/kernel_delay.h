@@ -401,6 +401,7 @@ struct kd_record {
 	__u32 last;                         /* state of the last interval booked */
 	__u32 cpus_beyond;                  /* ran on a CPU beyond the bitmap */
 	__u32 before_awaited, last_awaited; /* of before and last, if those are sleeps */
+	__u64 asleep_since;                 /* the last one that went on beyond the window */
 	struct kd_opens open_start, open_end;
 	__u64 ns[KD_STATES_ROOM]; /* by enum kd_state */
 	struct kd_span run;

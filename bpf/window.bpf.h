@@ -356,6 +356,19 @@ static __always_inline void awaited_take(struct kd_record *record, struct kd_thr
 	cell->total -= cell->total < ns ? cell->total : ns;
 }
 
+/* The longest counts as a whole, wherever it began, if we looked by then. */
+static __always_inline void awaited_whole(struct kd_record *record, struct kd_thread *thread,
+					  u64 since, u64 to)
+{
+	struct kd_cell *cell = &record->awaited[BOUNDED(thread->awaited, KD_AWAITED_ROOM)];
+
+	if (since < thread->seen)
+		since = thread->seen;
+	if (to > since && to - since > cell->max)
+		cell->max = to - since;
+	record->asleep_since = since;
+}
+
 /* Books an interval in the window of a bank, if it touches that. Global, as item_in_bank(). */
 __noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 {
@@ -371,8 +384,10 @@ __noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 	*record_state(record, state) += part.to - part.from;
 	record->upto = part.to;
 	record->last = state;
-	if (state_is_blocked(state))
+	if (state_is_blocked(state)) {
 		awaited_add(record, thread, part.gen, part.to - part.from);
+		awaited_whole(record, thread, since, part.to);
+	}
 	return 0;
 }
 

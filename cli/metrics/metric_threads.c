@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/model/whole.h"
 #include "cli/model/words.h"
 #include "cli/text/text_words.h"
@@ -333,7 +334,10 @@ static void blocked_take(struct taking *taking, const struct thread_row *thread)
 		if (!count->count)
 			continue;
 		metric_labels_add(&taking->labels, "kind", awaited_words[kind].key);
-		events_add(taking, METRIC_BLOCKED, count->count, count->total, count->max);
+		/* One that goes on counts when it ends. */
+		events_add(taking, METRIC_BLOCKED,
+			   u64_sub(count->count, thread->ledger.asleep[kind].count), count->total,
+			   count->max);
 	}
 }
 

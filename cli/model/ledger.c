@@ -129,7 +129,8 @@ static bool is_blocked(uint32_t state)
 	return state == KD_BLOCKED || state == KD_BLOCKED_UNINT;
 }
 
-static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t ns)
+/* ns: in the window; whole: with what came before, at least. */
+static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t ns, uint64_t whole)
 {
 	struct kd_count *count;
 
@@ -138,7 +139,7 @@ static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t ns)
 	count = &ledger->awaited[kind];
 	count->count++;
 	count->total += ns;
-	count->max = u64_max(count->max, ns);
+	count->max = u64_max(count->max, u64_max(ns, whole));
 }
 
 /* What the record has, and what is wrong at its edges: see ledger_fill(). */
@@ -155,8 +156,17 @@ static void awaited_read(struct ledger *ledger, const struct kd_record *record, 
 		*count = (struct kd_count){ cell->count, cell->total, cell->max };
 		if (is_blocked(record->last) && i == last)
 			count->total -= u64_min(count->total, beyond);
-		count->max = u64_min(count->max, count->total);
 	}
+}
+
+/* A sleep goes on beyond the window. */
+static void asleep_note(struct ledger *ledger, uint32_t kind, uint64_t so_far)
+{
+	struct sleeping *asleep =
+		&ledger->asleep[kind < KD_AWAITED_KINDS ? kind : KD_AWAITED_OTHER];
+
+	asleep->count++;
+	asleep->max = u64_max(asleep->max, so_far);
 }
 
 /* From the last event to the end of the window the thread was in its present
@@ -201,8 +211,12 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 		    record->before < KD_STATES) {
 			ns[record->before] += record->first - from;
 			if (is_blocked(record->before))
-				awaited_add(ledger, record->before_awaited, record->first - from);
+				awaited_add(ledger, record->before_awaited, record->first - from,
+					    0);
 		}
+		if (record->upto == to && !thread->died && is_blocked(record->last))
+			asleep_note(ledger, record->last_awaited,
+				    u64_sub(to, record->asleep_since));
 		/* A program that began before the edge may have booked beyond. */
 		if (upto > to && record->last < KD_STATES_ROOM)
 			ns[record->last] -= u64_min(ns[record->last], upto - to);
@@ -210,8 +224,13 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 	if (upto < to) {
 		uint64_t tail = tail_book(ns, thread, state, upto, to);
 
-		if (is_blocked(state))
-			awaited_add(ledger, awaited_now(thread), tail);
+		if (is_blocked(state)) {
+			uint64_t since = u64_max(thread->since, thread->seen);
+			uint64_t so_far = u64_add(tail, u64_sub(upto, since));
+
+			awaited_add(ledger, awaited_now(thread), tail, so_far);
+			asleep_note(ledger, awaited_now(thread), so_far);
+		}
 		if (thread->since > upto)
 			result = -EAGAIN;
 	}

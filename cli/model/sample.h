@@ -50,6 +50,11 @@ enum ledger_state {
 	LEDGER_STATES,
 };
 
+/* Sleeps that go on beyond the window, the longest with its length so far. */
+struct sleeping {
+	uint64_t count, max;
+};
+
 struct ledger {
 	uint64_t life; /* of the thread inside the window */
 	uint64_t ns[LEDGER_STATES];
@@ -59,9 +64,12 @@ struct ledger {
 	bool exec_known;
 	/* And its counts by ticks, utime and stime; the same. */
 	uint64_t ticks_user, ticks_system;
-	/* Blocked, interruptibly or not, by what for (enum kd_awaited): sleeps, or what of them
-	 * lies in the window. They add up to LEDGER_BLOCKED and LEDGER_BLOCKED_UNINT. */
+	/* Blocked, interruptibly or not, by what for (enum kd_awaited): sleeps of which a part
+	 * lies in the window, and their parts in it: they add up to LEDGER_BLOCKED and
+	 * LEDGER_BLOCKED_UNINT. max is a whole one's, wherever it began since tracing did, up to
+	 * the window's end. And which of them go on. */
 	struct kd_count awaited[KD_AWAITED_KINDS];
+	struct sleeping asleep[KD_AWAITED_KINDS];
 	/* Of hard irq, what hit each of the first states; for thread_move_entries(). */
 	uint64_t irq_in[KD_RUNNING];
 	uint64_t timed_faults, untimed_faults, signals; /* for the same */

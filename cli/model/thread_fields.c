@@ -169,6 +169,20 @@ static const struct field blocked_fields[] = {
 	FIELDS_END,
 };
 
+static const struct field sleeping_fields[] = {
+	SUM("count", struct sleeping, count),
+	FIELD_FIGURE("max_ns", MERGE_MAX, struct sleeping, max),
+	FIELDS_END,
+};
+
+#define ASLEEP_FIELD(kind, key, title)                                                             \
+	THREAD(key, FIELD_OBJECT, ledger.asleep[kind], .fields = sleeping_fields,                  \
+	       .flags = FIELD_IF_ANY),
+static const struct field asleep_fields[] = {
+	AWAITED_WORDS(ASLEEP_FIELD) /* "work" and so on */
+	FIELDS_END,
+};
+
 #define INTERRUPTED(key, kind, member) FIELD(key, kind, struct interruption_sum, member)
 static const struct field interrupted_fields[] = {
 	COUNT(struct interruption_sum, count.),
@@ -302,6 +316,10 @@ const struct field thread_fields[] = {
 	OBJECT("ready", ready_fields),
 	ROWS("ready_by", culprits, culprit_fields),
 	OBJECT("blocked", blocked_fields),
+	{ .key = "still_blocked",
+	  .kind = FIELD_OBJECT,
+	  .fields = asleep_fields,
+	  .flags = FIELD_IF_ANY },
 	THREAD("overslept", FIELD_OBJECT, overslept, .fields = overslept_fields,
 	       .flags = FIELD_IF_ANY),
 	ROWS("locks", locks, lock_fields),

@@ -89,6 +89,7 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	row->ns = u64_add(row->ns, ns);
 	row->count = u64_add(row->count, claim->count);
 	row->longest = u64_max(row->longest, claim->longest);
+	row->so_far = u64_max(row->so_far, claim->so_far);
 	at_add(row, claim->at, ns);
 	requests_add(&row->requests, &claim->requests);
 	if (row->last != thread) {
@@ -215,6 +216,7 @@ static void row_add(struct verdict_row *into, const struct verdict_row *from)
 	into->ns = u64_add(into->ns, from->ns);
 	into->count = u64_add(into->count, from->count);
 	into->longest = u64_max(into->longest, from->longest);
+	into->so_far = u64_max(into->so_far, from->so_far);
 	at_add(into, from->at, from->at_ns);
 	requests_add(&into->requests, &from->requests);
 	if (from->threads > into->threads)

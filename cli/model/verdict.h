@@ -62,6 +62,7 @@ struct verdict_row {
 	bool and_others;       /* and some that are not known */
 	uint64_t ns;
 	uint64_t count, longest;        /* 0: not known */
+	uint64_t so_far;                /* the longest that goes on; 0: none that is known */
 	const struct descriptor *at;    /* where it waited for that, most of the time; the */
 	uint64_t at_ns;                 /* sample's; NULL: at none */
 	struct kd_count requests;       /* to the disk that ended its waits */

@@ -94,6 +94,7 @@ static struct kd_count waits_for_files(const struct sample *sample, const struct
 			left = u64_sub(left, thread->locks[i].waits.total);
 	waits.total = u64_min(waits.total, left);
 	waits.count = u64_min(waits.count, all->count);
+	waits.max = u64_min(waits.max, all->max);
 	return waits;
 }
 
@@ -195,11 +196,13 @@ static void claim_give(struct claimant *claimant, enum cause cause, const struct
 /* A state that is a period of its own; at least one, however it is counted. */
 static struct claim period_claim(const struct thread_row *thread, enum open_kind kind, uint64_t ns)
 {
+	const struct whole whole = whole_period(thread, kind);
 	uint64_t count = thread_period(thread, kind).count + open_count(thread, kind);
 	struct claim claim = {
 		.ns = ns,
 		.count = u64_max(count, 1),
-		.longest = whole_period(thread, kind).max,
+		.longest = whole.max,
+		.so_far = whole.open,
 	};
 
 	/* From edge to edge nothing began and nothing ended. */
@@ -326,14 +329,17 @@ static const struct descriptor *waits_at(const struct thread_row *thread, enum k
  * lies outside the window is no loss of it. */
 static void lock_claims(struct claimant *claimant, const struct thread_row *thread)
 {
+	const struct sleeping *asleep = thread->ledger.asleep;
 	struct kd_count files = waits_for_files(claimant->sample, thread);
 	struct kd_count memory = waits_for_memory(claimant->sample, thread);
 	const struct claim of_memory = { .ns = memory.total,
 					 .count = memory.count,
-					 .longest = memory.max };
+					 .longest = memory.max,
+					 .so_far = asleep[KD_AWAITED_OTHER].max };
 	const struct claim of_files = { .ns = files.total,
 					.count = files.count,
 					.longest = files.max,
+					.so_far = asleep[KD_AWAITED_LOCK].max,
 					.at = waits_at(thread, KD_AWAITED_LOCK) };
 	uint64_t left = u64_sub(thread->ledger.awaited[KD_AWAITED_LOCK].total, files.total);
 
@@ -345,6 +351,7 @@ static void lock_claims(struct claimant *claimant, const struct thread_row *thre
 			.ns = u64_min(lock->waits.total, left),
 			.count = lock->waits.count,
 			.longest = lock->waits.max,
+			.so_far = asleep[KD_AWAITED_LOCK].max,
 			.who = { .tid = lock->holder,
 				 .pid = thread->pid ? thread->pid : claimant->sample->pid },
 		};
@@ -387,9 +394,22 @@ static const struct descriptor *kernel_lock_at(const struct thread_row *thread)
 	return NULL;
 }
 
+/* What is left of sleeps of a kind. The longest is one of them for sure if nothing was taken. */
+static struct claim rest_claim(const struct thread_row *thread, enum kd_awaited kind,
+			       const struct kd_count *left)
+{
+	bool all = left->total == thread->ledger.awaited[kind].total;
+
+	return (struct claim){ .ns = left->total,
+			       .count = left->count,
+			       .longest = all ? left->max : u64_min(left->max, left->total),
+			       .so_far = thread->ledger.asleep[kind].max };
+}
+
 /* Whoever sleeps for a lock of the kernel is held up, whether its holder is known or not. */
 static void kernel_lock_claims(struct claimant *claimant, const struct thread_row *thread)
 {
+	const struct sleeping *asleep = &thread->ledger.asleep[KD_AWAITED_KERNEL_LOCK];
 	struct kd_count left = thread->ledger.awaited[KD_AWAITED_KERNEL_LOCK];
 	struct claim rest;
 
@@ -398,6 +418,7 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 		const struct claim claim = { .ns = u64_min(lock->waits.total, left.total),
 					     .count = lock->waits.count,
 					     .longest = lock->waits.max,
+					     .so_far = asleep->max,
 					     .who = kernel_holder(claimant->sample, thread, lock),
 					     .at = kernel_lock_at(thread) };
 
@@ -407,9 +428,7 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 		left.count = u64_sub(left.count, lock->waits.count);
 		claim_give(claimant, CAUSE_KERNEL_LOCK, &claim);
 	}
-	rest = (struct claim){ .ns = left.total,
-			       .count = left.count,
-			       .longest = u64_min(left.max, left.total) };
+	rest = rest_claim(thread, KD_AWAITED_KERNEL_LOCK, &left);
 	claim_give(claimant, CAUSE_KERNEL_LOCK, &rest);
 }
 
@@ -444,6 +463,7 @@ static void kind_claims(struct claimant *claimant, const struct thread_row *thre
 		claim = (struct claim){ .ns = u64_min(row->waits.total, left.total),
 					.count = row->waits.count,
 					.longest = row->waits.max,
+					.so_far = thread->ledger.asleep[kind].max,
 					.who = descriptor_who(cause, row),
 					.at = &row->is,
 					.requests = row->requests };
@@ -451,9 +471,7 @@ static void kind_claims(struct claimant *claimant, const struct thread_row *thre
 		left.count = u64_sub(left.count, row->waits.count);
 		claim_give(claimant, cause, &claim);
 	}
-	claim = (struct claim){ .ns = left.total,
-				.count = left.count,
-				.longest = u64_min(left.max, left.total) };
+	claim = rest_claim(thread, kind, &left);
 	claim_give(claimant, cause, &claim);
 }
 

@@ -10,6 +10,7 @@ struct claim {
 	uint64_t ns;
 	uint64_t count;   /* times that this happened; 0: not known */
 	uint64_t longest; /* of them; 0: not known */
+	uint64_t so_far;  /* the longest that goes on; 0: none that is known */
 	struct verdict_who who;
 	const struct descriptor *at; /* where it waited; NULL: at none */
 	struct kd_count requests;    /* to a disk whose completion ended that */

@@ -144,14 +144,17 @@ static void verdict_check(struct condition *condition, const struct sample *samp
 		const struct verdict_row *row = &verdict.rows[i];
 		const struct fail_figures figures = { .count = row->count,
 						      .total = row->ns,
-						      .max = row->longest };
+						      .max = row->longest,
+						      .open = row->so_far };
 
 		if (*condition->part && !names_match(condition->part, cause_words[row->cause].key))
 			continue;
 		any = true;
+		whose.so_far = fail_figures_so_far(&figures, condition->field);
 		figure_check(condition, fail_figures_field(&figures, condition->field),
 			     verdict.busy, &whose);
 	}
+	whose.so_far = false;
 	if (!any) /* nobody has a share of 0 */
 		figure_check(condition, 0, 1, &whose);
 	verdict_clear(&verdict);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fail_if_metrics.h"
 
+#include "cli/base/arith.h"
 #include "cli/base/names.h"
 #include "cli/base/syscall_names.h"
 #include "cli/model/whole.h"
@@ -186,8 +187,13 @@ static void awaited_read(const char *part, const struct thread_row *thread,
 	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
 		const struct kd_count *count = &thread->ledger.awaited[kind];
 
-		if (!*part || names_match(part, awaited_words[kind].key))
-			figures_add(figures, count->count, count->total, count->max);
+		const struct sleeping *asleep = &thread->ledger.asleep[kind];
+
+		if (*part && !names_match(part, awaited_words[kind].key))
+			continue;
+		figures_add(figures, u64_sub(count->count, asleep->count), count->total,
+			    count->max);
+		figures->open = u64_max(figures->open, asleep->max);
 	}
 }
 

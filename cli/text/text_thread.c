@@ -228,7 +228,8 @@ static void blocked(struct text *text, const struct thread_row *thread)
 		columns_gap_count(columns, count->count, 10);
 		columns_gap_ns(columns, count->total, 16);
 		columns_gap_ns(columns, count->max, 16);
-		columns_add(columns, "\n");
+		columns_add(columns,
+			    count->max == ledger->asleep[kinds[i]].max ? " so far\n" : "\n");
 	}
 }
 

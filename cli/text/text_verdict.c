@@ -312,8 +312,9 @@ static void sentence_make(char sentence[static SENTENCE_LEN], const struct verdi
 	number_time(ns, row->ns);
 	number_time(busy, verdict->busy);
 	number_time(longest, row->longest);
-	snprintf(sentence, SENTENCE_LEN, "%s (%s of %s%s%s): ", share, ns, busy,
-		 row->longest ? ", longest " : "", row->longest ? longest : "");
+	snprintf(sentence, SENTENCE_LEN, "%s (%s of %s%s%s%s): ", share, ns, busy,
+		 row->longest ? ", longest " : "", row->longest ? longest : "",
+		 row->longest && row->longest == row->so_far ? " so far" : "");
 	subject_add(sentence, row);
 	what_add(sentence, row, several);
 	at_add(sentence, row);

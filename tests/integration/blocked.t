@@ -45,18 +45,17 @@ class Run:
 
     def truth(self, role):
         """Waits in the window that were no moments, the length of all up to what ended them,
-        and as a whole, and the same of the longest."""
-        waits = [(start, min(woken, end), end) for start, woken, end in
-                 ((max(before, self.start), woken, min(after, self.end))
-                  for before, woken, after in self.log[role]["waits"]) if end > start]
+        and as a whole, and the same of the longest, whose beginning is not cut off."""
+        log = list(self.log[role]["waits"])
         # The one that it is in has not been logged.
-        last = self.log[role]["waits"][-1][2]
-        if last < self.end:
-            waits.append((max(last, self.start), 0, self.end))
+        log.append((log[-1][2], 0, self.end))
+        log = [(before, woken, min(after, self.end)) for before, woken, after in log]
+        log = [wait for wait in log if wait[2] > max(wait[0], self.start)]
+        waits = [(max(before, self.start), min(woken, end), end) for before, woken, end in log]
         least = [max(0, woken - start) for start, woken, _ in waits]
         most = [end - start for start, _, end in waits]
         return (sum(length > MS // 4 for length in most), sum(least), sum(most), max(least),
-                max(most))
+                max(end - before for before, _, end in log))
 
 
 def asleep(thread):
@@ -69,8 +68,8 @@ def check_books(test, sample):
     test.ok(not faults, "the kinds add up to the blocked states, to the ns", *faults)
     faults = [f"{row['tid']}: {kind}" for row in sample["threads"]
               for kind in row["blocked"].values()
-              if not kind["max_ns"] <= kind["total_ns"] <= kind["max_ns"] * kind["count"]]
-    test.ok(not faults, "the longest is part of the sum", *faults)
+              if not kind["total_ns"] <= kind["max_ns"] * kind["count"]]
+    test.ok(not faults, "none is longer than the longest", *faults)
 
 
 def check_role(test, run, role):
@@ -145,15 +144,42 @@ def case_text(test):
     for name, title in (("pipe", "pipe"), ("poll", "work (poll, accept)")):
         row = run.thread(name)["blocked"][KINDS[name]]
         want = re.compile(rf"^ +{re.escape(title)} +{row['count']} +{row['total_ns']:,} +"
-                          rf"{row['max_ns']:,}$", re.M)
+                          rf"{row['max_ns']:,}(?: so far)?$", re.M)
         test.ok(want.search(run.text), f"{name}: the section has what JSON has", run.text)
+
+
+def case_whole(test):
+    """A sleep of many samples is one, as long as it was; the kernel's sleep knows how long."""
+    metrics, captured = test.directory() / "metrics", test.directory() / "json"
+    done = test.program("--sample-time", "0.15", "--sample-count", "30", "--quiet", "-o",
+                        f"prometheus:{metrics}", "-o", f"json:{captured}", "--fail-if",
+                        "blocked_for.timer.max>=1s", "--", "sleep", "1.5")
+    test.ok(done.status == 4 and re.search(r" and \d more", done.stderr),
+            "a sleep longer than a sample, in each that it is so long in", done.status, done.stderr)
+    labels = dict(re.findall(r'^kernel_delay_(blocked\w*){[^}]*kind="timer"} (.*)$',
+                             metrics.read_text(), re.M))
+    test.eq(labels.get("blocked_total"), "1", "a sleep of ten samples is one")
+    samples = [line for line in map(json.loads, captured.read_text().splitlines())
+               if line.get("type") == "sample"]
+    rows = [row["blocked"]["timer"] for sample in samples for row in sample["threads"]
+            if "timer" in row["blocked"]]
+    longest = max(row["max_ns"] for row in rows)
+    total = sum(row["total_ns"] for row in rows)
+    test.between(longest, 1500 * MS, 1500 * MS + total / 5 * kdtest.SLACK, "and as long")
+    test.between(total, 0, longest, "which no part of it is")
+    done = test.program("-p", test.workload("roles", "poll").pid, "--sample-time", "0.1",
+                        "--sample-count", "4", "--quiet", "--fail-if",
+                        "thread(roles).blocked_for.pipe.max>=150ms")
+    test.ok(done.status == 4 and " so far " in done.stderr, "one that goes on", done.status,
+            done.stderr)
 
 
 def case_conditions(test):
     load = test.workload("roles", "poll")  # the first thread waits for its commands
     for condition, want in (("thread(roles).blocked_for.pipe.pct>50", 1),
                             ("thread(roles).blocked_for.disk.total>0s", 0),
-                            ("thread(roles).blocked_for.count<1", 0)):
+                            ("thread(roles).blocked_for.count<1", 1),  # it goes on
+                            ("thread(roles).blocked_for.pipe.max>1s", 0)):
         done = test.program("-p", load.pid, "--sample-time", "0.1", "--quiet", "--fail-if",
                             condition)
         test.ok((done.status != 0) == bool(want), condition, done.status, done.stderr)
@@ -164,4 +190,4 @@ def case_conditions(test):
 
 if __name__ == "__main__":
     kdtest.main(case_kinds, case_disk, case_pages, case_asleep_before, case_text,
-                case_conditions)
+                case_whole, case_conditions)

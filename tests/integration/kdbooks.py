@@ -117,6 +117,8 @@ def table_faults(thread):
         faults.append("longer in system calls than it lived")
     for rows in (thread.calls, thread.hardirqs, thread.softirqs, thread.blocked, thread.stops):
         for name, row in rows.items():
-            if not row.count or not row.max <= row.total <= row.max * row.count:
+            # The longest sleep may have begun before the sample.
+            least = 0 if rows is thread.blocked else row.max
+            if not row.count or not least <= row.total <= row.max * row.count:
                 faults.append(f"{name}: {row} cannot be")
     return faults

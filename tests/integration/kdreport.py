@@ -360,6 +360,7 @@ class Parser:
             numbers = [title for title in ("count", "total", "max") if title in titles][:2]
         # What is still open is marked.
         open_max = self.section == "DISTRIBUTIONS" and text.endswith("+")
+        text = text.removesuffix(" so far")
         text = text[:-1] if open_max else text
         fields = text.rsplit(None, len(numbers)) if named else text.split()
         if len(fields) != len(numbers) + named:

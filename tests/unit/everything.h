@@ -76,6 +76,7 @@ static struct thread_row upstreams_thread(struct call_row calls[static 4])
 				      .awaited = { [KD_AWAITED_LOCK] = { 12, 30000000, 29000000 },
 						   [KD_AWAITED_WORK] = { 1, 31000000, 31000000 },
 						   [KD_AWAITED_OTHER] = { 7, 25784615, 12345678 } },
+				      .asleep = { [KD_AWAITED_LOCK] = { 1, 29000000 } },
 				      .exec = 787856000,
 				      .ticks_user = 200000000,
 				      .ticks_system = 580000000,

@@ -215,8 +215,13 @@ static void random_thread(struct thread_row *thread)
 	for (size_t i = 0; i < LEDGER_STATES; i++)
 		thread->ledger.ns[i] = chance(2) ? random_number() : 0;
 	for (size_t i = 0; i < KD_AWAITED_KINDS; i++)
-		if (!chance(4))
+		if (!chance(4)) {
 			thread->ledger.awaited[i] = random_count();
+			thread->ledger.asleep[i].max = chance(2) ? random_number() : 0;
+			thread->ledger.asleep[i].count = thread->ledger.asleep[i].max
+								 ? 1 + chance(3)
+								 : 0;
+		}
 	for (size_t i = 0; i < INTERRUPTION_SUMS; i++) {
 		if (chance(4))
 			continue;

@@ -51,7 +51,8 @@ static struct kd_record booked(uint64_t upto)
 	return record;
 }
 
-/* The states, then what was awaited: how often, in all and the longest. They have to add up to the
+/* The states, then what was awaited: how often, in all and the longest; with + that goes on, or
+ * one that has the length behind it so far. They have to add up to the
  * life, and to what it was blocked. */
 static void ledger_say(const struct ledger *ledger, char text[static SAY_LEN])
 {
@@ -70,6 +71,10 @@ static void ledger_say(const struct ledger *ledger, char text[static SAY_LEN])
 		if (is->count)
 			say(text, "; %s %" PRIu64 " %" PRIu64 " %" PRIu64, awaited_keys[i],
 			    (uint64_t)is->count, (uint64_t)is->total, (uint64_t)is->max);
+		if (ledger->asleep[i].count)
+			say(text, "+");
+		if (ledger->asleep[i].count && ledger->asleep[i].max != is->max)
+			say(text, "%" PRIu64, ledger->asleep[i].max);
 	}
 	if (awaited != ledger_blocked(ledger))
 		say(text, "; awaited %" PRIu64, awaited);
@@ -133,16 +138,16 @@ TEST(silent)
 	record.ns[KD_USER] = 12345;
 	record.hardirq_ns = (struct kd_overlay){ GEN - 1, { 50, 50 } };
 	record.awaited[KD_AWAITED_PIPE] = (struct kd_cell){ GEN - 1, 1, 2, 3 };
-	IS("blocked 1000000; other 1 1000000 1000000", "blocked throughout");
+	IS("blocked 1000000; other 1 1000000 1000500+", "blocked throughout");
 	thread.awaited = KD_AWAITED_LOCK;
-	IS("blocked 1000000; lock 1 1000000 1000000", "and for what");
+	IS("blocked 1000000; lock 1 1000000 1000500+", "and for what");
 	thread.state = KD_UNSEEN;
 	thread.seed_state = KD_BLOCKED_UNINT;
-	IS("blocked_uninterruptible 1000000; other 1 1000000 1000000", "unseen: the seed's state");
+	IS("blocked_uninterruptible 1000000; other 1 1000000 1000500+", "unseen: the seed's state");
 	thread.seed_awaited = KD_AWAITED_DISK;
-	IS("blocked_uninterruptible 1000000; disk 1 1000000 1000000", "as it was seeded");
+	IS("blocked_uninterruptible 1000000; disk 1 1000000 1000500+", "as it was seeded");
 	thread.seed_awaited = 4711;
-	IS("blocked_uninterruptible 1000000; other 1 1000000 1000000", "what is no kind");
+	IS("blocked_uninterruptible 1000000; other 1 1000000 1000500+", "what is no kind");
 }
 
 TEST(tail)
@@ -150,7 +155,7 @@ TEST(tail)
 	struct kd_thread thread = sleeper_since(START + 300);
 	struct kd_record record = booked(START + 300);
 
-	IS("user 300, blocked 999700; other 1 999700 999700", "what was booked, and the rest");
+	IS("user 300, blocked 999700; other 1 999700 999700+", "what was booked, and the rest");
 	thread.since = START + 400; /* an event between the two reads */
 	IS("read again", "torn");
 	thread.since = END + 130;
@@ -168,12 +173,12 @@ TEST(awaited)
 	record.awaited[KD_AWAITED_LOCK] = (struct kd_cell){ GEN, 2, 120, 100 };
 	record.awaited[KD_AWAITED_DISK] = (struct kd_cell){ GEN - 1, 9, 9, 9 };
 	thread.awaited = KD_AWAITED_LOCK;
-	IS("user 180, blocked 999820; lock 3 999820 999700", "booked, and the one that goes on");
+	IS("user 180, blocked 999820; lock 3 999820 999700+", "booked, and the one that goes on");
 	record.first = START + 50;
 	record.before = KD_BLOCKED_UNINT;
 	record.before_awaited = KD_AWAITED_PAGE;
 	record.ns[KD_USER] -= 50;
-	IS("user 130, blocked 999820, blocked_uninterruptible 50; lock 3 999820 999700; page 1 50 "
+	IS("user 130, blocked 999820, blocked_uninterruptible 50; lock 3 999820 999700+; page 1 50 "
 	   "50",
 	   "a trigger set the edge late: it had slept, and had woken");
 	thread = sleeper_since(END + 130);
@@ -182,7 +187,15 @@ TEST(awaited)
 	record.last_awaited = KD_AWAITED_SOCKET;
 	record.awaited[KD_AWAITED_SOCKET] = (struct kd_cell){ GEN, 1, END + 130 - START,
 							      END + 130 - START };
-	IS("blocked 1000000; socket 1 1000000 1000000", "booked beyond the end");
+	IS("blocked 1000000; socket 1 1000000 1000130", "booked beyond the end");
+	thread.state = KD_USER;
+	record = (struct kd_record){ .gen = GEN, .upto = END, .last = KD_BLOCKED };
+	record.ns[KD_BLOCKED] = END - START;
+	record.asleep_since = END - 70;
+	record.last_awaited = KD_AWAITED_SOCKET;
+	record.awaited[KD_AWAITED_SOCKET] = (struct kd_cell){ GEN, 2, END - START, 5000000 };
+	IS("blocked 1000000; socket 2 1000000 5000000+70",
+	   "the longest began before the window; the last one ended behind it");
 }
 
 TEST(life)
@@ -211,10 +224,10 @@ TEST(overlays)
 	record.ns[KD_KERNEL] = 400;
 	record.hardirq_ns = (struct kd_overlay){ GEN, { 100, 50 } };
 	record.softirq_ns = (struct kd_overlay){ GEN, { 10, 500 } };
-	IS("user 340, hardirq 150, softirq 510, blocked 999000; other 1 999000 999000",
+	IS("user 340, hardirq 150, softirq 510, blocked 999000; other 1 999000 999000+",
 	   "what the kernel state has not is taken from the other");
 	record.hardirq_ns.in[0] = END;
-	IS("hardirq 1000, blocked 999000; other 1 999000 999000",
+	IS("hardirq 1000, blocked 999000; other 1 999000 999000+",
 	   "more interrupts than there was at all");
 	record.hardirq_ns.in[0] = 0;
 	record.upto = END;
@@ -236,7 +249,7 @@ TEST(faults)
 	record.timed_faults = 5;
 	record.hardirq_ns = (struct kd_overlay){ GEN, { 10, 0, 120, 30 } };
 	IS("user 590, page_fault 180, reclaim 70, hardirq 160, blocked 999000; other 1 999000 "
-	   "999000",
+	   "999000+",
 	   "interrupts are taken from what they hit");
 	ledger_fill(&ledger, &thread, &record, &window);
 	ok(ledger.irq_in[0] == 10 && ledger.irq_in[2] == 120, "which is kept");
@@ -250,13 +263,13 @@ TEST(exec)
 	struct kd_record record = booked(START + 1000);
 	uint64_t minor = 0, major = 0;
 
-	IS("user 1000, blocked 999000; other 1 999000 999000",
+	IS("user 1000, blocked 999000; other 1 999000 999000+",
 	   "no readings: the kernel's count is not known");
 	thread.readings[KD_AT_OPEN] =
 		(struct kd_reading){ START - 10, 5000, 4000, 0, 7, 1, 0, 0, 0 };
 	thread.readings[KD_AT_CLOSE] =
 		(struct kd_reading){ END + 10, 6100, 5050, 0, 19, 4, 0, 0, 0 };
-	IS("user 1000, blocked 999000; other 1 999000 999000; exec 1050",
+	IS("user 1000, blocked 999000; other 1 999000 999000+; exec 1050",
 	   "two: our running time, less the counts' difference");
 	ledger_faults(&thread, &window, &minor, &major);
 	ok(minor == 12 && major == 3, "and of page faults: their difference");
@@ -264,10 +277,10 @@ TEST(exec)
 	minor = 77;
 	ledger_faults(&thread, &window, &minor, &major);
 	is_u64(minor, 77, "with one reading they are not known");
-	IS("user 1000, blocked 999000; other 1 999000 999000", "one reading is not enough");
+	IS("user 1000, blocked 999000; other 1 999000 999000+", "one reading is not enough");
 	thread.born = START + 1;
 	record.ns[KD_USER]--;
-	IS("user 999, blocked 999000; other 1 999000 999000; exec 1049",
+	IS("user 999, blocked 999000; other 1 999000 999000+; exec 1049",
 	   "but it is for a thread born inside");
 }
 
@@ -295,15 +308,15 @@ TEST(late_edge)
 	record.ns[KD_USER] -= 300;
 	record.first = START + 300;
 	record.before = KD_READY_WOKEN;
-	IS("user 999600, ready_woken 300, blocked 100; other 1 100 100",
+	IS("user 999600, ready_woken 300, blocked 100; other 1 100 100+",
 	   "what it did before is as it was");
 	record.before = KD_UNSEEN;
-	IS("user 999600, blocked 100 of 1000000; other 1 100 100",
+	IS("user 999600, blocked 100 of 1000000; other 1 100 100+",
 	   "and missing if that is not known");
 	record.first = START - 300;
 	record.before = KD_USER;
 	record.ns[KD_USER] += 300;
-	IS("user 999900, blocked 100; other 1 100 100", "an edge in time");
+	IS("user 999900, blocked 100; other 1 100 100+", "an edge in time");
 }
 
 TEST(open_calls)
@@ -338,14 +351,14 @@ TEST(stolen)
 
 	record.ns[KD_USER] -= 400;
 	record.ns[KD_KERNEL] = 400;
-	IS("user 999500, kernel 400, blocked 100; other 1 100 100", "nothing is stolen");
+	IS("user 999500, kernel 400, blocked 100; other 1 100 100+", "nothing is stolen");
 	record.stolen = (struct kd_cell){ GEN, 2, (END - START - 100) / 2, 7 };
-	IS("user 499750, kernel 200, stolen 499950, blocked 100; other 1 100 100",
+	IS("user 499750, kernel 200, stolen 499950, blocked 100; other 1 100 100+",
 	   "half of what it ran");
 	record.stolen.total = END - START;
-	IS("stolen 999900, blocked 100; other 1 100 100", "no more than it ran");
+	IS("stolen 999900, blocked 100; other 1 100 100+", "no more than it ran");
 	record.stolen.gen = GEN - 1;
-	IS("user 999500, kernel 400, blocked 100; other 1 100 100", "of another window: nothing");
+	IS("user 999500, kernel 400, blocked 100; other 1 100 100+", "of another window: nothing");
 }
 
 /* The clock was last looked at by the events before the window's end, then by the iterator. */

@@ -223,6 +223,8 @@ TEST(memory)
 	spend(&row, LEDGER_BLOCKED_UNINT, 200 * MILLI);
 	row.ledger.awaited[KD_AWAITED_PAGE] = times(10, 200 * MILLI, 30 * MILLI);
 	judge(&row, "page_fault 500/30 x210, kept 500 of 1000", "and so are waits for pages");
+	row.ledger.awaited[KD_AWAITED_PAGE].max = 3000 * MILLI;
+	judge(&row, "page_fault 500/3000 x210, kept 500 of 1000", "one began before the window");
 	row = spent(LEDGER_RECLAIM, 30 * MILLI);
 	judge(&row, "reclaim 30/0 x0, kept 30 of 1000", "reclaim");
 }
