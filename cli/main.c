@@ -235,7 +235,8 @@ static exit_status options_obey(const struct options *options,
 			     &recorded);
 	recorded.comparison = false; /* it is made when all samples are there */
 	if (!status && options->record_on)
-		status = record_on_open(&conditions.record_on, options->record_on, &recorded);
+		status = record_on_open(&conditions.record_on, options->record_on, options->record,
+					&recorded);
 	if (!status)
 		status = options->replay ? run_replay(options, conditions.fail_if)
 					 : find_and_run(options, &conditions, signals);

@@ -83,15 +83,14 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 	struct sample sample = { 0 };
 	unsigned int hidden = timed->hidden;
 	int status = 0, error;
-	bool wanted = true;
+	bool wanted = timed->pressed || !run->record_on;
 
 	session_settle(run->session);
 	error = session_visit(run->session, KD_VISIT_CLOSE);
 	if (!error && session_window_next(run->session, &view))
 		error = run_collect(run, &view, &sample);
 	if (!error && run->record_on)
-		status = record_on_look(run->record_on, &sample, &wanted);
-	wanted |= timed->pressed;
+		status = record_on_look(run->record_on, &sample, timed->start, &wanted);
 	if (!error && wanted && run->record_on)
 		error = run_record(run, &view, &sample);
 	if (!error && timed->start)

@@ -150,6 +150,19 @@ static const struct field recorded_fields[] = {
 	FIELDS_END,
 };
 
+#define FULFILLED(key, kind, member, ...) FIELD(key, kind, struct fulfilled, member, __VA_ARGS__)
+static const struct field fulfilled_fields[] = {
+	FULFILLED("condition", FIELD_NAME, condition),
+	FULFILLED("value", FIELD_U64, by.value),
+	FULFILLED("of", FIELD_U64, by.whole, .flags = FIELD_IF_ANY),
+	FULFILLED("is_ns", FIELD_BOOL, by.is_time, .flags = FIELD_IF_ANY),
+	FULFILLED("so_far", FIELD_BOOL, by.so_far, .flags = FIELD_IF_ANY),
+	FULFILLED("tid", FIELD_I32, by.tid, .flags = FIELD_IF_ANY),
+	FULFILLED("members", FIELD_U32, by.members, .flags = FIELD_IF_ANY),
+	FULFILLED("thread", FIELD_NAME, by.name, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
 static const struct field upcall_fields[] = {
 	FIELD("cpu", FIELD_U32, struct upcall_row, cpu, .flags = FIELD_REQUIRED),
 	FIELD("error", FIELD_U32, struct upcall_row, error),
@@ -223,6 +236,8 @@ static const struct field sample_fields[] = {
 	SAMPLE("expired", FIELD_BOOL, expired),
 	SAMPLE("overloaded", FIELD_BOOL, overloaded),
 	SAMPLE("sigusr1", FIELD_BOOL, pressed, .flags = FIELD_IF_ANY),
+	SAMPLE("record_on", FIELD_OBJECT, fulfilled, .fields = fulfilled_fields,
+	       .flags = FIELD_IF_ANY),
 	JSON_FORM("losses", losses_form),
 	SAMPLE("resynced", FIELD_U64, resynced),
 	SAMPLE("page_faults_untimed_ns", FIELD_U64, page_faults_untimed, .flags = FIELD_IF_ANY),

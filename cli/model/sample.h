@@ -19,6 +19,7 @@
 #include "culprit.h"
 #include "descriptor.h"
 #include "distribution.h"
+#include "excess.h"
 #include "interruption.h"
 #include "lock_caller.h"
 #include "process.h"
@@ -237,6 +238,12 @@ struct own_cost {
 	uint64_t period_ns; /* in this time: since the sample before was read, or since attaching */
 };
 
+/* Which condition of --record-on was true. */
+struct fulfilled {
+	char condition[128]; /* as it was given, as far as there is room; "": none */
+	struct excess by;
+};
+
 struct sample {
 	const struct capture *capture; /* the run's; NULL: not known */
 	uint64_t number;               /* of the run's samples, from 1 on; 0: not known */
@@ -255,6 +262,7 @@ struct sample {
 	bool expired;              /* the run's duration ended it */
 	bool overloaded;           /* the probes' cost ended it */
 	bool pressed;              /* SIGUSR1 asked for it, and may have ended it early */
+	struct fulfilled fulfilled;
 
 	struct process_row *processes; /* sorted by PID; none if not known */
 	size_t n_processes;

@@ -11,7 +11,6 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
-#include "cli/base/number.h"
 #include "cli/model/comparison.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
@@ -69,6 +68,7 @@ static void figure_check(struct condition *condition, uint64_t value, uint64_t w
 		*excess = *whose;
 		excess->value = value;
 		excess->whole = share ? whole : 0;
+		excess->is_time = fail_field_is_time(condition->field);
 	}
 	excess->times = times + 1;
 }
@@ -243,50 +243,29 @@ exit_status fail_if_compare(struct fail_if *fail_if, const struct comparison *co
 	return 0;
 }
 
-uint64_t fail_if_times(const struct fail_if *fail_if)
+void fail_if_reset(struct fail_if *fail_if)
 {
-	uint64_t times = 0;
-
 	for (size_t i = 0; i < fail_if->n; i++)
-		times += fail_if->conditions[i].excess.times;
-	return times;
+		fail_if->conditions[i].excess = (struct excess){ 0 };
 }
 
 const struct excess *fail_if_excess(const struct fail_if *fail_if, size_t index)
 {
-	return &fail_if->conditions[index].excess;
+	return index < fail_if->n ? &fail_if->conditions[index].excess : NULL;
 }
 
 static void excess_tell(const struct condition *condition)
 {
 	const struct excess *excess = &condition->excess;
-	char value[NUMBER_LEN], whose[KD_COMM_LEN + 64] = "", times[64] = "",
-						    where[64] = "the comparison";
-	const char *unit = "";
+	char words[EXCESS_WORDS_LEN], times[64] = "", where[64] = "the comparison";
 
-	if (fail_field_is_percentage(condition->field)) {
-		number_percent(value, excess->value, excess->whole);
-		unit = " %";
-	} else {
-		number_grouped(value, excess->value);
-		if (fail_field_is_time(condition->field))
-			unit = " ns";
-	}
-	if (excess->members > 1)
-		snprintf(whose, sizeof(whose), " of %u threads '%.*s'", excess->members,
-			 KD_COMM_LEN, excess->name);
-	else if (!excess->sample && *excess->name)
-		snprintf(whose, sizeof(whose), " more of '%.*s'", KD_COMM_LEN, excess->name);
-	else if (excess->tid)
-		snprintf(whose, sizeof(whose), " of thread %d '%.*s'", (int)excess->tid,
-			 KD_COMM_LEN, excess->name);
+	excess_words(words, excess);
 	if (excess->times > 1)
 		snprintf(times, sizeof(times), ", and %llu more",
 			 (unsigned long long)excess->times - 1);
 	if (excess->sample)
 		snprintf(where, sizeof(where), "sample %llu", (unsigned long long)excess->sample);
-	log_error("%s '%s': %s%s%s%s in %s%s", condition->option, condition->text, value, unit,
-		  excess->so_far ? " so far" : "", whose, where, times);
+	log_error("%s '%s': %s in %s%s", condition->option, condition->text, words, where, times);
 }
 
 bool fail_if_tell(const struct fail_if *fail_if)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
+#include "cli/model/excess.h"
 #include "cli/model/sample.h"
 
 struct fail_if;
@@ -30,25 +31,14 @@ exit_status fail_if_new(struct fail_if **out, const char *option, const char *co
  * about that the sample does not hold, EX_DATAERR. */
 exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number);
 
-/* How often conditions have been exceeded, all together. */
-uint64_t fail_if_times(const struct fail_if *fail_if);
+/* Forgets what has exceeded its conditions. */
+void fail_if_reset(struct fail_if *fail_if);
 
 /* Looks at the differences from a saved capture; NULL: none. Returns 0, or after printing that
  * there are too few samples to tell, EX_DATAERR. */
 exit_status fail_if_compare(struct fail_if *fail_if, const struct comparison *comparison);
 
-/* What exceeded a condition: the most extreme one of all samples. */
-struct excess {
-	uint64_t times;         /* so often in all, of threads and samples; 0: never */
-	uint64_t value, whole;  /* whole 0: value is a count or ns; else value of so many ns */
-	uint64_t sample;        /* its number; 0: it is of the comparison */
-	bool so_far;            /* value is that of something that was not over at the end */
-	pid_t tid;              /* 0: of no single thread */
-	unsigned int members;   /* more than 1: threads that were folded, of this name */
-	char name[KD_COMM_LEN]; /* not escaped */
-};
-
-/* Of the condition at an index. */
+/* What exceeded the condition at an index; NULL: there is no such condition. */
 const struct excess *fail_if_excess(const struct fail_if *fail_if, size_t index);
 
 /* Prints what exceeded, an error for each condition. Returns true if any did. */

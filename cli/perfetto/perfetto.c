@@ -58,6 +58,18 @@ static void recording_note(struct pftrace *trace, const struct recording *record
 	note_u64(trace, NOTE_RECORDED_MEMORY, recording->memory);
 }
 
+/* Why it was reported. */
+static void fulfilled_note(struct pftrace *trace, const struct fulfilled *fulfilled)
+{
+	char words[EXCESS_WORDS_LEN];
+
+	if (!*fulfilled->condition)
+		return;
+	excess_words(words, &fulfilled->by);
+	note_text(trace, NOTE_RECORD_ON, fulfilled->condition, sizeof(fulfilled->condition));
+	note_text(trace, NOTE_RECORD_ON_VALUE, words, sizeof(words));
+}
+
 static void window_begin(struct pftrace *trace, const struct verdict *verdict)
 {
 	const struct sample *sample = trace->sample;
@@ -96,6 +108,7 @@ static void window_begin(struct pftrace *trace, const struct verdict *verdict)
 	}
 	if (sample->recording)
 		recording_note(trace, sample->recording);
+	fulfilled_note(trace, &sample->fulfilled);
 	event_end(trace);
 }
 

@@ -94,7 +94,9 @@ enum category { CATEGORY_WORDS(CATEGORY_ENUM) CATEGORIES };
 	ROW(NOTE_RECORDED_ASKED, "recorded_asked_ns")                                              \
 	ROW(NOTE_RECORDED_EVENTS, "recorded_events")                                               \
 	ROW(NOTE_RECORDED_LOST, "recorded_lost")                                                   \
-	ROW(NOTE_RECORDED_MEMORY, "recorded_memory_bytes")
+	ROW(NOTE_RECORDED_MEMORY, "recorded_memory_bytes")                                         \
+	ROW(NOTE_RECORD_ON, "record_on")                                                           \
+	ROW(NOTE_RECORD_ON_VALUE, "record_on_value")
 #define NOTE_ENUM(note, key) note,
 enum note { NOTE_WORDS(NOTE_ENUM) NOTES };
 #undef NOTE_ENUM

@@ -166,6 +166,19 @@ static void ticks_note(struct columns *columns, const struct sample *sample)
 		      most > 0 ? "less" : "more");
 }
 
+/* Which condition of --record-on was true, and of what. */
+static void fulfilled_note(struct columns *columns, const struct fulfilled *fulfilled)
+{
+	char raw[EXCESS_WORDS_LEN], words[4 * EXCESS_WORDS_LEN],
+		condition[4 * sizeof(fulfilled->condition)];
+
+	excess_words(raw, &fulfilled->by);
+	escape_text(words, sizeof(words), raw, sizeof(raw));
+	escape_text(condition, sizeof(condition), fulfilled->condition,
+		    sizeof(fulfilled->condition));
+	columns_print(columns, "# NOTE: --record-on '%s' was true: %s.\n", condition, words);
+}
+
 /* Of this program's own threads; what its BPF programs cost is the target's time. */
 static void own_note(struct columns *columns, const struct own_cost *own)
 {
@@ -190,10 +203,10 @@ void text_footer(struct text *text)
 
 	if (sample_lost(sample) || sample->resynced || rings || sample->page_faults_untimed ||
 	    estimates || sample->n_absent || sample->interrupted || sample->target_exited ||
-	    sample->expired || sample->overloaded || sample->pressed || sample->start_triggered ||
-	    sample->stop_triggered || sample->traces.limited || sample->traces.incomplete ||
-	    sample->traces.own_samples || sample->traces.kernel_hidden || sample->predecessor ||
-	    sample->own.period_ns)
+	    sample->expired || sample->overloaded || sample->pressed ||
+	    *sample->fulfilled.condition || sample->start_triggered || sample->stop_triggered ||
+	    sample->traces.limited || sample->traces.incomplete || sample->traces.own_samples ||
+	    sample->traces.kernel_hidden || sample->predecessor || sample->own.period_ns)
 		columns_add(columns, "\n");
 	if (sample->predecessor)
 		columns_print(columns,
@@ -214,7 +227,8 @@ void text_footer(struct text *text)
 		columns_add(columns, "# NOTE: The end of the run ended the sample early.\n");
 	if (sample->pressed)
 		columns_add(columns, "# NOTE: SIGUSR1 asked for this sample.\n");
-
+	if (*sample->fulfilled.condition)
+		fulfilled_note(columns, &sample->fulfilled);
 	warnings(columns, sample);
 	note_count(columns, sample->resynced, "switch was", "switches were",
 		   "not reported by the kernel, which hides some threads; the times are from its "

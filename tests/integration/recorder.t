@@ -116,6 +116,41 @@ def case_condition(test):
                 (begin, min(end, window["end_ns"]), hog, gaps))
 
 
+def case_condition_lasts(test):
+    """A wait that makes it true is waited for, but no longer than what is recorded."""
+    if not unlimited_real_time():
+        return test.skip("a condition that lasts", "real-time threads may not have a CPU")
+    cpu, folder = kdtest.last_cpu(), test.directory()
+    load = test.workload("gaps", cpu, 0, 1 * MS)
+    for record, is_over in (("5s", True), ("100ms", False)):
+        run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record-on", "ready.max>80ms", "-o", "-",
+                          f"--record={record}", "-o", f"json:{folder}/json",
+                          "-o", f"perfetto:{folder}/trace"])
+        kdtest.wait_until(lambda run=run: "recording" in run.stderr)
+        begin, end, _, gaps = stall(cpu, 2 * STALL)
+        stalled = end - begin - sum(until - since for since, until in gaps)
+        test.eq(run.wait(), 0, f"{record}: status")
+        sample = last_sample(folder / "json")
+        why, window = sample["record_on"], sample["window"]
+        load.send("log")
+        since, until = max((gap for gap in json.loads(load.line("{"))["gaps"] if gap[1] > begin),
+                           key=lambda gap: gap[1] - gap[0])
+        test.eq((why["condition"], why["tid"], why["thread"], why.get("so_far", False)),
+                ("ready.max>80ms", int(load.ready[0]), "gaps", not is_over), f"{record}: why")
+        if is_over:
+            test.between(why["value"], 0.9 * stalled, until - since, "all of the wait")
+            test.ok(window["end_ns"] >= end, "whose end is in the window", window, end)
+        else:
+            test.between(why["value"], 80 * MS, window["end_ns"] - since, "a wait that goes on")
+            test.ok(window["end_ns"] < end, "beyond the window", window, end)
+        said = f"{why['value']:,} ns{' so far' if not is_over else ''} of thread {why['tid']} 'gaps'"
+        test.ok(f"# NOTE: --record-on 'ready.max>80ms' was true: {said}.\n" in run.stdout,
+                "the text says so", run.stdout[-2000:])
+        notes = Trace((folder / "trace").read_bytes()).find("window")[0].notes
+        test.eq((notes["record_on"], notes["record_on_value"]), ("ready.max>80ms", said),
+                "so does the timeline")
+
+
 def case_signal(test):
     """SIGUSR1: each time what is held then, in a file each."""
     folder = test.directory()
@@ -187,4 +222,5 @@ def case_off(test):
     test.ok("RECORDED" not in done.stdout, "no line")
 
 
-kdtest.main(case_trigger, case_long_poll, case_condition, case_signal, case_memory, case_refused, case_off)
+kdtest.main(case_trigger, case_long_poll, case_condition, case_condition_lasts, case_signal,
+            case_memory, case_refused, case_off)
