@@ -95,6 +95,11 @@ bool options_want_traces(const struct options *options)
 	return options->call_events || options->off_cpu || options->profile_hz;
 }
 
+static bool has_triggers(const struct options *options)
+{
+	return options->triggers[KD_START] || options->triggers[KD_STOP] || options->long_poll;
+}
+
 static bool needs_stacks(const struct outputs_config *outputs)
 {
 	for (size_t i = 0; i < outputs->n; i++)
@@ -230,13 +235,12 @@ static exit_status refuse_process(const struct options *options)
 		{ options->follow_restart && (options->command || options->replay),
 		  "option --follow-restart needs a process that others restart",
 		  "give its name or PID" },
-		{ options->follow_restart && (options->triggers[KD_START] ||
-					      options->triggers[KD_STOP] || options->long_poll),
+		{ options->follow_restart && has_triggers(options),
 		  "option --follow-restart cannot be combined with triggers",
 		  "their probes are in one process" },
 		{ options->follow_restart && options->sample_count == 1,
 		  "option --follow-restart needs several samples",
-		  "give --sample-count, or --listen" },
+		  "give --sample-count, --duration or --listen" },
 		{ options->follow_restart && options->outputs.listen &&
 			  options_want_traces(options),
 		  "option --follow-restart cannot be combined with stacks and --listen",
@@ -266,8 +270,7 @@ static exit_status refuse_process(const struct options *options)
 static exit_status refuse_record_on(const struct options *options)
 {
 	const struct rule rules[] = {
-		{ options->triggers[KD_START] || options->triggers[KD_STOP] || options->long_poll,
-		  "option --record-on cannot be combined with triggers",
+		{ has_triggers(options), "option --record-on cannot be combined with triggers",
 		  "give --record, which works with them" },
 		{ options->sample_interval || options->at.ns,
 		  "option --record-on cannot be combined with --sample-interval or --at",
@@ -293,9 +296,7 @@ static exit_status refuse_live(const struct options *options)
 		  "it shows a process that is running; leave out --live" },
 		{ live && options->command, "option --live cannot be combined with a command",
 		  "start it at another terminal, and give its PID" },
-		{ live && (options->triggers[KD_START] || options->triggers[KD_STOP] ||
-			   options->long_poll),
-		  "option --live cannot be combined with triggers",
+		{ live && has_triggers(options), "option --live cannot be combined with triggers",
 		  "it shows windows of a given time, one after the other" },
 		{ live && options->sample_interval,
 		  "option --live cannot be combined with --sample-interval",
@@ -336,7 +337,8 @@ static exit_status refuse_triggers(const struct options *options)
 		{ options->unsafe_returns && !given, "option --unsafe-returns needs a trigger",
 		  GIVE_EITHER },
 		{ worst && !pairs, "option --trigger-worst needs two triggers", GIVE_BOTH },
-		{ worst && !options->sample_count && options->duration == UINT64_MAX,
+		{ worst && !options->sample_count && options->duration == UINT64_MAX &&
+			  !options->command,
 		  "option --trigger-worst needs an end of the run",
 		  "give --duration, or --sample-count for a number of samples" },
 		{ options->check && !pairs && !given, "option --check needs a trigger to check",
@@ -416,6 +418,31 @@ static exit_status refuse_together(const struct options *options)
 	return 0;
 }
 
+/* Whether samples come until something ends the run that was asked for: of one sample it would not
+ * be awaited. */
+static bool has_other_end(const struct options *options)
+{
+	return options->duration != UINT64_MAX || options->outputs.listen ||
+	       options->outputs.live || options->trigger_worst ||
+	       (options->command && (has_triggers(options) || options->record_on));
+}
+
+/* How many samples, and how long. One of a command lasts as long as that, or as the run. */
+static void lengths_choose(struct options *options)
+{
+	bool unset = options->sample_count == COUNT_UNSET;
+	bool whole = options->command && !options->sample_time_given && !options->record_on &&
+		     !has_triggers(options) &&
+		     (unset ? !options->outputs.listen : options->sample_count == 1);
+
+	if (unset)
+		options->sample_count = has_other_end(options) && !whole ? 0 : 1;
+	if (whole)
+		options->sample_time = UINT64_MAX;
+	else if (options->outputs.live && !options->sample_time_given)
+		options->sample_time = LIVE_WINDOW;
+}
+
 exit_status options_parse(int argc, char **argv, struct options *options)
 {
 	int status;
@@ -427,25 +454,14 @@ exit_status options_parse(int argc, char **argv, struct options *options)
 	status = presets_read(options) ?: words_read(argc, argv, options);
 	if (status)
 		return status;
-	/* The worst of one is no choice; and one sample is soon served. */
-	if (options->sample_count == COUNT_UNSET)
-		options->sample_count = options->trigger_worst || options->outputs.listen ||
-							options->outputs.live
-						? 0
-						: 1;
-	if (options->outputs.live && !options->sample_time_given)
-		options->sample_time = LIVE_WINDOW;
-	if (options->command && !options->sample_time_given && options->sample_count == 1 &&
-	    !options->triggers[KD_START] && !options->triggers[KD_STOP])
-		options->sample_time = UINT64_MAX;
+	lengths_choose(options);
 	if (options->record_on && !options->sample_time_given)
 		options->sample_time = 100 * NSEC_PER_MSEC;
 	if (options->record_on && !options->record)
 		options->record = 5 * NSEC_PER_SEC;
 	options->outputs.one = options->sample_count == 1 || options->trigger_worst ||
 			       options->replay;
-	if (options->record &&
-	    (options->triggers[KD_START] || options->triggers[KD_STOP] || options->long_poll))
+	if (options->record && has_triggers(options))
 		options->outputs.one = false; /* SIGUSR1 asks for others */
 	options->outputs.report.extent = options->full      ? REPORT_FULL
 					 : options->summary ? REPORT_SUMMARY

@@ -87,7 +87,7 @@ static const struct option_row rows[] = {
 	  .read = read_wait, FIELD(wait), .min = 1 },
 	{ "follow-restart", 0, TAKES_NONE, NULL,
 	  "When the process ends, go on with its successor: the next one with the same name and "
-	  "executable. Needs several samples or --listen.",
+	  "executable. Needs several samples, --duration or --listen.",
 	  FLAG(follow_restart) },
 	{ "exit-status", 0, TAKES_NONE, NULL,
 	  "Exit with the status of COMMAND, or 128+N if signal N ended it.", FLAG(pass_status) },
@@ -98,7 +98,9 @@ static const struct option_row rows[] = {
 	  "that ends.",
 	  .read = read_length, FIELD(sample_time), .min = 1, .unit = NSEC_PER_SEC,
 	  .preset = "0.5s" },
-	{ "sample-count", 0, TAKES_VALUE, "N", "Number of samples; 0: until stopped (default: 1).",
+	{ "sample-count", 0, TAKES_VALUE, "N",
+	  "Number of samples; 0: until stopped (default: 1; or 0 if something else ends the run, "
+	  "such as --duration).",
 	  NUMBER(sample_count, 0, UINT64_MAX - 1) },
 	{ "sample-interval", 0, TAKES_VALUE, "DURATION", "Pause between two samples.",
 	  DURATION(sample_interval, 0, NSEC_PER_SEC), .preset = "0s" },
@@ -165,7 +167,7 @@ static const struct option_row rows[] = {
 	  "Count hits of system call tracepoints (t:syscalls:...) by any process.", FLAG(any) },
 	{ "trigger-worst", 0, TAKES_VALUE, "N",
 	  "With both triggers: print only the N longest samples, when the run ends (default: each "
-	  "as it comes). Needs --duration or --sample-count.",
+	  "as it comes). Needs --duration, --sample-count or a COMMAND.",
 	  NUMBER(trigger_worst, 1, WORST_MAX) },
 	{ "long-poll", 0, TAKES_FOLLOWING, "DURATION",
 	  "Sample from a thread's return from poll, select or epoll_wait (or ppoll, pselect6, "

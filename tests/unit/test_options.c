@@ -28,7 +28,8 @@ static const char accepted[] =
 	"|--sample-count 1 -- ls = command=ls sample_time=ever"
 	"|--sample-count 2 -- ls = command=ls sample_count=2"
 	"|--sample-count 0 -- ls = command=ls sample_count=0|--sample-time 0.5s -- ls = command=ls"
-	"|--start-trigger up:main -- ls = command=ls triggers[0]=up:main|--strict 5 = pid=5 strict"
+	"|--start-trigger up:main -- ls = command=ls triggers[0]=up:main sample_count=0"
+	"|--strict 5 = pid=5 strict"
 	"|vpp --strict = comm=vpp strict|-D vpp = comm=vpp debug=63|-D1 1 = pid=1 debug=1"
 	"|-D -- 1 = command=1 sample_time=ever debug=63|--machine x = comm=x machine"
 	"|--machine=json = machine machine_json|--wait x = comm=x wait=ever"
@@ -81,7 +82,23 @@ static const char accepted[] =
 	"|--long-poll --trigger-worst=3 --duration=1s = duration=1 long_poll=1 sample_count=0"
 	" trigger_worst=3"
 	"|--long-poll --trigger-worst=3 --sample-count=9 = long_poll=1 sample_count=9"
-	" trigger_worst=3|--long-poll --duration=1s = duration=1 long_poll=1"
+	" trigger_worst=3|--long-poll --trigger-worst=3 -- ls = command=ls long_poll=1"
+	" sample_count=0 trigger_worst=3"
+	/* and so is a run that has an end: one sample would not wait for it */
+	"|--long-poll --duration=1s = duration=1 long_poll=1 sample_count=0"
+	"|--duration=1s --long-poll --sample-count 1 = duration=1 long_poll=1"
+	"|--start-trigger up:f --duration=1s = triggers[0]=up:f duration=1 sample_count=0"
+	"|--stop-trigger up:f --duration=1s = triggers[1]=up:f duration=1 sample_count=0"
+	"|--stop-trigger up:f --duration=1s --sample-count=3 = triggers[1]=up:f duration=1"
+	" sample_count=3|--duration=2.5s = duration=2.5 sample_count=0"
+	"|--duration 1ns = duration=1e-09 sample_count=0"
+	"|--duration 1s --record-on x = record_on=x sample_time=0.1 duration=1 record=5"
+	" sample_count=0|--record-on x -- ls = command=ls record_on=x sample_time=0.1 record=5"
+	" sample_count=0|--record-on x = record_on=x sample_time=0.1 record=5"
+	"|--duration 1s -- ls = command=ls sample_time=ever duration=1"
+	"|--duration 1s --sample-time 0.1s -- ls = command=ls sample_time=0.1"
+	" duration=1 sample_count=0|--follow-restart x --duration 1s = comm=x duration=1"
+	" follow_restart sample_count=0"
 	/* slow calls: ns, and also after a blank */
 	"|-s|--syscall-events|-s 0|-s5 -s = call_events|-s50000|-s 50000|--syscall-events=50000"
 	"|--syscall-events 50000 = call_threshold=5e-05 call_events"
@@ -156,7 +173,6 @@ static const struct {
 	{ "--user-stack-bytes", "stack_bytes", "4K=4096|16k=16384|5000=8192|0=0" },
 	{ "--stack-overhead", "stack_share", "0=0|0.5=5000|100=1000000|.0001=1" },
 	{ "--long-poll", "long_poll", "0.2s=0.2" },
-	{ "--duration", "duration", "2.5s=2.5|1ns=1e-09" },
 	{ "--max-overhead", "max_overhead", "0=0|100=100" },
 	{ "--window-banks", "window_banks", "2=2|7=7" },
 };

@@ -100,7 +100,7 @@ static const char refused[] =
 	"|--replay=x --profile|--replay=x --start-trigger=u:a:b|--histogram --replay=x"
 	"|--replay=x --histogram -o json = --replay ~ does not look at any process"
 	"|--pid-ns 0 -p 1 = --pid-ns ~ out of range"
-	"|--follow-restart x = --follow-restart ~ give --sample-count, or --listen"
+	"|--follow-restart x = --follow-restart ~ give --sample-count, --duration or"
 	"|--follow-restart -- x = --follow-restart ~ give its name or PID"
 	"|--follow-restart --long-poll x --sample-count=0 = --follow-restart ~ with triggers"
 	"|--follow-restart x --listen=1 -s = --follow-restart ~ and --listen"
