@@ -455,6 +455,7 @@ exit_status options_parse(int argc, char **argv, struct options *options)
 	if (status)
 		return status;
 	lengths_choose(options);
+	options->outputs.has_command = options->command;
 	if (options->record_on && !options->sample_time_given)
 		options->sample_time = 100 * NSEC_PER_MSEC;
 	if (options->record_on && !options->record)

@@ -240,7 +240,8 @@ static const struct option_row rows[] = {
 	{ .help = "Output:" },
 	{ "output", 'o', TAKES_VALUE, "FORMAT[:FILE]",
 	  "Write the samples to FILE, or to standard output, in this format; can be repeated "
-	  "(default: text). A FILE alone means text. In its name %n is the number of the sample, "
+	  "(default: text; with a COMMAND on standard error). A FILE alone means text. In its name "
+	  "%n is the number of the sample, "
 	  "%t its time, %p the process ID of this program.",
 	  .read = read_output, .words = WORDS_OUTPUTS },
 	{ "live", 0, TAKES_NONE, NULL,
@@ -269,7 +270,7 @@ static const struct option_row rows[] = {
 	  .read = read_choice, FIELD(outputs.report.sort), .choices = sorts, .words = WORDS_CHOICES,
 	  .preset = "kept" },
 	{ "color", 0, TAKES_VALUE, "WHEN",
-	  "Bold headings on standard output: always, never, or on a terminal (auto) unless "
+	  "Bold headings on the standard streams: always, never, or on a terminal (auto) unless "
 	  "NO_COLOR is set. Files have none.",
 	  .read = read_choice, FIELD(outputs.color), .choices = colors, .words = WORDS_CHOICES,
 	  .preset = "auto" },

@@ -19,6 +19,9 @@
 #include "output_file.h"
 #include "output_path.h"
 
+/* Where the text goes if standard output is that of a command. */
+static const char TO_ERRORS[] = "/dev/stderr";
+
 struct output_of_run {
 	const struct output_format *format;
 	const char *name; /* for messages */
@@ -193,13 +196,17 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 		return tables_open(outputs, wanted, config, single);
 	outputs->n++;
 	output->format = wanted->format;
-	output->name = wanted->file ? wanted->file : "standard output";
+	output->name = !wanted->file               ? "standard output"
+		       : wanted->file == TO_ERRORS ? "standard error"
+						   : wanted->file;
 	output->is_stdout = !wanted->file;
 	output->each = wanted->file && output_path_varies(wanted->file);
 	output->report = config->report;
 	output->report.waits_per_thread = config->report.per_thread;
 	output->report.per_thread |= output->each || single;
-	output->report.bold = !wanted->file && pager_color(config->color);
+	if (!wanted->file || wanted->file == TO_ERRORS)
+		output->report.bold = pager_color(config->color,
+						  wanted->file ? STDERR_FILENO : STDOUT_FILENO);
 	if (!wanted->file && output->format == output_format_at(0) && config->one &&
 	    !config->no_pager && pager_is_usable())
 		output->kept = open_memstream(&output->kept_text, &output->kept_length);
@@ -233,7 +240,8 @@ static exit_status serving_open(struct outputs *outputs, const struct outputs_co
 exit_status outputs_open(struct outputs **out, const struct outputs_config *config, pid_t pid,
 			 const struct capture *capture)
 {
-	const struct output by_default = { .format = output_format_at(0) };
+	const struct output by_default = { .format = output_format_at(0),
+					   .file = config->has_command ? TO_ERRORS : NULL };
 	struct outputs *outputs = calloc(1, sizeof(*outputs));
 	/* Of one sample there are no series that would go on under other TIDs. Whether
 	 * another run took one its first sample says: outputs_follow(). */

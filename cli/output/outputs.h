@@ -25,13 +25,15 @@ struct output {
 };
 
 struct outputs_config {
-	struct output all[OUTPUTS_MAX]; /* none: the text on standard output */
+	struct output all[OUTPUTS_MAX]; /* none: the text */
 	size_t n;
 	mode_t mode;         /* of files */
 	uint64_t limit;      /* bytes, for each output; 0: no limit */
 	const char *compare; /* a saved capture; NULL: none */
 	uint64_t ewma;       /* weight of the last sample in moving averages, millionths */
 	bool quiet;          /* no text unless asked for */
+	bool has_command;    /* whose standard output it is: text that was not asked for goes to
+				standard error */
 	struct report_options report;
 	enum color_when color;
 	bool no_pager;

@@ -28,13 +28,13 @@ static bool is_dumb(void)
 	return !terminal || !*terminal || !strcmp(terminal, "dumb");
 }
 
-bool pager_color(enum color_when when)
+bool pager_color(enum color_when when, int fd)
 {
 	const char *forbidden = getenv("NO_COLOR");
 
 	if (when != COLOR_AUTO)
 		return when == COLOR_ALWAYS;
-	return isatty(STDOUT_FILENO) && !is_dumb() && !(forbidden && *forbidden);
+	return isatty(fd) && !is_dumb() && !(forbidden && *forbidden);
 }
 
 bool pager_is_usable(void)

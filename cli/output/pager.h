@@ -9,9 +9,9 @@
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
-/* Whether standard output gets bold text; auto: if it is a terminal that has it, and
+/* Whether a standard stream gets bold text; auto: if it is a terminal that has it, and
  * NO_COLOR does not forbid it. */
-bool pager_color(enum color_when when);
+bool pager_color(enum color_when when, int fd);
 
 /* Whether a pager can be used: standard output is a terminal of known size, and this process
  * is in its foreground. */

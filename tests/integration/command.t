@@ -67,6 +67,33 @@ def case_books(test):
     test.books(report)
 
 
+def case_streams(test):
+    """What it writes to standard output stays what it is; the report is where it was asked for."""
+    folder = test.directory()
+    for number, (args, where) in enumerate((
+            ((), "err"), (("--sample-time", "10ms", "--sample-count", 0), "err"),
+            (("--color", "always", "--strict"), "err"),
+            (("--start-trigger", "t:syscalls:sys_enter_write"), "err"), (("-o", "-"), "out"),
+            (("-o", "text"), "out"), (("-o", "json"), "json"), (("--quiet",), None),
+            (("-o", folder / "text"), "file"))):
+        (folder / "out").unlink(missing_ok=True)
+        done = test.program(*args, "--", "sh", "-c", f"echo data {number}; echo said {number} >&2")
+        out, err = f"data {number}\n", f"said {number}\n"
+        test.eq(done.status, 0, f"{args}: status 0")
+        if where not in ("out", "json"):
+            test.eq(done.stdout, out, f"{args}: standard output is the command's alone")
+        if where in ("out", "json", "file", None):
+            test.eq(done.stderr, err, f"{args}: and so is standard error")
+        has = {"err": done.stderr, "out": done.stdout, "json": done.stdout,
+               "file": (folder / "text").read_text() if where == "file" else "", None: ""}[where]
+        test.ok(not where or ('"threads"' if where == "json" else "CPU") in has,
+                f"{args}: the report is there", has)
+        test.ok(where != "err" or err in done.stderr, f"{args}: it could write there, too")
+    full = test.child(["sh", "-c", '"$@" 2>/dev/full', "sh", kdtest.PROGRAM, "--", "echo", "data"],
+                      full=False)
+    test.eq((full.wait(), full.stdout), (74, "data\n"), "a report that cannot be written is an error")
+
+
 def calls_by_strace(test, command):
     path = test.directory() / "calls"
     done = subprocess.run([kdneeds.tool("strace"), "-o", path, *command], check=False,
@@ -175,8 +202,9 @@ def case_sample_time(test):
     """It is waited for beyond the last sample."""
     folder = test.directory()
     mark, go = folder / "mark", folder / "go"
-    child = test.child([kdtest.PROGRAM, "--sample-time", "50ms", "--sample-count", 2, "--", "sh",
-                        "-c", f"until [ -e {go} ]; do sleep 0.05; done; echo done >{mark}"])
+    child = test.child([kdtest.PROGRAM, "--sample-time", "50ms", "--sample-count", 2, "-o", "-",
+                        "--", "sh", "-c",
+                        f"until [ -e {go} ]; do sleep 0.05; done; echo done >{mark}"])
     for _ in range(2):
         child.line("# Sample dump")
     go.touch()  # the samples ended before the command, so with the time that was given
@@ -244,8 +272,8 @@ def case_library_is_missing(test):
 
 def case_stacks(test):
     done = test.program("--profile", 999, "--", LIFETIME, 200)
-    test.ok(re.search(r"main\+0x\w+ \[lifetime\]", done.stdout), "--profile finds its main()",
-            done.stdout[-3000:], done.stderr)
+    test.ok(re.search(r"main\+0x\w+ \[lifetime\]", done.stderr), "--profile finds its main()",
+            done.stderr[-3000:])
 
 
 def names_below(pid):
@@ -318,7 +346,7 @@ def case_killed_early(test):
     test.ok(not mark.exists(), "the command is gone and has done nothing")
 
 
-kdtest.main(case_books, case_calls, case_as_without_us, case_exit_status, case_cannot_run,
+kdtest.main(case_books, case_streams, case_calls, case_as_without_us, case_exit_status, case_cannot_run,
             case_nothing_is_run_in_vain, case_sample_time, case_triggers, case_libraries,
             case_begins_twice, case_library_is_missing, case_stacks, case_keys, case_terminal,
             case_signal_is_passed_on, case_killed_early)
