@@ -12,6 +12,11 @@
 
 #include "sched.bpf.h"
 
+static __always_inline u64 run_so_far(const struct kd_thread *thread, u64 t)
+{
+	return thread->run_ns + elapsed(thread->run_since, t);
+}
+
 static __always_inline struct kd_fault_cpu *fault_cpu(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -34,6 +39,7 @@ static __always_inline void fault_begin(void)
 	struct target target = target_running();
 	struct kd_thread *thread = target.thread;
 	struct kd_fault_cpu *on = thread ? fault_cpu() : NULL;
+	struct event event;
 	u32 state;
 
 	if (!on || !on->seen)
@@ -42,18 +48,43 @@ static __always_inline void fault_begin(void)
 	if (state != KD_USER && state != KD_FAULT)
 		return;
 	thread->fault = READ_ONCE(kd_fault_gen);
+	event = event_at(target, clock_now());
+	thread->fault_at = event.t;
+	thread->fault_began_ran = run_so_far(thread, event.t);
+	thread->fault_began_asleep = thread->asleep_ns;
 	/* A fault whose end was not seen: how long it took nobody knows. */
-	running_turn(event_at(target, clock_now()), KD_USER);
+	running_turn(event, KD_USER);
 }
 
 /* What the thread has run since its last fault, of which timing it may take a part. */
 static __always_inline u64 fault_earned(struct kd_thread *thread, u64 t)
 {
-	u64 ran = thread->run_ns + elapsed(thread->run_since, t);
+	u64 ran = run_so_far(thread, t);
 	u64 earned = elapsed(thread->fault_ran, ran);
 
 	thread->fault_ran = ran;
 	return earned;
+}
+
+/* A major fault ends. What lies in the window is so much of it as of its time; the longest is a
+ * whole one. */
+static __always_inline void major_add(struct event event)
+{
+	struct kd_thread *thread = event.thread;
+	struct kd_majors *majors = &event.record->majors;
+	u64 asleep = thread->asleep_ns - thread->fault_began_asleep;
+	u64 ns = elapsed(thread->fault_began_ran, run_so_far(thread, event.t)) + asleep;
+	u64 whole = event.t - thread->fault_at, inside = elapsed(event.edge, event.t);
+
+	if (ns > majors->times.max)
+		majors->times.max = ns;
+	if (inside < whole) {
+		asleep = part_of(asleep, inside, whole);
+		ns = part_of(ns, inside, whole);
+	}
+	majors->times.count++;
+	majors->times.total += ns;
+	majors->asleep += asleep;
 }
 
 /* Of user mode, or of a system call, to which its time belongs. */
@@ -88,6 +119,8 @@ static __always_inline void fault_end(bool major)
 	running_turn(event, KD_FAULT);
 	if (event.record)
 		event.record->timed_faults++;
+	if (event.record && major)
+		major_add(event);
 }
 
 /* Whether a signal that nobody handles ends the process. */

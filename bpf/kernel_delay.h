@@ -357,6 +357,8 @@ struct kd_thread {
 	__u32 fault;        /* the generation of the page fault that it is in; 0: none */
 	__u32 reclaim;      /* it looks for memory to free */
 	__u64 fault_ran;    /* its run time at the end of its last fault */
+	/* When that began, what it had run and slept. */
+	__u64 fault_at, fault_began_ran, fault_began_asleep;
 	/* --interruptions only: when it lost its CPU, 0: it has not; what limits have taken
 	 * since. Who has had the CPU is in waiting. */
 	__u64 lost_at, lost_limited;
@@ -392,6 +394,12 @@ struct kd_thread {
 	__u64 line_keys[KD_LINES];
 };
 
+/* Major page faults from user mode: their time on a CPU and asleep, and of that asleep. */
+struct kd_majors {
+	struct kd_count times;
+	__u64 asleep;
+};
+
 /* What happened to a thread in one window. */
 struct kd_record {
 	__u64 gen;
@@ -417,7 +425,8 @@ struct kd_record {
 	__u64 minor_faults; /* whose end was reported, also of those in system calls */
 	__u64 major_faults;
 	__u64 timed_faults; /* of those the ones from user mode */
-	__u64 signals;      /* that a handler got */
+	struct kd_majors majors;
+	__u64 signals; /* that a handler got */
 	__u64 cpus[KD_CPU_WORDS];
 	/* From here on each part has a generation of its own. */
 	struct kd_overlay hardirq_ns;

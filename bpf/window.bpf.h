@@ -73,7 +73,8 @@ static __always_inline u64 *record_state(struct kd_record *record, u32 state)
 	return &record->ns[BOUNDED(state, KD_STATES_ROOM)];
 }
 
-static __always_inline void cell_add(struct kd_cell *cell, u64 gen, u64 ns)
+/* longest: it as a whole. */
+static __always_inline void cell_add_part(struct kd_cell *cell, u64 gen, u64 ns, u64 longest)
 {
 	if (unlikely(cell->gen != gen)) {
 		cell->count = 0;
@@ -83,8 +84,13 @@ static __always_inline void cell_add(struct kd_cell *cell, u64 gen, u64 ns)
 	}
 	cell->count++;
 	cell->total += ns;
-	if (ns > cell->max)
-		cell->max = ns;
+	if (longest > cell->max)
+		cell->max = longest;
+}
+
+static __always_inline void cell_add(struct kd_cell *cell, u64 gen, u64 ns)
+{
+	cell_add_part(cell, gen, ns, ns);
 }
 
 static __always_inline void count_add(struct kd_count *count, u64 ns)
@@ -340,11 +346,11 @@ static __always_inline bool state_is_blocked(u32 state)
 
 /* Adds a sleep, or the part of it in the window, to those for the same reason. */
 static __always_inline void awaited_add(struct kd_record *record, struct kd_thread *thread, u64 gen,
-					u64 ns)
+					u64 ns, u64 longest)
 {
 	u32 awaited = thread->awaited;
 
-	cell_add(&record->awaited[BOUNDED(awaited, KD_AWAITED_ROOM)], gen, ns);
+	cell_add_part(&record->awaited[BOUNDED(awaited, KD_AWAITED_ROOM)], gen, ns, longest);
 	record->last_awaited = awaited;
 }
 
@@ -354,19 +360,6 @@ static __always_inline void awaited_take(struct kd_record *record, struct kd_thr
 	struct kd_cell *cell = &record->awaited[BOUNDED(thread->awaited, KD_AWAITED_ROOM)];
 
 	cell->total -= cell->total < ns ? cell->total : ns;
-}
-
-/* The longest counts as a whole, wherever it began, if we looked by then. */
-static __always_inline void awaited_whole(struct kd_record *record, struct kd_thread *thread,
-					  u64 since, u64 to)
-{
-	struct kd_cell *cell = &record->awaited[BOUNDED(thread->awaited, KD_AWAITED_ROOM)];
-
-	if (since < thread->seen)
-		since = thread->seen;
-	if (to > since && to - since > cell->max)
-		cell->max = to - since;
-	record->asleep_since = since;
 }
 
 /* Books an interval in the window of a bank, if it touches that. Global, as item_in_bank(). */
@@ -385,8 +378,11 @@ __noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 	record->upto = part.to;
 	record->last = state;
 	if (state_is_blocked(state)) {
-		awaited_add(record, thread, part.gen, part.to - part.from);
-		awaited_whole(record, thread, since, part.to);
+		/* As a whole, wherever it began, if we looked by then. */
+		if (since < thread->seen)
+			since = thread->seen;
+		record->asleep_since = since;
+		awaited_add(record, thread, part.gen, part.to - part.from, elapsed(since, part.to));
 	}
 	return 0;
 }
@@ -453,7 +449,7 @@ static __always_inline void state_book(struct event event, u32 state)
 		event.record->upto = event.t;
 		event.record->last = state;
 		if (state_is_blocked(state))
-			awaited_add(event.record, event.thread, event.gen, ns);
+			awaited_add(event.record, event.thread, event.gen, ns, ns);
 	}
 }
 

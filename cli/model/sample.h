@@ -164,6 +164,7 @@ struct thread_row {
 	struct kd_count ready, stopped;
 	struct kd_count stolen; /* in how many ticks or runs, of them the longest */
 	struct kd_overslept overslept;
+	struct kd_majors majors;  /* those that were timed */
 	struct culprit *culprits; /* who had the CPU while it was ready; by descending time */
 	size_t n_culprits;
 	struct stop_row *stops; /* who stopped it; by descending time */

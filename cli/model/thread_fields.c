@@ -110,6 +110,14 @@ static const struct field count_fields[] = {
 	FIELDS_END,
 };
 
+static const struct field majors_fields[] = {
+	COUNT(struct kd_majors, times.),
+	TOTAL(struct kd_majors, times.),
+	MAX(struct kd_majors, times.),
+	SUM("blocked_ns", struct kd_majors, asleep),
+	FIELDS_END,
+};
+
 #define LOCK(key, kind, member, ...) FIELD(key, kind, struct lock_row, member, __VA_ARGS__)
 const struct field lock_fields[] = {
 	LOCK("address", FIELD_ADDRESS, address),
@@ -321,6 +329,8 @@ const struct field thread_fields[] = {
 	  .fields = asleep_fields,
 	  .flags = FIELD_IF_ANY },
 	THREAD("overslept", FIELD_OBJECT, overslept, .fields = overslept_fields,
+	       .flags = FIELD_IF_ANY),
+	THREAD("major_fault_times", FIELD_OBJECT, majors, .fields = majors_fields,
 	       .flags = FIELD_IF_ANY),
 	ROWS("locks", locks, lock_fields),
 	ROWS("descriptors", descriptors, descriptor_fields),

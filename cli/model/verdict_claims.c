@@ -483,10 +483,9 @@ static void blocked_claims(struct claimant *claimant, const struct thread_row *t
 		enum cause cause;
 		enum kd_awaited kind;
 	} all[] = {
-		{ CAUSE_DISK, KD_AWAITED_DISK },       { CAUSE_DISK, KD_AWAITED_FILE },
-		{ CAUSE_PAGE_FAULT, KD_AWAITED_PAGE }, { CAUSE_PEER, KD_AWAITED_PIPE },
-		{ CAUSE_PEER, KD_AWAITED_SOCKET },     { CAUSE_PEER, KD_AWAITED_EVENTFD },
-		{ CAUSE_CHILD, KD_AWAITED_CHILD },
+		{ CAUSE_DISK, KD_AWAITED_DISK },    { CAUSE_DISK, KD_AWAITED_FILE },
+		{ CAUSE_PEER, KD_AWAITED_PIPE },    { CAUSE_PEER, KD_AWAITED_SOCKET },
+		{ CAUSE_PEER, KD_AWAITED_EVENTFD }, { CAUSE_CHILD, KD_AWAITED_CHILD },
 	};
 
 	if (is_idle(claimant->sample, thread))
@@ -495,17 +494,31 @@ static void blocked_claims(struct claimant *claimant, const struct thread_row *t
 		kind_claims(claimant, thread, all[i].cause, all[i].kind);
 }
 
-/* What memory took on the CPU: how long the longest time was is not known, nor how often
- * it was freed. */
+/* What memory took, on the CPU and asleep. How long the longest was is known of major faults, and
+ * of sleeps where no part of those is a major one's; nobody knows how often memory was freed. */
 static void memory_claims(struct claimant *claimant, const struct thread_row *thread)
 {
-	const struct claim faults = {
-		.ns = thread->ledger.ns[LEDGER_FAULT],
-		.count = u64_add(thread->minor_faults, thread->major_faults),
-	};
+	const struct kd_majors *majors = &thread->majors;
 	const struct claim reclaim = { .ns = thread->ledger.ns[LEDGER_RECLAIM] };
+	uint64_t ran = thread->ledger.ns[LEDGER_FAULT];
+	struct kd_count asleep = thread->ledger.awaited[KD_AWAITED_PAGE];
+	uint64_t reading = u64_min(majors->asleep, asleep.total);
+	uint64_t running = u64_min(u64_sub(majors->times.total, majors->asleep), ran);
+	const struct claim major = { .ns = u64_add(running, reading),
+				     .count = majors->times.count,
+				     .longest = majors->times.max };
+	struct claim others;
 
-	claim_give(claimant, CAUSE_PAGE_FAULT, &faults);
+	asleep.total -= reading;
+	others = rest_claim(thread, KD_AWAITED_PAGE, &asleep);
+	others.ns = u64_add(others.ns, ran - running);
+	others.count = u64_sub(u64_add(thread->minor_faults, thread->major_faults), major.count);
+	if (reading)
+		others.longest = 0;
+	else
+		others.count = u64_max(others.count, asleep.count);
+	claim_give(claimant, CAUSE_MAJOR_FAULT, &major);
+	claim_give(claimant, CAUSE_PAGE_FAULT, &others);
 	claim_give(claimant, CAUSE_RECLAIM, &reclaim);
 }
 

@@ -58,6 +58,9 @@ static const struct sentence sentences[CAUSES] = {
 			 "-s 1ms lists the slow calls and their stacks" },
 	[CAUSE_PAGE_FAULT] = { "had page faults, mostly %s", "had page faults",
 			       "--profile shows where it touches new memory" },
+	[CAUSE_MAJOR_FAULT] = { "had major page faults (pages read from disk or swap), mostly %s",
+				"had major page faults (pages read from disk or swap)",
+				"add memory, or keep its pages there (mlock, MAP_POPULATE)" },
 	[CAUSE_RECLAIM] = { "was made to free memory by %s", "was made to free memory",
 			    "raise the group's memory limit, or use less memory" },
 	[CAUSE_PEER] = { "waited for %s, at the other end of a pipe or socket",
@@ -94,6 +97,8 @@ static const struct sentence plural[CAUSES] = {
 			    "were interrupted by softirqs", NULL },
 	[CAUSE_LOCK] = { .advice = "--off-cpu=1ms shows where they wait for locks" },
 	[CAUSE_PAGE_FAULT] = { .advice = "--profile shows where they touch new memory" },
+	[CAUSE_MAJOR_FAULT] = { .advice = "add memory, or keep their pages there (mlock, "
+					  "MAP_POPULATE)" },
 	[CAUSE_RECLAIM] = { "were made to free memory by %s", "were made to free memory", NULL },
 	[CAUSE_CHILD] = { .named = "waited for their child %s",
 			  .advice = "--follow-fork watches their children, too" },
@@ -192,21 +197,12 @@ static const char *cpu_of(char cpu[static 32], const struct thread_row *thread)
 	return cpu;
 }
 
-/* Page faults in which the thread that lost most slept while pages were read. */
-static bool reads_pages(const struct verdict_row *row)
-{
-	return row->cause == CAUSE_PAGE_FAULT && row->worst->major_faults &&
-	       row->worst->ledger.awaited[KD_AWAITED_PAGE].total > row->worst_ns / 2;
-}
-
 /* Of one thread of one process, or of several. A thread's own are those of the whole target. */
 static const char *format_of(const struct verdict_row *row, bool named, bool several)
 {
 	const struct sentence *one = &sentences[row->cause], *many = &plural[row->cause];
 	bool is_one = is_of_one(row) && !(several && row->cause == CAUSE_OWN_THREADS);
 
-	if (reads_pages(row))
-		return "had major page faults (pages read from disk or swap)";
 	if (named)
 		return is_one || !many->named ? one->named : many->named;
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
@@ -565,13 +561,11 @@ static const struct {
 	{ CAUSE_SOFTIRQ, "", "[SOFT IRQ STATISTICS] says which of them" },
 };
 
-/* By what kind of page fault or interrupt it was; NULL: the usual. */
+/* By what kind of interrupt it was; NULL: the usual. */
 static const char *kind_advice(const struct verdict_row *row)
 {
 	const char *by = row->who.comm;
 
-	if (reads_pages(row))
-		return "add memory, or keep its pages there (mlock, MAP_POPULATE)";
 	for (size_t i = 0; i < sizeof(interrupt_advice) / sizeof(*interrupt_advice); i++) {
 		const char *name = interrupt_advice[i].name;
 

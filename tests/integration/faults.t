@@ -4,6 +4,7 @@
 long touching a page takes that is not there, and one that is."""
 
 import contextlib
+import json
 import os
 import pathlib
 import tempfile
@@ -29,10 +30,10 @@ def without_timing(test, report):
     return bool(told)
 
 
-def run(test, *roles, tracing=lambda load: contextlib.nullcontext(), **options):
+def run(test, *roles, tracing=lambda load: contextlib.nullcontext(), more=(), **options):
     """A report on a workload that has done its work, and the truths of its first thread."""
     load = test.workload("faulter", *roles, **options)
-    capture = test.capture(load.pid)
+    capture = test.capture(load.pid, *more)
     with tracing(load) as traced:
         truth = load.go()["threads"][0]
         truth["events"] = traced and traced.events()
@@ -82,13 +83,26 @@ def case_minor(test):
         test.eq(report.untimed, 0, "all were timed")
 
 
+def majors(test, sample, truth, asleep):
+    """What was asleep and what touching took in all are the kernel's and the thread's own."""
+    causes = {row["cause"]: row for row in sample["verdict"]}
+    row, others = causes["major_fault"], causes.get("page_fault", {"ns": 0})
+    test.between(row["ns"], 0.95 * asleep, truth["first_ns"], "what they take")
+    test.between(row["count"], truth["major"] / 2, truth["major"] + 5, "how many they are")
+    test.between(row["longest_ns"], row["ns"] / row["count"], row["ns"], "the longest")
+    test.between(others["ns"], 0, truth["fresh_ns"] + MS, "others are not among them")
+
+
 def case_major(test):
-    """Faults that wait for a disk: waiting is blocked, the rest page faults."""
+    """Faults that wait for a disk: waiting is blocked, the rest page faults. They are a cause by
+    themselves, beside the many that read nothing."""
     pages = 400
+    captured = test.directory() / "json"
     with file_of(pages) as path:
         report, thread, truth = run(
-            test, f"major:{pages}:0:-1", env={**os.environ, "FAULTER_FILE": path},
-            tracing=lambda load: kdtraced.Traced(load.tid("major")[0], *kdtraced.SLEEPS))
+            test, f"major:{pages}:4000:-1", env={**os.environ, "FAULTER_FILE": path},
+            tracing=lambda load: kdtraced.Traced(load.tid("major")[0], *kdtraced.SLEEPS),
+            more=("-o", f"json:{captured}", "-o", "-"))
     if truth["major"] < pages / 2:
         raise kdtest.Skip(f"{truth['major']} of {pages} pages had to be read: no disk")
     counted(test, thread, truth)
@@ -101,13 +115,16 @@ def case_major(test):
                  "waiting for the disk is no page fault, and as long as the kernel's tracing has")
     if not without_timing(test, report):
         touched = truth["first_ns"] - truth["again_ns"]
+        if not report.untimed:
+            majors(test, json.loads(captured.read_text().splitlines()[0]), truth, least)
         # It may lose the CPU to others. What comes before and after a fault is left with user mode
         # where it is more than its price, and a wake-up that preempts is the kernel's.
         others = sum(thread.ns[state] for state in kdtest.kdreport.STATES if state.startswith(
             ("running", "ready", "hard", "soft", "stolen"))) - sum(
                 call.total for call in thread.calls.values())
         test.between(thread.ns["page faults"] + blocked, touched * 0.98 - others,
-                     touched * 1.1 + 5 * MS, "both are what touching takes longer")
+                     touched * 1.1 + truth["fresh_ns"] + 5 * MS,
+                     "both are what touching takes longer")
         test.ok(thread.ns["page faults"] > truth["major"] * 500, "and they take time",
                 thread.ns)
 

@@ -19,7 +19,7 @@ OFTEN = 10
 WAITS = {"pipe": ("peer", "waited for waker["), "unix": ("peer", "waited for waker["),
          "tcp": ("peer", "waited for waker["), "child": ("child", "child"),
          "flock": ("lock", "waited for locks (fd ")}
-DISK = {"fsync": ("disk", "disk"), "direct": ("disk", "disk"), "page": ("page_fault", "had major page faults")}
+DISK = {"fsync": ("disk", "disk"), "direct": ("disk", "disk"), "page": ("major_fault", "had major page faults")}
 # The kernel has no part in how these differ.
 LOCKS = ("asleep", "busy") if kdtest.VM else ("asleep", "busy", "pi", "robust", "rwlock", "syncing")
 
@@ -62,7 +62,7 @@ def check_waits(test, role, screen, log, causes):
         lost = screen.ready[tid]
     else:  # here it is the CPU, too, that the calls and faults take
         lost = max(0, logged - (window - screen.ready[tid] - screen.busy[tid]))
-        if cause == "page_fault":  # which is what that takes, but for what is left with user mode
+        if cause == "major_fault":  # which is what that takes, but for what is left with user mode
             lost = screen.ready[tid] + screen.busy[tid] - screen.faults[tid]
     kdstaged.check_share(test, role, screen, row["ns"], logged, lost)
     test.eq(row["worst_tid"], tid, f"{role}: who waited")

@@ -222,6 +222,8 @@ static void random_thread(struct thread_row *thread)
 								 ? 1 + chance(3)
 								 : 0;
 		}
+	if (chance(2))
+		thread->majors = (struct kd_majors){ random_count(), random_number() };
 	for (size_t i = 0; i < INTERRUPTION_SUMS; i++) {
 		if (chance(4))
 			continue;

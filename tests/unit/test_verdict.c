@@ -222,9 +222,13 @@ TEST(memory)
 	      "page faults are the kernel's doing");
 	spend(&row, LEDGER_BLOCKED_UNINT, 200 * MILLI);
 	row.ledger.awaited[KD_AWAITED_PAGE] = times(10, 200 * MILLI, 30 * MILLI);
-	judge(&row, "page_fault 500/30 x210, kept 500 of 1000", "and so are waits for pages");
+	judge(&row, "page_fault 500/30 x200, kept 500 of 1000", "and so are waits for pages");
 	row.ledger.awaited[KD_AWAITED_PAGE].max = 3000 * MILLI;
-	judge(&row, "page_fault 500/3000 x210, kept 500 of 1000", "one began before the window");
+	judge(&row, "page_fault 500/3000 x200, kept 500 of 1000", "one began before the window");
+	row.ledger.awaited[KD_AWAITED_PAGE].max = 150 * MILLI;
+	row.majors = (struct kd_majors){ { 10, 170 * MILLI, 151 * MILLI }, 160 * MILLI };
+	judge(&row, "page_fault 330/0 x190, major_fault 170/151 x10, kept 500 of 1000",
+	      "those that read a disk are told apart");
 	row = spent(LEDGER_RECLAIM, 30 * MILLI);
 	judge(&row, "reclaim 30/0 x0, kept 30 of 1000", "reclaim");
 }

@@ -15,8 +15,8 @@
  *   minor:PAGES:ROUNDS:CPU  touches fresh memory, and then the same again
  *   storm:PAGES:CPU_MS:CPU  the same as often as it can in so much CPU time, without the
  *                           second touch
- *   major:PAGES:0:CPU       touches a file of so many pages, $FAULTER_FILE, in no order, after
- *                           it was dropped from the page cache
+ *   major:PAGES:FRESH:CPU   touches a file of so many pages, $FAULTER_FILE, in no order, after
+ *                           it was dropped from the page cache; and so many of fresh memory
  *   fail:COUNT:SPIN_US:CPU  touches what is not mapped, and leaves the signal's handler by
  *                           siglongjmp(), without a system call; then computes for so long
  *   signals:CPU_MS:0:CPU    sends signals to itself, which have a handler that does nothing
@@ -24,8 +24,8 @@
  *   calls:CALLS:PAGES:CPU   touches ten times so much fresh memory, without a switch between, and
  *                           then so many pages in faulting_call(), which lasts 1 ms longer
  *
- * Truths: pages touched, how long that took (first_ns), how long it took when they were
- * there (again_ns), CPU time (cpu_ns), the kernel's own counts (minor, major, and
+ * Truths: pages touched, how long that took (first_ns; of fresh ones fresh_ns), how long it took
+ * when they were there (again_ns), CPU time (cpu_ns), the kernel's own counts (minor, major, and
  * utime_us and stime_us by its ticks). */
 
 static __thread sigjmp_buf back;
@@ -131,7 +131,7 @@ static long long file_touch(const volatile char *start, long pages)
 
 static void major(struct worker *worker)
 {
-	long pages = worker->args[0];
+	long pages = worker->args[0], fresh = worker->args[1];
 	size_t size = (size_t)pages * PAGE;
 	int fd = file_open();
 	char *start = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
@@ -142,6 +142,9 @@ static void major(struct worker *worker)
 	worker_note(worker, "first_ns", file_touch(start, pages));
 	worker_note(worker, "again_ns", file_touch(start, pages));
 	worker_note(worker, "pages", pages);
+	if (fresh)
+		worker_note(worker, "fresh_ns",
+			    pages_touch(small_pages_map((size_t)fresh * PAGE), fresh));
 	close(fd);
 }
 
