@@ -331,9 +331,10 @@ static int verdicts_rows(struct csv_writer *writer, const struct sample *sample)
 	{                                                                                          \
 #table, table##_header, table##_rows                                               \
 	}
+/* In the order in which they are written: a sample that is in samples is whole in all of them. */
 const struct csv_table csv_tables[CSV_TABLES + 1] = {
-	TABLE(samples),       TABLE(threads),  TABLE(syscalls),      TABLE(waits),
-	TABLE(interruptions), TABLE(verdicts), { NULL, NULL, NULL },
+	TABLE(threads),  TABLE(syscalls), TABLE(waits),         TABLE(interruptions),
+	TABLE(verdicts), TABLE(samples),  { NULL, NULL, NULL },
 };
 
 int csv_write_header(const struct csv_table *table, FILE *out)

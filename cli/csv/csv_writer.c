@@ -44,15 +44,20 @@ void csv_nothing(struct csv_writer *writer)
 
 void csv_text(struct csv_writer *writer, const char *text, size_t length)
 {
+	/* Spreadsheets take it for a formula, which may start programs, unless it is marked as
+	 * text. Tabs and the like are escaped. */
+	const char *mark = length && *text && strchr("=+-@", *text) ? "'" : "";
 	char escaped[ESCAPE_SIZE(TEXT_MOST)];
 
 	field_begin(writer);
 	escape_text(escaped, sizeof(escaped), text, length < TEXT_MOST ? length : TEXT_MOST);
 	if (!strpbrk(escaped, ",\"")) {
+		columns_add(&writer->columns, mark);
 		columns_add(&writer->columns, escaped);
 		return;
 	}
 	columns_add(&writer->columns, "\"");
+	columns_add(&writer->columns, mark);
 	for (const char *at = escaped; *at;) {
 		size_t plain = strcspn(at, "\"");
 

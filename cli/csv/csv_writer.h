@@ -24,7 +24,8 @@ void csv_bool(struct csv_writer *writer, bool truth);
 void csv_nothing(struct csv_writer *writer);
 
 /* Foreign text, which ends after so many bytes or at a NUL before that, escaped as in the text
- * report, so that it is one line of valid UTF-8; in quotes if it has commas or quotes. */
+ * report, so that it is one line of valid UTF-8; in quotes if it has commas or quotes; behind an
+ * apostrophe if it begins as formulas of spreadsheets do. */
 void csv_text(struct csv_writer *writer, const char *text, size_t length);
 
 /* Ends a line, as RFC 4180 does: CR and LF. */

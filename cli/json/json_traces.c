@@ -341,7 +341,8 @@ static void rows_read(struct reader *reader, const json_t *object, const struct 
 		json_fields_read(reader, element, row_fields, &row);
 		row.kernel = reference_find(reader, element, "kernel_stack", stacks);
 		row.user = reference_find(reader, element, "user_stack", stacks);
-		if (traces_add(traces, &row))
+		if (reader_may_keep(reader, 3, sizeof(row)) && /* old and new room */
+		    traces_add(traces, &row))
 			reader_no_memory(reader);
 		reader_leave(reader);
 	}

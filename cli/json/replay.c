@@ -91,18 +91,21 @@ static bool source_seek(struct source *source)
 	return false;
 }
 
+/* Where jansson has no memory it says that there is no text, that the text is invalid, or nothing:
+ * errno tells. */
 static exit_status parse_failed(const struct source *source, unsigned long first,
 				const json_error_t *parse, struct replay_error *error)
 {
+	bool out_of_memory = errno == ENOMEM;
 	unsigned long line = first + (parse->line > 1 ? (unsigned long)parse->line - 1 : 0);
 
+	if (out_of_memory)
+		return fail(error, EX_OSERR, 0, "no memory");
 	if (ferror(source->in))
 		return fail(error, EX_IOERR, 0, "%s", strerror(errno));
 	if (source->too_large)
 		return fail(error, EX_DATAERR, first, "the sample is too large");
 	switch (json_error_code(parse)) {
-	case json_error_out_of_memory:
-		return fail(error, EX_OSERR, 0, "no memory");
 	case json_error_premature_end_of_input:
 		return fail(error, EX_DATAERR, line, "the file ends in the middle of a sample");
 	default:
@@ -184,11 +187,11 @@ static int typed_read(struct reader *reader, const json_t *root, const char *typ
 	return 0;
 }
 
-static int document_read(const json_t *root, unsigned long line,
+static int document_read(const json_t *root, const struct source *source, unsigned long line,
 			 const struct replay_handlers *handlers, struct progress *progress,
 			 struct replay_error *error)
 {
-	struct reader reader = { 0 };
+	struct reader reader = { .memory = source->cost, .memory_max = source->cost_max };
 	const char *type = NULL;
 	int status = 0;
 
@@ -243,7 +246,7 @@ exit_status replay_stream(FILE *in, const struct replay_handlers *handlers,
 			status = parse_failed(&source, first, &parse, error);
 			break;
 		}
-		status = document_read(root, first, handlers, &progress, error);
+		status = document_read(root, &source, first, handlers, &progress, error);
 		json_decref(root);
 	}
 	if (!status)

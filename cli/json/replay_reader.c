@@ -64,11 +64,24 @@ static bool own(struct reader *reader, void *memory)
 	return true;
 }
 
+bool reader_may_keep(struct reader *reader, size_t n, size_t size)
+{
+	uint64_t more;
+
+	if (__builtin_mul_overflow(n, size, &more) ||
+	    __builtin_add_overflow(reader->memory, more, &reader->memory))
+		reader->memory = UINT64_MAX;
+	if (!reader->memory_max || reader->memory <= reader->memory_max)
+		return true;
+	reader_fail(reader, NULL, "the sample is too large");
+	return false;
+}
+
 void *reader_memory(struct reader *reader, size_t n, size_t size)
 {
 	void *memory;
 
-	if (!n)
+	if (!n || !reader_may_keep(reader, n, size))
 		return NULL;
 	memory = calloc(n, size);
 	if (memory && own(reader, memory))
@@ -80,9 +93,12 @@ void *reader_memory(struct reader *reader, size_t n, size_t size)
 
 void *reader_rows(struct reader *reader, size_t n, size_t size)
 {
-	void *rows = n ? calloc(n, size) : NULL;
+	void *rows;
 
-	if (n && !rows)
+	if (!n || !reader_may_keep(reader, n, size))
+		return NULL;
+	rows = calloc(n, size);
+	if (!rows)
 		reader_no_memory(reader);
 	return rows;
 }

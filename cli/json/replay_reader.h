@@ -18,6 +18,7 @@ struct reader {
 	} path[READER_DEPTH];
 	unsigned int depth;
 	bool failed, no_memory;
+	uint64_t memory, memory_max; /* what it has taken, and may take; memory_max 0: any */
 	char error[320];
 	void **owned;
 	size_t n_owned, room;
@@ -29,8 +30,12 @@ struct reader {
 __attribute__((format(printf, 3, 4))) void reader_fail(struct reader *reader, const char *key,
 						       const char *fmt, ...);
 
-/* Zeroed memory that lives as long as the reader; NULL if there is none, which is a
- * fault, or if n is 0. */
+/* To be called before so much is kept. It is a fault if that is more than there may be, and then
+ * false is returned. */
+bool reader_may_keep(struct reader *reader, size_t n, size_t size);
+
+/* Zeroed memory that lives as long as the reader; NULL if there is none, or more than
+ * may be kept, which is a fault, or if n is 0. */
 void *reader_memory(struct reader *reader, size_t n, size_t size);
 
 /* Zeroed memory that the caller is to free(); otherwise the same. */

@@ -90,7 +90,9 @@ static const struct option_row rows[] = {
 	  "executable. Needs several samples, --duration or --listen.",
 	  FLAG(follow_restart) },
 	{ "exit-status", 0, TAKES_NONE, NULL,
-	  "Exit with the status of COMMAND, or 128+N if signal N ended it.", FLAG(pass_status) },
+	  "Exit with the status of COMMAND, or 128+N if signal N ended it; if that is 0, with "
+	  "this program's own.",
+	  FLAG(pass_status) },
 
 	{ .help = "Samples:" },
 	{ "sample-time", 0, TAKES_VALUE, "DURATION",

@@ -477,8 +477,10 @@ exit_status condition_read(struct condition *condition, const char *option, cons
 	memcpy(text, given, strlen(given) + 1);
 	metric = trimmed(text);
 	if (!strncmp(metric, prefix, strlen(prefix))) {
-		char *end = strstr(metric, ").");
+		char *end = NULL;
 
+		for (char *at = metric; (at = strstr(at, ").")); at++)
+			end = at; /* the last one: names may have others */
 		metric += strlen(prefix);
 		if (!end || end == metric)
 			return refuse(condition, "thread(NAME) is incomplete", grammar);

@@ -37,6 +37,7 @@ struct output_file {
 	char next[NAME_MAX + 1]; /* where the record belongs */
 	char name[NAME_MAX + 1]; /* of the file with the records before */
 	int fd;                  /* of that; -1: none */
+	off_t before;            /* its size without the last record; 0: it has no other */
 	struct left_file *left;  /* with a limit, the oldest first */
 	size_t n_left;
 	uint64_t total; /* of their sizes */
@@ -273,6 +274,33 @@ bool output_file_is_terminal(const struct output_file *file)
 	return file->is_stream && isatty(fileno(file->record));
 }
 
+static bool is_same(const struct stat *one, const struct stat *other)
+{
+	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+/* What there is already; false: nothing, or names that are not known yet. */
+static bool place_stat(const struct output_file *file, struct stat *place)
+{
+	if (file->is_stream)
+		return !fstat(fileno(file->record), place);
+	return !output_path_varies(file->config.path) &&
+	       !fstatat(file->entry.directory, file->entry.name, place, AT_SYMLINK_NOFOLLOW);
+}
+
+bool output_file_is_same(const struct output_file *file, const struct output_file *other)
+{
+	struct stat one, two;
+
+	if (place_stat(file, &one) && place_stat(other, &two) && is_same(&one, &two))
+		return !S_ISCHR(one.st_mode) || output_file_is_terminal(file);
+	return !file->is_stream && !other->is_stream &&
+	       output_path_varies(file->config.path) == output_path_varies(other->config.path) &&
+	       !strcmp(file->entry.name, other->entry.name) &&
+	       !fstat(file->entry.directory, &one) && !fstat(other->entry.directory, &two) &&
+	       is_same(&one, &two);
+}
+
 /* --- What the run has left, where there is a limit --- */
 
 static void left_forget(struct output_file *file, size_t at)
@@ -405,6 +433,7 @@ static int record_append(struct output_file *file, uint64_t length, const struct
 	struct stat status;
 	int error = copy_bytes(fileno(file->record), file->fd, there->st_size, length);
 
+	file->before = there->st_size;
 	if (error) {
 		int ignored = ftruncate(file->fd, there->st_size);
 
@@ -455,6 +484,7 @@ static int record_publish(struct output_file *file)
 	if (file->fd >= 0)
 		close(file->fd);
 	file->fd = fd;
+	file->before = 0;
 	memcpy(file->name, file->next, sizeof(file->name));
 	return left_add(file, file->name, &status);
 }
@@ -514,6 +544,20 @@ int output_file_end(struct output_file *file, int error)
 	file->record = NULL;
 	temporary_remove(file);
 	return error;
+}
+
+void output_file_undo(struct output_file *file)
+{
+	struct stat there;
+	int ignored = 0;
+
+	if (file->fd < 0)
+		return;
+	if (file->before)
+		ignored = ftruncate(file->fd, file->before);
+	else if (is_named(file->entry.directory, file->name, file->fd, &there))
+		ignored = unlinkat(file->entry.directory, file->name, 0);
+	(void)ignored; /* what failed before is told */
 }
 
 void output_file_close(struct output_file *file)

@@ -32,6 +32,10 @@ bool output_file_is_stream(const struct output_file *file);
 /* It is a stream to a terminal. */
 bool output_file_is_terminal(const struct output_file *file);
 
+/* Both would write to the same place, by whatever names. What is neither kept nor shown, as in
+ * /dev/null, is nobody's. */
+bool output_file_is_same(const struct output_file *file, const struct output_file *other);
+
 /* Begins a record, the text of which the caller writes to *out, but does not close.
  * Number and time are for the file's name. Returns 0 or a negative errno. */
 int output_file_begin(struct output_file *file, uint64_t number, const struct timespec *when,
@@ -47,6 +51,9 @@ bool output_file_is_new(const struct output_file *file);
  * Within the limit the oldest files of this run are removed; and a file of several
  * records that would exceed half of it is renamed to NAME.old before. */
 int output_file_end(struct output_file *file, int error);
+
+/* Takes the last record away again, which was written: what belongs to it was not. */
+void output_file_undo(struct output_file *file);
 
 /* Releases all; a record that was not ended is discarded. NULL is allowed. */
 void output_file_close(struct output_file *file);

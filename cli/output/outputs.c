@@ -68,6 +68,8 @@ struct subject {
 static exit_status output_failed(const struct outputs *outputs, const struct output_of_run *output,
 				 int error)
 {
+	if (error == -ENOMEM)
+		return log_no_memory();
 	if (error == -ELOOP) {
 		log_error(
 			"cannot write %s: it is, or leads through, a symbolic link in a directory "
@@ -180,6 +182,20 @@ static exit_status tables_open(struct outputs *outputs, const struct output *wan
 	return status;
 }
 
+static exit_status refuse_twice(const struct outputs *outputs)
+{
+	const struct output_of_run *last = &outputs->all[outputs->n - 1];
+
+	for (const struct output_of_run *other = outputs->all; other < last; other++) {
+		if (!output_file_is_same(last->file, other->file))
+			continue;
+		log_error("option --output: %s and %s are the same file", other->name, last->name);
+		log_hint("give each output a file of its own");
+		return EX_USAGE;
+	}
+	return 0;
+}
+
 static exit_status output_open(struct outputs *outputs, const struct output *wanted,
 			       const struct outputs_config *config, bool single)
 {
@@ -219,7 +235,7 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 	}
 	if (!error && wanted->format->metrics)
 		error = metrics_begin(output);
-	return error ? output_failed(outputs, output, error) : 0;
+	return error ? output_failed(outputs, output, error) : refuse_twice(outputs);
 }
 
 static exit_status serving_open(struct outputs *outputs, const struct outputs_config *config,
@@ -426,6 +442,16 @@ static exit_status metrics_record(struct outputs *outputs, struct output_of_run 
 	return output_file_is_stream(output->file) ? 0 : record_write(outputs, output, subject);
 }
 
+/* The tables before one that could not be written have no rows of that sample, either: the disk may
+ * be full. */
+static void tables_undo(struct outputs *outputs, size_t failed)
+{
+	const struct csv_table *table = outputs->all[failed].table;
+
+	for (; table && table > outputs->all[failed].format->tables; table--)
+		output_file_undo(outputs->all[--failed].file);
+}
+
 static exit_status outputs_record(struct outputs *outputs, const struct subject *subject)
 {
 	int status = 0;
@@ -438,6 +464,8 @@ static exit_status outputs_record(struct outputs *outputs, const struct subject 
 			status = metrics_record(outputs, output, subject);
 		else if (subject_has_form(subject, output->format))
 			status = record_write(outputs, output, subject);
+		if (status)
+			tables_undo(outputs, i);
 	}
 	blocking_end();
 	return status;

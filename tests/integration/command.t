@@ -170,6 +170,9 @@ def case_exit_status(test):
     test.eq(test.program("--quiet", "--", "false").status, 0, "without it, ours")
     done = test.program("--quiet", "--exit-status", "--fail-if", "threads>0", "--", "true")
     test.eq(done.status, 4, "a condition counts where the command succeeds")
+    done = test.program("--exit-status", "--fail-if", "threads>0", "-o", "/dev/full", "--", "sh", "-c",
+                        "exit 7")
+    test.eq(done.status, 7, "the command's comes before those of a condition and of an output")
 
 
 def case_cannot_run(test):

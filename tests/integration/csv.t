@@ -111,7 +111,8 @@ def case_figures(test):
 
 def case_hostile(test):
     sample = capture(test)
-    names = ['a,b', '"', '""x"', "a\nb", "\r\n", "'; DROP", "=1+1", "\u00e9\u4e2d", "\\", "x\ty"]
+    names = ['a,b', '"', '""x"', "a\nb", "\r\n", "'; DROP", "=1+1", "+1,2", "-x", "@y", "a=b",
+             "\u00e9\u4e2d", "\\", "x\ty"]
     threads = []
     for number, name in enumerate(names):
         thread = copy.deepcopy(sample["threads"][0])
@@ -129,10 +130,36 @@ def case_hostile(test):
     shown = {int(row["tid"]): row["thread"] for row in tables["threads"]}
     want = {1000 + number: name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
             .replace("\t", "\\t") for number, name in enumerate(names)}
+    want = {tid: "'" * name.startswith(("=", "+", "-", "@")) + name for tid, name in want.items()}
     test.eq(shown, {**want, 2000: '\\xff,"'}, "names as the text has them")
     test.eq({row["host"] for rows in tables.values() for row in rows}, {'h,"x"'}, "the host, too")
     lines = (folder / "csv" / "threads.csv").read_bytes().split(b"\r\n")
     test.eq((len(lines), lines[-1]), (2 + len(names) + 1, b""), "a line for each, ended by CR LF")
+
+
+def case_full_disk(test):
+    """The tables have the same samples, whichever of them the disk has no room for."""
+    sample, folder = capture(test), test.directory()
+    sample["threads"][0]["syscalls"] = [{"number": number, "count": 1, "total_ns": 1, "max_ns": 1}
+                                        for number in range(40)]
+    lines = [json.dumps({**sample, "number": number, "window": {
+        **sample["window"], "start_time": f"2026-01-02T03:04:05.{number:09}Z"}})
+             for number in range(300)]
+    (folder / "many.json").write_text("\n".join(lines))
+    (folder / "disk").mkdir()
+    for kib in (64, 72, 80):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "none", folder / "disk"],
+                       check=True)
+        try:
+            done = test.program("--replay", folder / "many.json", "-o", f"csv:{folder}/disk/csv")
+            test.eq(done.status, 74, f"{kib} KiB: the disk is full")
+            tables = rows_of(folder / "disk" / "csv")
+            last = {name: len({row["sample"] for row in tables[name]})
+                    for name in ("samples", "threads", "syscalls", "verdicts")}
+            test.ok(0 < last["samples"] < 300, "some samples are there", last)
+            test.eq(len(set(last.values())), 1, "in each table")
+        finally:
+            subprocess.run(["umount", folder / "disk"], check=True)
 
 
 def case_files(test):
@@ -297,4 +324,4 @@ def case_queries(test):
                     f"want {answer}")
 
 
-kdtest.main(case_figures, case_hostile, case_files, case_queries)
+kdtest.main(case_figures, case_hostile, case_full_disk, case_files, case_queries)

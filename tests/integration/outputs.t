@@ -5,8 +5,10 @@ leave nothing half-written. What is the same for saved samples, as both have the
 shown of a live run once, and of all formats with --replay, which costs next to nothing."""
 
 import contextlib
+import itertools
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -252,6 +254,52 @@ def check_closed_pipe(test, form, of):
             f"{form} to a closed pipe: ends as other filters do, and says nothing")
 
 
+def case_no_memory(test):
+    """Wherever it ends, that is what is said."""
+    folder, one = test.directory(), saved(test)
+    sample = json.loads(one.read_text())
+    sample["threads"] = [{**sample["threads"][0], "tid": tid} for tid in range(1, 2000)]
+    (folder / "large").write_text(json.dumps(sample))
+    said = set()
+    for form, mib in itertools.product(("text", "json", "html"), range(12, 60, 4)):
+        limit = (mib << 20, mib << 20)
+        done = replay(test, folder / "large", "-o", f"{form}:{folder}/out",
+                      preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, limit))
+        if done.status > 0 and "shared" not in done.stderr:
+            said.add((done.status, done.stderr.strip().split(": ")[-1]))
+    test.eq(said, {(71, "no memory")}, "status 71, and why")
+
+
+def case_same_file(test):
+    """Two names of one file, whether it is there or not."""
+    folder, one = test.directory(), saved(test)
+    (folder / "old").write_text("precious\n")
+    os.link(folder / "old", folder / "hard")
+    for name, to in (("soft", "old"), ("dangling", "new"), ("here", ".")):
+        (folder / name).symlink_to(to)
+    os.mkfifo(folder / "fifo")
+    before = sorted(os.listdir(folder))
+    reader = os.open(folder / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    for first, second in (("old", "./old"), ("old", "soft"), ("old", "hard"), ("new", "here/new"),
+                          ("new", "dangling"), ("s-%n", "here/s-%n"), ("fifo", "here/fifo")):
+        done = replay(test, one, "-o", f"text:{folder}/{first}", "-o", f"json:{folder}/{second}")
+        test.eq(done.status, 64, f"{first} and {second}: refused")
+        test.ok("the same file" in done.stderr, "with the reason", done.stderr)
+    os.close(reader)
+    done = replay(test, one, "-o", f"csv:{folder}/here", "-o", f"csv:{folder}/")
+    test.eq(done.status, 64, "directories of tables, too")
+    for second in ("/dev/fd/1", f"{folder}/out"):
+        with open(folder / "out", "w", encoding="ascii") as out:
+            done = replay(test, one, "-o", "text", "-o", f"json:{second}", stdout=out)
+        test.eq(done.status, 64, f"standard output and {second}")
+    (folder / "out").unlink()
+    test.eq((sorted(os.listdir(folder)), (folder / "old").read_text()), (before, "precious\n"),
+            "all is as before")
+    done = replay(test, one, "-o", f"text:{folder}/s-%n", "-o", f"json:{folder}/t-%n", "-o",
+                  "html:/dev/null", stdout=subprocess.DEVNULL)
+    test.eq(done.status, 0, "other files are others")
+
+
 def case_full_disk(test):
     folder, one = test.directory(), saved(test)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], check=True)
@@ -317,5 +365,5 @@ def case_read_only(test):
 
 
 kdtest.main(case_formats, case_folded, case_plain_word, case_names, case_limit, case_quiet, case_process_substitution, case_fail_if, case_interrupted,
-            case_triggers, case_replay, case_streams_fail, case_full_disk, case_bad_places,
+            case_triggers, case_replay, case_streams_fail, case_full_disk, case_same_file, case_no_memory, case_bad_places,
             case_read_only)

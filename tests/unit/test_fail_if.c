@@ -170,7 +170,8 @@ static const char expected[] =
 	"|verdict.task.max>=1s = 1x 1000000000|verdict.t*.total>5s = 1x 5005000000"
 	"|verdict.softirq.total>0 = no|verdict.disk.share<1 = 1x 0|lost>0 = 1x 3|lost>3 = no"
 	"|threads>6 = 1x 7|threads<7 = no|upcalls>=45 = 1x 45|upcall_errors>2 = 1x 3"
-	"| thread(rev*).voluntary  >=  15  = 1x 11 15|thread(a)b).voluntary>0 = no";
+	"| thread(rev*).voluntary  >=  15  = 1x 11 15|thread(a)b).voluntary>0 = no"
+	"|thread(a).b).voluntary>0 = no|thread(rev*[!).]1).ready.max>1ms = 1x 11 1500000";
 
 /* Who had the CPU, by name. */
 static const char expected_culprits[] =

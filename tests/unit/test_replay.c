@@ -335,6 +335,34 @@ TEST(greed)
 	free(text);
 }
 
+/* What is kept of a thread is more than its text, and what was parsed of it. */
+TEST(greedy_rows)
+{
+	enum { MEMORY = 8 << 20, THREADS = 4096 };
+	const struct replay_handlers handlers = { .memory_max = MEMORY };
+	char *text = malloc(THREADS * 16 + 256);
+	struct replay_error error;
+	uint64_t before;
+
+	if (!text)
+		abort();
+	for (int n = THREADS / 4; n <= THREADS; n += THREADS - THREADS / 4) {
+		char *at = stpcpy(text, HEAD ",\"threads\":[{\"tid\":1}");
+
+		for (int i = 1; i < n; i++)
+			at = stpcpy(at, ",{\"tid\":1}");
+		stpcpy(at, "]}");
+		memory_peak();
+		before = memory_peak();
+		is_i64(text_read(text, &handlers, &error), n < THREADS ? 0 : EX_DATAERR,
+		       "%d threads: %s", n, error.text);
+		ok(n < THREADS || strstr(error.text, "too large"), "and why");
+		if (!SANITIZED)
+			ok(memory_peak() <= before + MEMORY, "no more memory than that");
+	}
+	free(text);
+}
+
 /* Distributions, which samples own beside what was parsed; as large as may be. */
 TEST(greedy_buckets)
 {
