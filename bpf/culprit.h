@@ -78,14 +78,15 @@ struct kd_blame {
 struct kd_runqueue {
 	__u16 waiters[KD_WAITERS]; /* slots; 0: none */
 	__u32 unlisted;            /* how many wait and have no entry there */
-	__u32 runs;                /* whose the present run is: enum kd_runs */
-	__u64 hard_ns, soft_ns;    /* that interrupts took, */
+	__u32 client;           /* of others, which the recorder follows: it waits; 0: none does */
+	__u64 hard_ns, soft_ns; /* that interrupts took, */
 	__u64 hard_since, soft_since;
 	__u64 soft_stolen;     /* by hard interrupts from the soft one */
 	__u64 own_ns, idle_ns; /* that the target's threads had, and nobody, without interrupts */
 	__u64 since;           /* when the present run began, as far as somebody waited; */
 	__u64 irqs_ns;         /* hard_ns + soft_ns then; */
-	__u16 waited, others;  /* a switch: somebody waited when it began; another task leaves */
+	__u16 runs;            /* whose the present run is: enum kd_runs */
+	__u8 waited, others;   /* a switch: somebody waited when it began; another task leaves */
 	struct kd_context context;
 };
 

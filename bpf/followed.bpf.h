@@ -112,9 +112,14 @@ static __always_inline u32 recorder_waker(void *ctx)
 static __always_inline void followed_wake(void *ctx, struct task_struct *task)
 {
 	bool ours = current_is_ours(bpf_get_current_pid_tgid());
+	struct kd_runqueue *runqueue;
 
-	if (task->on_rq && !task_dequeue_is_delayed(task))
+	if (task->on_rq && !task_dequeue_is_delayed(task)) {
+		runqueue = task_is_followed(task) ? runqueue_of(task_cpu(task)) : NULL;
+		if (runqueue)
+			runqueue->client = task->pid;
 		return;
+	}
 	if (!task_is_followed(task)) {
 		if (!ours || in_interrupt(ctx))
 			return;

@@ -433,6 +433,10 @@ struct task_group {
 	struct cfs_bandwidth cfs_bandwidth;
 };
 
+struct sched_info {       /* CONFIG_SCHED_INFO */
+	u64 last_arrival; /* on its CPU, by rq.clock */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
@@ -448,6 +452,7 @@ struct task_struct {
 	u32 prio;
 	u32 policy;
 	const struct cpumask *cpus_ptr;
+	struct sched_info sched_info;
 	u32 exit_state;
 	unsigned long jobctl;
 	u32 ptrace;

@@ -407,13 +407,41 @@ static __always_inline u32 state_of_switch(bool preempt, struct task_struct *tas
 	return task_state & TASK_DEAD ? KD_DEAD : state_of_sleep(task, task_state);
 }
 
+/* A task leaves a CPU for which one that the recorder follows waits. */
+static __always_inline void client_waited(struct kd_runqueue *runqueue, struct task_struct *prev)
+{
+	struct rq *rq = task_rq(prev);
+	u64 t;
+
+	/* Where threads of the target wait, too, it is noted anyway. */
+	if (!bpf_core_field_exists(prev->sched_info) || !rq || runqueue_waits(runqueue))
+		return;
+	t = clock_now();
+	recorder_had_cpu(prev->pid, culprit_of(prev, t),
+			 elapsed(prev->sched_info.last_arrival, BPF_CORE_READ(rq, clock)), t);
+}
+
 /* What the recorder has of tasks of others. A function of its own as target_switch(). */
 static __noinline int others_switch(bool preempt, struct task_struct *prev,
 				    struct task_struct *next, u32 prev_state)
 {
-	if (!task_is_ours(prev->pid, prev->tgid) && task_is_followed(prev))
-		followed_out(prev->pid, prev->flags, state_of_switch(preempt, prev, prev_state),
+	struct kd_runqueue *runqueue = runqueue_here();
+	u32 state;
+
+	if (!runqueue)
+		return 0;
+	if (!task_is_ours(prev->pid, prev->tgid) && task_is_followed(prev)) {
+		state = state_of_switch(preempt, prev, prev_state);
+		followed_out(prev->pid, prev->flags, state,
 			     BPF_CORE_READ_BITFIELD(prev, in_iowait));
+		if (state == KD_READY_PREEMPTED)
+			runqueue->client = prev->pid;
+	} else if (runqueue->client && prev->pid && !task_is_ours(prev->pid, prev->tgid)) {
+		client_waited(runqueue, prev);
+	}
+	/* It may have been moved. */
+	if (!next->pid || next->pid == runqueue->client)
+		runqueue->client = 0;
 	if (!task_is_ours(next->pid, next->tgid) && task_is_followed(next))
 		followed_in(next);
 	return 0;
@@ -424,7 +452,8 @@ static __always_inline void thread_switch(bool preempt, struct task_struct *prev
 {
 	struct kd_runqueue *runqueue = runqueue_of(bpf_get_smp_processor_id());
 
-	if (recorder_is_on() && unlikely(followed_may_be(prev, next)))
+	if (recorder_is_on() && runqueue &&
+	    unlikely(followed_may_be(prev, next) | runqueue->client))
 		others_switch(preempt, prev, next, prev_state);
 	if (likely(!task_is_ours(prev->pid, prev->tgid) && !task_is_ours(next->pid, next->tgid) &&
 		   runqueue && !runqueue_waits(runqueue) && !leader_ends(prev, prev_state)))

@@ -151,6 +151,33 @@ def case_condition_lasts(test):
                 "so does the timeline")
 
 
+CLIENT = "import os, time\nwhile True: os.write(1, b'.'); time.sleep(0.001)"
+
+
+def case_client(test):
+    """A task takes the CPU of a client, for which the target waits: the CPU's track has it."""
+    if not unlimited_real_time():
+        return test.skip("a client's stall", "real-time threads may not have a CPU")
+    cpu, folder = kdtest.last_cpu(), test.directory()
+    reader, writer = os.pipe()
+    load = test.child(["cat"], stdin=reader, stdout=subprocess.DEVNULL)
+    client = test.child(["taskset", "-c", cpu, sys.executable, "-c", CLIENT], stdout=writer)
+    os.close(reader)
+    os.close(writer)
+    capture = test.capture(load.pid, "--record=5s", "-o", "text", "-o",
+                           f"perfetto:{folder}/trace")
+    kdtest.wait_until(lambda: kdtest.turns(client.pid, client.pid) > 100)
+    begin, end, hog, gaps = stall(cpu, STALL)
+    runs = kdtest.turns(client.pid, client.pid)
+    kdtest.wait_until(lambda: kdtest.turns(client.pid, client.pid) > runs + 2)
+    capture.close(test)
+    lost = sum(max(0, min(until, end) - since) for since, until in gaps)
+    runs = Trace((folder / "trace").read_bytes()).find("run")
+    had = sum(max(0, min(run.end, end) - max(run.at, begin)) for run in runs
+              if run.track.name == f"CPU {cpu}" and run.notes.get("tid") == hog)
+    test.between(had, 0.9 * (end - begin - lost), end - begin, "who had the client's CPU")
+
+
 def case_signal(test):
     """SIGUSR1: each time what is held then, in a file each."""
     folder = test.directory()
@@ -222,5 +249,5 @@ def case_off(test):
     test.ok("RECORDED" not in done.stdout, "no line")
 
 
-kdtest.main(case_trigger, case_long_poll, case_condition, case_condition_lasts, case_signal,
-            case_memory, case_refused, case_off)
+kdtest.main(case_trigger, case_long_poll, case_condition, case_condition_lasts, case_client,
+            case_signal, case_memory, case_refused, case_off)
