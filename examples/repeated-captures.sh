@@ -13,6 +13,7 @@ usage() {
 	  -l SIZE   how many bytes a round may take, also with K, M, G (default: 10M)
 	  -n N      number of samples in a round (default: 60)
 	  -r N      end after N rounds; 0: run until stopped (default: 0)
+	It ends with status 69 when the target has ended, unless --wait has kernel_delay wait for another.
 	example: repeated-captures.sh -c 'ready.max>1ms' -- -C redis-server --sample-time 1
 	The variable KERNEL_DELAY names the program (default: kernel_delay).
 	END
@@ -39,10 +40,6 @@ shift $((OPTIND - 1))
 if [ ${#conditions[@]} -eq 0 ] || [ "$samples" -eq 0 ] || [ "$keep" -eq 0 ]; then
 	usage
 fi
-by_pid=''
-for option; do
-	[[ $option =~ ^(-p|--pid) ]] && by_pid=yes
-done
 
 umask 077
 mkdir -p -- "$folder" || exit 74
@@ -88,14 +85,9 @@ for ((round = 1; ; round++)); do
 		prune
 		;;
 	0) rm -r -- "$work" ;;
-	*)
-		# A process of that name may come back, one of that PID would be another.
-		if [ "$status" -ne 69 ] || [ -n "$by_pid" ]; then
-			cat "$work/reason.txt" >&2
-			exit "$status"
-		fi
-		rm -r -- "$work"
-		[ -n "$stopped" ] || sleep 1
+	*) # also that there is no target any more (69): --wait waits for the next one
+		cat "$work/reason.txt" >&2
+		exit "$status"
 		;;
 	esac
 	[ -z "$stopped" ] && [ "$round" -ne "$rounds" ] || exit 0

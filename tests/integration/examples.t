@@ -555,11 +555,11 @@ def case_daemonset(test):
     test.ok(status == 0 and "kernel_delay_thread_seconds_total{" in said, "they are enough", said)
 
 
-def captures(test, folder, load, *options, conditions=(), **more):
+def captures(test, folder, load, *options, conditions=(), target=None, **more):
     script = EXAMPLES / "repeated-captures.sh"
     words = [part for expr in conditions for part in ("-c", expr)]
-    return test.child(["bash", script, "-d", folder, "-n", 2, *words, *options, "--", "-p",
-                       load.pid, "--sample-time", "50ms"],
+    return test.child(["bash", script, "-d", folder, "-n", 2, *words, *options, "--",
+                       *(target or ("-p", load.pid)), "--sample-time", "50ms"],
                       env={**os.environ, "KERNEL_DELAY": kdtest.PROGRAM}, **more)
 
 
@@ -601,6 +601,26 @@ def case_repeated_captures_end(test):
     test.eq(run.wait(), 69, "no such PID: it does not wait for another")
 
 
+def case_repeated_captures_target(test):
+    """It ends when its target does, however that was named."""
+    program = test.directory() / f"kdt-c{os.getpid()}"
+    shutil.copy(kdtest.WORKLOADS / "roles", program)
+    load = test.workload(program, "poll")
+    pidfile = test.directory() / "pid"
+    pidfile.write_text(f"{load.pid}\n")
+    runs = {}
+    for target in (("-p", load.pid), (load.pid,), ("-C", program.name), (program.name,),
+                   ("--comm", program.name, "--all"), ("--pidfile", pidfile),
+                   ("--follow-fork", "-p", load.pid)):
+        top = test.directory() / "new"
+        runs[target] = captures(test, top, load, conditions=["lost>1000000"], target=target)
+        kdtest.wait_until(lambda top=top: list(top.glob(".round.*/*.json")))
+    load.end()
+    for target, run in runs.items():
+        test.eq(run.wait(3 * kdtest.PATIENCE), 69, f"{target[0]}: it ends")
+
+
 kdtest.main(case_command_lines, case_stand_in, case_contents, case_alerts, case_prometheus_config,
             case_dashboard, case_scraped, case_service_privileges, case_service_calls, case_service_calls_of_options,
-            case_service_file, case_daemonset, case_repeated_captures, case_repeated_captures_end)
+            case_service_file, case_daemonset, case_repeated_captures, case_repeated_captures_end,
+            case_repeated_captures_target)
