@@ -180,9 +180,9 @@ static int kind_add(struct reading *reading, enum kd_who who, const struct kd_ch
 	return row_add(reading, &culprit, charge);
 }
 
-/* The group of another process, looked up once. */
+/* The group of another process, looked up once; not known if that has ended. */
 static void group_fill(const struct culprits *culprits, const struct kd_culprit *task,
-		       char group[CULPRIT_GROUP_LEN])
+		       struct culprit *culprit)
 {
 	struct culprit_group *known = &culprits->groups[task->key % KD_CULPRITS];
 
@@ -190,8 +190,9 @@ static void group_fill(const struct culprits *culprits, const struct kd_culprit 
 		known->key = task->key;
 		group_of((pid_t)task->tgid, known->path, sizeof(known->path));
 	}
-	if (strcmp(known->path, culprits->group))
-		memcpy(group, known->path, CULPRIT_GROUP_LEN);
+	culprit->same_group = *known->path && !strcmp(known->path, culprits->group);
+	if (!culprit->same_group)
+		memcpy(culprit->group, known->path, CULPRIT_GROUP_LEN);
 }
 
 /* A limit: the runtime of the thread itself, or the quota of a group. That is the thread's or above
@@ -315,7 +316,7 @@ static int task_add(struct reading *reading, uint32_t key, const struct kd_charg
 	}
 	culprit.rt_limit = !culprit_prio_is_real_time(task.prio) && is_rt_limit(reading, charge);
 	if (!culprit.own && !culprit.kernel)
-		group_fill(culprits, &task, culprit.group);
+		group_fill(culprits, &task, &culprit);
 	return row_add(reading, &culprit, charge);
 }
 

@@ -45,6 +45,7 @@ struct culprit {
 	 * task, if it is another one than the target's; "" also if the process had ended when it
 	 * was asked for. Of CULPRIT_THROTTLED the one whose quota it was; "": not known. */
 	char group[CULPRIT_GROUP_LEN];
+	bool same_group; /* a task that is in the target's: nice values count between them */
 	/* Of it, or of CULPRIT_DEADLINE: so much CPU time in each period, 0: not known. */
 	uint64_t quota_ns, period_ns;
 

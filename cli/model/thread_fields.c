@@ -225,6 +225,7 @@ const struct field culprit_fields[] = {
 	CULPRIT("ksoftirqd", FIELD_BOOL, ksoftirqd, .flags = FIELD_IF_ANY),
 	CULPRIT("rt_limit", FIELD_BOOL, rt_limit, .flags = FIELD_IF_ANY),
 	CULPRIT("group", FIELD_NAME, group, .flags = FIELD_IF_ANY),
+	CULPRIT("same_group", FIELD_BOOL, same_group, .flags = FIELD_IF_ANY),
 	CULPRIT("quota_ns", FIELD_U64, quota_ns, .flags = FIELD_IF_ANY),
 	CULPRIT("period_ns", FIELD_U64, period_ns, .flags = FIELD_IF_ANY),
 	SUM("woken_ns", struct culprit, woken_ns),

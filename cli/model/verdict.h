@@ -52,6 +52,7 @@ struct verdict_who {
 	bool scheduled;               /* policy and priority are known: */
 	uint32_t policy;              /* SCHED_* */
 	int32_t priority;             /* nice value; of real-time classes their priority */
+	bool same_group;              /* it is in the target's control group */
 	uint64_t quota_ns, period_ns; /* of limits: so much in each period, 0: not known */
 };
 

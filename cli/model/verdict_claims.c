@@ -255,6 +255,7 @@ static struct verdict_who culprit_who(const struct culprit *culprit)
 	who.scheduled = true;
 	who.policy = culprit->policy;
 	who.priority = culprit->priority;
+	who.same_group = culprit->same_group;
 	return who;
 }
 

@@ -28,7 +28,7 @@ struct sentence {
 #define FROZEN " frozen by the freezer of a control group"
 static const struct sentence sentences[CAUSES] = {
 	[CAUSE_TASK] = { "waited for %s, on which %s ran", "waited for %s, on which others ran",
-			 "give it a CPU of its own, or a higher priority (taskset, chrt, nice)" },
+			 "give it a CPU of its own, or a higher priority (taskset, chrt)" },
 	[CAUSE_OWN_THREADS] = { "waited for %s, on which %s of the same process ran",
 				"waited for %s, on which others of the same process ran",
 				"use fewer busy threads, or give them more CPUs (taskset -p)" },
@@ -80,7 +80,7 @@ static const struct sentence sentences[CAUSES] = {
 /* What is said otherwise of several threads (the advice: of several processes). */
 static const struct sentence plural[CAUSES] = {
 	[CAUSE_TASK] = { .advice = "give them CPUs of their own, or a higher priority (taskset, "
-				   "chrt, nice)" },
+				   "chrt)" },
 	[CAUSE_OWN_THREADS] = { "waited for %s, on which %s, also of the target, ran",
 				"waited for %s, on which other threads of the target ran", NULL },
 	[CAUSE_THROTTLED] = { .unnamed = "had used up their CPU quota" },
@@ -599,6 +599,17 @@ static const char *given_advice(enum cause cause, const struct sample *sample)
 	}
 }
 
+#define FAIR(policy) ((policy) == SCHED_OTHER || (policy) == SCHED_BATCH || (policy) == SCHED_IDLE)
+
+/* A nice value counts between threads of the same control group, none of which is of real time. */
+static const char *nice_advice(const struct sample *sample, const struct verdict_row *row)
+{
+	return row->cause == CAUSE_TASK && row->who.pid && row->who.same_group &&
+			       FAIR(row->who.policy) && !text_is_several(sample)
+		       ? "give it a CPU of its own, or a higher priority (taskset, chrt, nice)"
+		       : NULL;
+}
+
 /* Who is known need not be looked for. */
 static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
 			   const struct verdict_row *row)
@@ -610,7 +621,8 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 
 	if (!usual || !text_is_several(sample))
 		usual = sentences[row->cause].advice;
-	usual = given_advice(row->cause, sample) ?: kind_advice(row) ?: usual;
+	usual = given_advice(row->cause, sample)
+			?: kind_advice(row) ?: nice_advice(sample, row) ?: usual;
 	if (pid && own && known)
 		snprintf(advice, SCREEN_WIDTH, "%s", known);
 	else if (pid && !own && other)

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import time
 
 import kdtest
@@ -384,6 +385,19 @@ def case_ksoftirqd(test):
     unexplained(test, report, victim)
 
 
+def advice(test, target, other):
+    """What to do next where this one is to blame, alone with the target."""
+    for load in (target, other):
+        load.signal(signal.SIGCONT)
+    for _ in range(20):  # others may be to blame beside load
+        text = test.program("-p", target.pid, "--summary", "--sample-time", "300ms").stdout
+        first = " ".join(text.partition("VERDICT")[2].partition(" ran")[0].split())
+        if f"[{other.tid('spin')[0]}]" in first or f"[{other.pid}]" in first:
+            break
+    other.signal(signal.SIGSTOP)
+    return text.partition("NEXT")[2].partition("\n")[0]
+
+
 def case_group(test):
     """One in another control group, which is named; one in the same, which is not."""
     kdtest.only_on_host("it takes long")
@@ -405,7 +419,12 @@ def case_group(test):
         test.ok(shown and f"in {path}" in (shown[0].remarks or ""), "in the report, too",
                 *thread.culprits)
         for row in of(thread, pid=others[1].pid):
-            test.eq(row.get("group"), None, "that of the other is the target's")
+            test.eq((row.get("group"), row.get("same_group")), (None, True),
+                    "that of the other is the target's")
+        if rows:
+            test.eq(rows[0].get("same_group"), None, "and that of the first is not")
+        for other, helps in zip(others, (False, True)):
+            test.eq("nice" in advice(test, target, other), helps, f"nice is advised: {helps}")
         for other in others:
             other.end()
 

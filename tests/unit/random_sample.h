@@ -72,7 +72,8 @@ static void random_culprits(struct thread_row *thread)
 		culprit->policy = (uint32_t)chance(CULPRIT_POLICIES);
 		culprit->priority = (int32_t)chance(200) - 100;
 		culprit->own = chance(2), culprit->kernel = chance(2);
-		culprit->ksoftirqd = chance(2), culprit->rt_limit = chance(2);
+		culprit->ksoftirqd = chance(2), culprit->same_group = chance(2),
+		culprit->rt_limit = chance(2);
 		if (chance(2))
 			random_name(culprit->group, KD_COMM_LEN);
 		culprit->woken_ns = random_number();
