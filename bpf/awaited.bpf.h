@@ -82,13 +82,24 @@ __noinline int file_awaits(u64 address)
 	return mode && mode != S_IFREG ? KD_AWAITED_FILE : name_awaits(file);
 }
 
-/* Outside of all calls. What is frozen or about to end sleeps there, too. */
-static __always_inline u32 fault_awaits(struct task_struct *task, u32 task_state)
+/* Whether it sleeps in a page fault, as far as is known: one was begun, if they are timed; and its
+ * registers are not those of a call, which the kernel is about to begin or has ended. */
+static __always_inline bool is_in_fault(struct kd_thread *thread, struct task_struct *task)
 {
-	if (task->flags & PF_EXITING || task_state & TASK_FROZEN ||
-	    task->jobctl & JOBCTL_TRAP_FREEZE)
+	return !(task->flags & PF_EXITING) && task_call(task) < 0 &&
+	       (thread->state == KD_UNSEEN || !(READ_ONCE(kd_fault_gen) & KD_FAULTS_TIMED) ||
+		thread->fault_at);
+}
+
+/* Outside of all calls, or in none that has a number. */
+static __always_inline u32 kernel_awaits(struct kd_thread *thread, struct task_struct *task,
+					 s32 call, u32 task_state)
+{
+	if (task_state & TASK_FROZEN || task->jobctl & JOBCTL_TRAP_FREEZE)
 		return KD_AWAITED_OTHER;
-	return KD_AWAITED_PAGE;
+	if (call == KD_CALL_NONE && is_in_fault(thread, task))
+		return KD_AWAITED_PAGE;
+	return BPF_CORE_READ_BITFIELD(task, in_iowait) ? KD_AWAITED_DISK : KD_AWAITED_KERNEL;
 }
 
 /* What a thread waits for that has gone to sleep in this state (as the scheduler has it), in
@@ -99,8 +110,8 @@ static __always_inline u32 task_awaits(struct kd_thread *thread, struct task_str
 	u32 awaited;
 
 	at->file = 0;
-	if (call == KD_CALL_NONE)
-		return fault_awaits(task, task_state);
+	if (unlikely(call < 0))
+		return kernel_awaits(thread, task, call, task_state);
 	awaited = call_awaits(call);
 	if (awaited & KD_AWAITED_AT_FILE) {
 		at->fd = (s32)task_first_argument(task, call & KD_CALL_COMPAT);

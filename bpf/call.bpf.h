@@ -70,6 +70,7 @@ static __noinline void call_resync(u32 slot, u64 t)
 	if (!thread)
 		return;
 	thread->fault = thread->reclaim = 0;
+	thread->fault_at = 0;
 	if (!thread->task)
 		thread->task = task;
 	switch_in_unreported(slot, exec_ns_now(task), t);

@@ -41,15 +41,17 @@ static __always_inline void fault_begin(void)
 	struct kd_fault_cpu *on = thread ? fault_cpu() : NULL;
 	struct event event;
 	u32 state;
+	u64 t;
 
 	if (!on || !on->seen)
 		return;
+	t = clock_now();
 	state = thread_state(thread);
+	thread->fault_at = t;
 	if (state != KD_USER && state != KD_FAULT)
 		return;
 	thread->fault = READ_ONCE(kd_fault_gen);
-	event = event_at(target, clock_now());
-	thread->fault_at = event.t;
+	event = event_at(target, t);
 	thread->fault_began_ran = run_so_far(thread, event.t);
 	thread->fault_began_asleep = thread->asleep_ns;
 	/* A fault whose end was not seen: how long it took nobody knows. */
@@ -68,13 +70,13 @@ static __always_inline u64 fault_earned(struct kd_thread *thread, u64 t)
 
 /* A major fault ends. What lies in the window is so much of it as of its time; the longest is a
  * whole one. */
-static __always_inline void major_add(struct event event)
+static __always_inline void major_add(struct event event, u64 since)
 {
 	struct kd_thread *thread = event.thread;
 	struct kd_majors *majors = &event.record->majors;
 	u64 asleep = thread->asleep_ns - thread->fault_began_asleep;
 	u64 ns = elapsed(thread->fault_began_ran, run_so_far(thread, event.t)) + asleep;
-	u64 whole = event.t - thread->fault_at, inside = elapsed(event.edge, event.t);
+	u64 whole = event.t - since, inside = elapsed(event.edge, event.t);
 
 	if (ns > majors->times.max)
 		majors->times.max = ns;
@@ -94,7 +96,7 @@ static __always_inline void fault_end(bool major)
 	struct kd_fault_cpu *on = fault_cpu();
 	struct kd_thread *thread = target.thread;
 	struct event event;
-	u64 t;
+	u64 since, t;
 
 	if (!on)
 		return;
@@ -102,6 +104,8 @@ static __always_inline void fault_end(bool major)
 		on->foreign++;
 		return;
 	}
+	since = thread->fault_at;
+	thread->fault_at = 0;
 	t = clock_now();
 	on->target++;
 	on->ran += fault_earned(thread, t);
@@ -120,7 +124,7 @@ static __always_inline void fault_end(bool major)
 	if (event.record)
 		event.record->timed_faults++;
 	if (event.record && major)
-		major_add(event);
+		major_add(event, since);
 }
 
 /* Whether a signal that nobody handles ends the process. */
@@ -148,6 +152,7 @@ static __always_inline void signal_delivered(u32 signal, struct k_sigaction *act
 	state = thread->state;
 	event = event_at(target, clock_now());
 	thread->fault = 0;
+	thread->fault_at = 0;
 	if (state == KD_USER && signal != SIGSYS && regs_call(current_user_regs()) >= 0)
 		state = KD_KERNEL;
 	if (handler > SIG_IGN && event.record)

@@ -57,7 +57,7 @@ enum kd_awaited {
 	KD_AWAITED_WORK,  /* in poll, epoll_wait, accept and the like */
 	KD_AWAITED_LOCK,  /* of the program: futex, flock, semop */
 	KD_AWAITED_DISK,  /* I/O (in_iowait), or in fsync and its like */
-	KD_AWAITED_PAGE,  /* outside of all calls: a page of memory */
+	KD_AWAITED_PAGE,  /* in a page fault */
 	KD_AWAITED_FILE,  /* of a file, but no I/O: the file system, a network, FUSE */
 	KD_AWAITED_PIPE,
 	KD_AWAITED_SOCKET,
@@ -67,6 +67,7 @@ enum kd_awaited {
 	KD_AWAITED_TIMER,       /* nanosleep, a read of a timerfd */
 	KD_AWAITED_SIGNAL,      /* sigtimedwait, pause, a read of a signalfd */
 	KD_AWAITED_KERNEL_LOCK, /* one that the kernel needs itself */
+	KD_AWAITED_KERNEL,      /* outside of all calls: what the kernel does before or after one */
 	KD_AWAITED_KINDS,
 };
 #define KD_AWAITED_ROOM 16 /* a power of two */
@@ -357,7 +358,8 @@ struct kd_thread {
 	__u32 fault;        /* the generation of the page fault that it is in; 0: none */
 	__u32 reclaim;      /* it looks for memory to free */
 	__u64 fault_ran;    /* its run time at the end of its last fault */
-	/* When that began, what it had run and slept. */
+	/* When the one that it is in began, timed or not (0: it is in none), what it had run and
+	 * slept. */
 	__u64 fault_at, fault_began_ran, fault_began_asleep;
 	/* --interruptions only: when it lost its CPU, 0: it has not; what limits have taken
 	 * since. Who has had the CPU is in waiting. */
@@ -385,6 +387,7 @@ struct kd_thread {
 	/* Written by the task iterator only. */
 	__u32 seed_state;
 	__s32 seed_call;
+	__u64 asleep_at, asleep_since; /* as kernel_at: of the sleep that began then */
 	struct kd_reading readings[KD_READINGS];
 
 	char comm[KD_COMM_LEN];
@@ -410,6 +413,7 @@ struct kd_record {
 	__u32 cpus_beyond;                  /* ran on a CPU beyond the bitmap */
 	__u32 before_awaited, last_awaited; /* of before and last, if those are sleeps */
 	__u64 asleep_since;                 /* the last one that went on beyond the window */
+	__u64 kernel_ns, kernel_at;         /* the longest for KD_AWAITED_KERNEL; in the code */
 	struct kd_opens open_start, open_end;
 	__u64 ns[KD_STATES_ROOM]; /* by enum kd_state */
 	struct kd_span run;
@@ -438,6 +442,9 @@ struct kd_record {
 	struct kd_cell calls[KD_CALLS];
 	struct kd_file_cell files[KD_FILE_CELLS]; /* by descriptor */
 };
+
+/* In kd_fault_gen, which is counted up where timing begins and where it ends. */
+#define KD_FAULTS_TIMED 1
 
 /* Page faults on one CPU whose ends are seen; alone in its cache line. */
 struct kd_fault_cpu {

@@ -128,7 +128,7 @@ __u64 kd_keep SEC(".data.word") = 0; /* shorter windows count, but need not be r
 
 /* Faults that begin are timed if they end in the same generation, which changes when they
  * are no longer to be timed, see session_faults.c. */
-__u32 kd_fault_gen SEC(".data.word") = 1;
+__u32 kd_fault_gen SEC(".data.word") = 2;
 
 __u64 kd_losses[KD_LOSSES] = {};
 /* Threads that started at or after this time, in ns of CLOCK_MONOTONIC, are the

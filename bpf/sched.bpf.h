@@ -52,6 +52,27 @@ __noinline int sleep_end(u32 slot, u64 gen, u32 by, u64 t)
 	return 0;
 }
 
+/* Where in the kernel a task sleeps: the innermost function that is not the scheduler's. 0: not
+ * known. */
+static __always_inline u64 task_sleeps_at(struct task_struct *task)
+{
+	u64 at = 0;
+
+	return bpf_get_task_stack(task, &at, sizeof(at), 0) == sizeof(at) ? at : 0;
+}
+
+static __always_inline void kernel_sleep_end(struct event event, struct task_struct *task)
+{
+	struct kd_thread *thread = event.thread;
+	u64 since = thread->since > thread->seen ? thread->since : thread->seen;
+	u64 ns = elapsed(since, event.t);
+
+	if (!event.record || ns <= event.record->kernel_ns)
+		return;
+	event.record->kernel_ns = ns;
+	event.record->kernel_at = task_sleeps_at(task);
+}
+
 /* Called for sched_waking (by the waker) and sched_wakeup (on the CPU where the
  * thread was put on the run queue): the first that finds the thread asleep
  * counts, so that the time of an interprocessor interrupt between the two is
@@ -84,6 +105,8 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	timer_wake(event);
 	if (state != KD_FROZEN && (event.thread->locked.address | event.thread->at.file))
 		sleep_end(event.slot, event.record ? event.gen : 0, released_by(ctx), event.t);
+	if (unlikely(event.thread->awaited == KD_AWAITED_KERNEL) && state < KD_STOPPED)
+		kernel_sleep_end(event, task);
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED && awaits_disk(event.thread->awaited))
 		blocker_wake(event.slot, event.t);
 	/* Both at once, as far as possible: doing_until() adds the sleep that goes on. */

@@ -3,14 +3,18 @@
 #include "collect.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/model/entries.h"
 #include "cli/model/process.h"
+#include "cli/stack/kernel_symbols.h"
 #include "cli/target/group.h"
 #include "collect_row.h"
 #include "lock_callers.h"
@@ -27,6 +31,8 @@ struct ended {
 	uint64_t torn;
 };
 
+#define KERNEL_FUNCTIONS 1024 /* in which threads sleep */
+
 struct collector {
 	struct session *session;
 	pid_t pid;
@@ -36,6 +42,11 @@ struct collector {
 	struct ended ended[KD_BANKS]; /* of each bank's window */
 	uint8_t *ended_in;            /* by slot: the banks, a bit each, in which its thread is */
 	struct lock_callers *callers;
+	/* The kernel's functions, which are read where a thread slept outside of system calls.
+	 * Opened while there was the capability to see addresses; -1: could not be, or has been
+	 * read. */
+	int kallsyms;
+	struct kernel_symbols *symbols;
 	uint64_t torn;
 	uint64_t walked;   /* the generation of the window for which the maps were walked last */
 	uint64_t fault_ns; /* what a timed page fault took last, on average */
@@ -65,6 +76,7 @@ struct collector *collector_new(struct session *session, pid_t pid)
 
 	if (!collector)
 		return NULL;
+	collector->kallsyms = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	collector->session = session;
 	collector->pid = pid;
 	collector->row_of = calloc(session_view(session).slots, sizeof(*collector->row_of));
@@ -126,6 +138,9 @@ void collector_free(struct collector *collector)
 	free(collector->row_of);
 	free(collector->ended_in);
 	lock_callers_free(collector->callers);
+	kernel_symbols_close(collector->symbols);
+	if (collector->kallsyms >= 0)
+		close(collector->kallsyms);
 	free(collector);
 }
 
@@ -202,6 +217,26 @@ static uint8_t bank_bit(const struct session_view *view)
 	return (uint8_t)(1U << view->bank);
 }
 
+/* The function in which a thread slept outside of system calls. Without memory it has no name. */
+static void kernel_function_name(struct collector *collector, struct thread_row *row)
+{
+	const struct stack *stack;
+
+	if (!row->kernel_at)
+		return;
+	if (collector->kallsyms >= 0) {
+		kernel_symbols_read(&collector->symbols, collector->kallsyms, KERNEL_FUNCTIONS);
+		close(collector->kallsyms);
+		collector->kallsyms = -1;
+	}
+	if (!collector->symbols)
+		return;
+	stack = kernel_symbols_stack(collector->symbols, &row->kernel_at, 1);
+	if (stack && stack->n && stack->frames[0].function)
+		snprintf(row->kernel_function, sizeof(row->kernel_function), "%s",
+			 stack->frames[0].function);
+}
+
 /* Reads the threads that have ended (or all) into rows, but for those that are among
  * the window's ended ones already. */
 static int slots_read(struct collector *collector, const struct session_view *view, bool all)
@@ -224,6 +259,7 @@ static int slots_read(struct collector *collector, const struct session_view *vi
 		result = collect_row(collector->session, view, slot, row, &collector->torn);
 		if (result < 0)
 			return result;
+		kernel_function_name(collector, row);
 	}
 	return 0;
 }

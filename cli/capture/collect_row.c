@@ -238,6 +238,19 @@ static void record_read(struct thread_row *row, const struct kd_record *record)
 	row->cpus_beyond = record->cpus_beyond;
 }
 
+/* The function of the longest, which may go on. */
+static void kernel_sleep_read(struct thread_row *row, const struct kd_thread *thread,
+			      const struct kd_record *record, bool has_record)
+{
+	uint64_t longest = has_record ? record->kernel_ns : 0;
+	bool goes_on = thread->asleep_since == thread->since ||
+		       (has_record && thread->asleep_since == record->asleep_since);
+
+	row->kernel_at = has_record ? record->kernel_at : 0;
+	if (goes_on && row->ledger.asleep[KD_AWAITED_KERNEL].max > longest)
+		row->kernel_at = thread->asleep_at;
+}
+
 /* Some faults are those of system calls, to which their time belongs: of the others as many as of
  * those that were seen. */
 static uint64_t untimed_of(uint64_t unseen, uint64_t seen, uint64_t timed)
@@ -282,6 +295,7 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	row->name[sizeof(row->name) - 1] = '\0';
 	if (record.gen == view->gen)
 		record_read(row, &record);
+	kernel_sleep_read(row, &thread, &record, record.gen == view->gen);
 	seen = row->minor_faults + row->major_faults;
 	ledger_faults(&thread, &window, &row->minor_faults, &row->major_faults);
 	all = row->minor_faults + row->major_faults;

@@ -168,6 +168,11 @@ void faults_cpu_change(struct faults *faults, int cpu, bool online)
 		events_switch(faults, false);
 }
 
+static void generation_turn(struct faults *faults)
+{
+	__atomic_add_fetch(&faults->skel->data_word->kd_fault_gen, 1, __ATOMIC_SEQ_CST);
+}
+
 static void begin_detach(struct faults *faults)
 {
 	bpf_link__destroy(faults->skel->links.kd_page_fault_user);
@@ -236,6 +241,7 @@ exit_status faults_attach(struct faults *faults, struct programs *programs)
 	}
 	faults->looked_at = clock_monotonic();
 	faults->timed = true;
+	generation_turn(faults);
 	return 0;
 }
 
@@ -257,7 +263,7 @@ static void faults_stop(struct faults *faults, uint64_t now)
 		pauses_thin(faults);
 	begin_detach(faults);
 	clock_wait_until(now + DRAIN_NS);
-	__atomic_add_fetch(&faults->skel->data_word->kd_fault_gen, 1, __ATOMIC_SEQ_CST);
+	generation_turn(faults);
 	events_switch(faults, false);
 	faults->pauses[faults->n_pauses++] = (struct faults_pause){ now, KD_NEVER, 0 };
 	faults->timed = false;
@@ -325,6 +331,7 @@ void faults_resume(struct faults *faults, uint64_t pause_ns)
 		events_switch(faults, false);
 		return;
 	}
+	generation_turn(faults);
 	pause->to = clock_monotonic();
 	pause->ns = pause->to - pause->from;
 	faults->timed = true;

@@ -139,6 +139,8 @@ struct lock_row {
 	uint64_t caller; /* while it is filled in: the number of a stack; 0: none */
 };
 
+#define KERNEL_FUNCTION_LEN 64
+
 /* One thread, or several that were folded because they are alike. */
 struct thread_row {
 	pid_t tid;              /* of the first, if folded */
@@ -157,6 +159,9 @@ struct thread_row {
 	size_t n_softirqs;
 	struct lock_row *locks; /* by descending total */
 	size_t n_locks;
+	/* Where it slept for KD_AWAITED_KERNEL, the longest time; "" if that is not known. */
+	char kernel_function[KERNEL_FUNCTION_LEN];
+	uint64_t kernel_at;    /* while it is filled in: its address; 0: it has none */
 	bool lock_in_progress; /* among them is the wait that went on at the window's end */
 	struct descriptor_row *descriptors; /* by descending total */
 	size_t n_descriptors;

@@ -329,6 +329,7 @@ const struct field thread_fields[] = {
 	  .kind = FIELD_OBJECT,
 	  .fields = asleep_fields,
 	  .flags = FIELD_IF_ANY },
+	THREAD("kernel_function", FIELD_NAME, kernel_function, .flags = FIELD_IF_ANY),
 	THREAD("overslept", FIELD_OBJECT, overslept, .fields = overslept_fields,
 	       .flags = FIELD_IF_ANY),
 	THREAD("major_fault_times", FIELD_OBJECT, majors, .fields = majors_fields,

@@ -69,6 +69,7 @@ const struct ledger_words *ledger_words_of(uint32_t state);
 	ROW(KD_AWAITED_CHILD, "child", "child process")                                            \
 	ROW(KD_AWAITED_TIMER, "timer", "timer (sleep)")                                            \
 	ROW(KD_AWAITED_SIGNAL, "signal", "signal")                                                 \
+	ROW(KD_AWAITED_KERNEL, "kernel", "kernel, outside calls")                                  \
 	ROW(KD_AWAITED_OTHER, "other", "other")
 
 struct awaited_words {

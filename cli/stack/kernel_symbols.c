@@ -218,23 +218,29 @@ static void symbols_sort(struct kernel_symbols *symbols)
 	symbols->n = n;
 }
 
-static int symbols_read(struct kernel_symbols *symbols, const char *path)
+static int symbols_read(struct kernel_symbols *symbols, int fd)
 {
-	char *buffer;
-	int err, fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *buffer = malloc(READ_SIZE);
+	int err = buffer ? lines_read(symbols, fd, buffer) : -ENOMEM;
 
-	if (fd < 0)
-		return -errno;
-	buffer = malloc(READ_SIZE);
-	err = buffer ? lines_read(symbols, fd, buffer) : -ENOMEM;
 	free(buffer);
-	close(fd);
 	if (!err && symbols->n)
 		symbols_sort(symbols);
 	return err;
 }
 
 int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t room)
+{
+	int err, fd = open(path ? path : KALLSYMS, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	err = kernel_symbols_read(symbols, fd, room);
+	close(fd);
+	return err;
+}
+
+int kernel_symbols_read(struct kernel_symbols **symbols, int fd, size_t room)
 {
 	int err;
 
@@ -243,7 +249,7 @@ int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_
 		return -ENOMEM;
 	(*symbols)->room = room;
 	(*symbols)->hidden = true;
-	err = symbols_read(*symbols, path ? path : KALLSYMS);
+	err = symbols_read(*symbols, fd);
 	if (err) {
 		kernel_symbols_close(*symbols);
 		*symbols = NULL;

@@ -18,6 +18,9 @@ struct kernel_symbols;
  * caller frees it. */
 int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t room);
 
+/* The same from an open file, which stays open. */
+int kernel_symbols_read(struct kernel_symbols **symbols, int fd, size_t room);
+
 /* Frees all stacks, too. NULL is allowed. */
 void kernel_symbols_close(struct kernel_symbols *symbols);
 

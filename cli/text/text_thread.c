@@ -206,6 +206,21 @@ static size_t awaited_sort(const struct ledger *ledger, unsigned int kinds[KD_AW
 	return n;
 }
 
+/* With the function, which may be wider than its column. */
+static void awaited_title(struct columns *columns, const struct thread_row *thread,
+			  unsigned int kind)
+{
+	char title[sizeof("kernel ()") + KERNEL_FUNCTION_LEN];
+
+	snprintf(title, sizeof(title), "kernel (%.*s)", KERNEL_FUNCTION_LEN,
+		 thread->kernel_function);
+	if (kind == KD_AWAITED_KERNEL && *thread->kernel_function)
+		columns_pad(columns, text_foreign(columns, title, sizeof(title), sizeof(title)),
+			    NAME_WIDTH);
+	else
+		columns_left(columns, awaited_words[kind].title, NAME_WIDTH);
+}
+
 static void blocked(struct text *text, const struct thread_row *thread)
 {
 	const struct ledger *ledger = &thread->ledger;
@@ -224,7 +239,7 @@ static void blocked(struct text *text, const struct thread_row *thread)
 		const struct kd_count *count = &ledger->awaited[kinds[i]];
 
 		columns_add(columns, INDENT);
-		columns_left(columns, awaited_words[kinds[i]].title, NAME_WIDTH);
+		awaited_title(columns, thread, kinds[i]);
 		columns_gap_count(columns, count->count, 10);
 		columns_gap_ns(columns, count->total, 16);
 		columns_gap_ns(columns, count->max, 16);

@@ -358,13 +358,38 @@ static void share_begin(char sentence[static SENTENCE_LEN], const struct verdict
 	snprintf(sentence, SENTENCE_LEN, "%s (%s of %s)", share, ns, busy);
 }
 
+/* The one that slept most in the kernel outside of system calls, if that is most of what is
+ * unexplained; NULL: there is none. */
+static const struct thread_row *kernel_sleeper(const struct verdict *verdict)
+{
+	const struct thread_row *most = NULL;
+	uint64_t sum = 0, most_ns = 0;
+
+	for (size_t i = 0; i < verdict->n_threads; i++) {
+		const struct thread_row *thread = verdict->threads[i].row;
+		uint64_t ns = thread->ledger.awaited[KD_AWAITED_KERNEL].total;
+
+		sum = u64_add(sum, ns);
+		if (ns > most_ns) {
+			most = thread;
+			most_ns = ns;
+		}
+	}
+	return sum > verdict->unexplained / 2 ? most : NULL;
+}
+
 /* A condition is nobody's, but somebody fulfils it. */
 static void unexplained_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict)
 {
 	char who[WHO_LEN];
 	bool woken = verdict->until_woken > verdict->unexplained / 2;
+	const struct thread_row *sleeper = kernel_sleeper(verdict);
+	char function[ESCAPE_SIZE(KERNEL_FUNCTION_LEN)] = "";
 	size_t used;
 
+	if (sleeper)
+		escape_text(function, sizeof(function), sleeper->kernel_function,
+			    sizeof(sleeper->kernel_function));
 	share_begin(sentence, verdict, verdict->unexplained);
 	strncat(sentence, " unexplained: ", SENTENCE_LEN - strlen(sentence) - 1);
 	whose_add(sentence, verdict, false, verdict->unexplained);
@@ -372,6 +397,10 @@ static void unexplained_make(char sentence[static SENTENCE_LEN], const struct ve
 	if (woken)
 		snprintf(sentence + used, SENTENCE_LEN - used, " waited in futex until %s woke it.",
 			 text_who(who, &verdict->waker));
+	else if (sleeper)
+		snprintf(sentence + used, SENTENCE_LEN - used,
+			 " slept in the kernel, outside system calls%s%s.",
+			 *function ? ", in " : "", function);
 	else
 		snprintf(sentence + used, SENTENCE_LEN - used,
 			 " did not run, and the reason is unknown.");

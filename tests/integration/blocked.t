@@ -13,7 +13,7 @@ from kdtest import MS
 KINDS = {"pipe": "pipe", "unix": "socket", "tcp": "socket", "eventfd": "eventfd", "tty": "tty",
          "poll": "work", "select": "work", "epoll": "work", "accept": "work", "futex": "lock",
          "flock": "lock", "signal": "signal", "child": "child", "timer": "timer",
-         "fsync": "disk", "page": "page"}
+         "fsync": "disk", "page": "page", "seccomp": "kernel"}
 SAMPLE = 0.6  # s
 EACH = 150_000  # ns: from the workload's clock to its sleep and back, for each wait
 
@@ -76,6 +76,8 @@ def check_role(test, run, role):
     thread, kind = run.thread(role), KINDS[role]
     count, least, most, *longest = run.truth(role)
     got = thread["blocked"].get(kind, {"count": 0, "total_ns": 0, "max_ns": 0})
+    if role == "seccomp":  # of the wait that it was in at first its registers say the call
+        got["total_ns"] += thread["blocked"].pop("file", {"total_ns": 0})["total_ns"]
     ledger = thread["ledger"]
     awake = thread["ledger"]["life_ns"] - asleep(thread)
     if role in ("fsync", "page"):  # which end by themselves
@@ -100,6 +102,9 @@ def case_kinds(test):
             # Some wait twice.
             test.between(got["count"], count / 2, count * 2 + 5, f"{role}: the number of waits")
             test.between(got["max_ns"], least, most, f"{role}: the longest")
+            if role == "seccomp":  # which comes before the call begins
+                function = run.thread(role).get("kernel_function", "")
+                test.ok("seccomp" in function, f"{role}: where", function)
 
 
 def case_disk(test):

@@ -15,17 +15,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pty.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -411,6 +418,50 @@ static void direct_wait(struct pair *pair)
 		die("pread");
 }
 
+/* Only this thread's calls of mkdirat() are another's to answer. */
+static void seccomp_begin(struct pair *pair)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mkdirat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { COUNT(filter), filter };
+	int fd;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		die("prctl");
+	fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			  &program);
+	if (fd < 0)
+		die("seccomp");
+	__atomic_store_n(&pair->far, fd, __ATOMIC_RELEASE);
+}
+
+static void seccomp_wait(struct pair *pair)
+{
+	if (!pair->far)
+		seccomp_begin(pair);
+	pair->waits[pair->n % MAX_WAITS].before = now_ns();
+	if (!mkdirat(AT_FDCWD, "/nowhere", 0700) || errno != EEXIST)
+		die("mkdirat");
+}
+
+static void seccomp_answer(struct pair *pair)
+{
+	struct seccomp_notif_resp answer = { .error = -EEXIST };
+	struct seccomp_notif call = { 0 };
+	struct pollfd listener = { .fd = __atomic_load_n(&pair->far, __ATOMIC_ACQUIRE),
+				   .events = POLLIN };
+
+	if (!listener.fd || poll(&listener, 1, 0) <= 0 ||
+	    ioctl(listener.fd, SECCOMP_IOCTL_NOTIF_RECV, &call))
+		return;
+	answer.id = call.id;
+	ioctl(listener.fd, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
 static const struct part parts[] = {
 	{ "pipe", tube_make, read_some, write_some },
 	{ "unix", unix_make, read_some, write_some },
@@ -429,6 +480,7 @@ static const struct part parts[] = {
 	{ "fsync", fsync_make, fsync_wait, NULL },
 	{ "page", pages_make, page_wait, NULL },
 	{ "direct", direct_make, direct_wait, NULL },
+	{ "seccomp", NULL, seccomp_wait, seccomp_answer },
 };
 
 static void waiter(struct worker *worker)
