@@ -11,6 +11,7 @@
 #include "cli/output/output_path.h"
 #include "options_argp.h"
 #include "options_file.h"
+#include "options_modes.h"
 #include "options_read.h"
 
 #ifndef KERNEL_DELAY_VERSION
@@ -28,6 +29,7 @@ struct reading {
 	struct options *options;
 	const char *process; /* given without an option */
 	bool in_file;
+	bool given[OPTIONS_ROOM]; /* by the index of the row */
 };
 
 static exit_status word_read(void *context, const struct option_row *row, char *text);
@@ -51,8 +53,10 @@ static exit_status word_read(void *context, const struct option_row *row, char *
 {
 	struct reading *reading = context;
 
-	if (row)
+	if (row) {
+		reading->given[option_row_index(row)] = true;
 		return row->read(row, text ? text : row->implied, reading->options);
+	}
 	if (*text == '@')
 		return file_read(reading, text + 1);
 	if (reading->process) {
@@ -63,18 +67,18 @@ static exit_status word_read(void *context, const struct option_row *row, char *
 	return 0;
 }
 
-static exit_status words_read(int argc, char **argv, struct options *options)
+static exit_status words_read(int argc, char **argv, struct reading *reading)
 {
-	struct reading reading = { .options = options };
-	int at, status = options_walk(argc, argv, word_read, &reading, &at, &options->command);
+	struct options *options = reading->options;
+	int at, status = options_walk(argc, argv, word_read, reading, &at, &options->command);
 
 	if (status == -EINVAL)
 		return options_refuse_word(argv[at]);
 	if (status < 0)
 		return log_no_memory();
-	if (!status && reading.process)
-		status = options_read_process(reading.process, options);
-	return status;
+	if (!status && reading->process)
+		status = options_read_process(reading->process, options);
+	return status ? status : options_modes_check(options, reading->given, reading->process);
 }
 
 static int presets_read(struct options *options)
@@ -141,9 +145,7 @@ static void round_sizes(struct options *options)
 
 #define LIVE_WINDOW NSEC_PER_SEC /* which is also what the help says */
 
-#define GIVE_BOTH "give --start-trigger and --stop-trigger"
 #define GIVE_ONE "give one PID, without --all, --cgroup, --container or --follow-fork"
-#define GIVE_EITHER "give --start-trigger, --stop-trigger or both"
 
 struct rule {
 	bool wrong;
@@ -175,15 +177,9 @@ static exit_status refuse_choice(const struct options *options)
 	const struct rule rules[] = {
 		{ *options->tids && options->outputs.report.threads,
 		  "options --tid and --threads cannot be combined", "give one of them" },
-		{ *options->tids && options->command,
-		  "option --tid cannot be combined with a command",
-		  "give --threads and a pattern of names" },
 		{ *options->tids && (options->follow_fork || options->cgroup || options->container),
 		  "option --tid cannot be combined with --follow-fork, --cgroup or --container",
 		  "give --threads and a pattern of names" },
-		{ options->machine && (*options->tids || options->outputs.report.threads),
-		  "option --machine cannot be combined with --tid or --threads",
-		  "it looks at no threads of the process" },
 		{ *options->tids && options->follow_restart,
 		  "option --tid cannot be combined with --follow-restart",
 		  "give --threads and a pattern of names" },
@@ -203,18 +199,13 @@ static exit_status refuse_process(const struct options *options)
 	const struct rule rules[] = {
 		{ *options->pids && options->comm, "options --pid and --comm cannot be combined",
 		  "give one of them" },
-		{ options->command && (*options->pids || options->comm),
-		  "options --pid and --comm cannot be combined with a command",
-		  "give a process, or the command after --" },
-		{ options->pidfile && (*options->pids || options->comm || options->command),
-		  "option --pidfile cannot be combined with --pid, --comm or a command",
-		  "give one of them" },
+		{ options->pidfile && (*options->pids || options->comm),
+		  "option --pidfile cannot be combined with --pid or --comm", "give one of them" },
 		{ options->cgroup && options->container,
 		  "options --cgroup and --container cannot be combined", "give one of them" },
-		{ group &&
-			  (*options->pids || options->comm || options->pidfile || options->command),
-		  "options --cgroup and --container cannot be combined with --pid, --comm, "
-		  "--pidfile or a command",
+		{ group && (*options->pids || options->comm || options->pidfile),
+		  "options --cgroup and --container cannot be combined with --pid, --comm or "
+		  "--pidfile",
 		  "give one of them" },
 		{ (options->exe || options->uid != UID_ANY) && !options->comm,
 		  "options --exe and --uid need --comm",
@@ -232,12 +223,6 @@ static exit_status refuse_process(const struct options *options)
 		  "give one PID or none, without --all, --cgroup, --container or --follow-fork" },
 		{ options->wait && !options->comm && !options->pidfile && !options->cgroup,
 		  "option --wait needs --comm, --pidfile or --cgroup", "name what to wait for" },
-		{ options->follow_restart && (options->command || options->replay),
-		  "option --follow-restart needs a process that others restart",
-		  "give its name or PID" },
-		{ options->follow_restart && has_triggers(options),
-		  "option --follow-restart cannot be combined with triggers",
-		  "their probes are in one process" },
 		{ options->follow_restart && options->sample_count == 1,
 		  "option --follow-restart needs several samples",
 		  "give --sample-count, --duration or --listen" },
@@ -245,39 +230,13 @@ static exit_status refuse_process(const struct options *options)
 			  options_want_traces(options),
 		  "option --follow-restart cannot be combined with stacks and --listen",
 		  "leave out --syscall-events, --off-cpu and --profile, or --listen" },
-		{ options->machine && options->command,
-		  "option --machine cannot be combined with a command",
-		  "give a running process, or none" },
-		{ options->machine && options->replay,
-		  "option --machine cannot be combined with --replay",
-		  "it shows the machine as it is now" },
-		{ options->list_metrics && options->command,
-		  "option --list-metrics cannot be combined with a command",
-		  "leave out the command: the metrics do not depend on it" },
 		{ options->command && !*options->command, "there is no command after --",
 		  "give one, as in: kernel_delay -- ls -l" },
 		{ options->pass_status && !options->command, "option --exit-status needs a command",
 		  "give one, as in: -- make check" },
-		{ options->command && options->replay,
-		  "option --replay cannot be combined with a command",
-		  "it reads what was sampled before" },
 	};
 
 	return rules_apply(rules, sizeof(rules) / sizeof(*rules));
-}
-
-/* What samples are reported is said once. */
-static exit_status refuse_record_on(const struct options *options)
-{
-	const struct rule rules[] = {
-		{ has_triggers(options), "option --record-on cannot be combined with triggers",
-		  "give --record, which works with them" },
-		{ options->sample_interval || options->at.ns,
-		  "option --record-on cannot be combined with --sample-interval or --at",
-		  "its samples follow one another without a gap" },
-	};
-
-	return options->record_on ? rules_apply(rules, sizeof(rules) / sizeof(*rules)) : 0;
 }
 
 static bool is_to_stdout(const struct outputs_config *outputs)
@@ -288,72 +247,18 @@ static bool is_to_stdout(const struct outputs_config *outputs)
 	return false;
 }
 
-static exit_status refuse_live(const struct options *options)
+static exit_status refuse_together(const struct options *options)
 {
-	bool live = options->outputs.live;
+	bool traces = options_want_traces(options), worst = options->trigger_worst;
 	const struct rule rules[] = {
-		{ live && options->replay, "option --live cannot be combined with --replay",
-		  "it shows a process that is running; leave out --live" },
-		{ live && options->command, "option --live cannot be combined with a command",
-		  "start it at another terminal, and give its PID" },
-		{ live && has_triggers(options), "option --live cannot be combined with triggers",
-		  "it shows windows of a given time, one after the other" },
-		{ live && options->sample_interval,
-		  "option --live cannot be combined with --sample-interval",
-		  "there is no pause between its windows; --sample-time sets their length" },
-		{ live && options->follow_restart,
-		  "option --live cannot be combined with --follow-restart",
-		  "start it again, with --wait, when the process has ended" },
-		{ live && options->record_on, "option --live cannot be combined with --record-on",
-		  "give --record: whoever looks chooses the windows that are written" },
-		{ live && options->check, "option --live cannot be combined with --check",
-		  "give one of them" },
-		{ live && is_to_stdout(&options->outputs),
-		  "option --live cannot be combined with output to standard output",
-		  "the view is there; give -o FORMAT:FILE" },
-	};
-
-	return rules_apply(rules, sizeof(rules) / sizeof(*rules));
-}
-
-static exit_status refuse_triggers(const struct options *options)
-{
-	bool start = options->triggers[KD_START], stop = options->triggers[KD_STOP];
-	bool given = start || stop, pairs = (start && stop) || options->long_poll;
-	bool worst = options->trigger_worst;
-	const struct rule rules[] = {
-		{ options->long_poll && given,
-		  "option --long-poll cannot be combined with --start-trigger or --stop-trigger",
-		  "--long-poll is a pair of triggers by itself" },
-		{ options->same_thread && !pairs, "option --trigger-same-thread needs two triggers",
-		  GIVE_BOTH },
-		{ options->target_only && !pairs && !given,
-		  "option --trigger-target-only needs a trigger", GIVE_EITHER },
-		{ options->any && !given, "option --trigger-any needs a trigger", GIVE_EITHER },
 		{ options->any && options->target_only,
 		  "options --trigger-any and --trigger-target-only cannot be combined",
 		  "without either, system calls count for the process only, other probes of the "
 		  "kernel for any process" },
-		{ options->unsafe_returns && !given, "option --unsafe-returns needs a trigger",
-		  GIVE_EITHER },
-		{ worst && !pairs, "option --trigger-worst needs two triggers", GIVE_BOTH },
 		{ worst && !options->sample_count && options->duration == UINT64_MAX &&
 			  !options->command,
 		  "option --trigger-worst needs an end of the run",
 		  "give --duration, or --sample-count for a number of samples" },
-		{ options->check && !pairs && !given, "option --check needs a trigger to check",
-		  GIVE_EITHER },
-	};
-
-	return rules_apply(rules, sizeof(rules) / sizeof(*rules));
-}
-
-static exit_status refuse_together(const struct options *options)
-{
-	bool start = options->triggers[KD_START], stop = options->triggers[KD_STOP];
-	bool given = start || stop, pairs = (start && stop) || options->long_poll;
-	bool traces = options_want_traces(options), worst = options->trigger_worst;
-	const struct rule rules[] = {
 		{ options->full && options->summary,
 		  "options --full and --summary cannot be combined", "give one of them" },
 		{ options->calls_chosen && !options->call_events && !options->off_cpu,
@@ -364,33 +269,18 @@ static exit_status refuse_together(const struct options *options)
 		  "give --off-cpu as well, as in --off-cpu=1ms" },
 		{ options->all_wakers && !options->off_cpu, "option --wakers needs --off-cpu",
 		  "give --off-cpu as well, as in --off-cpu=1ms" },
-		{ options->at.ns && (given || options->long_poll),
-		  "option --at cannot be combined with triggers", "they say when samples begin" },
-		{ options->outputs.compare && (given || options->long_poll),
-		  "option --compare cannot be combined with triggers",
-		  "it compares samples of a given time" },
-		{ options->outputs.compare && options->record_on,
-		  "option --compare cannot be combined with --record-on",
-		  "it compares all samples, not those that fulfil a condition" },
 		{ options->outputs.compare && options->replay &&
 			  !strcmp(options->outputs.compare, "-") && !strcmp(options->replay, "-"),
 		  "options --compare and --replay cannot both read standard input",
 		  "give a file to one of them" },
-		{ options->at.ns && options->replay, "option --at cannot be combined with --replay",
-		  "its samples have begun long ago" },
 		{ syscall_set_is_empty(&options->calls), "no system call is left to list",
 		  "name other ones with --syscall-filter" },
-		{ options->outputs.listen && (options->replay || worst),
-		  "option --listen cannot be combined with --replay or --trigger-worst",
+		{ options->outputs.live && is_to_stdout(&options->outputs),
+		  "option --live cannot be combined with output to standard output",
+		  "the view is there; give -o FORMAT:FILE" },
+		{ options->outputs.listen && worst,
+		  "option --listen cannot be combined with --trigger-worst",
 		  "it serves samples as they are taken" },
-		{ options->replay &&
-			  (*options->pids || options->comm || options->pidfile || options->cgroup ||
-			   options->container || *options->tids || options->follow_fork ||
-			   options->show_arguments || given || options->long_poll ||
-			   options->histogram || options->interruptions || options->resources ||
-			   options->counters.n || options->record || traces),
-		  "option --replay does not look at any process",
-		  "give only options about outputs with it" },
 		{ options->outputs.limit && has_tables(&options->outputs),
 		  "option --output-limit cannot be combined with --output csv",
 		  "what it removes would be missing from the tables" },
@@ -403,19 +293,10 @@ static exit_status refuse_together(const struct options *options)
 		  "option --output folded needs stacks",
 		  "give --syscall-events, --off-cpu or --profile" },
 	};
-	int status = refuse_process(options)
-			     ?: refuse_choice(options)
-			     ?: refuse_triggers(options)
-			     ?: refuse_record_on(options)
-			     ?: refuse_live(options)
-			     ?: rules_apply(rules, sizeof(rules) / sizeof(*rules));
 
-	if (status)
-		return status;
-	if ((options->trigger_deltas.others || options->trigger_deltas.n) && !pairs &&
-	    !options->outputs.quiet)
-		log_warn("--trigger-delta has no effect without both triggers");
-	return 0;
+	return refuse_process(options)
+		       ?: refuse_choice(options)
+		       ?: rules_apply(rules, sizeof(rules) / sizeof(*rules));
 }
 
 /* Whether samples come until something ends the run that was asked for: of one sample it would not
@@ -445,13 +326,14 @@ static void lengths_choose(struct options *options)
 
 exit_status options_parse(int argc, char **argv, struct options *options)
 {
+	struct reading reading = { .options = options };
 	int status;
 
 	*options = (struct options){ .sample_count = COUNT_UNSET,
 				     .duration = UINT64_MAX,
 				     .uid = UID_ANY };
 	syscall_set_fill(&options->calls);
-	status = presets_read(options) ?: words_read(argc, argv, options);
+	status = presets_read(options) ?: words_read(argc, argv, &reading);
 	if (status)
 		return status;
 	lengths_choose(options);

@@ -35,6 +35,23 @@ enum option_words {
 	WORDS_CHOICES, /* of the row */
 };
 
+/* What a run is. Several may hold, and an option has to have a meaning in each. */
+enum option_mode {
+	IN_CLOCKED = 1 << 0, /* no trigger begins or ends samples */
+	IN_START = 1 << 1,   /* only a start trigger */
+	IN_STOP = 1 << 2,
+	IN_PAIR = 1 << 3,
+	IN_LONG_POLL = 1 << 4,
+	IN_RECORD_ON = 1 << 5,
+	IN_LIVE = 1 << 6,
+	IN_CHECK = 1 << 7,
+	IN_COMMAND = 1 << 8,
+	IN_REPLAY = 1 << 9,
+	IN_LIST_PROBES = 1 << 10,
+	IN_LIST_METRICS = 1 << 11,
+	IN_MACHINE = 1 << 12,
+};
+
 struct option_row {
 	const char *name; /* NULL: help is a title, or with a letter the row has no help */
 	char letter;      /* 0: none */
@@ -54,10 +71,13 @@ struct option_row {
 	const char *preset;  /* the value if the option is not given; NULL: 0 */
 	const char *implied; /* the value if it is given without one */
 	enum option_words words;
+	unsigned int in; /* the modes in which it is valid */
 };
 
 /* The row at an index, NULL behind the last one. */
 const struct option_row *option_row_at(size_t index);
+
+size_t option_row_index(const struct option_row *row);
 
 /* What argp knows a row by: its letter or a number of its own. */
 int option_row_key(size_t index);

@@ -112,9 +112,8 @@ def case_missing_capabilities(test):
 def case_missing_ptrace(test):
     """It is not needed by all kernels for all of this."""
     load = test.workload("roles", "poll")
-    arguments = ["-p", load.pid, "--sample-time", "0.1"]
     for more in (["-s", "1ms"], ["--list-probes=up:main"], ["--start-trigger", "up:main"]):
-        done = test.program(*arguments, *more, wrapper=without("sys_ptrace"))
+        done = test.program("-p", load.pid, *more, wrapper=without("sys_ptrace"))
         if done.status:
             test.eq((done.status, capabilities_named(done.stderr)), (77, {"CAP_SYS_PTRACE"}),
                     f"{more}: refused for want of that one")

@@ -91,7 +91,8 @@ def in_full(argv):
     """The same command, with all sections of all threads in its text, unless it says how much
     it wants."""
     extents = ("--full", "--summary", "--top", "--sort")
-    if PROGRAM not in argv or any(arg.split("=")[0] in extents for arg in argv):
+    others = ("--check", "--list-probes", "--list-metrics", "--machine")
+    if PROGRAM not in argv or any(arg.split("=")[0] in extents + others for arg in argv):
         return argv
     at = argv.index(PROGRAM) + 1
     return [*argv[:at], "--full", *argv[at:]]

@@ -232,9 +232,9 @@ def case_refused(test):
             (("--record=0",), "--record"),
             (("--record-on", "ready.max"), "option --record-on: 'ready.max'"),
             (("--record-on", "nothing.max>1ms"), "option --record-on: 'nothing.max>1ms'"),
-            (("--record-on", "signal", "--long-poll"), "cannot be combined with triggers"),
+            (("--record-on", "signal", "--long-poll"), "cannot be combined with --long-poll"),
             (("--record-on", "signal", "--sample-interval=1s"), "--sample-interval"),
-            (("--record-on", "signal", "--live"), "cannot be combined with --record-on")):
+            (("--record-on", "signal", "--live"), "cannot be combined with --live")):
         done = test.program("-p", pid, *arguments)
         test.eq(done.status, 64, f"{arguments}: status")
         test.ok(says in done.stderr, f"{arguments}: says why", done.stderr)

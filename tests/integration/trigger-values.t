@@ -339,11 +339,10 @@ def case_errors(test):
         run = test.program("--pid", load.pid, "--check", "--start-trigger", trigger)
         test.ok(run.status == EX_CONFIG and said in run.stderr, f"'{trigger}' is refused",
                 run.status, run.stderr)
-    run = test.program("--pid", load.pid, "--check", "--start-trigger", TAKE, "--trigger-delta",
-                       "1ms,x*:5")
+    pair = "--start-trigger", TAKE, "--stop-trigger", TAKE
+    run = test.program("--pid", load.pid, "--check", *pair, "--trigger-delta", "1ms,x*:5")
     test.eq(run.status, 0, "a delta by name is taken")
-    run = test.program("--pid", load.pid, "--check", "--start-trigger", TAKE, "--trigger-delta",
-                       "1ms,x*:y")
+    run = test.program("--pid", load.pid, "--check", *pair, "--trigger-delta", "1ms,x*:y")
     test.ok(run.status == 64 and "at character 8, 'y': this is not a duration" in run.stderr,
             "where it is wrong is said", run.status, run.stderr)
 
