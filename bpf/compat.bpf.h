@@ -10,9 +10,9 @@
 #include <bpf/bpf_helpers.h>
 
 #include "kernel_delay.h"
+#include "maps.bpf.h"
 
 #define MAX_INSTRUCTION 16 /* bytes */
-#define THREAD_SIZE 16384  /* of the kernel's stacks: arch/ARCH/include/asm/ */
 
 /* task_struct.state became __state in 5.14 (2f064a59a11f). */
 static __always_inline u32 task_state(struct task_struct *task)
@@ -20,16 +20,6 @@ static __always_inline u32 task_state(struct task_struct *task)
 	if (bpf_core_field_exists(task->__state))
 		return task->__state;
 	return task->state;
-}
-
-/* sched_switch hands over prev_state since 5.18 (fa2c3254d7cf), and in stable
- * kernels that took that change: its type then has one parameter more. */
-typedef void (*btf_trace_sched_switch)(void *, bool, struct task_struct *, struct task_struct *,
-				       unsigned int);
-
-static __always_inline u32 switch_prev_state(unsigned long long *ctx, struct task_struct *prev)
-{
-	return bpf_core_type_exists(btf_trace_sched_switch) ? (u32)ctx[3] : task_state(prev);
 }
 
 /* thread_info.cpu on x86 was task_struct.cpu before 5.16 (bcf9033e5449). */
@@ -68,6 +58,20 @@ static __always_inline bool task_dequeue_is_delayed(struct task_struct *task)
 	if (!bpf_core_field_exists(task->se.sched_delayed))
 		return false;
 	return task->se.sched_delayed;
+}
+
+/* sched_switch hands over prev_state since 5.18 (fa2c3254d7cf), and in stable
+ * kernels that took that change: its type then has one parameter more. */
+typedef void (*btf_trace_sched_switch)(void *, bool, struct task_struct *, struct task_struct *,
+				       unsigned int);
+
+/* A task that was to sleep, but for which a signal was pending, stays runnable; until 6.14 the
+ * state that is handed over is the one from before that was seen. */
+static __always_inline u32 switch_prev_state(unsigned long long *ctx, struct task_struct *prev)
+{
+	u32 state = bpf_core_type_exists(btf_trace_sched_switch) ? (u32)ctx[3] : task_state(prev);
+
+	return state && prev->on_rq && !task_dequeue_is_delayed(prev) ? 0 : state;
 }
 
 /* The address of a request's disk: the request had it before 5.17 (f3fa33acca9f), its queue has it
@@ -253,7 +257,7 @@ static __always_inline u64 quota_since(struct cfs_rq *group)
 #if defined(__TARGET_ARCH_x86)
 static __always_inline struct pt_regs *task_regs_before_5_15(struct task_struct *task)
 {
-	u64 top = (u64)BPF_CORE_READ(task, stack) + THREAD_SIZE;
+	u64 top = (u64)BPF_CORE_READ(task, stack) + kd_stack_size;
 
 	return (void *)(top - sizeof(struct pt_regs));
 }
@@ -467,7 +471,7 @@ static __always_inline bool in_interrupt_before_5_15(void *ctx)
 	void *from = ctx;
 
 	bpf_probe_read_kernel(&address, sizeof(address), &from);
-	if (address - stack >= THREAD_SIZE)
+	if (address - stack >= kd_stack_size)
 		return true;
 	return BPF_CORE_READ(task, mm) && regs_call(current_user_regs()) < 0;
 }
@@ -485,7 +489,7 @@ static __always_inline bool in_interrupt(void *ctx)
 	address = (u64)ctx - (u64)task;
 	barrier_var(address);
 	address += bpf_get_current_task();
-	if (address - (u64)task->stack >= THREAD_SIZE)
+	if (address - (u64)task->stack >= kd_stack_size)
 		return true;
 	/* Not by its mm: for a pointer to a structure the verifier looks through all of the
 	 * kernel's BTF several times (btf_nested_type_is_trusted()), each time that it comes here.

@@ -40,23 +40,29 @@ static __always_inline u32 culprit_next_key(u32 key, u32 index, u32 flags)
 	return serial % KD_WHO_SERIALS << KD_WHO_SERIAL_SHIFT | KD_WHO_TASK | index | flags;
 }
 
-/* The entry is this task's from now on. The key goes last: who reads it finds its task. */
+/* The entry is this task's from now on. The key goes last: who reads it finds its task. If another
+ * CPU has taken the entry meanwhile, whose it is would not be known. */
 static __noinline u32 culprit_fill(u32 index, u64 address, struct kd_culprit *is)
 {
 	struct task_struct *task = (struct task_struct *)address;
 	struct kd_culprit *culprit = culprit_at(index);
 	u32 key, flags = process_was_ours(is->tgid) ? KD_WHO_OF_TARGET : 0;
+	u32 filler = bpf_get_smp_processor_id() + 1;
 
 	if (!culprit)
 		return KD_WHO_UNKNOWN;
+	is->policy = BPF_CORE_READ(task, policy);
+	is->flags = BPF_CORE_READ(task, flags);
+	BPF_CORE_READ_INTO(&is->process, task, group_leader, comm);
+	if (is->flags & PF_KTHREAD && comm_is_softirqd(is->comm))
+		flags |= KD_WHO_SOFTIRQD;
+	is->filler = filler;
 	key = culprit->key;
 	WRITE_ONCE(culprit->key, 0);
 	*culprit = *is;
-	culprit->policy = BPF_CORE_READ(task, policy);
-	culprit->flags = BPF_CORE_READ(task, flags);
-	BPF_CORE_READ_INTO(&culprit->process, task, group_leader, comm);
-	if (culprit->flags & PF_KTHREAD && comm_is_softirqd(culprit->comm))
-		flags |= KD_WHO_SOFTIRQD;
+	barrier();
+	if (READ_ONCE(culprit->filler) != filler)
+		return KD_WHO_REST;
 	key = culprit_next_key(key, index, flags);
 	WRITE_ONCE(culprit->key, key);
 	return key;
@@ -313,8 +319,10 @@ __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 		bpf_probe_read_kernel(blame, sizeof(*blame), &no_blame); /* see record_reset() */
 		blame->gen = gen;
 	}
-	state = thread->on_cpu ? thread->ready_state
-			       : state_now(thread); /* see waiting_end_late() */
+	/* If it runs, the one in which it waited: see waiting_end_late(). Without a branch, of
+	 * which the verifier would follow both. */
+	state = state_now(thread);
+	state += (thread->ready_state - state) * (thread->on_cpu & 1);
 	waiting = &thread->waiting;
 	total = waiting->part_total;
 #define BOOK_PART(member, charge)                                                                  \

@@ -48,6 +48,7 @@ static __always_inline u64 lesser(u64 one, u64 other)
  *
  * Set before loading; the verifier sees them as constants. */
 const volatile __u64 kd_epoch = 0;
+const volatile __u64 kd_stack_size = 0; /* of the kernel's stacks, bytes */
 const volatile __u32 kd_slots = 0;
 const volatile __u32 kd_banks = 1;
 const volatile __u32 kd_cpus = 1;

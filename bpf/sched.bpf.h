@@ -191,6 +191,8 @@ __noinline int switch_in(u32 slot, u64 steal, u64 t)
 	} else if (state_is_blocked(state)) {
 		thread->asleep_ns += t - thread->since;
 	}
+	if (unlikely(thread->softirq.since))
+		thread->softirq.stolen += t; /* see run_end() */
 	interruption_in(thread, slot, t);
 	item_book(event, ITEM_CPU, cpu << 3 | move << 1 | (cpu != thread->cpu), t);
 	if (unlikely(thread->mover.tid))
@@ -308,6 +310,9 @@ __noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
 	state_book(event, thread_running_state(thread));
 	if (kd_interruptions_wanted && thread_running_state(thread) == KD_FAULT)
 		interruption_add(slot, interrupted_by(KD_BY_FAULT, 0), thread->since, t);
+	/* In a softirq in its thread (PREEMPT_RT): what follows until switch_in() is none of it. */
+	if (unlikely(thread->softirq.since))
+		thread->softirq.stolen -= t;
 	interruption_out(thread, runnable, t);
 	item_book(event, ITEM_RUN, 0, thread->run_since);
 	/* As the kernel counts nivcsw and nvcsw (__schedule()). */
@@ -440,7 +445,7 @@ static __always_inline void client_waited(struct kd_runqueue *runqueue, struct t
 	if (!bpf_core_field_exists(prev->sched_info) || !rq || runqueue_waits(runqueue))
 		return;
 	t = clock_now();
-	recorder_had_cpu(prev->pid, culprit_of(prev, t),
+	recorder_had_cpu(prev->pid, culprit_find(bpf_get_current_task(), t),
 			 elapsed(prev->sched_info.last_arrival, BPF_CORE_READ(rq, clock)), t);
 }
 

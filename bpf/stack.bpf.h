@@ -127,8 +127,8 @@ static __always_inline void sched_words_take(u32 key, struct task_struct *task)
 {
 	u64 stack = (u64)BPF_CORE_READ(task, stack), sp = task_stack_pointer(task);
 
-	if (sp - stack < THREAD_SIZE)
-		sched_words_find(key, sp, stack + THREAD_SIZE);
+	if (sp - stack < kd_stack_size)
+		sched_words_find(key, sp, stack + kd_stack_size);
 }
 
 /* The registers that a thread had in user mode. They are read where its stack will be: the

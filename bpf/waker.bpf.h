@@ -106,7 +106,7 @@ static __always_inline bool current_is_in_call(void *ctx, u64 pid_tgid)
 		return false;
 	/* The verifier makes a number of an address that has been in a map. */
 	WRITE_ONCE(thread->wakes_at, (u64)ctx);
-	return READ_ONCE(thread->wakes_at) - thread->stack < THREAD_SIZE;
+	return READ_ONCE(thread->wakes_at) - thread->stack < kd_stack_size;
 }
 
 /* From what context a task is being woken on this CPU. ctx: the program's. pid_tgid: as the next.
