@@ -10,7 +10,7 @@
 
 /* Begins as zeros. All but the first field are its own business. */
 struct process_describer {
-	bool arguments; /* titles have all arguments of the command line */
+	bool arguments;            /* titles have all arguments of the command line */
 	char id[CONTAINER_ID + 1]; /* of the container that was described last */
 	struct container_names names;
 	unsigned int silent; /* processes that did not give their titles in time */

@@ -18,97 +18,60 @@
 #define NAME_ROOM 21 /* bytes of an escaped name, and so columns at most; with its NUL */
 #define SENTENCE_LEN 512
 
-/* What happened to the threads, by a culprit that is known (%s) and by one that is not; and what
- * to do about it. */
+/* What happened to the threads, by a culprit that is known (%s) and by one that is not. */
 struct sentence {
-	const char *named, *unnamed, *advice;
+	const char *named, *unnamed;
 };
 
-#define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
 #define FROZEN " frozen by the freezer of a control group"
 static const struct sentence sentences[CAUSES] = {
-	[CAUSE_TASK] = { "waited for %s, on which %s ran", "waited for %s, on which others ran",
-			 "give it a CPU of its own, or a higher priority (taskset, chrt)" },
+	[CAUSE_TASK] = { "waited for %s, on which %s ran", "waited for %s, on which others ran" },
 	[CAUSE_OWN_THREADS] = { "waited for %s, on which %s of the same process ran",
-				"waited for %s, on which others of the same process ran",
-				"use fewer busy threads, or give them more CPUs (taskset -p)" },
+				"waited for %s, on which others of the same process ran" },
 	[CAUSE_THROTTLED] = { "had used up the CPU quota of the group %s",
-			      "had used up its CPU quota",
-			      "raise the group's cpu.max (cgroups), or use less CPU time" },
+			      "had used up its CPU quota" },
 	[CAUSE_DEADLINE] = { "had used up its own SCHED_DEADLINE runtime%s",
-			     "had used up its own SCHED_DEADLINE runtime",
-			     "let it do less in each period, or raise its runtime (chrt -d -T)" },
+			     "had used up its own SCHED_DEADLINE runtime" },
 	[CAUSE_RT_LIMIT] = { "waited for %s, which the real-time limit gave to %s",
-			     "waited for %s: the real-time limit was reached",
-			     "let it sleep at times; sched_rt_runtime_us or fair_server is the "
-			     "limit" },
-	[CAUSE_HARDIRQ] = { "was interrupted, mostly by %s", "was interrupted by hardirqs",
-			    "move interrupts to other CPUs (/proc/irq/*/smp_affinity)" },
-	[CAUSE_SOFTIRQ] = { "was interrupted by softirqs, mostly %s", "was interrupted by softirqs",
-			    "move the network's interrupts to other CPUs (RSS, smp_affinity)" },
+			     "waited for %s: the real-time limit was reached" },
+	[CAUSE_HARDIRQ] = { "was interrupted, mostly by %s", "was interrupted by hardirqs" },
+	[CAUSE_SOFTIRQ] = { "was interrupted by softirqs, mostly %s",
+			    "was interrupted by softirqs" },
 	[CAUSE_STOLEN] = { "had no CPU while the hypervisor ran %s",
-			   "had no CPU while the hypervisor ran other machines",
-			   "ask the host for dedicated CPUs" },
-	[CAUSE_LOCK] = { "waited for a lock that %s held", "waited for locks",
-			 "--off-cpu=1ms shows where it waits for locks" },
+			   "had no CPU while the hypervisor ran other machines" },
+	[CAUSE_LOCK] = { "waited for a lock that %s held", "waited for locks" },
 	[CAUSE_KERNEL_LOCK] = { "waited for a lock in the kernel that %s held",
-				"waited for locks in the kernel",
-				"--off-cpu=1ms shows which lock of the kernel it is" },
-	[CAUSE_DISK] = { "waited for the disk %s", "waited for disks",
-			 "-s 1ms lists the slow calls and their stacks" },
-	[CAUSE_PAGE_FAULT] = { "had page faults, mostly %s", "had page faults",
-			       "--profile shows where it touches new memory" },
+				"waited for locks in the kernel" },
+	[CAUSE_DISK] = { "waited for the disk %s", "waited for disks" },
+	[CAUSE_PAGE_FAULT] = { "had page faults, mostly %s", "had page faults" },
 	[CAUSE_MAJOR_FAULT] = { "had major page faults (pages read from disk or swap), mostly %s",
-				"had major page faults (pages read from disk or swap)",
-				"add memory, or keep its pages there (mlock, MAP_POPULATE)" },
-	[CAUSE_RECLAIM] = { "was made to free memory by %s", "was made to free memory",
-			    "raise the group's memory limit, or use less memory" },
+				"had major page faults (pages read from disk or swap)" },
+	[CAUSE_RECLAIM] = { "was made to free memory by %s", "was made to free memory" },
 	[CAUSE_PEER] = { "waited for %s, at the other end of a pipe or socket",
-			 "waited for the other end of a pipe or socket",
-			 "look at the process at the other end; --off-cpu=1ms names it" },
-	[CAUSE_CHILD] = { "waited for its child %s", "waited for child processes",
-			  "--follow-fork watches its children, too" },
-	[CAUSE_TIMER] = { "woke up later than its timers, for %s", "woke up later than its timers",
-			  "see timer slack (PR_SET_TIMERSLACK) and idle states of the CPU" },
-	[CAUSE_STOPPED] = { "was stopped by %s", "was stopped (SIGSTOP, a debugger, strace)",
-			    "find out who stops it: a debugger, strace, job control, SIGSTOP" },
-	[CAUSE_FROZEN] = { "was" FROZEN " (%s)", "was" FROZEN,
-			   "find out who freezes it: cgroup.freeze or freezer.state, docker "
-			   "pause" },
+			 "waited for the other end of a pipe or socket" },
+	[CAUSE_CHILD] = { "waited for its child %s", "waited for child processes" },
+	[CAUSE_TIMER] = { "woke up later than its timers, for %s",
+			  "woke up later than its timers" },
+	[CAUSE_STOPPED] = { "was stopped by %s", "was stopped (SIGSTOP, a debugger, strace)" },
+	[CAUSE_FROZEN] = { "was" FROZEN " (%s)", "was" FROZEN },
 };
 
-/* What is said otherwise of several threads (the advice: of several processes). */
+/* What is said otherwise of several threads. */
 static const struct sentence plural[CAUSES] = {
-	[CAUSE_TASK] = { .advice = "give them CPUs of their own, or a higher priority (taskset, "
-				   "chrt)" },
 	[CAUSE_OWN_THREADS] = { "waited for %s, on which %s, also of the target, ran",
-				"waited for %s, on which other threads of the target ran", NULL },
+				"waited for %s, on which other threads of the target ran" },
 	[CAUSE_THROTTLED] = { .unnamed = "had used up their CPU quota" },
 	[CAUSE_DEADLINE] = { "had used up their own SCHED_DEADLINE runtime%s",
-			     "had used up their own SCHED_DEADLINE runtime",
-			     "let them do less in each period, or raise their runtime (chrt -d "
-			     "-T)" },
-	[CAUSE_RT_LIMIT] = { .advice =
-				     "let them sleep at times; sched_rt_runtime_us or fair_server "
-				     "is the limit" },
-	[CAUSE_HARDIRQ] = { "were interrupted, mostly by %s", "were interrupted by hardirqs",
-			    NULL },
+			     "had used up their own SCHED_DEADLINE runtime" },
+	[CAUSE_HARDIRQ] = { "were interrupted, mostly by %s", "were interrupted by hardirqs" },
 	[CAUSE_SOFTIRQ] = { "were interrupted by softirqs, mostly %s",
-			    "were interrupted by softirqs", NULL },
-	[CAUSE_LOCK] = { .advice = "--off-cpu=1ms shows where they wait for locks" },
-	[CAUSE_PAGE_FAULT] = { .advice = "--profile shows where they touch new memory" },
-	[CAUSE_MAJOR_FAULT] = { .advice = "add memory, or keep their pages there (mlock, "
-					  "MAP_POPULATE)" },
-	[CAUSE_RECLAIM] = { "were made to free memory by %s", "were made to free memory", NULL },
-	[CAUSE_CHILD] = { .named = "waited for their child %s",
-			  .advice = "--follow-fork watches their children, too" },
+			    "were interrupted by softirqs" },
+	[CAUSE_RECLAIM] = { "were made to free memory by %s", "were made to free memory" },
+	[CAUSE_CHILD] = { .named = "waited for their child %s" },
 	[CAUSE_TIMER] = { "woke up later than their timers, for %s",
-			  "woke up later than their timers", NULL },
-	[CAUSE_STOPPED] = { "were stopped by %s", "were stopped (SIGSTOP, a debugger, strace)",
-			    "find out who stops them: a debugger, strace, job control, SIGSTOP" },
-	[CAUSE_FROZEN] = { "were" FROZEN " (%s)", "were" FROZEN,
-			   "find out who freezes them: cgroup.freeze or freezer.state, docker "
-			   "pause" },
+			  "woke up later than their timers" },
+	[CAUSE_STOPPED] = { "were stopped by %s", "were stopped (SIGSTOP, a debugger, strace)" },
+	[CAUSE_FROZEN] = { "were" FROZEN " (%s)", "were" FROZEN },
 };
 
 const char *text_who(char who[static WHO_LEN], const struct verdict_who *is)
@@ -550,183 +513,4 @@ void text_sentences(struct text *text, const struct verdict *verdict)
 		columns_add(&text->columns, sentence);
 		columns_add(&text->columns, "\n");
 	}
-}
-
-/* What to do once the culprit is known: of another process, whose PID is put behind it, and of the
- * target. NULL: as above. */
-#define LOOK_AT(what) "look at " what ": kernel_delay"
-static const struct {
-	const char *other, *own;
-} known_advice[CAUSES] = {
-	[CAUSE_LOCK] = { NULL, LOCK_STATISTICS },
-	[CAUSE_KERNEL_LOCK] = { LOOK_AT("what the holder does"), LOCK_STATISTICS },
-	[CAUSE_PEER] = { LOOK_AT("the process at the other end"),
-			 "see that thread's own sections for what it did meanwhile" },
-	[CAUSE_CHILD] = { NULL, "see the child's own sections for what it did meanwhile" },
-	[CAUSE_STOPPED] = { "see why that process does so: ps -fp", NULL },
-};
-
-/* Not all interrupts can be moved, nor are all of devices: by how their names begin; "": several
- * kinds. */
-static const struct {
-	enum cause cause;
-	const char *name, *advice;
-} interrupt_advice[] = {
-	{ CAUSE_HARDIRQ, "local_timer",
-	  "use nohz_full against ticks; keep threads that set timers off its CPU" },
-	{ CAUSE_HARDIRQ, "call_function",
-	  "other CPUs send these: look for munmap, mprotect, membarrier, tracing" },
-	{ CAUSE_HARDIRQ, "reschedule", "other CPUs send these, to wake threads on its CPU" },
-	{ CAUSE_HARDIRQ, "nmi", "see what uses NMIs: perf, nmi_watchdog" },
-	{ CAUSE_HARDIRQ, "thermal", "its CPU is too hot: see to its cooling" },
-	{ CAUSE_HARDIRQ, "",
-	  "[HARD IRQ STATISTICS] says which; move those of devices (smp_affinity)" },
-	{ CAUSE_SOFTIRQ, "block", "move the disks' interrupts to other CPUs (smp_affinity)" },
-	{ CAUSE_SOFTIRQ, "timer", "keep threads that set timers off its CPU, and see nohz_full" },
-	{ CAUSE_SOFTIRQ, "hrtimer", "keep threads that set timers off its CPU, and see nohz_full" },
-	{ CAUSE_SOFTIRQ, "rcu", "move RCU's work to other CPUs (rcu_nocbs, nohz_full)" },
-	{ CAUSE_SOFTIRQ, "sched", "keep other threads off its CPU (isolcpus)" },
-	{ CAUSE_SOFTIRQ, "tasklet", "move the device's interrupts to other CPUs (smp_affinity)" },
-	{ CAUSE_SOFTIRQ, "", "[SOFT IRQ STATISTICS] says which of them" },
-};
-
-/* By what kind of interrupt it was; NULL: the usual. */
-static const char *kind_advice(const struct verdict_row *row)
-{
-	const char *by = row->who.comm;
-
-	for (size_t i = 0; i < sizeof(interrupt_advice) / sizeof(*interrupt_advice); i++) {
-		const char *name = interrupt_advice[i].name;
-
-		if (row->cause == interrupt_advice[i].cause && !row->who.pid &&
-		    (*name ? !strncmp(by, name, strlen(name)) : !*by))
-			return interrupt_advice[i].advice;
-	}
-	return NULL;
-}
-
-/* What an option shows that was given: it is below, or in the capture. */
-static const char *given_advice(enum cause cause, const struct sample *sample)
-{
-	const struct trace_list *traces = &sample->traces;
-
-	switch (cause) {
-	case CAUSE_LOCK:
-	case CAUSE_KERNEL_LOCK:
-	case CAUSE_PEER:
-		return traces->waits_asked ? "OFF-CPU WAITS says where it waited, and who woke it"
-					   : NULL;
-	case CAUSE_DISK:
-		return traces->calls_asked ? "SYSCALL EVENTS says where it waited" : NULL;
-	case CAUSE_PAGE_FAULT:
-		return traces->profile_hz ? "ON-CPU SAMPLES says where it touches new memory"
-					  : NULL;
-	case CAUSE_CHILD:
-		return text_is_several(sample) ? "see the children's own sections" : NULL;
-	default:
-		return NULL;
-	}
-}
-
-#define FAIR(policy) ((policy) == SCHED_OTHER || (policy) == SCHED_BATCH || (policy) == SCHED_IDLE)
-
-/* A nice value counts between threads of the same control group, none of which is of real time. */
-static const char *nice_advice(const struct sample *sample, const struct verdict_row *row)
-{
-	return row->cause == CAUSE_TASK && row->who.pid && row->who.same_group &&
-			       FAIR(row->who.policy) && !text_is_several(sample)
-		       ? "give it a CPU of its own, or a higher priority (taskset, chrt, nice)"
-		       : NULL;
-}
-
-/* Who is known need not be looked for. */
-static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
-			   const struct verdict_row *row)
-{
-	const char *other = known_advice[row->cause].other, *known = known_advice[row->cause].own;
-	const char *usual = plural[row->cause].advice;
-	const pid_t pid = row->who.pid;
-	bool own = pid == sample->pid || process_at(sample, pid, UINT64_MAX);
-
-	if (!usual || !text_is_several(sample))
-		usual = sentences[row->cause].advice;
-	usual = given_advice(row->cause, sample)
-			?: kind_advice(row) ?: nice_advice(sample, row) ?: usual;
-	if (pid && own && known)
-		snprintf(advice, SCREEN_WIDTH, "%s", known);
-	else if (pid && !own && other)
-		snprintf(advice, SCREEN_WIDTH, "%s %d", other, (int)pid);
-	else
-		snprintf(advice, SCREEN_WIDTH, "%s", usual);
-}
-
-#define MOVER_ROOM 17 /* of its name: with a PID and a count it is a line */
-
-bool text_has_second(const struct verdict *verdict)
-{
-	return verdict->largest != VERDICT_BLAMED && verdict->n_blamed &&
-	       u64_times(verdict->rows[0].ns, 100) >=
-		       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
-}
-
-/* A line of its own: it is no cause, but whoever reads of waits wants to know. */
-static void mover_advice(struct text *text, const struct verdict *verdict)
-{
-	char line[128], name[MOVER_ROOM], count[NUMBER_LEN], tid[16] = "";
-	const struct verdict_who *who = &verdict->mover;
-
-	if (!verdict->moves)
-		return;
-	escape_text(name, sizeof(name), who->comm, KD_COMM_LEN);
-	number_grouped(count, u64_min(verdict->moves, 99999999));
-	if (who->tid)
-		snprintf(tid, sizeof(tid), "[%d]", (int)who->tid);
-	snprintf(line, sizeof(line), "see why %s%s moved the threads %s times\n", name, tid, count);
-	text_bold(text, "        ");
-	columns_add(&text->columns, line);
-}
-
-static const char *idle_advice(const struct sample *sample)
-{
-	if (text_is_several(sample) || sample->start_triggered || sample->stop_triggered)
-		return "if the delay came at another time, watch longer: --sample-time";
-	return "if the delay came at another time, --long-poll or a trigger waits for it";
-}
-
-/* Of what is said first, when that is no culprit's. */
-static const char *part_advice(const struct sample *sample, const struct verdict *verdict)
-{
-	const struct trace_list *traces = &sample->traces;
-	bool several = text_is_several(sample);
-
-	if (verdict->largest == VERDICT_UNEXPLAINED)
-		return traces->waits_asked ? "OFF-CPU WAITS says where it waited, and who woke it"
-		       : several           ? "--off-cpu=1ms shows what they waited for"
-					   : "--off-cpu=1ms shows what it waited for";
-	if (!verdict->n_blamed && verdict->busy <= verdict->life / 100)
-		return idle_advice(sample);
-	return traces->profile_hz ? "ON-CPU SAMPLES says what it computes"
-	       : several          ? "--profile shows what they compute"
-				  : "--profile shows what it computes";
-}
-
-static void advice_line(struct text *text, const char *before, const char *advice)
-{
-	text_bold(text, before);
-	columns_add(&text->columns, advice);
-	columns_add(&text->columns, "\n");
-}
-
-void text_advice(struct text *text, const struct verdict *verdict)
-{
-	char of_culprit[SCREEN_WIDTH];
-	bool first = verdict->largest == VERDICT_BLAMED;
-
-	if (!first)
-		advice_line(text, "NEXT    ", part_advice(text->sample, verdict));
-	if (first || text_has_second(verdict)) {
-		culprit_advice(of_culprit, text->sample, &verdict->rows[0]);
-		advice_line(text, first ? "NEXT    " : "        ", of_culprit);
-	}
-	mover_advice(text, verdict);
 }

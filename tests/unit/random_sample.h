@@ -207,22 +207,29 @@ static void random_locks(struct thread_row *thread)
 	}
 }
 
+static void random_ledger(struct ledger *ledger)
+{
+	for (size_t i = 0; i < LEDGER_STATES; i++)
+		ledger->ns[i] = chance(2) ? random_number() : 0;
+	for (size_t i = 0; i < KD_AWAITED_KINDS; i++) {
+		if (!chance(4)) {
+			ledger->awaited[i] = random_count();
+			ledger->asleep[i].max = chance(2) ? random_number() : 0;
+			ledger->asleep[i].count = ledger->asleep[i].max ? 1 + chance(3) : 0;
+		}
+	}
+	ledger->life = chance(2) ? random_number() : ledger_sum(ledger);
+	ledger->exec_known = chance(2);
+	ledger->exec = ledger->exec_known ? random_number() : 0;
+}
+
 static void random_thread(struct thread_row *thread)
 {
 	thread->tid = (pid_t)chance(INT32_MAX);
 	random_name(thread->name, sizeof(thread->name));
 	thread->ended = !chance(4);
 	thread->members = chance(3) ? 1 : random_u32();
-	for (size_t i = 0; i < LEDGER_STATES; i++)
-		thread->ledger.ns[i] = chance(2) ? random_number() : 0;
-	for (size_t i = 0; i < KD_AWAITED_KINDS; i++)
-		if (!chance(4)) {
-			thread->ledger.awaited[i] = random_count();
-			thread->ledger.asleep[i].max = chance(2) ? random_number() : 0;
-			thread->ledger.asleep[i].count = thread->ledger.asleep[i].max
-								 ? 1 + chance(3)
-								 : 0;
-		}
+	random_ledger(&thread->ledger);
 	if (chance(2))
 		thread->majors = (struct kd_majors){ random_count(), random_number() };
 	for (size_t i = 0; i < INTERRUPTION_SUMS; i++) {
@@ -231,9 +238,6 @@ static void random_thread(struct thread_row *thread)
 		thread->interrupted[i].count = random_count();
 		thread->interrupted[i].times = random_distribution();
 	}
-	thread->ledger.life = chance(2) ? random_number() : ledger_sum(&thread->ledger);
-	thread->ledger.exec_known = chance(2);
-	thread->ledger.exec = thread->ledger.exec_known ? random_number() : 0;
 	thread->calls = random_rows(&thread->n_calls, 5, sizeof(*thread->calls));
 	for (size_t i = 0; i < thread->n_calls; i++)
 		thread->calls[i] = (struct call_row){ (uint32_t)chance(500), random_number(),

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What to do about what the verdict says. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/escape.h"
+#include "cli/base/number.h"
+#include "text_processes.h"
+#include "text_screen.h"
+#include "text_words.h"
+
+#define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
+
+/* About a cause; of several processes, where that is said otherwise. */
+static const struct {
+	const char *one, *several;
+} usual_advice[CAUSES] = {
+	[CAUSE_TASK] = { "give it a CPU of its own, or a higher priority (taskset, chrt)",
+			 "give them CPUs of their own, or a higher priority (taskset, chrt)" },
+	[CAUSE_OWN_THREADS] = { "use fewer busy threads, or give them more CPUs (taskset -p)",
+				NULL },
+	[CAUSE_THROTTLED] = { "raise the group's cpu.max (cgroups), or use less CPU time", NULL },
+	[CAUSE_DEADLINE] = { "let it do less in each period, or raise its runtime (chrt -d -T)",
+			     "let them do less in each period, or raise their runtime (chrt -d "
+			     "-T)" },
+	[CAUSE_RT_LIMIT] = { "let it sleep at times; sched_rt_runtime_us or fair_server is the "
+			     "limit",
+			     "let them sleep at times; sched_rt_runtime_us or fair_server is the "
+			     "limit" },
+	[CAUSE_HARDIRQ] = { "move interrupts to other CPUs (/proc/irq/*/smp_affinity)", NULL },
+	[CAUSE_SOFTIRQ] = { "move the network's interrupts to other CPUs (RSS, smp_affinity)",
+			    NULL },
+	[CAUSE_STOLEN] = { "ask the host for dedicated CPUs", NULL },
+	[CAUSE_LOCK] = { "--off-cpu=1ms shows where it waits for locks",
+			 "--off-cpu=1ms shows where they wait for locks" },
+	[CAUSE_KERNEL_LOCK] = { "--off-cpu=1ms shows which lock of the kernel it is", NULL },
+	[CAUSE_DISK] = { "-s 1ms lists the slow calls and their stacks", NULL },
+	[CAUSE_PAGE_FAULT] = { "--profile shows where it touches new memory",
+			       "--profile shows where they touch new memory" },
+	[CAUSE_MAJOR_FAULT] = { "add memory, or keep its pages there (mlock, MAP_POPULATE)",
+				"add memory, or keep their pages there (mlock, MAP_POPULATE)" },
+	[CAUSE_RECLAIM] = { "raise the group's memory limit, or use less memory", NULL },
+	[CAUSE_PEER] = { "look at the process at the other end; --off-cpu=1ms names it", NULL },
+	[CAUSE_CHILD] = { "--follow-fork watches its children, too",
+			  "--follow-fork watches their children, too" },
+	[CAUSE_TIMER] = { "see timer slack (PR_SET_TIMERSLACK) and idle states of the CPU", NULL },
+	[CAUSE_STOPPED] = { "find out who stops it: a debugger, strace, job control, SIGSTOP",
+			    "find out who stops them: a debugger, strace, job control, SIGSTOP" },
+	[CAUSE_FROZEN] = { "find out who freezes it: cgroup.freeze or freezer.state, docker pause",
+			   "find out who freezes them: cgroup.freeze or freezer.state, docker "
+			   "pause" },
+};
+
+/* What to do once the culprit is known: of another process, whose PID is put behind it, and of the
+ * target. NULL: as above. */
+#define LOOK_AT(what) "look at " what ": kernel_delay"
+static const struct {
+	const char *other, *own;
+} known_advice[CAUSES] = {
+	[CAUSE_LOCK] = { NULL, LOCK_STATISTICS },
+	[CAUSE_KERNEL_LOCK] = { LOOK_AT("what the holder does"), LOCK_STATISTICS },
+	[CAUSE_PEER] = { LOOK_AT("the process at the other end"),
+			 "see that thread's own sections for what it did meanwhile" },
+	[CAUSE_CHILD] = { NULL, "see the child's own sections for what it did meanwhile" },
+	[CAUSE_STOPPED] = { "see why that process does so: ps -fp", NULL },
+};
+
+/* Not all interrupts can be moved, nor are all of devices: by how their names begin; "": several
+ * kinds. */
+static const struct {
+	enum cause cause;
+	const char *name, *advice;
+} interrupt_advice[] = {
+	{ CAUSE_HARDIRQ, "local_timer",
+	  "use nohz_full against ticks; keep threads that set timers off its CPU" },
+	{ CAUSE_HARDIRQ, "call_function",
+	  "other CPUs send these: look for munmap, mprotect, membarrier, tracing" },
+	{ CAUSE_HARDIRQ, "reschedule", "other CPUs send these, to wake threads on its CPU" },
+	{ CAUSE_HARDIRQ, "nmi", "see what uses NMIs: perf, nmi_watchdog" },
+	{ CAUSE_HARDIRQ, "thermal", "its CPU is too hot: see to its cooling" },
+	{ CAUSE_HARDIRQ, "",
+	  "[HARD IRQ STATISTICS] says which; move those of devices (smp_affinity)" },
+	{ CAUSE_SOFTIRQ, "block", "move the disks' interrupts to other CPUs (smp_affinity)" },
+	{ CAUSE_SOFTIRQ, "timer", "keep threads that set timers off its CPU, and see nohz_full" },
+	{ CAUSE_SOFTIRQ, "hrtimer", "keep threads that set timers off its CPU, and see nohz_full" },
+	{ CAUSE_SOFTIRQ, "rcu", "move RCU's work to other CPUs (rcu_nocbs, nohz_full)" },
+	{ CAUSE_SOFTIRQ, "sched", "keep other threads off its CPU (isolcpus)" },
+	{ CAUSE_SOFTIRQ, "tasklet", "move the device's interrupts to other CPUs (smp_affinity)" },
+	{ CAUSE_SOFTIRQ, "", "[SOFT IRQ STATISTICS] says which of them" },
+};
+
+/* By what kind of interrupt it was; NULL: the usual. */
+static const char *kind_advice(const struct verdict_row *row)
+{
+	const char *by = row->who.comm;
+
+	for (size_t i = 0; i < sizeof(interrupt_advice) / sizeof(*interrupt_advice); i++) {
+		const char *name = interrupt_advice[i].name;
+
+		if (row->cause == interrupt_advice[i].cause && !row->who.pid &&
+		    (*name ? !strncmp(by, name, strlen(name)) : !*by))
+			return interrupt_advice[i].advice;
+	}
+	return NULL;
+}
+
+/* What an option shows that was given: it is below, or in the capture. */
+static const char *given_advice(enum cause cause, const struct sample *sample)
+{
+	const struct trace_list *traces = &sample->traces;
+
+	switch (cause) {
+	case CAUSE_LOCK:
+	case CAUSE_KERNEL_LOCK:
+	case CAUSE_PEER:
+		return traces->waits_asked ? "OFF-CPU WAITS says where it waited, and who woke it"
+					   : NULL;
+	case CAUSE_DISK:
+		return traces->calls_asked ? "SYSCALL EVENTS says where it waited" : NULL;
+	case CAUSE_PAGE_FAULT:
+		return traces->profile_hz ? "ON-CPU SAMPLES says where it touches new memory"
+					  : NULL;
+	case CAUSE_CHILD:
+		return text_is_several(sample) ? "see the children's own sections" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+#define FAIR(policy) ((policy) == SCHED_OTHER || (policy) == SCHED_BATCH || (policy) == SCHED_IDLE)
+
+/* A nice value counts between threads of the same control group, none of which is of real time. */
+static const char *nice_advice(const struct sample *sample, const struct verdict_row *row)
+{
+	return row->cause == CAUSE_TASK && row->who.pid && row->who.same_group &&
+			       FAIR(row->who.policy) && !text_is_several(sample)
+		       ? "give it a CPU of its own, or a higher priority (taskset, chrt, nice)"
+		       : NULL;
+}
+
+/* Who is known need not be looked for. */
+static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
+			   const struct verdict_row *row)
+{
+	const char *other = known_advice[row->cause].other, *known = known_advice[row->cause].own;
+	const char *usual = usual_advice[row->cause].several;
+	const pid_t pid = row->who.pid;
+	bool own = pid == sample->pid || process_at(sample, pid, UINT64_MAX);
+
+	if (!usual || !text_is_several(sample))
+		usual = usual_advice[row->cause].one;
+	usual = given_advice(row->cause, sample)
+			?: kind_advice(row) ?: nice_advice(sample, row) ?: usual;
+	if (pid && own && known)
+		snprintf(advice, SCREEN_WIDTH, "%s", known);
+	else if (pid && !own && other)
+		snprintf(advice, SCREEN_WIDTH, "%s %d", other, (int)pid);
+	else
+		snprintf(advice, SCREEN_WIDTH, "%s", usual);
+}
+
+#define MOVER_ROOM 17 /* of its name: with a PID and a count it is a line */
+
+bool text_has_second(const struct verdict *verdict)
+{
+	return verdict->largest != VERDICT_BLAMED && verdict->n_blamed &&
+	       u64_times(verdict->rows[0].ns, 100) >=
+		       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
+}
+
+/* A line of its own: it is no cause, but whoever reads of waits wants to know. */
+static void mover_advice(struct text *text, const struct verdict *verdict)
+{
+	char line[128], name[MOVER_ROOM], count[NUMBER_LEN], tid[16] = "";
+	const struct verdict_who *who = &verdict->mover;
+
+	if (!verdict->moves)
+		return;
+	escape_text(name, sizeof(name), who->comm, KD_COMM_LEN);
+	number_grouped(count, u64_min(verdict->moves, 99999999));
+	if (who->tid)
+		snprintf(tid, sizeof(tid), "[%d]", (int)who->tid);
+	snprintf(line, sizeof(line), "see why %s%s moved the threads %s times\n", name, tid, count);
+	text_bold(text, "        ");
+	columns_add(&text->columns, line);
+}
+
+static const char *idle_advice(const struct sample *sample)
+{
+	if (text_is_several(sample) || sample->start_triggered || sample->stop_triggered)
+		return "if the delay came at another time, watch longer: --sample-time";
+	return "if the delay came at another time, --long-poll or a trigger waits for it";
+}
+
+/* Of what is said first, when that is no culprit's. */
+static const char *part_advice(const struct sample *sample, const struct verdict *verdict)
+{
+	const struct trace_list *traces = &sample->traces;
+	bool several = text_is_several(sample);
+
+	if (verdict->largest == VERDICT_UNEXPLAINED)
+		return traces->waits_asked ? "OFF-CPU WAITS says where it waited, and who woke it"
+		       : several           ? "--off-cpu=1ms shows what they waited for"
+					   : "--off-cpu=1ms shows what it waited for";
+	if (!verdict->n_blamed && verdict->busy <= verdict->life / 100)
+		return idle_advice(sample);
+	return traces->profile_hz ? "ON-CPU SAMPLES says what it computes"
+	       : several          ? "--profile shows what they compute"
+				  : "--profile shows what it computes";
+}
+
+static void advice_line(struct text *text, const char *before, const char *advice)
+{
+	text_bold(text, before);
+	columns_add(&text->columns, advice);
+	columns_add(&text->columns, "\n");
+}
+
+void text_advice(struct text *text, const struct verdict *verdict)
+{
+	char of_culprit[SCREEN_WIDTH];
+	bool first = verdict->largest == VERDICT_BLAMED;
+
+	if (!first)
+		advice_line(text, "NEXT    ", part_advice(text->sample, verdict));
+	if (first || text_has_second(verdict)) {
+		culprit_advice(of_culprit, text->sample, &verdict->rows[0]);
+		advice_line(text, first ? "NEXT    " : "        ", of_culprit);
+	}
+	mover_advice(text, verdict);
+}
