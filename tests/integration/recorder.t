@@ -122,33 +122,38 @@ def case_condition_lasts(test):
     if not unlimited_real_time():
         return test.skip("a condition that lasts", "real-time threads may not have a CPU")
     cpu, folder = kdtest.last_cpu(), test.directory()
-    load = test.workload("gaps", cpu, 0, 1 * MS)
     for record, is_over in (("5s", True), ("100ms", False)):
-        run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record-on", "ready.max>80ms", "-o", "-",
+        load = test.workload("gaps", cpu, 0, 1 * MS)
+        run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record-on", "ready.max>250ms", "-o", "-",
                           f"--record={record}", "-o", f"json:{folder}/json",
                           "-o", f"perfetto:{folder}/trace"])
         kdtest.wait_until(lambda run=run: "recording" in run.stderr)
-        begin, end, _, gaps = stall(cpu, 2 * STALL)
-        stalled = end - begin - sum(until - since for since, until in gaps)
+        stalls = []
+        while run.proc.poll() is None:  # other real-time threads may keep the culprit from its CPU
+            stalls.append(stall(cpu, 2 * STALL)[:2])
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                run.proc.wait(2)
         test.eq(run.wait(), 0, f"{record}: status")
         sample = last_sample(folder / "json")
         why, window = sample["record_on"], sample["window"]
-        load.send("log")
-        since, until = max((gap for gap in json.loads(load.line("{"))["gaps"] if gap[1] > begin),
+        load.send("log")  # which ends its thread
+        gaps = json.loads(load.line("{"))["gaps"]
+        since, until = max((gap for gap in gaps if gap[0] < window["end_ns"] < gap[1] + 200 * MS),
                            key=lambda gap: gap[1] - gap[0])
         test.eq((why["condition"], why["tid"], why["thread"], why.get("so_far", False)),
-                ("ready.max>80ms", int(load.ready[0]), "gaps", not is_over), f"{record}: why")
+                ("ready.max>250ms", int(load.ready[0]), "gaps", not is_over), f"{record}: why")
+        seen = min(until, window["end_ns"]) - since
+        test.between(why["value"], 250 * MS, seen, "as the thread felt it")
         if is_over:
-            test.between(why["value"], 0.9 * stalled, until - since, "all of the wait")
-            test.ok(window["end_ns"] >= end, "whose end is in the window", window, end)
+            test.ok(until <= window["end_ns"] and why["value"] >= 0.8 * seen,
+                    "all of the wait, whose end is in the window", window, since, until)
         else:
-            test.between(why["value"], 80 * MS, window["end_ns"] - since, "a wait that goes on")
-            test.ok(window["end_ns"] < end, "beyond the window", window, end)
+            test.ok(window["end_ns"] < until, "a wait that goes on beyond the window", window, until)
         said = f"{why['value']:,} ns{' so far' if not is_over else ''} of thread {why['tid']} 'gaps'"
-        test.ok(f"# NOTE: --record-on 'ready.max>80ms' was true: {said}.\n" in run.stdout,
+        test.ok(f"# NOTE: --record-on 'ready.max>250ms' was true: {said}.\n" in run.stdout,
                 "the text says so", run.stdout[-2000:])
         notes = Trace((folder / "trace").read_bytes()).find("window")[0].notes
-        test.eq((notes["record_on"], notes["record_on_value"]), ("ready.max>80ms", said),
+        test.eq((notes["record_on"], notes["record_on_value"]), ("ready.max>250ms", said),
                 "so does the timeline")
 
 
