@@ -299,6 +299,16 @@ static exit_status refuse_together(const struct options *options)
 		       ?: rules_apply(rules, sizeof(rules) / sizeof(*rules));
 }
 
+static void warn_of_deltas(const struct options *options)
+{
+	bool pairs = options->long_poll ||
+		     (options->triggers[KD_START] && options->triggers[KD_STOP]);
+
+	if ((options->trigger_deltas.others || options->trigger_deltas.n) && !pairs &&
+	    !options->outputs.quiet)
+		log_warn("--trigger-delta has no effect without both triggers");
+}
+
 /* Whether samples come until something ends the run that was asked for: of one sample it would not
  * be awaited. */
 static bool has_other_end(const struct options *options)
@@ -353,6 +363,8 @@ exit_status options_parse(int argc, char **argv, struct options *options)
 		syscall_set_remove_polls(&options->calls);
 	round_sizes(options);
 	status = refuse_together(options);
+	if (!status)
+		warn_of_deltas(options);
 	options->calls_chosen |= options->skip_polls;
 	return status;
 }

@@ -8,23 +8,20 @@
 struct mode {
 	unsigned int in;
 	const char *name, *why;
-	unsigned int instead_of; /* only for what is valid in this; 0: for all */
 };
 
 /* Those first that say most of what the run is. */
 static const struct mode modes[] = {
-	{ IN_MACHINE, "--machine", "it shows how this machine is set up, and takes no samples", 0 },
-	{ IN_LIST_METRICS, "--list-metrics", "it lists the metrics, and does nothing else", 0 },
-	{ IN_LIST_PROBES, "--list-probes", "it lists what can be a trigger, and takes no samples",
-	  0 },
-	{ IN_REPLAY, "--replay", "it reads what was sampled before, and looks at no process", 0 },
-	{ IN_CHECK, "--check", "it shows where probes would be, and takes no samples", 0 },
-	{ IN_LIVE, "--live", "it shows windows of a given time, one after the other", 0 },
-	{ IN_RECORD_ON, "--record-on", "its samples follow one another without a gap", 0 },
-	{ IN_LONG_POLL, "--long-poll", "it is a pair of triggers by itself", 0 },
-	{ IN_STOP | IN_PAIR, "--stop-trigger", "samples end when it is hit", IN_START },
-	{ IN_START | IN_STOP | IN_PAIR, "triggers", "they say when samples begin and end", 0 },
-	{ IN_COMMAND, "a command", "it is started to be watched from its beginning to its end", 0 },
+	{ IN_MACHINE, "--machine", "it shows how this machine is set up, and takes no samples" },
+	{ IN_LIST_METRICS, "--list-metrics", "it lists the metrics, and does nothing else" },
+	{ IN_LIST_PROBES, "--list-probes", "it lists what can be a trigger, and takes no samples" },
+	{ IN_REPLAY, "--replay", "it reads what was sampled before, and looks at no process" },
+	{ IN_CHECK, "--check", "it shows where probes would be, and takes no samples" },
+	{ IN_LIVE, "--live", "it shows windows of a given time, one after the other" },
+	{ IN_RECORD_ON, "--record-on", "its samples follow one another without a gap" },
+	{ IN_LONG_POLL, "--long-poll", "it is a pair of triggers by itself" },
+	{ IN_ONE | IN_PAIR, "triggers", "they say when samples begin and end" },
+	{ IN_COMMAND, "a command", "it is started to be watched from its beginning to its end" },
 };
 
 static unsigned int modes_of(const struct options *options)
@@ -37,7 +34,7 @@ static unsigned int modes_of(const struct options *options)
 	is |= options->list_probes ? IN_LIST_PROBES : 0;
 	is |= options->replay ? IN_REPLAY : 0;
 	is |= options->long_poll ? IN_LONG_POLL : 0;
-	is |= start && stop ? IN_PAIR : start ? IN_START : stop ? IN_STOP : 0;
+	is |= start && stop ? IN_PAIR : start || stop ? IN_ONE : 0;
 	is |= is ? 0 : IN_CLOCKED;
 	is |= options->record_on ? IN_RECORD_ON : 0;
 	is |= options->outputs.live ? IN_LIVE : 0;
@@ -52,7 +49,7 @@ static exit_status refuse_in(const char *what, unsigned int valid, unsigned int 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
 		const struct mode *mode = &modes[i];
 
-		if (!(mode->in & is & ~valid) || (mode->instead_of && !(valid & mode->instead_of)))
+		if (!(mode->in & is & ~valid))
 			continue;
 		log_error("%s cannot be combined with %s", what, mode->name);
 		log_hint("leave out one of them: %s", mode->why);
@@ -64,7 +61,7 @@ static exit_status refuse_in(const char *what, unsigned int valid, unsigned int 
 /* Also refuses it if there are no triggers that it needs, or only one. */
 static exit_status row_check(const struct option_row *row, unsigned int is)
 {
-	unsigned int too_few = row->in & IN_PAIR ? IN_START | IN_STOP : 0;
+	unsigned int too_few = row->in & IN_PAIR ? IN_ONE : 0;
 	char what[64];
 	int status;
 
@@ -72,7 +69,7 @@ static exit_status row_check(const struct option_row *row, unsigned int is)
 	status = refuse_in(what, row->in | too_few, is);
 	if (status || !(is & ~row->in))
 		return status;
-	if (row->in & IN_START) {
+	if (row->in & IN_ONE) {
 		log_error("%s needs a trigger", what);
 		log_hint("give --start-trigger, --stop-trigger or both");
 	} else {

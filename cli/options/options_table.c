@@ -32,10 +32,10 @@ static const char *const machine_formats[] = { "text", "json", NULL };
 	"and "                                                                                     \
 	"major-faults"
 
-/* Modes in which options mean something. */
+/* Modes in which options mean something. That --sample-time means nothing with a stop trigger, nor
+ * --trigger-delta without two triggers, is no error: scripts for kernel_delay.py may give them. */
 #define PAIRS (IN_PAIR | IN_LONG_POLL | IN_COMMAND)
-#define ONE (IN_START | IN_STOP)
-#define TRIGGERED (ONE | PAIRS)
+#define TRIGGERED (IN_ONE | PAIRS)
 #define SAMPLES (IN_CLOCKED | IN_RECORD_ON | IN_LIVE | TRIGGERED)
 #define REPORT (SAMPLES | IN_REPLAY)
 #define PROCESS ((SAMPLES & ~IN_COMMAND) | IN_CHECK | IN_LIST_PROBES | IN_MACHINE)
@@ -109,7 +109,7 @@ static const struct option_row rows[] = {
 	  "Length of a sample, more than 0. Without it a single sample of a COMMAND lasts until "
 	  "that ends.",
 	  .read = read_length, FIELD(sample_time), .min = 1, .unit = NSEC_PER_SEC, .preset = "0.5s",
-	  .in = SAMPLES & ~(IN_STOP | IN_PAIR | IN_LONG_POLL) },
+	  .in = SAMPLES },
 	{ "sample-count", 0, TAKES_VALUE, "N",
 	  "Number of samples; 0: until stopped (default: 1; or 0 if something else ends the run, "
 	  "such as --duration).",
@@ -161,16 +161,16 @@ static const struct option_row rows[] = {
 	{ .help = "Triggers:" },
 	{ "start-trigger", 0, TAKES_VALUE, "TRIGGER", "Start a sample when TRIGGER is hit.",
 	  .read = read_trigger, FIELD(triggers[KD_START]), .words = WORDS_TRIGGERS,
-	  .in = ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
+	  .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
 	{ "stop-trigger", 0, TAKES_VALUE, "TRIGGER",
 	  "Stop the sample when TRIGGER is hit (default: after the sample time).",
 	  .read = read_trigger, FIELD(triggers[KD_STOP]), .words = WORDS_TRIGGERS,
-	  .in = ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
+	  .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
 	{ "trigger-delta", 0, TAKES_FOLLOWING, "NS[,GLOB:NS...]",
 	  "With both triggers: skip samples shorter than this, a number of nanoseconds or a number "
 	  "with a unit; those that threads end whose names match a GLOB by its own. It may follow "
 	  "after a space.",
-	  .read = read_deltas, FIELD(trigger_deltas), .implied = "0", .in = PAIRS | IN_CHECK },
+	  .read = read_deltas, FIELD(trigger_deltas), .implied = "0", .in = SAMPLES | IN_CHECK },
 	{ "trigger-same-thread", 0, TAKES_NONE, NULL,
 	  "Pair starts and stops by thread: a stop counts only on the thread that hit the start.",
 	  FLAG(same_thread), .in = PAIRS | IN_CHECK },
@@ -180,10 +180,10 @@ static const struct option_row rows[] = {
 	{ "unsafe-returns", 0, TAKES_NONE, NULL,
 	  "Use return probes even where they may kill the process: on functions of Go, and on "
 	  "functions that an exception may pass through.",
-	  FLAG(unsafe_returns), .in = ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
+	  FLAG(unsafe_returns), .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
 	{ "trigger-any", 0, TAKES_NONE, NULL,
 	  "Count hits of system call tracepoints (t:syscalls:...) by any process.", FLAG(any),
-	  .in = ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
+	  .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
 	{ "trigger-worst", 0, TAKES_VALUE, "N",
 	  "With both triggers: print only the N longest samples, when the run ends (default: each "
 	  "as it comes). Needs --duration, --sample-count or a COMMAND.",

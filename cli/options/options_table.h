@@ -38,18 +38,17 @@ enum option_words {
 /* What a run is. Several may hold, and an option has to have a meaning in each. */
 enum option_mode {
 	IN_CLOCKED = 1 << 0, /* no trigger begins or ends samples */
-	IN_START = 1 << 1,   /* only a start trigger */
-	IN_STOP = 1 << 2,
-	IN_PAIR = 1 << 3,
-	IN_LONG_POLL = 1 << 4,
-	IN_RECORD_ON = 1 << 5,
-	IN_LIVE = 1 << 6,
-	IN_CHECK = 1 << 7,
-	IN_COMMAND = 1 << 8,
-	IN_REPLAY = 1 << 9,
-	IN_LIST_PROBES = 1 << 10,
-	IN_LIST_METRICS = 1 << 11,
-	IN_MACHINE = 1 << 12,
+	IN_ONE = 1 << 1,     /* only a start or a stop trigger */
+	IN_PAIR = 1 << 2,
+	IN_LONG_POLL = 1 << 3,
+	IN_RECORD_ON = 1 << 4,
+	IN_LIVE = 1 << 5,
+	IN_CHECK = 1 << 6,
+	IN_COMMAND = 1 << 7,
+	IN_REPLAY = 1 << 8,
+	IN_LIST_PROBES = 1 << 9,
+	IN_LIST_METRICS = 1 << 10,
+	IN_MACHINE = 1 << 11,
 };
 
 struct option_row {
