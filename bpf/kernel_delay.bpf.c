@@ -383,6 +383,19 @@ int BPF_PROG(kd_request_end, struct request *request, int status, unsigned int b
 	return 0;
 }
 
+SEC("?raw_tp")
+int BPF_PROG(kd_fork_count, struct task_struct *parent, struct task_struct *child)
+{
+	fork_count(child);
+	return 0;
+}
+
+SEC("?raw_tp") int kd_exec_count(void *ctx)
+{
+	exec_count();
+	return 0;
+}
+
 SEC("?raw_tp") int BPF_PROG(kd_segment_resent, struct sock *sk)
 {
 	segment_resent(sk);

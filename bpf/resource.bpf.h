@@ -246,6 +246,26 @@ static __always_inline void io_exit(s64 result)
 		io_end(target.slot, how, regs, call, result);
 }
 
+/* A task begins another one: a process if that leads itself. */
+static __always_inline void fork_count(struct task_struct *child)
+{
+	struct target target = target_running();
+
+	if (target.thread && BPF_CORE_READ(child, pid) == BPF_CORE_READ(child, tgid))
+		io_book(target.slot, io_kinds(KD_IO_FORKS, KD_IO_KINDS), 0);
+}
+
+/* A process has become another program. The thread that made it so leads it now; it may still have
+ * the slot of the one that led before, see thread_exec(). */
+static __always_inline void exec_count(void)
+{
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	u16 *entry = process_is_ours(tgid) ? tid_entry(tgid) : NULL;
+
+	if (entry && slot_thread(*entry))
+		io_book(*entry, io_kinds(KD_IO_EXECS, KD_IO_KINDS), 0);
+}
+
 /* --- Requests to disks: whose they are is known when they are made, by the first of these events
  * that the kernel has. --- */
 

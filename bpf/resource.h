@@ -14,6 +14,9 @@ enum kd_io_kind {
 	KD_IO_TTY,
 	KD_IO_OTHER,
 	KD_IO_KINDS,
+	/* Calls only, which move no bytes: */
+	KD_IO_FORKS, /* a process that it began */
+	KD_IO_EXECS, /* a program that it became */
 };
 #define KD_IO_ROOM 8 /* a power of two */
 
@@ -80,7 +83,7 @@ struct kd_resent {
 };
 #define KD_RESENT 1024
 
-_Static_assert(KD_IO_KINDS < KD_IO_ROOM, "room for each kind, and for none");
+_Static_assert(KD_IO_EXECS < KD_IO_ROOM, "room for each kind, and for none");
 _Static_assert(sizeof(struct kd_block_key) == 24, "no padding in a key");
 _Static_assert(sizeof(struct kd_block) % 8 == 0, "no padding in a value");
 

@@ -44,6 +44,10 @@ static struct hook hook_of(const struct programs *programs, size_t i)
 		  "lacks requests: this kernel lacks their tracepoints" },
 		{ skel->progs.kd_request_end, "block_rq_complete", DISKS,
 		  "is left out: this kernel lacks its tracepoints" },
+		{ skel->progs.kd_fork_count, "sched_process_fork", "RESOURCES",
+		  "lacks forks: the kernel refused their program" },
+		{ skel->progs.kd_exec_count, "sched_process_exec", "RESOURCES",
+		  "lacks execs: the kernel refused their program" },
 		{ skel->progs.kd_segment_resent, "tcp_retransmit_skb", "RESOURCES",
 		  "does not show what TCP sent again: this kernel lacks its tracepoint" },
 	};
@@ -126,6 +130,8 @@ void resources_read_slot(const struct resources *resources, const struct session
 	if (record->gen != view->gen)
 		return;
 	row->io_uring_calls = record->rings;
+	row->forks = record->read[KD_IO_FORKS].calls;
+	row->execs = record->read[KD_IO_EXECS].calls;
 	for (size_t i = 0; i < KD_IO_KINDS; i++)
 		row->io[i] = (struct io_row){ record->read[i], record->written[i] };
 }

@@ -11,7 +11,7 @@
 #include "session.h"
 #include "session_hash.h"
 
-#define RESOURCE_HOOKS 7
+#define RESOURCE_HOOKS 9
 
 struct bpf_link;
 struct file_names;

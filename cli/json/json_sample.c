@@ -206,6 +206,8 @@ static const struct field usage_fields[] = {
 	USAGE("disk_requests", FIELD_U64, disk_requests),
 	USAGE("disk_bytes", FIELD_U64, disk_bytes),
 	USAGE("io_uring_calls", FIELD_U64, rings, .flags = FIELD_IF_ANY),
+	USAGE("forks", FIELD_U64, forks, .flags = FIELD_IF_ANY),
+	USAGE("execs", FIELD_U64, execs, .flags = FIELD_IF_ANY),
 	USAGE("tcp_retransmissions", FIELD_U64, resent),
 	FIELDS_END,
 };

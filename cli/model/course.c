@@ -158,7 +158,8 @@ uint64_t course_sample_time(const struct course *course)
 
 bool course_is_held(const struct course *course, const struct course *other, const char *key)
 {
-	if (!strncmp(key, "io", 2)) /* "io.network.read_bytes", "io_uring_calls" */
+	if (!strncmp(key, "io", 2) || /* "io.network.read_bytes", "io_uring_calls" */
+	    !strcmp(key, "forks") || !strcmp(key, "execs"))
 		return course->with_resources == course->samples &&
 		       other->with_resources == other->samples;
 	if (!strncmp(key, "interruptions.", 14) || !strncmp(key, "late_ticks.", 11))

@@ -125,6 +125,8 @@ static void thread_sum(struct usage_row *usage, const struct thread_row *thread)
 
 	add(&usage->cpu_ns, ledger->exec_known ? ledger->exec : ledger_running(ledger));
 	add(&usage->rings, thread->io_uring_calls);
+	add(&usage->forks, thread->forks);
+	add(&usage->execs, thread->execs);
 	io_sum(usage->io, thread->io);
 	for (size_t i = 0; i < thread->n_blocks; i++) {
 		add(&usage->disk_requests, thread->blocks[i].requests.count);
@@ -170,6 +172,8 @@ struct usage_row usage_total(const struct sample *sample)
 		add(&total.disk_requests, row->disk_requests);
 		add(&total.disk_bytes, row->disk_bytes);
 		add(&total.rings, row->rings);
+		add(&total.forks, row->forks);
+		add(&total.execs, row->execs);
 		add(&total.resent, row->resent);
 	}
 	return total;

@@ -72,8 +72,9 @@ struct usage_row {
 	struct memory memory;
 	struct io_row io[KD_IO_KINDS];
 	uint64_t disk_requests, disk_bytes;
-	uint64_t rings;  /* calls of io_uring_enter, whose bytes are in none of this */
-	uint64_t resent; /* segments that TCP sent again */
+	uint64_t forks, execs; /* processes that it began, programs that it became */
+	uint64_t rings;        /* calls of io_uring_enter, whose bytes are in none of this */
+	uint64_t resent;       /* segments that TCP sent again */
 };
 
 /* A socket of the target that sent segments again. */

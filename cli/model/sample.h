@@ -183,6 +183,7 @@ struct thread_row {
 	/* --resources only. */
 	struct io_row io[KD_IO_KINDS];
 	uint64_t io_uring_calls;  /* of io_uring_enter: what they move is not in io */
+	uint64_t forks, execs;    /* processes that it began, programs that it became */
 	struct block_row *blocks; /* by descending total */
 	size_t n_blocks;
 	struct counter_row *counters; /* --counters only; in the order in which they were given */

@@ -350,6 +350,8 @@ const struct field thread_fields[] = {
 	THREAD("io", FIELD_OBJECT, io, .fields = io_fields, .flags = FIELD_IF_ANY),
 	FIELD_FIGURE("io_uring_calls", MERGE_SUM, struct thread_row, io_uring_calls,
 		     .flags = FIELD_IF_ANY),
+	FIELD_FIGURE("forks", MERGE_SUM, struct thread_row, forks, .flags = FIELD_IF_ANY),
+	FIELD_FIGURE("execs", MERGE_SUM, struct thread_row, execs, .flags = FIELD_IF_ANY),
 	FIELD_LIST("counters", struct thread_row, counters, .fields = counter_fields,
 		   .flags = FIELD_IF_ANY),
 	FIELD_LIST("block_requests", struct thread_row, blocks, .fields = block_fields,

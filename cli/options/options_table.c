@@ -155,7 +155,7 @@ static const struct option_row rows[] = {
 	  FLAG(counters.per_cpu), .in = SAMPLES },
 	{ "resources", 0, TAKES_NONE, NULL,
 	  "Show what threads and processes use: CPU time, memory, bytes read and written by the "
-	  "kind of descriptor, requests to disks, and what TCP sent again.",
+	  "kind of descriptor, requests to disks, what TCP sent again, forks and execs.",
 	  FLAG(resources), .in = SAMPLES },
 
 	{ .help = "Triggers:" },

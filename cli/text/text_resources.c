@@ -132,6 +132,23 @@ static void usage_line(struct text *text, const struct usage_row *usage)
 	columns_add(columns, "\n");
 }
 
+static void begun(struct text *text, size_t most)
+{
+	struct columns *columns = &text->columns;
+
+	for (size_t i = 0; i < text->sample->n_usages && i < most; i++) {
+		const struct usage_row *usage = &text->sample->usages[i];
+
+		if (!usage->forks && !usage->execs)
+			continue;
+		columns_count(columns, (uint64_t)usage->pid, 10);
+		columns_print(columns, "  %s %s begun (fork), ", GROUPED(usage->forks),
+			      usage->forks == 1 ? "process was" : "processes were");
+		columns_print(columns, "%s %s executed (exec)\n", GROUPED(usage->execs),
+			      usage->execs == 1 ? "program was" : "programs were");
+	}
+}
+
 static void resent(struct text *text)
 {
 	struct columns *columns = &text->columns;
@@ -165,5 +182,6 @@ void text_usages(struct text *text, size_t most)
 	if (sample->n_usages > most)
 		columns_print(columns, "           and %s more\n",
 			      GROUPED(sample->n_usages - most));
+	begun(text, most);
 	resent(text);
 }

@@ -24,7 +24,8 @@ ROWS = (
     ("--counters, seven, --per-cpu", (*COUNTERS, "--per-cpu"), "kd_counters_switch", "pingpong",
      "a switch"),
 )
-OWN = ("kd_io_exit", "kd_request_begin", "kd_request_end", "kd_segment_resent",
+OWN = ("kd_io_exit", "kd_request_begin", "kd_request_end", "kd_segment_resent", "kd_fork_count",
+       "kd_exec_count",
        "kd_counters_switch", "kd_counters_look")
 
 

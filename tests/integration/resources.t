@@ -237,6 +237,29 @@ def case_io_uring(test):
     test.eq(usage.get("io_uring_calls"), 5, "its calls are counted")
 
 
+def case_forks(test):
+    """Processes that a shell began, and its own end as another program. Threads are no processes."""
+    done = test.directory() / "done"
+    script = (f"for i in 1 2 3 4 5 6 7; do /bin/true; done; (exit) & wait; "
+              f"echo >{done}; read line; exec cat")
+    child = test.child(["sh", "-c", f"read line; {script}"])
+    close = sample(test, child.pid)
+    child.send("go")
+    kdtest.wait_until(done.exists)
+    child.send("go")
+    kdtest.wait_until(lambda: kdtest.thread_name(child.pid, child.pid) == "cat")
+    report, found = close()
+    usage, = found["resources"]
+    test.eq((usage.get("forks"), usage.get("execs")), (8, 1), "forks and execs")
+    test.ok(f"{child.pid}  8 processes were begun (fork), 1 program was executed (exec)\n" in
+            close.capture.stdout, "the text says so", report and close.capture.stdout[-800:])
+    load = test.workload("churn", "20", "20")
+    close = sample(test, load.pid)
+    load.go()
+    _, found = close()
+    test.eq({row.get("forks", 0) for row in found["resources"]}, {0}, "threads are none")
+
+
 def case_redis(test):
     """Network bytes of a server against its own count."""
     kdneeds.need("redis-server", "redis-benchmark")
@@ -375,15 +398,16 @@ def case_not_loaded(test):
         names[option] = kdneeds.programs_of(capture.pid)
         capture.close(test)
     own = {"kd_io_exit", "kd_io_exit_classic", "kd_request_begin", "kd_request_end",
-           "kd_request_start", "kd_request_merged", "kd_segment_resent"}
+           "kd_request_start", "kd_request_merged", "kd_segment_resent", "kd_fork_count",
+           "kd_exec_count"}
     test.eq(own & names[()], set(), "none without it")
     test.ok({"kd_request_begin", "kd_request_end", "kd_request_start", "kd_request_merged",
-             "kd_segment_resent"} <= names["--resources",],
+             "kd_segment_resent", "kd_fork_count", "kd_exec_count"} <= names["--resources",],
             "with it they are loaded", sorted(names["--resources",]))
 
 
 if __name__ == "__main__":
     kdtest.main(case_bytes, case_formats, case_disk, case_cpu_and_memory, case_many_groups,
-                case_io_uring, case_redis,
+                case_io_uring, case_forks, case_redis,
                 case_32_bit, case_processes,
                 case_retransmissions, case_not_loaded)

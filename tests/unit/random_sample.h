@@ -87,6 +87,7 @@ static void random_resources(struct thread_row *thread)
 	for (size_t i = 0; i < KD_IO_KINDS && chance(2); i++)
 		thread->io[i] = (struct io_row){ { random_number(), 1 }, { 0, random_number() } };
 	thread->io_uring_calls = chance(2) * random_number();
+	thread->forks = chance(2) * random_number(), thread->execs = chance(2) * random_number();
 	if (!chance(4))
 		thread->counters = random_rows(&thread->n_counters, 2, sizeof(*thread->counters));
 	for (size_t i = 0; i < thread->n_counters; i++)
@@ -119,6 +120,8 @@ static void random_usages(struct sample *sample)
 							{ 0, random_number() } };
 		usage->disk_requests = random_number(), usage->disk_bytes = random_number();
 		usage->rings = chance(2) * random_number(), usage->resent = random_number();
+		usage->forks = chance(2) * random_number();
+		usage->execs = chance(2) * random_number();
 	}
 	sample->resent = random_rows(&sample->n_resent, 3, sizeof(*sample->resent));
 	for (size_t i = 0; i < sample->n_resent; i++) {
