@@ -105,7 +105,7 @@ def quiet(test, browser, what):
     test.eq(browser.asked, [], f"{what}: nothing is asked for")
 
 
-ROWS = 1500  # of each list are in a page, see HTML_ROWS
+PAGE_ROWS = 1500  # of each list are in a page, see HTML_ROWS
 TRIES = 5
 ALL = ("--histogram", "-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--profile=999",
        "--interruptions")
@@ -124,7 +124,7 @@ def captured(test, folder):
         done = test.program("-p", load.pid, "--sample-time", "100ms", "--top=10", *ALL, "-o",
                             f"html:{folder}/page.html", "-o", f"json:{folder}/json",
                             "-o", f"text:{folder}/text")
-        if len(json.loads((folder / "json").read_text())["interruptions"]) <= ROWS:
+        if len(json.loads((folder / "json").read_text())["interruptions"]) <= PAGE_ROWS:
             break  # it did not last much longer
     load.end()  # it computes, and the browser has a lot to do
     test.eq((done.status, done.stderr), (0, ""), "a capture")
