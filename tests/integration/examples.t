@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""The examples work: command lines are understood, Prometheus takes configuration, rules and
-the dashboard's queries, the service has the rights it needs and no others, the script keeps
-what it should."""
+"""The examples work: Prometheus takes configuration, rules and the dashboard's queries, the
+service has the rights it needs and no others, the script keeps what it should. (Command lines:
+documented.t.)"""
 
 import functools
 import http.server
@@ -20,11 +20,11 @@ import threading
 import urllib.parse
 import urllib.request
 
+import kddocuments
 import kdtest
+from kddocuments import EXAMPLES
 from kdneeds import module, tool
 
-EXAMPLES = kdtest.ROOT / "examples"
-MAN = kdtest.ROOT / "man" / "kernel_delay.8"
 PORT = "10440"
 EVERY, RATE = "250ms", "2s"  # how often Prometheus asks here, and what rates are of
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "info": ("_info",),
@@ -49,81 +49,6 @@ def listens():
     return "not built in" not in said_by(kdtest.PROGRAM, "--listen", PORT, "--pidfile", "/")[1]
 
 
-def arguments(line):
-    """What a line of a shell gives to kernel_delay, or None."""
-    line = re.sub(r"\$\([^)]*\)|\$\{?\w+\}?|\$!|\bPID\b", "1", line)
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        return None
-    for at, word in enumerate(words):
-        before = words[at - 1] if at else ""
-        if (os.path.basename(word) == "kernel_delay" and not before.startswith("-") and
-                not {"install", "cp", "man", "strip", "oc"} & set(words[:at])):
-            rest = words[at + 1:]
-            ends = [rest.index(end) for end in rest if re.fullmatch(r"[|&;]+|\d?>.*", end)]
-            rest = rest[:min(ends, default=len(rest))]
-            return [part for part in rest if part != "..."] if rest else None
-    return None
-
-
-def joined(text):
-    return re.sub(r"\\\n\s*", "", text).split("\n")
-
-
-def literal_lines(text):
-    """The lines of a document that are shown as they are, without prompts and remarks."""
-    for line in joined(text):
-        if re.match(r"  +(?!kernel_delay: )\S", line):
-            yield re.split(r"\s{2,}", re.sub(r"^\s*(?:[$#] )?\s*", "", line))[0]
-
-
-def documents():
-    for path in sorted([*EXAMPLES.glob("*.rst"), kdtest.ROOT / "README.rst"]):
-        yield str(path.relative_to(kdtest.ROOT)), list(literal_lines(path.read_text()))
-    yield "examples/prometheus.yml", [
-        line.lstrip("# ") for line in joined((EXAMPLES / "prometheus.yml").read_text())
-        if re.match(r"\s*# +kernel_delay -", line)]
-    section = MAN.read_text().split(".SH EXAMPLES")[1].split(".SH ")[0]
-    blocks = "\n".join(re.findall(r"^\.EX\n(.*?)^\.EE", section, re.M | re.S))
-    for code, char in ((r"\-", "-"), (r"\(aq", "'"), (r"\e", "\\")):
-        blocks = blocks.replace(code, char)
-    yield MAN.name, joined(blocks)
-
-
-def case_command_lines(test):
-    """With a condition that does not exist the whole line is read and checked, and nothing is done.
-    Lists, which take none, are made."""
-    folder = test.directory()
-    found = {}
-    for name, lines in documents():
-        lines = [line for line in lines if re.match(
-            r"(sudo |chroot |unshare |build/|/\S*/)?.*\bkernel_delay\s+(-|\w\S*\s+-|\w\S*$)", line)]
-        found[name] = 0
-        for line in lines:
-            args = arguments(line)
-            if args is None:
-                continue
-            found[name] += 1
-            if any(arg.startswith("--listen") for arg in args) and not listens():
-                test.skip(f"{name}: {line}", "--listen is not built in")
-                continue
-            at = args.index("--") if "--" in args else len(args)  # a command follows
-            # Those need a process, which is looked for when all options are read.
-            lists = any(re.match("--(list|check|machine)", arg) for arg in args[:at])
-            if not lists:
-                args[at:at] = ["--fail-if", "kdtest_none>0"]
-            done = test.program(*args, cwd=folder)
-            if done.status not in (0, 66, 69) if lists else "kdtest_none" not in done.stderr:
-                test.ok(False, f"{name}: is understood: {line}", args, done.stderr)
-        test.ok(True, f"{name}: {found[name]} command lines")
-    test.eq(os.listdir(folder), [], "nothing is done")
-    for name in (MAN.name, "README.rst", "examples/monitoring.rst", "examples/stacks.rst",
-                 "examples/ovs-triggers.rst", "examples/vpp-triggers.rst"):
-        test.ok(found[name] >= 2, f"{name}: command lines are found")
-    test.ok(sum(found.values()) > 50, "so they are in all", sum(found.values()))
-
-
 def case_stand_in(test):
     """What the example about VPP shows of functions and places is what there is."""
     text = (EXAMPLES / "vpp-triggers.rst").read_text()
@@ -131,11 +56,11 @@ def case_stand_in(test):
     subprocess.run([tool("cc"), "-shared", "-fPIC", "-DNODES",
                     kdtest.ROOT / "tests" / "workloads" / "vpp.c", "-o", library], check=True)
     load = test.workload("vpp", library, "x86_64_v3", str(kdtest.last_cpu()))
-    lines = [line for line in joined(text)
+    lines = [line for line in kddocuments.joined(text)
              if re.match(r"  \$ sudo kernel_delay vpp_main --(list-probes|check)", line)]
     test.eq(len(lines), 3, "commands that list or check")
     for line in lines:
-        args = ["-p", load.pid, *arguments(line)[1:]]
+        args = ["-p", load.pid, *kddocuments.arguments(line)[1:]]
         status, said = said_by(kdtest.PROGRAM, *args)
         said, shown = (re.sub("about [0-9]+ ns", "about N ns", re.sub("0x[0-9a-f]+", "ADDRESS", each))
                        for each in (said.replace(str(library.parent), "/tmp"),
@@ -362,7 +287,7 @@ def case_scraped(test):
 def unit():
     """The [Service] of kernel_delay.service, and its command without program and variables."""
     settings = {}
-    for line in joined((EXAMPLES / "kernel_delay.service").read_text()):
+    for line in kddocuments.joined((EXAMPLES / "kernel_delay.service").read_text()):
         name, sign, value = line.partition("=")
         if sign and not line.startswith("#"):
             settings[name] = value
@@ -620,7 +545,7 @@ def case_repeated_captures_target(test):
         test.eq(run.wait(3 * kdtest.PATIENCE), 69, f"{target[0]}: it ends")
 
 
-kdtest.main(case_command_lines, case_stand_in, case_contents, case_alerts, case_prometheus_config,
+kdtest.main(case_stand_in, case_contents, case_alerts, case_prometheus_config,
             case_dashboard, case_scraped, case_service_privileges, case_service_calls, case_service_calls_of_options,
             case_service_file, case_daemonset, case_repeated_captures, case_repeated_captures_end,
             case_repeated_captures_target)

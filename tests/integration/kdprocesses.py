@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 
+import kdneeds
 import kdreport
 import kdtest
 
@@ -136,3 +137,16 @@ def container(test, name):
                                   "Config": {"Image": "kdt/image:1", "Labels": {}}}))
     test.stack.callback(config.unlink)
     return identity
+
+
+def contained(test, place):
+    """A program in a control group, and in PID, mount, cgroup and UTS namespaces of its own, as in
+    a container. Returns the process that began it and waits for its end."""
+    shell = test.child(["sh", "-c", f"echo $$ > {place}/cgroup.procs && exec {kdneeds.tool('unshare')} "
+                        "--pid --mount --cgroup --uts --fork --kill-child --mount-proc "
+                        f"sh -c 'echo $$; cat /proc/self/cgroup | tail -1; "
+                        f"{kdtest.WORKLOADS}/roles poll; :'"])
+    test.eq(shell.line(), "1", "its shell is process 1 there")
+    test.ok(shell.line().endswith(":/"), "and sees no control group")
+    shell.line("ready")
+    return shell

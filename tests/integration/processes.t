@@ -224,18 +224,11 @@ def check_alone(test, pid, name):
 
 def case_container(test):
     """A program in PID, mount, cgroup and UTS namespaces of its own, as in a container."""
-    unshare = kdneeds.tool("unshare")
     name = f"kdt-c{os.getpid()}"
     identity = kdprocesses.container(test, name)
     for mount in kdprocesses.hierarchies().values():
         with kdprocesses.group(mount / "docker" / identity) as group:
-            shell = test.child(["sh", "-c", f"echo $$ > {group}/cgroup.procs && exec {unshare} "
-                                "--pid --mount --cgroup --uts --fork --kill-child --mount-proc "
-                                f"sh -c 'echo $$; cat /proc/self/cgroup | tail -1; "
-                                f"{kdtest.WORKLOADS}/roles poll; :'"])
-            test.eq(shell.line(), "1", "its shell is process 1 there")
-            test.ok(shell.line().endswith(":/"), "and sees no control group")
-            shell.line("ready")
+            shell = kdprocesses.contained(test, group)
             inside = {int(pid) for pid in (group / "cgroup.procs").read_text().split()}
             test.ok(len(inside) == 3, "unshare, a shell and the program", inside)
             for word in (name, identity, identity[:12]):
