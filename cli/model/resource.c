@@ -157,12 +157,12 @@ int usage_sum(struct sample *sample)
 	return 0;
 }
 
-struct usage_row usage_total(const struct sample *sample)
+struct usage_row usages_sum(const struct usage_row *rows, size_t n)
 {
 	struct usage_row total = { 0 };
 
-	for (size_t i = 0; i < sample->n_usages; i++) {
-		const struct usage_row *row = &sample->usages[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct usage_row *row = &rows[i];
 
 		add(&total.cpu_ns, row->cpu_ns);
 		add(&total.memory.start, row->memory.start);
@@ -177,4 +177,9 @@ struct usage_row usage_total(const struct sample *sample)
 		add(&total.resent, row->resent);
 	}
 	return total;
+}
+
+struct usage_row usage_total(const struct sample *sample)
+{
+	return usages_sum(sample->usages, sample->n_usages);
 }

@@ -94,7 +94,8 @@ int usage_sum(struct sample *sample);
 /* The row of the last process that had a PID, NULL if there is none. */
 struct usage_row *usage_find(const struct sample *sample, pid_t pid);
 
-/* Adds up all processes. */
+/* Adds up rows, and those of all processes. */
+struct usage_row usages_sum(const struct usage_row *rows, size_t n);
 struct usage_row usage_total(const struct sample *sample);
 
 #endif

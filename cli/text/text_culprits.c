@@ -123,19 +123,12 @@ static void row(struct text *text, const struct culprit *culprit, uint64_t whole
 	columns_add(columns, "\n");
 }
 
-/* Less than 1 % of it, and left out of a brief block. */
-static bool is_small(const struct text *text, uint64_t ns, uint64_t whole)
-{
-	return text->brief && u64_times(ns, 100) < whole;
-}
-
 static void figures_row(struct text *text, const char *label, const struct line *line,
 			uint64_t whole)
 {
 	struct columns *columns = &text->columns;
-	uint64_t ns = u64_add(line->woken, line->preempted);
 
-	if (!ns || is_small(text, ns, whole))
+	if (!u64_add(line->woken, line->preempted))
 		return;
 	columns_add(columns, TEXT_INDENT);
 	columns_left(columns, label, NAME_WIDTH + 1 + 11 + 11 + CLASS_WIDTH);
@@ -155,8 +148,10 @@ void text_culprits(struct text *text, const struct thread_row *thread)
 	text_section(text, "[READY: WHO HAD THE CPU]",
 		     "NAME                        TID        PID CLASS     "
 		     "   AFTER WAKEUP ns   PREEMPTED ns        LONGEST ns        %");
-	while (shown > text_rows(text, shown) ||
-	       (shown && is_small(text, culprit_ns(&thread->culprits[shown - 1]), whole)))
+	if (text->brief)
+		shown = u64_min(shown, TEXT_BRIEF_ROWS);
+	while (text->brief && shown &&
+	       u64_times(culprit_ns(&thread->culprits[shown - 1]), 100) < whole)
 		shown--;
 	for (size_t i = 0; i < n; i++) {
 		const struct culprit *culprit = &thread->culprits[i];

@@ -45,18 +45,16 @@ static void descriptor_line(struct columns *columns, const struct descriptor_row
 void text_descriptors(struct text *text, const struct thread_row *thread)
 {
 	struct columns *columns = &text->columns;
-	size_t n = thread->n_descriptors;
+	const struct text_list list = TEXT_LIST(thread->descriptors, thread->n_descriptors, waits,
+						thread->ledger.life);
+	const struct text_cut cut = text_cut(text, &list, TEXT_BRIEF_ROWS);
 
-	/* A brief block has no more of them than matter. */
-	while (text->brief && n &&
-	       u64_times(thread->descriptors[n - 1].waits.total, 100) < thread->ledger.life)
-		n--;
-	n = text->brief ? u64_min(n, TEXT_BRIEF_ROWS) : n;
-	if (!n)
+	if (!text_has_lines(&cut, &list))
 		return;
 	text_section(text, "[THREAD DESCRIPTOR STATISTICS]",
 		     "FOR              FD      COUNT          TOTAL ns            MAX ns"
 		     "  ENDED BY                     WHAT");
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < cut.shown; i++)
 		descriptor_line(columns, &thread->descriptors[i]);
+	text_others(text, &cut, 11 + 7);
 }

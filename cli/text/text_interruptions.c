@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/names.h"
 #include "cli/base/number.h"
 #include "text_parts.h"
@@ -98,14 +99,15 @@ static void row(struct columns *columns, const struct sample *sample,
 	why(columns, interruption);
 }
 
-/* The longest of those that are wanted, by their start. Returns how many; *all: of how many. NULL
- * without memory. */
+/* The longest of those that are wanted, by their start. Returns how many; *all: of how many, and
+ * how long the others are. NULL without memory. */
 static const struct interruption **chosen(const struct sample *sample, const char *names, size_t *n,
-					  size_t *all)
+					  size_t *all, uint64_t *others_ns)
 {
 	const struct interruption **list = calloc(sample->n_interruptions + 1, sizeof(*list));
 
 	*n = *all = 0;
+	*others_ns = 0;
 	for (size_t i = 0; list && i < sample->n_interruptions; i++) {
 		char name[KD_COMM_LEN + 1];
 
@@ -117,6 +119,8 @@ static const struct interruption **chosen(const struct sample *sample, const cha
 	if (*all > LISTED) {
 		qsort(list, *all, sizeof(const struct interruption *), by_length);
 		*n = LISTED;
+		for (size_t i = LISTED; i < *all; i++)
+			*others_ns = u64_add(*others_ns, list[i]->ns);
 		qsort(list, *n, sizeof(const struct interruption *), by_start);
 	}
 	return list;
@@ -127,11 +131,12 @@ int text_interruption_list(struct columns *columns, const struct sample *sample,
 {
 	const struct interruption **list;
 	char length[NUMBER_LEN];
+	uint64_t others_ns;
 	size_t n, all;
 
 	if (!sample->interruptions_known)
 		return 0;
-	list = chosen(sample, options->threads, &n, &all);
+	list = chosen(sample, options->threads, &n, &all, &others_ns);
 	if (!list)
 		return -ENOMEM;
 	number_time(length, sample->interruptions_from);
@@ -145,7 +150,8 @@ int text_interruption_list(struct columns *columns, const struct sample *sample,
 	for (size_t i = 0; i < n; i++)
 		row(columns, sample, list[i]);
 	if (n < all)
-		columns_print(columns, "  (%zu shorter ones are not listed)\n", all - n);
+		columns_print(columns, "  and %zu others, not longer: %s ns\n", all - n,
+			      GROUPED(others_ns));
 	free(list);
 	return 0;
 }

@@ -98,20 +98,17 @@ static void lock_meanwhile(struct text *text, const struct lock_row *lock)
 void text_locks(struct text *text, const struct thread_row *thread)
 {
 	struct columns *columns = &text->columns;
-	size_t n = thread->n_locks;
-
-	/* A brief block has no more of them than matter. */
-	while (text->brief && n &&
-	       u64_times(thread->locks[n - 1].waits.total, 100) < thread->ledger.life)
-		n--;
+	const struct text_list list = TEXT_LIST(thread->locks, thread->n_locks, waits,
+						thread->ledger.life);
 	/* Each takes two lines or three. */
-	n = text->brief ? u64_min(n, TEXT_BRIEF_ROWS / 2) : n;
-	if (!n)
+	const struct text_cut cut = text_cut(text, &list, TEXT_BRIEF_ROWS / 2);
+
+	if (!text_has_lines(&cut, &list))
 		return;
 	text_section(text, "[THREAD LOCK STATISTICS]",
 		     "LOCK               KIND               HELD BY                          COUNT"
 		     "          TOTAL ns            MAX ns  RELEASED BY");
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < cut.shown; i++) {
 		const struct lock_row *lock = &thread->locks[i];
 		char address[19];
 
@@ -143,4 +140,5 @@ void text_locks(struct text *text, const struct thread_row *thread)
 		}
 		lock_meanwhile(text, lock);
 	}
+	text_others(text, &cut, 18 + 1 + 18 + 1 + 27);
 }

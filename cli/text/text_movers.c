@@ -28,7 +28,7 @@ static void who(struct columns *columns, const struct mover_row *mover)
 void text_movers(struct text *text, const struct thread_row *thread)
 {
 	struct columns *columns = &text->columns;
-	size_t n = text_rows(text, thread->n_movers);
+	size_t n = thread->n_movers;
 
 	if (!n)
 		return;

@@ -4,6 +4,7 @@
 #define TEXT_PARTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "cli/base/columns.h"
 #include "cli/model/report_options.h"
@@ -41,9 +42,34 @@ void text_thread(struct text *text, const struct thread_row *thread);
  * the former stands in the margin, left of the latter. */
 void text_section(struct text *text, const char *title, const char *header);
 
-/* How many of n rows, the largest first, a section shows: a brief block has room for few. */
+/* Rows of a section, the largest first, with a struct kd_count in each. A brief block shows few
+ * of them, and none that is less than 1 % of the thread's life, unless that is 0. */
+struct text_list {
+	const void *rows;
+	size_t n, size, counts; /* rows, bytes of one, and where in it that struct is */
+	uint64_t life;
+};
+#define TEXT_LIST(list, list_n, member, list_life)                                                 \
+	((struct text_list){ .rows = (list),                                                       \
+			     .n = (list_n),                                                        \
+			     .size = sizeof(*(list)),                                              \
+			     .counts = offsetof(typeof(*(list)), member),                          \
+			     .life = (list_life) })
 #define TEXT_BRIEF_ROWS 4
-size_t text_rows(const struct text *text, size_t n);
+
+/* How many it shows, and what the others are together: none, or two or more. */
+struct text_cut {
+	size_t shown, others;
+	uint64_t count, total;
+};
+struct text_cut text_cut(const struct text *text, const struct text_list *list, size_t most);
+
+/* Whether the section has anything to say. */
+bool text_has_lines(const struct text_cut *cut, const struct text_list *list);
+
+/* The line below them: "and 3 others" in so many columns, with their sums; nothing of none. */
+void text_others(struct text *text, const struct text_cut *cut, size_t width);
+void text_others_label(struct columns *columns, size_t others, size_t width);
 
 /* The section on the locks that a thread waited for; nothing if there were none. */
 void text_locks(struct text *text, const struct thread_row *thread);

@@ -105,31 +105,67 @@ static void cell_share(struct columns *columns, uint64_t part, uint64_t whole)
 	columns_right(columns, text, 8);
 }
 
+/* --- Those that have no line --- */
+
+static struct process_sum rest_sum(const struct process_sum *sums, size_t n)
+{
+	struct process_sum rest = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		process_sum_add(&rest, &sums[i]);
+	return rest;
+}
+
+/* "12x" */
+static void rest_id(struct columns *columns, const struct process_sum *sums, size_t n, size_t width)
+{
+	char number[NUMBER_LEN + 1];
+	uint64_t members = 0;
+
+	for (size_t i = 0; i < n; i++)
+		members += sums[i].process->members ?: 1;
+	strcpy(number + number_grouped(number, members), "x");
+	columns_right(columns, number, width);
+}
+
 /* --- The first screen --- */
 
+static void screen_figures(struct columns *columns, const struct process_sum *sum)
+{
+	cell_time(columns, sum->kept, 9);
+	cell_share(columns, sum->kept, sum->busy);
+	columns_count(columns, sum->threads, 8);
+	columns_add(columns, "  ");
+}
+
+/* Those that lost anything, the largest first. Of more than have room the last line has the rest.
+ */
 int text_screen_processes(struct text *text, const struct verdict *verdict)
 {
 	const struct sample *sample = text->sample;
 	struct columns *columns = &text->columns;
 	struct process_sum *sums = NULL;
 	int error = processes_sum(sample, verdict, &sums);
+	size_t n = 0, shown;
 
-	for (size_t i = 0; sums && i < sample->n_processes && i < SCREEN_PROCESSES; i++) {
-		const struct process_sum *sum = &sums[i];
-
-		if (!sum->kept)
-			break;
-		if (!i) {
-			text_bold(text, "    PID     KEPT OF BUSY THREADS  PROCESS");
-			columns_add(columns, "\n");
-		}
-		process_id(columns, sum->process, 7);
-		cell_time(columns, sum->kept, 9);
-		cell_share(columns, sum->kept, sum->busy);
-		columns_count(columns, sum->threads, 8);
-		columns_add(columns, "  ");
-		process_title(columns, sum->process, TITLE_SCREEN);
+	while (sums && n < sample->n_processes && sums[n].kept)
+		n++;
+	shown = n > SCREEN_PROCESSES ? SCREEN_PROCESSES - 1 : n;
+	if (n)
+		text_bold(text, "    PID     KEPT OF BUSY THREADS  PROCESS");
+	columns_add(columns, n ? "\n" : "");
+	for (size_t i = 0; i < shown; i++) {
+		process_id(columns, sums[i].process, 7);
+		screen_figures(columns, &sums[i]);
+		process_title(columns, sums[i].process, TITLE_SCREEN);
 		columns_add(columns, "\n");
+	}
+	if (shown < n) {
+		const struct process_sum rest = rest_sum(&sums[shown], n - shown);
+
+		rest_id(columns, &sums[shown], n - shown, 7);
+		screen_figures(columns, &rest);
+		columns_add(columns, "all others\n");
 	}
 	free(sums);
 	return error;
@@ -221,16 +257,9 @@ static void process_line(struct text *text, const struct process_sum *sum)
 static void rest_line(struct text *text, const struct process_sum *sums, size_t n)
 {
 	struct columns *columns = &text->columns;
-	struct process_sum rest = { 0 };
-	char number[NUMBER_LEN + 1];
-	uint64_t members = 0;
+	const struct process_sum rest = rest_sum(sums, n);
 
-	for (size_t i = 0; i < n; i++) {
-		members += sums[i].process->members ?: 1;
-		process_sum_add(&rest, &sums[i]);
-	}
-	strcpy(number + number_grouped(number, members), "x");
-	columns_right(columns, number, 10);
+	rest_id(columns, sums, n, 10);
 	sum_line(text, &rest);
 	columns_add(columns, "all others");
 	sum_notes(columns, &rest);

@@ -88,16 +88,28 @@ static void block_line(struct columns *columns, const struct block_row *block)
 
 void text_resources(struct text *text, const struct thread_row *thread)
 {
-	size_t n = text_rows(text, thread->n_blocks);
+	struct columns *columns = &text->columns;
+	const struct text_list list = TEXT_LIST(thread->blocks, thread->n_blocks, requests, 0);
+	const struct text_cut cut = text_cut(text, &list, TEXT_BRIEF_ROWS);
+	uint64_t bytes = 0;
 
 	io(text, thread);
-	if (!n)
+	if (!list.n)
 		return;
 	text_section(text, "[THREAD BLOCK I/O STATISTICS]",
 		     "FOR                        COUNT             BYTES          TOTAL ns"
 		     "        P50 ns        P99 ns            MAX ns");
-	for (size_t i = 0; i < n; i++)
-		block_line(&text->columns, &thread->blocks[i]);
+	for (size_t i = 0; i < cut.shown; i++)
+		block_line(columns, &thread->blocks[i]);
+	if (!cut.others)
+		return;
+	for (size_t i = cut.shown; i < list.n; i++)
+		bytes = u64_add(bytes, thread->blocks[i].bytes);
+	text_others_label(columns, cut.others, NAME_WIDTH);
+	columns_gap_count(columns, cut.count, 10);
+	columns_gap_ns(columns, bytes, 16);
+	columns_gap_ns(columns, cut.total, 16);
+	columns_add(columns, "\n");
 }
 
 /* Kilobytes as ps(1) has them; 0 is not known. */
@@ -110,13 +122,26 @@ static void memory(struct columns *columns, uint64_t bytes)
 		columns_right(columns, "-", 10);
 }
 
-static void usage_line(struct text *text, const struct usage_row *usage)
+/* "4711", or "12x" of several. */
+static void usage_whose(struct columns *columns, const struct usage_row *usage, size_t others)
+{
+	char number[NUMBER_LEN + 1];
+
+	if (!others) {
+		columns_count(columns, (uint64_t)usage->pid, 10);
+		return;
+	}
+	strcpy(number + number_grouped(number, others), "x");
+	columns_right(columns, number, 10);
+}
+
+static void usage_line(struct text *text, const struct usage_row *usage, size_t others)
 {
 	const struct sample *sample = text->sample;
 	struct columns *columns = &text->columns;
 	char percent[NUMBER_LEN];
 
-	columns_count(columns, (uint64_t)usage->pid, 10);
+	usage_whose(columns, usage, others);
 	number_percent(percent, usage->cpu_ns, sample->end - sample->start);
 	columns_add(columns, "  ");
 	columns_right(columns, percent, 7);
@@ -129,24 +154,37 @@ static void usage_line(struct text *text, const struct usage_row *usage)
 	columns_gap_ns(columns, rate_of(sample, usage->io[KD_IO_FILE].written.bytes), 14);
 	columns_gap_ns(columns, rate_of(sample, usage->disk_bytes), 14);
 	columns_gap_count(columns, usage->resent, 7);
-	columns_add(columns, "\n");
+	columns_add(columns, others ? "  all others\n" : "\n");
 }
 
-static void begun(struct text *text, size_t most)
+static void begun_line(struct text *text, const struct usage_row *usage, size_t others)
 {
 	struct columns *columns = &text->columns;
 
-	for (size_t i = 0; i < text->sample->n_usages && i < most; i++) {
-		const struct usage_row *usage = &text->sample->usages[i];
+	if (!usage->forks && !usage->execs)
+		return;
+	usage_whose(columns, usage, others);
+	columns_print(columns, "  %s %s begun (fork), ", GROUPED(usage->forks),
+		      usage->forks == 1 ? "process was" : "processes were");
+	columns_print(columns, "%s %s executed (exec)\n", GROUPED(usage->execs),
+		      usage->execs == 1 ? "program was" : "programs were");
+}
 
-		if (!usage->forks && !usage->execs)
-			continue;
-		columns_count(columns, (uint64_t)usage->pid, 10);
-		columns_print(columns, "  %s %s begun (fork), ", GROUPED(usage->forks),
-			      usage->forks == 1 ? "process was" : "processes were");
-		columns_print(columns, "%s %s executed (exec)\n", GROUPED(usage->execs),
-			      usage->execs == 1 ? "program was" : "programs were");
-	}
+/* A line of each of the first, and one of all others. */
+static void usage_lines(struct text *text, size_t most,
+			void (*line)(struct text *text, const struct usage_row *usage,
+				     size_t others))
+{
+	const struct sample *sample = text->sample;
+	const size_t n = sample->n_usages, shown = n && n - 1 > most ? most : n;
+	struct usage_row rest;
+
+	for (size_t i = 0; i < shown; i++)
+		line(text, &sample->usages[i], 0);
+	if (shown == n)
+		return;
+	rest = usages_sum(sample->usages + shown, n - shown);
+	line(text, &rest, n - shown);
 }
 
 static void resent(struct text *text)
@@ -177,11 +215,7 @@ void text_usages(struct text *text, size_t most)
 		    "       PID    CPU %       START         END        PEAK"
 		    "      NET READ/S     NET WRITE/S     FILE READ/S    FILE WRITE/S"
 		    "          DISK/S   RESENT\n");
-	for (size_t i = 0; i < sample->n_usages && i < most; i++)
-		usage_line(text, &sample->usages[i]);
-	if (sample->n_usages > most)
-		columns_print(columns, "           and %s more\n",
-			      GROUPED(sample->n_usages - most));
-	begun(text, most);
+	usage_lines(text, most, usage_line);
+	usage_lines(text, most, begun_line);
 	resent(text);
 }

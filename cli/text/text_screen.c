@@ -144,37 +144,58 @@ static bool is_listed(const struct state_sum sums[static LEDGER_STATES], size_t 
 	return sums[state].ns && larger < most;
 }
 
-/* Of the state in which it waits for work, what is left of it. */
+static void state_line(struct text *text, const struct verdict *verdict, const char *title,
+		       uint64_t ns, uint64_t busy)
+{
+	struct columns *columns = &text->columns;
+
+	columns_add(columns, "  ");
+	columns_left(columns, title, 22);
+	cell_time(columns, ns);
+	columns_add(columns, " ");
+	cell_share(columns, ns, verdict->life);
+	columns_add(columns, " ");
+	cell_share(columns, busy, verdict->busy);
+}
+
+/* Of the state in which it waits for work, busy is what is left of it. Of more than have room the
+ * last line has the rest. */
 static size_t states(struct text *text, const struct verdict *verdict, size_t most)
 {
 	struct state_sum sums[LEDGER_STATES] = { 0 };
 	struct columns *columns = &text->columns;
-	size_t n = 0;
+	uint64_t rest = 0, rest_busy = 0;
+	size_t n = 0, shown;
+	char title[32];
 
 	states_sum(text->sample, sums);
+	for (size_t state = 0; state < LEDGER_STATES; state++)
+		n += sums[state].ns > 0;
+	shown = n > most ? most - 1 : n;
 	text_bold(text, "STATE                        TIME    SHARE  OF BUSY     MOST OF IT IN");
 	columns_add(columns, "\n");
 	for (size_t state = 0; state < LEDGER_STATES; state++) {
 		const struct state_sum *sum = &sums[state];
 		uint64_t busy = sum->ns;
 
-		if (!is_listed(sums, state, most))
-			continue;
-		n++;
 		if (state == LEDGER_BLOCKED)
 			busy -= u64_min(verdict->work, busy);
-		columns_add(columns, "  ");
-		columns_left(columns, ledger_words[state].title, 22);
-		cell_time(columns, sum->ns);
-		columns_add(columns, " ");
-		cell_share(columns, sum->ns, verdict->life);
-		columns_add(columns, " ");
-		cell_share(columns, busy, verdict->busy);
+		if (!is_listed(sums, state, shown)) {
+			rest = u64_add(rest, sum->ns);
+			rest_busy = u64_add(rest_busy, busy);
+			continue;
+		}
+		state_line(text, verdict, ledger_words[state].title, sum->ns, busy);
 		columns_add(columns, " ");
 		cell_thread(columns, sum->worst, 0);
 		columns_add(columns, "\n");
 	}
-	return n;
+	if (shown == n)
+		return n;
+	snprintf(title, sizeof(title), "and %zu others", n - shown);
+	state_line(text, verdict, title, rest, rest_busy);
+	columns_add(columns, "\n");
+	return most;
 }
 
 #define CAUSE_WIDTH 24
@@ -269,20 +290,52 @@ void text_screen_thread(struct columns *columns, const struct verdict_thread *th
 	cell_share(columns, thread->kept, thread->busy);
 }
 
+/* Threads that have no room: what all of them lost. */
+struct thread_rest {
+	uint64_t members, kept, busy;
+};
+
+static void thread_rest_add(struct thread_rest *rest, const struct verdict_thread *thread)
+{
+	rest->members = u64_add(rest->members, thread->row->members);
+	rest->kept = u64_add(rest->kept, thread->kept);
+	rest->busy = u64_add(rest->busy, thread->busy);
+}
+
+static void rest_cell(struct columns *columns, const struct thread_rest *rest)
+{
+	char title[16 + NUMBER_LEN];
+
+	snprintf(title, sizeof(title), "and %s others", GROUPED(rest->members));
+	columns_right(columns, "", 3);
+	cell_left(columns, title, 20);
+	cell_time(columns, rest->kept);
+	cell_share(columns, rest->kept, rest->busy);
+}
+
 /* Those that lost anything, and those that are first because their probes made the sample;
- * two of them on a line. */
+ * two of them on a line. Of more than have room the last cell has the rest. */
 static void threads(struct text *text, const struct verdict_thread *const *order, size_t n)
 {
-	const struct sample *sample = text->sample;
 	struct columns *columns = &text->columns;
 	const struct verdict_thread *listed[SCREEN_THREADS];
+	struct thread_rest rest = { 0 };
 	size_t n_listed = 0;
 
-	for (size_t i = 0; i < n && n_listed < SCREEN_THREADS; i++)
-		if (order[i]->kept || text_is_trigger(sample, order[i]->row))
-			listed[n_listed++] = order[i];
+	for (size_t i = 0; i < n; i++) {
+		if (!order[i]->kept && !text_is_trigger(text->sample, order[i]->row))
+			continue;
+		if (n_listed < SCREEN_THREADS)
+			listed[n_listed] = order[i];
+		if (n_listed++ >= SCREEN_THREADS)
+			thread_rest_add(&rest, order[i]);
+	}
 	if (!n_listed)
 		return;
+	if (n_listed > SCREEN_THREADS) {
+		n_listed = SCREEN_THREADS;
+		thread_rest_add(&rest, listed[SCREEN_THREADS - 1]);
+	}
 	text_bold(text, TEXT_SCREEN_THREADS);
 	if (n_listed > 1) {
 		columns_add(columns, " ");
@@ -290,7 +343,10 @@ static void threads(struct text *text, const struct verdict_thread *const *order
 	}
 	columns_add(columns, "\n");
 	for (size_t i = 0; i < n_listed; i++) {
-		text_screen_thread(columns, listed[i]);
+		if (rest.members && i + 1 == n_listed)
+			rest_cell(columns, &rest);
+		else
+			text_screen_thread(columns, listed[i]);
 		columns_add(columns, i % 2 || i + 1 == n_listed ? "\n" : "");
 	}
 }

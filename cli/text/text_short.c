@@ -95,23 +95,30 @@ void text_thread_states(struct columns *columns, const struct ledger *ledger)
 {
 	char share[NUMBER_LEN];
 	bool written[LEDGER_STATES] = { false };
+	uint64_t rest = ledger_sum(ledger);
+	size_t left = 0;
 
-	for (unsigned int i = 0; i < 3; i++) {
+	for (size_t state = 0; state < LEDGER_STATES; state++)
+		left += ledger->ns[state] > 0;
+	for (unsigned int i = 0; left && (i < 3 || left == 1); i++) {
 		size_t most = LEDGER_STATES;
 
 		for (size_t state = 0; state < LEDGER_STATES; state++)
 			if (ledger->ns[state] && !written[state] &&
 			    (most == LEDGER_STATES || ledger->ns[state] > ledger->ns[most]))
 				most = state;
-		if (most == LEDGER_STATES)
-			return;
 		written[most] = true;
+		rest = u64_sub(rest, ledger->ns[most]);
+		left--;
 		number_share(share, ledger->ns[most], ledger->life);
 		columns_add(columns, i ? ", " : "");
 		columns_add(columns, ledger_words[most].title);
 		columns_add(columns, " ");
 		columns_add(columns, share);
 	}
+	number_share(share, rest, ledger->life);
+	if (left)
+		columns_print(columns, ", %zu others %s", left, share);
 }
 
 static void thread_line(struct text *text, const struct verdict_thread *thread)

@@ -32,19 +32,16 @@ static void who(struct columns *columns, const struct stop_row *stop)
 void text_stops(struct text *text, const struct thread_row *thread)
 {
 	struct columns *columns = &text->columns;
-	size_t n = thread->n_stops;
+	const struct text_list list = TEXT_LIST(thread->stops, thread->n_stops, stops,
+						thread->ledger.life);
+	const struct text_cut cut = text_cut(text, &list, TEXT_BRIEF_ROWS);
 
-	/* A brief block has no more of them than matter. */
-	while (text->brief && n &&
-	       u64_times(thread->stops[n - 1].stops.total, 100) < thread->ledger.life)
-		n--;
-	n = text_rows(text, n);
-	if (!n)
+	if (!text_has_lines(&cut, &list))
 		return;
 	text_section(text, "[STOPPED: BY WHOM]",
 		     "FOR                                           COUNT          TOTAL ns"
 		     "            MAX ns");
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < cut.shown; i++) {
 		const struct kd_count *stops = &thread->stops[i].stops;
 
 		columns_add(columns, TEXT_INDENT);
@@ -54,4 +51,5 @@ void text_stops(struct text *text, const struct thread_row *thread)
 		columns_gap_ns(columns, stops->max, 16);
 		columns_add(columns, "\n");
 	}
+	text_others(text, &cut, WHO_WIDTH);
 }

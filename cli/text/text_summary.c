@@ -20,8 +20,9 @@
 struct section {
 	const struct summary *summary;
 	const struct report_options *options;
-	double highest; /* of all points that are drawn */
-	size_t *order;  /* room for all measures */
+	double highest;         /* of all points that are drawn */
+	size_t *order;          /* room for all measures */
+	uint64_t measures_left; /* lines that the threads which are listed do not have */
 	struct columns columns;
 };
 
@@ -144,15 +145,60 @@ static void thread_add(struct section *section, const struct summary_thread *thr
 		line_add(section, thread, MEASURE_KEPT, !lines++);
 	if (section->options->extent == REPORT_SUMMARY)
 		return;
-	for (size_t i = 0; i < n && (full || lines < SHORT_MEASURES); i++)
-		if (is_shown(section, thread, section->order[i]))
+	for (size_t i = 0; i < n; i++)
+		if (!is_shown(section, thread, section->order[i]))
+			continue;
+		else if (full || lines < SHORT_MEASURES)
 			line_add(section, thread, section->order[i], !lines++);
+		else
+			section->measures_left++;
 	if (full && thread->n < section->summary->samples)
 		columns_print(&section->columns,
 			      "%27s in %llu of %llu samples, the first of them number %llu\n", "",
 			      (unsigned long long)thread->n,
 			      (unsigned long long)section->summary->samples,
 			      (unsigned long long)thread->first);
+}
+
+/* Threads that lost time and have no line: how many, and what they lost in a sample on average. */
+static void others_add(struct section *section, const struct summary_thread *const *threads,
+		       size_t n)
+{
+	struct columns *columns = &section->columns;
+	const struct measure *measure = &section->summary->measures.all[MEASURE_KEPT];
+	char title[MEASURE_KEY];
+	uint64_t others = 0;
+	double kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct statistic *value = summary_value(threads[i], MEASURE_KEPT);
+
+		if (!value || value->max <= 0)
+			continue;
+		others += threads[i]->members;
+		kept += value->mean * (double)threads[i]->n / (double)section->summary->samples *
+			threads[i]->members;
+	}
+	if (!others)
+		return;
+	snprintf(title, sizeof(title), "and %s others", GROUPED(others));
+	columns_right(columns, "", 10);
+	columns_add(columns, " ");
+	columns_left(columns, title, 17);
+	measure_title(measure, title);
+	columns_left(columns, title, MEASURE_WIDTH);
+	columns_right(columns, "-", CELL);
+	cell_add(section, measure, kept);
+	columns_add(columns, "\n");
+}
+
+/* Each has a unit of its own: there is no sum. */
+static void measures_left_add(struct section *section)
+{
+	if (section->measures_left)
+		columns_print(&section->columns,
+			      "  and %s more measures of these threads: --full lists them\n",
+			      GROUPED(section->measures_left));
 }
 
 static bool is_wanted(const struct section *section, const struct summary_thread *thread)
@@ -198,18 +244,17 @@ static double highest_of(const struct section *section, const struct summary_thr
 	return highest;
 }
 
-/* Those that are listed, at the beginning of order. */
-static size_t threads_choose(const struct section *section, const struct summary_thread **order)
+/* Those that are wanted, at the beginning of order. Returns how many of them are listed. */
+static size_t threads_choose(const struct section *section, const struct summary_thread **order,
+			     size_t *wanted)
 {
 	size_t most = section->options->top < SHORT_THREADS ? section->options->top : SHORT_THREADS;
-	size_t n = 0;
 
-	if (section->options->extent == REPORT_FULL)
-		most = section->summary->n;
-	for (size_t i = 0; i < section->summary->n && n < most; i++)
+	*wanted = 0;
+	for (size_t i = 0; i < section->summary->n; i++)
 		if (is_wanted(section, order[i]))
-			order[n++] = order[i];
-	return n;
+			order[(*wanted)++] = order[i];
+	return section->options->extent == REPORT_FULL || *wanted <= most ? *wanted : most;
 }
 
 int report_text_summary(const struct summary *summary, const struct report_options *options,
@@ -217,13 +262,13 @@ int report_text_summary(const struct summary *summary, const struct report_optio
 {
 	struct section section = { .summary = summary, .options = options };
 	const struct summary_thread **threads = calloc(summary->n + 1, sizeof(*threads));
-	size_t n;
+	size_t n, wanted;
 
 	section.order = calloc(summary->measures.n, sizeof(*section.order));
 	columns_begin(&section.columns, out);
 	if (threads && section.order) {
 		summary_rank_threads(summary, threads);
-		n = threads_choose(&section, threads);
+		n = threads_choose(&section, threads, &wanted);
 		section.highest = highest_of(&section, &summary->all);
 		for (size_t i = 0; i < n; i++)
 			section.highest = highest_of(&section, threads[i]);
@@ -231,6 +276,8 @@ int report_text_summary(const struct summary *summary, const struct report_optio
 		thread_add(&section, &summary->all);
 		for (size_t i = 0; i < n; i++)
 			thread_add(&section, threads[i]);
+		others_add(&section, threads + n, wanted - n);
+		measures_left_add(&section);
 	} else {
 		section.columns.err = -ENOMEM;
 	}

@@ -37,9 +37,58 @@ void text_section(struct text *text, const char *title, const char *header)
 	columns_add(columns, "\n");
 }
 
-size_t text_rows(const struct text *text, size_t n)
+static struct kd_count counts_of(const struct text_list *list, size_t row)
 {
-	return text->brief && n > BRIEF_ROWS ? BRIEF_ROWS : n;
+	struct kd_count counts;
+
+	memcpy(&counts, (const char *)list->rows + row * list->size + list->counts, sizeof(counts));
+	return counts;
+}
+
+struct text_cut text_cut(const struct text *text, const struct text_list *list, size_t most)
+{
+	struct text_cut cut = { .shown = list->n };
+
+	if (!text->brief)
+		return cut;
+	cut.shown = u64_min(list->n, most);
+	while (cut.shown && u64_times(counts_of(list, cut.shown - 1).total, 100) < list->life)
+		cut.shown--;
+	/* A line of one other is no shorter than its own. */
+	if (list->n - cut.shown == 1 && cut.shown)
+		cut.shown++;
+	cut.others = list->n - cut.shown;
+	for (size_t i = cut.shown; i < list->n; i++) {
+		cut.count = u64_add(cut.count, counts_of(list, i).count);
+		cut.total = u64_add(cut.total, counts_of(list, i).total);
+	}
+	return cut;
+}
+
+bool text_has_lines(const struct text_cut *cut, const struct text_list *list)
+{
+	return cut->shown || (cut->others && u64_times(cut->total, 100) >= list->life);
+}
+
+void text_others_label(struct columns *columns, size_t others, size_t width)
+{
+	char label[16 + NUMBER_LEN];
+
+	snprintf(label, sizeof(label), "and %s others", GROUPED(others));
+	columns_add(columns, INDENT);
+	columns_left(columns, label, width);
+}
+
+void text_others(struct text *text, const struct text_cut *cut, size_t width)
+{
+	struct columns *columns = &text->columns;
+
+	if (!cut->others)
+		return;
+	text_others_label(columns, cut->others, width);
+	columns_gap_count(columns, cut->count, 10);
+	columns_gap_ns(columns, cut->total, 16);
+	columns_add(columns, "\n");
 }
 
 /* The name gives way to the mark. */
@@ -126,18 +175,20 @@ static void calls_full(struct text *text, const struct thread_row *thread)
 /* Those in which it spent most. */
 static void calls_brief(struct text *text, const struct thread_row *thread)
 {
-	unsigned int shown = 0;
+	struct text_list list = TEXT_LIST(thread->calls, thread->n_calls, count,
+					  thread->ledger.life);
+	struct text_cut cut;
 
 	columns_add(&text->columns, "\n");
-	for (size_t i = 0; i < thread->n_calls && shown < BRIEF_ROWS; i++) {
-		const struct call_row *call = &thread->calls[i];
-
-		if (!call->count || is_small(text, thread, call->total))
-			continue;
-		if (!shown++)
-			text_section(text, "[SYSCALL STATISTICS]", CALLS_HEADER);
-		call_line(text, call);
-	}
+	while (list.n && !thread->calls[list.n - 1].count)
+		list.n--; /* see in_flight() */
+	cut = text_cut(text, &list, BRIEF_ROWS);
+	if (!text_has_lines(&cut, &list))
+		return;
+	text_section(text, "[SYSCALL STATISTICS]", CALLS_HEADER);
+	for (size_t i = 0; i < cut.shown; i++)
+		call_line(text, &thread->calls[i]);
+	text_others(text, &cut, NAME_WIDTH + 7);
 }
 
 static void long_poll(struct text *text, const struct kd_span *span)
@@ -187,20 +238,24 @@ static void waits(struct text *text, const char *title, const char *header,
 	columns_add(columns, "\n");
 }
 
+struct sleeps {
+	unsigned int kind;
+	struct kd_count counts;
+};
+
 /* Of a thread's sleeps, the longest sum first. */
-static size_t awaited_sort(const struct ledger *ledger, unsigned int kinds[KD_AWAITED_KINDS])
+static size_t awaited_sort(const struct ledger *ledger, struct sleeps sleeps[KD_AWAITED_KINDS])
 {
-	const struct kd_count *awaited = ledger->awaited;
 	size_t n = 0;
 
 	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
 		size_t at = n;
 
-		if (!awaited[kind].count)
+		if (!ledger->awaited[kind].count)
 			continue;
-		for (; at && awaited[kinds[at - 1]].total < awaited[kind].total; at--)
-			kinds[at] = kinds[at - 1];
-		kinds[at] = kind;
+		for (; at && sleeps[at - 1].counts.total < ledger->awaited[kind].total; at--)
+			sleeps[at] = sleeps[at - 1];
+		sleeps[at] = (struct sleeps){ kind, ledger->awaited[kind] };
 		n++;
 	}
 	return n;
@@ -225,27 +280,27 @@ static void blocked(struct text *text, const struct thread_row *thread)
 {
 	const struct ledger *ledger = &thread->ledger;
 	struct columns *columns = &text->columns;
-	unsigned int kinds[KD_AWAITED_KINDS];
-	size_t n = awaited_sort(ledger, kinds);
+	struct sleeps sleeps[KD_AWAITED_KINDS];
+	const struct text_list list = TEXT_LIST(sleeps, awaited_sort(ledger, sleeps), counts,
+						ledger->life);
+	const struct text_cut cut = text_cut(text, &list, BRIEF_ROWS);
 
-	while (n && is_small(text, thread, ledger->awaited[kinds[n - 1]].total))
-		n--;
-	n = text_rows(text, n);
-	if (!n)
+	if (!text_has_lines(&cut, &list))
 		return;
 	text_section(text, "[THREAD BLOCKED STATISTICS]",
 		     "FOR                        COUNT          TOTAL ns            MAX ns");
-	for (size_t i = 0; i < n; i++) {
-		const struct kd_count *count = &ledger->awaited[kinds[i]];
+	for (size_t i = 0; i < cut.shown; i++) {
+		const struct kd_count *count = &sleeps[i].counts;
 
 		columns_add(columns, INDENT);
-		awaited_title(columns, thread, kinds[i]);
+		awaited_title(columns, thread, sleeps[i].kind);
 		columns_gap_count(columns, count->count, 10);
 		columns_gap_ns(columns, count->total, 16);
 		columns_gap_ns(columns, count->max, 16);
 		columns_add(columns,
-			    count->max == ledger->asleep[kinds[i]].max ? " so far\n" : "\n");
+			    count->max == ledger->asleep[sleeps[i].kind].max ? " so far\n" : "\n");
 	}
+	text_others(text, &cut, NAME_WIDTH);
 }
 
 /* The end of an interrupt's row; adds the row to the sums. */
@@ -274,19 +329,22 @@ static void irq_total(struct columns *columns, size_t width, uint64_t count, uin
 static void hardirqs(struct text *text, const struct thread_row *thread)
 {
 	struct columns *columns = &text->columns;
+	const struct text_list list = TEXT_LIST(thread->hardirqs, thread->n_hardirqs, count, 0);
+	const struct text_cut cut = text_cut(text, &list, BRIEF_ROWS);
 	uint64_t count = 0, total = 0;
 
 	if (!thread->n_hardirqs || is_small(text, thread, thread->ledger.ns[LEDGER_HARDIRQ]))
 		return;
 	text_section(text, "[HARD IRQ STATISTICS]",
 		     "NAME                       COUNT          TOTAL ns            MAX ns");
-	for (size_t i = 0; i < text_rows(text, thread->n_hardirqs); i++) {
+	for (size_t i = 0; i < cut.shown; i++) {
 		const struct irq_row *irq = &thread->hardirqs[i];
 
 		columns_add(columns, INDENT);
 		irq_name(columns, irq);
 		irq_figures(columns, irq, &count, &total);
 	}
+	text_others(text, &cut, NAME_WIDTH);
 	if (!text->brief)
 		irq_total(columns, NAME_WIDTH, count, total);
 }
@@ -294,6 +352,8 @@ static void hardirqs(struct text *text, const struct thread_row *thread)
 static void softirqs(struct text *text, const struct thread_row *thread)
 {
 	struct columns *columns = &text->columns;
+	const struct text_list list = TEXT_LIST(thread->softirqs, thread->n_softirqs, count, 0);
+	const struct text_cut cut = text_cut(text, &list, BRIEF_ROWS);
 	uint64_t count = 0, total = 0;
 
 	if (!thread->n_softirqs || is_small(text, thread, thread->ledger.ns[LEDGER_SOFTIRQ]))
@@ -301,7 +361,7 @@ static void softirqs(struct text *text, const struct thread_row *thread)
 	text_section(
 		text, "[SOFT IRQ STATISTICS]",
 		"NAME                 VECT_NR       COUNT          TOTAL ns            MAX ns");
-	for (size_t i = 0; i < text_rows(text, thread->n_softirqs); i++) {
+	for (size_t i = 0; i < cut.shown; i++) {
 		const struct irq_row *irq = &thread->softirqs[i];
 
 		columns_add(columns, INDENT);
@@ -310,6 +370,7 @@ static void softirqs(struct text *text, const struct thread_row *thread)
 		columns_count(columns, irq->vector, 7);
 		irq_figures(columns, irq, &count, &total);
 	}
+	text_others(text, &cut, 28);
 	if (!text->brief)
 		irq_total(columns, 28, count, total);
 }
@@ -356,6 +417,30 @@ static void ledger_check(struct columns *columns, const struct ledger *ledger)
 	columns_add(columns, "\n");
 }
 
+/* A line of one other is no shorter than its own. */
+static void states(struct text *text, const struct thread_row *thread)
+{
+	const struct ledger *ledger = &thread->ledger;
+	uint64_t others_ns = 0;
+	size_t others = 0;
+	char label[24];
+
+	for (size_t i = 0; i < LEDGER_STATES; i++)
+		if (ledger->ns[i] && is_small(text, thread, ledger->ns[i])) {
+			others_ns += ledger->ns[i];
+			others++;
+		}
+	for (size_t i = 0; i < LEDGER_STATES; i++)
+		if (text->brief ? ledger->ns[i] &&
+					  (others < 2 || !is_small(text, thread, ledger->ns[i]))
+				: ledger->ns[i] || !ledger_words[i].rare)
+			ledger_line(&text->columns, ledger_words[i].title, ledger->ns[i],
+				    ledger->life);
+	snprintf(label, sizeof(label), "and %zu others", others);
+	if (others > 1)
+		ledger_line(&text->columns, label, others_ns, ledger->life);
+}
+
 static void thread_time(struct text *text, const struct thread_row *thread)
 {
 	static const char header[] = "STATE                               TOTAL ns        %";
@@ -372,10 +457,7 @@ static void thread_time(struct text *text, const struct thread_row *thread)
 		columns_add(columns, header);
 		columns_add(columns, "\n");
 	}
-	for (size_t i = 0; i < LEDGER_STATES; i++)
-		if (text->brief ? !is_small(text, thread, ledger->ns[i])
-				: ledger->ns[i] || !ledger_words[i].rare)
-			ledger_line(columns, ledger_words[i].title, ledger->ns[i], ledger->life);
+	states(text, thread);
 	ledger_line(columns, "SUM", ledger_sum(ledger), ledger->life);
 	if (text->brief)
 		return;
@@ -478,22 +560,34 @@ static void in_flight_row(struct text *text, const struct open_item *item)
 
 static void in_flight(struct text *text, const struct thread_row *thread)
 {
-	size_t n = 0;
+	struct columns *columns = &text->columns;
+	size_t n = 0, shown = 0;
+	uint64_t others_ns = 0;
 
 	for (size_t i = 0; i < thread->n_open; i++)
 		n += !is_small(text, thread, thread->open[i].inside);
 	if (!n)
 		return;
+	if (text->brief && n > BRIEF_ROWS)
+		n = BRIEF_ROWS;
 	text_section(text, "[IN FLIGHT]",
 		     "NAME                 NUMBER         INSIDE ns  EDGE     BEFORE START ns"
 		     "        LONGEST ns  AT END");
-	n = text_rows(text, n);
-	for (size_t i = 0; i < thread->n_open && n; i++) {
-		if (is_small(text, thread, thread->open[i].inside))
+	for (size_t i = 0; i < thread->n_open; i++) {
+		/* A line of one other is no shorter than its own. */
+		if (thread->n_open > n + 1 &&
+		    (shown == n || is_small(text, thread, thread->open[i].inside))) {
+			others_ns = u64_add(others_ns, thread->open[i].inside);
 			continue;
+		}
 		in_flight_row(text, &thread->open[i]);
-		n--;
+		shown++;
 	}
+	if (shown == thread->n_open)
+		return;
+	text_others_label(columns, thread->n_open - shown, NAME_WIDTH + 7);
+	columns_gap_ns(columns, others_ns, 16);
+	columns_add(columns, "\n");
 }
 
 static void silent_threads(struct text *text, const struct thread_row *thread,

@@ -250,9 +250,9 @@ static void sample_sum(struct columns *columns, const struct sample *sample,
 	columns_add(columns, "\n");
 }
 
-/* What all of a kind are, and how many were left out above. */
-static void all_of_them(struct columns *columns, const struct trace_sum *sums, size_t n,
-			enum trace_kind kind)
+/* What rows of a kind are together. */
+static void sum_print(struct columns *columns, const struct trace_sum *sums, size_t n,
+		      enum trace_kind kind)
 {
 	uint64_t count = 0, total = 0;
 
@@ -260,11 +260,7 @@ static void all_of_them(struct columns *columns, const struct trace_sum *sums, s
 		count += sums[i].count;
 		total = u64_add(total, sums[i].total);
 	}
-	columns_add(columns, "  All: ");
 	count_print(columns, kind, count, total);
-	if (n > TEXT_TRACES_MOST)
-		columns_print(columns, "; the %d rows with the largest totals out of %s are shown",
-			      TEXT_TRACES_MOST, GROUPED(n));
 	columns_add(columns, ".\n");
 }
 
@@ -286,7 +282,12 @@ static void sums_list(struct columns *columns, const struct sample *sample, enum
 			sample_sum(columns, sample, &sums[i]);
 		text_stacks(columns, sample, sums[i].longest, &sums[i]);
 	}
-	all_of_them(columns, sums, n, kind);
+	if (n > TEXT_TRACES_MOST) {
+		columns_print(columns, "  and %s others: ", GROUPED(n - TEXT_TRACES_MOST));
+		sum_print(columns, sums + TEXT_TRACES_MOST, n - TEXT_TRACES_MOST, kind);
+	}
+	columns_add(columns, "  All: ");
+	sum_print(columns, sums, n, kind);
 	other_threads(columns, sample, kind, merging.names);
 	free(sums);
 }

@@ -37,8 +37,8 @@ ROWS = {
     "samples": re.compile(r" *(?P<count>\d+) +(?P<percent>[\d.]+)" + WHO +
                           r"(?P<mode>user|kernel) +(?P<call>" + CALL + ")"),
 }
-ALL = re.compile(r"  All: (?P<count>[\d,]+) (?:waits?, (?P<total>[\d,]+) us|samples?)"
-                 r"(?:; the \d+ rows with the largest totals out of [\d,]+ are shown)?\.")
+ALL = re.compile(r"  All: (?P<count>[\d,]+) (?:waits?, (?P<total>[\d,]+) us|samples?)\.")
+OTHERS = re.compile(r"  and [\d,]+ others: [\d,]+ (?:waits?, [\d,]+ us|samples?)\.")
 LEFT_OUT = re.compile(r"  Left out by (?P<by>.+): (?P<count>[\d,]+) (?:waits?, (?P<total>[\d,]+) us|"
                       r"system calls?, [\d,]+ us|samples?)\.")
 INDENT = " " * 10
@@ -197,6 +197,8 @@ class Stacks:
         elif self.stack and re.match(INDENT + r"\S", line) and not ROWS[
                 self.section].fullmatch(line):
             self.stack.line(line[len(INDENT):])
+        elif OTHERS.fullmatch(line):
+            return
         elif ALL.fullmatch(line):
             found = ALL.fullmatch(line)
             self.all[self.section] = number(found["count"]), number(found["total"] or "0")

@@ -264,6 +264,14 @@ def case_database(test):
     members = re.findall(r"^ +(?:(\d+)x|\d+) (?:convoy|roles)\b",
                          done.stdout.split("NEXT", 1)[1], re.MULTILINE)
     test.eq(sum(int(count or 1) for count in members), 63, "every thread is in it")
+    states, kept = (re.search(rf"^{header}.*\n((?:  .*\n)+)", done.stdout, re.MULTILINE)[1]
+                    for header in ("STATE  ", "    TID THREAD"))
+    shares = [float(share) for share in re.findall(r" [mun]?s +<?([\d.]+) %", states)]
+    test.between(sum(shares), 98, 102, f"all states, and those that have no line, are all of it: {states}")
+    others = re.search(r"and (\d+) others", kept)
+    without = len(re.findall(r"^ .{27} +0 ns  ", done.stdout, re.MULTILINE))
+    test.between(len(re.findall(r"\d+ convoy", kept)) + int(others[1] if others else 0),
+                 63 - without - len(blocks), 63 - without, "of threads that were kept ten have room")
 
 
 kdtest.main(case_fifo, case_stopped, case_lock, case_quota, case_idle, case_busy, case_condition,
