@@ -21,6 +21,7 @@ import urllib.parse
 import urllib.request
 
 import kddocuments
+import kdprocesses
 import kdtest
 from kddocuments import EXAMPLES
 from kdneeds import module, tool
@@ -526,6 +527,19 @@ def case_repeated_captures_end(test):
     test.eq(run.wait(), 69, "no such PID: it does not wait for another")
 
 
+def ends_with(test, load, *targets):
+    """With each of these targets it ends when the load does."""
+    runs = {}
+    for target in targets:
+        top = test.directory() / "new"
+        runs[target] = captures(test, top, load, conditions=["lost>1000000"], target=target)
+        kdtest.wait_until(lambda top=top: list(top.glob(".round.*/*.json")))
+    load.end()
+    for target, run in runs.items():
+        test.eq(run.wait(3 * kdtest.PATIENCE), 69, f"{target[0]}: it ends")
+        test.ok("kernel_delay: " in run.stderr, f"{target[0]}: and says why", run.stderr)
+
+
 def case_repeated_captures_target(test):
     """It ends when its target does, however that was named."""
     program = test.directory() / f"kdt-c{os.getpid()}"
@@ -533,19 +547,23 @@ def case_repeated_captures_target(test):
     load = test.workload(program, "poll")
     pidfile = test.directory() / "pid"
     pidfile.write_text(f"{load.pid}\n")
-    runs = {}
-    for target in (("-p", load.pid), (load.pid,), ("-C", program.name), (program.name,),
-                   ("--comm", program.name, "--all"), ("--pidfile", pidfile),
-                   ("--follow-fork", "-p", load.pid)):
-        top = test.directory() / "new"
-        runs[target] = captures(test, top, load, conditions=["lost>1000000"], target=target)
-        kdtest.wait_until(lambda top=top: list(top.glob(".round.*/*.json")))
-    load.end()
-    for target, run in runs.items():
-        test.eq(run.wait(3 * kdtest.PATIENCE), 69, f"{target[0]}: it ends")
+    ends_with(test, load, ("-p", load.pid), (load.pid,), ("-C", program.name), (program.name,),
+              ("--comm", program.name, "--all"), ("--pidfile", pidfile),
+              ("--follow-fork", "-p", load.pid))
+
+
+def case_repeated_captures_groups(test):
+    """Of a container, too, and of a control group, which may be there when nobody is in it."""
+    name = f"kdt-c{os.getpid()}"
+    top = next(iter(kdprocesses.hierarchies().values()))
+    with kdprocesses.group(top / "docker" / kdprocesses.container(test, name)) as group:
+        shell = kdprocesses.contained(test, group)
+        inside = kdprocesses.children_of(shell.pid)[0]
+        ends_with(test, shell, ("--cgroup", group), ("--container", name),
+                  ("--pid-ns", inside, "-p", 1))
 
 
 kdtest.main(case_stand_in, case_contents, case_alerts, case_prometheus_config,
             case_dashboard, case_scraped, case_service_privileges, case_service_calls, case_service_calls_of_options,
             case_service_file, case_daemonset, case_repeated_captures, case_repeated_captures_end,
-            case_repeated_captures_target)
+            case_repeated_captures_target, case_repeated_captures_groups)
