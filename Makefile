@@ -407,6 +407,9 @@ check-all:
 		TESTS_TOTALS=$(abspath $(BUILD)/totals) $(MAKE) $$part || bad=$$part; done; \
 		tests/run --sum $(BUILD)/totals && test -z "$$bad"
 
+same: all
+	@tests/same $(BASE) $(BUILD)/kernel_delay
+
 bench:
 	@tests/deps build bench
 	@$(MAKE) $(jobs) all workloads bench-programs
@@ -481,6 +484,7 @@ make fuzz         fuzzing guided by coverage, FUZZ_TIME ($(FUZZ_TIME)) seconds f
 make lint         style, includes, documents, warnings
 make bench        measure costs (as root); with BASE=PROGRAM also what events take more
                   than in that other build
+make same         BASE=PROGRAM: says whether that other build does the same, byte for byte
 make format       apply .clang-format
 make clean        remove $(BUILD)
 
@@ -496,6 +500,6 @@ help:
 
 FORCE:
 .PHONY: all unit workloads syntax test check check-all check-builds check-kernels check-unit fuzz \
-	fuzzers lint bench bench-programs demo deps format install uninstall clean help FORCE
+	fuzzers lint same bench bench-programs demo deps format install uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -34,6 +34,7 @@ VM = bool(os.environ.get("KD_VM"))  # in a virtual machine of tests/vm
 SLACK = 10 if VM else 1  # factor for delays that a test grants to the machine
 PATIENCE = 300  # seconds after which a process that says nothing is at fault: it hangs
 VERBOSE = bool(os.environ.get("TESTS_VERBOSE"))
+KEEP_REPORTS = os.environ.get("KEEP_REPORTS")
 MS = 1_000_000
 SECOND = 1_000_000_000
 
@@ -98,6 +99,18 @@ def in_full(argv):
     return [*argv[:at], "--full", *argv[at:]]
 
 
+def kept(argv):
+    """The same command, which leaves its samples in the directory KEEP_REPORTS, too, if that is
+    in the environment: `tests/same --take` chooses from them."""
+    others = ("--check", "--list-probes", "--list-metrics", "--machine", "--replay", "--live", "--")
+    if KEEP_REPORTS is None or PROGRAM not in argv or any(arg.split("=")[0] in others for arg in argv):
+        return argv
+    at = argv.index(PROGRAM) + 1
+    text = [] if any(re.match("-o|--output|--quiet", arg) for arg in argv) else ["-o", "text"]
+    name = f"json_{pathlib.Path(sys.argv[0]).stem}_{time.monotonic_ns()}.txt"
+    return [*argv[:at], *text, "-o", f"json:{KEEP_REPORTS}/{name}", *argv[at:]]
+
+
 class RealTime:
     """What runs before all others, of one test program at a time: two of them would leave
     nothing of two CPUs, not even for the tests that are to end them."""
@@ -130,6 +143,7 @@ class Child:
         self.argv = [str(arg) for arg in argv]
         if full:
             self.argv = in_full(self.argv)
+        self.argv = kept(self.argv)
         self.realtime = bool(RealTime.marks.search(" ".join(self.argv)))
         if self.realtime:
             RealTime.begin()
