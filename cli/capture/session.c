@@ -263,7 +263,7 @@ static exit_status session_start(struct session *session, const struct session_c
 						    config->tracing.record_bytes);
 	if (status)
 		return status;
-	session_memory_tell(session->skel->obj, session->slots);
+	session_memory_tell(session->skel, config, session->slots);
 	status = programs_load(&session->programs);
 	if (status)
 		return status;

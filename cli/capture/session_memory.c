@@ -7,8 +7,10 @@
 #include <sys/mman.h>
 
 #include "cli/base/log.h"
+#include "session.h"
+#include "kernel_delay.skel.h"
 
-#define MUCH (512ULL << 20) /* bytes; of some 17,000 threads */
+#define MUCH (512ULL << 20) /* bytes; of some 17,000 threads with triggers, 55,000 without */
 
 void *session_memory_map(const struct bpf_map *map, size_t size)
 {
@@ -34,18 +36,38 @@ void session_memory_keep(struct bpf_object *object)
 	}
 }
 
-void session_memory_tell(const struct bpf_object *object, uint32_t threads)
+/* Arrays have no keys; what a table has for each entry beside key and value, is about this. */
+#define TABLE_ENTRY 64
+
+static uint64_t map_bytes(const struct bpf_map *map)
 {
+	uint64_t value = bpf_map__value_size(map);
+
+	if (bpf_map__type(map) == BPF_MAP_TYPE_HASH)
+		value += bpf_map__key_size(map) + TABLE_ENTRY;
+	return bpf_map__max_entries(map) * value;
+}
+
+void session_memory_tell(const struct kernel_delay *skel, const struct session_config *config,
+			 uint32_t threads)
+{
+	const char *banks =
+		config->banks > 2 ? "; so does a smaller --window-banks"
+		: config->banks == 2
+			? "; so does one sample, without --sample-count, --record-on and triggers"
+			: "";
 	uint64_t bytes = 0;
 	struct bpf_map *map;
 
-	/* But for arrays it is a little more. */
-	bpf_object__for_each_map(map, object) if (bpf_map__autocreate(map))
-		bytes += (uint64_t)bpf_map__max_entries(map) *
-			 (bpf_map__key_size(map) + bpf_map__value_size(map));
+	bpf_object__for_each_map(map, skel->obj)
+	{
+		/* How much is recorded was asked for. */
+		if (bpf_map__autocreate(map) && map != skel->maps.kd_recorded)
+			bytes += map_bytes(map);
+	}
 	if (bytes < MUCH)
 		return;
 	log_warn("room for %u threads takes %.1f GB of memory", threads, (double)bytes / 1e9);
-	log_hint("--tid or fewer processes take less, and one sample (without --sample-count, "
-		 "--record-on and triggers) half of it");
+	log_hint("--tid or fewer processes take less%s%s", banks,
+		 config->histograms ? ", and a run without --histogram" : "");
 }

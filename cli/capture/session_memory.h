@@ -9,6 +9,8 @@
 
 struct bpf_map;
 struct bpf_object;
+struct kernel_delay;
+struct session_config;
 
 /* Maps so many bytes of a map, for reading and writing, until munmap(). Returns NULL with errno set
  * on failure. */
@@ -17,8 +19,9 @@ void *session_memory_map(const struct bpf_map *map, size_t size);
 /* The same for the variables of a loaded object, which libbpf has mapped. */
 void session_memory_keep(struct bpf_object *object);
 
-/* Says what the maps of an object that is about to be loaded will take, if that is much, and what
- * takes less. threads: how many there is room for. */
-void session_memory_tell(const struct bpf_object *object, uint32_t threads);
+/* Says what the maps of an object that is about to be loaded will take for threads, if that is
+ * much, and what takes less. threads: how many there is room for. */
+void session_memory_tell(const struct kernel_delay *skel, const struct session_config *config,
+			 uint32_t threads);
 
 #endif

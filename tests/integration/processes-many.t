@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""A control group of many processes with many threads each: every call of every thread, by the
-threads' own counts, and nothing lost."""
+"""Many processes with many threads each: every call of every thread, by the threads' own counts,
+and nothing lost; what they take of memory is said before it is taken."""
 
+import pathlib
+import re
+
+import kdneeds
 import kdprocesses
 import kdtest
 
@@ -47,4 +51,49 @@ def case_group(test):
         load.wait()
 
 
-kdtest.main(case_group)
+def taken(pid):
+    """Bytes of the BPF maps that a process has, as the kernel counts them."""
+    maps = {}
+    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        fields = dict(re.findall(r"^(\w+):\t(\S+)", path.read_text(), re.MULTILINE))
+        if "map_id" in fields:
+            maps[fields["map_id"]] = int(fields["memlock"])
+    return sum(maps.values())
+
+
+def case_memory(test):
+    """Much memory for many threads is said before it is taken, with what to give to take less."""
+    strace = kdneeds.tool("strace")
+    load = test.child([kdtest.WORKLOADS / "herd", 4, 600])
+    load.line("ready")
+    pids = kdprocesses.children_of(load.pid)
+    threads = sum(len(kdtest.threads_of(pid)) for pid in pids)
+    path = test.directory() / "calls"
+    run = test.child([strace, "-f", "-qq", "-e", "trace=write,bpf", "-o", path, kdtest.PROGRAM, "-p",
+                      ",".join(map(str, pids)), "--histogram", "--window-banks", 7, "--start-trigger",
+                      "t:syscalls:sys_enter_getuid", "--sample-time", "1ms"])
+    kdtest.wait_until(lambda: "waiting for" in run.stderr)
+    program = kdprocesses.children_of(run.pid)[0]
+    told = re.search(r"room for (\d+) threads takes ([\d.]+) GB of memory\n(.*)", run.stderr)
+    test.ok(told, "it is said", run.stderr)
+    test.ok(told and all(option in told[3] for option in ("--tid", "--window-banks", "--histogram")),
+            "with what takes less", told and told[3])
+    test.between(int(told[1]), threads, 2 * threads, "room for all threads, and more")
+    test.between(float(told[2]) * 1e9, 0.9 * taken(program), 1.1 * taken(program),
+                 "so much as the kernel counts")
+    kdtest.os.kill(program, kdtest.signal.SIGINT)
+    run.wait()
+    calls = path.read_text()
+    test.ok(0 < calls.find("room for") < calls.find('map_name="kd_threads"'),
+            "before any of it is taken", calls[:2000])
+    load.send("end")
+
+
+def case_memory_recorded(test):
+    """What was asked for is not said again, nor that threads take it."""
+    load = test.workload("roles", "poll")
+    done = test.program("-p", load.pid, "--record", "--record-memory=600M", "--sample-time", "1ms")
+    test.ok(done.status == 0 and "room for" not in done.stderr, "nothing is said", done.stderr)
+
+
+kdtest.main(case_group, case_memory, case_memory_recorded)
