@@ -17,6 +17,7 @@
 #include "cli/stack/kernel_symbols.h"
 #include "cli/target/group.h"
 #include "collect_row.h"
+#include "disk_limits.h"
 #include "lock_callers.h"
 #include "session_culprits.h"
 #include "session_entry.h"
@@ -55,6 +56,7 @@ struct collector {
 	uint64_t frozen_at;                   /* since the epoch; 0: none was */
 	pid_t frozen_pid;                     /* the process whose it is; 0: none */
 	uint64_t frozen_looked;               /* when that was read last, CLOCK_MONOTONIC ns */
+	struct disk_limits disk_limits;
 };
 
 static int row_compare(const void *a, const void *b)
@@ -480,10 +482,11 @@ static void frozen_take(const struct collector *collector, const struct session_
 
 int collector_drain(struct collector *collector)
 {
-	struct session_view view;
+	struct session_view view = session_view(collector->session);
 	int result = 0;
 
 	frozen_look(collector);
+	disk_limits_look(&collector->disk_limits, &view);
 	entry_follow(session_entry(collector->session));
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !result; bank++) {
 		if (!session_window_at(collector->session, bank, &view) || !view.gen ||
@@ -578,6 +581,7 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	memset(sample, 0, sizeof(*sample));
 	frozen_look(collector);
 	frozen_take(collector, view, sample);
+	disk_limits_take(&collector->disk_limits, view, sample);
 	entry_follow(session_entry(collector->session));
 	session_look(collector->session);
 	if (session_files_pending(collector->session, view) ||

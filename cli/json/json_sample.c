@@ -224,6 +224,17 @@ static const struct field resent_fields[] = {
 	FIELDS_END,
 };
 
+#define DISK_LIMIT(key, kind, member, ...) FIELD(key, kind, struct disk_limit, member, __VA_ARGS__)
+static const struct field disk_limit_fields[] = {
+	DISK_LIMIT("group", FIELD_NAME, group),
+	DISK_LIMIT("device", FIELD_NAME, device),
+	DISK_LIMIT("of", FIELD_WORD, kind, .words = disk_limit_keys, .of = DISK_LIMIT_KINDS),
+	DISK_LIMIT("version_1", FIELD_BOOL, version_1, .flags = FIELD_IF_ANY),
+	DISK_LIMIT("per_second", FIELD_U64, per_second),
+	DISK_LIMIT("used_per_second", FIELD_U64, used),
+	FIELDS_END,
+};
+
 static const struct field sample_fields[] = {
 	JSON_FORM("capture", capture_form),
 	SAMPLE("number", FIELD_U64, number),
@@ -251,6 +262,8 @@ static const struct field sample_fields[] = {
 	SAMPLE("recorded", FIELD_OBJECT, recorded, .fields = recorded_fields,
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("frozen_group", FIELD_NAME, frozen_group, .flags = FIELD_IF_ANY),
+	SAMPLE("disk_limit", FIELD_OBJECT, disk_limit, .fields = disk_limit_fields,
+	       .flags = FIELD_IF_ANY),
 	FIELD_LIST("absent", struct sample, absent, .fields = absence_fields, .flags = FIELD_KEPT),
 	JSON_FORM("verdict", json_form_verdict),
 	SAMPLE("critical_path", FIELD_OBJECT, path, .fields = json_path_fields,

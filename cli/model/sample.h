@@ -19,6 +19,7 @@
 #include "culprit.h"
 #include "descriptor.h"
 #include "distribution.h"
+#include "disk_limit.h"
 #include "excess.h"
 #include "interruption.h"
 #include "lock_caller.h"
@@ -279,6 +280,10 @@ struct sample {
 
 	char frozen_group[CULPRIT_GROUP_LEN]; /* that the freezer held, as in struct culprit; ""
 						 if not known */
+
+	/* What a control group of theirs may do with a disk, and did, while they waited; per_second
+	 * is 0 if there is none that is known. */
+	struct disk_limit disk_limit;
 
 	struct upcall_row *upcalls; /* by CPU, then error */
 	size_t n_upcalls;

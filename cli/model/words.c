@@ -38,3 +38,8 @@ const char *const role_keys[KD_ROLES] = {
 
 const char *const softirq_names[SOFTIRQS] = { "hi",       "timer",   "net_tx", "net_rx",  "block",
 					      "irq_poll", "tasklet", "sched",  "hrtimer", "rcu" };
+
+#define DISK_LIMIT_KEY(kind, key, words) [kind] = (key),
+#define DISK_LIMIT_WORD(kind, key, words) [kind] = (words),
+const char *const disk_limit_keys[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(DISK_LIMIT_KEY) };
+const char *const disk_limit_words[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(DISK_LIMIT_WORD) };

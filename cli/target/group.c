@@ -54,8 +54,7 @@ static bool path_read(pid_t pid, const char *controller, char path[PATH_MAX], bo
 	return found;
 }
 
-/* Copies a path, or the end of it. */
-static void path_cut(char *into, size_t size, const char *path)
+void group_path_cut(char *into, size_t size, const char *path)
 {
 	size_t length = strlen(path);
 
@@ -75,7 +74,7 @@ bool group_of(pid_t pid, char *path, size_t size)
 	*path = '\0';
 	if (!path_read(pid, "cpu", whole, &version_1))
 		return false;
-	path_cut(path, size, whole);
+	group_path_cut(path, size, whole);
 	return true;
 }
 
@@ -177,7 +176,7 @@ bool group_quota(pid_t pid, struct cpu_quota *quota)
 		if (!quota_read(levels.directory, levels.version_1, &found) ||
 		    !is_tighter(&found, quota))
 			continue;
-		path_cut(found.group, sizeof(found.group), levels.path);
+		group_path_cut(found.group, sizeof(found.group), levels.path);
 		*quota = found;
 	}
 	return quota->period_ns > 0;
@@ -194,7 +193,7 @@ bool group_above(pid_t tid, uint64_t id, char *path, size_t size)
 	while (!found && levels_next(&levels))
 		found = !stat(levels.directory, &status) && status.st_ino == id;
 	if (found)
-		path_cut(path, size, levels.path);
+		group_path_cut(path, size, levels.path);
 	return found;
 }
 
@@ -209,7 +208,7 @@ static bool frozen_find(pid_t pid, const char *controller, const char *file, cha
 	while (levels_next(&levels)) {
 		if (!numbers_read(levels.directory, file, is_frozen) || is_frozen[0] != 1)
 			continue;
-		path_cut(into, size, levels.path);
+		group_path_cut(into, size, levels.path);
 		return true;
 	}
 	return false;
@@ -219,4 +218,13 @@ bool group_frozen(pid_t pid, char *path, size_t size)
 {
 	return frozen_find(pid, NULL, "cgroup.freeze", path, size) ||
 	       frozen_find(pid, "freezer", "freezer.self_freezing", path, size);
+}
+
+void group_levels(pid_t pid, const char *controller, group_level_function *see, void *context)
+{
+	struct levels levels;
+	bool more = levels_begin(&levels, pid, controller);
+
+	while (more && levels_next(&levels))
+		more = see(levels.path, levels.directory, levels.version_1, context);
 }

@@ -130,6 +130,66 @@ static const char *given_advice(enum cause cause, const struct sample *sample)
 	}
 }
 
+/* "reads 2.1 MB/s", "120 writes/s" */
+static void amount(char text[static 32], const struct disk_limit *limit)
+{
+	static const char *const units[] = { "", "k", "M", "G", "T" };
+	const char *what = disk_limit_words[limit->kind];
+	double value = (double)limit->per_second;
+	size_t unit = 0;
+
+	for (; value >= 1000 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+		value /= 1000;
+	if (limit->kind == DISK_LIMIT_READ_BYTES || limit->kind == DISK_LIMIT_WRITE_BYTES)
+		snprintf(text, 32, "%s %.*f %sB/s", what, value < 10 && unit ? 1 : 0, value,
+			 units[unit]);
+	else
+		snprintf(text, 32, "%.*f%s %s/s", value < 10 && unit ? 1 : 0, value, units[unit],
+			 what);
+}
+
+/* Whether the limit is that of the disk, of one of its partitions, or of what it is a part of. */
+static bool is_of_disk(const struct disk_limit *limit, const char *disk)
+{
+	const size_t length = strlen(limit->device);
+
+	if (!*disk || !strncmp(disk, "dm-", 3) || !strncmp(disk, "md", 2) ||
+	    !strncmp(limit->device, "dm-", 3) || !strncmp(limit->device, "md", 2))
+		return true;
+	return !strncmp(disk, limit->device, length) &&
+	       !(disk[length] >= 'a' && disk[length] <= 'o');
+}
+
+/* A disk that does what it is asked for at once is not why a thread waits for it: the group's limit
+ * holds the requests back. */
+static bool is_limited(const struct sample *sample, const struct verdict_row *row)
+{
+	return row->cause == CAUSE_DISK && sample->disk_limit.per_second &&
+	       sample->disk_limit.kind < DISK_LIMIT_KINDS && row->requests.total <= row->ns / 2 &&
+	       is_of_disk(&sample->disk_limit, row->who.comm);
+}
+
+/* "raise io.max of /pods/web (vda: reads 2.1 MB/s)", of a long path the end. */
+static void limit_advice(char advice[static SCREEN_WIDTH], const struct disk_limit *limit)
+{
+	char group[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], device[16], much[32], rest[64];
+	char line[sizeof(group) + SCREEN_WIDTH];
+	const char *tail = group, *file = limit->version_1 ? "blkio.throttle" : "io.max";
+	size_t room = SCREEN_WIDTH - sizeof("NEXT    raise  of ...");
+
+	escape_text(group, sizeof(group), limit->group, sizeof(limit->group));
+	escape_text(device, sizeof(device), limit->device, sizeof(limit->device));
+	amount(much, limit);
+	snprintf(rest, sizeof(rest), " (%s: %s)", device, much);
+	room -= strlen(file) + strlen(rest);
+	while (strlen(tail) > room)
+		for (tail++; (*tail & 0xc0) == 0x80;)
+			tail++;
+	snprintf(line, sizeof(line), "raise %s of %s%s%s", file, tail > group ? "..." : "", tail,
+		 rest);
+	snprintf(advice, SCREEN_WIDTH, "%.79s", line);
+}
+
 #define FAIR(policy) ((policy) == SCHED_OTHER || (policy) == SCHED_BATCH || (policy) == SCHED_IDLE)
 
 /* A nice value counts between threads of the same control group, none of which is of real time. */
@@ -150,6 +210,10 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	const pid_t pid = row->who.pid;
 	bool own = pid == sample->pid || process_at(sample, pid, UINT64_MAX);
 
+	if (is_limited(sample, row)) {
+		limit_advice(advice, &sample->disk_limit);
+		return;
+	}
 	if (!usual || !text_is_several(sample))
 		usual = usual_advice[row->cause].one;
 	usual = given_advice(row->cause, sample)

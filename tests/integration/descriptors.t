@@ -14,6 +14,7 @@ import time
 
 import kdstacks
 import kdtest
+from kdgroup import disk_group
 from kdheld import Held
 from kdtest import MS
 
@@ -319,6 +320,27 @@ def case_disk(test):
     test.eq({row["who"]["comm"] for row in named} | {name}, {name}, "the verdict names no other")
 
 
+def case_limit(test):
+    """Reads that the limit of their control group holds back: NEXT names it, only while it does."""
+    disk = disk_of("/var/tmp") if os.major(os.stat("/var/tmp").st_dev) else None
+    if not disk:
+        raise kdtest.Skip("files are not on a disk here")
+    with disk_group(disk) as (group, limit):
+        load = test.workload("blocked", "direct", "/var/tmp/")
+        (group / "cgroup.procs").write_text(str(load.pid))
+        for reads, held in (1000000, False), (20, True):
+            limit(reads)
+            path = test.directory() / "limit.json"
+            text = test.program("-p", load.pid, "--sample-time", "1", "-o", f"json:{path}", "-o", "-",
+                                "--summary").stdout
+            found = json.loads(path.read_text()).get("disk_limit", {})
+            test.eq((found.get("group"), found.get("device"), found.get("per_second")),
+                    (f"/{group.name}", disk, reads) if held else (None,) * 3, f"{reads} reads a second")
+            test.eq(bool(re.search(rf"^NEXT .* of /{group.name} \({disk}: {reads} reads/s\)$", text,
+                                   re.MULTILINE)), held, f"{reads}: NEXT names it")
+        load.end()
+
+
 def case_requests(test):
     """Reads past the page cache: the disk's part of each lies inside the call."""
     if not os.major(os.stat("/var/tmp").st_dev):
@@ -424,4 +446,4 @@ def case_ends_before_reading(test):
 
 
 kdtest.main(case_fifo, case_unix, case_tcp, case_verdict, case_traces, case_gone, case_many,
-            case_file, case_disk, case_requests, case_traced_requests, case_ends_before_reading)
+            case_file, case_disk, case_limit, case_requests, case_traced_requests, case_ends_before_reading)

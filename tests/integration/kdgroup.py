@@ -9,6 +9,7 @@ import re
 
 import kdtest
 
+BLKIO = pathlib.Path("/sys/fs/cgroup/blkio")
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
 CPU = pathlib.Path("/sys/fs/cgroup/cpu")
 UNIFIED = pathlib.Path("/sys/fs/cgroup")
@@ -124,3 +125,27 @@ def memory_group(limit):
     finally:
         kdtest.wait_until(lambda: not (path / "cgroup.procs").read_text())
         path.rmdir()
+
+
+@contextlib.contextmanager
+def disk_group(disk):
+    """A control group, and a function that gives it a limit of so many reads of the disk a second."""
+    number = pathlib.Path(f"/sys/block/{disk}/dev").read_text().strip()
+    version = 1 if BLKIO.is_dir() else 2
+    if version == 2 and "io" not in controllers():
+        raise kdtest.Skip("no control groups for disks")
+    group = (BLKIO if version == 1 else UNIFIED) / f"kdtest-{os.getpid()}"
+    if version == 2:
+        (UNIFIED / "cgroup.subtree_control").write_text("+io")
+    group.mkdir()
+
+    def limit(reads):
+        if version == 1:
+            (group / "blkio.throttle.read_iops_device").write_text(f"{number} {reads}")
+        else:
+            (group / "io.max").write_text(f"{number} riops={reads}")
+    try:
+        yield group, limit
+    finally:
+        kdtest.wait_until(lambda: not (group / "cgroup.procs").read_text())
+        group.rmdir()

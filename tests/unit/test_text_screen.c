@@ -122,6 +122,59 @@ TEST(triggered)
 	is_screen(&sample, "screen_triggered");
 }
 
+/* What a group may do with a disk is named where it is the cause, whatever it is called. */
+TEST(disk_limit)
+{
+	static const struct {
+		struct disk_limit limit;
+		uint64_t requests_ns;
+		const char *next;
+	} cases[] = {
+		{ { "/a/b", "vda", DISK_LIMIT_READ_BYTES, false, 2097152, 2097152 },
+		  MILLI,
+		  "raise io.max of /a/b (vda: reads 2.1 MB/s)" },
+		{ { "/a", "vda", DISK_LIMIT_WRITES, true, 30, 30 },
+		  MILLI,
+		  "raise blkio.throttle of /a (vda: 30 writes/s)" },
+		{ { "/a", "dm-0", DISK_LIMIT_READS, false, 12000, 12000 },
+		  MILLI,
+		  "raise io.max of /a (dm-0: 12k reads/s)" },
+		{ { "/a", "vdb", DISK_LIMIT_READS, false, 30, 30 }, MILLI, "-s 1ms lists" },
+		{ { "/a", "vda", DISK_LIMIT_READS, false, 30, 30 }, 700 * MILLI, "-s 1ms lists" },
+		{ { "", "", 0, false, 0, 0 }, MILLI, "-s 1ms lists" },
+		{ { "/a", "vda", 99, false, 30, 30 }, MILLI, "-s 1ms lists" },
+	};
+	struct descriptor_row disk = { .awaited = KD_AWAITED_DISK, .is = { .device = "vda1" } };
+	struct thread_row row = runner(4711, "main");
+	struct sample sample = verdict_sample(&row, 1);
+	FILE *out;
+
+	spend(&row, LEDGER_BLOCKED_UNINT, 800 * MILLI);
+	row.ledger.awaited[KD_AWAITED_DISK] = disk.waits = times(9, 800 * MILLI, 90 * MILLI);
+	row.descriptors = &disk, row.n_descriptors = 1;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct made made;
+		char *text;
+
+		sample.disk_limit = cases[i].limit;
+		disk.requests = times(9, cases[i].requests_ns, MILLI);
+		report_text(&sample, &summary, made_begin(&made));
+		text = made_end(&made);
+		ok(strstr(text, cases[i].next), "%s: %s", cases[i].next, strstr(text, "NEXT"));
+		free(text);
+	}
+	sample.disk_limit = (struct disk_limit){ "",   "vda",      DISK_LIMIT_WRITE_BYTES,
+						 true, UINT64_MAX, 0 };
+	memset(sample.disk_limit.group, 0xff, sizeof(sample.disk_limit.group) - 1);
+	memset(sample.disk_limit.device + 3, 0x1b, sizeof(sample.disk_limit.device) - 4);
+	strcpy(disk.is.device, "dm-0");
+	disk.requests = times(0, 0, 0);
+	out = tmpfile();
+	report_text(&sample, &summary, out);
+	fits(out, "hostile names of limits");
+	fclose(out);
+}
+
 TEST(one_cpu)
 {
 	struct thread_row row = runner(4711, "main");
