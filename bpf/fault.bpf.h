@@ -76,7 +76,7 @@ static __always_inline void major_add(struct event event, u64 since)
 	struct kd_majors *majors = &event.record->majors;
 	u64 asleep = thread->asleep_ns - thread->fault_began_asleep;
 	u64 ns = elapsed(thread->fault_began_ran, run_so_far(thread, event.t)) + asleep;
-	u64 whole = event.t - since, inside = elapsed(event.edge, event.t);
+	u64 whole = elapsed(since, event.t), inside = elapsed(event.edge, event.t);
 
 	if (ns > majors->times.max)
 		majors->times.max = ns;

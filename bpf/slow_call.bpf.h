@@ -139,7 +139,7 @@ static __always_inline void open_call_trace(struct task_struct *task)
 		return;
 	thread_state(target.thread);
 	if (target.thread->call < 0 || !(call_class(target.thread->call) & KD_CLASS_TRACED) ||
-	    t - call_began(target.thread) < kd_call_ns)
+	    elapsed(call_began(target.thread), t) < kd_call_ns)
 		return;
 	trace = trace_begin(SCRATCH_ITERATOR, KD_TRACE_OPEN, task->tgid, task->pid,
 			    call_began(target.thread), t);
@@ -159,7 +159,7 @@ static __always_inline void open_call_trace(struct task_struct *task)
 	if (trace->call == kd_futex_call && !trace->blocker.lock)
 		trace->blocker.lock = task_first_argument(task, false);
 	if (!target.thread->on_cpu && target.thread->out_since) {
-		trace->waited = t - target.thread->out_since;
+		trace->waited = elapsed(target.thread->out_since, t);
 		trace->flags |= KD_TRACE_WAITED;
 	}
 	__builtin_memcpy(trace->comm, task->comm, KD_COMM_LEN);

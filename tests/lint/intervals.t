@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""No interval of the BPF programs is less than nothing, which would be 584 years, though the clock
+may seem to step back: where times are subtracted, it is by elapsed(), or the function compares the
+two, or it is known here why the second one is no later."""
+
+import re
+
+import lint
+
+PLACE = r"(?:\w+(?:->|\.))*\w+(?:\([\w>.-]*\))?"
+DIFFERENCE = re.compile(rf"(?<![\w.>])({PLACE}) - ({PLACE})")
+# What is a time: called so, by its last word.
+TIME = re.compile(r"(?:^|[.>])(?:t|now|since|mark|at|from|to|until|start|end|began|"
+                  r"\w+_(?:since|at|began|from|until)(?:\([\w>.-]*\))?)$")
+FUNCTION = re.compile(r"^[a-z_][^;{}#]*?(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+OF_EVENT = "event_at() lets no event be before its thread's last one"
+OF_PART = "window_part() has no part that ends before it begins"
+KNOWN = {  # and why
+    ("counts_add", "part->from - cpu->at"): OF_PART,
+    ("counts_add", "part->to - cpu->at"): OF_PART,
+    ("counts_add", "t - cpu->at"): OF_PART,
+    ("elapsed", "t - since"): "it is what looks",
+    ("irq_book", "t - since"): "irq_exit() compares",
+    ("irq_in_bank", "part.to - part.from"): OF_PART,
+    ("item_book", "event.t - since"): OF_EVENT,
+    ("item_in_bank", "t - since"): OF_PART,
+    ("run_end", "t - thread->run_since"): OF_EVENT,
+    ("state_in_bank", "part.to - part.from"): OF_PART,
+    ("steal_book", "part.to - part.from"): OF_PART,
+    ("stop_add", "part->to - part->from"): OF_PART,
+    ("switch_in", "t - thread->since"): OF_EVENT,
+    ("switch_lead", "event.t - thread->run_since"): OF_EVENT,
+    ("thread_wake", "event.t - event.thread->since"): OF_EVENT,
+    ("waiting_charge", "part.to - part.from"): OF_PART,
+    ("waiting_charge", "t - since"): "it compares with the mark",
+    ("window_close", "hit->t - start"): "it compares hit_time()",
+}
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+def compared(left, right, body):
+    """Whether a function compares the two."""
+    one, other = re.escape(left), re.escape(right)
+    return re.search(rf"(?<![\w.>])(?:{one} [<>]=? {other}|{other} [<>]=? {one})(?![\w.>-])", body)
+
+
+def unsafe(text):
+    """(function, difference) of times that nothing compares."""
+    for name, body in FUNCTION.findall(without_comments(text)):
+        for left, right in DIFFERENCE.findall(body):
+            if TIME.search(left) and TIME.search(right) and not compared(left, right, body):
+                yield name, f"{left} - {right}"
+
+
+def case_intervals(test):
+    functions, found = 0, set()
+    for path in lint.files(".bpf.h", ".bpf.c", under="bpf"):
+        functions += len(FUNCTION.findall(lint.text(path)))
+        found |= set(unsafe(lint.text(path)))
+    test.ok(functions > 500, "functions are found", functions)
+    test.eq(sorted(found - set(KNOWN)), [], "times are subtracted by elapsed(), or compared")
+    test.eq(sorted(set(KNOWN) - found), [], "what is known is there")
+
+
+def case_finds(test):
+    """It finds what it is to find."""
+    for line, want in (("u64 ns = t - thread->since;", 1), ("x = t - call_began(thread);", 1),
+                       ("x += hit->t - thread->call_since;", 1), ("x = top - sp;", 0),
+                       ("x = elapsed(since, t);", 0), ("if (t < since) return; x = t - since;", 0),
+                       ("if (t < since->x) return; x = t - since;", 1)):
+        test.eq(len(list(unsafe(f"static int f(int a)\n{{\n\t{line}\n}}\n"))), want, line)
+
+
+lint.main(case_intervals, case_finds)
