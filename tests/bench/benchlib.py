@@ -202,6 +202,18 @@ def names():
     return {(kind, int(number)): rest for kind, number, *rest in lines}
 
 
+def run_times(pid, name_of, key=lambda name, tracepoint: tracepoint):
+    """{tracepoint: (ns, runs)} of the BPF programs of a process; name_of: what names() said. The
+    kernel counts what others go on with as theirs."""
+    found = {}
+    for number, fields in fdinfo(pid, "prog").items():
+        name, _, tracepoint = name_of["prog", number]
+        ns, runs = found.get(key(name, tracepoint), (0, 0))
+        found[key(name, tracepoint)] = (ns + int(fields["run_time_ns"]),
+                                        runs + int(fields["run_cnt"]))
+    return found
+
+
 def memory(pid, field="VmHWM"):
     """Bytes, of /proc/PID/status."""
     text = pathlib.Path(f"/proc/{pid}/status").read_text()

@@ -8,8 +8,8 @@ import os
 import pathlib
 import statistics
 
-from benchlib import (BUILD, LOAD_CPU, LONG, QUICK, Load, Missing, Process, fdinfo, kernel_delay,
-                      names)
+from benchlib import (BUILD, LOAD_CPU, LONG, QUICK, Load, Missing, Process, kernel_delay, names,
+                      run_times)
 
 BASE = os.environ.get("BASE")
 ROUNDS, MS = (4, 100) if QUICK else (10, 400)
@@ -52,15 +52,6 @@ def start(stack, variant, pid):
     return process
 
 
-def counts(pid, name_of):
-    """{tracepoint: (ns, runs)}"""
-    found = {}
-    for number, fields in fdinfo(pid, "prog").items():
-        tracepoint = name_of["prog", number][2]
-        found[tracepoint] = int(fields["run_time_ns"]), int(fields["run_cnt"])
-    return found
-
-
 def each(before, after, tracepoints):
     """ns of one event, the sum of the tracepoints."""
     total = 0
@@ -82,9 +73,9 @@ def measure_round(number, waiters, kind, tracepoints, variants):
         order = variants if number % 2 else variants[::-1]
         running = {variant: start(stack, variant, target.pid) for variant in order}
         name_of = names()
-        before = {variant: counts(running[variant].pid, name_of) for variant in order}
+        before = {variant: run_times(running[variant].pid, name_of) for variant in order}
         load.run(kind, MS)
-        return [each(before[variant], counts(running[variant].pid, name_of), tracepoints)
+        return [each(before[variant], run_times(running[variant].pid, name_of), tracepoints)
                 for variant in variants]
 
 

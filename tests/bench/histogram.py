@@ -11,7 +11,7 @@ import subprocess
 
 import attached
 from benchlib import (BUILD, LOAD_CPU, LONG, QUICK, Load, Missing, Process, fdinfo, kernel_delay,
-                      names, tool_path)
+                      names, run_times, tool_path)
 from programs import NOBODY
 
 ROUNDS, SLICES, MS = (4, 20, 100) if QUICK else (16, 30, 300)
@@ -76,12 +76,6 @@ def print_clock(table, rounds, per_trip):
                   "ns")
 
 
-def run_times(process, name_of):
-    """{tracepoint: (ns, runs)} of its programs."""
-    return {name_of["prog", number][2]: (int(fields["run_time_ns"]), int(fields["run_cnt"]))
-            for number, fields in fdinfo(process.pid, "prog").items()}
-
-
 def ns_per_run(before, after, tracepoint):
     if tracepoint not in before:
         raise Missing(f"this kernel's programs are not at the tracepoint {tracepoint} itself")
@@ -101,9 +95,9 @@ def measure_programs(load, number):
         name_of = names()
         result = {}
         for kind, tracepoint, events in PROGRAMS:
-            before = {name: run_times(tool, name_of) for name, tool in tools.items()}
+            before = {name: run_times(tool.pid, name_of) for name, tool in tools.items()}
             load.run(kind, MS)
-            each = {name: ns_per_run(before[name], run_times(tool, name_of), tracepoint)
+            each = {name: ns_per_run(before[name], run_times(tool.pid, name_of), tracepoint)
                     for name, tool in tools.items()}
             result[kind] = (each["with"] - each["without"]) / events
     return result

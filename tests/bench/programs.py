@@ -8,7 +8,7 @@ and the order of the others changes from round to round."""
 import contextlib
 import statistics
 
-from benchlib import BUILD, LONG, QUICK, Load, Process, fdinfo, kernel_delay, names
+from benchlib import BUILD, LONG, QUICK, Load, Process, kernel_delay, names, run_times
 
 ROUNDS, MS = (3, 100) if QUICK else (16, 400)
 NOBODY = 0xFFFFFFFF  # no process has this number
@@ -37,13 +37,8 @@ SHARE = 0.8
 
 def counts(floor, tool, name_of):
     """{(whose, tracepoint): (ns, runs)}; whose: tool, floor, empty."""
-    found = {}
-    for pid, owner in ((floor.pid, None), (tool.pid, "tool")):
-        for number, fields in fdinfo(pid, "prog").items():
-            name, _, tracepoint = name_of["prog", number]
-            whose = owner or name.split("_")[0]
-            found[whose, tracepoint] = int(fields["run_time_ns"]), int(fields["run_cnt"])
-    return found
+    return {**run_times(floor.pid, name_of, lambda name, at: (name.split("_")[0], at)),
+            **run_times(tool.pid, name_of, lambda _, at: ("tool", at))}
 
 
 def measure_load(load, kind, calls, read):

@@ -11,8 +11,8 @@ import subprocess
 import tempfile
 import time
 
-from benchlib import (BUILD, LOAD_CPU, LONG, QUICK, Load, Missing, Process, fdinfo, kernel_delay,
-                      names)
+from benchlib import (BUILD, LOAD_CPU, LONG, QUICK, Load, Missing, Process, kernel_delay, names,
+                      run_times)
 from programs import NOBODY
 
 KB = 1024
@@ -47,17 +47,6 @@ def recording(load, *options):
     process = kernel_delay(load.pid, "--sample-time", LONG, *options)
     process.line(b"# Start sampling")
     return process
-
-
-def sums(process):
-    """{tracepoint: (ns, runs)}"""
-    name_of = names()
-    found = {}
-    for number, fields in fdinfo(process.pid, "prog").items():
-        tracepoint = name_of["prog", number][2]
-        ns, runs = found.get(tracepoint, (0, 0))
-        found[tracepoint] = ns + int(fields["run_time_ns"]), runs + int(fields["run_cnt"])
-    return found
 
 
 class Lost(Exception):
@@ -109,9 +98,10 @@ def cost_try(load, kind, size, options):
     period = PERIOD if kind == "calls" else SLEEP
     with recording(load, *options) as process:
         load.run(kind, size, 20, period)
-        before = sums(process)
+        name_of = names()
+        before = run_times(process.pid, name_of)
         each = load.run(kind, size, CALLS, period)[0]
-        after = sums(process)
+        after = run_times(process.pid, name_of)
         end_complete(process)
     # No more than what the calls are seen by: other processes make events, too.
     shown = ("sys_exit",) if kind == "calls" else ("sys_exit", "sched_switch", "sched_waking")
