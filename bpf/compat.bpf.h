@@ -65,13 +65,17 @@ static __always_inline bool task_dequeue_is_delayed(struct task_struct *task)
 typedef void (*btf_trace_sched_switch)(void *, bool, struct task_struct *, struct task_struct *,
 				       unsigned int);
 
-/* A task that was to sleep, but for which a signal was pending, stays runnable; until 6.14 the
- * state that is handed over is the one from before that was seen. */
 static __always_inline u32 switch_prev_state(unsigned long long *ctx, struct task_struct *prev)
 {
-	u32 state = bpf_core_type_exists(btf_trace_sched_switch) ? (u32)ctx[3] : task_state(prev);
+	return bpf_core_type_exists(btf_trace_sched_switch) ? (u32)ctx[3] : task_state(prev);
+}
 
-	return state && prev->on_rq && !task_dequeue_is_delayed(prev) ? 0 : state;
+/* The state in which a task is switched out; handed: what the tracepoint was given. One that was to
+ * sleep, but for which a signal was pending, stays runnable: until 6.14 the state handed over is
+ * the one from before that was seen. */
+static __always_inline u32 switched_state(struct task_struct *prev, u32 handed)
+{
+	return handed && prev->on_rq && !task_dequeue_is_delayed(prev) ? 0 : handed;
 }
 
 /* The address of a request's disk: the request had it before 5.17 (f3fa33acca9f), its queue has it

@@ -60,11 +60,18 @@ int BPF_PROG(kd_sched_switch, bool preempt, struct task_struct *prev, struct tas
 
 SEC("?tp_btf/sched_waking") int BPF_PROG(kd_sched_waking, struct task_struct *task)
 {
-	thread_wake(ctx, task);
+	wakeup_pass(ctx, task);
 	return 0;
 }
 
 SEC("?tp_btf/sched_wakeup") int BPF_PROG(kd_sched_wakeup, struct task_struct *task)
+{
+	wakeup_pass(ctx, task);
+	return 0;
+}
+
+/* What both go on with, see wakeup_pass(). It is attached nowhere. */
+SEC("?tp_btf/sched_waking") int BPF_PROG(kd_wakeup, struct task_struct *task)
 {
 	thread_wake(ctx, task);
 	return 0;

@@ -321,14 +321,11 @@ enum kd_visit {
 };
 
 /* What is known of a thread right now, whether a window is open or not. The
- * slot is the thread's index in kd_threads and, per bank, in kd_records. */
+ * slot is the thread's index in kd_threads and, per bank, in kd_records.
+ *
+ * What each switch and wake-up looks at comes first, in few cache lines. */
 struct kd_thread {
 	__u64 since;      /* when it entered its state */
-	__u64 out_since;  /* traces only: when it was switched out, */
-	__u64 woken_at;   /* woken (0: not yet), */
-	__u32 out_state;  /* and what it was then */
-	__u16 noted;      /* there is something in its kd_wait, or a trace of this call */
-	__u16 long_wait;  /* waited says for which lock, in this call */
 	__u32 state;      /* enum kd_state */
 	__s32 call;       /* KD_CALL_* or the number of the call in progress */
 	__u64 call_since; /* 0: entered before we looked */
@@ -336,28 +333,41 @@ struct kd_thread {
 	__u64 run_ns;     /* all its run time before run_since */
 	__u64 ready_ns;   /* all its time ready for a CPU before since, */
 	__u64 asleep_ns;  /* and blocked */
-	__s32 slept_in;   /* the call of its last sleep, or KD_CALL_* */
-	__u32 moved;      /* enum kd_move: since it last ran */
-	struct kd_mover mover;
-	struct kd_locked locked;
-	struct kd_contended contended;
-	struct kd_waited waited;
-	struct kd_at at, seed_at;  /* the descriptor of its last sleep */
-	struct kd_stopper stopper; /* of its last stop */
-	struct kd_timer timer;
-	__u64 exec_out;      /* the kernel's count of it at the last switch-out */
-	__u64 poll_since;    /* last return from poll; 0: none, or in one */
-	__u64 restart_since; /* a call that the kernel may restart, see call_exit() */
-	__u64 restart_at;
-	__s32 restart_call; /* KD_CALL_NONE: none */
+	__u64 task;       /* address of its task_struct: its identity */
+	__u64 exec_out;   /* the kernel's count of it at the last switch-out */
+	__u32 tid, tgid;
+	__u32 cpu;
 	__u32 on_cpu;
 	__u32 ready_state;  /* in which it waited for its present run */
 	__u32 before;       /* its state before this one */
 	__u32 awaited;      /* enum kd_awaited: of its last sleep */
-	__u32 seed_awaited; /* as the other seeds below */
+	__s32 slept_in;     /* the call of its last sleep, or KD_CALL_* */
+	__u32 moved;        /* enum kd_move: since it last ran */
+	__s32 restart_call; /* KD_CALL_NONE: none */
 	__u32 fault;        /* the generation of the page fault that it is in; 0: none */
 	__u32 reclaim;      /* it looks for memory to free */
-	__u64 fault_ran;    /* its run time at the end of its last fault */
+	/* What the hypervisor takes: its CPU's sum (with 1 added, 0: not known) when it was looked
+	 * at last in this run, and when; of all runs until then, and until this one. */
+	__u64 steal, steal_at, stolen_ns, stolen_before;
+	struct kd_waiting waiting; /* in KD_READY_* */
+	struct kd_at at;           /* the descriptor of its last sleep */
+	struct kd_timer timer;
+	struct kd_irq_frame hardirq;
+	struct kd_irq_frame softirq;
+	struct kd_contended contended;
+	struct kd_locked locked;
+	struct kd_waited waited;
+	struct kd_mover mover;
+	struct kd_stopper stopper; /* of its last stop */
+	__u64 poll_since;          /* last return from poll; 0: none, or in one */
+	__u64 restart_since;       /* a call that the kernel may restart, see call_exit() */
+	__u64 restart_at;
+	__u64 out_since; /* traces only: when it was switched out, */
+	__u64 woken_at;  /* woken (0: not yet), */
+	__u32 out_state; /* and what it was then */
+	__u16 noted;     /* there is something in its kd_wait, or a trace of this call */
+	__u16 long_wait; /* waited says for which lock, in this call */
+	__u64 fault_ran; /* its run time at the end of its last fault */
 	/* When the one that it is in began, timed or not (0: it is in none), what it had run and
 	 * slept. */
 	__u64 fault_at, fault_began_ran, fault_began_asleep;
@@ -365,28 +375,21 @@ struct kd_thread {
 	 * since. Who has had the CPU is in waiting. */
 	__u64 lost_at, lost_limited;
 	__u32 lost_in_fault, lost_others;
-	__u64 ticked; /* the end of the local timer's last interrupt of it */
-	/* What the hypervisor takes: its CPU's sum (with 1 added, 0: not known) when it was looked
-	 * at last in this run, and when; of all runs until then, and until this one. */
-	__u64 steal, steal_at, stolen_ns, stolen_before;
-	__u64 task;            /* address of its task_struct: its identity */
+	__u64 ticked;          /* the end of the local timer's last interrupt of it */
 	__u64 stack, wakes_at; /* its kernel stack; see current_is_in_call() */
-	__u32 tid, tgid;
-	__u64 process_began; /* of several: as in struct kd_process */
-	__u32 cpu;
+	__u64 process_began;   /* of several: as in struct kd_process */
+	__u64 seen;            /* it got its slot: what it did then may have begun earlier, */
+	__u64 born;            /* if this is 0: it was there before us */
+	__u64 died;            /* 0: alive */
+	__u64 hits;            /* of triggers' probes */
+	__u64 pair;            /* a start that waits for its stop, see pair.bpf.h; 0: none */
 	__u32 left; /* it has lost the name that was asked for: it is not in the report */
-	__u64 seen; /* it got its slot: what it did then may have begun earlier, */
-	__u64 born; /* if this is 0: it was there before us */
-	__u64 died; /* 0: alive */
-	__u64 hits; /* of triggers' probes */
-	__u64 pair; /* a start that waits for its stop, see pair.bpf.h; 0: none */
-	struct kd_irq_frame hardirq;
-	struct kd_irq_frame softirq;
-	struct kd_waiting waiting; /* in KD_READY_* */
 
 	/* Written by the task iterator only. */
 	__u32 seed_state;
 	__s32 seed_call;
+	__u32 seed_awaited;
+	struct kd_at seed_at;
 	__u64 asleep_at, asleep_since; /* as kernel_at: of the sleep that began then */
 	struct kd_reading readings[KD_READINGS];
 
@@ -395,7 +398,7 @@ struct kd_thread {
 	/* Open addressing, a key stays in its entry until the slot is reused. */
 	__u32 call_keys[KD_CALLS]; /* number + 1 */
 	__u64 line_keys[KD_LINES];
-};
+} __attribute__((aligned(64)));
 
 /* Major page faults from user mode: their time on a CPU and asleep, and of that asleep. */
 struct kd_majors {

@@ -36,41 +36,43 @@ __noinline u32 limit_index(u64 id, u32 tid)
 	return culprit_oldest(home);
 }
 
-enum { QUOTA_NONE = 0, QUOTA_LEFT = 1, QUOTA_USED_UP = 2 };
+enum { QUOTA_LEFT = 1, QUOTA_USED_UP = 2 };
+#define QUOTA_STATES 3ULL
 
-/* Of a group, by the address of its run queue. Global, to be verified once and not for each level.
- */
-__noinline int quota_of(u64 address)
+/* Of the group that an entity of the scheduler is in: the address of its run queue, and one of the
+ * above in its lowest bits; 0: it has no quota. Global, as the next: verified once, and not for
+ * each level. */
+__noinline u64 quota_of(u64 address)
 {
-	struct cfs_rq *group = (struct cfs_rq *)address;
+	struct sched_entity *entity = (struct sched_entity *)address;
+	struct cfs_rq *group = BPF_CORE_READ(entity, cfs_rq);
 
 	if (BPF_CORE_READ_BITFIELD_PROBED(group, throttled))
-		return QUOTA_USED_UP;
-	return BPF_CORE_READ(group, runtime_enabled) ? QUOTA_LEFT : QUOTA_NONE;
+		return (u64)group | QUOTA_USED_UP;
+	return BPF_CORE_READ(group, runtime_enabled) ? (u64)group | QUOTA_LEFT : 0;
+}
+
+__noinline u64 entity_above(u64 address)
+{
+	return (u64)BPF_CORE_READ((struct sched_entity *)address, parent);
 }
 
 /* The group whose quota keeps a task from running: the nearest one that is throttled now, else the
  * nearest that has a quota. Returns the address of its run queue. Global, too. */
 __noinline u64 limit_group(u64 address)
 {
-	struct task_struct *task = (struct task_struct *)address;
-	u64 group = (u64)BPF_CORE_READ(task, se.cfs_rq), limited = 0, first;
-	struct sched_entity *above = BPF_CORE_READ(task, se.parent);
+	u64 entity = (u64) & ((struct task_struct *)address)->se, limited = 0, quota;
 
-	for (u32 i = 0; i < LIMIT_LEVELS && above; i++) {
-		int quota = quota_of(group);
-
-		if (quota == QUOTA_USED_UP)
-			return group;
-		/* If it has one and none below did: without a branch, of which the verifier would
-		 * follow both at each level. */
-		first = ((limited | -limited) >> 63 ^ 1) & (u64)quota;
-		barrier_var(first);
-		limited += group & -first;
-		group = (u64)BPF_CORE_READ(above, cfs_rq);
-		above = BPF_CORE_READ(above, parent);
+	for (u32 i = 0; i < LIMIT_LEVELS && entity; i++) {
+		quota = quota_of(entity);
+		if (quota & QUOTA_USED_UP)
+			return quota & ~QUOTA_STATES;
+		/* If none below has one: without a branch, of which the verifier would follow both
+		 * at each level. */
+		limited += quota & ~((u64)((s64)(limited | -limited) >> 63));
+		entity = entity_above(entity);
 	}
-	return limited;
+	return limited & ~QUOTA_STATES;
 }
 
 /* The key of what keeps a task from running, by the run queue of limit_group(); its entry has what
@@ -124,7 +126,10 @@ __noinline int limit_read(u32 slot, u32 index, u64 t)
 	limited = &thread->waiting.limited[BOUNDED(index, 2)];
 	task = (struct task_struct *)thread->task;
 	prio = (s32)BPF_CORE_READ(task, prio);
-	limited->look_at = prio < 0 ? 0 : quotas_take_tasks() ? KD_NEVER : t + LIMIT_LOOK_NS;
+	if (!index)
+		thread->waiting.look_at = prio < 0              ? 0
+					  : quotas_take_tasks() ? KD_NEVER
+								: t + LIMIT_LOOK_NS;
 	limited->group = 0;
 	if (prio < 0)
 		return BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_throttled);
@@ -188,8 +193,8 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 	now->limit = limit_read(slot, why == LIMIT_VISIT, t)
 			     ? limit_find(thread->task, limit_group(thread->task), t)
 			     : 0;
-	if (now->limit)
-		now->look_at = 0;
+	if (why != LIMIT_VISIT && now->limit)
+		waiting->look_at = 0;
 	if (why == LIMIT_BEGIN || t <= waiting->mark)
 		return 0;
 	ns = t - waiting->mark;
@@ -229,27 +234,28 @@ static __always_inline u64 limit_before(struct cfs_rq *group)
 	return 0;
 }
 
-/* The thread begins to wait at t. */
+/* The thread begins to wait at t. woken: what has slept was not taken off its run queue, which
+ * happens on the way to user mode only; to ask for it costs a miss in the cache, some 20 ns. */
 static __always_inline void limit_begin(struct kd_waiting *waiting, u32 slot,
-					struct task_struct *task, u64 t)
+					struct task_struct *task, bool woken, u64 t)
 {
 	struct kd_limited *limited = waiting->limited;
 	struct cfs_rq *group;
 
-	limited->look_at = KD_NEVER;
+	waiting->look_at = KD_NEVER;
 	limited->limit = 0;
 	if (unlikely((s32)task->prio < 0)) {
 		limit_look(slot, LIMIT_BEGIN, 0, t);
 	} else if (!quotas_are_known()) {
 		return;
 	} else if (quotas_take_tasks()) {
-		if (unlikely(task->throttled))
+		if (!woken && unlikely(task->throttled))
 			limit_look(slot, LIMIT_BEGIN, 0, t);
 	} else if (task->prio >= MAX_RT_PRIO) {
 		group = task->se.cfs_rq;
 		limited->group = (u64)group;
 		limited->before = limited->ns = limit_before(group);
-		limited->look_at = t + LIMIT_LOOK_NS;
+		waiting->look_at = t + LIMIT_LOOK_NS;
 		if (unlikely(group->throttle_count))
 			limit_look(slot, LIMIT_BEGIN, 0, t);
 	}
@@ -262,7 +268,7 @@ static __always_inline void limit_queued(struct kd_waiting *waiting, u32 slot,
 {
 	if (quotas_are_known() && !quotas_take_tasks() &&
 	    (u64)task->se.cfs_rq != waiting->limited->group)
-		limit_begin(waiting, slot, task, clock_now());
+		limit_begin(waiting, slot, task, true, clock_now());
 }
 
 #endif

@@ -290,6 +290,14 @@ struct {
 	__type(value, struct kd_wakers);
 } kd_wakers SEC(".maps");
 
+/* kd_wakeup alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} kd_wakeups SEC(".maps");
+
 /* Slots that no thread has; filled by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);

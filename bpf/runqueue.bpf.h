@@ -146,9 +146,9 @@ static __always_inline bool waiting_unlist(struct kd_thread *thread, u32 slot)
 	return true;
 }
 
-/* The thread's state has just become a ready one, at t. */
+/* The thread's state has just become a ready one, at t. woken: it has slept, or is new. */
 static __always_inline void waiting_begin(struct kd_thread *thread, u32 slot,
-					  struct task_struct *task, u32 cpu, u64 t)
+					  struct task_struct *task, u32 cpu, bool woken, u64 t)
 {
 	if (thread->waiting.index != KD_WAITERS && thread->waiting.mark)
 		waiting_unlist(thread, slot); /* a wait whose end was not reported */
@@ -156,7 +156,7 @@ static __always_inline void waiting_begin(struct kd_thread *thread, u32 slot,
 	thread->waiting.takers.n = thread->waiting.takers.gone = 0;
 	thread->waiting.steal = steal_now(cpu);
 	thread->waiting.mark = t;
-	limit_begin(&thread->waiting, slot, task, t);
+	limit_begin(&thread->waiting, slot, task, woken, t);
 	waiting_list(slot, cpu, t);
 }
 
@@ -177,6 +177,14 @@ __noinline u64 taker_add(u32 slot, u32 key, u64 ns)
 	struct kd_thread *thread = slot_thread(slot);
 
 	return thread ? kd_taker_add(&thread->waiting.takers, key, ns) : 0;
+}
+
+/* The same: most often one has all of it. */
+static __always_inline u64 taker_add_again(struct kd_takers *takers, u32 slot, u32 key, u64 ns)
+{
+	if (likely(takers->n && takers->of->key == key))
+		return takers->of->ns += ns;
+	return taker_add(slot, key, ns);
 }
 
 static __always_inline void taker_part(u32 slot, u32 key, u64 ns)
@@ -205,7 +213,7 @@ __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 	left = t - since;
 	waiting->part_total = left;
 	waiting->part_limited = 0;
-	if (t >= waiting->limited->look_at)
+	if (t >= waiting->look_at)
 		limit_look(slot, LIMIT_CHARGE, key, t);
 	waiting->mark = t;
 	waiting->part_limited = at_most(waiting->part_limited, left);
@@ -265,7 +273,7 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue,
 	struct kd_blame *blame;
 	u32 cell;
 
-	if (t >= waiting->limited->look_at || key < KD_WHO_TASK || !(word & KD_WORD_OPEN) ||
+	if (t >= waiting->look_at || key < KD_WHO_TASK || !(word & KD_WORD_OPEN) ||
 	    since < word >> KD_WORD_SHIFT || t <= since || waiting->hard_ns != runqueue->hard_ns ||
 	    waiting->soft_ns != runqueue->soft_ns || waiting->steal != steal_then(waiting->cpu))
 		return false;
@@ -274,7 +282,7 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue,
 	if (!blame || blame->gen != word || cell >= KD_BLAMED || blame->keys[cell] != key)
 		return false;
 	charge_add(&blame->tasks[cell], state_now(thread), t - since,
-		   taker_add(slot, key, t - since));
+		   taker_add_again(&waiting->takers, slot, key, t - since));
 	waiting->mark = t;
 	return true;
 }
@@ -406,7 +414,7 @@ static __always_inline void waiting_visit(struct kd_thread *thread, u32 slot,
 	if (!state_waits(state) || task->on_cpu)
 		return;
 	if (!thread->waiting.mark) {
-		waiting_begin(thread, slot, task, task_cpu(task), thread->since);
+		waiting_begin(thread, slot, task, task_cpu(task), false, thread->since);
 		return;
 	}
 	mark = READ_ONCE(thread->waiting.mark);

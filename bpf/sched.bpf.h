@@ -114,9 +114,18 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 		event.thread->asleep_ns += event.t - event.thread->since;
 	thread_enter(event.thread, KD_READY_WOKEN, event.t, KD_RECORDED_WOKEN,
 		     recorder_waker(ctx) | event.thread->awaited << KD_RECORDED_AWAITED);
-	waiting_begin(event.thread, event.slot, task, task_cpu(task), event.t);
+	waiting_begin(event.thread, event.slot, task, task_cpu(task), true, event.t);
 	if (KD_TRACES && kd_wait_ns != KD_UNWANTED)
 		wait_woken(ctx, target, task, event.t);
+}
+
+/* A task is woken: goes on in kd_wakeup if that matters. Two tracepoints have the same arguments,
+ * so the program that does all the work is verified once and not for each. */
+static __always_inline void wakeup_pass(void *ctx, struct task_struct *task)
+{
+	if (unlikely(task_is_ours(task->pid, task->tgid)) ||
+	    (KD_TRACES && (kd_all_wakers || kd_recorder_wanted)))
+		bpf_tail_call(ctx, &kd_wakeups, 0);
 }
 
 /* Gives a thread its slot of whose birth no fork event told. */
@@ -136,7 +145,7 @@ static __always_inline void thread_wake_new(struct task_struct *task)
 		return;
 	target = target_find(task->pid, (u64)task);
 	if (target.thread && target.thread->state == KD_READY_WOKEN)
-		waiting_begin(target.thread, target.slot, task, task_cpu(task),
+		waiting_begin(target.thread, target.slot, task, task_cpu(task), true,
 			      target.thread->since);
 }
 
@@ -377,7 +386,7 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 	}
 	thread_enter(thread, state, t, by, awaited);
 	if (runnable)
-		waiting_begin(thread, slot, task, bpf_get_smp_processor_id(), t);
+		waiting_begin(thread, slot, task, bpf_get_smp_processor_id(), false, t);
 }
 
 /* A switch that concerns the target. A function of its own, as most do not: those are not to
@@ -400,7 +409,8 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 	if (!READ_ONCE(runqueue->others)) {
 		target = target_find(prev->pid, (u64)prev);
 		if (target.thread)
-			switch_out(target, prev, preempt, prev_state, steal, t);
+			switch_out(target, prev, preempt, switched_state(prev, prev_state), steal,
+				   t);
 	}
 	if (READ_ONCE(runqueue->waited)) {
 		u32 key = culprit_of(prev, t);
@@ -459,7 +469,7 @@ static __noinline int others_switch(bool preempt, struct task_struct *prev,
 	if (!runqueue)
 		return 0;
 	if (!task_is_ours(prev->pid, prev->tgid) && task_is_followed(prev)) {
-		state = state_of_switch(preempt, prev, prev_state);
+		state = state_of_switch(preempt, prev, switched_state(prev, prev_state));
 		followed_out(prev->pid, prev->flags, state,
 			     BPF_CORE_READ_BITFIELD(prev, in_iowait));
 		if (state == KD_READY_PREEMPTED)

@@ -287,16 +287,35 @@ static exit_status vectors_attach(struct programs *programs)
 	return status;
 }
 
+/* Whether it is attached to the tracepoint that its section names. */
+static bool program_is_attached(const struct programs *programs, const struct bpf_program *program)
+{
+	return bpf_program__autoload(program) && !program_is_optional(programs, program) &&
+	       program != programs->skel->progs.kd_task_iter &&
+	       program != programs->skel->progs.kd_wakeup;
+}
+
+/* Has those at both tracepoints of wake-ups go on in the one that does their work. */
+static exit_status wakeups_join(struct programs *programs)
+{
+	int array = bpf_map__fd(programs->skel->maps.kd_wakeups);
+	int program = bpf_program__fd(programs->skel->progs.kd_wakeup);
+
+	if (!bpf_map_update_elem(array, &(__u32){ 0 }, &program, BPF_ANY))
+		return 0;
+	log_error("cannot join the programs at wake-ups: %s", strerror(errno));
+	return EX_OSERR;
+}
+
 exit_status programs_attach(struct programs *programs)
 {
 	struct bpf_object_skeleton *skeleton = programs->skel->skeleton;
-	int status = 0;
+	int status = wakeups_join(programs);
 
 	for (int i = 0; i < skeleton->prog_cnt && !status; i++) {
 		struct bpf_program *program = *skeleton->progs[i].prog;
 
-		if (!bpf_program__autoload(program) || program_is_optional(programs, program) ||
-		    program == programs->skel->progs.kd_task_iter)
+		if (!program_is_attached(programs, program))
 			continue;
 		*skeleton->progs[i].link = bpf_program__attach(program);
 		if (!*skeleton->progs[i].link)

@@ -13,8 +13,8 @@ import kdtest
 from kdneeds import need
 from kdtrigger import Triggered
 
-PROGRAM = 19_500    # instructions of one
-TOGETHER = 73_000   # of a run without options
+PROGRAM = 19_000    # instructions of one
+TOGETHER = 61_500   # of a run without options
 GROUP = 10_000      # what a group of programs adds
 
 
