@@ -102,7 +102,7 @@ void run_sample_ended(const struct run *run, struct sample *sample, enum loop_ev
 }
 
 /* It gets another one by execve. */
-static void target_name(char name[static KD_COMM_LEN], const struct sample *sample)
+static void capture_name(char name[static KD_COMM_LEN], const struct sample *sample)
 {
 	const struct thread_row *leader = NULL;
 
@@ -116,7 +116,7 @@ static void target_name(char name[static KD_COMM_LEN], const struct sample *samp
 exit_status run_print(struct run *run, struct sample *sample)
 {
 	if (!run->capture.several)
-		target_name(run->capture.process, sample);
+		capture_name(run->capture.process, sample);
 	sample->capture = &run->capture;
 	sample->number = ++run->reported;
 	sample->restarts = run->restarts;

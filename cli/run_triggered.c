@@ -263,7 +263,7 @@ static bool overhead_check(struct triggered *state)
 	return state->status || was_on != duty_is_on(state->duty);
 }
 
-static int tick(void *context)
+static int triggered_tick(void *context)
 {
 	struct triggered *state = context;
 	struct run *run = state->run;
@@ -535,7 +535,7 @@ static enum loop_event triggered_loop(struct triggered *state)
 	enum loop_event event = LOOP_DEADLINE;
 
 	while (!state->status && !state->taken && !is_finished(state)) {
-		event = loop_wait(run->loop, next_time(state), tick, state);
+		event = loop_wait(run->loop, next_time(state), triggered_tick, state);
 		if (event == LOOP_PRESSED || state->asked)
 			sample_ask(state);
 		if (event != LOOP_DEADLINE && event != LOOP_DONE && event != LOOP_PRESSED)

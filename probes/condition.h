@@ -11,7 +11,7 @@
 
 /* What of a site decides where values are. */
 struct condition_place {
-	enum machine machine;
+	enum register_machine machine;
 	enum trigger_kind kind;
 	bool at_entry;         /* of a function: arguments are where the caller has put them */
 	bool call_exit;        /* of a tracepoint in `syscalls`: the exit, not the entry */

@@ -12,7 +12,7 @@
 _Static_assert(X86_REG_ENDING <= REGISTERS && ARM64_REG_ENDING <= REGISTERS, "an entry for each");
 
 /* What a register has been given of a jump table. */
-struct entry {
+struct loaded_entry {
 	enum { ENTRY_NONE, ENTRY_DISTANCE, ENTRY_TARGET } state;
 	uint64_t table;
 	unsigned int size; /* of the table's entries; 0: they were not seen */
@@ -42,7 +42,7 @@ struct instructions {
 	/* In the order of addresses, not in that in which it runs: so what is found has to be
 	 * looked at before it is believed. */
 	uint64_t base[REGISTERS]; /* the address that a register was given last; 0: none */
-	struct entry entry[REGISTERS];
+	struct loaded_entry entry[REGISTERS];
 };
 
 void *instructions_library(void)
@@ -168,10 +168,10 @@ static uint64_t operand_table(const struct instructions *instructions, const cs_
 }
 
 /* "movslq (%base,%index,4), %to"; or, of addresses, "mov table(,%index,8), %to". */
-static struct entry entry_read(const struct instructions *instructions, const cs_x86 *x86)
+static struct loaded_entry entry_read(const struct instructions *instructions, const cs_x86 *x86)
 {
-	const struct entry none = { .state = ENTRY_NONE };
-	struct entry entry = none;
+	const struct loaded_entry none = { .state = ENTRY_NONE };
+	struct loaded_entry entry = none;
 
 	if (instructions->decoded->id == X86_INS_MOVSXD) {
 		entry.state = ENTRY_DISTANCE;
@@ -190,7 +190,7 @@ static struct entry entry_read(const struct instructions *instructions, const cs
 static bool entry_add(struct instructions *instructions, const cs_x86 *x86)
 {
 	const cs_x86_op *to = &x86->operands[0], *from = &x86->operands[1];
-	struct entry *entry = instructions->entry;
+	struct loaded_entry *entry = instructions->entry;
 	x86_reg distance, base;
 
 	if (instructions->decoded->id != X86_INS_ADD || from->type != X86_OP_REG)
@@ -208,7 +208,7 @@ static bool entry_add(struct instructions *instructions, const cs_x86 *x86)
 static void tables_follow(struct instructions *instructions)
 {
 	const cs_x86 *x86 = &instructions->decoded->detail->x86;
-	struct entry taken;
+	struct loaded_entry taken;
 
 	if (x86->op_count != 2 || x86->operands[0].type != X86_OP_REG) {
 		entries_forget(instructions);
@@ -224,10 +224,10 @@ static void tables_follow(struct instructions *instructions)
 		instructions->entry[x86->operands[0].reg] = taken;
 }
 
-static void jump_table(const struct instructions *instructions, const cs_x86_op *operand,
-		       struct instruction *instruction)
+static void jump_table_note(const struct instructions *instructions, const cs_x86_op *operand,
+			    struct instruction *instruction)
 {
-	const struct entry *entry;
+	const struct loaded_entry *entry;
 
 	instruction->kind = INSTRUCTION_INDIRECT;
 	if (operand->type == X86_OP_REG) {
@@ -245,7 +245,8 @@ static void jump_table(const struct instructions *instructions, const cs_x86_op 
 	instruction->kind = INSTRUCTION_TABLE;
 }
 
-static void instruction_classify(struct instructions *instructions, struct instruction *instruction)
+static void instruction_set_class(struct instructions *instructions,
+				  struct instruction *instruction)
 {
 	const cs_insn *insn = instructions->decoded;
 	const cs_x86 *x86 = &insn->detail->x86;
@@ -271,7 +272,7 @@ static void instruction_classify(struct instructions *instructions, struct instr
 			instruction->kind = INSTRUCTION_JUMP;
 			instruction->target = (uint64_t)x86->operands[0].imm;
 		} else {
-			jump_table(instructions, &x86->operands[0], instruction);
+			jump_table_note(instructions, &x86->operands[0], instruction);
 		}
 	}
 }
@@ -290,18 +291,19 @@ static void tables_follow(struct instructions *instructions)
 	} else if (instructions->decoded->id == ARM64_INS_ADD && arm->op_count == 3 &&
 		   operands[1].type == ARM64_OP_REG && operands[2].type == ARM64_OP_REG &&
 		   operands[2].ext && instructions->base[operands[1].reg]) {
-		instructions->entry[operands[0].reg] = (struct entry){
+		instructions->entry[operands[0].reg] = (struct loaded_entry){
 			.state = ENTRY_TARGET,
 			.table = instructions->base[operands[1].reg],
 		};
 	}
 }
 
-static void instruction_classify(struct instructions *instructions, struct instruction *instruction)
+static void instruction_set_class(struct instructions *instructions,
+				  struct instruction *instruction)
 {
 	const cs_insn *insn = instructions->decoded;
 	const cs_arm64 *arm = &insn->detail->arm64;
-	const struct entry *entry;
+	const struct loaded_entry *entry;
 
 	switch (insn->id) {
 	case ARM64_INS_RET:
@@ -339,7 +341,7 @@ int instructions_next(struct instructions *instructions, struct instruction *ins
 						   instructions->decoded))
 		return -EBADMSG;
 	instruction->size = instructions->decoded->size;
-	instruction_classify(instructions, instruction);
+	instruction_set_class(instructions, instruction);
 	tables_follow(instructions);
 	return 1;
 }

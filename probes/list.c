@@ -410,7 +410,7 @@ static exit_status process_take(void *context, struct packet *packet)
 
 static exit_status process_read(struct listing *listing)
 {
-	const struct reader reader = {
+	const struct probe_reader reader = {
 		.run = process_run,
 		.take = process_take,
 		.context = listing,

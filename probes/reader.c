@@ -61,7 +61,7 @@ static void child_done(int socket, int status)
 
 static void child_run(void *context, int socket, pid_t parent)
 {
-	const struct reader *reader = context;
+	const struct probe_reader *reader = context;
 	const char *what = "";
 	int err;
 
@@ -93,7 +93,8 @@ static uint64_t helper_cpu(const struct helper *helper)
 }
 
 /* Waits for a packet: as long as it takes to compute one, but not for files. */
-static int packet_await(const struct reader *reader, const struct helper *helper, uint64_t until)
+static int packet_await(const struct probe_reader *reader, const struct helper *helper,
+			uint64_t until)
 {
 	uint64_t cpu, before;
 	int err;
@@ -116,7 +117,7 @@ static void file_close(struct packet *packet)
 }
 
 /* Takes packets until the end. *status is what the child, or who takes them, says. */
-static int packets_take(const struct reader *reader, const struct helper *helper, int *status)
+static int packets_take(const struct probe_reader *reader, const struct helper *helper, int *status)
 {
 	uint64_t until = clock_monotonic() + (reader->limit ? reader->limit : LIMIT);
 	struct packet *packet = malloc(sizeof(*packet));
@@ -172,7 +173,7 @@ static exit_status reader_failed(int err, const char *file)
 	return EX_OSERR;
 }
 
-exit_status reader_do(const struct reader *reader, pid_t *left)
+exit_status reader_do(const struct probe_reader *reader, pid_t *left)
 {
 	char file[MOST_FILE] = "";
 	struct helper helper;

@@ -13,7 +13,7 @@
 #include "cli/base/signals.h"
 #include "cli/stack/protocol.h"
 
-struct reader {
+struct probe_reader {
 	/* In that process, which may open and read files, and do nothing else (SANDBOX_OPENS). What
 	 * it prints by log.h is printed here when it ends. Returns an exit status. */
 	exit_status (*run)(void *context, int socket);
@@ -31,7 +31,7 @@ struct reader {
 /* Does it. *left, unless NULL, is the process if it could not be ended: a file system keeps it;
  * else 0. Returns what run() or take() returned; or, after printing what failed and which file it
  * waited for, EX_OSERR. */
-exit_status reader_do(const struct reader *reader, pid_t *left);
+exit_status reader_do(const struct probe_reader *reader, pid_t *left);
 
 /* In that process: hands over some bytes, PROTOCOL_PAYLOAD at most, as result number, with fd
  * unless it is -1. Returns 0 or a negative errno. */

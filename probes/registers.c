@@ -90,14 +90,14 @@ static bool arm64_find(struct register_part *part, const char *name, size_t leng
 	return number < ARM64_REGISTERS;
 }
 
-bool register_find(struct register_part *part, enum machine machine, const char *name,
+bool register_find(struct register_part *part, enum register_machine machine, const char *name,
 		   size_t length)
 {
 	return machine == MACHINE_X86_64 ? x86_find(part, name, length)
 					 : arm64_find(part, name, length);
 }
 
-unsigned int register_arguments(enum machine machine)
+unsigned int register_arguments(enum register_machine machine)
 {
 	return machine == MACHINE_X86_64 ? X86_ARGUMENTS : ARM64_ARGUMENTS;
 }
@@ -107,24 +107,24 @@ static struct register_part whole_at(uint16_t offset)
 	return (struct register_part){ .offset = offset, .size = 8 };
 }
 
-struct register_part register_argument(enum machine machine, unsigned int number)
+struct register_part register_argument(enum register_machine machine, unsigned int number)
 {
 	return whole_at(machine == MACHINE_X86_64 ? x86_registers[number].offset
 						  : (uint16_t)(number * 8));
 }
 
 /* x86-64 has the return address before them. */
-uint16_t register_stack_arguments(enum machine machine)
+uint16_t register_stack_arguments(enum register_machine machine)
 {
 	return machine == MACHINE_X86_64 ? 8 : 0;
 }
 
-struct register_part register_result(enum machine machine)
+struct register_part register_result(enum register_machine machine)
 {
 	return whole_at(machine == MACHINE_X86_64 ? x86_registers[X86_RESULT].offset : 0);
 }
 
-struct register_part register_stack_pointer(enum machine machine)
+struct register_part register_stack_pointer(enum register_machine machine)
 {
 	return whole_at(machine == MACHINE_X86_64 ? x86_registers[X86_STACK].offset : ARM64_STACK);
 }

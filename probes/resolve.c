@@ -554,7 +554,7 @@ static exit_status search_take(void *context, struct packet *packet)
 
 static exit_status user_find(struct search *search, struct signals *signals)
 {
-	const struct reader reader = {
+	const struct probe_reader reader = {
 		.prepare = search_prepare,
 		.run = search_run,
 		.take = search_take,

@@ -17,12 +17,12 @@
 #define MAX_SITES FUNCTIONS_MAX
 
 /* A site, and what of it is to be freed. */
-struct entry {
+struct site_entry {
 	struct site site;
 	char *group, *name, *danger, *arguments;
 };
 
-static void entry_clear(struct entry *entry)
+static void entry_clear(struct site_entry *entry)
 {
 	free(entry->group);
 	free(entry->name);
@@ -120,7 +120,7 @@ void sites_subtract(struct sites *sites, const struct sites *others)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < sites->n; i++) {
-		struct entry *entry = &sites->entries[i];
+		struct site_entry *entry = &sites->entries[i];
 
 		if (!sites_has(others, &entry->site)) {
 			sites->entries[kept++] = *entry;
@@ -133,7 +133,7 @@ void sites_subtract(struct sites *sites, const struct sites *others)
 
 exit_status sites_add(struct sites *sites, const struct trigger *trigger, const struct site *site)
 {
-	struct entry *entry;
+	struct site_entry *entry;
 
 	if (site->fd >= 0 && sites_has(sites, site))
 		return 0;

@@ -18,7 +18,7 @@ struct binary {
 };
 
 struct sites {
-	struct entry *entries; /* see sites.c */
+	struct site_entry *entries; /* see sites.c */
 	size_t n;
 	struct binary *binaries;
 	size_t n_binaries;

@@ -314,7 +314,7 @@ static int user_function_read(struct trigger *trigger, struct piece name, const 
 
 /* The last " if ", or one that the text ends with; NULL: there is none. Conditions have no words
  * like it. */
-static const char *condition_find(const char *text)
+static const char *trigger_condition_find(const char *text)
 {
 	const char *found = NULL;
 
@@ -325,7 +325,7 @@ static const char *condition_find(const char *text)
 }
 
 /* Reads the condition. */
-static int condition_read(struct trigger *trigger, const char *text, const char **why)
+static int trigger_condition_read(struct trigger *trigger, const char *text, const char **why)
 {
 	struct predicate_error error;
 
@@ -366,13 +366,13 @@ static int text_read(struct trigger *trigger, const char **why)
 	if (error)
 		return error;
 	probe = piece_of(rest);
-	condition = condition_find(rest);
+	condition = trigger_condition_find(rest);
 	if (condition)
 		probe.length = (size_t)(condition - rest);
 	while (condition && probe.length && probe.at[probe.length - 1] == ' ')
 		probe.length--;
 	error = probe_read(trigger, probe, why);
-	return error || !condition ? error : condition_read(trigger, condition + 3, why);
+	return error || !condition ? error : trigger_condition_read(trigger, condition + 3, why);
 }
 
 int trigger_parse(struct trigger *trigger, const char *text, const char **why)

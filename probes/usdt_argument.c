@@ -70,7 +70,8 @@ static bool number_take(struct rest *rest, int64_t *number)
 }
 
 /* The name of a register, without its %. */
-static bool register_take(struct rest *rest, enum machine machine, struct register_part *part)
+static bool register_take(struct rest *rest, enum register_machine machine,
+			  struct register_part *part)
 {
 	const char *name = rest->at;
 
@@ -186,8 +187,8 @@ static bool is_variable(const struct rest *rest)
 	return c == '_' || c == '.' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-int usdt_argument_read(struct usdt_argument *argument, enum machine machine, const char *text,
-		       unsigned int number, const char **why)
+int usdt_argument_read(struct usdt_argument *argument, enum register_machine machine,
+		       const char *text, unsigned int number, const char **why)
 {
 	struct rest rest, start;
 	int error;

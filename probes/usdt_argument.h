@@ -27,7 +27,7 @@ struct usdt_argument {
 /* Reads what the note of a probe says of one argument, the first being 0. Returns 0; -ENOENT if
  * it has fewer; -EINVAL if that cannot be understood; -ENOTSUP if it is where no register leads
  * to, or no whole number; *why, a string constant, says more. */
-int usdt_argument_read(struct usdt_argument *argument, enum machine machine, const char *text,
-		       unsigned int number, const char **why);
+int usdt_argument_read(struct usdt_argument *argument, enum register_machine machine,
+		       const char *text, unsigned int number, const char **why);
 
 #endif

@@ -91,7 +91,7 @@ static const struct group {
 #define FLAG(arg, flag) BITS(arg, flag, flag)
 
 /* Calls that are refused with such an argument. */
-static const struct rule {
+static const struct confine_rule {
 	unsigned int calls; /* as above */
 	int call;
 	struct scmp_arg_cmp argument;

@@ -283,7 +283,7 @@ static uint64_t fault_mean(struct collector *collector, uint64_t entry_ns)
 /* Completes the rows with what maps have of them, which is removed from there. */
 static int rows_complete(struct collector *collector, const struct session_view *view)
 {
-	struct entry_cost cost = entry_cost(session_entry(collector->session));
+	struct entry_cost cost = session_entry_cost(session_entry(collector->session));
 	int result = session_overflow(collector->session, overflow_found, collector)
 			     ?: session_hashes(collector->session, view, collector->rows,
 					       collector->row_of, collector->callers);
@@ -602,7 +602,7 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	sample->stopped_on = sample->stop_triggered ? view->closed_by : 0;
 	sample->torn = ended->torn;
 	sample->skipped_runs = session_losses(collector->session, sample->losses);
-	sample->entry = entry_cost(session_entry(collector->session));
+	sample->entry = session_entry_cost(session_entry(collector->session));
 	entry_renew(session_entry(collector->session));
 	sample->resynced = session_resynced(collector->session);
 	sample->page_faults_untimed = session_faults_untimed(collector->session, sample->start,

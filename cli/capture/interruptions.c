@@ -315,7 +315,7 @@ static uint64_t oldest_start(const struct interruptions *interruptions)
 static int ring_read(struct interruptions *interruptions, const struct session_view *view)
 {
 	struct drain drain = { interruptions, view,
-			       entry_cost(session_entry(interruptions->session)) };
+			       session_entry_cost(session_entry(interruptions->session)) };
 
 	return interruption_ring_read(session_interruptions(interruptions->session), part_found,
 				      &drain);

@@ -187,7 +187,7 @@ static exit_status place_receive(void *context, struct packet *packet)
 
 static void places_ask(struct lock_places *places)
 {
-	const struct reader reader = {
+	const struct probe_reader reader = {
 		.run = places_read,
 		.take = place_receive,
 		.context = places,

@@ -31,8 +31,8 @@ static uint32_t part_copy(const struct remote *memory, uint64_t at, uint64_t end
 	return size;
 }
 
-static void stack_copy(const struct remote *memory, struct kd_trace *trace, uint8_t *data,
-		       uint32_t limit)
+static void user_stack_copy(const struct remote *memory, struct kd_trace *trace, uint8_t *data,
+			    uint32_t limit)
 {
 	bool cut = false;
 
@@ -59,7 +59,7 @@ uint8_t *open_call_copy(pid_t pid, struct kd_trace *trace, uint32_t limit)
 		free(data);
 		return NULL;
 	}
-	stack_copy(&memory, trace, data, limit);
+	user_stack_copy(&memory, trace, data, limit);
 	remote_close(&memory);
 	if (!trace->size) {
 		free(data);

@@ -362,7 +362,7 @@ int session_tick(struct session *session)
 	session_online_look(&session->online);
 	if (!error && several_joined(&session->several))
 		error = session_visit(session, KD_VISIT_JOIN);
-	faults_look(&session->faults, entry_cost(&session->entry).call_ns);
+	faults_look(&session->faults, session_entry_cost(&session->entry).call_ns);
 	faults_resume(&session->faults, session->triggered ? NSEC_PER_SEC : FAULTS_PAUSE_NS);
 	return error;
 }

@@ -257,7 +257,7 @@ static uint64_t scaled(const struct entry_estimate *entry, uint64_t ns)
 			  ((double)entry->n_readings * (double)entry->price));
 }
 
-struct entry_cost entry_cost(const struct entry_estimate *entry)
+struct entry_cost session_entry_cost(const struct entry_estimate *entry)
 {
 	return (struct entry_cost){
 		.call_ns = scaled(entry, entry->at_start.call_ns),

@@ -43,7 +43,7 @@ void entry_measure(struct entry_estimate *entry, struct kernel_delay *skel, uint
 void entry_follow(struct entry_estimate *entry);
 
 /* The costs at the mean of what entry_follow() has read since entry_renew(); 0: not known. */
-struct entry_cost entry_cost(const struct entry_estimate *entry);
+struct entry_cost session_entry_cost(const struct entry_estimate *entry);
 
 /* The next readings are of the next sample. */
 void entry_renew(struct entry_estimate *entry);

@@ -11,14 +11,14 @@
 
 /* What a map holds. Read and removed with one call for many: a call for each entry was an eighth of
  * what the live view takes. */
-struct entries {
+struct hash_entries {
 	char *keys, *values;
 	uint32_t n, room;
 	size_t key, value; /* bytes */
 };
 
 /* In a bucket's chain there may be more than is left of the room: then it is doubled. */
-static int entries_grow(struct entries *entries)
+static int entries_grow(struct hash_entries *entries)
 {
 	uint32_t room = entries->room ? entries->room * 2 : 256;
 	char *keys = reallocarray(entries->keys, room, entries->key), *values;
@@ -35,7 +35,7 @@ static int entries_grow(struct entries *entries)
 }
 
 /* BPF_MAP_LOOKUP_BATCH came with 5.6 (057996380a42). */
-static int entries_read(struct entries *entries, int fd)
+static int entries_read(struct hash_entries *entries, int fd)
 {
 	char *at = malloc(entries->key), *key = NULL;
 	int result = at ? entries_grow(entries) : -ENOMEM;
@@ -58,7 +58,7 @@ static int entries_read(struct entries *entries, int fd)
 }
 
 /* The first n. One that has gone already ends a batch. Returns how many it has removed. */
-static uint32_t entries_remove(const struct entries *entries, uint32_t n, int fd)
+static uint32_t entries_remove(const struct hash_entries *entries, uint32_t n, int fd)
 {
 	uint32_t removed = 0, i = 0;
 
@@ -91,7 +91,7 @@ static bool entry_take(const struct session_hash *hash, const void *key, const v
 
 int session_hash_read(const struct session_hash *hash, session_found_fn *found, uint32_t *removed)
 {
-	struct entries entries = {
+	struct hash_entries entries = {
 		.key = bpf_map__key_size(hash->map),
 		.value = bpf_map__value_size(hash->map),
 	};

@@ -52,7 +52,7 @@ static int reading_write(const struct record *record, FILE *out)
 	return html_reading(record->sample, record->part, out);
 }
 
-static int recorded_write(const struct record *record, FILE *out)
+static int recorded_data_write(const struct record *record, FILE *out)
 {
 	return html_recorded(record->sample, out);
 }
@@ -109,7 +109,7 @@ static int record_write(const struct record *record, const char *kind, FILE *out
 	if (!error && record->sample)
 		error = data_write(record, "reading", reading_write, out);
 	if (!error && record->sample && record->sample->recording)
-		error = data_write(record, "recorded", recorded_write, out);
+		error = data_write(record, "recorded", recorded_data_write, out);
 	error = error ?: pre_write(record, out);
 	if (!error && fflush(out))
 		error = -(errno ?: EIO);

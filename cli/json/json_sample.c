@@ -59,8 +59,8 @@ static void capture_read(struct reader *reader, const json_t *object, const stru
 
 static const struct json_form capture_form = { capture_write, capture_read };
 
-static void machine_write(struct json_writer *writer, const struct json_scope *scope,
-			  const struct field *field, const void *structure)
+static void sample_machine_write(struct json_writer *writer, const struct json_scope *scope,
+				 const struct field *field, const void *structure)
 {
 	(void)scope;
 	writer_word(writer, field->key, JSON_MACHINE);
@@ -68,8 +68,8 @@ static void machine_write(struct json_writer *writer, const struct json_scope *s
 }
 
 /* Without the machine's table there are no names for its system calls. */
-static void machine_read(struct reader *reader, const json_t *object, const struct field *field,
-			 void *structure)
+static void sample_machine_read(struct reader *reader, const json_t *object,
+				const struct field *field, void *structure)
 {
 	const char *machine = reader_text(reader, object, field->key);
 	bool foreign = reader_bool(reader, object, "foreign_syscalls");
@@ -78,7 +78,7 @@ static void machine_read(struct reader *reader, const json_t *object, const stru
 		foreign || (machine && strcmp(machine, JSON_MACHINE) != 0);
 }
 
-static const struct json_form machine_form = { machine_write, machine_read };
+static const struct json_form machine_form = { sample_machine_write, sample_machine_read };
 
 static void duration_write(struct json_writer *writer, const struct json_scope *scope,
 			   const struct field *field, const void *structure)

@@ -185,8 +185,8 @@ static bool cpu_used(const uint64_t cpus[static KD_CPU_WORDS], unsigned int cpu)
 }
 
 /* As the kernel writes lists of CPUs: "0-1,3". */
-static void cpus_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void thread_cpus_write(struct json_writer *writer, const struct json_scope *scope,
+			      const struct field *field, const void *structure)
 {
 	const uint64_t *cpus = (const uint64_t *)((const char *)structure + field->at);
 	char list[4 * CPUS + 1] = "";
@@ -245,8 +245,8 @@ static bool cpus_parse(const char *text, uint64_t cpus[KD_CPU_WORDS])
 	return true;
 }
 
-static void cpus_read(struct reader *reader, const json_t *object, const struct field *field,
-		      void *structure)
+static void thread_cpus_read(struct reader *reader, const json_t *object, const struct field *field,
+			     void *structure)
 {
 	const char *cpus = reader_text(reader, object, field->key);
 
@@ -255,7 +255,7 @@ static void cpus_read(struct reader *reader, const json_t *object, const struct 
 			    CPUS);
 }
 
-const struct json_form json_form_cpus = { cpus_write, cpus_read };
+const struct json_form json_form_cpus = { thread_cpus_write, thread_cpus_read };
 
 #define OPEN(key, kind, member, ...) FIELD(key, kind, struct open_item, member, __VA_ARGS__)
 static const struct field open_fields[] = {
@@ -299,7 +299,7 @@ static void open_write(struct json_writer *writer, const struct json_scope *scop
 }
 
 /* Kinds that are not known here are as good as missing: OPEN_CALL. */
-static enum open_kind open_kind(struct reader *reader, const json_t *row)
+static enum open_kind open_kind_read(struct reader *reader, const json_t *row)
 {
 	const char *word = reader_text(reader, row, "kind");
 
@@ -343,7 +343,7 @@ static void open_read(struct reader *reader, const json_t *object, const struct 
 
 		row = reader_element(reader, periods, "open_periods", i);
 		open_item_read(reader, row, item, thread->members);
-		item->kind = open_kind(reader, row);
+		item->kind = open_kind_read(reader, row);
 		item->number = KD_CALL_UNKNOWN;
 		thread->n_open += item->kind != OPEN_CALL;
 		reader_leave(reader);

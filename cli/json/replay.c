@@ -163,14 +163,14 @@ static int triggers_read(struct reader *reader, const json_t *root,
 }
 
 /* What has been read of a stream. */
-struct progress {
+struct replay_progress {
 	uint64_t samples;
 	struct replay_recording pending; /* of the next sample */
 };
 
 /* A document of a type; those that are not known are skipped. */
 static int typed_read(struct reader *reader, const json_t *root, const char *type,
-		      const struct replay_handlers *handlers, struct progress *progress)
+		      const struct replay_handlers *handlers, struct replay_progress *progress)
 {
 	if (!strcmp(type, JSON_SAMPLE)) {
 		progress->samples++;
@@ -188,7 +188,7 @@ static int typed_read(struct reader *reader, const json_t *root, const char *typ
 }
 
 static int document_read(const json_t *root, const struct source *source, unsigned long line,
-			 const struct replay_handlers *handlers, struct progress *progress,
+			 const struct replay_handlers *handlers, struct replay_progress *progress,
 			 struct replay_error *error)
 {
 	struct reader reader = { .memory = source->cost, .memory_max = source->cost_max };
@@ -211,7 +211,7 @@ static int document_read(const json_t *root, const struct source *source, unsign
 	return status;
 }
 
-static exit_status end_check(const struct source *source, const struct progress *progress,
+static exit_status end_check(const struct source *source, const struct replay_progress *progress,
 			     struct replay_error *error)
 {
 	if (ferror(source->in))
@@ -230,7 +230,7 @@ exit_status replay_stream(FILE *in, const struct replay_handlers *handlers,
 		.line = 1,
 		.cost_max = handlers->memory_max ? handlers->memory_max : REPLAY_MEMORY_MAX,
 	};
-	struct progress progress = { .pending.memory_max = source.cost_max };
+	struct replay_progress progress = { .pending.memory_max = source.cost_max };
 	int status = 0;
 
 	memset(error, 0, sizeof(*error));

@@ -86,8 +86,8 @@ static void target_take(struct metrics *metrics, const struct sample *sample)
 }
 
 /* Of one process the sample itself says which: its row has no labels. */
-static struct metric_row *usage_row(struct metrics *metrics, const struct sample *sample,
-				    const struct usage_row *usage)
+static struct metric_row *usage_metric_row(struct metrics *metrics, const struct sample *sample,
+					   const struct usage_row *usage)
 {
 	const struct process_row *process = process_at(sample, usage->pid, usage->process_start);
 	struct metric_labels labels = { .length = 0 };
@@ -104,14 +104,14 @@ void metric_take_usages(struct metrics *metrics, const struct sample *sample)
 	struct metric_row *row;
 
 	for (size_t i = 0; i < sample->n_usages; i++) {
-		row = usage_row(metrics, sample, &sample->usages[i]);
+		row = usage_metric_row(metrics, sample, &sample->usages[i]);
 		if (row)
 			row->values[USAGE_MEMORY] = row->values[USAGE_PEAK] = 0;
 	}
 	for (size_t i = 0; i < sample->n_usages; i++) {
 		const struct usage_row *usage = &sample->usages[i];
 
-		row = usage_row(metrics, sample, usage);
+		row = usage_metric_row(metrics, sample, usage);
 		if (!row)
 			continue;
 		metric_row_sum(row, USAGE_CPU, usage->cpu_ns);

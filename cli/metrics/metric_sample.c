@@ -239,8 +239,8 @@ int metrics_add(struct metrics *metrics, const struct sample *sample)
 	return metrics->failed ? -ENOMEM : 0;
 }
 
-static void trigger_set(struct metrics *metrics, const struct trigger_stats *stats,
-			enum kd_role role)
+static void metrics_trigger_set(struct metrics *metrics, const struct trigger_stats *stats,
+				enum kd_role role)
 {
 	struct metric_row *row = one_row(metrics, METRIC_TRIGGER, "trigger", role_keys[role]);
 
@@ -277,7 +277,7 @@ int metrics_add_triggers(struct metrics *metrics, const struct trigger_stats *st
 	}
 	for (unsigned int role = 0; role < KD_ROLES; role++)
 		if (stats->names[role])
-			trigger_set(metrics, stats, (enum kd_role)role);
+			metrics_trigger_set(metrics, stats, (enum kd_role)role);
 	one_set(metrics, METRIC_LOSS, "reason", "trigger_runs", stats->skipped);
 	if (stats->dropped)
 		one_set(metrics, METRIC_LOSS, "reason", "trigger_drops", stats->dropped);

@@ -20,7 +20,7 @@ struct visit {
 	const struct recorded_state *wait; /* that is looked into */
 };
 
-struct walk {
+struct path_walk {
 	const struct recording *recording;
 	struct path_rows rows;
 	uint64_t at; /* all after this has its leg */
@@ -41,7 +41,7 @@ static uint32_t state_of(const struct path_thread *thread, uint32_t state)
 }
 
 /* A leg from a time to where the last one began. */
-static void leg_add(struct walk *walk, uint64_t start)
+static void leg_add(struct path_walk *walk, uint64_t start)
 {
 	walk->leg.start = start;
 	walk->leg.end = walk->at;
@@ -72,7 +72,7 @@ static struct path_thread thread_of(const struct recording *recording, pid_t tid
 	return thread;
 }
 
-static void visit_push(struct walk *walk, pid_t tid, uint64_t bound)
+static void visit_push(struct path_walk *walk, pid_t tid, uint64_t bound)
 {
 	struct visit *visit = &walk->visits[walk->n++];
 
@@ -102,7 +102,7 @@ static struct path_who irq_who(const struct recorded_irq *irq)
 
 static void running_piece(void *context, uint64_t start, const void *what)
 {
-	struct walk *walk = context;
+	struct path_walk *walk = context;
 	const struct recorded_irq *irq = what;
 	struct path_row whole = walk->leg;
 
@@ -117,7 +117,7 @@ static void running_piece(void *context, uint64_t start, const void *what)
 static void run_piece(void *context, uint64_t start, const void *what)
 {
 	static const struct path_who nobody = { .kind = CULPRIT_UNKNOWN };
-	struct walk *walk = context;
+	struct path_walk *walk = context;
 	const struct recorded_run *run = what;
 	const struct recorded_culprit *culprit = run ? recording_culprit(walk->recording, run->key)
 						     : NULL;
@@ -140,7 +140,7 @@ static void run_piece(void *context, uint64_t start, const void *what)
 
 static void ready_piece(void *context, uint64_t start, const void *what)
 {
-	struct walk *walk = context;
+	struct path_walk *walk = context;
 	const struct recorded_irq *irq = what;
 	struct path_row whole = walk->leg;
 
@@ -156,7 +156,7 @@ static void ready_piece(void *context, uint64_t start, const void *what)
 /* --- Legs of waits --- */
 
 /* Whether the path is on that task already, or has come from it. */
-static bool is_walked(const struct walk *walk, pid_t tid)
+static bool is_walked(const struct path_walk *walk, pid_t tid)
 {
 	for (unsigned int i = 0; i < walk->n; i++)
 		if (walk->visits[i].thread.tid == tid)
@@ -170,7 +170,7 @@ static bool ended_by_task(const struct recorded_state *state)
 }
 
 /* Why the path cannot go on with who ended a wait: PATH_FOLLOWED if it can. */
-static enum path_reason reason_of(const struct walk *walk, const struct recorded_state *wait)
+static enum path_reason reason_of(const struct path_walk *walk, const struct recorded_state *wait)
 {
 	if (walk->at < wait->end || wait->goes_on)
 		return walk->n == 1 ? PATH_GOES_ON : PATH_CONTRADICTION;
@@ -184,7 +184,7 @@ static enum path_reason reason_of(const struct walk *walk, const struct recorded
 }
 
 /* A leg in a wait, of which nothing more is known. */
-static void wait_leg(struct walk *walk, const struct visit *visit,
+static void wait_leg(struct path_walk *walk, const struct visit *visit,
 		     const struct recorded_state *wait, enum path_reason reason, uint64_t start)
 {
 	walk->leg = leg_of(visit, wait);
@@ -198,7 +198,7 @@ static void wait_leg(struct walk *walk, const struct visit *visit,
 	leg_add(walk, start);
 }
 
-static void blocked_step(struct walk *walk, const struct recorded_state *wait, uint64_t start)
+static void blocked_step(struct path_walk *walk, const struct recorded_state *wait, uint64_t start)
 {
 	struct visit *visit = &walk->visits[walk->n - 1];
 	enum path_reason reason = reason_of(walk, wait);
@@ -215,7 +215,7 @@ static void blocked_step(struct walk *walk, const struct recorded_state *wait, u
 
 /* Of the present task nothing is known from a time on: of one that ended a wait, that is a part of
  * the wait. */
-static void unknown_step(struct walk *walk, uint64_t start)
+static void unknown_step(struct path_walk *walk, uint64_t start)
 {
 	const struct visit *visit = &walk->visits[walk->n - 1], *waiting = visit - 1;
 	uint64_t from = walk->recording->from;
@@ -235,7 +235,7 @@ static void unknown_step(struct walk *walk, uint64_t start)
 	leg_add(walk, start);
 }
 
-static void state_step(struct walk *walk, const struct recorded_state *state, uint64_t start)
+static void state_step(struct path_walk *walk, const struct recorded_state *state, uint64_t start)
 {
 	const struct visit *visit = &walk->visits[walk->n - 1];
 
@@ -264,7 +264,7 @@ static void state_step(struct walk *walk, const struct recorded_state *state, ui
 }
 
 /* Goes back by one state of the present task, or into its wait. */
-static void step(struct walk *walk)
+static void step(struct path_walk *walk)
 {
 	struct visit *visit = &walk->visits[walk->n - 1];
 	const struct recorded_state *states = visit->states;
@@ -278,7 +278,7 @@ static void step(struct walk *walk)
 
 int critical_path_find(struct critical_path *path, const struct recording *recording)
 {
-	struct walk walk = { .recording = recording, .at = u64_max(path->start, path->end) };
+	struct path_walk walk = { .recording = recording, .at = u64_max(path->start, path->end) };
 
 	path->lost = recording->lost;
 	visit_push(&walk, path->thread.tid, path->start);

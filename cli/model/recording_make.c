@@ -117,7 +117,7 @@ static int cpus_make(struct recording *recording, const struct recording_source 
 /* --- What threads did: sorted by TID and time --- */
 
 /* A thread whose events are read. */
-struct course {
+struct event_course {
 	struct recording *recording;
 	struct recorded_state now; /* that it is in */
 	const struct recorded_thread *thread;
@@ -158,7 +158,7 @@ static bool state_has_call(uint32_t state)
 	return state != KD_USER && state != KD_FAULT;
 }
 
-static void course_begin(struct course *course, const struct recorded_event *event)
+static void course_begin(struct event_course *course, const struct recorded_event *event)
 {
 	bool of_target = course->thread && course->thread->of_target;
 	uint32_t before = recorded_event_before(event);
@@ -193,7 +193,7 @@ static uint64_t run_lead(const struct recorded_event *events, size_t n)
 	return 0;
 }
 
-static uint64_t *owed_of(struct course *course)
+static uint64_t *owed_of(struct event_course *course)
 {
 	return &course->owed[course->now.state == KD_READY_PREEMPTED];
 }
@@ -201,7 +201,7 @@ static uint64_t *owed_of(struct course *course)
 /* The part of a wait that the scheduler counts as running, see switch_lead() of the kernel side,
  * which books it so: what is more than this wait it takes from the others, so the next one gets it
  * here. */
-static int lead_add(struct course *course, uint64_t at, uint64_t lead)
+static int lead_add(struct event_course *course, uint64_t at, uint64_t lead)
 {
 	struct recorded_state running = course->now;
 	uint64_t *owed = owed_of(course);
@@ -218,7 +218,7 @@ static int lead_add(struct course *course, uint64_t at, uint64_t lead)
 	return state_add(course->recording, &course->now) ?: state_add(course->recording, &running);
 }
 
-static int call_end(struct course *course, const struct recorded_event *event)
+static int call_end(struct event_course *course, const struct recorded_event *event)
 {
 	struct recorded_call *call;
 
@@ -236,7 +236,7 @@ static int call_end(struct course *course, const struct recorded_event *event)
 }
 
 /* The state in which the thread is from the event on. */
-static void state_begin(struct course *course, const struct recorded_event *event)
+static void state_begin(struct event_course *course, const struct recorded_event *event)
 {
 	course->now = (struct recorded_state){
 		.start = event->at,
@@ -254,7 +254,7 @@ static void state_begin(struct course *course, const struct recorded_event *even
 }
 
 /* The state of before ends. */
-static int state_end(struct course *course, const struct recorded_event *events, size_t n)
+static int state_end(struct event_course *course, const struct recorded_event *events, size_t n)
 {
 	uint64_t lead = events->kind == KD_RECORDED_RUN ? run_lead(events, n) : 0;
 
@@ -274,7 +274,7 @@ static int state_end(struct course *course, const struct recorded_event *events,
 	return state_add(course->recording, &course->now);
 }
 
-static int course_enter(struct course *course, const struct recorded_event *events, size_t n)
+static int course_enter(struct event_course *course, const struct recorded_event *events, size_t n)
 {
 	int error;
 
@@ -295,7 +295,7 @@ static int course_enter(struct course *course, const struct recorded_event *even
 	return error;
 }
 
-static int stolen_add(struct course *course, const struct recorded_event *event)
+static int stolen_add(struct event_course *course, const struct recorded_event *event)
 {
 	struct recorded_stolen *stolen;
 
@@ -324,7 +324,7 @@ static int course_make(struct recording *recording, const struct recording_sourc
 		       const struct recorded_event *events, size_t n)
 {
 	const struct recorded_now *now = now_of(source, (pid_t)events->tid);
-	struct course course = { .recording = recording };
+	struct event_course course = { .recording = recording };
 	int error = 0;
 
 	course.thread = recording_thread(recording, (pid_t)events->tid);

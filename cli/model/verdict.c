@@ -15,7 +15,7 @@
 #define CAUSE_ROW(cause, key, title, evidence) [cause] = { key, title, evidence },
 const struct cause_words cause_words[CAUSES] = { CAUSE_WORDS(CAUSE_ROW) };
 
-struct finding {
+struct verdict_search {
 	struct claimant claimant; /* first: takes get this */
 	struct verdict *verdict;
 	const struct thread_row *thread; /* whose claims come */
@@ -77,7 +77,7 @@ static void at_add(struct verdict_row *row, const struct descriptor *at, uint64_
 
 static void claim_take(struct claimant *claimant, enum cause cause, const struct claim *claim)
 {
-	struct finding *finding = (struct finding *)claimant;
+	struct verdict_search *finding = (struct verdict_search *)claimant;
 	const struct thread_row *thread = finding->thread;
 	/* A wait that two causes claim counts once. */
 	const uint64_t ns = u64_min(claim->ns, finding->kept - finding->claimed);
@@ -146,7 +146,7 @@ static void waker_find(struct verdict *verdict, const struct thread_row *thread)
 	}
 }
 
-static void thread_add(struct finding *finding, struct verdict_thread *into,
+static void thread_add(struct verdict_search *finding, struct verdict_thread *into,
 		       const struct thread_row *thread)
 {
 	struct verdict *verdict = finding->verdict;
@@ -324,7 +324,7 @@ static enum verdict_part largest_of(const struct verdict *verdict)
 
 int verdict_find(struct verdict *verdict, const struct sample *sample)
 {
-	struct finding finding = {
+	struct verdict_search finding = {
 		.claimant = { .take = claim_take, .sample = sample },
 		.verdict = verdict,
 	};

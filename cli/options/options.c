@@ -147,12 +147,12 @@ static void round_sizes(struct options *options)
 
 #define GIVE_ONE "give one PID, without --all, --cgroup, --container or --follow-fork"
 
-struct rule {
+struct option_rule {
 	bool wrong;
 	const char *error, *hint;
 };
 
-static exit_status rules_apply(const struct rule *rules, size_t n)
+static exit_status rules_apply(const struct option_rule *rules, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!rules[i].wrong)
@@ -174,7 +174,7 @@ static bool names_several(const struct options *options)
 static exit_status refuse_choice(const struct options *options)
 {
 	bool many = names_several(options);
-	const struct rule rules[] = {
+	const struct option_rule rules[] = {
 		{ *options->tids && options->outputs.report.threads,
 		  "options --tid and --threads cannot be combined", "give one of them" },
 		{ *options->tids && (options->follow_fork || options->cgroup || options->container),
@@ -196,7 +196,7 @@ static exit_status refuse_process(const struct options *options)
 {
 	bool group = options->cgroup || options->container;
 	bool many = names_several(options);
-	const struct rule rules[] = {
+	const struct option_rule rules[] = {
 		{ *options->pids && options->comm, "options --pid and --comm cannot be combined",
 		  "give one of them" },
 		{ options->pidfile && (*options->pids || options->comm),
@@ -250,7 +250,7 @@ static bool is_to_stdout(const struct outputs_config *outputs)
 static exit_status refuse_together(const struct options *options)
 {
 	bool traces = options_want_traces(options), worst = options->trigger_worst;
-	const struct rule rules[] = {
+	const struct option_rule rules[] = {
 		{ options->any && options->target_only,
 		  "options --trigger-any and --trigger-target-only cannot be combined",
 		  "without either, system calls count for the process only, other probes of the "

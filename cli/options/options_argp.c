@@ -49,7 +49,7 @@ static const char doc[] =
 
 /* --- Reading --- */
 
-struct walk {
+struct argp_walk {
 	options_found *found;
 	void *context;
 	int next; /* index of the word that follows what was found last */
@@ -59,7 +59,7 @@ struct walk {
 
 static error_t word_take(int key, char *text, struct argp_state *state)
 {
-	struct walk *walk = state->input;
+	struct argp_walk *walk = state->input;
 	const struct option_row *row = key == ARGP_KEY_ARG ? NULL : option_row_find(key);
 	const char *next = state->argv[state->next];
 
@@ -147,7 +147,7 @@ static void argp_fill(struct argp *argp, struct argp_option entries[OPTIONS_ROOM
 int options_walk(int argc, char **argv, options_found *found, void *context, int *at,
 		 char ***command)
 {
-	struct walk walk = { .found = found, .context = context, .next = 1 };
+	struct argp_walk walk = { .found = found, .context = context, .next = 1 };
 	struct argp_option entries[OPTIONS_ROOM + 1];
 	struct argp argp;
 	int error;

@@ -11,14 +11,14 @@
 
 enum { RANK_NONE, RANK_ANY, RANK_TYPE, RANK_NAMED, RANK_VERSION };
 
-struct span {
+struct text_span {
 	const char *at;
 	size_t length;
 };
 
 /* "type/subtype;version=1;q=0.5" */
 struct range {
-	struct span type, version;
+	struct text_span type, version;
 	unsigned int quality;
 	bool is_wrong;
 };
@@ -30,12 +30,12 @@ static const struct kind {
 	[EXPORTER_OPENMETRICS] = { "application/openmetrics-text", "application/*", "1.0.0" },
 };
 
-static bool span_is(struct span span, const char *word)
+static bool span_is(struct text_span span, const char *word)
 {
 	return strlen(word) == span.length && !strncasecmp(span.at, word, span.length);
 }
 
-static struct span span_trim(struct span span)
+static struct text_span span_trim(struct text_span span)
 {
 	while (span.length && strchr(BLANKS, span.at[0])) {
 		span.at++;
@@ -47,9 +47,9 @@ static struct span span_trim(struct span span)
 }
 
 /* What stands before the next comma or semicolon outside quotes, where *at is left. */
-static struct span part_next(const char **at)
+static struct text_span part_next(const char **at)
 {
-	struct span part = { *at, 0 };
+	struct text_span part = { *at, 0 };
 	bool quoted = false;
 
 	for (; **at && (quoted || !strchr(",;", **at)); ++*at) {
@@ -63,7 +63,7 @@ static struct span part_next(const char **at)
 }
 
 /* 0 to 1 with up to three decimals. Returns false if it is something else. */
-static bool quality_read(struct span text, unsigned int *quality)
+static bool quality_read(struct text_span text, unsigned int *quality)
 {
 	unsigned int unit = QUALITY_MAX;
 
@@ -80,19 +80,19 @@ static bool quality_read(struct span text, unsigned int *quality)
 	return *quality <= QUALITY_MAX;
 }
 
-static void parameter_read(struct range *range, struct span text)
+static void parameter_read(struct range *range, struct text_span text)
 {
 	const char *equals = memchr(text.at, '=', text.length);
-	struct span name = text, value;
+	struct text_span name = text, value;
 
 	if (!equals)
 		return;
 	name.length = (size_t)(equals - text.at);
-	value = (struct span){ equals + 1, text.length - name.length - 1 };
+	value = (struct text_span){ equals + 1, text.length - name.length - 1 };
 	name = span_trim(name);
 	value = span_trim(value);
 	if (value.length > 1 && value.at[0] == '"' && value.at[value.length - 1] == '"')
-		value = (struct span){ value.at + 1, value.length - 2 };
+		value = (struct text_span){ value.at + 1, value.length - 2 };
 	if (span_is(name, "q"))
 		range->is_wrong |= !quality_read(value, &range->quality);
 	else if (span_is(name, "version"))

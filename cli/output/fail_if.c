@@ -81,7 +81,8 @@ static bool wants_thread(const struct condition *condition, const char name[stat
 	return !*condition->threads || names_match(condition->threads, text);
 }
 
-static void threads_check(struct condition *condition, const struct sample *sample, uint64_t number)
+static void condition_check_threads(struct condition *condition, const struct sample *sample,
+				    uint64_t number)
 {
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		const struct thread_row *thread = &sample->threads[i];
@@ -176,7 +177,7 @@ exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, 
 		} else if (condition->metric->kind == FAIL_VERDICT) {
 			verdict_check(condition, sample, number);
 		} else if (fail_metric_of_threads(condition->metric)) {
-			threads_check(condition, sample, number);
+			condition_check_threads(condition, sample, number);
 		} else {
 			figures = fail_metric_read(condition->metric, "", sample, NULL);
 			figure_check(condition, figures.count, 0, &whose);

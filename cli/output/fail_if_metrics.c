@@ -168,8 +168,8 @@ static void irqs_read(const char *part, const struct irq_row *rows, size_t n,
 			figures_add(figures, rows[i].count, rows[i].total, rows[i].max);
 }
 
-static void culprits_read(const char *part, const struct thread_row *thread,
-			  struct fail_figures *figures)
+static void culprit_figures_read(const char *part, const struct thread_row *thread,
+				 struct fail_figures *figures)
 {
 	char name[CULPRIT_NAME_LEN];
 
@@ -314,7 +314,7 @@ static void thread_read(const struct fail_metric *metric, const char *part,
 		irqs_read(part, thread->softirqs, thread->n_softirqs, figures);
 		break;
 	case FAIL_READY_BY:
-		culprits_read(part, thread, figures);
+		culprit_figures_read(part, thread, figures);
 		break;
 	case FAIL_AWAITED:
 		awaited_read(part, thread, figures);

@@ -13,7 +13,7 @@
 #define LINKS_MAX 40 /* as the kernel */
 
 /* A path of which a part has been walked. */
-struct walk {
+struct path_steps {
 	int directory;
 	unsigned int links;
 	bool keep_last;
@@ -27,7 +27,7 @@ bool output_path_is_shared(const struct stat *directory)
 }
 
 /* The walk goes on in another directory; fd may be a failed open's. */
-static int walk_enter(struct walk *walk, int fd)
+static int walk_enter(struct path_steps *walk, int fd)
 {
 	if (fd < 0)
 		return -errno;
@@ -37,7 +37,7 @@ static int walk_enter(struct walk *walk, int fd)
 	return 0;
 }
 
-static int walk_begin(struct walk *walk, bool absolute)
+static int walk_begin(struct path_steps *walk, bool absolute)
 {
 	return walk_enter(walk, open(absolute ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
@@ -51,7 +51,7 @@ static bool is_in_proc(int directory)
 }
 
 /* Puts a link's text in place of its name. */
-static int walk_follow(struct walk *walk, const char *name, const char *after)
+static int walk_follow(struct path_steps *walk, const char *name, const char *after)
 {
 	char text[PATH_MAX], rest[PATH_MAX];
 	struct stat directory;
@@ -74,7 +74,7 @@ static int walk_follow(struct walk *walk, const char *name, const char *after)
 }
 
 /* One name of the path. Returns 1 if it was the last, which is in *entry then. */
-static int walk_step(struct walk *walk, struct output_entry *entry)
+static int walk_step(struct path_steps *walk, struct output_entry *entry)
 {
 	const char *from = walk->rest + strspn(walk->rest, "/"), *after;
 	size_t length = strcspn(from, "/");
@@ -111,7 +111,7 @@ static int walk_step(struct walk *walk, struct output_entry *entry)
 
 int output_path_find(const char *path, bool keep_last, struct output_entry *entry)
 {
-	struct walk walk = { .directory = -1, .keep_last = keep_last };
+	struct path_steps walk = { .directory = -1, .keep_last = keep_last };
 	struct stat directory;
 	int result;
 

@@ -158,8 +158,8 @@ static int pid_compare(const void *a, const void *b)
 }
 
 /* That of a process is its first thread's. "": not known. */
-static const char *process_name(const struct pftrace *trace, const struct timeline *timeline,
-				pid_t pid)
+static const char *process_track_title(const struct pftrace *trace, const struct timeline *timeline,
+				       pid_t pid)
 {
 	const struct sample *sample = trace->sample;
 	const struct timeline_thread *first = timeline_thread(timeline, pid);
@@ -180,7 +180,7 @@ static void process_write(struct pftrace *trace, const struct timeline *timeline
 	if (row)
 		tracks_write_process(trace, pid, row->name, row->title);
 	else
-		tracks_write_process(trace, pid, process_name(trace, timeline, pid), "");
+		tracks_write_process(trace, pid, process_track_title(trace, timeline, pid), "");
 }
 
 /* Each process once. */

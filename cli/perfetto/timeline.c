@@ -291,7 +291,7 @@ static int row_wakeups_add(struct timeline *timeline, const struct trace_row *ro
 }
 
 /* By a name of KD_COMM_LEN bytes, which may be known to the recording. */
-static const char *recorded_name(const struct recording *recording, pid_t tid)
+static const char *recorded_thread_name(const struct recording *recording, pid_t tid)
 {
 	static const char unknown[KD_COMM_LEN];
 	const struct recorded_thread *thread = recording_thread(recording, tid);
@@ -313,8 +313,8 @@ static int recorded_wakeups_add(struct timeline *timeline, const struct recordin
 
 		if (state->waker <= 0 || state->goes_on || wakeup.at < from || wakeup.at > until)
 			continue;
-		wakeup.from_name = recorded_name(recording, wakeup.from);
-		wakeup.to_name = recorded_name(recording, wakeup.to);
+		wakeup.from_name = recorded_thread_name(recording, wakeup.from);
+		wakeup.to_name = recorded_thread_name(recording, wakeup.to);
 		err = wakeup_add(timeline, &wakeup)
 			      ?: other_add(timeline, wakeup.from, wakeup.from_name);
 	}

@@ -30,7 +30,7 @@ struct cie {
 };
 
 /* An entry, without its length and without what tells CIE and FDE apart. */
-struct entry {
+struct cfi_entry {
 	uint64_t address;
 	uint32_t length; /* of all that follows the length */
 	uint64_t cie;    /* address of its CIE; of a CIE: 0 */
@@ -63,7 +63,7 @@ struct cfi {
 
 /* Reads the beginning of an entry, which must be whole. Returns 0; -ENOENT at the
  * terminator; -EBADMSG. */
-static int entry_read(struct cfi *cfi, uint64_t address, struct entry *entry)
+static int entry_read(struct cfi *cfi, uint64_t address, struct cfi_entry *entry)
 {
 	struct cfi_reader *reader = &entry->reader;
 	uint32_t distance;
@@ -154,7 +154,7 @@ static bool augmentation_read(struct cfi_reader *reader, const char *letters, st
 static bool cie_read(struct cfi *cfi, uint64_t address, struct cie *cie)
 {
 	struct cfi_reader *reader;
-	struct entry entry;
+	struct cfi_entry entry;
 	char letters[6] = "";
 	uint8_t version;
 	uint64_t column;
@@ -185,7 +185,7 @@ static bool cie_read(struct cfi *cfi, uint64_t address, struct cie *cie)
 }
 
 /* Reads what code an FDE describes; its reader stands behind that. */
-static bool range_read(struct entry *entry, const struct cie *cie, struct cfi_fde *fde)
+static bool range_read(struct cfi_entry *entry, const struct cie *cie, struct cfi_fde *fde)
 {
 	*fde = (struct cfi_fde){ .address = entry->address, .signal = cie->signal };
 	fde->absolute = !(cie->fde_encoding & CFI_PE_PCREL);
@@ -198,7 +198,7 @@ static bool range_read(struct entry *entry, const struct cie *cie, struct cfi_fd
 static bool fde_read(struct cfi *cfi, uint64_t address, struct cfi_fde *fde)
 {
 	struct cfi_program program;
-	struct entry entry;
+	struct cfi_entry entry;
 	struct cie cie;
 
 	*fde = (struct cfi_fde){ .address = address };
@@ -246,7 +246,7 @@ static int index_make(struct cfi *cfi)
 {
 	uint64_t at = cfi->frames.address, end = at + cfi->frames.size, last = 0;
 	bool known = false;
-	struct entry entry;
+	struct cfi_entry entry;
 	struct cfi_fde fde;
 	struct cie cie;
 	int err;

@@ -167,7 +167,7 @@ enum effect {
 
 /* DWARF 5, 6.4.2 and 7.24, and what GNU tools have added. Operands: a register, r, or one with
  * addresses in it, g; a number, u; an expression, e; bytes. */
-static const struct instruction {
+static const struct cfa_instruction {
 	const char *operands; /* NULL: it is not known */
 	enum effect effect;
 } instructions[CFA_ADVANCE_LOC] = {
@@ -253,7 +253,7 @@ static bool effect_check(struct check *check, enum effect effect)
 static bool instruction_check(struct check *check)
 {
 	uint8_t opcode = cfi_read_u8(&check->reader);
-	const struct instruction *instruction = &instructions[opcode & ~CFA_PRIMARY];
+	const struct cfa_instruction *instruction = &instructions[opcode & ~CFA_PRIMARY];
 
 	switch (opcode & CFA_PRIMARY) {
 	case CFA_ADVANCE_LOC:

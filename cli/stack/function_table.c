@@ -16,7 +16,7 @@
 #define MAX_NESTED 64
 #define MAX_SECTIONS 64 /* with code; linkers write five */
 
-struct entry {
+struct table_row {
 	uint64_t start;
 	uint32_t size;
 	uint32_t name : 28; /* offset in the names */
@@ -25,7 +25,7 @@ struct entry {
 };
 
 struct function_table {
-	struct entry *entries;
+	struct table_row *entries;
 	char *names;
 	uint32_t n, names_size;
 	size_t entries_room, names_room;
@@ -43,7 +43,7 @@ static int function_take(void *context, const struct symbol *symbol)
 	if (ARRAY_GROW(table->entries, table->n, table->entries_room) ||
 	    array_reserve(&table->names, table->names_size + length, &table->names_room, 1))
 		return -ENOMEM;
-	table->entries[table->n++] = (struct entry){
+	table->entries[table->n++] = (struct table_row){
 		.start = symbol->address,
 		.size = symbol->size > UINT32_MAX ? UINT32_MAX : (uint32_t)symbol->size,
 		.name = table->names_size & (MAX_NAMES - 1),
@@ -77,7 +77,7 @@ static int names_compare(const char *a, const char *b)
 /* Orders by address; at the same address the largest first, and the best name. */
 static int entries_compare(const void *left, const void *right, void *names)
 {
-	const struct entry *a = left, *b = right;
+	const struct table_row *a = left, *b = right;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
@@ -95,8 +95,8 @@ static void entries_unite(struct function_table *table)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < table->n; i++) {
-		const struct entry *entry = &table->entries[i];
-		const struct entry *last = n ? &table->entries[n - 1] : NULL;
+		const struct table_row *entry = &table->entries[i];
+		const struct table_row *last = n ? &table->entries[n - 1] : NULL;
 
 		if (!last || last->start != entry->start ||
 		    (last->size != entry->size && entry->sized))
@@ -164,14 +164,14 @@ static uint64_t sections_end(const struct sections *sections, uint64_t address)
 	return address;
 }
 
-static void entries_end(struct function_table *table, const struct elf_file *file)
+static void table_entries_end(struct function_table *table, const struct elf_file *file)
 {
 	struct sections sections;
 	uint64_t outer = 0; /* where the functions end that began before */
 
 	sections_collect(&sections, file);
 	for (uint32_t i = 0; i < table->n; i++) {
-		struct entry *entry = &table->entries[i];
+		struct table_row *entry = &table->entries[i];
 		uint64_t end;
 
 		if (entry->sized) {
@@ -193,7 +193,7 @@ int function_table_read(struct function_table **result, const struct elf_file *f
 			debug_file_finder *find, void *find_context, size_t room)
 {
 	struct function_table *table = calloc(1, sizeof(*table));
-	struct entry *entries;
+	struct table_row *entries;
 	int err;
 
 	if (!table)
@@ -206,7 +206,7 @@ int function_table_read(struct function_table **result, const struct elf_file *f
 		qsort_r(table->entries, table->n, sizeof(*table->entries), entries_compare,
 			table->names);
 	entries_unite(table);
-	entries_end(table, file);
+	table_entries_end(table, file);
 	err = names_compact(table);
 	if (err)
 		goto fail;
@@ -235,13 +235,13 @@ size_t function_table_size(const struct function_table *table)
 }
 
 bool function_table_find(const struct function_table *table, uint64_t address,
-			 struct function *function)
+			 struct table_function *function)
 {
 	uint32_t before = ARRAY_SPLIT(table->n, i, table->entries[i].start <= address);
 	uint32_t found = UINT32_MAX;
 
 	for (uint32_t i = before; i > 0 && before - i < MAX_NESTED; i--) {
-		const struct entry *entry = &table->entries[i - 1];
+		const struct table_row *entry = &table->entries[i - 1];
 
 		if (address - entry->start >= entry->size)
 			continue;
@@ -252,7 +252,7 @@ bool function_table_find(const struct function_table *table, uint64_t address,
 	}
 	if (found == UINT32_MAX)
 		return false;
-	*function = (struct function){
+	*function = (struct table_function){
 		.name = table->names + table->entries[found].name,
 		.start = table->entries[found].start,
 		.number = found,

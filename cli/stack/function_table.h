@@ -11,7 +11,7 @@
 
 struct function_table;
 
-struct function {
+struct table_function {
 	const char *name; /* as in the symbol table, without version; the table's */
 	uint64_t start;   /* address as in the symbol table */
 	uint32_t number;  /* in the table */
@@ -36,6 +36,6 @@ size_t function_table_size(const struct function_table *table);
  * underscores in front, the shortest: poll, not __poll or __GI___poll, as `info symbol`
  * of gdb has it. Returns whether there is one. */
 bool function_table_find(const struct function_table *table, uint64_t address,
-			 struct function *function);
+			 struct table_function *function);
 
 #endif

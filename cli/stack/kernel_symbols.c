@@ -24,7 +24,7 @@
 #define FRAMES_MAX 1024 /* kernel.perf_event_max_stack is 127, and may be made 640 */
 #define BUCKETS 4096
 
-struct symbol {
+struct kernel_symbol {
 	uint64_t address;
 	uint32_t name;   /* offset in the names */
 	uint32_t module; /* number of its name, from 1; 0: the kernel itself */
@@ -39,9 +39,9 @@ struct kept {
 };
 
 struct kernel_symbols {
-	struct symbol *symbols; /* by address */
-	char *names;            /* of functions and of modules */
-	uint32_t *modules;      /* offsets in the names */
+	struct kernel_symbol *symbols; /* by address */
+	char *names;                   /* of functions and of modules */
+	uint32_t *modules;             /* offsets in the names */
 	uint32_t n, names_size, n_modules;
 	size_t symbols_room, names_room, modules_room;
 	bool hidden;
@@ -94,7 +94,7 @@ static int module_add(struct kernel_symbols *symbols, const char *name, size_t l
 	return 0;
 }
 
-static int symbol_add(struct kernel_symbols *symbols, const struct symbol *symbol)
+static int symbol_add(struct kernel_symbols *symbols, const struct kernel_symbol *symbol)
 {
 	if (symbols->n == MAX_SYMBOLS)
 		return -E2BIG;
@@ -144,7 +144,7 @@ static bool section_take(struct kernel_symbols *symbols, const char *name, size_
  * functions are passed over, also what does not look like this. */
 static int line_take(struct kernel_symbols *symbols, const char *line, const char *end)
 {
-	struct symbol symbol = { .module = 0 };
+	struct kernel_symbol symbol = { .module = 0 };
 	const char *name = address_read(line, end, &symbol.address), *tab;
 	int err;
 
@@ -199,7 +199,7 @@ static int lines_read(struct kernel_symbols *symbols, int fd, char *buffer)
  * that the kernel prints. Names are appended as they are read. */
 static int symbols_compare(const void *left, const void *right)
 {
-	const struct symbol *a = left, *b = right;
+	const struct kernel_symbol *a = left, *b = right;
 
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
@@ -283,7 +283,8 @@ bool kernel_symbols_hidden(const struct kernel_symbols *symbols)
 }
 
 /* The function that contains an address; NULL if there is none. */
-static const struct symbol *symbol_find(const struct kernel_symbols *symbols, uint64_t address)
+static const struct kernel_symbol *symbol_find(const struct kernel_symbols *symbols,
+					       uint64_t address)
 {
 	size_t first = ARRAY_SPLIT(symbols->n, i, symbols->symbols[i].address <= address);
 
@@ -299,7 +300,7 @@ static const struct symbol *symbol_find(const struct kernel_symbols *symbols, ui
 static void frame_fill(const struct kernel_symbols *symbols, uint64_t ip, bool first,
 		       struct frame *frame)
 {
-	const struct symbol *symbol = symbol_find(symbols, first ? ip : ip - 1);
+	const struct kernel_symbol *symbol = symbol_find(symbols, first ? ip : ip - 1);
 
 	*frame = (struct frame){ .offset = ip };
 	if (!symbol)
@@ -377,7 +378,7 @@ const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const u
 /* The name of the function at an address; "" if it is not known. */
 static const char *name_at(const struct kernel_symbols *symbols, uint64_t address)
 {
-	const struct symbol *symbol = symbol_find(symbols, address);
+	const struct kernel_symbol *symbol = symbol_find(symbols, address);
 
 	return symbol ? symbols->names + symbol->name : "";
 }
@@ -492,11 +493,11 @@ static bool only_switches(const char *name)
 
 size_t kernel_symbols_sched(const struct kernel_symbols *symbols, uint64_t *words, size_t n)
 {
-	const struct symbol *last = NULL;
+	const struct kernel_symbol *last = NULL;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct symbol *symbol;
+		const struct kernel_symbol *symbol;
 
 		if (words[i] <= symbols->sched_start || words[i] > symbols->sched_end)
 			continue;

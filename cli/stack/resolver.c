@@ -24,7 +24,7 @@
 #define MAX_ID 64
 #define DEMANGLED 4096 /* names that are remembered */
 
-struct object {
+struct resolved_object {
 	int fd;
 	char *path;
 	struct elf_file *elf; /* NULL: it is no sound ELF file */
@@ -53,7 +53,7 @@ struct numbered_space {
 struct resolver {
 	resolver_open *open;
 	void *open_context;
-	struct object **objects;
+	struct resolved_object **objects;
 	uint32_t n_objects;
 	size_t objects_room;
 	size_t functions_room; /* what is left of it */
@@ -77,7 +77,7 @@ struct asked {
 
 /* Where an address is in an object. */
 struct location {
-	struct object *object;
+	struct resolved_object *object;
 	uint32_t number;
 	uint64_t offset;  /* in the file */
 	uint64_t address; /* as in the file's tables */
@@ -91,7 +91,7 @@ static struct space *chosen_space(const struct resolver *resolver)
 
 /* Reads the headers when they are asked for first: most objects are in no stack, and
  * thousands of them may be made to take long. */
-static const struct elf_file *object_elf(struct object *object)
+static const struct elf_file *object_elf(struct resolved_object *object)
 {
 	if (!object->elf_known && elf_file_open(&object->elf, object->fd))
 		object->elf = NULL;
@@ -123,7 +123,7 @@ static bool code_find(void *context, uint64_t address, struct unwind_object *fou
 {
 	struct resolver *resolver = context;
 	struct location location;
-	struct object *object;
+	struct resolved_object *object;
 
 	if (!location_find(resolver, resolver->t, address, &location)) {
 		found->anonymous = space_is_anonymous(chosen_space(resolver), resolver->t, address);
@@ -162,7 +162,7 @@ struct resolver *resolver_new(resolver_open *open, void *context)
 	return resolver;
 }
 
-static void object_free(struct object *object)
+static void object_free(struct resolved_object *object)
 {
 	function_table_free(object->functions);
 	cfi_close(object->cfi);
@@ -193,9 +193,9 @@ void resolver_free(struct resolver *resolver)
 }
 
 /* Takes over the descriptor. */
-static struct object *object_new(int fd, const char *path)
+static struct resolved_object *object_new(int fd, const char *path)
 {
-	struct object *object = calloc(1, sizeof(*object));
+	struct resolved_object *object = calloc(1, sizeof(*object));
 
 	if (!object) {
 		if (fd >= 0)
@@ -213,7 +213,7 @@ static struct object *object_new(int fd, const char *path)
 
 int resolver_add_object(struct resolver *resolver, uint32_t number, int fd, const char *path)
 {
-	struct object *object = object_new(fd, path);
+	struct resolved_object *object = object_new(fd, path);
 
 	if (!object)
 		return -ENOMEM;
@@ -367,7 +367,7 @@ static int asked_open(void *context, const char *path)
 static int debug_find(void *context, struct elf_file **debug, int *fd, const struct elf_file *file)
 {
 	const struct asked *asked = context;
-	const struct object *object = asked->resolver->objects[asked->object];
+	const struct resolved_object *object = asked->resolver->objects[asked->object];
 
 	return debug_file_search(debug, fd, file, object->path, asked_open, context);
 }
@@ -375,7 +375,7 @@ static int debug_find(void *context, struct elf_file **debug, int *fd, const str
 /* Reads the functions when they are asked for first; NULL if there are none. */
 static const struct function_table *object_functions(struct resolver *resolver, uint32_t number)
 {
-	struct object *object = resolver->objects[number];
+	struct resolved_object *object = resolver->objects[number];
 	struct asked asked = { .resolver = resolver, .object = number };
 
 	if (object->functions_known || !object->elf)
@@ -390,7 +390,7 @@ static const struct function_table *object_functions(struct resolver *resolver, 
 }
 
 /* NULL if it has none. */
-static const char *object_build_id(struct object *object)
+static const char *object_build_id(struct resolved_object *object)
 {
 	uint8_t id[MAX_ID];
 	size_t size = 0;
@@ -405,7 +405,7 @@ static const char *object_build_id(struct object *object)
 
 /* The name as it was written. */
 static const char *function_text(struct resolver *resolver, uint32_t object,
-				 const struct function *function)
+				 const struct table_function *function)
 {
 	uint32_t hash = (function->number * 31 + object) * 2654435761U; /* Knuth's */
 	struct demangled *entry = &resolver->demangled[hash / (UINT32_MAX / DEMANGLED + 1)];
@@ -444,7 +444,7 @@ void resolver_name(struct resolver *resolver, uint64_t t, uint64_t ip, bool exac
 {
 	uint64_t before = exact ? 0 : 1; /* from the address that is looked up to ip */
 	const struct function_table *functions;
-	struct function function;
+	struct table_function function;
 	struct location location;
 
 	*frame = (struct resolved_frame){ .offset = ip };

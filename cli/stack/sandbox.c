@@ -208,7 +208,7 @@ static int process_seclude(int parent)
 }
 
 /* A call that is allowed if its arguments are as wanted. */
-struct rule {
+struct sandbox_rule {
 	int call;
 	unsigned int n;
 	struct scmp_arg_cmp args[2];
@@ -221,7 +221,7 @@ struct rule {
 	}
 #define INT(arg, value) BITS(arg, UINT32_MAX, value)
 
-static const struct rule rules[] = {
+static const struct sandbox_rule rules[] = {
 	{ .call = SCMP_SYS(brk) },
 	{ .call = SCMP_SYS(clock_gettime) },
 	{ .call = SCMP_SYS(close) },
@@ -253,7 +253,7 @@ static const struct rule rules[] = {
 };
 
 /* What opening takes besides. The flags of openat2() are in memory, where no filter sees them. */
-static const struct rule opening_rules[] = {
+static const struct sandbox_rule opening_rules[] = {
 	{ .call = SCMP_SYS(openat), .n = 1, .args = { BITS(2, O_ACCMODE | O_CREAT | O_TRUNC, 0) } },
 	{ .call = SCMP_SYS(openat2) },
 #ifdef SYS_stat /* newer machines have the other two only */
@@ -270,7 +270,7 @@ static const struct rule opening_rules[] = {
 	{ .call = SCMP_SYS(capget) }, /* to say which one is missing */
 };
 
-static int rules_add(scmp_filter_ctx filter, const struct rule *all, size_t n)
+static int rules_add(scmp_filter_ctx filter, const struct sandbox_rule *all, size_t n)
 {
 	int err = 0;
 

@@ -36,7 +36,7 @@ struct connector_head {
 _Static_assert(sizeof(struct connector_head) == sizeof(struct cn_msg), "linux/connector.h");
 
 /* A message of the connector: without gaps, as it comes. */
-struct message {
+struct netlink_message {
 	struct nlmsghdr netlink;
 	struct connector_head connector;
 	struct proc_event event;
@@ -45,7 +45,7 @@ struct message {
 /* Only what gives processes a name reaches us: forks are many, and keep the parent's. */
 static bool filter_set(int fd)
 {
-	const unsigned int what = offsetof(struct message, event) +
+	const unsigned int what = offsetof(struct netlink_message, event) +
 				  offsetof(struct proc_event, what);
 	/* Classic BPF loads in network order. */
 	struct sock_filter code[] = {
@@ -140,7 +140,7 @@ static bool event_is_of_it(const struct appear *appear, const struct proc_event 
 
 static bool connector_look(struct appear *appear)
 {
-	struct message message = { 0 };
+	struct netlink_message message = { 0 };
 	struct proc_event event;
 	unsigned int left = MESSAGES_MOST;
 	bool found = false;

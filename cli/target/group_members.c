@@ -17,14 +17,14 @@
 
 #define DEPTH_MAX (KD_GROUP_LEVELS - 1) /* below the group, as the kernel side looks */
 
-struct members {
+struct member_list {
 	pid_t *pids;
 	size_t n, room;
 };
 
 /* --- The processes of a group --- */
 
-static int members_read(struct members *members, FILE *file)
+static int members_read(struct member_list *members, FILE *file)
 {
 	char line[32];
 	uint64_t pid;
@@ -47,7 +47,7 @@ static int members_read(struct members *members, FILE *file)
 
 /* Adds what is in the directory and those below. Path has the directory's and room for theirs; it
  * is left as it was. */
-static int members_add(struct members *members, char path[PATH_MAX], unsigned int depth)
+static int members_add(struct member_list *members, char path[PATH_MAX], unsigned int depth)
 {
 	size_t length = strlen(path);
 	struct dirent *entry;
@@ -92,7 +92,7 @@ static int compare_pids(const void *a, const void *b)
 
 int group_processes(const struct control_group *group, pid_t **pids, size_t *n)
 {
-	struct members members = { 0 };
+	struct member_list members = { 0 };
 	char path[PATH_MAX];
 	int error;
 

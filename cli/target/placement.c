@@ -22,8 +22,8 @@ struct bound {
 	unsigned int used[CPU_SETSIZE]; /* permille since they began */
 };
 
-__attribute__((format(printf, 2, 3))) static FILE *file_open(const char *root, const char *format,
-							     ...)
+__attribute__((format(printf, 2, 3))) static FILE *placement_file(const char *root,
+								  const char *format, ...)
 {
 	char path[PATH_MAX];
 	size_t length = (size_t)snprintf(path, sizeof(path), "%s", root);
@@ -66,7 +66,7 @@ static void cpus_remove(cpu_set_t *cpus, const cpu_set_t *others)
 
 static void cpus_remove_listed(cpu_set_t *cpus, const char *root, const char *name)
 {
-	FILE *file = file_open(root, "/sys/devices/system/cpu/%s", name);
+	FILE *file = placement_file(root, "/sys/devices/system/cpu/%s", name);
 	cpu_set_t listed;
 
 	CPU_ZERO(&listed);
@@ -80,7 +80,7 @@ static void cpus_remove_listed(cpu_set_t *cpus, const char *root, const char *na
 /* Where a thread may run; one that has ended nowhere. */
 static void thread_cpus(const char *root, pid_t pid, const char *tid, cpu_set_t *cpus)
 {
-	FILE *file = file_open(root, "/proc/%d/task/%s/status", (int)pid, tid);
+	FILE *file = placement_file(root, "/proc/%d/task/%s/status", (int)pid, tid);
 	char line[1024];
 
 	CPU_ZERO(cpus);
@@ -105,7 +105,7 @@ static void thread_cpus(const char *root, pid_t pid, const char *tid, cpu_set_t 
 
 static uint64_t uptime(const char *root)
 {
-	FILE *file = file_open(root, "/proc/uptime");
+	FILE *file = placement_file(root, "/proc/uptime");
 	double seconds = 0;
 
 	if (file && fscanf(file, "%lf", &seconds) != 1)
@@ -119,7 +119,7 @@ static uint64_t uptime(const char *root)
  * begun nobody knows that it is idle. What cannot be read is busy. */
 static unsigned int thread_use(const char *root, pid_t pid, const char *tid, uint64_t now)
 {
-	FILE *file = file_open(root, "/proc/%d/task/%s/stat", (int)pid, tid);
+	FILE *file = placement_file(root, "/proc/%d/task/%s/stat", (int)pid, tid);
 	unsigned long long user = 0, kernel = 0, began = 0;
 	uint64_t used, age;
 	char text[1024];

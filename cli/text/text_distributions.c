@@ -15,7 +15,7 @@
 #define POWERS 64
 
 /* One distribution of the section. */
-struct shown {
+struct shown_durations {
 	const char *name;
 	struct whole whole;
 };
@@ -35,7 +35,7 @@ static void shares_header(struct columns *columns)
 	columns_add(columns, "            MAX ns\n");
 }
 
-static void shares(struct columns *columns, const struct shown *shown)
+static void shares(struct columns *columns, const struct shown_durations *shown)
 {
 	columns_add(columns, TEXT_INDENT);
 	columns_cut(columns, shown->name, TEXT_NAME_WIDTH);
@@ -56,7 +56,7 @@ static unsigned int power_of(uint64_t ns)
 }
 
 /* Counts by powers of two. Returns the largest. */
-static uint64_t powers_count(const struct shown *shown, uint64_t counts[static POWERS])
+static uint64_t powers_count(const struct shown_durations *shown, uint64_t counts[static POWERS])
 {
 	const struct durations *times = &shown->whole.times;
 	uint64_t most = 0;
@@ -86,7 +86,7 @@ static void bar(struct columns *columns, uint64_t count, uint64_t most)
 	columns_add(columns, "|\n");
 }
 
-static void drawing(struct columns *columns, const struct shown *shown)
+static void drawing(struct columns *columns, const struct shown_durations *shown)
 {
 	uint64_t counts[POWERS] = { 0 }, most = powers_count(shown, counts);
 	unsigned int first = 0, last = POWERS - 1;
@@ -115,9 +115,9 @@ static void drawing(struct columns *columns, const struct shown *shown)
  * was one. */
 static bool each(struct columns *columns, const struct sample *sample,
 		 const struct thread_row *thread,
-		 void (*write)(struct columns *columns, const struct shown *shown))
+		 void (*write)(struct columns *columns, const struct shown_durations *shown))
 {
-	const struct shown periods[] = {
+	const struct shown_durations periods[] = {
 		{ period_words[OPEN_READY].label, whole_period(thread, OPEN_READY) },
 		{ period_words[OPEN_RUN].label, whole_period(thread, OPEN_RUN) },
 	};
@@ -133,15 +133,15 @@ static bool each(struct columns *columns, const struct sample *sample,
 	}
 	for (size_t i = 0; i < thread->n_calls; i++) {
 		const struct call_row *call = &thread->calls[i];
-		struct shown shown;
+		struct shown_durations shown;
 
 		if (!call->times.n)
 			continue;
 		any = true;
 		if (!write)
 			break;
-		shown = (struct shown){ text_call(sample, call->number, buffer),
-					whole_call(thread, call) };
+		shown = (struct shown_durations){ text_call(sample, call->number, buffer),
+						  whole_call(thread, call) };
 		write(columns, &shown);
 	}
 	return any;

@@ -113,7 +113,7 @@ void text_resources(struct text *text, const struct thread_row *thread)
 }
 
 /* Kilobytes as ps(1) has them; 0 is not known. */
-static void memory(struct columns *columns, uint64_t bytes)
+static void memory_column(struct columns *columns, uint64_t bytes)
 {
 	columns_add(columns, "  ");
 	if (bytes)
@@ -145,9 +145,9 @@ static void usage_line(struct text *text, const struct usage_row *usage, size_t 
 	number_percent(percent, usage->cpu_ns, sample->end - sample->start);
 	columns_add(columns, "  ");
 	columns_right(columns, percent, 7);
-	memory(columns, usage->memory.start);
-	memory(columns, usage->memory.end);
-	memory(columns, usage->memory.peak);
+	memory_column(columns, usage->memory.start);
+	memory_column(columns, usage->memory.end);
+	memory_column(columns, usage->memory.peak);
 	columns_gap_ns(columns, rate_of(sample, usage->io[KD_IO_NETWORK].read.bytes), 14);
 	columns_gap_ns(columns, rate_of(sample, usage->io[KD_IO_NETWORK].written.bytes), 14);
 	columns_gap_ns(columns, rate_of(sample, usage->io[KD_IO_FILE].read.bytes), 14);

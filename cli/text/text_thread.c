@@ -207,7 +207,7 @@ static void long_poll(struct text *text, const struct kd_span *span)
 	columns_add(columns, "\n");
 }
 
-static void run(struct text *text, const struct kd_span *span)
+static void run_section(struct text *text, const struct kd_span *span)
 {
 	struct columns *columns = &text->columns;
 
@@ -642,7 +642,7 @@ void text_thread(struct text *text, const struct thread_row *thread)
 		calls_full(text, thread);
 	long_poll(text, &thread->long_poll);
 	if (!text->brief)
-		run(text, &thread->run);
+		run_section(text, &thread->run);
 	waits(text, "[THREAD READY STATISTICS]", "SCHED_CNT           TOTAL ns            MAX ns",
 	      &thread->ready);
 	text_culprits(text, thread);

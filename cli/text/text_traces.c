@@ -51,8 +51,8 @@ static void result_add(struct columns *columns, int64_t result)
 	}
 }
 
-static const char *call_name(const struct sample *sample, int32_t call,
-			     char buffer[static TEXT_CALL])
+static const char *row_call_name(const struct sample *sample, int32_t call,
+				 char buffer[static TEXT_CALL])
 {
 	if (call >= 0)
 		return text_call(sample, (uint32_t)call, buffer);
@@ -64,7 +64,7 @@ static void call_column(struct columns *columns, const struct sample *sample, in
 {
 	char buffer[TEXT_CALL];
 
-	columns_left(columns, call_name(sample, call, buffer), 16);
+	columns_left(columns, row_call_name(sample, call, buffer), 16);
 }
 
 static void who_columns(struct columns *columns, const struct sample *sample,
@@ -76,8 +76,8 @@ static void who_columns(struct columns *columns, const struct sample *sample,
 	columns_add(columns, " ");
 }
 
-static void call_row(struct columns *columns, const struct sample *sample,
-		     const struct trace_row *row)
+static void call_row_show(struct columns *columns, const struct sample *sample,
+			  const struct trace_row *row)
 {
 	columns_add(columns, "  ");
 	if (row->earlier)
@@ -169,7 +169,7 @@ static void calls(struct columns *columns, const struct sample *sample, const ch
 	for (size_t i = 0; i < list->n; i++) {
 		if (list->rows[i].kind != TRACE_CALL || !trace_is_of(&list->rows[i], names))
 			continue;
-		call_row(columns, sample, &list->rows[i]);
+		call_row_show(columns, sample, &list->rows[i]);
 		text_stacks(columns, sample, &list->rows[i], NULL);
 	}
 	other_threads(columns, sample, TRACE_CALL, names);
@@ -246,7 +246,7 @@ static void sample_sum(struct columns *columns, const struct sample *sample,
 	who_columns(columns, sample, sum->longest);
 	columns_left(columns, sum->longest->state == KD_USER ? "user" : "kernel", 6);
 	columns_add(columns, " ");
-	columns_add(columns, call_name(sample, sum->longest->call, buffer));
+	columns_add(columns, row_call_name(sample, sum->longest->call, buffer));
 	columns_add(columns, "\n");
 }
 

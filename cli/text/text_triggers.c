@@ -73,7 +73,7 @@ static void armed(struct columns *columns, const struct trigger_stats *stats)
 }
 
 /* Hits that are none, by their values. */
-static void conditions(struct columns *columns, const struct trigger_stats *stats)
+static void trigger_conditions(struct columns *columns, const struct trigger_stats *stats)
 {
 	for (int role = 0; role < KD_ROLES; role++) {
 		uint64_t unmet = stats->tally.unmet[role], unread = stats->tally.unread[role];
@@ -156,7 +156,7 @@ static void duty(struct columns *columns, const struct trigger_stats *stats)
 		duty->dropped == 1 ? "window was" : "windows were");
 }
 
-static void durations(struct columns *columns, const struct trigger_stats *stats)
+static void trigger_durations(struct columns *columns, const struct trigger_stats *stats)
 {
 	const uint64_t min = ~stats->tally.min, max = stats->tally.max;
 
@@ -216,11 +216,11 @@ int report_text_triggers(const struct trigger_stats *stats, FILE *out)
 	columns_begin(&columns, out);
 	hits(&columns, stats);
 	armed(&columns, stats);
-	conditions(&columns, stats);
+	trigger_conditions(&columns, stats);
 	cost(&columns, stats);
 	outside(&columns, &stats->tally);
 	duty(&columns, stats);
-	durations(&columns, stats);
+	trigger_durations(&columns, stats);
 	nested(&columns, stats);
 	if (stats->tally.outcome[KD_START][KD_HIT_MISSED])
 		columns_add(&columns,

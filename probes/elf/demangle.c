@@ -9,7 +9,7 @@
 
 #define ELLIPSIS "..."
 
-struct output {
+struct name_output {
 	char text[DEMANGLED_MAX + 1];
 	size_t length;
 	jmp_buf full;
@@ -25,7 +25,7 @@ typedef int demangle_scheme(const char *name, int options, demangle_callbackref 
  * of an identifier in Punycode). */
 static void output_append(const char *text, size_t length, void *opaque)
 {
-	struct output *output = opaque;
+	struct name_output *output = opaque;
 	size_t room = DEMANGLED_MAX - output->length;
 
 	if (!length) /* text may be NULL then */
@@ -36,7 +36,7 @@ static void output_append(const char *text, size_t length, void *opaque)
 		longjmp(output->full, 1);
 }
 
-static bool output_fill(struct output *output, demangle_scheme *scheme, const char *name,
+static bool output_fill(struct name_output *output, demangle_scheme *scheme, const char *name,
 			int options)
 {
 	output->length = 0;
@@ -49,7 +49,7 @@ static bool output_fill(struct output *output, demangle_scheme *scheme, const ch
 
 static char *demangle_by(const char *name, int options)
 {
-	struct output *output;
+	struct name_output *output;
 	char *text = NULL;
 
 	if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 &&

@@ -333,7 +333,7 @@ static const char usdt_arm[] =
 	"|8@[x11] : arg0 == 10|8@[x11, 8]  -4@w10 : arg0 == 20 && arg1 == -1"
 	"|8@[x11, #16] : arg0 == 30 = 1|8@[x11,x13] : ?arg0 == 10 = 0|8@[x11, w13] : arg0 == 10"
 	"|8@[x11, x13, lsl 3] : arg0 == 10|8@%rax : arg0 == 1|8@[x11 : arg0 == 1 = -1";
-static enum machine usdt_machine;
+static enum register_machine usdt_machine;
 
 static const char *held_at_usdt(const char *both)
 {
