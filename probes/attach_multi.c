@@ -60,7 +60,7 @@ static int link_sites(int program, bool on_return, int file, const uint64_t *off
 	return link_create(&request);
 }
 
-static int program_load(const struct bpf_insn *insns, size_t n, uint32_t attach_type)
+static int multi_program_load(const struct bpf_insn *insns, size_t n, uint32_t attach_type)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, options,
 		    .expected_attach_type = (enum bpf_attach_type)attach_type);
@@ -82,7 +82,7 @@ static bool kernel_knows(uint32_t attach_type)
 		.offsets = pointer(&offset),
 		.n = 1,
 	};
-	int program = program_load(insns, sizeof(insns) / sizeof(*insns), attach_type);
+	int program = multi_program_load(insns, sizeof(insns) / sizeof(*insns), attach_type);
 	int result;
 
 	if (program < 0)
@@ -109,7 +109,7 @@ static int marker_load(int map)
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 
-	return program_load(insns, sizeof(insns) / sizeof(*insns), TRACE_UPROBE_MULTI);
+	return multi_program_load(insns, sizeof(insns) / sizeof(*insns), TRACE_UPROBE_MULTI);
 }
 
 static void *thread_call(void *nothing)

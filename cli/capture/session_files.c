@@ -19,7 +19,7 @@ int files_select(struct kernel_delay *skel, uint32_t slots)
 }
 
 /* As file_visit() of descriptor.bpf.h has it. */
-static bool sleeps(const struct kd_thread *thread, uint64_t end)
+static bool is_sleeping(const struct kd_thread *thread, uint64_t end)
 {
 	bool seeded = thread->state == KD_UNSEEN;
 	uint32_t state = seeded ? thread->seed_state : thread->state;
@@ -33,7 +33,7 @@ bool files_pending(struct kernel_delay *skel, const struct session_view *view)
 	skel->bss->kd_visit_gen = view->gen;
 	skel->bss->kd_visit_end = view->end;
 	for (uint32_t slot = 1; slot < view->slots; slot++)
-		if (view->threads[slot].task && sleeps(&view->threads[slot], view->end))
+		if (view->threads[slot].task && is_sleeping(&view->threads[slot], view->end))
 			return true;
 	return false;
 }

@@ -38,7 +38,7 @@ static void load_free(struct program_load *load)
 	free(load);
 }
 
-static void *copy(const void *data, size_t size)
+static void *memory_copied(const void *data, size_t size)
 {
 	void *to = malloc(size ? size : 1);
 
@@ -58,11 +58,12 @@ static struct program_load *load_new(struct bpf_program *program,
 	       options->sz < sizeof(load->options) ? options->sz : sizeof(load->options));
 	load->options.sz = sizeof(load->options);
 	load->n = bpf_program__insn_cnt(program);
-	load->instructions = copy(bpf_program__insns(program), load->n * sizeof(struct bpf_insn));
-	load->functions = copy(options->func_info,
-			       (size_t)options->func_info_cnt * options->func_info_rec_size);
-	load->lines = copy(options->line_info,
-			   (size_t)options->line_info_cnt * options->line_info_rec_size);
+	load->instructions = memory_copied(bpf_program__insns(program),
+					   load->n * sizeof(struct bpf_insn));
+	load->functions = memory_copied(options->func_info, (size_t)options->func_info_cnt *
+								    options->func_info_rec_size);
+	load->lines = memory_copied(options->line_info,
+				    (size_t)options->line_info_cnt * options->line_info_rec_size);
 	load->options.func_info = load->functions;
 	load->options.line_info = load->lines;
 	if (load->instructions && load->functions && load->lines)

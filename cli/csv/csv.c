@@ -16,7 +16,7 @@
 #include "csv_writer.h"
 
 /* Names of columns, with commas between them: plain words. */
-static void names(struct csv_writer *writer, const char *list)
+static void columns_write(struct csv_writer *writer, const char *list)
 {
 	csv_word(writer, list);
 }
@@ -57,7 +57,8 @@ static void count_end(struct csv_writer *writer, uint64_t count, uint64_t total,
 
 static int samples_header(struct csv_writer *writer)
 {
-	names(writer, "number,time,process,pid,version,kernel,start_ns,end_ns,duration_ns,"
+	columns_write(writer,
+		      "number,time,process,pid,version,kernel,start_ns,end_ns,duration_ns,"
 		      "interrupted,target_exited,expired,overloaded,threads,busy_ns,kept_ns,"
 		      "unexplained_ns,lost");
 	for (size_t i = 0; i < LOSSES; i++) {
@@ -131,7 +132,7 @@ static int threads_header(struct csv_writer *writer)
 	struct measures measures = { 0 };
 	int error = measures_find(&measures);
 
-	names(writer, THREAD_COLUMNS ",members,ended");
+	columns_write(writer, THREAD_COLUMNS ",members,ended");
 	for (size_t i = 0; i < measures.n; i++) {
 		char key[MEASURE_KEY];
 
@@ -180,7 +181,7 @@ static int threads_rows(struct csv_writer *writer, const struct sample *sample)
 
 static int syscalls_header(struct csv_writer *writer)
 {
-	names(writer, THREAD_COLUMNS ",number,mode,syscall," COUNT_COLUMNS ",longest_ns");
+	columns_write(writer, THREAD_COLUMNS ",number,mode,syscall," COUNT_COLUMNS ",longest_ns");
 	return 0;
 }
 
@@ -212,7 +213,7 @@ static int syscalls_rows(struct csv_writer *writer, const struct sample *sample)
 
 static int waits_header(struct csv_writer *writer)
 {
-	names(writer, THREAD_COLUMNS ",state,wait_for," COUNT_COLUMNS);
+	columns_write(writer, THREAD_COLUMNS ",state,wait_for," COUNT_COLUMNS);
 	return 0;
 }
 
@@ -255,7 +256,7 @@ static int waits_rows(struct csv_writer *writer, const struct sample *sample)
 
 static int interruptions_header(struct csv_writer *writer)
 {
-	names(writer, THREAD_COLUMNS ",kind,name," COUNT_COLUMNS);
+	columns_write(writer, THREAD_COLUMNS ",kind,name," COUNT_COLUMNS);
 	return 0;
 }
 
@@ -296,8 +297,8 @@ static int interruptions_rows(struct csv_writer *writer, const struct sample *sa
 
 static int verdicts_header(struct csv_writer *writer)
 {
-	names(writer, "cause,who,who_tid,who_pid,ns,count,longest_ns,threads,worst_tid,"
-		      "worst_ns,blamed");
+	columns_write(writer, "cause,who,who_tid,who_pid,ns,count,longest_ns,threads,worst_tid,"
+			      "worst_ns,blamed");
 	return 0;
 }
 
@@ -343,7 +344,7 @@ int csv_write_header(const struct csv_table *table, FILE *out)
 	int error, failed;
 
 	columns_begin(&writer.columns, out);
-	names(&writer, SAMPLE_COLUMNS);
+	columns_write(&writer, SAMPLE_COLUMNS);
 	error = table->header(&writer);
 	csv_line_end(&writer);
 	failed = columns_end(&writer.columns);

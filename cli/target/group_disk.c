@@ -25,12 +25,12 @@ static const struct {
 	[DISK_LIMIT_WRITES] = { "write_iops_device", "io_serviced", "Write", "wiops", "wios" },
 };
 
-struct finding {
+struct disk_search {
 	struct disk_count *counts;
 	size_t n, most;
 };
 
-static FILE *file_open(const char *directory, bool version_1, const char *name)
+static FILE *group_file_open(const char *directory, bool version_1, const char *name)
 {
 	char path[2 * PATH_MAX + 64];
 
@@ -73,8 +73,9 @@ static void counts_read(const char *directory, struct disk_count *counts, size_t
 	for (size_t i = 0; i < n; i++) {
 		struct disk_count *count = &counts[i];
 		const bool version_1 = count->limit.version_1;
-		FILE *file = file_open(directory, version_1,
-				       version_1 ? places[count->limit.kind].count_file : "stat");
+		FILE *file = group_file_open(directory, version_1,
+					     version_1 ? places[count->limit.kind].count_file
+						       : "stat");
 		unsigned int major, minor;
 		char line[512];
 
@@ -91,7 +92,7 @@ static void counts_read(const char *directory, struct disk_count *counts, size_t
 	}
 }
 
-static void limit_add(struct finding *finding, const char *path, const char *line,
+static void limit_add(struct disk_search *finding, const char *path, const char *line,
 		      const struct disk_limit *limit)
 {
 	struct disk_count count = { .limit = *limit };
@@ -107,13 +108,13 @@ static void limit_add(struct finding *finding, const char *path, const char *lin
 /* Returns whether the limits of groups above count, too. */
 static bool level_see(const char *path, const char *directory, bool version_1, void *context)
 {
-	struct finding *finding = context;
+	struct disk_search *finding = context;
 	const size_t before = finding->n;
 	char line[512];
 
 	for (uint32_t kind = 0; kind < DISK_LIMIT_KINDS; kind++) {
-		FILE *file = file_open(directory, version_1,
-				       version_1 ? places[kind].limit_file : "max");
+		FILE *file = group_file_open(directory, version_1,
+					     version_1 ? places[kind].limit_file : "max");
 
 		while (file && fgets(line, sizeof(line), file)) {
 			struct disk_limit limit = { .kind = kind, .version_1 = version_1 };
@@ -134,7 +135,7 @@ static bool level_see(const char *path, const char *directory, bool version_1, v
 
 size_t group_disk_limits(pid_t pid, struct disk_count *counts, size_t most)
 {
-	struct finding finding = { .counts = counts, .most = most };
+	struct disk_search finding = { .counts = counts, .most = most };
 
 	group_levels(pid, "blkio", level_see, &finding);
 	return finding.n;

@@ -96,8 +96,8 @@ static void time_cell(struct columns *columns, uint64_t ns)
 	columns_right(columns, text, 10);
 }
 
-static void line(struct text *text, const struct path_row *row, uint64_t ns, const char *at,
-		 const char *thread)
+static void columns_of_row(struct text *text, const struct path_row *row, uint64_t ns,
+			   const char *at, const char *thread)
 {
 	const struct critical_path *path = &text->sample->path;
 	char what[PATH_TEXT_LEN], escaped[ESCAPE_SIZE(PATH_TEXT_LEN)], share[NUMBER_LEN];
@@ -123,7 +123,7 @@ static void row_line(struct text *text, const struct path_row *row)
 
 	name_escaped(thread, sizeof(thread), &row->thread);
 	number_time(at, u64_sub(row->start, text->sample->path.start));
-	line(text, row, length(row), at, thread);
+	columns_of_row(text, row, length(row), at, thread);
 }
 
 static void others_line(struct text *text, const struct path_row *const *rows, size_t n)
@@ -138,7 +138,7 @@ static void others_line(struct text *text, const struct path_row *const *rows, s
 	}
 	all.several_threads = false;
 	snprintf(count, sizeof(count), "%zu others", n);
-	line(text, &all, ns, "-", count);
+	columns_of_row(text, &all, ns, "-", count);
 }
 
 static void header(struct text *text)

@@ -73,7 +73,7 @@ static void cell_thread(struct columns *columns, const struct thread_row *thread
 /* --- The parts, from top to bottom --- */
 
 /* "redis-server[4711]: 1.00 s, 5 threads, CPU 0-1, nothing lost" */
-static void window(struct text *text)
+static void screen_window(struct text *text)
 {
 	const struct sample *sample = text->sample;
 	uint64_t cpus[KD_CPU_WORDS] = { 0 }, threads = 0, lost = sample_lost(sample);
@@ -354,7 +354,7 @@ static void threads(struct text *text, const struct verdict_thread *const *order
 /* What of its lines the others do not need is for causes: spare are those of threads. */
 static void whole_top(struct text *text, const struct verdict *verdict, size_t spare)
 {
-	window(text);
+	screen_window(text);
 	spare += VERDICT_LINES - text_verdict(text, verdict);
 	if (verdict->life)
 		spare += STATES_MOST - states(text, verdict, STATES_MOST);
@@ -366,7 +366,7 @@ void text_screen_top(struct text *text, const struct verdict *verdict, size_t li
 {
 	size_t used, rows, n_causes;
 
-	window(text);
+	screen_window(text);
 	used = 1 + text_verdict(text, verdict);
 	rows = lines > used + 2 ? lines - used - 2 : 0; /* without headers */
 	n_causes = u64_min(u64_min(verdict->n_rows + 1, CAUSES_MOST), rows / 2);

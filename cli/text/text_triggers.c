@@ -98,7 +98,7 @@ static unsigned int share(uint64_t part, uint64_t whole)
 #define PERCENT "%u.%u %%"
 #define PERMILLE(permille) (permille) / 10, (permille) % 10
 
-static void payer(struct columns *columns, const struct probe_payer *payer)
+static void trigger_payer(struct columns *columns, const struct probe_payer *payer)
 {
 	unsigned int lost = share(payer->cost, payer->cpu);
 	char name[ESCAPE_SIZE(KD_COMM_LEN)];
@@ -123,7 +123,7 @@ static void outside(struct columns *columns, const struct kd_tally *tally)
 }
 
 /* What the probes took from the threads that hit them. */
-static void cost(struct columns *columns, const struct trigger_stats *stats)
+static void trigger_cost(struct columns *columns, const struct trigger_stats *stats)
 {
 	uint64_t count = 0, ns = 0;
 
@@ -135,11 +135,11 @@ static void cost(struct columns *columns, const struct trigger_stats *stats)
 		return;
 	columns_print(columns, "Estimated cost of the probes: %s ns, %s ns per hit.\n", GROUPED(ns),
 		      GROUPED(ns / count));
-	payer(columns, &stats->payer);
+	trigger_payer(columns, &stats->payer);
 }
 
 /* That they were not always on. */
-static void duty(struct columns *columns, const struct trigger_stats *stats)
+static void trigger_duty(struct columns *columns, const struct trigger_stats *stats)
 {
 	const struct probe_duty *duty = &stats->duty;
 	unsigned int off = share(duty->off, stats->lasted), seen = trigger_stats_seen(stats);
@@ -217,9 +217,9 @@ int report_text_triggers(const struct trigger_stats *stats, FILE *out)
 	hits(&columns, stats);
 	armed(&columns, stats);
 	trigger_conditions(&columns, stats);
-	cost(&columns, stats);
+	trigger_cost(&columns, stats);
 	outside(&columns, &stats->tally);
-	duty(&columns, stats);
+	trigger_duty(&columns, stats);
 	trigger_durations(&columns, stats);
 	nested(&columns, stats);
 	if (stats->tally.outcome[KD_START][KD_HIT_MISSED])
