@@ -601,8 +601,27 @@ uint64_t session_resynced(struct session *session)
 	return session->resynced - before;
 }
 
-const struct absence *session_absences(const struct session *session, size_t *count)
+/* Whether a scheduler of sched_ext is there now; that of the kernel leaves each thread that waits
+ * at one CPU. */
+static bool scheduler_is_loaded(void)
 {
+	FILE *file = fopen("/sys/kernel/sched_ext/state", "re");
+	char state[16] = "";
+
+	if (!file)
+		return false;
+	if (!fgets(state, sizeof(state), file))
+		*state = '\0';
+	fclose(file);
+	return !strncmp(state, "enabled", strlen("enabled"));
+}
+
+const struct absence *session_absences(struct session *session, size_t *count)
+{
+	if (scheduler_is_loaded())
+		programs_absent(&session->programs, "READY: WHO HAD THE CPU",
+				"has who ran on the CPU that a thread was on last: with sched_ext "
+				"it may have waited for any");
 	*count = session->programs.n_absences;
 	return session->programs.absences;
 }

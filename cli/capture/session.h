@@ -222,6 +222,6 @@ uint64_t session_resynced(struct session *session);
 bool session_has_frozen(const struct session *session);
 
 /* Sections that this kernel does not allow. */
-const struct absence *session_absences(const struct session *session, size_t *count);
+const struct absence *session_absences(struct session *session, size_t *count);
 
 #endif
