@@ -21,7 +21,7 @@ def joined(text):
 def of_rst(path):
     """Literal lines, without prompts and remarks."""
     for line in joined(path.read_text()):
-        if re.match(r"  +\S", line):
+        if re.match(r"  +\S", line) and not re.match("   +--", line):  # which are of a screen
             yield re.split(r"\s{2,}", re.sub(r"^\s*(?:[$#] )?\s*", "", line))[0]
 
 
