@@ -542,11 +542,28 @@ int session_hashes(const struct session *session, const struct session_view *vie
 	       files_read(session->skel, hash, session->file_names);
 }
 
+/* A scheduler of sched_ext may let a thread wait for several CPUs; that of the kernel leaves it at
+ * one. */
+static void scheduler_look(struct session *session)
+{
+	FILE *file = fopen("/sys/kernel/sched_ext/state", "re");
+	char state[16] = "";
+
+	if (!file)
+		return;
+	if (fgets(state, sizeof(state), file) && !strncmp(state, "enabled", strlen("enabled")))
+		programs_absent(&session->programs, "READY: WHO HAD THE CPU",
+				"has who ran on the CPU that a thread was on last: with sched_ext "
+				"it may have waited for any");
+	fclose(file);
+}
+
 void session_look(struct session *session)
 {
 	struct session_view view = session_view(session);
 
 	counters_look(&session->counters, &view);
+	scheduler_look(session);
 }
 
 int session_resent(struct session *session, const struct session_view *view, struct sample *sample)
@@ -601,27 +618,8 @@ uint64_t session_resynced(struct session *session)
 	return session->resynced - before;
 }
 
-/* Whether a scheduler of sched_ext is there now; that of the kernel leaves each thread that waits
- * at one CPU. */
-static bool scheduler_is_loaded(void)
+const struct absence *session_absences(const struct session *session, size_t *count)
 {
-	FILE *file = fopen("/sys/kernel/sched_ext/state", "re");
-	char state[16] = "";
-
-	if (!file)
-		return false;
-	if (!fgets(state, sizeof(state), file))
-		*state = '\0';
-	fclose(file);
-	return !strncmp(state, "enabled", strlen("enabled"));
-}
-
-const struct absence *session_absences(struct session *session, size_t *count)
-{
-	if (scheduler_is_loaded())
-		programs_absent(&session->programs, "READY: WHO HAD THE CPU",
-				"has who ran on the CPU that a thread was on last: with sched_ext "
-				"it may have waited for any");
 	*count = session->programs.n_absences;
 	return session->programs.absences;
 }

@@ -190,7 +190,8 @@ int session_hashes(const struct session *session, const struct session_view *vie
  * -ENOMEM. */
 int session_resent(struct session *session, const struct session_view *view, struct sample *sample);
 
-/* Has what was counted of threads read that run now. */
+/* Looks at what no event tells: counters of threads that run now, and whether a scheduler of
+ * sched_ext is loaded. */
 void session_look(struct session *session);
 
 /* True if a thread slept at one when the window ended: KD_VISIT_WAITING counts that, too. */
@@ -222,6 +223,6 @@ uint64_t session_resynced(struct session *session);
 bool session_has_frozen(const struct session *session);
 
 /* Sections that this kernel does not allow. */
-const struct absence *session_absences(struct session *session, size_t *count);
+const struct absence *session_absences(const struct session *session, size_t *count);
 
 #endif

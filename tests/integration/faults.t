@@ -184,6 +184,7 @@ def case_storm(test):
         return
     test.ok(report.untimed > 0, "the report says that they were not timed throughout",
             report.notices)
+    kdtest.only_on_host("it compares speeds, and those of a virtual machine vary by as much")
     test.between(min(watched), 0, min(alone) * 1.10, "a fault takes 10 % longer at most")
 
 
