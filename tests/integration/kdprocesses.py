@@ -122,6 +122,12 @@ def children_of(pid):
     return found[1:]
 
 
+def remove_empty(folder):
+    """Unless another test has made something in it."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
 def container(test, name):
     """A container's files as docker writes them, and its ID."""
     folder = pathlib.Path("/var/lib/docker/containers")
@@ -129,9 +135,11 @@ def container(test, name):
     identity = os.urandom(32).hex()
     made = folder / identity
     above = [one for one in (folder.parents[0], folder) if not one.exists()]
-    for one in (*above, made):
-        one.mkdir()
-        test.stack.callback(one.rmdir)
+    for one in above:
+        one.mkdir(exist_ok=True)
+        test.stack.callback(remove_empty, one)
+    made.mkdir()
+    test.stack.callback(made.rmdir)
     config = made / "config.v2.json"
     config.write_text(json.dumps({"ID": identity, "Name": f"/{name}",
                                   "Config": {"Image": "kdt/image:1", "Labels": {}}}))
