@@ -154,8 +154,11 @@ def case_samples(test):
         if options:
             test.eq(text, section, "made again from the file it is the same")
         else:
-            test.ok(2 < len(text.splitlines()) <= 2 + 3 * (1 + len(summary["threads"])),
+            *lines, others = text.splitlines()
+            test.ok(2 < len(lines) <= 2 + 3 * (1 + len(summary["threads"])),
                     "in short it has up to three lines for a thread", text)
+            test.ok(re.fullmatch(r" +and \d+ more measures of these threads: --full lists them", others),
+                    "and says that there are others", others)
     again = test.program("--replay", folder / "all", "--ewma", ALPHA, "-o", "json")
     test.eq(json.loads(again.stdout.splitlines()[-1]), summary, "JSON from the file is the same")
 
