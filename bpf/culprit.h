@@ -99,6 +99,7 @@ _Static_assert(sizeof(struct kd_runqueue) == 128, "whole cache lines");
 
 /* What limits had taken when they were looked at, see limit.bpf.h. */
 struct kd_limited {
+	__u64 look_at;    /* from then on they are to be looked at again */
 	__u64 group;      /* the address of the group's run queue, */
 	__u64 ns, before; /* how long it was throttled, and without the present time */
 	__u32 limit;      /* the key of that which kept the thread from running; 0: none did */
@@ -153,17 +154,16 @@ struct kd_waiting {
 	__u64 mark;    /* charged up to here */
 	__u64 hard_ns; /* of the run queue, at mark */
 	__u64 soft_ns;
-	__u64 steal;   /* of the CPU, at mark, with 1 added; 0: not known */
-	__u64 look_at; /* from then on limits are to be looked at again */
+	__u64 steal; /* of the CPU, at mark, with 1 added; 0: not known */
 	__u32 cpu;
 	__u32 index; /* in kd_runqueue.waiters; KD_UNLISTED: there was none; KD_WAITERS: no wait */
 	__u32 prio;  /* of the thread itself */
-	__u32 part_limit;          /* the key of what took part_limited, see below */
-	__u8 cells[KD_CELL_HINTS]; /* by KD_CELL_HINT() of a task: its cell was this one */
-	struct kd_takers takers;
+	__u32 part_limit;             /* the key of what took part_limited, see below */
+	__u8 cells[KD_CELL_HINTS];    /* by KD_CELL_HINT() of a task: its cell was this one */
 	struct kd_limited limited[2]; /* at mark; and for the task iterator */
-	__u64 own_ns, idle_ns;        /* of the run queue, at mark, if it is not listed */
-	__u64 ended;                  /* then: a wait of which the end was not reported */
+	struct kd_takers takers;
+	__u64 own_ns, idle_ns; /* of the run queue, at mark, if it is not listed */
+	__u64 ended;           /* then: a wait of which the end was not reported */
 	/* What is being charged, see blame_book(). */
 	__u64 part_total, part_hard, part_soft, part_limited, part_own, part_idle, part_steal;
 	/* Written by the task iterator only: who had the CPU since that mark, and what a limit

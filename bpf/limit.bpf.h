@@ -126,10 +126,7 @@ __noinline int limit_read(u32 slot, u32 index, u64 t)
 	limited = &thread->waiting.limited[BOUNDED(index, 2)];
 	task = (struct task_struct *)thread->task;
 	prio = (s32)BPF_CORE_READ(task, prio);
-	if (!index)
-		thread->waiting.look_at = prio < 0              ? 0
-					  : quotas_take_tasks() ? KD_NEVER
-								: t + LIMIT_LOOK_NS;
+	limited->look_at = prio < 0 ? 0 : quotas_take_tasks() ? KD_NEVER : t + LIMIT_LOOK_NS;
 	limited->group = 0;
 	if (prio < 0)
 		return BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_throttled);
@@ -193,8 +190,8 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 	now->limit = limit_read(slot, why == LIMIT_VISIT, t)
 			     ? limit_find(thread->task, limit_group(thread->task), t)
 			     : 0;
-	if (why != LIMIT_VISIT && now->limit)
-		waiting->look_at = 0;
+	if (now->limit)
+		now->look_at = 0;
 	if (why == LIMIT_BEGIN || t <= waiting->mark)
 		return 0;
 	ns = t - waiting->mark;
@@ -242,7 +239,7 @@ static __always_inline void limit_begin(struct kd_waiting *waiting, u32 slot,
 	struct kd_limited *limited = waiting->limited;
 	struct cfs_rq *group;
 
-	waiting->look_at = KD_NEVER;
+	limited->look_at = KD_NEVER;
 	limited->limit = 0;
 	if (unlikely((s32)task->prio < 0)) {
 		limit_look(slot, LIMIT_BEGIN, 0, t);
@@ -255,7 +252,7 @@ static __always_inline void limit_begin(struct kd_waiting *waiting, u32 slot,
 		group = task->se.cfs_rq;
 		limited->group = (u64)group;
 		limited->before = limited->ns = limit_before(group);
-		waiting->look_at = t + LIMIT_LOOK_NS;
+		limited->look_at = t + LIMIT_LOOK_NS;
 		if (unlikely(group->throttle_count))
 			limit_look(slot, LIMIT_BEGIN, 0, t);
 	}

@@ -213,7 +213,7 @@ __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 	left = t - since;
 	waiting->part_total = left;
 	waiting->part_limited = 0;
-	if (t >= waiting->look_at)
+	if (t >= waiting->limited->look_at)
 		limit_look(slot, LIMIT_CHARGE, key, t);
 	waiting->mark = t;
 	waiting->part_limited = at_most(waiting->part_limited, left);
@@ -273,7 +273,7 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue,
 	struct kd_blame *blame;
 	u32 cell;
 
-	if (t >= waiting->look_at || key < KD_WHO_TASK || !(word & KD_WORD_OPEN) ||
+	if (t >= waiting->limited->look_at || key < KD_WHO_TASK || !(word & KD_WORD_OPEN) ||
 	    since < word >> KD_WORD_SHIFT || t <= since || waiting->hard_ns != runqueue->hard_ns ||
 	    waiting->soft_ns != runqueue->soft_ns || waiting->steal != steal_then(waiting->cpu))
 		return false;
