@@ -173,7 +173,7 @@ static bool is_limited(const struct sample *sample, const struct verdict_row *ro
 static void limit_advice(char advice[static SCREEN_WIDTH], const struct disk_limit *limit)
 {
 	char group[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], device[16], much[32], rest[64];
-	char line[sizeof(group) + SCREEN_WIDTH];
+	char line[sizeof(group) + sizeof(rest) + SCREEN_WIDTH];
 	const char *tail = group, *file = limit->version_1 ? "blkio.throttle" : "io.max";
 	size_t room = SCREEN_WIDTH - sizeof("NEXT    raise  of ...");
 

@@ -38,7 +38,7 @@ ROWS = {
                           r"(?P<mode>user|kernel) +(?P<call>" + CALL + ")"),
 }
 ALL = re.compile(r"  All: (?P<count>[\d,]+) (?:waits?, (?P<total>[\d,]+) us|samples?)\.")
-OTHERS = re.compile(r"  and [\d,]+ others: [\d,]+ (?:waits?, [\d,]+ us|samples?)\.")
+OTHERS = re.compile(r"  and [\d,]+ others: [\d,]+ (?:waits?, (?P<total>[\d,]+) us|samples?)\.")
 LEFT_OUT = re.compile(r"  Left out by (?P<by>.+): (?P<count>[\d,]+) (?:waits?, (?P<total>[\d,]+) us|"
                       r"system calls?, [\d,]+ us|samples?)\.")
 INDENT = " " * 10
@@ -178,6 +178,7 @@ class Stacks:
     def __init__(self):
         self.events, self.waits, self.samples = [], [], []
         self.all, self.hz = {}, None
+        self.others = {}  # total (us) of those that have no row, by section
         self.left_out = {}  # by which options -> count and total (us)
         self.stack, self.section, self.columns = None, None, None
 
@@ -198,7 +199,7 @@ class Stacks:
                 self.section].fullmatch(line):
             self.stack.line(line[len(INDENT):])
         elif OTHERS.fullmatch(line):
-            return
+            self.others[self.section] = number(OTHERS.fullmatch(line)["total"] or "0")
         elif ALL.fullmatch(line):
             found = ALL.fullmatch(line)
             self.all[self.section] = number(found["count"]), number(found["total"] or "0")
