@@ -25,7 +25,6 @@
 #include "return_danger.h"
 #include "return_sites.h"
 #include "sites.h"
-#include "sites_packet.h"
 #include "usdt_argument.h"
 
 #define ELSEWHERE_NS (2 * NSEC_PER_SEC)

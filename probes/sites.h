@@ -5,9 +5,11 @@
 #define SITES_H
 
 #include "cli/base/exit_status.h"
+#include "cli/stack/protocol.h"
 #include "probes/elf/elf_file.h"
 #include "probes/elf/objects.h"
 #include "resolve.h"
+#include "trigger.h"
 
 /* An object's file, open for all its sites. */
 struct binary {
@@ -42,5 +44,15 @@ int sites_add_binary(struct sites *sites, int fd, const struct file_id *file, co
 
 /* Closes the one that was opened last, which has no sites. */
 void binary_close(struct sites *sites);
+
+/* --- From the process that has found them (reader.h) to the one that attaches --- */
+
+/* Sends all sites and their files. Returns 0, or an exit status after printing what failed. */
+exit_status sites_send(const struct sites *sites, const struct trigger *trigger, int socket);
+
+/* Takes a packet of these, and its file, and adds what is in it. Returns 0, or an exit status after
+ * printing what is wrong. */
+exit_status sites_receive(struct sites *sites, const struct trigger *trigger,
+			  struct packet *packet);
 
 #endif

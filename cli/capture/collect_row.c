@@ -17,7 +17,7 @@
 #include "session_locks.h"
 #include "session_processes.h"
 #include "session_resources.h"
-#include "session_stops.h"
+#include "session_hash.h"
 
 #define READ_TRIES 8
 

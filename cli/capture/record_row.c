@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/kernel_delay.h"
 #include "cli/model/words.h"
+#include "cli/stack/kernel_symbols.h"
 #include "session_locks.h"
+#include "session_programs.h"
 
 /* Who ended a wait. Whoever was woken before it began did not become its end by that. */
 static void wakers_fill(struct trace_row *row, const struct kd_trace *trace, uint64_t epoch)
@@ -105,4 +108,67 @@ void record_row_join(struct trace_row *row, const struct trace_row *call)
 	row->path = call->path;
 	row->path_cut = call->path_cut;
 	row->no_path = call->no_path;
+}
+
+/* --- The kernel stacks of records --- */
+
+static int own_code_found(void *symbols, uint64_t address, uint64_t size)
+{
+	return kernel_symbols_add_own(symbols, address, size);
+}
+
+int record_symbols_open(struct kernel_symbols **symbols, const struct programs *programs,
+			size_t room)
+{
+	int error;
+
+	if (*symbols)
+		return 0;
+	error = kernel_symbols_open(symbols, NULL, room);
+	if (error && error != -ENOMEM)
+		error = kernel_symbols_open(symbols, "/dev/null", room);
+	return error ? error : programs_code(programs, own_code_found, *symbols);
+}
+
+const struct stack *record_kernel_stack(struct kernel_symbols *symbols, const uint64_t *words,
+					size_t n_words, const uint64_t *frames, size_t n)
+{
+	uint64_t ips[KD_SCHED_WORDS + KD_KERNEL_FRAMES];
+	size_t n_sched;
+
+	memcpy(ips, words, n_words * sizeof(*ips));
+	n_sched = kernel_symbols_sched(symbols, ips, n_words);
+	memcpy(ips + n_sched, frames, n * sizeof(*ips));
+	return kernel_symbols_stack(symbols, ips, n_sched + n);
+}
+
+/* --- Records of traces that user space could not keep, by the windows that would list them --- */
+
+void trace_losses_add(struct trace_losses *losses, const struct session *session,
+		      const struct kd_trace *trace)
+{
+	/* As trace_lost() of the programs does. */
+	uint64_t since = trace->type == KD_TRACE_WAIT ? trace->end : trace->start;
+	struct session_view view;
+
+	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++) {
+		struct window_loss *loss = &losses->of[bank];
+
+		if (!session_window_at(session, bank, &view) || !view.gen ||
+		    trace->end <= view.start || since >= view.end)
+			continue;
+		if (loss->gen != view.gen)
+			*loss = (struct window_loss){ .gen = view.gen };
+		loss->n++;
+	}
+}
+
+uint64_t trace_losses_of(const struct trace_losses *losses, const struct session_view *view)
+{
+	const struct window_loss *loss;
+
+	if (view->bank >= KD_MAX_BANKS)
+		return 0;
+	loss = &losses->of[view->bank];
+	return loss->gen == view->gen ? loss->n : 0;
 }

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
+#include "cli/base/syscall_names.h"
+#include "file_names.h"
 #include "session_windows.h"
+#include "kernel_delay.skel.h"
 
 /* What a map holds. Read and removed with one call for many: a call for each entry was an eighth of
  * what the live view takes. */
@@ -109,5 +113,235 @@ int session_hash_read(const struct session_hash *hash, session_found_fn *found, 
 		*removed = taken;
 	free(entries.values);
 	free(entries.keys);
+	return result;
+}
+
+/* --- System calls that found no entry in their thread's table --- */
+
+int overflow_read(const struct kernel_delay *skel, session_overflow_fn *found, void *context)
+{
+	int fd = bpf_map__fd(skel->maps.kd_overflow);
+	uint32_t room = bpf_map__max_entries(skel->maps.kd_overflow), n = 0;
+	struct kd_overflow_key *keys;
+	struct kd_count count;
+	int result = 0;
+
+	if (!__atomic_load_n(&skel->bss->kd_overflowed, __ATOMIC_RELAXED))
+		return 0;
+	keys = calloc(room, sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	while (n < room && !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
+		n++;
+	for (uint32_t i = 0; i < n && result >= 0; i++) {
+		if (bpf_map_lookup_elem(fd, &keys[i], &count))
+			continue;
+		result = found(context, &keys[i], &count);
+		if (result > 0)
+			bpf_map_delete_elem(fd, &keys[i]);
+	}
+	free(keys);
+	return result < 0 ? result : 0;
+}
+
+/* --- Who moved threads to other CPUs, as the kernel side has noted it --- */
+
+void movers_select(struct kernel_delay *skel)
+{
+	int affinity = syscall_number("sched_setaffinity");
+
+	if (affinity >= 0)
+		skel->rodata->kd_affinity_call = affinity;
+}
+
+static int mover_found(const struct session_hash *hash, const void *key, const void *value,
+		       struct thread_row *row)
+{
+	const struct kd_moves *moves = value;
+	struct mover_row mover = {
+		.tid = (int32_t)moves->by.tid,
+		.pid = (int32_t)moves->by.tgid,
+		.count = moves->count,
+	};
+
+	(void)hash;
+	(void)key;
+	memcpy(mover.name, moves->by.comm, sizeof(mover.name));
+	return movers_add(&row->movers, &row->n_movers, &mover);
+}
+
+int movers_read(const struct kernel_delay *skel, struct session_hash hash)
+{
+	if (!__atomic_load_n(&skel->bss->kd_moves_used, __ATOMIC_RELAXED))
+		return 0;
+	hash.map = skel->maps.kd_moves;
+	return session_hash_read(&hash, mover_found, NULL);
+}
+
+/* --- Who stopped threads, as the kernel side has noted it --- */
+
+/* What of the thread's stops has no row yet, ns. */
+static uint64_t left_of(const struct thread_row *row)
+{
+	uint64_t left = row->ledger.ns[LEDGER_STOPPED];
+
+	for (size_t i = 0; i < row->n_stops; i++)
+		left -= u64_min(row->stops[i].stops.total, left);
+	return left;
+}
+
+/* No more than there is: one that goes on may have ended while it was being read. */
+static int stop_add(struct thread_row *row, const struct kd_stopper *by, struct kd_count stops)
+{
+	struct stop_row stop = {
+		.kind = by->kind < KD_STOP_KINDS ? by->kind : KD_STOP_UNKNOWN,
+		.signal = (int32_t)by->signal,
+		.tid = (int32_t)by->tid,
+		.pid = (int32_t)by->tgid,
+	};
+
+	stops.total = u64_min(stops.total, left_of(row));
+	stops.max = u64_min(stops.max, stops.total);
+	if (!stops.total)
+		return 0;
+	stop.stops = stops;
+	memcpy(stop.name, by->comm, sizeof(stop.name));
+	return stops_add(&row->stops, &row->n_stops, &stop);
+}
+
+static int stop_found(const struct session_hash *hash, const void *key, const void *value,
+		      struct thread_row *row)
+{
+	const struct kd_stop_times *times = value;
+
+	(void)hash;
+	(void)key;
+	return stop_add(row, &times->by, times->count);
+}
+
+int stops_read(const struct kernel_delay *skel, struct session_hash hash)
+{
+	static const struct kd_stopper nobody;
+	int result = 0;
+
+	hash.map = skel->maps.kd_stops;
+	if (__atomic_load_n(&skel->bss->kd_stops_used, __ATOMIC_RELAXED))
+		result = session_hash_read(&hash, stop_found, NULL);
+	for (uint32_t slot = 1; slot < hash.view->slots && !result; slot++) {
+		struct thread_row *row;
+		uint64_t left;
+
+		if (!hash.row_of[slot])
+			continue;
+		row = &hash.rows[hash.row_of[slot] - 1];
+		left = left_of(row);
+		if (left)
+			result = stop_add(row, &nobody, (struct kd_count){ 1, left, left });
+	}
+	return result;
+}
+
+int stops_read_open(const struct session_view *view, const struct kd_thread *thread,
+		    struct thread_row *row)
+{
+	uint32_t state = thread->state == KD_UNSEEN ? thread->seed_state : thread->state;
+	uint64_t since = u64_max(thread->since, view->start);
+	uint64_t ns = view->end > since ? view->end - since : 0;
+
+	if (state != KD_STOPPED || thread->died)
+		return 0;
+	return stop_add(row, &thread->stopper, (struct kd_count){ 1, ns, ns });
+}
+
+/* --- Waits at descriptors, as the kernel side has counted them --- */
+
+struct files_hash {
+	struct session_hash hash; /* first: what is found gets this */
+	struct file_names *names;
+};
+
+int files_select(struct kernel_delay *skel, uint32_t slots)
+{
+	return bpf_map__set_max_entries(skel->maps.kd_files, KD_FILES + 2 * slots);
+}
+
+/* As file_visit() of descriptor.bpf.h has it. */
+static bool is_sleeping(const struct kd_thread *thread, uint64_t end)
+{
+	bool seeded = thread->state == KD_UNSEEN;
+	uint32_t state = seeded ? thread->seed_state : thread->state;
+
+	return (seeded ? thread->seed_at.file : thread->at.file) && thread->since < end &&
+	       (state == KD_BLOCKED || state == KD_BLOCKED_UNINT);
+}
+
+bool files_pending(struct kernel_delay *skel, const struct session_view *view)
+{
+	skel->bss->kd_visit_gen = view->gen;
+	skel->bss->kd_visit_end = view->end;
+	for (uint32_t slot = 1; slot < view->slots; slot++)
+		if (view->threads[slot].task && is_sleeping(&view->threads[slot], view->end))
+			return true;
+	return false;
+}
+
+static int file_found(const struct session_hash *hash, const void *key_, const void *value,
+		      struct thread_row *row)
+{
+	const struct files_hash *files = (const struct files_hash *)hash;
+	const struct kd_file_key *key = key_;
+	const struct kd_file_waits *waits = value;
+	struct descriptor_row descriptor;
+
+	file_names_turn(files->names, (pid_t)hash->view->threads[key->slot].tgid);
+	descriptor = (struct descriptor_row){
+		.awaited = key->awaited < KD_AWAITED_KINDS ? key->awaited : KD_AWAITED_OTHER,
+		.is = *file_names_find(files->names, &waits->file),
+		.waits = { waits->count, waits->total, waits->max },
+		.ended_by = (pid_t)waits->ended_by,
+		.ended_pid = (pid_t)waits->ended_pid,
+		.others = waits->others,
+		.in_progress = key->in_progress,
+		.requests = { waits->requests, waits->request_ns, waits->request_max },
+	};
+
+	memcpy(descriptor.ended_name, waits->ended_comm, sizeof(descriptor.ended_name));
+	return descriptors_add(&row->descriptors, &row->n_descriptors, &descriptor);
+}
+
+/* Those that have cells in the records of their threads. */
+static int cells_read(const struct files_hash *files)
+{
+	const struct session_hash *hash = &files->hash;
+	const struct kd_file_cell *cells;
+	struct thread_row *row;
+	int result = 0;
+
+	for (uint32_t slot = 1; slot < hash->view->slots; slot++) {
+		if (!hash->row_of[slot])
+			continue;
+		row = &hash->rows[hash->row_of[slot] - 1];
+		cells = hash->view->records[slot].files;
+		for (int i = 0; i < KD_FILE_CELLS && !result; i++)
+			if (cells[i].key.gen == hash->view->gen)
+				result = file_found(hash, &cells[i].key, &cells[i].waits, row);
+		if (result)
+			break;
+	}
+	return result;
+}
+
+int files_read(struct kernel_delay *skel, struct session_hash hash, struct file_names *names)
+{
+	struct files_hash files = { .hash = hash, .names = names };
+	uint32_t removed;
+	int result = cells_read(&files);
+
+	if (result || !__atomic_load_n(&skel->bss->kd_files_used, __ATOMIC_RELAXED))
+		return result;
+	files.hash.map = skel->maps.kd_files;
+	result = session_hash_read(&files.hash, file_found, &removed);
+	/* The kernel side adds to it meanwhile. */
+	__atomic_fetch_sub(&skel->bss->kd_files_used, removed, __ATOMIC_RELAXED);
 	return result;
 }

@@ -10,7 +10,6 @@
 #include "cli/base/log.h"
 #include "kernel_delay.skel.h"
 #include "session_memory.h"
-#include "session_queue.h"
 
 /* Of a slot's thread: of its runs, its waits, and of some system calls. */
 #define ROOM_PER_SLOT 8

@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/base/exit_status.h"
 #include "cli/model/process.h"
 #include "cli/target/container.h"
+#include "cli/target/group_members.h"
 
 struct member {
 	pid_t pid;                   /* the key, with: */
@@ -53,5 +55,13 @@ void member_end(struct members *members, struct member *known, uint64_t ended);
 void member_forget(struct members *members, struct member *known);
 
 void members_clear(struct members *members);
+
+/* --- A target of several processes: those of a control group --- */
+
+struct kernel_delay;
+
+/* Before the programs are loaded: tells them which group it is. Returns 0 or, after printing why
+ * not, an exit status. */
+exit_status group_select(struct kernel_delay *skel, const struct control_group *group);
 
 #endif

@@ -4,8 +4,11 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/log.h"
 #include "session.h"
 #include "kernel_delay.skel.h"
@@ -70,4 +73,37 @@ void session_memory_tell(const struct kernel_delay *skel, const struct session_c
 	log_warn("room for %u threads takes %.1f GB of memory", threads, (double)bytes / 1e9);
 	log_hint("--tid or fewer processes take less%s%s", banks,
 		 config->histograms ? ", and a run without --histogram" : "");
+}
+
+/* --- Queues of numbers that BPF programs take from, too --- */
+
+/* The kernel may refuse the map's lock where that is a resilient one (rqspinlock, since 6.15): here
+ * that is waited for. */
+
+#define TRIES 1000
+#define PAUSE_NS (100 * NSEC_PER_USEC)
+
+/* Waits before the next try, if there is one. */
+static bool again(unsigned int tries)
+{
+	if (errno != EBUSY || tries + 1 >= TRIES)
+		return false;
+	clock_wait_until(clock_monotonic() + PAUSE_NS);
+	return true;
+}
+
+int queue_put(int fd, uint32_t number)
+{
+	for (unsigned int tries = 0; bpf_map_update_elem(fd, NULL, &number, BPF_ANY); tries++)
+		if (!again(tries))
+			return -1;
+	return 0;
+}
+
+int queue_take(int fd, uint32_t *number)
+{
+	for (unsigned int tries = 0; bpf_map_lookup_and_delete_elem(fd, NULL, number); tries++)
+		if (!again(tries))
+			return -1;
+	return 0;
 }

@@ -24,4 +24,10 @@ void session_memory_keep(struct bpf_object *object);
 void session_memory_tell(const struct kernel_delay *skel, const struct session_config *config,
 			 uint32_t threads);
 
+/* --- Queues of numbers that BPF programs take from, too --- */
+
+/* Return 0, or -1 with errno set: ENOENT if it is empty, E2BIG if it is full. */
+int queue_put(int fd, uint32_t number);
+int queue_take(int fd, uint32_t *number);
+
 #endif

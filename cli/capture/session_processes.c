@@ -20,7 +20,7 @@
 #include "cli/base/parse.h"
 #include "cli/base/proc_file.h"
 #include "cli/target/target.h"
-#include "session_group.h"
+#include "session_members.h"
 #include "kernel_delay.skel.h"
 
 #define CHECK_NS (200 * NSEC_PER_MSEC)

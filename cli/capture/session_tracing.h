@@ -3,16 +3,39 @@
 #ifndef SESSION_TRACING_H
 #define SESSION_TRACING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
 #include "session.h"
-#include "session_wakers.h"
 
 struct bpf_link;
 struct kernel_delay;
 struct programs;
 struct ring_buffer;
+
+/* --- Who woke whom, and from what kind of interrupt --- */
+
+#define WAKERS_PROGRAMS 4
+
+struct wakers {
+	struct kernel_delay *skel;
+	bool on;
+	struct bpf_link *links[WAKERS_PROGRAMS];
+};
+
+/* Before loading: only where waits leave traces, or are recorded. Returns 0 or a negative errno. */
+int wakers_select(struct wakers *wakers, struct kernel_delay *skel,
+		  const struct tracing_config *wanted, uint32_t slots);
+
+/* After loading. What the kernel lacks is noted with the programs. Returns 0, or after printing
+ * what failed EX_NOPERM or EX_OSERR. */
+exit_status wakers_attach(struct wakers *wakers, struct programs *programs);
+
+/* Detaches; harmless on a zeroed one. */
+void wakers_close(struct wakers *wakers);
+
+/* --- Traces --- */
 
 /* Of a record; size says where it ends, see struct kd_trace. Returns 0, or a negative
  * errno, which ends the walk. */

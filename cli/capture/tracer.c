@@ -16,10 +16,8 @@
 #include "file_names.h"
 #include "open_call.h"
 #include "record_row.h"
-#include "record_stack.h"
 #include "session_tracing.h"
 #include "session_windows.h"
-#include "trace_losses.h"
 
 /* More records than this are not kept until their window is read. */
 #define PENDING_MAX 500000

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/base/clock.h"
-#include "cli/model/summary_rank.h"
+#include "cli/model/summary.h"
 #include "metric_values.h"
 
 #define BILLION 1e9

@@ -3,6 +3,8 @@
 #ifndef COMPARISON_H
 #define COMPARISON_H
 
+#include <stddef.h>
+
 #include "course.h"
 
 /* How often chance alone may find anything, whatever the number of measures: the limit of the rank
@@ -55,5 +57,15 @@ void comparison_clear(struct comparison *comparison);
 
 /* The change in percent of the value before, negative if it is less; of 0 as of 1. */
 double difference_percent(const struct difference *difference);
+
+/* --- Whether two sets of values differ by more than chance: Mann and Whitney's rank test --- */
+
+/* Up to so many values in all every way to divide them is counted, with middle ranks for those that
+ * are equal; beyond, a normal distribution, corrected for these and by 0.5 for continuity. */
+#define RANK_TEST_EXACT 20
+
+/* The probability that two sets which chance has divided differ at least as much, in either
+ * direction; 1 if one is empty. -1: no memory. */
+double rank_test(const double *a, size_t n, const double *b, size_t m);
 
 #endif

@@ -1,13 +1,255 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Back along who woke whom. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
-#include "path_cpu.h"
-#include "path_rows.h"
+#include "critical_path.h"
 #include "recording.h"
 #include "words.h"
+
+/* --- Its rows, from its end to its beginning --- */
+
+/* They are few however many legs there are: those that are shorter than some time share rows with
+ * their neighbours, and that time grows when there are too many. */
+
+struct path_rows {
+	struct path_row *rows; /* by descending time */
+	size_t n, room;
+	uint64_t least; /* ns: legs that are shorter may share rows */
+	bool failed;    /* there was no memory */
+};
+
+/* So many are collected before they are made fewer. */
+#define ROWS_MOST (2 * PATH_ROWS)
+#define LEAST_FIRST 1000 /* ns */
+#define ACROSS 64 /* legs that are shorter by so much share rows with those of other threads */
+
+static bool same_thread(const struct path_row *a, const struct path_row *b)
+{
+	return a->thread.tid == b->thread.tid && a->thread.pid == b->thread.pid;
+}
+
+/* What they are, or are mostly. */
+static bool are_alike(const struct path_row *a, const struct path_row *b)
+{
+	return a->state == b->state && same_thread(a, b) && a->call == b->call &&
+	       a->awaited == b->awaited && a->ended_by == b->ended_by && a->reason == b->reason &&
+	       a->by.kind == b->by.kind && a->by.tid == b->by.tid && a->by.pid == b->by.pid &&
+	       !strncmp(a->by.name, b->by.name, sizeof(a->by.name));
+}
+
+static void mostly_join(struct path_row *into, const struct path_row *row)
+{
+	if (are_alike(into, row)) {
+		into->mostly = u64_add(into->mostly, row->mostly);
+	} else if (row->mostly > into->mostly) {
+		into->mostly = row->mostly;
+		into->thread = row->thread;
+		into->state = row->state;
+		into->awaited = row->awaited;
+		into->ended_by = row->ended_by;
+		into->reason = row->reason;
+		into->call = row->call;
+		into->by = row->by;
+	}
+}
+
+void path_row_join(struct path_row *into, const struct path_row *row)
+{
+	if (row->several_threads || !same_thread(into, row))
+		into->several_threads = true;
+	mostly_join(into, row);
+	into->start = u64_min(into->start, row->start);
+	into->end = u64_max(into->end, row->end);
+	into->legs = u64_add(into->legs, row->legs);
+	for (size_t i = 0; i < PATH_STATES; i++)
+		into->parts[i] = u64_add(into->parts[i], row->parts[i]);
+}
+
+static bool is_short(const struct path_row *row, uint64_t least)
+{
+	return row->end - row->start < least;
+}
+
+/* Those of one thread do so long before those of several. */
+static bool may_share(const struct path_rows *rows, const struct path_row *a,
+		      const struct path_row *b)
+{
+	uint64_t least = rows->least / ACROSS;
+
+	if (same_thread(a, b) && !a->several_threads && !b->several_threads)
+		return (a->legs > 1 || is_short(a, rows->least)) &&
+		       (b->legs > 1 || is_short(b, rows->least));
+	return (a->several_threads || is_short(a, least)) &&
+	       (b->several_threads || is_short(b, least));
+}
+
+/* Has neighbours that are short share rows. */
+static void rows_share(struct path_rows *rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		if (n && may_share(rows, &rows->rows[n - 1], &rows->rows[i]))
+			path_row_join(&rows->rows[n - 1], &rows->rows[i]);
+		else
+			rows->rows[n++] = rows->rows[i];
+	rows->n = n;
+}
+
+static void rows_reduce(struct path_rows *rows)
+{
+	while (rows->n > PATH_ROWS) {
+		rows->least = rows->least ? u64_times(rows->least, 2) : LEAST_FIRST;
+		rows_share(rows);
+	}
+}
+
+/* Adds a leg that ends where the last one began: its parts are set here, and those that are alike
+ * are one. */
+static void path_rows_add(struct path_rows *rows, const struct path_row *leg)
+{
+	uint64_t ns = leg->end - leg->start;
+	struct path_row *last = rows->n ? &rows->rows[rows->n - 1] : NULL, *row;
+
+	if (!ns || rows->failed)
+		return;
+	if (last && last->legs == 1 && are_alike(last, leg)) {
+		last->start = leg->start;
+		last->parts[leg->state] += ns;
+		last->mostly += ns;
+		return;
+	}
+	if (rows->n == ROWS_MOST)
+		rows_reduce(rows);
+	if (ARRAY_GROW(rows->rows, rows->n, rows->room)) {
+		rows->failed = true;
+		return;
+	}
+	row = &rows->rows[rows->n++];
+	*row = *leg;
+	row->legs = 1;
+	row->mostly = row->parts[leg->state] = ns;
+	if (rows->n > 1 && may_share(rows, row, row - 1)) {
+		path_row_join(row - 1, row);
+		rows->n--;
+	}
+}
+
+/* Gives the rows to a path, by ascending time. Returns 0 or -ENOMEM; then the path has none. */
+static int path_rows_finish(struct path_rows *rows, struct critical_path *path)
+{
+	if (rows->failed) {
+		free(rows->rows);
+		return -ENOMEM;
+	}
+	rows_reduce(rows);
+	for (size_t i = 0, j = rows->n; i + 1 < j; i++) {
+		struct path_row row = rows->rows[i];
+
+		rows->rows[i] = rows->rows[--j];
+		rows->rows[j] = row;
+	}
+	path->rows = rows->rows;
+	path->n_rows = rows->n;
+	for (size_t i = 0; i < rows->n; i++)
+		path->legs += rows->rows[i].legs;
+	return 0;
+}
+
+/* --- What was on a CPU, in pieces from the end to the beginning, without holes --- */
+
+/* A piece that begins there, and ends where the one before it began. */
+typedef void path_piece(void *context, uint64_t start, const void *what);
+
+/* Hard interrupts interrupt soft ones, and NMIs both. */
+#define NESTED 8
+
+/* Interrupts in progress at a time, outer ones first, while that goes back. */
+struct nest {
+	const struct recorded_irq *in[NESTED];
+	unsigned int n;
+	uint64_t start, at; /* pieces begin there at the earliest, and end here */
+	path_piece *piece;
+	void *context;
+};
+
+static void nest_piece(struct nest *nest, uint64_t start)
+{
+	start = u64_max(start, nest->start);
+	if (start >= nest->at)
+		return;
+	nest->piece(nest->context, start, nest->n ? nest->in[nest->n - 1] : NULL);
+	nest->at = start;
+}
+
+/* Goes back to a time. */
+static void nest_back(struct nest *nest, uint64_t to)
+{
+	for (; nest->n && nest->in[nest->n - 1]->start >= to; nest->n--)
+		nest_piece(nest, nest->in[nest->n - 1]->start);
+	nest_piece(nest, to);
+}
+
+static void nest_enter(struct nest *nest, const struct recorded_irq *irq)
+{
+	nest_back(nest, irq->end);
+	if (nest->n < NESTED && irq->start < nest->at)
+		nest->in[nest->n++] = irq;
+}
+
+/* Which interrupt was handled, the innermost one of those that interrupt one another; what: a
+ * struct recorded_irq, or NULL. */
+static void path_cpu_irqs(const struct recording *recording, uint32_t cpu, uint64_t start,
+			  uint64_t end, path_piece *piece, void *context)
+{
+	const struct recorded_irq *irqs = recording->irqs;
+	struct nest nest = { .start = start, .at = end, .piece = piece, .context = context };
+	size_t ended = ARRAY_SPLIT(recording->n_irqs, i,
+				   irqs[i].cpu < cpu || (irqs[i].cpu == cpu && irqs[i].end <= end));
+	size_t later = ended;
+
+	/* Those that went on at the end: an outer one ends after those inside it. */
+	while (later < recording->n_irqs && later - ended < NESTED && irqs[later].cpu == cpu)
+		later++;
+	for (size_t i = later; i > 0; i--) {
+		if (irqs[i - 1].cpu != cpu || irqs[i - 1].end <= start)
+			break;
+		nest_enter(&nest, &irqs[i - 1]);
+	}
+	nest_back(&nest, start);
+}
+
+/* Who had it, as far as that was recorded; what: a struct recorded_run, or NULL. */
+static void path_cpu_runs(const struct recording *recording, uint32_t cpu, uint64_t start,
+			  uint64_t end, path_piece *piece, void *context)
+{
+	const struct recorded_run *runs = recording->runs;
+	uint64_t at = end;
+	size_t i = ARRAY_SPLIT(recording->n_runs, j,
+			       runs[j].cpu < cpu || (runs[j].cpu == cpu && runs[j].start < end));
+
+	for (; i > 0 && at > start && runs[i - 1].cpu == cpu; i--) {
+		const struct recorded_run *run = &runs[i - 1];
+		uint64_t from = u64_max(run->start, start), to = u64_max(run->end, start);
+
+		if (to < at) {
+			piece(context, to, NULL);
+			at = to;
+		}
+		if (from < at) {
+			piece(context, from, run);
+			at = from;
+		}
+	}
+	if (at > start)
+		piece(context, start, NULL);
+}
+
+/* --- The walk --- */
 
 #define DEPTH 64
 

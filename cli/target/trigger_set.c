@@ -14,7 +14,7 @@
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
 #include "probes/elf/objects.h"
-#include "probes/conditions.h"
+#include "probes/condition.h"
 #include "probes/confined.h"
 #include "probes/kernel.h"
 #include "probes/placed.h"

@@ -10,7 +10,7 @@
 #include "cli/base/columns.h"
 #include "cli/base/escape.h"
 #include "cli/base/names.h"
-#include "cli/model/summary_rank.h"
+#include "cli/model/summary.h"
 
 #define SHORT_THREADS 10
 #define SHORT_MEASURES 3 /* of a thread */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "cli/model/comparison.h"
-#include "cli/model/rank_test.h"
 #include "random.h"
 #include "tap.h"
 #include "verdict_sample.h"
