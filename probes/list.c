@@ -13,7 +13,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
-#include "cli/stack/helper.h"
+#include "cli/sandbox/helper.h"
 #include "probes/elf/demangle.h"
 #include "probes/elf/elf_file.h"
 #include "probes/elf/objects.h"
@@ -361,7 +361,7 @@ static ssize_t text_send(void *context, const char *text, size_t size)
 
 	/* A write that is not whole, or negative, is an error of the stream. */
 	for (size_t at = 0, part; at < size; at += part) {
-		part = size - at < PROTOCOL_PAYLOAD ? size - at : PROTOCOL_PAYLOAD;
+		part = size - at < PACKET_PAYLOAD ? size - at : PACKET_PAYLOAD;
 		if (reader_send(listing->socket, PACKET_TEXT, text + at, part, -1))
 			return 0;
 	}

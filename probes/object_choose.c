@@ -10,7 +10,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
-#include "cli/stack/helper.h"
+#include "cli/sandbox/helper.h"
 #include "probes/elf/elf_file.h"
 
 #define MAX_SONAME 256

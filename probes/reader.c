@@ -12,14 +12,21 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
-#include "cli/stack/helper.h"
-#include "cli/stack/sandbox.h"
+#include "cli/sandbox/helper.h"
+#include "cli/sandbox/sandbox.h"
 
 /* For so long it may neither say nor compute anything. */
 #define SILENCE (10 * NSEC_PER_SEC)
 #define LIMIT (300 * NSEC_PER_SEC)
 #define MOST_LOGGED (1 << 20) /* bytes */
 #define MOST_FILE 512         /* bytes of a path, in a message */
+
+/* What the child says. */
+enum reader_message {
+	READER_LOG,    /* what it printed */
+	READER_RESULT, /* number says what it is; may bring a file */
+	READER_DONE,   /* the last one; status: an exit status */
+};
 
 /* --- In the child --- */
 
@@ -30,12 +37,12 @@ int reader_send(int socket, uint32_t number, const void *data, size_t size, int 
 
 	if (!packet)
 		return -ENOMEM;
-	packet_begin(packet, MESSAGE_RESULT);
+	packet_begin(packet, READER_RESULT);
 	packet->head.number = number;
 	packet->size = size;
 	if (size)
 		memcpy(packet->payload, data, size);
-	err = protocol_send(socket, packet, fd, 0);
+	err = packet_send(socket, packet, fd, 0);
 	free(packet);
 	return err;
 }
@@ -47,16 +54,16 @@ static void child_done(int socket, int status)
 	char *text = log_take(&size);
 
 	for (size_t at = 0, n; at < size; at += n) {
-		n = size - at < PROTOCOL_PAYLOAD ? size - at : PROTOCOL_PAYLOAD;
-		packet_begin(&packet, MESSAGE_LOG);
+		n = size - at < PACKET_PAYLOAD ? size - at : PACKET_PAYLOAD;
+		packet_begin(&packet, READER_LOG);
 		memcpy(packet.payload, text + at, n);
 		packet.size = n;
-		if (protocol_send(socket, &packet, -1, 0))
+		if (packet_send(socket, &packet, -1, 0))
 			return;
 	}
-	packet_begin(&packet, MESSAGE_DONE);
+	packet_begin(&packet, READER_DONE);
 	packet.head.status = status;
-	protocol_send(socket, &packet, -1, 0);
+	packet_send(socket, &packet, -1, 0);
 }
 
 static void child_run(void *context, int socket, pid_t parent)
@@ -127,14 +134,14 @@ static int packets_take(const struct probe_reader *reader, const struct helper *
 	*status = -1;
 	while (!err && *status < 0) {
 		err = packet_await(reader, helper, until)
-			      ?: protocol_receive(helper->socket, packet, true, until);
+			      ?: packet_receive(helper->socket, packet, true, until);
 		if (!err && clock_monotonic() >= until) {
 			file_close(packet);
 			err = -ETIMEDOUT;
 		}
 		if (err)
 			break;
-		if (packet->head.type == MESSAGE_RESULT) {
+		if (packet->head.type == READER_RESULT) {
 			uint64_t begun = clock_monotonic();
 			int taken = reader->take(reader->context, packet);
 
@@ -145,9 +152,9 @@ static int packets_take(const struct probe_reader *reader, const struct helper *
 			continue;
 		}
 		file_close(packet);
-		if (packet->head.type == MESSAGE_LOG && logged < MOST_LOGGED)
+		if (packet->head.type == READER_LOG && logged < MOST_LOGGED)
 			log_foreign((const char *)packet->payload, packet->size);
-		else if (packet->head.type == MESSAGE_DONE && packet->head.status >= 0 &&
+		else if (packet->head.type == READER_DONE && packet->head.status >= 0 &&
 			 packet->head.status < EX_SIGNALLED)
 			*status = packet->head.status;
 		else

@@ -11,7 +11,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/signals.h"
-#include "cli/stack/protocol.h"
+#include "cli/sandbox/packet.h"
 
 struct probe_reader {
 	/* In that process, which may open and read files, and do nothing else (SANDBOX_OPENS). What
@@ -33,7 +33,7 @@ struct probe_reader {
  * waited for, EX_OSERR. */
 exit_status reader_do(const struct probe_reader *reader, pid_t *left);
 
-/* In that process: hands over some bytes, PROTOCOL_PAYLOAD at most, as result number, with fd
+/* In that process: hands over some bytes, PACKET_PAYLOAD at most, as result number, with fd
  * unless it is -1. Returns 0 or a negative errno. */
 int reader_send(int socket, uint32_t number, const void *data, size_t size, int fd);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/stack/helper.h"
+#include "cli/sandbox/helper.h"
 #include "probes/elf/symbols.h"
 
 bool file_is_go(const struct elf_file *file)

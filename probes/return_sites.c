@@ -8,7 +8,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "cli/stack/cfi.h"
+#include "probes/elf/cfi.h"
 #include "probes/elf/symbols.h"
 #include "instructions.h"
 #include "returns.h"

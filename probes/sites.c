@@ -11,7 +11,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "cli/stack/helper.h"
+#include "cli/sandbox/helper.h"
 #include "probes/elf/functions.h"
 #include "reader.h"
 
@@ -251,7 +251,7 @@ static size_t text_size(const char *text)
 
 static int binary_send(const struct binary *binary, int socket)
 {
-	uint8_t data[PROTOCOL_PAYLOAD];
+	uint8_t data[PACKET_PAYLOAD];
 	const struct sent_binary sent = { .file = binary->file };
 	size_t size = text_size(binary->path);
 
@@ -281,7 +281,7 @@ static int site_send(const struct site *site, uint32_t binary, int socket)
 		.danger = (uint32_t)sizes[2],
 		.arguments = (uint32_t)sizes[3],
 	};
-	uint8_t data[PROTOCOL_PAYLOAD];
+	uint8_t data[PACKET_PAYLOAD];
 	size_t size = sizeof(sent);
 
 	memcpy(data, &sent, sizeof(sent));

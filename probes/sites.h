@@ -5,7 +5,7 @@
 #define SITES_H
 
 #include "cli/base/exit_status.h"
-#include "cli/stack/protocol.h"
+#include "cli/sandbox/packet.h"
 #include "probes/elf/elf_file.h"
 #include "probes/elf/objects.h"
 #include "resolve.h"

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "cli/base/clock.h"
-#include "cli/stack/protocol.h"
-#include "cli/stack/sandbox.h"
+#include "cli/sandbox/packet.h"
+#include "cli/sandbox/sandbox.h"
 #include "exporter_host.h"
 #include "exporter_server.h"
 #include "exporter_socket.h"
@@ -96,11 +96,11 @@ static int child_confine(const struct exporter_http *http, pid_t parent, const c
 /* what: was being done, if there is an error. */
 static int child_greet(struct packet *packet, int err, const char *what)
 {
-	packet_begin(packet, MESSAGE_DONE);
+	packet_begin(packet, EXPORTER_STARTED);
 	packet->head.status = err;
 	if (err)
 		packet_put_text(packet, what);
-	return protocol_send(SANDBOX_SOCKET, packet, -1, 0);
+	return packet_send(SANDBOX_SOCKET, packet, -1, 0);
 }
 
 static _Noreturn void child_run(struct exporter_http *http, pid_t parent)
@@ -144,9 +144,9 @@ int exporter_http_publish(struct exporter_http *http, struct exporter_text texts
 	int err = fd < 0 ? -errno : texts_write(fd, texts);
 
 	if (!err) {
-		packet_begin(&http->packet, MESSAGE_FILE);
+		packet_begin(&http->packet, EXPORTER_TEXTS);
 		http->packet.head.t = texts[0].length;
-		err = protocol_send(http->channel, &http->packet, fd, AT_ONCE);
+		err = packet_send(http->channel, &http->packet, fd, AT_ONCE);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -157,8 +157,7 @@ int exporter_http_publish(struct exporter_http *http, struct exporter_text texts
 
 static exit_status http_started(struct exporter_http *http)
 {
-	int err = protocol_receive(http->channel, &http->packet, false,
-				   clock_monotonic() + PATIENCE);
+	int err = packet_receive(http->channel, &http->packet, false, clock_monotonic() + PATIENCE);
 
 	const char *what;
 
@@ -166,7 +165,7 @@ static exit_status http_started(struct exporter_http *http)
 		return http_failed(err == -EPIPE ? ECHILD : -err);
 	if (!http->packet.head.status)
 		return 0;
-	what = packet_text(&http->packet, PROTOCOL_PATH);
+	what = packet_text(&http->packet, PACKET_TEXT_MOST);
 	log_error("cannot serve metrics safely: %s: %s", what ? what : "starting",
 		  strerror(-http->packet.head.status));
 	return EX_OSERR;
@@ -198,16 +197,16 @@ static exit_status http_listen(struct exporter_http *http, const char *address)
 
 	if (status)
 		return status;
-	err = protocol_connect(ends);
+	err = packet_connect(ends);
 	if (!err) {
 		/* A few messages, each of which holds a file: the kernel's least. */
 		setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &(int){ 1 }, sizeof(int));
 		http->channel = ends[0];
 		http->ends = ends[1];
-		packet_begin(&http->packet, MESSAGE_OBJECT);
+		packet_begin(&http->packet, EXPORTER_SOCKET);
 		http->packet.head.number = is_v6;
 		http->packet.head.n = http->port;
-		err = protocol_send(http->channel, &http->packet, socket, AT_ONCE);
+		err = packet_send(http->channel, &http->packet, socket, AT_ONCE);
 	}
 	close(socket);
 	return err ? http_failed(-err) : 0;

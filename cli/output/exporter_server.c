@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "cli/base/clock.h"
-#include "cli/stack/protocol.h"
+#include "cli/sandbox/packet.h"
 #include "exporter_accept.h"
 #include "exporter_clients.h"
 
@@ -106,7 +106,7 @@ static int texts_take(struct exporter_server *server)
 	uint64_t first = packet->head.t;
 	int err;
 
-	if (packet->head.type != MESSAGE_FILE || packet->fd < 0)
+	if (packet->head.type != EXPORTER_TEXTS || packet->fd < 0)
 		return -EBADMSG;
 	err = fstat(packet->fd, &status) ? -errno : 0;
 	if (!err && first > (uint64_t)status.st_size)
@@ -127,7 +127,7 @@ static int server_update(struct exporter_server *server)
 	int err;
 
 	do {
-		err = protocol_receive(server->channel, &server->packet, true, 1);
+		err = packet_receive(server->channel, &server->packet, true, 1);
 		if (!err)
 			err = texts_take(server);
 		if (err == -ENOMEM && server->shown[0] && server->shown[1])
@@ -327,7 +327,7 @@ static void clients_expire(struct exporter_server *server)
 static int daemon_start(struct exporter_server *server)
 {
 	const struct packet *packet = &server->packet;
-	int err = protocol_receive(server->channel, &server->packet, true, 0);
+	int err = packet_receive(server->channel, &server->packet, true, 0);
 	unsigned int flags;
 
 	if (err)

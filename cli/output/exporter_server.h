@@ -7,7 +7,13 @@
 
 struct exporter_server;
 
-/* Channel: an end of protocol_connect(), over which come the socket that it listens on, then what
+enum exporter_message {
+	EXPORTER_SOCKET,  /* to listen on; number: IPv6; n: the port */
+	EXPORTER_TEXTS,   /* a file with all forms, of which the first has t bytes */
+	EXPORTER_STARTED, /* from the child; status: a negative errno, and what was being done */
+};
+
+/* Channel: an end of packet_connect(), over which come the socket that it listens on, then what
  * is published; not owned. Returns NULL without memory. */
 struct exporter_server *exporter_server_new(int channel, const struct exporter_hosts *hosts);
 

@@ -96,7 +96,7 @@ static uint64_t client_deadline(const struct client *client)
 static int client_send(struct client *client, int fd, uint64_t deadline)
 {
 	return signals_wait(client->signals, client->socket, POLLOUT, deadline)
-		       ?: protocol_send(client->socket, &client->packet, fd, deadline);
+		       ?: packet_send(client->socket, &client->packet, fd, deadline);
 }
 
 /* Answers a request for a file. */
@@ -119,17 +119,17 @@ static int client_serve(struct client *client, uint64_t deadline)
 }
 
 /* Receives the next packet that is not a request for a file. Mostly it is there already, which
- * saves looking at signals; but they are seen behind each request. protocol_receive() looks at the
+ * saves looking at signals; but they are seen behind each request. packet_receive() looks at the
  * deadline only when it has to wait, which one who always has more to say never lets it. */
 static int client_receive(struct client *client, uint64_t deadline)
 {
 	struct packet *packet = &client->packet;
-	int err = protocol_receive(client->socket, packet, false, AT_ONCE);
+	int err = packet_receive(client->socket, packet, false, AT_ONCE);
 
 	for (;;) {
 		if (err == -ETIMEDOUT)
 			err = signals_wait(client->signals, client->socket, POLLIN, deadline)
-				      ?: protocol_receive(client->socket, packet, false, deadline);
+				      ?: packet_receive(client->socket, packet, false, deadline);
 		if (!err && clock_monotonic() >= deadline)
 			err = -ETIMEDOUT;
 		if (err || packet->head.type != MESSAGE_OPEN)
@@ -210,7 +210,7 @@ int client_jit(struct client *client, uint32_t space, enum jit_file kind, int fd
 	packet_begin(&client->packet, MESSAGE_JIT);
 	client->packet.head.number = space;
 	client->packet.head.status = (int32_t)kind;
-	err = protocol_send(client->socket, &client->packet, fd, deadline);
+	err = packet_send(client->socket, &client->packet, fd, deadline);
 	return err ? err : client_done(client, deadline);
 }
 

@@ -12,12 +12,12 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
+#include "cli/sandbox/helper.h"
+#include "cli/sandbox/sandbox.h"
 #include "probes/elf/maps.h"
 #include "debug_paths.h"
 #include "elf_magic.h"
-#include "helper.h"
 #include "protocol.h"
-#include "sandbox.h"
 
 /* A disk that sleeps takes some seconds. */
 #define PATIENCE (5 * NSEC_PER_SEC)
@@ -37,7 +37,7 @@ struct wanted_file {
 	char debug[PROTOCOL_PATH];
 };
 
-_Static_assert(sizeof(struct wanted_file) <= PROTOCOL_PAYLOAD, "a request fits");
+_Static_assert(sizeof(struct wanted_file) <= PACKET_PAYLOAD, "a request fits");
 
 struct device {
 	uint32_t major, minor;
@@ -123,7 +123,7 @@ static void opener_run(void *context, int socket, pid_t parent)
 
 	if (sandbox_enter(socket, parent, opener->without | SANDBOX_OPENS, &what))
 		_exit(EXIT_FAILURE);
-	while (!protocol_receive(SANDBOX_SOCKET, packet, false, 0) &&
+	while (!packet_receive(SANDBOX_SOCKET, packet, false, 0) &&
 	       packet->size == sizeof(wanted)) {
 		int fd, err;
 
@@ -136,8 +136,7 @@ static void opener_run(void *context, int socket, pid_t parent)
 		packet->head.t = id.inode;
 		packet->head.number = id.major;
 		packet->head.n = id.minor;
-		err = packet_put_text(packet, found)
-			      ?: protocol_send(SANDBOX_SOCKET, packet, fd, 0);
+		err = packet_put_text(packet, found) ?: packet_send(SANDBOX_SOCKET, packet, fd, 0);
 		if (fd >= 0)
 			close(fd);
 		if (err)
@@ -229,9 +228,9 @@ static int opener_ask(struct opener *opener, const struct wanted_file *wanted, c
 	packet_begin(packet, MESSAGE_OPEN);
 	memcpy(packet->payload, wanted, sizeof(*wanted));
 	packet->size = sizeof(*wanted);
-	err = protocol_send(opener->helper.socket, packet, -1, deadline)
+	err = packet_send(opener->helper.socket, packet, -1, deadline)
 		      ?: signals_wait(opener->signals, opener->helper.socket, POLLIN, deadline)
-		      ?: protocol_receive(opener->helper.socket, packet, true, deadline);
+		      ?: packet_receive(opener->helper.socket, packet, true, deadline);
 	if (err) {
 		opener_fail(opener, wanted, err);
 		return err == -EINTR ? -ETIMEDOUT : err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this process and the one that resolves stacks (sandbox.h) say to each
- * other. One asks, the other answers; while it works on the answer, it may ask for
- * files. Each end takes the other's messages for hostile. */
+/* What this process and the one that resolves stacks say to each other. One asks, the other
+ * answers; while it works on the answer, it may ask for files. Each end takes the other's messages
+ * for hostile. */
 #ifndef PROTOCOL_H
 #define PROTOCOL_H
 
@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/sandbox/packet.h"
 #include "known.h"
 #include "resolver.h"
 #include "stack.h"
@@ -20,15 +21,14 @@
 #define PROTOCOL_COPIES 512       /* in a batch */
 #define PROTOCOL_STACKS 16384     /* IDs of stacks, from 0 on */
 #define PROTOCOL_SHARED (4 << 20) /* bytes of shared memory */
-#define PROTOCOL_PAYLOAD (16 << 10)
-#define PROTOCOL_FUNCTION 2048 /* bytes of the texts of a frame, with their NUL */
-#define PROTOCOL_PATH 4096
+#define PROTOCOL_FUNCTION 2048    /* bytes of the texts of a frame, with their NUL */
+#define PROTOCOL_PATH PACKET_TEXT_MOST
 #define PROTOCOL_BUILD_ID 256
 
 _Static_assert(sizeof(struct mapping) * PROTOCOL_MAPPINGS <= PROTOCOL_SHARED, "they fit");
 _Static_assert(sizeof(struct resolved_frame) + PROTOCOL_FUNCTION + PROTOCOL_PATH +
 			       PROTOCOL_BUILD_ID <
-		       PROTOCOL_PAYLOAD,
+		       PACKET_PAYLOAD,
 	       "a frame fits");
 
 enum message_type {
@@ -48,30 +48,11 @@ enum message_type {
 	MESSAGE_DONE,   /* status: 0 or a negative errno */
 	MESSAGE_OPEN,   /* path of a debug file for object number. Answer: FILE */
 	MESSAGE_FRAMES, /* n further frames of the next stack */
-	/* the stack is complete; from now on it is meant by the ID number; n 1: some of its
-	 * frames were found by frame pointers */
+	/* the stack is complete; from now on it is meant by the ID number; status: its enum
+	 * unwind_stop; n 1: some of its frames were found by frame pointers */
 	MESSAGE_STACK,
 	MESSAGE_KNOWN, /* what the stack of copy number of the batch was unwound from */
 	MESSAGE_IDS,   /* the IDs of all stacks of the batch: n uint32_t */
-	/* From the children of probes/reader.h, whose last one is DONE. */
-	MESSAGE_LOG,    /* what it printed */
-	MESSAGE_RESULT, /* number says what it is; may bring a file */
-};
-
-struct message {
-	uint32_t type; /* enum message_type */
-	uint32_t number;
-	uint64_t t; /* CLOCK_MONOTONIC ns */
-	uint32_t n;
-	int32_t status; /* of a stack: enum unwind_stop */
-};
-
-/* A message with what belongs to it. */
-struct packet {
-	int fd;      /* received with it; -1: none. Whoever receives it owns it. */
-	size_t size; /* of the payload, in bytes */
-	struct message head;
-	uint8_t payload[PROTOCOL_PAYLOAD];
 };
 
 /* A copy in the shared memory, followed by its bytes of data. Each begins at a
@@ -82,29 +63,6 @@ struct shared_copy {
 	struct stack_copy
 		copy; /* whose data is not looked at; KD_STACK_MAX of both parts at most */
 };
-
-/* Makes the two ends of a connection. Returns 0 or a negative errno. */
-int protocol_connect(int sockets[2]);
-
-/* Sends a packet, with fd unless it is -1, which remains the caller's. Waits until
- * the deadline (CLOCK_MONOTONIC ns; 0: as long as it takes). Returns 0; -EPIPE if
- * the other end is closed; -ETIMEDOUT; another -errno. */
-int protocol_send(int socket, const struct packet *packet, int fd, uint64_t deadline);
-
-/* Receives a packet; a file that comes with it is refused unless files is true.
- * Returns 0; -EPIPE if the other end is closed; -ETIMEDOUT; -EBADMSG; another
- * -errno. Unless it returns 0 there is no file. */
-int protocol_receive(int socket, struct packet *packet, bool files, uint64_t deadline);
-
-/* Begins a packet, without payload. */
-void packet_begin(struct packet *packet, enum message_type type);
-
-/* Sets the payload to a text. Returns 0 or -ENAMETOOLONG. */
-int packet_put_text(struct packet *packet, const char *text);
-
-/* The payload, if it is one text of at most that many bytes with its NUL; else
- * NULL. */
-const char *packet_text(const struct packet *packet, size_t most);
 
 /* Appends a frame and counts it in n. Texts that are too long are cut and end with
  * "...". Returns false if the packet is full. */

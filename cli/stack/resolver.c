@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "cli/base/array.h"
+#include "probes/elf/cfi.h"
+#include "probes/elf/demangle.h"
 #include "probes/elf/elf_file.h"
 #include "probes/elf/go_table.h"
-#include "cfi.h"
-#include "probes/elf/demangle.h"
 #include "function_table.h"
 
 /* Bytes for the functions of all objects together, and so of any single one. */

@@ -33,9 +33,9 @@ static int server_ask(void *context, uint32_t object, const char *path)
 	packet->head.number = object;
 	err = packet_put_text(packet, path);
 	if (!err)
-		err = protocol_send(server->socket, packet, -1, 0);
+		err = packet_send(server->socket, packet, -1, 0);
 	if (!err)
-		err = protocol_receive(server->socket, packet, true, 0);
+		err = packet_receive(server->socket, packet, true, 0);
 	if (err)
 		return -ENOENT;
 	if (packet->head.type == MESSAGE_FILE && packet->fd >= 0)
@@ -74,7 +74,7 @@ static int server_done(struct server *server, int status)
 {
 	packet_begin(&server->reply, MESSAGE_DONE);
 	server->reply.head.status = status;
-	return protocol_send(server->socket, &server->reply, -1, 0);
+	return packet_send(server->socket, &server->reply, -1, 0);
 }
 
 static int server_object(struct server *server, const struct packet *request)
@@ -152,20 +152,20 @@ static int server_describe(struct server *server, uint64_t t, uint32_t id)
 		resolver_name(server->resolver, t, unwound->ip[i], unwound->exact[i], &frame);
 		if (packet_put_frame(reply, &frame))
 			continue;
-		err = protocol_send(server->socket, reply, -1, 0);
+		err = packet_send(server->socket, reply, -1, 0);
 		if (err)
 			return err;
 		packet_begin(reply, MESSAGE_FRAMES);
 		packet_put_frame(reply, &frame);
 	}
-	err = reply->head.n ? protocol_send(server->socket, reply, -1, 0) : 0;
+	err = reply->head.n ? packet_send(server->socket, reply, -1, 0) : 0;
 	if (err)
 		return err;
 	packet_begin(reply, MESSAGE_STACK);
 	reply->head.number = id;
 	reply->head.status = (int32_t)unwound->stop;
 	reply->head.n = unwound->by_frame_pointers;
-	return protocol_send(server->socket, reply, -1, 0);
+	return packet_send(server->socket, reply, -1, 0);
 }
 
 /* Says what the stack of a copy was unwound from, if that can be said. */
@@ -179,7 +179,7 @@ static int server_known(struct server *server, uint32_t number, const struct sta
 	packet_begin(reply, MESSAGE_KNOWN);
 	reply->head.number = number;
 	packet_put_known(reply, known);
-	return protocol_send(server->socket, reply, -1, 0);
+	return packet_send(server->socket, reply, -1, 0);
 }
 
 static int server_copies(struct server *server, const struct packet *request)
@@ -214,7 +214,7 @@ static int server_copies(struct server *server, const struct packet *request)
 	server->reply.head.n = n;
 	server->reply.size = n * sizeof(*server->ids);
 	memcpy(server->reply.payload, server->ids, server->reply.size);
-	return protocol_send(server->socket, &server->reply, -1, 0);
+	return packet_send(server->socket, &server->reply, -1, 0);
 }
 
 static int server_jit(struct server *server, const struct packet *request)
@@ -259,7 +259,7 @@ int server_greet(int socket, int status, const char *text)
 	packet_begin(&packet, MESSAGE_DONE);
 	packet.head.status = status;
 	err = packet_put_text(&packet, text);
-	return err ? err : protocol_send(socket, &packet, -1, 0);
+	return err ? err : packet_send(socket, &packet, -1, 0);
 }
 
 int server_run(struct server *server)
@@ -267,7 +267,7 @@ int server_run(struct server *server)
 	int err = 0;
 
 	while (!err) {
-		err = protocol_receive(server->socket, &server->request, true, 0);
+		err = packet_receive(server->socket, &server->request, true, 0);
 		if (err == -EPIPE)
 			return 0;
 		if (!err)

@@ -12,8 +12,8 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/parse.h"
+#include "cli/sandbox/sandbox.h"
 #include "protocol.h"
-#include "sandbox.h"
 #include "server.h"
 
 #define SHARED_FD (SANDBOX_SOCKET + 1) /* what the program that is executed has besides */

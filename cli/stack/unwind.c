@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfi.h"
+#include "probes/elf/cfi.h"
 #include "known.h"
 #include "unwind_walk.h"
 

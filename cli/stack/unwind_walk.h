@@ -6,7 +6,7 @@
 
 #include <libunwind.h>
 
-#include "cfi.h"
+#include "probes/elf/cfi.h"
 #include "unwind.h"
 
 #if defined(__x86_64__)

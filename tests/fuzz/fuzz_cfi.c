@@ -2,8 +2,8 @@
 /* The call frame information of a hostile file, looked up and unwound by. An input is the
  * file. The stack leads back into it all the time. */
 #define _GNU_SOURCE
-#include "cli/stack/cfi.h"
 #include "cli/stack/unwind.h"
+#include "probes/elf/cfi.h"
 #include "input.h"
 
 #define PLACES 16 /* in the code */

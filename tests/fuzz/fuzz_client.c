@@ -89,10 +89,10 @@ static void say(int socket, struct input input)
 		packet_begin(&packet, 0);
 		input_copy(&input, &packet.head, sizeof(packet.head));
 		payload = input_part(&input);
-		packet.size = payload.left < PROTOCOL_PAYLOAD ? payload.left : PROTOCOL_PAYLOAD;
+		packet.size = payload.left < PACKET_PAYLOAD ? payload.left : PACKET_PAYLOAD;
 		if (packet.size)
 			memcpy(packet.payload, payload.at, packet.size);
-		if (protocol_send(socket, &packet, with_file ? socket : -1, 1))
+		if (packet_send(socket, &packet, with_file ? socket : -1, 1))
 			break;
 	}
 	shutdown(socket, SHUT_WR); /* that was all: nobody waits for more */
@@ -131,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct client_counts counts;
 	int sockets[2], err;
 
-	MUST(!protocol_connect(sockets));
+	MUST(!packet_connect(sockets));
 	session.client = client_new(sockets[0], shared, BATCHES, 60 * NSEC_PER_SEC, file_open_for,
 				    &session);
 	MUST(session.client);

@@ -14,7 +14,7 @@
 #include "cli/output/exporter_accept.h"
 #include "cli/output/exporter_server.h"
 #include "cli/output/exporter_socket.h"
-#include "cli/stack/protocol.h"
+#include "cli/sandbox/packet.h"
 #include "input.h"
 
 #define ANSWER_ROOM 4096
@@ -37,15 +37,15 @@ static void channel_fill(int channel)
 	MUST(!exporter_socket_open(&socket, &is_v6, "127.0.0.1", &port));
 	to.sin_port = htons(port);
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	packet_begin(&packet, MESSAGE_OBJECT);
+	packet_begin(&packet, EXPORTER_SOCKET);
 	packet.head.n = port;
-	MUST(!protocol_send(channel, &packet, socket, 0));
+	MUST(!packet_send(channel, &packet, socket, 0));
 	close(socket);
 	MUST(write(file, prometheus, strlen(prometheus)) > 0);
 	MUST(write(file, openmetrics, strlen(openmetrics)) > 0);
-	packet_begin(&packet, MESSAGE_FILE);
+	packet_begin(&packet, EXPORTER_TEXTS);
 	packet.head.t = strlen(prometheus);
-	MUST(!protocol_send(channel, &packet, file, 0));
+	MUST(!packet_send(channel, &packet, file, 0));
 	close(file);
 }
 
@@ -121,7 +121,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc;
 	(void)argv;
-	MUST(!protocol_connect(ends));
+	MUST(!packet_connect(ends));
 	channel_fill(ends[0]);
 	hosts = exporter_hosts_new("metrics.example,*.lab");
 	server = exporter_server_new(ends[1], &hosts);

@@ -26,7 +26,7 @@ static void files_offer(int socket, const int files[FILES], uint8_t which)
 
 	packet_begin(&packet, MESSAGE_FILE);
 	for (unsigned int i = 0; i < ASKED; i++)
-		protocol_send(socket, &packet, which >> i & 1 ? files[i % FILES] : -1, 1);
+		packet_send(socket, &packet, which >> i & 1 ? files[i % FILES] : -1, 1);
 	shutdown(socket, SHUT_WR);
 }
 
@@ -34,7 +34,7 @@ static void answers_drain(int socket)
 {
 	static struct packet packet;
 
-	while (!protocol_receive(socket, &packet, false, 1))
+	while (!packet_receive(socket, &packet, false, 1))
 		MUST(packet.head.type >= MESSAGE_DONE && packet.head.type <= MESSAGE_IDS);
 }
 
@@ -51,7 +51,7 @@ static size_t request_read(struct input *input, struct packet *packet, const int
 	if (file)
 		packet->fd = fcntl(files[file - 1], F_DUPFD_CLOEXEC, 0);
 	part = input_part(input);
-	packet->size = part.left < PROTOCOL_PAYLOAD ? part.left : PROTOCOL_PAYLOAD;
+	packet->size = part.left < PACKET_PAYLOAD ? part.left : PACKET_PAYLOAD;
 	if (packet->size)
 		memcpy(packet->payload, part.at, packet->size);
 	part = input_part(input);
@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	for (int i = 0; i < FILES; i++)
 		files[i] = input_file_of(input_part(&input));
-	MUST(!protocol_connect(sockets));
+	MUST(!packet_connect(sockets));
 	fcntl(sockets[0], F_SETFL, O_NONBLOCK); /* nobody else is there to be waited for */
 	files_offer(sockets[1], files, input_u8(&input));
 	server = server_new(sockets[0], shared);

@@ -5,8 +5,8 @@
  *   start of the stack in its page, how many of its bytes belong to the other part
  *   KD_REGS registers and the words of the stack, of three bytes each: see word_read() */
 #define _GNU_SOURCE
-#include "cli/stack/cfi.h"
 #include "cli/stack/unwind.h"
+#include "probes/elf/cfi.h"
 #include "tests/unit/frames_image.h"
 #include "input.h"
 

@@ -5,7 +5,7 @@
 #define TESTS_UNIT_SANITIZED_H
 
 #include "cli/base/clock.h"
-#include "cli/stack/sandbox.h"
+#include "cli/sandbox/sandbox.h"
 
 #define SANITIZED SANDBOX_SANITIZED
 

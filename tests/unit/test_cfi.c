@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/stack/cfi.h"
+#include "probes/elf/cfi.h"
 #include "frames_image.h"
 #include "tap.h"
 

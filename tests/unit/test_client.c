@@ -35,7 +35,7 @@ static _Noreturn void child_ask(int socket, int asking)
 
 	packet_begin(&packet, MESSAGE_OPEN);
 	packet_put_text(&packet, ".build-id/ab/cdef.debug");
-	while (!protocol_send(socket, &packet, -1, 0))
+	while (!packet_send(socket, &packet, -1, 0))
 		if (asking >= 0 && write(asking, "", 1) == 1)
 			asking = -1;
 	_exit(0);
@@ -46,7 +46,7 @@ static int read_all(int socket)
 	static struct packet packet;
 	unsigned int n = 0;
 
-	while (!protocol_receive(socket, &packet, false, 0))
+	while (!packet_receive(socket, &packet, false, 0))
 		n++;
 	return n > 0;
 }
@@ -64,11 +64,11 @@ TEST(endless)
 	uint64_t took;
 	char byte;
 
-	if (protocol_connect(sockets) || pipe(asking))
+	if (packet_connect(sockets) || pipe(asking))
 		abort();
 	client = client_new(sockets[0], shared, 2, PATIENCE_NS, open_none, &opened);
 	packet_begin(&packet, MESSAGE_DONE);
-	protocol_send(sockets[1], &packet, -1, 0);
+	packet_send(sockets[1], &packet, -1, 0);
 	err = client_object(client, 0, -1, "/object") ?: client_submit(client, 0, 0, &copy, &stack);
 	for (int i = 0; i < 2; i++) {
 		children[i] = fork();

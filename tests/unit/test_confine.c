@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/base/confine.h"
+#include "cli/sandbox/confine.h"
 #include "probes/confined.h"
 #include "sanitized.h"
 #include "tap.h"

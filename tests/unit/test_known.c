@@ -196,7 +196,7 @@ TEST(hostile)
 		is_u64((uint64_t)-packet_get_known(&packet, &got), EBADMSG,
 		       "the most words, and said to be %u", numbers[i]);
 		packet.size = offsetof(struct kd_shape, words) + 2UL * numbers[i];
-		if (packet.size > sizeof(shape) && packet.size <= PROTOCOL_PAYLOAD)
+		if (packet.size > sizeof(shape) && packet.size <= PACKET_PAYLOAD)
 			is_u64((uint64_t)-packet_get_known(&packet, &got), EBADMSG,
 			       "%u words, and said so", numbers[i]);
 	}

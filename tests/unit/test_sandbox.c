@@ -23,8 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/sandbox/sandbox.h"
 #include "cli/stack/protocol.h"
-#include "cli/stack/sandbox.h"
 #include "sanitized.h"
 #include "tap.h"
 
@@ -66,8 +66,8 @@ static void act_wait(void)
 	static struct packet packet;
 
 	packet_begin(&packet, MESSAGE_DONE);
-	protocol_send(SANDBOX_SOCKET, &packet, -1, 0);
-	protocol_receive(SANDBOX_SOCKET, &packet, true, 0);
+	packet_send(SANDBOX_SOCKET, &packet, -1, 0);
+	packet_receive(SANDBOX_SOCKET, &packet, true, 0);
 }
 
 /* The text behind a label of /proc/PID/status. */
@@ -144,7 +144,7 @@ static void test_privileges(void)
 	int null = open("/dev/null", O_RDONLY); /* not close-on-exec: one more to close */
 
 	child = sandboxed(without, act_wait);
-	is_i64(protocol_receive(connection[0], &packet, false, 0), 0, "it can send");
+	is_i64(packet_receive(connection[0], &packet, false, 0), 0, "it can send");
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
 		is_str(status_field(child, none[i]), "0000000000000000", "no capabilities: %s",
 		       none[i]);
@@ -171,7 +171,7 @@ static void test_privileges(void)
 	kill(child, SIGHUP);
 	is_i64(waitpid(child, NULL, WNOHANG), 0, "signals of the terminal do not end it");
 	packet_begin(&packet, MESSAGE_DONE);
-	protocol_send(connection[0], &packet, -1, 0);
+	packet_send(connection[0], &packet, -1, 0);
 	is_i64(status_of(child), REACHED << 8, "it can receive");
 	close(null);
 }
@@ -315,13 +315,13 @@ static void test_opens(void)
 	if (fd < 0 || write(fd, "secret", 6) != 6)
 		abort();
 	child = sandboxed(SANDBOX_OPENS | (SANITIZED & ~SANDBOX_WITHOUT_SILENCE), act_wait);
-	protocol_receive(connection[0], &packet, false, 0);
+	packet_receive(connection[0], &packet, false, 0);
 	is_str(status_field(child, "CapEff"), "0000010000080004", "it can open files of others");
 	is_str(status_field(child, "CapPrm"), "0000010000080004", "and nothing else");
 	is_str(status_field(child, "CapBnd"), "0000000000000000", "none can come back");
 	is_str(status_field(child, "Uid"), "0\t0\t0\t65534", "for files it is nobody");
 	packet_begin(&packet, MESSAGE_DONE);
-	protocol_send(connection[0], &packet, -1, 0);
+	packet_send(connection[0], &packet, -1, 0);
 	is_i64(status_of(child), REACHED << 8, "it can receive");
 	is_i64(status_of(sandboxed(SANDBOX_OPENS | SANITIZED, act_read_file)), REACHED << 8,
 	       "it reads what only root may, and cannot open it for writing");
@@ -346,7 +346,7 @@ static void act_allowed(void)
 	int *many;
 	char *most;
 
-	if (protocol_receive(SANDBOX_SOCKET, &packet, true, 0) || packet.fd < 0)
+	if (packet_receive(SANDBOX_SOCKET, &packet, true, 0) || packet.fd < 0)
 		_exit(2);
 	if (fstat(packet.fd, &stat) || stat.st_size != 5 || pread(packet.fd, text, 8, 0) != 5 ||
 	    strcmp(text, "hello") || fcntl(packet.fd, F_GETFD) < 0)
@@ -382,7 +382,7 @@ static void test_allowed(void)
 	packet_begin(&packet, MESSAGE_FILE);
 	packet.head.number = 1;
 	packet.head.n = !geteuid();
-	protocol_send(connection[0], &packet, fileno(file), 0);
+	packet_send(connection[0], &packet, fileno(file), 0);
 	is_i64(status_of(child), REACHED << 8,
 	       "files that it is given, memory and time; not 2 GB, and no paths");
 	fclose(file);
@@ -392,7 +392,7 @@ static void act_pause(void)
 {
 	static struct packet packet;
 
-	protocol_receive(SANDBOX_SOCKET, &packet, false, 0);
+	packet_receive(SANDBOX_SOCKET, &packet, false, 0);
 }
 
 /* A process that starts one in the sandbox and ends: the other has to end, too,
@@ -444,7 +444,7 @@ static void test_no_parent(void)
 
 int main(void)
 {
-	if (protocol_connect(connection)) {
+	if (packet_connect(connection)) {
 		ok(false, "a connection");
 		return done_testing();
 	}

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes/elf/elf_file.h"
+#include "elf_file.h"
 
 struct cfi;
 

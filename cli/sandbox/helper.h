@@ -10,7 +10,7 @@
 
 struct helper {
 	pid_t pid;  /* 0: there is none */
-	int socket; /* to it, of protocol.h */
+	int socket; /* to it, of packet.h */
 };
 
 /* What the child does; it is to enter a sandbox (sandbox.h), and to end. */

@@ -16,7 +16,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/escape.h"
-#include "protocol.h"
+#include "packet.h"
 
 #define REAP_PATIENCE NSEC_PER_SEC
 
@@ -24,7 +24,7 @@ int helper_start(struct helper *helper, helper_main *run, void *context)
 {
 	pid_t parent = getpid();
 	int sockets[2];
-	int err = protocol_connect(sockets);
+	int err = packet_connect(sockets);
 
 	*helper = (struct helper){ .socket = -1 };
 	if (err)

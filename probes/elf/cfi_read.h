@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes/elf/elf_file.h"
+#include "elf_file.h"
 
 /* A part of a file that is read piece by piece, when it is asked for. What was read
  * once is never read again: the file may change, what was validated may not. */
