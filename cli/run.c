@@ -15,8 +15,8 @@
 #include "cli/capture/attached.h"
 #include "cli/capture/ipi_count.h"
 #include "cli/capture/session_tracing.h"
+#include "cli/process/process_describe.h"
 #include "cli/stack/stacks.h"
-#include "cli/target/process_describe.h"
 #include "run_confine.h"
 #include "run_sampling.h"
 

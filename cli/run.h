@@ -6,10 +6,10 @@
 #include "cli/base/exit_status.h"
 #include "cli/options/options.h"
 #include "cli/output/fail_if.h"
-#include "cli/target/command.h"
-#include "cli/target/processes.h"
-#include "cli/target/target.h"
-#include "cli/target/trigger_set.h"
+#include "cli/process/command.h"
+#include "cli/process/processes.h"
+#include "cli/process/target.h"
+#include "cli/process/trigger_set.h"
 
 struct record_on;
 

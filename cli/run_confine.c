@@ -7,8 +7,8 @@
 #include "cli/base/capability.h"
 #include "cli/base/log.h"
 #include "cli/capture/session_triggers.h"
+#include "cli/process/kernelfs.h"
 #include "cli/sandbox/confine.h"
-#include "cli/target/kernelfs.h"
 
 /* kernel.perf_event_paranoid, from which on perf_event_open(2) needs CAP_SYS_ADMIN. Such a level is
  * not Linus Torvalds's, but that of Debian, Ubuntu and Android. */

@@ -8,10 +8,10 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "cli/target/appear.h"
-#include "cli/target/identity.h"
-#include "cli/target/target.h"
-#include "cli/target/target_name.h"
+#include "cli/process/appear.h"
+#include "cli/process/identity.h"
+#include "cli/process/target.h"
+#include "cli/process/target_name.h"
 #include "run_sampling.h"
 
 /* It may start before the old one has ended, by as much. */

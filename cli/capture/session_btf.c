@@ -16,7 +16,7 @@
 
 #include "cli/base/array.h"
 #include "cli/base/log.h"
-#include "cli/target/kernelfs.h"
+#include "cli/process/kernelfs.h"
 
 #define TRACEPOINT "btf_trace_" /* how the kernel's typedef of a tracepoint begins */
 #define ITERATOR "bpf_iter_"    /* and its function of an iterator */

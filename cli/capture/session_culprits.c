@@ -15,9 +15,9 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "cli/target/group.h"
-#include "kernel_delay.skel.h"
+#include "cli/process/group.h"
 #include "session_memory.h"
+#include "kernel_delay.skel.h"
 
 #define READ_TRIES 8
 #define PF_KTHREAD 0x200000 /* include/linux/sched.h */

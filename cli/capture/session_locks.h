@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/target/processes.h"
+#include "cli/process/processes.h"
 #include "session_hash.h"
 
 struct kernel_delay;

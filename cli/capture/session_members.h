@@ -9,8 +9,8 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/model/process.h"
-#include "cli/target/container.h"
-#include "cli/target/group_members.h"
+#include "cli/process/container.h"
+#include "cli/process/group_members.h"
 
 struct member {
 	pid_t pid;                   /* the key, with: */

@@ -19,7 +19,7 @@
 #include "cli/base/log.h"
 #include "cli/base/parse.h"
 #include "cli/base/proc_file.h"
-#include "cli/target/target.h"
+#include "cli/process/target.h"
 #include "session_members.h"
 #include "kernel_delay.skel.h"
 

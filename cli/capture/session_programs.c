@@ -11,7 +11,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "cli/target/kernelfs.h"
+#include "cli/process/kernelfs.h"
 #include "session_btf.h"
 #include "kernel_delay.skel.h"
 

@@ -13,7 +13,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
-#include "cli/target/processes.h"
+#include "cli/process/processes.h"
 #include "probes/attach.h"
 #include "probes/attach_cost.h"
 #include "probes/call_sites.h"

@@ -13,7 +13,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 # A row of the table: the folder in its first column.
 ROW = re.compile(r"^``((?:bpf|cli|probes)/[a-z/]*)`` ", re.MULTILINE)
 GENERATED = re.compile(r"[a-z_]+(\.skel\.h|_table\.inc|_page\.inc)")
-LIBBPF_USERS = re.compile(r"bpf/.*|cli/capture/session[^/]*\.c|cli/target/kernelfs\.c|"
+LIBBPF_USERS = re.compile(r"bpf/.*|cli/capture/session[^/]*\.c|cli/process/kernelfs\.c|"
                           r"probes/attach[^/]*\.c")
 MANY = 4  # files for which a pattern stands at most
 # What of bpf/ is for user space, too.

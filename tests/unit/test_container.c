@@ -2,7 +2,7 @@
 /* Containers by the paths of control groups, as runtimes make them, and their names by files in a
  * tree that is like the runtimes' or hostile. */
 #define _GNU_SOURCE
-#include "cli/target/container.h"
+#include "cli/process/container.h"
 #include "tap.h"
 #include "tree.h"
 

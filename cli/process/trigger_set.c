@@ -13,9 +13,9 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
-#include "probes/elf/objects.h"
 #include "probes/condition.h"
 #include "probes/confined.h"
+#include "probes/elf/objects.h"
 #include "probes/kernel.h"
 #include "probes/placed.h"
 

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "appear.h"
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
+#include "appear.h"
 #include "identity.h"
 #include "pid_namespace.h"
 #include "pidfile.h"
