@@ -15,7 +15,7 @@
 #include "cli/capture/attached.h"
 #include "cli/capture/ipi_count.h"
 #include "cli/capture/session_tracing.h"
-#include "cli/process/process_describe.h"
+#include "cli/process/processes.h"
 #include "cli/stack/stacks.h"
 #include "run_confine.h"
 #include "run_sampling.h"

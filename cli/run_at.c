@@ -10,7 +10,7 @@
 #include "cli/base/log.h"
 #include "cli/base/number.h"
 #include "cli/base/timestamp.h"
-#include "cli/process/identity.h"
+#include "cli/process/pids.h"
 #include "run_sampling.h"
 
 #define APPROACH_NS (10 * NSEC_PER_SEC)

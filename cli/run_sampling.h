@@ -25,7 +25,7 @@
 #include "cli/output/outputs.h"
 #include "cli/output/progress.h"
 #include "cli/process/command.h"
-#include "cli/process/identity.h"
+#include "cli/process/pids.h"
 #include "cli/process/processes.h"
 #include "cli/process/target.h"
 #include "cli/process/trigger_set.h"

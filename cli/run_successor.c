@@ -9,9 +9,8 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/process/appear.h"
-#include "cli/process/identity.h"
+#include "cli/process/pids.h"
 #include "cli/process/target.h"
-#include "cli/process/target_name.h"
 #include "run_sampling.h"
 
 /* It may start before the old one has ended, by as much. */

@@ -4,7 +4,7 @@
 #define DISK_LIMITS_H
 
 #include "cli/model/sample.h"
-#include "cli/process/group_disk.h"
+#include "cli/process/group.h"
 #include "session.h"
 
 #define DISK_LIMITS 32 /* of groups and disks, that are looked at */

@@ -10,7 +10,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/model/process.h"
 #include "cli/process/container.h"
-#include "cli/process/group_members.h"
+#include "cli/process/group.h"
 
 struct member {
 	pid_t pid;                   /* the key, with: */

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
-#include "cli/process/process_describe.h"
 #include "cli/process/processes.h"
 #include "session.h"
 #include "session_members.h"

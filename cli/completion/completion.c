@@ -22,7 +22,6 @@
 #include "cli/output/output_format.h"
 #include "cli/process/kernelfs.h"
 #include "cli/process/target.h"
-#include "cli/process/target_name.h"
 #include "probes/list.h"
 #include "probes/trigger.h"
 

@@ -4,7 +4,15 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "cli/base/array.h"
+#include "cli/base/log.h"
+#include "cli/base/proc_file.h"
+#include "target.h"
+
+/* --- The paths of groups, and what runtimes write --- */
 
 #define HEXADECIMAL "0123456789abcdef"
 #define SCOPE ".scope"
@@ -131,4 +139,371 @@ bool container_of(const char *proc, pid_t pid, struct container *container, char
 	if (file)
 		fclose(file);
 	return best;
+}
+
+/* --- Names --- */
+
+/* What the runtimes' files say of a container. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "container.h"
+
+#define FILE_MAX (16 << 20) /* bytes; podman's has all containers */
+
+static const char *const tasks[] = {
+	"/run/containerd/io.containerd.runtime.v2.task",
+	"/run/k3s/containerd/io.containerd.runtime.v2.task",
+};
+static const char *const storages[] = {
+	"/var/lib/containers/storage/overlay-containers/containers.json",
+	"/var/lib/containers/storage/overlay-containers/volatile-containers.json", /* --rm */
+};
+
+/* Keys of an object that may have what is asked for: the first one that it has counts. */
+struct keys {
+	const char *name[4], *image[4], *pod[4];
+};
+
+/* Of labels and annotations: pkg/cri/annotations of containerd, pkg/annotations of CRI-O,
+ * pkg/labels of nerdctl, and the kubelet's labels. */
+static const struct keys annotations = {
+	.name = { "io.kubernetes.cri.container-name", "io.kubernetes.container.name",
+		  "nerdctl/name" },
+	.image = { "io.kubernetes.cri.image-name", "io.kubernetes.cri-o.ImageName" },
+	.pod = { "io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name" },
+};
+
+/* NULL: there is no such file, or none that can be believed. */
+static json_t *document_read(const char *path)
+{
+	/* A pipe would keep us waiting for its writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	json_t *document = NULL;
+	struct stat status;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size <= FILE_MAX &&
+	    (!status.st_uid || status.st_uid == geteuid()) && !(status.st_mode & S_IWOTH))
+		document = json_loadfd(fd, 0, NULL);
+	close(fd);
+	return document;
+}
+
+/* Keeps a member that is text, unless it is known already. */
+static void text_take(char label[static PROCESS_LABEL], const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	if (text && !*label)
+		snprintf(label, PROCESS_LABEL, "%s", text);
+}
+
+static void texts_take(char label[static PROCESS_LABEL], const json_t *object,
+		       const char *const keys[4])
+{
+	for (size_t i = 0; i < 4 && keys[i]; i++)
+		text_take(label, object, keys[i]);
+}
+
+static void annotations_take(struct container_names *names, const json_t *object)
+{
+	texts_take(names->name, object, annotations.name);
+	texts_take(names->image, object, annotations.image);
+	texts_take(names->pod, object, annotations.pod);
+}
+
+/* docker: its own names are of paths, "/web". Labels may be the image's, which says what it likes:
+ * they count for containers of Kubernetes, whose names begin so. */
+static bool docker_read(struct container_names *names, const char *root, const char *id)
+{
+	char path[PATH_MAX], own[PROCESS_LABEL] = "";
+	const json_t *config;
+	json_t *document;
+
+	snprintf(path, sizeof(path), "%s/var/lib/docker/containers/%s/config.v2.json", root, id);
+	document = document_read(path);
+	if (!document)
+		return false;
+	config = json_object_get(document, "Config");
+	text_take(own, document, "Name");
+	if (!strncmp(own, "/k8s_", strlen("/k8s_")))
+		annotations_take(names, json_object_get(config, "Labels"));
+	if (!*names->name)
+		memcpy(names->name, own + (*own == '/'), sizeof(own) - 1);
+	text_take(names->image, config, "Image");
+	json_decref(document);
+	return true;
+}
+
+/* What a runtime of the Open Container Initiative was told. */
+static bool bundle_read(struct container_names *names, const char *path)
+{
+	json_t *document = document_read(path);
+
+	if (!document)
+		return false;
+	annotations_take(names, json_object_get(document, "annotations"));
+	json_decref(document);
+	return true;
+}
+
+/* containerd has a directory for each of its namespaces. */
+static bool containerd_read(struct container_names *names, const char *root, const char *tasks_of,
+			    const char *id)
+{
+	char path[PATH_MAX], file[2 * PATH_MAX];
+	struct dirent *entry;
+	bool found = false;
+	DIR *spaces;
+
+	snprintf(path, sizeof(path), "%s%s", root, tasks_of);
+	spaces = opendir(path);
+	while (spaces && !found && (entry = readdir(spaces))) {
+		if (*entry->d_name == '.')
+			continue;
+		snprintf(file, sizeof(file), "%s/%s/%s/config.json", path, entry->d_name, id);
+		found = bundle_read(names, file);
+	}
+	if (spaces)
+		closedir(spaces);
+	return found;
+}
+
+/* An element of the list that containers/storage keeps: metadata is text that is JSON. */
+static void storage_take(struct container_names *names, const json_t *element)
+{
+	const char *text = json_string_value(json_object_get(element, "metadata"));
+	const char *name = json_string_value(json_array_get(json_object_get(element, "names"), 0));
+	json_t *metadata = text ? json_loads(text, 0, NULL) : NULL;
+
+	text_take(names->image, metadata, "image-name");
+	if (name && !*names->name)
+		snprintf(names->name, sizeof(names->name), "%s", name);
+	json_decref(metadata);
+}
+
+/* podman and CRI-O */
+static bool storage_read(struct container_names *names, const char *root, const char *storage,
+			 const char *id)
+{
+	char path[PATH_MAX];
+	const json_t *element;
+	const char *other;
+	bool found = false;
+	json_t *list;
+	size_t i;
+
+	snprintf(path, sizeof(path), "%s%s", root, storage);
+	list = document_read(path);
+	json_array_foreach(list, i, element)
+	{
+		other = json_string_value(json_object_get(element, "id"));
+		if (!other || strcmp(other, id) != 0)
+			continue;
+		storage_take(names, element);
+		found = true;
+	}
+	json_decref(list);
+	return found;
+}
+
+void container_describe(const char *root, const char id[static CONTAINER_ID + 1],
+			struct container_names *names)
+{
+	char path[PATH_MAX];
+	bool found;
+
+	memset(names, 0, sizeof(*names));
+	found = docker_read(names, root, id);
+	for (size_t i = 0; !found && i < sizeof(tasks) / sizeof(*tasks); i++)
+		found = containerd_read(names, root, tasks[i], id);
+	if (found)
+		return;
+	/* Kubernetes' names, which CRI-O knows, before those that it makes of them. */
+	snprintf(path, sizeof(path),
+		 "%s/run/containers/storage/overlay-containers/%s/userdata/config.json", root, id);
+	bundle_read(names, path);
+	for (size_t i = 0; !found && i < sizeof(storages) / sizeof(*storages); i++)
+		found = storage_read(names, root, storages[i], id);
+}
+
+/* --- Which one is meant --- */
+
+#define PREFIX_LEAST 4 /* digits of an ID */
+#define ID_SHOWN 12    /* as the runtimes show them */
+#define LISTED 8
+
+/* A container that has processes. */
+struct running {
+	struct container is;
+	struct container_names names;
+	char *path; /* of a control group in it */
+};
+
+struct running_list {
+	struct running *all;
+	size_t n, room;
+	bool no_memory;
+};
+
+/* Whether this is the group of a container, or one in it. Whoever may make groups can give one the
+ * ID of another's container. */
+static bool is_there(const struct running *running, const struct container *container,
+		     const char *path)
+{
+	return !strcmp(running->is.id, container->id) && running->is.end == container->end &&
+	       !strncmp(running->path, path, container->end);
+}
+
+static void list_add(void *context, pid_t pid, const char *comm)
+{
+	struct running_list *list = context;
+	struct running *running;
+	struct container container;
+	char path[PATH_MAX];
+
+	(void)comm;
+	if (!container_of("/proc", proc_thread(pid), &container, path, sizeof(path)))
+		return;
+	for (size_t i = 0; i < list->n; i++)
+		if (is_there(&list->all[i], &container, path))
+			return;
+	if (ARRAY_GROW(list->all, list->n, list->room)) {
+		list->no_memory = true;
+		return;
+	}
+	running = &list->all[list->n];
+	*running = (struct running){ .is = container, .path = strdup(path) };
+	if (!running->path) {
+		list->no_memory = true;
+		return;
+	}
+	container_describe("", container.id, &running->names);
+	list->n++;
+}
+
+static void list_clear(struct running_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->all[i].path);
+	free(list->all);
+}
+
+/* How a word can mean a container; the first that fits counts. */
+enum meaning {
+	MEANS_ID,
+	MEANS_NAME,
+	MEANS_NAME_IN_POD,
+	MEANS_POD,
+	MEANS_PREFIX,
+	MEANINGS,
+};
+
+static bool is_same(const char *word, const char *text)
+{
+	return *text && !strcmp(word, text);
+}
+
+static bool is_pod_and_name(const struct container_names *names, const char *word)
+{
+	size_t length = strlen(names->pod);
+
+	return length && !strncmp(word, names->pod, length) && word[length] == '/' &&
+	       is_same(word + length + 1, names->name);
+}
+
+static bool means(const struct running *running, const char *word, enum meaning meaning)
+{
+	const struct container_names *names = &running->names;
+
+	switch (meaning) {
+	case MEANS_ID:
+		return is_same(word, running->is.id);
+	case MEANS_NAME:
+		return is_same(word, names->name);
+	case MEANS_NAME_IN_POD:
+		return is_pod_and_name(names, word);
+	case MEANS_POD:
+		return *running->is.pod &&
+		       (is_same(word, names->pod) || is_same(word, running->is.pod));
+	default:
+		return strlen(word) >= PREFIX_LEAST && !strncmp(word, running->is.id, strlen(word));
+	}
+}
+
+static void list_hint(const struct running_list *list, const char *word, enum meaning meaning)
+{
+	char text[LISTED * (ID_SHOWN + 2 * PROCESS_LABEL + 16)] = "";
+	size_t length = 0, n = 0;
+
+	for (size_t i = 0; i < list->n && n < LISTED; i++) {
+		const struct running *running = &list->all[i];
+		const struct container_names *names = &running->names;
+
+		if (meaning < MEANINGS && !means(running, word, meaning))
+			continue;
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%.*s (%s%s%s)",
+					   n++ ? ", " : "", ID_SHOWN, running->is.id, names->pod,
+					   *names->pod ? "/" : "",
+					   *names->name ? names->name : "name not known");
+	}
+	if (n)
+		log_hint("%s: %s", meaning < MEANINGS ? "give the ID of one" : "containers are",
+			 text);
+	else
+		log_hint("no process is in the control group of a container; --cgroup takes any "
+			 "group");
+}
+
+/* A pod may have several containers, and is then meant as a whole; all others are to be one.
+ * Returns 0, or an exit status after printing what is wrong. */
+static exit_status list_choose(const struct running_list *list, const char *word, char *path,
+			       size_t size)
+{
+	for (enum meaning meaning = MEANS_ID; meaning < MEANINGS; meaning++) {
+		const struct running *found = NULL;
+		size_t end;
+
+		for (size_t i = 0; i < list->n; i++) {
+			const struct running *running = &list->all[i];
+
+			if (!means(running, word, meaning))
+				continue;
+			if (found &&
+			    (meaning != MEANS_POD || strcmp(found->is.pod, running->is.pod) != 0)) {
+				log_error("several containers are called '%s'", word);
+				list_hint(list, word, meaning);
+				return EX_NOINPUT;
+			}
+			found = running;
+		}
+		if (!found)
+			continue;
+		end = meaning == MEANS_POD ? found->is.pod_end : found->is.end;
+		snprintf(path, size, "%.*s", (int)end, found->path);
+		return 0;
+	}
+	log_error("no container or pod '%s' is running", word);
+	list_hint(list, word, MEANINGS);
+	return EX_UNAVAILABLE;
+}
+
+exit_status container_find(const char *word, char *path, size_t size)
+{
+	struct running_list list = { 0 };
+	int status;
+
+	target_each(list_add, &list);
+	status = list.no_memory ? log_no_memory() : list_choose(&list, word, path, size);
+	list_clear(&list);
+	return status;
 }

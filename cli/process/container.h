@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "cli/base/exit_status.h"
 #include "cli/model/process.h"
 
 #define CONTAINER_ID 64
@@ -42,5 +43,13 @@ struct container_names {
  * ("" for this machine's files). Only files of root and of this user are believed. */
 void container_describe(const char *root, const char id[static CONTAINER_ID + 1],
 			struct container_names *names);
+
+/* --- Which one is meant --- */
+
+/* Sets *path, of so many bytes, to the control group of the running container with a name, POD/NAME
+ * or ID, the beginning of which is enough; or of the pod with that name or UID. What is said in
+ * full comes before beginnings of IDs. Returns 0, or after printing what is wrong
+ * EX_UNAVAILABLE (there is none), EX_NOINPUT (several; they are listed), or EX_OSERR. */
+exit_status container_find(const char *word, char *path, size_t size);
 
 #endif

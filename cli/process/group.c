@@ -2,15 +2,24 @@
 #define _GNU_SOURCE
 #include "group.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "bpf/kernel_delay.h"
+#include "cli/base/array.h"
 #include "cli/base/clock.h"
+#include "cli/base/parse.h"
 #include "cli/base/proc_file.h"
+
+/* --- Shares of CPU time, and freezing --- */
 
 /* True if a comma-separated list has the word. */
 static bool list_has(const char *list, const char *word)
@@ -54,7 +63,8 @@ static bool path_read(pid_t pid, const char *controller, char path[PATH_MAX], bo
 	return found;
 }
 
-void group_path_cut(char *into, size_t size, const char *path)
+/* Copies a path, or the end of it after "...". */
+static void group_path_cut(char *into, size_t size, const char *path)
 {
 	size_t length = strlen(path);
 
@@ -227,4 +237,352 @@ void group_levels(pid_t pid, const char *controller, group_level_function *see, 
 
 	while (more && levels_next(&levels))
 		more = see(levels.path, levels.directory, levels.version_1, context);
+}
+
+/* --- Limits of disks --- */
+
+/* Where a limit is, and the count of what there was: in version 1 each has a file, in version 2 a
+ * word in the disk's line. */
+static const struct {
+	const char *limit_file, *count_file, *count_word; /* version 1 */
+	const char *limit, *count;                        /* version 2 */
+} places[DISK_LIMIT_KINDS] = {
+	[DISK_LIMIT_READ_BYTES] = { "read_bps_device", "io_service_bytes", "Read", "rbps",
+				    "rbytes" },
+	[DISK_LIMIT_WRITE_BYTES] = { "write_bps_device", "io_service_bytes", "Write", "wbps",
+				     "wbytes" },
+	[DISK_LIMIT_READS] = { "read_iops_device", "io_serviced", "Read", "riops", "rios" },
+	[DISK_LIMIT_WRITES] = { "write_iops_device", "io_serviced", "Write", "wiops", "wios" },
+};
+
+struct disk_search {
+	struct disk_count *counts;
+	size_t n, most;
+};
+
+static FILE *group_file_open(const char *directory, bool version_1, const char *name)
+{
+	char path[2 * PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s%s", directory, version_1 ? "blkio.throttle." : "io.",
+		 name);
+	return fopen(path, "re");
+}
+
+/* "vda"; "254:0" if that is not known. */
+static void device_name(struct disk_count *count)
+{
+	char path[64], target[PATH_MAX];
+	ssize_t length;
+	const char *name;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", count->major, count->minor);
+	length = readlink(path, target, sizeof(target) - 1);
+	target[length > 0 ? length : 0] = '\0';
+	name = strrchr(target, '/');
+	snprintf(count->limit.device, sizeof(count->limit.device), "%.31s",
+		 name ? name + 1 : strrchr(path, '/') + 1);
+}
+
+/* The number behind a word in a line: "rbps=2097152", "Read 4096". "max" is none. */
+static bool word_read(const char *line, const char *word, char between, uint64_t *number)
+{
+	const size_t length = strlen(word);
+
+	for (const char *at = strchr(line, ' '); at; at = strchr(at, ' ')) {
+		at++;
+		if (!strncmp(at, word, length) && at[length] == between)
+			return sscanf(at + length + 1, "%" SCNu64, number) == 1;
+	}
+	return false;
+}
+
+/* What there was until now of each of the limits from the first on, which one group has. */
+static void counts_read(const char *directory, struct disk_count *counts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct disk_count *count = &counts[i];
+		const bool version_1 = count->limit.version_1;
+		FILE *file = group_file_open(directory, version_1,
+					     version_1 ? places[count->limit.kind].count_file
+						       : "stat");
+		unsigned int major, minor;
+		char line[512];
+
+		while (file && fgets(line, sizeof(line), file))
+			if (sscanf(line, "%u:%u ", &major, &minor) == 2 && major == count->major &&
+			    minor == count->minor &&
+			    word_read(line,
+				      version_1 ? places[count->limit.kind].count_word
+						: places[count->limit.kind].count,
+				      version_1 ? ' ' : '=', &count->count))
+				break;
+		if (file)
+			fclose(file);
+	}
+}
+
+static void limit_add(struct disk_search *finding, const char *path, const char *line,
+		      const struct disk_limit *limit)
+{
+	struct disk_count count = { .limit = *limit };
+
+	if (!limit->per_second || finding->n == finding->most ||
+	    sscanf(line, "%u:%u ", &count.major, &count.minor) != 2)
+		return;
+	device_name(&count);
+	group_path_cut(count.limit.group, sizeof(count.limit.group), path);
+	finding->counts[finding->n++] = count;
+}
+
+/* Returns whether the limits of groups above count, too. */
+static bool level_see(const char *path, const char *directory, bool version_1, void *context)
+{
+	struct disk_search *finding = context;
+	const size_t before = finding->n;
+	char line[512];
+
+	for (uint32_t kind = 0; kind < DISK_LIMIT_KINDS; kind++) {
+		FILE *file = group_file_open(directory, version_1,
+					     version_1 ? places[kind].limit_file : "max");
+
+		while (file && fgets(line, sizeof(line), file)) {
+			struct disk_limit limit = { .kind = kind, .version_1 = version_1 };
+			const char *space = strchr(line, ' ');
+
+			if (version_1 && space)
+				limit.per_second = strtoull(space, NULL, 10);
+			else if (!version_1)
+				word_read(line, places[kind].limit, '=', &limit.per_second);
+			limit_add(finding, path, line, &limit);
+		}
+		if (file)
+			fclose(file);
+	}
+	counts_read(directory, finding->counts + before, finding->n - before);
+	return !version_1;
+}
+
+size_t group_disk_limits(pid_t pid, struct disk_count *counts, size_t most)
+{
+	struct disk_search finding = { .counts = counts, .most = most };
+
+	group_levels(pid, "blkio", level_see, &finding);
+	return finding.n;
+}
+
+/* --- Which processes are in a group --- */
+
+#define DEPTH_MAX (KD_GROUP_LEVELS - 1) /* below the group, as the kernel side looks */
+
+struct member_list {
+	pid_t *pids;
+	size_t n, room;
+};
+
+/* --- The processes of a group --- */
+
+static int members_read(struct member_list *members, FILE *file)
+{
+	char line[32];
+	uint64_t pid;
+	int error = 0;
+
+	while (!error && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		/* 0: a process of a PID namespace that is not below ours. */
+		if (parse_u64(line, 1, INT32_MAX, &pid))
+			continue;
+		error = ARRAY_GROW(members->pids, members->n, members->room);
+		if (!error)
+			members->pids[members->n++] = (pid_t)pid;
+	}
+	/* Of a group for threads the read fails: cgroup_procs_start(), kernel/cgroup/cgroup.c. */
+	if (!error && ferror(file))
+		error = -errno;
+	return error;
+}
+
+/* Adds what is in the directory and those below. Path has the directory's and room for theirs; it
+ * is left as it was. */
+static int members_add(struct member_list *members, char path[PATH_MAX], unsigned int depth)
+{
+	size_t length = strlen(path);
+	struct dirent *entry;
+	FILE *file;
+	DIR *below;
+	int error;
+
+	if (length + sizeof("/cgroup.procs") > PATH_MAX)
+		return -ENAMETOOLONG;
+	strcpy(path + length, "/cgroup.procs");
+	file = fopen(path, "re");
+	path[length] = '\0';
+	if (!file)
+		return -errno;
+	error = members_read(members, file);
+	fclose(file);
+	/* Groups for threads are below the one that has their processes. */
+	if (error && (error != -EOPNOTSUPP || !depth))
+		return error;
+	below = depth < DEPTH_MAX ? opendir(path) : NULL;
+	for (error = 0; below && !error && (entry = readdir(below));) {
+		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
+		    !strcmp(entry->d_name, "..") || length + 1 + strlen(entry->d_name) >= PATH_MAX)
+			continue;
+		snprintf(path + length, PATH_MAX - length, "/%s", entry->d_name);
+		error = members_add(members, path, depth + 1);
+		/* It may have been removed by now. */
+		error = error == -ENOENT || error == -ENODEV ? 0 : error;
+		path[length] = '\0';
+	}
+	if (below)
+		closedir(below);
+	return error;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	pid_t first = *(const pid_t *)a, second = *(const pid_t *)b;
+
+	return first < second ? -1 : first > second;
+}
+
+int group_processes(const struct control_group *group, pid_t **pids, size_t *n)
+{
+	struct member_list members = { 0 };
+	char path[PATH_MAX];
+	int error;
+
+	*pids = NULL;
+	*n = 0;
+	snprintf(path, sizeof(path), "%s", group->directory);
+	error = members_add(&members, path, 0);
+	if (error) {
+		free(members.pids);
+		return error;
+	}
+	if (members.n)
+		qsort(members.pids, members.n, sizeof(*members.pids), compare_pids);
+	/* Of version 1 a process is in each group that has threads of it. */
+	for (size_t i = 0; i < members.n; i++)
+		if (!*n || members.pids[i] != members.pids[*n - 1])
+			members.pids[(*n)++] = members.pids[i];
+	*pids = members.pids;
+	return 0;
+}
+
+/* --- The group --- */
+
+static bool is_controller(const char *word)
+{
+	FILE *file = fopen("/proc/cgroups", "re");
+	char line[256];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\t")] = '\0';
+		found = *line != '#' && !strcmp(line, word);
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* What of a mount's options names the hierarchy. */
+static void controllers_read(char controllers[GROUP_CONTROLLERS], char *options)
+{
+	char *save = NULL;
+	size_t length = 0;
+
+	*controllers = '\0';
+	for (char *word = strtok_r(options, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+		if (strncmp(word, "name=", 5) != 0 && !is_controller(word))
+			continue;
+		if (length + strlen(word) + 2 > GROUP_CONTROLLERS)
+			break;
+		length += (size_t)sprintf(controllers + length, "%s%s", length ? "," : "", word);
+	}
+}
+
+static bool has_cpu(const char *controllers)
+{
+	return !strcmp(controllers, "cpu") || !strncmp(controllers, "cpu,", 4) ||
+	       strstr(controllers, ",cpu,") ||
+	       (strlen(controllers) > 4 && !strcmp(controllers + strlen(controllers) - 4, ",cpu"));
+}
+
+/* True if a path is that of a directory or of one below it. */
+static bool is_within(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return !strncmp(path, directory, length) && (!path[length] || path[length] == '/');
+}
+
+/* Finds the path, of a directory of this mount or below it. */
+static int group_in_mount(struct control_group *group, struct mntent *mount, const char *path)
+{
+	char joined[2 * PATH_MAX];
+	struct stat status;
+
+	memset(group, 0, sizeof(*group));
+	snprintf(joined, sizeof(joined), "%s/%s",
+		 is_within(path, mount->mnt_dir) ? "" : mount->mnt_dir, path);
+	if (strlen(joined) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	if (!realpath(joined, group->directory) || stat(group->directory, &status))
+		return -errno;
+	if (!is_within(group->directory, mount->mnt_dir) || !S_ISDIR(status.st_mode))
+		return -ENOENT;
+	snprintf(group->path, sizeof(group->path), "%s", group->directory + strlen(mount->mnt_dir));
+	if (!*group->path)
+		strcpy(group->path, "/");
+	group->id = status.st_ino; /* kernfs_ino(), include/linux/kernfs.h */
+	group->version_1 = strcmp(mount->mnt_type, "cgroup2") != 0;
+	if (group->version_1)
+		controllers_read(group->controllers, mount->mnt_opts);
+	return 0;
+}
+
+/* How much a hierarchy is worth: more is better. */
+static unsigned int group_rank(const struct control_group *group)
+{
+	size_t n = 0;
+	pid_t *pids;
+	bool used = !group_processes(group, &pids, &n) && n;
+
+	if (used)
+		free(pids);
+	return 1 + (used ? 4 : 0) + (!group->version_1 ? 2 : has_cpu(group->controllers) ? 1 : 0);
+}
+
+int group_find(struct control_group *group, const char *path)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct control_group *other = malloc(sizeof(*other));
+	unsigned int best = 0, rank;
+	struct mntent *entry;
+	int error = -ENOENT, failed;
+
+	while (mounts && other && (entry = getmntent(mounts))) {
+		if (strcmp(entry->mnt_type, "cgroup") != 0 &&
+		    strcmp(entry->mnt_type, "cgroup2") != 0)
+			continue;
+		failed = group_in_mount(other, entry, path);
+		if (failed) {
+			error = error == -ENOENT ? failed : error;
+			continue;
+		}
+		rank = group_rank(other);
+		if (rank > best)
+			*group = *other;
+		best = rank > best ? rank : best;
+	}
+	if (mounts)
+		endmntent(mounts);
+	if (!other)
+		error = -ENOMEM;
+	free(other);
+	return best ? 0 : error;
 }

@@ -2,7 +2,12 @@
 #define _GNU_SOURCE
 #include "preflight.h"
 
+#include <ctype.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +15,210 @@
 #include "cli/base/capability.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+
+/* --- On which CPUs --- */
+
+/* Of a CPU, permille: a thread that has used less of it than this is idle. */
+#define IDLE 100
+
+/* What the target's bound threads take of the CPUs that they are bound to. */
+struct bound {
+	cpu_set_t cpus;
+	unsigned int used[CPU_SETSIZE]; /* permille since they began */
+};
+
+__attribute__((format(printf, 2, 3))) static FILE *placement_file(const char *root,
+								  const char *format, ...)
+{
+	char path[PATH_MAX];
+	size_t length = (size_t)snprintf(path, sizeof(path), "%s", root);
+	va_list args;
+
+	if (length >= sizeof(path))
+		return NULL;
+	va_start(args, format);
+	vsnprintf(path + length, sizeof(path) - length, format, args);
+	va_end(args);
+	return fopen(path, "re");
+}
+
+/* Adds the CPUs of a list such as "2-5,8", at which the file is. */
+static void list_read(FILE *list, cpu_set_t *cpus)
+{
+	unsigned int first, last;
+	int next = ',';
+
+	while (next == ',' && fscanf(list, "%u", &first) == 1) {
+		last = first;
+		next = fgetc(list);
+		if (next == '-') {
+			if (fscanf(list, "%u", &last) != 1)
+				break;
+			next = fgetc(list);
+		}
+		for (; first <= last && first < CPU_SETSIZE; first++)
+			CPU_SET(first, cpus);
+	}
+}
+
+static void cpus_remove(cpu_set_t *cpus, const cpu_set_t *others)
+{
+	cpu_set_t common;
+
+	CPU_AND(&common, cpus, others);
+	CPU_XOR(cpus, cpus, &common);
+}
+
+static void cpus_remove_listed(cpu_set_t *cpus, const char *root, const char *name)
+{
+	FILE *file = placement_file(root, "/sys/devices/system/cpu/%s", name);
+	cpu_set_t listed;
+
+	CPU_ZERO(&listed);
+	if (!file)
+		return;
+	list_read(file, &listed);
+	fclose(file);
+	cpus_remove(cpus, &listed);
+}
+
+/* Where a thread may run; one that has ended nowhere. */
+static void thread_cpus(const char *root, pid_t pid, const char *tid, cpu_set_t *cpus)
+{
+	FILE *file = placement_file(root, "/proc/%d/task/%s/status", (int)pid, tid);
+	char line[1024];
+
+	CPU_ZERO(cpus);
+	while (file && fgets(line, sizeof(line), file)) {
+		char *list = line + strlen("Cpus_allowed_list:");
+		FILE *text;
+
+		if (!strncmp(line, "State:\tZ", strlen("State:\tZ")))
+			break;
+		if (strncmp(line, "Cpus_allowed_list:", strlen("Cpus_allowed_list:")) != 0)
+			continue;
+		text = fmemopen(list, strlen(list), "r");
+		if (text) {
+			list_read(text, cpus);
+			fclose(text);
+		}
+		break;
+	}
+	if (file)
+		fclose(file);
+}
+
+static uint64_t uptime(const char *root)
+{
+	FILE *file = placement_file(root, "/proc/uptime");
+	double seconds = 0;
+
+	if (file && fscanf(file, "%lf", &seconds) != 1)
+		seconds = 0;
+	if (file)
+		fclose(file);
+	return (uint64_t)(seconds * (double)sysconf(_SC_CLK_TCK));
+}
+
+/* How much of a CPU a thread has used since it began, permille, rounded up: of one that has just
+ * begun nobody knows that it is idle. What cannot be read is busy. */
+static unsigned int thread_use(const char *root, pid_t pid, const char *tid, uint64_t now)
+{
+	FILE *file = placement_file(root, "/proc/%d/task/%s/stat", (int)pid, tid);
+	unsigned long long user = 0, kernel = 0, began = 0;
+	uint64_t used, age;
+	char text[1024];
+	size_t length;
+	const char *fields; /* behind the name, which may hold anything */
+	int found = 0;
+
+	if (!file)
+		return 1000;
+	length = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[length] = '\0';
+	fields = strrchr(text, ')');
+	if (fields)
+		found = sscanf(fields,
+			       ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu"
+			       " %*s %*s %*s %*s %*s %*s %llu",
+			       &user, &kernel, &began);
+	if (found != 3 || began > now)
+		return 1000;
+	age = now - began + 1;
+	used = user + kernel + 1;
+	return used < age ? (unsigned int)(1000 * used / age) : 1000;
+}
+
+/* One that may run on all of our CPUs is not bound. */
+static void bound_add(struct bound *bound, const char *root, pid_t pid, const char *tid,
+		      const cpu_set_t *all, uint64_t now)
+{
+	cpu_set_t cpus, common;
+	unsigned int use;
+
+	thread_cpus(root, pid, tid, &cpus);
+	CPU_AND(&common, &cpus, all);
+	if (CPU_EQUAL(&common, all))
+		return;
+	use = thread_use(root, pid, tid, now);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &common))
+			bound->used[cpu] += use;
+	CPU_OR(&bound->cpus, &bound->cpus, &common);
+}
+
+static void bound_read(struct bound *bound, const char *root, pid_t pid, const cpu_set_t *all)
+{
+	uint64_t now = uptime(root);
+	struct dirent *entry;
+	char path[PATH_MAX];
+	DIR *threads;
+
+	memset(bound, 0, sizeof(*bound));
+	snprintf(path, sizeof(path), "%s/proc/%d/task", root, (int)pid);
+	threads = opendir(path);
+	while (threads && (entry = readdir(threads)))
+		if (isdigit((unsigned char)*entry->d_name))
+			bound_add(bound, root, pid, entry->d_name, all, now);
+	if (threads)
+		closedir(threads);
+}
+
+bool placement_find(const char *root, pid_t pid, const cpu_set_t *all, cpu_set_t *cpus)
+{
+	cpu_set_t candidates = *all;
+	struct bound bound;
+
+	cpus_remove_listed(&candidates, root, "isolated");
+	cpus_remove_listed(&candidates, root, "nohz_full");
+	if (!CPU_COUNT(&candidates)) /* somebody wants this program there */
+		candidates = *all;
+	bound_read(&bound, root, pid, all);
+	*cpus = candidates;
+	cpus_remove(cpus, &bound.cpus);
+	if (CPU_COUNT(cpus))
+		return true;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &candidates) && bound.used[cpu] < IDLE)
+			CPU_SET(cpu, cpus);
+	return CPU_COUNT(cpus);
+}
+
+void placement_choose(pid_t pid)
+{
+	cpu_set_t all, cpus;
+
+	if (sched_getaffinity(0, sizeof(all), &all)) /* more CPUs than a cpu_set_t has */
+		return;
+	if (placement_find("", pid, &all, &cpus) &&
+	    (CPU_EQUAL(&cpus, &all) || !sched_setaffinity(0, sizeof(cpus), &cpus)))
+		return;
+	log_warn("the target has threads bound to every CPU: this program will take a "
+		 "little of their time");
+}
+
+/* --- What can be known to fail before anything is loaded --- */
 
 /* PROC_PID_INIT_INO, include/linux/proc_ns.h */
 #define INITIAL_PID_NAMESPACE "pid:[4026531836]"

@@ -9,8 +9,10 @@
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
+#include "cli/model/process.h"
 #include "cli/options/options.h"
-#include "group_members.h"
+#include "container.h"
+#include "group.h"
 
 struct process {
 	pid_t pid;
@@ -47,5 +49,37 @@ unsigned int processes_threads(const struct processes *processes);
 
 /* Releases what it owns; safe on a zeroed one. */
 void processes_clear(struct processes *processes);
+
+/* --- What they are called --- */
+
+/* Begins as zeros. All but the first field are its own business. */
+struct process_describer {
+	bool arguments;            /* titles have all arguments of the command line */
+	char id[CONTAINER_ID + 1]; /* of the container that was described last */
+	struct container_names names;
+	unsigned int silent; /* processes that did not give their titles in time */
+};
+
+/* Sets the name of a row, which an exec may have changed; it stays as it was if the process has
+ * ended. */
+void process_name(struct process_row *row, pid_t pid);
+
+/* The same for title, container, image and pod, by what /proc and the runtimes' files say of a
+ * process; they stay empty if that is nothing. id, "" at first, is that of the container that the
+ * row names: its files are read when it is another one. A process that cannot
+ * be asked for its title without waiting for its memory costs 50 ms, and a few of them at most
+ * are waited for. */
+void process_describe(struct process_describer *describer, struct process_row *row,
+		      char id[static CONTAINER_ID + 1], pid_t pid);
+
+/* Container, image and pod alone. id as above. */
+void process_container(struct process_describer *describer, struct process_row *row,
+		       char id[static CONTAINER_ID + 1], pid_t pid);
+
+/* --- Those chosen by TID --- */
+
+/* Checks that the threads that the options name by TID are the processes'. Returns 0 or, after
+ * printing which is not, EX_UNAVAILABLE. */
+exit_status threads_check(const struct processes *processes, const struct options *options);
 
 #endif

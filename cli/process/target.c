@@ -5,16 +5,127 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
+#include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
 #include "cli/base/proc_file.h"
-#include "target_name.h"
+#include "appear.h"
+#include "pids.h"
+
+/* --- Which processes have a name --- */
+
+struct target_name target_name_of(const struct options *options)
+{
+	return (struct target_name){
+		.comm = options->comm,
+		.file = options->exe,
+		.user = options->uid,
+	};
+}
+
+/* Returns 0 or a negative errno. What the file system of a process's file knows by itself is
+ * enough: it may be one that does not answer. */
+static int file_look(struct statx *file, const char *path)
+{
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, file) ? -errno : 0;
+}
+
+static int file_fits(const char *file, pid_t pid)
+{
+	struct statx wanted, found;
+	char path[32];
+	int error;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)proc_thread(pid));
+	error = file_look(&wanted, file) ?: file_look(&found, path);
+	if (error)
+		return error;
+	return wanted.stx_dev_major == found.stx_dev_major &&
+	       wanted.stx_dev_minor == found.stx_dev_minor && wanted.stx_ino == found.stx_ino;
+}
+
+static bool users_read(pid_t pid, unsigned int *real, unsigned int *effective)
+{
+	char status[4096], *line;
+
+	if (proc_file_read(pid, "status", status, sizeof(status)) <= 0)
+		return false;
+	line = strstr(status, "\nUid:"); /* line feeds in the name are escaped there */
+	return line && sscanf(line, "\nUid: %u %u", real, effective) == 2;
+}
+
+/* A program that others may run as another user has its own as the real one. */
+static bool user_fits(uid_t user, pid_t pid)
+{
+	unsigned int real, effective;
+
+	return users_read(pid, &real, &effective) && real == user && effective == user;
+}
+
+bool target_name_fits(const struct target_name *name, pid_t pid, const char *comm)
+{
+	return !strcmp(comm, name->comm) && (name->user == UID_ANY || user_fits(name->user, pid)) &&
+	       (!name->file || file_fits(name->file, pid) > 0);
+}
+
+/* --- Others of the name --- */
+
+struct others {
+	const struct target_name *name;
+	size_t n;
+	pid_t first;
+	bool refused; /* its file, by the kernel */
+};
+
+static void other_look(void *context, pid_t pid, const char *comm)
+{
+	struct others *others = context;
+
+	if (strcmp(comm, others->name->comm) || others->n++)
+		return;
+	others->first = pid;
+	others->refused = others->name->file && file_fits(others->name->file, pid) == -EACCES;
+}
+
+/* After an error that none is meant: what is different about those of this comm. Returns false if
+ * there are none. */
+static bool target_name_hint(const struct target_name *name)
+{
+	struct others others = { .name = name };
+	char path[32], file[PATH_MAX];
+	unsigned int real = 0, effective = 0;
+	ssize_t length;
+
+	target_each(other_look, &others);
+	if (!others.n)
+		return false;
+	if (others.refused) {
+		log_hint("whose executable process %d runs may not be read: that takes "
+			 "CAP_SYS_PTRACE",
+			 (int)others.first);
+		return true;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)proc_thread(others.first));
+	length = readlink(path, file, sizeof(file) - 1);
+	file[length > 0 ? length : 0] = '\0';
+	users_read(others.first, &real, &effective);
+	log_hint("%s%d has this name, but runs %s as user %u; --pid takes any process",
+		 others.n > 1 ? "among others " : "", (int)others.first,
+		 *file ? file : "an unknown file", effective);
+	return true;
+}
+
+/* --- Which process is meant --- */
 
 #define MAX_LISTED 16
 
@@ -234,4 +345,171 @@ exit_status target_find(struct target *target, pid_t pid, const struct target_na
 	}
 	*target = target_fill(pid, &process);
 	return 0;
+}
+
+/* --- By the options --- */
+
+/* A daemon forks when it begins, and its first process ends. */
+#define SETTLE_NS (50 * NSEC_PER_MSEC)
+#define LEAST_PAUSE (50 * NSEC_PER_MSEC)
+/* A file's time may be that of a coarse clock, a start that of a clock tick. */
+#define TIME_SLACK (NSEC_PER_SEC)
+
+/* --- Another PID namespace --- */
+
+static exit_status namespace_failed(const struct options *options, pid_t pid, int error)
+{
+	log_error("--pid-ns %d: %s", (int)options->pid_ns,
+		  error == -ENOENT  ? "there is no such process"
+		  : error == -ESRCH ? "there is no process with this PID in its namespace"
+				    : strerror(-error));
+	if (error == -ESRCH)
+		log_hint("`nsenter -t %d -p -m ps -e` lists its processes, and %d is not one",
+			 (int)options->pid_ns, (int)pid);
+	else
+		log_hint("give the PID, as seen from here, of any process in the container");
+	return error == -EACCES || error == -EPERM ? EX_NOPERM : EX_UNAVAILABLE;
+}
+
+/* --- A file with the PID --- */
+
+/* Reads the PID as it is here. Returns 0, or a negative errno; *in_namespace says which of
+ * both it is about. */
+static int pidfile_find(const struct options *options, pid_t *pid, uint64_t *written,
+			bool *in_namespace)
+{
+	int error = pidfile_read(options->pidfile, pid, written);
+
+	*in_namespace = !error;
+	if (!error && options->pid_ns)
+		error = pid_namespace_find("/proc", options->pid_ns, *pid, pid);
+	return error;
+}
+
+static exit_status pidfile_failed(const struct options *options, int error)
+{
+	log_error("cannot read a PID from %s: %s", options->pidfile,
+		  error == -EINVAL    ? "its first line is not a PID"
+		  : error == -ENODATA ? "it is empty"
+				      : strerror(-error));
+	log_hint("is the daemon running? --wait waits until it has written the file");
+	return error == -EACCES || error == -EPERM ? EX_NOPERM : EX_UNAVAILABLE;
+}
+
+static exit_status pidfile_take(const struct options *options, pid_t *pid)
+{
+	struct identity process;
+	bool in_namespace;
+	uint64_t written;
+	int error = pidfile_find(options, pid, &written, &in_namespace);
+
+	if (error)
+		return in_namespace ? namespace_failed(options, *pid, error)
+				    : pidfile_failed(options, error);
+	if (!identity_read(&process, *pid)) {
+		log_error("%s: there is no process %d any more", options->pidfile, (int)*pid);
+		log_hint("is the daemon running? --wait waits until it has written the file");
+		return EX_UNAVAILABLE;
+	}
+	if (identity_started_at(&process) > written + TIME_SLACK)
+		log_warn("%s is older than process %d (%s): it may be meant for one that has ended",
+			 options->pidfile, (int)*pid, process.name);
+	return 0;
+}
+
+/* True if the file leads to a process that has written it, or that its parent has. */
+static bool pidfile_is_ready(const struct options *options)
+{
+	struct identity process;
+	bool in_namespace;
+	uint64_t written;
+	pid_t pid;
+
+	return !pidfile_find(options, &pid, &written, &in_namespace) &&
+	       identity_read(&process, pid) &&
+	       identity_started_at(&process) <= written + TIME_SLACK;
+}
+
+/* --- Waiting --- */
+
+struct namesake {
+	const struct target_name *name;
+	bool found;
+};
+
+static void namesake_compare(void *context, pid_t pid, const char *comm)
+{
+	struct namesake *namesake = context;
+
+	namesake->found = namesake->found || target_name_fits(namesake->name, pid, comm);
+}
+
+static bool name_is_there(const struct target_name *name)
+{
+	struct namesake namesake = { .name = name };
+
+	target_each(namesake_compare, &namesake);
+	return namesake.found;
+}
+
+static void name_await(const struct target_name *name, uint64_t deadline)
+{
+	struct appear appear;
+	uint64_t now;
+
+	appear_open(&appear, name->comm);
+	while ((now = clock_monotonic()) < deadline) {
+		if (appear_look(&appear) && name_is_there(name)) {
+			clock_wait_until(now + SETTLE_NS);
+			if (name_is_there(name))
+				break;
+		}
+		appear_wait(&appear, deadline - now);
+	}
+	appear_close(&appear);
+}
+
+static void pidfile_await(const struct options *options, uint64_t deadline)
+{
+	uint64_t began = clock_monotonic(), now;
+
+	while (began < deadline && !pidfile_is_ready(options)) {
+		now = clock_monotonic();
+		now += u64_max(LEAST_PAUSE, APPEAR_SHARE * (now - began));
+		clock_wait_until(u64_min(now, deadline));
+		began = clock_monotonic();
+	}
+}
+
+void target_await(const struct options *options)
+{
+	uint64_t deadline = u64_add(clock_monotonic(), options->wait);
+	const struct target_name name = target_name_of(options);
+
+	if (!options->wait)
+		return;
+	if (options->pidfile) {
+		if (!pidfile_is_ready(options))
+			log_note("waiting for the process of %s", options->pidfile);
+		pidfile_await(options, deadline);
+	} else {
+		if (!name_is_there(&name))
+			log_note("waiting for a process named %s", name.comm);
+		name_await(&name, deadline);
+	}
+}
+
+exit_status target_choose(struct target *target, const struct options *options, pid_t pid)
+{
+	const struct target_name name = target_name_of(options);
+	int status = 0, error = 0;
+
+	target_await(options);
+	if (options->pidfile)
+		status = pidfile_take(options, &pid);
+	else if (options->pid_ns)
+		error = pid_namespace_find("/proc", options->pid_ns, pid, &pid);
+	if (error)
+		status = namespace_failed(options, pid, error);
+	return status ? status : target_find(target, pid, name.comm ? &name : NULL);
 }

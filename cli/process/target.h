@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
+#include "cli/options/options.h"
 
 struct target_name;
 
@@ -34,5 +35,30 @@ void target_each(void (*found)(void *context, pid_t pid, const char *comm), void
 
 /* The number of threads of a process now; 0 if it is gone. */
 unsigned int target_threads(pid_t pid);
+
+/* --- Which processes have a name --- */
+
+/* What the processes meant have in common. */
+struct target_name {
+	const char *comm;
+	const char *file; /* which they execute; NULL: any */
+	uid_t user;       /* real and effective; UID_ANY: any */
+};
+
+/* What the options say; comm may be NULL. */
+struct target_name target_name_of(const struct options *options);
+
+/* Whether a process, which has this comm, is meant. One whose user or file cannot be read is not.
+ * The file is that of the path now, so one that has been replaced since is another one. */
+bool target_name_fits(const struct target_name *name, pid_t pid, const char *comm);
+
+/* --- By the options --- */
+
+/* Finds the process that the options mean: by a PID of theirs; if that is 0, by whatever else they
+ * name it. Waits for it if they say so. Returns as target_find(). */
+exit_status target_choose(struct target *target, const struct options *options, pid_t pid);
+
+/* Waits until there is a process of the options' name or file, if they say so. */
+void target_await(const struct options *options);
 
 #endif

@@ -65,4 +65,10 @@ static inline bool trigger_set_is_empty(const struct trigger_set *set)
 	return !trigger_set_has(set, KD_START) && !trigger_set_has(set, KD_STOP);
 }
 
+/* --- --check --- */
+
+/* Prints it. Costs are measured on this machine now. Returns 0, or after printing what
+ * failed an exit status. */
+exit_status check_triggers(const struct trigger_set *triggers, const struct processes *processes);
+
 #endif

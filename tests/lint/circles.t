@@ -21,7 +21,6 @@ KNOWN = {
         "cli/perfetto/slices": 2,
         "cli/run_sampling": 2,
         "cli/stack/unwind": 2,
-        "cli/process/target": 2,
         "cli/text/text_screen": 2,
         "probes/elf/symbols": 2,
         "probes/resolve": 2,
@@ -33,7 +32,6 @@ KNOWN = {
         "cli/options/options": 5,
         "cli/perfetto/slices": 2,
         "cli/stack/unwind": 2,
-        "cli/process/target": 2,
         "cli/text/text_screen": 9,
         "cli/text/text_thread": 10,  # its sections write rows by it
     },

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PIDs in other namespaces, and PIDs in files, from trees that are like /proc or hostile. */
 #define _GNU_SOURCE
-#include "cli/process/pid_namespace.h"
-#include "cli/process/pidfile.h"
+#include "cli/process/pids.h"
 #include "tap.h"
 #include "tree.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where this program runs, on machines of files that are like /proc and /sys. */
 #define _GNU_SOURCE
-#include "cli/process/placement.h"
+#include "cli/process/preflight.h"
 #include "tap.h"
 #include "tree.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "pid_namespace.h"
+#include "pids.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -14,7 +14,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "cli/base/clock.h"
+#include "cli/base/parse.h"
+#include "cli/base/proc_file.h"
+
+/* --- PIDs of other namespaces --- */
 
 #define LABEL "NSpid:"
 
@@ -151,5 +158,107 @@ int pid_namespace_find(const char *proc, pid_t member, pid_t pid, pid_t *found)
 		error = 0;
 	}
 	closedir(folder);
+	return error;
+}
+
+/* --- A process for longer than its PID is its own --- */
+
+#define DELETED " (deleted)"
+
+static void file_read(char file[static PATH_MAX], pid_t pid)
+{
+	const size_t suffix = strlen(DELETED);
+	char path[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)proc_thread(pid));
+	length = readlink(path, file, PATH_MAX - 1);
+	file[length > 0 ? length : 0] = '\0';
+	/* An upgrade has replaced it. */
+	if (length > (ssize_t)suffix && !strcmp(file + length - suffix, DELETED))
+		file[length - (ssize_t)suffix] = '\0';
+}
+
+bool identity_read(struct identity *identity, pid_t pid)
+{
+	struct proc_stat stat;
+
+	memset(identity, 0, sizeof(*identity));
+	identity->pid = pid;
+	if (!proc_stat_read(&stat, pid) || !stat.threads ||
+	    strlen(stat.comm) >= sizeof(identity->name))
+		return false;
+	identity->started = stat.started;
+	memcpy(identity->name, stat.comm, strlen(stat.comm));
+	file_read(identity->file, pid);
+	return true;
+}
+
+bool identity_is_alive(const struct identity *identity)
+{
+	struct identity now;
+
+	return identity_read(&now, identity->pid) && now.started == identity->started;
+}
+
+bool identity_is_successor(const struct identity *identity, const struct identity *other)
+{
+	return (other->pid != identity->pid || other->started != identity->started) &&
+	       other->started >= identity->started && !strcmp(other->name, identity->name) &&
+	       !strcmp(other->file, identity->file);
+}
+
+uint64_t identity_clock(void)
+{
+	struct timespec boot;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return clock_ns(&boot);
+}
+
+uint64_t identity_started_at(const struct identity *identity)
+{
+	struct timespec wall;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	return clock_ns(&wall) - identity_clock() + identity->started;
+}
+
+/* --- Files in which daemons write their PID --- */
+
+static int text_read(int fd, pid_t *pid, uint64_t *written)
+{
+	struct stat status;
+	char text[64], *number;
+	uint64_t value;
+	ssize_t length;
+
+	if (fstat(fd, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
+	length = read(fd, text, sizeof(text) - 1);
+	if (length <= 0)
+		return length ? -errno : -ENODATA;
+	text[length] = '\0';
+	number = text + strspn(text, " \t");
+	/* What follows the number: blanks, further lines, as of PostgreSQL. */
+	number[strcspn(number, " \t\r\n")] = '\0';
+	if (parse_u64(number, 1, INT32_MAX, &value))
+		return -EINVAL;
+	*pid = (pid_t)value;
+	*written = clock_ns(&status.st_mtim);
+	return 0;
+}
+
+int pidfile_read(const char *path, pid_t *pid, uint64_t *written)
+{
+	/* A pipe would keep us waiting for its writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error;
+
+	if (fd < 0)
+		return -errno;
+	error = text_read(fd, pid, written);
+	close(fd);
 	return error;
 }
