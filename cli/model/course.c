@@ -140,10 +140,10 @@ static void rates_set(struct course *course, double seconds)
 
 static void facts_add(struct course *course, const struct sample *sample)
 {
-	if (!sample->target_exited && sample->end > sample->start) {
-		course->timed++;
-		course->timed_ns += sample->end - sample->start;
-	}
+	uint64_t took = sample->end > sample->start ? sample->end - sample->start : 0;
+
+	if (!sample->target_exited && took && (!course->sample_time || took < course->sample_time))
+		course->sample_time = took;
 	course->with_resources += sample->resources_known;
 	if (!course->with_interruptions)
 		course->interruptions_from = sample->interruptions_from;
@@ -153,7 +153,7 @@ static void facts_add(struct course *course, const struct sample *sample)
 
 uint64_t course_sample_time(const struct course *course)
 {
-	return course->timed ? course->timed_ns / course->timed : 0;
+	return course->sample_time;
 }
 
 bool course_is_held(const struct course *course, const struct course *other, const char *key)

@@ -28,10 +28,8 @@ struct course_subject {
 struct course {
 	struct measures measures;
 	size_t samples;
-	size_t unusable; /* samples that are not added: see course_add() */
-	/* Of those that were not ended by the target: how many, and how long in all, ns. */
-	size_t timed;
-	uint64_t timed_ns;
+	size_t unusable;      /* samples that are not added: see course_add() */
+	uint64_t sample_time; /* ns; see course_sample_time() */
 	/* What not all captures have: whether all samples do, and from which length on, ns. */
 	size_t with_resources, with_interruptions;
 	uint64_t interruptions_from;
@@ -48,7 +46,8 @@ struct course *course_new(void);
  * Returns 0 or -ENOMEM. */
 int course_add(struct course *course, const struct sample *sample);
 
-/* How long a sample is, on average, ns; 0: they lasted as long as the target did. */
+/* How long a sample was meant to be, ns: as the shortest that the target did not end, as a busy
+ * machine ends them late. 0: they lasted as long as the target did. */
 uint64_t course_sample_time(const struct course *course);
 
 /* Whether both have figures of a key, taken alike. */

@@ -40,7 +40,7 @@ static exit_status refuse_times(const struct course *before, const struct course
 
 exit_status baseline_read(struct baseline **out, const char *path, uint64_t sample_time)
 {
-	const struct course wanted = { .timed = sample_time > 0, .timed_ns = sample_time };
+	const struct course wanted = { .sample_time = sample_time };
 	int status;
 
 	struct baseline *baseline = calloc(1, sizeof(*baseline));
@@ -73,10 +73,13 @@ exit_status baseline_compare(struct baseline *baseline, const struct comparison 
 	*comparison = &baseline->comparison;
 	if (!now->samples && now->unusable)
 		return refuse_windows("now");
-	if (!comparison_is_fair(before, now))
-		return refuse_times(before, now);
 	comparison_clear(&baseline->comparison);
-	return comparison_find(&baseline->comparison, before, now) ? log_no_memory() : 0;
+	if (comparison_find(&baseline->comparison, before, now))
+		return log_no_memory();
+	/* Of a few, which may all have ended late, it does not matter how long they are. */
+	if (!baseline->comparison.few && !comparison_is_fair(before, now))
+		return refuse_times(before, now);
+	return 0;
 }
 
 void baseline_free(struct baseline *baseline)

@@ -152,7 +152,8 @@ def case_unlike(test):
     done = test.program("-p", load.pid, "--sample-time", 5 * SECONDS, "--sample-count", SAMPLES,
                         "--compare", folder / "before")
     test.eq((done.status, done.stdout), (65, ""), "longer samples are refused before they begin")
-    test.program("-p", load.pid, "--sample-time", 5 * SECONDS, "-o", f"json:{folder}/longer")
+    test.program("-p", load.pid, "--sample-time", 3 * SECONDS, "--sample-count", SAMPLES, "-o",
+                 f"json:{folder}/longer")
     lines = (folder / "before").read_text().splitlines()
     windows = [json.loads(line) for line in lines if '"sample"' in line]
     for window in windows:
@@ -163,6 +164,10 @@ def case_unlike(test):
         done = replay(test, folder / now, folder / before, "--quiet")
         test.eq(done.wait(), 65, f"{now} with {before}: status 65")
         test.ok(said in done.stderr, "it says why", done.stderr)
+    (folder / "one").write_text((folder / "longer").read_text().splitlines()[0])
+    done = replay(test, folder / "one", folder / "before")
+    test.eq(done.wait(), 0, "of one sample it does not matter")
+    test.ok("too few to tell" in done.stdout, "but it is too few", done.stdout[-300:])
     done = replay(test, folder / "more", folder / "before", "-o", "json", "--fail-if",
                   "changed.io.file.read_bytes.count>0")
     test.eq(done.wait(), 65, "what one has only is not compared: status 65")

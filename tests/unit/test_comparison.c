@@ -217,6 +217,8 @@ TEST(unlike)
 	is_u64(two->unusable, 2, "and counted");
 	ok(!comparison_is_fair(one, two), "half as long again is something else");
 	ok(comparison_is_fair(one, one), "the same is not");
+	course_add(two, &sample);
+	ok(comparison_is_fair(one, two), "unless only some took longer");
 	sample.resources_known = true;
 	course_add(one, &sample);
 	ok(!course_is_held(one, one, "io.file.read_bytes"), "one sample has no resources");
