@@ -15,17 +15,14 @@
 
 #define WORDS 32
 
-/* Those that print and end the process: this target is linked with --wrap, and leaves them out. */
-int __wrap_read_help(const struct option_row *row, const char *text, struct options *options);
-int __wrap_read_version(const struct option_row *row, const char *text, struct options *options);
-
-int __wrap_read_help(const struct option_row *row, const char *text, struct options *options)
+/* Those of the library print and end the process. */
+int read_help(const struct option_row *row, const char *text, struct options *options)
 {
 	(void)row, (void)text, (void)options;
 	return EX_USAGE;
 }
 
-int __wrap_read_version(const struct option_row *row, const char *text, struct options *options)
+int read_version(const struct option_row *row, const char *text, struct options *options)
 {
 	(void)row, (void)text, (void)options;
 	return EX_USAGE;
