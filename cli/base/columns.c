@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "escape.h"
+
 #define GAP 2 /* between columns */
 
 static void write_out(struct columns *columns, const char *text, size_t length)
@@ -135,6 +137,17 @@ void columns_hex(struct columns *columns, uint64_t number)
 	*--at = 'x';
 	*--at = '0';
 	columns_bytes(columns, at, (size_t)(text + sizeof(text) - at));
+}
+
+/* No character has more columns than bytes. */
+size_t columns_foreign(struct columns *columns, const char *text, size_t length, size_t width)
+{
+	char escaped[ESCAPE_SIZE(COLUMNS_FOREIGN)];
+	size_t room = width < sizeof(escaped) ? width + 1 : sizeof(escaped);
+
+	escape_text(escaped, room, text, length);
+	columns_add(columns, escaped);
+	return escape_width(escaped);
 }
 
 int columns_end(struct columns *columns)

@@ -49,6 +49,11 @@ void columns_cut(struct columns *columns, const char *text, size_t width);
 void columns_left(struct columns *columns, const char *text, size_t width);
 void columns_right(struct columns *columns, const char *text, size_t width);
 
+/* Text from the target or the kernel of at most COLUMNS_FOREIGN bytes, at most so many columns of
+ * it. Returns how many it took. */
+#define COLUMNS_FOREIGN 256
+size_t columns_foreign(struct columns *columns, const char *text, size_t length, size_t width);
+
 /* Numbers at the right of a column: a count without and nanoseconds with
  * thousands separators; in the gap forms, after the two spaces that separate
  * columns. */

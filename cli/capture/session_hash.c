@@ -9,6 +9,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/syscall_names.h"
+#include "cli/model/rows.h"
 #include "file_names.h"
 #include "session_windows.h"
 #include "kernel_delay.skel.h"
@@ -167,7 +168,7 @@ static int mover_found(const struct session_hash *hash, const void *key, const v
 	(void)hash;
 	(void)key;
 	memcpy(mover.name, moves->by.comm, sizeof(mover.name));
-	return movers_add(&row->movers, &row->n_movers, &mover);
+	return row_list_add(&mover_list, &row->movers, &row->n_movers, &mover);
 }
 
 int movers_read(const struct kernel_delay *skel, struct session_hash hash)
@@ -206,7 +207,7 @@ static int stop_add(struct thread_row *row, const struct kd_stopper *by, struct 
 		return 0;
 	stop.stops = stops;
 	memcpy(stop.name, by->comm, sizeof(stop.name));
-	return stops_add(&row->stops, &row->n_stops, &stop);
+	return row_list_add(&stop_list, &row->stops, &row->n_stops, &stop);
 }
 
 static int stop_found(const struct session_hash *hash, const void *key, const void *value,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cli/model/rows.h"
+
 /* A form whose functions call one of the writer and one of the reader. By memcpy(3), as
  * types of one size differ: uint64_t and __u64. */
 #define FORM(name, type, writer_call, reader_call)                                                 \
@@ -101,14 +103,9 @@ static void object_read(struct reader *reader, const json_t *object, const struc
 
 static const struct json_form object_form = { object_write, object_read };
 
-/* The rows and their number; NULL and 0 if there are none. */
-static const char *rows_of(const struct field *field, const void *structure, size_t *n)
+static const struct field *row_fields(const struct field *field)
 {
-	const char *rows;
-
-	memcpy(&rows, (const char *)structure + field->at, sizeof(rows));
-	memcpy(n, (const char *)structure + field->n, sizeof(*n));
-	return rows;
+	return field->list ? field->list->fields : field->fields;
 }
 
 static void rows_write(struct json_writer *writer, const struct json_scope *scope,
@@ -116,12 +113,12 @@ static void rows_write(struct json_writer *writer, const struct json_scope *scop
 {
 	const struct json_scope inner = { scope->sample, structure };
 	size_t n;
-	const char *rows = rows_of(field, structure, &n);
+	const char *rows = row_list_of(field, structure, &n);
 
 	writer_array(writer, field->key);
 	for (size_t i = 0; i < n; i++) {
 		writer_object(writer, NULL);
-		json_fields_write(writer, &inner, field->fields, rows + i * field->size);
+		json_fields_write(writer, &inner, row_fields(field), rows + i * field->size);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
@@ -142,7 +139,7 @@ static void rows_read(struct reader *reader, const json_t *object, const struct 
 		/* Now, as the row may have to be released after a fault. */
 		*(size_t *)((char *)structure + field->n) = i + 1;
 		row = reader_element(reader, array, field->key, i);
-		json_fields_read(reader, row, field->fields, rows + i * field->size);
+		json_fields_read(reader, row, row_fields(field), rows + i * field->size);
 		reader_leave(reader);
 	}
 }
@@ -176,7 +173,7 @@ static bool is_any(const struct field *field, const void *structure)
 	if (field->kind == FIELD_ROWS) {
 		size_t n;
 
-		rows_of(field, structure, &n);
+		row_list_of(field, structure, &n);
 		return n;
 	}
 	if (field->kind == FIELD_NAME)

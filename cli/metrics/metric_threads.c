@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/model/rows.h"
+#include "cli/model/thread_fields.h"
 #include "cli/model/whole.h"
 #include "cli/model/words.h"
 #include "cli/text/text_words.h"
@@ -279,50 +281,62 @@ static void culprits_take(struct taking *taking, const struct thread_row *thread
 	}
 }
 
-static void stops_take(struct taking *taking, const struct thread_row *thread)
+/* others: with the name that the rows of those have which are not kept. */
+static void row_labels(struct taking *taking, const struct row_list *list, const char *row,
+		       bool others)
 {
-	uint64_t *rows = &taking->thread->values[THREAD_STOPPER_ROWS];
+	struct metric_labels *labels = &taking->labels;
 
-	for (size_t i = 0; i < thread->n_stops; i++) {
-		const struct stop_row *stop = &thread->stops[i];
-		size_t n_labels;
+	for (const struct field *field = list->fields; field->key; field++) {
+		const char *member = row + field->at;
+		uint32_t word;
 
-		metric_labels_add(&taking->labels, "kind", stop_kinds[stop->kind]);
-		n_labels = taking->labels.length;
-		if (stop->name[0])
-			metric_labels_foreign(&taking->labels, "stopper", stop->name,
-					      name_length(taking->metrics, stop->name), "");
-		else
-			metric_labels_add(&taking->labels, "stopper", "[unknown]");
-		if (!has_named_row(taking, METRIC_STOPPED_BY, rows)) {
-			taking->labels.length = n_labels;
-			metric_labels_add(&taking->labels, "stopper", METRIC_OTHER);
+		if (!field->label)
+			continue;
+		if (field->kind == FIELD_WORD) {
+			memcpy(&word, member, sizeof(word));
+			metric_labels_add(labels, field->label,
+					  field->words[word < field->of ? word : 0]);
+		} else if (!others && *member) {
+			metric_labels_foreign(labels, field->label, member,
+					      list->names_threads
+						      ? name_length(taking->metrics, member)
+						      : field->size,
+					      "");
+		} else {
+			metric_labels_add(labels, field->label,
+					  !others && list->unnamed ? list->unnamed : METRIC_OTHER);
 		}
-		events_add(taking, METRIC_STOPPED_BY, stop->stops.count, stop->stops.total,
-			   stop->stops.max);
 	}
 }
 
-static void movers_take(struct taking *taking, const struct thread_row *thread)
+static void row_take(struct taking *taking, const struct row_list *list, const char *row)
 {
-	uint64_t *rows = &taking->thread->values[THREAD_MOVER_ROWS];
+	const enum metric_kind kind = METRIC_LISTS + list->id;
+	uint64_t *named = &taking->thread->values[THREAD_LIST_ROWS + list->id];
 
-	for (size_t i = 0; i < thread->n_movers; i++) {
-		const struct mover_row *mover = &thread->movers[i];
-		struct metric_row *row;
-
-		if (mover->name[0])
-			metric_labels_foreign(&taking->labels, "mover", mover->name,
-					      name_length(taking->metrics, mover->name), "");
-		if (!mover->name[0] || !has_named_row(taking, METRIC_MOVED_BY, rows)) {
-			taking->labels.length = taking->n_labels;
-			metric_labels_add(&taking->labels, "mover", METRIC_OTHER);
-		}
-		row = metric_row_touch(taking->metrics, METRIC_MOVED_BY, taking->thread,
-				       &taking->labels);
+	row_labels(taking, list, row, false);
+	if (list->names_threads && !has_named_row(taking, kind, named)) {
 		taking->labels.length = taking->n_labels;
-		if (row)
-			metric_row_sum(row, ONE_VALUE, mover->count);
+		row_labels(taking, list, row, true);
+	}
+	events_add(taking, kind, row_figure(row, list->count),
+		   list->total ? row_figure(row, list->total) : 0,
+		   list->max ? row_figure(row, list->max) : 0);
+}
+
+/* Those that have families. */
+static void lists_take(struct taking *taking, const struct thread_row *thread)
+{
+	for (const struct field *field = thread_fields; field->key; field++) {
+		const struct row_list *list = field->list;
+		size_t n;
+		const char *rows = list ? row_list_of(field, thread, &n) : NULL;
+
+		if (!rows || !taking->metrics->kind_series[METRIC_LISTS + list->id])
+			continue;
+		for (size_t i = 0; i < n; i++)
+			row_take(taking, list, rows + i * list->size);
 	}
 }
 
@@ -396,8 +410,7 @@ static void thread_take(struct taking *taking, const struct thread_row *thread)
 	culprits_take(taking, thread);
 	blocked_take(taking, thread);
 	overslept_take(taking, thread);
-	stops_take(taking, thread);
-	movers_take(taking, thread);
+	lists_take(taking, thread);
 	metric_take_resources(taking->metrics, taking->thread, &taking->labels, thread);
 	interruptions_take(taking, thread);
 	calls_take(taking, thread);

@@ -33,6 +33,7 @@
 #define COUNTER_FAMILY(name, labels, help, counters)                                               \
 	{ P name, METRIC_COUNTER, "", labels, help, METRIC_THREAD, POINTS(counters) },
 #define COUNTER_POINT(member, key, condition, label) { label, THREAD_COUNTER_##member, false },
+#define METRIC_LIST(of) METRIC_LISTS + LIST_##of
 #define VALUE(of) POINTS({ "", of, false })
 #define VALUE_IF_ANY(of) POINTS({ "", of, true })
 #define POINT_ALWAYS VALUE
@@ -87,8 +88,7 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_LATE_TICK] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_BLOCKED] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_OVERSLEPT] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_STOPPED_BY] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_MOVED_BY] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_LISTS... METRIC_LISTS_LAST] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_IO] = { IO_COLUMNS, 0, 0, IO_COLUMNS },
 	[METRIC_BLOCK] = { BLOCK_COLUMNS, EVENTS_MAX, 1, BLOCK_COLUMNS },
 	[METRIC_COUNTED] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
@@ -237,18 +237,18 @@ const struct metric_family metric_families[] = {
 	  "Stops of which a part lies in a window: kind is signal, tracer or unexplained, stopper "
 	  "the name of the signal's sender or the tracer, or terminal. Of each thread the first 16 "
 	  "have names, the others are other.",
-	  METRIC_STOPPED_BY, VALUE(EVENTS_COUNT) },
+	  METRIC_LIST(STOPS), VALUE(EVENTS_COUNT) },
 	{ P "stopped_by_seconds", METRIC_COUNTER, SECONDS, "thread,kind,stopper",
 	  "Their time inside the windows; that of all is that of the state stopped.",
-	  METRIC_STOPPED_BY, VALUE(EVENTS_TOTAL) },
+	  METRIC_LIST(STOPS), VALUE(EVENTS_TOTAL) },
 	{ P "stopped_by_max_seconds", METRIC_GAUGE, SECONDS, "thread,kind,stopper",
 	  "The longest of them inside a window; over the last one to two minutes.",
-	  METRIC_STOPPED_BY, VALUE(EVENTS_MAX) },
+	  METRIC_LIST(STOPS), VALUE(EVENTS_MAX) },
 	{ P "moved_by", METRIC_COUNTER, "", "thread,mover",
 	  "Moves to another CPU that a call of sched_setaffinity caused (affinity in "
 	  "migrations_by), by the name of the calling thread. Of each thread the first 16 names "
 	  "are kept; the rest is other.",
-	  METRIC_MOVED_BY, VALUE(ONE_VALUE) },
+	  METRIC_LIST(MOVERS), VALUE(EVENTS_COUNT) },
 	EVENTS(METRIC_DISK, "disk_request", "device", VALUE,
 	       "Requests to disks whose completion ended a wait of a thread; of the first 16 "
 	       "disks, "

@@ -69,15 +69,23 @@ static void member_merge(const struct field *field, void *into, const void *from
 	}
 }
 
+struct distribution *field_times(const struct field *field, void *structure)
+{
+	bool has = (field->kind == FIELD_WHOLE || field->kind == FIELD_TIMES) && field->size;
+
+	return has ? (struct distribution *)((char *)structure + field->at) : NULL;
+}
+
 static int field_merge(const struct field *field, void *into, const void *from)
 {
+	struct distribution *times = field_times(field, into);
+
 	if (field->kind == FIELD_OBJECT)
 		return fields_merge(field->fields, (char *)into + field->at,
 				    (const char *)from + field->at);
-	if ((field->kind == FIELD_WHOLE || field->kind == FIELD_TIMES) && field->size)
+	if (times)
 		return distribution_merge(
-			(struct distribution *)((char *)into + field->at),
-			(const struct distribution *)((const char *)from + field->at));
+			times, (const struct distribution *)((const char *)from + field->at));
 	member_merge(field, into, from);
 	return 0;
 }
@@ -93,4 +101,35 @@ int fields_merge(const struct field *fields, void *into, const void *from)
 	while (n && !error)
 		error = field_merge(&fields[--n], into, from);
 	return error;
+}
+
+/* By memcpy(3) of a constant size, which costs nothing; of others memcmp(3) would be slow. */
+#define COMPARE(type)                                                                              \
+	({                                                                                         \
+		type x, y;                                                                         \
+                                                                                                   \
+		memcpy(&x, (const char *)a + field->at, sizeof(x));                                \
+		memcpy(&y, (const char *)b + field->at, sizeof(y));                                \
+		(x > y) - (x < y);                                                                 \
+	})
+
+int field_compare(const struct field *field, const void *a, const void *b)
+{
+	switch (field->kind) {
+	case FIELD_NAME:
+		return strncmp((const char *)a + field->at, (const char *)b + field->at,
+			       field->size);
+	case FIELD_I32:
+		return COMPARE(int32_t);
+	case FIELD_U32:
+	case FIELD_WORD:
+	case FIELD_LOCK:
+		return COMPARE(uint32_t);
+	case FIELD_BOOL:
+		return COMPARE(unsigned char);
+	case FIELD_I64:
+		return COMPARE(int64_t);
+	default:
+		return COMPARE(uint64_t);
+	}
 }

@@ -46,9 +46,15 @@ enum field_flag {
 	FIELD_ONE = 2,    /* it is 1 if JSON does not have it */
 	FIELD_IF_ANY = 4, /* not written while all bytes of it, or of its fields, are 0 */
 	FIELD_KEPT = 8,   /* FIELD_ROWS: memory of the reader, not of who fills the structure */
+	/* Of rows in a list, see rows.h: */
+	FIELD_KEY = 16,  /* rows with the same keys are one; keys come before figures */
+	FIELD_EACH = 32, /* a key of which each value has a row of others of its own */
+	FIELD_OWN = 64,  /* no key, but means nothing in the row of others */
 };
 
+struct distribution;
 struct json_form;
+struct row_list;
 struct field {
 	const char *key;
 	enum field_kind kind;
@@ -62,6 +68,10 @@ struct field {
 	unsigned int of;            /* FIELD_WHOLE: enum open_kind; FIELD_WORD: how many */
 	const char *const *words;   /* FIELD_WORD */
 	const struct json_form *form;
+	const struct row_list
+		*list;      /* FIELD_ROWS: that describes them, in place of fields and size */
+	const char *label;  /* in metrics; NULL: it is none */
+	unsigned int order; /* rows are sorted by 1 before 2; 0: not by this one */
 };
 
 /* Ends a table. */
@@ -94,6 +104,17 @@ struct field {
 #define FIELD_FIGURE(text, how, type, member, ...)                                                 \
 	FIELD(text, FIELD_U64, type, member, .merge = (how), __VA_ARGS__)
 
+#define FIELD_SUM(key, type, member) FIELD_FIGURE(key, MERGE_SUM, type, member)
+
+/* Of what is counted; prefix: a structure in this one, with its dot, or nothing. */
+#define FIELD_COUNT(type, prefix) FIELD_SUM("count", type, prefix count)
+#define FIELD_TOTAL(type, prefix) FIELD_SUM("total_ns", type, prefix total)
+#define FIELD_MIN(type, prefix)                                                                    \
+	FIELD_FIGURE("min_ns", MERGE_MIN, type, prefix min, .count = offsetof(type, prefix count))
+#define FIELD_MAX(type, prefix) FIELD_FIGURE("max_ns", MERGE_MAX, type, prefix max)
+#define FIELDS_COUNTED(type, prefix)                                                               \
+	FIELD_COUNT(type, prefix), FIELD_TOTAL(type, prefix), FIELD_MAX(type, prefix)
+
 /* Rows, and the member that is their number: n_ and the same, or any other. */
 #define FIELD_LIST_OF(text, type, member, number, ...)                                             \
 	{                                                                                          \
@@ -106,5 +127,12 @@ struct field {
 /* Merges what a structure has into another one of its type; without FIELD_ROWS and
  * FIELD_OPEN, whose rows have to be found first. Returns 0 or -ENOMEM. */
 int fields_merge(const struct field *fields, void *into, const void *from);
+
+/* The order of a member in two structures, as strcmp(). Kinds that are numbers, bool or text in
+ * the structure only. */
+int field_compare(const struct field *field, const void *a, const void *b);
+
+/* The distribution that a member is, NULL if it is none. */
+struct distribution *field_times(const struct field *field, void *structure);
 
 #endif

@@ -13,6 +13,7 @@
 #include "cli/base/array.h"
 #include "losses.h"
 #include "process.h"
+#include "rows.h"
 #include "thread_fields.h"
 
 /* How a row takes part in folding: alone, with those that ended, or with the
@@ -395,9 +396,7 @@ int thread_merge(struct thread_row *into, const struct thread_row *from)
 	    irqs_merge(&into->softirqs, &into->n_softirqs, from->softirqs, from->n_softirqs,
 		       softirq_fields) ||
 	    locks_merge(into, from) || descriptors_merge(into, from) || opens_merge(into, from) ||
-	    culprits_merge(into, from) ||
-	    stops_merge(&into->stops, &into->n_stops, from->stops, from->n_stops) ||
-	    movers_merge(&into->movers, &into->n_movers, from->movers, from->n_movers) ||
+	    culprits_merge(into, from) || row_lists_merge(thread_fields, into, from) ||
 	    blocks_merge(&into->blocks, &into->n_blocks, from->blocks, from->n_blocks) ||
 	    counters_merge(&into->counters, &into->n_counters, from->counters, from->n_counters))
 		return -ENOMEM;
@@ -515,8 +514,7 @@ int sample_finish(struct sample *sample)
 			qsort(row->locks, row->n_locks, sizeof(*row->locks), lock_by_total);
 		descriptors_sort(row->descriptors, row->n_descriptors);
 		culprits_sort(row->culprits, row->n_culprits);
-		stops_sort(row->stops, row->n_stops);
-		movers_sort(row->movers, row->n_movers);
+		row_lists_sort(thread_fields, row);
 		blocks_sort(row->blocks, row->n_blocks);
 		if (row->members > 1 && row->n_open)
 			qsort(row->open, row->n_open, sizeof(*row->open), open_by_inside);
@@ -540,8 +538,7 @@ void thread_clear(struct thread_row *thread)
 	free(thread->descriptors);
 	free(thread->open);
 	free(thread->culprits);
-	free(thread->stops);
-	free(thread->movers);
+	row_lists_free(thread_fields, thread);
 	free(thread->counters);
 	blocks_free(thread->blocks, thread->n_blocks);
 	memset(thread, 0, sizeof(*thread));

@@ -6,18 +6,9 @@
 /* In this order they are written. Keys are a promise to readers: they are added to, never
  * changed. man/kernel_delay.schema.json says what they mean. */
 
-#define SUM(key, type, member) FIELD_FIGURE(key, MERGE_SUM, type, member)
-
-/* Of what is counted; prefix: a structure in this one, with its dot, or nothing. */
-#define COUNT(type, prefix) SUM("count", type, prefix count)
-#define TOTAL(type, prefix) SUM("total_ns", type, prefix total)
-#define MIN(type, prefix)                                                                          \
-	FIELD_FIGURE("min_ns", MERGE_MIN, type, prefix min, .count = offsetof(type, prefix count))
-#define MAX(type, prefix) FIELD_FIGURE("max_ns", MERGE_MAX, type, prefix max)
-
-#define LEDGER_FIELD(state, key, title, ...) SUM(key "_ns", struct ledger, ns[state]),
+#define LEDGER_FIELD(state, key, title, ...) FIELD_SUM(key "_ns", struct ledger, ns[state]),
 static const struct field ledger_fields[] = {
-	SUM("life_ns", struct ledger, life),
+	FIELD_SUM("life_ns", struct ledger, life),
 	LEDGER_WORDS(LEDGER_FIELD) /* "user_ns" and so on */
 	FIELD_FIGURE("sum_exec_runtime_ns", MERGE_SUM, struct ledger, exec,
 		     .known = offsetof(struct ledger, exec_known)),
@@ -36,85 +27,77 @@ static const struct field ticks_fields[] = {
 #define CALL(key, kind, member, ...) FIELD(key, kind, struct call_row, member, __VA_ARGS__)
 const struct field call_fields[] = {
 	CALL("number", FIELD_CALL, number, .flags = FIELD_REQUIRED),
-	COUNT(struct call_row, ),
-	TOTAL(struct call_row, ),
-	MAX(struct call_row, ),
+	FIELDS_COUNTED(struct call_row, ),
 	CALL("buckets", FIELD_WHOLE, times, .of = OPEN_CALL),
 	FIELDS_END,
 };
 
 #define IRQ(key, kind, member) FIELD(key, kind, struct irq_row, member)
 const struct field hardirq_fields[] = {
-	IRQ("name", FIELD_NAME, name), IRQ("unhandled", FIELD_BOOL, unhandled),
-	COUNT(struct irq_row, ),       TOTAL(struct irq_row, ),
-	MAX(struct irq_row, ),         FIELDS_END,
+	IRQ("name", FIELD_NAME, name),
+	IRQ("unhandled", FIELD_BOOL, unhandled),
+	FIELDS_COUNTED(struct irq_row, ),
+	FIELDS_END,
 };
 
 const struct field softirq_fields[] = {
-	IRQ("name", FIELD_NAME, name), IRQ("vector", FIELD_U32, vector),
-	COUNT(struct irq_row, ),       TOTAL(struct irq_row, ),
-	MAX(struct irq_row, ),         FIELDS_END,
+	IRQ("name", FIELD_NAME, name),
+	IRQ("vector", FIELD_U32, vector),
+	FIELDS_COUNTED(struct irq_row, ),
+	FIELDS_END,
 };
 
 #define THREAD(key, kind, member, ...) FIELD(key, kind, struct thread_row, member, __VA_ARGS__)
 static const struct field run_fields[] = {
-	COUNT(struct thread_row, run.),
-	TOTAL(struct thread_row, run.),
-	MIN(struct thread_row, run.),
-	MAX(struct thread_row, run.),
+	FIELD_COUNT(struct thread_row, run.),
+	FIELD_TOTAL(struct thread_row, run.),
+	FIELD_MIN(struct thread_row, run.),
+	FIELD_MAX(struct thread_row, run.),
 	THREAD("buckets", FIELD_WHOLE, run_times, .of = OPEN_RUN),
 	FIELDS_END,
 };
 
 static const struct field ready_fields[] = {
-	COUNT(struct thread_row, ready.),
-	TOTAL(struct thread_row, ready.),
-	MAX(struct thread_row, ready.),
+	FIELDS_COUNTED(struct thread_row, ready.),
 	THREAD("buckets", FIELD_WHOLE, ready_times, .of = OPEN_READY),
 	FIELDS_END,
 };
 
 static const struct field stopped_fields[] = {
-	COUNT(struct thread_row, stopped.),
-	TOTAL(struct thread_row, stopped.),
-	MAX(struct thread_row, stopped.),
+	FIELDS_COUNTED(struct thread_row, stopped.),
 	{ .key = "buckets", .kind = FIELD_WHOLE, .of = OPEN_STOPPED },
 	FIELDS_END,
 };
 
 static const struct field overslept_fields[] = {
-	COUNT(struct kd_overslept, by.),
-	SUM("requested_ns", struct kd_overslept, requested),
-	TOTAL(struct kd_overslept, by.),
-	MAX(struct kd_overslept, by.),
+	FIELD_COUNT(struct kd_overslept, by.),
+	FIELD_SUM("requested_ns", struct kd_overslept, requested),
+	FIELD_TOTAL(struct kd_overslept, by.),
+	FIELD_MAX(struct kd_overslept, by.),
 	FIELD_FIGURE("slack_ns", MERGE_MAX, struct kd_overslept, slack),
-	SUM("late_count", struct kd_overslept, late.count),
-	SUM("late_total_ns", struct kd_overslept, late.total),
+	FIELD_SUM("late_count", struct kd_overslept, late.count),
+	FIELD_SUM("late_total_ns", struct kd_overslept, late.total),
 	FIELD_FIGURE("late_max_ns", MERGE_MAX, struct kd_overslept, late.max),
 	FIELDS_END,
 };
 
 static const struct field long_poll_fields[] = {
-	COUNT(struct thread_row, long_poll.),
-	TOTAL(struct thread_row, long_poll.),
-	MIN(struct thread_row, long_poll.),
-	MAX(struct thread_row, long_poll.),
+	FIELD_COUNT(struct thread_row, long_poll.),
+	FIELD_TOTAL(struct thread_row, long_poll.),
+	FIELD_MIN(struct thread_row, long_poll.),
+	FIELD_MAX(struct thread_row, long_poll.),
 	{ .key = "buckets", .kind = FIELD_WHOLE, .of = OPEN_ROUND },
 	FIELDS_END,
 };
 
 static const struct field count_fields[] = {
-	COUNT(struct kd_count, ),
-	TOTAL(struct kd_count, ),
-	MAX(struct kd_count, ),
+	FIELDS_COUNTED(struct kd_count, ),
 	FIELDS_END,
 };
 
 static const struct field majors_fields[] = {
-	COUNT(struct kd_majors, times.),
-	TOTAL(struct kd_majors, times.),
-	MAX(struct kd_majors, times.),
-	SUM("blocked_ns", struct kd_majors, asleep),
+	FIELDS_COUNTED(struct kd_majors, times.),
+	FIELD_SUM("blocked_ns", struct kd_majors, asleep),
 	FIELDS_END,
 };
 
@@ -129,14 +112,12 @@ const struct field lock_fields[] = {
 	LOCK("holder_tid", FIELD_I32, holder, .flags = FIELD_IF_ANY),
 	LOCK("holder_pid", FIELD_I32, holder_pid, .flags = FIELD_IF_ANY),
 	LOCK("holder_name", FIELD_NAME, holder_name, .flags = FIELD_IF_ANY),
-	COUNT(struct lock_row, waits.),
-	TOTAL(struct lock_row, waits.),
-	MAX(struct lock_row, waits.),
-	SUM("holder_running_ns", struct lock_row, meanwhile.running),
-	SUM("holder_ready_ns", struct lock_row, meanwhile.ready),
-	SUM("holder_asleep_ns", struct lock_row, meanwhile.asleep),
+	FIELDS_COUNTED(struct lock_row, waits.),
+	FIELD_SUM("holder_running_ns", struct lock_row, meanwhile.running),
+	FIELD_SUM("holder_ready_ns", struct lock_row, meanwhile.ready),
+	FIELD_SUM("holder_asleep_ns", struct lock_row, meanwhile.asleep),
 	LOCK("holder_slept_in", FIELD_SLEPT_IN, slept_in),
-	SUM("ended_by_others", struct lock_row, others),
+	FIELD_SUM("ended_by_others", struct lock_row, others),
 	LOCK("released_by_tid", FIELD_I32, released_by, .flags = FIELD_IF_ANY),
 	LOCK("released_by_name", FIELD_NAME, released_name, .flags = FIELD_IF_ANY),
 	FIELDS_END,
@@ -156,15 +137,13 @@ const struct field descriptor_fields[] = {
 	DESCRIPTOR("local", FIELD_NAME, is.local, .flags = FIELD_IF_ANY),
 	DESCRIPTOR("peer", FIELD_NAME, is.peer, .flags = FIELD_IF_ANY),
 	DESCRIPTOR("other_net", FIELD_U32, is.other_net, .flags = FIELD_IF_ANY),
-	COUNT(struct descriptor_row, waits.),
-	TOTAL(struct descriptor_row, waits.),
-	MAX(struct descriptor_row, waits.),
+	FIELDS_COUNTED(struct descriptor_row, waits.),
 	DESCRIPTOR("ended_by_tid", FIELD_I32, ended_by, .flags = FIELD_IF_ANY),
 	DESCRIPTOR("ended_by_pid", FIELD_I32, ended_pid, .flags = FIELD_IF_ANY),
 	DESCRIPTOR("ended_by_name", FIELD_NAME, ended_name, .flags = FIELD_IF_ANY),
-	SUM("ended_by_others", struct descriptor_row, others),
-	SUM("requests", struct descriptor_row, requests.count),
-	SUM("request_total_ns", struct descriptor_row, requests.total),
+	FIELD_SUM("ended_by_others", struct descriptor_row, others),
+	FIELD_SUM("requests", struct descriptor_row, requests.count),
+	FIELD_SUM("request_total_ns", struct descriptor_row, requests.total),
 	FIELD_FIGURE("request_max_ns", MERGE_MAX, struct descriptor_row, requests.max),
 	FIELDS_END,
 };
@@ -178,7 +157,7 @@ static const struct field blocked_fields[] = {
 };
 
 static const struct field sleeping_fields[] = {
-	SUM("count", struct sleeping, count),
+	FIELD_SUM("count", struct sleeping, count),
 	FIELD_FIGURE("max_ns", MERGE_MAX, struct sleeping, max),
 	FIELDS_END,
 };
@@ -193,9 +172,7 @@ static const struct field asleep_fields[] = {
 
 #define INTERRUPTED(key, kind, member) FIELD(key, kind, struct interruption_sum, member)
 static const struct field interrupted_fields[] = {
-	COUNT(struct interruption_sum, count.),
-	TOTAL(struct interruption_sum, count.),
-	MAX(struct interruption_sum, count.),
+	FIELDS_COUNTED(struct interruption_sum, count.),
 	INTERRUPTED("buckets", FIELD_TIMES, times),
 	FIELDS_END,
 };
@@ -228,38 +205,15 @@ const struct field culprit_fields[] = {
 	CULPRIT("same_group", FIELD_BOOL, same_group, .flags = FIELD_IF_ANY),
 	CULPRIT("quota_ns", FIELD_U64, quota_ns, .flags = FIELD_IF_ANY),
 	CULPRIT("period_ns", FIELD_U64, period_ns, .flags = FIELD_IF_ANY),
-	SUM("woken_ns", struct culprit, woken_ns),
-	SUM("preempted_ns", struct culprit, preempted_ns),
+	FIELD_SUM("woken_ns", struct culprit, woken_ns),
+	FIELD_SUM("preempted_ns", struct culprit, preempted_ns),
 	FIELD_FIGURE("longest_ns", MERGE_MAX, struct culprit, longest_ns),
 	FIELDS_END,
 };
 
-#define STOP(key, kind, member, ...) FIELD(key, kind, struct stop_row, member, __VA_ARGS__)
-static const struct field stop_fields[] = {
-	STOP("kind", FIELD_WORD, kind, .words = stop_kinds, .of = KD_STOP_KINDS,
-	     .flags = FIELD_REQUIRED),
-	STOP("signal", FIELD_I32, signal, .flags = FIELD_IF_ANY),
-	STOP("tid", FIELD_I32, tid, .flags = FIELD_IF_ANY),
-	STOP("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
-	STOP("name", FIELD_NAME, name, .flags = FIELD_IF_ANY),
-	COUNT(struct stop_row, stops.),
-	TOTAL(struct stop_row, stops.),
-	MAX(struct stop_row, stops.),
-	FIELDS_END,
-};
-
-#define MOVER(key, kind, member, ...) FIELD(key, kind, struct mover_row, member, __VA_ARGS__)
-static const struct field mover_fields[] = {
-	MOVER("tid", FIELD_I32, tid, .flags = FIELD_IF_ANY),
-	MOVER("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
-	MOVER("name", FIELD_NAME, name, .flags = FIELD_IF_ANY),
-	COUNT(struct mover_row, ),
-	FIELDS_END,
-};
-
 #define IO(prefix, member)                                                                         \
-	SUM(prefix "_calls", struct io_row, member.calls),                                         \
-		SUM(prefix "_bytes", struct io_row, member.bytes)
+	FIELD_SUM(prefix "_calls", struct io_row, member.calls),                                   \
+		FIELD_SUM(prefix "_bytes", struct io_row, member.bytes)
 static const struct field io_row_fields[] = {
 	IO("read", read),
 	IO("written", written),
@@ -283,10 +237,8 @@ static const struct field block_fields[] = {
 	BLOCK("device", FIELD_NAME, device),
 	BLOCK("operation", FIELD_WORD, kind, .words = block_keys, .of = KD_BLOCK_KINDS,
 	      .flags = FIELD_REQUIRED),
-	COUNT(struct block_row, requests.),
-	TOTAL(struct block_row, requests.),
-	MAX(struct block_row, requests.),
-	SUM("bytes", struct block_row, bytes),
+	FIELDS_COUNTED(struct block_row, requests.),
+	FIELD_SUM("bytes", struct block_row, bytes),
 	BLOCK("buckets", FIELD_TIMES, times),
 	FIELDS_END,
 };
@@ -306,8 +258,9 @@ static const struct field counter_fields[] = {
 	{                                                                                          \
 		.key = (text), .kind = FIELD_OBJECT, .fields = (of)                                \
 	}
+#define LIST(key, rows, of) FIELD_LIST(key, struct thread_row, rows, .list = &(of))
 #define ROWS(key, rows, of) FIELD_LIST(key, struct thread_row, rows, .fields = (of))
-#define COUNTER_FIELD(member, key, condition, label) SUM(key, struct thread_row, member),
+#define COUNTER_FIELD(member, key, condition, label) FIELD_SUM(key, struct thread_row, member),
 
 const struct field thread_fields[] = {
 	THREAD("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
@@ -337,8 +290,8 @@ const struct field thread_fields[] = {
 	ROWS("locks", locks, lock_fields),
 	ROWS("descriptors", descriptors, descriptor_fields),
 	OBJECT("stopped", stopped_fields),
-	ROWS("stopped_by", stops, stop_fields),
-	ROWS("affinity_by", movers, mover_fields),
+	LIST("stopped_by", stops, stop_list),
+	LIST("affinity_by", movers, mover_list),
 	{ .key = "interruptions",
 	  .kind = FIELD_OBJECT,
 	  .fields = interruption_fields,

@@ -15,7 +15,7 @@ static void counter_line(struct columns *columns, const struct counter_row *row)
 	size_t used;
 
 	columns_add(columns, TEXT_INDENT);
-	used = text_foreign(columns, row->name, sizeof(row->name), sizeof(row->name) - 1);
+	used = columns_foreign(columns, row->name, sizeof(row->name), sizeof(row->name) - 1);
 	if (row->cpu >= 0)
 		snprintf(cpu, sizeof(cpu), " on %d", (int)row->cpu);
 	columns_add(columns, cpu);

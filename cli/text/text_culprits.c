@@ -66,8 +66,8 @@ static void limit(struct columns *columns, const struct culprit *culprit)
 
 	if (culprit->kind == CULPRIT_THROTTLED && (*culprit->group || culprit->period_ns)) {
 		columns_add(columns, "  ");
-		text_foreign(columns, culprit->group,
-			     strnlen(culprit->group, sizeof(culprit->group)), 256);
+		columns_foreign(columns, culprit->group,
+				strnlen(culprit->group, sizeof(culprit->group)), 256);
 	}
 	if (!culprit->period_ns)
 		return;
@@ -93,7 +93,8 @@ static void remarks(struct columns *columns, const struct culprit *culprit)
 	if (culprit->kind != CULPRIT_TASK || !*culprit->group)
 		return;
 	columns_add(columns, "  in ");
-	text_foreign(columns, culprit->group, strnlen(culprit->group, sizeof(culprit->group)), 256);
+	columns_foreign(columns, culprit->group, strnlen(culprit->group, sizeof(culprit->group)),
+			256);
 }
 
 static void row(struct text *text, const struct culprit *culprit, uint64_t whole)
@@ -104,9 +105,10 @@ static void row(struct text *text, const struct culprit *culprit, uint64_t whole
 
 	columns_add(columns, TEXT_INDENT);
 	if (culprit->kind == CULPRIT_TASK) {
-		columns_pad(columns,
-			    text_foreign(columns, culprit->name, sizeof(culprit->name), NAME_WIDTH),
-			    NAME_WIDTH);
+		columns_pad(
+			columns,
+			columns_foreign(columns, culprit->name, sizeof(culprit->name), NAME_WIDTH),
+			NAME_WIDTH);
 		columns_add(columns, " ");
 		number_column(columns, culprit->tid);
 		number_column(columns, culprit->pid);

@@ -24,7 +24,8 @@ static void descriptor_line(struct columns *columns, const struct descriptor_row
 	if (row->ended_by) {
 		columns_count(columns, (uint64_t)row->ended_by, 10);
 		columns_add(columns, " ");
-		columns_pad(columns, text_foreign(columns, row->ended_name, KD_COMM_LEN, 16), 16);
+		columns_pad(columns, columns_foreign(columns, row->ended_name, KD_COMM_LEN, 16),
+			    16);
 	} else {
 		columns_left(columns, "-", 27);
 	}

@@ -63,8 +63,8 @@ static void why(struct columns *columns, const struct interruption *interruption
 	columns_left(columns, interruption_titles[interruption->cause], 11);
 	if (*interruption->who) {
 		columns_add(columns, " ");
-		text_foreign(columns, interruption->who, sizeof(interruption->who),
-			     sizeof(interruption->who));
+		columns_foreign(columns, interruption->who, sizeof(interruption->who),
+				sizeof(interruption->who));
 	}
 	if (interruption->who_tid)
 		columns_print(columns, "[%d]", (int)interruption->who_tid);

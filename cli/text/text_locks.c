@@ -21,7 +21,7 @@ static void lock_who(struct text *text, pid_t tid, const char name[static KD_COM
 	}
 	columns_count(columns, (uint64_t)tid, 10);
 	columns_add(columns, " ");
-	columns_pad(columns, text_foreign(columns, name, KD_COMM_LEN, 16), 16);
+	columns_pad(columns, columns_foreign(columns, name, KD_COMM_LEN, 16), 16);
 }
 
 static void lock_share(struct columns *columns, uint64_t part, uint64_t whole, const char *what)
@@ -42,12 +42,12 @@ static void lock_place(struct columns *columns, const struct data_place *is)
 	columns_add(columns, INDENT "    is ");
 	if (*is->object == '[') {
 		columns_add(columns, "in ");
-		text_foreign(columns, is->object, sizeof(is->object), SIZE_MAX);
+		columns_foreign(columns, is->object, sizeof(is->object), SIZE_MAX);
 		columns_add(columns, "\n");
 		return;
 	}
 	if (*is->symbol)
-		text_foreign(columns, is->symbol, sizeof(is->symbol), SIZE_MAX);
+		columns_foreign(columns, is->symbol, sizeof(is->symbol), SIZE_MAX);
 	else
 		columns_add(columns, "at ");
 	if (is->offset || !*is->symbol) {
@@ -55,7 +55,7 @@ static void lock_place(struct columns *columns, const struct data_place *is)
 		columns_hex(columns, is->offset);
 	}
 	columns_add(columns, " [");
-	text_foreign(columns, is->object, sizeof(is->object), SIZE_MAX);
+	columns_foreign(columns, is->object, sizeof(is->object), SIZE_MAX);
 	columns_add(columns, "]\n");
 }
 
@@ -78,7 +78,7 @@ static void lock_meanwhile(struct text *text, const struct lock_row *lock)
 	if (!known || !lock->holder)
 		return;
 	columns_add(columns, INDENT "    meanwhile ");
-	if (!text_foreign(columns, lock->holder_name, KD_COMM_LEN, KD_COMM_LEN))
+	if (!columns_foreign(columns, lock->holder_name, KD_COMM_LEN, KD_COMM_LEN))
 		columns_add(columns, "it");
 	lock_share(columns, doing->running, total, " ran ");
 	lock_share(columns, doing->ready, total, ", was ready without a CPU ");
@@ -126,7 +126,7 @@ void text_locks(struct text *text, const struct thread_row *thread)
 		if (lock->released_by) {
 			columns_count(columns, (uint64_t)lock->released_by, 0);
 			columns_add(columns, " ");
-			text_foreign(columns, lock->released_name, KD_COMM_LEN, KD_COMM_LEN);
+			columns_foreign(columns, lock->released_name, KD_COMM_LEN, KD_COMM_LEN);
 		} else {
 			columns_add(columns, "-");
 		}
@@ -134,8 +134,8 @@ void text_locks(struct text *text, const struct thread_row *thread)
 		lock_place(columns, &lock->is);
 		if (*lock->called_from) {
 			columns_add(columns, INDENT "    longest wait in ");
-			text_foreign(columns, lock->called_from, sizeof(lock->called_from),
-				     SIZE_MAX);
+			columns_foreign(columns, lock->called_from, sizeof(lock->called_from),
+					SIZE_MAX);
 			columns_add(columns, "\n");
 		}
 		lock_meanwhile(text, lock);

@@ -71,6 +71,11 @@ bool text_has_lines(const struct text_cut *cut, const struct text_list *list);
 void text_others(struct text *text, const struct text_cut *cut, size_t width);
 void text_others_label(struct columns *columns, size_t others, size_t width);
 
+/* The section of a list's rows: see rows.h; nothing if there are none. life: as in struct
+ * text_list. */
+void text_rows(struct text *text, const struct row_list *list, const void *rows, size_t n,
+	       uint64_t life);
+
 /* The section on the locks that a thread waited for; nothing if there were none. */
 void text_locks(struct text *text, const struct thread_row *thread);
 
@@ -82,12 +87,6 @@ void text_culprits(struct text *text, const struct thread_row *thread);
 
 /* The section on sleeps with a time-out; nothing if none of them lasted until then. */
 void text_timers(struct text *text, const struct thread_row *thread);
-
-/* The section on who stopped a thread; nothing if nobody did. */
-void text_stops(struct text *text, const struct thread_row *thread);
-
-/* The section on who moved it to other CPUs; nothing if nobody did. */
-void text_movers(struct text *text, const struct thread_row *thread);
 
 /* The sections on what a thread read and wrote, and on its requests to disks; nothing if there was
  * nothing. */

@@ -65,7 +65,7 @@ static void block_line(struct columns *columns, const struct block_row *block)
 
 	columns_add(columns, INDENT);
 	if (*block->device)
-		used = text_foreign(columns, block->device, sizeof(block->device), 13);
+		used = columns_foreign(columns, block->device, sizeof(block->device), 13);
 	else
 		columns_add(columns, "others");
 	columns_add(columns, ": ");

@@ -146,7 +146,7 @@ static void lock_line(struct columns *columns, const struct blocker *blocker, bo
 		columns_add(columns, ", held by ");
 		columns_count(columns, (uint64_t)blocker->holder, 0);
 		columns_add(columns, " ");
-		if (!text_foreign(columns, blocker->holder_name, KD_COMM_LEN, SIZE_MAX))
+		if (!columns_foreign(columns, blocker->holder_name, KD_COMM_LEN, SIZE_MAX))
 			columns_add(columns, "[unknown]");
 	}
 	if (blocker->holder_pid) {
@@ -160,7 +160,7 @@ static void lock_line(struct columns *columns, const struct blocker *blocker, bo
 static void disk_line(struct columns *columns, const struct blocker *blocker, bool others)
 {
 	columns_add(columns, INDENT "(disk ");
-	if (!text_foreign(columns, blocker->disk, sizeof(blocker->disk), SIZE_MAX))
+	if (!columns_foreign(columns, blocker->disk, sizeof(blocker->disk), SIZE_MAX))
 		columns_add(columns, "[unknown]");
 	columns_print(columns, ", its request took %s us%s)\n", GROUPED(blocker->request / US),
 		      others ? ", and others" : "");

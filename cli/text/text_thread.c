@@ -21,82 +21,12 @@ static bool is_small(const struct text *text, const struct thread_row *thread, u
 	return text->brief && u64_times(ns, 100) < thread->ledger.life;
 }
 
-void text_section(struct text *text, const char *title, const char *header)
-{
-	struct columns *columns = &text->columns;
-
-	if (text->brief) {
-		columns_right(columns, title, sizeof(INDENT) - 2);
-		columns_add(columns, " ");
-	} else {
-		columns_add(columns, "\n" INDENT);
-		columns_add(columns, title);
-		columns_add(columns, "\n" INDENT);
-	}
-	columns_add(columns, header);
-	columns_add(columns, "\n");
-}
-
-static struct kd_count counts_of(const struct text_list *list, size_t row)
-{
-	struct kd_count counts;
-
-	memcpy(&counts, (const char *)list->rows + row * list->size + list->counts, sizeof(counts));
-	return counts;
-}
-
-struct text_cut text_cut(const struct text *text, const struct text_list *list, size_t most)
-{
-	struct text_cut cut = { .shown = list->n };
-
-	if (!text->brief)
-		return cut;
-	cut.shown = u64_min(list->n, most);
-	while (cut.shown && u64_times(counts_of(list, cut.shown - 1).total, 100) < list->life)
-		cut.shown--;
-	/* A line of one other is no shorter than its own. */
-	if (list->n - cut.shown == 1 && cut.shown)
-		cut.shown++;
-	cut.others = list->n - cut.shown;
-	for (size_t i = cut.shown; i < list->n; i++) {
-		cut.count = u64_add(cut.count, counts_of(list, i).count);
-		cut.total = u64_add(cut.total, counts_of(list, i).total);
-	}
-	return cut;
-}
-
-bool text_has_lines(const struct text_cut *cut, const struct text_list *list)
-{
-	return cut->shown || (cut->others && u64_times(cut->total, 100) >= list->life);
-}
-
-void text_others_label(struct columns *columns, size_t others, size_t width)
-{
-	char label[16 + NUMBER_LEN];
-
-	snprintf(label, sizeof(label), "and %s others", GROUPED(others));
-	columns_add(columns, INDENT);
-	columns_left(columns, label, width);
-}
-
-void text_others(struct text *text, const struct text_cut *cut, size_t width)
-{
-	struct columns *columns = &text->columns;
-
-	if (!cut->others)
-		return;
-	text_others_label(columns, cut->others, width);
-	columns_gap_count(columns, cut->count, 10);
-	columns_gap_ns(columns, cut->total, 16);
-	columns_add(columns, "\n");
-}
-
 /* The name gives way to the mark. */
 static void irq_name(struct columns *columns, const struct irq_row *irq)
 {
 	const char *mark = irq->unhandled ? " [unhandled]" : "";
 	size_t room = NAME_WIDTH - strlen(mark);
-	size_t used = text_foreign(columns, irq->name, sizeof(irq->name), room);
+	size_t used = columns_foreign(columns, irq->name, sizeof(irq->name), room);
 
 	columns_add(columns, mark);
 	columns_pad(columns, used, room);
@@ -270,7 +200,7 @@ static void awaited_title(struct columns *columns, const struct thread_row *thre
 	snprintf(title, sizeof(title), "kernel (%.*s)", KERNEL_FUNCTION_LEN,
 		 thread->kernel_function);
 	if (kind == KD_AWAITED_KERNEL && *thread->kernel_function)
-		columns_pad(columns, text_foreign(columns, title, sizeof(title), sizeof(title)),
+		columns_pad(columns, columns_foreign(columns, title, sizeof(title), sizeof(title)),
 			    NAME_WIDTH);
 	else
 		columns_left(columns, awaited_words[kind].title, NAME_WIDTH);
@@ -654,7 +584,7 @@ void text_thread(struct text *text, const struct thread_row *thread)
 	text_counters(text, thread);
 	waits(text, "[THREAD STOPPED STATISTICS]", "STOP_CNT            TOTAL ns            MAX ns",
 	      &thread->stopped);
-	text_stops(text, thread);
+	text_rows(text, &stop_list, thread->stops, thread->n_stops, thread->ledger.life);
 	hardirqs(text, thread);
 	softirqs(text, thread);
 	text_interruptions(text, thread);
@@ -663,7 +593,7 @@ void text_thread(struct text *text, const struct thread_row *thread)
 		switches(text, thread);
 	if (!text->brief) {
 		migrations(text, thread);
-		text_movers(text, thread);
+		text_rows(text, &mover_list, thread->movers, thread->n_movers, 0);
 		page_faults(text, thread);
 	}
 	in_flight(text, thread);

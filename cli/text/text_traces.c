@@ -150,7 +150,7 @@ static void other_waits(struct columns *columns, const struct trace_list *list)
 	if (!list->left_out)
 		return;
 	columns_add(columns, "  Left out by --wait-filter='");
-	text_foreign(columns, list->wait_filter ? list->wait_filter : "", SIZE_MAX, SIZE_MAX);
+	columns_foreign(columns, list->wait_filter ? list->wait_filter : "", SIZE_MAX, SIZE_MAX);
 	columns_add(columns, list->wait_calls_chosen ? "' and --syscall-filter: " : "': ");
 	count_print(columns, TRACE_WAIT, list->left_out, list->left_out_ns);
 	columns_add(columns, ".\n");
@@ -183,7 +183,7 @@ static void waker_add(struct columns *columns, const struct waker *waker)
 		columns_add(columns, " ");
 	}
 	if (waker->name[0])
-		text_foreign(columns, waker->name, KD_COMM_LEN, SIZE_MAX);
+		columns_foreign(columns, waker->name, KD_COMM_LEN, SIZE_MAX);
 	else
 		columns_add(columns, waker->tid ? "[unknown]" : "-");
 	if (waker->tid && waker->from > KD_FROM_TASK)

@@ -55,17 +55,6 @@ void text_call_columns(struct columns *columns, const struct sample *sample, uin
 	columns_count(columns, syscall_plain(call), 6);
 }
 
-/* No character has more columns than bytes. */
-size_t text_foreign(struct columns *columns, const char *text, size_t length, size_t width)
-{
-	char escaped[ESCAPE_SIZE(TEXT_FOREIGN)];
-	size_t room = width < sizeof(escaped) ? width + 1 : sizeof(escaped);
-
-	escape_text(escaped, room, text, length);
-	columns_add(columns, escaped);
-	return escape_width(escaped);
-}
-
 void text_descriptor(struct columns *columns, const struct descriptor *is)
 {
 	char text[DESCRIPTOR_TEXT_LEN], escaped[ESCAPE_SIZE(DESCRIPTOR_TEXT_LEN)];
@@ -80,7 +69,7 @@ void text_thread_name(struct columns *columns, const struct sample *sample,
 	char unknown[64];
 
 	if (name[0]) {
-		columns_pad(columns, text_foreign(columns, name, KD_COMM_LEN, SIZE_MAX), 16);
+		columns_pad(columns, columns_foreign(columns, name, KD_COMM_LEN, SIZE_MAX), 16);
 		return;
 	}
 	if (tid)

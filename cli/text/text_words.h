@@ -19,12 +19,7 @@ const char *text_call(const struct sample *sample, uint32_t call, char buffer[st
  * number in one of 6. */
 void text_call_columns(struct columns *columns, const struct sample *sample, uint32_t call);
 
-/* Text from the target or the kernel of at most TEXT_FOREIGN bytes, at most so many columns of
- * it. Returns how many it took. */
-#define TEXT_FOREIGN 256
-size_t text_foreign(struct columns *columns, const char *text, size_t length, size_t width);
-
-/* The same of a descriptor's words, whole. */
+/* The words of a descriptor, which may be foreign, whole. */
 void text_descriptor(struct columns *columns, const struct descriptor *is);
 
 /* A thread's name in a column of 16; if it has none, a stand-in for tid, 0 being

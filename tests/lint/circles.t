@@ -33,7 +33,6 @@ KNOWN = {
         "cli/perfetto/slices": 2,
         "cli/stack/unwind": 2,
         "cli/text/text_screen": 9,
-        "cli/text/text_thread": 10,  # its sections write rows by it
     },
 }
 

@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_METRICS_SAMPLE_H
 #define TESTS_UNIT_METRICS_SAMPLE_H
 
+#include "cli/model/rows.h"
 #include "traces_sample.h"
 
 static const struct capture metrics_capture = {
@@ -89,14 +90,14 @@ static void metrics_histograms(struct thread_row *row)
 static void metrics_stops(struct thread_row *row, const struct stop_row *stops, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (stops_add(&row->stops, &row->n_stops, &stops[i]))
+		if (row_list_add(&stop_list, &row->stops, &row->n_stops, &stops[i]))
 			abort();
 }
 
 static void metrics_movers(struct thread_row *row, const struct mover_row *movers, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (movers_add(&row->movers, &row->n_movers, &movers[i]))
+		if (row_list_add(&mover_list, &row->movers, &row->n_movers, &movers[i]))
 			abort();
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What samples add up to, read back from the text with a reader of its own. */
+#include "cli/model/rows.h"
 #include "cli/metrics/metrics.h"
 
 #include <stdlib.h>

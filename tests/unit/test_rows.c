@@ -1,16 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Rows of what threads waited for, who kept them from running and what they used: how they are
  * added up, put in order and named. The sections of the report that have them: test_text.c. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/syscall_names.h"
 #include "cli/model/culprit.h"
 #include "cli/model/doing.h"
+#include "cli/model/rows.h"
 #include "cli/model/sample.h"
+#include "cli/model/thread_fields.h"
 #include "tap.h"
 
 #define SECOND 1000000000ULL
+
+/* --- All lists: what holds of each by its description --- */
+
+/* Row i of many: of its own keys, and larger than those before. */
+static void *row_new(const struct row_list *list, uint32_t i)
+{
+	const uint64_t one = 1, ns = 10 + i;
+	char *row = calloc(1, list->size);
+
+	if (!row)
+		abort();
+	for (const struct field *field = list->fields; field->key; field++) {
+		const bool each = field->kind == FIELD_WORD || field->kind == FIELD_BOOL;
+
+		if (field->flags & FIELD_KEY && field->kind == FIELD_NAME)
+			snprintf(row + field->at, field->size, "n%u", i);
+		else if (field->flags & FIELD_KEY && !each)
+			memcpy(row + field->at, &(uint32_t){ i + 1 }, sizeof(uint32_t));
+	}
+	memcpy(row + list->count, &one, sizeof(one));
+	if (list->total)
+		memcpy(row + list->total, &ns, sizeof(ns));
+	return row;
+}
+
+struct many_rows {
+	char *rows;
+	size_t n;
+};
+
+static void many_add(const struct row_list *list, struct many_rows *all, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		void *row = row_new(list, i);
+
+		if (row_list_add(list, &all->rows, &all->n, row))
+			abort();
+		free(row);
+	}
+}
+
+static uint64_t many_sum(const struct row_list *list, const struct many_rows *all, size_t at)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		sum += row_figure(all->rows + i * list->size, at);
+	return sum;
+}
+
+static void list_is_described(const char *key, const struct row_list *list)
+{
+	bool figures = false, late = false, key_found = false;
+	const struct column *column = list->columns;
+
+	for (const struct field *field = list->fields; field->key; field++) {
+		figures |= field->merge != MERGE_KEEP;
+		late |= figures && field->flags & FIELD_KEY;
+		key_found |= field->flags & FIELD_KEY;
+	}
+	ok(key_found && figures && !late, "%s: keys, then figures", key);
+	ok(!list->most == !list->others, "%s: others, where there is a limit", key);
+	while (column->title && column->kind == COLUMN_CELL)
+		column++;
+	ok(column > list->columns && column->title && *list->title == '[',
+	   "%s: a section with what says who, then a figure", key);
+}
+
+static void list_adds_up(const char *key, const struct row_list *list)
+{
+	const uint32_t many = list->most ? 2 * (uint32_t)list->most : 40;
+	const size_t figure = list->total ? list->total : list->count;
+	struct many_rows all = { NULL, 0 };
+	bool sorted = true;
+
+	many_add(list, &all, many);
+	is_u64(all.n, list->most ? list->most + 1 : many, "%s: as many rows as there may be", key);
+	is_u64(many_sum(list, &all, list->count), many, "%s: all are counted", key);
+	many_add(list, &all, many);
+	is_u64(all.n, list->most ? list->most + 1 : many, "%s: the same again, no more rows", key);
+	is_u64(many_sum(list, &all, list->count), 2 * many, "%s: but more counted", key);
+	if (list->total)
+		is_u64(many_sum(list, &all, list->total), (uint64_t)many * (many + 19),
+		       "%s: and their time", key);
+	row_list_sort(list, all.rows, all.n);
+	for (size_t i = 1; i < all.n; i++)
+		sorted &= row_figure(all.rows + (i - 1) * list->size, figure) >=
+			  row_figure(all.rows + i * list->size, figure);
+	ok(sorted, "%s: the largest first", key);
+	free(all.rows);
+}
+
+TEST(lists)
+{
+	bool found[LISTS] = { false };
+
+	for (const struct field *field = thread_fields; field->key; field++) {
+		const struct row_list *list = field->list;
+
+		if (!list)
+			continue;
+		ok(list->id < LISTS && !found[list->id], "%s: has a number of its own", field->key);
+		found[list->id] = true;
+		is_u64(list->size, field->size, "%s: is of the rows that threads have", field->key);
+		list_is_described(field->key, list);
+		list_adds_up(field->key, list);
+	}
+	for (size_t i = 0; i < LISTS; i++)
+		ok(found[i], "list %zu is a thread's", i);
+}
 
 /* --- Who stopped and who moved a thread --- */
 
@@ -29,17 +142,18 @@ TEST(stops)
 	struct thread_row a = { .members = 1 }, b = { .members = 1 };
 	struct stop_row one = stop(5, 10), other = stop(6, 20);
 
-	ok(!stops_add(&a.stops, &a.n_stops, &one) && !stops_add(&b.stops, &b.n_stops, &other) &&
-		   !stops_add(&b.stops, &b.n_stops, &one) && !thread_merge(&a, &b),
+	ok(!row_list_add(&stop_list, &a.stops, &a.n_stops, &one) &&
+		   !row_list_add(&stop_list, &b.stops, &b.n_stops, &other) &&
+		   !row_list_add(&stop_list, &b.stops, &b.n_stops, &one) && !thread_merge(&a, &b),
 	   "merged");
 	is_u64(a.n_stops, 2, "one row for each");
 	is_u64(a.stops[0].stops.total, 20, "their stops are added");
 	is_u64(a.stops[0].stops.count, 2, "and counted");
-	stops_sort(b.stops, b.n_stops);
+	row_list_sort(&stop_list, b.stops, b.n_stops);
 	is_i64(b.stops[0].tid, 6, "the longest is the first");
 	for (int32_t i = 0; i < 2 * STOPS_MOST; i++) {
 		one = stop(100 + i, 1);
-		if (stops_add(&a.stops, &a.n_stops, &one))
+		if (row_list_add(&stop_list, &a.stops, &a.n_stops, &one))
 			abort();
 	}
 	is_u64(a.n_stops, STOPS_MOST + 1, "no more rows than there may be, and nobody's");
@@ -54,16 +168,18 @@ TEST(movers)
 	struct thread_row a = { .members = 1 }, b = { .members = 1 };
 	struct mover_row one = { 5, 5, "taskset", 3 }, other = { 6, 5, "taskset", 4 };
 
-	ok(!movers_add(&a.movers, &a.n_movers, &one) && !movers_add(&b.movers, &b.n_movers, &one) &&
-		   !movers_add(&b.movers, &b.n_movers, &other) && !thread_merge(&a, &b),
+	ok(!row_list_add(&mover_list, &a.movers, &a.n_movers, &one) &&
+		   !row_list_add(&mover_list, &b.movers, &b.n_movers, &one) &&
+		   !row_list_add(&mover_list, &b.movers, &b.n_movers, &other) &&
+		   !thread_merge(&a, &b),
 	   "merged");
 	is_u64(a.n_movers, 2, "one row for each");
 	is_u64(a.movers[0].count, 6, "their counts are added");
-	movers_sort(b.movers, b.n_movers);
+	row_list_sort(&mover_list, b.movers, b.n_movers);
 	is_i64(b.movers[0].tid, 6, "the largest is the first");
 	for (int32_t i = 0; i < 2 * MOVERS_MOST; i++) {
 		one.tid = 100 + i;
-		if (movers_add(&a.movers, &a.n_movers, &one))
+		if (row_list_add(&mover_list, &a.movers, &a.n_movers, &one))
 			abort();
 	}
 	is_u64(a.n_movers, MOVERS_MOST + 1, "no more rows than there may be, and the others'");

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of each list that a thread has, and what describes it: see rows.h. */
+#ifndef LISTS_H
+#define LISTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/kernel_delay.h"
+
+struct row_list;
+
+enum list_id { LIST_STOPS, LIST_MOVERS, LISTS };
+
+/* Who stopped a thread: what of its stops by one other lies in the window. The rows add up to the
+ * state stopped of the ledger. */
+struct stop_row {
+	uint32_t kind;          /* enum kd_stop */
+	int32_t signal;         /* KD_STOP_SIGNAL: its number; 0: not known */
+	int32_t tid, pid;       /* 0: not known, as what came before tracing began; or a terminal */
+	char name[KD_COMM_LEN]; /* as the kernel has it, not escaped; "terminal"; "" */
+	struct kd_count stops;
+};
+extern const struct row_list stop_list;
+#define STOPS_MOST 16
+
+/* Who moved a thread to other CPUs: how often it had to leave a CPU as this one had called
+ * sched_setaffinity. The rest of its affinity_migrations has no caller that is known. */
+struct mover_row {
+	int32_t tid, pid;       /* 0: all others together */
+	char name[KD_COMM_LEN]; /* as the kernel has it, not escaped */
+	uint64_t count;
+};
+extern const struct row_list mover_list;
+#define MOVERS_MOST 16
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "distribution.h"
+
+uint64_t row_figure(const void *row, size_t at)
+{
+	uint64_t figure;
+
+	memcpy(&figure, (const char *)row + at, sizeof(figure));
+	return figure;
+}
+
+/* --- Adding --- */
+
+/* Whether x has the keys of y, or those of the row of others that y belongs to. */
+static bool has_keys(const struct row_list *list, const char *x, const char *y, bool as_others)
+{
+	for (const struct field *field = list->fields; field->key && field->merge == MERGE_KEEP;
+	     field++) {
+		bool others = as_others && !(field->flags & FIELD_EACH);
+
+		if (field->flags & FIELD_KEY && field_compare(field, x, others ? list->others : y))
+			return false;
+	}
+	return true;
+}
+
+static char *row_find(const struct row_list *list, char *rows, size_t n, const void *row,
+		      bool as_others)
+{
+	for (size_t i = 0; i < n; i++)
+		if (has_keys(list, rows + i * list->size, row, as_others))
+			return rows + i * list->size;
+	return NULL;
+}
+
+/* A new row shares no memory with the one that it is a copy of. */
+static int row_detach(const struct row_list *list, char *row)
+{
+	int error = 0;
+
+	for (const struct field *field = list->fields; field->key; field++) {
+		struct distribution *times = field_times(field, row), from;
+
+		if (!times)
+			continue;
+		from = *times;
+		*times = (struct distribution){ NULL, 0 };
+		if (!error)
+			error = distribution_merge(times, &from);
+	}
+	return error;
+}
+
+/* Appends a copy; for the row of others with their keys, and without what was of this one only. */
+static int row_append(const struct row_list *list, void *rows, size_t *n, const void *row,
+		      bool as_others)
+{
+	char *all, *copy;
+
+	memcpy(&all, rows, sizeof(all));
+	all = reallocarray(all, *n + 1, list->size);
+	if (!all)
+		return -ENOMEM;
+	memcpy(rows, &all, sizeof(all));
+	copy = memcpy(all + (*n)++ * list->size, row, list->size);
+	for (const struct field *field = list->fields; field->key && as_others; field++)
+		if (field->flags & (FIELD_KEY | FIELD_OWN) && !(field->flags & FIELD_EACH))
+			memcpy(copy + field->at, (const char *)list->others + field->at,
+			       field->size);
+	return row_detach(list, copy);
+}
+
+int row_list_add(const struct row_list *list, void *rows, size_t *n, const void *row)
+{
+	char *all, *into;
+	bool as_others;
+
+	memcpy(&all, rows, sizeof(all));
+	into = row_find(list, all, *n, row, false);
+	as_others = !into && list->most && *n >= list->most && !has_keys(list, row, row, true);
+	if (as_others)
+		into = row_find(list, all, *n, row, true);
+	if (!into)
+		return row_append(list, rows, n, row, as_others);
+	if (list->meet)
+		list->meet(into, row);
+	return fields_merge(list->fields, into, row);
+}
+
+/* --- Sorting --- */
+
+#define ORDERS_MOST 4
+struct order {
+	size_t figure;
+	const struct field *by[ORDERS_MOST];
+};
+
+static int rows_compare(const void *a, const void *b, void *context)
+{
+	const struct order *order = context;
+	uint64_t x = row_figure(a, order->figure), y = row_figure(b, order->figure);
+	int result = (x < y) - (x > y);
+
+	for (size_t i = 0; i < ORDERS_MOST && order->by[i] && !result; i++)
+		result = field_compare(order->by[i], a, b);
+	return result;
+}
+
+/* Those that are sorted by no member stay in the order in which they came. */
+void row_list_sort(const struct row_list *list, void *rows, size_t n)
+{
+	struct order order = { .figure = list->total ? list->total : list->count };
+
+	for (const struct field *field = list->fields; field->key; field++)
+		if (field->order && field->order <= ORDERS_MOST)
+			order.by[field->order - 1] = field;
+	if (n && order.by[0])
+		qsort_r(rows, n, list->size, rows_compare, &order);
+}
+
+/* --- All lists of a structure --- */
+
+char *row_list_of(const struct field *field, const void *structure, size_t *n)
+{
+	char *rows;
+
+	memcpy(&rows, (const char *)structure + field->at, sizeof(rows));
+	memcpy(n, (const char *)structure + field->n, sizeof(*n));
+	return rows;
+}
+
+int row_lists_merge(const struct field *fields, void *into, const void *from)
+{
+	int error = 0;
+
+	for (size_t n; fields->key && !error; fields++) {
+		const char *rows = fields->list ? row_list_of(fields, from, &n) : NULL;
+
+		for (size_t i = 0; rows && i < n && !error; i++)
+			error = row_list_add(fields->list, (char *)into + fields->at,
+					     (size_t *)((char *)into + fields->n),
+					     rows + i * fields->list->size);
+	}
+	return error;
+}
+
+void row_lists_sort(const struct field *fields, void *structure)
+{
+	for (size_t n; fields->key; fields++)
+		if (fields->list) {
+			char *rows = row_list_of(fields, structure, &n);
+
+			row_list_sort(fields->list, rows, n);
+		}
+}
+
+static void rows_free(const struct row_list *list, char *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (const struct field *field = list->fields; field->key; field++) {
+			struct distribution *times = field_times(field, rows + i * list->size);
+
+			if (times)
+				distribution_clear(times);
+		}
+	free(rows);
+}
+
+void row_lists_free(const struct field *fields, void *structure)
+{
+	for (size_t n; fields->key; fields++)
+		if (fields->list) {
+			char *rows = row_list_of(fields, structure, &n);
+
+			rows_free(fields->list, rows, n);
+		}
+}
