@@ -76,6 +76,21 @@ def case_two_hogs(test):
         test.eq(thread.cpus, {cpu}, "which is named")
 
 
+def case_signal_before_sleep(test):
+    """A signal comes when a thread is about to sleep, and another one takes its CPU there and then:
+    it waits, though the state that sched_switch hands over is that of one that sleeps (from 5.18 to
+    6.13, in 6.1 about 8 times a second)."""
+    load = test.workload("roles", f"hasty:{kdtest.last_cpu()}:5")
+    hasty = load.tid("hasty")[0]
+    report, first, second, delay = sample(test, load, 2)
+    edges = report.window - first.until(second)
+    thread = report.thread(hasty)
+    shift, _ = kdbooks.clock_shift(thread)
+    ready = thread.ns["ready after preemption"] + thread.ns["ready after wakeup"]
+    test.between(ready, delay[hasty] - shift - 5 * MS, delay[hasty] + edges + shift + 5 * MS,
+                 "it waits for its CPU as long as its run_delay says")
+
+
 def case_shared_with_fifo(test):
     """A hog below a SCHED_FIFO thread that runs 10 ms of every 40."""
     cpu = kdtest.last_cpu()
@@ -369,6 +384,6 @@ def case_user_like_ticks(test):
                      "running user is what utime has, of a hundred")
 
 
-kdtest.main(case_two_hogs, case_shared_with_fifo, case_stopped, case_stopped_at_both_edges,
-            case_spinner, case_poll_throughout, case_call_begun_inside, case_ping_pong, case_vfork,
-            case_yield, case_user_like_ticks)
+kdtest.main(case_two_hogs, case_signal_before_sleep, case_shared_with_fifo, case_stopped,
+            case_stopped_at_both_edges, case_spinner, case_poll_throughout, case_call_begun_inside,
+            case_ping_pong, case_vfork, case_yield, case_user_like_ticks)

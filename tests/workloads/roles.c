@@ -8,6 +8,8 @@
  *   poll                      one poll without end throughout
  *   convoy:CPU:RUN_US:SLEEP_US throughout takes one of four locks after another, runs with it
  *                             for RUN_US and sleeps for SLEEP_US
+ *   hasty:CPU:RUN_MS          two threads: throughout, every 10 ms, the first is about to sleep when
+ *                             the second, SCHED_FIFO, wakes up to run for RUN_MS, and a signal comes
  *   enters:CPU:TURNS          getppid calls and, after each, so many turns of a loop
  * and from "go" on:
  *   stalls:N:MS:PAUSE_MS:CPU  SCHED_FIFO, N times: runs for MS, so that all others wait, then
@@ -71,6 +73,40 @@ static void role_fifo(struct worker *worker)
 	while (!stage_over(worker->stage)) {
 		spin_ns(worker->args[1] * MS);
 		sleep_ns(rest_ms * MS);
+	}
+}
+
+static void caught(int number)
+{
+	(void)number;
+}
+
+/* One interrupt does both. The sleep begins up to 50 us before it. */
+static void role_hasty(struct worker *worker)
+{
+	const long long every = 10 * MS, from = now_ns() / every * every + every;
+	const struct itimerspec times = { timespec_of(every), timespec_of(from) };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM };
+	struct sigaction action = { .sa_handler = caught };
+	bool hasty = worker->in < worker->out;
+	timer_t timer;
+
+	event._sigev_un._tid = worker->tid;
+	if (hasty && (sigaction(SIGALRM, &action, NULL) ||
+		      timer_create(CLOCK_MONOTONIC, &event, &timer) ||
+		      timer_settime(timer, TIMER_ABSTIME, &times, NULL)))
+		die("timer");
+	if (hasty)
+		pin(worker->args[0]);
+	else
+		pin_as_fifo(worker->args[0], 10);
+	for (long long at = from, us = 0; !stage_over(worker->stage); us = (us + 1) % 50) {
+		if (hasty)
+			spin_until(at - us * 1000);
+		sleep_until(hasty ? at + every / 2 : at);
+		if (!hasty)
+			spin_ns(worker->args[1] * MS);
+		at = now_ns() / every * every + every;
 	}
 }
 
@@ -326,7 +362,8 @@ static const struct role roles[] = {
 	{ "vfork", role_vfork, false, false },       { "udp", role_udp, false, false },
 	{ "stalls", role_stalls, false, false },     { "timers", role_timers, false, false },
 	{ "convoy", role_convoy, true, false },      { "relay", role_relay, true, true },
-	{ "deadline", role_deadline, false, false }, { .name = NULL },
+	{ "deadline", role_deadline, false, false }, { "hasty", role_hasty, true, true },
+	{ .name = NULL },
 };
 
 VERB(roles, 0, MANY, "NAME[:ARG...]...")
