@@ -15,11 +15,13 @@ sys.path += [str(HERE), str(HERE.parent / "integration")]
 
 # pylint: disable=wrong-import-position
 import kdtest  # noqa: E402
+from kdtest import MS  # noqa: E402
 
 TRACING = pathlib.Path("/sys/kernel/tracing")
 INSTANCE = TRACING / "instances" / "kdtest"
 SWITCH = re.compile(r".* (\d+)\.(\d{6}): sched_switch: .*prev_pid=(\d+) .* next_pid=(\d+) ")
 FILES = "usr/lib/x86_64-linux-gnu/*.so*"  # by virtio from outside: each read is interrupts
+RUNS, PREEMPTIONS = 300, 12  # ms of one; how many there are
 NAME = 15  # characters of a name that the kernel keeps
 
 
@@ -81,4 +83,21 @@ def case_threads_of_interrupts(test):
                  "for as long as it ran")
 
 
-kdtest.main(case_threads_of_interrupts)
+def case_interrupted_softirq(test):
+    """A thread that sends handles what it sent in soft interrupts of its own, in which it may lose
+    its CPU: they are not as long as it is then kept from it."""
+    load = test.workload("roles", f"fifo:0:{RUNS}:{2 * RUNS}", "udp:1000000000:0")
+    udp, waited = load.tid("udp")[0], 0
+    capture = test.capture(load.pid)
+    load.send("go")
+    time.sleep(PREEMPTIONS * 2 * RUNS / 1000)
+    report = capture.close(test)
+    test.books(report)
+    thread = report.thread(udp)
+    test.ok(thread.tables["THREAD SWITCHES"].involuntary > PREEMPTIONS / 2,
+            "it was kept from its CPU", thread.tables)
+    test.ok(thread.softirqs["net_rx"].count > 1000, "and received packets", thread.softirqs)
+    test.between(thread.softirqs["net_rx"].max, 0, RUNS * MS / 2, "of which none took so long")
+
+
+kdtest.main(case_threads_of_interrupts, case_interrupted_softirq)
