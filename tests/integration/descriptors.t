@@ -8,10 +8,12 @@ import os
 import pathlib
 import re
 import socket
+import subprocess
 import sys
 import threading
 import time
 
+import kdneeds
 import kdstacks
 import kdtest
 from kdgroup import disk_group
@@ -322,11 +324,11 @@ def case_disk(test):
 
 def case_limit(test):
     """Reads that the limit of their control group holds back: NEXT names it, only while it does."""
-    disk = disk_of("/var/tmp") if os.major(os.stat("/var/tmp").st_dev) else None
+    folder, disk = disk_made(test) if kdtest.VM else ("/var/tmp", disk_of("/var/tmp"))
     if not disk:
         raise kdtest.Skip("files are not on a disk here")
     with disk_group(disk) as (group, limit):
-        load = test.workload("blocked", "direct", "/var/tmp/")
+        load = test.workload("blocked", "direct", f"{folder}/")
         (group / "cgroup.procs").write_text(str(load.pid))
         for reads, held in (1000000, False), (20, True):
             limit(reads)
@@ -382,13 +384,30 @@ def case_requests(test):
             "a pipe has none", threads["pipe"]["descriptors"])
 
 
+def disk_made(test):
+    """A directory on a disk that is a file in memory, and the name of that disk."""
+    kdneeds.need("modprobe", "losetup", "mkfs.ext4", "mount")
+    folder = test.directory()
+    with open(folder / "image", "wb") as image:
+        image.truncate(64 << 20)
+    subprocess.run(["modprobe", "-a", "loop", "ext4"], check=True)
+    disk = subprocess.run(["losetup", "--find", "--show", folder / "image"], text=True, check=True,
+                          stdout=subprocess.PIPE).stdout.strip()
+    test.stack.callback(subprocess.run, ["losetup", "--detach", disk], check=True)
+    subprocess.run(["mkfs.ext4", "-q", disk], check=True)
+    (folder / "mounted").mkdir()
+    subprocess.run(["mount", disk, folder / "mounted"], check=True)
+    test.stack.callback(subprocess.run, ["umount", folder / "mounted"], check=True)
+    return folder / "mounted", os.path.basename(disk)
+
+
 def disk_of(path):
     """The name of the disk that has a file; None: it is put together of others."""
     device = os.stat(path).st_dev
     place = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
     if (place / "partition").exists():
         place = place.parent
-    return place.name if (place / "device").exists() else None
+    return place.name if os.major(device) and (place / "device").exists() else None
 
 
 def case_traced_requests(test):
