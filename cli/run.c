@@ -12,8 +12,8 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
-#include "cli/capture/attached.h"
-#include "cli/capture/ipi_count.h"
+#include "cli/capture/loop.h"
+#include "cli/capture/overhead.h"
 #include "cli/capture/session_tracing.h"
 #include "cli/process/processes.h"
 #include "cli/stack/stacks.h"
@@ -106,7 +106,7 @@ static void run_open_stacks(const struct run *run)
 static exit_status run_open_readers(struct run *run)
 {
 	struct tracer_config config = {
-		.epoch = session_view(run->session).epoch,
+		.epoch = session_window_now(run->session).epoch,
 		.wanted = &run->tracing,
 		.stacks = run->stacks,
 		.room = run->options->stacks,

@@ -10,10 +10,10 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "cli/capture/lock_callers.h"
 #include "cli/capture/recording_take.h"
-#include "cli/stack/stacks.h"
+#include "cli/capture/session_locks.h"
 #include "cli/capture/session_processes.h"
+#include "cli/stack/stacks.h"
 
 #define EXIT_PATIENCE_NS (100 * NSEC_PER_MSEC)
 
@@ -203,7 +203,7 @@ int run_record(struct run *run, const struct session_view *view, struct sample *
 int run_record_shown(void *context, struct sample *sample)
 {
 	struct run *run = context;
-	struct session_view view = session_view(run->session);
+	struct session_view view = session_window_now(run->session);
 
 	view.start = sample->start - view.epoch;
 	view.end = sample->end - view.epoch;

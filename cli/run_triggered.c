@@ -12,7 +12,6 @@
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
 #include "cli/base/timestamp.h"
-#include "cli/capture/duty.h"
 #include "cli/capture/overhead.h"
 #include "cli/capture/session_triggers.h"
 #include "cli/capture/session_windows.h"
@@ -162,7 +161,7 @@ static void exec_found(struct triggered *state, const struct kd_event *event, ui
 static int event_found(void *context, const struct kd_event *event)
 {
 	struct triggered *state = context;
-	uint64_t epoch = session_view(state->run->session).epoch;
+	uint64_t epoch = session_window_now(state->run->session).epoch;
 
 	switch (event->type) {
 	case KD_EVENT_CLOSED:
@@ -186,7 +185,7 @@ static int event_found(void *context, const struct kd_event *event)
 /* Not those that come meanwhile: what this does may hit triggers, too, and would never end. */
 static void events_take(struct triggered *state)
 {
-	struct session_view view = session_view(state->run->session);
+	struct session_view view = session_window_now(state->run->session);
 	int error;
 
 	state->events_to = clock_monotonic() - view.epoch + KD_LEAD_NS;
@@ -274,10 +273,10 @@ static int triggered_tick(void *context)
 	if (!state->status && run->triggers->everywhere)
 		state->status = newcomers_look(&state->newcomers, run);
 	/* Not those that begin meanwhile: they may never end. */
-	view = session_view(run->session);
+	view = session_window_now(run->session);
 	if (!state->status)
 		state->status = windows_take(state, clock_monotonic() - view.epoch, LOOP_DEADLINE);
-	view = session_view(run->session);
+	view = session_window_now(run->session);
 	if (!state->status && !state->has_stop && state->close_at == NEVER && view.gen) {
 		state->status = window_opened(state, &view);
 		return state->status ? -EIO : 1;
@@ -380,7 +379,7 @@ static exit_status windows_end(struct triggered *state, enum loop_event event)
 		return 0;
 	}
 	while (!status) {
-		view = session_view(session);
+		view = session_window_now(session);
 		end = session_window_close(session);
 		if (state->taken)
 			triggers_detach(session_triggers(session));

@@ -17,10 +17,9 @@
 #include "cli/process/group.h"
 #include "cli/stack/kernel_symbols.h"
 #include "collect_row.h"
-#include "disk_limits.h"
-#include "lock_callers.h"
 #include "session_culprits.h"
 #include "session_entry.h"
+#include "session_locks.h"
 #include "session_processes.h"
 #include "session_windows.h"
 
@@ -81,8 +80,8 @@ struct collector *collector_new(struct session *session, pid_t pid)
 	collector->kallsyms = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	collector->session = session;
 	collector->pid = pid;
-	collector->row_of = calloc(session_view(session).slots, sizeof(*collector->row_of));
-	collector->ended_in = calloc(session_view(session).slots, 1);
+	collector->row_of = calloc(session_window_now(session).slots, sizeof(*collector->row_of));
+	collector->ended_in = calloc(session_window_now(session).slots, 1);
 	collector->callers = lock_callers_new();
 	if (!collector->row_of || !collector->ended_in || !collector->callers) {
 		collector_free(collector);
@@ -97,7 +96,7 @@ static void rows_clear(struct collector *collector)
 		thread_clear(&collector->rows[i]);
 	collector->n_rows = 0;
 	memset(collector->row_of, 0,
-	       session_view(collector->session).slots * sizeof(*collector->row_of));
+	       session_window_now(collector->session).slots * sizeof(*collector->row_of));
 }
 
 static void ended_clear(struct ended *ended)
@@ -345,7 +344,7 @@ static bool is_needed(const struct collector *collector, const struct session_vi
 /* Ended threads that no window needs any more are nobody's. */
 static void slots_free(struct collector *collector)
 {
-	struct session_view view = session_view(collector->session);
+	struct session_view view = session_window_now(collector->session);
 
 	for (uint32_t slot = 1; slot < view.slots; slot++) {
 		if (!is_dead(&view, slot) || is_needed(collector, &view, slot))
@@ -418,7 +417,8 @@ static int ended_fold(struct collector *collector, const struct session_view *vi
 static int processes_settle(struct collector *collector)
 {
 	struct several *several = session_several(collector->session);
-	struct session_view view = { .gen = 0 }, found, slots = session_view(collector->session);
+	struct session_view view = { .gen = 0 }, found,
+			    slots = session_window_now(collector->session);
 	uint8_t is_read = 0;
 
 	if (!several_fold_due(several))
@@ -443,7 +443,7 @@ static int processes_settle(struct collector *collector)
  * it is read once a second; in between a process that is frozen is so by the same group. */
 static void frozen_look(struct collector *collector)
 {
-	struct session_view view = session_view(collector->session);
+	struct session_view view = session_window_now(collector->session);
 	uint64_t now = clock_monotonic();
 	bool due = now - collector->frozen_looked >= NSEC_PER_SEC;
 	pid_t unknown = 0;
@@ -482,7 +482,7 @@ static void frozen_take(const struct collector *collector, const struct session_
 
 int collector_drain(struct collector *collector)
 {
-	struct session_view view = session_view(collector->session);
+	struct session_view view = session_window_now(collector->session);
 	int result = 0;
 
 	frozen_look(collector);
@@ -505,7 +505,7 @@ int collector_drain(struct collector *collector)
 
 static unsigned int slots_used(const struct collector *collector)
 {
-	struct session_view view = session_view(collector->session);
+	struct session_view view = session_window_now(collector->session);
 	unsigned int used = 0;
 
 	for (uint32_t slot = 1; slot < view.slots; slot++)
@@ -515,7 +515,7 @@ static unsigned int slots_used(const struct collector *collector)
 
 bool collector_is_empty(const struct collector *collector)
 {
-	struct session_view view = session_view(collector->session);
+	struct session_view view = session_window_now(collector->session);
 
 	for (uint32_t slot = 1; slot < view.slots; slot++)
 		if (view.threads[slot].task && !view.threads[slot].left)
@@ -530,7 +530,7 @@ struct lock_callers *collector_lock_callers(struct collector *collector)
 
 unsigned int collector_hidden(const struct collector *collector, unsigned int threads)
 {
-	struct session_view view = session_view(collector->session);
+	struct session_view view = session_window_now(collector->session);
 	unsigned int used = slots_used(collector);
 
 	/* With all slots taken the others were refused one, and counted. */

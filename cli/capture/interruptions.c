@@ -71,7 +71,8 @@ struct interruptions *interruptions_new(struct session *session, uint64_t thresh
 		return NULL;
 	interruptions->session = session;
 	interruptions->threshold = threshold;
-	interruptions->gaps = calloc(session_view(session).slots, sizeof(*interruptions->gaps));
+	interruptions->gaps = calloc(session_window_now(session).slots,
+				     sizeof(*interruptions->gaps));
 	interruptions->ticks = calloc(session_culprits(session)->cpus,
 				      sizeof(*interruptions->ticks));
 	interruptions->tick_period = tick_period();
@@ -102,7 +103,7 @@ static void thread_name(const struct kd_thread *thread, struct interruption *int
 static void who_name(const struct interruptions *interruptions, const struct kd_interruption *part,
 		     struct interruption *interruption)
 {
-	struct session_view view = session_view(interruptions->session);
+	struct session_view view = session_window_now(interruptions->session);
 	const struct kd_thread *thread = &view.threads[part->slot];
 	struct irq_row irq = { .name = "" };
 	struct culprit culprit;
@@ -137,7 +138,7 @@ static uint64_t part_entry(const struct entry_cost *cost, const struct kd_interr
 static int ended_add(struct interruptions *interruptions, struct interruption *interruption,
 		     uint32_t slot)
 {
-	uint64_t epoch = session_view(interruptions->session).epoch;
+	uint64_t epoch = session_window_now(interruptions->session).epoch;
 
 	if (interruptions->n == ENDED_MAX) {
 		interruptions->lost++;
@@ -147,7 +148,7 @@ static int ended_add(struct interruptions *interruptions, struct interruption *i
 		return -ENOMEM;
 	interruption->since += epoch;
 	interruption->until += epoch;
-	thread_name(&session_view(interruptions->session).threads[slot], interruption);
+	thread_name(&session_window_now(interruptions->session).threads[slot], interruption);
 	interruptions->ended[interruptions->n++] = *interruption;
 	return 0;
 }
@@ -179,7 +180,7 @@ static int stolen_found(struct interruptions *interruptions, const struct kd_int
 static void tick_look(struct interruptions *interruptions, const struct kd_interruption *part,
 		      struct gap *gap)
 {
-	uint64_t until = part->since + session_view(interruptions->session).epoch, late, ns;
+	uint64_t until = part->since + session_window_now(interruptions->session).epoch, late, ns;
 
 	if (part->by != KD_BY_HARDIRQ || part->who != KD_VECTOR_LOCAL_TIMER ||
 	    part->cpu >= session_culprits(interruptions->session)->cpus)
@@ -225,7 +226,7 @@ static int open_add(struct interruptions *interruptions, const struct kd_interru
 /* Whether the thread still was without its CPU when the window's threads were looked at. */
 static bool open_is_known(const struct interruptions *interruptions, uint32_t tid, uint64_t end)
 {
-	end += session_view(interruptions->session).epoch;
+	end += session_window_now(interruptions->session).epoch;
 	for (size_t i = interruptions->open_from; i < interruptions->n; i++) {
 		const struct interruption *row = &interruptions->ended[i];
 
@@ -271,7 +272,7 @@ static int part_found(void *context, const struct kd_interruption *part)
 	struct gap *gap = &interruptions->gaps[part->slot];
 	int error = 0;
 
-	if (part->slot >= session_view(interruptions->session).slots)
+	if (part->slot >= session_window_now(interruptions->session).slots)
 		return 0;
 	if (part->by == KD_BY_HYPERVISOR)
 		return stolen_found(interruptions, part);
@@ -335,7 +336,7 @@ int interruptions_drain(struct interruptions *interruptions)
 /* Ends those after which nothing can come any more that belongs to them. */
 static int gaps_settle(struct interruptions *interruptions, uint64_t before)
 {
-	uint32_t slots = session_view(interruptions->session).slots;
+	uint32_t slots = session_window_now(interruptions->session).slots;
 	int error = 0;
 
 	for (uint32_t slot = 0; slot < slots && !error; slot++)

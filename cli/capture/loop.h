@@ -64,4 +64,10 @@ enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void
 /* ns: less than a second. */
 void loop_tick_each(struct loop *loop, uint64_t ns);
 
+/* --- What this process has attached to the kernel --- */
+
+/* Detaches all of it, while another thread may wait for something else: its descriptors become
+ * copies of this one, and are closed as ever. Nothing that was recorded since is to be read. */
+void attached_drop(int instead);
+
 #endif

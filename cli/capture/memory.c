@@ -61,7 +61,7 @@ void memory_forget(struct memory_log *log)
 
 int memory_begin(struct memory_log *log, const struct session *session)
 {
-	struct session_view view = session_view(session);
+	struct session_view view = session_window_now(session);
 	struct memory_reading *all = calloc(view.slots, sizeof(*all));
 	size_t threads = 0;
 

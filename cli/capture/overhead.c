@@ -2,13 +2,23 @@
 #define _GNU_SOURCE
 #include "overhead.h"
 
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/exit_status.h"
+#include "cli/base/log.h"
 #include "cli/model/trigger_stats.h"
 #include "session_triggers.h"
+#include "session_windows.h"
+
+/* --- What probes cost --- */
 
 #define PERIOD_NS (50 * NSEC_PER_MSEC)
 #define COST_MAX_NS (20 * NSEC_PER_USEC)
@@ -63,7 +73,7 @@ struct overhead *overhead_new(struct session *session, uint64_t percent)
 		return NULL;
 	overhead->session = session;
 	overhead->percent = percent;
-	overhead->accounts = calloc(session_view(session).slots, sizeof(*overhead->accounts));
+	overhead->accounts = calloc(session_window_now(session).slots, sizeof(*overhead->accounts));
 	if (!overhead->accounts) {
 		overhead_free(overhead);
 		return NULL;
@@ -231,7 +241,7 @@ static void thread_look(struct overhead *overhead, const struct kd_thread *threa
 
 bool overhead_look(struct overhead *overhead, bool at_once)
 {
-	struct session_view view = session_view(overhead->session);
+	struct session_view view = session_window_now(overhead->session);
 	uint64_t now = clock_monotonic(), elapsed = now - overhead->looked, cost = 0;
 
 	if (!at_once && elapsed < PERIOD_NS)
@@ -260,16 +270,18 @@ bool overhead_is_overdrawn(const struct overhead *overhead)
 	return overhead->percent && overhead->worst->balance < 0;
 }
 
-void overhead_forgive(struct overhead *overhead)
+/* All debts are forgotten. */
+static void overhead_forgive(struct overhead *overhead)
 {
-	uint32_t slots = session_view(overhead->session).slots;
+	uint32_t slots = session_window_now(overhead->session).slots;
 
 	for (uint32_t slot = 0; slot < slots; slot++)
 		if (overhead->accounts[slot].balance < 0)
 			overhead->accounts[slot].balance = 0;
 }
 
-bool overhead_is_growing(const struct overhead *overhead)
+/* True if the one that is deepest in debt went deeper between the last two looks. */
+static bool overhead_is_growing(const struct overhead *overhead)
 {
 	return overhead->worst->lost > overhead->worst->earned;
 }
@@ -283,9 +295,10 @@ uint64_t overhead_worst(const struct overhead *overhead, pid_t *tid)
 	return percent < 100 ? percent : 100;
 }
 
-void overhead_switch(struct overhead *overhead, bool on)
+/* The probes are on from now on, or off. They are on at first. */
+static void overhead_switch(struct overhead *overhead, bool on)
 {
-	uint32_t slots = session_view(overhead->session).slots;
+	uint32_t slots = session_window_now(overhead->session).slots;
 
 	overhead_look(overhead, true);
 	overhead->off = !on;
@@ -308,4 +321,306 @@ void overhead_tell(struct overhead *overhead, struct trigger_stats *stats)
 	memcpy(stats->payer.name, payer->name, sizeof(payer->name));
 	stats->duty.worked_on = overhead->worked_on;
 	stats->duty.worked_off = overhead->worked_off;
+}
+
+/* --- Below a limit, by taking them out for a part of the time --- */
+
+/* Each turn costs the target something, too: its code is written, and the CPUs that
+ * run it are interrupted. */
+#define ON_MIN_NS (100 * NSEC_PER_MSEC)
+#define OFF_MIN_NS (500 * NSEC_PER_MSEC)
+/* A thread that gets no CPU earns nothing; nor does it lose anything. */
+#define OFF_MAX_NS (30 * NSEC_PER_SEC)
+/* A window that is open for that long is waited for, as long as this costs nothing: it
+ * may be the stall that all this is for. */
+#define WINDOW_LONG_NS (2 * NSEC_PER_MSEC)
+#define WINDOW_MAX_NS (10 * NSEC_PER_SEC)
+
+enum duty_state {
+	DUTY_ON,
+	DUTY_CLOSING, /* hits do not count any more, but the probes may still be there */
+	DUTY_OFF,
+};
+
+struct duty {
+	struct session *session;
+	struct overhead *overhead;
+	enum duty_state state;
+	uint64_t since;      /* hits count, or have not counted */
+	uint64_t off_before; /* ns in phases that are over */
+	uint64_t phases, dropped;
+	uint64_t awaited; /* generation of the window for which the probes stay; 0: none */
+};
+
+struct duty *duty_new(struct session *session, struct overhead *overhead)
+{
+	struct duty *duty = calloc(1, sizeof(*duty));
+
+	if (!duty)
+		return NULL;
+	duty->session = session;
+	duty->overhead = overhead;
+	duty->since = clock_monotonic();
+	return duty;
+}
+
+void duty_free(struct duty *duty)
+{
+	free(duty);
+}
+
+static exit_status turn_off(struct duty *duty)
+{
+	uint64_t now = clock_monotonic();
+	int error = triggers_detach_begin(session_triggers(duty->session));
+
+	if (error) {
+		log_error("cannot start a thread: %s", strerror(-error));
+		return EX_OSERR;
+	}
+	overhead_switch(duty->overhead, false);
+	duty->since = now;
+	duty->phases++;
+	duty->state = DUTY_CLOSING;
+	triggers_remeasure(session_triggers(duty->session));
+	return 0;
+}
+
+static exit_status turn_on(struct duty *duty)
+{
+	int status = triggers_attach_again(session_triggers(duty->session));
+
+	overhead_switch(duty->overhead, true);
+	duty->off_before += clock_monotonic() - duty->since;
+	duty->since = clock_monotonic();
+	duty->state = DUTY_ON;
+	return status;
+}
+
+static void windows_drop(struct duty *duty)
+{
+	struct session_view view = session_window_now(duty->session);
+
+	while (session_window_close(duty->session) && view.gen) {
+		windows_release(session_windows(duty->session), view.bank);
+		duty->dropped++;
+		view = session_window_now(duty->session);
+	}
+}
+
+/* True if the probes stay for the sake of the window that is open. */
+static bool window_is_awaited(struct duty *duty)
+{
+	struct session_view view = session_window_now(duty->session);
+	uint64_t lasted = view.gen ? clock_monotonic() - view.epoch - view.start : 0;
+	bool first = view.gen != duty->awaited;
+
+	duty->awaited = 0;
+	if (lasted < WINDOW_LONG_NS || lasted > WINDOW_MAX_NS)
+		return false;
+	if (!first && overhead_is_growing(duty->overhead))
+		return false;
+	duty->awaited = view.gen;
+	return true;
+}
+
+static bool is_due_off(struct duty *duty, bool looked, uint64_t lasted)
+{
+	return looked && lasted >= ON_MIN_NS && overhead_is_overdrawn(duty->overhead) &&
+	       !window_is_awaited(duty);
+}
+
+exit_status duty_tick(struct duty *duty, bool looked, bool drop)
+{
+	uint64_t lasted = clock_monotonic() - duty->since;
+
+	switch (duty->state) {
+	case DUTY_ON:
+		return is_due_off(duty, looked, lasted) ? turn_off(duty) : 0;
+	case DUTY_CLOSING:
+		if (!session_detach_end(duty->session))
+			return 0;
+		if (drop)
+			windows_drop(duty);
+		duty->state = DUTY_OFF;
+		return 0;
+	case DUTY_OFF:
+		if (lasted < OFF_MIN_NS ||
+		    (overhead_is_overdrawn(duty->overhead) && lasted < OFF_MAX_NS))
+			return 0;
+		overhead_forgive(duty->overhead);
+		return turn_on(duty);
+	}
+	return 0;
+}
+
+bool duty_is_on(const struct duty *duty)
+{
+	return duty->state == DUTY_ON;
+}
+
+void duty_tell(const struct duty *duty, struct trigger_stats *stats)
+{
+	stats->duty.off = duty->off_before;
+	if (duty->state != DUTY_ON)
+		stats->duty.off += clock_monotonic() - duty->since;
+	stats->duty.phases = duty->phases;
+	stats->duty.dropped = duty->dropped;
+}
+
+/* --- What this program takes for itself --- */
+
+static uint64_t clock_read(clockid_t clock)
+{
+	struct timespec now;
+
+	return clock_gettime(clock, &now) ? 0 : clock_ns(&now);
+}
+
+/* Of all threads, those that have ended, too. */
+static struct own_cost self_read(void)
+{
+	struct own_cost cost = {
+		.cpu_ns = clock_read(CLOCK_PROCESS_CPUTIME_ID),
+		.period_ns = clock_monotonic(),
+	};
+	struct rusage usage;
+
+	if (!getrusage(RUSAGE_SELF, &usage))
+		cost.wakeups = (uint64_t)usage.ru_nvcsw;
+	return cost;
+}
+
+/* getrusage() knows children only when they have ended. */
+static struct own_cost child_read(pid_t child)
+{
+	struct own_cost cost = { 0 };
+	char path[64], line[128];
+	clockid_t clock;
+	FILE *file;
+
+	if (!child || clock_getcpuclockid(child, &clock))
+		return cost;
+	cost.cpu_ns = clock_read(clock);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)child);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &cost.wakeups) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return cost;
+}
+
+void own_cost_begin(struct own_cost_meter *meter, const pid_t children[OWN_CHILDREN])
+{
+	meter->self = self_read();
+	for (int i = 0; i < OWN_CHILDREN; i++) {
+		meter->children[i] = child_read(children[i]);
+		meter->of[i] = children[i];
+	}
+}
+
+/* Counts only grow; one that does not was not to be had. */
+static uint64_t grown(uint64_t before, uint64_t now)
+{
+	return now > before ? now - before : 0;
+}
+
+struct own_cost own_cost_take(struct own_cost_meter *meter, const pid_t children[OWN_CHILDREN])
+{
+	static const struct own_cost nothing = { 0 };
+	struct own_cost_meter before = *meter;
+	struct own_cost cost;
+
+	own_cost_begin(meter, children);
+	cost = (struct own_cost){
+		.cpu_ns = grown(before.self.cpu_ns, meter->self.cpu_ns),
+		.wakeups = grown(before.self.wakeups, meter->self.wakeups),
+		.period_ns = grown(before.self.period_ns, meter->self.period_ns),
+	};
+	for (int i = 0; i < OWN_CHILDREN; i++) {
+		const struct own_cost *now = &meter->children[i], *last = &before.children[i];
+
+		if (before.of[i] != children[i])
+			last = &nothing;
+		cost.cpu_ns += grown(last->cpu_ns, now->cpu_ns);
+		cost.wakeups += grown(last->wakeups, now->wakeups);
+	}
+	return cost;
+}
+
+/* --- Interrupts of other CPUs by attaching --- */
+
+/* How the row ends: that of x86 is CAL, that of arm64 one of IPI0 to IPI7. */
+#define ROW_NAME "Function call interrupts"
+
+static uint32_t header_count(const char *line)
+{
+	uint32_t cpus = 0;
+
+	while ((line = strstr(line, "CPU"))) {
+		line += 3;
+		cpus++;
+	}
+	return cpus;
+}
+
+static uint64_t row_sum(const char *row, uint32_t cpus)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < cpus; i++) {
+		char *end;
+		uint64_t count = strtoull(row, &end, 10);
+
+		if (end == row || !isspace((unsigned char)*end))
+			break;
+		sum += count;
+		row = end;
+	}
+	return sum;
+}
+
+bool ipi_count_parse(FILE *file, struct ipi_count *count)
+{
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	*count = (struct ipi_count){ 0 };
+	if (getline(&line, &room, file) > 0)
+		count->cpus = header_count(line);
+	while (!found && getline(&line, &room, file) > 0) {
+		const char *colon = strchr(line, ':');
+
+		found = colon && strstr(colon, ROW_NAME);
+		if (found)
+			count->received = row_sum(colon + 1, count->cpus);
+	}
+	free(line);
+	return found && count->cpus;
+}
+
+void ipi_count_begin(struct ipi_count *count)
+{
+	FILE *file = fopen("/proc/interrupts", "re");
+
+	if (!file || !ipi_count_parse(file, count))
+		*count = (struct ipi_count){ 0 };
+	if (file)
+		fclose(file);
+}
+
+void ipi_count_end(const struct ipi_count *before, const char *what)
+{
+	struct ipi_count now;
+
+	if (!before->cpus)
+		return;
+	ipi_count_begin(&now);
+	/* What one CPU sends, all others receive. */
+	if (before->cpus > 1 && now.cpus == before->cpus)
+		log_note("%s sent %" PRIu64 " function-call interrupts to each other CPU", what,
+			 (now.received - before->received) / (now.cpus - 1));
 }

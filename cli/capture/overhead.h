@@ -8,8 +8,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
+#include "cli/base/exit_status.h"
+#include "cli/model/sample.h"
 #include "cli/model/trigger_stats.h"
 #include "session.h"
 
@@ -28,21 +31,69 @@ bool overhead_look(struct overhead *overhead, bool now);
 /* True if some thread's hits have cost more than it has earned so far. */
 bool overhead_is_overdrawn(const struct overhead *overhead);
 
-/* True if the one that is deepest in debt went deeper between the last two looks. */
-bool overhead_is_growing(const struct overhead *overhead);
-
-/* All debts are forgotten. */
-void overhead_forgive(struct overhead *overhead);
-
 /* The thread that has lost most: its TID, or 0 if those are threads of other
  * processes; and what it lost between the last two looks, in percent of its CPU time,
  * those of other processes of the CPUs'. */
 uint64_t overhead_worst(const struct overhead *overhead, pid_t *tid);
 
-/* The probes are on from now on, or off. They are on at first. */
-void overhead_switch(struct overhead *overhead, bool on);
-
 /* Fills in which thread paid most, and what share of the calls was seen. */
 void overhead_tell(struct overhead *overhead, struct trigger_stats *stats);
+
+/* --- Below a limit, by taking them out for a part of the time --- */
+
+struct duty;
+
+/* For probes that are on now. The session and the overhead must outlive it. Returns
+ * NULL without memory. */
+struct duty *duty_new(struct session *session, struct overhead *overhead);
+void duty_free(struct duty *duty);
+
+/* To be called often. looked: the overhead has been looked at since the last call. drop: windows
+ * that are open when the probes are taken out are to be dropped, as their stop may come meanwhile.
+ * Returns 0, or after printing what failed an exit status. */
+exit_status duty_tick(struct duty *duty, bool looked, bool drop);
+
+/* True if hits count now. */
+bool duty_is_on(const struct duty *duty);
+
+/* Fills in how long the probes have been off. */
+void duty_tell(const struct duty *duty, struct trigger_stats *stats);
+
+/* --- What this program takes for itself --- */
+
+#define OWN_CHILDREN 3
+
+/* Counts so far; zeroed: of nothing yet. */
+struct own_cost_meter {
+	struct own_cost self; /* period_ns: when they were read */
+	struct own_cost children[OWN_CHILDREN];
+	pid_t of[OWN_CHILDREN]; /* whose these are */
+};
+
+/* Counts from now on. children: 0 where there is none. */
+void own_cost_begin(struct own_cost_meter *meter, const pid_t children[OWN_CHILDREN]);
+
+/* Returns what there was since own_cost_begin() or the last call of this one. What a child that
+ * has ended took since then is not in it. */
+struct own_cost own_cost_take(struct own_cost_meter *meter, const pid_t children[OWN_CHILDREN]);
+
+/* --- Interrupts of other CPUs by attaching --- */
+
+/* Function-call interrupts since the machine started. */
+struct ipi_count {
+	uint64_t received; /* by all CPUs together */
+	uint32_t cpus;     /* that are online */
+};
+
+/* Reads a file as /proc/interrupts is. Returns false if it does not tell. */
+bool ipi_count_parse(FILE *file, struct ipi_count *count);
+
+/* The same of this machine; if it does not tell, cpus is 0. */
+void ipi_count_begin(struct ipi_count *count);
+
+/* Prints how many each other CPU has received since; by whomever they were sent, but between
+ * two readings that are close those of others are few. Says nothing if there is only one CPU,
+ * or if it is not known. what: what went on, as in "attaching". */
+void ipi_count_end(const struct ipi_count *before, const char *what);
 
 #endif

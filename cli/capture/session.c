@@ -18,30 +18,23 @@
 #include "cli/process/kernelfs.h"
 #include "file_names.h"
 #include "session_btf.h"
-#include "session_classes.h"
 #include "session_counters.h"
 #include "session_culprits.h"
 #include "session_entry.h"
 #include "session_faults.h"
-#include "session_filter.h"
 #include "session_hash.h"
-#include "session_histograms.h"
 #include "session_interruptions.h"
-#include "session_iterator.h"
 #include "session_locks.h"
+#include "session_members.h"
 #include "session_memory.h"
-#include "session_online.h"
 #include "session_processes.h"
 #include "session_programs.h"
 #include "session_recorder.h"
 #include "session_resources.h"
-#include "session_steal.h"
 #include "session_tracing.h"
 #include "session_triggers.h"
-#include "session_upcalls.h"
 #include "session_windows.h"
 #include "kernel_delay.skel.h"
-#include "session_skeleton.h"
 
 /* After an edge, until programs that began before it have surely ended. */
 #define SETTLE_NS (100 * NSEC_PER_USEC)
@@ -414,7 +407,7 @@ static struct session_view view_of(const struct session *session, uint32_t bank,
 	return view;
 }
 
-struct session_view session_view(const struct session *session)
+struct session_view session_window_now(const struct session *session)
 {
 	struct kd_window window = { 0 };
 	uint32_t bank = windows_current(&session->windows, &window);
@@ -556,7 +549,7 @@ static void scheduler_look(struct session *session)
 
 void session_look(struct session *session)
 {
-	struct session_view view = session_view(session);
+	struct session_view view = session_window_now(session);
 
 	counters_look(&session->counters, &view);
 	scheduler_look(session);

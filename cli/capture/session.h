@@ -9,92 +9,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
-#include "cli/model/deltas.h"
 #include "cli/model/sample.h"
-#include "probes/resolve.h"
+#include "session_types.h"
 
-struct counter_set;
 struct culprits;
 struct entry_estimate;
 struct file_names;
 struct lock_callers;
 struct histograms;
 struct interruption_ring;
-struct processes;
 struct recorder;
 struct resources;
 struct programs;
 struct session;
 struct several;
-struct syscall_set;
 struct tracing;
 struct triggers;
-struct wait_filter;
 struct windows;
-
-/* What is to leave traces. */
-struct tracing_config {
-	bool on;
-	uint64_t call_ns; /* system calls that take at least so long; KD_UNWANTED: none */
-	const struct syscall_set *calls;      /* which of them */
-	uint64_t wait_ns;                     /* waits; KD_UNWANTED: none */
-	const struct wait_filter *waits;      /* which of them, */
-	const struct syscall_set *wait_calls; /* and in which calls; NULL: anywhere */
-	bool all_wakers;         /* who woke tasks of other processes that ended a wait */
-	unsigned int profile_hz; /* samples of running code; 0: none */
-	bool kernel_stacks;
-	uint32_t user_bytes;   /* copied of a user stack; 0: no user stacks */
-	uint64_t share;        /* of each CPU for copying user stacks, millionths; 0: no limit */
-	uint32_t ring_bytes;   /* a power of two, whole pages */
-	uint64_t record_bytes; /* of the flight recorder, also where the rest is off; 0: none */
-};
-
-/* Which threads are followed: all, or those with such names, or those with these TIDs. */
-struct thread_filter {
-	const char *names; /* a pattern; NULL: any */
-	const pid_t *tids;
-	size_t n_tids; /* 0: any */
-};
-
-struct session_config {
-	pid_t tgid; /* of the target, or its first process */
-	const struct processes *processes;
-	struct thread_filter filter;
-	unsigned int threads; /* the target has now, or will have */
-	unsigned int banks;   /* windows that may be unread at a time, 1 to KD_MAX_BANKS */
-	const char *btf_file; /* NULL: the kernel's own */
-	bool upcalls;         /* count those of openvswitch, where the kernel can */
-
-	/* By enum kd_role. The same probe for both is attached once. */
-	struct trigger_sites triggers[KD_ROLES];
-	struct tracing_config tracing;
-	bool histograms; /* of durations */
-	bool interruptions;
-	bool resources;
-	const struct counter_set *counters; /* NULL: none */
-	bool same_probe;
-	bool everywhere; /* probes in files are hit by others, too; see struct trigger_set */
-	bool target_only[KD_ROLES];
-	bool same_thread, list_skipped;
-	struct deltas deltas; /* of windows that triggers open and close */
-	uint64_t interval;    /* ns from the end of a window to the next one's start */
-};
-
-/* What the collector reads; it is the memory of the maps. */
-struct session_view {
-	struct kd_thread *threads; /* slots of them; slot 0 is never used */
-	struct kd_record *records; /* of the window's bank, by slot */
-	uint32_t slots, bank;
-	uint64_t epoch;
-	uint32_t fault_gen;           /* a thread in a fault of another one has left it */
-	uint64_t start, end;          /* of the window, since the epoch; end: KD_NEVER while open */
-	uint64_t gen;                 /* 0: there is no window */
-	int32_t opened_by, closed_by; /* as in struct kd_window */
-};
 
 /* Loads and attaches all programs and learns the target's threads. Returns 0,
  * or after printing what failed an exit status of <sysexits.h>. The caller ends
@@ -161,7 +95,7 @@ void session_settle_after(struct session *session, uint64_t edge);
 int session_visit(struct session *session, enum kd_visit visit);
 
 /* The window that is open now, of several the oldest, and what was recorded in it. */
-struct session_view session_view(const struct session *session);
+struct session_view session_window_now(const struct session *session);
 
 /* The window that a bank has, from 0 on: about to open (view->gen is 0), open
  * (view->end is KD_NEVER), or ended and not released. Returns false if there is none. */
@@ -204,8 +138,6 @@ void session_slot_free(struct session *session, uint32_t slot);
  * thread's table. found() returns 1 to have the entry removed (its thread must
  * have ended or its window be closed), 0 to keep it, or a negative errno, which
  * ends the walk. Returns 0 or a negative errno. */
-typedef int session_overflow_fn(void *context, const struct kd_overflow_key *key,
-				const struct kd_count *count);
 int session_overflow(struct session *session, session_overflow_fn *found, void *context);
 
 /* Copies the name of an interrupt's action; "" if unknown. */

@@ -7,6 +7,9 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +17,268 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpf/kernel_delay.h"
 #include "cli/base/array.h"
 #include "cli/base/log.h"
 #include "cli/process/kernelfs.h"
+#include "kernel_delay.skel.h"
+#include "kernel_delay_traces.skel.h"
+
+/* --- Several programs are verified at a time --- */
+
+#define LICENSE "GPL" /* as in bpf/kernel_delay.bpf.c: libbpf has no function that tells it */
+#define VERIFIER_LOG (1 << 20)
+
+/* Each owns copies of what libbpf has: that may be gone when the object is loaded. (There is no
+ * fd_array: no program calls functions of modules.) */
+struct program_load {
+	struct bpf_program *program;
+	struct bpf_insn *instructions;
+	size_t n;
+	struct bpf_prog_load_opts options;
+	void *functions, *lines;
+	int fd; /* of the loaded program, or a negative errno */
+};
+
+static void load_free(struct program_load *load)
+{
+	if (!load)
+		return;
+	free(load->instructions);
+	free(load->functions);
+	free(load->lines);
+	free(load);
+}
+
+static void *memory_copied(const void *data, size_t size)
+{
+	void *to = malloc(size ? size : 1);
+
+	return to && size ? memcpy(to, data, size) : to;
+}
+
+static struct program_load *load_new(struct bpf_program *program,
+				     const struct bpf_prog_load_opts *options)
+{
+	struct program_load *load = calloc(1, sizeof(*load));
+
+	if (!load)
+		return NULL;
+	load->program = program;
+	/* libbpf may be newer or older than its header that this was compiled with. */
+	memcpy(&load->options, options,
+	       options->sz < sizeof(load->options) ? options->sz : sizeof(load->options));
+	load->options.sz = sizeof(load->options);
+	load->n = bpf_program__insn_cnt(program);
+	load->instructions = memory_copied(bpf_program__insns(program),
+					   load->n * sizeof(struct bpf_insn));
+	load->functions = memory_copied(options->func_info, (size_t)options->func_info_cnt *
+								    options->func_info_rec_size);
+	load->lines = memory_copied(options->line_info,
+				    (size_t)options->line_info_cnt * options->line_info_rec_size);
+	load->options.func_info = load->functions;
+	load->options.line_info = load->lines;
+	if (load->instructions && load->functions && load->lines)
+		return load;
+	load_free(load);
+	return NULL;
+}
+
+static int load_try(const struct program_load *load, const struct bpf_prog_load_opts *options)
+{
+	return bpf_prog_load(bpf_program__type(load->program), bpf_program__name(load->program),
+			     LICENSE, load->instructions, load->n, options);
+}
+
+/* Takes one after the other, until there are no more to come. */
+static void *loader_run(void *context)
+{
+	struct program_loads *loads = context;
+	struct program_load *load;
+
+	pthread_mutex_lock(&loads->lock);
+	for (;;) {
+		while (loads->next == loads->n && !loads->complete)
+			pthread_cond_wait(&loads->more, &loads->lock);
+		if (loads->next == loads->n)
+			break;
+		load = loads->loads[loads->next++];
+		pthread_mutex_unlock(&loads->lock);
+		load->fd = load_try(load, &load->options);
+		pthread_mutex_lock(&loads->lock);
+	}
+	pthread_mutex_unlock(&loads->lock);
+	return NULL;
+}
+
+/* As many threads as there are other CPUs for them; what they do not get done is done in the end.
+ * Signals are for the thread that waits for them. */
+static void loaders_start(struct program_loads *loads)
+{
+	sigset_t all, before;
+	cpu_set_t cpus;
+
+	loads->begun = true;
+	pthread_mutex_init(&loads->lock, NULL);
+	pthread_cond_init(&loads->more, NULL);
+	if (sched_getaffinity(0, sizeof(cpus), &cpus))
+		CPU_ZERO(&cpus);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (loads->n_loaders < PROGRAM_LOADERS_MAX &&
+	       (int)loads->n_loaders + 1 < CPU_COUNT(&cpus) &&
+	       !pthread_create(&loads->loaders[loads->n_loaders], NULL, loader_run, loads))
+		loads->n_loaders++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void loads_add(struct program_loads *loads, struct program_load *load)
+{
+	if (!loads->begun)
+		loaders_start(loads);
+	pthread_mutex_lock(&loads->lock);
+	loads->loads[loads->n++] = load;
+	pthread_cond_signal(&loads->more);
+	pthread_mutex_unlock(&loads->lock);
+}
+
+/* With the one who calls it as the last loader. */
+static void loads_complete(struct program_loads *loads)
+{
+	pthread_mutex_lock(&loads->lock);
+	loads->complete = true;
+	pthread_cond_broadcast(&loads->more);
+	pthread_mutex_unlock(&loads->lock);
+	loader_run(loads);
+	for (size_t i = 0; i < loads->n_loaders; i++)
+		pthread_join(loads->loaders[i], NULL);
+	pthread_cond_destroy(&loads->more);
+	pthread_mutex_destroy(&loads->lock);
+}
+
+/* Begins to load a program. To be called by libbpf, when it is about to do that (as
+ * prog_prepare_load_fn). Returns 0 or a negative errno. */
+static int program_load_begin(struct program_loads *loads, struct bpf_program *program,
+			      struct bpf_prog_load_opts *options)
+{
+	struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, /* r0 = 0 */
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	struct program_load *load;
+	int error;
+
+	if (loads->n == PROGRAM_LOADS_MAX)
+		return 0; /* libbpf's to load */
+	load = load_new(program, options);
+	error = load ? bpf_program__set_insns(program, nothing, 2) : -ENOMEM;
+	if (error) {
+		load_free(load);
+		return error;
+	}
+	options->func_info_cnt = 0;
+	options->line_info_cnt = 0;
+	loads_add(loads, load);
+	return 0;
+}
+
+/* Has the kernel say what is wrong with a program that it has refused. */
+static void load_explain(const struct program_load *load)
+{
+	struct bpf_prog_load_opts options = load->options;
+	char *log = log_is_debug() ? calloc(1, VERIFIER_LOG) : NULL;
+	int fd;
+
+	if (!log)
+		return;
+	options.log_level = 1;
+	options.log_buf = log;
+	options.log_size = VERIFIER_LOG;
+	fd = load_try(load, &options);
+	if (fd >= 0)
+		close(fd);
+	log_debug("%s: %s\n%.*s\n", bpf_program__name(load->program), strerror(-load->fd),
+		  VERIFIER_LOG, log);
+	free(log);
+}
+
+static int load_end(struct program_load *load)
+{
+	int place = bpf_program__fd(load->program), error = 0;
+
+	if (load->fd < 0) {
+		error = load->fd;
+	} else {
+		if (place >= 0 && dup3(load->fd, place, O_CLOEXEC) < 0)
+			error = -errno;
+		close(load->fd);
+	}
+	return error;
+}
+
+int program_loads_end(struct program_loads *loads)
+{
+	int error, first = 0;
+
+	if (!loads->begun)
+		return 0;
+	loads_complete(loads);
+	for (size_t i = 0; i < loads->n; i++) {
+		error = load_end(loads->loads[i]);
+		if (error && !first)
+			load_explain(loads->loads[i]);
+		first = first ? first : error;
+		load_free(loads->loads[i]);
+	}
+	*loads = (struct program_loads){ 0 };
+	return first;
+}
+
+/* --- One of the two BPF objects --- */
+
+/* Both are reached by one skeleton: it finds maps and programs by their names, and variables
+ * by where they are in their section (tests/lint/skeletons.t compares all of them). */
+#define SAME_SIZE(section)                                                                         \
+	_Static_assert(sizeof(struct kernel_delay__##section) ==                                   \
+			       sizeof(struct kernel_delay_traces__##section),                      \
+		       "both objects have the same variables")
+SAME_SIZE(rodata);
+SAME_SIZE(data);
+SAME_SIZE(bss);
+SAME_SIZE(data_word);
+
+/* The object in the program's file has been read and is not needed any more: a megabyte. */
+static void pages_drop(const void *data, size_t size)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)data + page - 1) & ~(page - 1);
+	uintptr_t to = ((uintptr_t)data + size) & ~(page - 1);
+
+	if (from < to)
+		madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+struct kernel_delay *skeleton_open(bool traces, const struct session_btf *btf)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = btf->path);
+	struct kernel_delay *skel = calloc(1, sizeof(*skel));
+	int error = skel ? kernel_delay__create_skeleton(skel) : -ENOMEM;
+
+	if (!error && traces)
+		skel->skeleton->data =
+			(void *)kernel_delay_traces__elf_bytes(&skel->skeleton->data_sz);
+	if (!error)
+		error = bpf_object__open_skeleton(skel->skeleton, &options);
+	if (!error) {
+		pages_drop(skel->skeleton->data, skel->skeleton->data_sz);
+		return skel;
+	}
+	kernel_delay__destroy(skel);
+	errno = -error;
+	return NULL;
+}
+
+/* --- By a slice of the kernel's BTF --- */
 
 #define TRACEPOINT "btf_trace_" /* how the kernel's typedef of a tracepoint begins */
 #define ITERATOR "bpf_iter_"    /* and its function of an iterator */

@@ -5,16 +5,42 @@
 #ifndef SESSION_BTF_H
 #define SESSION_BTF_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "btf_slice.h"
-#include "session_loads.h"
+
+/* --- Several programs are verified at a time --- */
+
+#define PROGRAM_LOADS_MAX 32
+#define PROGRAM_LOADERS_MAX 8
+
+struct bpf_prog_load_opts;
+struct bpf_program;
+struct program_load;
+
+/* Starts zeroed. */
+struct program_loads {
+	struct program_load *loads[PROGRAM_LOADS_MAX];
+	size_t n, next; /* how many there are, and how many have been taken */
+	bool begun, complete;
+	pthread_mutex_t lock; /* of the members above */
+	pthread_cond_t more;  /* they have changed */
+	pthread_t loaders[PROGRAM_LOADERS_MAX];
+	size_t n_loaders;
+};
+
+/* Loads what is left, waits for all, and puts them in their places, unless libbpf has failed to
+ * load the others. Returns 0, or the first error as a negative errno; what the verifier says of it
+ * is a debugging message. */
+int program_loads_end(struct program_loads *loads);
+
+/* --- By a slice of the kernel's BTF --- */
 
 #define BTF_PROGRAMS_MAX 32
 
 struct bpf_object;
-struct bpf_program;
 
 /* Stays where it is from btf_open() to btf_close(): libbpf has its address. */
 struct session_btf {
@@ -50,5 +76,16 @@ bool btf_calls_are_preempted(const struct session_btf *btf);
 
 /* After the object has been closed. */
 void btf_close(struct session_btf *btf);
+
+/* --- One of the two BPF objects --- */
+
+struct kernel_delay;
+struct session_btf;
+
+/* Opens the object with the code for traces, or the one without, which loads faster; they
+ * have the same maps, programs and variables. Its types are looked up in what btf_open() has
+ * made ready. Returns NULL if that fails; errno says why.
+ * The caller destroys it. */
+struct kernel_delay *skeleton_open(bool traces, const struct session_btf *btf);
 
 #endif

@@ -13,8 +13,12 @@
 
 #include "cli/base/log.h"
 #include "counter_events.h"
+#include "session_faults.h"
 #include "session_programs.h"
+#include "session_tracing.h"
 #include "kernel_delay.skel.h"
+
+/* --- Counters --- */
 
 /* Rows of a thread with --per-cpu, in a window, on average. */
 #define CPUS_PER_THREAD 4
@@ -120,7 +124,8 @@ exit_status counters_attach(struct counters *counters, struct programs *programs
 	return counters->link ? 0 : refused(-errno);
 }
 
-int counters_cpu_online(struct counters *counters, int cpu)
+/* Counts on a CPU that has come online, too. Returns 0 or a negative errno. */
+static int counters_cpu_online(struct counters *counters, int cpu)
 {
 	const struct counter_ops ops = { event_open, event_put, counters };
 
@@ -227,4 +232,47 @@ int counters_read(const struct counters *counters, struct session_hash hash)
 void counters_close(struct counters *counters)
 {
 	bpf_link__destroy(counters->link);
+}
+
+/* --- Perf events of CPUs that come online during a run, or go offline --- */
+
+/* Part of the session. */
+
+void session_online_open(struct session_online *online, struct faults *faults,
+			 struct counters *counters, struct tracing *tracing)
+{
+	online->faults = faults;
+	online->counters = counters;
+	online->tracing = tracing;
+	online_cpus_open(&online->cpus, "/sys/devices/system/cpu/online");
+}
+
+static void cpu_changed(void *context, int cpu, bool is_online)
+{
+	const struct session_online *online = context;
+	int error;
+
+	faults_cpu_change(online->faults, cpu, is_online);
+	if (!is_online)
+		return;
+	error = counters_cpu_online(online->counters, cpu)
+			?: tracing_cpu_online(online->tracing, cpu);
+	if (error)
+		log_warn("CPU %d has come online, and its perf events cannot be had: %s: what runs "
+			 "there is missing in counters and profiles%s",
+			 cpu, strerror(-error),
+			 error == -EPERM || error == -EACCES
+				 ? ", unless the run keeps the right to have them "
+				   "(--keep-privileges)"
+				 : "");
+}
+
+void session_online_look(struct session_online *online)
+{
+	online_cpus_look(&online->cpus, cpu_changed, online);
+}
+
+void session_online_close(struct session_online *online)
+{
+	online_cpus_close(&online->cpus);
 }

@@ -8,8 +8,9 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/model/counter.h"
-#include "session.h"
+#include "online_cpus.h"
 #include "session_hash.h"
+#include "session_types.h"
 
 struct bpf_link;
 struct kernel_delay;
@@ -33,9 +34,6 @@ exit_status counters_select(struct counters *counters, struct kernel_delay *skel
  * EX_OSERR or EX_NOPERM. */
 exit_status counters_attach(struct counters *counters, struct programs *programs);
 
-/* Counts on a CPU that has come online, too. Returns 0 or a negative errno. */
-int counters_cpu_online(struct counters *counters, int cpu);
-
 /* Has the CPUs read that run threads of the target now: an interrupt for each of them. Says once if
  * one cannot be read. */
 void counters_look(struct counters *counters, const struct session_view *view);
@@ -45,5 +43,29 @@ void counters_look(struct counters *counters, const struct session_view *view);
 int counters_read(const struct counters *counters, struct session_hash hash);
 
 void counters_close(struct counters *counters);
+
+/* --- Perf events of CPUs that come online during a run, or go offline --- */
+
+/* Part of the session. */
+
+struct counters;
+struct faults;
+struct tracing;
+
+struct session_online {
+	struct online_cpus cpus;
+	struct faults *faults;
+	struct counters *counters;
+	struct tracing *tracing;
+};
+
+/* Before any perf event is opened: notes whose there will be, and which CPUs are online. */
+void session_online_open(struct session_online *online, struct faults *faults,
+			 struct counters *counters, struct tracing *tracing);
+
+/* To be called often: opens events on CPUs that have come. Warns where there are none. */
+void session_online_look(struct session_online *online);
+
+void session_online_close(struct session_online *online);
 
 #endif

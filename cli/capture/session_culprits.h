@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
-#include "session.h"
+#include "cli/model/sample.h"
+#include "session_types.h"
 
 struct kernel_delay;
 
@@ -55,5 +56,16 @@ size_t culprits_running(const struct culprits *culprits, const struct session_vi
 void culprits_free_slot(struct culprits *culprits, uint32_t slot);
 
 void culprits_close(struct culprits *culprits);
+
+/* --- What the hypervisor takes --- */
+
+struct programs;
+
+/* Before loading: the programs look at the clock if there is one. Returns 0 or a negative errno. */
+int steal_select(struct kernel_delay *skel, uint32_t cpus);
+
+/* After the first visit of the iterator: says if the report lacks what is stolen. On a machine
+ * without a hypervisor there is nothing to say. */
+void steal_tell(const struct kernel_delay *skel, struct programs *programs);
 
 #endif

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 #include "bpf/kernel_delay.h"
-#include "session.h"
+#include "cli/model/sample.h"
+#include "session_types.h"
 
 struct bpf_map;
 struct windows;

@@ -4,7 +4,7 @@
 #define SESSION_INTERRUPTIONS_H
 
 #include "cli/base/exit_status.h"
-#include "session.h"
+#include "session_types.h"
 
 struct kernel_delay;
 struct ring_buffer;

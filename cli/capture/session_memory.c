@@ -6,12 +6,19 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "session.h"
+#include "session_types.h"
 #include "kernel_delay.skel.h"
+
+/* --- Memory of BPF maps --- */
+
+/* No child gets it: those that read what the target controls are not to write where the BPF
+ * programs read. */
 
 #define MUCH (512ULL << 20) /* bytes; of some 17,000 threads with triggers, 55,000 without */
 
@@ -106,4 +113,131 @@ int queue_take(int fd, uint32_t *number)
 		if (!again(tries))
 			return -1;
 	return 0;
+}
+
+/* --- The kernel side's histograms of durations, if there are any --- */
+
+/* Part of the session. */
+
+/* Of a slot's thread: of its runs, its waits, and of some system calls. */
+#define ROOM_PER_SLOT 8
+#define ROOM_MAX 32768 /* 84 MB for each bank */
+
+exit_status histograms_select(struct histograms *histograms, struct kernel_delay *skel,
+			      uint32_t slots, uint32_t banks)
+{
+	uint32_t room = slots * ROOM_PER_SLOT;
+	int error;
+
+	histograms->skel = skel;
+	histograms->slots = slots;
+	histograms->banks = banks;
+	histograms->room = room < ROOM_MAX ? room : ROOM_MAX;
+	skel->rodata->kd_histogram_room = histograms->room;
+	error = bpf_map__set_max_entries(skel->maps.kd_histogram_sets, slots) ?:
+		bpf_map__set_max_entries(skel->maps.kd_histograms, banks * histograms->room) ?:
+		bpf_map__set_max_entries(skel->maps.kd_free_histograms, histograms->room);
+	if (error)
+		log_error("cannot size the BPF maps: %s", strerror(-error));
+	return error ? EX_OSERR : 0;
+}
+
+static size_t sets_size(const struct histograms *histograms)
+{
+	return histograms->slots * sizeof(*histograms->sets);
+}
+
+static size_t memory_size(const struct histograms *histograms)
+{
+	return (size_t)histograms->banks * histograms->room * sizeof(*histograms->memory);
+}
+
+static int free_list(const struct histograms *histograms)
+{
+	return bpf_map__fd(histograms->skel->maps.kd_free_histograms);
+}
+
+exit_status histograms_map(struct histograms *histograms)
+{
+	if (!histograms->room)
+		return 0;
+	histograms->sets = session_memory_map(histograms->skel->maps.kd_histogram_sets,
+					      sets_size(histograms));
+	histograms->memory = session_memory_map(histograms->skel->maps.kd_histograms,
+						memory_size(histograms));
+	if (!histograms->sets || !histograms->memory) {
+		log_error("cannot map the BPF maps: %s", strerror(errno));
+		return EX_OSERR;
+	}
+	for (uint32_t index = 1; index < histograms->room; index++) {
+		if (queue_put(free_list(histograms), index)) {
+			log_error("cannot fill the list of free histograms: %s", strerror(errno));
+			return EX_OSERR;
+		}
+	}
+	return 0;
+}
+
+static struct kd_histogram *histogram_of(const struct histograms *histograms, uint32_t bank,
+					 uint32_t index)
+{
+	return &histograms->memory[(size_t)bank * histograms->room + index];
+}
+
+int histograms_read(const struct histograms *histograms, const struct session_view *view,
+		    uint32_t slot, uint32_t kind, struct distribution *distribution)
+{
+	const struct kd_histogram *histogram;
+	uint32_t index;
+	int error = 0;
+
+	if (!histograms->room)
+		return 0;
+	index = histograms->sets[slot].of[kind];
+	if (index == KD_HISTOGRAM_NONE || index >= histograms->room)
+		return 0;
+	histogram = histogram_of(histograms, view->bank, index);
+	if (histogram->gen != view->gen)
+		return 0;
+	for (unsigned int i = 0; i + 1 < KD_HISTOGRAM_BUCKETS && !error; i++)
+		error = distribution_append(distribution, distribution_limit(i, KD_HISTOGRAM_BITS),
+					    histogram->count[i]);
+	if (!error)
+		error = distribution_append(distribution, UINT64_MAX,
+					    histogram->count[KD_HISTOGRAM_BUCKETS - 1]);
+	return error;
+}
+
+int histograms_add(const struct histograms *histograms, struct distribution *distribution,
+		   uint64_t ns)
+{
+	if (!histograms->room)
+		return 0;
+	return distribution_add(distribution, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns);
+}
+
+void histograms_free_slot(struct histograms *histograms, uint32_t slot)
+{
+	if (!histograms->room)
+		return;
+	for (uint32_t kind = 0; kind < KD_HISTOGRAMS; kind++) {
+		uint32_t index = histograms->sets[slot].of[kind];
+
+		histograms->sets[slot].of[kind] = KD_HISTOGRAM_NONE;
+		if (index == KD_HISTOGRAM_NONE || index >= histograms->room)
+			continue;
+		for (uint32_t bank = 0; bank < histograms->banks; bank++)
+			histogram_of(histograms, bank, index)->gen = 0;
+		if (queue_put(free_list(histograms), index))
+			log_warn("cannot give back a histogram: %s; there is one less",
+				 strerror(errno));
+	}
+}
+
+void histograms_close(struct histograms *histograms)
+{
+	if (histograms->sets)
+		munmap(histograms->sets, sets_size(histograms));
+	if (histograms->memory)
+		munmap(histograms->memory, memory_size(histograms));
 }

@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/base/exit_status.h"
+#include "cli/model/distribution.h"
+#include "session_types.h"
+
 struct bpf_map;
 struct bpf_object;
 struct kernel_delay;
@@ -29,5 +33,39 @@ void session_memory_tell(const struct kernel_delay *skel, const struct session_c
 /* Return 0, or -1 with errno set: ENOENT if it is empty, E2BIG if it is full. */
 int queue_put(int fd, uint32_t number);
 int queue_take(int fd, uint32_t *number);
+
+/* --- The kernel side's histograms of durations, if there are any --- */
+
+/* Part of the session. */
+
+struct histograms {
+	struct kernel_delay *skel;
+	struct kd_histogram_set *sets; /* by slot */
+	struct kd_histogram *memory;   /* room of them for each bank */
+	uint32_t slots, banks, room;   /* room 0: there are none */
+};
+
+/* Before loading: makes room for them. Returns 0, or after printing what failed an exit
+ * status. */
+exit_status histograms_select(struct histograms *histograms, struct kernel_delay *skel,
+			      uint32_t slots, uint32_t banks);
+
+/* After loading. Returns as above. */
+exit_status histograms_map(struct histograms *histograms);
+
+/* Appends the durations of one kind (see struct kd_histogram_set) of a slot's thread in
+ * the window that is in this bank; none, if there are none. Returns 0 or -ENOMEM. */
+int histograms_read(const struct histograms *histograms, const struct session_view *view,
+		    uint32_t slot, uint32_t kind, struct distribution *distribution);
+
+/* Adds a duration as the kernel side would have; none, if there are none. Returns 0 or
+ * -ENOMEM. */
+int histograms_add(const struct histograms *histograms, struct distribution *distribution,
+		   uint64_t ns);
+
+/* Nobody's are those of a slot whose thread has ended. */
+void histograms_free_slot(struct histograms *histograms, uint32_t slot);
+
+void histograms_close(struct histograms *histograms);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/process/processes.h"
-#include "session.h"
+#include "session_types.h"
 #include "session_members.h"
 
 struct kernel_delay;

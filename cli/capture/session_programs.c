@@ -9,11 +9,49 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/process/kernelfs.h"
 #include "session_btf.h"
 #include "kernel_delay.skel.h"
+
+/* --- BPF programs that visit the threads of a process when they are asked to --- */
+
+/* Part of the session. */
+
+struct bpf_link *iterator_attach(const struct bpf_program *program, pid_t tgid)
+{
+	union bpf_iter_link_info info = { .task.pid = (__u32)tgid };
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
+		    .link_info_len = sizeof(info));
+	struct bpf_link *link = tgid ? bpf_program__attach_iter(program, &options) : NULL;
+
+	if (!link)
+		link = bpf_program__attach_iter(program, NULL);
+	if (!link)
+		log_error("cannot create the task iterator: %s", strerror(errno));
+	return link;
+}
+
+int iterator_run(const struct bpf_link *iterator)
+{
+	char nothing[64];
+	ssize_t got;
+	int fd = bpf_iter_create(bpf_link__fd(iterator));
+
+	if (fd < 0)
+		return -errno;
+	/* Having just slept, this CPU's run queue clock is fresh: see seed.bpf.h. */
+	clock_wait_until(clock_monotonic() + NSEC_PER_USEC);
+	do {
+		got = read(fd, nothing, sizeof(nothing));
+	} while (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)));
+	close(fd);
+	return got < 0 ? -errno : 0;
+}
+
+/* --- What each kernel takes --- */
 
 void programs_absent(struct programs *programs, const char *section, const char *what)
 {

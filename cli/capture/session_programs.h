@@ -6,10 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cli/base/exit_status.h"
 #include "cli/model/sample.h"
-#include "session.h"
+#include "session_types.h"
 
 #define MAX_ABSENCES 8
 #define VECTORS 6 /* interrupts without a line, but for the NMI */
@@ -70,5 +71,16 @@ uint64_t programs_skipped(const struct programs *programs);
  * found() returned. */
 typedef int code_fn(void *context, uint64_t address, uint64_t size);
 int programs_code(const struct programs *programs, code_fn *found, void *context);
+
+/* --- BPF programs that visit the threads of a process when they are asked to --- */
+
+/* Part of the session. */
+
+/* For one process, where the kernel can filter (6.1), else for all. Returns NULL
+ * after printing what failed. The caller destroys the link. */
+struct bpf_link *iterator_attach(const struct bpf_program *program, pid_t tgid);
+
+/* Visits all threads. Returns 0 or a negative errno. */
+int iterator_run(const struct bpf_link *iterator);
 
 #endif

@@ -4,20 +4,114 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "cli/base/array.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
+#include "cli/model/sample.h"
 #include "file_names.h"
-#include "session_classes.h"
 #include "session_memory.h"
 #include "session_programs.h"
+#include "session_tracing.h"
 #include "session_windows.h"
-#include "socket_owners.h"
 #include "kernel_delay.skel.h"
+
+/* --- Which process of a sample has a socket open, by /proc/PID/fd --- */
+
+struct socket_owner {
+	uint64_t inode; /* of the socket */
+	pid_t pid;
+	int32_t fd;
+};
+
+struct socket_owners {
+	struct socket_owner *all; /* by inode */
+	size_t n, room;
+};
+
+static int by_inode(const void *a, const void *b)
+{
+	const struct socket_owner *x = a, *y = b;
+
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+/* A process that has ended has none. Returns 0 or -ENOMEM. */
+static int process_read(struct socket_owners *owners, pid_t pid)
+{
+	char path[32], target[64];
+	struct dirent *entry;
+	int error = 0;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)proc_thread(pid));
+	folder = opendir(path);
+	while (folder && !error && (entry = readdir(folder))) {
+		struct socket_owner owner = { .pid = pid, .fd = atoi(entry->d_name) };
+		ssize_t length = readlinkat(dirfd(folder), entry->d_name, target,
+					    sizeof(target) - 1);
+
+		if (length < 0)
+			continue;
+		target[length] = '\0';
+		if (sscanf(target, "socket:[%" SCNu64 "]", &owner.inode) != 1)
+			continue;
+		error = ARRAY_GROW(owners->all, owners->n, owners->room);
+		if (!error)
+			owners->all[owners->n++] = owner;
+	}
+	if (folder)
+		closedir(folder);
+	return error;
+}
+
+/* NULL is allowed. */
+static void socket_owners_free(struct socket_owners *owners)
+{
+	if (!owners)
+		return;
+	free(owners->all);
+	free(owners);
+}
+
+/* Of the processes in sample->usages, as they are now; of several that have one the first. The
+ * caller frees it. Returns NULL without memory. */
+static struct socket_owners *socket_owners_new(const struct sample *sample)
+{
+	struct socket_owners *owners = calloc(1, sizeof(*owners));
+	int error = owners ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < sample->n_usages && !error; i++)
+		error = process_read(owners, sample->usages[i].pid);
+	if (error) {
+		socket_owners_free(owners);
+		return NULL;
+	}
+	if (owners->n)
+		qsort(owners->all, owners->n, sizeof(*owners->all), by_inode);
+	return owners;
+}
+
+/* NULL if none of them has it. */
+static const struct socket_owner *socket_owners_find(const struct socket_owners *owners,
+						     uint64_t inode)
+{
+	const struct socket_owner key = { .inode = inode };
+
+	return owners->n ? bsearch(&key, owners->all, owners->n, sizeof(key), by_inode) : NULL;
+}
+
+/* --- What threads read and write --- */
 
 struct hook {
 	struct bpf_program *program;

@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
-#include "session.h"
+#include "cli/model/sample.h"
 #include "session_hash.h"
+#include "session_types.h"
 
 #define RESOURCE_HOOKS 9
 

@@ -14,10 +14,285 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "session_classes.h"
-#include "session_iterator.h"
+#include "cli/base/syscall_names.h"
 #include "session_programs.h"
 #include "kernel_delay.skel.h"
+
+/* --- What is special about which system call --- */
+
+/* Adds bits to what the BPF side's two tables, of native and of 32-bit calls, say of a call. */
+static void call_add(volatile __u8 native[KD_CLASSES], volatile __u8 compat[KD_CLASSES],
+		     const char *name, __u8 bits)
+{
+	int64_t number = syscall_find(SYSCALL_NATIVE, name);
+	int64_t other = syscall_find(SYSCALL_COMPAT, name);
+	uint32_t plain = other < 0 ? KD_CLASSES : syscall_plain((uint32_t)other);
+
+	if (number >= 0 && number < KD_CLASSES)
+		native[number] |= bits;
+	if (plain < KD_CLASSES)
+		compat[plain] |= bits;
+}
+
+static void class_add(struct kernel_delay *skel, const char *name, __u8 class)
+{
+	call_add(skel->rodata->kd_class, skel->rodata->kd_compat_class, name, class);
+}
+
+/* What a thread waits for that sleeps in one of these calls, and whether its first argument is a
+ * descriptor; the names end with NULL. */
+static const struct {
+	__u8 awaited;
+	const char *const *names;
+} call_awaits[] = {
+#define CALLS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+	{ KD_AWAITED_WORK,
+	  CALLS("poll", "ppoll", "ppoll_time64", "select", "_newselect", "pselect6",
+		"pselect6_time64", "epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter",
+		"io_getevents", "io_pgetevents", "io_pgetevents_time64") },
+	{ KD_AWAITED_WORK | KD_AWAITED_AT_FILE, CALLS("accept", "accept4") },
+	{ KD_AWAITED_LOCK, CALLS("futex", "futex_time64", "futex_wait", "futex_waitv",
+				 "futex_requeue", "semop", "semtimedop", "semtimedop_time64") },
+	{ KD_AWAITED_LOCK | KD_AWAITED_AT_FILE, CALLS("flock", "fcntl", "fcntl64") },
+	{ KD_AWAITED_DISK, CALLS("sync", "msync") },
+	{ KD_AWAITED_DISK | KD_AWAITED_AT_FILE,
+	  CALLS("fsync", "fdatasync", "syncfs", "sync_file_range") },
+	{ KD_AWAITED_FILE,
+	  CALLS("open", "openat", "openat2", "creat", "close", "stat", "lstat", "newfstatat",
+		"statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "truncate",
+		"unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdir", "mkdirat",
+		"rmdir", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat", "chmod",
+		"fchmodat", "chown", "fchownat", "utimensat", "statfs", "mount", "umount2",
+		"chdir") },
+	{ KD_AWAITED_FILE | KD_AWAITED_AT_FILE,
+	  CALLS("fstat", "getdents", "getdents64", "ftruncate", "fallocate", "fchmod", "fchown",
+		"lseek", "copy_file_range", "fstatfs", "fchdir") },
+	{ KD_AWAITED_SOCKET, CALLS("socketcall") },
+	{ KD_AWAITED_SOCKET | KD_AWAITED_AT_FILE,
+	  CALLS("connect", "send", "sendto", "sendmsg", "sendmmsg", "recv", "recvfrom", "recvmsg",
+		"recvmmsg", "recvmmsg_time64", "shutdown") },
+	{ KD_AWAITED_CHILD, CALLS("wait4", "waitid", "waitpid", "vfork", "clone", "clone3") },
+	{ KD_AWAITED_TIMER, CALLS("nanosleep", "clock_nanosleep", "clock_nanosleep_time64") },
+	{ KD_AWAITED_SIGNAL, CALLS("rt_sigtimedwait", "rt_sigtimedwait_time64", "pause",
+				   "rt_sigsuspend", "sigsuspend") },
+	{ KD_AWAITED_BY_FILE | KD_AWAITED_AT_FILE,
+	  CALLS("read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev",
+		"preadv2", "pwritev2", "sendfile", "sendfile64", "splice", "tee", "vmsplice",
+		"ioctl") },
+};
+
+/* Calls with a time-out. */
+static const struct {
+	const char *name;
+	__u16 timeout;
+} call_timeouts[] = {
+#define TIMEOUT(argument, how) (KD_TIMEOUT_GIVEN | (argument) | (how))
+	{ "nanosleep", TIMEOUT(0, 0) },
+	{ "clock_nanosleep", TIMEOUT(2, KD_TIMEOUT_CLOCK) },
+	{ "futex", TIMEOUT(3, KD_TIMEOUT_FUTEX) },
+	{ "poll", TIMEOUT(2, KD_TIMEOUT_MS | KD_TIMEOUT_ESTIMATED) },
+	{ "ppoll", TIMEOUT(2, KD_TIMEOUT_ESTIMATED) },
+	{ "select", TIMEOUT(4, KD_TIMEOUT_US | KD_TIMEOUT_ESTIMATED) },
+	{ "pselect6", TIMEOUT(4, KD_TIMEOUT_ESTIMATED) },
+	{ "epoll_wait", TIMEOUT(3, KD_TIMEOUT_MS | KD_TIMEOUT_ESTIMATED) },
+	{ "epoll_pwait", TIMEOUT(3, KD_TIMEOUT_MS | KD_TIMEOUT_ESTIMATED) },
+	{ "epoll_pwait2", TIMEOUT(3, KD_TIMEOUT_ESTIMATED) },
+#undef TIMEOUT
+};
+
+/* Calls that are given a path, of several the first that is looked up; the names end with NULL. */
+static const struct {
+	__u8 path;
+	const char *const *names;
+} call_paths[] = {
+#define PATH(argument) (KD_PATH_GIVEN | (argument))
+	{ PATH(0), CALLS("open", "creat", "stat", "stat64", "lstat", "lstat64", "oldstat",
+			 "oldlstat", "access", "readlink", "truncate", "truncate64", "unlink",
+			 "rename", "mkdir", "rmdir", "link", "mknod", "chmod", "chown", "chown32",
+			 "lchown", "lchown32", "utime", "utimes", "statfs", "statfs64", "umount",
+			 "umount2", "chdir", "chroot", "execve", "swapon", "swapoff", "acct",
+			 "uselib", "pivot_root", "setxattr", "lsetxattr", "getxattr", "lgetxattr",
+			 "listxattr", "llistxattr", "removexattr", "lremovexattr") },
+	{ PATH(1), CALLS("symlink", "mount", "inotify_add_watch", "quotactl") },
+	{ PATH(1) | KD_PATH_IN_DIRECTORY,
+	  CALLS("openat", "openat2", "newfstatat", "fstatat64", "statx", "faccessat", "faccessat2",
+		"readlinkat", "unlinkat", "renameat", "renameat2", "mkdirat", "linkat", "mknodat",
+		"fchmodat", "fchmodat2", "fchownat", "utimensat", "utimensat_time64", "futimesat",
+		"execveat", "name_to_handle_at", "open_tree", "move_mount", "mount_setattr",
+		"fspick", "setxattrat", "getxattrat", "listxattrat", "removexattrat") },
+	{ PATH(2) | KD_PATH_IN_DIRECTORY, CALLS("symlinkat") },
+#undef PATH
+};
+
+/* Calls that read or write; the names end with NULL. */
+static const struct {
+	__u8 how;
+	const char *const *names;
+} call_io[] = {
+	{ KD_IO_READS,
+	  CALLS("read", "readv", "pread64", "preadv", "preadv2", "recv", "recvfrom", "recvmsg") },
+	{ KD_IO_WRITES, CALLS("write", "writev", "pwrite64", "pwritev", "pwritev2", "send",
+			      "sendto", "sendmsg") },
+	{ KD_IO_READS_MANY, CALLS("recvmmsg", "recvmmsg_time64") },
+	{ KD_IO_WRITES_MANY, CALLS("sendmmsg") },
+	{ KD_IO_SENDS_FILE, CALLS("sendfile", "sendfile64") },
+	{ KD_IO_COPIES, CALLS("splice", "copy_file_range") },
+	{ KD_IO_TEES, CALLS("tee") },
+	{ KD_IO_MAPS, CALLS("vmsplice") },
+	{ KD_IO_RING, CALLS("io_uring_enter") },
+};
+#undef CALLS
+
+static void timeouts_set(struct kernel_delay *skel)
+{
+	for (size_t i = 0; i < sizeof(call_timeouts) / sizeof(*call_timeouts); i++) {
+		int64_t number = syscall_find(SYSCALL_NATIVE, call_timeouts[i].name);
+
+		if (number >= 0 && number < KD_CLASSES)
+			skel->rodata->kd_call_timeouts[number] = call_timeouts[i].timeout;
+	}
+}
+
+void classes_set(struct kernel_delay *skel)
+{
+	timeouts_set(skel);
+	for (size_t i = 0; i < sizeof(call_awaits) / sizeof(*call_awaits); i++)
+		for (const char *const *name = call_awaits[i].names; *name; name++)
+			call_add(skel->rodata->kd_call_awaits, skel->rodata->kd_compat_call_awaits,
+				 *name, call_awaits[i].awaited);
+	class_add(skel, "poll", KD_CLASS_POLL);
+	class_add(skel, "ppoll", KD_CLASS_POLL);
+	class_add(skel, "ppoll_time64", KD_CLASS_POLL);
+	class_add(skel, "uretprobe", KD_CLASS_IGNORED);
+	class_add(skel, "uprobe", KD_CLASS_IGNORED);
+	class_add(skel, "execve", KD_CLASS_EXEC);
+	class_add(skel, "execveat", KD_CLASS_EXEC);
+	class_add(skel, "restart_syscall", KD_CLASS_RESTART);
+}
+
+/* For traces: which calls leave them, of whom calls (NULL: none) tells; and those that may map
+ * code. */
+static void classes_set_traced(struct kernel_delay *skel, const struct syscall_set *calls)
+{
+	for (int number = 0; calls && number < KD_CLASSES; number++) {
+		if (calls->has[SYSCALL_NATIVE][number])
+			skel->rodata->kd_class[number] |= KD_CLASS_TRACED;
+		if (calls->has[SYSCALL_COMPAT][number])
+			skel->rodata->kd_compat_class[number] |= KD_CLASS_TRACED;
+	}
+	for (size_t i = 0; i < sizeof(call_paths) / sizeof(*call_paths); i++)
+		for (const char *const *name = call_paths[i].names; *name; name++)
+			call_add(skel->rodata->kd_call_paths, skel->rodata->kd_compat_call_paths,
+				 *name, call_paths[i].path);
+	class_add(skel, "mmap", KD_CLASS_MAPS);
+	class_add(skel, "mmap2", KD_CLASS_MAPS);
+	class_add(skel, "mprotect", KD_CLASS_MAPS);
+	class_add(skel, "pkey_mprotect", KD_CLASS_MAPS);
+}
+
+void classes_set_io(struct kernel_delay *skel)
+{
+	for (size_t i = 0; i < sizeof(call_io) / sizeof(*call_io); i++)
+		for (const char *const *name = call_io[i].names; *name; name++)
+			call_add(skel->rodata->kd_call_io, skel->rodata->kd_compat_call_io, *name,
+				 call_io[i].how);
+}
+
+/* --- What the program that counts upcalls of openvswitch has counted --- */
+
+/* One CPU's counts in a window's bank. */
+static int upcalls_add(const struct kd_upcalls *counts, uint32_t cpu, struct sample *sample)
+{
+	for (uint32_t i = 0; i < KD_ERRNOS; i++) {
+		struct upcall_row row = { cpu, i, counts->count[i] };
+
+		if (counts->count[i] && sample_add_upcalls(sample, &row))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int upcalls_read(const struct kernel_delay *skel, const struct session_view *view,
+		 struct sample *sample)
+{
+	uint32_t cpus = skel->rodata->kd_cpus;
+	int fd = bpf_map__fd(skel->maps.kd_upcalls), result = 0;
+	struct kd_upcalls counts;
+
+	sample->upcalls_known = skel->links.kd_upcall != NULL;
+	for (uint32_t cpu = 0; sample->upcalls_known && cpu < cpus && !result; cpu++) {
+		uint32_t index = view->bank * cpus + cpu;
+
+		if (!bpf_map_lookup_elem(fd, &index, &counts) && counts.gen == view->gen)
+			result = upcalls_add(&counts, cpu, sample);
+	}
+	return result;
+}
+
+/* --- Who woke whom, and from what kind of interrupt --- */
+
+struct hook {
+	struct bpf_program *program;
+	const char *tracepoint;
+};
+
+static struct hook hook_of(const struct kernel_delay *skel, size_t i)
+{
+	const struct hook hooks[WAKERS_PROGRAMS] = {
+		{ skel->progs.kd_timer_begin, "hrtimer_expire_entry" },
+		{ skel->progs.kd_timer_end, "hrtimer_expire_exit" },
+		{ skel->progs.kd_request_completed, "block_rq_complete" },
+		{ skel->progs.kd_packet_queued, "netif_rx" },
+	};
+
+	return hooks[i];
+}
+
+/* Before loading: only where waits leave traces, or are recorded. Returns 0 or a negative errno. */
+static int wakers_select(struct wakers *wakers, struct kernel_delay *skel,
+			 const struct tracing_config *wanted, uint32_t slots)
+{
+	wakers->skel = skel;
+	wakers->on = wanted->wait_ns != KD_UNWANTED || wanted->record_bytes;
+	if (!wakers->on)
+		return 0;
+	for (size_t i = 0; i < WAKERS_PROGRAMS; i++)
+		bpf_program__set_autoload(hook_of(skel, i).program, true);
+	if (wanted->wait_ns == KD_UNWANTED)
+		return 0;
+	skel->rodata->kd_all_wakers = wanted->all_wakers;
+	return bpf_map__set_max_entries(skel->maps.kd_wakers,
+					slots + (wanted->all_wakers ? KD_WAKERS_OF_OTHERS : 0));
+}
+
+/* After loading. What the kernel lacks is noted with the programs. Returns 0, or after printing
+ * what failed EX_NOPERM or EX_OSERR. */
+static exit_status wakers_attach(struct wakers *wakers, struct programs *programs)
+{
+	int status = 0;
+
+	for (size_t i = 0; wakers->on && i < WAKERS_PROGRAMS && !status; i++) {
+		struct hook hook = hook_of(wakers->skel, i);
+
+		wakers->links[i] = bpf_program__attach_raw_tracepoint(hook.program,
+								      hook.tracepoint);
+		if (!wakers->links[i])
+			status = programs_unattached(
+				programs, hook.tracepoint, "OFF-CPU WAITS",
+				"may call a timer or a disk an interrupt, and does not name "
+				"who sent a packet: this kernel lacks their tracepoints");
+	}
+	return status;
+}
+
+/* Detaches; harmless on a zeroed one. */
+static void wakers_close(struct wakers *wakers)
+{
+	for (size_t i = 0; i < WAKERS_PROGRAMS; i++)
+		bpf_link__destroy(wakers->links[i]);
+}
+
+/* --- Programs and ring of traces --- */
 
 #define SCRATCHES_PER_CPU 2 /* bpf/stack.bpf.h */
 
@@ -239,63 +514,4 @@ void tracing_close(struct tracing *tracing)
 	wakers_close(&tracing->wakers);
 	bpf_link__destroy(tracing->open_calls);
 	ring_buffer__free(tracing->ring);
-}
-
-/* --- Who woke whom, and from what kind of interrupt --- */
-
-struct hook {
-	struct bpf_program *program;
-	const char *tracepoint;
-};
-
-static struct hook hook_of(const struct kernel_delay *skel, size_t i)
-{
-	const struct hook hooks[WAKERS_PROGRAMS] = {
-		{ skel->progs.kd_timer_begin, "hrtimer_expire_entry" },
-		{ skel->progs.kd_timer_end, "hrtimer_expire_exit" },
-		{ skel->progs.kd_request_completed, "block_rq_complete" },
-		{ skel->progs.kd_packet_queued, "netif_rx" },
-	};
-
-	return hooks[i];
-}
-
-int wakers_select(struct wakers *wakers, struct kernel_delay *skel,
-		  const struct tracing_config *wanted, uint32_t slots)
-{
-	wakers->skel = skel;
-	wakers->on = wanted->wait_ns != KD_UNWANTED || wanted->record_bytes;
-	if (!wakers->on)
-		return 0;
-	for (size_t i = 0; i < WAKERS_PROGRAMS; i++)
-		bpf_program__set_autoload(hook_of(skel, i).program, true);
-	if (wanted->wait_ns == KD_UNWANTED)
-		return 0;
-	skel->rodata->kd_all_wakers = wanted->all_wakers;
-	return bpf_map__set_max_entries(skel->maps.kd_wakers,
-					slots + (wanted->all_wakers ? KD_WAKERS_OF_OTHERS : 0));
-}
-
-exit_status wakers_attach(struct wakers *wakers, struct programs *programs)
-{
-	int status = 0;
-
-	for (size_t i = 0; wakers->on && i < WAKERS_PROGRAMS && !status; i++) {
-		struct hook hook = hook_of(wakers->skel, i);
-
-		wakers->links[i] = bpf_program__attach_raw_tracepoint(hook.program,
-								      hook.tracepoint);
-		if (!wakers->links[i])
-			status = programs_unattached(
-				programs, hook.tracepoint, "OFF-CPU WAITS",
-				"may call a timer or a disk an interrupt, and does not name "
-				"who sent a packet: this kernel lacks their tracepoints");
-	}
-	return status;
-}
-
-void wakers_close(struct wakers *wakers)
-{
-	for (size_t i = 0; i < WAKERS_PROGRAMS; i++)
-		bpf_link__destroy(wakers->links[i]);
 }

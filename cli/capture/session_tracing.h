@@ -7,7 +7,9 @@
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
-#include "session.h"
+#include "cli/base/syscall_set.h"
+#include "cli/model/sample.h"
+#include "session_types.h"
 
 struct bpf_link;
 struct kernel_delay;
@@ -23,17 +25,6 @@ struct wakers {
 	bool on;
 	struct bpf_link *links[WAKERS_PROGRAMS];
 };
-
-/* Before loading: only where waits leave traces, or are recorded. Returns 0 or a negative errno. */
-int wakers_select(struct wakers *wakers, struct kernel_delay *skel,
-		  const struct tracing_config *wanted, uint32_t slots);
-
-/* After loading. What the kernel lacks is noted with the programs. Returns 0, or after printing
- * what failed EX_NOPERM or EX_OSERR. */
-exit_status wakers_attach(struct wakers *wakers, struct programs *programs);
-
-/* Detaches; harmless on a zeroed one. */
-void wakers_close(struct wakers *wakers);
 
 /* --- Traces --- */
 
@@ -90,5 +81,19 @@ void tracing_known(const struct tracing *tracing, const struct kd_shape *shape, 
 
 /* Detaches and frees all. */
 void tracing_close(struct tracing *tracing);
+
+/* --- What is special about which system call --- */
+
+/* What holds in any run. */
+void classes_set(struct kernel_delay *skel);
+
+/* For --resources: which calls read and write. */
+void classes_set_io(struct kernel_delay *skel);
+
+/* --- What the program that counts upcalls of openvswitch has counted --- */
+
+/* See session_upcalls(). */
+int upcalls_read(const struct kernel_delay *skel, const struct session_view *view,
+		 struct sample *sample);
 
 #endif

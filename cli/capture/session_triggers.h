@@ -9,7 +9,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
 #include "cli/model/deltas.h"
-#include "session.h"
+#include "session_types.h"
 
 struct attach_costs;
 struct attachment;

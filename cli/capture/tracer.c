@@ -14,7 +14,6 @@
 #include "cli/stack/known.h"
 #include "cli/stack/stacks.h"
 #include "file_names.h"
-#include "open_call.h"
 #include "record_row.h"
 #include "session_tracing.h"
 #include "session_windows.h"

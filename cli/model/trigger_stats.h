@@ -27,7 +27,7 @@ struct probe_payer {
 	uint64_t cpu;           /* its CPU time meanwhile, ns */
 };
 
-/* The times in which the probes were off, see capture/duty.h. */
+/* The times in which the probes were off, see capture/overhead.h. */
 struct probe_duty {
 	uint64_t off;     /* ns of the run */
 	uint64_t phases;  /* how often they were taken out */
