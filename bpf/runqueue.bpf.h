@@ -135,7 +135,7 @@ static __always_inline bool waiting_unlist(struct kd_thread *thread, u32 slot)
 	u16 *entry;
 
 	thread->waiting.index = KD_WAITERS;
-	if (runqueue && index == KD_UNLISTED)
+	if (runqueue && index == KD_UNLISTED && READ_ONCE(runqueue->unlisted))
 		__sync_fetch_and_add(&runqueue->unlisted, -1);
 	if (!runqueue || index >= KD_WAITERS)
 		return false;

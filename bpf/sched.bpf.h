@@ -421,6 +421,9 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 	}
 	in = task_is_ours(next->pid, READ_ONCE(next->tgid));
 	runqueue_run(runqueue, in ? KD_RUNS_OWN : next->pid ? KD_RUNS_OTHER : KD_RUNS_IDLE, t);
+	/* Nobody waits here. What still counts is of threads that the kernel's tracing hid. */
+	if (!next->pid && unlikely(READ_ONCE(runqueue->unlisted)))
+		WRITE_ONCE(runqueue->unlisted, 0);
 	if (READ_ONCE(runqueue->runs) == KD_RUNS_OWN) {
 		target = target_find(next->pid, (u64)next);
 		if (unlikely(!target.thread)) {

@@ -7,22 +7,27 @@ Whatever else runs on the machine is a culprit, too: so the time of each is comp
 it says of itself, and the sum with the thread's states (in the check of the books)."""
 
 import contextlib
+import ctypes
 import json
+import mmap
 import os
 import pathlib
 import re
 import signal
+import struct
+import subprocess
 import time
 
 import kdtest
 from kdgroup import (heavy_group, join_thread, limited_group, set_quota, throttled_ns,
                      throttled_periods)
-from kdneeds import need
+from kdneeds import bpftool, need
 from kdtest import MS
 
 RUN = 100 * MS  # of each who takes the CPU, so that the target waits for long enough
 CELLS = 24  # of a thread, in the program
 LISTED = 16  # who wait for a CPU
+RUNQUEUE, UNLISTED = 128, 32  # bytes of struct kd_runqueue (bpf/culprit.h), and before the count
 PF_KTHREAD = 0x200000  # include/linux/sched.h
 
 
@@ -494,6 +499,41 @@ def case_own_quotas(test):
             of_quota(test, report.thread(tid), group, counts[group])
 
 
+def runqueues_of(pid):
+    """The memory of the BPF map that a program has about run queues."""
+    shown = subprocess.run([bpftool(), "-j", "map", "show"], stdout=subprocess.PIPE, check=True)
+    named = {row["id"] for row in json.loads(shown.stdout) if row.get("name") == "kd_runqueues"}
+    held = {int(number) for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir()
+            for number in re.findall(r"^map_id:\s*(\d+)$", info.read_text(), re.MULTILINE)}
+    fd = ctypes.CDLL("libbpf.so.1").bpf_map_get_fd_by_id(*named & held)
+    try:
+        return mmap.mmap(fd, os.cpu_count() * RUNQUEUE)
+    finally:
+        os.close(fd)
+
+
+def idle_ticks(cpu):
+    return int(re.search(rf"^cpu{cpu}((?: \d+)+)$", pathlib.Path("/proc/stat").read_text(),
+                         re.MULTILINE)[1].split()[3])
+
+
+def case_hidden_ends(test):
+    """A wait without an entry in its CPU's list, of which the kernel hid the end from its tracing,
+    counts until that CPU has nothing to do."""
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", "poll")
+    capture = test.capture(load.pid)
+    with runqueues_of(capture.pid) as memory:
+        struct.pack_into("I", memory, cpu * RUNQUEUE + UNLISTED, 3)
+        before = idle_ticks(cpu)
+        try:
+            kdtest.wait_until(lambda: idle_ticks(cpu) > before + 2)
+        except TimeoutError:
+            raise kdtest.Skip("the CPU always has something to do") from None
+        test.eq(struct.unpack_from("I", memory, cpu * RUNQUEUE + UNLISTED)[0], 0, "nobody waits")
+    test.books(capture.close(test))
+
+
 def case_deadline(test):
     """A thread that has used up its own runtime, by its own clock."""
     load = test.workload("roles", "deadline:5:20:30")
@@ -513,4 +553,4 @@ def case_deadline(test):
 
 kdtest.main(case_fifo, case_never_switched, case_nice, case_round_robin, case_many_waiters,
             case_crowd, case_many_culprits, case_ksoftirqd, case_group, case_quota,
-            case_own_quotas, case_deadline)
+            case_own_quotas, case_hidden_ends, case_deadline)
