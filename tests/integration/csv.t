@@ -51,6 +51,7 @@ def capture(test):
     load = test.workload("roles", "spin:0", "fifo:0:3:30")
     path = test.directory() / "json"
     done = test.program("-p", load.pid, "--sample-time", "100ms", "-o", f"json:{path}", "--quiet")
+    load.end()
     test.eq(done.status, 0, "a capture")
     return json.loads(path.read_text())
 

@@ -527,12 +527,12 @@ def case_repeated_captures_end(test):
     test.eq(run.wait(), 69, "no such PID: it does not wait for another")
 
 
-def ends_with(test, load, *targets):
+def ends_with(test, load, *targets, samples):
     """With each of these targets it ends when the load does."""
     runs = {}
     for target in targets:
         top = test.directory() / "new"
-        runs[target] = captures(test, top, load, conditions=["lost>1000000"], target=target)
+        runs[target] = captures(test, top, load, "-n", samples, conditions=["lost>1000000"], target=target)
         kdtest.wait_until(lambda top=top: list(top.glob(".round.*/*.json")))
     load.end()
     for target, run in runs.items():
@@ -549,7 +549,7 @@ def case_repeated_captures_target(test):
     pidfile.write_text(f"{load.pid}\n")
     ends_with(test, load, ("-p", load.pid), (load.pid,), ("-C", program.name), (program.name,),
               ("--comm", program.name, "--all"), ("--pidfile", pidfile),
-              ("--follow-fork", "-p", load.pid))
+              ("--follow-fork", "-p", load.pid), samples=999999)
 
 
 def case_repeated_captures_groups(test):
@@ -560,7 +560,7 @@ def case_repeated_captures_groups(test):
         shell = kdprocesses.contained(test, group)
         inside = kdprocesses.children_of(shell.pid)[0]
         ends_with(test, shell, ("--cgroup", group), ("--container", name),
-                  ("--pid-ns", inside, "-p", 1))
+                  ("--pid-ns", inside, "-p", 1), samples=2)
 
 
 kdtest.main(case_stand_in, case_contents, case_alerts, case_prometheus_config,

@@ -6,6 +6,7 @@ writes."""
 import json
 import math
 import re
+import signal
 
 import kdtest
 from kdlive import TIME, UNITS, View
@@ -42,14 +43,15 @@ def case_figures(test):
     test.ok(bar[-1:] in heights, "its bar is that high", bar, heights)
     test.ok(len(bar) > 2 and set(bar[1:]) <= set(BLOCKS[4:]), "as in the windows before", bar)
     test.eq((view.row("poll") or (1, "x"))[0], 0, "who waits for work is not kept from it")
-    check_frozen(test, view)
+    check_frozen(test, view, load)
     check_opened(test, view, fifo)
     view.press("q")
     view.check_gone("q")
 
 
-def check_frozen(test, view):
-    """What is written is the window on the screen."""
+def check_frozen(test, view, load):
+    """What is written is the window on the screen, whatever the process does meanwhile: nothing."""
+    load.signal(signal.SIGSTOP)
     screen, number = view.screen(), view.shown_window()
     files = {form: view.directory / form for form in ("json", "text", "openmetrics")}
     for form, path in files.items():
@@ -73,6 +75,7 @@ def check_frozen(test, view):
     states = spin["ledger"]
     ready = sum(ns for state, ns in states.items() if state.startswith("ready"))
     test.between(view.row("spin")[0], ready * 0.99, ready * 1.05, "and that is on the screen")
+    load.signal(signal.SIGCONT)
     view.press("f")
     test.ok(view.until(lambda: view.shown_window() > number + 1), "f goes on", view.screen())
 

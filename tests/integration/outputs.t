@@ -258,10 +258,10 @@ def case_no_memory(test):
     """Wherever it ends, that is what is said."""
     folder, one = test.directory(), saved(test)
     sample = json.loads(one.read_text())
-    sample["threads"] = [{**sample["threads"][0], "tid": tid} for tid in range(1, 2000)]
+    sample["threads"] = [{**sample["threads"][0], "tid": tid} for tid in range(1, 1000)]
     (folder / "large").write_text(json.dumps(sample))
     said = set()
-    for form, mib in itertools.product(("text", "json", "html"), range(12, 60, 4)):
+    for form, mib in itertools.product(("text", "json", "html"), range(12, 36, 2)):
         limit = (mib << 20, mib << 20)
         done = replay(test, folder / "large", "-o", f"{form}:{folder}/out",
                       preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, limit))

@@ -56,7 +56,7 @@ def case_no_cpu_left(test):
     if len(os.sched_getaffinity(0)) < 2:
         raise kdtest.Skip("one CPU only")
     load = busy(test, *(f"spin:{cpu}" for cpu in sorted(os.sched_getaffinity(0))))
-    done = test.program("-p", load.pid, "--sample-time", "0.2")
+    done = test.program("-p", load.pid, "--sample-time", "0.2", wrapper=("chrt", "-f", "1"))
     test.eq(done.status, 0, "bound threads on all CPUs: it works")
     test.ok("warning" in done.stderr and len(done.stderr.splitlines()) == 1,
             "and says that it takes their time", done.stderr)

@@ -20,7 +20,7 @@ import kdtrigger
 
 CLIENTS = 4
 TRANSACTIONS = 10  # of each client that connects for each
-RATE = 200  # transactions a second of those that stay connected
+RATE = 50  # transactions a second of those that stay connected
 SLEEP = 30  # ms
 
 
