@@ -175,6 +175,7 @@ def case_cpu_and_memory(test):
     """CPU time by the process's own clock, memory by /proc."""
     kdtest.only_on_host("counts of pages and clocks that are exact at once")
     load = test.workload("faulter", "minor:2000:1:-1")
+    load.settle()  # or what it runs on its way to sleep is in no window
     statm = pathlib.Path(f"/proc/{load.pid}/statm")
 
     def resident():
