@@ -209,10 +209,13 @@ def case_busy(test):
 def case_condition(test):
     load = test.workload("roles", f"spin:{kdtest.last_cpu()}")
     hog = test.workload("roles", f"fifo:{kdtest.last_cpu()}:60:90")
-    args = ("-p", load.pid, "--sample-time", "0.3", "--quiet", "--fail-if")
-    test.eq(test.program(*args, "verdict.share>5").status, 4, "a share of more than 5 %: status 4")
-    test.eq(test.program(*args, "verdict.disk.share>5").status, 0, "not by a disk: status 0")
+    path = test.directory() / "json"
+    done = test.program("-p", load.pid, "--sample-time", "0.3", "--quiet", "-o", f"json:{path}", "--fail-if",
+                        "verdict.share>5")
     hog.end()
+    test.eq(done.status, 4, "a share of more than 5 %: status 4")
+    done = test.program("--replay", path, "--quiet", "--fail-if", "verdict.disk.share>5")
+    test.eq(done.status, 0, "not by a disk: status 0")
 
 
 def threads_of(text):
@@ -227,12 +230,15 @@ def case_selection(test):
     kdtest.only_on_host("which threads have sections")
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}", f"spin:{cpu}", "poll", "poll")
+    path = test.directory() / "json"
 
-    def shown(*args):
-        done = test.program("-p", load.pid, "--sample-time", "0.3", *args, full=False)
+    def shown(*args, of=("--replay", path)):
+        done = test.program(*of, *args, full=False)
         test.eq((done.status, done.stderr), (0, ""), " ".join(args) or "as it is")
         return done.stdout, *threads_of(done.stdout)
-    text, blocks, lines = shown()
+    text, blocks, lines = shown(of=("-p", load.pid, "--sample-time", "0.3", "-o", "text", "-o",
+                                    f"json:{path}"))
+    load.end()
     test.eq((len(blocks), len(lines)), (5, 0), "sections of all five threads")
     test.ok("VERDICT" in text and not re.search(r" 0     0\.00$", text, re.MULTILINE),
             "no lines of zeros", text)

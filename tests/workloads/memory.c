@@ -215,7 +215,7 @@ __attribute__((noinline)) void faulting_call(volatile char *start, long pages)
 
 static void calls(struct worker *worker)
 {
-	long pages = worker->args[1], others = 10 * pages;
+	long pages = worker->args[1], others = pages;
 	size_t size = (size_t)(pages + others) * PAGE;
 	char *start = small_pages_map(size);
 
