@@ -4,6 +4,7 @@
 it ran by its own clock; and the folded file, as readers of such files take it."""
 
 import re
+import signal
 
 import kdtest
 from kdstacks import THREAD, Capture, Libc, Program, stack_fault, told
@@ -34,6 +35,7 @@ class Run:
         last = self.load.mark()
         self.beside = kdtest.processes_named("kernel_delay") != [capture.pid]
         self.report, self.stacks = capture.close(test)
+        self.load.signal(signal.SIGSTOP)  # nobody looks any more
         self.cpu = first.bounds(last, self.report)
 
     def samples(self, role):
