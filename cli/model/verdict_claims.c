@@ -211,8 +211,7 @@ static struct claim period_claim(const struct thread_row *thread, enum open_kind
 	return claim;
 }
 
-/* What a wait for a CPU is to be put down to; CAUSES: nothing that is known. An idle CPU was
- * being woken up, or was not allowed to run the thread. */
+/* What a wait for a CPU is to be put down to; CAUSES: nothing that is known. */
 static enum cause culprit_cause(const struct culprit *culprit)
 {
 	if (culprit->rt_limit)
@@ -234,6 +233,8 @@ static enum cause culprit_cause(const struct culprit *culprit)
 		return CAUSE_THROTTLED;
 	case CULPRIT_DEADLINE:
 		return CAUSE_DEADLINE;
+	case CULPRIT_IDLE:
+		return CAUSE_IDLE;
 	case CULPRIT_STOLEN:
 		return CAUSE_STOLEN;
 	default:

@@ -30,6 +30,8 @@ static const struct {
 			     "limit",
 			     "let them sleep at times; sched_rt_runtime_us or fair_server is the "
 			     "limit" },
+	[CAUSE_IDLE] = { "keep its CPU out of deep idle states (cpupower idle-set)",
+			 "keep their CPUs out of deep idle states (cpupower idle-set)" },
 	[CAUSE_HARDIRQ] = { "move interrupts to other CPUs (/proc/irq/*/smp_affinity)", NULL },
 	[CAUSE_SOFTIRQ] = { "move the network's interrupts to other CPUs (RSS, smp_affinity)",
 			    NULL },

@@ -23,6 +23,7 @@ struct sentence {
 	const char *named, *unnamed;
 };
 
+#define IDLE "waited for %s, which was idle, to wake up"
 #define FROZEN " frozen by the freezer of a control group"
 static const struct sentence sentences[CAUSES] = {
 	[CAUSE_TASK] = { "waited for %s, on which %s ran", "waited for %s, on which others ran" },
@@ -34,6 +35,7 @@ static const struct sentence sentences[CAUSES] = {
 			     "had used up its own SCHED_DEADLINE runtime" },
 	[CAUSE_RT_LIMIT] = { "waited for %s, which the real-time limit gave to %s",
 			     "waited for %s: the real-time limit was reached" },
+	[CAUSE_IDLE] = { IDLE, IDLE },
 	[CAUSE_HARDIRQ] = { "was interrupted, mostly by %s", "was interrupted by hardirqs" },
 	[CAUSE_SOFTIRQ] = { "was interrupted by softirqs, mostly %s",
 			    "was interrupted by softirqs" },
@@ -198,7 +200,7 @@ static void what_add(char *sentence, const struct verdict_row *row, bool several
 	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32];
 	size_t used = strlen(sentence), room = SENTENCE_LEN - used;
 	bool waits = row->cause == CAUSE_TASK || row->cause == CAUSE_OWN_THREADS ||
-		     row->cause == CAUSE_RT_LIMIT;
+		     row->cause == CAUSE_RT_LIMIT || row->cause == CAUSE_IDLE;
 	bool named;
 	const char *format;
 

@@ -108,7 +108,7 @@ TEST(ready)
 	      "it waited from edge to edge, without an event");
 }
 
-/* Who had the CPU, each to his cause; an idle CPU, and what is not known, are unexplained. */
+/* Who had the CPU, each to his cause; what is not known is unexplained. */
 TEST(culprits)
 {
 	struct culprit culprits[] = {
@@ -139,7 +139,8 @@ TEST(culprits)
 		   "task 200/100 x10 hog[812] policy 1 50, own_threads 90/45 x10 worker[5] policy "
 		   "1 50, softirq 80/40 x10 ksoftirqd/0[16] policy 1 50, throttled 70/35 x10 "
 		   "/batch, softirq 60/30 x10, rt_limit 55/27.5 x10 compiler[900] policy 1 50, "
-		   "stolen 30/15 x10, deadline 20/10 x10, kept 695 of 1000, unexplained 90",
+		   "idle_cpu 50/25 x10, "
+		   "stolen 30/15 x10, deadline 20/10 x10, kept 695 of 1000, unexplained 40",
 		   "who had the CPU");
 }
 
