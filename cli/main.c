@@ -24,7 +24,7 @@
 #include "cli/process/processes.h"
 #include "cli/process/target.h"
 #include "cli/process/trigger_set.h"
-#include "cli/stack/stacks_child.h"
+#include "cli/stack/stacks.h"
 #include "probes/list.h"
 #include "run.h"
 #include "run_record_on.h"

@@ -8,8 +8,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
-#include "cli/base/number.h"
-#include "cli/base/timestamp.h"
+#include "cli/base/parse.h"
 #include "cli/process/pids.h"
 #include "run_sampling.h"
 

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "cli/base/capability.h"
 #include "cli/base/log.h"
 #include "cli/capture/session_triggers.h"
 #include "cli/process/kernelfs.h"

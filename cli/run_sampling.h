@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/base/button.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/signals.h"
 #include "cli/capture/collect.h"

@@ -11,7 +11,6 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
-#include "cli/base/timestamp.h"
 #include "cli/capture/overhead.h"
 #include "cli/capture/session_triggers.h"
 #include "cli/capture/session_windows.h"

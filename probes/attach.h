@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
-#include "resolve.h"
+#include "sites.h"
 
 struct bpf_program;
 struct attachment;

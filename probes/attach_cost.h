@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "resolve.h"
+#include "sites.h"
 
 /* What has been measured, on functions of this process that begin as those do on
  * which there are probes. */

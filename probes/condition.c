@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/choices.h"
 #include "cli/base/log.h"
-#include "event_field.h"
+#include "cli/base/names.h"
 #include "kernel.h"
 #include "usdt_argument.h"
 

@@ -7,9 +7,9 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
 #include "predicate.h"
-#include "registers.h"
-#include "resolve.h"
+#include "sites.h"
 #include "trigger.h"
+#include "usdt_argument.h"
 
 /* What of a site decides where values are. */
 struct condition_place {

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 
 static bool thread_is_confined(pid_t pid, const char *tid)
 {

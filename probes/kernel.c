@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+// SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
 #include "kernel.h"
 
@@ -12,7 +12,136 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
-#include "entries.h"
+#include "cli/base/syscall_set.h"
+#include "list_out.h"
+
+/* --- Tracepoints of single system calls --- */
+
+/* The kernel calls a few by the names of their functions (SYSCALL_DEFINE). */
+static const struct {
+	const char *function, *name;
+} renamed[] = {
+	{ "newfstat", "fstat" },       { "newlstat", "lstat" }, { "newstat", "stat" },
+	{ "newuname", "uname" },       { "umount", "umount2" }, { "sendfile64", "sendfile" },
+	{ "fstatat64", "newfstatat" },
+};
+
+static int function_number(const char *function)
+{
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(*renamed); i++)
+		if (!strcmp(function, renamed[i].function))
+			return syscall_number(renamed[i].name);
+	return syscall_number(function);
+}
+
+int site_call(const struct site *site, bool *exit)
+{
+	static const char enter_prefix[] = "sys_enter_", exit_prefix[] = "sys_exit_";
+
+	if (!site->group || strcmp(site->group, "syscalls"))
+		return -1;
+	*exit = !strncmp(site->name, exit_prefix, sizeof(exit_prefix) - 1);
+	if (*exit)
+		return function_number(site->name + sizeof(exit_prefix) - 1);
+	if (!strncmp(site->name, enter_prefix, sizeof(enter_prefix) - 1))
+		return function_number(site->name + sizeof(enter_prefix) - 1);
+	return -1;
+}
+
+/* --- Where a tracepoint has its fields, as its format file in tracefs says --- */
+
+/* Linux, Documentation/trace/events.rst. */
+
+/* What the kernel replaces by the address of the registers (perf_trace_run_bpf_submit()). */
+#define REPLACED 8
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+static bool begins(const char *at, const char *end, const char *with)
+{
+	size_t length = strlen(with);
+
+	return (size_t)(end - at) >= length && !memcmp(at, with, length);
+}
+
+/* The number behind a word such as "offset:" in a line. Returns false if there is none, or it is
+ * larger than an event. */
+static bool number_find(unsigned long *number, const char *line, const char *end, const char *word)
+{
+	const char *found = memmem(line, (size_t)(end - line), word, strlen(word));
+	char *rest;
+
+	if (!found)
+		return false;
+	found += strlen(word);
+	if (found == end || *found < '0' || *found > '9')
+		return false;
+	*number = strtoul(found, &rest, 10);
+	return *rest == ';' && *number <= EVENT_BYTES;
+}
+
+/* "pid_t prev_pid", "char comm[16]", "__data_loc char[] name" */
+static void declaration_read(struct event_field *field, const char *at, const char *end)
+{
+	field->is_number = !memchr(at, '[', (size_t)(end - at)) && !begins(at, end, "__data_loc") &&
+			   !begins(at, end, "__rel_loc");
+	if (end > at && end[-1] == ']')
+		end = memrchr(at, '[', (size_t)(end - at));
+	field->name = end;
+	while (end && field->name > at && is_word(field->name[-1]))
+		field->name--;
+	field->length = (size_t)(end - field->name);
+}
+
+/* "field:pid_t prev_pid; offset:24; size:4; signed:1;". Returns false if it is something else. */
+static bool line_read(struct event_field *field, const char *line, const char *end)
+{
+	static const char word[] = "field:";
+	unsigned long offset, size, is_signed = 0;
+	const char *semicolon;
+
+	while (line < end && (*line == ' ' || *line == '\t'))
+		line++;
+	semicolon = memchr(line, ';', (size_t)(end - line));
+	if (!begins(line, end, word) || !semicolon)
+		return false;
+	declaration_read(field, line + sizeof(word) - 1, semicolon);
+	if (!field->length || !number_find(&offset, semicolon, end, "offset:") ||
+	    !number_find(&size, semicolon, end, "size:") || offset < REPLACED)
+		return false;
+	field->is_signed = number_find(&is_signed, semicolon, end, "signed:") && is_signed;
+	field->is_number = field->is_number && (size == 1 || size == 2 || size == 4 || size == 8) &&
+			   offset + size <= EVENT_BYTES;
+	field->offset = (uint16_t)offset;
+	field->size = (uint8_t)size;
+	return true;
+}
+
+bool event_field_next(struct event_field *field, const char **format)
+{
+	while (**format) {
+		const char *line = *format, *end = strchrnul(line, '\n');
+
+		*format = *end ? end + 1 : end;
+		if (line_read(field, line, end))
+			return true;
+	}
+	return false;
+}
+
+bool event_field_find(struct event_field *field, const char *format, const char *name)
+{
+	while (event_field_next(field, &format))
+		if (strlen(name) == field->length && !memcmp(field->name, name, field->length))
+			return true;
+	return false;
+}
+
+/* --- Which tracepoints and functions the running kernel has --- */
 
 #define LINE_LEN 1024                      /* the kernel's longest names have 511 bytes */
 #define MATCHES_MAX (8 * KERNEL_SITES_MAX) /* names repeat */

@@ -4,9 +4,11 @@
 #define KERNEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
+#include "sites.h"
 #include "trigger.h"
 
 /* The most sites that a pattern in a kernel trigger may stand for. */
@@ -52,5 +54,35 @@ const char *kernel_events_hint(int error);
 /* Calls each for every function that the kernel can trace, with the module that
  * holds it or NULL; names may repeat. As above; -ENOENT without /proc/kallsyms. */
 int kernel_each_function(kernel_function_fn *each, void *context);
+
+/* --- Tracepoints of single system calls --- */
+
+/* The number of the system call whose own tracepoint (syscalls:sys_enter_NAME or
+ * sys_exit_NAME) a site is; *exit says which of the two. -1 if it is none, or one
+ * whose number is not known. */
+int site_call(const struct site *site, bool *exit);
+
+/* --- Where a tracepoint has its fields, as its format file in tracefs says --- */
+
+/* Linux, Documentation/trace/events.rst. */
+
+#define EVENT_BYTES 8192 /* the most that programs are given of an event (PERF_MAX_TRACE_SIZE) */
+
+struct event_field {
+	const char *name; /* in the format's text, so many bytes */
+	size_t length;
+	bool is_number; /* else it is a text or an array, and what follows is not filled */
+	uint16_t offset;
+	uint8_t size; /* bytes: 1, 2, 4, 8 */
+	bool is_signed;
+};
+
+/* Reads the next field and moves *format behind it; the first call has the whole text there. Those
+ * that all events have (common_...) are left out: where they were, programs find a pointer. Returns
+ * false if there is no other. */
+bool event_field_next(struct event_field *field, const char **format);
+
+/* Finds the field of a name. Returns false if there is none. */
+bool event_field_find(struct event_field *field, const char *format, const char *name);
 
 #endif

@@ -1,30 +1,95 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+// SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
 #include "list.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/base/capability.h"
 #include "cli/base/escape.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
+#include "cli/sandbox/confine.h"
 #include "cli/sandbox/helper.h"
-#include "probes/elf/demangle.h"
+#include "probes/elf/functions.h"
 #include "probes/elf/elf_file.h"
 #include "probes/elf/objects.h"
 #include "probes/elf/symbols.h"
 #include "probes/elf/usdt.h"
-#include "entries.h"
 #include "kernel.h"
-#include "list_filter.h"
 #include "list_out.h"
 #include "object_choose.h"
 #include "reader.h"
+#include "trigger.h"
+
+/* --- What is to be listed: the pattern of --list-probes --- */
+
+/* Nothing is looked up here. */
+
+struct list_filter {
+	const char *glob; /* NULL: an overview */
+	const char *rest; /* of it after the kind */
+	char word[16];    /* its kind, as it is spelt; "" if it has none */
+	enum trigger_kind kind;
+	struct trigger trigger; /* the same as a trigger; zeros if it is none */
+};
+
+/* The caller clears the filter; glob has to outlive it. */
+static void list_filter_init(struct list_filter *filter, const char *glob)
+{
+	size_t length = glob ? trigger_kind_read(&filter->kind, glob) : 0;
+	const char *why;
+
+	*filter = (struct list_filter){ .glob = glob, .rest = glob, .kind = filter->kind };
+	if (!length || length >= sizeof(filter->word))
+		return;
+	memcpy(filter->word, glob, length);
+	filter->rest = glob + length + 1;
+	trigger_parse(&filter->trigger, glob, &why); /* it need not be one */
+}
+
+static void list_filter_clear(struct list_filter *filter)
+{
+	trigger_clear(&filter->trigger);
+}
+
+/* True if probes of this kind, or on the return of such, may be wanted. */
+static bool list_filter_wants(const struct list_filter *filter, enum trigger_kind kind)
+{
+	enum trigger_kind wanted = filter->kind;
+
+	if (!*filter->word)
+		return true;
+	if (wanted == TRIGGER_KRETPROBE)
+		wanted = TRIGGER_KPROBE;
+	if (wanted == TRIGGER_URETPROBE)
+		wanted = TRIGGER_UPROBE;
+	return wanted == kind;
+}
+
+/* True if the pattern fits the text of a trigger, or the name in it. */
+static bool list_filter_takes(const struct list_filter *filter, const char *text, const char *name)
+{
+	if (!filter->glob || names_match(filter->rest, strchr(text, ':') + 1) ||
+	    names_match(filter->rest, name))
+		return true;
+	return !*filter->word && names_match(filter->glob, text);
+}
+
+/* True if it would mean this name, with this provider or NULL, as a trigger in its OBJECT. */
+static bool list_filter_means(const struct list_filter *filter, const char *group, const char *name)
+{
+	const struct trigger *wanted = &filter->trigger;
+
+	return wanted->object && wanted->name && names_match(wanted->name, name) &&
+	       (!wanted->group || (group && names_match(wanted->group, group)));
+}
+
+/* --- Tells which probes there are, and what triggers mean --- */
 
 #define WIDEST 60 /* column of triggers */
 

@@ -7,8 +7,8 @@
 
 #include "cli/base/array.h"
 #include "cli/base/log.h"
-#include "cli/base/remote.h"
-#include "probes/elf/maps.h"
+#include "cli/base/proc_file.h"
+#include "probes/elf/objects.h"
 
 #define LOOKS_MAX 100000 /* in all processes; a look takes some 2 us */
 

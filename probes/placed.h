@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
-#include "resolve.h"
+#include "sites.h"
 
 enum placed_why {
 	PLACED_UNMAPPED, /* the file is mapped, but not that part of it */

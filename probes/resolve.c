@@ -7,13 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/base/capability.h"
-#include "cli/base/choices.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
-#include "probes/elf/demangle.h"
+#include "cli/sandbox/confine.h"
 #include "probes/elf/elf_file.h"
 #include "probes/elf/functions.h"
 #include "probes/elf/objects.h"
@@ -22,7 +20,6 @@
 #include "kernel.h"
 #include "object_choose.h"
 #include "reader.h"
-#include "return_danger.h"
 #include "return_sites.h"
 #include "sites.h"
 #include "usdt_argument.h"

@@ -3,8 +3,8 @@
 #ifndef SELF_PROBE_H
 #define SELF_PROBE_H
 
-#include "instruction_class.h"
-#include "resolve.h"
+#include "sites.h"
+#include "sites.h"
 
 #define SELF_PROBE_COPIES 3
 

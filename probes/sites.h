@@ -1,15 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sites of a trigger while they are being found (resolve.h), and the files that they
- * are in. */
+/* The sites of a trigger, and the files that they are in. */
 #ifndef SITES_H
 #define SITES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "cli/base/exit_status.h"
-#include "cli/sandbox/packet.h"
-#include "probes/elf/elf_file.h"
-#include "probes/elf/objects.h"
-#include "resolve.h"
 #include "trigger.h"
+
+/* --- What kernels do about an instruction with a probe on it --- */
+
+enum instruction_class {
+	CLASS_BRANCH,   /* a jump or call to a fixed address */
+	CLASS_PUSH,     /* saves a register */
+	CLASS_PUSH_REX, /* one of the newer registers */
+	CLASS_NOP,      /* the shortest */
+	CLASS_NOP5,     /* which the kernel may make a call (Linux 6.18) */
+	CLASS_NOP_LONG,
+	CLASS_ENDBR, /* marks where an indirect jump may lead */
+	CLASS_OTHER, /* single-stepped */
+	INSTRUCTION_CLASSES,
+};
+
+/* --- Sites --- */
+
+struct conditions;
+struct elf_file;
+struct object;
+struct objects;
+struct packet;
+struct sites;
+
+/* Which file it is: probes are in it, whatever leads there. Within containers that share
+ * files, a file has a device of each of them, and one of its own. */
+struct file_id {
+	uint64_t device; /* 0: of such a container */
+	uint64_t inode;
+	int64_t changed; /* when, ns; 0: the device is known */
+};
+
+bool file_id_is(const struct file_id *a, const struct file_id *b);
+
+/* One site to attach to. Strings and the file belong to the sites. */
+struct site {
+	int fd;              /* user space: the object's file, open for reading; kernel: -1 */
+	struct file_id file; /* which that is */
+	const char *object;  /* user space: its path as the target has it mapped; else NULL */
+	const char *group;   /* USDT: the provider; tracepoint: the system; else NULL */
+	const char *name;    /* of the function, probe or event; "" if only the address is known */
+	uint64_t offset;     /* into the file or the kernel's function */
+	bool on_return;      /* by a return probe at the function's first instruction */
+	/* Of a trigger on a return: this is one of the instructions that return, so many bytes
+	 * after the function's first, as a return probe might be deadly: why. Else NULL. */
+	const char *danger;
+	int64_t into;
+	bool go;               /* code of Go, which moves between threads */
+	uint64_t semaphore;    /* USDT: offset of the semaphore in the file; 0: none */
+	const char *arguments; /* USDT: where they are (usdt_argument.h); else NULL */
+	uint32_t condition;    /* which of the trigger's it is: the cookie; set by the caller */
+	enum instruction_class instruction; /* of user space; the one that is probed */
+};
+
+/* Takes out the sites that others have, too, and which would be hit twice. */
+void sites_subtract(struct sites *sites, const struct sites *others);
+
+/* NULL is allowed. */
+void sites_free(struct sites *sites);
+
+/* All sites of a trigger, in one or more sets; no set: there is no trigger. */
+struct trigger_sites {
+	const struct trigger *trigger;
+	struct sites *const *sets;
+	size_t n_sets;
+	struct conditions *const *conditions; /* *conditions NULL: all hits count */
+};
+
+size_t sites_count(const struct sites *sites);
+
+/* They cannot be probed: no attachment has them from now on. Their files are known still. */
+void sites_leave_out(struct sites *sites);
+bool sites_are_left_out(const struct sites *sites);
+
+const struct site *sites_get(const struct sites *sites, size_t index);
+
+/* Says which of its trigger's conditions a site has. */
+void sites_set_condition(struct sites *sites, size_t index, uint32_t condition);
+
+/* --- While they are being found --- */
 
 /* An object's file, open for all its sites. */
 struct binary {
@@ -37,10 +116,6 @@ exit_status sites_refuse_more(const struct trigger *trigger);
 /* Opens an object; the sites own what was opened. Returns 0 or a -errno. */
 int binary_open(struct binary **binary, struct sites *sites, const struct objects *objects,
 		const struct object *object);
-
-/* Adds one that another process has opened: the descriptor becomes the sites', unless that fails;
- * the path is copied. Returns 0 or a -errno. */
-int sites_add_binary(struct sites *sites, int fd, const struct file_id *file, const char *path);
 
 /* Closes the one that was opened last, which has no sites. */
 void binary_close(struct sites *sites);

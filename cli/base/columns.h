@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "number.h"
+#include "parse.h"
 
 struct columns {
 	FILE *out;

@@ -1,13 +1,52 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+// SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
 #include "names.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
+
+/* --- A list of what could be meant, for the hint to an error --- */
+
+#define MOST_LISTED 8
+
+void choices_add(struct choices *choices, const char *fmt, ...)
+{
+	size_t room = sizeof(choices->text) - choices->length, separator;
+	char *at = choices->text + choices->length;
+	va_list args;
+	int length;
+
+	if (choices->n++ >= MOST_LISTED)
+		return;
+	separator = choices->length ? (size_t)snprintf(at, room, ", ") : 0;
+	if (separator >= room)
+		return;
+	va_start(args, fmt);
+	length = vsnprintf(at + separator, room - separator, fmt, args);
+	va_end(args);
+	if (length < 0 || (size_t)length >= room - separator)
+		*at = '\0'; /* none is listed in part */
+	else
+		choices->length += separator + (size_t)length;
+}
+
+void choices_clear(struct choices *choices)
+{
+	choices->length = choices->n = 0;
+	*choices->text = '\0';
+}
+
+void choices_hint(const struct choices *choices)
+{
+	log_hint("choose one: %s%s", choices->text, choices->n > MOST_LISTED ? ", ..." : "");
+}
+
+/* --- Names as people type them: patterns, and what is close to a wrong one --- */
 
 #define LONGEST 4096    /* longer names are close to nothing */
 #define MOST_EDITS 6    /* between a name and one that is close */

@@ -8,7 +8,6 @@
 
 #include "clock.h"
 #include "parse.h"
-#include "timestamp.h"
 
 #define SECONDS_OF_DAY (24 * 3600)
 #define LONGEST (10ULL * 365 * SECONDS_OF_DAY * NSEC_PER_SEC)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+// SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
 #include "signals.h"
 
@@ -18,6 +18,42 @@
 #include "blocking.h"
 #include "clock.h"
 #include "log.h"
+
+/* --- SIGUSR1 --- */
+
+exit_status button_open(struct button *button)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	button->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (button->fd >= 0)
+		return 0;
+	log_error("cannot wait for SIGUSR1: %s", strerror(errno));
+	return EX_OSERR;
+}
+
+bool button_pressed(const struct button *button)
+{
+	struct signalfd_siginfo info;
+	bool pressed = false;
+
+	while (read(button->fd, &info, sizeof(info)) == sizeof(info))
+		pressed = true;
+	return pressed;
+}
+
+void button_close(struct button *button)
+{
+	if (button->fd < 0)
+		return;
+	signal(SIGUSR1, SIG_IGN); /* one that comes this late is not to kill */
+	close(button->fd);
+}
+
+/* --- Signals that end this program --- */
 
 struct signals {
 	sigset_t set;

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cli/base/button.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/signals.h"
 

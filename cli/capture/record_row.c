@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/base/remote.h"
+#include "cli/base/proc_file.h"
 #include "cli/model/words.h"
 #include "cli/stack/kernel_symbols.h"
 #include "session_locks.h"

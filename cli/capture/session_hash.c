@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 #include "cli/model/rows.h"
 #include "file_names.h"
 #include "session_windows.h"

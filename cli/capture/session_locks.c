@@ -15,7 +15,7 @@
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 #include "cli/model/doing.h"
 #include "cli/model/lock_caller.h"
 #include "cli/stack/stacks.h"

@@ -14,7 +14,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 #include "session_programs.h"
 #include "kernel_delay.skel.h"
 

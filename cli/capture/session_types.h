@@ -10,7 +10,7 @@
 
 #include "bpf/kernel_delay.h"
 #include "cli/model/deltas.h"
-#include "probes/resolve.h"
+#include "probes/sites.h"
 
 struct counter_set;
 struct processes;

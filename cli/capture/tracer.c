@@ -11,7 +11,7 @@
 #include "cli/base/syscall_set.h"
 #include "cli/model/wait_filter.h"
 #include "cli/stack/kernel_symbols.h"
-#include "cli/stack/known.h"
+#include "cli/stack/stack_copy.h"
 #include "cli/stack/stacks.h"
 #include "file_names.h"
 #include "record_row.h"

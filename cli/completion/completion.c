@@ -13,7 +13,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/names.h"
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 #include "cli/model/verdict.h"
 #include "cli/model/wait_filter.h"
 #include "cli/model/words.h"

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "cli/base/clock.h"
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 #include "cli/model/losses.h"
 #include "cli/model/measure.h"
 #include "cli/model/verdict.h"

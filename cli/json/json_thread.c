@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 #include "cli/model/whole.h"
-#include "cli/model/words.h"
 #include "cli/model/words.h"
 #include "json_fields.h"
 #include "json_names.h"

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "cli/base/clock.h"
-#include "cli/base/timestamp.h"
 #include "json_fields.h"
 
 /* 0000-01-01 and 9999-12-31T23:59:59: what RFC 3339 has room for. */

@@ -9,7 +9,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "cli/text/text_parts.h"
 #include "cli/text/text_processes.h"
 #include "cli/text/text_screen.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/base/escape.h"
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 
 #define VALUE_MOST 512 /* bytes of a foreign value */
 #define REPLACEMENT "\xef\xbf\xbd"

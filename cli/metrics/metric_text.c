@@ -6,7 +6,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "metric_values.h"
 
 struct writing {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "openmetrics.h"
 
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "metric_text.h"
 
 static void line_add(struct columns *columns, const char *what, const char *name, const char *text)

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 
 void excess_words(char words[EXCESS_WORDS_LEN], const struct excess *excess)
 {

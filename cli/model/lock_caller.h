@@ -3,7 +3,7 @@
 #ifndef LOCK_CALLER_H
 #define LOCK_CALLER_H
 
-#include "cli/stack/stack.h"
+#include "cli/stack/stack_copy.h"
 
 #define LOCK_CALLER_LEN 256
 

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/stack/stack.h"
+#include "cli/stack/stack_copy.h"
 
 enum trace_kind {
 	TRACE_CALL,   /* a slow system call */

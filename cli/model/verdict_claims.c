@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 #include "whole.h"
 
 /* --- Waiting for work --- */

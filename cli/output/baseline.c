@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/base/log.h"
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "cli/json/replay.h"
 
 struct baseline {

@@ -3,7 +3,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/names.h"
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 #include "cli/model/whole.h"
 #include "cli/model/words.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 
 const char *call_name(const struct pftrace *trace, char text[static CALL_NAME], int32_t call)
 {

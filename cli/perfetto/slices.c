@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "cli/model/wait_filter.h"
 #include "cli/model/words.h"
 #include "notes.h"

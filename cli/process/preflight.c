@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/base/capability.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/sandbox/confine.h"
 
 /* --- On which CPUs --- */
 

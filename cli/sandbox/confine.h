@@ -3,6 +3,7 @@
 #ifndef CONFINE_H
 #define CONFINE_H
 
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,5 +35,25 @@ bool confine_has(unsigned int capability);
  * Returns 0, or a negative errno and in *what a name for what could not be done: the rest is done
  * then. */
 int confine(const struct confine *left, const char **what);
+
+/* --- capability --- */
+
+/* Linux 5.8 and 5.9; the headers at build may be older. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+/* Whether this process has it (CAP_...), in its effective set. */
+bool capability_has(int capability);
+
+/* Says, as a hint, what it takes to look into another process that the kernel does not let us
+ * look into; and, if instead is not NULL, how to do without. */
+void capability_hint_ptrace(const char *instead);
 
 #endif

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/base/capability.h"
+#include "confine.h"
 
 #define NOBODY 65534
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "stack.h"
+#include "stack_copy.h"
 
 struct kernel_symbols;
 

@@ -3,13 +3,48 @@
 #ifndef MAPPED_H
 #define MAPPED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
-#include "mapped_files.h"
+#include "probes/elf/objects.h"
+#include "mounts.h"
+#include "opener.h"
 #include "resolver.h"
+
+/* --- The files, each once --- */
+
+#define MAPPED_VDSO "[vdso]" /* in no file */
+
+struct mapped_files;
+
+/* An object that was not known before, with the next number, from 0 on. fd: the very
+ * file that is mapped, or an image of the vdso; -1 if it is not an ELF file, or
+ * cannot be read. It remains the caller's. Not 0: no further ones. */
+typedef int mapped_found(void *context, uint32_t number, int fd, const char *path);
+
+/* Nothing is known yet. The opener, which opens the files, is not owned. Returns NULL without
+ * memory. */
+struct mapped_files *mapped_files_new(struct opener *opener);
+
+/* NULL is allowed. */
+void mapped_files_free(struct mapped_files *files);
+
+/* The path of an object that is known. */
+const char *mapped_files_path(const struct mapped_files *files, uint32_t number);
+
+/* Whether it was an ELF file, which could be read. */
+bool mapped_files_is_elf(const struct mapped_files *files, uint32_t number);
+
+/* As it was mapped; NULL: it is in no file. */
+const struct object *mapped_files_object(const struct mapped_files *files, uint32_t number);
+
+/* The process in which it was seen last. */
+pid_t mapped_files_pid(const struct mapped_files *files, uint32_t number);
+
+/* --- What processes have mapped --- */
 
 struct mapped;
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/base/proc_file.h"
-#include "probes/elf/file.h"
+#include "probes/elf/elf_file.h"
 
 #define MOST_TRIED 64 /* a file system may be mounted any number of times */
 

@@ -3,21 +3,162 @@
 #include "opener.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
 #include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
-#include "probes/elf/maps.h"
-#include "debug_paths.h"
+#include "probes/elf/elf_file.h"
+#include "probes/elf/objects.h"
 #include "elf_magic.h"
 #include "protocol.h"
+
+/* --- Files with separate debug information --- */
+
+#define DEBUG_ROOT "/usr/lib/debug"
+#define BUILD_ID ".build-id/"
+#define SUFFIX ".debug"
+#define HEX "0123456789abcdef"
+#define MOST_HEX 128 /* digits; a build ID has 40 */
+
+static bool is_build_id(const char *path)
+{
+	size_t length;
+
+	if (strspn(path, HEX) != 2 || path[2] != '/')
+		return false;
+	path += 3;
+	length = strspn(path, HEX);
+	return length && length <= MOST_HEX && !strcmp(path + length, SUFFIX);
+}
+
+/* Whether the first length bytes of a path are these three texts. */
+static bool path_begins(const char *path, size_t length, const char *before, const char *directory,
+			size_t directory_length, const char *behind)
+{
+	size_t first = strlen(before), last = strlen(behind);
+
+	return length == first + directory_length + last && !memcmp(path, before, first) &&
+	       !memcmp(path + first, directory, directory_length) &&
+	       !memcmp(path + first + directory_length, behind, last);
+}
+
+static bool is_link(const char *object, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t length = (size_t)(name - path);
+	size_t directory = (size_t)(strrchr(object, '/') - object);
+
+	name++;
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
+		return false;
+	return path_begins(path, length, "", object, directory, "") ||
+	       path_begins(path, length, "", object, directory, "/.debug") ||
+	       path_begins(path, length, DEBUG_ROOT, object, directory, "");
+}
+
+bool debug_path_is_valid(const char *object, const char *path)
+{
+	if (!strncmp(path, BUILD_ID, strlen(BUILD_ID)))
+		return is_build_id(path + strlen(BUILD_ID));
+	return *object == '/' && *path == '/' && is_link(object, path);
+}
+
+int debug_path_open(pid_t pid, const char *object, const char *path)
+{
+	char root[32], full[PATH_MAX];
+	int fd;
+
+	if (!debug_path_is_valid(object, path))
+		return -EINVAL;
+	if (snprintf(full, sizeof(full), "%s%s", *path == '/' ? "" : DEBUG_ROOT "/", path) >=
+	    (int)sizeof(full))
+		return -ENAMETOOLONG;
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
+	fd = elf_only(file_open(root, full));
+	return fd < 0 ? elf_only(file_open(NULL, full)) : fd;
+}
+
+/* --- Files about code that is made at run time --- */
+
+/* What /proc/PID/status says. */
+struct owner {
+	uid_t user; /* effective */
+	int pid;    /* in the process's own namespace */
+};
+
+static bool owner_read(pid_t pid, struct owner *owner)
+{
+	char path[32], line[256], *last;
+	unsigned int found = 0;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status)) {
+		last = strrchr(line, '\t');
+		found += sscanf(line, "Uid: %*u %u", &owner->user) == 1;
+		found += !strncmp(line, "NSpid:", 6) && last && sscanf(last, "%d", &owner->pid);
+	}
+	if (status)
+		fclose(status);
+	return found == 2;
+}
+
+/* A descriptor of what may be read stays what it is; any other is closed. */
+static int file_accept(int fd, const struct owner *owner, struct jit_id *id)
+{
+	struct stat stat;
+
+	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_uid == owner->user) {
+		*id = (struct jit_id){ stat.st_ino, major(stat.st_dev), minor(stat.st_dev) };
+		return fd;
+	}
+	close(fd);
+	return -EACCES;
+}
+
+/* The process's /tmp/perf-PID.map where it is in its root directory, by its own number. Returns a
+ * descriptor, which becomes the caller's, or a negative errno: -EACCES: it is no regular file of
+ * the process's user, so that others may have written it. */
+static int jit_open_perf_map(pid_t pid, struct jit_id *id)
+{
+	char root[32], path[48];
+	struct owner owner;
+	int fd;
+
+	if (!owner_read(pid, &owner))
+		return -ESRCH;
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", owner.pid);
+	fd = file_open_itself(root, path);
+	return fd < 0 ? fd : file_accept(fd, &owner, id);
+}
+
+/* The same of a descriptor of what it has mapped, which is closed unless it is returned. */
+static int jit_open_dump(pid_t pid, int fd, struct jit_id *id)
+{
+	struct owner owner;
+
+	if (fd < 0)
+		return fd;
+	if (owner_read(pid, &owner))
+		return file_accept(fd, &owner, id);
+	close(fd);
+	return -ESRCH;
+}
+
+/* --- The process that opens files --- */
 
 /* A disk that sleeps takes some seconds. */
 #define PATIENCE (5 * NSEC_PER_SEC)

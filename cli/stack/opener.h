@@ -5,12 +5,23 @@
 #define OPENER_H
 
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "cli/base/signals.h"
 #include "probes/elf/objects.h"
-#include "jit_open.h"
 #include "mounts.h"
+
+/* --- Files about code that is made at run time --- */
+
+/* Which file it is. */
+struct jit_id {
+	uint64_t inode; /* 0: none */
+	uint32_t major, minor;
+};
+
+/* --- The process that opens files --- */
 
 struct opener;
 
@@ -42,5 +53,19 @@ int opener_gone(struct opener *opener, pid_t pid, const struct mounted_file *fil
 /* Opens no ELF file: dump NULL: see jit_open_perf_map(); else what the process has mapped, see
  * jit_open_dump(). Returns as the others. */
 int opener_jit(struct opener *opener, pid_t pid, const struct object *dump, struct jit_id *id);
+
+/* --- Files with separate debug information --- */
+
+/* Whether this path may be asked for on behalf of an object that is mapped by that
+ * one: ".build-id/ab/cdef.debug", or an absolute path that its .gnu_debuglink can
+ * mean: to a file in its directory, in .debug in that, or in that below
+ * /usr/lib/debug. */
+bool debug_path_is_valid(const char *object, const char *path);
+
+/* Opens the file that such a path leads to, in the process's root or else in ours.
+ * It is a regular ELF file; whether it is of that object is not known. Returns a
+ * descriptor, which the caller closes; -EINVAL if the path may not be asked for;
+ * another -errno. */
+int debug_path_open(pid_t pid, const char *object, const char *path);
 
 #endif

@@ -10,9 +10,7 @@
 #include <stdint.h>
 
 #include "cli/sandbox/packet.h"
-#include "known.h"
 #include "resolver.h"
-#include "stack.h"
 #include "stack_copy.h"
 
 #define PROTOCOL_OBJECTS 4096     /* known at most, over the run */

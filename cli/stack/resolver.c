@@ -9,10 +9,204 @@
 
 #include "cli/base/array.h"
 #include "probes/elf/cfi.h"
-#include "probes/elf/demangle.h"
 #include "probes/elf/elf_file.h"
+#include "probes/elf/functions.h"
 #include "probes/elf/go_table.h"
 #include "function_table.h"
+
+/* --- What was mapped when --- */
+
+struct snapshot {
+	uint64_t t;
+	struct mapping *mappings; /* sorted, without overlaps */
+	size_t n;
+};
+
+struct space {
+	struct snapshot snapshots[SPACE_SNAPSHOTS]; /* by time */
+	size_t n;
+	size_t mappings; /* of all snapshots */
+	size_t most;     /* of them */
+	uint64_t changes;
+};
+
+/* Returns NULL without memory. */
+static struct space *space_new(void)
+{
+	struct space *space = calloc(1, sizeof(*space));
+
+	if (space)
+		space->most = SPACE_MAPPINGS;
+	return space;
+}
+
+/* Limits it to so many mappings, from the next space_set() on. */
+static void space_limit(struct space *space, size_t most)
+{
+	space->most = most;
+}
+
+/* How many mappings it has; and how many of them are of the time before the last change. */
+static size_t space_size(const struct space *space)
+{
+	return space->mappings;
+}
+
+static size_t space_past(const struct space *space)
+{
+	return space->n ? space->mappings - space->snapshots[space->n - 1].n : 0;
+}
+
+/* NULL is allowed. */
+static void space_free(struct space *space)
+{
+	if (!space)
+		return;
+	for (size_t i = 0; i < space->n; i++)
+		free(space->snapshots[i].mappings);
+	free(space);
+}
+
+static int snapshot_make(struct snapshot *snapshot, uint64_t t, const struct mapping *mappings,
+			 size_t n)
+{
+	*snapshot = (struct snapshot){ .t = t };
+	snapshot->mappings = malloc((n + 1) * sizeof(*mappings));
+	if (!snapshot->mappings)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct mapping *mapping = &mappings[i];
+		uint64_t end = snapshot->n ? snapshot->mappings[snapshot->n - 1].end : 0;
+
+		if (mapping->start >= end && mapping->end > mapping->start)
+			snapshot->mappings[snapshot->n++] = *mapping;
+	}
+	return 0;
+}
+
+static bool snapshots_same(const struct snapshot *a, const struct snapshot *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct mapping *x = &a->mappings[i], *y = &b->mappings[i];
+
+		if (x->start != y->start || x->end != y->end || x->offset != y->offset ||
+		    x->object != y->object)
+			return false;
+	}
+	return true;
+}
+
+static void snapshot_remove(struct space *space, size_t index)
+{
+	space->mappings -= space->snapshots[index].n;
+	free(space->snapshots[index].mappings);
+	space->n--;
+	memmove(&space->snapshots[index], &space->snapshots[index + 1],
+		(space->n - index) * sizeof(*space->snapshots));
+}
+
+/* Forgets the oldest of what it has of that time; that is something. */
+static void space_trim(struct space *space)
+{
+	if (space->n < 2)
+		return;
+	snapshot_remove(space, 0);
+	space->changes++;
+}
+
+/* How many snapshots are not later than t. */
+static size_t snapshots_until(const struct space *space, uint64_t t)
+{
+	return ARRAY_SPLIT(space->n, i, space->snapshots[i].t <= t);
+}
+
+/* From t on, until the next later time, these n mappings are in force, and no other; they are
+ * copied. Those that are empty, or not sorted by address, or overlap the one before, are left out.
+ * What is the same as before is not kept again. Times may come in any order, but should rise: one
+ * that comes late is in force until the next time that something else was set. Returns 0; -E2BIG if
+ * there are more than it may have; -ENOMEM: then all is as before. */
+static int space_set(struct space *space, uint64_t t, const struct mapping *mappings, size_t n)
+{
+	struct snapshot snapshot;
+	size_t at;
+	int err = n <= space->most ? snapshot_make(&snapshot, t, mappings, n) : -E2BIG;
+
+	if (err)
+		return err;
+	at = snapshots_until(space, t);
+	if (at && snapshots_same(&space->snapshots[at - 1], &snapshot)) {
+		free(snapshot.mappings);
+		return 0;
+	}
+	space->changes++;
+	if (at && space->snapshots[at - 1].t == t)
+		snapshot_remove(space, --at);
+	while (space->n &&
+	       (space->n == SPACE_SNAPSHOTS || space->mappings + snapshot.n > space->most)) {
+		snapshot_remove(space, 0);
+		at -= at > 0;
+	}
+	memmove(&space->snapshots[at + 1], &space->snapshots[at],
+		(space->n - at) * sizeof(*space->snapshots));
+	space->snapshots[at] = snapshot;
+	space->mappings += snapshot.n;
+	space->n++;
+	/* The next one has become superfluous if it is the same. */
+	if (at + 1 < space->n && snapshots_same(&snapshot, &space->snapshots[at + 1]))
+		snapshot_remove(space, at + 1);
+	return 0;
+}
+
+static const struct mapping *snapshot_find(const struct snapshot *snapshot, uint64_t address)
+{
+	size_t at = ARRAY_SPLIT(snapshot->n, i, snapshot->mappings[i].end <= address);
+
+	return at < snapshot->n && snapshot->mappings[at].start <= address ? &snapshot->mappings[at]
+									   : NULL;
+}
+
+/* The index of the snapshot in force; of the first if there was none yet. */
+static size_t snapshot_at(const struct space *space, uint64_t t)
+{
+	size_t until = snapshots_until(space, t);
+
+	return until ? until - 1 : 0;
+}
+
+/* The mapping of an address at t. Mappings are read a moment after they were made, and nobody says
+ * when they go: what is not mapped by those in force at t is looked up in the next later ones that
+ * have it, then in the next earlier. NULL if none has it. It stays until the next space_set(). */
+static const struct mapping *space_find(const struct space *space, uint64_t t, uint64_t address)
+{
+	const struct mapping *found = NULL;
+	size_t at = snapshot_at(space, t);
+
+	for (size_t i = at; i < space->n && !found; i++)
+		found = snapshot_find(&space->snapshots[i], address);
+	for (size_t i = at; i > 0 && !found; i--)
+		found = snapshot_find(&space->snapshots[i - 1], address);
+	return found;
+}
+
+/* Whether code of no file is mapped there: memory in which code is made at run time. Where nothing
+ * at all is known, that is one mapping to the end. */
+static bool space_is_anonymous(const struct space *space, uint64_t t, uint64_t address)
+{
+	const struct mapping *mapping = space_find(space, t, address);
+
+	return mapping && mapping->object == SPACE_NO_FILE && mapping->end != UINT64_MAX;
+}
+
+/* A number that is the same for two times, or before and after a space_set(), only if space_find()
+ * finds the same there. Never 0. */
+static uint64_t space_version(const struct space *space, uint64_t t)
+{
+	return space->changes * SPACE_SNAPSHOTS + snapshot_at(space, t) + 1;
+}
+
+/* --- From copies to names --- */
 
 /* Bytes for the functions of all objects together, and so of any single one. */
 #define FUNCTIONS_ROOM (384UL << 20)

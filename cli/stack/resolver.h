@@ -10,9 +10,28 @@
 #include <stdint.h>
 
 #include "jit_map.h"
-#include "space.h"
 #include "stack_copy.h"
 #include "unwind.h"
+
+/* --- What was mapped when --- */
+
+/* Code that is mapped. */
+struct mapping {
+	uint64_t start, end; /* addresses */
+	uint64_t offset;     /* of start in the file */
+	uint32_t object;     /* number of the file, or SPACE_NO_FILE */
+};
+
+/* It is not known, or of no file, what is mapped here: nothing of another time. */
+#define SPACE_NO_FILE UINT32_MAX
+
+/* How much is kept: of the oldest, some is forgotten beyond it. */
+#define SPACE_SNAPSHOTS 256
+#define SPACE_MAPPINGS (1U << 20) /* of all snapshots, unless it is limited to fewer */
+
+struct space;
+
+/* --- From copies to names --- */
 
 /* A frame as it is shown. The texts are the resolver's; not escaped. */
 struct resolved_frame {

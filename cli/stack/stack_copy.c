@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+/* --- XXX --- */
+
+/* A thread's user registers and a copy of the live part of its stack, which may have holes: pages
+ * that were not in memory when it was taken. */
+
 /* Of the kernel's code in the page that it maps for uprobes (kernel/events/uprobes.c), and what
  * a call puts on the stack. */
 #if defined(__x86_64__)
@@ -120,7 +125,8 @@ enum stack_copy_found stack_copy_find(const struct stack_copy *copy, uint64_t ad
 	return word_find(&part, address, word);
 }
 
-bool stack_copy_read(const struct stack_copy *copy, uint64_t address, uint64_t *word)
+/* Reads a word of the user's memory. Returns whether it was copied. */
+static bool stack_copy_read(const struct stack_copy *copy, uint64_t address, uint64_t *word)
 {
 	return stack_copy_find(copy, address, word) == STACK_COPY_THERE;
 }
@@ -143,4 +149,78 @@ uint64_t stack_copy_return(const struct stack_copy *copy, uint64_t address, uint
 bool stack_copy_is_returning(const struct stack_copy *copy, uint64_t ip)
 {
 	return copy->trampoline && copy->n_returns && ip - copy->trampoline < TRAMPOLINE_SIZE;
+}
+
+/* --- What a stack is unwound from --- */
+
+/* As long as these registers and words of it are the same, so is the stack, and need not be copied
+ * again: the BPF programs look for that. */
+
+/* In n: it cannot be known. */
+#define REFUSED UINT16_MAX
+
+void known_begin(struct known *known, const struct stack_copy *copy)
+{
+	known->shape.ip = copy->regs[KD_REG_IP];
+	known->shape.sp = copy->regs[KD_REG_SP];
+	known->shape.regs = 1ULL << KD_REG_IP | 1ULL << KD_REG_SP;
+	known->shape.n = 0;
+	/* What was interrupted by a signal is elsewhere. */
+	if (copy->other_start)
+		known_refuse(known);
+}
+
+void known_register(struct known *known, unsigned int number)
+{
+	known->shape.regs |= 1ULL << number;
+}
+
+/* The number of a word, as the BPF programs count. */
+static uint64_t word_number(const struct kd_shape *shape, uint64_t address)
+{
+	uint64_t from_start = address - (shape->sp - KD_RED_ZONE);
+
+	return from_start % sizeof(uint64_t) ? UINT64_MAX : from_start / sizeof(uint64_t);
+}
+
+void known_word(struct known *known, uint64_t address)
+{
+	struct kd_shape *shape = &known->shape;
+	uint64_t number = word_number(shape, address);
+
+	if (shape->n == REFUSED)
+		return;
+	/* libunwind likes to read what it has just read. */
+	if (shape->n && shape->words[shape->n - 1] == number)
+		return;
+	if (number > UINT16_MAX || shape->n == KD_SHAPE_WORDS)
+		known_refuse(known);
+	else
+		shape->words[shape->n++] = (uint16_t)number;
+}
+
+void known_refuse(struct known *known)
+{
+	known->shape.n = REFUSED;
+}
+
+bool known_finish(struct known *known, const struct stack_copy *copy)
+{
+	const struct kd_shape *shape = &known->shape;
+	uint64_t hash = kd_known_seed((uint32_t)copy->process);
+
+	if (shape->n == REFUSED)
+		return false;
+	hash = kd_known_mix(kd_known_mix(hash, shape->n), shape->regs);
+	for (unsigned int i = 0; i < shape->n; i++) {
+		uint64_t number = shape->words[i], word;
+
+		if (!stack_copy_read(copy, shape->sp - KD_RED_ZONE + number * sizeof(word), &word))
+			return false;
+		hash = kd_known_mix(hash, kd_known_word(number, word));
+	}
+	for (unsigned int i = 0; i < KD_REGS; i++)
+		hash = kd_known_mix(hash, kd_known_register(shape->regs, i, copy->regs[i]));
+	known->hash = hash;
+	return true;
 }

@@ -45,9 +45,6 @@ enum stack_copy_found {
 enum stack_copy_found stack_copy_find(const struct stack_copy *copy, uint64_t address,
 				      uint64_t *word);
 
-/* Reads a word of the user's memory. Returns whether it was copied. */
-bool stack_copy_read(const struct stack_copy *copy, uint64_t address, uint64_t *word);
-
 /* Where a function returns to of which this is the return address, with this stack pointer
  * behind it: the same address, unless that is the trampoline's. */
 uint64_t stack_copy_return(const struct stack_copy *copy, uint64_t address, uint64_t sp);
@@ -57,5 +54,50 @@ bool stack_copy_is_returning(const struct stack_copy *copy, uint64_t ip);
 
 /* The stack pointer behind a return. */
 uint64_t stack_copy_behind(const struct kd_return *instance);
+
+/* --- A stack as the reports get it --- */
+
+/* The texts are not escaped. */
+struct frame {
+	const char *function; /* NULL: unknown */
+	uint64_t offset;      /* from the function's start; without it: the address in the object */
+	const char *object; /* path, "[vdso]", or the kernel's module; NULL: in none, or vmlinux */
+	const char *build_id; /* hexadecimal; NULL: none, or not needed */
+	uint32_t file; /* which of the files that processes have at this path; 0: in none, the
+			  kernel */
+};
+
+/* Immutable, and each stack exists once: those with the same address are the same. */
+struct stack {
+	const struct frame *frames; /* innermost first */
+	size_t n;
+	const char *stop; /* why it is incomplete; NULL: it is complete */
+	/* Some frames were found by frame pointers: of a function that has none, the caller is
+	 * missing. */
+	bool by_frame_pointers;
+};
+
+/* --- What a stack is unwound from --- */
+
+/* As long as these registers and words of it are the same, so is the stack, and need not be copied
+ * again: the BPF programs look for that. */
+
+struct known {
+	struct kd_shape shape; /* what is read */
+	uint64_t hash;         /* of it, see kd_known_mix() */
+};
+
+/* Begins with nothing but the instruction and the stack pointer. */
+void known_begin(struct known *known, const struct stack_copy *copy);
+
+/* A register, or a word of the stack, was read. */
+void known_register(struct known *known, unsigned int number);
+void known_word(struct known *known, uint64_t address);
+
+/* What was read cannot be told: the stack will not be known. */
+void known_refuse(struct known *known);
+
+/* Makes the hash. Returns false if the stack cannot be known. */
+bool known_finish(struct known *known, const struct stack_copy *copy);
 
 #endif

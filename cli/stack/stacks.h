@@ -12,7 +12,6 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/signals.h"
-#include "stack.h"
 #include "stack_copy.h"
 
 struct stacks;
@@ -95,5 +94,20 @@ const char *stacks_failure(const struct stacks *stacks);
 
 /* The child, and the one that opens files; 0: it has ended. */
 void stacks_children(const struct stacks *stacks, pid_t children[2]);
+
+/* --- The process that resolves them --- */
+
+/* The first word on the command line of such a process. */
+#define STACKS_CHILD "--resolve-stacks"
+
+/* What it is given. */
+struct stacks_child {
+	int shared;           /* the memory that both have, of shared_new() */
+	unsigned int without; /* enum sandbox_without */
+};
+
+/* The program that is executed, with the words from STACKS_CHILD on. Returns EX_USAGE if they are
+ * not what stacks_child_run() gives; else it does not return. */
+int stacks_child_main(int argc, char **argv);
 
 #endif

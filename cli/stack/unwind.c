@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "probes/elf/cfi.h"
-#include "known.h"
+#include "stack_copy.h"
 #include "unwind_walk.h"
 
 /* Exported and not declared (as of 1.8); the Makefile looks whether it is there. */

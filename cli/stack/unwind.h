@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "known.h"
 #include "stack_copy.h"
 
 #define UNWIND_FRAMES 192

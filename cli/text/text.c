@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/columns.h"
 #include "cli/base/names.h"
-#include "cli/base/timestamp.h"
 #include "cli/model/process.h"
 #include "text_parts.h"
 #include "text_processes.h"

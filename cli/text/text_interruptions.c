@@ -6,7 +6,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/names.h"
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "text_parts.h"
 #include "text_words.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cli/base/arith.h"
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "cli/model/words.h"
 #include "text_parts.h"
 #include "text_words.h"

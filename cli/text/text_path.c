@@ -7,7 +7,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "cli/model/critical_path.h"
 #include "cli/model/words.h"
 #include "text_parts.h"

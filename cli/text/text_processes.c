@@ -9,7 +9,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "text_screen.h"
 
 #define TITLE_SCREEN 45 /* columns of a title on the first screen, */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "cli/model/rows.h"
 #include "text_parts.h"
 #include "text_words.h"

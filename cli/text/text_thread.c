@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
-#include "cli/base/number.h"
-#include "cli/base/syscall_names.h"
+#include "cli/base/parse.h"
+#include "cli/base/syscall_set.h"
 #include "cli/model/words.h"
 #include "text_words.h"
 

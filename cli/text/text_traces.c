@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "cli/model/wait_filter.h"
 #include "cli/model/words.h"
 #include "text_words.h"

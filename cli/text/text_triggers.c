@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/columns.h"
 #include "cli/base/escape.h"
-#include "cli/base/timestamp.h"
 #include "cli/model/distribution.h"
 #include "cli/model/words.h"
 

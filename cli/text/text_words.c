@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/base/escape.h"
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 
 /* What says the mode of a call; "" of a native one. */
 static const char *call_mark(uint32_t call, char mark[static 16])

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "elf_file.h"
+
 #define CFI_PROGRAM_MAX 65536
 
 struct cfi_program {
@@ -24,8 +26,67 @@ bool cfi_programs_are_valid(struct cfi_program cie, struct cfi_program fde);
  * at work: its code is a part that was put elsewhere, as being run rarely. */
 bool cfi_program_begins_inside(struct cfi_program fde);
 
-/* Whether a DWARF expression is known, whole, without branches and divisions, and
- * leaves a value. */
-bool cfi_expression_is_valid(const uint8_t *bytes, size_t size);
+/* --- Bounds-checked reading of call frame information --- */
+
+/* A part of a file that is read piece by piece, when it is asked for. What was read
+ * once is never read again: the file may change, what was validated may not. */
+struct cfi_part {
+	const struct elf_file *file;
+	uint64_t offset;  /* in the file */
+	uint64_t address; /* of its first byte, as the file has it */
+	size_t size;
+	uint8_t *bytes;
+	uint8_t *pieces; /* of each piece, whether it was read */
+};
+
+/* The file must outlive the part. Returns 0; -EBADMSG if it lies not within the file;
+ * -E2BIG; -ENOMEM. The caller frees it, also after an error. */
+int cfi_part_open(struct cfi_part *part, const struct elf_file *file, uint64_t offset,
+		  uint64_t address, uint64_t size);
+
+void cfi_part_close(struct cfi_part *part);
+
+/* n bytes from an address on. NULL if they are not in the part, or cannot be read. */
+const uint8_t *cfi_part_at(struct cfi_part *part, uint64_t address, size_t n);
+
+/* Reads on from an address; after the first error all reads return 0. */
+struct cfi_reader {
+	const uint8_t *at, *end;
+	uint64_t address; /* of at */
+	bool failed;
+};
+
+struct cfi_reader cfi_reader_new(const uint8_t *bytes, size_t size, uint64_t address);
+
+/* The next n bytes (NULL if there are fewer). */
+const uint8_t *cfi_read_bytes(struct cfi_reader *reader, uint64_t n);
+
+uint8_t cfi_read_u8(struct cfi_reader *reader);
+uint16_t cfi_read_u16(struct cfi_reader *reader);
+uint32_t cfi_read_u32(struct cfi_reader *reader);
+uint64_t cfi_read_u64(struct cfi_reader *reader);
+
+/* No more than the 10 bytes that 64 bits need. */
+uint64_t cfi_read_uleb(struct cfi_reader *reader);
+int64_t cfi_read_sleb(struct cfi_reader *reader);
+
+/* Encodings of pointers, by the Linux Standard Base, Core, 10.5. */
+#define CFI_PE_ABSPTR 0x00
+#define CFI_PE_UDATA2 0x02
+#define CFI_PE_UDATA4 0x03
+#define CFI_PE_UDATA8 0x04
+#define CFI_PE_SDATA2 0x0a
+#define CFI_PE_SDATA4 0x0b
+#define CFI_PE_SDATA8 0x0c
+#define CFI_PE_FORMAT 0x0f
+#define CFI_PE_PCREL 0x10
+#define CFI_PE_DATAREL 0x30
+#define CFI_PE_BASE 0x70
+#define CFI_PE_INDIRECT 0x80
+#define CFI_PE_OMIT 0xff
+
+/* Reads a pointer that is absolute or relative to its own address; an indirect one is not
+ * followed. All other encodings are errors. */
+uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding);
 
 #endif

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "elf_file.h"
-#include "maps.h"
 #include "objects.h"
 #include "symbols.h"
 

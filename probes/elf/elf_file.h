@@ -102,4 +102,35 @@ struct elf_note {
  * -EBADMSG if the note does not fit into the section. */
 int elf_note_next(struct elf_note *note, const uint8_t *notes, size_t size, size_t *at);
 
+/* --- Opens files whose paths another process chose --- */
+
+/* Opens a file for reading, which must be a regular one: nothing is done to any
+ * other, not even opening it. root is a directory that neither ".." nor links lead
+ * out of, such as /proc/PID/root; NULL: path is as the kernel takes it, and may be
+ * one of its links to open files. Returns a file descriptor, which the caller
+ * closes; -ENOEXEC if it is not a regular file; another -errno. */
+int file_open(const char *root, const char *path);
+
+/* The same, but a link as the last part of the path is not followed: it is no regular file. */
+int file_open_itself(const char *root, const char *path);
+
+/* --- Symbols, whatever table they are in --- */
+
+/* Longer names are passed over. */
+#define SYMBOL_NAME_MAX 4095
+
+/* A defined function, whose address is in an executable segment; or data. */
+struct symbol {
+	const char *name;    /* without its version; both are gone when the call returns */
+	const char *version; /* as nm prints it behind @ or @@; NULL: none */
+	uint64_t address;    /* as in the symbol table */
+	uint64_t size;       /* in bytes; 0: unknown */
+	bool resolver;       /* an IFUNC: code that is run once, to choose the function */
+	bool superseded;     /* a version of the name that only older programs ask for */
+	bool local;          /* not to be seen from other files */
+};
+
+/* Returns 0 to go on; anything else ends the search. */
+typedef int symbol_found(void *context, const struct symbol *symbol);
+
 #endif

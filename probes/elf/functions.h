@@ -44,4 +44,14 @@ int functions_find(struct functions *functions, const struct elf_file *file, pid
 /* Safe to repeat. */
 void functions_clear(struct functions *functions);
 
+/* --- C++ and Rust names as they were written --- */
+
+/* Longer results are cut off and end in "...". */
+#define DEMANGLED_MAX 4095
+
+/* Returns the text, which the caller frees; NULL if the name is not mangled, if it
+ * is too long or nested too deep for libiberty (about 1,000 bytes; this bounds its
+ * stack), or without memory: then the name itself is to be shown. */
+char *demangle(const char *name);
+
 #endif

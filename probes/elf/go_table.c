@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "cli/base/array.h"
-#include "symbols.h"
 
 #define WINDOW 8192 /* bytes that are kept of each part: names of SYMBOL_NAME_MAX fit */
 #define MAX_FRAME (1U << 30)

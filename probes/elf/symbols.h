@@ -7,25 +7,32 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "debug_file.h"
 #include "elf_file.h"
 
-/* Longer names are passed over. */
-#define SYMBOL_NAME_MAX 4095
+/* --- Files with debug information --- */
 
-/* A defined function, whose address is in an executable segment; or data. */
-struct symbol {
-	const char *name;    /* without its version; both are gone when the call returns */
-	const char *version; /* as nm prints it behind @ or @@; NULL: none */
-	uint64_t address;    /* as in the symbol table */
-	uint64_t size;       /* in bytes; 0: unknown */
-	bool resolver;       /* an IFUNC: code that is run once, to choose the function */
-	bool superseded;     /* a version of the name that only older programs ask for */
-	bool local;          /* not to be seen from other files */
-};
+/* Unpacks .gnu_debugdata. Returns 0; -ENOENT if there is none; -EBADMSG if it is
+ * damaged; -E2BIG if it is larger than what is unpacked; another -errno. The caller
+ * closes *debug. */
+int debug_file_unpack(struct elf_file **debug, const struct elf_file *file);
 
-/* Returns 0 to go on; anything else ends the search. */
-typedef int symbol_found(void *context, const struct symbol *symbol);
+/* Finds the separate debug file of a file: see debug_file_open(). */
+typedef int debug_file_finder(void *context, struct elf_file **debug, int *fd,
+			      const struct elf_file *file);
+
+/* Opens a file for a search. Relative paths are below a directory for debug files,
+ * such as /usr/lib/debug; absolute ones are the paths of a process. Returns a
+ * descriptor, which becomes the caller's, or a negative errno. */
+typedef int debug_file_opener(void *context, const char *path);
+
+/* Looks for the separate debug file of a file that is at this path: by build ID
+ * (".build-id/ab/cdef.debug"), then by .gnu_debuglink. What opener hands out need
+ * not be the right file, or sound: it is checked. Returns 0; -ENOENT if there is none
+ * that fits. The caller closes *debug and then *fd. */
+int debug_file_search(struct elf_file **debug, int *fd, const struct elf_file *file,
+		      const char *path, debug_file_opener *opener, void *context);
+
+/* --- Symbols --- */
 
 /* Calls found for every function of .symtab and .dynsym and, where the file has
  * no .symtab, of Go's .gopclntab, .gnu_debugdata or else the separate debug file, which is

@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "cli/stack/stacks.h"
-#include "cli/stack/stacks_child.h"
 
 enum {
 	DEPTH = 25,

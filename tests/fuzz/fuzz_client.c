@@ -9,7 +9,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/stack/client.h"
-#include "cli/stack/debug_paths.h"
+#include "cli/stack/opener.h"
 #include "input.h"
 
 #define COPIES 4

@@ -6,11 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "probes/elf/debug_file.h"
 #include "probes/elf/functions.h"
 #include "probes/elf/symbols.h"
 #include "probes/elf/usdt.h"
-#include "probes/return_danger.h"
+#include "probes/return_sites.h"
 #include "input.h"
 
 #define PATH "/usr/bin/program"

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "probes/condition.h"
-#include "probes/event_field.h"
+#include "probes/kernel.h"
 #include "input.h"
 
 #define CONTEXT_MAX EVENT_BYTES /* registers are in less */

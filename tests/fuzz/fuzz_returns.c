@@ -3,7 +3,7 @@
  * with privileges. An input is flags, the size and bytes of the function, those of its cold
  * part, and the file's data, in which its tables of jumps are. */
 #define _GNU_SOURCE
-#include "probes/returns.h"
+#include "probes/return_sites.h"
 #include "tests/unit/elf_image.h"
 #include "input.h"
 

@@ -7,7 +7,7 @@
 
 #include "cli/json/json.h"
 #include "cli/stack/protocol.h"
-#include "probes/returns.h"
+#include "probes/return_sites.h"
 #include "tests/unit/elf_fuzz.h"
 #include "tests/unit/random_recording.h"
 #include "tests/unit/random_sample.h"

@@ -21,8 +21,6 @@ KNOWN = {
         "cli/run_sampling": 2,
         "cli/stack/unwind": 2,
         "cli/text/text_screen": 2,
-        "probes/elf/symbols": 2,
-        "probes/resolve": 2,
     },
     "files by calls": {
         "cli/json/json_fields": 2,

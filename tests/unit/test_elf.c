@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "probes/elf/debug_file.h"
 #include "probes/elf/functions.h"
 #include "probes/elf/symbols.h"
 #include "probes/elf/usdt.h"

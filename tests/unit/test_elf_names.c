@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "probes/elf/data.h"
-#include "probes/elf/demangle.h"
 #include "probes/elf/functions.h"
 #include "probes/elf/go_table.h"
 #include "probes/elf/symbols.h"

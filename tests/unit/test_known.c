@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/stack/known.h"
 #include "cli/stack/protocol.h"
 #include "tap.h"
 

@@ -11,8 +11,8 @@
 #include <sys/sysmacros.h>
 
 #include "cli/base/clock.h"
-#include "cli/stack/debug_paths.h"
 #include "cli/stack/mapped.h"
+#include "cli/stack/opener.h"
 #include "sanitized.h"
 #include "stopped_target.h"
 #include "tap.h"

@@ -12,8 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "probes/elf/demangle.h"
 #include "cli/stack/kernel_symbols.h"
+#include "probes/elf/functions.h"
 #include "fuzz.h"
 #include "tap.h"
 

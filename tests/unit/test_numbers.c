@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "cli/base/clock.h"
-#include "cli/base/number.h"
 #include "cli/base/parse.h"
 #include "cli/base/schedule.h"
 #include "cli/output/progress.h"

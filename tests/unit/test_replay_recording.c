@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sysexits.h>
 
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 #include "cli/json/json_recorded.h"
 #include "cli/perfetto/perfetto.h"
 #include "path_recording.h"

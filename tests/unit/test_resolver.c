@@ -17,7 +17,7 @@
 
 #include "cli/stack/function_table.h"
 #include "cli/stack/resolver.h"
-#include "probes/elf/demangle.h"
+#include "probes/elf/functions.h"
 #include "elf_image.h"
 #include "self_mapped.h"
 #include "tap.h"

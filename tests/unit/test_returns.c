@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "probes/return_danger.h"
-#include "probes/returns.h"
+#include "probes/return_sites.h"
 #include "returns_code.h"
 #include "tap.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 #include "cli/model/culprit.h"
 #include "cli/model/doing.h"
 #include "cli/model/rows.h"

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/stack/client.h"
 #include "cli/stack/protocol.h"
-#include "cli/stack/seen.h"
+#include "cli/stack/server.h"
 #include "cli/stack/stack_processes.h"
-#include "cli/stack/stack_table.h"
 #include "sanitized.h"
 #include "tap.h"
 

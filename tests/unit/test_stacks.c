@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 
 #include "cli/stack/stacks.h"
-#include "cli/stack/stacks_child.h"
 #include "cli/stack/unwind.h"
 #include "sanitized.h"
 #include "stopped_target.h"

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/base/syscall_names.h"
 #include "cli/base/syscall_set.h"
 #include "captured.h"
 #include "cases.h"

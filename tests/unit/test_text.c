@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "cli/base/number.h"
+#include "cli/base/parse.h"
 #include "everything.h"
 
 TEST(empty)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "probes/call_sites.h"
+#include "probes/kernel.h"
 #include "probes/predicate.h"
 #include "probes/trigger.h"
 #include "cases.h"

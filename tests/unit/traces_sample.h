@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/syscall_names.h"
+#include "cli/base/syscall_set.h"
 #include "cli/model/sample.h"
 
 #define SECOND 1000000000ULL

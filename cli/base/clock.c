@@ -1,7 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "timestamp.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "clock.h"
 
 #include <stdio.h>
+
+/* --- Points in wall-clock time as the reports print them --- */
 
 void timestamp_format(char text[static TIMESTAMP_LEN], const struct timespec *when)
 {
