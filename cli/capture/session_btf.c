@@ -74,8 +74,11 @@ static struct program_load *load_new(struct bpf_program *program,
 					   load->n * sizeof(struct bpf_insn));
 	load->functions = memory_copied(options->func_info, (size_t)options->func_info_cnt *
 								    options->func_info_rec_size);
-	load->lines = memory_copied(options->line_info,
-				    (size_t)options->line_info_cnt * options->line_info_rec_size);
+	/* What the verifier's messages quote: the kernel checks and keeps each line. */
+	if (!log_is_debug())
+		load->options.line_info_cnt = 0;
+	load->lines = memory_copied(options->line_info, (size_t)load->options.line_info_cnt *
+								options->line_info_rec_size);
 	load->options.func_info = load->functions;
 	load->options.line_info = load->lines;
 	if (load->instructions && load->functions && load->lines)
