@@ -20,9 +20,9 @@ static __always_inline struct kd_culprit *culprit_at(u32 index)
 
 /* Threads of other processes are told apart by class and priority only: of a hundred that
  * share a CPU none would keep its cell. */
-static __always_inline u32 culprit_home(u32 tid, u32 tgid, u32 prio, bool ours)
+static __always_inline u32 culprit_home(u32 tid, u32 tgid, u32 prio, u32 ours)
 {
-	u32 id = (ours ? tid : tgid) * 0x9e3779b1U + prio;
+	u32 id = (tgid ^ ((tid ^ tgid) * ours)) * 0x9e3779b1U + prio;
 
 	return BOUNDED(id >> 16, KD_CULPRIT_SETS) * KD_CULPRIT_WAYS;
 }
@@ -75,24 +75,26 @@ static __always_inline bool culprit_is_ours(const struct kd_culprit *culprit, bo
 }
 
 /* Whether the entry has this task: another thread of its process; or the same one, if it
- * has not become another program or got its TID from one that ended. */
+ * has not become another program or got its TID from one that ended. By what differs, in one word:
+ * the verifier would follow each branch to the end. */
 static __always_inline bool culprit_is(const struct kd_culprit *culprit,
-				       const struct kd_culprit *is, bool ours)
+				       const struct kd_culprit *is, u32 ours)
 {
-	if (!culprit->key || culprit->tgid != is->tgid || culprit->prio != is->prio ||
-	    !culprit_is_ours(culprit, ours))
-		return false;
-	if (ours && culprit->tid != is->tid)
-		return false;
-	if (is->tid == is->tgid && (*(u64 *)culprit->process != *(const u64 *)is->comm ||
-				    *(u64 *)(culprit->process + 8) != *(const u64 *)(is->comm + 8)))
-		return false;
-	return culprit->last != is->last || culprit->start == is->start;
+	u64 leads = is_zero(is->tid ^ is->tgid), same = is_zero(culprit->last ^ is->last);
+	u64 differs = (culprit->tgid ^ is->tgid) | (culprit->prio ^ is->prio) |
+		      (is_set(culprit->key & KD_WHO_OF_TARGET) ^ ours) |
+		      ((culprit->tid ^ is->tid) * ours);
+
+	differs |= (*(const u64 *)culprit->process ^ *(const u64 *)is->comm) * leads;
+	differs |= (*(const u64 *)(culprit->process + 8) ^ *(const u64 *)(is->comm + 8)) * leads;
+	differs |= (culprit->start ^ is->start) * same;
+	barrier_var(differs);
+	return culprit->key && !differs;
 }
 
 /* The key of an entry that has this task, which has the CPU now; 0: it is another one's. */
 static __always_inline u32 culprit_again(struct kd_culprit *culprit, const struct kd_culprit *is,
-					 bool ours)
+					 u32 ours)
 {
 	if (!culprit_is(culprit, is, ours))
 		return 0;
@@ -126,8 +128,7 @@ __noinline u32 culprit_find(u64 address, u64 t)
 {
 	struct task_struct *task = (struct task_struct *)address;
 	struct kd_culprit is = {}, *culprit;
-	u32 home, key;
-	bool ours;
+	u32 home, key, ours;
 
 	is.tid = is.last = BPF_CORE_READ(task, pid);
 	if (!is.tid)

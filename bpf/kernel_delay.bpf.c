@@ -52,7 +52,7 @@ SEC("?tp/raw_syscalls/sys_exit") int kd_sys_exit_classic(struct trace_event_raw_
 }
 
 SEC("?tp_btf/sched_switch")
-int BPF_PROG(kd_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+int BPF_PROG(kd_sched_switch, u64 preempt, struct task_struct *prev, struct task_struct *next)
 {
 	thread_switch(preempt, prev, next, switch_prev_state(ctx, prev));
 	return 0;
@@ -60,26 +60,26 @@ int BPF_PROG(kd_sched_switch, bool preempt, struct task_struct *prev, struct tas
 
 SEC("?tp_btf/sched_waking") int BPF_PROG(kd_sched_waking, struct task_struct *task)
 {
-	wakeup_pass(ctx, task);
+	wakeup_pass(ctx, task, false);
 	return 0;
 }
 
 SEC("?tp_btf/sched_wakeup") int BPF_PROG(kd_sched_wakeup, struct task_struct *task)
 {
-	wakeup_pass(ctx, task);
-	return 0;
-}
-
-/* What both go on with, see wakeup_pass(). It is attached nowhere. */
-SEC("?tp_btf/sched_waking") int BPF_PROG(kd_wakeup, struct task_struct *task)
-{
-	thread_wake(ctx, task);
+	wakeup_pass(ctx, task, false);
 	return 0;
 }
 
 SEC("?tp_btf/sched_wakeup_new") int BPF_PROG(kd_sched_wakeup_new, struct task_struct *task)
 {
-	thread_wake_new(task);
+	wakeup_pass(ctx, task, true);
+	return 0;
+}
+
+/* What these go on with, see wakeup_pass(). It is attached nowhere. */
+SEC("?tp_btf/sched_waking") int BPF_PROG(kd_wakeup, struct task_struct *task)
+{
+	thread_wake(ctx, task);
 	return 0;
 }
 

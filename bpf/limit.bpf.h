@@ -57,22 +57,26 @@ __noinline u64 entity_above(u64 address)
 	return (u64)BPF_CORE_READ((struct sched_entity *)address, parent);
 }
 
+/* The first of two numbers that is not 0. Without a branch, of which the verifier would follow both
+ * sides at each level below. */
+static __always_inline u64 first_of(u64 number, u64 other)
+{
+	return number + other * is_zero(number);
+}
+
 /* The group whose quota keeps a task from running: the nearest one that is throttled now, else the
  * nearest that has a quota. Returns the address of its run queue. Global, too. */
 __noinline u64 limit_group(u64 address)
 {
-	u64 entity = (u64) & ((struct task_struct *)address)->se, limited = 0, quota;
+	u64 entity = (u64) & ((struct task_struct *)address)->se, limited = 0, used_up = 0, quota;
 
 	for (u32 i = 0; i < LIMIT_LEVELS && entity; i++) {
 		quota = quota_of(entity);
-		if (quota & QUOTA_USED_UP)
-			return quota & ~QUOTA_STATES;
-		/* If none below has one: without a branch, of which the verifier would follow both
-		 * at each level. */
-		limited += quota & ~((u64)((s64)(limited | -limited) >> 63));
+		used_up = first_of(used_up, quota * is_set(quota & QUOTA_USED_UP));
+		limited = first_of(limited, quota);
 		entity = entity_above(entity);
 	}
-	return limited & ~QUOTA_STATES;
+	return first_of(used_up, limited) & ~QUOTA_STATES;
 }
 
 /* The key of what keeps a task from running, by the run queue of limit_group(); its entry has what

@@ -424,6 +424,23 @@ static __always_inline u64 clock_now(void)
 	return bpf_ktime_get_ns() - kd_epoch;
 }
 
+/* Whether a number is not 0, or is: 0 or 1, without a branch, of which the verifier would follow
+ * both sides. The compiler makes one where it sees a comparison, or one of two values. */
+static __always_inline u64 is_set(u64 number)
+{
+	u64 negative = -number, sign;
+
+	barrier_var(negative);
+	sign = (number | negative) >> 63;
+	barrier_var(sign);
+	return sign;
+}
+
+static __always_inline u64 is_zero(u64 number)
+{
+	return is_set(number) ^ 1;
+}
+
 /* What has passed since, 0 if t is the earlier one: the clock may go back a little
  * (ktime_get_mono_fast_ns()), another CPU's may be behind, and of late (7.x) a program at a
  * tracepoint may be preempted between reading it and booking. Without a branch, of which the

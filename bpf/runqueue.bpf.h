@@ -100,6 +100,7 @@ __noinline int waiting_list(u32 slot, u32 cpu, u64 t)
 	struct kd_runqueue *runqueue = runqueue_of(cpu);
 	struct kd_thread *thread = slot_thread(slot);
 	struct kd_waiting *waiting;
+	u32 i, index;
 
 	if (!thread)
 		return 0;
@@ -113,12 +114,11 @@ __noinline int waiting_list(u32 slot, u32 cpu, u64 t)
 		runqueue_run(runqueue, KD_RUNS_OTHER, t);
 	waiting->hard_ns = irq_ns(runqueue->hard_ns, &runqueue->hard_since, t);
 	waiting->soft_ns = runqueue_soft_ns(runqueue, t);
-	for (u32 i = 0; i < KD_WAITERS; i++) {
-		/* Not the same first entry for all: wakers do not exclude each other. */
-		u32 index = BOUNDED(slot + i, KD_WAITERS);
-
-		if (runqueue->waiters[index])
-			continue;
+	/* Not the same first entry for all: wakers do not exclude each other. */
+	for (i = 0; i < KD_WAITERS && runqueue->waiters[BOUNDED(slot + i, KD_WAITERS)]; i++)
+		;
+	if (i < KD_WAITERS) {
+		index = BOUNDED(slot + i, KD_WAITERS);
 		waiting->index = index;
 		WRITE_ONCE(runqueue->waiters[index], slot);
 		return 0;

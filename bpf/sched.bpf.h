@@ -73,17 +73,29 @@ static __always_inline void kernel_sleep_end(struct event event, struct task_str
 	event.record->kernel_at = task_sleeps_at(task);
 }
 
+/* Gives a thread its slot of whose birth no fork event told. */
+static __always_inline bool thread_adopt(struct task_struct *task)
+{
+	return !task->se.sum_exec_runtime && process_is_ours(task->tgid) &&
+	       thread_is_wanted(task) && slot_adopt(task, clock_now());
+}
+
 /* Called for sched_waking (by the waker) and sched_wakeup (on the CPU where the
  * thread was put on the run queue): the first that finds the thread asleep
  * counts, so that the time of an interprocessor interrupt between the two is
- * ready time. Wakeups of threads that are not asleep happen and mean nothing. */
+ * ready time. Wakeups of threads that are not asleep happen and mean nothing.
+ *
+ * And for sched_wakeup_new: the fork handler gave the thread its slot, but for those of which it is
+ * not told. Until now it was on no run queue, and has no mark. */
 static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 {
 	struct target target;
 	struct event event;
 	u32 state;
 
-	if (likely(!task_is_ours(task->pid, task->tgid))) {
+	if (likely(!task_is_ours(task->pid, task->tgid)) && !(kd_by_thread && thread_adopt(task))) {
+		if (kd_by_thread && !task->se.sum_exec_runtime)
+			return;
 		if (KD_TRACES && kd_all_wakers)
 			other_wake(ctx, task);
 		if (recorder_is_on())
@@ -94,8 +106,13 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	if (!target.thread)
 		return;
 	state = thread_state(target.thread);
-	if (state == KD_READY_WOKEN)
-		limit_queued(&target.thread->waiting, target.slot, task);
+	if (state == KD_READY_WOKEN) {
+		if (!target.thread->waiting.mark)
+			waiting_begin(target.thread, target.slot, task, task_cpu(task), true,
+				      target.thread->since);
+		else
+			limit_queued(&target.thread->waiting, target.slot, task);
+	}
 	if (state < KD_BLOCKED || state > KD_FROZEN)
 		return;
 	event = event_at(target, clock_now());
@@ -119,34 +136,14 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 		wait_woken(ctx, target, task, event.t);
 }
 
-/* A task is woken: goes on in kd_wakeup if that matters. Two tracepoints have the same arguments,
- * so the program that does all the work is verified once and not for each. */
-static __always_inline void wakeup_pass(void *ctx, struct task_struct *task)
+/* A task is woken, or is new and woken for the first time: goes on in kd_wakeup if that matters.
+ * These tracepoints have the same arguments, so the program that does all the work is verified once
+ * and not for each. */
+static __always_inline void wakeup_pass(void *ctx, struct task_struct *task, bool is_new)
 {
-	if (unlikely(task_is_ours(task->pid, task->tgid)) ||
-	    (KD_TRACES && (kd_all_wakers || kd_recorder_wanted)))
+	if (unlikely(task_is_ours(task->pid, task->tgid)) || (is_new && kd_by_thread) ||
+	    (!is_new && KD_TRACES && (kd_all_wakers || kd_recorder_wanted)))
 		bpf_tail_call(ctx, &kd_wakeups, 0);
-}
-
-/* Gives a thread its slot of whose birth no fork event told. */
-static __always_inline bool thread_adopt(struct task_struct *task)
-{
-	return process_is_ours(task->tgid) && thread_is_wanted(task) &&
-	       slot_adopt(task, clock_now());
-}
-
-/* The fork handler gave it its slot, but for those of which it is not told. Until now it was on
- * no run queue. */
-static __always_inline void thread_wake_new(struct task_struct *task)
-{
-	struct target target;
-
-	if (likely(!task_is_ours(task->pid, task->tgid)) && !(kd_by_thread && thread_adopt(task)))
-		return;
-	target = target_find(task->pid, (u64)task);
-	if (target.thread && target.thread->state == KD_READY_WOKEN)
-		waiting_begin(target.thread, target.slot, task, task_cpu(task), true,
-			      target.thread->since);
 }
 
 /* A thread is about to be put on another CPU, on which it has not run yet. What the last
@@ -338,7 +335,7 @@ __noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
 
 /* Of a thread that is switched out nothing was reported since it came, or since we look. What has
  * made no call since then may be in one. */
-static __always_inline void run_unreported(u32 slot, struct task_struct *task, u64 t)
+static __noinline void run_unreported(u32 slot, struct task_struct *task, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
 
@@ -349,13 +346,13 @@ static __always_inline void run_unreported(u32 slot, struct task_struct *task, u
 	switch_in_unreported(slot, task->se.sum_exec_runtime, t);
 }
 
-static __always_inline void switch_out(struct target target, struct task_struct *task, bool preempt,
+static __always_inline void switch_out(struct target target, struct task_struct *task,
 				       u32 task_state, u64 steal, u64 t)
 {
 	enum kd_recorded_kind by = KD_RECORDED_PREEMPTED;
 	struct kd_thread *thread = target.thread;
 	u32 slot = target.slot, state = KD_READY_PREEMPTED, awaited = 0;
-	bool runnable = preempt || !task_state;
+	u32 runnable = is_zero(task_state);
 
 	if (unlikely(!thread->on_cpu))
 		run_unreported(slot, task, t);
@@ -391,8 +388,8 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 
 /* A switch that concerns the target. A function of its own, as most do not: those are not to
  * keep anything for it. Below it are six more at most (blame_evict()): the verifier takes eight. */
-static __noinline int target_switch(bool preempt, struct task_struct *prev,
-				    struct task_struct *next, u32 prev_state)
+static __noinline int target_switch(struct task_struct *prev, struct task_struct *next,
+				    u32 prev_state)
 {
 	bool out = task_is_ours(prev->pid, prev->tgid) || leader_ends(prev, prev_state);
 	bool in = task_is_ours(next->pid, READ_ONCE(next->tgid));
@@ -409,8 +406,7 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 	if (!READ_ONCE(runqueue->others)) {
 		target = target_find(prev->pid, (u64)prev);
 		if (target.thread)
-			switch_out(target, prev, preempt, switched_state(prev, prev_state), steal,
-				   t);
+			switch_out(target, prev, switched_state(prev, prev_state), steal, t);
 	}
 	if (READ_ONCE(runqueue->waited)) {
 		u32 key = culprit_of(prev, t);
@@ -441,9 +437,9 @@ static __noinline int target_switch(bool preempt, struct task_struct *prev,
 }
 
 /* What a task is that is switched out. */
-static __always_inline u32 state_of_switch(bool preempt, struct task_struct *task, u32 task_state)
+static __always_inline u32 state_of_switch(struct task_struct *task, u32 task_state)
 {
-	if (preempt || !task_state)
+	if (!task_state)
 		return KD_READY_PREEMPTED;
 	return task_state & TASK_DEAD ? KD_DEAD : state_of_sleep(task, task_state);
 }
@@ -463,8 +459,8 @@ static __always_inline void client_waited(struct kd_runqueue *runqueue, struct t
 }
 
 /* What the recorder has of tasks of others. A function of its own as target_switch(). */
-static __noinline int others_switch(bool preempt, struct task_struct *prev,
-				    struct task_struct *next, u32 prev_state)
+static __noinline int others_switch(struct task_struct *prev, struct task_struct *next,
+				    u32 prev_state)
 {
 	struct kd_runqueue *runqueue = runqueue_here();
 	u32 state;
@@ -472,7 +468,7 @@ static __noinline int others_switch(bool preempt, struct task_struct *prev,
 	if (!runqueue)
 		return 0;
 	if (!task_is_ours(prev->pid, prev->tgid) && task_is_followed(prev)) {
-		state = state_of_switch(preempt, prev, switched_state(prev, prev_state));
+		state = state_of_switch(prev, switched_state(prev, prev_state));
 		followed_out(prev->pid, prev->flags, state,
 			     BPF_CORE_READ_BITFIELD(prev, in_iowait));
 		if (state == KD_READY_PREEMPTED)
@@ -488,18 +484,20 @@ static __noinline int others_switch(bool preempt, struct task_struct *prev,
 	return 0;
 }
 
-static __always_inline void thread_switch(bool preempt, struct task_struct *prev,
+/* One that is preempted could run on, whatever its state. preempt: 0 or 1, as a number, or the
+ * verifier would follow what comes for both. */
+static __always_inline void thread_switch(u32 preempt, struct task_struct *prev,
 					  struct task_struct *next, u32 prev_state)
 {
 	struct kd_runqueue *runqueue = runqueue_of(bpf_get_smp_processor_id());
 
 	if (recorder_is_on() && runqueue &&
 	    unlikely(followed_may_be(prev, next) | runqueue->client))
-		others_switch(preempt, prev, next, prev_state);
+		others_switch(prev, next, prev_state * is_zero(preempt));
 	if (likely(!task_is_ours(prev->pid, prev->tgid) && !task_is_ours(next->pid, next->tgid) &&
 		   runqueue && !runqueue_waits(runqueue) && !leader_ends(prev, prev_state)))
 		return;
-	target_switch(preempt, prev, next, prev_state);
+	target_switch(prev, next, prev_state * is_zero(preempt));
 }
 
 #endif

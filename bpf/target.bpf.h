@@ -98,9 +98,10 @@ static __always_inline bool process_is_ours(u32 tgid)
 
 /* The same, or was until a moment ago: its last threads run on after its end, and then user space
  * takes it out. */
-static __always_inline bool process_was_ours(u32 tgid)
+static __always_inline u32 process_was_ours(u32 tgid)
 {
-	return kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) != NULL : tgid == kd_tgid;
+	return kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) != NULL
+		       : is_zero(tgid ^ kd_tgid);
 }
 
 /* Whether a control group is the target's, or below it. */

@@ -186,6 +186,7 @@ static __always_inline u32 call_add(struct kd_record *record, u32 slot, struct k
 static __always_inline void cpu_add(struct kd_record *record, u32 key)
 {
 	u32 cpu = key >> 3, move = key >> 1 & 3;
+	u64 *by_move;
 
 	if (likely(cpu < KD_CPU_WORDS * 64))
 		record->cpus[BOUNDED(cpu / 64, KD_CPU_WORDS)] |= 1ULL << (cpu % 64);
@@ -194,11 +195,14 @@ static __always_inline void cpu_add(struct kd_record *record, u32 key)
 	if (likely(!(key & 1)))
 		return;
 	record->migrations++;
-	record->other_migrations += move == KD_MOVE_OTHER;
-	record->wakeup_migrations += move == KD_MOVE_WAKEUP;
-	record->balance_migrations += move == KD_MOVE_BALANCE;
-	record->affinity_migrations += move == KD_MOVE_AFFINITY;
+	/* As an index, or the verifier would follow each of them. */
+	by_move = &record->other_migrations;
+	by_move[BOUNDED(move, 4)]++;
 }
+_Static_assert(KD_MOVE_OTHER == 0 && KD_MOVE_AFFINITY == 3 &&
+		       __builtin_offsetof(struct kd_record, affinity_migrations) ==
+			       __builtin_offsetof(struct kd_record, other_migrations) + 3 * 8,
+	       "in the order of the counts");
 
 /* Returns enum counted. */
 static __always_inline u32 item_add(struct kd_record *record, u32 slot, struct kd_thread *thread,

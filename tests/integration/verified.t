@@ -13,8 +13,8 @@ import kdtest
 from kdneeds import need
 from kdtrigger import Triggered
 
-PROGRAM = 19_000    # instructions of one
-TOGETHER = 61_500   # of a run without options
+PROGRAM = 16_900    # instructions of one
+TOGETHER = 55_300   # of a run without options
 GROUP = 10_000      # what a group of programs adds
 
 
