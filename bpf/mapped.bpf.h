@@ -110,8 +110,8 @@ static __always_inline u64 maps_wakeup(u64 t)
 
 /* Code may have been mapped: all of it, or by the current system call. User space is
  * woken up, and told which file that was: it may have gone again before it is looked
- * for. */
-static __noinline void maps_trace(u32 tgid, u32 tid, u64 t, bool all)
+ * for. Global, to be verified once. */
+TRACES_GLOBAL int maps_trace(u32 tgid, u32 tid, u64 t, bool all)
 {
 	u32 key = scratch_key(SCRATCH_THREAD);
 	struct kd_mapped *mapped;
@@ -119,24 +119,25 @@ static __noinline void maps_trace(u32 tgid, u32 tid, u64 t, bool all)
 	u64 size;
 
 	if (!kd_user_bytes)
-		return;
+		return 0;
 	if (!all && !(call_argument(current_user_regs(), 0, 2) & PROT_EXEC))
-		return;
+		return 0;
 	mapped_at_set(tgid, t);
 	trace = trace_begin(key, KD_TRACE_MAPS, tgid, tid, t, t);
 	if (!trace)
-		return;
+		return 0;
 	mapped = trace_mapped(trace);
 	__builtin_memset(mapped, 0, __builtin_offsetof(struct kd_mapped, names));
 	mapped->kind = KD_MAPPED_ALL;
 	if (!all && !mapped_by_call(mapped, key))
-		return;
+		return 0;
 	size = mapped->n;
 	if (size > KD_PATH_NAMES)
-		return;
+		return 0;
 	size = size * KD_PATH_NAME + MAPPED_SIZE;
 	if (bpf_ringbuf_output(&kd_traces, trace, size, maps_wakeup(t)))
 		__sync_fetch_and_add(&kd_maps_lost, 1);
+	return 0;
 }
 
 /* Of several processes one begins, which has mapped what its parent has, or it ends. There is no

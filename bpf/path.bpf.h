@@ -19,7 +19,8 @@ static __always_inline u32 call_path(s32 call)
 }
 
 /* Where the path of a thread's call lies, and the directory that it begins in. */
-static __always_inline void trace_path_find(struct kd_trace *trace, struct pt_regs *regs, u64 task)
+static __always_inline void trace_path_find(struct kd_trace *trace, u32 key, struct pt_regs *regs,
+					    u64 task)
 {
 	u32 path = call_path(trace->call), argument = path & KD_PATH_ARGUMENT;
 	s32 fd;
@@ -30,16 +31,16 @@ static __always_inline void trace_path_find(struct kd_trace *trace, struct pt_re
 	if (!(path & KD_PATH_IN_DIRECTORY))
 		return;
 	fd = (s32)call_argument(regs, trace->call, argument - 1);
-	trace_file(trace, fd, descriptor_file(task, fd));
+	trace_file(key, fd, descriptor_file(task, fd));
 }
 
 /* The path of the call from which the current thread returns, as its memory has it now; an
  * execve that succeeded has taken that away. */
-static __always_inline void trace_path(struct kd_trace *trace)
+static __always_inline void trace_path(struct kd_trace *trace, u32 key)
 {
 	if (!trace->result && call_class(trace->call) & KD_CLASS_EXEC)
 		return;
-	trace_path_find(trace, current_user_regs(), bpf_get_current_task());
+	trace_path_find(trace, key, current_user_regs(), bpf_get_current_task());
 	if (trace->path_at)
 		trace->path_size = bpf_probe_read_user_str(trace->path, KD_PATH_BYTES + 1,
 							   (const void *)trace->path_at);

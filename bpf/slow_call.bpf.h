@@ -17,8 +17,8 @@ static __always_inline void trace_take_wait(struct kd_trace *trace, u32 slot)
 	trace->n_kernel = wait->n;
 	trace->flags |= KD_TRACE_WAITED;
 	trace->n_sched = wait->n_sched;
-	__builtin_memcpy(trace->sched, wait->sched, sizeof(trace->sched));
-	__builtin_memcpy(trace->kernel, wait->kernel, sizeof(trace->kernel));
+	bpf_probe_read_kernel(trace->sched, sizeof(trace->sched), wait->sched);
+	bpf_probe_read_kernel(trace->kernel, sizeof(trace->kernel), wait->kernel);
 	trace->blocker = wait->blocker;
 	wait->ns = 0;
 }
@@ -31,19 +31,19 @@ static __always_inline u64 call_began(struct kd_thread *thread)
 
 /* A call ends that was slow, or whose waits were. If it goes on as another, or was
  * not slow itself, its stack is sent alone. */
-static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, bool slow)
+static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, u32 slow)
 {
 	struct kd_thread *thread = slot_thread(slot);
 	u32 key = scratch_key(SCRATCH_THREAD);
-	bool alone = !slow || result == -ERESTART_RESTARTBLOCK;
+	u32 alone = is_zero(slow) | is_zero(result ^ -ERESTART_RESTARTBLOCK);
 	struct kd_trace *trace;
 	long bytes;
 
 	if (!thread || !thread->tid) /* our own calls, see entry_measure() */
 		return;
 	thread->noted = 0;
-	trace = trace_begin(key, alone ? KD_TRACE_STACK : KD_TRACE_CALL, thread->tgid, thread->tid,
-			    call_began(thread), t);
+	trace = trace_begin(key, KD_TRACE_CALL + alone * (KD_TRACE_STACK - KD_TRACE_CALL),
+			    thread->tgid, thread->tid, call_began(thread), t);
 	if (!trace)
 		return;
 	trace->since = thread->call_since;
@@ -55,9 +55,9 @@ static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, b
 	if (call_awaits(thread->call) & KD_AWAITED_AT_FILE) {
 		s32 fd = (s32)call_argument(current_user_regs(), thread->call, 0);
 
-		trace_file(trace, fd, descriptor_file(bpf_get_current_task(), fd));
+		trace_file(key, fd, descriptor_file(bpf_get_current_task(), fd));
 	}
-	trace_path(trace);
+	trace_path(trace, key);
 	trace_take_wait(trace, slot);
 	if (trace->call == kd_futex_call && !trace->blocker.lock)
 		trace->blocker.lock = call_argument(current_user_regs(), trace->call, 0);
@@ -86,8 +86,8 @@ static __noinline void call_trace_drop(u32 slot)
 static __always_inline void call_trace(void *ctx, struct event event, u8 class, s64 result)
 {
 	struct kd_thread *thread = event.thread;
-	bool slow = kd_call_ns != KD_UNWANTED && class & KD_CLASS_TRACED &&
-		    elapsed(call_began(thread), event.t) >= kd_call_ns;
+	u64 beyond = elapsed(call_began(thread), event.t) - kd_call_ns;
+	u32 slow = kd_call_ns == KD_UNWANTED ? 0 : is_set(class & KD_CLASS_TRACED) & ~beyond >> 63;
 
 	if (unlikely(class & KD_CLASS_MAPS) && result >= 0)
 		maps_trace(thread->tgid, thread->tid, event.t, false);
@@ -151,9 +151,9 @@ static __always_inline void open_call_trace(struct task_struct *task)
 	if (call_awaits(trace->call) & KD_AWAITED_AT_FILE) {
 		s32 fd = (s32)task_first_argument(task, trace->call & KD_CALL_COMPAT);
 
-		trace_file(trace, fd, descriptor_file(target.thread->task, fd));
+		trace_file(SCRATCH_ITERATOR, fd, descriptor_file(target.thread->task, fd));
 	}
-	trace_path_find(trace, task_user_regs(task), target.thread->task);
+	trace_path_find(trace, SCRATCH_ITERATOR, task_user_regs(task), target.thread->task);
 	if (!target.thread->on_cpu && state_is_blocked(state_now(target.thread)))
 		blocker_take_lock(&trace->blocker, target.thread);
 	if (trace->call == kd_futex_call && !trace->blocker.lock)

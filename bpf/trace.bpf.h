@@ -10,13 +10,16 @@
 #include "window.bpf.h"
 
 /* What a descriptor stands for. */
-static __always_inline void trace_file(struct kd_trace *trace, s32 fd, u64 file)
+TRACES_GLOBAL int trace_file(u32 key, s32 fd, u64 file)
 {
-	if (!file)
-		return;
+	struct kd_trace *trace = scratch_trace(key);
+
+	if (!trace || !file)
+		return 0;
 	__builtin_memset(&trace->file, 0, sizeof(trace->file));
 	trace->file.fd = fd;
 	file_describe(&trace->file, file);
+	return 0;
 }
 
 /* A record without anything that not all kinds have, of a thread of a process. NULL: there is no

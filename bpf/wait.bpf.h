@@ -67,7 +67,7 @@ static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trac
 
 	if (slept && elapsed(thread->out_since, woken) >= kd_wait_ns) {
 		trace->awaited = thread->awaited;
-		trace_file(trace, thread->at.fd, thread->at.file);
+		trace_file(key, thread->at.fd, thread->at.file);
 		if (wakers && thread->woken_at)
 			__builtin_memcpy(trace->wakers, wakers->by, sizeof(trace->wakers));
 		wait_send(key, trace, thread, thread->out_state, thread->out_since, woken);
