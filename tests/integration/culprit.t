@@ -542,7 +542,7 @@ def case_hidden_ends(test):
         struct.pack_into("I", memory, cpu * RUNQUEUE + UNLISTED, 3)
         before = idle_ticks(cpu)
         try:
-            kdtest.wait_until(lambda: idle_ticks(cpu) > before + 2)
+            kdtest.wait_until(lambda: idle_ticks(cpu) > before + 2, patience=30)
         except TimeoutError:
             raise kdtest.Skip("the CPU always has something to do") from None
         test.eq(struct.unpack_from("I", memory, cpu * RUNQUEUE + UNLISTED)[0], 0, "nobody waits")
