@@ -69,7 +69,7 @@ exports = $(if $(call command,$(CC)),$(shell echo 'int $(1)(); int (*used)() = $
 # need: $(1) is empty if there is no $(2)
 need = $(if $(1),,$(eval MISSING := $(if $(MISSING),$(MISSING)$(comma) )$(2)))
 
-BUILD_NOTHING := bench check check-all check-builds check-kernels clean demo deps format help test uninstall
+BUILD_NOTHING := bench check check-all check-builds check-kernels clean demo deps format help size test uninstall
 ifneq ($(filter-out $(BUILD_NOTHING),$(or $(MAKECMDGOALS),all)),)
 $(call need,$(call command,$(CC)),C compiler ($(CC)))
 $(call need,$(call command,$(CLANG)),clang ($(CLANG)))
@@ -374,6 +374,9 @@ fuzz: fuzzers $(filter %_fuzz,$(SANITIZED)) | $(SEEDERS)
 	@for test in $(if $(TARGETS),,$(filter %_fuzz,$(SANITIZED))); do \
 		FUZZ_ROUNDS=$(FUZZ_ROUNDS) $$test || exit; done
 
+size:
+	@tests/lint/size.t --print
+
 lint:
 	@tests/run $(sort $(wildcard tests/lint/*.t))
 
@@ -488,6 +491,7 @@ make fuzz         fuzzing guided by coverage, FUZZ_TIME ($(FUZZ_TIME)) seconds f
                   (all; make check: 2); then the other fuzz tests, FUZZ_ROUNDS ($(FUZZ_ROUNDS))
                   mutations each
 make lint         style, includes, documents, warnings
+make size         lines and files of each folder, against their budgets (tests/lint/budgets)
 make bench        measure costs (as root); with BASE=PROGRAM also what events take more
                   than in that other build
 make same         BASE=PROGRAM: says whether that other build does the same, byte for byte
@@ -506,6 +510,6 @@ help:
 
 FORCE:
 .PHONY: all unit workloads syntax test check check-all check-builds check-kernels check-unit fuzz \
-	fuzzers lint same bench bench-programs demo deps format install uninstall clean help FORCE
+	fuzzers lint size same bench bench-programs demo deps format install uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -27,7 +27,7 @@
 #include "cli/stack/stacks.h"
 #include "probes/list.h"
 #include "run.h"
-#include "run_record_on.h"
+#include "run_sampling.h"
 
 /* What the kernel has needs no target. */
 static bool list_needs_target(const struct options *options)

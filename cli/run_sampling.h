@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
+#include "cli/base/schedule.h"
 #include "cli/base/signals.h"
 #include "cli/capture/collect.h"
 #include "cli/capture/interruptions.h"
@@ -28,8 +29,74 @@
 #include "cli/process/processes.h"
 #include "cli/process/target.h"
 #include "cli/process/trigger_set.h"
-#include "run_at.h"
-#include "run_record_on.h"
+
+/* --- --at --- */
+
+struct run;
+
+/* A moment, on both clocks, ns; 0: none. */
+struct run_at {
+	uint64_t wall, monotonic;
+};
+
+/* Waits until a few seconds before the first moment: programs that wait for hours would cost for
+ * hours. Signals do what they do by default. Returns 0, or after printing that the one process that
+ * was to be watched has ended meanwhile EX_UNAVAILABLE. */
+exit_status run_at_approach(const struct run *run);
+
+/* When the first window can open, CLOCK_MONOTONIC ns: now, or at the next moment. */
+uint64_t run_at_first(const struct schedule *schedule);
+
+/* Sets run->at to the next moment. Returns 0, or after printing that it is over an exit status. */
+exit_status run_at_choose(struct run *run);
+
+/* The same moment on CLOCK_MONOTONIC, as the clocks are now. */
+void run_at_aim(struct run_at *at);
+
+/* Whether that is still so: the clock was not set. */
+bool run_at_holds(const struct run_at *at);
+
+/* Waits until so many ns before run->at, or an event. If the clock is set meanwhile, a period has
+ * another moment; a moment that is over is waited for no longer. */
+enum loop_event run_at_await(struct run *run, uint64_t before);
+
+/* Warns if a window that was to open at run->at has opened much later. */
+void run_at_tell(const struct run *run, uint64_t start);
+
+/* How long before its moment a window is announced, and before that threads are visited: more
+ * than it takes. */
+#define RUN_AT_LEAD_NS 2000000ULL
+#define RUN_AT_VISIT_NS 50000000ULL
+
+/* --- --record-on --- */
+
+struct record_on {
+	const char *text;
+	struct fail_if *condition;
+	uint64_t windows; /* looked at */
+	uint64_t hold;    /* ns for which what is not over is waited for at most */
+	uint64_t until;   /* it is waited for until then; 0: for nothing */
+	struct fulfilled fulfilled;
+};
+
+/* The word for no condition: only what the operator asks for is reported. */
+#define RECORD_ON_SIGNAL "signal"
+
+/* Reads the condition, which has to outlive it. hold: for how many ns at most it waits for the end
+ * of what made it true. Returns 0, or after printing what is wrong an exit status. The caller ends
+ * it with record_on_close(), which NULL is allowed for. */
+exit_status record_on_open(struct record_on **record_on, const char *text, uint64_t hold,
+			   const struct fail_recorded *recorded);
+
+/* Whether a window is to be reported: *wanted is true then, or if the caller says so; and the
+ * sample gets which condition was true. A wait that made it true and goes on is waited for, if a
+ * window follows. Returns 0, or after printing that nobody knows an exit status. */
+exit_status record_on_look(struct record_on *record_on, struct sample *sample, bool next_follows,
+			   bool *wanted);
+
+void record_on_close(struct record_on *record_on);
+
+/* --- Samples --- */
 
 /* What a run needs; the session, the collector and the loop are its own. */
 struct run {

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json_recorded.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/model/thread_fields.h"
 #include "cli/model/words.h"
+
+/* --- Rows of a recording as columns of JSON --- */
+
+/* What rows have in common is their kind: those of a thread have few, so that a row is two or three
+ * small numbers. */
 
 /* Keys are a promise: they are added to, never changed. */
 
@@ -315,3 +322,200 @@ const struct field recording_fields[] = {
 	FIELD_LIST("culprits", struct recording, culprits, .fields = recorded_culprit_fields),
 	FIELDS_END,
 };
+
+/* --- What rows of a recording have in common, each once --- */
+
+int recorded_kinds_begin(struct recorded_kinds *kinds, size_t most)
+{
+	size_t slots = 2;
+
+	while (slots < 2 * most) /* at most half of them are taken */
+		slots *= 2;
+	kinds->of = calloc(most, sizeof(*kinds->of));
+	kinds->slots = calloc(slots, sizeof(*kinds->slots));
+	kinds->mask = slots - 1;
+	kinds->most = most;
+	return kinds->of && kinds->slots ? 0 : -ENOMEM;
+}
+
+/* Forgets all. */
+static void recorded_kinds_reset(struct recorded_kinds *kinds)
+{
+	memset(kinds->slots, 0, (kinds->mask + 1) * sizeof(*kinds->slots));
+	kinds->n = 0;
+}
+
+static size_t hash(const struct recorded_kind *kind)
+{
+	uint64_t words[sizeof(*kind) / sizeof(uint64_t)], sum = 0;
+
+	_Static_assert(sizeof(words) == sizeof(*kind), "whole words");
+	memcpy(words, kind, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		sum = (sum ^ words[i]) * 0x9e3779b97f4a7c15;
+	return (size_t)(sum >> 32);
+}
+
+size_t recorded_kinds_number(struct recorded_kinds *kinds, const struct recorded_kind *kind)
+{
+	size_t slot = hash(kind) & kinds->mask;
+
+	for (; kinds->slots[slot]; slot = (slot + 1) & kinds->mask)
+		if (!memcmp(&kinds->of[kinds->slots[slot] - 1], kind, sizeof(*kind)))
+			return kinds->slots[slot] - 1;
+	if (kinds->n == kinds->most)
+		return kinds->n;
+	kinds->of[kinds->n] = *kind;
+	kinds->slots[slot] = (uint32_t)++kinds->n;
+	return kinds->n - 1;
+}
+
+void recorded_kinds_free(struct recorded_kinds *kinds)
+{
+	free(kinds->of);
+	free(kinds->slots);
+	*kinds = (struct recorded_kinds){ 0 };
+}
+
+/* --- json_recording --- */
+
+/* A recording as lines of JSON, in front of its sample. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_names.h"
+#include "json_parts.h"
+#include "json_recorded.h"
+
+/* Rows of a list that are in one line. */
+struct chunk {
+	const struct recorded_list *list;
+	struct json_scope scope;
+	struct recorded_kinds kinds;
+	size_t n;
+	struct recorded_row rows[RECORDED_ROWS];
+	uint32_t kind[RECORDED_ROWS]; /* of each row */
+};
+
+static void chunk_fill(struct chunk *chunk, const char *elements, size_t n)
+{
+	chunk->n = n;
+	memset(chunk->rows, 0, n * sizeof(*chunk->rows));
+	recorded_kinds_reset(&chunk->kinds);
+	for (size_t i = 0; i < n; i++) {
+		chunk->list->pack(elements + i * chunk->list->row_size, &chunk->rows[i]);
+		chunk->kind[i] = (uint32_t)recorded_kinds_number(&chunk->kinds,
+								 &chunk->rows[i].kind);
+	}
+}
+
+static int64_t kind_column(const struct chunk *chunk, size_t i)
+{
+	return chunk->kind[i];
+}
+
+static int64_t after_column(const struct chunk *chunk, size_t i)
+{
+	return i ? (int64_t)(chunk->rows[i].start - chunk->rows[i - 1].end) : 0;
+}
+
+static int64_t length_column(const struct chunk *chunk, size_t i)
+{
+	return (int64_t)(chunk->rows[i].end - chunk->rows[i].start);
+}
+
+static int64_t value_column(const struct chunk *chunk, size_t i)
+{
+	return chunk->rows[i].value;
+}
+
+/* Nothing if all of it is 0. */
+static void column_write(struct json_writer *writer, const char *key, const struct chunk *chunk,
+			 int64_t (*column)(const struct chunk *chunk, size_t i))
+{
+	size_t i = 0;
+
+	while (i < chunk->n && !column(chunk, i))
+		i++;
+	if (i == chunk->n)
+		return;
+	writer_array(writer, key);
+	for (i = 0; i < chunk->n; i++)
+		writer_i64(writer, NULL, column(chunk, i));
+	writer_array_end(writer);
+}
+
+static void line_begin(struct json_writer *writer, const struct sample *sample, const char *type,
+		       FILE *out)
+{
+	writer_begin(writer, out);
+	writer_object(writer, NULL);
+	writer_word(writer, "schema", JSON_SCHEMA);
+	writer_word(writer, "type", type);
+	writer_u64(writer, "number", sample->number);
+}
+
+static int chunk_write(const struct chunk *chunk, FILE *out)
+{
+	const struct recorded_list *list = chunk->list;
+	struct json_writer writer;
+
+	line_begin(&writer, chunk->scope.sample, JSON_RECORDED, out);
+	writer_word(&writer, "list", list->key);
+	writer_u64(&writer, "rows", chunk->n);
+	writer_u64(&writer, "start_ns", chunk->rows[0].start);
+	writer_array(&writer, "kinds");
+	for (size_t i = 0; i < chunk->kinds.n; i++) {
+		writer_object(&writer, NULL);
+		json_fields_write(&writer, &chunk->scope, list->fields, &chunk->kinds.of[i]);
+		writer_object_end(&writer);
+	}
+	writer_array_end(&writer);
+	column_write(&writer, "kind", chunk, kind_column);
+	column_write(&writer, "after_ns", chunk, after_column);
+	column_write(&writer, "ns", chunk, length_column);
+	if (list->value)
+		column_write(&writer, list->value, chunk, value_column);
+	writer_object_end(&writer);
+	return writer_end(&writer);
+}
+
+static int list_write(struct chunk *chunk, FILE *out)
+{
+	const struct recorded_list *list = chunk->list;
+	size_t n, part;
+	const char *elements = recorded_elements(list, chunk->scope.sample->recording, &n);
+	int error = 0;
+
+	for (size_t i = 0; i < n && !error; i += part) {
+		part = n - i < RECORDED_ROWS ? n - i : RECORDED_ROWS;
+		chunk_fill(chunk, elements + i * list->row_size, part);
+		error = chunk_write(chunk, out);
+	}
+	return error;
+}
+
+int json_recording(const struct sample *sample, FILE *out)
+{
+	const struct json_scope scope = { .sample = sample };
+	struct chunk *chunk = calloc(1, sizeof(*chunk));
+	struct json_writer writer;
+	int error = chunk ? recorded_kinds_begin(&chunk->kinds, RECORDED_ROWS) : -ENOMEM;
+
+	if (!error) {
+		line_begin(&writer, sample, JSON_RECORDING, out);
+		json_fields_write(&writer, &scope, recording_fields, sample->recording);
+		writer_object_end(&writer);
+		error = writer_end(&writer);
+		chunk->scope = scope;
+	}
+	for (size_t i = 0; i < RECORDED_LISTS && !error; i++) {
+		chunk->list = &recorded_lists[i];
+		error = list_write(chunk, out);
+	}
+	if (chunk)
+		recorded_kinds_free(&chunk->kinds);
+	free(chunk);
+	return error;
+}

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
-#include "exporter_accept.h"
+#include "exporter_host.h"
 
 struct exporter_http;
 

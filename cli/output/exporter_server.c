@@ -17,8 +17,8 @@
 
 #include "cli/base/clock.h"
 #include "cli/sandbox/packet.h"
-#include "exporter_accept.h"
 #include "exporter_clients.h"
+#include "exporter_host.h"
 
 /* What clients may take. */
 #define CLIENT_BYTES ((size_t)32 << 10) /* for a request's line and headers */

@@ -10,16 +10,10 @@
 #include "cli/base/exit_status.h"
 #include "cli/model/excess.h"
 #include "cli/model/sample.h"
+#include "fail_if_condition.h"
 
 struct fail_if;
 struct comparison;
-
-/* What the samples of a run are going to have that not all have; of samples that are replayed
- * it is known when they are read. */
-struct fail_recorded {
-	bool replayed, waits, distributions, interruptions, resources, comparison;
-	const struct counter_set *counters; /* NULL: none */
-};
 
 /* Reads n conditions of an option, such as "ready.max>1ms" or "thread(pmd*).softirq.pct>=2.5";
  * the texts have to outlive *out. Returns 0; or, after printing what is wrong with one, an exit

@@ -8,11 +8,18 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
-#include "fail_if.h"
+#include "cli/model/excess.h"
 #include "fail_if_metrics.h"
 
 #define FAIL_PERCENT NSEC_PER_SEC /* thresholds of percentages have nine decimals */
 #define CONDITION_TEXT_LEN 128
+
+/* What the samples of a run are going to have that not all have; of samples that are replayed
+ * it is known when they are read. */
+struct fail_recorded {
+	bool replayed, waits, distributions, interruptions, resources, comparison;
+	const struct counter_set *counters; /* NULL: none */
+};
 
 struct condition {
 	const char *option; /* "--fail-if" */

@@ -1,21 +1,169 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+// SPDX-License-Identifier: Apache-2.0
 #include "perfetto.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "callstacks.h"
 #include "cli/base/arith.h"
+#include "cli/base/array.h"
+#include "cli/model/cpu_runs.h"
 #include "cli/model/verdict.h"
-#include "cpus.h"
-#include "path_slices.h"
-#include "pftrace.h"
+#include "cli/model/words.h"
+#include "callstacks.h"
 #include "perfetto_fields.h"
+#include "pftrace.h"
 #include "recorded.h"
 #include "slices.h"
 #include "timeline.h"
-#include "tracks.h"
+
+/* --- What a recording has of CPUs: who ran there, and interrupts --- */
+
+/* Of threads of the target that is all, of others what ran while those waited. */
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int irq_compare(const void *a, const void *b)
+{
+	const struct recorded_irq *x = *(const struct recorded_irq *const *)a;
+	const struct recorded_irq *y = *(const struct recorded_irq *const *)b;
+
+	return ORDER(x->cpu, y->cpu) ?: ORDER(x->start, y->start) ?: ORDER(y->end, x->end);
+}
+
+/* --- Who ran --- */
+
+static void run_write(struct pftrace *trace, const struct cpu_run *run)
+{
+	const struct recording *recording = trace->sample->recording;
+	const struct recorded_thread *thread = recording_thread(recording, run->tid);
+	uint64_t track = track_uuid(TRACK_CPU, (pid_t)run->cpu);
+	char name[CPU_RUN_NAME_LEN];
+
+	cpu_run_name(run, recording, name);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, run->start);
+	event_category(trace, CATEGORY_RUN);
+	event_name(trace, name, sizeof(name));
+	if (run->tid)
+		note_i64(trace, NOTE_TID, run->tid);
+	if (thread && thread->pid)
+		note_i64(trace, NOTE_PID, thread->pid);
+	event_end(trace);
+	slice_end(trace, track, run->end);
+}
+
+static void runs_write(struct pftrace *trace, const struct cpu_runs *runs)
+{
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct cpu_run *run = &runs->all[i];
+
+		if (!i || run[-1].cpu != run->cpu)
+			tracks_write_cpu(trace, run->cpu);
+		run_write(trace, run);
+	}
+}
+
+/* --- Interrupts, and all --- */
+
+static bool cpu_has_run(const struct cpu_runs *runs, uint32_t cpu)
+{
+	size_t at = ARRAY_SPLIT(runs->n, i, runs->all[i].cpu < cpu);
+
+	return at < runs->n && runs->all[at].cpu == cpu;
+}
+
+static int irqs_write(struct pftrace *trace, const struct cpu_runs *runs)
+{
+	const struct recording *recording = trace->sample->recording;
+	const struct recorded_irq **irqs = calloc(recording->n_irqs + 1, sizeof(*irqs));
+
+	if (!irqs)
+		return -ENOMEM;
+	for (size_t i = 0; i < recording->n_irqs; i++)
+		irqs[i] = &recording->irqs[i];
+	if (recording->n_irqs)
+		qsort(irqs, recording->n_irqs, sizeof(*irqs), irq_compare);
+	for (size_t i = 0; i < recording->n_irqs; i++) {
+		uint32_t cpu = irqs[i]->cpu;
+
+		if ((!i || irqs[i - 1]->cpu != cpu) && !cpu_has_run(runs, cpu))
+			tracks_write_cpu(trace, cpu);
+		irq_write(trace, irqs[i], track_uuid(TRACK_CPU_IRQS, (pid_t)cpu));
+	}
+	free(irqs);
+	return 0;
+}
+
+/* Writes a track for each CPU of which something was recorded. Returns 0 or -ENOMEM. */
+static int cpus_write(struct pftrace *trace)
+{
+	struct cpu_runs runs = { 0 };
+	int err = cpu_runs_make(&runs, trace->sample->recording, trace->from, trace->sample->end);
+
+	if (!err) {
+		tracks_write_cpus(trace);
+		runs_write(trace, &runs);
+		err = irqs_write(trace, &runs);
+	}
+	free(runs.all);
+	return err;
+}
+
+/* --- The critical path of a window as a track: a slice for each row --- */
+
+/* Of another thread than the path's, behind its name. */
+static void row_name(const struct pftrace *trace, const struct path_row *row, char *text,
+		     size_t size)
+{
+	const struct critical_path *path = &trace->sample->path;
+	char words[PATH_TEXT_LEN];
+
+	path_row_text(row, trace->sample->foreign_calls, words);
+	if (row->thread.tid == path->thread.tid || !row->thread.tid)
+		snprintf(text, size, "%s", words);
+	else
+		snprintf(text, size, "%.*s[%d]: %s", KD_COMM_LEN, row->thread.name,
+			 (int)row->thread.tid, words);
+}
+
+static void row_write(struct pftrace *trace, const struct path_row *row)
+{
+	uint64_t track = track_uuid(TRACK_PATH, 0);
+	struct span span = { row->start, row->end };
+	char name[PATH_TEXT_LEN + KD_COMM_LEN + 16];
+
+	if (!pftrace_clip(trace, &span) || span.start == span.end)
+		return;
+	row_name(trace, row, name, sizeof(name));
+	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+	event_category(trace, CATEGORY_PATH);
+	event_name(trace, name, sizeof(name));
+	if (row->thread.tid)
+		note_i64(trace, NOTE_TID, row->thread.tid);
+	if (row->thread.pid)
+		note_i64(trace, NOTE_PID, row->thread.pid);
+	note_u64(trace, NOTE_LEGS, row->legs);
+	for (unsigned int i = 0; i < LEDGER_STATES && row->legs > 1; i++)
+		if (row->parts[i])
+			note_u64(trace, note_of_state((enum ledger_state)i), row->parts[i]);
+	if (row->reason != PATH_FOLLOWED && row->reason < PATH_REASONS)
+		note_word(trace, NOTE_REASON, path_reason_keys[row->reason]);
+	event_end(trace);
+	slice_end(trace, track, span.end);
+}
+
+/* Nothing, if there is no path. */
+static void path_slices_write(struct pftrace *trace)
+{
+	const struct critical_path *path = &trace->sample->path;
+
+	if (!path->thread.tid)
+		return;
+	tracks_write_path(trace);
+	for (size_t i = 0; i < path->n_rows; i++)
+		row_write(trace, &path->rows[i]);
+}
 
 /* --- The window, and in it the verdict --- */
 

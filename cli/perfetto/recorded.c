@@ -10,7 +10,7 @@
 #include "notes.h"
 #include "perfetto_fields.h"
 #include "slices.h"
-#include "tracks.h"
+#include "timeline.h"
 
 /* The rows of a thread of one kind, in the order of time, as far as they have been used. */
 struct cursor {

@@ -10,7 +10,7 @@
 #include "notes.h"
 #include "perfetto_fields.h"
 #include "recorded.h"
-#include "tracks.h"
+#include "timeline.h"
 
 /* --- What traces have --- */
 

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "cli/output/exporter_accept.h"
+#include "cli/output/exporter_host.h"
 #include "cli/output/exporter_server.h"
 #include "cli/output/exporter_socket.h"
 #include "cli/sandbox/packet.h"

@@ -16,9 +16,7 @@ KNOWN = {
     "files by includes": {
         "cli/model/sample": 12,  # holds by value what others define
         "cli/options/options": 6,
-        "cli/output/fail_if": 2,
         "cli/perfetto/slices": 2,
-        "cli/run_sampling": 2,
         "cli/stack/unwind": 2,
         "cli/text/text_screen": 2,
     },

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the page's timeline has of a recording: which lanes, and what of their time. How it is
  * drawn: tests/integration/html-recorded.t. */
-#include "cli/html/html_lanes.h"
-
 #include "cli/html/html_recorded.h"
+
 #include "golden.h"
 #include "path_recording.h"
 #include "random_recording.h"

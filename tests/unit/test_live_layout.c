@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "cli/base/escape.h"
-#include "cli/live/cut.h"
 #include "cli/live/layout.h"
 #include "cli/text/text_parts.h"
 #include "cli/text/text_short.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Protocol buffers, byte by byte: what protobuf.dev/programming-guides/encoding has as examples,
  * and what it says of numbers and lengths. */
-#include "cli/perfetto/proto.h"
+#include "cli/perfetto/pftrace.h"
 
 #include <stdlib.h>
 
