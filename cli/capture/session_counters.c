@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/base/log.h"
+#include "cli/model/rows.h"
 #include "counter_events.h"
 #include "session_faults.h"
 #include "session_programs.h"
@@ -194,7 +195,7 @@ static int counts_found(const struct session_hash *hash, const void *key_, const
 		};
 
 		memcpy(found.name, set->all[i].name, sizeof(found.name));
-		error = counters_add(&row->counters, &row->n_counters, &found);
+		error = row_list_add(&counter_list, &row->counters, &row->n_counters, &found);
 	}
 	return error;
 }
@@ -208,7 +209,7 @@ static int nothing_counted(const struct counter_set *set, struct thread_row *row
 		struct counter_row none = { .cpu = -1 };
 
 		memcpy(none.name, set->all[i].name, sizeof(none.name));
-		error = counters_add(&row->counters, &row->n_counters, &none);
+		error = row_list_add(&counter_list, &row->counters, &row->n_counters, &none);
 	}
 	return error;
 }

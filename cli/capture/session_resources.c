@@ -18,6 +18,7 @@
 #include "cli/base/array.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
+#include "cli/model/rows.h"
 #include "cli/model/sample.h"
 #include "file_names.h"
 #include "session_memory.h"
@@ -257,7 +258,7 @@ static int block_found(const struct session_hash *hash, const void *key_, const 
 						    : UINT64_MAX,
 					    block->times[i]);
 	if (!error)
-		error = blocks_add(&row->blocks, &row->n_blocks, &found);
+		error = row_list_add(&block_list, &row->blocks, &row->n_blocks, &found);
 	distribution_clear(&found.times);
 	return error;
 }

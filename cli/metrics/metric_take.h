@@ -8,8 +8,4 @@
 /* Adds what is of threads. What fails is noted in metrics. */
 void metric_take_threads(struct metrics *metrics, const struct sample *sample);
 
-/* Adds what a thread, whose row and labels these are, has read and written. */
-void metric_take_resources(struct metrics *metrics, struct metric_row *row,
-			   struct metric_labels *labels, const struct thread_row *thread);
-
 #endif

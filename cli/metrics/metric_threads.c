@@ -297,6 +297,10 @@ static void row_labels(struct taking *taking, const struct row_list *list, const
 			memcpy(&word, member, sizeof(word));
 			metric_labels_add(labels, field->label,
 					  field->words[word < field->of ? word : 0]);
+		} else if (field->kind == FIELD_I32) {
+			memcpy(&word, member, sizeof(word));
+			if ((int32_t)word >= 0)
+				metric_labels_number(labels, field->label, word);
 		} else if (!others && *member) {
 			metric_labels_foreign(labels, field->label, member,
 					      list->names_threads
@@ -310,19 +314,37 @@ static void row_labels(struct taking *taking, const struct row_list *list, const
 	}
 }
 
+/* Its distribution, if it has one. */
+static void row_times_take(struct taking *taking, const struct row_list *list, const char *row)
+{
+	for (const struct field *field = list->fields; field->key; field++)
+		if (field->kind == FIELD_TIMES)
+			times_add(taking, METRIC_LIST_TIMES + list->id,
+				  (const struct distribution *)(row + field->at),
+				  row_figure(row, list->total));
+}
+
 static void row_take(struct taking *taking, const struct row_list *list, const char *row)
 {
 	const enum metric_kind kind = METRIC_LISTS + list->id;
 	uint64_t *named = &taking->thread->values[THREAD_LIST_ROWS + list->id];
+	const struct row_figures has = row_figures(list, row);
+	struct metric_row *into;
 
 	row_labels(taking, list, row, false);
 	if (list->names_threads && !has_named_row(taking, kind, named)) {
 		taking->labels.length = taking->n_labels;
 		row_labels(taking, list, row, true);
 	}
-	events_add(taking, kind, row_figure(row, list->count),
-		   list->total ? row_figure(row, list->total) : 0,
-		   list->max ? row_figure(row, list->max) : 0);
+	into = metric_row_touch(taking->metrics, kind, taking->thread, &taking->labels);
+	if (into) {
+		metric_row_sum(into, EVENTS_COUNT, has.count);
+		metric_row_sum(into, EVENTS_TOTAL, has.total);
+		metric_row_max(into, EVENTS_MAX, has.max);
+		metric_row_sum(into, LIST_BYTES, has.bytes);
+	}
+	row_times_take(taking, list, row);
+	taking->labels.length = taking->n_labels;
 }
 
 /* Those that have families. */
@@ -352,6 +374,30 @@ static void blocked_take(struct taking *taking, const struct thread_row *thread)
 		events_add(taking, METRIC_BLOCKED,
 			   u64_sub(count->count, thread->ledger.asleep[kind].count), count->total,
 			   count->max);
+	}
+}
+
+static void io_take(struct taking *taking, const struct io_row *io)
+{
+	struct metric_row *row = metric_row_touch(taking->metrics, METRIC_IO, taking->thread,
+						  &taking->labels);
+
+	taking->labels.length = taking->n_labels;
+	if (!row)
+		return;
+	metric_row_sum(row, IO_READ_CALLS, io->read.calls);
+	metric_row_sum(row, IO_WRITTEN_CALLS, io->written.calls);
+	metric_row_sum(row, IO_READ_BYTES, io->read.bytes);
+	metric_row_sum(row, IO_WRITTEN_BYTES, io->written.bytes);
+}
+
+static void ios_take(struct taking *taking, const struct thread_row *thread)
+{
+	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
+		if (!thread->io[kind].read.calls && !thread->io[kind].written.calls)
+			continue;
+		metric_labels_add(&taking->labels, "kind", io_keys[kind]);
+		io_take(taking, &thread->io[kind]);
 	}
 }
 
@@ -411,7 +457,7 @@ static void thread_take(struct taking *taking, const struct thread_row *thread)
 	blocked_take(taking, thread);
 	overslept_take(taking, thread);
 	lists_take(taking, thread);
-	metric_take_resources(taking->metrics, taking->thread, &taking->labels, thread);
+	ios_take(taking, thread);
 	interruptions_take(taking, thread);
 	calls_take(taking, thread);
 	open_calls_take(taking, thread);

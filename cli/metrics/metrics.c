@@ -88,10 +88,8 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_LATE_TICK] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_BLOCKED] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_OVERSLEPT] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_LISTS... METRIC_LISTS_LAST] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_LISTS... METRIC_LISTS_LAST] = { LIST_COLUMNS, EVENTS_MAX, 1, LIST_COLUMNS },
 	[METRIC_IO] = { IO_COLUMNS, 0, 0, IO_COLUMNS },
-	[METRIC_BLOCK] = { BLOCK_COLUMNS, EVENTS_MAX, 1, BLOCK_COLUMNS },
-	[METRIC_COUNTED] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
 	[METRIC_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_OPEN_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_HARDIRQ] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
@@ -105,7 +103,8 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_STATISTIC_RATE] = { STATISTIC_COLUMNS, 0, 0, 0 },
 	[METRIC_PERIOD_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
 	[METRIC_CALL_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
-	[METRIC_BLOCK_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
+	[METRIC_LIST_TIMES...
+		METRIC_LIST_TIMES_LAST] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
 };
 
 const struct metric_bucket metric_buckets[METRIC_BUCKETS] = {
@@ -258,7 +257,7 @@ const struct metric_family metric_families[] = {
 	{ P "perf_events", METRIC_COUNTER, "", "thread,event,cpu",
 	  "Perf events that were counted while threads ran; cpu only with --per-cpu; with "
 	  "--counters.",
-	  METRIC_COUNTED, VALUE(ONE_VALUE) },
+	  METRIC_LIST(COUNTERS), VALUE(EVENTS_COUNT) },
 	{ P "io_calls", METRIC_COUNTER, "", "thread,kind,direction",
 	  "System calls that read or wrote, by the kind of descriptor: network, file, pipe (also "
 	  "unix sockets), tty, other. Those that failed are not counted.",
@@ -268,14 +267,14 @@ const struct metric_family metric_families[] = {
 	{ P "io_uring_calls", METRIC_COUNTER, "", "thread",
 	  "Calls of io_uring_enter, whose bytes are in none of these.", METRIC_THREAD,
 	  VALUE_IF_ANY(THREAD_RINGS) },
-	EVENTS(METRIC_BLOCK, "block_request", "thread,device,operation", VALUE,
+	EVENTS(METRIC_LIST(BLOCKS), "block_request", "thread,device,operation", VALUE,
 	       "Requests to disks that threads made and that were completed inside a window: read, "
 	       "write, other.",
 	       "How long they took since they were made.", LONGEST),
 	{ P "block_request_bytes", METRIC_COUNTER, BYTES, "thread,device,operation", "Their bytes.",
-	  METRIC_BLOCK, VALUE(BLOCK_BYTES) },
+	  METRIC_LIST(BLOCKS), VALUE(LIST_BYTES) },
 	{ P "block_request_duration_seconds", METRIC_HISTOGRAM, SECONDS, "thread,device,operation",
-	  "Distribution of their durations.", METRIC_BLOCK_TIMES, VALUE(0) },
+	  "Distribution of their durations.", METRIC_LIST_TIMES + LIST_BLOCKS, VALUE(0) },
 	EVENTS(METRIC_CALL, "syscall", "thread,syscall", VALUE,
 	       "System calls that returned inside a window they began in.", "Their durations.",
 	       "The longest system call that returned inside a window, wherever it began, or was "

@@ -165,39 +165,6 @@ uint64_t counter_scale(const struct kd_counted *counted)
 	return scaled >= (double)UINT64_MAX ? UINT64_MAX : (uint64_t)(scaled + 0.5);
 }
 
-int counters_add(struct counter_row **rows, size_t *n, const struct counter_row *row)
-{
-	struct counter_row *grown;
-
-	for (size_t i = 0; i < *n; i++) {
-		struct counter_row *same = &(*rows)[i];
-
-		if (same->cpu != row->cpu || strncmp(same->name, row->name, sizeof(row->name)) != 0)
-			continue;
-		same->value = u64_add(same->value, row->value);
-		same->enabled_ns = u64_add(same->enabled_ns, row->enabled_ns);
-		same->running_ns = u64_add(same->running_ns, row->running_ns);
-		same->scaled |= row->scaled;
-		return 0;
-	}
-	grown = reallocarray(*rows, *n + 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	*rows = grown;
-	grown[(*n)++] = *row;
-	return 0;
-}
-
-int counters_merge(struct counter_row **rows, size_t *n, const struct counter_row *from,
-		   size_t n_from)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < n_from && !error; i++)
-		error = counters_add(rows, n, &from[i]);
-	return error;
-}
-
 bool counters_find(const struct counter_row *rows, size_t n, const char *name, uint64_t *value)
 {
 	bool found = false;

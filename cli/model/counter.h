@@ -52,13 +52,6 @@ struct counter_row {
 /* A value that was counted for a part of the time, as if it had been for all of it. */
 uint64_t counter_scale(const struct kd_counted *counted);
 
-/* Adds a row; to that of the same event and CPU, if there is one. Returns 0 or -ENOMEM. */
-int counters_add(struct counter_row **rows, size_t *n, const struct counter_row *row);
-
-/* Adds all of these. Returns as above. */
-int counters_merge(struct counter_row **rows, size_t *n, const struct counter_row *from,
-		   size_t n_from);
-
 /* The sum of an event on all CPUs; false if it was not counted. */
 bool counters_find(const struct counter_row *rows, size_t n, const char *name, uint64_t *value);
 

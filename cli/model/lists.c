@@ -130,3 +130,104 @@ const struct row_list mover_list = {
 		},
 	.names_threads = true,
 };
+
+/* --- Its requests to disks --- */
+
+static const char *const block_keys[KD_BLOCK_KINDS] = {
+	[KD_BLOCK_READ] = "read",
+	[KD_BLOCK_WRITE] = "write",
+	[KD_BLOCK_OTHER] = "other",
+};
+
+/* "vda: read" */
+static size_t block_cell(struct columns *columns, const void *row)
+{
+	const struct block_row *block = row;
+	size_t used = strlen("others");
+
+	if (*block->device)
+		used = columns_foreign(columns, block->device, sizeof(block->device), 13);
+	else
+		columns_add(columns, "others");
+	columns_add(columns, ": ");
+	columns_add(columns, block_keys[block->kind]);
+	return used + 2 + strlen(block_keys[block->kind]);
+}
+
+static size_t block_share(struct columns *columns, const struct block_row *block,
+			  unsigned int permille)
+{
+	columns_ns(columns, distribution_permille(&block->times, permille, 0, block->requests.max),
+		   12);
+	return 12;
+}
+
+static size_t block_p50_cell(struct columns *columns, const void *row)
+{
+	return block_share(columns, row, 500);
+}
+
+static size_t block_p99_cell(struct columns *columns, const void *row)
+{
+	return block_share(columns, row, 990);
+}
+
+#define BLOCK(key, kind, member, ...) FIELD(key, kind, struct block_row, member, __VA_ARGS__)
+const struct row_list block_list = {
+	.id = LIST_BLOCKS,
+	.size = sizeof(struct block_row),
+	.fields =
+		(const struct field[]){
+			BLOCK("device", FIELD_NAME, device, .flags = FIELD_KEY, .label = "device",
+			      .order = 1),
+			BLOCK("operation", FIELD_WORD, kind, .words = block_keys,
+			      .of = KD_BLOCK_KINDS,
+			      .flags = FIELD_REQUIRED | FIELD_KEY | FIELD_EACH,
+			      .label = "operation", .order = 2),
+			FIELDS_COUNTED(struct block_row, requests.),
+			FIELD_SUM("bytes", struct block_row, bytes),
+			BLOCK("buckets", FIELD_TIMES, times),
+			FIELDS_END,
+		},
+	LIST_COUNTED(struct block_row, requests.),
+	.bytes = offsetof(struct block_row, bytes),
+	.needs = ROWS_OF_RESOURCES,
+	.most = BLOCKS_MOST,
+	.others = &(const struct block_row){ .device = "" },
+	.title = "[THREAD BLOCK I/O STATISTICS]",
+	.columns =
+		(const struct column[]){
+			{ .title = "FOR", .width = -22, .cell = block_cell },
+			COLUMN_OF_COUNT(struct block_row, requests.count),
+			COLUMN_OF("BYTES", COLUMN_SUM, struct block_row, bytes),
+			COLUMN_OF("TOTAL ns", COLUMN_SUM, struct block_row, requests.total),
+			{ .title = "P50 ns", .width = 12, .cell = block_p50_cell },
+			{ .title = "P99 ns", .width = 12, .cell = block_p99_cell },
+			COLUMN_OF("MAX ns", COLUMN_MAX, struct block_row, requests.max),
+			{ .title = NULL },
+		},
+};
+
+/* --- Its perf events, in the order in which they were given --- */
+
+#define COUNTED(key, kind, member, ...) FIELD(key, kind, struct counter_row, member, __VA_ARGS__)
+const struct row_list counter_list = {
+	.id = LIST_COUNTERS,
+	.size = sizeof(struct counter_row),
+	.fields =
+		(const struct field[]){
+			COUNTED("name", FIELD_NAME, name, .flags = FIELD_REQUIRED | FIELD_KEY,
+				.label = "event"),
+			COUNTED("cpu", FIELD_I32, cpu, .flags = FIELD_REQUIRED | FIELD_KEY,
+				.label = "cpu"),
+			COUNTED("value", FIELD_U64, value, .flags = FIELD_REQUIRED,
+				.merge = MERGE_SUM),
+			FIELD_SUM("enabled_ns", struct counter_row, enabled_ns),
+			FIELD_SUM("running_ns", struct counter_row, running_ns),
+			COUNTED("scaled", FIELD_BOOL, scaled, .flags = FIELD_IF_ANY,
+				.merge = MERGE_ANY),
+			FIELDS_END,
+		},
+	.count = offsetof(struct counter_row, value),
+	.needs = ROWS_OF_COUNTERS,
+};

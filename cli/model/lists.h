@@ -7,10 +7,12 @@
 #include <stdint.h>
 
 #include "bpf/kernel_delay.h"
+#include "counter.h"
+#include "distribution.h"
 
 struct row_list;
 
-enum list_id { LIST_STOPS, LIST_MOVERS, LISTS };
+enum list_id { LIST_STOPS, LIST_MOVERS, LIST_BLOCKS, LIST_COUNTERS, LISTS };
 
 /* Who stopped a thread: what of its stops by one other lies in the window. The rows add up to the
  * state stopped of the ledger. */
@@ -33,5 +35,20 @@ struct mover_row {
 };
 extern const struct row_list mover_list;
 #define MOVERS_MOST 16
+
+/* Requests of a thread to one disk that were completed in the window: how many, how long they took
+ * from when they were made, and how that is distributed. */
+struct block_row {
+	struct kd_count requests; /* first, for FIELD_TIMES */
+	struct distribution times;
+	uint64_t bytes;
+	uint32_t kind;             /* enum kd_block_kind */
+	char device[KD_DISK_NAME]; /* as the kernel has it, not escaped; "": not known, or others */
+};
+extern const struct row_list block_list;
+#define BLOCKS_MOST 32
+
+/* Perf events that were counted: struct counter_row. */
+extern const struct row_list counter_list;
 
 #endif

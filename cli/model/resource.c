@@ -13,86 +13,10 @@
 const char *const io_keys[KD_IO_KINDS] = { IO_WORDS(IO_KEY) };
 const char *const io_titles[KD_IO_KINDS] = { IO_WORDS(IO_TITLE) };
 
-#define BLOCK_KEY(kind, key) [kind] = (key),
-const char *const block_keys[KD_BLOCK_KINDS] = { BLOCK_WORDS(BLOCK_KEY) };
-
 static void add(uint64_t *into, uint64_t from)
 {
 	*into = u64_add(*into, from);
 }
-
-/* --- Requests to disks --- */
-
-static bool is_like(const struct block_row *x, const struct block_row *y)
-{
-	return x->kind == y->kind && !strncmp(x->device, y->device, sizeof(x->device));
-}
-
-static int block_merge(struct block_row *into, const struct block_row *from)
-{
-	into->requests.count = u64_add(into->requests.count, from->requests.count);
-	into->requests.total = u64_add(into->requests.total, from->requests.total);
-	into->requests.max = u64_max(into->requests.max, from->requests.max);
-	add(&into->bytes, from->bytes);
-	return distribution_merge(&into->times, &from->times);
-}
-
-int blocks_add(struct block_row **rows, size_t *n, const struct block_row *block)
-{
-	struct block_row *row, others = *block;
-	size_t i = 0;
-
-	while (i < *n && !is_like(&(*rows)[i], block))
-		i++;
-	if (i == *n && i >= BLOCKS_MOST && *block->device) {
-		memset(others.device, 0, sizeof(others.device));
-		return blocks_add(rows, n, &others);
-	}
-	if (i == *n) {
-		row = reallocarray(*rows, *n + 1, sizeof(*row));
-		if (!row)
-			return -ENOMEM;
-		*rows = row;
-		row[*n] = (struct block_row){ .kind = block->kind };
-		memcpy(row[(*n)++].device, block->device, sizeof(row->device));
-	}
-	return block_merge(&(*rows)[i], block);
-}
-
-int blocks_merge(struct block_row **rows, size_t *n, const struct block_row *from, size_t n_from)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < n_from && !error; i++)
-		error = blocks_add(rows, n, &from[i]);
-	return error;
-}
-
-static int by_total(const void *a, const void *b)
-{
-	const struct block_row *x = a, *y = b;
-	int order;
-
-	if (x->requests.total != y->requests.total)
-		return x->requests.total < y->requests.total ? 1 : -1;
-	order = strncmp(x->device, y->device, sizeof(x->device));
-	return order ? order : (x->kind > y->kind) - (x->kind < y->kind);
-}
-
-void blocks_sort(struct block_row *rows, size_t n)
-{
-	if (n)
-		qsort(rows, n, sizeof(*rows), by_total);
-}
-
-void blocks_free(struct block_row *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		distribution_clear(&rows[i].times);
-	free(rows);
-}
-
-/* --- Processes --- */
 
 struct usage_row *usage_find(const struct sample *sample, pid_t pid)
 {

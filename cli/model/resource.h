@@ -11,7 +11,6 @@
 
 #include "bpf/kernel_delay.h"
 #include "descriptor.h"
-#include "distribution.h"
 
 /* Kinds of descriptors: ROW(kind, key, title). Keys are a promise, see words.h. */
 #define IO_WORDS(ROW)                                                                              \
@@ -26,37 +25,6 @@ extern const char *const io_keys[KD_IO_KINDS], *const io_titles[KD_IO_KINDS];
 struct io_row {
 	struct kd_io read, written;
 };
-
-/* Kinds of requests: ROW(kind, key). */
-#define BLOCK_WORDS(ROW)                                                                           \
-	ROW(KD_BLOCK_READ, "read")                                                                 \
-	ROW(KD_BLOCK_WRITE, "write")                                                               \
-	ROW(KD_BLOCK_OTHER, "other")
-extern const char *const block_keys[KD_BLOCK_KINDS];
-
-/* Requests of a thread to one disk that were completed in the window: how many, how long they took
- * from when they were made, and how that is distributed. */
-struct block_row {
-	struct kd_count requests; /* first, for FIELD_TIMES */
-	struct distribution times;
-	uint64_t bytes;
-	uint32_t kind;             /* enum kd_block_kind */
-	char device[KD_DISK_NAME]; /* as the kernel has it, not escaped; "": not known, or others */
-};
-
-/* Adds a row, whose distribution stays the caller's; to that of the same disk and kind if there is
- * one, or to that of the others if there are BLOCKS_MOST. Returns 0 or -ENOMEM. */
-int blocks_add(struct block_row **rows, size_t *n, const struct block_row *block);
-#define BLOCKS_MOST 32
-
-/* Adds all of these. Returns as above. */
-int blocks_merge(struct block_row **rows, size_t *n, const struct block_row *from, size_t n_from);
-
-/* Sorts by descending time. */
-void blocks_sort(struct block_row *rows, size_t n);
-
-/* Releases the rows. */
-void blocks_free(struct block_row *rows, size_t n);
 
 /* Resident memory of a process, bytes; 0: not known. */
 struct memory {

@@ -16,6 +16,16 @@ uint64_t row_figure(const void *row, size_t at)
 	return figure;
 }
 
+struct row_figures row_figures(const struct row_list *list, const void *row)
+{
+	return (struct row_figures){
+		.count = row_figure(row, list->count),
+		.total = list->total ? row_figure(row, list->total) : 0,
+		.max = list->max ? row_figure(row, list->max) : 0,
+		.bytes = list->bytes ? row_figure(row, list->bytes) : 0,
+	};
+}
+
 /* --- Adding --- */
 
 /* Whether x has the keys of y, or those of the row of others that y belongs to. */
@@ -161,15 +171,12 @@ void row_lists_sort(const struct field *fields, void *structure)
 		}
 }
 
-static void rows_free(const struct row_list *list, char *rows, size_t n)
+void row_list_free(const struct row_list *list, void *rows, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		for (const struct field *field = list->fields; field->key; field++) {
-			struct distribution *times = field_times(field, rows + i * list->size);
-
-			if (times)
-				distribution_clear(times);
-		}
+	for (char *row = rows; n--; row += list->size)
+		for (const struct field *field = list->fields; field->key; field++)
+			if (field_times(field, row))
+				distribution_clear(field_times(field, row));
 	free(rows);
 }
 
@@ -179,6 +186,6 @@ void row_lists_free(const struct field *fields, void *structure)
 		if (fields->list) {
 			char *rows = row_list_of(fields, structure, &n);
 
-			rows_free(fields->list, rows, n);
+			row_list_free(fields->list, rows, n);
 		}
 }

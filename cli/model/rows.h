@@ -45,6 +45,8 @@ struct row_list {
 	 * by total, else by count, the largest first. */
 	size_t count, total, max, bytes;
 
+	enum row_needs { ROWS_ALWAYS, ROWS_OF_RESOURCES, ROWS_OF_COUNTERS } needs; /* options */
+
 	size_t most;        /* beyond so many, rows are added to that of others; 0: no limit */
 	const void *others; /* a row with the keys of that one */
 	/* Runs before the members of from are merged into those of into, for what depends on
@@ -64,13 +66,20 @@ struct row_list {
 	.count = offsetof(type, prefix count), .total = offsetof(type, prefix total),              \
 	.max = offsetof(type, prefix max)
 
-/* A figure of a row. */
+/* Figures of a row: one, and those that its list knows, of which it does not have 0. */
 uint64_t row_figure(const void *row, size_t at);
+struct row_figures {
+	uint64_t count, total, max, bytes;
+};
+struct row_figures row_figures(const struct row_list *list, const void *row);
 
 /* Adds what a row has to the row with the same keys, which is made if there is none; at the limit,
  * to that of others. rows: the address of the pointer to the rows. Distributions of the row stay
  * the caller's. Returns 0 or -ENOMEM. */
 int row_list_add(const struct row_list *list, void *rows, size_t *n, const void *row);
+
+/* Releases the rows. */
+void row_list_free(const struct row_list *list, void *rows, size_t n);
 
 void row_list_sort(const struct row_list *list, void *rows, size_t n);
 

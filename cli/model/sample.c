@@ -396,9 +396,7 @@ int thread_merge(struct thread_row *into, const struct thread_row *from)
 	    irqs_merge(&into->softirqs, &into->n_softirqs, from->softirqs, from->n_softirqs,
 		       softirq_fields) ||
 	    locks_merge(into, from) || descriptors_merge(into, from) || opens_merge(into, from) ||
-	    culprits_merge(into, from) || row_lists_merge(thread_fields, into, from) ||
-	    blocks_merge(&into->blocks, &into->n_blocks, from->blocks, from->n_blocks) ||
-	    counters_merge(&into->counters, &into->n_counters, from->counters, from->n_counters))
+	    culprits_merge(into, from) || row_lists_merge(thread_fields, into, from))
 		return -ENOMEM;
 	identity_merge(into, from);
 	if (__builtin_add_overflow(into->members, from->members, &into->members))
@@ -515,7 +513,6 @@ int sample_finish(struct sample *sample)
 		descriptors_sort(row->descriptors, row->n_descriptors);
 		culprits_sort(row->culprits, row->n_culprits);
 		row_lists_sort(thread_fields, row);
-		blocks_sort(row->blocks, row->n_blocks);
 		if (row->members > 1 && row->n_open)
 			qsort(row->open, row->n_open, sizeof(*row->open), open_by_inside);
 	}
@@ -539,8 +536,6 @@ void thread_clear(struct thread_row *thread)
 	free(thread->open);
 	free(thread->culprits);
 	row_lists_free(thread_fields, thread);
-	free(thread->counters);
-	blocks_free(thread->blocks, thread->n_blocks);
 	memset(thread, 0, sizeof(*thread));
 }
 

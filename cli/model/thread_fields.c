@@ -232,33 +232,12 @@ const struct field io_fields[] = {
 	FIELDS_END,
 };
 
-#define BLOCK(key, kind, member, ...) FIELD(key, kind, struct block_row, member, __VA_ARGS__)
-static const struct field block_fields[] = {
-	BLOCK("device", FIELD_NAME, device),
-	BLOCK("operation", FIELD_WORD, kind, .words = block_keys, .of = KD_BLOCK_KINDS,
-	      .flags = FIELD_REQUIRED),
-	FIELDS_COUNTED(struct block_row, requests.),
-	FIELD_SUM("bytes", struct block_row, bytes),
-	BLOCK("buckets", FIELD_TIMES, times),
-	FIELDS_END,
-};
-
-#define COUNTED(key, kind, member, ...) FIELD(key, kind, struct counter_row, member, __VA_ARGS__)
-static const struct field counter_fields[] = {
-	COUNTED("name", FIELD_NAME, name, .flags = FIELD_REQUIRED),
-	COUNTED("cpu", FIELD_I32, cpu, .flags = FIELD_REQUIRED),
-	COUNTED("value", FIELD_U64, value, .flags = FIELD_REQUIRED),
-	COUNTED("enabled_ns", FIELD_U64, enabled_ns),
-	COUNTED("running_ns", FIELD_U64, running_ns),
-	COUNTED("scaled", FIELD_BOOL, scaled, .flags = FIELD_IF_ANY),
-	FIELDS_END,
-};
-
 #define OBJECT(text, of)                                                                           \
 	{                                                                                          \
 		.key = (text), .kind = FIELD_OBJECT, .fields = (of)                                \
 	}
-#define LIST(key, rows, of) FIELD_LIST(key, struct thread_row, rows, .list = &(of))
+#define LIST(key, rows, of, ...)                                                                   \
+	FIELD_LIST(key, struct thread_row, rows, .list = &(of), __VA_ARGS__)
 #define ROWS(key, rows, of) FIELD_LIST(key, struct thread_row, rows, .fields = (of))
 #define COUNTER_FIELD(member, key, condition, label) FIELD_SUM(key, struct thread_row, member),
 
@@ -305,10 +284,8 @@ const struct field thread_fields[] = {
 		     .flags = FIELD_IF_ANY),
 	FIELD_FIGURE("forks", MERGE_SUM, struct thread_row, forks, .flags = FIELD_IF_ANY),
 	FIELD_FIGURE("execs", MERGE_SUM, struct thread_row, execs, .flags = FIELD_IF_ANY),
-	FIELD_LIST("counters", struct thread_row, counters, .fields = counter_fields,
-		   .flags = FIELD_IF_ANY),
-	FIELD_LIST("block_requests", struct thread_row, blocks, .fields = block_fields,
-		   .flags = FIELD_IF_ANY),
+	LIST("counters", counters, counter_list, .flags = FIELD_IF_ANY),
+	LIST("block_requests", blocks, block_list, .flags = FIELD_IF_ANY),
 	EACH_THREAD_COUNTER(COUNTER_FIELD) /* "voluntary_switches" and so on */
 	THREAD("cpus", FIELD_CPUS, cpus, .merge = MERGE_ANY),
 	THREAD("cpus_beyond", FIELD_BOOL, cpus_beyond, .merge = MERGE_ANY),

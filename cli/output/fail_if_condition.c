@@ -12,6 +12,7 @@
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
+#include "cli/model/rows.h"
 #include "cli/model/measure.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
@@ -314,8 +315,8 @@ static enum need need_of(const struct condition *condition)
 		return NEEDS_WAITS;
 	case FAIL_INTERRUPTION:
 		return NEEDS_INTERRUPTIONS;
-	case FAIL_COUNTED:
-		return NEEDS_COUNTERS;
+	case FAIL_LIST:
+		return metric->list->needs == ROWS_OF_COUNTERS ? NEEDS_COUNTERS : NEEDS_NOTHING;
 	case FAIL_CHANGED:
 		return NEEDS_COMPARISON;
 	case FAIL_UPCALLS:

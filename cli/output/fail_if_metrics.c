@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fail_if_metrics.h"
 
+#include <stdio.h>
+
 #include "cli/base/arith.h"
 #include "cli/base/names.h"
 #include "cli/base/syscall_set.h"
+#include "cli/model/rows.h"
+#include "cli/model/thread_fields.h"
 #include "cli/model/whole.h"
 #include "cli/model/words.h"
 
@@ -54,8 +58,8 @@ static const struct fail_metric metrics[] = {
 	EACH_THREAD_COUNTER(COUNTER_METRIC) /* "voluntary" and so on */
 	METRIC("read", FAIL_READ, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
 	METRIC("written", FAIL_WRITTEN, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
-	METRIC("block_requests", FAIL_BLOCK, TIMES | HAS(FAIL_BYTES)),
-	METRIC("counters", FAIL_COUNTED, HAS(FAIL_COUNT)),
+	METRIC("block_requests", FAIL_LIST, TIMES | HAS(FAIL_BYTES), .list = &block_list),
+	METRIC("counters", FAIL_LIST, HAS(FAIL_COUNT), .list = &counter_list),
 	METRIC("memory", FAIL_MEMORY, VALUE),
 	METRIC("tcp_retransmissions", FAIL_RESENT, VALUE),
 	METRIC("changed", FAIL_CHANGED, HAS(FAIL_COUNT) | HAS(FAIL_PCT)),
@@ -103,8 +107,8 @@ bool fail_metric_has_parts(const struct fail_metric *metric)
 	       metric->kind == FAIL_SYSCALL || metric->kind == FAIL_AWAITED ||
 	       metric->kind == FAIL_READY_BY || metric->kind == FAIL_VERDICT ||
 	       metric->kind == FAIL_INTERRUPTION || metric->kind == FAIL_READ ||
-	       metric->kind == FAIL_WRITTEN || metric->kind == FAIL_BLOCK ||
-	       metric->kind == FAIL_CHANGED || metric->kind == FAIL_COUNTED;
+	       metric->kind == FAIL_WRITTEN || metric->kind == FAIL_LIST ||
+	       metric->kind == FAIL_CHANGED;
 }
 
 bool fail_metric_of_threads(const struct fail_metric *metric)
@@ -115,8 +119,8 @@ bool fail_metric_of_threads(const struct fail_metric *metric)
 bool fail_metric_of_resources(const struct fail_metric *metric)
 {
 	return metric->kind == FAIL_READ || metric->kind == FAIL_WRITTEN ||
-	       metric->kind == FAIL_BLOCK || metric->kind == FAIL_MEMORY ||
-	       metric->kind == FAIL_RESENT;
+	       (metric->kind == FAIL_LIST && metric->list->needs == ROWS_OF_RESOURCES) ||
+	       metric->kind == FAIL_MEMORY || metric->kind == FAIL_RESENT;
 }
 
 static void figures_add(struct fail_figures *figures, uint64_t count, uint64_t total, uint64_t max)
@@ -242,17 +246,34 @@ static void io_read(const struct fail_metric *metric, const char *part,
 	}
 }
 
-static void blocks_read(const char *part, const struct thread_row *thread,
-			struct fail_figures *figures)
+/* Rows by their name, the first of their keys that is one. */
+static bool is_part(const struct row_list *list, const char *row, const char *part)
 {
-	for (size_t i = 0; i < thread->n_blocks; i++) {
-		const struct block_row *block = &thread->blocks[i];
+	char name[64] = "";
 
-		if (*part && !names_match(part, block->device))
+	for (const struct field *field = list->fields; field->key && !*name; field++)
+		if (field->kind == FIELD_NAME)
+			snprintf(name, sizeof(name), "%.*s", (int)field->size, row + field->at);
+	return !*part || names_match(part, name);
+}
+
+static void rows_read(const struct row_list *list, const char *part,
+		      const struct thread_row *thread, struct fail_figures *figures)
+{
+	const struct field *field = thread_fields;
+	const char *row;
+	size_t n;
+
+	while (field->list != list)
+		field++;
+	row = row_list_of(field, thread, &n);
+	for (; n--; row += list->size) {
+		const struct row_figures has = row_figures(list, row);
+
+		if (!is_part(list, row, part))
 			continue;
-		figures_add(figures, block->requests.count, block->requests.total,
-			    block->requests.max);
-		figures->bytes += block->bytes;
+		figures_add(figures, has.count, has.total, has.max);
+		figures->bytes += has.bytes;
 	}
 }
 
@@ -329,13 +350,8 @@ static void thread_read(const struct fail_metric *metric, const char *part,
 	case FAIL_WRITTEN:
 		io_read(metric, part, thread, figures);
 		break;
-	case FAIL_COUNTED:
-		for (size_t i = 0; i < thread->n_counters; i++)
-			if (!*part || names_match(part, thread->counters[i].name))
-				figures->count += thread->counters[i].value;
-		break;
-	case FAIL_BLOCK:
-		blocks_read(part, thread, figures);
+	case FAIL_LIST:
+		rows_read(metric->list, part, thread, figures);
 		break;
 	case FAIL_COUNTER:
 		figures->count = *(const uint64_t *)((const char *)thread + metric->counter);

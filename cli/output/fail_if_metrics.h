@@ -36,8 +36,7 @@ enum fail_metric_kind {
 	FAIL_COUNTER,
 	FAIL_READ, /* by kind of descriptor */
 	FAIL_WRITTEN,
-	FAIL_BLOCK,   /* requests, by disk */
-	FAIL_COUNTED, /* events, by name */
+	FAIL_LIST, /* rows, by name */
 	/* from here on not of threads */
 	FAIL_WAITS,
 	FAIL_VERDICT,
@@ -53,10 +52,11 @@ enum fail_metric_kind {
 struct fail_metric {
 	const char *name;
 	enum fail_metric_kind kind;
-	unsigned int fields;   /* FAIL_HAS() */
-	unsigned int states;   /* of the ledger that it is the sum of, FAIL_HAS() */
-	enum open_kind period; /* of FAIL_PERIOD */
-	size_t counter;        /* FAIL_COUNTER: where it is in struct thread_row */
+	unsigned int fields;         /* FAIL_HAS() */
+	unsigned int states;         /* of the ledger that it is the sum of, FAIL_HAS() */
+	enum open_kind period;       /* of FAIL_PERIOD */
+	const struct row_list *list; /* of FAIL_LIST */
+	size_t counter;              /* FAIL_COUNTER: where it is in struct thread_row */
 };
 
 /* Counts and ns. */

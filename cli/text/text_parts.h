@@ -88,9 +88,8 @@ void text_culprits(struct text *text, const struct thread_row *thread);
 /* The section on sleeps with a time-out; nothing if none of them lasted until then. */
 void text_timers(struct text *text, const struct thread_row *thread);
 
-/* The sections on what a thread read and wrote, and on its requests to disks; nothing if there was
- * nothing. */
-void text_resources(struct text *text, const struct thread_row *thread);
+/* The section on what a thread read and wrote; nothing if there was nothing. */
+void text_io(struct text *text, const struct thread_row *thread);
 
 /* The section on events that were counted; nothing if there were none. */
 void text_counters(struct text *text, const struct thread_row *thread);

@@ -46,7 +46,7 @@ static bool has_io(const struct thread_row *thread)
 	return false;
 }
 
-static void io(struct text *text, const struct thread_row *thread)
+void text_io(struct text *text, const struct thread_row *thread)
 {
 	if (!has_io(thread))
 		return;
@@ -57,59 +57,6 @@ static void io(struct text *text, const struct thread_row *thread)
 		io_line(text, kind, ": read", &thread->io[kind].read);
 		io_line(text, kind, ": write", &thread->io[kind].written);
 	}
-}
-
-static void block_line(struct columns *columns, const struct block_row *block)
-{
-	size_t used = strlen("others");
-
-	columns_add(columns, INDENT);
-	if (*block->device)
-		used = columns_foreign(columns, block->device, sizeof(block->device), 13);
-	else
-		columns_add(columns, "others");
-	columns_add(columns, ": ");
-	columns_add(columns, block_keys[block->kind]);
-	columns_pad(columns, used + 2 + strlen(block_keys[block->kind]), NAME_WIDTH);
-	columns_gap_count(columns, block->requests.count, 10);
-	columns_gap_ns(columns, block->bytes, 16);
-	columns_gap_ns(columns, block->requests.total, 16);
-	for (size_t i = 0; i < DISTRIBUTION_SHARES; i++)
-		if (distribution_shares[i].permille == 500 ||
-		    distribution_shares[i].permille == 990)
-			columns_gap_ns(columns,
-				       distribution_permille(&block->times,
-							     distribution_shares[i].permille, 0,
-							     block->requests.max),
-				       12);
-	columns_gap_ns(columns, block->requests.max, 16);
-	columns_add(columns, "\n");
-}
-
-void text_resources(struct text *text, const struct thread_row *thread)
-{
-	struct columns *columns = &text->columns;
-	const struct text_list list = TEXT_LIST(thread->blocks, thread->n_blocks, requests, 0);
-	const struct text_cut cut = text_cut(text, &list, TEXT_BRIEF_ROWS);
-	uint64_t bytes = 0;
-
-	io(text, thread);
-	if (!list.n)
-		return;
-	text_section(text, "[THREAD BLOCK I/O STATISTICS]",
-		     "FOR                        COUNT             BYTES          TOTAL ns"
-		     "        P50 ns        P99 ns            MAX ns");
-	for (size_t i = 0; i < cut.shown; i++)
-		block_line(columns, &thread->blocks[i]);
-	if (!cut.others)
-		return;
-	for (size_t i = cut.shown; i < list.n; i++)
-		bytes = u64_add(bytes, thread->blocks[i].bytes);
-	text_others_label(columns, cut.others, NAME_WIDTH);
-	columns_gap_count(columns, cut.count, 10);
-	columns_gap_ns(columns, bytes, 16);
-	columns_gap_ns(columns, cut.total, 16);
-	columns_add(columns, "\n");
 }
 
 /* Kilobytes as ps(1) has them; 0 is not known. */

@@ -580,7 +580,8 @@ void text_thread(struct text *text, const struct thread_row *thread)
 	text_timers(text, thread);
 	text_locks(text, thread);
 	text_descriptors(text, thread);
-	text_resources(text, thread);
+	text_io(text, thread);
+	text_rows(text, &block_list, thread->blocks, thread->n_blocks, 0);
 	text_counters(text, thread);
 	waits(text, "[THREAD STOPPED STATISTICS]", "STOP_CNT            TOTAL ns            MAX ns",
 	      &thread->stopped);

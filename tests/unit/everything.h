@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_EVERYTHING_H
 #define TESTS_UNIT_EVERYTHING_H
 
+#include "cli/model/rows.h"
 #include "traces_sample.h"
 
 static struct sample sample_begin(void)
@@ -189,7 +190,7 @@ static void everything_block(struct thread_row *row, const char *device, uint32_
 
 	strncpy(block.device, device, sizeof(block.device) - 1);
 	if (distribution_add(&block.times, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns) ||
-	    blocks_add(&row->blocks, &row->n_blocks, &block))
+	    row_list_add(&block_list, &row->blocks, &row->n_blocks, &block))
 		abort();
 	distribution_clear(&block.times);
 }
@@ -378,7 +379,7 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 
 __attribute__((unused)) static void everything_clear(struct sample *sample)
 {
-	blocks_free(sample->threads[0].blocks, sample->threads[0].n_blocks);
+	row_list_free(&block_list, sample->threads[0].blocks, sample->threads[0].n_blocks);
 	for (size_t i = 0; i < INTERRUPTION_SUMS; i++)
 		distribution_clear(&sample->threads[0].interrupted[i].times);
 	free(sample->usages);

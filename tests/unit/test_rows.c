@@ -76,6 +76,8 @@ static void list_is_described(const char *key, const struct row_list *list)
 	}
 	ok(key_found && figures && !late, "%s: keys, then figures", key);
 	ok(!list->most == !list->others, "%s: others, where there is a limit", key);
+	if (!column)
+		return; /* its section is written by hand */
 	while (column->title && column->kind == COLUMN_CELL)
 		column++;
 	ok(column > list->columns && column->title && *list->title == '[',
@@ -103,7 +105,7 @@ static void list_adds_up(const char *key, const struct row_list *list)
 		sorted &= row_figure(all.rows + (i - 1) * list->size, figure) >=
 			  row_figure(all.rows + i * list->size, figure);
 	ok(sorted, "%s: the largest first", key);
-	free(all.rows);
+	row_list_free(list, all.rows, all.n);
 }
 
 TEST(lists)
@@ -364,7 +366,7 @@ static void blocks_put(struct thread_row *thread, const char *device, uint32_t k
 {
 	struct block_row row = block(device, kind, ns);
 
-	if (blocks_add(&thread->blocks, &thread->n_blocks, &row))
+	if (row_list_add(&block_list, &thread->blocks, &thread->n_blocks, &row))
 		abort();
 	distribution_clear(&row.times);
 }
@@ -386,7 +388,7 @@ TEST(blocks)
 	is_u64(distribution_count(&a.blocks[0].times), 2, "and all are in the distribution");
 	is_u64(a.io[KD_IO_FILE].read.bytes, 8192, "bytes are added");
 	is_u64(a.io_uring_calls, 7, "and calls");
-	blocks_sort(a.blocks, a.n_blocks);
+	row_list_sort(&block_list, a.blocks, a.n_blocks);
 	is_u64(a.blocks[0].kind, KD_BLOCK_WRITE, "the longest sum is the first");
 	for (int i = 0; i < 2 * BLOCKS_MOST; i++) {
 		snprintf(name, sizeof(name), "sd%d", i);
@@ -442,7 +444,7 @@ TEST(counters)
 	uint64_t value;
 
 	for (size_t i = 0; i < N; i++)
-		if (counters_add(i % 2 ? &a.counters : &b.counters,
+		if (row_list_add(&counter_list, i % 2 ? &a.counters : &b.counters,
 				 i % 2 ? &a.n_counters : &b.n_counters, &rows[i]))
 			abort();
 	ok(!thread_merge(&a, &b), "merged");
