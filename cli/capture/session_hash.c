@@ -307,7 +307,7 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 	};
 
 	memcpy(descriptor.ended_name, waits->ended_comm, sizeof(descriptor.ended_name));
-	return descriptors_add(&row->descriptors, &row->n_descriptors, &descriptor);
+	return row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &descriptor);
 }
 
 /* Those that have cells in the records of their threads. */

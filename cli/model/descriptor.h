@@ -10,6 +10,8 @@
 
 #include "bpf/kernel_delay.h"
 
+struct columns;
+
 #define DESCRIPTOR_PATH_LEN 256
 #define DESCRIPTOR_ADDRESS_LEN 56 /* "[addr]:port" */
 
@@ -27,32 +29,12 @@ struct descriptor {
 	uint32_t other_net; /* inode of its network namespace if that is not this program's */
 };
 
-/* Waits of a thread at one of them: those that ended in the window, wherever they began, and
- * with its length so far one that the thread was in at the window's end. */
-struct descriptor_row {
-	uint32_t awaited; /* enum kd_awaited: for what */
-	struct descriptor is;
-	struct kd_count waits;
-	pid_t ended_by, ended_pid;    /* TID and PID of who ended the longest; 0: not known */
-	char ended_name[KD_COMM_LEN]; /* of that thread */
-	uint64_t others;              /* about how many were ended by others */
-	uint64_t in_progress;         /* of waits: had not ended with the window */
-	/* Of a disk: the requests whose completion ended them, how long they took together, and the
-	 * longest. */
-	struct kd_count requests;
-};
-
-/* Adds a row; to the one for the same kind and descriptor if there is one, or to that of all
- * others when there are DESCRIPTOR_ROWS. Returns 0 or -ENOMEM. */
-int descriptors_add(struct descriptor_row **rows, size_t *n, const struct descriptor_row *row);
-#define DESCRIPTOR_ROWS 64
-
-/* By descending total. */
-void descriptors_sort(struct descriptor_row *rows, size_t n);
-
 /* What it stood for in words: "/tmp/fifo", "/home/file on vda1", "tcp 10.0.0.1:80 to
  * 10.0.0.2:4711"; "" if nothing is known. Not escaped. */
 #define DESCRIPTOR_TEXT_LEN (DESCRIPTOR_PATH_LEN + 2 * DESCRIPTOR_ADDRESS_LEN + 64)
 const char *descriptor_text(const struct descriptor *is, char text[static DESCRIPTOR_TEXT_LEN]);
+
+/* Writes that, escaped; "-" if nothing is known. */
+void descriptor_write(struct columns *columns, const struct descriptor *is);
 
 #endif

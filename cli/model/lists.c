@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/columns.h"
 #include "rows.h"
+#include "words.h"
 
 #define KEY_IF_ANY .flags = FIELD_IF_ANY | FIELD_KEY
 
@@ -230,4 +232,133 @@ const struct row_list counter_list = {
 		},
 	.count = offsetof(struct counter_row, value),
 	.needs = ROWS_OF_COUNTERS,
+};
+
+/* --- At which descriptors it waited --- */
+
+/* How many of its waits have ended. */
+static uint64_t waits_ended(const struct descriptor_row *row)
+{
+	return row->waits.count - u64_min(row->in_progress, row->waits.count);
+}
+
+/* Who ended the longest wait of both is who ended the longer one. */
+static void descriptor_meet(void *into_, const void *from_)
+{
+	struct descriptor_row *into = into_;
+	const struct descriptor_row *from = from_;
+
+	if (into->ended_by != from->ended_by)
+		into->others = u64_add(into->others, u64_min(waits_ended(into), waits_ended(from)));
+	if (from->waits.max > into->waits.max) {
+		into->ended_by = from->ended_by;
+		into->ended_pid = from->ended_pid;
+		memcpy(into->ended_name, from->ended_name, sizeof(into->ended_name));
+	}
+	into->in_progress = u64_add(into->in_progress, from->in_progress);
+}
+
+static size_t awaited_cell(struct columns *columns, const void *row)
+{
+	const struct descriptor_row *descriptor = row;
+	const char *word = descriptor->is.fd < 0 ? "others" : awaited_keys[descriptor->awaited];
+
+	columns_add(columns, word);
+	return strlen(word);
+}
+
+static size_t fd_cell(struct columns *columns, const void *row)
+{
+	const struct descriptor_row *descriptor = row;
+
+	if (descriptor->is.fd < 0)
+		columns_right(columns, "-", 7);
+	else
+		columns_count(columns, (uint64_t)descriptor->is.fd, 7);
+	return 7;
+}
+
+/* "      4711 sh", or "-" */
+static size_t tid_write(struct columns *columns, int32_t tid, const char name[static KD_COMM_LEN])
+{
+	if (!tid) {
+		columns_add(columns, "-");
+		return 1;
+	}
+	columns_count(columns, (uint64_t)tid, 10);
+	columns_add(columns, " ");
+	return 11 + columns_foreign(columns, name, KD_COMM_LEN, 16);
+}
+
+static size_t ended_by_cell(struct columns *columns, const void *row)
+{
+	const struct descriptor_row *descriptor = row;
+
+	return tid_write(columns, descriptor->ended_by, descriptor->ended_name);
+}
+
+static size_t descriptor_cell(struct columns *columns, const void *row)
+{
+	const struct descriptor_row *descriptor = row;
+	const struct kd_count *requests = &descriptor->requests;
+
+	descriptor_write(columns, &descriptor->is);
+	if (!requests->count)
+		return 0;
+	columns_add(columns, "; requests: ");
+	columns_ns(columns, requests->count, 0);
+	columns_add(columns, " in ");
+	columns_ns(columns, requests->total, 0);
+	columns_add(columns, " ns, longest ");
+	columns_ns(columns, requests->max, 0);
+	columns_add(columns, " ns");
+	return 0;
+}
+
+#define OWN_IF_ANY .flags = FIELD_IF_ANY | FIELD_OWN
+#define DESCRIPTOR(key, kind, member, ...)                                                         \
+	FIELD(key, kind, struct descriptor_row, member, __VA_ARGS__)
+const struct row_list descriptor_list = {
+	.id = LIST_DESCRIPTORS,
+	.size = sizeof(struct descriptor_row),
+	.fields =
+		(const struct field[]){
+			DESCRIPTOR("for", FIELD_WORD, awaited, .words = awaited_keys,
+				   .of = KD_AWAITED_KINDS, .flags = FIELD_REQUIRED | FIELD_KEY,
+				   .order = 2),
+			DESCRIPTOR("fd", FIELD_I32, is.fd, .flags = FIELD_REQUIRED | FIELD_KEY,
+				   .order = 1),
+			DESCRIPTOR("inode", FIELD_U64, is.inode, KEY_IF_ANY, .order = 3),
+			DESCRIPTOR("path", FIELD_NAME, is.path, OWN_IF_ANY),
+			DESCRIPTOR("device", FIELD_NAME, is.device, OWN_IF_ANY),
+			DESCRIPTOR("device_number", FIELD_NAME, is.device_number, OWN_IF_ANY),
+			DESCRIPTOR("protocol", FIELD_NAME, is.protocol, OWN_IF_ANY),
+			DESCRIPTOR("local", FIELD_NAME, is.local, OWN_IF_ANY),
+			DESCRIPTOR("peer", FIELD_NAME, is.peer, OWN_IF_ANY),
+			DESCRIPTOR("other_net", FIELD_U32, is.other_net, OWN_IF_ANY),
+			FIELDS_COUNTED(struct descriptor_row, waits.),
+			DESCRIPTOR("ended_by_tid", FIELD_I32, ended_by, .flags = FIELD_IF_ANY),
+			DESCRIPTOR("ended_by_pid", FIELD_I32, ended_pid, .flags = FIELD_IF_ANY),
+			DESCRIPTOR("ended_by_name", FIELD_NAME, ended_name, .flags = FIELD_IF_ANY),
+			FIELD_SUM("ended_by_others", struct descriptor_row, others),
+			FIELD_SUM("requests", struct descriptor_row, requests.count),
+			FIELD_SUM("request_total_ns", struct descriptor_row, requests.total),
+			FIELD_FIGURE("request_max_ns", MERGE_MAX, struct descriptor_row,
+				     requests.max),
+			FIELDS_END,
+		},
+	LIST_COUNTED(struct descriptor_row, waits.),
+	.most = DESCRIPTOR_ROWS,
+	.others = &(const struct descriptor_row){ .awaited = KD_AWAITED_OTHER, .is = { .fd = -1 } },
+	.meet = descriptor_meet,
+	.title = "[THREAD DESCRIPTOR STATISTICS]",
+	.columns =
+		(const struct column[]){
+			{ .title = "FOR", .width = -11, .cell = awaited_cell },
+			{ .title = "FD", .width = 7, .cell = fd_cell },
+			COLUMNS_COUNTED(struct descriptor_row, waits.),
+			{ .title = "ENDED BY", .width = -29, .cell = ended_by_cell },
+			{ .title = "WHAT", .cell = descriptor_cell },
+			{ .title = NULL },
+		},
 };

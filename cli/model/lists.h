@@ -8,11 +8,12 @@
 
 #include "bpf/kernel_delay.h"
 #include "counter.h"
+#include "descriptor.h"
 #include "distribution.h"
 
 struct row_list;
 
-enum list_id { LIST_STOPS, LIST_MOVERS, LIST_BLOCKS, LIST_COUNTERS, LISTS };
+enum list_id { LIST_STOPS, LIST_MOVERS, LIST_BLOCKS, LIST_COUNTERS, LIST_DESCRIPTORS, LISTS };
 
 /* Who stopped a thread: what of its stops by one other lies in the window. The rows add up to the
  * state stopped of the ledger. */
@@ -50,5 +51,22 @@ extern const struct row_list block_list;
 
 /* Perf events that were counted: struct counter_row. */
 extern const struct row_list counter_list;
+
+/* Waits of a thread at one of them: those that ended in the window, wherever they began, and
+ * with its length so far one that the thread was in at the window's end. */
+struct descriptor_row {
+	uint32_t awaited; /* enum kd_awaited: for what */
+	struct descriptor is;
+	struct kd_count waits;
+	pid_t ended_by, ended_pid;    /* TID and PID of who ended the longest; 0: not known */
+	char ended_name[KD_COMM_LEN]; /* of that thread */
+	uint64_t others;              /* about how many were ended by others */
+	uint64_t in_progress;         /* of waits: had not ended with the window */
+	/* Of a disk: the requests whose completion ended them, how long they took together, and the
+	 * longest. */
+	struct kd_count requests;
+};
+extern const struct row_list descriptor_list;
+#define DESCRIPTOR_ROWS 64
 
 #endif

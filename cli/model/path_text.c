@@ -7,6 +7,8 @@
 #include "cli/base/arith.h"
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
+#include "critical_path.h"
+#include "culprit.h"
 #include "words.h"
 
 struct phrase {

@@ -327,15 +327,6 @@ static int locks_merge(struct thread_row *into, const struct thread_row *from)
 	return 0;
 }
 
-static int descriptors_merge(struct thread_row *into, const struct thread_row *from)
-{
-	for (size_t i = 0; i < from->n_descriptors; i++)
-		if (descriptors_add(&into->descriptors, &into->n_descriptors,
-				    &from->descriptors[i]))
-			return -ENOMEM;
-	return 0;
-}
-
 static int lock_by_total(const void *a, const void *b)
 {
 	const struct lock_row *x = a, *y = b;
@@ -395,8 +386,8 @@ int thread_merge(struct thread_row *into, const struct thread_row *from)
 		       hardirq_fields) ||
 	    irqs_merge(&into->softirqs, &into->n_softirqs, from->softirqs, from->n_softirqs,
 		       softirq_fields) ||
-	    locks_merge(into, from) || descriptors_merge(into, from) || opens_merge(into, from) ||
-	    culprits_merge(into, from) || row_lists_merge(thread_fields, into, from))
+	    locks_merge(into, from) || opens_merge(into, from) || culprits_merge(into, from) ||
+	    row_lists_merge(thread_fields, into, from))
 		return -ENOMEM;
 	identity_merge(into, from);
 	if (__builtin_add_overflow(into->members, from->members, &into->members))
@@ -510,7 +501,6 @@ int sample_finish(struct sample *sample)
 			qsort(row->softirqs, row->n_softirqs, sizeof(*row->softirqs), irq_by_total);
 		if (row->n_locks)
 			qsort(row->locks, row->n_locks, sizeof(*row->locks), lock_by_total);
-		descriptors_sort(row->descriptors, row->n_descriptors);
 		culprits_sort(row->culprits, row->n_culprits);
 		row_lists_sort(thread_fields, row);
 		if (row->members > 1 && row->n_open)
@@ -532,7 +522,6 @@ void thread_clear(struct thread_row *thread)
 	free(thread->hardirqs);
 	free(thread->softirqs);
 	free(thread->locks);
-	free(thread->descriptors);
 	free(thread->open);
 	free(thread->culprits);
 	row_lists_free(thread_fields, thread);

@@ -30,26 +30,7 @@
 #include "resource.h"
 #include "thread_counters.h"
 #include "traces.h"
-
-/* The lines of the ledger, in the order of the report. Interrupts have been
- * subtracted from the running states: the lines add up to the life. */
-enum ledger_state {
-	LEDGER_USER,
-	LEDGER_KERNEL,
-	LEDGER_FAULT,
-	LEDGER_RECLAIM,
-	LEDGER_HARDIRQ,
-	LEDGER_SOFTIRQ,
-	LEDGER_STOLEN, /* from the running states, by the hypervisor */
-	LEDGER_READY_WOKEN,
-	LEDGER_READY_PREEMPTED,
-	LEDGER_THROTTLED, /* runnable, but a quota or its own SCHED_DEADLINE runtime is used up */
-	LEDGER_BLOCKED,
-	LEDGER_BLOCKED_UNINT,
-	LEDGER_STOPPED,
-	LEDGER_FROZEN,
-	LEDGER_STATES,
-};
+#include "words.h"
 
 /* Sleeps that go on beyond the window, the longest with its length so far. */
 struct sleeping {
@@ -89,16 +70,6 @@ struct irq_row {
 	bool unhandled;                  /* hardirqs only: the handler returned IRQ_NONE */
 	bool sent;                       /* hardirqs only, not replayed: by another CPU */
 	uint64_t count, total, max;
-};
-
-/* What crosses an edge of the window. */
-enum open_kind {
-	OPEN_CALL,
-	OPEN_READY, /* a wait for a CPU */
-	OPEN_RUN,
-	OPEN_STOPPED,
-	OPEN_ROUND, /* of an event loop: from one poll to the next */
-	OPEN_KINDS,
 };
 
 /* Something that was open at an edge of the window; in a folded row, all of that kind and

@@ -123,31 +123,6 @@ const struct field lock_fields[] = {
 	FIELDS_END,
 };
 
-#define DESCRIPTOR(key, kind, member, ...)                                                         \
-	FIELD(key, kind, struct descriptor_row, member, __VA_ARGS__)
-const struct field descriptor_fields[] = {
-	DESCRIPTOR("for", FIELD_WORD, awaited, .words = awaited_keys, .of = KD_AWAITED_KINDS,
-		   .flags = FIELD_REQUIRED),
-	DESCRIPTOR("fd", FIELD_I32, is.fd, .flags = FIELD_REQUIRED),
-	DESCRIPTOR("inode", FIELD_U64, is.inode, .flags = FIELD_IF_ANY),
-	DESCRIPTOR("path", FIELD_NAME, is.path, .flags = FIELD_IF_ANY),
-	DESCRIPTOR("device", FIELD_NAME, is.device, .flags = FIELD_IF_ANY),
-	DESCRIPTOR("device_number", FIELD_NAME, is.device_number, .flags = FIELD_IF_ANY),
-	DESCRIPTOR("protocol", FIELD_NAME, is.protocol, .flags = FIELD_IF_ANY),
-	DESCRIPTOR("local", FIELD_NAME, is.local, .flags = FIELD_IF_ANY),
-	DESCRIPTOR("peer", FIELD_NAME, is.peer, .flags = FIELD_IF_ANY),
-	DESCRIPTOR("other_net", FIELD_U32, is.other_net, .flags = FIELD_IF_ANY),
-	FIELDS_COUNTED(struct descriptor_row, waits.),
-	DESCRIPTOR("ended_by_tid", FIELD_I32, ended_by, .flags = FIELD_IF_ANY),
-	DESCRIPTOR("ended_by_pid", FIELD_I32, ended_pid, .flags = FIELD_IF_ANY),
-	DESCRIPTOR("ended_by_name", FIELD_NAME, ended_name, .flags = FIELD_IF_ANY),
-	FIELD_SUM("ended_by_others", struct descriptor_row, others),
-	FIELD_SUM("requests", struct descriptor_row, requests.count),
-	FIELD_SUM("request_total_ns", struct descriptor_row, requests.total),
-	FIELD_FIGURE("request_max_ns", MERGE_MAX, struct descriptor_row, requests.max),
-	FIELDS_END,
-};
-
 #define AWAITED_FIELD(kind, key, title)                                                            \
 	THREAD(key, FIELD_OBJECT, ledger.awaited[kind], .fields = count_fields,                    \
 	       .flags = FIELD_IF_ANY),
@@ -267,7 +242,7 @@ const struct field thread_fields[] = {
 	THREAD("major_fault_times", FIELD_OBJECT, majors, .fields = majors_fields,
 	       .flags = FIELD_IF_ANY),
 	ROWS("locks", locks, lock_fields),
-	ROWS("descriptors", descriptors, descriptor_fields),
+	LIST("descriptors", descriptors, descriptor_list),
 	OBJECT("stopped", stopped_fields),
 	LIST("stopped_by", stops, stop_list),
 	LIST("affinity_by", movers, mover_list),

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "words.h"
 
+#include <stddef.h>
+
+#include "disk_limit.h"
+
 #define LEDGER_ROW(state, key_, title_, of_, ...)                                                  \
 	[state] = { .key = (key_), .title = (title_), .of = (of_), __VA_ARGS__ },
 const struct ledger_words ledger_words[LEDGER_STATES] = { LEDGER_WORDS(LEDGER_ROW) };

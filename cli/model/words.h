@@ -5,8 +5,30 @@
 #ifndef WORDS_H
 #define WORDS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "bpf/kernel_delay.h"
-#include "sample.h"
+
+/* The lines of the ledger, in the order of the report. Interrupts have been
+ * subtracted from the running states: the lines add up to the life. */
+enum ledger_state {
+	LEDGER_USER,
+	LEDGER_KERNEL,
+	LEDGER_FAULT,
+	LEDGER_RECLAIM,
+	LEDGER_HARDIRQ,
+	LEDGER_SOFTIRQ,
+	LEDGER_STOLEN, /* from the running states, by the hypervisor */
+	LEDGER_READY_WOKEN,
+	LEDGER_READY_PREEMPTED,
+	LEDGER_THROTTLED, /* runnable, but a quota or its own SCHED_DEADLINE runtime is used up */
+	LEDGER_BLOCKED,
+	LEDGER_BLOCKED_UNINT,
+	LEDGER_STOPPED,
+	LEDGER_FROZEN,
+	LEDGER_STATES,
+};
 
 /* The lines of the ledger: ROW(state, key, title, state of the kernel side[, .rare]). */
 #define LEDGER_WORDS(ROW)                                                                          \
@@ -26,6 +48,16 @@
 	    KD_BLOCKED_UNINT)                                                                      \
 	ROW(LEDGER_STOPPED, "stopped", "stopped", KD_STOPPED)                                      \
 	ROW(LEDGER_FROZEN, "frozen", "frozen", KD_FROZEN, .rare = true)
+
+/* What crosses an edge of the window. */
+enum open_kind {
+	OPEN_CALL,
+	OPEN_READY, /* a wait for a CPU */
+	OPEN_RUN,
+	OPEN_STOPPED,
+	OPEN_ROUND, /* of an event loop: from one poll to the next */
+	OPEN_KINDS,
+};
 
 /* Periods of threads: ROW(kind, key, label). The key is that of conditions, too; the label is
  * the state in metrics and distributions. A SPAN knows its shortest, a COUNT does not. */

@@ -79,9 +79,6 @@ void text_rows(struct text *text, const struct row_list *list, const void *rows,
 /* The section on the locks that a thread waited for; nothing if there were none. */
 void text_locks(struct text *text, const struct thread_row *thread);
 
-/* The section on the descriptors that it waited at. */
-void text_descriptors(struct text *text, const struct thread_row *thread);
-
 /* The section on who had the CPU while a thread was ready; nothing if it never was. */
 void text_culprits(struct text *text, const struct thread_row *thread);
 

@@ -144,7 +144,7 @@ static void resent(struct text *text)
 		columns_count(columns, (uint64_t)row->pid, 10);
 		columns_print(columns, "  %s TCP %s sent again by fd %d, ", GROUPED(row->count),
 			      row->count == 1 ? "segment was" : "segments were", (int)row->is.fd);
-		text_descriptor(columns, &row->is);
+		descriptor_write(columns, &row->is);
 		columns_add(columns, "\n");
 	}
 }

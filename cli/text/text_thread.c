@@ -579,7 +579,8 @@ void text_thread(struct text *text, const struct thread_row *thread)
 	blocked(text, thread);
 	text_timers(text, thread);
 	text_locks(text, thread);
-	text_descriptors(text, thread);
+	text_rows(text, &descriptor_list, thread->descriptors, thread->n_descriptors,
+		  thread->ledger.life);
 	text_io(text, thread);
 	text_rows(text, &block_list, thread->blocks, thread->n_blocks, 0);
 	text_counters(text, thread);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/base/escape.h"
 #include "cli/base/syscall_set.h"
 
 /* What says the mode of a call; "" of a native one. */
@@ -53,14 +52,6 @@ void text_call_columns(struct columns *columns, const struct sample *sample, uin
 	columns_left(columns, name, TEXT_NAME_WIDTH);
 	columns_add(columns, " ");
 	columns_count(columns, syscall_plain(call), 6);
-}
-
-void text_descriptor(struct columns *columns, const struct descriptor *is)
-{
-	char text[DESCRIPTOR_TEXT_LEN], escaped[ESCAPE_SIZE(DESCRIPTOR_TEXT_LEN)];
-
-	escape_text(escaped, sizeof(escaped), descriptor_text(is, text), sizeof(text));
-	columns_add(columns, *escaped ? escaped : "-");
 }
 
 void text_thread_name(struct columns *columns, const struct sample *sample,

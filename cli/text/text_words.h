@@ -19,9 +19,6 @@ const char *text_call(const struct sample *sample, uint32_t call, char buffer[st
  * number in one of 6. */
 void text_call_columns(struct columns *columns, const struct sample *sample, uint32_t call);
 
-/* The words of a descriptor, which may be foreign, whole. */
-void text_descriptor(struct columns *columns, const struct descriptor *is);
-
 /* A thread's name in a column of 16; if it has none, a stand-in for tid, 0 being
  * several threads. */
 void text_thread_name(struct columns *columns, const struct sample *sample,

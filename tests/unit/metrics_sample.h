@@ -110,7 +110,7 @@ static void metrics_disk(struct thread_row *row, const char *device, uint64_t ns
 				       .requests = { 1, ns, ns } };
 
 	memcpy(disk.is.device, device, strlen(device) + 1);
-	if (descriptors_add(&row->descriptors, &row->n_descriptors, &disk))
+	if (row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &disk))
 		abort();
 }
 

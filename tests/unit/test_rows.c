@@ -302,9 +302,9 @@ TEST(descriptors)
 	struct descriptor_row row = at(3, 5, 10), longer = at(3, 6, 20), other = at(3, 5, 1);
 
 	other.is.inode = 8;
-	if (descriptors_add(&a.descriptors, &a.n_descriptors, &row) ||
-	    descriptors_add(&a.descriptors, &a.n_descriptors, &other) ||
-	    descriptors_add(&b.descriptors, &b.n_descriptors, &longer))
+	if (row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &row) ||
+	    row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &other) ||
+	    row_list_add(&descriptor_list, &b.descriptors, &b.n_descriptors, &longer))
 		abort();
 	is_u64(a.n_descriptors, 2, "what has the same number later is another");
 	ok(!thread_merge(&a, &b) && a.n_descriptors == 2, "merged");
@@ -314,14 +314,14 @@ TEST(descriptors)
 	row = at(3, 0, 5);
 	row.in_progress = 1;
 	row.requests = (struct kd_count){ 2, 8, 6 };
-	if (descriptors_add(&a.descriptors, &a.n_descriptors, &row))
+	if (row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &row))
 		abort();
 	is_u64(a.descriptors[0].waits.count, 3, "and one that has not ended");
 	is_u64(a.descriptors[0].others, 1, "which nobody has ended");
 	is_u64(a.descriptors[0].requests.total, 8, "requests are added, too");
 	for (int32_t i = 0; i < 2 * DESCRIPTOR_ROWS; i++) {
 		row = at(100 + i, 5, 1);
-		if (descriptors_add(&a.descriptors, &a.n_descriptors, &row))
+		if (row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &row))
 			abort();
 	}
 	is_u64(a.n_descriptors, DESCRIPTOR_ROWS + 1, "no more rows than there may be, and others");
