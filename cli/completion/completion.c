@@ -238,7 +238,7 @@ static void offer_parts(const struct completion *completion, const struct fail_m
 		offer_fields(completion, metric, typed, (int)(end + 1 - typed));
 		return;
 	}
-	for (size_t i = 0; metric->kind == FAIL_SOFTIRQ && i < SOFTIRQS; i++)
+	for (size_t i = 0; metric->list == &softirq_list && i < SOFTIRQS; i++)
 		offer_part(completion, metric, softirq_names[i]);
 	for (size_t i = 0; metric->kind == FAIL_READY_BY && i < CULPRIT_KINDS; i++)
 		if (i != CULPRIT_TASK)

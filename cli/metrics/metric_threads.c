@@ -210,23 +210,6 @@ static void durations_take(struct taking *taking, const struct thread_row *threa
 	}
 }
 
-static void irqs_take(struct taking *taking, enum metric_kind kind, const struct irq_row *irqs,
-		      size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct irq_row *irq = &irqs[i];
-
-		if (kind == METRIC_SOFTIRQ && !irq->name[0])
-			metric_labels_number(&taking->labels, "vector", irq->vector);
-		else
-			metric_labels_foreign(
-				&taking->labels, kind == METRIC_SOFTIRQ ? "vector" : "action",
-				irq->name[0] ? irq->name : "[unknown]", sizeof(irq->name),
-				irq->unhandled ? " [unhandled]" : "");
-		events_add(taking, kind, irq->count, irq->total, irq->max);
-	}
-}
-
 static void periods_take(struct metric_row *row, const struct thread_row *thread)
 {
 #define PERIOD_KIND(kind, key, label) [PERIOD_##kind] = kind,
@@ -282,35 +265,48 @@ static void culprits_take(struct taking *taking, const struct thread_row *thread
 }
 
 /* others: with the name that the rows of those have which are not kept. */
+static void name_label(struct taking *taking, const struct row_list *list,
+		       const struct field *field, const char *row, bool others)
+{
+	struct metric_labels *labels = &taking->labels;
+	const char *name = row + field->at, *mark = list->mark ? list->mark(row) : "";
+	uint32_t number;
+
+	if (others || (!*name && !list->number && !list->unnamed)) {
+		metric_labels_add(labels, field->label, METRIC_OTHER);
+	} else if (!*name && list->number) {
+		memcpy(&number, row + list->number, sizeof(number));
+		metric_labels_number(labels, field->label, number);
+	} else if (!*name) {
+		metric_labels_foreign(labels, field->label, list->unnamed, SIZE_MAX, mark);
+	} else {
+		metric_labels_foreign(labels, field->label, name,
+				      list->names_threads ? name_length(taking->metrics, name)
+							  : field->size,
+				      mark);
+	}
+}
+
 static void row_labels(struct taking *taking, const struct row_list *list, const char *row,
 		       bool others)
 {
 	struct metric_labels *labels = &taking->labels;
 
 	for (const struct field *field = list->fields; field->key; field++) {
-		const char *member = row + field->at;
 		uint32_t word;
 
 		if (!field->label)
 			continue;
-		if (field->kind == FIELD_WORD) {
-			memcpy(&word, member, sizeof(word));
+		if (field->kind == FIELD_NAME) {
+			name_label(taking, list, field, row, others);
+			continue;
+		}
+		memcpy(&word, row + field->at, sizeof(word));
+		if (field->kind == FIELD_WORD)
 			metric_labels_add(labels, field->label,
 					  field->words[word < field->of ? word : 0]);
-		} else if (field->kind == FIELD_I32) {
-			memcpy(&word, member, sizeof(word));
-			if ((int32_t)word >= 0)
-				metric_labels_number(labels, field->label, word);
-		} else if (!others && *member) {
-			metric_labels_foreign(labels, field->label, member,
-					      list->names_threads
-						      ? name_length(taking->metrics, member)
-						      : field->size,
-					      "");
-		} else {
-			metric_labels_add(labels, field->label,
-					  !others && list->unnamed ? list->unnamed : METRIC_OTHER);
-		}
+		else if ((int32_t)word >= 0)
+			metric_labels_number(labels, field->label, word);
 	}
 }
 
@@ -461,8 +457,6 @@ static void thread_take(struct taking *taking, const struct thread_row *thread)
 	interruptions_take(taking, thread);
 	calls_take(taking, thread);
 	open_calls_take(taking, thread);
-	irqs_take(taking, METRIC_HARDIRQ, thread->hardirqs, thread->n_hardirqs);
-	irqs_take(taking, METRIC_SOFTIRQ, thread->softirqs, thread->n_softirqs);
 }
 
 static uint64_t members_of(const struct thread_row *thread)

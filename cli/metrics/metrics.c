@@ -92,8 +92,6 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_IO] = { IO_COLUMNS, 0, 0, IO_COLUMNS },
 	[METRIC_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_OPEN_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_HARDIRQ] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_SOFTIRQ] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_SLOW_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_WAIT] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_WAIT_END] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
@@ -289,12 +287,12 @@ const struct metric_family metric_families[] = {
 	       "Their time inside the window.",
 	       "The longest that was still open at the end of a window, counted up to there; over "
 	       "the last one to two minutes."),
-	EVENTS(METRIC_HARDIRQ, "hardirq", "thread,action", VALUE,
+	EVENTS(METRIC_LIST(HARDIRQS), "hardirq", "thread,action", VALUE,
 	       "Hard interrupts that came while a thread ran; [unhandled] if that action did not "
 	       "handle it.",
 	       "Their durations.", LONGEST),
 	SAMPLE_FIGURES_IRQS(RUN_FAMILY) /* "hardirq_entry_seconds" and so on */
-	EVENTS(METRIC_SOFTIRQ, "softirq", "thread,vector", VALUE,
+	EVENTS(METRIC_LIST(SOFTIRQS), "softirq", "thread,vector", VALUE,
 	       "Soft interrupts that came while a thread ran.", "Their durations.", LONGEST),
 	EVENTS(METRIC_INTERRUPTION, "interruption", "thread,cause", VALUE,
 	       "Interruptions of threads, however short, in which a cause had a part: hardirq, "

@@ -362,3 +362,77 @@ const struct row_list descriptor_list = {
 			{ .title = NULL },
 		},
 };
+
+/* --- Interrupts that came while it ran --- */
+
+#define IRQ_UNHANDLED " [unhandled]"
+static const char *irq_mark(const void *row)
+{
+	return ((const struct irq_row *)row)->unhandled ? IRQ_UNHANDLED : "";
+}
+
+/* The name gives way to the mark. */
+static size_t irq_cell(struct columns *columns, const void *row)
+{
+	const struct irq_row *irq = row;
+	const char *mark = irq_mark(row);
+	size_t used = columns_foreign(columns, irq->name, sizeof(irq->name), 20 - strlen(mark));
+
+	columns_add(columns, mark);
+	return used + strlen(mark);
+}
+
+static size_t vector_cell(struct columns *columns, const void *row)
+{
+	columns_count(columns, ((const struct irq_row *)row)->vector, 7);
+	return 7;
+}
+
+#define IRQ(key, kind, member, ...) FIELD(key, kind, struct irq_row, member, __VA_ARGS__)
+const struct row_list hardirq_list = {
+	.id = LIST_HARDIRQS,
+	.size = sizeof(struct irq_row),
+	.fields =
+		(const struct field[]){
+			IRQ("name", FIELD_NAME, name, .flags = FIELD_KEY, .label = "action",
+			    .order = 1),
+			IRQ("unhandled", FIELD_BOOL, unhandled, .flags = FIELD_KEY, .order = 2),
+			FIELDS_COUNTED(struct irq_row, ),
+			FIELDS_END,
+		},
+	LIST_COUNTED(struct irq_row, ),
+	.title = "[HARD IRQ STATISTICS]",
+	.columns =
+		(const struct column[]){
+			{ .title = "NAME", .width = -22, .cell = irq_cell },
+			COLUMNS_COUNTED(struct irq_row, ),
+			{ .title = NULL },
+		},
+	.sums = true,
+	.unnamed = "[unknown]",
+	.mark = irq_mark,
+};
+
+const struct row_list softirq_list = {
+	.id = LIST_SOFTIRQS,
+	.size = sizeof(struct irq_row),
+	.fields =
+		(const struct field[]){
+			IRQ("name", FIELD_NAME, name, .flags = FIELD_KEY, .label = "vector",
+			    .order = 2),
+			IRQ("vector", FIELD_U32, vector, .flags = FIELD_KEY, .order = 1),
+			FIELDS_COUNTED(struct irq_row, ),
+			FIELDS_END,
+		},
+	LIST_COUNTED(struct irq_row, ),
+	.title = "[SOFT IRQ STATISTICS]",
+	.columns =
+		(const struct column[]){
+			{ .title = "NAME", .width = -21, .cell = irq_cell },
+			{ .title = "VECT_NR", .width = 7, .cell = vector_cell },
+			COLUMNS_COUNTED(struct irq_row, ),
+			{ .title = NULL },
+		},
+	.sums = true,
+	.number = offsetof(struct irq_row, vector),
+};

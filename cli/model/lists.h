@@ -4,6 +4,7 @@
 #define LISTS_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/kernel_delay.h"
@@ -13,7 +14,16 @@
 
 struct row_list;
 
-enum list_id { LIST_STOPS, LIST_MOVERS, LIST_BLOCKS, LIST_COUNTERS, LIST_DESCRIPTORS, LISTS };
+enum list_id {
+	LIST_STOPS,
+	LIST_MOVERS,
+	LIST_BLOCKS,
+	LIST_COUNTERS,
+	LIST_DESCRIPTORS,
+	LIST_HARDIRQS,
+	LIST_SOFTIRQS,
+	LISTS
+};
 
 /* Who stopped a thread: what of its stops by one other lies in the window. The rows add up to the
  * state stopped of the ledger. */
@@ -68,5 +78,15 @@ struct descriptor_row {
 };
 extern const struct row_list descriptor_list;
 #define DESCRIPTOR_ROWS 64
+
+/* Interrupts that came while a thread ran. */
+struct irq_row {
+	char name[KD_IRQ_NAME_LEN + 16]; /* as the kernel has it: not escaped */
+	uint32_t vector;                 /* softirqs only */
+	bool unhandled;                  /* hardirqs only: the handler returned IRQ_NONE */
+	bool sent;                       /* hardirqs only, not replayed: by another CPU */
+	uint64_t count, total, max;
+};
+extern const struct row_list hardirq_list, softirq_list;
 
 #endif

@@ -55,12 +55,17 @@ struct row_list {
 
 	const char *title; /* of the section, with brackets */
 	const struct column *columns;
+	bool sums;    /* a line with those of all rows below them, but in a brief block */
 	size_t brief; /* of how many rows a brief block has a line; 0: the usual number */
 
 	/* Metrics: names are of threads, as others come and go. Those of the first few of each
 	 * thread are labels. */
 	bool names_threads;
-	const char *unnamed; /* the label of a row without a name; NULL: that of the others */
+	/* The label of a row without a name: a number, uint32_t, which is there; else this word;
+	 * NULL: that of the others. */
+	size_t number;
+	const char *unnamed;
+	const char *(*mark)(const void *row); /* what is added to a name; NULL: nothing is */
 };
 #define LIST_COUNTED(type, prefix)                                                                 \
 	.count = offsetof(type, prefix count), .total = offsetof(type, prefix total),              \

@@ -137,23 +137,6 @@ static int call_by_total(const void *a, const void *b)
 	return order ? order : call_by_number(a, b);
 }
 
-static int irq_by_name(const struct irq_row *x, const struct irq_row *y)
-{
-	int order = three_way(x->vector, y->vector);
-
-	if (!order)
-		order = strncmp(x->name, y->name, sizeof(x->name));
-	return order ? order : three_way(x->unhandled, y->unhandled);
-}
-
-static int irq_by_total(const void *a, const void *b)
-{
-	const struct irq_row *x = a, *y = b;
-	int order = three_way(y->total, x->total);
-
-	return order ? order : irq_by_name(x, y);
-}
-
 static void calls_order_by_number(struct thread_row *thread)
 {
 	for (size_t i = 1; i < thread->n_calls; i++) {
@@ -201,35 +184,6 @@ static int calls_merge(struct thread_row *into, const struct thread_row *from)
 		sum = &into->calls[at];
 		if (fields_merge(call_fields, sum, call))
 			return -ENOMEM;
-	}
-	return 0;
-}
-
-static struct irq_row *irqs_find(struct irq_row *rows, size_t n, const struct irq_row *irq)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!irq_by_name(&rows[i], irq))
-			return &rows[i];
-	return NULL;
-}
-
-/* A thread has few interrupts: looking at each is the fastest way. */
-static int irqs_merge(struct irq_row **rows, size_t *n, const struct irq_row *from, size_t n_from,
-		      const struct field *fields)
-{
-	for (size_t i = 0; i < n_from; i++) {
-		struct irq_row *sum = irqs_find(*rows, *n, &from[i]);
-
-		if (!sum) {
-			struct irq_row *more = reallocarray(*rows, *n + 1, sizeof(*more));
-
-			if (!more)
-				return -ENOMEM;
-			more[(*n)++] = from[i];
-			*rows = more;
-		} else if (fields_merge(fields, sum, &from[i])) {
-			return -ENOMEM;
-		}
 	}
 	return 0;
 }
@@ -381,13 +335,8 @@ static void identity_merge(struct thread_row *into, const struct thread_row *fro
 
 int thread_merge(struct thread_row *into, const struct thread_row *from)
 {
-	if (calls_merge(into, from) ||
-	    irqs_merge(&into->hardirqs, &into->n_hardirqs, from->hardirqs, from->n_hardirqs,
-		       hardirq_fields) ||
-	    irqs_merge(&into->softirqs, &into->n_softirqs, from->softirqs, from->n_softirqs,
-		       softirq_fields) ||
-	    locks_merge(into, from) || opens_merge(into, from) || culprits_merge(into, from) ||
-	    row_lists_merge(thread_fields, into, from))
+	if (calls_merge(into, from) || locks_merge(into, from) || opens_merge(into, from) ||
+	    culprits_merge(into, from) || row_lists_merge(thread_fields, into, from))
 		return -ENOMEM;
 	identity_merge(into, from);
 	if (__builtin_add_overflow(into->members, from->members, &into->members))
@@ -495,10 +444,6 @@ int sample_finish(struct sample *sample)
 
 		if (row->n_calls)
 			qsort(row->calls, row->n_calls, sizeof(*row->calls), call_by_total);
-		if (row->n_hardirqs)
-			qsort(row->hardirqs, row->n_hardirqs, sizeof(*row->hardirqs), irq_by_total);
-		if (row->n_softirqs)
-			qsort(row->softirqs, row->n_softirqs, sizeof(*row->softirqs), irq_by_total);
 		if (row->n_locks)
 			qsort(row->locks, row->n_locks, sizeof(*row->locks), lock_by_total);
 		culprits_sort(row->culprits, row->n_culprits);
@@ -519,8 +464,6 @@ void thread_clear(struct thread_row *thread)
 	distribution_clear(&thread->ready_times);
 	for (size_t i = 0; i < INTERRUPTION_SUMS; i++)
 		distribution_clear(&thread->interrupted[i].times);
-	free(thread->hardirqs);
-	free(thread->softirqs);
 	free(thread->locks);
 	free(thread->open);
 	free(thread->culprits);

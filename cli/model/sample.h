@@ -64,14 +64,6 @@ struct call_row {
 	struct distribution times; /* --histogram only; with what began before the window */
 };
 
-struct irq_row {
-	char name[KD_IRQ_NAME_LEN + 16]; /* as the kernel has it: not escaped */
-	uint32_t vector;                 /* softirqs only */
-	bool unhandled;                  /* hardirqs only: the handler returned IRQ_NONE */
-	bool sent;                       /* hardirqs only, not replayed: by another CPU */
-	uint64_t count, total, max;
-};
-
 /* Something that was open at an edge of the window; in a folded row, all of that kind and
  * number at the same edges. */
 struct open_item {

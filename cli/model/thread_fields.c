@@ -32,21 +32,6 @@ const struct field call_fields[] = {
 	FIELDS_END,
 };
 
-#define IRQ(key, kind, member) FIELD(key, kind, struct irq_row, member)
-const struct field hardirq_fields[] = {
-	IRQ("name", FIELD_NAME, name),
-	IRQ("unhandled", FIELD_BOOL, unhandled),
-	FIELDS_COUNTED(struct irq_row, ),
-	FIELDS_END,
-};
-
-const struct field softirq_fields[] = {
-	IRQ("name", FIELD_NAME, name),
-	IRQ("vector", FIELD_U32, vector),
-	FIELDS_COUNTED(struct irq_row, ),
-	FIELDS_END,
-};
-
 #define THREAD(key, kind, member, ...) FIELD(key, kind, struct thread_row, member, __VA_ARGS__)
 static const struct field run_fields[] = {
 	FIELD_COUNT(struct thread_row, run.),
@@ -226,8 +211,8 @@ const struct field thread_fields[] = {
 	THREAD("ledger", FIELD_OBJECT, ledger, .fields = ledger_fields),
 	OBJECT("ticks", ticks_fields),
 	ROWS("syscalls", calls, call_fields),
-	ROWS("hardirqs", hardirqs, hardirq_fields),
-	ROWS("softirqs", softirqs, softirq_fields),
+	LIST("hardirqs", hardirqs, hardirq_list),
+	LIST("softirqs", softirqs, softirq_list),
 	OBJECT("run", run_fields),
 	OBJECT("ready", ready_fields),
 	ROWS("ready_by", culprits, culprit_fields),

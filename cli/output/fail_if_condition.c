@@ -185,7 +185,7 @@ static exit_status part_check(const struct condition *condition)
 		return cause_check(condition, part);
 	if (condition->metric->kind == FAIL_CHANGED)
 		return changed_check(condition, part);
-	if (condition->metric->kind != FAIL_SOFTIRQ)
+	if (condition->metric->list != &softirq_list)
 		return 0; /* names of interrupts differ from machine to machine */
 	return word_check(condition, part, softirq_names, SOFTIRQS, "there is no such softirq");
 }

@@ -30,14 +30,17 @@
 #define COUNTER_METRIC(member, key, condition, label)                                              \
 	METRIC(condition, FAIL_COUNTER, VALUE, .counter = offsetof(struct thread_row, member)),
 
+#define STATE_LIST(state)                                                                          \
+	((state) == LEDGER_HARDIRQ   ? &hardirq_list                                               \
+	 : (state) == LEDGER_SOFTIRQ ? &softirq_list                                               \
+				     : NULL)
 #define STATE_KIND(state)                                                                          \
-	((state) == LEDGER_HARDIRQ   ? FAIL_HARDIRQ                                                \
-	 : (state) == LEDGER_SOFTIRQ ? FAIL_SOFTIRQ                                                \
-	 : (state) == LEDGER_STOPPED ? FAIL_PERIOD                                                 \
-				     : FAIL_STATES)
+	((state) == LEDGER_HARDIRQ || (state) == LEDGER_SOFTIRQ ? FAIL_LIST                        \
+	 : (state) == LEDGER_STOPPED                            ? FAIL_PERIOD                      \
+								: FAIL_STATES)
 #define STATE_METRIC(state, key, title, ...)                                                       \
 	METRIC(key, STATE_KIND(state), STATE_KIND(state) == FAIL_STATES ? SHARE : ALL,             \
-	       .states = HAS(state), .period = OPEN_STOPPED),
+	       .states = HAS(state), .period = OPEN_STOPPED, .list = STATE_LIST(state)),
 #define PERIOD_METRIC(kind, key, label) PERIOD_METRIC_##kind(key)
 #define PERIOD_METRIC_OPEN_RUN(key)                                                                \
 	METRIC(key, FAIL_PERIOD, ALL | SHARES, .states = RUNNING, .period = OPEN_RUN),
@@ -103,8 +106,7 @@ const char *fail_field_name(enum fail_field field)
 
 bool fail_metric_has_parts(const struct fail_metric *metric)
 {
-	return metric->kind == FAIL_HARDIRQ || metric->kind == FAIL_SOFTIRQ ||
-	       metric->kind == FAIL_SYSCALL || metric->kind == FAIL_AWAITED ||
+	return metric->kind == FAIL_SYSCALL || metric->kind == FAIL_AWAITED ||
 	       metric->kind == FAIL_READY_BY || metric->kind == FAIL_VERDICT ||
 	       metric->kind == FAIL_INTERRUPTION || metric->kind == FAIL_READ ||
 	       metric->kind == FAIL_WRITTEN || metric->kind == FAIL_LIST ||
@@ -162,14 +164,6 @@ static void states_read(const struct fail_metric *metric, const struct thread_ro
 	if (thread->members > 1)
 		figures->total /= thread->members;
 	figures_add(figures, 0, 0, figures->total);
-}
-
-static void irqs_read(const char *part, const struct irq_row *rows, size_t n,
-		      struct fail_figures *figures)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!*part || names_match(part, rows[i].name))
-			figures_add(figures, rows[i].count, rows[i].total, rows[i].max);
 }
 
 static void culprit_figures_read(const char *part, const struct thread_row *thread,
@@ -327,12 +321,6 @@ static void thread_read(const struct fail_metric *metric, const char *part,
 		period = thread_period(thread, metric->period);
 		whole = whole_period(thread, metric->period);
 		whole_add(figures, period.count, period.total, &whole);
-		break;
-	case FAIL_HARDIRQ:
-		irqs_read(part, thread->hardirqs, thread->n_hardirqs, figures);
-		break;
-	case FAIL_SOFTIRQ:
-		irqs_read(part, thread->softirqs, thread->n_softirqs, figures);
 		break;
 	case FAIL_READY_BY:
 		culprit_figures_read(part, thread, figures);

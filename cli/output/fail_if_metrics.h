@@ -30,8 +30,6 @@ enum fail_metric_kind {
 	FAIL_READY_BY,
 	FAIL_AWAITED,
 	FAIL_INTERRUPTION,
-	FAIL_HARDIRQ,
-	FAIL_SOFTIRQ,
 	FAIL_SYSCALL,
 	FAIL_COUNTER,
 	FAIL_READ, /* by kind of descriptor */

@@ -149,6 +149,14 @@ static void rows_sum(struct text *text, const struct row_list *list, const char 
 	columns_add(columns, "\n");
 }
 
+static bool is_counted(const struct row_list *list, const char *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (row_figure(rows + i * list->size, list->count))
+			return true;
+	return false;
+}
+
 void text_rows(struct text *text, const struct row_list *list, const void *rows, size_t n,
 	       uint64_t life)
 {
@@ -177,4 +185,6 @@ void text_rows(struct text *text, const struct row_list *list, const void *rows,
 	if (cut.others)
 		rows_sum(text, list, (const char *)rows + cut.shown * list->size, cut.others,
 			 label);
+	if (list->sums && !text->brief && is_counted(list, rows, n))
+		rows_sum(text, list, rows, n, "TOTAL:");
 }

@@ -21,17 +21,6 @@ static bool is_small(const struct text *text, const struct thread_row *thread, u
 	return text->brief && u64_times(ns, 100) < thread->ledger.life;
 }
 
-/* The name gives way to the mark. */
-static void irq_name(struct columns *columns, const struct irq_row *irq)
-{
-	const char *mark = irq->unhandled ? " [unhandled]" : "";
-	size_t room = NAME_WIDTH - strlen(mark);
-	size_t used = columns_foreign(columns, irq->name, sizeof(irq->name), room);
-
-	columns_add(columns, mark);
-	columns_pad(columns, used, room);
-}
-
 static bool is_poll(const struct text *text, uint32_t call)
 {
 	const char *name = text->sample->foreign_calls ? NULL : syscall_name(call);
@@ -231,78 +220,6 @@ static void blocked(struct text *text, const struct thread_row *thread)
 			    count->max == ledger->asleep[sleeps[i].kind].max ? " so far\n" : "\n");
 	}
 	text_others(text, &cut, NAME_WIDTH);
-}
-
-/* The end of an interrupt's row; adds the row to the sums. */
-static void irq_figures(struct columns *columns, const struct irq_row *irq, uint64_t *count,
-			uint64_t *total)
-{
-	columns_gap_count(columns, irq->count, 10);
-	columns_gap_ns(columns, irq->total, 16);
-	columns_gap_ns(columns, irq->max, 16);
-	columns_add(columns, "\n");
-	*count += irq->count;
-	*total += irq->total;
-}
-
-static void irq_total(struct columns *columns, size_t width, uint64_t count, uint64_t total)
-{
-	if (!count)
-		return;
-	columns_add(columns, INDENT);
-	columns_left(columns, "TOTAL:", width);
-	columns_gap_count(columns, count, 10);
-	columns_gap_ns(columns, total, 16);
-	columns_add(columns, "\n");
-}
-
-static void hardirqs(struct text *text, const struct thread_row *thread)
-{
-	struct columns *columns = &text->columns;
-	const struct text_list list = TEXT_LIST(thread->hardirqs, thread->n_hardirqs, count, 0);
-	const struct text_cut cut = text_cut(text, &list, BRIEF_ROWS);
-	uint64_t count = 0, total = 0;
-
-	if (!thread->n_hardirqs || is_small(text, thread, thread->ledger.ns[LEDGER_HARDIRQ]))
-		return;
-	text_section(text, "[HARD IRQ STATISTICS]",
-		     "NAME                       COUNT          TOTAL ns            MAX ns");
-	for (size_t i = 0; i < cut.shown; i++) {
-		const struct irq_row *irq = &thread->hardirqs[i];
-
-		columns_add(columns, INDENT);
-		irq_name(columns, irq);
-		irq_figures(columns, irq, &count, &total);
-	}
-	text_others(text, &cut, NAME_WIDTH);
-	if (!text->brief)
-		irq_total(columns, NAME_WIDTH, count, total);
-}
-
-static void softirqs(struct text *text, const struct thread_row *thread)
-{
-	struct columns *columns = &text->columns;
-	const struct text_list list = TEXT_LIST(thread->softirqs, thread->n_softirqs, count, 0);
-	const struct text_cut cut = text_cut(text, &list, BRIEF_ROWS);
-	uint64_t count = 0, total = 0;
-
-	if (!thread->n_softirqs || is_small(text, thread, thread->ledger.ns[LEDGER_SOFTIRQ]))
-		return;
-	text_section(
-		text, "[SOFT IRQ STATISTICS]",
-		"NAME                 VECT_NR       COUNT          TOTAL ns            MAX ns");
-	for (size_t i = 0; i < cut.shown; i++) {
-		const struct irq_row *irq = &thread->softirqs[i];
-
-		columns_add(columns, INDENT);
-		irq_name(columns, irq);
-		columns_add(columns, " ");
-		columns_count(columns, irq->vector, 7);
-		irq_figures(columns, irq, &count, &total);
-	}
-	text_others(text, &cut, 28);
-	if (!text->brief)
-		irq_total(columns, 28, count, total);
 }
 
 static void percent_column(struct columns *columns, uint64_t part, uint64_t whole)
@@ -587,8 +504,10 @@ void text_thread(struct text *text, const struct thread_row *thread)
 	waits(text, "[THREAD STOPPED STATISTICS]", "STOP_CNT            TOTAL ns            MAX ns",
 	      &thread->stopped);
 	text_rows(text, &stop_list, thread->stops, thread->n_stops, thread->ledger.life);
-	hardirqs(text, thread);
-	softirqs(text, thread);
+	if (!is_small(text, thread, thread->ledger.ns[LEDGER_HARDIRQ]))
+		text_rows(text, &hardirq_list, thread->hardirqs, thread->n_hardirqs, 0);
+	if (!is_small(text, thread, thread->ledger.ns[LEDGER_SOFTIRQ]))
+		text_rows(text, &softirq_list, thread->softirqs, thread->n_softirqs, 0);
 	text_interruptions(text, thread);
 	thread_time(text, thread);
 	if (!silent && !text->brief)
