@@ -195,7 +195,7 @@ $(CLI:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c $(BUILD)/flags
 # What is made before it can be included; the rest is known from the second run on.
 OBJECTS = $(1:%.c=$(BUILD)/%.o) $(1:%.c=$(BUILD)/asan/%.o)
 $(call OBJECTS,$(LIBBPF_USERS)): | $(SKELETONS)
-$(call OBJECTS,cli/base/syscall_names.c): | $(GEN)/syscall_table.inc
+$(call OBJECTS,cli/base/syscall_set.c): | $(GEN)/syscall_table.inc
 $(call OBJECTS,cli/options/options.c): | $(GEN)/version.h
 $(call OBJECTS,cli/html/html_page.c): $(GEN)/html_page.inc
 
