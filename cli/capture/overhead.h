@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
@@ -76,24 +75,5 @@ void own_cost_begin(struct own_cost_meter *meter, const pid_t children[OWN_CHILD
 /* Returns what there was since own_cost_begin() or the last call of this one. What a child that
  * has ended took since then is not in it. */
 struct own_cost own_cost_take(struct own_cost_meter *meter, const pid_t children[OWN_CHILDREN]);
-
-/* --- Interrupts of other CPUs by attaching --- */
-
-/* Function-call interrupts since the machine started. */
-struct ipi_count {
-	uint64_t received; /* by all CPUs together */
-	uint32_t cpus;     /* that are online */
-};
-
-/* Reads a file as /proc/interrupts is. Returns false if it does not tell. */
-bool ipi_count_parse(FILE *file, struct ipi_count *count);
-
-/* The same of this machine; if it does not tell, cpus is 0. */
-void ipi_count_begin(struct ipi_count *count);
-
-/* Prints how many each other CPU has received since; by whomever they were sent, but between
- * two readings that are close those of others are few. Says nothing if there is only one CPU,
- * or if it is not known. what: what went on, as in "attaching". */
-void ipi_count_end(const struct ipi_count *before, const char *what);
 
 #endif

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "cli/capture/file_names.h"
+#include "cli/capture/ipi_count.h"
 #include "cli/capture/online_cpus.h"
-#include "cli/capture/overhead.h"
 #include "tap.h"
 
 /* --- Names of this process's own descriptors, also of more than are kept --- */
