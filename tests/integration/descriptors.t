@@ -386,7 +386,7 @@ def case_requests(test):
 
 def disk_made(test):
     """A directory on a disk that is a file in memory, and the name of that disk."""
-    kdneeds.need("modprobe", "losetup", "mkfs.ext4", "mount")
+    kdneeds.need("modprobe", "losetup", "mke2fs", "mount")
     folder = test.directory()
     with open(folder / "image", "wb") as image:
         image.truncate(64 << 20)
@@ -394,7 +394,7 @@ def disk_made(test):
     disk = subprocess.run(["losetup", "--find", "--show", folder / "image"], text=True, check=True,
                           stdout=subprocess.PIPE).stdout.strip()
     test.stack.callback(subprocess.run, ["losetup", "--detach", disk], check=True)
-    subprocess.run(["mkfs.ext4", "-q", disk], check=True)
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", disk], check=True)
     (folder / "mounted").mkdir()
     subprocess.run(["mount", disk, folder / "mounted"], check=True)
     test.stack.callback(subprocess.run, ["umount", folder / "mounted"], check=True)
