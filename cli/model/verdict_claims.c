@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/clock.h"
 #include "cli/base/syscall_set.h"
 #include "whole.h"
 
@@ -260,6 +261,10 @@ static struct verdict_who culprit_who(const struct culprit *culprit)
 	return who;
 }
 
+/* To wake up takes an idle CPU less. The longest wait for one was for something else, if it took
+ * longer: the CPU was not allowed to run the thread, say. */
+#define WAKE_UP_NS NSEC_PER_MSEC
+
 /* How often a culprit was at it is not known, but no more often than the thread waited. */
 static void ready_claims(struct claimant *claimant, const struct thread_row *thread)
 {
@@ -276,6 +281,10 @@ static void ready_claims(struct claimant *claimant, const struct thread_row *thr
 		claim.ns = culprit_ns(culprit);
 		claim.longest = culprit->longest_ns;
 		claim.who = culprit_who(culprit);
+		if (cause == CAUSE_IDLE && claim.longest >= WAKE_UP_NS) {
+			claim.ns = u64_sub(claim.ns, claim.longest);
+			claim.longest = 0;
+		}
 		if (cause != CAUSES)
 			claim_give(claimant, cause, &claim);
 	}

@@ -129,6 +129,7 @@ TEST(culprits)
 	culprits[1].own = true;
 	culprits[2].kernel = culprits[2].ksoftirqd = true;
 	culprits[5].rt_limit = true;
+	culprits[6].longest_ns = MILLI / 2;
 	memcpy(culprits[3].group, "/batch", sizeof("/batch"));
 	spend(&row, LEDGER_READY_WOKEN, 605 * MILLI);
 	spend(&row, LEDGER_THROTTLED, 90 * MILLI);
@@ -139,9 +140,27 @@ TEST(culprits)
 		   "task 200/100 x10 hog[812] policy 1 50, own_threads 90/45 x10 worker[5] policy "
 		   "1 50, softirq 80/40 x10 ksoftirqd/0[16] policy 1 50, throttled 70/35 x10 "
 		   "/batch, softirq 60/30 x10, rt_limit 55/27.5 x10 compiler[900] policy 1 50, "
-		   "idle_cpu 50/25 x10, "
+		   "idle_cpu 50/0.5 x10, "
 		   "stolen 30/15 x10, deadline 20/10 x10, kept 695 of 1000, unexplained 40",
 		   "who had the CPU");
+}
+
+/* What of the waits for an idle CPU is too long for a wake-up is unexplained. */
+TEST(idle_cpu)
+{
+	struct culprit idle = by(CULPRIT_IDLE, "", 0, 300 * MILLI);
+	struct thread_row row = runner(1, "main");
+	struct sample sample = verdict_sample(&row, 1);
+
+	spend(&row, LEDGER_READY_WOKEN, 300 * MILLI);
+	row.ready = times(100, 300 * MILLI, 60 * MILLI);
+	row.culprits = &idle;
+	row.n_culprits = 1;
+	idle.longest_ns = 60 * MILLI;
+	is_verdict(&sample, "idle_cpu 240/0 x100, kept 300 of 1000, unexplained 60",
+		   "not allowed to run it once");
+	idle.longest_ns = 0.9 * MILLI;
+	is_verdict(&sample, "idle_cpu 300/0.9 x100, kept 300 of 1000", "woken up each time");
 }
 
 /* What the hypervisor took from a thread while it ran; what was frozen, of which it is not known
