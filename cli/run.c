@@ -27,7 +27,7 @@
 #include "cli/text/text_parts.h"
 #include "run_sampling.h"
 
-/* --- run_confine --- */
+/* --- What the run does not need any more --- */
 
 /* kernel.perf_event_paranoid, from which on perf_event_open(2) needs CAP_SYS_ADMIN. Such a level is
  * not Linus Torvalds's, but that of Debian, Ubuntu and Android. */

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-
-/* --- run_successor --- */
-
-/* The target has ended, and another process takes its place. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -15,6 +12,8 @@
 #include "cli/process/pids.h"
 #include "cli/process/target.h"
 #include "run_sampling.h"
+
+/* --- The target has ended, and another process takes its place --- */
 
 /* It may start before the old one has ended, by as much. */
 #define OVERLAP_NS (2 * NSEC_PER_SEC)
@@ -98,15 +97,7 @@ exit_status run_successor_await(struct run *run, bool *found)
 	return 0;
 }
 
-/* --- run_timed --- */
-
-/* Samples of a given time, one after the other. */
-#include "run_sampling.h"
-
-#include "cli/base/arith.h"
-#include "cli/base/clock.h"
-#include "cli/base/exit_status.h"
-#include "cli/base/log.h"
+/* --- Samples of a given time, one after the other --- */
 
 #define ANSWERED_NS (2 * NSEC_PER_SEC) /* more than it takes to write what is recorded */
 

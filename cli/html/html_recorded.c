@@ -299,7 +299,7 @@ void html_lanes_clear(struct html_lanes *lanes)
 	*lanes = (struct html_lanes){ 0 };
 }
 
-/* --- html_recorded --- */
+/* --- The recording --- */
 
 #define KINDS_MOST 4096 /* what is beyond has its state alone */
 

@@ -7,6 +7,8 @@
 
 #include "cli/model/thread_fields.h"
 #include "cli/model/words.h"
+#include "json_names.h"
+#include "json_parts.h"
 
 /* --- Rows of a recording as columns of JSON --- */
 
@@ -377,16 +379,7 @@ void recorded_kinds_free(struct recorded_kinds *kinds)
 	*kinds = (struct recorded_kinds){ 0 };
 }
 
-/* --- json_recording --- */
-
-/* A recording as lines of JSON, in front of its sample. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "json_names.h"
-#include "json_parts.h"
-#include "json_recorded.h"
+/* --- A recording as lines of JSON, in front of its sample --- */
 
 /* Rows of a list that are in one line. */
 struct chunk {

@@ -2,10 +2,15 @@
 #define _GNU_SOURCE
 #include "container.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/base/array.h"
 #include "cli/base/log.h"
@@ -141,20 +146,7 @@ bool container_of(const char *proc, pid_t pid, struct container *container, char
 	return best;
 }
 
-/* --- Names --- */
-
-/* What the runtimes' files say of a container. */
-#define _GNU_SOURCE
-#include <dirent.h>
-#include <fcntl.h>
-#include <jansson.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "container.h"
+/* --- What the runtimes' files say of a container --- */
 
 #define FILE_MAX (16 << 20) /* bytes; podman's has all containers */
 

@@ -19,7 +19,7 @@
 
 #include "cli/base/log.h"
 
-/* --- capability --- */
+/* --- Capabilities --- */
 
 bool capability_has(int capability)
 {

@@ -36,7 +36,7 @@ bool confine_has(unsigned int capability);
  * then. */
 int confine(const struct confine *left, const char **what);
 
-/* --- capability --- */
+/* --- Capabilities --- */
 
 /* Linux 5.8 and 5.9; the headers at build may be older. */
 #ifndef CAP_PERFMON

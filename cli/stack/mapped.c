@@ -225,8 +225,6 @@ static int image_open(const struct known_file *file)
 	return elf_only(fd);
 }
 
-/* --- */
-
 /* Finds the object of a process's mapping, or adds it, which mapped_files_tell() then tells of.
  * likely: the number that it may have. Returns its number; -ENOSPC: there are too many; -ENOMEM. */
 static int mapped_files_find(struct mapped_files *files, pid_t pid, const struct map *map,

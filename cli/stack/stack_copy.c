@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* --- XXX --- */
+/* --- What the kernel side copied of a stack --- */
 
 /* A thread's user registers and a copy of the live part of its stack, which may have holes: pages
  * that were not in memory when it was taken. */

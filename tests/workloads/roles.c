@@ -8,8 +8,8 @@
  *   poll                      one poll without end throughout
  *   convoy:CPU:RUN_US:SLEEP_US throughout takes one of four locks after another, runs with it
  *                             for RUN_US and sleeps for SLEEP_US
- *   hasty:CPU:RUN_MS          two threads: throughout, every 10 ms, the first is about to sleep when
- *                             the second, SCHED_FIFO, wakes up to run for RUN_MS, and a signal comes
+ *   hasty:CPU:RUN_MS          two threads: every 10 ms the first is about to sleep when
+ *                             a signal comes, and the second, SCHED_FIFO, runs for RUN_MS
  *   enters:CPU:TURNS          getppid calls and, after each, so many turns of a loop
  * and from "go" on:
  *   stalls:N:MS:PAUSE_MS:CPU  SCHED_FIFO, N times: runs for MS, so that all others wait, then
@@ -92,9 +92,9 @@ static void role_hasty(struct worker *worker)
 	timer_t timer;
 
 	event._sigev_un._tid = worker->tid;
-	if (hasty && (sigaction(SIGALRM, &action, NULL) ||
-		      timer_create(CLOCK_MONOTONIC, &event, &timer) ||
-		      timer_settime(timer, TIMER_ABSTIME, &times, NULL)))
+	if (hasty &&
+	    (sigaction(SIGALRM, &action, NULL) || timer_create(CLOCK_MONOTONIC, &event, &timer) ||
+	     timer_settime(timer, TIMER_ABSTIME, &times, NULL)))
 		die("timer");
 	if (hasty)
 		pin(worker->args[0]);
@@ -355,14 +355,22 @@ static void role_deadline(struct worker *worker)
 }
 
 static const struct role roles[] = {
-	{ "spin", role_spin, true, false },          { "fifo", role_fifo, true, false },
-	{ "enters", role_enters, true, false },      { "poll", role_poll, true, false },
-	{ "calls", role_calls, false, false },       { "pollonce", role_pollonce, false, false },
-	{ "pingpong", role_pingpong, false, true },  { "yield", role_yield, false, true },
-	{ "vfork", role_vfork, false, false },       { "udp", role_udp, false, false },
-	{ "stalls", role_stalls, false, false },     { "timers", role_timers, false, false },
-	{ "convoy", role_convoy, true, false },      { "relay", role_relay, true, true },
-	{ "deadline", role_deadline, false, false }, { "hasty", role_hasty, true, true },
+	{ "spin", role_spin, true, false },
+	{ "fifo", role_fifo, true, false },
+	{ "enters", role_enters, true, false },
+	{ "poll", role_poll, true, false },
+	{ "calls", role_calls, false, false },
+	{ "pollonce", role_pollonce, false, false },
+	{ "pingpong", role_pingpong, false, true },
+	{ "yield", role_yield, false, true },
+	{ "vfork", role_vfork, false, false },
+	{ "udp", role_udp, false, false },
+	{ "stalls", role_stalls, false, false },
+	{ "timers", role_timers, false, false },
+	{ "convoy", role_convoy, true, false },
+	{ "relay", role_relay, true, true },
+	{ "deadline", role_deadline, false, false },
+	{ "hasty", role_hasty, true, true },
 	{ .name = NULL },
 };
 
