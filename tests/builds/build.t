@@ -141,7 +141,7 @@ def case_compilers_and_flags(test):
             status, len(again), len(compiled))
 
 
-PARTS = ("build/cli/base/escape.o", "build/cli/process/placement.o", "build/gen/cost.skel.h")
+PARTS = ("build/cli/base/escape.o", "build/cli/process/preflight.o", "build/gen/cost.skel.h")
 
 
 def case_anywhere(test):
