@@ -163,7 +163,9 @@ void text_rows(struct text *text, const struct row_list *list, const void *rows,
 	const struct text_list counts = {
 		.rows = rows, .n = n, .size = list->size, .counts = list->count, .life = life
 	};
-	const struct text_cut cut = text_cut(text, &counts, list->brief ?: TEXT_BRIEF_ROWS);
+	const struct text_cut cut =
+		list->total ? text_cut(text, &counts, list->brief ?: TEXT_BRIEF_ROWS)
+			    : (struct text_cut){ .shown = n }; /* nothing says what is small */
 	struct columns *columns = &text->columns;
 	char header[256], label[16 + NUMBER_LEN];
 

@@ -82,7 +82,7 @@ def case_signal_before_sleep(test):
     6.13, in 6.1 about 8 times a second)."""
     load = test.workload("roles", f"hasty:{kdtest.last_cpu()}:5")
     hasty = load.tid("hasty")[0]
-    report, first, second, delay = sample(test, load, 2)
+    report, first, second, delay = sample(test, load, 2, [hasty])
     edges = report.window - first.until(second)
     thread = report.thread(hasty)
     shift, _ = kdbooks.clock_shift(thread)
