@@ -99,7 +99,7 @@ static void role_hasty(struct worker *worker)
 	if (hasty)
 		pin(worker->args[0]);
 	else
-		pin_as_fifo(worker->args[0], 1); /* others' tests have threads of real time, too */
+		pin_as_fifo(worker->args[0], 10);
 	for (long long at = from, us = 0; !stage_over(worker->stage); us = (us + 1) % 50) {
 		if (hasty)
 			spin_until(at - us * 1000);
