@@ -76,18 +76,21 @@ static void role_fifo(struct worker *worker)
 	}
 }
 
-static void caught(int number)
+static volatile sig_atomic_t caught;
+
+static void signal_caught(int number)
 {
-	(void)number;
+	caught = number;
 }
 
-/* One interrupt does both. The sleep begins up to 50 us before it. */
+/* One interrupt does both. The sleep is begun so long after the time of that that the interrupt is
+ * as often before it as after. */
 static void role_hasty(struct worker *worker)
 {
 	const long long every = 10 * MS, from = now_ns() / every * every + every;
 	const struct itimerspec times = { timespec_of(every), timespec_of(from) };
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM };
-	struct sigaction action = { .sa_handler = caught };
+	struct sigaction action = { .sa_handler = signal_caught };
 	bool hasty = worker->in < worker->out;
 	timer_t timer;
 
@@ -100,9 +103,11 @@ static void role_hasty(struct worker *worker)
 		pin(worker->args[0]);
 	else
 		pin_as_fifo(worker->args[0], 10);
-	for (long long at = from, us = 0; !stage_over(worker->stage); us = (us + 1) % 50) {
+	for (long long at = from, late = 0; !stage_over(worker->stage);) {
+		caught = 0;
 		if (hasty)
-			spin_until(at - us * 1000);
+			spin_until(at + late);
+		late += caught ? -4000 : 2000;
 		sleep_until(hasty ? at + every / 2 : at);
 		if (!hasty)
 			spin_ns(worker->args[1] * MS);
