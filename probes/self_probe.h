@@ -4,7 +4,6 @@
 #define SELF_PROBE_H
 
 #include "sites.h"
-#include "sites.h"
 
 #define SELF_PROBE_COPIES 3
 

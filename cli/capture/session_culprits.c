@@ -18,16 +18,14 @@
 #include "cli/base/log.h"
 #include "cli/process/group.h"
 #include "session_memory.h"
+#include "session_programs.h"
 #include "kernel_delay.skel.h"
-
-/* --- What the hypervisor takes --- */
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-#include "session_programs.h"
-#include "kernel_delay.skel.h"
+/* --- What the hypervisor takes --- */
 
 /* The clock has shown something since the machine was started. */
 static bool has_stolen(void)
@@ -100,9 +98,6 @@ void steal_tell(const struct kernel_delay *skel, struct programs *programs)
 
 #define READ_TRIES 8
 #define PF_KTHREAD 0x200000 /* include/linux/sched.h */
-
-/* An idle CPU that is woken up is back in less; one on which the thread may not run is not. */
-#define IDLE_LIMIT_NS NSEC_PER_MSEC
 
 struct culprit_group {
 	uint32_t key; /* whose it is, as struct kd_culprit has it */
@@ -231,7 +226,7 @@ struct reading {
 static bool is_rt_limit(const struct reading *reading, const struct kd_charge *charge)
 {
 	return reading->real_time &&
-	       (charge->preempted > charge->woken || charge->longest >= IDLE_LIMIT_NS);
+	       (charge->preempted > charge->woken || charge->longest >= WAKE_UP_NS);
 }
 
 static int row_add(struct reading *reading, struct culprit *culprit, const struct kd_charge *charge)
@@ -255,7 +250,7 @@ static int kind_add(struct reading *reading, enum kd_who who, const struct kd_ch
 	struct culprit culprit = { .kind = kinds[who], .own = who == KD_WHO_OWN };
 
 	culprit.rt_limit = reading->real_time && who == KD_WHO_IDLE &&
-			   charge->longest >= IDLE_LIMIT_NS;
+			   charge->longest >= WAKE_UP_NS;
 	return row_add(reading, &culprit, charge);
 }
 

@@ -39,12 +39,23 @@ static void class_add(struct kernel_delay *skel, const char *name, __u8 class)
 	call_add(skel->rodata->kd_class, skel->rodata->kd_compat_class, name, class);
 }
 
-/* What a thread waits for that sleeps in one of these calls, and whether its first argument is a
- * descriptor; the names end with NULL. */
-static const struct {
-	__u8 awaited;
+/* What is so of several calls; the names end with NULL. */
+struct call_group {
+	__u8 bits;
 	const char *const *names;
-} call_awaits[] = {
+};
+
+static void groups_add(volatile __u8 native[KD_CLASSES], volatile __u8 compat[KD_CLASSES],
+		       const struct call_group *groups, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (const char *const *name = groups[i].names; *name; name++)
+			call_add(native, compat, *name, groups[i].bits);
+}
+
+/* What a thread waits for that sleeps in one of these calls, and whether its first argument is a
+ * descriptor. */
+static const struct call_group call_awaits[] = {
 #define CALLS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 	{ KD_AWAITED_WORK,
 	  CALLS("poll", "ppoll", "ppoll_time64", "select", "_newselect", "pselect6",
@@ -100,11 +111,8 @@ static const struct {
 #undef TIMEOUT
 };
 
-/* Calls that are given a path, of several the first that is looked up; the names end with NULL. */
-static const struct {
-	__u8 path;
-	const char *const *names;
-} call_paths[] = {
+/* Calls that are given a path, of several the first that is looked up. */
+static const struct call_group call_paths[] = {
 #define PATH(argument) (KD_PATH_GIVEN | (argument))
 	{ PATH(0), CALLS("open", "creat", "stat", "stat64", "lstat", "lstat64", "oldstat",
 			 "oldlstat", "access", "readlink", "truncate", "truncate64", "unlink",
@@ -124,11 +132,8 @@ static const struct {
 #undef PATH
 };
 
-/* Calls that read or write; the names end with NULL. */
-static const struct {
-	__u8 how;
-	const char *const *names;
-} call_io[] = {
+/* Calls that read or write. */
+static const struct call_group call_io[] = {
 	{ KD_IO_READS,
 	  CALLS("read", "readv", "pread64", "preadv", "preadv2", "recv", "recvfrom", "recvmsg") },
 	{ KD_IO_WRITES, CALLS("write", "writev", "pwrite64", "pwritev", "pwritev2", "send",
@@ -156,10 +161,8 @@ static void timeouts_set(struct kernel_delay *skel)
 void classes_set(struct kernel_delay *skel)
 {
 	timeouts_set(skel);
-	for (size_t i = 0; i < sizeof(call_awaits) / sizeof(*call_awaits); i++)
-		for (const char *const *name = call_awaits[i].names; *name; name++)
-			call_add(skel->rodata->kd_call_awaits, skel->rodata->kd_compat_call_awaits,
-				 *name, call_awaits[i].awaited);
+	groups_add(skel->rodata->kd_call_awaits, skel->rodata->kd_compat_call_awaits, call_awaits,
+		   sizeof(call_awaits) / sizeof(*call_awaits));
 	class_add(skel, "poll", KD_CLASS_POLL);
 	class_add(skel, "ppoll", KD_CLASS_POLL);
 	class_add(skel, "ppoll_time64", KD_CLASS_POLL);
@@ -180,10 +183,8 @@ static void classes_set_traced(struct kernel_delay *skel, const struct syscall_s
 		if (calls->has[SYSCALL_COMPAT][number])
 			skel->rodata->kd_compat_class[number] |= KD_CLASS_TRACED;
 	}
-	for (size_t i = 0; i < sizeof(call_paths) / sizeof(*call_paths); i++)
-		for (const char *const *name = call_paths[i].names; *name; name++)
-			call_add(skel->rodata->kd_call_paths, skel->rodata->kd_compat_call_paths,
-				 *name, call_paths[i].path);
+	groups_add(skel->rodata->kd_call_paths, skel->rodata->kd_compat_call_paths, call_paths,
+		   sizeof(call_paths) / sizeof(*call_paths));
 	class_add(skel, "mmap", KD_CLASS_MAPS);
 	class_add(skel, "mmap2", KD_CLASS_MAPS);
 	class_add(skel, "mprotect", KD_CLASS_MAPS);
@@ -192,10 +193,8 @@ static void classes_set_traced(struct kernel_delay *skel, const struct syscall_s
 
 void classes_set_io(struct kernel_delay *skel)
 {
-	for (size_t i = 0; i < sizeof(call_io) / sizeof(*call_io); i++)
-		for (const char *const *name = call_io[i].names; *name; name++)
-			call_add(skel->rodata->kd_call_io, skel->rodata->kd_compat_call_io, *name,
-				 call_io[i].how);
+	groups_add(skel->rodata->kd_call_io, skel->rodata->kd_compat_call_io, call_io,
+		   sizeof(call_io) / sizeof(*call_io));
 }
 
 /* --- What the program that counts upcalls of openvswitch has counted --- */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "bpf/kernel_delay.h"
+#include "cli/base/clock.h"
 
 enum culprit_kind {
 	CULPRIT_TASK,
@@ -22,6 +23,9 @@ enum culprit_kind {
 	CULPRIT_UNKNOWN,
 	CULPRIT_KINDS,
 };
+
+/* An idle CPU that is woken up is back in less; one on which the thread may not run is not. */
+#define WAKE_UP_NS NSEC_PER_MSEC
 
 #define CULPRIT_GROUP_LEN 64
 

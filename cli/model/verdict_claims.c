@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
-#include "cli/base/clock.h"
 #include "cli/base/syscall_set.h"
 #include "whole.h"
 
@@ -261,11 +260,8 @@ static struct verdict_who culprit_who(const struct culprit *culprit)
 	return who;
 }
 
-/* To wake up takes an idle CPU less. The longest wait for one was for something else, if it took
- * longer: the CPU was not allowed to run the thread, say. */
-#define WAKE_UP_NS NSEC_PER_MSEC
-
-/* How often a culprit was at it is not known, but no more often than the thread waited. */
+/* How often a culprit was at it is not known, but no more often than the thread waited. Of an idle
+ * CPU the longest wait was for something else, if it was too long for a wake-up. */
 static void ready_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	const uint64_t *ns = thread->ledger.ns;

@@ -15,13 +15,12 @@ import pathlib
 import re
 import signal
 import struct
-import subprocess
 import time
 
 import kdtest
 from kdgroup import (heavy_group, join_thread, limited_group, set_quota, throttled_ns,
                      throttled_periods)
-from kdneeds import bpftool, need
+from kdneeds import named_objects, need
 from kdtest import MS
 
 RUN = 100 * MS  # of each who takes the CPU, so that the target waits for long enough
@@ -516,11 +515,8 @@ def case_own_quotas(test):
 
 def runqueues_of(pid):
     """The memory of the BPF map that a program has about run queues."""
-    shown = subprocess.run([bpftool(), "-j", "map", "show"], stdout=subprocess.PIPE, check=True)
-    named = {row["id"] for row in json.loads(shown.stdout) if row.get("name") == "kd_runqueues"}
-    held = {int(number) for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir()
-            for number in re.findall(r"^map_id:\s*(\d+)$", info.read_text(), re.MULTILINE)}
-    fd = ctypes.CDLL("libbpf.so.1").bpf_map_get_fd_by_id(*named & held)
+    number, = (number for number, name in named_objects(pid, "map").items() if name == "kd_runqueues")
+    fd = ctypes.CDLL("libbpf.so.1").bpf_map_get_fd_by_id(number)
     try:
         return mmap.mmap(fd, os.cpu_count() * RUNQUEUE)
     finally:

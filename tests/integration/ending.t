@@ -105,21 +105,10 @@ def case_unopened_outputs(test):
         test.eq(child.wait(), 128 + signal.SIGTERM, f"{args[0]} FIFO: one signal ends who waits for the other side")
 
 
-def kernel_objects(pid):
-    """Ids of the BPF objects that the descriptors of a process hold."""
-    found = {"prog_id": set(), "link_id": set(), "map_id": set()}
-    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        for line in info.read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key in found:
-                found[key].add(int(value))
-    return found
-
-
 def objects_of(pid):
     """The same by their kinds."""
     with contextlib.suppress(OSError):  # a descriptor is closed meanwhile
-        return {key.removesuffix("_id"): ids for key, ids in kernel_objects(pid).items()}
+        return {key.removesuffix("_id"): ids for key, ids in kdneeds.kernel_objects(pid).items()}
     return {}
 
 
@@ -136,7 +125,7 @@ def case_sigkill_leaves_nothing(test):
     kdneeds.bpftool()
     load = test.workload("roles", "poll")
     capture = test.capture(load.pid)
-    held = kernel_objects(capture.pid)
+    held = kdneeds.kernel_objects(capture.pid)
     test.ok(held["prog_id"] and held["map_id"], "the program holds BPF objects", held)
     programs = held["prog_id"]
     test.ok(programs <= listed("prog"), "which bpftool sees")
@@ -260,7 +249,7 @@ def case_nobody_reads(test):
     reader = os.open(directory / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     child = test.child([kdtest.PROGRAM, *target, "--sample-time", "0.5",
                         "-o", f"json:{directory}/fifo"])
-    kdtest.wait_until(lambda: kernel_objects(child.pid)["prog_id"])
+    kdtest.wait_until(lambda: kdneeds.kernel_objects(child.pid)["prog_id"])
     os.close(reader)
     test.eq(child.wait(), 74, "a reader that was asked for is missed: status 74")
     test.ok("has the reader gone away?" in child.stderr, "and that is said", child.stderr)

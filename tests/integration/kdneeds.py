@@ -79,15 +79,25 @@ def optional(test, text, get, *names):
         return None
 
 
+def kernel_objects(pid):
+    """Ids of the BPF objects that the descriptors of a process hold."""
+    found = {"prog_id": set(), "link_id": set(), "map_id": set()}
+    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        for line in info.read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key in found:
+                found[key].add(int(value))
+    return found
+
+
+def named_objects(pid, kind):
+    """{id: name} of the BPF programs (prog) or maps (map) that a process holds."""
+    done = subprocess.run([bpftool(), "-j", kind, "show"], capture_output=True, text=True, check=False)
+    held = kernel_objects(pid)[f"{kind}_id"]
+    return {row["id"]: row.get("name", "") for row in json.loads(done.stdout or "[]")
+            if row["id"] in held}
+
+
 def programs_of(pid):
     """Names of the BPF programs that a process holds."""
-    done = subprocess.run([bpftool(), "-j", "prog", "show"], capture_output=True, text=True,
-                          check=False)
-    programs = {row["id"]: row.get("name", "") for row in json.loads(done.stdout or "[]")}
-    held = set()
-    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        fields = dict(line.split(":\t", 1) for line in path.read_text().splitlines()
-                      if ":\t" in line)
-        if "prog_id" in fields and "prog_type" in fields:
-            held.add(programs.get(int(fields["prog_id"])))
-    return held
+    return set(named_objects(pid, "prog").values())
