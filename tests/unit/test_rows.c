@@ -321,12 +321,14 @@ TEST(descriptors)
 	is_u64(a.descriptors[0].requests.total, 8, "requests are added, too");
 	for (int32_t i = 0; i < 2 * DESCRIPTOR_ROWS; i++) {
 		row = at(100 + i, 5, 1);
+		memcpy(row.is.path, "/one", sizeof("/one"));
 		if (row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &row))
 			abort();
 	}
 	is_u64(a.n_descriptors, DESCRIPTOR_ROWS + 1, "no more rows than there may be, and others");
 	is_u64(a.descriptors[DESCRIPTOR_ROWS].waits.count, DESCRIPTOR_ROWS + 2, "with the rest");
 	is_i64(a.descriptors[DESCRIPTOR_ROWS].is.fd, -1, "which are no descriptor");
+	is_str(a.descriptors[DESCRIPTOR_ROWS].is.path, "", "and have no path");
 	thread_clear(&a);
 	thread_clear(&b);
 }
