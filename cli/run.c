@@ -18,6 +18,7 @@
 #include "cli/capture/session_tracing.h"
 #include "cli/capture/session_triggers.h"
 #include "cli/json/replay.h"
+#include "cli/model/losses.h"
 #include "cli/output/fail_if.h"
 #include "cli/output/outputs.h"
 #include "cli/process/kernelfs.h"

@@ -17,6 +17,8 @@
 #include "cli/capture/recording_take.h"
 #include "cli/capture/session_locks.h"
 #include "cli/capture/session_processes.h"
+#include "cli/model/losses.h"
+#include "cli/model/resource.h"
 #include "cli/process/pids.h"
 #include "cli/stack/stacks.h"
 

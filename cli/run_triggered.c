@@ -14,6 +14,7 @@
 #include "cli/capture/overhead.h"
 #include "cli/capture/session_triggers.h"
 #include "cli/capture/session_windows.h"
+#include "cli/model/losses.h"
 #include "cli/model/worst.h"
 #include "run_newcomers.h"
 #include "run_sampling.h"

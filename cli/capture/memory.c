@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/base/proc_file.h"
+#include "cli/model/resource.h"
 
 struct memory_reading {
 	pid_t pid;

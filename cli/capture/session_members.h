@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
-#include "cli/model/process.h"
+#include "cli/model/sample.h"
 #include "cli/process/container.h"
 #include "cli/process/group.h"
 #include "session_types.h"

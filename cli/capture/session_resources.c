@@ -18,6 +18,7 @@
 #include "cli/base/array.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
+#include "cli/model/resource.h"
 #include "cli/model/rows.h"
 #include "cli/model/sample.h"
 #include "file_names.h"

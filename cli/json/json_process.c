@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "cli/model/process.h"
 #include "cli/model/verdict.h"
 #include "json_fields.h"
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/model/losses.h"
+#include "cli/model/resource.h"
 #include "cli/model/thread_fields.h"
 #include "json.h"
 #include "json_fields.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metric_processes.h"
+#include "cli/model/resource.h"
 
 #include <stdlib.h>
 

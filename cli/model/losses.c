@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "losses.h"
 
+#include "cli/base/arith.h"
+
 #define LOSS_AT(reason, member, ...) [reason] = { offsetof(struct sample, member), __VA_ARGS__ }
 #define LOSS_ROW(...) LOSS_AT(__VA_ARGS__),
 #define KERNEL_LOSS(reason, ...) LOSS_AT(reason, losses[reason], __VA_ARGS__)
@@ -72,4 +74,13 @@ uint64_t loss_count(const struct sample *sample, const struct loss *loss)
 uint64_t *loss_counter(struct sample *sample, const struct loss *loss)
 {
 	return (uint64_t *)((char *)sample + loss->at);
+}
+
+uint64_t sample_lost(const struct sample *sample)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < LOSSES; i++)
+		lost = u64_add(lost, loss_count(sample, &losses[i]));
+	return lost;
 }

@@ -46,4 +46,7 @@ extern const struct loss losses[LOSSES];
 uint64_t loss_count(const struct sample *sample, const struct loss *loss);
 uint64_t *loss_counter(struct sample *sample, const struct loss *loss);
 
+/* All that was lost, of whatever kind: what --strict asks about. */
+uint64_t sample_lost(const struct sample *sample);
+
 #endif

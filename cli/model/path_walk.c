@@ -532,3 +532,9 @@ int critical_path_find(struct critical_path *path, const struct recording *recor
 	}
 	return path_rows_finish(&walk.rows, path);
 }
+
+void critical_path_clear(struct critical_path *path)
+{
+	free(path->rows);
+	memset(path, 0, sizeof(*path));
+}

@@ -8,11 +8,6 @@
 #include "cli/base/arith.h"
 #include "sample.h"
 
-#define IO_KEY(kind, key, title) [kind] = (key),
-#define IO_TITLE(kind, key, title) [kind] = (title),
-const char *const io_keys[KD_IO_KINDS] = { IO_WORDS(IO_KEY) };
-const char *const io_titles[KD_IO_KINDS] = { IO_WORDS(IO_TITLE) };
-
 static void add(uint64_t *into, uint64_t from)
 {
 	*into = u64_add(*into, from);

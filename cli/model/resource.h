@@ -4,27 +4,7 @@
 #ifndef RESOURCE_H
 #define RESOURCE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "bpf/kernel_delay.h"
-#include "descriptor.h"
-
-/* Kinds of descriptors: ROW(kind, key, title). Keys are a promise, see words.h. */
-#define IO_WORDS(ROW)                                                                              \
-	ROW(KD_IO_NETWORK, "network", "network")                                                   \
-	ROW(KD_IO_FILE, "file", "file, disk")                                                      \
-	ROW(KD_IO_PIPE, "pipe", "pipe, unix socket")                                               \
-	ROW(KD_IO_TTY, "tty", "terminal")                                                          \
-	ROW(KD_IO_OTHER, "other", "other")
-extern const char *const io_keys[KD_IO_KINDS], *const io_titles[KD_IO_KINDS];
-
-/* Calls that returned in the window without an error, and their bytes. */
-struct io_row {
-	struct kd_io read, written;
-};
+#include "sample.h"
 
 /* Resident memory of a process, bytes; 0: not known. */
 struct memory {
@@ -51,8 +31,6 @@ struct resent_row {
 	uint64_t count;
 	struct descriptor is;
 };
-
-struct sample;
 
 /* Makes a row for each process that a finished sample has threads of, by PID and start, without
  * memory.

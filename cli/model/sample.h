@@ -14,152 +14,34 @@
 #include <time.h>
 
 #include "bpf/kernel_delay.h"
-#include "counter.h"
 #include "critical_path.h"
 #include "culprit.h"
-#include "descriptor.h"
-#include "distribution.h"
 #include "disk_limit.h"
 #include "excess.h"
 #include "interruption.h"
-#include "lists.h"
-#include "lock_caller.h"
-#include "process.h"
-#include "probes/elf/data.h"
 #include "recording.h"
-#include "resource.h"
-#include "thread_counters.h"
+#include "thread_row.h"
 #include "traces.h"
 #include "words.h"
 
-/* Sleeps that go on beyond the window, the longest with its length so far. */
-struct sleeping {
-	uint64_t count, max;
-};
+#define PROCESS_TITLE 256
+#define PROCESS_LABEL 128 /* names of containers, images and pods; their IDs have 64 */
 
-struct ledger {
-	uint64_t life; /* of the thread inside the window */
-	uint64_t ns[LEDGER_STATES];
-	/* The kernel's own count of the run time (sum_exec_runtime) over the
-	 * window; set only if exec_known. */
-	uint64_t exec;
-	bool exec_known;
-	/* And its counts by ticks, utime and stime; the same. */
-	uint64_t ticks_user, ticks_system;
-	/* Blocked, interruptibly or not, by what for (enum kd_awaited): sleeps of which a part
-	 * lies in the window, and their parts in it: they add up to LEDGER_BLOCKED and
-	 * LEDGER_BLOCKED_UNINT. max is a whole one's, wherever it began since tracing did, up to
-	 * the window's end. And which of them go on. */
-	struct kd_count awaited[KD_AWAITED_KINDS];
-	struct sleeping asleep[KD_AWAITED_KINDS];
-	/* Of hard irq, what hit each of the first states; for thread_move_entries(). */
-	uint64_t irq_in[KD_RUNNING];
-	uint64_t timed_faults, untimed_faults, signals; /* for the same */
-};
-
-/* count is 0 if it only crosses the window's edges. */
-struct call_row {
-	uint32_t number; /* with its mode, see KD_CALL_COMPAT */
-	uint64_t count, total, max;
-	struct distribution times; /* --histogram only; with what began before the window */
-};
-
-/* Something that was open at an edge of the window; in a folded row, all of that kind and
- * number at the same edges. */
-struct open_item {
-	enum open_kind kind;
-	int32_t number;     /* of a call, with its mode; KD_CALL_UNKNOWN: not known which */
-	unsigned int count; /* how many: 1, unless folded */
-	uint64_t since;     /* when it (the first) began; 0: before tracing began */
-	uint64_t until;     /* when it (the last) ended; 0: it had not when it was read */
-	uint64_t inside;    /* its share of the window, or the sum of theirs */
-	/* How long it took, wherever it began, or until the window's end: the sum and the
-	 * longest. At least, if it began before tracing. */
-	uint64_t length, longest;
-	bool at_start, at_end;
-};
-
-/* Waits for one lock (of those of the C library that say who has them, any futex, or one of the
- * kernel) that one
- * thread had when they began: those that ended in the window, wherever they began, and with
- * its length so far one that the thread was in at the window's end. */
-struct lock_row {
-	/* Of the futex, in the target's memory, or of the kernel's lock; 0: of all others
-	 * together. */
-	uint64_t address;
-	enum kd_lock kind;
-	pid_t holder;     /* 0: not known; then, and if it is not followed, meanwhile is zeros */
-	pid_t holder_pid; /* its process, if that is not the waiting thread's; else 0 */
-	char holder_name[KD_COMM_LEN]; /* "" if it has ended */
-	struct kd_count waits;
-	struct kd_doing meanwhile; /* what the holder did in that time */
-	uint64_t others;           /* waits that were ended by others: they had it in between */
-	int32_t slept_in;          /* where the holder slept last; KD_CALL_NONE: in no call */
-	pid_t released_by;         /* who ended the last wait; 0: nobody, such as a time-out */
-	char released_name[KD_COMM_LEN];
-	struct data_place is;              /* the variable that the futex is, or is a part of */
-	char called_from[LOCK_CALLER_LEN]; /* the longest wait, or one of the longest; see there */
-	uint64_t caller; /* while it is filled in: the number of a stack; 0: none */
-};
-
-#define KERNEL_FUNCTION_LEN 64
-
-/* One thread, or several that were folded because they are alike. */
-struct thread_row {
-	pid_t tid;              /* of the first, if folded */
-	pid_t pid;              /* the sample's process with it; 0: not known */
-	uint64_t process_start; /* and with this start */
-	char name[KD_COMM_LEN]; /* as the kernel has it, not escaped; "" if unknown */
-	bool ended;             /* inside the window */
-	unsigned int members;   /* threads in this row; their figures are summed */
-
-	struct ledger ledger;
-	struct call_row *calls; /* by descending total */
-	size_t n_calls;
-	struct irq_row *hardirqs; /* by descending total */
-	size_t n_hardirqs;
-	struct irq_row *softirqs; /* by descending total */
-	size_t n_softirqs;
-	struct lock_row *locks; /* by descending total */
-	size_t n_locks;
-	/* Where it slept for KD_AWAITED_KERNEL, the longest time; "" if that is not known. */
-	char kernel_function[KERNEL_FUNCTION_LEN];
-	uint64_t kernel_at;    /* while it is filled in: its address; 0: it has none */
-	bool lock_in_progress; /* among them is the wait that went on at the window's end */
-	struct descriptor_row *descriptors; /* by descending total */
-	size_t n_descriptors;
-	struct kd_span run, long_poll; /* count 0: nothing to print */
-	struct kd_count ready, stopped;
-	struct kd_count stolen; /* in how many ticks or runs, of them the longest */
-	struct kd_overslept overslept;
-	struct kd_majors majors;  /* those that were timed */
-	struct culprit *culprits; /* who had the CPU while it was ready; by descending time */
-	size_t n_culprits;
-	struct stop_row *stops; /* who stopped it; by descending time */
-	size_t n_stops;
-	struct mover_row *movers; /* who moved it to other CPUs; by descending count */
-	size_t n_movers;
-	struct distribution run_times, ready_times;             /* as those of calls */
-	struct interruption_sum interrupted[INTERRUPTION_SUMS]; /* --interruptions only */
-	/* The same: interruptions in which a tick came late, by how much. */
-	struct kd_count late_ticks;
-	/* --resources only. */
-	struct io_row io[KD_IO_KINDS];
-	uint64_t io_uring_calls;  /* of io_uring_enter: what they move is not in io */
-	uint64_t forks, execs;    /* processes that it began, programs that it became */
-	struct block_row *blocks; /* by descending total */
-	size_t n_blocks;
-	struct counter_row *counters; /* --counters only; in the order in which they were given */
-	size_t n_counters;
-
-#define COUNTER_MEMBER(member, key, condition, label) uint64_t member;
-	EACH_THREAD_COUNTER(COUNTER_MEMBER)
-#undef COUNTER_MEMBER
-	uint64_t cpus[KD_CPU_WORDS]; /* bitmap */
-	bool cpus_beyond;            /* and CPUs that the bitmap cannot hold */
-
-	struct open_item *open; /* of one thread at most two of each kind */
-	size_t n_open;
+/* One process, or several of a name that were folded because all have ended. Texts are as they
+ * were found, not escaped; "" if unknown. A PID may be used again within a window: which process
+ * it is, PID and start say together. */
+struct process_row {
+	pid_t pid; /* of the first, if folded, */
+	uint64_t
+		start; /* and since when it is of the target, CLOCK_MONOTONIC ns; 0: all the time */
+	char name[KD_COMM_LEN];
+	char title[PROCESS_TITLE]; /* argv[0], or what the program wrote there; of several: all have
+				      it */
+	char container[PROCESS_LABEL]; /* its name, else its ID */
+	char image[PROCESS_LABEL];
+	char pod[PROCESS_LABEL];
+	bool began, ended;    /* inside the window; of several: all of them */
+	unsigned int members; /* processes in this row; 0 is as good as 1 */
 };
 
 /* Upcalls of openvswitch on one CPU, by result: 0 or an errno. */
@@ -265,7 +147,7 @@ struct sample {
 
 	/* --resources: of each process, by PID; and sockets. */
 	bool resources_known;
-	struct usage_row *usages;
+	struct usage_row *usages; /* see resource.h */
 	size_t n_usages;
 	struct resent_row *resent;
 	size_t n_resent;
@@ -283,56 +165,30 @@ struct sample {
 	size_t n_absent;
 };
 
-/* All that was lost, of whatever kind: what --strict asks about. */
-uint64_t sample_lost(const struct sample *sample);
-
 /* Whether triggers made its window: it is no sample of a given time. */
 bool sample_is_triggered(const struct sample *sample);
 
-/* Sum of the ledger's lines. */
-uint64_t ledger_sum(const struct ledger *ledger);
+/* The row of the process that had a PID at a time (CLOCK_MONOTONIC ns), NULL if the sample has
+ * none. */
+const struct process_row *process_at(const struct sample *sample, pid_t pid, uint64_t at);
 
-/* Blocked, interruptibly or not. */
-uint64_t ledger_blocked(const struct ledger *ledger);
+/* The row of a thread's process, NULL if the sample has none. */
+const struct process_row *process_of(const struct sample *sample, const struct thread_row *thread);
 
-/* Running as the scheduler sees it: user, kernel, page faults, reclaim and both interrupt
- * lines. */
-uint64_t ledger_running(const struct ledger *ledger);
+/* The order of two threads' processes, as strcmp(). */
+int process_compare(const struct thread_row *a, const struct thread_row *b);
 
-/* The periods of a kind that began and ended in the window; none of OPEN_CALL. min is 0
- * where it is not known: of OPEN_READY and OPEN_STOPPED. */
-struct kd_span thread_period(const struct thread_row *thread, enum open_kind kind);
+/* How many processes there are in all rows. */
+uint64_t processes_count(const struct sample *sample);
 
-/* True if the thread had no event in the window: it was in one state all the
- * time, which *state is set to. */
-bool thread_is_silent(const struct thread_row *thread, enum ledger_state *state);
+/* The order of two rows of processes: by PID, then by start. */
+int process_row_compare(const void *a, const void *b);
 
-/* Adds what was open at an edge; to the row of its kind, number and edges if there is one.
- * A call gets a row in calls, too. Returns 0 or -ENOMEM. */
-int thread_add_open(struct thread_row *thread, const struct open_item *item);
-
-/* Adds a wait for a lock; to the row of the same lock and holder if there is one, or to that of
- * all others when there are THREAD_LOCKS. Returns 0 or -ENOMEM. */
-int thread_add_lock(struct thread_row *thread, const struct lock_row *lock);
-#define THREAD_LOCKS 64
-
-/* Adds all of from's figures to into. Takes over nothing: from is unchanged.
- * Returns 0 or -ENOMEM. */
-int thread_merge(struct thread_row *into, const struct thread_row *from);
+/* Sorts the rows by PID, then by start. */
+void processes_sort_rows(struct sample *sample);
 
 /* Adds a row to the upcalls. Returns 0 or -ENOMEM. */
 int sample_add_upcalls(struct sample *sample, const struct upcall_row *row);
-
-/* Sorts the calls and interrupts of each thread by total and the threads by
- * process, name and TID; folds processes that ended by name where there are more than
- * SAMPLE_FOLD of them, and of each process threads that ended by name, and silent threads by
- * name and state where there are more than SAMPLE_FOLD of them; sorts the traces. Returns 0 or
- * -ENOMEM. */
-int sample_finish(struct sample *sample);
-#define SAMPLE_FOLD 4
-
-/* Releases what the thread's row owns, not the row. */
-void thread_clear(struct thread_row *thread);
 
 /* Releases all that the sample owns and clears it; safe on a zeroed sample. */
 void sample_clear(struct sample *sample);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that a sample has of a thread: see field.h. */
+/* By these threads are merged, and JSON is written and read: see field.h. thread_row.c has them. */
 #ifndef THREAD_FIELDS_H
 #define THREAD_FIELDS_H
 
 #include "field.h"
-#include "sample.h"
 
 extern const struct field thread_fields[];  /* of struct thread_row */
 extern const struct field culprit_fields[]; /* of struct culprit */

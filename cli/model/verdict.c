@@ -6,14 +6,9 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
-#include "verdict_claims.h"
-#include "verdict_mover.h"
 
 /* More culprits of one cause are one that is not named: a screen has room for few. */
 #define ROWS_MOST 512
-
-#define CAUSE_ROW(cause, key, title, evidence) [cause] = { key, title, evidence },
-const struct cause_words cause_words[CAUSES] = { CAUSE_WORDS(CAUSE_ROW) };
 
 struct verdict_search {
 	struct claimant claimant; /* first: takes get this */
@@ -322,6 +317,70 @@ static enum verdict_part largest_of(const struct verdict *verdict)
 	return blamed && blamed >= ran ? VERDICT_BLAMED : VERDICT_RAN;
 }
 
+/* --- Who moves the target's threads from CPU to CPU against the scheduler's choice --- */
+
+/* It keeps nobody from running for a time that could be told, so it is no cause of the verdict. */
+
+/* Nobody is named who did so less often, in all and in a second. */
+#define VERDICT_MOVES 3
+#define VERDICT_MOVES_PER_SECOND 10
+
+/* More names than this are not told apart: those that come first have their own sums. */
+#define NAMES_MOST 16
+
+static bool is_own(const struct sample *sample, const struct mover_row *mover)
+{
+	return mover->pid == sample->pid || process_at(sample, mover->pid, UINT64_MAX);
+}
+
+/* Adds to the row of its name, whose TIDs are 0 if there are several. Returns the number of rows,
+ * of which there are n now. */
+static size_t name_add(struct mover_row names[static NAMES_MOST], size_t n,
+		       const struct mover_row *mover)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strncmp(names[i].name, mover->name, sizeof(mover->name)) != 0)
+			continue;
+		names[i].count = u64_add(names[i].count, mover->count);
+		if (names[i].tid != mover->tid)
+			names[i].tid = names[i].pid = 0;
+		return n;
+	}
+	if (n < NAMES_MOST)
+		names[n++] = *mover;
+	return n;
+}
+
+/* Who, not being of the target, moved its threads most often by sched_setaffinity, if that was
+ * often, and how often: all of a name together, with a TID only if it was one thread. Returns 0 if
+ * nobody did. */
+static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
+{
+	struct mover_row names[NAMES_MOST] = { { 0 } };
+	const struct mover_row *most = names;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		const struct thread_row *thread = &sample->threads[i];
+
+		for (size_t j = 0; j < thread->n_movers; j++)
+			if (thread->movers[j].tid && !is_own(sample, &thread->movers[j]))
+				n = name_add(names, n, &thread->movers[j]);
+	}
+	for (size_t i = 1; i < n; i++)
+		if (names[i].count > most->count)
+			most = &names[i];
+	if (most->count < VERDICT_MOVES ||
+	    u64_times(most->count, 1000000000) / VERDICT_MOVES_PER_SECOND <
+		    sample->end - sample->start)
+		return 0;
+	*who = (struct verdict_who){ .tid = most->tid, .pid = most->pid };
+	memcpy(who->comm, most->name, sizeof(most->name));
+	return most->count;
+}
+
+/* --- The verdict --- */
+
 int verdict_find(struct verdict *verdict, const struct sample *sample)
 {
 	struct verdict_search finding = {
@@ -335,7 +394,7 @@ int verdict_find(struct verdict *verdict, const struct sample *sample)
 	for (size_t i = 0; i < sample->n_threads && !finding.failed; i++)
 		thread_add(&finding, &verdict->threads[verdict->n_threads++], &sample->threads[i]);
 	small_fold(verdict);
-	verdict->moves = verdict_mover(sample, &verdict->mover);
+	verdict->moves = mover_find(sample, &verdict->mover);
 	for (size_t i = 0; i < verdict->n_rows; i++) {
 		verdict->rows[i].blamed = is_large(&verdict->rows[i], verdict->busy) &&
 					  !is_little(&verdict->rows[i], verdict, sample);
@@ -352,4 +411,72 @@ void verdict_clear(struct verdict *verdict)
 	free(verdict->rows);
 	free(verdict->threads);
 	memset(verdict, 0, sizeof(*verdict));
+}
+
+/* --- Of each process --- */
+
+static void sum_add(struct process_sum *sum, const struct verdict_thread *thread)
+{
+	const struct thread_row *row = thread->row;
+	const uint64_t *ns = row->ledger.ns;
+
+	sum->threads = u64_add(sum->threads, row->members ? row->members : 1);
+	sum->life = u64_add(sum->life, row->ledger.life);
+	sum->running = u64_add(sum->running, ledger_running(&row->ledger));
+	sum->stolen = u64_add(sum->stolen, ns[LEDGER_STOLEN]);
+	sum->ready = u64_add(sum->ready,
+			     u64_add(ns[LEDGER_READY_WOKEN], ns[LEDGER_READY_PREEMPTED]));
+	sum->throttled = u64_add(sum->throttled, ns[LEDGER_THROTTLED]);
+	sum->blocked = u64_add(sum->blocked, ledger_blocked(&row->ledger));
+	sum->stopped = u64_add(sum->stopped, ns[LEDGER_STOPPED]);
+	sum->frozen = u64_add(sum->frozen, ns[LEDGER_FROZEN]);
+	sum->busy = u64_add(sum->busy, thread->busy);
+	sum->kept = u64_add(sum->kept, thread->kept);
+	if (!sum->worst || thread->kept > sum->worst_kept) {
+		sum->worst = row;
+		sum->worst_kept = thread->kept;
+	}
+}
+
+void process_sum_add(struct process_sum *into, const struct process_sum *from)
+{
+	into->threads = u64_add(into->threads, from->threads);
+	into->life = u64_add(into->life, from->life);
+	into->running = u64_add(into->running, from->running);
+	into->stolen = u64_add(into->stolen, from->stolen);
+	into->ready = u64_add(into->ready, from->ready);
+	into->throttled = u64_add(into->throttled, from->throttled);
+	into->blocked = u64_add(into->blocked, from->blocked);
+	into->stopped = u64_add(into->stopped, from->stopped);
+	into->frozen = u64_add(into->frozen, from->frozen);
+	into->busy = u64_add(into->busy, from->busy);
+	into->kept = u64_add(into->kept, from->kept);
+}
+
+static int sum_by_kept(const void *a, const void *b)
+{
+	const struct process_sum *x = a, *y = b;
+	int order = (x->kept < y->kept) - (x->kept > y->kept);
+
+	if (!order)
+		order = (x->running < y->running) - (x->running > y->running);
+	return order ? order : process_row_compare(x->process, y->process);
+}
+
+int processes_sum(const struct sample *sample, const struct verdict *verdict,
+		  struct process_sum **sums)
+{
+	*sums = calloc(sample->n_processes ?: 1, sizeof(**sums));
+	if (!*sums)
+		return -ENOMEM;
+	for (size_t i = 0; i < sample->n_processes; i++)
+		(*sums)[i].process = &sample->processes[i];
+	for (size_t i = 0; i < verdict->n_threads; i++) {
+		const struct process_row *row = process_of(sample, verdict->threads[i].row);
+
+		if (row)
+			sum_add(&(*sums)[row - sample->processes], &verdict->threads[i]);
+	}
+	qsort(*sums, sample->n_processes, sizeof(**sums), sum_by_kept);
+	return 0;
 }

@@ -4,58 +4,7 @@
 #ifndef VERDICT_H
 #define VERDICT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "sample.h"
-
-/* What can keep a thread from running: ROW(cause, key, title, where in the report the figures
- * stand). Keys are a promise to readers of JSON, metrics and conditions. */
-#define CAUSE_WORDS(ROW)                                                                           \
-	ROW(CAUSE_TASK, "task", "CPU taken by others", "READY: WHO HAD THE CPU")                   \
-	ROW(CAUSE_OWN_THREADS, "own_threads", "CPU taken by own threads",                          \
-	    "READY: WHO HAD THE CPU")                                                              \
-	ROW(CAUSE_THROTTLED, "throttled", "CPU quota used up", "READY: WHO HAD THE CPU")           \
-	ROW(CAUSE_DEADLINE, "deadline", "SCHED_DEADLINE runtime", "READY: WHO HAD THE CPU")        \
-	ROW(CAUSE_RT_LIMIT, "rt_limit", "real-time limit", "READY: WHO HAD THE CPU")               \
-	ROW(CAUSE_IDLE, "idle_cpu", "wake-up of an idle CPU", "READY: WHO HAD THE CPU")            \
-	ROW(CAUSE_HARDIRQ, "hardirq", "hardirqs", "HARD IRQ STATISTICS")                           \
-	ROW(CAUSE_SOFTIRQ, "softirq", "softirqs", "SOFT IRQ STATISTICS")                           \
-	ROW(CAUSE_STOLEN, "stolen", "CPU taken by hypervisor", "THREAD TIME")                      \
-	ROW(CAUSE_LOCK, "lock", "lock", "THREAD BLOCKED STATISTICS")                               \
-	ROW(CAUSE_KERNEL_LOCK, "kernel_lock", "lock in the kernel", "THREAD BLOCKED STATISTICS")   \
-	ROW(CAUSE_DISK, "disk", "disk", "THREAD BLOCKED STATISTICS")                               \
-	ROW(CAUSE_PAGE_FAULT, "page_fault", "page faults", "THREAD TIME")                          \
-	ROW(CAUSE_MAJOR_FAULT, "major_fault", "major page faults", "PAGE FAULTS")                  \
-	ROW(CAUSE_RECLAIM, "reclaim", "reclaim of memory", "THREAD TIME")                          \
-	ROW(CAUSE_PEER, "peer", "pipe or socket", "THREAD BLOCKED STATISTICS")                     \
-	ROW(CAUSE_CHILD, "child", "child process", "THREAD BLOCKED STATISTICS")                    \
-	ROW(CAUSE_TIMER, "timer", "timer", "THREAD BLOCKED STATISTICS")                            \
-	ROW(CAUSE_STOPPED, "stopped", "stopped", "THREAD STOPPED STATISTICS")                      \
-	ROW(CAUSE_FROZEN, "frozen", "frozen", "THREAD TIME")
-
-#define CAUSE_ENUM(cause, key, title, evidence) cause,
-enum cause { CAUSE_WORDS(CAUSE_ENUM) CAUSES };
-#undef CAUSE_ENUM
-
-struct cause_words {
-	const char *key, *title, *evidence;
-};
-extern const struct cause_words cause_words[CAUSES];
-
-/* Who did it: a thread; or, where there is none, what the kernel calls it, such as the name of
- * an interrupt or of a disk. All zeros: not known. */
-struct verdict_who {
-	pid_t tid, pid;
-	char comm[CULPRIT_GROUP_LEN]; /* as the kernel has it: not escaped */
-	bool scheduled;               /* policy and priority are known: */
-	uint32_t policy;              /* SCHED_* */
-	int32_t priority;             /* nice value; of real-time classes their priority */
-	bool same_group;              /* it is in the target's control group */
-	uint64_t quota_ns, period_ns; /* of limits: so much in each period, 0: not known */
-};
+#include "verdict_claims.h"
 
 /* A cause with one culprit: its claims on all threads. */
 struct verdict_row {
@@ -99,7 +48,8 @@ struct verdict {
 	 * such as those of condition variables, and how much that was; 0: there was none. */
 	struct verdict_who waker;
 	uint64_t until_woken;
-	/* Who moved threads from CPU to CPU, see verdict_mover(); and how often, 0: nobody did. */
+	/* Who moved threads from CPU to CPU, not being of the target; and how often, 0: nobody did.
+	 */
 	struct verdict_who mover;
 	uint64_t moves;
 	struct verdict_row *rows; /* those that are blamed first; by descending ns */
@@ -108,11 +58,21 @@ struct verdict {
 	size_t n_threads;
 };
 
+/* What the threads of a process had, in sum. */
+struct process_sum {
+	const struct process_row *process; /* the sample's */
+	uint64_t threads;
+	uint64_t life, running, stolen, ready, throttled, blocked, stopped,
+		frozen;                 /* ns, as in the ledger */
+	uint64_t busy, kept;            /* as in struct verdict_thread */
+	const struct thread_row *worst; /* the one that was kept from running for longest */
+	uint64_t worst_kept;
+};
+
 /* Nobody is blamed for less than this. A case that happened seldom has to be a large one; what is
  * smaller than what the threads ran, or than what is unexplained, a part of the window. */
-#define VERDICT_LEAST 1         /* percent of busy time */
-#define VERDICT_TIMES 3         /* as often, */
-#define VERDICT_SELDOM_LEAST 10 /* or percent of busy time */
+#define VERDICT_LEAST 1         /* percent of busy time, of VERDICT_TIMES cases, */
+#define VERDICT_SELDOM_LEAST 10 /* and of fewer */
 #define VERDICT_WINDOW_LEAST 2  /* percent of the window, and, unless a trigger chose that, */
 #define VERDICT_NS_LEAST 1000000
 
@@ -129,5 +89,13 @@ int verdict_find(struct verdict *verdict, const struct sample *sample);
 
 /* Releases what it owns; safe on a zeroed one. */
 void verdict_clear(struct verdict *verdict);
+
+/* Adds one sum to another; whose that is stays. */
+void process_sum_add(struct process_sum *into, const struct process_sum *from);
+
+/* Sums for each row of the sample's processes, which the caller frees, those first that were kept
+ * from running for longest. The verdict is the sample's. Returns 0 or -ENOMEM. */
+int processes_sum(const struct sample *sample, const struct verdict *verdict,
+		  struct process_sum **sums);
 
 #endif

@@ -7,6 +7,9 @@
 #include "cli/base/syscall_set.h"
 #include "whole.h"
 
+#define CAUSE_ROW(cause, key, title, evidence) [cause] = { key, title, evidence },
+const struct cause_words cause_words[CAUSES] = { CAUSE_WORDS(CAUSE_ROW) };
+
 /* --- Waiting for work --- */
 
 static bool is_named(const struct sample *sample, uint32_t call, const char *const *names)

@@ -47,3 +47,8 @@ const char *const softirq_names[SOFTIRQS] = { "hi",       "timer",   "net_tx", "
 #define DISK_LIMIT_WORD(kind, key, words) [kind] = (words),
 const char *const disk_limit_keys[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(DISK_LIMIT_KEY) };
 const char *const disk_limit_words[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(DISK_LIMIT_WORD) };
+
+#define IO_KEY(kind, key, title) [kind] = (key),
+#define IO_TITLE(kind, key, title) [kind] = (title),
+const char *const io_keys[KD_IO_KINDS] = { IO_WORDS(IO_KEY) };
+const char *const io_titles[KD_IO_KINDS] = { IO_WORDS(IO_TITLE) };

@@ -160,4 +160,13 @@ extern const char *const role_keys[KD_ROLES];
 #define SOFTIRQS 10
 extern const char *const softirq_names[SOFTIRQS];
 
+/* Kinds of descriptors: ROW(kind, key, title). Keys are a promise, see words.h. */
+#define IO_WORDS(ROW)                                                                              \
+	ROW(KD_IO_NETWORK, "network", "network")                                                   \
+	ROW(KD_IO_FILE, "file", "file, disk")                                                      \
+	ROW(KD_IO_PIPE, "pipe", "pipe, unix socket")                                               \
+	ROW(KD_IO_TTY, "tty", "terminal")                                                          \
+	ROW(KD_IO_OTHER, "other", "other")
+extern const char *const io_keys[KD_IO_KINDS], *const io_titles[KD_IO_KINDS];
+
 #endif

@@ -6,6 +6,8 @@
 #include "cli/base/arith.h"
 #include "cli/base/names.h"
 #include "cli/base/syscall_set.h"
+#include "cli/model/losses.h"
+#include "cli/model/resource.h"
 #include "cli/model/rows.h"
 #include "cli/model/thread_fields.h"
 #include "cli/model/whole.h"

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
-#include "cli/model/process.h"
+#include "cli/model/sample.h"
 
 #define CONTAINER_ID 64
 #define POD_UID 36

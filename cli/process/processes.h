@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
-#include "cli/model/process.h"
+#include "cli/model/sample.h"
 #include "cli/options/options.h"
 #include "container.h"
 #include "group.h"

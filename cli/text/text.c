@@ -9,7 +9,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/columns.h"
 #include "cli/base/names.h"
-#include "cli/model/process.h"
+#include "cli/model/sample.h"
 #include "text_parts.h"
 #include "text_processes.h"
 #include "text_short.h"

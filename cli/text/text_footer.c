@@ -7,6 +7,7 @@
 #include "cli/base/escape.h"
 #include "cli/model/ledger.h"
 #include "cli/model/losses.h"
+#include "cli/model/resource.h"
 
 /* Why user stacks are missing is known only now. */
 static void reason_add(struct columns *columns, const struct trace_list *traces)

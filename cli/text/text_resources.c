@@ -4,6 +4,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "cli/model/resource.h"
 #include "text_parts.h"
 #include "text_processes.h"
 #include "text_words.h"

@@ -8,6 +8,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
+#include "cli/model/losses.h"
 #include "cli/model/words.h"
 #include "text_processes.h"
 #include "text_words.h"

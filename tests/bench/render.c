@@ -11,6 +11,7 @@
 #include "cli/json/json.h"
 #include "cli/metrics/openmetrics.h"
 #include "cli/metrics/prometheus.h"
+#include "cli/model/fold.h"
 #include "cli/model/sample.h"
 #include "cli/text/text.h"
 

@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_EVERYTHING_H
 #define TESTS_UNIT_EVERYTHING_H
 
+#include "cli/model/resource.h"
 #include "cli/model/rows.h"
 #include "traces_sample.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/model/distribution.h"
+#include "cli/model/resource.h"
 #include "cli/model/sample.h"
 #include "cli/model/trigger_stats.h"
 #include "random_values.h"

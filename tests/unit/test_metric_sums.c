@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What samples add up to, read back from the text with a reader of its own. */
+#include "cli/model/fold.h"
+#include "cli/model/losses.h"
 #include "cli/model/rows.h"
 #include "cli/metrics/metrics.h"
 

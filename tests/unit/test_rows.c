@@ -8,6 +8,7 @@
 #include "cli/base/syscall_set.h"
 #include "cli/model/culprit.h"
 #include "cli/model/doing.h"
+#include "cli/model/resource.h"
 #include "cli/model/rows.h"
 #include "cli/model/sample.h"
 #include "cli/model/thread_fields.h"

@@ -2,6 +2,8 @@
 /* Sums, folding and order of samples. */
 #include <stdlib.h>
 
+#include "cli/model/fold.h"
+#include "cli/model/losses.h"
 #include "cli/model/sample.h"
 #include "tap.h"
 

@@ -3,6 +3,7 @@
  * to all. */
 #include "report.h"
 
+#include "cli/model/resource.h"
 #include "cli/model/summary.h"
 #include "cli/text/text_summary.h"
 #include "verdict_sample.h"

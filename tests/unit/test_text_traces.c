@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report's sections with stacks, against golden files. */
+#include "cli/model/fold.h"
+#include "cli/model/losses.h"
 #include "report.h"
 
 #include <errno.h>

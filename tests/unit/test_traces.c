@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a sample that has stacks: order, losses, merging. */
+#include "cli/model/fold.h"
+#include "cli/model/losses.h"
 #include "cli/model/traces.h"
 
 #include <errno.h>

@@ -1,34 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "critical_path.h"
-
-#include <stdlib.h>
+/* Whose critical path it is. */
 #include <string.h>
 
+#include "critical_path.h"
 #include "verdict.h"
-#include "words.h"
-
-#define KEY(name, key, text) [name] = (key),
-#define TEXT(name, key, text) [name] = (text),
-const char *const path_choice_keys[PATH_CHOICES] = { PATH_CHOICE_WORDS(KEY) };
-const char *const path_choice_texts[PATH_CHOICES] = { PATH_CHOICE_WORDS(TEXT) };
-const char *const path_reason_keys[PATH_REASONS] = { PATH_REASON_WORDS(KEY) };
-const char *const path_reason_texts[PATH_REASONS] = { PATH_REASON_WORDS(TEXT) };
-
-#define STATE_KEY(state, key, ...) [state] = (key),
-#define STATE_TITLE(state, key, title, ...) [state] = (title),
-const char *const path_state_keys[PATH_STATES] = {
-	[PATH_RUNNING] = "running", [PATH_UNKNOWN] = "unknown", LEDGER_WORDS(STATE_KEY)
-};
-const char *const path_state_titles[PATH_STATES] = {
-	[PATH_RUNNING] = "running", [PATH_UNKNOWN] = "not known", LEDGER_WORDS(STATE_TITLE)
-};
-_Static_assert((int)PATH_RUNNING == (int)LEDGER_STATES, "numbers of their own");
-
-void critical_path_clear(struct critical_path *path)
-{
-	free(path->rows);
-	memset(path, 0, sizeof(*path));
-}
 
 static void thread_take(struct path_thread *thread, const struct sample *sample,
 			const struct thread_row *row)
