@@ -8,7 +8,6 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/columns.h"
-#include "cli/base/names.h"
 #include "cli/model/sample.h"
 #include "text_parts.h"
 #include "text_processes.h"
@@ -44,21 +43,6 @@ static void title(struct columns *columns, const struct sample *sample)
 			 GROUPED(sample->end - sample->start));
 	mark(columns, what, 0, &sample->wall_dump);
 	text_target_labels(columns, sample->capture);
-}
-
-void text_threads_header(struct columns *columns)
-{
-	columns_add(columns, "TID        THREAD           <RESOURCE SPECIFIC>\n"
-			     "---------- ---------------- --------------------------------------"
-			     "--------------------------------------\n");
-}
-
-bool text_wants_thread(const struct report_options *options, const struct thread_row *thread)
-{
-	char name[KD_COMM_LEN + 1];
-
-	snprintf(name, sizeof(name), "%.*s", KD_COMM_LEN, thread->name);
-	return !options->threads || names_match(options->threads, name);
 }
 
 /* Those of all processes. */

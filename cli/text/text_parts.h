@@ -22,6 +22,17 @@ struct text {
 #define TEXT_BOLD "\033[1m"
 #define TEXT_PLAIN "\033[0m"
 
+/* Text in bold, if the report is for a terminal. */
+void text_bold(struct text *text, const char *bold);
+
+/* What the first screen has room for. */
+#define SCREEN_LINES 24 /* below the title */
+#define SCREEN_WIDTH 80
+#define SCREEN_THREADS 10
+
+/* Whether the target is more than one process. */
+bool text_is_several(const struct sample *sample);
+
 /* The line above the first thread's block. */
 void text_threads_header(struct columns *columns);
 

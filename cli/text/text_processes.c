@@ -10,17 +10,12 @@
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
-#include "text_screen.h"
+#include "text_words.h"
 
 #define TITLE_SCREEN 45 /* columns of a title on the first screen, */
 #define TITLE_SHORT 60  /* in lines of short reports, */
 #define TITLE_FULL 256  /* and elsewhere */
 #define SCREEN_PROCESSES (SCREEN_THREADS / 2)
-
-bool text_is_several(const struct sample *sample)
-{
-	return processes_count(sample) > 1;
-}
 
 /* --- Cells --- */
 

@@ -6,9 +6,6 @@
 #include "cli/model/verdict.h"
 #include "text_parts.h"
 
-/* Whether it is. */
-bool text_is_several(const struct sample *sample);
-
 /* Of the first screen: lines of the processes that were kept from running for longest. Returns 0
  * or -ENOMEM. */
 int text_screen_processes(struct text *text, const struct verdict *verdict);

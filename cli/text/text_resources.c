@@ -6,7 +6,6 @@
 #include "cli/base/clock.h"
 #include "cli/model/resource.h"
 #include "text_parts.h"
-#include "text_processes.h"
 #include "text_words.h"
 
 #define INDENT TEXT_INDENT

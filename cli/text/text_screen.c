@@ -21,11 +21,13 @@
 _Static_assert(FIXED_LINES + STATES_MOST + CAUSES_MOST + SCREEN_THREADS / 2 <= SCREEN_LINES,
 	       "the screen has room for all");
 
-void text_bold(struct text *text, const char *bold)
+int text_is_trigger(const struct sample *sample, const struct thread_row *thread)
 {
-	columns_add(&text->columns, text->bold ? TEXT_BOLD : "");
-	columns_add(&text->columns, bold);
-	columns_add(&text->columns, text->bold ? TEXT_PLAIN : "");
+	bool one = thread->members == 1;
+
+	return one && sample->start_triggered && thread->tid == sample->started_on  ? 2
+	       : one && sample->stop_triggered && thread->tid == sample->stopped_on ? 1
+										    : 0;
 }
 
 /* --- Cells --- */

@@ -8,10 +8,6 @@
 #include "cli/model/verdict.h"
 #include "text_parts.h"
 
-#define SCREEN_LINES 24 /* below the title */
-#define SCREEN_WIDTH 80
-#define SCREEN_THREADS 10
-
 /* Writes the screen. order has the verdict's threads in the order in which they are listed, n
  * of them; of several processes it lists these instead. Returns 0 or -ENOMEM. */
 int text_screen(struct text *text, const struct verdict *verdict,
@@ -46,8 +42,5 @@ const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row
 /* Its scheduling class, if that is not the usual: "SCHED_FIFO 50", "nice 5", or "". */
 #define CLASS_LEN 32
 const char *text_class(char class[static CLASS_LEN], const struct verdict_who *is);
-
-/* Text in bold, if the report is for a terminal. */
-void text_bold(struct text *text, const char *bold);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/names.h"
 #include "cli/base/parse.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
@@ -17,13 +18,12 @@
 
 /* --- The order --- */
 
-int text_is_trigger(const struct sample *sample, const struct thread_row *thread)
+bool text_wants_thread(const struct report_options *options, const struct thread_row *thread)
 {
-	bool one = thread->members == 1;
+	char name[KD_COMM_LEN + 1];
 
-	return one && sample->start_triggered && thread->tid == sample->started_on  ? 2
-	       : one && sample->stop_triggered && thread->tid == sample->stopped_on ? 1
-										    : 0;
+	snprintf(name, sizeof(name), "%.*s", KD_COMM_LEN, thread->name);
+	return !options->threads || names_match(options->threads, name);
 }
 
 static uint64_t sum_of(const struct thread_row *row, size_t from, size_t to)
@@ -138,6 +138,13 @@ static void thread_line(struct text *text, const struct verdict_thread *thread)
 }
 
 /* --- All of it --- */
+
+void text_threads_header(struct columns *columns)
+{
+	columns_add(columns, "TID        THREAD           <RESOURCE SPECIFIC>\n"
+			     "---------- ---------------- --------------------------------------"
+			     "--------------------------------------\n");
+}
 
 /* A report of so many lines can be read; unless sections of more threads than usual are asked
  * for, there are no more than have room, but those of the first few. */

@@ -9,7 +9,6 @@
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
-#include "text_processes.h"
 #include "text_screen.h"
 #include "text_words.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/base/syscall_set.h"
+#include "text_parts.h"
 
 /* What says the mode of a call; "" of a native one. */
 static const char *call_mark(uint32_t call, char mark[static 16])
@@ -112,4 +113,16 @@ void text_cpus(char *text, size_t size, const uint64_t cpus[static KD_CPU_WORDS]
 		part_add(text, size, part);
 	else if (!*comma)
 		part_add(text, size, "-");
+}
+
+void text_bold(struct text *text, const char *bold)
+{
+	columns_add(&text->columns, text->bold ? TEXT_BOLD : "");
+	columns_add(&text->columns, bold);
+	columns_add(&text->columns, text->bold ? TEXT_PLAIN : "");
+}
+
+bool text_is_several(const struct sample *sample)
+{
+	return processes_count(sample) > 1;
 }

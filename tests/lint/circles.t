@@ -17,7 +17,6 @@ KNOWN = {
         "cli/options/options": 6,
         "cli/perfetto/slices": 2,
         "cli/stack/unwind": 2,
-        "cli/text/text_screen": 2,
     },
     "files by calls": {
         "cli/json/json_fields": 2,
@@ -25,7 +24,6 @@ KNOWN = {
         "cli/options/options": 5,
         "cli/perfetto/slices": 2,
         "cli/stack/unwind": 2,
-        "cli/text/text_screen": 9,
     },
 }
 
