@@ -41,14 +41,7 @@ struct json_form {
 	}
 
 /* Those that are more than a member. */
-extern const struct json_form json_form_call, json_form_whole, json_form_times, json_form_cpus,
-	json_form_open;
-extern const struct json_form json_form_lock, json_form_slept_in;
 extern const struct json_form json_form_in_call; /* of an int32_t: a call, or KD_CALL_* */
-extern const struct json_form json_form_time;    /* struct timespec */
-extern const struct json_form json_form_verdict, json_form_processes; /* of struct sample */
 extern const struct json_form json_form_traces;
-
-extern const struct field json_path_fields[]; /* of struct critical_path */
 
 #endif

@@ -29,12 +29,4 @@ void json_distribution(struct json_writer *writer, const struct durations *durat
 void replay_distribution(struct reader *reader, const json_t *object,
 			 struct distribution *distribution);
 
-/* Writes the members of a system call: "number"; "mode", if it is not the native one; and
- * "name", if known. */
-void json_syscall(struct json_writer *writer, const struct sample *sample, uint32_t call);
-
-/* The system call of an object: its number, of a native one at most so large, with its
- * mode; KD_CALL_UNKNOWN if it has no number. */
-int32_t replay_call(struct reader *reader, const json_t *object, uint32_t most);
-
 #endif

@@ -1,16 +1,317 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A sample as JSON, both ways. */
+/* A sample as JSON, both ways. Keys are a promise: they are added to, never changed. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "cli/base/clock.h"
 #include "cli/model/losses.h"
 #include "cli/model/resource.h"
 #include "cli/model/thread_fields.h"
+#include "cli/model/verdict.h"
+#include "cli/model/words.h"
 #include "json.h"
 #include "json_fields.h"
 #include "json_names.h"
 #include "json_parts.h"
 
-/* Keys are a promise: they are added to, never changed. */
+/* --- Times as RFC 3339 has them, in UTC --- */
+
+/* 0000-01-01 and 9999-12-31T23:59:59: what RFC 3339 has room for. */
+#define FIRST_SECOND -62167219200
+#define LAST_SECOND 253402300799
+
+static void time_write(struct json_writer *writer, const struct json_scope *scope,
+		       const struct field *field, const void *structure)
+{
+	const struct timespec *when =
+		(const struct timespec *)((const char *)structure + field->at);
+	time_t seconds = when->tv_sec;
+	long ns = when->tv_nsec;
+	char text[64];
+	struct tm tm;
+
+	(void)scope;
+	seconds = seconds < FIRST_SECOND ? FIRST_SECOND : seconds;
+	seconds = seconds > LAST_SECOND ? LAST_SECOND : seconds;
+	ns = ns < 0 ? 0 : ns >= (long)NSEC_PER_SEC ? (long)NSEC_PER_SEC - 1 : ns;
+	if (!gmtime_r(&seconds, &tm))
+		return;
+	snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%09ldZ", tm.tm_year + 1900,
+		 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, ns);
+	writer_word(writer, field->key, text);
+}
+
+static bool time_parse(const char *text, struct timespec *when)
+{
+	struct tm tm = { 0 };
+	long ns = 0;
+
+	if (!timestamp_date(&text, &tm) || *text++ != 'T' || !timestamp_clock(&text, &tm, &ns) ||
+	    strcmp(text, "Z") != 0)
+		return false;
+	when->tv_sec = timegm(&tm);
+	when->tv_nsec = ns;
+	return true;
+}
+
+static void time_read(struct reader *reader, const json_t *object, const struct field *field,
+		      void *structure)
+{
+	const char *text = reader_text(reader, object, field->key);
+
+	if (text && !time_parse(text, (struct timespec *)((char *)structure + field->at)))
+		reader_fail(reader, field->key,
+			    "a time such as \"2026-11-21T15:04:05Z\" is expected");
+}
+
+static const struct json_form time_form = { time_write, time_read };
+
+/* --- Its processes; their sums are written only, as they follow from the threads --- */
+
+#define PROCESS(key, kind, member, ...) FIELD(key, kind, struct process_row, member, __VA_ARGS__)
+static const struct field process_fields[] = {
+	PROCESS("pid", FIELD_I32, pid, .flags = FIELD_REQUIRED),
+	PROCESS("start_ns", FIELD_U64, start, .flags = FIELD_IF_ANY),
+	PROCESS("name", FIELD_NAME, name),
+	PROCESS("title", FIELD_NAME, title, .flags = FIELD_IF_ANY),
+	PROCESS("container", FIELD_NAME, container, .flags = FIELD_IF_ANY),
+	PROCESS("image", FIELD_NAME, image, .flags = FIELD_IF_ANY),
+	PROCESS("pod", FIELD_NAME, pod, .flags = FIELD_IF_ANY),
+	PROCESS("members", FIELD_U32, members, .flags = FIELD_ONE),
+	PROCESS("began", FIELD_BOOL, began),
+	PROCESS("ended", FIELD_BOOL, ended),
+	FIELDS_END,
+};
+
+#define SUM(key, member) FIELD(key, FIELD_U64, struct process_sum, member)
+static const struct field sum_fields[] = {
+	SUM("threads", threads),    SUM("life_ns", life),       SUM("running_ns", running),
+	SUM("stolen_ns", stolen),   SUM("ready_ns", ready),     SUM("throttled_ns", throttled),
+	SUM("blocked_ns", blocked), SUM("stopped_ns", stopped), SUM("frozen_ns", frozen),
+	SUM("busy_ns", busy),       SUM("kept_ns", kept),       FIELDS_END,
+};
+
+/* Those first that were kept from running for longest. */
+static void processes_write(struct json_writer *writer, const struct json_scope *scope,
+			    const struct field *field, const void *structure)
+{
+	const struct sample *sample = structure;
+	struct process_sum *sums = NULL;
+	struct verdict verdict = { 0 };
+	int error;
+
+	if (!sample->n_processes)
+		return;
+	error = verdict_find(&verdict, sample);
+	if (!error)
+		error = processes_sum(sample, &verdict, &sums);
+	if (error)
+		writer->columns.err = writer->columns.err ?: error;
+	writer_array(writer, field->key);
+	for (size_t i = 0; sums && i < sample->n_processes; i++) {
+		writer_object(writer, NULL);
+		json_fields_write(writer, scope, process_fields, sums[i].process);
+		json_fields_write(writer, scope, sum_fields, &sums[i]);
+		writer_object_end(writer);
+	}
+	writer_array_end(writer);
+	free(sums);
+	verdict_clear(&verdict);
+}
+
+static void processes_read(struct reader *reader, const json_t *object, const struct field *field,
+			   void *structure)
+{
+	struct sample *sample = structure;
+	size_t n;
+	const json_t *array = reader_array(reader, object, field->key, &n);
+
+	sample->processes = reader_rows(reader, n, sizeof(*sample->processes));
+	for (size_t i = 0; sample->processes && i < n; i++) {
+		const json_t *element = reader_element(reader, array, field->key, i);
+
+		json_fields_read(reader, element, process_fields, &sample->processes[i]);
+		reader_leave(reader);
+	}
+	sample->n_processes = sample->processes ? n : 0;
+	processes_sort_rows(sample);
+	for (size_t i = 1; i < sample->n_processes; i++) {
+		const struct process_row *row = &sample->processes[i];
+
+		if (row->pid == row[-1].pid && row->start == row[-1].start)
+			reader_fail(reader, field->key, "has process %d twice", (int)row->pid);
+	}
+}
+
+static const struct json_form processes_form = { processes_write, processes_read };
+
+/* --- What kept the process from running: written only, as it follows from the rest --- */
+
+static const char *policy_name(uint32_t policy)
+{
+	static const char *const names[] = {
+		[SCHED_OTHER] = "SCHED_OTHER", [SCHED_FIFO] = "SCHED_FIFO",
+		[SCHED_RR] = "SCHED_RR",       [SCHED_BATCH] = "SCHED_BATCH",
+		[SCHED_IDLE] = "SCHED_IDLE",   [SCHED_DEADLINE] = "SCHED_DEADLINE",
+	};
+	const char *name = policy < sizeof(names) / sizeof(*names) ? names[policy] : NULL;
+
+	return name ? name : "unknown";
+}
+
+static void who_write(struct json_writer *writer, const struct verdict_who *who)
+{
+	writer_object(writer, "who");
+	if (who->tid)
+		writer_i64(writer, "tid", who->tid);
+	if (who->pid)
+		writer_i64(writer, "pid", who->pid);
+	if (who->comm[0])
+		writer_text(writer, "comm", who->comm, sizeof(who->comm));
+	if (who->scheduled) {
+		writer_word(writer, "policy", policy_name(who->policy));
+		writer_i64(writer, "priority", who->priority);
+	}
+	if (who->period_ns) {
+		writer_u64(writer, "quota_ns", who->quota_ns);
+		writer_u64(writer, "period_ns", who->period_ns);
+	}
+	writer_object_end(writer);
+}
+
+static void row_write(struct json_writer *writer, const struct verdict *verdict,
+		      const struct verdict_row *row)
+{
+	char at[DESCRIPTOR_TEXT_LEN];
+
+	writer_object(writer, NULL);
+	writer_word(writer, "cause", cause_words[row->cause].key);
+	writer_u64(writer, "ns", row->ns);
+	writer_share(writer, "share", row->ns, verdict->busy);
+	writer_u64(writer, "count", row->count);
+	writer_u64(writer, "longest_ns", row->longest);
+	who_write(writer, &row->who);
+	if (row->at && row->at->fd >= 0) {
+		writer_object(writer, "at");
+		writer_i64(writer, "fd", row->at->fd);
+		writer_text(writer, "what", descriptor_text(row->at, at), sizeof(at));
+		writer_u64(writer, "ns", row->at_ns);
+		writer_object_end(writer);
+	}
+	if (row->requests.count) {
+		writer_u64(writer, "requests", row->requests.count);
+		writer_u64(writer, "request_total_ns", row->requests.total);
+		writer_u64(writer, "request_max_ns", row->requests.max);
+	}
+	writer_u64(writer, "threads", row->threads);
+	writer_i64(writer, "worst_tid", row->worst->tid);
+	writer_u64(writer, "worst_ns", row->worst_ns);
+	writer_word(writer, "evidence", cause_words[row->cause].evidence);
+	writer_object_end(writer);
+}
+
+static void verdict_write(struct json_writer *writer, const struct json_scope *scope,
+			  const struct field *field, const void *structure)
+{
+	struct verdict verdict = { 0 };
+	int error = verdict_find(&verdict, structure);
+
+	(void)scope;
+	if (error)
+		writer->columns.err = writer->columns.err ?: error;
+	writer_u64(writer, "busy_ns", verdict.busy);
+	writer_u64(writer, "kept_ns", verdict.kept);
+	writer_u64(writer, "unexplained_ns", verdict.unexplained);
+	writer_array(writer, field->key);
+	for (size_t i = 0; i < verdict.n_blamed; i++)
+		row_write(writer, &verdict, &verdict.rows[i]);
+	writer_array_end(writer);
+	verdict_clear(&verdict);
+}
+
+static const struct json_form verdict_form = { verdict_write, NULL };
+
+/* --- The critical path --- */
+
+/* The row in words: written only, as it follows from the others. */
+static void text_write(struct json_writer *writer, const struct json_scope *scope,
+		       const struct field *field, const void *structure)
+{
+	char text[PATH_TEXT_LEN];
+
+	writer_text(writer, field->key,
+		    path_row_text(structure, scope->sample->foreign_calls, text), sizeof(text));
+}
+
+static const struct json_form text_form = { text_write, NULL };
+
+#define THREAD(key, kind, member, ...) FIELD(key, kind, struct path_thread, member, __VA_ARGS__)
+static const struct field thread_fields_of_path[] = {
+	THREAD("tid", FIELD_I32, tid),
+	THREAD("pid", FIELD_I32, pid),
+	THREAD("name", FIELD_NAME, name),
+	THREAD("own", FIELD_BOOL, of_target),
+	THREAD("kernel", FIELD_BOOL, of_kernel, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
+#define WHO(key, kind, member, ...) FIELD(key, kind, struct path_who, member, __VA_ARGS__)
+static const struct field who_fields[] = {
+	WHO("kind", FIELD_WORD, kind, .words = culprit_kinds, .of = CULPRIT_KINDS),
+	WHO("tid", FIELD_I32, tid, .flags = FIELD_IF_ANY),
+	WHO("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
+	WHO("name", FIELD_NAME, name, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
+#define ROW(key, kind, member, ...) FIELD(key, kind, struct path_row, member, __VA_ARGS__)
+#define PART(key, state) ROW(key, FIELD_U64, parts[state], .flags = FIELD_IF_ANY),
+#define LEDGER_PART(state, key, ...) PART(key, state)
+static const struct field part_fields[] = {
+	LEDGER_WORDS(LEDGER_PART)     /* "user" and so on */
+	PART("running", PATH_RUNNING) /* */
+	PART("unknown", PATH_UNKNOWN) /* */
+	FIELDS_END,
+};
+
+static const struct field row_fields[] = {
+	ROW("start_ns", FIELD_U64, start, .flags = FIELD_REQUIRED),
+	ROW("end_ns", FIELD_U64, end, .flags = FIELD_REQUIRED),
+	ROW("legs", FIELD_U64, legs),
+	{ .key = "states_ns", .kind = FIELD_OBJECT, .fields = part_fields },
+	ROW("several_threads", FIELD_BOOL, several_threads, .flags = FIELD_IF_ANY),
+	ROW("mostly_ns", FIELD_U64, mostly),
+	ROW("thread", FIELD_OBJECT, thread, .fields = thread_fields_of_path),
+	ROW("state", FIELD_WORD, state, .words = path_state_keys, .of = PATH_STATES),
+	ROW("awaited", FIELD_WORD, awaited, .words = awaited_keys, .of = KD_AWAITED_KINDS,
+	    .flags = FIELD_IF_ANY),
+	ROW("ended_by", FIELD_WORD, ended_by, .words = from_keys, .of = KD_FROM_CONTEXTS,
+	    .flags = FIELD_IF_ANY),
+	ROW("reason", FIELD_WORD, reason, .words = path_reason_keys, .of = PATH_REASONS,
+	    .flags = FIELD_IF_ANY),
+	ROW("call", FIELD_SLEPT_IN, call),
+	ROW("by", FIELD_OBJECT, by, .fields = who_fields, .flags = FIELD_IF_ANY),
+	JSON_FORM("text", text_form),
+	FIELDS_END,
+};
+
+#define PATH(key, kind, member, ...) FIELD(key, kind, struct critical_path, member, __VA_ARGS__)
+static const struct field path_fields[] = {
+	PATH("thread", FIELD_OBJECT, thread, .fields = thread_fields_of_path),
+	PATH("chosen", FIELD_WORD, chosen, .words = path_choice_keys, .of = PATH_CHOICES),
+	PATH("start_ns", FIELD_U64, start),
+	PATH("end_ns", FIELD_U64, end),
+	PATH("legs", FIELD_U64, legs),
+	PATH("lost_events", FIELD_U64, lost),
+	FIELD_LIST("rows", struct critical_path, rows, .fields = row_fields),
+	FIELDS_END,
+};
+
+/* --- The sample --- */
 
 #define CAPTURE(key, kind, member, ...) FIELD(key, kind, struct capture, member, __VA_ARGS__)
 /* With a NUL always. */
@@ -118,8 +419,7 @@ static const struct field window_fields[] = {
 	SAMPLE("start_ns", FIELD_U64, start, .flags = FIELD_REQUIRED),
 	SAMPLE("end_ns", FIELD_U64, end, .flags = FIELD_REQUIRED),
 	JSON_FORM("duration_ns", duration_form),
-	SAMPLE("start_time", FIELD_FORM, wall_start, .form = &json_form_time,
-	       .flags = FIELD_IF_ANY),
+	SAMPLE("start_time", FIELD_FORM, wall_start, .form = &time_form, .flags = FIELD_IF_ANY),
 	SAMPLE("start_tid", FIELD_I32, started_on,
 	       .known = offsetof(struct sample, start_triggered)),
 	SAMPLE("stop_tid", FIELD_I32, stopped_on, .known = offsetof(struct sample, stop_triggered)),
@@ -243,7 +543,7 @@ static const struct field sample_fields[] = {
 	SAMPLE("restarts", FIELD_U64, restarts, .flags = FIELD_IF_ANY),
 	SAMPLE("predecessor", FIELD_I32, predecessor, .flags = FIELD_IF_ANY),
 	JSON_FORM("machine", machine_form),
-	SAMPLE("time", FIELD_FORM, wall_dump, .form = &json_form_time),
+	SAMPLE("time", FIELD_FORM, wall_dump, .form = &time_form),
 	{ .key = "window", .kind = FIELD_OBJECT, .fields = window_fields },
 	SAMPLE("interrupted", FIELD_BOOL, interrupted),
 	SAMPLE("target_exited", FIELD_BOOL, target_exited),
@@ -266,10 +566,9 @@ static const struct field sample_fields[] = {
 	SAMPLE("disk_limit", FIELD_OBJECT, disk_limit, .fields = disk_limit_fields,
 	       .flags = FIELD_IF_ANY),
 	FIELD_LIST("absent", struct sample, absent, .fields = absence_fields, .flags = FIELD_KEPT),
-	JSON_FORM("verdict", json_form_verdict),
-	SAMPLE("critical_path", FIELD_OBJECT, path, .fields = json_path_fields,
-	       .flags = FIELD_IF_ANY),
-	JSON_FORM("processes", json_form_processes),
+	JSON_FORM("verdict", verdict_form),
+	SAMPLE("critical_path", FIELD_OBJECT, path, .fields = path_fields, .flags = FIELD_IF_ANY),
+	JSON_FORM("processes", processes_form),
 	FIELD_LIST("threads", struct sample, threads, .fields = thread_fields),
 	FIELD_LIST("upcalls", struct sample, upcalls, .fields = upcall_fields,
 		   .known = offsetof(struct sample, upcalls_known)),

@@ -10,6 +10,12 @@
 #include "json_names.h"
 #include "json_parts.h"
 
+const char *const json_trace_keys[TRACE_KINDS] = {
+	[TRACE_CALL] = "syscalls",
+	[TRACE_WAIT] = "waits",
+	[TRACE_SAMPLE] = "samples",
+};
+
 /* Keys are a promise: they are added to, never changed. */
 
 /* --- Stacks, which rows refer to by their index --- */

@@ -111,7 +111,8 @@ void reader_clear(struct reader *reader)
 	memset(reader, 0, sizeof(*reader));
 }
 
-const json_t *reader_find(const json_t *object, const char *key)
+/* The member of this name; NULL if it is missing. */
+static const json_t *reader_find(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
 

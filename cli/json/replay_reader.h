@@ -50,8 +50,7 @@ void reader_clear(struct reader *reader);
 /* In all that follow, object may be NULL, which has no members. Members that are null
  * are as good as missing. */
 
-/* The member of this name; NULL if it is missing. */
-const json_t *reader_find(const json_t *object, const char *key);
+/* Whether there is a member of this name. */
 bool reader_has(const json_t *object, const char *key);
 
 /* It is a fault if the member is missing. */

@@ -19,7 +19,6 @@ KNOWN = {
         "cli/stack/unwind": 2,
     },
     "files by calls": {
-        "cli/json/json_fields": 2,
         "cli/machine/machine": 4,
         "cli/options/options": 5,
         "cli/perfetto/slices": 2,
