@@ -18,6 +18,7 @@
 #include "cli/base/syscall_set.h"
 #include "cli/model/doing.h"
 #include "cli/model/lock_caller.h"
+#include "cli/model/rows.h"
 #include "cli/stack/stacks.h"
 #include "probes/elf/data.h"
 #include "probes/reader.h"
@@ -433,7 +434,7 @@ static int row_add(const struct session_view *view, const struct kd_lock_key *ke
 	else
 		name_of(view, (pid_t)view->threads[key->slot].tgid, key->holder, lock.holder_name);
 	memcpy(lock.released_name, waits->released_comm, sizeof(lock.released_name));
-	return thread_add_lock(row, &lock);
+	return row_list_add(&lock_list, &row->locks, &row->n_locks, &lock);
 }
 
 /* The wait at the window's end is in the row already if it still went on when that was made. */

@@ -49,7 +49,6 @@ enum field_flag {
 	/* Of rows in a list, see rows.h: */
 	FIELD_KEY = 16,  /* rows with the same keys are one; keys come before figures */
 	FIELD_EACH = 32, /* a key of which each value has a row of others of its own */
-	FIELD_OWN = 64,  /* no key, but means nothing in the row of others */
 };
 
 struct distribution;

@@ -3,6 +3,7 @@
  * man/kernel_delay.schema.json says what they mean. */
 #include "lists.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -315,7 +316,6 @@ static size_t descriptor_cell(struct columns *columns, const void *row)
 	return 0;
 }
 
-#define OWN_IF_ANY .flags = FIELD_IF_ANY | FIELD_OWN
 #define DESCRIPTOR(key, kind, member, ...)                                                         \
 	FIELD(key, kind, struct descriptor_row, member, __VA_ARGS__)
 const struct row_list descriptor_list = {
@@ -329,13 +329,14 @@ const struct row_list descriptor_list = {
 			DESCRIPTOR("fd", FIELD_I32, is.fd, .flags = FIELD_REQUIRED | FIELD_KEY,
 				   .order = 1),
 			DESCRIPTOR("inode", FIELD_U64, is.inode, KEY_IF_ANY, .order = 3),
-			DESCRIPTOR("path", FIELD_NAME, is.path, OWN_IF_ANY),
-			DESCRIPTOR("device", FIELD_NAME, is.device, OWN_IF_ANY),
-			DESCRIPTOR("device_number", FIELD_NAME, is.device_number, OWN_IF_ANY),
-			DESCRIPTOR("protocol", FIELD_NAME, is.protocol, OWN_IF_ANY),
-			DESCRIPTOR("local", FIELD_NAME, is.local, OWN_IF_ANY),
-			DESCRIPTOR("peer", FIELD_NAME, is.peer, OWN_IF_ANY),
-			DESCRIPTOR("other_net", FIELD_U32, is.other_net, OWN_IF_ANY),
+			DESCRIPTOR("path", FIELD_NAME, is.path, .flags = FIELD_IF_ANY),
+			DESCRIPTOR("device", FIELD_NAME, is.device, .flags = FIELD_IF_ANY),
+			DESCRIPTOR("device_number", FIELD_NAME, is.device_number,
+				   .flags = FIELD_IF_ANY),
+			DESCRIPTOR("protocol", FIELD_NAME, is.protocol, .flags = FIELD_IF_ANY),
+			DESCRIPTOR("local", FIELD_NAME, is.local, .flags = FIELD_IF_ANY),
+			DESCRIPTOR("peer", FIELD_NAME, is.peer, .flags = FIELD_IF_ANY),
+			DESCRIPTOR("other_net", FIELD_U32, is.other_net, .flags = FIELD_IF_ANY),
 			FIELDS_COUNTED(struct descriptor_row, waits.),
 			DESCRIPTOR("ended_by_tid", FIELD_I32, ended_by, .flags = FIELD_IF_ANY),
 			DESCRIPTOR("ended_by_pid", FIELD_I32, ended_pid, .flags = FIELD_IF_ANY),
@@ -435,4 +436,104 @@ const struct row_list softirq_list = {
 		},
 	.sums = true,
 	.number = offsetof(struct irq_row, vector),
+};
+
+/* --- Locks that it waited for, and who had them --- */
+
+/* Who ended the last wait that somebody ended, and where the holder slept last, if it did: of
+ * one lock and holder. The row of others is of many. */
+static void lock_meet(void *into_, const void *from_)
+{
+	struct lock_row *into = into_;
+	const struct lock_row *from = from_;
+
+	if (!into->address)
+		return;
+	if (from->released_by) {
+		into->released_by = from->released_by;
+		memcpy(into->released_name, from->released_name, sizeof(into->released_name));
+	}
+	if (from->meanwhile.asleep)
+		into->slept_in = from->slept_in;
+}
+
+static size_t address_cell(struct columns *columns, const void *row)
+{
+	const uint64_t address = ((const struct lock_row *)row)->address;
+	char text[19] = "others";
+
+	if (address)
+		snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	columns_add(columns, text);
+	return strlen(text);
+}
+
+static size_t kind_cell(struct columns *columns, const void *row)
+{
+	const char *kind = lock_keys[((const struct lock_row *)row)->kind];
+
+	columns_add(columns, kind);
+	return strlen(kind);
+}
+
+static size_t holder_cell(struct columns *columns, const void *row)
+{
+	const struct lock_row *lock = row;
+
+	return tid_write(columns, lock->holder, lock->holder_name);
+}
+
+static size_t released_cell(struct columns *columns, const void *row)
+{
+	const struct lock_row *lock = row;
+
+	if (!lock->released_by) {
+		columns_add(columns, "-");
+		return 1;
+	}
+	columns_count(columns, (uint64_t)lock->released_by, 0);
+	columns_add(columns, " ");
+	return columns_foreign(columns, lock->released_name, KD_COMM_LEN, KD_COMM_LEN);
+}
+
+#define LOCK(key, kind, member, ...) FIELD(key, kind, struct lock_row, member, __VA_ARGS__)
+const struct row_list lock_list = {
+	.id = LIST_LOCKS,
+	.size = sizeof(struct lock_row),
+	.fields =
+		(const struct field[]){
+			LOCK("address", FIELD_ADDRESS, address, .flags = FIELD_KEY, .order = 1),
+			LOCK("kind", FIELD_LOCK, kind, .flags = FIELD_KEY),
+			LOCK("symbol", FIELD_NAME, is.symbol, .flags = FIELD_IF_ANY),
+			LOCK("offset", FIELD_U64, is.offset, .flags = FIELD_IF_ANY),
+			LOCK("object", FIELD_NAME, is.object, .flags = FIELD_IF_ANY),
+			LOCK("called_from", FIELD_NAME, called_from, .flags = FIELD_IF_ANY),
+			LOCK("holder_tid", FIELD_I32, holder, KEY_IF_ANY, .order = 2),
+			LOCK("holder_pid", FIELD_I32, holder_pid, .flags = FIELD_IF_ANY),
+			LOCK("holder_name", FIELD_NAME, holder_name, .flags = FIELD_IF_ANY),
+			FIELDS_COUNTED(struct lock_row, waits.),
+			FIELD_SUM("holder_running_ns", struct lock_row, meanwhile.running),
+			FIELD_SUM("holder_ready_ns", struct lock_row, meanwhile.ready),
+			FIELD_SUM("holder_asleep_ns", struct lock_row, meanwhile.asleep),
+			LOCK("holder_slept_in", FIELD_SLEPT_IN, slept_in),
+			FIELD_SUM("ended_by_others", struct lock_row, others),
+			LOCK("released_by_tid", FIELD_I32, released_by, .flags = FIELD_IF_ANY),
+			LOCK("released_by_name", FIELD_NAME, released_name, .flags = FIELD_IF_ANY),
+			FIELDS_END,
+		},
+	LIST_COUNTED(struct lock_row, waits.),
+	.most = LOCKS_MOST,
+	.others = &(const struct lock_row){ .kind = KD_LOCK_NO_OWNER, .slept_in = KD_CALL_NONE },
+	.meet = lock_meet,
+	.title = "[THREAD LOCK STATISTICS]",
+	.columns =
+		(const struct column[]){
+			{ .title = "LOCK", .width = -19, .cell = address_cell },
+			{ .title = "KIND", .width = -19, .cell = kind_cell },
+			{ .title = "HELD BY", .width = -29, .cell = holder_cell },
+			COLUMNS_COUNTED(struct lock_row, waits.),
+			{ .title = "RELEASED BY", .cell = released_cell },
+			{ .title = NULL },
+		},
+	.brief = 2, /* each takes two lines or three */
 };

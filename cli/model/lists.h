@@ -11,6 +11,8 @@
 #include "counter.h"
 #include "descriptor.h"
 #include "distribution.h"
+#include "lock_caller.h"
+#include "probes/elf/data.h"
 
 struct row_list;
 
@@ -22,6 +24,7 @@ enum list_id {
 	LIST_DESCRIPTORS,
 	LIST_HARDIRQS,
 	LIST_SOFTIRQS,
+	LIST_LOCKS,
 	LISTS
 };
 
@@ -88,5 +91,29 @@ struct irq_row {
 	uint64_t count, total, max;
 };
 extern const struct row_list hardirq_list, softirq_list;
+
+/* Waits for one lock (of those of the C library that say who has them, any futex, or one of the
+ * kernel) that one thread had when they began: those that ended in the window, wherever they
+ * began, and with its length so far one that the thread was in at the window's end. */
+struct lock_row {
+	/* Of the futex, in the target's memory, or of the kernel's lock; 0: of all others
+	 * together. */
+	uint64_t address;
+	enum kd_lock kind;
+	pid_t holder;     /* 0: not known; then, and if it is not followed, meanwhile is zeros */
+	pid_t holder_pid; /* its process, if that is not the waiting thread's; else 0 */
+	char holder_name[KD_COMM_LEN]; /* "" if it has ended */
+	struct kd_count waits;
+	struct kd_doing meanwhile; /* what the holder did in that time */
+	uint64_t others;           /* waits that were ended by others: they had it in between */
+	int32_t slept_in;          /* where the holder slept last; KD_CALL_NONE: in no call */
+	pid_t released_by;         /* who ended the last wait; 0: nobody, such as a time-out */
+	char released_name[KD_COMM_LEN];
+	struct data_place is;              /* the variable that the futex is, or is a part of */
+	char called_from[LOCK_CALLER_LEN]; /* the longest wait, or one of the longest; see there */
+	uint64_t caller; /* while it is filled in: the number of a stack; 0: none */
+};
+extern const struct row_list lock_list;
+#define LOCKS_MOST 64
 
 #endif

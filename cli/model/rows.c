@@ -68,37 +68,45 @@ static int row_detach(const struct row_list *list, char *row)
 	return error;
 }
 
-/* Appends a copy; for the row of others with their keys, and without what was of this one only. */
-static int row_append(const struct row_list *list, void *rows, size_t *n, const void *row,
-		      bool as_others)
+/* Returns NULL if there is no memory. */
+static void *row_append(const struct row_list *list, void *rows, size_t *n, const void *row)
 {
-	char *all, *copy;
+	char *all;
 
 	memcpy(&all, rows, sizeof(all));
 	all = reallocarray(all, *n + 1, list->size);
 	if (!all)
-		return -ENOMEM;
+		return NULL;
 	memcpy(rows, &all, sizeof(all));
-	copy = memcpy(all + (*n)++ * list->size, row, list->size);
-	for (const struct field *field = list->fields; field->key && as_others; field++)
-		if (field->flags & (FIELD_KEY | FIELD_OWN) && !(field->flags & FIELD_EACH))
-			memcpy(copy + field->at, (const char *)list->others + field->at,
-			       field->size);
-	return row_detach(list, copy);
+	return memcpy(all + (*n)++ * list->size, row, list->size);
+}
+
+/* A row that what belongs to the others is added to. */
+static void *row_append_others(const struct row_list *list, void *rows, size_t *n, const void *row)
+{
+	char *others = row_append(list, rows, n, list->others);
+
+	for (const struct field *field = list->fields; field->key && others; field++)
+		if (field->flags & FIELD_EACH)
+			memcpy(others + field->at, (const char *)row + field->at, field->size);
+	return others;
 }
 
 int row_list_add(const struct row_list *list, void *rows, size_t *n, const void *row)
 {
 	char *all, *into;
-	bool as_others;
 
 	memcpy(&all, rows, sizeof(all));
 	into = row_find(list, all, *n, row, false);
-	as_others = !into && list->most && *n >= list->most && !has_keys(list, row, row, true);
-	if (as_others)
-		into = row_find(list, all, *n, row, true);
-	if (!into)
-		return row_append(list, rows, n, row, as_others);
+	if (!into && list->most && *n >= list->most && !has_keys(list, row, row, true)) {
+		into = row_find(list, all, *n, row, true) ?: row_append_others(list, rows, n, row);
+		if (!into)
+			return -ENOMEM;
+	}
+	if (!into) {
+		into = row_append(list, rows, n, row);
+		return into ? row_detach(list, into) : -ENOMEM;
+	}
 	if (list->meet)
 		list->meet(into, row);
 	return fields_merge(list->fields, into, row);

@@ -48,7 +48,7 @@ struct row_list {
 	enum row_needs { ROWS_ALWAYS, ROWS_OF_RESOURCES, ROWS_OF_COUNTERS } needs; /* options */
 
 	size_t most;        /* beyond so many, rows are added to that of others; 0: no limit */
-	const void *others; /* a row with the keys of that one */
+	const void *others; /* a row with the keys of that one, and of nobody else's members */
 	/* Runs before the members of from are merged into those of into, for what depends on
 	 * several of them. NULL: nothing does. */
 	void (*meet)(void *into, const void *from);

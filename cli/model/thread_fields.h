@@ -9,6 +9,5 @@ extern const struct field thread_fields[];  /* of struct thread_row */
 extern const struct field culprit_fields[]; /* of struct culprit */
 extern const struct field call_fields[];    /* of struct call_row */
 extern const struct field io_fields[];      /* of struct io_row[KD_IO_KINDS] */
-extern const struct field lock_fields[];    /* of struct lock_row */
 
 #endif

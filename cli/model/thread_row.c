@@ -99,28 +99,6 @@ static const struct field majors_fields[] = {
 	FIELDS_END,
 };
 
-#define LOCK(key, kind, member, ...) FIELD(key, kind, struct lock_row, member, __VA_ARGS__)
-const struct field lock_fields[] = {
-	LOCK("address", FIELD_ADDRESS, address),
-	LOCK("kind", FIELD_LOCK, kind),
-	LOCK("symbol", FIELD_NAME, is.symbol, .flags = FIELD_IF_ANY),
-	LOCK("offset", FIELD_U64, is.offset, .flags = FIELD_IF_ANY),
-	LOCK("object", FIELD_NAME, is.object, .flags = FIELD_IF_ANY),
-	LOCK("called_from", FIELD_NAME, called_from, .flags = FIELD_IF_ANY),
-	LOCK("holder_tid", FIELD_I32, holder, .flags = FIELD_IF_ANY),
-	LOCK("holder_pid", FIELD_I32, holder_pid, .flags = FIELD_IF_ANY),
-	LOCK("holder_name", FIELD_NAME, holder_name, .flags = FIELD_IF_ANY),
-	FIELDS_COUNTED(struct lock_row, waits.),
-	FIELD_SUM("holder_running_ns", struct lock_row, meanwhile.running),
-	FIELD_SUM("holder_ready_ns", struct lock_row, meanwhile.ready),
-	FIELD_SUM("holder_asleep_ns", struct lock_row, meanwhile.asleep),
-	LOCK("holder_slept_in", FIELD_SLEPT_IN, slept_in),
-	FIELD_SUM("ended_by_others", struct lock_row, others),
-	LOCK("released_by_tid", FIELD_I32, released_by, .flags = FIELD_IF_ANY),
-	LOCK("released_by_name", FIELD_NAME, released_name, .flags = FIELD_IF_ANY),
-	FIELDS_END,
-};
-
 #define AWAITED_FIELD(kind, key, title)                                                            \
 	THREAD(key, FIELD_OBJECT, ledger.awaited[kind], .fields = count_fields,                    \
 	       .flags = FIELD_IF_ANY),
@@ -239,7 +217,7 @@ const struct field thread_fields[] = {
 	       .flags = FIELD_IF_ANY),
 	THREAD("major_fault_times", FIELD_OBJECT, majors, .fields = majors_fields,
 	       .flags = FIELD_IF_ANY),
-	ROWS("locks", locks, lock_fields),
+	LIST("locks", locks, lock_list),
 	LIST("descriptors", descriptors, descriptor_list),
 	OBJECT("stopped", stopped_fields),
 	LIST("stopped_by", stops, stop_list),
@@ -465,61 +443,6 @@ int thread_add_open(struct thread_row *thread, const struct open_item *item)
 	return 0;
 }
 
-static bool lock_is_like(const struct lock_row *x, const struct lock_row *y)
-{
-	return x->address == y->address && x->kind == y->kind && x->holder == y->holder;
-}
-
-int thread_add_lock(struct thread_row *thread, const struct lock_row *lock)
-{
-	struct lock_row *rows, others = *lock;
-	size_t at = 0;
-
-	while (at < thread->n_locks && !lock_is_like(&thread->locks[at], lock))
-		at++;
-	if (at == thread->n_locks && at >= THREAD_LOCKS && lock->address) {
-		others.address = 0;
-		others.kind = KD_LOCK_NO_OWNER;
-		others.holder = others.holder_pid = others.released_by = 0;
-		others.slept_in = KD_CALL_NONE;
-		return thread_add_lock(thread, &others);
-	}
-	if (at < thread->n_locks) {
-		if (lock->released_by) {
-			thread->locks[at].released_by = lock->released_by;
-			memcpy(thread->locks[at].released_name, lock->released_name,
-			       sizeof(lock->released_name));
-		}
-		if (lock->meanwhile.asleep)
-			thread->locks[at].slept_in = lock->slept_in;
-		return fields_merge(lock_fields, &thread->locks[at], lock);
-	}
-	rows = reallocarray(thread->locks, thread->n_locks + 1, sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	thread->locks = rows;
-	rows[thread->n_locks++] = *lock;
-	return 0;
-}
-
-static int locks_merge(struct thread_row *into, const struct thread_row *from)
-{
-	for (size_t i = 0; i < from->n_locks; i++)
-		if (thread_add_lock(into, &from->locks[i]))
-			return -ENOMEM;
-	return 0;
-}
-
-static int lock_by_total(const void *a, const void *b)
-{
-	const struct lock_row *x = a, *y = b;
-	int order = three_way(y->waits.total, x->waits.total);
-
-	if (!order)
-		order = three_way(x->address, y->address);
-	return order ? order : (x->holder > y->holder) - (x->holder < y->holder);
-}
-
 static int opens_merge(struct thread_row *into, const struct thread_row *from)
 {
 	for (size_t i = 0; i < from->n_open; i++)
@@ -564,8 +487,8 @@ static void identity_merge(struct thread_row *into, const struct thread_row *fro
 
 int thread_merge(struct thread_row *into, const struct thread_row *from)
 {
-	if (calls_merge(into, from) || locks_merge(into, from) || opens_merge(into, from) ||
-	    culprits_merge(into, from) || row_lists_merge(thread_fields, into, from))
+	if (calls_merge(into, from) || opens_merge(into, from) || culprits_merge(into, from) ||
+	    row_lists_merge(thread_fields, into, from))
 		return -ENOMEM;
 	identity_merge(into, from);
 	if (__builtin_add_overflow(into->members, from->members, &into->members))
@@ -577,8 +500,6 @@ void thread_sort(struct thread_row *row)
 {
 	if (row->n_calls)
 		qsort(row->calls, row->n_calls, sizeof(*row->calls), call_by_total);
-	if (row->n_locks)
-		qsort(row->locks, row->n_locks, sizeof(*row->locks), lock_by_total);
 	culprits_sort(row->culprits, row->n_culprits);
 	row_lists_sort(thread_fields, row);
 	if (row->members > 1 && row->n_open)
@@ -594,7 +515,6 @@ void thread_clear(struct thread_row *thread)
 	distribution_clear(&thread->ready_times);
 	for (size_t i = 0; i < INTERRUPTION_SUMS; i++)
 		distribution_clear(&thread->interrupted[i].times);
-	free(thread->locks);
 	free(thread->open);
 	free(thread->culprits);
 	row_lists_free(thread_fields, thread);

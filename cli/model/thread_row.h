@@ -15,8 +15,6 @@
 #include "distribution.h"
 #include "interruption.h"
 #include "lists.h"
-#include "lock_caller.h"
-#include "probes/elf/data.h"
 #include "thread_counters.h"
 #include "words.h"
 
@@ -65,29 +63,6 @@ struct open_item {
 	 * longest. At least, if it began before tracing. */
 	uint64_t length, longest;
 	bool at_start, at_end;
-};
-
-/* Waits for one lock (of those of the C library that say who has them, any futex, or one of the
- * kernel) that one
- * thread had when they began: those that ended in the window, wherever they began, and with
- * its length so far one that the thread was in at the window's end. */
-struct lock_row {
-	/* Of the futex, in the target's memory, or of the kernel's lock; 0: of all others
-	 * together. */
-	uint64_t address;
-	enum kd_lock kind;
-	pid_t holder;     /* 0: not known; then, and if it is not followed, meanwhile is zeros */
-	pid_t holder_pid; /* its process, if that is not the waiting thread's; else 0 */
-	char holder_name[KD_COMM_LEN]; /* "" if it has ended */
-	struct kd_count waits;
-	struct kd_doing meanwhile; /* what the holder did in that time */
-	uint64_t others;           /* waits that were ended by others: they had it in between */
-	int32_t slept_in;          /* where the holder slept last; KD_CALL_NONE: in no call */
-	pid_t released_by;         /* who ended the last wait; 0: nobody, such as a time-out */
-	char released_name[KD_COMM_LEN];
-	struct data_place is;              /* the variable that the futex is, or is a part of */
-	char called_from[LOCK_CALLER_LEN]; /* the longest wait, or one of the longest; see there */
-	uint64_t caller; /* while it is filled in: the number of a stack; 0: none */
 };
 
 /* Calls that returned in the window without an error, and their bytes. */
@@ -176,11 +151,6 @@ bool thread_is_silent(const struct thread_row *thread, enum ledger_state *state)
 /* Adds what was open at an edge; to the row of its kind, number and edges if there is one.
  * A call gets a row in calls, too. Returns 0 or -ENOMEM. */
 int thread_add_open(struct thread_row *thread, const struct open_item *item);
-
-/* Adds a wait for a lock; to the row of the same lock and holder if there is one, or to that of
- * all others when there are THREAD_LOCKS. Returns 0 or -ENOMEM. */
-int thread_add_lock(struct thread_row *thread, const struct lock_row *lock);
-#define THREAD_LOCKS 64
 
 /* Adds all of from's figures to into. Takes over nothing: from is unchanged.
  * Returns 0 or -ENOMEM. */

@@ -87,8 +87,9 @@ void text_others_label(struct columns *columns, size_t others, size_t width);
 void text_rows(struct text *text, const struct row_list *list, const void *rows, size_t n,
 	       uint64_t life);
 
-/* The section on the locks that a thread waited for; nothing if there were none. */
-void text_locks(struct text *text, const struct thread_row *thread);
+/* The same with lines below each row. */
+void text_rows_below(struct text *text, const struct row_list *list, const void *rows, size_t n,
+		     uint64_t life, void (*below)(struct text *text, const void *row));
 
 /* The section on who had the CPU while a thread was ready; nothing if it never was. */
 void text_culprits(struct text *text, const struct thread_row *thread);

@@ -157,8 +157,8 @@ static bool is_counted(const struct row_list *list, const char *rows, size_t n)
 	return false;
 }
 
-void text_rows(struct text *text, const struct row_list *list, const void *rows, size_t n,
-	       uint64_t life)
+void text_rows_below(struct text *text, const struct row_list *list, const void *rows, size_t n,
+		     uint64_t life, void (*below)(struct text *text, const void *row))
 {
 	const struct text_list counts = {
 		.rows = rows, .n = n, .size = list->size, .counts = list->count, .life = life
@@ -182,6 +182,8 @@ void text_rows(struct text *text, const struct row_list *list, const void *rows,
 			row_cell(columns, column, row);
 		}
 		columns_add(columns, "\n");
+		if (below)
+			below(text, row);
 	}
 	snprintf(label, sizeof(label), "and %s others", GROUPED(cut.others));
 	if (cut.others)
@@ -189,4 +191,10 @@ void text_rows(struct text *text, const struct row_list *list, const void *rows,
 			 label);
 	if (list->sums && !text->brief && is_counted(list, rows, n))
 		rows_sum(text, list, rows, n, "TOTAL:");
+}
+
+void text_rows(struct text *text, const struct row_list *list, const void *rows, size_t n,
+	       uint64_t life)
+{
+	text_rows_below(text, list, rows, n, life, NULL);
 }

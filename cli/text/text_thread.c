@@ -437,6 +437,95 @@ static void in_flight(struct text *text, const struct thread_row *thread)
 	columns_add(columns, "\n");
 }
 
+/* --- Below a row of a lock: which variable it is, who waited, what its holder did --- */
+
+static void lock_share(struct columns *columns, uint64_t part, uint64_t whole, const char *what)
+{
+	char percent[NUMBER_LEN];
+
+	number_percent(percent, part, whole);
+	columns_add(columns, what);
+	columns_add(columns, percent);
+	columns_add(columns, " %");
+}
+
+/* The variable that it is. */
+static void lock_place(struct columns *columns, const struct data_place *is)
+{
+	if (!*is->object)
+		return;
+	columns_add(columns, TEXT_INDENT "    is ");
+	if (*is->object == '[') {
+		columns_add(columns, "in ");
+		columns_foreign(columns, is->object, sizeof(is->object), SIZE_MAX);
+		columns_add(columns, "\n");
+		return;
+	}
+	if (*is->symbol)
+		columns_foreign(columns, is->symbol, sizeof(is->symbol), SIZE_MAX);
+	else
+		columns_add(columns, "at ");
+	if (is->offset || !*is->symbol) {
+		columns_add(columns, *is->symbol ? "+" : "");
+		columns_hex(columns, is->offset);
+	}
+	columns_add(columns, " [");
+	columns_foreign(columns, is->object, sizeof(is->object), SIZE_MAX);
+	columns_add(columns, "]\n");
+}
+
+/* What the holder did, where one is known. */
+static void lock_meanwhile(struct text *text, const struct lock_row *lock)
+{
+	struct columns *columns = &text->columns;
+	const struct kd_doing *doing = &lock->meanwhile;
+	const uint64_t total = lock->waits.total;
+	char buffer[TEXT_CALL];
+
+	/* Of a thread that is not followed it is not known. */
+	const bool known = doing->running + doing->ready + doing->asleep;
+
+	if (!known && lock->holder && lock->holder_pid) {
+		columns_add(columns, TEXT_INDENT "    held by process ");
+		columns_count(columns, (uint64_t)lock->holder_pid, 0);
+		columns_add(columns, ", of which this report knows no more\n");
+	}
+	if (!known || !lock->holder)
+		return;
+	columns_add(columns, TEXT_INDENT "    meanwhile ");
+	if (!columns_foreign(columns, lock->holder_name, KD_COMM_LEN, KD_COMM_LEN))
+		columns_add(columns, "it");
+	lock_share(columns, doing->running, total, " ran ");
+	lock_share(columns, doing->ready, total, ", was ready without a CPU ");
+	lock_share(columns, doing->asleep, total, ", slept ");
+	if (doing->asleep && lock->slept_in >= 0) {
+		columns_add(columns, ", last in ");
+		columns_add(columns, text_call(text->sample, (uint32_t)lock->slept_in, buffer));
+	}
+	if (lock->others) {
+		columns_add(columns, "; ");
+		columns_ns(columns, lock->others, 0);
+		columns_add(columns, " ended by others who had it in between");
+	}
+	columns_add(columns, "\n");
+}
+
+static void lock_below(struct text *text, const void *row)
+{
+	struct columns *columns = &text->columns;
+	const struct lock_row *lock = row;
+
+	lock_place(columns, &lock->is);
+	if (*lock->called_from) {
+		columns_add(columns, TEXT_INDENT "    longest wait in ");
+		columns_foreign(columns, lock->called_from, sizeof(lock->called_from), SIZE_MAX);
+		columns_add(columns, "\n");
+	}
+	lock_meanwhile(text, lock);
+}
+
+/* --- All sections --- */
+
 static void silent_threads(struct text *text, const struct thread_row *thread,
 			   enum ledger_state state)
 {
@@ -495,7 +584,8 @@ void text_thread(struct text *text, const struct thread_row *thread)
 	text_culprits(text, thread);
 	blocked(text, thread);
 	text_timers(text, thread);
-	text_locks(text, thread);
+	text_rows_below(text, &lock_list, thread->locks, thread->n_locks, thread->ledger.life,
+			lock_below);
 	text_rows(text, &descriptor_list, thread->descriptors, thread->n_descriptors,
 		  thread->ledger.life);
 	text_io(text, thread);

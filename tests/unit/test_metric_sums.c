@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What samples add up to, read back from the text with a reader of its own. */
-#include "cli/model/fold.h"
-#include "cli/model/losses.h"
-#include "cli/model/rows.h"
 #include "cli/metrics/metrics.h"
 
 #include <stdlib.h>
 
 #include "cli/metrics/openmetrics.h"
+#include "cli/model/fold.h"
+#include "cli/model/losses.h"
+#include "cli/model/rows.h"
 #include "golden.h"
 #include "metrics_read.h"
 #include "metrics_sample.h"

@@ -204,27 +204,51 @@ static struct lock_row lock(uint64_t address, pid_t holder, uint64_t ns)
 				  .slept_in = KD_CALL_NONE };
 }
 
+static int lock_put(struct thread_row *thread, const struct lock_row *row)
+{
+	return row_list_add(&lock_list, &thread->locks, &thread->n_locks, row);
+}
+
+/* Of many locks and holders: what is one's own is not theirs. */
+static void lock_others_check(const struct lock_row *others)
+{
+	is_u64(others->address, 0, "of no address");
+	ok(!others->is.symbol[0] && !others->is.object[0] && !others->is.offset, "of no variable");
+	ok(!others->holder && !others->holder_pid && !others->holder_name[0], "of no holder");
+	ok(!others->released_by && !others->released_name[0], "released by nobody");
+	is_i64(others->slept_in, KD_CALL_NONE, "who slept in no call");
+	ok(!others->called_from[0] && !others->caller, "and no function waited longest");
+}
+
 TEST(locks)
 {
 	struct thread_row a = { .members = 1 }, b = { .members = 1 };
 	struct lock_row one = lock(1, 5, 10), other = lock(1, 6, 20);
 
 	one.released_by = 7;
-	ok(!thread_add_lock(&a, &one) && !thread_add_lock(&a, &other) && a.n_locks == 2,
+	ok(!lock_put(&a, &one) && !lock_put(&a, &other) && a.n_locks == 2,
 	   "one row for each holder");
 	one.released_by = 0;
-	ok(!thread_add_lock(&b, &one) && !thread_merge(&a, &b) && a.n_locks == 2, "merged");
+	ok(!lock_put(&b, &one) && !thread_merge(&a, &b) && a.n_locks == 2, "merged");
 	is_u64(a.locks[0].waits.total, 20, "their waits are added");
 	is_u64(a.locks[0].meanwhile.running, 20, "and what the holder did");
 	is_i64(a.locks[0].released_by, 7, "who released it last stays");
-	for (uint64_t i = 0; i < 2 * THREAD_LOCKS; i++) {
+	for (uint64_t i = 0; i < 2 * LOCKS_MOST; i++) {
 		one = lock(100 + i, 5, 1);
-		if (thread_add_lock(&a, &one))
+		one.holder_pid = 4, one.released_by = 9, one.slept_in = 1, one.caller = 3;
+		one.meanwhile.asleep = 1;
+		one.is = (struct data_place){ .symbol = "lock", .object = "a", .offset = 8 };
+		one.holder_name[0] = one.released_name[0] = one.called_from[0] = 'x';
+		if (lock_put(&a, &one))
 			abort();
 	}
-	is_u64(a.n_locks, THREAD_LOCKS + 1, "no more rows than there may be, and the others");
-	is_u64(a.locks[THREAD_LOCKS].waits.count, THREAD_LOCKS + 2, "which have the rest");
-	is_u64(a.locks[THREAD_LOCKS].address, 0, "of no address");
+	is_u64(a.n_locks, LOCKS_MOST + 1, "no more rows than there may be, and the others");
+	is_u64(a.locks[LOCKS_MOST].waits.count, LOCKS_MOST + 2, "which have the rest");
+	lock_others_check(&a.locks[LOCKS_MOST]);
+	is_u64(a.locks[LOCKS_MOST].meanwhile.asleep, LOCKS_MOST + 2, "what holders did is added");
+	row_list_sort(&lock_list, a.locks, a.n_locks);
+	is_u64(a.locks[0].address, 0, "the longest sum is the first");
+	ok(!strcmp(a.locks[LOCKS_MOST].is.symbol, "lock"), "a row of its own has what is its own");
 	thread_clear(&a);
 	thread_clear(&b);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report's sections with stacks, against golden files. */
-#include "cli/model/fold.h"
-#include "cli/model/losses.h"
 #include "report.h"
 
 #include <errno.h>
 
+#include "cli/model/fold.h"
+#include "cli/model/losses.h"
 #include "traces_sample.h"
 
 static void is_finished_golden(struct sample *sample, const char *name, const char *const *parts)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a sample that has stacks: order, losses, merging. */
-#include "cli/model/fold.h"
-#include "cli/model/losses.h"
 #include "cli/model/traces.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/model/fold.h"
+#include "cli/model/losses.h"
 #include "cli/model/sample.h"
 #include "tap.h"
 
