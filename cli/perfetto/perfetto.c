@@ -15,7 +15,6 @@
 #include "callstacks.h"
 #include "perfetto_fields.h"
 #include "pftrace.h"
-#include "recorded.h"
 #include "slices.h"
 #include "timeline.h"
 

@@ -9,10 +9,6 @@
 #include "pftrace.h"
 #include "timeline.h"
 
-/* A wait on a track, of which the span is shown. */
-void wait_write(struct pftrace *trace, struct callstacks *callstacks, const struct trace_row *row,
-		uint64_t track, const struct span *span);
-
 /* Writes all of them behind the thread's tracks, which tracks_write_thread() wrote. */
 void slices_write(struct pftrace *trace, struct callstacks *callstacks,
 		  const struct timeline_thread *thread);
@@ -20,5 +16,11 @@ void slices_write(struct pftrace *trace, struct callstacks *callstacks,
 /* An arrow from each thread that woke another, and the tracks of those that are not the
  * target's. */
 void wakeups_write(struct pftrace *trace, const struct timeline *timeline);
+
+/* Hits of triggers that were recorded, on the tracks of their threads. */
+void recorded_write_hits(struct pftrace *trace, const struct timeline *timeline);
+
+/* A slice of an interrupt. */
+void irq_write(struct pftrace *trace, const struct recorded_irq *irq, uint64_t track);
 
 #endif

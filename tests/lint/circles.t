@@ -15,13 +15,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+\.h)"', re.MULTILINE)
 KNOWN = {
     "files by includes": {
         "cli/options/options": 6,
-        "cli/perfetto/slices": 2,
         "cli/stack/unwind": 2,
     },
     "files by calls": {
         "cli/machine/machine": 4,
         "cli/options/options": 5,
-        "cli/perfetto/slices": 2,
         "cli/stack/unwind": 2,
     },
 }
