@@ -63,14 +63,6 @@ long machine_read(const struct machine *machine, char *text, size_t size, const 
 	return (long)length;
 }
 
-int machine_look(struct machine *machine)
-{
-	machine_look_cpus(machine);
-	machine_look_kernel(machine);
-	machine_look_tracing(machine);
-	return machine->error;
-}
-
 void machine_clear(struct machine *machine)
 {
 	free(machine->findings);

@@ -39,7 +39,7 @@ void machine_clear(struct machine *machine);
 int machine_text(const struct machine *machine, FILE *out);
 int machine_json(const struct machine *machine, FILE *out);
 
-/* --- What the parts share --- */
+/* --- For machine_look() --- */
 
 /* Adds a finding; why is static, or NULL. */
 __attribute__((format(printf, 5, 6))) void finding_add(struct machine *machine,
@@ -50,9 +50,5 @@ __attribute__((format(printf, 5, 6))) void finding_add(struct machine *machine,
  * cannot be read, and text is "". */
 __attribute__((format(printf, 4, 5))) long machine_read(const struct machine *machine, char *text,
 							size_t size, const char *format, ...);
-
-void machine_look_cpus(struct machine *machine);
-void machine_look_kernel(struct machine *machine);
-void machine_look_tracing(struct machine *machine);
 
 #endif

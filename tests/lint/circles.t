@@ -18,7 +18,6 @@ KNOWN = {
         "cli/stack/unwind": 2,
     },
     "files by calls": {
-        "cli/machine/machine": 4,
         "cli/options/options": 5,
         "cli/stack/unwind": 2,
     },
