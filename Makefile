@@ -197,7 +197,7 @@ OBJECTS = $(1:%.c=$(BUILD)/%.o) $(1:%.c=$(BUILD)/asan/%.o)
 $(call OBJECTS,$(LIBBPF_USERS)): | $(SKELETONS)
 $(call OBJECTS,cli/base/syscall_set.c): | $(GEN)/syscall_table.inc
 $(call OBJECTS,cli/options/options.c): | $(GEN)/version.h
-$(call OBJECTS,cli/html/html_page.c): $(GEN)/html_page.inc
+$(call OBJECTS,cli/html/html.c): $(GEN)/html_page.inc
 
 # The only user of KERNEL_DELAY_VERSION.
 $(BUILD)/cli/options/options.o: CLI_FLAGS += -include $(GEN)/version.h

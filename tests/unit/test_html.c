@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "cli/html/html_page.h"
 #include "cli/html/html_part.h"
 #include "cli/html/html_streams.h"
 #include "golden.h"
@@ -143,17 +142,29 @@ static unsigned int occurs(const char *text, const char *what)
 /* What people may not put into it. */
 TEST(page)
 {
-	ok(!strncmp(html_page, "<!DOCTYPE html>\n", 16), "it begins as a page does");
-	is_u64(occurs(html_page, "<script"), 1, "one script");
-	is_u64(occurs(html_page, "</script"), 1, "which ends once");
-	is_u64(occurs(html_page, "<style"), 1, "one style");
-	is_u64(occurs(html_page, "script-src 'sha256-"), 1, "allowed by its hash");
-	is_u64(occurs(html_page, "unsafe-"), 0, "nothing unsafe is allowed");
-	is_u64(occurs(html_page, "innerHTML") + occurs(html_page, "insertAdjacentHTML") +
-		       occurs(html_page, "document.write"),
+	FILE *out = tmpfile();
+	size_t length;
+	char *page, *data;
+
+	is_i64(html_begin(out), 0, "a page");
+	page = golden_read(out, &length);
+	fclose(out);
+	data = strstr(page, "<script type=\"application/gzip\"");
+	ok(data, "data follow");
+	if (data)
+		*data = '\0';
+	ok(!strncmp(page, "<!DOCTYPE html>\n", 16), "it begins as a page does");
+	is_u64(occurs(page, "<script"), 1, "one script");
+	is_u64(occurs(page, "</script"), 1, "which ends once");
+	is_u64(occurs(page, "<style"), 1, "one style");
+	is_u64(occurs(page, "script-src 'sha256-"), 1, "allowed by its hash");
+	is_u64(occurs(page, "unsafe-"), 0, "nothing unsafe is allowed");
+	is_u64(occurs(page, "innerHTML") + occurs(page, "insertAdjacentHTML") +
+		       occurs(page, "document.write"),
 	       0, "no text is read as markup");
-	is_u64(occurs(html_page, "://") - occurs(html_page, "http://www.w3.org/2000/svg"), 0,
+	is_u64(occurs(page, "://") - occurs(page, "http://www.w3.org/2000/svg"), 0,
 	       "no address but the name of SVG");
+	free(page);
 }
 
 TEST(full)
