@@ -196,12 +196,12 @@ $(CLI:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c $(BUILD)/flags
 OBJECTS = $(1:%.c=$(BUILD)/%.o) $(1:%.c=$(BUILD)/asan/%.o)
 $(call OBJECTS,$(LIBBPF_USERS)): | $(SKELETONS)
 $(call OBJECTS,cli/base/syscall_set.c): | $(GEN)/syscall_table.inc
-$(call OBJECTS,cli/options/options.c): | $(GEN)/version.h
+$(call OBJECTS,cli/options/options_table.c): | $(GEN)/version.h
 $(call OBJECTS,cli/html/html.c): $(GEN)/html_page.inc
 
 # The only user of KERNEL_DELAY_VERSION.
-$(BUILD)/cli/options/options.o: CLI_FLAGS += -include $(GEN)/version.h
-$(BUILD)/asan/cli/options/options.o: ASAN_FLAGS += -include $(GEN)/version.h
+$(BUILD)/cli/options/options_table.o: CLI_FLAGS += -include $(GEN)/version.h
+$(BUILD)/asan/cli/options/options_table.o: ASAN_FLAGS += -include $(GEN)/version.h
 
 $(GEN)/syscall_table.inc: cli/base/syscall_table.sh $(BUILD)/flags
 	$(say) GEN $@

@@ -15,7 +15,7 @@
 #include "cli/completion/completion.h"
 #include "cli/machine/machine.h"
 #include "cli/metrics/metrics.h"
-#include "cli/options/options.h"
+#include "cli/options/options_parse.h"
 #include "cli/output/fail_if.h"
 #include "cli/process/command.h"
 #include "cli/process/group.h"

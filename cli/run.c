@@ -19,6 +19,8 @@
 #include "cli/capture/session_triggers.h"
 #include "cli/json/replay.h"
 #include "cli/model/losses.h"
+#include "cli/options/options_parse.h"
+#include "cli/options/options_table.h"
 #include "cli/output/fail_if.h"
 #include "cli/output/outputs.h"
 #include "cli/process/kernelfs.h"

@@ -17,7 +17,7 @@
 #include "cli/model/verdict.h"
 #include "cli/model/wait_filter.h"
 #include "cli/model/words.h"
-#include "cli/options/options_argp.h"
+#include "cli/options/options_table.h"
 #include "cli/output/fail_if_metrics.h"
 #include "cli/output/output_format.h"
 #include "cli/process/kernelfs.h"

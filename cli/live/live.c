@@ -14,7 +14,7 @@
 #include "cli/base/blocking.h"
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
-#include "cli/options/options_read.h"
+#include "cli/options/options_table.h"
 #include "cli/text/text.h"
 #include "cli/text/text_short.h"
 #include "keys.h"

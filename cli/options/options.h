@@ -8,7 +8,6 @@
 #include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/base/exit_status.h"
 #include "cli/base/schedule.h"
 #include "cli/base/syscall_set.h"
 #include "cli/model/counter.h"
@@ -26,6 +25,8 @@ struct option_texts {
 	char **all;
 	size_t n, room;
 };
+
+#define OPTIONS_FILE_MAX 65536 /* bytes of a file of options */
 
 struct options {
 	pid_t pids[PIDS_MAX];  /* the first is 0: look for one */
@@ -104,19 +105,5 @@ struct options {
 
 	struct option_texts texts; /* to which the others may point */
 };
-
-/* Of this program. */
-const char *options_version(void);
-
-/* True if slow calls, waits or samples of running code are asked for. */
-bool options_want_traces(const struct options *options);
-
-/* Fills *options from the command line. Returns 0; or, after printing one to
- * three lines of what is wrong, an exit status of <sysexits.h>. --help and
- * --version print and end the process with status 0. The caller clears the options either way. */
-exit_status options_parse(int argc, char **argv, struct options *options);
-
-/* Releases what the options own. */
-void options_clear(struct options *options);
 
 #endif

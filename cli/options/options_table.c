@@ -1,16 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "options_table.h"
 
 #include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/base/clock.h"
-#include "options_argp.h"
-#include "options_read.h"
+#include "cli/base/log.h"
+#include "cli/base/names.h"
+
+#ifndef KERNEL_DELAY_VERSION
+#define KERNEL_DELAY_VERSION "(unversioned build)"
+#endif
 
 #define WORST_MAX 1000      /* samples kept in memory */
 #define PAGES_MAX (1 << 18) /* 1 GB */
 #define STACKS_MAX 1000000
 #define PROFILE_MAX 10000
+
+/* Print help, the parts ARGP_HELP_* that are in min, or the version to standard output, and end the
+ * process. */
+static OPTION_READER(read_help);
+static OPTION_READER(read_version);
 
 #define SORT_WORD(sort, key) key,
 static const char *const colors[] = { "auto", "always", "never", NULL }; /* enum color_when */
@@ -387,7 +403,8 @@ size_t option_row_index(const struct option_row *row)
 	return (size_t)(row - rows);
 }
 
-int option_row_key(size_t index)
+/* What argp knows a row by: its letter or a number of its own. */
+static int option_row_key(size_t index)
 {
 	return rows[index].letter ? rows[index].letter : 256 + (int)index;
 }
@@ -398,4 +415,267 @@ const struct option_row *option_row_find(int key)
 		if (rows[i].read && option_row_key(i) == key)
 			return &rows[i];
 	return NULL;
+}
+
+/* --- argp finds the options and formats the help --- */
+
+/* It does not say which word is wrong, so that is found out here. */
+
+static const char doc[] =
+	"Show where each thread of a running process spends its time, and how much of that "
+	"is the kernel's doing. COMMAND is started, and watched from its first instruction to "
+	"its end.\v"
+	"DURATION is a number directly followed by ns, us, ms, s or min: 0.5s, 250ms, "
+	"2min. The longest is 365 days. A number without a unit is an error, except with "
+	"--sample-time and --sample-interval, where it means seconds.\n\n"
+	"@FILE stands for the options in FILE, one per line as on the command line, without "
+	"quotes; "
+	"# begins a comment.\n\n"
+	"TRIGGER is one of\n"
+	"  u:[OBJECT:]PROVIDER:PROBE      USDT probe (also usdt:)\n"
+	"  up:[OBJECT:]FUNCTION[+OFFSET]  function of the process (uprobe:)\n"
+	"  up:[OBJECT:]0xADDR             address as in OBJECT's symbol table\n"
+	"  ur:[OBJECT:]FUNCTION           its return (upr:, uretprobe:)\n"
+	"  ur:[OBJECT:]0xADDR             its return\n"
+	"  t:SYSTEM:EVENT                 kernel tracepoint (trace:)\n"
+	"  k:FUNCTION[+OFFSET]            function of the kernel (kprobe:)\n"
+	"  kr:FUNCTION                    its return (kretprobe:)\n"
+	"OBJECT is a file that the process has mapped, by path or soname (default: its "
+	"executable). Names may be patterns; all that match are one trigger.\n\n"
+	"The first SIGINT or SIGTERM ends the sample and prints it, the second one quits "
+	"at once.\n\n"
+	"Exit status: 0 success, 1 losses with --strict, 4 --fail-if is true, 64 wrong "
+	"command line, 65 damaged file, 66 no such file, or several processes or containers "
+	"match, 69 no such process, thread, control group or container, 71 refused by the "
+	"kernel, 72 no BTF, 74 output error, 75 no trigger led to a sample, the probes cost "
+	"too much, or --at or --duration is over, 77 not permitted, 78 wrong trigger, 126 "
+	"COMMAND cannot be run, 127 there is no such COMMAND.";
+
+/* --- Reading --- */
+
+struct argp_walk {
+	options_found *found;
+	void *context;
+	int next; /* index of the word that follows what was found last */
+	char **command;
+	int result; /* of found() */
+};
+
+static error_t word_take(int key, char *text, struct argp_state *state)
+{
+	struct argp_walk *walk = state->input;
+	const struct option_row *row = key == ARGP_KEY_ARG ? NULL : option_row_find(key);
+	const char *next = state->argv[state->next];
+
+	if (state->quoted && (key == ARGP_KEY_ARG || key == ARGP_KEY_END)) {
+		walk->command = &state->argv[state->quoted];
+		state->next = state->argc;
+		return 0;
+	}
+	if (!row && key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (row && row->takes == TAKES_FOLLOWING && !text && next && *next >= '0' && *next <= '9')
+		text = state->argv[state->next++];
+	walk->next = state->next;
+	walk->result = walk->found(walk->context, row, text);
+	return walk->result ? EINVAL : 0;
+}
+
+/* Behind the text what holds without the option, or without its value. */
+static char *help_complete(int key, const char *text, void *input)
+{
+	const struct option_row *row = option_row_find(key);
+	const struct output_format *format;
+	char *completed = NULL;
+	size_t length;
+	FILE *out;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC && (!row || !text || !(row->preset || row->implied)))
+		return (char *)text;
+	out = open_memstream(&completed, &length);
+	if (!out)
+		return (char *)text;
+	if (row) {
+		fprintf(out, "%.*s (default: %s", (int)strlen(text) - 1, text,
+			row->preset ? row->preset : row->implied);
+		if (row->preset && row->implied)
+			fprintf(out, "; without %s: %s", row->value, row->implied);
+		fputs(").", out);
+	} else {
+		fputs("FORMAT is one of\n", out);
+		for (size_t i = 0; (format = output_format_at(i)); i++)
+			fprintf(out, "  %-12s %s\n", format->name, format->about);
+		fprintf(out, "\n%s", text);
+	}
+	if (!fclose(out))
+		return completed;
+	free(completed);
+	return (char *)text;
+}
+
+/* Makes *argp, with the entries that it needs. */
+static void argp_fill(struct argp *argp, struct argp_option entries[OPTIONS_ROOM + 1])
+{
+	const struct option_row *row;
+	int group = -1;
+	size_t i;
+
+	/* argp puts --help and --version into group -1, the last one, by itself. */
+	for (i = 0; (row = option_row_at(i)); i++)
+		group -= !row->read;
+	for (i = 0; (row = option_row_at(i)); i++) {
+		bool is_title = !row->read;
+
+		group += is_title;
+		entries[i] = (struct argp_option){
+			.name = row->name,
+			.key = is_title ? 0 : option_row_key(i),
+			.arg = row->value,
+			.flags = (row->takes > TAKES_VALUE ? OPTION_ARG_OPTIONAL : 0) |
+				 (row->help ? 0 : OPTION_HIDDEN),
+			.doc = row->help,
+			.group = group,
+		};
+	}
+	entries[i] = (struct argp_option){ 0 };
+	*argp = (struct argp){
+		.options = entries,
+		.parser = word_take,
+		.args_doc = "[PID|NAME] [@FILE...]\n-- COMMAND [ARGUMENT...]",
+		.doc = doc,
+		.help_filter = help_complete,
+	};
+}
+
+int options_walk(int argc, char **argv, options_found *found, void *context, int *at,
+		 char ***command)
+{
+	struct argp_walk walk = { .found = found, .context = context, .next = 1 };
+	struct argp_option entries[OPTIONS_ROOM + 1];
+	struct argp argp;
+	int error;
+
+	argp_fill(&argp, entries);
+	error = argp_parse(&argp, argc, argv, ARGP_SILENT | ARGP_IN_ORDER, NULL, &walk);
+	*at = walk.next;
+	*command = walk.command;
+	return walk.result ? walk.result : -error;
+}
+
+/* --- Words that cannot be read --- */
+
+static bool begins_with(const char *name, const char *prefix, size_t length)
+{
+	return name && !strncmp(name, prefix, length);
+}
+
+/* The option whose name, or the beginning of whose name alone, this is; NULL if there is
+ * none. *similar is how many begin so. */
+static const struct option_row *row_named(const char *name, size_t length, size_t *similar)
+{
+	const struct option_row *row, *found = NULL;
+
+	*similar = 0;
+	for (size_t i = 0; length && (row = option_row_at(i)); i++) {
+		if (!begins_with(row->name, name, length))
+			continue;
+		++*similar;
+		found = row;
+		if (!row->name[length])
+			return row;
+	}
+	return *similar == 1 ? found : NULL;
+}
+
+static exit_status refuse_value(const struct option_row *row, const char *word)
+{
+	if (row->takes == TAKES_NONE)
+		log_error("option --%s takes no value: '%s'", row->name, word);
+	else
+		log_error("option --%s needs a value", row->name);
+	return options_see_help();
+}
+
+/* --NAME or --NAME=VALUE */
+static exit_status refuse_long(const char *word)
+{
+	size_t length = strcspn(word, "=") - 2, similar;
+	const struct option_row *row = row_named(word + 2, length, &similar);
+	struct names_closest closest;
+	char name[64];
+
+	if (row)
+		return refuse_value(row, word);
+	log_error("%s option --%.*s", similar ? "ambiguous" : "unknown", (int)length, word + 2);
+	snprintf(name, sizeof(name), "%.*s", (int)length, word + 2);
+	names_closest_init(&closest, name);
+	for (size_t i = 0; (row = option_row_at(i)); i++)
+		if (row->name && (!similar || begins_with(row->name, name, length)))
+			names_closest_offer(&closest, row->name);
+	names_closest_hint(&closest, "--", OPTIONS_SEE_HELP);
+	names_closest_clear(&closest);
+	return EX_USAGE;
+}
+
+exit_status options_refuse_word(const char *word)
+{
+	const struct option_row *row = NULL;
+
+	if (word[1] == '-')
+		return refuse_long(word);
+	/* Letters without values may stand before the one that is wrong. */
+	while (*++word) {
+		row = option_row_find(*word);
+		if (!row)
+			break;
+		if (row->takes == TAKES_VALUE)
+			return refuse_value(row, word);
+	}
+	log_error("unknown option -%c", *word);
+	return options_see_help();
+}
+
+/* --- Help --- */
+
+#define HELP_ROOM (1 << 16)
+
+/* Ends the process after something was printed on stdout. */
+static _Noreturn void finish_output(void)
+{
+	errno = 0;
+	if (fflush(stdout) || ferror(stdout)) {
+		exit(log_write_failed("to standard output", errno ? -errno : -EIO));
+	}
+	exit(EX_OK);
+}
+
+const char *options_version(void)
+{
+	return KERNEL_DELAY_VERSION;
+}
+
+static int read_help(const struct option_row *row, const char *text, struct options *options)
+{
+	struct argp_option entries[OPTIONS_ROOM + 1];
+	char *all = malloc(HELP_ROOM);
+	struct argp argp;
+
+	(void)text, (void)options;
+	if (!all)
+		exit(log_no_memory());
+	argp_fill(&argp, entries);
+	/* Written at once, at the end: of an earlier write that failed nobody knows the reason. */
+	setvbuf(stdout, all, _IOFBF, HELP_ROOM);
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like others */
+	argp_help(&argp, stdout, (unsigned int)row->min, (char[]){ PROGRAM });
+	finish_output();
+}
+
+static int read_version(const struct option_row *row, const char *text, struct options *options)
+{
+	(void)row, (void)text, (void)options;
+	signal(SIGPIPE, SIG_IGN);
+	printf(PROGRAM " %s\n", options_version());
+	finish_output();
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sysexits.h>
 
-#include "cli/options/options.h"
+#include "cli/options/options_parse.h"
 #include "cli/options/options_table.h"
 #include "cli/output/fail_if.h"
 #include "probes/trigger.h"

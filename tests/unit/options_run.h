@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/options/options.h"
+#include "cli/options/options_parse.h"
 #include "cases.h"
 #include "say.h"
 #include "tap.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command lines that are refused, and what is said. */
 #define _GNU_SOURCE
-#include "cli/options/options_file.h"
 #include "options_run.h"
 
 /* Values that are refused, and what the message says: the option, and why. */

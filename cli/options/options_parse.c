@@ -1,29 +1,273 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "options.h"
+#define _GNU_SOURCE
+#include "options_parse.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/kernel_delay.h"
+#include "cli/base/array.h"
 #include "cli/base/clock.h"
-#include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/output/output_path.h"
-#include "options_argp.h"
-#include "options_file.h"
-#include "options_modes.h"
 #include "options_read.h"
+#include "options_table.h"
 
-#ifndef KERNEL_DELAY_VERSION
-#define KERNEL_DELAY_VERSION "(unversioned build)"
-#endif
+/* --- Files that hold options, one per line: @FILE --- */
+
+#define BLANKS " \t\r\n"
+
+struct option_file {
+	const char *path;
+	size_t line; /* the current one, from 1 */
+	struct option_texts *texts;
+	options_found *found;
+	void *context;
+};
+
+static bool is_blank(char c)
+{
+	return c && strchr(BLANKS, c);
+}
+
+/* The line without blanks around it and without a comment, which begins with the line or after a
+ * blank. */
+static char *line_trim(char *line)
+{
+	size_t length = 0;
+
+	line += strspn(line, BLANKS);
+	for (char *at = line; *at && !(*at == '#' && (at == line || is_blank(at[-1]))); at++)
+		if (!is_blank(*at))
+			length = (size_t)(at - line) + 1;
+	line[length] = '\0';
+	return line;
+}
+
+/* An option and its value as one word; NULL without memory. */
+static char *word_new(const char *line)
+{
+	size_t name = strcspn(line, BLANKS "=");
+	char *word;
+
+	if (*line != '-' || !is_blank(line[name]))
+		return strdup(line);
+	if (asprintf(&word, "%.*s%s%s", (int)name, line, line[1] == '-' ? "=" : "",
+		     line + name + strspn(line + name, BLANKS)) < 0)
+		return NULL;
+	return word;
+}
+
+static exit_status word_walk(struct option_file *file, char *word)
+{
+	char *argv[] = { (char[]){ PROGRAM }, word, NULL }, **command;
+	int at, status;
+
+	if (!strncmp(word, "--", 2) && (!word[2] || word[2] == '=')) {
+		log_error("an options file cannot hold a command");
+		log_hint("give it on the command line, after --");
+		return EX_USAGE;
+	}
+	status = options_walk(2, argv, file->found, file->context, &at, &command);
+	if (status == -EINVAL)
+		return options_refuse_word(word);
+	return status < 0 ? log_no_memory() : status;
+}
+
+static exit_status line_read(struct option_file *file, char *line)
+{
+	struct option_texts *texts = file->texts;
+	char *word;
+	int status;
+
+	line = line_trim(line);
+	if (!*line)
+		return 0;
+	if (ARRAY_GROW(texts->all, texts->n, texts->room))
+		return log_no_memory();
+	word = word_new(line);
+	if (!word)
+		return log_no_memory();
+	texts->all[texts->n++] = word;
+	status = word_walk(file, word);
+	if (status)
+		log_hint("see line %zu of %s", file->line, file->path);
+	return status;
+}
+
+static exit_status unreadable(const char *path, const char *why)
+{
+	log_error("cannot read options from '%s': %s", path, why);
+	log_hint(
+		"@FILE stands for the options in FILE, one per line; give a process of such a name "
+		"with --comm");
+	return EX_NOINPUT;
+}
+
+/* Of a text, which is cut into lines. */
+static exit_status lines_read(struct option_file *file, char *text)
+{
+	int status = 0;
+
+	while (text && !status) {
+		char *line = strsep(&text, "\n");
+
+		file->line++;
+		status = line_read(file, line);
+	}
+	return status;
+}
+
+/* Reads the file, which has to be text, into room for OPTIONS_FILE_MAX bytes and two more. */
+static exit_status text_read(const char *path, char *text)
+{
+	FILE *in = fopen(path, "re");
+	size_t size;
+	int error;
+
+	if (!in)
+		return unreadable(path, strerror(errno));
+	errno = 0;
+	size = fread(text, 1, OPTIONS_FILE_MAX + 1, in);
+	error = ferror(in) ? (errno ? errno : EIO) : 0;
+	fclose(in);
+	text[size] = '\0';
+	if (error)
+		return unreadable(path, strerror(error));
+	if (size > OPTIONS_FILE_MAX)
+		return unreadable(path, "it is larger than 64 KiB");
+	if (strlen(text) != size)
+		return unreadable(path, "it is not a text file");
+	return 0;
+}
+
+/* Calls found() for the option, or the process, in each line of a file, as if it stood on the
+ * command line. The words go to *texts: options may point to them. Returns 0; or after printing
+ * what is wrong, and in which line, an exit status. */
+static exit_status options_file_walk(const char *path, struct option_texts *texts,
+				     options_found *found, void *context)
+{
+	struct option_file file = {
+		.path = path, .texts = texts, .found = found, .context = context
+	};
+	char *text = malloc(OPTIONS_FILE_MAX + 2); /* the stack may be smaller */
+	int status;
+
+	if (!text)
+		return log_no_memory();
+	status = text_read(path, text) ?: lines_read(&file, text);
+	free(text);
+	return status;
+}
+
+/* Frees them. */
+static void option_texts_clear(struct option_texts *texts)
+{
+	for (size_t i = 0; i < texts->n; i++)
+		free(texts->all[i]);
+	free(texts->all);
+	*texts = (struct option_texts){ 0 };
+}
+
+/* --- Which options mean something in a run like this --- */
+
+struct mode {
+	unsigned int in;
+	const char *name, *why;
+};
+
+/* Those first that say most of what the run is. */
+static const struct mode modes[] = {
+	{ IN_MACHINE, "--machine", "it shows how this machine is set up, and takes no samples" },
+	{ IN_LIST_METRICS, "--list-metrics", "it lists the metrics, and does nothing else" },
+	{ IN_LIST_PROBES, "--list-probes", "it lists what can be a trigger, and takes no samples" },
+	{ IN_REPLAY, "--replay", "it reads what was sampled before, and looks at no process" },
+	{ IN_CHECK, "--check", "it shows where probes would be, and takes no samples" },
+	{ IN_LIVE, "--live", "it shows windows of a given time, one after the other" },
+	{ IN_RECORD_ON, "--record-on", "its samples follow one another without a gap" },
+	{ IN_LONG_POLL, "--long-poll", "it is a pair of triggers by itself" },
+	{ IN_ONE | IN_PAIR, "triggers", "they say when samples begin and end" },
+	{ IN_COMMAND, "a command", "it is started to be watched from its beginning to its end" },
+};
+
+static unsigned int modes_of(const struct options *options)
+{
+	bool start = options->triggers[KD_START], stop = options->triggers[KD_STOP];
+	unsigned int is = 0;
+
+	is |= options->machine ? IN_MACHINE : 0;
+	is |= options->list_metrics ? IN_LIST_METRICS : 0;
+	is |= options->list_probes ? IN_LIST_PROBES : 0;
+	is |= options->replay ? IN_REPLAY : 0;
+	is |= options->long_poll ? IN_LONG_POLL : 0;
+	is |= start && stop ? IN_PAIR : start || stop ? IN_ONE : 0;
+	is |= is ? 0 : IN_CLOCKED;
+	is |= options->record_on ? IN_RECORD_ON : 0;
+	is |= options->outputs.live ? IN_LIVE : 0;
+	is |= options->check ? IN_CHECK : 0;
+	is |= options->command ? IN_COMMAND : 0;
+	return is;
+}
+
+/* Refuses what is given, as messages name it, if one of these modes leaves it no meaning. */
+static exit_status refuse_in(const char *what, unsigned int valid, unsigned int is)
+{
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		const struct mode *mode = &modes[i];
+
+		if (!(mode->in & is & ~valid))
+			continue;
+		log_error("%s cannot be combined with %s", what, mode->name);
+		log_hint("leave out one of them: %s", mode->why);
+		return EX_USAGE;
+	}
+	return 0;
+}
+
+/* Also refuses it if there are no triggers that it needs, or only one. */
+static exit_status row_check(const struct option_row *row, unsigned int is)
+{
+	unsigned int too_few = row->in & IN_PAIR ? IN_ONE : 0;
+	char what[64];
+	int status;
+
+	snprintf(what, sizeof(what), "option --%s", row->name);
+	status = refuse_in(what, row->in | too_few, is);
+	if (status || !(is & ~row->in))
+		return status;
+	if (row->in & IN_ONE) {
+		log_error("%s needs a trigger", what);
+		log_hint("give --start-trigger, --stop-trigger or both");
+	} else {
+		log_error("%s needs two triggers", what);
+		log_hint("give --start-trigger and --stop-trigger");
+	}
+	return EX_USAGE;
+}
+
+/* Refuses what was given, by the index of its row, and is not valid in each mode that the options
+ * make; process is one that was given without an option, NULL: none was. Returns 0, or after
+ * printing what is wrong an exit status. */
+static exit_status options_modes_check(const struct options *options,
+				       const bool given[OPTIONS_ROOM], const char *process)
+{
+	unsigned int is = modes_of(options);
+	const struct option_row *row;
+	int status = 0;
+
+	if (process)
+		status = refuse_in("a process", option_row_find('p')->in, is);
+	for (size_t i = 0; !status && (row = option_row_at(i)); i++)
+		if (given[i])
+			status = row_check(row, is);
+	return status;
+}
+
+/* --- The command line --- */
 
 #define COUNT_UNSET UINT64_MAX
-
-const char *options_version(void)
-{
-	return KERNEL_DELAY_VERSION;
-}
 
 struct reading {
 	struct options *options;
