@@ -2,19 +2,424 @@
 #define _GNU_SOURCE
 #include "exporter.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <seccomp.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/base/clock.h"
-#include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/metrics/metrics.h"
 #include "cli/metrics/openmetrics.h"
 #include "cli/metrics/prometheus.h"
-#include "exporter_http.h"
+#include "cli/sandbox/packet.h"
+#include "cli/sandbox/sandbox.h"
+#include "exporter_host.h"
+#include "exporter_server.h"
+
+/* --- The socket that it listens on --- */
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static exit_status socket_failed(const char *address, uint16_t port, bool is_v6, int error)
+{
+	log_error("cannot listen on %s%s%s:%u: %s", is_v6 ? "[" : "", address, is_v6 ? "]" : "",
+		  port, strerror(error));
+	switch (error) {
+	case EADDRINUSE:
+		log_hint("another program uses this port, perhaps another kernel_delay: give "
+			 "--listen another one");
+		return EX_UNAVAILABLE;
+	case EADDRNOTAVAIL:
+	case EAFNOSUPPORT:
+		log_hint("this machine has no such address: `ip address` shows those it has");
+		return EX_UNAVAILABLE;
+	case EACCES:
+	case EPERM:
+		log_hint("ports below 1024 need the capability CAP_NET_BIND_SERVICE: give --listen "
+			 "a larger one");
+		return EX_NOPERM;
+	}
+	return EX_OSERR;
+}
+
+static socklen_t address_fill(union address *bound, const char *address, uint16_t port)
+{
+	memset(bound, 0, sizeof(*bound));
+	if (inet_pton(AF_INET, address, &bound->v4.sin_addr) == 1) {
+		bound->v4.sin_family = AF_INET;
+		bound->v4.sin_port = htons(port);
+		return sizeof(bound->v4);
+	}
+	if (inet_pton(AF_INET6, address, &bound->v6.sin6_addr) != 1)
+		return 0;
+	bound->v6.sin6_family = AF_INET6;
+	bound->v6.sin6_port = htons(port);
+	return sizeof(bound->v6);
+}
+
+/* Returns 0 or an errno. */
+static int socket_listen(int fd, const union address *bound, socklen_t length)
+{
+	int one = 1, zero = 0;
+
+	/* A connection of the run before may linger. */
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)))
+		return errno;
+	/* Whatever net.ipv6.bindv6only says. */
+	if (bound->any.sa_family == AF_INET6 &&
+	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)))
+		return errno;
+	if (bind(fd, &bound->any, length) || listen(fd, SOMAXCONN))
+		return errno;
+	return 0;
+}
+
+exit_status exporter_socket_open(int *fd, bool *is_v6, const char *address, uint16_t *port)
+{
+	union address bound;
+	socklen_t length = address_fill(&bound, address, *port);
+	int error;
+
+	*fd = -1;
+	*is_v6 = bound.any.sa_family == AF_INET6;
+	if (!length)
+		return socket_failed(address, *port, false, EADDRNOTAVAIL);
+	*fd = socket(bound.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	error = *fd < 0 ? errno : socket_listen(*fd, &bound, length);
+	if (!error && getsockname(*fd, &bound.any, &length))
+		error = errno;
+	if (!error) {
+		*port = ntohs(*is_v6 ? bound.v6.sin6_port : bound.v4.sin_port);
+		return 0;
+	}
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return socket_failed(address, *port, *is_v6, error);
+}
+
+/* --- The side of HTTP --- */
+
+/* A process without privileges answers from what was published last. It never waits for who
+ * publishes, nor that for it. */
+
+struct exporter_http;
+
+/* A text from malloc(). */
+struct exporter_text {
+	char *text;
+	size_t length;
+};
+
+/* Where to listen: an address (IPv4 or IPv6, as numbers) and port (0: any). */
+struct exporter_http_config {
+	const char *address;
+	uint16_t port;
+	const char *allowed; /* names of hosts, as struct exporter_hosts has them */
+	unsigned int
+		without; /* a combination of enum sandbox_without; the program leaves none out */
+};
+
+#ifdef HAVE_MICROHTTPD
+
+#define PATIENCE (10 * NSEC_PER_SEC) /* for the child to begin */
+#define AT_ONCE 1                    /* a deadline that is over */
+
+struct exporter_http {
+	struct exporter_hosts hosts;
+	unsigned int without; /* of the sandbox */
+	uint16_t port;
+	int channel; /* our end, -1: none */
+	int ends;    /* the child's, until there is one */
+	pid_t child; /* 0: none */
+	struct packet packet;
+};
+
+static exit_status http_failed(int error)
+{
+	log_error("cannot serve metrics: %s", strerror(error));
+	return EX_OSERR;
+}
+
+/* --- The child --- */
+
+/* What a server does with its connections, and what reading files and memory takes. Others fail:
+ * not each version of the libraries makes the same. */
+static int server_filter(void)
+{
+	static const int calls[] = {
+		SCMP_SYS(accept),        SCMP_SYS(accept4),     SCMP_SYS(brk),
+		SCMP_SYS(clock_gettime), SCMP_SYS(close),       SCMP_SYS(epoll_create1),
+		SCMP_SYS(epoll_ctl),     SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_wait),
+		SCMP_SYS(exit),          SCMP_SYS(exit_group),  SCMP_SYS(fcntl),
+		SCMP_SYS(fstat),         SCMP_SYS(futex),       SCMP_SYS(getpeername),
+		SCMP_SYS(getrandom),     SCMP_SYS(getsockname), SCMP_SYS(getsockopt),
+		SCMP_SYS(gettimeofday),  SCMP_SYS(madvise),     SCMP_SYS(mremap),
+		SCMP_SYS(munmap),        SCMP_SYS(newfstatat),  SCMP_SYS(poll),
+		SCMP_SYS(ppoll),         SCMP_SYS(pread64),     SCMP_SYS(read),
+		SCMP_SYS(recvfrom),      SCMP_SYS(recvmsg),     SCMP_SYS(restart_syscall),
+		SCMP_SYS(sendmsg),       SCMP_SYS(sendto),      SCMP_SYS(setsockopt),
+		SCMP_SYS(shutdown),      SCMP_SYS(write),       SCMP_SYS(writev),
+	};
+	const struct scmp_arg_cmp no_code = { 2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0 };
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int err = filter ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls) && !err; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_code);
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, no_code);
+	if (!err)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	return err;
+}
+
+static int child_confine(const struct exporter_http *http, pid_t parent, const char **what)
+{
+	int err = sandbox_enter(http->ends, parent,
+				http->without | SANDBOX_WITHOUT_FILTER | SANDBOX_WITHOUT_CPU_LIMIT,
+				what);
+
+	if (err || http->without & SANDBOX_WITHOUT_FILTER)
+		return err;
+	*what = "filtering system calls";
+	return server_filter();
+}
+
+/* what: was being done, if there is an error. */
+static int child_greet(struct packet *packet, int err, const char *what)
+{
+	packet_begin(packet, EXPORTER_STARTED);
+	packet->head.status = err;
+	if (err)
+		packet_put_text(packet, what);
+	return packet_send(SANDBOX_SOCKET, packet, -1, 0);
+}
+
+static _Noreturn void child_run(struct exporter_http *http, pid_t parent)
+{
+	struct exporter_server *server = exporter_server_new(SANDBOX_SOCKET, &http->hosts);
+	const char *what = "starting";
+	int err = server ? child_confine(http, parent, &what) : -ENOMEM;
+
+	if (!err) {
+		what = "listening";
+		err = exporter_server_open(server);
+	}
+	err = child_greet(&http->packet, err, what) ?: err;
+	if (!err)
+		err = exporter_server_run(server);
+	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* --- The parent --- */
+
+static int texts_write(int fd, struct exporter_text texts[EXPORTER_FORMS])
+{
+	for (int form = 0; form < EXPORTER_FORMS; form++) {
+		for (size_t done = 0; done < texts[form].length;) {
+			ssize_t written = write(fd, texts[form].text + done,
+						texts[form].length - done);
+
+			if (written < 0 && errno == EINTR)
+				continue;
+			if (written <= 0)
+				return written < 0 ? -errno : -EIO;
+			done += (size_t)written;
+		}
+	}
+	return 0;
+}
+
+/* Takes the texts, also if it fails, to answer with from now on. Those that are being
+ * sent stay. Returns 0; -EAGAIN if the other process is several behind; -EPIPE if it
+ * has ended; another negative errno. */
+static int exporter_http_publish(struct exporter_http *http,
+				 struct exporter_text texts[EXPORTER_FORMS])
+{
+	int fd = memfd_create("metrics", MFD_CLOEXEC);
+	int err = fd < 0 ? -errno : texts_write(fd, texts);
+
+	if (!err) {
+		packet_begin(&http->packet, EXPORTER_TEXTS);
+		http->packet.head.t = texts[0].length;
+		err = packet_send(http->channel, &http->packet, fd, AT_ONCE);
+	}
+	if (fd >= 0)
+		close(fd);
+	for (int form = 0; form < EXPORTER_FORMS; form++)
+		free(texts[form].text);
+	return err == -ETIMEDOUT ? -EAGAIN : err;
+}
+
+static exit_status http_started(struct exporter_http *http)
+{
+	int err = packet_receive(http->channel, &http->packet, false, clock_monotonic() + PATIENCE);
+
+	const char *what;
+
+	if (err)
+		return http_failed(err == -EPIPE ? ECHILD : -err);
+	if (!http->packet.head.status)
+		return 0;
+	what = packet_text(&http->packet, PACKET_TEXT_MOST);
+	log_error("cannot serve metrics safely: %s: %s", what ? what : "starting",
+		  strerror(-http->packet.head.status));
+	return EX_OSERR;
+}
+
+/* Starts the process; something must have been published. To be called while this one has no other
+ * threads. Returns as above. */
+static exit_status exporter_http_start(struct exporter_http *http)
+{
+	pid_t parent = getpid();
+
+	fflush(NULL); /* or both processes would write it */
+	http->child = fork();
+	if (!http->child)
+		child_run(http, parent);
+	if (http->child < 0) {
+		http->child = 0;
+		return http_failed(errno);
+	}
+	close(http->ends);
+	http->ends = -1;
+	return http_started(http);
+}
+
+/* The child gets the socket when it has closed all others. */
+static exit_status http_listen(struct exporter_http *http, const char *address)
+{
+	bool is_v6;
+	int socket, ends[2], err,
+		status = exporter_socket_open(&socket, &is_v6, address, &http->port);
+
+	if (status)
+		return status;
+	err = packet_connect(ends);
+	if (!err) {
+		/* A few messages, each of which holds a file: the kernel's least. */
+		setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &(int){ 1 }, sizeof(int));
+		http->channel = ends[0];
+		http->ends = ends[1];
+		packet_begin(&http->packet, EXPORTER_SOCKET);
+		http->packet.head.number = is_v6;
+		http->packet.head.n = http->port;
+		err = packet_send(http->channel, &http->packet, socket, AT_ONCE);
+	}
+	close(socket);
+	return err ? http_failed(-err) : 0;
+}
+
+/* Listens; clients wait until exporter_http_start(). Returns 0, or after printing what failed an
+ * exit status. The caller ends it with exporter_http_close(), also after an error. */
+static exit_status exporter_http_open(struct exporter_http **out,
+				      const struct exporter_http_config *config)
+{
+	struct exporter_http *http = calloc(1, sizeof(*http));
+
+	*out = http;
+	if (!http)
+		return http_failed(ENOMEM);
+	http->channel = http->ends = -1;
+	http->port = config->port;
+	http->without = config->without;
+	http->hosts = exporter_hosts_new(config->allowed);
+	return http_listen(http, config->address);
+}
+
+/* The port that it listens on. */
+static uint16_t exporter_http_port(const struct exporter_http *http)
+{
+	return http->port;
+}
+
+/* The process; 0: there is none. */
+static pid_t exporter_http_child(const struct exporter_http *http)
+{
+	return http->child;
+}
+
+/* Cuts what is being sent. NULL is allowed. */
+static void exporter_http_close(struct exporter_http *http)
+{
+	if (!http)
+		return;
+	if (http->channel >= 0)
+		close(http->channel);
+	if (http->ends >= 0)
+		close(http->ends);
+	/* It ends by itself, too, unless someone has taken it over. */
+	if (http->child && !kill(http->child, SIGKILL))
+		while (waitpid(http->child, NULL, 0) < 0 && errno == EINTR)
+			;
+	free(http);
+}
+
+#else
+
+exit_status exporter_http_open(struct exporter_http **http,
+			       const struct exporter_http_config *config)
+{
+	(void)config;
+	*http = NULL;
+	log_error("option --listen: this program was built without libmicrohttpd");
+	log_hint("-o prometheus:FILE writes files for node_exporter");
+	return EX_USAGE;
+}
+
+exit_status exporter_http_start(struct exporter_http *http)
+{
+	(void)http;
+	return 0;
+}
+
+int exporter_http_publish(struct exporter_http *http, struct exporter_text texts[EXPORTER_FORMS])
+{
+	(void)http;
+	(void)texts;
+	return 0;
+}
+
+uint16_t exporter_http_port(const struct exporter_http *http)
+{
+	(void)http;
+	return 0;
+}
+
+pid_t exporter_http_child(const struct exporter_http *http)
+{
+	(void)http;
+	return 0;
+}
+
+void exporter_http_close(struct exporter_http *http)
+{
+	(void)http;
+}
+
+#endif
+
+/* --- The side of metrics --- */
 
 /* Answers are made for at most one part in so many of the time: the consumer has samples
  * to take. */

@@ -3,6 +3,7 @@
 #ifndef EXPORTER_H
 #define EXPORTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
@@ -50,5 +51,9 @@ pid_t exporter_child(const struct exporter *exporter);
 
 /* NULL is allowed. */
 void exporter_close(struct exporter *exporter);
+
+/* Listens on an address and port, as above (port 0: any, then *port becomes it). Returns 0, or
+ * after printing what failed an exit status. The caller closes *fd, which is -1 after an error. */
+exit_status exporter_socket_open(int *fd, bool *is_v6, const char *address, uint16_t *port);
 
 #endif

@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "cli/output/exporter.h"
 #include "cli/output/exporter_host.h"
 #include "cli/output/exporter_server.h"
-#include "cli/output/exporter_socket.h"
 #include "cli/sandbox/packet.h"
 #include "input.h"
 

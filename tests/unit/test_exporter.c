@@ -22,7 +22,7 @@
 #include "cli/metrics/openmetrics.h"
 #include "cli/metrics/prometheus.h"
 #include "cli/output/exporter_host.h"
-#include "cli/output/exporter_clients.h"
+#include "cli/output/exporter_server.h"
 #include "cases.h"
 #include "golden.h"
 #include "metrics_sample.h"
