@@ -14,7 +14,7 @@
 #include "cli/model/sample.h"
 #include "cli/model/trigger_stats.h"
 #include "output_format.h"
-#include "pager.h"
+#include "terminal.h"
 
 #define OUTPUTS_MAX 8
 #define ADDRESS_LEN 64

@@ -9,7 +9,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/parse.h"
 #include "cli/base/schedule.h"
-#include "cli/output/progress.h"
+#include "cli/output/terminal.h"
 #include "cases.h"
 #include "random.h"
 #include "tap.h"
