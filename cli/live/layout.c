@@ -14,7 +14,6 @@
 #include "cli/text/text_processes.h"
 #include "cli/text/text_screen.h"
 #include "cli/text/text_short.h"
-#include "keys.h"
 
 /* --- Lines that are cut at the edges of a screen --- */
 

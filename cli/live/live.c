@@ -17,7 +17,6 @@
 #include "cli/options/options_table.h"
 #include "cli/text/text.h"
 #include "cli/text/text_short.h"
-#include "keys.h"
 #include "layout.h"
 #include "screen.h"
 #include "view.h"

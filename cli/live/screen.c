@@ -20,8 +20,8 @@
 
 #include "cli/base/log.h"
 #include "cli/text/text_parts.h"
-#include "keys.h"
 #include "layout.h"
+#include "view.h"
 
 #include <term.h> /* last, and without what it calls the terminal's numbers */
 #undef columns

@@ -38,7 +38,7 @@ bool screen_draw(struct screen *screen, const char *text, bool all);
 /* Looks whether keys were pressed. False: the terminal is gone. */
 bool screen_look(struct screen *screen);
 
-/* The next key that was pressed until then, as keys.h has it. False: there is none. */
+/* The next key that was pressed until then, as view.h has it. False: there is none. */
 bool screen_key(struct screen *screen, uint32_t *key);
 
 /* NULL is allowed. */

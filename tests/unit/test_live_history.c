@@ -2,7 +2,7 @@
 /* The bars of the live view, against what each window had. */
 #include <stdlib.h>
 
-#include "cli/live/history.h"
+#include "cli/live/view.h"
 #include "tap.h"
 #include "verdict_sample.h"
 

@@ -2,7 +2,7 @@
 /* What keys make of the live view. */
 #include <stdlib.h>
 
-#include "cli/live/keys.h"
+#include "cli/live/view.h"
 #include "cases.h"
 #include "say.h"
 #include "verdict_sample.h"
