@@ -115,3 +115,29 @@ int packet_get_known(const struct packet *packet, struct known *known)
 		       ? 0
 		       : -EBADMSG;
 }
+
+const char *unwind_stop_text(enum unwind_stop stop)
+{
+	switch (stop) {
+	case UNWIND_NO_OBJECT:
+		return "code that is in no file";
+	case UNWIND_NO_CFI:
+		return "no unwind information";
+	case UNWIND_BAD_CFI:
+		return "unwind information that cannot be used";
+	case UNWIND_NOT_COPIED:
+		return "memory that could not be read";
+	case UNWIND_TRUNCATED:
+		return "beyond what was copied";
+	case UNWIND_LOOP:
+		return "frames that lead nowhere";
+	case UNWIND_TOO_DEEP:
+		return "too many frames";
+	case UNWIND_BUDGET:
+		return "too much work for one stack";
+	case UNWIND_ELSEWHERE:
+		return "on another stack";
+	default:
+		return NULL;
+	}
+}

@@ -76,4 +76,8 @@ int packet_get_known(const struct packet *packet, struct known *known);
  * packet. Returns 1; 0 at the end; -EBADMSG. */
 int packet_get_frame(const struct packet *packet, size_t *at, struct frame *frame);
 
+/* Why a stack was not unwound to its end, for people: "no unwind information", ...; NULL for
+ * UNWIND_COMPLETE. */
+const char *unwind_stop_text(enum unwind_stop stop);
+
 #endif

@@ -16,8 +16,59 @@
 #include <string.h>
 
 #include "probes/elf/cfi.h"
-#include "stack_copy.h"
-#include "unwind_walk.h"
+#include "probes/elf/go_table.h"
+#include "machine_code.h"
+
+#if defined(__x86_64__)
+#define REG_RETURN UNW_X86_64_RIP
+#define REG_FRAME UNW_X86_64_RBP
+#define ADDRESS_MASK UINT64_MAX
+#define LEAF_NEEDS_STACK true /* its return address is there */
+#else
+#define REG_RETURN UNW_AARCH64_X30
+#define REG_FRAME UNW_AARCH64_X29
+#define ADDRESS_MASK ((1ULL << 48) - 1) /* above are the bits of pointer authentication */
+#define LEAF_NEEDS_STACK false
+#endif
+
+/* What is known of an address of code: how to get from there to the caller. */
+struct rule {
+	uint64_t address;
+	uint64_t generation; /* of the unwinder; another one: nothing is known */
+	struct unwind_object object;
+	bool mapped; /* there is code */
+	struct cfi_fde fde;
+	enum unwind_stop stop; /* UNWIND_COMPLETE: there is a row */
+	/* Of a function in Go, which has neither: how much it has on the stack. */
+	bool is_go, go_outermost, go_switches, go_leaves, go_injected;
+	uint32_t go_frame;
+	/* Of the instruction before the next address, if it was looked at. */
+	bool looked, calls;
+	uint64_t target; /* where the call goes; 0: unknown */
+};
+
+/* The context of libunwind's call-backs: a stack being unwound or, without a copy, a
+ * rule being looked up. */
+struct walk {
+	struct unwinder *unwinder;
+	const struct stack_copy *copy;
+	struct known *known;     /* of a stack: what is read of it */
+	const struct rule *rule; /* whose information is being read */
+	uint64_t regs[KD_REGS];
+	uint64_t missing; /* bitmap of registers that are not known */
+	unsigned int *steps;
+	enum unwind_stop failure; /* why a read failed; UNWIND_COMPLETE: none did */
+	bool elsewhere;           /* a signal's handler ran on a stack of its own */
+	bool exact;               /* the frame's instruction itself was interrupted */
+	bool by_frame_pointers;   /* some of the frames were found so */
+	bool left_goroutine;      /* what is on another stack does not wait for this one */
+	bool through_made;        /* some are code that is in no file that can be read */
+	uint64_t ip, sp;
+	bool begun; /* the cursor has the registers, and regs those that it began with */
+	unw_cursor_t cursor;
+};
+
+#define WALK_ON UNWIND_STOPS /* it does not stop here */
 
 /* Exported and not declared (as of 1.8); the Makefile looks whether it is there. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
@@ -42,7 +93,8 @@ struct unwinder {
 	uint64_t generation;
 };
 
-bool walk_word(struct walk *walk, uint64_t address, uint64_t *word)
+/* Reads a word of the stack, and notes that it matters, or why it is not there. */
+static bool walk_word(struct walk *walk, uint64_t address, uint64_t *word)
 {
 	switch (stack_copy_find(walk->copy, address, word)) {
 	case STACK_COPY_THERE:
@@ -213,6 +265,29 @@ static enum unwind_stop row_make(struct unwinder *unwinder, const struct rule *r
 	return walk.failure ? walk.failure : UNWIND_BAD_CFI;
 }
 
+/* Finds out what Go's table says of a rule's address, and counts what that took. Returns whether it
+ * is there. */
+static bool rule_explore_go(struct rule *rule, unsigned int *steps)
+{
+	uint64_t address = rule->address - rule->object.bias;
+	struct go_function function;
+	uint32_t taken;
+	int err;
+
+	if (!LEAF_NEEDS_STACK || go_table_find(rule->object.go, address, &function))
+		return false;
+	err = go_table_frame(rule->object.go, &function, address, &rule->go_frame, &taken);
+	*steps += taken;
+	if (err)
+		return false;
+	rule->is_go = true;
+	rule->go_outermost = function.outermost;
+	rule->go_switches = function.switches;
+	rule->go_leaves = function.leaves;
+	rule->go_injected = function.injected;
+	return true;
+}
+
 /* Finds out what is to be known of a rule. */
 static enum unwind_stop rule_explore(struct unwinder *unwinder, struct rule *rule,
 				     unsigned int *steps)
@@ -238,7 +313,8 @@ static enum unwind_stop rule_explore(struct unwinder *unwinder, struct rule *rul
 	return row_make(unwinder, rule, steps);
 }
 
-struct rule *rule_find(struct unwinder *unwinder, uint64_t address, unsigned int *steps)
+/* The rule of an address, which stays until the next call. */
+static struct rule *rule_find(struct unwinder *unwinder, uint64_t address, unsigned int *steps)
 {
 	struct rule *rule = &unwinder->rules[(address ^ address >> 12) % RULES];
 
@@ -251,9 +327,8 @@ struct rule *rule_find(struct unwinder *unwinder, uint64_t address, unsigned int
 	return rule;
 }
 
-/* --- Frames --- */
-
-bool walk_register(struct walk *walk, unsigned int number, uint64_t *value)
+/* Reads a register of the frame. Returns whether it is known. */
+static bool walk_register(struct walk *walk, unsigned int number, uint64_t *value)
 {
 	unw_word_t word;
 
@@ -263,6 +338,227 @@ bool walk_register(struct walk *walk, unsigned int number, uint64_t *value)
 	*value = word;
 	return true;
 }
+
+/* --- Frames without call frame information --- */
+
+/* What is taken for a return address must be one: behind a call, if the code is in a file that can
+ * be read. */
+
+/* Bytes of a function that has no frame, as it makes a system call: more than any has. */
+#define LEAF_SIZE 256
+
+static bool code_read(const struct rule *rule, uint64_t address, uint8_t *code, size_t size)
+{
+	uint64_t offset;
+
+	return rule->object.file &&
+	       elf_file_offset(rule->object.file, address - rule->object.bias, PF_X, &offset) &&
+	       !elf_file_read(rule->object.file, offset, code, size);
+}
+
+/* Whether the instruction before an address is a call: what cannot be looked at may be one. The
+ * handler of a signal returns to where nobody called it, and so does a goroutine. */
+static void rule_look(struct rule *rule, uint64_t address)
+{
+	uint8_t code[CALL_SIZE];
+	int64_t distance;
+
+	rule->looked = true;
+	rule->calls = (rule->mapped && !rule->object.file) || rule->fde.signal ||
+		      rule->go_outermost;
+	if (rule->object.file && code_read(rule, address - sizeof(code), code, sizeof(code))) {
+		rule->calls |= code_ends_with_call(code);
+		if (code_ends_with_call_to(code, &distance))
+			rule->target = address + (uint64_t)distance;
+	}
+}
+
+/* A frame that may be the caller's. */
+struct caller {
+	uint64_t ip, sp;
+	uint64_t target; /* of the call there; 0: unknown */
+};
+
+/* Whether code can return there. */
+static bool caller_look(struct walk *walk, struct caller *caller)
+{
+	struct rule *rule = rule_find(walk->unwinder, caller->ip - 1, walk->steps);
+
+	if (!rule->looked)
+		rule_look(rule, caller->ip);
+	caller->target = rule->target;
+	return rule->calls;
+}
+
+/* With what was saved at an address of the stack. */
+static bool caller_read(struct walk *walk, uint64_t saved, struct caller *caller)
+{
+	uint64_t word;
+
+	if (!walk_word(walk, saved, &word))
+		return false;
+	caller->sp = saved + sizeof(word);
+	caller->ip = stack_copy_return(walk->copy, word & ADDRESS_MASK, caller->sp);
+	return caller_look(walk, caller);
+}
+
+/* All registers, as libunwind has them. */
+static void registers_take(struct walk *walk)
+{
+	uint64_t missing = 0, word;
+
+	for (unsigned int i = 0; walk->begun && i < KD_REGS; i++) {
+		if (i == KD_REG_IP || i == KD_REG_SP)
+			continue;
+		if (walk_register(walk, i, &word))
+			walk->regs[i] = word;
+		else
+			missing |= 1ULL << i;
+	}
+	if (walk->begun)
+		walk->missing = missing;
+	walk->begun = false;
+}
+
+static enum unwind_stop walk_to(struct walk *walk, const struct caller *caller)
+{
+	walk->ip = walk->regs[KD_REG_IP] = caller->ip;
+	walk->sp = walk->regs[KD_REG_SP] = caller->sp;
+	walk->exact = false;
+	walk->begun = false;
+	return WALK_ON;
+}
+
+/* --- Code that has put nothing on the stack --- */
+
+/* The caller, if the interrupted function has no frame: its return address is at the top. */
+static bool leaf_caller(struct walk *walk, struct caller *caller)
+{
+#if defined(__x86_64__)
+	return caller_read(walk, walk->sp, caller);
+#else
+	if (!walk_register(walk, REG_RETURN, &caller->ip))
+		return false;
+	caller->ip = stack_copy_return(walk->copy, caller->ip & ADDRESS_MASK, walk->sp);
+	caller->sp = walk->sp;
+	return caller_look(walk, caller);
+#endif
+}
+
+/* In a file that has information such code is written by hand, as are system calls in functions
+ * like clone3. Elsewhere the call must be one of this function, which makes no frame. */
+static bool leaf_is_sure(const struct walk *walk, const struct rule *rule,
+			 const struct caller *caller)
+{
+	uint8_t code[BEGIN_SIZE];
+
+	if (rule->object.cfi)
+		return true;
+	return caller->target && walk->ip - caller->target < LEAF_SIZE &&
+	       code_read(rule, caller->target, code, sizeof(code)) && !code_begins_frame(code);
+}
+
+/* --- Frame pointers: [fp] is the caller's, [fp + 8] the return address (System V ABI for AMD64,
+ *     3.2.2; AAPCS64, 6.4.6) --- */
+
+static bool frame_caller(struct walk *walk, uint64_t fp, uint64_t *callers_fp,
+			 struct caller *caller)
+{
+	return fp >= walk->sp && !(fp % sizeof(fp)) && walk_word(walk, fp, callers_fp) &&
+	       caller_read(walk, fp + sizeof(fp), caller);
+}
+
+/* No other register is known then; on arm64 the stack pointer is not more than a bound. */
+static enum unwind_stop walk_to_frame(struct walk *walk, uint64_t callers_fp,
+				      const struct caller *caller)
+{
+	walk->regs[REG_FRAME] = callers_fp;
+	walk->missing = ~(1ULL << REG_FRAME | 1ULL << KD_REG_IP | 1ULL << KD_REG_SP);
+	walk->by_frame_pointers = true;
+	return walk_to(walk, caller);
+}
+
+/* What the interrupted instruction itself says of the frame. */
+static bool edge_caller(struct walk *walk, const struct rule *rule, uint64_t *callers_fp,
+			struct caller *caller)
+{
+	uint8_t before[EDGE_SIZE], at[EDGE_SIZE];
+
+	if (!code_read(rule, walk->ip - sizeof(before), before, sizeof(before)) ||
+	    !code_read(rule, walk->ip, at, sizeof(at)))
+		return false;
+	switch (code_place(before, at)) {
+	case CODE_AT_EDGE:
+		return walk_register(walk, REG_FRAME, callers_fp) && leaf_caller(walk, caller);
+	case CODE_PUSHED:
+		return frame_caller(walk, walk->sp, callers_fp, caller);
+	default:
+		return false;
+	}
+}
+
+/* Goes from a frame of code without call frame information, that of walk->rule, to its caller.
+ * Returns WALK_ON; UNWIND_COMPLETE if there is none; or why that cannot be done: stop, if it is for
+ * want of such information. */
+static enum unwind_stop walk_plainly(struct walk *walk, enum unwind_stop stop)
+{
+	const struct rule rule = *walk->rule; /* others may take its place */
+	struct caller leaf, caller;
+	uint64_t fp, callers_fp;
+	bool is_leaf;
+
+	if (!rule.mapped)
+		return stop;
+	walk->failure = UNWIND_COMPLETE;
+	is_leaf = walk->exact && leaf_caller(walk, &leaf);
+	if (is_leaf && leaf_is_sure(walk, &rule, &leaf)) {
+		registers_take(walk);
+		return walk_to(walk, &leaf);
+	}
+	if (walk->exact && edge_caller(walk, &rule, &callers_fp, &caller))
+		return walk_to_frame(walk, callers_fp, &caller);
+	if (walk_register(walk, REG_FRAME, &fp)) {
+		if (!fp && !walk->exact) { /* the outermost, by the same ABIs */
+			walk->by_frame_pointers = true;
+			return UNWIND_COMPLETE;
+		}
+		if (frame_caller(walk, fp, &callers_fp, &caller))
+			return walk_to_frame(walk, callers_fp, &caller);
+	}
+	if (!is_leaf || stop != UNWIND_NO_CFI)
+		return walk->by_frame_pointers && walk->failure ? walk->failure : stop;
+	registers_take(walk);
+	return walk_to(walk, &leaf);
+}
+
+/* --- Go: its table says how much is on the stack at each instruction --- */
+
+/* Goes from a frame of such code to its caller: a return address is above what is on the stack, and
+ * nothing is known of the registers there. Returns as walk_plainly(). */
+static enum unwind_stop walk_by_go(struct walk *walk)
+{
+	const struct rule *rule = walk->rule;
+	bool injected = rule->go_injected;
+	struct caller caller;
+
+	walk->left_goroutine |= rule->go_leaves;
+	if (rule->go_outermost || (rule->go_switches && walk->left_goroutine))
+		return UNWIND_COMPLETE;
+	if (rule->go_switches)
+		return walk_plainly(walk, UNWIND_ELSEWHERE);
+	walk->failure = UNWIND_COMPLETE;
+	if (!caller_read(walk, walk->sp + rule->go_frame, &caller) && (!injected || walk->failure))
+		return walk->failure ? walk->failure : UNWIND_LOOP;
+	walk->missing = ~(1ULL << KD_REG_IP | 1ULL << KD_REG_SP);
+	walk_to(walk, &caller);
+	walk->exact = injected;
+	return WALK_ON;
+}
+
+// SPDX
+#include "unwind.h"
+
+/* --- Frames with call frame information, and all of a stack --- */
 
 /* Goes from a frame to its caller. Returns UNWIND_COMPLETE if there is none. */
 static enum unwind_stop walk_apply(struct walk *walk, const struct rule *rule)
@@ -401,30 +697,4 @@ void unwinder_free(struct unwinder *unwinder)
 void unwinder_flush(struct unwinder *unwinder)
 {
 	unwinder->generation++;
-}
-
-const char *unwind_stop_text(enum unwind_stop stop)
-{
-	switch (stop) {
-	case UNWIND_NO_OBJECT:
-		return "code that is in no file";
-	case UNWIND_NO_CFI:
-		return "no unwind information";
-	case UNWIND_BAD_CFI:
-		return "unwind information that cannot be used";
-	case UNWIND_NOT_COPIED:
-		return "memory that could not be read";
-	case UNWIND_TRUNCATED:
-		return "beyond what was copied";
-	case UNWIND_LOOP:
-		return "frames that lead nowhere";
-	case UNWIND_TOO_DEEP:
-		return "too many frames";
-	case UNWIND_BUDGET:
-		return "too much work for one stack";
-	case UNWIND_ELSEWHERE:
-		return "on another stack";
-	default:
-		return NULL;
-	}
 }

@@ -71,7 +71,4 @@ void unwinder_flush(struct unwinder *unwinder);
 /* Unwinds one stack. It has at least one frame, the interrupted instruction. */
 void unwind(struct unwinder *unwinder, const struct stack_copy *copy, struct unwound *unwound);
 
-/* For people: "no unwind information", ...; NULL for UNWIND_COMPLETE. */
-const char *unwind_stop_text(enum unwind_stop stop);
-
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "cli/stack/protocol.h"
 #include "cli/stack/stacks.h"
-#include "cli/stack/unwind.h"
 #include "sanitized.h"
 #include "stopped_target.h"
 #include "tap.h"

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "cli/stack/protocol.h"
 #include "cli/stack/unwind.h"
 #include "self_mapped.h"
 #include "tap.h"
