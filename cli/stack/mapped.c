@@ -15,7 +15,6 @@
 #include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
 #include "probes/elf/objects.h"
-#include "elf_magic.h"
 #include "protocol.h"
 
 /* --- The files, each once --- */

@@ -10,7 +10,6 @@
 
 #include "bpf/kernel_delay.h"
 #include "probes/elf/objects.h"
-#include "mounts.h"
 #include "opener.h"
 #include "resolver.h"
 

@@ -4,14 +4,38 @@
 #ifndef OPENER_H
 #define OPENER_H
 
+#include <elf.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "cli/base/signals.h"
 #include "probes/elf/objects.h"
-#include "mounts.h"
+
+/* --- Files that are mapped, or were --- */
+
+/* As the kernel knows a file. */
+struct mounted_file {
+	unsigned int major, minor; /* of its file system */
+	uint64_t inode;
+	const char *path; /* in its file system, from the root of that on: "/..." */
+};
+
+/* What the process without privileges may be given: a descriptor of an ELF file
+ * stays what it is, any other is closed and becomes -ENOEXEC. */
+static inline int elf_only(int fd)
+{
+	char magic[SELFMAG];
+
+	if (fd < 0 || (pread(fd, magic, SELFMAG, 0) == SELFMAG && !memcmp(magic, ELFMAG, SELFMAG)))
+		return fd;
+	close(fd);
+	return -ENOEXEC;
+}
 
 /* --- Files about code that is made at run time --- */
 
@@ -46,7 +70,8 @@ int opener_mapped(struct opener *opener, pid_t pid, const struct object *object)
 /* See debug_path_open(). */
 int opener_debug(struct opener *opener, pid_t pid, const char *object, const char *path);
 
-/* See mounts_open(). */
+/* One that is not mapped any more, below the process's root directory, where one of its mounts has
+ * it; path becomes its path as the process sees it. -ENOENT: it is not there any more. */
 int opener_gone(struct opener *opener, pid_t pid, const struct mounted_file *file,
 		char path[PATH_MAX]);
 
