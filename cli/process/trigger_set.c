@@ -16,11 +16,10 @@
 #include "probes/attach.h"
 #include "probes/attach_cost.h"
 #include "probes/condition.h"
-#include "probes/confined.h"
 #include "probes/elf/objects.h"
+#include "probes/hazards.h"
 #include "probes/kernel.h"
 #include "probes/list.h"
-#include "probes/placed.h"
 
 /* --- The triggers of a run: from the options to sites, and what they mean together --- */
 

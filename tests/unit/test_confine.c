@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "cli/sandbox/confine.h"
-#include "probes/confined.h"
+#include "probes/hazards.h"
 #include "sanitized.h"
 #include "tap.h"
 
