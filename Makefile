@@ -230,15 +230,16 @@ $(GEN)/%.skel.h: $(GEN)/%.linked.o
 PURE := $(filter-out cli/main.c $(LIBBPF_USERS),$(CLI))
 UNIT := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT:%=$(BUILD)/%) $(UNIT:%=$(BUILD)/asan/%)
-# Those that are a VERB() of a file, and those that are a file with a main() of its own.
+# Those that are a VERB() of one program, and those that are a file with a main() of its own.
 VERBS := $(shell sed -n 's/^VERB.\([a-z_]*\),.*/\1/p' tests/workloads/*.c)
-VERB_FILES := $(shell grep -l '^VERB.' tests/workloads/*.c) tests/workloads/stage.c
+VERB_FILES := $(shell grep -l '^VERB.' tests/workloads/*.c) tests/workloads/main.c \
+	tests/workloads/stage.c
 VERB_PROGRAMS := $(VERBS:%=$(BUILD)/workloads/%)
-WORKLOADS := $(VERB_PROGRAMS) $(patsubst tests/%.c,$(BUILD)/%, \
-	$(filter-out $(VERB_FILES) tests/workloads/main.c,$(wildcard tests/workloads/*.c)))
+OTHER_WORKLOADS := $(patsubst tests/%.c,$(BUILD)/%, \
+	$(filter-out $(VERB_FILES),$(wildcard tests/workloads/*.c)))
 
 unit: $(UNIT_PROGRAMS) $(BUILD)/unit/elf_list
-workloads: $(WORKLOADS) $(BUILD)/workloads/compat32
+workloads: $(VERB_PROGRAMS) $(OTHER_WORKLOADS) $(BUILD)/workloads/compat32
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/pure.a $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -283,28 +284,28 @@ $(CLI:%.c=$(BUILD)/asan/%.o): $(BUILD)/asan/%.o: %.c $(BUILD)/asan/flags
 	$(say) CC $@
 	$(call compile,$(ASAN_CC) $(ASAN_FLAGS) -fPIC $(DEPENDENCIES) -c $< -o $@)
 
-$(filter-out $(VERB_PROGRAMS),$(WORKLOADS)): $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
+$(OTHER_WORKLOADS): $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(call compile,$(CC) $(C_FLAGS) $(DEPENDENCIES) -pthread $< -o $@ $(LDFLAGS))
-
-$(VERB_PROGRAMS): $(BUILD)/workloads/%: tests/workloads/main.c $(BUILD)/workloads.a $(BUILD)/flags
-	$(say) CC $@
-	$(call compile,$(CC) $(C_FLAGS) $(DEPENDENCIES) -DNAME=$* -pthread $< $(BUILD)/workloads.a \
-		-o $@ $(LDFLAGS))
-
-# These were files once, and builds from then say that the programs depend on them.
-$(filter-out $(VERB_FILES),$(VERBS:%=tests/workloads/%.c)): ;
-
-$(BUILD)/workloads.a: $(VERB_FILES:tests/%.c=$(BUILD)/%.o)
-	$(say) AR $@
-	$(Q)rm -f $@
-	$(Q)$(AR) rcs $@ $^
 
 $(VERB_FILES:tests/%.c=$(BUILD)/%.o): $(BUILD)/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(call compile,$(CC) $(C_FLAGS) $(DEPENDENCIES) -pthread -c $< -o $@)
+
+$(BUILD)/workloads/workload: $(VERB_FILES:tests/%.c=$(BUILD)/%.o)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -pthread $^ -o $@ $(LDFLAGS)
+
+# The name of a verb is one more name of the file, which processes and mappings have, too. Of brood
+# the test counts who else runs into a probe, so that is a file of its own.
+$(VERB_PROGRAMS): $(BUILD)/workloads/workload
+	$(Q)rm -f $@
+	$(Q)$(if $(filter %/brood,$@),cp,ln) $< $@
+
+# These were files once, and builds from then say that the programs depend on them.
+$(filter-out $(VERB_FILES),$(VERBS:%=tests/workloads/%.c)): ;
 
 # The same file in 32-bit mode. A compiler that makes no such programs leaves an empty file;
 # the tests skip what needs it, and say why.
@@ -316,7 +317,7 @@ $(BUILD)/workloads/compat32: tests/workloads/compat.c $(BUILD)/flags
 
 # All of this as a compiler sees it, with either kind of flags; nothing is made of it.
 SYNTAX := $(patsubst %.c,$(BUILD)/%.syntax,$(CLI) $(UNIT:%=tests/%.c) tests/unit/elf_list.c \
-	$(filter-out %/main.c,$(wildcard tests/workloads/*.c)) $(wildcard tests/fuzz/*.c))
+	$(wildcard tests/workloads/*.c tests/fuzz/*.c))
 syntax: $(SYNTAX)
 $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
 		$(GEN)/syscall_table.inc $(GEN)/html_page.inc $(GEN)/version.h

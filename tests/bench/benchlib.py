@@ -148,7 +148,7 @@ def kernel_delay(pid, *options, **how):
 
 
 class Load(Process):
-    """tests/workloads/bench_load.c on the last CPU."""
+    """bench_load of tests/workloads/bench.c on the last CPU."""
 
     def __init__(self):
         super().__init__([BUILD / "workloads" / "bench_load", LOAD_CPU, OTHER_CPU])
@@ -169,7 +169,7 @@ class Load(Process):
 
 
 class Threads(Process):
-    """tests/workloads/bench_threads.c."""
+    """bench_threads of tests/workloads/bench.c."""
 
     def __init__(self, count, **how):
         super().__init__([BUILD / "workloads" / "bench_threads", count], **how)

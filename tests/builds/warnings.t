@@ -43,10 +43,8 @@ def said_while_building():
             name = path.with_suffix(".o.said")
         elif path.parts[:2] == ("tests", "unit"):
             name = path.relative_to("tests").with_suffix(".said")
-        elif path == pathlib.Path("tests/workloads/main.c"):
-            name = "workloads/roles.said"  # or that of any other verb
         elif path.parts[:2] == ("tests", "workloads"):
-            shared = path.stem == "stage" or "\nVERB(" in lint.text(path)
+            shared = path.stem in ("main", "stage") or "\nVERB(" in lint.text(path)
             name = path.relative_to("tests").with_suffix(".o.said" if shared else ".said")
         else:
             continue

@@ -157,10 +157,10 @@ def case_processes(test):
     test.ok(not kernel_threads() & set(shell.all("-p ")), "but no kernel thread")
     path = test.directory() / "kdnone"
     shutil.copy(kdtest.WORKLOADS / "roles", path)
-    test.workload(str(path), "poll")
+    test.workload(path, "roles", "poll")
     alone = test.directory() / "kdx one"
     shutil.copy(kdtest.WORKLOADS / "roles", alone)
-    test.workload(str(alone), "poll")
+    test.workload(alone, "roles", "poll")
     completes(
         test, shell,
         ("--comm kdno", "--comm kdnone ", "--comm: its name"),
@@ -189,7 +189,7 @@ def case_hostile_name(test):
     shell = Shell(test)
     path = test.directory() / "kdx$(touch\tt)"
     shutil.copy(kdtest.WORKLOADS / "roles", path)
-    test.workload(str(path), "poll")
+    test.workload(path, "roles", "poll")
     line = shell.complete("--comm kdx")
     test.ok(line.startswith("kernel_delay --comm kdx\\$\\(touch") or "$'kdx$(touch" in line,
             "it is quoted", line)
@@ -354,7 +354,7 @@ def case_zsh(test):
     (shell.folder / "sub").mkdir()
     path = test.directory() / "kdx$(touch t)"
     shutil.copy(kdtest.WORKLOADS / "roles", path)
-    test.workload(str(path), "poll")
+    test.workload(path, "roles", "poll")
     completes(
         test, shell,
         ("--sample-c", "--sample-count ", "an option"),

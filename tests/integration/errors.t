@@ -217,7 +217,7 @@ def case_close_names(test):
     """A name that is not quite right."""
     path = test.directory() / "kdtest-close"
     shutil.copy(kdtest.WORKLOADS / "roles", path)
-    load = test.workload(str(path), "poll")
+    load = test.workload(path, "roles", "poll")
     for name in ("kdtest-clsoe", "kdtest-clos", "kdtest-xlose", "test-close"):
         for args in (("-C", name), (name,), (name, "--list-probes")):
             refused(test, " ".join(args), 69, *args, words=["similar names: kdtest-close\n"])
@@ -262,14 +262,14 @@ def case_two_of_one_name(test):
     directory = test.directory()
     twin = directory / "kdtest-twin"
     shutil.copy(kdtest.WORKLOADS / "roles", twin)
-    first = test.workload(str(twin), "poll")
+    first = test.workload(twin, "roles", "poll")
     done = test.program("--comm", "kdtest-twin", "--sample-time", "0.1")
     test.eq(done.status, 0, "one process of a name: it is taken")
     report = kdtest.kdreport.parse(done.stdout)[0]
     test.eq({thread.tid for thread in report.threads}, set(kdtest.threads_of(first.pid)),
             "with its threads")
     test.books(report)
-    second = test.workload(str(twin), "poll")
+    second = test.workload(twin, "roles", "poll")
     refused(test, "two of them", 66, "--comm", "kdtest-twin",
             words=[str(first.pid), str(second.pid)])
 

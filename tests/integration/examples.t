@@ -544,7 +544,7 @@ def case_repeated_captures_target(test):
     """It ends when its target does, however that was named."""
     program = test.directory() / f"kdt-c{os.getpid()}"
     shutil.copy(kdtest.WORKLOADS / "roles", program)
-    load = test.workload(program, "poll")
+    load = test.workload(program, "roles", "poll")
     pidfile = test.directory() / "pid"
     pidfile.write_text(f"{load.pid}\n")
     ends_with(test, load, ("-p", load.pid), (load.pid,), ("-C", program.name), (program.name,),

@@ -134,7 +134,7 @@ def case_wait(test):
         child = waiting(test, name, wrapper=wrapper)
         looked(child)
         test.ok(child.proc.poll() is None, f"{what}: it waits")
-        load = test.workload(str(path), "poll")
+        load = test.workload(path, "roles", "poll")
         test.eq(child.wait(), 0, f"{what}: it finds the process")
         test.eq(json.loads(child.stdout)["pid"], load.pid, f"{what}: it is that one")
         load.end()
@@ -159,7 +159,7 @@ class Namesakes:
 
     def begin(self, path, user=USER):
         wrapper = (kdneeds.tool("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups")
-        return self.test.workload(str(path), "poll", wrapper=wrapper)
+        return self.test.workload(path, "roles", "poll", wrapper=wrapper)
 
 
 def case_namesakes(test):

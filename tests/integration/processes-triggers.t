@@ -77,8 +77,8 @@ def check(test, ran, expected, hits, outside=0):
 def case_programs(test):
     """Two programs that have the probe, one that has not; one of the first is not the target."""
     load, pids = family(test)
-    other = test.workload(str(copied(test, "caller")), LONG)  # which no other test runs
-    without = test.workload("roles", "poll")
+    other = test.workload(copied(test, "caller"), "caller", LONG)  # which no other test runs
+    without = test.workload("sdt_plain")  # which has no such function
     outside, _ = family(test, 2)
     ran = run(test, [*pids, other.pid, without.pid], *BOTH, *PAIRS)
     expected = entries(load, f"call 3 {CALL}")
@@ -88,7 +88,7 @@ def case_programs(test):
     found = check(test, ran, expected, 3 + log.made, outside=2 * 2 * 4)
     for trigger in BOTH[1::2]:
         told = re.findall(rf"trigger '{trigger}' is not in 1 of the target's 3 programs, such as "
-                          rf"that of process {without.pid}, \S+/roles\n", ran.stderr)
+                          rf"that of process {without.pid}, \S+/sdt_plain\n", ran.stderr)
         test.ok(len(told) == 1, f"{trigger} is not in one program, which is said once", ran.stderr)
     threads = {number for report in found.reports for notice in report.notices
                for number in re.findall(r"triggers were hit on thread (\d+)", notice)}
@@ -134,7 +134,7 @@ def group_of(test, mount):
     """A control group: children that are born into it, others that execute a program that none had,
     one that is moved into it."""
     load, _ = family(test)
-    other = test.workload(str(copied(test, "caller")), LONG)
+    other = test.workload(copied(test, "caller"), "caller", LONG)
     with kdprocesses.group(mount / f"kdt-trigger{os.getpid()}") as group:
         kdprocesses.join(group, load.pid)
         ran = run(test, ("--cgroup", f"/{group.name}"), *BOTH, *PAIRS)
@@ -172,7 +172,7 @@ def case_late_library(test):
     pipe = place / "pipe"
     os.mkfifo(pipe)
     shell = test.child(["sh", "-c", f"echo; read line; LD_PRELOAD={pipe} LD_LIBRARY_PATH={place} "
-                        f"exec {place}/kdt-roles calls:{CALLS}:0:0"])
+                        f"exec {place}/kdt-roles roles calls:{CALLS}:0:0"])
     shell.line("")
     ran = run(test, [shell.pid, other.pid], "--start-trigger", "up:libc.so.6:syscall",
               "--trigger-delta", "1min", *UNLIMITED, *NO_LIMIT)
@@ -196,7 +196,7 @@ def case_spoilt_library(test):
     place = copied(test, "roles").parent
     library = place / "libc.so.6"
     shutil.copy(mapped(load.pid, "libc.so.6"), library)
-    victim = test.child(["env", f"LD_LIBRARY_PATH={place}", place / "kdt-roles", "poll"])
+    victim = test.child(["env", f"LD_LIBRARY_PATH={place}", place / "kdt-roles", "roles", "poll"])
     victim.line("ready")
     ran = run(test, [load.pid, victim.proc.pid], "--start-trigger", "up:libc.so.6:syscall",
               "--trigger-delta", "1min", *UNLIMITED, "--max-overhead", "1")
@@ -387,7 +387,7 @@ def case_overhead(test):
 
 def case_nowhere(test):
     """A trigger that no process has is an error, as for one."""
-    pids = [test.workload("roles", "poll").pid for _ in range(2)]
+    pids = [test.workload("sdt_plain").pid for _ in range(2)]
     done = test.program("-p", ",".join(map(str, pids)), *BOTH)
     test.eq(done.status, 78, "it is refused")
     test.ok("has no function probed_call" in done.stderr, "with the reason", done.stderr)
@@ -402,7 +402,7 @@ def address_of(path, function):
 def case_address(test):
     """An address means something in one file only: elsewhere a probe might crash who runs it."""
     load, pids = family(test)
-    other = test.workload(str(copied(test, "caller")), LONG)
+    other = test.workload(copied(test, "caller"), "caller", LONG)
     own = f"/proc/{other.pid}/exe"
     address = address_of(os.readlink(own), "probed_call")
     both = ",".join(map(str, [*pids, other.pid]))

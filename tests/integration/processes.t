@@ -27,7 +27,7 @@ def program(test):
 
 def loads(test, path, n):
     """Processes that make CALLS, 2 * CALLS, ... getppid calls when they are let go."""
-    return [test.workload(path, "poll", f"calls:{CALLS * (i + 1)}:0:0") for i in range(n)]
+    return [test.workload(path, "roles", "poll", f"calls:{CALLS * (i + 1)}:0:0") for i in range(n)]
 
 
 def check_calls(test, run, started):
@@ -136,7 +136,7 @@ def case_own_later(test):
 def case_one_of_a_name(test):
     """--all of one is one, and --follow-fork of one that has no children, too."""
     path = program(test)
-    load = test.workload(path, "poll")
+    load = test.workload(path, "roles", "poll")
     for args in (("-C", path.name, "--all"), ("-p", load.pid, "--follow-fork")):
         run = kdprocesses.Run(test, *args).close()
         test.eq(run.sample["pid"], load.pid, "this process")

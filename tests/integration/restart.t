@@ -43,16 +43,16 @@ def follow(test, load, *args):
 def case_twenty_samples(test):
     """Restarted twice, while others begin that have its name, or its executable."""
     path, other = program(test), program(test, "other")
-    load = test.workload(path, "poll")
+    load = test.workload(path, "roles", "poll")
     run, out = follow(test, load, "--sample-count", 0)
     lives = [load.pid]
     for _ in range(2):
         load.end()
-        test.workload(other, "poll")  # of the same name
+        test.workload(other, "roles", "poll")  # of the same name
         test.child(["sh", "-c", f"exec -a x {kdneeds.tool('python3')} -c 'import time; time.sleep(60)'"])
         seen = len(samples_of(out))
         time.sleep(0.2)
-        load = test.workload(path, "poll")
+        load = test.workload(path, "roles", "poll")
         lives.append(load.pid)
         kdtest.wait_until(lambda seen=seen: len(samples_of(out)) > seen + 2)
     kdtest.wait_until(lambda: len(samples_of(out)) >= SAMPLES)
@@ -83,7 +83,7 @@ def case_twenty_samples(test):
 def case_count(test):
     """As many samples as were asked for, which several processes have together: each ends with one."""
     path = program(test)
-    load = test.workload(path, "poll")
+    load = test.workload(path, "roles", "poll")
     run = test.child([kdtest.PROGRAM, "-p", load.pid, "--follow-restart", "-o", "text",
                       "--sample-time", "600s", "--sample-count", "3"])
     lives = []
@@ -91,7 +91,7 @@ def case_count(test):
         run.line("# Start sampling")
         lives.append(load.pid)
         load.end()
-        load = test.workload(path, "poll")
+        load = test.workload(path, "roles", "poll")
     test.eq(run.wait(), 0, "status 0")
     found = [[thread.tid for thread in report.threads if thread.tid in lives]
              for report in kdreport.parse(run.stdout)]
@@ -101,7 +101,7 @@ def case_count(test):
 def case_served(test):
     """Metrics go on, and are there while nobody runs."""
     path = program(test)
-    load = test.workload(path, "poll")
+    load = test.workload(path, "roles", "poll")
     port = kdtest.free_port()
     run, out = follow(test, load, "--listen", port)
 
@@ -111,7 +111,7 @@ def case_served(test):
     load.end()
     kdtest.wait_until(lambda: "waiting for another" in run.stderr)
     test.ok("kernel_delay_measured_seconds_total" in metrics(), "in between, too")
-    load = test.workload(path, "poll")
+    load = test.workload(path, "roles", "poll")
     kdtest.wait_until(lambda: "kernel_delay_target_restarts_total 1" in metrics())
     kdtest.wait_until(lambda: samples_of(out)[-1]["pid"] == load.pid)  # the successor is watched
     load.end()
@@ -123,7 +123,7 @@ def case_served(test):
 def case_output_fails(test):
     """While the successor ends: the run does not go on without its output."""
     path = program(test)
-    load = test.workload(path, "poll")
+    load = test.workload(path, "roles", "poll")
     reader, writer = os.pipe()
     run = test.child([kdtest.PROGRAM, "-p", load.pid, "--follow-restart", "-o", "text",
                       "--sample-time", "60s", "--sample-count", 0], stdout=writer)
@@ -137,7 +137,7 @@ def case_output_fails(test):
             text += piece
         if starts == 1:
             load.end()
-            load = test.workload(path, "poll")
+            load = test.workload(path, "roles", "poll")
     os.close(reader)
     load.end()
     test.eq(run.wait(), 128 + signal.SIGPIPE, "the status of whom SIGPIPE ends")
@@ -161,7 +161,7 @@ def pid_again(test, argv, pid):
 def case_same_pid(test):
     """A PID that is another program's now; and the successor that has the PID again."""
     path = program(test)
-    load = test.workload(path, "poll")
+    load = test.workload(path, "roles", "poll")
     run, out = follow(test, load, "--sample-count", 0)
     load.end()
     kdtest.wait_until(lambda: "waiting for another" in run.stderr)
@@ -171,7 +171,7 @@ def case_same_pid(test):
     time.sleep(0.3)
     seen = len(samples_of(out))
     other.end()
-    again = pid_again(test, [path, "poll"], load.pid)
+    again = pid_again(test, [path, "roles", "poll"], load.pid)
     if not again:
         raise kdtest.Skip("the PID cannot be had again")
     kdtest.wait_until(lambda: len(samples_of(out)) > seen + 1)

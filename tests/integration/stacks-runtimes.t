@@ -96,6 +96,7 @@ def case_go(test):
 
 # --- Code made at run time ---
 
+BEFORE = ["_start", "main", "jit_main"]
 NAMES = ("Outermost::main()", "second;of three", "LazyCompile:*third /a b.js:3:9", "fourth")
 
 
@@ -125,11 +126,11 @@ class Maker:
 
 
 def made(stack):
-    """The names of frames but the C library's, outermost first, between main() and slow(); None:
+    """The names of frames but the C library's, outermost first, between jit_main() and slow(); None:
     it has none."""
     names = [frame.function for frame in reversed(stack.user)
              if frame.object == "jit" or not frame.object]
-    return names[2:-1] if names[:2] == ["_start", "main"] and names[-1] == "slow" else repr(stack)
+    return names[3:-1] if names[:3] == BEFORE and names[-1] == "slow" else repr(stack)
 
 
 def check_all_made(test, *checks):
@@ -231,7 +232,7 @@ def case_namespaces(test):
     """The process has another PID, and a /tmp of its own."""
     need("unshare", "mount")
     # The program itself may lie below /tmp.
-    script = 'exec 3<"$1" && mount -t tmpfs none /tmp && exec /proc/self/fd/3'
+    script = 'exec 3<"$1" && mount -t tmpfs none /tmp && exec /proc/self/fd/3 jit'
     maker = Maker(test, wrapper=("unshare", "--pid", "--fork", "--kill-child", "--mount", "sh", "-c",
                                  script, "sh"))
     maker.pid = int(pathlib.Path(f"/proc/{maker.pid}/task/{maker.pid}/children").read_text())

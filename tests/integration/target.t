@@ -24,7 +24,7 @@ def start(test, name):
     """A process of that name: a process is named after its file."""
     path = test.directory() / name
     shutil.copy(kdtest.WORKLOADS / "roles", path)
-    return test.workload(str(path), "poll")
+    return test.workload(path, "roles", "poll")
 
 
 def case_each_default_name(test):
@@ -115,7 +115,7 @@ def case_leader_ended(test):
     """main() that calls pthread_exit(): a process has ended when its last thread has."""
     path = test.directory() / "leaderless"
     shutil.copy(kdtest.WORKLOADS / "caller", path)
-    load = test.workload(str(path), "sleeps:100000:200:1:2000", env={"LEADER_ENDS": "1"})
+    load = test.workload(path, "caller", "sleeps:100000:200:1:2000", env={"LEADER_ENDS": "1"})
     load.send("go")
     tid = load.tid("sleeps")[0]
     kdtest.wait_until(lambda: kdtest.state_of(load.pid, load.pid) == "Z")

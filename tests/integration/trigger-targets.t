@@ -75,7 +75,7 @@ def case_stripped(test):
     address, _ = symbols(copy)["probed_call"]
     subprocess.run(["strip", copy], check=True)
     test.ok("probed_call" not in symbols(copy), "the copy has no symbols")
-    load = test.workload(str(copy), "spins:1234:20000:10:100")
+    load = test.workload(copy, "caller", "spins:1234:20000:10:100")
     got, _, _ = hits(test, load.pid, f"up:kdtest-stripped:{address:#x}",
                      f"ur:{copy}:{address:#x}", load.go)
     test.eq(got, (1234, 1234), "hits by address")

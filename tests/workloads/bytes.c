@@ -39,7 +39,7 @@ enum way { READ, WRITE };
 static const char *const kinds[KINDS] = { "network", "file", "pipe", "tty", "other" };
 static const char *folder;
 static __thread long long calls[KINDS][2], moved[KINDS][2];
-static __thread char buffer[DIRECT];
+static __thread char buffer[SIZE];
 
 /* Notes a call's result, which must be that many bytes; 0: any. */
 static void did(enum kind kind, enum way way, ssize_t result, ssize_t want)

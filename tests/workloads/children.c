@@ -180,34 +180,41 @@ static void begin_anew(const char *path, int orders, int entries)
 	die(path);
 }
 
-/* What the tests probe: not static, so that it keeps its name. */
-void probed_call(const struct order *order, struct entry *entry, int orders, int entries);
+/* One call of probed_call(): its order, what is noted of it, and the pipes of its process. */
+struct obeyed {
+	const struct order *order;
+	struct entry *entry;
+	int orders, entries;
+};
 
-__attribute__((noinline)) void probed_call(const struct order *order, struct entry *entry,
-					   int orders, int entries)
+static void call_obey(void *of)
 {
+	const struct obeyed *obeyed = of;
+	struct entry *entry = obeyed->entry;
+
 	entry->begin = now_ns();
-	sleep_until(entry->begin + order->ms * MS);
+	sleep_until(entry->begin + obeyed->order->ms * MS);
 	entry->end = now_ns();
-	if (order->what == CALLS)
+	if (obeyed->order->what == CALLS)
 		return;
-	write_all(entries, entry, sizeof(*entry));
-	if (order->what == EXIT)
+	write_all(obeyed->entries, entry, sizeof(*entry));
+	if (obeyed->order->what == EXIT)
 		_exit(0);
-	begin_anew("/proc/self/exe", orders, entries);
+	begin_anew("/proc/self/exe", obeyed->orders, obeyed->entries);
 }
 
 static void order_obey(const struct order *order, int orders, int entries)
 {
 	for (long i = 0; i < order->count; i++) {
 		struct entry entry = { .before = now_ns() };
+		struct obeyed obeyed = { order, &entry, orders, entries };
 
 		if (order->what == GETPPID) {
 			entry.begin = now_ns();
 			getppids(1);
 			entry.end = now_ns();
 		} else {
-			probed_call(order, &entry, orders, entries);
+			probed_call(call_obey, &obeyed);
 		}
 		entry.after = now_ns();
 		write_all(entries, &entry, sizeof(entry));

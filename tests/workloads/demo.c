@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process that `make demo` looks at: threads that poll, sleep, wait for a
  * lock, and compete for a CPU. It ends when stdin does, on a signal, or after a
- * minute at the latest. */
+ * minute at the latest. A program of its own: who types that waits for no other one. */
 #include "workload.h"
 
 #include <poll.h>

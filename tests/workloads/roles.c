@@ -411,7 +411,7 @@ struct sleeper {
 	pthread_cond_t condition;
 	pid_t tid;
 	atomic_int n; /* sleeps so far */
-	long long log[SLEEPS][3];
+	long long (*log)[3];
 };
 
 static void by_nanosleep(struct sleeper *sleeper)
@@ -526,6 +526,9 @@ static void sleeper_set(struct sleeper *sleeper, char *arg)
 	if (i == COUNT(sleepers) || !ms || !arg)
 		die("CALL:MS:SLACK_US");
 	*sleeper = sleepers[i];
+	sleeper->log = calloc(SLEEPS, sizeof(*sleeper->log));
+	if (!sleeper->log)
+		die("calloc");
 	sleeper->ns = number(ms) * MS;
 	sleeper->slack_ns = number(arg) * 1000;
 	sleeper->length.tv_nsec = sleeper->ns;

@@ -4,7 +4,7 @@
  * x86_64_v3 or x86_64_v4. Between its rounds it looks for events, without waiting.
  *
  *   cc -shared -fPIC -DNODES vpp.c -o libvnet_test.so
- *   vpp LIBRARY VARIANT CPU
+ *   vpp LIBRARY VARIANT CPU       a program of its own, as VPP is found by its file's name
  *
  *   <- hit N          vpp_wk_0 passes N times through ip4_lookup_node_fn[_VARIANT]
  *                     -> {"tid": TID of vpp_wk_0, "from": ns, "to": ns} */
@@ -87,11 +87,14 @@ static node_fn *node_find(void *library, const char *node, const char *variant)
 	return found.function;
 }
 
-VERB(vpp, 3, 3, "LIBRARY VARIANT CPU")
+int main(int argc, char **argv)
 {
-	void *library = dlopen(argv[1], RTLD_NOW);
+	void *library;
 	long count;
 
+	if (argc != 4)
+		die("vpp LIBRARY VARIANT CPU");
+	library = dlopen(argv[1], RTLD_NOW);
 	if (!library) {
 		fprintf(stderr, "%s\n", dlerror());
 		return 2;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the test workloads share. Each is a program of the name of its VERB() that talks to its
- * test in lines: it says "ready", obeys commands until "end" or until stdin is closed, and answers
- * in JSON. Times are nanoseconds of CLOCK_MONOTONIC. Every failure ends the process with status 2.
+/* What the test workloads share. Each is a VERB() of main.c's program, or a program of its own,
+ * that talks to its test in lines: it says "ready", obeys commands until "end" or until stdin is
+ * closed, and answers in JSON. Times are nanoseconds of CLOCK_MONOTONIC. Every failure ends the
+ * process with status 2.
  *
  * What is short is inline, so that it is no frame of its own in stacks. */
 #ifndef WORKLOAD_H
@@ -47,19 +48,24 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* A program: main.c runs it with so many arguments, least to most. */
+/* What main.c runs with so many arguments, least to most: argv[0] is its name, or ends in it. */
 struct verb {
+	const char *name;
 	int least, most;
 	const char *usage;
 	int (*run)(int argc, char **argv);
 };
 #define VERB(name, least, most, usage)                                                             \
 	static int name##_main(int argc, char **argv);                                             \
-	extern const struct verb name##_verb;                                                      \
-	const struct verb name##_verb = { least, most, usage, name##_main };                       \
+	static const struct verb name##_verb = { #name, least, most, usage, name##_main };         \
+	static const struct verb *const name##_entry                                               \
+		__attribute__((used, section("verbs"))) = &name##_verb;                            \
 	static int name##_main(int argc __attribute__((unused)),                                   \
 			       char **argv __attribute__((unused)))
 #define MANY 1000
+
+/* Calls work(of): the function that tests probe, of several verbs. */
+void probed_call(void (*work)(void *), void *of);
 
 static inline _Noreturn void die(const char *what)
 {

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_load CPU OTHER: loads of a known kind on CPU, one per line of stdin,
- * each answered by "COUNT NS":
+/* What tests/bench measures with. */
+#include "workload.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+
+/* --- bench_load: loads of a known kind on CPU ---
+ *
+ * One per line of stdin, each answered by "COUNT NS":
  *   getppid MS    system calls of the main thread
  *   pingpong MS   round trips of one byte between two threads on CPU
  *   apart MS      the same with the partner on OTHER
@@ -8,9 +15,6 @@
  *   probed MS     calls of probed_call()
  *   spin MS       user mode only; the count is 0
  * The first tenth of the time is not counted. */
-#include <linux/futex.h>
-
-#include "workload.h"
 
 enum { CHUNK = 100 };
 
@@ -63,18 +67,15 @@ static void chunk_futex(void)
 		turn_pass(0, 1);
 }
 
-/* For probes. It saves a register first, as functions do: see self_probe.c. */
-__attribute__((noinline)) void probed_call(void)
+static void do_nothing(void *of)
 {
-#if defined(__x86_64__)
-	__asm__ volatile("" ::: "rbx");
-#endif
+	(void)of;
 }
 
 static void chunk_probed(void)
 {
 	for (int i = 0; i < CHUNK; i++)
-		probed_call();
+		probed_call(do_nothing, NULL);
 }
 
 /* What a line of stdin names; NULL: user mode only. */
@@ -123,14 +124,12 @@ static void partner_pin(pthread_t thread, long cpu)
 		die("pthread_setaffinity_np");
 }
 
-int main(int argc, char **argv)
+VERB(bench_load, 2, 2, "CPU OTHER")
 {
 	pthread_t thread;
 	long cpu, other, ms;
 	char kind[16];
 
-	if (argc != 3)
-		die("bench_load CPU OTHER");
 	pipe_make(to_partner);
 	pipe_make(from_partner);
 	cpu = number(argv[1]);
@@ -147,4 +146,49 @@ int main(int argc, char **argv)
 		partner_pin(thread, strcmp(kind, "apart") ? cpu : other);
 		load(chunk_of(kind), ms);
 	}
+}
+
+/* --- bench_threads: so many threads, which at each "go" make 30 different system calls each ---
+ *
+ * It answers "done" when all have. */
+
+/* With -1 and NULL for arguments they all end at once, and change nothing. */
+static const long calls[] = {
+	SYS_getpid,  SYS_getppid, SYS_gettid,  SYS_getuid,    SYS_geteuid,    SYS_getgid,
+	SYS_getegid, SYS_getpgid, SYS_getsid,  SYS_read,      SYS_write,      SYS_close,
+	SYS_fstat,   SYS_lseek,   SYS_pread64, SYS_pwrite64,  SYS_readv,      SYS_writev,
+	SYS_dup,     SYS_fcntl,   SYS_flock,   SYS_fsync,     SYS_fdatasync,  SYS_ftruncate,
+	SYS_fchdir,  SYS_fchmod,  SYS_ioctl,   SYS_fallocate, SYS_getdents64, SYS_shutdown,
+};
+_Static_assert(COUNT(calls) == 30, "as documented");
+
+static atomic_uint round_now, working;
+
+static void *make_calls(void *arg)
+{
+	for (unsigned int seen = 0;; seen++) {
+		while (atomic_load(&round_now) == seen)
+			syscall(SYS_futex, &round_now, FUTEX_WAIT_PRIVATE, seen, NULL);
+		for (size_t i = 0; i < COUNT(calls); i++)
+			syscall(calls[i], -1L, 0L, 0L, 0L);
+		if (atomic_fetch_sub(&working, 1) == 1)
+			say("done");
+	}
+	return arg;
+}
+
+VERB(bench_threads, 1, 1, "COUNT")
+{
+	long count = number(argv[1]);
+
+	for (long i = 0; i < count; i++)
+		small_thread_begin(make_calls, NULL);
+	say_ready();
+	for (;;) {
+		wait_for("go");
+		atomic_store(&working, (unsigned int)count);
+		atomic_fetch_add(&round_now, 1);
+		syscall(SYS_futex, &round_now, FUTEX_WAKE_PRIVATE, INT_MAX);
+	}
+	return 0;
 }
