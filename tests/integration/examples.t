@@ -24,7 +24,7 @@ import kddocuments
 import kdprocesses
 import kdtest
 from kddocuments import EXAMPLES
-from kdneeds import module, tool
+from kdneeds import module, tool, tracefs
 
 PORT = "10440"
 EVERY, RATE = "250ms", "2s"  # how often Prometheus asks here, and what rates are of
@@ -411,6 +411,7 @@ def case_service_calls_of_options(test):
     """Nor does it call anything else with what people may add: stacks, triggers and all other
     figures, files, and what a process is looked for by."""
     calls = allowed_calls()
+    tracefs()  # or it would mount that
     strace, load = tool("strace"), test.workload("caller", "sleeps:100000:200:1:500")
     load.send("go")
     path, out = test.directory() / "calls", test.directory()

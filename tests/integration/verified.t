@@ -13,8 +13,9 @@ import kdtest
 from kdneeds import need
 from kdtrigger import Triggered
 
-PROGRAM = 16_900    # instructions of one
-TOGETHER = 55_300   # of a run without options
+# A twentieth more than there are: one machine's kernel and clang make some per cent more than another's.
+PROGRAM = 18_200    # instructions of one
+TOGETHER = 58_700   # of a run without options
 GROUP = 10_000      # what a group of programs adds
 
 
