@@ -8,6 +8,7 @@ its pid and its files are gone. The attribute pid is the process to look at. A c
 not installed is a kdtest.Skip."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import pwd
@@ -236,8 +237,8 @@ class Postgres(Server):
         folder, data = self.directory, self.directory / "data"
         os.chown(folder, user.pw_uid, user.pw_gid)
         become = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--init-groups"]
-        silently([*become, self.program.with_name("initdb"), "-D", data, "-A", "trust", "-N",
-                  "-U", "postgres", "--no-locale"], cwd=folder)
+        silently(["cp", "-a", self.cluster(become), data])
+        silently(["chown", "-R", "postgres:", data])
         self.main = self.child([*become, self.program, "-D", data, "-k", folder,
                                 "-c", "listen_addresses=", "-c", "fsync=off",
                                 "-c", "autovacuum=off"], cwd=folder)
@@ -245,6 +246,20 @@ class Postgres(Server):
         kdtest.wait_until(self.answers)
         self.client = self.child(["psql", "-h", folder, "-U", "postgres", "-qAtX", "postgres"])
         self.backend = int(self.query("select pg_backend_pid();"))
+
+    def cluster(self, become):
+        """Files of a cluster, which is made once for all tests: that takes long."""
+        kept = kdtest.ROOT / "build" / "tests" / f"cluster{self.program.stat().st_mtime_ns}"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with open(f"{kept}.lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not kept.exists():
+                made = self.directory / "made"
+                silently([*become, self.program.with_name("initdb"), "-D", made, "-A", "trust", "-N",
+                          "-U", "postgres", "--no-locale"], cwd=self.directory)
+                silently(["cp", "-aT", made, f"{kept}.part"])
+                os.rename(f"{kept}.part", kept)
+        return kept
 
     def answers(self):
         return (self.directory / ".s.PGSQL.5432").exists() and subprocess.run(
