@@ -162,7 +162,8 @@ def case_signals(test):
 def case_storm(test):
     """With as many faults as there can be in the CPU time of a thread, timing them stops and
     counting goes on; what that costs the thread stays below 10 %. Where others share the
-    processor's core one run is slower than the next: the better of several counts."""
+    processor's core one run is slower than the next: the better of several counts. Where they
+    share the CPU, they have its caches, too, in which the program's memory is otherwise."""
     cpu = kdtest.last_cpu()
     role = f"storm:500:800:{cpu}"
     alone, watched = [], []
@@ -185,7 +186,9 @@ def case_storm(test):
     test.ok(report.untimed > 0, "the report says that they were not timed throughout",
             report.notices)
     kdtest.only_on_host("it compares speeds, and those of a virtual machine vary by as much")
-    test.between(min(watched), 0, min(alone) * 1.10, "a fault takes 10 % longer at most")
+    beside = thread.ns["ready after preemption"] > 0.1 * thread.running
+    test.between(min(watched), 0, min(alone) * (1.25 if beside else 1.10),
+                 "a fault takes 10 % longer at most, or 25 % beside others")
 
 
 def limit_hits(path):

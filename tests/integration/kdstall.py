@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import kdtest
 from kdperfetto import Trace
 
 # Takes a CPU for a while, with a priority above everybody's, and says when; and when it was kept from
@@ -29,9 +30,10 @@ print([begin, end, gaps])
 
 def stall(cpu, ns):
     """A moment in which hardly anybody else runs on a CPU: when, by which process, and the gaps."""
-    hog = subprocess.Popen([sys.executable, "-c", HOG, str(cpu), str(ns)],
-                           stdout=subprocess.PIPE, text=True)
-    begin, end, gaps = ast.literal_eval(hog.communicate()[0])
+    with kdtest.RealTime.alone():
+        hog = subprocess.Popen([sys.executable, "-c", HOG, str(cpu), str(ns)],
+                               stdout=subprocess.PIPE, text=True)
+        begin, end, gaps = ast.literal_eval(hog.communicate()[0])
     return begin, end, hog.pid, gaps
 
 

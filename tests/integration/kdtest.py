@@ -132,6 +132,16 @@ class RealTime:
         if not cls.count:
             cls.file.close()
 
+    @classmethod
+    @contextlib.contextmanager
+    def alone(cls):
+        """Nobody else has such meanwhile."""
+        cls.begin()
+        try:
+            yield
+        finally:
+            cls.end()
+
 
 class Child:
     """A process whose lines are read as they come; ended at the latest by end(). A report is

@@ -14,7 +14,7 @@ import time
 import kdtest
 from kdperfetto import Trace
 from kdstall import check_stall, last_sample, stall, unlimited_real_time
-from kdtest import MS
+from kdtest import MS, RealTime
 from kdtrigger import Triggered
 
 SECOND = 1000 * MS
@@ -87,6 +87,7 @@ def case_condition(test):
     keep the thread from its CPU for as long."""
     if not unlimited_real_time():
         return test.skip("a condition", "real-time threads may not have a CPU")
+    test.stack.enter_context(RealTime.alone())
     cpu, folder = kdtest.last_cpu(), test.directory()
     load = test.workload("gaps", cpu, 0, 1 * MS)
     tid = int(load.ready[0])
@@ -121,6 +122,7 @@ def case_condition_lasts(test):
     kdtest.only_on_host("where a thread may have to wait for as long at any time")
     if not unlimited_real_time():
         return test.skip("a condition that lasts", "real-time threads may not have a CPU")
+    test.stack.enter_context(RealTime.alone())
     cpu, folder = kdtest.last_cpu(), test.directory()
     for record, is_over in (("5s", True), ("100ms", False)):
         load = test.workload("gaps", cpu, 0, 1 * MS)
