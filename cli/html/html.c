@@ -17,7 +17,6 @@
 #include "cli/text/text_summary.h"
 #include "cli/text/text_triggers.h"
 #include "html_part.h"
-#include "html_recorded.h"
 #include "html_streams.h"
 
 /* What every page begins with: cli/html/page/, put together by page.sh when the program is built.

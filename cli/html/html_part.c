@@ -4,6 +4,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
+#include "cli/json/json_recorded.h"
+#include "cli/json/json_writer.h"
+#include "cli/model/words.h"
+
+/* --- The longest rows of lists --- */
 
 /* A row of the whole list. */
 struct candidate {
@@ -184,4 +193,502 @@ bool html_part_is_shorter(const struct html_part *part)
 	for (size_t i = 0; i < TRACE_KINDS; i++)
 		is_shorter = is_shorter || part->lists[i].left_out;
 	return is_shorter;
+}
+
+/* --- A recording: lanes of pieces of time --- */
+
+#define FIRST_MERGED 1000 /* ns */
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+#define CLASS_KEY(state, key, ...) [state] = (key),
+static const char *const html_class_keys[HTML_CLASSES] = {
+	LEDGER_WORDS(CLASS_KEY) /* "user" and so on */
+		[HTML_OWN] = "own",
+	[HTML_OTHER] = "other",
+	[HTML_IDLE] = "idle",
+	[HTML_UNKNOWN] = "unknown",
+};
+
+/* --- Pieces --- */
+
+/* A row of a lane, as far as it is shown. */
+struct part {
+	uint64_t start, end;
+	unsigned int class;
+};
+
+static unsigned int class_of_state(uint8_t state)
+{
+	const struct ledger_words *words = ledger_words_of(state);
+
+	return words ? (unsigned int)(words - ledger_words) : HTML_UNKNOWN;
+}
+
+static unsigned int class_of_run(const struct cpu_run *run)
+{
+	if (run->source == CPU_RUN_TARGET)
+		return HTML_OWN;
+	return run->source == CPU_RUN_ROW && !run->tid && run->key == KD_WHO_IDLE ? HTML_IDLE
+										  : HTML_OTHER;
+}
+
+/* False if nothing of it is. */
+static bool part_of(const struct html_lanes *lanes, const struct html_lane *lane, size_t i,
+		    struct part *part)
+{
+	if (lane->states)
+		*part = (struct part){ lane->states[i].start, lane->states[i].end,
+				       class_of_state(lane->states[i].state) };
+	else
+		*part = (struct part){ lane->runs[i].start, lane->runs[i].end,
+				       class_of_run(&lane->runs[i]) };
+	part->start = u64_max(part->start, lanes->from);
+	part->end = u64_min(part->end, lanes->until);
+	return part->start < part->end;
+}
+
+struct pieces {
+	struct html_piece *all; /* NULL: they are only counted */
+	size_t n, room;
+	size_t cost; /* in pieces */
+	bool wanted;
+};
+
+static int piece_end(struct pieces *pieces, struct html_piece *piece)
+{
+	if (!piece->rows)
+		return 0;
+	pieces->cost++;
+	for (size_t i = 0; i < HTML_CLASSES && piece->rows > 1; i++)
+		pieces->cost += piece->ns[i] > 0;
+	if (pieces->wanted) {
+		if (ARRAY_GROW(pieces->all, pieces->n, pieces->room))
+			return -ENOMEM;
+		pieces->all[pieces->n++] = *piece;
+	}
+	memset(piece, 0, sizeof(*piece));
+	return 0;
+}
+
+static void piece_add(struct html_piece *piece, size_t row, const struct part *part)
+{
+	if (!piece->rows) {
+		piece->start = piece->end = part->start;
+		piece->row = row;
+	}
+	piece->ns[HTML_UNKNOWN] += part->start - piece->end;
+	piece->ns[part->class] += part->end - part->start;
+	piece->end = part->end;
+	piece->rows++;
+}
+
+/* Merges what is shorter than so many ns, until that is as long. */
+static int pieces_make(struct pieces *pieces, const struct html_lanes *lanes,
+		       const struct html_lane *lane, uint64_t least)
+{
+	struct html_piece piece = { 0 };
+	struct part part;
+	uint64_t last = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < lane->n && !error; i++) {
+		if (!part_of(lanes, lane, i, &part) || part.start < last)
+			continue;
+		last = part.end;
+		if (part.end - part.start >= least || piece.end - piece.start >= least ||
+		    (piece.rows && part.start - piece.end >= least))
+			error = piece_end(pieces, &piece);
+		piece_add(&piece, i, &part);
+		if (!error && part.end - part.start >= least)
+			error = piece_end(pieces, &piece);
+	}
+	return error ? error : piece_end(pieces, &piece);
+}
+
+int html_lane_pieces(const struct html_lanes *lanes, const struct html_lane *lane,
+		     struct html_piece **out, size_t *n)
+{
+	struct pieces pieces = { .wanted = true };
+	int error = pieces_make(&pieces, lanes, lane, lane->merged);
+
+	*out = pieces.all;
+	*n = pieces.n;
+	return error;
+}
+
+static size_t cost_of(const struct html_lanes *lanes, const struct html_lane *lane)
+{
+	struct pieces pieces = { 0 };
+
+	pieces_make(&pieces, lanes, lane, lane->merged);
+	return pieces.cost;
+}
+
+/* What is left is shared so that those at the beginning, of which more is to be seen, may take
+ * more.
+ */
+static size_t lanes_fit(const struct html_lanes *lanes, struct html_lane *all, size_t n,
+			size_t left)
+{
+	uint64_t span = lanes->until - lanes->from;
+
+	for (size_t i = 0; i < n; i++) {
+		struct html_lane *lane = &all[i];
+		size_t share = 2 * left / (n - i + 1), cost = lane->n;
+
+		while (cost > share && lane->merged < span) {
+			lane->merged = lane->merged ? u64_times(lane->merged, 2) : FIRST_MERGED;
+			/* Each pass is over all rows: those that cannot do are left out. */
+			if (span / lane->merged / 4 > share)
+				continue;
+			cost = cost_of(lanes, lane);
+		}
+		left = u64_sub(left, cost);
+	}
+	return left;
+}
+
+/* --- Threads --- */
+
+static bool has_trigger(const struct sample *sample, pid_t tid)
+{
+	return (sample->start_triggered && sample->started_on == tid) ||
+	       (sample->stop_triggered && sample->stopped_on == tid);
+}
+
+static bool is_on_path(const struct critical_path *path, pid_t tid)
+{
+	bool is = path->thread.tid == tid;
+
+	for (size_t i = 0; i < path->n_rows && !is; i++)
+		is = path->rows[i].thread.tid == tid;
+	return is;
+}
+
+static void thread_weigh(struct html_lane *lane, const struct sample *sample)
+{
+	const struct recorded_state *states = lane->states;
+
+	lane->rank = has_trigger(sample, lane->tid) || is_on_path(&sample->path, lane->tid)
+			     ? 0
+			     : 1 + !states->of_target;
+	for (size_t i = 0; i < lane->n; i++)
+		if (kd_is_ready(states[i].state) || states[i].state == KD_BLOCKED_UNINT ||
+		    (states[i].state == KD_BLOCKED && states[i].awaited != KD_AWAITED_WORK))
+			lane->weight = u64_add(lane->weight,
+					       u64_sub(states[i].end, states[i].start));
+}
+
+static int thread_compare(const void *a, const void *b)
+{
+	const struct html_lane *x = a, *y = b;
+
+	return ORDER(x->rank, y->rank) ?: ORDER(y->weight, x->weight) ?: ORDER(x->tid, y->tid);
+}
+
+static int threads_find(struct html_lanes *lanes, const struct sample *sample)
+{
+	const struct recorded_state *states = lanes->recording->states;
+	size_t n = lanes->recording->n_states, end;
+
+	for (size_t i = 0; i < n; i = end) {
+		struct html_lane lane = { .states = states + i, .tid = states[i].tid };
+
+		for (end = i + 1; end < n && states[end].tid == lane.tid;)
+			end++;
+		lane.n = end - i;
+		if (!recording_thread(lanes->recording, lane.tid))
+			continue;
+		thread_weigh(&lane, sample);
+		if (ARRAY_GROW(lanes->threads, lanes->n_threads, lanes->room_threads))
+			return -ENOMEM;
+		lanes->threads[lanes->n_threads++] = lane;
+	}
+	if (lanes->n_threads)
+		qsort(lanes->threads, lanes->n_threads, sizeof(*lanes->threads), thread_compare);
+	lanes->threads_left_out = u64_sub(lanes->n_threads, HTML_THREADS);
+	lanes->n_threads -= lanes->threads_left_out;
+	return 0;
+}
+
+/* --- CPUs --- */
+
+static int cpu_by_weight(const void *a, const void *b)
+{
+	const struct html_lane *x = a, *y = b;
+
+	return ORDER(y->weight, x->weight) ?: ORDER(x->cpu, y->cpu);
+}
+
+static int cpu_by_number(const void *a, const void *b)
+{
+	const struct html_lane *x = a, *y = b;
+
+	return ORDER(x->cpu, y->cpu);
+}
+
+static int cpus_find(struct html_lanes *lanes)
+{
+	int error = cpu_runs_make(&lanes->runs, lanes->recording, lanes->from, lanes->until);
+	const struct cpu_run *runs = lanes->runs.all;
+	size_t n = lanes->runs.n, end;
+
+	for (size_t i = 0; i < n && !error; i = end) {
+		struct html_lane lane = { .runs = runs + i, .cpu = runs[i].cpu };
+
+		for (end = i; end < n && runs[end].cpu == lane.cpu; end++)
+			if (runs[end].source == CPU_RUN_TARGET)
+				lane.weight += runs[end].end - runs[end].start;
+		lane.n = end - i;
+		if (ARRAY_GROW(lanes->cpus, lanes->n_cpus, lanes->room_cpus))
+			return -ENOMEM;
+		lanes->cpus[lanes->n_cpus++] = lane;
+	}
+	if (!lanes->n_cpus)
+		return error;
+	qsort(lanes->cpus, lanes->n_cpus, sizeof(*lanes->cpus), cpu_by_weight);
+	lanes->cpus_left_out = u64_sub(lanes->n_cpus, HTML_CPUS);
+	lanes->n_cpus -= lanes->cpus_left_out;
+	return error;
+}
+
+/* --- All --- */
+
+int html_lanes_make(struct html_lanes *lanes, const struct sample *sample)
+{
+	size_t left;
+	int error;
+
+	*lanes = (struct html_lanes){
+		.recording = sample->recording,
+		.from = sample->recording->from,
+		.until = sample->end,
+	};
+	error = threads_find(lanes, sample) ?: cpus_find(lanes);
+	if (error || lanes->from >= lanes->until)
+		return error;
+	left = lanes_fit(lanes, lanes->cpus, lanes->n_cpus, HTML_CPU_PIECES);
+	lanes_fit(lanes, lanes->threads, lanes->n_threads, HTML_PIECES - HTML_CPU_PIECES + left);
+	if (lanes->n_cpus)
+		qsort(lanes->cpus, lanes->n_cpus, sizeof(*lanes->cpus), cpu_by_number);
+	return 0;
+}
+
+void html_lanes_clear(struct html_lanes *lanes)
+{
+	free(lanes->threads);
+	free(lanes->cpus);
+	free(lanes->runs.all);
+	*lanes = (struct html_lanes){ 0 };
+}
+
+/* --- A recording as JSON --- */
+
+#define KINDS_MOST 4096 /* what is beyond has its state alone */
+
+struct writing {
+	struct json_writer writer;
+	struct json_scope scope;
+	struct html_lanes lanes;
+	struct recorded_kinds kinds;
+};
+
+/* --- Kinds --- */
+
+/* Of CPUs role is 1, which states have not. */
+static struct recorded_kind kind_of(const struct html_lane *lane, size_t row)
+{
+	struct recorded_row packed = { 0 };
+	struct recorded_kind kind = { 0 };
+
+	if (lane->states) {
+		recorded_lists[0].pack(&lane->states[row], &packed);
+		packed.kind.tid = 0;
+		return packed.kind;
+	}
+	kind.role = 1;
+	kind.tid = lane->runs[row].tid;
+	kind.own = lane->runs[row].source == CPU_RUN_TARGET;
+	kind.early = lane->runs[row].source == CPU_RUN_ROW;
+	kind.key = kind.early ? lane->runs[row].key : 0;
+	return kind;
+}
+
+static void run_write(struct writing *writing, const struct recorded_kind *kind)
+{
+	const struct cpu_run run = {
+		.tid = kind->tid,
+		.key = kind->key,
+		.source = kind->own     ? CPU_RUN_TARGET
+			  : kind->early ? CPU_RUN_ROW
+					: CPU_RUN_OTHER,
+	};
+	bool is_idle = kind->early && !kind->tid && kind->key == KD_WHO_IDLE;
+	char name[CPU_RUN_NAME_LEN];
+
+	writer_word(&writing->writer, "state",
+		    html_class_keys[kind->own ? HTML_OWN
+				    : is_idle ? HTML_IDLE
+					      : HTML_OTHER]);
+	writer_text(&writing->writer, "name", cpu_run_name(&run, writing->lanes.recording, name),
+		    sizeof(name));
+}
+
+static void kinds_write(struct writing *writing)
+{
+	writer_array(&writing->writer, "kinds");
+	for (size_t i = 0; i < writing->kinds.n; i++) {
+		const struct recorded_kind *kind = &writing->kinds.of[i];
+
+		writer_object(&writing->writer, NULL);
+		if (kind->role)
+			run_write(writing, kind);
+		else
+			json_fields_write(&writing->writer, &writing->scope,
+					  recorded_lists[0].fields, kind);
+		writer_object_end(&writing->writer);
+	}
+	writer_array_end(&writing->writer);
+}
+
+/* --- Lanes --- */
+
+/* The number of a piece's kind; -1: it has parts. */
+static int64_t kind_number(struct writing *writing, const struct html_lane *lane,
+			   const struct html_piece *piece)
+{
+	struct recorded_kind kind;
+	size_t number;
+
+	if (piece->rows > 1)
+		return -1;
+	kind = kind_of(lane, piece->row);
+	number = recorded_kinds_number(&writing->kinds, &kind);
+	return number < KINDS_MOST ? (int64_t)number : -1;
+}
+
+static void parts_write(struct writing *writing, const struct html_piece *piece)
+{
+	struct json_writer *writer = &writing->writer;
+
+	writer_array(writer, NULL);
+	for (unsigned int class = 0; class < HTML_CLASSES; class ++) {
+		if (!piece->ns[class])
+			continue;
+		writer_u64(writer, NULL, class);
+		writer_u64(writer, NULL, piece->ns[class]);
+	}
+	writer_array_end(writer);
+}
+
+static int pieces_write(struct writing *writing, const struct html_lane *lane)
+{
+	struct json_writer *writer = &writing->writer;
+	struct html_piece *pieces;
+	size_t n;
+	int error = html_lane_pieces(&writing->lanes, lane, &pieces, &n);
+	int64_t *kinds = error ? NULL : calloc(n + 1, sizeof(*kinds));
+
+	if (!kinds) {
+		free(pieces);
+		return -ENOMEM;
+	}
+	writer_array(writer, "kind");
+	for (size_t i = 0; i < n; i++)
+		writer_i64(writer, NULL, kinds[i] = kind_number(writing, lane, &pieces[i]));
+	writer_array_end(writer);
+	writer_array(writer, "after");
+	for (size_t i = 0; i < n; i++)
+		writer_u64(writer, NULL,
+			   pieces[i].start - (i ? pieces[i - 1].end : writing->lanes.from));
+	writer_array_end(writer);
+	writer_array(writer, "ns");
+	for (size_t i = 0; i < n; i++)
+		writer_u64(writer, NULL, pieces[i].end - pieces[i].start);
+	writer_array_end(writer);
+	writer_array(writer, "parts");
+	for (size_t i = 0; i < n; i++)
+		if (kinds[i] < 0)
+			parts_write(writing, &pieces[i]);
+	writer_array_end(writer);
+	free(pieces);
+	free(kinds);
+	return 0;
+}
+
+static int lane_write(struct writing *writing, const struct html_lane *lane)
+{
+	struct json_writer *writer = &writing->writer;
+	int error;
+
+	writer_object(writer, NULL);
+	if (lane->states) {
+		const struct recorded_thread *thread = recording_thread(writing->lanes.recording,
+									lane->tid);
+
+		writer_i64(writer, "tid", lane->tid);
+		writer_text(writer, "name", thread->name, sizeof(thread->name));
+		writer_bool(writer, "own", thread->of_target);
+	} else {
+		writer_u64(writer, "cpu", lane->cpu);
+	}
+	writer_u64(writer, "merged_ns", lane->merged);
+	error = pieces_write(writing, lane);
+	writer_object_end(writer);
+	return error;
+}
+
+static int lanes_write(struct writing *writing, const char *key, const struct html_lane *lanes,
+		       size_t n)
+{
+	int error = 0;
+
+	writer_array(&writing->writer, key);
+	for (size_t i = 0; i < n && !error; i++)
+		error = lane_write(writing, &lanes[i]);
+	writer_array_end(&writing->writer);
+	return error;
+}
+
+/* --- All --- */
+
+static int all_write(struct writing *writing, const struct sample *sample)
+{
+	struct json_writer *writer = &writing->writer;
+	const struct html_lanes *lanes = &writing->lanes;
+	int error;
+
+	writer_object(writer, NULL);
+	writer_i64(writer, "from_ns", (int64_t)(lanes->from - sample->start));
+	writer_array(writer, "classes");
+	for (unsigned int i = 0; i < HTML_CLASSES; i++)
+		writer_word(writer, NULL, html_class_keys[i]);
+	writer_array_end(writer);
+	error = lanes_write(writing, "threads", lanes->threads, lanes->n_threads)
+			?: lanes_write(writing, "cpus", lanes->cpus, lanes->n_cpus);
+	kinds_write(writing);
+	writer_object(writer, "left_out");
+	writer_u64(writer, "threads", lanes->threads_left_out);
+	writer_u64(writer, "cpus", lanes->cpus_left_out);
+	writer_object_end(writer);
+	writer_object_end(writer);
+	return error;
+}
+
+int html_recorded(const struct sample *sample, FILE *out)
+{
+	struct writing writing = { .scope.sample = sample };
+	int error = recorded_kinds_begin(&writing.kinds, KINDS_MOST)
+			    ?: html_lanes_make(&writing.lanes, sample);
+	int failed = 0;
+
+	if (!error) {
+		writer_begin(&writing.writer, out);
+		error = all_write(&writing, sample);
+		failed = writer_end(&writing.writer);
+	}
+	html_lanes_clear(&writing.lanes);
+	recorded_kinds_free(&writing.kinds);
+	return error ?: failed;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the page's timeline has of a recording: which lanes, and what of their time. How it is
  * drawn: tests/integration/html-recorded.t. */
-#include "cli/html/html_recorded.h"
+#include "cli/html/html_part.h"
 
 #include "golden.h"
 #include "path_recording.h"
