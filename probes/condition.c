@@ -8,7 +8,6 @@
 #include "cli/base/log.h"
 #include "cli/base/names.h"
 #include "kernel.h"
-#include "usdt_argument.h"
 
 _Static_assert(PREDICATE_TERMS == KD_TERMS, "room for all");
 _Static_assert(PREDICATE_LOADS < KD_TERM_LOADS, "and for an argument that is in memory");

@@ -6,10 +6,10 @@
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
+#include "probes/elf/usdt.h"
 #include "predicate.h"
 #include "sites.h"
 #include "trigger.h"
-#include "usdt_argument.h"
 
 /* What of a site decides where values are. */
 struct condition_place {

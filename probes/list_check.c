@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/elf/usdt.h"
 #include "kernel.h"
 #include "list.h"
 #include "list_out.h"
 #include "resolve.h"
 #include "sites.h"
-#include "usdt_argument.h"
 
 /* --- Which values a condition of a trigger can name at a site, for --check --- */
 

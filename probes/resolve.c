@@ -22,7 +22,6 @@
 #include "reader.h"
 #include "return_sites.h"
 #include "sites.h"
-#include "usdt_argument.h"
 
 #define ELSEWHERE_NS (2 * NSEC_PER_SEC)
 

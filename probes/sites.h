@@ -58,7 +58,7 @@ struct site {
 	int64_t into;
 	bool go;               /* code of Go, which moves between threads */
 	uint64_t semaphore;    /* USDT: offset of the semaphore in the file; 0: none */
-	const char *arguments; /* USDT: where they are (usdt_argument.h); else NULL */
+	const char *arguments; /* USDT: where they are (elf/usdt.h); else NULL */
 	uint32_t condition;    /* which of the trigger's it is: the cookie; set by the caller */
 	enum instruction_class instruction; /* of user space; the one that is probed */
 };

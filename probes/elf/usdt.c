@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "usdt.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- Notes --- */
 
 #define MAX_NOTES (16ULL << 20) /* bytes; the largest known have 1/100 of it */
 #define NOTE_NAME "stapsdt"
@@ -115,4 +118,341 @@ int usdt_each(const struct elf_file *file, usdt_found *found, void *context)
 		free(notes);
 	}
 	return err;
+}
+
+/* --- Registers, by their names --- */
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* arch/x86/include/uapi/asm/ptrace.h; NULL: it has no such part that has a name. */
+static const struct {
+	const char *names[5]; /* 64, 32, 16, 8 bits, and the 8 above those */
+	uint16_t offset;
+} x86_registers[] = {
+	{ { "rdi", "edi", "di", "dil" }, 112 },
+	{ { "rsi", "esi", "si", "sil" }, 104 },
+	{ { "rdx", "edx", "dx", "dl", "dh" }, 96 },
+	{ { "rcx", "ecx", "cx", "cl", "ch" }, 88 },
+	{ { "r8", "r8d", "r8w", "r8b" }, 72 },
+	{ { "r9", "r9d", "r9w", "r9b" }, 64 },
+	{ { "rax", "eax", "ax", "al", "ah" }, 80 },
+	{ { "rsp", "esp", "sp", "spl" }, 152 },
+	{ { "rbx", "ebx", "bx", "bl", "bh" }, 40 },
+	{ { "rbp", "ebp", "bp", "bpl" }, 32 },
+	{ { "r10", "r10d", "r10w", "r10b" }, 56 },
+	{ { "r11", "r11d", "r11w", "r11b" }, 48 },
+	{ { "r12", "r12d", "r12w", "r12b" }, 24 },
+	{ { "r13", "r13d", "r13w", "r13b" }, 16 },
+	{ { "r14", "r14d", "r14w", "r14b" }, 8 },
+	{ { "r15", "r15d", "r15w", "r15b" }, 0 },
+	{ { "rip", "eip" }, 128 },
+};
+#define X86_ARGUMENTS 6 /* the first ones of the table, in their order (System V ABI) */
+#define X86_RESULT 6
+#define X86_STACK 7
+
+/* arch/arm64/include/uapi/asm/ptrace.h: x0 to x30, the stack pointer, the program counter. */
+#define ARM64_REGISTERS 31
+#define ARM64_STACK (ARM64_REGISTERS * 8)
+#define ARM64_COUNTER (ARM64_STACK + 8)
+#define ARM64_ARGUMENTS 8 /* AAPCS64 */
+
+static bool name_is(const char *name, size_t length, const char *other)
+{
+	return other && strlen(other) == length && !memcmp(name, other, length);
+}
+
+static bool x86_find(struct register_part *part, const char *name, size_t length)
+{
+	static const uint8_t sizes[] = { 8, 4, 2, 1, 1 };
+
+	for (size_t i = 0; i < COUNT(x86_registers); i++)
+		for (size_t j = 0; j < COUNT(sizes); j++) {
+			if (!name_is(name, length, x86_registers[i].names[j]))
+				continue;
+			part->offset = (uint16_t)(x86_registers[i].offset + (j == 4));
+			part->size = sizes[j];
+			return true;
+		}
+	return false;
+}
+
+static bool arm64_find(struct register_part *part, const char *name, size_t length)
+{
+	static const struct {
+		const char *name;
+		uint16_t offset;
+	} special[] = {
+		{ "sp", ARM64_STACK },
+		{ "pc", ARM64_COUNTER },
+		{ "fp", 29 * 8 },
+		{ "lr", 30 * 8 },
+	};
+	unsigned int number = 0;
+
+	part->size = 8;
+	for (size_t i = 0; i < COUNT(special); i++)
+		if (name_is(name, length, special[i].name)) {
+			part->offset = special[i].offset;
+			return true;
+		}
+	if (length < 2 || length > 3 || (*name != 'x' && *name != 'w') ||
+	    (length == 3 && name[1] == '0'))
+		return false;
+	for (size_t i = 1; i < length; i++) {
+		if (name[i] < '0' || name[i] > '9')
+			return false;
+		number = number * 10 + (unsigned int)(name[i] - '0');
+	}
+	part->offset = (uint16_t)(number * 8);
+	part->size = *name == 'x' ? 8 : 4;
+	return number < ARM64_REGISTERS;
+}
+
+bool register_find(struct register_part *part, enum register_machine machine, const char *name,
+		   size_t length)
+{
+	return machine == MACHINE_X86_64 ? x86_find(part, name, length)
+					 : arm64_find(part, name, length);
+}
+
+unsigned int register_arguments(enum register_machine machine)
+{
+	return machine == MACHINE_X86_64 ? X86_ARGUMENTS : ARM64_ARGUMENTS;
+}
+
+static struct register_part whole_at(uint16_t offset)
+{
+	return (struct register_part){ .offset = offset, .size = 8 };
+}
+
+struct register_part register_argument(enum register_machine machine, unsigned int number)
+{
+	return whole_at(machine == MACHINE_X86_64 ? x86_registers[number].offset
+						  : (uint16_t)(number * 8));
+}
+
+/* x86-64 has the return address before them. */
+uint16_t register_stack_arguments(enum register_machine machine)
+{
+	return machine == MACHINE_X86_64 ? 8 : 0;
+}
+
+struct register_part register_result(enum register_machine machine)
+{
+	return whole_at(machine == MACHINE_X86_64 ? x86_registers[X86_RESULT].offset : 0);
+}
+
+struct register_part register_stack_pointer(enum register_machine machine)
+{
+	return whole_at(machine == MACHINE_X86_64 ? x86_registers[X86_STACK].offset : ARM64_STACK);
+}
+
+/* --- Arguments, in the words of the assembler --- */
+
+/* What is left to read of an argument's text. */
+struct rest {
+	const char *at, *end;
+};
+
+static bool take(struct rest *rest, char c)
+{
+	if (rest->at == rest->end || *rest->at != c)
+		return false;
+	rest->at++;
+	return true;
+}
+
+static void blanks_skip(struct rest *rest)
+{
+	while (take(rest, ' '))
+		;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static unsigned int digit_value(char c)
+{
+	if (is_digit(c))
+		return (unsigned int)(c - '0');
+	if (c >= 'a' && c <= 'f')
+		return (unsigned int)(c - 'a' + 10);
+	return 99;
+}
+
+/* A number with its sign, decimal or with 0x. Returns false if there is none, or it is too long;
+ * then nothing is taken. */
+static bool number_take(struct rest *rest, int64_t *number)
+{
+	struct rest ahead = *rest;
+	bool negative = take(&ahead, '-');
+	unsigned int base = 10;
+	uint64_t sum = 0;
+	const char *first;
+
+	if (ahead.end - ahead.at > 2 && ahead.at[0] == '0' && ahead.at[1] == 'x') {
+		base = 16;
+		ahead.at += 2;
+	}
+	for (first = ahead.at; ahead.at < ahead.end; ahead.at++) {
+		unsigned int digit = digit_value(*ahead.at);
+
+		if (digit >= base)
+			break;
+		if (__builtin_mul_overflow(sum, base, &sum) ||
+		    __builtin_add_overflow(sum, digit, &sum))
+			return false;
+	}
+	if (ahead.at == first || (negative && sum > 1ULL << 63))
+		return false;
+	*number = (int64_t)(negative ? -sum : sum);
+	*rest = ahead;
+	return true;
+}
+
+/* The name of a register, without its %. */
+static bool register_take(struct rest *rest, enum register_machine machine,
+			  struct register_part *part)
+{
+	const char *name = rest->at;
+
+	while (rest->at < rest->end &&
+	       (is_digit(*rest->at) || (*rest->at >= 'a' && *rest->at <= 'z')))
+		rest->at++;
+	return register_find(part, machine, name, (size_t)(rest->at - name));
+}
+
+/* "(base)", "(base,index)", "(base,index,scale)", "(,index,scale)" */
+static bool x86_address_read(struct rest *rest, struct usdt_argument *argument)
+{
+	int64_t scale = 1;
+
+	if (!take(rest, '('))
+		return false;
+	if (take(rest, '%') && !register_take(rest, MACHINE_X86_64, &argument->base))
+		return false;
+	if (take(rest, ',')) {
+		if (!take(rest, '%') || !register_take(rest, MACHINE_X86_64, &argument->index))
+			return false;
+		if (take(rest, ',') && !number_take(rest, &scale))
+			return false;
+	}
+	if (scale != 1 && scale != 2 && scale != 4 && scale != 8)
+		return false;
+	argument->shift = (uint8_t)__builtin_ctzll((uint64_t)scale);
+	/* Addresses are made of whole registers. */
+	return take(rest, ')') && (argument->base.size == 8 || argument->index.size == 8) &&
+	       argument->base.size % 8 == 0 && argument->index.size % 8 == 0;
+}
+
+static bool x86_read(struct rest *rest, struct usdt_argument *argument)
+{
+	if (take(rest, '$'))
+		return number_take(rest, &argument->offset);
+	if (take(rest, '%'))
+		return register_take(rest, MACHINE_X86_64, &argument->base);
+	argument->in_memory = true;
+	number_take(rest, &argument->offset);
+	return x86_address_read(rest, argument);
+}
+
+/* "5", "x0", "[x0]", "[x0, 8]", "[x0, x1]" */
+static bool arm64_read(struct rest *rest, struct usdt_argument *argument)
+{
+	if (!take(rest, '['))
+		return number_take(rest, &argument->offset) ||
+		       register_take(rest, MACHINE_ARM64, &argument->base);
+	argument->in_memory = true;
+	if (!register_take(rest, MACHINE_ARM64, &argument->base))
+		return false;
+	blanks_skip(rest);
+	if (take(rest, ',')) {
+		blanks_skip(rest);
+		take(rest, '#');
+		if (!number_take(rest, &argument->offset) &&
+		    !register_take(rest, MACHINE_ARM64, &argument->index))
+			return false;
+		blanks_skip(rest);
+	}
+	return take(rest, ']') && argument->base.size == 8 && argument->index.size % 8 == 0;
+}
+
+/* Arguments stand between blanks, but those in brackets belong to them. */
+static bool argument_find(struct rest *rest, const char *text, unsigned int number)
+{
+	const char *end = text + strnlen(text, USDT_ARGUMENTS_MAX);
+
+	rest->at = text;
+	for (;; number--) {
+		bool within = false;
+
+		rest->end = end;
+		blanks_skip(rest);
+		if (rest->at == end)
+			return false;
+		for (rest->end = rest->at; rest->end < end && (within || *rest->end != ' ');
+		     rest->end++)
+			within = *rest->end == '[' || (within && *rest->end != ']');
+		if (!number)
+			return true;
+		rest->at = rest->end;
+	}
+}
+
+/* "-4@": the size, negative if it is signed. */
+static int size_read(struct rest *rest, struct usdt_argument *argument, const char **why)
+{
+	int64_t size;
+
+	if (!number_take(rest, &size) || !size || size < -8 || size > 8)
+		return -EINVAL;
+	argument->is_signed = size < 0;
+	argument->size = (uint8_t)(size < 0 ? -size : size);
+	if (take(rest, 'f')) {
+		*why = "this argument is no whole number (but float or double)";
+		return -ENOTSUP;
+	}
+	return !(argument->size & (argument->size - 1)) && take(rest, '@') ? 0 : -EINVAL;
+}
+
+/* The name of a variable, as in "40+name(%rip)", which the linker has replaced in the code, but
+ * not here. */
+static bool is_variable(const struct rest *rest)
+{
+	const char *at = rest->at;
+	char c;
+
+	while (at < rest->end && (is_digit(*at) || *at == '+' || *at == '-'))
+		at++;
+	c = at < rest->end ? *at : '0';
+	return c == '_' || c == '.' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+int usdt_argument_read(struct usdt_argument *argument, enum register_machine machine,
+		       const char *text, unsigned int number, const char **why)
+{
+	struct rest rest, start;
+	int error;
+
+	memset(argument, 0, sizeof(*argument));
+	*why = "the probe has fewer arguments";
+	if (!argument_find(&rest, text, number))
+		return -ENOENT;
+	*why = "what the file says about this argument cannot be understood";
+	error = size_read(&rest, argument, why);
+	if (error)
+		return error;
+	start = rest;
+	argument->place = rest.at;
+	argument->place_length = (size_t)(rest.end - rest.at);
+	if ((machine == MACHINE_X86_64 ? x86_read(&rest, argument) : arm64_read(&rest, argument)) &&
+	    rest.at == rest.end)
+		return 0;
+	if (!is_variable(&start))
+		return -EINVAL;
+	*why = "this argument is a global variable, whose address the file does not say";
+	return -ENOTSUP;
 }
