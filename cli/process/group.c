@@ -230,7 +230,14 @@ bool group_frozen(pid_t pid, char *path, size_t size)
 	       frozen_find(pid, "freezer", "freezer.self_freezing", path, size);
 }
 
-void group_levels(pid_t pid, const char *controller, group_level_function *see, void *context)
+/* Calls the function for the process's group and those above it, the nearest first, without the
+ * root, until it returns false: with the path, its directory, and whether the controller is of
+ * version 1. */
+typedef bool group_level_function(const char *path, const char *directory, bool version_1,
+				  void *context);
+
+static void group_levels(pid_t pid, const char *controller, group_level_function *see,
+			 void *context)
 {
 	struct levels levels;
 	bool more = levels_begin(&levels, pid, controller);

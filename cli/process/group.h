@@ -29,13 +29,6 @@ bool group_above(pid_t tid, uint64_t id, char *path, size_t size);
  * nearest above it. Returns false if there is none, or it is not known. */
 bool group_frozen(pid_t pid, char *path, size_t size);
 
-/* Calls the function for the process's group and those above it, the nearest first, without the
- * root, until it returns false: with the path, its directory, and whether the controller is of
- * version 1. */
-typedef bool group_level_function(const char *path, const char *directory, bool version_1,
-				  void *context);
-void group_levels(pid_t pid, const char *controller, group_level_function *see, void *context);
-
 /* --- Limits of disks --- */
 
 /* A limit, and how much there was of that until now. */

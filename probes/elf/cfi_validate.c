@@ -97,11 +97,10 @@ const uint8_t *cfi_read_bytes(struct cfi_reader *reader, uint64_t n)
 	}
 
 DEFINE_READ(cfi_read_u8, uint8_t)
-DEFINE_READ(cfi_read_u16, uint16_t)
-DEFINE_READ(cfi_read_u32, uint32_t)
-DEFINE_READ(cfi_read_u64, uint64_t)
+static DEFINE_READ(cfi_read_u16, uint16_t)
+	DEFINE_READ(cfi_read_u32, uint32_t) static DEFINE_READ(cfi_read_u64, uint64_t)
 
-static uint64_t leb_read(struct cfi_reader *reader, bool is_signed)
+		static uint64_t leb_read(struct cfi_reader *reader, bool is_signed)
 {
 	uint64_t value = 0;
 

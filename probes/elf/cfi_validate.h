@@ -62,9 +62,7 @@ struct cfi_reader cfi_reader_new(const uint8_t *bytes, size_t size, uint64_t add
 const uint8_t *cfi_read_bytes(struct cfi_reader *reader, uint64_t n);
 
 uint8_t cfi_read_u8(struct cfi_reader *reader);
-uint16_t cfi_read_u16(struct cfi_reader *reader);
 uint32_t cfi_read_u32(struct cfi_reader *reader);
-uint64_t cfi_read_u64(struct cfi_reader *reader);
 
 /* No more than the 10 bytes that 64 bits need. */
 uint64_t cfi_read_uleb(struct cfi_reader *reader);
