@@ -119,29 +119,25 @@ exit_status exporter_socket_open(int *fd, bool *is_v6, const char *address, uint
 /* A process without privileges answers from what was published last. It never waits for who
  * publishes, nor that for it. */
 
-struct exporter_http;
-
 /* A text from malloc(). */
 struct exporter_text {
 	char *text;
 	size_t length;
 };
 
-/* Where to listen: an address (IPv4 or IPv6, as numbers) and port (0: any). */
-struct exporter_http_config {
-	const char *address;
-	uint16_t port;
-	const char *allowed; /* names of hosts, as struct exporter_hosts has them */
-	unsigned int
-		without; /* a combination of enum sandbox_without; the program leaves none out */
-};
-
 #ifdef HAVE_MICROHTTPD
+#define HAS_SERVER true
+#else
+#define HAS_SERVER false
+#endif
 
 #define PATIENCE (10 * NSEC_PER_SEC) /* for the child to begin */
 #define AT_ONCE 1                    /* a deadline that is over */
 
-struct exporter_http {
+struct exporter {
+	struct metrics *metrics;
+	bool changed; /* since the last answer was made */
+	uint64_t due; /* CLOCK_MONOTONIC ns: not before that the next one */
 	struct exporter_hosts hosts;
 	unsigned int without; /* of the sandbox */
 	uint16_t port;
@@ -151,9 +147,13 @@ struct exporter_http {
 	struct packet packet;
 };
 
-static exit_status http_failed(int error)
+static exit_status exporter_failed(int error)
 {
-	log_error("cannot serve metrics: %s", strerror(error));
+	if (error == -EPIPE) {
+		log_error("cannot serve metrics: the process that answers requests has ended");
+		return EX_OSERR;
+	}
+	log_error("cannot serve metrics: %s", strerror(-error));
 	return EX_OSERR;
 }
 
@@ -193,13 +193,13 @@ static int server_filter(void)
 	return err;
 }
 
-static int child_confine(const struct exporter_http *http, pid_t parent, const char **what)
+static int child_confine(const struct exporter *exporter, pid_t parent, const char **what)
 {
-	int err = sandbox_enter(http->ends, parent,
-				http->without | SANDBOX_WITHOUT_FILTER | SANDBOX_WITHOUT_CPU_LIMIT,
-				what);
+	int err = sandbox_enter(
+		exporter->ends, parent,
+		exporter->without | SANDBOX_WITHOUT_FILTER | SANDBOX_WITHOUT_CPU_LIMIT, what);
 
-	if (err || http->without & SANDBOX_WITHOUT_FILTER)
+	if (err || exporter->without & SANDBOX_WITHOUT_FILTER)
 		return err;
 	*what = "filtering system calls";
 	return server_filter();
@@ -215,17 +215,17 @@ static int child_greet(struct packet *packet, int err, const char *what)
 	return packet_send(SANDBOX_SOCKET, packet, -1, 0);
 }
 
-static _Noreturn void child_run(struct exporter_http *http, pid_t parent)
+static _Noreturn void child_run(struct exporter *exporter, pid_t parent)
 {
-	struct exporter_server *server = exporter_server_new(SANDBOX_SOCKET, &http->hosts);
+	struct exporter_server *server = exporter_server_new(SANDBOX_SOCKET, &exporter->hosts);
 	const char *what = "starting";
-	int err = server ? child_confine(http, parent, &what) : -ENOMEM;
+	int err = server ? child_confine(exporter, parent, &what) : -ENOMEM;
 
 	if (!err) {
 		what = "listening";
 		err = exporter_server_open(server);
 	}
-	err = child_greet(&http->packet, err, what) ?: err;
+	err = child_greet(&exporter->packet, err, what) ?: err;
 	if (!err)
 		err = exporter_server_run(server);
 	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
@@ -253,16 +253,15 @@ static int texts_write(int fd, struct exporter_text texts[EXPORTER_FORMS])
 /* Takes the texts, also if it fails, to answer with from now on. Those that are being
  * sent stay. Returns 0; -EAGAIN if the other process is several behind; -EPIPE if it
  * has ended; another negative errno. */
-static int exporter_http_publish(struct exporter_http *http,
-				 struct exporter_text texts[EXPORTER_FORMS])
+static int texts_publish(struct exporter *exporter, struct exporter_text texts[EXPORTER_FORMS])
 {
 	int fd = memfd_create("metrics", MFD_CLOEXEC);
 	int err = fd < 0 ? -errno : texts_write(fd, texts);
 
 	if (!err) {
-		packet_begin(&http->packet, EXPORTER_TEXTS);
-		http->packet.head.t = texts[0].length;
-		err = packet_send(http->channel, &http->packet, fd, AT_ONCE);
+		packet_begin(&exporter->packet, EXPORTER_TEXTS);
+		exporter->packet.head.t = texts[0].length;
+		err = packet_send(exporter->channel, &exporter->packet, fd, AT_ONCE);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -271,47 +270,48 @@ static int exporter_http_publish(struct exporter_http *http,
 	return err == -ETIMEDOUT ? -EAGAIN : err;
 }
 
-static exit_status http_started(struct exporter_http *http)
+static exit_status server_started(struct exporter *exporter)
 {
-	int err = packet_receive(http->channel, &http->packet, false, clock_monotonic() + PATIENCE);
+	int err = packet_receive(exporter->channel, &exporter->packet, false,
+				 clock_monotonic() + PATIENCE);
 
 	const char *what;
 
 	if (err)
-		return http_failed(err == -EPIPE ? ECHILD : -err);
-	if (!http->packet.head.status)
+		return exporter_failed(err == -EPIPE ? -ECHILD : err);
+	if (!exporter->packet.head.status)
 		return 0;
-	what = packet_text(&http->packet, PACKET_TEXT_MOST);
+	what = packet_text(&exporter->packet, PACKET_TEXT_MOST);
 	log_error("cannot serve metrics safely: %s: %s", what ? what : "starting",
-		  strerror(-http->packet.head.status));
+		  strerror(-exporter->packet.head.status));
 	return EX_OSERR;
 }
 
 /* Starts the process; something must have been published. To be called while this one has no other
  * threads. Returns as above. */
-static exit_status exporter_http_start(struct exporter_http *http)
+static exit_status server_start(struct exporter *exporter)
 {
 	pid_t parent = getpid();
 
 	fflush(NULL); /* or both processes would write it */
-	http->child = fork();
-	if (!http->child)
-		child_run(http, parent);
-	if (http->child < 0) {
-		http->child = 0;
-		return http_failed(errno);
+	exporter->child = fork();
+	if (!exporter->child)
+		child_run(exporter, parent);
+	if (exporter->child < 0) {
+		exporter->child = 0;
+		return exporter_failed(-errno);
 	}
-	close(http->ends);
-	http->ends = -1;
-	return http_started(http);
+	close(exporter->ends);
+	exporter->ends = -1;
+	return server_started(exporter);
 }
 
 /* The child gets the socket when it has closed all others. */
-static exit_status http_listen(struct exporter_http *http, const char *address)
+static exit_status server_listen(struct exporter *exporter, const char *address)
 {
 	bool is_v6;
 	int socket, ends[2], err,
-		status = exporter_socket_open(&socket, &is_v6, address, &http->port);
+		status = exporter_socket_open(&socket, &is_v6, address, &exporter->port);
 
 	if (status)
 		return status;
@@ -319,105 +319,16 @@ static exit_status http_listen(struct exporter_http *http, const char *address)
 	if (!err) {
 		/* A few messages, each of which holds a file: the kernel's least. */
 		setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &(int){ 1 }, sizeof(int));
-		http->channel = ends[0];
-		http->ends = ends[1];
-		packet_begin(&http->packet, EXPORTER_SOCKET);
-		http->packet.head.number = is_v6;
-		http->packet.head.n = http->port;
-		err = packet_send(http->channel, &http->packet, socket, AT_ONCE);
+		exporter->channel = ends[0];
+		exporter->ends = ends[1];
+		packet_begin(&exporter->packet, EXPORTER_SOCKET);
+		exporter->packet.head.number = is_v6;
+		exporter->packet.head.n = exporter->port;
+		err = packet_send(exporter->channel, &exporter->packet, socket, AT_ONCE);
 	}
 	close(socket);
-	return err ? http_failed(-err) : 0;
+	return err ? exporter_failed(err) : 0;
 }
-
-/* Listens; clients wait until exporter_http_start(). Returns 0, or after printing what failed an
- * exit status. The caller ends it with exporter_http_close(), also after an error. */
-static exit_status exporter_http_open(struct exporter_http **out,
-				      const struct exporter_http_config *config)
-{
-	struct exporter_http *http = calloc(1, sizeof(*http));
-
-	*out = http;
-	if (!http)
-		return http_failed(ENOMEM);
-	http->channel = http->ends = -1;
-	http->port = config->port;
-	http->without = config->without;
-	http->hosts = exporter_hosts_new(config->allowed);
-	return http_listen(http, config->address);
-}
-
-/* The port that it listens on. */
-static uint16_t exporter_http_port(const struct exporter_http *http)
-{
-	return http->port;
-}
-
-/* The process; 0: there is none. */
-static pid_t exporter_http_child(const struct exporter_http *http)
-{
-	return http->child;
-}
-
-/* Cuts what is being sent. NULL is allowed. */
-static void exporter_http_close(struct exporter_http *http)
-{
-	if (!http)
-		return;
-	if (http->channel >= 0)
-		close(http->channel);
-	if (http->ends >= 0)
-		close(http->ends);
-	/* It ends by itself, too, unless someone has taken it over. */
-	if (http->child && !kill(http->child, SIGKILL))
-		while (waitpid(http->child, NULL, 0) < 0 && errno == EINTR)
-			;
-	free(http);
-}
-
-#else
-
-exit_status exporter_http_open(struct exporter_http **http,
-			       const struct exporter_http_config *config)
-{
-	(void)config;
-	*http = NULL;
-	log_error("option --listen: this program was built without libmicrohttpd");
-	log_hint("-o prometheus:FILE writes files for node_exporter");
-	return EX_USAGE;
-}
-
-exit_status exporter_http_start(struct exporter_http *http)
-{
-	(void)http;
-	return 0;
-}
-
-int exporter_http_publish(struct exporter_http *http, struct exporter_text texts[EXPORTER_FORMS])
-{
-	(void)http;
-	(void)texts;
-	return 0;
-}
-
-uint16_t exporter_http_port(const struct exporter_http *http)
-{
-	(void)http;
-	return 0;
-}
-
-pid_t exporter_http_child(const struct exporter_http *http)
-{
-	(void)http;
-	return 0;
-}
-
-void exporter_http_close(struct exporter_http *http)
-{
-	(void)http;
-}
-
-#endif
 
 /* --- The side of metrics --- */
 
@@ -425,27 +336,10 @@ void exporter_http_close(struct exporter_http *http)
  * to take. */
 #define SHARE 10
 
-struct exporter {
-	struct metrics *metrics;
-	struct exporter_http *http;
-	bool changed; /* since the last answer was made */
-	uint64_t due; /* CLOCK_MONOTONIC ns: not before that the next one */
-};
-
 static int (*const writers[EXPORTER_FORMS])(const struct metrics *metrics, FILE *out) = {
 	[EXPORTER_PROMETHEUS] = metrics_write_prometheus,
 	[EXPORTER_OPENMETRICS] = metrics_write_openmetrics,
 };
-
-static exit_status exporter_failed(int error)
-{
-	if (error == -EPIPE) {
-		log_error("cannot serve metrics: the process that answers requests has ended");
-		return EX_OSERR;
-	}
-	log_error("cannot serve metrics: %s", strerror(-error));
-	return EX_OSERR;
-}
 
 /* The caller frees the text, also after an error. */
 static int form_write(const struct metrics *metrics, enum exporter_form form,
@@ -468,7 +362,7 @@ static int answer_make(struct exporter *exporter)
 	for (int form = 0; form < EXPORTER_FORMS && !error; form++)
 		error = form_write(exporter->metrics, (enum exporter_form)form, &texts[form]);
 	if (!error)
-		return exporter_http_publish(exporter->http, texts);
+		return texts_publish(exporter, texts);
 	for (int form = 0; form < EXPORTER_FORMS; form++)
 		free(texts[form].text);
 	return error;
@@ -524,27 +418,30 @@ static void exporter_tell(const struct exporter *exporter, const char *address)
 
 exit_status exporter_open(struct exporter **out, const struct exporter_config *config)
 {
-	struct exporter *exporter = calloc(1, sizeof(*exporter));
-	const struct exporter_http_config http = {
-		.address = config->address,
-		.port = config->port,
-		.allowed = config->allowed,
-		.without = config->without,
-	};
+	struct exporter *exporter = HAS_SERVER ? calloc(1, sizeof(*exporter)) : NULL;
 	int status;
 
 	*out = exporter;
+	if (!HAS_SERVER) {
+		log_error("option --listen: this program was built without libmicrohttpd");
+		log_hint("-o prometheus:FILE writes files for node_exporter");
+		return EX_USAGE;
+	}
 	if (!exporter)
 		return exporter_failed(-ENOMEM);
+	exporter->channel = exporter->ends = -1;
+	exporter->port = config->port;
+	exporter->without = config->without;
+	exporter->hosts = exporter_hosts_new(config->allowed);
+	exporter->changed = true;
 	exporter->metrics = metrics_new(&config->report);
 	if (!exporter->metrics || metrics_expect(exporter->metrics, config->capture, config->pid))
 		return exporter_failed(-ENOMEM);
-	status = exporter_http_open(&exporter->http, &http);
-	exporter->changed = true;
+	status = server_listen(exporter, config->address);
 	if (!status)
 		status = exporter_refresh(exporter);
 	if (!status)
-		status = exporter_http_start(exporter->http);
+		status = server_start(exporter);
 	if (!status)
 		exporter_tell(exporter, config->address);
 	return status;
@@ -552,19 +449,26 @@ exit_status exporter_open(struct exporter **out, const struct exporter_config *c
 
 uint16_t exporter_port(const struct exporter *exporter)
 {
-	return exporter_http_port(exporter->http);
+	return exporter->port;
 }
 
 pid_t exporter_child(const struct exporter *exporter)
 {
-	return exporter ? exporter_http_child(exporter->http) : 0;
+	return exporter ? exporter->child : 0;
 }
 
 void exporter_close(struct exporter *exporter)
 {
 	if (!exporter)
 		return;
-	exporter_http_close(exporter->http);
+	if (exporter->channel >= 0)
+		close(exporter->channel);
+	if (exporter->ends >= 0)
+		close(exporter->ends);
+	/* It ends by itself, too, unless someone has taken it over. */
+	if (exporter->child && !kill(exporter->child, SIGKILL))
+		while (waitpid(exporter->child, NULL, 0) < 0 && errno == EINTR)
+			;
 	metrics_free(exporter->metrics);
 	free(exporter);
 }

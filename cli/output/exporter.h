@@ -19,7 +19,7 @@ struct exporter_config {
 	const char *address;
 	uint16_t port;
 	const char *allowed;  /* names of hosts that requests may be for; NULL: none but its own */
-	unsigned int without; /* as struct exporter_http_config has it */
+	unsigned int without; /* enum sandbox_without; the program leaves none out */
 	pid_t pid;
 	const struct capture *capture;
 	struct report_options report;

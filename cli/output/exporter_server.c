@@ -497,4 +497,24 @@ int exporter_server_run(struct exporter_server *server)
 	return err == -EPIPE ? 0 : err;
 }
 
+#else
+
+struct exporter_server *exporter_server_new(int channel, const struct exporter_hosts *hosts)
+{
+	(void)channel, (void)hosts;
+	return NULL;
+}
+
+int exporter_server_open(struct exporter_server *server)
+{
+	(void)server;
+	return -ENOSYS;
+}
+
+int exporter_server_run(struct exporter_server *server)
+{
+	(void)server;
+	return -ENOSYS;
+}
+
 #endif
