@@ -65,6 +65,8 @@ static int samples_header(struct csv_writer *writer)
 		csv_word(writer, "lost_");
 		columns_add(&writer->columns, losses[i].key);
 	}
+#define TIME_HEADER(member, key, ...) csv_word(writer, key);
+	EACH_THREAD_TIME(TIME_HEADER)
 	return 0;
 }
 
@@ -120,6 +122,8 @@ static int samples_rows(struct csv_writer *writer, const struct sample *sample)
 	csv_u64(writer, sample_lost(sample));
 	for (size_t i = 0; i < LOSSES; i++)
 		csv_u64(writer, loss_count(sample, &losses[i]));
+#define TIME_CELL(member, ...) csv_u64(writer, verdict.member);
+	EACH_THREAD_TIME(TIME_CELL)
 	csv_line_end(writer);
 	verdict_clear(&verdict);
 	return error;

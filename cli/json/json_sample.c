@@ -89,10 +89,19 @@ static const struct field process_fields[] = {
 
 #define SUM(key, member) FIELD(key, FIELD_U64, struct process_sum, member)
 static const struct field sum_fields[] = {
-	SUM("threads", threads),    SUM("life_ns", life),       SUM("running_ns", running),
-	SUM("stolen_ns", stolen),   SUM("ready_ns", ready),     SUM("throttled_ns", throttled),
-	SUM("blocked_ns", blocked), SUM("stopped_ns", stopped), SUM("frozen_ns", frozen),
-	SUM("busy_ns", busy),       SUM("kept_ns", kept),       FIELDS_END,
+	SUM("threads", threads),
+	SUM("life_ns", life),
+	SUM("running_ns", running),
+	SUM("stolen_ns", stolen),
+	SUM("ready_ns", ready),
+	SUM("throttled_ns", throttled),
+	SUM("blocked_ns", blocked),
+	SUM("stopped_ns", stopped),
+	SUM("frozen_ns", frozen),
+	SUM("busy_ns", busy),
+	SUM("kept_ns", kept),
+#define TIME_FIELD(member, key, ...) SUM(key, member),
+	EACH_THREAD_TIME(TIME_FIELD) FIELDS_END,
 };
 
 /* Those first that were kept from running for longest. */
@@ -226,6 +235,8 @@ static void verdict_write(struct json_writer *writer, const struct json_scope *s
 	writer_u64(writer, "busy_ns", verdict.busy);
 	writer_u64(writer, "kept_ns", verdict.kept);
 	writer_u64(writer, "unexplained_ns", verdict.unexplained);
+#define TIME_WRITE(member, key, ...) writer_u64(writer, key, verdict.member);
+	EACH_THREAD_TIME(TIME_WRITE)
 	writer_array(writer, field->key);
 	for (size_t i = 0; i < verdict.n_blamed; i++)
 		row_write(writer, &verdict, &verdict.rows[i]);
@@ -605,4 +616,7 @@ int report_json(const struct sample *sample, const struct report_options *option
 void replay_sample(struct reader *reader, const json_t *object, struct sample *sample)
 {
 	json_fields_read(reader, object, sample_fields, sample);
+	/* Captures of before have not all sums. */
+	for (size_t i = 0; i < sample->n_threads; i++)
+		thread_times_sum(&sample->threads[i]);
 }

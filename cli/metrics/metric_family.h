@@ -92,9 +92,9 @@ enum metric_period { PERIOD_WORDS(PERIOD_COLUMN, PERIOD_COLUMN) PERIODS }; /* PE
 enum {
 	THREAD_EXEC = LEDGER_STATES, /* in front of it the states */
 	THREAD_ENDED,
-#define COUNTER_COLUMN(member, key, condition, label) THREAD_COUNTER_##member,
-	EACH_THREAD_COUNTER(COUNTER_COLUMN) /* THREAD_COUNTER_voluntary and so on */
-#undef COUNTER_COLUMN
+#define FIGURE_COLUMN(member, ...) THREAD_COUNTER_##member,
+	EACH_THREAD_FIGURE(FIGURE_COLUMN) /* THREAD_COUNTER_voluntary and so on */
+#undef FIGURE_COLUMN
 	THREAD_RINGS,
 	THREAD_CALL_ROWS,    /* its rows of METRIC_CALL, without that of the others */
 	THREAD_CULPRIT_ROWS, /* and of METRIC_READY_BY */

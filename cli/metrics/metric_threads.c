@@ -436,9 +436,8 @@ static void books_take(struct metric_row *row, const struct thread_row *thread)
 	if (thread->ledger.exec_known)
 		metric_row_sum(row, THREAD_EXEC, thread->ledger.exec);
 	periods_take(row, thread);
-#define COUNTER_TAKE(member, key, condition, label)                                                \
-	metric_row_sum(row, THREAD_COUNTER_##member, thread->member);
-	EACH_THREAD_COUNTER(COUNTER_TAKE)
+#define FIGURE_TAKE(member, ...) metric_row_sum(row, THREAD_COUNTER_##member, thread->member);
+	EACH_THREAD_FIGURE(FIGURE_TAKE)
 	metric_row_sum(row, THREAD_RINGS, thread->io_uring_calls);
 	row->values[THREAD_CPUS] = cpus_count(thread);
 }

@@ -30,9 +30,9 @@
 #define NO_POINT(...)
 #define IO_POINTS(read, written)                                                                   \
 	POINTS({ "direction=\"read\"", read, false }, { "direction=\"write\"", written, false })
-#define COUNTER_FAMILY(name, labels, help, counters)                                               \
-	{ P name, METRIC_COUNTER, "", labels, help, METRIC_THREAD, POINTS(counters) },
-#define COUNTER_POINT(member, key, condition, label) { label, THREAD_COUNTER_##member, false },
+#define COUNTER_FAMILY(name, unit, labels, help, counters)                                         \
+	{ P name, METRIC_COUNTER, unit, labels, help, METRIC_THREAD, POINTS(counters) },
+#define FIGURE_POINT(member, key, condition, label, ...) { label, THREAD_COUNTER_##member, false },
 #define METRIC_LIST(of) METRIC_LISTS + LIST_##of
 #define VALUE(of) POINTS({ "", of, false })
 #define VALUE_IF_ANY(of) POINTS({ "", of, true })
@@ -200,7 +200,8 @@ const struct metric_family metric_families[] = {
 	  "Distribution of the durations of periods that ended inside a window, wherever they "
 	  "began; with --histogram.",
 	  METRIC_PERIOD_TIMES, VALUE(0) },
-	THREAD_COUNTERS(COUNTER_FAMILY, COUNTER_POINT) /* "context_switches" and so on */
+	THREAD_COUNTERS(COUNTER_FAMILY, FIGURE_POINT,
+			FIGURE_POINT) /* "context_switches" and so on */
 	{ P "used_cpus", METRIC_GAUGE, "", "thread", "CPUs that threads ran on in the last sample.",
 	  METRIC_THREAD, VALUE(THREAD_CPUS) },
 

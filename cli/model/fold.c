@@ -266,8 +266,10 @@ int sample_finish(struct sample *sample)
 	if (threads_fold(sample))
 		return -ENOMEM;
 
-	for (size_t i = 0; i < sample->n_threads; i++)
+	for (size_t i = 0; i < sample->n_threads; i++) {
 		thread_sort(&sample->threads[i]);
+		thread_times_sum(&sample->threads[i]);
+	}
 	qsort(sample->threads, sample->n_threads, sizeof(*sample->threads), row_by_name);
 	return 0;
 }

@@ -190,7 +190,7 @@ const struct field io_fields[] = {
 #define LIST(key, rows, of, ...)                                                                   \
 	FIELD_LIST(key, struct thread_row, rows, .list = &(of), __VA_ARGS__)
 #define ROWS(key, rows, of) FIELD_LIST(key, struct thread_row, rows, .fields = (of))
-#define COUNTER_FIELD(member, key, condition, label) FIELD_SUM(key, struct thread_row, member),
+#define FIGURE_FIELD(member, key, ...) FIELD_SUM(key, struct thread_row, member),
 
 const struct field thread_fields[] = {
 	THREAD("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
@@ -237,7 +237,7 @@ const struct field thread_fields[] = {
 	FIELD_FIGURE("execs", MERGE_SUM, struct thread_row, execs, .flags = FIELD_IF_ANY),
 	LIST("counters", counters, counter_list, .flags = FIELD_IF_ANY),
 	LIST("block_requests", blocks, block_list, .flags = FIELD_IF_ANY),
-	EACH_THREAD_COUNTER(COUNTER_FIELD) /* "voluntary_switches" and so on */
+	EACH_THREAD_FIGURE(FIGURE_FIELD) /* "voluntary_switches" and so on */
 	THREAD("cpus", FIELD_CPUS, cpus, .merge = MERGE_ANY),
 	THREAD("cpus_beyond", FIELD_BOOL, cpus_beyond, .merge = MERGE_ANY),
 	{ .key = "in_flight", .kind = FIELD_OPEN },
@@ -494,6 +494,13 @@ int thread_merge(struct thread_row *into, const struct thread_row *from)
 	if (__builtin_add_overflow(into->members, from->members, &into->members))
 		into->members = UINT_MAX;
 	return fields_merge(thread_fields, into, from);
+}
+
+void thread_times_sum(struct thread_row *thread)
+{
+	(void)thread; /* there may be none */
+#define TIME_SUM(member, key, condition, label, sum) thread->member = sum(thread);
+	EACH_THREAD_TIME(TIME_SUM)
 }
 
 void thread_sort(struct thread_row *row)

@@ -120,9 +120,9 @@ struct thread_row {
 	struct counter_row *counters; /* --counters only; in the order in which they were given */
 	size_t n_counters;
 
-#define COUNTER_MEMBER(member, key, condition, label) uint64_t member;
-	EACH_THREAD_COUNTER(COUNTER_MEMBER)
-#undef COUNTER_MEMBER
+#define FIGURE_MEMBER(member, ...) uint64_t member;
+	EACH_THREAD_FIGURE(FIGURE_MEMBER)
+#undef FIGURE_MEMBER
 	uint64_t cpus[KD_CPU_WORDS]; /* bitmap */
 	bool cpus_beyond;            /* and CPUs that the bitmap cannot hold */
 
@@ -155,6 +155,9 @@ int thread_add_open(struct thread_row *thread, const struct open_item *item);
 /* Adds all of from's figures to into. Takes over nothing: from is unchanged.
  * Returns 0 or -ENOMEM. */
 int thread_merge(struct thread_row *into, const struct thread_row *from);
+
+/* Adds up the times that follow from its rows, see thread_counters.h. */
+void thread_times_sum(struct thread_row *thread);
 
 /* Sorts what it has: calls, locks and rows of lists by total, what was open in a row of several by
  * its share of the window. */

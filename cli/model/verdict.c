@@ -169,6 +169,9 @@ static void thread_add(struct verdict_search *finding, struct verdict_thread *in
 	verdict->busy = u64_add(verdict->busy, busy);
 	verdict->kept = u64_add(verdict->kept, into->kept);
 	verdict->unexplained = u64_add(verdict->unexplained, into->unexplained);
+#define TIME_ADD(member, ...) verdict->member = u64_add(verdict->member, thread->member);
+	EACH_THREAD_TIME(TIME_ADD)
+#undef TIME_ADD
 }
 
 static bool is_large(const struct verdict_row *row, uint64_t busy)
@@ -432,6 +435,9 @@ static void sum_add(struct process_sum *sum, const struct verdict_thread *thread
 	sum->frozen = u64_add(sum->frozen, ns[LEDGER_FROZEN]);
 	sum->busy = u64_add(sum->busy, thread->busy);
 	sum->kept = u64_add(sum->kept, thread->kept);
+#define TIME_ADD(member, ...) sum->member = u64_add(sum->member, row->member);
+	EACH_THREAD_TIME(TIME_ADD)
+#undef TIME_ADD
 	if (!sum->worst || thread->kept > sum->worst_kept) {
 		sum->worst = row;
 		sum->worst_kept = thread->kept;
@@ -451,6 +457,9 @@ void process_sum_add(struct process_sum *into, const struct process_sum *from)
 	into->frozen = u64_add(into->frozen, from->frozen);
 	into->busy = u64_add(into->busy, from->busy);
 	into->kept = u64_add(into->kept, from->kept);
+#define TIME_ADD(member, ...) into->member = u64_add(into->member, from->member);
+	EACH_THREAD_TIME(TIME_ADD)
+#undef TIME_ADD
 }
 
 static int sum_by_kept(const void *a, const void *b)

@@ -38,12 +38,15 @@ struct verdict_thread {
 /* The parts of busy time: it ran, nobody claims it, or the first row does. */
 enum verdict_part { VERDICT_RAN, VERDICT_UNEXPLAINED, VERDICT_BLAMED };
 
+#define TIME_MEMBER(member, ...) uint64_t member;
+
 /* Sums over all threads. busy is life less waiting for work; user and kernel is what of that it
  * ran, kept the rest; unexplained is the part of kept that nobody claims. The rows and unexplained
  * add up to kept. */
 struct verdict {
 	uint64_t life, work, busy, user, kernel, kept, unexplained;
 	enum verdict_part largest;
+	EACH_THREAD_TIME(TIME_MEMBER) /* see thread_counters.h */
 	/* Who ended most of what the threads waited in futexes that nobody is known to have had,
 	 * such as those of condition variables, and how much that was; 0: there was none. */
 	struct verdict_who waker;
@@ -63,8 +66,10 @@ struct process_sum {
 	const struct process_row *process; /* the sample's */
 	uint64_t threads;
 	uint64_t life, running, stolen, ready, throttled, blocked, stopped,
-		frozen;                 /* ns, as in the ledger */
-	uint64_t busy, kept;            /* as in struct verdict_thread */
+		frozen;               /* ns, as in the ledger */
+	uint64_t busy, kept;          /* as in struct verdict_thread */
+	EACH_THREAD_TIME(TIME_MEMBER) /* see thread_counters.h */
+#undef TIME_MEMBER
 	const struct thread_row *worst; /* the one that was kept from running for longest */
 	uint64_t worst_kept;
 };

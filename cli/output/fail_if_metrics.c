@@ -31,6 +31,8 @@
 	}
 #define COUNTER_METRIC(member, key, condition, label)                                              \
 	METRIC(condition, FAIL_COUNTER, VALUE, .counter = offsetof(struct thread_row, member)),
+#define TIME_METRIC(member, key, condition, ...)                                                   \
+	METRIC(condition, FAIL_COUNTER, SHARE, .counter = offsetof(struct thread_row, member)),
 
 #define STATE_LIST(state)                                                                          \
 	((state) == LEDGER_HARDIRQ   ? &hardirq_list                                               \
@@ -61,7 +63,7 @@ static const struct fail_metric metrics[] = {
 	METRIC("waits", FAIL_WAITS, TIMES),
 	METRIC("verdict", FAIL_VERDICT, TIMES | HAS(FAIL_SHARE)),
 	EACH_THREAD_COUNTER(COUNTER_METRIC) /* "voluntary" and so on */
-	METRIC("read", FAIL_READ, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
+	EACH_THREAD_TIME(TIME_METRIC) METRIC("read", FAIL_READ, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
 	METRIC("written", FAIL_WRITTEN, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
 	METRIC("block_requests", FAIL_LIST, TIMES | HAS(FAIL_BYTES), .list = &block_list),
 	METRIC("counters", FAIL_LIST, HAS(FAIL_COUNT), .list = &counter_list),
@@ -345,6 +347,7 @@ static void thread_read(const struct fail_metric *metric, const char *part,
 		break;
 	case FAIL_COUNTER:
 		figures->count = *(const uint64_t *)((const char *)thread + metric->counter);
+		figures->total = figures->count;
 		break;
 	default:
 		break;
