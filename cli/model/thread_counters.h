@@ -33,7 +33,14 @@
 	       "Page faults of threads, also those inside system calls: minor ones, and major "    \
 	       "ones, which read from a disk.",                                                    \
 	       COUNTER(minor_faults, "minor_faults", "minor_faults", "type=\"minor\"")             \
-		       COUNTER(major_faults, "major_faults", "major_faults", "type=\"major\""))
+		       COUNTER(major_faults, "major_faults", "major_faults", "type=\"major\""))    \
+	FAMILY("cpu_taken_seconds", "seconds", "thread,by",                                        \
+	       "Time that threads waited for a CPU while tasks had it: others, of other "          \
+	       "processes or the kernel, or own_threads, of the target.",                          \
+	       TIME(taken_by_others, "taken_by_others_ns", "taken_by_others", "by=\"others\"",     \
+		    taken_by_others)                                                               \
+		       TIME(taken_by_own_threads, "taken_by_own_threads_ns",                       \
+			    "taken_by_own_threads", "by=\"own_threads\"", taken_by_own_threads))
 
 /* Each counter, each time, or both, whatever their family. */
 #define EACH_THREAD_COUNTER(COUNTER)                                                               \

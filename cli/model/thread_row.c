@@ -496,9 +496,33 @@ int thread_merge(struct thread_row *into, const struct thread_row *from)
 	return fields_merge(thread_fields, into, from);
 }
 
+/* Tasks of the target that had its CPU, or others; with those that are not told apart. */
+static uint64_t taken_by(const struct thread_row *thread, bool own)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < thread->n_culprits; i++) {
+		const struct culprit *row = &thread->culprits[i];
+		bool is_task = row->kind == CULPRIT_TASK;
+
+		if ((is_task && row->own == own) || row->kind == (own ? CULPRIT_OWN : CULPRIT_REST))
+			sum = u64_add(sum, culprit_ns(row));
+	}
+	return sum;
+}
+
+static uint64_t taken_by_others(const struct thread_row *thread)
+{
+	return taken_by(thread, false);
+}
+
+static uint64_t taken_by_own_threads(const struct thread_row *thread)
+{
+	return taken_by(thread, true);
+}
+
 void thread_times_sum(struct thread_row *thread)
 {
-	(void)thread; /* there may be none */
 #define TIME_SUM(member, key, condition, label, sum) thread->member = sum(thread);
 	EACH_THREAD_TIME(TIME_SUM)
 }

@@ -55,6 +55,20 @@ def have_run(ran):
     return min(ran.values()) >= RUN
 
 
+def sums(test, sample):
+    """By whose tasks had a thread's CPU: each thread's sums are those of its rows, and the sample's
+    those of all threads. Returns them by TID."""
+    both = {"taken_by_others_ns": lambda row: row["kind"] == "rest" or
+            (row["kind"] == "task" and not row.get("own")),
+            "taken_by_own_threads_ns": lambda row: row["kind"] == "own" or
+            (row["kind"] == "task" and row.get("own"))}
+    for key, is_of in both.items():
+        for thread in sample["threads"]:
+            test.eq(thread[key], total(filter(is_of, thread["ready_by"])), f"{key} of its rows")
+        test.eq(sample[key], sum(thread[key] for thread in sample["threads"]), f"{key} of all")
+    return {thread["tid"]: tuple(thread[key] for key in both) for thread in sample["threads"]}
+
+
 def observe(test, target, *others, until=have_run, options=(), status=0):
     """A report on the target, and the run times of the others' threads: at least what they ran
     when all the target's threads waited for the CPU, and all that they may have run in the window
@@ -81,8 +95,10 @@ def observe(test, target, *others, until=have_run, options=(), status=0):
     test.books(report)
     sample = next(json.loads(line) for line in path.open() if '"type":"sample"' in line)
     rows = {thread["tid"]: thread["ready_by"] for thread in sample["threads"]}
+    taken = sums(test, sample)
     for thread in report.threads:  # the report has five rows, JSON all
         thread.all = rows.get(thread.tid, [])
+        thread.others, thread.own = taken.get(thread.tid, (0, 0))
         thread.hidden = hidden_ns() - hidden
     bounds = {}
     report.outside = max(0, sample["window"]["end_ns"] - min(last.start for last in after))
@@ -139,7 +155,9 @@ def case_fifo(test):
         test, target, other, status=4,
         until=lambda ran: turns.append(kdtest.turns(target.pid, poll)) or ran[tid] >= 3 * RUN, options=(
             "--fail-if", "thread(spin).ready_by.fifo.pct>10", "-o", f"openmetrics:{metrics}",
-            "--fail-if", "ready_by.fi?o.pct>=100"))
+            "--fail-if", "ready_by.fi?o.pct>=100",
+            "--fail-if", "thread(spin).taken_by_others.pct>10",
+            "--fail-if", "taken_by_own_threads.pct>10"))
     thread = report.thread(spin)
     test.eq(turns[-1], turns[0], "the one that sleeps does so throughout")
     test.eq((report.thread(poll).culprits.total, report.thread(poll).all), (0, []),
@@ -152,11 +170,20 @@ def case_fifo(test):
     test.ok(shown and shown[0]["class"] == "FIFO 10", "the report has it, too", *thread.culprits)
     unexplained(test, report, thread)
     said = [line for line in report.errors.splitlines() if "--fail-if" in line]
-    test.ok(len(said) == 1 and "ready_by.fifo.pct>10" in said[0], "the one that holds is named", *said)
+    test.ok(len(said) == 2 and "ready_by.fifo.pct>10" in said[0] and
+            "taken_by_others.pct>10" in said[1], "those that hold are named", *said)
     series = re.compile(r'kernel_delay_ready_by_seconds_total\{thread="spin",.*culprit="fifo"\} (.*)')
     got = [float(match[1]) for match in map(series.match, metrics.read_text().splitlines()) if match]
     wanted = total(of(thread, name="fifo")) / 1e9
     test.eq([round(value, 9) for value in got], [round(wanted, 9)], "metrics have its time")
+    slack = max(thread.culprits.total * 0.03, ran[tid][1] * 0.1) + thread.hidden
+    besides = thread.others - total(rows)  # whatever else ran on that CPU
+    test.between(thread.others, ran[tid][0] - slack, ran[tid][1] + besides + slack,
+                 "others took what the task ran")
+    test.between(thread.own, 0, MS, "and its own threads next to nothing")
+    series = re.compile(r'kernel_delay_cpu_taken_seconds_total\{thread="spin",.*by="others"\} (.*)')
+    got = [float(match[1]) for match in map(series.match, metrics.read_text().splitlines()) if match]
+    test.eq([round(value, 9) for value in got], [round(thread.others / 1e9, 9)], "as metrics say")
 
 
 def watched_turns(child, pid, tid):
@@ -252,6 +279,7 @@ def siblings_have_theirs(test, report, target, ran):
         slack = 0.03 * thread.culprits.total + total(of(thread, kind="stolen"))
         test.between(total(of(thread, own=True)), least - slack, most + slack,
                      "its siblings have their time")
+        test.between(thread.own, least - slack, most + slack, "which own threads took together")
         if len(tids) <= LISTED:
             unexplained(test, report, thread)
     return threads

@@ -124,6 +124,8 @@ static void everything_culprits(struct thread_row *row, struct thread_row *other
 
 	row->culprits = some, row->n_culprits = COUNT(some);
 	other->culprits = others, other->n_culprits = COUNT(others);
+	thread_times_sum(row);
+	thread_times_sum(other);
 }
 
 /* Who stopped and moved it, and how late it was woken. */

@@ -121,6 +121,7 @@ static void metrics_culprits(struct thread_row *row)
 						   { 813, 813, "taskset", 1 },
 						   { 0, 0, "", 3 } };
 
+	row->taken_by_others = 17358646, row->taken_by_own_threads = 8000000;
 	metrics_movers(row, movers, COUNT(movers));
 	metrics_disk(row, "vda1", 1500000);
 	metrics_disk(row, "vda1", 500000);

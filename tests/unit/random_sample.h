@@ -258,6 +258,7 @@ static void random_thread(struct thread_row *thread)
 	thread->long_poll = random_span();
 	thread->ready = random_count();
 	random_culprits(thread);
+	thread_times_sum(thread);
 	thread->stopped = random_count();
 	if (chance(2))
 		thread->overslept = (struct kd_overslept){ random_count(), random_count(),

@@ -62,6 +62,8 @@ static struct thread_row threads[] = {
 	  .run_times = { run_buckets, 2 },
 	  .ready_times = { ready_buckets, 3 },
 	  .long_poll = { .count = 4, .total = 8 * MS, .max = 5 * MS, .min = MS },
+	  .taken_by_others = 3 * MS,
+	  .taken_by_own_threads = 1 * MS,
 	  .voluntary = 15,
 	  .involuntary = 4,
 	  .migrations = 2 },
@@ -163,6 +165,8 @@ static const char expected[] =
 	"|syscall.count>14 = 1x 11 15|syscall.*.total>41ms = 1x 11 42000000"
 	"|syscall.re[a-e]d.max>=1ms = 1x 11 1000000|syscall.read.count<5 = 2x 12 0"
 	"|long_poll.max>=5ms = 1x 11 5000000|voluntary>1 = 1x 11 15|involuntary<=4 = 3x 12 0"
+	"|taken_by_others.total>=3ms = 1x 11 3000000|taken_by_own_threads.total>1ms = no"
+	"|taken_by_others.pct>=0.3 = 1x 11 3000000|taken_by_own_threads.pct>0.1 = no"
 	"|migrations>1 = 1x 11 2|waits.max>=2ms = 2x 12 3000000"
 	"|thread(*1).waits.max>1ms = 1x 11 2000000|waits.count>2 = 1x 3"
 	"|waits.total>=6ms = 1x 6000000|thread(*2).waits.total>=6ms = no"

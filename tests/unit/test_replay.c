@@ -161,6 +161,28 @@ TEST(defaults)
 	is_i64(text_read(text, &handlers, &error), 0, "a thread with nothing but a TID");
 }
 
+static int taken_see(const struct sample *sample, void *context)
+{
+	(void)context;
+	is_u64(sample->threads[0].taken_by_others, 7, "others'");
+	is_u64(sample->threads[0].taken_by_own_threads, 20, "own threads'");
+	return 0;
+}
+
+/* Captures of before do not say it, and what others say is not believed. */
+TEST(taken)
+{
+	static const char text[] = HEAD
+		",\"threads\":[{\"tid\":7,\"taken_by_others_ns\":1,\"ready_by\":["
+		"{\"kind\":\"task\",\"tid\":8,\"woken_ns\":3},{\"kind\":\"idle\",\"woken_ns\":100},"
+		"{\"kind\":\"task\",\"tid\":9,\"own\":true,\"preempted_ns\":20},"
+		"{\"kind\":\"rest\",\"preempted_ns\":4}]}]}\n";
+	const struct replay_handlers handlers = { .sample = taken_see, .context = &(int){ 0 } };
+	struct replay_error error;
+
+	is_i64(text_read(text, &handlers, &error), 0, "sums follow from rows");
+}
+
 /* Every fault has a line and says where and what. */
 static const struct {
 	const char *text;

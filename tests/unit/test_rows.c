@@ -8,10 +8,12 @@
 #include "cli/base/syscall_set.h"
 #include "cli/model/culprit.h"
 #include "cli/model/doing.h"
+#include "cli/model/fold.h"
 #include "cli/model/resource.h"
 #include "cli/model/rows.h"
 #include "cli/model/sample.h"
 #include "cli/model/thread_fields.h"
+#include "cli/model/verdict.h"
 #include "tap.h"
 
 #define SECOND 1000000000ULL
@@ -603,6 +605,66 @@ TEST(many)
 	ok(rows[n - 2].kind == CULPRIT_OWN && rows[n - 2].own, "own ones");
 	ok(rows[n - 1].kind == CULPRIT_REST && !rows[n - 1].own, "and others, apart");
 	free(rows);
+}
+
+/* Of its tasks' rows, by whose they are; by a reading of its own. */
+static uint64_t tasks_of(const struct thread_row *thread, bool own)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < thread->n_culprits; i++) {
+		const struct culprit *row = &thread->culprits[i];
+		bool is_task = row->kind == CULPRIT_TASK || row->kind == CULPRIT_OWN ||
+			       row->kind == CULPRIT_REST;
+
+		sum += is_task && row->own == own ? culprit_ns(row) : 0;
+	}
+	return sum;
+}
+
+/* What each task took of a thread: put into it, and into what is all that was put. */
+static void task_take(struct thread_row *thread, int32_t tid, uint64_t taken[static 2])
+{
+	struct culprit task = { .tid = tid, .pid = tid, .own = tid % 3 == 0 };
+
+	task.woken_ns = (uint64_t)(tid % 7), task.preempted_ns = 1000;
+	task.rt_limit = tid % 11 == 0;
+	taken[task.own] += culprit_ns(&task);
+	if (culprits_add(&thread->culprits, &thread->n_culprits, &task))
+		abort();
+}
+
+/* Sums of tasks, own ones and others, have all that was added, whoever is told apart: of two
+ * threads, of a row of both, of a sample and of its processes. What no task took is in none. */
+TEST(taken)
+{
+	struct thread_row *threads = calloc(2, sizeof(*threads));
+	struct sample sample = { .pid = 1, .threads = threads, .n_threads = 2 };
+	const struct culprit idle = { .kind = CULPRIT_IDLE, .woken_ns = 5 };
+	uint64_t taken[2] = { 0 };
+	struct verdict verdict = { 0 };
+
+	for (int32_t i = 0; i < 2; i++)
+		threads[i] = (struct thread_row){ .tid = i + 1, .pid = 1, .members = 1 };
+	for (int32_t tid = 1; tid < TASKS; tid++)
+		task_take(&threads[tid & 1], tid, taken);
+	ok(!culprits_add(&threads[0].culprits, &threads[0].n_culprits, &idle), "and idle");
+	is_i64(sample_finish(&sample), 0, "finished");
+	for (size_t i = 0; i < 2; i++) {
+		is_u64(threads[i].taken_by_others, tasks_of(&threads[i], false), "others");
+		is_u64(threads[i].taken_by_own_threads, tasks_of(&threads[i], true), "own threads");
+	}
+	is_u64(threads[0].taken_by_others + threads[1].taken_by_others, taken[0], "all of others");
+	ok(!verdict_find(&verdict, &sample), "a verdict");
+	is_u64(verdict.taken_by_others, taken[0], "of the sample");
+	is_u64(verdict.taken_by_own_threads, taken[1], "both");
+	verdict_clear(&verdict);
+	ok(!thread_merge(&threads[0], &threads[1]), "one row of both");
+	is_u64(threads[0].taken_by_own_threads, taken[1], "has the sum");
+	thread_times_sum(&threads[0]);
+	is_u64(threads[0].taken_by_own_threads, taken[1], "which follows from its rows, too");
+	is_u64(threads[0].taken_by_others, taken[0], "of others as well");
+	sample_clear(&sample);
 }
 
 /* A word for each kind and policy. */

@@ -155,6 +155,7 @@ TEST(words)
 	own.woken_ns = 60 * MILLI;
 	own.longest_ns = 6 * MILLI;
 	backends[1].culprits = &own, backends[1].n_culprits = 1;
+	thread_times_sum(&backends[1]);
 	spend(&backends[1], LEDGER_STOPPED, 30 * MILLI);
 	backends[1].stopped = times(3, 30 * MILLI, 15 * MILLI);
 	spend(&backends[2], LEDGER_FROZEN, 20 * MILLI);
