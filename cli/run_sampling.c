@@ -19,6 +19,7 @@
 #include "cli/capture/session_processes.h"
 #include "cli/model/losses.h"
 #include "cli/model/resource.h"
+#include "cli/model/verdict.h"
 #include "cli/process/pids.h"
 #include "cli/stack/stacks.h"
 
@@ -124,6 +125,9 @@ static void capture_name(char name[static KD_COMM_LEN], const struct sample *sam
 
 exit_status run_print(struct run *run, struct sample *sample)
 {
+	struct verdict verdict = { 0 }; /* for all who ask for it */
+	exit_status status;
+
 	if (!run->capture.several)
 		capture_name(run->capture.process, sample);
 	sample->capture = &run->capture;
@@ -134,8 +138,12 @@ exit_status run_print(struct run *run, struct sample *sample)
 	run->predecessor = 0;
 	clock_gettime(CLOCK_REALTIME, &sample->wall_dump);
 	run->lost |= sample_lost(sample) > 0 || sample->interrupted;
-	return outputs_write(run->outputs, sample)
-		       ?: fail_if_check(run->fail_if, sample, sample->number);
+	sample->verdict = &verdict;
+	status = outputs_write(run->outputs, sample)
+			 ?: fail_if_check(run->fail_if, sample, sample->number);
+	sample->verdict = NULL;
+	verdict_clear(&verdict);
+	return status;
 }
 
 /* Of a few waits for locks there are stacks also if none are asked for, and these are not counted

@@ -190,8 +190,10 @@ static exit_status sample_write(const struct outputs_config *config, const struc
 static exit_status shown_write(const struct live *live, const struct outputs_config *config)
 {
 	struct sample sample = live->shown.sample;
+	struct verdict verdict = live->shown.verdict; /* of which there is one already */
 	int error, status;
 
+	sample.verdict = &verdict;
 	if (!live->record || sample.recording)
 		return sample_write(config, &sample);
 	error = live->record(live->record_context, &sample);

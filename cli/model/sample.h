@@ -96,6 +96,8 @@ struct fulfilled {
 	struct excess by;
 };
 
+struct verdict;
+
 struct sample {
 	const struct capture *capture; /* the run's; NULL: not known */
 	uint64_t number;               /* of the run's samples, from 1 on; 0: not known */
@@ -136,6 +138,7 @@ struct sample {
 	struct trace_list traces;
 	struct recording_facts recorded; /* --record only */
 	struct recording *recording;     /* the same; NULL: it is not known */
+	struct verdict *verdict;         /* while it is written, see verdict_find(); else NULL */
 	struct critical_path path;       /* computed from that; of replayed samples read */
 
 	bool distributions; /* --histogram: of durations */

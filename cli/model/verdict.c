@@ -384,7 +384,7 @@ static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 
 /* --- The verdict --- */
 
-int verdict_find(struct verdict *verdict, const struct sample *sample)
+static int find(struct verdict *verdict, const struct sample *sample)
 {
 	struct verdict_search finding = {
 		.claimant = { .take = claim_take, .sample = sample },
@@ -409,10 +409,28 @@ int verdict_find(struct verdict *verdict, const struct sample *sample)
 	return finding.failed ? -ENOMEM : 0;
 }
 
+int verdict_find(struct verdict *verdict, const struct sample *sample)
+{
+	struct verdict *found = sample->verdict;
+	int error = 0;
+
+	if (!found)
+		return find(verdict, sample);
+	if (!found->threads)
+		error = find(found, sample);
+	if (error)
+		verdict_clear(found);
+	*verdict = *found;
+	verdict->is_shared = true;
+	return error;
+}
+
 void verdict_clear(struct verdict *verdict)
 {
-	free(verdict->rows);
-	free(verdict->threads);
+	if (!verdict->is_shared) {
+		free(verdict->rows);
+		free(verdict->threads);
+	}
 	memset(verdict, 0, sizeof(*verdict));
 }
 

@@ -59,6 +59,7 @@ struct verdict {
 	size_t n_rows, n_blamed;
 	struct verdict_thread *threads; /* in the sample's order */
 	size_t n_threads;
+	bool is_shared; /* the rows and threads are those of sample->verdict */
 };
 
 /* What the threads of a process had, in sum. */
@@ -88,8 +89,9 @@ struct process_sum {
 /* Unexplained time that is said. */
 bool verdict_is_unexplained(const struct verdict *verdict);
 
-/* Fills a zeroed verdict, which points into the sample. Returns 0 or -ENOMEM; the caller
- * clears it in any case. */
+/* Fills a zeroed verdict, which points into the sample. It is found once if sample->verdict, zeroed
+ * at first, has room for it until the sample's owner clears that. Returns 0 or -ENOMEM; the caller
+ * clears what he has filled in any case. */
 int verdict_find(struct verdict *verdict, const struct sample *sample);
 
 /* Releases what it owns; safe on a zeroed one. */

@@ -580,6 +580,24 @@ TEST(sums)
 	is_verdict(&sample, "kept 0 of 0", "no thread");
 }
 
+/* Whoever asks for a verdict that has room beside its sample gets the one that was found first. */
+TEST(found_once)
+{
+	struct thread_row rows[2] = { runner(1, "a"), runner(2, "b") };
+	struct sample sample = verdict_sample(rows, 2);
+	struct verdict kept = { 0 }, first = { 0 }, second = { 0 };
+
+	sample.verdict = &kept;
+	is_i64(verdict_find(&first, &sample), 0, "found");
+	verdict_clear(&first);
+	ok(!first.threads && kept.threads && kept.n_threads == 2, "who asked has not released it");
+	is_i64(verdict_find(&second, &sample), 0, "asked again");
+	ok(second.threads == kept.threads && second.rows == kept.rows, "it is the same");
+	verdict_clear(&second);
+	verdict_clear(&kept);
+	ok(!kept.threads, "its owner has");
+}
+
 /* Figures that cannot be true stay within bounds. */
 TEST(extremes)
 {
