@@ -22,7 +22,6 @@
 #include "probes/elf/usdt.h"
 #include "kernel.h"
 #include "list_out.h"
-#include "object_choose.h"
 #include "reader.h"
 #include "trigger.h"
 

@@ -18,7 +18,6 @@
 #include "probes/elf/usdt.h"
 #include "instructions.h"
 #include "kernel.h"
-#include "object_choose.h"
 #include "reader.h"
 #include "return_sites.h"
 #include "sites.h"
@@ -477,6 +476,53 @@ static exit_status cannot_look(pid_t pid, int err)
 		log_error("cannot see what process %d has mapped: %s", (int)pid, strerror(-err));
 		return EX_OSERR;
 	}
+}
+
+static exit_status object_absent(const struct objects *objects, const struct trigger *trigger)
+{
+	struct names_closest closest;
+	char maps[64];
+
+	names_closest_init(&closest, trigger->object);
+	for (size_t i = 0; i < objects_count(objects); i++)
+		names_closest_offer(&closest, object_label(objects, objects_get(objects, i)));
+	log_error("%s: process %d has no object %s mapped", trigger->text,
+		  (int)objects_pid(objects), trigger->object);
+	snprintf(maps, sizeof(maps), "those that it has are in /proc/%d/maps",
+		 (int)objects_pid(objects));
+	names_closest_hint(&closest, "", maps);
+	names_closest_clear(&closest);
+	return EX_CONFIG;
+}
+
+/* Finds the one object that a trigger's OBJECT means. Returns 0; or, after printing what is wrong
+ * and what could be meant, EX_CONFIG; EX_OSERR without memory. */
+static exit_status object_choose(const struct object **object, const struct objects *objects,
+				 const struct trigger *trigger)
+{
+	struct choices choices = { .n = 0 };
+	size_t count = objects_count(objects), n;
+	bool *meant = calloc(count + 1, sizeof(*meant));
+
+	*object = NULL;
+	if (!meant)
+		return log_no_memory();
+	n = objects_meant(objects, trigger->object, meant);
+	for (size_t i = 0; i < count; i++) {
+		if (!meant[i])
+			continue;
+		*object = objects_get(objects, i);
+		if (n > 1)
+			choices_add(&choices, "%s", (*object)->path);
+	}
+	free(meant);
+	if (n == 1)
+		return 0;
+	if (!n)
+		return object_absent(objects, trigger);
+	log_error("%s: %zu objects could be %s", trigger->text, n, trigger->object);
+	choices_hint(&choices);
+	return EX_CONFIG;
 }
 
 static exit_status search_objects(struct search *search)

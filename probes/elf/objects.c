@@ -12,7 +12,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cli/base/names.h"
 #include "cli/base/proc_file.h"
+#include "cli/sandbox/helper.h"
 #include "elf_file.h"
 
 /* --- Reads /proc/PID/maps --- */
@@ -382,8 +384,10 @@ int objects_open(const struct objects *objects, const struct object *object)
 	return object_open(objects->pid, object);
 }
 
-bool objects_path_leads_to(const struct objects *objects, const char *path,
-			   const struct object *object)
+/* True if a path, also one with symbolic links in it, leads the process to the file
+ * that is mapped. */
+static bool objects_path_leads_to(const struct objects *objects, const char *path,
+				  const struct object *object)
 {
 	char root[32];
 	int fd;
@@ -403,4 +407,93 @@ bool objects_path_leads_to(const struct objects *objects, const char *path,
 const char *object_basename(const struct object *object)
 {
 	return basename(object->path);
+}
+
+/* --- Which of them a name means --- */
+
+#define MAX_SONAME 256
+
+/* How well a name fits; the best are meant. */
+enum fit { FIT_NONE, FIT_PATTERN, FIT_UNVERSIONED, FIT_EXACT };
+
+static enum fit name_fit(const char *wanted, const char *name)
+{
+	size_t length = strlen(wanted);
+
+	if (strncmp(wanted, name, length) != 0)
+		return names_match(wanted, name) ? FIT_PATTERN : FIT_NONE;
+	if (!name[length])
+		return FIT_EXACT;
+	return name[length] == '.' && length > 3 && strstr(wanted, ".so") ? FIT_UNVERSIONED
+									  : FIT_NONE;
+}
+
+static bool object_soname(const struct objects *objects, const struct object *object, char *soname,
+			  size_t size)
+{
+	struct elf_file *file;
+	bool found = false;
+	int fd = objects_open(objects, object);
+
+	if (fd < 0)
+		return false;
+	if (!elf_file_open(&file, fd)) {
+		found = elf_file_soname(file, soname, size);
+		elf_file_close(file);
+	}
+	helper_try_close(fd);
+	close(fd);
+	return found;
+}
+
+static enum fit object_fit(const struct objects *objects, const struct object *object,
+			   const char *wanted)
+{
+	char soname[MAX_SONAME];
+	enum fit fit, other;
+
+	if (strchr(wanted, '/'))
+		return strcmp(wanted, object->path) == 0 ||
+				       objects_path_leads_to(objects, wanted, object)
+			       ? FIT_EXACT
+		       : names_match(wanted, object->path) ? FIT_PATTERN
+							   : FIT_NONE;
+	fit = name_fit(wanted, object_basename(object));
+	if (fit == FIT_EXACT || !object_soname(objects, object, soname, sizeof(soname)))
+		return fit;
+	other = name_fit(wanted, soname);
+	return other > fit ? other : fit;
+}
+
+size_t objects_meant(const struct objects *objects, const char *wanted, bool *meant)
+{
+	enum fit best = FIT_PATTERN;
+	size_t n = 0;
+
+	for (size_t i = 0; i < objects_count(objects); i++) {
+		const struct object *object = objects_get(objects, i);
+		enum fit fit = wanted               ? object_fit(objects, object, wanted)
+			       : object->executable ? FIT_EXACT
+						    : FIT_NONE;
+
+		meant[i] = fit >= best;
+		if (fit > best) {
+			memset(meant, 0, i * sizeof(*meant));
+			n = 0;
+			best = fit;
+		}
+		n += meant[i];
+	}
+	return n;
+}
+
+const char *object_label(const struct objects *objects, const struct object *object)
+{
+	for (size_t i = 0; i < objects_count(objects); i++) {
+		const struct object *other = objects_get(objects, i);
+
+		if (other != object && strcmp(object_basename(other), object_basename(object)) == 0)
+			return object->path;
+	}
+	return object_basename(object);
 }

@@ -50,13 +50,20 @@ int objects_open(const struct objects *objects, const struct object *object);
 /* The same for an object of the process pid that the caller has filled in. */
 int object_open(pid_t pid, const struct object *object);
 
-/* True if a path, also one with symbolic links in it, leads the process to the file
- * that is mapped. */
-bool objects_path_leads_to(const struct objects *objects, const char *path,
-			   const struct object *object);
-
 /* The path's last part. */
 const char *object_basename(const struct object *object);
+
+/* --- Which of them a name means, in triggers and in lists --- */
+
+/* Finds the objects that an OBJECT means: by their path, the name of their file, their soname, or
+ * one of the latter two without the version at its end (libvnet.so for libvnet.so.24.06); or by a
+ * pattern of one of the first three (names.h). What fits best is meant. Without OBJECT (NULL) it is
+ * the program. Notes in meant, which has room for all objects, which are; returns how many. */
+size_t objects_meant(const struct objects *objects, const char *wanted, bool *meant);
+
+/* What names this object in a trigger: the name of its file, or the path if
+ * others have that name. */
+const char *object_label(const struct objects *objects, const struct object *object);
 
 /* --- Reads /proc/PID/maps --- */
 
