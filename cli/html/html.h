@@ -26,4 +26,17 @@ int report_html_comparison(const struct comparison *comparison,
 			   const struct report_options *options, FILE *out);
 int report_html_triggers(const struct trigger_stats *stats, FILE *out);
 
+/* --- Streams --- */
+
+/* They write to another one, which stays the caller's, and change what passes, so that nothing of
+ * it is an element or ends one. Closing them does not flush that one. */
+
+/* Text, between elements. What is beyond so many bytes is left out, from the end of a line on, and
+ * a last line says so. Returns NULL with errno set. */
+FILE *html_text_open(FILE *out, size_t most);
+
+/* Any bytes, as lines of base64 of what gzip makes of them: JSON takes a seventh of its size.
+ * Returns as above. */
+FILE *html_packed_open(FILE *out);
+
 #endif

@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include "cli/html/html_part.h"
-#include "cli/html/html_streams.h"
 #include "golden.h"
 #include "tap.h"
 #include "verdict_sample.h"
