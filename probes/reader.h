@@ -11,7 +11,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/signals.h"
-#include "cli/sandbox/packet.h"
+#include "cli/sandbox/helper.h"
 
 struct probe_reader {
 	/* In that process, which may open and read files, and do nothing else (SANDBOX_OPENS). What

@@ -14,7 +14,6 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/sandbox/helper.h"
-#include "cli/sandbox/packet.h"
 #include "probes/elf/elf_file.h"
 #include "probes/elf/functions.h"
 #include "probes/elf/objects.h"

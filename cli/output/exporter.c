@@ -23,7 +23,7 @@
 #include "cli/metrics/metrics.h"
 #include "cli/metrics/openmetrics.h"
 #include "cli/metrics/prometheus.h"
-#include "cli/sandbox/packet.h"
+#include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
 #include "exporter_host.h"
 #include "exporter_server.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cli/base/clock.h"
-#include "cli/sandbox/packet.h"
+#include "cli/sandbox/helper.h"
 
 /* --- Connections, and which of them has to make room for a newcomer --- */
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/sandbox/packet.h"
+#include "cli/sandbox/helper.h"
 #include "resolver.h"
 #include "stack_copy.h"
 

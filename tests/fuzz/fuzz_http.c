@@ -14,7 +14,7 @@
 #include "cli/output/exporter.h"
 #include "cli/output/exporter_host.h"
 #include "cli/output/exporter_server.h"
-#include "cli/sandbox/packet.h"
+#include "cli/sandbox/helper.h"
 #include "input.h"
 
 #define ANSWER_ROOM 4096
