@@ -13,7 +13,6 @@
 #include "cli/base/log.h"
 #include "cli/base/names.h"
 #include "cli/base/syscall_set.h"
-#include "list_out.h"
 
 /* --- Tracepoints of single system calls --- */
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +22,48 @@
 #include "probes/elf/symbols.h"
 #include "probes/elf/usdt.h"
 #include "kernel.h"
-#include "list_out.h"
 #include "reader.h"
 #include "trigger.h"
+
+#define LIST_TEXT_MAX (3 * 4096) /* of a trigger: path or provider, and name */
+
+/* --- The text of lists of probes --- */
+
+void list_print(struct list_out *out, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	if (!out->error && vfprintf(out->file, fmt, args) < 0)
+		out->error = errno ? -errno : -EIO;
+	va_end(args);
+}
+
+/* Text of foreign origin as it is printed; not on the stack, which may be small. NULL: no memory.
+ * The caller frees it. */
+static char *list_escaped(const char *text)
+{
+	size_t length = strlen(text);
+	char *escaped = malloc(ESCAPE_SIZE(length));
+
+	if (escaped)
+		escape_text(escaped, ESCAPE_SIZE(length), text, length);
+	return escaped;
+}
+
+void list_print_text(struct list_out *out, const char *text, size_t width)
+{
+	char *escaped = list_escaped(text);
+	size_t used;
+
+	if (!escaped) {
+		out->error = -ENOMEM;
+		return;
+	}
+	used = width ? escape_width(escaped) : 0;
+	list_print(out, "%s%*s", escaped, used < width ? (int)(width - used) : 0, "");
+	free(escaped);
+}
 
 /* --- What is to be listed: the pattern of --list-probes --- */
 
@@ -139,7 +179,8 @@ static size_t entries_width(const struct entries *entries)
 /* Adds a probe to what is printed, if the filter takes it. Object is NULL for those
  * of the program and of the kernel. */
 static int probe_offer(struct listing *listing, enum trigger_kind kind, const char *object,
-		       const char *group, const char *name, const struct entry *entry, bool *taken)
+		       const char *group, const char *name, const struct names_entry *entry,
+		       bool *taken)
 {
 	static const char *const words[] = {
 		[TRIGGER_USDT] = "u",
@@ -165,7 +206,7 @@ static int probe_offer(struct listing *listing, enum trigger_kind kind, const ch
 /* The same for a probe of the object in hand. The program need not be named, but
  * may be, and the filter may mean it so. */
 static int object_offer(struct listing *listing, enum trigger_kind kind, const char *group,
-			const char *name, const struct entry *entry, bool *taken)
+			const char *name, const struct names_entry *entry, bool *taken)
 {
 	const struct object *object = objects_get(listing->objects, listing->index);
 	int error = 0;
@@ -236,7 +277,7 @@ static int objects_each(struct listing *listing,
 static int usdt_take(void *context, const struct usdt_site *site)
 {
 	struct listing *listing = context;
-	struct entry entry = { .address = listing->index, .flag = site->semaphore };
+	struct names_entry entry = { .address = listing->index, .flag = site->semaphore };
 	bool taken;
 
 	/* A colon would end the part of the trigger. */
@@ -263,7 +304,7 @@ static int usdt_list(struct listing *listing)
 	else if (!listing->filter.glob)
 		list_print(&listing->out, "# No USDT probes\n");
 	for (size_t i = 0; i < entries->n && !listing->out.error; i = end) {
-		const struct entry *entry = &entries->all[i];
+		const struct names_entry *entry = &entries->all[i];
 		const struct object *object = objects_get(listing->objects, entry->address);
 		bool semaphore = false;
 
@@ -282,14 +323,14 @@ static int usdt_list(struct listing *listing)
 
 /* What is chosen from functions of one name: not the old versions of it, and each
  * address once. Returns how many are left, which come first. */
-static size_t namesakes(struct entry *all, size_t n)
+static size_t namesakes(struct names_entry *all, size_t n)
 {
 	size_t current = 0, kept = 0;
 
 	for (size_t i = 0; i < n; i++)
 		current += !all[i].flag;
 	for (size_t i = 0; i < n; i++) {
-		struct entry entry = all[i];
+		struct names_entry entry = all[i];
 
 		if ((current && entry.flag) || (kept && all[kept - 1].address == entry.address))
 			continue;
@@ -301,7 +342,7 @@ static size_t namesakes(struct entry *all, size_t n)
 }
 
 /* A function by its name; several of one name by their addresses. */
-static void functions_print(struct listing *listing, struct entry *all, size_t n)
+static void functions_print(struct listing *listing, struct names_entry *all, size_t n)
 {
 	const char *name = trigger_function(all->text);
 
@@ -326,7 +367,7 @@ static void functions_print(struct listing *listing, struct entry *all, size_t n
 static int symbol_take(void *context, const struct symbol *symbol)
 {
 	struct listing *listing = context;
-	struct entry entry = { .address = symbol->address, .flag = symbol->superseded };
+	struct names_entry entry = { .address = symbol->address, .flag = symbol->superseded };
 	bool taken;
 
 	char *written;
@@ -487,7 +528,7 @@ static exit_status process_read(struct listing *listing)
 
 static int event_take(void *context, const char *system, const char *event)
 {
-	struct entry entry = { .address = 0 };
+	struct names_entry entry = { .address = 0 };
 	bool taken;
 
 	return probe_offer(context, TRIGGER_TRACEPOINT, NULL, system, event, &entry, &taken);
@@ -495,7 +536,7 @@ static int event_take(void *context, const char *system, const char *event)
 
 static int function_take(void *context, const char *function, const char *module)
 {
-	struct entry entry = { .address = 0 };
+	struct names_entry entry = { .address = 0 };
 	bool taken;
 
 	(void)module;

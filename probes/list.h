@@ -27,4 +27,17 @@ int probes_list(FILE *out, pid_t pid, const char *glob);
 int triggers_check(FILE *out, const char *role, const struct trigger *trigger,
 		   const struct sites *sites, bool target_only, const uint64_t *costs);
 
+/* --- The text of lists, for --check, too --- */
+
+struct list_out {
+	FILE *file;
+	int error; /* of the file, a negative errno; 0: none so far */
+};
+
+/* Prints, unless that has failed before. */
+__attribute__((format(printf, 2, 3))) void list_print(struct list_out *out, const char *fmt, ...);
+
+/* The same for text of foreign origin, escaped and filled up with blanks to a width in columns. */
+void list_print_text(struct list_out *out, const char *text, size_t width);
+
 #endif

@@ -8,7 +8,6 @@
 #include "probes/elf/usdt.h"
 #include "kernel.h"
 #include "list.h"
-#include "list_out.h"
 #include "resolve.h"
 #include "sites.h"
 

@@ -2,12 +2,14 @@
 #define _GNU_SOURCE
 #include "names.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "log.h"
 
 /* --- A list of what could be meant, for the hint to an error --- */
@@ -342,4 +344,57 @@ void names_closest_clear(struct names_closest *closest)
 	for (size_t i = 0; i < closest->n; i++)
 		free(closest->kept[i].name);
 	closest->n = 0;
+}
+
+/* --- A collection of names to be sorted and printed --- */
+
+int entries_add(struct entries *entries, const char *text, uint64_t address, bool flag)
+{
+	size_t length = strlen(text) + 1, bytes = length + 2 * sizeof(struct names_entry);
+	struct names_entry *entry;
+
+	if (bytes > ENTRIES_MAX - entries->bytes) {
+		entries->incomplete = true;
+		return 0;
+	}
+	if (ARRAY_GROW(entries->all, entries->n, entries->room))
+		return -ENOMEM;
+	entry = &entries->all[entries->n];
+	*entry = (struct names_entry){ .text = strdup(text), .address = address, .flag = flag };
+	if (!entry->text)
+		return -ENOMEM;
+	entries->n++;
+	entries->bytes += bytes;
+	return 0;
+}
+
+static int entry_compare(const void *a, const void *b)
+{
+	const struct names_entry *left = a, *right = b;
+	int order = strcmp(left->text, right->text);
+
+	return order ? order : (left->address > right->address) - (left->address < right->address);
+}
+
+void entries_sort(struct entries *entries)
+{
+	if (entries->n)
+		qsort(entries->all, entries->n, sizeof(*entries->all), entry_compare);
+}
+
+size_t entries_end(const struct entries *entries, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < entries->n && !strcmp(entries->all[first].text, entries->all[end].text))
+		end++;
+	return end;
+}
+
+void entries_clear(struct entries *entries)
+{
+	for (size_t i = 0; i < entries->n; i++)
+		free(entries->all[i].text);
+	free(entries->all);
+	*entries = (struct entries){ .n = 0 };
 }
