@@ -8,7 +8,6 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "cli/process/appear.h"
 #include "cli/process/pids.h"
 #include "cli/process/target.h"
 #include "run_sampling.h"

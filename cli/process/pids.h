@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files in which daemons write their PID. */
+/* PIDs: in files of daemons and in other namespaces, of processes that end, and of those that come.
+ */
 #ifndef PIDS_H
 #define PIDS_H
 
@@ -10,6 +11,8 @@
 #include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
+
+/* --- Files in which daemons write their PID --- */
 
 /* Reads the PID in the file's first line. *written is when the file was changed last, ns of
  * the wall clock. Returns 0; -ENODATA: the file is empty; -EINVAL: there is no PID in it; another
@@ -53,5 +56,34 @@ uint64_t identity_clock(void);
 
 /* When the process started, ns of the wall clock as it is now. */
 uint64_t identity_started_at(const struct identity *identity);
+
+/* --- Processes of some name that were not there before --- */
+
+/* Tells when there may be one: from the kernel's process connector, else by looking through /proc
+ * now and then. */
+
+#define APPEAR_SHARE 200 /* looking through /proc takes at most one of so many parts of a CPU */
+
+/* The fields are its own business. */
+struct appear {
+	char name[KD_COMM_LEN];
+	int fd;        /* of the connector; -1: there is none */
+	uint64_t next; /* look through /proc then, ns of CLOCK_MONOTONIC */
+};
+
+/* From now on processes of this name are noticed. */
+void appear_open(struct appear *appear, const char *name);
+
+/* True if there may be a new one since the last call, or there is one at the first. Does not
+ * wait. */
+bool appear_look(struct appear *appear);
+
+/* Becomes readable when appear_look() should be called at once; -1: nothing does. */
+int appear_fd(const struct appear *appear);
+
+/* Waits until that may be worth calling, at most for so long (ns). */
+void appear_wait(const struct appear *appear, uint64_t ns);
+
+void appear_close(struct appear *appear);
 
 #endif

@@ -19,7 +19,6 @@
 #include "cli/base/log.h"
 #include "cli/base/names.h"
 #include "cli/base/proc_file.h"
-#include "appear.h"
 #include "pids.h"
 
 /* --- Which processes have a name --- */
