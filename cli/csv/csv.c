@@ -3,17 +3,104 @@
 #include "csv.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/columns.h"
+#include "cli/base/escape.h"
 #include "cli/base/syscall_set.h"
 #include "cli/model/losses.h"
 #include "cli/model/measure.h"
 #include "cli/model/verdict.h"
 #include "cli/model/whole.h"
 #include "cli/model/words.h"
-#include "csv_writer.h"
+
+/* --- Lines of fields --- */
+
+struct csv_writer {
+	struct columns columns;
+	bool comma;  /* before the next field */
+	char id[64]; /* of the sample */
+};
+
+#define TEXT_MOST 512
+
+static void field_begin(struct csv_writer *writer)
+{
+	columns_add(&writer->columns, writer->comma ? "," : "");
+	writer->comma = true;
+}
+
+/* A field that is a constant of ours: letters, digits, what needs no quotes. */
+static void csv_word(struct csv_writer *writer, const char *word)
+{
+	field_begin(writer);
+	columns_add(&writer->columns, word);
+}
+
+static void csv_u64(struct csv_writer *writer, uint64_t number)
+{
+	field_begin(writer);
+	columns_count(&writer->columns, number, 0);
+}
+
+static void csv_i64(struct csv_writer *writer, int64_t number)
+{
+	field_begin(writer);
+	columns_add(&writer->columns, number < 0 ? "-" : "");
+	columns_count(&writer->columns, number < 0 ? -(uint64_t)number : (uint64_t)number, 0);
+}
+
+static void csv_bool(struct csv_writer *writer, bool truth)
+{
+	csv_word(writer, truth ? "true" : "false");
+}
+
+/* An empty field: not known. */
+static void csv_nothing(struct csv_writer *writer)
+{
+	csv_word(writer, "");
+}
+
+/* Foreign text, which ends after so many bytes or at a NUL before that, escaped as in the text
+ * report, so that it is one line of valid UTF-8; in quotes if it has commas or quotes; behind an
+ * apostrophe if it begins as formulas of spreadsheets do. */
+static void csv_text(struct csv_writer *writer, const char *text, size_t length)
+{
+	/* Spreadsheets take it for a formula, which may start programs, unless it is marked as
+	 * text. Tabs and the like are escaped. */
+	const char *mark = length && *text && strchr("=+-@", *text) ? "'" : "";
+	char escaped[ESCAPE_SIZE(TEXT_MOST)];
+
+	field_begin(writer);
+	escape_text(escaped, sizeof(escaped), text, length < TEXT_MOST ? length : TEXT_MOST);
+	if (!strpbrk(escaped, ",\"")) {
+		columns_add(&writer->columns, mark);
+		columns_add(&writer->columns, escaped);
+		return;
+	}
+	columns_add(&writer->columns, "\"");
+	columns_add(&writer->columns, mark);
+	for (const char *at = escaped; *at;) {
+		size_t plain = strcspn(at, "\"");
+
+		columns_bytes(&writer->columns, at, plain);
+		at += plain;
+		columns_add(&writer->columns, *at ? "\"\"" : "");
+		at += *at == '"';
+	}
+	columns_add(&writer->columns, "\"");
+}
+
+/* Ends a line, as RFC 4180 does: CR and LF. */
+static void csv_line_end(struct csv_writer *writer)
+{
+	columns_add(&writer->columns, "\r\n");
+	writer->comma = false;
+}
 
 /* Names of columns, with commas between them: plain words. */
 static void columns_write(struct csv_writer *writer, const char *list)

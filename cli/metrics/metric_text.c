@@ -6,8 +6,21 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "cli/base/columns.h"
 #include "cli/base/parse.h"
+#include "metric_family.h"
 #include "metric_values.h"
+
+/* --- Families and their series --- */
+
+/* What a format has of its own. */
+struct metric_format {
+	/* Writes what stands in front of a family's samples. */
+	void (*family)(struct columns *columns, const struct metric_family *family);
+	/* The time of a sample; ms: since 1970. Returns the text's length. */
+	size_t (*time)(char text[static METRIC_TIME_LEN], uint64_t ms);
+	const char *end; /* of the whole */
+};
 
 struct writing {
 	const struct metrics *metrics;
@@ -128,7 +141,9 @@ static void time_set(struct writing *writing)
 								 (uint64_t)wall->tv_nsec / 1000000);
 }
 
-int metric_text_write(const struct metrics *metrics, const struct metric_format *format, FILE *out)
+/* Writes and flushes all families that have values. Returns 0 or a negative errno. */
+static int metric_text_write(const struct metrics *metrics, const struct metric_format *format,
+			     FILE *out)
 {
 	struct writing writing;
 
@@ -153,8 +168,9 @@ int metric_text_write(const struct metrics *metrics, const struct metric_format 
 	return columns_end(&writing.columns);
 }
 
-int metric_text_report(const struct sample *sample, const struct report_options *options,
-		       const struct metric_format *format, FILE *out)
+/* Writes one sample in a format, however many series it is. Returns as above. */
+static int metric_text_report(const struct sample *sample, const struct report_options *options,
+			      const struct metric_format *format, FILE *out)
 {
 	struct metrics *metrics = metrics_new(options);
 	int err;
@@ -167,4 +183,84 @@ int metric_text_report(const struct sample *sample, const struct report_options 
 		err = metric_text_write(metrics, format, out);
 	metrics_free(metrics);
 	return err;
+}
+
+/* --- OpenMetrics --- */
+
+static void openmetrics_line(struct columns *columns, const char *what, const char *name,
+			     const char *text)
+{
+	columns_add(columns, what);
+	columns_add(columns, name);
+	columns_add(columns, " ");
+	columns_add(columns, text);
+	columns_add(columns, "\n");
+}
+
+static void openmetrics_family(struct columns *columns, const struct metric_family *family)
+{
+	openmetrics_line(columns, "# TYPE ", family->name, metric_type_name(family->type));
+	if (*family->unit)
+		openmetrics_line(columns, "# UNIT ", family->name, family->unit);
+	openmetrics_line(columns, "# HELP ", family->name, family->help);
+}
+
+/* In seconds. */
+static size_t openmetrics_time(char text[static METRIC_TIME_LEN], uint64_t ms)
+{
+	/* Of the nine decimals the last six are none. */
+	return metric_text_seconds(text, ms * 1000000) - 6;
+}
+
+static const struct metric_format openmetrics = { openmetrics_family, openmetrics_time, "# EOF\n" };
+
+int metrics_write_openmetrics(const struct metrics *metrics, FILE *out)
+{
+	return metric_text_write(metrics, &openmetrics, out);
+}
+
+int report_openmetrics(const struct sample *sample, const struct report_options *options, FILE *out)
+{
+	return metric_text_report(sample, options, &openmetrics, out);
+}
+
+/* --- The older text format --- */
+
+static void prometheus_line(struct columns *columns, const char *what,
+			    const struct metric_family *family, const char *text)
+{
+	columns_add(columns, what);
+	columns_add(columns, family->name);
+	if (family->type == METRIC_COUNTER)
+		columns_add(columns, "_total");
+	else if (family->type == METRIC_INFO)
+		columns_add(columns, "_info");
+	columns_add(columns, " ");
+	columns_add(columns, text);
+	columns_add(columns, "\n");
+}
+
+static void prometheus_family(struct columns *columns, const struct metric_family *family)
+{
+	prometheus_line(columns, "# HELP ", family, family->help);
+	prometheus_line(
+		columns, "# TYPE ", family,
+		metric_type_name(family->type == METRIC_INFO ? METRIC_GAUGE : family->type));
+}
+
+static size_t prometheus_time(char text[static METRIC_TIME_LEN], uint64_t ms)
+{
+	return number_plain(text, ms);
+}
+
+static const struct metric_format prometheus = { prometheus_family, prometheus_time, "" };
+
+int metrics_write_prometheus(const struct metrics *metrics, FILE *out)
+{
+	return metric_text_write(metrics, &prometheus, out);
+}
+
+int report_prometheus(const struct sample *sample, const struct report_options *options, FILE *out)
+{
+	return metric_text_report(sample, options, &prometheus, out);
 }

@@ -13,7 +13,7 @@
 #include "cli/model/words.h"
 #include "cli/text/text_words.h"
 #include "metric_processes.h"
-#include "metric_take.h"
+#include "metric_values.h"
 
 #define THREAD_LABELS (96 + METRIC_PROCESS_LABELS)
 

@@ -79,4 +79,7 @@ void metric_row_distribution(struct metric_row *row, const struct distribution *
 uint64_t metric_row_value(const struct metrics *metrics, const struct metric_row *row,
 			  unsigned int column);
 
+/* Adds what is of threads. What fails is noted in metrics. */
+void metric_take_threads(struct metrics *metrics, const struct sample *sample);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples as metrics: families of time series, listed once (metrics.c), whose values
- * add up over the samples of a run. openmetrics.h and prometheus.h write them. */
+ * add up over the samples of a run. metric_text.h writes them. */
 #ifndef METRICS_H
 #define METRICS_H
 

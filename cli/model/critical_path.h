@@ -57,8 +57,8 @@ enum path_choice { PATH_CHOICE_WORDS(PATH_ENUM) PATH_CHOICES };
 enum path_reason { PATH_REASON_WORDS(PATH_ENUM) PATH_REASONS };
 #undef PATH_ENUM
 extern const char *const path_choice_keys[PATH_CHOICES], *const path_choice_texts[PATH_CHOICES];
-extern const char *const path_reason_keys[PATH_REASONS], *const path_reason_texts[PATH_REASONS];
-extern const char *const path_state_keys[PATH_STATES], *const path_state_titles[PATH_STATES];
+extern const char *const path_reason_keys[PATH_REASONS];
+extern const char *const path_state_keys[PATH_STATES];
 
 struct path_thread {
 	pid_t tid, pid;         /* pid 0: not known */

@@ -16,14 +16,14 @@
 const char *const path_choice_keys[PATH_CHOICES] = { PATH_CHOICE_WORDS(KEY) };
 const char *const path_choice_texts[PATH_CHOICES] = { PATH_CHOICE_WORDS(TEXT) };
 const char *const path_reason_keys[PATH_REASONS] = { PATH_REASON_WORDS(KEY) };
-const char *const path_reason_texts[PATH_REASONS] = { PATH_REASON_WORDS(TEXT) };
+static const char *const path_reason_texts[PATH_REASONS] = { PATH_REASON_WORDS(TEXT) };
 
 #define STATE_KEY(state, key, ...) [state] = (key),
 #define STATE_TITLE(state, key, title, ...) [state] = (title),
 const char *const path_state_keys[PATH_STATES] = {
 	[PATH_RUNNING] = "running", [PATH_UNKNOWN] = "unknown", LEDGER_WORDS(STATE_KEY)
 };
-const char *const path_state_titles[PATH_STATES] = {
+static const char *const path_state_titles[PATH_STATES] = {
 	[PATH_RUNNING] = "running", [PATH_UNKNOWN] = "not known", LEDGER_WORDS(STATE_TITLE)
 };
 _Static_assert((int)PATH_RUNNING == (int)LEDGER_STATES, "numbers of their own");

@@ -7,7 +7,6 @@
 
 extern const struct field thread_fields[];  /* of struct thread_row */
 extern const struct field culprit_fields[]; /* of struct culprit */
-extern const struct field call_fields[];    /* of struct call_row */
 extern const struct field io_fields[];      /* of struct io_row[KD_IO_KINDS] */
 
 #endif

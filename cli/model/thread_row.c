@@ -38,7 +38,7 @@ static const struct field ticks_fields[] = {
 };
 
 #define CALL(key, kind, member, ...) FIELD(key, kind, struct call_row, member, __VA_ARGS__)
-const struct field call_fields[] = {
+static const struct field call_fields[] = {
 	CALL("number", FIELD_CALL, number, .flags = FIELD_REQUIRED),
 	FIELDS_COUNTED(struct call_row, ),
 	CALL("buckets", FIELD_WHOLE, times, .of = OPEN_CALL),

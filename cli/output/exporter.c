@@ -20,9 +20,8 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
+#include "cli/metrics/metric_text.h"
 #include "cli/metrics/metrics.h"
-#include "cli/metrics/openmetrics.h"
-#include "cli/metrics/prometheus.h"
 #include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
 #include "exporter_host.h"

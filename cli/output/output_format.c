@@ -5,12 +5,10 @@
 
 #include "cli/html/html.h"
 #include "cli/json/json.h"
-#include "cli/metrics/openmetrics.h"
-#include "cli/metrics/prometheus.h"
+#include "cli/metrics/metric_text.h"
 #include "cli/perfetto/perfetto.h"
 #include "cli/text/folded.h"
 #include "cli/text/text.h"
-#include "cli/text/text_comparison.h"
 #include "cli/text/text_summary.h"
 #include "cli/text/text_triggers.h"
 

@@ -11,7 +11,10 @@
 #include "cli/model/sample.h"
 #include "text_parts.h"
 #include "text_processes.h"
+#include "text_screen.h"
 #include "text_short.h"
+
+/* --- The report --- */
 
 static void mark(struct columns *columns, const char *what, uint64_t trigger,
 		 const struct timespec *when)
@@ -106,4 +109,38 @@ int report_text(const struct sample *sample, const struct report_options *option
 	}
 	failed = columns_end(&text.columns);
 	return error ? error : failed;
+}
+
+/* --- What it says in sentences --- */
+
+static struct text *begin(struct text *text, const struct sample *sample, FILE *out)
+{
+	text->sample = sample;
+	columns_begin(&text->columns, out);
+	return text;
+}
+
+int report_text_verdict(const struct sample *sample, const struct verdict *verdict, FILE *out)
+{
+	struct text text = { 0 };
+
+	text_sentences(begin(&text, sample, out), verdict);
+	return columns_end(&text.columns);
+}
+
+int report_text_advice(const struct sample *sample, const struct verdict *verdict, FILE *out)
+{
+	struct text text = { 0 };
+
+	text_advice(begin(&text, sample, out), verdict);
+	return columns_end(&text.columns);
+}
+
+int report_text_notes(const struct sample *sample, const struct verdict *verdict, FILE *out)
+{
+	struct text text = { 0 };
+
+	(void)verdict;
+	text_footer(begin(&text, sample, out));
+	return columns_end(&text.columns);
 }

@@ -32,15 +32,9 @@ bool text_has_second(const struct verdict *verdict);
 /* The verdict's sentences, a line each, however long: of all who are blamed. */
 void text_sentences(struct text *text, const struct verdict *verdict);
 
-/* Who it was, escaped: "backup-agent[812]"; "" if that is not known. */
+/* Who it was, escaped: "backup-agent[812]"; "" if that is not known. Of several culprits "16
+ * threads (worker)"; "" of what are no threads. */
 #define WHO_LEN 128
-const char *text_who(char who[static WHO_LEN], const struct verdict_who *is);
-
-/* The same of a row: of several culprits "16 threads (worker)"; "" of what are no threads. */
 const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row);
-
-/* Its scheduling class, if that is not the usual: "SCHED_FIFO 50", "nice 5", or "". */
-#define CLASS_LEN 32
-const char *text_class(char class[static CLASS_LEN], const struct verdict_who *is);
 
 #endif

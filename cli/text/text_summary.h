@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "cli/model/comparison.h"
 #include "cli/model/report_options.h"
 
 struct summary;
@@ -13,5 +14,10 @@ struct summary;
  * thread: in full all, else those that vary most. Returns 0 or a negative errno. */
 int report_text_summary(const struct summary *summary, const struct report_options *options,
 			FILE *out);
+
+/* Writes and flushes it: in full all differences, else the largest. Returns 0 or a negative errno.
+ */
+int report_text_comparison(const struct comparison *comparison,
+			   const struct report_options *options, FILE *out);
 
 #endif

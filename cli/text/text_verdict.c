@@ -75,7 +75,8 @@ static const struct sentence plural[CAUSES] = {
 	[CAUSE_FROZEN] = { "were" FROZEN " (%s)", "were" FROZEN },
 };
 
-const char *text_who(char who[static WHO_LEN], const struct verdict_who *is)
+/* Who it was, escaped: "backup-agent[812]"; "" if that is not known. */
+static const char *text_who(char who[static WHO_LEN], const struct verdict_who *is)
 {
 	char name[NAME_ROOM];
 
@@ -105,7 +106,9 @@ const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row
 	return who;
 }
 
-const char *text_class(char class[static CLASS_LEN], const struct verdict_who *is)
+/* Its scheduling class, if that is not the usual: "SCHED_FIFO 50", "nice 5", or "". */
+#define CLASS_LEN 32
+static const char *text_class(char class[static CLASS_LEN], const struct verdict_who *is)
 {
 	static const char *const names[] = {
 		[SCHED_FIFO] = "SCHED_FIFO",         [SCHED_RR] = "SCHED_RR",

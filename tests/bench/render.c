@@ -9,8 +9,7 @@
 #include <time.h>
 
 #include "cli/json/json.h"
-#include "cli/metrics/openmetrics.h"
-#include "cli/metrics/prometheus.h"
+#include "cli/metrics/metric_text.h"
 #include "cli/model/fold.h"
 #include "cli/model/sample.h"
 #include "cli/text/text.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/metrics/openmetrics.h"
+#include "cli/metrics/metric_text.h"
 #include "golden.h"
 #include "tap.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "cli/metrics/openmetrics.h"
+#include "cli/metrics/metric_text.h"
 #include "cli/model/fold.h"
 #include "cli/model/losses.h"
 #include "cli/model/rows.h"

@@ -11,8 +11,6 @@
 #include "cli/metrics/metric_family.h"
 #include "cli/metrics/metric_labels.h"
 #include "cli/metrics/metric_text.h"
-#include "cli/metrics/openmetrics.h"
-#include "cli/metrics/prometheus.h"
 #include "golden.h"
 #include "metrics_sample.h"
 #include "tap.h"

@@ -6,8 +6,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "cli/metrics/openmetrics.h"
-#include "cli/metrics/prometheus.h"
+#include "cli/metrics/metric_text.h"
 #include "cli/text/folded.h"
 #include "random_sample.h"
 #include "sanitized.h"
