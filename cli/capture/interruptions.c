@@ -9,7 +9,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
-#include "cli/model/entries.h"
+#include "cli/model/ledger.h"
 #include "cli/model/tick.h"
 #include "cli/model/words.h"
 #include "collect_row.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/model/recorded_event.h"
+#include "cli/model/recording_make.h"
 
 /* The maps' memory. */
 struct recorder_rings {

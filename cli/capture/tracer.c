@@ -9,7 +9,7 @@
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/syscall_set.h"
-#include "cli/model/wait_filter.h"
+#include "cli/model/traces.h"
 #include "cli/stack/kernel_symbols.h"
 #include "cli/stack/stack_copy.h"
 #include "cli/stack/stacks.h"

@@ -15,7 +15,7 @@
 #include "cli/base/names.h"
 #include "cli/base/syscall_set.h"
 #include "cli/model/verdict.h"
-#include "cli/model/wait_filter.h"
+#include "cli/model/traces.h"
 #include "cli/model/words.h"
 #include "cli/options/options_table.h"
 #include "cli/output/fail_if_metrics.h"

@@ -15,7 +15,7 @@
 #include "cli/model/losses.h"
 #include "cli/model/measure.h"
 #include "cli/model/verdict.h"
-#include "cli/model/whole.h"
+#include "cli/model/thread_row.h"
 #include "cli/model/words.h"
 
 /* --- Lines of fields --- */

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "cli/model/cpu_runs.h"
+#include "cli/model/recording.h"
 #include "cli/model/sample.h"
 
 /* --- Lists --- */

@@ -7,7 +7,7 @@
 
 #include "cli/base/syscall_set.h"
 #include "cli/model/rows.h"
-#include "cli/model/whole.h"
+#include "cli/model/thread_row.h"
 #include "cli/model/words.h"
 #include "json_parts.h"
 

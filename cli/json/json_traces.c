@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/model/wait_filter.h"
+#include "cli/model/traces.h"
 #include "cli/model/words.h"
 #include "json_fields.h"
 #include "json_names.h"

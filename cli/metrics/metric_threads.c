@@ -9,7 +9,7 @@
 #include "cli/base/arith.h"
 #include "cli/model/rows.h"
 #include "cli/model/thread_fields.h"
-#include "cli/model/whole.h"
+#include "cli/model/thread_row.h"
 #include "cli/model/words.h"
 #include "cli/text/text_words.h"
 #include "metric_processes.h"

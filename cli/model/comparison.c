@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/base/array.h"
-#include "statistic.h"
+#include "summary.h"
 
 /* What is the same for all measures. */
 struct comparing {

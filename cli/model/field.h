@@ -22,7 +22,7 @@ enum field_kind {
 	FIELD_ROWS,    /* a pointer to structures, and their number, a size_t */
 	/* These are more than one member in JSON. */
 	FIELD_CALL,     /* the number of a system call, with its mode */
-	FIELD_WHOLE,    /* a distribution, or none, of what is described in whole.h */
+	FIELD_WHOLE,    /* a distribution, or none, of what is described in thread_row.h */
 	FIELD_TIMES,    /* a distribution behind its struct kd_count */
 	FIELD_CPUS,     /* the bitmap of CPUs */
 	FIELD_OPEN,     /* what crosses the window's edges */

@@ -11,7 +11,7 @@
 #include "counter.h"
 #include "descriptor.h"
 #include "distribution.h"
-#include "lock_caller.h"
+#include "lock.h"
 #include "probes/elf/data.h"
 
 struct row_list;

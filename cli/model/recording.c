@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recording.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
+
+/* --- Rows and threads --- */
 
 const struct recorded_state *recording_states(const struct recording *recording, pid_t tid,
 					      size_t *n)
@@ -53,4 +57,156 @@ void recording_clear(struct recording *recording)
 	RECORDING_LISTS(LIST_FREE)
 #undef LIST_FREE
 	memset(recording, 0, sizeof(*recording));
+}
+
+/* --- Who ran where --- */
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int run_compare(const void *a, const void *b)
+{
+	const struct cpu_run *x = a, *y = b;
+
+	return ORDER(x->cpu, y->cpu) ?: ORDER(x->start, y->start) ?: ORDER(x->source, y->source);
+}
+
+struct making {
+	struct cpu_runs *runs;
+	const struct recording *recording;
+	uint64_t from, until;
+};
+
+/* What of it lies in that time. */
+static int run_add(struct making *making, struct cpu_run run)
+{
+	struct cpu_runs *runs = making->runs;
+
+	run.start = u64_max(run.start, making->from);
+	run.end = u64_min(run.end, making->until);
+	if (run.start >= run.end)
+		return 0;
+	if (ARRAY_GROW(runs->all, runs->n, runs->room))
+		return -ENOMEM;
+	runs->all[runs->n++] = run;
+	return 0;
+}
+
+/* Running states that follow one another are one run. */
+static int states_add(struct making *making)
+{
+	const struct recording *recording = making->recording;
+	struct cpu_run run = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < recording->n_states && !err; i++) {
+		const struct recorded_state *state = &recording->states[i];
+
+		if (!kd_is_running(state->state))
+			continue;
+		if (state->tid == run.tid && state->cpu == run.cpu && state->start == run.end) {
+			run.end = state->end;
+			continue;
+		}
+		err = run_add(making, run);
+		run = (struct cpu_run){ .start = state->start,
+					.end = state->end,
+					.cpu = state->cpu,
+					.source = state->of_target ? CPU_RUN_TARGET : CPU_RUN_OTHER,
+					.tid = state->tid };
+	}
+	return err ?: run_add(making, run);
+}
+
+static int rows_add(struct making *making)
+{
+	const struct recording *recording = making->recording;
+	int err = 0;
+
+	for (size_t i = 0; i < recording->n_runs && !err; i++) {
+		const struct recorded_run *row = &recording->runs[i];
+
+		err = run_add(making, (struct cpu_run){ .start = row->start,
+							.end = row->end,
+							.cpu = row->cpu,
+							.source = CPU_RUN_ROW,
+							.tid = row->tid,
+							.key = row->key });
+	}
+	return err;
+}
+
+/* A run ends where that of a better source begins: of some the beginning, or whether others ran in
+ * between, is only known about. */
+static void ends_cut(struct cpu_runs *runs)
+{
+	uint64_t begins[CPU_RUN_ROW + 1]; /* of the next one of each source, or a better one */
+
+	for (size_t i = runs->n; i-- > 0;) {
+		struct cpu_run *run = &runs->all[i];
+
+		if (i + 1 == runs->n || run[1].cpu != run->cpu)
+			memset(begins, 0xff, sizeof(begins));
+		if (run->source)
+			run->end = u64_min(run->end, begins[run->source - 1]);
+		for (enum cpu_run_source source = run->source; source <= CPU_RUN_ROW; source++)
+			begins[source] = run->start;
+	}
+}
+
+/* And begins where the one before has ended: the scheduler begins some before the switch to them.
+ */
+static void starts_cut(struct cpu_runs *runs)
+{
+	uint64_t last = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < runs->n; i++) {
+		struct cpu_run run = runs->all[i];
+
+		if (!n || runs->all[n - 1].cpu != run.cpu)
+			last = 0;
+		run.start = u64_max(run.start, last);
+		if (run.start >= run.end)
+			continue;
+		last = run.end;
+		runs->all[n++] = run;
+	}
+	runs->n = n;
+}
+
+int cpu_runs_make(struct cpu_runs *runs, const struct recording *recording, uint64_t from,
+		  uint64_t until)
+{
+	struct making making = { runs, recording, from, until };
+	int err = states_add(&making) ?: rows_add(&making);
+
+	if (err)
+		return err;
+	if (runs->n)
+		qsort(runs->all, runs->n, sizeof(*runs->all), run_compare);
+	ends_cut(runs);
+	starts_cut(runs);
+	return 0;
+}
+
+const char *cpu_run_name(const struct cpu_run *run, const struct recording *recording,
+			 char buffer[CPU_RUN_NAME_LEN])
+{
+	const struct recorded_culprit *culprit = recording_culprit(recording, run->key);
+	const struct recorded_thread *thread = run->tid ? recording_thread(recording, run->tid)
+							: NULL;
+	char label[CULPRIT_LABEL_LEN];
+
+	if (thread && *thread->name)
+		snprintf(buffer, CPU_RUN_NAME_LEN, "%.*s[%d]", KD_COMM_LEN, thread->name,
+			 (int)run->tid);
+	else if (run->source == CPU_RUN_ROW && run->key == KD_WHO_IDLE)
+		snprintf(buffer, CPU_RUN_NAME_LEN, "idle");
+	else if (run->source == CPU_RUN_ROW && culprit)
+		snprintf(buffer, CPU_RUN_NAME_LEN, "%s", culprit_label(&culprit->is, label));
+	else if (run->tid)
+		snprintf(buffer, CPU_RUN_NAME_LEN, "[%d]", (int)run->tid);
+	else
+		snprintf(buffer, CPU_RUN_NAME_LEN, "another thread");
+	return buffer;
 }

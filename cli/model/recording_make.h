@@ -3,8 +3,29 @@
 #ifndef RECORDING_MAKE_H
 #define RECORDING_MAKE_H
 
-#include "recorded_event.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/kernel_delay.h"
 #include "recording.h"
+
+/* An event of the flight recorder as user space has it. */
+struct recorded_event {
+	uint64_t at; /* CLOCK_MONOTONIC, ns */
+	uint32_t tid, what;
+	uint16_t cpu;
+	uint8_t kind, detail; /* enum kd_recorded_kind */
+};
+
+static inline uint32_t recorded_event_state(const struct recorded_event *event)
+{
+	return event->detail & ((1U << KD_RECORDED_BEFORE) - 1);
+}
+
+static inline uint32_t recorded_event_before(const struct recorded_event *event)
+{
+	return event->detail >> KD_RECORDED_BEFORE;
+}
 
 /* What a thread of the target is when the events are read. Of one without events it was that all
  * the time. */
@@ -32,5 +53,9 @@ struct recording_source {
 /* Fills the rows of a recording whose from and to are set, and whose threads are: sorted by TID.
  * The caller clears it in any case. Returns 0 or -ENOMEM. */
 int recording_make(struct recording *recording, const struct recording_source *source);
+
+/* Sorts by TID, then by time; equal ones stay in their order. spare: room for n of them. Takes
+ * a time that grows with n, if the events of each CPU were in the order of time or nearly. */
+void recorded_events_sort(struct recorded_event *events, struct recorded_event *spare, size_t n);
 
 #endif

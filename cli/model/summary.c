@@ -531,3 +531,15 @@ void summary_rank_threads(const struct summary *summary, const struct summary_th
 		order[i] = &summary->threads[i];
 	qsort(order, summary->n, sizeof(struct summary_thread *), thread_compare);
 }
+
+/* --- One figure over samples --- */
+
+double statistic_deviation(const struct statistic *statistic, uint64_t n)
+{
+	return n > 1 ? sqrt(statistic->squares / (double)(n - 1)) : 0;
+}
+
+double statistic_jitter(const struct statistic *statistic, uint64_t n)
+{
+	return n > 1 ? statistic->steps / (double)(n - 1) : 0;
+}

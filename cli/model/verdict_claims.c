@@ -5,7 +5,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/syscall_set.h"
-#include "whole.h"
+#include "thread_row.h"
 
 #define CAUSE_ROW(cause, key, title, evidence) [cause] = { key, title, evidence },
 const struct cause_words cause_words[CAUSES] = { CAUSE_WORDS(CAUSE_ROW) };

@@ -12,7 +12,7 @@
 #include "cli/base/syscall_set.h"
 #include "cli/model/counter.h"
 #include "cli/model/deltas.h"
-#include "cli/model/wait_filter.h"
+#include "cli/model/traces.h"
 #include "cli/output/outputs.h"
 
 #define FAIL_IF_MAX 16

@@ -10,7 +10,7 @@
 #include "cli/model/resource.h"
 #include "cli/model/rows.h"
 #include "cli/model/thread_fields.h"
-#include "cli/model/whole.h"
+#include "cli/model/thread_row.h"
 #include "cli/model/words.h"
 
 #define HAS FAIL_HAS

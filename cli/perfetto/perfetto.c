@@ -8,7 +8,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
-#include "cli/model/cpu_runs.h"
+#include "cli/model/recording.h"
 #include "cli/model/losses.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"

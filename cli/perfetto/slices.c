@@ -7,7 +7,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
-#include "cli/model/wait_filter.h"
+#include "cli/model/traces.h"
 #include "cli/model/words.h"
 #include "perfetto_fields.h"
 

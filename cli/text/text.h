@@ -22,6 +22,9 @@ int report_text(const struct sample *sample, const struct report_options *option
  * above. */
 int report_text_mark(FILE *out, const char *what, uint64_t trigger, const struct timespec *when);
 
+/* --- What the report says in sentences, for formats that have figures and tables of their own ---
+ */
+
 /* Each writes and flushes lines. All return 0 or a negative errno if the stream failed. */
 
 /* The verdict, a sentence a line. */

@@ -5,7 +5,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/parse.h"
-#include "cli/model/whole.h"
+#include "cli/model/thread_row.h"
 #include "cli/model/words.h"
 #include "text_words.h"
 

@@ -9,7 +9,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/parse.h"
-#include "cli/model/wait_filter.h"
+#include "cli/model/traces.h"
 #include "cli/model/words.h"
 #include "text_words.h"
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/model/entries.h"
 #include "cli/model/ledger.h"
 #include "cli/model/words.h"
 #include "say.h"

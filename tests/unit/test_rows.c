@@ -7,7 +7,7 @@
 
 #include "cli/base/syscall_set.h"
 #include "cli/model/culprit.h"
-#include "cli/model/doing.h"
+#include "cli/model/lock.h"
 #include "cli/model/fold.h"
 #include "cli/model/resource.h"
 #include "cli/model/rows.h"

@@ -2,7 +2,7 @@
 /* Which waits a filter lets pass. */
 #include <string.h>
 
-#include "cli/model/wait_filter.h"
+#include "cli/model/traces.h"
 #include "tap.h"
 
 static const struct {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lock_caller.h"
+#include "lock.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "cli/base/arith.h"
+
+/* --- Which functions waited for it --- */
 
 #define FUNCTIONS 3 /* the innermost is often a wrapper that the whole program shares */
 
@@ -82,4 +86,22 @@ void lock_caller_text(const struct stack *stack, char text[static LOCK_CALLER_LE
 		end--;
 	for (size_t i = first; i < end; i++)
 		frame_add(text, &stack->frames[i], i + 1 < end ? &stack->frames[i + 1] : NULL);
+}
+
+/* --- What its holder did --- */
+
+void doing_limit(struct kd_doing *doing, uint64_t ns)
+{
+	uint64_t sum = u64_add(u64_add(doing->running, doing->ready), doing->asleep), part;
+
+	for (uint64_t excess = u64_sub(sum, ns); excess; excess -= part) {
+		__u64 *most = &doing->running;
+
+		if (doing->ready > *most)
+			most = &doing->ready;
+		if (doing->asleep > *most)
+			most = &doing->asleep;
+		part = u64_min(excess, *most);
+		*most -= part;
+	}
 }
