@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Options that say where reports go, in what form, and how the program runs. */
 #define _GNU_SOURCE
 #include "options_read.h"
 
@@ -10,6 +11,12 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/parse.h"
+
+#define SORT_WORD(sort, key) key,
+static const char *const colors[] = { "auto", "always", "never", NULL }; /* enum color_when */
+static const char *const sorts[] = { REPORT_SORTS(SORT_WORD) NULL };
+
+static const char *const machine_formats[] = { "text", "json", NULL };
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define WORD LETTERS "0123456789_-"
@@ -78,7 +85,8 @@ static exit_status refuse_twice(const struct option_row *row, const char *file)
 	return EX_USAGE;
 }
 
-exit_status read_output(const struct option_row *row, const char *text, struct options *options)
+static exit_status read_output(const struct option_row *row, const char *text,
+			       struct options *options)
 {
 	struct outputs_config *outputs = &options->outputs;
 	struct output output = { 0 };
@@ -116,7 +124,8 @@ exit_status read_output(const struct option_row *row, const char *text, struct o
 	return 0;
 }
 
-exit_status read_mode(const struct option_row *row, const char *text, struct options *options)
+static exit_status read_mode(const struct option_row *row, const char *text,
+			     struct options *options)
 {
 	mode_t value = 0;
 	size_t length = strspn(text, "01234567");
@@ -130,7 +139,8 @@ exit_status read_mode(const struct option_row *row, const char *text, struct opt
 	return 0;
 }
 
-exit_status read_listen(const struct option_row *row, const char *text, struct options *options)
+static exit_status read_listen(const struct option_row *row, const char *text,
+			       struct options *options)
 {
 	const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
 	size_t length = colon ? (size_t)(colon - text) : 0;
@@ -158,7 +168,8 @@ exit_status read_listen(const struct option_row *row, const char *text, struct o
 	return 0;
 }
 
-exit_status read_fail_if(const struct option_row *row, const char *text, struct options *options)
+static exit_status read_fail_if(const struct option_row *row, const char *text,
+				struct options *options)
 {
 	if (options->n_fail_if == FAIL_IF_MAX) {
 		log_error("option --%s is given more than %d times", row->name, FAIL_IF_MAX);
@@ -167,3 +178,127 @@ exit_status read_fail_if(const struct option_row *row, const char *text, struct 
 	options->fail_if[options->n_fail_if++] = text;
 	return 0;
 }
+
+static int read_machine(const struct option_row *row, const char *text, struct options *options)
+{
+	options->machine = true;
+	options->machine_json = !strcmp(text, "json");
+	if (options->machine_json || !strcmp(text, "text"))
+		return 0;
+	return options_refuse_value(row, text, "is no format of it", "give %s or %s",
+				    row->choices[0], row->choices[1]);
+}
+
+/* --- Rows --- */
+
+/* The help says what is preset or implied behind the text. */
+static const struct option_row rows[] = {
+	{ .help = "Output:" },
+	{ "output", 'o', TAKES_VALUE, "FORMAT[:FILE]",
+	  "Write the samples to FILE, or to standard output, in this format; can be repeated "
+	  "(default: text; with a COMMAND on standard error). A FILE alone means text. In its name "
+	  "%n is the number of the sample, "
+	  "%t its time, %p the process ID of this program.",
+	  .read = read_output, .words = WORDS_OUTPUTS, .in = REPORT },
+	{ "live", 0, TAKES_NONE, NULL,
+	  "Show one window after the other on this terminal, of 1s each unless --sample-time says "
+	  "otherwise; ? lists the keys.",
+	  FLAG(outputs.live), .in = IN_CLOCKED | IN_LIVE },
+	{ "output-mode", 0, TAKES_VALUE, "OCTAL", "Permissions of files.", .read = read_mode,
+	  FIELD(outputs.mode), .preset = "0600", .in = REPORT },
+	{ "output-limit", 0, TAKES_VALUE, "SIZE",
+	  "How many bytes the files of one output may fill, also with K, M or G; the oldest files "
+	  "of this run are removed (default: no limit).",
+	  .read = read_size, FIELD(outputs.limit), .in = REPORT },
+	{ "full", 0, TAKES_NONE, NULL,
+	  "In the text, print all sections of all threads, without the first screen.", FLAG(full),
+	  .in = REPORT },
+	{ "summary", 0, TAKES_NONE, NULL, "In the text, print the first screen only.",
+	  FLAG(summary), .in = REPORT },
+	{ "top", 0, TAKES_VALUE, "N",
+	  "In the text, print sections of the first N threads, and one line for each other "
+	  "thread. If N is at most 10, fewer have sections where the report would exceed 400 "
+	  "lines.",
+	  NUMBER(outputs.report.top, 0, UINT32_MAX), .preset = "10", .in = REPORT },
+	{ "sort", 0, TAKES_VALUE, "KEY",
+	  "In the text, the order of threads: first those that were kept from running for the "
+	  "longest time in total (kept) or at once (longest), or that were running, ready or "
+	  "blocked for the longest time; or by name or tid.",
+	  .read = read_choice, FIELD(outputs.report.sort), .choices = sorts, .words = WORDS_CHOICES,
+	  .preset = "kept", .in = REPORT },
+	{ "color", 0, TAKES_VALUE, "WHEN",
+	  "Bold headings on the standard streams: always, never, or on a terminal (auto) unless "
+	  "NO_COLOR is set. Files have none.",
+	  .read = read_choice, FIELD(outputs.color), .choices = colors, .words = WORDS_CHOICES,
+	  .preset = "auto", .in = REPORT },
+	{ "no-pager", 0, TAKES_NONE, NULL,
+	  "Do not show a report that is longer than the terminal with PAGER (default: less).",
+	  FLAG(outputs.no_pager), .in = REPORT },
+	{ "ewma", 0, TAKES_VALUE, "ALPHA",
+	  "Weight of a new sample in the moving averages over several samples, more than 0, up to "
+	  "1.",
+	  .read = read_alpha, FIELD(outputs.ewma), .preset = "0.2", .in = REPORT },
+	{ "quiet", 0, TAKES_NONE, NULL,
+	  "Print no text unless -o asks for it, no warnings and no notes.", FLAG(outputs.quiet),
+	  .in = EVERYWHERE },
+	{ "fail-if", 0, TAKES_VALUE, "EXPR",
+	  "End with status 4 if EXPR is true for any sample, such as 'ready.max>1ms', "
+	  "'softirq.pct>5' or 'lost>0'; can be repeated.",
+	  .read = read_fail_if, .words = WORDS_CONDITIONS, .in = REPORT },
+	{ "replay", 0, TAKES_VALUE, "FILE",
+	  "Read the samples from FILE, written by -o json:FILE; -: standard input.",
+	  .read = read_file, FIELD(replay), .words = WORDS_FILES, .in = IN_REPLAY },
+	{ "compare", 0, TAKES_VALUE, "FILE",
+	  "At the end, show what differs from the samples in FILE, written by -o json:FILE, beyond "
+	  "how the samples of each differ. Eight samples of each, or more, are needed.",
+	  .read = read_file, FIELD(outputs.compare), .words = WORDS_FILES,
+	  .in = IN_CLOCKED | IN_LIVE | IN_COMMAND | IN_REPLAY },
+	{ "per-thread", 0, TAKES_NONE, NULL,
+	  "List each thread separately, with its TID: in the list of waits, in folded stacks and "
+	  "in metrics (there the default with one sample).",
+	  FLAG(outputs.report.per_thread), .in = REPORT },
+	{ "fold-names", 0, TAKES_NONE, NULL,
+	  "In metrics, drop the numbers at the end of thread names.",
+	  FLAG(outputs.report.fold_names), .in = REPORT },
+	{ "max-syscalls", 0, TAKES_VALUE, "N",
+	  "In metrics, name only the N longest system calls of each thread and add up the others; "
+	  "0: name all.",
+	  NUMBER(outputs.report.max_syscalls, 0, UINT32_MAX), .preset = "0", .in = REPORT },
+	{ "timestamps", 0, TAKES_NONE, NULL,
+	  "In metrics, give the time of the sample with each value.",
+	  FLAG(outputs.report.timestamps), .in = REPORT },
+	{ "list-metrics", 0, TAKES_NONE, NULL, "List the metrics, and exit.", FLAG(list_metrics),
+	  .in = IN_LIST_METRICS },
+	{ "listen", 0, TAKES_VALUE, "[ADDR:]PORT",
+	  "Serve metrics over HTTP while sampling (default ADDR: 127.0.0.1).", .read = read_listen,
+	  .in = SAMPLES },
+	{ "allow-host", 0, TAKES_VALUE, "NAME[,NAME...]",
+	  "With --listen: also answer requests for these names of hosts, not only for addresses, "
+	  "localhost and the name of this machine; '*': for any.",
+	  .read = read_text, FIELD(outputs.allow_host), .in = SAMPLES },
+
+	{ .help = "Run:" },
+	{ "machine", 0, TAKES_ATTACHED, "FORMAT",
+	  "Check this machine's setup for what can delay a process, print the findings, and exit; "
+	  "if a process is given, check for that one. FORMAT is text or json.",
+	  .read = read_machine, .choices = machine_formats, .words = WORDS_CHOICES,
+	  .implied = "text", .in = IN_MACHINE },
+	{ "skip-upcall-stats", 0, TAKES_NONE, NULL, "Do not count the upcalls of Open vSwitch.",
+	  FLAG(skip_upcall_stats), .in = SAMPLES },
+	{ "btf", 0, TAKES_VALUE, "FILE",
+	  "Read the kernel's types from FILE (default: /sys/kernel/btf/vmlinux).",
+	  .read = read_file, FIELD(btf_file), .words = WORDS_FILES, .in = SAMPLES },
+	{ "keep-privileges", 0, TAKES_NONE, NULL,
+	  "Keep all privileges for the whole run, instead of giving up those that only attaching "
+	  "needs.",
+	  FLAG(keep_privileges), .in = REPORT },
+	{ "strict", 0, TAKES_NONE, NULL,
+	  "Exit with status 1 if anything was lost or a signal cut a sample short.", FLAG(strict),
+	  .in = REPORT },
+	{ "debug", 'D', TAKES_FOLLOWING, "N",
+	  "Print the messages of libbpf and of the kernel's verifier. N may follow after a space; "
+	  "0: do not print them.",
+	  NUMBER(debug, 0, INT32_MAX), .preset = "0", .implied = "63", .in = EVERYWHERE },
+};
+
+OPTION_GROUP(options_of_outputs, rows);

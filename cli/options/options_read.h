@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a row of options_table.c says of an option, and its readers: values from text. */
+/* What a row says of an option, and the readers of the kinds of values that several have. */
 #ifndef OPTIONS_READ_H
 #define OPTIONS_READ_H
 
@@ -50,6 +50,15 @@ enum option_mode {
 	IN_MACHINE = 1 << 11,
 };
 
+/* Modes in which options mean something. That --sample-time means nothing with a stop trigger, nor
+ * --trigger-delta without two triggers, is no error: scripts for kernel_delay.py may give them. */
+#define PAIRS (IN_PAIR | IN_LONG_POLL | IN_COMMAND)
+#define TRIGGERED (IN_ONE | PAIRS)
+#define SAMPLES (IN_CLOCKED | IN_RECORD_ON | IN_LIVE | TRIGGERED)
+#define REPORT (SAMPLES | IN_REPLAY)
+#define PROCESS ((SAMPLES & ~IN_COMMAND) | IN_CHECK | IN_LIST_PROBES | IN_MACHINE)
+#define EVERYWHERE (~0U)
+
 struct option_row {
 	const char *name; /* NULL: help is a title, or with a letter the row has no help */
 	char letter;      /* 0: none */
@@ -82,11 +91,6 @@ __attribute__((format(printf, 4, 5))) int options_refuse_value(const struct opti
 							       const char *text, const char *what,
 							       const char *hint, ...);
 
-/* The process, given without an option: a PID, several with commas between them, or a name.
- * To be called when all options are read, as it is refused beside --pid and --comm.
- * Returns as a reader. */
-exit_status options_read_process(const char *text, struct options *options);
-
 #define OPTION_READER(name)                                                                        \
 	int name(const struct option_row *row, const char *text, struct options *options)
 
@@ -98,32 +102,54 @@ OPTION_READER(read_percent);  /* up to 100, with a fraction: millionths */
 OPTION_READER(read_alpha);    /* more than 0, up to 1: millionths */
 OPTION_READER(read_bytes);    /* or with K, up to max */
 OPTION_READER(read_size);     /* bytes, at least 1, or with K, M or G */
-OPTION_READER(read_memory);   /* the same, as much as the recorder may have */
 OPTION_READER(read_file);     /* its name */
 OPTION_READER(read_glob);     /* a pattern, not empty */
 OPTION_READER(read_choice);   /* one of the row's choices: its number */
-
-/* Values of one option each. */
-OPTION_READER(read_pids);     /* PID[,PID...] */
-OPTION_READER(read_tids);     /* TID[,TID...] */
-OPTION_READER(read_name);     /* of a process */
-OPTION_READER(read_user);     /* a name or a number */
 OPTION_READER(read_text);     /* any that is not empty */
-OPTION_READER(read_wait);     /* a duration; none: without a limit */
-OPTION_READER(read_at);       /* a time, or a period */
-OPTION_READER(read_length);   /* of a sample: a duration */
-OPTION_READER(read_trigger);  /* whose text is not looked at; only one of each role */
-OPTION_READER(read_deltas);   /* DURATION[,GLOB:DURATION...] */
-OPTION_READER(read_overhead); /* PERCENT[,stop] */
-OPTION_READER(read_machine);  /* one of the row's choices */
-OPTION_READER(read_listing);  /* GLOB, not looked at */
-OPTION_READER(read_events);   /* a duration */
-OPTION_READER(read_counters); /* names of events; only once */
-OPTION_READER(read_calls);    /* which of them; only once */
-OPTION_READER(read_waits);    /* which of them */
-OPTION_READER(read_output);   /* FORMAT[:FILE] or FILE, in addition to those before */
-OPTION_READER(read_mode);     /* of a file, octal */
-OPTION_READER(read_fail_if);  /* not looked at; in addition to those before */
-OPTION_READER(read_listen);   /* [ADDRESS:]PORT */
+
+/* What rows say of them. */
+#define FIELD(member)                                                                              \
+	.field = offsetof(struct options, member), .size = sizeof(((struct options *)NULL)->member)
+#define FLAG(member) .read = read_flag, FIELD(member)
+#define NUMBER(member, least, most)                                                                \
+	.read = read_number, FIELD(member), .min = (least), .max = (most)
+#define DURATION(member, least, bare)                                                              \
+	.read = read_duration, FIELD(member), .min = (least), .unit = (bare)
+
+/* --- What readers of other values need --- */
+
+#define OPTIONS_DURATION_MAX (365 * 24 * 3600 * NSEC_PER_SEC)
+
+/* Where the row's value goes. */
+static inline void *option_field(const struct option_row *row, struct options *options)
+{
+	return (char *)options + row->field;
+}
+
+/* Sets a number: fields of them have 4 or 8 bytes, and room for the row's maximum. Returns 0. */
+int option_store(const struct option_row *row, uint64_t number, struct options *options);
+
+/* Right after an option whose value is optional a number may be meant as the process. */
+exit_status options_refuse_bare(const struct option_row *row, const char *text);
+
+/* --- Groups of rows, each with the readers of its own --- */
+
+#define OPTIONS_OF_GROUP 48
+
+struct option_group {
+	const struct option_row *rows;
+	size_t n;
+};
+
+#define OPTION_GROUP(name, all)                                                                    \
+	const struct option_group name = { all, sizeof(all) / sizeof(*(all)) };                    \
+	_Static_assert(sizeof(all) / sizeof(*(all)) <= OPTIONS_OF_GROUP, "room for each option")
+
+/* The process, given without an option: a PID, several with commas between them, or a name.
+ * To be called when all options are read, as it is refused beside --pid and --comm.
+ * Returns as a reader. */
+exit_status options_read_process(const char *text, struct options *options);
+
+extern const struct option_group options_of_target, options_of_samples, options_of_outputs;
 
 #endif

@@ -10,7 +10,7 @@
 #include "cli/base/exit_status.h"
 #include "options_read.h"
 
-#define OPTIONS_ROOM 96 /* for all rows */
+#define OPTIONS_ROOM 192 /* for all rows */
 
 /* The row at an index, NULL behind the last one. */
 const struct option_row *option_row_at(size_t index);
