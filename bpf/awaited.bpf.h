@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* What a thread that blocks waits for: by its call or, where that is one of any descriptor, by
- * the file behind it. Looked at when it is switched out, so that only what really blocks pays. */
+ * the file behind it. Looked at when it is switched out, so that only what really blocks pays.
+ *
+ * To follow a descriptor to its file costs as much as all the rest of a switch. So that waits
+ * until the wait has been long (kd_detail_ns). What the descriptor stood for at the last look in
+ * this window is taken to be so still. */
 #ifndef AWAITED_BPF_H
 #define AWAITED_BPF_H
 
 #include "compat.bpf.h"
 #include "maps.bpf.h"
+#include "thread.bpf.h"
 
 /* Names of files that share one inode, by their first eight bytes. */
 #define NAME_EVENTFD 0x6466746e6576655bULL  /* "[eventfd" */
@@ -121,6 +126,59 @@ static __always_inline u32 task_awaits(struct kd_thread *thread, struct task_str
 		return KD_AWAITED_DISK;
 	awaited &= ~KD_AWAITED_AT_FILE;
 	return awaited == KD_AWAITED_BY_FILE ? file_awaits(at->file) : awaited;
+}
+
+/* Looks at the file at which a thread sleeps or has slept. Global, to be verified once. */
+__noinline int file_look(u32 slot)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	bool by_file;
+	u32 awaited;
+
+	if (!thread)
+		return 0;
+	/* Or it is what stands above the file: the disk, or a lock of the kernel. */
+	by_file = thread->awaited == KD_AWAITED_BY_FILE ||
+		  thread->awaited == thread->looked.awaited;
+	thread->at.file = descriptor_file(thread->task, thread->at.fd);
+	if ((call_awaits(thread->slept_in) & ~KD_AWAITED_AT_FILE) != KD_AWAITED_BY_FILE)
+		return 0;
+	awaited = file_awaits(thread->at.file);
+	thread->looked = (struct kd_looked){ READ_ONCE(kd_word), thread->at.fd, awaited };
+	if (by_file)
+		thread->awaited = awaited;
+	return 0;
+}
+
+/* What the current thread waits for, which goes to sleep: as task_awaits(), without a look at the
+ * file unless it takes one to know that. */
+static __always_inline void thread_awaits(u32 slot, struct kd_thread *thread,
+					  struct task_struct *task, u32 task_state)
+{
+	s32 call = thread->call;
+	u32 awaited;
+
+	thread->slept_in = call;
+	thread->at.file = 0;
+	if (unlikely(call < 0)) {
+		thread->awaited = kernel_awaits(thread, task, call, task_state);
+		return;
+	}
+	awaited = call_awaits(call);
+	if (awaited & KD_AWAITED_AT_FILE) {
+		thread->at.file = KD_FILE_UNSEEN;
+		thread->at.fd = (s32)task_first_argument(task, call & KD_CALL_COMPAT);
+	}
+	awaited &= ~KD_AWAITED_AT_FILE;
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		awaited = KD_AWAITED_DISK;
+	thread->awaited = awaited;
+	if (awaited != KD_AWAITED_BY_FILE)
+		return;
+	if (likely(thread->looked.fd == thread->at.fd && thread->looked.gen == READ_ONCE(kd_word)))
+		thread->awaited = thread->looked.awaited;
+	else
+		file_look(slot);
 }
 
 #endif

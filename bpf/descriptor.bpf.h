@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* At which descriptors threads wait, and what those stand for.
  *
- * The file is noted when a thread goes to sleep (awaited.bpf.h). Who wakes it counts the wait, and
- * looks at the file the first time in a window: it cannot go away while the call sleeps. */
+ * Who wakes a thread that has slept for long counts the wait, and looks at the file: that cannot go
+ * away while the call sleeps, though another thread may have closed the descriptor. */
 #ifndef DESCRIPTOR_BPF_H
 #define DESCRIPTOR_BPF_H
 
@@ -232,7 +232,7 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 	at = seeded ? &thread->seed_at : &thread->at;
 	key.awaited = seeded ? thread->seed_awaited : thread->awaited;
 	key.fd = at->fd;
-	file = at->file;
+	file = at->file == KD_FILE_UNSEEN ? descriptor_file(thread->task, at->fd) : at->file;
 	key.inode = BPF_CORE_READ((struct file *)file, f_inode, i_ino);
 	/* Of another sleep, which has begun while the iterator looked. */
 	if (in_progress && since != READ_ONCE(thread->since))

@@ -5,9 +5,19 @@
 
 /* Where a thread sleeps. */
 struct kd_at {
-	__u64 file; /* address of the kernel's struct file, which the call holds; 0: in none */
+	/* Address of the kernel's struct file, which the call holds; 0: at none; KD_FILE_UNSEEN: at
+	 * that which fd stands for, nobody has looked at it yet. */
+	__u64 file;
 	__s32 fd;
 	__u32 pad;
+};
+#define KD_FILE_UNSEEN 1
+
+/* What a descriptor of a thread stood for when it was looked at last, in this window. */
+struct kd_looked {
+	__u64 gen;
+	__s32 fd;
+	__u32 awaited; /* enum kd_awaited */
 };
 
 #define KD_FILE_NAME 112 /* 108 are the longest path of a unix socket */

@@ -60,7 +60,8 @@ int BPF_PROG(kd_sched_switch, u64 preempt, struct task_struct *prev, struct task
 
 SEC("?tp_btf/sched_waking") int BPF_PROG(kd_sched_waking, struct task_struct *task)
 {
-	wakeup_pass(ctx, task, false);
+	if (wakeup_matters(task, false))
+		thread_wake(ctx, task);
 	return 0;
 }
 
@@ -73,13 +74,6 @@ SEC("?tp_btf/sched_wakeup") int BPF_PROG(kd_sched_wakeup, struct task_struct *ta
 SEC("?tp_btf/sched_wakeup_new") int BPF_PROG(kd_sched_wakeup_new, struct task_struct *task)
 {
 	wakeup_pass(ctx, task, true);
-	return 0;
-}
-
-/* What these go on with, see wakeup_pass(). It is attached nowhere. */
-SEC("?tp_btf/sched_waking") int BPF_PROG(kd_wakeup, struct task_struct *task)
-{
-	thread_wake(ctx, task);
 	return 0;
 }
 

@@ -351,6 +351,7 @@ struct kd_thread {
 	__u64 steal, steal_at, stolen_ns, stolen_before;
 	struct kd_waiting waiting; /* in KD_READY_* */
 	struct kd_at at;           /* the descriptor of its last sleep */
+	struct kd_looked looked;
 	struct kd_timer timer;
 	struct kd_irq_frame hardirq;
 	struct kd_irq_frame softirq;
@@ -406,35 +407,38 @@ struct kd_majors {
 	__u64 asleep;
 };
 
-/* What happened to a thread in one window. */
+/* What happened to a thread in one window. What each switch adds to comes first, in few cache
+ * lines. */
 struct kd_record {
 	__u64 gen;
-	__u64 first; /* booked from this time on, and what it was before: */
-	__u64 before;
 	__u64 upto;                         /* booked up to this time */
 	__u32 last;                         /* state of the last interval booked */
 	__u32 cpus_beyond;                  /* ran on a CPU beyond the bitmap */
 	__u32 before_awaited, last_awaited; /* of before and last, if those are sleeps */
-	__u64 asleep_since;                 /* the last one that went on beyond the window */
-	__u64 kernel_ns, kernel_at;         /* the longest for KD_AWAITED_KERNEL; in the code */
-	struct kd_opens open_start, open_end;
-	__u64 ns[KD_STATES_ROOM]; /* by enum kd_state */
-	struct kd_span run;
-	struct kd_span long_poll;
-	struct kd_count ready;
-	struct kd_count stopped;
-	struct kd_overslept overslept;
 	__u64 voluntary;
 	__u64 involuntary;
 	__u64 migrations;
-	/* The same by enum kd_move. */
+	__u64 cpus[KD_CPU_WORDS];
+	__u64 ns[KD_STATES_ROOM]; /* by enum kd_state */
+	struct kd_count ready;
+	struct kd_span run;
+	/* Waits at descriptors and for locks that were shorter than kd_detail_ns. */
+	struct kd_count short_files, short_locks;
+	__u64 first; /* booked from this time on, and what it was before: */
+	__u64 before;
+	__u64 asleep_since;         /* the last one that went on beyond the window */
+	__u64 kernel_ns, kernel_at; /* the longest for KD_AWAITED_KERNEL; in the code */
+	struct kd_opens open_start, open_end;
+	struct kd_span long_poll;
+	struct kd_count stopped;
+	struct kd_overslept overslept;
+	/* Of the migrations by enum kd_move. */
 	__u64 other_migrations, wakeup_migrations, balance_migrations, affinity_migrations;
 	__u64 minor_faults; /* whose end was reported, also of those in system calls */
 	__u64 major_faults;
 	__u64 timed_faults; /* of those the ones from user mode */
 	struct kd_majors majors;
 	__u64 signals; /* that a handler got */
-	__u64 cpus[KD_CPU_WORDS];
 	/* From here on each part has a generation of its own. */
 	struct kd_overlay hardirq_ns;
 	struct kd_overlay softirq_ns;
@@ -444,7 +448,7 @@ struct kd_record {
 	struct kd_cell softirqs[KD_SOFTIRQS];
 	struct kd_cell calls[KD_CALLS];
 	struct kd_file_cell files[KD_FILE_CELLS]; /* by descriptor */
-};
+} __attribute__((aligned(64)));
 
 /* In kd_fault_gen, which is counted up where timing begins and where it ends. */
 #define KD_FAULTS_TIMED 1

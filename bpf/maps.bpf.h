@@ -93,6 +93,9 @@ const volatile __u64 kd_delta_others = 0; /* of threads that no pattern names */
 const volatile __u32 kd_named_deltas = 0; /* how many there are by name */
 const volatile __u64 kd_interval = 0;     /* after each window kept */
 
+/* At which descriptor and for which lock a thread waited is looked at after waits of so many ns;
+ * the shorter ones have their sums. */
+const volatile __u64 kd_detail_ns = 0;
 const volatile __u8 kd_steal = 0;                /* a hypervisor may take CPUs, and says so */
 const volatile __u8 kd_interruptions_wanted = 0; /* --interruptions */
 const volatile __u32 kd_histogram_room = 0;      /* --histogram: of a bank; 0: none are wanted */
@@ -290,7 +293,7 @@ struct {
 	__type(value, struct kd_wakers);
 } kd_wakers SEC(".maps");
 
-/* kd_wakeup alone. */
+/* kd_sched_waking alone. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);

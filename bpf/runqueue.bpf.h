@@ -93,38 +93,51 @@ __noinline int waiting_count(u32 slot, u32 cpu, u64 t)
 	return 0;
 }
 
-/* Puts a thread, whose wait may have begun earlier, on the list of a CPU. Global: what
- * follows is not verified for each entry that it may get. */
-__noinline int waiting_list(u32 slot, u32 cpu, u64 t)
+/* Another entry than its first one for a thread. Global: what follows is not verified for each that
+ * it may get. */
+__noinline int waiting_list_elsewhere(u32 slot, u32 cpu, u64 t)
 {
 	struct kd_runqueue *runqueue = runqueue_of(cpu);
 	struct kd_thread *thread = slot_thread(slot);
-	struct kd_waiting *waiting;
 	u32 i, index;
 
-	if (!thread)
+	if (!thread || !runqueue)
 		return 0;
-	waiting = &thread->waiting;
-	waiting->cpu = cpu;
-	waiting->index = KD_WAITERS;
-	if (!runqueue)
-		return 0;
-	/* Runs in which nobody waited were not looked at, but for our own. */
-	if (!runqueue_waits(runqueue) && runqueue->runs != KD_RUNS_OWN)
-		runqueue_run(runqueue, KD_RUNS_OTHER, t);
-	waiting->hard_ns = irq_ns(runqueue->hard_ns, &runqueue->hard_since, t);
-	waiting->soft_ns = runqueue_soft_ns(runqueue, t);
-	/* Not the same first entry for all: wakers do not exclude each other. */
-	for (i = 0; i < KD_WAITERS && runqueue->waiters[BOUNDED(slot + i, KD_WAITERS)]; i++)
+	for (i = 1; i < KD_WAITERS && runqueue->waiters[BOUNDED(slot + i, KD_WAITERS)]; i++)
 		;
 	if (i < KD_WAITERS) {
 		index = BOUNDED(slot + i, KD_WAITERS);
-		waiting->index = index;
+		thread->waiting.index = index;
 		WRITE_ONCE(runqueue->waiters[index], slot);
 		return 0;
 	}
 	waiting_count(slot, cpu, t);
 	return 0;
+}
+
+/* Puts a thread, whose wait may have begun earlier, on the list of a CPU. Its first entry is not
+ * the same for all: wakers do not exclude each other. */
+static __always_inline void waiting_list(struct kd_thread *thread, u32 slot, u32 cpu, u64 t)
+{
+	struct kd_runqueue *runqueue = runqueue_of(cpu);
+	struct kd_waiting *waiting = &thread->waiting;
+	u32 index = BOUNDED(slot, KD_WAITERS);
+
+	waiting->cpu = cpu;
+	waiting->index = KD_WAITERS;
+	if (!runqueue)
+		return;
+	/* Runs in which nobody waited were not looked at, but for our own. */
+	if (!runqueue_waits(runqueue) && runqueue->runs != KD_RUNS_OWN)
+		runqueue_run(runqueue, KD_RUNS_OTHER, t);
+	waiting->hard_ns = irq_ns(runqueue->hard_ns, &runqueue->hard_since, t);
+	waiting->soft_ns = runqueue_soft_ns(runqueue, t);
+	if (unlikely(runqueue->waiters[index])) {
+		waiting_list_elsewhere(slot, cpu, t);
+		return;
+	}
+	waiting->index = index;
+	WRITE_ONCE(runqueue->waiters[index], slot);
 }
 
 /* Takes it off the list. Returns whether it was on it: all up to now has been charged. */
@@ -154,10 +167,10 @@ static __always_inline void waiting_begin(struct kd_thread *thread, u32 slot,
 		waiting_unlist(thread, slot); /* a wait whose end was not reported */
 	thread->waiting.prio = task->prio;
 	thread->waiting.takers.n = thread->waiting.takers.gone = 0;
-	thread->waiting.steal = steal_now(cpu);
+	thread->waiting.steal = steal_now(cpu, t);
 	thread->waiting.mark = t;
 	limit_begin(&thread->waiting, slot, task, woken, t);
-	waiting_list(slot, cpu, t);
+	waiting_list(thread, slot, cpu, t);
 }
 
 static __always_inline u64 at_most(u64 ns, u64 most)
@@ -322,8 +335,25 @@ __noinline int waiters_charge(u32 cpu, u32 first, u32 key, u64 t)
 	return 0;
 }
 
-/* A task leaves the CPU: all who wait there are charged for it. */
-static __always_inline void runqueue_charge(struct kd_runqueue *runqueue, u32 cpu, u32 key, u64 t)
+/* The thread that gets the CPU, if it has an entry there: charged, and taken off the list. Most
+ * often nobody else waits, and no function has to be called. */
+static __always_inline void waiting_end_listed(struct kd_runqueue *runqueue, struct target target,
+					       u32 cpu, u32 key, u64 t)
+{
+	struct kd_waiting *waiting = &target.thread->waiting;
+	u16 *entry = &runqueue->waiters[BOUNDED(waiting->index, KD_WAITERS)];
+
+	if (waiting->index >= KD_WAITERS || waiting->cpu != cpu || *entry != target.slot ||
+	    !state_waits(state_now(target.thread)))
+		return;
+	*entry = 0;
+	if (!waiting_charge_task(runqueue, target.thread, target.slot, key, t))
+		waiting_charge(target.slot, key, t);
+	waiting->index = KD_WAITERS;
+}
+
+/* A task leaves the CPU. */
+static __always_inline void runqueue_account(struct kd_runqueue *runqueue, u32 key, u64 t)
 {
 	/* No interrupt lasts beyond a switch; but for soft ones in threads (PREEMPT_RT), whose
 	 * time is that of their thread. */
@@ -333,6 +363,11 @@ static __always_inline void runqueue_charge(struct kd_runqueue *runqueue, u32 cp
 	else if (key == KD_WHO_IDLE)
 		runqueue->idle_ns += runqueue_run_ns(runqueue, t);
 	runqueue_run(runqueue, KD_RUNS_OTHER, t);
+}
+
+/* All who wait there are charged for it. */
+static __always_inline void runqueue_charge(struct kd_runqueue *runqueue, u32 cpu, u32 key, u64 t)
+{
 	for (u32 i = 0; i < KD_WAITERS / 4; i++)
 		if (((const u64 *)runqueue->waiters)[i])
 			waiters_charge(cpu, i * 4, key, t);
@@ -398,8 +433,8 @@ static __always_inline void waiting_move(struct target target, struct task_struc
 			       t);
 	}
 	waiting_unlist(target.thread, target.slot);
-	target.thread->waiting.steal = steal_now(cpu);
-	waiting_list(target.slot, cpu, t);
+	target.thread->waiting.steal = steal_now(cpu, t);
+	waiting_list(target.thread, target.slot, cpu, t);
 }
 
 /* The iterator: a thread that was waiting before we looked; and who has the CPU. */

@@ -52,6 +52,23 @@ __noinline int sleep_end(u32 slot, u64 gen, u32 by, u64 t)
 	return 0;
 }
 
+/* The same, unless it was short and lies in the open window: that has the sum. */
+static __always_inline void sleep_count(void *ctx, struct event event, u32 state)
+{
+	struct kd_thread *thread = event.thread;
+	u64 ns = elapsed(thread->since, event.t);
+
+	if (ns >= kd_detail_ns || !event.record || thread->since < event.edge ||
+	    state >= KD_STOPPED) {
+		sleep_end(event.slot, event.record ? event.gen : 0, released_by(ctx), event.t);
+		return;
+	}
+	if (thread->locked.address)
+		count_add(&event.record->short_locks, ns);
+	if (thread->at.file)
+		count_add(&event.record->short_files, ns);
+}
+
 /* Where in the kernel a task sleeps: the innermost function that is not the scheduler's. 0: not
  * known. */
 static __always_inline u64 task_sleeps_at(struct task_struct *task)
@@ -116,12 +133,15 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	if (state < KD_BLOCKED || state > KD_FROZEN)
 		return;
 	event = event_at(target, clock_now());
+	if (unlikely(event.thread->at.file == KD_FILE_UNSEEN &&
+		     event.t - event.thread->since >= kd_detail_ns))
+		file_look(event.slot);
 	state_book(event, state);
 	if (unlikely(state == KD_STOPPED))
 		stop_end(event);
 	timer_wake(event);
 	if (state != KD_FROZEN && (event.thread->locked.address | event.thread->at.file))
-		sleep_end(event.slot, event.record ? event.gen : 0, released_by(ctx), event.t);
+		sleep_count(ctx, event, state);
 	if (unlikely(event.thread->awaited == KD_AWAITED_KERNEL) && state < KD_STOPPED)
 		kernel_sleep_end(event, task);
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED && awaits_disk(event.thread->awaited))
@@ -136,13 +156,18 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 		wait_woken(ctx, target, task, event.t);
 }
 
-/* A task is woken, or is new and woken for the first time: goes on in kd_wakeup if that matters.
- * These tracepoints have the same arguments, so the program that does all the work is verified once
- * and not for each. */
+/* Whether it matters that a task is woken; is_new: for the first time. */
+static __always_inline bool wakeup_matters(struct task_struct *task, bool is_new)
+{
+	return unlikely(task_is_ours(task->pid, task->tgid)) || (is_new && kd_by_thread) ||
+	       (!is_new && KD_TRACES && (kd_all_wakers || kd_recorder_wanted));
+}
+
+/* A task has been woken: goes on in kd_sched_waking if that matters. These tracepoints have the
+ * same arguments, so the program that does all the work is verified once and not for each. */
 static __always_inline void wakeup_pass(void *ctx, struct task_struct *task, bool is_new)
 {
-	if (unlikely(task_is_ours(task->pid, task->tgid)) || (is_new && kd_by_thread) ||
-	    (!is_new && KD_TRACES && (kd_all_wakers || kd_recorder_wanted)))
+	if (wakeup_matters(task, is_new))
 		bpf_tail_call(ctx, &kd_wakeups, 0);
 }
 
@@ -175,17 +200,13 @@ static __always_inline u32 move_of(struct kd_thread *thread, u32 cpu)
 	return thread->moved;
 }
 
-/* The thread is switched in on this CPU at t. steal: of the CPU, see steal_now(). Global: verified
- * once, not also for those whose switch was not reported. */
-__noinline int switch_in(u32 slot, u64 steal, u64 t)
+/* The thread is switched in on this CPU at t. steal: of the CPU, see steal_now(). */
+static __always_inline void switch_in(struct target target, u64 steal, u64 t)
 {
-	struct target target = { .slot = slot, .thread = slot_thread(slot) };
 	struct kd_thread *thread = target.thread;
-	u32 state, cpu = bpf_get_smp_processor_id(), move;
+	u32 state, cpu = bpf_get_smp_processor_id(), move, slot = target.slot;
 	struct event event;
 
-	if (!thread)
-		return 0;
 	state = thread_state(thread);
 	move = move_of(thread, cpu);
 	event = event_at(target, t);
@@ -210,7 +231,6 @@ __noinline int switch_in(u32 slot, u64 steal, u64 t)
 	thread->run_since = t;
 	steal_begin(thread, steal, t);
 	thread_enter(thread, thread_running_state(thread), t, KD_RECORDED_RUN, 0);
-	return 0;
 }
 
 /* The thread is running at t although its last event says otherwise: a switch
@@ -232,7 +252,7 @@ __noinline int switch_in_unreported(u32 slot, u64 exec_ns, u64 t)
 	if (ran > t - target.thread->since)
 		ran = t - target.thread->since;
 	waiting_lost(target.thread, slot, t - ran);
-	switch_in(slot, 0, t - ran);
+	switch_in(target, 0, t - ran);
 	if (wait_is_long(target.thread, t - ran))
 		wait_over_unreported(slot, t - ran);
 	return 0;
@@ -281,8 +301,7 @@ static __always_inline void sleep_begin(struct target target, u64 t, struct task
 {
 	struct kd_thread *thread = target.thread;
 
-	thread->awaited = task_awaits(thread, task, thread->call, task_state, &thread->at);
-	thread->slept_in = thread->call;
+	thread_awaits(target.slot, thread, task, task_state);
 	thread->locked.address = 0;
 	if (unlikely(thread->contended.lock) &&
 	    thread->contended.call_since == thread->call_since) {
@@ -298,17 +317,15 @@ static __always_inline void sleep_begin(struct target target, u64 t, struct task
 			     thread->locked.holder, t);
 }
 
-/* The thread's run ends at t. exec_ns: what it has run by the kernel's count. Global: what follows
- * is not verified for each way through this. */
-__noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
+/* The thread's run ends at t. exec_ns: what it has run by the kernel's count. */
+static __always_inline void run_end(struct target target, u32 runnable, u64 exec_ns, u64 steal,
+				    u64 t)
 {
-	struct target target = { .slot = slot, .thread = slot_thread(slot) };
 	struct kd_thread *thread = target.thread;
+	u32 slot = target.slot;
 	struct event event;
 	u64 lead;
 
-	if (!thread)
-		return 0;
 	steal_look(slot, thread, steal, t);
 	event = event_at(target, t);
 	t = event.t;
@@ -330,7 +347,6 @@ __noinline int run_end(u32 slot, bool runnable, u64 exec_ns, u64 steal, u64 t)
 	thread->run_ns += t - thread->run_since + lead;
 	thread->exec_out = exec_ns;
 	thread->on_cpu = 0;
-	return 0;
 }
 
 /* Of a thread that is switched out nothing was reported since it came, or since we look. What has
@@ -357,7 +373,7 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 	if (unlikely(!thread->on_cpu))
 		run_unreported(slot, task, t);
 	waiting_end_late(thread, slot);
-	run_end(slot, runnable, task->se.sum_exec_runtime, steal, t);
+	run_end(target, runnable, task->se.sum_exec_runtime, steal, t);
 	if (!runnable)
 		state = state_of_sleep(task, task_state);
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED)
@@ -386,20 +402,15 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 		waiting_begin(thread, slot, task, bpf_get_smp_processor_id(), false, t);
 }
 
-/* A switch that concerns the target. A function of its own, as most do not: those are not to
- * keep anything for it. Below it are six more at most (blame_evict()): the verifier takes eight. */
-static __noinline int target_switch(struct task_struct *prev, struct task_struct *next,
-				    u32 prev_state)
+/* A switch that concerns the target. */
+static __always_inline void target_switch(struct kd_runqueue *runqueue, struct task_struct *prev,
+					  struct task_struct *next, u32 prev_state)
 {
-	bool out = task_is_ours(prev->pid, prev->tgid) || leader_ends(prev, prev_state);
-	bool in = task_is_ours(next->pid, READ_ONCE(next->tgid));
+	bool out = task_is_ours(prev->pid, prev->tgid) || leader_ends(prev, prev_state), in;
 	u32 cpu = bpf_get_smp_processor_id();
-	struct kd_runqueue *runqueue = runqueue_of(cpu);
-	u64 t = clock_now(), steal = kd_steal ? steal_switch(cpu, t, out || in) : 0;
-	struct target target;
+	u64 t = clock_now(), steal = steal_switch(cpu, t);
+	struct target target, to = {};
 
-	if (!runqueue)
-		return 0;
 	/* In memory the verifier knows nothing of it, and does not try each case to the end. */
 	WRITE_ONCE(runqueue->waited, runqueue_waits(runqueue) != 0);
 	WRITE_ONCE(runqueue->others, !out);
@@ -408,32 +419,36 @@ static __noinline int target_switch(struct task_struct *prev, struct task_struct
 		if (target.thread)
 			switch_out(target, prev, switched_state(prev, prev_state), steal, t);
 	}
+	in = task_is_ours(next->pid, READ_ONCE(next->tgid));
+	if (in)
+		to = target_find(next->pid, (u64)next);
 	if (READ_ONCE(runqueue->waited)) {
 		u32 key = culprit_of(prev, t);
 
 		if (recorder_is_on() && READ_ONCE(runqueue->others))
 			recorder_had_cpu(prev->pid, key, elapsed(runqueue->since, t), t);
+		runqueue_account(runqueue, key, t);
+		if (to.thread)
+			waiting_end_listed(runqueue, to, cpu, key, t);
 		runqueue_charge(runqueue, cpu, key, t);
 	}
-	in = task_is_ours(next->pid, READ_ONCE(next->tgid));
 	runqueue_run(runqueue, in ? KD_RUNS_OWN : next->pid ? KD_RUNS_OTHER : KD_RUNS_IDLE, t);
 	/* Nobody waits here. What still counts is of threads that the kernel's tracing hid. */
 	if (!next->pid && unlikely(READ_ONCE(runqueue->unlisted)))
 		WRITE_ONCE(runqueue->unlisted, 0);
 	if (READ_ONCE(runqueue->runs) == KD_RUNS_OWN) {
-		target = target_find(next->pid, (u64)next);
-		if (unlikely(!target.thread)) {
-			target.slot = slot_adopt(next, t);
-			target.thread = target.slot ? slot_thread(target.slot) : NULL;
+		if (unlikely(!to.thread)) {
+			to.slot = slot_adopt(next, t);
+			to.thread = to.slot ? slot_thread(to.slot) : NULL;
 		}
-		if (target.thread && state_waits(state_now(target.thread)))
-			waiting_end(target.thread, target.slot, cpu, t);
-		if (target.thread)
-			switch_in(target.slot, steal, t);
-		if (target.thread && wait_is_long(target.thread, t))
-			wait_over(target.slot, next, t);
+		if (to.thread && to.thread->waiting.index != KD_WAITERS &&
+		    state_waits(state_now(to.thread)))
+			waiting_end(to.thread, to.slot, cpu, t);
+		if (to.thread)
+			switch_in(to, steal, t);
+		if (to.thread && wait_is_long(to.thread, t))
+			wait_over(to.slot, next, t);
 	}
-	return 0;
 }
 
 /* What a task is that is switched out. */
@@ -491,13 +506,14 @@ static __always_inline void thread_switch(u32 preempt, struct task_struct *prev,
 {
 	struct kd_runqueue *runqueue = runqueue_of(bpf_get_smp_processor_id());
 
-	if (recorder_is_on() && runqueue &&
-	    unlikely(followed_may_be(prev, next) | runqueue->client))
+	if (!runqueue)
+		return;
+	if (recorder_is_on() && unlikely(followed_may_be(prev, next) | runqueue->client))
 		others_switch(prev, next, prev_state * is_zero(preempt));
 	if (likely(!task_is_ours(prev->pid, prev->tgid) && !task_is_ours(next->pid, next->tgid) &&
-		   runqueue && !runqueue_waits(runqueue) && !leader_ends(prev, prev_state)))
+		   !runqueue_waits(runqueue) && !leader_ends(prev, prev_state)))
 		return;
-	target_switch(prev, next, prev_state * is_zero(preempt));
+	target_switch(runqueue, prev, next, prev_state * is_zero(preempt));
 }
 
 #endif

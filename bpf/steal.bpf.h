@@ -12,34 +12,47 @@
 /* Interrupts closer to each other are no ticks. */
 #define STEAL_LOOK_NS 900000
 
-/* Switches between other tasks that are closer to each other are not looked at: what is taken
- * passes on our clock, too, so no more than this is seen late. Looking costs some 40 ns. */
-#define STEAL_SWITCH_NS 10000
+/* What a look finds is good for this long: what is taken passes on our clock, too, so no more than
+ * this is seen late. Looking costs some 40 ns. */
+#define STEAL_FRESH_NS 10000
 
-/* What was taken by now from a CPU, with 1 added, so that 0 is "not known". */
-static __always_inline u64 steal_now(u32 cpu)
+static __always_inline bool steal_is_fresh(const struct kd_steal_cpu *steal, u64 t)
+{
+	return steal->ns && t < steal->at + STEAL_FRESH_NS;
+}
+
+/* What was taken by t, which is now, from any CPU, with 1 added, so that 0 is "not known". */
+static __always_inline u64 steal_now(u32 cpu, u64 t)
 {
 	struct kd_steal_cpu *steal = kd_steal ? bpf_map_lookup_elem(&kd_steals, &cpu) : NULL;
 
-	return steal ? rq_stolen_ns((struct rq *)steal->runqueue) : 0;
+	if (!steal || steal_is_fresh(steal, t))
+		return steal ? steal->ns : 0;
+	return rq_stolen_ns((struct rq *)steal->runqueue);
 }
 
-/* The same at a switch on this CPU, at t, when the task that leaves it is still the current one, or
- * in an interrupt. look: in any case, as a run of the target's begins or ends. Global, as the two
- * below: verified once. */
-__noinline u64 steal_switch(u32 cpu, u64 t, bool look)
+/* The same on this CPU, at a switch, when the task that leaves it is still the current one, or in
+ * an interrupt: looks at it. Global, as the two below: verified once. */
+__noinline u64 steal_read(u32 cpu, u64 t)
 {
 	struct kd_steal_cpu *steal = bpf_map_lookup_elem(&kd_steals, &cpu);
 
 	if (!steal)
 		return 0;
-	if (!look && steal->ns && t < steal->at + STEAL_SWITCH_NS)
-		return steal->ns;
 	steal->at = t;
 	if (unlikely(!steal->runqueue))
 		steal->runqueue = (u64)task_rq((struct task_struct *)bpf_get_current_task());
 	steal->ns = rq_stolen_ns((struct rq *)steal->runqueue);
 	return steal->ns;
+}
+
+static __always_inline u64 steal_switch(u32 cpu, u64 t)
+{
+	struct kd_steal_cpu *steal = kd_steal ? bpf_map_lookup_elem(&kd_steals, &cpu) : NULL;
+
+	if (!steal || steal_is_fresh(steal, t))
+		return steal ? steal->ns : 0;
+	return steal_read(cpu, t);
 }
 
 /* As of the last switch or tick that was looked at. */
@@ -111,7 +124,7 @@ __noinline int steal_tick(u32 slot, u64 t)
 	struct kd_thread *thread = slot_thread(slot);
 
 	if (thread && thread_has_cpu(thread) && t > thread->steal_at + STEAL_LOOK_NS)
-		steal_look(slot, thread, steal_switch(bpf_get_smp_processor_id(), t, true), t);
+		steal_look(slot, thread, steal_read(bpf_get_smp_processor_id(), t), t);
 	return 0;
 }
 

@@ -67,6 +67,8 @@ static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trac
 
 	if (slept && elapsed(thread->out_since, woken) >= kd_wait_ns) {
 		trace->awaited = thread->awaited;
+		if (thread->at.file == KD_FILE_UNSEEN)
+			file_look(slot);
 		trace_file(key, thread->at.fd, thread->at.file);
 		if (wakers && thread->woken_at)
 			__builtin_memcpy(trace->wakers, wakers->by, sizeof(trace->wakers));

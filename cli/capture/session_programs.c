@@ -329,15 +329,14 @@ static exit_status vectors_attach(struct programs *programs)
 static bool program_is_attached(const struct programs *programs, const struct bpf_program *program)
 {
 	return bpf_program__autoload(program) && !program_is_optional(programs, program) &&
-	       program != programs->skel->progs.kd_task_iter &&
-	       program != programs->skel->progs.kd_wakeup;
+	       program != programs->skel->progs.kd_task_iter;
 }
 
-/* Has those at both tracepoints of wake-ups go on in the one that does their work. */
+/* Has those at the other tracepoints of wake-ups go on in the one that does their work. */
 static exit_status wakeups_join(struct programs *programs)
 {
 	int array = bpf_map__fd(programs->skel->maps.kd_wakeups);
-	int program = bpf_program__fd(programs->skel->progs.kd_wakeup);
+	int program = bpf_program__fd(programs->skel->progs.kd_sched_waking);
 
 	if (!bpf_map_update_elem(array, &(__u32){ 0 }, &program, BPF_ANY))
 		return 0;
