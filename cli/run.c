@@ -292,6 +292,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 		.btf_file = run->options->btf_file,
 		.upcalls = run->target->is_vswitchd && !run->options->skip_upcall_stats,
 		.tracing = run->tracing,
+		.detail_ns = run->options->detail,
 		.histograms = run->options->histogram,
 		.interruptions = run->options->interruptions > 0,
 		.resources = run->options->resources,

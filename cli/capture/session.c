@@ -102,6 +102,7 @@ static exit_status session_size(struct session *session, const struct session_co
 	skel->rodata->kd_stack_size = kernel_stack_size();
 	skel->rodata->kd_slots = session->slots;
 	skel->rodata->kd_banks = session->banks;
+	skel->rodata->kd_detail_ns = config->detail_ns;
 	classes_set(skel);
 	locks_select(skel, config->tgid, config->processes);
 	movers_select(skel);

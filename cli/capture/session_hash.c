@@ -310,10 +310,26 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 	return row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &descriptor);
 }
 
-/* Those that have cells in the records of their threads. */
-static int cells_read(const struct files_hash *files)
+/* Those at which nobody looked. */
+static int short_files_add(uint64_t detail_ns, const struct kd_count *waits, struct thread_row *row)
+{
+	const struct descriptor_row descriptor = {
+		.awaited = KD_AWAITED_OTHER,
+		.is = { .fd = -1 },
+		.shorter = detail_ns,
+		.waits = *waits,
+	};
+
+	return waits->count ? row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors,
+					   &descriptor)
+			    : 0;
+}
+
+/* Those that have cells in the records of their threads, or are in sums there. */
+static int records_read(const struct files_hash *files, uint64_t detail_ns)
 {
 	const struct session_hash *hash = &files->hash;
+	const struct kd_record *record;
 	const struct kd_file_cell *cells;
 	struct thread_row *row;
 	int result = 0;
@@ -322,7 +338,10 @@ static int cells_read(const struct files_hash *files)
 		if (!hash->row_of[slot])
 			continue;
 		row = &hash->rows[hash->row_of[slot] - 1];
-		cells = hash->view->records[slot].files;
+		record = &hash->view->records[slot];
+		cells = record->files;
+		if (record->gen == hash->view->gen)
+			result = short_files_add(detail_ns, &record->short_files, row);
 		for (int i = 0; i < KD_FILE_CELLS && !result; i++)
 			if (cells[i].key.gen == hash->view->gen)
 				result = file_found(hash, &cells[i].key, &cells[i].waits, row);
@@ -336,7 +355,7 @@ int files_read(struct kernel_delay *skel, struct session_hash hash, struct file_
 {
 	struct files_hash files = { .hash = hash, .names = names };
 	uint32_t removed;
-	int result = cells_read(&files);
+	int result = records_read(&files, skel->rodata->kd_detail_ns);
 
 	if (result || !__atomic_load_n(&skel->bss->kd_files_used, __ATOMIC_RELAXED))
 		return result;

@@ -460,12 +460,37 @@ static int caller_found(const struct session_hash *hash, const void *key_, const
 				value, row);
 }
 
+/* Waits for locks that nobody looked at, as they were short. */
+static int short_locks_read(const struct session_hash *hash, uint64_t detail_ns)
+{
+	const struct kd_record *record;
+	struct thread_row *row;
+	struct lock_row lock;
+	int result = 0;
+
+	for (uint32_t slot = 1; slot < hash->view->slots && !result; slot++) {
+		record = &hash->view->records[slot];
+		if (!hash->row_of[slot] || record->gen != hash->view->gen ||
+		    !record->short_locks.count)
+			continue;
+		row = &hash->rows[hash->row_of[slot] - 1];
+		lock = (struct lock_row){ .kind = KD_LOCK_NO_OWNER,
+					  .slept_in = KD_CALL_NONE,
+					  .shorter = detail_ns,
+					  .waits = record->short_locks };
+		result = row_list_add(&lock_list, &row->locks, &row->n_locks, &lock);
+	}
+	return result;
+}
+
 int locks_read(const struct kernel_delay *skel, struct session_hash hash,
 	       struct lock_callers *callers)
 {
 	struct callers_hash found = { .hash = hash, .callers = callers };
-	int result;
+	int result = short_locks_read(&hash, skel->rodata->kd_detail_ns);
 
+	if (result)
+		return result;
 	if (!__atomic_load_n(&skel->bss->kd_locks_used, __ATOMIC_RELAXED))
 		return 0;
 	hash.map = skel->maps.kd_locks;

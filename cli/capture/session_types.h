@@ -53,7 +53,8 @@ struct session_config {
 	/* By enum kd_role. The same probe for both is attached once. */
 	struct trigger_sites triggers[KD_ROLES];
 	struct tracing_config tracing;
-	bool histograms; /* of durations */
+	uint64_t detail_ns; /* where a thread waited is looked at after waits of so many ns */
+	bool histograms;    /* of durations */
 	bool interruptions;
 	bool resources;
 	const struct counter_set *counters; /* NULL: none */

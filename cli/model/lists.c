@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/clock.h"
 #include "cli/base/columns.h"
+#include "cli/base/parse.h"
 #include "rows.h"
 #include "words.h"
 
@@ -237,6 +239,17 @@ const struct row_list counter_list = {
 
 /* --- At which descriptors it waited --- */
 
+/* "all below 20 us": waits that are listed in one row. */
+static size_t shorter_write(struct columns *columns, uint64_t ns)
+{
+	char limit[NUMBER_LEN];
+	size_t length = ns % NSEC_PER_USEC ? number_time(limit, ns) : number_limit(limit, ns);
+
+	columns_add(columns, "all below ");
+	columns_add(columns, limit);
+	return strlen("all below ") + length;
+}
+
 /* How many of its waits have ended. */
 static uint64_t waits_ended(const struct descriptor_row *row)
 {
@@ -262,7 +275,9 @@ static void descriptor_meet(void *into_, const void *from_)
 static size_t awaited_cell(struct columns *columns, const void *row)
 {
 	const struct descriptor_row *descriptor = row;
-	const char *word = descriptor->is.fd < 0 ? "others" : awaited_keys[descriptor->awaited];
+	const char *word = descriptor->shorter     ? "short"
+			   : descriptor->is.fd < 0 ? "others"
+						   : awaited_keys[descriptor->awaited];
 
 	columns_add(columns, word);
 	return strlen(word);
@@ -303,7 +318,10 @@ static size_t descriptor_cell(struct columns *columns, const void *row)
 	const struct descriptor_row *descriptor = row;
 	const struct kd_count *requests = &descriptor->requests;
 
-	descriptor_write(columns, &descriptor->is);
+	if (descriptor->shorter)
+		shorter_write(columns, descriptor->shorter);
+	else
+		descriptor_write(columns, &descriptor->is);
 	if (!requests->count)
 		return 0;
 	columns_add(columns, "; requests: ");
@@ -329,6 +347,7 @@ const struct row_list descriptor_list = {
 			DESCRIPTOR("fd", FIELD_I32, is.fd, .flags = FIELD_REQUIRED | FIELD_KEY,
 				   .order = 1),
 			DESCRIPTOR("inode", FIELD_U64, is.inode, KEY_IF_ANY, .order = 3),
+			DESCRIPTOR("shorter_than_ns", FIELD_U64, shorter, KEY_IF_ANY),
 			DESCRIPTOR("path", FIELD_NAME, is.path, .flags = FIELD_IF_ANY),
 			DESCRIPTOR("device", FIELD_NAME, is.device, .flags = FIELD_IF_ANY),
 			DESCRIPTOR("device_number", FIELD_NAME, is.device_number,
@@ -459,18 +478,21 @@ static void lock_meet(void *into_, const void *from_)
 
 static size_t address_cell(struct columns *columns, const void *row)
 {
-	const uint64_t address = ((const struct lock_row *)row)->address;
+	const struct lock_row *lock = row;
 	char text[19] = "others";
 
-	if (address)
-		snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	if (lock->shorter)
+		return shorter_write(columns, lock->shorter);
+	if (lock->address)
+		snprintf(text, sizeof(text), "0x%" PRIx64, lock->address);
 	columns_add(columns, text);
 	return strlen(text);
 }
 
 static size_t kind_cell(struct columns *columns, const void *row)
 {
-	const char *kind = lock_keys[((const struct lock_row *)row)->kind];
+	const struct lock_row *lock = row;
+	const char *kind = lock->shorter ? "-" : lock_keys[lock->kind];
 
 	columns_add(columns, kind);
 	return strlen(kind);
@@ -504,6 +526,7 @@ const struct row_list lock_list = {
 		(const struct field[]){
 			LOCK("address", FIELD_ADDRESS, address, .flags = FIELD_KEY, .order = 1),
 			LOCK("kind", FIELD_LOCK, kind, .flags = FIELD_KEY),
+			LOCK("shorter_than_ns", FIELD_U64, shorter, KEY_IF_ANY),
 			LOCK("symbol", FIELD_NAME, is.symbol, .flags = FIELD_IF_ANY),
 			LOCK("offset", FIELD_U64, is.offset, .flags = FIELD_IF_ANY),
 			LOCK("object", FIELD_NAME, is.object, .flags = FIELD_IF_ANY),

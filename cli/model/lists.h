@@ -70,6 +70,7 @@ extern const struct row_list counter_list;
 struct descriptor_row {
 	uint32_t awaited; /* enum kd_awaited: for what */
 	struct descriptor is;
+	uint64_t shorter; /* than this, ns: all such waits, wherever; else 0 */
 	struct kd_count waits;
 	pid_t ended_by, ended_pid;    /* TID and PID of who ended the longest; 0: not known */
 	char ended_name[KD_COMM_LEN]; /* of that thread */
@@ -103,6 +104,7 @@ struct lock_row {
 	pid_t holder;     /* 0: not known; then, and if it is not followed, meanwhile is zeros */
 	pid_t holder_pid; /* its process, if that is not the waiting thread's; else 0 */
 	char holder_name[KD_COMM_LEN]; /* "" if it has ended */
+	uint64_t shorter; /* than this, ns: all such waits, for whatever lock; else 0 */
 	struct kd_count waits;
 	struct kd_doing meanwhile; /* what the holder did in that time */
 	uint64_t others;           /* waits that were ended by others: they had it in between */

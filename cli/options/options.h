@@ -52,6 +52,7 @@ struct options {
 	uint64_t sample_count;       /* 0: until stopped */
 	uint64_t duration;           /* of the whole run, ns; UINT64_MAX: not bounded */
 	uint64_t interruptions;      /* ns: list those of at least so long; 0: none are wanted */
+	uint64_t detail;             /* ns: shorter waits at descriptors and locks are summed up */
 	bool histogram;              /* distributions of durations, too */
 	uint64_t record;             /* ns before a window that the recorder is to hold; 0: off */
 	uint64_t record_memory;      /* bytes */

@@ -245,6 +245,12 @@ static const struct option_row rows[] = {
 	{ "duration", 0, TAKES_VALUE, "DURATION",
 	  "End the run after this time (default: no limit).", DURATION(duration, 1, 0),
 	  .in = SAMPLES },
+	{ "detail", 0, TAKES_VALUE, "DURATION",
+	  "Look at which descriptor, and for which lock, a thread waited only if that took at "
+	  "least "
+	  "this long; shorter waits are one row of each list. 0: always, which slows the target's "
+	  "switches.",
+	  DURATION(detail, 0, 0), .preset = "20us", .in = SAMPLES },
 	{ "histogram", 0, TAKES_NONE, NULL,
 	  "Show how the durations of runs, of waits for a CPU and of each system call are "
 	  "distributed, with percentiles.",

@@ -66,7 +66,7 @@ FLIGHT = re.compile(r"(?P<name>.+?) +(?P<number>-?\d+|-) +(?P<inside>[\d,]+)  +"
                     r"(?P<longest>[\d,]+)  "
                     r"(?P<end>returned|ended|still open)(?:, (?P<count>[\d,]+) (?:calls|of them))?$")
 PERIODS = ("ready", "running", "stopped", "poll round")  # in flight, in parentheses
-LOCK = re.compile(r"(?:(?P<lock>0x[0-9a-f]+|others) +(?P<kind>[a-z_]+) +(?P<holder>\d+ .{16}|-) +"
+LOCK = re.compile(r"(?:(?P<lock>0x[0-9a-f]+|others|all below .*?) +(?P<kind>[a-z_]+|-) +(?P<holder>\d+ .{16}|-) +"
                   r"(?P<count>\d+)  +(?P<total>[\d,]+)  +(?P<max>[\d,]+)  (?:\d+ .*|-)|"
                   r"    is (?P<place>.*)|"
                   r"    longest wait in (?P<caller>.*)|"
