@@ -131,12 +131,6 @@ void text_traces(struct columns *columns, const struct sample *sample,
 /* Of merged waits and samples, no more are listed; their sum is of all. */
 #define TEXT_TRACES_MOST 50
 
-/* Writes the kernel stack of a row and below it its user stack, innermost frames
- * first. In place of one that was asked for and is not there stands why. The row is one
- * for itself, or the sum's that it speaks for. */
-void text_stacks(struct columns *columns, const struct sample *sample, const struct trace_row *row,
-		 const struct trace_sum *sum);
-
 /* The section on upcalls of openvswitch, as kernel_delay.py has it (its spelling
  * too); nothing if they were not counted. */
 void text_upcalls(struct columns *columns, const struct sample *sample);
