@@ -284,6 +284,7 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue,
 	struct kd_waiting *waiting = &thread->waiting;
 	u64 word = READ_ONCE(kd_word), since = waiting->mark;
 	struct kd_blame *blame;
+	struct kd_charge *charge;
 	u32 cell;
 
 	if (t >= waiting->limited->look_at || key < KD_WHO_TASK || !(word & KD_WORD_OPEN) ||
@@ -294,7 +295,11 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue,
 	cell = BOUNDED(waiting->cells[KD_CELL_HINT(key)], KD_BLAMED_ROOM);
 	if (!blame || blame->gen != word || cell >= KD_BLAMED || blame->keys[cell] != key)
 		return false;
-	charge_add(&blame->tasks[cell], state_now(thread), t - since,
+	/* Now, as older verifiers forget what was compared with where the number is kept meanwhile.
+	 */
+	charge = &blame->tasks[cell];
+	barrier_var(charge);
+	charge_add(charge, state_now(thread), t - since,
 		   taker_add_again(&waiting->takers, slot, key, t - since));
 	waiting->mark = t;
 	return true;
