@@ -69,7 +69,7 @@ def case_counts(test):
     if not has_clock():
         raise kdtest.Skip("nothing has ever been stolen here")
     load = test.workload("stolen", *sorted(os.sched_getaffinity(0)))
-    report, sample = sample_of(test, load, 8)
+    report, sample = sample_of(test, load, 4)
     time.sleep(0.05)  # readings after the end
     load.send("log")
     log = {int(tid): rows for tid, rows in json.loads(load.line("{")).items()}
