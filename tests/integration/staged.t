@@ -237,7 +237,7 @@ def case_softirqs(test):
 def case_timers(test):
     """Of another process, with time between them also where each takes 50 us."""
     interrupted(test, "timers", "hardirq", "local_timer", "nohz_full",
-                lambda: test.workload("staged", f"+ticks:{kdtest.last_cpu()}:200:2"))
+                lambda: test.workload("staged", f"+ticks:{kdtest.last_cpu()}:200:4"))  # more than a tenth
 
 
 def case_ipis(test):
