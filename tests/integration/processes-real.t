@@ -190,7 +190,11 @@ def check_births(test, base, *args):
     kdtest.wait_until(base.rests)
     time.sleep(0.3)  # one that its parent has reaped may have yet to leave its CPU, seen by nobody
     run.close()
-    made = base.connections() - before
+    last = int(subprocess.run(
+        ["psql", "-h", base.directory, "-U", "postgres", "-qAtXc", "select pg_backend_pid()", "postgres"],
+        check=True, stdout=subprocess.PIPE, text=True).stdout)
+    kdtest.wait_until(lambda: last in base.connections())  # all lines before that one are read, too
+    made = base.connections() - before - {last}
     test.ok(len(made) >= CLIENTS * TRANSACTIONS, "the server counts as many", len(made))
     test.eq(counted(run), len(made), "processes that began: one for each connection in its log")
     ended = sum(process["members"] for process in run.sample["processes"] if process["ended"])
