@@ -18,7 +18,7 @@
 #include "cli/model/traces.h"
 #include "cli/model/words.h"
 #include "cli/options/options_table.h"
-#include "cli/output/fail_if_metrics.h"
+#include "cli/output/fail_if_condition.h"
 #include "cli/output/output_format.h"
 #include "cli/process/kernelfs.h"
 #include "cli/process/target.h"

@@ -11,10 +11,290 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
+#include "cli/base/syscall_set.h"
 #include "cli/model/comparison.h"
+#include "cli/model/losses.h"
+#include "cli/model/resource.h"
+#include "cli/model/rows.h"
+#include "cli/model/thread_fields.h"
+#include "cli/model/thread_row.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
 #include "fail_if_condition.h"
+
+/* --- Figures --- */
+
+/* Counts and ns. */
+struct fail_figures {
+	uint64_t count, total, max;
+	uint64_t shares[DISTRIBUTION_SHARES]; /* of several parts: each the largest of any */
+	uint64_t bytes;
+	uint64_t open; /* the longest that was not over at the window's end; 0: none */
+};
+
+static void figures_add(struct fail_figures *figures, uint64_t count, uint64_t total, uint64_t max)
+{
+	figures->count += count;
+	figures->total += total;
+	if (max > figures->max)
+		figures->max = max;
+}
+
+static void whole_add(struct fail_figures *figures, uint64_t count, uint64_t total,
+		      const struct whole *whole)
+{
+	figures_add(figures, count, total, whole->max);
+	if (whole->open > figures->open)
+		figures->open = whole->open;
+	for (size_t i = 0; i < DISTRIBUTION_SHARES; i++) {
+		uint64_t ns = durations_permille(&whole->times, distribution_shares[i].permille);
+
+		if (ns > figures->shares[i])
+			figures->shares[i] = ns;
+	}
+}
+
+/* What the ledger has to add: it has all of a state's time, what is cut by an edge of
+ * the window, too; but no number of times. */
+static void states_read(const struct fail_metric *metric, const struct thread_row *thread,
+			struct fail_figures *figures)
+{
+	enum ledger_state only;
+
+	figures->total = 0;
+	for (int state = 0; state < LEDGER_STATES; state++)
+		if (metric->states & FAIL_HAS(state))
+			figures->total += thread->ledger.ns[state];
+	/* In one state throughout, which the tables of what began and ended miss. */
+	if (!thread_is_silent(thread, &only))
+		return;
+	if (thread->members > 1)
+		figures->total /= thread->members;
+	figures_add(figures, 0, 0, figures->total);
+}
+
+static void culprit_figures_read(const char *part, const struct thread_row *thread,
+				 struct fail_figures *figures)
+{
+	char name[CULPRIT_NAME_LEN];
+
+	for (size_t i = 0; i < thread->n_culprits; i++) {
+		const struct culprit *culprit = &thread->culprits[i];
+
+		if (!*part || names_match(part, culprit_name(culprit, name)))
+			figures_add(figures, 0, culprit_ns(culprit), culprit->longest_ns);
+	}
+}
+
+static void awaited_read(const char *part, const struct thread_row *thread,
+			 struct fail_figures *figures)
+{
+	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
+		const struct kd_count *count = &thread->ledger.awaited[kind];
+
+		const struct sleeping *asleep = &thread->ledger.asleep[kind];
+
+		if (*part && !names_match(part, awaited_words[kind].key))
+			continue;
+		figures_add(figures, u64_sub(count->count, asleep->count), count->total,
+			    count->max);
+		figures->open = u64_max(figures->open, asleep->max);
+	}
+}
+
+/* Of a cause, or whole ones. */
+static void interruptions_read(const char *part, const struct thread_row *thread,
+			       struct fail_figures *figures)
+{
+	const struct kd_count *whole = &thread->interrupted[INTERRUPTION_CAUSES].count;
+
+	if (!*part)
+		figures_add(figures, whole->count, whole->total, whole->max);
+	for (unsigned int cause = 0; *part && cause < INTERRUPTION_CAUSES; cause++) {
+		const struct kd_count *count = &thread->interrupted[cause].count;
+
+		if (names_match(part, interruption_keys[cause]))
+			figures_add(figures, count->count, count->total, count->max);
+	}
+}
+
+static void calls_read(const char *part, const struct sample *sample,
+		       const struct thread_row *thread, struct fail_figures *figures)
+{
+	for (size_t i = 0; i < thread->n_calls; i++) {
+		const struct call_row *call = &thread->calls[i];
+		const char *name = sample->foreign_calls ? NULL : syscall_name(call->number);
+		struct whole whole;
+
+		if (*part && !(name && names_match(part, name)))
+			continue;
+		whole = whole_call(thread, call);
+		whole_add(figures, call->count, call->total, &whole);
+	}
+}
+
+static void io_read(const struct fail_metric *metric, const char *part,
+		    const struct thread_row *thread, struct fail_figures *figures)
+{
+	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
+		const struct io_row *row = &thread->io[kind];
+		const struct kd_io *io = metric->kind == FAIL_READ ? &row->read : &row->written;
+
+		if (*part && !names_match(part, io_keys[kind]))
+			continue;
+		figures->count += io->calls;
+		figures->bytes += io->bytes;
+	}
+}
+
+/* Rows by their name, the first of their keys that is one. */
+static bool is_part(const struct row_list *list, const char *row, const char *part)
+{
+	char name[64] = "";
+
+	for (const struct field *field = list->fields; field->key && !*name; field++)
+		if (field->kind == FIELD_NAME)
+			snprintf(name, sizeof(name), "%.*s", (int)field->size, row + field->at);
+	return !*part || names_match(part, name);
+}
+
+static void rows_read(const struct row_list *list, const char *part,
+		      const struct thread_row *thread, struct fail_figures *figures)
+{
+	const struct field *field = thread_fields;
+	const char *row;
+	size_t n;
+
+	while (field->list != list)
+		field++;
+	row = row_list_of(field, thread, &n);
+	for (; n--; row += list->size) {
+		const struct row_figures has = row_figures(list, row);
+
+		if (!is_part(list, row, part))
+			continue;
+		figures_add(figures, has.count, has.total, has.max);
+		figures->bytes += has.bytes;
+	}
+}
+
+static uint64_t upcalls_count(const struct sample *sample, bool only_errors)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < sample->n_upcalls; i++)
+		if (!only_errors || sample->upcalls[i].error)
+			count += sample->upcalls[i].count;
+	return count;
+}
+
+static uint64_t threads_count(const struct sample *sample)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < sample->n_threads; i++)
+		count += sample->threads[i].members > 1 ? sample->threads[i].members : 1;
+	return count;
+}
+
+static uint64_t sample_read(const struct fail_metric *metric, const struct sample *sample)
+{
+	switch (metric->kind) {
+	case FAIL_THREADS:
+		return threads_count(sample);
+	case FAIL_UPCALLS:
+	case FAIL_UPCALL_ERRORS:
+		return upcalls_count(sample, metric->kind == FAIL_UPCALL_ERRORS);
+	case FAIL_LOST:
+		return sample_lost(sample);
+	case FAIL_MEMORY:
+		return usage_total(sample).memory.end;
+	case FAIL_RESENT:
+		return usage_total(sample).resent;
+	default:
+		return 0;
+	}
+}
+
+static void thread_read(const struct fail_metric *metric, const char *part,
+			const struct sample *sample, const struct thread_row *thread,
+			struct fail_figures *figures)
+{
+	struct kd_span period;
+	struct whole whole;
+
+	switch (metric->kind) {
+	case FAIL_PERIOD:
+		period = thread_period(thread, metric->period);
+		whole = whole_period(thread, metric->period);
+		whole_add(figures, period.count, period.total, &whole);
+		break;
+	case FAIL_READY_BY:
+		culprit_figures_read(part, thread, figures);
+		break;
+	case FAIL_AWAITED:
+		awaited_read(part, thread, figures);
+		break;
+	case FAIL_INTERRUPTION:
+		interruptions_read(part, thread, figures);
+		break;
+	case FAIL_SYSCALL:
+		calls_read(part, sample, thread, figures);
+		break;
+	case FAIL_READ:
+	case FAIL_WRITTEN:
+		io_read(metric, part, thread, figures);
+		break;
+	case FAIL_LIST:
+		rows_read(metric->list, part, thread, figures);
+		break;
+	case FAIL_COUNTER:
+		figures->count = *(const uint64_t *)((const char *)thread + metric->counter);
+		figures->total = figures->count;
+		break;
+	default:
+		break;
+	}
+	if (metric->states && !*part)
+		states_read(metric, thread, figures);
+}
+
+/* The figures of a metric (not FAIL_WAITS, FAIL_VERDICT and FAIL_CHANGED) in a sample or, if it is
+ * of threads, of that thread in it; of those parts that match the pattern, all if it is "". Figures
+ * of several threads without events are those of one of them. */
+static struct fail_figures fail_metric_read(const struct fail_metric *metric, const char *part,
+					    const struct sample *sample,
+					    const struct thread_row *thread)
+{
+	struct fail_figures figures = { 0 };
+
+	if (fail_metric_of_threads(metric))
+		thread_read(metric, part, sample, thread, &figures);
+	else
+		figures.count = sample_read(metric, sample);
+	return figures;
+}
+
+/* The value of a field that is no share; of percentages, of what there is a share. */
+static uint64_t fail_figures_field(const struct fail_figures *figures, enum fail_field field)
+{
+	if (field == FAIL_TOTAL || fail_field_is_percentage(field))
+		return figures->total;
+	if (fail_field_is_share(field))
+		return figures->shares[field - FAIL_SHARES];
+	if (field == FAIL_BYTES)
+		return figures->bytes;
+	return field == FAIL_MAX ? figures->max : figures->count;
+}
+
+/* Whether that is the length so far of what was not over at the window's end. */
+static bool fail_figures_so_far(const struct fail_figures *figures, enum fail_field field)
+{
+	return figures->open && (field == FAIL_MAX || fail_field_is_share(field)) &&
+	       fail_figures_field(figures, field) == figures->open;
+}
+
+/* --- Conditions, on samples --- */
 
 struct fail_if {
 	size_t n;

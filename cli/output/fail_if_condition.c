@@ -12,10 +12,132 @@
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
-#include "cli/model/rows.h"
 #include "cli/model/measure.h"
+#include "cli/model/rows.h"
+#include "cli/model/thread_row.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
+
+/* --- What conditions can be about --- */
+
+#define HAS FAIL_HAS
+#define RUNNING                                                                                    \
+	(HAS(LEDGER_USER) | HAS(LEDGER_KERNEL) | HAS(LEDGER_FAULT) | HAS(LEDGER_RECLAIM) |         \
+	 HAS(LEDGER_HARDIRQ) | HAS(LEDGER_SOFTIRQ))
+#define READY (HAS(LEDGER_READY_WOKEN) | HAS(LEDGER_READY_PREEMPTED) | HAS(LEDGER_THROTTLED))
+#define SHARE (HAS(FAIL_TOTAL) | HAS(FAIL_PCT))
+#define SHARES                                                                                     \
+	(HAS(FAIL_SHARES) | HAS(FAIL_SHARES + 1) | HAS(FAIL_SHARES + 2) | HAS(FAIL_SHARES + 3))
+#define TIMES (HAS(FAIL_COUNT) | HAS(FAIL_TOTAL) | HAS(FAIL_MAX))
+#define ALL (TIMES | SHARE)
+#define VALUE HAS(FAIL_VALUE)
+
+#define METRIC(text, of, has, ...)                                                                 \
+	{                                                                                          \
+		.name = (text), .kind = (of), .fields = (has), __VA_ARGS__                         \
+	}
+#define COUNTER_METRIC(member, key, condition, label)                                              \
+	METRIC(condition, FAIL_COUNTER, VALUE, .counter = offsetof(struct thread_row, member)),
+#define TIME_METRIC(member, key, condition, ...)                                                   \
+	METRIC(condition, FAIL_COUNTER, SHARE, .counter = offsetof(struct thread_row, member)),
+
+#define STATE_LIST(state)                                                                          \
+	((state) == LEDGER_HARDIRQ   ? &hardirq_list                                               \
+	 : (state) == LEDGER_SOFTIRQ ? &softirq_list                                               \
+				     : NULL)
+#define STATE_KIND(state)                                                                          \
+	((state) == LEDGER_HARDIRQ || (state) == LEDGER_SOFTIRQ ? FAIL_LIST                        \
+	 : (state) == LEDGER_STOPPED                            ? FAIL_PERIOD                      \
+								: FAIL_STATES)
+#define STATE_METRIC(state, key, title, ...)                                                       \
+	METRIC(key, STATE_KIND(state), STATE_KIND(state) == FAIL_STATES ? SHARE : ALL,             \
+	       .states = HAS(state), .period = OPEN_STOPPED, .list = STATE_LIST(state)),
+#define PERIOD_METRIC(kind, key, label) PERIOD_METRIC_##kind(key)
+#define PERIOD_METRIC_OPEN_RUN(key)                                                                \
+	METRIC(key, FAIL_PERIOD, ALL | SHARES, .states = RUNNING, .period = OPEN_RUN),
+#define PERIOD_METRIC_OPEN_READY(key)                                                              \
+	METRIC(key, FAIL_PERIOD, ALL | SHARES, .states = READY, .period = OPEN_READY),
+#define PERIOD_METRIC_OPEN_STOPPED(key) /* it is a state, too */
+#define PERIOD_METRIC_OPEN_ROUND(key) METRIC(key, FAIL_PERIOD, TIMES, .period = OPEN_ROUND),
+
+static const struct fail_metric metrics[] = {
+	PERIOD_WORDS(PERIOD_METRIC, PERIOD_METRIC) /* "run", "ready" and so on */
+	LEDGER_WORDS(STATE_METRIC)                 /* "user" and so on */
+	METRIC("ready_by", FAIL_READY_BY, SHARE | HAS(FAIL_MAX)),
+	METRIC("blocked_for", FAIL_AWAITED, ALL),
+	METRIC("interruptions", FAIL_INTERRUPTION, ALL),
+	METRIC("syscall", FAIL_SYSCALL, ALL | SHARES),
+	METRIC("waits", FAIL_WAITS, TIMES),
+	METRIC("verdict", FAIL_VERDICT, TIMES | HAS(FAIL_SHARE)),
+	EACH_THREAD_COUNTER(COUNTER_METRIC) /* "voluntary" and so on */
+	EACH_THREAD_TIME(TIME_METRIC) METRIC("read", FAIL_READ, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
+	METRIC("written", FAIL_WRITTEN, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
+	METRIC("block_requests", FAIL_LIST, TIMES | HAS(FAIL_BYTES), .list = &block_list),
+	METRIC("counters", FAIL_LIST, HAS(FAIL_COUNT), .list = &counter_list),
+	METRIC("memory", FAIL_MEMORY, VALUE),
+	METRIC("tcp_retransmissions", FAIL_RESENT, VALUE),
+	METRIC("changed", FAIL_CHANGED, HAS(FAIL_COUNT) | HAS(FAIL_PCT)),
+	METRIC("threads", FAIL_THREADS, VALUE),
+	METRIC("upcalls", FAIL_UPCALLS, VALUE),
+	METRIC("upcall_errors", FAIL_UPCALL_ERRORS, VALUE),
+	METRIC("lost", FAIL_LOST, VALUE),
+};
+
+const struct fail_metric *fail_metric_at(size_t index)
+{
+	return index < sizeof(metrics) / sizeof(*metrics) ? &metrics[index] : NULL;
+}
+
+bool fail_field_is_share(enum fail_field field)
+{
+	return field >= FAIL_SHARES && field < FAIL_PCT;
+}
+
+bool fail_field_is_percentage(enum fail_field field)
+{
+	return field == FAIL_PCT || field == FAIL_SHARE;
+}
+
+bool fail_field_is_time(enum fail_field field)
+{
+	return field == FAIL_TOTAL || field == FAIL_MAX || fail_field_is_share(field);
+}
+
+const char *fail_field_name(enum fail_field field)
+{
+	static const char *const names[FAIL_FIELDS] = {
+		[FAIL_VALUE] = "",         [FAIL_COUNT] = "count",      [FAIL_TOTAL] = "total",
+		[FAIL_MAX] = "max",        [FAIL_SHARES] = "p50",       [FAIL_SHARES + 1] = "p90",
+		[FAIL_SHARES + 2] = "p99", [FAIL_SHARES + 3] = "p99_9", [FAIL_PCT] = "pct",
+		[FAIL_SHARE] = "share",    [FAIL_BYTES] = "bytes",
+	};
+
+	return names[field];
+}
+
+bool fail_metric_has_parts(const struct fail_metric *metric)
+{
+	return metric->kind == FAIL_SYSCALL || metric->kind == FAIL_AWAITED ||
+	       metric->kind == FAIL_READY_BY || metric->kind == FAIL_VERDICT ||
+	       metric->kind == FAIL_INTERRUPTION || metric->kind == FAIL_READ ||
+	       metric->kind == FAIL_WRITTEN || metric->kind == FAIL_LIST ||
+	       metric->kind == FAIL_CHANGED;
+}
+
+bool fail_metric_of_threads(const struct fail_metric *metric)
+{
+	return metric->kind < FAIL_WAITS;
+}
+
+/* Whether only samples with resources have it. */
+static bool fail_metric_of_resources(const struct fail_metric *metric)
+{
+	return metric->kind == FAIL_READ || metric->kind == FAIL_WRITTEN ||
+	       (metric->kind == FAIL_LIST && metric->list->needs == ROWS_OF_RESOURCES) ||
+	       metric->kind == FAIL_MEMORY || metric->kind == FAIL_RESENT;
+}
+
+/* --- Conditions, as they were given --- */
 
 #define TIME_MAX (365 * 24 * 3600 * NSEC_PER_SEC)
 #define PERCENT_MAX (1000000 * FAIL_PERCENT)
