@@ -132,33 +132,14 @@ static __always_inline void ended_by_note(struct kd_file_waits *waits, u32 by)
 		bpf_get_current_comm(waits->ended_comm, sizeof(waits->ended_comm));
 }
 
-/* The waits of a key in its thread's record; NULL: its cell has those of another one. */
-static __always_inline struct kd_file_waits *file_cell(const struct kd_file_key *key)
-{
-	struct kd_record *record = record_raw(key->slot, kd_word_bank(key->gen));
-	struct kd_file_cell *cell;
-
-	if (!record)
-		return NULL;
-	cell = &record->files[BOUNDED(key->fd, KD_FILE_CELLS)];
-	if (likely(cell->key.gen == key->gen))
-		return cell->key.inode == key->inode && cell->key.fd == key->fd &&
-				       cell->key.awaited == key->awaited
-			       ? &cell->waits
-			       : NULL;
-	cell->key = *key;
-	bpf_probe_read_kernel(&cell->waits, sizeof(cell->waits), &no_waits);
-	return &cell->waits;
-}
-
-/* The same in the hash; with those of all others of its thread if there is no room for it. */
+/* The waits of a key; with those of all others of its thread if there is no room for it. */
 static __always_inline struct kd_file_waits *file_row(struct kd_file_key *key)
 {
 	struct kd_file_waits *waits = bpf_map_lookup_elem(&kd_files, key);
 
 	if (waits)
 		return waits;
-	if (READ_ONCE(kd_files_used) >= KD_FILES) {
+	if (READ_ONCE(kd_files_used) >= KD_FILES + KD_FILES_OF_SLOT * kd_slots) {
 		key->inode = 0;
 		key->fd = -1;
 	}
@@ -237,9 +218,7 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 	/* Of another sleep, which has begun while the iterator looked. */
 	if (in_progress && since != READ_ONCE(thread->since))
 		return 0;
-	waits = in_progress ? NULL : file_cell(&key);
-	if (!waits)
-		waits = file_row(&key);
+	waits = file_row(&key);
 	if (!waits)
 		return 0;
 	if (unlikely(!waits->count)) {

@@ -57,14 +57,6 @@ struct kd_file_waits {
 	struct kd_file file;
 };
 
-/* Most threads wait at a few descriptors again and again. Those of the first waits in a window have
- * a cell of the thread's record there, by descriptor; the others are in a hash. */
-#define KD_FILE_CELLS 4 /* a power of two */
-struct kd_file_cell {
-	struct kd_file_key key; /* its gen says of what window the cell is */
-	struct kd_file_waits waits;
-};
-
 /* The request that a CPU completed last. */
 struct kd_completion {
 	__u64 at;   /* 0: none */
@@ -73,9 +65,11 @@ struct kd_completion {
 };
 #define KD_COMPLETION_NS 20000 /* it wakes who waits for it within that */
 
-/* Of all windows that have not been read; and two for each slot: of waits that have ended, and the
- * one that goes on. */
+/* Of all windows that have not been read: so many, and for each slot. Beyond those a slot may have
+ * two more: of all other waits that have ended, and the one that goes on. */
 #define KD_FILES 1024
+#define KD_FILES_OF_SLOT 2
+#define KD_FILES_BEYOND 2
 
 _Static_assert(sizeof(struct kd_file_key) == 32, "no padding in a key");
 _Static_assert(sizeof(struct kd_file) % 8 == 0, "no padding in a file");

@@ -447,7 +447,6 @@ struct kd_record {
 	struct kd_cell hardirqs[KD_HARDIRQS];
 	struct kd_cell softirqs[KD_SOFTIRQS];
 	struct kd_cell calls[KD_CALLS];
-	struct kd_file_cell files[KD_FILE_CELLS]; /* by descriptor */
 } __attribute__((aligned(64)));
 
 /* In kd_fault_gen, which is counted up where timing begins and where it ends. */

@@ -340,7 +340,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* KD_FILES + kd_slots */
+	__uint(max_entries, 1); /* with those of each slot */
 	__type(key, struct kd_file_key);
 	__type(value, struct kd_file_waits);
 } kd_files SEC(".maps");

@@ -263,7 +263,8 @@ struct files_hash {
 
 int files_select(struct kernel_delay *skel, uint32_t slots)
 {
-	return bpf_map__set_max_entries(skel->maps.kd_files, KD_FILES + 2 * slots);
+	return bpf_map__set_max_entries(skel->maps.kd_files,
+					KD_FILES + (KD_FILES_OF_SLOT + KD_FILES_BEYOND) * slots);
 }
 
 /* As file_visit() of descriptor.bpf.h has it. */
@@ -325,28 +326,17 @@ static int short_files_add(uint64_t detail_ns, const struct kd_count *waits, str
 			    : 0;
 }
 
-/* Those that have cells in the records of their threads, or are in sums there. */
-static int records_read(const struct files_hash *files, uint64_t detail_ns)
+/* Those that were short. */
+static int short_files_read(const struct session_hash *hash, uint64_t detail_ns)
 {
-	const struct session_hash *hash = &files->hash;
 	const struct kd_record *record;
-	const struct kd_file_cell *cells;
-	struct thread_row *row;
 	int result = 0;
 
-	for (uint32_t slot = 1; slot < hash->view->slots; slot++) {
-		if (!hash->row_of[slot])
-			continue;
-		row = &hash->rows[hash->row_of[slot] - 1];
+	for (uint32_t slot = 1; slot < hash->view->slots && !result; slot++) {
 		record = &hash->view->records[slot];
-		cells = record->files;
-		if (record->gen == hash->view->gen)
-			result = short_files_add(detail_ns, &record->short_files, row);
-		for (int i = 0; i < KD_FILE_CELLS && !result; i++)
-			if (cells[i].key.gen == hash->view->gen)
-				result = file_found(hash, &cells[i].key, &cells[i].waits, row);
-		if (result)
-			break;
+		if (hash->row_of[slot] && record->gen == hash->view->gen)
+			result = short_files_add(detail_ns, &record->short_files,
+						 &hash->rows[hash->row_of[slot] - 1]);
 	}
 	return result;
 }
@@ -355,7 +345,7 @@ int files_read(struct kernel_delay *skel, struct session_hash hash, struct file_
 {
 	struct files_hash files = { .hash = hash, .names = names };
 	uint32_t removed;
-	int result = records_read(&files, skel->rodata->kd_detail_ns);
+	int result = short_files_read(&hash, skel->rodata->kd_detail_ns);
 
 	if (result || !__atomic_load_n(&skel->bss->kd_files_used, __ATOMIC_RELAXED))
 		return result;
