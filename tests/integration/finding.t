@@ -58,15 +58,18 @@ def inner(test, *wrapper):
     shell = test.child([*wrapper, kdneeds.tool("unshare"), "--pid", "--fork", "--kill-child",
                         "sh", "-c", "sleep 61 & echo $!; wait"])
     theirs = int(shell.line())
-    for path in pathlib.Path("/proc").glob("[0-9]*/status"):
-        try:
-            pids = kdtest.re.search(r"^NSpid:(.*)", path.read_text(), kdtest.re.MULTILINE)[1].split()
-            name = (path.parent / "cmdline").read_bytes()
-        except (OSError, TypeError):
-            continue
-        if pids[-1] == str(theirs) and name == b"sleep\x0061\0" and shell.pid in ancestors(pids[0]):
-            return int(kdtest.status_field(pids[0], "PPid")), theirs, int(pids[0])
-    raise kdtest.Skip("no PID namespace can be made here")
+
+    def found():  # when it has become what it is to be
+        for path in pathlib.Path("/proc").glob("[0-9]*/status"):
+            try:
+                pids = kdtest.re.search(r"^NSpid:(.*)", path.read_text(), kdtest.re.MULTILINE)[1].split()
+                name = (path.parent / "cmdline").read_bytes()
+            except (OSError, TypeError):
+                continue
+            if pids[-1] == str(theirs) and name == b"sleep\x0061\0" and shell.pid in ancestors(pids[0]):
+                return int(kdtest.status_field(pids[0], "PPid")), theirs, int(pids[0])
+        return None
+    return kdtest.wait_until(found)
 
 
 def ancestors(pid):
