@@ -23,6 +23,7 @@
 #include "cli/options/options.h"
 #include "cli/output/fail_if.h"
 #include "cli/output/outputs.h"
+#include "cli/output/terminal.h"
 #include "cli/process/command.h"
 #include "cli/process/pids.h"
 #include "cli/process/processes.h"
