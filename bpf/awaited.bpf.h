@@ -2,7 +2,7 @@
 /* What a thread that blocks waits for: by its call or, where that is one of any descriptor, by
  * the file behind it. Looked at when it is switched out, so that only what really blocks pays.
  *
- * To follow a descriptor to its file costs as much as all the rest of a switch. So that waits
+ * To follow a descriptor to its file costs as much as all the rest of a switch, so that is put off
  * until the wait has been long (kd_detail_ns). What the descriptor stood for at the last look in
  * this window is taken to be so still. */
 #ifndef AWAITED_BPF_H

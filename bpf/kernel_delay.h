@@ -461,8 +461,8 @@ struct kd_fault_cpu {
 };
 
 /* Of each CPU, where there is a clock of what the hypervisor takes: its run queue's address, and
- * the sum as the last switch or tick saw it that was looked at, with 1 added, and when. No other
- * CPU's is in the same cache line. */
+ * the sum as the last switch or tick saw it that was looked at, with 1 added, and when the last
+ * switch was. No other CPU's is in the same cache line. */
 struct kd_steal_cpu {
 	__u64 runqueue, ns, at;
 	__u64 pad[5];

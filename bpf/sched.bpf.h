@@ -473,7 +473,8 @@ static __always_inline void client_waited(struct kd_runqueue *runqueue, struct t
 			 elapsed(prev->sched_info.last_arrival, BPF_CORE_READ(rq, clock)), t);
 }
 
-/* What the recorder has of tasks of others. A function of its own as target_switch(). */
+/* What the recorder has of tasks of others. A function of its own, as most switches need nothing of
+ * it. */
 static __noinline int others_switch(struct task_struct *prev, struct task_struct *next,
 				    u32 prev_state)
 {

@@ -12,8 +12,9 @@
 /* Interrupts closer to each other are no ticks. */
 #define STEAL_LOOK_NS 900000
 
-/* What a look finds is good for this long: what is taken passes on our clock, too, so no more than
- * this is seen late. Looking costs some 40 ns. */
+/* What a look at a switch finds is good for this long: what is taken passes on our clock, too, so
+ * no more than this is seen late. Looking costs some 40 ns. (An interrupt may look before the run
+ * queue's clock is up to date.) */
 #define STEAL_FRESH_NS 10000
 
 static __always_inline bool steal_is_fresh(const struct kd_steal_cpu *steal, u64 t)
@@ -31,28 +32,29 @@ static __always_inline u64 steal_now(u32 cpu, u64 t)
 	return rq_stolen_ns((struct rq *)steal->runqueue);
 }
 
-/* The same on this CPU, at a switch, when the task that leaves it is still the current one, or in
- * an interrupt: looks at it. Global, as the two below: verified once. */
-__noinline u64 steal_read(u32 cpu, u64 t)
+/* Looks at what was taken from this CPU: at a switch, when the task that leaves it is still the
+ * current one, or in an interrupt. Global, as the two below: verified once. */
+__noinline u64 steal_read(u32 cpu)
 {
 	struct kd_steal_cpu *steal = bpf_map_lookup_elem(&kd_steals, &cpu);
 
 	if (!steal)
 		return 0;
-	steal->at = t;
 	if (unlikely(!steal->runqueue))
 		steal->runqueue = (u64)task_rq((struct task_struct *)bpf_get_current_task());
 	steal->ns = rq_stolen_ns((struct rq *)steal->runqueue);
 	return steal->ns;
 }
 
+/* The same at a switch at t. */
 static __always_inline u64 steal_switch(u32 cpu, u64 t)
 {
 	struct kd_steal_cpu *steal = kd_steal ? bpf_map_lookup_elem(&kd_steals, &cpu) : NULL;
 
 	if (!steal || steal_is_fresh(steal, t))
 		return steal ? steal->ns : 0;
-	return steal_read(cpu, t);
+	steal->at = t;
+	return steal_read(cpu);
 }
 
 /* As of the last switch or tick that was looked at. */
@@ -124,7 +126,7 @@ __noinline int steal_tick(u32 slot, u64 t)
 	struct kd_thread *thread = slot_thread(slot);
 
 	if (thread && thread_has_cpu(thread) && t > thread->steal_at + STEAL_LOOK_NS)
-		steal_look(slot, thread, steal_read(bpf_get_smp_processor_id(), t), t);
+		steal_look(slot, thread, steal_read(bpf_get_smp_processor_id()), t);
 	return 0;
 }
 
