@@ -18,11 +18,6 @@
 #define KERNEL_DELAY_VERSION "(unversioned build)"
 #endif
 
-/* Print help, the parts ARGP_HELP_* that are in min, or the version to standard output, and end the
- * process. */
-static OPTION_READER(read_help);
-static OPTION_READER(read_version);
-
 #define HELP (ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC)
 
 static const struct option_row help_rows[] = {
@@ -316,7 +311,7 @@ const char *options_version(void)
 	return KERNEL_DELAY_VERSION;
 }
 
-static int read_help(const struct option_row *row, const char *text, struct options *options)
+int read_help(const struct option_row *row, const char *text, struct options *options)
 {
 	struct argp_option entries[OPTIONS_ROOM + 1];
 	char *all = malloc(HELP_ROOM);
@@ -333,7 +328,7 @@ static int read_help(const struct option_row *row, const char *text, struct opti
 	finish_output();
 }
 
-static int read_version(const struct option_row *row, const char *text, struct options *options)
+int read_version(const struct option_row *row, const char *text, struct options *options)
 {
 	(void)row, (void)text, (void)options;
 	signal(SIGPIPE, SIG_IGN);

@@ -35,6 +35,11 @@ int options_walk(int argc, char **argv, options_found *found, void *context, int
 /* Prints what is wrong with such a word. Returns an exit status. */
 exit_status options_refuse_word(const char *word);
 
+/* Readers of rows: print help, the parts ARGP_HELP_* that are in min, or the version to standard
+ * output, and end the process. (So fuzz_options.c has others in their place.) */
+OPTION_READER(read_help);
+OPTION_READER(read_version);
+
 /* Of this program. */
 const char *options_version(void);
 
