@@ -174,9 +174,9 @@ def case_signals(test):
 
 def case_storm(test):
     """With as many faults as there can be in the CPU time of a thread, timing them stops and
-    counting goes on; what that costs the thread stays below 10 %. Where others share the
-    processor's core one run is slower than the next: the better of several counts. Where they
-    share the CPU, they have its caches, too, in which the program's memory is otherwise."""
+    counting goes on; what that costs the thread stays below 25 % (some 10, where a function's return
+    is not guarded; timing would cost 30 to 60). Where others share the processor's core one run is
+    slower than the next: the better of several counts."""
     cpu = kdtest.last_cpu()
     role = f"storm:500:800:{cpu}"
     alone, watched = [], []
@@ -188,7 +188,7 @@ def case_storm(test):
         report, thread, truth = run(test, role)
         watched.append(truth["cpu_ns"] / truth["pages"])
         ours, said, least, _ = user_shares(report, thread, truth)
-        if min(watched) <= min(alone) * 1.10 and abs(ours - said) <= least:
+        if min(watched) <= min(alone) * 1.25 and abs(ours - said) <= least:
             break
     if without_timing(test, report):
         return
@@ -200,9 +200,7 @@ def case_storm(test):
     test.ok(report.untimed > 0, "the report says that they were not timed throughout",
             report.notices)
     kdtest.only_on_host("it compares speeds, and those of a virtual machine vary by as much")
-    beside = thread.ns["ready after preemption"] > 0.1 * thread.running
-    test.between(min(watched), 0, min(alone) * (1.25 if beside else 1.10),
-                 "a fault takes 10 % longer at most, or 25 % beside others")
+    test.between(min(watched), 0, min(alone) * 1.25, "a fault takes 25 % longer at most")
 
 
 def limit_hits(path):

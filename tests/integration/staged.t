@@ -74,7 +74,7 @@ def case_siblings(test):
     """Each of three threads makes the two others wait."""
     cpu = kdtest.last_cpu()
     load = test.workload("roles", *[f"spin:{cpu}"] * 3)
-    with heavy_group() as join:
+    with heavy_group() as join, kdtest.RealTime.alone():
         join(load)
         screen = watched(test, "siblings", load)
         kdstaged.check_first(test, "siblings", screen, ("own_threads",), ", also of the target, ran")
