@@ -327,6 +327,18 @@ $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
 	$(Q)$(CC) $(ASAN_FLAGS) -include $(GEN)/version.h -fsyntax-only $<
 	@touch $@
 
+# Parts of the BPF programs alone, which the kernel runs for a test.
+BPF_TESTS := $(patsubst tests/bpf/%.bpf.c,$(BUILD)/bpf-tests/%,$(wildcard tests/bpf/*.bpf.c))
+
+$(GEN)/%.bpf.o: tests/bpf/%.bpf.c $(BUILD)/flags
+	$(say) BPF $@
+	$(call compile,$(CLANG) $(BPF_FLAGS) -Wno-unused-function $(DEPENDENCIES) -c $< -o $@)
+
+$(BPF_TESTS): $(BUILD)/bpf-tests/%: tests/bpf/%.c $(GEN)/%.skel.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) TEST $@
+	$(call compile,$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< -o $@ -pie $(LDFLAGS) $(PACKAGE_LIBS))
+
 # What the benchmark measures with.
 bench-programs: $(addprefix $(BUILD)/bench/,floor names path phases.so probe render stack_load \
 	summarise timeline unwind_bench)
@@ -355,7 +367,7 @@ jobs = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 disown = $(if $(SUDO_UID),@chown -R --reference=. $(BUILD))
 
 # What concerns the kernel that runs, and what the program does; the rest is about building it.
-TESTS := $(sort $(wildcard tests/integration/*.t)) tests/fuzz/fuzz.t
+TESTS := $(sort $(wildcard tests/integration/*.t)) tests/fuzz/fuzz.t $(BPF_TESTS)
 BUILD_TESTS := $(sort $(wildcard tests/builds/*.t tests/lint/*.t))
 # Fuzz tests make the same inputs in either build, so they are run with sanitizers.
 SANITIZED := $(UNIT:%=$(BUILD)/asan/%)
@@ -384,14 +396,14 @@ lint:
 # Without the sanitizers' builds, which show no more of what the tests themselves look at.
 test:
 	@tests/deps build check
-	@$(MAKE) $(jobs) all $(UNIT:%=$(BUILD)/%) $(BUILD)/unit/elf_list workloads
+	@$(MAKE) $(jobs) all $(UNIT:%=$(BUILD)/%) $(BUILD)/unit/elf_list workloads $(BPF_TESTS)
 	$(disown)
 	@tests/run --short $(UNIT:%=$(BUILD)/%) $(TESTS)
 	$(disown)
 
 check:
 	@tests/deps build check
-	@$(MAKE) $(jobs) all $(SANITIZED) $(BUILD)/unit/elf_list workloads fuzzers
+	@$(MAKE) $(jobs) all $(SANITIZED) $(BUILD)/unit/elf_list workloads fuzzers $(BPF_TESTS)
 	$(disown)
 	@tests/run $(SANITIZED) $(TESTS)
 	$(disown)

@@ -40,71 +40,110 @@ static __always_inline u32 culprit_next_key(u32 key, u32 index, u32 flags)
 	return serial % KD_WHO_SERIALS << KD_WHO_SERIAL_SHIFT | KD_WHO_TASK | index | flags;
 }
 
-/* The entry is this task's from now on. The key goes last: who reads it finds its task. If another
- * CPU has taken the entry meanwhile, whose it is would not be known. */
-static __noinline u32 culprit_fill(u32 index, u64 address, struct kd_culprit *is)
+/* Whether the entry is this CPU's, until it is released: of two that claim it at once one gets it,
+ * or none. It need not be tried again, and there is no atomic exchange before 5.12. */
+static __always_inline bool culprit_claim(struct kd_culprit *culprit)
 {
-	struct task_struct *task = (struct task_struct *)address;
-	struct kd_culprit *culprit = culprit_at(index);
-	u32 key, flags = process_was_ours(is->tgid) ? KD_WHO_OF_TARGET : 0;
-	u32 filler = bpf_get_smp_processor_id() + 1;
+	__sync_fetch_and_add(&culprit->claims, 1);
+	return READ_ONCE(culprit->claims) == 1;
+}
 
-	if (!culprit)
-		return KD_WHO_UNKNOWN;
-	is->policy = BPF_CORE_READ(task, policy);
-	is->flags = BPF_CORE_READ(task, flags);
-	BPF_CORE_READ_INTO(&is->process, task, group_leader, comm);
-	if (is->flags & PF_KTHREAD && comm_is_softirqd(is->comm))
-		flags |= KD_WHO_SOFTIRQD;
-	is->filler = filler;
-	key = culprit->key;
-	WRITE_ONCE(culprit->key, 0);
-	*culprit = *is;
+static __always_inline void culprit_release(struct kd_culprit *culprit)
+{
 	barrier();
-	if (READ_ONCE(culprit->filler) != filler)
-		return KD_WHO_REST;
-	key = culprit_next_key(key, index, flags);
+	__sync_fetch_and_add(&culprit->claims, -1);
+}
+
+/* For a claimed entry, in place of its key: who reads it takes it for a free one until it has
+ * its new key. Returns that one. */
+static __always_inline u32 culprit_clear(struct kd_culprit *culprit, u32 index, u32 flags)
+{
+	u32 key = culprit_next_key(culprit->key, index, flags);
+
+	WRITE_ONCE(culprit->key, 0);
+	barrier();
+	return key;
+}
+
+/* The rest of what a task is known by, into an entry that is claimed. */
+static __always_inline u32 culprit_fill_claimed(struct kd_culprit *culprit, u32 index,
+						struct task_struct *task, struct kd_culprit *is,
+						u32 flags)
+{
+	u32 key = culprit_clear(culprit, index, flags);
+
+	culprit->start = is->start;
+	culprit->used = is->used;
+	culprit->tid = is->tid;
+	culprit->last = is->last;
+	culprit->tgid = is->tgid;
+	culprit->prio = is->prio;
+	culprit->policy = BPF_CORE_READ(task, policy);
+	culprit->flags = is->flags;
+	__builtin_memcpy(culprit->comm, is->comm, KD_COMM_LEN);
+	BPF_CORE_READ_INTO(&culprit->process, task, group_leader, comm);
+	barrier();
 	WRITE_ONCE(culprit->key, key);
 	return key;
 }
 
-/* Whether a key says what is so: a process may have become the target's since. */
-static __always_inline bool culprit_is_ours(const struct kd_culprit *culprit, bool ours)
+/* The entry is this task's from now on; unless another CPU has it now: whose it is would not be
+ * known. */
+static __noinline u32 culprit_fill(u32 index, u64 address, struct kd_culprit *is)
 {
-	return !!(culprit->key & KD_WHO_OF_TARGET) == ours;
+	struct task_struct *task = (struct task_struct *)address;
+	struct kd_culprit *culprit = culprit_at(index);
+	u32 flags = process_was_ours(is->tgid) ? KD_WHO_OF_TARGET : 0;
+	u32 key = flags ? KD_WHO_OWN : KD_WHO_REST;
+
+	if (!culprit)
+		return KD_WHO_UNKNOWN;
+	is->flags = BPF_CORE_READ(task, flags);
+	if (is->flags & PF_KTHREAD && comm_is_softirqd(is->comm))
+		flags |= KD_WHO_SOFTIRQD;
+	if (culprit_claim(culprit))
+		key = culprit_fill_claimed(culprit, index, task, is, flags);
+	culprit_release(culprit);
+	return key;
 }
 
 /* Whether the entry has this task: another thread of its process; or the same one, if it
  * has not become another program or got its TID from one that ended. By what differs, in one word:
  * the verifier would follow each branch to the end. */
-static __always_inline bool culprit_is(const struct kd_culprit *culprit,
+static __always_inline bool culprit_is(const struct kd_culprit *culprit, u32 key,
 				       const struct kd_culprit *is, u32 ours)
 {
 	u64 leads = is_zero(is->tid ^ is->tgid), same = is_zero(culprit->last ^ is->last);
 	u64 differs = (culprit->tgid ^ is->tgid) | (culprit->prio ^ is->prio) |
-		      (is_set(culprit->key & KD_WHO_OF_TARGET) ^ ours) |
-		      ((culprit->tid ^ is->tid) * ours);
+		      (is_set(key & KD_WHO_OF_TARGET) ^ ours) | ((culprit->tid ^ is->tid) * ours);
 
 	differs |= (*(const u64 *)culprit->process ^ *(const u64 *)is->comm) * leads;
 	differs |= (*(const u64 *)(culprit->process + 8) ^ *(const u64 *)(is->comm + 8)) * leads;
 	differs |= (culprit->start ^ is->start) * same;
 	barrier_var(differs);
-	return culprit->key && !differs;
+	return key && !differs;
 }
 
-/* The key of an entry that has this task, which has the CPU now; 0: it is another one's. */
+/* The key of an entry that has this task, which has the CPU now; 0: it is another one's. If another
+ * CPU gives the entry away meanwhile, the key is one that has no name any more. */
 static __always_inline u32 culprit_again(struct kd_culprit *culprit, const struct kd_culprit *is,
 					 u32 ours)
 {
-	if (!culprit_is(culprit, is, ours))
+	u32 key = READ_ONCE(culprit->key);
+
+	barrier();
+	if (!culprit_is(culprit, key, is, ours))
 		return 0;
-	if (culprit->last != is->last)
-		culprit->tid = 0;
-	culprit->last = is->last;
-	culprit->start = is->start;
-	__builtin_memcpy(culprit->comm, is->comm, KD_COMM_LEN);
-	culprit->used = is->used;
-	return culprit->key;
+	if (culprit_claim(culprit) && culprit->key == key) {
+		if (culprit->last != is->last)
+			culprit->tid = 0;
+		culprit->last = is->last;
+		culprit->start = is->start;
+		__builtin_memcpy(culprit->comm, is->comm, KD_COMM_LEN);
+		culprit->used = is->used;
+	}
+	culprit_release(culprit);
+	return key;
 }
 
 /* The entry of a set that has had no CPU for longest, or is free. */
@@ -161,14 +200,15 @@ static __always_inline void culprit_turn(struct kd_culprit *culprit, struct task
 
 /* Whether the entry has this task, of which plain loads tell: as culprit_is(), but what that finds
  * in rare cases, this does not. */
-static __always_inline bool culprit_has(const struct kd_culprit *culprit, struct task_struct *task,
-					bool ours)
+static __always_inline bool culprit_has(const struct kd_culprit *culprit, u32 key,
+					struct task_struct *task, bool ours)
 {
 	bool leads = task->pid == task->tgid, last = culprit->last == (u32)task->pid;
 	const u64 *name = (const u64 *)(leads ? culprit->process : culprit->comm);
 
-	if (!culprit->key || culprit->tgid != (u32)task->tgid || culprit->prio != (u32)task->prio ||
-	    !culprit_is_ours(culprit, ours))
+	/* Of a key, too: a process may have become the target's since. */
+	if (!key || culprit->tgid != (u32)task->tgid || culprit->prio != (u32)task->prio ||
+	    !!(key & KD_WHO_OF_TARGET) != ours)
 		return false;
 	if ((leads || last) && *name != *(u64 *)task->comm)
 		return false;
@@ -182,17 +222,22 @@ static __always_inline u32 culprit_of(struct task_struct *task, u64 t)
 {
 	struct kd_culprit *culprit;
 	bool ours;
+	u32 key;
 
 	if (!task->pid)
 		return KD_WHO_IDLE;
 	ours = process_was_ours(task->tgid);
 	culprit = culprit_at(culprit_home(task->pid, task->tgid, task->prio, ours));
-	if (!culprit || !culprit_has(culprit, task, ours))
+	if (!culprit)
+		return KD_WHO_UNKNOWN;
+	key = READ_ONCE(culprit->key);
+	barrier();
+	if (!culprit_has(culprit, key, task, ours))
 		return culprit_find(bpf_get_current_task(), t);
 	if (culprit->last != (u32)task->pid)
 		culprit_turn(culprit, task);
 	culprit->used = t;
-	return culprit->key ?: culprit_find(bpf_get_current_task(), t);
+	return key;
 }
 
 static const struct kd_blame no_blame = {};

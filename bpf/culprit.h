@@ -47,7 +47,7 @@ struct kd_culprit {
 	__u32 prio;   /* as the kernel counts: below 100 real time, 120 + nice otherwise */
 	__u32 policy; /* SCHED_* */
 	__u32 flags;  /* PF_* */
-	__u32 filler; /* the CPU that took the entry last, with 1 added */
+	__u32 claims; /* CPUs that want to change the entry now: see culprit_claim() */
 	__u64 quota_ns, period_ns; /* limits only */
 	char comm[KD_COMM_LEN];    /* of the thread */
 	char process[KD_COMM_LEN]; /* of the process's first one */

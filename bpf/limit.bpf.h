@@ -79,13 +79,28 @@ __noinline u64 limit_group(u64 address)
 	return first_of(used_up, limited) & ~QUOTA_STATES;
 }
 
+/* A claimed entry has this limit from now on, as soon as it has the key that this returns. */
+static __always_inline u32 limit_name(struct kd_culprit *culprit, u32 index, u64 id, u32 tid,
+				      struct task_group *group)
+{
+	u32 key = culprit_clear(culprit, index, KD_WHO_LIMIT);
+
+	culprit->start = id;
+	culprit->tid = tid;
+	culprit->tgid = 0; /* no task is of this */
+	if (group)
+		bpf_probe_read_kernel_str(culprit->comm, KD_LIMIT_NAME_LEN,
+					  BPF_CORE_READ(group, css.cgroup, kn, name));
+	return key;
+}
+
 /* The key of what keeps a task from running, by the run queue of limit_group(); its entry has what
  * that is now. Global, to be verified once. */
 __noinline u32 limit_find(u64 address, u64 address_of_queue, u64 t)
 {
 	struct task_struct *task = (struct task_struct *)address;
 	bool of_deadline = (s32)BPF_CORE_READ(task, prio) < 0;
-	u32 tid = of_deadline ? BPF_CORE_READ(task, pid) : 0, index, key;
+	u32 tid = of_deadline ? BPF_CORE_READ(task, pid) : 0, index, key = KD_WHO_THROTTLED;
 	struct cfs_rq *queue = of_deadline ? NULL : (struct cfs_rq *)address_of_queue;
 	struct task_group *group = queue ? BPF_CORE_READ(queue, tg) : NULL;
 	u64 id = group ? BPF_CORE_READ(group, css.cgroup, kn, id) : 0;
@@ -95,23 +110,18 @@ __noinline u32 limit_find(u64 address, u64 address_of_queue, u64 t)
 	culprit = culprit_at(index);
 	if (!culprit || (!id && !tid))
 		return KD_WHO_THROTTLED;
-	key = culprit->key;
-	if (!limit_is(culprit, id, tid)) {
-		WRITE_ONCE(culprit->key, 0);
-		culprit->start = id;
-		culprit->tid = tid;
-		culprit->tgid = 0; /* no task is of this */
-		if (group)
-			bpf_probe_read_kernel_str(culprit->comm, KD_LIMIT_NAME_LEN,
-						  BPF_CORE_READ(group, css.cgroup, kn, name));
-		key = culprit_next_key(key, index, KD_WHO_LIMIT);
+	if (culprit_claim(culprit)) {
+		key = limit_is(culprit, id, tid) ? culprit->key
+						 : limit_name(culprit, index, id, tid, group);
+		culprit->used = t;
+		culprit->quota_ns = of_deadline ? BPF_CORE_READ(task, dl.dl_runtime)
+						: BPF_CORE_READ(group, cfs_bandwidth.quota);
+		culprit->period_ns = of_deadline ? BPF_CORE_READ(task, dl.dl_period)
+						 : BPF_CORE_READ(group, cfs_bandwidth.period);
+		barrier();
+		WRITE_ONCE(culprit->key, key);
 	}
-	culprit->used = t;
-	culprit->quota_ns = of_deadline ? BPF_CORE_READ(task, dl.dl_runtime)
-					: BPF_CORE_READ(group, cfs_bandwidth.quota);
-	culprit->period_ns = of_deadline ? BPF_CORE_READ(task, dl.dl_period)
-					 : BPF_CORE_READ(group, cfs_bandwidth.period);
-	WRITE_ONCE(culprit->key, key);
+	culprit_release(culprit);
 	return key;
 }
 
