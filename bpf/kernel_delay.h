@@ -21,6 +21,10 @@
 #include "target.h"
 #include "window.h"
 
+/* THREAD_SIZE, bytes: arch/x86/include/asm/page_64_types.h; arch/arm64/include/asm/memory.h, where
+ * a stack is a page at least. */
+#define KD_STACK_SIZE(page_size) ((page_size) > 16384 ? (page_size) : 16384)
+
 /* Where a thread is. Interrupts are no state of their own: they are an overlay
  * on the running states and are subtracted from those in user space. */
 enum kd_state {

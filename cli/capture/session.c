@@ -74,13 +74,6 @@ static int print_debug(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-/* THREAD_SIZE in arch/x86/include/asm/page_64_types.h and arch/arm64/include/asm/memory.h, where it
- * is a page at least. */
-static uint64_t kernel_stack_size(void)
-{
-	return u64_max(16384, (uint64_t)sysconf(_SC_PAGESIZE));
-}
-
 /* Everything that must be known before the programs are loaded. */
 static exit_status session_size(struct session *session, const struct session_config *config)
 {
@@ -99,7 +92,7 @@ static exit_status session_size(struct session *session, const struct session_co
 	session->triggered = config->triggers[KD_START].n_sets || config->triggers[KD_STOP].n_sets;
 	session->epoch = clock_monotonic();
 	skel->rodata->kd_epoch = session->epoch;
-	skel->rodata->kd_stack_size = kernel_stack_size();
+	skel->rodata->kd_stack_size = KD_STACK_SIZE((uint64_t)sysconf(_SC_PAGESIZE));
 	skel->rodata->kd_slots = session->slots;
 	skel->rodata->kd_banks = session->banks;
 	skel->rodata->kd_detail_ns = config->detail_ns;
