@@ -87,106 +87,19 @@ static void metrics_histograms(struct thread_row *row)
 		metrics_times(&row->calls[i].times, row->calls[i].count, 1023);
 }
 
-static void metrics_stops(struct thread_row *row, const struct stop_row *stops, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (row_list_add(&stop_list, &row->stops, &row->n_stops, &stops[i]))
-			abort();
-}
-
-static void metrics_movers(struct thread_row *row, const struct mover_row *movers, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (row_list_add(&mover_list, &row->movers, &row->n_movers, &movers[i]))
-			abort();
-}
-
-/* A wait for a disk that a request of so many ns ended. */
-static void metrics_disk(struct thread_row *row, const char *device, uint64_t ns)
-{
-	struct descriptor_row disk = { .awaited = KD_AWAITED_DISK,
-				       .is = { .fd = 3, .inode = 4 + row->n_descriptors },
-				       .waits = { 1, ns, ns },
-				       .requests = { 1, ns, ns } };
-
-	memcpy(disk.is.device, device, strlen(device) + 1);
-	if (row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &disk))
-		abort();
-}
-
-/* Two of one name that moved it, and others; a disk that it waited for. */
-static void metrics_culprits(struct thread_row *row)
-{
-	static const struct mover_row movers[] = { { 812, 812, "taskset", 1 },
-						   { 813, 813, "taskset", 1 },
-						   { 0, 0, "", 3 } };
-
-	row->taken_by_others = 17358646, row->taken_by_own_threads = 8000000;
-	metrics_movers(row, movers, COUNT(movers));
-	metrics_disk(row, "vda1", 1500000);
-	metrics_disk(row, "vda1", 500000);
-}
-
-/* The tables of a thread. */
+/* What everything() of everything.h has not: time in each state, and periods that cross an edge. */
 static void metrics_figures(struct thread_row *row)
 {
-	static const struct irq_row hardirqs[] = {
-		{ .name = "virtio0-input.0", .count = 12, .total = 34567, .max = 5678 },
-		{ .name = "i801_smbus", .unhandled = true, .count = 3, .total = 3000, .max = 1000 },
-		{ .name = "i801_smbus", .count = 1, .total = 999, .max = 999 },
-		{ .name = "evil\"\n\xff", .count = 1, .total = 5, .max = 5 },
-	};
-	static const struct irq_row softirqs[] = {
-		{ .name = "net_rx",
-		  .vector = 3,
-		  .count = 12342,
-		  .total = 153102514,
-		  .max = 1856778 },
-		{ .vector = 15, .count = 1, .total = 7, .max = 7 },
-	};
-	static const struct stop_row stops[] = {
-		{ KD_STOP_SIGNAL, 19, 812, 812, "sh", { 2, 60000000, 45000000 } },
-		{ KD_STOP_SIGNAL, 19, 813, 813, "sh", { 1, 20000000, 20000000 } },
-		{ KD_STOP_TRACER, 0, 4711, 4711, "sh", { 300, 20000000, 90000 } },
-		{ KD_STOP_SIGNAL, 20, 0, 0, "terminal", { 1, 9000000, 9000000 } },
-		{ KD_STOP_UNKNOWN, 0, 0, 0, "", { 1, 1000000, 1000000 } },
-	};
-
-	row->hardirqs = calloc(COUNT(hardirqs), sizeof(*hardirqs));
-	row->softirqs = calloc(COUNT(softirqs), sizeof(*softirqs));
-	if (!row->hardirqs || !row->softirqs)
-		abort();
-	memcpy(row->hardirqs, hardirqs, sizeof(hardirqs));
-	memcpy(row->softirqs, softirqs, sizeof(softirqs));
-	row->n_hardirqs = COUNT(hardirqs);
-	row->n_softirqs = COUNT(softirqs);
 	row->run = (struct kd_span){ 3140, 789736000, 6849055, 4326 };
 	row->long_poll = (struct kd_span){ 2, 684663661, 397906700, 286756961 };
 	row->ready = (struct kd_count){ 1024, 25358646, 5533769 };
 	row->stopped = (struct kd_count){ 1, 200123456, 200123456 };
-	metrics_stops(row, stops, COUNT(stops));
-	metrics_culprits(row);
-	row->overslept.by = (struct kd_count){ 40, 2400000, 1100000 };
 	row->ledger.ns[LEDGER_USER] = SECOND;
 	for (unsigned int i = 1; i < LEDGER_STATES; i++) {
 		row->ledger.ns[i] = i * 10000000;
 		row->ledger.ns[LEDGER_USER] -= row->ledger.ns[i];
 	}
-	row->ledger.awaited[KD_AWAITED_LOCK] =
-		(struct kd_count){ 12, row->ledger.ns[LEDGER_BLOCKED], 41000000 };
-	row->ledger.awaited[KD_AWAITED_DISK] =
-		(struct kd_count){ 1, row->ledger.ns[LEDGER_BLOCKED_UNINT], 70000000 };
-	row->interrupted[INTERRUPTION_HARDIRQ].count = (struct kd_count){ 250, 2500000, 18000 };
-	row->interrupted[INTERRUPTION_PREEMPTED].count = (struct kd_count){ 3, 9000000, 4000000 };
 	row->late_ticks = (struct kd_count){ 2, 7000000, 5000000 };
-	row->ledger.exec = 787856000;
-	row->ledger.exec_known = true;
-	row->involuntary = 7;
-	row->migrations = 5;
-	row->wakeup_migrations = 1;
-	row->balance_migrations = 2;
-	row->affinity_migrations = 2;
-	row->cpus[0] = 0xb;
 	thread_add_open(row, &(struct open_item){ .number = KD_CALL_UNKNOWN,
 						  .count = 1,
 						  .inside = 5,
@@ -255,7 +168,6 @@ static void metrics_traces(struct sample *sample)
 __attribute__((unused)) static struct sample metrics_full(void)
 {
 	static const struct absence absent[] = { { "HARD IRQ STATISTICS", "is left out" } };
-	static const struct upcall_row upcalls[] = { { 0, 0, 44 }, { 0, 2, 1 }, { 7, 135, 9 } };
 	struct sample sample = metrics_begin(5);
 
 	sample.threads[0] = metrics_thread(9719, "ovs-vswitchd");
@@ -274,16 +186,10 @@ __attribute__((unused)) static struct sample metrics_full(void)
 		metrics_histograms(&sample.threads[i]);
 	sample.absent = absent;
 	sample.n_absent = 1;
-	for (size_t i = 0; i < COUNT(upcalls); i++)
-		if (sample_add_upcalls(&sample, &upcalls[i]))
-			abort();
 	for (size_t i = 0; i < KD_LOSSES; i++)
 		sample.losses[i] = i + 1;
 	sample.skipped_runs = 11, sample.hidden = 12, sample.torn = 13, sample.resynced = 14;
 	sample.page_faults_untimed = 15;
-	sample.entry = (struct entry_cost){
-		.call_ns = 156, .irq_ns = 2800, .ipi_ns = 1400, .fault_ns = 700
-	};
 	sample.own = (struct own_cost){ .cpu_ns = 3200000, .wakeups = 27, .period_ns = 512000000 };
 	sample.interrupted = true;
 	metrics_traces(&sample);

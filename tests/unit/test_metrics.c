@@ -11,6 +11,7 @@
 #include "cli/metrics/metric_family.h"
 #include "cli/metrics/metric_labels.h"
 #include "cli/metrics/metric_text.h"
+#include "everything.h"
 #include "golden.h"
 #include "metrics_sample.h"
 #include "tap.h"
@@ -303,11 +304,14 @@ TEST(full)
 {
 #ifdef __x86_64__
 	struct sample full = metrics_full(), hostile = metrics_hostile_names();
+	struct thread_row rows[2];
+	struct sample all = everything(rows);
 	char *series = series_reported(&full, &one_shot, "full");
 	char *nameless = text_without(series, ",tid=\"", '"');
 	char *others = lines_without(nameless, "revalidator"); /* several, of one name here */
 
 	golden_is(series, "openmetrics_full");
+	golden_is(series_reported(&all, &one_shot, "everything"), "openmetrics_everything");
 	golden_differs(series_reported(&full, &by_name, "by_name"), others, "openmetrics_by_name");
 	free(nameless);
 	free(others);
@@ -316,6 +320,7 @@ TEST(full)
 	is_hostile_golden(&hostile, &by_name, "hostile_by_name");
 	sample_clear(&full);
 	sample_clear(&hostile);
+	everything_clear(&all);
 #else
 	tap.run++;
 	printf("ok %u - metrics with system calls # SKIP they have x86-64's numbers\n", tap.run);
