@@ -8,7 +8,6 @@ import contextlib
 import itertools
 import json
 import os
-import pathlib
 import signal
 import time
 
@@ -188,39 +187,6 @@ def case_longest(test):
                 *both[:3])
 
 
-def case_outputs(test):
-    """The text, the replayed text, metrics, and conditions have the same."""
-    cpu = kdtest.last_cpu()
-    hog = test.workload("roles", f"fifo:{cpu}:2:40")
-    load = test.workload("gaps", cpu, 0, 2 * US)
-    metrics = test.directory() / "metrics.prom"
-    done, sample, path = capture(test, load, "-o", f"prometheus:{metrics}", "--fail-if",
-                                 "interruptions.preempted.max>=1ms",
-                                 until=lambda: after_runs(hog, hog.tid("fifo")[0]))
-    test.eq(done.status, 4, "a condition that is met")
-    rows = done.stdout.partition("# INTERRUPTIONS of at least 10.0 us")[2].splitlines()
-    rows = [row.split() for row in rows if " gaps " in row]
-    want = sorted(sample["interruptions"], key=lambda row: -row["ns"])[:100]
-    test.eq(sorted((row[0], row[1].rstrip("+")) for row in rows),
-            sorted((str(row["since_ns"]), f"{row['ns']:,}") for row in want),
-            "the text has the longest of them")
-    test.ok(any(f" preempted   fifo[{hog.tid('fifo')[0]}]" in row
-                for row in done.stdout.splitlines()), "and says by whom")
-    again = test.program("--replay", path, "--full")
-    test.eq(again.stdout.partition("# INTERRUPTIONS")[2],
-            done.stdout.partition("# INTERRUPTIONS")[2], "--replay prints the same list")
-    thread = next(row for row in sample["threads"] if row["tid"] == int(load.ready[0]))
-    total = thread["interruptions"]["preempted"]["total_ns"]
-    lines = [line for line in metrics.read_text().splitlines()
-             if line.startswith("kernel_delay_interruption_seconds_total{") and
-             'cause="preempted"' in line and f'tid="{load.ready[0]}"' in line]
-    test.eq([line.split()[-1] for line in lines], [f"{total / 1e9:.9f}"], "metrics")
-    done = test.program("-p", load.pid, "--sample-time", "0.1",
-                        "--fail-if", "interruptions.max>1ms")
-    test.eq(done.status, 64, "a condition on what is not recorded")
-    test.ok("give --interruptions" in done.stderr, "says what to give", done.stderr)
-
-
 def case_open(test):
     """A thread whose CPU another one has when the window ends: the interruption is there, and not over.
     Again where the kernel's limit of those of real time came first."""
@@ -340,5 +306,5 @@ def case_throttled(test):
     check_sums(test, thread)
 
 
-kdtest.main(case_own_softirqs, case_preempted, case_explained, case_longest,
-            case_outputs, case_open, case_ends_before_reading, case_throttled)
+kdtest.main(case_own_softirqs, case_preempted, case_explained, case_longest, case_open,
+            case_ends_before_reading, case_throttled)

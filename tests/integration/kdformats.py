@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What others' programs say of the outputs: the JSON's schema, parsers of metrics,
-promtool, and readers of folded stacks. What is not installed is skipped visibly."""
+and promtool. What is not installed is skipped visibly."""
 
 import json
 import os
-import re
 import subprocess
 
 import kdtest
@@ -13,7 +12,6 @@ from kdneeds import module, optional, tool
 SCHEMA = kdtest.ROOT / "man" / "kernel_delay.schema.json"
 PARSERS = {"openmetrics": "prometheus_client.openmetrics.parser",
            "prometheus": "prometheus_client.parser"}
-FOLDED = re.compile(r"[^ ;]+(;[^ ;]+)+ [1-9]\d*")
 
 
 TEXT_TESTS = ("test_text", "test_text_processes", "test_text_traces")
@@ -81,10 +79,11 @@ def check_json(test, text):
     return objects
 
 
-def check_metrics(test, form, text):
+def check_metrics(test, form, text, what=None):
     """{(name, labels): value} of a text that the parser takes, of which no series is there
     twice; None without a parser."""
-    parser = optional(test, f"{form}: the parser takes it", module, PARSERS[form])
+    what = what or form
+    parser = optional(test, f"{what}: the parser takes it", module, PARSERS[form])
     if not parser:
         return None
     series, twice = {}, []
@@ -93,34 +92,25 @@ def check_metrics(test, form, text):
             for sample in family.samples:
                 key = (sample.name, frozenset(sample.labels.items()))
                 twice += [key] if key in series else []
-                series[key] = sample.value
+                series[key] = float(sample.value)
     except Exception as error:  # pylint: disable=broad-except
-        test.ok(False, f"{form}: the parser takes it", repr(error))
+        test.ok(False, f"{what}: the parser takes it", repr(error))
         return {}
-    test.ok(series, f"{form}: the parser takes it")
-    test.eq(twice, [], f"{form}: no series is there twice")
+    test.ok(series, f"{what}: the parser takes it")
+    test.eq(twice, [], f"{what}: no series is there twice")
     return series
 
 
-def check_promtool(test, text):
-    """What `promtool check metrics` says of the older format."""
-    promtool = optional(test, "prometheus: promtool finds no fault", tool, "promtool")
+def run_promtool(test, what, *args, text=None):
+    """What it prints, if it is there and finds no fault."""
+    promtool = optional(test, what, tool, "promtool")
     if not promtool:
-        return
-    done = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True,
-                          check=False)
-    test.ok(done.returncode == 0 and not done.stderr, "prometheus: promtool finds no fault",
-            done.stdout, done.stderr)
+        return None
+    done = subprocess.run([promtool, *args], input=text, text=True, capture_output=True, check=False)
+    test.ok(done.returncode == 0 and not done.stderr, what, done.stdout, done.stderr)
+    return done.stdout
 
 
-def check_folded(test, text):
-    """[(frames, ns)] of folded stacks, each a line of frames and a number."""
-    lines = text.splitlines()
-    wrong = [line for line in lines if not FOLDED.fullmatch(line)]
-    test.ok(lines and not wrong, "folded: each line is frames and a number", *wrong[:5])
-    rows = [line.rpartition(" ") for line in lines if line not in wrong]
-    kernels = [[frame.endswith("_[k]") for frame in frames.split(";")] for frames, _, _ in rows]
-    wrong = [line for line, kernel in zip(lines, kernels) if kernel != sorted(kernel)]
-    test.ok(any(map(any, kernels)) and not wrong, "folded: the kernel's frames are innermost",
-            *wrong[:5])
-    return [(frames.split(";"), int(ns)) for frames, _, ns in rows]
+def check_promtool(test, text, what="prometheus"):
+    """What `promtool check metrics` says of the older format."""
+    run_promtool(test, f"{what}: promtool finds no fault", "check", "metrics", text=text)

@@ -398,16 +398,6 @@ def check_composition(test, role, log, rows, spent, unseen):
         test.between(running, 0, off, f"{role}: it did not compute")
 
 
-def case_text(test):
-    run = Run(test, "asleep")
-    row = run.thread("asleep")["locks"][0]
-    locks = run.report.thread(run.log["asleep"]["tid"]).locks
-    test.eq([(lock.lock, lock.kind, lock.count, lock.total, lock.max) for lock in locks],
-            [(row["address"], "mutex", row["count"], row["total_ns"], row["max_ns"])],
-            "the section has what JSON has")
-    test.between(locks[0].slept, 5, 100.5, "and the holder's shares")
-
-
 def check_traced_holder(test, run, role):
     """Calls and waits of a role name who had its lock, in JSON and in text."""
     log, outside = run.log[role], role == "page_outside"
@@ -524,7 +514,7 @@ def case_many(test):
 
 
 if __name__ == "__main__":
-    kdtest.main(case_many, case_holder_asleep, case_holder_awake, case_variables, case_callers, case_memory,
-                case_kept_waiting, case_kernel_lock, case_kernel_lock_blamed,
-                case_several_holders, case_no_holder, case_join, case_edges,
-                case_text, case_traces, case_ends_before_reading)
+    kdtest.main(case_many, case_holder_asleep, case_holder_awake, case_variables, case_callers,
+            case_memory, case_kept_waiting, case_kernel_lock, case_kernel_lock_blamed,
+            case_several_holders, case_no_holder, case_join, case_edges, case_traces,
+            case_ends_before_reading)

@@ -4,18 +4,17 @@
 """Metrics, shown to other programs' parsers and compared with the text report of the
 same sample."""
 
-import difflib
 import json
 import math
 import re
 import signal
 import subprocess
-import sys
 
+import kdformats
 import kdneeds
 import kdreport
 import kdtest
-from kdformats import in_flight, unit_reports
+from kdformats import unit_reports
 
 GOLDEN = kdtest.ROOT / "tests" / "golden"
 MAN = kdtest.ROOT / "man" / "kernel_delay-metrics.5"
@@ -28,39 +27,17 @@ STATES = {"user": "running user", "kernel": "running kernel", "page_fault": "pag
           "frozen": "frozen"}
 
 
-def series_of(test, what, text, name="prometheus_client.openmetrics.parser"):
-    """{(name, labels): value} of a file that the parser takes; no series may be twice."""
-    parse = kdneeds.module(name).text_string_to_metric_families
-    try:
-        samples = [sample for family in parse(text) for sample in family.samples]
-    except Exception as error:  # pylint: disable=broad-except
-        test.ok(False, f"{what}: the parser takes it", repr(error))
-        return {}
-    test.ok(samples, f"{what}: the parser takes it")
-    series = {}
-    for sample in samples:
-        key = (sample.name, frozenset(sample.labels.items()))
-        if key in series:
-            test.ok(False, f"{what}: no series is there twice", key)
-        series[key] = sample.value
-    test.eq(len(series), len(samples), f"{what}: no series is there twice")
-    return series
-
-
-def promtool(test, what, *args, text=None):
-    tool = kdneeds.optional(test, what, kdneeds.tool, "promtool")
-    if not tool:
-        return None
-    done = subprocess.run([tool, *args], input=text, text=True, capture_output=True, check=False)
-    test.ok(done.returncode == 0 and not done.stderr, what, done.stdout, done.stderr)
-    return done.stdout
+def series_of(test, what, text, form="openmetrics"):
+    """{(name, labels): value} of a file that the parser takes."""
+    kdneeds.module(kdformats.PARSERS[form])
+    return kdformats.check_metrics(test, form, text, what)
 
 
 def block_check(test, path):
     """Makes a block of a database out of a file; every series has one value there."""
     folder = test.directory()
-    said = promtool(test, f"{path.name}: becomes a block", "tsdb", "create-blocks-from",
-                    "openmetrics", str(path), str(folder))
+    said = kdformats.run_promtool(test, f"{path.name}: becomes a block", "tsdb", "create-blocks-from",
+                                  "openmetrics", str(path), str(folder))
     if said:
         lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
         numbers = said.splitlines()[-1].split()
@@ -74,10 +51,9 @@ def case_unit_reports(test):
     for path in paths:
         series = series_of(test, path.name, path.read_text())
         older = path.with_name(path.name.replace("openmetrics", "prometheus"))
-        other = series_of(test, older.name, older.read_text(), "prometheus_client.parser")
+        other = series_of(test, older.name, older.read_text(), "prometheus")
         test.eq(other, series, f"{older.name}: has the same values")
-        promtool(test, f"{older.name}: promtool finds no fault", "check", "metrics",
-                 text=older.read_text())
+        kdformats.check_promtool(test, older.read_text(), older.name)
         if path.name == "openmetrics_timed.txt":
             block_check(test, path)
 
@@ -185,83 +161,6 @@ def compare(test, report, series):
     test.ok(not faults, "all figures are those of the report", *faults[:12])
 
 
-def captured(test, load, *options, work):
-    """Takes one sample in all forms, for as long as the work takes: (report, series, folder, what
-    that returned)."""
-    folder = test.directory()
-    files = [folder / name for name in ("text", "metrics.om", "metrics.prom")]
-    done = test.child([
-        kdtest.PROGRAM, "-p", load.pid, "--sample-time", 60, "--sample-count", 1, *options,
-        "-o", "-", "-o", f"text:{files[0]}", "-o", f"openmetrics:{files[1]}",
-        "-o", f"prometheus:{files[2]}"])
-    done.line("# Start sampling")
-    truths = work()
-    done.signal(signal.SIGINT)
-    test.eq(done.wait(), 0, "a sample is taken")
-    test.eq(done.stdout, files[0].read_text(), "standard output and a file are the same")
-    series = series_of(test, "a capture", files[1].read_text())
-    older = series_of(test, "0.0.4", files[2].read_text(), "prometheus_client.parser")
-    test.eq(older, series, "0.0.4: has the same values")
-    promtool(test, "0.0.4: promtool finds no fault", "check", "metrics", text=files[2].read_text())
-    reports = kdreport.parse(files[0].read_text())
-    test.eq(len(reports), 1, "one report")
-    return reports[0], series, folder, truths
-
-
-def case_capture(test):
-    load = test.workload("roles", "poll", "calls:1:0:0", "calls:1:0:0")
-    report, series, folder, _ = captured(test, load, "--timestamps", work=load.go)
-    test.ok(any(thread.calls for thread in report.threads), "there are calls")
-    compare(test, report, series)
-    test.between(ns_of(series, "measured_seconds_total"), report.window - 2000,
-                 report.window + 2000, "the window is as long")
-    test.eq(count_of(series, "captures_total", result="interrupted"), 1, "one sample, which was ended")
-    block_check(test, folder / "metrics.om")
-
-
-def case_hostile_names(test):
-    load = test.workload("names")
-    report, series, _, truths = captured(test, load, work=load.go)
-    names = {dict(labels)["thread"] for name, labels in series if name == "kernel_delay_threads"}
-    test.ok(len(names) > 5, "there are names", names)
-    bad = {char for name in names for char in name
-           if char not in "\n\t" and (ord(char) < 32 or 127 <= ord(char) < 160)}
-    test.eq(bad, set(), "no control characters")
-    compare(test, report, series)
-    for truth in truths["threads"]:
-        name = bytes.fromhex(truth["name_hex"])
-        (labels,) = labels_of(series, truth["tid"])
-        test.eq(count_of(series, "syscalls_total", **labels, syscall="getppid"), truth["getppid"],
-                f"calls of {name!r}")
-        if name.isascii() and name.decode().isprintable():
-            test.eq(labels["thread"], name.decode(), "a plain name is a label as it is")
-
-
-def case_max_syscalls(test):
-    """The largest call of a thread, and the others in one row."""
-    load = test.workload("roles", "poll", "calls:1:0:0", "calls:1:0:0")
-    report, series, _, _ = captured(test, load, "--max-syscalls", "1", work=load.go)
-    rows = {}
-    for (name, labels), value in series.items():
-        if name == "kernel_delay_syscalls_total" and value:
-            rows.setdefault(int(dict(labels)["tid"]), {})[dict(labels)["syscall"]] = value
-    busy = [thread for thread in report.threads if thread.calls]
-    test.ok(any(len(thread.calls) > 2 for thread in busy), "there are threads of many calls")
-    for thread in busy:
-        largest = max(thread.calls, key=lambda name, calls=thread.calls: calls[name].total)
-        got = rows.get(thread.tid, {})
-        test.eq(got.pop(largest, None), thread.calls[largest].count,
-                f"{thread!r}: its largest call has a row")
-        others = sum(row.count for name, row in thread.calls.items() if name != largest)
-        test.eq(got, {"other": others} if others else {}, f"{thread!r}: and the others one")
-
-
-# What of a histogram is what of counters: {family: (count, sum, label)}.
-COUNTERS = {"thread_period_duration_seconds": ("thread_periods_total",
-                                               "thread_period_seconds_total", "state"),
-            "syscall_duration_seconds": ("syscalls_total", "syscall_seconds_total", "syscall")}
-
-
 def histograms(series, family):
     """{labels: [(limit, count up to it)]}"""
     found = {}
@@ -273,78 +172,28 @@ def histograms(series, family):
     return {labels: sorted(buckets) for labels, buckets in found.items()}
 
 
-def key_of(thread, options, label, value):
-    """The labels of a thread of JSON."""
-    name, alone = thread["name"], not thread["ended"] and thread["members"] == 1
-    if "--fold-names" in options:
-        name = name.rstrip("0123456789") or name
-    tid = {"tid": str(thread["tid"])} if "--per-thread" in options and alone else {}
-    return frozenset({"thread": name, **tid, label: value}.items())
-
-
-def ended_of(samples, options, family, found):
-    """What the histograms have more than the counters: {labels: (count, sum)}."""
-    more = {}
-    for thread in (thread for sample in samples for thread in sample["threads"]):
-        label = COUNTERS[family][2]
-        names = (("running", "ready") if label == "state" else
-                 [call["name"] for call in thread["syscalls"]])
-        for name in names:
-            key = key_of(thread, options, label, name)
-            if key not in found:
-                key = key_of(thread, options, label, "other")
-            count, total = more.get(key, (0, 0))
-            ended, _ = in_flight(thread, name)
-            more[key] = (count + sum(item["count"] for item in ended),
-                         total + sum(item["length_ns"] for item in ended))
-    return more
-
-
-def histogram_faults(series, family, samples, options):
-    """Where it is none, or its figures are not those of the counters, and of what began
-    before the window."""
-    found = histograms(series, family)
-    count, seconds, _ = COUNTERS[family]
-    more = ended_of(samples, options, family, found)
-    for labels, buckets in found.items():
-        added = more.get(labels, (0, 0))
-        counts, labels = [number for _, number in buckets], dict(labels)
-        if len(buckets) != 29 or counts != sorted(counts) or buckets[-1][0] != math.inf:
-            yield f"{labels}: is no histogram: {buckets}"
-        want = (count_of(series, count, **labels) + added[0],
-                ns_of(series, seconds, **labels) + added[1])
-        got = (counts[-1], ns_of(series, f"{family}_sum", **labels))
-        if got != want or counts[-1] != count_of(series, f"{family}_count", **labels):
-            yield f"{labels}: {got}, {want} are counted"
-    for (name, labels), value in series.items():
-        if name == f"kernel_delay_{count}" and value and labels not in found:
-            if dict(labels).get("state") not in ("stopped", "long_poll"):
-                yield f"{dict(labels)}: {value} are in no histogram"
-
-
-def buckets_of(samples, options):
-    """What JSON's buckets add up to: {(family, labels): {limit: how many}}; a bucket counts
-    where its limit belongs."""
+def buckets_of(sample):
+    """JSON's buckets: {(family, labels): {limit: how many}}; a bucket counts where its limit
+    belongs."""
     limits = [factor * 10 ** power for power in range(3, 12) for factor in (1, 2, 5)] + [10 ** 12]
     found = {}
-    for sample in samples:
-        for thread in sample["threads"]:
-            rows = [("thread_period_duration_seconds", "state", state, thread[name])
-                    for state, name in (("running", "run"), ("ready", "ready"))]
-            rows += [("syscall_duration_seconds", "syscall", row["name"], row)
-                     for row in thread["syscalls"]]
-            for family, label, value, row in rows:
-                for bucket in row.get("buckets", []):
-                    limit = next((ns for ns in limits if bucket["le_ns"] <= ns), math.inf)
-                    key = (family, key_of(thread, options, label, value))
-                    sums = found.setdefault(key, {})
-                    sums[limit] = sums.get(limit, 0) + bucket["count"]
-    return found
+    for thread in sample["threads"]:
+        rows = [("thread_period_duration_seconds", "state", state, thread[name])
+                for state, name in (("running", "run"), ("ready", "ready"))]
+        rows += [("syscall_duration_seconds", "syscall", row["name"], row)
+                 for row in thread["syscalls"]]
+        for family, label, value, row in rows:
+            labels = {"thread": thread["name"], "tid": str(thread["tid"]), label: value}
+            sums = found.setdefault((family, frozenset(labels.items())), {})
+            for bucket in row.get("buckets", []):
+                limit = next((ns for ns in limits if bucket["le_ns"] <= ns), math.inf)
+                sums[limit] = sums.get(limit, 0) + bucket["count"]
+    return {key: sums for key, sums in found.items() if sums}
 
 
-def bucket_faults(series, samples, options):
+def bucket_faults(series, sample):
     """Where buckets differ from those of JSON."""
-    wanted = buckets_of(samples, options)
+    wanted = buckets_of(sample)
     if len(wanted) < 4:
         yield f"there are only {len(wanted)} distributions"
     for (family, labels), sums in wanted.items():
@@ -354,73 +203,33 @@ def bucket_faults(series, samples, options):
                 yield f"{family} {dict(labels)}: {below} up to {limit}, want {want}"
 
 
-# Threads whose names differ in a number.
-NUMBERED = """
-import ctypes, os, threading, time
-def work(number):
-    ctypes.CDLL(None).prctl(15, b"numbered%d" % number, 0, 0, 0)
-    while True:
-        os.getppid()
-        time.sleep(0.0005)
-for number in range(3):
-    threading.Thread(target=work, args=(number,)).start()
-print("ready", flush=True)
-"""
+def case_capture(test):
+    """One sample in all forms. (Sums of several, and other labels: tests/unit/test_metric_*.c.)"""
+    load = test.workload("roles", "poll", "calls:1:0:0", "calls:1:0:0")
+    folder = test.directory()
+    text, metrics, older, saved = (folder / name for name in ("text", "metrics.om", "metrics.prom", "json"))
+    done = test.child([
+        kdtest.PROGRAM, "-p", load.pid, "--sample-time", 60, "--sample-count", 1, "--timestamps",
+        "--histogram", "-o", "-", "-o", f"text:{text}", "-o", f"openmetrics:{metrics}",
+        "-o", f"prometheus:{older}", "-o", f"json:{saved}"])
+    done.line("# Start sampling")
+    load.go()
+    done.signal(signal.SIGINT)
+    test.eq(done.wait(), 0, "a sample is taken")
+    test.eq(done.stdout, text.read_text(), "standard output and a file are the same")
+    series = series_of(test, "a capture", metrics.read_text())
+    test.eq(series_of(test, "0.0.4", older.read_text(), "prometheus"), series,
+            "0.0.4: has the same values")
+    kdformats.check_promtool(test, older.read_text(), "0.0.4")
+    report, = kdreport.parse(text.read_text())
+    test.ok(any(thread.calls for thread in report.threads), "there are calls")
+    compare(test, report, series)
+    test.between(ns_of(series, "measured_seconds_total"), report.window - 2000,
+                 report.window + 2000, "the window is as long")
+    test.eq(count_of(series, "captures_total", result="interrupted"), 1, "one sample, which was ended")
+    faults = list(bucket_faults(series, json.loads(saved.read_text())))
+    test.ok(not faults, "buckets are those of JSON", *faults[:8])
+    block_check(test, metrics)
 
 
-def case_histograms(test):
-    """Buckets add up over the samples of a run, whatever labels threads have: those that are asked
-    for are given to the samples of the first run."""
-    load = test.child([sys.executable, "-c", NUMBERED])
-    load.line("ready")
-    saved = test.directory() / "json"
-    args = ["-p", load.pid, "--histogram", "--sample-count=3", "--sample-time=150ms", "-o",
-            f"json:{saved}"]
-    for options in ((), ("--fold-names",), ("--per-thread",), ("--max-syscalls=1",)):
-        folder, what = test.directory(), " ".join(options) or "by name"
-        files = [folder / "metrics.om", folder / "metrics.prom", saved]
-        done = test.program(*args, *options, "-o", f"openmetrics:{files[0]}", "-o",
-                            f"prometheus:{files[1]}")
-        args = ["--replay", saved]
-        test.eq((done.status, done.stdout), (0, ""), f"{what}: three samples are taken")
-        series = series_of(test, what, files[0].read_text())
-        older = series_of(test, f"{what}: 0.0.4", files[1].read_text(), "prometheus_client.parser")
-        test.eq(older, series, f"{what}: 0.0.4 has the same values")
-        promtool(test, f"{what}: promtool finds no fault", "check", "metrics",
-                 text=files[1].read_text())
-        for path in files[:2] if not options else ():
-            form = {".om": "openmetrics", ".prom": "prometheus"}[path.suffix]
-            again = test.program("--replay", files[2], *options, "-o", form)
-            test.eq((again.status, again.stderr), (0, ""), f"{what}: {form} from JSON")
-            test.ok(again.stdout == path.read_text(), f"{what}: {form} from JSON is the same",
-                    *list(difflib.unified_diff(path.read_text().splitlines(),
-                                               again.stdout.splitlines(), n=0))[:10])
-        test.eq(count_of(series, "captures_total", result="complete"), 3, "three samples")
-        samples = [json.loads(line) for line in files[2].read_text().splitlines()
-            if '"type":"summary"' not in line]
-        samples = [sample for sample in samples if sample["type"] == "sample"]
-        test.eq(len(samples), 3, f"{what}: JSON has the samples")
-        for family in COUNTERS:
-            faults = list(histogram_faults(series, family, samples, options))
-            test.ok(histograms(series, family) and not faults,
-                    f"{what}: {family} agrees with the counters", *faults[:8])
-        names = {dict(labels)["thread"] for labels in histograms(series, "syscall_duration_seconds")}
-        test.eq("numbered" in names, "--fold-names" in options, f"{what}: names are {names}")
-        if "--max-syscalls=1" in options:
-            test.ok(any(dict(labels)["syscall"] == "other" for labels in
-                        histograms(series, "syscall_duration_seconds")), "others are distributed")
-            continue
-        faults = list(bucket_faults(series, samples, options))
-        test.ok(not faults, f"{what}: buckets are those of JSON", *faults[:8])
-
-
-def case_without_histograms(test):
-    load = test.workload("roles", "poll")
-    done = test.program("-p", load.pid, "--sample-time=20ms", "-o", "openmetrics")
-    test.eq(done.status, 0, "a sample is taken")
-    test.ok("kernel_delay_window_seconds_bucket" in done.stdout and
-            "_duration_seconds" not in done.stdout, "not asked for, there are none of threads")
-
-
-kdtest.main(case_unit_reports, case_manual_page, case_capture, case_hostile_names,
-            case_max_syscalls, case_histograms, case_without_histograms)
+kdtest.main(case_unit_reports, case_manual_page, case_capture)

@@ -41,7 +41,7 @@ def sample_of(test, pid, while_open):
     test.eq((child.wait(), child.stderr), (0, ""), "a sample is taken")
     report = kdreport.parse(child.stdout[child.stdout.index("# Start sampling"):])[0]
     test.books(report)
-    return json.loads(path.read_text()), report, path
+    return json.loads(path.read_text()), report
 
 
 def moves_of(sample, tid):
@@ -54,19 +54,6 @@ def movers_of(sample, report, tid):
     thread = next(thread for thread in sample["threads"] if thread["tid"] == tid)
     return {(row["tid"], row["pid"], row["name"]): row["count"] for row in thread["affinity_by"]
             if report.thread(tid).movers[f"{row['name']}[{row['tid']}]"].count == row["count"]}
-
-
-def check_outputs(test, sample, path, name):
-    """Metrics have the mover, and the first screen if it was often enough."""
-    me = pathlib.Path("/proc/self/comm").read_text().rstrip("\n")
-    done = test.program("--replay", path, "-o", "openmetrics", full=False)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("kernel_delay_moved_by_")
-             and f'mover="{me}"' in line]
-    test.eq([line.split()[-1] for line in lines], [str(TURNS)], f"{name}: as a metric")
-    screen = test.program("--replay", path, "--summary", full=False).stdout
-    window = sample["window"]["end_ns"] - sample["window"]["start_ns"]
-    test.eq(f"see why {me}[{os.getpid()}] moved the threads {TURNS} times" in screen,
-            TURNS * 10**9 / 10 >= window, f"{name}: on the first screen")
 
 
 def two_cpus():
@@ -95,7 +82,7 @@ def case_affinity(test):
                 os.sched_setaffinity(tid, {cpus[1 - turn % 2]})
                 kdtest.until_run(pid, tid)
             counts.append(count_of(pid, tid))
-        sample, report, path = sample_of(test, pid, move)
+        sample, report = sample_of(test, pid, move)
         total, moves = moves_of(sample, tid)
         test.eq(moves, {"wakeup": 0, "balance": 0, "affinity": TURNS, "other": 0},
                 f"{name}: its affinity was changed")
@@ -105,7 +92,6 @@ def case_affinity(test):
         me = pathlib.Path("/proc/self/comm").read_text().rstrip("\n")
         test.eq(movers_of(sample, report, tid), {(os.getpid(), os.getpid(), me): TURNS},
                 f"{name}: it was this test that did so")
-        check_outputs(test, sample, path, name)
 
 
 def case_movers(test):
@@ -138,7 +124,7 @@ for line in sys.stdin:
             kdtest.wait_until(lambda: kdtest.state_of(child.pid, child.pid) == "S")
             if act is taskset and cpu != cpus[0]:
                 itself(cpu)  # it has to run to get there
-    sample, report, _ = sample_of(test, child.pid, move)
+    sample, report = sample_of(test, child.pid, move)
     test.eq(movers_of(sample, report, child.pid),
             {(tasksets[0].pid, tasksets[0].pid, "taskset"): 1,
              (child.pid, child.pid, pathlib.Path(f"/proc/{child.pid}/comm").read_text().strip()): 3},
@@ -150,7 +136,7 @@ def case_scheduler(test):
     two_cpus()
     load = test.workload("roles", "spin:-1", "spin:-1", "spin:-1")
     tids = load.tid("spin")
-    sample, *_ = sample_of(test, load.pid, lambda: time.sleep(0.5))
+    sample, _ = sample_of(test, load.pid, lambda: time.sleep(0.5))
     for tid in tids:
         total, moves = moves_of(sample, tid)
         test.eq(moves, {"wakeup": 0, "balance": total, "affinity": 0, "other": 0},
@@ -175,7 +161,7 @@ def case_wakeup(test):
         with contextlib.suppress(TimeoutError):
             kdtest.wait_until(lambda: count_of(load.pid, tid) >= counts[0] + TURNS, MOVES_WITHIN)
         counts.append(count_of(load.pid, tid))
-    sample, *_ = sample_of(test, load.pid, wait)
+    sample, _ = sample_of(test, load.pid, wait)
     total, moves = moves_of(sample, tid)
     test.eq((sum(moves.values()), moves["affinity"], moves["other"]), (total, 0, 0),
             "by cause they add up, and its affinity stays")

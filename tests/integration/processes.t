@@ -9,7 +9,6 @@ import shutil
 import signal
 import time
 
-import kdformats
 import kdneeds
 import kdprocesses
 import kdreport
@@ -301,32 +300,6 @@ def case_arguments(test):
                     {child.pid: title for title, child in started.items()}, "titles")
 
 
-def case_formats(test):
-    """Metrics name the process, and are as many for three processes as for one; what was saved
-    gives the same text."""
-    path = program(test)
-    started = loads(test, path, 3)
-    out = test.directory() / "metrics"
-    run = kdprocesses.Run(test, "-C", path.name, "--all", "-o", f"openmetrics:{out}").close()
-    kdformats.check_json(test, run.path.read_text())
-    text = out.read_text()
-    for load in started:
-        test.ok(f'\nkernel_delay_processes{{process="{path.name}",pid="{load.pid}"}} 1\n' in text,
-                "one sample has a series for each process")
-    done = test.program("-C", path.name, "--all", "--sample-count", "2", "--sample-time", "50ms",
-                        "--quiet", "-o", "openmetrics")
-    series = [line for line in done.stdout.splitlines()
-              if line.startswith(("kernel_delay_processes{", "kernel_delay_process_busy"))]
-    test.eq(series[0], f'kernel_delay_processes{{process="{path.name}"}} 3',
-            "several samples add them up")
-    test.eq(len(series), 2, "in one series")
-    test.ok(f'thread="calls",process="{path.name}"' in done.stdout, "threads name their process")
-    replayed = test.program("--replay", run.path, "--full").stdout.splitlines()
-    shown = run.child.stdout.splitlines()
-    test.eq([line for line in replayed if not line.startswith("# S")],
-            [line for line in shown if not line.startswith("# S")], "a replay is the same")
-
-
 def case_command(test):
     """Children of a command, from its first instruction on: a line for many of a name."""
     done = test.program("--follow-fork", "-o", "text", "-o", "json:" + str(
@@ -342,4 +315,4 @@ def case_command(test):
 
 kdtest.main(case_pids, case_name, case_own, case_own_later, case_one_of_a_name, case_cgroup,
             case_cgroup_own, case_cgroup_errors, case_container, case_titles, case_arguments,
-            case_formats, case_command)
+            case_command)

@@ -10,7 +10,6 @@ import signal
 import sys
 import time
 
-import kdformats
 import kdneeds
 import kdreport
 import kdtest
@@ -21,43 +20,16 @@ PAUSE = 200 * MS  # between two signals
 
 def sample_of(test, pid, while_open, late=()):
     """A sample for as long as something happens."""
-    folder = test.directory()
-    path, metrics = folder / "report.json", folder / "metrics"
+    path = test.directory() / "report.json"
     child = test.child([PROGRAM, "-p", pid, "--sample-time", kdtest.PATIENCE, "--full", "-o", "-",
-                        "-o", f"json:{path}", "-o", f"prometheus:{metrics}"])
+                        "-o", f"json:{path}"])
     child.line("# Start sampling")
     while_open()
     child.signal(signal.SIGINT)
     test.eq((child.wait(), child.stderr), (0, ""), "a sample is taken")
     report = kdreport.parse(child.stdout[child.stdout.index("# Start sampling"):])[0]
     test.books(report, late=late)
-    sample = json.loads(path.read_text())
-    metrics_check(test, sample, metrics.read_text())
-    return sample
-
-
-def metrics_check(test, sample, text):
-    """Their series are the rows of JSON, those of one name together."""
-    series = kdformats.check_metrics(test, "prometheus", text)
-    kdformats.check_promtool(test, text)
-    if series is None:
-        return
-    want = {}
-    for thread in sample["threads"]:
-        for row in thread["stopped_by"]:
-            key = (thread["name"], row["kind"], row.get("name", "[unknown]"))
-            count, total, longest = want.get(key, (0, 0, 0))
-            want[key] = (count + row["count"], total + row["total_ns"],
-                         max(longest, row["max_ns"]))
-    got = {}
-    for name, labels in series:
-        if name == "kernel_delay_stopped_by_total":
-            values = [series[f"kernel_delay_stopped_by_{what}", labels]
-                      for what in ("total", "seconds_total", "max_seconds")]
-            labels = dict(labels)
-            got[labels["thread"], labels["kind"], labels["stopper"]] = (
-                values[0], *(round(value * 1e9) for value in values[1:]))
-    test.eq(got, want, "metrics have what JSON has")
+    return json.loads(path.read_text())
 
 
 def thread_of(sample, tid):

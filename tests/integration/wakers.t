@@ -19,21 +19,18 @@ MOST = 0.7  # of the waits at least: on a busy machine some threads are late for
 
 
 class Run:
-    """The workload's rounds, their waits as JSON, text and metrics, and its log."""
+    """The workload's rounds, their waits as JSON, and its log."""
 
     def __init__(self, test, *options, args=(ROUNDS, PERIOD_US)):
-        path = test.directory()
+        path = test.directory() / "json"
         self.load = test.workload("wakers", *args)
         run = test.child([PROGRAM, "-p", self.load.pid, "--sample-time", "60", *ALL, *options,
-                          "-o", f"json:{path}/json", "-o", f"openmetrics:{path}/metrics",
-                          "-o", "-"])
+                          "-o", f"json:{path}", "-o", "-"])
         run.line("# Start sampling")
         self.truths = {thread["role"]: thread for thread in self.load.go()["threads"]}
         run.signal(kdtest.signal.SIGINT)
         test.eq(run.wait(), 0, "status")
-        self.json, self.text = path / "json", run.stdout
-        self.metrics = (path / "metrics").read_text()
-        sample = next(sample for sample in map(json.loads, self.json.open())
+        sample = next(sample for sample in map(json.loads, path.open())
                       if sample.get("type") == "sample")
         self.waits = [row for row in sample["traces"]["waits"]
                       if row["state"].startswith("blocked")]
@@ -105,56 +102,12 @@ def check(test, run, roles, wakers=False):
     test.ok(whole >= MOST * seen, f"{whole} of {seen} have all whom the token tells of")
 
 
-def shown(by):
-    tid, name, context, _ = by
-    return f" {tid} {name}" + (r" \(network\)" if context == "network" else "")
-
-
-def check_text(test, run, role):
-    """The chain of a thread's waits, as the text has it: the whole one, if they have but one, else
-    who ended the longest. check() has compared the chains with what happened."""
-    lines = [line for line in run.text.split("\n")
-             if re.match(rf"(\s+[\d,]+){{4}}\s+{run.tid(role)} {role} .* read ", line)]
-    waits = [row for row in run.waits
-             if row["tid"] == run.tid(role) and row.get("syscall", {}).get("name") == "read"]
-    chains = {tuple(by[0] for by in chain(row)) for row in waits}
-    ended, *earlier = chain(max(waits, key=lambda row: row["duration_ns"]))
-    before = f" <{shown(earlier[0])}" if earlier and earlier[0][0] else ""
-    pattern = shown(ended) + (before if len(chains) == 1 else f"({before}|, others)")
-    test.ok(any(re.search(pattern, line) for line in lines), f"{role}: text", chains, *lines)
-
-
-def check_replay(test, run):
-    """What was written is read again."""
-    again = test.program("--replay", run.json, "--per-thread", "--full")
-    ends = [[line for line in text.split("\n") if " blocked interruptible " in line]
-            for text in (run.text, again.stdout)]
-    test.ok(ends[0] and ends[0] == ends[1], "a replay has the same lines", *ends[1][:3])
-
-
-def check_metrics(test, run):
-    def value(role, context):
-        found = re.search(rf'^kernel_delay_wait_ends_total{{thread="{role}",tid="{run.tid(role)}",context="{context}"}} '
-                          r"(\d+)", run.metrics, re.M)
-        return int(found[1]) if found else 0
-
-    for role, context in (("ring3", "task"), ("sleeper", "timer"), ("near", "network")):
-        count = sum(row["tid"] == run.tid(role) and row["ended_by"].get("context") == context
-                    for row in run.waits if "ended_by" in row)
-        test.ok(count and value(role, context) == count, f"{role}: {context} in metrics", count,
-                value(role, context))
-
-
 def case_own(test):
     """A token goes through four threads, another process and back, and UDP on loopback; what
     other processes are woken by is not followed."""
     run = Run(test, "--off-cpu=5ms")
     check(test, run, ("ring0", "ring1", "ring2", "ring3", "after", "near", "back", "far",
                       "sleeper", "timeout"))
-    check_text(test, run, "ring3")
-    check_text(test, run, "near")
-    check_replay(test, run)
-    check_metrics(test, run)
 
 
 def case_others(test):

@@ -10,12 +10,13 @@
 
 #include "captured.h"
 #include "cases.h"
+#include "everything.h"
 #include "tap.h"
 
 #define MS 1000000ULL
-#define SECOND (1000 * MS)
 
-static const struct counter_set counted = { .all = { { .name = "cs" } }, .n = 1 };
+static const struct counter_set counted = { .all = { { .name = "cs" }, { .name = "page-faults" } },
+					    .n = 2 };
 static const struct fail_recorded all = { false, true, true, true, true, true, &counted }, none;
 static const struct fail_recorded replayed = { .replayed = true };
 
@@ -203,6 +204,31 @@ static const char *excess_of_culprits(const char *text)
 	struct sample one = { .threads = &thread, .n_threads = 1 };
 
 	return excess_in(&one, text);
+}
+
+/* Of what threads and processes used, and of the other lists. */
+static const char expected_lists[] =
+	"read.network.bytes>=4000000 = 1x 9719 4000000"
+	"|thread(ovs*).read.network.count>999 = 1x 9719 1000|written.pipe.count>0 = no"
+	"|written.network.bytes>123456789 = no|block_requests.max>1ms = 1x 9719 1500000"
+	"|block_requests.bytes>=12288 = 1x 9719 12288|block_requests.vda.count>2 = no"
+	"|counters.page-faults.count>0 = 1x 9719 18446744073709551615"
+	"|counters.*-faults.count>=1 = 1x 9719 18446744073709551615|counters.cs.count>0 = no"
+	"|memory>=123456789 = 1x 123456789|memory>987654320 = no|tcp_retransmissions>=3 = 1x 3"
+	"|tcp_retransmissions>3 = no|interruptions.preempted.max>=1s = 1x 9719 1000000000"
+	"|interruptions.count>2 = 1x 9719 3|interruptions.hardirq.total>24480ns = no"
+	"|blocked_for.lock.max>=29ms = 1x 9719 29000000|blocked_for.work.total>31ms = no"
+	"|blocked_for.lock.pct>=3 = 1x 9719 30000000|blocked_for.disk.count>0 = no"
+	"|blocked_for.count>=19 = 1x 9719 19";
+
+static const char *excess_of_everything(const char *text)
+{
+	struct thread_row rows[2];
+	struct sample all_of = everything(rows);
+	const char *said = excess_in(&all_of, text);
+
+	everything_clear(&all_of);
+	return said;
 }
 
 /* The most extreme of several samples is told, and the number of all. */
@@ -474,4 +500,5 @@ TEST(exceeded)
 {
 	cases_check(expected, excess, "exceeded");
 	cases_check(expected_culprits, excess_of_culprits, "exceeded");
+	cases_check(expected_lists, excess_of_everything, "exceeded");
 }
