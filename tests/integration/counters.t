@@ -298,15 +298,6 @@ def case_missing(test):
     test.ok(len(told) <= 1, "once", done.stderr)
 
 
-def case_wrong(test):
-    for args, said in ((("--counters", "cycels"), "is no event"),
-                       (("--counters", "cs,cs"), "is there twice"),
-                       (("--per-cpu",), "needs --counters"),
-                       (("--fail-if", "counters.cs.count>0"), "no such events are counted")):
-        done = test.program(*args, "1")
-        test.ok(done.status == 64 and said in done.stderr, f"{' '.join(args)}: refused", done.stderr)
-
-
 def case_example(test):
     """A set of options in a file: seven counters for a second, in a file of metrics for each run."""
     folder = test.directory()
@@ -351,4 +342,4 @@ def case_not_loaded(test):
 if __name__ == "__main__":
     kdtest.main(case_minor_faults, case_major_faults, case_switches, case_task_clock, case_turns,
             case_windows, case_pairs, case_migrations, case_threads_that_end, case_missing,
-            case_wrong, case_example, case_not_loaded)
+            case_example, case_not_loaded)

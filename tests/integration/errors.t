@@ -30,29 +30,6 @@ def refused(test, what, status, *args, words=(), **options):
     return done
 
 
-def case_usage(test):
-    load = test.workload("roles", "poll")
-    pid = str(load.pid)
-    for args in (["--no-such-option"], ["-p", pid, "stray"], [pid, "stray"], ["-C", "x", pid], ["-p", "12abc"],
-                 ["-p", ""], ["-p", "-1"], ["-p", "0"], ["-p", "99999999999999999999"],
-                 ["-p", " 1"], ["-p", pid, "--sample-time", "0.5x"],
-                 ["-p", pid, "--sample-time", "-1"], ["-p", pid, "--sample-time", ""],
-                 ["-p", pid, "--sample-time", "1e400"], ["-p", pid, "--sample-time", "nan"],
-                 ["-p", pid, "--sample-time", "99999999999999999999"],
-                 ["-p", pid, "--sample-count", "1.5"], ["-p", pid, "--sample-count", "-3"],
-                 ["-p", pid, "--sample-count", "18446744073709551616"],
-                 ["-p", pid, "--sample-interval", "abc"], ["-p", pid, "--sample-interval", "-0.1"],
-                 ["-p", pid, "--debug=many"], ["-p", pid, "--trigger-same-thread"], ["-p"]):
-        what = " ".join(repr(arg) if not arg or " " in arg else arg for arg in args)
-        refused(test, what.replace(pid, "PID"), 64, *args)
-
-
-def case_names_the_option(test):
-    refused(test, "bad time", 64, "-p", "1", "--sample-time", "soon", words=["sample-time", "soon"])
-    refused(test, "bad count", 64, "-p", "1", "--sample-count", "few",
-            words=["sample-count", "few"])
-
-
 def case_not_root(test):
     load = test.workload("roles", "poll")
     # Root's build directory may be closed to others.
@@ -318,17 +295,6 @@ def case_debug_shows_libbpf(test):
         test.eq(len(kdtest.kdreport.parse(loud.stdout)), 1, "and the report is unharmed")
 
 
-def case_help(test):
-    for option in ("--help", "--version"):
-        done = test.program(option)
-        test.eq((done.status, done.stderr), (0, ""), f"{option}: status 0")
-        test.ok("kernel_delay" in done.stdout, f"{option} names the program", done.stdout)
-    text = test.program("--help").stdout
-    for option in ("--pid", "--comm", "--sample-time", "--sample-count", "--sample-interval",
-                   "--btf", "--debug", "--strict"):
-        test.ok(re.search(rf"{option}\b", text), f"--help has {option}")
-
-
 def case_few_files(test):
     """More files are asked for than the shell allows; a command has the limit of the shell."""
     run = test.program("--sample-time", "0.2", "--", "sh", "-c", "ulimit -Sn; sleep 0.5",
@@ -338,9 +304,8 @@ def case_few_files(test):
     test.ok("70" in (run.stdout + run.stderr).splitlines(), "the command is limited as before")
 
 
-kdtest.main(case_few_files, case_usage, case_names_the_option, case_not_root, case_closed_streams,
-            case_missing_capabilities, case_missing_ptrace, case_no_memory_for_a_tracepoint,
-            case_closed_tracefs,
+kdtest.main(case_few_files, case_not_root, case_closed_streams, case_missing_capabilities,
+            case_missing_ptrace, case_no_memory_for_a_tracepoint, case_closed_tracefs,
             case_no_such_process, case_close_names, case_thread_instead_of_process,
             case_kernel_thread, case_no_default_target, case_two_of_one_name, case_btf,
-            case_debug_shows_libbpf, case_help)
+            case_debug_shows_libbpf)

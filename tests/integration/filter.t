@@ -178,13 +178,9 @@ def case_pair(test):
 
 def case_refused(test):
     load = test.workload("roles", "poll")
-    for options, text in (
-            (("--tid", "1,x"), "is not a whole number"),
-            (("--tid", str(load.pid), "--threads", "x"), "cannot be combined"),
-            (("--threads", "?" * 64), "is too long")):
-        done = test.program("-p", load.pid, *options)
-        test.eq(done.status, 64, f"{options} is refused")
-        test.ok(text in done.stderr, "with the reason", done.stderr)
+    done = test.program("-p", load.pid, "--threads", "?" * 64)
+    test.eq(done.status, 64, "too long a pattern is refused")
+    test.ok("is too long" in done.stderr, "with the reason", done.stderr)
 
 
 def case_no_match(test):

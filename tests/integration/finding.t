@@ -216,13 +216,6 @@ def case_namesakes_to_come(test):
     test.eq(child.wait(), 0, "status 0")
 
 
-def case_namesakes_refused(test):
-    """Without a name; and a user that is none."""
-    for args, word in ((("-p", "1", "--uid", "0"), "need --comm"), (("--exe", "/bin/true"), "need --comm"),
-                       (("-C", "x", "--uid", "kdt-nobody"), "no user"), (("-C", "x", "--exe="), "empty")):
-        refused(test, " ".join(args), 64, *args, words=[word])
-
-
 def case_wait_for_file(test):
     path = test.directory() / "x.pid"
     child = test.child([kdtest.PROGRAM, *QUICK[1:], f"--wait={PATIENCE}s", "--pidfile", path])
@@ -282,5 +275,5 @@ def case_wait_costs_little(test):
 
 
 kdtest.main(case_pidfile, case_namespace, case_nested_namespace, case_wait, case_namesakes,
-            case_namesakes_to_come, case_namesakes_refused, case_wait_for_file,
-            case_wait_ends, case_wait_leaves_nothing, case_wait_costs_little)
+            case_namesakes_to_come, case_wait_for_file, case_wait_ends, case_wait_leaves_nothing,
+            case_wait_costs_little)

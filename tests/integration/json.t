@@ -27,7 +27,6 @@ TABLES = {"run": ("THREAD RUN STATISTICS", "sched_cnt"),
           "stopped": ("THREAD STOPPED STATISTICS", "stop_cnt")}
 SWITCHES = {"voluntary": "voluntary_switches", "involuntary": "involuntary_switches",
             "migrations": "migrations"}
-SHARES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p99_9_ns": 999}
 ALIKE = 50
 LEAD = 300  # ns, from the hit of a trigger to the edge that it sets
 FORMATS = ("text", "json", "folded", "openmetrics", "prometheus")
@@ -215,98 +214,6 @@ def check_replay(test, directory, first):
             test.ok(told, f"{form}: there is something")
 
 
-def first_of(limit):
-    """The shortest duration of a bucket, of 16 per power of two."""
-    return limit - (1 << max(limit.bit_length() - 5, 0)) + 1
-
-
-def distribution_faults(thread, what, members):
-    """What does not fit together of one distribution, by plain arithmetic."""
-    buckets = [(int(bucket["le_ns"]), bucket["count"]) for bucket in members.get("buckets", ())]
-    limits, counts = [limit for limit, _ in buckets], [count for _, count in buckets]
-    ended, still = in_flight(thread, what)
-    begun = members["count"] + sum(item["count"] for item in ended)
-    longest = max([members["max_ns"]] + [item["longest_ns"] for item in ended])
-    total = members["total_ns"] + sum(item["length_ns"] for item in ended)
-    faults = []
-    if sum(counts) != begun or 0 in counts:
-        faults.append(f"{begun} in {counts}")
-    if not buckets:
-        return faults + [key for key in SHARES if key in members]
-    if limits != sorted(set(limits)) or any(first_of(high) <= low
-                                            for low, high in zip(limits, limits[1:])):
-        faults.append(f"limits {limits}")
-    if not first_of(limits[-1]) <= longest <= limits[-1]:
-        faults.append(f"the longest is {longest}, of {limits}")
-    shortest = members.get("min_ns", 0) if not ended and not still else 0
-    if shortest and not first_of(limits[0]) <= shortest <= limits[0]:
-        faults.append(f"the shortest is {shortest}, of {limits}")
-    least = sum(first_of(limit) * count for limit, count in buckets)
-    most = sum(limit * count for limit, count in buckets)
-    if not least <= total <= most:
-        faults.append(f"the sum is {total}, not {least} to {most}")
-    durations = sorted([limit for limit, count in buckets for _ in range(count)] +
-                       [item["longest_ns"] for item in still for _ in range(item["count"])])
-    if members["longest_ns"] != max([longest] + [item["longest_ns"] for item in still]):
-        faults.append(f"the longest is told to be {members['longest_ns']}, not {longest}")
-    for key, permille in SHARES.items():
-        place = -(-len(durations) * permille // 1000) - 1
-        wanted = min(max(durations[place], shortest), members["longest_ns"])
-        if members[key] != wanted:
-            faults.append(f"{key} is {members[key]}, not {wanted}")
-    return faults
-
-
-def distributions_of(document):
-    """Of a thread, as the text report names them: 20 characters."""
-    found = {"ready": document["ready"], "running": document["run"]}
-    found.update((call["name"][:20], call) for call in document["syscalls"])
-    return found
-
-
-def sample_thread(sample, tid):
-    return next(row for row in sample["threads"] if row["tid"] == tid)
-
-
-def case_distributions(test):
-    """With --histogram; each figure of them against those that are counted without it."""
-    checker = Checker()
-    directory = test.directory()
-    load = test.workload("roles", "calls:20000:40:5000", "calls:7001:11:20000", "poll", "spin")
-    capture = test.capture(load.pid, "--histogram", "-o", "text", "-o", f"json:{directory}/json",
-                           "-o", f"openmetrics:{directory}/openmetrics")
-    truths = load.go()
-    report = capture.close(test)
-    sample, = documents(directory / "json")
-    test.eq(checker.faults(sample), [], "as the schema has it")
-    test.eq(sample["losses"]["durations"], 0, "none is lost")
-    for document in sample["threads"]:
-        name = f"{document['name']} (TID {document['tid']})"
-        found = distributions_of(document)
-        faults = [f"{key}: {fault}" for key, members in found.items()
-                  for fault in distribution_faults(document, key, members)]
-        test.ok(not faults, f"{name}: buckets, shares and sums fit together", *faults[:5])
-        test.eq([key for key in ("stopped", "long_poll") if "buckets" in document[key]], [],
-                f"{name}: of others there are none")
-        told = {key: {share: row[share.replace("_ns", "").replace("_", ".")]
-                      for share in SHARES} | {"longest_ns": row.max}
-                for key, row in report.thread(document["tid"]).distributions.items()}
-        test.eq(told, {key: {share: members[share] for share in (*SHARES, "longest_ns")}
-                       for key, members in found.items() if "buckets" in members},
-                f"{name}: the text says the same")
-    rows = {row["tid"]: distributions_of(row) for row in sample["threads"]}
-    for truth in (truth for truth in truths["threads"] if "getppid" in truth):
-        calls = rows[truth["tid"]]
-        test.eq(sum(bucket["count"] for bucket in calls["getppid"]["buckets"]), truth["getppid"],
-                "getppid, as often as it was called")
-        slept = {40: 5_000_000, 11: 20_000_000}[truth["sleeps"]]
-        # A sleep lasts until the thread has a CPU again.
-        ready = sample_thread(sample, truth["tid"])["ready"]["longest_ns"]
-        test.between(calls["clock_nanosleep"]["p50_ns"], slept, slept + ready + 20_000_000, "sleeps")
-    check_replay(test, directory, capture.stdout)
-    test.books(report)
-
-
 def case_traces(test):
     checker = Checker()
     directory = test.directory()
@@ -389,33 +296,4 @@ def case_triggers(test):
     check_replay(test, directory, run.stdout)
 
 
-def case_damaged(test):
-    """Status 65 and where it is damaged; what is whole before that is rendered."""
-    directory = test.directory()
-    whole = next(path for path in unit_reports(test, "json", "test_text")
-                 if path.stem == "json_everything").read_text()
-    faults = {
-        "": "there is no sample in it",
-        whole[:1000]: ":1: the file ends in the middle of a sample",
-        whole + whole[:1000]: ":2: the file ends in the middle of a sample",
-        whole.replace("9719", '"9719"'): ":1: pid: a whole number is expected",
-        whole.replace("kernel_delay/1", "kernel_delay/2"):
-            ":1: schema: is kernel_delay/2, this version reads kernel_delay/1",
-        "# Sample dump\n": ":1: '[' or '{' expected near '#'",
-    }
-    for number, (text, fault) in enumerate(faults.items()):
-        path = directory / str(number)
-        path.write_text(text)
-        run = test.program("--replay", path)
-        test.eq(run.status, 65, f"status for {fault}")
-        test.ok(f"kernel_delay: {path}" in run.stderr and fault in run.stderr, "it is said",
-                run.stderr)
-        test.eq(run.stdout.count("Sample dump"), int(text.startswith(whole)), "what is whole")
-    test.eq(test.program("--replay", directory / "none").status, 66, "status without a file")
-    pretty = directory / "pretty"
-    pretty.write_text(json.dumps(json.loads(whole), indent=4))
-    test.eq(replay(test, pretty, "json"), whole, "a file that was formatted")
-
-
-kdtest.main(case_schema, case_figures, case_distributions, case_traces, case_since, case_triggers,
-            case_damaged)
+kdtest.main(case_schema, case_figures, case_traces, case_since, case_triggers)

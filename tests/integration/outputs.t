@@ -158,15 +158,6 @@ def case_fail_if(test):
     test.eq((done.status, done.stderr), (0, ""), "it does not apply: status 0")
     done = test.program(*args, "--fail-if", "redy.max>1ms")
     test.eq(done.status, 64, "an unknown metric: status 64")
-    test.ok("ready" in done.stderr, "and what there is", done.stderr)
-    folder = test.directory()
-    for name, more in (("bare", ()), ("full", ("--histogram", "--resources"))):
-        test.program(*args, *more, "-o", f"json:{folder}/{name}")
-        for text in ("syscall.p99>0ns", "ready.p99<1s", "memory>0", "waits.count>=0", "upcalls<1"):
-            known = more and "waits" not in text and "upcalls" not in text
-            done = test.program("--replay", folder / name, "--quiet", "--fail-if", text)
-            test.eq((done.status, "cannot be told" in done.stderr), (4 if known else 65, not known),
-                    f"a {name} capture: {text}")
     done = test.program(*args, "--fail-if", "upcalls<1")
     test.eq(done.status, 65, "nobody counts upcalls of this process: status 65")
 
@@ -332,38 +323,20 @@ def case_bad_places(test):
     test.ok("directory" in done.stderr, "which is said", done.stderr)
     failed(test, "a directory", folder, "-o", f"json:{folder}")
     (folder / "target").write_text("precious\n")
-    for mode, of in ((0o1777, None), (0o777, several), (0o770, several)):
-        (folder / "shared").mkdir()
-        (folder / "shared").chmod(mode)
-        (folder / "shared" / "link").symlink_to(folder / "target")
-        (folder / "shared" / "way").symlink_to(folder)
-        done = failed(test, f"a link in a directory of mode {mode:o}", folder, "-o",
-                      f"json:{folder}/shared/link", kept=("shared", "target"))
-        test.ok("symbolic link" in done.stderr, "which is said", done.stderr)
-        failed(test, "a link on the way", folder, "-o", f"json:{folder}/shared/way/new",
-               kept=("shared", "target"))
-        (folder / "shared" / "s-2").symlink_to(folder / "target")
-        failed(test, "a link at a sample's name", folder, *(() if of else ("--sample-count=3",)),
-               "-o", f"json:{folder}/shared/s-%n", of=of, kept=("shared", "target"))
-        test.eq(sorted(os.listdir(folder / "shared")), ["link", "s-1", "s-2", "way"],
-                "the sample before is there, and no other")
-        subprocess.run(["rm", "-r", folder / "shared"], check=True)
+    (folder / "shared").mkdir()
+    (folder / "shared").chmod(0o1777)
+    (folder / "shared" / "link").symlink_to(folder / "target")
+    done = failed(test, "a link in a directory of others", folder, "-o",
+                  f"json:{folder}/shared/link", kept=("shared", "target"))
+    test.ok("symbolic link" in done.stderr, "which is said", done.stderr)
+    (folder / "shared" / "s-2").symlink_to(folder / "target")
+    failed(test, "a link at a sample's name", folder, "-o", f"json:{folder}/shared/s-%n",
+           of=several, kept=("shared", "target"))
+    test.eq(sorted(os.listdir(folder / "shared")), ["link", "s-1", "s-2"],
+            "the sample before is there, and no other")
     test.eq((folder / "target").read_text(), "precious\n", "the target is as before")
-    (folder / "own").symlink_to(folder / "target")
-    done = run(test, "-o", f"json:{folder}/own")
-    test.eq((done.status, len(samples((folder / "target").read_text()))), (0, 1),
-            "a link in a directory of root's is followed")
 
 
-def case_read_only(test):
-    folder = test.directory()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", folder], check=True)
-    try:
-        failed(test, "read-only", folder, "-o", f"json:{folder}/x")
-    finally:
-        subprocess.run(["umount", folder], check=True)
-
-
-kdtest.main(case_formats, case_folded, case_plain_word, case_names, case_limit, case_quiet, case_process_substitution, case_fail_if, case_interrupted,
-            case_triggers, case_replay, case_streams_fail, case_full_disk, case_same_file, case_no_memory, case_bad_places,
-            case_read_only)
+kdtest.main(case_formats, case_folded, case_plain_word, case_names, case_limit, case_quiet,
+            case_process_substitution, case_fail_if, case_interrupted, case_triggers, case_replay,
+            case_streams_fail, case_full_disk, case_same_file, case_no_memory, case_bad_places)

@@ -468,15 +468,7 @@ def case_wait_v2(test):
     check_wait(test, "v2")
 
 
-def case_refused(test):
-    load = test.workload("roles", "poll")
-    done = test.program("-p", load.pid, "--follow-fork", "--list-probes")
-    test.eq(done.status, 64, "a list of one's probes is refused")
-    test.ok("one process" in done.stderr, "with the reason", done.stderr)
-
-
-kdtest.main(case_named, case_ends, case_fork, case_exec, case_renamed,
-            case_renamed_alone, case_late_names, case_first_ends,
-            case_no_fork, case_filter, case_storm, case_storm_filter, case_long, case_stopped,
-            case_group_v1, case_group_v2, case_again_v1, case_again_v2, case_wait_v1, case_wait_v2,
-            case_refused)
+kdtest.main(case_named, case_ends, case_fork, case_exec, case_renamed, case_renamed_alone,
+            case_late_names, case_first_ends, case_no_fork, case_filter, case_storm,
+            case_storm_filter, case_long, case_stopped, case_group_v1, case_group_v2, case_again_v1,
+            case_again_v2, case_wait_v1, case_wait_v2)

@@ -14,7 +14,6 @@ import kdtest
 
 ALPHA = 0.4
 SAMPLES = 7
-LEAST = {"min_ns"}  # of several threads the least that is not 0
 # Windows that differ by up to 0.1 % have rates by their mean length.
 EVEN = 2e-3
 
@@ -197,9 +196,6 @@ def case_one(test):
     load = test.workload("roles", "poll")
     done = test.program("-p", load.pid, "--sample-time", "20ms", "-o", "json")
     test.eq(len(done.stdout.splitlines()), 1, "one sample has no summary")
-    for alpha in ("0", "1.1", "-1", "x", ""):
-        done = test.program("-p", load.pid, "--ewma", alpha)
-        test.eq(done.status, 64, f"--ewma {alpha!r} is refused")
 
 
 kdtest.main(case_samples, case_uneven, case_threads_come_and_go, case_one)

@@ -28,18 +28,6 @@ def refused(test, what, status, *args, words=()):
     return done
 
 
-def case_grammar(test):
-    """What cannot be read is answered by the grammar."""
-    kdtest.only_on_host("what the options' grammar is")
-    load = test.workload("caller", "sleeper")
-    for trigger in ("nonsense", "up", "up:", ":probed_call", "x:probed_call", "u:kdtest",
-                    "t:sched", "t::sched_switch", "up:probed_call+", "up:caller:0x",
-                    "up:caller:0xzz", "up:probed_call+0x1g", "", "k:", "u::one"):
-        refused(test, f"{trigger!r}", 78, "-p", load.pid, "--start-trigger", trigger,
-                words=[r"up(robe)?\b.*:", r"t(race)?\b.*:"])
-        refused(test, f"{trigger!r} as stop", 78, "-p", load.pid, "--stop-trigger", trigger)
-
-
 def case_names(test):
     """A name that is not there is answered by those that are close."""
     kdtest.only_on_host("names of files and of their symbols")
@@ -57,31 +45,6 @@ def case_names(test):
     if not load.ready:
         refused(test, "u:kdtest:mny", 78, "-p", load.pid, "--start-trigger", "u:kdtest:mny",
                 words=["many"])
-
-
-def case_options(test):
-    """Options that do not go together, and values that cannot be."""
-    kdtest.only_on_host("what options exclude each other")
-    load = test.workload("caller", "sleeper")
-    pid = ["-p", load.pid]
-    both = [*pid, *BOTH]
-    for args in ([*pid, "--start-trigger"], [*pid, "--check"],
-                 [*pid, "--trigger-target-only"], [*both, "--trigger-delta=soon"],
-                 [*both, "--trigger-delta=-1"],
-                 [*both, "--trigger-delta=1.5x"], [*pid, "--trigger-same-thread"],
-                 [*pid, "--start-trigger", ENTRY, "--trigger-same-thread"],
-                 [*pid, "--trigger-worst", "3"], [*both, "--trigger-worst", "0"],
-                 [*both, "--trigger-worst", "3"], [*both, "--max-overhead", "101"],
-                 [*both, "--trigger-worst", "many"], [*both, "--window-banks", "1"],
-                 [*both, "--window-banks", "8"], [*both, "--window-banks", "two"],
-                 [*both, "--max-overhead", "-1"], [*both, "--max-overhead", "much"],
-                 [*both, "--max-overhead", "nan"], [*both, "--duration", "0"],
-                 [*both, "--duration", "late"], [*pid, "--long-poll=0"],
-                 [*pid, "--long-poll=often"], [*both, "--long-poll"],
-                 [*pid, "--stop-trigger", RETURN, "--long-poll"],
-                 [*pid, "--start-trigger", ENTRY, "--start-trigger", "up:main"]):
-        what = " ".join("PID" if arg == load.pid else str(arg) for arg in args)
-        refused(test, what, 64, *args)
 
 
 def calls_while_armed(test, *args, want=75):
@@ -248,6 +211,5 @@ def case_nothing_left_out(test):
     test.eq(run.triggers.roles["start"].hits, 0, "the counts are printed")
 
 
-kdtest.main(case_grammar, case_names, case_options, case_never_hit, case_never_ended,
-            case_no_kprobes, case_attach_fails, case_seccomp, case_not_in_memory,
-            case_nothing_left_out)
+kdtest.main(case_names, case_never_hit, case_never_ended, case_no_kprobes, case_attach_fails,
+            case_seccomp, case_not_in_memory, case_nothing_left_out)

@@ -206,18 +206,6 @@ def case_busy(test):
                 "in words", screen.text)
 
 
-def case_condition(test):
-    load = test.workload("roles", f"spin:{kdtest.last_cpu()}")
-    hog = test.workload("roles", f"fifo:{kdtest.last_cpu()}:60:90")
-    path = test.directory() / "json"
-    done = test.program("-p", load.pid, "--sample-time", "0.3", "--quiet", "-o", f"json:{path}", "--fail-if",
-                        "verdict.share>5")
-    hog.end()
-    test.eq(done.status, 4, "a share of more than 5 %: status 4")
-    done = test.program("--replay", path, "--quiet", "--fail-if", "verdict.disk.share>5")
-    test.eq(done.status, 0, "not by a disk: status 0")
-
-
 def threads_of(text):
     """Threads with sections, and those that have a line."""
     blocks = re.findall(r"^ +([\d,]+x?) (\S+) *(?:\[SYSCALL STATISTICS\])?$", text, re.MULTILINE)
@@ -280,5 +268,5 @@ def case_database(test):
                  63 - without - len(blocks), 63 - without, "of threads that were kept ten have room")
 
 
-kdtest.main(case_fifo, case_stopped, case_lock, case_quota, case_idle, case_busy, case_condition,
-            case_selection, case_database)
+kdtest.main(case_fifo, case_stopped, case_lock, case_quota, case_idle, case_busy, case_selection,
+            case_database)

@@ -147,10 +147,4 @@ def case_disk(test):
     test.ok(contexts.count("disk") >= MOST * len(rows), "the disk ended them", contexts)
 
 
-def case_needs(test):
-    """--wakers without --off-cpu is a mistake."""
-    done = test.program("--wakers", "-p", os.getpid())
-    test.eq((done.status, "--wakers needs --off-cpu" in done.stderr), (64, True), "it is said")
-
-
-kdtest.main(case_own, case_others, case_disk, case_needs)
+kdtest.main(case_own, case_others, case_disk)

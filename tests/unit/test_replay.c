@@ -137,6 +137,10 @@ TEST(streams)
 	is_i64(stream_see(many, &seen, &error), 74, "what a handler says ends it");
 	is_u64(seen.samples, 1, "at once");
 	is_str(error.text, "", "and is no fault of the stream");
+
+	seen = (struct seen){ 0 };
+	is_i64(stream_see(HEAD ",\"number\":7}\n{", &seen, &error), EX_DATAERR, "one that is cut");
+	is_u64(seen.numbers, 7, "has given what is whole");
 }
 
 static int least_see(const struct sample *sample, void *context)
