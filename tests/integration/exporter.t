@@ -171,7 +171,7 @@ def case_triggers(test):
 
 def case_addresses(test):
     load = test.workload("roles", "poll")
-    for address in ("127.0.0.2", "::1", "0.0.0.0"):
+    for address in ("127.0.0.2", "::1", "0.0.0.0", "::"):
         try:
             free_port(address)
         except OSError as error:
@@ -179,8 +179,7 @@ def case_addresses(test):
             continue
         exporter = test.start(Exporter(load.pid, "--sample-time", "20ms", address=address))
         test.ok(exporter.count(), f"{address} is served")
-        if address != "0.0.0.0":
-            test.ok(refuses(exporter.port), f"{address}: no other one is")
+        test.eq(refuses(exporter.port), address not in ("0.0.0.0", "::"), f"{address}: so is 127.0.0.1")
         exporter.end()
     exporter = test.start(Exporter(load.pid, "--sample-time", "20ms"))
     test.ok(refuses(exporter.port, "127.0.0.2"), "by default 127.0.0.1 alone is")
@@ -251,19 +250,8 @@ def busy(exporter):
 
 def case_wrong_requests(test):
     exporter, path = begin(test)
-    for method, status in (("POST", 405), ("PUT", 405), ("DELETE", 405), ("OPTIONS", 405),
-                           ("BREW", 405)):
-        answer = exporter.get(method=method)
-        test.eq((answer[0], answer[1]["Allow"]), (status, "GET, HEAD"), f"{method}: {status}")
-    link = raw(exporter, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx")
-    test.eq(until_closed(link)[0][:13], b"HTTP/1.1 413 ", "GET with a body: 413")
-    link.close()
-    status, headers, text = exporter.get(method="HEAD")
-    test.eq((status, text), (200, ""), "HEAD: no text")
-    test.ok(int(headers["Content-Length"]) > 1000, "but its length")
-    status, headers, text = exporter.get("/")
+    status, _, text = exporter.get("/")
     test.ok(status == 200 and 'href="metrics"' in text, "/ leads to the metrics", text)
-    test.eq(exporter.get("/metrics/x")[0], 404, "other paths: 404")
     for what, request in (
             # What is not read may take the answer with it.
             ("POST with 1 MB", b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048576"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exporter, asked over real connections: each answer is one of those that were published,
- * whole, while others are being made. And what it makes of headers, and who has to go. */
+ * whole, while others are being made. And what it makes of headers, and who has to go. Clients that
+ * are many, slow or wrong, and addresses: tests/integration/exporter.t. */
 #define TAP_OWN_MAIN
 #define _GNU_SOURCE
 #include "cli/output/exporter.h"
@@ -9,7 +10,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -31,7 +31,6 @@
 #define OPENMETRICS "Accept: application/openmetrics-text\r\n"
 #define ROUNDS 100
 #define SCRAPERS 4
-#define PATIENCE 60000 /* ms for what has to come, however busy the machine is */
 
 static const struct report_options defaults = { .fold_names = true };
 
@@ -187,6 +186,8 @@ static void test_requests(struct exporter *exporter)
 		{ "POST /metrics", "Content-Length: 1000000000\r\n", "405 " },
 		{ "DELETE /", "", "405 " },
 		{ "TRACE /metrics", "", "405 " },
+		{ "OPTIONS /metrics", "", "405 " },
+		{ "BREW /metrics", "", "405 " },
 		{ "GET /metrics", "Content-Length: 5\r\n", "413 " },
 		{ "GET /metrics", "Transfer-Encoding: chunked\r\n", "413 " },
 		{ "GET /metrics", "Content-Length: 0\r\n", "200 " },
@@ -265,113 +266,6 @@ static void test_at_once(struct exporter *exporter)
 	sample_clear(&sample);
 }
 
-/* Clients that do not read, and others that say half of what they want. */
-static void test_slow(struct exporter *exporter)
-{
-	struct sample sample = metrics_full();
-	int fds[8], status = 0;
-
-	for (int i = 0; i < 8; i++) {
-		fds[i] = connected(exporter_port(exporter));
-		dprintf(fds[i], i % 2 ? "GET /metrics HTTP/1.1\r\nHo"
-				      : "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
-	}
-	for (int i = 0; i < 50; i++)
-		status |= exporter_add(exporter, &sample);
-	is_i64(status, 0, "slow clients: samples are added");
-	is_answer(exporter, "", "", NULL, "slow clients: others get answers");
-	for (int i = 0; i < 8; i++)
-		close(fds[i]);
-	sample_clear(&sample);
-}
-
-/* So many of them are closed, at once or after a while. */
-static int closed(const int *fds, int n, int timeout)
-{
-	struct pollfd waits[40];
-	char byte;
-	int sum = 0;
-
-	for (int i = 0; i < n; i++)
-		waits[i] = (struct pollfd){ fds[i], POLLIN, 0 };
-	poll(waits, (nfds_t)n, timeout);
-	for (int i = 0; i < n; i++)
-		sum += waits[i].revents && recv(fds[i], &byte, 1, MSG_DONTWAIT) <= 0;
-	return sum;
-}
-
-static char *asked_by(int fd)
-{
-	if (dprintf(fd, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n") <
-	    0)
-		abort();
-	return read_all(fd);
-}
-
-/* Of 40 connections, how many idle ones are left, once the last one has an answer. */
-static int idle_left(uint16_t port)
-{
-	int fds[40], left;
-
-	for (int i = 0; i < 40; i++)
-		fds[i] = connected(port);
-	for (int i = 39; i > 37; i--) { /* all that came before the second one is dealt with */
-		char *answer = asked_by(fds[i]);
-
-		is_str(body_of(answer), "ok\n", "connection %d is answered", i);
-		free(answer);
-	}
-	ok(closed(fds, 1, PATIENCE), "the first one is closed");
-	left = 38 - closed(fds, 38, 0);
-	for (int i = 0; i < 40; i++)
-		close(fds[i]);
-	return left;
-}
-
-/* One address has 16 connections: those that are idle for longest make room, so a newcomer is
- * answered. Those of before may not all have gone at first. */
-static void test_limit(struct exporter *exporter)
-{
-	int left = 0;
-
-	for (int i = 0; i < 20 && left != 14; i++)
-		left = idle_left(exporter_port(exporter));
-	is_i64(left, 14, "of 40, 14 are open beside those that were answered");
-	is_answer(exporter, "", "", NULL, "afterwards there are answers again");
-}
-
-static void test_big_header(struct exporter *exporter)
-{
-	static char line[1 << 20];
-	int fd = connected(exporter_port(exporter));
-	char *answer;
-
-	memset(line, 'a', sizeof(line) - 1);
-	dprintf(fd, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ");
-	for (size_t sent = 0; sent < sizeof(line) - 1;) {
-		ssize_t n = send(fd, line + sent, sizeof(line) - 1 - sent, MSG_NOSIGNAL);
-
-		if (n <= 0)
-			break;
-		sent += (size_t)n;
-	}
-	answer = read_all(fd);
-	ok(!*answer || !strncmp(answer, "HTTP/1.1 4", 10), "a header of 1 MB is refused");
-	free(answer);
-	close(fd);
-}
-
-static void test_taken(struct exporter *exporter)
-{
-	struct exporter *second;
-
-	is_i64(opened(&second, "127.0.0.1", exporter_port(exporter)), EX_UNAVAILABLE,
-	       "the port is taken");
-	exporter_close(second);
-	is_i64(opened(&second, "192.0.2.1", 0), EX_UNAVAILABLE, "an address of others");
-	exporter_close(second);
-}
-
 static unsigned int count_entries(const char *path)
 {
 	DIR *folder = opendir(path);
@@ -382,37 +276,6 @@ static unsigned int count_entries(const char *path)
 	if (folder)
 		closedir(folder);
 	return n;
-}
-
-static void test_v6(void)
-{
-	static const char *const addresses[] = { "::1", "::" };
-
-	for (int i = 0; i < 2; i++) {
-		struct exporter *exporter;
-		struct sockaddr_in6 to = { .sin6_family = AF_INET6 };
-		int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		char *answer;
-
-		if (fd < 0 || opened(&exporter, addresses[i], 0)) {
-			ok(true, "no IPv6 here");
-			return;
-		}
-		to.sin6_addr = in6addr_loopback;
-		to.sin6_port = htons(exporter_port(exporter));
-		ok(!connect(fd, (struct sockaddr *)&to, sizeof(to)), "%s: connected", addresses[i]);
-		dprintf(fd, "GET /metrics HTTP/1.0\r\n\r\n");
-		answer = read_all(fd);
-		ok(strstr(answer, " 200 "), "%s: answered", addresses[i]);
-		free(answer);
-		close(fd);
-		if (i) {
-			answer = asked(exporter_port(exporter), "GET /metrics", "");
-			ok(strstr(answer, " 200 "), "::: IPv4 too");
-			free(answer);
-		}
-		exporter_close(exporter);
-	}
 }
 
 /* --- Accept headers, as programs send them, and others: one in a line --- */
@@ -624,12 +487,7 @@ int main(void)
 	test_forms(exporter);
 	test_requests(exporter);
 	test_at_once(exporter);
-	test_slow(exporter);
-	test_limit(exporter);
-	test_big_header(exporter);
-	test_taken(exporter);
 	exporter_close(exporter);
-	test_v6();
 	exporter_close(NULL);
 	is_i64(exporter_add(NULL, NULL), 0, "no exporter has nothing to do");
 	is_u64(count_entries("/proc/self/fd"), fds, "no descriptor is left open");
