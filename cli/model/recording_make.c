@@ -395,28 +395,6 @@ static int courses_make(struct recording *recording, const struct recording_sour
 	return error;
 }
 
-int recording_make(struct recording *recording, const struct recording_source *source)
-{
-	struct recorded_event *events = source->events, *spare;
-	int error = cpus_make(recording, source);
-	size_t n = 0;
-
-	if (error)
-		return error;
-	for (size_t i = 0; i < source->n_events; i++) {
-		recording->events += events[i].at >= recording->from &&
-				     events[i].at <= recording->to;
-		if (is_of_thread(&events[i]))
-			events[n++] = events[i];
-	}
-	spare = malloc((n + 1) * sizeof(*spare));
-	if (!spare)
-		return -ENOMEM;
-	recorded_events_sort(events, spare, n);
-	free(spare);
-	return courses_make(recording, source, n);
-}
-
 /* --- Events in order --- */
 
 #define DIGIT_BITS 11 /* a TID has 22: two passes */
@@ -483,7 +461,9 @@ static void sort_by_time(struct recorded_event *events, struct recorded_event *s
 	}
 }
 
-void recorded_events_sort(struct recorded_event *events, struct recorded_event *spare, size_t n)
+/* By TID, then by time; equal ones stay in their order. spare: room for n of them. Takes a time
+ * that grows with n, if the events of each CPU were in the order of time or nearly. */
+static void events_sort(struct recorded_event *events, struct recorded_event *spare, size_t n)
 {
 	sort_by_digit(events, spare, n, 0);
 	sort_by_digit(spare, events, n, DIGIT_BITS);
@@ -492,4 +472,26 @@ void recorded_events_sort(struct recorded_event *events, struct recorded_event *
 			end++;
 		sort_by_time(events + first, spare, end - first);
 	}
+}
+
+int recording_make(struct recording *recording, const struct recording_source *source)
+{
+	struct recorded_event *events = source->events, *spare;
+	int error = cpus_make(recording, source);
+	size_t n = 0;
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < source->n_events; i++) {
+		recording->events += events[i].at >= recording->from &&
+				     events[i].at <= recording->to;
+		if (is_of_thread(&events[i]))
+			events[n++] = events[i];
+	}
+	spare = malloc((n + 1) * sizeof(*spare));
+	if (!spare)
+		return -ENOMEM;
+	events_sort(events, spare, n);
+	free(spare);
+	return courses_make(recording, source, n);
 }

@@ -54,8 +54,4 @@ struct recording_source {
  * The caller clears it in any case. Returns 0 or -ENOMEM. */
 int recording_make(struct recording *recording, const struct recording_source *source);
 
-/* Sorts by TID, then by time; equal ones stay in their order. spare: room for n of them. Takes
- * a time that grows with n, if the events of each CPU were in the order of time or nearly. */
-void recorded_events_sort(struct recorded_event *events, struct recorded_event *spare, size_t n);
-
 #endif
