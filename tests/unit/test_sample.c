@@ -93,15 +93,21 @@ TEST(ledger)
 
 TEST(lost)
 {
-	struct sample sample = { .pid = 1 };
+	struct sample sample = { .traces = {
+					 .limited = 5, .incomplete = 6, .kernel_hidden = true } };
 
-	is_u64(sample_lost(&sample), 0, "nothing lost");
+	is_u64(sample_lost(&sample), 0, "nothing lost; what a limit leaves out is not");
 	for (size_t i = 0; i < KD_LOSSES; i++)
 		sample.losses[i] = 1;
 	is_u64(sample_lost(&sample), KD_LOSSES, "every reason counts");
 	sample.skipped_runs = 10;
 	sample.torn = 100;
 	is_u64(sample_lost(&sample), KD_LOSSES + 110, "and so do skipped runs and torn threads");
+	sample.traces.lost = 1000;
+	sample.traces.beyond = 20000;
+	sample.traces.failed = 300000;
+	is_u64(sample_lost(&sample), KD_LOSSES + 321110,
+	       "records without room, stacks that were not kept, and those not resolved");
 	sample.torn = UINT64_MAX;
 	is_u64(sample_lost(&sample), UINT64_MAX, "losses do not wrap");
 }

@@ -72,34 +72,6 @@ TEST(calls)
 	sample_clear(&sample);
 }
 
-/* Scripts that read upstream's report must be able to read ours. */
-TEST(upstreams_layout)
-{
-	static const char *const lines[] = {
-		"\n# SYSCALL EVENTS:\n",
-		"\n           ENTRY (ns)           EXIT (ns)        TID COMM             "
-		"DELTA (us)  SYSCALL",
-		"\n  ------------------- ------------------- ---------- ---------------- "
-		"----------  ----------------",
-		"\n        3650618858022       3650618883600       9719 ovs-vswitchd             "
-		"25  "
-		"sendmmsg ",
-		"\n        3650619909589       3650620143698       9731 revalidator6            "
-		"234  "
-		"futex ",
-		"\n          do_futex+0xcb [kernel]\n",
-		"\n          __lll_lock_wait+0x2b [libc.so.6]\n",
-		"\n          [unknown] 0x7f0012345678\n",
-	};
-	struct sample sample = calls_begin();
-	char *text = report(&sample);
-
-	for (size_t i = 0; i < COUNT(lines); i++)
-		ok(strstr(text, lines[i]), "as upstream: %s", lines[i] + 1);
-	free(text);
-	sample_clear(&sample);
-}
-
 static struct trace_row wait_row(pid_t tid, uint32_t state, uint64_t start, uint64_t us)
 {
 	struct trace_row row = trace(TRACE_WAIT, tid, tid % 2 ? "odd" : "even", NULL);
@@ -352,29 +324,6 @@ TEST(bare)
 	sample_clear(&sample);
 }
 
-/* Of many only the largest are shown; all are in the sum. */
-TEST(many)
-{
-	struct sample sample = traces_begin();
-	char *text, *at;
-	unsigned int rows = 0;
-
-	sample.traces.waits_asked = true;
-	for (unsigned int i = 1; i <= 80; i++)
-		trace_add(&sample, wait_row((pid_t)i, KD_BLOCKED, i, i));
-	text = report_with(&sample, (struct report_options){ .waits_per_thread = true });
-	for (at = text; (at = strstr(at, "blocked interruptible")); at++)
-		rows++;
-	is_u64(rows, 50, "of 80 rows 50 are shown");
-	ok(strstr(text, "              80              80       1         80 even"), "the largest");
-	ok(!strstr(text, "              30              30       1         30 even"),
-	   "not the smallest");
-	ok(strstr(text, "\n  and 30 others: 30 waits, 465 us.\n  All: 80 waits, 3,240 us.\n"),
-	   "and it is said, with the sums of these and of all");
-	free(text);
-	sample_clear(&sample);
-}
-
 TEST(footer)
 {
 	struct sample sample = traces_begin();
@@ -414,36 +363,30 @@ TEST(warnings)
 	}
 }
 
-/* Threads that wait at one place are one row, unless each is to have its own. */
+/* Threads that wait at one place are one row, or each has its own: of many only the largest; or
+ * only threads of some names. All are in the sums, and what is left out is said. */
 TEST(threads)
 {
+	static const struct {
+		const char *name;
+		struct report_options options;
+	} cases[] = { { "traces_in_all", { 0 } },
+		      { "traces_in_thread", { .waits_per_thread = true } },
+		      { "traces_in_names", { .threads = "od?" } } };
 	struct sample sample = traces_begin();
-	char *text;
 
 	sample.traces.waits_asked = true;
-	for (unsigned int i = 1; i <= 80; i++)
-		trace_add(&sample, wait_row((pid_t)i, KD_BLOCKED, i, i));
-	text = report(&sample);
-	ok(strstr(text, "\n        80           3,240              80      80         80 even "),
-	   "one row, with the name of the thread that waited longest");
-	ok(strstr(text, "\n  All: 80 waits, 3,240 us.\n"), "and the sum of all");
-	free(text);
-	text = report_with(&sample, (struct report_options){ .waits_per_thread = true });
-	ok(strstr(text, "\n         1              80              80       1         80 even "),
-	   "or a row each");
-	free(text);
-	text = report_with(&sample, (struct report_options){ .threads = "od?" });
-	ok(strstr(text, "\n        40           1,600              79      40         79 odd "),
-	   "or only threads of some names");
-	ok(strstr(text, "\n  All: 40 waits, 1,600 us.\n"
-			"  Left out by --threads: 40 waits, 1,640 us.\n"),
-	   "and what is left out");
-	free(text);
-	sample.traces.wait_calls_chosen = true, sample.traces.left_out = 1;
-	text = report(&sample);
-	ok(strstr(text, "  Left out by --wait-filter='' and --syscall-filter: 1 wait, 0 us.\n"),
-	   "what filters left out");
-	free(text);
+	sample.traces.kernel_stacks_asked = sample.traces.user_stacks_asked = false;
+	for (unsigned int i = 1; i <= 80; i++) {
+		struct trace_row row = wait_row((pid_t)i, KD_BLOCKED, i, i);
+
+		row.kernel = NULL;
+		trace_add(&sample, row);
+	}
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		is_golden(&sample, &cases[i].options, cases[i].name, PARTS("# OFF-CPU"));
+		sample.traces.wait_calls_chosen = true, sample.traces.left_out = 1;
+	}
 	sample_clear(&sample);
 }
 

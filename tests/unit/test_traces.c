@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/model/fold.h"
-#include "cli/model/losses.h"
 #include "cli/model/sample.h"
 #include "tap.h"
 
@@ -69,36 +67,6 @@ TEST(order)
 	traces_finish(&list);
 	traces_clear(&list);
 	ok(true, "an empty list may be finished and cleared");
-}
-
-TEST(lost)
-{
-	struct sample sample = { .traces = {
-					 .limited = 5, .incomplete = 6, .kernel_hidden = true } };
-
-	is_u64(sample_lost(&sample), 0, "what a limit leaves out is not lost");
-	sample.traces.lost = 1;
-	is_u64(sample_lost(&sample), 1, "records without room are");
-	sample.traces.beyond = 20;
-	is_u64(sample_lost(&sample), 21, "stacks that were not kept are");
-	sample.traces.failed = 300;
-	is_u64(sample_lost(&sample), 321, "stacks that could not be resolved are");
-	sample.torn = 4000;
-	is_u64(sample_lost(&sample), 4321, "beside all else");
-	sample.traces.failed = UINT64_MAX;
-	is_u64(sample_lost(&sample), UINT64_MAX, "the sum does not wrap");
-}
-
-TEST(sample)
-{
-	struct sample sample = { 0 };
-
-	add(&sample.traces, row(TRACE_CALL, 1, 5, 9));
-	add(&sample.traces, row(TRACE_CALL, 1, 2, 3));
-	is_i64(sample_finish(&sample), 0, "a sample without threads is finished");
-	is_u64(sample.traces.rows[0].end, 3, "and its traces are sorted");
-	sample_clear(&sample);
-	ok(!sample.traces.rows, "clearing it releases them");
 }
 
 TEST(duration)
