@@ -9,102 +9,120 @@
 
 #include "cli/model/distribution.h"
 #include "cli/model/resource.h"
+#include "cli/model/rows.h"
 #include "cli/model/sample.h"
+#include "cli/model/thread_fields.h"
 #include "cli/model/trigger_stats.h"
 #include "random_values.h"
 
 #define RANDOM_STACKS 6
 #define RANDOM_FRAMES 5
 
-static struct irq_row *random_irqs(size_t *n, bool soft)
-{
-	struct irq_row *rows = random_rows(n, 3, sizeof(*rows));
+/* --- Threads, by the description of their members --- */
 
-	for (size_t i = 0; i < *n; i++) {
-		random_name(rows[i].name, sizeof(rows[i].name));
-		if (soft)
-			rows[i].vector = random_u32();
-		else
-			rows[i].unhandled = chance(2);
-		rows[i].count = random_number();
-		rows[i].total = random_number();
-		rows[i].max = random_number();
-	}
-	return rows;
+static void random_fields(const struct field *fields, char *structure);
+
+static void random_list(const struct field *field, char *structure)
+{
+	size_t n, size = field->list ? field->list->size : field->size;
+	char *rows = random_rows(&n, 3, size);
+
+	for (size_t i = 0; i < n; i++)
+		random_fields(field->list ? field->list->fields : field->fields, rows + i * size);
+	memcpy(structure + field->at, &rows, sizeof(rows));
+	memcpy(structure + field->n, &n, sizeof(n));
 }
 
-static void random_movers(struct thread_row *thread)
+/* A number of so many bytes, or of those that there are. */
+static void random_integer(const struct field *field, char *at)
 {
-	if (!chance(8))
-		thread->movers = random_rows(&thread->n_movers, 2, sizeof(*thread->movers));
-	for (size_t i = 0; i < thread->n_movers; i++) {
-		thread->movers[i].tid = (int32_t)(chance(2) * chance(INT32_MAX));
-		thread->movers[i].pid = (int32_t)(chance(2) * chance(INT32_MAX));
-		thread->movers[i].count = random_number();
-		random_name(thread->movers[i].name, sizeof(thread->movers[i].name));
-	}
+	uint64_t number = chance(3) ? random_number() : 0;
+
+	if (field->kind == FIELD_WORD || field->kind == FIELD_LOCK || field->kind == FIELD_BOOL)
+		number = chance(field->kind == FIELD_WORD   ? field->of
+				: field->kind == FIELD_LOCK ? KD_LOCK_KINDS
+							    : 2);
+	else if (field->kind == FIELD_I32)
+		number = chance(2) * chance(INT32_MAX);
+	else if (field->kind == FIELD_CALL || field->kind == FIELD_SLEPT_IN)
+		number = chance(2) ? chance(500)
+				   : (uint32_t)KD_CALL_NONE * (field->kind == FIELD_SLEPT_IN);
+	memcpy(at, &number, field->size);
 }
 
-static void random_stops(struct thread_row *thread)
+static void random_field(const struct field *field, char *structure)
 {
-	thread->stops = random_rows(&thread->n_stops, 3, sizeof(*thread->stops));
-	for (size_t i = 0; i < thread->n_stops; i++) {
-		struct stop_row *stop = &thread->stops[i];
+	struct distribution *times = field_times(field, structure);
 
-		stop->kind = (uint32_t)chance(KD_STOP_KINDS);
-		stop->signal = (int32_t)(chance(2) * chance(65));
-		stop->tid = (int32_t)(chance(2) * chance(INT32_MAX));
-		stop->pid = (int32_t)(chance(2) * chance(INT32_MAX));
-		random_name(stop->name, sizeof(stop->name));
-		stop->stops = random_count();
-	}
+	if (times)
+		*times = random_distribution();
+	else if (field->kind == FIELD_OBJECT && chance(4))
+		random_fields(field->fields, structure + field->at);
+	else if (field->kind == FIELD_ROWS)
+		random_list(field, structure);
+	else if (field->kind == FIELD_NAME)
+		random_name(structure + field->at, field->size);
+	else if (field->kind == FIELD_CPUS)
+		for (size_t i = 0; i < field->size; i += sizeof(uint64_t))
+			memcpy(structure + field->at + i, &(uint64_t){ random_number() },
+			       sizeof(uint64_t));
+	else if (field->kind != FIELD_OBJECT && field->kind != FIELD_OPEN)
+		random_integer(field, structure + field->at);
 }
 
-static void random_culprits(struct thread_row *thread)
+/* What is not known is 0. */
+static void random_fields(const struct field *fields, char *structure)
 {
-	thread->culprits = random_rows(&thread->n_culprits, 7, sizeof(*thread->culprits));
-	for (size_t i = 0; i < thread->n_culprits; i++) {
-		struct culprit *culprit = &thread->culprits[i];
+	for (; fields->key; fields++) {
+		bool known = !fields->known || chance(2);
 
-		culprit->kind = (enum culprit_kind)chance(CULPRIT_KINDS);
-		culprit->tid = (int32_t)chance(3);
-		culprit->pid = (int32_t)chance(INT32_MAX);
-		random_name(culprit->name, sizeof(culprit->name));
-		culprit->policy = (uint32_t)chance(CULPRIT_POLICIES);
-		culprit->priority = (int32_t)chance(200) - 100;
-		culprit->own = chance(2), culprit->kernel = chance(2);
-		culprit->ksoftirqd = chance(2), culprit->same_group = chance(2),
-		culprit->rt_limit = chance(2);
-		if (chance(2))
-			random_name(culprit->group, KD_COMM_LEN);
-		culprit->woken_ns = random_number();
-		culprit->preempted_ns = random_number();
-		culprit->longest_ns = random_number();
+		if (known)
+			random_field(fields, structure);
+		if (fields->known)
+			structure[fields->known] = known;
 	}
 }
 
-static void random_resources(struct thread_row *thread)
+static void random_open(struct thread_row *thread)
 {
-	for (size_t i = 0; i < KD_IO_KINDS && chance(2); i++)
-		thread->io[i] = (struct io_row){ { random_number(), 1 }, { 0, random_number() } };
-	thread->io_uring_calls = chance(2) * random_number();
-	thread->forks = chance(2) * random_number(), thread->execs = chance(2) * random_number();
-	if (!chance(4))
-		thread->counters = random_rows(&thread->n_counters, 2, sizeof(*thread->counters));
-	for (size_t i = 0; i < thread->n_counters; i++)
-		thread->counters[i] = (struct counter_row){ "cs", 7, random_number(), 0, 1, true };
-	if (!chance(4))
-		thread->blocks = random_rows(&thread->n_blocks, 2, sizeof(*thread->blocks));
-	for (size_t i = 0; i < thread->n_blocks; i++) {
-		struct block_row *block = &thread->blocks[i];
+	thread->n_open = chance(4);
+	thread->open = calloc(thread->n_open + 1, sizeof(*thread->open));
+	for (size_t i = 0; thread->open && i < thread->n_open; i++) {
+		unsigned int kind = i ? thread->open[i - 1].kind : OPEN_CALL;
+		int32_t call = random_call();
 
-		block->requests = random_count();
-		block->times = random_distribution();
-		block->bytes = random_number();
-		block->kind = (uint32_t)chance(KD_BLOCK_KINDS);
-		random_name(block->device, sizeof(block->device));
+		kind += chance(OPEN_KINDS - kind);
+		if (kind != OPEN_CALL || call == KD_CALL_NONE)
+			call = KD_CALL_UNKNOWN;
+		thread->open[i] = (struct open_item){
+			.kind = (enum open_kind)kind,
+			.number = call,
+			.count = (unsigned int)random_number(),
+			.since = random_number(),
+			.until = random_number(),
+			.inside = random_number(),
+			.length = random_number(),
+			.longest = random_number(),
+			.at_start = chance(2),
+			.at_end = chance(2),
+		};
 	}
 }
+
+static void random_thread(struct thread_row *thread)
+{
+	random_fields(thread_fields, (char *)thread);
+	/* One member says of these three whether they are known. */
+	if (!thread->ledger.exec_known)
+		thread->ledger.exec = thread->ledger.ticks_user = thread->ledger.ticks_system = 0;
+	thread->members = chance(3) ? 1 : random_u32();
+	if (chance(2))
+		thread->ledger.life = ledger_sum(&thread->ledger);
+	random_open(thread);
+	thread_times_sum(thread);
+}
+
+/* --- All else of a sample --- */
 
 static void random_usages(struct sample *sample)
 {
@@ -136,32 +154,6 @@ static void random_usages(struct sample *sample)
 	}
 }
 
-static void random_descriptors(struct thread_row *thread)
-{
-	if (!chance(8))
-		thread->descriptors = random_rows(&thread->n_descriptors, 2,
-						  sizeof(*thread->descriptors));
-	for (size_t i = 0; i < thread->n_descriptors; i++) {
-		struct descriptor_row *row = &thread->descriptors[i];
-
-		row->awaited = (uint32_t)chance(KD_AWAITED_KINDS);
-		row->is.fd = (int32_t)chance(1000) - 1;
-		row->is.inode = random_number();
-		random_name(row->is.path, sizeof(row->is.path));
-		random_name(row->is.device, sizeof(row->is.device));
-		random_name(row->is.device_number, sizeof(row->is.device_number));
-		random_name(row->is.protocol, sizeof(row->is.protocol));
-		random_name(row->is.local, sizeof(row->is.local));
-		random_name(row->is.peer, sizeof(row->is.peer));
-		row->is.other_net = chance(2) ? random_u32() : 0;
-		row->waits = random_count();
-		row->ended_by = (pid_t)(chance(2) * chance(INT32_MAX));
-		row->ended_pid = (pid_t)(chance(2) * chance(INT32_MAX));
-		random_name(row->ended_name, sizeof(row->ended_name));
-		row->others = random_number();
-	}
-}
-
 static void random_interruptions(struct sample *sample)
 {
 	sample->distributions = random_number() & 1;
@@ -184,122 +176,6 @@ static void random_interruptions(struct sample *sample)
 		random_name(interruption->who, KD_COMM_LEN);
 		interruption->who_tid = (pid_t)chance(INT32_MAX);
 		interruption->who_others = (uint32_t)chance(2) * random_u32();
-	}
-}
-
-static void random_locks(struct thread_row *thread)
-{
-	thread->locks = random_rows(&thread->n_locks, 3, sizeof(*thread->locks));
-	for (size_t i = 0; i < thread->n_locks; i++) {
-		struct lock_row *lock = &thread->locks[i];
-
-		lock->address = random_number();
-		lock->kind = (enum kd_lock)chance(KD_LOCK_KINDS);
-		lock->holder = (pid_t)(chance(2) * chance(INT32_MAX));
-		lock->released_by = (pid_t)(chance(2) * chance(INT32_MAX));
-		random_name(lock->holder_name, sizeof(lock->holder_name));
-		random_name(lock->released_name, sizeof(lock->released_name));
-		random_name(lock->is.symbol, sizeof(lock->is.symbol));
-		random_name(lock->is.object, sizeof(lock->is.object));
-		lock->is.offset = random_number();
-		random_name(lock->called_from, sizeof(lock->called_from));
-		lock->waits = random_count();
-		lock->meanwhile = (struct kd_doing){ random_number(), random_number(),
-						     random_number() };
-		lock->others = random_number();
-		lock->slept_in = chance(2) ? (int32_t)chance(500) : KD_CALL_NONE;
-	}
-}
-
-static void random_ledger(struct ledger *ledger)
-{
-	for (size_t i = 0; i < LEDGER_STATES; i++)
-		ledger->ns[i] = chance(2) ? random_number() : 0;
-	for (size_t i = 0; i < KD_AWAITED_KINDS; i++) {
-		if (!chance(4)) {
-			ledger->awaited[i] = random_count();
-			ledger->asleep[i].max = chance(2) ? random_number() : 0;
-			ledger->asleep[i].count = ledger->asleep[i].max ? 1 + chance(3) : 0;
-		}
-	}
-	ledger->life = chance(2) ? random_number() : ledger_sum(ledger);
-	ledger->exec_known = chance(2);
-	ledger->exec = ledger->exec_known ? random_number() : 0;
-}
-
-static void random_thread(struct thread_row *thread)
-{
-	thread->tid = (pid_t)chance(INT32_MAX);
-	random_name(thread->name, sizeof(thread->name));
-	thread->ended = !chance(4);
-	thread->members = chance(3) ? 1 : random_u32();
-	random_ledger(&thread->ledger);
-	if (chance(2))
-		thread->majors = (struct kd_majors){ random_count(), random_number() };
-	for (size_t i = 0; i < INTERRUPTION_SUMS; i++) {
-		if (chance(4))
-			continue;
-		thread->interrupted[i].count = random_count();
-		thread->interrupted[i].times = random_distribution();
-	}
-	thread->calls = random_rows(&thread->n_calls, 5, sizeof(*thread->calls));
-	for (size_t i = 0; i < thread->n_calls; i++)
-		thread->calls[i] = (struct call_row){ (uint32_t)chance(500), random_number(),
-						      random_number(), random_number(),
-						      random_distribution() };
-	thread->hardirqs = random_irqs(&thread->n_hardirqs, false);
-	thread->softirqs = random_irqs(&thread->n_softirqs, true);
-	random_locks(thread);
-	random_stops(thread);
-	random_movers(thread);
-	random_descriptors(thread);
-	random_resources(thread);
-	thread->run = random_span();
-	thread->long_poll = random_span();
-	thread->ready = random_count();
-	random_culprits(thread);
-	thread_times_sum(thread);
-	thread->stopped = random_count();
-	if (chance(2))
-		thread->overslept = (struct kd_overslept){ random_count(), random_count(),
-							   random_number(), random_number() };
-	if (chance(2))
-		thread->late_ticks = random_count();
-	if (chance(2))
-		thread->stolen = random_count();
-	thread->run_times = random_distribution();
-	thread->ready_times = random_distribution();
-	thread->voluntary = random_number();
-	thread->involuntary = random_number();
-	thread->migrations = random_number();
-	thread->wakeup_migrations = random_number();
-	thread->balance_migrations = random_number();
-	thread->affinity_migrations = random_number();
-	thread->other_migrations = random_number();
-	for (size_t i = 0; i < KD_CPU_WORDS; i++)
-		thread->cpus[i] = chance(4) ? 0 : random_number();
-	thread->cpus_beyond = chance(2);
-	thread->n_open = chance(4);
-	thread->open = calloc(thread->n_open + 1, sizeof(*thread->open));
-	for (size_t i = 0; thread->open && i < thread->n_open; i++) {
-		unsigned int kind = i ? thread->open[i - 1].kind : OPEN_CALL;
-		int32_t call = random_call();
-
-		kind += chance(OPEN_KINDS - kind);
-		if (kind != OPEN_CALL || call == KD_CALL_NONE)
-			call = KD_CALL_UNKNOWN;
-		thread->open[i] = (struct open_item){
-			.kind = (enum open_kind)kind,
-			.number = call,
-			.count = (unsigned int)random_number(),
-			.since = random_number(),
-			.until = random_number(),
-			.inside = random_number(),
-			.length = random_number(),
-			.longest = random_number(),
-			.at_start = chance(2),
-			.at_end = chance(2),
-		};
 	}
 }
 

@@ -71,17 +71,6 @@ static const char *random_text(void)
 	return text;
 }
 
-static struct kd_count random_count(void)
-{
-	return (struct kd_count){ random_number(), random_number(), random_number() };
-}
-
-static struct kd_span random_span(void)
-{
-	return (struct kd_span){ random_number(), random_number(), random_number(),
-				 random_number() };
-}
-
 /* Half of them are empty. */
 static struct distribution random_distribution(void)
 {
