@@ -238,7 +238,7 @@ VERB_PROGRAMS := $(VERBS:%=$(BUILD)/workloads/%)
 OTHER_WORKLOADS := $(patsubst tests/%.c,$(BUILD)/%, \
 	$(filter-out $(VERB_FILES),$(wildcard tests/workloads/*.c)))
 
-unit: $(UNIT_PROGRAMS) $(BUILD)/unit/elf_list
+unit: $(UNIT_PROGRAMS)
 workloads: $(VERB_PROGRAMS) $(OTHER_WORKLOADS) $(BUILD)/workloads/compat32
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/pure.a $(BUILD)/flags
@@ -316,7 +316,7 @@ $(BUILD)/workloads/compat32: tests/workloads/compat.c $(BUILD)/flags
 		-o $@ $< 2>$@.why || : >$@
 
 # All of this as a compiler sees it, with either kind of flags; nothing is made of it.
-SYNTAX := $(patsubst %.c,$(BUILD)/%.syntax,$(CLI) $(UNIT:%=tests/%.c) tests/unit/elf_list.c \
+SYNTAX := $(patsubst %.c,$(BUILD)/%.syntax,$(CLI) $(UNIT:%=tests/%.c) \
 	$(wildcard tests/workloads/*.c tests/fuzz/*.c))
 syntax: $(SYNTAX)
 $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
@@ -396,14 +396,14 @@ lint:
 # Without the sanitizers' builds, which show no more of what the tests themselves look at.
 test:
 	@tests/deps build check
-	@$(MAKE) $(jobs) all $(UNIT:%=$(BUILD)/%) $(BUILD)/unit/elf_list workloads $(BPF_TESTS)
+	@$(MAKE) $(jobs) all $(UNIT:%=$(BUILD)/%) workloads $(BPF_TESTS)
 	$(disown)
 	@tests/run --short $(UNIT:%=$(BUILD)/%) $(TESTS)
 	$(disown)
 
 check:
 	@tests/deps build check
-	@$(MAKE) $(jobs) all $(SANITIZED) $(BUILD)/unit/elf_list workloads fuzzers $(BPF_TESTS)
+	@$(MAKE) $(jobs) all $(SANITIZED) workloads fuzzers $(BPF_TESTS)
 	$(disown)
 	@tests/run $(SANITIZED) $(TESTS)
 	$(disown)

@@ -3,6 +3,8 @@
 """--list-probes and --check, compared with what readelf and the kernel say."""
 
 import collections
+import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -79,16 +81,25 @@ def case_usdt(test):
     test.ok(max(sites for sites, _ in want.values()) > 1, "some have several sites")
 
 
-def case_python(test):
-    path = shutil.which("python3.11", path="/usr/bin")
-    if not path or not probes_of(path):
-        raise kdtest.Skip("there is no python3.11 with USDT probes")
-    child = test.child([path, "-c", "print('up', flush=True); input()"])
+def case_libraries(test):
+    """All that Python and its libraries have, those of C++ among them."""
+    code = "from ctypes import CDLL, util; CDLL(util.find_library('m')); " \
+           "CDLL(util.find_library('stdc++')); print('up', flush=True); input()"
+    child = test.child(["/usr/bin/python3", "-c", code])
     child.line("up")
-    test.eq(usdt_listed(listed(test, child.pid, "u:python:*")), probes_of(path),
-            "python's USDT probes")
+    maps = pathlib.Path(f"/proc/{child.pid}/maps").read_text()
+    paths = set(re.findall(r" r-xp .* (/.*)", maps))
     overview = listed(test, child.pid)
-    test.ok(set(probes_of(path)) <= set(usdt_listed(overview)), "are in the overview, too")
+    probes = {":".join(name.split(":")[-2:]): found for name, found in usdt_listed(overview).items()}
+    test.eq(probes, {name: probe for path in paths for name, probe in probes_of(path).items()},
+            "USDT probes as readelf shows them")
+    for path in sorted(paths):
+        want = set(functions_of(path))
+        got = {re.match(r"up:.+?:(?:0x\w+ +)?([^: ,]+)", line)[1]
+               for line in listed(test, child.pid, f"up:{os.path.basename(path)}:*")}
+        # Where debug files are installed there is more.
+        more = set() if os.path.isdir("/usr/lib/debug/.build-id") else got - want
+        test.eq((want - got, more), (set(), set()), "its functions as readelf shows them")
 
 
 def case_functions(test):
@@ -146,7 +157,7 @@ def case_objects(test):
                    check=True)
     child = test.child([program])
     kdtest.wait_until(lambda: str(library) in
-                      (kdtest.pathlib.Path("/proc", str(child.pid), "maps")).read_text())
+                      (pathlib.Path("/proc", str(child.pid), "maps")).read_text())
     taken = (library, folder / "link", library.name, "libkdtest.so", "libplug.so.7", "libplug.so",
              "libkdtest.*", "libpl?g.so*", folder / "libkd*")
     refused = ("libkdtest", "LIBKDTEST.SO", "plug.so.7", folder / "none", "libplug.so.8", "[ab]*",
@@ -232,5 +243,5 @@ def case_check(test):
         test.ok(f"fires for {whom}" in done.stdout, f"{text} fires for {whom}", done.stdout)
 
 
-kdtest.main(case_objects, case_usdt, case_python, case_functions, case_namesakes, case_tracepoints,
-            case_nothing, case_output, case_hostile_path, case_check)
+kdtest.main(case_objects, case_usdt, case_libraries, case_functions, case_namesakes,
+            case_tracepoints, case_nothing, case_output, case_hostile_path, case_check)

@@ -14,7 +14,7 @@ import subprocess
 
 import kdtest
 
-LIST = kdtest.WORKLOADS.parent / "unit" / "elf_list"
+SITE = re.compile(r"^  (.*)  at (0x\w+) of (/.*?)(?:, semaphore at (0x\w+))?$", re.MULTILINE)
 NOP = {0x90, 0x0f, 0x1f}  # the first byte of what a USDT site is made of
 
 MAIN_C = """
@@ -90,20 +90,6 @@ def offset_of(path, address):
     return None
 
 
-def readelf_functions(path):
-    """{(address, name)} of the functions that are in the file's code."""
-    segments, found = code_segments(path), set()
-    for line in must("readelf", "-sW", path).splitlines():
-        fields = line.split()
-        if len(fields) < 8 or fields[3] not in ("FUNC", "IFUNC") or fields[6] == "UND":
-            continue
-        address = int(fields[1], 16)
-        name = fields[7][:1] + fields[7][1:].partition("@")[0]
-        if any(start <= address < start + size for start, _, size in segments):
-            found.add((address, name))
-    return found
-
-
 def readelf_usdt(path):
     """Sorted (address, semaphore, provider, name), as often as they are noted."""
     found = []
@@ -114,66 +100,11 @@ def readelf_usdt(path):
     return sorted(found)
 
 
-def listed(path):
-    """(functions, USDT sites with their offsets), as our reader finds them."""
-    functions, sites = set(), []
-    done = run(LIST, path)
-    if done.returncode:
-        raise AssertionError(done.stderr)
-    for line in done.stdout.splitlines():
-        kind, *fields = line.split(" ")
-        if kind == "function":
-            functions.add((int(fields[0], 16), fields[2]))
-        else:
-            address, offset, semaphore, _ = (int(field, 16) for field in fields[:4])
-            sites.append(((address, semaphore, fields[4], fields[5]), offset))
-    return functions, sorted(sites)
-
-
-def sites_of(pid, *triggers, wrapper=()):
-    """[(object, offset, semaphore, name)] of the triggers, and what was said."""
-    done = run(*wrapper, LIST, pid, *triggers)
-    found = []
-    for line in done.stdout.splitlines():
-        _, path, offset, semaphore, name = line.split(" ")
-        found.append((path, int(offset, 16), int(semaphore, 16), name))
-    return found, done
-
-
-def real_files():
-    names = ["/usr/bin/python3.11", "/usr/bin/python3", "/usr/sbin/ovs-vswitchd",
-             "/usr/bin/redis-server", str(kdtest.PROGRAM)]
-    names += map(str, pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
-    for library in ("libc.so.6", "libm.so.6", "libstdc++.so.6"):
-        names.append(run("cc", f"-print-file-name={library}").stdout.strip())
-    return sorted({os.path.realpath(name) for name in names if os.path.isfile(name)})
-
-
-def case_functions_as_readelf(test):
-    files = real_files()
-    test.ok(sum(len(readelf_functions(path)) for path in files) > 1000, "they have functions")
-    for path in files:
-        want, got = readelf_functions(path), listed(path)[0]
-        missing, more = sorted(want - got)[:5], sorted(got - want)[:5]
-        test.ok(not missing, f"{path}: all {len(want)} functions", *missing)
-        # Where debug files are installed there is more.
-        stripped = ".symtab" not in must("readelf", "-SW", path)
-        if not stripped or not os.path.isdir("/usr/lib/debug/.build-id"):
-            test.ok(not more, f"{path}: and no others", *more)
-
-
-def case_usdt_as_readelf(test):
-    probes = 0
-    for path in real_files():
-        want, got = readelf_usdt(path), listed(path)[1]
-        test.eq([site for site, _ in got], want, f"{path}: {len(want)} USDT sites")
-        data = pathlib.Path(path).read_bytes()
-        wrong = [site for site, offset in got
-                 if offset != offset_of(path, site[0]) or data[offset] not in NOP]
-        if got:
-            test.ok(not wrong, f"{path}: each is an instruction that does nothing", *wrong)
-        probes += len(want)
-    test.ok(probes, "some of them have USDT")
+def sites_of(pid, trigger, wrapper=()):
+    """[(object, offset, semaphore, name)] of a trigger, and what was said."""
+    done = run(*wrapper, kdtest.PROGRAM, "-p", pid, "--check", "--start-trigger", trigger)
+    return [(path, int(offset, 16), int(semaphore or "0", 16), name)
+            for name, offset, path, semaphore in SITE.findall(done.stdout)], done
 
 
 def case_postgres(test):
@@ -197,7 +128,11 @@ def case_postgres(test):
         test.eq(len(got), sites[provider, name], f"{name}: one for each site")
         test.ok(all(site[2] for site in got), f"{name}: each with its semaphore", done.stderr)
     got, done = sites_of(pid, "u:postgresql:*")
-    test.eq(len(got), len({site[:2] for site in readelf_usdt(copy)}), "a pattern: all sites")
+    test.eq(sorted(site[1] for site in got),
+            sorted(offset_of(copy, address) for address in {site[0] for site in readelf_usdt(copy)}),
+            "a pattern: all sites")
+    data = copy.read_bytes()
+    test.eq([site for site in got if data[site[1]] not in NOP], [], "that do nothing")
 
 
 def build(test, **changes):
@@ -250,7 +185,7 @@ def case_choices(test):
             "their addresses are named")
     for choice in choices:
         want = offset_of(program, int(choice.split("0x")[1], 16))
-        test.eq(sites_of(target.pid, choice)[0], [(str(program), want, 0, "")],
+        test.eq(sites_of(target.pid, choice)[0], [(str(program), want, 0, "(by address)")],
                 "each of them can be chosen")
     test.eq(len(sites_of(target.pid, "up:tw*")[0]), 2, "a pattern takes both")
     got, done = sites_of(target.pid, "up:inside")
@@ -347,7 +282,7 @@ def case_deleted(test):
         test.eq([site[1] for site in sites_of(target.pid, "up:libkdtest.so:inside")[0]], [inner],
                 f"the library: {what}")
         for path in (program, library):
-            path.write_bytes(pathlib.Path(LIST).read_bytes())
+            path.write_bytes(pathlib.Path(kdtest.PROGRAM).read_bytes())
     bare = ["capsh", "--drop=cap_sys_admin,cap_checkpoint_restore", "--", "-c", 'exec "$@"', "sh"]
     got, done = sites_of(target.pid, "up:libkdtest.so:inside", wrapper=bare)
     test.ok(not got and done.returncode, "the other file is not taken for it", done.stderr)
@@ -372,6 +307,6 @@ def case_sdt_header(test):
     test.ok(done.returncode == 78 and "u:shop:closed" in done.stderr, "a close name", done.stderr)
 
 
-kdtest.main(case_functions_as_readelf, case_usdt_as_readelf, case_postgres, case_choices,
+kdtest.main(case_postgres, case_choices,
             case_debug_link, case_packed_symbols, case_build_id_in_a_root, case_other_mounts,
             case_deleted, case_sdt_header)
