@@ -2,12 +2,18 @@
 """What is wrong with the books of a report: sums that do not add up, tables that contradict
 each other."""
 
+import re
+
 import kdculprits
 import kddistributions
-from kdreport import STATES, RUNNING
+from kdreport import STATES, RUNNING, Row
 
 WAKEUP_TO_SWITCH = 50_000  # ns, see clock_shift()
 UNREPORTED_SWITCH = 100_000  # ns, see Report.unreported
+# Kinds of waits that are at descriptors only, and rows of those that have no kind of their own.
+AT_DESCRIPTORS, SHORT = ("pipe", "socket", "eventfd", "terminal"), ("short", "others", "-")
+KERNEL_LOCK = re.compile("kernel_|mmap_|percpu_|-$")
+OTHER_LOCKS = {"flock", "fcntl", "semop", "semtimedop"}  # which have no list
 SHARES = ("p50", "p90", "p99", "p99.9", "max")
 
 
@@ -41,7 +47,7 @@ def book_faults(report, cpu=None, late=()):
             if flight.count == 1 and flight.longest < flight.inside:
                 say(f"{flight.name} in flight is {flight.longest:,}, shorter than its part")
         if not thread.silent:
-            faults += [f"{thread!r}: {text}" for text in sum_faults(thread) + table_faults(thread) +
+            faults += [f"{thread!r}: {text}" for text in sum_faults(thread) + list_faults(thread) + table_faults(thread) +
                        kddistributions.faults(thread, report, SHARES) + kdculprits.faults(thread, STATES)]
         least, most = (cpu or {}).get(thread.tid, (0, life))
         lacks, exceeds = clock_shift(thread)
@@ -95,6 +101,30 @@ def sum_faults(thread):
             for column, value in thread.totals[section].items():
                 if sum(row[column] for row in counted) != value:
                     faults.append(f"{section}: {column} does not add up to its TOTAL")
+    return faults
+
+
+def list_faults(thread):
+    """Each wait of these kinds is in the list of what was waited for, if only in the row of those that
+    were short, which has others, too. One that crosses an edge of the window may be in one of both."""
+    faults = []
+    lists = [("descriptors", AT_DESCRIPTORS, thread.descriptors)]
+    if not OTHER_LOCKS & set(thread.calls):
+        user = [Row(row, kind=row.kind if KERNEL_LOCK.match(row.kind) else "lock") for row in thread.locks]
+        lists.append(("locks", ("lock",), user))
+    for what, kinds, rows in lists:
+        states = {kind: thread.blocked[kind] for kind in kinds if kind in thread.blocked}
+        rows = [row for row in rows if row.kind in (*kinds, *SHORT)]
+        edges = 2 * thread.members
+        for kind, state in states.items():
+            listed = sum(row.count for row in rows if row.kind == kind)
+            if listed > state.count + edges:
+                faults.append(f"{what}: {listed:,} waits for a {kind} are listed of {state.count:,}")
+        count, total = (sum(row[key] for row in states.values()) for key in ("count", "total"))
+        listed, ns = (sum(row[key] for row in rows) for key in ("count", "total"))
+        longest = max((row.max for row in states.values()), default=0)
+        if listed < count - edges or ns < total - edges * longest:
+            faults.append(f"{what}: {listed:,} waits of {ns:,} ns are listed of {count:,} of {total:,}")
     return faults
 
 

@@ -35,9 +35,9 @@ class Terminal:
         os.close(slave)
         self.shown = ""
 
-    def read(self, until=None):
+    def read(self, until=None, patience=kdtest.PATIENCE):
         """What is shown until that, or the end."""
-        deadline = time.monotonic() + kdtest.PATIENCE
+        deadline = time.monotonic() + patience
         while time.monotonic() < deadline and not (until and until in self.shown):
             if select.select([self.master], [], [], 0.1)[0]:
                 try:
@@ -50,6 +50,13 @@ class Terminal:
 
     def press(self, keys):
         os.write(self.master, keys.encode())
+
+    def press_to_end(self, keys):
+        """A program may pass over a key while it is still busy with an interrupt."""
+        deadline = time.monotonic() + kdtest.PATIENCE
+        while self.process.poll() is None and time.monotonic() < deadline:
+            self.press(keys)
+            self.read(patience=1)
 
     def wait(self):
         self.read()

@@ -91,12 +91,12 @@ def case_less(test):
     terminal.press("\003")
     time.sleep(0.2)
     test.eq(terminal.process.poll(), None, "an interrupt is the pager's")
-    terminal.press("q")
+    terminal.press_to_end("q")
     test.eq(terminal.wait(), 0, "q ends it, with status 0")
     ran = test.directory() / "ran"
     terminal = Terminal(test, "--replay", path, PAGER=f"touch {ran}", SUDO_UID="nobody")
     terminal.read(until="NEXT")
-    terminal.press("q")
+    terminal.press_to_end("q")
     test.eq((terminal.wait(), ran.exists()), (0, False), "so it is if the caller is not known")
 
 

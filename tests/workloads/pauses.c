@@ -4,10 +4,12 @@
  * Every second wait is as short as its partner can make it, the others last PAUSE_NS.
  *
  * Truths of "taker" (pipe) and "locker" (mutex): calls: how many; slept: in how many it slept;
- * least: how many may have been a sleep of LEAST_NS, as they took so long; long: how many took
- * LONG_NS and slept; long_ns: these together. */
+ * least: how many may have been a sleep of LEAST_NS, as they took so long; long: how many slept
+ * for LONG_NS, without the time for which the thread waited for a CPU; long_ns: how long these
+ * took. */
 #include "stage.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -17,7 +19,8 @@
 
 struct log {
 	long calls, slept, least, longer, before_slept;
-	long long long_ns, before;
+	long long long_ns, before, before_delay;
+	int schedstat;
 };
 
 static long rounds;
@@ -33,8 +36,30 @@ static long sleeps(void)
 	return usage.ru_nvcsw;
 }
 
+/* Its time without a CPU although it was runnable: run_delay,
+ * Documentation/scheduler/sched-stats.rst */
+static long long delay_ns(const struct log *log)
+{
+	long long delay;
+	char text[64];
+	ssize_t got = pread(log->schedstat, text, sizeof(text) - 1, 0);
+
+	text[got < 0 ? 0 : got] = '\0';
+	if (sscanf(text, "%*s %lld", &delay) != 1)
+		die("schedstat");
+	return delay;
+}
+
+static struct log log_open(void)
+{
+	struct log log = { .schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC) };
+
+	return log;
+}
+
 static void log_begin(struct log *log)
 {
+	log->before_delay = delay_ns(log);
 	log->before_slept = sleeps();
 	log->before = now_ns();
 }
@@ -47,7 +72,7 @@ static void log_add(struct log *log)
 	log->calls++;
 	log->slept += slept > 0;
 	log->least += slept > 0 && ns >= LEAST_NS;
-	if (slept && ns >= LONG_NS) {
+	if (slept && ns - (delay_ns(log) - log->before_delay) >= LONG_NS) {
 		log->longer++;
 		log->long_ns += ns;
 	}
@@ -64,7 +89,7 @@ static void log_note(const struct log *log, struct worker *worker)
 
 static void taker(struct worker *worker)
 {
-	struct log log = { 0 };
+	struct log log = log_open();
 
 	worker_note(worker, "fd", to_taker[0]);
 	for (long i = 0; i < rounds; i++) {
@@ -89,7 +114,7 @@ static void teller(struct worker *worker)
 
 static void locker(struct worker *worker)
 {
-	struct log log = { 0 };
+	struct log log = log_open();
 
 	for (long i = 0; i < rounds; i++) {
 		take_bytes(to_locker[0], 1);
