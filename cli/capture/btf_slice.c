@@ -8,87 +8,51 @@
 
 #include "cli/base/array.h"
 
-/* --- Names --- */
+/* --- The object's words: what its types, members and enumerators are called --- */
 
-#define NAMES 1024 /* buckets; twice as many as objects have names */
-
-/* A type of the object or something wanted. */
-struct name {
+struct word {
 	const char *text;
 	size_t length; /* that counts */
-	enum btf_kind kind;
-	uint32_t local; /* the object's type, 0 if it is wanted */
-	struct btf_wanted *wanted;
-	struct name *next; /* in the same bucket */
 };
 
-/* Whose two first letters no name has is none of them: that spares looking at most of the
- * kernel's names as a whole. */
-struct names {
-	struct name *list, *buckets[NAMES];
+struct words {
+	struct word *list; /* sorted */
 	size_t n, room;
-	uint8_t begins[1 << 16];
 };
 
-static uint32_t name_begin(const char *text)
+static int word_compare(const void *one, const void *other)
 {
-	return (uint8_t)text[0] << 8 | (uint8_t)(text[0] ? text[1] : 0);
+	const struct word *a = one, *b = other;
+
+	return a->length != b->length ? (a->length > b->length ? 1 : -1)
+				      : memcmp(a->text, b->text, a->length);
 }
 
-static uint32_t name_hash(const char *text, size_t length)
+static int words_collect(struct words *words, const struct btf_view *object)
 {
-	uint32_t hash = 2166136261U; /* FNV-1a */
+	const char *text = object->strings;
 
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (uint8_t)text[i]) * 16777619U;
-	return (hash ^ hash >> 16) % NAMES;
-}
-
-static bool kind_is_enum(enum btf_kind kind)
-{
-	return kind == BTF_ENUM || kind == BTF_ENUM64;
-}
-
-static bool kind_is_composite(enum btf_kind kind)
-{
-	return kind == BTF_STRUCT || kind == BTF_UNION;
-}
-
-/* Whether relocations take the one for the other (bpf_core_fields_are_compat()). */
-static bool kinds_match(enum btf_kind a, enum btf_kind b)
-{
-	return a == b || (kind_is_enum(a) && kind_is_enum(b)) ||
-	       (kind_is_composite(a) && kind_is_composite(b));
-}
-
-static int names_add(struct names *names, struct name name)
-{
-	if (ARRAY_GROW(names->list, names->n, names->room))
-		return -ENOMEM;
-	name.length = btf_name_length(name.text);
-	names->list[names->n++] = name;
-	names->begins[name_begin(name.text)] |= 1 << (name.kind == BTF_FUNC);
+	while (text < object->strings + object->strings_size) {
+		if (ARRAY_GROW(words->list, words->n, words->room))
+			return -ENOMEM;
+		words->list[words->n++] = (struct word){ text, btf_name_length(text) };
+		text += strlen(text) + 1;
+	}
+	qsort(words->list, words->n, sizeof(*words->list), word_compare);
 	return 0;
 }
 
-/* When all are there: the list does not move any more. */
-static void names_hash(struct names *names)
+static bool words_have(const struct words *words, const char *text)
 {
-	for (size_t i = 0; i < names->n; i++) {
-		struct name *name = &names->list[i];
-		uint32_t bucket = name_hash(name->text, name->length);
+	const struct word word = { text, btf_name_length(text) };
 
-		name->next = names->buckets[bucket];
-		names->buckets[bucket] = name;
-	}
+	return bsearch(&word, words->list, words->n, sizeof(word), word_compare);
 }
 
 /* --- The slice --- */
 
-/* A type of the slice: the kernel's, with what the object's has. */
-struct part {
-	uint32_t kernel, local; /* 0: nothing that the object has */
-};
+/* Its first types: relocations do not look behind pointers, but for what kind of type is there. */
+enum { EMPTY_STRUCT = 1, EMPTY_UNION, FIRST_PART };
 
 struct bytes {
 	char *data;
@@ -97,10 +61,10 @@ struct bytes {
 
 struct maker {
 	struct btf_view kernel, object;
-	struct names names;
-	struct part *parts; /* in the order of their numbers, from 1 on */
+	struct words words;
+	uint32_t *numbers; /* of the kernel's types in the slice; 0: it is not there */
+	uint32_t *parts;   /* the kernel's types in the order of their numbers */
 	size_t n, room;
-	bool is_named; /* the type that is being written: relocations look for its name */
 	struct bytes types, strings;
 	int error;
 };
@@ -115,15 +79,9 @@ static void bytes_add(struct maker *maker, struct bytes *bytes, const void *data
 	bytes->n += size;
 }
 
-static void words_add(struct maker *maker, uint32_t a, uint32_t b, uint32_t c)
+static uint32_t text_add(struct maker *maker, uint32_t kernel_offset)
 {
-	const uint32_t words[] = { a, b, c };
-
-	bytes_add(maker, &maker->types, words, sizeof(words));
-}
-
-static uint32_t text_add(struct maker *maker, const char *text)
-{
+	const char *text = btf_view_text(&maker->kernel, kernel_offset);
 	uint32_t at = (uint32_t)maker->strings.n;
 
 	if (!*text)
@@ -132,256 +90,169 @@ static uint32_t text_add(struct maker *maker, const char *text)
 	return at;
 }
 
-/* The number of a part, which is made when all before it are. */
-static uint32_t part_number(struct maker *maker, uint32_t kernel, uint32_t local)
+/* Its number, which it has from now on: it is copied when all before it are. */
+static uint32_t part_number(struct maker *maker, uint32_t kernel)
 {
-	for (size_t i = 0; i < maker->n; i++)
-		if (maker->parts[i].kernel == kernel && maker->parts[i].local == local)
-			return (uint32_t)i + 1;
-	if (ARRAY_GROW(maker->parts, maker->n, maker->room)) {
-		maker->error = -ENOMEM;
-		return 0;
+	if (!maker->numbers[kernel]) {
+		if (ARRAY_GROW(maker->parts, maker->n, maker->room)) {
+			maker->error = -ENOMEM;
+			return 0;
+		}
+		maker->numbers[kernel] = FIRST_PART + (uint32_t)maker->n;
+		maker->parts[maker->n++] = kernel;
 	}
-	maker->parts[maker->n++] = (struct part){ kernel, local };
-	return (uint32_t)maker->n;
+	return maker->numbers[kernel];
 }
 
-/* The same for a type that another one mentions. */
-static uint32_t type_number(struct maker *maker, uint32_t kernel, uint32_t local)
+/* The number of a type that another one mentions. */
+static uint32_t type_number(struct maker *maker, uint32_t kernel, bool is_pointed_to)
 {
+	enum btf_kind kind;
+
 	kernel = btf_view_plain(&maker->kernel, kernel);
-	local = btf_view_plain(&maker->object, local);
 	if (!kernel)
 		return 0;
-	if (local && !kinds_match(btf_type_kind(btf_view_type(&maker->object, local)),
-				  btf_type_kind(btf_view_type(&maker->kernel, kernel))))
-		local = 0;
-	return part_number(maker, kernel, local);
+	kind = btf_type_kind(btf_view_type(&maker->kernel, kernel));
+	if (is_pointed_to && (kind == BTF_STRUCT || kind == BTF_UNION))
+		return kind == BTF_STRUCT ? EMPTY_STRUCT : EMPTY_UNION;
+	return part_number(maker, kernel);
 }
 
-/* The object's member of a name, NULL if it has none. */
-static const struct btf_member *member_named(const struct maker *maker, uint32_t local,
-					     const char *name)
-{
-	const struct btf_type *type = btf_view_type(&maker->object, local);
-	const struct btf_member *members = (const struct btf_member *)(type + 1);
-
-	for (uint32_t i = 0; i < btf_type_vlen(type); i++)
-		if (!strcmp(btf_view_text(&maker->object, members[i].name_off), name))
-			return &members[i];
-	return NULL;
-}
-
-static void head_add(struct maker *maker, const struct btf_type *type, uint32_t size_or_type)
-{
-	const char *name = maker->is_named ? btf_view_text(&maker->kernel, type->name_off) : "";
-
-	words_add(maker, text_add(maker, name), type->info, size_or_type);
-}
-
-/* Says how many there are of what follows the head. */
-static void vlen_set(struct maker *maker, size_t head, uint32_t vlen)
-{
-	struct btf_type *type = (struct btf_type *)(maker->types.data + head);
-
-	if (!maker->error)
-		type->info = (type->info & ~0xffffU) | vlen;
-}
-
-/* Members without a name may have what is looked for among their own. */
-static void members_make(struct maker *maker, const struct btf_type *type, uint32_t local)
+/* Members without a name may have what is looked for among their own. Returns how many. */
+static uint32_t members_copy(struct maker *maker, const struct btf_type *type)
 {
 	const struct btf_member *members = (const struct btf_member *)(type + 1);
-	size_t head = maker->types.n;
-	uint32_t vlen = 0;
+	uint32_t n = 0;
 
-	head_add(maker, type, type->size);
-	for (uint32_t i = 0; local && i < btf_type_vlen(type); i++) {
-		const struct btf_member *member = &members[i], *wanted = NULL;
-		const char *name = btf_view_text(&maker->kernel, member->name_off);
-		uint32_t number;
+	for (uint32_t i = 0; i < btf_type_vlen(type); i++) {
+		const char *name = btf_view_text(&maker->kernel, members[i].name_off);
+		struct btf_member member = members[i];
 
-		if (*name)
-			wanted = member_named(maker, local, name);
-		if (*name && !wanted)
+		if (*name && !words_have(&maker->words, name))
 			continue;
-		number = type_number(maker, member->type, wanted ? wanted->type : local);
-		words_add(maker, text_add(maker, name), number, member->offset);
-		vlen++;
+		member.name_off = text_add(maker, member.name_off);
+		member.type = type_number(maker, member.type, false);
+		bytes_add(maker, &maker->types, &member, sizeof(member));
+		n++;
 	}
-	vlen_set(maker, head, vlen);
+	return n;
 }
 
-static bool has_enumerator(const struct btf_view *view, uint32_t id, const char *name)
+/* words: of each. */
+static uint32_t enumerators_copy(struct maker *maker, const struct btf_type *type, size_t words)
 {
-	const struct btf_type *type = btf_view_type(view, id);
-	size_t words = btf_type_kind(type) == BTF_ENUM64 ? 3 : 2;
 	const uint32_t *enumerator = (const uint32_t *)(type + 1);
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < btf_type_vlen(type); i++, enumerator += words)
-		if (!strcmp(btf_view_text(view, *enumerator), name))
-			return true;
-	return false;
-}
-
-static void enumerators_make(struct maker *maker, const struct btf_type *type, uint32_t local)
-{
-	size_t words = btf_type_kind(type) == BTF_ENUM64 ? 3 : 2, head = maker->types.n;
-	const uint32_t *enumerator = (const uint32_t *)(type + 1);
-	uint32_t vlen = 0;
-
-	head_add(maker, type, type->size);
-	for (uint32_t i = 0; local && i < btf_type_vlen(type); i++, enumerator += words) {
-		const char *name = btf_view_text(&maker->kernel, *enumerator);
+	for (uint32_t i = 0; i < btf_type_vlen(type); i++, enumerator += words) {
 		uint32_t at;
 
-		if (!has_enumerator(&maker->object, local, name))
+		if (!words_have(&maker->words, btf_view_text(&maker->kernel, *enumerator)))
 			continue;
-		at = text_add(maker, name);
+		at = text_add(maker, *enumerator);
 		bytes_add(maker, &maker->types, &at, sizeof(at));
 		bytes_add(maker, &maker->types, enumerator + 1, (words - 1) * sizeof(at));
-		vlen++;
+		n++;
 	}
-	vlen_set(maker, head, vlen);
+	return n;
 }
 
-static void parameters_make(struct maker *maker, const struct btf_type *type)
+static void parameters_copy(struct maker *maker, const struct btf_type *type)
 {
 	const struct btf_param *parameters = (const struct btf_param *)(type + 1);
 
-	head_add(maker, type, type_number(maker, type->type, 0));
 	for (uint32_t i = 0; i < btf_type_vlen(type); i++) {
 		struct btf_param parameter = {
-			.type = type_number(maker, parameters[i].type, 0),
+			.type = type_number(maker, parameters[i].type, false),
 		};
 
 		bytes_add(maker, &maker->types, &parameter, sizeof(parameter));
 	}
 }
 
-static void array_make(struct maker *maker, const struct btf_type *type, uint32_t local)
+static void array_copy(struct maker *maker, const struct btf_type *type)
 {
-	const struct btf_array *array = (const struct btf_array *)(type + 1), *wanted;
+	struct btf_array array = *(const struct btf_array *)(type + 1);
 
-	wanted = local ? (const struct btf_array *)(btf_view_type(&maker->object, local) + 1)
-		       : NULL;
-	head_add(maker, type, 0);
-	words_add(maker, type_number(maker, array->type, wanted ? wanted->type : 0),
-		  type_number(maker, array->index_type, 0), array->nelems);
+	array.type = type_number(maker, array.type, false);
+	array.index_type = type_number(maker, array.index_type, false);
+	bytes_add(maker, &maker->types, &array, sizeof(array));
 }
 
-/* What it points to, or is another name of. */
-static void reference_make(struct maker *maker, const struct btf_type *type, uint32_t local)
+static void part_copy(struct maker *maker, uint32_t kernel)
 {
-	uint32_t wanted = local ? btf_view_type(&maker->object, local)->type : 0;
+	const struct btf_type *type = btf_view_type(&maker->kernel, kernel);
+	enum btf_kind kind = btf_type_kind(type);
+	struct btf_type copy = *type;
+	size_t head = maker->types.n;
+	uint32_t n = btf_type_vlen(type);
 
-	head_add(maker, type, type_number(maker, type->type, wanted));
-}
-
-static void part_make(struct maker *maker, struct part part)
-{
-	const struct btf_type *type = btf_view_type(&maker->kernel, part.kernel);
-
-	switch (btf_type_kind(type)) {
-	case BTF_STRUCT:
-	case BTF_UNION:
-		members_make(maker, type, part.local);
-		break;
-	case BTF_ENUM:
-	case BTF_ENUM64:
-		enumerators_make(maker, type, part.local);
-		break;
-	case BTF_FUNC_PROTO:
-		parameters_make(maker, type);
-		break;
-	case BTF_ARRAY:
-		array_make(maker, type, part.local);
-		break;
-	case BTF_PTR:
-	case BTF_TYPEDEF:
-		reference_make(maker, type, part.local);
-		break;
-	case BTF_INT:
-		head_add(maker, type, type->size);
+	copy.name_off = text_add(maker, type->name_off);
+	if (kind == BTF_PTR || kind == BTF_TYPEDEF || kind == BTF_FUNC_PROTO)
+		copy.type = type_number(maker, type->type, kind == BTF_PTR);
+	bytes_add(maker, &maker->types, &copy, sizeof(copy));
+	if (kind == BTF_STRUCT || kind == BTF_UNION)
+		n = members_copy(maker, type);
+	else if (kind == BTF_ENUM || kind == BTF_ENUM64)
+		n = enumerators_copy(maker, type, kind == BTF_ENUM ? 2 : 3);
+	else if (kind == BTF_FUNC_PROTO)
+		parameters_copy(maker, type);
+	else if (kind == BTF_ARRAY)
+		array_copy(maker, type);
+	else if (kind == BTF_INT)
 		bytes_add(maker, &maker->types, type + 1, sizeof(uint32_t));
-		break;
-	default: /* BTF_FLOAT, BTF_FWD; nothing has a type of another kind */
-		head_add(maker, type, type->size);
-		break;
-	}
+	copy.info = (copy.info & ~0xffffU) | n;
+	if (!maker->error)
+		memcpy(maker->types.data + head, &copy, sizeof(copy));
 }
 
 /* --- Looking for what is wanted --- */
 
-/* Only types that relocations can be about, and only if they have a name. */
-static bool kind_has_name(enum btf_kind kind)
+static void wanted_look(struct btf_wanted *wanted, size_t n, enum btf_kind kind, const char *name,
+			uint32_t id)
 {
-	return kind_is_composite(kind) || kind_is_enum(kind) || kind == BTF_TYPEDEF;
+	for (size_t i = 0; i < n; i++)
+		if (!wanted[i].id && kind == wanted[i].kind && !strcmp(name, wanted[i].name))
+			wanted[i].id = id;
 }
 
-static int names_collect(struct maker *maker, struct btf_wanted *wanted, size_t n_wanted)
-{
-	int error = 0;
-
-	for (uint32_t id = 1; id < maker->object.n && !error; id++) {
-		const struct btf_type *type = btf_view_type(&maker->object, id);
-		struct name name = {
-			.text = btf_view_text(&maker->object, type->name_off),
-			.kind = btf_type_kind(type),
-			.local = id,
-		};
-
-		if (*name.text && kind_has_name(name.kind))
-			error = names_add(&maker->names, name);
-	}
-	for (size_t i = 0; i < n_wanted && !error; i++)
-		error = names_add(&maker->names, (struct name){ .text = wanted[i].name,
-								.kind = wanted[i].kind,
-								.wanted = &wanted[i] });
-	names_hash(&maker->names);
-	return error;
-}
-
-static void type_found(struct maker *maker, uint32_t id, enum btf_kind kind, const char *text)
-{
-	size_t length = btf_name_length(text);
-	struct name *name = maker->names.buckets[name_hash(text, length)];
-
-	for (; name; name = name->next) {
-		if (name->length != length || strncmp(name->text, text, length) ||
-		    !(name->wanted ? kind == name->kind : kinds_match(kind, name->kind)))
-			continue;
-		if (name->local)
-			part_number(maker, id, name->local);
-		else if (!name->wanted->id)
-			name->wanted->id = id;
-	}
-}
-
-static void kernel_search(struct maker *maker)
+static void kernel_search(struct maker *maker, struct btf_wanted *wanted, size_t n_wanted)
 {
 	for (uint32_t id = 1; id < maker->kernel.n && !maker->error; id++) {
 		const struct btf_type *type = btf_view_type(&maker->kernel, id);
-		enum btf_kind kind = btf_type_kind(type);
-		const char *text;
+		const char *name = btf_view_text(&maker->kernel, type->name_off);
 
-		if (kind != BTF_FUNC && !kind_has_name(kind))
-			continue;
-		text = btf_view_text(&maker->kernel, type->name_off);
-		if (maker->names.begins[name_begin(text)] & 1 << (kind == BTF_FUNC))
-			type_found(maker, id, kind, text);
+		switch (*name ? btf_type_kind(type) : BTF_VOID) {
+		case BTF_FUNC:
+			wanted_look(wanted, n_wanted, BTF_FUNC, name, id);
+			break;
+		case BTF_TYPEDEF:
+			wanted_look(wanted, n_wanted, BTF_TYPEDEF, name, id);
+			/* fall through */
+		case BTF_STRUCT:
+		case BTF_UNION:
+		case BTF_ENUM:
+		case BTF_ENUM64:
+			if (words_have(&maker->words, name))
+				part_number(maker, id);
+			break;
+		default: /* relocations are about no others */
+			break;
+		}
 	}
 }
 
-/* Parts that are made may need others, which are made after them. */
-static void parts_make(struct maker *maker)
+static void parts_copy(struct maker *maker)
 {
-	size_t n_named = maker->n;
+	const struct btf_type empty[] = {
+		{ .info = (uint32_t)BTF_STRUCT << 24 },
+		{ .info = (uint32_t)BTF_UNION << 24 },
+	};
 
-	for (size_t i = 0; i < maker->n && !maker->error; i++) {
-		maker->is_named = i < n_named;
-		part_make(maker, maker->parts[i]);
-	}
+	bytes_add(maker, &maker->strings, "", 1);
+	bytes_add(maker, &maker->types, empty, sizeof(empty));
+	for (size_t i = 0; i < maker->n && !maker->error; i++)
+		part_copy(maker, maker->parts[i]);
 }
 
 static int slice_write(struct maker *maker, struct btf_slice *slice)
@@ -406,34 +277,38 @@ static int slice_write(struct maker *maker, struct btf_slice *slice)
 	return maker->error;
 }
 
+static int maker_open(struct maker *maker, const void *kernel, size_t kernel_size,
+		      const void *object, size_t object_size)
+{
+	int error = btf_view_open(&maker->object, object, object_size)
+			    ?: btf_view_open(&maker->kernel, kernel, kernel_size)
+			    ?: words_collect(&maker->words, &maker->object);
+
+	if (error)
+		return error;
+	maker->numbers = calloc(maker->kernel.n, sizeof(*maker->numbers));
+	return maker->numbers ? 0 : -ENOMEM;
+}
+
 int btf_slice_make(struct btf_slice *slice, const void *kernel, size_t kernel_size,
 		   const void *object, size_t object_size, struct btf_wanted *wanted,
 		   size_t n_wanted)
 {
-	struct maker *maker = calloc(1, sizeof(*maker));
-	int error = maker ? 0 : -ENOMEM;
+	struct maker maker = { .error = 0 };
+	int error = maker_open(&maker, kernel, kernel_size, object, object_size);
 
-	if (!error)
-		error = btf_view_open(&maker->object, object, object_size);
-	if (!error)
-		error = btf_view_open(&maker->kernel, kernel, kernel_size);
-	if (!error)
-		error = names_collect(maker, wanted, n_wanted);
 	if (!error) {
-		bytes_add(maker, &maker->strings, "", 1);
-		kernel_search(maker);
-		parts_make(maker);
-		error = slice_write(maker, slice);
+		kernel_search(&maker, wanted, n_wanted);
+		parts_copy(&maker);
+		error = slice_write(&maker, slice);
 	}
-	if (!maker)
-		return error;
-	btf_view_clear(&maker->kernel);
-	btf_view_clear(&maker->object);
-	free(maker->names.list);
-	free(maker->parts);
-	free(maker->types.data);
-	free(maker->strings.data);
-	free(maker);
+	btf_view_clear(&maker.kernel);
+	btf_view_clear(&maker.object);
+	free(maker.words.list);
+	free(maker.numbers);
+	free(maker.parts);
+	free(maker.types.data);
+	free(maker.strings.data);
 	return error;
 }
 
@@ -557,7 +432,7 @@ size_t btf_name_length(const char *name)
 {
 	size_t length = strlen(name);
 
-	for (size_t i = length; i-- > 0;)
+	for (size_t i = strstr(name, "___") ? length : 0; i-- > 0;) /* hardly any has */
 		if (i + 4 < length && name[i] != '_' && name[i + 4] != '_' &&
 		    !strncmp(name + i + 1, "___", 3))
 			return i + 1;

@@ -87,9 +87,9 @@ struct btf_slice {
 };
 
 /* Fills in the numbers of what is wanted, and makes BTF of the kernel's types that have the
- * names of an object's types; of structures and enumerations it has the members that the
- * object's have. Relocations against it come out as against all of the kernel's. Returns 0,
- * -ENOMEM, or -EINVAL if one of the two is no BTF or has what is not known. */
+ * names of an object's types, and of what these hold; of structures and enumerations it has the
+ * members whose names the object has. Relocations against it come out as against all of the
+ * kernel's. Returns 0, -ENOMEM, or -EINVAL if one of the two is no BTF or has what is not known. */
 int btf_slice_make(struct btf_slice *slice, const void *kernel, size_t kernel_size,
 		   const void *object, size_t object_size, struct btf_wanted *wanted,
 		   size_t n_wanted);

@@ -107,7 +107,7 @@ static size_t kernel_make(struct image *image)
 }
 
 /* struct task___old { int pid, off; struct { int sum; } se; int gone; };
- * enum func { SECOND }; struct mine {}; */
+ * enum func { SECOND }; struct mine {}; typedef int btf_trace_switch; */
 static size_t object_make(struct image *image)
 {
 	*image = (struct image){ .length = 1 };
@@ -124,6 +124,7 @@ static size_t object_make(struct image *image)
 	image->types[image->words++] = text(image, "SECOND");
 	image->types[image->words++] = 9;
 	type(image, "mine", BTF_STRUCT, 0, 0);
+	type(image, "btf_trace_switch", BTF_TYPEDEF, 0, 1);
 	return finish(image);
 }
 
@@ -133,6 +134,11 @@ static const struct btf_type *named(const struct btf_view *view, const char *nam
 		if (!strcmp(btf_view_text(view, btf_view_type(view, id)->name_off), name))
 			return btf_view_type(view, id);
 	return NULL;
+}
+
+static const struct btf_type *pointed_to(const struct btf_view *view, uint32_t pointer)
+{
+	return btf_view_type(view, btf_view_type(view, pointer)->type);
 }
 
 /* "name@bits " of each member, those of members in braces; enumerators with their values. */
@@ -192,8 +198,20 @@ TEST(slice)
 		is_str(btf_view_text(&view, enumerator[0]), "SECOND", "its name");
 		is_i64(enumerator[1], 5, "the kernel's value");
 	}
-	ok(!named(&view, "other") && !named(&view, "mine") && !named(&view, "entity"),
-	   "nothing else has a name");
+	found = named(&view, "entity");
+	ok(found && btf_type_vlen(found) == 1,
+	   "what a member has in it, with what has such a name");
+	ok(!named(&view, "other") && !named(&view, "mine"), "nothing else");
+	found = named(&view, "btf_trace_switch");
+	ok(found, "a tracepoint that the object looks at");
+	if (found) {
+		found = pointed_to(&view, found->type);
+		is_i64(btf_type_kind(found), BTF_FUNC_PROTO, "leads to its prototype");
+		is_i64(btf_type_vlen(found), 2, "with all parameters");
+		found = pointed_to(&view, ((const struct btf_param *)(found + 1))->type);
+		is_i64(btf_type_kind(found), BTF_STRUCT, "a pointer to what it points to");
+		is_i64(btf_type_vlen(found), 0, "of which it has the kind alone");
+	}
 	btf_view_clear(&view);
 	free(slice.data);
 }
