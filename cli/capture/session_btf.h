@@ -5,16 +5,14 @@
 #ifndef SESSION_BTF_H
 #define SESSION_BTF_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "btf_slice.h"
 
-/* --- Several programs are verified at a time --- */
+/* --- Large programs are verified at a time, each by a thread --- */
 
 #define PROGRAM_LOADS_MAX 32
-#define PROGRAM_LOADERS_MAX 8
 
 struct bpf_prog_load_opts;
 struct bpf_program;
@@ -22,18 +20,12 @@ struct program_load;
 
 /* Starts zeroed. */
 struct program_loads {
-	struct program_load *loads[PROGRAM_LOADS_MAX];
-	size_t n, next; /* how many there are, and how many have been taken */
-	bool begun, complete;
-	pthread_mutex_t lock; /* of the members above */
-	pthread_cond_t more;  /* they have changed */
-	pthread_t loaders[PROGRAM_LOADERS_MAX];
-	size_t n_loaders;
+	struct program_load *all[PROGRAM_LOADS_MAX];
+	size_t n;
 };
 
-/* Loads what is left, waits for all, and puts them in their places, unless libbpf has failed to
- * load the others. Returns 0, or the first error as a negative errno; what the verifier says of it
- * is a debugging message. */
+/* Waits for all, and puts them in their places, unless libbpf has failed to load the others.
+ * Returns 0, or the first error as a negative errno. */
 int program_loads_end(struct program_loads *loads);
 
 /* --- By a slice of the kernel's BTF --- */

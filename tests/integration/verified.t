@@ -109,24 +109,43 @@ def case_conditions(test):
     print(f"# conditions: {total:,} instructions")
 
 
+def traced(test, load, calls, inject, *options):
+    """Of a run: its result and its calls of bpf(), each as (thread, text)."""
+    need("strace")
+    done = test.program("-p", load.pid, "--sample-time", "0.1", *options, wrapper=(
+        "strace", "-f", "-qq", "-o", calls, "-e", "trace=bpf", *inject))
+    return done, [line.split(maxsplit=1) for line in calls.read_text().splitlines()]
+
+
 def case_refused(test):
     """One that the kernel refuses: the first of each thread that loads beside libbpf. (libbpf's own
     first call of bpf() finds out what the kernel can do.)"""
-    need("strace")
-    if len(os.sched_getaffinity(0)) < 2:
-        raise kdtest.Skip("there is no such thread")
     load, calls = test.workload("roles", "poll"), test.directory() / "calls"
-    done = test.program("-p", load.pid, "--sample-time", "0.1", "--debug", wrapper=(
-        "strace", "-f", "-qq", "-o", calls, "-e", "trace=bpf",
-        "-e", "inject=bpf:error=EACCES:when=1"))
-    injected = [line.split() for line in calls.read_text().splitlines() if "(INJECTED)" in line]
-    test.ok(len({tid for tid, *_ in injected}) >= 2, "the first call of several threads fails",
+    done, made = traced(test, load, calls, ("-e", "inject=bpf:error=EACCES:when=1"))
+    injected = [call for call in made if "(INJECTED)" in call[1]]
+    test.ok(len({tid for tid, _ in injected}) >= 2, "the first call of several threads fails",
             *injected)
+    test.eq(done.status, 71, "status")
+    test.ok("kernel_delay: the kernel refused the BPF programs: Permission denied\n" in done.stderr,
+            "says so", done.stderr[-1000:])
+    test.ok("--debug" in done.stderr, "and what says more", done.stderr[-1000:])
+
+
+def case_explained(test):
+    """The same with --debug: libbpf loads all of them, and prints what the verifier says."""
+    load, calls = test.workload("roles", "poll"), test.directory() / "calls"
+    done, made = traced(test, load, calls, (), "--debug")
+    test.eq(done.status, 0, "status")
+    loading = [tid for tid, call in made if 'prog_name="kd_' in call]
+    test.eq(len(set(loading)), 1, "one thread loads")
+    mine = [call for tid, call in made if tid == loading[0]]
+    first = next(i for i, call in enumerate(mine, 1) if 'prog_name="kd_' in call)
+    done, _ = traced(test, load, calls, ("-e", f"inject=bpf:error=EACCES:when={first}+"), "--debug")
     test.eq(done.status, 71, "status")
     test.ok("\nkernel_delay: the kernel refused the BPF programs: Permission denied\n" in done.stderr,
             "says so", done.stderr[-1000:])
-    test.ok(re.search("^kd_[a-z_]+: Permission denied$", done.stderr, re.MULTILINE),
-            "and --debug which", done.stderr[-1000:])
+    test.ok(re.search("^libbpf: prog 'kd_[a-z_]+': BPF program load failed: Permission denied$",
+                      done.stderr, re.MULTILINE), "and which", done.stderr[-1000:])
 
 
-kdtest.main(case_start, case_others, case_options, case_conditions, case_refused)
+kdtest.main(case_start, case_others, case_options, case_conditions, case_refused, case_explained)
