@@ -87,6 +87,7 @@ static struct thread_row upstreams_thread(struct call_row calls[static 4])
 	row.wakeup_migrations = 1, row.balance_migrations = 2;
 	row.affinity_migrations = 3, row.other_migrations = 1;
 	row.minor_faults = 23456, row.major_faults = 12;
+	row.majors = (struct kd_majors){ { 12, 33800000, 11500000 }, 26784615 };
 	row.cpus[0] = 0xb;
 	return row;
 }
