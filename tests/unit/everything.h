@@ -359,6 +359,7 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 
 	rows[0] = upstreams_thread(calls);
 	rows[1] = thread(9720, "\033[2J\xff");
+	rows[0].process_start = rows[1].process_start = 71000000;
 	open.number = (int32_t)number("read");
 	rows[1].open = &open, rows[1].n_open = 1;
 	everything_culprits(&rows[0], &rows[1]);
