@@ -58,7 +58,7 @@ static void random_name(char *name, size_t size)
 }
 
 /* Texts live as long as the program. */
-static const char *random_text(void)
+static inline const char *random_text(void)
 {
 	static char texts[64][300];
 	static unsigned int next;

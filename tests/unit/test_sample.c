@@ -160,61 +160,6 @@ TEST(silent)
 	BUT(row.migrations = 1, "a migration");
 }
 
-TEST(merge_figures)
-{
-	const struct call_row some[] = { { 7, 1, 100, 100, { 0 } }, { 0, 2, 30, 20, { 0 } } };
-	const struct call_row others[] = { { 0, 1, 50, 50, { 0 } },
-					   { 202, 1, 9, 9, { 0 } },
-					   { 1, 3, 3, 1, { 0 } } };
-	struct thread_row a = thread(1, "a"), b = thread(2, "a");
-
-	set_calls(&a, some, 2);
-	set_calls(&b, others, 3);
-	a.ledger = (struct ledger){ .life = 10, .ns = { 10 }, .exec = 9, .exec_known = true };
-	b.ledger = (struct ledger){ .life = 5, .ns = { 1, 4 }, .exec = 4, .exec_known = true };
-	a.run = (struct kd_span){ .count = 2, .total = 20, .max = 15, .min = 5 };
-	b.run = (struct kd_span){ .count = 1, .total = 3, .max = 3, .min = 3 };
-	b.long_poll = (struct kd_span){ .count = 1, .total = 8, .max = 8, .min = 8 };
-	a.ready = (struct kd_count){ .count = 1, .total = 4, .max = 4 };
-	b.ready = (struct kd_count){ .count = 1, .total = 6, .max = 6 };
-	b.stopped = (struct kd_count){ .count = 1, .total = 2, .max = 2 };
-	a.voluntary = 1, b.voluntary = 2, b.involuntary = 3, a.migrations = 4;
-	a.cpus[0] = 1, b.cpus[0] = 4, b.cpus[15] = 1, b.cpus_beyond = true;
-
-	is_i64(thread_merge(&a, &b), 0, "merge");
-	is_u64(a.members, 2, "members");
-	is_i64(a.tid, 1, "the first one's TID");
-	is_u64(a.n_calls, 4, "calls are united");
-	ok(a.calls[0].number == 0 && a.calls[0].count == 3 && a.calls[0].total == 80 &&
-		   a.calls[0].max == 50,
-	   "the same call is added");
-	ok(a.calls[1].number == 1 && a.calls[1].count == 3 && a.calls[2].number == 7 &&
-		   a.calls[2].total == 100 && a.calls[3].number == 202,
-	   "others are inserted");
-	is_u64(b.n_calls, 3, "the source keeps its calls");
-	is_u64(b.calls[1].number, 202, "in their order");
-	is_u64(a.ledger.life, 15, "lives add up");
-	ok(a.ledger.ns[0] == 11 && a.ledger.ns[1] == 4, "and so do the ledger's lines");
-	ok(a.ledger.exec_known && a.ledger.exec == 13, "and the kernel's count");
-	ok(a.run.count == 3 && a.run.total == 23 && a.run.min == 3 && a.run.max == 15, "run");
-	ok(a.long_poll.count == 1 && a.long_poll.min == 8, "an empty span's minimum is none");
-	ok(a.ready.count == 2 && a.ready.total == 10 && a.ready.max == 6, "ready");
-	ok(a.stopped.count == 1 && a.stopped.total == 2, "stopped");
-	ok(a.voluntary == 3 && a.involuntary == 3 && a.migrations == 4, "switches");
-	ok(a.cpus[0] == 5 && a.cpus[15] == 1 && a.cpus_beyond, "CPUs");
-
-	b.ledger.exec_known = false;
-	thread_merge(&a, &b);
-	ok(!a.ledger.exec_known, "one unknown count makes the sum unknown");
-	b.ledger.exec_known = true;
-	thread_merge(&a, &b);
-	ok(!a.ledger.exec_known, "for good");
-	thread_clear(&a);
-	ok(!a.calls && !a.n_calls && !a.members, "cleared");
-	thread_clear(&a);
-	thread_clear(&b);
-}
-
 TEST(merge_times)
 {
 	const struct call_row some[] = { { 7, 1, 100, 100, times(103, 1, 0, 0) },
@@ -233,6 +178,9 @@ TEST(merge_times)
 	ok(are_times(&a.run_times, 31, 3, 63, 4), "durations of runs are added");
 	ok(are_times(&a.ready_times, UINT64_MAX, 5, 0, 0), "and of waits that only one had");
 	is_u64(a.n_calls, 4, "calls are united");
+	ok(a.calls[1].number == 1 && a.calls[1].count == 5 && a.calls[1].total == 80 &&
+		   a.calls[1].max == 20,
+	   "the same call is added");
 	ok(a.calls[0].number == 0 && are_times(&a.calls[0].times, 9, 1, 0, 0),
 	   "durations of a call that only the second had");
 	ok(a.calls[1].times.n == 3 && a.calls[1].times.buckets[0].le == 10 &&
@@ -246,61 +194,12 @@ TEST(merge_times)
 	   "the source keeps its own");
 	is_i64(thread_merge(&sum, &b), 0, "into an empty row");
 	thread_clear(&b);
-	ok(!b.run_times.n && !b.ready_times.n && !b.n_calls, "cleared");
+	ok(!b.run_times.n && !b.ready_times.n && !b.calls && !b.n_calls && !b.members, "cleared");
+	thread_clear(&b);
 	ok(are_times(&sum.run_times, 31, 1, 63, 4) && are_times(&sum.calls[1].times, 15, 1, 20, 2),
 	   "which has copies");
 	thread_clear(&a);
 	thread_clear(&sum);
-}
-
-TEST(merge_irqs)
-{
-	const struct irq_row some[] = {
-		{ .name = "eth0", .count = 1, .total = 5, .max = 5 },
-		{ .name = "eth0", .unhandled = true, .count = 1, .total = 1, .max = 1 },
-	};
-	const struct irq_row vector = {
-		.name = "net_rx", .vector = 3, .count = 2, .total = 8, .max = 7
-	};
-	const struct irq_row other = {
-		.name = "rcu", .vector = 9, .count = 1, .total = 2, .max = 2
-	};
-	struct thread_row a = thread(1, "a"), b = thread(2, "b");
-
-	b.hardirqs = copy(some, sizeof(some));
-	b.n_hardirqs = 2;
-	b.softirqs = copy(&vector, sizeof(vector));
-	b.n_softirqs = 1;
-	a.softirqs = copy(&other, sizeof(other));
-	a.n_softirqs = 1;
-	thread_merge(&a, &b);
-	thread_merge(&a, &b);
-	is_u64(a.n_hardirqs, 2, "unhandled interrupts have a row of their own");
-	ok(a.hardirqs[0].count == 2 && a.hardirqs[0].total == 10 && a.hardirqs[0].max == 5,
-	   "the same interrupt is added");
-	is_u64(a.n_softirqs, 2, "vectors have a row each");
-	ok(a.softirqs[1].vector == 3 && a.softirqs[1].total == 16, "the same vector is added");
-	thread_clear(&a);
-	thread_clear(&b);
-}
-
-TEST(merge_overflow)
-{
-	const struct call_row large = { 1, UINT64_MAX, UINT64_MAX, UINT64_MAX, { 0 } };
-	struct thread_row a = thread(1, "a"), b = thread(2, "a");
-
-	set_calls(&a, &large, 1);
-	set_calls(&b, &large, 1);
-	a.voluntary = b.voluntary = a.ledger.life = b.ledger.life = UINT64_MAX;
-	a.run.count = a.run.total = b.run.count = b.run.total = UINT64_MAX;
-	a.members = b.members = UINT32_MAX;
-	thread_merge(&a, &b);
-	ok(a.calls[0].count == UINT64_MAX && a.calls[0].total == UINT64_MAX, "calls do not wrap");
-	ok(a.voluntary == UINT64_MAX && a.ledger.life == UINT64_MAX && a.run.total == UINT64_MAX &&
-		   a.members == UINT32_MAX,
-	   "nor does anything else");
-	thread_clear(&a);
-	thread_clear(&b);
 }
 
 TEST(merge_empty)
