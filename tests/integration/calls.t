@@ -6,7 +6,6 @@ for by options, and what the report says of what is missing."""
 import errno
 import json
 import os
-import pathlib
 import re
 import signal
 
@@ -295,39 +294,5 @@ def case_triggered(test):
     test.ok(not faults, "with the one slow call inside", *faults[:3])
 
 
-def children_of(pid):
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            found.append(int(path.parent.name))
-    return found
-
-
-def case_child_killed(test):
-    """The process that resolves user stacks dies: the report is there without them, and says so."""
-    load = test.workload("slow", "sleeper:20:7000:7000:1")
-    capture = test.start(Capture(load.pid, "-s", "3ms"))
-    users = {child: kdtest.status_field(child, "Uid") for child in children_of(capture.pid)}
-    test.eq(sorted(users.values()), ["0", "65534"], "one opens files, as root; one is nobody")
-    nobody = next(child for child, user in users.items() if user == "65534")
-    os.kill(nobody, signal.SIGKILL)
-    kdtest.wait_until(lambda: kdtest.state_of(nobody, nobody) in ("Z", None))
-    truths = load.go()
-    report, stacks = capture.close(test)
-    events = stacks.of(truths["threads"][0]["tid"])
-    test.eq(sum(event.call == "clock_nanosleep" for event in events), 20, "all calls are listed")
-    test.ok(all(event.stack.in_kernel("") for event in events if event.waited),
-            "with the kernel's stacks", *events[:1])
-    test.ok(not any(event.stack.user for event in events), "without user stacks")
-    test.ok(all("user" in event.stack.missing for event in events), "each says so", *events[:1])
-    test.ok(told(report, "user stack"), "and the report tells why", *report.notices)
-    test.eq(children_of(capture.pid), [], "nothing is left")
-
-
-kdtest.main(case_threshold, case_results_and_stacks, case_unfinished, case_all_calls,
-            case_choice, case_busy_call, case_losses, case_stack_options, case_truncated,
-            case_triggered, case_child_killed)
+kdtest.main(case_threshold, case_results_and_stacks, case_unfinished, case_all_calls, case_choice,
+            case_busy_call, case_losses, case_stack_options, case_truncated, case_triggered)

@@ -4,7 +4,6 @@
 
 import json
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -172,20 +171,6 @@ def case_another_process(test):
 COMPAT = {"getppid": 100, "getuid32": 7, "rt_tgsigqueueinfo": 5, "poll": 3, "nanosleep": 2}
 
 
-def program_of_32_bits():
-    if os.uname().machine != "x86_64":
-        raise kdtest.Skip("32-bit mode is tested on x86-64 only")
-    program = kdtest.WORKLOADS / "compat32"
-    if not os.access(program, os.X_OK):
-        why = pathlib.Path(f"{program}.why").read_text(errors="replace").strip()
-        raise kdtest.Skip(f"no 32-bit programs can be built: {why.splitlines()[-1]}")
-    try:
-        subprocess.run([program], check=True)
-    except OSError as why:
-        raise kdtest.Skip(f"this kernel runs no 32-bit programs: {why}") from None
-    return program
-
-
 def strace_by_mode(test, *args):
     """What strace -c -f counts, as (name, mode): mode is None or "32-bit"."""
     summary = test.directory() / "summary"
@@ -216,7 +201,7 @@ def ended(test, capture):
 def case_modes(test):
     """Calls by int $0x80, and of a 32-bit program after execve, have their own names."""
     kdneeds.need("strace")
-    program, folder = program_of_32_bits(), test.directory()
+    program, folder = kdneeds.program_of_32_bits(), test.directory()
     load = test.workload("compat", "300", "20", program)
     capture = test.capture(load.pid, "-o", "text", "-o", f"openmetrics:{folder}/om")
     traced = test.capture(load.pid, "-o", "text", "-o", f"json:{folder}/json", "-s", "0ns",
@@ -257,7 +242,7 @@ def case_modes(test):
 
 def case_in_flight_by_mode(test):
     """A call of 32-bit mode that was there before."""
-    load = test.child([program_of_32_bits(), "wait"])
+    load = test.child([kdneeds.program_of_32_bits(), "wait"])
     kdtest.wait_until(lambda: kdtest.waits_in(load.pid, "pipe_read") or
                       kdtest.waits_in(load.pid, "anon_pipe_read"))
     capture = test.capture(load.pid)

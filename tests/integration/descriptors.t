@@ -14,7 +14,6 @@ import threading
 import time
 
 import kdneeds
-import kdstacks
 import kdtest
 from kdgroup import disk_group
 from kdheld import Held
@@ -153,10 +152,6 @@ def case_fifo(test):
     check_row(test, run, "pipe", "a FIFO")
     test.eq(at_text(run.row), run.reader.path, "its path, of hostile bytes")
     test.eq(run.row["inode"], os.stat(run.reader.path).st_ino, "its inode")
-    test.ok("\x1b" not in run.done.stdout and "\\x1b[2J" in run.done.stdout, "escaped in text")
-    replayed = test.program("--replay", run.path)
-    test.ok(replayed.stdout == run.done.stdout[run.done.stdout.index("# Sample dump"):],
-            "replayed it is the same", replayed.stdout, run.done.stdout)
 
 
 def case_unix(test):
@@ -203,12 +198,6 @@ def case_traces(test):
         found = {trace.get("at") for trace in traces[kind]
                  if not trace.get("state", "").startswith("ready")}
         test.eq(found, {want}, f"{kind}: each has the addresses")
-    _, (stacks,) = kdstacks.parse(run.done.stdout)
-    test.eq([event.stack.at for event in stacks.events],
-            [want.partition(", ")[2]] * len(traces["syscalls"]), "in text: each call")
-    test.eq({(wait.stack.fd, wait.stack.at) for wait in stacks.waits
-             if not wait.state.startswith("ready")},
-            {(row["fd"], want.partition(", ")[2])}, "and all waits")
 
 
 def case_gone(test):
@@ -417,8 +406,8 @@ def case_traced_requests(test):
     load = test.workload("blocked", "direct", "pipe", "/var/tmp/")
     time.sleep(0.05)
     report = test.directory() / "report.json"
-    text = test.program("-p", load.pid, "--sample-time", "0.3", "-s", "1us", "--off-cpu=1us",
-                        "--stack-trace-size=0", "-o", f"json:{report}", "-o", "-", "--full").stdout
+    test.program("-p", load.pid, "--sample-time", "0.3", "-s", "1us", "--off-cpu=1us",
+                 "--stack-trace-size=0", "-o", f"json:{report}")
     load.send("log")
     log = json.loads(load.line("{"))["direct"]["waits"]
     traces, disk = json.loads(report.read_text())["traces"], disk_of("/var/tmp")
@@ -442,9 +431,6 @@ def case_traced_requests(test):
                 f"{kind}: a request is no longer than its call")
         test.ok(not any("request_ns" in row for row in traces[kind] if row["name"] == "pipe"),
                 f"{kind} at a pipe have none")
-    (stacks,) = kdstacks.parse(text)[1]
-    told = {row["request_ns"] // 1000 for row in traces["syscalls"] if "request_ns" in row}
-    test.ok(told and told <= {event.stack.request for event in stacks.events}, "in text")
 
 
 def case_ends_before_reading(test):

@@ -189,43 +189,6 @@ def case_three_samples(test):
     test.ok(sum(report.window for report in reports) + 400 * MS <= took, "one after the other")
 
 
-def case_samples_until_stopped(test):
-    load = test.workload("roles", "poll")
-    began = time.monotonic_ns()
-    child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-count", "0", "--sample-time",
-                        "50ms"])
-    for _ in range(5):
-        child.line("# Sample dump")
-    child.signal(signal.SIGINT)
-    test.eq(child.wait(), 0, "status 0")
-    reports = kdtest.kdreport.parse(child.stdout)
-    test.ok(len(reports) >= 5, "reports until the signal", len(reports))
-    for report in reports[:5]:
-        test.between(report.window, 50 * MS, time.monotonic_ns() - began, "of the length asked for")
-        test.books(report)
-
-
-def case_sample_time(test):
-    load = test.workload("roles", "poll")
-    for text, length in (("0.25", 250 * MS), ("300ms", 300 * MS), ("150000us", 150 * MS)):
-        began = time.monotonic_ns()
-        done = test.program("-p", load.pid, "--sample-time", text)
-        report = kdtest.kdreport.parse(done.stdout)[0]
-        test.between(report.window, length, time.monotonic_ns() - began, f"--sample-time {text}")
-        test.books(report)
-
-
-def case_output_fails(test):
-    load = test.workload("roles", "poll")
-    arguments = ["-p", load.pid, "--sample-time", "0.1"]
-    with open("/dev/full", "w", encoding="ascii") as full:
-        done = test.program(*arguments, stdout=full)
-    test.eq(done.status, 74, "/dev/full: status 74")
-    test.between(len(done.stderr.splitlines()), 1, 2, "one or two lines of why")
-    done = test.program(*arguments, wrapper=("sh", "-c", '"$@" >&-', "sh"))
-    test.eq(done.status, 74, "no stdout at all: status 74")
-
-
 def ends_on_closed_pipe(test, *arguments):
     """Quietly, with the status that shells show of programs that SIGPIPE has ended."""
     read, write = os.pipe()
@@ -344,6 +307,6 @@ def case_ended_in_calls(test):
             [(True, False)] * 2, "and at which edge")
 
 
-kdtest.main(case_signals_close_the_window, case_blocked_outputs, case_unopened_outputs, case_sigkill_leaves_nothing,
-            case_target_exits, case_three_samples, case_samples_until_stopped, case_sample_time,
-            case_output_fails, case_nobody_reads, case_early_signals, case_ended_in_calls)
+kdtest.main(case_signals_close_the_window, case_blocked_outputs, case_unopened_outputs,
+            case_sigkill_leaves_nothing, case_target_exits, case_three_samples, case_nobody_reads,
+            case_early_signals, case_ended_in_calls)

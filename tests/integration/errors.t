@@ -235,22 +235,6 @@ def case_no_default_target(test):
     refused(test, "nothing to look at", 69, words=["ovs-vswitchd", "PID"])
 
 
-def case_two_of_one_name(test):
-    directory = test.directory()
-    twin = directory / "kdtest-twin"
-    shutil.copy(kdtest.WORKLOADS / "roles", twin)
-    first = test.workload(twin, "roles", "poll")
-    done = test.program("--comm", "kdtest-twin", "--sample-time", "0.1")
-    test.eq(done.status, 0, "one process of a name: it is taken")
-    report = kdtest.kdreport.parse(done.stdout)[0]
-    test.eq({thread.tid for thread in report.threads}, set(kdtest.threads_of(first.pid)),
-            "with its threads")
-    test.books(report)
-    second = test.workload(twin, "roles", "poll")
-    refused(test, "two of them", 66, "--comm", "kdtest-twin",
-            words=[str(first.pid), str(second.pid)])
-
-
 def hidden_btf():
     """A wrapper that runs the program where the kernel's BTF is covered."""
     return ("unshare", "-m", "sh", "-c",
@@ -307,5 +291,4 @@ def case_few_files(test):
 kdtest.main(case_few_files, case_not_root, case_closed_streams, case_missing_capabilities,
             case_missing_ptrace, case_no_memory_for_a_tracepoint, case_closed_tracefs,
             case_no_such_process, case_close_names, case_thread_instead_of_process,
-            case_kernel_thread, case_no_default_target, case_two_of_one_name, case_btf,
-            case_debug_shows_libbpf)
+            case_kernel_thread, case_no_default_target, case_btf, case_debug_shows_libbpf)

@@ -100,7 +100,6 @@ def sample_of(test, pid, tid, name, while_open):
     test.books(report)
     sample = json.loads(path.read_text())
     thread = next(row for row in sample["threads"] if row["tid"] == tid)
-    test.eq(report.thread(tid).ns["frozen"], thread["ledger"]["frozen_ns"], f"{name}: as in JSON")
     causes = {row["cause"]: row["ns"] for row in sample["verdict"]}
     test.ok(causes.get("frozen", 0) >= thread["ledger"]["frozen_ns"],
             f"{name}: the verdict says so", causes)

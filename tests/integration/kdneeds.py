@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-from kdtest import Skip
+from kdtest import WORKLOADS, Skip
 
 FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin")  # which plain users' PATH may lack
 # Where Debian has its Python's modules; another Python finds them only if told so.
@@ -101,3 +101,17 @@ def named_objects(pid, kind):
 def programs_of(pid):
     """Names of the BPF programs that a process holds."""
     return set(named_objects(pid, "prog").values())
+
+
+def program_of_32_bits():
+    if os.uname().machine != "x86_64":
+        raise Skip("32-bit mode is tested on x86-64 only")
+    program = WORKLOADS / "compat32"
+    if not os.access(program, os.X_OK):
+        why = pathlib.Path(f"{program}.why").read_text(errors="replace").strip()
+        raise Skip(f"no 32-bit programs can be built: {why.splitlines()[-1]}")
+    try:
+        subprocess.run([program], check=True)
+    except OSError as why:
+        raise Skip(f"this kernel runs no 32-bit programs: {why}") from None
+    return program

@@ -45,15 +45,16 @@ INDENT = " " * 10
 FRAME = re.compile(r"(?:(?:\[unknown\] )?0x(?P<address>[0-9a-f]+)|"
                    r"(?P<function>(?=[^\s(]|\(anonymous)\S.*?)(?:\+0x(?P<offset>[0-9a-f]+))?)"
                    r"(?: \[(?P<object>[^\[]*?)(?: build-id (?P<build_id>\S*))?\])?")
-AT = re.compile(r"\(at fd (?P<fd>\d+)(?:, (?P<what>.+?))?(?P<others>, and others)?\)")
-PATH = re.compile(r"\(path (?P<path>.+?)(?P<others>, and others)?\)")
-LOCK = re.compile(r"\(lock 0x(?P<address>[0-9a-f]+)(?:, (?P<kind>[a-z_]+))?"
-                  r"(?:, held by (?P<holder>\d+) (?P<name>.+?)(?: of process (?P<pid>\d+))?)?"
-                  r"(?P<others>, and others)?\)")
-DISK = re.compile(r"\(disk (?P<disk>\S+), its request took (?P<us>[\d,]+) us(?P<others>, and others)?\)")
+# What a row was for, above its stack: each once.
+ABOVE = {
+    "a descriptor": re.compile(r"\(at fd \d+(?:, .+?)?(?:, and others)?\)"),
+    "a path": re.compile(r"\((?:path .+?(?:, and others)?|the path could not be read)\)"),
+    "a lock": re.compile(r"\(lock 0x[0-9a-f]+(?:, [a-z_]+)?(?:, held by \d+ .+?(?: of process \d+)?)?"
+                         r"(?:, and others)?\)"),
+    "a disk": re.compile(r"\(disk \S+, its request took [\d,]+ us(?:, and others)?\)"),
+}
 OF = re.compile(r"\(of (?:(?P<count>[\d,]+) processes: (?P<pids>[\d, ]+?)(?P<more>, \.\.\.)?; the longest is of )?"
                 r"(?P<pid>\d+)(?: (?P<title>.*))?\)")
-NO_PATH = "(the path could not be read)"
 STOPPED = re.compile(r"\(the stack goes on: (?P<reason>.+)\)")
 BY_FRAME_POINTERS = "(some frames were found by frame pointers: callers may be missing)"
 MISSING = re.compile(r"\(no (?P<which>kernel|user) stack(?:: (?P<reason>[^;]+))?"
@@ -88,11 +89,7 @@ class Stack:
         self.by_frame_pointers = False  # some of its frames
         self.missing = {}    # "kernel", "user" -> why this part is not there
         self.ip = None       # of a user's part that is not there
-        self.fd, self.at = None, None  # the descriptor, and what it stood for
-        self.path, self.no_path = None, False  # of the call
-        self.lock = None  # its address,
-        self.holder = None  # and who had it: TID, name, PID of another process
-        self.disk, self.request = None, None  # its name, and how long its request took, us
+        self.said = set()    # of ABOVE
         # Of several: of which it is or, merged, its longest row; of how many, and which (the
         # first eight).
         self.pid, self.processes, self.pids = None, 1, []
@@ -100,35 +97,19 @@ class Stack:
     def line(self, text):
         stopped, missing = STOPPED.fullmatch(text), MISSING.fullmatch(text)
         frame = FRAME.fullmatch(text)
-        at, path = AT.fullmatch(text), PATH.fullmatch(text)
+        above = next((what for what, line in ABOVE.items() if line.fullmatch(text)), None)
         if self.stop:
             raise ReportError("a line beyond the stack's end")
         of = OF.fullmatch(text)
         if of:
-            if self.pid or self.fd is not None or self.kernel or self.user or self.missing:
+            if self.pid or self.said or self.kernel or self.user or self.missing:
                 raise ReportError("a process below a stack")
             self.pid, self.processes = int(of["pid"]), number(of["count"] or "1")
             self.pids = [int(pid) for pid in (of["pids"] or of["pid"]).split(", ")]
-        elif at:
-            if self.fd is not None or self.kernel or self.user or self.missing:
-                raise ReportError("a descriptor below a stack")
-            self.fd, self.at = int(at["fd"]), at["what"]
-        elif LOCK.fullmatch(text):
-            if self.lock or self.kernel or self.user or self.missing:
-                raise ReportError("a lock below a stack")
-            lock = LOCK.fullmatch(text)
-            self.lock = int(lock["address"], 16)
-            self.holder = lock["holder"] and (int(lock["holder"]), lock["name"],
-                                              lock["pid"] and int(lock["pid"]))
-        elif DISK.fullmatch(text):
-            if self.disk or self.kernel or self.user or self.missing:
-                raise ReportError("a disk below a stack")
-            disk = DISK.fullmatch(text)
-            self.disk, self.request = disk["disk"], number(disk["us"])
-        elif path or text == NO_PATH:
-            if self.path or self.no_path or self.kernel or self.user or self.missing:
-                raise ReportError("a path below a stack")
-            self.path, self.no_path = path and path["path"], not path
+        elif above:
+            if above in self.said or self.kernel or self.user or self.missing:
+                raise ReportError(f"{above} below a stack")
+            self.said.add(above)
         elif text == BY_FRAME_POINTERS and self.user and not self.by_frame_pointers:
             self.by_frame_pointers = True
         elif stopped:
@@ -412,3 +393,10 @@ def check_stacks(test, events, wanted, programs, text, count=1):
 def told(report, *words):
     """The note or warning of a report that has all the words; None if there is none."""
     return next((line for line in report.notices if all(word in line for word in words)), None)
+
+
+def resolver_of(pid):
+    """The child that resolves stacks of a run: the one whose user is nobody."""
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    child, = (int(child) for child in children if kdtest.status_field(child, "Uid") == "65534")
+    return child

@@ -10,7 +10,6 @@ import sys
 import time
 
 import kdformats
-import kdstacks
 import kdtest
 
 # A name that would spoil a terminal, a table, or a line of JSON.
@@ -65,7 +64,7 @@ sys.stdin.read()
 
 
 def sampled(test, child, *options, work):
-    """A sample during which something is done: (JSON, Stacks of the text)."""
+    """A sample during which something is done."""
     path = test.directory() / "report.json"
     capture = test.capture(child.pid, "--stack-trace-size=0", "-o", "-", "-o", f"json:{path}", *options)
     work()
@@ -74,8 +73,7 @@ def sampled(test, child, *options, work):
     kdformats.check_json(test, path.read_text())
     again = test.program("--replay", path, "-o", "json")
     test.ok(again.stdout == path.read_text(), "it is the same when it is replayed")
-    _, (stacks,) = kdstacks.parse(capture.stdout)
-    return json.loads(path.read_text().splitlines()[0]), stacks
+    return json.loads(path.read_text().splitlines()[0])
 
 
 def path_of(row):
@@ -83,14 +81,6 @@ def path_of(row):
     if row.get("no_path"):
         return None
     return bytes.fromhex(row["path_hex"]) if "path_hex" in row else row.get("path", "").encode()
-
-
-def escaped(row):
-    """A row's path as the text has it; nothing here is valid beyond ASCII."""
-    path = path_of(row)
-    text = "".join("\\n" if byte == 10 else chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}"
-                   for byte in path or b"")
-    return text + ("..." if row.get("path_cut") else "") if text else None
 
 
 def case_calls(test):
@@ -114,7 +104,7 @@ def case_calls(test):
     def work():
         child.send("go")
         times.extend(json.loads(child.line("[")))
-    sample, stacks = sampled(test, child, "-s", work=work)
+    sample = sampled(test, child, "-s", work=work)
     # The interpreter may ask for memory in between.
     inside = [row for row in sample["traces"]["syscalls"] if row["start_ns"] >= times[0] and
               "end_ns" in row and row["end_ns"] <= times[1] and ("path" in row or "no_path" in row)]
@@ -128,11 +118,6 @@ def case_calls(test):
         relative = bool(want) and not want.startswith(b"/")
         test.eq(row.get("at", "").startswith(f"fd {DIRECTORY}, {os.fsdecode(folder)}"), relative,
                 "with the directory that it begins in" if relative else "and no directory")
-    events = {(event.entry, event.exit): event.stack for event in stacks.events}
-    shown = [events[row["start_ns"], row["end_ns"]] for row in inside]
-    wrong = [(stack.path, escaped(row)) for stack, row in zip(shown, inside)
-             if (stack.path, stack.no_path) != (escaped(row), "no_path" in row)]
-    test.ok(not wrong, "the text has what JSON has", *wrong[:3])
 
 
 def waiting_for_peer(pid):
@@ -161,14 +146,14 @@ def opened(test, how, *options, finish=True):
             times.append(time.monotonic_ns())
             os.close(os.open(fifo, os.O_RDWR))
             times.extend(int(word) for word in child.line("open").split()[1:])
-    sample, stacks = sampled(test, child, "-s", "5ms", "-e", "open,openat", *options, work=work)
+    sample = sampled(test, child, "-s", "5ms", "-e", "open,openat", *options, work=work)
     os.close(os.open(fifo, os.O_RDWR))
-    return fifo, times, sample["traces"], stacks
+    return fifo, times, sample["traces"]
 
 
 def case_fifo(test):
     """The file that it waited for, and so long; that the wait in it was for, too."""
-    fifo, (other, before, after), traces, stacks = opened(test, "stays", "--off-cpu=5ms")
+    fifo, (other, before, after), traces = opened(test, "stays", "--off-cpu=5ms")
     (row,) = traces["syscalls"]
     test.eq(path_of(row), fifo, "the call was given that")
     test.between(row["end_ns"] - row["start_ns"], other - row["start_ns"], after - before,
@@ -177,25 +162,21 @@ def case_fifo(test):
              not row["state"].startswith("ready")]
     test.eq([path_of(wait) for wait in waits], [fifo] * len(waits), "its waits name it, too")
     test.ok(waits, "there are some")
-    test.eq({wait.stack.path for wait in stacks.waits if wait.call == "openat"}, {escaped(row)},
-            "in text")
 
 
 def case_unfinished(test):
     """Of a call that goes on, the path is read when the window has ended."""
-    fifo, _, traces, stacks = opened(test, "stays", finish=False)
+    fifo, _, traces = opened(test, "stays", finish=False)
     (row,) = traces["syscalls"]
     test.eq((path_of(row), "end_ns" in row), (fifo, False), "the call is there with its path")
-    test.eq([event.stack.path for event in stacks.events], [escaped(row)], "in text")
 
 
 def case_gone(test):
     """What the process has unmapped meanwhile cannot be read, and nothing else is in its place."""
     for finish in (True, False):
-        _, _, traces, stacks = opened(test, "gone", finish=finish)
+        _, _, traces = opened(test, "gone", finish=finish)
         test.eq([(row.get("no_path"), row.get("path")) for row in traces["syscalls"]],
                 [(True, None)], "finished" if finish else "unfinished")
-        test.eq([event.stack.no_path for event in stacks.events], [True], "the text says so")
 
 
 def case_execve(test):
@@ -207,7 +188,7 @@ def case_execve(test):
     def work():
         child.send("go")
         kdtest.wait_until(lambda: kdtest.thread_name(child.pid, child.pid) == "sleep")
-    sample, _ = sampled(test, child, "-s", "-e", "execve", work=work)
+    sample = sampled(test, child, "-s", "-e", "execve", work=work)
     test.eq([(row["result"], row.get("path"), row.get("no_path"))
              for row in sample["traces"]["syscalls"]], [(0, None, None)], "nothing is said of it")
 

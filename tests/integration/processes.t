@@ -69,7 +69,9 @@ def case_name(test):
     test.workload("roles", "poll")  # of another name
     refused = test.program("-C", path.name)
     test.eq(refused.status, 66, "one of several is not chosen")
-    test.ok(f"--comm {path.name} --all" in refused.stderr, "but there is a way", refused.stderr)
+    test.ok(f"--comm {path.name} --all" in refused.stderr and
+            all(str(load.pid) in refused.stderr for load in started),
+            "but there is a way, and which there are", refused.stderr)
     run = kdprocesses.Run(test, "-C", path.name, "--all")
     for load in started:
         load.go()

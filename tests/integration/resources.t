@@ -247,13 +247,7 @@ def case_redis(test):
 
 def case_32_bit(test):
     """A program whose numbers of calls are others: its read is close elsewhere."""
-    program = kdtest.WORKLOADS / "compat32"
-    if not program.exists() or not program.stat().st_size:
-        raise kdtest.Skip("the compiler makes no 32-bit programs")
-    try:
-        child = test.child([program, "wait"])
-    except OSError as error:
-        raise kdtest.Skip(f"32-bit programs do not run: {error}") from None
+    child = test.child([kdneeds.program_of_32_bits(), "wait"])
     close = sample(test, child.pid)
     child.send("hello")
     child.wait()

@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 
+import kdprocesses
 import kdstacks
 import kdtest
 import kdtrigger
@@ -32,13 +33,6 @@ def message(kind, number=0, n=0, status=0, payload=b""):
     return struct.pack("<IIQIi", kind, number, 0, n, status) + payload
 
 
-def resolver_of(pid):
-    """The child whose user is nobody."""
-    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    child, = (int(child) for child in children if kdtest.status_field(child, "Uid") == "65534")
-    return child
-
-
 class Run:
     """A run whose stacks are resolved by that process, until the test does something to it."""
 
@@ -50,7 +44,7 @@ class Run:
             self.load.send(before)
         self.capture = test.start(kdstacks.Capture(self.load.pid, "-s", "1ms",
                                                    "-e", "clock_nanosleep", "--sample-time", seconds))
-        self.child = resolver_of(self.capture.pid)
+        self.child = kdstacks.resolver_of(self.capture.pid)
 
     def take_over(self):
         """The other end of the parent's connection, in the place of the child."""
@@ -82,7 +76,11 @@ class Run:
                           sum(start - MS < after and before < stop + MS
                               for before, after, *_ in log),
                           f"{name}: all its calls in the window are in the report")
-        self.test.ok(not any(event.stack.user for event in calls), "without the user's stacks")
+        self.test.ok(not any(event.stack.user for event in calls) and
+                     all("user" in event.stack.missing for event in calls),
+                     "without the user's stacks, as each says")
+        self.test.ok(all(event.stack.in_kernel("") for event in calls if event.waited),
+                     "but with the kernel's", *calls[:1])
         told = [text for text in report.warnings if "resolves user stacks" in text]
         self.test.ok(told and why in told[0], f"which says: {why}", *report.warnings)
 
@@ -166,8 +164,12 @@ def case_floods(test):
 
 def case_dies(test):
     run = Run(test)
+    children = kdprocesses.children_of(run.capture.pid)
+    test.eq(sorted(kdtest.status_field(child, "Uid") for child in children), ["0", "65534"],
+            "one opens files, as root; one is nobody")
     os.kill(run.child, signal.SIGKILL)
     run.check("one that died", "was killed by signal 9")
+    test.eq([child for child in children if kdtest.state_of(child, child)], [], "nothing is left")
 
 
 def case_stalls(test):

@@ -260,20 +260,12 @@ def case_memory_that_nobody_provides(test):
             "its stack incomplete", *map(repr, rows))
 
 
-def resolver_of(pid):
-    """The child that resolves stacks: the one whose user is nobody."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
-        child, = (child for child in map(int, children.read().split())
-                  if kdtest.status_field(child, "Uid").split()[0] == "65534")
-    return child
-
-
 def case_a_child_that_is_silent(test):
     """Stopped, the process that resolves stacks cannot hold up a run that is to end."""
     for number, option in ((signal.SIGINT, "-s"), (signal.SIGTERM, "--off-cpu")):
         load = test.workload("slow", "sleeper:200:0:6000:4")
         capture = test.capture(load.pid, option, "1ms")
-        child = resolver_of(capture.pid)
+        child = kdstacks.resolver_of(capture.pid)
         os.kill(child, signal.SIGSTOP)
         kdtest.wait_until(lambda: kdtest.state_of(child, child) == "T")
         load.go()

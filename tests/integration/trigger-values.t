@@ -215,13 +215,7 @@ def case_events(test):
 
 def case_32_bit(test):
     """A program whose arguments are elsewhere: refused, but not what the kernel knows of it."""
-    program = kdtest.WORKLOADS / "compat32"
-    if not program.exists() or not program.stat().st_size:
-        raise kdtest.Skip("the compiler makes no 32-bit programs")
-    try:
-        child = test.child([program, "wait"])
-    except OSError as error:
-        raise kdtest.Skip(f"32-bit programs do not run: {error}") from None
+    child = test.child([kdneeds.program_of_32_bits(), "wait"])
     for trigger, status in (("up:run if arg0 == 1", EX_CONFIG), ("ur:run if ret", EX_CONFIG),
                             ("up:run", 0), ("t:syscalls:sys_enter_read if arg2", 0)):
         run = test.program("--pid", child.pid, "--check", "--start-trigger", trigger)
