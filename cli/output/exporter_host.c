@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -12,152 +13,75 @@
 /* --- Which form of metrics a client takes: what its Accept header says (RFC 9110, 12.5.1) --- */
 
 #define BLANKS " \t"
-#define QUALITY_MAX 1000
 
-enum { RANK_NONE, RANK_ANY, RANK_TYPE, RANK_NAMED, RANK_VERSION };
-
-struct text_span {
-	const char *at;
-	size_t length;
+/* What asks for a form. "application" followed by "*" is not enough to get OpenMetrics. */
+static const struct range {
+	const char *type, *version;
+	enum exporter_form form;
+} ranges[] = {
+	{ "application/openmetrics-text", "1.0.0", EXPORTER_OPENMETRICS },
+	{ "text/plain", "0.0.4", EXPORTER_PROMETHEUS },
+	{ "text/*", "", EXPORTER_PROMETHEUS },
+	{ "*/*", "", EXPORTER_PROMETHEUS },
 };
 
-/* "type/subtype;version=1;q=0.5" */
-struct range {
-	struct text_span type, version;
-	unsigned int quality;
-	bool is_wrong;
-};
-
-static const struct kind {
-	const char *type, *any, *version;
-} kinds[EXPORTER_FORMS] = {
-	[EXPORTER_PROMETHEUS] = { "text/plain", "text/*", "0.0.4" },
-	[EXPORTER_OPENMETRICS] = { "application/openmetrics-text", "application/*", "1.0.0" },
-};
-
-static bool span_is(struct text_span span, const char *word)
+/* 0 to 1; 0 of what is something else. */
+static double quality_read(const char *text)
 {
-	return strlen(word) == span.length && !strncasecmp(span.at, word, span.length);
+	char *end;
+	double quality = strtod(text, &end);
+
+	return end > text && !*end && quality >= 0 && quality <= 1 ? quality : 0;
 }
 
-static struct text_span span_trim(struct text_span span)
+/* version: may be in quotes; NULL: any. */
+static bool range_is(const struct range *range, const char *type, const char *version)
 {
-	while (span.length && strchr(BLANKS, span.at[0])) {
-		span.at++;
-		span.length--;
-	}
-	while (span.length && strchr(BLANKS, span.at[span.length - 1]))
-		span.length--;
-	return span;
-}
+	size_t length = strlen(range->version);
 
-/* What stands before the next comma or semicolon outside quotes, where *at is left. */
-static struct text_span part_next(const char **at)
-{
-	struct text_span part = { *at, 0 };
-	bool quoted = false;
-
-	for (; **at && (quoted || !strchr(",;", **at)); ++*at) {
-		if (**at == '"')
-			quoted = !quoted;
-		else if (quoted && **at == '\\' && (*at)[1])
-			++*at;
-	}
-	part.length = (size_t)(*at - part.at);
-	return span_trim(part);
-}
-
-/* 0 to 1 with up to three decimals. Returns false if it is something else. */
-static bool quality_read(struct text_span text, unsigned int *quality)
-{
-	unsigned int unit = QUALITY_MAX;
-
-	if (!text.length || text.length > 5 || (text.at[0] != '0' && text.at[0] != '1') ||
-	    (text.length > 1 && text.at[1] != '.'))
+	if (strcasecmp(type, range->type) != 0)
 		return false;
-	*quality = (unsigned int)(text.at[0] - '0') * QUALITY_MAX;
-	for (size_t i = 2; i < text.length; i++) {
-		if (text.at[i] < '0' || text.at[i] > '9')
-			return false;
-		unit /= 10;
-		*quality += (unsigned int)(text.at[i] - '0') * unit;
+	if (!version)
+		return true;
+	version += *version == '"';
+	return !strncmp(version, range->version, length) &&
+	       (!version[length] || version[length] == '"');
+}
+
+/* Takes "type/subtype;version=1;q=0.5" apart. */
+static void range_add(struct exporter_accept *accept, char *text)
+{
+	char *rest, *type = strtok_r(text, ";" BLANKS, &rest), *parameter;
+	const char *version = NULL;
+	double quality = 1;
+
+	while (type && (parameter = strtok_r(NULL, ";" BLANKS, &rest))) {
+		if (!strncasecmp(parameter, "q=", 2))
+			quality = quality_read(parameter + 2);
+		else if (!strncasecmp(parameter, "version=", 8))
+			version = parameter + 8;
 	}
-	return *quality <= QUALITY_MAX;
-}
-
-static void parameter_read(struct range *range, struct text_span text)
-{
-	const char *equals = memchr(text.at, '=', text.length);
-	struct text_span name = text, value;
-
-	if (!equals)
-		return;
-	name.length = (size_t)(equals - text.at);
-	value = (struct text_span){ equals + 1, text.length - name.length - 1 };
-	name = span_trim(name);
-	value = span_trim(value);
-	if (value.length > 1 && value.at[0] == '"' && value.at[value.length - 1] == '"')
-		value = (struct text_span){ value.at + 1, value.length - 2 };
-	if (span_is(name, "q"))
-		range->is_wrong |= !quality_read(value, &range->quality);
-	else if (span_is(name, "version"))
-		range->version = value;
-}
-
-/* Returns what follows. */
-static const char *range_read(struct range *range, const char *at)
-{
-	*range = (struct range){ .type = part_next(&at), .quality = QUALITY_MAX };
-	while (*at == ';') {
-		at++;
-		parameter_read(range, part_next(&at));
-	}
-	return at;
-}
-
-static unsigned int range_rank(const struct range *range, const struct kind *kind)
-{
-	if (range->is_wrong)
-		return RANK_NONE;
-	if (span_is(range->type, "*/*"))
-		return RANK_ANY;
-	if (span_is(range->type, kind->any))
-		return RANK_TYPE;
-	if (!span_is(range->type, kind->type))
-		return RANK_NONE;
-	if (!range->version.at)
-		return RANK_NAMED;
-	return span_is(range->version, kind->version) ? RANK_VERSION : RANK_NONE;
+	for (size_t i = 0; type && i < sizeof(ranges) / sizeof(*ranges); i++)
+		if (range_is(&ranges[i], type, version) &&
+		    quality > accept->quality[ranges[i].form])
+			accept->quality[ranges[i].form] = quality;
 }
 
 void exporter_accept_add(struct exporter_accept *accept, const char *header)
 {
-	while (*header) {
-		struct range range;
+	char *copy = strdup(header), *at = copy, *range;
 
-		header = range_read(&range, header);
-		for (int form = 0; form < EXPORTER_FORMS; form++) {
-			unsigned int rank = range_rank(&range, &kinds[form]);
-
-			if (rank < accept->forms[form].rank || rank == RANK_NONE ||
-			    (rank == accept->forms[form].rank &&
-			     range.quality <= accept->forms[form].quality))
-				continue;
-			accept->forms[form].rank = rank;
-			accept->forms[form].quality = range.quality;
-		}
-		header += *header == ',';
-	}
+	while ((range = strsep(&at, ",")))
+		range_add(accept, range);
+	free(copy);
 }
 
 enum exporter_form exporter_accept_form(const struct exporter_accept *accept)
 {
-	unsigned int quality = accept->forms[EXPORTER_OPENMETRICS].quality;
-	bool named = accept->forms[EXPORTER_OPENMETRICS].rank >= RANK_NAMED;
-	unsigned int other = accept->forms[EXPORTER_PROMETHEUS].quality;
+	double quality = accept->quality[EXPORTER_OPENMETRICS];
 
-	return quality > other || (quality && quality == other && named) ? EXPORTER_OPENMETRICS
-									 : EXPORTER_PROMETHEUS;
+	return quality > 0 && quality >= accept->quality[EXPORTER_PROMETHEUS] ? EXPORTER_OPENMETRICS
+									      : EXPORTER_PROMETHEUS;
 }
 
 /* --- Whether a request's Host header means this exporter --- */

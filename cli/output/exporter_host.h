@@ -27,20 +27,16 @@ enum exporter_form {
 	EXPORTER_FORMS,
 };
 
-/* What is known of a client's wishes; zeros: nothing. */
+/* How much a client wants each form, from 0 to 1; zeros: it has not said. */
 struct exporter_accept {
-	struct {
-		unsigned int quality; /* thousandths */
-		unsigned int rank;    /* of what said so: what is more specific counts */
-	} forms[EXPORTER_FORMS];
+	double quality[EXPORTER_FORMS];
 };
 
-/* Adds a header's value. What is no media range, or one of something else, is passed
- * over. */
+/* Adds a header's value; what names neither form says nothing. A list is cut at each comma, as if
+ * nothing were in quotes. */
 void exporter_accept_add(struct exporter_accept *accept, const char *header);
 
-/* What to answer with: OpenMetrics only to those who name it; 0.0.4 also to those who
- * take neither. */
+/* What to answer with: OpenMetrics only to those who name it and want nothing else more. */
 enum exporter_form exporter_accept_form(const struct exporter_accept *accept);
 
 #endif

