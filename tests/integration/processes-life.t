@@ -311,7 +311,8 @@ def case_long(test):
         taken.append(own_memory(run.child.pid))
     sample = run.close(may_lose={"threads"})
     lost = sample["losses"]["threads"]
-    each = (taken[-1] - taken[3]) / (LITTER * (LITTERS - 4))
+    # What all of them need at once is taken sooner or later; a leak goes on.
+    each = min((taken[-1] - taken[i]) / (LITTER * (LITTERS - 1 - i)) for i in range(3, LITTERS - 2))
     test.ok(each < 1000, "a process takes less than 1,000 bytes", each, taken)
     test.eq(sum(row["members"] for row in sample["processes"] if row["began"] and row["ended"]),
             len(children) - lost, "all began and ended")

@@ -34,14 +34,16 @@ def until_waited(loads):
                                   for thread in threads))
 
 
-def staged(test, program, roles, *args):
+def staged(test, program, roles, *args, first=""):
     """{role: (Screen, log)}, each role in a process of its own; where there is one CPU, one after
-    the other."""
+    the other. first: threads that come before others where they have no priority."""
     if kdtest.one_cpu() and len(roles) > 1:
         return {role: staged(test, program, [role], *args)[role] for role in roles}
     loads = {role: test.workload(program, role, *args, wrapper=kdstaged.BEFORE_OTHERS)
              for role in roles}
     for load in loads.values():
+        for tid in load.tid(first):
+            os.setpriority(os.PRIO_PROCESS, tid, -20)
         load.settle([load.pid])  # or it would begin to wait for the test while it is watched
     screens = kdstaged.watch(test, loads, None, lambda: until_waited(loads), logs=True)
     for load in loads.values():
@@ -120,7 +122,8 @@ def case_inversion(test):
     if len(os.sched_getaffinity(0)) < 2:
         raise kdtest.Skip("there is no CPU for those who wait")
     hog = test.workload("roles", f"fifo:{kdtest.last_cpu()}:45:50")
-    (screen, log), = staged(test, "locks", ["starved"]).values()
+    # What is left of the holder's CPU is not for others: it has to have the lock again and again.
+    (screen, log), = staged(test, "locks", ["starved"], first="holder").values()
     row = kdstaged.check_first(test, "inversion", screen, ("lock",),
                                "threads waited for a lock that holder[")
     if row:
@@ -193,15 +196,16 @@ def case_memory_lock(test):
         raise kdtest.Skip("this kernel does not fill memory in one call (before 5.14)")
     load = test.workload("staged", "mapper", "filler", wrapper=kdstaged.BEFORE_OTHERS)
     load.settle([load.pid])
-    screen = kdstaged.watch(test, {"mapper": load}, SAMPLE, logs=True)["mapper"]
-    log = screen.log["mapper"]
+    screen = kdstaged.watch(test, {"mapper": load}, SAMPLE)["mapper"]
+    until_waited({"mapper": load})  # also in the wait that went on at the window's end
+    log = kdstaged.log_of(load)["mapper"]
     row = kdstaged.check_first(test, "mapper", screen, ("kernel_lock",), "in the kernel")
     if row:
         test.eq(row["worst_tid"], log["tid"], "who waited")
         kdtest.only_on_host("steps that are no longer than what an emulated machine takes")
         took = sum(row["ns"] for row in screen.blamed if row["cause"] == "kernel_lock")
         # A wait is logged where it began, and counts as it goes on: at both edges there is one.
-        logged, longest = screen.logged(log), max(screen.steps(log))
+        logged, longest = screen.logged(log), max(log["steps"])
         kdstaged.check_share(test, "mapper", screen, took, logged,
                              screen.ready[log["tid"]] + screen.interrupted + longest,
                              logged + longest)
