@@ -5,7 +5,7 @@ import time
 
 from benchlib import (LOAD_CPU, LONG, QUICK, ROOT, Load, Missing, Process, kernel_delay, tool_path)
 
-ROUNDS, OTHERS_ROUNDS, MS = (3, 1, 100) if QUICK else (12, 4, 400)
+ROUNDS, OTHERS_ROUNDS, MS = (3, 1, 100) if QUICK else (5, 2, 300)
 LOADS = ("getppid", "pingpong")
 SETTLE = 1  # second from saying "ready" until all probes are surely attached
 

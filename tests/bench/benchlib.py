@@ -242,6 +242,7 @@ class Table:
         path.parent.mkdir(exist_ok=True)
         self.file = open(path, "w", encoding="utf-8")
         self.judged = []
+        self.began = time.monotonic()
         self.say(f"{'':<50}{'MEDIAN':>12}{'MIN':>12}{'MAX':>12}  {'UNIT':<6}GOAL")
 
     def say(self, line=""):
@@ -272,6 +273,7 @@ class Table:
 
     def close(self, path):
         missed = [what for what, met in self.judged if not met]
+        self.say(f"\n{time.monotonic() - self.began:.0f} s")
         self.section(f"{len(self.judged) - len(missed)} of {len(self.judged)} goals met"
                      + (f"; missed: {'; '.join(missed)}" if missed else ""))
         self.file.close()

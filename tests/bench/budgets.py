@@ -12,7 +12,7 @@ from benchlib import (BUILD, LOAD_CPU, LONG, QUICK, Load, Missing, Process, kern
                       run_times)
 
 BASE = os.environ.get("BASE")
-ROUNDS, MS = (4, 100) if QUICK else (10, 400)
+ROUNDS, MS = (4, 100) if QUICK else (8, 300)
 NOBODY = 0xFFFFFFFF  # no process has this number
 FEWEST = 100  # events of a round that make a figure
 

@@ -9,7 +9,7 @@ from attached import start_recording
 from benchlib import (BUILD, LOAD_CPU, LONG, PATIENCE, QUICK, Load, Missing, Process, fdinfo,
                       kernel_delay, names)
 
-ROUNDS, MS = (3, 100) if QUICK else (12, 300)
+ROUNDS, MS = (3, 100) if QUICK else (3, 300)
 FEWEST = 100  # events of a round that make a figure
 COUNTERS = ("--counters", "context-switches,minor-faults,major-faults,page-faults,cpu-migrations,"
             "task-clock,cpu-clock")

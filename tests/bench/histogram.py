@@ -14,7 +14,7 @@ from benchlib import (BUILD, LOAD_CPU, LONG, QUICK, Load, Missing, Process, fdin
                       names, run_times, tool_path)
 from programs import NOBODY
 
-ROUNDS, SLICES, MS = (4, 20, 100) if QUICK else (16, 30, 300)
+ROUNDS, SLICES, MS = (4, 20, 100) if QUICK else (4, 20, 200)
 SLICE_MS = 10  # others that come to the CPU stay away from most of such a time
 SAMPLE_MS = 300
 GOAL = 15  # ns per event

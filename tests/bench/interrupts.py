@@ -9,7 +9,7 @@ import time
 
 from benchlib import CPUS, LOAD_CPU, QUICK, Load, kernel_delay
 
-PAIRS = 4 if QUICK else 20
+PAIRS = 4 if QUICK else 10
 SAMPLE, INTERVAL = 0.28, 0.6  # seconds
 LENGTH = 0.4  # of each time watched
 AFTER_REPORT = 0.15  # from one sample's end to the next idle time

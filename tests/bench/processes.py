@@ -7,7 +7,7 @@ import subprocess
 
 from benchlib import LOAD_CPU, LONG, QUICK, Load, kernel_delay
 
-ROUNDS, SLICES, SLICE_MS = (2, 10, 10) if QUICK else (10, 30, 10)
+ROUNDS, SLICES, SLICE_MS = (2, 10, 10) if QUICK else (3, 20, 10)
 COUNTS = (1, 64, 1000)
 KINDS = ("getppid", "pingpong")
 

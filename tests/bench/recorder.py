@@ -24,7 +24,7 @@ EVENTS = (
     ("switch from a futex wait to another", None, "futex", SWITCH, 2, 20),
     ("getppid", None, "getppid", ("sys_enter", "sys_exit"), 2, 20),
 )
-ROUNDS, MS = (3, 300) if QUICK else (30, 2000)
+ROUNDS, MS = (3, 300) if QUICK else (5, 500)
 SLOWDOWN, WRITTEN = 3, 1  # percent; seconds
 FILL = 1 if QUICK else 6  # seconds, in which the load fills the rings
 
@@ -60,7 +60,7 @@ def measure_written(table):
     """From the signal; the window that it ends lasts up to 100 ms longer."""
     table.section("flight recorder: from SIGUSR1 to the written timeline, 32 MB of events")
     seconds, sizes = [], []
-    for _ in range(1 if QUICK else 5):
+    for _ in range(1 if QUICK else 2):
         with tempfile.TemporaryDirectory() as folder, Load() as load:
             path = pathlib.Path(folder) / "timeline"
             with kernel_delay(load.pid, "--record-on=signal", "--record=1min", "-o",

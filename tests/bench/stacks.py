@@ -18,14 +18,14 @@ from programs import NOBODY
 KB = 1024
 PERIOD, CALLS = 1_000_000, 100 if QUICK else 400  # ns between two recorded calls, and how many
 SLEEP = 100_000  # ns
-COST_ROUNDS = 2 if QUICK else 10
+COST_ROUNDS = 2 if QUICK else 3
 TRIES = 5
-BELOW_ROUNDS, BELOW_MS = (3, 100) if QUICK else (16, 400)
+BELOW_ROUNDS, BELOW_MS = (3, 100) if QUICK else (4, 300)
 BELOW_GOAL = 1.1
-UNWIND_ROUNDS = 3 if QUICK else 15
+UNWIND_ROUNDS = 3 if QUICK else 9
 BATCH = 250
 UNWIND_GOAL = 20  # us
-ATTACH_ROUNDS = 4 if QUICK else 25
+ATTACH_ROUNDS = 4 if QUICK else 11
 OBJECTS, ATTACH_GOAL = 20, 25  # ms
 FULL = 127 * KB  # what of 128 KB a stack can fill, which begins within a page
 

@@ -7,13 +7,13 @@ import subprocess
 from benchlib import (BUILD, CPUS, MB, MMAPABLE, QUICK, Missing, Threads, fdinfo, kernel_delay,
                       memory, names, resident)
 
-MEMORY_ROUNDS, REPORT_ROUNDS = (1, 2) if QUICK else (3, 9)
+MEMORY_ROUNDS, REPORT_ROUNDS = (1, 2) if QUICK else (1, 3)
 MEMORY_GOALS = {100: 20, 4096: 64}  # threads -> MB
 MANY, CALLS = 4096, 30
 RENDERED, RENDER_GOAL = 1000, 50  # threads, ms
 MEASURES, SAMPLES, SUMMARY_GOALS = 50, 100, (50, 20)  # ms, MB
 EVENTS, TIMELINE_GOAL, PATH_GOAL = 1_000_000, 1000, 1000  # ms
-RENDER_ROUNDS = 5 if QUICK else 21
+RENDER_ROUNDS = 5 if QUICK else 7
 BUCKETS = 20  # that a distribution typically has
 FORMATS = ("text", "json", "openmetrics", "prometheus")
 REPORT_GOAL = 100  # ms
