@@ -176,7 +176,8 @@ VERB(waiter, 3, 3, "CALLS EVERY PAUSE_US")
  *                                    a fixed random sequence
  *   watches:CALLS:0:AFTER:LONG_US    as many short calls as it can, and CALLS long ones: one
  *                                    each time that a probe came into probed_call(), and AFTER
- *                                    calls later
+ *                                    calls later; "certain": for how many of these it was still
+ *                                    there when they had begun
  * throughout:
  *   sleeper                          one poll without end
  *   spinner                          burns a CPU
@@ -196,6 +197,7 @@ struct call {
 	long long before, begin, end, after;
 	long long length; /* how long it should last beyond a short one */
 	bool sleeps;
+	bool was_probed; /* still, when it had begun */
 };
 
 /* What one thread logged. */
@@ -212,11 +214,20 @@ FRAME void probed_call(void (*work)(void *), void *of)
 	asm volatile("" ::"r"(of) : "memory");
 }
 
+/* The first instruction of probed_call(), which a probe changes. */
+static unsigned char instruction(void)
+{
+	return *(volatile unsigned char *)probed_call;
+}
+
+static unsigned char unprobed; /* as it was when the program began */
+
 static void call_last(void *of)
 {
 	struct call *call = of;
 
 	call->begin = now_ns();
+	call->was_probed = instruction() != unprobed;
 	if (call->length && call->sleeps)
 		sleep_until(call->begin + call->length);
 	else if (call->length)
@@ -244,14 +255,6 @@ static void log_call(struct log *log, const struct call *call, const struct call
 		log_add(log, log->starts, &log->n_starts, since);
 }
 
-/* The first instruction of probed_call(), which a probe changes. */
-static unsigned char instruction(void)
-{
-	return *(volatile unsigned char *)probed_call;
-}
-
-static unsigned char unprobed; /* as it was when the program began */
-
 /* Whether the call of this number is a long one. */
 static bool is_long(long number, long every, unsigned int *seed)
 {
@@ -267,7 +270,7 @@ static void calls_make(struct worker *worker, bool sleeps, unsigned int variety,
 	struct log *log = &logs[worker->number];
 	struct call call = { .sleeps = sleeps }, last = { 0 };
 	unsigned int seed = (unsigned int)worker->number + 1;
-	long n_long = 0, n_probed = 0;
+	long n_long = 0, n_probed = 0, n_certain = 0;
 
 	for (long i = 0; (watches ? n_long : i) < count; i++) {
 		long long due = rate ? begin + i * 1000000000LL / rate : 0;
@@ -289,6 +292,7 @@ static void calls_make(struct worker *worker, bool sleeps, unsigned int variety,
 		call.before = now_ns();
 		probed_call(call_last, &call);
 		call.after = now_ns();
+		n_certain += call.length && call.was_probed;
 		log_call(log, &call, &last, long_ns / 4);
 		last = call;
 		if (!least || call.after - call.before < least)
@@ -298,6 +302,7 @@ static void calls_make(struct worker *worker, bool sleeps, unsigned int variety,
 	}
 	worker_note(worker, "calls", count);
 	worker_note(worker, "long", n_long);
+	worker_note(worker, "certain", n_certain);
 	worker_note(worker, "lost", log->lost);
 	worker_note(worker, "min_ns", least);
 	worker_note(worker, "max_ns", most);
