@@ -14,7 +14,7 @@ import sys
 
 import kdneeds
 import kdtest
-from kdperfetto import Trace
+from kdperfetto import Trace, samples_in
 from kdrecorded import RUNNING, TITLES, Books, states_of
 from kdtrigger import ENTRY, RETURN, Triggered
 
@@ -29,10 +29,6 @@ def check_replay(test, folder):
     test.ok((folder / "replayed").read_bytes() == (folder / "pftrace").read_bytes(),
             "of the JSON the same timeline is made, byte for byte")
     test.ok((folder / "again").read_bytes() == (folder / "json").read_bytes(), "and the same JSON")
-
-
-def samples_in(path):
-    return path.read_text().count('"type":"sample"') if path.exists() else 0
 
 
 class Run:

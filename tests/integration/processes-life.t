@@ -16,10 +16,6 @@ import kdtest
 
 STORM = 1000 if kdtest.VM else 1500  # there is room for some 770 at once
 LITTER, LITTERS = 250, 8
-GROUPS = {"v1": pathlib.Path("/sys/fs/cgroup/cpu"),
-          "v2": pathlib.Path("/sys/fs/cgroup/unified")}
-
-
 class Run:
     """A run of kernel_delay whose window is open; it is closed, or ends with its target."""
 
@@ -69,24 +65,6 @@ def check_children(test, sample, children):
     known = {process["pid"]: process for process in sample["processes"]}
     test.ok(all(known.get(child[0], {}).get("began") and known[child[0]].get("ended")
                 for child in children), "which began and ended in the window", list(known.values())[:3])
-
-
-def case_named(test):
-    first = test.workload("roles", "calls:700:5:1000", "poll")
-    second = test.workload("roles", "calls:300:1:1000")
-    other = test.workload("roles", "calls:5000:1:1000")
-    run = Run(test, "-p", f"{second.pid},{first.pid}")
-    truths = [load.go()["threads"] for load in (first, second, other)]
-    sample = run.close()
-    test.eq(sorted(process["pid"] for process in sample["processes"]), sorted([first.pid, second.pid]),
-            "both processes")
-    test.eq(sorted(thread["tid"] for thread in sample["threads"] if thread.get("members", 1) == 1
-                   and thread["pid"] == first.pid), kdtest.threads_of(first.pid),
-            "with all of their threads")
-    for load, calls in ((first, 700), (second, 300)):
-        test.eq(count(of(sample, load.pid), "getppid"), calls, "and all calls of each")
-    test.eq(count(sample["threads"], "getppid"), 1000, "nobody else's")
-    test.ok(truths, "the workloads have done their work")
 
 
 def case_ends(test):
@@ -348,32 +326,16 @@ def case_stopped(test):
             stops[first])
 
 
-@contextlib.contextmanager
-def group(version):
-    top = GROUPS[version]
-    if not top.is_dir() and version == "v2":
-        top = pathlib.Path("/sys/fs/cgroup")
-        if not (top / "cgroup.controllers").exists():
-            raise kdtest.Skip("no control groups of version 2")
-    if not top.is_dir():
-        raise kdtest.Skip("no control groups of version 1")
-    made = top / f"kdtest-life-{os.getpid()}-{version}"
-    try:
-        (made / "below").mkdir(parents=True)
-    except OSError as why:
-        raise kdtest.Skip(f"no control group can be made: {why}") from None
-    try:
-        yield made
-    finally:
-        for path in (made / "below", made):
-            for pid in (path / "cgroup.procs").read_text().split():
-                with contextlib.suppress(OSError):
-                    (top / "cgroup.procs").write_text(pid)
-            path.rmdir()
+def each_group(test):
+    """A control group of each version, with one below it."""
+    for version, mount in kdprocesses.hierarchies().items():
+        test.remark(f"version {version}")
+        with kdprocesses.group(mount / f"kdtest-life-{os.getpid()}" / "below") as below:
+            yield below.parent
 
 
-def check_group(test, version):
-    with group(version) as made:
+def case_group(test):
+    for made in each_group(test):
         load = test.workload("forks", 2, 2, 2, "exec")
         late = test.workload("roles", "calls:123:1:1000")
         other = test.workload("roles", "calls:77:1:1000")
@@ -396,17 +358,9 @@ def check_group(test, version):
             child.wait()
 
 
-def case_group_v1(test):
-    check_group(test, "v1")
-
-
-def case_group_v2(test):
-    check_group(test, "v2")
-
-
-def check_again(test, version):
+def case_again(test):
     """A group that was removed is not the one that has its path then."""
-    with group(version) as made:
+    for made in each_group(test):
         hidden = made / ".below"
         hidden.mkdir()
         load = test.workload("roles", "poll")
@@ -416,7 +370,7 @@ def check_again(test, version):
             load.send("end")
             load.wait()
         finally:
-            kdtest.wait_until(lambda: removed(hidden))
+            kdtest.wait_until(lambda hidden=hidden: kdprocesses.removed(hidden))
         (made / "below").rmdir()
         made.rmdir()
         (made / "below").mkdir(parents=True)
@@ -426,23 +380,9 @@ def check_again(test, version):
                 "which was in a group below whose name begins with a dot")
 
 
-def removed(path):
-    with contextlib.suppress(OSError):
-        path.rmdir()
-    return not path.exists()
-
-
-def case_again_v1(test):
-    check_again(test, "v1")
-
-
-def case_again_v2(test):
-    check_again(test, "v2")
-
-
-def check_wait(test, version):
+def case_wait(test):
     """--wait: for a group that is not there yet, and for its first process."""
-    with group(version) as made:
+    for made in each_group(test):
         for path in (made / "later", made / "below"):
             load = test.workload("roles", "calls:123:1:1000")
 
@@ -461,15 +401,6 @@ def check_wait(test, version):
         test.eq(done.status, 69, "one that does not come")
 
 
-def case_wait_v1(test):
-    check_wait(test, "v1")
-
-
-def case_wait_v2(test):
-    check_wait(test, "v2")
-
-
-kdtest.main(case_named, case_ends, case_fork, case_exec, case_renamed, case_renamed_alone,
-            case_late_names, case_first_ends, case_no_fork, case_filter, case_storm,
-            case_storm_filter, case_long, case_stopped, case_group_v1, case_group_v2, case_again_v1,
-            case_again_v2, case_wait_v1, case_wait_v2)
+kdtest.main(case_ends, case_fork, case_exec, case_renamed, case_renamed_alone, case_late_names,
+            case_first_ends, case_no_fork, case_filter, case_storm, case_storm_filter, case_long,
+            case_stopped, case_group, case_again, case_wait)

@@ -167,17 +167,23 @@ def case_by_pids(test):
     test.eq(sorted(run.processes), chosen, "pgbench's connections, not ours")
 
 
-def case_by_cgroup(test):
-    """Connections that begin later, too: they are born into the group."""
-    base = database()
+def groups_of(test, base):
+    """The paths of control groups, of each version, that the server is in."""
     for version, mount in kdprocesses.hierarchies().items():
         test.remark(f"version {version}")
         with kdprocesses.group(mount / f"kdt-pg{os.getpid()}") as group:
             for pid in base.processes():
                 with contextlib.suppress(ProcessLookupError):   # a worker that has ended meanwhile
                     kdprocesses.join(group, pid)
-            check_load(test, base, "--cgroup", f"/{group.name}")
-            check_births(test, base, "--cgroup", f"/{group.name}")
+            yield f"/{group.name}"
+
+
+def case_by_cgroup(test):
+    """Connections that begin later, too: they are born into the group."""
+    base = database()
+    for path in groups_of(test, base):
+        check_load(test, base, "--cgroup", path)
+        check_births(test, base, "--cgroup", path)
 
 
 def check_births(test, base, *args):
@@ -257,13 +263,8 @@ def case_triggers(test):
     base.command("alter system set log_min_duration_statement = 0;", "select pg_reload_conf();")
     kdtest.wait_until(lambda: base.query("select 1;") and "duration: " in base.main.stderr)
     check_statements(test, base, "-p", base.postmaster, "--follow-fork")
-    for version, mount in kdprocesses.hierarchies().items():
-        test.remark(f"version {version}")
-        with kdprocesses.group(mount / f"kdt-pg{os.getpid()}") as group:
-            for pid in base.processes():
-                with contextlib.suppress(ProcessLookupError):   # a worker that has ended meanwhile
-                    kdprocesses.join(group, pid)
-            check_statements(test, base, "--cgroup", f"/{group.name}")
+    for path in groups_of(test, base):
+        check_statements(test, base, "--cgroup", path)
 
 
 def case_open_vswitch(test):

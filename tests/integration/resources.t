@@ -204,11 +204,9 @@ def case_forks(test):
     kdtest.wait_until(done.exists)
     child.send("go")
     kdtest.wait_until(lambda: kdtest.thread_name(child.pid, child.pid) == "cat")
-    report, found = close()
+    _, found = close()
     usage, = found["resources"]
     test.eq((usage.get("forks"), usage.get("execs")), (8, 1), "forks and execs")
-    test.ok(f"{child.pid}  8 processes were begun (fork), 1 program was executed (exec)\n" in
-            close.capture.stdout, "the text says so", report and close.capture.stdout[-800:])
     load = test.workload("churn", "20", "20")
     close = sample(test, load.pid)
     load.go()

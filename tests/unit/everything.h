@@ -87,6 +87,9 @@ static struct thread_row upstreams_thread(struct call_row calls[static 4])
 	row.wakeup_migrations = 1, row.balance_migrations = 2;
 	row.affinity_migrations = 3, row.other_migrations = 1;
 	row.minor_faults = 23456, row.major_faults = 12;
+	row.forks = 3, row.execs = 1;
+	row.stolen = (struct kd_count){ 2, 12345, 9876 };
+	memcpy(row.kernel_function, "clear_page", sizeof("clear_page"));
 	row.majors = (struct kd_majors){ { 12, 33800000, 11500000 }, 26784615 };
 	row.cpus[0] = 0xb;
 	return row;
@@ -105,7 +108,7 @@ static void everything_culprits(struct thread_row *row, struct thread_row *other
 		CULPRIT(TASK, 812, 811, "backup-agent", 0, 500000000, 400000000, .policy = 1,
 			.priority = 50, .group = "/system.slice/\x1b[31m"),
 		CULPRIT(THROTTLED, 0, 0, "", 0, 100000000, 80000000, .group = "/batch",
-			.quota_ns = 20000000, .period_ns = 100000000),
+			.quota_ns = 20000000, .period_ns = 100000000, .same_group = true),
 		CULPRIT(TASK, 0, 4000, "java", 10, 20, 15, .priority = 19),
 		CULPRIT(TASK, 13, 13, "ksoftirqd/0", 20, 0, 20, .kernel = true, .ksoftirqd = true),
 		CULPRIT(IDLE, 0, 0, "", 19, 0, 19, .rt_limit = true),
