@@ -68,9 +68,9 @@ static void accept_check(struct input input)
 		exporter_accept_add(&accept, header);
 		form = exporter_accept_form(&accept);
 		MUST(form == EXPORTER_PROMETHEUS || form == EXPORTER_OPENMETRICS);
-		MUST(form == EXPORTER_PROMETHEUS || accept.forms[form].quality);
+		MUST(form == EXPORTER_PROMETHEUS || accept.quality[form] > 0);
 		for (int i = 0; i < EXPORTER_FORMS; i++)
-			MUST(accept.forms[i].quality <= 1000);
+			MUST(accept.quality[i] >= 0 && accept.quality[i] <= 1);
 		exporter_host_is_known(&hosts, header);
 	}
 	free(text);
