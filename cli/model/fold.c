@@ -75,7 +75,10 @@ static void threads_move(struct sample *sample, const size_t *into)
 	}
 }
 
-int processes_fold(struct sample *sample)
+/* Sorts the rows of processes by PID, and makes one row of those of a name that have ended, if
+ * there are more than SAMPLE_FOLD of them, and another one of those that have begun as well; their
+ * threads are of that row then. Returns 0 or -ENOMEM. */
+static int processes_fold(struct sample *sample)
 {
 	size_t n = sample->n_processes, left = 0, length;
 	struct process_row *rows = sample->processes, **order;

@@ -13,11 +13,6 @@
 int sample_finish(struct sample *sample);
 #define SAMPLE_FOLD 4
 
-/* Sorts the rows of processes by PID, and makes one row of those of a name that have ended, if
- * there are more than SAMPLE_FOLD of them, and another one of those that have begun as well; their
- * threads are of that row then. Returns 0 or -ENOMEM. */
-int processes_fold(struct sample *sample);
-
 /* Names are the target's choice: those that the fewest processes have beyond so many rows in an
  * open window become this one, and their threads' names, too. */
 #define PROCESS_ROWS 4096

@@ -254,7 +254,8 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 	return result;
 }
 
-uint64_t ledger_ticks_user(const struct ledger *ledger)
+/* What of the time on a CPU was in user mode by the kernel's ticks; 0 if they are too few. */
+static uint64_t ticks_user(const struct ledger *ledger)
 {
 	uint64_t ticks = u64_add(ledger->ticks_user, ledger->ticks_system);
 
@@ -452,7 +453,7 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 	faults = u64_add(faults,
 			 u64_times(ledger->untimed_faults, u64_sub(mean, cost->fault_timing_ns)));
 	/* What is dear there may be the hypervisor's work, which comes in user mode. */
-	user = ledger_ticks_user(ledger);
+	user = ticks_user(ledger);
 	faults = u64_min(faults, u64_sub(ns[LEDGER_USER], user));
 	move(&ns[LEDGER_USER], &ns[LEDGER_FAULT], faults);
 	move(&ns[LEDGER_USER], &ns[LEDGER_KERNEL],

@@ -25,9 +25,6 @@ struct ledger_window {
 int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 		const struct kd_record *record, const struct ledger_window *window);
 
-/* What of the time on a CPU was in user mode by the kernel's ticks; 0 if they are too few. */
-uint64_t ledger_ticks_user(const struct ledger *ledger);
-
 /* By how many points the share of user mode differs from what the ticks say, if that is more than
  * they can be wrong by, else 0: positive if it is larger. *percent: what the ticks say. */
 int ledger_ticks_differ(const struct ledger *ledger, unsigned int *percent);

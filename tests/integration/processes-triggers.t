@@ -130,7 +130,7 @@ def now_in(ran, path):
     kdtest.wait_until(lambda: len(re.findall(rf"is now also in {path}\n", ran.stderr)) == 2)
 
 
-def group_of(test, mount):
+def check_group(test, mount):
     """A control group: children that are born into it, others that execute a program that none had,
     one that is moved into it."""
     load, _ = family(test)
@@ -154,12 +154,10 @@ def group_of(test, mount):
         check(test, ran, expected, 8 + log.made, outside=2 * 3)
 
 
-def case_group_v1(test):
-    group_of(test, hierarchy(1))
-
-
-def case_group_v2(test):
-    group_of(test, hierarchy(2))
+def case_group(test):
+    for version, mount in kdprocesses.hierarchies().items():
+        test.remark(f"version {version}")
+        check_group(test, mount)
 
 
 def case_late_library(test):
@@ -245,13 +243,6 @@ def case_container(test):
             expected = entries(load, f"call 2 {CALL}")
             entries(outside, f"call 2 {CALL}")
             check(test, ran, expected, 4, outside=2 * (3 + 2))
-
-
-def hierarchy(version):
-    found = kdprocesses.hierarchies()
-    if version not in found:
-        raise kdtest.Skip(f"no control groups of version {version}")
-    return found[version]
 
 
 def case_exit(test):
@@ -417,7 +408,7 @@ def case_address(test):
     test.eq(found.triggers.roles["start"].hits, log.made, "it is in the file that was named")
 
 
-kdtest.main(case_programs, case_across, case_births, case_group_v1, case_group_v2,
-            case_late_library, case_spoilt_library, case_container, case_exit,
-            case_exit_missed, case_other_exit, case_execve, case_usdt,
-            case_libraries, case_long_poll, case_overhead, case_nowhere, case_address)
+kdtest.main(case_programs, case_across, case_births, case_group, case_late_library,
+            case_spoilt_library, case_container, case_exit, case_exit_missed, case_other_exit,
+            case_execve, case_usdt, case_libraries, case_long_poll, case_overhead, case_nowhere,
+            case_address)

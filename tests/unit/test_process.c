@@ -111,7 +111,7 @@ TEST(again)
 
 	processes[0].members = SAMPLE_FOLD;
 	sample = sample_of(processes, 3, threads, 3);
-	is_i64(processes_fold(&sample), 0, "it is folded");
+	is_i64(processes_fold_open(&sample), 0, "it is folded");
 	is_u64(sample.n_processes, 2, "into two rows");
 	is_u64(process_at(&sample, 10, UINT64_MAX)->members, SAMPLE_FOLD + 1, "of one more");
 	is_i64(sample.threads[1].pid, 10, "whose thread is moved");
