@@ -398,6 +398,16 @@ class Test:
     def capture(self, pid, *args, **options):
         return self.start(Capture(pid, *args, **options))
 
+    def sample(self, pid, while_open):
+        """What JSON has of a window that is open for as long as something takes."""
+        path = self.directory() / "sample.json"
+        capture = self.capture(pid, "-o", "text", "-o", f"json:{path}")
+        while_open()
+        self.books(capture.close(self))
+        self.eq(capture.stderr, "", "nothing is said")
+        return next(sample for sample in map(json.loads, path.read_text().splitlines())
+                    if sample["type"] == "sample")
+
     def program(self, *args, wrapper=(), **options):
         """Runs kernel_delay to its end."""
         return Finished(self.child([*wrapper, PROGRAM, *args],

@@ -7,14 +7,11 @@ import json
 import os
 import pathlib
 import re
-import signal
 import sys
 import time
 
 import kdneeds
-import kdreport
 import kdtest
-from kdtest import PROGRAM
 
 CAUSES = ("wakeup", "balance", "affinity", "other")
 TURNS = 10
@@ -30,30 +27,15 @@ def count_of(pid, tid):
     return int(match[1])
 
 
-def sample_of(test, pid, while_open):
-    """A sample for as long as something takes."""
-    path = test.directory() / "report.json"
-    child = test.child([PROGRAM, "-p", pid, "--sample-time", 60, "--full", "-o", "-", "-o",
-                        f"json:{path}"])
-    child.line("# Start sampling")
-    while_open()
-    child.signal(signal.SIGINT)
-    test.eq((child.wait(), child.stderr), (0, ""), "a sample is taken")
-    report = kdreport.parse(child.stdout[child.stdout.index("# Start sampling"):])[0]
-    test.books(report)
-    return json.loads(path.read_text()), report
-
-
 def moves_of(sample, tid):
     thread = next(thread for thread in sample["threads"] if thread["tid"] == tid)
     return thread["migrations"], {cause: thread[f"{cause}_migrations"] for cause in CAUSES}
 
 
-def movers_of(sample, report, tid):
-    """{(TID, PID, name): count}, which the text has, too."""
+def movers_of(sample, tid):
+    """{(TID, PID, name): count}"""
     thread = next(thread for thread in sample["threads"] if thread["tid"] == tid)
-    return {(row["tid"], row["pid"], row["name"]): row["count"] for row in thread["affinity_by"]
-            if report.thread(tid).movers[f"{row['name']}[{row['tid']}]"].count == row["count"]}
+    return {(row["tid"], row["pid"], row["name"]): row["count"] for row in thread["affinity_by"]}
 
 
 def two_cpus():
@@ -82,15 +64,13 @@ def case_affinity(test):
                 os.sched_setaffinity(tid, {cpus[1 - turn % 2]})
                 kdtest.until_run(pid, tid)
             counts.append(count_of(pid, tid))
-        sample, report = sample_of(test, pid, move)
+        sample = test.sample(pid, move)
         total, moves = moves_of(sample, tid)
         test.eq(moves, {"wakeup": 0, "balance": 0, "affinity": TURNS, "other": 0},
                 f"{name}: its affinity was changed")
         test.eq((total, counts[1] - counts[0]), (TURNS, TURNS), f"{name}: as the kernel counts")
-        test.eq(report.thread(tid).tables["MIGRATIONS"],
-                {"wakeup": 0, "balance": 0, "affinity": TURNS, "other": 0}, f"{name}: as text")
         me = pathlib.Path("/proc/self/comm").read_text().rstrip("\n")
-        test.eq(movers_of(sample, report, tid), {(os.getpid(), os.getpid(), me): TURNS},
+        test.eq(movers_of(sample, tid), {(os.getpid(), os.getpid(), me): TURNS},
                 f"{name}: it was this test that did so")
 
 
@@ -124,8 +104,8 @@ for line in sys.stdin:
             kdtest.wait_until(lambda: kdtest.state_of(child.pid, child.pid) == "S")
             if act is taskset and cpu != cpus[0]:
                 itself(cpu)  # it has to run to get there
-    sample, report = sample_of(test, child.pid, move)
-    test.eq(movers_of(sample, report, child.pid),
+    sample = test.sample(child.pid, move)
+    test.eq(movers_of(sample, child.pid),
             {(tasksets[0].pid, tasksets[0].pid, "taskset"): 1,
              (child.pid, child.pid, pathlib.Path(f"/proc/{child.pid}/comm").read_text().strip()): 3},
             "each is named for what it did")
@@ -136,7 +116,7 @@ def case_scheduler(test):
     two_cpus()
     load = test.workload("roles", "spin:-1", "spin:-1", "spin:-1")
     tids = load.tid("spin")
-    sample, _ = sample_of(test, load.pid, lambda: time.sleep(0.5))
+    sample = test.sample(load.pid, lambda: time.sleep(0.5))
     for tid in tids:
         total, moves = moves_of(sample, tid)
         test.eq(moves, {"wakeup": 0, "balance": total, "affinity": 0, "other": 0},
@@ -161,7 +141,7 @@ def case_wakeup(test):
         with contextlib.suppress(TimeoutError):
             kdtest.wait_until(lambda: count_of(load.pid, tid) >= counts[0] + TURNS, MOVES_WITHIN)
         counts.append(count_of(load.pid, tid))
-    sample, _ = sample_of(test, load.pid, wait)
+    sample = test.sample(load.pid, wait)
     total, moves = moves_of(sample, tid)
     test.eq((sum(moves.values()), moves["affinity"], moves["other"]), (total, 0, 0),
             "by cause they add up, and its affinity stays")

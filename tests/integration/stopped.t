@@ -3,7 +3,6 @@
 """Who stopped a thread: processes that send signals, a tracer, a terminal, of which the test
 knows the PIDs."""
 
-import json
 import os
 import pty
 import signal
@@ -11,25 +10,10 @@ import sys
 import time
 
 import kdneeds
-import kdreport
 import kdtest
-from kdtest import MS, PROGRAM
+from kdtest import MS
 
 PAUSE = 200 * MS  # between two signals
-
-
-def sample_of(test, pid, while_open, late=()):
-    """A sample for as long as something happens."""
-    path = test.directory() / "report.json"
-    child = test.child([PROGRAM, "-p", pid, "--sample-time", kdtest.PATIENCE, "--full", "-o", "-",
-                        "-o", f"json:{path}"])
-    child.line("# Start sampling")
-    while_open()
-    child.signal(signal.SIGINT)
-    test.eq((child.wait(), child.stderr), (0, ""), "a sample is taken")
-    report = kdreport.parse(child.stdout[child.stdout.index("# Start sampling"):])[0]
-    test.books(report, late=late)
-    return json.loads(path.read_text())
 
 
 def thread_of(sample, tid):
@@ -72,7 +56,7 @@ def case_signals(test):
             began = time.monotonic_ns()
             senders.append(shell_kill(test, load.pid, "STOP", "CONT"))
             stops.append(time.monotonic_ns() - began)
-    sample = sample_of(test, load.pid, stop)
+    sample = test.sample(load.pid, stop)
     for role in ("poll", "pollonce"):
         rows, total = stops_of(sample, load.tid(role)[0])
         test.eq(sum(row["total_ns"] for row in rows), total, f"{role}: they are all of the time")
@@ -97,7 +81,7 @@ def case_before(test):
         os.kill(load.pid, signal.SIGCONT)
         time.sleep(0.05)
         again.append(shell_kill(test, load.pid, "STOP"))
-    sample = sample_of(test, load.pid, stop)
+    sample = test.sample(load.pid, stop)
     rows, total = stops_of(sample, tid)
     test.eq(sum(row["total_ns"] for row in rows), total, "they are all of the time")
     test.eq(sorted((row["signal"], row.get("tid", 0)) for row in rows),
@@ -119,7 +103,7 @@ def case_tracer(test):
         kdtest.wait_until(lambda: "attached" in tracer.stderr)
         load.send("go")
         load.line("{")
-    sample = sample_of(test, load.pid, trace)
+    sample = test.sample(load.pid, trace)
     tracers[0].signal(signal.SIGINT)
     tracers[0].wait()
     calls = log.read_text().count("getppid()")
@@ -162,7 +146,7 @@ def case_terminal(test):
     try:
         # Until it is in the foreground.
         kdtest.wait_until(lambda: os.tcgetpgrp(terminal) == pid)
-        sample = sample_of(test, pid, suspend)
+        sample = test.sample(pid, suspend)
         rows, _ = stops_of(sample, pid)
         test.eq([(row["kind"], row["signal"], row.get("tid"), row["name"]) for row in rows],
                 [("signal", signal.SIGTSTP, None, "terminal")], "the terminal did it")
