@@ -41,7 +41,7 @@ class Run:
 
     def thread(self, role):
         tid = self.log[role]["tid"]
-        return next(row for row in self.sample["threads"] if row["tid"] == tid)
+        return kdtest.thread_of(self.sample, tid)
 
     def truth(self, role):
         """Waits in the window that were no moments, the length of all up to what ended them,

@@ -247,7 +247,7 @@ def case_migrations(test, again):
     if got != moved and again:
         raise Hidden
     test.eq(got, moved, "as in /proc/PID/sched")
-    thread = next(thread for thread in found["threads"] if thread["tid"] == child.pid)
+    thread = kdtest.thread_of(found, child.pid)
     rows = {(row["name"], row["cpu"]): row["value"] for row in thread["counters"]}
     test.eq({cpu for _, cpu in rows}, set(cpus), "on both CPUs")
     test.eq(sorted({cpu for name, cpu in rows if rows[name, cpu]}), sorted(report.thread(child.pid).cpus),

@@ -99,7 +99,7 @@ def sample_of(test, pid, tid, name, while_open):
     report = capture.close(test, want=4)
     test.books(report)
     sample = json.loads(path.read_text())
-    thread = next(row for row in sample["threads"] if row["tid"] == tid)
+    thread = kdtest.thread_of(sample, tid)
     causes = {row["cause"]: row["ns"] for row in sample["verdict"]}
     test.ok(causes.get("frozen", 0) >= thread["ledger"]["frozen_ns"],
             f"{name}: the verdict says so", causes)

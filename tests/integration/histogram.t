@@ -115,7 +115,7 @@ def case_ready(test):
     kdtest.until_run(load.pid, hog)  # the wait for the last of them is over
     report, sample = capture.close()
     outer, turns = kdtest.schedstat(load.pid, hog)[1] - outer, kdtest.turns(load.pid, hog) - turns
-    thread = next(thread for thread in sample["threads"] if thread["tid"] == hog)
+    thread = kdtest.thread_of(sample, hog)
     waits = [(bucket["le_ns"], bucket["count"]) for bucket in thread["ready"]["buckets"]
              if bucket["le_ns"] > 9.5 * MS]
     # Where others keep the hog waiting from one run to the next, one wait has both.

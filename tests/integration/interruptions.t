@@ -90,7 +90,7 @@ def case_preempted(test):
     gaps = json.loads(load.line("{"))["gaps"]
     test.eq(done.status, 0, "status")
     listed = [row for row in sample["interruptions"] if row["tid"] == tid]
-    thread = next(thread for thread in sample["threads"] if thread["tid"] == tid)
+    thread = kdtest.thread_of(sample, tid)
     invented = [row for row in listed if not any(overlap(gap, row) for gap in gaps)]
     test.ok(not invented, f"the thread felt all {len(listed)}", *invented[:3])
     # Others may have threads of this name.
@@ -297,7 +297,7 @@ def case_throttled(test):
     missed = [gap for gap in pauses if sum(row["throttled_ns"] + row["preempted_ns"] for row in rows
                                            if overlap(gap, row)) < 0.9 * (gap[1] - gap[0])]
     test.eq(missed, [], "of nearly all of each pause")
-    thread = next(row for row in sample["threads"] if row["tid"] == int(load.ready[0]))
+    thread = kdtest.thread_of(sample, int(load.ready[0]))
     # The kernel counts a period when that is over, and those outside the window, too.
     test.between(thread["interruptions"]["throttled"]["total_ns"],
                  0.9 * sum(gap[1] - gap[0] for gap in pauses) - sum(row["preempted_ns"] for row in rows),

@@ -456,6 +456,11 @@ def threads_of(pid):
     return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
 
 
+def thread_of(sample, tid):
+    """A thread in JSON."""
+    return next(thread for thread in sample["threads"] if thread["tid"] == tid)
+
+
 def thread_name(pid, tid):
     return pathlib.Path(f"/proc/{pid}/task/{tid}/comm").read_text(errors="replace")[:-1]
 

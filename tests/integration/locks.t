@@ -59,7 +59,7 @@ class Run:
         test.books(self.report, late=born - {self.log["join"]["tid"]} if "join" in roles else ())
 
     def thread(self, role):
-        return next(row for row in self.sample["threads"] if row["tid"] == self.log[role]["tid"])
+        return kdtest.thread_of(self.sample, self.log[role]["tid"])
 
     def truth(self, role):
         """Waits in the window, the time of those that began there, and of all. A wait may be

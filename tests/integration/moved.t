@@ -28,13 +28,13 @@ def count_of(pid, tid):
 
 
 def moves_of(sample, tid):
-    thread = next(thread for thread in sample["threads"] if thread["tid"] == tid)
+    thread = kdtest.thread_of(sample, tid)
     return thread["migrations"], {cause: thread[f"{cause}_migrations"] for cause in CAUSES}
 
 
 def movers_of(sample, tid):
     """{(TID, PID, name): count}"""
-    thread = next(thread for thread in sample["threads"] if thread["tid"] == tid)
+    thread = kdtest.thread_of(sample, tid)
     return {(row["tid"], row["pid"], row["name"]): row["count"] for row in thread["affinity_by"]}
 
 

@@ -51,10 +51,6 @@ def proc_io(pid, tid):
     return {key: int(value) for key, value in (line.split(": ") for line in text.splitlines())}
 
 
-def thread_of(found, tid):
-    return next(thread for thread in found["threads"] if thread["tid"] == tid)
-
-
 def case_bytes(test):
     """Each thread's own count; and the kernel's, of what it counts, too."""
     load = test.workload("bytes", test.directory(), *ROLES)
@@ -69,19 +65,19 @@ def case_bytes(test):
         want = {kind: row for kind, row in truth["io"].items() if any(row)}
         # The byte of a pipe that the thread waited for, and the one that it wrote then.
         want["pipe"] = [a + b for a, b in zip(want.get("pipe", [0] * 4), [1] * 4)]
-        got = io_of(thread_of(found, truth["tid"]))
+        got = io_of(kdtest.thread_of(found, truth["tid"]))
         test.eq(got, want, f"{truth['role']}: what it read and wrote")
         for kind, row in got.items():
             total[kind] = [a + b for a, b in zip(total.get(kind, [0] * 4), row)]
     # Sockets that are not read by read() and tee are not in it.
     for role in ("file", "pipe"):
         tid = load.tid(role)[0]
-        rows = io_of(thread_of(found, tid)).values()
+        rows = io_of(kdtest.thread_of(found, tid)).values()
         grown = {key: after[role][key] - before[role][key] for key in ("rchar", "wchar")}
         if role == "file":
             test.eq(grown, {"rchar": sum(row[1] for row in rows),
                             "wchar": sum(row[3] for row in rows)}, f"{role}: as /proc/PID/io")
-    main = io_of(thread_of(found, load.pid))
+    main = io_of(kdtest.thread_of(found, load.pid))
     usage, = found["resources"]
     for kind, row in main.items():
         total[kind] = [a + b for a, b in zip(total.get(kind, [0] * 4), row)]
@@ -110,7 +106,7 @@ def case_disk(test):
     test.books(report)
     if after["write_bytes"] == before["write_bytes"]:
         raise kdtest.Skip(f"{folder} is on no disk")
-    rows = thread_of(found, tid).get("block_requests", [])
+    rows = kdtest.thread_of(found, tid).get("block_requests", [])
     for operation, key in (("write", "write_bytes"), ("read", "read_bytes")):
         own = [row for row in rows if row["operation"] == operation]
         # What the file system reads to find its blocks is its own.

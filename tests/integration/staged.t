@@ -126,7 +126,7 @@ def case_migrations(test):
                                who=hog.pid)
     if row:
         kdstaged.check_share(test, "migrations", screen, row["ns"], took[0], screen.besides, most=took[1])
-    thread = next(thread for thread in screen.json["threads"] if thread["tid"] == tid)
+    thread = kdtest.thread_of(screen.json, tid)
     test.eq(thread["affinity_migrations"], 2 * MOVES, "migrations: so often")
 
 
@@ -207,7 +207,7 @@ def interrupted(test, name, cause, culprit, advice, by):
     if row and row is screen.json["verdict"][0]:  # it may be the hypervisor
         test.ok(re.search(f"^(?:NEXT    | {{8}}).*{advice}", screen.text, re.MULTILINE),
                 f"{name}: what to do", screen.text)
-    thread = next(thread for thread in screen.json["threads"] if thread.get("tid") == tid)
+    thread = kdtest.thread_of(screen.json, tid)
     # Or more: waits of those that were ready meanwhile.
     waits = sum(by["woken_ns"] + by["preempted_ns"] for each in screen.json["threads"]
                 for by in each.get("ready_by", ()) if by["kind"] == cause or
@@ -261,7 +261,7 @@ def case_minor_faults(test):
         count, least = kdtraced.faults(traced.events(), screen.start, screen.stop)
     load.end()
     kdstaged.check_first(test, "faults", screen, ("page_fault",), "had page faults")
-    thread = next(thread for thread in screen.json["threads"] if thread.get("tid") == tid)
+    thread = kdtest.thread_of(screen.json, tid)
     # The price of what is around each was measured when the program began (faults.t compares that),
     # and is moved from user mode, as far as there is such time. What interrupts a fault is none of it,
     # nor is what the tracing does between its stamp and the program's: slow where it is emulated.

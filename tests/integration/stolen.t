@@ -116,7 +116,7 @@ def case_interruptions(test):
                 for since, until in gaps) for row in rows]
     short = [(row, gap) for row, gap in zip(rows, felt) if gap < 0.9 * row["ns"] - 10 * US]
     test.ok(not short, f"the thread felt all {len(rows)}", *short[:3])
-    thread = next(row for row in sample["threads"] if row["tid"] == int(load.ready[0]))
+    thread = kdtest.thread_of(sample, int(load.ready[0]))
     sums = thread["interruptions"].get("stolen", {"total_ns": 0})
     test.ok(sums["total_ns"] >= sum(row["stolen_ns"] for row in rows), "they are in the sums", sums)
     edges = thread.get("stolen", {"max_ns": 0})["max_ns"]

@@ -16,12 +16,8 @@ from kdtest import MS
 PAUSE = 200 * MS  # between two signals
 
 
-def thread_of(sample, tid):
-    return next(thread for thread in sample["threads"] if thread["tid"] == tid)
-
-
 def stops_of(sample, tid):
-    thread = thread_of(sample, tid)
+    thread = kdtest.thread_of(sample, tid)
     return thread["stopped_by"], thread["ledger"]["stopped_ns"]
 
 

@@ -37,14 +37,10 @@ def sample_of(test, *sleepers, seconds=1.0):
     return json.loads(path.read_text()), log
 
 
-def thread_of(sample, tid):
-    return next(thread for thread in sample["threads"] if thread["tid"] == tid)
-
-
 def check(test, sample, log, call, slack):
     """The log has more than the sleep: the thread runs and waits for a CPU before and after it."""
     start, end = sample["window"]["start_ns"], sample["window"]["end_ns"]
-    thread = thread_of(sample, log["tid"])
+    thread = kdtest.thread_of(sample, log["tid"])
     ledger, got = thread["ledger"], thread.get("overslept")
     # What ended near an edge may be counted or not.
     inside = [(requested, after - before - requested) for before, requested, after in log["sleeps"]

@@ -130,7 +130,7 @@ def case_stopped(test):
     screen = Screen(test, load.pid, while_open=stop)
     row = screen.first(test, "stopped")
     test.eq(row["who"].get("pid"), os.getpid(), "it is named who stopped it")
-    thread = next(thread for thread in screen.json["threads"] if thread["tid"] == tid)
+    thread = kdtest.thread_of(screen.json, tid)
     # A thread that has no CPU does not stop before it gets one.
     ready = thread["ledger"]["ready_woken_ns"] + thread["ledger"]["ready_preempted_ns"]
     test.between(thread["stopped"]["total_ns"], sum(end - begun for _, begun, end, _ in stops) - ready -
@@ -150,7 +150,7 @@ def case_lock(test):
     start, end = (screen.json["window"][key] for key in ("start_ns", "end_ns"))
     waited = sum(max(0, min(after, end) - max(before, start)) for before, after in log["waits"])
     row = screen.first(test, "lock")
-    thread = next(thread for thread in screen.json["threads"] if thread["tid"] == log["tid"])
+    thread = kdtest.thread_of(screen.json, log["tid"])
     # What it logged ends when it has its CPU again; waiting for that is not for the lock.
     ready = thread["ledger"]["ready_woken_ns"]
     close_to(test, row, screen, waited - ready, waited, "as long as it logged")

@@ -25,10 +25,6 @@ def samples_of(path):
             if line.endswith("\n") and '"type":"sample"' in line]
 
 
-def thread_of(sample, tid):
-    return next(thread for thread in sample["threads"] if thread["tid"] == tid)
-
-
 def free_port():
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -88,9 +84,9 @@ def measured(text):
 
 def check_stalls(test, samples, hog, gaps):
     """Each wait that ended is there once, with its whole length."""
-    rows = [thread_of(sample, hog)["ready"] for sample in samples]
+    rows = [kdtest.thread_of(sample, hog)["ready"] for sample in samples]
     crossing = [item["longest_ns"] for sample in samples
-                for item in thread_of(sample, hog)["open_periods"]
+                for item in kdtest.thread_of(sample, hog)["open_periods"]
                 if item["kind"] == "ready" and not item["at_end"]]
     long = sum(bucket["count"] for row in rows for bucket in row.get("buckets", [])
                if bucket["le_ns"] >= LEAST)
@@ -110,8 +106,8 @@ def check_stalls(test, samples, hog, gaps):
              if any(bucket["le_ns"] >= LEAST for bucket in row.get("buckets", []))]
     test.ok(all(row["longest_ns"] >= LEAST // 2 and row["p99_9_ns"] >= LEAST // 2 for row in ended),
             "maximum and p99.9 of those samples are the stalls", *ended)
-    still = [(item["longest_ns"], thread_of(sample, hog)["ready"]) for sample in samples
-             for item in thread_of(sample, hog)["open_periods"]
+    still = [(item["longest_ns"], kdtest.thread_of(sample, hog)["ready"]) for sample in samples
+             for item in kdtest.thread_of(sample, hog)["open_periods"]
              if item["kind"] == "ready" and item["at_end"] and item["longest_ns"] > 50 * MS]
     test.ok(len(still) >= gaps.across(samples, 50 * MS), "those open at the end of a sample are there",
             still)
@@ -146,7 +142,7 @@ def case_stalls(test):
     test.eq((sampler.wait(), exporter.wait()), (4, 0), "statuses")
     gaps, samples = Gaps(load), samples_of(path)
     check_stalls(test, samples, hog, gaps)
-    longest = max(thread_of(sample, hog)["ready"]["longest_ns"] for sample in samples)
+    longest = max(kdtest.thread_of(sample, hog)["ready"]["longest_ns"] for sample in samples)
     most = max(until - since for since, until in gaps.all)
     test.between(longest, max(until - since for since, until in gaps.certain(samples)) - UNSURE, most,
                  "the longest")
@@ -195,7 +191,7 @@ def case_no_holes(test):
     samples = samples_of(path)
     check_chain(test, samples)
     tid = next(tid for tid, truth in truths.items() if "getppid" in truth)
-    threads = [thread_of(sample, tid) for sample in samples]
+    threads = [kdtest.thread_of(sample, tid) for sample in samples]
     for name, count in (("getppid", truths[tid]["getppid"]), ("clock_nanosleep", 60)):
         inside = sum(call["count"] for thread in threads for call in thread["syscalls"]
                      if call["name"] == name)
@@ -204,7 +200,7 @@ def case_no_holes(test):
         test.eq(inside + across, count, f"{name}: counted inside, or where it ended")
     spin = load.tid("spin")[0]
     for tid in (tid, spin):
-        ledgers = [thread_of(sample, tid)["ledger"] for sample in samples]
+        ledgers = [kdtest.thread_of(sample, tid)["ledger"] for sample in samples]
         lives = sum(ledger["life_ns"] for ledger in ledgers)
         test.eq(lives, samples[-1]["window"]["end_ns"] - samples[0]["window"]["start_ns"],
                 "all lives are the time from the first edge to the last")
