@@ -12,20 +12,18 @@ static __always_inline struct target target_current(void)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct target target = {};
-	u16 *entry;
+	u32 slot;
 
 	if (!kd_by_thread && likely(pid_tgid >> 32 != kd_tgid))
 		return target;
-	entry = tid_entry((u32)pid_tgid);
-	if (unlikely(!entry || *entry == KD_SLOT_FREE)) {
+	slot = tid_slot((u32)pid_tgid);
+	if (unlikely(slot == KD_SLOT_FREE)) {
 		if (!kd_by_thread && READ_ONCE(kd_word))
 			loss_count(KD_LOSS_UNTRACKED);
 		return target;
 	}
-	if (unlikely(*entry >= KD_SLOTS_MAX))
-		return target;
-	target.slot = *entry;
-	target.thread = slot_thread(target.slot);
+	target.slot = slot;
+	target.thread = slot_thread(slot); /* none of a mark */
 	return target;
 }
 

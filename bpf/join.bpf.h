@@ -8,13 +8,12 @@
 /* What it is doing is what the iterator would find. */
 static __always_inline void thread_join(struct task_struct *task)
 {
-	u16 *entry = tid_entry(task->pid);
 	struct kd_thread *thread;
 	u32 slot;
 
-	if (!entry || *entry == KD_SLOT_REFUSED) /* which has been counted */
+	if (tid_slot_rarely(task->pid) == KD_SLOT_REFUSED) /* which has been counted */
 		return;
-	slot_abandon(entry, task);
+	slot_abandon(task);
 	/* The iterator's, which is giving it a slot right now, or has yet to come. */
 	if (!kd_seeded && task->start_time < kd_attached_at)
 		return;
@@ -31,14 +30,14 @@ static __always_inline void thread_join(struct task_struct *task)
 /* The current thread: as if it had ended, but for the report, which leaves it out. */
 static __always_inline void thread_leave(struct target target, struct task_struct *task)
 {
-	u16 *entry = tid_entry(target.thread->tid); /* in an execve that is not its own any more */
+	u32 tid = target.thread->tid; /* in an execve that is not its own any more */
 	struct event event = event_at(target, clock_now());
 
 	state_book(event, thread_state(target.thread));
 	target.thread->left = 1;
 	thread_end(target.thread, task, event.t);
-	if (entry && *entry == target.slot)
-		*entry = KD_SLOT_UNWANTED;
+	if (tid_slot_rarely(tid) == target.slot)
+		tid_set(tid, KD_SLOT_UNWANTED);
 	thread_enter_rarely(target.thread, KD_DEAD, event.t, KD_RECORDED_STATE, 0);
 }
 

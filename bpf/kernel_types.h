@@ -71,7 +71,7 @@ enum {
 	BPF_MAP_TYPE_QUEUE = 22,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
-enum { BPF_ANY, BPF_NOEXIST };
+enum { BPF_ANY, BPF_NOEXIST, BPF_EXIST };
 enum { BPF_F_MMAPABLE = 1U << 10 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 enum { BPF_RB_AVAIL_DATA = 0 };
@@ -157,6 +157,8 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define IRQ_NONE 0 /* include/linux/irqreturn.h */
 #define ENOENT 2
 #define EINTR 4
+#define EBUSY 16
+#define EEXIST 17
 #define ERESTART_RESTARTBLOCK 516 /* include/linux/errno.h */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -78,21 +78,17 @@ static __always_inline void doing_begin(u32 slot, struct kd_locked *locked, u64 
 /* The slot of another live thread of the target, KD_SLOT_FREE if that is none. */
 static __always_inline u32 slot_of_holder(u32 tid, struct kd_thread *waiter)
 {
-	u16 *entry = tid && tid != waiter->tid ? tid_entry(tid) : NULL;
+	u32 slot = tid && tid != waiter->tid ? tid_slot(tid) : KD_SLOT_FREE;
 	struct kd_thread *holder;
 
-	if (!entry || *entry == KD_SLOT_FREE || *entry >= KD_SLOTS_MAX)
-		return KD_SLOT_FREE;
-	holder = slot_thread(*entry);
-	return holder && holder->tid == tid && !holder->died ? *entry : KD_SLOT_FREE;
+	holder = slot_thread(slot);
+	return holder && holder->tid == tid && !holder->died ? slot : KD_SLOT_FREE;
 }
 
 /* Whether it is a thread of the target that is not followed. */
 static __always_inline bool holder_is_unwanted(u32 tid)
 {
-	u16 *entry = kd_filter != KD_FILTER_NONE && tid ? tid_entry(tid) : NULL;
-
-	return entry && *entry == KD_SLOT_UNWANTED;
+	return kd_filter != KD_FILTER_NONE && tid && tid_slot(tid) == KD_SLOT_UNWANTED;
 }
 
 /* Whether the memory may name somebody. Most values that threads wait at do not, as those of
@@ -266,12 +262,10 @@ static __always_inline u32 released_by(void *ctx)
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	u32 tid = (u32)pid_tgid;
 	struct kd_thread *thread;
-	u16 *entry;
 
 	if (!current_is_ours(pid_tgid))
 		return !tid || in_interrupt(ctx) ? 0 : tid;
-	entry = tid_entry(tid);
-	thread = entry && *entry != KD_SLOT_REFUSED ? slot_thread(*entry) : NULL;
+	thread = slot_thread(tid_slot(tid));
 	return thread && (thread->hardirq.since || thread->softirq.since) ? 0 : tid;
 }
 

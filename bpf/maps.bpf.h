@@ -50,6 +50,7 @@ static __always_inline u64 lesser(u64 one, u64 other)
 const volatile __u64 kd_epoch = 0;
 const volatile __u64 kd_stack_size = 0; /* of the kernel's stacks, bytes */
 const volatile __u32 kd_slots = 0;
+const volatile __u32 kd_tid_room = 1U << KD_TID_BITS; /* of kd_tid_fronts; a power of two */
 const volatile __u32 kd_banks = 1;
 const volatile __u32 kd_cpus = 1;
 const volatile __u8 kd_class[KD_CLASSES] = {};
@@ -164,12 +165,20 @@ __u32 kd_frozen_seen = 0;                         /* a thread has been frozen */
 __u32 kd_steal_readable = 0;                      /* the kernel reads the clock of the hypervisor */
 __u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see exec.bpf.h; ~0: not known */
 
+/* See target.bpf.h. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* 2 * kd_slots + KD_TID_MARKS */
+	__type(key, u32);
+	__type(value, u32);
+} kd_tids SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KD_TIDS / KD_TID_PAGE);
+	__uint(max_entries, 1); /* kd_tid_room */
 	__type(key, u32);
-	__type(value, struct kd_tid_page);
-} kd_tids SEC(".maps");
+	__type(value, struct kd_tid_front);
+} kd_tid_fronts SEC(".maps");
 
 /* Several processes, by TGID. */
 struct {

@@ -19,18 +19,17 @@ static __noinline void affinity_asked(void)
 	struct pt_regs *regs = current_user_regs();
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	u64 pid_tgid = bpf_get_current_pid_tgid();
-	u32 tid = call_argument(regs, 0, 0);
+	u32 tid = call_argument(regs, 0, 0), slot;
 	struct kd_thread *thread;
 	struct kd_mover *mover;
-	u16 *entry;
 
 	if (tid && BPF_CORE_READ(task, thread_pid, level))
 		return;
 	tid = tid ?: (u32)pid_tgid;
-	entry = tid_entry(tid);
-	if (!entry || *entry == KD_SLOT_FREE || *entry == KD_SLOT_REFUSED)
+	slot = tid_slot(tid);
+	if (slot == KD_SLOT_FREE || slot == KD_SLOT_REFUSED)
 		return;
-	thread = slot_thread(*entry);
+	thread = slot_thread(slot);
 	if (!thread || thread->tid != tid)
 		return;
 	mover = &thread->mover;

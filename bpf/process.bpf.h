@@ -57,10 +57,10 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 /* A leader that had no slot, and which other threads outlive: see tid_leave(). */
 static __always_inline void leader_exit(u32 tgid)
 {
-	u16 *entry = process_is_ours(tgid) ? tid_entry(tgid) : NULL;
+	u32 slot = tid_slot_rarely(tgid);
 
-	if (entry && (*entry == KD_SLOT_FREE || *entry == KD_SLOT_UNWANTED))
-		*entry = KD_SLOT_EXEC;
+	if (process_is_ours(tgid) && (slot == KD_SLOT_FREE || slot == KD_SLOT_UNWANTED))
+		tid_set(tgid, KD_SLOT_EXEC);
 }
 
 /* A thread ends; with the last one the process. */
@@ -73,11 +73,15 @@ static __always_inline void process_exit(struct task_struct *task)
 	/* Its last switch may come after the window's end, or that of its TID. */
 	if (target.thread)
 		thread_read_comm(target.thread, task);
+	else if (kd_by_thread)
+		tid_unmark(task->pid, KD_SLOT_UNWANTED);
 	if (BPF_CORE_READ(task, signal, live.counter)) {
 		if (task->pid == tgid)
 			leader_exit(tgid);
 		return;
 	}
+	if (kd_by_thread)
+		tid_unmark(tgid, KD_SLOT_EXEC);
 	process = bpf_map_lookup_elem(&kd_processes, &tgid);
 	if (!process || process->ended)
 		return;

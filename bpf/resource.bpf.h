@@ -260,10 +260,10 @@ static __always_inline void fork_count(struct task_struct *child)
 static __always_inline void exec_count(void)
 {
 	u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	u16 *entry = process_is_ours(tgid) ? tid_entry(tgid) : NULL;
+	u32 slot = process_is_ours(tgid) ? tid_slot(tgid) : KD_SLOT_FREE;
 
-	if (entry && slot_thread(*entry))
-		io_book(*entry, io_kinds(KD_IO_EXECS, KD_IO_KINDS), 0);
+	if (slot != KD_SLOT_FREE && slot_thread(slot))
+		io_book(slot, io_kinds(KD_IO_EXECS, KD_IO_KINDS), 0);
 }
 
 /* --- Requests to disks: whose they are is known when they are made, by the first of these events

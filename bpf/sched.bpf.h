@@ -402,6 +402,12 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 		waiting_begin(thread, slot, task, bpf_get_smp_processor_id(), false, t);
 }
 
+/* A thread without a slot is switched out, maybe for the last time. Global, to be verified once. */
+__noinline int refused_out(u32 tid, u32 task_state)
+{
+	return task_state & TASK_DEAD ? tid_unmark(tid, KD_SLOT_REFUSED) : 0;
+}
+
 /* A switch that concerns the target. */
 static __always_inline void target_switch(struct kd_runqueue *runqueue, struct task_struct *prev,
 					  struct task_struct *next, u32 prev_state)
@@ -418,6 +424,8 @@ static __always_inline void target_switch(struct kd_runqueue *runqueue, struct t
 		target = target_find(prev->pid, (u64)prev);
 		if (target.thread)
 			switch_out(target, prev, switched_state(prev, prev_state), steal, t);
+		else
+			refused_out(prev->pid, prev_state);
 	}
 	in = task_is_ours(next->pid, READ_ONCE(next->tgid));
 	if (in)

@@ -108,29 +108,26 @@ static __noinline u32 slot_join(struct task_struct *task)
 static __always_inline u32 seed_slot(struct task_struct *task)
 {
 	u64 started = task->start_time, t = bpf_ktime_get_ns();
-	u16 *entry = tid_entry(task->pid);
+	u32 slot = tid_slot_rarely(task->pid);
 
-	if (!entry)
-		return KD_SLOT_FREE;
 	/* Those that user space has named are refused one until now. One that was refused it for
 	 * lack of room may have got another name. */
-	if (!thread_is_wanted(task) &&
-	    !(kd_filter == KD_FILTER_TIDS && *entry == KD_SLOT_REFUSED)) {
-		if (*entry == KD_SLOT_FREE || *entry == KD_SLOT_REFUSED)
-			*entry = KD_SLOT_UNWANTED;
+	if (!thread_is_wanted(task) && !(kd_filter == KD_FILTER_TIDS && slot == KD_SLOT_REFUSED)) {
+		if (slot == KD_SLOT_FREE || slot == KD_SLOT_REFUSED)
+			tid_set(task->pid, KD_SLOT_UNWANTED);
 		return KD_SLOT_FREE;
 	}
 	if (kd_visit == KD_VISIT_CLOSE || kd_visit == KD_VISIT_WAITING) { /* it is too late */
-		if (*entry != KD_SLOT_REFUSED &&
+		if (slot != KD_SLOT_REFUSED &&
 		    (started < kd_attached_at || started + SEED_AGE_NS <= t))
 			loss_count(KD_LOSS_THREADS);
 		return KD_SLOT_FREE;
 	}
 	if (kd_visit == KD_VISIT_JOIN) /* those that were refused a slot wait for the next window */
-		return *entry == KD_SLOT_FREE && started + SEED_AGE_NS <= t ? slot_join(task)
-									    : KD_SLOT_FREE;
+		return slot == KD_SLOT_FREE && started + SEED_AGE_NS <= t ? slot_join(task)
+									  : KD_SLOT_FREE;
 	/* There may be room for it by now. */
-	if (*entry == KD_SLOT_REFUSED)
+	if (slot == KD_SLOT_REFUSED)
 		return slot_take(task, KD_UNSEEN, clock_now());
 	if (kd_seeded || started >= kd_attached_at)
 		return KD_SLOT_FREE;

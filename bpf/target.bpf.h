@@ -12,22 +12,122 @@
 
 #include "maps.bpf.h"
 
-static __always_inline u16 *tid_entry(u32 tid)
-{
-	u32 page = tid / KD_TID_PAGE;
-	struct kd_tid_page *tids = bpf_map_lookup_elem(&kd_tids, &page);
+/* --- From a TID to its slot ---
+ *
+ * The hash kd_tids is the truth. Of TIDs with the same lower bits kd_tid_fronts has how many are in
+ * it, and which slot one of them has. Where none is, as for nearly all tasks of others, or that one
+ * is asked for, it is all that is read. No compare-and-swap is needed (5.10 has none):
+ * - A TID is counted after it has come into the hash, and until it has left. Of two that add or
+ *   remove it the hash tells one that it did. So who is in the hash is looked for there.
+ * - Two TIDs that take an empty front at once: one of them stays, the other is found in the hash.
+ *   A front is emptied by whoever finds his TID in it. If another one is just taking it, that one
+ *   is found in the hash, too.
+ * - A thread is added before it runs, by itself or by the iterator, and removed by itself, when it
+ *   runs for the last time; see slot_adopt(). It leaves the front before the hash, so that no front
+ *   leads to a slot that may be another thread's. The iterator may add one that is just ending,
+ *   which is not removed: that shows as its slot has another task, and ends with the next thread
+ *   of that TID. */
 
-	return tids ? &tids->slot[tid % KD_TID_PAGE] : NULL;
+static __always_inline struct kd_tid_front *tid_front(u32 tid)
+{
+	u32 index = tid & (kd_tid_room - 1);
+
+	return bpf_map_lookup_elem(&kd_tid_fronts, &index);
+}
+
+/* The slot of a TID, or one of the marks: where it is not asked for often. Global, to be verified
+ * once. */
+__noinline u32 tid_slot_hashed(u32 tid)
+{
+	u32 *slot = bpf_map_lookup_elem(&kd_tids, &tid);
+
+	return slot ? *slot : KD_SLOT_FREE;
+}
+
+/* In the range of what a front has, for the verifier. */
+static __always_inline u32 tid_slot_rarely(u32 tid)
+{
+	return tid_slot_hashed(tid) & 0xffff;
+}
+
+static __always_inline u32 front_slot(const struct kd_tid_front *front, u32 tid)
+{
+	u32 named = READ_ONCE(*(u32 *)front), slot = named & 0xffff;
+
+	if (unlikely(named >> 16 != (tid >> KD_TID_BITS) + 1))
+		slot = tid_slot_rarely(tid);
+	return slot;
+}
+
+/* The same, of one that is most likely the target's. */
+static __always_inline u32 tid_slot(u32 tid)
+{
+	struct kd_tid_front *front = tid_front(tid);
+
+	return front ? front_slot(front, tid) : KD_SLOT_FREE;
+}
+
+#define TID_TRIES 2
+
+/* In the hash; KD_SLOT_FREE: no longer. Tried again where a lock is refused, see queue_take().
+ * Global, as what calls it. */
+__noinline int tid_write(u32 tid, u32 slot, u64 flags)
+{
+	int error = 0;
+
+	for (u32 i = 0; i < TID_TRIES; i++) {
+		error = slot == KD_SLOT_FREE
+				? (int)bpf_map_delete_elem(&kd_tids, &tid)
+				: (int)bpf_map_update_elem(&kd_tids, &tid, &slot, flags);
+		if (likely(error > -EBUSY || error == -EEXIST))
+			break;
+	}
+	return error;
+}
+
+/* From now on the TID leads to this slot or mark; KD_SLOT_FREE: to none. Returns whether it does:
+ * there may be no room for it. */
+__noinline bool tid_set(u32 tid, u32 slot)
+{
+	struct kd_tid_front *front = tid_front(tid);
+	u32 upper = (tid >> KD_TID_BITS) + 1, named, word;
+	int error;
+
+	if (!front)
+		return false;
+	named = READ_ONCE(*(u32 *)front);
+	if (slot == KD_SLOT_FREE) {
+		if (named >> 16 == upper)
+			WRITE_ONCE(*(u32 *)front, 0);
+		if (!tid_write(tid, slot, 0))
+			__sync_fetch_and_add(&front->known, -1);
+		return true;
+	}
+	error = tid_write(tid, slot, BPF_NOEXIST);
+	if (!error) {
+		__sync_fetch_and_add(&front->known, 1);
+	} else if (tid_write(tid, slot, BPF_EXIST)) {
+		loss_count(KD_LOSS_UNTRACKED);
+		return false;
+	}
+	word = upper << 16 | slot;
+	if (!named || named >> 16 == upper)
+		WRITE_ONCE(*(u32 *)front, word);
+	return true;
 }
 
 static __always_inline bool task_is_ours(u32 tid, u32 tgid)
 {
-	u16 *entry;
+	struct kd_tid_front *front;
+	u32 slot;
 
 	if (!kd_by_thread)
 		return tgid == kd_tgid;
-	entry = tid_entry(tid);
-	return entry && *entry != KD_SLOT_FREE && *entry != KD_SLOT_UNWANTED;
+	front = tid_front(tid);
+	if (!front || likely(!front->known))
+		return false;
+	slot = front_slot(front, tid);
+	return slot != KD_SLOT_FREE && slot != KD_SLOT_UNWANTED;
 }
 
 /* Of bpf_get_current_pid_tgid(). */

@@ -5,8 +5,6 @@
 
 #include "stop.h"
 
-#define KD_TID_PAGE 4096   /* slot numbers in one element of kd_tids */
-#define KD_TIDS (1U << 22) /* PID_MAX_LIMIT: pid_max may be raised during a run */
 #define KD_SLOT_FREE 0
 #define KD_SLOT_REFUSED 0xffff  /* the thread got no slot, which has been counted */
 #define KD_SLOT_UNWANTED 0xfffe /* one of the target's that is not followed */
@@ -15,9 +13,13 @@
 #define KD_SLOT_EXEC 0xfffd
 #define KD_SLOTS_MAX 0xfffd
 
-struct kd_tid_page {
-	__u16 slot[KD_TID_PAGE];
+/* What stands before kd_tids, by the lower bits of a TID. One word, which is read at once. */
+#define KD_TID_BITS 15 /* at least; the upper ones of the largest TID are 7 */
+struct kd_tid_front {
+	__u16 slot, upper; /* of one of these TIDs, and its upper bits + 1; both 0: of none */
+	__u32 known;       /* how many of them are in kd_tids */
 };
+#define KD_TID_MARKS 4096 /* TIDs of threads without a slot, beside as many as there are slots */
 
 #define KD_TGID_NONE (~0U) /* of no process; 0 is that of the idle threads */
 

@@ -29,16 +29,14 @@ static __always_inline struct kd_thread *slot_thread(u32 slot)
 	return bpf_map_lookup_elem(&kd_threads, &slot);
 }
 
-/* The slot of a TID whose thread is the given one, else KD_SLOT_FREE. */
+/* The slot of a TID whose thread is the given one, else KD_SLOT_FREE: marks lead to no thread, and
+ * slot 0 has none. What is not compared the verifier need not follow. */
 static __always_inline u32 slot_of(u32 tid, u64 task)
 {
-	u16 *entry = tid_entry(tid);
-	struct kd_thread *thread;
+	u32 slot = tid_slot_rarely(tid);
+	struct kd_thread *thread = slot_thread(slot);
 
-	if (!entry || *entry == KD_SLOT_FREE || *entry == KD_SLOT_REFUSED)
-		return KD_SLOT_FREE;
-	thread = slot_thread(*entry);
-	return thread && thread->task == task ? *entry : KD_SLOT_FREE;
+	return thread && thread->task == task ? slot : KD_SLOT_FREE;
 }
 
 /* When a thread that is not the leader calls execve, the two swap their TIDs
@@ -61,14 +59,12 @@ static __noinline u32 slot_during_exec(u64 task)
 /* The thread of a task that is the target's. */
 static __always_inline struct target target_find(u32 tid, u64 task)
 {
+	struct kd_tid_front *front = tid_front(tid);
 	struct target target = {};
-	u16 *entry = tid_entry(tid);
 
-	if (!entry)
+	if (!front)
 		return target;
-	target.slot = *entry;
-	if (unlikely(target.slot == KD_SLOT_REFUSED))
-		target.slot = KD_SLOT_FREE;
+	target.slot = front_slot(front, tid);
 	target.thread = slot_thread(target.slot);
 	if (likely(target.thread && target.thread->task == task))
 		return target;
@@ -115,26 +111,33 @@ static __always_inline void wait_forget(u32 slot)
 
 /* There is no free slot; or none could be had just now: then the thread is adopted when it is next
  * switched in, or, if it may sleep for long, waits for the next window, too. */
-static __always_inline void slot_refuse(u16 *entry, u32 state, long error)
+static __always_inline void slot_refuse(u32 tid, u32 state, long error)
 {
 	loss_count(error == -ENOENT ? KD_LOSS_THREADS : KD_LOSS_UNTRACKED);
 	if (error == -ENOENT || state == KD_UNSEEN || kd_by_thread)
-		*entry = KD_SLOT_REFUSED;
+		tid_set(tid, KD_SLOT_REFUSED);
+}
+
+/* Marks have taken the room of its TID: as if there had been no slot for it. */
+static __always_inline u32 slot_return(struct kd_thread *thread, u32 slot)
+{
+	thread->task = 0;
+	thread->state = KD_UNSEEN;
+	bpf_map_push_elem(&kd_free_slots, &slot, BPF_ANY);
+	loss_count(KD_LOSS_THREADS);
+	return KD_SLOT_FREE;
 }
 
 /* Gives the thread a slot in the given state. */
 static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 {
-	u16 *entry = tid_entry(task->pid);
 	struct kd_thread *thread;
 	u32 slot = KD_SLOT_FREE;
 	long error;
 
-	if (!entry)
-		return KD_SLOT_FREE;
 	error = queue_take(&kd_free_slots, &slot);
 	if (error) {
-		slot_refuse(entry, state, error);
+		slot_refuse(task->pid, state, error);
 		return KD_SLOT_FREE;
 	}
 	thread = slot_thread(slot);
@@ -160,7 +163,7 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	thread->state = state;
 	if (state)
 		recorder_enter(KD_RECORDED_STATE, KD_UNSEEN, state, thread->tid, 0, t);
-	*entry = slot;
+	tid_set(task->pid, slot);
 	return slot;
 }
 
@@ -177,14 +180,13 @@ static __always_inline void thread_read_counts(struct kd_reading *reading, struc
  * before, they are its alone; so are later those that were refused a slot. */
 static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 {
-	u16 *entry = tid_entry(task->pid);
+	u32 slot = tid_slot_rarely(task->pid);
 	struct kd_thread *thread;
-	u32 slot;
 
-	if (!entry || *entry == KD_SLOT_REFUSED || kd_attached_at == KD_NEVER)
+	if (slot == KD_SLOT_REFUSED || kd_attached_at == KD_NEVER)
 		return KD_SLOT_FREE;
 	/* During an execve it is another thread's. */
-	if (kd_by_thread && *entry != KD_SLOT_FREE && *entry != KD_SLOT_UNWANTED)
+	if (kd_by_thread && slot != KD_SLOT_FREE && slot != KD_SLOT_UNWANTED)
 		return KD_SLOT_FREE;
 	if (!kd_seeded && task->start_time < kd_attached_at)
 		return KD_SLOT_FREE;
@@ -224,7 +226,6 @@ static __always_inline void thread_replace(u32 slot, u32 tid, u64 t)
 static __always_inline void thread_fork(struct task_struct *child)
 {
 	struct kd_thread *thread;
-	u16 *entry;
 	u64 t;
 	u32 slot;
 
@@ -232,16 +233,15 @@ static __always_inline void thread_fork(struct task_struct *child)
 	    child->start_time < READ_ONCE(kd_attached_at))
 		return;
 	t = clock_now();
-	entry = tid_entry(child->pid);
-	if (entry) { /* whatever the last thread of this TID left */
-		thread_replace(*entry, child->pid, t);
-		*entry = KD_SLOT_FREE;
+	slot = tid_slot_rarely(child->pid);
+	if (slot != KD_SLOT_FREE) { /* whatever the last thread of this TID left */
+		thread_replace(slot, child->pid, t);
+		tid_set(child->pid, KD_SLOT_FREE);
 	}
 	if (kd_by_thread && !process_is_ours(child->tgid))
 		return;
 	if (!thread_is_wanted(child)) {
-		if (entry)
-			*entry = KD_SLOT_UNWANTED;
+		tid_set(child->pid, KD_SLOT_UNWANTED);
 		return;
 	}
 	slot = slot_take(child, KD_READY_WOKEN, t);
@@ -269,22 +269,26 @@ static __noinline void thread_end(struct kd_thread *thread, struct task_struct *
 /* The TID of a thread that has ended is nobody's, unless it is another one's by now. */
 static __noinline void tid_leave(struct kd_thread *thread, struct task_struct *task)
 {
-	u16 *entry = tid_entry(task->pid);
-	struct kd_thread *other;
+	struct kd_thread *other = slot_thread(tid_slot_rarely(task->pid));
 
-	if (!entry)
-		return;
-	other = slot_thread(*entry);
 	if (other && other != thread && other->task != (u64)task)
 		return;
 	/* In an execve of another thread both have exchanged their TIDs: the entry is that one's,
 	 * also if it got no slot. */
 	if (other != thread && thread->tid != task->pid)
 		return;
-	*entry = kd_by_thread && task->pid == task->tgid &&
-				 BPF_CORE_READ(task, signal, live.counter)
-			 ? KD_SLOT_EXEC
-			 : KD_SLOT_FREE;
+	tid_set(task->pid,
+		kd_by_thread && task->pid == task->tgid && BPF_CORE_READ(task, signal, live.counter)
+			? KD_SLOT_EXEC
+			: KD_SLOT_FREE);
+}
+
+/* One that has ended has this mark no longer. */
+__noinline int tid_unmark(u32 tid, u32 mark)
+{
+	if (tid_slot_rarely(tid) == mark)
+		tid_set(tid, KD_SLOT_FREE);
+	return 0;
 }
 
 /* The thread, which is ending, takes all others with it or is the last one. */
@@ -311,21 +315,21 @@ static __noinline u32 task_tid(u64 task)
 
 /* The leader's TID is another thread's, which was not followed: if its last switch is yet to come,
  * it is found under the TID that it has then. */
-static __always_inline void slot_abandon(u16 *entry, struct task_struct *task)
+static __always_inline void slot_abandon(struct task_struct *task)
 {
-	u32 slot = *entry, tid;
+	u32 slot = tid_slot_rarely(task->pid), tid, other;
 	struct kd_thread *thread = slot_thread(slot);
 
 	if (slot == KD_SLOT_FREE || !thread || thread->task == (u64)task)
 		return;
-	*entry = KD_SLOT_UNWANTED;
+	tid_set(task->pid, KD_SLOT_UNWANTED);
 	/* Its last switch was found, and the slot may be free or another thread's by now. */
 	if (thread->tid != task->pid || thread->died)
 		return;
 	tid = task_tid(thread->task);
-	entry = tid_entry(tid);
-	if (tid != task->pid && entry && (*entry == KD_SLOT_FREE || *entry == KD_SLOT_UNWANTED)) {
-		*entry = slot;
+	other = tid_slot_rarely(tid);
+	if (tid != task->pid && (other == KD_SLOT_FREE || other == KD_SLOT_UNWANTED)) {
+		tid_set(tid, slot);
 		return;
 	}
 	thread->left = 1;
@@ -337,31 +341,28 @@ static __always_inline void slot_abandon(u16 *entry, struct task_struct *task)
 /* The thread that called execve now has the leader's TID. */
 static __always_inline void thread_exec(struct task_struct *task, u32 old_tid)
 {
-	u16 *old_entry, *new_entry;
 	struct kd_thread *thread;
 	u32 slot, leader;
 
 	if (!process_is_ours(task->tgid) || task->pid == old_tid)
 		return;
-	old_entry = tid_entry(old_tid);
-	new_entry = tid_entry(task->pid);
-	if (!old_entry || !new_entry)
-		return;
-	slot = *old_entry;
-	leader = *new_entry;
+	slot = tid_slot_rarely(old_tid);
+	leader = tid_slot_rarely(task->pid);
 	thread = slot_thread(leader);
 	if (thread && thread->task == (u64)task) /* it got one with its name, see thread_rename() */
 		return;
 	if (kd_by_thread && (slot == KD_SLOT_FREE || slot == KD_SLOT_UNWANTED)) {
 		if (leader == KD_SLOT_EXEC)
-			*new_entry = slot;
+			tid_set(task->pid, slot);
 		else
-			slot_abandon(new_entry, task);
+			slot_abandon(task);
+		tid_unmark(old_tid, KD_SLOT_UNWANTED);
 		return;
 	}
-	*new_entry = slot;
+	tid_set(task->pid, slot);
 	thread = slot_thread(leader);
-	*old_entry = thread && thread->tid == task->pid && !thread->died ? leader : KD_SLOT_FREE;
+	tid_set(old_tid,
+		thread && thread->tid == task->pid && !thread->died ? leader : KD_SLOT_FREE);
 	thread = slot_thread(slot);
 	if (!thread || thread->task != (u64)task)
 		return;

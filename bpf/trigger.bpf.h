@@ -178,17 +178,16 @@ static __always_inline void trigger_hit(void *ctx, bool start, bool stop, bool a
 	};
 	bool ours = process_was_ours(hit.tgid); /* its last thread may be ending */
 	enum kd_role role = start ? KD_START : KD_STOP;
-	u32 zero = 0;
-	u16 *entry;
+	u32 zero = 0, slot;
 
 	if (!ours && kd_target_only[role]) {
 		if (kd_everywhere[role])
 			outside_count();
 		return;
 	}
-	entry = ours ? tid_entry(hit.tid) : NULL;
-	if (entry && *entry != KD_SLOT_FREE && *entry != KD_SLOT_REFUSED) {
-		hit.slot = *entry;
+	slot = ours ? tid_slot(hit.tid) : KD_SLOT_FREE;
+	if (slot != KD_SLOT_FREE && slot != KD_SLOT_REFUSED) {
+		hit.slot = slot;
 		hit.thread = slot_thread(hit.slot);
 	}
 	if (hit.thread)

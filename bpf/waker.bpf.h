@@ -99,8 +99,8 @@ static __always_inline bool current_is_in_fault(void)
  * asked if not. */
 static __always_inline bool current_is_in_call(void *ctx, u64 pid_tgid)
 {
-	u16 *entry = current_is_ours(pid_tgid) ? tid_entry((u32)pid_tgid) : NULL;
-	struct kd_thread *thread = entry ? slot_thread(*entry) : NULL;
+	bool is_ours = current_is_ours(pid_tgid);
+	struct kd_thread *thread = is_ours ? slot_thread(tid_slot((u32)pid_tgid)) : NULL;
 
 	if (!thread || thread->call < 0)
 		return false;

@@ -107,6 +107,7 @@ static exit_status session_size(struct session *session, const struct session_co
 		bpf_map__set_max_entries(skel->maps.kd_free_slots, session->slots) ?:
 		bpf_map__set_max_entries(skel->maps.kd_records, session->slots * session->banks) ?:
 		files_select(skel, session->slots) ?:
+		tids_select(skel, session->slots) ?:
 		steal_select(skel, cpus);
 	if (error)
 		log_error("cannot size the BPF maps: %s", strerror(-error));

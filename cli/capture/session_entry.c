@@ -2,8 +2,6 @@
 #define _GNU_SOURCE
 #include "session_entry.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
@@ -21,6 +19,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "session_memory.h"
 #include "kernel_delay.skel.h"
 
 /* --- Interrupts --- */
@@ -275,24 +274,6 @@ static uint64_t price_measure(int rounds)
 	return chain ? calls_measure(rounds) * PRICE_UNIT / chain : 0;
 }
 
-/* Has the slot found, or not, by this thread's TID. */
-static int slot_set(const struct kernel_delay *skel, uint32_t slot)
-{
-	int fd = bpf_map__fd(skel->maps.kd_tids);
-	uint32_t tid = (uint32_t)gettid(), page = tid / KD_TID_PAGE;
-	struct kd_tid_page *tids = malloc(sizeof(*tids));
-	int error = tids ? 0 : -1;
-
-	if (!error)
-		error = bpf_map_lookup_elem(fd, &page, tids);
-	if (!error) {
-		tids->slot[tid % KD_TID_PAGE] = (uint16_t)slot;
-		error = bpf_map_update_elem(fd, &page, tids, BPF_ANY);
-	}
-	free(tids);
-	return error;
-}
-
 /* What a round has booked as user mode, per call. */
 static uint64_t round_measure(const struct kd_record *record)
 {
@@ -418,7 +399,7 @@ static void window_end(struct kernel_delay *skel)
 
 	__atomic_store_n(&shared->kd_word, 0, __ATOMIC_SEQ_CST);
 	shared->kd_tgid = 0;
-	slot_set(skel, KD_SLOT_FREE);
+	tid_set(skel, gettid(), KD_SLOT_FREE);
 	memset(&shared->kd_windows[0], 0, sizeof(shared->kd_windows[0]));
 	memset(skel->bss->kd_losses, 0, sizeof(skel->bss->kd_losses));
 	skel->bss->kd_resynced = 0;
@@ -430,7 +411,7 @@ void entry_measure(struct entry_estimate *entry, struct kernel_delay *skel, uint
 	uint64_t left = entry->bare / 3, ns = 0;
 
 	window_begin(skel, thread);
-	if (!slot_set(skel, slot)) {
+	if (!tid_set(skel, gettid(), slot)) {
 		ns = rounds_measure(record);
 		entry->at_start.signal_ns = signals_measure(record, ns);
 		entry->at_start.irq_ns = irq_cost_timer(record);

@@ -16,6 +16,7 @@
 #include "cli/base/log.h"
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
+#include "session_memory.h"
 #include "kernel_delay.skel.h"
 
 /* --- Which threads of the target are followed --- */
@@ -49,31 +50,13 @@ exit_status filter_select(struct kernel_delay *skel, const struct thread_filter 
 	return 0;
 }
 
-/* Slots are given to those that were refused one, as soon as the iterator finds them. */
-static int tid_refuse(const struct kernel_delay *skel, pid_t tid, struct kd_tid_page *tids)
-{
-	uint32_t page = (uint32_t)tid / KD_TID_PAGE;
-	int fd = bpf_map__fd(skel->maps.kd_tids);
-
-	if (bpf_map_lookup_elem(fd, &page, tids))
-		return -errno;
-	tids->slot[(uint32_t)tid % KD_TID_PAGE] = KD_SLOT_REFUSED;
-	return bpf_map_update_elem(fd, &page, tids, BPF_ANY) ? -errno : 0;
-}
-
 exit_status filter_seed(struct kernel_delay *skel, const struct thread_filter *filter)
 {
-	struct kd_tid_page *tids;
 	int error = 0;
 
-	if (!filter->n_tids)
-		return 0;
-	tids = malloc(sizeof(*tids));
-	if (!tids)
-		return log_no_memory();
+	/* Slots are given to those that were refused one, as soon as the iterator finds them. */
 	for (size_t i = 0; i < filter->n_tids && !error; i++)
-		error = tid_refuse(skel, filter->tids[i], tids);
-	free(tids);
+		error = tid_set(skel, filter->tids[i], KD_SLOT_REFUSED);
 	if (error)
 		log_error("cannot name threads to the kernel side: %s", strerror(-error));
 	return error ? EX_OSERR : 0;

@@ -115,6 +115,47 @@ int queue_take(int fd, uint32_t *number)
 	return 0;
 }
 
+/* --- From TIDs to slots --- */
+
+#define FRONTS_PER_SLOT 8
+
+int tids_select(struct kernel_delay *skel, uint32_t slots)
+{
+	uint32_t room = 1U << KD_TID_BITS;
+
+	while (room < slots * FRONTS_PER_SLOT)
+		room *= 2;
+	skel->rodata->kd_tid_room = room;
+	return bpf_map__set_max_entries(skel->maps.kd_tids, 2 * slots + KD_TID_MARKS)
+		       ?: bpf_map__set_max_entries(skel->maps.kd_tid_fronts, room);
+}
+
+int tid_set(const struct kernel_delay *skel, pid_t tid, uint32_t slot)
+{
+	int tids = bpf_map__fd(skel->maps.kd_tids), fronts = bpf_map__fd(skel->maps.kd_tid_fronts);
+	uint32_t key = (uint32_t)tid, index = key & (skel->rodata->kd_tid_room - 1);
+	uint16_t upper = (uint16_t)((key >> KD_TID_BITS) + 1);
+	struct kd_tid_front front;
+
+	if (bpf_map_lookup_elem(fronts, &index, &front))
+		return -errno;
+	if (slot == KD_SLOT_FREE) {
+		if (front.upper == upper)
+			front.slot = front.upper = 0;
+		front.known -= !bpf_map_delete_elem(tids, &key);
+	} else {
+		if (!bpf_map_update_elem(tids, &key, &slot, BPF_NOEXIST))
+			front.known++;
+		else if (bpf_map_update_elem(tids, &key, &slot, BPF_EXIST))
+			return -errno;
+		if (!front.upper || front.upper == upper) {
+			front.slot = (uint16_t)slot;
+			front.upper = upper;
+		}
+	}
+	return bpf_map_update_elem(fronts, &index, &front, BPF_ANY) ? -errno : 0;
+}
+
 /* --- The kernel side's histograms of durations, if there are any --- */
 
 /* Part of the session. */

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cli/base/exit_status.h"
 #include "cli/model/distribution.h"
@@ -33,6 +34,15 @@ void session_memory_tell(const struct kernel_delay *skel, const struct session_c
 /* Return 0, or -1 with errno set: ENOENT if it is empty, E2BIG if it is full. */
 int queue_put(int fd, uint32_t number);
 int queue_take(int fd, uint32_t *number);
+
+/* --- From TIDs to slots, see bpf/target.bpf.h --- */
+
+/* Before loading: room for those of so many slots. Returns 0 or a negative errno. */
+int tids_select(struct kernel_delay *skel, uint32_t slots);
+
+/* Before the kernel side does so itself: from now on a TID leads to this slot, or mark;
+ * KD_SLOT_FREE: to none. Returns as above. */
+int tid_set(const struct kernel_delay *skel, pid_t tid, uint32_t slot);
 
 /* --- The kernel side's histograms of durations, if there are any --- */
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A PID that another process gets while the window is open: what the target has of both, which is
-nothing of one that is not the target's."""
+nothing of one that is not the target's. And threads whose TIDs differ in their upper bits only."""
 
 import json
 import os
+import pathlib
 import re
 import signal
+import sys
 
 import kdprocesses
 import kdtest
@@ -40,6 +42,67 @@ class Turns(kdtest.Workload):
         self.ask("finish", "finished")
         self.begin(name)
         self.work(calls)
+
+
+# "begin TID NAME CALLS": a thread with that TID, which makes so many calls; "finish TID": it ends.
+THREADS = """
+import ctypes, os, sys, threading
+ends = {}
+def live(tid, name, calls, ready, end):
+    ready.right = threading.get_native_id() == tid
+    if ready.right:
+        ctypes.CDLL(None).prctl(15, name.encode(), 0, 0, 0)
+        for _ in range(calls):
+            os.getppid()
+    ready.set()
+    if ready.right:
+        end.wait()
+def begin(tid, name, calls):
+    for _ in range(1000):
+        ready, end = threading.Event(), threading.Event()
+        with open("/proc/sys/kernel/ns_last_pid", "w") as last:
+            last.write(str(tid - 1))
+        thread = threading.Thread(target=live, args=(tid, name, calls, ready, end))
+        thread.start()
+        ready.wait()
+        if ready.right:
+            ends[tid] = thread, end
+            return "done"
+        thread.join()
+    return "taken"
+print("ready", flush=True)
+for line in sys.stdin:
+    word, tid, *rest = line.split()
+    if word == "begin":
+        print(begin(int(tid), rest[0], int(rest[1])), flush=True)
+    else:
+        thread, end = ends.pop(int(tid))
+        end.set()
+        thread.join()
+        while os.path.exists(f"/proc/self/task/{tid}"):
+            pass
+        print("done", flush=True)
+"""
+PID_MAX = pathlib.Path("/proc/sys/kernel/pid_max")
+UPPER = 1 << 15  # the bits below are looked at first
+
+
+class Alike:
+    """A process whose threads have TIDs that differ in the upper bits only."""
+
+    def __init__(self, test):
+        self.child = test.child([sys.executable, "-c", THREADS])
+        self.child.line("ready")
+        self.pid = self.child.pid
+
+    def ask(self, *words):
+        self.child.send(" ".join(map(str, words)))
+        if self.child.line() == "taken":
+            raise kdtest.Skip("another thread has got the TID")
+
+    def begin(self, tid, name, calls):
+        self.ask("begin", tid, name, calls)
+        return name, calls
 
 
 class Run:
@@ -191,5 +254,49 @@ def case_folded(test):
                                  ("last", FIRST, 1, False)], "rows by name, with all of their calls")
 
 
+def alike(test, away, *options):
+    """Each has its own calls: two that live at once, one whose TID another one gets, and those that
+    come when the first of them has gone."""
+    target = Alike(test)
+    low = (target.pid + away) % UPPER
+    tids = [low + part * UPPER for part in range(1, 6)]
+    want = [target.begin(tids[0], "alike-0", 10), target.begin(tids[1], "alike-1", 20)]
+    run = Run(test, "-p", target.pid, *options)
+    want.append(target.begin(tids[2], "alike-2", 30))
+    target.ask("finish", tids[0])
+    want.append(target.begin(tids[3], "alike-3", 40))
+    want.append(target.begin(tids[0], "alike-4", 50))
+    for tid in (tids[1], tids[3]):
+        target.ask("finish", tid)
+    want.append(target.begin(tids[3], "alike-5", 60))
+    for tid in (tids[0], tids[2]):
+        target.ask("finish", tid)
+    want.append(target.begin(tids[4], "alike-6", 70))
+    sample = run.close()
+    got = [row for row in calls_of(sample, target.pid) if row[0].startswith("alike")]
+    test.eq(got, [(name, calls if name > "alike-1" else 0) for name, calls in want],
+            f"{' '.join(options) or 'all threads'}: each has its own calls")
+    test.ok(not any(sample["losses"].values()), "and nothing is lost", sample["losses"])
+
+
+def case_same_bits(test):
+    """TIDs that are the same but for their upper bits, of threads that come and go."""
+    before = PID_MAX.read_text()
+    try:
+        PID_MAX.write_text(str(1 << 22))
+        for options in ((), ("--threads", "alike-*"), ("--follow-fork",)):
+            for tries_left, away in enumerate((9000, 15000, 21000), -2):
+                try:
+                    alike(test, away, *options)
+                    break
+                except kdtest.Skip:  # of others, who have got one of the TIDs
+                    if not tries_left:
+                        raise
+    except OSError as error:
+        raise kdtest.Skip(f"TIDs cannot be chosen: {error}")
+    finally:
+        PID_MAX.write_text(before)
+
+
 kdtest.main(case_one_process, case_several, case_group, case_member_again, case_many_turns,
-            case_folded)
+            case_folded, case_same_bits)
