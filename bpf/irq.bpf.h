@@ -12,19 +12,29 @@
 #include "waker.bpf.h"
 #include "window.bpf.h"
 
-/* state: that it hit, from KD_USER on. */
-static __always_inline void overlay_add(struct kd_overlay *overlay, u64 gen, u32 state, u64 ns)
-{
-	if (unlikely(overlay->gen != gen)) {
-		__builtin_memset(overlay->in, 0, sizeof(overlay->in));
-		overlay->gen = gen;
-	}
-	overlay->in[BOUNDED(state, KD_RUNNING)] += ns;
-}
-
 static __always_inline struct kd_overlay *record_overlay(struct kd_record *record, bool hard)
 {
 	return hard ? &record->hardirq_ns : &record->softirq_ns;
+}
+
+static const struct kd_count no_hardirqs[KD_HARDIRQS], no_softirqs[KD_SOFTIRQS];
+
+/* The first of its class in a window. By calls, as record_reset(). */
+__noinline int irqs_reset(u32 slot, u32 bank, u64 gen, bool hard)
+{
+	struct kd_record *record = record_raw(slot, bank);
+	struct kd_overlay *overlay;
+
+	if (!record)
+		return 0;
+	overlay = record_overlay(record, hard);
+	__builtin_memset(overlay->in, 0, sizeof(overlay->in));
+	if (hard)
+		bpf_probe_read_kernel(record->hardirqs, sizeof(no_hardirqs), no_hardirqs);
+	else
+		bpf_probe_read_kernel(record->softirqs, sizeof(no_softirqs), no_softirqs);
+	overlay->gen = gen;
+	return 0;
 }
 
 /* Which interrupt, and where it is booked, in one word. */
@@ -35,19 +45,25 @@ enum irq_flag {
 	IRQ_BANK_SHIFT = 16,
 };
 
-static __always_inline struct kd_cell *record_irq(struct kd_record *record, bool hard, u32 index)
+/* Of a kind that has no count of its own it is the last one. */
+static __always_inline struct kd_count *record_irq(struct kd_record *record, bool hard, u32 index)
 {
-	return hard ? &record->hardirqs[BOUNDED(index, KD_HARDIRQS)]
-		    : &record->softirqs[BOUNDED(index, KD_SOFTIRQS)];
+	u64 at = BOUNDED(index, KD_IRQ_ROOM);
+
+	barrier_var(at); /* compared and used in one form, for the verifier */
+	if (hard)
+		return &record->hardirqs[at < KD_HARDIRQS ? at : KD_HARDIRQ_OTHER];
+	return &record->softirqs[at < KD_SOFTIRQS ? at : KD_SOFTIRQS - 1];
 }
 
-/* The part of an interrupt that lies in the window of a bank. Only cells and overlays are
- * written, which have generations of their own: the rest of the record may be in the hands
- * of a program that this interrupt has hit. */
+/* The part of an interrupt that lies in the window of a bank. Only what has a generation of its own
+ * is written: the rest of the record may be in the hands of a program that this interrupt has hit.
+ */
 __noinline int irq_in_bank(u32 slot, u32 irq, u64 since, u64 t, u64 stolen)
 {
 	u32 bank = irq >> IRQ_BANK_SHIFT, index = (irq & 0xffff) >> IRQ_INDEX_SHIFT;
 	bool hard = irq & IRQ_HARD;
+	struct kd_overlay *overlay;
 	struct kd_record *record;
 	struct part part;
 	u64 ns;
@@ -58,9 +74,12 @@ __noinline int irq_in_bank(u32 slot, u32 irq, u64 since, u64 t, u64 stolen)
 	if (!record)
 		return 0;
 	ns = part.to - part.from - stolen;
-	overlay_add(record_overlay(record, hard), part.gen, irq >> IRQ_STATE_SHIFT, ns);
+	overlay = record_overlay(record, hard);
+	if (overlay->gen != part.gen)
+		irqs_reset(slot, bank, part.gen, hard);
+	overlay->in[BOUNDED(irq >> IRQ_STATE_SHIFT, KD_RUNNING)] += ns;
 	if (part.from == since && part.to == t)
-		cell_add(record_irq(record, hard, index), part.gen, ns);
+		count_add(record_irq(record, hard, index), ns);
 	return 0;
 }
 
@@ -98,6 +117,7 @@ static __always_inline void irq_book(struct target target, bool hard, u32 index,
 {
 	u32 state = irq_state(target.thread) - KD_USER;
 	u64 word = READ_ONCE(kd_word);
+	struct kd_overlay *overlay;
 	struct kd_record *record;
 
 	if (unlikely(since < word >> KD_WORD_SHIFT)) {
@@ -112,8 +132,11 @@ static __always_inline void irq_book(struct target target, bool hard, u32 index,
 	record = record_raw(target.slot, kd_word_bank(word));
 	if (!record)
 		return;
-	overlay_add(record_overlay(record, hard), word, state, t - since - stolen);
-	cell_add(record_irq(record, hard, index), word, t - since - stolen);
+	overlay = record_overlay(record, hard);
+	if (unlikely(overlay->gen != word))
+		irqs_reset(target.slot, kd_word_bank(word), word, hard);
+	overlay->in[BOUNDED(state, KD_RUNNING)] += t - since - stolen;
+	count_add(record_irq(record, hard, index), t - since - stolen);
 }
 
 /* Interrupts without a line have the first entries of the table. Their tracepoints tell the

@@ -112,7 +112,7 @@ struct kd_timer {
 #define KD_CALLS 64      /* distinct system calls kept in a thread's table */
 #define KD_CALL_PROBES 8 /* entries looked at for one of them; more overflow */
 #define KD_PROBES 4      /* the same of an interrupt */
-#define KD_SOFTIRQS 16   /* vectors; the kernel has 10 */
+#define KD_SOFTIRQS 11   /* vectors; the kernel has 10, any other is the last */
 #define KD_CPU_WORDS 16  /* bitmap of CPUs used: 1,024 of them */
 #define KD_IRQ_NAME_LEN 32
 
@@ -228,9 +228,10 @@ enum kd_vector {
 	KD_VECTOR_NMI,
 	KD_VECTORS,
 };
-#define KD_LINES 16                        /* distinct interrupt lines kept per thread */
-#define KD_HARDIRQS 32                     /* room for both, a power of two */
-#define KD_HARDIRQ_OTHER (KD_HARDIRQS - 1) /* lines that find no entry */
+#define KD_LINES 16                              /* distinct interrupt lines kept per thread */
+#define KD_HARDIRQ_OTHER (KD_VECTORS + KD_LINES) /* lines that find no entry */
+#define KD_HARDIRQS (KD_HARDIRQ_OTHER + 1)
+#define KD_IRQ_ROOM 32 /* a power of two, for the index of either */
 
 /* Keys of interrupt lines; 0 is a free entry. */
 #define KD_IRQ_LINE (1ULL << 32)      /* | irq number, and the name's address << 35 */
@@ -271,9 +272,9 @@ struct kd_cell {
 	__u64 max;
 };
 
-/* Time that one class of interrupts took from a thread in one window. It has
- * its own generation, as an interrupt may hit a program that is just zeroing
- * the rest of the record. */
+/* Time that one class of interrupts took from a thread in one window. It has a generation of its
+ * own, and that of the counts of each interrupt of the class, as an interrupt may hit a program
+ * that is just zeroing the rest of the record. */
 struct kd_overlay {
 	__u64 gen;
 	__u64 in[KD_RUNNING]; /* by the state it hit, from KD_USER on */
@@ -442,15 +443,15 @@ struct kd_record {
 	__u64 major_faults;
 	__u64 timed_faults; /* of those the ones from user mode */
 	struct kd_majors majors;
-	__u64 signals; /* that a handler got */
+	__u64 signals;                            /* that a handler got */
+	struct kd_count awaited[KD_AWAITED_ROOM]; /* KD_BLOCKED and KD_BLOCKED_UNINT, by what for */
+	struct kd_count calls[KD_CALLS];
 	/* From here on each part has a generation of its own. */
+	struct kd_cell stolen; /* from the running states, by the hypervisor */
 	struct kd_overlay hardirq_ns;
 	struct kd_overlay softirq_ns;
-	struct kd_cell stolen;                   /* from the running states, by the hypervisor */
-	struct kd_cell awaited[KD_AWAITED_ROOM]; /* KD_BLOCKED and KD_BLOCKED_UNINT, by what for */
-	struct kd_cell hardirqs[KD_HARDIRQS];
-	struct kd_cell softirqs[KD_SOFTIRQS];
-	struct kd_cell calls[KD_CALLS];
+	struct kd_count hardirqs[KD_HARDIRQS];
+	struct kd_count softirqs[KD_SOFTIRQS];
 } __attribute__((aligned(64)));
 
 /* In kd_fault_gen, which is counted up where timing begins and where it ends. */
@@ -559,7 +560,7 @@ enum kd_loss {
 	KD_LOSSES,
 };
 
-_Static_assert(KD_VECTORS + KD_LINES < KD_HARDIRQS, "room for each interrupt");
+_Static_assert(KD_HARDIRQS <= KD_IRQ_ROOM && KD_SOFTIRQS <= KD_IRQ_ROOM, "room for each interrupt");
 _Static_assert(KD_STATES <= KD_STATES_ROOM, "room for each state");
 _Static_assert(KD_AWAITED_KINDS <= KD_AWAITED_ROOM, "room for each kind of sleep");
 _Static_assert(KD_USER + KD_RUNNING == KD_READY_WOKEN, "the running states are the first");

@@ -37,9 +37,9 @@ static __always_inline struct kd_record *record_raw(u32 slot, u32 bank)
 	return bpf_map_lookup_elem(&kd_records, &index);
 }
 
-/* What a record is cleared with: everything up to the overlays; those and the cells have their own
- * generations. */
-static const u8 no_record[__builtin_offsetof(struct kd_record, hardirq_ns)] = {};
+/* What a record is cleared with: everything up to what interrupts write, which has generations of
+ * its own. */
+static const u8 no_record[__builtin_offsetof(struct kd_record, stolen)] = {};
 
 /* By one call: stores would be verified one by one. Global, to be verified once. */
 __noinline int record_reset(u32 slot, u32 bank, u64 gen)
@@ -73,8 +73,7 @@ static __always_inline u64 *record_state(struct kd_record *record, u32 state)
 	return &record->ns[BOUNDED(state, KD_STATES_ROOM)];
 }
 
-/* longest: it as a whole. */
-static __always_inline void cell_add_part(struct kd_cell *cell, u64 gen, u64 ns, u64 longest)
+static __always_inline void cell_add(struct kd_cell *cell, u64 gen, u64 ns)
 {
 	if (unlikely(cell->gen != gen)) {
 		cell->count = 0;
@@ -84,21 +83,22 @@ static __always_inline void cell_add_part(struct kd_cell *cell, u64 gen, u64 ns,
 	}
 	cell->count++;
 	cell->total += ns;
-	if (longest > cell->max)
-		cell->max = longest;
+	if (ns > cell->max)
+		cell->max = ns;
 }
 
-static __always_inline void cell_add(struct kd_cell *cell, u64 gen, u64 ns)
+/* longest: it as a whole. */
+static __always_inline void count_add_part(struct kd_count *count, u64 ns, u64 longest)
 {
-	cell_add_part(cell, gen, ns, ns);
+	count->count++;
+	count->total += ns;
+	if (longest > count->max)
+		count->max = longest;
 }
 
 static __always_inline void count_add(struct kd_count *count, u64 ns)
 {
-	count->count++;
-	count->total += ns;
-	if (ns > count->max)
-		count->max = ns;
+	count_add_part(count, ns, ns);
 }
 
 static __always_inline void span_add(struct kd_span *span, u64 ns)
@@ -169,7 +169,7 @@ static __always_inline u32 call_add(struct kd_record *record, u32 slot, struct k
 {
 	u32 key = number + 1;
 	u32 index = key % KD_CALLS;
-	struct kd_cell *cell;
+	struct kd_count *count;
 
 	if (unlikely(thread->call_keys[index] != key)) {
 		index = call_index(thread, key);
@@ -178,9 +178,9 @@ static __always_inline u32 call_add(struct kd_record *record, u32 slot, struct k
 			return COUNTED_NO_DURATION;
 		}
 	}
-	cell = &record->calls[BOUNDED(index, KD_CALLS)];
-	cell_add(cell, gen, ns);
-	return counted_as(index, cell->count);
+	count = &record->calls[BOUNDED(index, KD_CALLS)];
+	count_add(count, ns);
+	return counted_as(index, count->count);
 }
 
 static __always_inline void cpu_add(struct kd_record *record, u32 key)
@@ -349,21 +349,21 @@ static __always_inline bool state_is_blocked(u32 state)
 }
 
 /* Adds a sleep, or the part of it in the window, to those for the same reason. */
-static __always_inline void awaited_add(struct kd_record *record, struct kd_thread *thread, u64 gen,
-					u64 ns, u64 longest)
+static __always_inline void awaited_add(struct kd_record *record, struct kd_thread *thread, u64 ns,
+					u64 longest)
 {
 	u32 awaited = thread->awaited;
 
-	cell_add_part(&record->awaited[BOUNDED(awaited, KD_AWAITED_ROOM)], gen, ns, longest);
+	count_add_part(&record->awaited[BOUNDED(awaited, KD_AWAITED_ROOM)], ns, longest);
 	record->last_awaited = awaited;
 }
 
 /* Some of the thread's last sleep in this window was none. */
 static __always_inline void awaited_take(struct kd_record *record, struct kd_thread *thread, u64 ns)
 {
-	struct kd_cell *cell = &record->awaited[BOUNDED(thread->awaited, KD_AWAITED_ROOM)];
+	struct kd_count *count = &record->awaited[BOUNDED(thread->awaited, KD_AWAITED_ROOM)];
 
-	cell->total -= cell->total < ns ? cell->total : ns;
+	count->total -= count->total < ns ? count->total : ns;
 }
 
 /* Books an interval in the window of a bank, if it touches that. Global, as item_in_bank(). */
@@ -386,7 +386,7 @@ __noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 		if (since < thread->seen)
 			since = thread->seen;
 		record->asleep_since = since;
-		awaited_add(record, thread, part.gen, part.to - part.from, elapsed(since, part.to));
+		awaited_add(record, thread, part.to - part.from, elapsed(since, part.to));
 	}
 	return 0;
 }
@@ -453,7 +453,7 @@ static __always_inline void state_book(struct event event, u32 state)
 		event.record->upto = event.t;
 		event.record->last = state;
 		if (state_is_blocked(state))
-			awaited_add(event.record, event.thread, event.gen, ns, ns);
+			awaited_add(event.record, event.thread, ns, ns);
 	}
 }
 

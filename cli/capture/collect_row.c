@@ -143,24 +143,26 @@ struct call_row collect_call(uint32_t number, const struct kd_count *count)
 }
 
 static int calls_read(struct session *session, const struct session_view *view, uint32_t slot,
-		      const struct kd_thread *thread, struct thread_row *row)
+		      const struct kd_thread *thread, const struct kd_record *record,
+		      struct thread_row *row)
 {
-	const struct kd_cell *cells = view->records[slot].calls;
+	const struct kd_count *calls = record->calls;
 	size_t n = 0;
 	int error = 0;
 
+	if (record->gen != view->gen)
+		return 0;
 	for (uint32_t i = 0; i < KD_CALLS; i++)
-		n += cells[i].gen == view->gen && thread->call_keys[i];
+		n += calls[i].count && thread->call_keys[i];
 	row->calls = n ? malloc(n * sizeof(*row->calls)) : NULL;
 	if (n && !row->calls)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < KD_CALLS && row->n_calls < n && !error; i++) {
-		const struct kd_count count = { cells[i].count, cells[i].total, cells[i].max };
 		struct call_row *call = &row->calls[row->n_calls];
 
-		if (cells[i].gen != view->gen || !thread->call_keys[i])
+		if (!calls[i].count || !thread->call_keys[i])
 			continue;
-		*call = collect_call(thread->call_keys[i] - 1, &count);
+		*call = collect_call(thread->call_keys[i] - 1, &calls[i]);
 		row->n_calls++;
 		error = histograms_read(session_histograms(session), view, slot, i, &call->times);
 	}
@@ -239,14 +241,14 @@ static int irqs_read(struct session *session, const struct kd_thread *thread,
 	size_t n = 0;
 	int error;
 
-	for (int i = 0; i < KD_HARDIRQS; i++) {
-		const struct kd_cell *cell = &record->hardirqs[i];
+	for (int i = 0; i < KD_HARDIRQS && record->hardirq_ns.gen == gen; i++) {
+		const struct kd_count *irqs = &record->hardirqs[i];
 
-		if (cell->gen != gen)
+		if (!irqs->count)
 			continue;
-		rows[n] = (struct irq_row){ .count = cell->count,
-					    .total = cell->total,
-					    .max = cell->max,
+		rows[n] = (struct irq_row){ .count = irqs->count,
+					    .total = irqs->total,
+					    .max = irqs->max,
 					    .sent = collect_hardirq_is_sent(i) };
 		collect_hardirq_name(session, i, thread, &rows[n++]);
 	}
@@ -254,14 +256,14 @@ static int irqs_read(struct session *session, const struct kd_thread *thread,
 	if (error)
 		return error;
 	n = 0;
-	for (uint32_t i = 0; i < KD_SOFTIRQS; i++) {
-		const struct kd_cell *cell = &record->softirqs[i];
+	for (uint32_t i = 0; i < KD_SOFTIRQS && record->softirq_ns.gen == gen; i++) {
+		const struct kd_count *irqs = &record->softirqs[i];
 
-		if (cell->gen != gen)
+		if (!irqs->count)
 			continue;
-		rows[n] = (struct irq_row){ .count = cell->count,
-					    .total = cell->total,
-					    .max = cell->max };
+		rows[n] = (struct irq_row){ .count = irqs->count,
+					    .total = irqs->total,
+					    .max = irqs->max };
 		collect_softirq_name(i, &rows[n++]);
 	}
 	return irqs_keep(&row->softirqs, &row->n_softirqs, rows, n);
@@ -420,7 +422,7 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 		row->stolen = (struct kd_count){ record.stolen.count, record.stolen.total,
 						 record.stolen.max };
 	resources_read_slot(session_resources(session), view, slot, row);
-	error = calls_read(session, view, slot, &thread, row)
+	error = calls_read(session, view, slot, &thread, &record, row)
 			?: durations_read(session, view, slot, row)
 			?: locks_read_open(view, slot, &thread, row)
 			?: stops_read_open(view, &thread, row)

@@ -150,12 +150,9 @@ static void awaited_read(struct ledger *ledger, const struct kd_record *record, 
 	uint32_t last = record->last_awaited;
 
 	for (uint32_t i = 0; i < KD_AWAITED_KINDS; i++) {
-		const struct kd_cell *cell = &record->awaited[i];
 		struct kd_count *count = &ledger->awaited[i];
 
-		if (cell->gen != record->gen)
-			continue;
-		*count = (struct kd_count){ cell->count, cell->total, cell->max };
+		*count = record->awaited[i];
 		if (is_blocked(record->last) && i == last)
 			count->total -= u64_min(count->total, beyond);
 	}

@@ -53,7 +53,7 @@ static int irq_add(struct recording *recording, const struct recording_source *s
 	irq->hard = event->kind == KD_RECORDED_HARDIRQ;
 	irq->state = event->detail >> KD_RECORDED_HIT_STATE;
 	irq->name = source->irq_name(source->context, irq->tid, irq->hard,
-				     event->detail & (KD_HARDIRQS - 1));
+				     event->detail & (KD_IRQ_ROOM - 1));
 	return 0;
 }
 

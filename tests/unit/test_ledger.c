@@ -136,7 +136,7 @@ TEST(silent)
 
 	record.ns[KD_USER] = 12345;
 	record.hardirq_ns = (struct kd_overlay){ GEN - 1, { 50, 50 } };
-	record.awaited[KD_AWAITED_PIPE] = (struct kd_cell){ GEN - 1, 1, 2, 3 };
+	record.awaited[KD_AWAITED_PIPE] = (struct kd_count){ 1, 2, 3 };
 	IS("blocked 1000000; other 1 1000000 1000500+", "blocked throughout");
 	thread.awaited = KD_AWAITED_LOCK;
 	IS("blocked 1000000; lock 1 1000000 1000500+", "and for what");
@@ -169,8 +169,7 @@ TEST(awaited)
 
 	record.ns[KD_USER] -= 120;
 	record.ns[KD_BLOCKED] = 120;
-	record.awaited[KD_AWAITED_LOCK] = (struct kd_cell){ GEN, 2, 120, 100 };
-	record.awaited[KD_AWAITED_DISK] = (struct kd_cell){ GEN - 1, 9, 9, 9 };
+	record.awaited[KD_AWAITED_LOCK] = (struct kd_count){ 2, 120, 100 };
 	thread.awaited = KD_AWAITED_LOCK;
 	IS("user 180, blocked 999820; lock 3 999820 999700+", "booked, and the one that goes on");
 	record.first = START + 50;
@@ -184,15 +183,15 @@ TEST(awaited)
 	record = (struct kd_record){ .gen = GEN, .upto = END + 130, .last = KD_BLOCKED };
 	record.ns[KD_BLOCKED] = END + 130 - START;
 	record.last_awaited = KD_AWAITED_SOCKET;
-	record.awaited[KD_AWAITED_SOCKET] = (struct kd_cell){ GEN, 1, END + 130 - START,
-							      END + 130 - START };
+	record.awaited[KD_AWAITED_SOCKET] = (struct kd_count){ 1, END + 130 - START,
+							       END + 130 - START };
 	IS("blocked 1000000; socket 1 1000000 1000130", "booked beyond the end");
 	thread.state = KD_USER;
 	record = (struct kd_record){ .gen = GEN, .upto = END, .last = KD_BLOCKED };
 	record.ns[KD_BLOCKED] = END - START;
 	record.asleep_since = END - 70;
 	record.last_awaited = KD_AWAITED_SOCKET;
-	record.awaited[KD_AWAITED_SOCKET] = (struct kd_cell){ GEN, 2, END - START, 5000000 };
+	record.awaited[KD_AWAITED_SOCKET] = (struct kd_count){ 2, END - START, 5000000 };
 	IS("blocked 1000000; socket 2 1000000 5000000+70",
 	   "the longest began before the window; the last one ended behind it");
 }
