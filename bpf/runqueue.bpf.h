@@ -278,7 +278,7 @@ __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 
 /* The same where the task had all of it, and that lies in the open window and has a cell: so
  * it is at nearly each switch, for all who wait. Returns false if it is not so simple. */
-static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue,
+static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue, u64 steal,
 						struct kd_thread *thread, u32 slot, u32 key, u64 t)
 {
 	struct kd_waiting *waiting = &thread->waiting;
@@ -289,7 +289,7 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue,
 
 	if (t >= waiting->limited->look_at || key < KD_WHO_TASK || !(word & KD_WORD_OPEN) ||
 	    since < word >> KD_WORD_SHIFT || t <= since || waiting->hard_ns != runqueue->hard_ns ||
-	    waiting->soft_ns != runqueue->soft_ns || waiting->steal != steal_then(waiting->cpu))
+	    waiting->soft_ns != runqueue->soft_ns || waiting->steal != steal)
 		return false;
 	blame = blame_raw(slot, kd_word_bank(word));
 	cell = BOUNDED(waiting->cells[KD_CELL_HINT(key)], KD_BLAMED_ROOM);
@@ -305,38 +305,36 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue,
 	return true;
 }
 
-/* Charges one of those who wait, or drops it if it no longer does. Global: the loop below
- * goes on with nothing of what is known here. */
-__noinline int waiter_charge(u32 cpu, u32 i, u32 key, u64 t)
+/* Charges one of those who wait, or drops it if it no longer does. */
+static __always_inline void waiter_charge(struct kd_runqueue *runqueue, u64 steal, u32 cpu, u32 i,
+					  u32 key, u64 t)
 {
-	struct kd_runqueue *runqueue = runqueue_of(cpu);
-	struct kd_thread *thread;
-	u32 slot;
+	u32 slot = runqueue->waiters[BOUNDED(i, KD_WAITERS)];
+	struct kd_thread *thread = slot ? slot_thread(slot) : NULL;
 
-	if (!runqueue)
-		return 0;
-	slot = runqueue->waiters[BOUNDED(i, KD_WAITERS)];
-	thread = slot_thread(slot);
 	if (!thread)
-		return 0;
+		return;
 	if (unlikely(!state_waits(state_now(thread)) || thread->waiting.cpu != cpu ||
 		     thread->waiting.index != i))
 		runqueue->waiters[BOUNDED(i, KD_WAITERS)] = 0;
-	else if (!waiting_charge_task(runqueue, thread, slot, key, t))
+	else if (!waiting_charge_task(runqueue, steal, thread, slot, key, t))
 		waiting_charge(slot, key, t);
-	return 0;
 }
 
-/* The same of four, whose entries are one word. */
+/* The same of four, whose entries are one word. Global: who calls it goes on with nothing of what
+ * is known here. */
 __noinline int waiters_charge(u32 cpu, u32 first, u32 key, u64 t)
 {
 	struct kd_runqueue *runqueue = runqueue_of(cpu);
+	u64 steal;
 
 	if (!runqueue)
 		return 0;
-	for (u32 i = first; i < first + 4; i++)
-		if (runqueue->waiters[BOUNDED(i, KD_WAITERS)])
-			waiter_charge(cpu, i, key, t);
+	steal = steal_then(cpu);
+	waiter_charge(runqueue, steal, cpu, first, key, t);
+	waiter_charge(runqueue, steal, cpu, first + 1, key, t);
+	waiter_charge(runqueue, steal, cpu, first + 2, key, t);
+	waiter_charge(runqueue, steal, cpu, first + 3, key, t);
 	return 0;
 }
 
@@ -352,7 +350,7 @@ static __always_inline void waiting_end_listed(struct kd_runqueue *runqueue, str
 	    !state_waits(state_now(target.thread)))
 		return;
 	*entry = 0;
-	if (!waiting_charge_task(runqueue, target.thread, target.slot, key, t))
+	if (!waiting_charge_task(runqueue, steal_then(cpu), target.thread, target.slot, key, t))
 		waiting_charge(target.slot, key, t);
 	waiting->index = KD_WAITERS;
 }
