@@ -24,10 +24,10 @@ DISK = {"fsync": ("disk", "disk"), "direct": ("disk", "disk"), "page": ("major_f
 LOCKS = ("asleep", "busy") if kdtest.VM else ("asleep", "busy", "pi", "robust", "rwlock", "syncing")
 
 
-def until_waited(loads):
-    """Waits until each has got a CPU again and again since now, as threads of real time of other
+def until_waited(loads, who=""):
+    """Waits until each, or that thread of it, has got a CPU again and again since now, as threads of real time of other
     tests may keep it from that. Nothing is asked of a process meanwhile: it would wait for that."""
-    threads = {(load.pid, load.tid(role)[0]) for role, load in loads.items()}
+    threads = {(load.pid, load.tid(who or role)[0]) for role, load in loads.items()}
     before = {thread: kdtest.turns(*thread) for thread in threads}
     time.sleep(SAMPLE)
     kdtest.wait_until(lambda: all(kdtest.turns(*thread) >= before[thread] + OFTEN
@@ -45,7 +45,7 @@ def staged(test, program, roles, *args, first=""):
         for tid in load.tid(first):
             os.setpriority(os.PRIO_PROCESS, tid, -20)
         load.settle([load.pid])  # or it would begin to wait for the test while it is watched
-    screens = kdstaged.watch(test, loads, None, lambda: until_waited(loads), logs=True)
+    screens = kdstaged.watch(test, loads, None, lambda: until_waited(loads, first), logs=True)
     for load in loads.values():
         load.end()
     return {role: (screen, screen.log[role]) for role, screen in screens.items()}
