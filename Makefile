@@ -46,17 +46,17 @@ MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(filter x86_64 aarch64,$(MACHINE))))
 
 PURE_PACKAGES := libelf liblzma libunwind-generic libunwind libseccomp libcap-ng jansson zlib
-# For --listen; without it that is refused.
+# For --listen, which loads it at run time; without its headers that is refused.
 HTTP := $(shell $(PKG_CONFIG) --exists 'libmicrohttpd >= 0.9.71' 2>/dev/null && echo libmicrohttpd)
-PACKAGES := libbpf $(PURE_PACKAGES) $(HTTP)
+PACKAGES := libbpf $(PURE_PACKAGES)
 # Loaded at run time where it is needed; the version is that of the headers.
 CAPSTONE_MAJOR := $(firstword $(subst ., ,$(shell $(PKG_CONFIG) --modversion capstone 2>/dev/null)))
 # Without its macros, which would hide from other files what they use of the C library.
 CURSES_CFLAGS := $(filter-out -D%,$(shell $(PKG_CONFIG) --cflags ncursesw 2>/dev/null))
-PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) \
+PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) $(HTTP) 2>/dev/null) \
 	$(shell $(PKG_CONFIG) --cflags capstone 2>/dev/null) -DCAPSTONE_MAJOR=$(CAPSTONE_MAJOR) \
 	$(if $(HTTP),-DHAVE_MICROHTTPD) $(CURSES_CFLAGS)
-PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) ncursesw $(HTTP) 2>/dev/null) -liberty -lm
+PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) ncursesw 2>/dev/null) -liberty -lm
 PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null) $(PURE_LIBS)
 
 comma := ,

@@ -146,6 +146,13 @@ struct exporter {
 	struct packet packet;
 };
 
+static exit_status library_missing(const char *what, exit_status status)
+{
+	log_error("option --listen%s", what);
+	log_hint("-o prometheus:FILE writes files for node_exporter");
+	return status;
+}
+
 static exit_status exporter_failed(int error)
 {
 	if (error == -EPIPE) {
@@ -216,9 +223,10 @@ static int child_greet(struct packet *packet, int err, const char *what)
 
 static _Noreturn void child_run(struct exporter *exporter, pid_t parent)
 {
-	struct exporter_server *server = exporter_server_new(SANDBOX_SOCKET, &exporter->hosts);
 	const char *what = "starting";
-	int err = server ? child_confine(exporter, parent, &what) : -ENOMEM;
+	struct exporter_server *server;
+	int loaded = exporter_server_new(&server, SANDBOX_SOCKET, &exporter->hosts);
+	int err = child_confine(exporter, parent, &what) ?: loaded; /* which makes the socket */
 
 	if (!err) {
 		what = "listening";
@@ -280,6 +288,8 @@ static exit_status server_started(struct exporter *exporter)
 		return exporter_failed(err == -EPIPE ? -ECHILD : err);
 	if (!exporter->packet.head.status)
 		return 0;
+	if (exporter->packet.head.status == -ELIBACC)
+		return library_missing(": " HTTP_LIBRARY " cannot be loaded", EX_OSERR);
 	what = packet_text(&exporter->packet, PACKET_TEXT_MOST);
 	log_error("cannot serve metrics safely: %s: %s", what ? what : "starting",
 		  strerror(-exporter->packet.head.status));
@@ -421,11 +431,8 @@ exit_status exporter_open(struct exporter **out, const struct exporter_config *c
 	int status;
 
 	*out = exporter;
-	if (!HAS_SERVER) {
-		log_error("option --listen: this program was built without libmicrohttpd");
-		log_hint("-o prometheus:FILE writes files for node_exporter");
-		return EX_USAGE;
-	}
+	if (!HAS_SERVER)
+		return library_missing(": this program was built without libmicrohttpd", EX_USAGE);
 	if (!exporter)
 		return exporter_failed(-ENOMEM);
 	exporter->channel = exporter->ends = -1;

@@ -124,7 +124,37 @@ struct exporter_client *exporter_client_oust(struct exporter_clients *clients,
 }
 
 #ifdef HAVE_MICROHTTPD
+#include <dlfcn.h>
 #include <microhttpd.h>
+
+#define HTTP(name) __typeof__(MHD_##name) *name
+struct http {
+	HTTP(add_response_header);
+	HTTP(create_response_from_buffer);
+	HTTP(destroy_response);
+	HTTP(get_connection_info);
+	HTTP(get_connection_values);
+	HTTP(get_daemon_info);
+	HTTP(get_timeout);
+	HTTP(lookup_connection_value);
+	HTTP(queue_response);
+	HTTP(run);
+	HTTP(start_daemon);
+};
+
+#define TAKE(http, name) ((*(void **)&(http)->name = dlsym(library, "MHD_" #name)) != NULL)
+
+static bool http_load(struct http *http)
+{
+	void *library = dlopen(HTTP_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	return library && TAKE(http, add_response_header) &&
+	       TAKE(http, create_response_from_buffer) && TAKE(http, destroy_response) &&
+	       TAKE(http, get_connection_info) && TAKE(http, get_connection_values) &&
+	       TAKE(http, get_daemon_info) && TAKE(http, get_timeout) &&
+	       TAKE(http, lookup_connection_value) && TAKE(http, queue_response) &&
+	       TAKE(http, run) && TAKE(http, start_daemon);
+}
 
 /* What clients may take. */
 #define CLIENT_BYTES ((size_t)32 << 10) /* for a request's line and headers */
@@ -143,6 +173,7 @@ enum {
 };
 
 struct exporter_server {
+	struct http http;
 	struct MHD_Daemon *daemon;
 	int channel;
 	struct exporter_hosts hosts;
@@ -164,19 +195,20 @@ static const char front_page[] = "<!DOCTYPE html>\n"
 
 /* --- What is answered with --- */
 
-static struct MHD_Response *form_response(char *text, size_t length, const char *type)
+static struct MHD_Response *form_response(const struct exporter_server *server, char *text,
+					  size_t length, const char *type)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(length, text,
-									MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *response =
+		server->http.create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE);
 
 	if (!response) {
 		free(text);
 		return NULL;
 	}
-	if (MHD_add_response_header(response, "Content-Type", type) == MHD_YES &&
-	    MHD_add_response_header(response, "Vary", "Accept") == MHD_YES)
+	if (server->http.add_response_header(response, "Content-Type", type) == MHD_YES &&
+	    server->http.add_response_header(response, "Vary", "Accept") == MHD_YES)
 		return response;
-	MHD_destroy_response(response);
+	server->http.destroy_response(response);
 	return NULL;
 }
 
@@ -195,11 +227,11 @@ static int form_take(struct exporter_server *server, enum exporter_form form, in
 		}
 		done += (size_t)got;
 	}
-	response = text ? form_response(text, length, types[form]) : NULL;
+	response = text ? form_response(server, text, length, types[form]) : NULL;
 	if (!response)
 		return -ENOMEM;
 	if (server->shown[form])
-		MHD_destroy_response(server->shown[form]);
+		server->http.destroy_response(server->shown[form]);
 	server->shown[form] = response;
 	return 0;
 }
@@ -244,21 +276,22 @@ static int server_update(struct exporter_server *server)
 
 /* --- Requests --- */
 
-static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
+static enum MHD_Result answer_text(const struct exporter_server *server,
+				   struct MHD_Connection *connection, unsigned int status,
 				   const char *type, const char *text, const char *allow)
 {
 	struct MHD_Response *response;
 	enum MHD_Result done = MHD_NO;
 
 	/* The text is constant: it is not written to. */
-	response = MHD_create_response_from_buffer(strlen(text), (void *)text,
-						   MHD_RESPMEM_PERSISTENT);
+	response = server->http.create_response_from_buffer(strlen(text), (void *)text,
+							    MHD_RESPMEM_PERSISTENT);
 	if (!response)
 		return MHD_NO;
-	if (MHD_add_response_header(response, "Content-Type", type) == MHD_YES &&
-	    (!allow || MHD_add_response_header(response, "Allow", allow) == MHD_YES))
-		done = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
+	if (server->http.add_response_header(response, "Content-Type", type) == MHD_YES &&
+	    (!allow || server->http.add_response_header(response, "Allow", allow) == MHD_YES))
+		done = server->http.queue_response(connection, status, response);
+	server->http.destroy_response(response);
 	return done;
 }
 
@@ -286,7 +319,7 @@ static struct asked headers_read(struct exporter_server *server, struct MHD_Conn
 {
 	struct asked asked = { .hosts = &server->hosts };
 
-	MHD_get_connection_values(connection, MHD_HEADER_KIND, header_found, &asked);
+	server->http.get_connection_values(connection, MHD_HEADER_KIND, header_found, &asked);
 	return asked;
 }
 
@@ -296,17 +329,18 @@ static enum MHD_Result answer_metrics(struct exporter_server *server,
 	struct asked asked = headers_read(server, connection);
 
 	server_update(server); /* that it cannot be done is seen again */
-	return MHD_queue_response(connection, STATUS_OK,
-				  server->shown[exporter_accept_form(&asked.accept)]);
+	return server->http.queue_response(connection, STATUS_OK,
+					   server->shown[exporter_accept_form(&asked.accept)]);
 }
 
-static bool has_body(struct MHD_Connection *connection)
+static bool has_body(const struct exporter_server *server, struct MHD_Connection *connection)
 {
-	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-							 "Content-Length");
+	const char *length = server->http.lookup_connection_value(connection, MHD_HEADER_KIND,
+								  "Content-Length");
 
 	return (length && strspn(length, "0") != strlen(length)) ||
-	       MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
+	       server->http.lookup_connection_value(connection, MHD_HEADER_KIND,
+						    "Transfer-Encoding");
 }
 
 /* Refusals come first: nothing more is read then. MHD_YES: it is not refused. */
@@ -314,24 +348,25 @@ static enum MHD_Result request_refuse(struct exporter_server *server,
 				      struct MHD_Connection *connection, const char *method)
 {
 	if (headers_read(server, connection).is_misdirected)
-		return answer_text(connection, STATUS_MISDIRECTED, plain,
+		return answer_text(server, connection, STATUS_MISDIRECTED, plain,
 				   "this name is not known here: ask by address, or give it to "
 				   "kernel_delay with --allow-host\n",
 				   NULL);
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
-		return answer_text(connection, STATUS_METHOD, plain,
+		return answer_text(server, connection, STATUS_METHOD, plain,
 				   "only GET and HEAD are answered\n", "GET, HEAD");
-	if (has_body(connection))
-		return answer_text(connection, STATUS_BODY, plain, "requests have no body here\n",
-				   NULL);
+	if (has_body(server, connection))
+		return answer_text(server, connection, STATUS_BODY, plain,
+				   "requests have no body here\n", NULL);
 	return MHD_YES;
 }
 
-static struct exporter_client *client_of(struct MHD_Connection *connection)
+static struct exporter_client *client_of(const struct exporter_server *server,
+					 struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info;
 
-	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	info = server->http.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	return info ? info->socket_context : NULL;
 }
 
@@ -340,7 +375,8 @@ static enum MHD_Result request_answer(void *context, struct MHD_Connection *conn
 				      const char *path, const char *method, const char *version,
 				      const char *data, size_t *size, void **seen)
 {
-	struct exporter_client *client = client_of(connection);
+	struct exporter_server *server = context;
+	struct exporter_client *client = client_of(server, connection);
 
 	(void)version;
 	(void)data;
@@ -349,16 +385,16 @@ static enum MHD_Result request_answer(void *context, struct MHD_Connection *conn
 		client->is_served = true;
 	if (!*seen) {
 		*seen = context;
-		return request_refuse(context, connection, method);
+		return request_refuse(server, connection, method);
 	}
 	if (!strcmp(path, "/metrics"))
-		return answer_metrics(context, connection);
+		return answer_metrics(server, connection);
 	if (!strcmp(path, "/healthz"))
-		return answer_text(connection, STATUS_OK, plain, "ok\n", NULL);
+		return answer_text(server, connection, STATUS_OK, plain, "ok\n", NULL);
 	if (!strcmp(path, "/"))
-		return answer_text(connection, STATUS_OK, "text/html; charset=utf-8", front_page,
-				   NULL);
-	return answer_text(connection, STATUS_NOT_FOUND, plain, "see /metrics\n", NULL);
+		return answer_text(server, connection, STATUS_OK, "text/html; charset=utf-8",
+				   front_page, NULL);
+	return answer_text(server, connection, STATUS_NOT_FOUND, plain, "see /metrics\n", NULL);
 }
 
 /* --- Clients --- */
@@ -377,9 +413,9 @@ static void client_came(struct exporter_server *server, struct MHD_Connection *c
 	struct exporter_client *client = NULL;
 
 	/* Since MHD 1.0 each answer takes the place of the one before. */
-	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	info = server->http.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	address = info ? info->client_addr : NULL;
-	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	info = server->http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (info)
 		client = exporter_client_add(&server->clients, info->connect_fd, address,
 					     clock_monotonic());
@@ -403,9 +439,8 @@ static void client_changed(void *context, struct MHD_Connection *connection, voi
 static void request_ended(void *context, struct MHD_Connection *connection, void **seen,
 			  enum MHD_RequestTerminationCode why)
 {
-	struct exporter_client *client = client_of(connection);
+	struct exporter_client *client = client_of(context, connection);
 
-	(void)context;
 	(void)seen;
 	(void)why;
 	if (client) {
@@ -440,7 +475,7 @@ static int daemon_start(struct exporter_server *server)
 		return err;
 	flags = MHD_USE_EPOLL | (packet->head.number ? MHD_USE_IPv6 : 0);
 	errno = 0;
-	server->daemon = MHD_start_daemon(
+	server->daemon = server->http.start_daemon(
 		flags, (uint16_t)packet->head.n, NULL, NULL, request_answer, server,
 		MHD_OPTION_LISTEN_SOCKET, packet->fd, MHD_OPTION_CONNECTION_LIMIT,
 		EXPORTER_CLIENTS_MOST, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
@@ -450,25 +485,26 @@ static int daemon_start(struct exporter_server *server)
 	return server->daemon ? 0 : -(errno ? errno : ENOMEM);
 }
 
-static int poll_timeout(struct MHD_Daemon *daemon)
+static int poll_timeout(const struct exporter_server *server)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	if (MHD_get_timeout(daemon, &ms) != MHD_YES)
+	if (server->http.get_timeout(server->daemon, &ms) != MHD_YES)
 		return -1;
 	return ms < LOOK_MS ? (int)ms : LOOK_MS;
 }
 
-struct exporter_server *exporter_server_new(int channel, const struct exporter_hosts *hosts)
+int exporter_server_new(struct exporter_server **out, int channel,
+			const struct exporter_hosts *hosts)
 {
-	struct exporter_server *server = calloc(1, sizeof(*server));
+	struct exporter_server *server = *out = calloc(1, sizeof(*server));
 
 	if (!server)
-		return NULL;
+		return -ENOMEM;
 	server->channel = channel;
 	server->hosts = *hosts;
 	exporter_clients_init(&server->clients);
-	return server;
+	return http_load(&server->http) ? 0 : -ELIBACC;
 }
 
 int exporter_server_open(struct exporter_server *server)
@@ -482,16 +518,16 @@ int exporter_server_open(struct exporter_server *server)
 
 int exporter_server_run(struct exporter_server *server)
 {
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon,
-							       MHD_DAEMON_INFO_EPOLL_FD);
+	const union MHD_DaemonInfo *info = server->http.get_daemon_info(server->daemon,
+									MHD_DAEMON_INFO_EPOLL_FD);
 	struct pollfd fds[] = { { info->epoll_fd, POLLIN, 0 }, { server->channel, POLLIN, 0 } };
 	int err;
 
 	do {
-		poll(fds, 2, poll_timeout(server->daemon));
+		poll(fds, 2, poll_timeout(server));
 		err = server_update(server);
 		if (!err)
-			MHD_run(server->daemon);
+			server->http.run(server->daemon);
 		clients_expire(server);
 	} while (!err);
 	return err == -EPIPE ? 0 : err;
@@ -499,10 +535,11 @@ int exporter_server_run(struct exporter_server *server)
 
 #else
 
-struct exporter_server *exporter_server_new(int channel, const struct exporter_hosts *hosts)
+int exporter_server_new(struct exporter_server **out, int channel,
+			const struct exporter_hosts *hosts)
 {
-	(void)channel, (void)hosts;
-	return NULL;
+	(void)out, (void)channel, (void)hosts;
+	return -ENOSYS;
 }
 
 int exporter_server_open(struct exporter_server *server)

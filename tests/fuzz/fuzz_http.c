@@ -124,8 +124,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	MUST(!packet_connect(ends));
 	channel_fill(ends[0]);
 	hosts = exporter_hosts_new("metrics.example,*.lab");
-	server = exporter_server_new(ends[1], &hosts);
-	MUST(server && !exporter_server_open(server));
+	MUST(!exporter_server_new(&server, ends[1], &hosts) && !exporter_server_open(server));
 	MUST(!pthread_create(&thread, NULL, serve, NULL));
 	return 0;
 }

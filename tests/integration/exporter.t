@@ -5,6 +5,7 @@
 do; and a real Prometheus stores them."""
 
 import contextlib
+import glob
 import http.client
 import json
 import os
@@ -206,6 +207,25 @@ def case_privileged_port(test):
                                  'exec "$0" "$@"'))
     test.eq(done.status, 77, "without the capability: status 77")
     test.ok("CAP_NET_BIND_SERVICE" in done.stderr, "which is named", done.stderr)
+
+
+def case_library(test):
+    """It is loaded where metrics are served, and nowhere else."""
+    kdneeds.need("unshare")
+    load = test.workload("roles", "poll")
+    found = [path for folder in ("/usr/lib*", "/usr/lib/*")
+             for path in glob.glob(f"{folder}/libmicrohttpd.so.12")]
+    hidden = "".join(f"mount --bind /dev/null {path}; " for path in found)
+    done = test.program("-p", load.pid, "--listen", free_port(), "--sample-count=1", "--sample-time=0.1",
+                        wrapper=("unshare", "-m", "sh", "-c", f'{hidden}exec "$0" "$@"'))
+    test.ok(found and done.status == 71, "it is not there: status 71", found, done.status)
+    test.ok("option --listen: libmicrohttpd.so.12 cannot be loaded\n" in done.stderr, "which is said",
+            done.stderr)
+    capture = test.capture(load.pid)
+    maps = pathlib.Path(f"/proc/{capture.pid}/maps").read_text()
+    test.ok("/libc.so" in maps and "microhttpd" not in maps and "tls" not in maps,
+            "others do not load it")
+    capture.close(test)
 
 
 def raw(exporter, data):
@@ -561,5 +581,5 @@ def case_memory(test):
 
 
 kdtest.main(case_forms, case_before_samples, case_names, case_text, case_triggers, case_addresses,
-            case_privileged_port, case_wrong_requests, case_powerless, case_hosts, case_idle, case_many,
-            case_slow, case_prometheus, case_memory)
+            case_privileged_port, case_library, case_wrong_requests, case_powerless, case_hosts,
+            case_idle, case_many, case_slow, case_prometheus, case_memory)
