@@ -9,10 +9,10 @@ from benchlib import PATIENCE, QUICK, Missing, Threads, kernel_delay
 
 # Threads, each with 30 system calls; more options; goal, ms.
 KINDS = ((64, (), 5), (1000, (), None), (64, ("--histogram",), None))
-SCRAPES = 20 if QUICK else 60
+SCRAPES = 20 if QUICK else 40
 SAMPLE = "100ms"
 PAUSE = 0.013  # s between scrapes, which so come at any time of a sample
-REQUEST = "GET /metrics HTTP/1.1\r\nHost: bench\r\nAccept: {}\r\nConnection: close\r\n\r\n"
+REQUEST = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: {}\r\nConnection: close\r\n\r\n"
 FORMS = {"OpenMetrics": "application/openmetrics-text; version=1.0.0", "0.0.4": "text/plain"}
 
 

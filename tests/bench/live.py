@@ -17,7 +17,7 @@ from benchlib import BUILD, PATIENCE, QUICK, Missing, Process, Threads
 
 THREADS, GOAL = 100, 1  # percent of one CPU
 SIZES = ((24, 80), (60, 200))
-WINDOWS = 3 if QUICK else 5
+WINDOWS = 2 if QUICK else 4
 GO_EACH = 0.1  # s: how often each thread works
 FIRST = b"VERDICT"  # on the screen: there is a window
 

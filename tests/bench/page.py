@@ -17,7 +17,7 @@ import kdbrowser  # noqa: E402
 import kdtest  # noqa: E402
 
 THREADS, SLEEP_NS = 100, 20_000_000
-SECONDS, ROUNDS, WRITTEN = (1, 3, 2) if QUICK else (4, 5, 2)
+SECONDS, ROUNDS, WRITTEN = (1, 3, 1) if QUICK else (3, 3, 2)
 SIZE_GOAL, OPEN_GOAL = 2, 1000  # MB, ms
 LISTS = ("--histogram", "-s", "1ms", "--off-cpu=1ms", "--wait-filter=*", "--profile",
          "--interruptions", "--record")

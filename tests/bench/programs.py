@@ -10,7 +10,7 @@ import statistics
 
 from benchlib import BUILD, LONG, QUICK, Load, Process, kernel_delay, names, run_times
 
-ROUNDS, MS = (3, 100) if QUICK else (8, 400)
+ROUNDS, MS = (3, 100) if QUICK else (7, 300)
 NOBODY = 0xFFFFFFFF  # no process has this number
 FEWEST = 20  # events of a round that make a figure
 

@@ -10,7 +10,7 @@ import time
 
 from benchlib import CPUS, LONG, QUICK, Load, Missing, Process, kernel_delay, tool_path
 
-ROUNDS, REQUESTS = (2, 20_000) if QUICK else (4, 50_000)
+ROUNDS, REQUESTS = (2, 20_000) if QUICK else (4, 30_000)
 CLIENTS = 50
 GOALS = {"watched": 1.05, "another process watched": 1.02}
 BASE = os.environ.get("BASE")

@@ -11,7 +11,7 @@ import time
 from benchlib import (BUILD, CPUS, LONG, QUICK, Load, Missing, Process, Threads, fdinfo,
                       kernel_delay, names)
 
-ROUNDS = 5 if QUICK else 9
+ROUNDS = 5 if QUICK else 7
 SAMPLE_MS = 10
 GOAL_MS = 60
 HERD, HERD_GOAL_MS = (200, 10), 100

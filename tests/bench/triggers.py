@@ -12,7 +12,7 @@ import time
 
 from benchlib import BUILD, LONG, MB, QUICK, ROOT, Load, Missing, Process, fdinfo, names
 
-ROUNDS, MS = (3, 100) if QUICK else (5, 300)
+ROUNDS, MS = (3, 100) if QUICK else (4, 300)
 BANKS = (2, 4, 7)
 PAIR = ("--start-trigger", "up:probed_call", "--stop-trigger", "ur:probed_call",
         "--max-overhead", "0")
