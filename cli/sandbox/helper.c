@@ -125,6 +125,10 @@ int packet_receive(int socket, struct packet *packet, bool files, uint64_t deadl
 		message.msg_control = files ? &control : NULL;
 		message.msg_controllen = files ? CMSG_LEN(sizeof(int)) : 0;
 		got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (deadline ? MSG_DONTWAIT : 0));
+		/* That the other end went with messages unread is said once, before what it sent.
+		 */
+		if (got < 0 && errno == ECONNRESET)
+			continue;
 		if (got < 0 && !packet_again(socket, POLLIN, deadline, &err))
 			return err;
 	} while (got < 0);

@@ -442,12 +442,32 @@ static void test_no_parent(void)
 	is_i64(status_of(child), 7 << 8, "one whose parent is another says so");
 }
 
+/* Whoever ends without having read all says why before. */
+static void test_last_words(void)
+{
+	static struct packet packet;
+	int ends[2];
+
+	if (packet_connect(ends))
+		return;
+	packet_begin(&packet, 1);
+	is_i64(packet_send(ends[0], &packet, -1, 0), 0, "a message that is not read");
+	packet_begin(&packet, 2);
+	is_i64(packet_send(ends[1], &packet, -1, 0), 0, "and one the other way");
+	close(ends[1]);
+	is_i64(packet_receive(ends[0], &packet, false, 0), 0, "what was sent before the end comes");
+	is_u64(packet.head.type, 2, "and is it");
+	is_i64(packet_receive(ends[0], &packet, false, 0), -EPIPE, "then the end");
+	close(ends[0]);
+}
+
 int main(void)
 {
 	if (packet_connect(connection)) {
 		ok(false, "a connection");
 		return done_testing();
 	}
+	test_last_words();
 	test_privileges();
 	test_no_parent();
 	test_orphan();
