@@ -301,12 +301,12 @@ def sqlite(folder):
 
 
 def plain(results):
-    """Numbers as numbers: DuckDB's JSON has large ones as text."""
+    """Numbers as numbers: DuckDB's JSON has large ones as text. To it an empty cell is NULL."""
     def value(cell):
         try:
             return float(cell)
         except (TypeError, ValueError):
-            return cell
+            return "" if cell is None else cell
     return [[[value(cell) for cell in row] for row in rows] for rows in results]
 
 
