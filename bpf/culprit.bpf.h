@@ -188,7 +188,8 @@ __noinline u32 culprit_find(u64 address, u64 t)
 	return culprit_fill(culprit_oldest(home), address, &is);
 }
 
-/* Another thread of the process that the entry has ran last. */
+/* Another thread of the process that the entry has ran last. Not claimed: if another task is just
+ * getting the entry, that one is told by its process alone (tid 0) until it runs again. */
 static __always_inline void culprit_turn(struct kd_culprit *culprit, struct task_struct *task)
 {
 	culprit->tid = 0;

@@ -17,9 +17,13 @@
 #define LIMIT_LEVELS 10 /* of control groups */
 #define MAX_RT_PRIO 100 /* include/linux/sched/prio.h */
 
-static __always_inline bool limit_is(const struct kd_culprit *culprit, u64 id, u32 tid)
+/* The key of an entry that has a limit; 0: it has something else. */
+static __always_inline u32 limit_key(const struct kd_culprit *culprit, u64 id, u32 tid)
 {
-	return culprit->key & KD_WHO_LIMIT && culprit->start == id && culprit->tid == tid;
+	u32 key = READ_ONCE(culprit->key);
+
+	barrier();
+	return key & KD_WHO_LIMIT && culprit->start == id && culprit->tid == tid ? key : 0;
 }
 
 /* The entry that has a limit, or is to have it. Global, to be verified once. */
@@ -30,7 +34,7 @@ __noinline u32 limit_index(u64 id, u32 tid)
 	for (u32 way = 0; way < KD_CULPRIT_WAYS; way++) {
 		struct kd_culprit *culprit = culprit_at(home + way);
 
-		if (culprit && limit_is(culprit, id, tid))
+		if (culprit && limit_key(culprit, id, tid))
 			return home + way;
 	}
 	return culprit_oldest(home);
@@ -100,7 +104,7 @@ __noinline u32 limit_find(u64 address, u64 address_of_queue, u64 t)
 {
 	struct task_struct *task = (struct task_struct *)address;
 	bool of_deadline = (s32)BPF_CORE_READ(task, prio) < 0;
-	u32 tid = of_deadline ? BPF_CORE_READ(task, pid) : 0, index, key = KD_WHO_THROTTLED;
+	u32 tid = of_deadline ? BPF_CORE_READ(task, pid) : 0, index, key;
 	struct cfs_rq *queue = of_deadline ? NULL : (struct cfs_rq *)address_of_queue;
 	struct task_group *group = queue ? BPF_CORE_READ(queue, tg) : NULL;
 	u64 id = group ? BPF_CORE_READ(group, css.cgroup, kn, id) : 0;
@@ -110,9 +114,11 @@ __noinline u32 limit_find(u64 address, u64 address_of_queue, u64 t)
 	culprit = culprit_at(index);
 	if (!culprit || (!id && !tid))
 		return KD_WHO_THROTTLED;
+	/* All CPUs on which a group is throttled look at the same time: its name is there for each.
+	 */
+	key = limit_key(culprit, id, tid);
 	if (culprit_claim(culprit)) {
-		key = limit_is(culprit, id, tid) ? culprit->key
-						 : limit_name(culprit, index, id, tid, group);
+		key = limit_key(culprit, id, tid) ?: limit_name(culprit, index, id, tid, group);
 		culprit->used = t;
 		culprit->quota_ns = of_deadline ? BPF_CORE_READ(task, dl.dl_runtime)
 						: BPF_CORE_READ(group, cfs_bandwidth.quota);
@@ -122,7 +128,7 @@ __noinline u32 limit_find(u64 address, u64 address_of_queue, u64 t)
 		WRITE_ONCE(culprit->key, key);
 	}
 	culprit_release(culprit);
-	return key;
+	return key ?: KD_WHO_THROTTLED;
 }
 
 /* How a thread's limits stand at t: into its kd_waiting.limited of that index. Returns whether one

@@ -146,9 +146,10 @@ struct exporter {
 	struct packet packet;
 };
 
+/* Says why metrics cannot be served, and what serves instead. */
 static exit_status library_missing(const char *what, exit_status status)
 {
-	log_error("option --listen%s", what);
+	log_error("option --listen: %s", what);
 	log_hint("-o prometheus:FILE writes files for node_exporter");
 	return status;
 }
@@ -226,7 +227,8 @@ static _Noreturn void child_run(struct exporter *exporter, pid_t parent)
 	const char *what = "starting";
 	struct exporter_server *server;
 	int loaded = exporter_server_new(&server, SANDBOX_SOCKET, &exporter->hosts);
-	int err = child_confine(exporter, parent, &what) ?: loaded; /* which makes the socket */
+	/* Before anything is said: the socket for that is where this puts it. */
+	int err = child_confine(exporter, parent, &what) ?: loaded;
 
 	if (!err) {
 		what = "listening";
@@ -289,7 +291,7 @@ static exit_status server_started(struct exporter *exporter)
 	if (!exporter->packet.head.status)
 		return 0;
 	if (exporter->packet.head.status == -ELIBACC)
-		return library_missing(": " HTTP_LIBRARY " cannot be loaded", EX_OSERR);
+		return library_missing(HTTP_LIBRARY " cannot be loaded", EX_OSERR);
 	what = packet_text(&exporter->packet, PACKET_TEXT_MOST);
 	log_error("cannot serve metrics safely: %s: %s", what ? what : "starting",
 		  strerror(-exporter->packet.head.status));
@@ -432,7 +434,7 @@ exit_status exporter_open(struct exporter **out, const struct exporter_config *c
 
 	*out = exporter;
 	if (!HAS_SERVER)
-		return library_missing(": this program was built without libmicrohttpd", EX_USAGE);
+		return library_missing("this program was built without libmicrohttpd", EX_USAGE);
 	if (!exporter)
 		return exporter_failed(-ENOMEM);
 	exporter->channel = exporter->ends = -1;

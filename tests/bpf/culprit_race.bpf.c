@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Two CPUs give one entry of kd_culprits away, again and again: what keys they get, and whether an
- * entry is what its key was given for. */
+ * entry is what its key was given for. And both look at one limit, which has an entry. */
 #include "bpf/kernel_types.h"
 
 #include <bpf/bpf_helpers.h>
@@ -14,6 +14,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 struct racer racers[RACERS];
+struct limit limits[RACERS];
 
 /* Whether all of the entry is this racer's, while it has the key that it was given. */
 static __always_inline bool is_mixed(const struct kd_culprit *culprit, u32 key,
@@ -56,5 +57,27 @@ SEC("raw_tp/sys_enter") int BPF_PROG(race, u64 who)
 {
 	for (u32 i = 0; i < RACE_TURNS; i++)
 		race_once(who, i);
+	return 0;
+}
+
+/* At the group that is above all, whether it has a quota or not. Global, as above. */
+__noinline int limit_once(u32 who, u32 t)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	u64 entity = (u64)&task->se, above;
+	u32 key;
+
+	for (u32 i = 0; i < LIMIT_LEVELS && (above = entity_above(entity)); i++)
+		entity = above;
+	key = limit_find((u64)task, (u64)BPF_CORE_READ((struct sched_entity *)entity, cfs_rq), t);
+	limits[BOUNDED(who, RACERS)].named += key >= KD_WHO_TASK;
+	limits[BOUNDED(who, RACERS)].unnamed += key < KD_WHO_TASK;
+	return 0;
+}
+
+SEC("raw_tp/sys_exit") int BPF_PROG(race_limit, u64 who)
+{
+	for (u32 i = 0; i < RACE_TURNS; i++)
+		limit_once(who, i);
 	return 0;
 }

@@ -89,6 +89,8 @@ static struct culprit_race *skel;
 
 void tests_begin(void)
 {
+	uint64_t who = 0;
+	LIBBPF_OPTS(bpf_test_run_opts, first, .ctx_in = &who, .ctx_size_in = sizeof(who));
 	cpu_set_t all;
 
 	if (geteuid() || sched_getaffinity(0, sizeof(all), &all) || CPU_COUNT(&all) < RACERS) {
@@ -101,6 +103,10 @@ void tests_begin(void)
 		exit(1);
 	}
 	ok(race_all(bpf_program__fd(skel->progs.race), &all), "both CPUs took all of their turns");
+	/* The first one names it. */
+	ok(!bpf_prog_test_run_opts(bpf_program__fd(skel->progs.race_limit), &first),
+	   "a limit has an entry");
+	ok(race_all(bpf_program__fd(skel->progs.race_limit), &all), "both CPUs look at it");
 }
 
 void tests_end(void)
@@ -123,4 +129,12 @@ TEST(names)
 TEST(keys)
 {
 	is_u64(twice(skel->bss->racers), 0, "keys that both were given");
+}
+
+TEST(limits)
+{
+	for (int i = 0; i < RACERS; i++) {
+		ok(skel->bss->limits[i].named >= RUNS * RACE_TURNS, "CPU %d: a limit's name", i);
+		is_u64(skel->bss->limits[i].unnamed, 0, "CPU %d: it always has it", i);
+	}
 }

@@ -12,4 +12,9 @@ struct racer {
 	__u32 keys[RACER_KEYS];
 };
 
+/* How often a limit had its name, and not. */
+struct limit {
+	__u32 named, unnamed;
+};
+
 #endif
