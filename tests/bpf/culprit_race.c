@@ -15,6 +15,7 @@
 #include "culprit_race.skel.h"
 #include "tests/unit/tap.h"
 
+#define TRIES 30
 #define RUNS (RACER_KEYS / RACE_TURNS) /* so many that all keys are kept */
 
 /* Returns the CPU of which there are so many below, among those that this process may use. */
@@ -87,6 +88,19 @@ static size_t twice(const struct racer *racers)
 
 static struct culprit_race *skel;
 
+/* Again if they did not meet: others may have had one of the CPUs meanwhile. */
+static bool race_met(const cpu_set_t *all)
+{
+	struct racer *racers = skel->bss->racers;
+	bool done = true;
+
+	for (int i = 0; i < TRIES && done && !(racers[0].refused && racers[1].refused); i++) {
+		memset(racers, 0, sizeof(skel->bss->racers));
+		done = race_all(bpf_program__fd(skel->progs.race), all);
+	}
+	return done;
+}
+
 void tests_begin(void)
 {
 	uint64_t who = 0;
@@ -102,7 +116,7 @@ void tests_begin(void)
 		puts("Bail out! the kernel refused the BPF program");
 		exit(1);
 	}
-	ok(race_all(bpf_program__fd(skel->progs.race), &all), "both CPUs took all of their turns");
+	ok(race_met(&all), "both CPUs took all of their turns");
 	/* The first one names it. */
 	ok(!bpf_prog_test_run_opts(bpf_program__fd(skel->progs.race_limit), &first),
 	   "a limit has an entry");
@@ -123,7 +137,7 @@ TEST(names)
 		ok(racer->n, "CPU %d: names the entry", i);
 		is_u64(racer->mixed, 0, "CPU %d: what has its key is all its own", i);
 	}
-	ok(skel->bss->racers[0].refused + skel->bss->racers[1].refused, "they meet");
+	ok(skel->bss->racers[0].refused && skel->bss->racers[1].refused, "they meet");
 }
 
 TEST(keys)
