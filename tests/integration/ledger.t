@@ -391,6 +391,55 @@ def case_user_like_ticks(test):
                      "running user is what utime has, of a hundred")
 
 
+# struct io_uring_params: flags, sq_thread_idle (ms), for which the ring's thread looks for work once it
+# has been woken (IORING_ENTER_SQ_WAKEUP); it prints the ring's descriptor.
+POLLS = """import ctypes, struct, sys
+params = ctypes.create_string_buffer(struct.pack("8xI4xI", 2, 60000).ljust(120, b"\\0"), 120)
+ring = ctypes.CDLL(None).syscall(425, 4, params)
+print(ring, flush=True)
+for line in sys.stdin: ctypes.CDLL(None).syscall(426, ring, 0, 0, 2, None, 0)"""
+# It is asleep in a call, and has much to give back.
+HOLDS = """import mmap, signal
+memory = mmap.mmap(-1, 512 << 20)
+memory.madvise(mmap.MADV_NOHUGEPAGE)
+for at in range(0, len(memory), 4096): memory[at] = 1
+print("ready", flush=True)
+signal.pause()"""
+
+
+def case_never_in_user_mode(test):
+    """A thread of io_uring that is on a CPU when the window opens is in the kernel for ever; and one
+    that is killed in its sleep gives back its memory there."""
+    poller = test.child(["python3", "-c", POLLS])
+    poller.line()
+    own = [tid for tid in kdtest.threads_of(poller.pid) if tid != poller.pid]
+    if not own:
+        test.skip("a thread of io_uring", "it is none of the process (before 5.12), or there is no io_uring")
+    for tid in own:
+        kdtest.wait_until(lambda: kdtest.state_of(poller.pid, tid) == "S")
+        poller.send("go")
+        kdtest.wait_until(lambda: kdtest.state_of(poller.pid, tid) == "R")
+        report = observed(test, poller.pid, lambda: time.sleep(0.3))
+        ran = report.thread(tid).ns
+        test.ok(ran["running kernel"] > 0, "a thread of io_uring runs", ran)
+        test.eq(ran["running user"], 0, "never in user mode")
+    holder = test.child(["python3", "-c", HOLDS])
+    holder.line("ready")
+    kdtest.wait_until(lambda: kdtest.state_of(holder.pid, holder.pid) == "S")
+    report = observed(test, holder.pid, lambda: (holder.signal(signal.SIGKILL), holder.proc.wait()))
+    ran = report.thread(holder.pid, ended=True).ns
+    test.ok(ran["running kernel"] > 5 * MS, "what is killed gives back its memory", ran)
+    test.between(ran["running user"], 0, ran["running kernel"] / 10, "which is the kernel's work")
+
+
+def observed(test, pid, act):
+    capture = test.capture(pid)
+    act()
+    report = capture.close(test)
+    test.books(report)
+    return report
+
+
 kdtest.main(case_two_hogs, case_signal_before_sleep, case_shared_with_fifo, case_stopped,
             case_stopped_at_both_edges, case_spinner, case_poll_throughout, case_call_begun_inside,
-            case_ping_pong, case_vfork, case_yield, case_user_like_ticks)
+            case_ping_pong, case_vfork, case_yield, case_user_like_ticks, case_never_in_user_mode)
