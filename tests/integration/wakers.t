@@ -15,7 +15,8 @@ ROUNDS, PERIOD_US = 14, 15_000
 DEPTH = 3
 ALL = ("--wait-filter=*", "--stack-trace-size=0", "--per-thread")
 NETWORK = ("near", "far")
-MOST = 0.7  # of the waits at least: on a busy machine some threads are late for their token
+MOST = 0.7  # of the waits at least
+TRIES = 4
 
 
 class Run:
@@ -86,34 +87,50 @@ def fault(run, row, want):
     return None
 
 
+def waits_of(run, roles):
+    """How many waits were logged, without the first of each, and how many of them the report has."""
+    logged = [truth for role in roles for truth in run.truths[role]["waits"][1:]]
+    seen = sum(logged != run.truths[role]["waits"][0] for role in roles for _, logged in run.rows(role))
+    return len(logged), seen
+
+
+def run_seen(test, roles, *options):
+    """A run that has most waits. Again where it has not: on a busy machine some threads are late for
+    their token, and sleep for less than what is asked for."""
+    for _ in range(TRIES):
+        run = Run(test, *options)
+        made, seen = waits_of(run, roles)
+        if seen >= MOST * made:
+            break
+    # Some kernels hide the switches of a thread.
+    test.ok(seen >= MOST * made, f"{seen} of {made} waits", run.waits[:2])
+    return run
+
+
 def check(test, run, roles, wakers=False):
-    made = whole = seen = 0
+    whole = seen = 0
     for role in roles:
         # At first a thread may be awake since another one had its "go", which passes it on.
         rows = [(row, wanted(run, role, logged, wakers)) for row, logged in run.rows(role)
                 if logged != run.truths[role]["waits"][0]]
         faults = [text for row, want in rows for text in [fault(run, row, want)] if text]
         test.ok(not faults, f"{role}: nobody else is named", *faults[:3])
-        made += len(run.truths[role]["waits"]) - 1
         seen += len(rows)
         whole += sum(len(chain(row)) == len(want) for row, want in rows)
-    # Some kernels hide the switches of a thread.
-    test.ok(seen >= MOST * made, f"{seen} of {made} waits", run.waits[:2])
     test.ok(whole >= MOST * seen, f"{whole} of {seen} have all whom the token tells of")
 
 
 def case_own(test):
     """A token goes through four threads, another process and back, and UDP on loopback; what
     other processes are woken by is not followed."""
-    run = Run(test, "--off-cpu=5ms")
-    check(test, run, ("ring0", "ring1", "ring2", "ring3", "after", "near", "back", "far",
-                      "sleeper", "timeout"))
+    roles = ("ring0", "ring1", "ring2", "ring3", "after", "near", "back", "far", "sleeper", "timeout")
+    check(test, run_seen(test, roles, "--off-cpu=5ms"), roles)
 
 
 def case_others(test):
     """With --wakers they are."""
-    run = Run(test, "--off-cpu=5ms", "--wakers")
-    check(test, run, ("ring3", "back", "far"), wakers=True)
+    roles = ("ring3", "back", "far")
+    check(test, run_seen(test, roles, "--off-cpu=5ms", "--wakers"), roles, wakers=True)
 
 
 def disk_of(path):
