@@ -21,9 +21,10 @@ static struct {
 	unsigned int failed;
 } tap;
 
-/* Prints one result line; '#' and newlines in the name would change its meaning. */
-__attribute__((format(printf, 2, 0))) static void tap_result(bool passed, const char *fmt,
-							     va_list args)
+/* Prints one result line, with the reason if what it is about was skipped; '#' and newlines in the
+ * name would change its meaning. */
+__attribute__((format(printf, 3, 0))) static void tap_result(bool passed, const char *skipped,
+							     const char *fmt, va_list args)
 {
 	char name[512];
 
@@ -34,7 +35,8 @@ __attribute__((format(printf, 2, 0))) static void tap_result(bool passed, const 
 	}
 	tap.run++;
 	tap.failed += !passed;
-	printf("%sok %u - %s\n", passed ? "" : "not ", tap.run, name);
+	printf("%sok %u - %s%s%s\n", passed ? "" : "not ", tap.run, name,
+	       skipped ? " # SKIP " : "", skipped ? skipped : "");
 }
 
 /* Whether to print what a check compared: if it failed, or with `tests/run -v`. */
@@ -69,7 +71,17 @@ TAP_FUNCTION(2) void ok(bool condition, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	tap_result(condition, fmt, args);
+	tap_result(condition, NULL, fmt, args);
+	va_end(args);
+}
+
+/* One test that cannot be here, and why. The name is printf-like. */
+TAP_FUNCTION(2) void skip(const char *why, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	tap_result(true, why, fmt, args);
 	va_end(args);
 }
 
@@ -79,7 +91,7 @@ TAP_FUNCTION(3) void is_u64(uint64_t got, uint64_t want, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	tap_result(got == want, fmt, args);
+	tap_result(got == want, NULL, fmt, args);
 	va_end(args);
 	if (tap_explains(got == want))
 		printf("#  got: %" PRIu64 "\n# want: %" PRIu64 "\n", got, want);
@@ -91,7 +103,7 @@ TAP_FUNCTION(3) void is_i64(int64_t got, int64_t want, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	tap_result(got == want, fmt, args);
+	tap_result(got == want, NULL, fmt, args);
 	va_end(args);
 	if (tap_explains(got == want))
 		printf("#  got: %" PRId64 "\n# want: %" PRId64 "\n", got, want);
@@ -104,7 +116,7 @@ TAP_FUNCTION(3) void is_str(const char *got, const char *want, const char *fmt, 
 	va_list args;
 
 	va_start(args, fmt);
-	tap_result(same, fmt, args);
+	tap_result(same, NULL, fmt, args);
 	va_end(args);
 	if (tap_explains(same)) {
 		tap_print_string(" got", got);

@@ -234,15 +234,15 @@ TEST(hostile)
 	shown_release(&shown);
 }
 
-static void is_cut(const char *text, size_t skip, size_t width, bool ascii, const char *want)
+static void is_cut(const char *text, size_t left, size_t width, bool ascii, const char *want)
 {
 	char *written = NULL;
 	size_t length, columns;
 	FILE *out = open_memstream(&written, &length);
 
-	columns = cut_line(text, strlen(text), skip, width, ascii, out);
+	columns = cut_line(text, strlen(text), left, width, ascii, out);
 	fclose(out);
-	is_str(written, want, "cut at %zu, %zu wide", skip, width);
+	is_str(written, want, "cut at %zu, %zu wide", left, width);
 	ok(columns <= width, "it takes %zu columns", columns);
 	free(written);
 }

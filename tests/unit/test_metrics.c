@@ -322,8 +322,7 @@ TEST(full)
 	sample_clear(&hostile);
 	everything_clear(&all);
 #else
-	tap.run++;
-	printf("ok %u - metrics with system calls # SKIP they have x86-64's numbers\n", tap.run);
+	skip("they have x86-64's numbers", "metrics with system calls");
 #endif
 }
 

@@ -361,7 +361,7 @@ static void test_against_nm(const char *path)
 	FILE *nm;
 
 	if (fd < 0) {
-		ok(true, "%s # SKIP it is not here", path);
+		skip("it is not here", "%s", path);
 		return;
 	}
 	snprintf(command, sizeof(command), "{ nm -DS %s; nm -S %s; } 2>/dev/null", path, path);

@@ -25,12 +25,6 @@
 #define GDB_FILE "/nonexistent"
 #endif
 
-static void skip(const char *what, const char *why)
-{
-	tap.run++;
-	printf("ok %u - %s # SKIP %s\n", tap.run, what, why);
-}
-
 /* Compares one list, which is read to its end. Returns how many it has. */
 static unsigned int compare(FILE *list, const char *format, bool name_first, const char *source,
 			    enum syscall_mode mode)
@@ -85,7 +79,7 @@ TEST(outside_lists)
 	}
 #endif
 	if (!lines)
-		skip("names of others' lists", "neither ausyscall nor gdb's list is installed");
+		skip("neither ausyscall nor gdb's list is installed", "names of others' lists");
 }
 
 TEST(both_ways)
