@@ -35,8 +35,8 @@ __attribute__((format(printf, 3, 0))) static void tap_result(bool passed, const 
 	}
 	tap.run++;
 	tap.failed += !passed;
-	printf("%sok %u - %s%s%s\n", passed ? "" : "not ", tap.run, name,
-	       skipped ? " # SKIP " : "", skipped ? skipped : "");
+	printf("%sok %u - %s%s%s\n", passed ? "" : "not ", tap.run, name, skipped ? " # SKIP " : "",
+	       skipped ? skipped : "");
 }
 
 /* Whether to print what a check compared: if it failed, or with `tests/run -v`. */
