@@ -147,7 +147,7 @@ __u64 kd_real_time = 0;    /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 __u32 kd_locks_used = 0;   /* kd_locks has been used */
 __u32 kd_callers_used = 0; /* kd_callers has been used */
 __u32 kd_files_used = 0;   /* about how many there are in kd_files */
-/* KD_VISIT_WAITING: the window that has ended, and when. */
+/* KD_VISIT_WAITING: the window that has ended; and when, also of KD_VISIT_CLOSE. */
 __u64 kd_visit_gen = 0, kd_visit_end = 0;
 __u32 kd_stops_used = 0; /* kd_stops has been used */
 __u32 kd_moves_used = 0; /* kd_moves has been used */

@@ -118,7 +118,8 @@ static __always_inline u32 seed_slot(struct task_struct *task)
 		return KD_SLOT_FREE;
 	}
 	if (kd_visit == KD_VISIT_CLOSE || kd_visit == KD_VISIT_WAITING) { /* it is too late */
-		if (slot != KD_SLOT_REFUSED &&
+		if (slot != KD_SLOT_REFUSED && /* a process that came after the window lacks none */
+		    process_began(task->tgid) < kd_visit_end &&
 		    (started < kd_attached_at || started + SEED_AGE_NS <= t))
 			loss_count(KD_LOSS_THREADS);
 		return KD_SLOT_FREE;

@@ -366,6 +366,7 @@ uint64_t session_window_close(struct session *session)
 {
 	uint64_t end = windows_close(&session->windows);
 
+	session->skel->bss->kd_visit_end = end;
 	return end ? end + session->epoch : 0;
 }
 
@@ -375,6 +376,7 @@ uint64_t session_window_turn(struct session *session, uint64_t at)
 
 	faults_resume(&session->faults, 0);
 	edge = windows_turn(&session->windows, u64_sub(at, session->epoch));
+	session->skel->bss->kd_visit_end = edge;
 	return edge ? edge + session->epoch : 0;
 }
 

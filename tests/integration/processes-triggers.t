@@ -154,6 +154,24 @@ def check_group(test, mount):
         check(test, ran, expected, 8 + log.made, outside=2 * 3)
 
 
+def case_joins_behind(test):
+    """One that comes to a group when a window has ended, and before the program has read that: it was
+    not in the window, so nothing of it is missing there."""
+    mount = kdprocesses.hierarchies().popitem()[1]
+    load, _ = family(test, 0)
+    other = test.workload("roles", "poll")
+    with kdprocesses.group(mount / f"kdt-behind{os.getpid()}") as group:
+        kdprocesses.join(group, load.pid)
+        ask(load, "fork 2")
+        ran = run(test, ("--cgroup", f"/{group.name}"), *BOTH, *PAIRS)
+        ran.signal(signal.SIGSTOP)
+        kdtest.wait_until(lambda: kdtest.state_of(ran.pid, ran.pid) == "T")
+        expected = entries(load, f"call 1 {CALL}")
+        kdprocesses.join(group, other.pid)
+        ran.signal(signal.SIGCONT)
+        check(test, ran, expected, 2)
+
+
 def case_group(test):
     for version, mount in kdprocesses.hierarchies().items():
         test.remark(f"version {version}")
@@ -408,7 +426,7 @@ def case_address(test):
     test.eq(found.triggers.roles["start"].hits, log.made, "it is in the file that was named")
 
 
-kdtest.main(case_programs, case_across, case_births, case_group, case_late_library,
+kdtest.main(case_programs, case_across, case_births, case_group, case_joins_behind, case_late_library,
             case_spoilt_library, case_container, case_exit, case_exit_missed, case_other_exit,
             case_execve, case_usdt, case_libraries, case_long_poll, case_overhead, case_nowhere,
             case_address)
