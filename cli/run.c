@@ -19,7 +19,6 @@
 #include "cli/capture/session_triggers.h"
 #include "cli/json/replay.h"
 #include "cli/model/losses.h"
-#include "cli/model/verdict.h"
 #include "cli/options/options_parse.h"
 #include "cli/options/options_table.h"
 #include "cli/output/fail_if.h"
@@ -187,19 +186,13 @@ struct replay {
 static exit_status sample_replay(const struct sample *sample, void *context)
 {
 	struct replay *replay = context;
-	struct sample written = *sample;
-	struct verdict verdict = { 0 }; /* for all who ask for it */
-	exit_status status;
 
 	for (size_t i = 0; i < sample->n_threads && !replay->matched; i++)
 		replay->matched = text_wants_thread(replay->report, &sample->threads[i]);
 	replay->lost |= sample_lost(sample) > 0 || sample->interrupted;
 	/* The file may have those of several runs. */
-	written.verdict = &verdict;
-	status = fail_if_check(replay->fail_if, &written, ++replay->samples)
-			 ?: outputs_write(replay->outputs, &written);
-	verdict_clear(&verdict);
-	return status;
+	return fail_if_check(replay->fail_if, sample, ++replay->samples)
+		       ?: outputs_write(replay->outputs, sample);
 }
 
 static exit_status triggers_replay(const struct trigger_stats *stats, void *context)

@@ -125,9 +125,8 @@ static void capture_name(char name[static KD_COMM_LEN], const struct sample *sam
 
 exit_status run_print(struct run *run, struct sample *sample)
 {
-	struct verdict verdict = { 0 }; /* for all who ask for it */
-	exit_status status;
-
+	if (sample->recording && critical_path_of_sample(sample))
+		return log_no_memory();
 	if (!run->capture.several)
 		capture_name(run->capture.process, sample);
 	sample->capture = &run->capture;
@@ -138,12 +137,8 @@ exit_status run_print(struct run *run, struct sample *sample)
 	run->predecessor = 0;
 	clock_gettime(CLOCK_REALTIME, &sample->wall_dump);
 	run->lost |= sample_lost(sample) > 0 || sample->interrupted;
-	sample->verdict = &verdict;
-	status = outputs_write(run->outputs, sample)
-			 ?: fail_if_check(run->fail_if, sample, sample->number);
-	sample->verdict = NULL;
-	verdict_clear(&verdict);
-	return status;
+	return outputs_write(run->outputs, sample)
+		       ?: fail_if_check(run->fail_if, sample, sample->number);
 }
 
 /* Of a few waits for locks there are stacks also if none are asked for, and these are not counted
@@ -214,7 +209,7 @@ int run_record(struct run *run, const struct session_view *view, struct sample *
 	recording->lost = sample->losses[KD_LOSS_RECORDED];
 	sample->recording = recording;
 	sample->recorded = recording_facts(recording, sample->start);
-	return critical_path_of_sample(sample);
+	return 0;
 }
 
 int run_record_shown(void *context, struct sample *sample)
@@ -224,7 +219,8 @@ int run_record_shown(void *context, struct sample *sample)
 
 	view.start = sample->start - view.epoch;
 	view.end = sample->end - view.epoch;
-	return run_record(run, &view, sample);
+	return run_record(run, &view, sample)
+		       ?: (sample->recording ? critical_path_of_sample(sample) : 0);
 }
 
 /* Of those that are reported it is known later, of those that are seen when they are written. */

@@ -8,6 +8,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/model/verdict.h"
 #include "cli/process/pids.h"
 #include "cli/process/target.h"
 #include "run_sampling.h"
@@ -172,6 +173,7 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 	struct run *run = timed->run;
 	struct session_view view;
 	struct sample sample = { 0 };
+	struct verdict verdict = { 0 };
 	unsigned int hidden = timed->hidden;
 	int status = 0, error;
 	bool wanted = timed->pressed || !run->record_on;
@@ -180,6 +182,8 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 	error = session_visit(run->session, KD_VISIT_CLOSE);
 	if (!error && session_window_next(run->session, &view))
 		error = run_collect(run, &view, &sample);
+	if (!error)
+		error = verdict_find(&verdict, &sample);
 	if (!error && run->record_on)
 		status = record_on_look(run->record_on, &sample, timed->start, &wanted);
 	if (!error && wanted && run->record_on)
@@ -194,8 +198,9 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 		status = run_capture_failed(error);
 	else if (!status && wanted)
 		status = timed_print(run, &sample);
-	if (!status && live_show(run->live, &sample))
+	if (!status && live_show(run->live, &sample, &verdict))
 		status = log_no_memory();
+	verdict_clear(&verdict);
 	sample_clear(&sample);
 	return status;
 }

@@ -15,6 +15,7 @@
 #include "cli/capture/session_triggers.h"
 #include "cli/capture/session_windows.h"
 #include "cli/model/losses.h"
+#include "cli/model/verdict.h"
 #include "cli/model/worst.h"
 #include "run_newcomers.h"
 #include "run_sampling.h"
@@ -49,15 +50,19 @@ struct triggered {
 /* Prints a sample with the lines before it. */
 static exit_status sample_tell(struct triggered *state, struct sample *sample)
 {
-	int status = 0;
+	struct verdict verdict = { 0 };
+	int status = verdict_find(&verdict, sample) ? log_no_memory() : 0;
 
-	if (!state->start_told)
+	if (!status && !state->start_told)
 		status = run_mark(state->run, "Start sampling", sample->start,
 				  sample->start_triggered);
 	state->start_told = false;
 	if (!status)
 		status = run_mark(state->run, "Stop sampling", sample->end, sample->stop_triggered);
-	return status ? status : run_print(state->run, sample);
+	if (!status)
+		status = run_print(state->run, sample);
+	verdict_clear(&verdict);
+	return status;
 }
 
 /* Threads that the kernel tells of now only, and new names; not for each window of

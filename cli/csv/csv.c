@@ -182,8 +182,7 @@ static int samples_rows(struct csv_writer *writer, const struct sample *sample)
 {
 	static const struct capture unknown;
 	const struct capture *capture = sample->capture ? sample->capture : &unknown;
-	struct verdict verdict = { 0 };
-	int error = verdict_find(&verdict, sample);
+	const struct verdict *verdict = sample->verdict;
 	uint64_t threads = 0;
 
 	for (size_t i = 0; i < sample->n_threads; i++)
@@ -203,17 +202,16 @@ static int samples_rows(struct csv_writer *writer, const struct sample *sample)
 	csv_bool(writer, sample->expired);
 	csv_bool(writer, sample->overloaded);
 	csv_u64(writer, threads);
-	csv_u64(writer, verdict.busy);
-	csv_u64(writer, verdict.kept);
-	csv_u64(writer, verdict.unexplained);
+	csv_u64(writer, verdict->busy);
+	csv_u64(writer, verdict->kept);
+	csv_u64(writer, verdict->unexplained);
 	csv_u64(writer, sample_lost(sample));
 	for (size_t i = 0; i < LOSSES; i++)
 		csv_u64(writer, loss_count(sample, &losses[i]));
-#define TIME_CELL(member, ...) csv_u64(writer, verdict.member);
+#define TIME_CELL(member, ...) csv_u64(writer, verdict->member);
 	EACH_THREAD_TIME(TIME_CELL)
 	csv_line_end(writer);
-	verdict_clear(&verdict);
-	return error;
+	return 0;
 }
 
 /* --- threads: each measure is a column --- */
@@ -256,14 +254,11 @@ static void thread_line(struct csv_writer *writer, const struct sample *sample,
 static int threads_rows(struct csv_writer *writer, const struct sample *sample)
 {
 	struct measures measures = { 0 };
-	struct verdict verdict = { 0 };
+	const struct verdict *verdict = sample->verdict;
 	int error = measures_find(&measures);
 
-	if (!error)
-		error = verdict_find(&verdict, sample);
-	for (size_t i = 0; i < verdict.n_threads && !error; i++)
-		thread_line(writer, sample, &measures, &verdict.threads[i]);
-	verdict_clear(&verdict);
+	for (size_t i = 0; i < verdict->n_threads && !error; i++)
+		thread_line(writer, sample, &measures, &verdict->threads[i]);
 	measures_clear(&measures);
 	return error;
 }
@@ -395,11 +390,10 @@ static int verdicts_header(struct csv_writer *writer)
 
 static int verdicts_rows(struct csv_writer *writer, const struct sample *sample)
 {
-	struct verdict verdict = { 0 };
-	int error = verdict_find(&verdict, sample);
+	const struct verdict *verdict = sample->verdict;
 
-	for (size_t i = 0; i < verdict.n_rows && !error; i++) {
-		const struct verdict_row *row = &verdict.rows[i];
+	for (size_t i = 0; i < verdict->n_rows; i++) {
+		const struct verdict_row *row = &verdict->rows[i];
 
 		line_begin(writer, sample);
 		csv_word(writer, cause_words[row->cause].key);
@@ -415,8 +409,7 @@ static int verdicts_rows(struct csv_writer *writer, const struct sample *sample)
 		csv_bool(writer, row->blamed);
 		csv_line_end(writer);
 	}
-	verdict_clear(&verdict);
-	return error;
+	return 0;
 }
 
 #define TABLE(table)                                                                               \

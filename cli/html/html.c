@@ -237,16 +237,15 @@ static void lines_write(struct json_writer *writer, const char *key, char *text)
 	writer_array_end(writer);
 }
 
-typedef int (*sentences_writer)(const struct sample *sample, const struct verdict *verdict,
-				FILE *out);
+typedef int (*sentences_writer)(const struct sample *sample, FILE *out);
 
 static int sentences_write(struct json_writer *writer, const char *key, sentences_writer write,
-			   const struct sample *sample, const struct verdict *verdict)
+			   const struct sample *sample)
 {
 	char *text = NULL;
 	size_t length;
 	FILE *lines = open_memstream(&text, &length);
-	int error = lines ? write(sample, verdict, lines) : -errno;
+	int error = lines ? write(sample, lines) : -errno;
 
 	if (lines && fclose(lines) && !error)
 		error = -ENOMEM;
@@ -315,21 +314,19 @@ static void lists_write(struct json_writer *writer, const struct html_part *part
  * an index in the part's list, or -1 for all of which it has none. Returns as above. */
 static int html_reading(const struct sample *whole, const struct html_part *part, FILE *out)
 {
-	struct verdict verdict = { 0 };
 	struct json_writer writer;
-	int error = verdict_find(&verdict, whole), failed;
+	int error, failed;
 
 	writer_begin(&writer, out);
 	writer_object(&writer, NULL);
-	error = error ?: sentences_write(&writer, "verdict", report_text_verdict, whole, &verdict);
-	error = error ?: sentences_write(&writer, "next", report_text_advice, whole, &verdict);
-	error = error ?: sentences_write(&writer, "notes", report_text_notes, whole, &verdict);
-	threads_write(&writer, &verdict);
+	error = sentences_write(&writer, "verdict", report_text_verdict, whole);
+	error = error ?: sentences_write(&writer, "next", report_text_advice, whole);
+	error = error ?: sentences_write(&writer, "notes", report_text_notes, whole);
+	threads_write(&writer, whole->verdict);
 	left_out_write(&writer, part);
 	lists_write(&writer, part);
 	writer_object_end(&writer);
 	failed = writer_end(&writer);
-	verdict_clear(&verdict);
 	return error ?: failed;
 }
 

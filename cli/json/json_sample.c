@@ -110,14 +110,11 @@ static void processes_write(struct json_writer *writer, const struct json_scope 
 {
 	const struct sample *sample = structure;
 	struct process_sum *sums = NULL;
-	struct verdict verdict = { 0 };
 	int error;
 
 	if (!sample->n_processes)
 		return;
-	error = verdict_find(&verdict, sample);
-	if (!error)
-		error = processes_sum(sample, &verdict, &sums);
+	error = processes_sum(sample, &sums);
 	if (error)
 		writer->columns.err = writer->columns.err ?: error;
 	writer_array(writer, field->key);
@@ -129,7 +126,6 @@ static void processes_write(struct json_writer *writer, const struct json_scope 
 	}
 	writer_array_end(writer);
 	free(sums);
-	verdict_clear(&verdict);
 }
 
 static void processes_read(struct reader *reader, const json_t *object, const struct field *field,
@@ -226,22 +222,19 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 static void verdict_write(struct json_writer *writer, const struct json_scope *scope,
 			  const struct field *field, const void *structure)
 {
-	struct verdict verdict = { 0 };
-	int error = verdict_find(&verdict, structure);
+	const struct sample *sample = structure;
+	const struct verdict *verdict = sample->verdict;
 
 	(void)scope;
-	if (error)
-		writer->columns.err = writer->columns.err ?: error;
-	writer_u64(writer, "busy_ns", verdict.busy);
-	writer_u64(writer, "kept_ns", verdict.kept);
-	writer_u64(writer, "unexplained_ns", verdict.unexplained);
-#define TIME_WRITE(member, key, ...) writer_u64(writer, key, verdict.member);
+	writer_u64(writer, "busy_ns", verdict->busy);
+	writer_u64(writer, "kept_ns", verdict->kept);
+	writer_u64(writer, "unexplained_ns", verdict->unexplained);
+#define TIME_WRITE(member, key, ...) writer_u64(writer, key, verdict->member);
 	EACH_THREAD_TIME(TIME_WRITE)
 	writer_array(writer, field->key);
-	for (size_t i = 0; i < verdict.n_blamed; i++)
-		row_write(writer, &verdict, &verdict.rows[i]);
+	for (size_t i = 0; i < verdict->n_blamed; i++)
+		row_write(writer, verdict, &verdict->rows[i]);
 	writer_array_end(writer);
-	verdict_clear(&verdict);
 }
 
 static const struct json_form verdict_form = { verdict_write, NULL };

@@ -10,6 +10,7 @@
 #include "cli/base/array.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/model/verdict.h"
 #include "json_names.h"
 #include "json_parts.h"
 #include "json_recorded.h"
@@ -427,12 +428,16 @@ static int sample_read(struct reader *reader, const json_t *root,
 		       const struct replay_handlers *handlers, struct replay_recording *pending)
 {
 	struct sample sample = { 0 };
+	struct verdict verdict = { 0 };
 	int status = 0;
 
 	replay_sample(reader, root, &sample);
 	sample.recording = replay_recording_end(pending, reader, sample.number);
+	if (!reader->failed && verdict_find(&verdict, &sample))
+		reader_no_memory(reader);
 	if (!reader->failed && handlers->sample)
 		status = handlers->sample(&sample, handlers->context);
+	verdict_clear(&verdict);
 	sample_clear(&sample);
 	return status;
 }

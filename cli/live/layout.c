@@ -232,7 +232,7 @@ static int top_write(struct text *text, const struct layout *layout)
 
 	/* Of title, header, threads and last line. */
 	lines = lines > LISTED_LEAST + 3 ? lines - LISTED_LEAST - 3 : 1;
-	text_screen_top(text, &layout->shown->verdict, lines);
+	text_screen_top(text, lines);
 	return 0;
 }
 

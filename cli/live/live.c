@@ -105,7 +105,7 @@ static int shown_order(struct shown *shown, struct view *view)
 
 	if (!shown->known)
 		return 0;
-	order = text_threads_order(&shown->sample, &options, &shown->verdict, &n);
+	order = text_threads_order(&shown->sample, &options, &n);
 	if (!order)
 		return -ENOMEM;
 	free(shown->order);
@@ -121,28 +121,27 @@ void live_record_with(struct live *live, live_recorder *record, void *context)
 	live->record_context = context;
 }
 
-int live_show(struct live *live, struct sample *sample)
+int live_show(struct live *live, struct sample *sample, struct verdict *verdict)
 {
-	struct verdict verdict = { 0 };
 	struct shown *shown;
 	int error;
 
 	if (!live)
 		return 0;
 	shown = &live->shown;
-	error = verdict_find(&verdict, sample) ?: history_add(&live->history, &verdict);
+	error = history_add(&live->history, verdict);
 	if (!error && !(live->view.frozen && shown->known && !sample->target_exited)) {
 		shown_clear(shown);
 		shown->sample = *sample;
-		shown->verdict = verdict;
+		shown->verdict = *verdict;
+		shown->sample.verdict = &shown->verdict;
 		shown->known = true;
 		*sample = (struct sample){ 0 };
-		verdict = (struct verdict){ 0 };
+		*verdict = (struct verdict){ 0 };
 		live->stale = true;
 		error = history_copy(&shown->history, &live->history)
 				?: shown_order(shown, &live->view);
 	}
-	verdict_clear(&verdict);
 	return error;
 }
 
@@ -190,10 +189,8 @@ static exit_status sample_write(const struct outputs_config *config, const struc
 static exit_status shown_write(const struct live *live, const struct outputs_config *config)
 {
 	struct sample sample = live->shown.sample;
-	struct verdict verdict = live->shown.verdict; /* of which there is one already */
 	int error, status;
 
-	sample.verdict = &verdict;
 	if (!live->record || sample.recording)
 		return sample_write(config, &sample);
 	error = live->record(live->record_context, &sample);

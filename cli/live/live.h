@@ -25,10 +25,10 @@ exit_status live_open(struct live **live, const struct outputs_config *outputs,
 typedef int live_recorder(void *context, struct sample *sample);
 void live_record_with(struct live *live, live_recorder *record, void *context);
 
-/* Shows a window. What the sample owns, but its capture and its stacks, becomes the view's, and the
- * sample is zeroed; if the view is frozen, it stays the caller's. NULL is allowed. Returns 0 or a
- * negative errno. */
-int live_show(struct live *live, struct sample *sample);
+/* Shows a window with its verdict. What they own, but the sample's capture and its stacks, becomes
+ * the view's, and both are zeroed; if the view is frozen, it stays the caller's. NULL is allowed.
+ * Returns 0 or a negative errno. */
+int live_show(struct live *live, struct sample *sample, struct verdict *verdict);
 
 /* To be called every few milliseconds: draws, and does what keys and signals ask for. NULL is
  * allowed. Returns 0; 1 if the run is to end; or a negative errno. */

@@ -122,8 +122,7 @@ void metric_take_usages(struct metrics *metrics, const struct sample *sample)
 	}
 }
 
-void metric_take_processes(struct metrics *metrics, const struct sample *sample,
-			   const struct verdict *verdict)
+void metric_take_processes(struct metrics *metrics, const struct sample *sample)
 {
 	struct process_sum *sums = NULL;
 	struct metric_row *row;
@@ -132,7 +131,7 @@ void metric_take_processes(struct metrics *metrics, const struct sample *sample,
 		target_take(metrics, sample);
 		return;
 	}
-	if (processes_sum(sample, verdict, &sums)) {
+	if (processes_sum(sample, &sums)) {
 		metrics->failed = true;
 		return;
 	}

@@ -23,9 +23,8 @@ void metric_process_labels(struct metric_labels *labels, const struct process_ro
 /* Those of one process that is the target: of its container alone. */
 void metric_target_labels(struct metric_labels *labels, const struct capture *capture);
 
-/* Adds what is of processes; the verdict is the sample's. What fails is noted in metrics. */
-void metric_take_processes(struct metrics *metrics, const struct sample *sample,
-			   const struct verdict *verdict);
+/* Adds what is of processes. What fails is noted in metrics. */
+void metric_take_processes(struct metrics *metrics, const struct sample *sample);
 
 /* Adds what they used; nothing if that is not known. */
 void metric_take_usages(struct metrics *metrics, const struct sample *sample);

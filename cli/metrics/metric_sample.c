@@ -140,18 +140,16 @@ static void losses_take(struct metrics *metrics, const struct sample *sample)
 /* Every cause, that of the rest too: series that are there from the beginning have rates. */
 static void verdict_take(struct metrics *metrics, const struct sample *sample)
 {
-	struct verdict verdict = { 0 };
+	const struct verdict *verdict = sample->verdict;
 
-	metrics->failed |= verdict_find(&verdict, sample) < 0;
-	one_sum(metrics, METRIC_BUSY, NULL, NULL, verdict.busy);
+	one_sum(metrics, METRIC_BUSY, NULL, NULL, verdict->busy);
 	for (unsigned int cause = 0; cause < CAUSES; cause++)
 		one_sum(metrics, METRIC_CAUSE, "cause", cause_words[cause].key, 0);
-	for (size_t i = 0; i < verdict.n_rows; i++)
-		one_sum(metrics, METRIC_CAUSE, "cause", cause_words[verdict.rows[i].cause].key,
-			verdict.rows[i].ns);
-	one_sum(metrics, METRIC_CAUSE, "cause", "unexplained", verdict.unexplained);
-	metric_take_processes(metrics, sample, &verdict);
-	verdict_clear(&verdict);
+	for (size_t i = 0; i < verdict->n_rows; i++)
+		one_sum(metrics, METRIC_CAUSE, "cause", cause_words[verdict->rows[i].cause].key,
+			verdict->rows[i].ns);
+	one_sum(metrics, METRIC_CAUSE, "cause", "unexplained", verdict->unexplained);
+	metric_take_processes(metrics, sample);
 }
 
 /* Of all threads together: there are few disks, but a series for each thread and disk would be
@@ -208,7 +206,8 @@ static void upcalls_take(struct metrics *metrics, const struct sample *sample)
 
 int metrics_expect(struct metrics *metrics, const struct capture *capture, pid_t pid)
 {
-	const struct sample nothing = { .capture = capture, .pid = pid };
+	const struct verdict nobody = { 0 };
+	const struct sample nothing = { .capture = capture, .pid = pid, .verdict = &nobody };
 
 	metrics->failed = false;
 	capture_take(metrics, &nothing);

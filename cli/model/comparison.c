@@ -180,8 +180,8 @@ int course_add(struct course *course, const struct sample *sample)
 {
 	double seconds = (double)(sample->end > sample->start ? sample->end - sample->start : 1) /
 			 (double)NSEC_PER_SEC;
-	struct verdict verdict = { 0 };
-	int error;
+	const struct verdict *verdict = sample->verdict;
+	int error = 0;
 
 	if (sample_is_triggered(sample) || sample->interrupted || sample->expired ||
 	    sample->overloaded || sample->pressed) {
@@ -194,14 +194,12 @@ int course_add(struct course *course, const struct sample *sample)
 	}
 	course->samples++;
 	facts_add(course, sample);
-	error = verdict_find(&verdict, sample);
-	for (size_t i = 0; i < verdict.n_threads && !error; i++)
-		error = thread_add(course, &verdict.threads[i]);
-	for (size_t i = 0; i < verdict.n_rows && !error; i++)
-		error = cause_add(course, &verdict.rows[i], seconds);
+	for (size_t i = 0; i < verdict->n_threads && !error; i++)
+		error = thread_add(course, &verdict->threads[i]);
+	for (size_t i = 0; i < verdict->n_rows && !error; i++)
+		error = cause_add(course, &verdict->rows[i], seconds);
 	if (!error)
 		rates_set(course, seconds);
-	verdict_clear(&verdict);
 	return error;
 }
 

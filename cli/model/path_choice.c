@@ -34,9 +34,9 @@ static bool choose_hit(struct critical_path *path, const struct sample *sample, 
 	return true;
 }
 
-static void choose_row(struct critical_path *path, const struct sample *sample,
-		       const struct verdict *verdict)
+static void choose_row(struct critical_path *path, const struct sample *sample)
 {
+	const struct verdict *verdict = sample->verdict;
 	const struct verdict_thread *kept = NULL, *busy = NULL;
 
 	if (verdict->n_blamed && verdict->rows[0].worst->members == 1) {
@@ -62,7 +62,6 @@ static void choose_row(struct critical_path *path, const struct sample *sample,
 int critical_path_of_sample(struct sample *sample)
 {
 	struct critical_path *path = &sample->path;
-	struct verdict verdict = { 0 };
 	int error = 0;
 
 	path->start = sample->start;
@@ -70,13 +69,9 @@ int critical_path_of_sample(struct sample *sample)
 	if (!(sample->stop_triggered &&
 	      choose_hit(path, sample, sample->stopped_on, PATH_OF_STOP)) &&
 	    !(sample->start_triggered &&
-	      choose_hit(path, sample, sample->started_on, PATH_OF_START))) {
-		error = verdict_find(&verdict, sample);
-		if (!error)
-			choose_row(path, sample, &verdict);
-		verdict_clear(&verdict);
-	}
-	if (!error && path->thread.tid)
+	      choose_hit(path, sample, sample->started_on, PATH_OF_START)))
+		choose_row(path, sample);
+	if (path->thread.tid)
 		error = critical_path_find(path, sample->recording);
 	if (error || !path->thread.tid)
 		critical_path_clear(path);

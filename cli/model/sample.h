@@ -138,8 +138,8 @@ struct sample {
 	struct trace_list traces;
 	struct recording_facts recorded; /* --record only */
 	struct recording *recording;     /* the same; NULL: it is not known */
-	struct verdict *verdict;         /* while it is written, see verdict_find(); else NULL */
-	struct critical_path path;       /* computed from that; of replayed samples read */
+	const struct verdict *verdict;   /* of the finished sample, see verdict_find() */
+	struct critical_path path;       /* computed from these; of replayed samples read */
 
 	bool distributions; /* --histogram: of durations */
 	/* Interruptions of at least this many ns, if they were asked for; by their start. */

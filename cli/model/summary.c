@@ -383,16 +383,16 @@ int summary_add(struct summary *summary, const struct sample *sample)
 		(double)(sample->end > sample->start ? sample->end - sample->start : 1) /
 			(double)NSEC_PER_SEC
 	};
-	struct verdict verdict = { 0 };
-	int error = verdict_find(&verdict, sample);
+	const struct verdict *verdict = sample->verdict;
+	int error;
 
 	summary->samples++;
 	summary->ns += sample->end - sample->start;
-	error = error ?: window_add(summary, sample->end - sample->start);
+	error = window_add(summary, sample->end - sample->start);
 	span_grow(summary);
 	memset(summary->sum, 0, summary->measures.n * sizeof(*summary->sum));
-	for (size_t i = 0; i < verdict.n_threads && !error; i++) {
-		const struct verdict_thread *thread = &verdict.threads[i];
+	for (size_t i = 0; i < verdict->n_threads && !error; i++) {
+		const struct verdict_thread *thread = &verdict->threads[i];
 
 		measures_read(&summary->measures, thread, summary->row);
 		measures_merge(&summary->measures, summary->sum, summary->row);
@@ -403,7 +403,6 @@ int summary_add(struct summary *summary, const struct sample *sample)
 		absent_add(&adding, &summary->threads[i]);
 	if (!error)
 		all_add(&adding);
-	verdict_clear(&verdict);
 	return error;
 }
 

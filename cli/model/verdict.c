@@ -384,13 +384,14 @@ static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 
 /* --- The verdict --- */
 
-static int find(struct verdict *verdict, const struct sample *sample)
+int verdict_find(struct verdict *verdict, struct sample *sample)
 {
 	struct verdict_search finding = {
 		.claimant = { .take = claim_take, .sample = sample },
 		.verdict = verdict,
 	};
 
+	sample->verdict = verdict;
 	verdict->threads = calloc(sample->n_threads ?: 1, sizeof(*verdict->threads));
 	if (!verdict->threads)
 		return -ENOMEM;
@@ -409,28 +410,10 @@ static int find(struct verdict *verdict, const struct sample *sample)
 	return finding.failed ? -ENOMEM : 0;
 }
 
-int verdict_find(struct verdict *verdict, const struct sample *sample)
-{
-	struct verdict *found = sample->verdict;
-	int error = 0;
-
-	if (!found)
-		return find(verdict, sample);
-	if (!found->threads)
-		error = find(found, sample);
-	if (error)
-		verdict_clear(found);
-	*verdict = *found;
-	verdict->is_shared = true;
-	return error;
-}
-
 void verdict_clear(struct verdict *verdict)
 {
-	if (!verdict->is_shared) {
-		free(verdict->rows);
-		free(verdict->threads);
-	}
+	free(verdict->rows);
+	free(verdict->threads);
 	memset(verdict, 0, sizeof(*verdict));
 }
 
@@ -490,9 +473,10 @@ static int sum_by_kept(const void *a, const void *b)
 	return order ? order : process_row_compare(x->process, y->process);
 }
 
-int processes_sum(const struct sample *sample, const struct verdict *verdict,
-		  struct process_sum **sums)
+int processes_sum(const struct sample *sample, struct process_sum **sums)
 {
+	const struct verdict *verdict = sample->verdict;
+
 	*sums = calloc(sample->n_processes ?: 1, sizeof(**sums));
 	if (!*sums)
 		return -ENOMEM;

@@ -59,7 +59,6 @@ struct verdict {
 	size_t n_rows, n_blamed;
 	struct verdict_thread *threads; /* in the sample's order */
 	size_t n_threads;
-	bool is_shared; /* the rows and threads are those of sample->verdict */
 };
 
 /* What the threads of a process had, in sum. */
@@ -89,10 +88,9 @@ struct process_sum {
 /* Unexplained time that is said. */
 bool verdict_is_unexplained(const struct verdict *verdict);
 
-/* Fills a zeroed verdict, which points into the sample. It is found once if sample->verdict, zeroed
- * at first, has room for it until the sample's owner clears that. Returns 0 or -ENOMEM; the caller
- * clears what he has filled in any case. */
-int verdict_find(struct verdict *verdict, const struct sample *sample);
+/* Fills the zeroed verdict of a finished sample, which it points into, and hands it to the sample,
+ * for all who write that. Returns 0 or -ENOMEM; the caller clears it in any case. */
+int verdict_find(struct verdict *verdict, struct sample *sample);
 
 /* Releases what it owns; safe on a zeroed one. */
 void verdict_clear(struct verdict *verdict);
@@ -101,8 +99,7 @@ void verdict_clear(struct verdict *verdict);
 void process_sum_add(struct process_sum *into, const struct process_sum *from);
 
 /* Sums for each row of the sample's processes, which the caller frees, those first that were kept
- * from running for longest. The verdict is the sample's. Returns 0 or -ENOMEM. */
-int processes_sum(const struct sample *sample, const struct verdict *verdict,
-		  struct process_sum **sums);
+ * from running for longest. Returns 0 or -ENOMEM. */
+int processes_sum(const struct sample *sample, struct process_sum **sums);
 
 #endif

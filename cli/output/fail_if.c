@@ -416,13 +416,11 @@ static void waits_check(struct condition *condition, const struct sample *sample
 static void verdict_check(struct condition *condition, const struct sample *sample, uint64_t number)
 {
 	struct excess whose = { .sample = number };
-	struct verdict verdict = { 0 };
+	const struct verdict *verdict = sample->verdict;
 	bool any = false;
 
-	if (verdict_find(&verdict, sample))
-		log_warn("no memory for %s '%s'", condition->option, condition->text);
-	for (size_t i = 0; i < verdict.n_blamed; i++) {
-		const struct verdict_row *row = &verdict.rows[i];
+	for (size_t i = 0; i < verdict->n_blamed; i++) {
+		const struct verdict_row *row = &verdict->rows[i];
 		const struct fail_figures figures = { .count = row->count,
 						      .total = row->ns,
 						      .max = row->longest,
@@ -433,12 +431,11 @@ static void verdict_check(struct condition *condition, const struct sample *samp
 		any = true;
 		whose.so_far = fail_figures_so_far(&figures, condition->field);
 		figure_check(condition, fail_figures_field(&figures, condition->field),
-			     verdict.busy, &whose);
+			     verdict->busy, &whose);
 	}
 	whose.so_far = false;
 	if (!any) /* nobody has a share of 0 */
 		figure_check(condition, 0, 1, &whose);
-	verdict_clear(&verdict);
 }
 
 exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number)

@@ -280,20 +280,15 @@ static void recording_write(struct pftrace *trace, const struct recording *recor
 }
 
 /* The causes one below the other, each as long as the window. */
-static int window_write(struct pftrace *trace)
+static void window_write(struct pftrace *trace)
 {
-	struct verdict verdict = { 0 };
-	int err = verdict_find(&verdict, trace->sample);
+	const struct verdict *verdict = trace->sample->verdict;
 
-	if (!err) {
-		window_begin(trace, &verdict);
-		for (size_t i = 0; i < verdict.n_blamed; i++)
-			verdict_row_begin(trace, &verdict.rows[i]);
-		for (size_t i = 0; i <= verdict.n_blamed; i++)
-			slice_end(trace, track_uuid(TRACK_WINDOWS, 0), trace->sample->end);
-	}
-	verdict_clear(&verdict);
-	return err;
+	window_begin(trace, verdict);
+	for (size_t i = 0; i < verdict->n_blamed; i++)
+		verdict_row_begin(trace, &verdict->rows[i]);
+	for (size_t i = 0; i <= verdict->n_blamed; i++)
+		slice_end(trace, track_uuid(TRACK_WINDOWS, 0), trace->sample->end);
 }
 
 /* --- Processes and threads --- */
@@ -437,11 +432,9 @@ int report_perfetto(const struct sample *sample, const struct report_options *op
 	tracks_write_common(trace);
 	if (sample->recording)
 		recording_write(trace, sample->recording);
-	err = window_write(trace);
-	if (!err) {
-		path_slices_write(trace);
-		err = threads_write(trace);
-	}
+	window_write(trace);
+	path_slices_write(trace);
+	err = threads_write(trace);
 	write_err = pftrace_end(trace);
 	return err ?: write_err;
 }

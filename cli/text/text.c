@@ -51,15 +51,11 @@ static void title(struct columns *columns, const struct sample *sample)
 /* Those of all processes. */
 static int full_processes(struct text *text)
 {
-	struct verdict verdict = { 0 };
-	int error = 0;
+	int error;
 
 	if (!text_is_several(text->sample))
 		return 0;
-	error = verdict_find(&verdict, text->sample);
-	if (!error)
-		error = text_processes(text, &verdict, text->sample->n_processes);
-	verdict_clear(&verdict);
+	error = text_processes(text, text->sample->n_processes);
 	columns_add(&text->columns, "\n");
 	return error;
 }
@@ -120,27 +116,26 @@ static struct text *begin(struct text *text, const struct sample *sample, FILE *
 	return text;
 }
 
-int report_text_verdict(const struct sample *sample, const struct verdict *verdict, FILE *out)
+int report_text_verdict(const struct sample *sample, FILE *out)
 {
 	struct text text = { 0 };
 
-	text_sentences(begin(&text, sample, out), verdict);
+	text_sentences(begin(&text, sample, out));
 	return columns_end(&text.columns);
 }
 
-int report_text_advice(const struct sample *sample, const struct verdict *verdict, FILE *out)
+int report_text_advice(const struct sample *sample, FILE *out)
 {
 	struct text text = { 0 };
 
-	text_advice(begin(&text, sample, out), verdict);
+	text_advice(begin(&text, sample, out));
 	return columns_end(&text.columns);
 }
 
-int report_text_notes(const struct sample *sample, const struct verdict *verdict, FILE *out)
+int report_text_notes(const struct sample *sample, FILE *out)
 {
 	struct text text = { 0 };
 
-	(void)verdict;
 	text_footer(begin(&text, sample, out));
 	return columns_end(&text.columns);
 }

@@ -10,7 +10,6 @@
 
 #include "cli/model/report_options.h"
 #include "cli/model/sample.h"
-#include "cli/model/verdict.h"
 
 /* Writes the whole report of a finished sample, from the "# Sample dump" line
  * to the footer, and flushes the stream. Returns 0 or a negative errno if the
@@ -28,12 +27,12 @@ int report_text_mark(FILE *out, const char *what, uint64_t trigger, const struct
 /* Each writes and flushes lines. All return 0 or a negative errno if the stream failed. */
 
 /* The verdict, a sentence a line. */
-int report_text_verdict(const struct sample *sample, const struct verdict *verdict, FILE *out);
+int report_text_verdict(const struct sample *sample, FILE *out);
 
 /* What to do next, after NEXT. */
-int report_text_advice(const struct sample *sample, const struct verdict *verdict, FILE *out);
+int report_text_advice(const struct sample *sample, FILE *out);
 
 /* What is missing and what happened: a line after "# WARNING: " or "# NOTE: " each. */
-int report_text_notes(const struct sample *sample, const struct verdict *verdict, FILE *out);
+int report_text_notes(const struct sample *sample, FILE *out);
 
 #endif

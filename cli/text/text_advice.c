@@ -261,8 +261,9 @@ static const char *idle_advice(const struct sample *sample)
 }
 
 /* Of what is said first, when that is no culprit's. */
-static const char *part_advice(const struct sample *sample, const struct verdict *verdict)
+static const char *part_advice(const struct sample *sample)
 {
+	const struct verdict *verdict = sample->verdict;
 	const struct trace_list *traces = &sample->traces;
 	bool several = text_is_several(sample);
 
@@ -284,13 +285,14 @@ static void advice_line(struct text *text, const char *before, const char *advic
 	columns_add(&text->columns, "\n");
 }
 
-void text_advice(struct text *text, const struct verdict *verdict)
+void text_advice(struct text *text)
 {
+	const struct verdict *verdict = text->sample->verdict;
 	char of_culprit[SCREEN_WIDTH];
 	bool first = verdict->largest == VERDICT_BLAMED;
 
 	if (!first)
-		advice_line(text, "NEXT    ", part_advice(text->sample, verdict));
+		advice_line(text, "NEXT    ", part_advice(text->sample));
 	if (first || text_has_second(verdict)) {
 		culprit_advice(of_culprit, text->sample, &verdict->rows[0]);
 		advice_line(text, first ? "NEXT    " : "        ", of_culprit);

@@ -10,6 +10,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
+#include "cli/model/verdict.h"
 #include "text_words.h"
 
 #define TITLE_SCREEN 45 /* columns of a title on the first screen, */
@@ -135,12 +136,12 @@ static void screen_figures(struct columns *columns, const struct process_sum *su
 
 /* Those that lost anything, the largest first. Of more than have room the last line has the rest.
  */
-int text_screen_processes(struct text *text, const struct verdict *verdict)
+int text_screen_processes(struct text *text)
 {
 	const struct sample *sample = text->sample;
 	struct columns *columns = &text->columns;
 	struct process_sum *sums = NULL;
-	int error = processes_sum(sample, verdict, &sums);
+	int error = processes_sum(sample, &sums);
 	size_t n = 0, shown;
 
 	while (sums && n < sample->n_processes && sums[n].kept)
@@ -261,7 +262,7 @@ static void rest_line(struct text *text, const struct process_sum *sums, size_t 
 	columns_add(columns, "\n");
 }
 
-int text_processes(struct text *text, const struct verdict *verdict, size_t top)
+int text_processes(struct text *text, size_t top)
 {
 	const struct sample *sample = text->sample;
 	struct columns *columns = &text->columns;
@@ -271,7 +272,7 @@ int text_processes(struct text *text, const struct verdict *verdict, size_t top)
 
 	if (!text_is_several(sample))
 		return 0;
-	error = processes_sum(sample, verdict, &sums);
+	error = processes_sum(sample, &sums);
 	if (error)
 		return error;
 	columns_add(columns, "\n");

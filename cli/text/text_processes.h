@@ -3,16 +3,15 @@
 #ifndef TEXT_PROCESSES_H
 #define TEXT_PROCESSES_H
 
-#include "cli/model/verdict.h"
 #include "text_parts.h"
 
 /* Of the first screen: lines of the processes that were kept from running for longest. Returns 0
  * or -ENOMEM. */
-int text_screen_processes(struct text *text, const struct verdict *verdict);
+int text_screen_processes(struct text *text);
 
 /* The section with sums over the threads of each process: of the first few, and of all others
  * together; nothing if there is but one process. Returns as above. */
-int text_processes(struct text *text, const struct verdict *verdict, size_t top);
+int text_processes(struct text *text, size_t top);
 
 /* The line above threads of a process. */
 void text_process_heading(struct text *text, const struct thread_row *thread);

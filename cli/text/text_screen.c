@@ -355,22 +355,25 @@ static void threads(struct text *text, const struct verdict_thread *const *order
 }
 
 /* What of its lines the others do not need is for causes: spare are those of threads. */
-static void whole_top(struct text *text, const struct verdict *verdict, size_t spare)
+static void whole_top(struct text *text, size_t spare)
 {
+	const struct verdict *verdict = text->sample->verdict;
+
 	screen_window(text);
-	spare += VERDICT_LINES - text_verdict(text, verdict);
+	spare += VERDICT_LINES - text_verdict(text);
 	if (verdict->life)
 		spare += STATES_MOST - states(text, verdict, STATES_MOST);
 	if (verdict->n_rows || verdict->unexplained)
 		causes(text, verdict, CAUSES_MOST + spare);
 }
 
-void text_screen_top(struct text *text, const struct verdict *verdict, size_t lines)
+void text_screen_top(struct text *text, size_t lines)
 {
+	const struct verdict *verdict = text->sample->verdict;
 	size_t used, rows, n_causes;
 
 	screen_window(text);
-	used = 1 + text_verdict(text, verdict);
+	used = 1 + text_verdict(text);
 	rows = lines > used + 2 ? lines - used - 2 : 0; /* without headers */
 	n_causes = u64_min(u64_min(verdict->n_rows + 1, CAUSES_MOST), rows / 2);
 	if (verdict->life && rows)
@@ -379,18 +382,17 @@ void text_screen_top(struct text *text, const struct verdict *verdict, size_t li
 		causes(text, verdict, n_causes);
 }
 
-int text_screen(struct text *text, const struct verdict *verdict,
-		const struct verdict_thread *const *order, size_t n)
+int text_screen(struct text *text, const struct verdict_thread *const *order, size_t n)
 {
 	bool several = text_is_several(text->sample);
 	size_t threads_at_most = u64_min(several ? SIZE_MAX : n, SCREEN_THREADS);
 	int error = 0;
 
-	whole_top(text, verdict, (SCREEN_THREADS - threads_at_most) / 2);
+	whole_top(text, (SCREEN_THREADS - threads_at_most) / 2);
 	if (several)
-		error = text_screen_processes(text, verdict);
+		error = text_screen_processes(text);
 	else
 		threads(text, order, n);
-	text_advice(text, verdict);
+	text_advice(text);
 	return error;
 }

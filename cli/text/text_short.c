@@ -74,9 +74,9 @@ static int threads_compare(const void *a, const void *b, void *context)
 }
 
 const struct verdict_thread **text_threads_order(const struct sample *sample,
-						 const struct report_options *options,
-						 const struct verdict *verdict, size_t *n)
+						 const struct report_options *options, size_t *n)
 {
+	const struct verdict *verdict = sample->verdict;
 	struct order order = { sample, options->sort };
 	const struct verdict_thread **threads = calloc(verdict->n_threads ?: 1, sizeof(*threads));
 
@@ -219,22 +219,18 @@ static void threads_write(struct text *text, const struct verdict_thread *const 
 
 int text_short(struct text *text, const struct report_options *options)
 {
-	struct verdict verdict = { 0 };
-	const struct verdict_thread **threads = NULL;
+	const struct verdict_thread **threads;
 	size_t n;
-	int error = verdict_find(&verdict, text->sample);
+	int error;
 
-	if (!error)
-		threads = text_threads_order(text->sample, options, &verdict, &n);
+	threads = text_threads_order(text->sample, options, &n);
 	if (!threads)
-		error = -ENOMEM;
-	if (!error)
-		error = text_screen(text, &verdict, threads, n) ?: text_path(text);
+		return -ENOMEM;
+	error = text_screen(text, threads, n) ?: text_path(text);
 	if (!error && options->extent == REPORT_SHORT)
-		error = text_processes(text, &verdict, options->top);
+		error = text_processes(text, options->top);
 	if (!error && options->extent == REPORT_SHORT)
 		threads_write(text, threads, n, top_of(text, threads, n, options->top));
 	free(threads);
-	verdict_clear(&verdict);
 	return error;
 }

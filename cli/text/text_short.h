@@ -12,11 +12,10 @@
  * or -ENOMEM. */
 int text_short(struct text *text, const struct report_options *options);
 
-/* The verdict's threads that are asked for, *n of them in the order asked for. The array is the
- * caller's to free(). NULL: no memory. */
+/* The threads of its verdict that are asked for, *n of them in the order asked for. The array is
+ * the caller's to free(). NULL: no memory. */
 const struct verdict_thread **text_threads_order(const struct sample *sample,
-						 const struct report_options *options,
-						 const struct verdict *verdict, size_t *n);
+						 const struct report_options *options, size_t *n);
 
 /* The three states in which a thread was longest, with their shares of its life. */
 void text_thread_states(struct columns *columns, const struct ledger *ledger);

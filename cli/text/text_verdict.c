@@ -490,14 +490,14 @@ static void lines_add(struct text *text, const char *const *lines, unsigned int 
 	}
 }
 
-unsigned int text_verdict(struct text *text, const struct verdict *verdict)
+unsigned int text_verdict(struct text *text)
 {
 	char sentence[SENTENCE_LEN];
 	const char *lines[VERDICT_LINES];
 	unsigned int n, used = 0;
 	bool several = text_is_several(text->sample);
 
-	for (size_t i = 0; sentence_next(sentence, verdict, i, several); i++) {
+	for (size_t i = 0; sentence_next(sentence, text->sample->verdict, i, several); i++) {
 		n = wrap(sentence, lines);
 		if (used && used + n > VERDICT_LINES)
 			break;
@@ -508,12 +508,12 @@ unsigned int text_verdict(struct text *text, const struct verdict *verdict)
 	return used;
 }
 
-void text_sentences(struct text *text, const struct verdict *verdict)
+void text_sentences(struct text *text)
 {
 	char sentence[SENTENCE_LEN];
 	bool several = text_is_several(text->sample);
 
-	for (size_t i = 0; sentence_next(sentence, verdict, i, several); i++) {
+	for (size_t i = 0; sentence_next(sentence, text->sample->verdict, i, several); i++) {
 		columns_add(&text->columns, sentence);
 		columns_add(&text->columns, "\n");
 	}

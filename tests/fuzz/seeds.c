@@ -9,6 +9,7 @@
 #include "cli/stack/protocol.h"
 #include "probes/return_sites.h"
 #include "tests/unit/elf_fuzz.h"
+#include "tests/unit/judged.h"
 #include "tests/unit/random_recording.h"
 #include "tests/unit/random_sample.h"
 #include "tests/unit/returns_code.h"
@@ -324,7 +325,8 @@ static bool document_save(const char *kind, const struct sample *sample,
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
-	if (!out || (sample ? report_json(sample, NULL, out) : report_json_triggers(stats, out)) ||
+	if (!out ||
+	    (sample ? report_json(judged(sample), NULL, out) : report_json_triggers(stats, out)) ||
 	    fclose(out))
 		abort();
 	snprintf(name, sizeof(name), "%s-%d", kind, i);

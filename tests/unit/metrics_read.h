@@ -8,6 +8,7 @@
 
 #include "cli/metrics/metric_text.h"
 #include "golden.h"
+#include "judged.h"
 #include "tap.h"
 
 static struct metrics *metrics_of(struct report_options options)
@@ -81,7 +82,7 @@ __attribute__((unused)) static size_t count_of(const struct metrics *metrics, co
 
 static void add_and_clear(struct metrics *metrics, struct sample sample)
 {
-	is_i64(metrics_add(metrics, &sample), 0, "a sample is added");
+	is_i64(metrics_add(metrics, judged(&sample)), 0, "a sample is added");
 	sample_clear(&sample);
 }
 

@@ -12,6 +12,7 @@
 #include "cli/text/text.h"
 #include "cli/text/text_triggers.h"
 #include "golden.h"
+#include "judged.h"
 #include "tap.h"
 
 #define JSON_WIDTH 170 /* columns of a line; what is longer has several */
@@ -33,7 +34,7 @@ static char *report_written(report_function *report, const struct sample *sample
 {
 	FILE *out = tmpfile();
 
-	if (report(sample, options, out))
+	if (report(judged(sample), options, out))
 		ok(false, "it is written");
 	return golden_text(out);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/model/comparison.h"
+#include "judged.h"
 #include "random.h"
 #include "tap.h"
 #include "verdict_sample.h"
@@ -102,7 +103,7 @@ static struct course *captured(size_t samples, uint64_t kept, uint64_t spread, b
 			rows[0].culprits = &culprit;
 			rows[0].n_culprits = 1;
 		}
-		if (course_add(course, &sample))
+		if (course_add(course, judged(&sample)))
 			abort();
 	}
 	return course;
@@ -168,7 +169,7 @@ static void steady_add(struct course *course, const char names[][KD_COMM_LEN], s
 			       sizeof(uint64_t));
 	}
 	sample = verdict_sample(rows, n);
-	if (course_add(course, &sample))
+	if (course_add(course, judged(&sample)))
 		abort();
 }
 
@@ -208,19 +209,19 @@ TEST(unlike)
 
 	longer.end += (sample.end - sample.start) / 2;
 	other.start_triggered = true;
-	course_add(one, &sample);
-	course_add(two, &longer);
-	course_add(two, &other);
+	course_add(one, judged(&sample));
+	course_add(two, judged(&longer));
+	course_add(two, judged(&other));
 	other = (struct sample){ .start = sample.start, .end = sample.start + 5, .expired = true };
-	course_add(two, &other);
+	course_add(two, judged(&other));
 	is_u64(two->samples, 1, "windows of triggers and cut ones are left out");
 	is_u64(two->unusable, 2, "and counted");
 	ok(!comparison_is_fair(one, two), "half as long again is something else");
 	ok(comparison_is_fair(one, one), "the same is not");
-	course_add(two, &sample);
+	course_add(two, judged(&sample));
 	ok(comparison_is_fair(one, two), "unless only some took longer");
 	sample.resources_known = true;
-	course_add(one, &sample);
+	course_add(one, judged(&sample));
 	ok(!course_is_held(one, one, "io.file.read_bytes"), "one sample has no resources");
 	ok(course_is_held(one, two, "ready.max_ns"), "all have waits");
 	course_free(one);

@@ -24,6 +24,7 @@
 #include "cli/output/exporter_server.h"
 #include "cases.h"
 #include "golden.h"
+#include "judged.h"
 #include "metrics_sample.h"
 #include "sanitized.h"
 #include "tap.h"
@@ -110,7 +111,7 @@ static char *expected(unsigned int n, int (*writer)(const struct metrics *, FILE
 	if (!metrics || metrics_expect(metrics, &metrics_capture, sample.pid))
 		abort();
 	for (unsigned int i = 0; i < n; i++)
-		if (metrics_add(metrics, &sample))
+		if (metrics_add(metrics, judged(&sample)))
 			abort();
 	if (!out || writer(metrics, out))
 		abort();
@@ -160,7 +161,7 @@ static void test_forms(struct exporter *exporter)
 		  "before the first sample");
 	free(before);
 	for (int i = 0; i < 2; i++)
-		is_i64(exporter_add(exporter, &sample), 0, "a sample is added");
+		is_i64(exporter_add(exporter, judged(&sample)), 0, "a sample is added");
 	refreshed(exporter, openmetrics);
 	is_answer(exporter, OPENMETRICS,
 		  "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n",
@@ -255,7 +256,7 @@ static void test_at_once(struct exporter *exporter)
 		if (pthread_create(&threads[i], NULL, scrape, &scraping))
 			abort();
 	for (int i = 0; i < ROUNDS || scraping.answers <= SCRAPERS; i++) {
-		failed += exporter_add(exporter, &sample) != 0;
+		failed += exporter_add(exporter, judged(&sample)) != 0;
 		usleep(1000);
 	}
 	atomic_store(&scraping.over, true);

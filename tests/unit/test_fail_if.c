@@ -11,6 +11,7 @@
 #include "captured.h"
 #include "cases.h"
 #include "everything.h"
+#include "judged.h"
 #include "tap.h"
 
 #define MS 1000000ULL
@@ -117,7 +118,7 @@ static const char *excess_in(const struct sample *of, const char *text)
 
 	if (fail_if_new(&fail_if, "--fail-if", &text, 1, &all))
 		return "not read";
-	fail_if_check(fail_if, of, 7);
+	fail_if_check(fail_if, judged(of), 7);
 	excess = fail_if_excess(fail_if, 0);
 	right = excess->sample == (excess->times ? 7 : 0);
 	snprintf(said, sizeof(said), "%" PRIu64 "x ", excess->times);
@@ -247,9 +248,9 @@ TEST(telling)
 	other.threads = &hostile;
 	other.n_threads = 1;
 	is_i64(fail_if_new(&fail_if, "--fail-if", texts, COUNT(texts), &all), 0, "four conditions");
-	fail_if_check(fail_if, &sample, 1);
-	fail_if_check(fail_if, &other, 2);
-	fail_if_check(fail_if, &sample, 3);
+	fail_if_check(fail_if, judged(&sample), 1);
+	fail_if_check(fail_if, judged(&other), 2);
+	fail_if_check(fail_if, judged(&sample), 3);
 	capture_begin();
 	any = fail_if_tell(fail_if);
 	is_str(capture_end(),
@@ -265,11 +266,11 @@ TEST(telling)
 	fail_if_free(fail_if);
 
 	is_i64(fail_if_new(&fail_if, "--fail-if", texts + 1, 1, &all), 0, "one condition");
-	fail_if_check(fail_if, &sample, 1);
+	fail_if_check(fail_if, judged(&sample), 1);
 	ok(!fail_if_tell(fail_if), "nothing exceeded");
 	fail_if_free(fail_if);
 	is_i64(fail_if_new(&fail_if, "--fail-if", NULL, 0, &none), 0, "no condition");
-	fail_if_check(fail_if, &sample, 1);
+	fail_if_check(fail_if, judged(&sample), 1);
 	ok(!fail_if_tell(fail_if), "nothing exceeds none");
 	fail_if_free(fail_if);
 	fail_if_free(NULL);
@@ -391,7 +392,7 @@ static const char *lacks(const char *text)
 	ran.n_counters = COUNT(counters);
 	capture_begin();
 	status = fail_if_new(&fail_if, "--fail-if", &text, 1, &replayed)
-			 ?: fail_if_check(fail_if, &bare, 3);
+			 ?: fail_if_check(fail_if, judged(&bare), 3);
 	snprintf(said, sizeof(said), "%s", capture_end());
 	fail_if_free(fail_if);
 	return status == (*said ? 65 : 0) ? said : "another status";
@@ -434,7 +435,7 @@ TEST(random)
 		status = fail_if_new(&fail_if, "--fail-if", texts, 1, &all);
 		wrong += status != 0 && status != 64;
 		if (!status) {
-			fail_if_check(fail_if, &sample, 1);
+			fail_if_check(fail_if, judged(&sample), 1);
 			accepted++;
 		}
 		fail_if_free(fail_if);
@@ -486,7 +487,7 @@ TEST(whole)
 		bool any;
 
 		fail_if_new(&fail_if, "--fail-if", &cases[i].text, 1, &all);
-		fail_if_check(fail_if, &one, 1);
+		fail_if_check(fail_if, judged(&one), 1);
 		capture_begin();
 		any = fail_if_tell(fail_if);
 		said = capture_end();

@@ -8,6 +8,7 @@
 
 #include "cli/html/html_part.h"
 #include "golden.h"
+#include "judged.h"
 #include "tap.h"
 #include "verdict_sample.h"
 
@@ -175,11 +176,11 @@ TEST(full)
 	size_t length;
 	char *text;
 
-	ok(html_begin(full) < 0 || report_html(&sample, &options, full) < 0, "no room");
+	ok(html_begin(full) < 0 || report_html(judged(&sample), &options, full) < 0, "no room");
 	fclose(full);
 	is_i64(html_begin(out), 0, "a page");
-	is_i64(report_html(&sample, &options, out), 0, "a sample");
-	is_i64(report_html(&sample, &options, out), 0, "another one");
+	is_i64(report_html(judged(&sample), &options, out), 0, "a sample");
+	is_i64(report_html(judged(&sample), &options, out), 0, "another one");
 	text = golden_read(out, &length);
 	fclose(out);
 	is_u64(occurs(text, "class=\"record sample\""), 2, "two records");

@@ -8,6 +8,7 @@
 
 #include "cli/json/json_writer.h"
 #include "golden.h"
+#include "judged.h"
 #include "tap.h"
 
 /* What is written is the caller's; without the line feed. */
@@ -137,7 +138,7 @@ TEST(clock)
 		FILE *out = tmpfile();
 		json_t *parsed;
 
-		is_i64(report_json(&sample, NULL, out), 0, "a sample");
+		is_i64(report_json(judged(&sample), NULL, out), 0, "a sample");
 		rewind(out);
 		parsed = json_loadf(out, 0, NULL);
 		is_str(json_string_value(json_object_get(parsed, "time")), clocks[i].time, "time");
@@ -152,8 +153,8 @@ TEST(full_disk)
 	struct sample sample = { .pid = 1 };
 	FILE *full = fopen("/dev/full", "w");
 
-	is_i64(report_json(&sample, NULL, full), -ENOSPC, "no room for a sample");
-	ok(report_json(&sample, NULL, full) < 0, "nor for the next");
+	is_i64(report_json(judged(&sample), NULL, full), -ENOSPC, "no room for a sample");
+	ok(report_json(judged(&sample), NULL, full) < 0, "nor for the next");
 	fclose(full);
 	full = fopen("/dev/full", "w");
 	is_i64(report_json_triggers(&stats, full), -ENOSPC, "nor for statistics");

@@ -18,9 +18,9 @@ static void shown_fill(struct shown *shown, const struct sample *sample, const s
 						.threads = *view->filter ? view->filter : NULL };
 
 	*shown = (struct shown){ .sample = *sample, .known = true };
-	is_i64(verdict_find(&shown->verdict, sample), 0, "a verdict is found");
+	is_i64(verdict_find(&shown->verdict, &shown->sample), 0, "a verdict is found");
 	is_i64(history_add(&shown->history, &shown->verdict), 0, "a window is added");
-	shown->order = text_threads_order(&shown->sample, &options, &shown->verdict, &shown->n);
+	shown->order = text_threads_order(&shown->sample, &options, &shown->n);
 	ok(shown->order, "threads are put in order");
 }
 

@@ -321,7 +321,7 @@ static void test_hour(struct report_options options, const char *what)
 	for (unsigned int number = 10; number < 10 + SAMPLES; number++) {
 		struct sample sample = churning(number);
 
-		if (metrics_add(metrics, &sample))
+		if (metrics_add(metrics, judged(&sample)))
 			abort();
 		sample_clear(&sample);
 		if (number % 6 == 0)

@@ -64,9 +64,9 @@ TEST(sums)
 	for (size_t i = 0; i < COUNT(samples); i++) {
 		struct metrics *metrics = metrics_of((struct report_options){ 0 });
 
-		is_i64(metrics_add(metrics, &samples[i]), 0, "a sample");
+		is_i64(metrics_add(metrics, judged(&samples[i])), 0, "a sample");
 		once = metrics_text(metrics);
-		is_i64(metrics_add(metrics, &samples[i]), 0, "again");
+		is_i64(metrics_add(metrics, judged(&samples[i])), 0, "again");
 		twice = metrics_text(metrics);
 		is_twice(once, twice, i ? "everything" : "full");
 		free(once);
@@ -85,7 +85,7 @@ TEST(losses)
 	char *text, *at;
 	uint64_t sum = 0;
 
-	is_i64(metrics_add(metrics, &sample), 0, "a sample with losses");
+	is_i64(metrics_add(metrics, judged(&sample)), 0, "a sample with losses");
 	at = text = metrics_text(metrics);
 	while ((at = strstr(at, "lost_events_total{"))) {
 		at = strchr(at, '}') + 1;
@@ -300,7 +300,7 @@ TEST(churn)
 		struct sample sample = later(i, (pid_t)i + 1, "t", 1);
 
 		metrics_calls(&sample.threads[0], 0, 2);
-		if (metrics_add(metrics, &sample))
+		if (metrics_add(metrics, judged(&sample)))
 			abort();
 		sample_clear(&sample);
 		most = metrics_series(metrics) > most ? metrics_series(metrics) : most;
@@ -327,7 +327,7 @@ TEST(limit)
 		snprintf(name, sizeof(name), "name-%u", names);
 		sample = later(0, 1, name, 1);
 		metrics_calls(&sample.threads[0], 0, 2);
-		if (metrics_add(metrics, &sample))
+		if (metrics_add(metrics, judged(&sample)))
 			abort();
 		sample_clear(&sample);
 	}

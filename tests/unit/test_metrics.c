@@ -13,6 +13,7 @@
 #include "cli/metrics/metric_text.h"
 #include "everything.h"
 #include "golden.h"
+#include "judged.h"
 #include "metrics_sample.h"
 #include "tap.h"
 
@@ -199,8 +200,8 @@ static char *series_reported(const struct sample *sample, const struct report_op
 {
 	FILE *open = tmpfile(), *older = tmpfile();
 
-	is_i64(report_openmetrics(sample, options, open), 0, "%s is written", name);
-	is_i64(report_prometheus(sample, options, older), 0, "as 0.0.4, too");
+	is_i64(report_openmetrics(judged(sample), options, open), 0, "%s is written", name);
+	is_i64(report_prometheus(judged(sample), options, older), 0, "as 0.0.4, too");
 	return series_checked(open, older, options->timestamps, name);
 }
 
@@ -228,8 +229,9 @@ static void is_stamped(const struct sample *sample, const char *stamp, const cha
 	char *text, *got;
 	struct made made;
 
-	is_i64(report_openmetrics(sample, &one_shot, without), 0, "%s: without times", name);
-	is_i64(report_openmetrics(sample, &timed, with), 0, "%s: with times", name);
+	is_i64(report_openmetrics(judged(sample), &one_shot, without), 0, "%s: without times",
+	       name);
+	is_i64(report_openmetrics(judged(sample), &timed, with), 0, "%s: with times", name);
 	text = golden_text(without);
 	made_begin(&made);
 	EACH_LINE(line, text)
@@ -351,10 +353,10 @@ static struct metrics *triggers_added(const struct sample *sample)
 	stats.tally.durations[KD_WINDOW_BUCKETS - 1] = 1;
 	is_i64(trigger_stats_distribute(&stats), 0, "how long windows were");
 	for (int i = 0; i < 2; i++) {
-		is_i64(metrics_add(metrics, sample), 0, "a sample");
+		is_i64(metrics_add(metrics, judged(sample)), 0, "a sample");
 		is_i64(metrics_add_triggers(metrics, &stats), 0, "what triggers did so far");
 	}
-	is_i64(metrics_add(metrics, sample), 0, "another sample does not change it");
+	is_i64(metrics_add(metrics, judged(sample)), 0, "another sample does not change it");
 	trigger_stats_clear(&stats);
 	return metrics;
 }
@@ -387,10 +389,11 @@ TEST(full_disk)
 	struct sample sample = metrics_full();
 	FILE *full = fopen("/dev/full", "w");
 
-	is_i64(report_openmetrics(&sample, &one_shot, full), -ENOSPC, "no room for OpenMetrics");
+	is_i64(report_openmetrics(judged(&sample), &one_shot, full), -ENOSPC,
+	       "no room for OpenMetrics");
 	fclose(full);
 	full = fopen("/dev/full", "w");
-	is_i64(report_prometheus(&sample, &one_shot, full), -ENOSPC, "nor for 0.0.4");
+	is_i64(report_prometheus(judged(&sample), &one_shot, full), -ENOSPC, "nor for 0.0.4");
 	fclose(full);
 	sample_clear(&sample);
 }

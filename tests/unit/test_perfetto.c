@@ -7,6 +7,7 @@
 
 #include "cli/perfetto/perfetto_fields.h"
 #include "golden.h"
+#include "judged.h"
 #include "proto_read.h"
 #include "random_recording.h"
 #include "random_sample.h"
@@ -70,7 +71,7 @@ static struct found perfetto(const struct sample *sample)
 
 	if (!out)
 		abort();
-	found.wrong = report_perfetto(sample, &(struct report_options){ 0 }, out) != 0;
+	found.wrong = report_perfetto(judged(sample), &(struct report_options){ 0 }, out) != 0;
 	text = golden_read(out, &length);
 	fclose(out);
 	trace.at = (const uint8_t *)text;
@@ -217,7 +218,8 @@ TEST(failure)
 	struct sample sample = traces_begin();
 	FILE *full = fopen("/dev/full", "w");
 
-	is_i64(report_perfetto(&sample, &(struct report_options){ 0 }, full), -ENOSPC, "no room");
+	is_i64(report_perfetto(judged(&sample), &(struct report_options){ 0 }, full), -ENOSPC,
+	       "no room");
 	fclose(full);
 	sample_clear(&sample);
 }

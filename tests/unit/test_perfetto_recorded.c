@@ -7,6 +7,7 @@
 #include "cli/base/array.h"
 #include "cli/perfetto/perfetto_fields.h"
 #include "golden.h"
+#include "judged.h"
 #include "proto_read.h"
 #include "tap.h"
 #include "traces_sample.h"
@@ -168,7 +169,7 @@ static FILE *shown(const struct sample *sample, const struct report_options *opt
 	size_t length;
 	char *bytes;
 
-	if (!names || !trace || !out || report_perfetto(sample, options, trace))
+	if (!names || !trace || !out || report_perfetto(judged(sample), options, trace))
 		abort();
 	bytes = golden_read(trace, &length);
 	fclose(trace);

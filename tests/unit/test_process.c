@@ -173,7 +173,7 @@ TEST(pids_again)
 	is_str(process_at(&sample, 20, 500)->name, "ld", "whose it is later");
 	ok(!process_at(&sample, 11, 600), "none had one that was folded");
 	is_u64(process_at(&sample, 30, 0)->members, SAMPLE_FOLD + 2, "all are in one");
-	ok(!verdict_find(&verdict, &sample) && !processes_sum(&sample, &verdict, &sums), "sums");
+	ok(!verdict_find(&verdict, &sample) && !processes_sum(&sample, &sums), "sums");
 	is_str(sums[0].process->name, "postgres", "each has what its threads had");
 	is_u64(sums[0].ready, 100 * MILLI, "the living one");
 	is_str(sums[1].process->name, "ld", "then one of two with a PID");
@@ -273,7 +273,7 @@ TEST(storm)
 		begun += row->began ? row->members : 0;
 	}
 	is_u64(begun, STORM / 2, "no more have begun than did");
-	ok(!verdict_find(&verdict, &sample) && !processes_sum(&sample, &verdict, &sums), "sums");
+	ok(!verdict_find(&verdict, &sample) && !processes_sum(&sample, &sums), "sums");
 	is_str(sums[0].process->name, "sh", "those first that lost most");
 	is_u64(sums[0].threads, STORM / 2, "all threads");
 	is_u64(sums[0].ready, STORM / 2 * MILLI, "all waits");
@@ -302,7 +302,7 @@ TEST(sums)
 	spend(&threads[1], LEDGER_FROZEN, 20 * MILLI);
 	sample = sample_of(processes, 3, threads, 4);
 	is_i64(sample_finish(&sample), 0, "it is finished");
-	ok(!verdict_find(&verdict, &sample) && !processes_sum(&sample, &verdict, &sums), "sums");
+	ok(!verdict_find(&verdict, &sample) && !processes_sum(&sample, &sums), "sums");
 	is_i64(sums[0].process->pid, 20, "first the one that was kept from running for longest");
 	is_u64(sums[0].threads, 2, "with two threads");
 	is_u64(sums[0].life, 2 * SECOND, "their lives");

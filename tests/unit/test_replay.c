@@ -18,7 +18,7 @@
 static int texts_report(const struct sample *sample, const struct report_options *options,
 			FILE *out)
 {
-	int error = report_text(sample, options, out);
+	int error = report_text(judged(sample), options, out);
 
 	return error ? error : report_folded(sample, options, out);
 }
@@ -29,8 +29,9 @@ static int all_report(const struct sample *sample, const struct report_options *
 	static const struct report_options one_shot = { .per_thread = true, .timestamps = true };
 	static const struct report_options by_name = { .fold_names = true, .max_syscalls = 3 };
 
-	return texts_report(sample, options, out) || report_openmetrics(sample, &one_shot, out) ||
-	       report_prometheus(sample, &by_name, out);
+	return texts_report(sample, options, out) ||
+	       report_openmetrics(judged(sample), &one_shot, out) ||
+	       report_prometheus(judged(sample), &by_name, out);
 }
 
 /* Prints only what is wrong: there are many rounds. */

@@ -31,7 +31,7 @@ static struct text written(const struct sample *sample,
 	struct text text;
 	FILE *out = open_memstream(&text.bytes, &text.length);
 
-	if (!out || report(sample, &plain, out) || fclose(out))
+	if (!out || report(judged(sample), &plain, out) || fclose(out))
 		abort();
 	return text;
 }
@@ -301,7 +301,7 @@ TEST(failure)
 	struct sample sample = recorded_sample();
 	FILE *full = fopen("/dev/full", "w");
 
-	is_i64(report_json(&sample, NULL, full), -ENOSPC, "no room");
+	is_i64(report_json(judged(&sample), NULL, full), -ENOSPC, "no room");
 	fclose(full);
 	sample_clear(&sample);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/model/summary.h"
+#include "judged.h"
 #include "random.h"
 #include "tap.h"
 #include "verdict_sample.h"
@@ -65,15 +66,11 @@ static void row_fill(const struct measures *measures, struct thread_row *row, do
 
 static double kept_of(const struct sample *sample, size_t row, double *busy, double *longest)
 {
-	struct verdict verdict = { 0 };
-	double kept;
+	const struct verdict_thread *thread = &judged(sample)->verdict->threads[row];
 
-	verdict_find(&verdict, sample);
-	kept = (double)verdict.threads[row].kept;
-	*busy = (double)verdict.threads[row].busy;
-	*longest = (double)verdict.threads[row].longest;
-	verdict_clear(&verdict);
-	return kept;
+	*busy = (double)thread->busy;
+	*longest = (double)thread->longest;
+	return (double)thread->kept;
 }
 
 /* Windows: the second of two takes so many times as long. */
@@ -100,7 +97,7 @@ static void test_statistics(uint64_t times)
 			row[MEASURE_KEPT] = kept_of(&sample, j, &row[MEASURE_BUSY],
 						    &row[MEASURE_LONGEST]);
 		}
-		summary_add(summary, &sample);
+		summary_add(summary, judged(&sample));
 	}
 	is_u64(summary->n, ROWS, "so many threads");
 	is_u64(summary->came + summary->went, 0, "none came or went");
@@ -157,7 +154,7 @@ TEST(all)
 	rows[0].run.min = 5;
 	rows[0].run.max = 50;
 	rows[1].run.max = 60;
-	summary_add(summary, &sample);
+	summary_add(summary, judged(&sample));
 	got = summary_value(&summary->all, index_of(summary, "ledger.ready_woken_ns"));
 	is_u64((uint64_t)got->mean, 400 * MILLI, "all threads: sums");
 	got = summary_value(&summary->all, index_of(summary, "run.max_ns"));
@@ -192,7 +189,7 @@ TEST(silent)
 	size_t user, blocked;
 
 	for (size_t i = 0; i < 3; i++)
-		summary_add(summary, &samples[i]);
+		summary_add(summary, judged(&samples[i]));
 	user = index_of(summary, "ledger.user_ns");
 	blocked = index_of(summary, "ledger.blocked_ns");
 	is_u64(summary->n, 3, "two threads that ran, and those that did not");
@@ -224,7 +221,7 @@ TEST(come_and_go)
 	second[1].ended = true; /* and another one gets its TID */
 	third[2].ended = true;
 	for (size_t i = 0; i < 3; i++)
-		summary_add(summary, &samples[i]);
+		summary_add(summary, judged(&samples[i]));
 	is_u64(summary->n, 5, "five threads");
 	is_u64(summary->came, 2, "d and the second 2 came");
 	is_u64(summary->went, 1 + 1 + 1 + 7, "c, the first 2, d, and seven that ended");
@@ -242,7 +239,7 @@ TEST(limit)
 
 	for (size_t i = 0; i < SUMMARY_THREADS + 5; i++)
 		rows[i] = runner((pid_t)i + 1, "many");
-	is_i64(summary_add(summary, &sample), 0, "more threads than are told apart");
+	is_i64(summary_add(summary, judged(&sample)), 0, "more threads than are told apart");
 	is_u64(summary->n, SUMMARY_THREADS, "so many are");
 	is_u64(summary->left_out, 5, "the others are counted");
 	is_u64((uint64_t)summary_value(&summary->all, index_of(summary, "ledger.user_ns"))->mean,
@@ -273,7 +270,7 @@ TEST(memory)
 		}
 	}
 	for (size_t i = 0; i < ROUNDS; i++)
-		summary_add(summary, &sample);
+		summary_add(summary, judged(&sample));
 	used = mallinfo2().uordblks + mallinfo2().hblkhd - before;
 	ok(used < 20000000, "it takes less than 20 MB: %.1f", (double)used / 1e6);
 	free(rows);

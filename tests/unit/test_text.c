@@ -498,13 +498,15 @@ TEST(full_disk)
 	ok(report_text_mark(full, "Start sampling", 0, &when) < 0, "nor afterwards");
 	fclose(full);
 	full = fopen("/dev/full", "w");
-	is_i64(report_text(&sample, &report_plain, full), -ENOSPC, "no room for a small report");
+	is_i64(report_text(judged(&sample), &report_plain, full), -ENOSPC,
+	       "no room for a small report");
 	fclose(full);
 	full = fopen("/dev/full", "w");
 	sample.threads = rows;
 	sample.n_threads = 2000;
-	is_i64(report_text(&sample, &report_plain, full), -ENOSPC, "no room for a large report");
-	ok(report_text(&sample, &report_plain, full) < 0, "nor for the next");
+	is_i64(report_text(judged(&sample), &report_plain, full), -ENOSPC,
+	       "no room for a large report");
+	ok(report_text(judged(&sample), &report_plain, full) < 0, "nor for the next");
 	fclose(full);
 	free(rows);
 }

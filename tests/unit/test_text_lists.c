@@ -243,7 +243,7 @@ TEST(summary)
 	for (unsigned int i = 0; i < 2; i++) {
 		struct sample sample = verdict_sample(threads, THREADS);
 
-		if (summary_add(summary, &sample))
+		if (summary_add(summary, judged(&sample)))
 			abort();
 	}
 	report_text_summary(summary, &options, made_begin(&made));

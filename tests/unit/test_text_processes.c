@@ -100,7 +100,7 @@ TEST(hostile)
 	is_golden(&sample, &options, "processes_hostile",
 		  PARTS("PROCESS", ".processes[].name", ".processes[].title",
 			".processes[].container", ".processes[].image", ".processes[].pod"));
-	is_i64(report_text(&sample, &summary, out), 0, "the screen is written");
+	is_i64(report_text(judged(&sample), &summary, out), 0, "the screen is written");
 	rewind(out);
 	for (size_t lines = 0; fgets(line, sizeof(line), out); lines++)
 		ok(!lines || escape_width(line) - 1 <= SCREEN_WIDTH, "line %zu fits", lines);
@@ -136,7 +136,7 @@ TEST(many)
 			spend(&backends[i], (enum ledger_state)state, (state + i) * MILLI);
 		backends[i].stopped = times(1, MILLI, MILLI);
 	}
-	is_i64(report_text(&sample, &summary, out), 0, "the screen is written");
+	is_i64(report_text(judged(&sample), &summary, out), 0, "the screen is written");
 	rewind(out);
 	while (fgets(line, sizeof(line), out))
 		lines++;

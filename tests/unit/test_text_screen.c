@@ -34,7 +34,7 @@ static void is_screen(const struct sample *sample, const char *name)
 {
 	FILE *out = tmpfile();
 
-	is_i64(report_text(sample, &summary, out), 0, "%s is written", name);
+	is_i64(report_text(judged(sample), &summary, out), 0, "%s is written", name);
 	fits(out, name);
 	fclose(out);
 	is_golden(sample, &summary, name, PARTS(""));
@@ -158,7 +158,7 @@ TEST(disk_limit)
 
 		sample.disk_limit = cases[i].limit;
 		disk.requests = times(9, cases[i].requests_ns, MILLI);
-		report_text(&sample, &summary, made_begin(&made));
+		report_text(judged(&sample), &summary, made_begin(&made));
 		text = made_end(&made);
 		ok(strstr(text, cases[i].next), "%s: %s", cases[i].next, strstr(text, "NEXT"));
 		free(text);
@@ -170,7 +170,7 @@ TEST(disk_limit)
 	strcpy(disk.is.device, "dm-0");
 	disk.requests = times(0, 0, 0);
 	out = tmpfile();
-	report_text(&sample, &summary, out);
+	report_text(judged(&sample), &summary, out);
 	fits(out, "hostile names of limits");
 	fclose(out);
 }
@@ -293,7 +293,7 @@ TEST(database)
 		rows[i].ledger.awaited[KD_AWAITED_DISK] = times(90, 40 * MILLI, MILLI);
 	}
 	sample.losses[KD_LOSS_DURATIONS] = 1;
-	is_i64(report_text(&sample, &options, out), 0, "a database is written");
+	is_i64(report_text(judged(&sample), &options, out), 0, "a database is written");
 	rewind(out);
 	for (int c; (c = getc(out)) != EOF;)
 		lines += c == '\n';
@@ -339,9 +339,10 @@ TEST(causes)
 								   .scheduled = true,
 								   .policy = 1,
 								   .priority = 99 };
+			sample.verdict = &verdict;
 			columns_begin(&text.columns, out);
-			text_verdict(&text, &verdict);
-			text_advice(&text, &verdict);
+			text_verdict(&text);
+			text_advice(&text);
 			ok(!columns_end(&text.columns), "%s is written", cause_words[cause].key);
 			fits(out, cause_words[cause].key);
 			rewind(out);
@@ -369,8 +370,9 @@ static void is_advice(enum cause cause, pid_t pid, const char *wanted)
 	FILE *out = tmpfile();
 	char line[1024] = "";
 
+	sample.verdict = &verdict;
 	columns_begin(&text.columns, out);
-	text_advice(&text, &verdict);
+	text_advice(&text);
 	ok(!columns_end(&text.columns), "%s is written", cause_words[cause].key);
 	rewind(out);
 	ok(fgets(line, sizeof(line), out) && strstr(line, wanted), "process %d: %s", (int)pid,

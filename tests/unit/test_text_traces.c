@@ -431,7 +431,7 @@ TEST(output_error)
 	struct sample sample = calls_begin();
 	FILE *full = fopen("/dev/full", "w");
 
-	is_i64(report_text(&sample, &report_plain, full), -ENOSPC, "no room for a report");
+	is_i64(report_text(judged(&sample), &report_plain, full), -ENOSPC, "no room for a report");
 	fclose(full);
 	sample_clear(&sample);
 }
