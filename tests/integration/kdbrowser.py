@@ -152,8 +152,11 @@ class Browser:
             return [box.left + scrollX, box.top + scrollY, box.width, box.height]; }})()""")
 
     def screenshot(self, box=None):
-        """PNG of a part of the page, or of what is on the screen."""
+        """PNG of a part of the page, or of what is on the screen: when two are equal, as a part that
+        has just come there may not have been painted yet, and is white."""
         clip = dict(zip(("x", "y", "width", "height"), box), scale=1) if box else None
-        done = self.call("Page.captureScreenshot", captureBeyondViewport=bool(box),
-                         **({"clip": clip} if box else {}))
-        return base64.b64decode(done["data"])
+        last, data = None, ""
+        while data != last or not data:
+            last, data = data, self.call("Page.captureScreenshot", captureBeyondViewport=bool(box),
+                                         **({"clip": clip} if box else {}))["data"]
+        return base64.b64decode(data)
