@@ -28,6 +28,19 @@ static int word_compare(const void *one, const void *other)
 				      : memcmp(a->text, b->text, a->length);
 }
 
+/* How much of a type's name counts: "name___flavour" is another form of "name" (libbpf's
+ * bpf_core_essential_name_len()). */
+static size_t btf_name_length(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = strstr(name, "___") ? length : 0; i-- > 0;) /* hardly any has */
+		if (i + 4 < length && name[i] != '_' && name[i + 4] != '_' &&
+		    !strncmp(name + i + 1, "___", 3))
+			return i + 1;
+	return length;
+}
+
 static int words_collect(struct words *words, const struct btf_view *object)
 {
 	const char *text = object->strings;
@@ -426,15 +439,4 @@ uint32_t btf_view_plain(const struct btf_view *view, uint32_t id)
 		}
 	}
 	return 0;
-}
-
-size_t btf_name_length(const char *name)
-{
-	size_t length = strlen(name);
-
-	for (size_t i = strstr(name, "___") ? length : 0; i-- > 0;) /* hardly any has */
-		if (i + 4 < length && name[i] != '_' && name[i + 4] != '_' &&
-		    !strncmp(name + i + 1, "___", 3))
-			return i + 1;
-	return length;
 }

@@ -70,10 +70,6 @@ const char *btf_view_text(const struct btf_view *view, uint32_t offset);
 /* What a type is that may have qualifiers, tags and names of its own. */
 uint32_t btf_view_plain(const struct btf_view *view, uint32_t id);
 
-/* How much of a type's name counts: "name___flavour" is another form of "name" (libbpf's
- * bpf_core_essential_name_len()). */
-size_t btf_name_length(const char *name);
-
 /* A function or a typedef of the kernel that is looked up. */
 struct btf_wanted {
 	enum btf_kind kind;

@@ -105,17 +105,4 @@ exit_status triggers_attach_again(struct triggers *triggers);
 /* Detaches and frees all. */
 void triggers_close(struct triggers *triggers);
 
-/* --- What decides by values: which hits of triggers count, and how long windows must be --- */
-
-/* Before loading: says which triggers have conditions, and whether there are deltas by name. */
-void values_select(struct kernel_delay *skel, const struct session_config *config);
-
-/* Hands the conditions of a role's sites to the kernel side: before they are attached to. Returns
- * 0, or an exit status after printing what failed. */
-exit_status values_conditions(struct kernel_delay *skel, enum kd_role role,
-			      const struct trigger_sites *sites);
-
-/* The same of deltas by name, once. */
-exit_status values_deltas(struct kernel_delay *skel, const struct deltas *deltas);
-
 #endif

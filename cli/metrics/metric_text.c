@@ -11,6 +11,8 @@
 #include "metric_family.h"
 #include "metric_values.h"
 
+#define TIME_LEN 40 /* of a point in time, and of a length */
+
 /* --- Families and their series --- */
 
 /* What a format has of its own. */
@@ -18,7 +20,7 @@ struct metric_format {
 	/* Writes what stands in front of a family's samples. */
 	void (*family)(struct columns *columns, const struct metric_family *family);
 	/* The time of a sample; ms: since 1970. Returns the text's length. */
-	size_t (*time)(char text[static METRIC_TIME_LEN], uint64_t ms);
+	size_t (*time)(char text[static TIME_LEN], uint64_t ms);
 	const char *end; /* of the whole */
 };
 
@@ -27,12 +29,13 @@ struct writing {
 	const struct metric_format *format;
 	const struct metric_family *family;
 	bool is_seconds;
-	char time[METRIC_TIME_LEN + 1]; /* with a blank in front; "": none */
+	char time[TIME_LEN + 1]; /* with a blank in front; "": none */
 	size_t time_length;
 	struct columns columns;
 };
 
-size_t metric_text_seconds(char text[static METRIC_TIME_LEN], uint64_t ns)
+/* Writes ns as seconds with nine decimals, digits only. Returns the length. */
+static size_t seconds_text(char text[static TIME_LEN], uint64_t ns)
 {
 	size_t length = number_plain(text, ns / NSEC_PER_SEC);
 	uint64_t rest = ns % NSEC_PER_SEC;
@@ -45,8 +48,8 @@ size_t metric_text_seconds(char text[static METRIC_TIME_LEN], uint64_t ns)
 
 static void value_end(struct writing *writing, uint64_t value, bool is_seconds)
 {
-	char text[METRIC_TIME_LEN];
-	size_t length = is_seconds ? metric_text_seconds(text, value) : number_plain(text, value);
+	char text[TIME_LEN];
+	size_t length = is_seconds ? seconds_text(text, value) : number_plain(text, value);
 
 	columns_bytes(&writing->columns, text, length);
 	columns_bytes(&writing->columns, writing->time, writing->time_length);
@@ -168,23 +171,6 @@ static int metric_text_write(const struct metrics *metrics, const struct metric_
 	return columns_end(&writing.columns);
 }
 
-/* Writes one sample in a format, however many series it is. Returns as above. */
-static int metric_text_report(const struct sample *sample, const struct report_options *options,
-			      const struct metric_format *format, FILE *out)
-{
-	struct metrics *metrics = metrics_new(options);
-	int err;
-
-	if (!metrics)
-		return -ENOMEM;
-	metrics_limit(metrics, SIZE_MAX);
-	err = metrics_add(metrics, sample);
-	if (!err)
-		err = metric_text_write(metrics, format, out);
-	metrics_free(metrics);
-	return err;
-}
-
 /* --- OpenMetrics --- */
 
 static void openmetrics_line(struct columns *columns, const char *what, const char *name,
@@ -206,10 +192,10 @@ static void openmetrics_family(struct columns *columns, const struct metric_fami
 }
 
 /* In seconds. */
-static size_t openmetrics_time(char text[static METRIC_TIME_LEN], uint64_t ms)
+static size_t openmetrics_time(char text[static TIME_LEN], uint64_t ms)
 {
 	/* Of the nine decimals the last six are none. */
-	return metric_text_seconds(text, ms * 1000000) - 6;
+	return seconds_text(text, ms * 1000000) - 6;
 }
 
 static const struct metric_format openmetrics = { openmetrics_family, openmetrics_time, "# EOF\n" };
@@ -217,11 +203,6 @@ static const struct metric_format openmetrics = { openmetrics_family, openmetric
 int metrics_write_openmetrics(const struct metrics *metrics, FILE *out)
 {
 	return metric_text_write(metrics, &openmetrics, out);
-}
-
-int report_openmetrics(const struct sample *sample, const struct report_options *options, FILE *out)
-{
-	return metric_text_report(sample, options, &openmetrics, out);
 }
 
 /* --- The older text format --- */
@@ -248,7 +229,7 @@ static void prometheus_family(struct columns *columns, const struct metric_famil
 		metric_type_name(family->type == METRIC_INFO ? METRIC_GAUGE : family->type));
 }
 
-static size_t prometheus_time(char text[static METRIC_TIME_LEN], uint64_t ms)
+static size_t prometheus_time(char text[static TIME_LEN], uint64_t ms)
 {
 	return number_plain(text, ms);
 }
@@ -258,9 +239,4 @@ static const struct metric_format prometheus = { prometheus_family, prometheus_t
 int metrics_write_prometheus(const struct metrics *metrics, FILE *out)
 {
 	return metric_text_write(metrics, &prometheus, out);
-}
-
-int report_prometheus(const struct sample *sample, const struct report_options *options, FILE *out)
-{
-	return metric_text_report(sample, options, &prometheus, out);
 }

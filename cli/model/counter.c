@@ -115,7 +115,8 @@ static bool raw_event_find(const char *name, struct counter_event *event)
 	return true;
 }
 
-int counter_event_find(const char *name, struct counter_event *event)
+/* The event of a name, as perf has them, or raw: r3c. Returns 0, -EINVAL: there is none. */
+static int event_find(const char *name, struct counter_event *event)
 {
 	*event = (struct counter_event){ .name = "" };
 	if (strlen(name) >= sizeof(event->name))
@@ -140,7 +141,7 @@ int counter_set_read(const char *list, struct counter_set *set, char wrong[stati
 		int error = 0;
 
 		snprintf(wrong, COUNTER_NAME, "%.*s", (int)length, at);
-		if (length >= COUNTER_NAME || counter_event_find(wrong, &event))
+		if (length >= COUNTER_NAME || event_find(wrong, &event))
 			return -EINVAL;
 		for (size_t i = 0; i < set->n; i++)
 			if (set->all[i].type == event.type && set->all[i].config == event.config)

@@ -29,14 +29,12 @@ struct counter_set {
 	"cycles,instructions,cache-references,cache-misses,context-switches,minor-faults,"         \
 	"major-faults"
 
-/* The event of a name, as perf has them, or raw: r3c. Returns 0, -EINVAL: there is none. */
-int counter_event_find(const char *name, struct counter_event *event);
-
 /* Names of events, NULL behind the last one. */
 const char *counter_event_name(size_t index);
 
-/* Reads a list of names with commas between them. Returns 0; -EINVAL: there is no such event,
- * -E2BIG: there are too many, -EEXIST: one is there twice; *wrong is the name then. */
+/* Reads a list of names with commas between them, as perf has them, or raw: r3c. Returns 0;
+ * -EINVAL: there is no such event, -E2BIG: there are too many, -EEXIST: one is there twice; *wrong
+ * is the name then. */
 int counter_set_read(const char *list, struct counter_set *set, char wrong[static COUNTER_NAME]);
 
 /* What was counted of a thread in a window: of an event, on one CPU or all. */

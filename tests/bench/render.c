@@ -9,10 +9,11 @@
 #include <time.h>
 
 #include "cli/json/json.h"
-#include "cli/metrics/metric_text.h"
 #include "cli/model/fold.h"
 #include "cli/model/sample.h"
 #include "cli/text/text.h"
+#include "tests/unit/judged.h"
+#include "tests/unit/metrics_report.h"
 
 #define SECOND 1000000000ULL
 
@@ -114,7 +115,7 @@ static unsigned long long render(const struct format *format, const struct size 
 	begin = now();
 	error = sample_finish(&sample);
 	if (!error)
-		error = format->report(&sample, &options, out);
+		error = format->report(judged(&sample), &options, out);
 	took = now() - begin;
 	sample_clear(&sample);
 	return error ? 0 : took;

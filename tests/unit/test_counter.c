@@ -50,16 +50,20 @@ TEST(names)
 		"L1-dcache", "L1-dcache-load",
 		"cycles ",   "a-name-that-is-longer-than-any-event"
 	};
-	struct counter_event event;
+	struct counter_set set = { 0 };
+	const struct counter_event *event = set.all;
+	char wrong[COUNTER_NAME];
 
 	for (size_t i = 0; i < COUNT(known); i++)
-		ok(!counter_event_find(known[i].name, &event) && event.type == known[i].type &&
-			   event.config == known[i].config && !strcmp(event.name, known[i].name),
+		ok(!counter_set_read(known[i].name, &set, wrong) && set.n == 1 &&
+			   event->type == known[i].type && event->config == known[i].config &&
+			   !strcmp(event->name, known[i].name),
 		   "%s", known[i].name);
 	for (size_t i = 0; i < COUNT(unknown); i++)
-		is_i64(counter_event_find(unknown[i], &event), -EINVAL, "'%s' is none", unknown[i]);
+		is_i64(counter_set_read(unknown[i], &set, wrong), -EINVAL, "'%s' is none",
+		       unknown[i]);
 	for (size_t i = 0; counter_event_name(i); i++)
-		ok(!counter_event_find(counter_event_name(i), &event), "%s is one",
+		ok(!counter_set_read(counter_event_name(i), &set, wrong) && set.n == 1, "%s is one",
 		   counter_event_name(i));
 }
 

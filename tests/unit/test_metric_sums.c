@@ -118,6 +118,32 @@ TEST(saturation)
 	metrics_free(metrics);
 }
 
+/* Times are seconds with all nine decimals. */
+TEST(seconds)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} seconds[] = {
+		{ 0, "0.000000000" },
+		{ 1, "0.000000001" },
+		{ 999999999, "0.999999999" },
+		{ 1000000000, "1.000000000" },
+		{ UINT64_MAX, "18446744073.709551615" },
+	};
+
+	for (size_t i = 0; i < COUNT(seconds); i++) {
+		struct metrics *metrics = metrics_of((struct report_options){ 0 });
+		struct sample sample = metrics_begin(1);
+
+		sample.threads[0] = metrics_thread(1, "one");
+		sample.threads[0].ledger.ns[LEDGER_USER] = seconds[i].ns;
+		add_and_clear(metrics, sample);
+		IS("thread_seconds_total{thread=\"one\",state=\"user\"}", seconds[i].text);
+		metrics_free(metrics);
+	}
+}
+
 /* Names that are equal once they are written share a series. */
 TEST(equal_names)
 {

@@ -6,8 +6,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "cli/metrics/metric_text.h"
 #include "cli/text/folded.h"
+#include "metrics_report.h"
 #include "random_sample.h"
 #include "sanitized.h"
 
