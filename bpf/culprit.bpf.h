@@ -200,20 +200,20 @@ static __always_inline void culprit_turn(struct kd_culprit *culprit, struct task
 }
 
 /* Whether the entry has this task, of which plain loads tell: as culprit_is(), but what that finds
- * in rare cases, this does not. */
+ * in rare cases, this does not. Of a key, too: a process may have become the target's since. */
 static __always_inline bool culprit_has(const struct kd_culprit *culprit, u32 key,
-					struct task_struct *task, bool ours)
+					struct task_struct *task, u32 ours)
 {
-	bool leads = task->pid == task->tgid, last = culprit->last == (u32)task->pid;
-	const u64 *name = (const u64 *)(leads ? culprit->process : culprit->comm);
+	u64 leads = is_zero(task->pid ^ task->tgid), last = is_zero(culprit->last ^ task->pid);
+	u64 name = *(u64 *)task->comm;
+	u64 differs = (culprit->tgid ^ task->tgid) | (culprit->prio ^ task->prio) |
+		      (is_set(key & KD_WHO_OF_TARGET) ^ ours);
 
-	/* Of a key, too: a process may have become the target's since. */
-	if (!key || culprit->tgid != (u32)task->tgid || culprit->prio != (u32)task->prio ||
-	    !!(key & KD_WHO_OF_TARGET) != ours)
-		return false;
-	if ((leads || last) && *name != *(u64 *)task->comm)
-		return false;
-	return last ? culprit->start == task->start_time : !ours;
+	differs |= (*(const u64 *)culprit->process ^ name) * leads;
+	differs |= (*(const u64 *)culprit->comm ^ name) * (last & ~leads);
+	differs |= (culprit->start ^ task->start_time) * last | (ours & ~last);
+	barrier_var(differs);
+	return key && !differs;
 }
 
 /* The key of the task that is being switched out, which is still the current one (the
@@ -222,8 +222,7 @@ static __always_inline bool culprit_has(const struct kd_culprit *culprit, u32 ke
 static __always_inline u32 culprit_of(struct task_struct *task, u64 t)
 {
 	struct kd_culprit *culprit;
-	bool ours;
-	u32 key;
+	u32 ours, key;
 
 	if (!task->pid)
 		return KD_WHO_IDLE;
@@ -329,24 +328,30 @@ __noinline u64 taker_ns(u32 slot, u32 key)
 	return 0;
 }
 
-/* Charges a key with what it took in a state of waiting. */
-static __always_inline void blame_charge(struct kd_blame *blame, u32 slot, u32 bank, u32 key,
-					 u32 state, u64 ns)
+/* Charges a key with what it took from a thread. Global, to be verified once. */
+__noinline int blame_charge(u32 slot, u32 bank, u32 key, u64 ns)
 {
+	struct kd_blame *blame = blame_raw(slot, bank);
+	struct kd_thread *thread = slot_thread(slot);
 	u64 in_wait = taker_ns(slot, key);
-	struct kd_thread *thread;
-	u32 index;
+	u32 state, index;
 
+	if (!blame || !thread)
+		return 0;
+	/* If it runs, the one in which it waited: see waiting_end_late(). Without a branch, of
+	 * which the verifier would follow both. */
+	state = state_now(thread);
+	state += (thread->ready_state - state) * (thread->on_cpu & 1);
 	if (key < KD_WHO_TASK) {
 		charge_add(&blame->kinds[BOUNDED(key, KD_WHO_ROOM)], state, ns, in_wait);
-		return;
+		return 0;
 	}
 	index = BOUNDED(blame_index(slot, bank, key), KD_BLAMED_ROOM);
-	thread = slot_thread(slot);
-	if (index >= KD_BLAMED || !thread)
-		return;
+	if (index >= KD_BLAMED)
+		return 0;
 	charge_add(&blame->tasks[index], state, ns, in_wait);
 	thread->waiting.cells[KD_CELL_HINT(key)] = index;
+	return 0;
 }
 
 /* Books the segment of a wait that is in the thread's kd_waiting.part_*, of which so much
@@ -358,7 +363,6 @@ __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 	struct kd_thread *thread = slot_thread(slot);
 	struct kd_waiting *waiting;
 	u64 total, ns;
-	u32 state;
 
 	if (!blame || !thread)
 		return 0;
@@ -366,32 +370,24 @@ __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 		bpf_probe_read_kernel(blame, sizeof(*blame), &no_blame); /* see record_reset() */
 		blame->gen = gen;
 	}
-	/* If it runs, the one in which it waited: see waiting_end_late(). Without a branch, of
-	 * which the verifier would follow both. */
-	state = state_now(thread);
-	state += (thread->ready_state - state) * (thread->on_cpu & 1);
 	waiting = &thread->waiting;
 	total = waiting->part_total;
-#define BOOK_PART(member, charge)                                                                  \
+#define BOOK_PART(who, member)                                                                     \
 	if (waiting->member) {                                                                     \
-		ns = part_of(waiting->member, inside, total);                                      \
-		ns = ns < inside ? ns : inside;                                                    \
-		charge;                                                                            \
+		ns = lesser(part_of(waiting->member, inside, total), inside);                      \
+		blame_charge(slot, bank, who, ns);                                                 \
 		inside -= ns;                                                                      \
-		total -= waiting->member < total ? waiting->member : total;                        \
+		total -= lesser(waiting->member, total);                                           \
 	}
-#define BOOK_KIND(who, member)                                                                     \
-	BOOK_PART(member, charge_add(&blame->kinds[who], state, ns, taker_ns(slot, who)))
-	BOOK_PART(part_limited, blame_charge(blame, slot, bank, waiting->part_limit, state, ns))
-	BOOK_KIND(KD_WHO_HYPERVISOR, part_steal)
-	BOOK_KIND(KD_WHO_HARDIRQ, part_hard)
-	BOOK_KIND(KD_WHO_SOFTIRQ, part_soft)
-	BOOK_KIND(KD_WHO_OWN, part_own)
-	BOOK_KIND(KD_WHO_IDLE, part_idle)
-#undef BOOK_KIND
+	BOOK_PART(waiting->part_limit, part_limited)
+	BOOK_PART(KD_WHO_HYPERVISOR, part_steal)
+	BOOK_PART(KD_WHO_HARDIRQ, part_hard)
+	BOOK_PART(KD_WHO_SOFTIRQ, part_soft)
+	BOOK_PART(KD_WHO_OWN, part_own)
+	BOOK_PART(KD_WHO_IDLE, part_idle)
 #undef BOOK_PART
 	if (inside)
-		blame_charge(blame, slot, bank, key, state, inside);
+		blame_charge(slot, bank, key, inside);
 	return 0;
 }
 

@@ -413,7 +413,7 @@ static __always_inline void target_switch(struct kd_runqueue *runqueue, struct t
 					  struct task_struct *next, u32 prev_state)
 {
 	bool out = task_is_ours(prev->pid, prev->tgid) || leader_ends(prev, prev_state), in;
-	u32 cpu = bpf_get_smp_processor_id();
+	u32 cpu = bpf_get_smp_processor_id(), key = 0;
 	u64 t = clock_now(), steal = steal_switch(cpu, t);
 	struct target target, to = {};
 
@@ -427,15 +427,16 @@ static __always_inline void target_switch(struct kd_runqueue *runqueue, struct t
 		else
 			refused_out(prev->pid, prev_state);
 	}
+	if (READ_ONCE(runqueue->waited)) {
+		key = culprit_of(prev, t);
+		if (recorder_is_on() && READ_ONCE(runqueue->others))
+			recorder_had_cpu(prev->pid, key, elapsed(runqueue->since, t), t);
+		runqueue_account(runqueue, key, t);
+	}
 	in = task_is_ours(next->pid, READ_ONCE(next->tgid));
 	if (in)
 		to = target_find(next->pid, (u64)next);
 	if (READ_ONCE(runqueue->waited)) {
-		u32 key = culprit_of(prev, t);
-
-		if (recorder_is_on() && READ_ONCE(runqueue->others))
-			recorder_had_cpu(prev->pid, key, elapsed(runqueue->since, t), t);
-		runqueue_account(runqueue, key, t);
 		if (to.thread)
 			waiting_end_listed(runqueue, to, cpu, key, t);
 		runqueue_charge(runqueue, cpu, key, t);
