@@ -43,17 +43,20 @@ __noinline u32 limit_index(u64 id, u32 tid)
 enum { QUOTA_LEFT = 1, QUOTA_USED_UP = 2 };
 #define QUOTA_STATES 3ULL
 
-/* Of the group that an entity of the scheduler is in: the address of its run queue, and one of the
- * above in its lowest bits; 0: it has no quota. Global, as the next: verified once, and not for
- * each level. */
-__noinline u64 quota_of(u64 address)
+/* What keeps a task from running, going up from its group: the nearest one that is throttled now,
+ * else the nearest that has a quota. found: that of the groups below; the address of a run queue,
+ * and one of the above in its lowest bits, or 0. Returns the same with the group of this entity of
+ * the scheduler. Global, as the next: verified once, and not for each level. */
+__noinline u64 quota_nearest(u64 address, u64 found)
 {
 	struct sched_entity *entity = (struct sched_entity *)address;
 	struct cfs_rq *group = BPF_CORE_READ(entity, cfs_rq);
 
+	if (found & QUOTA_USED_UP)
+		return found;
 	if (BPF_CORE_READ_BITFIELD_PROBED(group, throttled))
 		return (u64)group | QUOTA_USED_UP;
-	return BPF_CORE_READ(group, runtime_enabled) ? (u64)group | QUOTA_LEFT : 0;
+	return found || !BPF_CORE_READ(group, runtime_enabled) ? found : (u64)group | QUOTA_LEFT;
 }
 
 __noinline u64 entity_above(u64 address)
@@ -61,26 +64,17 @@ __noinline u64 entity_above(u64 address)
 	return (u64)BPF_CORE_READ((struct sched_entity *)address, parent);
 }
 
-/* The first of two numbers that is not 0. Without a branch, of which the verifier would follow both
- * sides at each level below. */
-static __always_inline u64 first_of(u64 number, u64 other)
-{
-	return number + other * is_zero(number);
-}
-
-/* The group whose quota keeps a task from running: the nearest one that is throttled now, else the
- * nearest that has a quota. Returns the address of its run queue. Global, too. */
+/* The group whose quota keeps a task from running. Returns the address of its run queue. Global,
+ * too. */
 __noinline u64 limit_group(u64 address)
 {
-	u64 entity = (u64) & ((struct task_struct *)address)->se, limited = 0, used_up = 0, quota;
+	u64 entity = (u64) & ((struct task_struct *)address)->se, found = 0;
 
 	for (u32 i = 0; i < LIMIT_LEVELS && entity; i++) {
-		quota = quota_of(entity);
-		used_up = first_of(used_up, quota * is_set(quota & QUOTA_USED_UP));
-		limited = first_of(limited, quota);
+		found = quota_nearest(entity, found);
 		entity = entity_above(entity);
 	}
-	return first_of(used_up, limited) & ~QUOTA_STATES;
+	return found & ~QUOTA_STATES;
 }
 
 /* A claimed entry has this limit from now on, as soon as it has the key that this returns. */
@@ -197,7 +191,7 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 	struct kd_waiting *waiting;
 	struct kd_limited *now;
 	u64 group, then, before, ns, taken = 0;
-	u32 limit;
+	u32 limit, limit_now;
 
 	if (!thread)
 		return 0;
@@ -210,23 +204,25 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 	now->limit = limit_read(slot, why == LIMIT_VISIT, t)
 			     ? limit_find(thread->task, limit_group(thread->task), t)
 			     : 0;
-	if (now->limit)
+	/* From memory, here and below: the verifier goes on with one unknown number. */
+	limit_now = READ_ONCE(now->limit);
+	if (limit_now)
 		now->look_at = 0;
 	if (why == LIMIT_BEGIN || t <= waiting->mark)
 		return 0;
 	ns = t - waiting->mark;
-	if (limit && now->limit &&
+	if (limit && limit_now &&
 	    (quotas_take_tasks() || !now->group || (group == now->group && before == now->before)))
 		taken = ns; /* all the time: it has not run */
 	else if (!now->group)
 		taken = limit_of_deadline(thread->task, limit, key, ns);
 	else if (group == now->group && !(quotas_take_tasks() && !limit))
 		taken = now->ns > then ? now->ns - then : 0;
-	else if (now->limit)
+	else if (limit_now)
 		taken = now->ns - now->before; /* of this group and CPU only that is known */
-	taken = taken < ns ? taken : ns;
+	taken = lesser(taken, ns);
 	if (!limit)
-		limit = now->limit
+		limit = limit_now
 				?: taken ? limit_find(thread->task, limit_group(thread->task), t)
 					 : 0;
 	if (why == LIMIT_VISIT) {

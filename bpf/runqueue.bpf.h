@@ -93,25 +93,28 @@ __noinline int waiting_count(u32 slot, u32 cpu, u64 t)
 	return 0;
 }
 
-/* Another entry than its first one for a thread. Global: what follows is not verified for each that
- * it may get. */
+/* Another entry than its first one for a thread that has none. Global, to be verified once. */
 __noinline int waiting_list_elsewhere(u32 slot, u32 cpu, u64 t)
 {
 	struct kd_runqueue *runqueue = runqueue_of(cpu);
 	struct kd_thread *thread = slot_thread(slot);
-	u32 i, index;
+	u32 index;
 
 	if (!thread || !runqueue)
 		return 0;
-	for (i = 1; i < KD_WAITERS && runqueue->waiters[BOUNDED(slot + i, KD_WAITERS)]; i++)
-		;
-	if (i < KD_WAITERS) {
+	for (u32 i = 1; i < KD_WAITERS; i++) {
 		index = BOUNDED(slot + i, KD_WAITERS);
-		thread->waiting.index = index;
-		WRITE_ONCE(runqueue->waiters[index], slot);
-		return 0;
+		if (!runqueue->waiters[index]) {
+			thread->waiting.index = index;
+			break;
+		}
 	}
-	waiting_count(slot, cpu, t);
+	/* From memory: what follows is verified once, and not for each that it may be. */
+	index = READ_ONCE(thread->waiting.index);
+	if (index < KD_WAITERS)
+		WRITE_ONCE(runqueue->waiters[BOUNDED(index, KD_WAITERS)], slot);
+	else
+		waiting_count(slot, cpu, t);
 	return 0;
 }
 
@@ -173,15 +176,10 @@ static __always_inline void waiting_begin(struct kd_thread *thread, u32 slot,
 	waiting_list(thread, slot, cpu, t);
 }
 
-static __always_inline u64 at_most(u64 ns, u64 most)
-{
-	return ns < most ? ns : most;
-}
-
 /* What has been added to a sum since the mark. */
 static __always_inline u64 sum_part(u64 before, u64 now, u64 most)
 {
-	return now > before ? at_most(now - before, most) : 0;
+	return lesser(elapsed(before, now), most);
 }
 
 /* Returns what it has taken by now. Global: the loop is verified once. */
@@ -229,7 +227,7 @@ __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 	if (t >= waiting->limited->look_at)
 		limit_look(slot, LIMIT_CHARGE, key, t);
 	waiting->mark = t;
-	waiting->part_limited = at_most(waiting->part_limited, left);
+	waiting->part_limited = lesser(waiting->part_limited, left);
 	left -= waiting->part_limited;
 	ns = steal_then(waiting->cpu);
 	waiting->part_steal = waiting->steal ? sum_part(waiting->steal, ns, left) : 0;
