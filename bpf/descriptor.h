@@ -31,10 +31,14 @@ struct kd_file {
 	__u32 net;              /* of a socket: its network namespace's inode */
 	__u16 family, protocol; /* of a socket: AF_*, IPPROTO_* */
 	__u16 local_port, peer_port;
-	__u8 local[16], peer[16]; /* addresses; of AF_INET the first four bytes */
-	/* The last component of its path; of a unix socket the path, its own or else its
-	 * peer's, where '@' stands for the NUL of an abstract one. */
-	char name[KD_FILE_NAME];
+	union {
+		struct { /* of AF_INET and AF_INET6: addresses; of AF_INET the first four bytes */
+			__u8 local[16], peer[16];
+		};
+		/* The last component of its path; of a unix socket the path, its own or else its
+		 * peer's, where '@' stands for the NUL of an abstract one. */
+		char name[KD_FILE_NAME];
+	};
 };
 
 /* Waits of a thread at one descriptor that ended in a window. */
