@@ -176,12 +176,7 @@ __noinline int counts_book(u32 bank, u64 t)
 	key.gen = part.gen;
 	key.slot = cpu->slot;
 	key.cpu = kd_per_cpu ? bpf_get_smp_processor_id() : KD_ANY_CPU;
-	counts = bpf_map_lookup_elem(&kd_counts, &key);
-	if (!counts) {
-		kd_counts_used = 1;
-		bpf_map_update_elem(&kd_counts, &key, &no_counts, BPF_NOEXIST);
-		counts = bpf_map_lookup_elem(&kd_counts, &key);
-	}
+	counts = table_row(&kd_counts, &kd_counts_used, &key, &no_counts);
 	if (counts)
 		counts_add(counts, cpu, bank, &part, t);
 	else

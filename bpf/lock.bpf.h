@@ -208,12 +208,7 @@ __noinline int lock_add(u32 slot, u64 gen, u32 released_by, u64 t, bool in_progr
 	key.address = thread->locked.address;
 	key.holder = thread->locked.holder;
 	key.kind = thread->locked.kind;
-	waits = bpf_map_lookup_elem(&kd_locks, &key);
-	if (!waits) {
-		kd_locks_used = 1;
-		bpf_map_update_elem(&kd_locks, &key, &none, BPF_NOEXIST);
-		waits = bpf_map_lookup_elem(&kd_locks, &key);
-	}
+	waits = table_row(&kd_locks, &kd_locks_used, &key, &none);
 	if (!waits) {
 		loss_count(KD_LOSS_LOCKS);
 		return 0;

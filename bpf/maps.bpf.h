@@ -485,4 +485,17 @@ static __always_inline void loss_count(enum kd_loss reason)
 	__sync_fetch_and_add(&kd_losses[reason], 1);
 }
 
+/* The row of a key in a table, which is made of none if there was no such row. NULL: no room. Only
+ * tables that have been used are read. */
+static __always_inline void *table_row(void *table, __u32 *used, const void *key, const void *none)
+{
+	void *row = bpf_map_lookup_elem(table, key);
+
+	if (row)
+		return row;
+	*used = 1;
+	bpf_map_update_elem(table, key, none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(table, key);
+}
+
 #endif

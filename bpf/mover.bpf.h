@@ -42,15 +42,9 @@ static __noinline void affinity_asked(void)
 static __always_inline void mover_add(struct kd_mover *by, u32 slot, u64 gen)
 {
 	struct kd_moves_key key = { .gen = gen, .slot = slot, .tid = by->tid };
-	struct kd_moves none = {}, *moves;
+	const struct kd_moves none = { .by = *by };
+	struct kd_moves *moves = table_row(&kd_moves, &kd_moves_used, &key, &none);
 
-	moves = bpf_map_lookup_elem(&kd_moves, &key);
-	if (!moves) {
-		kd_moves_used = 1;
-		none.by = *by;
-		bpf_map_update_elem(&kd_moves, &key, &none, BPF_NOEXIST);
-		moves = bpf_map_lookup_elem(&kd_moves, &key);
-	}
 	if (moves)
 		moves->count++;
 	else

@@ -85,7 +85,8 @@ __noinline int stop_begin(u32 slot)
 static __always_inline void stop_add(struct kd_thread *thread, u32 slot, struct part *part)
 {
 	struct kd_stopper *by = &thread->stopper;
-	struct kd_stop_times none = {}, *times;
+	const struct kd_stop_times none = { .by = *by };
+	struct kd_stop_times *times;
 	struct kd_stop_key key = {
 		.gen = part->gen,
 		.slot = slot,
@@ -94,13 +95,7 @@ static __always_inline void stop_add(struct kd_thread *thread, u32 slot, struct 
 		.signal = by->signal,
 	};
 
-	times = bpf_map_lookup_elem(&kd_stops, &key);
-	if (!times) {
-		kd_stops_used = 1;
-		none.by = *by;
-		bpf_map_update_elem(&kd_stops, &key, &none, BPF_NOEXIST);
-		times = bpf_map_lookup_elem(&kd_stops, &key);
-	}
+	times = table_row(&kd_stops, &kd_stops_used, &key, &none);
 	if (times)
 		count_add(&times->count, part->to - part->from);
 	else
