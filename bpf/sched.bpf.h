@@ -377,7 +377,7 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 	if (!runnable)
 		state = state_of_sleep(task, task_state);
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED)
-		wait_begin(thread, t, state);
+		wait_begin(thread, slot, t, state);
 	if (!runnable && unlikely(task_state & TASK_DEAD)) {
 		if (thread->restart_call != KD_CALL_NONE)
 			restart_drop(thread, slot);

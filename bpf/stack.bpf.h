@@ -287,26 +287,35 @@ TRACES_GLOBAL int stack_copy(u32 key, u32 offset, bool other)
 	return cursor->offset;
 }
 
-/* Copies where functions with return probes return to, behind offset bytes that are there
- * already: what is on the stack leads to the kernel's trampoline. Global, to be verified once. */
-TRACES_GLOBAL int returns_copy(u32 key, u32 offset, u64 innermost)
+/* Copies one of those below, to these bytes of the stack's room. Returns the address of the next
+ * one. Global, to be verified once, as that is. */
+TRACES_GLOBAL u64 return_copy(u32 key, u64 at, u64 address)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
-	struct return_instance *instance = (struct return_instance *)innermost;
+	struct return_instance *instance = (struct return_instance *)address;
 	struct kd_return *to;
-	u64 at = offset;
-	u32 n;
 
 	barrier_var(at); /* it is this register that has to be in bounds */
-	if (!scratch || at > KD_STACK_MAX)
+	if (!scratch || at > KD_STACK_MAX + KD_RETURNS * sizeof(*to))
 		return 0;
 	to = (struct kd_return *)&scratch->stack[at];
-	for (n = 0; n < KD_RETURNS && instance; n++) {
-		to[n].stack = BPF_CORE_READ(instance, stack);
-		to[n].address = BPF_CORE_READ(instance, orig_ret_vaddr);
-		instance = BPF_CORE_READ(instance, next);
-	}
-	scratch->trace.n_returns = n;
+	to->stack = BPF_CORE_READ(instance, stack);
+	to->address = BPF_CORE_READ(instance, orig_ret_vaddr);
+	return (u64)BPF_CORE_READ(instance, next);
+}
+
+/* Copies where functions with return probes return to, behind offset bytes that are there
+ * already: what is on the stack leads to the kernel's trampoline. */
+TRACES_GLOBAL int returns_copy(u32 key, u32 offset, u64 innermost)
+{
+	struct kd_trace *trace = scratch_trace(key);
+	u32 n;
+
+	if (!trace || offset > KD_STACK_MAX)
+		return 0;
+	for (n = 0; n < KD_RETURNS && innermost; n++)
+		innermost = return_copy(key, offset + n * sizeof(struct kd_return), innermost);
+	trace->n_returns = n;
 	return 0;
 }
 

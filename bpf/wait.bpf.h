@@ -21,29 +21,31 @@ static __always_inline void wait_woken(void *ctx, struct target target, struct t
 }
 
 /* Switched out in user mode: the stack is kept for the case that the wait gets
- * long. */
-static __noinline void wait_begin_in_user(struct kd_thread *thread, u64 t)
+ * long. Global, to be verified once. */
+TRACES_GLOBAL int wait_begin_in_user(u32 slot, u64 t)
 {
+	struct kd_thread *thread = slot_thread(slot);
 	u32 key = scratch_key(SCRATCH_THREAD);
 	struct kd_trace *trace;
 
-	if (!window_is_open())
-		return;
+	if (!thread || !window_is_open())
+		return 0;
 	trace = trace_begin(key, KD_TRACE_STACK, thread->tgid, thread->tid, t, t);
 	if (!trace)
-		return;
+		return 0;
 	trace_user(trace, key, current_user_regs(), IN_ADVANCE);
 	if (trace->flags)
 		trace_send(key, false);
+	return 0;
 }
 
-static __always_inline void wait_begin(struct kd_thread *thread, u64 t, u32 state)
+static __always_inline void wait_begin(struct kd_thread *thread, u32 slot, u64 t, u32 state)
 {
 	thread->out_since = t;
 	thread->out_state = state;
 	thread->woken_at = 0;
 	if (kd_wait_ns != KD_UNWANTED && thread->call == KD_CALL_NONE && kd_user_bytes)
-		wait_begin_in_user(thread, t);
+		wait_begin_in_user(slot, t);
 }
 
 /* One part of a wait: asleep, or ready. Its kernel stack is in the scratch. */
