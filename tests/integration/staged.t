@@ -52,7 +52,7 @@ def case_nice(test):
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}")
     hog = test.workload("roles", f"+spin:{cpu}", wrapper=("nice", "-n", "-10"))
-    with heavy_group() as join:  # both: others are no match for them
+    with heavy_group() as join, kdtest.RealTime.alone():  # both: others are no match for them
         join(load, hog)
         beside(test, "nice", load, hog, "(nice -10) ran")
         load.end()
@@ -64,7 +64,7 @@ def case_group(test):
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}")
     hog = test.workload("roles", *[f"+spin:{cpu}"] * 4)
-    with heavy_group() as join:
+    with heavy_group() as join, kdtest.RealTime.alone():
         join(hog)
         beside(test, "group", load, hog, f"on which roles[{hog.pid}] ran")
         hog.end()
