@@ -279,6 +279,8 @@ static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
 	struct kd_thread *thread = event.thread;
 	u64 *waited, lead, stolen = thread->stolen_ns - thread->stolen_before;
 	u64 ran = event.t - thread->run_since - stolen;
+	bool in_kernel = thread->ready_state == KD_READY_WOKEN ||
+			 (thread->call != KD_CALL_NONE && thread->call_since < thread->run_since);
 
 	if (exec_ns - thread->exec_out <= ran || !event.record || thread->run_since < event.edge)
 		return 0;
@@ -290,8 +292,7 @@ static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
 	thread->ready_ns -= thread->ready_ns < lead ? thread->ready_ns : lead;
 	if (unlikely(state_is_blocked(thread->ready_state)))
 		awaited_take(event.record, thread, lead);
-	*record_state(event.record,
-		      thread->ready_state == KD_READY_WOKEN ? KD_KERNEL : KD_USER) += lead;
+	*record_state(event.record, in_kernel ? KD_KERNEL : KD_USER) += lead;
 	return lead;
 }
 

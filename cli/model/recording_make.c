@@ -210,7 +210,9 @@ static int lead_add(struct event_course *course, uint64_t at, uint64_t lead)
 	running.start = u64_max(u64_sub(at, lead), course->now.start);
 	*owed = u64_sub(lead, at - running.start);
 	running.end = at;
-	running.state = course->now.state == KD_READY_WOKEN ? KD_KERNEL : KD_USER;
+	running.state = course->now.state == KD_READY_WOKEN || course->call != KD_CALL_NONE
+				? KD_KERNEL
+				: KD_USER;
 	running.awaited = 0;
 	running.from = KD_FROM_UNKNOWN;
 	running.waker = running.holder = 0;

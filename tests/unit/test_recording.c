@@ -160,6 +160,27 @@ TEST(leads)
 	recording_clear(&recording);
 }
 
+/* Who is preempted in a call goes on in it. */
+TEST(lead_in_a_call)
+{
+	struct recorded_event events[] = {
+		event(FROM + 100, 7, KD_RECORDED_CALL, KD_USER, KD_KERNEL, 45),
+		event(FROM + 200, 7, KD_RECORDED_PREEMPTED, KD_KERNEL, KD_READY_PREEMPTED, 0),
+		event(FROM + 300, 7, KD_RECORDED_RUN, KD_READY_PREEMPTED, KD_KERNEL, 0),
+		event(FROM + 400, 7, KD_RECORDED_RETURN, KD_KERNEL, KD_USER, 0),
+		event(FROM + 500, 7, KD_RECORDED_LEAD, 0, 0, 20),
+		event(FROM + 500, 7, KD_RECORDED_PREEMPTED, KD_USER, KD_READY_PREEMPTED, 0),
+		event(FROM + 600, 7, KD_RECORDED_RUN, KD_READY_PREEMPTED, KD_USER, 0),
+		event(FROM + 700, 7, KD_RECORDED_LEAD, 0, 0, 10),
+		event(FROM + 700, 7, KD_RECORDED_PREEMPTED, KD_USER, KD_READY_PREEMPTED, 0),
+	};
+	struct recording recording = made(events, sizeof(events) / sizeof(*events), NULL, 0);
+
+	is_state(&recording, 3, FROM + 280, FROM + 300, KD_KERNEL, "a lead in the call");
+	is_state(&recording, 7, FROM + 590, FROM + 600, KD_USER, "and one in user mode");
+	recording_clear(&recording);
+}
+
 TEST(silent)
 {
 	struct recorded_now now[] = {
