@@ -25,13 +25,39 @@ struct {
 	__type(value, struct kd_known);
 } kd_known SEC(".maps");
 
+#define KNOWN_PART 8
+
+/* Adds words of the current thread's stack, from that one of its shape on, to the hash in
+ * trace->known. Returns false if one cannot be read. Global: so few are verified, and not all. */
+TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
+{
+	struct kd_trace *trace = scratch_trace(key);
+	struct kd_shape *shape = bpf_map_lookup_elem(&kd_shapes, &index);
+	u64 start, i, at, word;
+
+	if (!trace || !shape)
+		return 0;
+	start = trace->user_sp - KD_RED_ZONE;
+	for (u32 part = 0; part < KNOWN_PART; part++) {
+		i = first + part;
+		barrier_var(i); /* it is this register that has to be in bounds */
+		if (i >= KD_SHAPE_WORDS || i >= shape->n)
+			break;
+		at = shape->words[i];
+		if (bpf_probe_read_user(&word, sizeof(word), (void *)(start + at * sizeof(word))))
+			return 0;
+		trace->known = kd_known_mix(trace->known, kd_known_word(at, word));
+	}
+	return 1;
+}
+
 /* Says in a trace which stack the current thread has, whose registers have been taken, if
  * it has that shape and is known. Global, to be verified once. */
 TRACES_GLOBAL int known_try(u32 key, u32 index)
 {
 	struct kd_trace *trace = scratch_trace(key);
 	struct kd_shape *shape = bpf_map_lookup_elem(&kd_shapes, &index);
-	u64 hash, regs, stack, start, at, word, mapped_at;
+	u64 hash, regs, stack, mapped_at;
 	struct kd_known *known;
 	u32 n;
 
@@ -39,14 +65,11 @@ TRACES_GLOBAL int known_try(u32 key, u32 index)
 		return 0;
 	regs = shape->regs;
 	n = shape->n;
-	start = trace->user_sp - KD_RED_ZONE;
-	hash = kd_known_mix(kd_known_mix(kd_known_seed(trace->tgid), n), regs);
-	for (u32 i = 0; i < KD_SHAPE_WORDS && i < n; i++) {
-		at = shape->words[i];
-		if (bpf_probe_read_user(&word, sizeof(word), (void *)(start + at * sizeof(word))))
+	trace->known = kd_known_mix(kd_known_mix(kd_known_seed(trace->tgid), n), regs);
+	for (u32 i = 0; i < KD_SHAPE_WORDS && i < n; i += KNOWN_PART)
+		if (!known_words(key, index, i))
 			return 0;
-		hash = kd_known_mix(hash, kd_known_word(at, word));
-	}
+	hash = trace->known;
 	for (u32 i = 0; i < KD_REGS; i++)
 		hash = kd_known_mix(hash, kd_known_register(regs, i, trace->regs[i]));
 	index = hash % KD_KNOWN;

@@ -93,32 +93,53 @@ static __always_inline void kernel_stack_take(struct kd_trace *trace, struct tas
 	trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 }
 
-/* Of a thread that is not running, whose kernel stack has been taken: the words that lie
- * inside of it and may be return addresses. All that bpf_get_task_stack() leaves out are there
- * (stack_trace_consume_entry_nosched()): which they are, user space finds by the names of the
- * functions. Branches only to leave, as stack_copy_part(). Global, to be verified once. */
-TRACES_GLOBAL int sched_words_find(u32 key, u64 sp, u64 top)
+#define SCHED_PART 12
+
+/* Takes so many words of those below, from that one on, SCHED_PART at most. Returns whether it has
+ * come to the end of what is left out. Branches only to leave, as stack_copy_part(), and global, as
+ * that is. */
+TRACES_GLOBAL int sched_words_part(u32 key, u32 first, u32 count)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
 	const u64 last = KD_SCHED_WORDS - 1;
-	u64 size = top - sp, n, word, *words;
+	u64 n, word, *words, from = first;
 
-	if (!scratch || !scratch->trace.n_kernel)
-		return 0;
-	if (size > SCHED_STACK)
-		size = SCHED_STACK;
-	words = (u64 *)scratch->stack;
-	if (bpf_probe_read_kernel(words, size, (void *)sp))
-		return 0;
-	for (u32 i = 0; i < SCHED_STACK / sizeof(u64) && i < size / sizeof(u64); i++) {
+	barrier_var(from); /* it is this register that has to be in bounds */
+	if (!scratch || from >= SCHED_STACK / sizeof(u64))
+		return 1;
+	words = (u64 *)scratch->stack + from;
+	for (u32 i = 0; i < SCHED_PART && i < count; i++) {
 		word = words[i];
 		if (word == scratch->trace.kernel[0])
-			return 0;
+			return 1;
 		/* In memory the verifier does not follow it. */
 		n = scratch->trace.n_sched;
 		scratch->trace.sched[BOUNDED(n, KD_SCHED_WORDS)] = word;
 		scratch->trace.n_sched = n + (is_image_address(word) & (n - last) >> 63);
 	}
+	return 0;
+}
+
+/* Of a thread that is not running, whose kernel stack has been taken: the words that lie
+ * inside of it and may be return addresses. All that bpf_get_task_stack() leaves out are there
+ * (stack_trace_consume_entry_nosched()): which they are, user space finds by the names of the
+ * functions. Global, to be verified once. */
+TRACES_GLOBAL int sched_words_find(u32 key, u64 sp, u64 top)
+{
+	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
+	u64 size = top - sp;
+	u32 n;
+
+	if (!scratch || !scratch->trace.n_kernel)
+		return 0;
+	if (size > SCHED_STACK)
+		size = SCHED_STACK;
+	if (bpf_probe_read_kernel(scratch->stack, size, (void *)sp))
+		return 0;
+	n = size / sizeof(u64);
+	for (u32 i = 0; i < SCHED_STACK / sizeof(u64) && i < n; i += SCHED_PART)
+		if (sched_words_part(key, i, n - i))
+			return 0;
 	scratch->trace.n_sched = 0; /* that was not the stack */
 	return 0;
 }
