@@ -260,8 +260,9 @@ static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part 
 	if (unlikely(end < start))
 		end = KD_NEVER;
 #endif
-	part->from = since > start ? since : start;
-	part->to = t < end ? t : end;
+	/* Without branches, of which the verifier would follow each. */
+	part->from = since + elapsed(since, start);
+	part->to = lesser(t, end & KD_NEVER >> 1);
 	return t > start && since < end && since <= t;
 }
 
