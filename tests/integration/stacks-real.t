@@ -222,6 +222,7 @@ def case_python(test):
 
     def load():
         for _ in range(150):
+            kdtest.wait_until(lambda: kdtest.state_of(child.pid, child.pid) == "S")  # for the next one
             child.proc.stdin.write(b"x")
             child.proc.stdin.flush()
             time.sleep(0.001)
