@@ -270,6 +270,15 @@ static __noinline void restart_drop(struct kd_thread *thread, u32 slot)
 		    thread->restart_at);
 }
 
+/* What a thread did in the lead of its run, see below: it came from a call, or from user mode. */
+static __always_inline u32 lead_state(struct kd_thread *thread)
+{
+	if (thread->ready_state == KD_READY_WOKEN)
+		return KD_KERNEL;
+	return thread->call != KD_CALL_NONE && thread->call_since < thread->run_since ? KD_KERNEL
+										      : KD_USER;
+}
+
 /* The scheduler's clock may have begun the run before the switch: a wakeup that
  * preempts (the idle thread, too) reads that clock and spares the switch the
  * reading (rq_clock_skip_update() in wakeup_preempt()). That part of the wait is
@@ -279,8 +288,6 @@ static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
 	struct kd_thread *thread = event.thread;
 	u64 *waited, lead, stolen = thread->stolen_ns - thread->stolen_before;
 	u64 ran = event.t - thread->run_since - stolen;
-	bool in_kernel = thread->ready_state == KD_READY_WOKEN ||
-			 (thread->call != KD_CALL_NONE && thread->call_since < thread->run_since);
 
 	if (exec_ns - thread->exec_out <= ran || !event.record || thread->run_since < event.edge)
 		return 0;
@@ -292,7 +299,7 @@ static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
 	thread->ready_ns -= thread->ready_ns < lead ? thread->ready_ns : lead;
 	if (unlikely(state_is_blocked(thread->ready_state)))
 		awaited_take(event.record, thread, lead);
-	*record_state(event.record, in_kernel ? KD_KERNEL : KD_USER) += lead;
+	*record_state(event.record, lead_state(thread)) += lead;
 	return lead;
 }
 
@@ -343,7 +350,7 @@ static __always_inline void run_end(struct target target, u32 runnable, u64 exec
 	item_book(event, runnable ? ITEM_INVOLUNTARY : ITEM_VOLUNTARY, 0, t);
 	lead = switch_lead(event, exec_ns);
 	if (lead)
-		recorder_add(KD_RECORDED_LEAD, thread->ready_state, thread->tid, recorder_ns(lead),
+		recorder_add(KD_RECORDED_LEAD, lead_state(thread), thread->tid, recorder_ns(lead),
 			     t);
 	thread->run_ns += t - thread->run_since + lead;
 	thread->exec_out = exec_ns;

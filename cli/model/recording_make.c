@@ -180,17 +180,17 @@ static void course_begin(struct event_course *course, const struct recorded_even
 	course->known = course->first = true;
 }
 
-/* The lead of the run that begins with an event; 0: none, or the run goes on. */
-static uint64_t run_lead(const struct recorded_event *events, size_t n)
+/* The lead of the run that begins with an event; NULL: none, or the run goes on. */
+static const struct recorded_event *run_lead(const struct recorded_event *events, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		if (events[i].kind == KD_RECORDED_LEAD)
-			return events[i].what;
+			return &events[i];
 		if (events[i].kind == KD_RECORDED_SLEEP ||
 		    events[i].kind == KD_RECORDED_PREEMPTED || events[i].kind == KD_RECORDED_RUN)
-			return 0;
+			return NULL;
 	}
-	return 0;
+	return NULL;
 }
 
 static uint64_t *owed_of(struct event_course *course)
@@ -201,18 +201,17 @@ static uint64_t *owed_of(struct event_course *course)
 /* The part of a wait that the scheduler counts as running, see switch_lead() of the kernel side,
  * which books it so: what is more than this wait it takes from the others, so the next one gets it
  * here. */
-static int lead_add(struct event_course *course, uint64_t at, uint64_t lead)
+static int lead_add(struct event_course *course, uint64_t at, const struct recorded_event *event)
 {
 	struct recorded_state running = course->now;
-	uint64_t *owed = owed_of(course);
+	uint64_t *owed = owed_of(course), lead = u64_add(event ? event->what : 0, *owed);
 
-	lead = u64_add(lead, *owed);
 	running.start = u64_max(u64_sub(at, lead), course->now.start);
 	*owed = u64_sub(lead, at - running.start);
 	running.end = at;
-	running.state = course->now.state == KD_READY_WOKEN || course->call != KD_CALL_NONE
-				? KD_KERNEL
-				: KD_USER;
+	running.state = event                                 ? recorded_event_state(event)
+			: course->now.state == KD_READY_WOKEN ? KD_KERNEL
+							      : KD_USER;
 	running.awaited = 0;
 	running.from = KD_FROM_UNKNOWN;
 	running.waker = running.holder = 0;
@@ -258,7 +257,8 @@ static void state_begin(struct event_course *course, const struct recorded_event
 /* The state of before ends. */
 static int state_end(struct event_course *course, const struct recorded_event *events, size_t n)
 {
-	uint64_t lead = events->kind == KD_RECORDED_RUN ? run_lead(events, n) : 0;
+	const struct recorded_event *lead = events->kind == KD_RECORDED_RUN ? run_lead(events, n)
+									    : NULL;
 
 	if (events->kind == KD_RECORDED_WOKEN) {
 		course->now.waker = (pid_t)(events->what & TID_MASK);
