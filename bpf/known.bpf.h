@@ -27,8 +27,9 @@ struct {
 
 #define KNOWN_PART 8
 
-/* Adds words of the current thread's stack, from that one of its shape on, to the hash in
- * trace->known. Returns false if one cannot be read. Global: so few are verified, and not all. */
+/* For known_try(): mixes KNOWN_PART words of the stack at most, from the shape's word first on,
+ * into the hash in trace->known. Returns false if one cannot be read. Global, to be verified once.
+ */
 TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 {
 	struct kd_trace *trace = scratch_trace(key);

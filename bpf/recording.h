@@ -20,10 +20,10 @@ enum kd_recorded_kind {
 				  KD_RECORDED_AWAITED */
 	KD_RECORDED_ENTERS,
 	/* Others; tid as for enters, unless said otherwise. */
-	KD_RECORDED_LEAD, /* its run ended: it had begun so many ns (what) before its switch-in, in
-			   * the state */
-	KD_RECORDED_LOCK, /* sleeps for a lock; what: TID of who has that */
-	KD_RECORDED_STOLEN,  /* its run lost so many ns (what) to the hypervisor */
+	KD_RECORDED_LEAD,   /* its run ended: so many ns (what) of it, in the state, came before its
+				switch-in */
+	KD_RECORDED_LOCK,   /* sleeps for a lock; what: TID of who has that */
+	KD_RECORDED_STOLEN, /* its run lost so many ns (what) to the hypervisor */
 	KD_RECORDED_HARDIRQ, /* one ended that had lasted so many ns (what); tid: it hit, 0: the
 				idle task; detail: which, as in struct kd_record, and the
 				running state that it is booked from << KD_RECORDED_HIT_STATE,

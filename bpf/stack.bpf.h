@@ -95,9 +95,9 @@ static __always_inline void kernel_stack_take(struct kd_trace *trace, struct tas
 
 #define SCHED_PART 12
 
-/* Takes so many words of those below, from that one on, SCHED_PART at most. Returns whether it has
- * come to the end of what is left out. Branches only to leave, as stack_copy_part(), and global, as
- * that is. */
+/* For sched_words_find(): looks at count words of the stack's copy from first on, SCHED_PART at
+ * most. Returns whether the innermost function that the kernel shows has been found. Branches only
+ * to leave, as in stack_copy_part(). Global: a part is verified once, not the whole loop. */
 TRACES_GLOBAL int sched_words_part(u32 key, u32 first, u32 count)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
@@ -308,8 +308,8 @@ TRACES_GLOBAL int stack_copy(u32 key, u32 offset, bool other)
 	return cursor->offset;
 }
 
-/* Copies one of those below, to these bytes of the stack's room. Returns the address of the next
- * one. Global, to be verified once, as that is. */
+/* For returns_copy(): copies the return_instance at this address to offset at of the scratch's
+ * stack. Returns the address of the next one. Global, to be verified once. */
 TRACES_GLOBAL u64 return_copy(u32 key, u64 at, u64 address)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
