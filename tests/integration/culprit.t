@@ -534,6 +534,71 @@ def case_own_quotas(test):
             of_quota(test, report.thread(tid), group, counts[group])
 
 
+def case_nested_quotas(test):
+    """The quota of a group above has been used up, by others too, while the thread's own has not."""
+    kdtest.only_on_host("groups in groups")
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise kdtest.Skip("others need a CPU of their own")
+    with limited_group("kd-outer") as outer, limited_group("kd-outer/kd-own") as own, \
+            limited_group("kd-outer/kd-other") as others:
+        set_quota(own, 200_000, 1_000_000)
+        other, target = (hog(test, f"spin:{cpu}") for cpu in (cpus[0], cpus[-1]))
+        for group, load in ((others, other), (own, target)):
+            (group / "cgroup.procs").write_text(str(load.pid))
+        report, counts = observe(test, target, other, Quota(outer),
+                                 until=lambda ran: ran[outer] >= 6 * RUN)
+        rows = of(report.thread(target.tid("spin")[0]), kind="throttled")
+        test.eq([row.get("group") for row in rows], [f"/{outer.name}"], "the group above, and no other one")
+        test.between(total(rows), RUN, counts[outer][1], "for at most as long as the kernel counts")
+        for load in (other, target):
+            load.end()
+
+
+def case_same_entry(test):
+    """Two threads that would have the same entry in the list of a CPU for which they wait."""
+    kdtest.only_on_host("the list is the program's own")
+    cpu = kdtest.last_cpu()
+    target = hog(test, f"spin:{cpu}", *["poll"] * (LISTED - 1), f"spin:{cpu}")
+    other = hog(test, f"spin:{cpu}")
+    report, ran = observe(test, target, other)
+    for spin in target.tid("spin"):
+        named(test, report.thread(spin), {"pid": other.pid}, ran[other.tid("spin")[0]], "who made both wait")
+
+
+RENAMED = """import ctypes, os, signal, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+print("ready", flush=True)
+input()
+for name in sys.argv[2:]:
+    ctypes.CDLL(None).prctl(15, name.encode())  # PR_SET_NAME
+    end = time.thread_time_ns() + int(150e6)
+    while time.thread_time_ns() < end: pass
+print("done", flush=True)
+signal.pause()"""
+
+
+def case_renamed(test):
+    """What becomes another program while it has the CPU is another culprit."""
+    kdtest.only_on_host("names are compared by the program itself")
+    target, names = hog(test, f"spin:{kdtest.last_cpu()}"), ("before", "after")
+    other = test.child(["python3", "-c", RENAMED, kdtest.last_cpu(), *names])
+    other.line("ready")
+    path = test.directory() / "sample.json"
+    capture = test.capture(target.pid, "-o", "text", "-o", f"json:{path}")
+    hidden = hidden_ns()
+    begin(target)
+    other.send("go")
+    other.line("done")
+    hidden = hidden_ns() - hidden
+    test.books(capture.close(test))
+    sample = next(json.loads(line) for line in path.open() if '"type":"sample"' in line)
+    (thread,) = (row for row in sample["threads"] if row["tid"] == target.tid("spin")[0])
+    for name in names:
+        rows = [row for row in thread["ready_by"] if (row.get("pid"), row.get("name")) == (other.pid, name)]
+        test.between(total(rows), 135 * MS - hidden, 170 * MS + hidden, f"{name} has its time")
+
+
 def runqueues_of(pid):
     """The memory of the BPF map that a program has about run queues."""
     number, = (number for number, name in named_objects(pid, "map").items() if name == "kd_runqueues")
@@ -585,4 +650,5 @@ def case_deadline(test):
 
 kdtest.main(case_fifo, case_never_switched, case_nice, case_round_robin, case_many_waiters,
             case_crowd, case_many_culprits, case_ksoftirqd, case_group, case_quota,
-            case_own_quotas, case_hidden_ends, case_deadline)
+            case_own_quotas, case_nested_quotas, case_same_entry, case_renamed, case_hidden_ends,
+            case_deadline)

@@ -18,13 +18,14 @@ MOST_SHARES, MOST_WEIGHT = "262144", "10000"
 
 @contextlib.contextmanager
 def limited_group(name="kd-culprit"):
-    """A control group that may have 20 of each 100 ms."""
+    """A control group that may have 20 of each 100 ms; of one within another that one is made first, and
+    ends last."""
     control, given_before = None, True
     if CPU.is_dir():
         group, files = CPU / name, {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "20000",
                                     "cpu.shares": MOST_SHARES}  # that it gets from others
     elif "cpu" in controllers():
-        control = UNIFIED / "cgroup.subtree_control"
+        control = (UNIFIED / name).parent / "cgroup.subtree_control"
         given_before = "cpu" in control.read_text().split()
         control.write_text("+cpu")
         group, files = UNIFIED / name, {"cpu.max": "20000 100000", "cpu.weight": MOST_WEIGHT}
@@ -45,12 +46,13 @@ def limited_group(name="kd-culprit"):
             control.write_text("-cpu")
 
 
-def set_quota(group, quota_us):
-    """So much of each 100 ms; -1: as much as there is."""
+def set_quota(group, quota_us, period_us=100_000):
+    """So much of each period; -1: as much as there is."""
     if CPU.is_dir():
+        (group / "cpu.cfs_period_us").write_text(str(period_us))
         (group / "cpu.cfs_quota_us").write_text(str(quota_us))
     else:
-        (group / "cpu.max").write_text(f"{'max' if quota_us < 0 else quota_us} 100000")
+        (group / "cpu.max").write_text(f"{'max' if quota_us < 0 else quota_us} {period_us}")
 
 
 def join_thread(group, tid):

@@ -8,7 +8,9 @@ run, which costs what a run of one does."""
 import json
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 
 import kdtest
@@ -433,6 +435,57 @@ def case_exec(test):
         chains.check(truth, {"": Program(second)}, text=f"after exec: {truth['shape']}")
 
 
+# Two ways to a call: all but one of the outer functions, their registers and the stack's size are
+# the same.
+WAYS = """#include <stdio.h>
+#include <time.h>
+static volatile int kept;
+#define CALLS(name, next) __attribute__((noinline)) static void name(void) { next; kept++; }
+CALLS(waits, nanosleep(&(struct timespec){ 0, 6000000 }, NULL))
+CALLS(deep_1, waits()) CALLS(deep_2, deep_1()) CALLS(deep_3, deep_2()) CALLS(deep_4, deep_3())
+CALLS(deep_5, deep_4()) CALLS(deep_6, deep_5()) CALLS(deep_7, deep_6()) CALLS(deep_8, deep_7())
+CALLS(deep_9, deep_8()) CALLS(left, deep_9()) CALLS(right, deep_9())
+int main(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (int way; (way = getchar()) != EOF;) {
+		if (way == 'l')
+			left();
+		if (way == 'r')
+			right();
+		if (way == 'e')
+			puts("done"), fflush(stdout);
+	}
+}
+"""
+
+
+def case_ways(test):
+    """A stack that is known already is another one as soon as any of its functions is."""
+    path = compiled(test, WAYS, "kdtest-ways", "-O0")
+    load = test.child([path])
+    load.line("ready")
+    watch = Watch(test, load, options=("-s", "4ms", "--stack-overhead=0"))
+    load.send("lllllrrrrrlllllrrrrrlrlrlrlrlre")
+    load.line("done")
+    watch.close()
+    events = sorted((event.entry, next((name for name in event.stack.functions() if name in ("left", "right")),
+                                       None))
+                    for event in watch.stacks.events if event.call == "clock_nanosleep")
+    test.eq("".join(name[0] if name else "?" for _, name in events), "lllllrrrrrlllllrrrrrlrlrlrlrlr",
+            "each call's own way")
+    # Copies of so many would cost more than they may; but for the first window's they need none.
+    capture = test.child([kdtest.PROGRAM, "-p", load.pid, "-s", "4ms", "--stack-overhead=0.001",
+                          "--sample-time=200ms", "--sample-count=0"])
+    capture.line("# Start sampling")
+    load.send("l" * 200 + "e")
+    load.line("done")
+    capture.signal(signal.SIGINT)
+    test.eq(capture.wait(), 0, "status 0")
+    test.between(len(re.findall(r"\bleft\b", capture.stdout)), 100, 200, "a stack that is known needs no copy")
+
+
 CXX = ("kdtest::slow(int)",
        "kdtest::Chain::Chain(int)::{lambda(char)#1}::operator()(char) const",
        "kdtest::Chain::Chain(int)",
@@ -458,4 +511,4 @@ def check_cxx(test, chains, path, truth):
 
 
 kdtest.main(case_chains, case_compilers, case_alternate_stack_and_fork, case_return_probes,
-            case_libraries, case_names, case_gone_file, case_exec)
+            case_libraries, case_names, case_gone_file, case_exec, case_ways)
