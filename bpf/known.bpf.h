@@ -28,8 +28,7 @@ struct {
 #define KNOWN_PART 8
 
 /* For known_try(): mixes KNOWN_PART words of the stack at most, from the shape's word first on,
- * into the hash in trace->known. Returns false if one cannot be read. Global, to be verified once.
- */
+ * into the hash in trace->known. Returns false if one cannot be read. Global: verified once. */
 TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 {
 	struct kd_trace *trace = scratch_trace(key);
