@@ -80,6 +80,7 @@ class Prologues:
         self.load, self.name = test.workload("prologues"), name
         os.sched_setaffinity(self.load.pid, {self.CPU})
         if not starved:
+            test.stack.enter_context(kdtest.RealTime.alone())
             os.sched_setscheduler(self.load.pid, os.SCHED_FIFO, os.sched_param(1))
             return
         os.setpriority(os.PRIO_PROCESS, self.load.pid, 19)

@@ -194,9 +194,8 @@ def case_busy(test):
     kdtest.only_beside_another_cpu("the thread is to run before all others")
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}")
-    tid = load.tid("spin")[0]
-    os.sched_setscheduler(tid, os.SCHED_FIFO, os.sched_param(10))
-    screen = Screen(test, load.pid, seconds=0.3)
+    with kdtest.real_time(load.pid, load.tid("spin")[0]):
+        screen = Screen(test, load.pid, seconds=0.3)
     # Even then the kernel gives others a twentieth of each second, and whoever works on another
     # CPU may have it interrupted.
     others = [row for row in screen.blamed if row["cause"] not in (*kdstaged.TAKERS, "throttled")]
