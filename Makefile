@@ -317,10 +317,10 @@ $(BUILD)/workloads/compat32: tests/workloads/compat.c $(BUILD)/flags
 
 # All of this as a compiler sees it, with either kind of flags; nothing is made of it.
 SYNTAX := $(patsubst %.c,$(BUILD)/%.syntax,$(CLI) $(UNIT:%=tests/%.c) \
-	$(wildcard tests/workloads/*.c tests/fuzz/*.c))
+	$(filter-out %.bpf.c,$(wildcard tests/workloads/*.c tests/fuzz/*.c tests/bench/*.c)))
 syntax: $(SYNTAX)
 $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
-		$(GEN)/syscall_table.inc $(GEN)/html_page.inc $(GEN)/version.h
+		$(GEN)/floor.skel.h $(GEN)/probe.skel.h $(GEN)/syscall_table.inc $(GEN)/html_page.inc $(GEN)/version.h
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(Q)$(CC) $(CLI_FLAGS) -include $(GEN)/version.h $(DEPENDENCIES) -fsyntax-only $<

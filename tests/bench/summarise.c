@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Usage: summarise THREADS MEASURES SAMPLES ROUNDS. Adds up so many samples of so many threads, of
  * each of which so many measures are not 0, and prints for each round the ns of CPU time that it
- * took without what reports find anyway, the verdicts, and in a last line the bytes. */
+ * took, and in a last line the bytes. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cli/model/summary.h"
+#include "cli/model/verdict.h"
 
 #define SECOND 1000000000ULL
 
@@ -57,25 +58,12 @@ static unsigned long long round_take(const struct sample *sample, unsigned int s
 	return took;
 }
 
-static unsigned long long verdicts_take(const struct sample *sample, unsigned int samples)
-{
-	unsigned long long start = now();
-
-	for (unsigned int i = 0; i < samples; i++) {
-		struct verdict verdict = { 0 };
-
-		if (verdict_find(&verdict, sample))
-			abort();
-		verdict_clear(&verdict);
-	}
-	return now() - start;
-}
-
 int main(int argc, char **argv)
 {
 	unsigned int size[4];
 	struct sample sample = { .start = SECOND, .end = 2 * SECOND };
 	struct summary *summary = must(summary_new(0.2));
+	struct verdict verdict = { 0 };
 	size_t bytes = 0;
 
 	if (argc != 5)
@@ -92,13 +80,16 @@ int main(int argc, char **argv)
 		snprintf(row->name, sizeof(row->name), "thread%u", i % 1000);
 		fill(row, summary, size[1]);
 	}
+	if (verdict_find(&verdict, &sample))
+		abort();
 	for (unsigned int i = 0; i < size[3]; i++) {
 		unsigned long long took = round_take(&sample, size[2], &bytes);
 
-		printf("%lld\n", (long long)(took - verdicts_take(&sample, size[2])));
+		printf("%llu\n", took);
 	}
 	printf("%zu\n", bytes);
 	summary_free(summary);
+	verdict_clear(&verdict);
 	free(sample.threads);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "cli/model/verdict.h"
 #include "cli/perfetto/perfetto.h"
 #include "tests/unit/traces_sample.h"
 
@@ -84,6 +85,7 @@ int main(int argc, char **argv)
 	static const struct report_options options;
 	struct sample sample = traces_begin();
 	FILE *out = fopen("/dev/null", "we");
+	struct verdict verdict = { 0 };
 	int error = 0;
 
 	if (argc < 3 || !out)
@@ -92,12 +94,15 @@ int main(int argc, char **argv)
 		recording_add(&sample, strtoul(argv[1], NULL, 10));
 	else
 		waits_add(&sample, strtoul(argv[1], NULL, 10));
+	if (verdict_find(&verdict, &sample))
+		abort();
 	for (long round = strtol(argv[2], NULL, 10); round > 0 && !error; round--) {
 		unsigned long long begin = now();
 
 		error = report_perfetto(&sample, &options, out);
 		printf("%llu\n", now() - begin);
 	}
+	verdict_clear(&verdict);
 	sample_clear(&sample);
 	fclose(out);
 	return error ? 1 : 0;
