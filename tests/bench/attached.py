@@ -3,7 +3,8 @@
 
 import time
 
-from benchlib import (LOAD_CPU, LONG, QUICK, ROOT, Load, Missing, Process, kernel_delay, tool_path)
+from benchlib import (BUILD, LOAD_CPU, LONG, QUICK, ROOT, Load, Missing, Process, kernel_delay,
+                      tool_path)
 
 ROUNDS, OTHERS_ROUNDS, MS = (3, 1, 100) if QUICK else (5, 2, 300)
 LOADS = ("getppid", "pingpong")
@@ -31,8 +32,16 @@ def start_idle(load, _):
     return process
 
 
+def start_empty(*_):
+    """What no program can be below that sees each system call, switch and wakeup."""
+    process = Process([BUILD / "bench" / "floor", "empty"])
+    process.line(b"ready")
+    return process
+
+
 OURS = {
     "absent": None,
+    "empty programs on its tracepoints": start_empty,
     "kernel_delay for another process": start_other,
     "kernel_delay idle between samples": start_idle,
     "kernel_delay recording": start_recording,

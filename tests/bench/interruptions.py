@@ -9,7 +9,7 @@ import attached
 import interrupts
 from benchlib import BUILD, LOAD_CPU, QUICK, Load, Process
 
-ROUNDS, SLICES = (3, 10) if QUICK else (4, 20)
+ROUNDS, SLICES = (2, 5) if QUICK else (3, 8)
 SLICE_MS = 20  # others that come to the CPU stay away from most of such a time
 TIMERS, PERIOD_US = 2, 100
 OPTION = "--interruptions"

@@ -17,8 +17,9 @@ FEWEST = 20  # events of a round that make a figure
 # What is shown: tracepoints whose programs are added up, and how much of one floor
 # program that may be.
 PAIR = (("sys_enter", "sys_exit"), 2.4)
-SWITCH = (("sched_switch",), 2.0)
-WAKING = (("sched_waking",), 1.5)
+SWITCH = (("sched_switch",), 3.0)
+WAKING = (("sched_waking",), 2.0)
+WAKING_APART = (("sched_waking",), 2.5)
 WAKEUP = (("sched_wakeup",), 1.5)
 
 # load, system calls in each of its rounds, title, what is shown
@@ -27,7 +28,7 @@ LOADS = (
     ("pingpong", 4, "ping-pong on one CPU: a switch is from thread to thread",
      (SWITCH, WAKING, WAKEUP, PAIR)),
     ("apart", 4, "ping-pong between two CPUs: a switch is to or from idle",
-     (SWITCH, WAKING, WAKEUP, PAIR)),
+     (SWITCH, WAKING_APART, WAKEUP, PAIR)),
 )
 COUNTED = 0.9  # of a load's time, see bench_load.c
 # Rounds in which fewer of the machine's system calls were the target's are left out:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many requests a redis-server answers while it is watched, or another process is: it and its
-clients have all CPUs, and use them up."""
+"""How many requests a redis-server answers while it is watched, or another process is, beside when
+empty programs are attached: it and its clients have all CPUs, and use them up."""
 
+import functools
 import os
 import re
 import subprocess
 import tempfile
 import time
 
-from benchlib import CPUS, LONG, QUICK, Load, Missing, Process, kernel_delay, tool_path
+import attached
+from benchlib import BUILD, CPUS, LONG, QUICK, Load, Missing, Process, tool_path
 
 ROUNDS, REQUESTS = (2, 20_000) if QUICK else (4, 30_000)
 CLIENTS = 50
@@ -31,13 +33,17 @@ def measure_round(benchmark, path, conditions):
     for name, start in conditions.items():
         tool = start() if start else None
         try:
-            if tool:
-                tool.line(b"# Start sampling")
             result[name] = requests(benchmark, path)
         finally:
             if tool:
                 tool.stop()
     return result
+
+
+def watching(argv):
+    process = Process([*argv, "--sample-time", LONG])
+    process.line(b"# Start sampling")
+    return process
 
 
 def measure(table):
@@ -53,15 +59,13 @@ def measure(table):
                 redis.line()
                 while not os.path.exists(path):
                     time.sleep(0.01)
-                conditions = {"absent": None,
-                              "watched": lambda: kernel_delay(redis.pid, "--sample-time", LONG),
-                              "another process watched":
-                                  lambda: kernel_delay(bystander.pid, "--sample-time", LONG)}
-                if BASE:
-                    conditions["watched by BASE"] = lambda: Process(
-                        [BASE, "-p", redis.pid, "--sample-time", LONG])
-                    conditions["another process watched by BASE"] = lambda: Process(
-                        [BASE, "-p", bystander.pid, "--sample-time", LONG])
+                conditions = {"absent": None, "empty programs": attached.start_empty}
+                for program, by in ((BUILD / "kernel_delay", ""), (BASE, " by BASE")):
+                    if program:
+                        conditions[f"watched{by}"] = functools.partial(
+                            watching, [program, "-p", redis.pid])
+                        conditions[f"another process watched{by}"] = functools.partial(
+                            watching, [program, "-p", bystander.pid])
                 conditions["absent again"] = None
                 rounds = [measure_round(benchmark, path, conditions) for _ in range(ROUNDS)]
     finally:
