@@ -36,11 +36,17 @@ def show(browser, path):
 
 
 def lay_out(browser):
-    """Also what is not on the screen: nothing moves any more when it comes there."""
-    browser.eval(f"""(() => {{
+    """Also what is not on the screen: nothing moves any more when it comes there. The window becomes
+    so high that timelines, which take most of it at most, need not be scrolled."""
+    width, height = browser.eval("""(() => {
         for (const section of document.querySelectorAll("section"))
             section.style.contentVisibility = "visible";
-        return {FRAMES}; }})()""")
+        const heights = Array.from(document.querySelectorAll(".timeline canvas"),
+                                   (canvas) => canvas.clientHeight);
+        return [innerWidth, Math.max(innerHeight, ...heights.map((height) => 2 * height))]; })()""")
+    browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                 deviceScaleFactor=1, mobile=False)
+    browser.eval(FRAMES)
 
 
 def choose(browser, number):
