@@ -298,7 +298,7 @@ static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
 	*waited -= lead;
 	thread->ready_ns -= thread->ready_ns < lead ? thread->ready_ns : lead;
 	if (unlikely(state_is_blocked(thread->ready_state)))
-		awaited_take(event.record, thread, lead);
+		awaited_take(event.record, lead);
 	*record_state(event.record, lead_state(thread)) += lead;
 	return lead;
 }

@@ -359,10 +359,10 @@ static __always_inline void awaited_add(struct kd_record *record, struct kd_thre
 	record->last_awaited = awaited;
 }
 
-/* Some of the thread's last sleep in this window was none. */
-static __always_inline void awaited_take(struct kd_record *record, struct kd_thread *thread, u64 ns)
+/* Some of the last sleep in this window was none. What the thread awaits now may differ. */
+static __always_inline void awaited_take(struct kd_record *record, u64 ns)
 {
-	struct kd_count *count = &record->awaited[BOUNDED(thread->awaited, KD_AWAITED_ROOM)];
+	struct kd_count *count = &record->awaited[BOUNDED(record->last_awaited, KD_AWAITED_ROOM)];
 
 	count->total -= count->total < ns ? count->total : ns;
 }
