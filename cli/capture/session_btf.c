@@ -7,8 +7,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,137 +21,6 @@
 #include "cli/process/kernelfs.h"
 #include "kernel_delay.skel.h"
 #include "kernel_delay_traces.skel.h"
-
-/* --- Large programs are verified at a time, each by a thread --- */
-
-#define LICENSE "GPL" /* as in bpf/kernel_delay.bpf.c: libbpf has no function that tells it */
-#define LARGE 1500    /* instructions: others take 1 ms or so */
-
-/* Owns copies of what libbpf has: that may be gone while the kernel reads it. (There is no
- * fd_array: no program calls functions of modules.) */
-struct program_load {
-	struct bpf_program *program;
-	struct bpf_insn *instructions;
-	size_t n;
-	struct bpf_prog_load_opts options;
-	void *functions;
-	pthread_t thread;
-	int fd; /* of the loaded program, or a negative errno */
-};
-
-static void *memory_copied(const void *data, size_t size)
-{
-	void *to = malloc(size ? size : 1);
-
-	return to && size ? memcpy(to, data, size) : to;
-}
-
-static void load_free(struct program_load *load)
-{
-	if (!load)
-		return;
-	free(load->instructions);
-	free(load->functions);
-	free(load);
-}
-
-static struct program_load *load_new(struct bpf_program *program,
-				     const struct bpf_prog_load_opts *options)
-{
-	struct program_load *load = calloc(1, sizeof(*load));
-
-	if (!load)
-		return NULL;
-	load->program = program;
-	/* libbpf may be newer or older than its header that this was compiled with. */
-	memcpy(&load->options, options,
-	       options->sz < sizeof(load->options) ? options->sz : sizeof(load->options));
-	load->options.sz = sizeof(load->options);
-	load->n = bpf_program__insn_cnt(program);
-	load->instructions = memory_copied(bpf_program__insns(program),
-					   load->n * sizeof(struct bpf_insn));
-	load->functions = memory_copied(options->func_info, (size_t)options->func_info_cnt *
-								    options->func_info_rec_size);
-	load->options.func_info = load->functions;
-	if (load->instructions && load->functions)
-		return load;
-	load_free(load);
-	return NULL;
-}
-
-static void *load_run(void *context)
-{
-	struct program_load *load = context;
-
-	load->fd = bpf_prog_load(bpf_program__type(load->program), bpf_program__name(load->program),
-				 LICENSE, load->instructions, load->n, &load->options);
-	return NULL;
-}
-
-/* Signals are for the thread that waits for them. */
-static bool load_start(struct program_load *load)
-{
-	sigset_t all, before;
-	bool started;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = !pthread_create(&load->thread, NULL, load_run, load);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return started;
-}
-
-/* Begins to load a program that libbpf is about to load (its prog_prepare_load_fn), which gets
- * next to nothing to load in its place. Returns 0 or a negative errno. */
-static int program_load_begin(struct program_loads *loads, struct bpf_program *program,
-			      struct bpf_prog_load_opts *options)
-{
-	struct bpf_insn nothing[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, /* r0 = 0 */
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	struct program_load *load;
-
-	if (log_is_debug()) /* the verifier's messages are libbpf's to print, and quote each line */
-		return 0;
-	options->line_info_cnt = 0; /* the kernel checks and keeps each */
-	if (bpf_program__insn_cnt(program) < LARGE || loads->n == PROGRAM_LOADS_MAX)
-		return 0;
-	load = load_new(program, options);
-	if (!load || !load_start(load)) {
-		load_free(load);
-		return 0;
-	}
-	loads->all[loads->n++] = load;
-	options->func_info_cnt = 0;
-	return bpf_program__set_insns(program, nothing, 2);
-}
-
-static int load_end(struct program_load *load)
-{
-	int place = bpf_program__fd(load->program), error = 0;
-
-	pthread_join(load->thread, NULL);
-	if (load->fd < 0)
-		return load->fd;
-	if (place >= 0 && dup3(load->fd, place, O_CLOEXEC) < 0)
-		error = -errno;
-	close(load->fd);
-	return error;
-}
-
-int program_loads_end(struct program_loads *loads)
-{
-	int error, first = 0;
-
-	for (size_t i = 0; i < loads->n; i++) {
-		error = load_end(loads->all[i]);
-		first = first ?: error;
-		load_free(loads->all[i]);
-	}
-	loads->n = 0;
-	return first;
-}
 
 /* --- One of the two BPF objects --- */
 
@@ -205,7 +72,9 @@ struct kernel_delay *skeleton_open(bool traces, const struct session_btf *btf)
 #define ITERATOR "bpf_iter_"    /* and its function of an iterator */
 #define PREEMPTED_CALLS "trace_call_bpf_faultable"
 
-/* Called by libbpf for each program of these sections that it is about to load. */
+/* Called by libbpf for each program of these sections that it is about to load. Without --debug
+ * nobody sees the source lines that the verifier's messages quote; the kernel checks and keeps
+ * each. */
 static int program_prepare(struct bpf_program *program, struct bpf_prog_load_opts *options,
 			   long cookie)
 {
@@ -217,7 +86,9 @@ static int program_prepare(struct bpf_program *program, struct bpf_prog_load_opt
 		options->attach_prog_fd = 0;
 		options->attach_btf_id = btf->targets[i].id;
 	}
-	return program_load_begin(&btf->loads, program, options);
+	if (!log_is_debug())
+		options->line_info_cnt = 0;
+	return 0;
 }
 
 static int tracepoint_attach(const struct bpf_program *program, long cookie, struct bpf_link **link)

@@ -10,24 +10,6 @@
 
 #include "btf_slice.h"
 
-/* --- Large programs are verified at a time, each by a thread --- */
-
-#define PROGRAM_LOADS_MAX 32
-
-struct bpf_prog_load_opts;
-struct bpf_program;
-struct program_load;
-
-/* Starts zeroed. */
-struct program_loads {
-	struct program_load *all[PROGRAM_LOADS_MAX];
-	size_t n;
-};
-
-/* Waits for all, and puts them in their places, unless libbpf has failed to load the others.
- * Returns 0, or the first error as a negative errno. */
-int program_loads_end(struct program_loads *loads);
-
 /* --- By a slice of the kernel's BTF --- */
 
 #define BTF_PROGRAMS_MAX 32
@@ -47,7 +29,6 @@ struct session_btf {
 		uint32_t id; /* of what it will be attached to */
 	} targets[BTF_PROGRAMS_MAX];
 	size_t n_targets;
-	struct program_loads loads; /* to be ended when libbpf has loaded the object */
 };
 
 /* To be called before the object is opened, with path. Returns 0 or a negative errno. */

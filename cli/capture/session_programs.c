@@ -260,9 +260,7 @@ exit_status programs_load(struct programs *programs)
 {
 	int error = btf_targets(programs->btf, programs->skel->obj)
 			    ?: kernel_delay__load(programs->skel);
-	int apart = program_loads_end(&programs->btf->loads);
 
-	error = error ? error : apart;
 	return error ? load_failed(error) : 0;
 }
 

@@ -72,8 +72,6 @@ def phases_of(stamps, notes):
     loads = {}
     for name, begin, end in notes["BPF_PROG_LOAD"]:
         loads[name] = loads.get(name, 0) + end - begin
-        if name.startswith("kd_"):
-            loaded = max(loaded, end)  # by threads, when libbpf is done
     values = (opening - began, opened - opening, loading - opened, maps,
               loaded - loading - maps, attaching - loaded, iterating - attaching,
               start - iterating, stop - start - SAMPLE_MS / 1000, last - stop, end - last)
