@@ -552,7 +552,7 @@ enum kd_loss {
 	KD_LOSS_WAITERS, /* no room for a thread that waits for a CPU: it is not known who had it */
 	KD_LOSS_STOPS,   /* no room for a (thread, who stopped it) */
 	KD_LOSS_MOVES,   /* no room for a (thread, who moved it) */
-	KD_LOSS_REQUESTS, /* no room for a request, or a (thread, disk) */
+	KD_LOSS_REQUESTS, /* no room for a request, or a (thread, disk); or its end was not seen */
 	KD_LOSS_RESENT,   /* no room for a socket that sent again */
 	KD_LOSS_COUNTERS, /* no room for what a run of a thread has counted */
 	KD_LOSS_CALLERS,  /* no room for the function that waited for a lock */

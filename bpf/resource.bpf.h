@@ -281,22 +281,22 @@ static __always_inline void request_keep(u64 address, const struct target *targe
 		loss_count(KD_LOSS_REQUESTS);
 }
 
-/* It goes without completing: it was merged into another. */
-static __always_inline void request_forget(struct request *request)
+/* It goes without completing: it was merged into another. Returns whether there was one. */
+static __always_inline bool request_forget(struct request *request)
 {
 	u64 address = (u64)request;
 
-	bpf_map_delete_elem(&kd_requests, &address);
+	return !bpf_map_delete_elem(&kd_requests, &address);
 }
 
-/* It is made: whatever was at its address is gone. */
+/* It is made: whatever was at its address is gone, by an event that the kernel did not report. */
 static __always_inline void request_start(struct request *request)
 {
 	struct target target = target_running();
 
-	if (likely(!target.thread))
-		request_forget(request);
-	else
+	if (unlikely(request_forget(request)))
+		loss_count(KD_LOSS_REQUESTS);
+	if (unlikely(target.thread))
 		request_keep((u64)request, &target, BPF_ANY);
 }
 

@@ -47,8 +47,8 @@ const struct loss losses[LOSSES] = {
 		    "many threads were moved); take a shorter sample."),
 	KERNEL_LOSS(KD_LOSS_REQUESTS, "block_requests", "request to a disk is",
 		    "requests to disks are",
-		    "missing from [THREAD BLOCK I/O STATISTICS] (too many at once, or too many "
-		    "threads and disks); take a shorter sample."),
+		    "missing from [THREAD BLOCK I/O STATISTICS] (too many at once, too many "
+		    "threads and disks, or ends that the kernel hid); take a shorter sample."),
 	KERNEL_LOSS(KD_LOSS_RESENT, "retransmissions", "TCP segment that was sent again is",
 		    "TCP segments that were sent again are",
 		    "missing (of too many sockets on this machine); take a shorter sample."),
