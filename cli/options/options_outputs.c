@@ -193,17 +193,19 @@ static int read_machine(const struct option_row *row, const char *text, struct o
 
 /* The help says what is preset or implied behind the text. */
 static const struct option_row rows[] = {
-	{ .help = "Output:" },
+	{ .help = "Output:", .value = "output" },
 	{ "output", 'o', TAKES_VALUE, "FORMAT[:FILE]",
 	  "Write the samples to FILE, or to standard output, in this format; can be repeated "
 	  "(default: text; with a COMMAND on standard error). A FILE alone means text. In its name "
 	  "%n is the number of the sample, "
 	  "%t its time, %p the process ID of this program.",
-	  .read = read_output, .words = WORDS_OUTPUTS, .in = REPORT },
+	  .brief = "text, json, html, openmetrics, perfetto, ...", .read = read_output,
+	  .words = WORDS_OUTPUTS, .in = REPORT },
 	{ "live", 0, TAKES_NONE, NULL,
 	  "Show one window after the other on this terminal, of 1s each unless --sample-time says "
 	  "otherwise; ? lists the keys.",
-	  FLAG(outputs.live), .in = IN_CLOCKED | IN_LIVE },
+	  .brief = "show one window after the other on the terminal", FLAG(outputs.live),
+	  .in = IN_CLOCKED | IN_LIVE },
 	{ "output-mode", 0, TAKES_VALUE, "OCTAL", "Permissions of files.", .read = read_mode,
 	  FIELD(outputs.mode), .preset = "0600", .in = REPORT },
 	{ "output-limit", 0, TAKES_VALUE, "SIZE",
@@ -244,7 +246,8 @@ static const struct option_row rows[] = {
 	{ "fail-if", 0, TAKES_VALUE, "EXPR",
 	  "End with status 4 if EXPR is true for any sample, such as 'ready.max>1ms', "
 	  "'softirq.pct>5' or 'lost>0'; can be repeated.",
-	  .read = read_fail_if, .words = WORDS_CONDITIONS, .in = REPORT },
+	  .brief = "end with status 4 if this is true of a sample", .read = read_fail_if,
+	  .words = WORDS_CONDITIONS, .in = REPORT },
 	{ "replay", 0, TAKES_VALUE, "FILE",
 	  "Read the samples from FILE, written by -o json:FILE; -: standard input.",
 	  .read = read_file, FIELD(replay), .words = WORDS_FILES, .in = IN_REPLAY },
@@ -277,7 +280,7 @@ static const struct option_row rows[] = {
 	  "localhost and the name of this machine; '*': for any.",
 	  .read = read_text, FIELD(outputs.allow_host), .in = SAMPLES },
 
-	{ .help = "Run:" },
+	{ .help = "Run:", .value = "run" },
 	{ "machine", 0, TAKES_ATTACHED, "FORMAT",
 	  "Check this machine's setup for what can delay a process, print the findings, and exit; "
 	  "if a process is given, check for that one. FORMAT is text or json.",

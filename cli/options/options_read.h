@@ -63,8 +63,9 @@ struct option_row {
 	const char *name; /* NULL: help is a title, or with a letter the row has no help */
 	char letter;      /* 0: none */
 	enum option_takes takes;
-	const char *value; /* as the help names it */
+	const char *value; /* as the help names it; of a title: its topic, see --help=TOPIC */
 	const char *help;
+	const char *brief; /* one line on the first screen of the help; NULL: it is not there */
 
 	/* Reads a value into the options; of an option without one text is NULL. Returns 0,
 	 * or after printing what is wrong an exit status. */
@@ -81,7 +82,7 @@ struct option_row {
 	unsigned int in; /* the modes in which it is valid */
 };
 
-#define OPTIONS_SEE_HELP "`" PROGRAM " --help` lists the options"
+#define OPTIONS_SEE_HELP "`" PROGRAM " --help=all` lists the options"
 
 /* A hint to the error before it. Returns the exit status of a wrong command line. */
 exit_status options_see_help(void);

@@ -224,16 +224,17 @@ static exit_status read_waits(const struct option_row *row, const char *text,
 
 /* The help says what is preset or implied behind the text. */
 static const struct option_row rows[] = {
-	{ .help = "Samples:" },
+	{ .help = "Samples:", .value = "samples" },
 	{ "sample-time", 0, TAKES_VALUE, "DURATION",
 	  "Length of a sample, more than 0. Without it a single sample of a COMMAND lasts until "
 	  "that ends.",
-	  .read = read_length, FIELD(sample_time), .min = 1, .unit = NSEC_PER_SEC, .preset = "0.5s",
-	  .in = SAMPLES },
+	  .brief = "how long a sample is", .read = read_length, FIELD(sample_time), .min = 1,
+	  .unit = NSEC_PER_SEC, .preset = "0.5s", .in = SAMPLES },
 	{ "sample-count", 0, TAKES_VALUE, "N",
 	  "Number of samples; 0: until stopped (default: 1; or 0 if something else ends the run, "
 	  "such as --duration).",
-	  NUMBER(sample_count, 0, UINT64_MAX - 1), .in = SAMPLES },
+	  .brief = "how many samples; 0: until stopped", NUMBER(sample_count, 0, UINT64_MAX - 1),
+	  .in = SAMPLES },
 	{ "sample-interval", 0, TAKES_VALUE, "DURATION", "Pause between two samples.",
 	  DURATION(sample_interval, 0, NSEC_PER_SEC), .preset = "0s",
 	  .in = SAMPLES & ~(IN_RECORD_ON | IN_LIVE) },
@@ -259,20 +260,6 @@ static const struct option_row rows[] = {
 	  "List each interruption of a thread that took at least this long, and its causes: "
 	  "interrupts, other programs, a quota, page faults.",
 	  DURATION(interruptions, 1, 0), .implied = "10us", .in = SAMPLES },
-	{ "record", 0, TAKES_ATTACHED, "DURATION",
-	  "Record what the threads do, who wakes them and who has their CPUs, all the time, so "
-	  "that each sample has what happened before it, this long: for its critical path and "
-	  "for -o perfetto. SIGUSR1 asks for a report at once.",
-	  DURATION(record, 1, 0), .implied = "5s", .in = SAMPLES },
-	{ "record-memory", 0, TAKES_VALUE, "SIZE",
-	  "Memory for what is recorded, also with K, M or G, at most 4G. What is older is "
-	  "overwritten; the report says how long it held.",
-	  .read = read_memory, FIELD(record_memory), .preset = "32M", .in = SAMPLES },
-	{ "record-on", 0, TAKES_VALUE, "EXPR",
-	  "Record until EXPR, a condition as of --fail-if, is true of the last 100 ms (or "
-	  "--sample-time), and report that then; signal: report only what SIGUSR1 asks for.",
-	  .read = read_text, FIELD(record_on), .words = WORDS_CONDITIONS,
-	  .in = IN_CLOCKED | IN_RECORD_ON | IN_COMMAND },
 	{ "counters", 0, TAKES_VALUE, "LIST",
 	  "Count perf events for each thread, as in cycles,instructions,page-faults: names as in "
 	  "perf-list(1), or raw ones (r3c), at most 16. default: " COUNTERS_HELP ".",
@@ -284,19 +271,85 @@ static const struct option_row rows[] = {
 	  "kind of descriptor, requests to disks, what TCP sent again, forks and execs.",
 	  FLAG(resources), .in = SAMPLES },
 
-	{ .help = "Triggers:" },
+	{ .help = "Recording: slow system calls, waits, running code, and their stacks:",
+	  .value = "recording" },
+	{ "syscall-events", 's', TAKES_FOLLOWING, "NS",
+	  "List the system calls that took at least this long: a number of nanoseconds, or a "
+	  "number with a unit; 0: all of them. NS may follow after a space.",
+	  .brief = "list slow system calls, with stacks", .read = read_events,
+	  FIELD(call_threshold), .unit = 1, .implied = "0", .in = SAMPLES },
+	{ "skip-syscall-poll-events", 0, TAKES_NONE, NULL,
+	  "Leave poll, select, epoll_wait and their variants out of that list.", FLAG(skip_polls),
+	  .in = SAMPLES },
+	{ "syscall-filter", 'e', TAKES_VALUE, "LIST",
+	  "List only these system calls, and waits in them, as in futex,recvmsg, or all but these, "
+	  "as in '!poll,futex': names, patterns or numbers.",
+	  .read = read_calls, .words = WORDS_CALLS, .in = SAMPLES },
+	{ "off-cpu", 0, TAKES_VALUE, "DURATION",
+	  "List the waits, asleep or for a CPU, that lasted at least this long.",
+	  .brief = "list long waits, with stacks", DURATION(off_cpu, 1, 0), .in = SAMPLES },
+	{ "wait-filter", 0, TAKES_VALUE, "LIST",
+	  "List only these waits, as in lock,disk,ready_*, or all but these: states, or what the "
+	  "thread waited for. A line says how many were left out; '*' lists all.",
+	  .read = read_waits, FIELD(waits), .preset = "!work,timer", .words = WORDS_WAITS,
+	  .in = SAMPLES },
+	{ "wakers", 0, TAKES_NONE, NULL,
+	  "Where a thread of another process ended a wait, also show who had woken that thread, as "
+	  "is always shown for the process's own. This slows every wake-up on the machine a "
+	  "little.",
+	  FLAG(all_wakers), .in = SAMPLES },
+	{ "profile", 0, TAKES_FOLLOWING, "HZ",
+	  "Sample what the threads are running, this many times per second of CPU time. HZ may "
+	  "follow after a space.",
+	  NUMBER(profile_hz, 1, PROFILE_MAX), .implied = "49", .in = SAMPLES },
+	{ "record", 0, TAKES_ATTACHED, "DURATION",
+	  "Record what the threads do, who wakes them and who has their CPUs, all the time, so "
+	  "that each sample has what happened before it, this long: for its critical path and "
+	  "for -o perfetto. SIGUSR1 asks for a report at once.",
+	  .brief = "record what happened before a sample, too", DURATION(record, 1, 0),
+	  .implied = "5s", .in = SAMPLES },
+	{ "record-memory", 0, TAKES_VALUE, "SIZE",
+	  "Memory for what is recorded, also with K, M or G, at most 4G. What is older is "
+	  "overwritten; the report says how long it held.",
+	  .read = read_memory, FIELD(record_memory), .preset = "32M", .in = SAMPLES },
+	{ "record-on", 0, TAKES_VALUE, "EXPR",
+	  "Record until EXPR, a condition as of --fail-if, is true of the last 100 ms (or "
+	  "--sample-time), and report that then; signal: report only what SIGUSR1 asks for.",
+	  .read = read_text, FIELD(record_on), .words = WORDS_CONDITIONS,
+	  .in = IN_CLOCKED | IN_RECORD_ON | IN_COMMAND },
+	{ "lines", 0, TAKES_NONE, NULL,
+	  "In the lists of waits and of running code, give each offset in a function a row of its "
+	  "own.",
+	  FLAG(outputs.report.lines), .in = REPORT },
+	{ "stack-trace-size", 0, TAKES_VALUE, "N",
+	  "Number of different stacks to keep; 0: no stacks.", NUMBER(stacks, 0, STACKS_MAX),
+	  .preset = "4096", .in = SAMPLES },
+	{ "user-stack-bytes", 0, TAKES_VALUE, "BYTES",
+	  "How much of each user stack to copy, up to 128K; 0: no user stacks.", .read = read_bytes,
+	  FIELD(stack_bytes), .max = KD_STACK_MAX, .preset = "128K", .in = SAMPLES },
+	{ "stack-overhead", 0, TAKES_VALUE, "PERCENT",
+	  "Spend at most this percentage of each CPU's time on copying user stacks; 0: no limit.",
+	  .read = read_percent, FIELD(stack_share), .preset = "1", .in = SAMPLES },
+	{ "buffer-page-count", 0, TAKES_VALUE, "N",
+	  "Size of the buffer between the kernel and this program, in pages of 4096 bytes, rounded "
+	  "up to a power of two.",
+	  NUMBER(buffer_pages, 1, PAGES_MAX), .preset = "1024", .in = SAMPLES },
+
+	{ .help = "Triggers:", .value = "triggers" },
 	{ "start-trigger", 0, TAKES_VALUE, "TRIGGER", "Start a sample when TRIGGER is hit.",
-	  .read = read_trigger, FIELD(triggers[KD_START]), .words = WORDS_TRIGGERS,
+	  .brief = "begin a sample when this probe is hit", .read = read_trigger,
+	  FIELD(triggers[KD_START]), .words = WORDS_TRIGGERS,
 	  .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
 	{ "stop-trigger", 0, TAKES_VALUE, "TRIGGER",
 	  "Stop the sample when TRIGGER is hit (default: after the sample time).",
-	  .read = read_trigger, FIELD(triggers[KD_STOP]), .words = WORDS_TRIGGERS,
-	  .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
+	  .brief = "end it when this one is", .read = read_trigger, FIELD(triggers[KD_STOP]),
+	  .words = WORDS_TRIGGERS, .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
 	{ "trigger-delta", 0, TAKES_FOLLOWING, "NS[,GLOB:NS...]",
 	  "With both triggers: skip samples shorter than this, a number of nanoseconds or a number "
 	  "with a unit; those that threads end whose names match a GLOB by its own. It may follow "
 	  "after a space.",
-	  .read = read_deltas, FIELD(trigger_deltas), .implied = "0", .in = SAMPLES | IN_CHECK },
+	  .brief = "only samples that last at least this long", .read = read_deltas,
+	  FIELD(trigger_deltas), .implied = "0", .in = SAMPLES | IN_CHECK },
 	{ "trigger-same-thread", 0, TAKES_NONE, NULL,
 	  "Pair starts and stops by thread: a stop counts only on the thread that hit the start.",
 	  FLAG(same_thread), .in = PAIRS | IN_CHECK },
@@ -336,53 +389,6 @@ static const struct option_row rows[] = {
 	{ "check", 0, TAKES_NONE, NULL,
 	  "Show where the triggers' probes would be set and what a hit costs, and exit.",
 	  FLAG(check), .in = TRIGGERED | IN_CHECK },
-
-	{ .help = "Slow system calls, waits, running code, and their stacks:" },
-	{ "syscall-events", 's', TAKES_FOLLOWING, "NS",
-	  "List the system calls that took at least this long: a number of nanoseconds, or a "
-	  "number with a unit; 0: all of them. NS may follow after a space.",
-	  .read = read_events, FIELD(call_threshold), .unit = 1, .implied = "0", .in = SAMPLES },
-	{ "skip-syscall-poll-events", 0, TAKES_NONE, NULL,
-	  "Leave poll, select, epoll_wait and their variants out of that list.", FLAG(skip_polls),
-	  .in = SAMPLES },
-	{ "syscall-filter", 'e', TAKES_VALUE, "LIST",
-	  "List only these system calls, and waits in them, as in futex,recvmsg, or all but these, "
-	  "as in '!poll,futex': names, patterns or numbers.",
-	  .read = read_calls, .words = WORDS_CALLS, .in = SAMPLES },
-	{ "off-cpu", 0, TAKES_VALUE, "DURATION",
-	  "List the waits, asleep or for a CPU, that lasted at least this long.",
-	  DURATION(off_cpu, 1, 0), .in = SAMPLES },
-	{ "wait-filter", 0, TAKES_VALUE, "LIST",
-	  "List only these waits, as in lock,disk,ready_*, or all but these: states, or what the "
-	  "thread waited for. A line says how many were left out; '*' lists all.",
-	  .read = read_waits, FIELD(waits), .preset = "!work,timer", .words = WORDS_WAITS,
-	  .in = SAMPLES },
-	{ "wakers", 0, TAKES_NONE, NULL,
-	  "Where a thread of another process ended a wait, also show who had woken that thread, as "
-	  "is always shown for the process's own. This slows every wake-up on the machine a "
-	  "little.",
-	  FLAG(all_wakers), .in = SAMPLES },
-	{ "profile", 0, TAKES_FOLLOWING, "HZ",
-	  "Sample what the threads are running, this many times per second of CPU time. HZ may "
-	  "follow after a space.",
-	  NUMBER(profile_hz, 1, PROFILE_MAX), .implied = "49", .in = SAMPLES },
-	{ "lines", 0, TAKES_NONE, NULL,
-	  "In the lists of waits and of running code, give each offset in a function a row of its "
-	  "own.",
-	  FLAG(outputs.report.lines), .in = REPORT },
-	{ "stack-trace-size", 0, TAKES_VALUE, "N",
-	  "Number of different stacks to keep; 0: no stacks.", NUMBER(stacks, 0, STACKS_MAX),
-	  .preset = "4096", .in = SAMPLES },
-	{ "user-stack-bytes", 0, TAKES_VALUE, "BYTES",
-	  "How much of each user stack to copy, up to 128K; 0: no user stacks.", .read = read_bytes,
-	  FIELD(stack_bytes), .max = KD_STACK_MAX, .preset = "128K", .in = SAMPLES },
-	{ "stack-overhead", 0, TAKES_VALUE, "PERCENT",
-	  "Spend at most this percentage of each CPU's time on copying user stacks; 0: no limit.",
-	  .read = read_percent, FIELD(stack_share), .preset = "1", .in = SAMPLES },
-	{ "buffer-page-count", 0, TAKES_VALUE, "N",
-	  "Size of the buffer between the kernel and this program, in pages of 4096 bytes, rounded "
-	  "up to a power of two.",
-	  NUMBER(buffer_pages, 1, PAGES_MAX), .preset = "1024", .in = SAMPLES },
 };
 
 OPTION_GROUP(options_of_samples, rows);

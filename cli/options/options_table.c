@@ -18,13 +18,17 @@
 #define KERNEL_DELAY_VERSION "(unversioned build)"
 #endif
 
-#define HELP (ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC)
+#define HELP_TOPICS "target, samples, recording, triggers, output, run or all"
+static const char *const help_topics[] = { "target", "samples", "recording", "triggers",
+					   "output", "run",     "all",       NULL };
 
 static const struct option_row help_rows[] = {
-	{ .help = "Help:" },
-	{ "help", 'h', TAKES_NONE, NULL, "Print this help; -? does the same.", .read = read_help,
-	  .min = HELP, .in = EVERYWHERE },
-	{ .letter = '?', .read = read_help, .min = HELP, .in = EVERYWHERE },
+	{ .help = "Help:", .value = "run" },
+	{ "help", 'h', TAKES_ATTACHED, "TOPIC",
+	  "Print what most people need, or the options of a topic: " HELP_TOPICS
+	  "; -? does the same as --help.",
+	  .read = read_help, .choices = help_topics, .words = WORDS_CHOICES, .in = EVERYWHERE },
+	{ .letter = '?', .read = read_help, .in = EVERYWHERE },
 	{ "usage", 0, TAKES_NONE, NULL, "Print a short usage message.", .read = read_help,
 	  .min = ARGP_HELP_USAGE, .in = EVERYWHERE },
 	{ "version", 'V', TAKES_NONE, NULL, "Print the version.", .read = read_version,
@@ -77,35 +81,56 @@ const struct option_row *option_row_find(int key)
 
 /* It does not say which word is wrong, so that is found out here. */
 
-static const char doc[] =
+static const char about[] =
 	"Show where each thread of a running process spends its time, and how much of that "
 	"is the kernel's doing. COMMAND is started, and watched from its first instruction to "
-	"its end.\v"
-	"DURATION is a number directly followed by ns, us, ms, s or min: 0.5s, 250ms, "
-	"2min. The longest is 365 days. A number without a unit is an error, except with "
-	"--sample-time and --sample-interval, where it means seconds.\n\n"
-	"@FILE stands for the options in FILE, one per line as on the command line, without "
-	"quotes; "
-	"# begins a comment.\n\n"
-	"TRIGGER is one of\n"
-	"  u:[OBJECT:]PROVIDER:PROBE      USDT probe (also usdt:)\n"
-	"  up:[OBJECT:]FUNCTION[+OFFSET]  function of the process (uprobe:)\n"
-	"  up:[OBJECT:]0xADDR             address as in OBJECT's symbol table\n"
-	"  ur:[OBJECT:]FUNCTION           its return (upr:, uretprobe:)\n"
-	"  ur:[OBJECT:]0xADDR             its return\n"
-	"  t:SYSTEM:EVENT                 kernel tracepoint (trace:)\n"
-	"  k:FUNCTION[+OFFSET]            function of the kernel (kprobe:)\n"
-	"  kr:FUNCTION                    its return (kretprobe:)\n"
-	"OBJECT is a file that the process has mapped, by path or soname (default: its "
-	"executable). Names may be patterns; all that match are one trigger.\n\n"
-	"The first SIGINT or SIGTERM ends the sample and prints it, the second one quits "
-	"at once.\n\n"
-	"Exit status: 0 success, 1 losses with --strict, 4 --fail-if is true, 64 wrong "
-	"command line, 65 damaged file, 66 no such file, or several processes or containers "
-	"match, 69 no such process, thread, control group or container, 71 refused by the "
-	"kernel, 72 no BTF, 74 output error, 75 no trigger led to a sample, the probes cost "
-	"too much, or --at or --duration is over, 77 not permitted, 78 wrong trigger, 126 "
-	"COMMAND cannot be run, 127 there is no such COMMAND.";
+	"its end.";
+
+#define HELP_BRIEF "brief" /* the topic of the first screen */
+
+/* What is said below the options of a topic. */
+static const struct topic_text {
+	const char *topic, *text;
+} topic_texts[] = {
+	{ HELP_BRIEF,
+	  "Examples:\n"
+	  "  kernel_delay ovs-vswitchd\n"
+	  "  kernel_delay --live redis-server\n"
+	  "  kernel_delay -p 4711 -s 1ms --off-cpu 1ms --sample-count 10\n"
+	  "  kernel_delay --start-trigger up:bridge_run --stop-trigger ur:bridge_run\n"
+	  "  kernel_delay --record --fail-if 'ready.max>10ms' -o html:report.html nginx\n\n"
+	  "`kernel_delay --help=TOPIC` lists all options: " HELP_TOPICS
+	  ". The manual page has more: man kernel_delay." },
+	{ "samples",
+	  "DURATION is a number directly followed by ns, us, ms, s or min: 0.5s, 250ms, "
+	  "2min. The longest is 365 days. A number without a unit is an error, except with "
+	  "--sample-time and --sample-interval, where it means seconds." },
+	{ "triggers",
+	  "TRIGGER is one of\n"
+	  "  u:[OBJECT:]PROVIDER:PROBE      USDT probe (also usdt:)\n"
+	  "  up:[OBJECT:]FUNCTION[+OFFSET]  function of the process (uprobe:)\n"
+	  "  up:[OBJECT:]0xADDR             address as in OBJECT's symbol table\n"
+	  "  ur:[OBJECT:]FUNCTION           its return (upr:, uretprobe:)\n"
+	  "  ur:[OBJECT:]0xADDR             its return\n"
+	  "  t:SYSTEM:EVENT                 kernel tracepoint (trace:)\n"
+	  "  k:FUNCTION[+OFFSET]            function of the kernel (kprobe:)\n"
+	  "  kr:FUNCTION                    its return (kretprobe:)\n"
+	  "OBJECT is a file that the process has mapped, by path or soname (default: its "
+	  "executable). Names may be patterns; all that match are one trigger." },
+	{ "output", NULL }, /* the formats */
+	{ "run",
+	  "@FILE stands for the options in FILE, one per line as on the command line, without "
+	  "quotes; "
+	  "# begins a comment.\n\n"
+	  "The first SIGINT or SIGTERM ends the sample and prints it, the second one quits "
+	  "at once.\n\n"
+	  "Exit status: 0 success, 1 losses with --strict, 4 --fail-if is true, 64 wrong "
+	  "command line, 65 damaged file, 66 no such file, or several processes or containers "
+	  "match, 69 no such process, thread, control group or container, 71 refused by the "
+	  "kernel, 72 no BTF, 74 output error, 75 no trigger led to a sample, the probes cost "
+	  "too much, or --at or --duration is over, 77 not permitted, 78 wrong trigger, 126 "
+	  "COMMAND cannot be run, 127 there is no such COMMAND." },
+};
 
 /* --- Reading --- */
 
@@ -137,70 +162,108 @@ static error_t word_take(int key, char *text, struct argp_state *state)
 	return walk->result ? EINVAL : 0;
 }
 
-/* Behind the text what holds without the option, or without its value. */
+static bool topic_has(const char *topic, const char *other)
+{
+	return !strcmp(topic, other) || (!strcmp(topic, "all") && strcmp(other, HELP_BRIEF) != 0);
+}
+
+static void topic_text_write(const struct topic_text *text, FILE *out)
+{
+	const struct output_format *format;
+
+	if (text->text) {
+		fputs(text->text, out);
+		return;
+	}
+	fputs("FORMAT is one of", out);
+	for (size_t i = 0; (format = output_format_at(i)); i++)
+		fprintf(out, "\n  %-12s %s", format->name, format->about);
+}
+
+/* What argp prints before the options and, behind \v, after them. The caller releases it. */
+static char *topic_doc_make(const char *topic)
+{
+	char *doc = NULL;
+	size_t length, n = 0;
+	FILE *out = open_memstream(&doc, &length);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "%s\v", about);
+	for (size_t i = 0; i < sizeof(topic_texts) / sizeof(*topic_texts); i++) {
+		if (!topic_has(topic, topic_texts[i].topic))
+			continue;
+		fputs(n++ ? "\n\n" : "", out);
+		topic_text_write(&topic_texts[i], out);
+	}
+	if (!fclose(out))
+		return doc;
+	free(doc);
+	return NULL;
+}
+
+/* Behind the text of an option what holds without it, or without its value. */
 static char *help_complete(int key, const char *text, void *input)
 {
 	const struct option_row *row = option_row_find(key);
-	const struct output_format *format;
 	char *completed = NULL;
 	size_t length;
 	FILE *out;
 
 	(void)input;
-	if (key != ARGP_KEY_HELP_POST_DOC && (!row || !text || !(row->preset || row->implied)))
+	if (!row || !text || !(row->preset || row->implied))
 		return (char *)text;
 	out = open_memstream(&completed, &length);
 	if (!out)
 		return (char *)text;
-	if (row) {
-		fprintf(out, "%.*s (default: %s", (int)strlen(text) - 1, text,
-			row->preset ? row->preset : row->implied);
-		if (row->preset && row->implied)
-			fprintf(out, "; without %s: %s", row->value, row->implied);
-		fputs(").", out);
-	} else {
-		fputs("FORMAT is one of\n", out);
-		for (size_t i = 0; (format = output_format_at(i)); i++)
-			fprintf(out, "  %-12s %s\n", format->name, format->about);
-		fprintf(out, "\n%s", text);
-	}
+	fprintf(out, "%.*s (default: %s", (int)strlen(text) - 1, text,
+		row->preset ? row->preset : row->implied);
+	if (row->preset && row->implied)
+		fprintf(out, "; without %s: %s", row->value, row->implied);
+	fputs(").", out);
 	if (!fclose(out))
 		return completed;
 	free(completed);
 	return (char *)text;
 }
 
-/* Makes *argp, with the entries that it needs. */
-static void argp_fill(struct argp *argp, struct argp_option entries[OPTIONS_ROOM + 1])
+/* Makes *argp, with the entries of a topic. */
+static void argp_fill(struct argp *argp, struct argp_option entries[OPTIONS_ROOM + 1],
+		      const char *topic)
 {
+	bool is_brief = !strcmp(topic, HELP_BRIEF), is_in = false;
 	const struct option_row *row;
+	size_t n = 0;
 	int group = -1;
-	size_t i;
 
 	/* argp puts --help and --version into group -1, the last one, by itself. */
-	for (i = 0; (row = option_row_at(i)); i++)
+	for (size_t i = 0; (row = option_row_at(i)); i++)
 		group -= !row->read;
-	for (i = 0; (row = option_row_at(i)); i++) {
+	for (size_t i = 0; (row = option_row_at(i)); i++) {
 		bool is_title = !row->read;
 
-		group += is_title;
-		entries[i] = (struct argp_option){
+		if (is_title) {
+			is_in = topic_has(topic, row->value);
+			group++;
+		}
+		if (!is_in && !(is_brief && row->brief))
+			continue;
+		entries[n++] = (struct argp_option){
 			.name = row->name,
 			.key = is_title ? 0 : option_row_key(i),
-			.arg = row->value,
+			.arg = is_title ? NULL : row->value,
 			.flags = (row->takes > TAKES_VALUE ? OPTION_ARG_OPTIONAL : 0) |
 				 (row->help ? 0 : OPTION_HIDDEN),
-			.doc = row->help,
+			.doc = is_brief ? row->brief : row->help,
 			.group = group,
 		};
 	}
-	entries[i] = (struct argp_option){ 0 };
+	entries[n] = (struct argp_option){ 0 };
 	*argp = (struct argp){
 		.options = entries,
 		.parser = word_take,
 		.args_doc = "[PID|NAME] [@FILE...]\n-- COMMAND [ARGUMENT...]",
-		.doc = doc,
-		.help_filter = help_complete,
+		.help_filter = is_brief ? NULL : help_complete,
 	};
 }
 
@@ -212,7 +275,7 @@ int options_walk(int argc, char **argv, options_found *found, void *context, int
 	struct argp argp;
 	int error;
 
-	argp_fill(&argp, entries);
+	argp_fill(&argp, entries, "all");
 	error = argp_parse(&argp, argc, argv, ARGP_SILENT | ARGP_IN_ORDER, NULL, &walk);
 	*at = walk.next;
 	*command = walk.command;
@@ -311,20 +374,50 @@ const char *options_version(void)
 	return KERNEL_DELAY_VERSION;
 }
 
-int read_help(const struct option_row *row, const char *text, struct options *options)
+/* All is written at once, at the end: of an earlier write that failed nobody knows the reason. */
+static void output_begin(void)
 {
-	struct argp_option entries[OPTIONS_ROOM + 1];
 	char *all = malloc(HELP_ROOM);
-	struct argp argp;
 
-	(void)text, (void)options;
 	if (!all)
 		exit(log_no_memory());
-	argp_fill(&argp, entries);
-	/* Written at once, at the end: of an earlier write that failed nobody knows the reason. */
 	setvbuf(stdout, all, _IOFBF, HELP_ROOM);
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like others */
-	argp_help(&argp, stdout, (unsigned int)row->min, (char[]){ PROGRAM });
+}
+
+/* Prints parts, ARGP_HELP_*, of what there is about a topic. */
+static void help_print(const char *topic, unsigned int parts)
+{
+	struct argp_option entries[OPTIONS_ROOM + 1];
+	char *doc = topic_doc_make(topic);
+	struct argp argp;
+
+	if (!doc)
+		exit(log_no_memory());
+	argp_fill(&argp, entries, topic);
+	argp.doc = doc;
+	/* Without a sentence on values of short options. */
+	setenv("ARGP_HELP_FMT", "no-dup-args-note", false);
+	argp_help(&argp, stdout, parts, (char[]){ PROGRAM });
+	free(doc);
+}
+
+int read_help(const struct option_row *row, const char *text, struct options *options)
+{
+	size_t i = 0;
+
+	(void)options;
+	while (text && help_topics[i] && strcmp(text, help_topics[i]) != 0)
+		i++;
+	if (text && !help_topics[i])
+		return options_refuse_value(row, text, "is no topic", "give " HELP_TOPICS);
+	output_begin();
+	if (row->min)
+		help_print("all", (unsigned int)row->min);
+	else if (text)
+		help_print(text, ARGP_HELP_LONG | ARGP_HELP_POST_DOC);
+	else
+		help_print(HELP_BRIEF, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
 	finish_output();
 }
 

@@ -154,10 +154,11 @@ static int read_wait(const struct option_row *row, const char *text, struct opti
 
 /* The help says what is preset or implied behind the text. */
 static const struct option_row rows[] = {
-	{ .help = "Target:" },
+	{ .help = "Target:", .value = "target" },
 	{ "pid", 'p', TAKES_VALUE, "PID[,PID...]",
 	  "Watch the process with this PID, or several as one target; PIDs alone do the same.",
-	  .read = read_pids, FIELD(pids), .words = WORDS_PIDS, .in = PROCESS },
+	  .brief = "the process, or several as one target", .read = read_pids, FIELD(pids),
+	  .words = WORDS_PIDS, .in = PROCESS },
 	{ "comm", 'C', TAKES_VALUE, "NAME",
 	  "Watch the process with this name; a NAME alone does the same (default: the running "
 	  "ovs-vswitchd, else the running vpp_main or vpp).",

@@ -119,7 +119,7 @@ class Fish(Shell):
 
 
 def long_options():
-    said = subprocess.run([kdtest.PROGRAM, "--help"], stdout=subprocess.PIPE, check=True).stdout
+    said = subprocess.run([kdtest.PROGRAM, "--help=all"], stdout=subprocess.PIPE, check=True).stdout
     return set(re.findall(r"^ {2,6}(?:-\w, )?(--[a-z][a-z-]+)", said.decode(), re.MULTILINE))
 
 

@@ -71,7 +71,7 @@ TRIES = ("500ms", "2s", "8s", "30s")  # --duration, where what has to happen did
 @functools.cache
 def options():
     """Those whose value may be the next word."""
-    said = subprocess.run([kdtest.PROGRAM, "--help"], stdout=subprocess.PIPE, text=True, check=True)
+    said = subprocess.run([kdtest.PROGRAM, "--help=all"], stdout=subprocess.PIPE, text=True, check=True)
     pairs = re.findall(r"^ +(?:(-\w), +)?(--[\w-]+)=", said.stdout, re.MULTILINE)
     return {name for pair in pairs for name in pair if name} | {"--trigger-delta"}
 

@@ -207,15 +207,21 @@ TEST(endings)
 	static const struct {
 		const char *line, *has;
 	} cases[] = {
-		{ "--help",
+		{ "--help=all",
 		  "-p, --pid=PID|-C, --comm=NAME|--sample-time=DURATION|0.5s|--sample-count=N"
 		  "|--sample-interval=DURATION|--btf=FILE|--strict|-D, --debug[=N]|-V, --version"
 		  "|DURATION is|-s, --syscall-events[=NS]|-e, --syscall-filter=LIST"
 		  "|--off-cpu=DURATION|--profile[=HZ]|-o, --output=FORMAT[:FILE]"
 		  "|--user-stack-bytes=BYTES|--lines|--stack-overhead=PERCENT|--stack-trace-size=N"
 		  "|--buffer-page-count=N" },
-		{ "-h", "Usage: kernel_delay [OPTION...] [PID|NAME] [@FILE...]\n|\n Target:" },
-		{ "-?", "Usage: kernel_delay [OPTION...]|\n Samples:" },
+		{ "-h", "Usage: kernel_delay [OPTION...] [PID|NAME] [@FILE...]\n|--help=TOPIC" },
+		{ "-?", "Usage: kernel_delay [OPTION...]|  -p, --pid=PID[,PID...] |\nExamples:" },
+		{ "--help=target", " Target:\n|--container=NAME|ID" },
+		{ "--help=triggers", " Triggers:\n|--trigger-any|TRIGGER is one of\n  u:" },
+		{ "--help=recording", " Recording: |--record-on=EXPR" },
+		{ "--help=output", " Output:\n|--live|FORMAT is one of\n  text " },
+		{ "--help=samples", " Samples:\n|--sample-time=DURATION|DURATION is" },
+		{ "--help=run", " Run:\n| Help:\n|--usage|@FILE stands|\nExit status: 0 " },
 		{ "--he", "Usage: kernel_delay [OPTION...]" },
 		{ "-p 1 --help --nonsense", "Usage: kernel_delay" },
 		{ "--usage", "Usage: kernel_delay|[--pid=PID[,PID...]]|[--debug[=N]]" },
@@ -236,6 +242,15 @@ TEST(endings)
 			if (end - at > 80)
 				ok(false, "'%s': a line is longer than 80", cases[i].line);
 	}
+}
+
+/* The first screen of the help is one: what most people need, without what only some do. Each topic
+ * has its options alone. */
+TEST(topics)
+{
+	ok(count_lines(run("--help")->out) <= 45, "--help is one screen");
+	ok(!strstr(run("--help")->out, "--btf"), "without what few need");
+	ok(!strstr(run("--help=target")->out, "--live"), "a topic is without others");
 }
 
 /* --help and the like where the output cannot be written. */
