@@ -196,14 +196,20 @@ static exit_status session_seed(struct session *session, pid_t tgid)
 	return 0;
 }
 
+static exit_status btf_failed(int error)
+{
+	if (error == -ENOMEM)
+		return log_no_memory();
+	log_error("cannot read the kernel's BTF: %s", strerror(-error));
+	return EX_OSFILE;
+}
+
 static exit_status session_skeleton(struct session *session, const struct session_config *config)
 {
 	int error = btf_open(&session->btf);
 
-	if (error) {
-		log_error("cannot read the kernel's BTF: %s", strerror(-error));
-		return EX_OSFILE;
-	}
+	if (error)
+		return btf_failed(error);
 	session->skel = skeleton_open(config->tracing.on || config->tracing.record_bytes,
 				      &session->btf);
 	if (!session->skel) {
@@ -212,7 +218,8 @@ static exit_status session_skeleton(struct session *session, const struct sessio
 	}
 	session->programs.skel = session->skel;
 	session->programs.btf = &session->btf;
-	return btf_search(&session->btf, session->skel->obj) ? log_no_memory() : 0;
+	error = btf_search(&session->btf, session->skel->obj);
+	return error ? btf_failed(error) : 0;
 }
 
 static exit_status session_start(struct session *session, const struct session_config *config)

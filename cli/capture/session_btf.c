@@ -12,11 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/base/array.h"
 #include "cli/base/log.h"
 #include "cli/process/kernelfs.h"
 #include "kernel_delay.skel.h"
@@ -66,11 +64,174 @@ struct kernel_delay *skeleton_open(bool traces, const struct session_btf *btf)
 	return NULL;
 }
 
-/* --- By a slice of the kernel's BTF --- */
+/* --- What an object needs of the kernel's BTF --- */
+
+/* libbpf looks through all of it, some 100,000 types, for each type and each tracepoint of an
+ * object; here one pass finds them all. */
 
 #define TRACEPOINT "btf_trace_" /* how the kernel's typedef of a tracepoint begins */
 #define ITERATOR "bpf_iter_"    /* and its function of an iterator */
 #define PREEMPTED_CALLS "trace_call_bpf_faultable"
+#define NAME_MOST 256
+
+struct slicer {
+	struct btf *kernel, *slice;
+	struct btf *names;    /* its strings are what is looked for */
+	uint32_t *numbers;    /* of the kernel's types in the slice; 0: it is not there */
+	uint32_t *kernel_ids; /* of the slice's types */
+	uint32_t n;
+};
+
+/* Its first types: relocations look behind pointers only for what kind of type is there. */
+enum { EMPTY_STRUCT = 1, EMPTY_UNION, FIRST_PART };
+
+static bool program_iterates(const struct bpf_program *program)
+{
+	return bpf_program__expected_attach_type(program) == BPF_TRACE_ITER;
+}
+
+static int name_want(struct slicer *slicer, const char *prefix, const char *name)
+{
+	char text[NAME_MOST];
+	char *flavour;
+
+	snprintf(text, sizeof(text), "%s%s", prefix, name);
+	flavour = strstr(text, "___"); /* "name___flavour" is another form of "name" */
+	if (flavour)
+		*flavour = '\0';
+	return btf__add_str(slicer->names, text);
+}
+
+/* What a program's section says it will be attached to, NULL if it does not. */
+static const char *program_target(const struct bpf_program *program)
+{
+	const char *slash = strchr(bpf_program__section_name(program), '/');
+
+	return slash ? slash + 1 : NULL;
+}
+
+/* Of the object's types, and of what its programs are attached to; what sections do not name
+ * comes first. */
+static int names_collect(struct slicer *slicer, const struct bpf_object *object)
+{
+	const struct btf *own = bpf_object__btf(object);
+	struct bpf_program *program;
+	int error = name_want(slicer, TRACEPOINT, "sched_process_exit");
+
+	if (error >= 0)
+		error = name_want(slicer, "", PREEMPTED_CALLS);
+	bpf_object__for_each_program (program, object)
+		if (program_target(program) && error >= 0)
+			error = name_want(slicer, program_iterates(program) ? ITERATOR : TRACEPOINT,
+					  program_target(program));
+	for (uint32_t id = 1; id < btf__type_cnt(own) && error >= 0; id++)
+		error = name_want(slicer, "",
+				  btf__name_by_offset(own, btf__type_by_id(own, id)->name_off));
+	return error < 0 ? error : 0;
+}
+
+/* Its number, which it has from now on: it is copied when all before it are. */
+static uint32_t part_number(struct slicer *slicer, uint32_t id)
+{
+	if (!slicer->numbers[id]) {
+		slicer->numbers[id] = slicer->n;
+		slicer->kernel_ids[slicer->n++] = id;
+	}
+	return slicer->numbers[id];
+}
+
+/* Half of the kernel's types are functions. */
+static bool may_be_wanted(const struct btf_type *type, const char *name)
+{
+	if (btf_is_func(type))
+		return !strncmp(name, ITERATOR, strlen(ITERATOR)) || !strcmp(name, PREEMPTED_CALLS);
+	return *name && (btf_is_composite(type) || btf_is_any_enum(type) || btf_is_typedef(type));
+}
+
+static void names_search(struct slicer *slicer)
+{
+	for (uint32_t id = 1; id < btf__type_cnt(slicer->kernel); id++) {
+		const struct btf_type *type = btf__type_by_id(slicer->kernel, id);
+		const char *name = btf__name_by_offset(slicer->kernel, type->name_off);
+
+		if (may_be_wanted(type, name) && btf__find_str(slicer->names, name) > 0)
+			part_number(slicer, id);
+	}
+}
+
+/* Of a type that another one mentions: without qualifiers and names of its own. */
+static uint32_t mentioned(struct slicer *slicer, uint32_t id, bool is_pointed_to)
+{
+	int plain = btf__resolve_type(slicer->kernel, id);
+	const struct btf_type *type;
+
+	if (plain <= 0) /* void */
+		return 0;
+	type = btf__type_by_id(slicer->kernel, (uint32_t)plain);
+	if (is_pointed_to && btf_is_composite(type))
+		return btf_is_struct(type) ? EMPTY_STRUCT : EMPTY_UNION;
+	return part_number(slicer, (uint32_t)plain);
+}
+
+static int part_copy(struct slicer *slicer, uint32_t id)
+{
+	int number = btf__add_type(slicer->slice, slicer->kernel,
+				   btf__type_by_id(slicer->kernel, id));
+	struct btf_type *type;
+
+	if (number < 0)
+		return number;
+	type = (struct btf_type *)btf__type_by_id(slicer->slice, (uint32_t)number);
+	if (btf_is_ptr(type) || btf_is_typedef(type) || btf_is_func(type) ||
+	    btf_is_func_proto(type))
+		type->type = mentioned(slicer, type->type, btf_is_ptr(type));
+	for (int i = 0; btf_is_composite(type) && i < btf_vlen(type); i++)
+		btf_members(type)[i].type = mentioned(slicer, btf_members(type)[i].type, false);
+	for (int i = 0; btf_is_func_proto(type) && i < btf_vlen(type); i++)
+		btf_params(type)[i].type = mentioned(slicer, btf_params(type)[i].type, false);
+	if (btf_is_array(type)) {
+		btf_array(type)->type = mentioned(slicer, btf_array(type)->type, false);
+		btf_array(type)->index_type = mentioned(slicer, btf_array(type)->index_type, false);
+	}
+	return 0;
+}
+
+static int parts_copy(struct slicer *slicer)
+{
+	int error = btf__add_struct(slicer->slice, "", 0);
+
+	if (error >= 0)
+		error = btf__add_union(slicer->slice, "", 0);
+	for (uint32_t part = FIRST_PART; part < slicer->n && error >= 0; part++)
+		error = part_copy(slicer, slicer->kernel_ids[part]);
+	return error < 0 ? error : 0;
+}
+
+/* The numbers are those of memory that is not used where it is not written to. */
+static int slice_make(struct slicer *slicer, const struct bpf_object *object)
+{
+	size_t n;
+	int error;
+
+	slicer->kernel = btf__parse(BTF_FILE, NULL);
+	if (!slicer->kernel)
+		return -errno;
+	n = btf__type_cnt(slicer->kernel);
+	slicer->n = FIRST_PART;
+	slicer->slice = btf__new_empty();
+	slicer->names = btf__new_empty();
+	slicer->numbers = calloc(n, sizeof(*slicer->numbers));
+	slicer->kernel_ids = calloc(FIRST_PART + n, sizeof(*slicer->kernel_ids));
+	if (!slicer->slice || !slicer->names || !slicer->numbers || !slicer->kernel_ids)
+		return -ENOMEM;
+	error = names_collect(slicer, object);
+	if (error)
+		return error;
+	names_search(slicer);
+	return parts_copy(slicer);
+}
+
+/* --- The slice is what libbpf sees of the kernel's BTF --- */
 
 /* Called by libbpf for each program of these sections that it is about to load. Without --debug
  * nobody sees the source lines that the verifier's messages quote; the kernel checks and keeps
@@ -98,20 +259,12 @@ static int tracepoint_attach(const struct bpf_program *program, long cookie, str
 	return *link ? 0 : -errno;
 }
 
-/* What a program's section says it will be attached to, NULL if it does not. */
-static const char *program_target(const struct bpf_program *program)
-{
-	const char *slash = strchr(bpf_program__section_name(program), '/');
-
-	return slash ? slash + 1 : NULL;
-}
-
 int btf_open(struct session_btf *btf)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)btf,
 		    .prog_prepare_load_fn = program_prepare, .prog_attach_fn = tracepoint_attach);
 
-	btf->fd = open(BTF_FILE, O_RDONLY | O_CLOEXEC);
+	btf->fd = memfd_create("btf", MFD_CLOEXEC);
 	if (btf->fd < 0)
 		return -errno;
 	snprintf(btf->path, sizeof(btf->path), "/proc/self/fd/%d", btf->fd);
@@ -125,131 +278,46 @@ int btf_open(struct session_btf *btf)
 				      : 0;
 }
 
-static int wanted_add(struct session_btf *btf, enum btf_kind kind, const char *prefix,
-		      const char *text)
+int btf_search(struct session_btf *btf, const struct bpf_object *object)
 {
-	char *name;
+	struct slicer slicer = { 0 };
+	int error = slice_make(&slicer, object);
+	const void *data;
+	__u32 size;
 
-	if (ARRAY_GROW(btf->wanted, btf->n_wanted, btf->room) ||
-	    asprintf(&name, "%s%s", prefix, text) < 0)
-		return -ENOMEM;
-	btf->wanted[btf->n_wanted++] = (struct btf_wanted){ .kind = kind, .name = name };
-	return 0;
-}
-
-static bool program_iterates(const struct bpf_program *program)
-{
-	return bpf_program__expected_attach_type(program) == BPF_TRACE_ITER;
-}
-
-static int program_want(struct session_btf *btf, const struct bpf_program *program,
-			const char *name)
-{
-	return program_iterates(program) ? wanted_add(btf, BTF_FUNC, ITERATOR, name)
-					 : wanted_add(btf, BTF_TYPEDEF, TRACEPOINT, name);
-}
-
-/* What sections do not name comes last. */
-static int wanted_collect(struct session_btf *btf, struct bpf_object *object)
-{
-	struct bpf_program *program;
-	int error = 0;
-
-	bpf_object__for_each_program (program, object) {
-		const char *name = program_target(program);
-
-		if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING && name)
-			error = error ?: program_want(btf, program, name);
+	btf->slice = slicer.slice;
+	btf->kernel_ids = slicer.kernel_ids;
+	if (!error) {
+		data = btf__raw_data(btf->slice, &size);
+		if (!data)
+			error = -ENOMEM;
+		else if (write(btf->fd, data, size) != (ssize_t)size)
+			error = errno ? -errno : -EIO;
 	}
-	error = error ?: wanted_add(btf, BTF_TYPEDEF, TRACEPOINT, "sched_process_exit");
-	return error ?: wanted_add(btf, BTF_FUNC, "", PREEMPTED_CALLS);
-}
-
-/* Returns NULL if it cannot be read. Where it cannot be mapped (before 6.16), it is a copy. */
-static void *kernel_read(int fd, size_t *size)
-{
-	struct stat status;
-	size_t got = 0;
-	ssize_t n = 1;
-	char *data;
-
-	if (fstat(fd, &status) || status.st_size <= 0)
-		return NULL;
-	*size = (size_t)status.st_size;
-	data = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data != MAP_FAILED)
-		return data;
-	data = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (data == MAP_FAILED)
-		return NULL;
-	while (got < *size && n > 0) {
-		n = pread(fd, data + got, *size - got, (off_t)got);
-		got += n > 0 ? (size_t)n : 0;
-	}
-	if (got == *size)
-		return data;
-	munmap(data, *size);
-	return NULL;
-}
-
-/* Puts the slice where libbpf would have the kernel's BTF. */
-static int slice_provide(struct session_btf *btf, const struct btf_slice *slice)
-{
-	int fd = memfd_create("btf", MFD_CLOEXEC), error = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, slice->data, slice->size) != (ssize_t)slice->size ||
-	    dup3(fd, btf->fd, O_CLOEXEC) < 0)
-		error = errno ? -errno : -EIO;
-	close(fd);
+	btf__free(slicer.kernel);
+	btf__free(slicer.names);
+	free(slicer.numbers);
 	return error;
 }
 
-int btf_search(struct session_btf *btf, struct bpf_object *object)
+/* In the kernel's BTF; 0: it has none. */
+static uint32_t kernel_id(const struct session_btf *btf, uint32_t kind, const char *prefix,
+			  const char *name)
 {
-	struct btf_slice slice = { 0 };
-	size_t kernel_size = 0;
-	__u32 size = 0;
-	const void *own = btf__raw_data(bpf_object__btf(object), &size);
-	void *kernel = kernel_read(btf->fd, &kernel_size);
-	int error = wanted_collect(btf, object);
+	char text[NAME_MOST];
+	int id;
 
-	if (!error)
-		error = kernel && own ? btf_slice_make(&slice, kernel, kernel_size, own, size,
-						       btf->wanted, btf->n_wanted)
-				      : -EINVAL;
-	if (!error)
-		error = slice_provide(btf, &slice);
-	btf->sliced = !error;
-	if (error)
-		log_debug("libbpf searches the kernel's BTF: %s\n", strerror(-error));
-	free(slice.data);
-	if (kernel)
-		munmap(kernel, kernel_size);
-	return error == -ENOMEM ? error : 0;
-}
-
-static uint32_t wanted_id(const struct session_btf *btf, enum btf_kind kind, const char *prefix,
-			  const char *text)
-{
-	size_t length = strlen(prefix);
-
-	for (size_t i = 0; i < btf->n_wanted; i++)
-		if (btf->wanted[i].kind == kind && !strncmp(btf->wanted[i].name, prefix, length) &&
-		    !strcmp(btf->wanted[i].name + length, text))
-			return btf->wanted[i].id;
-	return 0;
+	snprintf(text, sizeof(text), "%s%s", prefix, name);
+	id = btf__find_by_name_kind(btf->slice, text, kind);
+	return id > 0 ? btf->kernel_ids[id] : 0;
 }
 
 int btf_target(struct session_btf *btf, struct bpf_program *program, const char *name)
 {
-	uint32_t id;
+	uint32_t id = program_iterates(program)
+			      ? kernel_id(btf, BTF_KIND_FUNC, ITERATOR, name)
+			      : kernel_id(btf, BTF_KIND_TYPEDEF, TRACEPOINT, name);
 
-	if (!btf->sliced)
-		return bpf_program__set_attach_target(program, 0, name);
-	id = program_iterates(program) ? wanted_id(btf, BTF_FUNC, ITERATOR, name)
-				       : wanted_id(btf, BTF_TYPEDEF, TRACEPOINT, name);
 	if (!id)
 		return -ESRCH;
 	if (btf->n_targets == BTF_PROGRAMS_MAX)
@@ -286,8 +354,7 @@ int btf_targets(struct session_btf *btf, struct bpf_object *object)
 
 bool btf_calls_are_preempted(const struct session_btf *btf)
 {
-	return btf->sliced ? wanted_id(btf, BTF_FUNC, "", PREEMPTED_CALLS) != 0
-			   : libbpf_find_vmlinux_btf_id(PREEMPTED_CALLS, BPF_TRACE_FENTRY) > 0;
+	return kernel_id(btf, BTF_KIND_FUNC, "", PREEMPTED_CALLS);
 }
 
 /* libbpf before 1.3 frees its list of handlers twice if it was empty in between and another
@@ -305,9 +372,8 @@ void btf_close(struct session_btf *btf)
 	for (size_t i = 0; i < sizeof(btf->handlers) / sizeof(*btf->handlers); i++)
 		if (btf->handlers[i] > 0)
 			libbpf_unregister_prog_handler(btf->handlers[i]);
-	for (size_t i = 0; i < btf->n_wanted; i++)
-		free((char *)btf->wanted[i].name);
-	free(btf->wanted);
+	btf__free(btf->slice);
+	free(btf->kernel_ids);
 	if (btf->fd > 0)
 		close(btf->fd);
 }

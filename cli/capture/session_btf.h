@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How programs find their tracepoints and the kernel's types: by a slice of its BTF, which
- * takes a fraction of the time of libbpf's own searches. Where that cannot be made, libbpf
- * searches. Part of the session. */
+ * takes a fraction of the time of libbpf's own searches. Part of the session. */
 #ifndef SESSION_BTF_H
 #define SESSION_BTF_H
 
 #include <stdbool.h>
 #include <stddef.h>
-
-#include "btf_slice.h"
+#include <stdint.h>
 
 /* --- By a slice of the kernel's BTF --- */
 
 #define BTF_PROGRAMS_MAX 32
 
 struct bpf_object;
+struct bpf_program;
+struct btf;
 
 /* Stays where it is from btf_open() to btf_close(): libbpf has its address. */
 struct session_btf {
-	bool sliced;
 	int handlers[2]; /* libbpf's, of which a process has one set: one session at a time */
-	int fd;          /* what path leads to: the slice, or all of the kernel's BTF */
+	int fd;          /* of the slice */
 	char path[32];   /* for libbpf's btf_custom_path */
-	struct btf_wanted *wanted;
-	size_t n_wanted, room;
+	struct btf *slice;
+	uint32_t *kernel_ids; /* of the slice's types: in the kernel's BTF */
 	struct {
 		const struct bpf_program *program;
 		uint32_t id; /* of what it will be attached to */
@@ -34,8 +33,10 @@ struct session_btf {
 /* To be called before the object is opened, with path. Returns 0 or a negative errno. */
 int btf_open(struct session_btf *btf);
 
-/* Looks up what the programs of an open object need. Returns 0 or -ENOMEM. */
-int btf_search(struct session_btf *btf, struct bpf_object *object);
+/* Makes BTF of the kernel's types that have the names of an open object's types, and of what these
+ * hold: relocations against it come out as against all of the kernel's. Returns 0 or a negative
+ * errno. */
+int btf_search(struct session_btf *btf, const struct bpf_object *object);
 
 /* Chooses what a program will be attached to, a tracepoint or the iterator of this name.
  * Returns 0, or a negative errno if the kernel has none. */
