@@ -10,7 +10,14 @@
 
 /* The largest programs with all their symbols have about half of it. */
 #define MAX_FUNCTIONS (4U << 20)
-#define MAX_NAMES (1U << 28) /* bytes: what entry.name can hold */
+#define MAX_NAMES (1U << 28)    /* bytes of those that are kept */
+#define MAX_READ (16U << 20)    /* bytes of the others that are in memory while they are compared */
+#define MAX_COMPARED (1U << 20) /* names: then the first are as good */
+
+/* A row's bits: larger functions are cut, and names are places in all sources together. */
+#define MAX_SIZE ((1U << 31) - 1)
+#define MAX_PLACES ((1U << 31) - 1)
+#define MAX_SOURCES 4 /* .symtab, .dynsym, names that are kept, a debug file's .symtab */
 
 /* Functions within others are rare, and not deep: cold parts of hand-written code. */
 #define MAX_NESTED 64
@@ -18,41 +25,113 @@
 
 struct table_row {
 	uint64_t start;
-	uint32_t size;
-	uint32_t name : 28; /* offset in the names */
+	uint32_t size : 31;
 	uint32_t sized : 1; /* the size is from the symbol table */
+	uint32_t name : 31; /* where it is */
 	uint32_t local : 1;
+};
+
+/* Strings in a file, or those that are kept, where names are from start on. */
+struct source {
+	const struct elf_file *file; /* NULL: kept */
+	const Elf64_Shdr *strings;
+	uint32_t start;
+	char *text; /* while names are compared; NULL: it is not in memory */
 };
 
 struct function_table {
 	struct table_row *entries;
-	char *names;
+	char *names; /* that are kept: those which have no place in a file */
 	uint32_t n, names_size;
 	size_t entries_room, names_room;
 	size_t room; /* bytes for both */
+	struct source sources[MAX_SOURCES];
+	unsigned int n_sources;
+	uint32_t places; /* of all sources */
 };
+
+static uint32_t size_of(uint64_t size)
+{
+	return size > MAX_SIZE ? MAX_SIZE : (uint32_t)size;
+}
+
+/* Symbols come source by source; without a place their names are kept. Returns NULL if there are
+ * too many names. */
+static const struct source *source_get(struct function_table *table,
+				       const struct symbol_place *place)
+{
+	const struct source *last = table->n_sources ? &table->sources[table->n_sources - 1] : NULL;
+	struct source source = { .start = table->places };
+	uint64_t size = MAX_NAMES;
+
+	if (place) {
+		source.file = place->file;
+		source.strings = place->strings;
+		size = place->strings->sh_size;
+	}
+	if (last && last->file == source.file && last->strings == source.strings)
+		return last;
+	if (table->n_sources == MAX_SOURCES || size > MAX_PLACES - table->places)
+		return NULL;
+	table->sources[table->n_sources] = source;
+	table->places += (uint32_t)size;
+	return &table->sources[table->n_sources++];
+}
+
+static int name_keep(struct function_table *table, const char *name, uint32_t size)
+{
+	if (table->names_size + size > MAX_NAMES)
+		return -E2BIG;
+	if (array_reserve(&table->names, table->names_size + size, &table->names_room, 1))
+		return -ENOMEM;
+	memcpy(table->names + table->names_size, name, size);
+	table->names_size += size;
+	return 0;
+}
 
 static int function_take(void *context, const struct symbol *symbol)
 {
 	struct function_table *table = context;
-	uint32_t length = (uint32_t)strlen(symbol->name) + 1; /* bounded by SYMBOL_NAME_MAX */
+	/* Bounded by SYMBOL_NAME_MAX. */
+	uint32_t size = symbol->name ? (uint32_t)strlen(symbol->name) + 1 : 0;
+	uint32_t at = symbol->name ? table->names_size : symbol->place.at;
+	const struct source *source = source_get(table, symbol->name ? NULL : &symbol->place);
+	int err;
 
-	if (function_table_size(table) + sizeof(*table->entries) + length > table->room ||
-	    table->n == MAX_FUNCTIONS || table->names_size + length > MAX_NAMES)
+	if (!source || table->n == MAX_FUNCTIONS ||
+	    function_table_size(table) + sizeof(*table->entries) + size > table->room)
 		return -E2BIG;
-	if (ARRAY_GROW(table->entries, table->n, table->entries_room) ||
-	    array_reserve(&table->names, table->names_size + length, &table->names_room, 1))
+	if (ARRAY_GROW(table->entries, table->n, table->entries_room))
 		return -ENOMEM;
+	err = symbol->name ? name_keep(table, symbol->name, size) : 0;
+	if (err)
+		return err;
 	table->entries[table->n++] = (struct table_row){
 		.start = symbol->address,
-		.size = symbol->size > UINT32_MAX ? UINT32_MAX : (uint32_t)symbol->size,
-		.name = table->names_size & (MAX_NAMES - 1),
+		.size = size_of(symbol->size) & MAX_SIZE,
+		.name = (source->start + at) & MAX_PLACES,
 		.sized = symbol->size > 0,
 		.local = symbol->local,
 	};
-	memcpy(table->names + table->names_size, symbol->name, length);
-	table->names_size += length;
 	return 0;
+}
+
+static bool name_read(const struct function_table *table, const struct table_row *entry,
+		      char name[SYMBOL_NAME_MAX + 1])
+{
+	size_t i = ARRAY_SPLIT(table->n_sources, s, table->sources[s].start <= entry->name) - 1;
+	const struct source *source = &table->sources[i];
+	const struct symbol_place place = {
+		.file = source->file,
+		.strings = source->strings,
+		.at = entry->name - source->start,
+		.text = source->text,
+	};
+
+	if (source->file)
+		return !symbol_name_read(&place, name);
+	strcpy(name, table->names + place.at);
+	return true;
 }
 
 /* Negative if a reader would rather see the first of two names. __GI_ is glibc's for
@@ -74,8 +153,8 @@ static int names_compare(const char *a, const char *b)
 	return strcmp(a, b);
 }
 
-/* Orders by address; at the same address the largest first, and the best name. */
-static int entries_compare(const void *left, const void *right, void *names)
+/* Orders by address; at the same address the largest first, of these what others can use. */
+static int entries_compare(const void *left, const void *right)
 {
 	const struct table_row *a = left, *b = right;
 
@@ -85,60 +164,66 @@ static int entries_compare(const void *left, const void *right, void *names)
 		return a->size > b->size ? -1 : 1;
 	if (a->local != b->local)
 		return a->local ? 1 : -1;
-	return names_compare((char *)names + a->name, (char *)names + b->name);
+	return (a->name > b->name) - (a->name < b->name);
 }
 
-/* Leaves of the same code only the first, which has the best name, and none without
+/* Whether the first of two names is the better one; one that cannot be read is none. */
+static bool is_better(const struct function_table *table, const struct table_row *a,
+		      const struct table_row *b)
+{
+	char name_a[SYMBOL_NAME_MAX + 1], name_b[SYMBOL_NAME_MAX + 1];
+
+	return a->name != b->name && name_read(table, a, name_a) &&
+	       (!name_read(table, b, name_b) || names_compare(name_a, name_b) < 0);
+}
+
+/* Many names are compared where both tables have them: to read each costs more than all at once. */
+static void sources_read(struct function_table *table)
+{
+	uint64_t left = MAX_READ;
+
+	for (unsigned int i = 0; i < table->n_sources; i++) {
+		struct source *source = &table->sources[i];
+		uint64_t size = source->file ? source->strings->sh_size : left + 1;
+
+		source->text = size <= left ? malloc(size + 1) : NULL;
+		if (!source->text)
+			continue;
+		if (elf_file_read(source->file, source->strings->sh_offset, source->text, size)) {
+			free(source->text);
+			source->text = NULL;
+			continue;
+		}
+		left -= size;
+	}
+}
+
+static void sources_forget(struct function_table *table)
+{
+	for (unsigned int i = 0; i < table->n_sources; i++) {
+		free(table->sources[i].text);
+		table->sources[i].text = NULL;
+	}
+}
+
+/* Leaves of the same code only what has the best name of the first, and none without
  * a size where the size is known. */
 static void entries_unite(struct function_table *table)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, compared = 0;
 
 	for (uint32_t i = 0; i < table->n; i++) {
 		const struct table_row *entry = &table->entries[i];
-		const struct table_row *last = n ? &table->entries[n - 1] : NULL;
+		struct table_row *last = n ? &table->entries[n - 1] : NULL;
 
 		if (!last || last->start != entry->start ||
 		    (last->size != entry->size && entry->sized))
 			table->entries[n++] = *entry;
+		else if (last->size == entry->size && last->local == entry->local &&
+			 compared++ < MAX_COMPARED && is_better(table, entry, last))
+			*last = *entry;
 	}
 	table->n = n;
-}
-
-/* Orders numbers of entries by where their names are. */
-static int by_name(const void *left, const void *right, void *entries)
-{
-	const struct table_row *a = (struct table_row *)entries + *(const uint32_t *)left;
-	const struct table_row *b = (struct table_row *)entries + *(const uint32_t *)right;
-
-	return (a->name > b->name) - (a->name < b->name);
-}
-
-/* Moves the names that are left together: a copy of a million would take 60 MB. */
-static int names_compact(struct function_table *table)
-{
-	uint32_t *order = calloc(table->n + 1, sizeof(*order)), size = 0;
-	char *names;
-
-	if (!order)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < table->n; i++)
-		order[i] = i;
-	qsort_r(order, table->n, sizeof(*order), by_name, table->entries);
-	for (uint32_t i = 0; i < table->n; i++) {
-		struct table_row *entry = &table->entries[order[i]];
-		uint32_t length = (uint32_t)strlen(table->names + entry->name) + 1;
-
-		memmove(table->names + size, table->names + entry->name, length);
-		entry->name = size & (MAX_NAMES - 1);
-		size += length;
-	}
-	free(order);
-	names = realloc(table->names, size + 1);
-	if (names)
-		table->names = names;
-	table->names_size = table->names_room = size;
-	return 0;
 }
 
 /* The sections of code, by which functions without a size end. */
@@ -194,8 +279,7 @@ static void table_entries_end(struct function_table *table, const struct elf_fil
 			end = outer;
 		if (i + 1 < table->n && table->entries[i + 1].start < end)
 			end = table->entries[i + 1].start;
-		entry->size = end - entry->start > UINT32_MAX ? UINT32_MAX
-							      : (uint32_t)(end - entry->start);
+		entry->size = size_of(end - entry->start) & MAX_SIZE;
 	}
 }
 
@@ -204,30 +288,31 @@ int function_table_read(struct function_table **result, const struct elf_file *f
 {
 	struct function_table *table = calloc(1, sizeof(*table));
 	struct table_row *entries;
+	char *names;
 	int err;
 
 	if (!table)
 		return -ENOMEM;
 	table->room = room;
-	err = symbols_each_by(file, find, find_context, function_take, table);
-	if (err)
-		goto fail;
+	err = symbols_each_place(file, find, find_context, function_take, table);
+	if (err) {
+		function_table_free(table);
+		return err;
+	}
 	if (table->n)
-		qsort_r(table->entries, table->n, sizeof(*table->entries), entries_compare,
-			table->names);
+		qsort(table->entries, table->n, sizeof(*table->entries), entries_compare);
+	sources_read(table);
 	entries_unite(table);
+	sources_forget(table);
 	table_entries_end(table, file);
-	err = names_compact(table);
-	if (err)
-		goto fail;
 	entries = realloc(table->entries, (table->n + 1) * sizeof(*entries));
 	if (entries)
 		table->entries = entries;
+	names = realloc(table->names, table->names_size + 1);
+	if (names)
+		table->names = names;
 	*result = table;
 	return 0;
-fail:
-	function_table_free(table);
-	return err;
 }
 
 void function_table_free(struct function_table *table)
@@ -263,9 +348,14 @@ bool function_table_find(const struct function_table *table, uint64_t address,
 	if (found == UINT32_MAX)
 		return false;
 	*function = (struct table_function){
-		.name = table->names + table->entries[found].name,
 		.start = table->entries[found].start,
 		.number = found,
 	};
 	return true;
+}
+
+bool function_table_name(const struct function_table *table, uint32_t number,
+			 char name[SYMBOL_NAME_MAX + 1])
+{
+	return name_read(table, &table->entries[number], name);
 }

@@ -12,14 +12,14 @@
 struct function_table;
 
 struct table_function {
-	const char *name; /* as in the symbol table, without version; the table's */
-	uint64_t start;   /* address as in the symbol table */
-	uint32_t number;  /* in the table */
+	uint64_t start;  /* address as in the symbol table */
+	uint32_t number; /* in the table */
 };
 
-/* Reads the functions of a file from wherever symbols_each_by() finds them, in no
- * more than room bytes. Returns 0, also if there are none; -E2BIG if they do not fit;
- * another -errno of symbols_each_by(). The caller frees *table. */
+/* Reads the functions of a file from wherever symbols_each_place() finds them, in no
+ * more than room bytes. Names are left where they are: the file, and that which was found, must
+ * outlive the table. Returns 0, also if there are none; -E2BIG if they do not fit;
+ * another -errno of symbols_each_place(). The caller frees *table. */
 int function_table_read(struct function_table **table, const struct elf_file *file,
 			debug_file_finder *find, void *find_context, size_t room);
 
@@ -37,5 +37,10 @@ size_t function_table_size(const struct function_table *table);
  * of gdb has it. Returns whether there is one. */
 bool function_table_find(const struct function_table *table, uint64_t address,
 			 struct table_function *function);
+
+/* Reads the name of a function, as in the symbol table, without version. Returns whether it can be
+ * read: the file may have changed. */
+bool function_table_name(const struct function_table *table, uint32_t number,
+			 char name[SYMBOL_NAME_MAX + 1]);
 
 #endif

@@ -225,6 +225,7 @@ struct resolved_object {
 	struct cfi *cfi;
 	struct go_table *go;
 	struct function_table *functions;
+	struct debug_file debug; /* where they may be */
 	bool elf_known, cfi_known, functions_known, build_id_known;
 	char build_id[2 * MAX_ID + 1]; /* "": none */
 };
@@ -233,7 +234,7 @@ struct resolved_object {
 struct demangled {
 	uint32_t object, function;
 	bool used;
-	char *text; /* NULL: the name is not mangled */
+	char *text; /* NULL: the name cannot be read */
 };
 
 /* What is mapped in one process, or in several that share it. */
@@ -361,6 +362,7 @@ static void object_free(struct resolved_object *object)
 	function_table_free(object->functions);
 	cfi_close(object->cfi);
 	go_table_close(object->go);
+	debug_file_close(&object->debug);
 	elf_file_close(object->elf);
 	if (object->fd >= 0)
 		close(object->fd);
@@ -558,12 +560,12 @@ static int asked_open(void *context, const char *path)
 	return resolver->open(resolver->open_context, asked->object, path);
 }
 
-static int debug_find(void *context, struct elf_file **debug, int *fd, const struct elf_file *file)
+static const struct elf_file *debug_find(void *context, const struct elf_file *file)
 {
 	const struct asked *asked = context;
-	const struct resolved_object *object = asked->resolver->objects[asked->object];
+	struct resolved_object *object = asked->resolver->objects[asked->object];
 
-	return debug_file_search(debug, fd, file, object->path, asked_open, context);
+	return debug_file_search(&object->debug, file, object->path, asked_open, context);
 }
 
 /* Reads the functions when they are asked for first; NULL if there are none. */
@@ -597,23 +599,21 @@ static const char *object_build_id(struct resolved_object *object)
 	return *object->build_id ? object->build_id : NULL;
 }
 
-/* The name as it was written. */
+/* The name as it was written; NULL: it cannot be read. */
 static const char *function_text(struct resolver *resolver, uint32_t object,
-				 const struct table_function *function)
+				 const struct function_table *functions, uint32_t number)
 {
-	uint32_t hash = (function->number * 31 + object) * 2654435761U; /* Knuth's */
+	uint32_t hash = (number * 31 + object) * 2654435761U; /* Knuth's */
 	struct demangled *entry = &resolver->demangled[hash / (UINT32_MAX / DEMANGLED + 1)];
+	char name[SYMBOL_NAME_MAX + 1];
 
-	if (!entry->used || entry->object != object || entry->function != function->number) {
+	if (!entry->used || entry->object != object || entry->function != number) {
 		free(entry->text);
-		*entry = (struct demangled){
-			.object = object,
-			.function = function->number,
-			.used = true,
-			.text = demangle(function->name),
-		};
+		*entry = (struct demangled){ .object = object, .function = number, .used = true };
+		if (function_table_name(functions, number, name))
+			entry->text = demangle(name) ?: strdup(name);
 	}
-	return entry->text ? entry->text : function->name;
+	return entry->text;
 }
 
 /* Names code that was made at run time. Returns whether it is known. */
@@ -651,8 +651,10 @@ void resolver_name(struct resolver *resolver, uint64_t t, uint64_t ip, bool exac
 	frame->object = location.object->path;
 	frame->file = location.number + 1;
 	functions = location.in_segment ? object_functions(resolver, location.number) : NULL;
-	if (functions && function_table_find(functions, location.address, &function)) {
-		frame->function = function_text(resolver, location.number, &function);
+	if (functions && function_table_find(functions, location.address, &function))
+		frame->function = function_text(resolver, location.number, functions,
+						function.number);
+	if (frame->function) {
 		frame->offset = location.address + before - function.start;
 		return;
 	}

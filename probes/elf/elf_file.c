@@ -589,3 +589,39 @@ size_t elf_file_build_id(const struct elf_file *file, uint8_t *id, size_t size)
 	}
 	return 0;
 }
+
+/* --- Names of symbols --- */
+
+#define FIRST_OF_NAME 256 /* bytes that are read at first */
+
+/* Most names are found in the first piece. The last one may end with the section. */
+int symbol_name_read(const struct symbol_place *place, char name[SYMBOL_NAME_MAX + 1])
+{
+	const Elf64_Shdr *strings = place->strings;
+	uint64_t left = place->at < strings->sh_size ? strings->sh_size - place->at : 0;
+	size_t most = left <= SYMBOL_NAME_MAX ? left : SYMBOL_NAME_MAX + 1, length = 0;
+	char *version;
+
+	for (size_t size = 0; length == size && size < most;) {
+		size_t next = size || most < FIRST_OF_NAME ? most : FIRST_OF_NAME;
+		uint64_t at = place->at + size;
+		int err = 0;
+
+		if (place->text)
+			memcpy(name + size, place->text + at, next - size);
+		else
+			err = elf_file_read(place->file, strings->sh_offset + at, name + size,
+					    next - size);
+		if (err)
+			return err;
+		length += strnlen(name + size, next - size);
+		size = next;
+	}
+	if (!length || length > SYMBOL_NAME_MAX)
+		return -EBADMSG;
+	name[length] = '\0';
+	version = memchr(name + 1, '@', length - 1);
+	if (version)
+		*version = '\0';
+	return 0;
+}

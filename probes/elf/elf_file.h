@@ -119,15 +119,28 @@ int file_open_itself(const char *root, const char *path);
 /* Longer names are passed over. */
 #define SYMBOL_NAME_MAX 4095
 
+/* Where a name is: in a section of strings of a file, up to its NUL or to the version behind it. */
+struct symbol_place {
+	const struct elf_file *file;
+	const Elf64_Shdr *strings;
+	uint32_t at;
+	const char *text; /* of the section, if it has been read; NULL: it has not */
+};
+
+/* Reads a name, without its version. Returns 0; -EBADMSG if it is none: empty, without an end, too
+ * long, or the file has shrunk; another -errno. */
+int symbol_name_read(const struct symbol_place *place, char name[SYMBOL_NAME_MAX + 1]);
+
 /* A defined function, whose address is in an executable segment; or data. */
 struct symbol {
-	const char *name;    /* without its version; both are gone when the call returns */
-	const char *version; /* as nm prints it behind @ or @@; NULL: none */
-	uint64_t address;    /* as in the symbol table */
-	uint64_t size;       /* in bytes; 0: unknown */
-	bool resolver;       /* an IFUNC: code that is run once, to choose the function */
-	bool superseded;     /* a version of the name that only older programs ask for */
-	bool local;          /* not to be seen from other files */
+	const char *name;          /* without its version; both are gone when the call returns */
+	struct symbol_place place; /* of it, unless it is from Go's table */
+	const char *version;       /* as nm prints it behind @ or @@; NULL: none */
+	uint64_t address;          /* as in the symbol table */
+	uint64_t size;             /* in bytes; 0: unknown */
+	bool resolver;             /* an IFUNC: code that is run once, to choose the function */
+	bool superseded;           /* a version of the name that only older programs ask for */
+	bool local;                /* not to be seen from other files */
 };
 
 /* Returns 0 to go on; anything else ends the search. */

@@ -180,36 +180,36 @@ struct debug_search {
 	void *context;
 };
 
-static int debug_try(struct elf_file **debug, int *fd, const struct debug_search *search,
-		     const char *path)
+static bool debug_try(struct debug_file *debug, const struct debug_search *search, const char *path)
 {
-	*fd = search->opener(search->context, path);
-	if (*fd < 0)
-		return -ENOENT;
-	if (!elf_file_open(debug, *fd)) {
-		if (debug_fits(*debug, &search->wanted))
-			return 0;
-		elf_file_close(*debug);
-	}
-	close(*fd);
-	return -ENOENT;
+	int fd = search->opener(search->context, path);
+
+	if (fd < 0)
+		return false;
+	*debug = (struct debug_file){ .fd = fd };
+	if (!elf_file_open(&debug->elf, fd) && debug_fits(debug->elf, &search->wanted))
+		return true;
+	elf_file_close(debug->elf);
+	debug->elf = NULL;
+	close(fd);
+	return false;
 }
 
-static int debug_try_id(struct elf_file **debug, int *fd, const struct debug_search *search)
+static bool debug_try_id(struct debug_file *debug, const struct debug_search *search)
 {
 	char path[sizeof(".build-id//.debug") + 2 * MAX_ID], hex[2 * MAX_ID + 1];
 
 	if (search->wanted.id_size < 2)
-		return -ENOENT;
+		return false;
 	for (size_t i = 0; i < search->wanted.id_size; i++)
 		snprintf(hex + 2 * i, 3, "%02x", search->wanted.id[i]);
 	snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", hex, hex + 2);
-	return debug_try(debug, fd, search, path);
+	return debug_try(debug, search, path);
 }
 
 /* Tries all paths that a link may mean, where gdb looks, too. */
-static int debug_try_link(struct elf_file **debug, int *fd, const struct debug_search *search,
-			  const char *directory)
+static bool debug_try_link(struct debug_file *debug, const struct debug_search *search,
+			   const char *directory)
 {
 	static const char *const forms[] = { "%s/%s", "%s/.debug/%s", DEBUG_ROOT "%s/%s" };
 	char path[MAX_PATH];
@@ -217,29 +217,38 @@ static int debug_try_link(struct elf_file **debug, int *fd, const struct debug_s
 	for (size_t i = 0; *search->wanted.link && i < sizeof(forms) / sizeof(*forms); i++) {
 		if (snprintf(path, sizeof(path), forms[i], directory, search->wanted.link) <
 			    (int)sizeof(path) &&
-		    !debug_try(debug, fd, search, path))
-			return 0;
+		    debug_try(debug, search, path))
+			return true;
 	}
-	return -ENOENT;
+	return false;
 }
 
-int debug_file_search(struct elf_file **debug, int *fd, const struct elf_file *file,
-		      const char *path, debug_file_opener *opener, void *context)
+const struct elf_file *debug_file_search(struct debug_file *debug, const struct elf_file *file,
+					 const char *path, debug_file_opener *opener, void *context)
 {
 	struct debug_search search = { .opener = opener, .context = context };
 	const char *slash = strrchr(path, '/');
 	size_t length = slash ? (size_t)(slash - path) : 0;
 	char directory[MAX_PATH];
 
+	*debug = (struct debug_file){ .elf = NULL };
 	search.wanted.id_size = elf_file_build_id(file, search.wanted.id, sizeof(search.wanted.id));
-	if (!debug_try_id(debug, fd, &search))
-		return 0;
-	if (*path != '/' || length >= sizeof(directory))
-		return -ENOENT;
+	if (debug_try_id(debug, &search) || *path != '/' || length >= sizeof(directory))
+		return debug->elf;
 	memcpy(directory, path, length);
 	directory[length] = '\0';
 	wanted_read_link(&search.wanted, file);
-	return debug_try_link(debug, fd, &search, directory);
+	debug_try_link(debug, &search, directory);
+	return debug->elf;
+}
+
+void debug_file_close(struct debug_file *debug)
+{
+	if (!debug->elf)
+		return;
+	elf_file_close(debug->elf);
+	close(debug->fd);
+	debug->elf = NULL;
 }
 
 /* Opens below a root, the context; NULL: in our file system. */
@@ -255,15 +264,15 @@ static int root_open(void *context, const char *path)
 }
 
 /* The same in the file system as a process (0: none) sees it, then as we do. */
-static int debug_file_open(struct elf_file **debug, int *fd, const struct elf_file *file, pid_t pid,
-			   const char *path)
+static const struct elf_file *debug_file_open(struct debug_file *debug, const struct elf_file *file,
+					      pid_t pid, const char *path)
 {
 	char root[32];
 
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
-	if (pid && !debug_file_search(debug, fd, file, path, root_open, root))
-		return 0;
-	return debug_file_search(debug, fd, file, path, root_open, NULL);
+	if (pid && debug_file_search(debug, file, path, root_open, root))
+		return debug->elf;
+	return debug_file_search(debug, file, path, root_open, NULL);
 }
 
 /* --- Symbols --- */
@@ -287,6 +296,7 @@ struct search {
 	const struct elf_file *file; /* whose segments say what an address is */
 	symbol_found *found;
 	symbol_named *named; /* instead of it: all names are wanted */
+	bool places;         /* of names, not these */
 	bool data;           /* not functions */
 	void *context;
 	int result;      /* of the last call of found */
@@ -383,8 +393,7 @@ static int table_open(struct table *table, const struct elf_file *file, const El
 	if (symbols->sh_size > MAX_TABLE || table->strings->sh_size > MAX_STRINGS)
 		return -E2BIG;
 	table->count = symbols->sh_size / entry_size(file);
-	table->versions = table_versions(table);
-	return table->versions ? versions_read(&table->names, file) : 0;
+	return 0;
 }
 
 /* Reads the part of the strings that begins at start, and so much more that every
@@ -458,13 +467,21 @@ static const char *version_name(const struct versions *versions, unsigned int nu
 static int symbol_visit(struct search *search, struct table *table, size_t index)
 {
 	const Elf64_Sym *entry = &table->chunk[index];
-	struct symbol symbol = { .address = entry->st_value, .size = entry->st_size };
+	struct symbol symbol = {
+		.place = { table->file, table->strings, entry->st_name, NULL },
+		.address = entry->st_value,
+		.size = entry->st_size,
+		.resolver = ELF64_ST_TYPE(entry->st_info) == STT_GNU_IFUNC,
+		.local = ELF64_ST_BIND(entry->st_info) == STB_LOCAL,
+	};
 	size_t length, most;
 	char *name, *at;
 
 	if (entry->st_name < table->window_start || entry->st_name >= table->window_end ||
 	    !symbol_is_wanted(search, entry))
 		return 0;
+	if (search->places)
+		return search->result = search->found(search->context, &symbol);
 	name = table->window + (entry->st_name - table->window_start);
 	most = table->window_size - (entry->st_name - table->window_start);
 	length = strnlen(name, most > SYMBOL_NAME_MAX ? SYMBOL_NAME_MAX + 1 : most);
@@ -475,8 +492,6 @@ static int symbol_visit(struct search *search, struct table *table, size_t index
 		return 0;
 	at = memchr(name + 1, '@', length - 1);
 	symbol.name = name;
-	symbol.resolver = ELF64_ST_TYPE(entry->st_info) == STT_GNU_IFUNC;
-	symbol.local = ELF64_ST_BIND(entry->st_info) == STB_LOCAL;
 	symbol.superseded = at ? at[1] != '@'
 			       : table->versions && table->chunk_versions[index] & VERSYM_HIDDEN;
 	if (at) {
@@ -508,6 +523,26 @@ static int window_each(struct search *search, struct table *table)
 	return err;
 }
 
+/* Of names that are not read the window has all but the first, which is empty. */
+static int windows_each(struct search *search, struct table *table)
+{
+	int err;
+
+	if (search->places) {
+		table->window_start = 1;
+		table->window_end = table->strings->sh_size;
+		return window_each(search, table);
+	}
+	table->versions = table_versions(table);
+	err = table->versions ? versions_read(&table->names, table->file) : 0;
+	for (uint64_t start = 0; !err && start < table->strings->sh_size; start += WINDOW) {
+		err = table_move(table, start);
+		if (!err)
+			err = window_each(search, table);
+	}
+	return err;
+}
+
 static int section_each(struct search *search, const struct elf_file *file,
 			const Elf64_Shdr *symbols)
 {
@@ -517,11 +552,8 @@ static int section_each(struct search *search, const struct elf_file *file,
 	if (!table)
 		return -ENOMEM;
 	err = table_open(table, file, symbols);
-	for (uint64_t start = 0; !err && start < table->strings->sh_size; start += WINDOW) {
-		err = table_move(table, start);
-		if (!err)
-			err = window_each(search, table);
-	}
+	if (!err)
+		err = windows_each(search, table);
 	free(table->names.names);
 	free(table->window);
 	free(table);
@@ -536,14 +568,18 @@ static int type_each(struct search *search, const struct elf_file *file, uint32_
 	return symbols ? section_each(search, file, symbols) : 0;
 }
 
+/* What is unpacked is not kept, so that names have no places there. */
 static int unpacked_each(struct search *search, const struct elf_file *file)
 {
+	const bool places = search->places;
 	struct elf_file *debug;
 	int err = debug_file_unpack(&debug, file);
 
 	if (err)
 		return err;
+	search->places = false;
 	err = type_each(search, debug, SHT_SYMTAB);
+	search->places = places;
 	elf_file_close(debug);
 	return err;
 }
@@ -551,15 +587,9 @@ static int unpacked_each(struct search *search, const struct elf_file *file)
 static int separate_each(struct search *search, const struct elf_file *file,
 			 debug_file_finder *find, void *find_context)
 {
-	struct elf_file *debug;
-	int fd, err = find(find_context, &debug, &fd, file);
+	const struct elf_file *debug = find(find_context, file);
 
-	if (err)
-		return err;
-	err = type_each(search, debug, SHT_SYMTAB);
-	elf_file_close(debug);
-	close(fd);
-	return err;
+	return debug ? type_each(search, debug, SHT_SYMTAB) : -ENOENT;
 }
 
 int symbols_each_name(const struct elf_file *file, uint32_t table, symbol_named *found,
@@ -617,40 +647,49 @@ static int search_all(struct search *search, debug_file_finder *find, void *find
 	return search->result;
 }
 
-int symbols_each_by(const struct elf_file *file, debug_file_finder *find, void *find_context,
-		    symbol_found *found, void *context)
+int symbols_each_place(const struct elf_file *file, debug_file_finder *find, void *find_context,
+		       symbol_found *found, void *context)
 {
-	struct search search = { .file = file, .found = found, .context = context };
+	struct search search = { .file = file, .found = found, .places = true, .context = context };
 
 	return search_all(&search, find, find_context);
 }
 
-/* Where a process has a file. */
+/* Where a process has a file, and its debug file, once that has been found. */
 struct owner {
 	pid_t pid;
 	const char *path;
+	struct debug_file debug;
 };
 
-static int debug_find(void *context, struct elf_file **debug, int *fd, const struct elf_file *file)
+static const struct elf_file *debug_find(void *context, const struct elf_file *file)
 {
-	const struct owner *owner = context;
+	struct owner *owner = context;
 
-	return debug_file_open(debug, fd, file, owner->pid, owner->path);
+	return debug_file_open(&owner->debug, file, owner->pid, owner->path);
+}
+
+static int owner_each(struct search *search, pid_t pid, const char *path)
+{
+	struct owner owner = { .pid = pid, .path = path };
+	int err = search_all(search, path ? debug_find : NULL, &owner);
+
+	debug_file_close(&owner.debug);
+	return err;
 }
 
 int symbols_each(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
 		 void *context)
 {
-	struct owner owner = { .pid = pid, .path = path };
+	struct search search = { .file = file, .found = found, .context = context };
 
-	return symbols_each_by(file, path ? debug_find : NULL, &owner, found, context);
+	return owner_each(&search, pid, path);
 }
 
 int symbols_each_data(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
 		      void *context)
 {
 	struct search search = { .file = file, .found = found, .data = true, .context = context };
-	struct owner owner = { .pid = pid, .path = path };
 
-	return search_all(&search, path ? debug_find : NULL, &owner);
+	return owner_each(&search, pid, path);
 }

@@ -16,9 +16,18 @@
  * closes *debug. */
 int debug_file_unpack(struct elf_file **debug, const struct elf_file *file);
 
-/* Finds the separate debug file of a file: see debug_file_open(). */
-typedef int debug_file_finder(void *context, struct elf_file **debug, int *fd,
-			      const struct elf_file *file);
+/* A separate debug file that is open. */
+struct debug_file {
+	struct elf_file *elf; /* NULL: there is none */
+	int fd;
+};
+
+/* Safe to repeat. */
+void debug_file_close(struct debug_file *debug);
+
+/* Finds the separate debug file of a file, see debug_file_search(). It stays the finder's, who
+ * closes it when nothing is read of it any more. Returns NULL if there is none. */
+typedef const struct elf_file *debug_file_finder(void *context, const struct elf_file *file);
 
 /* Opens a file for a search. Relative paths are below a directory for debug files,
  * such as /usr/lib/debug; absolute ones are the paths of a process. Returns a
@@ -27,10 +36,11 @@ typedef int debug_file_opener(void *context, const char *path);
 
 /* Looks for the separate debug file of a file that is at this path: by build ID
  * (".build-id/ab/cdef.debug"), then by .gnu_debuglink. What opener hands out need
- * not be the right file, or sound: it is checked. Returns 0; -ENOENT if there is none
- * that fits. The caller closes *debug and then *fd. */
-int debug_file_search(struct elf_file **debug, int *fd, const struct elf_file *file,
-		      const char *path, debug_file_opener *opener, void *context);
+ * not be the right file, or sound: it is checked. Returns NULL if there is none that
+ * fits. The caller closes *debug in any case. */
+const struct elf_file *debug_file_search(struct debug_file *debug, const struct elf_file *file,
+					 const char *path, debug_file_opener *opener,
+					 void *context);
 
 /* --- Symbols --- */
 
@@ -45,9 +55,11 @@ int debug_file_search(struct elf_file **debug, int *fd, const struct elf_file *f
 int symbols_each(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
 		 void *context);
 
-/* The same where find finds the separate debug file; NULL: none is looked for. */
-int symbols_each_by(const struct elf_file *file, debug_file_finder *find, void *find_context,
-		    symbol_found *found, void *context);
+/* The same for those who keep many and look at few: where a name has a place that lasts as long as
+ * the file, it is not read, and NULL; nor is its version. That of another is of Go's table or of
+ * .gnu_debugdata. find finds the separate debug file; NULL: none is looked for. */
+int symbols_each_place(const struct elf_file *file, debug_file_finder *find, void *find_context,
+		       symbol_found *found, void *context);
 
 /* The same for data: variables, which are in no executable segment. */
 int symbols_each_data(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,

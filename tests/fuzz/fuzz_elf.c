@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "cli/stack/function_table.h"
 #include "probes/elf/functions.h"
 #include "probes/elf/symbols.h"
 #include "probes/elf/usdt.h"
@@ -13,6 +14,7 @@
 #include "input.h"
 
 #define PATH "/usr/bin/program"
+#define TABLE_ROOM (1 << 20)
 
 static int file_offer(void *context, const char *path)
 {
@@ -25,13 +27,14 @@ static int file_offer(void *context, const char *path)
 struct found {
 	struct elf_file *file;
 	int fd;
+	struct debug_file debug;
 };
 
-static int debug_find(void *context, struct elf_file **debug, int *fd, const struct elf_file *file)
+static const struct elf_file *debug_find(void *context, const struct elf_file *file)
 {
 	struct found *found = context;
 
-	return debug_file_search(debug, fd, file, PATH, file_offer, &found->fd);
+	return debug_file_search(&found->debug, file, PATH, file_offer, &found->fd);
 }
 
 static int site_see(void *context, const struct usdt_site *site)
@@ -49,6 +52,20 @@ static int symbol_see(void *context, const struct symbol *symbol)
 {
 	(void)context;
 	MUST(strlen(symbol->name) <= SYMBOL_NAME_MAX);
+	return 0;
+}
+
+/* Its place is somewhere in the section. */
+static int place_see(void *context, const struct symbol *symbol)
+{
+	char name[SYMBOL_NAME_MAX + 1];
+
+	(void)context;
+	if (symbol->name)
+		return symbol_see(context, symbol);
+	MUST(symbol->place.at < symbol->place.strings->sh_size);
+	if (!symbol_name_read(&symbol->place, name))
+		MUST(*name && strlen(name) <= SYMBOL_NAME_MAX);
 	return 0;
 }
 
@@ -98,6 +115,30 @@ static void functions_read(const struct elf_file *file)
 	names_closest_clear(&closest);
 }
 
+/* The functions by address. */
+static void table_read(struct found *found)
+{
+	struct function_table *table;
+	struct table_function function;
+	char name[SYMBOL_NAME_MAX + 1];
+	uint64_t start, end;
+
+	if (!elf_file_code(found->file, &start, &end))
+		return;
+	if (!function_table_read(&table, found->file, debug_find, found, TABLE_ROOM)) {
+		MUST(function_table_size(table) <= TABLE_ROOM);
+		for (unsigned int i = 0; i < 8; i++) {
+			if (!function_table_find(table, start + i * (end - start) / 8, &function))
+				continue;
+			MUST(function.start <= start + i * (end - start) / 8);
+			if (function_table_name(table, function.number, name))
+				MUST(*name && strlen(name) <= SYMBOL_NAME_MAX);
+		}
+		function_table_free(table);
+	}
+	debug_file_close(&found->debug);
+}
+
 /* As files are, or as what was unpacked: a library may read the two in different ways. */
 static int input_open(struct input input, int fd, struct elf_file **file)
 {
@@ -109,7 +150,7 @@ static int input_open(struct input input, int fd, struct elf_file **file)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct input input = { bytes, size };
-	struct found found;
+	struct found found = { .file = NULL };
 	struct elf_file *debug;
 
 	found.fd = input_file_of(input);
@@ -119,7 +160,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	}
 	headers_read(found.file);
 	usdt_each(found.file, site_see, &found);
-	symbols_each_by(found.file, debug_find, &found, symbol_see, NULL);
+	symbols_each(found.file, 0, NULL, symbol_see, NULL);
+	symbols_each_place(found.file, debug_find, &found, place_see, NULL);
+	debug_file_close(&found.debug);
+	table_read(&found);
 	symbols_each_data(found.file, 0, NULL, symbol_see, NULL);
 	symbols_each_name(found.file, SHT_DYNSYM, name_see, NULL);
 	functions_read(found.file);

@@ -23,6 +23,7 @@
 #include "tap.h"
 
 #define HUGE_FILE (1UL << 40)
+#define MANY_STRINGS (20UL << 20)
 
 static struct image image, inner;
 static struct image_symbols table;
@@ -207,6 +208,24 @@ static struct resolver *functions_of(uint32_t type, const struct image_symbols *
 	return resolver_of_image("/file");
 }
 
+/* The same, of strings that are more than are kept while names are compared. */
+static struct resolver *functions_of_many(uint32_t type)
+{
+	const Elf64_Ehdr *header = (Elf64_Ehdr *)image.bytes;
+	Elf64_Shdr *sections;
+	int fd;
+
+	resolver_free(functions_of(type, NULL));
+	sections = (Elf64_Shdr *)(image.bytes + header->e_shoff);
+	for (unsigned int i = 1; i < header->e_shnum - 1U; i++)
+		if (sections[i].sh_type == SHT_STRTAB)
+			sections[i].sh_size = MANY_STRINGS;
+	fd = bytes_fd(image.bytes, image.size);
+	if (ftruncate(fd, (off_t)(image.size + MANY_STRINGS)))
+		abort();
+	return resolver_of(no_open, fd, "/many");
+}
+
 static const char *name_at(struct resolver *resolver, uint64_t at, uint64_t *offset)
 {
 	static struct resolved_frame frame;
@@ -291,6 +310,9 @@ TEST(aliases)
 		resolver = functions_of(i % 2 ? SHT_SYMTAB : SHT_DYNSYM, NULL);
 		is_at(resolver, 0x18, cases[i].want, "the best name");
 		resolver_free(resolver);
+		resolver = functions_of_many(i % 2 ? SHT_SYMTAB : SHT_DYNSYM);
+		is_at(resolver, 0x18, cases[i].want, "the best name of many");
+		resolver_free(resolver);
 	}
 	symbols_init(&table, true);
 	add("local", 0, 0x10);
@@ -310,19 +332,17 @@ TEST(aliases)
 	resolver_free(resolver);
 }
 
-/* What both tables have counts once, no more than what is needed is kept, and that must find room.
- */
+/* All that both tables have must find room; what both have is kept once, and names are not. */
 TEST(room)
 {
-	const size_t needed = 3 * 16 + sizeof("__global") + sizeof("small") + sizeof("__large");
-	struct function_table *functions;
+	const size_t needed = 7 * 16;
+	struct function_table *functions = NULL;
 	struct elf_file *file = image_open(&image); /* test_aliases() has left it */
 
 	is_i64(function_table_read(&functions, file, NULL, NULL, needed - 1), -E2BIG, "no room");
-	if (!function_table_read(&functions, file, NULL, NULL, needed)) {
-		is_u64(function_table_size(functions), needed, "just enough");
-		function_table_free(functions);
-	}
+	is_i64(function_table_read(&functions, file, NULL, NULL, needed), 0, "just enough");
+	is_u64(function_table_size(functions), 3 * 16, "what is left of them");
+	function_table_free(functions);
 	elf_file_close(file);
 }
 
@@ -579,6 +599,74 @@ TEST(shrinks)
 		close(other);
 		resolver_free(resolver);
 	}
+}
+
+static struct resolver *two_symbols(int *other, const char *first, const char *second)
+{
+	int fd;
+
+	symbols_init(&table, true);
+	symbols_add(&table, first, TEXT_ADDRESS, 16, STT_FUNC);
+	symbols_add(&table, second, TEXT_ADDRESS + 16, 16, STT_FUNC);
+	image_init(&image, true);
+	image_symbols(&image, &table, SHT_SYMTAB);
+	image_finish(&image);
+	fd = bytes_fd(image.bytes, image.size);
+	*other = dup(fd);
+	return resolver_of(no_open, fd, "/changes");
+}
+
+/* The file changes between the reading of its symbols and of a name, whose function is then not
+ * known. */
+TEST(changes)
+{
+	char none[64] = "", endless[4096];
+	struct resolved_frame frame;
+	struct resolver *resolver;
+	const char *wants[] = { NULL, NULL, endless };
+	int other;
+
+	memset(endless, 'x', sizeof(endless));
+	for (size_t how = 0; how < COUNT(wants); how++) {
+		const Elf64_Shdr *strings = &image.sections[2];
+
+		resolver = two_symbols(&other, "there", "later");
+		is_at(resolver, 1, "there", "before the file changes");
+		if (how ? pwrite(other, how == 1 ? none : endless, strings->sh_size,
+				 (off_t)strings->sh_offset) != (ssize_t)strings->sh_size
+			: ftruncate(other, (off_t)strings->sh_offset))
+			abort();
+		/* Strings that have no end any more end with their section. */
+		endless[strings->sh_size - sizeof("there") - 1] = '\0';
+		resolver_name(resolver, 0, CODE + 17, true, &frame);
+		is_str(frame.function, wants[how], "after it has changed");
+		is_u64(frame.offset, wants[how] ? 1 : TEXT_ADDRESS + 17, "where that is");
+		is_str(frame.object, "/changes", "the file is known");
+		is_at(resolver, 2, "there", "what was read before");
+		close(other);
+		resolver_free(resolver);
+	}
+}
+
+/* Names in one piece, in two, and such as are passed over. */
+TEST(long_names)
+{
+	static const size_t lengths[] = { 255, 256, 257, 1000, SYMBOL_NAME_MAX };
+	char name[SYMBOL_NAME_MAX + 2] = "";
+	struct resolver *resolver;
+
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		memset(name, 'n', lengths[i]);
+		one_symbol(name);
+		resolver = resolver_of_image("/long");
+		is_at(resolver, 9, name, "a long name");
+		resolver_free(resolver);
+	}
+	name[SYMBOL_NAME_MAX] = 'n';
+	one_symbol(name);
+	resolver = resolver_of_image("/long");
+	is_at(resolver, 9, NULL, "one that is too long");
+	resolver_free(resolver);
 }
 
 /* A stack of one frame, which is all that a copy without memory has. */
