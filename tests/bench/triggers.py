@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a hit of a trigger's probe costs, how many windows a second are evaluated,
-and how long it takes to find a function in a very large program."""
+"""What a hit of a trigger's probe costs, and how many windows a second are evaluated."""
 
-import os
-import pathlib
 import re
-import subprocess
-import sys
 import tempfile
 import time
 
-from benchlib import BUILD, LONG, MB, QUICK, ROOT, Load, Missing, Process, fdinfo, names
+from benchlib import BUILD, LONG, QUICK, Load, Missing, Process, fdinfo, names
 
 ROUNDS, MS = (3, 100) if QUICK else (4, 300)
 BANKS = (2, 4, 7)
 PAIR = ("--start-trigger", "up:probed_call", "--stop-trigger", "ur:probed_call",
         "--max-overhead", "0")
 HIT_GOAL = 100  # ns
-BIG_SECONDS_GOAL, BIG_MB_GOAL = 0.5, 40
 
 
 def attached(process):
@@ -130,28 +124,3 @@ def measure_rate(table):
     table.row("in the kernel, none as long as the delta", kernel, "/s", 0)
     table.row("each read and printed by user space", user, "/s", 0)
     table.row("ratio", [a / b for a, b in zip(kernel, user)], "x")
-
-
-def measure_big(table):
-    """A trigger in a program of 1 GB and 1,000,000 symbols."""
-    with tempfile.TemporaryDirectory() as directory:
-        big = pathlib.Path(directory) / "big"
-        subprocess.run([sys.executable, ROOT / "tests" / "bench" / "big_elf.py", big],
-                       check=True, stdout=subprocess.DEVNULL)
-        seconds, peak = [], []
-        with Process([big], name="big") as process:
-            time.sleep(0.2)
-            for _ in range(ROUNDS):
-                began = time.monotonic()
-                child = subprocess.Popen(
-                    [BUILD / "kernel_delay", "-p", str(process.pid), "--check",
-                     "--start-trigger", "up:the_last_function"],
-                    stdout=subprocess.DEVNULL)
-                _, status, usage = os.wait4(child.pid, 0)
-                seconds.append(time.monotonic() - began)
-                peak.append(usage.ru_maxrss * 1024 / MB)
-                if status:
-                    raise Missing("the trigger was not found")
-    table.section("a trigger in a program of 1 GB with 1,000,000 symbols (--check)")
-    table.row("time", seconds, "s", 3, goal=BIG_SECONDS_GOAL, name="1 GB: time")
-    table.row("peak memory", peak, "MB", goal=BIG_MB_GOAL, name="1 GB: memory")
