@@ -19,7 +19,6 @@
 #include "cli/stack/kernel_symbols.h"
 #include "collect_row.h"
 #include "session_culprits.h"
-#include "session_entry.h"
 #include "session_locks.h"
 #include "session_processes.h"
 #include "session_windows.h"
@@ -283,7 +282,7 @@ static uint64_t fault_mean(struct collector *collector, uint64_t entry_ns)
 /* Completes the rows with what maps have of them, which is removed from there. */
 static int rows_complete(struct collector *collector, const struct session_view *view)
 {
-	struct entry_cost cost = session_entry_cost(session_entry(collector->session));
+	struct entry_cost cost = *session_entry(collector->session);
 	int result = session_overflow(collector->session, overflow_found, collector)
 			     ?: session_hashes(collector->session, view, collector->rows,
 					       collector->row_of, collector->callers);
@@ -488,7 +487,6 @@ int collector_drain(struct collector *collector)
 
 	frozen_look(collector);
 	disk_limits_look(&collector->disk_limits, &view);
-	entry_follow(session_entry(collector->session));
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !result; bank++) {
 		if (!session_window_at(collector->session, bank, &view) || !view.gen ||
 		    view.end != KD_NEVER)
@@ -583,7 +581,6 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	frozen_look(collector);
 	frozen_take(collector, view, sample);
 	disk_limits_take(&collector->disk_limits, view, sample);
-	entry_follow(session_entry(collector->session));
 	session_look(collector->session);
 	if (session_files_pending(collector->session, view) ||
 	    culprits_pending(session_culprits(collector->session), view))
@@ -603,8 +600,7 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	sample->stopped_on = sample->stop_triggered ? view->closed_by : 0;
 	sample->torn = ended->torn;
 	sample->skipped_runs = session_losses(collector->session, sample->losses);
-	sample->entry = session_entry_cost(session_entry(collector->session));
-	entry_renew(session_entry(collector->session));
+	sample->entry = *session_entry(collector->session);
 	sample->resynced = session_resynced(collector->session);
 	sample->page_faults_untimed = session_faults_untimed(collector->session, sample->start,
 							     sample->end);

@@ -14,7 +14,6 @@
 #include "cli/model/words.h"
 #include "collect_row.h"
 #include "session_culprits.h"
-#include "session_entry.h"
 #include "session_interruptions.h"
 
 /* Of interruptions that wait for the end of their window; 35 MB. */
@@ -316,7 +315,7 @@ static uint64_t oldest_start(const struct interruptions *interruptions)
 static int ring_read(struct interruptions *interruptions, const struct session_view *view)
 {
 	struct drain drain = { interruptions, view,
-			       session_entry_cost(session_entry(interruptions->session)) };
+			       *session_entry(interruptions->session) };
 
 	return interruption_ring_read(session_interruptions(interruptions->session), part_found,
 				      &drain);

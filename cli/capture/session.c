@@ -60,7 +60,7 @@ struct session {
 	struct culprits culprits;
 	struct several several;
 	struct file_names *file_names;
-	struct entry_estimate entry;
+	struct entry_cost entry;
 	uint64_t epoch;
 	uint32_t slots, banks;
 	bool triggered;                                /* triggers open or close its windows */
@@ -137,30 +137,28 @@ static exit_status session_map(struct session *session)
 }
 
 /* See session_entry.h. */
-static void session_measure(struct session *session)
+static void session_measure(struct session *session, const struct entry_bare *bare)
 {
 	int free_slots = bpf_map__fd(session->skel->maps.kd_free_slots);
 	uint32_t slot;
 
 	if (queue_take(free_slots, &slot))
 		return;
-	entry_measure(&session->entry, session->skel, slot, &session->threads[slot],
-		      &session->records[slot]);
+	session->entry = entry_measure(bare, session->skel, slot, &session->threads[slot],
+				       &session->records[slot]);
 	session_slot_free(session, slot);
 }
 
 /* From now on forks are the fork handler's. */
 static exit_status session_attach(struct session *session, const struct session_config *config)
 {
-	int status;
-
-	entry_bare(&session->entry);
-	status = programs_attach(&session->programs);
+	const struct entry_bare bare = entry_bare();
+	int status = programs_attach(&session->programs);
 	programs_attach_upcalls(&session->programs);
 	if (!status)
 		status = faults_attach(&session->faults, &session->programs);
 	if (!status)
-		session_measure(session);
+		session_measure(session, &bare);
 	if (!status)
 		status = several_seed(&session->several);
 	if (!status)
@@ -343,8 +341,12 @@ PART(culprits, culprits)
 PART(resources, resources)
 PART(recorder, recorder)
 PART(programs, programs)
-PART(entry_estimate, entry)
 #undef PART
+
+const struct entry_cost *session_entry(const struct session *session)
+{
+	return &session->entry;
+}
 
 int session_tick(struct session *session)
 {
@@ -353,7 +355,7 @@ int session_tick(struct session *session)
 	session_online_look(&session->online);
 	if (!error && several_joined(&session->several))
 		error = session_visit(session, KD_VISIT_JOIN);
-	faults_look(&session->faults, session_entry_cost(&session->entry).call_ns);
+	faults_look(&session->faults, session->entry.call_ns);
 	faults_resume(&session->faults, session->triggered ? NSEC_PER_SEC : FAULTS_PAUSE_NS);
 	return error;
 }

@@ -16,7 +16,6 @@
 #include "session_types.h"
 
 struct culprits;
-struct entry_estimate;
 struct file_names;
 struct lock_callers;
 struct histograms;
@@ -50,7 +49,7 @@ struct resources *session_resources(struct session *session);
 struct recorder *session_recorder(struct session *session);
 struct file_names *session_file_names(struct session *session);
 struct programs *session_programs(struct session *session);
-struct entry_estimate *session_entry(struct session *session);
+const struct entry_cost *session_entry(const struct session *session);
 
 /* To be called often: keeps what timing page faults costs below its limit, and looks which
  * processes there are. Returns 0 or a negative errno. */

@@ -228,18 +228,12 @@ static uint64_t irq_cost_ipi(const struct kd_record *record)
 #define SIGNALS 10
 #define SIGNAL_ROUNDS 6
 
-/* Readings of the price. */
-#define FOLLOW_NS (200 * NSEC_PER_MSEC)
-#define FOLLOW_ROUNDS 5
-#define CHAIN 1000
-#define PRICE_UNIT 1000
-
 /* The least of all rounds is the one in which nothing came between. ns of CALLS. */
-static uint64_t calls_measure(int rounds)
+static uint64_t calls_measure(void)
 {
 	uint64_t least = MOST_NS * CALLS;
 
-	for (int i = 0; i < rounds; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		uint64_t ns = clock_monotonic();
 
 		for (int j = 0; j < CALLS; j++)
@@ -247,31 +241,6 @@ static uint64_t calls_measure(int rounds)
 		least = u64_min(least, clock_monotonic() - ns);
 	}
 	return least;
-}
-
-/* The same of multiplications, each of which needs the result of the one before: always so
- * many cycles, whatever else uses the core. */
-static uint64_t chain_measure(int rounds)
-{
-	uint64_t least = MOST_NS * CALLS, value = 3;
-
-	for (int i = 0; i < rounds; i++) {
-		uint64_t ns = clock_monotonic();
-
-		for (int j = 0; j < CHAIN; j++) {
-			value *= value;
-			__asm__ volatile("" : "+r"(value));
-		}
-		least = u64_min(least, clock_monotonic() - ns);
-	}
-	return least;
-}
-
-static uint64_t price_measure(int rounds)
-{
-	uint64_t chain = chain_measure(rounds);
-
-	return chain ? calls_measure(rounds) * PRICE_UNIT / chain : 0;
 }
 
 /* What a round has booked as user mode, per call. */
@@ -370,10 +339,9 @@ static uint64_t signals_measure(const struct kd_record *record, uint64_t call_ns
 	return least < MOST_NS ? least : 0;
 }
 
-void entry_bare(struct entry_estimate *entry)
+struct entry_bare entry_bare(void)
 {
-	entry->bare = calls_measure(ROUNDS) / CALLS;
-	entry->bare_fault = faults_measure(NULL);
+	return (struct entry_bare){ calls_measure() / CALLS, faults_measure(NULL) };
 }
 
 /* A window of this thread: in shared memory, from start on. */
@@ -405,58 +373,24 @@ static void window_end(struct kernel_delay *skel)
 	skel->bss->kd_resynced = 0;
 }
 
-void entry_measure(struct entry_estimate *entry, struct kernel_delay *skel, uint32_t slot,
-		   struct kd_thread *thread, const struct kd_record *record)
+struct entry_cost entry_measure(const struct entry_bare *bare, struct kernel_delay *skel,
+				uint32_t slot, struct kd_thread *thread,
+				const struct kd_record *record)
 {
-	uint64_t left = entry->bare / 3, ns = 0;
+	struct entry_cost cost = { 0 };
+	uint64_t left = bare->call_ns / 3, ns = 0;
 
 	window_begin(skel, thread);
 	if (!tid_set(skel, gettid(), slot)) {
 		ns = rounds_measure(record);
-		entry->at_start.signal_ns = signals_measure(record, ns);
-		entry->at_start.irq_ns = irq_cost_timer(record);
+		cost.signal_ns = signals_measure(record, ns);
+		cost.irq_ns = irq_cost_timer(record);
 		/* Where the other CPU was busy it is not known, or too much: a timer's is more. */
-		entry->at_start.ipi_ns = u64_min(irq_cost_ipi(record), entry->at_start.irq_ns);
-		entry->at_start.fault_ns = faults_measure(record);
-		entry->at_start.fault_timing_ns = u64_sub(faults_measure(NULL), entry->bare_fault);
+		cost.ipi_ns = u64_min(irq_cost_ipi(record), cost.irq_ns);
+		cost.fault_ns = faults_measure(record);
+		cost.fault_timing_ns = u64_sub(faults_measure(NULL), bare->fault_ns);
 	}
 	window_end(skel);
-	entry->at_start.call_ns = ns > left ? ns - left : 0;
-	entry->price = price_measure(ROUNDS);
-}
-
-void entry_follow(struct entry_estimate *entry)
-{
-	uint64_t now = clock_monotonic();
-
-	if (!entry->price || now < entry->next)
-		return;
-	entry->prices += price_measure(FOLLOW_ROUNDS);
-	entry->n_readings++;
-	entry->next = now + FOLLOW_NS;
-}
-
-static uint64_t scaled(const struct entry_estimate *entry, uint64_t ns)
-{
-	if (!entry->n_readings)
-		return ns;
-	return (uint64_t)((double)ns * (double)entry->prices /
-			  ((double)entry->n_readings * (double)entry->price));
-}
-
-struct entry_cost session_entry_cost(const struct entry_estimate *entry)
-{
-	return (struct entry_cost){
-		.call_ns = scaled(entry, entry->at_start.call_ns),
-		.irq_ns = scaled(entry, entry->at_start.irq_ns),
-		.ipi_ns = scaled(entry, entry->at_start.ipi_ns),
-		.fault_ns = scaled(entry, entry->at_start.fault_ns),
-		.fault_timing_ns = scaled(entry, entry->at_start.fault_timing_ns),
-		.signal_ns = scaled(entry, entry->at_start.signal_ns),
-	};
-}
-
-void entry_renew(struct entry_estimate *entry)
-{
-	entry->prices = entry->n_readings = entry->next = 0;
+	cost.call_ns = ns > left ? ns - left : 0;
+	return cost;
 }
