@@ -186,15 +186,21 @@ def case_by_cgroup(test):
         check_births(test, base, "--cgroup", path)
 
 
+def settle(base):
+    """One that its parent has reaped may have yet to leave its CPU, seen by nobody."""
+    kdtest.wait_until(base.rests)
+    time.sleep(0.3)
+
+
 def check_births(test, base, *args):
     """Every connection of a load that makes one for each transaction: a process each."""
+    settle(base)
     run = kdprocesses.Run(test, *args)
     before = base.connections()
     base.pgbench("-C", "-c", CLIENTS, "-t", TRANSACTIONS)
     kdtest.wait_until(lambda: list(base.activity("backend_type").values()).count(
         "client backend") == 1)
-    kdtest.wait_until(base.rests)
-    time.sleep(0.3)  # one that its parent has reaped may have yet to leave its CPU, seen by nobody
+    settle(base)
     run.close()
     last = int(subprocess.run(
         ["psql", "-h", base.directory, "-U", "postgres", "-qAtXc", "select pg_backend_pid()", "postgres"],
