@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How often attaching and detaching interrupt other CPUs: to change its own code the kernel
- * makes each of them stop for a moment, by function-call interrupts (see bpf/README.rst). */
+ * makes each of them stop for a moment, by function-call interrupts (see bpf/DETAILS.rst). */
 #ifndef IPI_COUNT_H
 #define IPI_COUNT_H
 

@@ -6,7 +6,7 @@
  * unw_step() is not used: it guesses where there is no information, its cache is one
  * for return addresses and interrupted ones alike (the rows of which differ behind
  * a call that does not return), has 128 rules, and masks signals around each look:
- * cli/README.rst has what that costs.
+ * cli/DETAILS.rst has what that costs.
  * unw_reg_states_iterate() and unw_apply_reg_state() are made for such a cache. */
 #include "unwind.h"
 

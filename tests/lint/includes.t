@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Includes go one way: down the list of folders in cli/README.rst, which names each file. Few
-files know libbpf."""
+"""Includes go one way: down the list of folders in cli/README.rst. cli/DETAILS.rst names each
+file. Few files know libbpf."""
 
 import fnmatch
 import os
@@ -62,7 +62,7 @@ def case_direction(test):
 
 def case_lists(test):
     """Of bpf/ and probes/ the files are in tables of their own."""
-    table = lint.text(lint.ROOT / "cli/README.rst").partition("\nLayers\n")[2]
+    table = lint.text(lint.ROOT / "cli/DETAILS.rst").partition("\nFiles\n")[2]
     rows = {match[1]: table[match.start():] for match in ROW.finditer(table)}
     for folder in (folder for folder in rows if folder.startswith("cli/")):
         said = re.split(rf"\n(?:(?!``{folder}``)``(?:bpf|cli|probes)/|=)", rows[folder], maxsplit=1)[0]
@@ -72,7 +72,7 @@ def case_lists(test):
                     if "*" in name and len(fnmatch.filter(stems, name)) <= MANY]
         missing = sorted(stem for stem in stems if stem not in names and
                          not any(fnmatch.fnmatch(stem, name) for name in patterns))
-        test.eq(missing, [], f"cli/README.rst names each file of {folder}")
+        test.eq(missing, [], f"cli/DETAILS.rst names each file of {folder}")
     for folder, pattern in (("bpf", r"^``([a-z_]+(?:\.bpf)?\.h)`` "), ("probes", r"``([a-z_/]+)``")):
         said = re.findall(pattern, lint.text(lint.ROOT / folder / "README.rst"), re.MULTILINE)
         files = {path.relative_to(folder) for path in sources() if path.parts[0] == folder}
