@@ -206,12 +206,6 @@ void collect_hardirq_name(struct session *session, int index, const struct kd_th
 		snprintf(row->name, sizeof(row->name), "irq %u", (uint32_t)key);
 }
 
-bool collect_hardirq_is_sent(int index)
-{
-	return index == KD_VECTOR_RESCHEDULE || index == KD_VECTOR_CALL_FUNCTION ||
-	       index == KD_VECTOR_CALL_FUNCTION_SINGLE;
-}
-
 void collect_softirq_name(uint32_t vector, struct irq_row *row)
 {
 	row->vector = vector;
@@ -248,8 +242,7 @@ static int irqs_read(struct session *session, const struct kd_thread *thread,
 			continue;
 		rows[n] = (struct irq_row){ .count = irqs->count,
 					    .total = irqs->total,
-					    .max = irqs->max,
-					    .sent = collect_hardirq_is_sent(i) };
+					    .max = irqs->max };
 		collect_hardirq_name(session, i, thread, &rows[n++]);
 	}
 	error = irqs_keep(&row->hardirqs, &row->n_hardirqs, rows, n);

@@ -24,9 +24,6 @@ void collect_hardirq_name(struct session *session, int index, const struct kd_th
 /* Names a soft interrupt by its vector. */
 void collect_softirq_name(uint32_t vector, struct irq_row *row);
 
-/* Whether another CPU sends those of this index. */
-bool collect_hardirq_is_sent(int index);
-
 /* A system call's row. */
 struct call_row collect_call(uint32_t number, const struct kd_count *count);
 

@@ -41,7 +41,7 @@ struct interruptions {
 struct drain {
 	struct interruptions *interruptions;
 	const struct session_view *view; /* the window that is being read; NULL: none is */
-	struct entry_cost cost;
+	uint64_t irq_ns;                 /* what an interrupt takes beyond what is seen */
 };
 
 /* The coarse clock advances at ticks. 0: not known, or CPUs may do without their ticks although
@@ -124,13 +124,6 @@ static void who_name(const struct interruptions *interruptions, const struct kd_
 		interruption->who_others = part->others;
 	snprintf(interruption->who, sizeof(interruption->who), "%.*s", INTERRUPTION_WHO_LEN - 1,
 		 irq.name);
-}
-
-/* What a hard interrupt takes beyond what is seen. */
-static uint64_t part_entry(const struct entry_cost *cost, const struct kd_interruption *part)
-{
-	return irq_entry(cost,
-			 part->by == KD_BY_HARDIRQ && collect_hardirq_is_sent((int)part->who));
 }
 
 /* Keeps one that has ended, or counts it as lost. Returns 0 or -ENOMEM. */
@@ -267,7 +260,6 @@ static int part_found(void *context, const struct kd_interruption *part)
 {
 	const struct drain *drain = context;
 	struct interruptions *interruptions = drain->interruptions;
-	uint64_t entry = part_entry(&drain->cost, part);
 	struct gap *gap = &interruptions->gaps[part->slot];
 	int error = 0;
 
@@ -275,9 +267,9 @@ static int part_found(void *context, const struct kd_interruption *part)
 		return 0;
 	if (part->by == KD_BY_HYPERVISOR)
 		return stolen_found(interruptions, part);
-	if (!gap_add(gap, part, entry)) {
+	if (!gap_add(gap, part, drain->irq_ns)) {
 		error = gap_finish(interruptions, gap);
-		gap_add(gap, part, entry);
+		gap_add(gap, part, drain->irq_ns);
 	}
 	tick_look(interruptions, part, gap);
 	if (!error && part->lost)
@@ -314,8 +306,7 @@ static uint64_t oldest_start(const struct interruptions *interruptions)
 /* view: as in struct drain. */
 static int ring_read(struct interruptions *interruptions, const struct session_view *view)
 {
-	struct drain drain = { interruptions, view,
-			       *session_entry(interruptions->session) };
+	struct drain drain = { interruptions, view, session_entry(interruptions->session)->irq_ns };
 
 	return interruption_ring_read(session_interruptions(interruptions->session), part_found,
 				      &drain);

@@ -2,14 +2,9 @@
 #define _GNU_SOURCE
 #include "session_entry.h"
 
-#include <linux/membarrier.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -27,7 +22,7 @@
 #define IRQ_ROUNDS 15
 #define ROUNDS_LEAST 5
 #define PATIENCE_NS 50000             /* until one is not expected any more */
-#define ALL_NS (1000 * NSEC_PER_USEC) /* for all of a kind */
+#define ALL_NS (1000 * NSEC_PER_USEC) /* for all of them */
 #define TIMER_NS 5000                 /* ahead: the call that sets it has returned */
 
 /* What the programs have seen of interrupts of this thread, ns. */
@@ -65,35 +60,14 @@ static uint64_t gap_measure(const struct kd_record *record, uint64_t before, uin
 	return seen && ns > seen + 2 * *step ? ns - seen - 2 * *step : 0;
 }
 
-/* Asks for an interrupt. Returns false if none will come. */
-typedef bool ask_fn(void *source);
-
-/* The least: with some of them other interrupts or threads come. */
-static uint64_t source_measure(const struct kd_record *record, ask_fn *ask, void *source)
-{
-	uint64_t end = clock_monotonic() + ALL_NS, step = PATIENCE_NS, least = 0, before, ns;
-	int n = 0;
-
-	while (n < IRQ_ROUNDS && clock_monotonic() < end) {
-		if (!ask(source))
-			continue;
-		before = irqs_seen(record);
-		ns = gap_measure(record, before, &step);
-		if (!ns)
-			continue;
-		least = n++ ? u64_min(least, ns) : ns;
-	}
-	return n >= ROUNDS_LEAST ? least : 0;
-}
-
 struct timer {
 	int fd;
 	uint64_t set; /* what setting it took the last time: in a virtual machine 20 us or more */
 };
 
-static bool timer_ask(void *source)
+/* Asks for an interrupt. Returns false if none will come. */
+static bool timer_set(struct timer *timer)
 {
-	struct timer *timer = source;
 	const struct itimerspec after = {
 		.it_value.tv_nsec = (long)(TIMER_NS + u64_min(timer->set, PATIENCE_NS)),
 	};
@@ -105,112 +79,27 @@ static bool timer_ask(void *source)
 	return true;
 }
 
-/* Of timers, ns; 0: not known. record: this thread's, in which the programs count now. Takes up to
- * 1 ms. */
-static uint64_t irq_cost_timer(const struct kd_record *record)
+/* Of a timer's, ns; 0: not known. record: this thread's, in which the programs count now. The
+ * least, as with some of them other interrupts or threads come. */
+static uint64_t irqs_measure(const struct kd_record *record)
 {
 	struct timer timer = { .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) };
-	uint64_t ns;
+	uint64_t end = clock_monotonic() + ALL_NS, step = PATIENCE_NS, least = 0, before, ns;
+	int n = 0;
 
 	if (timer.fd < 0)
 		return 0;
-	ns = source_measure(record, timer_ask, &timer);
-	close(timer.fd);
-	return ns;
-}
-
-/* A thread on another CPU. It may not get to run there as long as somebody else does: so it is
- * not waited for, and who is the last one frees this. */
-struct sender {
-	atomic_int users, asked;
-	atomic_bool over;
-};
-
-static void sender_leave(struct sender *sender)
-{
-	if (atomic_fetch_sub(&sender->users, 1) == 1)
-		free(sender);
-}
-
-/* Makes this process's threads on other CPUs pass a memory barrier, by an interrupt. */
-static void *sender_run(void *context)
-{
-	struct sender *sender = context;
-	int sent = 0;
-
-	while (!atomic_load(&sender->over)) {
-		if (sent == atomic_load(&sender->asked))
+	while (n < IRQ_ROUNDS && clock_monotonic() < end) {
+		if (!timer_set(&timer))
 			continue;
-		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-		sent++;
+		before = irqs_seen(record);
+		ns = gap_measure(record, before, &step);
+		if (!ns)
+			continue;
+		least = n++ ? u64_min(least, ns) : ns;
 	}
-	sender_leave(sender);
-	return NULL;
-}
-
-static bool sender_ask(void *source)
-{
-	struct sender *sender = source;
-
-	atomic_fetch_add(&sender->asked, 1);
-	return true;
-}
-
-/* Those where this process may run, without the one where this thread is. Returns false if there
- * is none: the others are left to the target (placement_choose()). */
-static bool other_cpus(cpu_set_t *cpus)
-{
-	int here = sched_getcpu();
-
-	if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof(*cpus), cpus))
-		return false;
-	CPU_CLR(here, cpus);
-	return CPU_COUNT(cpus) > 0;
-}
-
-/* Signals are for the thread that waits for them. */
-static bool sender_start(struct sender *sender, const cpu_set_t *cpus)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
-	bool started;
-
-	if (pthread_attr_init(&attributes))
-		return false;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = !pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) &&
-		  !pthread_attr_setaffinity_np(&attributes, sizeof(*cpus), cpus) &&
-		  !pthread_create(&thread, &attributes, sender_run, sender);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return started;
-}
-
-/* The same of those that another CPU sends; a thread on one of the other CPUs that this process may
- * use does, if there is one. */
-static uint64_t irq_cost_ipi(const struct kd_record *record)
-{
-	struct sender *sender;
-	uint64_t ns = 0;
-	cpu_set_t cpus;
-
-	/* With one thread that takes no time (membarrier_register_private_expedited()). */
-	if (!other_cpus(&cpus) ||
-	    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0))
-		return 0;
-	sender = calloc(1, sizeof(*sender));
-	if (!sender)
-		return 0;
-	atomic_init(&sender->users, 2);
-	if (sender_start(sender, &cpus))
-		ns = source_measure(record, sender_ask, sender);
-	else
-		sender_leave(sender);
-	atomic_store(&sender->over, true);
-	sender_leave(sender);
-	return ns;
+	close(timer.fd);
+	return n >= ROUNDS_LEAST ? least : 0;
 }
 
 /* --- Costs of entering the kernel --- */
@@ -384,9 +273,7 @@ struct entry_cost entry_measure(const struct entry_bare *bare, struct kernel_del
 	if (!tid_set(skel, gettid(), slot)) {
 		ns = rounds_measure(record);
 		cost.signal_ns = signals_measure(record, ns);
-		cost.irq_ns = irq_cost_timer(record);
-		/* Where the other CPU was busy it is not known, or too much: a timer's is more. */
-		cost.ipi_ns = u64_min(irq_cost_ipi(record), cost.irq_ns);
+		cost.irq_ns = irqs_measure(record);
 		cost.fault_ns = faults_measure(record);
 		cost.fault_timing_ns = u64_sub(faults_measure(NULL), bare->fault_ns);
 	}

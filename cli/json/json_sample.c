@@ -561,7 +561,6 @@ static const struct field sample_fields[] = {
 	SAMPLE("page_faults_untimed_ns", FIELD_U64, page_faults_untimed, .flags = FIELD_IF_ANY),
 	SAMPLE("entry_exit_ns", FIELD_U64, entry.call_ns, .flags = FIELD_IF_ANY),
 	SAMPLE("irq_entry_exit_ns", FIELD_U64, entry.irq_ns, .flags = FIELD_IF_ANY),
-	SAMPLE("ipi_entry_exit_ns", FIELD_U64, entry.ipi_ns, .flags = FIELD_IF_ANY),
 	SAMPLE("fault_entry_exit_ns", FIELD_U64, entry.fault_ns, .flags = FIELD_IF_ANY),
 	SAMPLE("own_cost", FIELD_OBJECT, own, .fields = own_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("recorded", FIELD_OBJECT, recorded, .fields = recorded_fields,

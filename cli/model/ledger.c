@@ -414,11 +414,6 @@ static void move(uint64_t *from, uint64_t *to, uint64_t ns)
 	*to += ns;
 }
 
-uint64_t irq_entry(const struct entry_cost *cost, bool sent)
-{
-	return sent && cost->ipi_ns ? cost->ipi_ns : cost->irq_ns;
-}
-
 void thread_move_entries(struct thread_row *thread, const struct entry_cost *cost)
 {
 	struct ledger *ledger = &thread->ledger;
@@ -426,8 +421,7 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 	uint64_t timed = ledger->timed_faults, faults, mean, user, rest;
 
 	for (size_t i = 0; i < thread->n_hardirqs; i++)
-		irqs = u64_add(irqs, u64_times(thread->hardirqs[i].count,
-					       irq_entry(cost, thread->hardirqs[i].sent)));
+		irqs = u64_add(irqs, u64_times(thread->hardirqs[i].count, cost->irq_ns));
 	for (size_t i = 0; i < thread->n_calls; i++)
 		calls = u64_add(calls, thread->calls[i].count);
 	irqs = u64_min(irqs, ledger->life);

@@ -43,9 +43,6 @@ size_t ledger_open_items(struct open_item items[LEDGER_OPEN_ITEMS], const struct
 /* --- What entering and leaving the kernel costs goes from what was interrupted to what interrupted
  * it --- */
 
-/* Of a hard interrupt, which another CPU has sent or not, ns. */
-uint64_t irq_entry(const struct entry_cost *cost, bool sent);
-
 /* Moves to page faults what those that were not timed took, if they took as long as those
  * that were but for the timing, and what entering and leaving costs for each of the thread's calls
  * from running user to running kernel, for each of its page faults to those, and for each of its

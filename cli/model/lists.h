@@ -88,7 +88,6 @@ struct irq_row {
 	char name[KD_IRQ_NAME_LEN + 16]; /* as the kernel has it: not escaped */
 	uint32_t vector;                 /* softirqs only */
 	bool unhandled;                  /* hardirqs only: the handler returned IRQ_NONE */
-	bool sent;                       /* hardirqs only, not replayed: by another CPU */
 	uint64_t count, total, max;
 };
 extern const struct row_list hardirq_list, softirq_list;

@@ -33,10 +33,6 @@
 	       "Time of each hard interrupt that counts as hardirq and not as what it "            \
 	       "interrupted: an estimate of entering and leaving the kernel.",                     \
 	       sample->entry.irq_ns)                                                               \
-	FIGURE(IPI_ENTRY, GAUGE, IF_ANY, "hardirq_sent_entry_seconds", "seconds",                  \
-	       "The same of each hard interrupt that another CPU sends. Missing: as of the "       \
-	       "others.",                                                                          \
-	       sample->entry.ipi_ns)                                                               \
 	FIGURE(FAULT_ENTRY, GAUGE, IF_ANY, "page_fault_entry_seconds", "seconds",                  \
 	       "Time of each page fault that counts as page_fault and not as user: an estimate "   \
 	       "of entering and leaving the kernel.",                                              \

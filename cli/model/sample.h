@@ -74,7 +74,6 @@ struct capture {
 struct entry_cost {
 	uint64_t call_ns;  /* of a system call: counted as running kernel, not user */
 	uint64_t irq_ns;   /* of a hard interrupt: counted as that, not as what it hit */
-	uint64_t ipi_ns;   /* the same of one that another CPU sends; 0: as of others */
 	uint64_t fault_ns; /* of a page fault from user mode: counted as that, not user */
 	/* For thread_move_entries() only: what timing a page fault costs, which those that are not
 	 * timed do without; what one takes where none of the thread's was timed; and what it takes

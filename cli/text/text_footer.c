@@ -132,9 +132,6 @@ static void entry_notes(struct columns *columns, const struct entry_cost *entry)
 		columns, entry->irq_ns, "ns", "ns",
 		"of each interrupt count as hard irq, not as what it interrupted (an estimate of "
 		"the same kind).");
-	note_count(columns, entry->ipi_ns, "ns", "ns",
-		   "of each interrupt that another CPU sends count as hard irq (an estimate of the "
-		   "same kind).");
 	note_count(columns, entry->fault_ns, "ns", "ns",
 		   "of each page fault from user mode count as page faults, not user (an estimate "
 		   "of the same kind).");

@@ -101,21 +101,4 @@ def case_whole(test):
     test.books(report)
 
 
-def case_sent(test):
-    """Interrupts that another CPU sends have an estimate of their own where there is another CPU for
-    this program: of real time it has one, whoever else is there."""
-    if len(os.sched_getaffinity(0)) < 2:
-        raise kdtest.Skip("there is no other CPU")
-    load = test.workload("roles", "poll")
-    path = test.directory() / "sample.json"
-    for _ in range(TRIES):
-        test.program("-p", load.pid, "--sample-time", "20ms", "-o", f"json:{path}",
-                     wrapper=("chrt", "-f", "1"))
-        sample = json.loads(path.read_text())
-        if "ipi_entry_exit_ns" in sample:
-            break
-    test.between(sample.get("ipi_entry_exit_ns"), 1, sample.get("irq_entry_exit_ns", 0),
-                 "no more than a timer's")
-
-
-kdtest.main(case_net_rx, case_local_timer, case_whole, case_sent)
+kdtest.main(case_net_rx, case_local_timer, case_whole)

@@ -376,7 +376,7 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 	sample.upcalls = upcalls, sample.n_upcalls = COUNT(upcalls), sample.upcalls_known = true;
 	sample.absent = &absent, sample.n_absent = 1;
 	sample.entry = (struct entry_cost){
-		.call_ns = 156, .irq_ns = 2800, .ipi_ns = 1400, .fault_ns = 700
+		.call_ns = 156, .irq_ns = 2800, .fault_ns = 700
 	};
 	sample.disk_limit = (struct disk_limit){ "/pods/web", "vda", DISK_LIMIT_WRITES,
 						 true,        1000,  990 };

@@ -244,7 +244,6 @@ __attribute__((unused)) static struct sample random_sample(void)
 		.page_faults_untimed = chance(2) ? random_number() : 0,
 		.entry = { .call_ns = random_number(),
 			   .irq_ns = random_number(),
-			   .ipi_ns = random_number(),
 			   .fault_ns = random_number() },
 		.own = { random_number(), random_number(), random_number() },
 		.torn = random_number(),

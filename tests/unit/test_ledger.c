@@ -502,14 +502,6 @@ TEST(irq_entries)
 	thread_move_entries(&row, &cost);
 	ok(ns[LEDGER_USER] == 880 && ns[LEDGER_KERNEL] == 960 && ns[LEDGER_HARDIRQ] == 260,
 	   "each interrupt's entry is its own, out of what it hit");
-	irqs[1].sent = true;
-	row = interrupted(irqs, 2);
-	thread_move_entries(&row, &(struct entry_cost){ .irq_ns = 20, .ipi_ns = 4 });
-	ok(ns[LEDGER_USER] == 940 && ns[LEDGER_KERNEL] == 980 && ns[LEDGER_HARDIRQ] == 180,
-	   "of one that another CPU sends what that takes");
-	row = interrupted(irqs, 2);
-	thread_move_entries(&row, &cost);
-	ok(ns[LEDGER_USER] == 880 && ns[LEDGER_KERNEL] == 960, "if that is not known, the others'");
 	row = interrupted(irqs, 2);
 	irqs[0].count = UINT64_MAX;
 	thread_move_entries(&row, &cost);
