@@ -155,7 +155,12 @@ def case_states(test):
     # Who had the CPUs besides may be so many that they are.
     test.ok(not any(lane["merged_ns"] for lane in data["threads"]), "nothing is merged")
     whole = not any(lane["merged_ns"] for lane in data["cpus"])
-    test.eq(page_sums(data), sums_of(lines, head), "states of all threads, as in JSON")
+    sums, shown = sums_of(lines, head), {lane["tid"] for lane in data["threads"]}
+    test.eq(len({tid for tid, _ in sums} - shown), data["left_out"]["threads"],
+            "threads, but for those that are too many")
+    test.eq(page_sums(data), {key: ns for key, ns in sums.items() if key[0] in shown},
+            "states of all of them, as in JSON")
+    test.ok(all(lane["kind"] for lane in data["threads"] + data["cpus"]), "each line has some")
     wrong = [fault for lane in data["threads"] for fault in ledger_is_wrong(lane, data, sample)]
     if sample["resynced"] or any(thread["ledger"]["stolen_ns"] for thread in sample["threads"]):
         test.skip("and in the books", "the kernel did not report all switches")

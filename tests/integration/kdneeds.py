@@ -3,6 +3,7 @@
 is not there is a kdtest.Skip. Each is named in tests/deps, which installs it
 (tests/lint/scripts.t compares)."""
 
+import contextlib
 import glob
 import importlib
 import json
@@ -83,7 +84,10 @@ def kernel_objects(pid):
     """Ids of the BPF objects that the descriptors of a process hold."""
     found = {"prog_id": set(), "link_id": set(), "map_id": set()}
     for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        for line in info.read_text().splitlines():
+        text = ""
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            text = info.read_text()
+        for line in text.splitlines():
             key, _, value = line.partition(":")
             if key in found:
                 found[key].add(int(value))
