@@ -3,6 +3,7 @@
 #include "exporter_server.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,113 +17,6 @@
 #include "cli/base/clock.h"
 #include "cli/sandbox/helper.h"
 
-/* --- Connections, and which of them has to make room for a newcomer --- */
-
-void exporter_clients_init(struct exporter_clients *clients)
-{
-	memset(clients, 0, sizeof(*clients));
-	for (unsigned int i = 0; i < EXPORTER_CLIENTS_MOST; i++)
-		clients->all[i].fd = -1;
-}
-
-/* One of IPv4 as IPv6 has it. */
-static struct in6_addr address_take(const struct sockaddr *address)
-{
-	struct in6_addr taken = IN6ADDR_ANY_INIT;
-
-	if (address && address->sa_family == AF_INET6) {
-		memcpy(&taken, &((const struct sockaddr_in6 *)address)->sin6_addr, sizeof(taken));
-	} else if (address && address->sa_family == AF_INET) {
-		taken.s6_addr[10] = taken.s6_addr[11] = 0xff;
-		memcpy(&taken.s6_addr[12], &((const struct sockaddr_in *)address)->sin_addr, 4);
-	}
-	return taken;
-}
-
-struct exporter_client *exporter_client_add(struct exporter_clients *clients, int fd,
-					    const struct sockaddr *address, uint64_t now)
-{
-	for (unsigned int i = 0; i < EXPORTER_CLIENTS_MOST; i++) {
-		struct exporter_client *client = &clients->all[i];
-
-		if (client->fd >= 0)
-			continue;
-		*client = (struct exporter_client){
-			.fd = fd,
-			.since = now,
-			.address = address_take(address),
-		};
-		return client;
-	}
-	return NULL;
-}
-
-static bool is_there(const struct exporter_client *client)
-{
-	return client->fd >= 0 && !client->is_leaving;
-}
-
-/* Those of an address; NULL: of any. */
-static unsigned int clients_count(const struct exporter_clients *clients,
-				  const struct in6_addr *address)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < EXPORTER_CLIENTS_MOST; i++)
-		n += is_there(&clients->all[i]) &&
-		     (!address || !memcmp(&clients->all[i].address, address, sizeof(*address)));
-	return n;
-}
-
-static const struct in6_addr *most_frequent(const struct exporter_clients *clients)
-{
-	const struct in6_addr *found = NULL;
-	unsigned int most = 0, n;
-
-	for (unsigned int i = 0; i < EXPORTER_CLIENTS_MOST; i++) {
-		if (!is_there(&clients->all[i]))
-			continue;
-		n = clients_count(clients, &clients->all[i].address);
-		if (n > most) {
-			most = n;
-			found = &clients->all[i].address;
-		}
-	}
-	return found;
-}
-
-static bool goes_before(const struct exporter_client *client, const struct exporter_client *other)
-{
-	if (!other || client->is_served != other->is_served)
-		return !other || other->is_served;
-	return client->since < other->since;
-}
-
-struct exporter_client *exporter_client_oust(struct exporter_clients *clients,
-					     const struct exporter_client *newcomer)
-{
-	struct exporter_client *found = NULL;
-	const struct in6_addr *address;
-
-	if (clients_count(clients, &newcomer->address) > EXPORTER_CLIENTS_OF_ADDRESS)
-		address = &newcomer->address;
-	else if (clients_count(clients, NULL) > EXPORTER_CLIENTS)
-		address = most_frequent(clients);
-	else
-		return NULL;
-	for (unsigned int i = 0; i < EXPORTER_CLIENTS_MOST; i++) {
-		struct exporter_client *client = &clients->all[i];
-
-		if (is_there(client) && client != newcomer &&
-		    !memcmp(&client->address, address, sizeof(*address)) &&
-		    goes_before(client, found))
-			found = client;
-	}
-	if (found)
-		found->is_leaving = true;
-	return found;
-}
-
 #ifdef HAVE_MICROHTTPD
 #include <dlfcn.h>
 #include <microhttpd.h>
@@ -132,7 +26,6 @@ struct http {
 	HTTP(add_response_header);
 	HTTP(create_response_from_buffer);
 	HTTP(destroy_response);
-	HTTP(get_connection_info);
 	HTTP(get_connection_values);
 	HTTP(get_daemon_info);
 	HTTP(get_timeout);
@@ -150,18 +43,16 @@ static bool http_load(struct http *http)
 
 	return library && TAKE(http, add_response_header) &&
 	       TAKE(http, create_response_from_buffer) && TAKE(http, destroy_response) &&
-	       TAKE(http, get_connection_info) && TAKE(http, get_connection_values) &&
-	       TAKE(http, get_daemon_info) && TAKE(http, get_timeout) &&
-	       TAKE(http, lookup_connection_value) && TAKE(http, queue_response) &&
-	       TAKE(http, run) && TAKE(http, start_daemon);
+	       TAKE(http, get_connection_values) && TAKE(http, get_daemon_info) &&
+	       TAKE(http, get_timeout) && TAKE(http, lookup_connection_value) &&
+	       TAKE(http, queue_response) && TAKE(http, run) && TAKE(http, start_daemon);
 }
 
 /* What clients may take. */
 #define CLIENT_BYTES ((size_t)32 << 10) /* for a request's line and headers */
 #define IDLE_SECONDS 10U
-/* A request with its answer, for those who send or read a byte now and then. */
-#define REQUEST_NS (20 * NSEC_PER_SEC)
-#define LOOK_MS 1000 /* how often that is looked at */
+#define CLIENTS 64U
+#define CLIENTS_OF_ADDRESS 16U
 
 /* MHD's names of these changed. */
 enum {
@@ -178,7 +69,6 @@ struct exporter_server {
 	int channel;
 	struct exporter_hosts hosts;
 	struct MHD_Response *shown[EXPORTER_FORMS]; /* they count their users */
-	struct exporter_clients clients;
 	struct packet packet;
 };
 
@@ -361,28 +251,16 @@ static enum MHD_Result request_refuse(struct exporter_server *server,
 	return MHD_YES;
 }
 
-static struct exporter_client *client_of(const struct exporter_server *server,
-					 struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info;
-
-	info = server->http.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	return info ? info->socket_context : NULL;
-}
-
 /* Is called when the headers are there, and again when all of the request is. */
 static enum MHD_Result request_answer(void *context, struct MHD_Connection *connection,
 				      const char *path, const char *method, const char *version,
 				      const char *data, size_t *size, void **seen)
 {
 	struct exporter_server *server = context;
-	struct exporter_client *client = client_of(server, connection);
 
 	(void)version;
 	(void)data;
 	(void)size;
-	if (client)
-		client->is_served = true;
 	if (!*seen) {
 		*seen = context;
 		return request_refuse(server, connection, method);
@@ -395,71 +273,6 @@ static enum MHD_Result request_answer(void *context, struct MHD_Connection *conn
 		return answer_text(server, connection, STATUS_OK, "text/html; charset=utf-8",
 				   front_page, NULL);
 	return answer_text(server, connection, STATUS_NOT_FOUND, plain, "see /metrics\n", NULL);
-}
-
-/* --- Clients --- */
-
-static void client_shut(const struct exporter_client *client)
-{
-	if (client)
-		shutdown(client->fd, SHUT_RDWR);
-}
-
-static void client_came(struct exporter_server *server, struct MHD_Connection *connection,
-			void **socket_context)
-{
-	const union MHD_ConnectionInfo *info;
-	const struct sockaddr *address;
-	struct exporter_client *client = NULL;
-
-	/* Since MHD 1.0 each answer takes the place of the one before. */
-	info = server->http.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	address = info ? info->client_addr : NULL;
-	info = server->http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	if (info)
-		client = exporter_client_add(&server->clients, info->connect_fd, address,
-					     clock_monotonic());
-	*socket_context = client;
-	if (client)
-		client_shut(exporter_client_oust(&server->clients, client));
-}
-
-static void client_changed(void *context, struct MHD_Connection *connection, void **socket_context,
-			   enum MHD_ConnectionNotificationCode what)
-{
-	struct exporter_client *client = *socket_context;
-
-	if (what == MHD_CONNECTION_NOTIFY_STARTED)
-		client_came(context, connection, socket_context);
-	else if (client)
-		client->fd = -1;
-}
-
-/* The next request of the connection has its own time. */
-static void request_ended(void *context, struct MHD_Connection *connection, void **seen,
-			  enum MHD_RequestTerminationCode why)
-{
-	struct exporter_client *client = client_of(context, connection);
-
-	(void)seen;
-	(void)why;
-	if (client) {
-		client->since = clock_monotonic();
-		client->is_served = false;
-	}
-}
-
-/* MHD's time limit begins anew with each byte. */
-static void clients_expire(struct exporter_server *server)
-{
-	uint64_t now = clock_monotonic();
-
-	for (unsigned int i = 0; i < EXPORTER_CLIENTS_MOST; i++) {
-		const struct exporter_client *client = &server->clients.all[i];
-
-		if (client->fd >= 0 && now - client->since > REQUEST_NS)
-			client_shut(client);
-	}
 }
 
 /* --- The process --- */
@@ -477,11 +290,10 @@ static int daemon_start(struct exporter_server *server)
 	errno = 0;
 	server->daemon = server->http.start_daemon(
 		flags, (uint16_t)packet->head.n, NULL, NULL, request_answer, server,
-		MHD_OPTION_LISTEN_SOCKET, packet->fd, MHD_OPTION_CONNECTION_LIMIT,
-		EXPORTER_CLIENTS_MOST, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, CLIENT_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
-		client_changed, server, MHD_OPTION_NOTIFY_COMPLETED, request_ended, server,
-		MHD_OPTION_END);
+		MHD_OPTION_LISTEN_SOCKET, packet->fd, MHD_OPTION_CONNECTION_LIMIT, CLIENTS,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, CLIENTS_OF_ADDRESS,
+		MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		CLIENT_BYTES, MHD_OPTION_END);
 	return server->daemon ? 0 : -(errno ? errno : ENOMEM);
 }
 
@@ -491,7 +303,7 @@ static int poll_timeout(const struct exporter_server *server)
 
 	if (server->http.get_timeout(server->daemon, &ms) != MHD_YES)
 		return -1;
-	return ms < LOOK_MS ? (int)ms : LOOK_MS;
+	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
 int exporter_server_new(struct exporter_server **out, int channel,
@@ -503,7 +315,6 @@ int exporter_server_new(struct exporter_server **out, int channel,
 		return -ENOMEM;
 	server->channel = channel;
 	server->hosts = *hosts;
-	exporter_clients_init(&server->clients);
 	return http_load(&server->http) ? 0 : -ELIBACC;
 }
 
@@ -528,7 +339,6 @@ int exporter_server_run(struct exporter_server *server)
 		err = server_update(server);
 		if (!err)
 			server->http.run(server->daemon);
-		clients_expire(server);
 	} while (!err);
 	return err == -EPIPE ? 0 : err;
 }

@@ -21,7 +21,6 @@
 #include "cli/metrics/metrics.h"
 #include "cli/metrics/metric_text.h"
 #include "cli/output/exporter_host.h"
-#include "cli/output/exporter_server.h"
 #include "cases.h"
 #include "golden.h"
 #include "judged.h"
@@ -389,7 +388,7 @@ static void test_noise(void)
 	   rounds);
 }
 
-/* --- Host headers, and clients that make room --- */
+/* --- Host headers --- */
 
 static const char *host_known(const char *header)
 {
@@ -422,49 +421,6 @@ static void test_hosts(void)
 	ok(*exporter_hosts_new(NULL).own, "this machine has a name");
 }
 
-static struct exporter_client *come(struct exporter_clients *clients, const char *address, int fd)
-{
-	struct sockaddr_in from = { .sin_family = AF_INET };
-
-	inet_pton(AF_INET, address, &from.sin_addr);
-	return exporter_client_add(clients, fd, (struct sockaddr *)&from, (uint64_t)fd);
-}
-
-static void test_clients(void)
-{
-	struct exporter_clients clients;
-	struct exporter_client *client = NULL, *found;
-	unsigned int n = 0;
-
-	exporter_clients_init(&clients);
-	for (; n < 16; n++)
-		client = come(&clients, "10.0.0.1", (int)n);
-	ok(!exporter_client_oust(&clients, client), "16 of an address are not too many");
-	clients.all[0].is_served = true;
-	client = come(&clients, "10.0.0.1", (int)n++);
-	found = exporter_client_oust(&clients, client);
-	is_i64(found ? found->fd : -1, 1, "the 17th: the one that is idle for longest goes");
-	found->fd = -1;
-	for (; n < 65; n++) {
-		char address[16];
-
-		snprintf(address, sizeof(address), "10.0.1.%u", n);
-		client = come(&clients, address, (int)n);
-	}
-	ok(!exporter_client_oust(&clients, client), "64 are not too many");
-	client = come(&clients, "10.0.2.1", (int)n++);
-	found = exporter_client_oust(&clients, client);
-	is_i64(found ? found->fd : -1, 2, "the 65th: of the address that has the most");
-	for (unsigned int i = 0; i < EXPORTER_CLIENTS_MOST; i++)
-		clients.all[i].is_served = true;
-	client = come(&clients, "10.0.2.2", (int)n++);
-	found = exporter_client_oust(&clients, client);
-	is_i64(found ? found->fd : -1, 0, "none is idle: the one that is served for longest");
-	while (come(&clients, "10.0.3.1", (int)n))
-		n++;
-	is_u64(n, EXPORTER_CLIENTS_MOST + 1, "there is room for so many");
-}
-
 int main(void)
 {
 	unsigned int fds = count_entries("/proc/self/fd");
@@ -474,7 +430,6 @@ int main(void)
 	test_accept();
 	test_noise();
 	test_hosts();
-	test_clients();
 	signal(SIGPIPE, SIG_IGN);
 	status = opened(&exporter, "127.0.0.1", 0);
 	if (status) {
