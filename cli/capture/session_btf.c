@@ -33,17 +33,6 @@ SAME_SIZE(data);
 SAME_SIZE(bss);
 SAME_SIZE(data_word);
 
-/* The object in the program's file has been read and is not needed any more: a megabyte. */
-static void pages_drop(const void *data, size_t size)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from = ((uintptr_t)data + page - 1) & ~(page - 1);
-	uintptr_t to = ((uintptr_t)data + size) & ~(page - 1);
-
-	if (from < to)
-		madvise((void *)from, to - from, MADV_DONTNEED);
-}
-
 struct kernel_delay *skeleton_open(bool traces, const struct session_btf *btf)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = btf->path);
@@ -55,10 +44,8 @@ struct kernel_delay *skeleton_open(bool traces, const struct session_btf *btf)
 			(void *)kernel_delay_traces__elf_bytes(&skel->skeleton->data_sz);
 	if (!error)
 		error = bpf_object__open_skeleton(skel->skeleton, &options);
-	if (!error) {
-		pages_drop(skel->skeleton->data, skel->skeleton->data_sz);
+	if (!error)
 		return skel;
-	}
 	kernel_delay__destroy(skel);
 	errno = -error;
 	return NULL;
