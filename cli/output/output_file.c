@@ -2,13 +2,11 @@
 #define _GNU_SOURCE
 #include "output_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +14,6 @@
 #include "cli/base/parse.h"
 #include "output_path.h"
 
-#define TRIES 100 /* names for a temporary file */
 #define OLD ".old"
 
 /* A file that this run has left. */
@@ -45,10 +42,6 @@ struct output_file {
 
 /* --- Temporary files --- */
 
-#define TEMPORARY ".kernel_delay-"
-#define TEMPORARY_DIGITS 16
-#define TEMPORARY_END ".tmp"
-
 /* Whether the descriptor is that of the file of this name. */
 static bool is_named(int directory, const char *name, int fd, struct stat *there)
 {
@@ -58,86 +51,21 @@ static bool is_named(int directory, const char *name, int fd, struct stat *there
 	       open.st_dev == there->st_dev && open.st_ino == there->st_ino;
 }
 
-/* Whoever writes one has it locked: that is how others know that its run lives. False: another
- * run was just looking, and took it for an abandoned one. Where there are no locks, nobody takes
- * any away. */
-static bool temporary_lock(const struct output_file *file, int fd)
-{
-	struct stat there;
-
-	return (!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) &&
-	       is_named(file->entry.directory, file->temporary, fd, &there);
-}
-
 static int temporary_create(struct output_file *file)
 {
-	int fd = -1;
+	uint64_t random;
+	int fd;
 
-	for (int i = 0; i < TRIES && fd < 0; i++) {
-		uint64_t random;
-
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			return -errno;
-		snprintf(file->temporary, sizeof(file->temporary), TEMPORARY "%0*llx" TEMPORARY_END,
-			 TEMPORARY_DIGITS, (unsigned long long)random);
-		fd = openat(file->entry.directory, file->temporary,
-			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd < 0 && errno != EEXIST)
-			break;
-		if (fd >= 0 && !temporary_lock(file, fd)) {
-			unlinkat(file->entry.directory, file->temporary, 0);
-			close(fd);
-			fd = -1;
-			errno = EEXIST;
-		}
-	}
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -errno;
+	snprintf(file->temporary, sizeof(file->temporary), ".kernel_delay-%016llx.tmp",
+		 (unsigned long long)random);
+	fd = openat(file->entry.directory, file->temporary,
+		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;
 	*file->temporary = '\0';
 	return -errno;
-}
-
-static bool is_temporary(const char *name)
-{
-	const char *digits = name + strlen(TEMPORARY);
-
-	return !strncmp(name, TEMPORARY, strlen(TEMPORARY)) &&
-	       strspn(digits, "0123456789abcdef") == TEMPORARY_DIGITS &&
-	       !strcmp(digits + TEMPORARY_DIGITS, TEMPORARY_END);
-}
-
-/* Removes such a file if it is ours and nobody has it locked. Names are not used again, so what
- * is locked here is what is removed. */
-static void abandoned_remove(int directory, const char *name)
-{
-	struct stat found;
-	int fd;
-
-	if (fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) || !S_ISREG(found.st_mode) ||
-	    found.st_uid != geteuid())
-		return;
-	fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (!flock(fd, LOCK_EX | LOCK_NB) && is_named(directory, name, fd, &found))
-		unlinkat(directory, name, 0);
-	close(fd);
-}
-
-/* What runs have left there that were killed. */
-static void abandoned_sweep(const struct output_file *file)
-{
-	int fd = openat(file->entry.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-
-	while (list && (entry = readdir(list)))
-		if (is_temporary(entry->d_name))
-			abandoned_remove(file->entry.directory, entry->d_name);
-	if (list)
-		closedir(list);
-	else if (fd >= 0)
-		close(fd);
 }
 
 static void temporary_remove(struct output_file *file)
@@ -206,10 +134,8 @@ static int special_open(struct output_file *file, const struct stat *found)
 /* So that a long run does not fail at its end. */
 static int files_try(struct output_file *file)
 {
-	int fd;
+	int fd = temporary_create(file);
 
-	abandoned_sweep(file);
-	fd = temporary_create(file);
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -480,7 +406,6 @@ static int record_publish(struct output_file *file)
 		return error;
 	}
 	*file->temporary = '\0';
-	flock(fd, LOCK_UN);
 	if (file->fd >= 0)
 		close(file->fd);
 	file->fd = fd;

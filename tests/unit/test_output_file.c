@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -404,50 +403,22 @@ static pid_t writer_start(void)
 	return pid;
 }
 
-/* A temporary file of a run that was killed is removed by the next one; nothing else is. */
+/* What a run had that is killed: neither it nor anybody else takes a part for the whole. */
 TEST(killed)
 {
-#define LIKE ".kernel_delay-0123456789abcdef.tmp"
-	static const char like[] = LIKE;
-	char before[4096], kept[4096];
+	char before[4096];
 	pid_t writer;
 
-	steps("begin 700");
+	steps("begin 700|put a old");
 	writer = writer_start();
 	snprintf(before, sizeof(before), "%s", names());
-	ok(!strncmp(before, ".kernel_delay-", 14), "it has a temporary file: %s", before);
-	steps("each b");
-	is_str(names(), before, "while it lives, that is left alone");
-	steps("rec 1 one|close");
+	ok(!strncmp(before, ".kernel_delay-", 14) && strstr(before, ".tmp a"),
+	   "it has a temporary file: %s", before);
 	kill(writer, SIGKILL);
 	waitpid(writer, NULL, 0);
-	ok(strstr(names(), before), "killed, it has left it: %s", names());
-	steps("each b|close|ls = b|begin 700|put " LIKE "x |put .kernel_delay-0123456789abcde.tmp "
-	      "|put .kernel_delay-0123456789abcdef0.tmp |put kernel_delay-0123456789abcdef.tmp "
-	      "|put .kernel_delay-0123456789abcdeg.tmp |mkdir " LIKE);
-	snprintf(kept, sizeof(kept), "%s", names());
-	steps("each b|close");
-	is_str(names(), kept, "nothing else is removed, nor a directory");
-	steps("rm " LIKE "|ln " LIKE "x " LIKE "|each b|close");
-	is_str(names(), kept, "nor a link");
-	if (geteuid())
-		return;
-	steps("rm " LIKE "|put " LIKE " ");
-	is_i64(chown(like, 4711, 4711), 0, "a file of others");
-	steps("each b|close");
-	is_str(names(), kept, "is not removed either");
-}
-
-/* A file is not locked any more when it is where it belongs. */
-TEST(unlocked)
-{
-	int fd;
-
-	steps("begin 700|open a|rec 1 one");
-	fd = open("a", O_RDWR | O_CLOEXEC);
-	is_i64(flock(fd, LOCK_EX | LOCK_NB), 0, "others may lock the file");
-	steps("rec 2 two|close|cat a = one/two/");
-	close(fd);
+	is_str(names(), before, "killed, it has left it");
+	is_str(content("a"), "old", "and the file of the run before");
+	steps("open a|rec 1 one|close|cat a = one/");
 }
 
 void tests_begin(void)
