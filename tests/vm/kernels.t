@@ -23,10 +23,10 @@ from programs import BEGIN, END, ONCE, PATIENCE, TIMED_OUT
 sys.path.insert(0, str(machine.TREE / "tests" / "integration"))
 import kdtest  # noqa: E402  pylint: disable=wrong-import-position
 
-# Left out are those that need a second processor (placement) or much speed (trigger-windows,
-# -threads, -worst, -targets; of stacks, calls, offcpu and stacks), that look at this machine's
-# system (errors) or at what a doctored kernel lacks (machines), and those for which the kernel
-# makes no difference (names, probes, target).
+# Left out are those that need a second processor (disturbance) or much speed (trigger-windows,
+# -threads, -targets; of stacks, calls, offcpu and stacks), that look at this machine's system
+# (errors) or at what a doctored kernel lacks (machines), and those for which the kernel makes no
+# difference (text, probes, finding).
 PROGRAMS = ("integration/counts.t", "integration/execve.t", "integration/ledger.t")
 # Where triggers and what is in modules may differ; PREEMPT_RT is no series of its own there.
 TRIGGERS = ("integration/trigger-traces.t", "integration/trigger-unchanged.t",
@@ -34,8 +34,7 @@ TRIGGERS = ("integration/trigger-traces.t", "integration/trigger-unchanged.t",
 # With one kernel each: they take long, and most of what they test is not the kernel's.
 MORE = {"5.10": (*TRIGGERS, "integration/irq.t", "integration/books.t", "integration/profile.t",
                  "integration/histogram.t", "integration/blocked.t", "integration/faults.t",
-                 "integration/stopped.t", "integration/timeouts.t", "integration/frozen.t",
-                 "integration/verdict.t", "integration/staged-waits.t",
+                 "integration/stopped.t", "integration/verdict.t", "integration/staged-waits.t",
                  "integration/processes-life.t", "integration/resources.t"),
         "6.1": (*TRIGGERS, "integration/churn.t", "integration/trigger-errors.t",
                 "integration/locks.t", "integration/descriptors.t", "integration/filter.t",
