@@ -41,8 +41,7 @@ class Run:
         self.start, self.end = self.sample["window"]["start_ns"], self.sample["window"]["end_ns"]
 
     def ask(self):
-        self.load.send("log")
-        return json.loads(self.load.line("{"))
+        return self.load.ask("log")
 
     def thread(self, role):
         tid = self.log[role]["tid"]
@@ -198,8 +197,7 @@ def sample_of(test, *sleepers, seconds=1.0):
     path = test.directory() / "report.json"
     done = test.program("-p", load.pid, "--sample-time", seconds, "--full", "-o", "-", "-o",
                         f"json:{path}")
-    load.send("log")
-    log = json.loads(load.line("{"))
+    log = load.ask("log")
     test.books(kdreport.parse(done.stdout)[0])
     return json.loads(path.read_text()), log
 

@@ -33,8 +33,7 @@ class Load:
         self.pid, self.tid = self.child.pid, int(self.child.ready[0])
 
     def gaps(self):
-        self.child.send("log")
-        return json.loads(self.child.line("{"))["gaps"]
+        return self.child.ask("log")["gaps"]
 
     def read(self):
         read_line(self.child)
@@ -349,8 +348,7 @@ def case_several(test):
     time.sleep(0.3)
     test.ok(answered(), "the last of them is answered, too")
     test.ok(1 <= len(ends) <= 20, "one report may be for several", len(ends))
-    run.signal(signal.SIGINT)
-    test.eq(run.wait(), 0, "status")
+    run.interrupt(test, "status")
     test.eq(len(list(folder.iterdir())), len(ends) + 1, "and the one that is open at the end")
 
 

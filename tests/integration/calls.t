@@ -4,7 +4,6 @@
 for by options, and what the report says of what is missing."""
 
 import errno
-import json
 import os
 import re
 import signal
@@ -27,8 +26,7 @@ class Run:
         self.load = test.workload("slow", *roles)
         capture = test.start(Capture(self.load.pid, *options, **program))
         self.truths = {thread["role"]: thread for thread in self.load.go()["threads"]}
-        self.load.send("log")
-        self.log = {int(tid): log for tid, log in json.loads(self.load.line("{")).items()}
+        self.log = self.load.logs()
         self.report, self.stacks = capture.close(test)
         self.stderr = capture.stderr
 
@@ -254,8 +252,7 @@ def case_truncated(test):
     capture = test.start(Capture(load.pid, "-s", "6ms", "--user-stack-bytes", "4096", *ALL))
     truths = []
     for shape in ("with_alloca", "deep_1"):
-        load.send(f"{shape} sleep 12")
-        truths.append(json.loads(load.line("{")))
+        truths.append(load.ask(f"{shape} sleep 12"))
     _, stacks = capture.close(test)
     inside = [[event for event in stacks.of(truth["tid"]) if event.exit and
                truth["from"] <= event.entry <= truth["to"]] for truth in truths]
@@ -278,8 +275,7 @@ def case_triggered(test):
     capture = Triggered(test, load.pid, *BOTH, "--trigger-delta", "5ms", *UNLIMITED, *NO_LIMIT,
                         "-s", "8ms", *ALL)
     log = Log(load, load.go())
-    capture.signal(signal.SIGINT)
-    test.eq(capture.wait(), 0, "the program ends with status 0")
+    capture.interrupt(test, "the program ends with status 0")
     text, stacks = parse(capture.stdout)
     reports = kdreport.Run(text).reports
     long = [call for call in log.calls() if call[3] - call[0] >= 10 * MS]

@@ -234,8 +234,7 @@ sys.stdin.readline()
 @again_if_hidden
 def case_migrations(test, again):
     """And the CPUs that it ran on."""
-    if len(os.sched_getaffinity(0)) < 2:
-        raise kdtest.Skip("there is no other CPU")
+    kdtest.only_beside_another_cpu("to move to")
     if not pathlib.Path("/proc/self/sched").exists():
         raise kdtest.Skip("this kernel has no /proc/PID/sched")
     child = test.child([sys.executable, "-c", MOVES])

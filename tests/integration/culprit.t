@@ -376,8 +376,7 @@ def case_ksoftirqd(test):
     """So many packets from another CPU that their softirqs are handled in ksoftirqd; and other
     threads of the kernel are known, too."""
     need("unshare", "ip", "mount")
-    if len(os.sched_getaffinity(0)) < 2:
-        raise kdtest.Skip("there is no other CPU")
+    kdtest.only_beside_another_cpu("for who sends")
     cpu = kdtest.last_cpu()
     thread = KernelThread(f"ksoftirqd/{cpu}")
     script = ("mount -t sysfs sysfs /sys && ip link set lo up && echo "
@@ -538,8 +537,7 @@ def case_nested_quotas(test):
     """The quota of a group above has been used up, by others too, while the thread's own has not."""
     kdtest.only_on_host("groups in groups")
     cpus = sorted(os.sched_getaffinity(0))
-    if len(cpus) < 2:
-        raise kdtest.Skip("others need a CPU of their own")
+    kdtest.only_beside_another_cpu("for others")
     with limited_group("kd-outer") as outer, limited_group("kd-outer/kd-own") as own, \
             limited_group("kd-outer/kd-other") as others:
         set_quota(own, 200_000, 1_000_000)

@@ -341,8 +341,7 @@ def case_requests(test):
     report = test.directory() / "report.json"
     text = test.program("-p", load.pid, "--sample-time", "0.5", "-o", f"json:{report}", "-o", "-",
                         "--full").stdout
-    load.send("log")
-    log = json.loads(load.line("{"))["direct"]["waits"]
+    log = load.ask("log")["direct"]["waits"]
     sample = json.loads(report.read_text())
     start, end = sample["window"]["start_ns"], sample["window"]["end_ns"]
     threads = {row["name"]: row for row in sample["threads"]}
@@ -408,8 +407,7 @@ def case_traced_requests(test):
     report = test.directory() / "report.json"
     test.program("-p", load.pid, "--sample-time", "0.3", "-s", "1us", "--off-cpu=1us",
                  "--stack-trace-size=0", "-o", f"json:{report}")
-    load.send("log")
-    log = json.loads(load.line("{"))["direct"]["waits"]
+    log = load.ask("log")["direct"]["waits"]
     traces, disk = json.loads(report.read_text())["traces"], disk_of("/var/tmp")
     for kind in ("syscalls", "waits"):
         rows = [row for row in traces[kind] if row["name"] == "direct"

@@ -203,8 +203,7 @@ def busy(test, *roles):
 
 def case_off_the_bound_cpu(test):
     everywhere = os.sched_getaffinity(0)
-    if len(everywhere) < 2:
-        raise kdtest.Skip("one CPU only")
+    kdtest.only_beside_another_cpu("for the program")
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}")
     capture = test.capture(load.pid)
@@ -220,8 +219,7 @@ def case_free_threads(test):
 
 
 def case_no_cpu_left(test):
-    if len(os.sched_getaffinity(0)) < 2:
-        raise kdtest.Skip("one CPU only")
+    kdtest.only_beside_another_cpu("for the program")
     load = busy(test, *(f"spin:{cpu}" for cpu in sorted(os.sched_getaffinity(0))))
     done = test.program("-p", load.pid, "--sample-time", "0.2", wrapper=("chrt", "-f", "1"))
     test.eq(done.status, 0, "bound threads on all CPUs: it works")
@@ -232,8 +230,7 @@ def case_no_cpu_left(test):
 def case_idle_one(test):
     """No CPU is free: the one whose bound thread sleeps is taken."""
     cpus = sorted(os.sched_getaffinity(0))
-    if len(cpus) < 2:
-        raise kdtest.Skip("one CPU only")
+    kdtest.only_beside_another_cpu("for the program")
     load = busy(test, *(f"spin:{cpu}" for cpu in cpus[1:]), "poll")
     idle, = load.tid("poll")
     os.sched_setaffinity(idle, {cpus[0]})

@@ -11,7 +11,6 @@ import itertools
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
 import kddocuments

@@ -163,9 +163,8 @@ def case_target_exits(test):
 def case_three_samples(test):
     load = test.workload("roles", "calls:700:0:0", "poll")
     began = time.monotonic_ns()
-    child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-count", "3", "--sample-time",
-                        "0.3", "--sample-interval", "0.2"])
-    child.line("# Start sampling")
+    child = test.capture(load.pid, "--sample-count", "3", "--sample-time", "0.3",
+                         "--sample-interval", "0.2")
     before = time.time()
     load.go()
     after = time.time()

@@ -4,7 +4,6 @@
 that lives on. A ledger that is wrong here can still add up."""
 
 import contextlib
-import json
 import os
 import socket
 import struct
@@ -36,8 +35,7 @@ def run(test, who, options=lambda tid: (), cpu=(), first=False, beside=()):
     ran, _ = kdtest.schedstat(load.pid, successor)
     capture = test.capture(load.pid, *options(load.pid if first else successor))
     others = test.workload("roles", *beside) if beside else None
-    load.send("go")
-    truth = json.loads(load.line("{"))
+    truth = load.ask("go")
     report = capture.close(test)
     if others:
         others.end()

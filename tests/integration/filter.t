@@ -3,7 +3,6 @@
 """--tid and --threads: only threads that were chosen are followed, and are in the report."""
 
 import json
-import signal
 
 import kdtest
 from kdtest import MS
@@ -108,17 +107,15 @@ def case_refused_a_slot(test):
     """Threads for which there was no room, and that have another name when there is."""
     path = test.directory() / "samples.json"
     load = test.workload("flock", 1000)
-    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--threads", "early", "--sample-time", "0.3s",
-                      "--sample-count", 0, "-o", "text", "-o", f"json:{path}"])
-    run.line("# Start sampling")
+    run = test.capture(load.pid, "--threads", "early", "--sample-time", "0.3s", "--sample-count", 0,
+                       "-o", "text", "-o", f"json:{path}")
     seen = []
     for word, answer in (("go", "begun"), ("rename", "renamed"), ("work", "worked")):
         load.send(word)
         load.line(answer)
         seen.append(lines_of(path))
         kdtest.wait_until(lambda: lines_of(path) > seen[-1] + 1)
-    run.signal(signal.SIGINT)
-    test.eq(run.wait(), 0, "the run ends well")
+    run.interrupt(test, "the run ends well")
     samples = [json.loads(line) for line in path.read_text().splitlines()
             if '"type":"summary"' not in line]
     refused = sum(sample["losses"]["threads"] for sample in samples[:seen[1] + 1])
@@ -144,16 +141,11 @@ def case_culprit(test):
             sample["threads"][0]["ready_by"])
 
 
-def log_of(load):
-    load.send("log")
-    return json.loads(load.line("{"))["asleep"]
-
-
 def case_holder(test):
     load = test.workload("locks", "asleep")
     sample, report = sampled(test, load.pid, "--threads", "asleep",
-                             until=lambda: len(log_of(load)["waits"]))
-    log = log_of(load)
+                             until=lambda: len(load.ask("log")["asleep"]["waits"]))
+    log = load.ask("log")["asleep"]
     test.eq(tids(report), [log["tid"]], "only the one that waits is in the report")
     locks = [row for row in sample["threads"][0]["locks"] if row["kind"] == "mutex"]
     test.ok(locks, "it waits for a mutex", sample["threads"][0]["locks"])

@@ -87,8 +87,7 @@ def case_calls(test):
     load = test.workload("slow", "sleeper:300:100:4000:10", "poller:40:3000", "quick:4000")
     capture = Capture(test, load.pid)
     roles = {thread["tid"]: thread["role"] for thread in load.go()["threads"]}
-    load.send("log")
-    logs = {int(tid): log for tid, log in json.loads(load.line("{")).items()}
+    logs = load.logs()
     report, sample = capture.close()
     threads = {thread["tid"]: thread for thread in sample["threads"]}
     for tid, log in logs.items():

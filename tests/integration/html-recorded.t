@@ -6,7 +6,6 @@ and its pixels against both; where there is too much, what is merged."""
 import collections
 import json
 import random
-import signal
 
 import kdpng
 import kdtest
@@ -23,12 +22,10 @@ def captured(test):
     folder = test.directory()
     # Sleeps that are some pixels wide where others make the window several times as long.
     load = test.workload("slow", "sleeper:24:200:30000:2", "waiter:12:3000", "spinner")
-    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record=1s", "--sample-time=60",
-                      "-o", "text", "-o", f"html:{folder}/page.html", "-o", f"json:{folder}/json"])
-    run.line("# Start sampling")
+    run = test.capture(load.pid, "--record=1s", "-o", "text", "-o", f"html:{folder}/page.html",
+                       "-o", f"json:{folder}/json")
     load.go()
-    run.signal(signal.SIGINT)
-    test.eq(run.wait(), 0, "a capture")
+    run.interrupt(test, "a capture")
     load.end()
     return folder
 

@@ -7,7 +7,6 @@ so sees each of them itself; who made them; the list, its sums, and what else ha
 import contextlib
 import itertools
 import json
-import os
 import signal
 import time
 
@@ -86,8 +85,7 @@ def case_preempted(test):
         done, sample, _ = capture(test, load, until=lambda: after_runs(hog, fifo))
         events = traced.events()
     runs = kdtest.switches(hog.pid, fifo, ("voluntary",)) - runs
-    load.send("log")
-    gaps = json.loads(load.line("{"))["gaps"]
+    gaps = load.ask("log")["gaps"]
     test.eq(done.status, 0, "status")
     listed = [row for row in sample["interruptions"] if row["tid"] == tid]
     thread = kdtest.thread_of(sample, tid)
@@ -124,8 +122,7 @@ def case_explained(test):
     what the thread felt, against the list."""
     kdtest.only_on_host("it compares times")
     need("unshare", "ip", "mount")
-    if len(os.sched_getaffinity(0)) < 2:
-        raise kdtest.Skip("there is no other CPU")
+    kdtest.only_beside_another_cpu("for who sends")
     cpu = kdtest.last_cpu()
     script = ("mount -t sysfs sysfs /sys && ip link set lo up && echo "
               f"{1 << cpu:x} >/sys/class/net/lo/queues/rx-0/rps_cpus && exec \"$@\"")
@@ -142,8 +139,7 @@ def case_explained(test):
     with kdtraced.Traced(tid, *kdtraced.INTERRUPTS) as traced:
         _, sample, _ = capture(test, load, least=5 * US, priority=50, until=until)
         events = traced.events()
-    load.send("log")
-    gaps = json.loads(load.line("{"))["gaps"]
+    gaps = load.ask("log")["gaps"]
     start, end = sample["window"]["start_ns"], sample["window"]["end_ns"]
     rows = sorted((row for row in sample["interruptions"] if row["tid"] == tid),
                   key=lambda row: row["since_ns"])
@@ -202,8 +198,7 @@ def case_open(test):
             ran = kdtest.schedstat(hog.pid, spin)[0]
             # Longer than any other that the thread had lost its CPU to before.
             kdtest.wait_until(lambda ran=ran: kdtest.schedstat(hog.pid, spin)[0] - ran > 100 * MS)
-            child.signal(signal.SIGINT)
-            test.eq(child.wait(), 0, "status")
+            child.interrupt(test, "status")
         sample = json.loads(path.read_text())
         row = (sample["interruptions"] or [{}])[-1]
         if row.get("open") and row.get("by_tid") == spin:
@@ -242,8 +237,7 @@ def case_ends_before_reading(test):
     """A thread that has lost its CPU when a window ends, and has it back when the program comes to
     read that."""
     cpu = kdtest.last_cpu()
-    if len(os.sched_getaffinity(0)) < 2:
-        raise kdtest.Skip("there is no other CPU")
+    kdtest.only_beside_another_cpu("for the program")
     for _ in range(TRIES):
         with kdtest.RealTime.alone():  # or one interruption is by others, too
             held = Held(test, "--interruptions")
@@ -290,8 +284,7 @@ def case_throttled(test):
         _, sample, _ = capture(test, load, priority=0, until=lambda: kdtest.wait_until(
             lambda begun=throttled_periods(group): throttled_periods(group) >= begun + 8))
         count = throttled_ns(group) - count
-        load.send("log")
-        gaps = json.loads(load.line("{"))["gaps"]
+        gaps = load.ask("log")["gaps"]
     start, end = sample["window"]["start_ns"], sample["window"]["end_ns"]
     pauses = [gap for gap in gaps if gap[1] - gap[0] >= 20 * MS and start < gap[0] and gap[1] < end]
     rows = [row for row in sample["interruptions"] if row["ns"] >= 20 * MS and

@@ -3,8 +3,6 @@
 """Interrupts that hit the target's threads, against the kernel's counters."""
 
 import contextlib
-import json
-import os
 import time
 
 import kdtest

@@ -7,7 +7,6 @@ import collections
 import json
 import os
 import pwd
-import signal
 import stat
 from itertools import zip_longest
 
@@ -177,8 +176,7 @@ def case_traces(test):
     spinner, = load.tid("spinner")
     before = kdtest.schedstat(load.pid, spinner)[0]
     kdtest.wait_until(lambda: kdtest.schedstat(load.pid, spinner)[0] - before > 200 * kdtest.MS)
-    capture.signal(signal.SIGINT)
-    test.eq(capture.wait(), 0, "a sample with stacks")
+    capture.interrupt(test, "a sample with stacks")
     sample, = documents(directory / "json")
     test.eq(checker.faults(sample), [], "as the schema has it")
     traces = sample["traces"]
@@ -203,10 +201,8 @@ def case_since(test):
     capture = test.capture(load.pid, "--off-cpu=500us", "--per-thread", "--wait-filter=*", "-o",
                            "text", "-o", f"json:{path}")
     load.go()
-    load.send("log")
-    log = json.loads(load.line("{"))
-    capture.signal(signal.SIGINT)
-    test.eq(capture.wait(), 0, "a sample with waits")
+    log = load.ask("log")
+    capture.interrupt(test, "a sample with waits")
     sample, = documents(path)
     calls = {str(tid): [(before, after) for before, after, name, *_ in log[str(tid)]
                         if name == "clock_nanosleep"] for tid in load.tid("sleeper")}

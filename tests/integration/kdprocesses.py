@@ -63,28 +63,41 @@ def join(path, pid):
 
 class Run:
     """A run of kernel_delay over several processes; made when its window is open. Within: the
-    control group that it runs in."""
+    control group that it runs in; before: what is done until then, with its process."""
 
-    def __init__(self, test, *args, within=None):
+    def __init__(self, test, *args, within=None, before=lambda child: None):
         self.test, self.path = test, test.directory() / "sample"
         enter = ("sh", "-c", 'echo $$ >"$0" && exec "$@"', within / "cgroup.procs") if within else ()
         self.child = test.child([*enter, kdtest.PROGRAM, *args, "--sample-time", "600", "-o", "text",
                                  "-o", f"json:{self.path}"])
+        before(self.child)
         self.child.line("# Start sampling")
 
-    def close(self, want=0, signalled=True):
-        """Closes the window; sets the report and the sample."""
+    def end(self, want=0, signalled=True):
+        """Closes the window, or waits until the target's end does."""
         if signalled and self.child.proc.poll() is None:
             self.child.signal(signal.SIGINT)
         status = self.child.wait()
         self.test.ok(status == want, f"the program ends with status {want}", f"status {status}",
                      self.child.stderr)
+
+    def close(self, want=0, signalled=True):
+        """Closes the window; sets the report and the sample."""
+        self.end(want, signalled)
         reports = kdreport.parse(self.child.stdout)
         self.test.eq(len(reports), 1, "one report")
         self.report = reports[0]
         self.sample = json.loads(self.path.read_text())
         self.test.books(self.report)
         return self
+
+    def sample_of_late(self, signalled=True):
+        """The sample, when the window is closed; any thread may have come late to the target."""
+        self.end(signalled=signalled)
+        sample = json.loads(self.path.read_text().splitlines()[0])
+        self.test.books(kdreport.parse(self.child.stdout)[0], losses=True,
+                        late={thread["tid"] for thread in sample["threads"]})
+        return sample
 
     @property
     def processes(self):

@@ -156,44 +156,41 @@ class Report:
         length = self.stamps["Stop sampling"] - self.stamps["Start sampling"]
         return round(length.total_seconds() * 1e6) * 1000
 
+    def noted(self, of, before=""):
+        """The figure in front of these words of a note; 0 if there is no such note."""
+        found = re.search(rf"# NOTE: {before}([\d,]+) {of}", "\n".join(self.notices))
+        return number(found[1]) if found else 0
+
     @property
     def unreported(self):
         """How many switches were found by their effects only, to some 10 us."""
-        found = re.search(r"# NOTE: ([\d,]+) switch(es)? (was|were) not reported",
-                          "\n".join(self.notices))
-        return int(found[1].replace(",", "")) if found else 0
+        return self.noted("switch(es)? (was|were) not reported")
 
     @property
     def entry(self):
         """ns of each system call that are moved from user to kernel."""
-        found = re.search(r"# NOTE: ([\d,]+) ns of each system call", "\n".join(self.notices))
-        return int(found[1].replace(",", "")) if found else 0
+        return self.noted("ns of each system call")
 
     @property
     def irq_entry(self):
         """ns of each hard interrupt that are moved to it from what it hit."""
-        found = re.search(r"# NOTE: ([\d,]+) ns of each interrupt count", "\n".join(self.notices))
-        return int(found[1].replace(",", "")) if found else 0
+        return self.noted("ns of each interrupt count")
 
     def irq_entries(self, thread):
         """ns of all of a thread that are; of those that other CPUs send it may be less each."""
-        found = re.search(r"# NOTE: ([\d,]+) ns of each interrupt that", "\n".join(self.notices))
-        sent = int(found[1].replace(",", "")) if found else self.irq_entry
+        sent = self.noted("ns of each interrupt that") or self.irq_entry
         return sum(row.count * (sent if name in SENT else self.irq_entry)
                    for name, row in thread.hardirqs.items())
 
     @property
     def fault_entry(self):
         """ns of each page fault that are moved to it from user."""
-        found = re.search(r"# NOTE: ([\d,]+) ns of each page fault", "\n".join(self.notices))
-        return int(found[1].replace(",", "")) if found else 0
+        return self.noted("ns of each page fault")
 
     @property
     def untimed(self):
         """ns in which page faults were not timed."""
-        found = re.search(r"# NOTE: For ([\d,]+) ns of the sample page faults",
-                          "\n".join(self.notices))
-        return int(found[1].replace(",", "")) if found else 0
+        return self.noted("ns of the sample page faults", "For ")
 
     @property
     def warnings(self):

@@ -103,11 +103,6 @@ class Screen:
         return sum(self.steps(log))
 
 
-def log_of(load):
-    load.send("log")
-    return json.loads(load.line("{"))
-
-
 def watch(test, targets, seconds, while_open=None, logs=False, stop=(), calm=()):
     """{name: Screen} of {name: workload}, taken at the same time; seconds None: for as long as
     while_open() takes. logs: what the workloads have logged, as soon as their windows are read: a
@@ -133,7 +128,7 @@ def watch(test, targets, seconds, while_open=None, logs=False, stop=(), calm=())
         over = kdtest.wait_until(lambda: [name for name in left
                                           if left[name].child.proc.poll() is not None])
         for name in over:
-            left.pop(name).log = log_of(targets[name]) if logs else None
+            left.pop(name).log = targets[name].ask("log") if logs else None
     for name, screen in screens.items():
         screen.end(name)
     return screens

@@ -3,7 +3,6 @@
 of the workloads, and the symbols of a program, read without the program's help."""
 
 import contextlib
-import json
 import os
 import pathlib
 import re
@@ -112,8 +111,7 @@ class Log:
     the same of the times from one call's start to the next one's."""
 
     def __init__(self, load, truths):
-        load.send("log")
-        self.by_tid = {int(tid): log for tid, log in json.loads(load.line("{")).items()}
+        self.by_tid = load.logs()
         self.truths = {thread["tid"]: thread for thread in truths["threads"]
                        if "calls" in thread}
         self.lost = sum(truth["lost"] for truth in self.truths.values())

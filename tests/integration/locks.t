@@ -29,11 +29,6 @@ KINDS = {"asleep": "mutex", "heap": "mutex", "busy": "mutex", "reading": "mutex"
          "page_file": "kernel_rwsem_write", "page_directory": "kernel_rwsem_write"}
 
 
-def log_of(load):
-    load.send("log")
-    return json.loads(load.line("{"))
-
-
 class Run:
     """A window with so many waits of each role."""
 
@@ -43,12 +38,12 @@ class Run:
         capture = test.capture(self.load.pid, "-o", f"json:{path}", "-o", "-", *options)
         kdtest.wait_until(lambda: all(
             sum(before > capture.opened for before, _ in log["waits"]) >= (1 if role == "join" else WAITS)
-            for role, log in log_of(self.load).items()))
+            for role, log in self.load.ask("log").items()))
         if "join" in roles:  # the next one is to go on
-            self.load.settle([log_of(self.load)["join"]["tid"]])
+            self.load.settle([self.load.ask("log")["join"]["tid"]])
         capture.signal(signal.SIGINT)
         test.eq((capture.wait(), capture.stderr), (0, ""), "a sample is taken")
-        self.log = log_of(self.load)
+        self.log = self.load.ask("log")
         self.load.signal(signal.SIGSTOP)  # nobody looks any more
         self.sample = json.loads(path.read_text().splitlines()[0])
         self.start, self.end = self.sample["window"]["start_ns"], self.sample["window"]["end_ns"]
@@ -344,16 +339,15 @@ def case_edges(test):
     """Samples that end while threads wait, and are read later: what the holder has done since
     then is not of them; but all that it did until then is, of the kind that it was."""
     load = test.workload("locks", "asleep", "busy", "two")
-    roles = {role: log for role, log in log_of(load).items() if role != "two"}
+    roles = {role: log for role, log in load.ask("log").items() if role != "two"}
     path = test.directory() / "report.json"
-    child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", 0.01, "--sample-count", 80,
-                        "--summary", "-o", "text", "-o", f"json:{path}"])
-    child.line("# Start sampling")
+    child = test.capture(load.pid, "--sample-time", 0.01, "--sample-count", 80, "--summary", "-o",
+                         "text", "-o", f"json:{path}")
     spent = Spent(load.pid, [tid for log in roles.values() for tid in (log["tid"], *log["holders"])])
     time.sleep(0.5)
     spent.end()
     test.eq(child.wait(), 0, "samples are taken")
-    log = log_of(load)
+    log = load.ask("log")
     samples = [json.loads(line) for line in path.read_text().splitlines() if '"sample"' in line]
     rows = [row for sample in samples for thread in sample.get("threads", ())
             for row in thread["locks"] if "holder_tid" in row]
@@ -489,8 +483,7 @@ def case_many(test):
     before = rounds()
     # One that is not begun after the window was opened may have been half over by then.
     kdtest.wait_until(lambda: all(now - then >= 2 for now, then in zip(rounds(), before)))
-    capture.signal(signal.SIGINT)
-    test.eq(capture.wait(), 0, "a sample is taken")
+    capture.interrupt(test, "a sample is taken")
     sample = next(json.loads(line) for line in path.open() if '"type":"sample"' in line)
     test.eq(sample["losses"]["locks"], 0, "no lock is lost")
     of_one = collections.Counter(address for thread in sample["threads"]

@@ -99,8 +99,7 @@ def case_classic_tracepoints(test):
                         ("kd_sys_exit_classic", "tracepoint", "sys_exit")},
                        f"{what}: the classic tracepoints are attached")
         truth = load.go()["threads"][0]
-        child.signal(signal.SIGINT)
-        test.eq(child.wait(), 0, f"{what}: it works")
+        child.interrupt(test, f"{what}: it works")
         thread = kdtest.kdreport.parse(child.stdout)[0].thread(truth["tid"])
         test.eq((thread.count("getppid"), thread.count("clock_nanosleep")),
                 (truth["getppid"], truth["sleeps"]), f"{what}: the counts are exact")

@@ -212,14 +212,11 @@ def case_capture(test):
     load = test.workload("roles", "poll", "calls:1:0:0", "calls:1:0:0")
     folder = test.directory()
     text, metrics, older, saved = (folder / name for name in ("text", "metrics.om", "metrics.prom", "json"))
-    done = test.child([
-        kdtest.PROGRAM, "-p", load.pid, "--sample-time", 60, "--sample-count", 1, "--timestamps",
-        "--histogram", "-o", "-", "-o", f"text:{text}", "-o", f"openmetrics:{metrics}",
-        "-o", f"prometheus:{older}", "-o", f"json:{saved}"])
-    done.line("# Start sampling")
+    done = test.capture(load.pid, "--sample-count", 1, "--timestamps", "--histogram", "-o", "-",
+                        "-o", f"text:{text}", "-o", f"openmetrics:{metrics}", "-o",
+                        f"prometheus:{older}", "-o", f"json:{saved}")
     load.go()
-    done.signal(signal.SIGINT)
-    test.eq(done.wait(), 0, "a sample is taken")
+    done.interrupt(test, "a sample is taken")
     test.eq(done.stdout, text.read_text(), "standard output and a file are the same")
     series = series_of(test, "a capture", metrics.read_text())
     test.eq(series_of(test, "0.0.4", older.read_text(), "prometheus"), series,

@@ -3,7 +3,6 @@
 """Waits: as many as the workload made, as long as it measured, what ended them, and the
 stacks of both sides."""
 
-import json
 import platform
 
 import kdtest
@@ -33,8 +32,7 @@ class Run:
         capture = test.start(Capture(self.load.pid, *options))
         self.first = self.load.mark()
         self.truths = {thread["role"]: thread for thread in self.load.go()["threads"]}
-        self.load.send("log")
-        self.log = {int(tid): log for tid, log in json.loads(self.load.line("{")).items()}
+        self.log = self.load.logs()
         self.report, self.stacks = capture.close(test)
 
     def tid(self, role):
@@ -113,8 +111,7 @@ def case_merged(test):
         load = test.workload("slow", *roles)
         capture = test.start(Capture(load.pid, "--off-cpu=4ms", "--stack-overhead=0", *options))
         waiters = {thread["tid"] for thread in load.go()["threads"] if thread["role"] == "waiter"}
-        load.send("log")
-        logged = [(after - before) / 1000 for tid, log in json.loads(load.line("{")).items()
+        logged = [(after - before) / 1000 for tid, log in load.ask("log").items()
                   if int(tid) in waiters for before, after, *_ in log]
         report, stacks = capture.close(test)
         awake = sum(awake_us(report.thread(tid)) for tid in waiters)
@@ -233,8 +230,7 @@ def case_preempted(test):
     before = kdtest.schedstat(load.pid, tid)[1]
     load.go()
     waited = (kdtest.schedstat(load.pid, tid)[1] - before) / 1000
-    load.send("log")
-    log = json.loads(load.line("{"))[str(tid)]
+    log = load.ask("log")[str(tid)]
     _, stacks = capture.close(test)
     rows = [row for row in stacks.of(tid, "waits") if row.state == "ready after preemption"]
     test.ok(rows, "it was preempted", *stacks.waits[:3])

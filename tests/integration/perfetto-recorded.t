@@ -8,7 +8,6 @@ import collections
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 
@@ -40,18 +39,14 @@ class Run:
                              "blocked")
         times = (("--sample-time=80ms", "--sample-interval=1ms", "--sample-count=0") if several else
                  ("--sample-time=60",))
-        capture = test.child([kdtest.PROGRAM, "-p", load.pid, "--record=2s", *options, *times,
-                              "-o", "text", "-o", f"json:{folder}/json",
-                              "-o", f"perfetto:{folder}/pftrace"])
-        capture.line("# Start sampling")
+        capture = test.capture(load.pid, "--record=2s", *options, *times, "-o", "text", "-o",
+                               f"json:{folder}/json", "-o", f"perfetto:{folder}/pftrace")
         load.go()
         if log:
-            load.send("log")
-            self.log = {int(tid): log for tid, log in json.loads(load.line("{")).items()}
+            self.log = load.logs()
         if several:
             kdtest.wait_until(lambda: samples_in(folder / "json") >= 3)
-        capture.signal(signal.SIGINT)
-        test.eq(capture.wait(), 0, "status 0")
+        capture.interrupt(test, "status 0")
         self.lines = [json.loads(line) for line in (folder / "json").read_text().splitlines()]
         self.samples = [line for line in self.lines if line["type"] == "sample"]
         check_replay(test, folder)

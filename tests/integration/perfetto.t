@@ -6,7 +6,6 @@ samples, with what the workload logged, and with the ledger."""
 import collections
 import json
 import re
-import signal
 
 import kdneeds
 import kdtest
@@ -30,17 +29,13 @@ class Run:
         load = test.workload("slow", "sleeper:20:200:9000:2", "waiter:12:3000", "spinner",
                              "blocked")
         times = (time, "--sample-interval=1ms", "--sample-count=0") if time else ("60",)
-        capture = test.child([kdtest.PROGRAM, "-p", load.pid, *OPTIONS, "-o", "text",
-                              "-o", f"json:{self.path('json')}",
-                              "-o", f"perfetto:{self.path('pftrace')}", "--sample-time", *times])
-        capture.line("# Start sampling")
+        capture = test.capture(load.pid, *OPTIONS, "-o", "text", "-o", f"json:{self.path('json')}",
+                               "-o", f"perfetto:{self.path('pftrace')}", "--sample-time", *times)
         load.go()
-        load.send("log")
-        self.log = {int(tid): log for tid, log in json.loads(load.line("{")).items()}
+        self.log = load.logs()
         if time:
             kdtest.wait_until(lambda: samples_in(self.path("json")) >= 3)
-        capture.signal(signal.SIGINT)
-        test.eq(capture.wait(), 0, "status 0")
+        capture.interrupt(test, "status 0")
         lines = map(json.loads, self.path("json").read_text().splitlines())
         self.samples = [line for line in lines if line["type"] == "sample"]
         self.bytes = self.path("pftrace").read_bytes()
@@ -332,8 +327,7 @@ def case_triggers(test):
                     "-o", f"json:{folder}/json", "-o", f"perfetto:{folder}/pftrace", urgent=True)
     load.send("spin thread 3 2000")
     load.line("done")
-    load.send("log")
-    spins = json.loads(load.line("{"))["spins"]["thread"]
+    spins = load.ask("log")["spins"]["thread"]
     run.stop(test)
     trace = Trace((folder / "pftrace").read_bytes())
     hits = [(trace.thread_of(event.track), event.name, event.at) for event in trace.instants
@@ -353,15 +347,13 @@ def case_processes(test):
     """Each has its threads; also those that have ended."""
     loads = [test.workload("slow", "waiter:4:2000", "blocked") for _ in range(2)]
     folder = test.directory()
-    capture = test.child([kdtest.PROGRAM, "-p", ",".join(str(load.pid) for load in loads),
-                          "--sample-time", "60", "--off-cpu=10us", "--wait-filter=*", "-o", "text",
-                          "-o", f"json:{folder}/json", "-o", f"perfetto:{folder}/pftrace"])
-    capture.line("# Start sampling")
+    capture = test.capture(",".join(str(load.pid) for load in loads), "--off-cpu=10us",
+                           "--wait-filter=*", "-o", "text", "-o", f"json:{folder}/json", "-o",
+                           f"perfetto:{folder}/pftrace")
     for load in loads:
         load.go()
     loads[1].end()
-    capture.signal(signal.SIGINT)
-    test.eq(capture.wait(), 0, "status 0")
+    capture.interrupt(test, "status 0")
     sample = json.loads((folder / "json").read_text().splitlines()[0])
     trace = Trace((folder / "pftrace").read_bytes())
     test.eq({track.pid: track.process for track in trace.tracks.values() if track.process},
@@ -381,12 +373,9 @@ def case_ended(test):
     themselves."""
     load = test.workload("churn", "40")
     folder = test.directory()
-    capture = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60", "-s", "0", "-o",
-                          "text", "-o", f"perfetto:{folder}/pftrace"])
-    capture.line("# Start sampling")
+    capture = test.capture(load.pid, "-s", "0", "-o", "text", "-o", f"perfetto:{folder}/pftrace")
     load.go()
-    capture.signal(signal.SIGINT)
-    test.eq(capture.wait(), 0, "status 0")
+    capture.interrupt(test, "status 0")
     trace = Trace((folder / "pftrace").read_bytes())
     made = collections.Counter()
     for name, tid in {(track.thread, track.tid) for track in trace.tracks.values() if track.tid}:

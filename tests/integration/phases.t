@@ -34,10 +34,8 @@ def case_storms(test):
 def case_trigger_in_a_storm(test):
     """The program that is executed anew has the function in the same file: the probe stays."""
     load = test.workload("storm", "exec")
-    child = test.child([kdtest.PROGRAM, "-p", load.pid, *TRIGGERS, "--sample-time", "1ms"])
-    child.line("# Start sampling")
-    child.signal(signal.SIGINT)
-    test.eq(child.wait(), 0, "it hits its probe, again and again")
+    child = test.capture(load.pid, *TRIGGERS, "--sample-time", "1ms")
+    child.interrupt(test, "it hits its probe, again and again")
     test.ok("libbpf" not in child.stderr, "without libbpf's text", child.stderr)
 
 

@@ -234,13 +234,11 @@ def case_replay(test):
 
 
 def case_kept(test):
-    run = test.child([PROGRAM, "-p", sleeper(test).pid, "--keep-privileges", "--sample-time", "60s", "-o", "-"])
-    run.line("# Start sampling")
+    run = test.capture(sleeper(test).pid, "--keep-privileges", "-o", "-")
     test.eq([kdtest.status_field(run.pid, name) for name in ("CapPrm", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp")],
             [kdtest.status_field("self", name) for name in ("CapPrm", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp")],
             "--keep-privileges: all of them")
-    run.signal(signal.SIGINT)
-    test.eq(run.wait(), 0, "it ends as it should")
+    run.interrupt(test, "it ends as it should")
 
 
 def case_few(test):
@@ -253,8 +251,7 @@ def case_few(test):
                           "-p", sleeper(test).pid, "--sample-time", "60s", "--quiet", "-o", "json"])
         confined(run)
         test.eq(names_of(kdtest.status_field(run.pid, "CapPrm")), keeps, f"with {', '.join(has)} only")
-        run.signal(signal.SIGINT)
-        test.eq(run.wait(), 0, "it ends as it should")
+        run.interrupt(test, "it ends as it should")
         test.ok(thread(json.loads(run.stdout)), "and has the threads", run.stdout[:500])
 
 

@@ -16,25 +16,13 @@ import kdtest
 
 STORM = 1000 if kdtest.VM else 1500  # there is room for some 770 at once
 LITTER, LITTERS = 250, 8
-class Run:
-    """A run of kernel_delay whose window is open; it is closed, or ends with its target."""
 
-    def __init__(self, test, *args, before=lambda child: None):
-        self.test = test
-        self.path = test.directory() / "report.json"
-        self.child = test.child([kdtest.PROGRAM, "--sample-time", 60, "-o", "-", "-o",
-                                 f"json:{self.path}", *args])
-        before(self.child)
-        self.child.line("# Start sampling")
 
-    def close(self, signal=True, may_lose=frozenset()):
-        if signal:
-            self.child.signal(kdtest.signal.SIGINT)
-        status = self.child.wait()
-        self.test.eq(status, 0, "the run ends well") or self.test.remark(self.child.stderr)
-        sample = json.loads(self.path.read_text().splitlines()[0])
-        self.test.books(kdtest.kdreport.parse(self.child.stdout)[0], losses=True, late=set(
-            thread["tid"] for thread in sample["threads"]))
+class Run(kdprocesses.Run):
+    """It is closed, or ends with its target."""
+
+    def close(self, signalled=True, may_lose=frozenset()):
+        sample = self.sample_of_late(signalled)
         # Who had the CPU is not known where several are woken for one at the same moment.
         lost = {reason for reason, count in sample["losses"].items() if count} - {"waiters"}
         self.test.ok(lost <= may_lose, "nothing is lost", sample["losses"])
@@ -77,7 +65,7 @@ def case_ends(test):
     await_looks(run.child.pid)
     test.eq(run.child.proc.poll(), None, "it goes on while one is there")
     loads[2].send("end")
-    sample = run.close(signal=False)
+    sample = run.close(signalled=False)
     test.ok(sample["target_exited"], "the sample says that the target has ended")
     test.eq(sorted(process["pid"] for process in sample["processes"] if process.get("ended")),
             sorted(load.pid for load in loads), "all three processes")
@@ -152,7 +140,7 @@ def case_renamed_alone(test):
     shell.stdin.flush()
     await_sleep(shell.pid)
     end(shell)
-    sample = run.close(signal=False)
+    sample = run.close(signalled=False)
     test.eq([thread["name"] for thread in sample["threads"]], ["sleep"], "its thread has its name")
     test.eq(sample["capture"]["process"], "sleep", "and so has the sample")
 
@@ -374,7 +362,7 @@ def case_again(test):
         (made / "below").rmdir()
         made.rmdir()
         (made / "below").mkdir(parents=True)
-        sample = run.close(signal=False)
+        sample = run.close(signalled=False)
         test.ok(sample["target_exited"], "the target has ended")
         test.eq([process["pid"] for process in sample["processes"]], [load.pid],
                 "which was in a group below whose name begins with a dot")

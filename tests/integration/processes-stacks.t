@@ -17,24 +17,17 @@ OPTIONS = ("--stack-overhead", "0")
 WAITS = "--wait-filter=*"
 
 
-class Run:
+class Run(kdprocesses.Run):
     """A run over several processes whose report and sample have stacks."""
 
     def __init__(self, test, *args):
-        self.test, self.folder = test, test.directory()
-        self.child = test.child([kdtest.PROGRAM, *args, *OPTIONS, "--sample-time", "600", "-o",
-                                 "text", "-o", f"json:{self.folder}/json",
-                                 "-o", f"folded:{self.folder}/folded"])
-        self.child.line("# Start sampling")
+        self.folded = test.directory() / "folded"
+        super().__init__(test, *args, *OPTIONS, "-o", f"folded:{self.folded}")
 
     def close(self):
-        self.child.signal(kdprocesses.signal.SIGINT)
-        status = self.child.wait()
-        self.test.ok(status == 0, "the program ends", f"status {status}", self.child.stderr)
+        self.end()
         _, (self.text,) = kdstacks.parse(self.child.stdout)
-        self.traces = json.loads((self.folder / "json").read_text())["traces"]
-        self.folded = (self.folder / "folded").read_text().splitlines()
-        return self
+        self.traces = json.loads(self.path.read_text())["traces"]
 
     def rows(self, kind):
         """Of the sample: (PID, functions of the user's stack, row)."""
@@ -87,7 +80,7 @@ def case_fork(test):
         test.eq((len(of) == 1 and listed) or sorted(listed),
                 pids[:8] if len(of) == 1 else sorted(set(listed) & set(pids)), "by their PIDs")
         test.ok(of and of[0].stack.pid in pids, "the longest is one of them", of)
-    lines = {int(found[1]): found[2] for line in run.folded
+    lines = {int(found[1]): found[2] for line in run.folded.read_text().splitlines()
              if (found := re.fullmatch(r"kin-(\d+);.*;(kin_sleep_\d);.* \d+", line))}
     test.eq(lines, {pid: NAPS[which] for pid, which in family["children"]},
             "folded: a line of each child")

@@ -26,21 +26,15 @@ LONG = "sleeps:3:10:1:30000"  # of a caller: 3 calls, 10 a second, of 30 ms
 EXITED = "# NOTE: The process that hit the start trigger exited; the sample ends there."
 
 
-def ask(load, order):
-    """What a brood answers."""
-    load.send(order)
-    return json.loads(load.line("{"))
-
-
 def entries(load, order):
     """What its children log, by time."""
-    return sorted(entry for log in ask(load, order).values() for entry in log)
+    return sorted(entry for log in load.ask(order).values() for entry in log)
 
 
 def family(test, n=1):
     """A brood, and the PIDs of its children."""
     load = test.workload("brood")
-    return load, ask(load, f"fork {n}")["pids"]
+    return load, load.ask(f"fork {n}")["pids"]
 
 
 def copied(test, name):
@@ -116,10 +110,10 @@ def case_births(test):
     load, _ = family(test, 0)
     outside, _ = family(test)
     ran = run(test, ("-p", str(load.pid), "--follow-fork"), *BOTH, *PAIRS)
-    ask(load, "fork 3")
+    load.ask("fork 3")
     expected = entries(load, f"call 2 {CALL}")
-    ask(load, "none")
-    ask(load, "fork 2")
+    load.ask("none")
+    load.ask("fork 2")
     expected += entries(load, f"call 1 {CALL}")
     entries(outside, "call 5 0")
     check(test, ran, expected, 8, outside=2 * 5)
@@ -139,12 +133,12 @@ def check_group(test, mount):
         kdprocesses.join(group, load.pid)
         ran = run(test, ("--cgroup", f"/{group.name}"), *BOTH, *PAIRS)
         entries(load, "call 3 0")  # by its first child, which is not in the group
-        ask(load, "none")
-        ask(load, "fork 2")
+        load.ask("none")
+        load.ask("fork 2")
         expected = entries(load, f"call 2 {CALL}")
-        ask(load, "none")
+        load.ask("none")
         path = copied(test, "brood")
-        ask(load, f"exec 2 {path}")
+        load.ask(f"exec 2 {path}")
         now_in(ran, path)
         expected += entries(load, f"call 2 {CALL}")
         kdprocesses.join(group, other.pid)
@@ -162,7 +156,7 @@ def case_joins_behind(test):
     other = test.workload("roles", "poll")
     with kdprocesses.group(mount / f"kdt-behind{os.getpid()}") as group:
         kdprocesses.join(group, load.pid)
-        ask(load, "fork 2")
+        load.ask("fork 2")
         ran = run(test, ("--cgroup", f"/{group.name}"), *BOTH, *PAIRS)
         ran.signal(signal.SIGSTOP)
         kdtest.wait_until(lambda: kdtest.state_of(ran.pid, ran.pid) == "T")
@@ -256,8 +250,8 @@ def case_container(test):
             kdprocesses.join(group, load.pid)
             ran = run(test, ("--container", name), *BOTH, *PAIRS)
             entries(load, "call 3 0")  # by its first child, which is not in the group
-            ask(load, "none")
-            ask(load, "fork 2")
+            load.ask("none")
+            load.ask("fork 2")
             expected = entries(load, f"call 2 {CALL}")
             entries(outside, f"call 2 {CALL}")
             check(test, ran, expected, 4, outside=2 * (3 + 2))
@@ -305,7 +299,7 @@ def case_other_exit(test):
     ran = run(test, pids + others, *BOTH, *ALL)
     first.send(f"call 1 {10 * CALL}")
     kdtest.wait_until(lambda: kdtest.waits_in(pids[0], "nanosleep"))
-    ask(second, "none")
+    second.ask("none")
     log = json.loads(first.line("{"))
     reports = check(test, ran, log[str(pids[0])], 1)
     test.ok(EXITED not in reports.reports[0].notices, "which is not said, either")
@@ -323,11 +317,6 @@ def case_execve(test):
         test.eq(found.triggers.roles["start"].ended, 1, "one was dropped")
 
 
-def sdt_counts(load):
-    load.send("counts")
-    return json.loads(load.line("{"))
-
-
 def case_usdt(test):
     """Probes with semaphores, which are up in each process of the target."""
     loads = [test.workload("sdt") for _ in range(2)]
@@ -338,11 +327,11 @@ def case_usdt(test):
     for load in loads:
         load.send(f"pair 3 {CALL * 1000}")
         load.line("done")
-    counts = [sdt_counts(load) for load in loads]
+    counts = [load.ask("counts") for load in loads]
     check(test, ran, [pair for count in counts for pair in count["pairs"]], 6)
     for count in counts:
         test.ok(min(count["semaphores"][2:]) > 0, "the semaphores are up", count["semaphores"])
-    kdtest.wait_until(lambda: all(sdt_counts(load)["semaphores"] == [0] * 4 for load in loads))
+    kdtest.wait_until(lambda: all(load.ask("counts")["semaphores"] == [0] * 4 for load in loads))
 
 
 def case_libraries(test):

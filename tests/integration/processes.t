@@ -134,8 +134,7 @@ def case_own_later(test):
         joined = time.monotonic_ns()
         kdtest.wait_until(lambda: own(joined))
         test.eq(set(own(joined)), {True}, "then one of the target")
-        run.signal(signal.SIGINT)
-        test.eq(run.wait(), 0, "the program ends")
+        run.interrupt(test, "the program ends")
 
 
 def case_one_of_a_name(test):

@@ -34,8 +34,7 @@ def case_trigger(test):
                     f"json:{folder}/json", "-o", f"perfetto:{folder}/trace")
     when = stall(cpu, STALL)
     time.sleep(BEFORE)
-    load.send("log")
-    gaps = json.loads(load.line("{"))["gaps"]
+    gaps = load.ask("log")["gaps"]
     test.eq(run.wait(), 0, "status")
     sample = last_sample(folder / "json")
     window = sample["window"]

@@ -56,8 +56,7 @@ def case_twenty_samples(test):
         lives.append(load.pid)
         kdtest.wait_until(lambda seen=seen: len(samples_of(out)) > seen + 2)
     kdtest.wait_until(lambda: len(samples_of(out)) >= SAMPLES)
-    run.signal(signal.SIGINT)
-    test.eq(run.wait(), 0, "status 0")
+    run.interrupt(test, "status 0")
     samples = samples_of(out)
     test.eq([sample["number"] for sample in samples], list(range(1, len(samples) + 1)), "numbered")
     pids = list(dict.fromkeys(sample["pid"] for sample in samples))
@@ -116,8 +115,7 @@ def case_served(test):
     kdtest.wait_until(lambda: samples_of(out)[-1]["pid"] == load.pid)  # the successor is watched
     load.end()
     kdtest.wait_until(lambda: run.stderr.count("waiting for another") == 2)
-    run.signal(signal.SIGINT)
-    test.eq(run.wait(), 0, "a signal ends the run while it waits")
+    run.interrupt(test, "a signal ends the run while it waits")
 
 
 def case_output_fails(test):

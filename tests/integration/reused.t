@@ -3,7 +3,6 @@
 """A PID that another process gets while the window is open: what the target has of both, which is
 nothing of one that is not the target's. And threads whose TIDs differ in their upper bits only."""
 
-import json
 import os
 import pathlib
 import re
@@ -12,6 +11,7 @@ import sys
 
 import kdprocesses
 import kdtest
+from kdprocesses import Run
 
 FIRST, SECOND = 300, 70  # calls
 
@@ -105,24 +105,6 @@ class Alike:
         return name, calls
 
 
-class Run:
-    def __init__(self, test, *args):
-        self.test, self.path = test, test.directory() / "sample"
-        self.child = test.child([kdtest.PROGRAM, *args, "--sample-time", "60", "-o", "text", "-o",
-                                 f"json:{self.path}"])
-        self.child.line("# Start sampling")
-
-    def close(self, interrupt=True):
-        if interrupt:
-            self.child.signal(signal.SIGINT)
-        self.test.eq(self.child.wait(), 0, "the run ends well") or \
-            self.test.remark(self.child.stderr)
-        sample = json.loads(self.path.read_text().splitlines()[0])
-        self.test.books(kdtest.kdreport.parse(self.child.stdout)[0], losses=True, late=set(
-            thread["tid"] for thread in sample["threads"]))
-        return sample
-
-
 def calls_of(sample, pid):
     """[(name of a thread, its getppid calls)]"""
     return sorted((thread["name"], sum(row["count"] for row in thread["syscalls"]
@@ -152,7 +134,7 @@ def case_one_process(test):
     kdtest.wait_until(lambda: kdtest.state_of(run.child.pid, run.child.pid) == "T")
     turns.turn("second", SECOND)
     run.child.signal(signal.SIGCONT)
-    sample = run.close(interrupt=False)
+    sample = run.sample_of_late(signalled=False)
     test.ok(sample["target_exited"], "the target has ended")
     test.eq(calls_of(sample, pid), [("first", FIRST)], "the report has its calls alone")
 
@@ -164,7 +146,7 @@ def case_several(test):
     run = Run(test, "-p", f"{pid},{other.pid}")
     turns.work(FIRST)
     turns.turn("second", SECOND)
-    sample = run.close()
+    sample = run.sample_of_late()
     test.eq(calls_of(sample, pid), [("first", FIRST)], "the report has its calls alone")
     rows = [row for row in sample["processes"] if row["pid"] == pid]
     test.eq([(row["name"], row.get("ended")) for row in rows], [("first", True)], "and its end")
@@ -182,7 +164,7 @@ def case_group(test):
             run = Run(test, "--cgroup", path)
             turns.work(FIRST)
             turns.turn("second", SECOND)
-            sample = run.close()
+            sample = run.sample_of_late()
             test.eq(calls_of(sample, pid), [("first", FIRST)],
                     f"version {version}: the report has its calls alone")
 
@@ -198,7 +180,7 @@ def case_member_again(test):
             turns.turn(name, SECOND)
             if ends:
                 turns.ask("finish", "finished")
-            sample = run.close()
+            sample = run.sample_of_late()
             stays = f"{name}, which {'ends' if ends else 'stays'}"
             test.eq(lives(sample, pid), [("first", FIRST, 1, True), (name, SECOND, 1, ends)],
                     f"{stays}: each has its own calls")
@@ -235,7 +217,7 @@ def case_many_turns(test):
         turns.turn(f"turn-{turn}", 10 + turn)
     run.child.signal(signal.SIGCONT)
     turns.turn("turn-12", 22)
-    sample = run.close()
+    sample = run.sample_of_late()
     test.eq(lives(sample, pid), [(f"turn-{turn}", 10 + turn, 1, turn < 12) for turn in range(13)],
             "each has its name, calls and end")
 
@@ -249,7 +231,7 @@ def case_folded(test):
     for _ in range(30):
         turns.turn("same", SECOND)
     turns.turn("last", FIRST)
-    sample = run.close()
+    sample = run.sample_of_late()
     test.eq(lives(sample, pid), [("first", FIRST, 1, True), ("same", 30 * SECOND, 30, True),
                                  ("last", FIRST, 1, False)], "rows by name, with all of their calls")
 
@@ -272,7 +254,7 @@ def alike(test, away, *options):
     for tid in (tids[0], tids[2]):
         target.ask("finish", tid)
     want.append(target.begin(tids[4], "alike-6", 70))
-    sample = run.close()
+    sample = run.sample_of_late()
     got = [row for row in calls_of(sample, target.pid) if row[0].startswith("alike")]
     test.eq(got, [(name, calls if name > "alike-1" else 0) for name, calls in want],
             f"{' '.join(options) or 'all threads'}: each has its own calls")

@@ -5,7 +5,6 @@ someone has taken it over. This test takes its place: it stops it, and has its s
 
 import ctypes
 import fcntl
-import json
 import mmap
 import os
 import pathlib
@@ -66,8 +65,7 @@ class Run:
             self.capture.wait()
         report, stacks = self.capture.close(self.test)
         self.test.eq(truth["role"], "sleeper", f"{name}: the workload has done its work")
-        self.load.send("log")
-        log = json.loads(self.load.line("{"))[str(truth["tid"])]
+        log = self.load.ask("log")[str(truth["tid"])]
         start, stop = (kdtrigger.monotonic(report.stamps[f"{edge} sampling"])
                        for edge in ("Start", "Stop"))
         calls = [event for event in stacks.events if event.tid == truth["tid"] and event.exit]

@@ -245,9 +245,7 @@ def watched(test, pid, wanted):
     """Calls of a process that goes on making them, of samples that end by themselves: after a signal
     the program waits a second for the names of functions, which may be too short for a runtime's
     100 MB if others need the CPUs."""
-    child = test.child([kdtest.PROGRAM, "-p", pid, *OPTIONS, "--sample-time", "300ms",
-                        "--sample-count", "0"])
-    child.line("# Start sampling")
+    child = test.capture(pid, *OPTIONS, "--sample-time", "300ms", "--sample-count", "0")
     opened, found = time.monotonic_ns(), []
     while len(found) < 5:
         child.line("# Start sampling")  # the sample before has been printed
@@ -255,8 +253,7 @@ def watched(test, pid, wanted):
         # Of a call that had begun before, nothing was copied.
         found = [event for sample in samples for event in sample.events
                  if wanted(event) and event.exit and event.entry >= opened]
-    child.signal(signal.SIGINT)
-    test.eq(child.wait(), 0, "the program ends with status 0")
+    child.interrupt(test, "the program ends with status 0")
     test.eq([line for line in text.splitlines() if "user stacks are missing" in line], [],
             "no stack is missing")
     return found

@@ -5,7 +5,6 @@ compared, in order, up to the outermost one. Compilers, flags, and all the place
 names may be are varied. Programs of which nothing depends on the others are several targets of one
 run, which costs what a run of one does."""
 
-import json
 import os
 import pathlib
 import re
@@ -71,8 +70,7 @@ class Chains:
 
     def go(self, shape, kind="sleep", file="", ms=MS):
         """Goes through one chain; its truth."""
-        self.load.send(f"{shape} {kind} {ms} {file}")
-        return {"shape": shape, "kind": kind, **json.loads(self.load.line("{"))}
+        return {"shape": shape, "kind": kind, **self.load.ask(f"{shape} {kind} {ms} {file}")}
 
     def close(self):
         self.watch.close()
@@ -476,13 +474,11 @@ def case_ways(test):
     test.eq("".join(name[0] if name else "?" for _, name in events), "lllllrrrrrlllllrrrrrlrlrlrlrlr",
             "each call's own way")
     # Copies of so many would cost more than they may; but for the first window's they need none.
-    capture = test.child([kdtest.PROGRAM, "-p", load.pid, "-s", "4ms", "--stack-overhead=0.001",
-                          "--sample-time=200ms", "--sample-count=0"])
-    capture.line("# Start sampling")
+    capture = test.capture(load.pid, "-s", "4ms", "--stack-overhead=0.001", "--sample-time=200ms",
+                           "--sample-count=0")
     load.send("l" * 200 + "e")
     load.line("done")
-    capture.signal(signal.SIGINT)
-    test.eq(capture.wait(), 0, "status 0")
+    capture.interrupt(test, "status 0")
     test.between(len(re.findall(r"\bleft\b", capture.stdout)), 100, 200, "a stack that is known needs no copy")
 
 

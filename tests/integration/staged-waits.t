@@ -119,8 +119,7 @@ def case_condition(test):
 def case_inversion(test):
     """The holder of a lock has no priority, and who waits for it has one: of those in
     between, which run on the holder's CPU, none is met by the waiters."""
-    if len(os.sched_getaffinity(0)) < 2:
-        raise kdtest.Skip("there is no CPU for those who wait")
+    kdtest.only_beside_another_cpu("for those who wait")
     hog = test.workload("roles", f"fifo:{kdtest.last_cpu()}:45:50")
     # What is left of the holder's CPU is not for others: it has to have the lock again and again.
     (screen, log), = staged(test, "locks", ["starved"], first="holder").values()
@@ -199,7 +198,7 @@ def case_memory_lock(test):
     load.settle([load.pid])
     screen = kdstaged.watch(test, {"mapper": load}, SAMPLE)["mapper"]
     until_waited({"mapper": load})  # also in the wait that went on at the window's end
-    log = kdstaged.log_of(load)["mapper"]
+    log = load.ask("log")["mapper"]
     row = kdstaged.check_first(test, "mapper", screen, ("kernel_lock",), "in the kernel")
     if row:
         test.eq(row["worst_tid"], log["tid"], "who waited")

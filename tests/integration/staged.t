@@ -94,8 +94,7 @@ def case_siblings(test):
 def case_migrations(test):
     """It is sent to a CPU that a thread of real time needs, and away again."""
     cpus = sorted(os.sched_getaffinity(0))
-    if len(cpus) < 2:
-        raise kdtest.Skip("there is no CPU where it could be better off")
+    kdtest.only_beside_another_cpu("where it could be better off")
     load = test.workload("roles", f"spin:{cpus[0]}")
     hog = test.workload("roles", f"+fifo:{cpus[-1]}:45:50")
     tid, took = load.tid("spin")[0], [0, 0]  # while it certainly was there, and may have been
@@ -133,8 +132,7 @@ def case_migrations(test):
 def case_rt_limit(test):
     """A thread of real time that never sleeps: once a second the kernel takes its CPU and gives
     it to another. Less than three times would not be blamed."""
-    if len(os.sched_getaffinity(0)) < 2:
-        raise kdtest.Skip("there is no CPU for the test")
+    kdtest.only_beside_another_cpu("for the test")
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}", wrapper=kdstaged.BEFORE_OTHERS)
     hog = test.workload("roles", f"+spin:{cpu}")
@@ -225,8 +223,7 @@ def interrupted(test, name, cause, culprit, advice, by):
 def case_softirqs(test):
     """What another process sends on another CPU is received on this one."""
     need("unshare", "ip", "mount")
-    if len(os.sched_getaffinity(0)) < 2:
-        raise kdtest.Skip("there is no other CPU")
+    kdtest.only_beside_another_cpu("for who sends")
     script = ("mount -t sysfs sysfs /sys && ip link set lo up && echo "
               f"{1 << kdtest.last_cpu():x} >/sys/class/net/lo/queues/rx-0/rps_cpus && exec \"$@\"")
     interrupted(test, "softirqs", "softirq", "net_rx", "RSS",
@@ -242,8 +239,7 @@ def case_timers(test):
 
 def case_ipis(test):
     """From another CPU, where another process asks for them."""
-    if len(os.sched_getaffinity(0)) < 2:
-        raise kdtest.Skip("there is no other CPU")
+    kdtest.only_beside_another_cpu("for who asks")
     with heavy_group() as join:
         def barrier():
             other = test.workload("staged", "+barrier:0")

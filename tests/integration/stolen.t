@@ -72,8 +72,7 @@ def case_counts(test):
     load = test.workload("stolen", *sorted(os.sched_getaffinity(0)))
     report, sample = sample_of(test, load, 4)
     time.sleep(0.05)  # readings after the end
-    load.send("log")
-    log = {int(tid): rows for tid, rows in json.loads(load.line("{")).items()}
+    log = load.logs()
     load.end()
     found = certain = 0
     for thread in sample["threads"]:
@@ -109,8 +108,7 @@ def case_interruptions(test):
         raise kdtest.Skip("nothing has ever been stolen here")
     load = test.workload("gaps", kdtest.last_cpu(), 5, 2 * US)
     _, sample = sample_of(test, load, 2, "--interruptions=20us")
-    load.send("log")
-    gaps = json.loads(load.line("{"))["gaps"]
+    gaps = load.ask("log")["gaps"]
     rows = [row for row in sample["interruptions"] if row["cause"] == "stolen"]
     felt = [sum(max(0, min(until, row["until_ns"]) - max(since, row["since_ns"] - TICK))
                 for since, until in gaps) for row in rows]

@@ -289,8 +289,7 @@ def case_sleeper(test):
         asleep = time.monotonic_ns()
         time.sleep(0.1)
         least = freezing - capture.opened + time.monotonic_ns() - asleep
-        capture.signal(signal.SIGINT)
-        test.eq(capture.wait(), 0, f"{name}: a sample")
+        capture.interrupt(test, f"{name}: a sample")
         sample = json.loads(path.read_text())
         ledger = next(row["ledger"] for row in sample["threads"] if row["tid"] == tid)
         test.between(ledger["frozen_ns"], *bounds, f"{name}: frozen for so long")
@@ -321,8 +320,7 @@ def case_wait(test):
                                "--wait-filter=frozen")
         *bounds, _ = freeze_once(pid, tid, freeze)
         kdtest.until_run(pid, tid)
-        capture.signal(signal.SIGINT)
-        test.eq(capture.wait(), 0, f"{name}: a sample")
+        capture.interrupt(test, f"{name}: a sample")
         waits = [row for row in json.loads(path.read_text())["traces"]["waits"]
                  if row["tid"] == tid]
         test.eq([row["state"] for row in waits], ["frozen"], f"{name}: one wait")

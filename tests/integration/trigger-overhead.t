@@ -90,8 +90,7 @@ class Prologues:
             os.setpriority(os.PRIO_PROCESS, int(tid), 5)
 
     def ask(self, what, number, work):
-        self.load.send(f"{what} {self.name} {number} {work}")
-        return json.loads(self.load.line("{"))
+        return self.load.ask(f"{what} {self.name} {number} {work}")
 
     def cost(self):
         """(least, most) that probes take from a call, by the thread's own CPU time, in nine rounds

@@ -176,11 +176,6 @@ NAMES = {
 }
 
 
-def calls(load):
-    load.send("go")
-    return json.loads(load.line("{"))
-
-
 def begin(test):
     path = compiled(test, WORKLOADS / "overloads.cc", "kdtest-cxx",
                     compiler=os.environ.get("CXX", "c++"))
@@ -193,7 +188,7 @@ def case_hits(test):
     for start, stop in zip(names[::2], names[1::2]):
         run = Triggered(test, load.pid, "--start-trigger", f"up:{start}", "--stop-trigger",
                         f"up:{stop}", *NONE)
-        before, after = calls(load), calls(load)
+        before, after = load.ask("go"), load.ask("go")
         run = run.stop(test)
         for role, name in (("start", start), ("stop", stop)):
             made = 2 * sum(after[key] - before[key] for key in NAMES[name])

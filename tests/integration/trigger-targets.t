@@ -4,7 +4,6 @@
 """User-space probes of real programs and of ours: hits as often as the work was
 done that they stand for."""
 
-import json
 import os
 import pathlib
 import re
@@ -38,11 +37,6 @@ def tell(child, *words):
         child.line("done")
 
 
-def sdt_counts(load):
-    load.send("counts")
-    return json.loads(load.line("{"))
-
-
 def case_sdt(test):
     """Probes of <sys/sdt.h>, with and without semaphores, at one site and at three."""
     for name in ("sdt", "sdt_plain"):
@@ -53,17 +47,17 @@ def case_sdt(test):
                          lambda: tell(load, "one 17", "many 9"))
         test.eq(got, (17, 27), f"{name}: hits of one site, and of three")
         got, _, during = hits(test, load.pid, f"u:{name}:kdtest:one", "u:kdtest:many",
-                              lambda: sdt_counts(load))
+                              lambda: load.ask("counts"))
         test.eq(got, (0, 0), f"{name}: none while nothing happens")
         if name == "sdt":
             test.ok(min(during["semaphores"][:2]) > 0 and during["semaphores"][2:] == [0, 0],
                     "the semaphores of these probes are up", during)
-            kdtest.wait_until(lambda: sdt_counts(load)["semaphores"] == [0, 0, 0, 0])
+            kdtest.wait_until(lambda: load.ask("counts")["semaphores"] == [0, 0, 0, 0])
             test.ok(True, "and down again")
         _, run, _ = hits(test, load.pid, "u:kdtest:begin", "u:kdtest:end",
                          lambda: tell(load, "pair 10 3000"), "--window-banks", "7",
                          *UNLIMITED)
-        reported_once(test, run.reports, sdt_counts(load)["pairs"], 0, "pair")
+        reported_once(test, run.reports, load.ask("counts")["pairs"], 0, "pair")
         check_reports(test, run.reports)
 
 
@@ -100,11 +94,11 @@ def case_vpp(test):
     load = test.workload("vpp", library, "x86_64_v3", str(kdtest.last_cpu()))
     got, run, truth = hits(test, load.pid, "up:libvnet_test.so:ip4_lookup_node_fn*",
                            "ur:libvnet_test.so:ip4_lookup_node_fn*",
-                           lambda: (load.send("hit 2500"), json.loads(load.line("{")))[1])
+                           lambda: load.ask("hit 2500"))
     test.eq(got, (2500, 2500), "hits of all variants")
     got, run, truth = hits(test, load.pid, "up:libvnet_test.so:ip4_lookup_node_fn_x86_64_v3",
                            "ur:libvnet_test.so:ip4_lookup_node_fn_x86_64_v3",
-                           lambda: (load.send("hit 20"), json.loads(load.line("{")))[1],
+                           lambda: load.ask("hit 20"),
                            *UNLIMITED, *NO_LIMIT)
     test.eq(got, (20, 20), "hits of the one variant")
     test.between(len(run.reports), 1, 20, "windows are reported")
@@ -118,7 +112,7 @@ def case_vpp(test):
     check_reports(test, run.reports)
     got, _, _ = hits(test, load.pid, "up:libvnet_test.so:ip4_lookup_node_fn",
                      "up:libvnet_test.so:ip4_lookup_node_fn_x86_64_v4",
-                     lambda: (load.send("hit 20"), json.loads(load.line("{")))[1])
+                     lambda: load.ask("hit 20"))
     test.eq(got, (0, 0), "the others are not used")
 
 

@@ -3,7 +3,6 @@
 """Triggers whose hits count by values: arguments, results, registers, memory, USDT arguments,
 arguments of system calls; against what the process that is probed has logged of its calls."""
 
-import json
 import os
 import pathlib
 import re
@@ -89,8 +88,7 @@ class Calls:
         """Those that it makes now."""
         self.load.send(f"calls {CALLS} {us}")
         self.load.line("done")
-        self.load.send("log")
-        made = json.loads(self.load.line("{"))["calls"][self.seen:]
+        made = self.load.ask("log")["calls"][self.seen:]
         self.seen += len(made)
         self.test.eq(len(made), CALLS, "it has logged all its calls")
         return made
@@ -296,8 +294,7 @@ def case_names(test):
         for name, us in zip(names, (2000, 2000, 2000, 60000)):
             load.send(f"spin {name} 3 {us}")
             load.line("done")
-        load.send("log")
-        spins = json.loads(load.line("{"))["spins"]
+        spins = load.ask("log")["spins"]
         run = run.stop(test)
         wanted, possible = [], []
         for name, least in zip(names, (MS // 2, 3600 * SECOND, 30 * MS, 30 * MS)):

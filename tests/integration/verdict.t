@@ -13,7 +13,7 @@ import time
 import kdstaged
 import kdtest
 from kdgroup import limited_group, throttled_ns
-from kdtest import MS, PROGRAM
+from kdtest import MS
 
 LINES, WIDTH = 25, 80
 
@@ -23,10 +23,8 @@ class Screen:
 
     def __init__(self, test, pid, *args, seconds=1.0, while_open=None):
         path = test.directory() / "sample.json"
-        child = test.child([PROGRAM, "-p", pid, "--sample-time",
-                            kdtest.PATIENCE if while_open else seconds, "--summary", "-o", "text",
-                            "-o", f"json:{path}", *args])
-        child.line("# Start sampling")
+        child = test.capture(pid, "--sample-time", kdtest.PATIENCE if while_open else seconds,
+                             "--summary", "-o", "text", "-o", f"json:{path}", *args)
         if while_open:
             while_open()
             child.signal(signal.SIGINT)
@@ -145,8 +143,7 @@ def case_lock(test):
     """A mutex whose holder sleeps: the waits are those that the thread logged."""
     load = test.workload("locks", "asleep")
     screen = Screen(test, load.pid)
-    load.send("log")
-    log = json.loads(load.line("{"))["asleep"]
+    log = load.ask("log")["asleep"]
     start, end = (screen.json["window"][key] for key in ("start_ns", "end_ns"))
     waited = sum(max(0, min(after, end) - max(before, start)) for before, after in log["waits"])
     row = screen.first(test, "lock")

@@ -8,7 +8,6 @@ many, and shows nowhere else."""
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import unittest.mock
 
@@ -49,8 +48,7 @@ def case_start(test):
     for what, args in ("start", ()), ("start-traces", ("--syscall-events", "10min")):
         capture = test.capture(load.pid, *args)
         found = verified(capture.pid)
-        capture.signal(signal.SIGINT)
-        test.eq(capture.wait(), 0, f"{what}: status")
+        capture.interrupt(test, f"{what}: status")
         if not found:
             raise kdtest.Skip("this kernel does not tell (before 5.16)")
         test.between(sum(found.values()), 1, limits[what], f"{what}: all {len(found)}")
@@ -186,8 +184,7 @@ def loaded(test, load, *options):
     """The programs of a run, and what it said."""
     capture = test.capture(load.pid, *options)
     found = programs(capture.pid)
-    capture.signal(signal.SIGINT)
-    test.eq(capture.wait(), 0, "it ends well")
+    capture.interrupt(test, "it ends well")
     return found, capture.stderr
 
 

@@ -51,8 +51,7 @@ class Gaps:
     others than those who were to keep it from there."""
 
     def __init__(self, load):
-        load.send("log")
-        self.all = json.loads(load.line("{"))["gaps"]
+        self.all = load.ask("log")["gaps"]
 
     def bounds(self, start, end, least, unsure):
         """How many certainly are so long and between these times, and how many may be."""
@@ -181,13 +180,11 @@ def case_no_holes(test):
     """What a process did is in consecutive samples as a whole."""
     load = test.workload("roles", "calls:30000:60:5000", "spin")
     path = test.directory() / "samples"
-    run = test.child([PROGRAM, "-p", load.pid, "--sample-time", "10ms", "--sample-count", "0",
-                      "-o", f"json:{path}", "-o", "text"])
-    run.line("# Start sampling")
+    run = test.capture(load.pid, "--sample-time", "10ms", "--sample-count", "0", "-o",
+                       f"json:{path}", "-o", "text")
     truths = {thread["tid"]: thread for thread in load.go()["threads"]}
     kdtest.wait_until(lambda: len(samples_of(path)) > 20)
-    run.signal(signal.SIGINT)
-    test.eq(run.wait(), 0, "status")
+    run.interrupt(test, "status")
     samples = samples_of(path)
     check_chain(test, samples)
     tid = next(tid for tid, truth in truths.items() if "getppid" in truth)
@@ -220,12 +217,10 @@ def case_ended_threads(test):
     """Threads that come and go are in one of the samples each."""
     load = test.workload("churn", "1000", "2000")
     path = test.directory() / "samples"
-    run = test.child([PROGRAM, "-p", load.pid, "--sample-time", "20ms", "--sample-count", "0",
-                      "-o", f"json:{path}", "-o", "text"])
-    run.line("# Start sampling")
+    run = test.capture(load.pid, "--sample-time", "20ms", "--sample-count", "0", "-o",
+                       f"json:{path}", "-o", "text")
     load.go()
-    run.signal(signal.SIGINT)
-    test.eq(run.wait(), 0, "status")
+    run.interrupt(test, "status")
     samples = samples_of(path)
     ended = sum(thread["members"] for sample in samples for thread in sample["threads"]
                 if thread["ended"] and thread["name"] == "churn")
@@ -240,8 +235,7 @@ def case_slow_output(test):
     run = test.child([PROGRAM, "-p", load.pid, "--sample-time", "1ms", "--sample-count", "0",
                       "-o", "json"])
     kdtest.wait_until(lambda: len(run.out) > 22)
-    run.signal(signal.SIGINT)
-    test.eq(run.wait(), 0, "status")
+    run.interrupt(test, "status")
     samples = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{") and
             '"type":"summary"' not in line]
     check_chain(test, samples)

@@ -10,7 +10,6 @@ import re
 
 import kdtest
 import kdtrigger
-from kdtest import PROGRAM
 
 
 ROUNDS, PERIOD_US = 14, 15_000
@@ -27,12 +26,9 @@ class Run:
     def __init__(self, test, *options, args=(ROUNDS, PERIOD_US)):
         path = test.directory() / "json"
         self.load = test.workload("wakers", *args)
-        run = test.child([PROGRAM, "-p", self.load.pid, "--sample-time", "60", *ALL, *options,
-                          "-o", f"json:{path}", "-o", "-"])
-        run.line("# Start sampling")
+        run = test.capture(self.load.pid, *ALL, *options, "-o", f"json:{path}", "-o", "-")
         self.truths = {thread["role"]: thread for thread in self.load.go()["threads"]}
-        run.signal(kdtest.signal.SIGINT)
-        test.eq(run.wait(), 0, "status")
+        run.interrupt(test, "status")
         sample = next(sample for sample in map(json.loads, path.open())
                       if sample.get("type") == "sample")
         self.waits = [row for row in sample["traces"]["waits"]
@@ -279,12 +275,9 @@ def case_time(test):
     """Without triggers it is of the thread that was kept from running."""
     path = test.directory()
     load = test.workload("relay", LEG_MS, path)
-    run = test.child([PROGRAM, "-p", load.pid, "--sample-time", "60", "--record",
-                      "-o", f"json:{path}/json", "-o", "-"], full=False)
-    run.line("# Start sampling")
+    run = test.capture(load.pid, "--record", "-o", f"json:{path}/json", "-o", "-", full=False)
     load.go()
-    run.signal(kdtest.signal.SIGINT)
-    test.eq(run.wait(), 0, "status")
+    run.interrupt(test, "status")
     sample = sample_of(path / "json")
     adds_up(test, sample)
     found = sample["critical_path"]
