@@ -81,9 +81,6 @@ BAR = re.compile(r" *(?P<low>[\d,]+) -> +(?P<high>[\d,]+)  +(?P<count>\d+)  "
 NOTICE = re.compile(r"# (WARNING|NOTE): .+\.?$")
 
 
-SENT = ("reschedule", "call_function", "call_function_single")  # by other CPUs
-
-
 class ReportError(Exception):
     pass
 
@@ -177,10 +174,8 @@ class Report:
         return self.noted("ns of each interrupt count")
 
     def irq_entries(self, thread):
-        """ns of all of a thread that are; of those that other CPUs send it may be less each."""
-        sent = self.noted("ns of each interrupt that") or self.irq_entry
-        return sum(row.count * (sent if name in SENT else self.irq_entry)
-                   for name, row in thread.hardirqs.items())
+        """ns of all of a thread that are."""
+        return self.irq_entry * sum(row.count for row in thread.hardirqs.values())
 
     @property
     def fault_entry(self):
