@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Perf events, counted per thread: faults against getrusage, switches and migrations against
 /proc, task-clock against the threads' clocks. (Events of the hardware, which a virtual machine may
-lack, only have a unit test: tests/unit/test_counter.c.)"""
+lack, only have a unit test: tests/unit/test_capture.c.)"""
 
 import functools
 import json

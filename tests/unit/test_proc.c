@@ -1,10 +1,158 @@
-// SPDX-License-Identifier: Apache-2.0
-/* Containers by the paths of control groups, as runtimes make them, and their names by files in a
- * tree that is like the runtimes' or hostile. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes by files, from trees that are like /proc and /sys, or hostile: PIDs in other namespaces
+ * and in files, containers, and on which CPUs this program runs. */
 #define _GNU_SOURCE
 #include "cli/process/container.h"
+#include "cli/process/pids.h"
+#include "cli/process/preflight.h"
 #include "tap.h"
 #include "tree.h"
+
+/* --- PIDs --- */
+
+/* A process of a tree: its status, and a namespace, a file that stands for it. */
+static void process_make(pid_t pid, const char *space, const char *status)
+{
+	char name[64], from[PATH_MAX];
+
+	tree_put(space, "");
+	snprintf(from, sizeof(from), "%s", tree_path(space));
+	snprintf(name, sizeof(name), "%d/ns/pid", (int)pid);
+	if (link(from, tree_path(name)))
+		give_up("cannot make a link");
+	snprintf(name, sizeof(name), "%d/status", (int)pid);
+	tree_put(name, status);
+}
+
+static const struct {
+	const char *status;
+	size_t n;
+	pid_t last;
+} statuses[] = {
+	{ "Name:\tx\nNSpid:\t7\n", 1, 7 },
+	{ "NSpid:\t7\t1\n", 2, 1 },
+	{ "Name:\tx\nNSpid: 900 80 2147483647\nNSpgid:\t5\n", 3, INT_MAX },
+	{ "NSpid:\t7", 1, 7 },
+	{ "Name:\tNSpid:\t7\nPid:\t1\n", 0, 0 },
+	{ "Name:\ta\\nNSpid:\t7\nNSpid:\t8\n", 1, 8 },
+	{ "xNSpid:\t7\n", 0, 0 },
+	{ "NSpid:", 0, 0 },
+	{ "NSpid:\t\nPid:\t7\n", 0, 0 },
+	{ "NSpid:\t0\n", 0, 0 },
+	{ "NSpid:\t7\t-1\n", 0, 0 },
+	{ "NSpid:\t7\t+1\n", 0, 0 },
+	{ "NSpid:\t7 1x\n", 0, 0 },
+	{ "NSpid:\t7,1\n", 0, 0 },
+	{ "NSpid:\t2147483648\n", 0, 0 },
+	{ "NSpid:\t99999999999999999999999\n", 0, 0 },
+	{ "NSpid:\t1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 "
+	  "30 "
+	  "31 32 33\n",
+	  33, 33 },
+	{ "NSpid:\t1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 "
+	  "30 "
+	  "31 32 33 34\n",
+	  0, 0 },
+	{ "", 0, 0 },
+};
+
+TEST(texts)
+{
+	pid_t pids[PID_NAMESPACE_LEVELS];
+
+	for (size_t i = 0; i < COUNT(statuses); i++) {
+		size_t n = pid_namespace_pids(statuses[i].status, pids);
+
+		is_u64(n, statuses[i].n, "text %zu: so many PIDs", i);
+		if (n && n == statuses[i].n)
+			is_i64(pids[n - 1], statuses[i].last, "text %zu: the innermost one", i);
+	}
+	is_u64(pid_namespace_pids(NULL, pids), 0, "no text: none");
+}
+
+static void find(pid_t member, pid_t pid, int error, pid_t want, const char *what)
+{
+	pid_t found = -1;
+
+	is_i64(pid_namespace_find(tree, member, pid, &found), error, "%s: returns", what);
+	is_i64(found, error ? -1 : want, "%s: finds", what);
+}
+
+TEST(tree)
+{
+	static char many[200000] = "Groups:\t";
+
+	for (int i = 0; i < 20000; i++)
+		strcat(many + 8 + 8 * (size_t)i, "1000000 ");
+	strcat(many, "\nNSpid:\t140\t4\n");
+	process_make(1, "host", "NSpid:\t1\n");
+	process_make(100, "pod", "Name:\tinit\nNSpid:\t100\t1\n");
+	process_make(101, "pod", "Name:\tNSpid: 9 2\nNSpid:\t101\t2\n");
+	process_make(102, "other", "NSpid:\t102\t2\n");
+	process_make(103, "pod", "NSpid:\tx\n");
+	process_make(104, "pod", "");
+	process_make(140, "pod", many);
+	/* It says that it is one level below; but a file has no parent. */
+	process_make(150, "deep", "NSpid:\t150\t6\t1\n");
+	tree_put("105", "no folder");
+	tree_put("uptime", "1 2\n");
+	find(100, 1, 0, 100, "the member itself");
+	find(100, 2, 0, 101, "a PID that two namespaces have");
+	find(101, 1, 0, 100, "any member does");
+	find(102, 2, 0, 102, "the same PID in the other one");
+	find(100, 4, 0, 140, "one of many groups");
+	find(1, 100, -ESRCH, 0, "a plain file is no ancestor");
+	find(1, 1, 0, 1, "the first namespace");
+	find(100, 3, -ESRCH, 0, "a PID that it does not have");
+	find(100, 6, -ESRCH, 0, "one whose namespace is not inside");
+	find(100, 101, -ESRCH, 0, "a PID of ours");
+	find(999, 1, -ENOENT, 0, "no such member");
+	find(103, 1, -ENODATA, 0, "a member whose status is damaged");
+	find(104, 1, -ENODATA, 0, "or empty");
+	find(105, 1, -ENOTDIR, 0, "or no folder");
+}
+
+static const struct {
+	const char *text;
+	int error;
+	pid_t pid;
+} files[] = {
+	{ "123\n", 0, 123 },          { "123", 0, 123 },         { " 123 \n", 0, 123 },
+	{ "123\r\n", 0, 123 },        { "123\n/var\n", 0, 123 }, { "0123\n", 0, 123 },
+	{ "", -ENODATA, 0 },          { "\n", -EINVAL, 0 },      { "0\n", -EINVAL, 0 },
+	{ "-5\n", -EINVAL, 0 },       { "12x\n", -EINVAL, 0 },   { "\n123\n", -EINVAL, 0 },
+	{ "2147483648", -EINVAL, 0 }, { "\x1b[2J", -EINVAL, 0 },
+};
+
+TEST(pidfiles)
+{
+	char path[PATH_MAX], big[4096];
+	uint64_t written;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/pidfile", tree);
+	for (size_t i = 0; i < COUNT(files); i++) {
+		tree_put("pidfile", files[i].text);
+		pid = 0;
+		is_i64(pidfile_read(path, &pid, &written), files[i].error, "file %zu: returns", i);
+		is_i64(pid, files[i].pid, "file %zu: PID", i);
+	}
+	memset(big, '1', sizeof(big));
+	tree_put_bytes("pidfile", big, sizeof(big));
+	is_i64(pidfile_read(path, &pid, &written), -EINVAL, "a long number is none");
+	tree_put_bytes("pidfile", "5\0006", 3);
+	is_i64(pidfile_read(path, &pid, &written), 0, "a zero ends the text");
+	is_i64(pid, 5, "and the number");
+	is_i64(pidfile_read(tree, &pid, &written), -EISDIR, "a folder");
+	is_i64(pidfile_read("/dev/zero", &pid, &written), -EINVAL, "a device");
+	unlink(path);
+	is_i64(pidfile_read(path, &pid, &written), -ENOENT, "no file");
+	if (mkfifo(path, 0600))
+		give_up("cannot make a pipe");
+	is_i64(pidfile_read(path, &pid, &written), -EINVAL, "a pipe that nobody writes to");
+}
+
+/* --- Containers --- */
 
 #define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ID_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
@@ -74,7 +222,7 @@ static void is_part(const char *path, size_t end, const char *want, const char *
 
 TEST(paths)
 {
-	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+	for (size_t i = 0; i < COUNT(paths); i++) {
 		struct container got;
 		bool is = container_parse(&got, paths[i].path);
 
@@ -84,7 +232,7 @@ TEST(paths)
 		is_str(got.pod, paths[i].pod, "its pod");
 		is_part(paths[i].path, got.pod_end, paths[i].pod_group, "and the group of that");
 	}
-	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+	for (size_t i = 0; i < COUNT(none); i++) {
 		struct container got;
 
 		ok(!container_parse(&got, none[i]) && !*got.id && !*got.pod && !got.end &&
@@ -180,7 +328,7 @@ TEST(hostile)
 	char *deep = malloc(100001), path[PATH_MAX], wide[PROCESS_LABEL * 4 + 64];
 	struct container_names got;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+	for (size_t i = 0; i < COUNT(texts); i++) {
 		tree_put(DOCKER, texts[i]);
 		is_described(ID_A, "", "", "", texts[i]);
 	}
@@ -242,4 +390,115 @@ TEST(process)
 	is_in("0::/user.slice\nnonsense\n:\n::\n", false, "", "none");
 	tree_put("/proc/7/cgroup", "0::/docker/" ID_A "\n");
 	ok(!container_of(tree_path("/proc"), 7, &got, small, sizeof(small)), "no room");
+}
+
+/* --- CPUs for this program --- */
+
+#define PID 4711
+#define UPTIME 10000 /* seconds */
+
+/* Another machine, without threads. */
+static void machine(const char *isolated, const char *nohz_full)
+{
+	tests_end();
+	if (mkdir(tree, 0700))
+		give_up(tree);
+	tree_put("sys/devices/system/cpu/isolated", isolated);
+	tree_put("sys/devices/system/cpu/nohz_full", nohz_full);
+	tree_put("proc/uptime", "10000.05 1.00\n");
+}
+
+/* A thread that began so many seconds ago, and has used so much of each. */
+static void thread(int tid, const char *cpus, int age, double use)
+{
+	long ticks = sysconf(_SC_CLK_TCK), used = (long)(age * use * (double)ticks);
+	char name[64], text[256];
+
+	snprintf(name, sizeof(name), "proc/%d/task/%d/status", PID, tid);
+	snprintf(text, sizeof(text),
+		 "Name:\tCpus_allowed_list:\nCpus_allowed:\tff\nCpus_allowed_list:\t%s\n", cpus);
+	tree_put(name, text);
+	snprintf(name, sizeof(name), "proc/%d/task/%d/stat", PID, tid);
+	snprintf(text, sizeof(text),
+		 "%d (a) S 1 2) S 1 4711 4711 0 -1 4194560 1 0 0 0 %ld %ld 7 7 20 0 1 0 %ld 1 2\n",
+		 tid, used / 2, used - used / 2, (UPTIME - age) * ticks);
+	tree_put(name, text);
+}
+
+/* Of the CPUs 0 to n - 1 these are chosen, as digits; "": none. */
+static void chosen(int n, const char *want, const char *what)
+{
+	cpu_set_t all, cpus;
+	char text[16] = "";
+	size_t length = 0;
+	bool found;
+
+	CPU_ZERO(&all);
+	for (int cpu = 0; cpu < n; cpu++)
+		CPU_SET(cpu, &all);
+	found = placement_find(tree, PID, &all, &cpus);
+	for (int cpu = 0; cpu < CPU_SETSIZE && length < sizeof(text) - 1; cpu++)
+		if (CPU_ISSET(cpu, &cpus))
+			text[length++] = (char)('0' + cpu);
+	is_str(text, want, "%s", what);
+	is_i64(found, *want != '\0', "%s: and it is said", what);
+}
+
+TEST(free)
+{
+	machine("", "");
+	chosen(4, "0123", "a target without threads");
+	thread(1, "0-3", 1000, 1);
+	thread(2, "0-127", 1000, 1);
+	chosen(4, "0123", "threads that are not bound");
+	thread(3, "1", 1000, 1);
+	thread(4, "2-3", 1000, 0);
+	chosen(4, "0", "beside bound threads, also such that are idle");
+	machine("2", "3");
+	thread(1, "0", 1000, 1);
+	chosen(4, "1", "neither isolated nor nohz_full");
+}
+
+TEST(none_free)
+{
+	machine("", "");
+	thread(1, "0", 1000, 0.001);
+	thread(2, "1", 1000, 1);
+	thread(3, "2,3", 1000, 0.6);
+	chosen(4, "0", "no CPU is free: that whose thread is idle");
+	thread(4, "0", 1000, 0.5);
+	chosen(4, "", "another one there uses it");
+	thread(4, "0", 1000, 0.02);
+	thread(1, "0", 1000, 0.01);
+	chosen(4, "0", "two that use little");
+	thread(5, "0", 1000, 0.09);
+	chosen(4, "", "several that use a little are not idle together");
+	machine("1-2", "");
+	thread(1, "0", 1000, 1);
+	thread(2, "3", 1000, 0);
+	chosen(4, "3", "isolated ones stay free, though nobody is there");
+	machine("0-1", "");
+	thread(1, "0", 1000, 1);
+	chosen(2, "1", "those are all that we have");
+}
+
+TEST(unknown)
+{
+	char name[64];
+
+	machine("", "");
+	thread(1, "0", 0, 0);
+	thread(2, "1", 1000, 1);
+	chosen(2, "", "one that has just begun is not known to be idle");
+	thread(1, "0", 1, 0);
+	chosen(2, "0", "after a second it is");
+	snprintf(name, sizeof(name), "proc/%d/task/1/stat", PID);
+	tree_put(name, "1 (a) S 1\n");
+	chosen(2, "", "nor is one of which nothing can be read");
+	tree_put("proc/uptime", "soon\n");
+	thread(1, "0", 1000, 0);
+	chosen(2, "", "or one without a clock");
+	snprintf(name, sizeof(name), "proc/%d/task/1/status", PID);
+	tree_put(name, "Cpus_allowed_list:\t4294967295-99999999999,-,x\n");
+	chosen(2, "0", "a list that is none");
 }
