@@ -375,9 +375,7 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 	sample.start_triggered = true, sample.started_on = 9720;
 	sample.upcalls = upcalls, sample.n_upcalls = COUNT(upcalls), sample.upcalls_known = true;
 	sample.absent = &absent, sample.n_absent = 1;
-	sample.entry = (struct entry_cost){
-		.call_ns = 156, .irq_ns = 2800, .fault_ns = 700
-	};
+	sample.entry = (struct entry_cost){ .call_ns = 156, .irq_ns = 2800, .fault_ns = 700 };
 	sample.disk_limit = (struct disk_limit){ "/pods/web", "vda", DISK_LIMIT_WRITES,
 						 true,        1000,  990 };
 	sample.own = (struct own_cost){ 3254321, 27, 512000000 };

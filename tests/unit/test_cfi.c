@@ -125,7 +125,7 @@ TEST(files)
 	if (!strstr(libc_path, "libc.so")) /* a sanitizer has its own */
 		snprintf(libc_path, sizeof(libc_path), "/lib/x86_64-linux-gnu/libc.so.6");
 	check_file(libc_path);
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+	for (size_t i = 0; i < COUNT(others); i++) {
 		if (!access(others[i], R_OK))
 			check_file(others[i]);
 	}

@@ -109,7 +109,7 @@ TEST(refused)
 	const unsigned int all = CONFINE_ATTACH | CONFINE_EXECUTE | CONFINE_USERS | CONFINE_DETACH |
 				 CONFINE_MOUNT | CONFINE_SOCKETS;
 
-	for (next = tries; next < tries + sizeof(tries) / sizeof(*tries); next++) {
+	for (next = tries; next < tries + COUNT(tries); next++) {
 		unsigned int calls = next->calls;
 
 		is_i64(attempt(UINT64_MAX, all & ~calls, act_try), EPERM, "%s is refused",
@@ -171,7 +171,7 @@ static long act_look(void)
 	errno = 1;
 	if (status_number("CapPrm", 16) != KEPT || status_number("CapEff", 16) != KEPT)
 		return -1;
-	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++)
+	for (size_t i = 0; i < COUNT(gone); i++)
 		if (errno++, status_number(gone[i], 16))
 			return -1;
 	errno = 5;

@@ -284,7 +284,7 @@ TEST(worst)
 	bool sorted = true;
 
 	ok(!worst_init(&worst, 3), "room for three");
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+	for (size_t i = 0; i < COUNT(lengths); i++) {
 		struct sample sample = sample_of(lengths[i]);
 
 		ok(worst_bar(&worst) == (i < 3 ? 0 : worst.samples[2].end - 1000),

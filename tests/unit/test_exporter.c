@@ -194,7 +194,7 @@ static void test_requests(struct exporter *exporter)
 	};
 	char *answer;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		answer = asked(exporter_port(exporter), cases[i].request, cases[i].headers);
 		answer[13] = '\0';
 		is_str(answer + 9, cases[i].status, "%s %s", cases[i].request, cases[i].headers);

@@ -1,45 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tracepoints and functions of kernels, by trees that are like /proc and /sys, and of this one. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cli/base/exit_status.h"
 #include "probes/kernel.h"
-#include "tap.h"
+#include "captured.h"
+#include "tree.h"
 
-static char root[] = "/tmp/test_kernel.XXXXXX";
 static char found[4096]; /* "group:name+offset " of each */
-static char said[4096];  /* on stderr */
-
-static bool file_write(const char *name, const char *text)
-{
-	char path[256];
-	size_t length = (size_t)snprintf(path, sizeof(path), "%s/%s", root, name);
-	FILE *file;
-
-	for (size_t i = sizeof(root); i < length; i++) {
-		if (path[i] != '/')
-			continue;
-		path[i] = '\0';
-		mkdir(path, 0700);
-		path[i] = '/';
-	}
-	file = fopen(path, "w");
-	return file && fputs(text, file) >= 0 && !fclose(file);
-}
-
-static void file_remove(const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	unlink(path);
-}
+static const char *said; /* on stderr */
 
 static int take(void *context, const char *group, const char *name, uint64_t offset)
 {
@@ -54,20 +22,15 @@ static int take(void *context, const char *group, const char *name, uint64_t off
 static int find(const char *text, int result)
 {
 	struct trigger trigger;
-	int status, original = dup(STDERR_FILENO), file = memfd_create("stderr", 0);
 	const char *why;
-	ssize_t got;
+	int status;
 
-	found[0] = said[0] = '\0';
-	if (original < 0 || file < 0 || trigger_parse(&trigger, text, &why))
+	found[0] = '\0';
+	if (trigger_parse(&trigger, text, &why))
 		return -1;
-	dup2(file, STDERR_FILENO);
-	status = kernel_find_below(root, &trigger, take, &result);
-	dup2(original, STDERR_FILENO);
-	close(original);
-	got = pread(file, said, sizeof(said) - 1, 0);
-	said[got > 0 ? got : 0] = '\0';
-	close(file);
+	capture_begin();
+	status = kernel_find_below(tree, &trigger, take, &result);
+	said = capture_end();
 	trigger_clear(&trigger);
 	return status;
 }
@@ -93,11 +56,10 @@ static void fails(const char *text, int status, const char *words, const char *h
 TEST(tracepoints)
 {
 	fails("t:sched:sched_switch", EX_OSERR, "No such file", "mount -t tracefs");
-	ok(file_write("sys/kernel/debug/tracing/available_events",
-		      "irq:irq_handler_exit\nsched:sched_switch\nsched:sched_waking\nsched:a.b\n"
-		      "syscalls:sys_exit_poll\nsyscalls:sys_enter_poll\nsyscalls:sys_enter_ppoll\n"
-		      "broken\nsched:cut_off"),
-	   "tracefs in debugfs");
+	tree_put("sys/kernel/debug/tracing/available_events",
+		 "irq:irq_handler_exit\nsched:sched_switch\nsched:sched_waking\nsched:a.b\n"
+		 "syscalls:sys_exit_poll\nsyscalls:sys_enter_poll\nsyscalls:sys_enter_ppoll\n"
+		 "broken\nsched:cut_off");
 	finds("t:sched:sched_switch", "schedsched_switch+0");
 	finds("t:syscalls:*_poll", "syscallssys_enter_poll+0 syscallssys_exit_poll+0");
 	finds("t:sched:a?b", "scheda.b+0");
@@ -111,7 +73,7 @@ TEST(tracepoints)
 	      "--list-probes='t:syscalls:*'");
 	fails("t:syscalls:*_enter_pol", EX_CONFIG, "no such tracepoint",
 	      "similar names: t:syscalls:sys_enter_poll");
-	ok(file_write("sys/kernel/tracing/available_events", "net:napi\n"), "tracefs itself");
+	tree_put("sys/kernel/tracing/available_events", "net:napi\n");
 	finds("t:net:napi", "netnapi+0");
 	is_i64(find("t:net:napi", 70), 70, "what the caller returns is passed on");
 }
@@ -119,18 +81,17 @@ TEST(tracepoints)
 TEST(functions)
 {
 	fails("k:ip_rcv", EX_OSERR, "no probes on its functions", "CONFIG_KPROBE_EVENTS");
-	ok(file_write("sys/bus/event_source/devices/kprobe/type", "8\n"), "kprobes");
+	tree_put("sys/bus/event_source/devices/kprobe/type", "8\n");
 	fails("k:ip_rcv", EX_OSERR, "No such file", "CONFIG_KALLSYMS");
-	ok(file_write("proc/kallsyms",
-		      "0000000000000000 T ip_rcv\n0000000000000000 t __pfx_ip_rcv\n"
-		      "0000000000000000 t cleanup\n0000000000000000 t cleanup\n"
-		      "0000000000000000 D ip_data\n0000000000000000 A fixed\n"
-		      "ffffffff81000000 W ip_weak\nffffffffc0000000 t ovs_flow\t[openvswitch]\n"
-		      "ffffffffc0000010 t cleanup\t[openvswitch]\n"
-		      "ffffffffc0000020 t bpf_prog_1_x\t[bpf]\n"
-		      "ffffffffc0000030 t tramp\t[__builtin__ftrace]\n"
-		      "0000000000000000 t tcp_ack.isra.0\n0000000000000000\nx\n\n"),
-	   "functions");
+	tree_put("proc/kallsyms",
+		 "0000000000000000 T ip_rcv\n0000000000000000 t __pfx_ip_rcv\n"
+		 "0000000000000000 t cleanup\n0000000000000000 t cleanup\n"
+		 "0000000000000000 D ip_data\n0000000000000000 A fixed\n"
+		 "ffffffff81000000 W ip_weak\nffffffffc0000000 t ovs_flow\t[openvswitch]\n"
+		 "ffffffffc0000010 t cleanup\t[openvswitch]\n"
+		 "ffffffffc0000020 t bpf_prog_1_x\t[bpf]\n"
+		 "ffffffffc0000030 t tramp\t[__builtin__ftrace]\n"
+		 "0000000000000000 t tcp_ack.isra.0\n0000000000000000\nx\n\n");
 	finds("k:ip_rcv", "ip_rcv+0");
 	finds("kr:ip_weak", "ip_weak+0");
 	finds("k:ip_rcv+0x1b", "ip_rcv+27");
@@ -147,10 +108,9 @@ TEST(functions)
 	finds("k:*", "ip_rcv+0 ip_weak+0 ovs_flow+0 tcp_ack.isra.0+0");
 	ok(strstr(said, "warning: k:*: left out the names that several functions share: 1"),
 	   "warns of what it leaves out");
-	ok(file_write("sys/kernel/tracing/available_filter_functions",
-		      "ip_rcv\n__ftrace_invalid_address___8\ncleanup [openvswitch]\nip_rcv\n"
-		      "ovs_flow [openvswitch]\n"),
-	   "a function tracer");
+	tree_put("sys/kernel/tracing/available_filter_functions",
+		 "ip_rcv\n__ftrace_invalid_address___8\ncleanup [openvswitch]\nip_rcv\n"
+		 "ovs_flow [openvswitch]\n");
 	finds("k:*", "ip_rcv+0 ovs_flow+0");
 	finds("k:ip_weak", "ip_weak+0");
 	is_i64(find("k:*", 70), 70, "what the caller returns is passed on");
@@ -162,11 +122,11 @@ TEST(many)
 	static char text[40 * 20000];
 	size_t length = 0;
 
-	file_remove("sys/kernel/tracing/available_filter_functions");
+	tree_remove("sys/kernel/tracing/available_filter_functions");
 	for (unsigned int i = 0; i < 20000; i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length,
 					   "0000000000000000 t many_%u\n", i);
-	file_write("proc/kallsyms", text);
+	tree_put("proc/kallsyms", text);
 	fails("k:many_*", EX_CONFIG, "more than 1000 match", "narrow");
 	is_i64(find("k:many_1???", 0), 0, "a thousand are not too many");
 	finds("k:many_19999", "many_19999+0");
@@ -180,7 +140,7 @@ TEST(long_line)
 	memset(text, 'x', 4000);
 	memcpy(text, "0000000000000000 t ", 19);
 	strcpy(text + 1023, "0000000000000000 t hidden\n0000000000000000 t seen\n");
-	file_write("proc/kallsyms", text);
+	tree_put("proc/kallsyms", text);
 	finds("k:*", "seen+0");
 }
 
@@ -207,18 +167,4 @@ TEST(here)
 	result = kernel_each_function(count_function, &functions);
 	ok(result ? !functions : functions > 1000, "its functions: %u, %d", functions, result);
 	printf("# kprobes: %s\n", kernel_has_kprobes() ? "yes" : "no");
-}
-
-void tests_begin(void)
-{
-	if (!mkdtemp(root))
-		abort();
-}
-
-void tests_end(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	ok(!system(command), "removed");
 }

@@ -152,7 +152,7 @@ TEST(mapped)
 	files_renew();
 	mapped = mapped_new(files, pid);
 	is_i64(mapped_read(mapped, note_found, &all), 1, "mappings are read");
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+	for (size_t i = 0; i < COUNT(wanted); i++) {
 		const struct found *found = find(&all, wanted[i].name);
 
 		if (geteuid() && wanted[i].has_file)
@@ -388,7 +388,7 @@ TEST(changes)
 	pid_t pid;
 
 	room = mmap(NULL, PAGES(64), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < COUNT(names); i++) {
 		file_write(names[i], page, sizeof(page));
 		if (truncate(path_of(names[i]), PAGES(3)))
 			abort();
@@ -464,7 +464,7 @@ TEST(paths)
 		{ "[vdso]", "/y", false },
 	};
 
-	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+	for (size_t i = 0; i < COUNT(paths); i++)
 		ok(debug_path_is_valid(paths[i].object, paths[i].path) == paths[i].valid,
 		   "%s may%s ask for \"%s\"", paths[i].object, paths[i].valid ? "" : " not",
 		   paths[i].path);

@@ -384,20 +384,6 @@ TEST(list)
 	golden_is(list_of_families(), "metrics_list");
 }
 
-TEST(full_disk)
-{
-	struct sample sample = metrics_full();
-	FILE *full = fopen("/dev/full", "w");
-
-	is_i64(report_openmetrics(judged(&sample), &one_shot, full), -ENOSPC,
-	       "no room for OpenMetrics");
-	fclose(full);
-	full = fopen("/dev/full", "w");
-	is_i64(report_prometheus(judged(&sample), &one_shot, full), -ENOSPC, "nor for 0.0.4");
-	fclose(full);
-	sample_clear(&sample);
-}
-
 TEST(buckets)
 {
 	for (size_t i = 0; i < METRIC_BUCKETS; i++) {

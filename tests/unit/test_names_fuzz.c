@@ -49,7 +49,7 @@ static bool round_name(void)
 	char name[4096], *text;
 	size_t length, shift;
 
-	strcpy(name, names[chance(sizeof(names) / sizeof(*names))]);
+	strcpy(name, names[chance(COUNT(names))]);
 	length = strlen(name);
 	for (uint64_t changes = 1 + chance(chance(8) ? 2 : 24); changes; changes--) {
 		size_t at = 2 + chance(length - 2), n = 1 + chance(length - at);

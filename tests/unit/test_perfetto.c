@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timelines of samples that no machine has. What they say is compared with JSON by
- * tests/integration/perfetto.t; here, that they are well formed whatever is in a sample. */
-#include "cli/perfetto/perfetto.h"
-
+/* Timelines: of samples that no machine has, which are well formed whatever is in them (what they
+ * say is compared with JSON by tests/integration/perfetto.t); and of a small recording, which is
+ * written down event by event as it is read back. */
 #include <errno.h>
+#include <inttypes.h>
 
+#include "cli/base/array.h"
+#include "cli/perfetto/perfetto.h"
 #include "cli/perfetto/perfetto_fields.h"
+#include "cli/perfetto/pftrace.h"
 #include "golden.h"
 #include "judged.h"
 #include "proto_read.h"
@@ -213,13 +216,347 @@ TEST(recordings)
 	ok(begins > 10 * ROUNDS, "with slices");
 }
 
-TEST(failure)
+/* --- A recording --- */
+
+#define NAMES 512
+#define TRACKS 128
+#define TEXT 200
+
+/* What a sequence names by numbers, and its tracks. */
+struct names {
+	char events[NAMES][TEXT], notes[NAMES][TEXT];
+	struct {
+		uint64_t uuid;
+		char name[TEXT];
+	} tracks[TRACKS];
+	size_t n_tracks;
+};
+
+static void text_of(char text[static TEXT], const struct message *message)
+{
+	snprintf(text, TEXT, "%.*s", (int)(message->end - message->at), (const char *)message->at);
+}
+
+static const char *track_name(const struct names *names, uint64_t uuid)
+{
+	for (size_t i = 0; i < names->n_tracks; i++)
+		if (names->tracks[i].uuid == uuid)
+			return names->tracks[i].name;
+	return "?";
+}
+
+static void names_read(struct names *names, struct message data)
+{
+	struct message entry, inside;
+	uint64_t value, iid = 0;
+	uint32_t list, field;
+
+	while ((list = read_field(&data, &value, &entry))) {
+		char text[TEXT] = "";
+
+		while ((field = read_field(&entry, &value, &inside)))
+			if (field == NAMED_IID)
+				iid = value < NAMES ? value : 0;
+			else if (field == NAMED_TEXT)
+				text_of(text, &inside);
+		if (list == INTERNED_EVENT_NAMES)
+			memcpy(names->events[iid], text, TEXT);
+		if (list == INTERNED_ANNOTATION_NAMES)
+			memcpy(names->notes[iid], text, TEXT);
+	}
+}
+
+/* By its own name, or that of its thread or process, behind that of the one it is below. */
+static void track_read(struct names *names, struct message track)
+{
+	char own[TEXT / 4] = "", text[TEXT];
+	const char *parent = "";
+	uint64_t value, uuid = 0;
+	struct message inside, part;
+	uint32_t field;
+
+	while ((field = read_field(&track, &value, &inside))) {
+		if (field == TRACK_UUID)
+			uuid = value;
+		if (field == TRACK_PARENT_UUID)
+			parent = track_name(names, value);
+		if (field == TRACK_NAME) {
+			text_of(text, &inside);
+			snprintf(own, sizeof(own), "%.40s", text);
+		}
+		while (field == TRACK_THREAD_DESCRIPTOR && read_field(&inside, &value, &part))
+			if (!part.at)
+				snprintf(own, sizeof(own), "thread %" PRIu64, value);
+		while (field == TRACK_PROCESS_DESCRIPTOR && read_field(&inside, &value, &part))
+			if (!part.at)
+				snprintf(own, sizeof(own), "process %" PRIu64, value);
+	}
+	if (names->n_tracks == TRACKS)
+		abort();
+	names->tracks[names->n_tracks].uuid = uuid;
+	snprintf(names->tracks[names->n_tracks++].name, TEXT, "%.120s/%s", parent, own);
+}
+
+static void note_write(const struct names *names, struct message note, FILE *out)
+{
+	struct message inside;
+	char text[TEXT];
+	uint64_t value;
+	uint32_t field;
+
+	while ((field = read_field(&note, &value, &inside))) {
+		text_of(text, &inside);
+		if (field == ANNOTATION_NAME_IID)
+			fprintf(out, ", %s", names->notes[value % NAMES]);
+		else if (inside.at)
+			fprintf(out, " %s", text);
+		else
+			fprintf(out, " %" PRId64, (int64_t)value);
+	}
+}
+
+static void event_write(const struct names *names, struct message event, uint64_t at, FILE *out)
+{
+	static const char *const types[] = { "?", "begin", "end", "at", "count" };
+	const struct message whole = event;
+	uint64_t value, type = 0, track = 0, flow = 0;
+	struct message inside;
+	char name[TEXT] = "";
+	uint32_t field;
+
+	while ((field = read_field(&event, &value, &inside))) {
+		if (field == EVENT_TYPE)
+			type = value;
+		if (field == EVENT_TRACK_UUID)
+			track = value;
+		if (field == EVENT_NAME_IID)
+			snprintf(name, sizeof(name), "%s", names->events[value % NAMES]);
+		if (field == EVENT_NAME)
+			text_of(name, &inside);
+		if (field == EVENT_FLOW_IDS || field == EVENT_TERMINATING_FLOW_IDS)
+			flow = inside.at[0];
+	}
+	fprintf(out, "%s %s %" PRIu64 "%s%s", track_name(names, track), types[type % 5], at,
+		*name ? " " : "", name);
+	event = whole;
+	while ((field = read_field(&event, &value, &inside)))
+		if (field == EVENT_DEBUG_ANNOTATIONS)
+			note_write(names, inside, out);
+	if (flow)
+		fprintf(out, ", arrow %" PRIu64, flow);
+	fputc('\n', out);
+}
+
+static void packet_write(struct names *names, struct message packet, uint64_t zero, FILE *out)
+{
+	uint64_t value, at = 0;
+	struct message inside;
+	uint32_t field;
+
+	while ((field = read_field(&packet, &value, &inside))) {
+		if (field == PACKET_TIMESTAMP)
+			at = value;
+		if (field == PACKET_INTERNED_DATA)
+			names_read(names, inside);
+		if (field == PACKET_TRACK_DESCRIPTOR)
+			track_read(names, inside);
+		if (field == PACKET_TRACK_EVENT)
+			event_write(names, inside, at - zero, out);
+	}
+}
+
+/* A line for each event, with times from zero on. */
+static FILE *shown(const struct sample *sample, const struct report_options *options, uint64_t zero)
+{
+	struct names *names = calloc(1, sizeof(*names));
+	FILE *trace = tmpfile(), *out = tmpfile();
+	struct message message = { 0 }, inside;
+	uint64_t value;
+	size_t length;
+	char *bytes;
+
+	if (!names || !trace || !out || report_perfetto(judged(sample), options, trace))
+		abort();
+	bytes = golden_read(trace, &length);
+	fclose(trace);
+	message.at = (const uint8_t *)bytes;
+	message.end = message.at + length;
+	while (read_field(&message, &value, &inside))
+		packet_write(names, inside, zero, out);
+	free(bytes);
+	free(names);
+	return out;
+}
+
+#define ADD(recording, list, ...)                                                                  \
+	do {                                                                                       \
+		if (ARRAY_GROW((recording)->list, (recording)->n_##list,                           \
+			       (recording)->room_##list))                                          \
+			abort();                                                                   \
+		(recording)->list[(recording)->n_##list++] = (__VA_ARGS__);                        \
+	} while (0)
+
+/* ms before the window's start is 0. */
+#define MS(sample, n) ((sample)->start - SECOND + (n)*1000000ULL)
+
+static void threads_add(struct recording *recording)
+{
+	ADD(recording, threads,
+	    (struct recorded_thread){ .tid = 30, .name = "kworker/0:1", .of_kernel = true });
+	ADD(recording, threads,
+	    (struct recorded_thread){ .tid = 812, .pid = 811, .name = "b\x1b[2Jckup" });
+	ADD(recording, threads,
+	    (struct recorded_thread){
+		    .tid = 9719, .pid = 9719, .name = "server", .of_target = true });
+	ADD(recording, threads,
+	    (struct recorded_thread){
+		    .tid = 9720, .pid = 9719, .name = "worker", .of_target = true });
+	ADD(recording, culprits,
+	    (struct recorded_culprit){
+		    .key = 5000, .is = { .pid = 700, .name = "cron", .kind = CULPRIT_TASK } });
+}
+
+static void states_add(struct recording *recording, const struct sample *sample)
+{
+	const struct recorded_state state = { .cpu = 1, .call = KD_CALL_NONE, .of_target = true };
+	const struct {
+		pid_t tid, waker;
+		unsigned int start, end; /* ms */
+		enum kd_state state;
+		enum kd_awaited awaited;
+		enum kd_from from;
+		pid_t holder;
+		const char *call;
+	} rows[] = {
+		{ 30, 0, 100, 300, KD_KERNEL, 0, 0, 0, NULL },
+		{ 812, 0, 0, 200, KD_UNSEEN, 0, 0, 0, NULL },
+		{ 812, 9719, 200, 600, KD_BLOCKED, KD_AWAITED_PIPE, KD_FROM_TASK, 0, "read" },
+		{ 9719, 30, 0, 300, KD_BLOCKED_UNINT, KD_AWAITED_DISK, KD_FROM_TASK, 0, "fsync" },
+		{ 9719, 0, 300, 400, KD_READY_WOKEN, 0, 0, 0, NULL },
+		{ 9719, 0, 400, 650, KD_USER, 0, 0, 0, NULL },
+		{ 9719, 0, 650, 700, KD_KERNEL, 0, 0, 0, "futex" },
+		{ 9719, 0, 700, 3000, KD_BLOCKED, KD_AWAITED_LOCK, 0, 9720, "futex" },
+		{ 9720, 9719, 0, 1200, KD_BLOCKED, KD_AWAITED_LOCK, KD_FROM_TASK, 9719, "futex" },
+		{ 9720, 0, 1200, 2500, KD_USER, 0, 0, 0, NULL },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct recorded_state row = state;
+
+		row.tid = rows[i].tid, row.waker = rows[i].waker, row.holder = rows[i].holder;
+		row.start = MS(sample, rows[i].start), row.end = MS(sample, rows[i].end);
+		row.state = (uint8_t)rows[i].state, row.awaited = (uint8_t)rows[i].awaited;
+		row.from = (uint8_t)rows[i].from;
+		row.goes_on = rows[i].end > 2000;
+		row.of_target = row.tid > 1000;
+		if (rows[i].call)
+			row.call = syscall_number(rows[i].call);
+		ADD(recording, states, row);
+	}
+}
+
+static void others_add(struct recording *recording, const struct sample *sample)
+{
+	ADD(recording, runs, (struct recorded_run){ MS(sample, 0), MS(sample, 250), 1, 5000, 700 });
+	ADD(recording, runs,
+	    (struct recorded_run){ MS(sample, 350), MS(sample, 420), 1, KD_WHO_IDLE, 0 });
+	ADD(recording, irqs,
+	    (struct recorded_irq){ MS(sample, 420), MS(sample, 430), 1, 9719, true, "local timer",
+				   KD_USER });
+	ADD(recording, irqs,
+	    (struct recorded_irq){ MS(sample, 420), MS(sample, 440), 1, 9719, false, "NET_RX",
+				   KD_UNSEEN });
+	ADD(recording, calls,
+	    (struct recorded_call){ 0, MS(sample, 400), 9719, syscall_number("fsync"), -5 });
+	ADD(recording, calls,
+	    (struct recorded_call){ MS(sample, 640), 0, 9719, syscall_number("futex"), 0 });
+	ADD(recording, calls,
+	    (struct recorded_call){ 0, MS(sample, 1200), 9720, syscall_number("futex"), 0 });
+	ADD(recording, stolen,
+	    (struct recorded_stolen){ MS(sample, 400), MS(sample, 650), 1000000, 9719 });
+	ADD(recording, hits, (struct recorded_hit){ MS(sample, 1000), 9719, KD_START });
+}
+
+static struct sample recorded_sample(void)
 {
 	struct sample sample = traces_begin();
-	FILE *full = fopen("/dev/full", "w");
+	struct recording *recording = calloc(1, sizeof(*recording));
+	struct trace_row row;
 
-	is_i64(report_perfetto(judged(&sample), &(struct report_options){ 0 }, full), -ENOSPC,
-	       "no room");
-	fclose(full);
+	if (!recording)
+		abort();
+	sample.recording = recording;
+	recording->from = MS(&sample, 50);
+	recording->to = sample.end;
+	recording->asked = SECOND;
+	recording->events = 40;
+	recording->memory = 1 << 20;
+	threads_add(recording);
+	states_add(recording, &sample);
+	others_add(recording, &sample);
+	/* It says more of a state, and of a call; and one that nobody recorded. */
+	row = trace(TRACE_WAIT, 9720, "worker", "futex");
+	row.state = KD_BLOCKED, row.awaited = KD_AWAITED_LOCK;
+	row.start = MS(&sample, 0), row.end = MS(&sample, 1200);
+	row.blocker = (struct blocker){ .lock = 0x1234, .kind = KD_LOCK_MUTEX, .holder = 9719 };
+	strcpy(row.blocker.holder_name, "server");
+	row.wakers[0] = (struct waker){ row.end, 9719, KD_FROM_TASK, "server" };
+	trace_add(&sample, row);
+	row.kind = TRACE_CALL;
+	trace_add(&sample, row);
+	row.kind = TRACE_WAIT;
+	row.start = MS(&sample, 1300), row.end = MS(&sample, 1310);
+	row.blocker.lock = 0;
+	trace_add(&sample, row);
+	return sample;
+}
+
+TEST(recorded)
+{
+	struct sample sample = recorded_sample();
+	struct report_options options = { 0 };
+
+	golden_compare(shown(&sample, &options, MS(&sample, 0)), "perfetto_recorded");
+	sample.recording->lost = 3;
+	options.shown_from = MS(&sample, 0);
+	options.shown_until = MS(&sample, 900);
+	golden_compare(shown(&sample, &options, MS(&sample, 0)), "perfetto_recorded_again");
 	sample_clear(&sample);
+}
+
+/* --- Messages: what there is no room for --- */
+
+static struct proto proto;
+
+TEST(full)
+{
+	static const char bytes[PROTO_ROOM];
+
+	proto_clear(&proto);
+	proto_bytes(&proto, 1, bytes, PROTO_ROOM - 4);
+	ok(!proto.full && proto.used == PROTO_ROOM, "as much as there is room for");
+	proto_u64(&proto, 1, 1);
+	ok(proto.full && proto.used == PROTO_ROOM, "no more");
+	proto_clear(&proto);
+	proto_bytes(&proto, 1, bytes, PROTO_ROOM);
+	ok(proto.full && proto.used < 8, "nor what is too large by itself");
+	proto_u64(&proto, 1, 1);
+	ok(proto.full && proto.used < 8, "nothing after that");
+
+	proto_clear(&proto);
+	proto_begin(&proto, 1);
+	proto_bytes(&proto, 1, bytes, PROTO_ROOM - 6);
+	ok(!proto.full, "a message that fits but for its length");
+	proto_end(&proto);
+	ok(proto.full && proto.used <= PROTO_ROOM, "is told");
+
+	proto_clear(&proto);
+	for (unsigned int i = 0; i < PROTO_DEPTH; i++)
+		proto_begin(&proto, 1);
+	ok(!proto.full, "messages in messages");
+	proto_begin(&proto, 1);
+	ok(proto.full, "up to a depth");
+	proto_clear(&proto);
+	proto_end(&proto);
+	ok(!proto.used && !proto.depth, "an end without a beginning is nothing");
 }

@@ -111,7 +111,7 @@ TEST(rows)
 	size_t n;
 
 	events[4].cpu = 2; /* that of its switch-in; the waker has another one */
-	recording = made(events, sizeof(events) / sizeof(*events), now, 2);
+	recording = made(events, COUNT(events), now, 2);
 	is_u64(recording.n_states, 9, "states");
 	is_state(&recording, 0, FROM, FROM + 100, KD_USER, "what it was before its first event");
 	is_state(&recording, 1, FROM + 100, FROM + 200, KD_KERNEL, "the call");
@@ -150,7 +150,7 @@ TEST(leads)
 		event(FROM + 400, 7, KD_RECORDED_RUN, KD_READY_WOKEN, KD_KERNEL, 0),
 		event(FROM + 500, 7, KD_RECORDED_SLEEP, KD_KERNEL, KD_BLOCKED, KD_AWAITED_WORK),
 	};
-	struct recording recording = made(events, sizeof(events) / sizeof(*events), NULL, 0);
+	struct recording recording = made(events, COUNT(events), NULL, 0);
 	uint64_t ready = 0;
 
 	for (size_t i = 0; i < recording.n_states; i++)
@@ -174,7 +174,7 @@ TEST(lead_in_a_call)
 		event(FROM + 700, 7, KD_RECORDED_LEAD, 0, KD_USER, 10),
 		event(FROM + 700, 7, KD_RECORDED_PREEMPTED, KD_USER, KD_READY_PREEMPTED, 0),
 	};
-	struct recording recording = made(events, sizeof(events) / sizeof(*events), NULL, 0);
+	struct recording recording = made(events, COUNT(events), NULL, 0);
 
 	is_state(&recording, 3, FROM + 280, FROM + 300, KD_KERNEL, "a lead in the call");
 	is_state(&recording, 7, FROM + 590, FROM + 600, KD_USER, "and one in user mode");
@@ -210,7 +210,7 @@ TEST(others)
 		event(FROM + 90, 0, KD_RECORDED_HARDIRQ, 0, KD_VECTOR_LOCAL_TIMER, 7),
 		event(FROM + 95, 7, KD_RECORDED_HIT, 0, KD_STOP, 0),
 	};
-	struct recording recording = made(events, sizeof(events) / sizeof(*events), NULL, 0);
+	struct recording recording = made(events, COUNT(events), NULL, 0);
 
 	is_u64(recording.n_states, 4, "states of another process's thread");
 	is_state(&recording, 0, FROM, FROM + 10, KD_BLOCKED, "asleep before");

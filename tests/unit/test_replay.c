@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whatever there is in a sample is there again after it was saved and read; and what
- * is said about files that are not what they should be. */
+/* Whatever there is in a sample is there again after it was saved and read; what is said about
+ * files that are not what they should be; and values at the edges, as a parser that is not ours has
+ * them. */
 #include "report.h"
 
+#include <jansson.h>
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "cli/json/json_writer.h"
+#include "cli/perfetto/perfetto.h"
 #include "cli/text/folded.h"
+#include "captured.h"
+#include "everything.h"
 #include "metrics_report.h"
+#include "random_recording.h"
 #include "random_sample.h"
 #include "sanitized.h"
 
@@ -274,7 +281,7 @@ static const struct {
 
 TEST(faults)
 {
-	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+	for (size_t i = 0; i < COUNT(faults); i++) {
 		struct seen seen = { 0 };
 		struct replay_error error;
 		int status = stream_see(faults[i].text, &seen, &error);
@@ -344,7 +351,7 @@ TEST(greed)
 
 	if (!text)
 		abort();
-	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+	for (size_t i = 0; i < COUNT(pieces); i++) {
 		char *at = stpcpy(text, HEAD ",\"threads\":[");
 		uint64_t before;
 		struct replay_error error;
@@ -421,24 +428,134 @@ TEST(files)
 	const struct replay_handlers handlers = { sample_see, triggers_see, &(struct seen){ 0 }, 0,
 						  false };
 	char path[] = "/tmp/test_replay.XXXXXX";
-	int fd = mkstemp(path), saved = dup(2);
-	FILE *messages = tmpfile();
-	char *said;
+	int fd = mkstemp(path);
+	const char *said;
 
 	if (fd < 0 || write(fd, "{\n[}\n", 5) != 5)
 		abort();
 	close(fd);
-	dup2(fileno(messages), 2);
+	capture_begin();
 	is_i64(replay_read(path, &handlers), EX_DATAERR, "a damaged file");
 	unlink(path);
 	is_i64(replay_read(path, &handlers), EX_NOINPUT, "none");
 	is_i64(replay_read("/", &handlers), EX_IOERR, "a directory");
-	dup2(saved, 2);
-	close(saved);
-	said = golden_text(messages);
+	said = capture_end();
 	ok(strstr(said, ":2: string or '}' expected near '['\n") &&
 		   strstr(said, "cannot open /tmp/test_replay.") &&
 		   strstr(said, "kernel_delay: /: Is a directory\n"),
 	   "messages name the file");
-	free(said);
+}
+
+/* --- The writer of JSON --- */
+
+/* What is written is the caller's; without the line feed. */
+static char *written(FILE *out, struct json_writer *writer)
+{
+	size_t length;
+	char *text;
+
+	is_i64(writer_end(writer), 0, "it is written");
+	text = golden_read(out, &length);
+	fclose(out);
+	text[length - 1] = '\0';
+	return text;
+}
+
+TEST(text)
+{
+	static const struct {
+		const char *text, *json;
+	} texts[] = {
+		{ "", "\"\"" },
+		{ "a\"\\/\b\f\n\r\t\x01\x7f", "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\x7f\"" },
+		{ "caf\xc3\xa9 \xe2\x82\xac", "\"caf\\u00E9 \\u20AC\"" },
+		{ "\xf0\x9f\x90\xa7", "\"\\uD83D\\uDC27\"" },
+		{ "\xef\xbf\xbd", "\"\\uFFFD\"" },
+		{ "a\xff"
+		  "b",
+		  "\"a\\uFFFDb\",\"k_hex\":\"61ff62\"" },
+		{ "\xc3", "\"\\uFFFD\",\"k_hex\":\"c3\"" },
+		{ "\xc0\x80", "\"\\uFFFD\\uFFFD\",\"k_hex\":\"c080\"" },
+		{ "\xe0\x9f\xbf", "\"\\uFFFD\\uFFFD\\uFFFD\",\"k_hex\":\"e09fbf\"" },
+		{ "\xed\xa0\x80", "\"\\uFFFD\\uFFFD\\uFFFD\",\"k_hex\":\"eda080\"" },
+		{ "\xf0\x8f\xbf\xbf", "\"\\uFFFD\\uFFFD\\uFFFD\\uFFFD\",\"k_hex\":\"f08fbfbf\"" },
+		{ "\xf4\x90\x80\x80", "\"\\uFFFD\\uFFFD\\uFFFD\\uFFFD\",\"k_hex\":\"f4908080\"" },
+	};
+
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		struct json_writer writer;
+		FILE *out = tmpfile();
+		char *text, wanted[256];
+		json_t *parsed;
+
+		writer_begin(&writer, out);
+		writer_object(&writer, NULL);
+		writer_text(&writer, "k", texts[i].text, SIZE_MAX);
+		writer_object_end(&writer);
+		text = written(out, &writer);
+		snprintf(wanted, sizeof(wanted), "{\"k\":%s}", texts[i].json);
+		is_str(text, wanted, "text %zu", i);
+		parsed = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+		ok(parsed, "which can be parsed");
+		if (!json_object_get(parsed, "k_hex"))
+			is_str(json_string_value(json_object_get(parsed, "k")), texts[i].text,
+			       "and is the same");
+		json_decref(parsed);
+		free(text);
+	}
+}
+
+TEST(clock)
+{
+	static const struct {
+		struct timespec when;
+		const char *time;
+	} clocks[] = {
+		{ { 0, 0 }, "1970-01-01T00:00:00.000000000Z" },
+		{ { 951782400, 1 }, "2000-02-29T00:00:00.000000001Z" },
+		{ { 1795218874, 981958999 }, "2026-11-20T23:54:34.981958999Z" },
+		{ { INT64_MAX, 5 }, "9999-12-31T23:59:59.000000005Z" },
+		{ { INT64_MIN, 1000000000 }, "0000-01-01T00:00:00.999999999Z" },
+	};
+
+	for (size_t i = 0; i < COUNT(clocks); i++) {
+		struct sample sample = { .wall_dump = clocks[i].when };
+		FILE *out = tmpfile();
+		json_t *parsed;
+
+		is_i64(report_json(judged(&sample), NULL, out), 0, "a sample");
+		rewind(out);
+		parsed = json_loadf(out, 0, NULL);
+		is_str(json_string_value(json_object_get(parsed, "time")), clocks[i].time, "time");
+		json_decref(parsed);
+		fclose(out);
+	}
+}
+
+/* --- All formats --- */
+
+TEST(full_disk)
+{
+	static report_function *const reports[] = { report_text,        report_json,
+						    report_folded,      report_perfetto,
+						    report_openmetrics, report_prometheus };
+	static const struct trigger_stats stats;
+	struct thread_row rows[2];
+	struct sample sample = everything(rows);
+	FILE *full;
+
+	sample.recording = random_recording(&sample);
+	for (size_t i = 0; i < COUNT(reports); i++) {
+		full = fopen("/dev/full", "w");
+		is_i64(reports[i](judged(&sample), &report_plain, full), -ENOSPC,
+		       "format %zu: no room for a sample", i);
+		ok(reports[i](judged(&sample), &report_plain, full) < 0, "nor for the next");
+		fclose(full);
+	}
+	full = fopen("/dev/full", "w");
+	is_i64(report_json_triggers(&stats, full), -ENOSPC, "nor for statistics");
+	fclose(full);
+	recording_clear(sample.recording);
+	free(sample.recording);
+	everything_clear(&sample);
 }

@@ -14,11 +14,12 @@
 
 #include "probes/elf/objects.h"
 #include "probes/resolve.h"
+#include "captured.h"
 #include "elf_image.h"
 #include "tap.h"
 
 static char directory[] = "/tmp/test_resolve.XXXXXX";
-static char said[4096]; /* on stderr, by the last search */
+static const char *said; /* on stderr, by the last search */
 static struct image image;
 static struct image_symbols table;
 
@@ -40,20 +41,15 @@ static struct sites *find_in(pid_t pid, const char *text, int want)
 	struct trigger trigger = { .text = NULL };
 	struct sites *sites = NULL;
 	const char *why = "";
-	int status, saved = dup(STDERR_FILENO);
-	FILE *messages = tmpfile();
+	int status;
 
-	if (!messages || saved < 0 || trigger_parse(&trigger, text, &why)) {
+	if (trigger_parse(&trigger, text, &why)) {
 		ok(false, "%s: cannot be read: %s", text, why);
 		return NULL;
 	}
-	dup2(fileno(messages), STDERR_FILENO);
+	capture_begin();
 	status = sites_find(&sites, &trigger, pid, NULL);
-	dup2(saved, STDERR_FILENO);
-	close(saved);
-	rewind(messages);
-	said[fread(said, 1, sizeof(said) - 1, messages)] = '\0';
-	fclose(messages);
+	said = capture_end();
 	trigger_clear(&trigger);
 	is_i64(status, want, "%s: status", text);
 	if (status != want)

@@ -139,7 +139,7 @@ TEST(against_loader)
 	if (!resolver)
 		return;
 	self_add(resolver);
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+	for (size_t i = 0; i < COUNT(functions); i++) {
 		Dl_info info;
 
 		/* Sanitizers put functions of their own in place of some. */

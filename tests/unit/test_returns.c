@@ -124,7 +124,7 @@ TEST(danger)
 	char path[128];
 
 	ok(!throws("/proc/self/exe"), "this program throws nothing");
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+	for (size_t i = 0; i < COUNT(folders); i++) {
 		snprintf(path, sizeof(path), "%s/libc.so.6", folders[i]);
 		if (access(path, R_OK))
 			continue;

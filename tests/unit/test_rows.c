@@ -27,7 +27,7 @@ static enum field_merge rule_of(const struct field *field)
 
 	if (!strncmp(field->key, "cpus", 4) || !strcmp(field->key, "scaled"))
 		return MERGE_ANY;
-	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+	for (size_t i = 0; i < COUNT(kept); i++)
 		if (!strcmp(field->key, kept[i]))
 			return MERGE_KEEP;
 	if (field->kind != FIELD_U64)

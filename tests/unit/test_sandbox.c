@@ -145,7 +145,7 @@ static void test_privileges(void)
 
 	child = sandboxed(without, act_wait);
 	is_i64(packet_receive(connection[0], &packet, false, 0), 0, "it can send");
-	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+	for (size_t i = 0; i < COUNT(none); i++)
 		is_str(status_field(child, none[i]), "0000000000000000", "no capabilities: %s",
 		       none[i]);
 	is_str(status_field(child, "NoNewPrivs"), "1", "it gets no new privileges");
@@ -244,7 +244,7 @@ static void act_call(void)
 
 static void calls_end(unsigned int without, unsigned int of)
 {
-	for (call = calls; call < calls + sizeof(calls) / sizeof(*calls); call++) {
+	for (call = calls; call < calls + COUNT(calls); call++) {
 		int status;
 
 		if (call->of != of && call->of != BOTH)
@@ -291,7 +291,7 @@ static void act_read_file(void)
 		_exit(1);
 	if (syscall(SYS_openat2, AT_FDCWD, secret, &how, sizeof(how)) < 0)
 		_exit(2);
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+	for (size_t i = 0; i < COUNT(flags); i++) {
 		how.flags = flags[i];
 		if (syscall(SYS_openat2, AT_FDCWD, secret, &how, sizeof(how)) >= 0 ||
 		    errno != EACCES)

@@ -10,6 +10,7 @@
 
 #include "cli/stack/protocol.h"
 #include "cli/stack/stacks.h"
+#include "captured.h"
 #include "sanitized.h"
 #include "stopped_target.h"
 #include "tap.h"
@@ -64,7 +65,7 @@ static bool has_chain(const struct stack *stack)
 {
 	static const char *const chain[] = { "chain_stop", "chain_1", "chain_2",     "chain_3",
 					     "chain_4",    "chain_5", "target_start" };
-	const size_t n = sizeof(chain) / sizeof(*chain);
+	const size_t n = COUNT(chain);
 
 	for (size_t i = 0; stack && i + n <= stack->n; i++) {
 		size_t j = 0;
@@ -275,25 +276,17 @@ static void test_unstarted(void)
 {
 	struct rlimit limit, none;
 	struct stacks *stacks;
-	char text[1024] = "";
-	FILE *file = tmpfile();
-	int old = dup(STDERR_FILENO);
+	const char *text;
 
-	if (!file || old < 0 || getrlimit(RLIMIT_NOFILE, &limit))
+	if (getrlimit(RLIMIT_NOFILE, &limit))
 		abort();
-	fflush(stderr);
-	dup2(fileno(file), STDERR_FILENO);
 	none = limit;
 	none.rlim_cur = 0;
+	capture_begin();
 	setrlimit(RLIMIT_NOFILE, &none);
 	is_i64(stacks_open_setup(&stacks, getpid(), 8, &setup), 71, "without descriptors");
 	setrlimit(RLIMIT_NOFILE, &limit);
-	fflush(stderr);
-	dup2(old, STDERR_FILENO);
-	close(old);
-	rewind(file);
-	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-	fclose(file);
+	text = capture_end();
 	ok(!stacks && strstr(text, "cannot start"), "nothing is opened, and it is said why");
 	ok(!strstr(text, "mapped"), "nothing else is: %s", text);
 }

@@ -64,7 +64,7 @@ TEST(hostile_names)
 					     "b\xe2\x80\x8b"
 					     "c",
 					     "16bytes_unended_" };
-	enum { NAMES = sizeof(names) / sizeof(names[0]) };
+	enum { NAMES = COUNT(names) };
 	struct thread_row rows[NAMES];
 	struct irq_row hardirqs[] = {
 		{ .name = "\033]0;x\007", .count = 1, .total = 3, .max = 3 },
@@ -129,7 +129,7 @@ static void test_modes(void)
 	struct sample sample = sample_begin();
 
 	row.calls = calls;
-	row.n_calls = sizeof(calls) / sizeof(*calls);
+	row.n_calls = COUNT(calls);
 	row.open = &(struct open_item){
 		.number = KD_CALL_COMPAT | 162, .count = 1, .inside = 1, .at_end = true
 	};
@@ -423,7 +423,7 @@ TEST(trigger_pairs)
 	stats.tally.durations[100] = 590;
 	stats.tally.durations[500] = 10;
 	is_i64(trigger_stats_distribute(&stats), 0, "how long windows were");
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+	for (size_t i = 0; i < COUNT(pairs); i++)
 		is_i64(trigger_stats_add_nested(&stats, &pairs[i]), 0, "a nested pair");
 	trigger_stats_finish(&stats);
 	is_golden_triggers(&stats, "triggers", NULL);
@@ -537,7 +537,7 @@ TEST(numbers)
 			 { UINT64_MAX, 1, "184467440737095516.15" } };
 	char text[NUMBER_LEN];
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+	for (size_t i = 0; i < COUNT(numbers); i++) {
 		size_t length = number_plain(text, numbers[i].number);
 
 		is_str(text, numbers[i].plain, "plain %s", numbers[i].plain);
@@ -546,7 +546,7 @@ TEST(numbers)
 		is_str(text, numbers[i].grouped, "grouped %s", numbers[i].grouped);
 		is_u64(length, strlen(text), "and its length");
 	}
-	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++) {
+	for (size_t i = 0; i < COUNT(percents); i++) {
 		size_t length = number_percent(text, percents[i].part, percents[i].whole);
 
 		is_str(text, percents[i].percent, "%s %%", percents[i].percent);

@@ -152,7 +152,7 @@ TEST(disk_limit)
 	spend(&row, LEDGER_BLOCKED_UNINT, 800 * MILLI);
 	row.ledger.awaited[KD_AWAITED_DISK] = disk.waits = times(9, 800 * MILLI, 90 * MILLI);
 	row.descriptors = &disk, row.n_descriptors = 1;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct made made;
 		char *text;
 
@@ -286,7 +286,7 @@ TEST(database)
 		rows[i].calls = calls, rows[i].n_calls = CALLS;
 		suffer(&rows[i]);
 		rows[i].ready = times(100, (100 + i) * MILLI, 9 * MILLI);
-		for (size_t j = 0; j < sizeof(states) / sizeof(*states); j++)
+		for (size_t j = 0; j < COUNT(states); j++)
 			spend(&rows[i], states[j], 40 * MILLI);
 		spend(&rows[i], LEDGER_HARDIRQ, 2 * MILLI);
 		rows[i].ledger.awaited[KD_AWAITED_LOCK] = times(90, 40 * MILLI, MILLI);

@@ -47,7 +47,7 @@ TEST(order)
 		{ TRACE_CALL, 9, 8, 0 },     { TRACE_WAIT, 1, 1, 2 },   { TRACE_WAIT, 1, 0, 99 },
 		{ TRACE_SAMPLE, 1, 55, 55 },
 	};
-	const size_t n = sizeof(sorted) / sizeof(*sorted);
+	const size_t n = COUNT(sorted);
 	struct trace_list list = { 0 };
 	bool right = true;
 
@@ -146,7 +146,7 @@ TEST(likeness)
 {
 	struct trace_row a = row(TRACE_SAMPLE, 1, 5, 5), b[9];
 	static const bool apart[] = { true, true, true, true, true, true, true, false, false };
-	const size_t n_cases = sizeof(b) / sizeof(*b);
+	const size_t n_cases = COUNT(b);
 
 	a.kernel = &stacks[0];
 	a.call = 3, a.state = KD_KERNEL, a.user_ip = 1;
@@ -200,7 +200,7 @@ TEST(threads)
 		what.user = &stacks[0];
 		add(&list, what);
 	}
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		is_i64(traces_merge(&list, TRACE_WAIT, 1000, cases[i].merging, &sums, &n), 0,
 		       "merging %zu", i);
 		is_u64(n, cases[i].rows, "merging %zu: rows", i);
@@ -351,4 +351,41 @@ TEST(random)
 	is_u64(n, want, "none is missing");
 	free(sums);
 	traces_clear(&list);
+}
+
+/* --- Which waits are listed; what words there are: test_options.c --- */
+
+TEST(wait_filter)
+{
+	static const struct {
+		const char *word;
+		bool others;
+		uint32_t state, awaited;
+		bool passes;
+	} cases[] = {
+		{ "lock", false, KD_BLOCKED_UNINT, KD_AWAITED_LOCK, true },
+		/* a state, whatever is awaited */
+		{ "blocked", false, KD_BLOCKED, KD_AWAITED_PIPE, true },
+		{ "blocked", false, KD_BLOCKED_UNINT, KD_AWAITED_PIPE, false },
+		{ "stopped", false, KD_STOPPED, 0, true },
+		{ "frozen", false, KD_FROZEN, 0, true },
+		{ "frozen", false, KD_STOPPED, 0, false },
+		/* in other states nothing is awaited */
+		{ "other", false, KD_READY_WOKEN, KD_AWAITED_OTHER, false },
+		{ "other", true, KD_READY_WOKEN, KD_AWAITED_OTHER, true },
+		{ "other", false, KD_BLOCKED, KD_AWAITED_OTHER, true },
+		/* what no kernel side says */
+		{ "lock", false, KD_BLOCKED, KD_AWAITED_KINDS, false },
+		{ "lock", false, KD_STATES, 0, false },
+		{ "x*", true, KD_BLOCKED, KD_AWAITED_LOCK, true },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct trace_row what = { .state = cases[i].state, .awaited = cases[i].awaited };
+		struct wait_filter filter = { .others = cases[i].others };
+
+		ok(wait_filter_add(&filter, cases[i].word) == (*cases[i].word != 'x'),
+		   "%s: a word, or none", cases[i].word);
+		ok(wait_filter_passes(&filter, &what) == cases[i].passes, "case %zu", i);
+	}
 }

@@ -135,7 +135,7 @@ TEST(culprits)
 	spend(&row, LEDGER_THROTTLED, 90 * MILLI);
 	row.ready = times(10, 675 * MILLI, 100 * MILLI);
 	row.culprits = culprits;
-	row.n_culprits = sizeof(culprits) / sizeof(*culprits);
+	row.n_culprits = COUNT(culprits);
 	is_verdict(&sample,
 		   "task 200/100 x10 hog[812] policy 1 50, own_threads 90/45 x10 worker[5] policy "
 		   "1 50, softirq 80/40 x10 ksoftirqd/0[16] policy 1 50, throttled 70/35 x10 "
@@ -306,7 +306,7 @@ TEST(mover)
 				      { 0, 0, "", 900 } };
 	struct thread_row row = runner(4712, "worker");
 
-	row.movers = movers, row.n_movers = sizeof(movers) / sizeof(*movers);
+	row.movers = movers, row.n_movers = COUNT(movers);
 	judge(&row, "kept 0 of 1000, moved 11 by taskset[0]",
 	      "so often in a second, by several of a name");
 	movers[3].count = 12;
