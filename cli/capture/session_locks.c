@@ -124,10 +124,13 @@ static int place_take(struct lock_places *places, const struct known_place *want
 		      struct lock_row *lock)
 {
 	struct known_place **found = tfind(wanted, &places->tree, by_address);
+	const struct data_place *place = found ? &(*found)->place : NULL;
 
-	if (found)
-		lock->is = (*found)->place;
-	return 0;
+	if (!place)
+		return 0;
+	lock->offset = place->offset;
+	return field_own(&lock->symbol, place->symbol, sizeof(place->symbol))
+		       ?: field_own(&lock->object, place->object, sizeof(place->object));
 }
 
 /* Each lock of a process that is there still: of what has ended nothing can be read, and several
@@ -326,12 +329,13 @@ void lock_callers_find(struct lock_callers *callers, struct stacks *stacks, stru
 
 		for (size_t k = 0; k < thread->n_locks; k++) {
 			struct lock_row *lock = &thread->locks[k];
-
 			uint64_t number = lock->caller - callers->before;
+			char text[LOCK_CALLER_LEN];
 
-			if (lock->caller > callers->before && number <= callers->n)
-				lock_caller_text(callers->copies[number - 1].stack,
-						 lock->called_from);
+			if (lock->caller <= callers->before || number > callers->n)
+				continue;
+			lock_caller_text(callers->copies[number - 1].stack, text);
+			field_own(&lock->called_from, text, sizeof(text)); /* or it is not known */
 		}
 	}
 	sample->losses[KD_LOSS_CALLERS] += callers->lost;

@@ -66,6 +66,19 @@ static void name_read(struct reader *reader, const json_t *object, const struct 
 
 static const struct json_form name_form = { name_write, name_read };
 
+static void own_read(struct reader *reader, const json_t *object, const struct field *field,
+		     void *structure)
+{
+	const char *text = reader_text(reader, object, field->key);
+
+	if (text && strlen(text) > field->of)
+		reader_fail(reader, field->key, "is longer than %u bytes", field->of);
+	else if (text && field_own((const char **)((char *)structure + field->at), text, field->of))
+		reader_no_memory(reader);
+}
+
+static const struct json_form own_form = { text_write, own_read };
+
 static void word_write(struct json_writer *writer, const struct json_scope *scope,
 		       const struct field *field, const void *structure)
 {
@@ -572,7 +585,7 @@ static const struct json_form *form_of(const struct field *field)
 		[FIELD_WHOLE] = &whole_form,   [FIELD_TIMES] = &times_form,
 		[FIELD_CPUS] = &cpus_form,     [FIELD_OPEN] = &open_form,
 		[FIELD_LOCK] = &lock_form,     [FIELD_SLEPT_IN] = &slept_in_form,
-		[FIELD_WORD] = &word_form,
+		[FIELD_WORD] = &word_form,     [FIELD_OWN] = &own_form,
 	};
 
 	return field->form ? field->form : forms[field->kind];

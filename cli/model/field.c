@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "field.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
@@ -74,6 +77,51 @@ struct distribution *field_times(const struct field *field, void *structure)
 	bool has = (field->kind == FIELD_WHOLE || field->kind == FIELD_TIMES) && field->size;
 
 	return has ? (struct distribution *)((char *)structure + field->at) : NULL;
+}
+
+int field_own(const char **member, const char *text, size_t most)
+{
+	*member = *text && most ? strndup(text, most) : NULL;
+	return *text && most && !*member ? -ENOMEM : 0;
+}
+
+static const char **own_of(const struct field *field, void *row)
+{
+	return field->kind == FIELD_OWN ? (const char **)((char *)row + field->at) : NULL;
+}
+
+int fields_detach(const struct field *fields, void *row)
+{
+	int error = 0;
+
+	for (const struct field *field = fields; field->key; field++) {
+		struct distribution *times = field_times(field, row), from;
+		const char **own = own_of(field, row), *text = own ? *own : NULL;
+
+		if (own)
+			*own = NULL;
+		if (text && !error)
+			error = field_own(own, text, strlen(text));
+		if (!times)
+			continue;
+		from = *times;
+		*times = (struct distribution){ NULL, 0 };
+		if (!error)
+			error = distribution_merge(times, &from);
+	}
+	return error;
+}
+
+void fields_free(const struct field *fields, void *row)
+{
+	for (const struct field *field = fields; field->key; field++) {
+		const char **own = own_of(field, row);
+
+		if (field_times(field, row))
+			distribution_clear(field_times(field, row));
+		if (own)
+			free((char *)*own);
+	}
 }
 
 static int field_merge(const struct field *field, void *into, const void *from)

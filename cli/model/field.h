@@ -18,6 +18,7 @@ enum field_kind {
 	FIELD_NAME,    /* bytes up to a NUL or its size */
 	FIELD_TEXT,    /* const char *; not written if it is NULL */
 	FIELD_PHRASE,  /* the same; printable ASCII only */
+	FIELD_OWN,     /* the same, in memory that is freed with the row; not "" */
 	FIELD_OBJECT,  /* members of a structure, or of this one, that are together in JSON */
 	FIELD_ROWS,    /* a pointer to structures, and their number, a size_t */
 	/* These are more than one member in JSON. */
@@ -64,8 +65,9 @@ struct field {
 	size_t count;               /* MERGE_MIN: where it is */
 	size_t known;               /* where a bool says whether it is known; 0: it always is */
 	const struct field *fields; /* FIELD_OBJECT, FIELD_ROWS: their members */
-	unsigned int of;            /* FIELD_WHOLE: enum open_kind; FIELD_WORD: how many */
-	const char *const *words;   /* FIELD_WORD */
+	/* FIELD_WHOLE: enum open_kind; FIELD_WORD: how many; FIELD_OWN: bytes at most */
+	unsigned int of;
+	const char *const *words; /* FIELD_WORD */
 	const struct json_form *form;
 	const struct row_list
 		*list;      /* FIELD_ROWS: that describes them, in place of fields and size */
@@ -84,7 +86,8 @@ struct field {
 	((of) == FIELD_BOOL ? (bytes) == sizeof(bool)                                              \
 	 : (of) == FIELD_U32 || (of) == FIELD_I32 || (of) == FIELD_WORD                            \
 		 ? (bytes) == sizeof(uint32_t)                                                     \
-	 : (of) == FIELD_TEXT || (of) == FIELD_PHRASE ? (bytes) == sizeof(char *)                  \
+	 : (of) == FIELD_TEXT || (of) == FIELD_PHRASE || (of) == FIELD_OWN                         \
+		 ? (bytes) == sizeof(char *)                                                       \
 	 : (of) == FIELD_U64 || (of) == FIELD_I64 || (of) == FIELD_ADDRESS                         \
 		 ? (bytes) == sizeof(uint64_t)                                                     \
 		 : true)
@@ -130,6 +133,17 @@ int fields_merge(const struct field *fields, void *into, const void *from);
 /* The order of a member in two structures, as strcmp(). Kinds that are numbers, bool or text in
  * the structure only. */
 int field_compare(const struct field *field, const void *a, const void *b);
+
+/* Makes a member of FIELD_OWN of a text, which may end at a NUL before so many bytes. Returns 0 or
+ * -ENOMEM. */
+int field_own(const char **member, const char *text, size_t most);
+
+/* Makes members of FIELD_OWN and distributions, which a row shares with the one that it is a copy
+ * of, its own. Returns 0, or -ENOMEM: then it has some of them. */
+int fields_detach(const struct field *fields, void *row);
+
+/* Releases them. */
+void fields_free(const struct field *fields, void *row);
 
 /* The distribution that a member is, NULL if it is none. */
 struct distribution *field_times(const struct field *field, void *structure);

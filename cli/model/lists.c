@@ -11,6 +11,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/columns.h"
 #include "cli/base/parse.h"
+#include "probes/elf/data.h"
 #include "rows.h"
 #include "words.h"
 
@@ -527,10 +528,10 @@ const struct row_list lock_list = {
 			LOCK("address", FIELD_ADDRESS, address, .flags = FIELD_KEY, .order = 1),
 			LOCK("kind", FIELD_LOCK, kind, .flags = FIELD_KEY),
 			LOCK("shorter_than_ns", FIELD_U64, shorter, KEY_IF_ANY),
-			LOCK("symbol", FIELD_NAME, is.symbol, .flags = FIELD_IF_ANY),
-			LOCK("offset", FIELD_U64, is.offset, .flags = FIELD_IF_ANY),
-			LOCK("object", FIELD_NAME, is.object, .flags = FIELD_IF_ANY),
-			LOCK("called_from", FIELD_NAME, called_from, .flags = FIELD_IF_ANY),
+			LOCK("symbol", FIELD_OWN, symbol, .of = DATA_SYMBOL_LEN),
+			LOCK("offset", FIELD_U64, offset, .flags = FIELD_IF_ANY),
+			LOCK("object", FIELD_OWN, object, .of = DATA_OBJECT_LEN),
+			LOCK("called_from", FIELD_OWN, called_from, .of = LOCK_CALLER_LEN),
 			LOCK("holder_tid", FIELD_I32, holder, KEY_IF_ANY, .order = 2),
 			LOCK("holder_pid", FIELD_I32, holder_pid, .flags = FIELD_IF_ANY),
 			LOCK("holder_name", FIELD_NAME, holder_name, .flags = FIELD_IF_ANY),

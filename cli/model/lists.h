@@ -12,7 +12,6 @@
 #include "descriptor.h"
 #include "distribution.h"
 #include "lock.h"
-#include "probes/elf/data.h"
 
 struct row_list;
 
@@ -110,8 +109,10 @@ struct lock_row {
 	int32_t slept_in;          /* where the holder slept last; KD_CALL_NONE: in no call */
 	pid_t released_by;         /* who ended the last wait; 0: nobody, such as a time-out */
 	char released_name[KD_COMM_LEN];
-	struct data_place is;              /* the variable that the futex is, or is a part of */
-	char called_from[LOCK_CALLER_LEN]; /* the longest wait, or one of the longest; see there */
+	/* The variable that the futex is, or is a part of, as in struct data_place; and the longest
+	 * wait, or one of the longest, see lock_caller_text(). NULL: not known. */
+	const char *symbol, *object, *called_from;
+	uint64_t offset;
 	uint64_t caller; /* while it is filled in: the number of a stack; 0: none */
 };
 extern const struct row_list lock_list;

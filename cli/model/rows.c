@@ -50,24 +50,6 @@ static char *row_find(const struct row_list *list, char *rows, size_t n, const v
 	return NULL;
 }
 
-/* A new row shares no memory with the one that it is a copy of. */
-static int row_detach(const struct row_list *list, char *row)
-{
-	int error = 0;
-
-	for (const struct field *field = list->fields; field->key; field++) {
-		struct distribution *times = field_times(field, row), from;
-
-		if (!times)
-			continue;
-		from = *times;
-		*times = (struct distribution){ NULL, 0 };
-		if (!error)
-			error = distribution_merge(times, &from);
-	}
-	return error;
-}
-
 /* Returns NULL if there is no memory. */
 static void *row_append(const struct row_list *list, void *rows, size_t *n, const void *row)
 {
@@ -105,7 +87,7 @@ int row_list_add(const struct row_list *list, void *rows, size_t *n, const void 
 	}
 	if (!into) {
 		into = row_append(list, rows, n, row);
-		return into ? row_detach(list, into) : -ENOMEM;
+		return into ? fields_detach(list->fields, into) : -ENOMEM;
 	}
 	if (list->meet)
 		list->meet(into, row);
@@ -182,9 +164,7 @@ void row_lists_sort(const struct field *fields, void *structure)
 void row_list_free(const struct row_list *list, void *rows, size_t n)
 {
 	for (char *row = rows; n--; row += list->size)
-		for (const struct field *field = list->fields; field->key; field++)
-			if (field_times(field, row))
-				distribution_clear(field_times(field, row));
+		fields_free(list->fields, row);
 	free(rows);
 }
 

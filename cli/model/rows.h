@@ -79,8 +79,8 @@ struct row_figures {
 struct row_figures row_figures(const struct row_list *list, const void *row);
 
 /* Adds what a row has to the row with the same keys, which is made if there is none; at the limit,
- * to that of others. rows: the address of the pointer to the rows. Distributions of the row stay
- * the caller's. Returns 0 or -ENOMEM. */
+ * to that of others. rows: the address of the pointer to the rows. Distributions and texts
+ * of the row stay the caller's. Returns 0 or -ENOMEM. */
 int row_list_add(const struct row_list *list, void *rows, size_t *n, const void *row);
 
 /* Releases the rows. */

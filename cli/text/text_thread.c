@@ -450,27 +450,27 @@ static void lock_share(struct columns *columns, uint64_t part, uint64_t whole, c
 }
 
 /* The variable that it is. */
-static void lock_place(struct columns *columns, const struct data_place *is)
+static void lock_place(struct columns *columns, const struct lock_row *lock)
 {
-	if (!*is->object)
+	if (!lock->object)
 		return;
 	columns_add(columns, TEXT_INDENT "    is ");
-	if (*is->object == '[') {
+	if (*lock->object == '[') {
 		columns_add(columns, "in ");
-		columns_foreign(columns, is->object, sizeof(is->object), SIZE_MAX);
+		columns_foreign(columns, lock->object, SIZE_MAX, SIZE_MAX);
 		columns_add(columns, "\n");
 		return;
 	}
-	if (*is->symbol)
-		columns_foreign(columns, is->symbol, sizeof(is->symbol), SIZE_MAX);
+	if (lock->symbol)
+		columns_foreign(columns, lock->symbol, SIZE_MAX, SIZE_MAX);
 	else
 		columns_add(columns, "at ");
-	if (is->offset || !*is->symbol) {
-		columns_add(columns, *is->symbol ? "+" : "");
-		columns_hex(columns, is->offset);
+	if (lock->offset || !lock->symbol) {
+		columns_add(columns, lock->symbol ? "+" : "");
+		columns_hex(columns, lock->offset);
 	}
 	columns_add(columns, " [");
-	columns_foreign(columns, is->object, sizeof(is->object), SIZE_MAX);
+	columns_foreign(columns, lock->object, SIZE_MAX, SIZE_MAX);
 	columns_add(columns, "]\n");
 }
 
@@ -515,10 +515,10 @@ static void lock_below(struct text *text, const void *row)
 	struct columns *columns = &text->columns;
 	const struct lock_row *lock = row;
 
-	lock_place(columns, &lock->is);
-	if (*lock->called_from) {
+	lock_place(columns, lock);
+	if (lock->called_from) {
 		columns_add(columns, TEXT_INDENT "    longest wait in ");
-		columns_foreign(columns, lock->called_from, sizeof(lock->called_from), SIZE_MAX);
+		columns_foreign(columns, lock->called_from, SIZE_MAX, SIZE_MAX);
 		columns_add(columns, "\n");
 	}
 	lock_meanwhile(text, lock);

@@ -40,6 +40,16 @@ static void random_integer(const struct field *field, char *at)
 	memcpy(at, &number, field->size);
 }
 
+/* Half of them are none. */
+static void random_own(const struct field *field, char *structure)
+{
+	char text[300];
+
+	random_name(text, sizeof(text) < field->of ? sizeof(text) : field->of);
+	if (field_own((const char **)(structure + field->at), text, chance(2) * field->of))
+		abort();
+}
+
 static void random_field(const struct field *field, char *structure)
 {
 	struct distribution *times = field_times(field, structure);
@@ -50,6 +60,8 @@ static void random_field(const struct field *field, char *structure)
 		random_fields(field->fields, structure + field->at);
 	else if (field->kind == FIELD_ROWS)
 		random_list(field, structure);
+	else if (field->kind == FIELD_OWN)
+		random_own(field, structure);
 	else if (field->kind == FIELD_NAME)
 		random_name(structure + field->at, field->size);
 	else if (field->kind == FIELD_CPUS)

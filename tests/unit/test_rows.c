@@ -337,17 +337,18 @@ static int lock_put(struct thread_row *thread, const struct lock_row *row)
 static void lock_others_check(const struct lock_row *others)
 {
 	is_u64(others->address, 0, "of no address");
-	ok(!others->is.symbol[0] && !others->is.object[0] && !others->is.offset, "of no variable");
+	ok(!others->symbol && !others->object && !others->offset, "of no variable");
 	ok(!others->holder && !others->holder_pid && !others->holder_name[0], "of no holder");
 	ok(!others->released_by && !others->released_name[0], "released by nobody");
 	is_i64(others->slept_in, KD_CALL_NONE, "who slept in no call");
-	ok(!others->called_from[0] && !others->caller, "and no function waited longest");
+	ok(!others->called_from && !others->caller, "and no function waited longest");
 }
 
 TEST(locks)
 {
 	struct thread_row a = { .members = 1 }, b = { .members = 1 };
 	struct lock_row one = lock(1, 5, 10), other = lock(1, 6, 20);
+	char text[] = "lock";
 
 	one.released_by = 7;
 	if (lock_put(&a, &one) || lock_put(&a, &other))
@@ -359,15 +360,15 @@ TEST(locks)
 		one = lock(100 + i, 5, 1);
 		one.holder_pid = 4, one.released_by = 9, one.slept_in = 1, one.caller = 3;
 		one.meanwhile.asleep = 1;
-		one.is = (struct data_place){ .symbol = "lock", .object = "a", .offset = 8 };
-		one.holder_name[0] = one.released_name[0] = one.called_from[0] = 'x';
+		one.symbol = text, one.object = "a", one.offset = 8, one.called_from = "x";
+		one.holder_name[0] = one.released_name[0] = 'x';
 		if (lock_put(&a, &one))
 			abort();
 	}
 	lock_others_check(&a.locks[LOCKS_MOST]);
 	is_u64(a.locks[LOCKS_MOST].meanwhile.asleep, LOCKS_MOST + 2, "what holders did is added");
-	ok(!strcmp(a.locks[LOCKS_MOST - 1].is.symbol, "lock"),
-	   "a row of its own has what is its own");
+	text[0] = '\0';
+	ok(!strcmp(a.locks[LOCKS_MOST - 1].symbol, "lock"), "a row of its own has what is its own");
 	thread_clear(&a);
 	thread_clear(&b);
 }
