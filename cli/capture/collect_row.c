@@ -414,8 +414,8 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	if (record.stolen.gen == view->gen)
 		row->stolen = (struct kd_count){ record.stolen.count, record.stolen.total,
 						 record.stolen.max };
-	resources_read_slot(session_resources(session), view, slot, row);
-	error = calls_read(session, view, slot, &thread, &record, row)
+	error = resources_read_slot(session_resources(session), view, slot, row)
+			?: calls_read(session, view, slot, &thread, &record, row)
 			?: durations_read(session, view, slot, row)
 			?: locks_read_open(view, slot, &thread, row)
 			?: stops_read_open(view, &thread, row)

@@ -456,7 +456,7 @@ static int sample_add(const struct interruptions *interruptions, struct filling 
 {
 	struct sample *sample = filling->sample;
 	struct thread_row *row = row_of(sample, filling->rows, filling->n_rows, interruption);
-	int error = row ? interruption_count(row->interrupted, interruption) : 0;
+	int error = row ? interruption_count(&row->interrupted, interruption) : 0;
 
 	if (row && interruption->tick_late)
 		late_tick_add(&row->late_ticks, interruption->tick_late);

@@ -215,21 +215,25 @@ static struct kd_io_record *record_of(const struct resources *resources, uint32_
 	return &resources->records[(size_t)bank * resources->slots + slot];
 }
 
-void resources_read_slot(const struct resources *resources, const struct session_view *view,
-			 uint32_t slot, struct thread_row *row)
+int resources_read_slot(const struct resources *resources, const struct session_view *view,
+			uint32_t slot, struct thread_row *row)
 {
 	const struct kd_io_record *record;
 
 	if (!resources->records || view->bank >= resources->banks)
-		return;
+		return 0;
 	record = record_of(resources, view->bank, slot);
 	if (record->gen != view->gen)
-		return;
+		return 0;
+	row->io = calloc(KD_IO_KINDS, sizeof(*row->io));
+	if (!row->io)
+		return -ENOMEM;
 	row->io_uring_calls = record->rings;
 	row->forks = record->read[KD_IO_FORKS].calls;
 	row->execs = record->read[KD_IO_EXECS].calls;
 	for (size_t i = 0; i < KD_IO_KINDS; i++)
 		row->io[i] = (struct io_row){ record->read[i], record->written[i] };
+	return 0;
 }
 
 void resources_free_slot(struct resources *resources, uint32_t slot)

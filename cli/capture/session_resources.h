@@ -35,9 +35,9 @@ exit_status resources_select(struct resources *resources, const struct programs 
 /* When they are loaded. Returns 0, or after printing what failed EX_OSERR. */
 exit_status resources_attach(struct resources *resources, struct programs *programs);
 
-/* What a slot's thread has read and written in a window, into its row. */
-void resources_read_slot(const struct resources *resources, const struct session_view *view,
-			 uint32_t slot, struct thread_row *row);
+/* What a slot's thread has read and written in a window, into its row. Returns 0 or -ENOMEM. */
+int resources_read_slot(const struct resources *resources, const struct session_view *view,
+			uint32_t slot, struct thread_row *row);
 
 /* Adds requests to disks to the rows of threads (hash.map is set here). Returns 0 or -ENOMEM. */
 int resources_read(const struct resources *resources, struct session_hash hash);

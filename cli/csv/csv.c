@@ -366,7 +366,7 @@ static int interruptions_rows(struct csv_writer *writer, const struct sample *sa
 		irqs_lines(writer, sample, thread, "hardirq", thread->hardirqs, thread->n_hardirqs);
 		irqs_lines(writer, sample, thread, "softirq", thread->softirqs, thread->n_softirqs);
 		for (unsigned int cause = 0; cause < INTERRUPTION_CAUSES; cause++) {
-			const struct kd_count *count = &thread->interrupted[cause].count;
+			const struct kd_count *count = &thread_interrupted(thread)[cause].count;
 
 			if (!count->count)
 				continue;

@@ -112,17 +112,25 @@ static const struct json_form word_form = { word_write, word_read };
 static void object_write(struct json_writer *writer, const struct json_scope *scope,
 			 const struct field *field, const void *structure)
 {
+	const void *member = field_object(field, structure);
+
 	writer_object(writer, field->key);
-	json_fields_write(writer, scope, field->fields, (const char *)structure + field->at);
+	if (member)
+		json_fields_write(writer, scope, field->fields, member);
 	writer_object_end(writer);
 }
 
 static void object_read(struct reader *reader, const json_t *object, const struct field *field,
 			void *structure)
 {
-	const json_t *member = reader_enter(reader, object, field->key);
+	bool has = !(field->flags & FIELD_FAR) || reader_has(object, field->key);
+	void *member = has ? field_object_make(field, structure) : NULL;
 
-	json_fields_read(reader, member, field->fields, (char *)structure + field->at);
+	if (has && !member)
+		reader_no_memory(reader);
+	if (!member)
+		return;
+	json_fields_read(reader, reader_enter(reader, object, field->key), field->fields, member);
 	reader_leave(reader);
 }
 
@@ -596,7 +604,8 @@ static bool is_any(const struct field *field, const void *structure)
 	const char *bytes = (const char *)structure + field->at;
 
 	if (field->kind == FIELD_OBJECT)
-		return json_fields_any(field->fields, bytes);
+		return field_object(field, structure) &&
+		       json_fields_any(field->fields, field_object(field, structure));
 	if (field->kind == FIELD_ROWS) {
 		size_t n;
 

@@ -390,10 +390,12 @@ static void io_take(struct taking *taking, const struct io_row *io)
 static void ios_take(struct taking *taking, const struct thread_row *thread)
 {
 	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
-		if (!thread->io[kind].read.calls && !thread->io[kind].written.calls)
+		const struct io_row *io = &thread_io(thread)[kind];
+
+		if (!io->read.calls && !io->written.calls)
 			continue;
 		metric_labels_add(&taking->labels, "kind", io_keys[kind]);
-		io_take(taking, &thread->io[kind]);
+		io_take(taking, io);
 	}
 }
 
@@ -408,7 +410,7 @@ static void overslept_take(struct taking *taking, const struct thread_row *threa
 static void interruptions_take(struct taking *taking, const struct thread_row *thread)
 {
 	for (unsigned int cause = 0; cause < INTERRUPTION_CAUSES; cause++) {
-		const struct kd_count *count = &thread->interrupted[cause].count;
+		const struct kd_count *count = &thread_interrupted(thread)[cause].count;
 
 		if (!count->count)
 			continue;

@@ -124,13 +124,42 @@ void fields_free(const struct field *fields, void *row)
 	}
 }
 
+const void *field_object(const struct field *field, const void *structure)
+{
+	const void *member = (const char *)structure + field->at, *object = member;
+
+	if (field->flags & FIELD_FAR)
+		memcpy(&object, member, sizeof(object));
+	return object;
+}
+
+void *field_object_make(const struct field *field, void *structure)
+{
+	void *object = (void *)field_object(field, structure);
+
+	if (object || !(field->flags & FIELD_FAR))
+		return object;
+	object = calloc(1, field->size);
+	memcpy((char *)structure + field->at, &object, sizeof(object));
+	return object;
+}
+
+static int object_merge(const struct field *field, void *into, const void *from)
+{
+	const void *object = field_object(field, from);
+	void *sum = object ? field_object_make(field, into) : NULL;
+
+	if (!object)
+		return 0;
+	return sum ? fields_merge(field->fields, sum, object) : -ENOMEM;
+}
+
 static int field_merge(const struct field *field, void *into, const void *from)
 {
 	struct distribution *times = field_times(field, into);
 
 	if (field->kind == FIELD_OBJECT)
-		return fields_merge(field->fields, (char *)into + field->at,
-				    (const char *)from + field->at);
+		return object_merge(field, into, from);
 	if (times)
 		return distribution_merge(
 			times, (const struct distribution *)((const char *)from + field->at));

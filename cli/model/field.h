@@ -46,6 +46,7 @@ enum field_flag {
 	FIELD_REQUIRED = 1,
 	FIELD_ONE = 2,    /* it is 1 if JSON does not have it */
 	FIELD_IF_ANY = 4, /* not written while all bytes of it, or of its fields, are 0 */
+	FIELD_FAR = 64,   /* FIELD_OBJECT: a pointer to it; NULL while all of it is 0 */
 	FIELD_KEPT = 8,   /* FIELD_ROWS: memory of the reader, not of who fills the structure */
 	/* Of rows in a list, see rows.h: */
 	FIELD_KEY = 16,  /* rows with the same keys are one; keys come before figures */
@@ -133,6 +134,12 @@ int fields_merge(const struct field *fields, void *into, const void *from);
 /* The order of a member in two structures, as strcmp(). Kinds that are numbers, bool or text in
  * the structure only. */
 int field_compare(const struct field *field, const void *a, const void *b);
+
+/* The structure of a member of FIELD_OBJECT in another one. NULL: it is far, and all 0. */
+const void *field_object(const struct field *field, const void *structure);
+
+/* The same to be changed: what is far is made. Returns NULL without memory. */
+void *field_object_make(const struct field *field, void *structure);
 
 /* Makes a member of FIELD_OWN of a text, which may end at a NUL before so many bytes. Returns 0 or
  * -ENOMEM. */

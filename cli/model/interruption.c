@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interruption.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
@@ -157,11 +159,15 @@ static int sum_add(struct interruption_sum *sum, uint64_t ns)
 	return distribution_add(&sum->times, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns);
 }
 
-int interruption_count(struct interruption_sum sums[static INTERRUPTION_SUMS],
-		       const struct interruption *interruption)
+int interruption_count(struct interruption_sum **rows, const struct interruption *interruption)
 {
-	int error = sum_add(&sums[INTERRUPTION_CAUSES], interruption->ns);
+	struct interruption_sum *sums = *rows ?: calloc(INTERRUPTION_SUMS, sizeof(*sums));
+	int error;
 
+	if (!sums)
+		return -ENOMEM;
+	*rows = sums;
+	error = sum_add(&sums[INTERRUPTION_CAUSES], interruption->ns);
 	for (int i = 0; i < INTERRUPTION_CAUSES && !error; i++)
 		error = sum_add(&sums[i], interruption->by[i]);
 	return error;

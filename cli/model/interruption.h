@@ -109,8 +109,8 @@ void gap_end(struct gap *gap, struct interruption *interruption);
  * between the two looks at its clock that are since and until. */
 void interruption_stolen(const struct kd_interruption *part, struct interruption *interruption);
 
-/* Adds an interruption to a thread's sums. Returns 0 or -ENOMEM. */
-int interruption_count(struct interruption_sum sums[static INTERRUPTION_SUMS],
-		       const struct interruption *interruption);
+/* Adds an interruption to the sums of a thread, which are made if it has none: *sums is NULL then.
+ * Returns 0 or -ENOMEM. */
+int interruption_count(struct interruption_sum **sums, const struct interruption *interruption);
 
 #endif

@@ -33,9 +33,10 @@ static bool is_figure(const struct field *field)
 					    field->merge == MERGE_MAX || field->merge == MERGE_MIN);
 }
 
-/* Adds the figures of a table whose structure begins at so many bytes in the whole one. */
+/* Adds the figures of a table whose structure begins at so many bytes in the whole one, which is
+ * that of another measure. */
 static int fields_add(struct measures *measures, const struct field *fields, size_t base,
-		      const char *prefix, bool of_verdict)
+		      const char *prefix, const struct measure *like)
 {
 	for (const struct field *field = fields; field->key; field++) {
 		char key[MEASURE_KEY];
@@ -49,16 +50,19 @@ static int fields_add(struct measures *measures, const struct field *fields, siz
 			measures->all[measures->n] = (struct measure){
 				.merge = field->merge,
 				.is_time = has_unit(key),
-				.of_verdict = of_verdict,
+				.of_verdict = like->of_verdict,
+				.far = like->far,
 				.at = base + field->at,
 				.known = field->known ? base + field->known : 0,
 				.rate = field->merge == MERGE_SUM ? measures->rates++ : SIZE_MAX,
 			};
 			memcpy(measures->all[measures->n++].key, key, sizeof(key));
 		} else if (field->kind == FIELD_OBJECT) {
+			bool far = field->flags & FIELD_FAR;
+
 			strncat(key, ".", sizeof(key) - strlen(key) - 1);
-			error = fields_add(measures, field->fields, base + field->at, key,
-					   of_verdict);
+			error = fields_add(measures, field->fields, far ? 0 : base + field->at, key,
+					   far ? &(const struct measure){ .far = field } : like);
 		}
 		if (error)
 			return error;
@@ -68,8 +72,10 @@ static int fields_add(struct measures *measures, const struct field *fields, siz
 
 int measures_find(struct measures *measures)
 {
-	return fields_add(measures, verdict_fields, 0, "", true)
-		       ?: fields_add(measures, thread_fields, 0, "", false);
+	const struct measure of_verdict = { .of_verdict = true }, of_thread = { .far = NULL };
+
+	return fields_add(measures, verdict_fields, 0, "", &of_verdict)
+		       ?: fields_add(measures, thread_fields, 0, "", &of_thread);
 }
 
 void measures_clear(struct measures *measures)
@@ -92,6 +98,11 @@ bool measure_figure(const struct measure *measure, const struct verdict_thread *
 	const char *structure = measure->of_verdict ? (const char *)thread
 						    : (const char *)thread->row;
 
+	if (measure->far)
+		structure = field_object(measure->far, structure);
+	*figure = 0;
+	if (!structure)
+		return true;
 	memcpy(figure, structure + measure->at, sizeof(*figure));
 	return !measure->known || *(const bool *)(structure + measure->known);
 }

@@ -18,12 +18,13 @@
 enum { MEASURE_BUSY, MEASURE_KEPT, MEASURE_LONGEST };
 
 struct measure {
-	char key[MEASURE_KEY];  /* as in JSON, with a dot between two: "ready.max_ns" */
-	enum field_merge merge; /* MERGE_SUM, MERGE_MAX or MERGE_MIN */
-	bool is_time;           /* in ns */
-	bool of_verdict;        /* it is in struct verdict_thread, not in struct thread_row */
-	size_t at;              /* in that, uint64_t */
-	size_t known;           /* where a bool says whether it is known; 0: it always is */
+	char key[MEASURE_KEY];   /* as in JSON, with a dot between two: "ready.max_ns" */
+	enum field_merge merge;  /* MERGE_SUM, MERGE_MAX or MERGE_MIN */
+	bool is_time;            /* in ns */
+	bool of_verdict;         /* it is in struct verdict_thread, not in struct thread_row */
+	size_t at;               /* in that, uint64_t; or in what is far from it: */
+	const struct field *far; /* NULL: it is not */
+	size_t known;            /* where a bool says whether it is known; 0: it always is */
 	size_t rate; /* of sums, which have rates: its index among the rates; else SIZE_MAX */
 };
 

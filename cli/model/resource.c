@@ -46,7 +46,7 @@ static void thread_sum(struct usage_row *usage, const struct thread_row *thread)
 	add(&usage->rings, thread->io_uring_calls);
 	add(&usage->forks, thread->forks);
 	add(&usage->execs, thread->execs);
-	io_sum(usage->io, thread->io);
+	io_sum(usage->io, thread_io(thread));
 	for (size_t i = 0; i < thread->n_blocks; i++) {
 		add(&usage->disk_requests, thread->blocks[i].requests.count);
 		add(&usage->disk_bytes, thread->blocks[i].bytes);

@@ -128,14 +128,16 @@ static const struct field interrupted_fields[] = {
 	FIELDS_END,
 };
 
-#define INTERRUPTED_FIELD(cause, key, title)                                                       \
-	THREAD(key, FIELD_OBJECT, interrupted[cause], .fields = interrupted_fields,                \
-	       .flags = FIELD_IF_ANY),
+#define INTERRUPTED_FIELD(cause, key_, title)                                                      \
+	{ .key = (key_),                                                                           \
+	  .kind = FIELD_OBJECT,                                                                    \
+	  .at = (cause) * sizeof(struct interruption_sum),                                         \
+	  .size = sizeof(struct interruption_sum),                                                 \
+	  .fields = interrupted_fields,                                                            \
+	  .flags = FIELD_IF_ANY },
 static const struct field interruption_fields[] = {
 	INTERRUPTION_WORDS(INTERRUPTED_FIELD) /* "hardirq" and so on */
-	THREAD("all", FIELD_OBJECT, interrupted[INTERRUPTION_CAUSES], .fields = interrupted_fields,
-	       .flags = FIELD_IF_ANY),
-	FIELDS_END,
+	INTERRUPTED_FIELD(INTERRUPTION_CAUSES, "all", ) FIELDS_END,
 };
 
 #define CULPRIT(key, kind, member, ...) FIELD(key, kind, struct culprit, member, __VA_ARGS__)
@@ -189,6 +191,12 @@ const struct field io_fields[] = {
 	}
 #define LIST(key, rows, of, ...)                                                                   \
 	FIELD_LIST(key, struct thread_row, rows, .list = &(of), __VA_ARGS__)
+#define FAR(text, member, n, of)                                                                   \
+	{                                                                                          \
+		.key = (text), .kind = FIELD_OBJECT, .at = offsetof(struct thread_row, member),    \
+		.size = (n) * sizeof(*((struct thread_row *)0)->member), .fields = (of),           \
+		.flags = FIELD_FAR | FIELD_IF_ANY                                                  \
+	}
 #define ROWS(key, rows, of) FIELD_LIST(key, struct thread_row, rows, .fields = (of))
 #define FIGURE_FIELD(member, key, ...) FIELD_SUM(key, struct thread_row, member),
 
@@ -222,15 +230,12 @@ const struct field thread_fields[] = {
 	OBJECT("stopped", stopped_fields),
 	LIST("stopped_by", stops, stop_list),
 	LIST("affinity_by", movers, mover_list),
-	{ .key = "interruptions",
-	  .kind = FIELD_OBJECT,
-	  .fields = interruption_fields,
-	  .flags = FIELD_IF_ANY },
+	FAR("interruptions", interrupted, INTERRUPTION_SUMS, interruption_fields),
 	THREAD("late_ticks", FIELD_OBJECT, late_ticks, .fields = count_fields,
 	       .flags = FIELD_IF_ANY),
 	THREAD("stolen", FIELD_OBJECT, stolen, .fields = count_fields, .flags = FIELD_IF_ANY),
 	OBJECT("long_poll", long_poll_fields),
-	THREAD("io", FIELD_OBJECT, io, .fields = io_fields, .flags = FIELD_IF_ANY),
+	FAR("io", io, KD_IO_KINDS, io_fields),
 	FIELD_FIGURE("io_uring_calls", MERGE_SUM, struct thread_row, io_uring_calls,
 		     .flags = FIELD_IF_ANY),
 	FIELD_FIGURE("forks", MERGE_SUM, struct thread_row, forks, .flags = FIELD_IF_ANY),
@@ -245,6 +250,20 @@ const struct field thread_fields[] = {
 };
 
 /* --- Figures --- */
+
+const struct io_row *thread_io(const struct thread_row *thread)
+{
+	static const struct io_row none[KD_IO_KINDS];
+
+	return thread->io ?: none;
+}
+
+const struct interruption_sum *thread_interrupted(const struct thread_row *thread)
+{
+	static const struct interruption_sum none[INTERRUPTION_SUMS];
+
+	return thread->interrupted ?: none;
+}
 
 uint64_t ledger_sum(const struct ledger *ledger)
 {
@@ -544,8 +563,10 @@ void thread_clear(struct thread_row *thread)
 	free(thread->calls);
 	distribution_clear(&thread->run_times);
 	distribution_clear(&thread->ready_times);
-	for (size_t i = 0; i < INTERRUPTION_SUMS; i++)
+	for (size_t i = 0; thread->interrupted && i < INTERRUPTION_SUMS; i++)
 		distribution_clear(&thread->interrupted[i].times);
+	free(thread->interrupted);
+	free(thread->io);
 	free(thread->open);
 	free(thread->culprits);
 	row_lists_free(thread_fields, thread);

@@ -107,12 +107,12 @@ struct thread_row {
 	size_t n_stops;
 	struct mover_row *movers; /* who moved it to other CPUs; by descending count */
 	size_t n_movers;
-	struct distribution run_times, ready_times;             /* as those of calls */
-	struct interruption_sum interrupted[INTERRUPTION_SUMS]; /* --interruptions only */
+	struct distribution run_times, ready_times; /* as those of calls */
+	struct interruption_sum *interrupted; /* --interruptions only, see thread_interrupted() */
 	/* The same: interruptions in which a tick came late, by how much. */
 	struct kd_count late_ticks;
 	/* --resources only. */
-	struct io_row io[KD_IO_KINDS];
+	struct io_row *io;        /* see thread_io() */
 	uint64_t io_uring_calls;  /* of io_uring_enter: what they move is not in io */
 	uint64_t forks, execs;    /* processes that it began, programs that it became */
 	struct block_row *blocks; /* by descending total */
@@ -129,6 +129,11 @@ struct thread_row {
 	struct open_item *open; /* of one thread at most two of each kind */
 	size_t n_open;
 };
+
+/* Bytes by enum kd_io_kind; and interruptions by cause, and behind them all. These are far from the
+ * row, as most rows have none of them. */
+const struct io_row *thread_io(const struct thread_row *thread);
+const struct interruption_sum *thread_interrupted(const struct thread_row *thread);
 
 /* Sum of the ledger's lines. */
 uint64_t ledger_sum(const struct ledger *ledger);

@@ -106,12 +106,12 @@ static void awaited_read(const char *part, const struct thread_row *thread,
 static void interruptions_read(const char *part, const struct thread_row *thread,
 			       struct fail_figures *figures)
 {
-	const struct kd_count *whole = &thread->interrupted[INTERRUPTION_CAUSES].count;
+	const struct kd_count *whole = &thread_interrupted(thread)[INTERRUPTION_CAUSES].count;
 
 	if (!*part)
 		figures_add(figures, whole->count, whole->total, whole->max);
 	for (unsigned int cause = 0; *part && cause < INTERRUPTION_CAUSES; cause++) {
-		const struct kd_count *count = &thread->interrupted[cause].count;
+		const struct kd_count *count = &thread_interrupted(thread)[cause].count;
 
 		if (names_match(part, interruption_keys[cause]))
 			figures_add(figures, count->count, count->total, count->max);
@@ -137,7 +137,7 @@ static void io_read(const struct fail_metric *metric, const char *part,
 		    const struct thread_row *thread, struct fail_figures *figures)
 {
 	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
-		const struct io_row *row = &thread->io[kind];
+		const struct io_row *row = &thread_io(thread)[kind];
 		const struct kd_io *io = metric->kind == FAIL_READ ? &row->read : &row->written;
 
 		if (*part && !names_match(part, io_keys[kind]))

@@ -31,16 +31,17 @@ static void sum_row(struct columns *columns, const char *title, const struct int
 
 void text_interruptions(struct text *text, const struct thread_row *thread)
 {
+	const struct interruption_sum *sums = thread_interrupted(thread);
 	struct columns *columns = &text->columns;
 
-	if (!thread->interrupted[INTERRUPTION_CAUSES].count.count)
+	if (!sums[INTERRUPTION_CAUSES].count.count)
 		return;
 	text_section(text, "[INTERRUPTIONS]",
 		     "BY                         COUNT          TOTAL ns            MAX ns"
 		     "          P50 ns          P99 ns");
 	for (int i = 0; i < INTERRUPTION_CAUSES; i++)
-		sum_row(columns, interruption_titles[i], &thread->interrupted[i]);
-	sum_row(columns, "all", &thread->interrupted[INTERRUPTION_CAUSES]);
+		sum_row(columns, interruption_titles[i], &sums[i]);
+	sum_row(columns, "all", &sums[INTERRUPTION_CAUSES]);
 }
 
 static int by_length(const void *a, const void *b)

@@ -41,24 +41,26 @@ static void io_line(struct text *text, unsigned int kind, const char *direction,
 	columns_add(columns, "\n");
 }
 
-static bool has_io(const struct thread_row *thread)
+static bool has_io(const struct io_row *io)
 {
 	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++)
-		if (thread->io[kind].read.calls || thread->io[kind].written.calls)
+		if (io[kind].read.calls || io[kind].written.calls)
 			return true;
 	return false;
 }
 
 void text_io(struct text *text, const struct thread_row *thread)
 {
-	if (!has_io(thread))
+	const struct io_row *io = thread_io(thread);
+
+	if (!has_io(io))
 		return;
 	text_section(text, "[THREAD I/O STATISTICS]",
 		     "FOR                        CALLS             BYTES           BYTES/S"
 		     "    BYTES/CALL");
 	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
-		io_line(text, kind, ": read", &thread->io[kind].read);
-		io_line(text, kind, ": write", &thread->io[kind].written);
+		io_line(text, kind, ": read", &io[kind].read);
+		io_line(text, kind, ": write", &io[kind].written);
 	}
 }
 

@@ -226,6 +226,7 @@ static void everything_used(struct thread_row *row)
 		  .ended_name = "\033[2J" },
 		{ .is = { .fd = -1 }, .waits = { 3, 3, 1 } }
 	};
+	static struct io_row io[KD_IO_KINDS];
 	static struct counter_row counters[] = {
 		{ "cycles", -1, 4000000000, SECOND, SECOND, false },
 		{ "instructions", 0, 5000000000, SECOND, SECOND, false },
@@ -237,6 +238,7 @@ static void everything_used(struct thread_row *row)
 
 	row->descriptors = descriptors, row->n_descriptors = COUNT(descriptors);
 	row->counters = counters, row->n_counters = COUNT(counters);
+	row->io = io;
 	row->io[KD_IO_NETWORK] = (struct io_row){ { 1000, 4000000 }, { 2000, 123456789 } };
 	row->io[KD_IO_PIPE] = (struct io_row){ { 1, 1 }, { 0, 0 } };
 	row->io[KD_IO_OTHER] = (struct io_row){ { 0, 0 }, { UINT64_MAX, UINT64_MAX } };
@@ -301,7 +303,7 @@ static void everything_interruptions(struct sample *sample)
 	sample->interruptions_from = 10000;
 	sample->interruptions = list, sample->n_interruptions = COUNT(list);
 	for (size_t i = 0; i < COUNT(list); i++)
-		if (interruption_count(sample->threads[0].interrupted, &list[i]))
+		if (interruption_count(&sample->threads[0].interrupted, &list[i]))
 			abort();
 }
 
@@ -391,6 +393,7 @@ __attribute__((unused)) static void everything_clear(struct sample *sample)
 	row_list_free(&block_list, sample->threads[0].blocks, sample->threads[0].n_blocks);
 	for (size_t i = 0; i < INTERRUPTION_SUMS; i++)
 		distribution_clear(&sample->threads[0].interrupted[i].times);
+	free(sample->threads[0].interrupted);
 	free(sample->usages);
 	traces_clear(&sample->traces);
 }

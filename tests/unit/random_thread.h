@@ -57,7 +57,7 @@ static void random_field(const struct field *field, char *structure)
 	if (times)
 		*times = random_distribution();
 	else if (field->kind == FIELD_OBJECT && chance(4))
-		random_fields(field->fields, structure + field->at);
+		random_fields(field->fields, field_object_make(field, structure));
 	else if (field->kind == FIELD_ROWS)
 		random_list(field, structure);
 	else if (field->kind == FIELD_OWN)

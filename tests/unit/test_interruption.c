@@ -170,10 +170,9 @@ TEST(gaps)
 TEST(stolen)
 {
 	struct kd_interruption taken = part(KD_BY_HYPERVISOR, 1000, 9000);
-	struct interruption_sum sums[INTERRUPTION_SUMS];
+	struct thread_row row = { .members = 1 };
 	struct interruption stolen;
 
-	memset(sums, 0, sizeof(sums));
 	taken.taken = 3000;
 	interruption_stolen(&taken, &stolen);
 	ok(stolen.since == 1000 && stolen.until == 9000 && stolen.tid == (pid_t)taken.tid,
@@ -181,11 +180,10 @@ TEST(stolen)
 	ok(stolen.ns == 3000 && stolen.by[INTERRUPTION_STOLEN] == 3000,
 	   "as long as the clock says");
 	is_u64(stolen.cause, INTERRUPTION_STOLEN, "its cause");
-	ok(!interruption_count(sums, &stolen), "it is counted");
-	is_u64(sums[INTERRUPTION_STOLEN].count.total, 3000, "as stolen");
-	is_u64(sums[INTERRUPTION_CAUSES].count.total, 3000, "and as one of all");
-	distribution_clear(&sums[INTERRUPTION_STOLEN].times);
-	distribution_clear(&sums[INTERRUPTION_CAUSES].times);
+	ok(!interruption_count(&row.interrupted, &stolen), "it is counted");
+	is_u64(row.interrupted[INTERRUPTION_STOLEN].count.total, 3000, "as stolen");
+	is_u64(row.interrupted[INTERRUPTION_CAUSES].count.total, 3000, "and as one of all");
+	thread_clear(&row);
 }
 
 /* Of the tasks that had a thread's CPU, who had it longest, and how many more there were. */
@@ -221,9 +219,9 @@ TEST(counts)
 		.ns = 5000, .by = { [INTERRUPTION_HARDIRQ] = 2000, [INTERRUPTION_SOFTIRQ] = 3000 }
 	};
 
-	ok(!interruption_count(a.interrupted, &interruption) &&
-		   !interruption_count(a.interrupted, &interruption) &&
-		   !interruption_count(b.interrupted, &interruption),
+	ok(!interruption_count(&a.interrupted, &interruption) &&
+		   !interruption_count(&a.interrupted, &interruption) &&
+		   !interruption_count(&b.interrupted, &interruption),
 	   "three are counted");
 	ok(!thread_merge(&a, &b), "two rows are merged");
 	is_u64(a.interrupted[INTERRUPTION_SOFTIRQ].count.count, 3, "count");

@@ -78,8 +78,9 @@ static const char *not_merged(const struct field *fields, char *a, char *b, char
 		bool right = true;
 
 		if (field->kind == FIELD_OBJECT)
-			wrong = not_merged(field->fields, a + field->at, b + field->at,
-					   to + field->at);
+			wrong = not_merged(field->fields, field_object_make(field, a),
+					   field_object_make(field, b),
+					   field_object_make(field, to));
 		else if (times)
 			right = distribution_count(times) ==
 				sum(distribution_count(field_times(field, a)),
@@ -494,10 +495,12 @@ TEST(descriptor_words)
 
 TEST(usages)
 {
+	struct io_row first[KD_IO_KINDS] = { [KD_IO_NETWORK].read = { 3, 300 } };
+	struct io_row io[KD_IO_KINDS] = { { { 1, UINT64_MAX }, { 0, 0 } } };
 	struct thread_row threads[] = {
 		{ .pid = 5, .tid = 5, .ledger = { .exec = 100, .exec_known = true } },
-		{ .pid = 5, .tid = 6, .ledger = { .ns = { [LEDGER_KERNEL] = 30 } } },
-		{ .pid = 9, .tid = 9, .io = { { { 1, UINT64_MAX }, { 0, 0 } } } },
+		{ .pid = 5, .tid = 6, .io = first, .ledger = { .ns = { [LEDGER_KERNEL] = 30 } } },
+		{ .pid = 9, .tid = 9, .io = io },
 		{ .pid = 9,
 		  .tid = 9,
 		  .process_start = 70,
@@ -506,7 +509,6 @@ TEST(usages)
 	struct sample sample = { .pid = 5, .threads = threads, .n_threads = 4 };
 	struct usage_row total;
 
-	threads[1].io[KD_IO_NETWORK].read = (struct kd_io){ 3, 300 };
 	ok(!usage_sum(&sample), "added up");
 	is_u64(sample.n_usages, 3, "a row for each process");
 	is_u64(sample.usages[2].process_start, 70, "also for the next one of a PID");
