@@ -79,7 +79,10 @@ static bool pod_read(char pod[POD_UID + 1], const char *group, size_t length)
 	return i == length;
 }
 
-bool container_parse(struct container *container, const char *path)
+/* Finds the innermost container of a control group's path, and its pod: of docker, podman,
+ * containerd, CRI-O and Kubernetes, with systemd's or plain groups. Returns whether there is
+ * one. */
+static bool container_parse(struct container *container, const char *path)
 {
 	char id[CONTAINER_ID + 1], pod[POD_UID + 1];
 	const char *group = path;

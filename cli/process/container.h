@@ -21,11 +21,6 @@ struct container {
 	size_t pod_end;
 };
 
-/* Finds the innermost container of a control group's path, and its pod: of docker, podman,
- * containerd, CRI-O and Kubernetes, with systemd's or plain groups. Returns whether there is
- * one. */
-bool container_parse(struct container *container, const char *path);
-
 /* The container of a process, by the procfs that is mounted on proc ("/proc"). *path, of so many
  * bytes, is set to the path of its control group: in version 2's hierarchy if that has it, else
  * in that of the cpu controller, else in another one. Returns whether it is in one. */

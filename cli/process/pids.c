@@ -29,6 +29,8 @@
 
 /* --- PIDs of other namespaces --- */
 
+/* A namespace and all above it: MAX_PID_NS_LEVEL, include/linux/pid_namespace.h, and one. */
+#define PID_NAMESPACE_LEVELS 33
 #define LABEL "NSpid:"
 
 struct search {
@@ -62,16 +64,8 @@ static size_t pids_read(const char *text, pid_t pids[PID_NAMESPACE_LEVELS])
 	return n;
 }
 
-size_t pid_namespace_pids(const char *status, pid_t pids[PID_NAMESPACE_LEVELS])
-{
-	/* Line feeds in the process's name are escaped there. */
-	while (status && strncmp(status, LABEL, strlen(LABEL)) != 0) {
-		status = strchr(status, '\n');
-		status = status ? status + 1 : NULL;
-	}
-	return status ? pids_read(status + strlen(LABEL), pids) : 0;
-}
-
+/* A process's PIDs by its status file, that of the outermost namespace first. Returns how many
+ * there are; 0: the file has none, or no valid ones. */
 static size_t process_pids(const char *proc, pid_t pid, pid_t pids[PID_NAMESPACE_LEVELS])
 {
 	char path[PATH_MAX], *line = NULL;
@@ -82,7 +76,8 @@ static size_t process_pids(const char *proc, pid_t pid, pid_t pids[PID_NAMESPACE
 	status = fopen(path, "re");
 	/* A line at a time: that of a process's groups has no limit that matters. */
 	while (status && !n && getline(&line, &size, status) > 0)
-		n = pid_namespace_pids(line, pids);
+		if (!strncmp(line, LABEL, strlen(LABEL)))
+			n = pids_read(line + strlen(LABEL), pids);
 	free(line);
 	if (status)
 		fclose(status);

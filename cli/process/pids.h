@@ -21,13 +21,6 @@ int pidfile_read(const char *path, pid_t *pid, uint64_t *written);
 
 /* --- PIDs of other namespaces --- */
 
-/* A namespace and all above it: MAX_PID_NS_LEVEL, include/linux/pid_namespace.h, and one. */
-#define PID_NAMESPACE_LEVELS 33
-
-/* Reads a process's PIDs from the text of its status file, that of the outermost namespace
- * first. Returns how many there are; 0: the text has none, or no valid ones. */
-size_t pid_namespace_pids(const char *status, pid_t pids[PID_NAMESPACE_LEVELS]);
-
 /* Finds the process that has a PID in the namespace of another one, by the procfs that is
  * mounted on proc ("/proc"). Returns 0; -ESRCH: there is no such process in it; -ENOENT: the
  * other one is not there; another negative errno: its namespace cannot be read. */

@@ -26,48 +26,48 @@ static void process_make(pid_t pid, const char *space, const char *status)
 
 static const struct {
 	const char *status;
-	size_t n;
-	pid_t last;
+	pid_t last; /* 0: there are none */
 } statuses[] = {
-	{ "Name:\tx\nNSpid:\t7\n", 1, 7 },
-	{ "NSpid:\t7\t1\n", 2, 1 },
-	{ "Name:\tx\nNSpid: 900 80 2147483647\nNSpgid:\t5\n", 3, INT_MAX },
-	{ "NSpid:\t7", 1, 7 },
-	{ "Name:\tNSpid:\t7\nPid:\t1\n", 0, 0 },
-	{ "Name:\ta\\nNSpid:\t7\nNSpid:\t8\n", 1, 8 },
-	{ "xNSpid:\t7\n", 0, 0 },
-	{ "NSpid:", 0, 0 },
-	{ "NSpid:\t\nPid:\t7\n", 0, 0 },
-	{ "NSpid:\t0\n", 0, 0 },
-	{ "NSpid:\t7\t-1\n", 0, 0 },
-	{ "NSpid:\t7\t+1\n", 0, 0 },
-	{ "NSpid:\t7 1x\n", 0, 0 },
-	{ "NSpid:\t7,1\n", 0, 0 },
-	{ "NSpid:\t2147483648\n", 0, 0 },
-	{ "NSpid:\t99999999999999999999999\n", 0, 0 },
+	{ "Name:\tx\nNSpid:\t7\n", 7 },
+	{ "NSpid:\t7\t1\n", 1 },
+	{ "Name:\tx\nNSpid: 900 80 2147483647\nNSpgid:\t5\n", INT_MAX },
+	{ "NSpid:\t7", 7 },
+	{ "Name:\tNSpid:\t7\nPid:\t1\n", 0 },
+	{ "Name:\ta\\nNSpid:\t7\nNSpid:\t8\n", 8 },
+	{ "xNSpid:\t7\n", 0 },
+	{ "NSpid:", 0 },
+	{ "NSpid:\t\nPid:\t7\n", 0 },
+	{ "NSpid:\t0\n", 0 },
+	{ "NSpid:\t7\t-1\n", 0 },
+	{ "NSpid:\t7\t+1\n", 0 },
+	{ "NSpid:\t7 1x\n", 0 },
+	{ "NSpid:\t7,1\n", 0 },
+	{ "NSpid:\t2147483648\n", 0 },
+	{ "NSpid:\t99999999999999999999999\n", 0 },
 	{ "NSpid:\t1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 "
 	  "30 "
 	  "31 32 33\n",
-	  33, 33 },
+	  33 },
 	{ "NSpid:\t1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 "
 	  "30 "
 	  "31 32 33 34\n",
-	  0, 0 },
-	{ "", 0, 0 },
+	  0 },
+	{ "", 0 },
 };
 
+/* The innermost PID is found, whichever there are. */
 TEST(texts)
 {
-	pid_t pids[PID_NAMESPACE_LEVELS];
-
+	process_make(200, "alone", "");
 	for (size_t i = 0; i < COUNT(statuses); i++) {
-		size_t n = pid_namespace_pids(statuses[i].status, pids);
+		pid_t found = 0;
+		int error;
 
-		is_u64(n, statuses[i].n, "text %zu: so many PIDs", i);
-		if (n && n == statuses[i].n)
-			is_i64(pids[n - 1], statuses[i].last, "text %zu: the innermost one", i);
+		tree_put("200/status", statuses[i].status);
+		error = pid_namespace_find(tree, 200, statuses[i].last, &found);
+		is_i64(error, statuses[i].last ? 0 : -ENODATA, "text %zu: PIDs, or none", i);
+		is_i64(found, statuses[i].last ? 200 : 0, "text %zu: the innermost one", i);
 	}
-	is_u64(pid_namespace_pids(NULL, pids), 0, "no text: none");
 }
 
 static void find(pid_t member, pid_t pid, int error, pid_t want, const char *what)
@@ -160,46 +160,34 @@ TEST(pidfiles)
 #define UID_ "0d1c2b3a_1111_2222_3333_444455556666"
 #define HASH "00112233445566778899aabbccddeeff"
 
+/* Where the container's group ends is a }, where the pod's does a ]. */
 static const struct {
-	const char *path, *id, *group, *pod, *pod_group;
+	const char *path, *id, *pod;
 } paths[] = {
 	/* docker, with cgroupfs and with systemd */
-	{ "/docker/" ID_A, ID_A, "/docker/" ID_A, "", "" },
-	{ "/system.slice/docker-" ID_A ".scope", ID_A, "/system.slice/docker-" ID_A ".scope", "",
-	  "" },
-	{ "/docker/" ID_A "/init.scope", ID_A, "/docker/" ID_A, "", "" },
+	{ "/docker/" ID_A "}", ID_A, "" },
+	{ "/system.slice/docker-" ID_A ".scope}", ID_A, "" },
+	{ "/docker/" ID_A "}/init.scope", ID_A, "" },
 	/* one in another one */
-	{ "/docker/" ID_A "/docker/" ID_B "/x", ID_B, "/docker/" ID_A "/docker/" ID_B, "", "" },
+	{ "/docker/" ID_A "/docker/" ID_B "}/x", ID_B, "" },
 	/* podman, of root and of a user */
-	{ "/machine.slice/libpod-" ID_A ".scope/container", ID_A,
-	  "/machine.slice/libpod-" ID_A ".scope", "", "" },
-	{ "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID_A ".scope", ID_A,
-	  "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID_A ".scope", "",
+	{ "/machine.slice/libpod-" ID_A ".scope}/container", ID_A, "" },
+	{ "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID_A ".scope}", ID_A,
 	  "" },
-	{ "/libpod_parent/libpod-" ID_A, ID_A, "/libpod_parent/libpod-" ID_A, "", "" },
+	{ "/libpod_parent/libpod-" ID_A "}", ID_A, "" },
 	/* its monitor is no part of it */
-	{ "/machine.slice/libpod-conmon-" ID_A ".scope", "", "", "", "" },
-	{ "/system.slice/crio-conmon-" ID_A ".scope", "", "", "", "" },
+	{ "/machine.slice/libpod-conmon-" ID_A ".scope", "", "" },
+	{ "/system.slice/crio-conmon-" ID_A ".scope", "", "" },
 	/* Kubernetes */
-	{ "/kubepods/burstable/pod" UID "/" ID_A, ID_A, "/kubepods/burstable/pod" UID "/" ID_A, UID,
-	  "/kubepods/burstable/pod" UID },
+	{ "/kubepods/burstable/pod" UID "]/" ID_A "}", ID_A, UID },
 	{ "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" UID_
-	  ".slice/cri-containerd-" ID_A ".scope",
-	  ID_A,
-	  "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" UID_
-	  ".slice/cri-containerd-" ID_A ".scope",
-	  UID, "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" UID_ ".slice" },
-	{ "/kubepods.slice/kubepods-pod" UID_ ".slice/crio-" ID_B ".scope/container", ID_B,
-	  "/kubepods.slice/kubepods-pod" UID_ ".slice/crio-" ID_B ".scope", UID,
-	  "/kubepods.slice/kubepods-pod" UID_ ".slice" },
-	{ "/kubepods/pod" HASH "/" ID_A, ID_A, "/kubepods/pod" HASH "/" ID_A, HASH,
-	  "/kubepods/pod" HASH },
+	  ".slice]/cri-containerd-" ID_A ".scope}",
+	  ID_A, UID },
+	{ "/kubepods.slice/kubepods-pod" UID_ ".slice]/crio-" ID_B ".scope}/container", ID_B, UID },
+	{ "/kubepods/pod" HASH "]/" ID_A "}", ID_A, HASH },
 	{ "/system.slice/containerd.service/kubepods-burstable-pod" UID_
-	  ".slice:cri-containerd:" ID_A,
-	  ID_A,
-	  "/system.slice/containerd.service/kubepods-burstable-pod" UID_
-	  ".slice:cri-containerd:" ID_A,
-	  "", "" },
+	  ".slice:cri-containerd:" ID_A "}",
+	  ID_A, "" },
 };
 
 static const char *const none[] = {
@@ -215,30 +203,41 @@ static const char *const none[] = {
 	"/kubepods/pod" UID "0/x"
 };
 
-static void is_part(const char *path, size_t end, const char *want, const char *what)
+/* What is found by a group's path. */
+static bool is_container(const char *group, struct container *got)
 {
-	ok(end == strlen(want) && !strncmp(path, want, end), "%s is '%s'", what, want);
+	char line[PATH_MAX], path[PATH_MAX];
+
+	snprintf(line, sizeof(line), "0::%s\n", group);
+	tree_put("/proc/7/cgroup", line);
+	return container_of(tree_path("/proc"), 7, got, path, sizeof(path));
 }
 
 TEST(paths)
 {
+	struct container got;
+
 	for (size_t i = 0; i < COUNT(paths); i++) {
-		struct container got;
-		bool is = container_parse(&got, paths[i].path);
+		char path[PATH_MAX] = "";
+		size_t n = 0, end = 0, pod_end = 0;
 
-		ok(is == !!paths[i].id[0] && !strcmp(got.id, paths[i].id), "'%s': its ID is %s",
-		   paths[i].path, got.id);
-		is_part(paths[i].path, got.end, paths[i].group, "its group");
+		for (const char *at = paths[i].path; *at; at++) {
+			end = *at == '}' ? n : end;
+			pod_end = *at == ']' ? n : pod_end;
+			path[n] = *at;
+			n += !strchr("]}", *at);
+		}
+		path[n] = '\0';
+		ok(is_container(path, &got) == !!*paths[i].id, "'%s': one or none", path);
+		is_str(got.id, paths[i].id, "its ID");
+		is_u64(got.end, end, "where its group ends");
 		is_str(got.pod, paths[i].pod, "its pod");
-		is_part(paths[i].path, got.pod_end, paths[i].pod_group, "and the group of that");
+		is_u64(got.pod_end, pod_end, "and where that one's ends");
 	}
-	for (size_t i = 0; i < COUNT(none); i++) {
-		struct container got;
-
-		ok(!container_parse(&got, none[i]) && !*got.id && !*got.pod && !got.end &&
+	for (size_t i = 0; i < COUNT(none); i++)
+		ok(!is_container(none[i], &got) && !*got.id && !*got.pod && !got.end &&
 			   !got.pod_end,
 		   "'%s' is none", none[i]);
-	}
 }
 
 /* --- Trees --- */
