@@ -35,9 +35,7 @@ class Run:
                             "-o", "-", *options)
         self.status, self.text, self.stderr = done.status, done.stdout, done.stderr
         self.log = self.ask()
-        lines = [json.loads(line) for line in path.read_text().splitlines()
-            if '"type":"summary"' not in line]
-        self.sample = next(line for line in lines if line.get("type") == "sample")
+        self.sample = kdtest.samples_of(path)[0]
         self.start, self.end = self.sample["window"]["start_ns"], self.sample["window"]["end_ns"]
 
     def ask(self):
@@ -158,8 +156,7 @@ def case_whole(test):
     labels = dict(re.findall(r'^kernel_delay_(blocked\w*){[^}]*kind="timer"} (.*)$',
                              metrics.read_text(), re.M))
     test.eq(labels.get("blocked_total"), "1", "a sleep of ten samples is one")
-    samples = [line for line in map(json.loads, captured.read_text().splitlines())
-               if line.get("type") == "sample"]
+    samples = kdtest.samples_of(captured)
     rows = [row["blocked"]["timer"] for sample in samples for row in sample["threads"]
             if "timer" in row["blocked"]]
     longest = max(row["max_ns"] for row in rows)

@@ -150,8 +150,7 @@ def case_turns(test, again):
     done = test.program("-p", load.pid, "--counters", "task-clock", "--sample-count", 4,
                         "--sample-time", "0.1", "-o", f"json:{path}", "--quiet")
     test.eq((done.status, done.stderr), (0, ""), "four samples")
-    samples = [found for found in map(json.loads, path.read_text().splitlines())
-               if found["type"] == "sample"]
+    samples = kdtest.samples_of(path)
     test.eq(len(samples), 4, "and as many are there")
     clocks, ran = [], []
     for found in samples:
@@ -177,8 +176,7 @@ def windows_of(test, load, *args):
                     "-o", f"json:{path}", "-o", "-", *args, urgent=True)
     truths = load.go()["threads"]
     run = run.stop(test)
-    return truths, run, [sample for sample in map(json.loads, path.read_text().splitlines())
-                         if sample["type"] == "sample"]
+    return truths, run, kdtest.samples_of(path)
 
 
 @again_if_hidden

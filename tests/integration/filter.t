@@ -116,8 +116,7 @@ def case_refused_a_slot(test):
         seen.append(lines_of(path))
         kdtest.wait_until(lambda: lines_of(path) > seen[-1] + 1)
     run.interrupt(test, "the run ends well")
-    samples = [json.loads(line) for line in path.read_text().splitlines()
-            if '"type":"summary"' not in line]
+    samples = kdtest.samples_of(path)
     refused = sum(sample["losses"]["threads"] for sample in samples[:seen[1] + 1])
     test.ok(refused > 0, "there was no room for some", refused)
     test.eq({thread["name"] for sample in samples[seen[1] + 1:] for thread in sample["threads"]}, set(),

@@ -2,7 +2,6 @@
 """A moment in which a thread gets no CPU, and what a recording should have of it."""
 
 import ast
-import json
 import subprocess
 import sys
 
@@ -63,5 +62,4 @@ def check_stall(test, data, tid, when):
 
 
 def last_sample(path):
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return [line for line in lines if line["type"] == "sample"][-1]
+    return kdtest.samples_of(path)[-1]

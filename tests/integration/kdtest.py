@@ -418,8 +418,7 @@ class Test:
         while_open()
         self.books(capture.close(self))
         self.eq(capture.stderr, "", "nothing is said")
-        return next(sample for sample in map(json.loads, path.read_text().splitlines())
-                    if sample["type"] == "sample")
+        return samples_of(path)[0]
 
     def program(self, *args, wrapper=(), **options):
         """Runs kernel_delay to its end."""
@@ -467,6 +466,12 @@ def free_port(address="127.0.0.1"):
 
 def threads_of(pid):
     return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
+
+
+def samples_of(path):
+    """The samples that a file of JSON has by now."""
+    lines = path.read_text().split("\n")[:-1] if path.exists() else []
+    return [found for found in map(json.loads, lines) if found.get("type") == "sample"]
 
 
 def thread_of(sample, tid):

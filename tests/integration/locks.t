@@ -213,8 +213,7 @@ def case_kept_waiting(test):
     said = [line for line in done.stderr.splitlines() if not line.startswith("strace: ")]
     test.eq((done.status, said), (0, []), "nothing is wrong")
     test.ok(calls.read_text().count("openat("), "it was kept waiting", calls.read_text())
-    samples = [found for found in map(json.loads, path.read_text().splitlines())
-               if found["type"] == "sample"]
+    samples = kdtest.samples_of(path)
     rows = [row for found in samples for thread in found["threads"] for row in thread["locks"]
             if "shorter_than_ns" not in row]  # these are nobody's
     test.ok(rows and all("holder_tid" in row for row in rows), "locks and holders are known", rows)

@@ -57,8 +57,7 @@ def run(test, target, *args):
 def check(test, ran, expected, hits, outside=0):
     """Each of these is reported once, and nothing else was hit."""
     found = ran.stop(test)
-    found.samples = [sample for sample in map(json.loads, ran.path.read_text().splitlines())
-                     if sample["type"] == "sample"]
+    found.samples = kdtest.samples_of(ran.path)
     for report, sample in zip(found.reports, found.samples):
         report.stop = report.stop or sample["window"]["end_ns"]  # the end of a process
     reported_once(test, found.reports, expected, DELTA)

@@ -25,18 +25,12 @@ def program(test, folder="bin"):
     return path
 
 
-def samples_of(path):
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines if line.startswith('{"schema"') and line.endswith("}") and
-            '"type":"summary"' not in line]
-
-
 def follow(test, load, *args):
     """A run over a daemon, when it has taken samples, and the file that it writes."""
     path = test.directory() / "samples"
     run = test.child([kdtest.PROGRAM, "-p", load.pid, "--follow-restart", "-o", f"json:{path}",
                       "-o", "text", "--sample-time", "60ms", *args])
-    kdtest.wait_until(lambda: len(samples_of(path)) > 1)
+    kdtest.wait_until(lambda: len(kdtest.samples_of(path)) > 1)
     return run, path
 
 
@@ -50,14 +44,14 @@ def case_twenty_samples(test):
         load.end()
         test.workload(other, "roles", "poll")  # of the same name
         test.child(["sh", "-c", f"exec -a x {kdneeds.tool('python3')} -c 'import time; time.sleep(60)'"])
-        seen = len(samples_of(out))
+        seen = len(kdtest.samples_of(out))
         time.sleep(0.2)
         load = test.workload(path, "roles", "poll")
         lives.append(load.pid)
-        kdtest.wait_until(lambda seen=seen: len(samples_of(out)) > seen + 2)
-    kdtest.wait_until(lambda: len(samples_of(out)) >= SAMPLES)
+        kdtest.wait_until(lambda seen=seen: len(kdtest.samples_of(out)) > seen + 2)
+    kdtest.wait_until(lambda: len(kdtest.samples_of(out)) >= SAMPLES)
     run.interrupt(test, "status 0")
-    samples = samples_of(out)
+    samples = kdtest.samples_of(out)
     test.eq([sample["number"] for sample in samples], list(range(1, len(samples) + 1)), "numbered")
     pids = list(dict.fromkeys(sample["pid"] for sample in samples))
     test.eq(pids, lives, "of one process after the other, and of no other one")
@@ -112,7 +106,7 @@ def case_served(test):
     test.ok("kernel_delay_measured_seconds_total" in metrics(), "in between, too")
     load = test.workload(path, "roles", "poll")
     kdtest.wait_until(lambda: "kernel_delay_target_restarts_total 1" in metrics())
-    kdtest.wait_until(lambda: samples_of(out)[-1]["pid"] == load.pid)  # the successor is watched
+    kdtest.wait_until(lambda: kdtest.samples_of(out)[-1]["pid"] == load.pid)  # the successor is watched
     load.end()
     kdtest.wait_until(lambda: run.stderr.count("waiting for another") == 2)
     run.interrupt(test, "a signal ends the run while it waits")
@@ -167,13 +161,13 @@ def case_same_pid(test):
     if not other:
         raise kdtest.Skip("the PID cannot be had again")
     time.sleep(0.3)
-    seen = len(samples_of(out))
+    seen = len(kdtest.samples_of(out))
     other.end()
     again = pid_again(test, [path, "roles", "poll"], load.pid)
     if not again:
         raise kdtest.Skip("the PID cannot be had again")
-    kdtest.wait_until(lambda: len(samples_of(out)) > seen + 1)
-    new = samples_of(out)[seen:]
+    kdtest.wait_until(lambda: len(kdtest.samples_of(out)) > seen + 1)
+    new = kdtest.samples_of(out)[seen:]
     test.eq((new[0]["pid"], new[0]["predecessor"], new[0]["restarts"]), (load.pid, load.pid, 1),
             "the program that has the PID is another process; its successor may have it, too")
 

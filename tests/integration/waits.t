@@ -7,7 +7,6 @@ import http.client
 import json
 import re
 import signal
-import socket
 import time
 
 import kdbooks
@@ -18,17 +17,6 @@ from kdtest import MS, PROGRAM
 STALLS, STALL_MS, PAUSE_MS = 7, 180, 40
 LEAST = STALL_MS * MS * 97 // 100  # what a stall certainly is: edges are not where it begins
 UNSURE = MS  # by which a wait and the gap in the thread's own clock may differ
-
-
-def samples_of(path):
-    return [json.loads(line) for line in path.open()
-            if line.endswith("\n") and '"type":"sample"' in line]
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def metrics(port):
@@ -117,7 +105,7 @@ def check_stalls(test, samples, hog, gaps):
 
 def case_stalls(test):
     """A thread is kept from its CPU seven times for 180 ms, sampled for 0.2 s again and again."""
-    cpu, port = kdtest.last_cpu(), free_port()
+    cpu, port = kdtest.last_cpu(), kdtest.free_port()
     load = test.workload("gaps", cpu, 0, 1 * MS)
     hog = int(load.ready[0])
     stalls = test.workload("roles", f"stalls:{STALLS}:{STALL_MS}:{PAUSE_MS}:{cpu}")
@@ -139,7 +127,7 @@ def case_stalls(test):
     text, read = metrics(port), time.monotonic_ns()
     exporter.signal(signal.SIGINT)
     test.eq((sampler.wait(), exporter.wait()), (4, 0), "statuses")
-    gaps, samples = Gaps(load), samples_of(path)
+    gaps, samples = Gaps(load), kdtest.samples_of(path)
     check_stalls(test, samples, hog, gaps)
     longest = max(kdtest.thread_of(sample, hog)["ready"]["longest_ns"] for sample in samples)
     most = max(until - since for since, until in gaps.all)
@@ -183,9 +171,9 @@ def case_no_holes(test):
     run = test.capture(load.pid, "--sample-time", "10ms", "--sample-count", "0", "-o",
                        f"json:{path}", "-o", "text")
     truths = {thread["tid"]: thread for thread in load.go()["threads"]}
-    kdtest.wait_until(lambda: len(samples_of(path)) > 20)
+    kdtest.wait_until(lambda: len(kdtest.samples_of(path)) > 20)
     run.interrupt(test, "status")
-    samples = samples_of(path)
+    samples = kdtest.samples_of(path)
     check_chain(test, samples)
     tid = next(tid for tid, truth in truths.items() if "getppid" in truth)
     threads = [kdtest.thread_of(sample, tid) for sample in samples]
@@ -221,7 +209,7 @@ def case_ended_threads(test):
                        f"json:{path}", "-o", "text")
     load.go()
     run.interrupt(test, "status")
-    samples = samples_of(path)
+    samples = kdtest.samples_of(path)
     ended = sum(thread["members"] for sample in samples for thread in sample["threads"]
                 if thread["ended"] and thread["name"] == "churn")
     lost = sum(sum(sample["losses"].values()) for sample in samples)

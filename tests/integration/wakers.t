@@ -29,8 +29,7 @@ class Run:
         run = test.capture(self.load.pid, *ALL, *options, "-o", f"json:{path}", "-o", "-")
         self.truths = {thread["role"]: thread for thread in self.load.go()["threads"]}
         run.interrupt(test, "status")
-        sample = next(sample for sample in map(json.loads, path.open())
-                      if sample.get("type") == "sample")
+        sample, = kdtest.samples_of(path)
         self.waits = [row for row in sample["traces"]["waits"]
                       if row["state"].startswith("blocked")]
 
@@ -174,11 +173,6 @@ TRIGGERS = ("--start-trigger", "up:relay_round", "--stop-trigger", "ur:relay_rou
             "--sample-count", "1")
 
 
-def sample_of(path):
-    return next(sample for sample in map(json.loads, path.open())
-                if sample.get("type") == "sample")
-
-
 def inside(row, start, end):
     return max(0, min(row["end_ns"], end) - max(row["start_ns"], start))
 
@@ -237,7 +231,7 @@ def case_relay(test):
                               "-o", "-", full=False)
     legs = load.go()["legs"]
     test.eq(run.wait(), 0, "status")
-    sample = sample_of(path / "json")
+    sample = kdtest.samples_of(path / "json")[0]
     adds_up(test, sample)
     found = sample["critical_path"]
     test.eq((found["thread"]["tid"], found["chosen"]), (load.pid, "stop"),
@@ -278,7 +272,7 @@ def case_time(test):
     run = test.capture(load.pid, "--record", "-o", f"json:{path}/json", "-o", "-", full=False)
     load.go()
     run.interrupt(test, "status")
-    sample = sample_of(path / "json")
+    sample = kdtest.samples_of(path / "json")[0]
     adds_up(test, sample)
     found = sample["critical_path"]
     test.ok(found["chosen"] in ("verdict", "kept"), "it says why this thread", found["chosen"])
