@@ -174,9 +174,8 @@ def case_own_cost(test):
     test.between(own["period_ns"], *period, "the time between two readings, ns")
 
 
-# --- Where it runs ---
-#
-# Where the program itself runs: off the CPUs of the target's bound threads.
+# --- Where the program itself runs: off the CPUs of the target's bound threads ---
+
 
 def allowed(pid):
     status = pathlib.Path(f"/proc/{pid}/status").read_text()

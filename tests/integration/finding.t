@@ -277,9 +277,7 @@ def case_wait_costs_little(test):
                      f"{what}: at most a hundredth of a CPU, and 40 us for each process")
 
 
-# --- When none is named ---
-#
-# Which process is looked at when none is named.
+# --- Which process is looked at when none is named ---
 
 DEFAULTS = ("ovs-vswitchd", "vpp_main", "vpp")
 

@@ -169,9 +169,7 @@ def case_hidden_threads(test):
                       re.M), "and the report says so", done.stdout[-300:])
 
 
-# --- What --machine says ---
-#
-# --machine: what it says of this machine and of a process, against the files that say so.
+# --- What --machine says of this machine and of a process, against the files that say so ---
 
 LEVELS = {"OK": "ok", "note": "note", "WARNING": "warning"}
 CPUS = pathlib.Path("/sys/devices/system/cpu")

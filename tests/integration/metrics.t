@@ -233,9 +233,7 @@ def case_capture(test):
     block_check(test, metrics)
 
 
-# --- Files of metrics ---
-#
-# Files of metrics for the textfile collector of node_exporter, the real one.
+# --- Files of metrics for the textfile collector of node_exporter, the real one ---
 
 SCRAPES, FILES = 50, 10  # at least
 

@@ -112,9 +112,8 @@ def case_text(test):
     test.ok("all below 20 us" in capture.stdout, "the text says of what", capture.stdout)
 
 
-# --- Names ---
-#
-# Thread names can change neither the terminal nor the layout.
+# --- Thread names can change neither the terminal nor the layout ---
+
 
 def printable(test, raw):
     """No control characters but the ends of lines, and all of it UTF-8."""
@@ -190,9 +189,7 @@ def case_hostile_option(test):
             "it is escaped there", done.stderr)
 
 
-# --- A terminal ---
-#
-# On a terminal a long report goes through a pager without privileges, and headings are bold.
+# --- On a terminal a long report goes through a pager without privileges, and headings are bold ---
 
 NOBODY = 65534
 BOLD = "\033[1m"

@@ -160,7 +160,6 @@ def case_no_decoder(test):
 # Functions of C++ as triggers, by their names as they are written: hits as often as the program
 # counted its calls. And versions of functions.
 
-WORKLOADS = kdtest.ROOT / "tests" / "workloads"
 NONE = ("--trigger-delta", "1min", *UNLIMITED, *NO_LIMIT)  # hits are counted, no window is kept
 
 # What stands for which of the program's counts, summed up.

@@ -245,9 +245,7 @@ def case_duration(test):
     check_reports(test, whole)
 
 
-# --- The longest ---
-#
-# The longest of many windows, and the distribution of all of them.
+# --- The longest of many windows, and the distribution of all of them ---
 
 WORST = 3
 
