@@ -23,12 +23,6 @@ from kdtest import free_port
 
 SCRAPE = "200ms"  # how often Prometheus asks
 
-def documents(path):
-    """The whole lines of a JSON output."""
-    lines = path.read_text().split("\n")[:-1] if path.exists() else []
-    return [json.loads(line) for line in lines
-            if '"type":"summary"' not in line]
-
 
 def value(series, name, **labels):
     return series.get((f"kernel_delay_{name}", frozenset(labels.items())), 0)
@@ -75,8 +69,8 @@ def at_rest(exporter, path):
     series = exporter.series()
     count = int(series[COMPLETE])
     # What is not yet in the file comes within moments.
-    samples = kdtest.wait_until(lambda: found if len(found := [
-        item for item in documents(path) if item["type"] == "sample"]) >= count else None)
+    samples = kdtest.wait_until(
+        lambda: found if len(found := kdtest.samples_of(path)) >= count else None)
     return series, samples[:count]
 
 
@@ -137,7 +131,7 @@ def case_names(test):
                if name == "kernel_delay_threads"}
     test.ok(None not in threads and len(threads) >= 2, "--per-thread: with their TIDs", threads)
     test.eq(exporter.wait(), 0, "--sample-count ends it")
-    test.eq(len(documents(path)), 5, "after so many samples")
+    test.eq(len(kdtest.samples_of(path)), 5, "after so many samples")
 
 
 def case_text(test):
@@ -253,8 +247,8 @@ def until_closed(link):
 
 def goes_on(test, exporter, path, what):
     """Sampling goes on, and the numbers are right."""
-    before = len(documents(path))
-    kdtest.wait_until(lambda: len(documents(path)) >= before + 3)
+    before = len(kdtest.samples_of(path))
+    kdtest.wait_until(lambda: len(kdtest.samples_of(path)) >= before + 3)
     test.ok(exporter.proc.poll() is None, f"{what}: sampling goes on")
     kdtest.wait_until(lambda: not busy(exporter))
     same_sums(test, *at_rest(exporter, path), what)
@@ -495,7 +489,7 @@ def same_percentiles(test, query, path):
     stored = query("timestamp(kernel_delay_captures_total{result='complete'})")
     when = float(stored[0]["value"][1])
     count = int(query("kernel_delay_captures_total{result='complete'}", time=when)[0]["value"][1])
-    samples = [item for item in documents(path) if item["type"] == "sample"][:count]
+    samples = kdtest.samples_of(path)[:count]
     limits = [0] + [factor * 10 ** power for power in range(3, 12) for factor in (1, 2, 5)]
     for what, matchers, get in (
             ("thread_period", "state='ready'", lambda thread: [thread["ready"]]),
@@ -540,7 +534,7 @@ def case_prometheus(test):
                          if name not in ("job", "instance"))): float(item["value"][1])
               for item in found}
     count = int(series[COMPLETE])
-    samples = [item for item in documents(path) if item["type"] == "sample"][:count]
+    samples = kdtest.samples_of(path)[:count]
     same_sums(test, series, samples, "a query")
     found = query("sum by (thread) (kernel_delay_thread_seconds_total)")
     lives = {item["metric"]["thread"]: float(item["value"][1]) for item in found}
