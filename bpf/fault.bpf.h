@@ -155,6 +155,8 @@ static __always_inline void signal_delivered(u32 signal, struct k_sigaction *act
 	thread->fault_at = 0;
 	if (state == KD_USER && signal != SIGSYS && regs_call(current_user_regs()) >= 0)
 		state = KD_KERNEL;
+	if (handler > SIG_IGN && event.record)
+		event.record->signals++;
 	state_book(event, state);
 	if (handler == SIG_DFL && signal_kills(signal)) {
 		thread->call = KD_CALL_UNKNOWN;

@@ -443,6 +443,7 @@ struct kd_record {
 	__u64 major_faults;
 	__u64 timed_faults; /* of those the ones from user mode */
 	struct kd_majors majors;
+	__u64 signals;                            /* that a handler got */
 	struct kd_count awaited[KD_AWAITED_ROOM]; /* KD_BLOCKED and KD_BLOCKED_UNINT, by what for */
 	struct kd_count calls[KD_CALLS];
 	/* From here on each part has a generation of its own. */

@@ -152,6 +152,7 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define SIGWINCH 28
 #define SIGSYS 31
 #define SIG_DFL 0
+#define SIG_IGN 1
 
 #define IRQ_NONE 0 /* include/linux/irqreturn.h */
 #define ENOENT 2

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "session_entry.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -112,6 +113,10 @@ static uint64_t irqs_measure(const struct kd_record *record)
 #define PAGES 8
 #define PAGE_ROUNDS 6
 
+/* Signals: each takes four calls and an exception's way back. */
+#define SIGNALS 10
+#define SIGNAL_ROUNDS 6
+
 /* The least of all rounds is the one in which nothing came between. ns of CALLS. */
 static uint64_t calls_measure(void)
 {
@@ -189,6 +194,40 @@ static uint64_t faults_measure(const struct kd_record *record)
 	return least < MOST_NS ? least : 0;
 }
 
+static void signal_taken(int signal)
+{
+	(void)signal;
+}
+
+/* What a round of signals to this thread has booked as user mode beyond the two calls of each:
+ * calling the handler. */
+static uint64_t signals_booked(const struct kd_record *record, uint64_t call_ns)
+{
+	const volatile __u64 *user = &record->ns[KD_USER], *signals = &record->signals;
+	uint64_t before, count;
+
+	syscall(SYS_getppid);
+	before = *user;
+	count = *signals;
+	for (int i = 0; i < SIGNALS; i++)
+		syscall(SYS_tgkill, getpid(), gettid(), SIGURG);
+	return *signals == count + SIGNALS ? u64_sub((*user - before) / SIGNALS, 4 * call_ns)
+					   : MOST_NS;
+}
+
+static uint64_t signals_measure(const struct kd_record *record, uint64_t call_ns)
+{
+	struct sigaction action = { .sa_handler = signal_taken }, before;
+	uint64_t least = MOST_NS;
+
+	if (sigaction(SIGURG, &action, &before))
+		return 0;
+	for (int i = 0; i < SIGNAL_ROUNDS; i++)
+		least = u64_min(least, signals_booked(record, call_ns));
+	sigaction(SIGURG, &before, NULL);
+	return least < MOST_NS ? least : 0;
+}
+
 struct entry_bare entry_bare(void)
 {
 	return (struct entry_bare){ calls_measure() / CALLS, faults_measure(NULL) };
@@ -233,6 +272,7 @@ struct entry_cost entry_measure(const struct entry_bare *bare, struct kernel_del
 	window_begin(skel, thread);
 	if (!tid_set(skel, gettid(), slot)) {
 		ns = rounds_measure(record);
+		cost.signal_ns = signals_measure(record, ns);
 		cost.irq_ns = irqs_measure(record);
 		cost.fault_ns = faults_measure(record);
 		cost.fault_timing_ns = u64_sub(faults_measure(NULL), bare->fault_ns);

@@ -202,6 +202,7 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 		memcpy(ns, record->ns, sizeof(ns));
 		awaited_read(ledger, record, record->upto > to ? record->upto - to : 0);
 		ledger->timed_faults = record->timed_faults;
+		ledger->signals = record->signals;
 		upto = u64_max(record->upto, from);
 		/* If a trigger set the edge late, a thread may have changed its state
 		 * meanwhile without knowing of the window. */
@@ -417,7 +418,7 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 {
 	struct ledger *ledger = &thread->ledger;
 	uint64_t *ns = ledger->ns, calls = 0, irqs = 0, seen = ns[LEDGER_HARDIRQ];
-	uint64_t timed = ledger->timed_faults, faults, mean, rest;
+	uint64_t timed = ledger->timed_faults, faults, mean, user, rest;
 
 	for (size_t i = 0; i < thread->n_hardirqs; i++)
 		irqs = u64_add(irqs, u64_times(thread->hardirqs[i].count, cost->irq_ns));
@@ -443,6 +444,9 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 	faults = u64_add(faults,
 			 u64_times(ledger->untimed_faults, u64_sub(mean, cost->fault_timing_ns)));
 	/* What is dear there may be the hypervisor's work, which comes in user mode. */
-	faults = u64_min(faults, u64_sub(ns[LEDGER_USER], ticks_user(ledger)));
+	user = ticks_user(ledger);
+	faults = u64_min(faults, u64_sub(ns[LEDGER_USER], user));
 	move(&ns[LEDGER_USER], &ns[LEDGER_FAULT], faults);
+	move(&ns[LEDGER_USER], &ns[LEDGER_KERNEL],
+	     u64_min(u64_times(ledger->signals, cost->signal_ns), u64_sub(ns[LEDGER_USER], user)));
 }

@@ -76,8 +76,9 @@ struct entry_cost {
 	uint64_t irq_ns;   /* of a hard interrupt: counted as that, not as what it hit */
 	uint64_t fault_ns; /* of a page fault from user mode: counted as that, not user */
 	/* For thread_move_entries() only: what timing a page fault costs, which those that are not
-	 * timed do without; and what one takes where none of the thread's was timed. */
-	uint64_t fault_timing_ns, fault_mean_ns;
+	 * timed do without; what one takes where none of the thread's was timed; and what it takes
+	 * to call a signal's handler. */
+	uint64_t fault_timing_ns, fault_mean_ns, signal_ns;
 };
 
 /* What this program itself and its child took, on CPUs; nothing of it is in the target's

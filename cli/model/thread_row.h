@@ -40,7 +40,7 @@ struct ledger {
 	struct sleeping asleep[KD_AWAITED_KINDS];
 	/* Of hard irq, what hit each of the first states; for thread_move_entries(). */
 	uint64_t irq_in[KD_RUNNING];
-	uint64_t timed_faults, untimed_faults; /* for the same */
+	uint64_t timed_faults, untimed_faults, signals; /* for the same */
 };
 
 /* count is 0 if it only crosses the window's edges. */

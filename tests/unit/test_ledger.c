@@ -521,7 +521,9 @@ TEST(ticks)
 	ledger->life = ledger->ns[LEDGER_USER] = second;
 	ledger->ticks_user = second / 20, ledger->ticks_system = second - second / 20;
 	ok(ledger_ticks_differ(ledger, &percent) == 95 && percent == 5, "all of it, or a part");
-	ledger->ns[LEDGER_USER] = second / 10, ledger->ns[LEDGER_KERNEL] = second / 10 * 9;
+	ledger->signals = 1000;
+	thread_move_entries(&row, &(struct entry_cost){ .signal_ns = 900000 });
+	is_u64(ledger->ns[LEDGER_KERNEL], second / 10 * 9, "a signal's price is the kernel's");
 	ok(!ledger_ticks_differ(ledger, &percent), "5 points are none");
 	ledger->untimed_faults = 1000;
 	thread_move_entries(&row, &(struct entry_cost){ .fault_mean_ns = 900000 });
