@@ -128,6 +128,42 @@ def case_disk(test):
             test.ok(row["p50_ns"] <= row["p99_ns"] <= row["max_ns"], f"{operation}: shares ascend")
 
 
+# Has the kernel run a program of another process as if requests at this address began: told by their
+# number. bpf(2): BPF_PROG_GET_FD_BY_ID is 13, BPF_PROG_TEST_RUN 10, of which the context is one word.
+BEGINS = """import ctypes, os, struct, sys
+BPF = {"x86_64": 321}.get(os.uname().machine, 280)
+def bpf(command, attributes):
+    room = ctypes.create_string_buffer(attributes, 120)
+    return ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(BPF), command, room, len(room))
+print("ready", flush=True)
+program, times = map(int, sys.stdin.readline().split())
+word = ctypes.c_uint64(0xffff888000001000)
+file = bpf(13, struct.pack("I", program))
+print(*(bpf(10, struct.pack("IIIIQQIIIIQQ", file, 0, 0, 0, 0, 0, 0, 0, 8, 0, ctypes.addressof(word), 0))
+        for _ in range(times)), flush=True)
+sys.stdin.read()
+"""
+
+
+def case_hidden_end(test):
+    """A request that begins where one is that has not ended: of that nobody told the end, and it is
+    missing. So it is where the kernel hides the task that the end interrupts."""
+    load = test.child([sys.executable, "-c", BEGINS])
+    load.line("ready")
+    capture = test.capture(load.pid, "--resources")
+    programs = [number for number, name in kdneeds.named_objects(capture.pid, "prog").items()
+                if name.startswith("kd_request_star")]
+    if not programs:
+        raise kdtest.Skip("this kernel has no block_io_start (before 6.5)")
+    load.send(f"{programs[0]} 3")
+    test.eq(load.line(), "0 0 0", "three begin at one address")
+    report = capture.close(test)
+    test.books(report, losses=True)
+    told = [text for text in report.warnings if "request" in text]
+    test.ok(len(told) == 1 and "WARNING: 2 requests to disks are missing" in told[0], "two are missing",
+            *told)
+
+
 def case_cpu_and_memory(test):
     """CPU time by the process's own clock, memory by /proc."""
     kdtest.only_on_host("counts of pages and clocks that are exact at once")
@@ -350,5 +386,5 @@ def case_not_loaded(test):
 
 
 if __name__ == "__main__":
-    kdtest.main(case_bytes, case_disk, case_cpu_and_memory, case_many_groups, case_io_uring, case_forks,
-            case_redis, case_32_bit, case_processes, case_retransmissions, case_not_loaded)
+    kdtest.main(case_bytes, case_disk, case_hidden_end, case_cpu_and_memory, case_many_groups,
+            case_io_uring, case_forks, case_redis, case_32_bit, case_processes, case_retransmissions, case_not_loaded)
