@@ -398,9 +398,8 @@ static int threads_find(struct html_lanes *lanes, const struct sample *sample)
 		for (end = i + 1; end < n && states[end].tid == lane.tid;)
 			end++;
 		lane.n = end - i;
-		/* One that ended before has no line. */
-		if (states[end - 1].end <= lanes->from ||
-		    !recording_thread(lanes->recording, lane.tid))
+		/* Without a piece it would have no line on the page. */
+		if (!recording_thread(lanes->recording, lane.tid) || !cost_of(lanes, &lane))
 			continue;
 		thread_weigh(&lane, sample);
 		if (ARRAY_GROW(lanes->threads, lanes->n_threads, lanes->room_threads))

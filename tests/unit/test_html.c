@@ -343,7 +343,7 @@ TEST(interruptions)
 struct sum {
 	uint64_t ns[HTML_CLASSES];
 	size_t pieces, cost;
-	bool wrong; /* they overlap, or their parts are not all of them */
+	bool wrong; /* there are none, they overlap, or their parts are not all of them */
 };
 
 static struct sum sum_of(const struct html_lanes *lanes, const struct html_lane *lane)
@@ -353,6 +353,7 @@ static struct sum sum_of(const struct html_lanes *lanes, const struct html_lane 
 
 	if (html_lane_pieces(lanes, lane, &pieces, &sum.pieces))
 		abort();
+	sum.wrong = !sum.pieces;
 	for (size_t i = 0; i < sum.pieces; i++) {
 		uint64_t whole = 0;
 
