@@ -97,8 +97,8 @@ static const char *program_target(const struct bpf_program *program)
 	return slash ? slash + 1 : NULL;
 }
 
-/* Of the object's types, and of what its programs are attached to; what sections do not name
- * comes first. */
+/* Collects names of the object's types and of what its programs are attached to; what no section
+ * names comes first. */
 static int names_collect(struct slicer *slicer, const struct bpf_object *object)
 {
 	const struct btf *own = bpf_object__btf(object);
@@ -146,7 +146,7 @@ static void names_search(struct slicer *slicer)
 	}
 }
 
-/* Of a type that another one mentions: without qualifiers and names of its own. */
+/* Returns the number of a type that another one mentions, without typedefs and qualifiers. */
 static uint32_t mentioned(struct slicer *slicer, uint32_t id, bool is_pointed_to)
 {
 	int plain = btf__resolve_type(slicer->kernel, id);
@@ -194,7 +194,7 @@ static int parts_copy(struct slicer *slicer)
 	return error < 0 ? error : 0;
 }
 
-/* The numbers are those of memory that is not used where it is not written to. */
+/* The arrays have room for each type of the kernel; what is not written to takes no memory. */
 static int slice_make(struct slicer *slicer, const struct bpf_object *object)
 {
 	size_t n;
