@@ -41,13 +41,16 @@ def book_faults(report, cpu=None, late=()):
             say(f"lived {life:,} in a window of {window:,}")
         if not thread.ended and thread.tid not in late and life < window * 0.999 - 20_000:
             say(f"lived {life:,}, but the window has {window:,}")
+        # A thread that lived through the window may lack of it as much as above.
+        most = life if thread.ended or thread.tid in late else max(life, window)
         for flight in thread.flights + thread.periods:
-            if flight.inside > life:
+            if flight.inside > most:
                 say(f"{flight.name} in flight for {flight.inside:,}, longer than its life")
             if flight.count == 1 and flight.longest < flight.inside:
                 say(f"{flight.name} in flight is {flight.longest:,}, shorter than its part")
         if not thread.silent:
-            faults += [f"{thread!r}: {text}" for text in sum_faults(thread) + list_faults(thread) + table_faults(thread) +
+            faults += [f"{thread!r}: {text}" for text in
+                       sum_faults(thread) + list_faults(thread, report.unreported) + table_faults(thread) +
                        kddistributions.faults(thread, report, SHARES) + kdculprits.faults(thread, STATES)]
         least, most = (cpu or {}).get(thread.tid, (0, life))
         lacks, exceeds = clock_shift(thread)
@@ -104,9 +107,10 @@ def sum_faults(thread):
     return faults
 
 
-def list_faults(thread):
+def list_faults(thread, unreported):
     """Each wait of these kinds is in the list of what was waited for, if only in the row of those that
-    were short, which has others, too. One that crosses an edge of the window may be in one of both."""
+    were short, which has others, too. One that crosses an edge of the window may be in one of both,
+    and so may one that began or ended with a switch that the kernel hid."""
     faults = []
     lists = [("descriptors", AT_DESCRIPTORS, thread.descriptors)]
     if not OTHER_LOCKS & set(thread.calls):
@@ -115,7 +119,7 @@ def list_faults(thread):
     for what, kinds, rows in lists:
         states = {kind: thread.blocked[kind] for kind in kinds if kind in thread.blocked}
         rows = [row for row in rows if row.kind in (*kinds, *SHORT)]
-        edges = 2 * thread.members
+        edges = 2 * thread.members + unreported
         for kind, state in states.items():
             listed = sum(row.count for row in rows if row.kind == kind)
             if listed > state.count + edges:

@@ -24,6 +24,7 @@ COLUMNS = {
     "waits": "COUNT TOTAL (us) MAX (us) THREADS TID COMM STATE FOR SYSCALL ENDED BY",
     "samples": "COUNT % TID COMM MODE SYSCALL",
 }
+HIDDEN = "the kernel did not report the switch"  # why a wait has no stack in the kernel
 WHO = r" *(?P<tid>\d+) (?P<comm>.{16,}?) "
 CALL = r"\[unknown(?:: \d+)?\]|\S+"
 ROWS = {
