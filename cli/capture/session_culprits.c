@@ -400,9 +400,9 @@ static uint64_t passed(uint64_t before, uint64_t now, uint64_t most)
 }
 
 /* How long the present run of a CPU is, if it is one of these. */
-static uint64_t run_ns(const struct kd_runqueue *runqueue, enum kd_runs runs, uint64_t end)
+static uint64_t run_ns(const struct kd_runqueue *runqueue, enum kd_runs runs, uint64_t now)
 {
-	return runqueue->runs == runs && end > runqueue->since ? end - runqueue->since : 0;
+	return runqueue->runs == runs && now > runqueue->since ? now - runqueue->since : 0;
 }
 
 /* A wait that goes on at the window's end, since the last charge. */
@@ -427,32 +427,33 @@ static int part_add(struct reading *reading, const struct pending *pending, uint
 	return task_add(reading, key, &charge);
 }
 
-/* Of a wait without an entry, which is charged when it ends. */
-static int unlisted_add(struct reading *reading, const struct pending *pending, uint64_t end)
+/* Charges a wait that has no entry on its run queue. The CPU's sums are as of now, not of the
+ * window's end: they are split as the whole wait is. */
+static int unlisted_add(struct reading *reading, const struct pending *pending, uint64_t now)
 {
 	static const enum kd_who whose[] = { KD_WHO_HARDIRQ, KD_WHO_SOFTIRQ, KD_WHO_OWN,
 					     KD_WHO_IDLE };
 	const struct kd_waiting *waiting = pending->waiting;
 	const struct kd_runqueue *runqueue = &reading->culprits->runqueues[waiting->cpu];
-	const uint64_t whole = u64_max(pending->before + pending->ns, 1);
+	const uint64_t waited = now > waiting->mark ? now - waiting->mark : 1;
 	uint64_t left = pending->ns;
 	const uint64_t sums[][2] = {
 		{ waiting->hard_ns, runqueue->hard_ns },
 		{ waiting->soft_ns, runqueue->soft_ns },
-		{ waiting->own_ns, runqueue->own_ns + run_ns(runqueue, KD_RUNS_OWN, end) },
-		{ waiting->idle_ns, runqueue->idle_ns + run_ns(runqueue, KD_RUNS_IDLE, end) },
+		{ waiting->own_ns, runqueue->own_ns + run_ns(runqueue, KD_RUNS_OWN, now) },
+		{ waiting->idle_ns, runqueue->idle_ns + run_ns(runqueue, KD_RUNS_IDLE, now) },
 	};
 	int error = 0;
 
 	if (pending->seen) {
-		double part = (double)u64_min(waiting->seen_limited, whole) / (double)whole;
+		double part = (double)u64_min(waiting->seen_limited, waited) / (double)waited;
 		uint64_t inside = u64_min((uint64_t)(part * (double)pending->ns), left);
 
 		left -= inside;
 		error = part_add(reading, pending, waiting->seen_limit, inside);
 	}
 	for (size_t i = 0; i < sizeof(whose) / sizeof(*whose) && !error; i++) {
-		double part = (double)passed(sums[i][0], sums[i][1], whole) / (double)whole;
+		double part = (double)passed(sums[i][0], sums[i][1], waited) / (double)waited;
 		uint64_t inside = u64_min((uint64_t)(part * (double)pending->ns), left);
 
 		left -= inside;
@@ -570,7 +571,7 @@ int culprits_read(const struct culprits *culprits, const struct session_view *vi
 
 		pending.before = view->end - waiting.mark - pending.ns;
 		if (waiting.index == KD_UNLISTED && waiting.cpu < culprits->cpus)
-			error = unlisted_add(&reading, &pending, view->end);
+			error = unlisted_add(&reading, &pending, clock_monotonic() - view->epoch);
 		else
 			error = listed_add(&reading, &pending);
 	}

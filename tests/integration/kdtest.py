@@ -72,11 +72,19 @@ def preempts_programs():
     """Whether this is a virtual machine whose kernel runs programs of system calls
     preemptibly. kernel_delay avoids that with others in their place, which the kernel
     skips while any thread on the CPU is preempted in bpf(2); the reports tell how often.
-    A single CPU does so all the time. There the tests let kernel_delay run before other
-    threads, so counts are exact; what it tells of others' doing is no fault of it."""
+    A single CPU does so all the time, others now and then, beside tests that load programs.
+    There the tests let kernel_delay run before other threads, so counts are exact; what it
+    tells of others' doing is no fault of it."""
     btf = pathlib.Path("/sys/kernel/btf/vmlinux")
-    return (one_cpu() and btf.exists() and
-            b"\0trace_call_bpf_faultable\0" in btf.read_bytes())
+    return btf.exists() and b"\0trace_call_bpf_faultable\0" in btf.read_bytes()
+
+
+def skipped_by_others(text):
+    """Whether a warning is of programs that the kernel skipped for others': with several CPUs, of
+    a few at most."""
+    found = re.search(r"([\d,]+) program runs? (?:was|were) skipped by the kernel", text)
+    return (found is not None and preempts_programs() and
+            (one_cpu() or kdreport.number(found[1]) <= 3))
 
 
 def losses_told(report, culprits=False):
@@ -84,7 +92,7 @@ def losses_told(report, culprits=False):
     bpf(2). Which waits have culprits is chance where threads are woken together, and is left to
     tests of culprits."""
     return [text for text in report.warnings
-            if not (preempts_programs() and "skipped by the kernel" in text) and
+            if not skipped_by_others(text) and
             (culprits or "woken for one CPU at the same moment" not in text)]
 
 
@@ -396,7 +404,7 @@ class Test:
         told = losses_told(report)
         self.ok(not told, "nothing is lost", *told)
         if any("skipped by the kernel" in text for text in report.warnings) and not told:
-            self.skip("no run is skipped", "this kernel preempts programs on its one CPU")
+            self.skip("no run is skipped", "this kernel preempts programs")
 
     def start(self, child):
         self.stack.callback(child.end)
